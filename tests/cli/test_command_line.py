@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import ozfp4
-from ozfp4 import cli
+from ozfp4 import _core, cli
 
 
 def run_module(*arguments: str, **options) -> subprocess.CompletedProcess[str]:
@@ -157,3 +157,43 @@ def test_nonsense_in_the_environment_is_told_in_one_line(
             [sys.executable, *program, "info"], env=environment, capture_output=True, text=True, timeout=120
         )
         assert (done.returncode, done.stdout, done.stderr) == (2, "", f"{complaint}\n")
+
+
+ABSENT = sorted({"amx", "avx512_vnni", "avx_vnni"} - {setting for _, setting in _core.byte_kernels()})
+WRONG_KERNELS = [("OZFP4_CPU_KERNEL", "nonsense", "'nonsense' is none of portable"),
+                 ("OZFP4_BLAS", "/no.so", "/no.so: cannot open shared object file")]  # fmt: skip
+if ABSENT:
+    WRONG_KERNELS.append(("OZFP4_CPU_KERNEL", ABSENT[0], f"{ABSENT[0]!r} needs what this CPU"))
+COMMANDS = ("selftest --short", "plan 64 64 64", "demo", "bench --device cpu --sizes 64",
+            "bench --calibrate --device cpu", "accuracy", "exec true")  # fmt: skip
+
+
+@pytest.mark.parametrize(("variable", "value", "complaint"), WRONG_KERNELS)
+def test_what_does_not_multiply_here_is_told_in_one_line(variable: str, value: str, complaint: str) -> None:
+    program = (
+        "import sys\n"
+        "from ozfp4.cli import main\n"
+        f"for command in {COMMANDS!r}:\n"
+        "    print(main(command.split()), file=sys.stderr)\n"
+    )
+    environment = {**os.environ, variable: value}
+    done = subprocess.run(
+        [sys.executable, "-c", program], env=environment, capture_output=True, text=True, timeout=120
+    )
+    assert done.stdout == ""
+    said, statuses = done.stderr.splitlines()[::2], done.stderr.splitlines()[1::2]
+    assert statuses == ["125" if command.startswith("exec") else "2" for command in COMMANDS]
+    for command, line in zip(COMMANDS, said, strict=True):
+        assert line.startswith(f"ozfp4 {command.split()[0]}: {variable}: {complaint}")
+
+
+@pytest.mark.parametrize(("variable", "value", "complaint"), WRONG_KERNELS)
+def test_info_says_what_does_not_multiply_here_and_all_else(
+    variable: str, value: str, complaint: str
+) -> None:
+    done = run_module("info", env={**os.environ, variable: value})
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"ozfp4 info: {variable}: {complaint}")
+    assert len(done.stderr.splitlines()) == 1
+    assert done.stdout.splitlines()[0] == str(ozfp4.info()).splitlines()[0]
+    assert complaint in done.stdout

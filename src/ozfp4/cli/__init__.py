@@ -2,7 +2,8 @@
 
 Every module of :mod:`ozfp4.cli.commands` is a subcommand: its docstring is the help,
 ``add_arguments(parser)`` declares the arguments and ``run(options)`` does the work and returns the exit
-status. Adding a command means adding that file.
+status. Adding a command means adding that file. ``CHECKS_KERNELS = True`` there: it calls
+:func:`ozfp4.cli.environment.check_kernels` itself.
 """
 
 from __future__ import annotations
@@ -17,9 +18,9 @@ from collections.abc import Sequence
 from types import ModuleType
 from typing import NoReturn
 
-from ..api.threads import get_num_threads
 from ..support.version import __version__
 from . import commands
+from .environment import check_kernels, check_threads
 from .errors import InputError
 
 BAD_INPUT = 2
@@ -68,14 +69,6 @@ def _tolerate_any_encoding() -> None:
             stream.reconfigure(errors="replace")
 
 
-def _check_threads() -> None:
-    """InputError for nonsense in OZFP4_NUM_THREADS, which every product would refuse."""
-    try:
-        get_num_threads()
-    except ValueError as error:
-        raise InputError(str(error)) from None
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command.
 
@@ -97,7 +90,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if unknown:
         options.refuse(f"unrecognized arguments: {' '.join(unknown)}")
     try:
-        _check_threads()
+        check_threads()
+        if not getattr(modules[options.command], "CHECKS_KERNELS", False):
+            check_kernels()
         status: int = modules[options.command].run(options)
         sys.stdout.flush()
     except InputError as error:
