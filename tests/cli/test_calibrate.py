@@ -10,10 +10,13 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
+import ozfp4
 from ozfp4.bench import calibrate, gpu, methods, speed
 from ozfp4.cli import calibration, main
+from ozfp4.cost import peaks
 from ozfp4.cost.peaks import WAYS, DevicePeaks
 from ozfp4.dispatch import this_machine
 from ozfp4.support import disk_cache
@@ -48,6 +51,28 @@ def test_what_is_found_is_shown_kept_and_taken(capsys: pytest.CaptureFixture[str
     assert table["rate of int8"] == ["1", f"{nominal.rates['II', 'int8'] / 1e12:.4g}", "TOPS"]
     assert table["bandwidth"] == ["7", f"{nominal.bandwidth / 1e9:.4g}", "GB/s"]
     assert forget_and_choose() == "int8"
+
+
+def test_what_is_measured_holds_for_its_number_of_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Within a process, too, whatever told it the number."""
+    rng = np.random.default_rng(0)
+    a, b = rng.standard_normal((2, 9, 9))
+
+    def reason(threads: int) -> str:
+        monkeypatch.setenv("OZFP4_NUM_THREADS", str(threads))
+        return ozfp4.matmul(a, b, report=True)[1].reason
+
+    monkeypatch.setenv("OZFP4_NUM_THREADS", "1")
+    assert main(["bench", "--calibrate", "--device", "cpu"]) == 0
+    assert "int8 21 at 1, " in reason(1)
+    assert reason(1).endswith("TOPS (measured on this machine with 1 thread)")
+    many = reason(64)
+    assert many.endswith("TOPS (typical figures of a thread)")
+    assert f"fp64 7 at {64 * peaks.CPU_THREAD_FLOPS / 1e12:.4g}" in many
+    assert f"fp64 7 at {3 * peaks.CPU_THREAD_FLOPS / 1e12:.4g}" in reason(3)
+    assert main(["bench", "--calibrate", "--device", "cpu"]) == 0
+    assert "(measured on this machine with 3 threads)" in reason(3)
+    assert "(measured on this machine with 1 thread)" in reason(1)
 
 
 def test_what_is_broken_or_of_another_machine_is_ignored(capsys: pytest.CaptureFixture[str]) -> None:

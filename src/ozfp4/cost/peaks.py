@@ -107,7 +107,9 @@ def cpu_peaks(name: str, threads: int, unit: str = "sgemm") -> DevicePeaks:
     return DevicePeaks(name, rates, CPU_THREAD_BANDWIDTH * threads, basis="typical figures of a thread")
 
 
-def with_measured(peaks: DevicePeaks, found: Mapping[str, Any] | None) -> DevicePeaks:
+def with_measured(
+    peaks: DevicePeaks, found: Mapping[str, Any] | None, basis: str = "measured on this machine"
+) -> DevicePeaks:
     """The peaks with the measured figures, as ``this_machine.keep_measured`` keeps them, in place of those known before; what
     makes no sense is left out."""
     if not found:
@@ -128,5 +130,5 @@ def with_measured(peaks: DevicePeaks, found: Mapping[str, Any] | None) -> Device
         bandwidth=figure("bandwidth", peaks.bandwidth),
         launch=figure("launch", peaks.launch),
         ways=tuple(figure(way, before, *FACTORS) for way, before in zip(WAYS, peaks.ways, strict=True)),
-        basis="measured on this machine",
+        basis=basis,
     )

@@ -29,6 +29,7 @@ def decide(request: MatmulRequest) -> Decision:
     return _decide(
         request.shape.k, request.single, request.is_paired, asked.scheme, asked.backend, asked.bits, asked.family, asked.plan,
         asked.accuracy, guard.generation, this_machine.generation, _core.serving_byte_kernel(), cpu.forced_way,
+        _core.thread_count(),
     )  # fmt: skip
 
 
@@ -71,8 +72,10 @@ def _decide(
     figures: int,
     unit: tuple[str, str] | None,
     forced: str | None,
+    threads: int,
 ) -> Decision:
-    """The same by what it depends on: `verdicts` and `figures` count changes of what is known, `unit` multiplies bytes."""
+    """The same by what it depends on: `verdicts` and `figures` count changes of what is known, `unit` multiplies bytes, and rates
+    are those of so many threads."""
     asked = Arguments(scheme, backend, bits, family, plan, accuracy=accuracy)
     is_auto = plan is None and backend == "auto"
     taken, reason = backend, ASKED_FOR
@@ -85,7 +88,8 @@ def _decide(
         left := _core.serving_byte_kernel()
     ) != unit:  # the unit failed its test just now: another choice may be better
         return _decide(
-            k, single, is_paired, scheme, backend, bits, family, plan, accuracy, guard.generation, figures, left, forced
+            k, single, is_paired, scheme, backend, bits, family, plan, accuracy, guard.generation, figures, left, forced,
+            threads,
         )  # fmt: skip
     way = "cheaper" if may_go_direct(asked) and forced != "planes" and guard.serves_numbers() else "planes"
     if refusal is None:

@@ -31,9 +31,11 @@ def _unknown_rates(codes: bool, tcgen05_bytes: bool, tcgen05: bool) -> Rates:
 
 
 def _key(index: int | None) -> dict[str, str]:
-    """Under which the measured figures of a CUDA device, or of the CPU (None), are kept."""
+    """Under which the measured figures of a CUDA device, or of the CPU (None), are kept: of the CPU for as many threads as it
+    has now, as neither rates nor bandwidth grow with them alike."""
     if index is None:
-        return {**cpu_identity(), "finding": "rates", "unit": _byte_unit()}
+        threads = str(_core.thread_count())
+        return {**cpu_identity(), "finding": "rates", "unit": _byte_unit(), "threads": threads}
     return {**gpu_identity(index), "finding": "rates"}
 
 
@@ -90,14 +92,15 @@ def _byte_unit() -> str:
     return BLAS_SETTING if unit is None else unit[1]
 
 
-@lru_cache(maxsize=8)
-def _cpu_with(unit: str) -> DevicePeaks:
-    return with_measured(cpu_peaks(cpu.name(), _core.thread_count(), unit), _measured(None))
+@lru_cache(maxsize=64)
+def _cpu_with(unit: str, threads: int) -> DevicePeaks:
+    basis = f"measured on this machine with {threads} thread{'' if threads == 1 else 's'}"
+    return with_measured(cpu_peaks(cpu.name(), threads, unit), _measured(None), basis)
 
 
 def this_cpu() -> DevicePeaks:
-    """The CPU of this process."""
-    return _cpu_with(_byte_unit())
+    """The CPU of this process, with the threads that it has now."""
+    return _cpu_with(_byte_unit(), _core.thread_count())
 
 
 def nominal_cpu() -> DevicePeaks:
@@ -106,8 +109,8 @@ def nominal_cpu() -> DevicePeaks:
 
 
 def keep_measured(index: int | None, figures: Mapping[str, float]) -> bool:
-    """Keep measured figures of a CUDA device, or of the CPU (None), for this and later processes. Products on a GPU that this
-    process repeats stay as they were made.
+    """Keep measured figures of a CUDA device, or of the CPU (None) with as many threads as it has now, for this and later
+    processes. Products on a GPU that this process repeats stay as they were made.
 
     Parameters
     ----------
@@ -141,13 +144,13 @@ def _forget() -> None:
 
 
 @lru_cache(maxsize=512)
-def _cpu_choice(scheme: str, family: str, bits: int, k: int, unit: str) -> Choice:
-    return choose(_cpu_with(unit), scheme, family, bits, k)
+def _cpu_choice(scheme: str, family: str, bits: int, k: int, unit: str, threads: int) -> Choice:
+    return choose(_cpu_with(unit, threads), scheme, family, bits, k)
 
 
 def cpu_choice(scheme: str, family: str, bits: int, k: int) -> Choice:
-    """What "auto" takes on the CPU."""
-    return _cpu_choice(scheme, family, bits, k, _byte_unit())
+    """What "auto" takes on the CPU with the threads that it has now."""
+    return _cpu_choice(scheme, family, bits, k, _byte_unit(), _core.thread_count())
 
 
 @lru_cache(maxsize=512)
