@@ -15,14 +15,14 @@ import numpy as np
 import pytest
 
 import ozfp4
-from ozfp4.testing import PATHS, assert_same_bits, exact_matmul, forced_on_cpu, operands
+from ozfp4.testing import KINDS, PATHS, assert_same_bits, exact_matmul, forced_on_cpu, operands
 
 # Every loop is cut into several ranges somewhere: most of them by small shapes, scale by long rows, folds by many entries.
 SCRIPT = """
 import hashlib, sys
 import numpy as np
 import ozfp4
-from ozfp4.testing import PATHS, operands
+from ozfp4.testing import KINDS, PATHS, operands
 
 from ozfp4 import _core
 
@@ -68,6 +68,40 @@ def test_thread_counts_change_nothing() -> None:
     seven = digest(OMP_NUM_THREADS="7", OPENBLAS_NUM_THREADS="1")
     assert [one[0], three[0], seven[0]] == [1, 3, 7]
     assert one[1] == three[1] == seven[1]
+
+
+# Products of each way: plain loops in place of a unit take their time.
+MANY = {"words": 160, "limbs": 50, "fp64": 120, "portable": 45}
+
+
+def many_cases(count: int) -> list[tuple[Any, Any, str]]:
+    """Operands and an accuracy. Most products are those of one thread whatever their number is, every fourth is cut."""
+    rng = np.random.default_rng(count)
+    cases = []
+    for case in range(count):
+        m, k, n = (int(x) for x in rng.integers(1, 120 if case % 4 == 0 else 25, 3))
+        dtype = np.float32 if case % 5 == 0 else np.float64
+        a, b = operands(str(rng.choice(list(KINDS))), m, k, n, seed=case, dtype=dtype)
+        cases.append((a, b, str(rng.choice(["scaled", "fp64", "correct"]))))
+    return cases
+
+
+@pytest.mark.parametrize("way", MANY)
+def test_hundreds_of_cases_at_every_number_of_threads(
+    way: str, environments_count: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cases = many_cases(MANY[way])
+    backend = {"fp64": "fp64", "portable": "int8"}.get(way, "auto")
+    if way == "portable":
+        monkeypatch.setenv("OZFP4_CPU_KERNEL", way)
+    found = []
+    for count in (1, 2, 5, 64):
+        ozfp4.set_num_threads(count)
+        with forced_on_cpu(words=way == "words", limbs=way == "limbs"):
+            found.append([ozfp4.matmul(a, b, accuracy=kind, backend=backend) for a, b, kind in cases])
+    for others in found[1:]:
+        for one, other in zip(found[0], others, strict=True):
+            assert_same_bits(other, one)
 
 
 def thread_count(**environment: str) -> int:
