@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import ozfp4
 from ozfp4.bench import speed
 from ozfp4.cli import main
 from ozfp4.cli.commands.bench import _number
@@ -55,6 +56,21 @@ def test_tables_files_and_figures(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert numpy["compute TFLOPS"] == numpy["TFLOPS"]
     assert own["TFLOPS"] == pytest.approx(2 * 32**3 / own["ms"] / 1e9, rel=1e-3)
     assert {path.name for path in tmp_path.glob("*.png")} == {"bench.png", "stages.png"}
+
+
+def test_auto_says_what_it_took(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    bench = ["bench", "--device", "cpu", "--sizes", "48", "--budget", "0.01", "--methods", "auto"]
+    monkeypatch.delenv("OZFP4_CPU_KERNEL", raising=False)
+    assert main(bench) == 0
+    took = re.search(r"^auto, N = 48: (.*)$", capsys.readouterr().out, re.MULTILINE)
+    a, b = speed.operands(48)
+    ran = ozfp4.matmul(a, b, accuracy="scaled", report=True)[1]
+    assert took is not None
+    assert took[1] == f"{ran.backend}, {ran.kernel}"
+    assert ran.backend == "direct"
+    monkeypatch.setenv("OZFP4_CPU_KERNEL", "sgemm")  # so that planes are asked for
+    assert main(bench) == 0
+    assert "\nauto, N = 48: fp64, DGEMM on residues\n" in capsys.readouterr().out
 
 
 def test_ctrl_c_and_resume(

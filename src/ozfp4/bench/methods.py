@@ -36,8 +36,9 @@ class Method:
     ----------
     name, label : str
         On the command line and in tables.
-    kind : {"ozfp4", "mode", "native", "peer"}
-        "ozfp4": a scheme, backend and family, for integers of 53 bits; "mode": an accuracy.
+    kind : {"ozfp4", "auto", "mode", "native", "peer"}
+        "ozfp4": a scheme, backend and family, for integers of 53 bits; "auto": what is taken where none is asked for; "mode": an
+        accuracy.
     device : {"cpu", "cuda"}
     multiply : callable
         float64 matrices in NumPy arrays in and out, wherever the product is computed.
@@ -110,6 +111,14 @@ def own_methods(device: str, accuracy: str = "scaled") -> list[Method]:
     return found
 
 
+def auto_method(device: str, accuracy: str = "scaled") -> Method:
+    """What a product takes of which no more is asked: a backend's planes, machine words or limbs."""
+    label = 'ozfp4, backend="auto"' + (" (GPU)" if device == "cuda" else "")
+    label += "" if accuracy == "scaled" else f", {accuracy}"
+    options = {"accuracy": accuracy}
+    return Method(f"{_prefix(device)}auto", label, "auto", device, _ozfp4(device, options), options)
+
+
 def accuracy_modes(device: str) -> list[Method]:
     """What promises more than the product of integers of 53 bits, each on the backend that "auto" takes."""
     where = " (GPU)" if device == "cuda" else ""
@@ -140,7 +149,9 @@ def peer_methods(gemmul8: str | None) -> list[Method]:
     ]
 
 
-def at_hand(gemmul8: str | None = None, accuracy: str = "scaled", modes: bool = False) -> dict[str, Method]:
+def at_hand(
+    gemmul8: str | None = None, accuracy: str = "scaled", modes: bool = False, auto: bool = False
+) -> dict[str, Method]:
     """Everything that can multiply here, by name; ozfp4's ways first.
 
     Parameters
@@ -151,14 +162,18 @@ def at_hand(gemmul8: str | None = None, accuracy: str = "scaled", modes: bool = 
         Of ozfp4's ways.
     modes : bool
         Whether the accuracy modes belong to it, one way each.
+    auto : bool
+        Whether the way that is taken where none is asked for does.
     """
     found = own_methods("cpu", accuracy)
+    found += [auto_method("cpu", accuracy)] if auto else []
     found += accuracy_modes("cpu") if modes else []
     found.append(Method("numpy", "NumPy", "native", "cpu", _numpy))
     if have_torch():
         found.append(Method("torch", "torch", "native", "cpu", _torch("cpu")))
     if have_cuda():
         found += own_methods("cuda", accuracy)
+        found += [auto_method("cuda", accuracy)] if auto else []
         found += accuracy_modes("cuda") if modes else []
         found.append(Method("torch-cuda", "torch (GPU), native FP64", "native", "cuda", _torch("cuda")))
         found += peer_methods(gemmul8)

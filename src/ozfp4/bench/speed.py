@@ -14,6 +14,7 @@ import numpy as np
 from .. import _core
 from ..api.matmul import matmul
 from ..plans.plan import Plan, make_plan
+from ..report import Report
 from . import gpu, other_libraries
 from .methods import REFUSALS, Array, Method, reason
 from .rows import Row
@@ -21,6 +22,7 @@ from .timing import REST, repeats_for
 
 CPU_SIZES = (512, 1024, 2048)
 GPU_SIZES = (1024, 2048, 4096, 8192, 16384)
+OWN = ("ozfp4", "auto")  # kinds of methods that tell of their stages on a CPU
 STAGES = ("scale", "encode", "multiply", "reconstruct")
 
 
@@ -53,7 +55,7 @@ def why_too_large(method: Method, n: int, free: int | None = None) -> str | None
         Bytes at hand; by default what the device has free now.
     """
     need = 24 * n * n  # A, B and C
-    if method.kind == "ozfp4":
+    if method.kind in OWN:
         need += 2**30 if method.device == "cpu" else 2 * _plan(method, n).planes_a * n * n
     if free is None and method.device == "cuda":
         free = int(gpu.free_memory())
@@ -65,8 +67,10 @@ def why_too_large(method: Method, n: int, free: int | None = None) -> str | None
 
 
 def _plan(method: Method, n: int) -> Plan:
-    options = method.options
-    return make_plan(options["scheme"], options["backend"], options["family"], 53, n)
+    path = ("scheme", "backend", "family")
+    of_auto = dict(zip(path, ("II", "int8", "least"), strict=True))  # its planes are the largest
+    scheme, backend, family = (method.options.get(name, of_auto[name]) for name in path)
+    return make_plan(scheme, backend, family, 53, n)
 
 
 def _finish(row: Row, n: int) -> Row:
@@ -92,7 +96,7 @@ def measure(method: Method, n: int, budget: float = 1.0) -> Row:
     -------
     dict
         N, method; ms, TFLOPS: whole call, 2 N³ / t; compute ms, compute TFLOPS: multiply and reconstruct, the whole call for
-        methods without stages; for our own also products and the milliseconds of each stage.
+        methods without stages; for our own also products and the milliseconds of each stage, and of kind "auto" what it took.
 
     Raises
     ------
@@ -122,14 +126,14 @@ def attempt(method: Method, n: int, budget: float) -> Row:
 def _on_cpu(method: Method, n: int, budget: float) -> Row:
     a, b = operands(n)
     stages: list[dict[str, float]] = []
-    products = None
+    products, took = None, ""
 
     def run() -> None:
-        nonlocal products
-        if method.kind == "ozfp4":
+        nonlocal products, took
+        if method.kind in OWN:
             _, report = matmul(a, b, report=True, **method.options)
             stages.append(report.seconds)
-            products = report.products
+            products, took = report.products, what_ran(report)
         else:
             method.multiply(a, b)
 
@@ -148,17 +152,24 @@ def _on_cpu(method: Method, n: int, budget: float) -> Row:
         row["products"] = products
         for stage in STAGES:
             row[f"{stage} ms"] = round(1e3 * statistics.median(s[stage] for s in stages), 4)
-    return row
+    return row | ({"took": took} if method.kind == "auto" else {})
+
+
+def what_ran(report: Report) -> str:
+    """The backend and what multiplied: planes, machine words or limbs of eight bits."""
+    return f"{report.backend}, {report.kernel}"
 
 
 def _on_gpu(method: Method, n: int, budget: float) -> Row:
     a, b = gpu.operands(n)
     sampler = gpu.Sampler()
     try:
-        if method.kind != "ozfp4":
+        if method.kind not in OWN:
             return gpu.total_row(method.name, n, lambda: a @ b, sampler, budget)
         options = method.options
         row = gpu.total_row(method.name, n, lambda: matmul(a, b, **options), sampler, budget)
+        if method.kind == "auto":
+            return row | {"took": what_ran(matmul(a, b, report=True, **options)[1])}
         return row | gpu.stage_row(method.name, n, a, b, options, budget / 2)
     finally:
         sampler.close()

@@ -1,7 +1,8 @@
 """Measure how fast products are: the paper's performance table and the time of each stage.
 
 TFLOPS = 2 N³ / t of N x N x N products of normal(0, 1) entries, for the compute stage (multiply and reconstruct) and for whole
-calls; medians of warm calls. On a GPU also native FP64, cuBLAS's emulation, and GEMMul8 if its preload library is named.
+calls; medians of warm calls. "auto" asks for no backend, and lines below the tables say what it took. On a GPU also native
+FP64, cuBLAS's emulation, and GEMMul8 if its preload library is named.
 The optimisations one by one are in benchmarks/breakdown.py.
 
   ozfp4 bench -o results                 on the GPU if torch has one, else on the CPU (--device chooses)
@@ -102,7 +103,7 @@ def run(options: argparse.Namespace) -> int:
             raise InputError(f"--device: {options.device}: no GPU here has kernels in this build")
         show_found(found_here)
         return 0
-    found = at_hand(options.gemmul8, options.accuracy)
+    found = at_hand(options.gemmul8, options.accuracy, auto=True)
     here = {name: method for name, method in found.items() if method.device == device}
     try:
         methods = select(options.methods, here)
@@ -134,6 +135,8 @@ def _report(options: argparse.Namespace, folder: Path | None, store: RowStore, m
     _show_speeds(rows, methods)
     _show_stages([row for row in rows if "multiply ms" in row], methods)
     for row in rows:
+        if "took" in row:
+            print(f"{row['method']}, N = {row['N']}: {row['took']}")
         if "skipped" in row:
             print(f"skipped {row['method']}, N = {row['N']}: {row['skipped']}")
     if folder is None:
