@@ -16,7 +16,9 @@
 #include "bindings/register.hpp"
 #include "cpu/blas/blas.hpp"
 #include "cpu/blas/blas_library.hpp"
+#include "cpu/bytes/kernels/kernel.hpp"
 #include "cpu/matmul.hpp"
+#include "cpu/words/product.hpp"
 
 namespace ozfp4::bindings {
 namespace {
@@ -158,6 +160,20 @@ std::int64_t int8_matmul(const Plan& plan, const py::array& a, const py::array& 
   return workspace;
 }
 
+// How a float64 product of real scaled integers is made whose way is the cheaper one: "words" or "limbs" where its entries let
+// it, or "planes". As cpu_matmul decides, for extents of 1 and more.
+std::string small_way(std::int64_t m, std::int64_t n, std::int64_t k, int bits, std::int64_t workspace_limit) {
+  const Promise promise{Accuracy::scaled, 53};
+  const ScaleRequest request{promise.accuracy, bits, promise.precision, false, false};
+  const auto may = [&](std::int64_t rows, std::int64_t columns) {
+    return may_multiply_words(rows, columns, k, request, workspace_limit);
+  };
+  // First of all that the extents are not too long to be asked how they are turned.
+  if (is_byte_kernel_asked() || !may(m, n) || (is_turned(m, n) && !may(n, m))) return "planes";
+  const WordWays ways = ways_that_pay(m, n, k, promise, bits);
+  return ways.limbs != nullptr ? "limbs" : ways.words ? "words" : "planes";
+}
+
 }  // namespace
 
 void register_matmul(py::module_& module) {
@@ -173,6 +189,7 @@ void register_matmul(py::module_& module) {
     return true;
   });
   module.def("have_blas", &have_blas);
+  module.def("small_way", &small_way, py::arg("m"), py::arg("n"), py::arg("k"), py::arg("bits"), py::arg("workspace_limit"));
   module.def("accuracy_bits", &accuracy_bits, py::arg("precision"));
   module.def("matmul", &matmul, py::arg("plan"), py::arg("a"), py::arg("b"), py::arg("outs"), py::arg("workspace_limit"),
              py::arg("progress"), py::arg("accuracy") = "scaled", py::arg("roundings") = std::vector<std::string>{"nearest"},

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import ozfp4
@@ -105,6 +106,40 @@ def test_scheme_one_has_one_family(capsys: pytest.CaptureFixture[str]) -> None:
     costs = capsys.readouterr().out.partition("Modelled")[2].partition("Assumptions")[0]
     rows = [line.split() for line in costs.splitlines() if line.startswith("B300*")]
     assert [row[1] for row in rows] == ["int8", "fp4"]
+
+
+def test_a_product_without_planes_is_said_to_be_one(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("OZFP4_CPU_KERNEL")  # which asks for planes
+    rng = np.random.default_rng(0)
+    for extents, asked in (
+        ((64, 64, 64), ()),
+        ((1, 7, 33), ()),
+        ((64, 64, 64), ("--backend", "fp64")),
+        ((64, 64, 64), ("--scheme", "I")),
+        ((2000, 9, 2000), ()),
+        ((2**62, 2**62, 2**62), ()),
+    ):
+        assert main(["plan", *map(str, extents), "--device", "H200", *asked]) == 0
+        text = capsys.readouterr().out
+        costs = text.partition("Modelled")[2].partition("Assumptions")[0]
+        taken = [line.split()[2] for line in costs.splitlines() if "(auto)" in line and "CPU" in line]
+        if max(extents) > 10**6:
+            assert not {"words", "limbs"} & {*taken}
+            continue
+        m, n, k = extents
+        options = {
+            name.removeprefix("--"): value for name, value in zip(asked[::2], asked[1::2], strict=True)
+        }
+        a, b = rng.standard_normal((m, k)), rng.standard_normal((k, n))
+        ran = ozfp4.matmul(a, b, accuracy="scaled", report=True, **options)[1]
+        without = ran.backend == "direct"
+        assert ("without planes" in text) == without
+        if without:
+            assert taken == ["limbs" if "limbs" in ran.kernel else "words"]
+        elif not asked:
+            assert taken == [ran.backend]
 
 
 def test_measured_figures_are_kept(

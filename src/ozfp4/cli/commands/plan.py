@@ -30,7 +30,12 @@ if TYPE_CHECKING:
 
 SHOWN = ("RTX 4090", "A100 SXM", "RTX 5090", "RTX PRO 6000", "B200", "B300")
 RAN = ("H200",)  # where the kernels have run
+THIS_CPU = "this CPU"
 NOT_RUN = "not run on hardware"
+WITHOUT_PLANES = {
+    "words": "in machine words, without planes",
+    "limbs": "by limbs of eight bits, without planes",
+}
 Extents = tuple[int, int, int]
 
 
@@ -74,7 +79,7 @@ def run(options: argparse.Namespace) -> int:
     here = _at_hand()
     size = " × ".join(map(str, extents))
     _show_plans(f"Plans of scheme {options.scheme} for {size}, {options.bits} bits", plans)
-    machines = _machines(here, devices, options.attained)
+    machines = _machines(here, devices, options.attained, _way_here(options, extents))
     _show_costs(f"Modelled time of {size} (m × n × k)", plans, extents, machines, options.scheme)
     _show_rates(machines, options.attained)
     return 0
@@ -142,7 +147,25 @@ def _at_hand() -> dict[str, DevicePeaks]:
 
     found = gpus()
     names = {index: "this GPU" if found == [0] else f"this GPU {index}" for index in found}
-    return {"this CPU": this_cpu()} | {name: this_gpu(index) for index, name in names.items()}
+    return {THIS_CPU: this_cpu()} | {name: this_gpu(index) for index, name in names.items()}
+
+
+def _way_here(options: argparse.Namespace, extents: Extents) -> str:
+    """How "auto" makes a product of float64 matrices of these extents on this CPU: by "planes", or in "words" or by "limbs" where
+    their entries let it."""
+    from ... import _core
+    from ...backends.cpu import DEFAULT_WORKSPACE
+    from ...backends.kernels import NUMBERS
+    from ...trust import guard
+
+    asks_for_plan = (
+        options.scheme != "II"
+        or options.backend not in (None, "auto")
+        or options.family not in (None, "least")
+    )
+    if asks_for_plan or ((verdict := guard.known_verdict(NUMBERS)) is not None and not verdict.passed):
+        return "planes"
+    return _core.small_way(*extents, options.bits, DEFAULT_WORKSPACE)
 
 
 # ---- Tables --------------------------------------------------------------------------------------------------------
@@ -163,21 +186,31 @@ def _show_plans(title: str, plans: list[Plan]) -> None:
 
 @dataclass(frozen=True)
 class Machine:
-    """A device of the tables: how they call it, what it can do, its native FP64 rate in TFLOPS (None: not known), and what is
-    said of it below them ("": nothing)."""
+    """A device of the tables: how they call it, what it can do, its native FP64 rate in TFLOPS (None: not known), what is said of
+    it below them ("": nothing), and how "auto" makes the product there."""
 
     label: str
     peaks: DevicePeaks
     native: float | None
     note: str
+    way: str = "planes"
 
 
-def _machines(here: dict[str, DevicePeaks], devices: list[Rates], attained: float) -> list[Machine]:
+def _machines(
+    here: dict[str, DevicePeaks], devices: list[Rates], attained: float, way_here: str
+) -> list[Machine]:
     """This machine's devices and those that were asked for."""
     from ...cost.peaks import gpu_peaks
 
     found = [
-        Machine(name, peaks, None, f"{name}: {peaks.name}, {peaks.basis}") for name, peaks in here.items()
+        Machine(
+            name,
+            peaks,
+            None,
+            f"{name}: {peaks.name}, {peaks.basis}",
+            way_here if name == THIS_CPU else "planes",
+        )
+        for name, peaks in here.items()
     ]
     for rates in devices:
         mark = "" if rates.name in RAN else "*"
@@ -200,14 +233,17 @@ def _cost_rows(machine: Machine, plans: list[Plan], extents: Extents, scheme: st
 
     auto = choose(machine.peaks, scheme, plans[0].family, plans[0].bits, extents[2]).backend
     rows = []
+    if machine.way != "planes":
+        rows.append([machine.label, f"{machine.way} (auto)", *["-"] * 5])
     for plan in plans:
         times = estimate(plan, extents, machine.peaks)
         if times is None:
             continue
         flops = 2 * extents[0] * extents[1] * extents[2]
         name = plan.backend if plan.family == "least" else f"{plan.backend} {plan.family}"
+        is_taken = plan.backend == auto and len(plans) > 1 and machine.way == "planes"
         rows.append([
-            machine.label, f"{name} (auto)" if plan.backend == auto and len(plans) > 1 else name, str(plan.products),
+            machine.label, f"{name} (auto)" if is_taken else name, str(plan.products),
             *map(_milliseconds, (times.total - times.products, times.products, times.total)),
             f"{flops / times.total / 1e12:.3g}",
         ])  # fmt: skip
@@ -225,6 +261,9 @@ def _show_costs(
     for machine in machines:
         if machine.note:
             print(machine.note)
+        if machine.way != "planes":
+            print(f"{machine.label}: so small a product takes less time {WITHOUT_PLANES[machine.way]},")
+            print("if its entries are not too far apart; its time is not modelled")
     if any(machine.label.endswith("*") for machine in machines):
         print(f"*: {NOT_RUN}")
 
