@@ -2,6 +2,8 @@
 
 #include <array>
 #include <atomic>
+#include <cstdint>
+#include <cstdlib>
 #include <string>
 #include <thread>
 
@@ -22,7 +24,8 @@ using LocalSetter = int (*)(int);
 
 BlasSetters setters;
 
-// Of OpenBLAS, whose number of threads is the whole process's. A lock that is free again in a forked child.
+// Of OpenBLAS and of BLIS before 1.0, whose number of threads is the whole process's. A lock that is free again in a forked
+// child.
 class SharedNumber {
  public:
   // Range: setters.set is there.
@@ -104,7 +107,53 @@ BlasSetters find_mkl(void* library) {
   const auto get = find<Getter>(library, "MKL_Get_Max_Threads");
   const auto set_local = find<LocalSetter>(library, "MKL_Set_Num_Threads_Local");
   if (get == nullptr || set_local == nullptr) return {};
+  // Its sequential layer has one whatever is asked for; one that somebody set is another matter.
+  const int before = set_local(2);
+  const bool is_sequential = get() == 1;
+  set_local(before);
+  if (is_sequential) return {nullptr, nullptr, nullptr, true};
   return {get, nullptr, set_local, false};
+}
+
+// BLIS has numbers of its own type, of 32 or 64 bits, which either reads of 64 and of which the lower half is read here. -1 where
+// nobody has said one.
+using BlisGetter = std::int64_t (*)();
+using BlisSetter = void (*)(std::int64_t);
+std::atomic<BlisGetter> blis_getter{nullptr};
+std::atomic<BlisSetter> blis_setter{nullptr};
+
+int get_blis() { return static_cast<int>(static_cast<std::int32_t>(blis_getter.load()())); }
+void set_blis(int number) { blis_setter.load()(number); }
+int set_blis_local(int number) {
+  const int before = get_blis();
+  set_blis(number);
+  return before;
+}
+
+// Before 1.0 the number is the whole process's, later each thread's: as one thread sees what another one sets.
+bool is_blis_shared() {
+  constexpr int kStrange = 8191;
+  bool is_shared = false;
+  const int before = get_blis();
+  std::thread([] { set_blis(kStrange); }).join();
+  if (get_blis() == kStrange) {
+    is_shared = true;
+    set_blis(before);
+  }
+  return is_shared;
+}
+
+BlasSetters find_blis(void* library) {
+  const auto get = find<BlisGetter>(library, "bli_thread_get_num_threads");
+  const auto set = find<BlisSetter>(library, "bli_thread_set_num_threads");
+  if (get == nullptr || set == nullptr) return {};
+  // Numbers for each loop of a product, which go before the number of threads.
+  for (const char* loop : {"BLIS_JC_NT", "BLIS_IC_NT", "BLIS_JR_NT", "BLIS_IR_NT"}) {
+    if (std::getenv(loop) != nullptr) return {};
+  }
+  blis_getter = get, blis_setter = set;
+  if (is_blis_shared()) return {get_blis, set_blis, nullptr, false};
+  return {get_blis, nullptr, set_blis_local, false};
 }
 
 #endif
@@ -119,7 +168,9 @@ BlasSetters find_blas_setters([[maybe_unused]] const void* function) {
   void* library = dlopen(info.dli_fname, RTLD_NOW | RTLD_NOLOAD);  // of the program itself there is none
   if (library == nullptr) return found;
   found = find_mkl(library);
-  if (found.set_local == nullptr) found = find_openblas(library);
+  const auto is_found = [&] { return found.get != nullptr || found.is_sequential; };
+  if (!is_found()) found = find_blis(library);
+  if (!is_found()) found = find_openblas(library);
   dlclose(library);
 #endif
   return found;
@@ -129,8 +180,9 @@ void set_blas_setters(const BlasSetters& found) { setters = found; }
 
 int blas_threads() {
   if (setters.is_sequential) return most_threads;
-  if (setters.set != nullptr) return shared_number.own();
-  return setters.set_local != nullptr ? setters.get() : 0;
+  if (setters.get == nullptr) return 0;
+  const int own = setters.set != nullptr ? shared_number.own() : setters.get();
+  return own > 0 ? own : most_threads;
 }
 
 OneBlasThread::OneBlasThread() {

@@ -1,10 +1,11 @@
 // The BLAS's own threads: how many a product of it has, and products with one thread each, for threads of ours that multiply at
-// the same time. It is asked for by the setters of OpenBLAS (with threads of its own, or none) and of MKL.
+// the same time. It is asked for by the setters of OpenBLAS (with threads of its own, or none), of MKL and of BLIS.
 #pragma once
 
 namespace ozfp4 {
 
-// What the library has: OpenBLAS both of the first, or neither if it has no threads; MKL the first and the last.
+// What the library has: OpenBLAS, and BLIS before 1.0, both of the first; MKL and later ones of BLIS the first and the third;
+// none of them where it has no threads.
 struct BlasSetters {
   int (*get)() = nullptr;
   void (*set)(int) = nullptr;
@@ -19,12 +20,12 @@ BlasSetters find_blas_setters(const void* function);
 void set_blas_setters(const BlasSetters& found);
 
 // How many threads a product of the calling thread has by the BLAS's own settings; 0 where it is not known how to have it take
-// one, and most_threads where it never takes more.
+// one, and most_threads where it never takes more, or nobody has told BLIS a number.
 int blas_threads();
 
 // While one of these lives, products that its thread asks of the BLAS have one thread each: of MKL those of that thread, of
-// OpenBLAS all of the process. The last one to go restores what was set before, unless somebody set another number meanwhile.
-// A child that was forked meanwhile restores it with its own last one. Does nothing where blas_threads() is 0.
+// OpenBLAS all of the process, of BLIS either. The last one to go restores what was set before, unless somebody set another
+// number meanwhile. A child that was forked meanwhile restores it with its own last one. Does nothing where blas_threads() is 0.
 class OneBlasThread {
  public:
   OneBlasThread();
