@@ -1,6 +1,10 @@
 """The CPU's figures as tables: time against np.matmul, exactness, accuracy, import time.
 
-    python benchmarks/cpu.py [time] [kernels] [integers] [calls] [modes] [accuracy] [exactness] [import] [--json FILE]
+    python benchmarks/cpu.py [time] [kernels] [integers] [calls] [modes] [accuracy] [exactness] [import] [--sizes N ...]
+                             [--json FILE]
+    python benchmarks/cpu.py kernels modes --sizes 4096 8192
+
+--sizes: of the sections that have them, time to modes, in place of their own.
 
 Times are medians of runs that alternate between the methods, so that what else the machine does hits all of them; the
 ratios are within one run with the same threads. NumPy and SciPy each bring an OpenBLAS whose threads spin for some 25 ms
@@ -11,6 +15,7 @@ unless the caller has set it. Nothing here is a test: the tests are in tests/.
 from __future__ import annotations
 
 import argparse
+import inspect
 import json
 import os
 import statistics
@@ -307,7 +312,7 @@ def print_table(title: str, rows: list[Row]) -> None:
             print("|" + "|".join("-" * (width + 2) for width in widths) + "|")
 
 
-SECTIONS: dict[str, tuple[str, Callable[[], list[Row]]]] = {
+SECTIONS: dict[str, tuple[str, Callable[..., list[Row]]]] = {
     "import": ("Import", import_rows),
     "time": ("Time, normal(0,1) float64, N x N x N", time_rows),
     "kernels": ("Kernels, normal(0,1) float64, N x N x N", kernel_rows),
@@ -327,16 +332,24 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("sections", metavar="SECTION", nargs="*", help=f"default all: {', '.join(SECTIONS)}")
+    parser.add_argument(
+        "--sizes", metavar="N", type=int, nargs="+", help="of products, in the sections that have sizes"
+    )
     parser.add_argument("--json", help="also write the rows to this file")
     arguments = parser.parse_args()
     for name in arguments.sections:
         if name not in SECTIONS:
             parser.error(f"{name}: there is no such section; there are {', '.join(SECTIONS)}")
+    names = arguments.sections or list(SECTIONS)
+    sized = [name for name in names if "sizes" in inspect.signature(SECTIONS[name][1]).parameters]
+    if arguments.sizes and not sized:
+        parser.error(f"--sizes: {', '.join(names)} have none")
     print(ozfp4.info())
     results = {}
-    for name in arguments.sections or SECTIONS:
+    for name in names:
         title, measure = SECTIONS[name]
-        results[name] = measure()
+        own = {"sizes": tuple(arguments.sizes)} if arguments.sizes and name in sized else {}
+        results[name] = measure(**own)
         print_table(title, results[name])
     if arguments.json:
         with open(arguments.json, "w", encoding="utf-8") as file:

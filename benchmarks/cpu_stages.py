@@ -4,8 +4,9 @@
                                     [--runs 5] [--json FILE]
 
 For each N (of N x N x N) and number of threads the least of several runs: milliseconds of each stage; of scale, encode and
-reconstruct the GB/s of what they must read and write, once, and that over the GB/s of a plain copy; of multiply the GFLOPS of its
-plane products; and each stage's speed-up over one thread. Runs of all numbers of threads take turns, so that what else
+reconstruct the GB/s of what they must read and write, once, and that over the GB/s of a plain copy; of multiply, which folds the
+sums of each tile as it goes, the GFLOPS of its plane products; of repair, where --accuracy has one, the time alone; and each
+stage's speed-up over one thread. Runs of all numbers of threads take turns, so that what else
 the machine does hits all of them.
 """
 
@@ -27,7 +28,7 @@ import ozfp4
 from ozfp4.backends import cpu
 
 Row = dict[str, Any]
-STAGES = ("scale", "encode", "multiply", "reconstruct")
+STAGES = ("scale", "encode", "multiply", "reconstruct", "repair")
 COPY_BYTES = 1 << 28
 
 
@@ -81,15 +82,15 @@ def measure(n: int, threads: list[int], runs: int, asked: dict[str, Any]) -> lis
     for t in threads:
         copied = 2 * COPY_BYTES / copy_seconds(t)
         row: Row = {"N": n, "threads": t, "copy GB/s": copied / 1e9, "whole ms": 1e3 * least[t]["whole"]}
-        for stage in STAGES:
+        for stage in filter(least[t].get, STAGES):  # without those that took no time
             taken = least[t][stage]
             row[f"{stage} ms"] = 1e3 * taken
             if stage == "multiply":
                 row["multiply GFLOPS"] = 2e-9 * report.products * n**3 / taken
-            else:
+            elif stage in moved:
                 row[f"{stage} GB/s"] = moved[stage] / taken / 1e9
                 row[f"{stage} of copy"] = moved[stage] / taken / copied
-            row[f"{stage} speed-up"] = least[threads[0]][stage] / taken
+            row[f"{stage} speed-up"] = least[threads[0]].get(stage, 0.0) / taken
         rows.append(row)
     return rows
 
@@ -98,12 +99,12 @@ def print_row(row: Row) -> None:
     parts = [
         f"N {row['N']}, {row['threads']} threads: copy {row['copy GB/s']:.1f} GB/s, whole {row['whole ms']:.1f} ms"
     ]
-    for stage in STAGES:
-        rate = (
-            f"{row['multiply GFLOPS']:.0f} GFLOPS"
-            if stage == "multiply"
-            else f"{row[f'{stage} GB/s']:.1f} GB/s ({row[f'{stage} of copy']:.2f} of the copy)"
-        )
+    for stage in (stage for stage in STAGES if f"{stage} ms" in row):
+        rate = ""
+        if stage == "multiply":
+            rate = f"{row['multiply GFLOPS']:.0f} GFLOPS"
+        elif f"{stage} GB/s" in row:
+            rate = f"{row[f'{stage} GB/s']:.1f} GB/s ({row[f'{stage} of copy']:.2f} of the copy)"
         parts.append(f"  {stage:11} {row[f'{stage} ms']:8.2f} ms  {rate:32} x {row[f'{stage} speed-up']:.2f}")
     print("\n".join(parts), flush=True)
 
