@@ -14,7 +14,7 @@ struct BlasSetters {
 };
 
 // Of the library that `function` lies in, or of one that it was linked with. nullptr: none is known. Asks the dynamic linker,
-// whose lock somebody may hold who waits for the caller's.
+// whose lock somebody may hold who waits for the caller's; and BLIS, by a short-lived thread, whose number it sets.
 BlasSetters find_blas_setters(const void* function);
 // From now on the BLAS has these.
 void set_blas_setters(const BlasSetters& found);
