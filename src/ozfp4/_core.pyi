@@ -207,9 +207,9 @@ class RepeatedMatmul:
 
 def repeated(
     made: dict[tuple[Any, ...], RepeatedMatmul], a: _Array, b: _Array, settings: tuple[Any, ...], *since: Any
-) -> tuple[tuple[Any, ...], _Array | None]:
+) -> tuple[tuple[Any, ...] | None, _Array | None]:
     """What two products share that differ in their data alone, and the product by what `made` has under that; None where it has
-    nothing, or where the decision is due again."""
+    nothing, or where the decision is due again. Both are None where an argument is not hashable."""
 
 class SharedScales:
     """Scales of whole lines of `k` entries from the facts of their pieces, `words`: (places, lines, 6), each as of

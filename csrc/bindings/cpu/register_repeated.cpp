@@ -79,7 +79,7 @@ py::tuple extents_of(const py::array& array) {
 }
 
 // repeated(made, a, b, settings, *since): what the product of these arrays has in common with those that differ in their data
-// alone, and the product by what `made` has under that; None where it has nothing.
+// alone, and the product by what `made` has under that; None where it has nothing, and both where an argument is not hashable.
 py::object repeated(PyObject* const* given, Py_ssize_t count) {
   constexpr Py_ssize_t most = 8;
   if (count < 4 || count > most || !PyDict_CheckExact(given[0])) throw py::type_error("made, a, b, settings, *since: are needed");
@@ -92,9 +92,10 @@ py::object repeated(PyObject* const* given, Py_ssize_t count) {
   Py_ssize_t at = 0;
   for (const py::object& each : own) PyTuple_SET_ITEM(like.ptr(), at++, Py_NewRef(each.ptr()));
   for (Py_ssize_t i = 3; i < count; ++i) PyTuple_SET_ITEM(like.ptr(), at++, Py_NewRef(given[i]));
-  PyObject* const before = found_in(given[0], like);
-  if (before == nullptr) return py::make_tuple(like, py::none());
-  return py::make_tuple(like, py::handle(before).cast<const RepeatedMatmul&>().multiply(a, b));
+  const std::optional<PyObject*> before = found_in(given[0], like);
+  if (!before) return py::make_tuple(py::none(), py::none());
+  if (*before == nullptr) return py::make_tuple(like, py::none());
+  return py::make_tuple(like, py::handle(*before).cast<const RepeatedMatmul&>().multiply(a, b));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include <exception>
 #include <new>
+#include <optional>
 #include <stdexcept>
 
 namespace ozfp4::bindings {
@@ -78,14 +79,13 @@ pybind11::object builtin(const char* name) {
   return answer_of(PyCFunction_NewEx(&definition, nullptr, nullptr));
 }
 
-// What a dictionary has there; null where it has nothing, or where the key is not hashable.
-inline PyObject* found_in(pybind11::handle dictionary, pybind11::handle key) {
+// What a dictionary has there, or null; nothing where the key is not hashable.
+inline std::optional<PyObject*> found_in(pybind11::handle dictionary, pybind11::handle key) {
   PyObject* const found = PyDict_GetItemWithError(dictionary.ptr(), key.ptr());
-  if (found == nullptr && PyErr_Occurred() != nullptr) {
-    if (PyErr_ExceptionMatches(PyExc_TypeError) == 0) throw pybind11::error_already_set();
-    PyErr_Clear();
-  }
-  return found;
+  if (found != nullptr || PyErr_Occurred() == nullptr) return found;
+  if (PyErr_ExceptionMatches(PyExc_TypeError) == 0) throw pybind11::error_already_set();
+  PyErr_Clear();
+  return std::nullopt;
 }
 
 // A tuple among the arguments of a builtin function, whose number is told.
