@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -27,12 +28,13 @@ MODES = [("fp64", "nearest"), *(("correct", rounding) for rounding in ROUNDINGS)
 SHAPES = ((3, 5, 4), (30, 70, 66), (5, 1100, 7))
 
 
-def reference(a: np.ndarray, b: np.ndarray, accuracy: str, rounding: str) -> tuple[np.ndarray, np.ndarray]:
-    if accuracy == "fp64":
-        return fp64_matmul(a, b)
+def references(a: np.ndarray, b: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Product and certificates in each of `MODES`."""
+    yield fp64_matmul(a, b)
     dtype = np.promote_types(a.dtype, b.dtype)
     product = scaled_product(a, b, "correct", PRECISIONS[dtype])
-    return correct_matmul(a, b, rounding), correct_certificates(a, b, product, dtype, rounding)
+    for _, rounding in MODES[1:]:
+        yield correct_matmul(a, b, rounding), correct_certificates(a, b, product, dtype, rounding)
 
 
 def counts(certified: Certified) -> tuple[int | None, ...]:
@@ -43,8 +45,7 @@ def counts(certified: Certified) -> tuple[int | None, ...]:
 def check(a: np.ndarray, b: np.ndarray, context: Any = "") -> None:
     """Results, counts, and the bounds of exact zeros, in every mode."""
     zeros = disjoint(a, b) & np.isfinite(a).all(axis=1)[:, np.newaxis] & np.isfinite(b).all(axis=0)
-    for accuracy, rounding in MODES:
-        expected, certificates = reference(a, b, accuracy, rounding)
+    for (accuracy, rounding), (expected, certificates) in zip(MODES, references(a, b), strict=True):
         c, bound, report = ozfp4.matmul(
             a, b, accuracy=accuracy, rounding=rounding, out=noise(expected.shape, expected.dtype),
             return_bound=True, report=True,

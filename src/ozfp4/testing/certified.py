@@ -13,7 +13,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from enum import IntEnum
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -61,15 +60,22 @@ class Facts:
 
 def line_facts(rows: Array) -> list[Facts]:
     """The facts of each row of a float64 or float32 matrix; zeros and non-finite entries add nothing but to `k`."""
-    found = []
-    for row in rows.astype(np.float64):
-        numbers = [abs(x).as_integer_ratio() for x in row[np.isfinite(row) & (row != 0)].tolist()]
-        # p / q in lowest terms, q a power of two: one of them is odd.
-        lowest = [(p & -p).bit_length() - q.bit_length() for p, q in numbers]
-        exponents = [p.bit_length() - q.bit_length() for p, q in numbers]
-        top, low = max(exponents, default=NO_EXPONENT), min(lowest, default=NO_LOWEST)
-        found.append(Facts(top, low, len(numbers), sum(exponents), len(row)))
-    return found
+    wide = rows.astype(np.float64)
+    fractions, exponents = np.frexp(np.where(np.isfinite(wide), wide, 0.0))
+    significands = np.abs(np.ldexp(fractions, 53)).astype(np.int64)  # |x| = significand 2^(exponent - 53)
+    nonzero = significands != 0
+    top = exponents.astype(np.int64) - 1
+    low = top - 52 + np.frexp((significands & -significands).astype(np.float64))[1] - 1
+    return [
+        Facts(
+            int(t[n].max(initial=NO_EXPONENT)),
+            int(b[n].min(initial=NO_LOWEST)),
+            int(n.sum()),
+            int(t[n].sum()),
+            len(n),
+        )
+        for t, b, n in zip(top, low, nonzero, strict=True)
+    ]
 
 
 def _floor_log2(x: int) -> int:
@@ -92,7 +98,7 @@ def _fp64_extra(facts: Facts) -> int:
     for extra in (0, 4):
         if (extra or overlap >= 512) and overlap >= 1:
             allowed = overlap * (_floor_log2(overlap) + extra - 2)
-            if 2 * facts.depth + Fraction(overlap, 2) <= allowed:
+            if 4 * facts.depth + overlap <= 2 * allowed:
                 return extra
     return deep
 
@@ -107,8 +113,8 @@ def fp64_capacity(facts: Facts, precision: int) -> int:
 
 def correct_capacity(facts: Facts, precision: int) -> int:
     """p + 15 bits, p + 16, p + 19, p + 23 from a mean depth of 3, 3.75, 5 on; fewer where all entries fit fewer."""
-    steps = ((5, MOST_EXTRA_BITS), (Fraction(15, 4), 19), (3, 16), (0, 15))
-    extra = next(extra for depth, extra in steps if facts.depth >= depth * facts.nonzeros)
+    quarters = ((20, MOST_EXTRA_BITS), (15, 19), (12, 16), (0, 15))
+    extra = next(extra for depth, extra in quarters if 4 * facts.depth >= depth * facts.nonzeros)
     return min(max(facts.span, 2), precision + extra)
 
 
@@ -174,21 +180,13 @@ def certified_length(a: Record, b: Record, precision: int) -> int:
 
 def rounded_integers(lines: Lines, shifts: list[int]) -> tuple[Array, list[int]]:
     """rn(x 2^s) of each row, ties to even, of any number of bits; and how many entries of each row were rounded."""
-    result = np.zeros(lines.significands.shape, dtype=object)
-    counts = []
-    for i, s in enumerate(shifts):
-        places = (lines.shifts[i] + lines.exponents[i] + s).tolist()
-        count = 0
-        for j, (x, place) in enumerate(zip(lines.significands[i].tolist(), places, strict=True)):
-            if place >= 0:
-                result[i, j] = x << place
-                continue
-            quotient, rest = divmod(x, 1 << -place)  # the floor, of negative numbers too
-            twice = rest << 1
-            result[i, j] = quotient + (twice > 1 << -place or (twice == 1 << -place and quotient % 2))
-            count += rest != 0
-        counts.append(count)
-    return result, counts
+    places = lines.shifts + (lines.exponents + np.array(shifts, np.int64))[:, np.newaxis]
+    # Below 1/2 from 55 places on: significands have 53 bits.
+    right, left = np.clip(-places, 0, 60), np.where(lines.significands == 0, 0, np.maximum(places, 0))
+    quotient = lines.significands >> right  # the floor, of negative numbers too
+    rest, one = lines.significands - (quotient << right), np.int64(1) << right
+    quotient += (2 * rest > one) | ((2 * rest == one) & (quotient % 2 == 1))
+    return quotient.astype(object) << left.astype(object), (rest != 0).sum(axis=1).tolist()
 
 
 @dataclass(frozen=True)

@@ -1,15 +1,16 @@
-"""What ``ozfp4.gemm`` of complex operands must return, bit for bit, by references of real ones and fractions."""
+"""What ``ozfp4.gemm`` of complex operands must return, bit for bit, by references of real ones and integers."""
 
 from __future__ import annotations
 
 import math
-from fractions import Fraction
+from functools import reduce
 
 import numpy as np
 import numpy.typing as npt
 
 from .complex import Array, real_form
-from .update import gemm_reference, round_fraction
+from .oracle import round_to_float
+from .update import dyadic, gemm_reference, plus, times
 
 
 def complex_gemm_reference(
@@ -72,7 +73,8 @@ def _turned(x: Array) -> Array:
 def _sum(products: list[tuple[float, float]], dtype: npt.DTypeLike) -> float:
     """Rounded once to a real dtype; where NaN or infinity takes part, as in IEEE arithmetic."""
     if all(math.isfinite(x) for _, x in products):
-        return round_fraction(sum((Fraction(f) * Fraction(x) for f, x in products), Fraction(0)), dtype)
+        exact = reduce(plus, (times(dyadic(f), dyadic(x)) for f, x in products), (0, 0))
+        return round_to_float(*exact, dtype)
     special = [f * x for f, x in products if not math.isfinite(x)]
     return math.fsum(special) if not _cancels(special) else math.nan
 

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .correct import real_sums
 from .generators import Array, Format
 
 Target = Callable[[np.random.Generator, Format], Fraction]
@@ -49,8 +50,9 @@ def solve(row: Array, column: Array, target: Fraction, precision: int, slots: in
     The column holds powers of two there. ValueError if the remainder has more pieces than there are slots.
     """
     free = len(row) - slots
-    terms = zip(row[:free].tolist(), column[:free].tolist(), strict=True)
-    pieces = _pieces(target - sum((Fraction(x) * Fraction(y) for x, y in terms), Fraction(0)), precision)
+    sums = real_sums(row[np.newaxis, :free], column[:free, np.newaxis])
+    so_far = int(sums.integers[0, 0]) * _power(int(sums.rows[0] + sums.columns[0]))
+    pieces = _pieces(target - so_far, precision)
     if len(pieces) > slots:
         raise ValueError(f"{len(pieces)} pieces do not fit {slots} slots")
     solved: Array = row.copy()

@@ -164,6 +164,15 @@ def round_to_float(
         return -0.0 if rounding == "down" else 0.0
     away = rounding == ("down" if integer < 0 else "up")
     leading = magnitude.bit_length() - 1 + exponent
+    if (
+        rounding == "nearest"
+        and precision == 53
+        and -1022 <= leading < max_exponent
+        and leading - exponent < 1023
+    ):
+        return math.ldexp(
+            float(integer), exponent
+        )  # Python's float() rounds integers so, and the rest is exact
     last_place = max(leading - precision + 1, lowest)  # the result is a multiple of 2^last_place
     drop = last_place - exponent
     if drop <= 0:

@@ -1,10 +1,11 @@
-"""What ``ozfp4.gemm`` must return, bit for bit: alpha A B + beta C in Python's fractions, rounded once. Nothing here calls the
+"""What ``ozfp4.gemm`` must return, bit for bit: alpha A B + beta C in Python's integers, rounded once. Nothing here calls the
 core."""
 
 from __future__ import annotations
 
 import math
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -14,9 +15,23 @@ from .certified import PRECISIONS, Certificate, certificates, scaled_product
 from .correct import Array, over_stacks, real_sums, special_entries, special_value
 from .oracle import round_to_float
 
+# A sum of powers of two: (integer, exponent) is integer 2^exponent. Python's Fraction looks for common divisors at every step.
+Dyadic = tuple[int, int]
 
-def power(exponent: int) -> Fraction:
-    return Fraction(2) ** exponent
+
+def dyadic(x: float) -> Dyadic:
+    """A finite number, exactly."""
+    numerator, denominator = x.as_integer_ratio()
+    return numerator, 1 - denominator.bit_length()
+
+
+def times(x: Dyadic, y: Dyadic) -> Dyadic:
+    return x[0] * y[0], x[1] + y[1]
+
+
+def plus(x: Dyadic, y: Dyadic) -> Dyadic:
+    exponent = min(x[1], y[1])
+    return (x[0] << (x[1] - exponent)) + (y[0] << (y[1] - exponent)), exponent
 
 
 def round_fraction(x: Fraction, dtype: npt.DTypeLike = np.float64, rounding: str = "nearest") -> float:
@@ -24,32 +39,40 @@ def round_fraction(x: Fraction, dtype: npt.DTypeLike = np.float64, rounding: str
     return round_to_float(x.numerator, 1 - x.denominator.bit_length(), dtype, rounding)
 
 
+class _Matrix:
+    """A matrix as a key: by its bits."""
+
+    def __init__(self, x: Array) -> None:
+        self.x, self.key = x, (x.dtype, x.shape, x.tobytes())
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Matrix) and self.key == other.key
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+
+@lru_cache(maxsize=16)  # of one product tests ask for many updates
 def _products(
-    a: Array, b: Array, accuracy: str, bits: int | None, precision: int, engine: str
-) -> list[list[Fraction]]:
+    left: _Matrix, right: _Matrix, accuracy: str, bits: int | None, precision: int, engine: str
+) -> list[list[Dyadic]]:
     """What the accuracy takes for A B, entry by entry."""
+    a, b = left.x, right.x
     shape = (a.shape[0], b.shape[1])
-    sums = real_sums(a, b, engine)
-    exact = [
-        [int(sums.integers[i, j]) * power(int(sums.rows[i] + sums.columns[j])) for j in range(shape[1])]
-        for i in range(shape[0])
-    ]
-    if accuracy == "correct":
-        return exact
-    product = scaled_product(a, b, accuracy, precision, precision if bits is None else bits, engine)
-    keeps = np.ones(shape, bool)
+    keeps = np.full(shape, accuracy != "correct")
+    if accuracy != "correct":
+        product = scaled_product(a, b, accuracy, precision, precision if bits is None else bits, engine)
     if accuracy == "fp64":
         found = certificates(a, b, product, precision)
         keeps = (found != Certificate.NONE) & (found != Certificate.SPECIAL)
-    return [
-        [
-            int(product.integers[i, j]) * power(-int(product.s[i] + product.t[j]))
-            if keeps[i, j]
-            else exact[i][j]
-            for j in range(shape[1])
-        ]
-        for i in range(shape[0])
-    ]
+    sums = None if keeps.all() else real_sums(a, b, engine)
+
+    def entry(i: int, j: int) -> Dyadic:
+        if sums is None or keeps[i, j]:
+            return int(product.integers[i, j]), -int(product.s[i] + product.t[j])
+        return int(sums.integers[i, j]), int(sums.rows[i] + sums.columns[j])
+
+    return [[entry(i, j) for j in range(shape[1])] for i in range(shape[0])]
 
 
 def _special(x: float, y: float) -> float:
@@ -93,14 +116,15 @@ def gemm_reference(
     precision = PRECISIONS[dtype]
 
     def multiply(x: Array, y: Array, _: np.dtype[Any]) -> tuple[Array]:
-        """alpha A B as objects: fractions, or NaN and infinities."""
+        """alpha A B as objects: sums of powers of two, or NaN and infinities."""
         result = np.empty((x.shape[0], y.shape[1]), object)
-        if alpha == 0:
-            result[...] = Fraction(0)
-            return (result,)
-        products = _products(x, y, accuracy, bits, precision, engine)
+        products = (
+            _products(_Matrix(x), _Matrix(y), accuracy, bits, precision, engine) if alpha != 0 else None
+        )
         for i, j in np.ndindex(*result.shape):
-            result[i, j] = Fraction(alpha) * products[i][j]
+            result[i, j] = (0, 0) if products is None else times(dyadic(float(alpha)), products[i][j])
+        if products is None:
+            return (result,)
         for i, j in special_entries(x, y):
             result[i, j] = math.copysign(1, alpha) * special_value(x[i], y[:, j])
         return (result,)
@@ -108,6 +132,7 @@ def gemm_reference(
     terms = over_stacks(a, b, multiply)[0]
     addends = np.broadcast_to(0.0 if beta == 0 or c is None else np.asarray(c), terms.shape)
     result = np.empty(terms.shape, dtype)
+    weight = dyadic(float(beta))
     with np.errstate(over="ignore"):
         for index in np.ndindex(*terms.shape):
             term, addend = terms[index], float(addends[index])
@@ -115,5 +140,6 @@ def gemm_reference(
                 own = term if isinstance(term, float) else 0.0
                 result[index] = _special(own, math.copysign(1, beta) * addend)
             else:
-                result[index] = round_fraction(term + Fraction(beta) * Fraction(addend), dtype, rounding)
+                total = plus(term, times(weight, dyadic(addend)))
+                result[index] = round_to_float(*total, dtype, rounding)
     return result

@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -113,6 +114,12 @@ def thread_count(**environment: str) -> int:
     return int(run.stdout)
 
 
+@cache
+def cpu_count() -> int:
+    """Where no variable says anything."""
+    return thread_count(OZFP4_NUM_THREADS="", OMP_NUM_THREADS="")
+
+
 def test_our_own_variable_counts_before_openmps() -> None:
     assert thread_count(OZFP4_NUM_THREADS="2", OMP_NUM_THREADS="5") == 2
 
@@ -145,10 +152,9 @@ def test_openmps_variable_is_a_list(value: str, count: int) -> None:
     assert thread_count(OZFP4_NUM_THREADS="", OMP_NUM_THREADS=value) == count
 
 
-@pytest.mark.parametrize("value", ["0", "-3", "many", "", "4x", ",4"])
+@pytest.mark.parametrize("value", ["0", "-3", "many", "4x", ",4"])
 def test_nonsense_in_openmps_variable_is_passed_over(value: str) -> None:
-    cpus = thread_count(OZFP4_NUM_THREADS="", OMP_NUM_THREADS="")
-    assert thread_count(OZFP4_NUM_THREADS="", OMP_NUM_THREADS=value) == cpus >= 1
+    assert thread_count(OZFP4_NUM_THREADS="", OMP_NUM_THREADS=value) == cpu_count() >= 1
 
 
 def test_calls_from_many_threads_at_once() -> None:
