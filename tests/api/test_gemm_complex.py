@@ -40,6 +40,8 @@ def test_values_of_every_dtype(mode: tuple[str, str]) -> None:
                 ((9,), (9,), ()),
             )
         ):
+            if (i // 2 + j + MODES.index(mode)) % 2 == 0:  # in the next mode
+                continue
             a, b, c = (draw(rng, shape, t) for shape, t in zip(shapes, types, strict=True))
             given: dict[str, Any] = {"accuracy": accuracy, "rounding": rounding}
             # All types with both, and all shapes.

@@ -59,10 +59,10 @@ SHAPES = [((3, 9), (9, 4), (3, 4)), ((2, 3, 9), (9, 4), (4,)), ((9,), (2, 9, 4),
 def test_values_of_every_dtype(mode: tuple[str, str]) -> None:
     rng = np.random.default_rng(1)
     accuracy, rounding = mode
-    for types in product(DTYPES, DTYPES, DTYPES):
+    for i, types in enumerate(product(DTYPES, DTYPES, DTYPES), MODES.index(mode)):
         if not {types[0], types[1]} & set(COMPLEX):
             continue
-        for shapes in SHAPES:
+        for shapes in (SHAPES[i % 4], SHAPES[(i + 2) % 4]):  # and in the next mode the others
             a, b, c = (draw(rng, shape, t) for shape, t in zip(shapes, types, strict=True))
             some = [IMAGINARY, BOTH] if rounding == "nearest" else [IMAGINARY]
             for factors in (each[rng.integers(len(each))] for each in some):

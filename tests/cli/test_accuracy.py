@@ -184,5 +184,5 @@ def test_without_matplotlib(
     monkeypatch.setattr("ozfp4.cli.experiment.find_spec", lambda name: None)
     assert main([*SMALL, "-o", str(tmp_path)]) == 2
     assert capsys.readouterr().err.startswith("ozfp4 accuracy: figures need matplotlib")
-    assert main([*SMALL, "-o", str(tmp_path), "--no-figures"]) == 0
+    assert main([*SMALL, "-o", str(tmp_path), "--no-figures", "--no-grades"]) == 0
     assert not list(tmp_path.glob("*.png"))
