@@ -10,7 +10,15 @@ import pytest
 from ozfp4 import _core, _testing
 from ozfp4.backends import cpu
 from ozfp4.support.integers import to_words
-from ozfp4.testing import KINDS, assert_same_bits, exact_matmul, integer_product, noise, operands
+from ozfp4.testing import (
+    KINDS,
+    assert_same_bits,
+    exact_matmul,
+    integer_product,
+    noise,
+    operands,
+    round_to_float,
+)
 
 # Integers of at most four significant bits, in a byte.
 E4M3 = {
@@ -79,11 +87,16 @@ def test_sums_beyond_the_accumulator(scheme: _core.Scheme) -> None:
     """K so long that FP32 sums must be folded on the way: entries are constant along K, so that no two products cancel."""
     cpu.ensure_blas()
     k, rng = 300_001, np.random.default_rng(7)
-    a = np.repeat(rng.uniform(0.5, 1, (6, 1)), k, axis=1)
-    b = np.repeat(rng.uniform(0.5, 1, (1, 5)), k, axis=0)
+    column, row = rng.uniform(0.5, 1, (6, 1)), rng.uniform(0.5, 1, (1, 5))
+    a, b = np.repeat(column, k, axis=1), np.repeat(row, k, axis=0)
     c = noise((6, 5))
     _core.matmul(_testing.make_fp8_plan(scheme, 53, k), a, b, [c], 1 << 28, None)
-    assert_same_bits(c, exact_matmul(a, b, bits=53))
+    integers, s, t = integer_product(column, row, 53)
+    wanted = [
+        [round_to_float(k * x, -int(s[i] + t[j])) for j, x in enumerate(line)]
+        for i, line in enumerate(integers)
+    ]
+    assert_same_bits(c, np.array(wanted))
 
 
 @each_scheme

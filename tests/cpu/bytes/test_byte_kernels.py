@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -46,12 +47,18 @@ def check(a: Any, b: Any, expected: Any, what: object, **options: Any) -> None:
     assert_same_bits(ozfp4.matmul(a, b, out=out, **options), expected, what)
 
 
+@cache
+def problem(kind: str, shape: tuple[int, int, int]) -> tuple[Any, Any, Any]:
+    """Operands and what their product must be, once for all kernels and paths."""
+    a, b = operands(kind, *shape)
+    return a, b, exact_matmul(a, b)
+
+
 @every_kernel
 @pytest.mark.parametrize("path", BYTE_PATHS, ids=str)
 def test_every_path_and_kind(kernel: str, path: Path) -> None:
     for kind, shape in itertools.product(KINDS, ((1, 1, 1), (17, 65, 33), (16, 64, 16), (3, 130, 50))):
-        a, b = operands(kind, *shape)
-        check(a, b, exact_matmul(a, b), (kind, shape), accuracy="scaled", **path._asdict())
+        check(*problem(kind, shape), (kind, shape), accuracy="scaled", **path._asdict())
 
 
 @every_kernel
