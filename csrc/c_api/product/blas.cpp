@@ -21,7 +21,7 @@ constexpr std::array<const char*, 9> kLibraries{"libopenblas.so.0",  "libopenbla
 
 ChildLock lock;
 std::atomic<bool> is_ready{false};
-std::atomic<const char*> name{""};
+std::atomic<const char*> library{""};
 
 // A name that lives as long as the process, as pointers to it are given away: one that is used again is not copied again. What
 // is in the list stays as it is, so that it is whole in a child.
@@ -57,7 +57,7 @@ Found none(const std::string& error) { return {nullptr, nullptr, {}, "", error};
 // Range: the lock is held.
 void use(const Found& found) {
   set_blas(found.dgemm, found.sgemm, found.setters);
-  name = kept(found.from);
+  library = kept(found.from);
   is_ready.store(true, std::memory_order_release);
 }
 
@@ -118,6 +118,6 @@ void offer_blas(ozfp4_blas_function dgemm, ozfp4_blas_function sgemm) {
   if (!is_ready.load(std::memory_order_acquire)) use_if_none(check(dgemm, sgemm));
 }
 
-const char* blas_name() { return name; }
+const char* blas_name() { return library; }
 
 }  // namespace ozfp4::c_api

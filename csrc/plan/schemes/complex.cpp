@@ -85,7 +85,7 @@ void add_modulus(Plan& plan, std::int64_t m, const plan::Recipe* recipe = nullpt
   add_groups(plan, m, recipe, {first, second});
 }
 
-bool suffices(const Plan& plan, std::int64_t k) {
+bool suffices_uncut(const Plan& plan, std::int64_t k) {
   return crt_serves(moduli_product(plan, plan.count()), largest_square(plan.bits, 0), k);
 }
 
@@ -103,14 +103,14 @@ void add_moduli(Plan& plan, std::int64_t k) {
   }
   for (const std::uint16_t m : source.complex_listed) {
     add_modulus(plan, m);
-    if (suffices(plan, k)) return;
+    if (suffices_uncut(plan, k)) return;
   }
   for (std::int64_t m = source.largest_odd; m > 1 && plan.count() < source.most_odd; m -= 2) {
     if (root_of_minus_one(m) == 0) continue;
     const auto is_coprime = [m](const Group& group) { return std::gcd(group.modulus, m) == 1; };
     if (!std::all_of(plan.groups.begin(), plan.groups.end(), is_coprime)) continue;
     add_modulus(plan, m);
-    if (suffices(plan, k)) return;
+    if (suffices_uncut(plan, k)) return;
   }
 }
 
