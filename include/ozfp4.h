@@ -16,10 +16,11 @@
  * of the argument that is at fault. Nothing is then written, unless memory ends amid a batch or a product that goes in blocks. No
  * exception leaves the library, and it never ends the process.
  *
- * Planes are multiplied by the CPU's INT8 unit, or where there is none by dgemm_ and sgemm_ of a BLAS, whatever its own accuracy:
- * the one that ozfp4_set_blas was given, else the one that OZFP4_BLAS names in the environment, else the first of several
- * well-known libraries that is exact. Small products are made in machine words, or by limbs of eight bits on AMX. What multiplies
- * is tried on exact integers before its first use.
+ * Small products are made in machine words, or by limbs of eight bits on AMX, and need no BLAS. Planes of others are multiplied
+ * by the CPU's INT8 unit, or where there is none by dgemm_ and sgemm_ of a BLAS, whatever its own accuracy: the one that
+ * ozfp4_set_blas was given, else the one that OZFP4_BLAS names in the environment, else the first of several well-known libraries
+ * that is exact. Where none is, words make what they serve, and of real products that is most; OZFP4_CPU_KERNEL=portable makes
+ * planes without a BLAS, slowly. What multiplies is tried on exact integers before its first use.
  *
  * Structures begin with `size`, their sizeof where the program was compiled: later versions add members at the end, and take
  * those that are not there as 0.
@@ -53,7 +54,7 @@ typedef enum ozfp4_status {
   OZFP4_UNSUPPORTED = 2,      /* no plan is exact for the inner dimension; what this interface does not do */
   OZFP4_OUT_OF_MEMORY = 3,    /* the system, or the device, has no such memory */
   OZFP4_WORKSPACE = 4,        /* the workspace is too small for the smallest blocks */
-  OZFP4_NO_BLAS = 5,          /* no BLAS was found, or the one that was found is not exact where it must be */
+  OZFP4_NO_BLAS = 5,          /* one is needed, and none was found, or the one that was is not exact where it must be */
   OZFP4_OVERFLOW = 6,         /* an entry does not fit the integer type of the result, and that was to be an error */
   OZFP4_NO_DEVICE = 7,        /* a build without CUDA, no GPU, or none of the kernels of this build runs on it */
   OZFP4_DEVICE_ERROR = 8,     /* what the CUDA runtime says */

@@ -208,7 +208,9 @@ MatmulOutcome cpu_matmul(const Plan& plan, const MatmulOperand& a, const MatmulO
   const bool is_prepared = a.prepared != nullptr || b.prepared != nullptr;
   const WordWays ways = is_prepared ? WordWays() : ways_of(options, plan.bits, rows, columns, inner);
   if (ways.any() && multiply_in_words(plan, a.view, b.view, targets, options, request, ways, outcome)) return outcome;
+  if (options.in_words_alone) return outcome;
   const BlockShape shape = choose_blocks(plan, rows, columns, inner, options.workspace_limit, options.promise.certifies());
+  if (shape.kernel == nullptr && options.require_blas != nullptr) options.require_blas();
   Product(plan, a, b, options, request, outcome).run(shape, targets);
   return outcome;
 }

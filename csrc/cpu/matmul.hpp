@@ -40,7 +40,9 @@ struct MatmulOptions {
   std::int64_t workspace_limit = 0;
   std::function<void(double)> progress;  // called with the fraction done; may throw to stop
   Promise promise;
-  Way way = Way::planes;  // words or limbs where they serve, which is no promise: what they do not take is made by planes
+  Way way = Way::planes;        // words or limbs where they serve, which is no promise: what they do not take is made by planes
+  bool in_words_alone = false;  // or is not made: then nothing is written, and the outcome has no products
+  void (*require_blas)() = nullptr;  // called before planes go through a BLAS; may throw to stop
 };
 
 // A B into every target, from one multiplication of the planes. `b` is seen from its columns: outer = columns of B, inner = K.

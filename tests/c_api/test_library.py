@@ -103,7 +103,7 @@ def test_a_blas_is_found_or_asked_for(library: ctypes.CDLL, tmp_path: Path) -> N
     assert text.startswith(f"OZFP4_BLAS: {tmp_path}/libnone.so: cannot open shared object file")
     status, product, text = find(library, OZFP4_BLAS=library._name)
     assert (status, product) == (lib.NO_BLAS, 0.0)
-    assert text.endswith("has neither dgemm_ and sgemm_ nor dgemm_64_ and sgemm_64_")
+    assert "has neither dgemm_ and sgemm_ nor dgemm_64_ and sgemm_64_; OZFP4_CPU_KERNEL=portable" in text
     status, product, text = find(library, OZFP4_BLAS="")
     if status == lib.OK:
         assert product == 9.0
@@ -116,14 +116,58 @@ def test_an_int8_unit_needs_no_blas(library: ctypes.CDLL, tmp_path: Path) -> Non
     missing = str(tmp_path / "libnone.so")
     for _, setting in _core.byte_kernels():
         status, product, text = find(library, OZFP4_BLAS=missing, OZFP4_CPU_KERNEL=setting)
-        if setting == "portable":  # slower than DGEMM, which is then taken
-            assert (status, product) == (lib.NO_BLAS, 0.0)
-        else:
-            assert (status, product) == (lib.OK, 9.0)
+        assert (status, product) == (lib.OK, 9.0)
         assert missing in text  # what the name of the BLAS says, or the product
     status, _, text = find(library, OZFP4_CPU_KERNEL="none")
     assert status == lib.INVALID
     assert text.startswith("OZFP4_CPU_KERNEL: 'none' is none of")
+
+
+WITHOUT = """
+import ctypes, os, sys
+sys.path.insert(0, sys.argv[2])
+import library as lib, numpy as np
+library = lib.load(sys.argv[1])
+rng = np.random.default_rng(1)
+for n in (1, 4, 40, 520):
+    a, b, c = rng.integers(-999, 999, (n, n)).astype(float), rng.integers(-999, 999, (n, n)).astype(float), np.empty((n, n))
+    for accuracy in (0, 1, 2, 3) if n < 100 else (0,):
+        options = lib.options(accuracy=accuracy)
+        status = library.ozfp4_dgemm(lib.ROW, lib.NONE, lib.NONE, n, n, n, 1.0, a.ctypes.data, n, b.ctypes.data, n, 0.0,
+                                     c.ctypes.data, n, ctypes.byref(options))
+        assert status == lib.OK, (n, accuracy, lib.error(library))
+        assert np.array_equal(c, a @ b)
+n, z = 4, a[:4, :4] + 1j * b[:4, :4]
+one, zero, found = np.array([1 + 2j]), np.array([0j]), np.empty((n, n), complex)
+status = library.ozfp4_zgemm(lib.ROW, lib.NONE, lib.CONJ, n, n, n, one.ctypes.data, z.ctypes.data, n, z.ctypes.data, n,
+                             zero.ctypes.data, found.ctypes.data, n, None)
+assert status == lib.OK, lib.error(library)
+assert np.array_equal(found, (1 + 2j) * (z @ z.conj().T))
+options = lib.options(backend=lib.BACKENDS["fp64"])
+c[:] = 7
+status = library.ozfp4_dgemm(lib.ROW, lib.NONE, lib.NONE, 520, 520, 520, 1.0, a.ctypes.data, 520, b.ctypes.data, 520, 0.0,
+                             c.ctypes.data, 520, ctypes.byref(options))
+print(status, np.all(c == 7), lib.error(library))
+"""
+
+
+@pytest.mark.parametrize("kernel", ["", "portable"])
+def test_products_that_need_no_blas(library: ctypes.CDLL, tmp_path: Path, kernel: str) -> None:
+    """None of any usual name is right: words make what they serve, or what is asked for, and only planes of FP64 need one."""
+    names = (
+        "openblas.so.0 openblas.so mkl_rt.so.2 mkl_rt.so blis.so.4 blis.so flexiblas.so.3 blas.so.3 blas.so"
+    )
+    for name in names.split():
+        fake_blas(tmp_path / f"lib{name}", wrong=WRONG)
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT, library._name, str(Path(__file__).parent)], capture_output=True, text=True,
+        env=os.environ | {"OZFP4_CPU_KERNEL": kernel, "OZFP4_BLAS": "", "LD_LIBRARY_PATH": str(tmp_path)},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    status, unwritten, text = done.stdout.strip().split(" ", 2)
+    assert (int(status), unwritten) == (lib.NO_BLAS, "True")
+    assert "OZFP4_BLAS: is not set" in text
+    assert "OZFP4_CPU_KERNEL=portable makes products without one, but for OZFP4_BACKEND_FP64" in text
 
 
 @pytest.mark.parametrize(("integer", "suffix"), [("int32_t", "_"), ("int64_t", "_64_"), ("int64_t", "_")])

@@ -61,10 +61,12 @@ void use(const Found& found) {
   is_ready.store(true, std::memory_order_release);
 }
 
+constexpr const char* kWithout = "; OZFP4_CPU_KERNEL=portable makes products without one, but for OZFP4_BACKEND_FP64";
+
 Found find_library() {
   if (const char* asked = asked_blas()) {
     const LibraryBlas found = open_blas(asked);
-    if (found.dgemm == nullptr) return none(std::string(kBlasVariable) + ": " + found.error);
+    if (found.dgemm == nullptr) return none(std::string(kBlasVariable) + ": " + found.error + kWithout);
     return exact(found.dgemm, found.sgemm, asked);
   }
   std::string names, wrong;
@@ -74,8 +76,8 @@ Found find_library() {
     names += std::string(names.empty() ? "" : ", ") + file;
     if (found.is_there) wrong += "; " + found.error;
   }
-  return none(std::string(kBlasVariable) + ": is not set, and there is none of " + names + " that serves" + wrong +
-              "; install one, name its file there, or call ozfp4_set_blas");
+  return none(std::string(kBlasVariable) + ": is not set, and there is none of " + names +
+              " that serves; install one, name its file there, or call ozfp4_set_blas" + kWithout + wrong);
 }
 
 Found check(ozfp4_blas_function dgemm, ozfp4_blas_function sgemm) {
@@ -97,6 +99,16 @@ void use_if_none(const Found& found) {
 
 void require_blas() {
   if (!is_ready.load(std::memory_order_acquire)) use_if_none(find_library());
+}
+
+bool has_blas() { return is_ready.load(std::memory_order_acquire); }
+
+bool finds_blas() {
+  if (has_blas()) return true;
+  const Found found = find_library();
+  if (found.dgemm == nullptr) return false;
+  use_if_none(found);
+  return true;
 }
 
 void take_blas(ozfp4_blas_function dgemm, ozfp4_blas_function sgemm) {

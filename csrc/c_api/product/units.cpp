@@ -20,6 +20,8 @@
 namespace ozfp4::c_api {
 namespace {
 
+constexpr double kNoRate = 1e-6;
+
 enum class Verdict { exact, wrong, other };  // other: the way was not taken
 
 // `bits`: the capacity where the accuracy is scaled.
@@ -37,6 +39,7 @@ Verdict verdict_of(const ExactCase& own, const Alphabet& alphabet, Way way, Accu
   options.workspace_limit = std::int64_t(1) << 30;
   options.way = way;
   options.promise = {accuracy, 53};
+  options.in_words_alone = way != Way::planes;
   const MatmulOutcome outcome = cpu_matmul(*find_plan(request, false), a, b, {{c}}, options);
   const Way taken = outcome.limbs > 0 ? Way::limbs : outcome.in_words ? Way::words : Way::planes;
   if (taken != way) return Verdict::other;
@@ -133,8 +136,14 @@ bool trusts_words() {
 const ByteKernel* trusted_unit() { return trust_serving_kernel(); }
 
 std::vector<UnitRate> trusted_units() {
-  trust_serving_kernel();
-  return cpu_units();
+  const bool is_portable = trust_serving_kernel() == &portable_bytes_kernel;
+  std::vector<UnitRate> units = cpu_units();
+  if (!is_portable || finds_blas()) return units;
+  // Slower than a BLAS, which is not there: what makes it the last one.
+  for (UnitRate& unit : units) {
+    if (unit.alphabet == &Alphabet::fp64) unit.rate = kNoRate;
+  }
+  return units;
 }
 
 void require_unit(const Plan& plan, std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t workspace_limit,
