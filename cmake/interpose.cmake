@@ -4,7 +4,9 @@ add_library(ozfp4_blas SHARED
   csrc/interpose/call/attempt.cpp
   csrc/interpose/call/choice.cpp
   csrc/interpose/call/cpu_times.cpp
+  csrc/interpose/call/plain.cpp
   csrc/interpose/call/trial.cpp
+  csrc/interpose/call/triangle.cpp
   csrc/interpose/cublas/call.cpp
   csrc/interpose/cublas/device/counts.cpp
   csrc/interpose/cublas/device/device.cpp
@@ -22,6 +24,7 @@ add_library(ozfp4_blas SHARED
   csrc/interpose/symbols/gemm.cpp
   csrc/interpose/process/library.cpp
   csrc/interpose/process/line.cpp
+  csrc/interpose/symbols/rank_k.cpp
   csrc/interpose/symbols/real.cpp
   csrc/interpose/process/record.cpp
   csrc/interpose/call/serve.cpp

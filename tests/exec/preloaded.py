@@ -34,6 +34,13 @@ def fortran(name, ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, integer=
     getattr(process, name)(t(ta), t(tb), i(m), i(n), i(k), address(factors), address(a), i(lda), address(b), i(ldb),
                            address(factors[1:]), address(c), i(ldc), ctypes.c_size_t(1), ctypes.c_size_t(1))
 
+def rank_k(name, uplo, trans, n, k, alpha, a, lda, beta, c, ldc, integer=c_int32):
+    i = lambda x: byref(integer(x))
+    factors = np.array([alpha, beta], c.real.dtype if "herk" in name else c.dtype)
+    t = lambda x: byref(c_char(x))
+    getattr(process, name)(t(uplo), t(trans), i(n), i(k), address(factors), address(a), i(lda), address(factors[1:]), address(c),
+                           i(ldc), ctypes.c_size_t(1), ctypes.c_size_t(1))
+
 def noise(shape, dtype):
     x = rng.standard_normal(shape) * 1e30
     return (x + 1j * x).astype(dtype) if np.dtype(dtype).kind == "c" else x.astype(dtype)

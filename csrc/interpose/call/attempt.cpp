@@ -9,8 +9,8 @@
 namespace ozfp4::interpose {
 
 bool Attempt::is_served(const Native& native) {
-  // Of a routine that nobody has there is no other to leave a product to.
-  reason_ = real_.is_own ? Reason::alone : by_call(product_);
+  // Of a routine that nobody has there is no other to leave a product to, but for what ozfp4 does not make.
+  reason_ = !real_.is_own ? by_call(product_) : has_finite_factors(product_) ? Reason::alone : Reason::factor_not_finite;
   if (reason_ == Reason::always && !settings().always) {
     reason_ = by_time(product_, {measure_on_cpu, &native, false});
   }

@@ -64,6 +64,7 @@ void measure(const ShapeClass& of, State& state, const Arena& arena) {
   const std::int64_t began = now();
   Product extents;
   extents.type = of.type, extents.m = of.m, extents.n = of.n, extents.k = of.k, extents.batch = of.batch;
+  extents.triangle = of.is_triangle ? lower_triangle : 0;
   const Times times = arena.measure(arena.context, extents);
   const bool is_faster = times.ours > 0 && static_cast<double>(times.ours) * margin <= static_cast<double>(times.native);
   state.ours = times.ours;
@@ -93,7 +94,8 @@ std::int64_t level(std::int64_t extent) {
 
 ShapeClass class_of(const Product& p, bool is_on_device) {
   const std::int64_t most = longest[is_on_device];
-  ShapeClass found{p.type, is_on_device, level(std::min(p.m, most)), level(std::min(p.n, most)), level(std::min(p.k, most)), 1};
+  ShapeClass found{p.type, is_on_device,   level(std::min(p.m, most)), level(std::min(p.n, most)), level(std::min(p.k, most)),
+                   1,      p.triangle != 0};
   const auto is_too_large = [&found] {
     const double entries = static_cast<double>(std::max({found.m, found.n, found.k})) * static_cast<double>(found.batch);
     return size_of(found) > largest[found.is_on_device] || entries > 0x1p20;
@@ -103,6 +105,7 @@ ShapeClass class_of(const Product& p, bool is_on_device) {
   while (size_of(found) > largest[is_on_device]) {
     std::int64_t& extent = found.m >= found.n && found.m >= found.k ? found.m : found.n >= found.k ? found.n : found.k;
     extent = level(extent - 1);
+    if (found.is_triangle && &extent == &found.m) found.n = found.m;
   }
   return found;
 }
@@ -117,12 +120,15 @@ Reason by_extents(const Product& product) {
 
 Reason by_factors(const Product& product) {
   if (!DefaultFpMode::rounds_to_nearest()) return Reason::other_rounding;
-  const Factor alpha = factor(product.type, product.alpha), beta = factor(product.type, product.beta);
+  const Factor alpha = factor(product.type, product.alpha);
   if (alpha.real == 0 && alpha.imaginary == 0) return Reason::nothing_to_multiply;
-  for (const double part : {alpha.real, alpha.imaginary, beta.real, beta.imaginary}) {
-    if (!std::isfinite(part)) return Reason::factor_not_finite;
-  }
-  return Reason::always;
+  return has_finite_factors(product) ? Reason::always : Reason::factor_not_finite;
+}
+
+bool has_finite_factors(const Product& product) {
+  const Factor alpha = factor(product.type, product.alpha), beta = factor(product.type, product.beta);
+  const auto is_finite = [](const Factor& x) { return std::isfinite(x.real) && std::isfinite(x.imaginary); };
+  return is_finite(alpha) && is_finite(beta);
 }
 
 Reason by_call(const Product& product) {
@@ -182,6 +188,7 @@ std::string measured_text(const Kind& kind) {
   if (kind.m < 1 || kind.n < 1 || kind.k < 1 || kind.batch < 1) return "";
   Product product;
   product.type = kind.type, product.m = kind.m, product.n = kind.n, product.k = kind.k, product.batch = kind.batch;
+  product.triangle = makes_triangle(kind.routine) ? lower_triangle : 0;
   const ShapeClass of = class_of(product, is_on_device(kind.routine));
   const State* state = classes.at(of);
   if (!state || !state->native) return "";

@@ -16,13 +16,14 @@ struct ShapeClass {
   Type type{};
   bool is_on_device = false;
   std::int64_t m = 0, n = 0, k = 0, batch = 1;
+  bool is_triangle = false;
   bool operator==(const ShapeClass& other) const {
     return type == other.type && is_on_device == other.is_on_device && m == other.m && n == other.n && k == other.k &&
-           batch == other.batch;
+           batch == other.batch && is_triangle == other.is_triangle;
   }
   std::uint64_t hash() const {
-    std::uint64_t x =
-        mix(static_cast<std::uint64_t>(m) + (static_cast<std::uint64_t>(type) << 48) + (is_on_device ? 1ull << 52 : 0));
+    std::uint64_t x = mix(static_cast<std::uint64_t>(m) + (static_cast<std::uint64_t>(type) << 48) +
+                          (is_on_device ? 1ull << 52 : 0) + (is_triangle ? 1ull << 53 : 0));
     x = mix(x + static_cast<std::uint64_t>(n) + (static_cast<std::uint64_t>(batch) << 32));
     return mix(x + static_cast<std::uint64_t>(k));
   }
@@ -51,6 +52,7 @@ struct Arena {
 Reason by_extents(const Product& product);
 Reason by_factors(const Product& product);
 Reason by_call(const Product& product);  // both
+bool has_finite_factors(const Product& product);
 
 // Whether it is too small to be measured on a GPU, whatever the mode.
 bool is_small_on_device(const Product& product);

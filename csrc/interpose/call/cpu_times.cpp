@@ -25,6 +25,10 @@ class Operands {
                 a_.data.get(), of.m,         b_.data.get(), of.k,         nullptr, c_.data.get(), of.m};
     product_.alpha = is_single(of.type) ? static_cast<const void*>(one_single_) : one_;
     product_.beta = is_single(of.type) ? static_cast<const void*>(zero_single_) : zero_;
+    if (of.triangle != 0) {
+      product_ = triangle_of(of.type, false, column_major, of.triangle, no_transpose, of.n, of.k, product_.alpha, product_.a,
+                             of.m, product_.beta, product_.c, of.n);
+    }
     is_there_ = true;
   }
   bool is_there() const { return is_there_; }

@@ -20,6 +20,7 @@ inline const char* name_of(Type type) {
 
 // Values of CBLAS, which are those of ozfp4.h too.
 enum : int { row_major = 101, column_major = 102, no_transpose = 111, transpose = 112, conjugate_transpose = 113 };
+enum : int { upper_triangle = 121, lower_triangle = 122 };
 
 struct Product {
   Type type = Type::float64;
@@ -36,6 +37,9 @@ struct Product {
   std::int64_t ldc = 0;
   std::int64_t batch = 1;  // of so many products, whose matrices lie so many entries apart
   std::int64_t stride_a = 0, stride_b = 0, stride_c = 0;
+  // upper_triangle or lower_triangle: nothing else of C is read or written, B is A, m is n, and the transposes are each other's.
+  int triangle = 0;
+  bool is_hermitian = false;  // a triangle's: alpha and beta are real, and so is the diagonal of C, whatever it was
 };
 
 // Multiplications of entries. Exact below 2^53, and never beyond the range of double.
@@ -65,6 +69,30 @@ inline bool is_valid(const Product& p) {
   };
   return p.lda >= line(p.transpose_a, p.m, p.k) && p.ldb >= line(p.transpose_b, p.k, p.n) &&
          p.ldc >= line(no_transpose, p.m, p.n);
+}
+
+// C = alpha X op(X) + beta C of a triangle, as ?syrk and ?herk have it. `turned`: of X, one of CBLAS's or 0. What these refuse
+// has transposes of 0.
+inline Product triangle_of(Type type, bool is_hermitian, int order, int triangle, int turned, std::int64_t n, std::int64_t k,
+                           const void* alpha, const void* x, std::int64_t ldx, const void* beta, void* c, std::int64_t ldc) {
+  const int adjoint = is_hermitian ? conjugate_transpose : transpose;
+  const bool is_turned = turned == adjoint || (turned == conjugate_transpose && !is_complex(type));
+  Product p{type, order, 0, 0, n, n, k, alpha, x, ldx, x, ldx, beta, c, ldc};
+  p.triangle = triangle, p.is_hermitian = is_hermitian;
+  if ((triangle != upper_triangle && triangle != lower_triangle) || (turned != no_transpose && !is_turned)) return p;
+  p.transpose_a = is_turned ? adjoint : no_transpose, p.transpose_b = is_turned ? no_transpose : adjoint;
+  return p;
+}
+
+// Whether an entry of C is the product's to write.
+inline bool is_written(const Product& p, std::int64_t row, std::int64_t column) {
+  return p.triangle == 0 || (p.triangle == lower_triangle ? row >= column : row <= column);
+}
+
+// How far an entry of a matrix lies from its first, in bytes.
+inline std::ptrdiff_t place_of(const Product& p, std::int64_t leading, std::int64_t row, std::int64_t column) {
+  const std::int64_t entries = p.order == row_major ? row * leading + column : row + column * leading;
+  return entries * static_cast<std::ptrdiff_t>(size_of(p.type));
 }
 
 // The real and imaginary parts of a factor of this type; 0 where it has no imaginary part.

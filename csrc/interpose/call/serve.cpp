@@ -14,6 +14,7 @@
 #include "c_api/checked/status.hpp"
 #include "c_api/product/blas.hpp"
 #include "interpose/call/bypass.hpp"
+#include "interpose/call/triangle.hpp"
 #include "interpose/process/line.hpp"
 #include "interpose/process/settings.hpp"
 #include "interpose/symbols/real.hpp"
@@ -124,13 +125,14 @@ Reason serve_by_default(const Product& product, void* library, ozfp4_report& rep
   report.size = sizeof report;
   options.report = &report;
   const ozfp4_status status = run(product, options);
-  if (status != OZFP4_OK) say_once(std::string("the real routine makes what ozfp4 does not: ") + ozfp4_last_error());
+  if (status != OZFP4_OK) say_once(std::string("left, as ozfp4 does not make it: ") + ozfp4_last_error());
   return reason_of(status);
 }
 
 }  // namespace
 
 Reason serve(const Product& product, void* library, std::int64_t* repaired) {
+  if (product.triangle != 0) return serve_triangle(product, library, repaired);
   const Bypass bypass;
   const int kept = errno;  // BLAS leaves it alone
   ozfp4_report report = {};

@@ -1,4 +1,5 @@
-// THE table of the routines that are interposed: C = alpha op(A) op(B) + beta C under all the names that it goes by.
+// THE table of the routines that are interposed: C = alpha op(A) op(B) + beta C, and of op(B) = op(A)^T or op(A)^H one triangle
+// of C, under all the names that they go by.
 //
 // dgemm_ is that of Fortran; prefixes and suffixes are those of libraries that may stand beside another one in a process: scipy_
 // of the wheels of NumPy and SciPy, and 64_, _64, _64_ where integers have 64 bits. Names without an underscore (dgemm of MKL)
@@ -8,22 +9,30 @@
 #include <cstdint>
 
 // X(name, letter, integer)
-#define OZFP4_FORTRAN_NAMES(X, p)      \
-  X(p##gemm_, p, std::int32_t)         \
-  X(scipy_##p##gemm_, p, std::int32_t) \
-  X(p##gemm_64_, p, std::int64_t)      \
-  X(p##gemm_64, p, std::int64_t)       \
-  X(scipy_##p##gemm_64_, p, std::int64_t)
-#define OZFP4_CBLAS_NAMES(X, p)             \
-  X(cblas_##p##gemm, p, std::int32_t)       \
-  X(scipy_cblas_##p##gemm, p, std::int32_t) \
-  X(cblas_##p##gemm64_, p, std::int64_t)    \
-  X(cblas_##p##gemm_64, p, std::int64_t)    \
-  X(cblas_##p##gemm_64_, p, std::int64_t)   \
-  X(scipy_cblas_##p##gemm64_, p, std::int64_t)
-#define OZFP4_ALL_FORTRAN_NAMES(X) \
-  OZFP4_FORTRAN_NAMES(X, s) OZFP4_FORTRAN_NAMES(X, d) OZFP4_FORTRAN_NAMES(X, c) OZFP4_FORTRAN_NAMES(X, z)
-#define OZFP4_ALL_CBLAS_NAMES(X) OZFP4_CBLAS_NAMES(X, s) OZFP4_CBLAS_NAMES(X, d) OZFP4_CBLAS_NAMES(X, c) OZFP4_CBLAS_NAMES(X, z)
+#define OZFP4_FORTRAN_NAMES(X, p, routine)  \
+  X(p##routine##_, p, std::int32_t)         \
+  X(scipy_##p##routine##_, p, std::int32_t) \
+  X(p##routine##_64_, p, std::int64_t)      \
+  X(p##routine##_64, p, std::int64_t)       \
+  X(scipy_##p##routine##_64_, p, std::int64_t)
+#define OZFP4_CBLAS_NAMES(X, p, routine)       \
+  X(cblas_##p##routine, p, std::int32_t)       \
+  X(scipy_cblas_##p##routine, p, std::int32_t) \
+  X(cblas_##p##routine##64_, p, std::int64_t)  \
+  X(cblas_##p##routine##_64, p, std::int64_t)  \
+  X(cblas_##p##routine##_64_, p, std::int64_t) \
+  X(scipy_cblas_##p##routine##64_, p, std::int64_t)
+#define OZFP4_NAMES_OF_ALL_TYPES(NAMES, X, routine) \
+  NAMES(X, s, routine) NAMES(X, d, routine) NAMES(X, c, routine) NAMES(X, z, routine)
+#define OZFP4_NAMES_OF_COMPLEX_TYPES(NAMES, X, routine) NAMES(X, c, routine) NAMES(X, z, routine)
+#define OZFP4_ALL_FORTRAN_NAMES(X) OZFP4_NAMES_OF_ALL_TYPES(OZFP4_FORTRAN_NAMES, X, gemm)
+#define OZFP4_ALL_CBLAS_NAMES(X) OZFP4_NAMES_OF_ALL_TYPES(OZFP4_CBLAS_NAMES, X, gemm)
+#define OZFP4_ALL_FORTRAN_SYRK_NAMES(X) OZFP4_NAMES_OF_ALL_TYPES(OZFP4_FORTRAN_NAMES, X, syrk)
+#define OZFP4_ALL_FORTRAN_HERK_NAMES(X) OZFP4_NAMES_OF_COMPLEX_TYPES(OZFP4_FORTRAN_NAMES, X, herk)
+#define OZFP4_ALL_CBLAS_SYRK_NAMES(X) OZFP4_NAMES_OF_ALL_TYPES(OZFP4_CBLAS_NAMES, X, syrk)
+#define OZFP4_ALL_CBLAS_HERK_NAMES(X) OZFP4_NAMES_OF_COMPLEX_TYPES(OZFP4_CBLAS_NAMES, X, herk)
+#define OZFP4_ALL_TRIANGLE_NAMES(X) \
+  OZFP4_ALL_FORTRAN_SYRK_NAMES(X) OZFP4_ALL_FORTRAN_HERK_NAMES(X) OZFP4_ALL_CBLAS_SYRK_NAMES(X) OZFP4_ALL_CBLAS_HERK_NAMES(X)
 
 // cuBLAS: what it calls S, D, C, Z; the names that end with 64 have 64-bit integers. X(name, letter, integer); letter x:
 // functions that are told the type, or have none.
@@ -68,4 +77,5 @@
   OZFP4_ALL_WATCHED_NAMES(X)
 // Of which only what they say is kept.
 #define OZFP4_ALL_WATCHED_NAMES(X) X(cublasSetWorkspace_v2, x, int) X(cublasSetStream_v2, x, int) X(cublasDestroy_v2, x, int)
-#define OZFP4_ALL_NAMES(X) OZFP4_ALL_FORTRAN_NAMES(X) OZFP4_ALL_CBLAS_NAMES(X) OZFP4_ALL_CUBLAS_NAMES(X)
+#define OZFP4_ALL_NAMES(X) \
+  OZFP4_ALL_FORTRAN_NAMES(X) OZFP4_ALL_CBLAS_NAMES(X) OZFP4_ALL_TRIANGLE_NAMES(X) OZFP4_ALL_CUBLAS_NAMES(X)

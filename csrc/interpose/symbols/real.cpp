@@ -68,7 +68,13 @@ bool has_64_bit_integers(const void* address) {
   return false;
 }
 
-Real find(Routine routine, const void* caller, void* own) {
+[[noreturn]] void end_without(Routine routine) {
+  say(std::string("symbol lookup error: no loaded library has ") + name_of(routine) +
+      " but libozfp4_blas, which stands before it");
+  _exit(127);
+}
+
+Real find(Routine routine, const void* caller) {
   const char* name = name_of(routine);
   void* address = dlsym(RTLD_NEXT, name);
   if (is_ours(address)) address = nullptr;
@@ -82,8 +88,8 @@ Real find(Routine routine, const void* caller, void* own) {
     void* library = nullptr;
     address = symbol_of_any(name, &library);
   }
-  if (!address && own) return {caller, routine, own, nullptr, false, true};
-  if (!address) end_without(routine);
+  if (!address && is_on_device(routine)) end_without(routine);
+  if (!address) return {caller, routine, nullptr, nullptr, false, true};
   return {caller, routine, address, library_of(address), has_64_bit_integers(address)};
 }
 
@@ -94,7 +100,7 @@ std::array<std::atomic<const Real*>, slots> recent;
 // Nodes live as long as the process, one for each place that calls; places that belong to no library, compiled at run time,
 // share.
 // The lock is not held while the dynamic linker is asked, whose own lock somebody may hold who calls us.
-const Real& find_or_remember(Routine routine, const void* caller, void* own) {
+const Real& find_or_remember(Routine routine, const void* caller) {
   static auto& known = *new std::map<std::pair<Routine, const void*>, std::unique_ptr<const Real>>;
   const void* place = base_of(caller) ? caller : nullptr;
   {
@@ -103,7 +109,7 @@ const Real& find_or_remember(Routine routine, const void* caller, void* own) {
     if (there != known.end()) return *there->second;
   }
   const int kept = errno;
-  auto found = std::make_unique<Real>(find(routine, caller, own));
+  auto found = std::make_unique<Real>(find(routine, caller));
   errno = kept;
   found->caller = place;
   const ForkLock::Guard hold(lock);
@@ -147,18 +153,12 @@ std::uint64_t loads() {
   return count;
 }
 
-void end_without(Routine routine) {
-  say(std::string("symbol lookup error: no loaded library has ") + name_of(routine) +
-      " but libozfp4_blas, which stands before it");
-  _exit(127);
-}
-
-const Real& real_routine(Routine routine, const void* caller, void* own) {
+const Real& real_routine(Routine routine, const void* caller) {
   const auto bits = reinterpret_cast<std::uintptr_t>(caller);
   auto& slot = recent[(bits ^ (bits >> 10) ^ static_cast<std::uintptr_t>(routine) * 37) % slots];
   const Real* real = slot.load(std::memory_order_acquire);
   if (real && real->caller == caller && real->routine == routine) return *real;
-  const Real& found = find_or_remember(routine, caller, own);
+  const Real& found = find_or_remember(routine, caller);
   if (found.caller) slot.store(&found, std::memory_order_release);
   return found;
 }

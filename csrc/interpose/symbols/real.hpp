@@ -10,7 +10,7 @@ namespace ozfp4::interpose {
 struct Real {
   const void* caller;  // where the call returns to
   Routine routine;
-  void* address;        // never null
+  void* address;        // null where nobody has it: then is_own
   void* library;        // that holds it, for dlsym: it stays loaded
   bool is_64_bit;       // its library is one whose integers have 64 bits under names that do not say so
   bool is_own = false;  // nobody has it: what stands in its place is ozfp4's, and there is nothing faster to leave a product to
@@ -18,12 +18,10 @@ struct Real {
 
 // As the dynamic linker would have bound the symbol for this caller: first what all of the process sees, then what the caller's
 // library brings, which may be hidden from all others (Python's extensions), then any loaded library. Remembered for each place
-// that calls: some nanoseconds from the second call on. Where nobody has such a routine, which a program that only asks whether
-// there is one (a weak reference, dlsym) finds out by calling us, it is `own`; null: end_without() is called.
-const Real& real_routine(Routine routine, const void* caller, void* own = nullptr);
-
-// Ends the process as the dynamic linker does, with a line and status 127.
-[[noreturn]] void end_without(Routine routine);
+// that calls: some nanoseconds from the second call on. A program that only asks whether there is such a routine (a weak
+// reference, dlsym) finds ours: of the CPU's there may then be no other. One of cuBLAS, which has no handle then, ends the
+// process as the dynamic linker does, with a line and status 127.
+const Real& real_routine(Routine routine, const void* caller);
 
 // The address of `symbol` in a library, or in what it depends on; null where there is none but our own.
 void* symbol_of(void* library, const char* symbol);

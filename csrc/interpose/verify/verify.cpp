@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <new>
 #include <string>
+#include <utility>
 
 #include "cpu/runtime/fp_mode.hpp"
 #include "interpose/process/fork.hpp"
@@ -81,9 +82,11 @@ Verification::Verification(const Product& product) {
   count_ = entries_verified(product);
   for (int i = 0; i < count_; ++i) {
     places_[i] = {random_below(product.m), random_below(product.n)};
+    if (!is_written(product, places_[i].row, places_[i].column)) std::swap(places_[i].row, places_[i].column);
     const Factor beta = factor(product.type, product.beta);
     const bool reads_c = beta.real != 0 || beta.imaginary != 0;
     before_[i] = reads_c ? entry_of_c(product, places_[i]) : Complex{};
+    if (product.is_hermitian && places_[i].row == places_[i].column) before_[i].imaginary = 0;
   }
 }
 
