@@ -64,6 +64,23 @@
 #define OZFP4_ALL_STRIDED_EX_NAMES(X)   \
   X(cublasGemmStridedBatchedEx, x, int) \
   X(cublasGemmStridedBatchedEx_64, x, std::int64_t)
+// Of which ozfp4 makes none: they are counted.
+#define OZFP4_ALL_BATCHED_EX_NAMES(X) \
+  X(cublasGemmBatchedEx, x, int)      \
+  X(cublasGemmBatchedEx_64, x, std::int64_t)
+#define OZFP4_ALL_3M_NAMES(X)          \
+  X(cublasCgemm3m, c, int)             \
+  X(cublasCgemm3m_64, c, std::int64_t) \
+  X(cublasZgemm3m, z, int)             \
+  X(cublasZgemm3m_64, z, std::int64_t)
+#define OZFP4_ALL_COMPLEX_SYRK_NAMES(X) \
+  X(cublasCsyrk_v2, c, int)             \
+  X(cublasCsyrk_v2_64, c, std::int64_t) \
+  X(cublasZsyrk_v2, z, int)             \
+  X(cublasZsyrk_v2_64, z, std::int64_t)
+#define OZFP4_CUBLAS_SYRKX_NAMES(X, P, p) \
+  X(cublas##P##syrkx, p, int)             \
+  X(cublas##P##syrkx_64, p, std::int64_t)
 #define OZFP4_ALL_LT_NAMES(X) X(cublasLtMatmul, x, std::int64_t)
 #define OZFP4_ALL_CUBLAS_NAMES(X)                   \
   OZFP4_OF_ALL_TYPES(OZFP4_CUBLAS_GEMM_NAMES, X)    \
@@ -73,6 +90,10 @@
   OZFP4_ALL_RANK_K_NAMES(X)                         \
   OZFP4_ALL_EX_NAMES(X)                             \
   OZFP4_ALL_STRIDED_EX_NAMES(X)                     \
+  OZFP4_ALL_BATCHED_EX_NAMES(X)                     \
+  OZFP4_ALL_3M_NAMES(X)                             \
+  OZFP4_ALL_COMPLEX_SYRK_NAMES(X)                   \
+  OZFP4_OF_ALL_TYPES(OZFP4_CUBLAS_SYRKX_NAMES, X)   \
   OZFP4_ALL_LT_NAMES(X)                             \
   OZFP4_ALL_WATCHED_NAMES(X)
 // Of which only what they say is kept.
