@@ -28,7 +28,7 @@ def product(x):
     c.fill(7)
     fortran("dgemm_", b"N", b"N", 96, 96, 96, 1, x, 96, x, 96, 0, c, 96)
     return c[3, 4] != 0
-for _ in range(20_000):
+for _ in range(60_000):
     if product(even): break  # it has been measured
 assert product(even)
 assert product(uneven)  # all entries of which are repaired
