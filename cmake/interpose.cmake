@@ -4,9 +4,7 @@ add_library(ozfp4_blas SHARED
   csrc/interpose/call/attempt.cpp
   csrc/interpose/call/choice.cpp
   csrc/interpose/call/cpu_times.cpp
-  csrc/interpose/call/plain.cpp
   csrc/interpose/call/trial.cpp
-  csrc/interpose/call/triangle.cpp
   csrc/interpose/cublas/call.cpp
   csrc/interpose/cublas/device/counts.cpp
   csrc/interpose/cublas/device/device.cpp
@@ -21,13 +19,15 @@ add_library(ozfp4_blas SHARED
   csrc/interpose/cublas/device/verification.cpp
   csrc/interpose/cublas/device/workspace.cpp
   csrc/interpose/process/fork.cpp
+  csrc/interpose/serve/plain.cpp
+  csrc/interpose/serve/serve.cpp
+  csrc/interpose/serve/triangle.cpp
   csrc/interpose/symbols/gemm.cpp
   csrc/interpose/process/library.cpp
   csrc/interpose/process/line.cpp
   csrc/interpose/symbols/rank_k.cpp
   csrc/interpose/symbols/real.cpp
   csrc/interpose/process/record.cpp
-  csrc/interpose/call/serve.cpp
   csrc/interpose/process/settings.cpp
   csrc/interpose/process/summary.cpp
   csrc/interpose/verify/entry.cpp

@@ -1,9 +1,9 @@
 #include "interpose/call/attempt.hpp"
 
-#include "interpose/call/serve.hpp"
 #include "interpose/call/trial.hpp"
 #include "interpose/process/record.hpp"
 #include "interpose/process/settings.hpp"
+#include "interpose/serve/serve.hpp"
 #include "interpose/verify/verify.hpp"
 
 namespace ozfp4::interpose {

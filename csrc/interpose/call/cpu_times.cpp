@@ -5,8 +5,8 @@
 #include <memory>
 
 #include "interpose/call/bypass.hpp"
-#include "interpose/call/serve.hpp"
 #include "interpose/process/record.hpp"
+#include "interpose/serve/serve.hpp"
 
 namespace ozfp4::interpose {
 namespace {

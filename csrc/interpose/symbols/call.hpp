@@ -9,8 +9,8 @@
 
 #include "interpose/call/attempt.hpp"
 #include "interpose/call/bypass.hpp"
-#include "interpose/call/plain.hpp"
 #include "interpose/process/line.hpp"
+#include "interpose/serve/plain.hpp"
 #include "interpose/symbols/real.hpp"
 
 namespace ozfp4::interpose {

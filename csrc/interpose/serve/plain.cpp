@@ -1,4 +1,4 @@
-#include "interpose/call/plain.hpp"
+#include "interpose/serve/plain.hpp"
 
 #include <cstdint>
 

@@ -1,4 +1,4 @@
-#include "interpose/call/serve.hpp"
+#include "interpose/serve/serve.hpp"
 
 #include <dlfcn.h>
 
@@ -14,9 +14,9 @@
 #include "c_api/checked/status.hpp"
 #include "c_api/product/blas.hpp"
 #include "interpose/call/bypass.hpp"
-#include "interpose/call/triangle.hpp"
 #include "interpose/process/line.hpp"
 #include "interpose/process/settings.hpp"
+#include "interpose/serve/triangle.hpp"
 #include "interpose/symbols/real.hpp"
 #include "ozfp4.h"
 

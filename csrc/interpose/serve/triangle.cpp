@@ -1,12 +1,12 @@
-#include "interpose/call/triangle.hpp"
+#include "interpose/serve/triangle.hpp"
 
 #include <algorithm>
 #include <cstring>
 #include <new>
 
 #include "cpu/runtime/buffer.hpp"
-#include "interpose/call/plain.hpp"
-#include "interpose/call/serve.hpp"
+#include "interpose/serve/plain.hpp"
+#include "interpose/serve/serve.hpp"
 
 namespace ozfp4::interpose {
 namespace {
