@@ -1,7 +1,7 @@
 #include "cpu/matmul.hpp"
 
 #include <algorithm>
-#include <iterator>
+#include <cstddef>
 
 #include "cpu/blocks.hpp"
 #include "cpu/bytes/kernels/kernel.hpp"
@@ -17,6 +17,15 @@
 
 namespace ozfp4 {
 namespace {
+
+// Where a product goes, as the caller holds it.
+struct Targets {
+  const Target* first;
+  std::size_t count;
+
+  const Target* begin() const { return first; }
+  const Target* end() const { return first + count; }
+};
 
 // The product over an inner dimension of 0: exact zeros.
 void fill_zero(const Target& target) {
@@ -68,18 +77,19 @@ WordWays ways_of(const MatmulOptions& options, int bits, std::int64_t rows, std:
 }
 
 // The product in words, where these serve it.
-bool multiply_in_words(const Plan& plan, const OperandView& a, const OperandView& b, const std::vector<Target>& targets,
+bool multiply_in_words(const Plan& plan, const OperandView& a, const OperandView& b, const Targets& targets,
                        const MatmulOptions& options, const ScaleRequest& request, const WordWays& ways, MatmulOutcome& outcome) {
   const bool turns = is_turned(a.outer, b.outer);
   const OperandView &left = turns ? b : a, &right = turns ? a : b;
   if (plan.is_complex || !may_multiply_words(left.outer, right.outer, a.inner, request, options.workspace_limit)) return false;
   check_thread_setting();  // by one thread the number of threads need not be known, but nonsense is refused
   WordProduct product(left, right, request, ways, options.workspace_limit, outcome.times);
-  std::vector<Target> turned_targets;
-  if (turns) std::transform(targets.begin(), targets.end(), std::back_inserter(turned_targets), turned);
-  const std::vector<Target>& own = turns ? turned_targets : targets;
-  if (!product.multiply(options.promise, own.size() == 1 ? &own.front() : nullptr)) return false;
-  for (const Target& target : own) finish_words(product, left, right, target, options, request.wants_records(), outcome);
+  const auto own = [turns](const Target& target) { return turns ? turned(target) : target; };
+  const Target first = own(*targets.first);
+  if (!product.multiply(options.promise, targets.count == 1 ? &first : nullptr)) return false;
+  for (const Target& target : targets) {
+    finish_words(product, left, right, own(target), options, request.wants_records(), outcome);
+  }
   outcome.in_words = true;
   outcome.moduli_used = product.residues();
   outcome.limbs = product.limbs();
@@ -119,7 +129,7 @@ class Product {
   }
 
   // Encodes and multiplies block by block, and reconstructs each target: C_ij = fl(integer * 2^-(s_i + t_j)).
-  void run(const BlockShape& shape, const std::vector<Target>& targets) {
+  void run(const BlockShape& shape, const Targets& targets) {
     // Those in a form that the kernel does not take are encoded anew.
     const auto planes_of = [&](const PreparedOperand* prepared) {
       return prepared != nullptr && prepared->is_packed == (shape.kernel != nullptr) ? prepared->planes.get() : nullptr;
@@ -190,10 +200,8 @@ class Product {
   std::int64_t panel_bytes_ = 0;
 };
 
-}  // namespace
-
-MatmulOutcome cpu_matmul(const Plan& plan, const MatmulOperand& a, const MatmulOperand& b, const std::vector<Target>& targets,
-                         const MatmulOptions& options) {
+MatmulOutcome multiply(const Plan& plan, const MatmulOperand& a, const MatmulOperand& b, const Targets& targets,
+                       const MatmulOptions& options) {
   const DefaultFpMode mode;
   MatmulOutcome outcome;
   const std::int64_t rows = a.view.outer, columns = b.view.outer, inner = a.view.inner;
@@ -213,6 +221,18 @@ MatmulOutcome cpu_matmul(const Plan& plan, const MatmulOperand& a, const MatmulO
   if (shape.kernel == nullptr && options.require_blas != nullptr) options.require_blas();
   Product(plan, a, b, options, request, outcome).run(shape, targets);
   return outcome;
+}
+
+}  // namespace
+
+MatmulOutcome cpu_matmul(const Plan& plan, const MatmulOperand& a, const MatmulOperand& b, const std::vector<Target>& targets,
+                         const MatmulOptions& options) {
+  return multiply(plan, a, b, {targets.data(), targets.size()}, options);
+}
+
+MatmulOutcome cpu_matmul(const Plan& plan, const MatmulOperand& a, const MatmulOperand& b, const Target& target,
+                         const MatmulOptions& options) {
+  return multiply(plan, a, b, {&target, 1}, options);
 }
 
 void MatmulOutcome::extend(const MatmulOutcome& other) {

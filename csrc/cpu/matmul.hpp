@@ -52,6 +52,9 @@ struct MatmulOptions {
 // to nearest unless the accuracy is correct; what is prepared is so by this plan, for its side, this accuracy and precision.
 MatmulOutcome cpu_matmul(const Plan& plan, const MatmulOperand& a, const MatmulOperand& b, const std::vector<Target>& targets,
                          const MatmulOptions& options);
+// The same of one target.
+MatmulOutcome cpu_matmul(const Plan& plan, const MatmulOperand& a, const MatmulOperand& b, const Target& target,
+                         const MatmulOptions& options);
 
 // result = A B for int8 operands, bit-exact in INT32 (row-major, contiguous). Returns the bytes of its workspace.
 std::int64_t cpu_int8_matmul(const Plan& plan, const OperandView& a, const OperandView& b, std::int32_t* result,

@@ -84,9 +84,11 @@ struct LastPlan {
   }
 };
 
-// A thread's, by K: the same product again asks nobody and allocates nothing.
+// A thread's, by K: the same product again asks nobody and allocates nothing, nor do several in turn. Of 2^i and 3 2^i, and so of
+// complex products of these beside real ones, few share a place.
 struct LastPlans {
-  std::array<LastPlan, 8> of{};
+  std::array<LastPlan, 64> of{};
+  LastPlan& at(std::int64_t k) { return of[static_cast<std::size_t>(static_cast<std::uint64_t>(k) * 0x9e3779b97f4a7c15u >> 58)]; }
   static thread_local bool are_gone;  // a thread that ends may still make products
   ~LastPlans() { are_gone = true; }
 };
@@ -123,7 +125,7 @@ std::shared_ptr<const Plan> plan_for(const Options& options, int precision, std:
   }
   LastPlan asked{trusted_unit(), has_blas(), options.scheme, options.alphabet, bits_of(options, precision), k,
                  is_paired,      nullptr};
-  LastPlan& last = last_plans.of[static_cast<std::size_t>(k ^ k >> 3 ^ k >> 6) % last_plans.of.size()];
+  LastPlan& last = last_plans.at(k);
   if (!last.is_like(asked)) {
     asked.plan = plan_for(options, precision, k, is_paired, trusted_units());
     last = asked;
@@ -165,14 +167,14 @@ MatmulOutcome run_real(const Plan& plan, const RealProduct& product, const Optio
   const bool may_be_in_words = may_go_direct(options) && trusts_words();
   if (may_be_in_words) further.way = Way::cheaper;
   try {
-    return cpu_matmul(plan, a, b, {target}, further);
+    return cpu_matmul(plan, a, b, target, further);
   } catch (const Refusal& refusal) {
     if (refusal.status() != OZFP4_NO_BLAS || !may_be_in_words || is_byte_kernel_asked() || asked_blas() != nullptr) throw;
   }
   // No BLAS is there, nor was one asked for: what words serve they make, cheaper or not.
   further.way = Way::words;
   further.in_words_alone = true;
-  const MatmulOutcome outcome = cpu_matmul(plan, a, b, {target}, further);
+  const MatmulOutcome outcome = cpu_matmul(plan, a, b, target, further);
   if (!outcome.in_words) require_blas();
   return outcome;
 }

@@ -63,11 +63,10 @@ void EntryCounts::extend(const EntryCounts& other) {
 
 std::vector<Listed::Place> Listed::places() const {
   std::vector<Place> found;
-  const std::int64_t rows = words_per_row_ == 0 ? 0 : static_cast<std::int64_t>(words_.size()) / words_per_row_;
+  const std::int64_t rows = words_per_row_ == 0 ? 0 : static_cast<std::int64_t>(memory_->words.size()) / words_per_row_;
   for (std::int64_t index = 0; index < words_per_row_; ++index) {
     for (std::int64_t row = 0; row < rows; ++row) {
-      if (words_[static_cast<std::size_t>(row * words_per_row_ + index)] != 0)
-        found.push_back({static_cast<std::int32_t>(row), static_cast<std::int32_t>(index)});
+      if (word(row, index) != 0) found.push_back({static_cast<std::int32_t>(row), static_cast<std::int32_t>(index)});
     }
   }
   return found;

@@ -7,6 +7,7 @@
 #include "arith/accuracy/certificate.hpp"
 #include "arith/accuracy/modes.hpp"
 #include "arith/update/update.hpp"
+#include "cpu/runtime/kept.hpp"
 #include "cpu/runtime/matrix_view.hpp"
 #include "cpu/stages/scale.hpp"
 #include "plan/plan.hpp"
@@ -59,17 +60,15 @@ struct EntryCounts {
 // The entries of a block that are left to repair: a bit each, in words of 64 columns, row-major.
 class Listed {
  public:
-  Listed(std::int64_t rows, std::int64_t columns)
-      : words_per_row_((columns + 63) / 64), words_(static_cast<std::size_t>(rows * words_per_row_)) {}
+  Listed(std::int64_t rows, std::int64_t columns) : words_per_row_((columns + 63) / 64) {
+    memory_->words.assign(static_cast<std::size_t>(rows * words_per_row_), 0);
+    words_ = memory_->words.data();
+  }
   static std::int64_t bytes(std::int64_t rows, std::int64_t columns) { return rows * ((columns + 63) / 64) * 16; }
 
   std::int64_t words_per_row() const { return words_per_row_; }
-  std::uint64_t& word(std::int64_t row, std::int64_t index) {
-    return words_[static_cast<std::size_t>(row * words_per_row_ + index)];
-  }
-  std::uint64_t word(std::int64_t row, std::int64_t index) const {
-    return words_[static_cast<std::size_t>(row * words_per_row_ + index)];
-  }
+  std::uint64_t& word(std::int64_t row, std::int64_t index) { return words_[row * words_per_row_ + index]; }
+  std::uint64_t word(std::int64_t row, std::int64_t index) const { return words_[row * words_per_row_ + index]; }
   // Places of the words that list anything, those of the same columns beside each other.
   struct Place {
     std::int32_t row, index;
@@ -77,8 +76,16 @@ class Listed {
   std::vector<Place> places() const;
 
  private:
+  struct Memory {
+    std::vector<std::uint64_t> words;
+
+    static constexpr std::size_t most_kept = 1 << 16;  // of 2048 x 2048 entries
+    bool is_small() const { return words.capacity() <= most_kept; }
+  };
+
   std::int64_t words_per_row_;
-  std::vector<std::uint64_t> words_;
+  std::uint64_t* words_;
+  Kept<Memory> memory_;
 };
 
 // Lines of a block, from its first one on.

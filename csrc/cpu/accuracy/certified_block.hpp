@@ -11,12 +11,14 @@
 
 #include "arith/accuracy/bound.hpp"
 #include "arith/accuracy/certificate.hpp"
+#include "arith/multiples.hpp"
 #include "arith/scale_entry.hpp"
 #include "arith/update/near_update.hpp"
 #include "arith/wide/round_wide.hpp"
 #include "cpu/accuracy/certified.hpp"
 #include "cpu/accuracy/lane_errors.hpp"
 #include "cpu/accuracy/update_lanes.hpp"
+#include "cpu/runtime/kept.hpp"
 #include "cpu/runtime/threads.hpp"
 #include "cpu/stages/columns.hpp"
 
@@ -31,6 +33,13 @@ struct ColumnGroup {
   std::int32_t least_capacity = kNoCapacity;  // of those that are rounded
   int lanes = 0, exact = 0;
   LaneErrorTerms terms;
+};
+
+struct ColumnGroups {
+  std::vector<ColumnGroup> groups;
+
+  static constexpr std::size_t most_kept = 512;  // of 4096 columns where a group is 8
+  bool is_small() const { return groups.capacity() <= most_kept; }
 };
 
 inline ErrorTerms error_terms(const LineRecord& record) {
@@ -132,8 +141,11 @@ class CertifiedBlock {
         listed_(listed),
         alpha_(value_of(target.update.factors.alpha)),
         beta_(value_of(target.update.factors.beta)) {
+    memory_->groups.clear();
+    memory_->groups.reserve(static_cast<std::size_t>(ceil_div(target.result.columns, kLanes)));
     for (std::int64_t column = 0; column < target.result.columns; column += kLanes)
-      groups_.push_back(group_of(columns, column, lanes_at(column)));
+      memory_->groups.push_back(group_of(columns, column, lanes_at(column)));
+    groups_ = memory_->groups.data();
     const int bits =
         largest_capacity(rows, target.result.rows) + largest_capacity(columns, target.result.columns) + floor_log2(k) + 1;
     is_short_ = !target.update.is_asked && integers.template tests<T>(bits);
@@ -236,7 +248,7 @@ class CertifiedBlock {
 
   // accuracy="fp64": the lanes that nothing certifies.
   std::uint64_t list_uncertified(std::int64_t row, std::int64_t column, int n, EntryCounts& counts) const {
-    const ColumnGroup& group = groups_[static_cast<std::size_t>(column / kLanes)];
+    const ColumnGroup& group = groups_[column / kLanes];
     if (counts_all(rows_, row, group, k_, promise_.precision, counts)) return 0;
     const LineRecord& own = rows_.records[row];
     const std::int64_t first = integers_.at(row, column);
@@ -269,7 +281,7 @@ class CertifiedBlock {
     const bool by_residues = is_short_ && integers_.template tests_residues<T>();
     if (!by_residues) integers_.load(first, n, sums);
     if (is_short_) {
-      const ColumnGroup& group = groups_[static_cast<std::size_t>(column / kLanes)];
+      const ColumnGroup& group = groups_[column / kLanes];
       double error[kLanes];
       const std::int64_t exact = find_errors(error_terms(rows_.records[row]), group.terms, n, error);
       if (by_residues)
@@ -323,7 +335,8 @@ class CertifiedBlock {
   BlockLines rows_, columns_;
   Target target_;
   Listed& listed_;
-  std::vector<ColumnGroup> groups_;
+  Kept<ColumnGroups> memory_;
+  const ColumnGroup* groups_;
   bool is_short_ = false, is_near_ = false;
   double alpha_, beta_;
 };

@@ -80,12 +80,13 @@ class Masks {
 // Those listed words of which an entry may be disjoint: lines with more than K nonzero entries between them are not.
 std::vector<Listed::Place> candidates(const Listed& listed, const LineRecord* rows, const LineRecord* columns, std::int64_t count,
                                       std::int64_t k) {
+  std::vector<Listed::Place> places = listed.places();
+  if (places.empty()) return places;
   std::vector<std::int64_t> least(static_cast<std::size_t>(listed.words_per_row()), std::numeric_limits<std::int64_t>::max());
   for (std::int64_t i = 0; i < count; ++i) {
     std::int64_t& own = least[static_cast<std::size_t>(i / kWordBits)];
     own = std::min(own, columns[i].nonzeros);
   }
-  std::vector<Listed::Place> places = listed.places();
   const auto must_meet = [&](Listed::Place place) {
     return least[static_cast<std::size_t>(place.index)] > k - rows[place.row].nonzeros;
   };
