@@ -33,10 +33,10 @@ add_library(ozfp4_blas SHARED
   csrc/interpose/verify/entry.cpp
   csrc/interpose/verify/exact_sum.cpp
   csrc/interpose/verify/verify.cpp)
-compile_together(ozfp4_blas call "/call/(attempt|choice|cpu_times|serve)")
+compile_together(ozfp4_blas call "/call/(attempt|choice|cpu_times)|/serve/")
 compile_together(ozfp4_blas cublas "/cublas/(call|factors|gemm|handle|watch)\\.")
 compile_together(ozfp4_blas process "/process/")
-compile_together(ozfp4_blas symbols "/(symbols|verify)/")
+compile_together(ozfp4_blas real "/symbols/real|/verify/")
 target_sources(ozfp4_blas PRIVATE $<TARGET_OBJECTS:ozfp4_c_api_cpu>)
 target_link_libraries(ozfp4_blas PRIVATE ozfp4_c_api_cpu)
 target_include_directories(ozfp4_blas PRIVATE csrc include)
