@@ -10,8 +10,8 @@
 
 #include "arith/scale_entry.hpp"
 #include "cpu/limbs/encode.hpp"
-#include "cpu/words/eight_lanes.hpp"
 #include "cpu/words/entries.hpp"
+#include "cpu/words/lines/eight_lanes.hpp"
 
 namespace ozfp4 {
 namespace {

@@ -11,7 +11,7 @@
 #include "cpu/runtime/matrix_view.hpp"
 #include "cpu/stages/scale.hpp"
 #include "cpu/words/entries.hpp"
-#include "cpu/words/full_lines.hpp"
+#include "cpu/words/lines/full_lines.hpp"
 #include "cpu/words/shape.hpp"
 
 namespace ozfp4 {

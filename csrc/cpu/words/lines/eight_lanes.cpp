@@ -1,5 +1,5 @@
 // Two entries of a lane have sums of their own, as each waits for the one before: the least weight takes four cycles an entry.
-#include "cpu/words/eight_lanes.hpp"
+#include "cpu/words/lines/eight_lanes.hpp"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "cpu/words/full_lines.hpp"
+#include "cpu/words/lines/full_lines.hpp"
 
 #include <stdexcept>
 

@@ -2,7 +2,7 @@
 #include <string>
 
 #include "check.hpp"
-#include "cpu/words/full_lines.hpp"
+#include "cpu/words/lines/full_lines.hpp"
 
 using namespace ozfp4;
 
