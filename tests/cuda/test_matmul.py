@@ -320,12 +320,16 @@ def test_errors_leave_everything_untouched():
 
 def test_out_of_memory_is_torchs_error_and_the_next_call_works():
     total = torch.cuda.get_device_properties(DEVICE).total_memory
-    k = 400_000
-    m = int(total / k)  # the planes alone, more than four bytes an entry, exceed the device, as does a quarter of the workspace
-    wide = torch.ones(1, dtype=torch.float64, device=DEVICE).expand(m, k)
+    wide = torch.ones(1, dtype=torch.float64, device=DEVICE).expand(4096, 400_000)
+    torch.cuda.empty_cache()
     held = torch.cuda.memory_allocated(DEVICE)
-    with pytest.raises(torch.cuda.OutOfMemoryError):
-        ozfp4.matmul(wide, wide.T[:, :1], accuracy="scaled")
+    # Too little for the smallest blocks, which would have been taken in the place of larger ones.
+    torch.cuda.set_per_process_memory_fraction((torch.cuda.memory_reserved(DEVICE) + 2**22) / total, DEVICE)
+    try:
+        with pytest.raises(torch.cuda.OutOfMemoryError):
+            ozfp4.matmul(wide, wide.T[:, :1], accuracy="scaled")
+    finally:
+        torch.cuda.set_per_process_memory_fraction(1.0, DEVICE)
     assert torch.cuda.memory_allocated(DEVICE) == held
     a = torch.randn(64, 64, dtype=torch.float64, device=DEVICE)
     assert_same_bits(gpu(a, a), ozfp4.matmul(a.cpu().numpy(), a.cpu().numpy(), accuracy="scaled"))
