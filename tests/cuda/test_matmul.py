@@ -320,7 +320,8 @@ def test_errors_leave_everything_untouched():
 
 def test_out_of_memory_is_torchs_error_and_the_next_call_works():
     total = torch.cuda.get_device_properties(DEVICE).total_memory
-    wide = torch.ones(1, dtype=torch.float64, device=DEVICE).expand(4096, 400_000)
+    k = 400_000
+    wide = torch.ones(1, dtype=torch.float64, device=DEVICE).expand(int(total / 4 / k), k)
     torch.cuda.empty_cache()
     held = torch.cuda.memory_allocated(DEVICE)
     # Too little for the smallest blocks, which would have been taken in the place of larger ones.
