@@ -29,6 +29,9 @@ os.environ["OZFP4_CACHE_DIR"] = _CACHE.name
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "slow: takes seconds; deselect with -m 'not slow'")
     config.addinivalue_line("markers", "search: repeats a search for plans; select with -m search")
+    config.addinivalue_line(
+        "markers", "long: waits, or goes on, for ten seconds and more; select with -m long"
+    )
     config.addinivalue_line("markers", "huge: takes minutes and most of a GPU's memory; select with -m huge")
 
 

@@ -118,6 +118,7 @@ def test_what_a_call_that_is_left_asks_of_the_system(stand_ins: Path, tmp_path: 
     assert (process["caught"], process["left"]) == (0, 6 * 21000)
 
 
+@pytest.mark.long
 def test_which_calls_the_benchmark_finds_caught(tmp_path: Path) -> None:
     out = tmp_path / "times.json"
     command = [sys.executable, str(BENCHMARKS / "exec_host.py"), "--repeats", "1", "--out", str(out)]

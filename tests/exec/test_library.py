@@ -388,7 +388,13 @@ assert grown < 4 << 20, grown
 """
 
 
-@pytest.mark.parametrize(("mode", "count"), [("fastest", 1_000_000), ("always", 1_000_000)])
+@pytest.mark.parametrize(
+    ("mode", "count"),
+    [
+        ("always", 100_000),
+        *(pytest.param(mode, 1_000_000, marks=pytest.mark.long) for mode in ("fastest", "always")),
+    ],
+)
 def test_nothing_is_kept(mode: str, count: int) -> None:
     python(LONG.replace("COUNT", str(count)), mode=mode)
 
@@ -552,6 +558,7 @@ while time.monotonic() < end:
 """
 
 
+@pytest.mark.long
 def test_by_time_it_is_left_until_it_is_measured(tmp_path: Path) -> None:
     # The first product of ozfp4's, which tries what multiplies, is slower than all others: a call was seen to take 50 ms.
     soon = reported(FEW, tmp_path / "report", mode="fastest")

@@ -1,10 +1,9 @@
-"""Test programs of others run as ever: Netlib's of the level-3 BLAS, and a part of NumPy's own tests."""
+"""Test programs of others run as ever: Netlib's of the level-3 BLAS (tools/exec_suites.py has suites of Python packages)."""
 
 from __future__ import annotations
 
 import json
 import os
-import sys
 from pathlib import Path
 
 import pytest
@@ -58,26 +57,3 @@ def test_netlibs_level_3(
     assert {row["why"] for row in process["rows"] if not row["caught"]} <= {
         "nothing to multiply", "arguments that BLAS refuses, or that this BLAS alone knows",
     }  # fmt: skip
-
-
-def test_numpys_linalg(tmp_path: Path) -> None:
-    pytest.importorskip("hypothesis")
-    chosen = "TestSolve or TestInv or TestEigh or TestPinv or TestQR or TestMatrixPower or TestMultiDot"
-    arguments = (
-        "-m",
-        "pytest",
-        "--pyargs",
-        "numpy.linalg.tests.test_linalg",
-        "-q",
-        "-k",
-        chosen,
-        "-p",
-        "no:cacheprovider",
-    )
-    done = run(
-        [sys.executable, *arguments, "-o", "addopts=", "--rootdir", tmp_path], mode="always", dtypes=EVERY,
-        report=tmp_path / "report",
-    )  # fmt: skip
-    assert done.returncode == 0, done.stdout[-3000:]
-    (process,) = json.loads((tmp_path / "report").read_text())["processes"]
-    assert process["caught"] > 1000
