@@ -262,9 +262,11 @@ a = np.ones((n, n))
 c = np.full((n, n), 3.0)
 call = lambda: library.ozfp4_dgemm(lib.ROW, lib.NONE, lib.NONE, n, n, n, 1.0, a.ctypes.data, n, a.ctypes.data, n, 0.0,
                                    c.ctypes.data, n, None)
-one = np.ones((1, 1))
-assert library.ozfp4_dgemm(lib.ROW, lib.NONE, lib.NONE, 1, 1, 1, 1.0, one.ctypes.data, 1, one.ctypes.data, 1, 0.0,
-                           one.ctypes.data, 1, None) == lib.OK, lib.error(library)
+# A product by planes, for which a BLAS is found: OpenBLAS waits for memory, without end, where it has none to begin with.
+m = 1 << 10
+one = np.ones((m, m))
+assert library.ozfp4_dgemm(lib.ROW, lib.NONE, lib.NONE, m, m, m, 1.0, a.ctypes.data, m, a.ctypes.data, m, 0.0,
+                           one.ctypes.data, m, None) == lib.OK, lib.error(library)
 library.ozfp4_set_num_threads(1)
 size = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
 resource.setrlimit(resource.RLIMIT_AS, (size + (64 << 20), -1))
