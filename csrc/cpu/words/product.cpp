@@ -26,9 +26,10 @@ constexpr std::int64_t kLimbGrain = 4096, kJoinWork = 64;
 // Nanoseconds of one thread, by benchmarks/cpu_small.py --ways, in accuracy="fp64": of one product of entries, of one entry of an
 // operand with what becomes of it, and of what every call takes. On a Zen 4 processor, whose vectors have products of 64 bits
 // (AVX-512), in words with one residue, by planes of bytes on an INT8 unit, and by a BLAS. On a Zen 3, whose have not, in words,
-// in the accuracy "correct", too, and by a BLAS in each accuracy, of which five, six and seven products are asked. On a Xeon with
-// AMX, at 97194def, by eight limbs, in words, and by planes, of which several threads share all but the products less well:
-// fitted to the times of 14 shapes, each row by what its ways take of each other, as the clock was another one from row to row.
+// in the accuracy "correct", too, and by a BLAS in each accuracy, of which five, six and seven products are asked: through 128^3
+// and 500^3. On a Xeon with AMX, at 97194def, by eight limbs, in words, and by planes, of which several threads share all but the
+// products less well: fitted to the times of 14 shapes, each row by what its ways take of each other, as the clock was another
+// one from row to row.
 struct Costs {
   double product, entry, call;
 };

@@ -29,7 +29,7 @@ from ozfp4 import _core
 
 digest = hashlib.sha256()
 for kind, shape in (("phi8", (150, 300, 160)), ("specials", (130, 40, 140)), ("whole-range", (65, 129, 70))):
-    for dtype in (np.float64, np.float32)[:1 + (kind == "specials")]:
+    for dtype in (np.float64, np.float32):
         a, b = operands(kind, *shape, dtype=dtype)
         for path in PATHS:
             c = ozfp4.matmul(a, b.copy(order="F"), **path._asdict())
