@@ -55,8 +55,10 @@ class RepeatedMatmul {
         {static_cast<char*>(out.mutable_data()), type_, out.shape(0), out.shape(1), out.strides(0), out.strides(1)}, rounding_};
     const OperandView view_a = operand_view(a, type_a_, false, static_cast<const char*>(a.data()));
     const OperandView view_b = operand_view(b, type_b_, true, static_cast<const char*>(b.data()));
-    const py::gil_scoped_release unlocked;
-    cpu_matmul(plan_, view_a, view_b, {target}, options_);
+    {
+      const py::gil_scoped_release unlocked;
+      cpu_matmul(plan_, view_a, view_b, {target}, options_);
+    }
     return out;
   }
 
@@ -92,10 +94,10 @@ py::object repeated(PyObject* const* given, Py_ssize_t count) {
   Py_ssize_t at = 0;
   for (const py::object& each : own) PyTuple_SET_ITEM(like.ptr(), at++, Py_NewRef(each.ptr()));
   for (Py_ssize_t i = 3; i < count; ++i) PyTuple_SET_ITEM(like.ptr(), at++, Py_NewRef(given[i]));
-  const std::optional<PyObject*> before = found_in(given[0], like);
+  const std::optional<py::object> before = found_in(given[0], like);
   if (!before) return py::make_tuple(py::none(), py::none());
-  if (*before == nullptr) return py::make_tuple(like, py::none());
-  return py::make_tuple(like, py::handle(*before).cast<const RepeatedMatmul&>().multiply(a, b));
+  if (!*before) return py::make_tuple(like, py::none());
+  return py::make_tuple(like, before->cast<const RepeatedMatmul&>().multiply(a, b));
 }
 
 }  // namespace

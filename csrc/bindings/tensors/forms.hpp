@@ -69,9 +69,9 @@ class TensorForms {
     if (tensors.size() != addresses.size()) throw std::invalid_argument("tensors: A, B, C and out are needed");
     if (!read(tensors, is_asked, forms, addresses)) return py::make_tuple(py::none(), py::none());
     const py::object key = answer_of(PyTuple_Pack(3, generation.ptr(), forms.bytes().ptr(), arguments.ptr()));
-    PyObject* const before = found_in(made, key).value_or(nullptr);
-    if (before == nullptr) return py::make_tuple(key, py::none());
-    const py::object repeat = answer_of(PyObject_GetAttr(before, repeat_.ptr()));
+    const py::object before = found_in(made, key).value_or(py::object());
+    if (!before) return py::make_tuple(key, py::none());
+    const py::object repeat = answer_of(PyObject_GetAttr(before.ptr(), repeat_.ptr()));
     return py::make_tuple(key, repeat.cast<const Repeat&>().again(tensors, addresses, relaunch));
   }
 

@@ -79,10 +79,11 @@ pybind11::object builtin(const char* name) {
   return answer_of(PyCFunction_NewEx(&definition, nullptr, nullptr));
 }
 
-// What a dictionary has there, or null; nothing where the key is not hashable.
-inline std::optional<PyObject*> found_in(pybind11::handle dictionary, pybind11::handle key) {
+// What a dictionary has there, held: another thread may take it out as soon as the interpreter's lock is released. Null where it
+// has nothing there; nothing where the key is not hashable.
+inline std::optional<pybind11::object> found_in(pybind11::handle dictionary, pybind11::handle key) {
   PyObject* const found = PyDict_GetItemWithError(dictionary.ptr(), key.ptr());
-  if (found != nullptr || PyErr_Occurred() == nullptr) return found;
+  if (found != nullptr || PyErr_Occurred() == nullptr) return pybind11::reinterpret_borrow<pybind11::object>(found);
   if (PyErr_ExceptionMatches(PyExc_TypeError) == 0) throw pybind11::error_already_set();
   PyErr_Clear();
   return std::nullopt;
