@@ -6,27 +6,34 @@
 >>> c, report = ozfp4.matmul(a, b, backend="fp4", report=True)
 """
 
-from .support import built  # noqa: F401, I001 - first: where _core is missing, all else fails with less to say
-from .support import environment  # noqa: F401
-from . import bounds, linalg, stages
-from .api.einsum import einsum
-from .api.enclose import enclose
-from .api.gemm import gemm
-from .api.gram import gram
-from .api.info import info
-from .api.int8_matmul import int8_matmul
-from .api.matmul import matmul
-from .api.matmul_mod import matmul_mod
-from .api.plan import plan, plan_for
-from .api.prepare import prepare
-from .api.selftest import SelfTest, selftest
-from .api.tensordot import tensordot
-from .api.threads import get_num_threads, set_num_threads
-from .emulation.scope import emulate
-from .plans import Plan, Term
-from .report import Report
-from .request.prepared import Prepared
-from .support.version import __version__
+from importlib import import_module as _import_module
+from typing import TYPE_CHECKING
+
+from .support import (
+    built,  # noqa: F401 - first: where _core is missing, all else fails with less to say
+    environment,  # noqa: F401
+)
+
+if TYPE_CHECKING:
+    from . import bounds, linalg, stages
+    from .api.einsum import einsum
+    from .api.enclose import enclose
+    from .api.gemm import gemm
+    from .api.gram import gram
+    from .api.info import info
+    from .api.int8_matmul import int8_matmul
+    from .api.matmul import matmul
+    from .api.matmul_mod import matmul_mod
+    from .api.plan import plan, plan_for
+    from .api.prepare import prepare
+    from .api.selftest import SelfTest, selftest
+    from .api.tensordot import tensordot
+    from .api.threads import get_num_threads, set_num_threads
+    from .emulation.scope import emulate
+    from .plans import Plan, Term
+    from .report import Report
+    from .request.prepared import Prepared
+    from .support.version import __version__
 
 __all__ = [
     "Plan",
@@ -55,3 +62,34 @@ __all__ = [
     "stages",
     "tensordot",
 ]
+
+_MODULES = ("bounds", "linalg", "stages")
+_HOMES = {
+    "Plan": "plans",
+    "Prepared": "request.prepared",
+    "Report": "report",
+    "SelfTest": "api.selftest",
+    "Term": "plans",
+    "__version__": "support.version",
+    "emulate": "emulation.scope",
+    "get_num_threads": "api.threads",
+    "plan_for": "api.plan",
+    "set_num_threads": "api.threads",
+}  # of what is not in the module of its own name in `api`
+
+if not TYPE_CHECKING:  # to checkers it would say that the package has all names
+
+    def __getattr__(name: str) -> object:
+        """Imports what is asked for the first time: ``ozfp4 exec`` becomes another program, and needs none of it (PEP 562)."""
+        if name not in __all__:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        if name in _MODULES:
+            found: object = _import_module(f"{__name__}.{name}")
+        else:
+            found = getattr(_import_module(f"{__name__}.{_HOMES.get(name, f'api.{name}')}"), name)
+        globals()[name] = found
+        return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

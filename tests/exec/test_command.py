@@ -26,6 +26,16 @@ def test_the_program_gets_its_arguments_and_gives_its_status() -> None:
     assert exec_("sh", "-c", "kill -9 $$").returncode == -9
 
 
+def test_it_starts_without_what_it_does_not_need() -> None:
+    """Of a program that takes a second its start is noticed."""
+    command = [sys.executable, "-X", "importtime", "-m", "ozfp4", "exec", "--", "/no/such/program"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    imported = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
+    assert done.returncode == 127  # so that it ends, and tells of all
+    assert "ozfp4.cli.errors" in imported
+    assert not imported & {"numpy", "importlib.metadata", "ozfp4.cli.progress"}  # the last by other commands
+
+
 def test_signals_are_those_of_the_program_alone() -> None:
     """Python ignores SIGPIPE and SIGXFSZ, and what is ignored outlives exec."""
     command = f"trap '' INT; exec {sys.executable} -m ozfp4 exec grep SigIgn /proc/self/status"  # as nohup

@@ -15,6 +15,7 @@ import ozfp4
 from ozfp4.backends import cpu, kernels
 from ozfp4.backends.cuda import extension
 from ozfp4.request import library
+from ozfp4.support.blas import ensure_blas
 from ozfp4.trust import guard, identity
 
 CPU = (
@@ -56,7 +57,7 @@ class World:
         loaded = [self.files[name] for name in ("libfakeopenblas.so.0", "libcuda.so.1")]
         maps.write_text("".join(f"7f00-7f01 r-xp 0 0 1 {file}\n" for file in loaded), encoding="utf-8")
         self.maps = maps
-        cpu.ensure_blas()
+        ensure_blas()
         patch.setattr(identity, "Path", lambda name: maps if name == "/proc/self/maps" else Path(name))
         patch.setattr(identity, "_core", SimpleNamespace(__file__=str(self.files["_core.so"])))
         patch.setattr(extension, "extension", lambda: SimpleNamespace(__file__=str(self.files["_cuda.so"])))

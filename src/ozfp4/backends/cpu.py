@@ -15,6 +15,7 @@ from .. import _core
 from ..plans.plan import Plan
 from ..report import DIRECT, Certified, Report
 from ..request.operands import MatmulRequest
+from ..support.blas import ensure_blas
 from ..support.refusals import memory_error
 
 Array = npt.NDArray[Any]
@@ -44,22 +45,6 @@ def kernel_name(alphabet: str, unit: tuple[str, str] | None) -> str:
 def serving_kernel(alphabet: str) -> str:
     """The name of what multiplies the planes of an alphabet now."""
     return kernel_name(alphabet, _core.serving_byte_kernel())
-
-
-def ensure_asked_blas() -> bool:
-    """Hand over those of the library that OZFP4_BLAS names, if it names one and nothing was handed over before; whether the core
-    has a BLAS now. ValueError as :func:`ensure_blas`."""
-    return _core.have_blas() or _core.set_asked_blas()
-
-
-def ensure_blas() -> None:
-    """Hand dgemm and sgemm to the core, on first use: of the library that OZFP4_BLAS names, or SciPy's, whose import takes a
-    tenth of a second. ValueError where that library does not serve."""
-    if not ensure_asked_blas():
-        from scipy.linalg import cython_blas
-
-        functions = cython_blas.__pyx_capi__
-        _core.set_blas(functions["dgemm"], functions["sgemm"])
 
 
 @lru_cache(maxsize=1)

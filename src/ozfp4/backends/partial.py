@@ -11,6 +11,7 @@ from .. import _core
 from ..plans.plan import Plan
 from ..request.arguments import Arguments
 from ..request.library import require_torch
+from ..support.blas import ensure_blas
 from . import cpu
 
 Range = tuple[int, int]  # where it begins, and how many lines it has
@@ -26,7 +27,7 @@ class Partial:
     prefixes = 2**30  # of the plan's moduli: all counts of them are tried
 
     def __init__(self, a: Any, b: Any, k: int, plan: Plan, asked: Arguments, dtype: Any) -> None:
-        cpu.ensure_blas()
+        ensure_blas()
         self.torch = require_torch()
         self.a, self.b = a.detach().numpy(), b.detach().numpy()
         self.k, self.plan, self.asked = k, plan, asked

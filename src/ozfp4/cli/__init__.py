@@ -18,7 +18,6 @@ from collections.abc import Sequence
 from types import ModuleType
 from typing import NoReturn
 
-from ..support.version import __version__
 from . import commands
 from .environment import check_kernels, check_threads
 from .errors import InputError
@@ -37,17 +36,28 @@ class _Parser(argparse.ArgumentParser):
         )
 
 
-def command_modules() -> dict[str, ModuleType]:
-    """The subcommands by name."""
+class _Version(argparse.Action):
+    """Looks the version up, which takes longer than some commands, where it is asked for."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
+        from ..support.version import __version__
+
+        print(f"ozfp4 {__version__}")
+        parser.exit()
+
+
+def command_modules(asked: str | None = None) -> dict[str, ModuleType]:
+    """The subcommands by name; the one that is `asked` for alone, if there is such a one."""
     names = sorted(module.name for module in pkgutil.iter_modules(commands.__path__))
-    return {name: importlib.import_module(f"{commands.__name__}.{name}") for name in names}
+    imported = [asked] if asked in names else names
+    return {name: importlib.import_module(f"{commands.__name__}.{name}") for name in imported}
 
 
 def _parser(modules: dict[str, ModuleType]) -> argparse.ArgumentParser:
     parser = _Parser(
         prog="ozfp4", description="Exact FP64 matrix multiplication on low-precision matrix units."
     )
-    parser.add_argument("--version", action="version", version=f"ozfp4 {__version__}")
+    parser.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
     subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for name, module in modules.items():
         text = module.__doc__ or ""
@@ -83,9 +93,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         Exit status: 0; 1 if a check failed; 2 (125 of ``exec``) for bad input, with one line on stderr; 130 after Ctrl-C.
     """
     _tolerate_any_encoding()
-    modules = command_modules()
-    parser = _parser(modules)
-    options, unknown = parser.parse_known_args(arguments)
+    words = sys.argv[1:] if arguments is None else list(arguments)
+    modules = command_modules(words[0] if words else None)
+    options, unknown = _parser(modules).parse_known_args(words)
     bad_input: int = getattr(options, "bad_input", BAD_INPUT)
     if unknown:
         options.refuse(f"unrecognized arguments: {' '.join(unknown)}")

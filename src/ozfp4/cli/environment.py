@@ -6,20 +6,19 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from .. import _core
-from ..api.threads import get_num_threads
-from ..backends import cpu
+from ..support.blas import ensure_asked_blas
 from .errors import InputError
 
 
 def check_threads() -> None:
     """InputError for nonsense in OZFP4_NUM_THREADS."""
-    _check(get_num_threads)
+    _check(_core.thread_count)
 
 
 def check_kernels() -> None:
     """InputError for what does not serve in OZFP4_CPU_KERNEL or OZFP4_BLAS."""
     _check(_core.serving_byte_kernel)
-    _check(cpu.ensure_asked_blas)
+    _check(ensure_asked_blas)
 
 
 def _check(ask: Callable[[], object]) -> None:

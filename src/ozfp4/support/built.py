@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import platform
 from importlib import import_module
 from pathlib import Path
 
@@ -11,6 +10,8 @@ try:
 except ModuleNotFoundError as error:
     if error.name != "ozfp4._core":
         raise
+    import platform
+
     raise ImportError(
         f"ozfp4 is not built: {Path(__file__).parents[1]} holds no extension module _core for "
         f"{platform.python_implementation()} {platform.python_version()}. Run `pip install .` in the source tree and leave its "

@@ -12,10 +12,10 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _core
-from ..backends import cpu
 from ..backends.kernels import LIMBS, NUMBERS, WORDS, DeviceKernel, cpu_setting
 from ..plans.plan import Plan, make_plan
 from ..request import library
+from ..support.blas import ensure_blas
 from . import plane_products
 from .verdict import Failure, Verdict
 
@@ -209,7 +209,7 @@ def examine(kernel: DeviceKernel, *, short: bool) -> Verdict:
     form = "short" if short else "long"
     has_planes = kernel.device == "cpu" and kernel not in (WORDS, NUMBERS, LIMBS)
     if has_planes:
-        cpu.ensure_blas()  # whose import takes longer than a short test
+        ensure_blas()  # whose import takes longer than a short test
     forced: Any = nullcontext()
     if has_planes:
         forced = _core.ForcedKernel(cpu_setting(kernel))

@@ -14,6 +14,7 @@ from ..backends import cpu
 from ..backends.cuda import extension
 from ..backends.kernels import LIMBS, NUMBERS, WORDS, DeviceKernel
 from ..request import library
+from ..support.blas import ensure_blas
 from ..support.version import __version__
 
 # Raised with every change of the cases (exact_cases): what passed others says nothing about these.
@@ -61,7 +62,7 @@ def words_identity() -> dict[str, str]:
 @lru_cache(maxsize=1)
 def cpu_identity() -> dict[str, str]:
     """The key of findings about the CPU with its BLAS, which it connects."""
-    cpu.ensure_blas()
+    ensure_blas()
     from scipy import __version__ as scipy_version
     from scipy.linalg import cython_blas
 
