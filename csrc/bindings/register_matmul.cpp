@@ -12,6 +12,7 @@
 
 #include "bindings/cpu/byte_kernel.hpp"
 #include "bindings/cpu/stacks.hpp"
+#include "bindings/interpreter_lock.hpp"
 #include "bindings/prepared/stack.hpp"
 #include "bindings/register.hpp"
 #include "cpu/blas/blas.hpp"
@@ -132,7 +133,7 @@ py::dict matmul(const Plan& plan, const py::array& a, const py::array& b, const 
     if (factors) targets[0].update = {true, *factors, c ? matrix_of(*c, first_c, item) : first_c};
     MatmulOptions own = options;
     own.progress = [&](double fraction) {
-      const py::gil_scoped_acquire locked;
+      const Locked locked;
       if (PyErr_CheckSignals() != 0) throw py::error_already_set();
       if (!progress.is_none()) progress((static_cast<double>(item) + fraction) / static_cast<double>(count));
     };
@@ -140,7 +141,7 @@ py::dict matmul(const Plan& plan, const py::array& a, const py::array& b, const 
   };
   const MatrixStack stack = stack_of(a, b, stacks[0]);
   {
-    const py::gil_scoped_release unlocked;
+    const Unlocked unlocked;
     stack.for_each(run);
   }
   return describe(total);
@@ -151,7 +152,7 @@ std::int64_t int8_matmul(const Plan& plan, const py::array& a, const py::array& 
                          py::array_t<std::int32_t, py::array::c_style> out, std::int64_t workspace_limit) {
   check_stacks(plan, a, b, out);
   const MatrixStack stack = stack_of(a, b, out);
-  const py::gil_scoped_release unlocked;
+  const Unlocked unlocked;
   std::int64_t workspace = 0;
   stack.for_each([&](py::ssize_t, py::ssize_t, const OperandView& own_a, const OperandView& own_b, char* own_c) {
     const std::int64_t own = cpu_int8_matmul(plan, own_a, own_b, reinterpret_cast<std::int32_t*>(own_c), workspace_limit);
@@ -177,10 +178,13 @@ std::string small_way(std::int64_t m, std::int64_t n, std::int64_t k, int bits, 
 }  // namespace
 
 void register_matmul(py::module_& module) {
+  // The first one stays: another thread may multiply by it.
   module.def("set_blas", [](const py::capsule& dgemm, const py::capsule& sgemm) {
+    if (have_blas()) return;
     set_blas(pointer_from<DgemmPointer>(dgemm), pointer_from<SgemmPointer>(sgemm));
   });
   module.def("set_asked_blas", [] {
+    if (have_blas()) return true;
     const char* asked = asked_blas();
     if (asked == nullptr) return false;
     const LibraryBlas found = open_blas(asked);
@@ -188,7 +192,6 @@ void register_matmul(py::module_& module) {
     set_blas(found.dgemm, found.sgemm);
     return true;
   });
-  module.def("have_blas", &have_blas);
   module.def("small_way", &small_way, py::arg("m"), py::arg("n"), py::arg("k"), py::arg("bits"), py::arg("workspace_limit"));
   module.def("accuracy_bits", &accuracy_bits, py::arg("precision"));
   module.def("matmul", &matmul, py::arg("plan"), py::arg("a"), py::arg("b"), py::arg("outs"), py::arg("workspace_limit"),

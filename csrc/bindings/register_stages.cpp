@@ -1,5 +1,6 @@
 #include <pybind11/numpy.h>
 
+#include "bindings/interpreter_lock.hpp"
 #include "bindings/register.hpp"
 #include "bindings/views.hpp"
 #include "cpu/block_planes.hpp"
@@ -21,7 +22,7 @@ py::tuple scale(const py::array& operand, int capacity) {
   const OperandView view = operand_view(operand, false);
   Scales scales;
   {
-    const py::gil_scoped_release unlocked;
+    const Unlocked unlocked;
     scales = cpu_scale(view, capacity);
   }
   return py::make_tuple(Shifts(static_cast<py::ssize_t>(scales.shift.size()), scales.shift.data()),
@@ -118,7 +119,7 @@ py::array multiply(const Plan& plan, int count, const py::array& planes_a, const
     std::memset(output.mutable_data(), 0, static_cast<std::size_t>(output.nbytes()));
     return output;
   }
-  const py::gil_scoped_release unlocked;
+  const Unlocked unlocked;
   multiply_planes(plan, count, shape, a.data(), b.data(), output.mutable_data());
   return output;
 }

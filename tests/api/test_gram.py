@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import sys
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ import pytest
 import ozfp4
 from ozfp4.testing import assert_same_bits, correct_matmul, exact_matmul, noise, operands
 
-MODULE = sys.modules["ozfp4.api.gram"]
+MODULE = import_module("ozfp4.api.gram")
 KINDS = ["normal", "phi32", "whole-range", "subnormal", "zero-lines", "largest"]
 
 

@@ -22,6 +22,15 @@ int64_t bli_thread_get_num_threads(void) {{ return own; }}
 void bli_thread_set_num_threads(int64_t number) {{ own = number; }}
 int number(void) {{ return (int)own; }}
 """
+# One that threads which look for a BLAS at once find in each other's hands.
+SLOW_BLIS = """
+#include <unistd.h>
+static int64_t own = 3;
+int64_t bli_thread_get_num_threads(void) { usleep(2000); return own; }
+void bli_thread_set_num_threads(int64_t number) { own = number; usleep(2000); }
+int number(void) { return (int)own; }
+static void stay(void) {}
+"""
 # Three threads, unless told otherwise or as it cannot have so many.
 MKL = """
 static __thread int own = 0;

@@ -15,7 +15,7 @@ from typing import Any
 import library as lib
 import numpy as np
 import pytest
-from fakes import WRONG, fake_blas
+from fakes import SLOW_BLIS, WRONG, fake_blas
 
 from ozfp4 import _core
 
@@ -190,6 +190,40 @@ def test_a_blas_that_is_wrong_is_passed_over(library: ctypes.CDLL, tmp_path: Pat
     status, product, text = find(library, LD_LIBRARY_PATH=str(tmp_path), OZFP4_BLAS="")
     assert (status, product) == (lib.OK, 9.0), text
     assert text in ("libopenblas.so", "libmkl_rt.so.2")
+
+
+# How many threads BLIS has after the first products of eight threads, and what they say.
+AT_ONCE = """
+import ctypes, os, sys
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+sys.path.insert(0, sys.argv[2])
+import library as lib, numpy as np
+library, together = lib.load(sys.argv[1]), Barrier(8)
+x = np.ones((70, 70))
+
+def product(_):
+    c = np.zeros((70, 70))
+    together.wait()
+    lines = (x.ctypes.data, 70)
+    status = library.ozfp4_dgemm(lib.ROW, lib.NONE, lib.NONE, 70, 70, 70, 1.0, *lines, *lines, 0.0, c.ctypes.data, 70, None)
+    return status == lib.OK and (c == 70).all()
+
+with ThreadPoolExecutor(8) as pool:
+    print(all(pool.map(product, range(8))), ctypes.CDLL(os.environ["OZFP4_BLAS"]).number())
+"""
+
+
+def test_first_products_of_several_threads_leave_blis_its_number(
+    library: ctypes.CDLL, tmp_path: Path
+) -> None:
+    """Whether its number is the process's is told by setting it."""
+    blas = fake_blas(tmp_path / "libslow.so", threads=SLOW_BLIS)
+    done = subprocess.run(
+        [sys.executable, "-c", AT_ONCE, library._name, str(Path(__file__).parent)], capture_output=True, text=True,
+        env=os.environ | {"OZFP4_CPU_KERNEL": "sgemm", "OZFP4_BLAS": str(blas)},
+    )  # fmt: skip
+    assert (done.stdout, done.returncode) == ("True 3\n", 0), done.stderr
 
 
 def test_threads(library: ctypes.CDLL) -> None:

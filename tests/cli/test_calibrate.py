@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import ozfp4
+from ozfp4 import _core
 from ozfp4.bench import calibrate, gpu, methods, speed
 from ozfp4.cli import calibration, main
 from ozfp4.cost import peaks
@@ -77,7 +78,7 @@ def test_what_is_measured_holds_for_its_number_of_threads(monkeypatch: pytest.Mo
 
 def test_what_is_broken_or_of_another_machine_is_ignored(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["bench", "--calibrate", "--device", "cpu"]) == 0
-    file = disk_cache.file_of(this_machine._key(None))
+    file = disk_cache.file_of(this_machine._cpu_key(this_machine._byte_unit(), _core.thread_count()))
     assert file is not None
     kept = file.read_text()
     for broken in ("", "{", '{"key": {}, "value": {}}', kept.replace('"finding": "rates"', '"finding": "x"')):

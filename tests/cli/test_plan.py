@@ -22,16 +22,12 @@ from ozfp4.plans import make_plan
 @pytest.fixture(autouse=True)
 def plain(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, no_int8_unit: None) -> Iterator[None]:
     monkeypatch.setitem(sys.modules, "rich.table", None)
-    monkeypatch.setattr(this_machine, "_key", lambda index: {"test": str(tmp_path)})
+    monkeypatch.setenv("OZFP4_CACHE_DIR", str(tmp_path))
     # No GPU, whatever this machine has.
     monkeypatch.setattr("ozfp4.bench.provenance.have_cuda", lambda: False)
-    for cached in (this_machine._cpu_with, this_machine._cpu_choice):
-        cached.cache_clear()
-    this_machine.generation += 1
+    this_machine._forget()
     yield
-    this_machine.generation += 1
-    for cached in (this_machine._cpu_with, this_machine._cpu_choice):
-        cached.cache_clear()
+    this_machine._forget()
 
 
 def lines(capsys: pytest.CaptureFixture[str], start: str) -> list[str]:
@@ -155,7 +151,7 @@ def test_measured_figures_are_kept(
     text = capsys.readouterr().out
     measured = re.compile(r", measured on this machine with \d+ threads?\n")
     assert measured.search(text)
-    this_machine._cpu_with.cache_clear()
+    this_machine._forget()
     assert main(["plan", "64", "--device", "H200"]) == 0
     assert measured.search(capsys.readouterr().out)
     assert this_machine.cpu_choice("II", "least", 53, 64).backend == "int8"

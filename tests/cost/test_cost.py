@@ -19,20 +19,15 @@ from ozfp4.dispatch import on_cuda, this_machine
 from ozfp4.plans import make_plan
 from ozfp4.request import library
 
-CACHED = (this_machine._cpu_with, this_machine.this_gpu, this_machine._cpu_choice, this_machine.gpu_choice)
-
 
 @pytest.fixture
 def fresh(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
     """Nothing is known of this machine, and what a test finds out no other one sees."""
-    monkeypatch.setattr(this_machine, "_key", lambda index: {"test": str(tmp_path), "device": str(index)})
-    for cached in CACHED:
-        cached.cache_clear()
-    this_machine.generation += 1
+    monkeypatch.setenv("OZFP4_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(this_machine, "gpu_identity", lambda index: {"device": str(index)})
+    this_machine._forget()
     yield
-    for cached in CACHED:
-        cached.cache_clear()
-    this_machine.generation += 1
+    this_machine._forget()
 
 
 def machine(name: str) -> peaks.DevicePeaks:

@@ -8,6 +8,7 @@ from first_gpu import DEVICE, torch
 import ozfp4
 from ozfp4.backends.cuda import extension, launch
 from ozfp4.dispatch import on_cuda
+from ozfp4.plans import make_int8_plan
 from ozfp4.request.operands import matmul_shape
 from ozfp4.testing import assert_same_bits
 
@@ -67,7 +68,7 @@ def problem(plan, a, b, result):
 
 
 def test_a_result_that_int8_products_cannot_store_is_refused():
-    plan = CUDA.CudaPlan(ozfp4.plans.make_int8_plan(6)._core, 64, CUDA.kernels.index("warp s8 cp.async"))
+    plan = CUDA.CudaPlan(make_int8_plan(6)._core, 64, CUDA.kernels.index("warp s8 cp.async"))
     kinds = CUDA.ElementType
     a = CUDA.Operand(0, kinds.int8, 8, 64, 64, 1)
     b = CUDA.Operand(0, kinds.int8, 8, 64, 64, 1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import sys
+from importlib import import_module
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ from first_gpu import DEVICE, noisy, on_device, torch
 import ozfp4
 from ozfp4.testing import assert_same_bits, operands
 
-MODULE = sys.modules["ozfp4.api.gram"]
+MODULE = import_module("ozfp4.api.gram")
 
 
 @pytest.fixture(autouse=True)

@@ -8,9 +8,9 @@ import pytest
 from first_gpu import DEVICE, torch
 from piece_cases import Case, cases, check, operands
 
-import ozfp4
 from ozfp4.backends.partial import Partial
-from ozfp4.dispatch import pieces
+from ozfp4.dispatch import decision, pieces
+from ozfp4.request.arguments import Arguments
 
 SQUARES = 4  # of the words of a piece
 
@@ -56,8 +56,8 @@ def test_facts_are_those_of_the_cpu(dtype):
         ):
             case = Case(m, n, (k,), kind, "fp64", "int8", dtype=dtype, seed=seed)
             a, b = operands(case)
-            asked = ozfp4.request.arguments.Arguments(accuracy="fp64", backend="int8")
-            plan = ozfp4.dispatch.decision.plan_asked_for(asked, "int8", k, dtype == "float32")
+            asked = Arguments(accuracy="fp64", backend="int8")
+            plan = decision.plan_asked_for(asked, "int8", k, dtype == "float32")
             host = Partial(a, b, k, plan, asked, a.dtype).facts()
             device = make(a.to(DEVICE), b.to(DEVICE), k, plan, asked, a.dtype).facts().cpu()
             rest = [i for i in range(host.shape[1]) if i != SQUARES]

@@ -4,7 +4,7 @@ Skipped where torch, a GPU or its kernels are missing."""
 
 from __future__ import annotations
 
-import sys
+from importlib import import_module
 from itertools import product
 from typing import Any
 
@@ -95,7 +95,7 @@ def test_complex_views_pieces_and_graphs(monkeypatch: pytest.MonkeyPatch) -> Non
         place.copy_(z)
         graph.replay()
         assert_same_bits(place.cpu(), expected)
-        monkeypatch.setattr(sys.modules["ozfp4.api.complex_factors"], "_ENTRY_BYTES", 2**23)
+        monkeypatch.setattr(import_module("ozfp4.api.complex_factors"), "_ENTRY_BYTES", 2**23)
         assert_same_bits(ozfp4.gemm(alpha, x, y, beta, z).cpu(), expected)
         monkeypatch.undo()
 
@@ -196,8 +196,8 @@ def test_updates_of_integers_in_a_graph() -> None:
 @pytest.mark.parametrize("dtype", [*DTYPES, "bool"])
 def test_gram_of_integers(dtype: str, is_cut: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     if is_cut:
-        monkeypatch.setattr(sys.modules["ozfp4.api.gram"], "_LEAST_COLUMNS", {True: 64, False: 64})
-        monkeypatch.setattr(sys.modules["ozfp4.api.gram"], "_LEAST_EXTENT", {True: 0, False: 0})
+        monkeypatch.setattr(import_module("ozfp4.api.gram"), "_LEAST_COLUMNS", {True: 64, False: 64})
+        monkeypatch.setattr(import_module("ozfp4.api.gram"), "_LEAST_EXTENT", {True: 0, False: 0})
     for shape in ((30, 201), (2, 9, 130), (0, 70), (1, 1)):
         a = noise(shape, dtype)
         turned = a.swapaxes(-1, -2)

@@ -3,7 +3,7 @@ launched is multiplied there."""
 
 from __future__ import annotations
 
-import sys
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -47,7 +47,7 @@ def multiplied(monkeypatch: pytest.MonkeyPatch) -> list[Operands]:
         operands.out.copy_(torch.from_numpy(np.asarray(value)))
         return operands.out, None, None
 
-    monkeypatch.setattr(sys.modules["ozfp4.api.integer_update"], "integer_product", multiply)
+    monkeypatch.setattr(import_module("ozfp4.api.integer_update"), "integer_product", multiply)
     return found
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
+from importlib import import_module
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
@@ -330,7 +331,7 @@ def test_what_is_prepared_on_a_device_is_a_copy_that_streams_are_told_of(
 ) -> None:
     """Among `own` of what is kept; tensors of the CPU stand for those of a device."""
     torch = pytest.importorskip("torch")
-    api = sys.modules["ozfp4.api.prepare"]
+    api = import_module("ozfp4.api.prepare")
     stand_in = SimpleNamespace(from_dlpack=lambda x: torch.from_numpy(x.entries))
     monkeypatch.setattr(dlpack.Library, "_torch", lambda self, name, index: stand_in)
     take = api.library.take_operand

@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "bindings/interpreter_lock.hpp"
 #include "bindings/register.hpp"
 
 namespace ozfp4::bindings {
@@ -41,7 +42,7 @@ void copy(Copier& copier, py::array destination, const py::array& source) {
   }
   const StridedEntries to = entries_of(destination, static_cast<char*>(destination.mutable_data()));
   const StridedEntries from = entries_of(source, static_cast<char*>(const_cast<void*>(source.data())));
-  const py::gil_scoped_release unlocked;
+  const Unlocked unlocked;
   copier.copy(to, from, extents, static_cast<int>(item));
 }
 

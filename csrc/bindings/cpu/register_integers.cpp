@@ -7,6 +7,7 @@
 
 #include "bindings/cpu/byte_kernel.hpp"
 #include "bindings/cpu/stacks.hpp"
+#include "bindings/interpreter_lock.hpp"
 #include "bindings/register.hpp"
 #include "cpu/direct/matmul.hpp"
 #include "cpu/integers/matmul.hpp"
@@ -41,12 +42,12 @@ IntegerTarget integer_target(py::array& out, std::uint64_t modulus) {
 // Calls multiply(a, b, target, report) for each matrix, without the lock of the interpreter.
 template <class Multiply>
 void for_matrices(const MatrixStack& stack, const IntegerTarget& target, const py::object& progress, const Multiply& multiply) {
-  const py::gil_scoped_release unlocked;
+  const Unlocked unlocked;
   stack.for_each([&](py::ssize_t item, py::ssize_t count, const OperandView& own_a, const OperandView& own_b, char* own_c) {
     IntegerTarget own = target;
     own.result.data = own_c;
     multiply(own_a, own_b, own, [&](double fraction) {
-      const py::gil_scoped_acquire locked;
+      const Locked locked;
       if (PyErr_CheckSignals() != 0) throw py::error_already_set();
       if (!progress.is_none()) progress((static_cast<double>(item) + fraction) / static_cast<double>(count));
     });
@@ -82,7 +83,7 @@ py::object direct_matmul(const py::array& a, const py::array& b, py::array out, 
   const IntegerTarget target = integer_target(out, modulus);
   DirectMatmul direct(stack.first_a, stack.first_b, target, wants_exact);
   if (direct.needs_norms()) {
-    const py::gil_scoped_release unlocked;
+    const Unlocked unlocked;
     stack.for_each(
         [&](py::ssize_t, py::ssize_t, const OperandView& own_a, const OperandView& own_b, char*) { direct.look(own_a, own_b); });
   }

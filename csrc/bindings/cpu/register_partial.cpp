@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "arith/accuracy/certain.hpp"
+#include "bindings/interpreter_lock.hpp"
 #include "bindings/prepared/stack.hpp"
 #include "bindings/register.hpp"
 #include "bindings/views.hpp"
@@ -32,7 +33,7 @@ Words piece_facts(const py::array& operand, bool is_right) {
   if (!is_float(view.type)) throw py::type_error("operand: float64 or float32 is needed");
   Words words(std::vector<py::ssize_t>{view.outer, kPieceWords});
   std::int64_t* data = words.mutable_data();
-  const py::gil_scoped_release unlocked;
+  const Unlocked unlocked;
   const DefaultFpMode mode;
   const std::vector<PieceFacts> pieces = cpu_piece_facts(view);
   for (std::size_t i = 0; i < pieces.size(); ++i) to_words(pieces[i], data + i * kPieceWords);
@@ -54,7 +55,7 @@ class SharedScales {
     const auto lines = static_cast<std::size_t>(words.shape(1));
     const std::int64_t* data = words.data();
     const auto places = static_cast<std::size_t>(words.shape(0));
-    const py::gil_scoped_release unlocked;
+    const Unlocked unlocked;
     const DefaultFpMode mode;
     std::vector<PieceFacts> whole(lines);
     parallel_for(static_cast<std::int64_t>(lines), kLineGrain, [&](std::int64_t begin, std::int64_t end) {
@@ -96,7 +97,7 @@ class SharedScales {
     if (view.outer != lines()) throw py::value_error("operand: it has other lines");
     Words counts(static_cast<py::ssize_t>(lines()));
     std::int64_t* data = counts.mutable_data();
-    const py::gil_scoped_release unlocked;
+    const Unlocked unlocked;
     const DefaultFpMode mode;
     Scales own = scales_;
     cpu_count_rounded(view, own);
@@ -174,7 +175,7 @@ void residues(const Plan& plan, int count, const py::array& a, const py::array& 
   require_residues(plan, count, out, view_a.outer, view_b.outer);
   const ShiftedOperand own_a = shifted(view_a, scales_a, first_row, "a"), own_b = shifted(view_b, scales_b, first_column, "b");
   void* data = out.mutable_data();
-  const py::gil_scoped_release unlocked;
+  const Unlocked unlocked;
   const DefaultFpMode mode;
   cpu_residues(plan, count, own_a, own_b, workspace_limit, data);
 }
@@ -185,7 +186,7 @@ void add_residues(const Plan& plan, int count, py::array sum, const py::array& p
   require_residues(plan, count, part, sum.shape(1), sum.shape(2));
   const std::int64_t entries = sum.shape(1) * sum.shape(2);
   void* data = sum.mutable_data();
-  const py::gil_scoped_release unlocked;
+  const Unlocked unlocked;
   cpu_add_residues(plan, count, entries, data, part.data());
 }
 
@@ -208,7 +209,7 @@ Words finish(const Plan& plan, int count, const py::array& sums, std::int64_t k,
                 rounding_named(rounding)};
   std::vector<std::int64_t> found;
   {
-    const py::gil_scoped_release unlocked;
+    const Unlocked unlocked;
     const DefaultFpMode mode;
     const Scales &a = scales_a.scales(), &b = scales_b.scales();
     if (!promise.certifies()) {

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "bindings/interpreter_lock.hpp"
 #include "bindings/prepared/stack.hpp"
 #include "bindings/register.hpp"
 #include "bindings/tensors/python.hpp"
@@ -33,7 +34,7 @@ class RepeatedMatmul {
     options_.way = way_named(way);
     options_.progress = [](double done) {
       if (done == 1.0) return;  // the interpreter looks for signals itself as soon as it has the result
-      const py::gil_scoped_acquire locked;
+      const Locked locked;
       if (PyErr_CheckSignals() != 0) throw py::error_already_set();
     };
     if (plan_.is_complex) throw py::value_error("plan: one of real products is needed");
@@ -56,7 +57,7 @@ class RepeatedMatmul {
     const OperandView view_a = operand_view(a, type_a_, false, static_cast<const char*>(a.data()));
     const OperandView view_b = operand_view(b, type_b_, true, static_cast<const char*>(b.data()));
     {
-      const py::gil_scoped_release unlocked;
+      const Unlocked unlocked;
       cpu_matmul(plan_, view_a, view_b, {target}, options_);
     }
     return out;

@@ -8,6 +8,7 @@
 #include "arith/accuracy/piece_facts.hpp"
 #include "arith/narrow.hpp"
 #include "bindings/cuda/register.hpp"
+#include "bindings/interpreter_lock.hpp"
 #include "cuda/partial/facts.hpp"
 #include "cuda/runtime/device_guard.hpp"
 
@@ -29,7 +30,7 @@ void require_float(const DeviceOperand& operand) {
 
 void piece_facts(const DeviceOperand& operand, std::uintptr_t words, std::uintptr_t scratch, int device, std::uintptr_t stream) {
   require_float(operand);
-  const py::gil_scoped_release unlocked;
+  const Unlocked unlocked;
   const DeviceGuard guard(device);
   launch_piece_facts(operand, pointer<std::int64_t>(words), pointer<void>(scratch), pointer<CUstream_st>(stream));
 }
@@ -70,7 +71,7 @@ class Partial {
               std::uintptr_t verdict, std::uintptr_t stream) const {
     require_float(operand);
     if (operand.inner != piece_->k) throw std::invalid_argument("operand: the plan is for another inner dimension");
-    const py::gil_scoped_release unlocked;
+    const Unlocked unlocked;
     run(*piece_, stream, [&](const Stages& stages) {
       encode_piece(*piece_, scaled(operand, shift, record), pointer<std::uint8_t>(planes), pointer<Verdict>(verdict), stages);
     });
@@ -80,7 +81,7 @@ class Partial {
                 std::int64_t lines_b, std::int64_t first_column, std::int64_t columns, std::uintptr_t out, std::uintptr_t verdict,
                 std::uintptr_t device_steps, std::uintptr_t stream) const {
     const PieceLines a = lines_of(planes_a, lines_a, first_row, rows), b = lines_of(planes_b, lines_b, first_column, columns);
-    const py::gil_scoped_release unlocked;
+    const Unlocked unlocked;
     run(*piece_, stream, [&](const Stages& stages) {
       multiply_piece(*piece_, a, b, piece_->k, pointer<std::uint8_t>(out), pointer<Verdict>(verdict),
                      pointer<const GemmStep>(device_steps), gpu_, stages);
@@ -104,7 +105,7 @@ class Partial {
     list.pitch = listed_pitch(result.columns);
     list.matrix_stride = result.rows * list.pitch;
     list.counts = pointer<RepairCounts>(counts);
-    const py::gil_scoped_release unlocked;
+    const Unlocked unlocked;
     run(*whole_, stream, [&](const Stages& stages) {
       finish_pieces(*whole_, pointer<const std::uint8_t>(residues), pieces, piece_bytes, a, b, result, list,
                     pointer<Verdict>(verdict), stages);

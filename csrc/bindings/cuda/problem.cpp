@@ -16,6 +16,7 @@
 
 #include "arith/narrow.hpp"
 #include "bindings/cuda/register.hpp"
+#include "bindings/interpreter_lock.hpp"
 #include "bindings/tensors/python.hpp"
 #include "cuda/matmul.hpp"
 #include "cuda/runtime/device_guard.hpp"
@@ -206,7 +207,7 @@ class Problem {
         (!is_plain && !plan_->promise.updates)) {
       throw std::invalid_argument("alpha, beta, addend: out of range, or not what the plan's promise has");
     }
-    const py::gil_scoped_release unlocked;
+    const Unlocked unlocked;
     const std::lock_guard<std::mutex> alone(launching(clear_counters));
     const DeviceGuard guard(device_);
     LaunchOptions options;

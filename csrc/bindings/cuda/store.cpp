@@ -10,6 +10,7 @@
 
 #include "arith/narrow.hpp"
 #include "bindings/cuda/register.hpp"
+#include "bindings/interpreter_lock.hpp"
 #include "cuda/runtime/device_guard.hpp"
 
 namespace ozfp4::bindings {
@@ -44,7 +45,7 @@ class Store {
 
   void launch(std::uintptr_t data, std::uintptr_t memory, std::uintptr_t scratch, std::uintptr_t clear_counters,
               std::uintptr_t stream, bool sync_stages) const {
-    const py::gil_scoped_release unlocked;
+    const Unlocked unlocked;
     const std::lock_guard<std::mutex> alone(launching(clear_counters));
     const DeviceGuard guard(device_);
     DeviceOperand operand = operand_;

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "bindings/interpreter_lock.hpp"
 #include "bindings/register.hpp"
 #include "bindings/views.hpp"
 
@@ -49,7 +50,7 @@ PreparedStack::PreparedStack(const Plan& plan, py::array lines, const std::strin
   if (view.type == ElementType::int8) throw py::type_error("lines: float64 or float32 is needed");
   const ScaleRequest request{accuracy_, plan.bits, precision, true};
   const py::ssize_t count = lines_.shape(0);
-  const py::gil_scoped_release unlocked;
+  const Unlocked unlocked;
   for (py::ssize_t i = 0; i < count; ++i, view.data += bytes_) {
     matrices_.push_back(cpu_prepare(plan, view, request, is_right));
     nbytes_ += matrices_.back().bytes;

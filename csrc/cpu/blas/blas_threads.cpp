@@ -4,10 +4,12 @@
 #include <atomic>
 #include <cstdint>
 #include <cstdlib>
+#include <mutex>
 #include <string>
 #include <thread>
 
 #include "cpu/runtime/threads.hpp"
+#include "cpu/threading/child_lock.hpp"
 
 #if defined(__unix__) || defined(__APPLE__)
 #include <dlfcn.h>
@@ -18,11 +20,16 @@
 namespace ozfp4 {
 namespace {
 
+using BlisGetter = BlasSetters::BlisGetter;
+using BlisSetter = BlasSetters::BlisSetter;
 using Getter = int (*)();
 using Setter = void (*)(int);
 using LocalSetter = int (*)(int);
 
 BlasSetters setters;
+// Those of the BLIS that products go through.
+std::atomic<BlisGetter> blis_getter{nullptr};
+std::atomic<BlisSetter> blis_setter{nullptr};
 
 // Of OpenBLAS and of BLIS before 1.0, whose number of threads is the whole process's. A lock that is free again in a forked
 // child.
@@ -31,25 +38,27 @@ class SharedNumber {
   // Range: setters.set is there.
   int own() {
     const Hold hold(lock_);
-    return users_ > 0 || is_owed_ ? earlier_ : setters.get();
+    return users_ > 0 || is_owed_ ? earlier_.load() : setters.get();
   }
 
+  // A child may be forked between any two steps of these two: from when the number may be 1 until it is restored there are users.
   void take_one() {
     const Hold hold(lock_);
+    if (users_ == 0 && !is_owed_) earlier_ = setters.get();
     if (users_++ > 0) return;
-    if (!is_owed_) earlier_ = setters.get();
     is_owed_ = false;
     if (earlier_ != 1) setters.set(1);
   }
 
   void restore() {
     const Hold hold(lock_);
-    if (--users_ == 0 && earlier_ != 1 && setters.get() == 1) setters.set(earlier_);
+    if (users_ == 1 && earlier_ != 1 && setters.get() == 1) setters.set(earlier_);
+    --users_;
   }
 
-  // Those that were at it are not in the child, and what they took is not restored.
+  // Those that were at it are not in the child, nor in a child of its own, and what they took is not restored.
   void forget_users() {
-    is_owed_ = users_ > 0;
+    if (users_ > 0) is_owed_ = true;
     users_ = 0;
     lock_.clear();
   }
@@ -69,8 +78,8 @@ class SharedNumber {
   };
 
   std::atomic_flag lock_ = ATOMIC_FLAG_INIT;
-  int users_ = 0, earlier_ = 0;
-  bool is_owed_ = false;
+  std::atomic<int> users_{0}, earlier_{0};
+  std::atomic<bool> is_owed_{false};
 };
 
 SharedNumber shared_number;
@@ -115,14 +124,8 @@ BlasSetters find_mkl(void* library) {
   return {get, nullptr, set_local, false};
 }
 
-// BLIS has numbers of its own type, of 32 or 64 bits, which either reads of 64 and of which the lower half is read here. -1 where
-// nobody has said one.
-using BlisGetter = std::int64_t (*)();
-using BlisSetter = void (*)(std::int64_t);
-std::atomic<BlisGetter> blis_getter{nullptr};
-std::atomic<BlisSetter> blis_setter{nullptr};
-
-int get_blis() { return static_cast<int>(static_cast<std::int32_t>(blis_getter.load()())); }
+int number_of(BlisGetter get) { return static_cast<int>(static_cast<std::int32_t>(get())); }
+int get_blis() { return number_of(blis_getter.load()); }
 void set_blis(int number) { blis_setter.load()(number); }
 int set_blis_local(int number) {
   const int before = get_blis();
@@ -130,16 +133,20 @@ int set_blis_local(int number) {
   return before;
 }
 
-// Before 1.0 the number is the whole process's, later each thread's: as one thread sees what another one sets.
-bool is_blis_shared() {
-  constexpr int kStrange = 8191;
-  bool is_shared = false;
-  const int before = get_blis();
-  std::thread([] { set_blis(kStrange); }).join();
-  if (get_blis() == kStrange) {
-    is_shared = true;
-    set_blis(before);
+// Before 1.0 the number is the whole process's, later each thread's: as one thread sees what another one sets, one that a product
+// which begins meanwhile may have. Once in a process: products of later on count on their number.
+ChildLock probing;
+std::atomic<BlisSetter> known[2];  // those that were found to be each thread's, and the process's
+bool is_blis_shared(BlisGetter get, BlisSetter set) {
+  const std::lock_guard<ChildLock> hold(probing);
+  for (const bool is_shared : {false, true}) {
+    if (known[is_shared].load() == set) return is_shared;
   }
+  const int before = number_of(get), other = before == 2 ? 3 : 2;
+  std::thread([set, other] { set(other); }).join();
+  const bool is_shared = number_of(get) == other;
+  if (is_shared) set(before);
+  known[is_shared] = set;
   return is_shared;
 }
 
@@ -151,9 +158,8 @@ BlasSetters find_blis(void* library) {
   for (const char* loop : {"BLIS_JC_NT", "BLIS_IC_NT", "BLIS_JR_NT", "BLIS_IR_NT"}) {
     if (std::getenv(loop) != nullptr) return {};
   }
-  blis_getter = get, blis_setter = set;
-  if (is_blis_shared()) return {get_blis, set_blis, nullptr, false};
-  return {get_blis, nullptr, set_blis_local, false};
+  if (is_blis_shared(get, set)) return {get_blis, set_blis, nullptr, false, get, set};
+  return {get_blis, nullptr, set_blis_local, false, get, set};
 }
 
 #endif
@@ -176,7 +182,10 @@ BlasSetters find_blas_setters([[maybe_unused]] const void* function) {
   return found;
 }
 
-void set_blas_setters(const BlasSetters& found) { setters = found; }
+void set_blas_setters(const BlasSetters& found) {
+  blis_getter = found.blis_get, blis_setter = found.blis_set;
+  setters = found;
+}
 
 int blas_threads() {
   if (setters.is_sequential) return most_threads;

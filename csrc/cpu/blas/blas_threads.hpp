@@ -2,21 +2,30 @@
 // the same time. It is asked for by the setters of OpenBLAS (with threads of its own, or none), of MKL and of BLIS.
 #pragma once
 
+#include <cstdint>
+
 namespace ozfp4 {
 
 // What the library has: OpenBLAS, and BLIS before 1.0, both of the first; MKL and later ones of BLIS the first and the third;
 // none of them where it has no threads.
 struct BlasSetters {
+  // BLIS has numbers of its own type, of 32 or 64 bits, which either reads of 64 and of which the lower half is read here. -1
+  // where nobody has said one.
+  using BlisGetter = std::int64_t (*)();
+  using BlisSetter = void (*)(std::int64_t);
+
   int (*get)() = nullptr;
   void (*set)(int) = nullptr;
   int (*set_local)(int) = nullptr;
   bool is_sequential = false;
+  BlisGetter blis_get = nullptr;  // where it is BLIS, by which the others work
+  BlisSetter blis_set = nullptr;
 };
 
 // Of the library that `function` lies in, or of one that it was linked with. nullptr: none is known. Asks the dynamic linker,
-// whose lock somebody may hold who waits for the caller's; and BLIS, by a short-lived thread, whose number it sets.
+// whose lock somebody may hold who waits for the caller's; and BLIS, once, by a short-lived thread, whose number it sets.
 BlasSetters find_blas_setters(const void* function);
-// From now on the BLAS has these.
+// From now on the BLAS has these. Range: no OneBlasThread lives.
 void set_blas_setters(const BlasSetters& found);
 
 // How many threads a product of the calling thread has by the BLAS's own settings; 0 where it is not known how to have it take

@@ -72,10 +72,11 @@ def plan(
     *_, inner = (check_extent(name, extent) for name, extent in (("m", m), ("n", n), ("k", k)))
     inner = max(inner, 1)
     index = _cuda_index(device)
-    if backend == "auto" and index is None:
-        backend = this_machine.cpu_choice(scheme, family, bits, inner).backend
-    elif backend == "auto":
-        backend = this_machine.gpu_choice(scheme, family, bits, inner, index).backend
+    if backend == "auto":
+        if index is None:
+            backend = this_machine.cpu_choice(scheme, family, bits, inner).backend
+        else:
+            backend = this_machine.gpu_choice(scheme, family, bits, inner, index).backend
     if index is not None:
         on_cuda.check_gpu_backend(backend, f"cuda:{index}")
     return make_plan(scheme, backend, family, bits, inner)

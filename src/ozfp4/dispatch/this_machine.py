@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import Any
 
 from .. import _core
 from ..backends import cpu
@@ -30,23 +29,25 @@ def _unknown_rates(codes: bool, tcgen05_bytes: bool, tcgen05: bool) -> Rates:
     return Rates("a GPU without known rates", fp4, 0, 1, 0.1, 8, 0, (), 1 if tcgen05 else 0)
 
 
-def _key(index: int | None) -> dict[str, str]:
-    """Under which the measured figures of a CUDA device, or of the CPU (None), are kept: of the CPU for as many threads as it
-    has now, as neither rates nor bandwidth grow with them alike."""
-    if index is None:
-        threads = str(_core.thread_count())
-        return {**cpu_identity(), "finding": "rates", "unit": _byte_unit(), "threads": threads}
+# Under which measured figures are kept.
+def _gpu_key(index: int) -> dict[str, str]:
     return {**gpu_identity(index), "finding": "rates"}
 
 
-def _measured(index: int | None) -> dict[str, Any] | None:
-    return disk_cache.load(_key(index))
+def _cpu_key(unit: str, threads: int) -> dict[str, str]:
+    """By the number of threads, as neither rates nor bandwidth grow with it alike."""
+    return {**cpu_identity(), "finding": "rates", "unit": unit, "threads": str(threads)}
 
 
+# What is remembered is of one generation: another thread may begin the next while something is looked up for the one before.
 @lru_cache(maxsize=64)
+def _gpu_of(index: int, _generation: int) -> DevicePeaks:
+    return with_measured(nominal_gpu(index), disk_cache.load(_gpu_key(index)))
+
+
 def this_gpu(index: int) -> DevicePeaks:
     """A CUDA device of this process, with the kernels that this build has for it."""
-    return with_measured(nominal_gpu(index), _measured(index))
+    return _gpu_of(index, generation)
 
 
 def nominal_gpu(index: int) -> DevicePeaks:
@@ -93,14 +94,16 @@ def _byte_unit() -> str:
 
 
 @lru_cache(maxsize=64)
-def _cpu_with(unit: str, threads: int) -> DevicePeaks:
+def _cpu_with(unit: str, threads: int, _generation: int) -> DevicePeaks:
     basis = f"measured on this machine with {threads} thread{'' if threads == 1 else 's'}"
-    return with_measured(cpu_peaks(cpu.name(), threads, unit), _measured(None), basis)
+    return with_measured(
+        cpu_peaks(cpu.name(), threads, unit), disk_cache.load(_cpu_key(unit, threads)), basis
+    )
 
 
 def this_cpu() -> DevicePeaks:
     """The CPU of this process, with the threads that it has now."""
-    return _cpu_with(_byte_unit(), _core.thread_count())
+    return _cpu_with(_byte_unit(), _core.thread_count(), generation)
 
 
 def nominal_cpu() -> DevicePeaks:
@@ -124,7 +127,8 @@ def keep_measured(index: int | None, figures: Mapping[str, float]) -> bool:
     bool
         Whether they could be kept.
     """
-    kept = disk_cache.store(_key(index), dict(figures))
+    key = _cpu_key(_byte_unit(), _core.thread_count()) if index is None else _gpu_key(index)
+    kept = disk_cache.store(key, dict(figures))
     _forget()
     return kept
 
@@ -139,21 +143,27 @@ def _forget() -> None:
     """Let everything that rests on figures of devices be found anew."""
     global generation
     generation += 1
-    for cached in (this_gpu, _cpu_with, _cpu_choice, gpu_choice):
+    for cached in (_gpu_of, _cpu_with, _cpu_choice, _gpu_choice):
         cached.cache_clear()
 
 
 @lru_cache(maxsize=512)
-def _cpu_choice(scheme: str, family: str, bits: int, k: int, unit: str, threads: int) -> Choice:
-    return choose(_cpu_with(unit, threads), scheme, family, bits, k)
+def _cpu_choice(
+    scheme: str, family: str, bits: int, k: int, unit: str, threads: int, _generation: int
+) -> Choice:
+    return choose(_cpu_with(unit, threads, _generation), scheme, family, bits, k)
 
 
 def cpu_choice(scheme: str, family: str, bits: int, k: int) -> Choice:
     """What "auto" takes on the CPU with the threads that it has now."""
-    return _cpu_choice(scheme, family, bits, k, _byte_unit(), _core.thread_count())
+    return _cpu_choice(scheme, family, bits, k, _byte_unit(), _core.thread_count(), generation)
 
 
 @lru_cache(maxsize=512)
+def _gpu_choice(scheme: str, family: str, bits: int, k: int, index: int, _generation: int) -> Choice:
+    return choose(this_gpu(index), scheme, family, bits, k)
+
+
 def gpu_choice(scheme: str, family: str, bits: int, k: int, index: int) -> Choice:
     """What "auto" takes on a CUDA device."""
-    return choose(this_gpu(index), scheme, family, bits, k)
+    return _gpu_choice(scheme, family, bits, k, index, generation)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import sys
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from ozfp4.testing.integers import DTYPES, KINDS, exact, noise, operand, overflo
 @pytest.fixture(autouse=True, params=["blocks", "whole"])
 def narrow_blocks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     if request.param == "blocks":
-        monkeypatch.setattr(sys.modules["ozfp4.api.gram"], "_LEAST_COLUMNS", {True: 64, False: 64})
+        monkeypatch.setattr(import_module("ozfp4.api.gram"), "_LEAST_COLUMNS", {True: 64, False: 64})
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -88,7 +88,7 @@ def test_refusals() -> None:
 
 def test_the_report_beside_blocks_in_machine_words(monkeypatch: pytest.MonkeyPatch) -> None:
     """The block of the first columns alone exceeds words, and the report is that of its plan."""
-    monkeypatch.setattr(sys.modules["ozfp4.api.gram"], "_LEAST_COLUMNS", {True: 256, False: 256})
+    monkeypatch.setattr(import_module("ozfp4.api.gram"), "_LEAST_COLUMNS", {True: 256, False: 256})
     a = np.ones((4, 600), np.int64)
     a[:, :100] = 2**31
     report = ozfp4.gram(a, report=True)[1]

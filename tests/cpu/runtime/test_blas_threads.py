@@ -111,7 +111,9 @@ def test_shapes_of_tiles(
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-def test_a_child_forked_meanwhile_sets_it_again() -> None:
+@pytest.mark.parametrize("generations", [1, 2])
+def test_a_child_forked_meanwhile_sets_it_again(generations: int) -> None:
+    """Or a child of a child that has made no product."""
     openblas()
     code = """
 import os, sys, warnings
@@ -129,6 +131,10 @@ def fork(_):
     if not children:
         children.append(os.fork())
         if children[0] == 0:
+            if sys.argv[2] == "2":
+                child = os.fork()
+                if child != 0:
+                    os._exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
             assert get() == 1
             right = ozfp4.matmul(A, B, backend="fp64").tobytes() == expected
             os._exit(0 if right and get() == 3 else 1)
@@ -137,5 +143,7 @@ assert get() == 3
 raise SystemExit(os.waitstatus_to_exitcode(os.waitpid(children[0], 0)[1]))
 """
     here = os.path.dirname(__file__)
-    run = subprocess.run([sys.executable, "-c", code, here], check=False, timeout=120, capture_output=True)
+    run = subprocess.run(
+        [sys.executable, "-c", code, here, str(generations)], check=False, timeout=120, capture_output=True
+    )
     assert run.returncode == 0, run.stderr
