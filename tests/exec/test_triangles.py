@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from preloaded import python, reported, rows
+from preloaded import HEAD, environment, python, reported, rows
 
 EVERY = "float32,float64,complex64,complex128"
 
@@ -201,3 +204,54 @@ assert not failed
 """,
         mode="always",
     )
+
+
+# Memory as C++ takes it, which there is no longer after so many times.
+SCARCE = """
+#include <dlfcn.h>
+#include <errno.h>
+#include <stddef.h>
+long times_left = 1L << 60;
+void* aligned_alloc(size_t alignment, size_t size) {
+  static void* (*real)(size_t, size_t);
+  if (!real) real = (void* (*)(size_t, size_t))dlsym(RTLD_NEXT, "aligned_alloc");
+  if (__sync_fetch_and_sub(&times_left, 1) > 0) return real(alignment, size);
+  errno = ENOMEM;
+  return NULL;
+}
+"""
+
+# Of integers, so that a product is the same whoever makes it; by children that have nothing left of an earlier one. How many
+# pieces of memory a product takes.
+FAILING = """
+times_left = ctypes.c_long.in_dll(process, "times_left")
+n, k = 1500, 60
+a, c = (rng.integers(-9, 10, shape) for shape in ((n, k), (n, n)))
+right = np.where(np.tril(np.ones((n, n), bool)), 2 * (a @ a.T) - 3 * c, c).astype(float)
+a, found = (x.astype(float, order="F") for x in (a, c))
+for times in range(40):
+    child = os.fork()
+    if child == 0:
+        times_left.value = times
+        rank_k("scipy_dsyrk_", b"L", b"N", n, k, 2, a, n, -3, found, n)
+        is_enough = times_left.value >= 0
+        os._exit(1 if not np.array_equal(found, right) else 2 if is_enough else 0)
+    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    assert status in (0, 2), (times, status)
+    if status == 2: break
+print(times)
+"""
+
+
+def test_what_there_is_no_memory_for_is_made_all_the_same(
+    compile_c: Callable[..., Path], tmp_path: Path
+) -> None:
+    """By the real routine, whichever piece of memory there is not."""
+    scarce = compile_c("libscarce.so", SCARCE)
+    settings = environment(mode="always") | {"OZFP4_NUM_THREADS": "1"}
+    settings["LD_PRELOAD"] = f"{scarce}:{settings['LD_PRELOAD']}"
+    done = subprocess.run(
+        [sys.executable, "-c", HEAD + FAILING], env=settings, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert 5 < int(done.stdout) < 39

@@ -5,7 +5,9 @@
 #include <cmath>
 #include <cstdio>
 #include <mutex>
+#include <stdexcept>
 
+#include "cpu/bytes/kernels/kernel.hpp"
 #include "cpu/runtime/fp_mode.hpp"
 #include "cpu/threading/child_lock.hpp"
 #include "interpose/process/fork.hpp"
@@ -16,17 +18,14 @@
 namespace ozfp4::interpose {
 namespace {
 
-constexpr double margin = 1.1;         // native has to take so many times as long as ours
-constexpr double share = 0.01;         // of the time in real routines on the CPU, which measuring may take
-constexpr double expected_ratio = 64;  // of ours to native, before it is known: what a measurement is expected to take
+constexpr double margin = 1.1;  // native has to take so many times as long as ours
+constexpr double share = 0.01;  // of the time in real routines on the CPU, which measuring may take
 // Nanoseconds of what comes once: of ozfp4's first product in a process, which tries what multiplies on exact integers (40 to 50
 // ms on Zen 4, 72 where others were at work beside it), and of the first of a class, for which a plan is made.
 constexpr double expected_first = 60e6, expected_plan = 0.5e6;
 constexpr double share_of_life = 0.02,
                  at_once = 40e6;  // of the process's time, and nanoseconds: what measuring on a GPU may take
 constexpr double expected_once = 1.5e6, expected_rate = 2500;  // nanoseconds of each, and multiplications in one more
-constexpr std::int64_t longest[] = {2048, 8192};               // extents that are measured: on the CPU, on a GPU
-constexpr double largest[] = {0x1p28, 0x1p36};                 // multiplications
 constexpr std::int64_t least_on_device = 1024;                 // the least extent that is measured there
 constexpr std::size_t capacity = 4096;                         // classes
 enum : int { unknown, ours_is_faster, native_is_faster };
@@ -51,6 +50,40 @@ double size_of(const ShapeClass& of) {
   return static_cast<double>(of.m) * static_cast<double>(of.n) * static_cast<double>(of.k) * static_cast<double>(of.batch);
 }
 
+// What is measured on a processor: extents and multiplications up to these.
+struct Reach {
+  std::int64_t extent;
+  double size;
+};
+constexpr Reach on_gpu{8192, 0x1p36}, on_cpu{2048, 0x1p28};
+// With AMX products as large as these may take less time than native ones, and smaller ones more.
+constexpr Reach on_amx{4096, 0x1p36};
+
+// As it is found first.
+bool has_amx() {
+  enum : int { unasked, has_none, is_there };
+  static std::atomic<int> found{unasked};
+  int known = found.load(std::memory_order_relaxed);
+  if (known == unasked) {
+    try {
+      known = serving_byte_kernel() == &amx_kernel ? is_there : has_none;
+    } catch (const std::invalid_argument&) {  // of OZFP4_CPU_KERNEL, which every product refuses
+      known = has_none;
+    }
+    found.store(known, std::memory_order_relaxed);
+  }
+  return known == is_there;
+}
+
+Reach reach(bool is_on_device) { return is_on_device ? on_gpu : has_amx() ? on_amx : on_cpu; }
+
+// How many native products of this size measuring is expected to take, before either is known: with AMX ours takes as long as
+// four at most from 64^3 on, and as two of large ones, of which cpu_times.cpp has three made in place of eight.
+double expected_products(double size) {
+  if (size < 0x1p18 || !has_amx()) return 64;
+  return size < 0x1p32 ? 20 : 6;
+}
+
 bool is_affordable(const ShapeClass& of, const State& state, std::int64_t time) {
   if (of.is_on_device) {
     const double life = static_cast<double>(time - born.load(std::memory_order_relaxed));
@@ -61,7 +94,7 @@ bool is_affordable(const ShapeClass& of, const State& state, std::int64_t time) 
   if (size <= 0) return false;
   const double once = static_cast<double>(state.native_time.load(std::memory_order_relaxed)) / size * size_of(of);
   const double first = has_tried.load(std::memory_order_relaxed) ? 0 : expected_first;
-  const double expected = first + expected_plan + expected_ratio * once;
+  const double expected = first + expected_plan + expected_products(size_of(of)) * once;
   const double budget = share * static_cast<double>(all_native.load(std::memory_order_relaxed));
   return static_cast<double>(spent.load(std::memory_order_relaxed)) + expected <= budget;
 }
@@ -100,16 +133,17 @@ std::int64_t level(std::int64_t extent) {
 }
 
 ShapeClass class_of(const Product& p, bool is_on_device) {
-  const std::int64_t most = longest[is_on_device];
+  const Reach most_of = reach(is_on_device);
+  const std::int64_t most = most_of.extent;
   ShapeClass found{p.type, is_on_device,   level(std::min(p.m, most)), level(std::min(p.n, most)), level(std::min(p.k, most)),
                    1,      p.triangle != 0};
-  const auto is_too_large = [&found] {
+  const auto is_too_large = [&found, most_of] {
     const double entries = static_cast<double>(std::max({found.m, found.n, found.k})) * static_cast<double>(found.batch);
-    return size_of(found) > largest[found.is_on_device] || entries > 0x1p20;
+    return size_of(found) > most_of.size || entries > 0x1p20;
   };
   while (found.batch <= p.batch / 4) found.batch *= 4;
   while (found.batch > 1 && is_too_large()) found.batch /= 4;
-  while (size_of(found) > largest[is_on_device]) {
+  while (size_of(found) > most_of.size) {
     std::int64_t& extent = found.m >= found.n && found.m >= found.k ? found.m : found.n >= found.k ? found.n : found.k;
     extent = level(extent - 1);
     if (found.is_triangle && &extent == &found.m) found.n = found.m;

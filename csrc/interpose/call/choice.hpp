@@ -57,9 +57,10 @@ bool has_finite_factors(const Product& product);
 // Whether it is too small to be measured on a GPU, whatever the mode.
 bool is_small_on_device(const Product& product);
 // Where the mode is `fastest`: Reason::faster, or why not. Of each class of shapes (extents up to half-way to the next power of
-// two) both are measured once on matrices of the smallest shape in it. On the CPU as soon as that, with all measurements before
-// it and what the first product of ozfp4's takes longer, is expected to take less than 1 % of the time that the process has spent
-// in real routines; on a GPU, whose time no call knows, as soon as it is expected to take less than 2 % of the time since the
+// two) both are measured once on matrices of the smallest shape in it, or of the largest shape that is measured: on a GPU, and on
+// a CPU with AMX, of 2^36 multiplications, on others of 2^28. On the CPU as soon as that, with all measurements before it and
+// what the first product of ozfp4's takes longer, is expected to take less than 1 % of the time that the process has spent in
+// real routines; on a GPU, whose time no call knows, as soon as it is expected to take less than 2 % of the time since the
 // process began and 40 ms, and of matrices all of whose extents are 1024 at least. The larger shapes of a class favour ozfp4, as
 // what it does for an entry of A, B and C is shared by more multiplications.
 Reason by_time(const Product& product, const Arena& arena);
