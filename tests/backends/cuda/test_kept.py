@@ -53,7 +53,7 @@ def device(monkeypatch: pytest.MonkeyPatch) -> Any:
     for name in ("require_cuda", "extension"):
         monkeypatch.setattr(extension, name, lambda: fake)
     monkeypatch.setattr(launch, "current_stream", lambda *_: 5)
-    monkeypatch.setattr(launch, "clear_counters", lambda *_: 0)
+    monkeypatch.setattr(launch, "memory_of", lambda *_: None)
     prepare.cache_clear()
     LAUNCHES.clear()
     yield fake

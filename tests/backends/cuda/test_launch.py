@@ -6,7 +6,10 @@ That the real extension does the same is tested in tests/cuda/test_matmul.py.
 
 from __future__ import annotations
 
+import threading
+import weakref
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 from typing import Any
 
@@ -93,6 +96,54 @@ def test_a_failed_launch_leaves_its_counters_to_nobody(monkeypatch: pytest.Monke
     with pytest.raises(RuntimeError, match="launching repair"):
         fill(a, b, out)
     assert launch._memories == {}
+
+
+def test_a_stream_has_one_memory_whoever_launches_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    both = threading.Barrier(2)
+
+    def made(device: int) -> SimpleNamespace:
+        both.wait(10)
+        return SimpleNamespace(counters=64, workspace=4096)
+
+    monkeypatch.setattr(extension.require_cuda(), "stream_id", lambda stream, device: 5)
+    monkeypatch.setattr(launch, "_memories", {})
+    monkeypatch.setattr(launch, "StreamMemory", made)
+    with ThreadPoolExecutor(2) as pool:
+        first, second = pool.map(lambda _: launch.memory_of(1, 0), range(2))
+    assert first is second is launch._memories[0, 5]
+
+
+def test_a_launch_holds_its_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another thread, whose launch has failed, forgets it; and so does one that comes with many streams."""
+    is_alive: list[bool] = []
+
+    class Memory:
+        counters, workspace = 64, 4096
+
+    def watched(*_: Any, **__: Any) -> None:
+        launch.forget(launch._memories[None, 5])
+        assert launch._memories == {}
+        is_alive.append(known() is not None)
+
+    memory = Memory()
+    known = weakref.ref(memory)
+    monkeypatch.setattr(extension.require_cuda(), "stream_id", lambda stream, device: 5)
+    monkeypatch.setattr(launch, "_memories", {(None, 5): memory})
+    del memory
+    monkeypatch.setattr(extension.require_cuda().Problem, "launch", watched)
+    a, b = torch.ones(3, 4, dtype=torch.float64), torch.ones(4, 5, dtype=torch.float64)
+    fill(a, b, torch.empty(3, 5, dtype=torch.float64))
+    assert is_alive == [True]
+    assert known() is None
+
+
+def test_streams_that_have_memory_are_not_without_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(extension.require_cuda(), "stream_id", lambda stream, device: stream)
+    monkeypatch.setattr(launch, "_memories", {})
+    monkeypatch.setattr(launch, "StreamMemory", lambda device: SimpleNamespace(counters=64, workspace=4096))
+    for stream in range(launch._MOST_STREAMS + 3):
+        launch.memory_of(stream, 0)
+    assert list(launch._memories) == [(0, stream) for stream in range(3, launch._MOST_STREAMS + 3)]
 
 
 class LittleMemory:

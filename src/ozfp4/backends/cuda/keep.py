@@ -48,17 +48,17 @@ def keep(x: Any, side: str, plan: Plan, variant: Variant, accuracy: str, single:
     memory = torch.empty(about["bytes"], dtype=torch.uint8, device=x.device)
     scratch = torch.empty(about["scratch"], dtype=torch.uint8, device=x.device)
     stream = launch.current_stream(torch, index)
-    counters = launch.clear_counters(stream, index)
+    shared = launch.memory_of(stream, index)
     try:
         store.launch(
             x.data_ptr(),
             memory.data_ptr(),
             scratch.data_ptr(),
-            counters,
+            0 if shared is None else shared.counters,
             stream,
             sync_stages=bool(debug.SYNC_STAGES),
         )
     except BaseException:
-        launch.forget_counters(counters)
+        launch.forget(shared)
         raise
     return Kept(memory, about, made.cuda_plan.element, stream, 0, about["lines"])

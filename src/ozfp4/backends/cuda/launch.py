@@ -76,28 +76,28 @@ class StreamMemory:
 
 
 _memories: dict[tuple[int, int], StreamMemory] = {}  # by device and stream
+_MOST_STREAMS = 256  # a megabyte each
 
 
-def _memory_of(stream: int, device: int) -> StreamMemory | None:
-    """That of a stream, the current one; None while it is captured: a graph may run beside the stream."""
+def memory_of(stream: int, device: int) -> StreamMemory | None:
+    """That of a stream, the current one, which the caller holds until its launch is enqueued: other threads may forget it. None
+    while the stream is captured: a graph may run beside it."""
     number = extension.require_cuda().stream_id(stream, device)
     memory = _memories.get((device, number))
     if memory is None and number >= 0:
-        memory = _memories[device, number] = StreamMemory(device)
+        for oldest in list(_memories)[: max(0, len(_memories) - _MOST_STREAMS + 1)]:
+            _memories.pop(oldest, None)
+        memory = _memories.setdefault(
+            (device, number), StreamMemory(device)
+        )  # another thread's, if it was first
     return memory
 
 
-def clear_counters(stream: int, device: int) -> int:
-    """The address of the current stream's counters; 0 while it is captured."""
-    memory = _memory_of(stream, device)
-    return 0 if memory is None else memory.counters
-
-
-def forget_counters(address: int) -> None:
+def forget(memory: StreamMemory | None) -> None:
     """Behind a launch that failed: those before it have left the counters as they were in between."""
-    for key, memory in list(_memories.items()):
-        if memory.counters == address:
-            del _memories[key]
+    for key, own in list(_memories.items()):
+        if own is memory:
+            _memories.pop(key, None)
 
 
 def current_stream(torch: Any, device: int) -> int:
@@ -213,7 +213,8 @@ def enqueue(
     stream = current_stream(torch, index)
     if prepared.steps is not None:  # its memory came from another stream: it must outlive this one's launches
         prepared.steps.record_stream(torch.cuda.current_stream(index))
-    counters = clear_counters(stream, index)
+    shared = memory_of(stream, index)
+    counters = 0 if shared is None else shared.counters
     further = _DEBUG if second is None else {**_DEBUG, "second": second.data_ptr()}
     if kept is not NOTHING_KEPT:
         further = {**further, **kept.arguments(torch, index, stream)}
@@ -233,7 +234,7 @@ def enqueue(
             if side is not None:
                 findings.add_kept(name, side)
     except BaseException:
-        forget_counters(counters)
+        forget(shared)
         raise
 
 
@@ -250,7 +251,7 @@ def relaunch(
     torch all that it keeps."""
     torch, index = library.require_torch(), device.index
     stream = current_stream(torch, index)
-    shared = _memory_of(stream, index)
+    shared = memory_of(stream, index)
     if shared is None or prepared.bytes > _KEPT_WORKSPACE:
         prepared, workspace = _workspace_for(prepared, device)
         address, counters = workspace.data_ptr(), 0 if shared is None else shared.counters
@@ -268,7 +269,7 @@ def relaunch(
                 *addresses, address, counters, stream, alpha=alpha, beta=beta, addend=addend, **further
             )
     except BaseException:
-        forget_counters(counters)
+        forget(shared)
         raise
 
 
