@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import replace
+from functools import partial
 from math import prod
 from typing import Any
 
@@ -411,6 +412,8 @@ def _blocks(
         max(1, REPAIR_BYTES // max(1, item * problem.k)) for item in (a.element_size(), b.element_size())
     ]
     most = [max(len(each[side]) for each in wanted) for side in (0, 1)]
+    _reserve_lines(group, problem, a, b, wanted, steps)
+    dtype = require_torch().promote_types(a.dtype, b.dtype)
     for first in range(0, most[0], steps[0]):
         indices = [rows[first : first + steps[0]] for rows, _ in wanted]
         own_rows = indices[group.rank]
@@ -419,12 +422,38 @@ def _blocks(
             indices = [columns[second : second + steps[1]] for _, columns in wanted]
             own_columns = indices[group.rank]
             whole_b = _whole_lines(group, b, 1, indices, [(size, len(own_columns)) for size in sizes])
-            values = a.new_empty(
-                (len(own_rows), len(own_columns)), dtype=require_torch().promote_types(a.dtype, b.dtype)
-            )
-            products(whole_a, whole_b, values, None)
-            if values.numel() and products.failure is None:
-                put(own_rows, own_columns, values)
+            extents = len(own_rows), len(own_columns)
+            if 0 not in extents:
+                products.attempt(
+                    partial(_put_products, products, whole_a, whole_b, dtype, put, own_rows, own_columns)
+                )
+
+
+def _put_products(products: Products, a: Any, b: Any, dtype: Any, put: Any, rows: Any, columns: Any) -> None:
+    values = a.new_empty((len(rows), len(columns)), dtype=dtype)
+    products(a, b, values, None)
+    if products.failure is None:
+        put(rows, columns, values)
+
+
+def _reserve_lines(
+    group: Group, problem: Problem, a: Any, b: Any, wanted: list[tuple[Any, Any]], steps: list[int]
+) -> None:
+    """Makes sure on all ranks or on none that there is memory for the lines of a step on their way out, on their way in and put
+    together, and for their products; as :func:`_reserve`."""
+
+    def bytes_of(rank: int) -> int:
+        own, travelling = [], 0
+        for x, side in ((a, 0), (b, 1)):
+            lines = [min(len(each[side]), steps[side]) for each in wanted]
+            own.append(lines[rank])
+            travelling += x.element_size() * (sum(lines) * problem.a.sizes[rank] + 2 * own[side] * problem.k)
+        return int(travelling + prod(own) * max(a.element_size(), b.element_size()))
+
+    def take() -> None:
+        require_torch().empty(bytes_of(group.rank), dtype=require_torch().uint8, device=a.device)
+
+    agree.together(group, max(bytes_of(rank) for rank in range(group.size)), take)
 
 
 def _whole_lines(group: Group, x: Any, axis: int, indices: list[Any], shapes: list[Extents]) -> Any:
