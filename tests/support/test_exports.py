@@ -42,6 +42,13 @@ def test_it_is_what_type_checkers_believe(name: str) -> None:
     assert vars(ozfp4)[name] is expected  # found without a call from now on
 
 
+@pytest.mark.parametrize("name", ["matmul", "gemm", "gram", "prepare"])
+def test_what_others_hand_on_is_there_whatever_was_asked_for(name: str) -> None:
+    program = f"from ozfp4.dispatch import plain; print(plain.products[{name!r}].__module__)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("ozfp4.api.")
+
+
 def test_other_names_are_errors() -> None:
     with pytest.raises(AttributeError, match="module 'ozfp4' has no attribute 'matmull'"):
         ozfp4.matmull  # noqa: B018

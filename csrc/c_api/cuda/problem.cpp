@@ -179,6 +179,8 @@ Key key_of(const BatchedProduct& p, const Options& options, const PreparedSides&
           static_cast<std::int64_t>(options.accuracy),
           static_cast<std::int64_t>(options.rounding),
           static_cast<std::int64_t>(options.scheme),
+          options.has_scheme,
+          options.has_family,
           options.alphabet == nullptr ? 0 : backend_of(*options.alphabet),
           family_of(options.family),
           options.bits,

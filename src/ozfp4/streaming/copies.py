@@ -66,10 +66,12 @@ class Copies:
 
     def close(self) -> None:
         """Return once all carriers have ended; may be called again where that was interrupted. Range: no copy begins any more."""
-        if not self._is_closed:
-            self._is_closed = True
+        if (
+            not self._is_closed
+        ):  # none of them waits for ever where this is interrupted: some would be told twice
             for _ in self._threads:
                 self._works.put(None)
+            self._is_closed = True
         for thread in self._threads:
             thread.join()
 

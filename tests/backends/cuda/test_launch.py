@@ -285,6 +285,9 @@ def test_a_schedule_on_the_device_outlives_the_launches_of_every_stream(
 ) -> None:
     used: list[int] = []
     cuda.steps = SimpleNamespace(record_stream=lambda stream: used.append(stream.cuda_stream))
+    monkeypatch.setattr(extension.require_cuda(), "stream_id", lambda stream, device: 5)
+    monkeypatch.setattr(launch, "_memories", {(None, 5): SimpleNamespace(counters=64, workspace=4096)})
+    monkeypatch.setattr(launch, "_KEPT_WORKSPACE", 0)
     a, out = torch.ones(3, 3, dtype=torch.float64), torch.zeros(3, 3, dtype=torch.float64)
     fill(a, a, out)
     monkeypatch.setattr(torch.cuda, "current_stream", lambda index: SimpleNamespace(cuda_stream=8))
@@ -292,6 +295,17 @@ def test_a_schedule_on_the_device_outlives_the_launches_of_every_stream(
     monkeypatch.setattr(torch.cuda, "current_stream", lambda index: SimpleNamespace(cuda_stream=9))
     assert_same_bits(again(monkeypatch, made, (a, a), out, (a, a)), out)
     assert used == [7, 8, 9]
+
+
+def test_a_schedule_on_the_device_stays_for_a_graph(cuda: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Which reads it whenever it is replayed; plans that were made for products are forgotten."""
+    cuda.steps = SimpleNamespace(data_ptr=lambda: 4096)
+    monkeypatch.setattr(launch, "_steps_of_graphs", {})
+    monkeypatch.setattr(extension.require_cuda(), "stream_id", lambda stream, device: -1)
+    a, out = torch.ones(3, 3, dtype=torch.float64), torch.zeros(3, 3, dtype=torch.float64)
+    fill(a, a, out)
+    again(monkeypatch, fill(a, a, out), (a, a), out, (a, a))
+    assert launch._steps_of_graphs == {4096: cuda.steps}
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <map>
-#include <mutex>
 #include <string>
 #include <tuple>
 
@@ -11,6 +9,7 @@
 #include "arith/narrow.hpp"
 #include "c_api/checked/status.hpp"
 #include "c_api/cuda/device/memory.hpp"
+#include "c_api/cuda/device/once.hpp"
 #include "c_api/cuda/device/steps.hpp"
 #include "c_api/product/exact_cases.hpp"
 #include "cuda/matmul.hpp"
@@ -135,18 +134,15 @@ std::vector<UnitRate> device_units(const Device& device, Scheme scheme) {
 
 bool is_trusted(const Device& device, Kernel kernel, const Plan& plan, cudaStream_t stream, bool without_planes) {
   using Key = std::tuple<int, Kernel, Element, Scheme, bool>;
-  static auto* const verdicts = new std::map<Key, bool>;
-  static auto* const lock = new std::mutex;
-  const std::lock_guard<std::mutex> alone(*lock);
+  static auto* const verdicts = new OncePerDevice<Key, bool>;
   const Key key(device.index, kernel, element_of(plan, kernel), plan.scheme, without_planes);
-  const auto known = verdicts->find(key);
-  if (known != verdicts->end()) return known->second;
-  if (is_captured(stream)) {
-    refuse(OZFP4_UNSUPPORTED, std::string("stream: the first product by the kernel '") + kernel_name(kernel) +
-                                  "' tests it, which a CUDA graph cannot capture; run one such product before");
-  }
-  const bool is_right = without_planes ? passes_without_planes(device, kernel, plan) : passes(device, kernel, plan);
-  return verdicts->emplace(key, is_right).first->second;
+  return verdicts->find_or_make(device.index, key, [&] {
+    if (is_captured(stream)) {
+      refuse(OZFP4_UNSUPPORTED, std::string("stream: the first product by the kernel '") + kernel_name(kernel) +
+                                    "' tests it, which a CUDA graph cannot capture; run one such product before");
+    }
+    return without_planes ? passes_without_planes(device, kernel, plan) : passes(device, kernel, plan);
+  });
 }
 
 }  // namespace ozfp4::c_api

@@ -22,7 +22,9 @@ class DeviceMemory {
     }
     cuda::check(error, "cudaMalloc");
   }
-  ~DeviceMemory() { cudaFree(memory_); }
+  ~DeviceMemory() {
+    if (cudaFree(memory_) != cudaSuccess) cudaGetLastError();  // of earlier work, which whoever waits for that is told
+  }
   DeviceMemory(const DeviceMemory&) = delete;
   DeviceMemory& operator=(const DeviceMemory&) = delete;
 

@@ -1,12 +1,11 @@
 #include "c_api/cuda/integers/trust.hpp"
 
 #include <algorithm>
-#include <map>
-#include <mutex>
 #include <vector>
 
 #include "c_api/checked/status.hpp"
 #include "c_api/cuda/device/memory.hpp"
+#include "c_api/cuda/device/once.hpp"
 #include "c_api/cuda/integers/problem.hpp"
 #include "c_api/product/exact_cases.hpp"
 #include "plan/choice.hpp"
@@ -45,21 +44,16 @@ bool is_exact(const Device& device, const Chosen& chosen, const ExactCase& own) 
 }  // namespace
 
 bool are_integers_trusted(const Device& device, const Chosen& chosen, cudaStream_t stream) {
-  static auto* const verdicts = new std::map<int, bool>;
-  static auto* const lock = new std::mutex;
-  const std::lock_guard<std::mutex> alone(*lock);
-  const auto known = verdicts->find(device.index);
-  if (known != verdicts->end()) return known->second;
-  if (is_captured(stream)) {
-    refuse(
-        OZFP4_UNSUPPORTED,
-        "stream: the first small product of integers tests its kernel, which a CUDA graph cannot capture; run one such product "
-        "before");
-  }
-  const std::vector<ExactCase>& cases = small_exact_cases();
-  const bool is_right =
-      std::all_of(cases.begin(), cases.end(), [&](const ExactCase& own) { return is_exact(device, chosen, own); });
-  return verdicts->emplace(device.index, is_right).first->second;
+  static auto* const verdicts = new OncePerDevice<int, bool>;
+  return verdicts->find_or_make(device.index, device.index, [&] {
+    if (is_captured(stream)) {
+      refuse(OZFP4_UNSUPPORTED,
+             "stream: the first small product of integers tests its kernel, which a CUDA graph cannot capture; run one such "
+             "product before");
+    }
+    const std::vector<ExactCase>& cases = small_exact_cases();
+    return std::all_of(cases.begin(), cases.end(), [&](const ExactCase& own) { return is_exact(device, chosen, own); });
+  });
 }
 
 }  // namespace ozfp4::c_api

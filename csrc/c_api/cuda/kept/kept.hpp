@@ -37,16 +37,14 @@ class Kept {
   Kept(const Kept&) = delete;
   Kept& operator=(const Kept&) = delete;
 
-  // What was made for the key, or is made now by make(), one at a time. What make() throws goes on, and nothing is kept.
+  // What was made for the key, or is made now by make(), without the lock, as that may wait for a device: of what several threads
+  // make at once the first one's is kept. What make() throws goes on, and nothing is kept.
   template <class Make>
   std::shared_ptr<const Value> find_or_make(const Key& key, const Make& make) {
-    const std::lock_guard<std::mutex> alone(lock_);
-    const auto found = places_.find(&key);
-    if (found != places_.end()) {
-      entries_.splice(entries_.begin(), entries_, found->second);
-      return found->second->value;
-    }
+    if (std::shared_ptr<const Value> found = find(key)) return found;
     std::shared_ptr<const Value> made = make();
+    const std::lock_guard<std::mutex> alone(lock_);
+    if (const auto other = places_.find(&key); other != places_.end()) return other->second->value;
     ++users_[shared_part(*made)];
     entries_.push_front({key, made, shared_part(*made)});
     places_.emplace(&entries_.front().key, entries_.begin());
@@ -65,6 +63,14 @@ class Kept {
     std::shared_ptr<const Value> value;
     const void* part;
   };
+
+  std::shared_ptr<const Value> find(const Key& key) {
+    const std::lock_guard<std::mutex> alone(lock_);
+    const auto found = places_.find(&key);
+    if (found == places_.end()) return nullptr;
+    entries_.splice(entries_.begin(), entries_, found->second);
+    return found->second->value;
+  }
 
   void forget_last() {
     const Entry& last = entries_.back();

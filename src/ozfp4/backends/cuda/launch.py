@@ -191,6 +191,18 @@ def run(
     return Launch(prepared, workspace, second, addresses, addend)
 
 
+_steps_of_graphs: dict[int, Any] = {}  # by address
+
+
+def _hold_steps(steps: Any, device: int, is_captured: bool) -> None:
+    """A schedule on the device outlives the launches of the current stream, as its memory came from another one; and for good
+    those of a graph, which reads it whenever it is replayed."""
+    if is_captured:
+        _steps_of_graphs[steps.data_ptr()] = steps
+    else:
+        steps.record_stream(library.require_torch().cuda.current_stream(device))
+
+
 # Arguments of every launch.
 _DEBUG: dict[str, Any] = {"sync_stages": True} if debug.SYNC_STAGES else {}
 
@@ -211,9 +223,9 @@ def enqueue(
     index = device.index
     problem = prepared.problem
     stream = current_stream(torch, index)
-    if prepared.steps is not None:  # its memory came from another stream: it must outlive this one's launches
-        prepared.steps.record_stream(torch.cuda.current_stream(index))
     shared = memory_of(stream, index)
+    if prepared.steps is not None:
+        _hold_steps(prepared.steps, index, shared is None)
     counters = 0 if shared is None else shared.counters
     further = _DEBUG if second is None else {**_DEBUG, "second": second.data_ptr()}
     if kept is not NOTHING_KEPT:
@@ -257,8 +269,8 @@ def relaunch(
         address, counters = workspace.data_ptr(), 0 if shared is None else shared.counters
     else:
         address, counters = shared.workspace, shared.counters
-    if prepared.steps is not None:  # as in enqueue
-        prepared.steps.record_stream(torch.cuda.current_stream(index))
+    if prepared.steps is not None:
+        _hold_steps(prepared.steps, index, shared is None)
     alpha, beta = factors or (1.0, 0.0)
     try:
         if kept is NOTHING_KEPT and not _DEBUG:
