@@ -67,18 +67,18 @@ OZFP4_TARGET void find_largest_in_row(const double* x, std::int64_t count, LaneF
 struct OfFractions {
   __m512i largest, fields;
   __m512d least;
-  __mmask8 has_none;  // the lanes of which some entry has no fraction, powers of two and 0 among them
+  __mmask8 has_all;  // the lanes all of whose entries have a fraction: no power of two is among them, and no 0
 
   OZFP4_INLINE void begin() {
     largest = fields = _mm512_setzero_si512();
     least = _mm512_set1_pd(__builtin_inf());
-    has_none = 0;
+    has_all = 0xFF;
   }
   OZFP4_INLINE void add(const double* x) {
     const __m512i magnitude = magnitude_at(x);
     const __m512i rest = _mm512_and_si512(magnitude, _mm512_add_epi64(magnitude, _mm512_set1_epi64(-1)));
     const __m512d weight = _mm512_sub_pd(_mm512_castsi512_pd(magnitude), _mm512_castsi512_pd(rest));
-    has_none |= _mm512_testn_epi64_mask(magnitude, _mm512_set1_epi64((std::int64_t(1) << kFractionBits) - 1));
+    has_all = _mm512_mask_test_epi64_mask(has_all, magnitude, _mm512_set1_epi64((std::int64_t(1) << kFractionBits) - 1));
     largest = _mm512_max_epi64(largest, magnitude);
     fields = _mm512_add_epi64(fields, _mm512_srli_epi64(magnitude, kFractionBits));
     least = _mm512_min_pd(weight, least);
@@ -87,7 +87,7 @@ struct OfFractions {
     largest = _mm512_max_epi64(largest, others.largest);
     fields = _mm512_add_epi64(fields, others.fields);
     least = _mm512_min_pd(least, others.least);
-    has_none |= others.has_none;
+    has_all &= others.has_all;
   }
 };
 
@@ -107,7 +107,7 @@ OZFP4_INLINE OfFractions facts_in_eight(const double* x, std::int64_t step, std:
 // False where the facts are to be found otherwise.
 OZFP4_TARGET bool find_facts_in_eight(const double* x, std::int64_t step, std::int64_t count, LaneFacts (&facts)[2]) {
   const OfFractions found = facts_in_eight(x, step, count);
-  if (found.has_none != 0) return false;
+  if (found.has_all != 0xFF) return false;
   const __m512i least = _mm512_castpd_si512(found.least);
   store(lower(found.largest), facts[0].largest), store(upper(found.largest), facts[1].largest);
   store(lower(found.fields), facts[0].fields), store(upper(found.fields), facts[1].fields);
@@ -118,7 +118,7 @@ OZFP4_TARGET bool find_facts_in_eight(const double* x, std::int64_t step, std::i
 
 OZFP4_TARGET bool find_facts_in_row(const double* x, std::int64_t count, LaneFacts& facts) {
   const OfFractions found = facts_in_eight(x, kEightLanes, count);
-  if (found.has_none != 0) return false;
+  if (found.has_all != 0xFF) return false;
   store(_mm256_max_epi64(lower(found.largest), upper(found.largest)), facts.largest);
   store(_mm256_add_epi64(lower(found.fields), upper(found.fields)), facts.fields);
   const __m256d least = _mm256_min_pd(_mm512_castpd512_pd256(found.least), _mm512_extractf64x4_pd(found.least, 1));
