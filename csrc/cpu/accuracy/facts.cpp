@@ -1,9 +1,12 @@
 #include "cpu/accuracy/facts.hpp"
 
 #include <algorithm>
+#include <limits>
 
+#include "arith/scale_entry.hpp"
 #include "cpu/accuracy/extremes.hpp"
 #include "cpu/runtime/vectorise.hpp"
+#include "cpu/words/lines/eight_lanes.hpp"
 
 namespace ozfp4 {
 namespace {
@@ -43,13 +46,43 @@ OZFP4_VECTORISED std::int32_t below(const float* x, std::int64_t n, std::int32_t
 }
 
 template <class T>
-void add_piece(LineFacts& facts, const T* x, std::int64_t n) {
+void add_any(LineFacts& facts, const T* x, std::int64_t n) {
   const Extremes<T> found = extremes(x, n);
   if (found.subnormals > 0) {
     for (std::int64_t i = 0; i < n; ++i) add_entry(facts, x[i]);
     return;
   }
   facts = combine(facts, found.facts());
+}
+
+// The facts that lanes of finite entries say, none of them with a bit below 2^kLeastPlainWeight; false where there are others.
+bool take_lanes(const LaneFacts& lanes, LineFacts& facts) {
+  std::uint64_t largest = 0;
+  std::int64_t nonzeros = 0, fields = 0;
+  double least = std::numeric_limits<double>::infinity();
+  for (std::int64_t l = 0; l < kEntryLanes; ++l) {
+    largest = std::max(largest, lanes.largest[l]);
+    nonzeros += lanes.nonzeros[l];
+    fields += lanes.fields[l];
+    least = std::min(least, lanes.least[l]);
+  }
+  const auto lowest = static_cast<std::int32_t>(float_bits(least) >> 52) - 1023;
+  if (largest >= kInfinityBits<double> || lowest < kLeastPlainWeight) return false;
+  facts = LineFacts();
+  if (nonzeros > 0) facts = {exponent_of_magnitude<double>(largest), lowest, nonzeros, fields - 1023 * nonzeros};
+  return true;
+}
+
+void add_piece(LineFacts& facts, const float* x, std::int64_t n) { add_any(facts, x, n); }
+
+void add_piece(LineFacts& facts, const double* x, std::int64_t n) {
+  const std::int64_t whole = n / kEightLanes, rest = n % kEightLanes;
+  LaneFacts lanes;
+  LineFacts found;
+  if (whole > 0) find_in_row(x, whole, true, lanes);
+  if (whole == 0 || !take_lanes(lanes, found)) return add_any(facts, x, n);
+  facts = combine(facts, found);
+  if (rest > 0) add_any(facts, x + n - rest, rest);
 }
 
 template <class T>

@@ -60,7 +60,7 @@ void cpu_quantise(const OperandView& operand, const std::int32_t* shift, int wor
       for (std::int64_t inner = 0; inner < operand.inner; inner += kLine) {
         const std::int64_t n = std::min(kLine, operand.inner - inner);
         load_tile(operand, o, 1, inner, n, entries.data());
-        quantise_wide(entries.data(), n, shift[o], words, line);
+        quantise_wide(entries.data(), n, shift[o], {32 * words - 2, words}, line);
         for (std::int64_t i = 0; i < n; ++i) {
           for (int w = 0; w < words; ++w) *integers++ = line.word[w][i];
         }

@@ -18,9 +18,9 @@ class WideEncoder {
  public:
   WideEncoder(const Plan& plan, int count);
 
-  int words() const { return words_; }
+  WideForm form() const { return {plan_.bits, words_}; }
 
-  // Planes of one line of n <= kLine integers of words() words; `pitch` is the distance between planes. Changes the line.
+  // Planes of one line of n <= kLine integers of that form; `pitch` is the distance between planes. Changes the line.
   void encode(WideLine& line, std::int64_t n, void* planes, std::int64_t pitch);
 
  private:

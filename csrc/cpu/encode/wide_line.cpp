@@ -3,7 +3,9 @@
 #include <algorithm>
 
 #include "arith/float_fields.hpp"
+#include "arith/scale_entry.hpp"
 #include "arith/scale_wide.hpp"
+#include "cpu/encode/quantise.hpp"
 #include "cpu/runtime/vectorise.hpp"
 
 namespace ozfp4 {
@@ -30,11 +32,37 @@ OZFP4_VECTORISED void place_words(const MovedLine& in, std::int64_t n, std::int6
   for (std::int64_t i = 0; i < n; ++i) words[i] = word_at(in.value[i], place - in.left[i]);
 }
 
+// Three words; of entries that are not finite those of 0.
 template <class T>
-void quantise_any(const T* x, std::int64_t n, int shift, int words, WideLine& line) {
+inline void multiply_impl(const T* x, std::int64_t n, double first, double second, WideLine& line) {
+  for (std::int64_t i = 0; i < n; ++i) {
+    const T entry = magnitude_bits(x[i]) < kInfinityBits<T> ? x[i] : T(0);
+    const WideInt<3> integer = scaled_wide_by_multiplication(static_cast<double>(entry), first, second);
+    for (int w = 0; w < 3; ++w) line.word[w][i] = integer.word[w];
+  }
+}
+OZFP4_VECTORISED void multiply_line(const double* x, std::int64_t n, double first, double second, WideLine& line) {
+  multiply_impl(x, n, first, second, line);
+}
+OZFP4_VECTORISED void multiply_line(const float* x, std::int64_t n, double first, double second, WideLine& line) {
+  multiply_impl(x, n, first, second, line);
+}
+
+OZFP4_VECTORISED void extend_signs(const std::uint32_t* words, std::int64_t n, std::uint32_t* signs) {
+  for (std::int64_t i = 0; i < n; ++i) signs[i] = static_cast<std::uint32_t>(static_cast<std::int32_t>(words[i]) >> 31);
+}
+
+template <class T>
+void quantise_any(const T* x, std::int64_t n, int shift, WideForm form, WideLine& line) {
+  if (form.bits <= kMultipliedBits && is_shift_multiplied(shift)) {
+    const ShiftHalves halves = halves_of(shift);
+    multiply_line(x, n, exact_power_of_two<double>(halves.first), exact_power_of_two<double>(halves.second), line);
+    for (int i = 3; i < form.words; ++i) extend_signs(line.word[2], n, line.word[i]);
+    return;
+  }
   MovedLine moved;
   move_line(x, n, shift, moved);
-  for (int i = 0; i < words; ++i) place_words(moved, n, 32 * i, line.word[i]);
+  for (int i = 0; i < form.words; ++i) place_words(moved, n, 32 * i, line.word[i]);
 }
 
 // word += addend + carry, and the carry out of it.
@@ -73,11 +101,11 @@ OZFP4_CUT(std::int8_t)
 
 }  // namespace
 
-void quantise_wide(const double* x, std::int64_t n, int shift, int words, WideLine& line) {
-  quantise_any(x, n, shift, words, line);
+void quantise_wide(const double* x, std::int64_t n, int shift, WideForm form, WideLine& line) {
+  quantise_any(x, n, shift, form, line);
 }
-void quantise_wide(const float* x, std::int64_t n, int shift, int words, WideLine& line) {
-  quantise_any(x, n, shift, words, line);
+void quantise_wide(const float* x, std::int64_t n, int shift, WideForm form, WideLine& line) {
+  quantise_any(x, n, shift, form, line);
 }
 
 void take_part(const WideLine& integers, std::int64_t n, int words, Part part, int cut, WideLine& parts) {

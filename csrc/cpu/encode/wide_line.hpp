@@ -19,9 +19,14 @@ struct WideLine {
 // Words of a WideLine that are used for integers of so many bits, and a sign. Range: bits <= 223.
 constexpr int line_words(int bits) { return (bits + 1 + 31) / 32 + 1; }
 
-// Integers of n entries at scale 2^shift; 0 for non-finite entries. Range: n <= kLine, |x| 2^shift <= 2^bits for the words.
-void quantise_wide(const double* x, std::int64_t n, int shift, int words, WideLine& line);
-void quantise_wide(const float* x, std::int64_t n, int shift, int words, WideLine& line);
+// Integers of up to 2^bits in magnitude, in so many words. Range: bits <= 32 words - 2, words <= WideLine::kWords.
+struct WideForm {
+  int bits, words;
+};
+
+// Integers of n entries at scale 2^shift; 0 for non-finite entries. Range: n <= kLine, |x| 2^shift <= 2^bits.
+void quantise_wide(const double* x, std::int64_t n, int shift, WideForm form, WideLine& line);
+void quantise_wide(const float* x, std::int64_t n, int shift, WideForm form, WideLine& line);
 
 // The parts of integers of so many words (arith/wide/parts.hpp), in as many words. Range: 0 < cut < 32 * (words - 1).
 void take_part(const WideLine& integers, std::int64_t n, int words, Part part, int cut, WideLine& parts);

@@ -302,8 +302,8 @@ void quantise(const T* line, std::int64_t n, int shift, NumberLine& integers) {
   quantise_numbers(line, n, shift, integers);
 }
 template <class T>
-void quantise(const T* line, std::int64_t n, int shift, int words, WideLine& integers) {
-  quantise_wide(line, n, shift, words, integers);
+void quantise(const T* line, std::int64_t n, int shift, WideForm form, WideLine& integers) {
+  quantise_wide(line, n, shift, form, integers);
 }
 
 template <class T, class Target>
@@ -317,12 +317,12 @@ void encode_lines(const Plan& plan, int count, const OperandView& operand, const
       widen_line(line, n, to...);
     }
   };
-  // `words`: how many of these integers have, where they are made of such.
-  const auto run = [&](auto& encoder, auto& integers, auto... words) {
+  // `form`: of integers that are made of words.
+  const auto run = [&](auto& encoder, auto& integers, auto... form) {
     for_lines<T>(
         operand, block, outer_begin, outer_end,
         [&](const T* line, std::int64_t n, std::int64_t outer, std::int64_t inner) {
-          take(line, n, outer, words..., integers);
+          take(line, n, outer, form..., integers);
           target.encode(encoder, integers, n, outer, inner);
         },
         [&](auto... where) { target.end_tile(where...); });
@@ -330,7 +330,7 @@ void encode_lines(const Plan& plan, int count, const OperandView& operand, const
   if (!is_narrow(plan, scales.bits)) {
     WideEncoder encoder(plan, count);
     WideLine integers;
-    return run(encoder, integers, encoder.words());
+    return run(encoder, integers, encoder.form());
   }
   if constexpr (std::is_floating_point_v<T>) {
     if (NumberEncoder::serves(plan)) {
@@ -423,7 +423,7 @@ void cpu_encode_integers(const Plan& plan, int count, const std::uint32_t* words
       WideEncoder encoder(plan, count);
       WideLine line;
       for_pieces([&](const std::uint32_t* piece, std::int64_t n, char* out) {
-        take_words(piece, width, n, encoder.words(), line);
+        take_words(piece, width, n, encoder.form().words, line);
         encoder.encode(line, n, out, pitch);
       });
     }
