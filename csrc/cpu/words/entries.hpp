@@ -9,10 +9,12 @@ namespace ozfp4 {
 
 inline constexpr std::int64_t kEntryLanes = 4;
 
-// What lanes of finite entries say of their lines. `least` is the least weight of a bit that is set, as a number: of entries
-// below 2^kLeastPlainWeight it may be anything below that; `fields` sums the exponent fields, in which zeros have none.
+// What lanes of finite entries say of their lines. The upper half of `largest` is that of the largest magnitude's bits, and the
+// lower half is where the upper one is 0: it tells the exponent, 0, and what is not finite. `least` is the least weight of a bit
+// that is set, as a number: of entries below 2^kLeastPlainWeight it may be anything below that; `fields` sums the exponent
+// fields, in which zeros have none.
 struct LaneFacts {
-  std::uint64_t largest[kEntryLanes];  // bits of magnitudes
+  std::uint64_t largest[kEntryLanes];
   std::int64_t nonzeros[kEntryLanes], fields[kEntryLanes];
   double least[kEntryLanes];
 };

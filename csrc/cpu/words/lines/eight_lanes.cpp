@@ -41,14 +41,15 @@ OZFP4_INLINE void store(__m256i lanes, T (&to)[kEntryLanes]) {
   _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), lanes);
 }
 
+// Of magnitudes either half by itself, which Intel's vectors compare in half of the time: see LaneFacts.
 OZFP4_INLINE __m512i largest_in_eight(const double* x, std::int64_t step, std::int64_t count) {
   __m512i even = _mm512_setzero_si512(), odd = even;
   for (std::int64_t i = 0; i + 1 < count; i += 2, x += 2 * step) {
-    even = _mm512_max_epi64(even, magnitude_at(x));
-    odd = _mm512_max_epi64(odd, magnitude_at(x + step));
+    even = _mm512_max_epu32(even, magnitude_at(x));
+    odd = _mm512_max_epu32(odd, magnitude_at(x + step));
   }
-  if (count % 2 != 0) even = _mm512_max_epi64(even, magnitude_at(x));
-  return _mm512_max_epi64(even, odd);
+  if (count % 2 != 0) even = _mm512_max_epu32(even, magnitude_at(x));
+  return _mm512_max_epu32(even, odd);
 }
 
 OZFP4_TARGET void find_largest_in_eight(const double* x, std::int64_t step, std::int64_t count, LaneFacts (&facts)[2]) {
@@ -59,7 +60,7 @@ OZFP4_TARGET void find_largest_in_eight(const double* x, std::int64_t step, std:
 
 OZFP4_TARGET void find_largest_in_row(const double* x, std::int64_t count, LaneFacts& facts) {
   const __m512i largest = largest_in_eight(x, kEightLanes, count);
-  store(_mm256_max_epi64(lower(largest), upper(largest)), facts.largest);
+  store(_mm256_max_epu32(lower(largest), upper(largest)), facts.largest);
 }
 
 // What is found of some entries of each lane, all of which have a fraction, or nearly all: without its last bit an entry is less
@@ -79,12 +80,12 @@ struct OfFractions {
     const __m512i rest = _mm512_and_si512(magnitude, _mm512_add_epi64(magnitude, _mm512_set1_epi64(-1)));
     const __m512d weight = _mm512_sub_pd(_mm512_castsi512_pd(magnitude), _mm512_castsi512_pd(rest));
     has_all = _mm512_mask_test_epi64_mask(has_all, magnitude, _mm512_set1_epi64((std::int64_t(1) << kFractionBits) - 1));
-    largest = _mm512_max_epi64(largest, magnitude);
+    largest = _mm512_max_epu32(largest, magnitude);
     fields = _mm512_add_epi64(fields, _mm512_srli_epi64(magnitude, kFractionBits));
     least = _mm512_min_pd(weight, least);
   }
   OZFP4_INLINE void join(const OfFractions& others) {
-    largest = _mm512_max_epi64(largest, others.largest);
+    largest = _mm512_max_epu32(largest, others.largest);
     fields = _mm512_add_epi64(fields, others.fields);
     least = _mm512_min_pd(least, others.least);
     has_all &= others.has_all;
@@ -119,12 +120,54 @@ OZFP4_TARGET bool find_facts_in_eight(const double* x, std::int64_t step, std::i
 OZFP4_TARGET bool find_facts_in_row(const double* x, std::int64_t count, LaneFacts& facts) {
   const OfFractions found = facts_in_eight(x, kEightLanes, count);
   if (found.has_all != 0xFF) return false;
-  store(_mm256_max_epi64(lower(found.largest), upper(found.largest)), facts.largest);
+  store(_mm256_max_epu32(lower(found.largest), upper(found.largest)), facts.largest);
   store(_mm256_add_epi64(lower(found.fields), upper(found.fields)), facts.fields);
   const __m256d least = _mm256_min_pd(_mm512_castpd512_pd256(found.least), _mm512_extractf64x4_pd(found.least, 1));
   store(_mm256_castpd_si256(least), facts.least);
   store(_mm256_set1_epi64x(2 * count), facts.nonzeros);
   return true;
+}
+
+static_assert(kEntryLanes == 4);
+
+OZFP4_INLINE __m256i larger(__m256i a, __m256i b) { return _mm256_max_epu32(a, b); }
+OZFP4_INLINE __m256i sum(__m256i a, __m256i b) { return _mm256_add_epi64(a, b); }
+// Of positive numbers, which are ordered as their bits are.
+OZFP4_INLINE __m256i smaller(__m256i a, __m256i b) { return _mm256_min_epi64(a, b); }
+
+// One lane of each of four registers: what `join` makes of all of its lanes.
+template <__m256i (*join)(__m256i, __m256i)>
+OZFP4_INLINE __m256i joined(const __m512i (&all)[kEntryLanes]) {
+  __m256i half[kEntryLanes];
+#pragma GCC unroll 4
+  for (int r = 0; r < kEntryLanes; ++r) half[r] = join(lower(all[r]), upper(all[r]));
+  const __m256i first = join(_mm256_unpacklo_epi64(half[0], half[1]), _mm256_unpackhi_epi64(half[0], half[1]));
+  const __m256i second = join(_mm256_unpacklo_epi64(half[2], half[3]), _mm256_unpackhi_epi64(half[2], half[3]));
+  return join(_mm256_permute2x128_si256(first, second, 0x20), _mm256_permute2x128_si256(first, second, 0x31));
+}
+
+OZFP4_TARGET bool find_facts_in_rows(const double* x, std::int64_t row_step, std::int64_t count, LaneFacts& facts) {
+  __m512i largest[kEntryLanes], fields[kEntryLanes], least[kEntryLanes];
+  __mmask8 has_all = 0xFF;
+#pragma GCC unroll 4
+  for (int r = 0; r < kEntryLanes; ++r) {
+    const OfFractions found = facts_in_eight(x + r * row_step, kEightLanes, count);
+    largest[r] = found.largest, fields[r] = found.fields, least[r] = _mm512_castpd_si512(found.least);
+    has_all &= found.has_all;
+  }
+  if (has_all != 0xFF) return false;
+  store(joined<larger>(largest), facts.largest);
+  store(joined<sum>(fields), facts.fields);
+  store(joined<smaller>(least), facts.least);
+  store(_mm256_set1_epi64x(kEightLanes * count), facts.nonzeros);
+  return true;
+}
+
+OZFP4_TARGET void find_largest_in_rows(const double* x, std::int64_t row_step, std::int64_t count, LaneFacts& facts) {
+  __m512i largest[kEntryLanes];
+#pragma GCC unroll 4
+  for (int r = 0; r < kEntryLanes; ++r) largest[r] = largest_in_eight(x + r * row_step, kEightLanes, count);
+  store(joined<larger>(largest), facts.largest);
 }
 #endif
 
@@ -151,6 +194,18 @@ void find_in_row(const double* x, std::int64_t count, bool has_facts, LaneFacts&
 #endif
   const auto find = has_facts ? find_facts : find_largest;
   find(x, kEntryLanes, 2 * count, facts);
+}
+
+bool find_in_rows([[maybe_unused]] const double* x, [[maybe_unused]] std::int64_t row_step, [[maybe_unused]] std::int64_t count,
+                  [[maybe_unused]] bool has_facts, [[maybe_unused]] LaneFacts& facts) {
+#ifdef OZFP4_EIGHT_LANES
+  if (!has_eight_lanes()) return false;
+  if (has_facts) return find_facts_in_rows(x, row_step, count, facts);
+  find_largest_in_rows(x, row_step, count, facts);
+  return true;
+#else
+  return false;
+#endif
 }
 
 void join(LaneFacts& facts, const LaneFacts& others, bool has_facts) {
