@@ -7,7 +7,7 @@
 
 namespace ozfp4 {
 
-// Adds n entries to the facts, as add_entry for each.
+// Adds n entries to the facts, as add_entry for each. Range: in a DefaultFpMode.
 void add_entries(LineFacts& facts, const double* x, std::int64_t n);
 void add_entries(LineFacts& facts, const float* x, std::int64_t n);
 

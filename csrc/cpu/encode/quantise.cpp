@@ -6,6 +6,7 @@
 
 #include "arith/scale_entry.hpp"
 #include "cpu/encode/wide_line.hpp"
+#include "cpu/runtime/fp_mode.hpp"
 #include "cpu/runtime/vectorise.hpp"
 
 namespace ozfp4 {
@@ -53,6 +54,7 @@ OZFP4_VECTORISED void quantise_line(const float* x, std::int64_t n, int shift, s
 }
 
 void cpu_quantise(const OperandView& operand, const std::int32_t* shift, int words, std::uint32_t* integers) {
+  const DefaultFpMode mode;
   with_float(operand.type, [&](auto zero) {
     std::vector<decltype(zero)> entries(static_cast<std::size_t>(kLine));
     WideLine line;

@@ -24,7 +24,7 @@ struct WideForm {
   int bits, words;
 };
 
-// Integers of n entries at scale 2^shift; 0 for non-finite entries. Range: n <= kLine, |x| 2^shift <= 2^bits.
+// Integers of n entries at scale 2^shift; 0 for non-finite entries. Range: n <= kLine, |x| 2^shift <= 2^bits, in a DefaultFpMode.
 void quantise_wide(const double* x, std::int64_t n, int shift, WideForm form, WideLine& line);
 void quantise_wide(const float* x, std::int64_t n, int shift, WideForm form, WideLine& line);
 

@@ -18,6 +18,7 @@ from ..request.complex import parts
 from ..request.factors import has_both_parts
 from ..request.operands import MatmulRequest
 from ..request.update import Update
+from ..support.fp_mode import in_default_mode
 from .enclose import enclose
 from .matmul import _matmul
 
@@ -38,6 +39,7 @@ def check_directions(rounding: str, **factors: complex) -> None:
             )
 
 
+@in_default_mode
 def combine(
     alpha: complex, beta: complex, request: MatmulRequest, product: Product, report: bool
 ) -> tuple[Any, Any, Report | None]:

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from ..support.fp_mode import in_default_mode
 from .library import is_tensor, require_torch
 from .operands import MatmulRequest, MatmulShape
 from .prepared import NEITHER, Prepared, Sides
@@ -140,6 +141,7 @@ def real_operands(
     return x, y
 
 
+@in_default_mode
 def real_form(x: Any, side: str, is_paired: bool, expand: Callable[[Any], Any] | None = None) -> Any:
     """One of them; `is_paired`: the other one is complex too."""
     x = distinct(x)

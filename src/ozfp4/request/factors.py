@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..support.fp_mode import in_default_mode
 from .library import is_tensor, require_torch
 
 
@@ -55,6 +56,7 @@ def has_both_parts(factor: complex) -> bool:
     return factor.real != 0 and factor.imag != 0
 
 
+@in_default_mode
 def turned(x: Any) -> Any:
     """i times a complex array or tensor, a copy: parts change places, and nothing is rounded."""
     if is_tensor(x):

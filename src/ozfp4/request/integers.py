@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..support.fp_mode import in_default_mode
 from .library import Operands, is_integer, name_of, require_torch
 
 OVERFLOWS = ("wrap", "raise")
@@ -63,6 +64,7 @@ def unify_update(operands: Operands, c: Any) -> tuple[Operands, Any, Any]:
     return operands._replace(a=a, b=b), c, None
 
 
+@in_default_mode
 def _real(x: Any, single: bool, operands: Operands) -> Any:
     name = "float32" if single else "float64"
     return x.to(getattr(operands.torch, name)) if operands.on_device else x.astype(name)

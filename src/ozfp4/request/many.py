@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..support.fp_mode import in_default_mode
 from . import remedies
 from .complex import is_complex
 from .library import as_array, check_dtype, check_not_lazy, check_tensor, is_tensor, listed, require_torch
@@ -61,6 +62,7 @@ def take_all(
     return [x.detach() for x in operands], torch
 
 
+@in_default_mode
 def of_one_dtype(operands: Sequence[Any], library: Any) -> tuple[list[Any], Any]:
     """The operands in the dtype that all of them promote to, so that no sum before the last is rounded to less, and that dtype;
     real ones beside complex ones in its real dtype. TypeError where the library has none."""

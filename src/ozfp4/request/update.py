@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..support.fp_mode import in_default_mode
 from . import library
 from .arguments import Arguments
 from .complex import is_complex
@@ -75,6 +76,7 @@ def take_addend(c: Any, operands: Operands) -> Any:
     return c.resolve_conj().resolve_neg()
 
 
+@in_default_mode
 def _as_complex(c: Any, product: np.dtype[Any]) -> Any:
     """C beside a complex product: with the parts that it has, and else 0. TypeError where C alone is complex."""
     if product.kind != "c":

@@ -114,6 +114,45 @@ def test_every_path(mode: str, path: Any, threads: int) -> None:
 
 
 @other_modes
+@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
+@pytest.mark.parametrize("library", ["numpy", "torch"])
+def test_what_is_converted_beside_the_core(mode: str, dtype: type, library: str) -> None:
+    """Subnormal parts that change places and signs, what is rounded to complex64, integers that become floating-point numbers,
+    operands of several dtypes."""
+    rng = np.random.default_rng(4)
+    single = dtype is np.complex64
+    tiny, large = (2.0**-135, 2.0**80) if single else (2.0**-1060, 2.0**900)
+
+    def draw(*shape: int) -> npt.NDArray[Any]:
+        return (rng.integers(-9, 10, shape) + 1j * rng.integers(-9, 10, shape)).astype(dtype)
+
+    a, b, c = draw(5, 6) * dtype(large), draw(6, 4), draw(5, 4)
+    b, c = (np.ldexp(x.view(x.real.dtype), int(np.log2(tiny))).view(dtype) for x in (b, c))
+    one, real = np.ones((5, 6), np.float32), c.real.copy()
+    integers, numbers = rng.integers(2**60, 2**61, (5, 6)), rng.standard_normal((6, 3))
+    assert np.count_nonzero(b)
+    if library == "torch":
+        torch = pytest.importorskip("torch")
+        a, b, c, one, real, integers, numbers = map(torch.from_numpy, (a, b, c, one, real, integers, numbers))
+    calls: list[Callable[[], Any]] = [
+        lambda: ozfp4.matmul(a, b, accuracy="correct"),
+        lambda: ozfp4.matmul(a, b, return_bound=True),
+        lambda: ozfp4.enclose(a, b),
+        lambda: ozfp4.gemm(1j, one, b, -1j, c),
+        lambda: ozfp4.gemm(1 + 1j, one, b, 0.5 - 1j, c, accuracy="correct"),
+        lambda: ozfp4.gemm(1, a, b, 1, real),
+        lambda: ozfp4.matmul(a, ozfp4.prepare(b, "right")),
+        lambda: ozfp4.einsum("ij,jk->ik", one, b),
+        lambda: ozfp4.matmul(integers, numbers),
+    ]
+    for place, call in enumerate(calls):
+        expected, found = call(), in_mode(mode, call)
+        pairs = zip(found, expected, strict=True) if isinstance(found, tuple) else [(found, expected)]
+        for x, y in pairs:
+            assert_same_bits(np.asarray(x), np.asarray(y), place)
+
+
+@other_modes
 def test_what_else_there_is(mode: str, threads: int) -> None:
     """Bounds, enclosures, updates, prepared operands, complex numbers and integers."""
     a, b = operands("tiny-results", 40, 45, 41)
