@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 from preloaded import LIBRARY, PREFIX
@@ -44,6 +47,38 @@ def test_signals_are_those_of_the_program_alone() -> None:
     ignored = {each for each in signal.valid_signals() if mask >> (each - 1) & 1}
     assert signal.SIGINT in ignored
     assert not ignored & {signal.SIGPIPE, signal.SIGXFSZ}
+
+
+def test_what_cannot_be_written_changes_no_status(tmp_path: Path) -> None:
+    """Stderr that nobody reads, a report that no room is for: neither ends the program, nor takes what others have reported."""
+    report = tmp_path / "report"
+    program = ["--summary", "--report", report, "--", sys.executable, "-c", "raise SystemExit(7)"]
+    assert exec_(*program).returncode == 7
+    before = report.read_bytes()
+    mine = {name: value for name, value in os.environ.items() if not name.startswith((PREFIX, "LD_PRELOAD"))}
+
+    def run(**options: Any) -> int:
+        command = [sys.executable, "-m", "ozfp4", "exec", *map(str, program)]
+        return subprocess.run(command, env=mine, timeout=120, **options).returncode
+
+    reader, writer = os.pipe()
+    os.close(reader)
+    assert run(stderr=writer) == 7
+    os.close(writer)
+    assert len(json.loads(report.read_text())["processes"]) == 2
+    for room in (0, len(before) + 20):
+        report.write_bytes(before)
+        limit = partial(resource.setrlimit, resource.RLIMIT_FSIZE, (room, room))
+        assert run(preexec_fn=limit, stderr=subprocess.DEVNULL) == 7
+        assert report.read_bytes() == before
+    report.unlink()
+    assert (
+        run(
+            preexec_fn=partial(resource.setrlimit, resource.RLIMIT_FSIZE, (20, 20)), stderr=subprocess.DEVNULL
+        )
+        == 7
+    )
+    assert report.read_bytes() == b""
 
 
 @pytest.mark.parametrize(

@@ -181,6 +181,44 @@ def test_products_of_a_routine_that_nobody_has_are_all_ours(
     assert process["verified"]["wrong"] == 0
 
 
+CANCELLED = """
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#pragma weak cblas_dgemm
+extern void cblas_dgemm(int, int, int, int, int, int, double, const double*, int, const double*, int, double, double*, int);
+static double *a, *c;
+static void* multiply(void* unused) {
+  pthread_cancel(pthread_self());  /* at the next cancellation point, of which a product has some */
+  cblas_dgemm(101, 111, 111, 300, 300, 300, 1, a, 300, a, 300, 0, c, 300);
+  c[1] = -1;
+  pthread_testcancel();
+  return unused;
+}
+int main(void) {
+  a = calloc(90000, sizeof *a), c = calloc(90000, sizeof *c);
+  for (int i = 0; i < 90000; ++i) a[i] = 1;
+  pthread_t thread;
+  void* result = NULL;
+  pthread_create(&thread, NULL, multiply, NULL);
+  pthread_join(thread, &result);
+  printf("%d %g %g\\n", result == PTHREAD_CANCELED, c[0], c[1]);
+  return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_a_thread_that_is_cancelled_ends_behind_its_product(
+    threads: int, compile_c: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OZFP4_NUM_THREADS", str(threads))
+    program = compile_c("cancelled", CANCELLED, "-lpthread")
+    for _ in range(3):
+        done = run([program], mode="always")
+        assert (done.returncode, done.stdout) == (0, "1 300 -1\n"), done.stderr
+
+
 @pytest.mark.parametrize("mode", ["always", "fastest"])
 def test_a_routine_that_nobody_has(mode: str, compile_c: Callable[..., Path], tmp_path: Path) -> None:
     """A program that asks whether there is a BLAS finds ours: it gets its products, and one line for what BLAS refuses."""

@@ -60,6 +60,15 @@ void check(Type type, bool is_hermitian, int triangle, int order, std::int64_t n
   report("blocks", n <= 256 ? most == 1 : most > 2, std::to_string(most));
 }
 
+void check_none() {
+  const double factor = 1;
+  std::int64_t repaired = -1;
+  const Product none = triangle_of(Type::float64, false, column_major, lower_triangle, no_transpose, 0, 3, &factor, nullptr, 1,
+                                   &factor, nullptr, 1);
+  blocks_left = 0;
+  report("nothing is to be made of no rows", serve_triangle(none, nullptr, &repaired) == Reason::always && repaired == 0);
+}
+
 }  // namespace
 
 int main() {
@@ -72,5 +81,6 @@ int main() {
       }
     }
   }
+  check_none();
   return finish();
 }

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "cpu/runtime/fp_mode.hpp"
+#include "cpu/threading/no_cancel.hpp"
 #include "ozfp4.h"
 
 namespace ozfp4::c_api {
@@ -35,6 +36,7 @@ const char* last_error() noexcept;
 template <class Body>
 ozfp4_status guarded(const Body& body) noexcept {
   const DefaultFpMode mode;
+  const NoCancel whole;
   try {
     body();
     return OZFP4_OK;

@@ -21,8 +21,7 @@ __attribute__((destructor)) void end() {
     say("the report cannot be written to " + asked.report);
   }
   if (!asked.summary && asked.verify == 0) return;
-  const std::string text = summary_text(rows);
-  if (write(STDERR_FILENO, text.data(), text.size()) < 0) return;  // there is nobody left to tell
+  write_on_stderr(summary_text(rows));
 }
 
 }  // namespace

@@ -4,12 +4,16 @@
 
 #include <atomic>
 
+#include "interpose/process/no_signals.hpp"
+
 namespace ozfp4::interpose {
 
-void say(const std::string& text) {
-  const std::string line = "ozfp4 exec: " + text + "\n";
-  if (write(STDERR_FILENO, line.data(), line.size()) < 0) return;  // there is nobody left to tell
+void write_on_stderr(const std::string& text) {
+  const NoSignals own;
+  if (write(STDERR_FILENO, text.data(), text.size()) < 0) return;  // there is nobody left to tell
 }
+
+void say(const std::string& text) { write_on_stderr("ozfp4 exec: " + text + "\n"); }
 
 void say_once(const std::string& text) {
   static std::atomic<bool> said{false};

@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "interpose/call/choice.hpp"
+#include "interpose/process/no_signals.hpp"
 #include "interpose/process/settings.hpp"
 #include "interpose/verify/verify.hpp"
 #include "ozfp4.h"
@@ -191,9 +192,16 @@ bool holds(int fd, off_t from, std::string_view text) {
   return from >= 0 && pread(fd, found.data(), found.size(), from) == static_cast<ssize_t>(found.size()) && found == text;
 }
 
+// A report of this length with that end, behind which there was no room.
+void restore(int fd, off_t length, std::string_view end) {
+  const off_t from = length - static_cast<off_t>(end.size());
+  if (ftruncate(fd, length) != 0 || pwrite(fd, end.data(), end.size(), from) < 0) return;  // no more can be done
+}
+
 }  // namespace
 
 bool add_to_report(const std::string& file, const std::string& object) {
+  const NoSignals own;
   const int fd = open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
   if (fd < 0) return false;
   bool is_written = false;
@@ -204,6 +212,7 @@ bool add_to_report(const std::string& file, const std::string& object) {
     const off_t from = is_first ? 0 : length - static_cast<off_t>(report_end.size());
     const bool is_ours = is_first || (holds(fd, 0, report_begin) && holds(fd, from, report_end));
     is_written = is_ours && pwrite(fd, text.data(), text.size(), from) == static_cast<ssize_t>(text.size());
+    if (is_ours && !is_written) restore(fd, length, is_first ? std::string_view() : report_end);
   }
   close(fd);
   return is_written;

@@ -2,17 +2,21 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cfenv>
 #include <cstdlib>
 #include <cstring>
+#include <new>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "c_api/checked/status.hpp"
 #include "c_api/product/blas.hpp"
+#include "cpu/runtime/buffer.hpp"
+#include "cpu/runtime/threads.hpp"
 #include "interpose/call/bypass.hpp"
 #include "interpose/process/line.hpp"
 #include "interpose/process/settings.hpp"
@@ -129,6 +133,47 @@ Reason serve_by_default(const Product& product, void* library, ozfp4_report& rep
   return reason_of(status);
 }
 
+// Of C line by line, as it lies: `copy(entries of the one, of the other, bytes)`.
+template <class Copy>
+void for_lines_of_c(const Product& p, const Product& other, const Copy& copy) {
+  constexpr std::int64_t grain = 1 << 18;  // bytes that a thread copies at least
+  const bool by_rows = p.order == row_major;
+  const std::int64_t lines = by_rows ? p.m : p.n;
+  const auto bytes = static_cast<std::size_t>(by_rows ? p.n : p.m) * size_of(p.type);
+  parallel_for(lines, grain / static_cast<std::int64_t>(bytes + 1) + 1, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      const auto line = [&](const Product& of) {
+        return static_cast<char*>(of.c) + (by_rows ? place_of(of, of.ldc, i, 0) : place_of(of, of.ldc, 0, i));
+      };
+      copy(line(p), line(other), bytes);
+    }
+  });
+}
+
+// A product that is added to C: where memory ends amid it, some blocks of C are sums already, to which nobody may add again.
+Reason serve_apart(const Product& product, void* library, ozfp4_report& report) {
+  Product own = product;
+  own.ldc = std::max<std::int64_t>(product.order == row_major ? product.n : product.m, 1);
+  const Buffer apart = allocate_buffer(product.m * product.n * static_cast<std::int64_t>(size_of(product.type)));
+  own.c = apart.get();
+  for_lines_of_c(product, own, [](const char* from, char* to, std::size_t bytes) { std::memcpy(to, from, bytes); });
+  const Reason how = serve_by_default(own, library, report);
+  if (how == Reason::always) {
+    for_lines_of_c(product, own, [](char* to, const char* from, std::size_t bytes) { std::memcpy(to, from, bytes); });
+  }
+  return how;
+}
+
+Reason serve_whole(const Product& product, void* library, ozfp4_report& report) {
+  const Factor beta = factor(product.type, product.beta);
+  try {
+    return beta.real != 0 || beta.imaginary != 0 ? serve_apart(product, library, report)
+                                                 : serve_by_default(product, library, report);
+  } catch (const std::bad_alloc&) {
+    return Reason::no_memory;
+  }
+}
+
 }  // namespace
 
 Reason serve(const Product& product, void* library, std::int64_t* repaired) {
@@ -136,7 +181,7 @@ Reason serve(const Product& product, void* library, std::int64_t* repaired) {
   const Bypass bypass;
   const int kept = errno;  // BLAS leaves it alone
   ozfp4_report report = {};
-  const Reason how = serve_by_default(product, library, report);
+  const Reason how = serve_whole(product, library, report);
   // What the program may see in its flags, as it would of BLAS: an overflow that is the result's own.
   if (how == Reason::always && has_overflown(product, report)) std::feraiseexcept(FE_OVERFLOW);
   *repaired = report.repaired;

@@ -105,6 +105,7 @@ Product between_triangles(const Product& p, std::int64_t half) {
 
 Reason serve_triangle(const Product& triangle, void* library, std::int64_t* repaired) {
   *repaired = 0;
+  if (triangle.n == 0) return Reason::always;
   try {
     const std::int64_t rows = std::min(triangle.n, block);
     const Buffer apart = allocate_buffer(rows * rows * static_cast<std::int64_t>(size_of(triangle.type)));

@@ -7,6 +7,7 @@
 #include <string>
 #include <type_traits>
 
+#include "cpu/threading/no_cancel.hpp"
 #include "interpose/call/attempt.hpp"
 #include "interpose/call/bypass.hpp"
 #include "interpose/process/line.hpp"
@@ -97,7 +98,10 @@ void make(const Real& real, const Product& product, void (*native)(const void*, 
     attempt.refused();
     return forward();
   }
-  if (attempt.is_served({native, real.address, real.library})) return;
+  {
+    const NoCancel whole;
+    if (attempt.is_served({native, real.address, real.library})) return;
+  }
   {
     const Bypass bypass;
     forward();
