@@ -89,7 +89,8 @@ def gemm(
         Take the operand with its last two axes exchanged, and for "C" conjugated.
     out : array or tensor, optional
         Where to write the result: its exact shape and dtype. It may be `c` itself, to update that in place, and shares no
-        memory with anything else.
+        memory with anything else. It is undefined, and `c` with it, where something ends a product between its blocks, as in
+        :func:`ozfp4.matmul`.
     overflow : {"wrap", "raise"}
         Of integers: "raise" is an OverflowError, and leaves `out` unchanged, where an entry of the exact result does not fit its
         dtype. It multiplies [A C] by [alpha B; beta I], whose right operand has to fit 64 bits, and waits for a GPU.

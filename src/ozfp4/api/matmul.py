@@ -309,7 +309,8 @@ def matmul(
         Use this plan; scheme, backend, bits and family must then be left at their defaults or agree with it. Its bits are the
         capacity of "scaled"; "fp64" and "correct" need 76 of them (47 for a float32 result).
     out : array or tensor, optional
-        Where to write the result: its exact shape and dtype, no memory shared with the inputs.
+        Where to write the result: its exact shape and dtype, no memory shared with the inputs. Errors in the arguments leave it
+        as it is; what ends a product between its blocks (no memory, a signal, an exception of `progress`) leaves it undefined.
     report : bool
         Return ``(c, Report)`` instead of ``c``. Of integers it counts the entries that wrapped, for which a CPU takes moduli
         where the norms of rows and columns do not exclude them.
