@@ -39,6 +39,7 @@ def emulate(
     Of torch, on the CPU and on CUDA, with mode="always": mm, bmm, mv, dot, vdot, addmm, addmv, baddbmm, addbmm, with `out` and in
     place, and all that torch makes of them: ``@``, matmul, linear, einsum, tensordot, multi_dot, matrix_power. Gradients flow as
     without, and their products are caught too, where the backward pass starts in the scope. alpha A B + beta C is rounded once.
+    Of an einsum over axes of extent 1 alone torch makes no product of matrices but multiplies entries: that stays its own.
     torch hands each operation of the thread to Python for that, which takes microseconds.
 
     With mode="fastest": torch's functions and methods of those names, inner, ``nn.functional.linear`` (so ``nn.Linear``), einsum
