@@ -3,6 +3,8 @@ kernels are missing."""
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 from first_gpu import DEVICE, noisy, on_device, torch
 
@@ -20,7 +22,7 @@ def measured(monkeypatch):
     guard.serves_words(DEVICE.index)
 
     def take(figures):
-        monkeypatch.setattr(this_machine, "_measured", lambda index: figures)
+        monkeypatch.setattr(this_machine, "disk_cache", SimpleNamespace(load=lambda key: figures))
         this_machine._forget()
 
     yield take

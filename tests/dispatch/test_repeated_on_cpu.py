@@ -18,6 +18,7 @@ def test_what_multiplies_is_held_while_it_does(monkeypatch: pytest.MonkeyPatch) 
     """Another thread may put a product like it in its place meanwhile, or throw all of them away."""
     monkeypatch.setattr(repeated_on_cpu, "made", {})
     a, b = np.random.default_rng(2).standard_normal((2, 700, 700))
+    ozfp4.set_num_threads(1)  # which takes a while
     expected = ozfp4.matmul(a, b)
     (kept,) = repeated_on_cpu.made.values()
     at_rest = most = sys.getrefcount(kept)
@@ -27,5 +28,6 @@ def test_what_multiplies_is_held_while_it_does(monkeypatch: pytest.MonkeyPatch) 
     while thread.is_alive():
         most = max(most, sys.getrefcount(kept))
         time.sleep(0.001)
+    ozfp4.set_num_threads(None)
     assert most > at_rest
     assert_same_bits(results[0], expected)

@@ -229,7 +229,7 @@ n, k = 1500, 60
 a, c = (rng.integers(-9, 10, shape) for shape in ((n, k), (n, n)))
 right = np.where(np.tril(np.ones((n, n), bool)), 2 * (a @ a.T) - 3 * c, c).astype(float)
 a, found = (x.astype(float, order="F") for x in (a, c))
-for times in range(40):
+for times in range(100):
     child = os.fork()
     if child == 0:
         times_left.value = times
@@ -254,4 +254,4 @@ def test_what_there_is_no_memory_for_is_made_all_the_same(
         [sys.executable, "-c", HEAD + FAILING], env=settings, capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr
-    assert 5 < int(done.stdout) < 39
+    assert 1 < int(done.stdout) < 99

@@ -15,13 +15,15 @@ class NoCancel {
   NoCancel() { pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before_); }
   ~NoCancel() { pthread_setcancelstate(before_, &before_); }
 #else
-  NoCancel() {}
+  NoCancel() {}  // so that one that is only there is no unused variable
 #endif
   NoCancel(const NoCancel&) = delete;
   NoCancel& operator=(const NoCancel&) = delete;
 
+#if defined(__unix__) || defined(__APPLE__)
  private:
-  [[maybe_unused]] int before_ = 0;
+  int before_ = 0;
+#endif
 };
 
 }  // namespace ozfp4

@@ -56,17 +56,19 @@ struct Reach {
   double size;
 };
 constexpr Reach on_gpu{8192, 0x1p36}, on_cpu{2048, 0x1p28};
-// With AMX products as large as these may take less time than native ones, and smaller ones more.
+// With AMX real products as large as these may take less time than native ones, and smaller ones more.
 constexpr Reach on_amx{4096, 0x1p36};
 
-// As it is found first.
+// As it is found first. Where nothing was asked for the CPU alone is asked: the system's permission, which changes what signal
+// stacks a program may have, is for when a product is made.
 bool has_amx() {
   enum : int { unasked, has_none, is_there };
   static std::atomic<int> found{unasked};
   int known = found.load(std::memory_order_relaxed);
   if (known == unasked) {
     try {
-      known = serving_byte_kernel() == &amx_kernel ? is_there : has_none;
+      const bool has = is_byte_kernel_asked() ? serving_byte_kernel() == &amx_kernel : has_amx_instructions();
+      known = has ? is_there : has_none;
     } catch (const std::invalid_argument&) {  // of OZFP4_CPU_KERNEL, which every product refuses
       known = has_none;
     }
@@ -75,7 +77,7 @@ bool has_amx() {
   return known == is_there;
 }
 
-Reach reach(bool is_on_device) { return is_on_device ? on_gpu : has_amx() ? on_amx : on_cpu; }
+Reach reach(Type type, bool is_on_device) { return is_on_device ? on_gpu : !is_complex(type) && has_amx() ? on_amx : on_cpu; }
 
 // How many native products of this size measuring is expected to take, before either is known: with AMX ours takes as long as
 // four at most from 64^3 on, and as two of large ones, of which cpu_times.cpp has three made in place of eight.
@@ -133,7 +135,7 @@ std::int64_t level(std::int64_t extent) {
 }
 
 ShapeClass class_of(const Product& p, bool is_on_device) {
-  const Reach most_of = reach(is_on_device);
+  const Reach most_of = reach(p.type, is_on_device);
   const std::int64_t most = most_of.extent;
   ShapeClass found{p.type, is_on_device,   level(std::min(p.m, most)), level(std::min(p.n, most)), level(std::min(p.k, most)),
                    1,      p.triangle != 0};

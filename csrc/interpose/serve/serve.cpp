@@ -8,6 +8,7 @@
 #include <cfenv>
 #include <cstdlib>
 #include <cstring>
+#include <exception>
 #include <new>
 #include <string>
 #include <utility>
@@ -171,6 +172,8 @@ Reason serve_whole(const Product& product, void* library, ozfp4_report& report) 
                                                  : serve_by_default(product, library, report);
   } catch (const std::bad_alloc&) {
     return Reason::no_memory;
+  } catch (const std::exception&) {  // of OZFP4_NUM_THREADS, which the product would refuse
+    return Reason::failed;
   }
 }
 

@@ -17,13 +17,8 @@ namespace {
 constexpr int kAskForPermission = 0x1023;  // ARCH_REQ_XCOMP_PERM
 constexpr int kTileData = 18;              // XFEATURE_XTILEDATA
 
-// Leaf 7: EDX bit 24, tiles, and bit 25, their products of bytes.
 bool is_here() {
-  static const bool found = [] {
-    unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
-    if (!__get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx)) return false;
-    return (edx >> 24 & 3) == 3 && syscall(SYS_arch_prctl, kAskForPermission, kTileData) == 0;
-  }();
+  static const bool found = has_amx_instructions() && syscall(SYS_arch_prctl, kAskForPermission, kTileData) == 0;
   return found;
 }
 
@@ -45,6 +40,12 @@ void end() { asm volatile("tilerelease"); }
 
 }  // namespace
 
+// Leaf 7: EDX bit 24, tiles, and bit 25, their products of bytes.
+bool has_amx_instructions() {
+  unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
+  return __get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) && (edx >> 24 & 3) == 3;
+}
+
 const ByteKernel amx_kernel = {"AMX INT8", "amx", is_here, begin, end, amx_walk<HardwareTiles>};
 
 }  // namespace ozfp4
@@ -52,6 +53,7 @@ const ByteKernel amx_kernel = {"AMX INT8", "amx", is_here, begin, end, amx_walk<
 #else
 
 namespace ozfp4 {
+bool has_amx_instructions() { return false; }
 const ByteKernel amx_kernel = {"AMX INT8", "amx", [] { return false; }, [] {}, [] {}, [](const ByteTask&) {}};
 }  // namespace ozfp4
 

@@ -28,6 +28,9 @@ struct ByteKernel {
   void (*run)(const ByteTask& task);
 };
 
+// Whether the CPU has AMX's products of bytes, whatever the system says: asks for no permission.
+bool has_amx_instructions();
+
 extern const ByteKernel amx_kernel, avx512_vnni_kernel, avx_vnni_kernel, portable_bytes_kernel;
 
 // Those that this CPU has, best first; the portable one is the last.
