@@ -105,6 +105,9 @@ int field_count(const Plan& plan) {
 
 static_assert(kMostBits <= kMostPieceBits<float> && kMostBits <= kMostPieceBits<double>);
 static_assert(line_words(kMostBits) <= WideLine::kWords);
+// WideForm: from one word to the next the room grows by as many bits.
+static_assert(kLeastBits <= 32 * line_words(kLeastBits) - 2 && 30 <= 32 * line_words(30) - 2 && 31 <= 32 * line_words(31) - 2 &&
+              kMostBits <= 32 * line_words(kMostBits) - 2);
 
 }  // namespace
 

@@ -87,9 +87,8 @@ def memory_of(stream: int, device: int) -> StreamMemory | None:
     if memory is None and number >= 0:
         for oldest in list(_memories)[: max(0, len(_memories) - _MOST_STREAMS + 1)]:
             _memories.pop(oldest, None)
-        memory = _memories.setdefault(
-            (device, number), StreamMemory(device)
-        )  # another thread's, if it was first
+        # Another thread's, if it was first.
+        memory = _memories.setdefault((device, number), StreamMemory(device))
     return memory
 
 
