@@ -305,9 +305,8 @@ OZFP4_API ozfp4_status ozfp4_workspace_size(ozfp4_type type, int64_t m, int64_t 
  * until the stream has passed it. Where options.workspace_limit is enough for some of these the size is theirs, and what needs
  * more is refused: with a complex alpha or beta that has a real and an imaginary part A B is in the workspace, too. `report` and
  * OZFP4_BACKEND_FP64 are refused; bounds lie on the device. What a CUDA graph is to capture runs once before, as it is. Whatever
- * may try kernels, first products and functions that say a size, allocates and uses the default stream: it is not called while
- * any thread captures, but for a relaxed capture on a stream that does not wait for the default one. OZFP4_NO_DEVICE in a build
- * without CUDA. */
+ * may try kernels, first products and functions that say a size, allocates, on a stream of its own: graphs that are captured on
+ * other streams meanwhile, by any thread, go on. OZFP4_NO_DEVICE in a build without CUDA. */
 OZFP4_API ozfp4_status ozfp4_cuda_workspace_size(ozfp4_type type, int order, int transa, int transb, int64_t m, int64_t n,
                                                  int64_t k, const ozfp4_options* options, int64_t* bytes);
 /* What ozfp4_cuda_?gemm of matrices of this type takes with these very arguments, which is less for most: of complex numbers

@@ -37,13 +37,13 @@ void run_blocks(const Plan& plan, int count, const ShiftedOperand& a, const Shif
       for_ranges(a.view.inner / width, shape.inners, [&](std::int64_t inner, std::int64_t inners) {
         const void *encoded_a, *encoded_b;
         {
-          const StageTimer timer(times.encode);
+          const StageTimer timer(times, &StageTimes::encode);
           encoded_a = planes_a.encode({row, rows, inner * width, inners * width});
           encoded_b = planes_b.encode({column, columns, inner * width, inners * width});
         }
         const double share = static_cast<double>(rows) * static_cast<double>(columns) * static_cast<double>(inners);
         const auto report = [&](double fraction) { progress((done + share * fraction) / total); };
-        const StageTimer timer(times.multiply);
+        const StageTimer timer(times, &StageTimes::multiply);
         const MultiplyShape extents{rows, columns, inners};
         const auto told = progress ? std::function<void(double)>(report) : nullptr;
         if (shape.kernel != nullptr) {
@@ -56,7 +56,7 @@ void run_blocks(const Plan& plan, int count, const ShiftedOperand& a, const Shif
         done += share;
       });
       if (plan.is_complex) {
-        const StageTimer timer(times.reconstruct);
+        const StageTimer timer(times, &StageTimes::reconstruct);
         cpu_join_parts(plan, count, rows, columns, output.get(), joining.get());
       }
       finish({row, rows, column * width, columns * width, output.get()});

@@ -58,13 +58,13 @@ void finish_words(const WordProduct& product, const OperandView& a, const Operan
   } else {
     Listed listed(a.outer, b.outer);
     outcome.entries.extend(product.finish(options.promise, target, &listed));
-    const StageTimer timer(outcome.times.repair);
+    const StageTimer timer(outcome.times, &StageTimes::repair);
     const std::int64_t spare = std::max<std::int64_t>(0, options.workspace_limit - product.workspace());
     outcome.entries.extend(cpu_settle_disjoint(a, scale_a, b, scale_b, 0, 0, target, listed));
     outcome.entries.extend(cpu_repair(a, scale_a, b, scale_b, 0, 0, target, listed, spare / thread_count()));
   }
   if (scale_a.special_lines + scale_b.special_lines == 0) return;
-  const StageTimer timer(outcome.times.reconstruct);
+  const StageTimer timer(outcome.times, &StageTimes::reconstruct);
   cpu_patch_specials(a, scale_a, b, scale_b, target);
 }
 
@@ -120,7 +120,7 @@ class Product {
         options_(options),
         has_records_(request.wants_records()),
         outcome_(outcome) {
-    const StageTimer timer(outcome.times.scale);
+    const StageTimer timer(outcome.times, &StageTimes::scale);
     if (prepared_a_ == nullptr) own_scale_a_ = cpu_scale(a_, request);
     if (prepared_b_ == nullptr) own_scale_b_ = cpu_scale(b_, request);
     count_ = plan.count();
@@ -144,7 +144,7 @@ class Product {
       for (const Target& target : targets) finish(block, target.part(block.row, block.rows, block.column, block.columns));
     });
     if (scale_a_.special_lines + scale_b_.special_lines > 0) {
-      const StageTimer timer(outcome_.times.reconstruct);
+      const StageTimer timer(outcome_.times, &StageTimes::reconstruct);
       for (const Target& target : targets) cpu_patch_specials(a_, scale_a_, b_, scale_b_, target);
     }
     outcome_.moduli_used = plan_.has_moduli() ? count_ : 0;
@@ -171,17 +171,17 @@ class Product {
 
   void finish(const OutputBlock& block, const Target& target) {
     if (!has_records_) {
-      const StageTimer timer(outcome_.times.reconstruct);
+      const StageTimer timer(outcome_.times, &StageTimes::reconstruct);
       return cpu_reconstruct(residues_, count_, block.output, scale_a_.shift.data() + block.row,
                              scale_b_.shift.data() + block.column, target.result);
     }
     Listed listed(block.rows, block.columns);
     {
-      const StageTimer timer(outcome_.times.reconstruct);
+      const StageTimer timer(outcome_.times, &StageTimes::reconstruct);
       outcome_.entries.extend(cpu_reconstruct_certified(residues_, count_, block.output, options_.promise, a_.inner,
                                                         {scale_a_, block.row}, {scale_b_, block.column}, target, listed));
     }
-    const StageTimer timer(outcome_.times.repair);
+    const StageTimer timer(outcome_.times, &StageTimes::repair);
     outcome_.entries.extend(cpu_settle_disjoint(a_, scale_a_, b_, scale_b_, block.row, block.column, target, listed));
     outcome_.entries.extend(cpu_repair(a_, scale_a_, b_, scale_b_, block.row, block.column, target, listed, panel_bytes_));
   }
@@ -204,6 +204,7 @@ MatmulOutcome multiply(const Plan& plan, const MatmulOperand& a, const MatmulOpe
                        const MatmulOptions& options) {
   const DefaultFpMode mode;
   MatmulOutcome outcome;
+  outcome.times.are_asked = options.wants_times;
   const std::int64_t rows = a.view.outer, columns = b.view.outer, inner = a.view.inner;
   if (rows == 0 || columns == 0) return outcome;
   if (inner == 0) {

@@ -41,6 +41,7 @@ struct MatmulOptions {
   std::function<void(double)> progress;  // called with the fraction done; may throw to stop
   Promise promise;
   Way way = Way::planes;        // words or limbs where they serve, which is no promise: what they do not take is made by planes
+  bool wants_times = true;      // of the stages
   bool in_words_alone = false;  // or is not made: then nothing is written, and the outcome has no products
   void (*require_blas)() = nullptr;  // called before planes go through a BLAS; may throw to stop
 };

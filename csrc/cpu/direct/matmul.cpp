@@ -46,10 +46,10 @@ class DirectProduct {
   // The block's part of the product, added to what is there unless it is the first along K.
   void run(std::int64_t row, std::int64_t column, std::int64_t inner, const DirectShape& block) {
     {
-      const StageTimer timer(times_.encode);
+      const StageTimer timer(times_, &StageTimes::encode);
       write_panels(row, column, inner, block);
     }
-    const StageTimer timer(times_.multiply);
+    const StageTimer timer(times_, &StageTimes::multiply);
     const std::int64_t tasks_down = ceil_div(block.rows, kTaskRows), tasks_across = ceil_div(block.columns, kTaskColumns);
     const std::int64_t grain =
         kMultiplyGrain / (std::min(block.rows, kTaskRows) * std::min(block.columns, kTaskColumns) * block.inners) + 1;
@@ -138,7 +138,7 @@ bool DirectMatmul::needs_norms() const { return !is_empty() && (wants_exact_ || 
 
 void DirectMatmul::look(const OperandView& a, const OperandView& b) {
   const DefaultFpMode mode;
-  const StageTimer timer(outcome_.times.scale);
+  const StageTimer timer(outcome_.times, &StageTimes::scale);
   const IntegerNorms norms_a = cpu_integer_norms(a), norms_b = cpu_integer_norms(b);
   square_ = std::max(square_, norms_a.norm_squared * norms_b.norm_squared);
   outcome_.exponents.extend(norms_a.exponents);
@@ -195,7 +195,7 @@ void DirectMatmul::multiply_lines(const OperandView& a, const OperandView& b, co
                                   const std::function<void(double)>& progress) {
   for (std::int64_t line = 0; line < b.outer; ++line) {
     {
-      const StageTimer timer(outcome_.times.multiply);
+      const StageTimer timer(outcome_.times, &StageTimes::multiply);
       OperandView vector = b;
       vector.data += line * b.outer_stride;
       vector.outer = 1;
@@ -226,7 +226,7 @@ void DirectMatmul::multiply(const OperandView& a, const OperandView& b, const Re
     multiply_blocks<std::uint64_t>(left, right, turned, progress);
   }
   if (modulus_ != 0) {
-    const StageTimer timer(outcome_.times.reconstruct);
+    const StageTimer timer(outcome_.times, &StageTimes::reconstruct);
     reduce_entries(result, modulus_);
   }
 }

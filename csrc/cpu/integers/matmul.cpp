@@ -21,7 +21,7 @@ IntegerOutcome cpu_integer_matmul(const Plan& plan, const OperandView& a, const 
   const BlockShape shape = choose_blocks(plan, a.outer, b.outer, a.inner, workspace_limit);
   IntegerNorms norms_a, norms_b;
   {
-    const StageTimer timer(outcome.times.scale);
+    const StageTimer timer(outcome.times, &StageTimes::scale);
     norms_a = cpu_integer_norms(a);
     norms_b = cpu_integer_norms(b);
   }
@@ -29,7 +29,7 @@ IntegerOutcome cpu_integer_matmul(const Plan& plan, const OperandView& a, const 
   if (plan.has_moduli()) count = moduli_needed(make_prefix_rule(plan, count), norms_a.norm_squared * norms_b.norm_squared);
   run_blocks(plan, count, {a, {nullptr, norms_a.bits}}, {b, {nullptr, norms_b.bits}}, shape, outcome.times, progress,
              [&](const OutputBlock& block) {
-               const StageTimer timer(outcome.times.reconstruct);
+               const StageTimer timer(outcome.times, &StageTimes::reconstruct);
                IntegerTarget part = target;
                part.result.data += block.row * part.result.row_stride + block.column * part.result.column_stride;
                part.result.rows = block.rows;

@@ -158,6 +158,46 @@ void WordOperand<Lines>::settle_full(std::size_t index, const ScaleRequest& requ
   scales.exponent[index] = facts.exponent;
 }
 
+// Lines beside each other, each of which is a lane: where all are full the same as above, kEntryLanes at once.
+template <std::int64_t Lines>
+void WordOperand<Lines>::settle_lanes(std::int64_t first, const ScaleRequest& request, const LaneFacts& facts,
+                                      std::int64_t lanes) {
+  const bool has_facts = request.wants_records();
+  const std::int64_t k = view_.inner;
+  bool are_full = lanes == kEntryLanes;
+  std::int32_t biased[kEntryLanes], least[kEntryLanes];  // exponents
+  for (std::int64_t l = 0; l < kEntryLanes; ++l) {
+    biased[l] = static_cast<std::int32_t>(facts.largest[l] >> 52);
+    are_full &= biased[l] >= kLeastWordExponent + 1023 && biased[l] < 0x7ff;
+  }
+  for (std::int64_t l = 0; has_facts && l < kEntryLanes; ++l) {
+    least[l] = static_cast<std::int32_t>(float_bits(facts.least[l]) >> 52);
+    are_full &= least[l] >= kLeastPlainWeight + 1023 && facts.nonzeros[l] == k;
+  }
+  if (!are_full) {
+    for (std::int64_t l = 0; l < lanes; ++l) settle_line((first + l) / Lines, (first + l) % Lines, request, facts, l, 1);
+    return;
+  }
+  Scales& scales = lines_->scales;
+  std::int32_t capacity[kEntryLanes];
+  std::fill_n(capacity, kEntryLanes, request.bits);
+  if (has_facts) {
+    LineFacts* own = scales.facts.data() + first;
+    LineRecord* records = scales.records.data() + first;
+    for (std::int64_t l = 0; l < kEntryLanes; ++l) {
+      own[l] = {biased[l] - 1023, least[l] - 1023, k, facts.fields[l] - 1023 * k};
+      capacity[l] = lines_->full.capacity(depth(own[l]), span(own[l]));
+      records[l] = make_record(own[l], capacity[l]);
+    }
+  }
+  std::int32_t *shift = scales.shift.data() + first, *exponent = scales.exponent.data() + first;
+  for (std::int64_t l = 0; l < kEntryLanes; ++l) {
+    exponent[l] = biased[l] - 1023;
+    shift[l] = scale_exponent(capacity[l], biased[l] - 1023);
+  }
+  std::fill_n(scales.special.data() + first, kEntryLanes, kFinite);
+}
+
 template <std::int64_t Lines>
 void WordOperand<Lines>::find_group(std::int64_t group, const ScaleRequest& request) {
   const auto [x, line_step, inner_step] = lying(group);
@@ -181,8 +221,8 @@ void WordOperand<Lines>::find_group(std::int64_t group, const ScaleRequest& requ
     LaneFacts facts[2];
     for (std::int64_t first = 0; first < lines; first += kEightLanes) {
       find_in_eight(x + first, inner_step, view_.inner, has_facts, facts);
-      for (std::int64_t i = 0; i < std::min(kEightLanes, lines - first); ++i) {
-        settle_line(group, first + i, request, facts[i / kEntryLanes], i % kEntryLanes, 1);
+      for (std::int64_t i = 0; i < std::min(kEightLanes, lines - first); i += kEntryLanes) {
+        settle_lanes(group * Lines + first + i, request, facts[i / kEntryLanes], std::min(kEntryLanes, lines - first - i));
       }
     }
   }
@@ -197,7 +237,7 @@ bool WordOperand<Lines>::find_rows(std::int64_t first, const ScaleRequest& reque
   const std::int64_t step = (lying(last).x - x) / (kEntryLanes - 1);
   LaneFacts facts;
   if (!find_in_rows(x, step, view_.inner / kEightLanes, request.wants_records(), facts)) return false;
-  for (std::int64_t l = 0; l < kEntryLanes; ++l) settle_line(first + l, 0, request, facts, l, 1);
+  settle_lanes(first, request, facts, kEntryLanes);
   return true;
 }
 

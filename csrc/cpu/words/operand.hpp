@@ -102,6 +102,7 @@ class WordOperand {
   void settle_line(std::int64_t group, std::int64_t line, const ScaleRequest& request, const LaneFacts& facts,
                    std::int64_t first_lane, std::int64_t lanes);
   void settle_full(std::size_t index, const ScaleRequest& request, const LineFacts& facts);
+  void settle_lanes(std::int64_t first, const ScaleRequest& request, const LaneFacts& facts, std::int64_t lanes);
   void find_group(std::int64_t group, const ScaleRequest& request);
   bool find_rows(std::int64_t first, const ScaleRequest& request);
   void convert_group(std::int64_t group, Integers (&found)[Lines]);

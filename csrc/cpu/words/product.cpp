@@ -146,7 +146,7 @@ void WordProduct::for_groups(const Body& body) {
 
 bool WordProduct::multiply(const Promise& promise, const Target* only) {
   {
-    const StageTimer timer(times_.scale);
+    const StageTimer timer(times_, &StageTimes::scale);
     a_->begin_look(request_);
     b_->begin_look(request_);
     for_groups([this](auto& own, std::int64_t begin, std::int64_t end) { own.look(begin, end, request_); });
@@ -185,7 +185,7 @@ void WordProduct::raise_limbs(bool is_asked) {
 // No norm is asked for, and none is found.
 void WordProduct::encode_limbs() {
   const LimbShape& shape = *limbs_;
-  const StageTimer timer(times_.encode);
+  const StageTimer timer(times_, &StageTimes::encode);
   limb_memory_ = allocate_buffer(shape.bytes());
   char* planes_b = limb_memory_.get() + shape.rows * shape.panel_bytes();
   const std::int64_t grain = ceil_div(kEntryGrain, kPanelLines * shape_.inner);
@@ -201,7 +201,7 @@ void WordProduct::encode_limbs() {
 template <class Use>
 void WordProduct::multiply_limbs(Diagonals diagonals, const Use& use) const {
   const LimbShape& shape = *limbs_;
-  const StageTimer timer(times_.multiply);
+  const StageTimer timer(times_, &StageTimes::multiply);
   const auto* panels = reinterpret_cast<const std::int8_t*>(limb_memory_.get());
   const std::int64_t panel = shape.panel_bytes();
   const std::int64_t grain = kLimbGrain / (shape.limbs * shape.limbs * shape.tiles + kJoinWork) + 1;
@@ -275,7 +275,7 @@ bool WordProduct::may_round_exponents() const {
 
 bool WordProduct::multiply_words() {
   {
-    const StageTimer timer(times_.encode);
+    const StageTimer timer(times_, &StageTimes::encode);
     if (ways_.limbs != nullptr) for_groups([](auto& own, std::int64_t begin, std::int64_t end) { own.copy(begin, end); });
     for_groups([this](auto& own, std::int64_t begin, std::int64_t end) { own.convert(begin, end, request_); });
     a_->end_conversion();
@@ -288,7 +288,7 @@ bool WordProduct::multiply_words() {
       for_groups([this](auto& own, std::int64_t begin, std::int64_t end) { own.reduce(begin, end, bridging_); });
     }
   }
-  const StageTimer timer(times_.multiply);
+  const StageTimer timer(times_, &StageTimes::multiply);
   const std::int64_t across = shape_.columns / kWordColumns, down = shape_.rows / kWordRows, k = shape_.inner;
   parallel_for(across * down, kMultiplyGrain / (kWordRows * kWordColumns * k) + 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t tile = begin; tile < end; ++tile) {
@@ -319,7 +319,7 @@ EntryCounts WordProduct::finish(const Promise& promise, const Target& target, Li
     round_limbs(target.result);
     return *rounded_;
   }
-  const StageTimer timer(times_.reconstruct);
+  const StageTimer timer(times_, &StageTimes::reconstruct);
   const WordSums sums = limbs_ ? WordSums(sums_, shape_) : WordSums(sums_, shape_, bridging_);
   return with_float(target.result.type, [&](auto zero) -> EntryCounts {
     using T = decltype(zero);

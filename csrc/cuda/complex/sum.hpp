@@ -6,7 +6,6 @@
 #include <cstdint>
 
 #include "arith/element_type.hpp"
-#include "cuda/runtime/export.hpp"
 
 namespace ozfp4::cuda {
 
@@ -24,6 +23,6 @@ struct ComplexMatrixSum {
 // C = alpha (product + rest) + beta C, as combine_complex on the CPU (cpu/complex/combine.hpp); where beta is 0 C is not read.
 // Neither synchronises nor allocates; may be captured. Throws LaunchError. Range: every extent at least 1, entries aligned to
 // both of their parts, finite factors.
-OZFP4_CUDA_EXPORT void launch_sum(const ComplexMatrixSum& sum, cudaStream_t stream);
+void launch_sum(const ComplexMatrixSum& sum, cudaStream_t stream);
 
 }  // namespace ozfp4::cuda

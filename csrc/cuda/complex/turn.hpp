@@ -6,7 +6,6 @@
 #include <cstdint>
 
 #include "arith/element_type.hpp"
-#include "cuda/runtime/export.hpp"
 
 namespace ozfp4::cuda {
 
@@ -20,6 +19,6 @@ struct PairMatrices {
 
 // i times them to `to`, rows and matrices one behind the other. Neither synchronises nor allocates; may be captured. Throws
 // LaunchError. Range: every extent at least 1; entries aligned to both of their parts.
-OZFP4_CUDA_EXPORT void launch_turn(const PairMatrices& from, void* to, cudaStream_t stream);
+void launch_turn(const PairMatrices& from, void* to, cudaStream_t stream);
 
 }  // namespace ozfp4::cuda

@@ -6,7 +6,6 @@
 #include <cstdint>
 
 #include "arith/element_type.hpp"
-#include "cuda/runtime/export.hpp"
 
 namespace ozfp4::cuda {
 
@@ -20,6 +19,6 @@ struct Mirrored {
 
 // Rows [first, last) left of column `first` from the columns above: the adjoint. Neither synchronises nor allocates; may be
 // captured. Throws LaunchError. Range: 0 <= first <= last < 2^31; float64 or float32, rows aligned to their entries' parts.
-OZFP4_CUDA_EXPORT void launch_mirror(const Mirrored& matrix, cudaStream_t stream);
+void launch_mirror(const Mirrored& matrix, cudaStream_t stream);
 
 }  // namespace ozfp4::cuda

@@ -6,7 +6,6 @@
 #include <cstdint>
 
 #include "arith/element_type.hpp"
-#include "cuda/runtime/export.hpp"
 
 namespace ozfp4::cuda {
 
@@ -22,6 +21,6 @@ struct IntegerSum {
 
 // C = alpha X + beta C modulo 2^w of the w bits of its type; where beta is 0 C is not read. Neither synchronises nor allocates;
 // may be captured. Throws LaunchError. Range: every extent at least 1, entries naturally aligned.
-OZFP4_CUDA_EXPORT void launch_combine(const IntegerSum& sum, cudaStream_t stream);
+void launch_combine(const IntegerSum& sum, cudaStream_t stream);
 
 }  // namespace ozfp4::cuda

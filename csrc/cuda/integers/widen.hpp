@@ -6,7 +6,6 @@
 #include <cstdint>
 
 #include "arith/element_type.hpp"
-#include "cuda/runtime/export.hpp"
 
 namespace ozfp4::cuda {
 
@@ -19,6 +18,6 @@ struct IntegerLines {
 
 // The same as int64, lines one behind the other. Neither synchronises nor allocates; may be captured. Throws LaunchError. Range:
 // integers of at most 32 bits, every extent at least 1, entries naturally aligned, `to` aligned to 8.
-OZFP4_CUDA_EXPORT void launch_widen(const IntegerLines& from, char* to, cudaStream_t stream);
+void launch_widen(const IntegerLines& from, char* to, cudaStream_t stream);
 
 }  // namespace ozfp4::cuda

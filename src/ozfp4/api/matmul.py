@@ -385,14 +385,23 @@ def matmul(
             a, b, out, device, device_memory_limit, report, workspace_limit, progress, overflow, return_bound,
             scheme=scheme, backend=backend, bits=bits, family=family, plan=plan, accuracy=accuracy, rounding=rounding,
         )  # fmt: skip
-    if is_traced() and is_watched(a, b, out):
-        return _by_operator(
-            a, b, out, plan, report, progress, return_bound, scheme=scheme, backend=backend, bits=bits, family=family,
-            workspace_limit=workspace_limit, accuracy=accuracy, rounding=rounding, overflow=overflow,
-        )  # fmt: skip
+    like = None
+    if is_traced():
+        if is_watched(a, b, out):
+            return _by_operator(
+                a, b, out, plan, report, progress, return_bound, scheme=scheme, backend=backend, bits=bits, family=family,
+                workspace_limit=workspace_limit, accuracy=accuracy, rounding=rounding, overflow=overflow,
+            )  # fmt: skip
+    elif type(a) is type(b) is np.ndarray and out is None and plan is None and progress is None:
+        if not (report or return_bound or overflow != "wrap" or LOGGER.isEnabledFor(DEBUG)):
+            like, again = repeated_on_cpu.product(
+                a, b, (scheme, backend, family, accuracy, rounding, bits, workspace_limit)
+            )
+            if again is not None:
+                return again
     return _matmul(
         a, b, out, scheme, backend, bits, family, plan, report, workspace_limit, progress, accuracy, rounding,
-        overflow, return_bound, True,
+        overflow, return_bound, True, like,
     )  # fmt: skip
 
 
@@ -474,14 +483,13 @@ def _matmul(
     overflow: str = "wrap",
     return_bound: bool = False,
     is_asked: bool = False,
+    like_on_cpu: tuple[Any, ...] | None = None,
 ) -> Any:
-    """The product itself. `is_asked`: somebody may watch the operands, as :func:`is_watched` has it; nobody traces this."""
-    like = like_on_cpu = None
+    """The product itself. `is_asked`: somebody may watch the operands, as :func:`is_watched` has it; nobody traces this.
+    `like_on_cpu`: what such products share, if they may be repeated there."""
+    like = None
     passed = (a, b, None, out)
-    is_array = type(a) is np.ndarray
-    is_plain = plan is None and progress is None
-    if is_array:
-        is_plain = is_plain and type(b) is np.ndarray and out is None and a.dtype.kind == "f"
+    is_plain = plan is None and progress is None and type(a) is not np.ndarray
     if is_plain and not (overflow != "wrap" or report or return_bound or LOGGER.isEnabledFor(DEBUG)):
         settings = (
             scheme,
@@ -494,10 +502,7 @@ def _matmul(
             type(bits),
             type(workspace_limit),
         )
-        if is_array:
-            like_on_cpu, again = repeated_on_cpu.product(a, b, settings)
-        else:
-            like, again = repeated.product(passed, settings, is_asked)
+        like, again = repeated.product(passed, settings, is_asked)
         if again is not None:
             return again
     if is_asked and is_watched(a, b, out):

@@ -8,6 +8,7 @@
 #include "arith/accuracy/capacity.hpp"
 #include "arith/narrow.hpp"
 #include "c_api/checked/status.hpp"
+#include "c_api/cuda/device/aside.hpp"
 #include "c_api/cuda/device/memory.hpp"
 #include "c_api/cuda/device/once.hpp"
 #include "c_api/cuda/device/steps.hpp"
@@ -35,10 +36,11 @@ bool is_exact(const Device& device, Kernel kernel, const Plan& like, const Exact
   promise.accuracy = accuracy;
   const CudaPlan plan = make_cuda_plan(make_plan(request), own.k, kernel, promise);
   const std::size_t bytes_c = own.c.size() * sizeof(double);
+  const Aside aside;
   const DeviceMemory a(own.a.size() * sizeof(double)), b(own.b.size() * sizeof(double)), c(bytes_c);
-  a.fill(own.a.data());
-  b.fill(own.b.data());
-  check(cudaMemset(c.get(), 0xA5, bytes_c), "cudaMemset");
+  a.fill(own.a.data(), aside);
+  b.fill(own.b.data(), aside);
+  check(cudaMemsetAsync(c.get(), 0xA5, bytes_c, aside.stream()), "cudaMemsetAsync");
   CudaProduct product;
   const std::int64_t line = std::int64_t(8) * own.k;
   product.a = {a.get(), ElementType::float64, own.m, own.k, line, 8, {}};
@@ -51,14 +53,16 @@ bool is_exact(const Device& device, Kernel kernel, const Plan& like, const Exact
   const auto direct = make_direct_layout(plan, product, device.gpu, INT64_MAX, {}, way);
   if (way != Direct::never && !direct) return true;
   const CudaLayout layout = direct ? *direct : make_layout(plan, product, device.gpu, INT64_MAX);
-  const GemmStep* const steps = steps_on(device, plan, nullptr);
+  const GemmStep* const steps = steps_on(device, plan, aside.stream());
   check_matmul(plan, layout, product, steps, device.gpu);
   const DeviceMemory workspace(static_cast<std::size_t>(layout.bytes));
+  LaunchOptions options;
+  options.stream = aside.stream();
   for (std::int64_t turn = 0; turn < layout.turns.count; ++turn) {
-    launch_matmul(plan, layout, turn_at(product, layout.turns, turn), workspace.get(), steps, {});
+    launch_matmul(plan, layout, turn_at(product, layout.turns, turn), workspace.get(), steps, options);
   }
   std::vector<double> found(own.c.size());
-  check(cudaMemcpy(found.data(), c.get(), bytes_c, cudaMemcpyDeviceToHost), "cudaMemcpy");
+  c.read(found.data(), aside);
   return found == own.c;
 }
 

@@ -1,4 +1,4 @@
-// Memory of the current device that lives as long as its owner.
+// Memory of the current device that lives as long as its owner: of what is done aside, where it may be allocated and freed.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -7,6 +7,7 @@
 #include <string>
 
 #include "c_api/checked/status.hpp"
+#include "c_api/cuda/device/aside.hpp"
 #include "cuda/runtime/device_guard.hpp"
 
 namespace ozfp4::c_api {
@@ -30,9 +31,14 @@ class DeviceMemory {
 
   char* get() const { return static_cast<char*>(memory_); }
   // Waits until the bytes are there, whatever stream reads them next: a copy alone returns once it has read them.
-  void fill(const void* from) const {
-    cuda::check(cudaMemcpy(memory_, from, bytes_, cudaMemcpyHostToDevice), "cudaMemcpy");
-    cuda::check(cudaStreamSynchronize(nullptr), "cudaStreamSynchronize");
+  void fill(const void* from, const Aside& aside) const {
+    cuda::check(cudaMemcpyAsync(memory_, from, bytes_, cudaMemcpyHostToDevice, aside.stream()), "cudaMemcpyAsync");
+    aside.wait();
+  }
+  // What the stream leaves there.
+  void read(void* to, const Aside& aside) const {
+    cuda::check(cudaMemcpyAsync(to, memory_, bytes_, cudaMemcpyDeviceToHost, aside.stream()), "cudaMemcpyAsync");
+    aside.wait();
   }
 
  private:

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "c_api/checked/status.hpp"
+#include "c_api/cuda/device/aside.hpp"
 #include "c_api/cuda/device/memory.hpp"
 #include "c_api/cuda/device/once.hpp"
 
@@ -30,8 +31,9 @@ const GemmStep* steps_on(const Device& device, const cuda::CudaPlan& plan, cudaS
              "stream: the first product by this schedule puts it on the device, which a CUDA graph cannot capture; run one such "
              "product before");
     }
+    const Aside aside;
     auto memory = std::make_unique<const DeviceMemory>(key.second.size());
-    memory->fill(key.second.data());
+    memory->fill(key.second.data(), aside);
     return memory;
   });
   return reinterpret_cast<const GemmStep*>(found->get());

@@ -11,7 +11,7 @@ namespace ozfp4::c_api {
 bool is_long(const cuda::CudaPlan& plan);
 
 // The steps of a plan on the current device, which is this one; null where they travel with the launches. Steps of a kind are
-// brought there once, which waits for the default stream, and stay for good: a graph that was captured reads them whenever it is
+// brought there once, on a stream aside, and stay for good: a graph that was captured reads them whenever it is
 // launched. Throws Refusal OZFP4_UNSUPPORTED where they would be brought there while `stream` is captured.
 const GemmStep* steps_on(const Device& device, const cuda::CudaPlan& plan, cudaStream_t stream);
 

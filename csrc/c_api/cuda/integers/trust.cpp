@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "c_api/checked/status.hpp"
+#include "c_api/cuda/device/aside.hpp"
 #include "c_api/cuda/device/memory.hpp"
 #include "c_api/cuda/device/once.hpp"
 #include "c_api/cuda/integers/problem.hpp"
@@ -19,10 +20,11 @@ bool is_exact(const Device& device, const Chosen& chosen, const ExactCase& own) 
   const Words a(own.a.begin(), own.a.end()), b(own.b.begin(), own.b.end());
   Words found(own.c.size(), -1);
   const std::size_t word = sizeof(std::int64_t), bytes = found.size() * word;
+  const Aside aside;
   const DeviceMemory on_a(a.size() * word), on_b(b.size() * word), on_c(bytes);
-  on_a.fill(a.data());
-  on_b.fill(b.data());
-  on_c.fill(found.data());
+  on_a.fill(a.data(), aside);
+  on_b.fill(b.data(), aside);
+  on_c.fill(found.data(), aside);
   const std::int64_t line = std::int64_t(8) * own.k;
   const OperandView rows{on_a.get(), ElementType::int64, own.m, own.k, line, 8};
   const OperandView columns{on_b.get(), ElementType::int64, own.n, own.k, line, 8};
@@ -35,8 +37,8 @@ bool is_exact(const Device& device, const Chosen& chosen, const ExactCase& own) 
   const auto problem = lay_out(integers, {}, find_plan(request, false), chosen.kernel, device.gpu, cuda::Direct::always);
   if (!problem->layout.is_direct) return true;
   const DeviceMemory workspace(static_cast<std::size_t>(problem->places.bytes));
-  launch(*problem, integers, {}, workspace.get(), nullptr);
-  cuda::check(cudaMemcpy(found.data(), on_c.get(), bytes, cudaMemcpyDeviceToHost), "cudaMemcpy");
+  launch(*problem, integers, {}, workspace.get(), aside.stream());
+  on_c.read(found.data(), aside);
   return std::equal(found.begin(), found.end(), own.c.begin(),
                     [](std::int64_t x, double y) { return static_cast<double>(x) == y; });
 }
