@@ -208,7 +208,8 @@ def repeated(
     made: dict[tuple[Any, ...], RepeatedMatmul], a: _Array, b: _Array, settings: tuple[Any, ...], *since: Any
 ) -> tuple[tuple[Any, ...] | None, _Array | None]:
     """What two products share that differ in their data alone, and the product by what `made` has under that; None where it has
-    nothing, or where the decision is due again. Both are None where an argument is not hashable."""
+    nothing, or where the decision is due again. Both are None where an argument is not hashable or `a` holds no floating-point
+    numbers; the first alone where the product is one of the last, which are found without it."""
 
 class SharedScales:
     """Scales of whole lines of `k` entries from the facts of their pieces, `words`: (places, lines, 6), each as of

@@ -31,7 +31,7 @@ std::int64_t own_workspace_bytes(const GemmCall& call, const ozfp4_options* give
   check_addresses(call, options);
   if (!product.is_there()) return 0;
   std::int64_t bytes = 0;
-  on_device([&] { bytes = find_sum(product, options, nullptr).places.bytes; });
+  on_device([&] { bytes = find_sum(product, options, no_stream()).places.bytes; });
   return bytes;
 }
 

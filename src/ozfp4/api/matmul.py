@@ -392,13 +392,18 @@ def matmul(
                 a, b, out, plan, report, progress, return_bound, scheme=scheme, backend=backend, bits=bits, family=family,
                 workspace_limit=workspace_limit, accuracy=accuracy, rounding=rounding, overflow=overflow,
             )  # fmt: skip
-    elif type(a) is type(b) is np.ndarray and out is None and plan is None and progress is None:
-        if not (report or return_bound or overflow != "wrap" or LOGGER.isEnabledFor(DEBUG)):
-            like, again = repeated_on_cpu.product(
-                a, b, (scheme, backend, family, accuracy, rounding, bits, workspace_limit)
-            )
-            if again is not None:
-                return again
+    elif (
+        type(a) is type(b) is np.ndarray
+        and out is None
+        and plan is None
+        and progress is None
+        and not (report or return_bound or overflow != "wrap" or LOGGER.isEnabledFor(DEBUG))
+    ):
+        like, again = repeated_on_cpu.product(
+            a, b, (scheme, backend, family, accuracy, rounding, bits, workspace_limit)
+        )
+        if again is not None:
+            return again
     return _matmul(
         a, b, out, scheme, backend, bits, family, plan, report, workspace_limit, progress, accuracy, rounding,
         overflow, return_bound, True, like,

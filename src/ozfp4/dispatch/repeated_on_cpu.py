@@ -26,7 +26,7 @@ _TAKEN = (np.dtype(np.float64), np.dtype(np.float32))
 
 def product(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any], settings: tuple[Any, ...]) -> tuple[Any, Any]:
     """What two products share that differ in their data alone, and the product if one like it has been made; None
-    otherwise, or where the decision is due again. The `settings` have beside each number its type: 2.0 == 2, and True == 1."""
+    otherwise, or where the decision is due again. The core has beside each setting its type: 2.0 == 2, and True == 1."""
     # The generations because a kernel may be disabled by now, or others be measured as faster. Not the number of threads, which
     # would be asked of the system: where the environment or affinity changes it, what was chosen stays as it was.
     return _repeated(made, a, b, settings, guard.generation, this_machine.generation, cpu.forced_way)

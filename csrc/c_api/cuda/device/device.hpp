@@ -19,8 +19,12 @@ struct Device {
 // The one that the calling thread has made current. Throws Refusal OZFP4_NO_DEVICE where there is none.
 Device current_device();
 
-// Whether a graph is captured on the stream. Throws std::runtime_error where CUDA does not say.
+// Whether a graph is captured on the stream. Throws std::runtime_error where CUDA does not say, as of the default stream while a
+// graph is captured on one that waits for it.
 bool is_captured(cudaStream_t stream);
+
+// In place of a stream where nothing is launched: of the thread's own one CUDA says it whatever others capture.
+inline cudaStream_t no_stream() { return cudaStreamPerThread; }
 
 // Units of its INT8 and FP4 kernels beside each other, where no kernel multiplies none.
 std::vector<UnitRate> device_units(const Device& device, Scheme scheme);

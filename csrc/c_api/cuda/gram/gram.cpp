@@ -53,7 +53,7 @@ std::int64_t workspace_bytes(GramCall call, const ozfp4_options* given) {
     }
   }
   if (!grams.front().is_there()) return 0;
-  return most_within_limit(grams, [&](const MatrixProduct& gram) { return find_gram(gram, options, nullptr)->bytes; });
+  return most_within_limit(grams, [&](const MatrixProduct& gram) { return find_gram(gram, options, no_stream())->bytes; });
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include "c_api/checked/integers.hpp"
 #include "c_api/checked/status.hpp"
 #include "c_api/cuda/entry.hpp"
+#include "c_api/cuda/device/device.hpp"
 #include "c_api/cuda/integers/call.hpp"
 #include "c_api/cuda/integers/problem.hpp"
 
@@ -32,7 +33,7 @@ std::int64_t workspace_bytes(IntegerCall call, bool allows_factors, const ozfp4_
   place_anywhere(call);
   if (!check_device_integers(call, options).is_multiplied()) return 0;
   return most_within_limit(widest(call, allows_factors, options), [&](const DeviceIntegers& integers) {
-    return find_problem(integers, options, nullptr)->places.bytes;
+    return find_problem(integers, options, no_stream())->places.bytes;
   });
 }
 
