@@ -1,8 +1,8 @@
 // ozfp4_cuda_igemm and its like: products of integers on the current device.
 #include "c_api/checked/integers.hpp"
 #include "c_api/checked/status.hpp"
-#include "c_api/cuda/entry.hpp"
 #include "c_api/cuda/device/device.hpp"
+#include "c_api/cuda/entry.hpp"
 #include "c_api/cuda/integers/call.hpp"
 #include "c_api/cuda/integers/problem.hpp"
 

@@ -73,7 +73,7 @@ std::int64_t memory_bytes(PrepareCall call, const ozfp4_options* given) {
     if (!own.is_there()) return 0;
     on_device([&] {
       const Device device = current_device();
-      const Chosen chosen = choose_for(own, options, device, nullptr);
+      const Chosen chosen = choose_for(own, options, device, no_stream());
       most = std::max(most, lay_out(own, options.accuracy, chosen.plan, chosen.kernel, device.gpu).places.bytes);
     });
   }

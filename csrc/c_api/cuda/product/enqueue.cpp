@@ -25,7 +25,7 @@ void enqueue(const GemmCall& call, const BatchedProduct& product, const Options&
 
 std::int64_t most_bytes(const std::vector<BatchedProduct>& products, const Options& options, const PreparedSides& sides) {
   return most_within_limit(products,
-                           [&](const BatchedProduct& own) { return find_sum(own, options, nullptr, sides).places.bytes; });
+                           [&](const BatchedProduct& own) { return find_sum(own, options, no_stream(), sides).places.bytes; });
 }
 
 }  // namespace ozfp4::c_api
