@@ -1,5 +1,5 @@
-// First products, which try kernels and bring schedules to the device, while another thread captures a CUDA graph: the products are
-// right, and so is the graph. By itself, as everything else finds what was tried.
+// First products, which try kernels and bring schedules to the device, while another thread captures a CUDA graph: the products
+// are right, and so is the graph. By itself, as everything else finds what was tried.
 #include <ozfp4.h>
 
 #include <algorithm>
@@ -20,8 +20,7 @@ constexpr std::size_t kMarked = 4096;
 const Type& kType = kTypes[0];  // float64
 
 // What one thread does to a stream while `call` runs in this one: it captures what marks some memory, and then launches it.
-void check_beside_capture(const std::string& name, cudaStreamCaptureMode mode, unsigned kind,
-                          const std::function<void()>& call) {
+void check_beside_capture(const std::string& name, unsigned kind, const std::function<void()>& call) {
   const Device marked(Bytes(kMarked, 0));
   std::promise<void> begun, over;
   std::thread other([&] {
@@ -29,7 +28,7 @@ void check_beside_capture(const std::string& name, cudaStreamCaptureMode mode, u
     cudaGraph_t graph = nullptr;
     cudaGraphExec_t launchable = nullptr;
     REQUIRE(cudaStreamCreateWithFlags(&stream, kind));
-    REQUIRE(cudaStreamBeginCapture(stream, mode));
+    REQUIRE(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
     REQUIRE(cudaMemsetAsync(marked.data, 1, kMarked, stream));
     begun.set_value();
     over.get_future().wait();
@@ -85,7 +84,7 @@ int main() {
   const auto at = [](const Device& matrix) { return reinterpret_cast<double*>(matrix.data); };
   for (const Case& own : cases) {
     on_c.write(noise);
-    check_beside_capture(own.name, cudaStreamCaptureModeGlobal, cudaStreamDefault, [&] {
+    check_beside_capture(own.name, cudaStreamDefault, [&] {
       std::int64_t bytes = 0;
       report(std::string(own.name) + ": its size",
              ozfp4_cuda_workspace_size(OZFP4_FLOAT64, OZFP4_ROW_MAJOR, OZFP4_NO_TRANS, OZFP4_NO_TRANS, kM, kN, kK, &own.options,
@@ -108,11 +107,11 @@ int main() {
   }
 
   on_c.write(noise);
-  check_beside_capture("integers", cudaStreamCaptureModeGlobal, cudaStreamNonBlocking, [&] {
+  check_beside_capture("integers", cudaStreamNonBlocking, [&] {
     report("integers: enqueued",
            ozfp4_cuda_igemm(OZFP4_ROW_MAJOR, OZFP4_NO_TRANS, OZFP4_NO_TRANS, kM, kN, kK, 1, OZFP4_INT64, ints_a.data, kK,
-                            OZFP4_INT64, ints_b.data, kN, 0, OZFP4_INT64, on_c.data, kN, workspace.memory.data, kWorkspace, stream,
-                            nullptr) == OZFP4_OK,
+                            OZFP4_INT64, ints_b.data, kN, 0, OZFP4_INT64, on_c.data, kN, workspace.memory.data, kWorkspace,
+                            stream, nullptr) == OZFP4_OK,
            ozfp4_last_error());
   });
   REQUIRE(cudaStreamSynchronize(stream));

@@ -143,7 +143,8 @@ void WordOperand<Lines>::settle_line(std::int64_t group, std::int64_t line, cons
 // As settle_scale, of a finite line none of whose entries is 0: nearly all are such, and the questions of others take as long as
 // their entries. Range: of `facts` the exponent alone where no records are wanted.
 template <std::int64_t Lines>
-void WordOperand<Lines>::settle_full(std::size_t index, const ScaleRequest& request, const LineFacts& facts) {
+inline __attribute__((always_inline)) void WordOperand<Lines>::settle_full(std::size_t index, const ScaleRequest& request,
+                                                                           const LineFacts& facts) {
   Scales& scales = lines_->scales;
   int capacity = request.bits;
   if (request.wants_records()) {
@@ -178,24 +179,12 @@ void WordOperand<Lines>::settle_lanes(std::int64_t first, const ScaleRequest& re
     for (std::int64_t l = 0; l < lanes; ++l) settle_line((first + l) / Lines, (first + l) % Lines, request, facts, l, 1);
     return;
   }
-  Scales& scales = lines_->scales;
-  std::int32_t capacity[kEntryLanes];
-  std::fill_n(capacity, kEntryLanes, request.bits);
-  if (has_facts) {
-    LineFacts* own = scales.facts.data() + first;
-    LineRecord* records = scales.records.data() + first;
-    for (std::int64_t l = 0; l < kEntryLanes; ++l) {
-      own[l] = {biased[l] - 1023, least[l] - 1023, k, facts.fields[l] - 1023 * k};
-      capacity[l] = lines_->full.capacity(depth(own[l]), span(own[l]));
-      records[l] = make_record(own[l], capacity[l]);
-    }
-  }
-  std::int32_t *shift = scales.shift.data() + first, *exponent = scales.exponent.data() + first;
   for (std::int64_t l = 0; l < kEntryLanes; ++l) {
-    exponent[l] = biased[l] - 1023;
-    shift[l] = scale_exponent(capacity[l], biased[l] - 1023);
+    LineFacts own;
+    own.exponent = biased[l] - 1023;
+    if (has_facts) own.lowest = least[l] - 1023, own.nonzeros = k, own.exponent_sum = facts.fields[l] - 1023 * k;
+    settle_full(static_cast<std::size_t>(first + l), request, own);
   }
-  std::fill_n(scales.special.data() + first, kEntryLanes, kFinite);
 }
 
 template <std::int64_t Lines>
