@@ -258,7 +258,7 @@ sys.path.insert(0, sys.argv[2])
 import library as lib, numpy as np
 library = lib.load(sys.argv[1])
 n = 1 << 13
-a = np.ones((n, n))
+a = np.full((n, n), 1 / 3)  # whose integers have 53 bits: those of few bits may be multiplied in less memory than is left
 c = np.full((n, n), 3.0)
 call = lambda: library.ozfp4_dgemm(lib.ROW, lib.NONE, lib.NONE, n, n, n, 1.0, a.ctypes.data, n, a.ctypes.data, n, 0.0,
                                    c.ctypes.data, n, None)

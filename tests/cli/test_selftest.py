@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import ozfp4
-from ozfp4 import cli
+from ozfp4 import _core, cli
 from ozfp4.backends import kernels
 from ozfp4.bench import machine_report
 from ozfp4.bench.methods import own_methods
@@ -60,6 +60,7 @@ def test_the_long_form_serves_the_table_of_the_function() -> None:
         "fp64",
         "words",
         "numbers",
+        *(["limbs"] if _core.has_limb_unit() else []),
     }
     assert str(tested).count("passed, long form") == len(tested.verdicts)
     assert {k.verdict for k in ozfp4.info().kernels if k.device.startswith("cpu")} == {"passed, long form"}
