@@ -1,6 +1,6 @@
 """What `ozfp4 exec` costs and brings: the same program plain and under it, in turns, each in a process of its own.
 
-    python benchmarks/exec.py [--quick] [--repeats N] [--out FILE]
+    python benchmarks/exec.py [--programs NAME,...] [--quick] [--repeats N] [--out FILE]
 
 Programs, of torch on a GPU: large products alone (8192), products of 64 to 8192, and factorisations (eigh, qr, solve and cholesky
 of 4096 and 8192). A program does all its work several times over and tells the seconds of each time; the first is not counted, as
@@ -65,6 +65,7 @@ for _ in range(rounds + 1):
 print(json.dumps({name: min(taken[1:]) for name, taken in seconds.items()}))
 """
 WHOLE = "whole process, wall"
+KINDS = ("large", "products", "factorisations", "nothing")
 
 
 def run(kind: str, before: list[str], scale: int, rounds: int) -> dict[str, float]:
@@ -109,15 +110,21 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
+    parser.add_argument(
+        "--programs", default=",".join(KINDS), metavar="NAME,...", help="default: %(default)s"
+    )
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--repeats", type=int, default=2, help="processes of each kind")
     parser.add_argument("--rounds", type=int, default=3, help="times that each does its work")
     parser.add_argument("--out", metavar="FILE")
     arguments = parser.parse_args()
+    kinds = arguments.programs.split(",")
+    if unknown := sorted(set(kinds) - set(KINDS)):
+        parser.error(f"--programs: {', '.join(unknown)}: there are {', '.join(KINDS)}")
     machine = describe("cuda")
     print(sentence(machine))
     rows = []
-    for kind in ("large", "products", "factorisations", "nothing"):
+    for kind in kinds:
         for row in rows_of(kind, 2 if arguments.quick else 1, arguments.repeats, arguments.rounds):
             rows.append(row)
             times = f"{1e3 * row['plain']:10.2f} ms plain, {1e3 * row['exec']:10.2f} ms under exec"

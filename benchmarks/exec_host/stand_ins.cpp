@@ -42,6 +42,7 @@ EXPORT int cublasGetStream_v2(void*, void** stream) { return *stream = nullptr, 
 EXPORT int cublasGetPointerMode_v2(void*, int* mode) { return *mode = 0; }
 EXPORT int cublasGetVersion_v2(void*, int* version) { return *version = 130101, 0; }
 DOES_NOTHING(cublasSetStream_v2)
+DOES_NOTHING(cublasSetWorkspace_v2)
 DOES_NOTHING(cublasSgemm_v2)
 DOES_NOTHING(cublasDgemm_v2)
 DOES_NOTHING(cublasSgemm_v2_64)

@@ -161,6 +161,12 @@ Reason by_extents(const Product& product) {
   return Reason::always;
 }
 
+Reason by_extents_on_device(const Product& product) {
+  const Reason found = by_extents(product);
+  const bool is_small = std::min({product.m, product.n, product.k}) < least_on_device;
+  return found == Reason::always && is_small && !settings().always ? Reason::small_on_device : found;
+}
+
 Reason by_factors(const Product& product) {
   if (!DefaultFpMode::rounds_to_nearest()) return Reason::other_rounding;
   const Factor alpha = factor(product.type, product.alpha);
@@ -179,10 +185,7 @@ Reason by_call(const Product& product) {
   return found == Reason::always ? by_factors(product) : found;
 }
 
-bool is_small_on_device(const Product& product) { return std::min({product.m, product.n, product.k}) < least_on_device; }
-
 Reason known_by_time(const Product& product, bool is_on_device, std::int64_t time) {
-  if (is_on_device && is_small_on_device(product)) return Reason::small_on_device;
   const ShapeClass of = class_of(product, is_on_device);
   const State* state = classes.at(of);
   const int verdict = state ? state->verdict.load(std::memory_order_acquire) : unknown;

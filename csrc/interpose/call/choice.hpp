@@ -48,14 +48,14 @@ struct Arena {
 };
 
 // What is known without measuring: a reason to leave a call that BLAS takes, or Reason::always where time decides nothing. By
-// type and extents; by alpha and beta, and the mode in which they are multiplied.
+// type and extents, on a GPU also of what is too small to be measured there; by alpha and beta, and the mode in which they are
+// multiplied.
 Reason by_extents(const Product& product);
+Reason by_extents_on_device(const Product& product);
 Reason by_factors(const Product& product);
 Reason by_call(const Product& product);  // both
 bool has_finite_factors(const Product& product);
 
-// Whether it is too small to be measured on a GPU, whatever the mode.
-bool is_small_on_device(const Product& product);
 // Where the mode is `fastest`: Reason::faster, or why not. Of each class of shapes (extents up to half-way to the next power of
 // two) both are measured once on matrices of the smallest shape in it, or of the largest shape that is measured: on a GPU, and on
 // a CPU with AMX, of 2^36 multiplications, on others of 2^28. On the CPU as soon as that, with all measurements before it and

@@ -169,7 +169,7 @@ Place place_of_stream(const Functions& of, Stream stream, Space space) {
 // A product that will be left for its time asks cuBLAS for no more than where its factors are: those on the device are plain
 // here.
 Reason DeviceAttempt::decide(Place* place) {
-  Reason found = by_extents(product_);
+  Reason found = by_extents_on_device(product_);
   if (found == Reason::always) found = by_factors_there(product_, *place);
   if (found != Reason::always) return found;
   if (!has_device()) return Reason::no_device;
@@ -242,16 +242,7 @@ bool DeviceAttempt::is_served(Place place) {
     return true;
   }
   reason_ = how;
-  began_ = now();
   return false;
 }
-
-bool DeviceAttempt::is_left_for(Reason reason) {
-  reason_ = reason;
-  began_ = now();
-  return false;
-}
-
-void DeviceAttempt::left() { count(kind_of(real_.routine, product_, reason_), now() - began_); }
 
 }  // namespace ozfp4::interpose::cublas

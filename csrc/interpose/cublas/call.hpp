@@ -1,12 +1,14 @@
 // One call of cuBLAS, from the decision to the count.
 #pragma once
 
+#include "interpose/call/bypass.hpp"
 #include "interpose/call/product.hpp"
 #include "interpose/call/reason.hpp"
 #include "interpose/call/trial.hpp"
 #include "interpose/cublas/factors.hpp"
 #include "interpose/cublas/handle.hpp"
 #include "interpose/cublas/types.hpp"
+#include "interpose/process/record.hpp"
 #include "interpose/symbols/real.hpp"
 
 namespace ozfp4::interpose::cublas {
@@ -36,11 +38,9 @@ class DeviceAttempt {
   // Whether it would be served, by all that is known before: Reason::always or faster, or why not. `place` is complete then, and
   // factors that were on the device, for which it waits last, are the product's.
   Reason foresee(Place* place);
-  // Whether ozfp4 has enqueued the product, which is then counted. If not, the caller calls the real routine and then left().
+  // Whether ozfp4 has enqueued the product, which is then counted. If not, the caller leaves it for reason().
   bool is_served(Place place);
-  // The same of one that is left for a reason that the caller knows.
-  bool is_left_for(Reason reason);
-  void left();
+  Reason reason() const { return reason_; }
   // What the program is told of one that is served.
   Status status() const { return status_; }
 
@@ -56,5 +56,21 @@ class DeviceAttempt {
   Status status_ = success;
   std::int64_t began_ = 0;
 };
+
+// A call that is left, and counted: `forward` makes it.
+template <class Forward>
+Status leave(const Real& real, const Product& product, Reason reason, const Forward& forward) {
+  const CountedCall counted(kind_of(real.routine, product, reason));
+  const Bypass bypass;
+  return forward();
+}
+
+// A call that ozfp4 makes if it can, and `forward` otherwise. `known`: Reason::always, or why it is left.
+template <class Forward>
+Status serve_or_leave(const Real& real, const Product& product, Reason known, const Place& place, const Forward& forward) {
+  if (known != Reason::always) return leave(real, product, known, forward);
+  DeviceAttempt attempt(real, product);
+  return attempt.is_served(place) ? attempt.status() : leave(real, product, attempt.reason(), forward);
+}
 
 }  // namespace ozfp4::interpose::cublas

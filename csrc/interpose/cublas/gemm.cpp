@@ -2,6 +2,7 @@
 #include <cstdint>
 
 #include "interpose/call/bypass.hpp"
+#include "interpose/call/choice.hpp"
 #include "interpose/cublas/call.hpp"
 
 namespace ozfp4::interpose::cublas {
@@ -11,22 +12,12 @@ namespace {
 template <class Forward>
 Status run(const Real& real, Handle handle, const Product& product, Reason known, const Forward& forward) {
   if (bypass_depth > 0) return forward();
-  Place place;
-  DeviceAttempt attempt(real, product);
-  if (!is_valid(product) || !begin_place(real, handle, &place)) {
-    attempt.is_left_for(Reason::refused_by_blas);
-  } else if (known != Reason::always) {
-    attempt.is_left_for(known);
-  } else if (attempt.is_served(place)) {
-    return attempt.status();
-  }
-  Status status = success;
-  {
-    const Bypass bypass;
-    status = forward();
-  }
-  attempt.left();
-  return status;
+  if (!is_valid(product)) known = Reason::refused_by_blas;
+  // What its extents say takes no longer for what the handle would.
+  if (known == Reason::always) known = by_extents_on_device(product);
+  Place place{};
+  if (known == Reason::always && !begin_place(real, handle, &place)) known = Reason::refused_by_blas;
+  return serve_or_leave(real, product, known, place, forward);
 }
 
 Product product_of(Type type, int transa, int transb, std::int64_t m, std::int64_t n, std::int64_t k, const void* alpha,

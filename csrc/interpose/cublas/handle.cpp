@@ -6,23 +6,42 @@
 
 #include "interpose/call/bypass.hpp"
 #include "interpose/process/fork.hpp"
+#include "interpose/process/table.hpp"
 #include "interpose/symbols/real.hpp"
 
 namespace ozfp4::interpose::cublas {
 namespace {
 
 ForkLock lock;
-auto& spaces() {
+
+struct HandleKey {
+  Handle handle;
+  bool operator==(const HandleKey& other) const { return handle == other.handle; }
+  std::uint64_t hash() const { return mix(reinterpret_cast<std::uintptr_t>(handle)); }
+};
+struct KnownSpace {
+  std::atomic<void*> memory;
+  std::atomic<std::size_t> bytes;
+};
+// Programs set streams and workspaces before every product (torch does): no lock. A handle stays among the keys when it is gone;
+// those that find no place, of a program that makes thousands, are behind the lock.
+Table<HandleKey, KnownSpace, 1024> spaces;
+auto& other_spaces() {
   static auto& found = *new std::map<Handle, Space>;
   return found;
 }
 
 void keep(Handle handle, Space space) {
+  if (KnownSpace* own = spaces.at({handle})) {
+    own->memory.store(space.memory, std::memory_order_relaxed);
+    own->bytes.store(space.bytes, std::memory_order_relaxed);
+    return;
+  }
   const ForkLock::Guard hold(lock);
   if (space.memory) {
-    spaces()[handle] = space;
+    other_spaces()[handle] = space;
   } else {
-    spaces().erase(handle);
+    other_spaces().erase(handle);
   }
 }
 
@@ -78,9 +97,12 @@ void* loaded_cublas() {
 }
 
 Space own_workspace(Handle handle) {
+  if (const KnownSpace* own = spaces.at({handle})) {
+    return {own->memory.load(std::memory_order_relaxed), own->bytes.load(std::memory_order_relaxed)};
+  }
   const ForkLock::Guard hold(lock);
-  const auto found = spaces().find(handle);
-  return found == spaces().end() ? Space{} : found->second;
+  const auto found = other_spaces().find(handle);
+  return found == other_spaces().end() ? Space{} : found->second;
 }
 
 }  // namespace ozfp4::interpose::cublas

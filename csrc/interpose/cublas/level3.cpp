@@ -25,11 +25,8 @@ struct Products {
   const Place& place;
 
   Status make(const Product& p) const {
-    DeviceAttempt attempt(real, p);
-    if (attempt.is_served(place)) return attempt.status();
-    const bool is_made = native_on_device(real.library, p, place.stream);
-    attempt.left();
-    return is_made ? success : internal_error;
+    return serve_or_leave(real, p, Reason::always, place,
+                          [&] { return native_on_device(real.library, p, place.stream) ? success : internal_error; });
   }
 };
 
@@ -249,15 +246,7 @@ Status run(const Real& real, Handle handle, Problem& all, const Product& whole, 
       return diagonal(own ? own->get() : handle, each);
     });
   }
-  DeviceAttempt attempt(real, whole);
-  attempt.is_left_for(reason);
-  Status status = success;
-  {
-    const Bypass bypass;
-    status = forward();
-  }
-  attempt.left();
-  return status;
+  return leave(real, whole, reason, forward);
 }
 
 }  // namespace

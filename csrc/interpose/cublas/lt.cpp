@@ -6,7 +6,6 @@
 #include "interpose/call/choice.hpp"
 #include "interpose/cublas/call.hpp"
 #include "interpose/process/record.hpp"
-#include "interpose/process/settings.hpp"
 
 namespace ozfp4::interpose::cublas {
 namespace {
@@ -65,7 +64,7 @@ Reason read_extents(const Functions& of, const Matmul& call, Product* p) {
     return Reason::other_types;
   }
   p->k = static_cast<std::int64_t>(inner);
-  return is_own ? by_extents(*p) : Reason::other_types;
+  return is_own ? by_extents_on_device(*p) : Reason::other_types;
 }
 
 // A product whose bits BLAS's meaning gives; Reason::other_types for all else. Range: read_extents has gone before.
@@ -137,24 +136,10 @@ extern "C" __attribute__((visibility("default"))) Status cublasLtMatmul(Handle h
   Product product;
   product.type = Type::other;
   Reason known = read_extents(of, call, &product);
-  // What is small takes no longer for what else its descriptors ask for; of others that is a reason before any time is.
-  if (known == Reason::always && !settings().always && is_small_on_device(product)) known = Reason::small_on_device;
   Place place{};
   if (known == Reason::always) {
     place = place_of_stream(of, stream, {workspace, bytes});
     known = read_product(of, call, &product, &place);
   }
-  DeviceAttempt attempt(real, product);
-  if (known != Reason::always) {
-    attempt.is_left_for(known);
-  } else if (attempt.is_served(place)) {
-    return attempt.status();
-  }
-  Status status = success;
-  {
-    const Bypass bypass;
-    status = forward();
-  }
-  attempt.left();
-  return status;
+  return serve_or_leave(real, product, known, place, forward);
 }

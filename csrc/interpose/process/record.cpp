@@ -12,6 +12,7 @@ namespace ozfp4::interpose {
 namespace {
 
 constexpr std::size_t capacity = 8192;
+constexpr std::int64_t sampled = 16;  // the first calls of a CountedCall's kind, and of how many later ones one is timed
 
 // In parts, of which each thread has one that it shares with few: threads that call at once do not wait for each other's.
 constexpr unsigned parts = 4;
@@ -20,8 +21,9 @@ struct alignas(64) Part {
 };
 struct Counters {
   std::array<Part, parts> of;
+  Part& own() { return of[own_part()]; }
   void add(std::int64_t time) {
-    Part& part = of[own_part()];
+    Part& part = own();
     part.calls.fetch_add(1, std::memory_order_relaxed);
     part.nanoseconds.fetch_add(time, std::memory_order_relaxed);
   }
@@ -58,12 +60,22 @@ void forget() {
 }
 const bool forgets = (forget_in_children(forget), true);
 
+Counters& counters_of(const Kind& kind) {
+  Counters* found = kinds.at(kind);
+  return found ? *found : others[static_cast<int>(kind.routine)][static_cast<int>(kind.reason)];
+}
+
 }  // namespace
 
-void count(const Kind& kind, std::int64_t nanoseconds) {
-  Counters* found = kinds.at(kind);
-  if (!found) found = &others[static_cast<int>(kind.routine)][static_cast<int>(kind.reason)];
-  found->add(nanoseconds);
+void count(const Kind& kind, std::int64_t nanoseconds) { counters_of(kind).add(nanoseconds); }
+
+CountedCall::CountedCall(const Kind& kind) {
+  Part& part = counters_of(kind).own();
+  nanoseconds_ = &part.nanoseconds;
+  const std::int64_t before = part.calls.fetch_add(1, std::memory_order_relaxed);
+  if (before >= sampled && before % sampled != 0) return;
+  stands_for_ = before < sampled ? 1 : sampled;
+  began_ = now();
 }
 
 std::vector<Row> counted() {

@@ -35,6 +35,23 @@ struct Kind {
 };
 
 void count(const Kind& kind, std::int64_t nanoseconds);
+
+// A call that is made while this lives. Of each kind the first calls are timed, of later ones one in so many, which stands for
+// all of these: two readings of a clock take as long as all else that a call costs which is left on a GPU.
+class CountedCall {
+ public:
+  explicit CountedCall(const Kind& kind);
+  ~CountedCall() {
+    if (stands_for_ > 0) nanoseconds_->fetch_add(stands_for_ * (now() - began_), std::memory_order_relaxed);
+  }
+  CountedCall(const CountedCall&) = delete;
+  CountedCall& operator=(const CountedCall&) = delete;
+
+ private:
+  std::atomic<std::int64_t>* nanoseconds_;
+  std::int64_t stands_for_ = 0, began_ = 0;
+};
+
 inline Kind kind_of(Routine routine, const Product& p, Reason reason) {
   return {routine, p.type, reason, p.m, p.n, p.k, p.batch};
 }
