@@ -1,6 +1,9 @@
 // The sums of all diagonals of one panel of A by one of B over the eight tiles of AMX, on the hardware's tiles or on a model of
 // them (tests/cpu/limbs).
 //
+// Products take their tiles 16 cycles apart, whichever sums they add to, and loads and stores of tiles go on beside them, but for
+// stores in a row, which fill what waits to be written: so sums are stored between the products of the next diagonals.
+//
 // Tiles 0 to 2 hold the sums of three diagonals d to d + 2; 3 to 5 the limbs j of B with j = tile modulo 3; 6 and 7 those of A in
 // turns. A step multiplies the limb i of A by those of B that the three take, d - i to d - i + 2, of which the next step takes
 // all but the largest. That one's product comes first, and the limb that the next step lacks is loaded in its place at once: a
@@ -20,7 +23,8 @@ class LimbWalk {
  public:
   explicit LimbWalk(const LimbTask& task) : task_(task) {}
 
-  void run() {
+  // Flat, as every address would be read from memory again otherwise: 8.3 ns a product in place of 7.4.
+  __attribute__((flatten)) void run() {
     for (std::int64_t first = 0; first < task_.tiles; first += kTogether) {
       end_ = first + kTogether < task_.tiles ? first + kTogether : task_.tiles;
       from_ = first;
@@ -51,53 +55,61 @@ class LimbWalk {
       Tiles::template load<tile_of_b(j)>(task_.b + (j * task_.tiles + t) * kTileBytes, kTileDepth);
     }
   }
-  template <int D, int I, int Sums>
-  void multiply() {
-    constexpr int j = D + Sums - I;
-    if constexpr (D + Sums < End && is_limb(j)) Tiles::template multiply_signed<Sums, 6 + I % 2, tile_of_b(j)>();
-  }
-
-  template <int D, int I>
-  void step(std::int64_t t) {
-    if constexpr (I < last_of(D)) load_a<I + 1>(t);
-    multiply<D, I, 2>();
-    if constexpr (I < last_of(D)) load_b<D, I + 1>(t);
-    multiply<D, I, 1>();
-    multiply<D, I, 0>();
-    if constexpr (I < last_of(D)) step<D, I + 1>(t);
-  }
-
+  // Before the first product of the diagonal D + Sums the sums of the one that had its tile are stored; where there is no such
+  // diagonal any more before the first product of D.
   template <int D, int Sums>
   void begin_sums() {
-    if constexpr (D + Sums < End) {
-      if (from_ == 0)
-        Tiles::template zero<Sums>();
-      else
-        Tiles::template load<Sums>(task_.sums + (D + Sums) * kDiagonalSums, kRowBytes);
-    }
+    if constexpr (D - 3 + Sums >= First) Tiles::template store<Sums>(task_.sums + (D - 3 + Sums) * kDiagonalSums, kRowBytes);
+    if constexpr (D + Sums >= End) return;
+    if (from_ == 0)
+      Tiles::template zero<Sums>();
+    else
+      Tiles::template load<Sums>(task_.sums + (D + Sums) * kDiagonalSums, kRowBytes);
   }
   template <int D, int Sums>
   void end_sums() {
     if constexpr (D + Sums < End) Tiles::template store<Sums>(task_.sums + (D + Sums) * kDiagonalSums, kRowBytes);
   }
 
+  // IsBegin: of the first tile of K, before which no sums are in the tiles.
+  template <int D, int I, int Sums, bool IsBegin>
+  void multiply() {
+    constexpr int d = D + Sums, j = d - I;
+    if constexpr (IsBegin && I == first_of(d < End ? d : D)) begin_sums<D, Sums>();
+    if constexpr (d < End && is_limb(j)) Tiles::template multiply_signed<Sums, 6 + I % 2, tile_of_b(j)>();
+  }
+
+  template <int D, int I, bool IsBegin>
+  void step(std::int64_t t) {
+    if constexpr (I < last_of(D)) load_a<I + 1>(t);
+    multiply<D, I, 2, IsBegin>();
+    if constexpr (I < last_of(D)) load_b<D, I + 1>(t);
+    multiply<D, I, 1, IsBegin>();
+    multiply<D, I, 0, IsBegin>();
+    if constexpr (I < last_of(D)) step<D, I + 1, IsBegin>(t);
+  }
+
+  template <int D, bool IsBegin>
+  void each_step(std::int64_t t) {
+    constexpr int first = first_of(D);
+    load_a<first>(t);
+    load_b<D + 2, first>(t);
+    load_b<D + 1, first>(t);
+    load_b<D, first>(t);
+    step<D, first, IsBegin>(t);
+  }
+
   template <int D>
   void each_diagonal() {
-    begin_sums<D, 0>();
-    begin_sums<D, 1>();
-    begin_sums<D, 2>();
-    constexpr int first = first_of(D);
-    for (std::int64_t t = from_; t < end_; ++t) {
-      load_a<first>(t);
-      load_b<D + 2, first>(t);
-      load_b<D + 1, first>(t);
-      load_b<D, first>(t);
-      step<D, first>(t);
+    each_step<D, true>(from_);
+    for (std::int64_t t = from_ + 1; t < end_; ++t) each_step<D, false>(t);
+    if constexpr (D + 3 < End) {
+      each_diagonal<D + 3>();
+    } else {
+      end_sums<D, 0>();
+      end_sums<D, 1>();
+      end_sums<D, 2>();
     }
-    end_sums<D, 0>();
-    end_sums<D, 1>();
-    end_sums<D, 2>();
-    if constexpr (D + 3 < End) each_diagonal<D + 3>();
   }
 
   LimbTask task_;
