@@ -206,18 +206,23 @@ assert not failed
     )
 
 
-# Memory as C++ takes it, which there is no longer after so many times.
+# Memory as C++ takes it, by whichever of three functions its library was built for, which there is no longer after so many times.
 SCARCE = """
 #include <dlfcn.h>
 #include <errno.h>
 #include <stddef.h>
 long times_left = 1L << 60;
-void* aligned_alloc(size_t alignment, size_t size) {
-  static void* (*real)(size_t, size_t);
-  if (!real) real = (void* (*)(size_t, size_t))dlsym(RTLD_NEXT, "aligned_alloc");
-  if (__sync_fetch_and_sub(&times_left, 1) > 0) return real(alignment, size);
+static int is_there(void) { return __sync_fetch_and_sub(&times_left, 1) > 0; }
+static void* take(const char* name, size_t alignment, size_t size) {
+  if (is_there()) return ((void* (*)(size_t, size_t))dlsym(RTLD_NEXT, name))(alignment, size);
   errno = ENOMEM;
   return NULL;
+}
+void* aligned_alloc(size_t alignment, size_t size) { return take("aligned_alloc", alignment, size); }
+void* memalign(size_t alignment, size_t size) { return take("memalign", alignment, size); }
+int posix_memalign(void** memory, size_t alignment, size_t size) {
+  if (!is_there()) return ENOMEM;
+  return ((int (*)(void**, size_t, size_t))dlsym(RTLD_NEXT, "posix_memalign"))(memory, alignment, size);
 }
 """
 
@@ -247,7 +252,7 @@ def test_what_there_is_no_memory_for_is_made_all_the_same(
     compile_c: Callable[..., Path], tmp_path: Path
 ) -> None:
     """By the real routine, whichever piece of memory there is not."""
-    scarce = compile_c("libscarce.so", SCARCE)
+    scarce = compile_c("libscarce.so", SCARCE, "-D_GNU_SOURCE")
     settings = environment(mode="always") | {"OZFP4_NUM_THREADS": "1"}
     settings["LD_PRELOAD"] = f"{scarce}:{settings['LD_PRELOAD']}"
     done = subprocess.run(
