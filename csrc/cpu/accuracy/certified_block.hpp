@@ -100,9 +100,54 @@ inline bool counts_all(const BlockLines& rows, std::int64_t row, const ColumnGro
   return true;
 }
 
-// The counts of a whole product where its lines tell all of them, whatever its integers are.
+// Finite lines of one capacity that are rounded, or all that are exact: the largest depth and the fewest nonzero entries among
+// them.
+struct LineClass {
+  LineRecord worst;
+  std::int64_t lines = 0;
+};
+
+inline std::vector<LineClass> classes_of(const BlockLines& lines, std::int64_t count) {
+  std::vector<LineClass> classes;
+  for (std::int64_t i = 0; i < count; ++i) {
+    if (lines.special[i] != kFinite) continue;
+    const LineRecord& record = lines.records[i];
+    const bool is_rounded = record.rounded != 0;
+    const std::int32_t capacity = is_rounded ? record.capacity : 0;
+    auto found = std::find_if(classes.begin(), classes.end(), [&](const LineClass& x) { return x.worst.capacity == capacity; });
+    if (found == classes.end()) {
+      classes.push_back({{record.depth, record.nonzeros, is_rounded, capacity, kNoExponent}, 0});
+      found = classes.end() - 1;
+    }
+    found->worst.depth = std::max(found->worst.depth, record.depth);
+    found->worst.nonzeros = std::min(found->worst.nonzeros, record.nonzeros);
+    ++found->lines;
+  }
+  return classes;
+}
+
+// The counts of a whole product where its lines tell all of them, whatever its integers are: by the worst of each class, of which
+// there are few and mostly one, else by rows and groups of columns.
+inline std::optional<EntryCounts> counted_by_classes(const std::vector<LineClass>& rows, const std::vector<LineClass>& columns,
+                                                     std::int64_t k, int precision) {
+  EntryCounts counts;
+  for (const LineClass& column : columns) {
+    ColumnGroup group;
+    group.least_nonzeros = column.worst.nonzeros, group.largest_depth = column.worst.depth, group.lanes = 1;
+    if (column.worst.rounded != 0) group.least_capacity = column.worst.capacity;
+    for (const LineClass& row : rows) {
+      if (!certifies_all(row.worst, group, k, precision)) return std::nullopt;
+      const bool is_exact = row.worst.rounded == 0 && column.worst.rounded == 0;
+      (is_exact ? counts.exact : counts.depth) += row.lines * column.lines;
+    }
+  }
+  return counts;
+}
+
 inline std::optional<EntryCounts> counted_by_lines(const BlockLines& rows, std::int64_t row_count, const BlockLines& columns,
                                                    std::int64_t column_count, std::int64_t k, int precision) {
+  const auto by_classes = counted_by_classes(classes_of(rows, row_count), classes_of(columns, column_count), k, precision);
+  if (by_classes) return by_classes;
   EntryCounts counts;
   for (std::int64_t column = 0; column < column_count; column += kLanes) {
     const ColumnGroup group = group_of(columns, column, static_cast<int>(std::min<std::int64_t>(kLanes, column_count - column)));
