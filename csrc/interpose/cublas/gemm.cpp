@@ -13,7 +13,7 @@ template <class Forward>
 Status run(const Real& real, Handle handle, const Product& product, Reason known, const Forward& forward) {
   if (bypass_depth > 0) return forward();
   if (!is_valid(product)) known = Reason::refused_by_blas;
-  // What its extents say takes no longer for what the handle would.
+  // Where its extents decide, the handle is not asked.
   if (known == Reason::always) known = by_extents_on_device(product);
   Place place{};
   if (known == Reason::always && !begin_place(real, handle, &place)) known = Reason::refused_by_blas;
