@@ -47,6 +47,8 @@ extern void dgemm_(const char*, const char*, const int*, const int*, const int*,
                    const double*, const int*, const double*, double*, const int*, size_t, size_t);
 extern void cblas_dgemm(int, int, int, int, int, int, double, const double*, int, const double*, int, double, double*, int);
 extern int cublasCreate_v2(void**);
+extern int cublasSetStream_v2(void*, void*);
+extern int cublasSetWorkspace_v2(void*, void*, size_t);
 extern int cublasSgemm_v2(void*, int, int, int, int, int, const void*, const void*, int, const void*, int, const void*, void*,
                           int);
 extern int cublasDgemm_v2(void*, int, int, int, int, int, const void*, const void*, int, const void*, int, const void*, void*,
@@ -59,6 +61,10 @@ static const int n = 8;
 static long long description[16] = {70, 1, 0, 0, 0, 0, 2, 1}, layout[16] = {1, 0, 64, 64, 64, 1};
 static void single(void) { cublasSgemm_v2(handle, 0, 0, 64, 64, 64, &one, a, 64, a, 64, &zero, c, 64); }
 static void small(void) { cublasDgemm_v2(handle, 0, 0, 64, 64, 64, &one, a, 64, a, 64, &zero, c, 64); }
+static void as_torch(void) {
+  cublasSetStream_v2(handle, 0), cublasSetWorkspace_v2(handle, c, 64);
+  small();
+}
 static void slower(void) { cublasDgemm_v2(handle, 0, 0, 2048, 2048, 2048, &one, a, 2048, a, 2048, &zero, c, 2048); }
 static void matmul(void) {
   cublasLtMatmul(handle, description, &one, a, layout, a, layout, &zero, c, layout, c, layout, 0, 0, 0, 0);
@@ -74,7 +80,7 @@ static void count(const char* name, void (*call)(void)) {
 }
 int main(void) {
   if (cublasCreate_v2(&handle) != 0) return 1;
-  count("single", single), count("small", small), count("slower", slower), count("matmul", matmul);
+  count("single", single), count("small", small), count("as_torch", as_torch), count("slower", slower), count("matmul", matmul);
   count("fortran", fortran), count("in_c", in_c);
   return 0;
 }
@@ -111,11 +117,17 @@ def test_what_a_call_that_is_left_asks_of_the_system(stand_ins: Path, tmp_path: 
     done = preloaded.run([program], report=report)
     assert (done.returncode, done.stderr) == (0, "")
     found = {name: tuple(map(int, counts)) for name, *counts in map(str.split, done.stdout.splitlines())}
-    # Two readings of a clock each, no lock, no memory, no environment and no question to the dynamic linker.
-    names = ("single", "small", "slower", "matmul", "fortran", "in_c")
-    assert found == dict.fromkeys(names, (2000, 0, 0, 0, 0))
+    # Two readings of a clock on the CPU, and of one in 16 calls to a GPU; no lock, memory or environment and no question to the
+    # dynamic linker.
+    on_device = ("single", "small", "as_torch", "slower", "matmul")
+    assert {name: counts[1:] for name, counts in found.items()} == dict.fromkeys(found, (0, 0, 0, 0))
+    assert all(124 <= found[name][0] <= 126 for name in on_device), found
+    assert {name: counts[0] for name, counts in found.items() if name not in on_device} == {
+        "fortran": 2000,
+        "in_c": 2000,
+    }
     (process,) = json.loads(report.read_text())["processes"]
-    assert (process["caught"], process["left"]) == (0, 6 * 21000)
+    assert (process["caught"], process["left"]) == (0, 7 * 21000)
 
 
 @pytest.mark.long
@@ -130,4 +142,4 @@ def test_which_calls_the_benchmark_finds_caught(tmp_path: Path) -> None:
     }
     assert caught["plain"] == set()
     assert caught["exec"] == {"cublasDgemm 4096", "cublasLtMatmul 4096 of FP64"}
-    assert len(caught["always"]) == 8
+    assert len(caught["always"]) == 9

@@ -107,29 +107,47 @@ struct LineClass {
   std::int64_t lines = 0;
 };
 
-inline std::vector<LineClass> classes_of(const BlockLines& lines, std::int64_t count) {
-  std::vector<LineClass> classes;
-  for (std::int64_t i = 0; i < count; ++i) {
-    if (lines.special[i] != kFinite) continue;
-    const LineRecord& record = lines.records[i];
-    const bool is_rounded = record.rounded != 0;
-    const std::int32_t capacity = is_rounded ? record.capacity : 0;
-    auto found = std::find_if(classes.begin(), classes.end(), [&](const LineClass& x) { return x.worst.capacity == capacity; });
-    if (found == classes.end()) {
-      classes.push_back({{record.depth, record.nonzeros, is_rounded, capacity, kNoExponent}, 0});
-      found = classes.end() - 1;
+// Those of an operand, in memory of their own: no more than so many are kept apart.
+class LineClasses {
+ public:
+  LineClasses(const BlockLines& lines, std::int64_t count) {
+    for (std::int64_t i = 0; i < count && is_complete_; ++i) {
+      if (lines.special[i] == kFinite) add(lines.records[i]);
+    }
+  }
+
+  bool is_complete() const { return is_complete_; }
+  const LineClass* begin() const { return classes_; }
+  const LineClass* end() const { return classes_ + count_; }
+
+ private:
+  static constexpr int most = 16;
+
+  void add(const LineRecord& record) {
+    const std::uint64_t rounded = record.rounded != 0;
+    const std::int32_t capacity = rounded != 0 ? record.capacity : 0;
+    LineClass* found =
+        std::find_if(classes_, classes_ + count_, [=](const LineClass& x) { return x.worst.capacity == capacity; });
+    if (found == classes_ + count_) {
+      is_complete_ = count_ < most;
+      if (!is_complete_) return;
+      classes_[count_++] = {{record.depth, record.nonzeros, rounded, capacity, kNoExponent}, 0};
     }
     found->worst.depth = std::max(found->worst.depth, record.depth);
     found->worst.nonzeros = std::min(found->worst.nonzeros, record.nonzeros);
     ++found->lines;
   }
-  return classes;
-}
+
+  LineClass classes_[most];
+  int count_ = 0;
+  bool is_complete_ = true;
+};
 
 // The counts of a whole product where its lines tell all of them, whatever its integers are: by the worst of each class, of which
-// there are few and mostly one, else by rows and groups of columns.
-inline std::optional<EntryCounts> counted_by_classes(const std::vector<LineClass>& rows, const std::vector<LineClass>& columns,
-                                                     std::int64_t k, int precision) {
+// there is mostly one, else by rows and groups of columns.
+inline std::optional<EntryCounts> counted_by_classes(const LineClasses& rows, const LineClasses& columns, std::int64_t k,
+                                                     int precision) {
+  if (!rows.is_complete() || !columns.is_complete()) return std::nullopt;
   EntryCounts counts;
   for (const LineClass& column : columns) {
     ColumnGroup group;
@@ -146,7 +164,7 @@ inline std::optional<EntryCounts> counted_by_classes(const std::vector<LineClass
 
 inline std::optional<EntryCounts> counted_by_lines(const BlockLines& rows, std::int64_t row_count, const BlockLines& columns,
                                                    std::int64_t column_count, std::int64_t k, int precision) {
-  const auto by_classes = counted_by_classes(classes_of(rows, row_count), classes_of(columns, column_count), k, precision);
+  const auto by_classes = counted_by_classes({rows, row_count}, {columns, column_count}, k, precision);
   if (by_classes) return by_classes;
   EntryCounts counts;
   for (std::int64_t column = 0; column < column_count; column += kLanes) {

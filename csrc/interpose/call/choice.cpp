@@ -86,9 +86,9 @@ double expected_products(double size) {
   return size < 0x1p32 ? 20 : 6;
 }
 
-bool is_affordable(const ShapeClass& of, const State& state, std::int64_t time) {
+bool is_affordable(const ShapeClass& of, const State& state) {
   if (of.is_on_device) {
-    const double life = static_cast<double>(time - born.load(std::memory_order_relaxed));
+    const double life = static_cast<double>(now() - born.load(std::memory_order_relaxed));
     const double expected = expected_once + size_of(of) / expected_rate;
     return static_cast<double>(spent_on_device.load(std::memory_order_relaxed)) + expected <= at_once + share_of_life * life;
   }
@@ -185,17 +185,17 @@ Reason by_call(const Product& product) {
   return found == Reason::always ? by_factors(product) : found;
 }
 
-Reason known_by_time(const Product& product, bool is_on_device, std::int64_t time) {
+Reason known_by_time(const Product& product, bool is_on_device) {
   const ShapeClass of = class_of(product, is_on_device);
   const State* state = classes.at(of);
   const int verdict = state ? state->verdict.load(std::memory_order_acquire) : unknown;
   if (verdict != unknown) return verdict == native_is_faster ? Reason::slower : Reason::faster;
-  if (state && is_affordable(of, *state, time)) return Reason::always;
+  if (state && is_affordable(of, *state)) return Reason::always;
   return is_on_device ? Reason::not_measured_on_device : Reason::not_measured;
 }
 
 Reason by_time(const Product& product, const Arena& arena) {
-  const Reason known = known_by_time(product, arena.is_on_device, arena.is_on_device ? now() : 0);  // a clock costs 25 ns
+  const Reason known = known_by_time(product, arena.is_on_device);
   if (known != Reason::always) return known;
   const ShapeClass of = class_of(product, arena.is_on_device);
   State& state = *classes.at(of);

@@ -64,8 +64,8 @@ bool has_finite_factors(const Product& product);
 // process began and 40 ms, and of matrices all of whose extents are 1024 at least. The larger shapes of a class favour ozfp4, as
 // what it does for an entry of A, B and C is shared by more multiplications.
 Reason by_time(const Product& product, const Arena& arena);
-// The same without measuring: Reason::always where it would be measured. `time`: as now() has it; of the CPU it is not read.
-Reason known_by_time(const Product& product, bool is_on_device, std::int64_t time);
+// The same without measuring: Reason::always where it would be measured.
+Reason known_by_time(const Product& product, bool is_on_device);
 // What the real routine should take for a product, by what was measured of its class, in nanoseconds; 0: nothing was.
 std::int64_t native_time_of(const Product& product, bool is_on_device);
 // How much less ozfp4 should take for it, likewise.

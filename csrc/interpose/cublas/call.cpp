@@ -174,7 +174,7 @@ Reason DeviceAttempt::decide(Place* place) {
   if (found != Reason::always) return found;
   if (!has_device()) return Reason::no_device;
   const bool by_times = !settings().always;
-  const Reason known = by_times ? known_by_time(product_, true, began_) : Reason::always;
+  const Reason known = by_times ? known_by_time(product_, true) : Reason::always;
   if (known != Reason::always && known != Reason::faster) return known;
   if (!complete(place)) return Reason::refused_by_blas;
   if (!place->is_own_version) return Reason::other_version;
@@ -184,9 +184,7 @@ Reason DeviceAttempt::decide(Place* place) {
   if (known == Reason::faster) return known;
   if (is_captured(nullptr)) return Reason::captured_untried;  // what is measured runs on the default stream
   const BesideCaptures beside;
-  found = by_time(product_, {measure_on_device, place->cublas, true});
-  began_ = now();
-  return found;
+  return by_time(product_, {measure_on_device, place->cublas, true});
 }
 
 // All matrices of the batch, or none: what one of them is refused for, all are, but for an address.
@@ -216,7 +214,6 @@ Reason DeviceAttempt::serve(const Place& place) {
 }
 
 Reason DeviceAttempt::foresee(Place* place) {
-  began_ = now();
   if (!place->is_host_factor) factors_.stand_in(product_.type, &product_.alpha, &product_.beta);
   reason_ = decide(place);
   if (!is_caught(reason_)) return reason_;
@@ -226,7 +223,6 @@ Reason DeviceAttempt::foresee(Place* place) {
   Reason brought = factors_.bring(product_, place->stream);
   if (brought == Reason::always) brought = by_factors_there(product_, *place);
   if (brought != Reason::always) reason_ = brought;
-  began_ = now();
   return reason_;
 }
 
@@ -234,10 +230,10 @@ bool DeviceAttempt::is_served(Place place) {
   if (!is_caught(foresee(&place))) return false;
   const BesideCaptures beside;
   const DeviceVerification verification(product_, place.stream);
-  began_ = now();
+  const std::int64_t began = now();
   const Reason how = serve(place);
   if (how == Reason::always) {
-    count(kind_of(real_.routine, product_, reason_), now() - began_);
+    count(kind_of(real_.routine, product_, reason_), now() - began);
     verification.finish(real_.routine, product_, place.stream);
     return true;
   }

@@ -54,7 +54,6 @@ class DeviceAttempt {
   Trial* trial_ = nullptr;
   Reason reason_ = Reason::always;
   Status status_ = success;
-  std::int64_t began_ = 0;
 };
 
 // A call that is left, and counted: `forward` makes it.
