@@ -6,6 +6,7 @@
 // too; then |D_d| <= most_diagonal(limbs, K) < 2^30.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "arith/limbs/signed_bytes.hpp"
@@ -52,6 +53,46 @@ struct LimbShape {
 
   std::int64_t panel_bytes() const { return limbs * tiles * kTileBytes; }
   std::int64_t bytes() const { return (rows + columns) * panel_bytes(); }
+  std::int64_t count() const { return rows * columns; }  // of tiles of results
+};
+
+// The order in which tiles of results are made, from the tile `at` on: those of a block after each other, whose panels stay in a
+// second-level cache, also where two threads share it. In a block there and back, so that a panel of B begins with the panels of
+// A that the last one ended with: of 64 x 64 all of A, B's panel and the sums are more than a first-level cache.
+class LimbTiles {
+ public:
+  // Range: 0 <= at < shape.count().
+  LimbTiles(const LimbShape& shape, std::int64_t at)
+      : rows_(shape.rows), columns_(shape.columns), side_(std::max<std::int64_t>(1, kBlockBytes / (2 * shape.panel_bytes()))) {
+    first_column_ = at / (side_ * rows_) * side_;
+    at -= first_column_ * rows_;
+    first_row_ = at / (side_ * across()) * side_;
+    at -= first_row_ * across();
+    in_column_ = at / down(), in_row_ = at % down();
+  }
+
+  // The panels of A and of B that make the tile.
+  std::int64_t row() const { return first_row_ + (in_column_ % 2 == 0 ? in_row_ : down() - 1 - in_row_); }
+  std::int64_t column() const { return first_column_ + in_column_; }
+
+  void next() {
+    if (++in_row_ < down()) return;
+    in_row_ = 0;
+    if (++in_column_ < across()) return;
+    in_column_ = 0;
+    first_row_ += side_;
+    if (first_row_ < rows_) return;
+    first_row_ = 0;
+    first_column_ += side_;
+  }
+
+ private:
+  static constexpr std::int64_t kBlockBytes = 1 << 20;
+
+  std::int64_t down() const { return std::min(side_, rows_ - first_row_); }
+  std::int64_t across() const { return std::min(side_, columns_ - first_column_); }
+
+  std::int64_t rows_, columns_, side_, first_row_ = 0, first_column_ = 0, in_row_ = 0, in_column_ = 0;
 };
 
 }  // namespace ozfp4

@@ -205,13 +205,12 @@ void WordProduct::multiply_limbs(Diagonals diagonals, const Use& use) const {
   const auto* panels = reinterpret_cast<const std::int8_t*>(limb_memory_.get());
   const std::int64_t panel = shape.panel_bytes();
   const std::int64_t grain = kLimbGrain / (shape.limbs * shape.limbs * shape.tiles + kJoinWork) + 1;
-  parallel_for(shape.rows * shape.columns, grain, [&](std::int64_t begin, std::int64_t end) {
+  parallel_for(shape.count(), grain, [&](std::int64_t begin, std::int64_t end) {
     alignas(64) std::int32_t sums[kMostSums];
     ways_.limbs->begin();
-    for (std::int64_t tile = begin; tile < end; ++tile) {
-      // There and back, so that a panel of B begins with the panels of A that the last one ended with: of 64 x 64 all of A, B's
-      // panel and the sums are more than a first-level cache.
-      const std::int64_t j = tile / shape.rows, along = tile % shape.rows, i = j % 2 == 0 ? along : shape.rows - 1 - along;
+    LimbTiles at(shape, begin);
+    for (std::int64_t tile = begin; tile < end; ++tile, at.next()) {
+      const std::int64_t i = at.row(), j = at.column();
       LimbTask task{panels + i * panel, panels + (shape.rows + j) * panel, sums, shape.tiles, shape.limbs, diagonals};
       ways_.limbs->run(task);
       if (use(i * kPanelLines, j * kPanelLines, sums, diagonals)) continue;

@@ -313,6 +313,23 @@ def test_lines_of_several_capacities_may_certify_all_results(odd: str) -> None:
         assert (about.seconds["reconstruct"] == 0) == (odd == "none")
 
 
+@by_limbs
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize(("m", "n", "k"), [(100, 150, 1024), (150, 70, 700), (40, 60, 4096)])
+def test_blocks_of_tiles(m: int, n: int, k: int, threads: int) -> None:
+    """Four, five and one panel high and wide, with less at the edges."""
+    a, b = operands("normal", m, k, n)
+    ozfp4.set_num_threads(threads)
+    try:
+        for accuracy in ("scaled", "fp64", "correct"):
+            c, about = ozfp4.matmul(a, b, accuracy=accuracy, out=noise((m, n), a.dtype), report=True)
+            assert "limbs of eight bits" in about.kernel
+            with forced_on_cpu():
+                assert_same_bits(c, ozfp4.matmul(a, b, accuracy=accuracy), accuracy)
+    finally:
+        ozfp4.set_num_threads(None)
+
+
 @pytest.mark.parametrize("asked", [{"backend": "fp64"}, {"scheme": "I"}, {"family": "paper"}, {"plan": True}])
 def test_what_plans_alone_have_is_made_by_planes(asked: dict[str, Any]) -> None:
     a, b = operands("normal", 5, 6, 7)
