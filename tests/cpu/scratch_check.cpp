@@ -55,7 +55,7 @@ void check_threads(const MultiplyShape& shape, int asked, int taken) {
   report("stays within its scratch", is_within, name);
   report("the same residues", found == expected, name);
   // The least there may be.
-  alignas(64) std::int32_t one_tile[kPanelLines * kPanelLines];
+  alignas(64) std::int32_t one_tile[kLeastTileSums];
   std::fill(found.begin(), found.end(), kPoison);
   multiply(found, {one_tile, sizeof one_tile});
   report("in one tile", found == expected, name);

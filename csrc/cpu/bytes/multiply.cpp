@@ -13,9 +13,9 @@
 namespace ozfp4 {
 namespace {
 
-constexpr std::int64_t kLongestSide = 256;   // of a tile of the output: 256 KiB of sums, in the second-level cache with what they
-constexpr std::int64_t kChunkTiles = 16;     // take of A and B, 256 KiB each for so many tiles of K
-constexpr std::int64_t kShortestSide = 32;   // below which panels are read too often
+// Of a tile of the output: 272 KiB of sums, in the second-level cache with what they take of A and B, 256 KiB each for 16 tiles
+// of K; and below which panels are read too often.
+constexpr std::int64_t kLongestSide = 256, kShortestSide = 32;
 constexpr std::int64_t kTasksPerThread = 4;  // so that threads end together
 constexpr std::int64_t kTaskWork = 1 << 22;  // products that a thread multiplies at least
 
@@ -23,12 +23,12 @@ struct TileShape {
   std::int64_t rows, columns;
   std::int64_t slots;  // threads that have sums of their own
 
-  std::int64_t sums() const { return rows * columns; }
+  std::int64_t sums() const { return rows * sums_pitch(columns); }
 };
 
 std::int64_t ceil_div(std::int64_t x, std::int64_t y) { return (x + y - 1) / y; }
 
-// With all sums in `room` entries. Range: room >= kPanelLines * kPanelLines.
+// With all sums in `room` entries. Range: room >= kLeastTileSums.
 TileShape choose_tile(const Plan& plan, const MultiplyShape& shape, std::int64_t room) {
   const std::int64_t threads = thread_count();
   const auto padded = [](std::int64_t extent) { return panels_of(extent) * kPanelLines; };
@@ -68,7 +68,7 @@ class TileSums {
     rows_ = rows;
     column_ = column;
     columns_ = columns;
-    pitch_ = panels_of(columns) * kPanelLines;
+    pitch_ = sums_pitch(columns);
     is_started_ = false;
   }
 
@@ -76,16 +76,17 @@ class TileSums {
   void multiply(int a_plane, int b_plane) {
     const char *plane_a = planes_a_ + a_plane * packed_a_.plane_bytes(), *plane_b = planes_b_ + b_plane * packed_b_.plane_bytes();
     const std::int32_t* starts = packed_b_.starts(plane_b) + column_;
+    const std::int64_t padded = panels_of(columns_) * kPanelLines;
     for (std::int64_t i = 0; i < panels_of(rows_) * kPanelLines; ++i) {
-      is_started_ ? add_starts(line(i), starts, pitch_) : static_cast<void>(std::copy_n(starts, pitch_, line(i)));
+      is_started_ ? add_starts(line(i), starts, padded) : static_cast<void>(std::copy_n(starts, padded, line(i)));
     }
     is_started_ = true;
     const std::int64_t panel_bytes = packed_a_.panel_bytes(), tiles = tiles_of(shape_.inners);
     const auto* a = reinterpret_cast<const std::uint8_t*>(plane_a) + row_ / kPanelLines * panel_bytes;
     const auto* b = reinterpret_cast<const std::int8_t*>(plane_b) + column_ / kPanelLines * panel_bytes;
-    for (std::int64_t t = 0; t < tiles; t += kChunkTiles) {
+    for (std::int64_t t = 0; t < tiles; t += kernel_.chunk_tiles) {
       kernel_.run({a + t * kTileBytes, b + t * kTileBytes, sums_, panel_bytes, panel_bytes, pitch_, panels_of(rows_),
-                   panels_of(columns_), std::min(kChunkTiles, tiles - t)});
+                   panels_of(columns_), std::min(kernel_.chunk_tiles, tiles - t)});
     }
   }
 

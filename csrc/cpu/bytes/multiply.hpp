@@ -21,8 +21,12 @@ struct TileScratch {
   std::int64_t bytes;
 };
 
-// Bytes of it that as many threads as there are now make full use of. With less, down to one tile of kPanelLines by kPanelLines
-// sums, tiles are smaller or fewer.
+// From one row of a tile's sums to the next: not a large power of two of bytes, of whose multiples a first-level cache holds few.
+constexpr std::int64_t sums_pitch(std::int64_t columns) { return (panels_of(columns) + 1) * kPanelLines; }
+inline constexpr std::int64_t kLeastTileSums = kPanelLines * sums_pitch(kPanelLines);
+
+// Bytes of it that as many threads as there are now make full use of. With less, down to kLeastTileSums sums, tiles are smaller
+// or fewer.
 std::int64_t multiply_bytes_scratch(const Plan& plan, const MultiplyShape& shape);
 
 // As cpu_multiply, whose scratch is of any size: the number of threads may have changed since it was asked for. Range:

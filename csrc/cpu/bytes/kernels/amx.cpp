@@ -38,6 +38,9 @@ void begin() {
 
 void end() { asm volatile("tilerelease"); }
 
+// Two panels of B stay in the first-level cache while those of A go by.
+constexpr std::int64_t kChunkTiles = 8;
+
 }  // namespace
 
 // Leaf 7: EDX bit 24, tiles, and bit 25, their products of bytes.
@@ -46,7 +49,7 @@ bool has_amx_instructions() {
   return __get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) && (edx >> 24 & 3) == 3;
 }
 
-const ByteKernel amx_kernel = {"AMX INT8", "amx", is_here, begin, end, amx_walk<HardwareTiles>};
+const ByteKernel amx_kernel = {"AMX INT8", "amx", is_here, begin, end, amx_walk<HardwareTiles>, kChunkTiles};
 
 }  // namespace ozfp4
 

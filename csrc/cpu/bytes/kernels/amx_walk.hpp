@@ -20,8 +20,8 @@ void amx_walk_panels(const ByteTask& task, std::int64_t row, std::int64_t column
   if constexpr (Rows > 1 && Columns > 1) Tiles::template load<3>(below + kPanelLines, c_bytes);
   const std::uint8_t* a = task.a + row * task.a_pitch;
   const std::int8_t* b = task.b + column * task.b_pitch;
-  // Tiles are not renamed: one is loaded again as soon as its last product of this step is on its way, which takes 7 to 17 %
-  // less time than where it is needed (8 and 16 threads of a Xeon).
+  // A tile is loaded again as soon as its last product of this step is on its way, which takes 7 to 17 % less time than where it
+  // is needed (8 and 16 threads of a Xeon).
   Tiles::template load<4>(a, kTileDepth);
   Tiles::template load<6>(b, kTileDepth);
   if constexpr (Columns > 1) Tiles::template load<7>(b + task.b_pitch, kTileDepth);

@@ -26,6 +26,7 @@ struct ByteKernel {
   void (*begin)();      // before the tasks of a thread, and
   void (*end)();        // after them
   void (*run)(const ByteTask& task);
+  std::int64_t chunk_tiles = 16;  // of K, that it is best run with
 };
 
 // Whether the CPU has AMX's products of bytes, whatever the system says: asks for no permission.
