@@ -21,8 +21,10 @@ struct TileScratch {
   std::int64_t bytes;
 };
 
-// From one row of a tile's sums to the next: not a large power of two of bytes, of whose multiples a first-level cache holds few.
-constexpr std::int64_t sums_pitch(std::int64_t columns) { return (panels_of(columns) + 1) * kPanelLines; }
+// From one row of a tile's sums to the next: an odd number of cache lines, as a first-level cache holds few of lines that are a
+// power of two apart.
+constexpr std::int64_t sums_pitch(std::int64_t columns) { return (panels_of(columns) | 1) * kPanelLines; }
+static_assert(sums_pitch(240) == 240 && sums_pitch(256) == 272);
 inline constexpr std::int64_t kLeastTileSums = kPanelLines * sums_pitch(kPanelLines);
 
 // Bytes of it that as many threads as there are now make full use of. With less, down to kLeastTileSums sums, tiles are smaller
