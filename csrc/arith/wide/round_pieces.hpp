@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include "arith/float_fields.hpp"
 #include "arith/host_device.hpp"
@@ -92,6 +93,27 @@ OZFP4_HD double round_pieces(const ThreePieces& pieces, std::int32_t exponent) {
 // [kLeastPieceExponent, kMostPieceExponent].
 OZFP4_HD double round_pieces(const WideInt<5>& value, std::int32_t exponent) {
   return round_pieces(three_pieces(value), exponent);
+}
+
+// (sum + rest) * 2^exponent, rounded once to the nearest FP32 number, by way of FP64 rounded to odd, which has more than twice the
+// bits. `refused` is not 0 where the result is small, but for an exact zero, which is +0: a processor may have been told to take
+// subnormal numbers for zero. Range: as round_pieces.
+OZFP4_HD float round_single(const SumOfPieces& x, std::int32_t exponent, std::int64_t& refused) {
+  const double odd = sum_to_odd(x.sum, x.rest), scaled = odd * exact_power_of_two<double>(exponent);
+  const bool is_small = scaled < 0x1p-125 && scaled > -0x1p-125 && odd != 0.0;
+  refused = static_cast<std::int64_t>(is_small);
+  return static_cast<float>(scaled);
+}
+
+// The pieces' sum times 2^exponent, in FP64 or FP32. Range: as round_pieces.
+template <class T>
+OZFP4_HD T round_pieces(const ThreePieces& pieces, std::int32_t exponent, std::int64_t& refused) {
+  refused = 0;
+  if constexpr (std::is_same_v<T, float>) {
+    return round_single(sum_of_pieces(pieces), exponent, refused);
+  } else {
+    return round_pieces(pieces, exponent);
+  }
 }
 
 }  // namespace ozfp4

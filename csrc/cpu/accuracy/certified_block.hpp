@@ -211,7 +211,7 @@ class CertifiedBlock {
     groups_ = memory_->groups.data();
     const int bits =
         largest_capacity(rows, target.result.rows) + largest_capacity(columns, target.result.columns) + floor_log2(k) + 1;
-    is_short_ = !target.update.is_asked && integers.template tests<T>(bits);
+    is_short_ = !target.update.is_asked && integers.tests(bits);
     is_near_ =
         target.update.is_asked && target.rounding == Rounding::nearest && integers.pairs(bits) && are_near_factors(alpha_, beta_);
   }
@@ -341,7 +341,7 @@ class CertifiedBlock {
     std::int64_t refused[kLanes];
     std::fill_n(refused, n, 1);
     Sums sums;
-    const bool by_residues = is_short_ && integers_.template tests_residues<T>();
+    const bool by_residues = is_short_ && integers_.tests_residues();
     if (!by_residues) integers_.load(first, n, sums);
     if (is_short_) {
       const ColumnGroup& group = groups_[column / kLanes];

@@ -73,8 +73,6 @@ bool take_lanes(const LaneFacts& lanes, LineFacts& facts) {
   return true;
 }
 
-void add_piece(LineFacts& facts, const float* x, std::int64_t n) { add_any(facts, x, n); }
-
 void add_piece(LineFacts& facts, const double* x, std::int64_t n) {
   const std::int64_t whole = n / kEightLanes, rest = n % kEightLanes;
   LaneFacts lanes;
@@ -83,6 +81,17 @@ void add_piece(LineFacts& facts, const double* x, std::int64_t n) {
   if (whole == 0 || !take_lanes(lanes, found)) return add_any(facts, x, n);
   facts = combine(facts, found);
   if (rest > 0) add_any(facts, x + n - rest, rest);
+}
+
+// As the numbers of FP64 that they are, none of them subnormal.
+void add_piece(LineFacts& facts, const float* x, std::int64_t n) {
+  constexpr std::int64_t most = 1024;
+  alignas(64) double wide[most];
+  for (std::int64_t i = 0; i < n; i += most) {
+    const std::int64_t own = std::min(most, n - i);
+    std::copy_n(x + i, own, wide);
+    add_piece(facts, wide, own);
+  }
 }
 
 template <class T>

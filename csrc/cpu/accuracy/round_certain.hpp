@@ -13,15 +13,21 @@ namespace ozfp4 {
 inline constexpr int kCertainBits = 157;
 
 // Rounds the integers of n lanes in the given direction to `result` and puts 0 in `refused` where every number within `error` of
-// the integer (0: the integer alone) rounds to the same bits, something else where not, or where it cannot tell. Range: error >=
-// 0 and at least the true one; integers below 2^kCertainBits in magnitude.
+// the integer (0: the integer alone) rounds to the same bits, something else where not, or where it cannot tell: of FP32 in any
+// direction but to nearest. Range: error >= 0 and at least the true one; integers below 2^kCertainBits in magnitude.
 void round_certain(const Columns<5>& column, int n, const CrtProduct<5>& product, const std::int32_t* exponent,
                    const double* error, Rounding rounding, double* result, std::int64_t* refused);
 void round_certain(const Columns<6>& column, int n, const CrtProduct<6>& product, const std::int32_t* exponent,
                    const double* error, Rounding rounding, double* result, std::int64_t* refused);
+void round_certain(const Columns<5>& column, int n, const CrtProduct<5>& product, const std::int32_t* exponent,
+                   const double* error, Rounding rounding, float* result, std::int64_t* refused);
+void round_certain(const Columns<6>& column, int n, const CrtProduct<6>& product, const std::int32_t* exponent,
+                   const double* error, Rounding rounding, float* result, std::int64_t* refused);
 
 // The same of pairs, which the integers are up to 2^-52 |rest| and `loss`.
 void round_certain(const LanePairs& pairs, double loss, int n, const std::int32_t* exponent, const double* error,
                    Rounding rounding, double* result, std::int64_t* refused);
+void round_certain(const LanePairs& pairs, double loss, int n, const std::int32_t* exponent, const double* error,
+                   Rounding rounding, float* result, std::int64_t* refused);
 
 }  // namespace ozfp4

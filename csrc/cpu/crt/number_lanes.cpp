@@ -36,6 +36,19 @@ OZFP4_NUMBER_LANES(5)
 OZFP4_NUMBER_LANES(6)
 #undef OZFP4_NUMBER_LANES
 
+template <class T>
+inline bool round_impl(const LaneNumbers& lanes, int n, const std::int32_t* exponent, T* result) {
+  std::int64_t refused = 0;  // as wide as what the loop computes, so that it vectorises
+  for (int i = 0; i < n; ++i) {
+    const std::int64_t own = exponent[i];
+    std::int64_t is_small = 0;
+    result[i] = round_pieces<T>(ThreePieces{lanes.low[i], lanes.middle[i], lanes.high[i]}, exponent[i], is_small);
+    refused |= lanes.refused[i] | is_small | static_cast<std::int64_t>(own < kLeastPieceExponent) |
+               static_cast<std::int64_t>(own > kMostPieceExponent);
+  }
+  return refused == 0;
+}
+
 }  // namespace
 
 void number_lanes(const NumberCrt& constants, const std::uint32_t* residues, std::int64_t pitch, int n, LaneNumbers& lanes) {
@@ -50,14 +63,10 @@ void number_lanes(const NumberCrt& constants, const std::uint32_t* residues, std
 }
 
 OZFP4_VECTORISED bool round_numbers(const LaneNumbers& lanes, int n, const std::int32_t* exponent, double* result) {
-  std::int64_t refused = 0;  // as wide as what the loop computes, so that it vectorises
-  for (int i = 0; i < n; ++i) {
-    const std::int64_t own = exponent[i];
-    refused |= lanes.refused[i] | static_cast<std::int64_t>(own < kLeastPieceExponent) |
-               static_cast<std::int64_t>(own > kMostPieceExponent);
-    result[i] = round_pieces(ThreePieces{lanes.low[i], lanes.middle[i], lanes.high[i]}, exponent[i]);
-  }
-  return refused == 0;
+  return round_impl(lanes, n, exponent, result);
+}
+OZFP4_VECTORISED bool round_numbers(const LaneNumbers& lanes, int n, const std::int32_t* exponent, float* result) {
+  return round_impl(lanes, n, exponent, result);
 }
 
 }  // namespace ozfp4

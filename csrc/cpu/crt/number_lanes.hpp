@@ -19,5 +19,6 @@ void number_lanes(const NumberCrt& constants, const std::uint32_t* residues, std
 
 // Rounds the integers to nearest; false where not every entry can be vouched for, and the results are void.
 bool round_numbers(const LaneNumbers& lanes, int n, const std::int32_t* exponent, double* result);
+bool round_numbers(const LaneNumbers& lanes, int n, const std::int32_t* exponent, float* result);
 
 }  // namespace ozfp4

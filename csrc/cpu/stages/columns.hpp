@@ -27,6 +27,8 @@ inline WideInt<Words> integer_of_lane(const Columns<Words>& column, int lane, co
 // and the results are void.
 bool round_columns_fast(const Columns<5>& column, int n, const CrtProduct<5>& product, const std::int32_t* exponent,
                         double* result);
+bool round_columns_fast(const Columns<5>& column, int n, const CrtProduct<5>& product, const std::int32_t* exponent,
+                        float* result);
 
 // add_columns adds weight times residue to the sums; round_columns rounds the integers of n lanes to nearest.
 #define OZFP4_LOOPS(Words)                                                                                                \

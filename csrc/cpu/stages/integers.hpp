@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <type_traits>
 
 #include "arith/wide/round_wide.hpp"
 #include "cpu/accuracy/round_certain.hpp"
@@ -56,34 +55,26 @@ class Integers {
     return has_columns() ? integer_of_lane(sums, i, constants_.product) : one(first + i);
   }
 
-  // Whether round_certain serves results of type T, of integers below 2^bits.
-  template <class T>
-  bool tests(int bits) const {
-    return std::is_same_v<T, double> && (Words == 5 || Words == 6) && has_columns() && bits < kCertainBits;
-  }
+  // Whether round_certain serves integers below 2^bits.
+  bool tests(int bits) const { return (Words == 5 || Words == 6) && has_columns() && bits < kCertainBits; }
   // As ozfp4::round_certain, of loaded lanes. Range: tests.
   template <class T>
   void round_certain(const Lanes& sums, int n, const std::int32_t* exponent, const double* error, Rounding rounding, T* result,
                      std::int64_t* refused) const {
-    if constexpr (std::is_same_v<T, double> && (Words == 5 || Words == 6)) {
+    if constexpr (Words == 5 || Words == 6) {
       ozfp4::round_certain(sums, n, constants_.product, exponent, error, rounding, result, refused);
     }
   }
 
-  // Whether round_certain_at serves results of type T.
-  template <class T>
-  bool tests_residues() const {
-    return std::is_same_v<T, double> && (signed_columns_.groups > 0 || numbers_.count > 0);
-  }
+  // Whether round_certain_at serves.
+  bool tests_residues() const { return signed_columns_.groups > 0 || numbers_.count > 0; }
   // As round_certain, of entries that need not be loaded. Range: tests and tests_residues.
   template <class T>
   void round_certain_at(std::int64_t first, int n, const std::int32_t* exponent, const double* error, Rounding rounding,
                         T* result, std::int64_t* refused) const {
-    if constexpr (std::is_same_v<T, double>) {
-      LanePairs pairs;
-      numbers_.count > 0 ? pair_by_numbers(first, n, pairs) : pair_by_bytes(first, n, pairs);
-      ozfp4::round_certain(pairs, signed_columns_.loss, n, exponent, error, rounding, result, refused);
-    }
+    LanePairs pairs;
+    numbers_.count > 0 ? pair_by_numbers(first, n, pairs) : pair_by_bytes(first, n, pairs);
+    ozfp4::round_certain(pairs, signed_columns_.loss, n, exponent, error, rounding, result, refused);
   }
 
   // Whether `pair` serves, of integers below 2^bits.
@@ -161,16 +152,14 @@ class Integers {
   template <class T>
   void round_any(std::int64_t first, int n, const std::int32_t* exponent, T* result) const {
     if (has_columns()) {
-      if constexpr (std::is_same_v<T, double>) {
-        if (numbers_.count > 0) {
-          LaneNumbers lanes;
-          numbers(first, n, lanes);
-          if (round_numbers(lanes, n, exponent, result)) return;
-        }
+      if (numbers_.count > 0) {
+        LaneNumbers lanes;
+        numbers(first, n, lanes);
+        if (round_numbers(lanes, n, exponent, result)) return;
       }
       Columns<Words> column;
       columns(first, n, column);
-      if constexpr (Words == 5 && sizeof(T) == 8) {
+      if constexpr (Words == 5) {
         if (round_columns_fast(column, n, constants_.product, exponent, result)) return;
       }
       round_columns(column, n, constants_.product, exponent, result);

@@ -1,7 +1,5 @@
 #include "cpu/words/sums.hpp"
 
-#include <cmath>
-
 #include "arith/scale_entry.hpp"
 #include "cpu/accuracy/certain_lane.hpp"
 #include "cpu/runtime/vectorise.hpp"
@@ -63,16 +61,12 @@ OZFP4_VECTORISED void round_lanes(const LaneParts& parts, int n, const std::int3
   }
 }
 
-// By way of FP64 rounded to odd, which has more than twice the bits; small ones are refused, as a processor may have been told to
-// take subnormal numbers for zero.
 OZFP4_VECTORISED void round_lanes(const LaneParts& parts, int n, const std::int32_t* exponent, float* result,
                                   std::int64_t* refused) {
   for (int i = 0; i < n; ++i) {
-    const SumOfPieces x = pieces_of(parts, i);
-    const double odd = sum_to_odd(x.sum, x.rest), scaled = odd * exact_power_of_two<double>(exponent[i]);
-    const bool is_small = std::fabs(scaled) < 0x1p-125 && odd != 0.0;
-    refused[i] = static_cast<std::int64_t>(is_outside(exponent[i])) | static_cast<std::int64_t>(is_small);
-    result[i] = static_cast<float>(scaled);
+    std::int64_t own_refused = 0;
+    result[i] = round_single(pieces_of(parts, i), exponent[i], own_refused);
+    refused[i] = own_refused | static_cast<std::int64_t>(is_outside(exponent[i]));
   }
 }
 
@@ -86,20 +80,12 @@ OZFP4_VECTORISED void round_lanes_certain(const LaneParts& parts, int n, const s
   }
 }
 
-// All numbers within the error lie between low and high, whose margin has room for the roundings of both and for the rest; where
-// these become the same number of single precision, so do all.
 OZFP4_VECTORISED void round_lanes_certain(const LaneParts& parts, int n, const std::int32_t* exponent, const double* error,
                                           float* result, std::int64_t* refused) {
   for (int i = 0; i < n; ++i) {
-    const SumOfPieces x = pieces_of(parts, i);
-    const double power = exact_power_of_two<double>(exponent[i]);
-    const double margin = error[i] * (1.0 + 0x1p-20) + std::fabs(x.sum) * 0x1p-50 + std::fabs(x.rest) * 2;
-    const double low = (x.sum - margin) * power, high = (x.sum + margin) * power;
-    const auto lower = static_cast<float>(low), upper = static_cast<float>(high);
-    const bool is_small = std::fabs(x.sum) * power < 0x1p-124 && (x.sum != 0.0 || margin != 0.0);
-    refused[i] = static_cast<std::int64_t>(is_outside(exponent[i])) | static_cast<std::int64_t>(is_small) |
-                 static_cast<std::int64_t>(lower != upper);
-    result[i] = upper;
+    std::int64_t own_refused = 0;
+    result[i] = round_certain_single(pieces_of(parts, i), error[i], exponent[i], own_refused);
+    refused[i] = own_refused | static_cast<std::int64_t>(is_outside(exponent[i]));
   }
 }
 

@@ -93,10 +93,7 @@ class WordSums {
     pair_lanes(parts.top, parts.middle, parts.low, n, lanes);
   }
 
-  template <class T>
-  bool tests(int) const {
-    return true;
-  }
+  bool tests(int) const { return true; }
   template <class T>
   void round_certain(const Lanes& parts, int n, const std::int32_t* exponent, const double* error, Rounding rounding, T* result,
                      std::int64_t* refused) const {
@@ -107,10 +104,7 @@ class WordSums {
     }
   }
 
-  template <class T>
-  bool tests_residues() const {
-    return false;
-  }
+  bool tests_residues() const { return false; }
   template <class T>
   void round_certain_at(std::int64_t, int, const std::int32_t*, const double*, Rounding, T*, std::int64_t*) const {}
 
