@@ -1,6 +1,8 @@
 // Whole products on this CPU, by every kernel for bytes that it has and by a BLAS, against sums of 128-bit integers: entries are
 // integers of at most 46 bits times a power of two, so that a sum of up to 2^20 products fits. It needs no Python, so that it
 // runs wherever the core compiles.
+//
+// Arguments: `few` for fewer shapes and three threads alone, where each instruction is emulated.
 #include <cmath>
 #include <string>
 #include <vector>
@@ -96,11 +98,15 @@ void check_problem(const Problem& problem, const ByteKernel* kernel) {
 
 }  // namespace
 
-int main() {
+int main(int count, char** arguments) {
+  const bool is_few = count > 1 && std::string(arguments[1]) == "few";
+  std::vector<Shape> shapes = {{1, 1, 1}, {17, 33, 65}, {3, 130, 40}};
+  if (!is_few) shapes.push_back({70, 5, 513});
   set_blas(&plain_gemm<double>, &plain_gemm<float>);
-  for (const Shape& shape : {Shape{1, 1, 1}, {17, 33, 65}, {70, 5, 513}, {3, 130, 40}}) {
+  for (const Shape& shape : shapes) {
     const Problem problem(shape);
     for (const int threads : {1, 3}) {
+      if (is_few && threads == 1) continue;
       set_thread_count(threads);
       for (const ByteKernel* kernel : byte_kernels()) check_problem(problem, kernel);
       check_problem(problem, nullptr);

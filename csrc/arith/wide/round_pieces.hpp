@@ -95,9 +95,9 @@ OZFP4_HD double round_pieces(const WideInt<5>& value, std::int32_t exponent) {
   return round_pieces(three_pieces(value), exponent);
 }
 
-// (sum + rest) * 2^exponent, rounded once to the nearest FP32 number, by way of FP64 rounded to odd, which has more than twice the
-// bits. `refused` is not 0 where the result is small, but for an exact zero, which is +0: a processor may have been told to take
-// subnormal numbers for zero. Range: as round_pieces.
+// (sum + rest) * 2^exponent, rounded once to the nearest FP32 number, by way of FP64 rounded to odd, which has more than twice
+// the bits. `refused` is not 0 where the result is small, but for an exact zero, which is +0: a processor may have been told to
+// take subnormal numbers for zero. Range: as round_pieces.
 OZFP4_HD float round_single(const SumOfPieces& x, std::int32_t exponent, std::int64_t& refused) {
   const double odd = sum_to_odd(x.sum, x.rest), scaled = odd * exact_power_of_two<double>(exponent);
   const bool is_small = scaled < 0x1p-125 && scaled > -0x1p-125 && odd != 0.0;

@@ -28,10 +28,9 @@ inline Signed<T> lowest_weight_of_normal(FloatBits<T> magnitude) {
   return field - 1 + Format::lowest_exponent + (lowest == 0 ? fraction_bits : place);
 }
 
-// The facts, and the number of subnormal entries: unless it is 0 the rest is void.
-template <class T>
+// The facts of FP64 entries, and the number of subnormal ones: unless it is 0 the rest is void.
 struct Extremes {
-  Signed<T> exponent = kNoExponent, lowest = kNoLowest, nonzeros = 0, exponent_sum = 0, subnormals = 0;
+  std::int64_t exponent = kNoExponent, lowest = kNoLowest, nonzeros = 0, exponent_sum = 0, subnormals = 0;
 
   LineFacts facts() const {
     return {static_cast<std::int32_t>(exponent), static_cast<std::int32_t>(lowest), nonzeros, exponent_sum};
@@ -39,14 +38,13 @@ struct Extremes {
 };
 
 // Range: the magnitude bits of any entry, of no more than the sum of exponents holds.
-template <class T>
-inline void add_to_extremes(FloatBits<T> magnitude, Signed<T>& exponent, Signed<T>& least, Signed<T>& nonzeros, Signed<T>& sum,
-                            Signed<T>& subnormals) {
-  using Format = FloatFormat<T>;
-  const auto field = static_cast<Signed<T>>(magnitude >> (Format::precision - 1));
-  const Signed<T> own = field - 1 + Format::min_exponent, lowest = lowest_weight_of_normal<T>(magnitude);
-  const bool is_counted = magnitude != 0 && magnitude < kInfinityBits<T>;
-  const Signed<T> high = is_counted ? own : kNoExponent, low = is_counted ? lowest : kNoLowest;
+inline void add_to_extremes(std::uint64_t magnitude, std::int64_t& exponent, std::int64_t& least, std::int64_t& nonzeros,
+                            std::int64_t& sum, std::int64_t& subnormals) {
+  using Format = FloatFormat<double>;
+  const auto field = static_cast<std::int64_t>(magnitude >> (Format::precision - 1));
+  const std::int64_t own = field - 1 + Format::min_exponent, lowest = lowest_weight_of_normal<double>(magnitude);
+  const bool is_counted = magnitude != 0 && magnitude < kInfinityBits<double>;
+  const std::int64_t high = is_counted ? own : kNoExponent, low = is_counted ? lowest : kNoLowest;
   exponent = high > exponent ? high : exponent;
   least = low < least ? low : least;
   nonzeros += is_counted ? 1 : 0;

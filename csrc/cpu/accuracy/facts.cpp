@@ -14,10 +14,9 @@ namespace {
 constexpr std::int64_t kMostEntries = 1 << 16;  // sums of so many exponents fit 32 bits
 
 // Range: n <= kMostEntries.
-template <class T>
-inline Extremes<T> extremes_impl(const T* x, std::int64_t n) {
-  Signed<T> exponent = kNoExponent, least = kNoLowest, nonzeros = 0, sum = 0, subnormals = 0;
-  for (std::int64_t i = 0; i < n; ++i) add_to_extremes<T>(magnitude_bits(x[i]), exponent, least, nonzeros, sum, subnormals);
+OZFP4_VECTORISED Extremes extremes(const double* x, std::int64_t n) {
+  std::int64_t exponent = kNoExponent, least = kNoLowest, nonzeros = 0, sum = 0, subnormals = 0;
+  for (std::int64_t i = 0; i < n; ++i) add_to_extremes(magnitude_bits(x[i]), exponent, least, nonzeros, sum, subnormals);
   return {exponent, least, nonzeros, sum, subnormals};
 }
 
@@ -36,8 +35,6 @@ inline Signed<T> below_impl(const T* x, std::int64_t n, Signed<T> weight, Signed
   return count;
 }
 
-OZFP4_VECTORISED Extremes<double> extremes(const double* x, std::int64_t n) { return extremes_impl(x, n); }
-OZFP4_VECTORISED Extremes<float> extremes(const float* x, std::int64_t n) { return extremes_impl(x, n); }
 OZFP4_VECTORISED std::int64_t below(const double* x, std::int64_t n, std::int64_t weight, std::int64_t& subnormals) {
   return below_impl(x, n, weight, subnormals);
 }
@@ -45,9 +42,8 @@ OZFP4_VECTORISED std::int32_t below(const float* x, std::int64_t n, std::int32_t
   return below_impl(x, n, weight, subnormals);
 }
 
-template <class T>
-void add_any(LineFacts& facts, const T* x, std::int64_t n) {
-  const Extremes<T> found = extremes(x, n);
+void add_any(LineFacts& facts, const double* x, std::int64_t n) {
+  const Extremes found = extremes(x, n);
   if (found.subnormals > 0) {
     for (std::int64_t i = 0; i < n; ++i) add_entry(facts, x[i]);
     return;

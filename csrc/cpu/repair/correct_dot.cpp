@@ -74,8 +74,7 @@ OZFP4_ADD_PRODUCTS(TripleLanes)
 bool has_fused_products() {
 #if defined(__FMA__) || defined(__aarch64__)
   return true;
-#elif defined(__x86_64__) && defined(__linux__) && defined(__GNUC__) && __GNUC__ >= 12 && !defined(__clang__) && \
-    !defined(OZFP4_NO_CLONES)
+#elif defined(__x86_64__) && defined(__linux__) && defined(__GNUC__) && __GNUC__ >= 12 && !defined(__clang__)
   return __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0;
 #else
   return false;

@@ -2,8 +2,8 @@
 // that one portable build runs AVX2 or AVX-512 where the CPU has them. The arithmetic is exact, so all give the same bits.
 #pragma once
 
-#if defined(__x86_64__) && defined(__linux__) && defined(__GNUC__) && !defined(__clang__) && !defined(OZFP4_NO_CLONES)
-#if defined(OZFP4_NO_AVX512_CLONES) && __GNUC__ >= 12  // for tests: the clones that a processor without AVX-512 runs
+#if defined(__x86_64__) && defined(__linux__) && defined(__GNUC__) && !defined(__clang__)
+#if defined(OZFP4_NO_AVX512_CLONES) && __GNUC__ >= 12  // for measurements: what a processor without AVX-512 runs
 #define OZFP4_VECTORISED __attribute__((target_clones("arch=x86-64-v3", "default"), flatten))
 #elif defined(OZFP4_NO_AVX512_CLONES)
 #define OZFP4_VECTORISED __attribute__((target_clones("avx2", "default"), flatten))

@@ -1,5 +1,5 @@
 // AMX's tiles as Intel's manual (volume 2: TILELOADD, TILESTORED, TILEZERO, TDPBUSD, TDPBSSD) describes them, for CPUs without
-// them: eight of 16 rows of 64 bytes.
+// them: eight of 16 rows of 64 bytes. What walks them is inlined as a whole: these are not, or it would take minutes to compile.
 #pragma once
 
 #include <cstdint>
@@ -11,19 +11,19 @@ struct ModelTiles {
   static inline std::uint8_t tile[8][ozfp4::kPanelLines][ozfp4::kTileDepth];
 
   template <int Tile>
-  static void load(const void* address, std::int64_t row_bytes) {
+  [[gnu::noinline]] static void load(const void* address, std::int64_t row_bytes) {
     for (std::int64_t r = 0; r < ozfp4::kPanelLines; ++r) {
       std::memcpy(tile[Tile][r], static_cast<const char*>(address) + r * row_bytes, ozfp4::kTileDepth);
     }
   }
   template <int Tile>
-  static void store(void* address, std::int64_t row_bytes) {
+  [[gnu::noinline]] static void store(void* address, std::int64_t row_bytes) {
     for (std::int64_t r = 0; r < ozfp4::kPanelLines; ++r) {
       std::memcpy(static_cast<char*>(address) + r * row_bytes, tile[Tile][r], ozfp4::kTileDepth);
     }
   }
   template <int Tile>
-  static void zero() {
+  [[gnu::noinline]] static void zero() {
     std::memset(tile[Tile], 0, sizeof tile[Tile]);
   }
   template <int Sums, int Left, int Right>
@@ -38,7 +38,7 @@ struct ModelTiles {
  private:
   // For every row m of sums, group k of the left tile and column n: four products by signed bytes, added modulo 2^32.
   template <class LeftByte, int Sums, int Left, int Right>
-  static void multiply_bytes() {
+  [[gnu::noinline]] static void multiply_bytes() {
     for (int m = 0; m < 16; ++m) {
       for (int k = 0; k < 16; ++k) {
         for (int n = 0; n < 16; ++n) {

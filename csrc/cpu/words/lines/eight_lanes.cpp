@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(OZFP4_NO_CLONES) && !defined(OZFP4_NO_AVX512_CLONES)
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(OZFP4_NO_AVX512_CLONES)
 #if !defined(__clang__)
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"  // GCC 11 and 12 warn of their own header's undefined values
 #pragma GCC diagnostic ignored "-Wuninitialized"
