@@ -50,15 +50,16 @@ inline double round_certain_one(const SumOfPieces& x, double error, std::int32_t
   return moved * exact_power_of_two<double>(exponent);
 }
 
-// The same to the nearest FP32 number. All numbers within the error lie between low and high, whose margin has room for the
-// roundings of both and for the rest; where these become the same number of single precision, so do all. Small results are
-// refused, as in round_single. Range: x times 2^exponent is 0 or a normal FP64 number.
+// The same to the nearest FP32 number. All numbers within the error lie between low and high, around the FP64 number r, which
+// `sum` is not near where parts of either sign cancel: the margin has room for the roundings of both and of r, and for what
+// x.rest is off by. Where these become the same number of single precision, so do all. Small results are refused, as in
+// round_single. Range: x times 2^exponent is 0 or a normal FP64 number.
 inline float round_certain_single(const SumOfPieces& x, double error, std::int32_t exponent, std::int64_t& refused) {
   const double power = exact_power_of_two<double>(exponent);
-  const double margin = error * (1.0 + 0x1p-20) + std::fabs(x.sum) * 0x1p-50 + std::fabs(x.rest) * 2;
-  const double low = (x.sum - margin) * power, high = (x.sum + margin) * power;
+  const double r = x.sum + x.rest, margin = error * (1.0 + 0x1p-20) + std::fabs(r) * 0x1p-50;
+  const double low = (r - margin) * power, high = (r + margin) * power;
   const auto lower = static_cast<float>(low), upper = static_cast<float>(high);
-  const bool is_small = std::fabs(x.sum) * power < 0x1p-124 && (x.sum != 0.0 || margin != 0.0);
+  const bool is_small = std::fabs(r) * power < 0x1p-124 && margin != 0.0;
   refused = static_cast<std::int64_t>(is_small) | static_cast<std::int64_t>(lower != upper);
   return upper;
 }

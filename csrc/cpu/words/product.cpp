@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "arith/accuracy/capacity.hpp"
+#include "arith/float_fields.hpp"
 #include "arith/multiples.hpp"
 #include "cpu/accuracy/certified_block.hpp"
 #include "cpu/bytes/kernels/kernel.hpp"
@@ -29,7 +30,8 @@ constexpr std::int64_t kLimbGrain = 4096, kJoinWork = 64;
 // in the accuracy "correct", too, and by a BLAS in each accuracy, of which five, six and seven products are asked: through 128^3
 // and 500^3. On a Xeon with AMX, at 97194def, by eight limbs, in words, and by planes, of which several threads share all but the
 // products less well: fitted to the times of 14 shapes, each row by what its ways take of each other, as the clock was another
-// one from row to row.
+// one from row to row; and of results of single precision, which take fewer limbs and moduli, fitted to those of 128^3 to 1024^3
+// of two such processors, at c6a6766e and with the rounding of FP32 after it.
 struct Costs {
   double product, entry, call;
 };
@@ -38,6 +40,7 @@ constexpr Costs kSlowWords{0.48, 3.4, 5e3}, kSlowCorrectWords{0.62, 3.4, 5e3}, k
     kSlowPlanes{0.31, 22.0, 20e3}, kSlowCorrectPlanes{0.46, 16.0, 20e3};
 constexpr Costs kAmxLimbs{0.039, 1.7, 6e3}, kAmxWords{0.165, 2.7, 7e3}, kAmxPlanes{0.030, 17.0, 8e3},
     kSharedAmxPlanes{0.030, 37.0, 8e3};
+constexpr Costs kSingleAmxLimbs{0.026, 2.9, 6e3}, kSingleAmxPlanes{0.0084, 6.4, 8e3}, kSingleSharedAmxPlanes{0.0084, 14.0, 8e3};
 constexpr double kMostProducts = 0x1p27, kMostLimbProducts = 0x1p30;  // more were not found to be faster
 
 // Then a sum of words takes less than two in FP64.
@@ -99,14 +102,15 @@ WordWays ways_that_pay(std::int64_t m, std::int64_t n, std::int64_t k, const Pro
   const double of_limbs = product(limbs.rows, limbs.columns, limbs.tiles) * (kPanelLines * kTileBytes);
   const ByteKernel* kernel = serving_byte_kernel();
   const double in_words = nanoseconds(costs_of_words(promise.accuracy), of_words, padded);
-  const double by_limbs = nanoseconds(kAmxLimbs, of_limbs, padded);
+  const bool is_single = (promise.certifies() ? promise.precision : bits) <= FloatFormat<float>::precision;
+  const double by_limbs = nanoseconds(is_single ? kSingleAmxLimbs : kAmxLimbs, of_limbs, padded);
   const auto of_planes = [&](const Costs& planes) { return nanoseconds(planes, product(m, n, k), lines(m, n) * inner); };
-  double by_planes = of_planes(kernel == &amx_kernel ? kAmxPlanes
+  double by_planes = of_planes(kernel == &amx_kernel ? (is_single ? kSingleAmxPlanes : kAmxPlanes)
                                : kernel != nullptr   ? kBytePlanes
                                                      : costs_of_blas(promise.accuracy));
   // How many threads there are is asked of the system: only where it decides.
   if (kernel == &amx_kernel && std::max(in_words, by_limbs) > by_planes && thread_count() > 1) {
-    by_planes = of_planes(kSharedAmxPlanes);
+    by_planes = of_planes(is_single ? kSingleSharedAmxPlanes : kSharedAmxPlanes);
   }
   WordWays ways;
   ways.words = of_words <= kMostProducts && in_words <= by_planes;

@@ -86,6 +86,7 @@ template <class T>
 int solve(int side, int fill, int trans, int diag, std::int64_t m, std::int64_t n, const void* alpha, const void* a,
           std::int64_t lda, void* b, std::int64_t ldb) {
   ++made;
+  if (std::getenv("FAKE_IDLE")) return 0;  // B stays as it is
   const std::int64_t order = side == 0 ? m : n, others = side == 0 ? n : m;
   const T* of_a = static_cast<const T*>(a);
   T* of_b = static_cast<T*>(b);
