@@ -6,8 +6,9 @@
 For each N (of N x N x N) and number of threads the least of several runs: milliseconds of each stage; of scale, encode and
 reconstruct the GB/s of what they must read and write, once, and that over the GB/s of a plain copy; of multiply, which folds the
 sums of each tile as it goes, the GFLOPS of its plane products; of repair, where --accuracy has one, the time alone; and each
-stage's speed-up over one thread. Runs of all numbers of threads take turns, so that what else
-the machine does hits all of them.
+stage's speed-up over one thread, beside that of additions that touch no memory at all: more than these gain the machine does not
+give, whose processors may share cores with others or have a slower clock when all work. Runs of all numbers of threads take
+turns, so that what else the machine does hits all of them.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from ozfp4.backends import cpu
 Row = dict[str, Any]
 STAGES = ("scale", "encode", "multiply", "reconstruct", "repair")
 COPY_BYTES = 1 << 28
+ADDITIONS = 1 << 25  # some 20 ms
 
 
 def copy_seconds(threads: int) -> float:
@@ -48,6 +50,16 @@ def copy_seconds(threads: int) -> float:
             )
             seconds.append(time.perf_counter() - start)
     return min(seconds)
+
+
+def addition_seconds(threads: int) -> float:
+    """Of ADDITIONS by each thread, of one number in memory."""
+    ones = np.broadcast_to(np.float64(1), ADDITIONS)
+    with ThreadPoolExecutor(threads) as pool:
+        list(pool.map(lambda _: None, range(threads)))
+        start = time.perf_counter()
+        list(pool.map(lambda _: np.add.reduce(ones), range(threads)))
+        return time.perf_counter() - start
 
 
 def stage_bytes(n: int, report: ozfp4.Report) -> dict[str, float]:
@@ -74,6 +86,7 @@ def measure(n: int, threads: list[int], runs: int, asked: dict[str, Any]) -> lis
             start = time.perf_counter()
             _, report = ozfp4.matmul(a, b, out=out, report=True, **asked)
             seconds = {**report.seconds, "whole": time.perf_counter() - start}
+            seconds["additions"] = addition_seconds(t)
             if run > 0:
                 least[t] = {stage: min(s, least[t].get(stage, s)) for stage, s in seconds.items()}
     ozfp4.set_num_threads(None)
@@ -82,6 +95,7 @@ def measure(n: int, threads: list[int], runs: int, asked: dict[str, Any]) -> lis
     for t in threads:
         copied = 2 * COPY_BYTES / copy_seconds(t)
         row: Row = {"N": n, "threads": t, "copy GB/s": copied / 1e9, "whole ms": 1e3 * least[t]["whole"]}
+        row["additions speed-up"] = t / threads[0] * least[threads[0]]["additions"] / least[t]["additions"]
         for stage in filter(least[t].get, STAGES):  # without those that took no time
             taken = least[t][stage]
             row[f"{stage} ms"] = 1e3 * taken
@@ -97,7 +111,8 @@ def measure(n: int, threads: list[int], runs: int, asked: dict[str, Any]) -> lis
 
 def print_row(row: Row) -> None:
     parts = [
-        f"N {row['N']}, {row['threads']} threads: copy {row['copy GB/s']:.1f} GB/s, whole {row['whole ms']:.1f} ms"
+        f"N {row['N']}, {row['threads']} threads: copy {row['copy GB/s']:.1f} GB/s, whole {row['whole ms']:.1f} ms, "
+        f"additions x {row['additions speed-up']:.2f}"
     ]
     for stage in (stage for stage in STAGES if f"{stage} ms" in row):
         rate = ""
