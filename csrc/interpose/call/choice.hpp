@@ -60,9 +60,10 @@ bool has_finite_factors(const Product& product);
 // two) both are measured once on matrices of the smallest shape in it, or of the largest shape that is measured: on a GPU, and on
 // a CPU with AMX, of 2^36 multiplications, on others of 2^28. On the CPU as soon as that, with all measurements before it and
 // what the first product of ozfp4's takes longer, is expected to take less than 1 % of the time that the process has spent in
-// real routines; on a GPU, whose time no call knows, as soon as it is expected to take less than 2 % of the time since the
-// process began and 40 ms, and of matrices all of whose extents are 1024 at least. The larger shapes of a class favour ozfp4, as
-// what it does for an entry of A, B and C is shared by more multiplications.
+// real routines, and of the real routine the least of what was measured and what the program's own took counts; on a GPU, whose
+// time no call knows, as soon as it is expected to take less than 2 % of the time since the process began and 40 ms, and of
+// matrices all of whose extents are 1024 at least. The larger shapes of a class favour ozfp4, as what it does for an entry of A,
+// B and C is shared by more multiplications.
 Reason by_time(const Product& product, const Arena& arena);
 // The same without measuring: Reason::always where it would be measured.
 Reason known_by_time(const Product& product, bool is_on_device);
