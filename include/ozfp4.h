@@ -1,4 +1,4 @@
-/* ozfp4: exact matrix products on low-precision matrix units, from C, C++, Fortran and whatever calls C.
+/* ozfp4: FP64 matrix products by exact integer ones on low-precision matrix units, from C, C++, Fortran and whatever calls C.
  *
  *   double alpha = 1, beta = 0;
  *   ozfp4_status status = ozfp4_dgemm(OZFP4_COL_MAJOR, OZFP4_NO_TRANS, OZFP4_TRANS, m, n, k, alpha, a, lda, b, ldb, beta,
@@ -7,8 +7,8 @@
  *
  * Arguments are those of CBLAS, and order and transposes have its values; extents, leading dimensions and strides are 64-bit
  * and count entries. What BLAS does not have stands in ozfp4_options: NULL, or all zeros behind `size`, is the default of
- * ozfp4.matmul in Python, whose bits these functions give: accuracy "fp64", each entry at least as good as a sum in its own
- * precision. A beta of 0 does not read C, an alpha of 0 reads neither A nor B. C overlaps neither; everything else may be read
+ * ozfp4.matmul in Python, whose bits these functions give: accuracy "fp64", each entry within the error bound of a sum in its
+ * own precision. A beta of 0 does not read C, an alpha of 0 reads neither A nor B. C overlaps neither; everything else may be read
  * by several threads at once. alpha and beta are finite.
  * The calling thread's floating-point mode (rounding, subnormal numbers flushed to 0, traps) changes no bit and stays as it is.
  *

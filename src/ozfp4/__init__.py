@@ -1,4 +1,4 @@
-"""Exact FP64 matrix multiplication on low-precision matrix units: Ozaki schemes I and II on FP4, INT8, FP64.
+"""FP64 matrix multiplication by exact integer products on low-precision matrix units: Ozaki schemes I and II on FP4, INT8, FP64.
 
 >>> import numpy as np, ozfp4
 >>> a, b = np.random.randn(30, 40), np.random.randn(40, 20)

@@ -56,8 +56,9 @@ def gemm(
 ) -> Any:
     """alpha A B + beta C, rounded once: whatever the factors are, neither the product nor its sum with C is rounded before.
 
-    So a residual, ``gemm(-1, a, x, 1, b)``, has no error from cancellation. `accuracy` says what is promised of the product, as
-    for :func:`ozfp4.matmul`, with n the inner dimension and u the unit roundoff of the result type:
+    `accuracy` says what is promised, as for :func:`ozfp4.matmul`, with n the inner dimension and u the unit roundoff of the
+    result type. A residual, ``gemm(-1, a, x, 1, b, accuracy="correct")``, keeps what is left after cancellation; by the other
+    two it need not:
 
     - "scaled": alpha times the exact product of the scaled integers, plus beta C, rounded to nearest.
     - "fp64": the result is off by n u |alpha| (|A| |B|) at most and half a unit in its own last place. After cancellation the
@@ -109,7 +110,7 @@ def gemm(
     >>> import numpy as np
     >>> a = np.array([[0.1, 0.3]])
     >>> b = np.array([[0.7], [0.9]])
-    >>> gemm(-1, a, b, 1, [[0.1 * 0.7 + 0.3 * 0.9]]).item()  # what the sum in float64 lost
+    >>> gemm(-1, a, b, 1, [[0.1 * 0.7 + 0.3 * 0.9]], accuracy="correct").item()  # what the sum in float64 lost
     2.831068712794149e-17
     >>> gemm(2, np.array([[2**62, 3]]), np.array([[4], [5]]), -1, [[1]])
     array([[29]])

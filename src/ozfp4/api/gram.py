@@ -105,10 +105,11 @@ def gram(
     accuracy: str | None = None,
     rounding: str = "nearest",
 ) -> Any:
-    """``a.T @ a`` (`left`: ``a @ a.T``), the bits of :func:`ozfp4.matmul`, exactly symmetric, at about half the products' time.
+    """``a.T @ a`` (`left`: ``a @ a.T``), the bits of :func:`ozfp4.matmul`, exactly symmetric.
 
-    Blocks on and above the diagonal are multiplied; those below it are copied. Of a complex `a` it is ``a.conj().T @ a`` (``a @
-    a.conj().T``), exactly Hermitian; the sign of a zero imaginary part may be another than the product's.
+    Blocks on and above the diagonal are multiplied; those below it are copied. So large ones take less than a product's time.
+    Of a complex `a` it is ``a.conj().T @ a`` (``a @ a.conj().T``), exactly Hermitian; the sign of a zero imaginary part may be
+    another than the product's.
 
     Parameters
     ----------

@@ -265,9 +265,9 @@ def matmul(
     inner dimension and u the unit roundoff of the result type, 2^-53 or 2^-24:
 
     - "scaled": c is `bits`, and the result the exact product of the scaled integers, rounded to nearest, ties to even.
-    - "fp64": |C - AB| <= n u (|A| |B|) and half a unit in the last place, entry by entry, for every finite input: what a
-      sum in the result type promises. Rows and columns choose their own c; where that cannot be certified, the entry is the
-      correctly rounded sum of its products.
+    - "fp64": |C - AB| <= n u (|A| |B|) and half a unit in the last place, entry by entry, for every finite input: the error
+      bound of a sum in the result type. Zeros count in n, and a single entry may be less accurate than such a sum. Rows and
+      columns choose their own c; where that cannot be certified, the entry is the correctly rounded sum of its products.
     - "correct": every entry is the sum of its real products, rounded once in the direction `rounding`, subnormal and
       overflowing results included. An exact zero is +0, and -0 when rounding down.
 

@@ -55,7 +55,8 @@ def command_modules(asked: str | None = None) -> dict[str, ModuleType]:
 
 def _parser(modules: dict[str, ModuleType]) -> argparse.ArgumentParser:
     parser = _Parser(
-        prog="ozfp4", description="Exact FP64 matrix multiplication on low-precision matrix units."
+        prog="ozfp4",
+        description="FP64 matrix multiplication by exact integer products on low-precision matrix units.",
     )
     parser.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
     subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)

@@ -63,7 +63,7 @@ def _fastest(problem: Problem, options: Options) -> Decision:
     if problem.on_cpu:
         if not is_integer(problem.dtype):
             return Decision(
-                False, "a CPU's own product is faster: ours is made of several such, whatever the shape"
+                False, "not measured on a CPU: most make floating-point products faster by their own BLAS"
             )
         return _by_time(problem, options)
     unavailable = extension.why_unavailable(require_torch().device(problem.device))

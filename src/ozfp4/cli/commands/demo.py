@@ -269,7 +269,7 @@ def _verdict(outcomes: list[Outcome], entries: int, seconds: float) -> int:
     if bad or len(fingerprints) > 1:
         return 1
     print(
-        f"OK: {len(outcomes)} ways, {entries:,} entries each: all equal the exact product rounded once, "
+        f"OK: {len(outcomes)} ways, {entries:,} entries each: all equal the reference in exact arithmetic, "
         f"all bits the same ({seconds:.1f} s)"
     )
     return 0

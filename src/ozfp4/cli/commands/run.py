@@ -51,7 +51,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--accuracy",
         choices=("scaled", "fp64", "correct"),
-        help="what is promised: the product of the scaled integers, a sum in the result's type, the real product rounded once",
+        help="what is promised: the product of the scaled integers, the error bound of a sum in the result's type, "
+        "the real product rounded once",
     )
     parser.add_argument(
         "--rounding",
