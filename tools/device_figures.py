@@ -30,8 +30,15 @@ def figure_data(measured: dict[str, Any]) -> dict[str, Any]:
     totals = [row for row in measured["totals"] if "TFLOPS" in row]
     methods = dict.fromkeys(row["method"] for row in totals)
     labels = {name: device_tables.LABELS.get(name, name).replace("`", "") for name in methods}
+    if measured.get("torch"):
+        emulated = (name for name in methods if name.startswith("cuBLAS emulation"))
+        labels |= {name: name.replace("cuBLAS emulation", "torch's cuBLAS") for name in emulated}
     stages = {(row["method"], row["N"]): row for row in measured["stages"]}
     rows = [stages.get((row["method"], row["N"]), {}) | row for row in totals]
+    sizes = {row["N"] for row in totals}
+    for label, values in device_tables.newest_cublas(measured).items():
+        labels[label] = label.replace(" emulation", "").replace("another", "other")
+        rows += [{"N": n, "method": label, "TFLOPS": x} for n, x in values.items() if n in sizes]
     return {"machine": measured, "labels": labels, "rows": rows}
 
 

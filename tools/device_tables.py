@@ -10,7 +10,9 @@ A table stands between <!-- NAME --> and <!-- /NAME -->, NAME one of gpu-table (
 words), gpu-stages (compute stage beside whole call), gpu-milliseconds (each stage), gpu-modes (what each accuracy costs),
 gpu-model (predicted and measured, from what `ozfp4 model --device cuda` wrote to docs/figures/h200), gpu-figures (the figures
 there), scaling-sentence, scaling-links and scaling-products (several GPUs), scaling-paper (what is modelled of many, from
-ozfp4.bench.scaling.projections, which has to be importable). What is outside the markers is written by hand.
+ozfp4.bench.scaling.projections, which has to be importable), cpu-sentence and cpu-table (docs/data/cpu.json, written by hand from
+benchmarks/cpu.py). Beside what benchmarks/gpu.py measured with torch's cuBLAS stand the figures of the newest one, of
+docs/data/cublas.json, which is written by hand as well. What is outside the markers is written by hand.
 """
 
 from __future__ import annotations
@@ -27,6 +29,8 @@ ROOT = Path(__file__).resolve().parents[1]
 DATA = ROOT / "docs" / "data" / "h200.json"
 MODES = ROOT / "docs" / "data" / "h200_modes.json"
 SCALING = ROOT / "docs" / "data" / "scaling.json"
+CUBLAS = ROOT / "docs" / "data" / "cublas.json"
+CPU = ROOT / "docs" / "data" / "cpu.json"
 FIGURES = ROOT / "docs" / "figures" / "h200"
 PAGES = (
     ROOT / "README.md",
@@ -68,6 +72,12 @@ def load(path: Path) -> Results:
     if not any("TFLOPS" in row for row in rows):
         raise ValueError(f"{path}: no measured row")
     return results
+
+
+def read(path: Path) -> Results:
+    """A file that is written by hand."""
+    found: Results = json.loads(path.read_text(encoding="utf-8"))
+    return found
 
 
 def check_commit(source: Path, about: dict[str, Any], *, known: bool) -> None:
@@ -115,7 +125,22 @@ def _sizes(rows: list[Row]) -> list[int]:
     return sorted({row["N"] for row in rows if isinstance(row["N"], int)})
 
 
+def newest_cublas(results: Results) -> dict[str, dict[int, float]]:
+    """TFLOPS of the newest cuBLAS on such a device, by label and size; empty where nothing is known of it."""
+    found = read(CUBLAS) if CUBLAS.exists() else {}
+    if found.get("device") != results["device"]:
+        return {}
+    return {
+        f"cuBLAS {found['cuBLAS']} emulation, {name} (another card)": {
+            row["N"]: row[name] for row in found["rows"]
+        }
+        for name in ("55 bits", "dynamic")
+    }
+
+
 def _label(results: Results, method: str) -> str:
+    if method.startswith("cuBLAS emulation") and results.get("torch"):
+        return f"{method} (of torch {results['torch']})"
     counts = sorted({row["products"] for row in results["stages"] if row["method"] == method})
     if not counts:
         return LABELS.get(method, method)
@@ -138,13 +163,26 @@ def sentence(results: Results) -> str:
     n = max((n for n, method in cells if method == "int8" and (n, "native") in cells), default=None)
     if n is None:
         return NOT_MEASURED
+    has = []
+    newest = {row["N"]: row for row in read(CUBLAS)["rows"]}.get(n) if newest_cublas(results) else None
+    if newest is not None:
+        another = f"on another card with native FP64 of {newest['native']:.1f},"
+        has.append(f"{newest['55 bits']:.1f} in cuBLAS {read(CUBLAS)['cuBLAS']}, {another}")
     emulated = cells.get((n, "cuBLAS emulation, 55 bits"))
-    brings = f", of the cuBLAS that torch {results['torch']} brings" if results.get("torch") else ""
-    other = f" and cuBLAS's emulation {emulated:.1f} (55 bits{brings})" if emulated is not None else ""
+    if emulated is not None and results.get("torch"):
+        has.append(f"{emulated:.1f} in the cuBLAS that torch {results['torch']} brings")
+    other = f" cuBLAS's emulation (55 bits) has {' and '.join(has).rstrip(',')}." if has else ""
     return (
-        f"**{cells[n, 'int8']:.1f} TFLOPS** of exact products at N = {n} on an {results['device']}, where native FP64 has "
-        f"{cells[n, 'native']:.1f}{other}. Commit {results.get('commit') or 'unknown'}, {results['date']}."
+        f'**{cells[n, "int8"]:.1f} TFLOPS** at N = {n} on an {results["device"]} (`accuracy="scaled"`{_by_default(n)}), where '
+        f"native FP64 has {cells[n, 'native']:.1f}.{other} Commit {results.get('commit') or 'unknown'}, {results['date']}."
     )
+
+
+def _by_default(n: int) -> str:
+    """TFLOPS of the default accuracy, of normal operands, where they were measured."""
+    rows = load(MODES)["rows"] if MODES.exists() else []
+    found = [row for row in rows if (row["N"], row["operands"], row["method"]) == (n, "normal", "fp64")]
+    return f"; {found[0]['TFLOPS']:.1f} by default" if found and "TFLOPS" in found[0] else ""
 
 
 def whole_calls(results: Results) -> str:
@@ -155,6 +193,9 @@ def whole_calls(results: Results) -> str:
     measured = [m for m in methods if any("TFLOPS" in cells.get((m, n), {}) for n in sizes)]
     lines = [
         [_label(results, m), *(_number(cells.get((m, n), {}).get("TFLOPS")) for n in sizes)] for m in measured
+    ]
+    lines += [
+        [label, *(_number(values.get(n)) for n in sizes)] for label, values in newest_cublas(results).items()
     ]
     reasons = [
         f"Not measured: {LABELS.get(row['method'], row['method'])}, N = {row['N']}: {row['skipped']}"
@@ -185,6 +226,8 @@ def compute_stage(results: Results) -> str:
             total = totals.get((method, n), {}).get("TFLOPS")
             line += [_number(compute_tflops(stages.get((method, n), {})) if own else total), _number(total)]
         lines.append(line)
+    for label, values in newest_cublas(results).items():
+        lines.append([label, *(_number(values.get(n)) for n in sizes for _ in range(2))])
     head = [text for n in sizes for text in (f"{n} compute", "total")]
     return f"{_machine(results)}\n\n{_table(['TFLOPS', *head], lines)}"
 
@@ -372,6 +415,33 @@ def _rounded(n: int) -> str:
     return f"{float(f'{n:.2g}'):,.0f}".replace(",", " ") if n else "-"
 
 
+def _times(x: float) -> str:
+    return f"{x:.2f}" if x < 1 else f"{x:.1f}"
+
+
+def cpu_sentence(_: Results) -> str:
+    """What products of a few thousand take on CPUs, in times of np.matmul's."""
+    parts = []
+    for row in read(CPU)["rows"]:
+        least, most = sorted(row[n] for n in ("2048", "4096"))
+        parts.append(f"{_times(least)} to {_times(most)} {row['unit']}")
+    first, middle, last = parts
+    return (
+        f"On a CPU a float64 product of N = 2048 to 4096 takes, in times of NumPy's, {first}, {middle}, and {last}; "
+        "most smaller ones take 2 to 8 times as long."
+    )
+
+
+def cpu_table(_: Results) -> str:
+    """Times np.matmul, by CPU and size."""
+    sizes = ("1024", "2048", "4096", "8192")
+    lines = [
+        [f"{row['unit']}: {row['cpu']}; {row['at']}", *(_times(row[n]) if n in row else "-" for n in sizes)]
+        for row in read(CPU)["rows"]
+    ]
+    return _table(["times np.matmul, scaled", *sizes], lines)
+
+
 CAPTIONS = {
     "speed": "Whole calls",
     "stages": "Share of the stages",
@@ -398,6 +468,8 @@ BLOCKS: dict[str, Callable[[Results], str]] = {
     "scaling-links": scaling_links,
     "scaling-products": scaling_products,
     "scaling-paper": scaling_paper,
+    "cpu-sentence": cpu_sentence,
+    "cpu-table": cpu_table,
 }
 
 

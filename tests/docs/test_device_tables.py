@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -52,6 +53,46 @@ def test_what_the_modes_cost_is_taken_too(tmp_path: Path, monkeypatch: pytest.Mo
     text = (tmp_path / "page.md").read_text()
     assert "| normal | 1024 | 0.040 | 0.060 | 0.070 | - | 1.167 | - | 15 | 15 | - | 3 | - |" in text
     assert json.loads((tmp_path / "h200_modes.json").read_text())["rows"] == MODES["rows"]
+
+
+CUBLAS = {
+    "device": "NVIDIA H200",
+    "cuBLAS": "14.2",
+    "rows": [{"N": 1024, "native": 44.4, "55 bits": 30.5, "dynamic": 12.5}],
+}
+
+
+def test_the_newest_cublas_stands_beside_ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(device_tables, "CUBLAS", tmp_path / "cublas.json")
+    (tmp_path / "cublas.json").write_text(json.dumps(CUBLAS))
+    assert "| cuBLAS 14.2 emulation, 55 bits (another card) | 30.5 | - |" in device_tables.whole_calls(
+        RESULTS
+    )
+    assert "| cuBLAS 14.2 emulation, dynamic (another card) | 12.5 | 12.5 |" in device_tables.compute_stage(
+        RESULTS
+    )
+    assert "14.2" not in device_tables.whole_calls(RESULTS | {"device": "NVIDIA H100"})
+
+
+def test_the_comparison_has_the_same_figures_of_cublas() -> None:
+    found = device_tables.read(device_tables.CUBLAS)
+    text = (ROOT / "docs" / "comparison.md").read_text(encoding="utf-8")
+    for name in ("55 bits", "dynamic"):
+        values = " | ".join(f"{row[name]:.1f}" for row in found["rows"])
+        assert f"| cuBLAS {found['cuBLAS']}, {name}, eager | {values} |" in text
+
+
+def test_speeds_of_cpus_have_one_place() -> None:
+    """The sentence and the table come from one file; no other page repeats a figure of them."""
+    sentence = device_tables.cpu_sentence(RESULTS)
+    table = device_tables.cpu_table(RESULTS)
+    for row in device_tables.read(device_tables.CPU)["rows"]:
+        assert row["unit"] in sentence
+        assert row["unit"] in table
+    for name in ("docs/index.md", "docs/faq.md", "docs/limits.md", "docs/tutorials/numpy.md"):
+        text = (ROOT / name).read_text(encoding="utf-8")
+        assert "performance.md#measured-on-a-cpu" in text or name == "docs/index.md"
+        assert not re.search(r"five to six|two to six|some six|0\.8 at 4096|2 to 2\.5", text)
 
 
 SCALING = {
@@ -254,16 +295,22 @@ def test_figures_of_a_device(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert (tmp_path / "scaling.svg").exists()
 
 
-def test_the_largest_size_in_words() -> None:
+def test_the_largest_size_in_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(device_tables, "CUBLAS", tmp_path / "cublas.json")
+    monkeypatch.setattr(device_tables, "MODES", tmp_path / "modes.json")
     assert device_tables.sentence(RESULTS).startswith(
-        "**26.8 TFLOPS** of exact products at N = 1024 on an NVIDIA H200, where native FP64 has 51.3. Commit abc"
+        '**26.8 TFLOPS** at N = 1024 on an NVIDIA H200 (`accuracy="scaled"`), where native FP64 has 51.3. Commit abc'
     )
     emulated = {"N": 1024, "method": "cuBLAS emulation, 55 bits", "ms": 0.1, "TFLOPS": 21.5}
     more = RESULTS | {"totals": [*RESULTS["totals"], emulated]}  # type: ignore[misc]
-    assert (
-        "and cuBLAS's emulation 21.5 (55 bits, of the cuBLAS that torch 2.11 brings)."
-        in device_tables.sentence(more)
-    )
+    older = "cuBLAS's emulation (55 bits) has 21.5 in the cuBLAS that torch 2.11 brings."
+    assert older in device_tables.sentence(more)
+    (tmp_path / "cublas.json").write_text(json.dumps(CUBLAS))
+    newest = "cuBLAS's emulation (55 bits) has 30.5 in cuBLAS 14.2, on another card with native FP64 of 44.4, and 21.5"
+    assert newest in device_tables.sentence(more)
+    modes = MODES | {"rows": [MODES["rows"][0], MODES["rows"][2] | {"TFLOPS": 29.8}]}  # type: ignore[index,operator]
+    (tmp_path / "modes.json").write_text(json.dumps(modes))
+    assert '(`accuracy="scaled"`; 29.8 by default)' in device_tables.sentence(more)
     assert (
         device_tables.sentence(RESULTS | {"totals": RESULTS["totals"][:1]})
         == "Not measured in the present data."

@@ -96,7 +96,7 @@ def _show_paper() -> None:
         ],
         rows,
     )
-    advantage = 39 * 2 / 75
+    advantage = model.PAPER_PRODUCTS["GEMMul8-FP8"] * 2 / model.PAPER_PRODUCTS["OzII-FP4"]
     print(
         f"advantage over GEMMul8-FP8 by products and nominal rates: {advantage:.2f} (paper: {model.PAPER_ADVANTAGE})"
     )
