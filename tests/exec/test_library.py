@@ -166,6 +166,25 @@ int main(void) {
 """
 
 
+BY_HANDLE = """
+ours = ctypes.CDLL("libozfp4_blas.so")
+a, b, c = np.asfortranarray(numbers((7, 5), float)), np.asfortranarray(numbers((5, 6), float)), np.zeros((7, 6), order="F")
+right = ozfp4.gemm(1, a, b)
+one, zero = np.ones(1), np.zeros(1)
+i, n = (lambda x: byref(c_int64(x))), byref(c_char(b"N"))
+ours.dgemm_64_(n, n, i(7), i(6), i(5), address(one), address(a), i(7), address(b), i(5), address(zero), address(c), i(7),
+               ctypes.c_size_t(1), ctypes.c_size_t(1))
+same(np.ascontiguousarray(c), right)
+"""
+
+
+def test_a_routine_that_is_taken_by_our_librarys_handle(tmp_path: Path) -> None:
+    """As libblastrampoline takes what `lbt_set_forward` names (docs/how-to/unchanged-programs.md)."""
+    done = reported(BY_HANDLE, tmp_path / "report", mode="always", verify=1)
+    assert (done["caught"], done["left"]) == (1, 0)
+    assert done["verified"]["wrong"] == 0
+
+
 @pytest.mark.parametrize(
     "asked", [{}, {"mode": "fastest"}, {"dtypes": "float32"}, {"min_size": 10**9}, {"verify": 100}]
 )
