@@ -1,4 +1,4 @@
-"""Transform the Fock matrix of caffeine exactly, by every scheme and backend, and check every entry.
+"""Transform the Fock matrix of caffeine by every scheme and backend, and check every entry.
 
 Forms C^T S C and C^T F C (S: overlap, F: Fock matrix, C: orbital coefficients; RHF/6-31G*, 216 x 216), two
 chained products each. All schemes and backends must return the same bits, and every entry must equal what its
