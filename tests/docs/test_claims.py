@@ -86,6 +86,12 @@ def test_what_a_page_says_of_the_identity() -> None:
     assert 64 <= (abs(default - x) / np.spacing(abs(x))).max() <= 128
 
 
+def test_what_a_page_says_of_the_memory_of_a_prepared_operand() -> None:
+    """docs/how-to/prepare.md: 56 bytes an entry with fp64, and the copy's 8."""
+    x = np.random.default_rng(0).standard_normal((1000, 1000))
+    assert ozfp4.prepare(x, "right", backend="fp64").nbytes == (56 + 8) * x.size
+
+
 def test_the_sample_of_a_report_has_the_fields_of_one() -> None:
     text = (ROOT / "docs/tutorials/numpy.md").read_text(encoding="utf-8")
     sample = re.findall(r"^    (\w+) {2,}\S", text, re.MULTILINE)
