@@ -7,9 +7,9 @@
  *
  * Arguments are those of CBLAS, and order and transposes have its values; extents, leading dimensions and strides are 64-bit
  * and count entries. What BLAS does not have stands in ozfp4_options: NULL, or all zeros behind `size`, is the default of
- * ozfp4.matmul in Python, whose bits these functions give: accuracy "fp64", each entry within the error bound of a sum in its
- * own precision. A beta of 0 does not read C, an alpha of 0 reads neither A nor B. C overlaps neither; everything else may be read
- * by several threads at once. alpha and beta are finite.
+ * ozfp4.matmul in Python, whose bits these functions give: accuracy "fp64", each entry within the error bound of a sum in
+ * its own precision. A beta of 0 does not read C, an alpha of 0 reads neither A nor B. C overlaps neither; everything else may
+ * be read by several threads at once. alpha and beta are finite.
  * The calling thread's floating-point mode (rounding, subnormal numbers flushed to 0, traps) changes no bit and stays as it is.
  *
  * Every function that can fail returns a status and keeps a text for ozfp4_last_error, of this thread, which begins with the name
