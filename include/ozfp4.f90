@@ -128,6 +128,10 @@ module ozfp4
       import
       type(c_ptr) :: ozfp4_version_string
     end function
+    function ozfp4_read_environment() bind(c)
+      import
+      integer(c_int) :: ozfp4_read_environment
+    end function
     function ozfp4_set_num_threads(count) bind(c)
       import
       integer(c_int), value :: count

@@ -72,8 +72,10 @@ OZFP4_API const char* ozfp4_last_error(void);
 OZFP4_API int ozfp4_version(void);
 OZFP4_API const char* ozfp4_version_string(void);
 
-/* Threads of products on the CPU: by default OZFP4_NUM_THREADS, OMP_NUM_THREADS, or all CPUs of the process. 0 asks these again.
- */
+/* Reads OZFP4_NUM_THREADS, OMP_NUM_THREADS, OZFP4_CPU_KERNEL and OZFP4_BLAS again. The library reads them when it is loaded, and
+ * never by itself afterwards. A BLAS that is in use stays. Not while another thread changes the environment. */
+OZFP4_API ozfp4_status ozfp4_read_environment(void);
+/* Threads of products on the CPU: by default OZFP4_NUM_THREADS, OMP_NUM_THREADS, or all CPUs of the process. 0 is the default. */
 OZFP4_API ozfp4_status ozfp4_set_num_threads(int count);
 OZFP4_API ozfp4_status ozfp4_get_num_threads(int* count);
 

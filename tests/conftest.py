@@ -62,9 +62,28 @@ def check_refused() -> Callable[..., None]:
 
 
 @pytest.fixture
-def no_int8_unit(monkeypatch: pytest.MonkeyPatch) -> None:
+def variables() -> Iterator[Callable[..., None]]:
+    """variables(NAME=value) sets variables of the environment, or deletes those that are None, and has ozfp4 read them."""
+    import ozfp4
+
+    with pytest.MonkeyPatch.context() as patch:
+
+        def change(**values: str | None) -> None:
+            for name, value in values.items():
+                if value is None:
+                    patch.delenv(name, raising=False)
+                else:
+                    patch.setenv(name, value)
+            ozfp4.read_environment()
+
+        yield change
+    ozfp4.read_environment()
+
+
+@pytest.fixture
+def no_int8_unit(variables: Callable[..., None]) -> None:
     """Planes of bytes go through a BLAS, whatever this CPU has, and "auto" takes fp64: here and in processes of the test."""
-    monkeypatch.setenv("OZFP4_CPU_KERNEL", "sgemm")
+    variables(OZFP4_CPU_KERNEL="sgemm")
 
 
 # ---- Verdicts

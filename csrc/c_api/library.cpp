@@ -4,6 +4,7 @@
 #include "c_api/checked/arguments.hpp"
 #include "c_api/checked/status.hpp"
 #include "c_api/product/blas.hpp"
+#include "cpu/environment.hpp"
 #include "cpu/runtime/threads.hpp"
 
 #define OZFP4_TEXT_OF(x) #x
@@ -36,6 +37,10 @@ int ozfp4_version(void) { return OZFP4_VERSION; }
 
 const char* ozfp4_version_string(void) {
   return OZFP4_TEXT(OZFP4_VERSION_MAJOR) "." OZFP4_TEXT(OZFP4_VERSION_MINOR) "." OZFP4_TEXT(OZFP4_VERSION_PATCH);
+}
+
+ozfp4_status ozfp4_read_environment(void) {
+  return guarded([] { read_environment(); });
 }
 
 ozfp4_status ozfp4_set_num_threads(int count) {

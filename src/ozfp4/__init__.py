@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from .api.matmul_mod import matmul_mod
     from .api.plan import plan, plan_for
     from .api.prepare import prepare
+    from .api.read_environment import read_environment
     from .api.selftest import SelfTest, selftest
     from .api.tensordot import tensordot
     from .api.threads import get_num_threads, set_num_threads
@@ -57,6 +58,7 @@ __all__ = [
     "plan",
     "plan_for",
     "prepare",
+    "read_environment",
     "selftest",
     "set_num_threads",
     "stages",

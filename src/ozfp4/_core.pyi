@@ -148,6 +148,9 @@ class DefaultFpMode:
     def __enter__(self) -> None: ...
     def __exit__(self, *error: object) -> None: ...
 
+def read_environment() -> None:
+    """Read the variables of the environment again, which are read when the module is loaded."""
+
 def thread_count() -> int: ...
 def set_thread_count(count: int) -> None:
     """0: as the environment says."""

@@ -58,7 +58,7 @@ def test_symbols_are_those_of_the_header(library: ctypes.CDLL) -> None:
     assert exported(library) == names
     in_map = re.findall(r"^\s+(ozfp4_\w+);$", (lib.ROOT / "cmake" / "ozfp4.map").read_text(), flags=re.M)
     assert sorted(in_map) == sorted(names)
-    assert len(names) == 63
+    assert len(names) == 64
 
 
 def test_names_carry_the_version(library: ctypes.CDLL) -> None:
@@ -232,6 +232,24 @@ def test_threads(library: ctypes.CDLL) -> None:
     assert library.ozfp4_get_num_threads(ctypes.addressof(count)) == lib.OK
     assert count.value == 3
     assert library.ozfp4_set_num_threads(0) == lib.OK
+
+
+def test_the_environment_counts_when_it_is_read(library: ctypes.CDLL) -> None:
+    count = ctypes.c_int()
+
+    def threads() -> int:
+        assert library.ozfp4_get_num_threads(ctypes.addressof(count)) == lib.OK
+        return count.value
+
+    assert library.ozfp4_read_environment() == lib.OK
+    before = threads()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("OZFP4_NUM_THREADS", str(before + 2))
+        assert threads() == before
+        assert library.ozfp4_read_environment() == lib.OK
+        assert threads() == before + 2
+    assert library.ozfp4_read_environment() == lib.OK
+    assert threads() == before
 
 
 def test_products_of_several_threads_at_once(library: ctypes.CDLL) -> None:

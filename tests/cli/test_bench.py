@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -58,9 +59,9 @@ def test_tables_files_and_figures(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert {path.name for path in tmp_path.glob("*.png")} == {"bench.png", "stages.png"}
 
 
-def test_auto_says_what_it_took(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_auto_says_what_it_took(variables: Callable[..., None], capsys: pytest.CaptureFixture[str]) -> None:
     bench = ["bench", "--device", "cpu", "--sizes", "48", "--budget", "0.01", "--methods", "auto"]
-    monkeypatch.delenv("OZFP4_CPU_KERNEL", raising=False)
+    variables(OZFP4_CPU_KERNEL=None)
     assert main(bench) == 0
     took = re.search(r"^auto, N = 48: (.*)$", capsys.readouterr().out, re.MULTILINE)
     a, b = speed.operands(48)
@@ -68,7 +69,7 @@ def test_auto_says_what_it_took(monkeypatch: pytest.MonkeyPatch, capsys: pytest.
     assert took is not None
     assert took[1] == f"{ran.backend}, {ran.kernel}"
     assert ran.backend == "direct"
-    monkeypatch.setenv("OZFP4_CPU_KERNEL", "sgemm")  # so that planes are asked for
+    variables(OZFP4_CPU_KERNEL="sgemm")  # so that planes are asked for
     assert main(bench) == 0
     assert "\nauto, N = 48: fp64, DGEMM on residues\n" in capsys.readouterr().out
 

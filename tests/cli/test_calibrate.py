@@ -54,16 +54,16 @@ def test_what_is_found_is_shown_kept_and_taken(capsys: pytest.CaptureFixture[str
     assert forget_and_choose() == "int8"
 
 
-def test_what_is_measured_holds_for_its_number_of_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_measured_holds_for_its_number_of_threads(variables: Callable[..., None]) -> None:
     """Within a process, too, whatever told it the number."""
     rng = np.random.default_rng(0)
     a, b = rng.standard_normal((2, 9, 9))
 
     def reason(threads: int) -> str:
-        monkeypatch.setenv("OZFP4_NUM_THREADS", str(threads))
+        variables(OZFP4_NUM_THREADS=str(threads))
         return ozfp4.matmul(a, b, report=True)[1].reason
 
-    monkeypatch.setenv("OZFP4_NUM_THREADS", "1")
+    variables(OZFP4_NUM_THREADS="1")
     assert main(["bench", "--calibrate", "--device", "cpu"]) == 0
     assert "int8 21 at 1, " in reason(1)
     assert reason(1).endswith("TOPS (measured on this machine with 1 thread)")

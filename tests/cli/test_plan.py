@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -105,9 +105,9 @@ def test_scheme_one_has_one_family(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_a_product_without_planes_is_said_to_be_one(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    capsys: pytest.CaptureFixture[str], variables: Callable[..., None]
 ) -> None:
-    monkeypatch.delenv("OZFP4_CPU_KERNEL")  # which asks for planes
+    variables(OZFP4_CPU_KERNEL=None)  # which asks for planes
     rng = np.random.default_rng(0)
     for extents, asked in (
         ((64, 64, 64), ()),

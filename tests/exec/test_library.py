@@ -304,6 +304,49 @@ def test_what_nobody_else_makes_is_made_by_a_plain_loop(
     ] * 3
 
 
+CHANGES = """
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+extern void dgemm_(const char*, const char*, const int*, const int*, const int*, const double*, const double*, const int*,
+                   const double*, const int*, const double*, double*, const int*);
+static volatile int is_over;
+static void* multiply(void* unused) {
+  double a[64], c[64];
+  const double one = 1, zero = 0;
+  const int n = 8;
+  for (int i = 0; i < 64; ++i) a[i] = i;
+  do dgemm_("N", "T", &n, &n, &n, &one, a, &n, a, &n, &zero, c, &n); while (!is_over);
+  return unused;
+}
+int main(void) {
+  char name[32];
+  pthread_t threads[2];
+  multiply((is_over = 1, NULL));  // with all that comes once
+  is_over = 0;
+  for (int i = 0; i < 2; ++i) pthread_create(&threads[i], NULL, multiply, NULL);
+  const clock_t begun = clock();
+  for (int count = 1; clock() - begun < CLOCKS_PER_SEC; ++count) {
+    snprintf(name, sizeof name, "OZFP4_TESTS_%d", count);
+    setenv(name, "x", 1);
+    for (int i = count - 500; count % 500 == 0 && i < count; ++i) {
+      snprintf(name, sizeof name, "OZFP4_TESTS_%d", i);
+      unsetenv(name);
+    }
+  }
+  is_over = 1;
+  for (int i = 0; i < 2; ++i) pthread_join(threads[i], NULL);
+  return 0;
+}
+"""
+
+
+def test_another_thread_changes_the_environment(compile_c: Callable[..., Path]) -> None:
+    done = run([compile_c("changes", CHANGES, LIBRARY, "-pthread")], mode="always")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_integers_of_64_bits_under_usual_names(compile_c: Callable[..., Path]) -> None:
     # It tells whether the upper halves arrive: 2^32 + 1 rows would be one row to who reads 32 bits.
     text = NUMBERED.replace("int*", "long*").replace("c[0] = %d", "c[0] = *m == 4294967297L ? 64 : 32")

@@ -446,7 +446,9 @@ def test_a_unit_that_failed_is_tested_itself_again(monkeypatch: pytest.MonkeyPat
     assert units == 2 * ["AMX INT8" if _core.has_limb_unit() else "plain loops"]
 
 
-def test_wrong_limbs_are_replaced_by_words(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wrong_limbs_are_replaced_by_words(
+    cache: Path, monkeypatch: pytest.MonkeyPatch, variables: Callable[..., None]
+) -> None:
     make, disabled = plane_products._numbers_in_words, []
 
     def wrong(*given: Any) -> np.ndarray:
@@ -458,7 +460,7 @@ def test_wrong_limbs_are_replaced_by_words(cache: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr(plane_products, "_numbers_in_words", wrong)
     monkeypatch.setattr(_core, "has_limb_unit", lambda: True)
     monkeypatch.setattr(_core, "disable_limb_unit", disabled.append)
-    monkeypatch.delenv("OZFP4_CPU_KERNEL")  # which would ask for planes
+    variables(OZFP4_CPU_KERNEL=None)  # which would ask for planes
     way, cpu.forced_way = cpu.forced_way, None
     try:
         pattern = r"'numbers by limbs of eight bits' \(limbs\) on cpu .*is disabled"

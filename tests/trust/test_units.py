@@ -97,11 +97,11 @@ def test_the_next_process_knows(break_unit: Callable[..., None]) -> None:
 
 
 def test_one_that_is_asked_for_by_name_is_refused(
-    break_unit: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+    break_unit: Callable[..., None], variables: Callable[..., None]
 ) -> None:
     unit = _core.serving_byte_kernel()
     assert unit is not None
-    monkeypatch.setenv("OZFP4_CPU_KERNEL", unit[1])
+    variables(OZFP4_CPU_KERNEL=unit[1])
     break_unit("int8")
     with (
         pytest.warns(RuntimeWarning, match="is disabled"),

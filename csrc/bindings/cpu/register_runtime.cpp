@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "bindings/register.hpp"
+#include "cpu/environment.hpp"
 #include "cpu/runtime/fp_mode.hpp"
 #include "cpu/runtime/threads.hpp"
 
@@ -21,6 +22,7 @@ struct FpModeContext {
 
 void register_runtime(pybind11::module_& module) {
   module.def("thread_count", &thread_count);
+  module.def("read_environment", &read_environment);
   module.def("set_thread_count", &set_thread_count, py::arg("count"));
   py::class_<FpModeContext>(module, "DefaultFpMode")
       .def(py::init())

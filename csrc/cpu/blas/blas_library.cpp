@@ -1,8 +1,7 @@
 #include "cpu/blas/blas_library.hpp"
 
-#include <cstdlib>
-
 #include "cpu/blas/blas_check.hpp"
+#include "cpu/environment.hpp"
 
 #if defined(__unix__) || defined(__APPLE__)
 #include <dlfcn.h>
@@ -11,8 +10,8 @@
 namespace ozfp4 {
 
 const char* asked_blas() {
-  const char* file = std::getenv(kBlasVariable);
-  return file != nullptr && *file != '\0' ? file : nullptr;
+  const std::string& file = environment().blas;
+  return file.empty() ? nullptr : file.c_str();
 }
 
 #if defined(__unix__) || defined(__APPLE__)

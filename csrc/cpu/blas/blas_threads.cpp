@@ -3,11 +3,11 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
-#include <cstdlib>
 #include <mutex>
 #include <string>
 #include <thread>
 
+#include "cpu/environment.hpp"
 #include "cpu/runtime/threads.hpp"
 #include "cpu/threading/child_lock.hpp"
 
@@ -155,9 +155,7 @@ BlasSetters find_blis(void* library) {
   const auto set = find<BlisSetter>(library, "bli_thread_set_num_threads");
   if (get == nullptr || set == nullptr) return {};
   // Numbers for each loop of a product, which go before the number of threads.
-  for (const char* loop : {"BLIS_JC_NT", "BLIS_IC_NT", "BLIS_JR_NT", "BLIS_IR_NT"}) {
-    if (std::getenv(loop) != nullptr) return {};
-  }
+  if (environment().has_blis_loops) return {};
   if (is_blis_shared(get, set)) return {get_blis, set_blis, nullptr, false, get, set};
   return {get_blis, nullptr, set_blis_local, false, get, set};
 }

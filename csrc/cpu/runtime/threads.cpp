@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cctype>
 #include <condition_variable>
-#include <cstdlib>
 #include <exception>
 #include <memory>
 #include <mutex>
@@ -14,6 +12,7 @@
 #include <vector>
 
 #include "arith/multiples.hpp"
+#include "cpu/environment.hpp"
 #include "cpu/runtime/fp_mode.hpp"
 #include "cpu/threading/cpus.hpp"
 #include "cpu/threading/groups.hpp"
@@ -24,25 +23,12 @@ namespace {
 
 // OZFP4_NUM_THREADS; 0 where it is unset or empty.
 int asked_for_by_us() {
-  const char* text = std::getenv("OZFP4_NUM_THREADS");
-  if (!text || !*text) return 0;
-  char* end = nullptr;
-  const long count = std::strtol(text, &end, 10);  // at the limits of long where it does not fit
-  if (end == text || *end || count < 1 || count > most_threads) {
-    throw std::invalid_argument("OZFP4_NUM_THREADS: '" + std::string(text) + "' is no number in 1.." +
+  const Environment& found = environment();
+  if (found.threads < 0) {
+    throw std::invalid_argument("OZFP4_NUM_THREADS: '" + found.thread_text + "' is no number in 1.." +
                                 std::to_string(most_threads));
   }
-  return static_cast<int>(count);
-}
-
-// The outermost number of OMP_NUM_THREADS, which may be a list such as 4,2; 0 for what is none: the variable is OpenMP's.
-int asked_for_by_openmp() {
-  const char* text = std::getenv("OMP_NUM_THREADS");
-  if (!text) return 0;
-  char* end = nullptr;
-  const long count = std::strtol(text, &end, 10);
-  const bool ends = end != text && (!*end || *end == ',' || std::isspace(static_cast<unsigned char>(*end)));
-  return ends ? static_cast<int>(std::clamp<long>(count, 0, most_threads)) : 0;
+  return found.threads;
 }
 
 // True in a thread that is at a range of a loop: a loop that begins there has that thread alone.
@@ -136,7 +122,7 @@ void check_thread_setting() {
 int thread_count() {
   if (const int n = count_asked_for) return n;
   if (const int n = asked_for_by_us()) return n;
-  if (const int n = asked_for_by_openmp()) return n;
+  if (const int n = environment().openmp_threads) return n;
   const int cpus = available_cpus(), quota = own_quota();
   return quota > 0 ? std::min(quota, cpus) : cpus;
 }

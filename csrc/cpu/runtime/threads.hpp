@@ -7,7 +7,7 @@ namespace ozfp4 {
 
 inline constexpr int most_threads = 65536;
 
-// What set_thread_count said, else OZFP4_NUM_THREADS, else OMP_NUM_THREADS, else the CPUs that the calling thread may run on now,
+// What set_thread_count said, else OZFP4_NUM_THREADS, else OMP_NUM_THREADS (environment.hpp), else the CPUs that the calling thread may run on now,
 // or fewer where a control group's quota of CPU time, as it was on the first call, comes to fewer: it is rounded up.
 // std::invalid_argument where OZFP4_NUM_THREADS counts and is no number in 1..65536; another OMP_NUM_THREADS is passed over.
 int thread_count();
@@ -15,7 +15,7 @@ int thread_count();
 // Throws where thread_count() does, and asks the system for nothing.
 void check_thread_setting();
 
-// For loops that begin from now on, in all threads of the process. Range: count >= 1, or 0 to ask the environment again.
+// For loops that begin from now on, in all threads of the process. Range: count >= 1, or 0 for what the environment says.
 void set_thread_count(int count);
 
 // What is done for a range: of a callable that outlives the loop, without memory of its own.

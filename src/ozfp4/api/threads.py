@@ -15,7 +15,8 @@ def get_num_threads() -> int:
 
     That is what :func:`ozfp4.set_num_threads` said, else the environment variable ``OZFP4_NUM_THREADS``, else
     ``OMP_NUM_THREADS``, else the number of CPUs that the calling thread may run on now, or fewer where the quota of CPU time of
-    a control group (cgroup, version 1 or 2) comes to fewer: it is rounded up, and read once.
+    a control group (cgroup, version 1 or 2) comes to fewer: it is rounded up, and read once. The variables are read at import
+    and by :func:`ozfp4.read_environment`.
     """
     return _core.thread_count()
 
@@ -34,7 +35,7 @@ def set_num_threads(count: int | None) -> None:
     Parameters
     ----------
     count : int or None
-        1..65536; None for what the environment says, as at the start.
+        1..65536; None for what the environment said when it was last read, as at the start.
 
     Examples
     --------

@@ -139,6 +139,12 @@ def set_threads(count: int) -> None:
     _forget()
 
 
+def read_environment() -> None:
+    """Read what the environment says about products on the CPU, which changes what "auto" takes."""
+    _core.read_environment()
+    _forget()
+
+
 def _forget() -> None:
     """Let everything that rests on figures of devices be found anew."""
     global generation

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from itertools import pairwise, product
 from typing import Any
 
@@ -273,12 +274,12 @@ def test_report_of_an_empty_product(m: int, k: int, n: int) -> None:
     assert "words of 32 bits" in str(report)
 
 
-def test_threads_change_no_bit(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_threads_change_no_bit(variables: Callable[..., None]) -> None:
     rng = np.random.default_rng(7)
     a, b = operand(rng, "full", (300, 600), "int64"), operand(rng, "full", (600, 520), "int64")
     found = []
     for threads in ("1", "2", "5"):
-        monkeypatch.setenv("OZFP4_NUM_THREADS", threads)
+        variables(OZFP4_NUM_THREADS=threads)
         found.append(ozfp4.matmul(a, b))
     np.testing.assert_array_equal(found[0], a @ b)
     for other in found[1:]:

@@ -5,6 +5,8 @@ Integer-valued operands, so that the exact product is one product of NumPy's int
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
@@ -18,8 +20,8 @@ LARGE = [Path(scheme, backend, "least") for scheme, backend in KERNELS]
 
 
 @pytest.fixture(autouse=True)
-def several_threads(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OZFP4_NUM_THREADS", "3")
+def several_threads(variables: Callable[..., None]) -> None:
+    variables(OZFP4_NUM_THREADS="3")
 
 
 def check(a: np.ndarray, b: np.ndarray, path: Path) -> None:

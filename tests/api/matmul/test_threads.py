@@ -7,7 +7,7 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from typing import Any
@@ -89,12 +89,12 @@ def many_cases(count: int) -> list[tuple[Any, Any, str]]:
 
 @pytest.mark.parametrize("way", MANY)
 def test_hundreds_of_cases_at_every_number_of_threads(
-    way: str, environments_count: int, monkeypatch: pytest.MonkeyPatch
+    way: str, environments_count: int, variables: Callable[..., None]
 ) -> None:
     cases = many_cases(MANY[way])
     backend = {"fp64": "fp64", "portable": "int8"}.get(way, "auto")
     if way == "portable":
-        monkeypatch.setenv("OZFP4_CPU_KERNEL", way)
+        variables(OZFP4_CPU_KERNEL=way)
     found = []
     for count in (1, 2, 5, 64):
         ozfp4.set_num_threads(count)
@@ -132,8 +132,8 @@ def test_an_empty_variable_is_none() -> None:
 @pytest.mark.parametrize(
     "value", ["0", "-3", "many", "4,2", "4 threads", " ", "65537", str(2**32 + 1), str(10**30)]
 )
-def test_nonsense_in_our_own_variable_is_refused(value: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OZFP4_NUM_THREADS", value)
+def test_nonsense_in_our_own_variable_is_refused(value: str, variables: Callable[..., None]) -> None:
+    variables(OZFP4_NUM_THREADS=value)
     says = rf"^OZFP4_NUM_THREADS: '{re.escape(value)}' is no number in 1\.\.65536$"
     a = np.ones((3, 3))
     out = np.full((3, 3), 7.0)
@@ -155,6 +155,48 @@ def test_openmps_variable_is_a_list(value: str, count: int) -> None:
 @pytest.mark.parametrize("value", ["0", "-3", "many", "4x", ",4"])
 def test_nonsense_in_openmps_variable_is_passed_over(value: str) -> None:
     assert thread_count(OZFP4_NUM_THREADS="", OMP_NUM_THREADS=value) == cpu_count() >= 1
+
+
+def test_the_environment_counts_when_it_is_read(variables: Callable[..., None]) -> None:
+    variables(OZFP4_NUM_THREADS="3", OZFP4_CPU_KERNEL="portable")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("OZFP4_NUM_THREADS", "7")
+        patch.setenv("OZFP4_CPU_KERNEL", "nonsense")
+        assert ozfp4.get_num_threads() == 3
+        ozfp4.matmul(np.eye(3), np.eye(3), backend="int8")
+        ozfp4.read_environment()
+        assert ozfp4.get_num_threads() == 7
+        with pytest.raises(ValueError, match=r"^OZFP4_CPU_KERNEL: 'nonsense' is none of "):
+            ozfp4.matmul(np.eye(3), np.eye(3), backend="int8")
+
+
+ENVIRONMENT_CHANGES = """
+import os, threading, time
+import numpy as np
+import ozfp4
+a = np.random.default_rng(0).standard_normal((8, 8))
+ozfp4.matmul(a, a)  # with all that comes once
+over = time.monotonic() + 1
+def multiply():
+    while time.monotonic() < over:
+        ozfp4.matmul(a, a)
+threads = [threading.Thread(target=multiply) for _ in range(3)]
+for thread in threads: thread.start()
+count = 0
+while time.monotonic() < over:
+    os.environ[f"OZFP4_TESTS_{count}"] = "x"
+    count += 1
+    if count % 3000 == 0:
+        for i in range(count - 3000, count): del os.environ[f"OZFP4_TESTS_{i}"]
+for thread in threads: thread.join()
+"""
+
+
+def test_another_thread_changes_the_environment() -> None:
+    """A product runs without the interpreter's lock: a getenv there meets another thread's setenv."""
+    command = [sys.executable, "-c", ENVIRONMENT_CHANGES]
+    run = subprocess.run(command, check=False, timeout=60, capture_output=True)
+    assert run.returncode == 0, run.stderr
 
 
 def test_calls_from_many_threads_at_once() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any
 
@@ -31,8 +31,8 @@ every_kernel = pytest.mark.parametrize("setting", SETTINGS)
 
 
 @pytest.fixture
-def kernel(setting: str, monkeypatch: pytest.MonkeyPatch) -> str:
-    monkeypatch.setenv("OZFP4_CPU_KERNEL", setting)
+def kernel(setting: str, variables: Callable[..., None]) -> str:
+    variables(OZFP4_CPU_KERNEL=setting)
     return setting
 
 
@@ -165,23 +165,23 @@ def test_workspace_limits(kernel: str) -> None:
 @every_kernel
 @pytest.mark.parametrize("other", SETTINGS)
 def test_prepared_for_one_kernel_and_multiplied_by_another(
-    kernel: str, other: str, monkeypatch: pytest.MonkeyPatch
+    kernel: str, other: str, variables: Callable[..., None]
 ) -> None:
     a, b = operands("phi8", 35, 70, 20)
     expected = exact_matmul(a, b)
     for backend in ("int8", "fp4"):
-        monkeypatch.setenv("OZFP4_CPU_KERNEL", kernel)
+        variables(OZFP4_CPU_KERNEL=kernel)
         x, y = (
             ozfp4.prepare(p, side, backend=backend, accuracy="scaled")
             for p, side in ((a, "left"), (b, "right"))
         )
-        monkeypatch.setenv("OZFP4_CPU_KERNEL", other)
+        variables(OZFP4_CPU_KERNEL=other)
         for left, right in ((x, y), (a, y), (x, b)):
             check(left, right, expected, other, backend=backend, accuracy="scaled")
 
 
-def test_bytes_of_packed_planes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OZFP4_CPU_KERNEL", "portable")
+def test_bytes_of_packed_planes(variables: Callable[..., None]) -> None:
+    variables(OZFP4_CPU_KERNEL="portable")
     b = np.ones((70, 30))
     y = ozfp4.prepare(b, "right", backend="int8", accuracy="scaled")
     assert y.nbytes == b.nbytes + y.plan.planes_b * (32 * 128 + 32 * 4)
@@ -203,8 +203,8 @@ def test_reports_name_what_ran(kernel: str) -> None:
 
 
 @pytest.mark.parametrize("setting", ["nonsense", "AMX", "7"])
-def test_an_unknown_setting_is_refused(setting: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OZFP4_CPU_KERNEL", setting)
+def test_an_unknown_setting_is_refused(setting: str, variables: Callable[..., None]) -> None:
+    variables(OZFP4_CPU_KERNEL=setting)
     a, b = operands("normal", 4, 5, 6)
     out = noise((4, 6))
     with pytest.raises(ValueError, match=rf"^OZFP4_CPU_KERNEL: '{setting}' is none of portable, avx_vnni, "):
@@ -212,9 +212,9 @@ def test_an_unknown_setting_is_refused(setting: str, monkeypatch: pytest.MonkeyP
     assert_same_bits(out, noise((4, 6)))
 
 
-def test_what_this_cpu_does_not_have_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_this_cpu_does_not_have_is_refused(variables: Callable[..., None]) -> None:
     absent = {"amx", "avx512_vnni", "avx_vnni"} - set(SETTINGS)
     for setting in absent:
-        monkeypatch.setenv("OZFP4_CPU_KERNEL", setting)
+        variables(OZFP4_CPU_KERNEL=setting)
         with pytest.raises(ValueError, match=rf"^OZFP4_CPU_KERNEL: '{setting}' needs what this CPU"):
             ozfp4.matmul(np.eye(3), np.eye(3), backend="int8")

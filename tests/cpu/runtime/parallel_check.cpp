@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "check.hpp"
+#include "cpu/environment.hpp"
 #include "cpu/runtime/threads.hpp"
 
 namespace {
@@ -145,6 +146,7 @@ void check_modes() {
 
 int main() {
   setenv("OZFP4_NUM_THREADS", "4", 1);
+  ozfp4::read_environment();
   check_modes();  // first: no thread is there yet
   check_coverage();
   check_units();

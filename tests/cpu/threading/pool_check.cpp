@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "check.hpp"
+#include "cpu/environment.hpp"
 #include "cpu/runtime/threads.hpp"
 #include "cpu/threading/cpus.hpp"
 
@@ -209,6 +210,7 @@ void check_affinity() {
 int main() {
   unsetenv("OZFP4_NUM_THREADS");
   unsetenv("OMP_NUM_THREADS");
+  ozfp4::read_environment();
   check_threads_are_kept();
   check_nested();
   check_concurrent_callers();

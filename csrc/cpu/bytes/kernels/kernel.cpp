@@ -1,8 +1,9 @@
 #include "cpu/bytes/kernels/kernel.hpp"
 
 #include <atomic>
-#include <cstdlib>
 #include <stdexcept>
+
+#include "cpu/environment.hpp"
 
 namespace ozfp4 {
 namespace {
@@ -60,15 +61,11 @@ const ByteKernel* find_byte_kernel(const std::string& setting, const char* what)
 
 const ByteKernel* serving_byte_kernel() {
   if (is_forced) return forced;
-  const char* setting = std::getenv("OZFP4_CPU_KERNEL");
-  if (setting != nullptr && *setting != 0) return find_byte_kernel(setting, "OZFP4_CPU_KERNEL");
-  return best_kernel();
+  const std::string& setting = environment().cpu_kernel;
+  return setting.empty() ? best_kernel() : find_byte_kernel(setting, "OZFP4_CPU_KERNEL");
 }
 
-bool is_byte_kernel_asked() {
-  const char* setting = std::getenv("OZFP4_CPU_KERNEL");
-  return is_forced || (setting != nullptr && *setting != 0);
-}
+bool is_byte_kernel_asked() { return is_forced || !environment().cpu_kernel.empty(); }
 
 void disable_byte_kernel(const ByteKernel& kernel) { disabled |= bit_of(kernel); }
 

@@ -1,0 +1,85 @@
+#include "cpu/environment.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cctype>
+#include <cstdlib>
+#include <tuple>
+
+#include "cpu/runtime/threads.hpp"
+
+namespace ozfp4 {
+namespace {
+
+std::string text_of(const char* name) {
+  const char* text = std::getenv(name);
+  return text != nullptr ? text : "";
+}
+
+int our_threads(const std::string& text) {
+  if (text.empty()) return 0;
+  char* end = nullptr;
+  const long count = std::strtol(text.c_str(), &end, 10);  // at the limits of long where it does not fit
+  const bool is_number = end != text.c_str() && *end == '\0' && count >= 1 && count <= most_threads;
+  return is_number ? static_cast<int>(count) : -1;
+}
+
+int openmp_threads(const std::string& text) {
+  char* end = nullptr;
+  const long count = std::strtol(text.c_str(), &end, 10);
+  const bool ends = end != text.c_str() && (!*end || *end == ',' || std::isspace(static_cast<unsigned char>(*end)));
+  return ends ? static_cast<int>(std::clamp<long>(count, 0, most_threads)) : 0;
+}
+
+Environment of_the_process() {
+  Environment found;
+  found.thread_text = text_of("OZFP4_NUM_THREADS");
+  found.threads = our_threads(found.thread_text);
+  found.openmp_threads = openmp_threads(text_of("OMP_NUM_THREADS"));
+  found.cpu_kernel = text_of("OZFP4_CPU_KERNEL");
+  found.blas = text_of("OZFP4_BLAS");
+  for (const char* loop : {"BLIS_JC_NT", "BLIS_IC_NT", "BLIS_JR_NT", "BLIS_IR_NT"}) {
+    found.has_blis_loops = found.has_blis_loops || std::getenv(loop) != nullptr;
+  }
+  return found;
+}
+
+// One for each environment that was ever read: another thread may be at an older one. Without a lock, for the sake of forks.
+struct Node {
+  Environment environment;
+  Node* next;
+};
+std::atomic<Node*> nodes{nullptr};
+std::atomic<const Environment*> current{nullptr};
+
+[[maybe_unused]] const bool is_read_at_load = (environment(), true);
+
+}  // namespace
+
+bool Environment::operator==(const Environment& other) const {
+  const auto all = [](const Environment& x) {
+    return std::tie(x.thread_text, x.threads, x.openmp_threads, x.cpu_kernel, x.blas, x.has_blis_loops);
+  };
+  return all(*this) == all(other);
+}
+
+const Environment& environment() {
+  if (const Environment* known = current.load(std::memory_order_acquire)) return *known;
+  read_environment();  // for a static object that multiplies before those of this file are made
+  return *current.load(std::memory_order_acquire);
+}
+
+void read_environment() {
+  const Environment found = of_the_process();
+  for (Node* each = nodes; each != nullptr; each = each->next) {
+    if (!(each->environment == found)) continue;
+    current.store(&each->environment, std::memory_order_release);
+    return;
+  }
+  Node* made = new Node{found, nodes};
+  while (!nodes.compare_exchange_weak(made->next, made)) {
+  }
+  current.store(&made->environment, std::memory_order_release);
+}
+
+}  // namespace ozfp4
