@@ -1057,6 +1057,36 @@ for each in threads: each.join()
     assert (done["caught"], done["left"]) == (180, 0)
 
 
+def test_a_stream_that_is_full_holds_up_no_other(run: Run) -> None:
+    """A launch waits there, for what another GPU's product comes before; a fork does not wait for it."""
+    done = run("""
+import signal, threading, time
+def product(own):
+    a, c = integers((7, 7), "D"), integers((7, 7), "D")
+    one, zero = scalar(1, "D"), scalar(0, "D")
+    assert process.cublasDgemm_v2(own, 0, 0, 7, 7, 7, one, address(a), 7, address(a), 7, zero, address(c), 7) == 0
+    np.testing.assert_array_equal(c, mm(a, a))
+others = [P(), P()]
+for other in others:                      # two threads on one stream
+    assert cublas.cublasCreate_v2(byref(other)) == 0 and process.cublasSetStream_v2(other, P(16)) == 0
+product(handle)
+ours.fake_fill(P(16))
+threads = [threading.Thread(target=product, args=(other,)) for other in others]
+for each in threads: each.start()
+signal.alarm(20)                          # ends the process, whatever it waits for
+while not ours.fake_waiting_launches(): time.sleep(0.001)
+product(handle)
+if (child := os.fork()) == 0:
+    product(handle)
+    os._exit(0)
+assert os.waitpid(child, 0)[1] == 0
+assert ours.fake_waiting_launches() == 1  # the other one's product follows it
+ours.fake_fill(None)
+for each in threads: each.join()
+""")  # fmt: skip
+    assert (done["caught"], done["left"]) == (4, 0)
+
+
 def test_threads_that_come_and_go_share_handles(run: Run) -> None:
     run("""
 import threading

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "bindings/cuda/register.hpp"
+#include "bindings/interpreter_lock.hpp"
 #include "cuda/complex/expand.hpp"
 #include "cuda/runtime/device_guard.hpp"
 
@@ -22,6 +23,7 @@ void expand(std::uintptr_t data, ElementType type, std::int64_t matrices, std::i
   if (data % entry != 0 || to % entry != 0) {
     throw std::invalid_argument("the pointers must be aligned to " + std::to_string(entry) + " bytes");
   }
+  const Unlocked unlocked;  // a launch waits where the stream is full
   const DeviceGuard guard(device);
   launch_expand({reinterpret_cast<const void*>(data), type, matrices, k, n, matrix_stride, k_stride, n_stride, is_conjugated},
                 reinterpret_cast<void*>(to), reinterpret_cast<cudaStream_t>(stream));

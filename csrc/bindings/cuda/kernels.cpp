@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "bindings/cuda/register.hpp"
+#include "bindings/interpreter_lock.hpp"
 #include "cuda/runtime/device_guard.hpp"
 #include "cuda/thin/thin.hpp"
 
@@ -85,6 +86,7 @@ void multiply(int kernel, const std::string& element_name, int m, int n, int k, 
   shape.units = shape.steps = shape.folds = schedule.unit_count();
   const TileChoice choice = choose_tile(shape, kernel_of(kernel), element, gpu);
   if (const char* error = find_launch_error(problem, choice, kernel_of(kernel), gpu)) throw std::invalid_argument(error);
+  const Unlocked unlocked;  // a launch waits where the stream is full
   launch_gemm(problem, choice, kernel_of(kernel), reinterpret_cast<cudaStream_t>(stream));
 }
 

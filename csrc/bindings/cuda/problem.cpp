@@ -208,7 +208,7 @@ class Problem {
       throw std::invalid_argument("alpha, beta, addend: out of range, or not what the plan's promise has");
     }
     const Unlocked unlocked;
-    const std::lock_guard<std::mutex> alone(launching(clear_counters));
+    const std::unique_lock<std::mutex> alone = launching(clear_counters);
     const DeviceGuard guard(device_);
     LaunchOptions options;
     options.stream = reinterpret_cast<cudaStream_t>(stream);
@@ -333,9 +333,14 @@ py::bytes device_steps(const CudaPlan& plan) {
 
 }  // namespace
 
-std::mutex& launching(std::uintptr_t clear_counters) {
-  static std::array<std::mutex, 61> locks;  // addresses are far apart, by multiples of 512
-  return locks[clear_counters / 512 % locks.size()];
+std::unique_lock<std::mutex> launching(std::uintptr_t clear_counters) {
+  if (clear_counters == 0) return {};
+  static std::mutex lock;
+  static std::map<std::uintptr_t, std::mutex> locks;
+  std::unique_lock<std::mutex> hold(lock);
+  std::mutex& own = locks[clear_counters];  // its place in memory stays
+  hold.unlock();
+  return std::unique_lock<std::mutex>(own);
 }
 
 void register_problem(py::module_& module) {

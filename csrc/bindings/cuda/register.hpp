@@ -24,7 +24,8 @@ cuda::Kernel kernel_of(int number);
 const char* element_name(Element element);
 
 // Held while the launches of a product or a store are enqueued that share counters at this address, or a workspace beside them:
-// threads on one stream enqueue one after the other. Of 0, nothing shared, there is a lock all the same.
-std::mutex& launching(std::uintptr_t clear_counters);
+// threads on one stream enqueue one after the other. Each address has a lock of its own, as a launch waits where its stream is
+// full; of 0, nothing shared, there is none.
+std::unique_lock<std::mutex> launching(std::uintptr_t clear_counters);
 
 }  // namespace ozfp4::bindings

@@ -46,7 +46,7 @@ class Store {
   void launch(std::uintptr_t data, std::uintptr_t memory, std::uintptr_t scratch, std::uintptr_t clear_counters,
               std::uintptr_t stream, bool sync_stages) const {
     const Unlocked unlocked;
-    const std::lock_guard<std::mutex> alone(launching(clear_counters));
+    const std::unique_lock<std::mutex> alone = launching(clear_counters);
     const DeviceGuard guard(device_);
     DeviceOperand operand = operand_;
     operand.data = reinterpret_cast<const char*>(data);

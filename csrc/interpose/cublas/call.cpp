@@ -22,7 +22,6 @@ namespace ozfp4::interpose::cublas {
 namespace {
 
 constexpr int cuda_major = 13;  // of this build
-ForkLock serving;               // a stream's workspace is of one product until all of that is enqueued
 
 Reason reason_of(ozfp4_status status) {
   switch (status) {
@@ -130,10 +129,11 @@ Reason by_factors_there(const Product& p, const Place& place) {
 
 bool is_aligned(const void* memory) { return reinterpret_cast<std::uintptr_t>(memory) % 256 == 0; }
 
-// One matrix, in the program's own space or, where there is none, in the stream's: the lock is held no longer, as a trial waits.
+// One matrix, in the program's own space or, where there is none, in the stream's: the stream is held no longer, as a trial
+// waits.
 Reason enqueue(const Product& matrix, Space space, std::int64_t bytes, Stream stream, const ozfp4_options& options) {
-  const ForkLock::Guard hold(serving);
-  if (!space.memory) space = {workspace_of(stream, bytes), static_cast<std::size_t>(bytes)};
+  StreamWorkspace own(stream);
+  if (!space.memory) space = {own.memory(bytes), static_cast<std::size_t>(bytes)};
   if (!space.memory) return Reason::no_memory;
   const ozfp4_status status = multiply(matrix, space.memory, static_cast<std::int64_t>(space.bytes), stream, options);
   return status == OZFP4_OK ? Reason::always : tell(status, stream);

@@ -13,6 +13,8 @@
 
 namespace {
 std::atomic<long> served{0}, broken{0};
+std::atomic<void*> full{nullptr};
+std::atomic<int> waiting{0};
 
 // Whether a graph is captured on any stream, as the driver has it.
 bool is_captured() {
@@ -72,6 +74,8 @@ ozfp4_status run(int order, int transa, int transb, int64_t m, int64_t n, int64_
 
 extern "C" {
 OZFP4_API long fake_served() { return served; }
+OZFP4_API void fake_fill(void* stream) { full = stream; }  // launches there wait until another one is full; null: none is
+OZFP4_API int fake_waiting_launches() { return waiting; }
 OZFP4_API long fake_broken() { return broken; }  // captures that a trial of kernels has broken
 int ozfp4_has_cuda(void) { return 1; }
 const char* ozfp4_last_error(void) { return "a refusal of the stand-in"; }
@@ -93,7 +97,9 @@ ozfp4_status ozfp4_cuda_workspace_size_gemm(ozfp4_type type, int, int, int, int6
 #define GEMM(letter, T, Factor, Entry, value)                                                                              \
   ozfp4_status ozfp4_cuda_##letter##gemm(int order, int transa, int transb, int64_t m, int64_t n, int64_t k, Factor alpha, \
                                          const T* a, int64_t lda, const T* b, int64_t ldb, Factor beta, T* c, int64_t ldc, \
-                                         void* workspace, int64_t bytes, void*, const ozfp4_options* options) {            \
+                                         void* workspace, int64_t bytes, void* stream, const ozfp4_options* options) {     \
+    for (++waiting; stream != nullptr && full == stream;) usleep(100);                                                     \
+    --waiting;                                                                                                             \
     return run<Entry>(order, transa, transb, m, n, k, value(alpha), a, lda, b, ldb, value(beta), c, ldc, workspace, bytes, \
                       options);                                                                                            \
   }

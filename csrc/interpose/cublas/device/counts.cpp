@@ -27,14 +27,21 @@ const bool forgets = (forget_in_children(forget), true);
 }  // namespace
 
 std::int64_t* new_count(std::uint64_t context) {
-  const ForkLock::Guard hold(lock);
-  Counts& own = counts()[context];
-  if (!own.first) {
-    own.first = static_cast<std::int64_t*>(allocate_on_host(most * sizeof(std::int64_t)));
-    if (!own.first) return nullptr;
-    std::memset(own.first, 0, most * sizeof(std::int64_t));
+  const auto give = [context](std::int64_t* first) {
+    const ForkLock::Guard hold(lock);
+    Counts& own = counts()[context];
+    if (!own.first) own.first = first;
+    return own.first && own.given < most ? own.first + own.given++ : nullptr;
+  };
+  if (std::int64_t* known = give(nullptr)) return known;
+  {
+    const ForkLock::Guard hold(lock);
+    if (counts()[context].first) return nullptr;  // all are given
   }
-  return own.given < most ? own.first + own.given++ : nullptr;
+  // Without the lock: the driver may wait for the device. Of two threads that are here at once one's memory stays unused.
+  auto* first = static_cast<std::int64_t*>(allocate_on_host(most * sizeof(std::int64_t)));
+  if (first) std::memset(first, 0, most * sizeof(std::int64_t));
+  return give(first);
 }
 
 }  // namespace ozfp4::interpose::cublas
