@@ -5,6 +5,9 @@ from __future__ import annotations
 import itertools
 import json
 import logging
+import os
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -337,3 +340,50 @@ def test_unfinal_decisions_are_made_again(monkeypatch: pytest.MonkeyPatch) -> No
         for _ in range(3):
             a @ a.mT
     assert [(row.calls, row.reason) for row in scope.summary.rows] == [(2, "now"), (1, "captured")]
+
+
+# Another thread measures, and one exchanges NumPy's functions, when the process forks.
+FORK_DURING_A_MEASUREMENT = """
+import os, signal, threading
+import numpy as np, ozfp4
+from ozfp4.emulation import measured, numpy_patch
+
+a, measuring, holding, go_on = np.ones((100, 100), np.int64), threading.Event(), threading.Event(), threading.Event()
+
+def slow(problem, options):
+    measuring.set()
+    go_on.wait()
+    return "not measured"
+
+def multiply():
+    with ozfp4.emulate(mode="fastest", dtypes="int64"):
+        return np.matmul(a, a)
+
+def exchange():
+    with numpy_patch.EXCHANGE._lock:
+        holding.set()
+        go_on.wait()
+
+measured._measured = slow
+threads = [threading.Thread(target=multiply), threading.Thread(target=exchange)]
+for thread, begun in zip(threads, (measuring, holding)):
+    thread.start()
+    begun.wait()
+child = os.fork()
+if child == 0:
+    signal.alarm(5)  # ends it, whatever it waits for
+    measured._measured = lambda problem, options: "not measured"
+    os._exit(0 if (multiply() == 100).all() else 1)
+status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+go_on.set()
+for thread in threads:
+    thread.join()
+raise SystemExit(status != 0)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_child_forked_during_a_measurement_measures_for_itself(nothing_known: Path) -> None:
+    command = [sys.executable, "-W", "ignore", "-c", FORK_DURING_A_MEASUREMENT]
+    run = subprocess.run(command, check=False, timeout=60, capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr

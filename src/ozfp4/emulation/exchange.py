@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
+
+from ..support.child_lock import ChildLock
 
 
 class Site(NamedTuple):
@@ -21,9 +22,7 @@ class Exchange:
 
     def __init__(self, find: Callable[[], list[Site]]) -> None:
         self._find, self._entered = find, 0
-        self._lock = (
-            threading.RLock()
-        )  # a collection of garbage may end a generator that is in a scope, anywhere
+        self._lock = ChildLock()  # a collection of garbage may end a generator that is in a scope, anywhere
         self._before: list[tuple[Site, Any]] = []
 
     @contextmanager

@@ -8,7 +8,6 @@ is shared by more multiplications: where ours is faster for the smaller product,
 from __future__ import annotations
 
 import statistics
-import threading
 import time
 from collections.abc import Callable
 from functools import lru_cache
@@ -24,6 +23,7 @@ from ..dispatch.this_machine import this_gpu
 from ..request import library
 from ..request.library import require_torch
 from ..support import disk_cache
+from ..support.child_lock import ChildLock
 from ..support.logger import LOGGER
 from ..support.refusals import OVER_LIMIT, is_over_limit
 from ..trust.identity import gpu_identity, words_identity
@@ -41,7 +41,7 @@ CAPTURED = "a CUDA graph is captured, which allows no measuring: run it once bef
 SPENT = f"not measured: this process has measured for {BUDGET:g} s"
 NO_ROOM = "not measured: the GPU has no memory left for it"
 
-_lock = threading.RLock()  # two threads that measure would slow each other
+_lock = ChildLock()  # two threads that measure would slow each other
 _known: dict[str, dict[Problem, Times | str]] = {}
 _spent = 0.0
 

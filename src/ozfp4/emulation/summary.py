@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from .. import _core
+from ..support.child_lock import ChildLock
 from ..support.table import Table, Tabular
 from .problem import Problem
 
@@ -36,7 +36,7 @@ class Record:
     """The lines of a scope, which grow while it is entered."""
 
     def __init__(self) -> None:
-        self.lock = threading.RLock()  # which a collection of garbage may want again
+        self.lock = ChildLock()  # which a collection of garbage may want again
         self._lines: dict[tuple[str, Problem, bool, str], Line] = {}
 
     def line(self, operation: str, problem: Problem, decision: Decision) -> Line:

@@ -7,8 +7,6 @@ once; afterwards asking costs one look into a dictionary.
 
 from __future__ import annotations
 
-import os
-import threading
 import warnings
 from collections.abc import Sequence
 
@@ -29,6 +27,7 @@ from ..plans.plan import Plan
 from ..request import library
 from ..support import disk_cache
 from ..support.caller import stack_level
+from ..support.child_lock import ChildLock
 from .examine import examine
 from .identity import identity
 from .verdict import Verdict
@@ -36,7 +35,7 @@ from .verdict import Verdict
 _verdicts: dict[DeviceKernel, Verdict] = {}  # of this process
 _serving: dict[tuple[tuple[str, ...], bool, int], int] = {}  # what serving_kernel found
 words_tested: set[int] = set()  # CUDA devices on which it is known whether machine words serve
-_lock = threading.RLock()  # of the first use
+_lock = ChildLock()  # of the first use
 # Counts the changes of verdicts that were used: what was decided under another number may rest on a kernel that is disabled
 # by now.
 generation = 0
@@ -51,16 +50,6 @@ def forget() -> None:
     _serving.clear()
     words_tested.clear()
     generation += 1
-
-
-def _renew_lock() -> None:
-    """A forked child has none of the threads that may have held the lock."""
-    global _lock
-    _lock = threading.RLock()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_renew_lock)
 
 
 # ---- What is known --------------------------------------------------------------------------------------------------

@@ -7,12 +7,12 @@ first scope of the process as soon as the last one is left, and set in between.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from ...request.library import require_torch
+from ...support.child_lock import ChildLock
 
 python_dispatch: Any = require_torch().utils._python_dispatch
 # Of all versions of torch; this one may have fewer.
@@ -21,7 +21,7 @@ _NAMES = (
     "_is_in_non_infra_torch_dispatch_mode",
     "_is_in_any_mode_without_ignore_compile_internals",
 )
-_lock = threading.RLock()  # a collection of garbage may end a generator that is in a scope, also in here
+_lock = ChildLock()  # a collection of garbage may end a generator that is in a scope, also in here
 _entered = 0
 _before: dict[str, bool] = {}
 
