@@ -17,33 +17,33 @@ static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "a BLAS with 32-bit int
 
 // `ozfp4 exec` puts functions of ours in the place of a BLAS's (csrc/interpose), which may be what was set here. Calls from
 // within a LeftAlone go through them to the BLAS: ozfp4_blas_bypass tells where they look.
+using Depth = int* (*)();  // of the calling thread
+std::atomic<Depth> bypass{nullptr};
+
+// Before threads multiply: the dynamic linker has a lock, which a library's constructor that waits for these threads may hold.
+// Not a static that is made once, for which others would wait meanwhile.
+void find_bypass() {
+#if defined(__linux__)
+  static std::atomic<bool> is_known{false};
+  if (is_known.load(std::memory_order_acquire)) return;
+  bypass = reinterpret_cast<Depth>(dlsym(RTLD_DEFAULT, "ozfp4_blas_bypass"));
+  is_known.store(true, std::memory_order_release);
+#endif
+}
+
 class LeftAlone {
  public:
-  LeftAlone() {
-    if (depth()) ++*depth()();
+  LeftAlone() : depth_(bypass.load(std::memory_order_relaxed)) {
+    if (depth_) ++*depth_();
   }
   ~LeftAlone() {
-    if (depth()) --*depth()();
+    if (depth_) --*depth_();
   }
   LeftAlone(const LeftAlone&) = delete;
   LeftAlone& operator=(const LeftAlone&) = delete;
 
  private:
-  using Depth = int* (*)();  // of the calling thread
-  static Depth depth() {
-#if defined(__linux__)
-    // Not a static that is made once, for which others would wait while the dynamic linker is asked.
-    static std::atomic<bool> is_known{false};
-    static std::atomic<Depth> found{nullptr};
-    if (!is_known.load(std::memory_order_acquire)) {
-      found = reinterpret_cast<Depth>(dlsym(RTLD_DEFAULT, "ozfp4_blas_bypass"));
-      is_known.store(true, std::memory_order_release);
-    }
-    return found.load(std::memory_order_relaxed);
-#else
-    return nullptr;
-#endif
-  }
+  const Depth depth_;
 };
 
 // BLAS is column-major: the row-major C = A B^T is C^T = B A^T there, B and A stored as k x columns and k x rows.
@@ -66,6 +66,7 @@ void set_blas(DgemmPointer dgemm, SgemmPointer sgemm) {
 }
 
 void set_blas(DgemmPointer dgemm, SgemmPointer sgemm, const BlasSetters& setters) {
+  find_bypass();
   dgemm_pointer = dgemm;
   sgemm_pointer = sgemm;
   set_blas_setters(setters);
@@ -75,22 +76,24 @@ bool have_blas() { return dgemm_pointer != nullptr && sgemm_pointer != nullptr; 
 
 void gemm_nt(SgemmPointer gemm, std::int64_t rows, std::int64_t columns, std::int64_t k, const float* a, std::int64_t lda,
              const float* b, std::int64_t ldb, bool accumulate, float* c, std::int64_t ldc) {
+  find_bypass();
   call_gemm(gemm, rows, columns, k, a, lda, b, ldb, accumulate, c, ldc);
 }
 
 void gemm_nt(DgemmPointer gemm, std::int64_t rows, std::int64_t columns, std::int64_t k, const double* a, std::int64_t lda,
              const double* b, std::int64_t ldb, bool accumulate, double* c, std::int64_t ldc) {
+  find_bypass();
   call_gemm(gemm, rows, columns, k, a, lda, b, ldb, accumulate, c, ldc);
 }
 
 void gemm_nt(std::int64_t rows, std::int64_t columns, std::int64_t k, const float* a, std::int64_t lda, const float* b,
              std::int64_t ldb, bool accumulate, float* c, std::int64_t ldc) {
-  gemm_nt(sgemm_pointer, rows, columns, k, a, lda, b, ldb, accumulate, c, ldc);
+  call_gemm(sgemm_pointer, rows, columns, k, a, lda, b, ldb, accumulate, c, ldc);
 }
 
 void gemm_nt(std::int64_t rows, std::int64_t columns, std::int64_t k, const double* a, std::int64_t lda, const double* b,
              std::int64_t ldb, bool accumulate, double* c, std::int64_t ldc) {
-  gemm_nt(dgemm_pointer, rows, columns, k, a, lda, b, ldb, accumulate, c, ldc);
+  call_gemm(dgemm_pointer, rows, columns, k, a, lda, b, ldb, accumulate, c, ldc);
 }
 
 }  // namespace ozfp4

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import ctypes
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -147,3 +149,36 @@ raise SystemExit(os.waitstatus_to_exitcode(os.waitpid(children[0], 0)[1]))
         [sys.executable, "-c", code, here, str(generations)], check=False, timeout=120, capture_output=True
     )
     assert run.returncode == 0, run.stderr
+
+
+CONSTRUCTED = """
+extern int PyGILState_Ensure(void);
+extern void PyGILState_Release(int);
+extern int PyRun_SimpleString(const char*);
+__attribute__((constructor)) static void multiply(void) {
+  const int state = PyGILState_Ensure();
+  PyRun_SimpleString("import ozfp4; ozfp4.set_num_threads(4); ozfp4.matmul(x, x, backend='fp64')");
+  PyGILState_Release(state);
+}
+"""
+
+
+def test_products_within_a_librarys_constructor(tmp_path: Path) -> None:
+    """Its thread has the dynamic linker's lock, for which those that help must not wait."""
+    compiler = shutil.which("cc") or shutil.which("gcc")
+    if compiler is None:
+        pytest.skip("no C compiler")
+    (tmp_path / "constructed.c").write_text(CONSTRUCTED)
+    library = tmp_path / "constructed.so"
+    subprocess.run([compiler, "-shared", "-fPIC", tmp_path / "constructed.c", "-o", library], check=True)
+    code = f"""
+import ctypes, signal, numpy as np
+x = np.random.default_rng(0).standard_normal((400, 400))
+signal.alarm(20)
+ctypes.PyDLL({str(library)!r})
+"""
+    for _ in range(4):
+        run = subprocess.run(
+            [sys.executable, "-W", "ignore", "-c", code], check=False, timeout=60, capture_output=True
+        )
+        assert run.returncode == 0, run.stderr
