@@ -10,6 +10,7 @@
 #include "cpu/environment.hpp"
 #include "cpu/runtime/threads.hpp"
 #include "cpu/threading/child_lock.hpp"
+#include "cpu/threading/other_signals.hpp"
 
 #if defined(__unix__) || defined(__APPLE__)
 #include <dlfcn.h>
@@ -143,7 +144,10 @@ bool is_blis_shared(BlisGetter get, BlisSetter set) {
     if (known[is_shared].load() == set) return is_shared;
   }
   const int before = number_of(get), other = before == 2 ? 3 : 2;
-  std::thread([set, other] { set(other); }).join();
+  {
+    const SignalsLeftToOthers meanwhile;
+    std::thread([set, other] { set(other); }).join();
+  }
   const bool is_shared = number_of(get) == other;
   if (is_shared) set(before);
   known[is_shared] = set;

@@ -6,6 +6,7 @@
 #include <system_error>
 
 #include "arith/multiples.hpp"
+#include "cpu/threading/other_signals.hpp"
 
 namespace ozfp4 {
 namespace {
@@ -107,6 +108,7 @@ class Copier::Job {
 };
 
 Copier::Copier(int threads) {
+  const SignalsLeftToOthers meanwhile;
   for (int i = 0; i < threads; ++i) {
     try {
       threads_.emplace_back([this] { serve(); });

@@ -4,13 +4,13 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
-#include <csignal>
 #include <mutex>
 #include <new>
 #include <thread>
 #include <vector>
 
 #include "cpu/threading/board.hpp"
+#include "cpu/threading/other_signals.hpp"
 
 #if defined(__unix__) || defined(__APPLE__)
 #include <dlfcn.h>
@@ -26,15 +26,6 @@ constexpr int kWakes = 4;
 
 #if defined(__unix__) || defined(__APPLE__)
 
-// Signals are for the threads of the program, whose system calls they are to interrupt; those that a thread raises by what it
-// does, and the clock of profilers, stay its own.
-void leave_signals_to_others() {
-  sigset_t set;
-  sigfillset(&set);
-  for (const int own : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT, SIGPROF}) sigdelset(&set, own);
-  pthread_sigmask(SIG_BLOCK, &set, nullptr);
-}
-
 // The library that holds this code stays loaded from now on: threads of the pool sleep in it.
 void keep_loaded() {
   static const char inside = 0;
@@ -44,7 +35,6 @@ void keep_loaded() {
 
 #else
 
-void leave_signals_to_others() {}
 void keep_loaded() {}
 
 #endif
@@ -83,17 +73,7 @@ class Pool {
       last = threads_ += missing;
       wake(offers_.back());
     }
-    for (; missing > 0; --missing) {
-      try {
-        std::thread([this, cpus = job.cpus, number = last - missing + 1] { serve(cpus, number); }).detach();
-      } catch (...) {
-        break;  // no thread or no memory for one: whoever is there does the work
-      }
-    }
-    if (missing > 0) {
-      const BriefLock brief(lock_);
-      threads_ -= missing;
-    }
+    if (missing > 0) start(job.cpus, last, missing);
   }
 
   void end(const SharedWork& work) {
@@ -116,9 +96,25 @@ class Pool {
     for (int i = 0; i < kWakes && offer.asleep > 0; ++i, --offer.asleep) offered_.notify_one();
   }
 
+  // So many threads, the last of which has the number `last`.
+  void start(const CpuSet& cpus, int last, int missing) {
+    {
+      const SignalsLeftToOthers meanwhile;
+      for (; missing > 0; --missing) {
+        try {
+          std::thread([this, cpus, number = last - missing + 1] { serve(cpus, number); }).detach();
+        } catch (...) {
+          break;  // no thread or no memory for one: whoever is there does the work
+        }
+      }
+    }
+    if (missing == 0) return;
+    const BriefLock brief(lock_);
+    threads_ -= missing;
+  }
+
   // What a thread of the pool does.
   void serve(const CpuSet& first, int number) {
-    leave_signals_to_others();
     first.apply();
     CpuSet own = first;
     Job job;

@@ -1,5 +1,7 @@
 // The threads of loops: kept from one to the next, shared by those who loop at once, on the CPUs of who asks, none within a
 // range, as many as asked for; and a child that was forked, at rest or amid a loop, has its own.
+#include <dlfcn.h>
+#include <pthread.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -21,6 +23,27 @@
 
 #if defined(__linux__)
 #include <sched.h>
+#endif
+
+namespace {
+
+// Threads that are started meanwhile, and those of whose starters SIGUSR1 was not blocked.
+std::atomic<bool> is_watching{false};
+std::atomic<int> starts{0}, open_starts{0};
+
+}  // namespace
+
+#if defined(__linux__)
+// In place of the C library's.
+extern "C" int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*function)(void*), void* argument) {
+  if (is_watching) {
+    sigset_t mask;
+    pthread_sigmask(SIG_BLOCK, nullptr, &mask);
+    ++starts, open_starts += sigismember(&mask, SIGUSR1) == 1 ? 0 : 1;
+  }
+  static const auto real = reinterpret_cast<decltype(&pthread_create)>(dlsym(RTLD_NEXT, "pthread_create"));
+  return real(thread, attributes, function, argument);
+}
 #endif
 
 namespace {
@@ -176,6 +199,22 @@ void check_fork() {
   report("loops that were forked amid", right);
 }
 
+void check_signals() {
+#if defined(__linux__)
+  sigset_t before, after;
+  pthread_sigmask(SIG_BLOCK, nullptr, &before);
+  set_thread_count(12);  // more than there are
+  is_watching = true;
+  parallel_for(64, 1, [](std::int64_t, std::int64_t) {});
+  is_watching = false;
+  pthread_sigmask(SIG_BLOCK, nullptr, &after);
+  report("threads started", starts > 0);
+  report("threads that could take a signal when they start", open_starts == 0, std::to_string(open_starts));
+  report("the caller's signals afterwards", sigismember(&after, SIGUSR1) == sigismember(&before, SIGUSR1));
+  set_thread_count(0);
+#endif
+}
+
 void check_affinity() {
 #if defined(__linux__)
   set_thread_count(4);
@@ -212,6 +251,7 @@ int main() {
   unsetenv("OMP_NUM_THREADS");
   ozfp4::read_environment();
   check_threads_are_kept();
+  check_signals();
   check_nested();
   check_concurrent_callers();
   check_a_held_up_loop_holds_up_no_other();
