@@ -59,7 +59,7 @@ if(TARGET ozfp4_blas)
   add_check(interpose/triangle_check.cpp ozfp4_cpu)
   target_sources(interpose_triangle_check PRIVATE csrc/interpose/serve/plain.cpp csrc/interpose/serve/triangle.cpp)
   add_check(interpose/serve_check.cpp ozfp4_cpu)
-  target_sources(interpose_serve_check PRIVATE csrc/interpose/serve/plain.cpp csrc/interpose/serve/serve.cpp
+  target_sources(interpose_serve_check PRIVATE csrc/interpose/serve/payload.cpp csrc/interpose/serve/plain.cpp csrc/interpose/serve/serve.cpp
                  csrc/interpose/process/fork.cpp csrc/interpose/process/line.cpp csrc/interpose/process/settings.cpp)
   foreach(check choice serve triangle verify)
     target_include_directories(interpose_${check}_check PRIVATE csrc include)

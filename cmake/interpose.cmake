@@ -19,6 +19,7 @@ add_library(ozfp4_blas SHARED
   csrc/interpose/cublas/device/verification.cpp
   csrc/interpose/cublas/device/workspace.cpp
   csrc/interpose/process/fork.cpp
+  csrc/interpose/serve/payload.cpp
   csrc/interpose/serve/plain.cpp
   csrc/interpose/serve/serve.cpp
   csrc/interpose/serve/triangle.cpp

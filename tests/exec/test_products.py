@@ -162,3 +162,67 @@ print("end")
 """
     done = python(program, mode="always", summary=1)
     assert (done.stdout, done.stderr) == ("end\n", "")  # a process without calls says nothing
+
+
+PAYLOADS = """
+quiet = {4: 0x7fc00000, 8: 0x7ff8000000000000}
+def bits(x):
+    size = x.real.dtype.itemsize
+    parts = np.ascontiguousarray(x).view(x.real.dtype).view(f"u{size}")
+    return parts.reshape(*x.shape, -1)
+
+def mark(x, row, column, payload, part=-1):  # a signalling NaN, as R's NA is
+    size = x.real.dtype.itemsize
+    words = bits(x)
+    words[row, column, part] = {4: 0x7f800000, 8: 0x7ff0000000000000}[size] + payload
+    return words.reshape(len(x), -1).view(x.real.dtype).view(x.dtype)
+
+turns = {b"N": lambda x: x, b"T": lambda x: x.T, b"C": lambda x: x.conj().T}
+for letter, dtype in zip("sdcz", (np.float32, np.float64, np.complex64, np.complex128)):
+    for m, k, n in ((7, 6, 5), (70, 60, 50)):
+        for ta in turns:
+            for tb in turns:
+                for beta in (0, 0.5):
+                    a, b, before = numbers((m, k), dtype), numbers((k, n), dtype), numbers((m, n), dtype)
+                    a = mark(mark(a, 2, 3, 1954), 2, 5, 101)
+                    b = mark(mark(mark(b, 1, 4, 200), 3, 0, 300, 0), 5, 1, 301)
+                    before = mark(mark(before, 0, 2, 400), 2, 2, 401)
+                    b[2, 3] = np.inf
+                    x, y, c = (np.asfortranarray(z) for z in (turns[ta](a), turns[tb](b), before))
+                    fortran(f"scipy_{letter}gemm_", ta, tb, m, n, k, 2, x, len(x), y, len(y), beta, c, m)
+                    found = bits(c) & ~np.array(1 << 8 * c.real.dtype.itemsize - 1, f"u{c.real.dtype.itemsize}")
+                    expected = np.zeros((m, n), int)  # payloads, of what has any
+                    expected[:, 4], expected[:, 0], expected[:, 1] = 200, 300, 301
+                    expected[2] = [1954, 1954, 1954, 1954, 200] + [1954] * (n - 5)
+                    if beta: expected[0, 2] = 400
+                    for i, j in zip(*expected.nonzero()):
+                        words = set(found[i, j].tolist())
+                        assert quiet[c.real.dtype.itemsize] + expected[i, j] in words, (letter, ta, tb, beta, i, j, found[i, j])
+                        if (i, j) != (0, 2): assert len(words) == 1
+                    assert np.isnan(c[expected != 0]).all()
+                    assert not np.isnan(c[expected == 0].real)[1:].all()
+"""
+
+
+def test_payloads_of_nans_are_kept(tmp_path: Path) -> None:
+    done = reported(PAYLOADS, tmp_path / "report", mode="always", dtypes=EVERY)
+    assert (done["caught"], done["left"]) == (4 * 2 * 9 * 2, 0)
+
+
+TRIANGLE_OF_NANS = """
+a = np.asfortranarray(numbers((300, 40), float))
+a.view(np.uint64)[299, 7] = 0x7ff00000000007a2
+a.view(np.uint64)[280, 5] = 0x7ff00000000007a3
+c = np.zeros((300, 300), order="F")
+rank_k("scipy_dsyrk_", b"L", b"N", 300, 40, 1, a, 300, 0, c, 300)
+found = c.view(np.uint64)
+assert (found[299, :280] == 0x7ff80000000007a2).all()
+assert (found[280:299, 280] == 0x7ff80000000007a3).all()
+assert (found[299, 280:] == [0x7ff80000000007a3] + [0x7ff80000000007a2] * 19).all()
+assert (c[np.triu_indices(300, 1)] == 0).all()
+"""
+
+
+def test_payloads_of_nans_in_a_triangle(tmp_path: Path) -> None:
+    done = reported(TRIANGLE_OF_NANS, tmp_path / "report", mode="always")
+    assert (done["caught"], done["left"]) == (1, 0)

@@ -21,6 +21,7 @@
 #include "interpose/call/bypass.hpp"
 #include "interpose/process/line.hpp"
 #include "interpose/process/settings.hpp"
+#include "interpose/serve/payload.hpp"
 #include "interpose/serve/triangle.hpp"
 #include "interpose/symbols/real.hpp"
 #include "ozfp4.h"
@@ -160,7 +161,10 @@ Reason serve_apart(const Product& product, void* library, ozfp4_report& report) 
   for_lines_of_c(product, own, [](const char* from, char* to, std::size_t bytes) { std::memcpy(to, from, bytes); });
   const Reason how = serve_by_default(own, library, report);
   if (how == Reason::always) {
-    for_lines_of_c(product, own, [](char* to, const char* from, std::size_t bytes) { std::memcpy(to, from, bytes); });
+    for_lines_of_c(product, own, [&product](char* to, char* from, std::size_t bytes) {
+      keep_payloads_of_line(product, to, from, static_cast<std::int64_t>(bytes / size_of(product.type)));
+      std::memcpy(to, from, bytes);
+    });
   }
   return how;
 }
@@ -187,6 +191,7 @@ Reason serve(const Product& product, void* library, std::int64_t* repaired) {
   const Reason how = serve_whole(product, library, report);
   // What the program may see in its flags, as it would of BLAS: an overflow that is the result's own.
   if (how == Reason::always && has_overflown(product, report)) std::feraiseexcept(FE_OVERFLOW);
+  if (how == Reason::always && (report.special_rows != 0 || report.special_columns != 0)) keep_payloads(product);
   *repaired = report.repaired;
   errno = kept;
   return how;
