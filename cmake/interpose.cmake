@@ -4,6 +4,7 @@ add_library(ozfp4_blas SHARED
   csrc/interpose/call/attempt.cpp
   csrc/interpose/call/choice.cpp
   csrc/interpose/call/cpu_times.cpp
+  csrc/interpose/call/stack.cpp
   csrc/interpose/call/trial.cpp
   csrc/interpose/cublas/call.cpp
   csrc/interpose/cublas/device/counts.cpp
@@ -34,7 +35,7 @@ add_library(ozfp4_blas SHARED
   csrc/interpose/verify/entry.cpp
   csrc/interpose/verify/exact_sum.cpp
   csrc/interpose/verify/verify.cpp)
-compile_together(ozfp4_blas call "/call/(attempt|choice|cpu_times)|/serve/")
+compile_together(ozfp4_blas call "/call/(attempt|choice|cpu_times|stack)|/serve/")
 compile_together(ozfp4_blas cublas "/cublas/(call|factors|gemm|handle|watch)\\.")
 compile_together(ozfp4_blas process "/process/")
 compile_together(ozfp4_blas real "/symbols/real|/verify/")

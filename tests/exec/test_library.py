@@ -347,10 +347,24 @@ def test_another_thread_changes_the_environment(compile_c: Callable[..., Path]) 
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_integers_of_64_bits_under_usual_names(compile_c: Callable[..., Path]) -> None:
-    # It tells whether the upper halves arrive: 2^32 + 1 rows would be one row to who reads 32 bits.
-    text = NUMBERED.replace("int*", "long*").replace("c[0] = %d", "c[0] = *m == 4294967297L ? 64 : 32")
-    blas = compile_c("libblas64.so", text)
+LARGEST = """
+INT isamax_(const INT* n, const float* x, const INT* step) {
+  INT found = 0;
+  for (INT i = 0; i < *n; ++i) found = i == 0 || x[i * *step] > x[(found - 1) * *step] ? i + 1 : found;
+  return found;
+}
+"""
+
+
+@pytest.mark.parametrize("is_named", [False, True])
+@pytest.mark.parametrize("integer", ["int", "long"])
+def test_a_library_tells_how_wide_its_integers_are(
+    integer: str, is_named: bool, compile_c: Callable[..., Path]
+) -> None:
+    """Whatever its file is called."""
+    # Extents of 2^32 + 1: one to who reads 32 bits, who multiplies then, and too many to who reads 64, who leaves it.
+    text = NUMBERED.replace("int*", "long*") % 9 + LARGEST.replace("INT", integer)
+    blas = compile_c("libblas64.so" if is_named else "libmine.so", text)
     caller = (
         CALLER.replace("int*", "long*")
         .replace("const int one = 1", "const long one = 4294967297L")
@@ -360,8 +374,43 @@ def test_integers_of_64_bits_under_usual_names(compile_c: Callable[..., Path]) -
     python(f"""
 library = ctypes.CDLL({str(blas.parent / "libcaller.so")!r})
 library.call.restype = c_double
-assert library.call() == 64
-""", mode="fastest")  # fmt: skip
+assert library.call() == {8 if integer == "int" else 9}, library.call()
+""", mode="always")  # fmt: skip
+
+
+LITTLE_STACK = """
+#include <pthread.h>
+#include <stdio.h>
+extern double call(void);
+static double result;
+static void* work(void* unused) { result = call(); return unused; }
+int main(void) {
+  const int sizes[] = {16, 32, 48, 64, 128, 1024, 32};
+  for (int i = 0; i < 7; ++i) {
+    pthread_t thread;
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, (size_t)sizes[i] << 10);
+    if (pthread_create(&thread, &attributes, work, NULL) != 0) return 1;
+    pthread_join(thread, NULL);
+    printf("%g ", result);
+  }
+  return 0;
+}
+"""
+
+
+def test_a_thread_with_little_stack_leaves_its_products(
+    compile_c: Callable[..., Path], tmp_path: Path
+) -> None:
+    report = tmp_path / "report"
+    blas = compile_c("libblas_9.so", NUMBERED % 9)
+    caller = compile_c("libcaller.so", CALLER, blas)
+    done = run([compile_c("threads", LITTLE_STACK, caller, blas, "-pthread")], mode="always", report=report)
+    assert (done.returncode, done.stdout) == (0, "9 9 9 9 9 8 9 "), done.stderr
+    (process,) = json.loads(report.read_text())["processes"]
+    little = "its thread has too little stack left, or a stack of the program's own"
+    assert {(row["calls"], row["why"]) for row in process["rows"]} == {(1, "always"), (6, little)}
 
 
 ERRNO = """

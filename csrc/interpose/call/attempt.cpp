@@ -1,5 +1,6 @@
 #include "interpose/call/attempt.hpp"
 
+#include "interpose/call/stack.hpp"
 #include "interpose/call/trial.hpp"
 #include "interpose/process/record.hpp"
 #include "interpose/process/settings.hpp"
@@ -11,6 +12,7 @@ namespace ozfp4::interpose {
 bool Attempt::is_served(const Native& native) {
   // Of a routine that nobody has there is no other to leave a product to, but for what ozfp4 does not make.
   reason_ = !real_.is_own ? by_call(product_) : has_finite_factors(product_) ? Reason::alone : Reason::factor_not_finite;
+  if (is_caught(reason_) && !has_stack()) reason_ = Reason::little_stack;
   if (reason_ == Reason::always && !settings().always) {
     reason_ = by_time(product_, {measure_on_cpu, &native, false});
   }

@@ -40,6 +40,7 @@ enum class Reason : std::uint8_t {
   one_block,
   blocks_left,
   no_memory,
+  little_stack,
   no_blas,
   failed,
   count
@@ -79,6 +80,7 @@ inline const char* text_of(Reason reason) {
       "no product is in it: it is one block of the diagonal",
       "products of the shape of its blocks are left",
       "no memory for it",
+      "its thread has too little stack left, or a stack of the program's own",
       "no BLAS for plane products",
       "an error of ozfp4",
   };

@@ -8,14 +8,13 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdint>
-#include <cstdlib>
-#include <cstring>
 #include <map>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "interpose/call/bypass.hpp"
 #include "interpose/process/fork.hpp"
 #include "interpose/process/line.hpp"
 
@@ -50,22 +49,21 @@ int add_name(dl_phdr_info* info, std::size_t, void* names) {
   return 0;
 }
 
-// Debian's libblas64.so, Fedora's libopenblas64.so, libopenblaso64.so and libopenblasp64.so, and MKL's libmkl_intel_ilp64.so have
-// 64-bit integers under the usual names. What follows a dash or a dot is no part of a name: wheels have hashes there.
-bool has_64_bit_integers(const void* address) {
-  Dl_info info;
-  if (!dladdr(address, &info) || !info.dli_fname) return false;
-  const char* slash = std::strrchr(info.dli_fname, '/');
-  const std::string file = slash ? slash + 1 : info.dli_fname;
-  if (file.find("mkl_rt") != std::string::npos) {
-    const char* layer = std::getenv("MKL_INTERFACE_LAYER");
-    return layer && std::strstr(layer, "ILP64");
-  }
-  const std::string name = file.substr(0, file.find_first_of("-."));
-  for (const char* part : {"ilp64", "blas64", "blaso64", "blasp64"}) {
-    if (name.find(part) != std::string::npos) return true;
-  }
-  return false;
+// Whether a library has 64-bit integers under names that do not say so, as Debian's libblas64.so, Fedora's libopenblas64.so, and
+// MKL by its interface layer. Its isamax_ is asked for the largest of three numbers by a count whose lower half is 3 and which is
+// negative as a whole: it finds the second one, or none. A library without isamax_ is taken to have 32 bits.
+bool has_64_bit_integers(void* library, Routine routine) {
+  const std::string name = name_of(routine);
+  if (!library || is_on_device(routine) || name.find("64") != std::string::npos) return false;
+  const std::string prefix = name.compare(0, 6, "scipy_") == 0 ? "scipy_" : "";
+  void* address = symbol_of(library, (prefix + "isamax_").c_str());
+  if (!address) return false;
+  const std::int64_t count = static_cast<std::int64_t>(0xffffffff00000003), step = 1;
+  const float numbers[3] = {1, 2, 1};
+  const Bypass bypass;
+  const std::int64_t found = reinterpret_cast<std::int64_t (*)(const void*, const void*, const void*)>(address)(
+      static_cast<const void*>(&count), static_cast<const void*>(numbers), static_cast<const void*>(&step));
+  return static_cast<std::int32_t>(found) == 0;  // of 32 bits no more is defined
 }
 
 [[noreturn]] void end_without(Routine routine) {
@@ -90,7 +88,8 @@ Real find(Routine routine, const void* caller) {
   }
   if (!address && is_on_device(routine)) end_without(routine);
   if (!address) return {caller, routine, nullptr, nullptr, false, true};
-  return {caller, routine, address, library_of(address), has_64_bit_integers(address)};
+  void* holder = library_of(address);
+  return {caller, routine, address, holder, has_64_bit_integers(holder, routine)};
 }
 
 ForkLock lock;
