@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from first_gpu import DEVICE, MODES, noisy, torch
@@ -175,6 +178,31 @@ def test_refusals():
     square = pair(5, 5, 5, PAIRS[0])[0]
     with pytest.raises(ValueError, match=r"^out: the array shares memory with a"):
         ozfp4.matmul(square, square.clone(), out=square)
+
+
+# A stream is full, behind a function of the host in Python: the launch that waits there must not hold the interpreter's lock.
+FULL = """
+import ctypes, signal, threading, torch
+from ozfp4.backends.cuda.pairs import expand
+
+x = torch.randn(8, 8, dtype=torch.complex128, device="cuda:0")
+expand(x)
+torch.cuda.synchronize()
+go_on, stream = threading.Event(), torch.cuda.Stream(0)
+waits = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(lambda _: go_on.wait() and None)
+signal.alarm(60)  # ends it, whatever it waits for
+with torch.cuda.stream(stream):
+    assert ctypes.CDLL("libcuda.so.1").cuLaunchHostFunc(ctypes.c_void_p(stream.cuda_stream), waits, None) == 0
+    threading.Timer(1, go_on.set).start()
+    for _ in range(20_000):  # more than a stream holds
+        expanded = expand(x)
+stream.synchronize()
+assert torch.equal(expanded, expand(x))
+"""
+
+
+def test_a_launch_that_waits_for_room_leaves_the_interpreter_free():
+    subprocess.run([sys.executable, "-c", FULL], check=True, timeout=120)
 
 
 def test_a_graph():
