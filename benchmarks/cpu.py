@@ -85,7 +85,7 @@ def time_rows(sizes: tuple[int, ...] = (512, 1024, 2048)) -> list[Row]:
 
 
 def kernel_rows(sizes: tuple[int, ...] = (256, 512, 1024, 2048, 4096)) -> list[Row]:
-    """Every kernel that multiplies planes, by OZFP4_CPU_KERNEL; those of an INT8 unit against the BLAS that serves elsewhere."""
+    """Every kernel that multiplies planes, by their names; those of an INT8 unit against the BLAS that serves elsewhere."""
     settings = [setting for _, setting in _core.byte_kernels() if setting != "portable"]
     rows = []
     for n in sizes:
@@ -98,7 +98,7 @@ def kernel_rows(sizes: tuple[int, ...] = (256, 512, 1024, 2048, 4096)) -> list[R
         for backend, setting in ways:
 
             def product(a: Any = a, b: Any = b, backend: str = backend, setting: str = setting) -> None:
-                with mock.patch.dict(os.environ, {"OZFP4_CPU_KERNEL": setting}):
+                with _core.ForcedKernel(setting):
                     ozfp4.matmul(a, b, backend=backend, accuracy="scaled")
 
             methods[f"{backend}, {'dgemm' if backend == 'fp64' else setting}"] = product

@@ -1,4 +1,4 @@
-// What tells one NaN from another, as R's NA from its NaN.
+// Payloads of NaNs, which tell R's NA from its NaN.
 #pragma once
 
 #include "interpose/call/product.hpp"
