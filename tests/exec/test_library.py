@@ -413,6 +413,31 @@ def test_a_thread_with_little_stack_leaves_its_products(
     assert {(row["calls"], row["why"]) for row in process["rows"]} == {(1, "always"), (6, little)}
 
 
+COROUTINE = """
+#include <stdio.h>
+#include <ucontext.h>
+extern double call(void);
+static ucontext_t before, own;
+static char stack[65536];
+static void work(void) { printf("%g", call()); }
+int main(void) {
+  getcontext(&own);
+  own.uc_stack.ss_sp = stack;
+  own.uc_stack.ss_size = sizeof stack;
+  own.uc_link = &before;
+  makecontext(&own, work, 0);
+  return swapcontext(&before, &own);
+}
+"""
+
+
+def test_a_coroutine_leaves_its_products(compile_c: Callable[..., Path]) -> None:
+    blas = compile_c("libblas_9.so", NUMBERED % 9)
+    caller = compile_c("libcaller.so", CALLER, blas)
+    done = run([compile_c("coroutine", COROUTINE, caller, blas)], mode="always")
+    assert (done.returncode, done.stdout) == (0, "9"), done.stderr
+
+
 ERRNO = """
 process = ctypes.CDLL(None, use_errno=True)
 x, y = np.ones((3, 3)), np.zeros((3, 3))
