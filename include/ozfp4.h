@@ -244,7 +244,7 @@ OZFP4_API ozfp4_status ozfp4_gemm_i32i32i64(int order, int transa, int transb, i
 OZFP4_API ozfp4_status ozfp4_gemm_i64i64i64(int order, int transa, int transb, int64_t m, int64_t n, int64_t k, int64_t alpha,
                                             const int64_t* a, int64_t lda, const int64_t* b, int64_t ldb, int64_t beta,
                                             int64_t* c, int64_t ldc, const ozfp4_options* options);
-/* op(A) op(B) modulo `modulus`, 2 to 2^63 - 1, every entry in [0, modulus). */
+/* op(A) op(B) modulo `modulus`, 1 to 2^63 - 1, every entry in [0, modulus). */
 OZFP4_API ozfp4_status ozfp4_gemm_mod(int order, int transa, int transb, int64_t m, int64_t n, int64_t k, ozfp4_type type_a,
                                       const void* a, int64_t lda, ozfp4_type type_b, const void* b, int64_t ldb, int64_t modulus,
                                       int64_t* c, int64_t ldc, const ozfp4_options* options);

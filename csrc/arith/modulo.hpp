@@ -11,7 +11,7 @@ __extension__ typedef unsigned __int128 Unsigned128;
 __extension__ typedef __int128 Signed128;
 
 struct Modulo {
-  std::uint64_t number = 0;  // m, in [2, 2^63)
+  std::uint64_t number = 0;  // m, in [1, 2^63)
   double inverse = 0;        // fl(1 / m)
 };
 

@@ -210,7 +210,7 @@ void check_shapes(const Integer& type) {
 
 void check_larger() {
   for (const Integer* type : {&kInt8, &kInt64, &kUint64}) {
-    for (const std::int64_t modulus : {std::int64_t(0), std::int64_t(2), INT64_MAX}) {
+    for (const std::int64_t modulus : {std::int64_t(0), std::int64_t(1), std::int64_t(2), INT64_MAX}) {
       for (const int backend : {OZFP4_BACKEND_AUTO, OZFP4_BACKEND_INT8, OZFP4_BACKEND_FP4}) {
         check_case({*type, *type, kInt64, OZFP4_ROW_MAJOR, OZFP4_NO_TRANS, OZFP4_NO_TRANS, 515, 390, 1030, 1, 1, 0, modulus,
                     Entries::extreme},

@@ -215,7 +215,7 @@ def integers(
         ("workspace", None, "workspace: is NULL"),
         ("workspace", 128, "workspace: its address is not a multiple of 256"),
         ("workspace_bytes", -1, "workspace_bytes: -1 is negative"),
-        ("modulus", 1, "modulus: 1 is less than 2"),
+        ("modulus", 0, "modulus: 0 is less than 1"),
     ],
 )
 def test_arguments_of_integers(cuda: ctypes.CDLL, name: str, value: Any, text: str) -> None:

@@ -137,7 +137,7 @@ void check_integers() {
   is_refused({Scheme::two, Alphabet::int8, "least", 200, 9}, whole_promise(), "and not cut");
   is_refused({Scheme::two, Alphabet::int8, "least", 90, 1 << 20}, whole_promise(Second::overflows),
              "where overflow is looked for");
-  is_refused(kWhole, whole_promise(Second::none, 1), "modulus: 2 to 2^63 - 1");
+  is_refused(kWhole, whole_promise(Second::none, std::uint64_t(1) << 63), "modulus: 1 to 2^63 - 1");
   is_refused(kWhole, whole_promise(Second::bound), "integers are not rounded");
   Promise real;
   real.modulus = 7;

@@ -176,7 +176,7 @@ def test_empty_products(shape: tuple[int, int, int]) -> None:
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-@pytest.mark.parametrize("m", [2, 3, 97, 256, 2**31 - 1, 2**32, 2**61 - 1, 2**62 + 11, 2**63 - 1])
+@pytest.mark.parametrize("m", [1, 2, 3, 97, 256, 2**31 - 1, 2**32, 2**61 - 1, 2**62 + 11, 2**63 - 1])
 def test_modulo(m: int, backend: str) -> None:
     rng = np.random.default_rng(7)
     for dtype, kind, (rows, k, columns) in product(DTYPES, KINDS, [(3, 5, 4), (40, 300, 37)]):

@@ -33,8 +33,8 @@ using Progress = std::function<void(double)>;
 
 IntegerTarget integer_target(py::array& out, std::uint64_t modulus) {
   IntegerTarget target{first_matrix(out, integer_type(out)), modulus};
-  if (modulus != 0 && (modulus < 2 || modulus >= std::uint64_t(1) << 63 || entry_bytes(target.result.type) != 8)) {
-    throw py::value_error("modulus: a number from 2 to 2^63 - 1 and a result of 64 bits are needed");
+  if (modulus != 0 && (modulus >= std::uint64_t(1) << 63 || entry_bytes(target.result.type) != 8)) {
+    throw py::value_error("modulus: a number from 1 to 2^63 - 1 and a result of 64 bits are needed");
   }
   return target;
 }

@@ -51,7 +51,7 @@ IntegerProduct check_integers(const IntegerCall& call, const Options& options) {
 }
 
 std::int64_t check_modulus(std::int64_t modulus) {
-  if (modulus < 2) refuse("modulus: " + std::to_string(modulus) + " is less than 2");
+  if (modulus < 1) refuse("modulus: " + std::to_string(modulus) + " is less than 1");
   return modulus;
 }
 

@@ -108,7 +108,7 @@ class DirectProduct {
   Word *panels_a_, *panels_b_;
 };
 
-// Every entry, exact in int64, modulo m. Range: m in [2, 2^63), a result of 64 bits.
+// Every entry, exact in int64, modulo m. Range: m in [1, 2^63), a result of 64 bits.
 void reduce_entries(const ResultView& result, std::uint64_t modulus) {
   const auto m = static_cast<std::int64_t>(modulus);
   parallel_for(result.rows, ceil_div(kPackGrain, result.columns), [&](std::int64_t begin, std::int64_t end) {

@@ -10,7 +10,7 @@ namespace ozfp4 {
 
 struct IntegerTarget {
   ResultView result;          // of an integer type
-  std::uint64_t modulus = 0;  // 0: none, the result wraps; else in [2, 2^63), and the result is int64 or uint64
+  std::uint64_t modulus = 0;  // 0: none, the result wraps; else in [1, 2^63), and the result is int64 or uint64
 };
 
 // Stores a block of integers and returns how many of them the result's type does not hold; 0 where there is a modulus. `output`

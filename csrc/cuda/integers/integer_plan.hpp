@@ -27,7 +27,7 @@ struct IntegerPlan {
 
 OZFP4_HD constexpr int first_integer_weight(int count) { return count * (count - 1) / 2; }
 
-// `modulus` in [2, 2^63), or 0. Throws std::invalid_argument for plans without moduli or of integers that are cut,
+// `modulus` in [1, 2^63), or 0. Throws std::invalid_argument for plans without moduli or of integers that are cut,
 // std::length_error for moduli that are too many, or too large for `checks`, which is to say whether an entry fits its type.
 IntegerPlan make_integer_plan(const Plan& plan, std::uint64_t modulus, bool checks);
 

@@ -17,7 +17,7 @@ namespace {
 void check_promise(const Plan& plan, const Promise& promise) {
   if (promise.is_whole) {
     if (promise.has_records() || promise.second == Second::upper) throw std::invalid_argument("integers are not rounded");
-    if (promise.modulus == 1 || promise.modulus >> 63 != 0) throw std::invalid_argument("modulus: 2 to 2^63 - 1");
+    if (promise.modulus >> 63 != 0) throw std::invalid_argument("modulus: 1 to 2^63 - 1");
     return;
   }
   if (promise.modulus != 0 || promise.second == Second::overflows) {

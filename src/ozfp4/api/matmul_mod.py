@@ -97,7 +97,7 @@ def matmul_mod(
     a, b : array_like or torch.Tensor
         Integers or bool, of any size and sign, not necessarily of one dtype; shapes as in :func:`ozfp4.matmul`.
     m : int
-        2 <= m < 2**63; no prime is asked for.
+        1 <= m < 2**63; it need not be prime.
     scheme, backend, report, workspace_limit, progress
         As in :func:`ozfp4.matmul`.
     plan : Plan, optional
@@ -123,7 +123,7 @@ def matmul_mod(
     TypeError
         Floating-point operands, `m` that is no integer; else as :func:`ozfp4.matmul`.
     ValueError
-        `m` outside 2..2**63 - 1; else as :func:`ozfp4.matmul`.
+        `m` outside 1..2**63 - 1; else as :func:`ozfp4.matmul`.
     RuntimeError, MemoryError
         As :func:`ozfp4.matmul`.
     """

@@ -93,11 +93,11 @@ def words_of(x: Any, has_unsigned: bool = False) -> Any:
 
 
 def check_modulus(m: object) -> int:
-    """`m` as an int in 2..2^63 - 1; TypeError or ValueError otherwise."""
+    """`m` as an int in 1..2^63 - 1; TypeError or ValueError otherwise."""
     if isinstance(m, (bool, np.bool_)) or not isinstance(m, (int, np.integer)):
         raise TypeError(f"m: {m!r} is not an integer")
-    if not 2 <= m < 2**63:
-        raise ValueError(f"m: {m} is outside 2..2**63 - 1")
+    if not 1 <= m < 2**63:
+        raise ValueError(f"m: {m} is outside 1..2**63 - 1")
     return int(m)
 
 

@@ -11,7 +11,7 @@ from .library import Operands, name_of
 
 
 def reduce_operands(operands: Operands, m: int) -> tuple[Operands, int]:
-    """Operands that are congruent to the given ones modulo m, and the bits of a plan for them. Range: 2 <= m < 2^63.
+    """Operands that are congruent to the given ones modulo m, and the bits of a plan for them. Range: 1 <= m < 2^63.
 
     An operand is replaced where that makes its integers shorter: its entries are then at most m // 2 in magnitude.
     """

@@ -107,8 +107,8 @@ int main() {
       const Plan plan = make_plan({Scheme::two, *alphabet, "least", 64, k});
       const PrefixRule rule = make_integer_prefix_rule(plan);
       report("every prefix may serve", rule.least == 1 && rule.all == plan.count());
-      for (const std::uint64_t m :
-           {std::uint64_t(0), std::uint64_t(2), std::uint64_t(97), (std::uint64_t(1) << 61) - 1, (std::uint64_t(1) << 63) - 1}) {
+      for (const std::uint64_t m : {std::uint64_t(0), std::uint64_t(1), std::uint64_t(2), std::uint64_t(97),
+                                    (std::uint64_t(1) << 61) - 1, (std::uint64_t(1) << 63) - 1}) {
         const IntegerPlan low = make_integer_plan(plan, m, m == 0);
         for (int count = 1; count <= plan.count(); count += m == 0 ? 1 : 7) {
           check_prefix(low, plan, count, std::string(alphabet->name) + " " + std::to_string(count) + " mod " + std::to_string(m));
