@@ -191,7 +191,9 @@ def test_named_integer_functions(library: ctypes.CDLL) -> None:
 
 def test_products_modulo_a_number(library: ctypes.CDLL) -> None:
     rng = np.random.default_rng(6)
-    for dtype, modulus in itertools.product(("int8", "int64", "uint64", "uint32"), (1, 2, 10**9 + 7, 2**63 - 1)):
+    for dtype, modulus in itertools.product(
+        ("int8", "int64", "uint64", "uint32"), (1, 2, 10**9 + 7, 2**63 - 1)
+    ):
         a, b = any_integers(rng, (6, 41), dtype), any_integers(rng, (41, 8), dtype)
         expected = np.array(a.astype(object) @ b.astype(object) % modulus, np.int64)
         for order in lib.ORDERS:

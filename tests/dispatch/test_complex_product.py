@@ -12,7 +12,7 @@ import pytest
 
 import ozfp4
 from ozfp4.backends.cuda.launch import Launch
-from ozfp4.dispatch import complex_product, on_cuda
+from ozfp4.dispatch import complex_product, on_cpu, on_cuda
 from ozfp4.report import Report
 from ozfp4.request import complex as forms
 from ozfp4.request.arguments import check_arguments
@@ -83,7 +83,9 @@ def as_on_a_device(a: Any, b: Any, out: Any = None, upper: Any = None, **names: 
         real.out.copy_(c)
         return real.out, bound.expand(real.shape.result) if real.asked.return_bound else None, None
 
-    return complex_product.multiply(matmul_request(operands, asked, upper=upper), run, encloses)[:2]
+    return complex_product.multiply(
+        matmul_request(operands, asked, upper=upper), on_cpu.decide, run, encloses
+    )[:2]
 
 
 PAIRS = [
@@ -196,6 +198,7 @@ def test_a_block_has_its_workspace_alone(monkeypatch: pytest.MonkeyPatch, limit:
         return request.out, None, Launch(None, workspace, None, (0, 0, 0), 0), None  # type: ignore[arg-type]
 
     monkeypatch.setattr(matmul, "_on_cuda", on_cuda)
+    monkeypatch.setattr(matmul.on_cuda, "decide", on_cpu.decide)
     a, b = (torch.view_as_complex((tensor((8, 8, 2), "float64", seed) / 2**20).round()) for seed in (1, 2))
     asked = check_arguments("II", "auto", None, "least", workspace_limit=limit)
     request = matmul_request(Operands(a, b, None, torch, True), asked)

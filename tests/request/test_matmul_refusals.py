@@ -160,3 +160,34 @@ def test_certificates_end_at_an_inner_dimension(options: dict[str, Any]) -> None
     with pytest.raises(ValueError, match=rf"accuracy: .* K <= 2\*\*31, the inner dimension is {k}"):
         ozfp4.matmul(np.broadcast_to(1.0, (1, k)), np.broadcast_to(1.0, (k, 1)), out=out, **options)
     assert out[0, 0] == 7
+
+
+@pytest.mark.parametrize(
+    ("options", "pattern"),
+    [
+        (
+            {},
+            r"^accuracy: 'fp64' .* K <= 2\*\*30 where both operands are complex, the inner dimension is {k};",
+        ),
+        ({"accuracy": "correct"}, r"^accuracy: 'correct' .* K <= 2\*\*30 where both .* is {k};"),
+        ({"accuracy": "scaled", "return_bound": True}, r"^accuracy: 'scaled' with a bound .* K <= 2\*\*30"),
+        ({"accuracy": "scaled", "plan": ozfp4.plan(1, 1, 8, backend="int8")}, r"^plan: its limit is K <= "),
+    ],
+    ids=["fp64", "correct", "bound", "plan"],
+)
+def test_complex_products_are_refused_before_they_are_copied(options: dict[str, Any], pattern: str) -> None:
+    k = 2**30 + 8
+    a, b, out = np.broadcast_to(1j, (1, k)), np.broadcast_to(1j, (k, 1)), np.full((1, 1), 7j)
+    with pytest.raises(ValueError, match=pattern.format(k=k)):
+        ozfp4.matmul(a, b, out=out, **options)
+    assert out[0, 0] == 7j
+
+
+def test_complex_operands_are_refused_before_they_are_copied() -> None:
+    k = 2**30 + 8
+    with pytest.raises(ValueError, match=rf"K <= 2\*\*30 .* is {k}"):
+        ozfp4.enclose(np.broadcast_to(1j, (1, k)), np.broadcast_to(1j, (k, 1)))
+    with pytest.raises(ValueError, match=rf"K <= 2\*\*30 where both operands are complex.* is {k}"):
+        ozfp4.prepare(np.broadcast_to(1j, (k, 1)), "right", other="complex")
+    with pytest.raises(ValueError, match=rf"K <= 2\*\*30 .* is {k}"):
+        ozfp4.gemm(2j, np.broadcast_to(1j, (1, k)), np.broadcast_to(1j, (k, 1)))

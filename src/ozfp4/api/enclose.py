@@ -154,7 +154,11 @@ def enclose(
     other = None if upper is None else library.take_operands(a, b, upper, library.NUMBERS).out
     request = matmul_request(operands, asked, upper=other, prepared=sides)
     run = partial(_on_cuda if operands.on_device else _on_cpu, report=report)
-    found = complex_product.multiply(request, run, encloses=True) if request.is_complex else run(request)
+    if request.is_complex:
+        decide = (on_cuda if operands.on_device else on_cpu).decide
+        found = complex_product.multiply(request, decide, run, encloses=True)
+    else:
+        found = run(request)
     mark_written(lower, upper)
     result = found[:2] if out is None else (lower, upper)
     return (*result, found[2]) if report else result

@@ -587,7 +587,7 @@ def _of_parts(
         only.add(made)
         return c, bound, about
 
-    c, bound, about = complex_product.multiply(request, run)
+    c, bound, about = complex_product.multiply(request, (on_cuda if on_device else on_cpu).decide, run)
     return c, bound, only.launch, about
 
 

@@ -24,8 +24,11 @@ from . import on_cuda
 Run = Callable[[MatmulRequest], tuple[Any, Any, Report | None]]
 
 
-def multiply(request: MatmulRequest, run: Run, encloses: bool = False) -> tuple[Any, Any, Report | None]:
-    """What `run` would return of the complex request itself. `encloses`: beside the result is the product rounded up.
+def multiply(
+    request: MatmulRequest, decide: Callable[[MatmulRequest], object], run: Run, encloses: bool = False
+) -> tuple[Any, Any, Report | None]:
+    """What `run` would return of the complex request itself. `decide` refuses real requests before operands are copied for
+    them; it reads their extents. `encloses`: beside the result is the product rounded up.
 
     Raises
     ------
@@ -42,7 +45,7 @@ def multiply(request: MatmulRequest, run: Run, encloses: bool = False) -> tuple[
         beside = empty_result(
             request, request.shape.result, request.torch.complex128 if library.is_tensor(c) else np.complex128
         )
-    product = _Product(request, run, c, beside)
+    product = _Product(request, decide, run, c, beside)
     abouts = [about for block in product.blocks() if (about := product.run_block(block)) is not None]
     results = [None if x is None else to_caller(request, x) for x in (c, beside)]
     return results[0], results[1], merged_report(abouts, _kind(request)) if abouts else None
@@ -84,8 +87,10 @@ class _Block(NamedTuple):
 class _Product:
     """One complex product, its results allocated: `c`, and beside it bounds, or the upper ends of an enclosure, or None."""
 
-    def __init__(self, request: MatmulRequest, run: Run, c: Any, beside: Any) -> None:
-        self.request, self.run = request, run
+    def __init__(
+        self, request: MatmulRequest, decide: Callable[[MatmulRequest], object], run: Run, c: Any, beside: Any
+    ) -> None:
+        self.request, self.decide, self.run = request, decide, run
         self.a, self.b = forms.with_matrix_axes(request.a, request.b)
         self.c = forms.matrices(request.shape, c)
         self.beside = None if beside is None else forms.matrices(request.shape, beside)
@@ -130,6 +135,8 @@ class _Product:
         a, b = self.a[..., block.rows, :], self.b[..., :, block.columns]
         results = [x[..., block.rows, block.columns] for x in (self.c, self.beside) if x is not None]
         shape = forms.real_shape(whole, a.shape[-2], b.shape[-1])
+        is_paired = forms.are_paired(a, b)
+        self.decide(Part(a, b, None, shape, None, whole.single, None, whole.asked, is_paired=is_paired))
         x, y = forms.real_operands(a, b, pairs.expand if library.is_tensor(a) else None, whole.prepared)
         written = results[:1] if whole.asked.return_bound else results
         places = [forms.real_result(result, self.is_stacked) for result in written]
@@ -150,7 +157,7 @@ class _Product:
         upper = places[1] if len(places) > 1 else None
         asked = self._asked(block, copied)
         real = Part(x, y, places[0], shape, places[0].dtype, whole.single, torch, asked, upper,
-                    whole.prepared, is_paired=forms.are_paired(a, b), update=update)  # fmt: skip
+                    whole.prepared, is_paired=is_paired, update=update)  # fmt: skip
         try:
             _, second, about = self.run(real)
         except MemoryError as error:

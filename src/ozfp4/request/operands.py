@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .arguments import Arguments
-from .library import Operands, name_of
+from .library import Operands, is_complex, name_of
 from .out import check_out
 from .prepared import NEITHER, Sides, check_others, check_result
 
@@ -147,10 +147,13 @@ class MatmulRequest:
         asked, k = self.asked, self.shape.k
         if self.prepared is not NEITHER:
             check_result(self.prepared, "float32" if self.single else "float64")
-        if k > LONGEST_CERTIFIED and (asked.accuracy != "scaled" or asked.return_bound):
+        pairs = self.is_complex and is_complex(self.a.dtype) and is_complex(self.b.dtype)
+        most, where = (30, " where both operands are complex") if pairs else (31, "")
+        if k > 2**most and (asked.accuracy != "scaled" or asked.return_bound):
             raise ValueError(
                 f"accuracy: {asked.accuracy!r}{' with a bound' if asked.return_bound else ''} counts the entries of rows and "
-                f"columns up to K <= 2**31, the inner dimension is {k}; accuracy='scaled' without a bound has no such limit"
+                f"columns up to K <= 2**{most}{where}, the inner dimension is {k}; accuracy='scaled' without a bound has no "
+                "such limit"
             )
         beside = {"a": self.a, "b": self.b}
         if self.out is not None:
@@ -184,5 +187,5 @@ def matmul_request(
         dtype = np.promote_types(a.dtype, b.dtype) if dtype is None else np.dtype(dtype)
         a, b = broadcast_operands(a, b, shape)
     kind = name_of(dtype)
-    single, is_complex = kind in ("float32", "complex64"), kind.startswith("complex")
-    return MatmulRequest(a, b, out, shape, dtype, single, torch, asked, upper, prepared, is_complex)
+    single = kind in ("float32", "complex64")
+    return MatmulRequest(a, b, out, shape, dtype, single, torch, asked, upper, prepared, is_complex(dtype))
