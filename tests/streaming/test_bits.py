@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ozfp4
-from ozfp4.streaming import copies
+from ozfp4.streaming import call, copies
 from ozfp4.testing import assert_same_bits
 
 DTYPES = ["f8", "f4", "c16", "c8", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "?"]
@@ -226,3 +226,22 @@ def test_an_overflow_leaves_out_as_it_was() -> None:
     small = np.full((300, 50), 2**9, np.int32)
     ozfp4.matmul(small, small.T, out=out, device="cpu", device_memory_limit=LIMIT, overflow="raise")
     assert (out == 50 * 2**18).all()
+
+
+@pytest.mark.parametrize("device", ["cpu", "cpu:0", ["cpu"]], ids=str)
+def test_a_product_on_the_cpu_without_a_limit_is_not_streamed(
+    monkeypatch: pytest.MonkeyPatch, device: Any
+) -> None:
+    monkeypatch.setattr(call, "multiply", None)
+    a = entries((40, 30), "f8", 1)
+    for options in ({}, {"accuracy": "correct", "rounding": "up"}, {"return_bound": True}, {"bits": 31}):
+        check(a, entries((30, 50), "f8", 2), None, **options)
+    for first, second in (("f4", "f8"), ("c16", "f8"), ("i4", "i8")):
+        check(entries((3, 40, 30), first, 1), entries((30, 50), second, 2), None)
+    out, done = np.full((40, 40), np.nan), list[float]()
+    assert ozfp4.matmul(a, a.T, out=out, device=device, progress=done.append) is out
+    assert_same_bits(out, ozfp4.matmul(a, a.T))
+    assert done[-1] == 1
+    x = entries((40, 30), "i8", 3)
+    with pytest.raises(OverflowError, match=r"^overflow: "):
+        ozfp4.matmul(x, x.T, device=device, overflow="raise")

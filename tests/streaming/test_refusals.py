@@ -19,6 +19,10 @@ OUT = np.full((4, 4), np.nan)
     [
         (ValueError, "device: 'tpu' is unknown; allowed are 'cuda'", {"device": "tpu"}),
         (ValueError, "device: 'meta' is unknown", {"device": "meta"}),
+        (ValueError, "device: 'cpu:banana' is unknown; allowed are 'cuda'", {"device": "cpu:banana"}),
+        (ValueError, "device: 'cpu:1' is unknown; allowed are 'cuda'", {"device": ["cpu:1"]}),
+        (ValueError, "device: 'cpu:' is unknown", {"device": "cpu:"}),
+        (ValueError, "device: 'cpu' is named twice", {"device": ["cpu", "cpu:0"]}),
         (ValueError, r"device: \[\] names no device", {"device": []}),
         (ValueError, "device: 'cpu' is named twice", {"device": ["cpu", "cpu"]}),
         (TypeError, "device: 0 is neither a name", {"device": 0}),
@@ -120,5 +124,7 @@ def test_tensors() -> None:
         for name in ("cuda", "cuda:1", torch.device("cuda", 0)):
             with pytest.raises(RuntimeError, match=r"device: .*: torch sees no CUDA device"):
                 ozfp4.matmul(x, x, device=name)
+    with pytest.raises(ValueError, match=r"device: device\(type='cpu', index=3\) is unknown"):
+        ozfp4.matmul(x, x, device=torch.device("cpu", 3))
     with pytest.raises(ValueError, match="device: 'cuda:x' is unknown"):
         ozfp4.matmul(x, x, device="cuda:x")

@@ -338,7 +338,8 @@ def matmul(
         result lies on the host, too, once this returns. Needs torch; the arrays may be NumPy's. Not beside `report`, prepared
         operands, tensors that require grad, or where torch traces or maps.
     device_memory_limit : int, optional
-        Bytes that the product takes on each device, by default four fifths of what is free there (1 GiB of a "cpu").
+        Bytes that the product takes on each device, by default four fifths of what is free there. On "cpu" alone the product
+        is cut into tiles where a limit is given, and is else the one without `device`.
 
     Returns
     -------

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from logging import DEBUG
 from typing import Any
 
@@ -23,7 +24,7 @@ from ..request.prepared import Prepared
 from ..request.written import mark_written
 from ..support.logger import LOGGER
 from ..support.refusals import is_over_limit
-from .devices import Device
+from .devices import Cpu, Device
 from .engine import Job, Moved, multiply
 from .host import HostMatrices
 from .named import devices_of
@@ -49,11 +50,19 @@ def matmul(
     return_bound: Any,
 ) -> Any:
     """The product; `settings` are those that a tile is multiplied with. Raises as :func:`ozfp4.matmul`."""
+    _check_on_host(a, b, out, report)
+    devices = devices_of(device)
+    in_one_piece = partial(
+        plain.products["matmul"], a, b, out,
+        workspace_limit=workspace_limit, progress=progress, overflow=overflow, return_bound=return_bound, **settings,
+    )  # fmt: skip
+    if device_memory_limit is None and all(isinstance(each, Cpu) for each in devices):
+        return in_one_piece()
     asked = check_arguments(
         workspace_limit=workspace_limit, progress=progress, return_bound=return_bound, **settings
     )
     raises = check_overflow(overflow) == "raise"
-    operands = _on_host(a, b, out, report)
+    operands = library.take_operands(a, b, out, library.TAKEN)
     dtypes, dtype, is_integer = _dtypes(operands)
     if is_integer:
         check_unasked(
@@ -66,18 +75,9 @@ def matmul(
     elif raises:
         raise ValueError("overflow: 'raise' is for products of integers")
     request = matmul_request(operands, asked, dtype)
-    devices = devices_of(device)
     limit = _limit(device_memory_limit, devices)
     if 0 in (*request.shape.stack, request.shape.m, request.shape.n, request.shape.k):
-        return plain.products["matmul"](
-            a,
-            b,
-            out,
-            workspace_limit=workspace_limit,
-            overflow=overflow,
-            return_bound=return_bound,
-            **settings,
-        )
+        return in_one_piece()
     for each in devices:
         each.check(request, is_integer)
 
@@ -129,8 +129,8 @@ def _watched(progress: Callable[[float], object], raised: list[BaseException]) -
     return told
 
 
-def _on_host(a: Any, b: Any, out: Any, report: Any) -> Operands:
-    """The operands as arrays; errors for what is not streamed."""
+def _check_on_host(a: Any, b: Any, out: Any, report: Any) -> None:
+    """Errors for what is not streamed."""
     if report:
         raise ValueError(
             "report: it tells of one product, and with device= there are many; leave out one of the two"
@@ -145,7 +145,6 @@ def _on_host(a: Any, b: Any, out: Any, report: Any) -> Operands:
                     f"{name}: it lies on {x.device}, and device= is for operands and results on the host; "
                     f"pass {name}.cpu(), or leave out device= to multiply where they lie"
                 )
-    return library.take_operands(a, b, out, library.TAKEN)
 
 
 def _dtypes(operands: Operands) -> tuple[tuple[np.dtype[Any], np.dtype[Any]], np.dtype[Any], bool]:

@@ -31,15 +31,14 @@ def devices_of(given: Any) -> list[Device]:
 
 
 def _device(name: Any) -> Device:
-    kind = getattr(name, "type", name)
-    if not isinstance(kind, str):
+    full = str(name) if hasattr(name, "type") else name
+    if not isinstance(full, str):
         raise TypeError(
             f"device: {name!r} is neither a name such as 'cuda' or 'cuda:1' nor a device of torch"
         )
-    kind = kind.partition(":")[0]
-    if kind == "cpu":
+    if full in ("cpu", "cpu:0"):
         return Cpu()
-    if kind != "cuda":
+    if full.partition(":")[0] != "cuda":
         raise ValueError(f"device: {name!r} is unknown; allowed are 'cuda', 'cuda:0' and so on, and 'cpu'")
     torch = _torch(name)
     try:
