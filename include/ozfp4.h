@@ -304,11 +304,11 @@ OZFP4_API ozfp4_status ozfp4_workspace_size(ozfp4_type type, int64_t m, int64_t 
  * work is enqueued, nothing waits for the device but the first product of a kernel or by a long schedule there, where kernels are
  * tried on exact integers, and no memory is allocated. `workspace`, aligned to 256 bytes, is at least as large as the function
  * before says, ozfp4_cuda_workspace_size of the same extents and options, whatever alpha and beta are, and belongs to the product
- * until the stream has passed it. Where options.workspace_limit is enough for some of these the size is theirs, and what needs
- * more is refused: with a complex alpha or beta that has a real and an imaginary part A B is in the workspace, too. `report` and
- * OZFP4_BACKEND_FP64 are refused; bounds lie on the device. What a CUDA graph is to capture runs once before, as it is. Whatever
- * may try kernels, first products and functions that say a size, allocates, on a stream of its own: graphs that are captured on
- * other streams meanwhile, by any thread, go on. OZFP4_NO_DEVICE in a build without CUDA. */
+ * until the stream has passed it; NULL is one of 0 bytes. Where options.workspace_limit is enough for some of these the size is
+ * theirs, and what needs more is refused: with a complex alpha or beta that has a real and an imaginary part A B is in the
+ * workspace, too. `report` and OZFP4_BACKEND_FP64 are refused; bounds lie on the device. What a CUDA graph is to capture runs
+ * once before, as it is. Whatever may try kernels, first products and functions that say a size, allocates, on a stream of its
+ * own: graphs that are captured on other streams meanwhile, by any thread, go on. OZFP4_NO_DEVICE in a build without CUDA. */
 OZFP4_API ozfp4_status ozfp4_cuda_workspace_size(ozfp4_type type, int order, int transa, int transb, int64_t m, int64_t n,
                                                  int64_t k, const ozfp4_options* options, int64_t* bytes);
 /* What ozfp4_cuda_?gemm of matrices of this type takes with these very arguments, which is less for most: of complex numbers

@@ -237,6 +237,32 @@ void check_limit() {
   report("a plain one within", status(one) == OZFP4_OK, ozfp4_last_error());
 }
 
+// What needs no workspace takes NULL, as the query says; what needs one names it.
+void check_no_workspace() {
+  constexpr std::int64_t m = 20, n = 30, k = 10;
+  const std::complex<double> none(0), one(1), both(1, 2);
+  const Bytes a = numbers(kTypes[2], m * k, false), b = numbers(kTypes[2], k * n, false);
+  Bytes c = numbers(kTypes[2], m * n, false);
+  const Device a_there(a), b_there(b), c_there(c);
+  std::int64_t bytes = -1;
+  const ozfp4_status queried =
+      ozfp4_cuda_workspace_size_gemm(OZFP4_COMPLEX128, OZFP4_ROW_MAJOR, OZFP4_NO_TRANS, OZFP4_NO_TRANS, m, n, k, &none,
+                                     a_there.data, k, b_there.data, n, &both, c_there.data, n, nullptr, &bytes);
+  report("no workspace is needed", queried == OZFP4_OK && bytes == 0, ozfp4_last_error());
+  const auto on_device = [&](const std::complex<double>& alpha) {
+    return ozfp4_cuda_zgemm(OZFP4_ROW_MAJOR, OZFP4_NO_TRANS, OZFP4_NO_TRANS, m, n, k, &alpha, a_there.data, k, b_there.data, n,
+                            &both, c_there.data, n, nullptr, 0, nullptr, nullptr);
+  };
+  report("a workspace is needed",
+         on_device(one) == OZFP4_WORKSPACE && std::string(ozfp4_last_error()).find("workspace_bytes: 0 are fewer than") == 0,
+         ozfp4_last_error());
+  report("it is untouched", c_there.read(c.size()) == c);
+  report("without a workspace", on_device(none) == OZFP4_OK, ozfp4_last_error());
+  const ozfp4_status here = ozfp4_zgemm(OZFP4_ROW_MAJOR, OZFP4_NO_TRANS, OZFP4_NO_TRANS, m, n, k, &none, a.data(), k, b.data(), n,
+                                        &both, c.data(), n, nullptr);
+  if (is_compared(here)) report("the same without a workspace", here == OZFP4_OK && c_there.read(c.size()) == c);
+}
+
 }  // namespace
 
 int main() {
@@ -269,5 +295,6 @@ int main() {
     for (const int accuracy : {OZFP4_ACCURACY_FP64, OZFP4_ACCURACY_CORRECT}) check_captured(type, accuracy);
   }
   check_limit();
+  check_no_workspace();
   return finish_comparisons();
 }

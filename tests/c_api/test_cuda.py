@@ -419,6 +419,9 @@ def test_without_a_device(cuda: ctypes.CDLL) -> None:
     assert call(cuda)[0] == own_workspace(cuda)[0] == lib.NO_DEVICE
     both = np.array([1 + 1j])
     assert call(cuda, "z", alpha=both.ctypes.data, beta=both.ctypes.data)[0] == lib.NO_DEVICE
+    # NULL is a workspace of 0 bytes, which is what a product of alpha = 0 needs.
+    zero, none = np.array([0j]), {"workspace": None, "workspace_bytes": 0}
+    assert call(cuda, "z", alpha=zero.ctypes.data, beta=both.ctypes.data, **none)[0] == lib.NO_DEVICE
     assert integers(cuda)[0] == integers(cuda, modulus=7)[0] == prepare(cuda)[0] == lib.NO_DEVICE
     # What is not multiplied is written there all the same; so is what nobody finds of nothing.
     for changes in ({"k": 0}, {"alpha": 0}, {"modulus": 7, "k": 0}):

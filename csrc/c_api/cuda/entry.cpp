@@ -23,7 +23,7 @@ void check_aligned(const char* name, const void* data, int bytes) {
 }
 
 void Place::check() const {
-  check_pointer("workspace", workspace, true);
+  check_pointer("workspace", workspace, bytes > 0);  // NULL is a workspace of 0 bytes, which a query may say
   check_aligned("workspace", workspace, 256);
 }
 

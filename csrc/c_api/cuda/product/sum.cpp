@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "c_api/cuda/device/device.hpp"
 #include "c_api/cuda/layout.hpp"
 #include "c_api/product/product.hpp"
 #include "cuda/complex/sum.hpp"
@@ -92,8 +93,9 @@ void launch(const DeviceSum& sum, const BatchedProduct& p, const Options& option
   if (!has_both_parts(p)) return launch(*sum.product, p, options, workspace, stream, false, sides);
   if (sum.product) {
     launch_products(sum, p, options, workspace, stream, sides);
-  } else if (options.repaired != nullptr) {
-    tell_of_none(options, stream);
+  } else {
+    current_device();  // refuses where there is none: no problem was looked for
+    if (options.repaired != nullptr) tell_of_none(options, stream);
   }
   launch_sum({p.c,
               p.type.part,
