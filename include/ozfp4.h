@@ -128,13 +128,13 @@ typedef struct ozfp4_plan ozfp4_plan;
 typedef struct ozfp4_prepared ozfp4_prepared;
 typedef struct ozfp4_cuda_prepared ozfp4_cuda_prepared;
 
-/* What ran. */
+/* What ran. Where matrices of a stack, or blocks, were made in different ways, backend to moduli_used are of those by planes. */
 typedef struct ozfp4_report {
   size_t size;
   int32_t backend;                       /* OZFP4_BACKEND_FP4, _INT8 or _FP64; 0: machine words, or nothing was multiplied */
   int32_t scheme;                        /* OZFP4_SCHEME_I or _II; 0 likewise */
   int32_t bits;                          /* capacity of the plan, or width of the words */
-  int32_t products;                      /* plane products of one matrix */
+  int32_t products;                      /* plane products of a matrix, the most */
   int32_t moduli_used;                   /* 0 for scheme I */
   int32_t reserved;                      /* 0 */
   int64_t workspace;                     /* bytes beside operands and result */

@@ -46,11 +46,14 @@ ResultView matrix_of(const py::array& stack, ResultView first, py::ssize_t item)
 
 py::dict describe(const MatmulOutcome& total) {
   py::dict outcome;
-  outcome["in_words"] = total.in_words;
+  outcome["by_planes"] = total.by_planes.count;
+  outcome["in_words"] = total.in_words.count;
+  outcome["by_limbs"] = total.by_limbs.count;
+  outcome["word_moduli"] = total.in_words.moduli_used;
   outcome["limbs"] = total.limbs;
   outcome["limb_unit"] = total.limb_unit == nullptr ? "" : total.limb_unit->name;
-  outcome["moduli_used"] = total.moduli_used;
-  outcome["products"] = total.products;
+  outcome["moduli_used"] = total.reported().moduli_used;
+  outcome["products"] = total.reported().products;
   outcome["unit"] = named(total.kernel);
   outcome["workspace"] = total.workspace;
   const auto range = [](const LineRange& lines) {

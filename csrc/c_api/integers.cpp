@@ -24,7 +24,7 @@ void run_product(const IntegerProduct& product, const IntegerTarget& target, std
     if (direct.prepare(options.workspace_limit)) {
       direct.multiply(product.a, product.b, target.result, {});
       const DirectOutcome& outcome = direct.outcome();
-      about.products = product.is_multiplied() ? outcome.products : 0;
+      about.in_words = {1, 0, product.is_multiplied() ? outcome.products : 0};
       about.workspace = outcome.workspace + held;
       about.times = outcome.times;
       return write_report(options, nullptr, about, 0, outcome.word_bits);
@@ -38,8 +38,7 @@ void run_product(const IntegerProduct& product, const IntegerTarget& target, std
                                (outcome.overflows == 1 ? " entry of the product does" : " entries of the product do") +
                                " not fit the type of c");
   }
-  about.moduli_used = outcome.moduli_used;
-  about.products = outcome.products;
+  about.by_planes = {1, outcome.moduli_used, outcome.products};
   about.workspace = outcome.workspace + held;
   about.times = outcome.times;
   write_report(options, plan.get(), about, outcome.overflows);

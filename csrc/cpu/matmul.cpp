@@ -90,11 +90,13 @@ bool multiply_in_words(const Plan& plan, const OperandView& a, const OperandView
   for (const Target& target : targets) {
     finish_words(product, left, right, own(target), options, request.wants_records(), outcome);
   }
-  outcome.in_words = true;
-  outcome.moduli_used = product.residues();
   outcome.limbs = product.limbs();
   outcome.limb_unit = product.unit();
-  outcome.products = outcome.limbs > 0 ? outcome.limbs * outcome.limbs : 2 + product.residues();
+  if (outcome.limbs > 0) {
+    outcome.by_limbs = {1, product.residues(), outcome.limbs * outcome.limbs};
+  } else {
+    outcome.in_words = {1, product.residues(), 2 + product.residues()};
+  }
   outcome.workspace = product.workspace();
   for (const Scales* scales : {&product.scales_a(), &product.scales_b()}) {
     outcome.exponents.extend(scales->exponents);
@@ -147,8 +149,7 @@ class Product {
       const StageTimer timer(outcome_.times, &StageTimes::reconstruct);
       for (const Target& target : targets) cpu_patch_specials(a_, scale_a_, b_, scale_b_, target);
     }
-    outcome_.moduli_used = plan_.has_moduli() ? count_ : 0;
-    outcome_.products = plan_.products_of(count_);
+    outcome_.by_planes = {1, plan_.has_moduli() ? count_ : 0, plan_.products_of(count_)};
     outcome_.kernel = shape.kernel;
     outcome_.workspace =
         shape.bytes - unused_bytes(prepared_a_, a_, shape.rows, shape) - unused_bytes(prepared_b_, encoded, shape.columns, shape);
@@ -236,10 +237,16 @@ MatmulOutcome cpu_matmul(const Plan& plan, const MatmulOperand& a, const MatmulO
   return multiply(plan, a, b, {&target, 1}, options);
 }
 
-void MatmulOutcome::extend(const MatmulOutcome& other) {
+void WayOutcome::extend(const WayOutcome& other) {
+  count += other.count;
   moduli_used = std::max(moduli_used, other.moduli_used);
   products = std::max(products, other.products);
-  in_words = in_words || other.in_words;
+}
+
+void MatmulOutcome::extend(const MatmulOutcome& other) {
+  by_planes.extend(other.by_planes);
+  in_words.extend(other.in_words);
+  by_limbs.extend(other.by_limbs);
   limbs = std::max(limbs, other.limbs);
   if (other.limb_unit != nullptr) limb_unit = other.limb_unit;
   workspace = std::max(workspace, other.workspace);
@@ -249,7 +256,7 @@ void MatmulOutcome::extend(const MatmulOutcome& other) {
   special_rows += other.special_rows;
   special_columns += other.special_columns;
   times.extend(other.times);
-  kernel = other.kernel;
+  if (other.by_planes.count > 0) kernel = other.kernel;
 }
 
 std::int64_t cpu_int8_matmul(const Plan& plan, const OperandView& a, const OperandView& b, std::int32_t* result,

@@ -19,18 +19,29 @@ namespace ozfp4 {
 // in words where limbs do not hold its integers. All make the same ones.
 enum class Way : std::uint8_t { cheaper, planes, words, limbs };
 
+// The products that were made one way, and the most that any of them took.
+struct WayOutcome {
+  std::int64_t count = 0;
+  int moduli_used = 0;  // in words the bridges; 0 for scheme I and by limbs
+  int products = 0;     // of planes; in words of entries, by limbs of these
+
+  void extend(const WayOutcome& other);
+};
+
 struct MatmulOutcome {
-  bool in_words = false;  // and then the moduli are the bridges, and the products those of entries, or of limbs where there are
-  int limbs = 0;
+  WayOutcome by_planes, in_words, by_limbs;
+  int limbs = 0;  // the most of any product by limbs
   const LimbUnit* limb_unit = nullptr;
-  int moduli_used = 0;  // 0 for scheme I
-  int products = 0;
   std::int64_t workspace = 0;
   LineRange exponents, capacities;
   EntryCounts entries;  // of all targets together; none where nothing is promised beside the scaled product
   std::int64_t special_rows = 0, special_columns = 0;
   StageTimes times;
-  const ByteKernel* kernel = nullptr;  // nullptr: a BLAS
+  const ByteKernel* kernel = nullptr;  // of planes; nullptr: a BLAS
+
+  // The way that a report is about: planes, where any product was made by them.
+  const WayOutcome& reported() const { return by_planes.count > 0 ? by_planes : by_limbs.count > 0 ? by_limbs : in_words; }
+  bool is_without_planes() const { return by_planes.count == 0 && in_words.count + by_limbs.count > 0; }
 
   // As that of a further product of the same plan, beside this one.
   void extend(const MatmulOutcome& other);

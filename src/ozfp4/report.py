@@ -72,11 +72,13 @@ class Report(Tabular):
     plan : Plan or None
         The plan; of its moduli the first `moduli_used` were needed for this data (0 for scheme I). Where a CPU multiplied without
         planes, `backend` is "direct": integers as they are, in words of `bits` bits, by no plan (None); or the plan's integers
-        of a small product in words, in FP64 and modulo `moduli_used` numbers of their own, or by limbs of eight bits.
+        of a small product in words, in FP64 and modulo `moduli_used` numbers of their own, or by limbs of eight bits. Where
+        matrices of a stack, or blocks, were made in different ways, all this is of those by planes, if there are any; `kernel`
+        names the other ways, too.
     products : int
-        Plane products that ran, or sums of products that stand for them, for each matrix; like `moduli_used` and `bits` of the
-        first product, where a GPU makes a second. By limbs those of all pairs of limbs, also where results are known without
-        the least of them.
+        Plane products that ran, or sums of products that stand for them, for each matrix, the most of a stack; like `moduli_used`
+        and `bits` of the first product, where a GPU makes a second. By limbs those of all pairs of limbs, also where results are
+        known without the least of them.
     bits : int
         Capacity of the scaled integers, the plan's; of integers without one the bits of a word.
     exponents : (int, int)
@@ -172,15 +174,17 @@ class Report(Tabular):
 
 def merged_report(abouts: Sequence[Report], kind: str) -> Report:
     """One report of a product from those of its parts, of which there is at least one; each line is special in one of them.
-    What it says of a plan and its products is that of the parts that ran by one, where any did."""
+    What it says of a plan and its products is that of the parts that ran by planes, where any did, else by a plan."""
     with_lines = [about for about in abouts if about.capacities != (0, 0)] or abouts[:1]
-    planned = [about for about in abouts if about.plan is not None] or abouts
+    by_planes = [about for about in abouts if about.plan is not None and about.backend != DIRECT]
+    planned = by_planes or [about for about in abouts if about.plan is not None] or abouts
     first = planned[0]
     counts = [about.certified for about in abouts if about.certified is not None]
     bounds = [about.largest_bound for about in abouts if about.largest_bound is not None]
     return replace(
         first,
         kind=kind,
+        kernel="; ".join(dict.fromkeys(about.kernel for about in (*planned, *abouts))),
         moduli_used=max(about.moduli_used for about in planned),
         products=max(about.products for about in planned),
         exponents=_range([about.exponents for about in with_lines]),

@@ -286,6 +286,24 @@ def test_small_products_are_made_in_words(gemm: Any, expect: Any, library: ctype
         assert report.backend == lib.BACKENDS["fp64"]
 
 
+def test_a_stack_of_which_words_refuse_a_matrix_is_reported_by_planes(library: ctypes.CDLL) -> None:
+    x = np.random.default_rng(15).standard_normal((2, 20, 20))
+    x[0, 3] *= 2.0**-950
+    c = np.empty_like(x)
+    reports = []
+    for batch in (1, 2):
+        report = lib.new_report()
+        asked = lib.options(report=ctypes.pointer(report))
+        status = library.ozfp4_dgemm_strided_batched(
+            lib.ROW, lib.NONE, lib.NONE, 20, 20, 20, 1.0, x.ctypes.data, 20, 400, x.ctypes.data, 20, 400, 0.0,
+            c.ctypes.data, 20, 400, batch, ctypes.addressof(asked),
+        )  # fmt: skip
+        assert status == lib.OK, lib.error(library)
+        reports.append((report.backend, report.bits, report.products, report.moduli_used))
+    assert reports[0][0] != 0
+    assert reports[0] == reports[1]
+
+
 @pytest.mark.parametrize("dtype", ["float64", "complex128"])
 def test_workspace_limits_change_no_bit(gemm: Any, library: ctypes.CDLL, dtype: str) -> None:
     rng = np.random.default_rng(10)

@@ -74,7 +74,7 @@ void check_plan(const PlanRequest& request, const Shape& shape, std::int64_t lim
                          view_of(b, ElementType::float64, shape.n, shape.k), {Target{result}}, {limit, {}, {}});
   });
   // A prefix of the moduli takes less; whatever runs whole takes what it says, empty buffers aside, which have one byte.
-  const bool whole = outcome.products == plan.products();
+  const bool whole = outcome.by_planes.products == plan.products();
   const bool holds = bytes <= outcome.workspace + 1 && outcome.workspace <= limit && (!whole || bytes >= outcome.workspace);
   report("workspace", holds,
          "scheme " + std::to_string(static_cast<int>(request.scheme)) + " alphabet " + request.alphabet.name + " " +

@@ -202,8 +202,8 @@ void write_report(const Options& options, const Plan* plan, const MatmulOutcome&
   report.backend = plan != nullptr ? backend_of(plan->alphabet) : 0;
   report.scheme = plan == nullptr ? 0 : plan->scheme == Scheme::one ? OZFP4_SCHEME_I : OZFP4_SCHEME_II;
   report.bits = plan != nullptr ? plan->bits : word_bits;
-  report.products = outcome.products;
-  report.moduli_used = outcome.moduli_used;
+  report.products = outcome.reported().products;
+  report.moduli_used = outcome.reported().moduli_used;
   report.workspace = outcome.workspace;
   report.repaired = outcome.entries.pairs + outcome.entries.exact_sums;
   report.special_rows = outcome.special_rows;

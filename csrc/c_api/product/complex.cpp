@@ -74,7 +74,9 @@ class ComplexProduct {
     // Each column of B is two of the same numbers; lines that a block before has counted are not counted again.
     outcome.special_columns = row == 0 ? outcome.special_columns / 2 : 0;
     if (column != 0) outcome.special_rows = 0;
-    if (!ran_.plan->is_complex) outcome.products *= 4;
+    if (!ran_.plan->is_complex) {
+      for (WayOutcome* way : {&outcome.by_planes, &outcome.in_words, &outcome.by_limbs}) way->products *= 4;
+    }
     outcome.workspace += copied;
     ran_.outcome.extend(outcome);
   }

@@ -24,7 +24,8 @@ struct Ran {
   MatmulOutcome outcome;
 
   void report(const Options& options) const {
-    write_report(options, outcome.in_words ? nullptr : plan.get(), outcome, 0, outcome.in_words ? 64 : 0);
+    const bool is_direct = outcome.is_without_planes();
+    write_report(options, is_direct ? nullptr : plan.get(), outcome, 0, is_direct ? 64 : 0);
   }
 };
 

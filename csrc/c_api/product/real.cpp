@@ -175,7 +175,7 @@ MatmulOutcome run_real(const Plan& plan, const RealProduct& product, const Optio
   further.way = Way::words;
   further.in_words_alone = true;
   const MatmulOutcome outcome = cpu_matmul(plan, a, b, target, further);
-  if (!outcome.in_words) require_blas();
+  if (!outcome.is_without_planes()) require_blas();
   return outcome;
 }
 

@@ -41,7 +41,7 @@ Verdict verdict_of(const ExactCase& own, const Alphabet& alphabet, Way way, Accu
   options.promise = {accuracy, 53};
   options.in_words_alone = way != Way::planes;
   const MatmulOutcome outcome = cpu_matmul(*find_plan(request, false), a, b, Target{c}, options);
-  const Way taken = outcome.limbs > 0 ? Way::limbs : outcome.in_words ? Way::words : Way::planes;
+  const Way taken = outcome.by_limbs.count > 0 ? Way::limbs : outcome.in_words.count > 0 ? Way::words : Way::planes;
   if (taken != way) return Verdict::other;
   return found == own.c ? Verdict::exact : Verdict::wrong;
 }

@@ -212,13 +212,7 @@ def make_report(
 ) -> Report:
     """What a product did, by what :func:`matmul` returned of it."""
     core, asked, device = plan._core, request.asked, name()
-    in_words = outcome["in_words"]
-    if outcome["limbs"]:
-        kernel = f"{outcome['limbs']} limbs of eight bits on {outcome['limb_unit']}"
-    elif in_words:
-        kernel = f"words of 64 bits, FP64 and {outcome['moduli_used']} residues"
-    else:
-        kernel = kernel_name(core.alphabet, outcome["unit"])
+    kernel, is_direct = _ways(core.alphabet, outcome)
     stages: tuple[str, ...] = ("scale", "encode", "multiply", "reconstruct")
     if asked.accuracy != "scaled":
         stages += ("repair",)
@@ -229,7 +223,7 @@ def make_report(
         exact, depth, result, pairs, sums = (outcome[name] for name in names)
         certified = Certified(exact, depth, result, pairs, sums, exact + depth + result + pairs + sums)
     return Report(
-        backend=DIRECT if in_words else core.alphabet,
+        backend=DIRECT if is_direct else core.alphabet,
         kernel=kernel,
         device=device,
         plan=plan,
@@ -240,14 +234,32 @@ def make_report(
         special_rows=outcome["special_rows"],
         special_columns=outcome["special_columns"],
         workspace=outcome["workspace"],
-        reason=SMALL if in_words else reason,
-        fallback=None if in_words else fallback,
+        reason=SMALL if is_direct else reason,
+        fallback=None if is_direct else fallback,
         seconds=seconds,
         accuracy=asked.accuracy,
         capacities=outcome["capacities"],
         certified=certified,
         largest_bound=outcome["largest_bound"] if asked.return_bound else None,
     )
+
+
+def _ways(alphabet: str, outcome: dict[str, Any]) -> tuple[str, bool]:
+    """What multiplied, and whether it was without planes. The matrices of a stack may differ: first what the report is about."""
+    counts = [outcome[name] for name in ("by_planes", "by_limbs", "in_words")]
+    planes, limbs, words = counts
+    names = [
+        kernel_name(alphabet, outcome["unit"]),
+        f"{_most(outcome['limbs'], limbs)} limbs of eight bits on {outcome['limb_unit']}",
+        f"words of 64 bits, FP64 and {_most(outcome['word_moduli'], words)} residues",
+    ]
+    taken = [(name, count) for name, count in zip(names, counts, strict=True) if count] or [(names[0], 0)]
+    others = (f"{count} of {sum(counts)} matrices by {name}" for name, count in taken[1:])
+    return "; ".join((taken[0][0], *others)), planes == 0 < limbs + words
+
+
+def _most(number: int, count: int) -> str:
+    return f"up to {number}" if count > 1 else f"{number}"
 
 
 def _place(request: MatmulRequest, out: Array | None) -> Array:

@@ -234,7 +234,7 @@ def _numbers_in_words(
     c = np.full((a.shape[0], b.shape[1]), np.nan, a.dtype)
     adds: dict[str, Any] = {"beta": 1.0, "c": np.zeros_like(c)} if updates else {}
     about = _core.matmul(plan._core, a, b, [c], cpu.DEFAULT_WORKSPACE, None, accuracy, way=way, **adds)
-    if not about["limbs" if way == "limbs" else "in_words"]:
+    if not about["by_limbs" if way == "limbs" else "in_words"]:
         raise RuntimeError(f"the product {a.shape} by {b.shape} was not made in words or by limbs")
     return c
 

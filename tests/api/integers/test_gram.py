@@ -97,7 +97,8 @@ def test_the_report_beside_blocks_in_machine_words(monkeypatch: pytest.MonkeyPat
         ozfp4.matmul(a[:, :320].T, a[:, :320], report=True)[1],
     )
     assert words.backend == "direct"
-    for name in ("backend", "kernel", "plan", "moduli_used", "products", "bits", "reason"):
+    assert report.kernel == f"{planned.kernel}; {words.kernel}"
+    for name in ("backend", "plan", "moduli_used", "products", "bits", "reason"):
         assert getattr(report, name) == getattr(planned, name), name
     assert report.plan is not None
     assert (report.overflows, report.exponents) == (10000, (0, 31))

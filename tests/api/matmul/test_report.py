@@ -8,7 +8,15 @@ import numpy as np
 import pytest
 
 import ozfp4
-from ozfp4.testing import PATHS, Path, assert_same_bits, exact_matmul, integer_product, operands
+from ozfp4.testing import (
+    PATHS,
+    Path,
+    assert_same_bits,
+    exact_matmul,
+    forced_on_cpu,
+    integer_product,
+    operands,
+)
 
 
 @pytest.mark.parametrize("path", PATHS, ids=str)
@@ -132,3 +140,28 @@ def test_stacks_report_the_most_of_their_matrices() -> None:
     report = ozfp4.matmul(a, b, report=True, accuracy="scaled")[1]
     assert (report.special_rows, report.special_columns) == (1, 2)
     assert report.exponents == (-30, 40)
+
+
+@pytest.mark.parametrize("way", ["words", "limbs"])
+def test_stacks_whose_matrices_are_made_in_different_ways(way: str) -> None:
+    """Words refuse a line as small as that of the second matrix, and planes take it."""
+    x = np.random.default_rng(1).standard_normal((3, 64, 64))
+    x[1, 3] *= 2.0**-950
+    with forced_on_cpu(words=way == "words", limbs=way == "limbs"):
+        stack = ozfp4.matmul(x, x, report=True)[1]
+        first, second, third = (ozfp4.matmul(each, each, report=True)[1] for each in x)
+    assert (first.backend, second.backend, third.backend) == ("direct", second.plan.backend, "direct")
+    for name in ("backend", "moduli_used", "products", "plan", "reason", "fallback"):
+        assert getattr(stack, name) == getattr(second, name), name
+    assert stack.kernel.startswith(f"{second.kernel}; 2 of 3 matrices by ")
+    assert ("words of 64 bits" if way == "words" else "limbs of eight bits") in stack.kernel
+
+
+def test_blocks_that_are_made_in_different_ways() -> None:
+    """The same of blocks of a complex product and of a Gram matrix, one of which alone has a line that words refuse."""
+    x = np.random.default_rng(2).standard_normal((640, 64))
+    x[400] *= 2.0**-950
+    with forced_on_cpu(words=True):
+        report = ozfp4.gram(x.T, report=True)[1]
+    assert report.backend == report.plan.backend
+    assert "words of 64 bits" in report.kernel
