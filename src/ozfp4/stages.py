@@ -68,14 +68,14 @@ def _lines(matrix: npt.NDArray[Any], operand: str) -> npt.NDArray[Any]:
 
 
 def _stack(name: str, x: object) -> npt.NDArray[Any]:
-    array = np.asarray(x)
+    array = as_array(name, x)
     if array.ndim != 3:
         raise ValueError(f"{name}: {array.ndim} dimensions; a stack of matrices has 3")
     return array
 
 
 def _exponents(name: str, x: object, count: int) -> npt.NDArray[np.int32]:
-    array = check_dtype(name, np.asarray(x), (np.int32,))
+    array = check_dtype(name, as_array(name, x), (np.int32,))
     if array.shape != (count,):
         raise ValueError(f"{name}: shape {array.shape} is not {(count,)}, one exponent per row or column")
     return array

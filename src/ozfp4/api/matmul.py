@@ -368,7 +368,8 @@ def matmul(
     Raises
     ------
     TypeError
-        Unsupported dtypes, arrays of two libraries, masked arrays, `out` of another dtype; tracers of JAX, and an `out` of its.
+        Unsupported dtypes, arrays of two libraries, masked arrays, those with products of their own (units), `out` of another
+        dtype; tracers of JAX, and an `out` of its.
     ValueError
         Shapes that do not fit, unknown names, bits outside 2..200 or beside an accuracy that has its own, a rounding other than
         "nearest" without "correct", a plan of too few bits, `out` of another shape, read-only or overlapping, an inner dimension

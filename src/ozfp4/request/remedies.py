@@ -64,10 +64,22 @@ def of_torch_dtype(name: str, dtype: object, takes_floats: bool = True) -> str:
 
 
 def is_no_array(x: Any) -> bool:
-    """Whether np.asarray would lose entries: of masked arrays, of sparse ones and prepared operands, which it wraps."""
+    """Whether np.asarray would lose entries, of masked arrays, of sparse ones and prepared operands, which it wraps; or what
+    the entries mean."""
     if isinstance(x, np.ndarray):
-        return isinstance(x, np.ma.MaskedArray)
-    return hasattr(x, "toarray") or _is_prepared(x)
+        return isinstance(x, np.ma.MaskedArray) or _has_own_products(x)
+    return hasattr(x, "toarray") or _is_prepared(x) or _has_own_products(x)
+
+
+def _has_own_products(x: Any) -> bool:
+    """Whether NumPy leaves products of such arrays to their type, as those with units. Arrays with DLPack are their numbers."""
+    kind = type(x)
+    if isinstance(x, np.ndarray):
+        return any(
+            getattr(kind, name) is not getattr(np.ndarray, name)
+            for name in ("__array_ufunc__", "__array_function__")
+        )
+    return hasattr(kind, "__array_function__") and not hasattr(kind, "__dlpack__")
 
 
 def check_here(name: str, x: Any) -> None:
@@ -110,6 +122,11 @@ def of_array(name: str, x: Any) -> str:
             "out.data" if name == "out" else f"{name}.filled(0) to leave masked entries out of every sum"
         )
         return f"{name}: masked arrays are not supported, their mask would be lost; pass {instead}"
+    if not hasattr(x, "toarray"):
+        return (
+            f"{name}: {type(x).__name__} has products of its own, and what they add to numbers, such as units, would be lost; "
+            f"np.asarray({name}) has its numbers alone"
+        )
     return f"{name}: {type(x).__name__} is sparse, and only dense arrays are supported; pass {name}.toarray()"
 
 
