@@ -90,7 +90,8 @@ std::vector<RankedUnit> rank_units(const PlanRequest& request, const std::vector
     try {
       const int products = kept_plan(asked, false)->products();
       found.push_back({products / unit.rate, {unit.alphabet, products}});
-    } catch (const std::logic_error&) {  // no plan of this alphabet is exact for k, or of this family or these bits
+    } catch (const std::length_error&) {      // no plan of this alphabet is exact for k
+    } catch (const std::invalid_argument&) {  // or of this family or these bits
     }
   }
   std::stable_sort(found.begin(), found.end(), [](const auto& x, const auto& y) { return x.first < y.first; });

@@ -1,4 +1,7 @@
 // csrc/plan/choice.hpp: plans are made once for all who ask for the same, and those go that nobody has asked for the longest.
+#include <exception>
+#include <string>
+
 #include "check.hpp"
 #include "plan/choice.hpp"
 
@@ -13,6 +16,22 @@ std::shared_ptr<const Plan> asked(std::int64_t k, bool is_paired = false) {
   return find_plan(request, is_paired);
 }
 
+// What ranking a unit says whose limbs do not make the residues that its recipes name.
+std::string error_of_broken_unit() {
+  static constexpr std::int8_t kFew[] = {1};
+  Alphabet broken = Alphabet::fp4;
+  broken.name = "broken";
+  broken.magnitudes = kFew;
+  PlanRequest request;
+  request.k = 100;
+  try {
+    rank_units(request, {{&broken, 1.0}});
+  } catch (const std::exception& error) {
+    return error.what();
+  }
+  return "";
+}
+
 }  // namespace
 
 int main() {
@@ -24,5 +43,7 @@ int main() {
   for (std::int64_t k = 2000; k < 4000; ++k) asked(k);
   report("one that was asked for lately", asked(1) == first);
   report("one that was not is made anew", asked(2) != second);
+  const std::string error = error_of_broken_unit();
+  report("a broken plan is an error", error.find("the limbs of broken give no residue") != std::string::npos, error);
   return finish();
 }

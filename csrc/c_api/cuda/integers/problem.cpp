@@ -120,10 +120,13 @@ void check_plan(const Plan& plan, const DeviceIntegers& integers, const Options&
                                   std::to_string(kMultipliedBits) + " at most");
   }
   if (options.plan == nullptr) return;  // what is chosen for integers is no longer than they need
+  const auto refuse_plan = [](const std::exception& error) { refuse(OZFP4_UNSUPPORTED, std::string("options.") + error.what()); };
   try {
     make_integer_plan(plan, static_cast<std::uint64_t>(integers.modulus), options.overflows != nullptr);
-  } catch (const std::logic_error& error) {
-    refuse(OZFP4_UNSUPPORTED, std::string("options.") + error.what());
+  } catch (const std::length_error& error) {
+    refuse_plan(error);
+  } catch (const std::invalid_argument& error) {
+    refuse_plan(error);
   }
 }
 
