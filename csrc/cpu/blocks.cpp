@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <optional>
-#include <stdexcept>
-#include <string>
 #include <vector>
 
 #include "arith/multiples.hpp"
@@ -14,6 +12,7 @@
 #include "cpu/repair/disjoint.hpp"
 #include "cpu/stages/encode.hpp"
 #include "cpu/stages/multiply.hpp"
+#include "plan/workspace_error.hpp"
 
 namespace ozfp4 {
 namespace {
@@ -27,11 +26,6 @@ std::int64_t workspace(const Plan& plan, const BlockShape& block, std::int64_t k
          block_planes_bytes(plan, block.kernel, Side::right, plan.planes_b, block.columns, block.inners) +
          outputs * output_entry_bytes(plan) + block.scratch + cpu_join_scratch(plan, block.rows, block.columns) +
          (has_list ? Listed::bytes(block.rows, columns) + disjoint_bytes(block.rows, columns, k) : 0);
-}
-
-[[noreturn]] void refuse_workspace(std::int64_t cap, std::int64_t least) {
-  throw std::length_error("workspace_limit = " + std::to_string(cap) + " bytes is too small: this product needs at least " +
-                          std::to_string(least) + " bytes");
 }
 
 // Nanoseconds of one thread of a Zen 4 processor (AVX-512 VNNI, or the BLAS of SciPy): of one multiply-add of a plane product, of
@@ -102,7 +96,7 @@ BlockShape choose_blocks(const Plan& plan, std::int64_t m, std::int64_t n, std::
   BlockShape block = choose_for(kernel, plan, m, n, k, cap, has_list);
   // Tiles are never smaller than they are: what has no room for one goes without.
   if (block.bytes > cap && kernel != nullptr) block = choose_for(nullptr, plan, m, n, k, cap, has_list);
-  if (block.bytes > cap) refuse_workspace(cap, block.bytes);
+  if (block.bytes > cap) throw WorkspaceError(cap, block.bytes);
   return block;
 }
 

@@ -16,7 +16,7 @@ struct BlockShape {
 };
 
 // The kernel that serves the plan now, and the largest blocks whose workspace stays at or below `cap` bytes, with room for a list
-// of entries and for masks of the lines where `has_list`. Throws std::length_error with the least workspace that the product can
+// of entries and for masks of the lines where `has_list`. Throws WorkspaceError with the least workspace that the product can
 // run in when even the smallest blocks do not fit.
 BlockShape choose_blocks(const Plan& plan, std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t cap,
                          bool has_list = false);

@@ -68,6 +68,11 @@ class Plan:
         """Product of the first `count` moduli."""
     def encode(self, words: npt.NDArray[np.uint32], /) -> npt.NDArray[np.int8] | npt.NDArray[np.int32]: ...
 
+class WorkspaceError(MemoryError):
+    """A workspace limit below what the smallest blocks of a product need."""
+
+    least: int
+
 # Plans, limbs and bounds.
 BYTE_RATES: list[tuple[str, float]]
 MOST_COMPLEX_BITS: int

@@ -13,6 +13,7 @@
 #include "check.hpp"
 #include "cuda/multiply/registry.hpp"
 #include "plan/choice.hpp"
+#include "plan/workspace_error.hpp"
 
 using namespace ozfp4;
 using namespace ozfp4::c_api;
@@ -236,7 +237,7 @@ void check_keys(const EntryType& type) {
 void check_most() {
   const auto refused = [](const auto& error) { return [&error](int) -> std::int64_t { throw error; }; };
   const Refusal small(OZFP4_WORKSPACE, "options.workspace_limit: too few"), wrong(OZFP4_UNSUPPORTED, "a");
-  const std::length_error large("workspace_limit = 5 bytes is too small");
+  const WorkspaceError large(5, 10);
   const std::vector<int> calls{1, 2, 3, 4};
   report("the most", most_within_limit(calls, [](int own) { return std::int64_t(10 * (own % 4)); }) == 30);
   report("of those within the limit",

@@ -19,6 +19,7 @@
 #include "cuda/layout/blocks.hpp"
 #include "cuda/repair/listed.hpp"
 #include "cuda/repair/masks.hpp"
+#include "plan/workspace_error.hpp"
 
 // What the planner asks of the stages, which need nvcc: any answer must do. Scratch need not shrink with the problem.
 namespace ozfp4::cuda {
@@ -283,12 +284,10 @@ void check_product(const CudaPlan& plan, const CudaProduct& product, std::int64_
   CudaLayout layout;
   try {
     layout = make_layout(plan, product, Gpu(), cap);
-  } catch (const std::length_error& error) {
-    const std::string text = error.what(), before = "at least ";
-    const std::size_t at = text.find(before);
-    const bool is_named = text.find("workspace_limit = " + std::to_string(cap)) == 0 && at != std::string::npos;
-    if (!report(name + ": what is too small", is_named, text)) return;
-    const std::int64_t least = std::stoll(text.substr(at + before.size()));
+  } catch (const WorkspaceError& error) {
+    const std::string text = error.what();
+    if (!report(name + ": what is too small", error.limit() == cap, text)) return;
+    const std::int64_t least = error.least();
     report(name + ": the least is above the cap", least > cap);
     // A small multiple of one tile, beside what scale leaves for every line.
     const std::int64_t lines = 2 * (std::int64_t(product.a.outer) + product.b.outer);
@@ -380,13 +379,13 @@ void check_many_products() {
       check_product(plan, product, cap, "3000 x " + std::to_string(k) + " x 5000, 200 bits");
       report("K is whole", layout.inners == k && layout.pieces.empty() && layout.rows < 3000 && layout.bytes <= cap);
     }
-    std::string message;
+    std::int64_t refused = 0;
     try {
       make_layout(plan, product, Gpu(), least / 2);
-    } catch (const std::length_error& error) {
-      message = error.what();
+    } catch (const WorkspaceError& error) {
+      refused = error.limit();
     }
-    report("too small a workspace is named", message.find("workspace_limit = " + std::to_string(least / 2)) == 0, message);
+    report("too small a workspace is named", refused == least / 2);
   }
 }
 

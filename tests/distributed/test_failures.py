@@ -55,8 +55,8 @@ def product_of_pieces(here: Here, what: str) -> str:
 
 def test_a_rank_that_cannot_multiply_its_piece() -> None:
     texts = group(4).run(product_of_pieces, "a limit")
-    assert all(text.startswith("ValueError: workspace_limit = 1 ") for text in texts[:3])
-    assert texts[3].startswith("RuntimeError: rank 0 refused: ValueError: workspace_limit = 1 ")
+    assert all(text.startswith("WorkspaceError: workspace_limit = 1 ") for text in texts[:3])
+    assert texts[3].startswith("RuntimeError: rank 0 refused: WorkspaceError: workspace_limit = 1 ")
 
 
 @pytest.mark.parametrize("what", ["residues", "finish", "count_listed"])
@@ -177,7 +177,7 @@ def local_product(here: Here, what: str) -> str:
 
 def test_a_limit_of_a_local_product_of_dtensors() -> None:
     own, told = group(2).run(local_product, "a limit")
-    assert own.startswith("MemoryError: workspace_limit = 1 bytes")
+    assert own.startswith("WorkspaceError: workspace_limit = 1 bytes")
     assert told == f"RuntimeError: rank 0 refused: {own}"
 
 

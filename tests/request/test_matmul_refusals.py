@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import ozfp4
+from ozfp4._core import WorkspaceError
 from ozfp4.plans import make_int8_plan
 from ozfp4.testing import noise
 
@@ -70,7 +71,11 @@ NAMES = [
     ({"workspace_limit": 2**62}, ValueError, r"^workspace_limit: 4611686018427387904 .* below 2\*\*62$"),
     ({"workspace_limit": 1e9}, TypeError, r"^workspace_limit: 1000000000\.0 is not an integer$"),
     ({"workspace_limit": True}, TypeError, r"^workspace_limit: True is not an integer$"),
-    ({"workspace_limit": 7}, MemoryError, r"^workspace_limit = 7 bytes is too small: .* at least \d+ bytes$"),
+    (
+        {"workspace_limit": 7},
+        WorkspaceError,
+        r"^workspace_limit = 7 bytes is too small: .* at least \d+ bytes$",
+    ),
     ({"progress": 5}, TypeError, r"^progress: 5 is not callable$"),
 ]
 
@@ -137,7 +142,7 @@ INT8_NAMES = [
     ({"out": np.zeros((3, 4), np.int32)}, ValueError, r"^out: shape \(3, 4\) is not the result's shape"),
     ({"workspace_limit": -5}, ValueError, r"^workspace_limit: -5 is not a positive"),
     ({"workspace_limit": 0.5}, TypeError, r"^workspace_limit: 0\.5 is not an integer$"),
-    ({"workspace_limit": 2}, MemoryError, r"^workspace_limit = 2 bytes is too small"),
+    ({"workspace_limit": 2}, WorkspaceError, r"^workspace_limit = 2 bytes is too small"),
 ]
 
 

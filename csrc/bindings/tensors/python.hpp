@@ -8,6 +8,8 @@
 #include <optional>
 #include <stdexcept>
 
+#include "bindings/errors/workspace.hpp"
+
 namespace ozfp4::bindings {
 
 inline pybind11::object interned(const char* name) {
@@ -41,6 +43,8 @@ PyObject* returned(const Call& call) {
     PyErr_NoMemory();
   } catch (const std::invalid_argument& error) {
     PyErr_SetString(PyExc_ValueError, error.what());
+  } catch (const WorkspaceError& error) {
+    set_workspace_error(error);
   } catch (const std::length_error& error) {
     PyErr_SetString(PyExc_ValueError, error.what());
   } catch (const std::exception& error) {

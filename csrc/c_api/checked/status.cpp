@@ -1,18 +1,17 @@
 #include "c_api/checked/status.hpp"
 
+#include <cinttypes>
 #include <cstdio>
-#include <cstring>
 #include <new>
 #include <stdexcept>
+
+#include "plan/workspace_error.hpp"
 
 namespace ozfp4::c_api {
 namespace {
 
 // Of a fixed size: keeping a text must not fail where there is no memory.
 thread_local char kept_text[1024] = "";
-
-// Begins the texts of cpu/blocks.cpp and cuda/layout/blocks.cpp, in Python's words.
-constexpr const char* core_limit = "workspace_limit = ";
 
 ozfp4_status keep(ozfp4_status status, const char* text) noexcept {
   std::snprintf(kept_text, sizeof kept_text, "%s", text);
@@ -32,10 +31,13 @@ ozfp4_status status_of_exception() noexcept {
     return keep(error.status(), error.what());
   } catch (const std::bad_alloc&) {
     return keep(OZFP4_OUT_OF_MEMORY, "memory: the system has none for the workspace");
-  } catch (const std::length_error& error) {
-    if (std::strncmp(error.what(), core_limit, std::strlen(core_limit)) != 0) return keep(OZFP4_UNSUPPORTED, error.what());
-    std::snprintf(kept_text, sizeof kept_text, "options.workspace_limit: %s", error.what() + std::strlen(core_limit));
+  } catch (const WorkspaceError& error) {
+    std::snprintf(kept_text, sizeof kept_text,
+                  "options.workspace_limit: %" PRId64 " bytes is too small: this product needs at least %" PRId64 " bytes",
+                  error.limit(), error.least());
     return OZFP4_WORKSPACE;
+  } catch (const std::length_error& error) {
+    return keep(OZFP4_UNSUPPORTED, error.what());
   } catch (const std::invalid_argument& error) {
     return keep(OZFP4_INVALID_ARGUMENT, error.what());
   } catch (const std::exception& error) {

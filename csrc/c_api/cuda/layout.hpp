@@ -38,7 +38,7 @@ struct PlaceCount {
 // What the workspace limit leaves behind so many bytes of `what`. Throws Refusal OZFP4_WORKSPACE where that is nothing.
 std::int64_t left_behind(std::int64_t taken, const char* what, const Options& options);
 
-// The stages of a product in so many bytes, without planes where `direct` allows it. Throws std::length_error where they are too
+// The stages of a product in so many bytes, without planes where `direct` allows it. Throws WorkspaceError where they are too
 // few, std::invalid_argument where a stage would not take the product.
 cuda::CudaLayout lay_out_stages(const cuda::CudaPlan& plan, const cuda::CudaProduct& product, const cuda::Gpu& gpu,
                                 std::int64_t bytes, cuda::Direct direct);

@@ -38,7 +38,7 @@ struct DeviceProblem {
 inline const void* shared_part(const DeviceProblem& problem) { return problem.plan.get(); }
 
 // All of it but the steps, which needs no device: a product by this plan and kernel on such a GPU, or without planes where
-// `direct` allows it. Throws std::length_error where the workspace limit is too small. Range: what the kernel multiplies; no
+// `direct` allows it. Throws WorkspaceError where the workspace limit is too small. Range: what the kernel multiplies; no
 // extent above kLongestExtent; of prepared operands a single product by their plan and kernel, whose alpha is real where
 // both are.
 std::shared_ptr<DeviceProblem> lay_out(const BatchedProduct& product, const Options& options,
@@ -51,7 +51,7 @@ std::int64_t inner_of(const BatchedProduct& product);
 // What a problem on a device is kept by.
 Key key_of(const BatchedProduct& product, const Options& options, const PreparedSides& sides, int device);
 
-// Throws Refusal OZFP4_NO_DEVICE where there is none, or no kernel of this build passes its test on it; std::length_error where
+// Throws Refusal OZFP4_NO_DEVICE where there is none, or no kernel of this build passes its test on it; WorkspaceError where
 // the workspace limit is too small. `stream`: where it will be launched. Range: as lay_out.
 std::shared_ptr<const DeviceProblem> find_problem(const BatchedProduct& product, const Options& options, cudaStream_t stream,
                                                   const PreparedSides& sides = {});

@@ -29,7 +29,7 @@ struct Ran {
   }
 };
 
-// Throws Refusal, std::length_error where the workspace is too small; nothing is written then.
+// Throws Refusal, WorkspaceError where the workspace is too small; nothing is written then.
 void multiply(const Product& product, const Options& options, Ran& ran);
 
 // Of which multiply is made: of a real type; of a complex one whose factors are real or imaginary; of one that has both parts.

@@ -13,7 +13,7 @@
 namespace ozfp4 {
 
 // output[group][row][column] of the first `count` moduli, in the entries of output_type. Range: as cpu_matmul, of a plan with
-// moduli that is not complex; equal inner dimensions, 0 among them. Throws std::length_error where the workspace is too small.
+// moduli that is not complex; equal inner dimensions, 0 among them. Throws WorkspaceError.
 void cpu_residues(const Plan& plan, int count, const ShiftedOperand& a, const ShiftedOperand& b, std::int64_t workspace_limit,
                   void* output);
 

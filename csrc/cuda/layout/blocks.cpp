@@ -12,6 +12,7 @@
 #include "cuda/scale/scale.hpp"
 #include "cuda/stored/layout.hpp"
 #include "cuda/thin/thin.hpp"
+#include "plan/workspace_error.hpp"
 
 namespace ozfp4::cuda {
 namespace {
@@ -332,8 +333,7 @@ CudaLayout make_layout(const CudaPlan& plan, const CudaProduct& product, const G
     }
     if (shorten(plan, product, cut)) continue;
     if (limit != nullptr) throw std::length_error(std::string("a product on a GPU: this one exceeds ") + limit);
-    throw std::length_error("workspace_limit = " + std::to_string(cap) + " bytes is too small: this product needs at least " +
-                            std::to_string(layout.bytes) + " bytes");
+    throw WorkspaceError(cap, layout.bytes);
   }
 }
 

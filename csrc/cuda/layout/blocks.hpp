@@ -45,7 +45,7 @@ OZFP4_CUDA_EXPORT std::optional<CudaLayout> make_direct_layout(const CudaPlan& p
                                                                const OfWays& factors = {1, 1, 1, 1});
 
 // The whole product in one turn, block and piece where that stays at or below `cap` bytes (stacks: kMostTurnBytes), else the
-// first of ever smaller cuts that does. Throws std::length_error naming the least workspace where even the smallest does not
+// first of ever smaller cuts that does. Throws WorkspaceError with the least workspace where even the smallest does not
 // fit, or what exceeds the kernels' limits; std::invalid_argument where splits are forced that the schedule cannot be cut into.
 // `longer`: see wants_longer.
 OZFP4_CUDA_EXPORT CudaLayout make_layout(const CudaPlan& plan, const CudaProduct& product, const Gpu& gpu, std::int64_t cap,

@@ -16,7 +16,6 @@ from ..plans.plan import Plan
 from ..report import DIRECT, Certified, Report
 from ..request.operands import MatmulRequest
 from ..support.blas import ensure_blas
-from ..support.refusals import memory_error
 
 Array = npt.NDArray[Any]
 
@@ -98,13 +97,10 @@ def matmul(
     if request.update is not None:
         factors = {"alpha": request.update.alpha, "beta": request.update.beta}
         further |= {**factors, "c": views[-1] if addend else None}
-    try:
-        outcome = _core.matmul(
-            plan._core, a, b, views[: len(results)], limit, asked.progress, asked.accuracy, roundings,
-            None if bound is None else views[len(results)], **further,
-        )  # fmt: skip
-    except ValueError as error:
-        raise memory_error(error) from None
+    outcome = _core.matmul(
+        plan._core, a, b, views[: len(results)], limit, asked.progress, asked.accuracy, roundings,
+        None if bound is None else views[len(results)], **further,
+    )  # fmt: skip
     found = [like_input(request, result) for result in results]
     return found, None if bound is None else like_input(request, bound), outcome
 
@@ -124,11 +120,7 @@ def int8_matmul(request: MatmulRequest, plan: Plan) -> tuple[Array, int]:
     ensure_blas()
     result = _place(request, None)
     limit = request.asked.workspace_limit or DEFAULT_WORKSPACE
-    try:
-        workspace = _core.int8_matmul(plan._core, request.a, request.b, _matrix_view(request, result), limit)
-    except ValueError as error:
-        raise memory_error(error) from None
-    return result, workspace
+    return result, _core.int8_matmul(plan._core, request.a, request.b, _matrix_view(request, result), limit)
 
 
 def integer_matmul(request: MatmulRequest, plan: Plan, modulus: int = 0) -> tuple[Array, dict[str, Any]]:
@@ -155,10 +147,7 @@ def _of_integers(request: MatmulRequest, multiply: Callable[..., Any], **further
     result = np.empty(request.shape.result, np.int64) if is_bool else _place(request, request.out)
     limit = request.asked.workspace_limit or DEFAULT_WORKSPACE
     a, b, (view,) = _flat_stack(request, [result])
-    try:
-        outcome = multiply(a, b, view, limit, request.asked.progress, **further)
-    except ValueError as error:
-        raise memory_error(error) from None
+    outcome = multiply(a, b, view, limit, request.asked.progress, **further)
     return (result != 0 if is_bool else result), outcome
 
 

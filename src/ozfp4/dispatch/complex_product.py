@@ -160,10 +160,10 @@ class _Product:
                     whole.prepared, is_paired=is_paired, update=update)  # fmt: skip
         try:
             _, second, about = self.run(real)
-        except MemoryError as error:
-            reason = str(error).partition(" bytes ")[2]
-            raise MemoryError(
-                f"workspace_limit = {self.limit} bytes, {copied} of which are for copies of complex operands, {reason}"
+        except _core.WorkspaceError as error:
+            raise _core.WorkspaceError(
+                f"workspace_limit = {self.limit} bytes, {copied} of which are for copies of complex operands, is too small: this "
+                f"product needs at least {error.least} bytes beside them"
             ) from None
         if whole.asked.return_bound:
             places.append(second)
@@ -177,7 +177,7 @@ class _Product:
         """The arguments of a block's product."""
         asked = self.request.asked
         if copied >= self.limit:
-            raise MemoryError(
+            raise _core.WorkspaceError(
                 f"workspace_limit = {self.limit} bytes is too small: the copies for the smallest block take {copied}"
             )
         progress = asked.progress

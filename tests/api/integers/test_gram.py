@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import ozfp4
+from ozfp4._core import WorkspaceError
 from ozfp4.testing.integers import DTYPES, KINDS, exact, noise, operand, overflows, wrapped
 
 
@@ -76,7 +77,7 @@ def test_refusals() -> None:
     refused: list[tuple[type[Exception], str, dict[str, Any]]] = [
         (ValueError, "^accuracy: 'correct' is for products of floating-point", {"accuracy": "correct"}),
         (ValueError, "^bits: 53 is for products of floating-point", {"bits": 53}),
-        (MemoryError, "^workspace_limit = 10 bytes is too small", {"workspace_limit": 10}),
+        (WorkspaceError, "^workspace_limit = 10 bytes is too small", {"workspace_limit": 10}),
     ]
     for error, words, given in refused:
         with pytest.raises(error, match=words):

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
 import ozfp4
+from ozfp4.support.refusals import is_over_limit
 from ozfp4.testing import PATHS, Path, assert_same_bits, exact_matmul, noise, operands
 
 every_path = pytest.mark.parametrize("path", PATHS, ids=str)
@@ -171,3 +174,34 @@ def test_progress_may_multiply_itself() -> None:
     assert_same_bits(c, exact_matmul(a, b))
     for x in inner:
         assert_same_bits(x, exact_matmul(b, a))
+
+
+@pytest.mark.parametrize("error", [ValueError, MemoryError])
+@pytest.mark.parametrize("dtype", ["float64", "complex128", "int64"])
+def test_errors_of_others_are_no_refusals(dtype: str, error: type[Exception]) -> None:
+    """Whatever they say: a refusal of the limit has a type."""
+    x = np.ones((300, 300), dtype)
+
+    def stop(_: float) -> None:
+        raise error("workspace_limit = 5 bytes is my own")
+
+    with pytest.raises(error, match=r"^workspace_limit = 5 bytes is my own$") as caught:
+        ozfp4.matmul(x, x, progress=stop)
+    assert type(caught.value) is error
+    assert not is_over_limit(caught.value)
+
+
+def test_a_refusal_of_the_limit_has_a_type() -> None:
+    x = np.ones((3, 4))
+    calls: list[Callable[[], object]] = [
+        lambda: ozfp4.matmul(x, x.T, workspace_limit=7),
+        lambda: ozfp4.matmul(x + 1j, x.T, workspace_limit=7),
+        lambda: ozfp4.matmul(x + 1j, x.T + 1j, workspace_limit=400),
+        lambda: ozfp4.matmul(x.astype(int), x.T.astype(int), workspace_limit=7, backend="int8"),
+        lambda: ozfp4.int8_matmul(x.astype(np.int8), x.T.astype(np.int8), workspace_limit=2),
+        lambda: ozfp4.gram(x, workspace_limit=7),
+    ]
+    for call in calls:
+        with pytest.raises(MemoryError, match=r"^workspace_limit = ") as caught:
+            call()
+        assert is_over_limit(caught.value)

@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 
 import ozfp4
+from ozfp4 import _core
 from ozfp4.backends.cuda import extension, integers, launch
 from ozfp4.backends.cuda.findings import Findings, make_report
 from ozfp4.backends.cuda.variant import Variant
@@ -174,7 +175,9 @@ def in_any_workspace(monkeypatch: pytest.MonkeyPatch, least: int) -> None:
         own(self, *about, **further)
         self.bytes = min(self.limit, 40_000)
         if self.bytes < least:
-            raise ValueError(f"workspace_limit = {self.limit} bytes is too small: at least {least} bytes")
+            raise _core.WorkspaceError(
+                f"workspace_limit = {self.limit} bytes is too small: at least {least} bytes"
+            )
 
     monkeypatch.setattr(problem, "__init__", made)
 

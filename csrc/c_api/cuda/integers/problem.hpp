@@ -40,7 +40,7 @@ struct IntegerProblem {
 inline const void* shared_part(const IntegerProblem& problem) { return problem.plan.get(); }
 
 // All of it but the steps, which needs no device; without planes where `direct` allows it. Throws Refusal for a plan that no GPU
-// has for integers, and where copies exceed the workspace limit; std::length_error where all of it does. Range: what is
+// has for integers, and where copies exceed the workspace limit; WorkspaceError where all of it does. Range: what is
 // multiplied, no extent above kLongestExtent.
 std::shared_ptr<IntegerProblem> lay_out(const DeviceIntegers& integers, const Options& options,
                                         const std::shared_ptr<const Plan>& plan, cuda::Kernel kernel, const cuda::Gpu& gpu,

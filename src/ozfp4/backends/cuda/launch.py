@@ -11,7 +11,6 @@ from ...request.operands import MatmulRequest, MatmulShape
 from ...request.prepared import NEITHER
 from ...request.update import Update
 from ...support import debug
-from ...support.refusals import memory_error
 from . import extension
 from .device_plan import device_plan
 from .findings import Findings
@@ -325,13 +324,10 @@ def fill(
     update = request.update
     if update is not None and update.c is not None:
         update = replace(update, c=_with_matrix_axes(update.c, shape))
-    try:
-        return run(
-            plan, variant, rows, columns, c, shape, limit, findings=findings, promise=promise, second=second,
-            kept=kept_of(request), update=update,
-        )  # fmt: skip
-    except ValueError as error:
-        raise memory_error(error) from None
+    return run(
+        plan, variant, rows, columns, c, shape, limit, findings=findings, promise=promise, second=second,
+        kept=kept_of(request), update=update,
+    )  # fmt: skip
 
 
 def kept_of(request: MatmulRequest) -> KeptSides:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import cached_property, lru_cache
 from typing import Any
 
+from ... import _core
 from ...request.operands import MatmulShape
 from . import extension
 from .device_plan import DevicePlan
@@ -26,7 +27,7 @@ class Prepared:
         """The same product in half of the workspace, in more blocks; None where its smallest blocks take more."""
         try:
             return self._limited(self.bytes // 2)
-        except ValueError:
+        except _core.WorkspaceError:
             return None
 
     @cached_property

@@ -15,6 +15,7 @@ import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from ...support.refusals import is_over_limit
 from ..devices import add_device_argument, take_device, to_device, to_host
 from ..errors import InputError
 from ..files import Array, check_writable, locate, read, write
@@ -116,7 +117,7 @@ def run(options: argparse.Namespace) -> int:
         # Every kernel that could serve is disabled, or the memory of a GPU is too small.
         raise InputError(" ".join(str(error).split())) from None
     except MemoryError as error:
-        if str(error).startswith("workspace_limit"):
+        if is_over_limit(error):
             raise InputError(f"--workspace: {error}") from None
         raise InputError(f"not enough memory: {error}; try a smaller --workspace") from None
     c = np.asarray(to_host(c))
