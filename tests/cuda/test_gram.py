@@ -86,3 +86,29 @@ def test_refusals_leave_out_as_it_was():
     with pytest.raises(ValueError, match=r"^rounding: 'up' gives no Hermitian result"):
         ozfp4.gram(a + 1j, accuracy="correct", rounding="up")
     assert bool((out == 7.0).all())
+
+
+@pytest.mark.parametrize("accuracy", ["scaled", "fp64", "correct"])
+@pytest.mark.parametrize("share", [0.5, 1.02, 1.3])
+def test_a_device_without_room_for_all_planes(monkeypatch, share, accuracy):
+    """Nor for the workspace of a block beside them: gram cuts into blocks, as matmul does, and the bits are the same."""
+    monkeypatch.setattr(MODULE, "_LEAST_COLUMNS", {True: 1024, False: 1024})
+    a = torch.randn(4000, 4000, dtype=torch.float64, device=DEVICE)
+    options = {"accuracy": accuracy, "backend": "int8"}
+    expected = ozfp4.matmul(a.mT, a, **options)
+    planes = ozfp4.prepare(a, "right", **options).nbytes
+    out = noisy(expected.shape, torch.float64)
+    torch.cuda.synchronize()
+    torch.cuda.empty_cache()
+    room = torch.cuda.memory_allocated(DEVICE) + int(share * planes)
+    torch.cuda.set_per_process_memory_fraction(room / torch.cuda.get_device_properties(DEVICE).total_memory)
+    try:
+        for product in (
+            lambda: ozfp4.matmul(a.mT, a, out=out, **options),
+            lambda: ozfp4.gram(a, out=out, **options),
+        ):
+            out.fill_(float("nan"))
+            product()
+            assert bool((out.view(torch.int64) == expected.view(torch.int64)).all())
+    finally:
+        torch.cuda.set_per_process_memory_fraction(1.0)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, Literal, overload
+from functools import partial
+from typing import Any, Literal, TypeVar, overload
 
 import numpy.typing as npt
 
@@ -24,6 +25,8 @@ from ..request.types import TensorT
 from ..request.written import mark_written
 from .matmul import _matmul, is_watched
 from .prepare import prepare
+
+T = TypeVar("T")
 
 
 @overload
@@ -119,7 +122,7 @@ def gram(
         The transpose (adjoint) on the right: sums over the columns of `a` instead of its rows.
     scheme, backend, bits, family, plan, out, report, workspace_limit, accuracy, rounding
         As in :func:`ozfp4.matmul`. The limit is that of a block's product; without one a GPU keeps the planes of all of `a`,
-        which it then encodes once.
+        which it then encodes once, where its memory has room for them.
 
     Returns
     -------
@@ -185,12 +188,19 @@ def _gram(
     request = matmul_request(operands._replace(a=x, b=y), arguments)
     c = empty_result(request, request.shape.result, request.dtype) if out is None else request.out
     blocks = _blocks(request.shape.m, operands.on_device)
+    kept = None
     if len(blocks) > 1 and operands.on_device and _is_kept(request):
-        x, y = _prepared(x, y, asked)
+        kept = _if_there_is_room(partial(_prepared, x, y, asked))
     reports = []
     # The largest product first: where it is refused, nothing has been written.
     for first, last in reversed(blocks):
-        made = _matmul(_rows(x, last), _columns(y, first, last), out=c[..., :last, first:last], **asked)
+        places: dict[str, Any] = {"out": c[..., :last, first:last], **asked}
+        made = None
+        if kept is not None:
+            made = _if_there_is_room(partial(_of_planes, *kept, first, last, places))
+        if made is None:
+            kept = None  # before the product, which may need this memory
+            made = _matmul(x[..., :last, :], y[..., first:last], **places)
         if report:
             reports.append(made[1])
         _mirror(c[..., :first, first:last], c[..., first:last, :first])
@@ -247,12 +257,17 @@ def _prepared(x: Any, y: Any, asked: dict[str, Any]) -> tuple[Prepared, Prepared
     return left, replace(left, side="right", shape=tuple(y.shape), _entries=y)
 
 
-def _rows(x: Any, last: int) -> Any:
-    return x._lines(0, last) if isinstance(x, Prepared) else x[..., :last, :]
+def _of_planes(left: Prepared, right: Prepared, first: int, last: int, places: dict[str, Any]) -> Any:
+    """A block from the planes of all lines."""
+    return _matmul(left._lines(0, last), right._lines(first, last), **places)
 
 
-def _columns(y: Any, first: int, last: int) -> Any:
-    return y._lines(first, last) if isinstance(y, Prepared) else y[..., first:last]
+def _if_there_is_room(make: Callable[[], T]) -> T | None:
+    """What it makes; None where the device has no memory for it, and then nothing holds what it had taken."""
+    try:
+        return make()
+    except library.require_torch().cuda.OutOfMemoryError:
+        return None
 
 
 # Columns of a block at least: narrower products take a GPU, or a BLAS, longer than their share.
