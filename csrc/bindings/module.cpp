@@ -17,6 +17,7 @@ PYBIND11_MODULE(_core, module) {
   ozfp4::bindings::register_partial(module);
   ozfp4::bindings::register_integers(module);
   ozfp4::bindings::register_tensors(module);
+  ozfp4::bindings::register_storages(module);
   ozfp4::bindings::register_left(module);
   ozfp4::bindings::register_bytes(module);
   ozfp4::bindings::register_runtime(module);

@@ -349,6 +349,14 @@ class Repeat:
     def may_write(self, addresses: tuple[int, int, int, int]) -> bool:
         """Whether `out`, the last of them, lies apart from A, B and C, which lie at the others, or is C."""
 
+def check_storage(name: str, tensor: Any, /) -> None:
+    """RuntimeError that calls a tensor by its name unless its storage has the bytes of all of its entries."""
+
+def array_of_tensor(name: str, tensor: Any, dtype: np.dtype[Any], /) -> npt.NDArray[Any]:
+    """An array of the same memory, whose base is the tensor; one of its own where there are no entries. Unlike Tensor.numpy() it
+    lets torch resize the storage. Range: dense tensors on the CPU that are neither conjugated nor negated lazily. RuntimeError as
+    :func:`check_storage`."""
+
 class TensorForms:
     """What tensors of torch are like but for their data."""
 

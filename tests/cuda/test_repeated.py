@@ -52,6 +52,40 @@ def test_tensors_are_read_as_structures():
     assert repeated._forms((a.cpu(), b), torch) is None
 
 
+@pytest.mark.parametrize("left", [0, 64, 32 * 32 * 8 - 1])
+@pytest.mark.parametrize("freed", ["a", "b", "c", "out"])
+def test_storages_without_all_entries(freed, left, relaunched):
+    """Refused by the argument's name, the first time and where a product like it could be launched again."""
+
+    def update(freed=None):
+        given = {name: draw(32, 32) for name in ("a", "b", "c", "out")}
+        if freed is not None:
+            given[freed].untyped_storage().resize_(left)
+        return given
+
+    for _ in range(2):
+        with pytest.raises(RuntimeError, match=rf"^{freed}: .* {32 * 32 * 8} bytes .* {left}:"):
+            ozfp4.gemm(1.0, beta=1.0, **update(freed))
+        assert not relaunched
+        ozfp4.gemm(1.0, beta=1.0, **update())
+    if freed in ("a", "b"):
+        for product in (
+            ozfp4.matmul,
+            ozfp4.enclose,
+            ozfp4.plan_for,
+            lambda a, b: ozfp4.einsum("ij,jk", a, b),
+        ):
+            given = update(freed)
+            with pytest.raises(RuntimeError, match=rf"^({freed}|operands\[\d\]): .* bytes"):
+                product(given["a"], given["b"])
+    whole = draw(32, 32)
+    whole.untyped_storage().resize_(left)
+    with pytest.raises(RuntimeError, match=r"^x: .* bytes"):
+        ozfp4.prepare(whole, "left")
+    with pytest.raises(RuntimeError, match=r"^a: .* bytes"):
+        ozfp4.linalg.det(whole)
+
+
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 @pytest.mark.parametrize("options", [{}, {"bits": 53}, {"accuracy": "correct"}], ids=str)
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@
 #include "bindings/tensors/dlpack.hpp"
 #include "bindings/tensors/python.hpp"
 #include "bindings/tensors/repeat.hpp"
+#include "bindings/tensors/storage.hpp"
 #include "bindings/tensors/unwatched.hpp"
 
 namespace ozfp4::bindings {
@@ -50,8 +51,9 @@ class TensorForms {
     read_ = held->dltensor_from_py_object_no_sync;
   }
 
-  // A key of all, some of which may be None; None unless each is plain as Unwatched has it, dense, with entries, on the device,
-  // and not negated lazily. Tensors may be conjugated lazily. None, too, where `is_asked` and something may watch.
+  // A key of all, some of which may be None; None unless each is plain as Unwatched has it, dense, with entries, all of them in
+  // its storage, on the device, and not negated lazily. Tensors may be conjugated lazily. None, too, where `is_asked` and
+  // something may watch.
   pybind11::object of(const pybind11::tuple& tensors, bool is_asked) const {
     Key key;
     Addresses addresses{};
@@ -95,6 +97,7 @@ class TensorForms {
       return false;
     }
     if (held.data == nullptr || held.device.type != device_ || says(x, is_neg_)) return false;
+    if (!storages_.reach(x, held.ndim, held.shape, held.strides, held.dtype.bits * held.dtype.lanes / 8).fits()) return false;
     const bool is_conjugated = held.dtype.code == dlpack::kComplex && says(x, is_conj_);
     address = reinterpret_cast<std::uintptr_t>(held.data) + held.byte_offset;
     bool fits = key.add(held.ndim) && key.add(held.device.id) && key.add(static_cast<std::int64_t>(address % kAlignment)) &&
@@ -109,6 +112,7 @@ class TensorForms {
   const Unwatched& unwatched_;
   std::int32_t device_;
   int (*read_)(void*, dlpack::Tensor*) = nullptr;
+  Storages storages_;
   pybind11::object is_neg_ = interned("is_neg"), is_conj_ = interned("is_conj"), repeat_ = interned("repeat");
 };
 

@@ -3,6 +3,7 @@
 
 #include <pybind11/pybind11.h>
 
+#include <cstdint>
 #include <exception>
 #include <new>
 #include <optional>
@@ -20,6 +21,12 @@ inline pybind11::object interned(const char* name) {
 inline pybind11::object answer_of(PyObject* found) {
   if (found == nullptr) throw pybind11::error_already_set();
   return pybind11::reinterpret_steal<pybind11::object>(found);
+}
+
+inline std::int64_t number_of(pybind11::handle found) {
+  const long long value = PyLong_AsLongLong(found.ptr());
+  if (value == -1 && PyErr_Occurred() != nullptr) throw pybind11::error_already_set();
+  return value;
 }
 
 inline bool is_set(pybind11::handle x, const pybind11::object& attribute) {

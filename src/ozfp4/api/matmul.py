@@ -378,7 +378,8 @@ def matmul(
         As `overflow` says.
     RuntimeError
         Tensors on a device without a kernel in this build, or beside `device`; a `device` that is not there; `out` beside a
-        tensor that requires grad or has a tangent; a backend whose every kernel failed its self-test (:func:`ozfp4.selftest`).
+        tensor that requires grad or has a tangent; tensors whose storage was freed or shortened; a backend whose every kernel
+        failed its self-test (:func:`ozfp4.selftest`).
     MemoryError
         A workspace limit below what the smallest blocks need, a device memory limit below what the smallest tiles need.
     """

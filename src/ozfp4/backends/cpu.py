@@ -14,6 +14,7 @@ import numpy.typing as npt
 from .. import _core
 from ..plans.plan import Plan
 from ..report import DIRECT, Certified, Report
+from ..request.library import new_array, tensor_of_array
 from ..request.operands import MatmulRequest
 from ..support.blas import ensure_blas
 
@@ -87,7 +88,7 @@ def matmul(
     asked = request.asked
     roundings = [asked.rounding] if roundings is None else list(roundings)
     results = [_place(request, out) for out in (request.out, request.upper)[: len(roundings)]]
-    bound = np.empty(request.shape.result) if asked.return_bound else None
+    bound = new_array(request.torch, request.shape.result, np.float64) if asked.return_bound else None
     limit = asked.workspace_limit or DEFAULT_WORKSPACE
     beside = [] if bound is None else [bound]
     addend = [] if request.update is None or request.update.c is None else [request.update.c]
@@ -253,7 +254,7 @@ def _most(number: int, count: int) -> str:
 
 def _place(request: MatmulRequest, out: Array | None) -> Array:
     """Where a result goes, in the shape that the caller sees."""
-    return np.empty(request.shape.result, request.dtype) if out is None else out
+    return new_array(request.torch, request.shape.result, request.dtype) if out is None else out
 
 
 def _matrix_view(request: MatmulRequest, result: Array) -> Array:
@@ -284,5 +285,5 @@ def _flat_stack(request: MatmulRequest, results: Sequence[Array]) -> tuple[Array
 def like_input(request: MatmulRequest, result: Array) -> Any:
     """The result in the caller's library; a NumPy scalar for a product of two vectors, as np.matmul."""
     if request.torch is not None:
-        return request.torch.from_numpy(np.asarray(result))
+        return tensor_of_array(result)
     return result[()] if result.ndim == 0 and request.out is None else result

@@ -10,7 +10,7 @@ import numpy as np
 from .. import _core
 from ..plans.plan import Plan
 from ..request.arguments import Arguments
-from ..request.library import require_torch
+from ..request.library import array_of_tensor, require_torch
 from ..support.blas import ensure_blas
 from . import cpu
 
@@ -29,7 +29,7 @@ class Partial:
     def __init__(self, a: Any, b: Any, k: int, plan: Plan, asked: Arguments, dtype: Any) -> None:
         ensure_blas()
         self.torch = require_torch()
-        self.a, self.b = a.detach().numpy(), b.detach().numpy()
+        self.a, self.b = (array_of_tensor(name, x.detach()) for name, x in (("a", a), ("b", b)))
         self.k, self.plan, self.asked = k, plan, asked
         self.precision = 53 if dtype == self.torch.float64 else 24
         self.entry = _core.residue_bytes(plan._core)
@@ -106,7 +106,7 @@ class Partial:
             _core.add_residues(self.plan._core, self.count, parts[0], part)
         places = _core.finish_residues(
             self.plan._core, self.count, parts[0], self.k, self.asked.accuracy, self.asked.rounding,
-            self.scales[0], rows[0], self.scales[1], columns[0], out.detach().numpy(),
+            self.scales[0], rows[0], self.scales[1], columns[0], array_of_tensor("out", out.detach()),
         )  # fmt: skip
         if len(places):
             self._listed.append(places + np.array([rows[0], columns[0]]))

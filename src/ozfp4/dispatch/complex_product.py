@@ -60,13 +60,13 @@ def empty_result(given: MatmulRequest | library.Operands, shape: tuple[int, ...]
     """A new result, an array or a tensor on the operands' device."""
     if library.is_tensor(given.a):
         return given.torch.empty(shape, dtype=dtype, device=given.a.device)
-    return np.empty(shape, dtype)
+    return library.new_array(given.torch, shape, dtype)
 
 
 def to_caller(given: MatmulRequest | library.Operands, result: Any) -> Any:
     """A result in the caller's library; a NumPy scalar for a product of two vectors, as np.matmul."""
     if given.torch is not None:
-        return result if library.is_tensor(result) else given.torch.from_numpy(result)
+        return result if library.is_tensor(result) else library.tensor_of_array(result)
     return result[()] if result.ndim == 0 else result
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from ..backends import partial
 from ..backends.cuda import partial as cuda_partial
 from ..request.arguments import Arguments
-from ..request.library import require_torch
+from ..request.library import check_storage, require_torch
 from . import on_cpu, on_cuda
 
 
@@ -20,8 +20,11 @@ def make(a: Any, b: Any, k: int, asked: Arguments, dtype: Any) -> Any:
     ValueError
         An inner dimension that the plan does not serve exactly.
     RuntimeError
-        For a device that this build has no kernels for, and if no kernel that may serve passed its self-test.
+        For storages without all entries, for a device that this build has no kernels for, and if no kernel that may serve passed
+        its self-test.
     """
+    for name, x in (("a", a), ("b", b)):
+        check_storage(name, x)
     single = dtype == require_torch().float32
     if a.device.type == "cuda":
         on_cuda.check_device(a.device)

@@ -18,7 +18,7 @@ from ..backends.cuda.launch import Launch, relaunch
 from ..backends.cuda.views import Prepared as Launchable
 from ..request import complex as forms
 from ..request.integers import words_of
-from ..request.library import require_torch, torch_module, unwatched
+from ..request.library import check_storage, require_torch, torch_module, unwatched
 from ..request.prepared import NEITHER, Prepared, Sides
 from ..request.update import transposed
 from ..trust import guard
@@ -137,6 +137,10 @@ def _form(x: Any, torch: Any) -> tuple[Any, ...] | None:
     if not x.is_cuda or x.layout != torch.strided or x.is_nested or x.is_neg():
         return None
     if (x.requires_grad and torch.is_grad_enabled()) or x.data_ptr() == 0:
+        return None
+    try:
+        check_storage("x", x)
+    except RuntimeError:  # matmul refuses it by its name
         return None
     return x.shape, x.stride(), x.dtype, x.device, x.data_ptr() % 16, x.is_conj()
 

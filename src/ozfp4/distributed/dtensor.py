@@ -15,7 +15,7 @@ from typing import Any
 
 from ..api.matmul import matmul as local_product
 from ..request.arguments import check_arguments
-from ..request.library import dtensor_class, is_dtensor, require_torch
+from ..request.library import check_storage, dtensor_class, is_dtensor, require_torch
 from ..request.operands import matmul_shape
 from ..torch_ops import calls, dtensors, gradients
 from ..torch_ops.derivatives import Call as Differentiated
@@ -121,6 +121,10 @@ def _gradients(a: Any, b: Any) -> tuple[bool, bool]:
 def _check(a: Any, b: Any, placements: Any, asked: _Asked) -> Any:
     """The placements that are asked for, checked as all else."""
     dtensors.check(None, {}, a=a, b=b)
+    for name, x in (("a", a), ("b", b)):
+        local = x.detach().to_local()
+        if type(local) is torch.Tensor:  # others say themselves where their entries are
+            check_storage(name, local)
     options = {name: value for name, value in asked.options.items() if name != "overflow"}
     check_arguments(**options, return_bound=asked.return_bound)
     check_method(asked.method)

@@ -142,6 +142,7 @@ def _check_tensors(asked: Asked) -> None:
         ):
             raise TypeError(remedies.of_tensor(name, x))
         library.check_kind(name, x)
+        library.check_storage(name, x)
         if library.has_tangent(x):
             raise RuntimeError(
                 f"{name}: the tensor has a tangent, and products over a group have gradients alone"

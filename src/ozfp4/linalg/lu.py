@@ -205,7 +205,7 @@ def _checked_pivots(piv: Any, lu: Any) -> Host:
     try:
         if first:
             library.check_tensor("piv", piv)
-        host = piv.detach().cpu().numpy() if first else library.as_array("piv", piv)
+        host = library.array_of_tensor("piv", piv.detach().cpu()) if first else library.as_array("piv", piv)
     except ValueError:  # NumPy's, of lists of different lengths
         raise TypeError(f"piv: {piv!r} is no array of integers") from None
     if host.dtype.kind not in "iu":

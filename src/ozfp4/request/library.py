@@ -114,7 +114,7 @@ def take_operands(a: Any, b: Any, out: Any, allowed: tuple[type, ...]) -> Operan
     if are_arrays or not is_from_torch(a=a, b=b, out=out):
         return Operands(_array("a", a, allowed), _array("b", b, allowed), _checked_out(out), None, False)
     torch = torch_module()
-    if a.device.type == "cpu" and b.device.type == "cpu":
+    if a.is_cpu and b.is_cpu:
         x, y = (check_dtype(name, array_of_tensor(name, z), allowed) for name, z in (("a", a), ("b", b)))
         return Operands(x, y, _checked_out(out), torch, False)
     for name, x in (("a", a), ("b", b)):
@@ -211,19 +211,31 @@ def has_tangent(x: Any) -> bool:
 
 
 def _requires_grad(x: Any) -> bool:
-    return any(layer.requires_grad for layer in _layers(x))
-
-
-def _layers(x: Any) -> list[Any]:
-    """A tensor, and what it stands for at the outer levels of torch.func, each of which may follow it."""
-    functorch, layers = require_torch()._C._functorch, [x]
-    while functorch.is_functorch_wrapped_tensor(layers[-1]):
-        layers.append(functorch.get_unwrapped(layers[-1]))
-    return layers
+    """Whether a tensor does, or what it stands for at the outer levels of torch.func, each of which may follow it."""
+    functorch = require_torch()._C._functorch
+    while not x.requires_grad and functorch.is_functorch_wrapped_tensor(x):
+        x = functorch.get_unwrapped(x)
+    return bool(x.requires_grad)
 
 
 def check_tensor(name: str, tensor: Any) -> None:
-    """RuntimeError for a tensor that requires grad or has a tangent, TypeError for one not dense or of no dtype of ours."""
+    """RuntimeError for a tensor that requires grad, has a tangent, is recorded or has a storage that is too small, TypeError for
+    one not dense or of no dtype of ours."""
+    _check_unstored(name, tensor)
+    check_storage(name, tensor)
+
+
+def check_storage(name: str, tensor: Any) -> None:
+    """RuntimeError unless a tensor's storage has all of its entries: programs free storages, and shorten them, of tensors that
+    they keep. A tensor that torch.func maps or derives has the storage of the one below it."""
+    functorch = require_torch()._C._functorch
+    while functorch.is_functorch_wrapped_tensor(tensor):
+        tensor = functorch.get_unwrapped(tensor)
+    _core.check_storage(name, tensor)
+
+
+def _check_unstored(name: str, tensor: Any) -> None:
+    """The same, but for its storage."""
     torch = torch_module()
     if torch.is_grad_enabled() and _requires_grad(tensor):
         raise RuntimeError(
@@ -253,12 +265,44 @@ def check_kind(name: str, tensor: Any) -> None:
 
 
 def array_of_tensor(name: str, tensor: Any) -> Array:
-    """A NumPy view of a CPU tensor; a lazily negated or conjugated one is resolved first."""
-    check_tensor(name, tensor)
-    if tensor.device.type != "cpu":
+    """A NumPy view of a CPU tensor, whose storage torch may resize after it; a lazily negated or conjugated tensor is resolved
+    first."""
+    _check_unstored(name, tensor)
+    if not tensor.is_cpu:
         raise RuntimeError(f"{name}: device {tensor.device} has no kernel in this build; it holds: cpu")
-    view: Array = tensor.detach().resolve_conj().resolve_neg().numpy()
-    return view
+    if tensor.is_conj() or tensor.is_neg():
+        _core.check_storage(name, tensor)
+        tensor = tensor.detach().resolve_conj().resolve_neg()
+    return _core.array_of_tensor(name, tensor, _numpy_dtype(tensor.dtype))
+
+
+def new_array(torch: Any, shape: tuple[int, ...], dtype: Any) -> Array:
+    """An array for a result, of memory of torch's where the caller's arrays are its tensors (else None)."""
+    if torch is None:
+        return np.empty(shape, dtype)
+    dtype = np.dtype(dtype)
+    return _core.array_of_tensor("out", _empty_of(dtype)(shape), dtype)
+
+
+def tensor_of_array(array: npt.ArrayLike) -> Any:
+    """The tensor whose memory an array is, by :func:`new_array` or :func:`array_of_tensor`; a copy of any other array, as torch
+    never resizes the storage of what from_numpy makes."""
+    torch, array = require_torch(), np.asarray(array)
+    made = array.base
+    return made if type(made) is torch.Tensor else torch.from_numpy(array).clone()
+
+
+@lru_cache(maxsize=64)
+def _numpy_dtype(dtype: Any) -> np.dtype[Any]:
+    """The dtype of torch as NumPy has it."""
+    return np.dtype(name_of(dtype))
+
+
+@lru_cache(maxsize=64)
+def _empty_of(dtype: np.dtype[Any]) -> Callable[..., Any]:
+    """What makes a tensor on the CPU, whatever torch's default device is."""
+    torch = require_torch()
+    return partial(torch.empty, dtype=getattr(torch, dtype.name), device=torch.device("cpu"))
 
 
 def _checked_out(out: Any) -> Array | None:

@@ -82,10 +82,13 @@ def matmul(
         each.check(request, is_integer)
 
     results = [
-        request.out if request.out is not None and not raises else np.empty(request.shape.result, dtype)
+        request.out
+        if request.out is not None and not raises
+        else library.new_array(request.torch, request.shape.result, dtype)
     ]
     if asked.return_bound:
-        results.append(np.empty(request.shape.result, np.complex128 if request.is_complex else np.float64))
+        kind = np.complex128 if request.is_complex else np.float64
+        results.append(library.new_array(request.torch, request.shape.result, kind))
     job = _job(request, dtypes, results, limit, devices, {**settings, "overflow": overflow})
     began = time.perf_counter()
     own: list[BaseException] = []  # of the caller's progress, which is told as it is
@@ -242,7 +245,7 @@ def _to_caller(request: MatmulRequest, results: list[Array], out: Any) -> Any:
             mark_written(out)
             given = out
         elif request.torch is not None:
-            given = request.torch.from_numpy(result)
+            given = library.tensor_of_array(result)
         elif result.ndim == 0:
             given = result[()]
         made.append(given)

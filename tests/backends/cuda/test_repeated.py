@@ -95,6 +95,21 @@ def expected(product: Callable[..., Any], *given: Any, **options: Any) -> np.nda
 SHAPES = [((4, 5), (5, 3)), ((5,), (5, 3)), ((4, 5), (5,)), ((2, 4, 5), (5, 3)), ((2, 1, 4, 5), (3, 5, 3))]
 
 
+@pytest.mark.parametrize("left", [0, 8, 127])
+@pytest.mark.parametrize("freed", ["a", "b", "c", "out"])
+def test_storages_without_all_entries_are_not_repeated(gpu: Gpu, freed: str, left: int) -> None:
+    def update() -> dict[str, Any]:
+        return {name: torch.ones(4, 4, dtype=torch.float64) for name in ("a", "b", "c", "out")}
+
+    for _ in range(2):
+        ozfp4.gemm(1.0, beta=1.0, **update())
+    given = update()
+    given[freed].untyped_storage().resize_(left)
+    with pytest.raises(RuntimeError, match=rf"^{freed}: .* 128 bytes .* {left}:"):
+        ozfp4.gemm(1.0, beta=1.0, **given)
+    assert gpu.relaunched == 1
+
+
 @pytest.mark.parametrize("dtype", ["float64", "float32", "complex128", "complex64", "int64", "int32"])
 @pytest.mark.parametrize("shapes", SHAPES, ids=str)
 @pytest.mark.parametrize("has_out", [False, True])

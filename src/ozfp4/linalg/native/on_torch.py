@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ...request.library import require_torch
+from ...request.library import array_of_tensor, require_torch
 from .contract import Host
 
 
@@ -49,11 +49,10 @@ class OnTorch:
         return bool(self._torch.isfinite(x).all())
 
     def to_host(self, x: Any) -> Host:
-        host: Host = x.detach().cpu().resolve_conj().resolve_neg().numpy()
-        return host
+        return array_of_tensor("x", x.detach().cpu())
 
     def from_host(self, x: Host, like: Any) -> Any:
-        return self._torch.from_numpy(np.array(x)).to(like.device)
+        return self._torch.tensor(x, device=like.device)
 
     def column_sizes(self, x: Any) -> npt.NDArray[np.float64]:
         if x.shape[0] == 0:
