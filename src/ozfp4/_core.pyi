@@ -316,10 +316,11 @@ class Unwatched:
         count_modes: Callable[[], int],
         has_watching_mode: Callable[[], bool],
         find_interpreters: Callable[[], object],
+        find_record: Callable[[], object],
         forward_mode: object,
     ) -> None:
-        """`types` are those of tensors that nobody watches by their class; `forward_mode` is the module that has
-        ``_current_level``, below 0 where there are no tangents."""
+        """`types` are those of tensors that nobody watches by their class; `find_record` finds None unless torch.jit.trace
+        records; `forward_mode` is the module that has ``_current_level``, below 0 where there are no tangents."""
 
     def are(self, operands: tuple[Any, ...]) -> bool:
         """Whether each is None or of the types, none requires grad where gradients are recorded, and torch neither maps nor

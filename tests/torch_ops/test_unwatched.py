@@ -87,8 +87,9 @@ def test_errors_of_torch_are_passed_on():
         "count_modes": lambda: 1,
         "has_watching_mode": bool,
         "find_interpreters": lambda: None,
+        "find_record": lambda: None,
     }
-    for name in ("count_modes", "has_watching_mode", "find_interpreters"):
+    for name in ("count_modes", "has_watching_mode", "find_interpreters", "find_record"):
         asked = _core.Unwatched(
             (torch.Tensor,), **{**never, name: fail}, forward_mode=torch.autograd.forward_ad
         )

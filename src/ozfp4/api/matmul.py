@@ -284,9 +284,10 @@ def matmul(
     Where one operand holds integers and the other floating-point numbers, and for uint64 with another NumPy integer that has a
     sign, both are first converted to the common dtype, each entry rounded once.
 
-    Of tensors that require grad, and where torch traces or maps (``torch.compile``, ``export``, ``torch.func``), it is
-    ``torch.ops.ozfp4.matmul``, an operator whose derivatives are products with the same keywords; `plan`, `report`,
-    `return_bound`, `progress` and prepared operands are then refused. :func:`ozfp4.gemm` and :func:`ozfp4.gram` are such too.
+    Of tensors that require grad, and where torch traces or maps (``torch.compile``, ``export``, ``torch.jit.trace``,
+    ``torch.func``), it is ``torch.ops.ozfp4.matmul``, an operator whose derivatives are products with the same keywords; `plan`,
+    `report`, `return_bound`, `progress` and prepared operands are then refused. :func:`ozfp4.gemm` and :func:`ozfp4.gram` are
+    such too.
     Of DTensors (``torch.distributed.tensor``) it is that operator as well, and so is :func:`ozfp4.gemm`: the result is a DTensor
     with the bits of one device, whatever the placements; `out` is then refused, too.
 
@@ -465,6 +466,7 @@ def is_watched(*operands: Any) -> bool:
                 return True
     return has_tensors and bool(
         torch.compiler.is_dynamo_compiling()
+        or torch._C._get_tracing_state() is not None
         or (torch._C._len_torch_dispatch_stack() and library.has_watching_mode())
         or torch._C._functorch.peek_interpreter_stack() is not None
         or (

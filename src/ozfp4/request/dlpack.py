@@ -56,7 +56,9 @@ def are_given(*values: object) -> bool:
 
 
 def _is_of_another(x: object) -> bool:
-    return hasattr(type(x), "__dlpack__") and not (isinstance(x, (np.ndarray, np.generic)) or is_tensor(x))
+    if isinstance(x, (np.ndarray, np.generic)) or is_tensor(x):
+        return False
+    return hasattr(type(x), "__dlpack__") or _is_proxy(x)
 
 
 def any_library(product: F, keeps: bool = False) -> F:
@@ -226,6 +228,11 @@ def _library_of(operands: dict[str, Any]) -> Library | None:
             raise TypeError(
                 f"{name}: a tracer of jax has no entries; call this outside of jit, grad and vmap, or by jax.pure_callback"
             )
+        if _is_proxy(x):
+            raise TypeError(
+                f"{name}: a Proxy of torch.fx has no entries; import ozfp4.torch_ops and call torch.ops.ozfp4.matmul, gemm or "
+                "gram, or torch.fx.wrap a function that calls this"
+            )
     names = {name: _library_name(x) for name, x in operands.items() if x is not None}
     first = next((name for name in names if _is_of_another(operands[name])), None)
     if len(set(names.values())) > 1:
@@ -304,3 +311,8 @@ def _place(name: str, x: Any) -> tuple[int, int]:
 def _is_tracer(x: object) -> bool:
     jax = sys.modules.get("jax")
     return jax is not None and isinstance(x, jax.core.Tracer)
+
+
+def _is_proxy(x: object) -> bool:
+    fx = sys.modules.get("torch.fx")
+    return fx is not None and isinstance(x, fx.Proxy)

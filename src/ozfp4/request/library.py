@@ -177,6 +177,7 @@ def unwatched() -> _core.Unwatched:
         torch._C._len_torch_dispatch_stack,
         has_watching_mode,
         torch._C._functorch.peek_interpreter_stack,
+        torch._C._get_tracing_state,
         torch.autograd.forward_ad,
     )
 
@@ -237,6 +238,11 @@ def check_storage(name: str, tensor: Any) -> None:
 def _check_unstored(name: str, tensor: Any) -> None:
     """The same, but for its storage."""
     torch = torch_module()
+    if torch._C._get_tracing_state() is not None:
+        raise RuntimeError(
+            f"{name}: torch.jit.trace would record the result as a constant; it records ozfp4.matmul, gemm and gram, "
+            "without plan, report, return_bound or prepared operands"
+        )
     if torch.is_grad_enabled() and _requires_grad(tensor):
         raise RuntimeError(
             f"{name}: the tensor requires grad, and this product has no derivative (those of ozfp4.matmul, gemm and gram "
