@@ -13,6 +13,7 @@ from meshes import PLACED, assert_is, mesh_of, placed, random, stacks, words_for
 from ranks import Here, Ranks
 
 import ozfp4
+from ozfp4.request.library import is_dtensor
 
 SHAPES = [((7, 9), (9, 5)), ((2, 3), (3, 17)), ((9, 4), (4, 1)), ((0, 5), (5, 4)), ((6, 0), (0, 3))]
 
@@ -130,6 +131,50 @@ def gradients(here: Here, extents: tuple[int, ...], first: int, count: int) -> N
         for x, y in zip(given[: 2 + with_c], whole, strict=False):
             assert y.grad is not None
             assert_is(x.grad, y.grad, (what, words))
+
+
+# Stacks of a product without entries, whose gradients join the axes that were repeated: A of (7, k) by B of (2, k, 0) is one.
+NOTHING = [
+    ((7, 3), (2, 3, 0)),
+    ((2, 0, 3), (3, 5)),
+    ((7, 0), (2, 0, 5)),
+    ((3, 2, 4, 0), (3, 1, 0, 5)),
+    ((0,), (2, 0, 5)),
+]
+
+
+def gradients_of_nothing(here: Here, extents: tuple[int, ...], words: str) -> list[Any]:
+    """The views of DTensors without entries that torch had to propagate: 2.11 and before fail at some."""
+    from torch.utils._python_dispatch import TorchDispatchMode
+
+    seen = []
+
+    class Views(TorchDispatchMode):
+        def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            result = func(*args, **(kwargs or {}))
+            if (
+                func._opname in ("view", "_unsafe_view", "reshape")
+                and is_dtensor(args[0])
+                and not args[0].numel()
+            ):
+                seen.append((tuple(args[0].shape), tuple(args[1])))
+            return result
+
+    mesh = mesh_of(here, extents)
+    for left, right in NOTHING:
+        for dtype in (torch.float64, torch.complex128):
+            whole = [random(i, x, dtype, here.device).requires_grad_() for i, x in enumerate((left, right))]
+            given = [placed(here, x.detach(), mesh, [words] * len(extents)).requires_grad_() for x in whole]
+            expected, found = (ozfp4.matmul(*x) for x in (whole, given))
+            assert_is(found.detach(), expected.detach(), (left, right))
+            weight = random(9, expected.shape, expected.dtype, here.device, special=False)
+            expected.backward(weight)
+            with Views():
+                found.backward(placed(here, weight, mesh, ["R"] * len(extents)))
+            for x, y in zip(given, whole, strict=True):
+                assert y.grad is not None
+                assert_is(x.grad, y.grad, (left, right, words))
+    return seen
 
 
 def natural_placements(here: Here) -> dict[tuple[str, str], str]:
@@ -282,6 +327,12 @@ def test_random_cases(meshed: tuple[Ranks, tuple[int, ...]], cases: Any) -> None
     ranks, mesh = meshed
     count = {random_cases: 96, updates: 24, gradients: 12}[cases] // (2 if ranks.size > 4 else 1)
     ranks.run(cases, mesh, 1000 * ranks.size + 7 * len(mesh), count)
+
+
+@pytest.mark.parametrize("words", ["R", "S0"])
+def test_gradients_of_nothing(meshed: tuple[Ranks, tuple[int, ...]], words: str) -> None:
+    ranks, mesh = meshed
+    assert ranks.run(gradients_of_nothing, mesh, words) == [[]] * ranks.size
 
 
 def two() -> Ranks:

@@ -124,12 +124,14 @@ def whole_along(x: Any, axes: tuple[int, ...]) -> Any:
 # Not gram: DTensor keeps what it has found of an operator by its tensors and whole numbers, and would take the shape of A A^H for
 # that of A^H A. Of a product or update no other argument says where and of what shape the result is.
 def reshaped(x: Any, shape: tuple[Any, ...]) -> Any:
-    """A tensor in another shape. Range: of a DTensor, no axis that is joined with others is cut."""
+    """A tensor in another shape. Range: of a DTensor with entries, no axis that is joined with others is cut."""
     if is_dtensor(x):
         if tuple(x.shape) == tuple(shape):
             return x
-        if x.numel() == 0:  # whose axes DTensor cannot tell apart
+        if x.numel() == 0:  # DTensor cannot tell its axes apart, and that of torch 2.11 and before finds none
             x = whole_along(x, tuple(range(x.ndim)))
+            local = x.to_local().reshape(shape)
+            return type(x).from_local(local, x.device_mesh, x.placements, run_check=False)
     return x.reshape(shape)
 
 
