@@ -129,14 +129,18 @@ Reason by_factors_there(const Product& p, const Place& place) {
 
 bool is_aligned(const void* memory) { return reinterpret_cast<std::uintptr_t>(memory) % 256 == 0; }
 
-// One matrix, in the program's own space or, where there is none, in the stream's: the stream is held no longer, as a trial
-// waits.
-Reason enqueue(const Product& matrix, Space space, std::int64_t bytes, Stream stream, const ozfp4_options& options) {
-  StreamWorkspace own(stream);
-  if (!space.memory) space = {own.memory(bytes), static_cast<std::size_t>(bytes)};
+Reason enqueue_in(Space space, const Product& matrix, Stream stream, const ozfp4_options& options) {
   if (!space.memory) return Reason::no_memory;
   const ozfp4_status status = multiply(matrix, space.memory, static_cast<std::int64_t>(space.bytes), stream, options);
   return status == OZFP4_OK ? Reason::always : tell(status, stream);
+}
+
+// One matrix, in the program's own space or, where there is none, in the stream's. In the first case a graph may be captured, which
+// a call for the stream's workspace would break. The stream is held no longer than this takes, as a trial waits.
+Reason enqueue(const Product& matrix, Space space, std::int64_t bytes, Stream stream, const ozfp4_options& options) {
+  if (space.memory) return enqueue_in(space, matrix, stream, options);
+  StreamWorkspace own(stream);
+  return enqueue_in({own.memory(bytes), static_cast<std::size_t>(bytes)}, matrix, stream, options);
 }
 
 }  // namespace
