@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from ..report import Report
 from ..request.dlpack import any_library
+from .evidence import inverse_of, quick
 from .householder import factorise, times_q
 from .native import Native
 from .operands import check_flags, over_stack, take
@@ -43,19 +46,27 @@ def _augmented(
         d[:n] = h
         return native.join([times_q(native, factors.reflections, d, accuracy, inverse=False), x], 0)
 
-    def residual_of(parts: list[Any]) -> tuple[Any, Report | None]:
+    def residual_of(parts: list[Any]) -> tuple[list[Any], Report | None]:
         rs, xs = [z[:m] for z in parts], [z[m:] for z in parts]
         minus = [-r for r in rs]
         upper, _ = residual(native, [top, *minus], [tall] * len(xs), xs, False)
         lower, _ = residual(native, [bottom], [adjoint(tall)] * len(rs), rs, False)
-        return native.join([upper, lower], 0), None
+        return [native.join([upper, lower], 0)], None
 
     right = native.join([top, bottom], 0)
     if not refine:
         z = solve(right)
         return z[:m], z[m:], ""
     answer = slice(m, None) if least_squares else slice(0, m)
-    found = refined_solution(native, right, residual_of, solve, answer)
+
+    def left_inverse(y: Any) -> Any:
+        bottom = 0 * native.eye(n, y.shape[1], y)
+        return solve(native.join([y, bottom], 0))[m:]
+
+    part, _ = quick(native, tall, left_inverse, tall[:, :0])
+    if not part < np.inf:
+        part = inverse_of(native, tall, left_inverse(native.eye(m, m, tall))).part
+    found = refined_solution(native, solve(right), residual_of, solve, part, answer)
     z, reason = (found.x, "") if found.converged else (solve(right), found.reason)
     return z[:m], z[m:], reason
 
@@ -74,7 +85,7 @@ def lstsq(
         (m,), or (..., m, k) with broadcasting stacks.
     refine : bool
         Correct X and the residual together (Björck's augmented system), with residuals that are rounded once; as in
-        :func:`ozfp4.linalg.solve`, up to condition numbers of about 2^50. LinAlgWarning (SciPy's) where that fails.
+        :func:`ozfp4.linalg.solve`, up to condition numbers of about 2^48. LinAlgWarning (SciPy's) where that fails.
     accuracy, check_finite
         As in :func:`ozfp4.linalg.solve`.
 

@@ -25,12 +25,12 @@ class SolveReport(Tabular):
     refined : bool
         Whether refinement was asked for; if not, the next three are 0, and `converged` is False.
     iterations : int
-        Residuals that were computed with these factors.
+        Residuals that were computed with these factors; 0 where nothing shows that they invert the matrix.
     correction, contraction : float
         The last correction relative to the solution (the largest entries of the column where that is worst), and the largest
-        part that a correction was of the one before.
+        part of an error that one leaves: what it was of the one before, or the factors' own part where that is larger.
     converged : bool
-        What the corrections leave is below u / 64 of the largest entry of each column.
+        The matrix is not singular, and what the corrections leave is below u / 64 of the largest entry of each column.
     reason : str
         Why it ended so.
     product : Report or None

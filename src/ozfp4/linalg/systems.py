@@ -17,10 +17,12 @@ from .operands import Operands, check_flags, over_stack, take
 from .refine import Refined, refine
 from .report import SolveReport, worst
 from .scale import lift
-from .solvers import Solver, by_cholesky, by_inverse, by_lu
+from .solvers import Solver, by_cholesky, by_inverse, by_lu, trusted
 from .update import residual
 
 STRUCTURES = {"gen": by_lu, "pos": by_cholesky}
+# So often an approximate inverse is made better: the first ones of a matrix far beyond the precision are hardly any.
+_ROUNDS = 2
 
 
 def _improved(
@@ -28,18 +30,31 @@ def _improved(
 ) -> tuple[Refined, Solver]:
     """The refined solution and what it comes from: the first factors, or where those converge slowly, better ones."""
 
-    def residual_of(parts: list[Any]) -> tuple[Any, Report | None]:
-        return residual(native, [b], [a] * len(parts), parts, report)
+    def refined_by(solver: Solver, x: Any) -> Refined:
+        def residual_of(parts: list[Any]) -> tuple[list[Any], Report | None]:
+            r, product = residual(native, [b], [a] * len(parts), parts, report)
+            terms = [r]
+            while len(terms) < solver.terms:  # what the rounding of those before has left
+                minus = [-r for r in terms]
+                terms.append(residual(native, [b, *minus], [a] * len(parts), parts, False)[0])
+            return terms, product
 
-    refined = refine(native, b, residual_of, first.solve)
+        return refine(native, x, residual_of, solver.solve, solver.part)
+
+    solver, x, inverse = trusted(native, a, b, first)
+    refined = refined_by(solver, x)
     if refined.converged:
-        return refined, first
-    better = by_inverse(native, a, first, accuracy)
-    if better is not None:
-        again = refine(native, b, residual_of, better.solve)
+        return refined, solver
+    matrix, reason = None if inverse is None else inverse.matrix, refined.reason
+    for _ in range(_ROUNDS):
+        better = by_inverse(native, a, first, accuracy, matrix)
+        if better is None:
+            break
+        again = refined_by(better, better.solve(b))
         if again.converged:
             return again, better
-        refined = refined._replace(reason=f"{refined.reason}; with better factors, {again.reason}")
+        refined = refined._replace(reason=f"{reason}; with better factors, {again.reason}")
+        matrix = better.solve(native.eye(a.shape[0], a.shape[0], a))
     return refined._replace(x=first.solve(b)), first
 
 
@@ -160,7 +175,8 @@ def solve(
 
     With `refine`, every entry of X is the real solution's, rounded once, but for 2^-58 of the largest entry of its column: X
     is corrected, as a pair of numbers an entry, by residuals B - A X that are rounded once. Where the condition number is near
-    2^53 or beyond, the factors of fl(R A), with R about A^-1, take over; up to about 2^80 that converges as a rule.
+    2^50 or beyond, the factors of fl(R A), with R about A^-1, take over; up to about 2^80 that converges as a rule. A singular
+    matrix is never taken for another.
 
     Parameters
     ----------
