@@ -129,3 +129,33 @@ def test_what_counts_as_an_import() -> None:
     assert imports("cost.model", text, False, known) == {"_core", "plans.plan", "trust.guard", "__init__"}
     assert imports("plans", "from .plan import Plan\n", True, known) == {"plans.plan"}
     assert imports("trust.guard", "from ozfp4.cost.model import x\n", False, known) == {"cost.model"}
+
+
+# What torch makes on its default device unless it is named.
+FACTORIES = {
+    "arange", "as_tensor", "asarray", "empty", "empty_strided", "eye", "full", "linspace", "logspace", "ones", "rand", "randint",
+    "randn", "randperm", "scalar_tensor", "tensor", "tril_indices", "triu_indices", "zeros",
+}  # fmt: skip
+
+
+def made_anywhere(source: str) -> list[str]:
+    """Calls that leave it to torch's default device where a tensor lies; those of NumPy and of `Native` name none."""
+    return [
+        ast.unparse(node)
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr in FACTORIES
+        and ast.unparse(node.func.value).rpartition(".")[2] not in ("np", "numpy", "native")
+        and not any(keyword.arg in ("device", None) for keyword in node.keywords)
+    ]
+
+
+@pytest.mark.parametrize("name", GRAPH)
+def test_no_tensor_lies_where_the_default_device_says(name: str) -> None:
+    assert not made_anywhere(modules()[name].read_text(encoding="utf-8"))
+
+
+def test_what_counts_as_made_anywhere() -> None:
+    text = "x = torch.zeros(3)\ny = self._torch.empty(2, device=d)\nz = np.ones(3) + library.asarray(x)\n"
+    assert made_anywhere(text) == ["torch.zeros(3)", "library.asarray(x)"]

@@ -13,6 +13,7 @@ from ..request.arguments import check_arguments
 from ..request.complex import is_complex
 from ..request.integers import check_unasked
 from ..request.library import is_integer
+from ..request.many import entrywise
 from ..request.subscripts import Label, Labels
 from .matmul import matmul
 
@@ -26,7 +27,7 @@ class Term(NamedTuple):
 
 class Ways(NamedTuple):
     """How terms are multiplied: the library that they are of, matmul with all that was asked for, and whether a product without
-    a sum is the library's `*`, which rounds as was asked for (of complex numbers it rounds more than once)."""
+    a sum is one of entries, which rounds as was asked for (of complex numbers it rounds more than once)."""
 
     library: Any
     matmul: Callable[[Any, Any], Any]
@@ -119,9 +120,8 @@ def _multiplied(x: Term, y: Term, keep: set[Label], ways: Ways) -> Term:
     a, b = _ordered(x, stack + rows + inner).entries, _ordered(y, stack + inner + columns).entries
     labels = stack + rows + columns
     if not inner and ways.entrywise:
-        with np.errstate(all="ignore"):  # as matmul, which warns of nothing
-            product = _with_ones(a, a.ndim, len(columns)) * _with_ones(b, len(stack), len(rows))
-        return Term(ways.library.asarray(product), labels)  # NumPy's product of two 0-d arrays is none
+        product = entrywise(_with_ones(a, a.ndim, len(columns)), _with_ones(b, len(stack), len(rows)))
+        return Term(product, labels)
     outer = a.shape[: len(stack)]
     m, k = (
         math.prod(group) for group in (a.shape[len(stack) :][: len(rows)], a.shape[len(stack) + len(rows) :])

@@ -34,8 +34,8 @@ def einsum(
     - A step that sums over axes of both operands is a product of (stacks of) matrices: the axes that both have and that stay
       are the stack's, the other axes of the first are the rows, those of the second the columns.
     - Axes of one operand alone that do not stay are summed before: a product with ones.
-    - A step that sums nothing (outer and entrywise products) is one multiplication an entry: the library's `*`, which rounds
-      to nearest as IEEE 754 says; by matmul with accuracy="scaled", another rounding, and of complex numbers.
+    - A step that sums nothing (outer and entrywise products) is one multiplication an entry, rounded to nearest as IEEE 754
+      says; by matmul with accuracy="scaled", another rounding, and of complex numbers.
     - Diagonals and transposes are views. One operand without a sum gives a view of it, as in NumPy and torch.
 
     Sums and products of integers wrap, those of bool are "or" and "and"; arguments that speak of bits and rounding are refused.

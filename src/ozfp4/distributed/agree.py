@@ -102,7 +102,7 @@ class Channel:
     def _by_host(group: Group, frame: bytearray) -> list[bytes]:
         torch = require_torch()
         sent = torch.frombuffer(frame, dtype=torch.uint8)
-        found = torch.empty(group.size * len(frame), dtype=torch.uint8)
+        found = torch.empty(group.size * len(frame), dtype=torch.uint8, device="cpu")
         all_gather(found, sent, group).wait()
         return _cut(found.numpy().tobytes(), len(frame))
 
@@ -116,7 +116,7 @@ class Channel:
             sent = torch.frombuffer(frame, dtype=torch.uint8).to(torch.device("cuda", index))
             found = torch.empty(group.size * len(frame), dtype=torch.uint8, device=sent.device)
             all_gather(found, sent, group).wait()
-            host = torch.empty(found.shape, dtype=torch.uint8, pin_memory=True)
+            host = torch.empty(found.shape, dtype=torch.uint8, device="cpu", pin_memory=True)
             host.copy_(found, non_blocking=True)
             done = torch.cuda.Event()
             done.record()

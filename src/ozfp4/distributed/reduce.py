@@ -387,7 +387,7 @@ def _from_lines(
 
     def put(first: Any, second: Any, values: Any) -> None:
         begins = [int(torch.searchsorted(x, y[0])) for x, y in ((rows, first), (columns, second))]
-        is_here = torch.ones(len(places), dtype=torch.bool)
+        is_here = torch.ones(len(places), dtype=torch.bool, device=places.device)
         for found, begin, count in zip(at, begins, values.shape, strict=True):
             is_here &= (found >= begin) & (found < begin + count)
         i, j = ((found[is_here] - begin).to(out.device) for found, begin in zip(at, begins, strict=True))
@@ -468,7 +468,9 @@ def _all_lines(
     """The rows and columns of all ranks, on the CPU. Raises on all ranks where one has failed: its residues are in the sums of
     the others."""
     torch = require_torch()
-    own = torch.tensor([*(len(x) for x in lines), int(products.failure is not None)], dtype=torch.int64)
+    own = torch.tensor(
+        [*(len(x) for x in lines), int(products.failure is not None)], dtype=torch.int64, device="cpu"
+    )
     counts = gather(group, own.to(device)).wait().cpu()
     if bool(counts[:, 2].any()):
         agree.confirm(group, products.failure)
@@ -476,7 +478,7 @@ def _all_lines(
     width = counts.max(0).values
     if not bool(counts.prod(1).any()):
         return [(lines[0][:0], lines[1][:0])] * group.size
-    padded = torch.zeros(int(width.sum()), dtype=torch.int64)
+    padded = torch.zeros(int(width.sum()), dtype=torch.int64, device="cpu")
     padded[: own[0]] = lines[0]
     padded[width[0] : width[0] + own[1]] = lines[1]
     found = gather(group, padded.to(device)).wait().cpu()

@@ -4,14 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import reduce
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from ..support.fp_mode import in_default_mode
 from . import remedies
 from .complex import is_complex
-from .library import as_array, check_dtype, check_not_lazy, check_tensor, is_tensor, listed, require_torch
+from .library import (
+    array_of_tensor,
+    as_array,
+    check_dtype,
+    check_not_lazy,
+    check_tensor,
+    is_tensor,
+    listed,
+    require_torch,
+)
 from .out import check_out
 
 
@@ -72,12 +81,37 @@ def of_one_dtype(operands: Sequence[Any], library: Any) -> tuple[list[Any], Any]
         dtype = np.result_type(*dtypes) if library is np else reduce(library.promote_types, dtypes)
     except RuntimeError as error:
         raise TypeError(f"operands: torch has no common dtype of all: {error}; convert them") from None
-    real = library.zeros((), dtype=dtype).real.dtype
+    real: Any = np.empty(0, dtype).real.dtype if library is np else cast("Any", dtype).to_real()
     wanted = [dtype if is_complex(x) else real for x in operands]
-    return [
-        x if x.dtype == each else x.astype(each) if library is np else x.to(each)
-        for x, each in zip(operands, wanted, strict=True)
-    ], dtype
+    return [_converted(x, each) for x, each in zip(operands, wanted, strict=True)], dtype
+
+
+def _converted(x: Any, dtype: Any) -> Any:
+    """The entries in a dtype, each rounded once; the operand itself where it has it."""
+    if x.dtype == dtype:
+        return x
+    if not is_tensor(x):
+        return x.astype(dtype)
+    if x.device.type != "cpu":
+        return x.to(dtype)
+    result = require_torch().empty(x.shape, dtype=dtype, device="cpu")
+    array_of_tensor("x", result)[...] = array_of_tensor("x", x)  # threads of torch have modes of their own
+    return result
+
+
+@in_default_mode
+def entrywise(x: Any, y: Any) -> Any:
+    """The products of entries, each rounded to nearest; extents of 1 go with any. Range: of one dtype, not complex."""
+    with np.errstate(all="ignore"):  # as matmul, which warns of nothing
+        if not is_tensor(x):
+            return np.asarray(x * y)  # NumPy's product of two 0-d arrays is none
+        if x.device.type != "cpu":
+            return x * y
+        torch = require_torch()
+        result = torch.empty(torch.broadcast_shapes(x.shape, y.shape), dtype=x.dtype, device="cpu")
+        first, second, third = (array_of_tensor("x", z) for z in (x, y, result))
+        np.multiply(first, second, out=third)  # threads of torch have modes of their own
+        return result
 
 
 def write(result: Any, out: Any) -> Any:

@@ -95,7 +95,7 @@ class Cuda:
 
     def staging(self, nbytes: int) -> Any:
         with self._torch.inference_mode(False):
-            return self._torch.empty(nbytes, dtype=self._torch.uint8, pin_memory=True)
+            return self._torch.empty(nbytes, dtype=self._torch.uint8, device="cpu", pin_memory=True)
 
     def host(self, staging: Any) -> Array:
         array: Array = staging.numpy()

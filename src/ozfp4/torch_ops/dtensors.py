@@ -115,12 +115,12 @@ def raised_alike(multiply: Callable[[], Any], arguments: tuple[Any, ...]) -> Any
     except Exception as raised:
         error = raised
     mesh = next(x.device_mesh for x in arguments if is_dtensor(x))
-    failed = torch.tensor([int(error is not None)])
+    failed = torch.tensor([int(error is not None)], device="cpu")
     if not bool(_of_all_ranks(mesh, failed).any()):
         return result
     said = "" if error is None or is_told(error) else text_of(error)
     sent = said.encode(errors="replace")[:LONGEST].ljust(LONGEST, b"\0")
-    words = torch.tensor(list(sent), dtype=torch.uint8)
+    words = torch.tensor(list(sent), dtype=torch.uint8, device="cpu")
     texts = [bytes(row).rstrip(b"\0").decode(errors="replace") for row in _of_all_ranks(mesh, words).tolist()]
     if said:
         assert error is not None

@@ -76,8 +76,8 @@ def _facts(side: _Side) -> Any:
 def facts_refusal(index: int) -> str | None:
     """None where a device finds the CPU's facts of lines, of either way in which they may lie; else why it is not to be asked."""
     torch = library.require_torch()
-    steps = torch.arange(-70, 71, dtype=torch.float64)
-    x = torch.ldexp(torch.arange(1, 1 + 40 * len(steps)).view(40, -1) % 7 - 3.0, 15 * steps)
+    steps = torch.arange(-70, 71, dtype=torch.float64, device="cpu")
+    x = torch.ldexp(torch.arange(1, 1 + 40 * len(steps), device="cpu").view(40, -1) % 7 - 3.0, 15 * steps)
     x[3, 5], x[4, 6] = float("inf"), float("nan")
     for own, is_right in ((x, False), (x.t(), True), (x.t().contiguous(), True)):
         words = torch.from_numpy(_core.piece_facts(own.numpy(), is_right))
@@ -121,7 +121,8 @@ class Partial:
         """What the lines of the piece say of themselves: int64 words, (m + n, 6)."""
         torch = self.torch
         if self.is_empty:
-            none = torch.empty((sum(side.lines for side in self.sides), 0), dtype=torch.float64)
+            lines = sum(side.lines for side in self.sides)
+            none = torch.empty((lines, 0), dtype=torch.float64, device="cpu")
             return torch.from_numpy(_core.piece_facts(none.numpy(), False)).to(self.device)
         return torch.cat([_facts(side) for side in self.sides])
 
@@ -223,7 +224,7 @@ class Partial:
 
     def listed(self) -> Any:
         """Rows and columns of these: int64, (entries, 2), on the CPU."""
-        torch, found = self.torch, [self.torch.empty((0, 2), dtype=self.torch.int64)]
+        torch, found = self.torch, [self.torch.empty((0, 2), dtype=self.torch.int64, device="cpu")]
         bits = torch.arange(32, device=self.device, dtype=torch.int32)
         for rows, columns, words, _ in self._listed:
             places = words.nonzero()

@@ -36,7 +36,10 @@ def dtensor_rows(mesh: Any, n: int = 64, blocks: int = 20, dtype: Any = None) ->
 
     generator = torch.Generator().manual_seed(n)
     device = mesh.device_type
-    a, b = (torch.randn(n, n, generator=generator, dtype=dtype or torch.float64).to(device) for _ in range(2))
+    a, b = (
+        torch.randn(n, n, generator=generator, dtype=dtype or torch.float64, device="cpu").to(device)
+        for _ in range(2)
+    )
     x, y = distribute_tensor(a, mesh, [Shard(0)]), distribute_tensor(b, mesh, [Replicate()])
     part, whole = x.to_local(), y.to_local()
     methods: dict[str, Callable[[], object]] = {

@@ -189,7 +189,10 @@ def small_rows(ranks: Ranks, n: int, repeat: int) -> list[Row]:
     without it, to replicated, and by torch's own product and collective."""
     torch = require_torch()
     generator = torch.Generator().manual_seed(n)
-    a, b = (torch.randn(n, n, generator=generator, dtype=torch.float64).to(ranks.device) for _ in range(2))
+    a, b = (
+        torch.randn(n, n, generator=generator, dtype=torch.float64, device="cpu").to(ranks.device)
+        for _ in range(2)
+    )
     mine = part(a, "rows", ranks.rank, ranks.size).contiguous()
     whole, group = (tuple(a.shape), tuple(b.shape)), take_group(None)
 

@@ -61,8 +61,8 @@ def _wrong(rank: int, ranks: int, device: Any, seed: int) -> list[str]:
     def operand(rows: int, columns: int) -> Any:
         shape = (*stack, rows, columns)
         if dtype.is_floating_point or dtype.is_complex:
-            return torch.randn(shape, generator=generator, dtype=dtype).to(device)
-        return torch.randint(0, 2, shape, generator=generator).to(dtype).to(device)
+            return torch.randn(shape, generator=generator, dtype=dtype, device="cpu").to(device)
+        return torch.randint(0, 2, shape, generator=generator, device="cpu").to(dtype).to(device)
 
     a, b = operand(m, k), operand(k, n)
     options = choose.choice(OPTIONS) if dtype.is_floating_point or dtype.is_complex else {}
