@@ -9,7 +9,9 @@ import pytest
 import scipy.linalg
 
 from ozfp4 import linalg
-from ozfp4.linalg.native import native_of
+from ozfp4.linalg import operands
+from ozfp4.linalg.native.on_numpy import OnNumpy
+from ozfp4.linalg.native.on_torch import OnTorch
 from ozfp4.linalg.solvers import by_inverse, by_lu
 
 U = 2.0**-53
@@ -21,6 +23,11 @@ EASY = [
     "rows graded",
 ]  # fmt: skip
 HARD = ["condition 2^50", "hilbert 12", "wilkinson 60", "vandermonde", "hilbert 20", "pascal 22"]
+
+
+def operations(x):
+    """NumPy's, or those for a device."""
+    return OnNumpy() if isinstance(x, np.ndarray) else OnTorch()
 
 
 def condition(rational, a):
@@ -50,12 +57,29 @@ def test_refined_solutions_are_rounded_real_ones(name, matrices, library, ration
     assert linalg.solve(library(a), library(b), refine=True).tolist() == x.tolist()
 
 
+@pytest.mark.parametrize("name", ["random", "condition 2^45", "hilbert 12", "hilbert 20"])
+def test_a_devices_operations_on_the_cpu(name, matrices, rational, monkeypatch):
+    torch = pytest.importorskip("torch")
+    a = matrices[name]
+    b = np.random.default_rng(19).standard_normal((len(a), 3))
+    tall = np.vstack([a, 2 * a[:3]])
+    expected = linalg.lstsq(tall, tall @ b, refine=name == "random").solution
+    monkeypatch.setattr(operands, "native_of", lambda x: OnTorch())
+    x = linalg.solve(torch.from_numpy(a), torch.from_numpy(b), refine=True)
+    assert rational.error(x.numpy(), rational.matrix(a).solve(rational.matrix(b)), U) <= ROUNDED
+    inverse = linalg.inv(torch.from_numpy(a), refine=True)
+    assert rational.error(inverse.numpy(), rational.matrix(a).inv(), U) <= ROUNDED
+    if name == "random":
+        found = linalg.lstsq(torch.from_numpy(tall), torch.from_numpy(tall @ b), refine=True).solution
+        np.testing.assert_allclose(found.numpy(), expected, rtol=0, atol=4 * U * np.abs(expected).max())
+
+
 @pytest.mark.parametrize("name", ["wilkinson 60", "hilbert 20"])
 def test_better_factors(name, matrices, library, rational):
     a = matrices[name]
     b = np.random.default_rng(19).standard_normal((len(a), 1))
     exact = rational.matrix(a).solve(rational.matrix(b))
-    native = native_of(library(a))
+    native = operations(library(a))
     first = by_lu(native, library(a), "fp64")
     better = by_inverse(native, library(a), first, "fp64")
     assert better.name == "LU, then LU of the inverse's product"

@@ -8,6 +8,7 @@ import numpy.typing as npt
 
 from ..request.dlpack import any_library
 from ..request.types import TensorT
+from ..support.fp_mode import in_default_mode
 from .blocks import blocks
 from .native import Native
 from .operands import FailureError, over_stack, take
@@ -44,6 +45,7 @@ def cholesky(
     a: npt.ArrayLike, *, lower: bool = ..., accuracy: str | None = ..., check_finite: bool = ...
 ) -> npt.NDArray[Any]: ...
 @any_library
+@in_default_mode
 def cholesky(a: Any, *, lower: bool = True, accuracy: str | None = None, check_finite: bool = True) -> Any:
     """The Cholesky factor of a symmetric (Hermitian) positive definite matrix: L with A = L L^H, or U with A = U^H U.
 

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from ..request.dlpack import any_library
 from ..request.types import TensorT
+from ..support.fp_mode import in_default_mode
 from .lu import factorise_in_range
 from .operands import Operands, over_stack, take
 
@@ -62,6 +63,7 @@ def slogdet(a: TensorT, *, accuracy: str | None = ..., check_finite: bool = ...)
 @overload
 def slogdet(a: npt.ArrayLike, *, accuracy: str | None = ..., check_finite: bool = ...) -> Slogdet: ...
 @any_library
+@in_default_mode
 def slogdet(a: Any, *, accuracy: str | None = None, check_finite: bool = True) -> Slogdet:
     """Sign (phase) and logarithm of the magnitude of the determinants of square matrices, by LU.
 
@@ -108,6 +110,7 @@ def det(a: TensorT, *, accuracy: str | None = ..., check_finite: bool = ...) -> 
 @overload
 def det(a: npt.ArrayLike, *, accuracy: str | None = ..., check_finite: bool = ...) -> npt.NDArray[Any]: ...
 @any_library
+@in_default_mode
 def det(a: Any, *, accuracy: str | None = None, check_finite: bool = True) -> Any:
     """The determinants of square matrices, by LU; where they are out of range they are 0 or infinite, and :func:`slogdet` is not.
 

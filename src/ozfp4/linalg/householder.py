@@ -10,6 +10,7 @@ import numpy.typing as npt
 from ..api.matmul import matmul
 from ..request.dlpack import any_library
 from ..request.types import TensorT
+from ..support.fp_mode import in_default_mode
 from .blocks import blocks
 from .native import Native
 from .operands import over_stack, take
@@ -85,6 +86,7 @@ def qr(
     a: npt.ArrayLike, *, mode: str = ..., accuracy: str | None = ..., check_finite: bool = ...
 ) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]: ...
 @any_library
+@in_default_mode
 def qr(a: Any, *, mode: str = "reduced", accuracy: str | None = None, check_finite: bool = True) -> Any:
     """A = Q R by Householder's reflections: Q with orthonormal columns, R upper triangular (trapezoidal).
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..report import Report
 from ..request.dlpack import any_library
+from ..support.fp_mode import in_default_mode
 from .evidence import inverse_of, quick
 from .householder import factorise, times_q
 from .native import Native
@@ -72,6 +73,7 @@ def _augmented(
 
 
 @any_library
+@in_default_mode
 def lstsq(
     a: Any, b: Any, *, refine: bool = False, accuracy: str | None = None, check_finite: bool = True
 ) -> LstsqResult:

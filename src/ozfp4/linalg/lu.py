@@ -10,6 +10,7 @@ import numpy.typing as npt
 from ..request import library
 from ..request.dlpack import any_library
 from ..request.types import TensorT
+from ..support.fp_mode import in_default_mode
 from .blocks import blocks
 from .native import Native
 from .native.contract import Host
@@ -84,6 +85,7 @@ def lu_factor(
     a: npt.ArrayLike, *, accuracy: str | None = ..., check_finite: bool = ...
 ) -> tuple[npt.NDArray[Any], npt.NDArray[np.int32]]: ...
 @any_library
+@in_default_mode
 def lu_factor(a: Any, *, accuracy: str | None = None, check_finite: bool = True) -> Any:
     """P A = L U with partial pivoting, as SciPy and torch keep it.
 
@@ -121,7 +123,7 @@ def lu_factor(a: Any, *, accuracy: str | None = None, check_finite: bool = True)
     """
     given = take(a, has_b=False, accuracy=accuracy, check_finite=check_finite)
     native = given.native
-    first = 1 if library.is_tensor(given.a) else 0
+    first = 1 if library.is_tensor(a) else 0
 
     def one(matrix: Any) -> tuple[Any, Any]:
         packed, pivots = factorise(native, matrix, given.accuracy)
@@ -149,6 +151,7 @@ def lu_solve(
     check_finite: bool = ...,
 ) -> npt.NDArray[Any]: ...
 @any_library
+@in_default_mode
 def lu_solve(
     lu_and_piv: Any,
     b: Any,
@@ -187,7 +190,7 @@ def lu_solve(
         raise TypeError("lu_and_piv: a pair (lu, piv) is needed, as lu_factor returns it")
     lu, piv = lu_and_piv
     given = take(lu, b, square=True, accuracy=accuracy, check_finite=check_finite)
-    pivots = _checked_pivots(piv, given.a)
+    pivots = _checked_pivots(piv, given.a, library.is_tensor(lu))
 
     def one(packed: Any, right: Any, exchanged: Host) -> tuple[Any]:
         check_diagonal(given.native, packed, "the pivot")
@@ -197,9 +200,9 @@ def lu_solve(
     return given.like_b(x)
 
 
-def _checked_pivots(piv: Any, lu: Any) -> Host:
+def _checked_pivots(piv: Any, lu: Any, are_tensors: bool) -> Host:
     """The exchanges on the host, from 0, for each matrix of lu; TypeError or ValueError unless they are such."""
-    if library.is_tensor(piv) != library.is_tensor(lu):
+    if library.is_tensor(piv) != are_tensors:
         raise TypeError("piv: NumPy arrays and torch tensors cannot be mixed; lu is of the other library")
     first = 1 if library.is_tensor(piv) else 0
     try:

@@ -66,6 +66,9 @@ def take(
     a, b = arrays["a"], arrays.get("b")
     if has_b and kinds["a"] and a.device != b.device:
         raise RuntimeError(f"b: device {b.device} differs from {a.device}, where a lies")
+    native = native_of(a)
+    arrays = {name: native.entries(name, x) for name, x in arrays.items()}
+    a, b = arrays["a"], arrays.get("b")
     if a.ndim < 2:
         raise ValueError(f"a: a matrix or a stack of them is needed; its shape is {tuple(a.shape)}")
     if square and a.shape[-2] != a.shape[-1]:
@@ -73,7 +76,6 @@ def take(
     vector = has_b and b.ndim == 1
     if has_b:
         b = _fitting(a, b, rows_of_b)
-    native = native_of(a)
     if check_finite:
         for name, x in arrays.items():
             if not native.is_finite(x):
@@ -140,13 +142,13 @@ def over_stack(
             where = f"a{list(index)}" if lead else "a"
             raise native.error(f"{where}: {error}") from None
     if not lead:
-        return results[0]
+        return tuple(map(native.result, results[0]))
     if not results:
         results.append(function(*(_unit(native, x, len(lead)) for x in operands)))
         stacks = [native.stack(list(parts))[:0] for parts in zip(*results, strict=True)]
     else:
         stacks = [native.stack(list(parts)) for parts in zip(*results, strict=True)]
-    return tuple(x.reshape((*lead, *x.shape[1:])) for x in stacks)
+    return tuple(native.result(x.reshape((*lead, *x.shape[1:]))) for x in stacks)
 
 
 def _unit(native: Native, x: Any, lead: int) -> Any:

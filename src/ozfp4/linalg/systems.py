@@ -11,6 +11,7 @@ from ..report import Report
 from ..request.dlpack import any_library
 from ..request.types import TensorT
 from ..support.caller import stack_level
+from ..support.fp_mode import in_default_mode
 from .condition import condition_number
 from .native import Native
 from .operands import Operands, check_flags, over_stack, take
@@ -161,6 +162,7 @@ def solve(
     check_finite: bool = ...,
 ) -> tuple[npt.NDArray[Any], SolveReport]: ...
 @any_library
+@in_default_mode
 def solve(
     a: Any,
     b: Any,
@@ -238,6 +240,7 @@ def inv(
     a: npt.ArrayLike, *, refine: bool = ..., accuracy: str | None = ..., check_finite: bool = ...
 ) -> npt.NDArray[Any]: ...
 @any_library
+@in_default_mode
 def inv(a: Any, *, refine: bool = False, accuracy: str | None = None, check_finite: bool = True) -> Any:
     """The inverse of a square matrix, by LU with partial pivoting.
 

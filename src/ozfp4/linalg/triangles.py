@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from ..request.dlpack import any_library
 from ..request.types import TensorT
+from ..support.fp_mode import in_default_mode
 from .blocks import blocks, blocks_reversed
 from .native import Native
 from .operands import FailureError, over_stack, take
@@ -76,6 +77,7 @@ def solve_triangular(
     check_finite: bool = ...,
 ) -> npt.NDArray[Any]: ...
 @any_library
+@in_default_mode
 def solve_triangular(
     a: Any,
     b: Any,

@@ -218,3 +218,116 @@ def test_stages(mode: str) -> None:
             output = in_mode(mode, stages.multiply, *planes, plan)
             c = in_mode(mode, stages.reconstruct, output, plan, x.exponents, y.exponents)
             assert_same_bits(c, expected, (kind, path))
+
+
+def given_to(library: str, *arrays: npt.NDArray[Any]) -> list[Any]:
+    if library == "numpy":
+        return list(arrays)
+    torch = pytest.importorskip("torch")
+    return [torch.from_numpy(x) for x in arrays]
+
+
+def assert_mode_shows_nowhere(mode: str, calls: list[Callable[[], Any]]) -> None:
+    for number, call in enumerate(calls):
+        expected, found = call(), in_mode(mode, call)
+        for one, other in zip(*(r if isinstance(r, tuple) else (r,) for r in (found, expected)), strict=True):
+            assert_same_bits(np.asarray(one), np.asarray(other), number)
+
+
+@other_modes
+@pytest.mark.parametrize("library", ["numpy", "torch"])
+def test_steps_of_contractions_that_sum_nothing(mode: str, library: str) -> None:
+    """Products and conversions of entries that are subnormal, or have to be rounded."""
+    rng = np.random.default_rng(5)
+    tiny, few = rng.standard_normal((40, 50)) * 2.0**-530, rng.standard_normal(50) * 2.0**-530
+    single = (rng.standard_normal(50) * 2.0**-135).astype(np.float32)
+    integers = rng.integers(2**60, 2**61, 50)
+    tiny, few, single, integers = given_to(library, tiny, few, single, integers)
+    assert np.count_nonzero(ozfp4.einsum("i,i->i", few, few)) == 50
+    assert_mode_shows_nowhere(
+        mode,
+        [
+            lambda: ozfp4.einsum("i,i->i", few, few),
+            lambda: ozfp4.einsum("ij,j->ij", tiny, few),
+            lambda: ozfp4.einsum("ij,j,j->ij", tiny, few, few),
+            lambda: ozfp4.einsum("i,ij->ij", single, few[:, None]),
+            lambda: ozfp4.einsum("i,i->i", single, integers),
+            lambda: ozfp4.einsum("i->", single),
+            lambda: ozfp4.tensordot(tiny, few, 0),
+            lambda: ozfp4.tensordot(single, few, 1),
+        ],
+    )
+
+
+def test_threads_of_torch_that_have_another_mode() -> None:
+    """They are started by whoever first has enough entries for them, and keep the mode of that moment."""
+    torch = pytest.importorskip("torch")
+    if torch.get_num_threads() == 1:
+        pytest.skip("torch has one thread")
+    x = torch.full((1 << 20,), 2.0**-530, dtype=torch.float64)
+    single = torch.full((1 << 20,), 2.0**-135, dtype=torch.float32)
+    rows = torch.full((1024, 1024), 2.0**-530, dtype=torch.float64)
+
+    def all_of_it() -> list[Any]:
+        in_mode("subnormals are zeros", lambda: x + x)
+        lost = int((x * x == 0).sum())
+        found = [
+            ozfp4.einsum("i,i->i", x, x),
+            ozfp4.einsum("i,i->i", single, torch.ones(1 << 20, dtype=torch.float64)),
+            ozfp4.tensordot(rows[0], rows[0], 0),
+        ]
+        return [lost, *found]
+
+    with ThreadPoolExecutor(1) as pool:  # a thread has threads of torch of its own
+        lost, entries, converted, outer = pool.submit(all_of_it).result()
+    if lost == 0:
+        pytest.skip("torch's threads have no mode of who started them")
+    assert (entries == 2.0**-1060).all()
+    assert (converted == 2.0**-135).all()
+    assert (outer == 2.0**-1060).all()
+
+
+@other_modes
+@pytest.mark.parametrize("library", ["numpy", "torch"])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.complex128])
+def test_linear_algebra(mode: str, library: str, dtype: type) -> None:
+    """Panels, pairs of numbers, and what is computed beside products; solutions among subnormal numbers."""
+    linalg = ozfp4.linalg
+    rng = np.random.default_rng(6)
+
+    def draw(*shape: int) -> npt.NDArray[Any]:
+        x = rng.standard_normal(shape)
+        return (x + 1j * rng.standard_normal(shape) if dtype is np.complex128 else x).astype(dtype)
+
+    a, b, tall = draw(30, 30), draw(30, 2), draw(40, 30)
+    near = (1 / (np.add.outer(np.arange(12.0), np.arange(12)) + 1)).astype(dtype)
+    positive = a @ a.conj().T
+    least = float(np.finfo(dtype).smallest_subnormal)
+    small = np.array([[3, 1], [2, 5]]).astype(dtype) * dtype(least)
+    whole = np.array([[7], [9]]).astype(dtype) * dtype(least)
+    unit = np.array([[3, 1], [2, 5]]).astype(dtype)
+    a, b, tall, right, near, positive, small, whole, unit = given_to(
+        library, a, b, tall, tall @ b, near, positive, small, whole, unit
+    )
+    pair = a[:2, :2]  # bits of larger panels of LAPACK's may depend on where they lie
+    assert np.count_nonzero(linalg.solve(unit, whole, refine=True)) == 2
+    assert_mode_shows_nowhere(
+        mode,
+        [
+            lambda: linalg.solve(a, b, refine=True),
+            lambda: linalg.solve(pair, b[:2]),
+            lambda: linalg.solve(near, b[:12], refine=True),
+            lambda: linalg.solve(positive, b, refine=True, assume_a="pos"),
+            lambda: linalg.solve(small, whole, refine=True),
+            lambda: linalg.solve(unit, whole, refine=True),
+            lambda: linalg.inv(a, refine=True),
+            lambda: linalg.det(pair),
+            lambda: linalg.det(small[:1, :1]),
+            lambda: linalg.slogdet(small),
+            lambda: linalg.cholesky(positive[:2, :2]),
+            lambda: linalg.qr(tall[:3, :2]),
+            lambda: linalg.lstsq(tall, right, refine=True),
+            lambda: linalg.lu_solve(linalg.lu_factor(pair), b[:2]),
+            lambda: linalg.solve_triangular(unit, whole, lower=True),
+        ],
+    )

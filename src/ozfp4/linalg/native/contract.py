@@ -42,6 +42,12 @@ class Native(Protocol):
     def is_finite(self, x: Any) -> bool:
         """Whether no entry is a NaN or an infinity."""
 
+    def entries(self, name: str, x: Any) -> Any:
+        """The argument `name` as all other operations take it."""
+
+    def result(self, x: Any) -> Any:
+        """As the caller gets it: an array, or a tensor."""
+
     def to_host(self, x: Any) -> Host:
         """The values as a NumPy array."""
 

@@ -1,4 +1,4 @@
-"""torch, on any of its devices."""
+"""torch: its own operations on a device, those of NumPy and SciPy for what lies on the CPU."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from ...request.library import array_of_tensor, require_torch
 from .contract import Host
+from .on_numpy import OnNumpy
 
 
 class OnTorch:
@@ -48,6 +49,12 @@ class OnTorch:
     def is_finite(self, x: Any) -> bool:
         return bool(self._torch.isfinite(x).all())
 
+    def entries(self, name: str, x: Any) -> Any:
+        return x
+
+    def result(self, x: Any) -> Any:
+        return x
+
     def to_host(self, x: Any) -> Host:
         return array_of_tensor("x", x.detach().cpu())
 
@@ -73,3 +80,17 @@ class OnTorch:
 
     def triangular(self, t: Any, b: Any, *, lower: bool, unit: bool = False) -> Any:
         return self._torch.linalg.solve_triangular(t, b, upper=not lower, unitriangular=unit)
+
+
+class OnHost(OnNumpy):
+    """Arrays that tensors on the CPU were: threads of torch have floating-point modes of their own."""
+
+    def __init__(self) -> None:
+        self._torch = require_torch()
+        self.error = self._torch.linalg.LinAlgError
+
+    def entries(self, name: str, x: Any) -> Any:
+        return array_of_tensor(name, x)
+
+    def result(self, x: Any) -> Any:
+        return self._torch.tensor(x, device="cpu")
