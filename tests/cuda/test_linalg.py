@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from first_gpu import DEVICE, on_device, torch
+from scipy.linalg import LinAlgWarning
 
 import ozfp4
 from ozfp4 import linalg
@@ -66,6 +67,27 @@ def test_a_matrix_beyond_its_precision_and_one_that_is_singular():
                 0, torch.tensor([199], device=DEVICE), -1
             )
         )
+
+
+def test_rows_that_cancel_but_for_last_bits():
+    """Solved, where the matrix is regular; a matrix that is singular is warned of, whether or not there is a solution."""
+    a = np.array([[5, -8, -3], [-6, -8, -3], [5, -7.999999999999998, -2.9999999999999996]])
+    x, report = linalg.solve(on_device(a), on_device(np.ones(3)), refine=True, report=True)
+    assert report.converged, report
+    assert np.abs(host(x) - [0, 0.25, -1]).max() <= 2.0**-57
+    a = np.array([[3, 9, 7], [21, 3, 27], [0, 0, 0]]) / 10
+    a[:2] = np.round(a[:2] * 2**20) / 2**20
+    a[2] = 4 * a[0] + 8 * a[1]
+    tall = np.vstack([a, a[:1] + a[1:2]])
+    for b in (a @ [1.0, 1, 1], np.array([1.0, 1, 1])):
+        check_not_silent(linalg.solve, a, b)
+        check_not_silent(linalg.lstsq, tall, np.append(b, 2.0))
+
+
+def check_not_silent(function, a, b):
+    """It is warned of, or refused for a pivot of exactly zero: the library's panel decides."""
+    with pytest.raises((LinAlgWarning, torch.linalg.LinAlgError)):  # warnings are errors here
+        function(on_device(a), on_device(b), refine=True)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
