@@ -32,6 +32,10 @@ OPCODES = {
     0x983: "LDL",
     0x343: "CALL.ABS",
     0x944: "CALL.REL",
+    0x5B2: "SYNCS.EXCH",  # mbarrier.init
+    0x5B4: "UTMALDG",
+    0x3BA: "UBLKCP",
+    0xDBD: "STAS",  # st.async
 }
 # tcgen05 of data-centre Blackwell: one opcode of eleven bits, the kind in the upper word.
 UTC_OPCODE = 0x5EA

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cuda/ptx>
 
 #include "cuda/code.hpp"
 
@@ -22,7 +23,7 @@ class Inbox {
 #if OZFP4_IS_SM90_CODE
     if (threadIdx.x == 0) {
       asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(barrier_) : "memory");
-      asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+      ::cuda::ptx::fence_mbarrier_init(::cuda::ptx::sem_release, ::cuda::ptx::scope_cluster);
     }
     __syncwarp();
     asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory");

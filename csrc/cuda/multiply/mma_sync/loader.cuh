@@ -126,7 +126,7 @@ struct BulkLoader {
     prefetch_map(&p.a_map);
     prefetch_map(&p.b_map);
   }
-  static __device__ __forceinline__ void publish_barriers() { publish_barriers(); }
+  static __device__ __forceinline__ void publish_barriers() { ptx::publish_barriers(); }
 };
 
 // ---- The order of loads, of either -------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cuda/ptx>
 
 #include "cuda/code.hpp"
 
@@ -18,8 +19,10 @@ __device__ __forceinline__ void init_barrier(std::uint32_t barrier, int arrivals
   asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(arrivals) : "memory");
 }
 
-// Makes initialised barriers visible to the copy engine.
-__device__ __forceinline__ void publish_barriers() { asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory"); }
+// Makes initialised barriers visible to the copy engine; behind the last init_barrier, in the thread that initialises them.
+__device__ __forceinline__ void publish_barriers() {
+  ::cuda::ptx::fence_mbarrier_init(::cuda::ptx::sem_release, ::cuda::ptx::scope_cluster);
+}
 
 // Blocks until the phase of the given parity has completed. A fresh barrier has "completed" parity 1.
 __device__ __forceinline__ void wait_barrier(std::uint32_t barrier, std::uint32_t parity) {

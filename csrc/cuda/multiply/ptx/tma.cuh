@@ -7,6 +7,7 @@
 #include <cuda.h>
 
 #include <cstdint>
+#include <cuda/ptx>
 
 namespace ozfp4::cuda::ptx {
 
@@ -45,10 +46,12 @@ __device__ __forceinline__ void store_box(const CUtensorMap* map, std::uint32_t 
 }
 __device__ __forceinline__ void close_store_group() { asm volatile("cp.async.bulk.commit_group;" ::: "memory"); }
 // Until the calling thread's stores have read shared memory / have been written.
-__device__ __forceinline__ void wait_stores_read() { asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory"); }
-__device__ __forceinline__ void wait_stores_done() { asm volatile("cp.async.bulk.wait_group 0;" ::: "memory"); }
+__device__ __forceinline__ void wait_stores_read() {
+  ::cuda::ptx::cp_async_bulk_wait_group_read(::cuda::ptx::n32_t<0>());
+}
+__device__ __forceinline__ void wait_stores_done() { ::cuda::ptx::cp_async_bulk_wait_group(::cuda::ptx::n32_t<0>()); }
 
 // Orders ordinary writes to shared memory before copies that read them; in every writing thread, before a barrier.
-__device__ __forceinline__ void publish_to_copy_engine() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
+__device__ __forceinline__ void publish_to_copy_engine() { ::cuda::ptx::fence_proxy_async(::cuda::ptx::space_shared); }
 
 }  // namespace ozfp4::cuda::ptx
