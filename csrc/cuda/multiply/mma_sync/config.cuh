@@ -30,11 +30,12 @@ struct Config {
 
   static constexpr int kStageBytesA = kM * kRowBytes, kStageBytes = (kM + kN) * kRowBytes;
   static constexpr int kBarriersAt = kStages * kStageBytes;
-  static constexpr int kSharedBytes = kBarriersAt + 2 * kStages * 8 + 1024;  // the base is aligned to 1024 by hand
+  static constexpr int kSharedBytes = kBarriersAt + 2 * kStages * 8;
 
   static_assert(kRowBytes == 64 || kRowBytes == 128, "the two swizzles");
   static_assert(kWarpM % 16 == 0 && (kWarpN == 32 || kWarpN % 64 == 0), "see mma_sync/epilogue.cuh");
-  static_assert(kStages >= 3 && kSharedBytes <= kSharedLimit, "the pipeline does not fit");
+  static_assert(kStages >= 3 && kBlocks * (kSharedBytes + kSharedOfBlock) <= kSharedOfMultiprocessor,
+                "the pipelines of the resident blocks do not fit");
   static_assert(kBlocks * 32 * (kMultipliers * kMultiplierRegisters + Loader::kWarps * kLoaderRegisters) <= 65536 ||
                     Loader::kWarps == 0,
                 "registers do not suffice");

@@ -124,8 +124,8 @@ struct Multiplier {
 template <class C>
 __global__ void __launch_bounds__(C::kThreads, C::kBlocksPerMultiprocessor)
     gemm_kernel(const __grid_constant__ MultiplyParams p) {
-  extern __shared__ std::uint8_t dynamic_shared[];
-  const SharedLayout<C> shared{(shared_address(dynamic_shared) + 1023) & ~1023u};
+  extern __shared__ __align__(1024) std::uint8_t dynamic_shared[];
+  const SharedLayout<C> shared{shared_address(dynamic_shared)};
   const int warp = __shfl_sync(0xFFFFFFFFu, threadIdx.x / 32, 0);  // uniform in the eyes of the compiler
 
   if (threadIdx.x == 0) {

@@ -80,7 +80,7 @@ class CopyLoads {
 };
 
 struct CopyLoader {
-  static constexpr int kWarps = 0, kExtraStages = 1;
+  static constexpr int kWarps = 0;
   template <class C>
   using Loads = CopyLoads<C>;
   template <class C>
@@ -115,7 +115,6 @@ class BulkLoads {
 };
 
 struct BulkLoader {
-  static constexpr int kExtraStages = 0;
   static constexpr int kWarps = 4;  // one thread of them loads; the registers of a warpgroup are what can be given away
   template <class C>
   using Loads = BulkLoads<C>;

@@ -22,8 +22,9 @@ inline constexpr WarpShape kShapes[kShapeCount] = {
     {64, 256, 1, 4, 64, 4, 1},  {64, 128, 2, 2, 64, 4, 2},  {64, 64, 2, 2, 64, 6, 2},
 };
 
-// Dynamic shared memory of a block on sm_86, sm_89 and sm_120; every variant keeps to it on every GPU.
-inline constexpr int kSharedLimit = 101376;
+// Shared memory of a multiprocessor of sm_86, sm_89 and sm_120, and what each resident block takes of it beyond its own; every
+// variant keeps to it on every GPU.
+inline constexpr int kSharedOfMultiprocessor = 102400, kSharedOfBlock = 1024;
 
 constexpr KernelTile make_tile(TileShape shape) {
   const WarpShape& warps = kShapes[static_cast<int>(shape)];
@@ -32,11 +33,5 @@ constexpr KernelTile make_tile(TileShape shape) {
 inline constexpr KernelTile kTiles[kShapeCount] = {make_tile(TileShape::m128n256), make_tile(TileShape::m128n128),
                                                    make_tile(TileShape::m128n64),  make_tile(TileShape::m64n256),
                                                    make_tile(TileShape::m64n128),  make_tile(TileShape::m64n64)};
-
-// Stages of a variant: `extra` more where they fit.
-constexpr int stage_count(const WarpShape& shape, int extra) {
-  const int fits = (kSharedLimit - 2048) / ((shape.m + shape.n) * shape.row_bytes);
-  return shape.stages + extra < fits ? shape.stages + extra : fits;
-}
 
 }  // namespace ozfp4::cuda::mma_sync

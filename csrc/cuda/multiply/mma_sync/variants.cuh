@@ -11,7 +11,7 @@ namespace ozfp4::cuda::mma_sync {
 
 template <class Atom, class Loader, int kShape>
 using Variant = Config<Atom, Loader, kShapes[kShape].m, kShapes[kShape].n, kShapes[kShape].warps_m, kShapes[kShape].warps_n,
-                       kShapes[kShape].row_bytes, stage_count(kShapes[kShape], Loader::kExtraStages), kShapes[kShape].blocks>;
+                       kShapes[kShape].row_bytes, kShapes[kShape].stages, kShapes[kShape].blocks>;
 
 template <class C>
 void start_variant(const MultiplyParams& params, const LaunchConfig& how) {
