@@ -5,6 +5,7 @@
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
+#include <cstring>
 #include <cutlass/epilogue/collective/collective_builder.hpp>
 #include <cutlass/gemm/collective/collective_builder.hpp>
 #include <cutlass/gemm/kernel/gemm_universal.hpp>
@@ -16,8 +17,6 @@
 #include "cuda/multiply/tcgen05/pass.hpp"
 
 namespace ozfp4::cuda::tcgen05 {
-
-inline constexpr int kTile = 256;
 
 // Element_: as CUTLASS names it; Class: its operator class; Mainloop: Fp4Mainloop, Fp4Mainloop96 or ByteMainloop; kEntries:
 // of a block along K; kTileEntries: of what the main loop multiplies at a time.
@@ -51,10 +50,37 @@ Stride operand_stride(const PlaneArray& operand, Element element) {
   return {operand.pitch * entries_per_byte(element), cute::Int<1>{}, matrix * entries_per_byte(element)};
 }
 
+// CUTLASS prints that the driver has refused a tensor map, and goes on with zeros.
+template <class... Copies>
+void require_maps(const LaunchConfig& config, const Copies&... copies) {
+  static constexpr cute::TmaDescriptor none{};
+  if (((std::memcmp(copies.get_tma_descriptor(), &none, sizeof(none)) == 0) || ...)) {
+    throw LaunchError(config.stage, cudaErrorInvalidValue, "a tensor map");
+  }
+}
+template <class Params>
+auto require_scale_maps(const LaunchConfig& config, const Params& params, int)
+    -> decltype(require_maps(config, params.tma_load_sfa, params.tma_load_sfb)) {
+  require_maps(config, params.tma_load_sfa, params.tma_load_sfb);
+}
+template <class Params>
+void require_scale_maps(const LaunchConfig&, const Params&, long) {}  // of bytes, which have no scales
+
+// CUTLASS's own check. It wants whole pieces of 16 bytes along rows of the result, which are padded to them.
+template <class Kernel>
+void require_implemented(typename Kernel::Arguments arguments, const LaunchConfig& config) {
+  int& columns = cute::get<1>(arguments.problem_shape);
+  columns = static_cast<int>(round_up(columns, 16));
+  if (!Kernel::can_implement(arguments)) throw LaunchError(config.stage, cudaErrorInvalidValue, config.detail);
+}
+
 template <class Kernel>
 void launch_kernel(const typename Kernel::Arguments& arguments, LaunchConfig config) {
   static_assert(Kernel::SharedStorageSize <= 232448, "a block of sm_100 has 227 KB of shared memory");
   const typename Kernel::Params params = Kernel::to_underlying_arguments(arguments, nullptr);
+  require_maps(config, params.mainloop.tma_load_a, params.mainloop.tma_load_b, params.epilogue.tma_load_c,
+               params.epilogue.tma_store_d);
+  require_scale_maps(config, params.mainloop, 0);
   config.grid = Kernel::get_grid_shape(params);
   config.block = Kernel::get_block_shape();
   config.shared_bytes = Kernel::SharedStorageSize;
@@ -95,6 +121,7 @@ void launch_passes(const KernelRow& row, const GemmProblem& problem, const TileC
   epilogue.dC = epilogue.dD;
   arguments.scheduler.pass = &pass;
   arguments.scheduler.max_swizzle_size = 8;  // tiles in bands, so that a wave shares operands in L2
+  lay_out_grid(problem.n, arguments.scheduler);
 
   const int passes = count_passes(problem);
   for (int index = 0; index < passes; ++index) {
@@ -104,6 +131,7 @@ void launch_passes(const KernelRow& row, const GemmProblem& problem, const TileC
     };
     mainloop.matrices = std::max(last_plane(problem.a, pass.a_plane_step), last_plane(problem.b, pass.b_plane_step));
     epilogue.thread.op_1.exists = index > 0;
+    require_implemented<Kernel>(arguments, config);
     for (const int all = pass.matrix_count; pass.first_matrix < all; pass.first_matrix += kMaxLaunchMatrices) {
       pass.matrix_count = std::min(all - pass.first_matrix, kMaxLaunchMatrices);
       config.overlap_previous = index > 0 || pass.first_matrix > 0 || choice.overlap_previous;

@@ -9,6 +9,8 @@
 
 #include <cstdint>
 
+#include "arith/multiples.hpp"
+#include "cuda/launch.hpp"
 #include "cuda/multiply/contract.hpp"
 #include "cuda/multiply/tcgen05/fold.hpp"
 #include "cuda/multiply/walk/tile_order.cuh"
@@ -17,8 +19,18 @@ namespace ozfp4::cuda::tcgen05 {
 
 // Terms of all units in one pass; a plan has at most so many products.
 inline constexpr int kMaxPassTerms = 256;
+// Of a tile of the output, which two multiprocessors compute.
+inline constexpr int kTile = 256;
 // Output matrices of one launch: CUTLASS's grid has one block along z for each.
-inline constexpr int kMaxLaunchMatrices = 65535;
+inline constexpr int kMaxLaunchMatrices = kMostGridExtent;
+
+// The grid of CUTLASS's scheduler has the longer side of a tall output along x, and of a wide one along y, which ends at
+// kMostGridExtent tiles. Wider ones have it along x as well.
+template <class Arguments>
+void lay_out_grid(std::int32_t n, Arguments& scheduler) {
+  using Order = decltype(scheduler.raster_order);
+  if (ceil_div(n, kTile) > kMostGridExtent) scheduler.raster_order = Order::AlongN;
+}
 
 // One plane product over a range of K.
 struct PassTerm {

@@ -39,6 +39,16 @@ class WithPass : public Base {
     Pass pass;
   };
 
+  // Of a single tile, whatever the problem: rows along K are padded to the 16 bytes that CUTLASS asks for, and the scales are
+  // those of one tile.
+  template <class Problem>
+  static bool can_implement(const Problem&, const Arguments& arguments) {
+    using Tile = typename Base::TileShape;
+    return Base::can_implement(cute::make_shape(static_cast<int>(cute::size<0>(Tile{})), static_cast<int>(cute::size<1>(Tile{})),
+                                                static_cast<int>(cute::size<2>(Tile{})), 1),
+                               arguments);
+  }
+
   template <class Problem>
   static Params to_underlying_arguments(const Problem& problem, const Arguments& arguments, void* workspace,
                                         const cutlass::KernelHardwareInfo& hardware) {
@@ -96,7 +106,7 @@ class ByteMainloop : public PassMainloop<Base, ByteMainloop<Base, kBlockEntries>
   }
 };
 
-// E2M1 codes with block scales. The scale tensors hold a single tile, which is loaded for every block: 4 KB that stay in L2,
+// E2M1 codes with block scales. The scale tensors hold a single tile, which is loaded for every block: 2 KB that stay in L2,
 // where true scales would be 1/16 of the bytes of the operands.
 template <class Base, int kBlockEntries>
 class Fp4Mainloop : public PassMainloop<Base, Fp4Mainloop<Base, kBlockEntries>, kBlockEntries> {
