@@ -83,19 +83,25 @@ LaunchError::LaunchError(Stage stage, cudaError_t error, const char* detail)
 
 LaunchDevice current_device(Stage stage) {
   constexpr int kKept = 64;                      // devices that are asked once
-  static std::atomic<std::int64_t> kept[kKept];  // multiprocessors and, in the upper half, bytes
+  static std::atomic<std::int64_t> kept[kKept];  // bytes, multiprocessors and, in the lowest bit, the rate of FP64
   LaunchDevice device;
   require_launched(cudaGetDevice(&device.index), stage);
   const std::int64_t known = device.index < kKept ? kept[device.index].load(std::memory_order_relaxed) : 0;
   if (known > 0) {
-    device.multiprocessors = static_cast<int>(known & INT32_MAX);
+    device.has_fast_fp64 = (known & 1) != 0;
+    device.multiprocessors = static_cast<int>((known & INT32_MAX) >> 1);
     device.shared_bytes = static_cast<int>(known >> 32);
     return device;
   }
   require_launched(cudaDeviceGetAttribute(&device.multiprocessors, cudaDevAttrMultiProcessorCount, device.index), stage);
   require_launched(cudaDeviceGetAttribute(&device.shared_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device.index), stage);
+  int ratio = 0;  // FP32 operations for one of FP64
+  require_launched(cudaDeviceGetAttribute(&ratio, cudaDevAttrSingleToDoublePrecisionPerfRatio, device.index), stage);
+  device.has_fast_fp64 = ratio <= 2;
   if (device.index < kKept) {
-    kept[device.index].store(std::int64_t(device.shared_bytes) << 32 | device.multiprocessors, std::memory_order_relaxed);
+    kept[device.index].store(
+        std::int64_t(device.shared_bytes) << 32 | device.multiprocessors << 1 | (device.has_fast_fp64 ? 1 : 0),
+        std::memory_order_relaxed);
   }
   return device;
 }
@@ -163,6 +169,15 @@ int resident_clusters(const void* kernel, const LaunchConfig& config) {
   require_launched(cudaOccupancyMaxActiveClusters(&clusters, kernel, &asked), config.stage, config.detail);
   if (clusters < 1) throw LaunchError(config.stage, cudaErrorInvalidConfiguration, config.detail);
   return known = clusters;
+}
+
+bool holds_cluster(const void* kernel, const LaunchConfig& config) {
+  if (!code_has(code_version(kernel), CodeFeature::clusters)) return false;
+  try {
+    return resident_clusters(kernel, config) > 0;
+  } catch (const LaunchError&) {  // CUDA finds no room for the block or for the cluster
+    return false;
+  }
 }
 
 CodeVersion code_version(const void* kernel) {

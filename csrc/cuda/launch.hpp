@@ -36,7 +36,8 @@ inline void require_launched(cudaError_t error, Stage stage, const char* detail 
 // The current device.
 struct LaunchDevice {
   int index = 0, multiprocessors = 0;
-  int shared_bytes = 0;  // that a block may have
+  int shared_bytes = 0;        // that a block may have
+  bool has_fast_fp64 = false;  // at half the rate of FP32, which B300 has not, though it runs code for B200
 };
 LaunchDevice current_device(Stage stage);
 
@@ -57,6 +58,7 @@ namespace detail {
 void launch(const void* kernel, const LaunchConfig& config, void** arguments);
 int blocks_per_multiprocessor(const void* kernel, const LaunchConfig& config);
 int resident_clusters(const void* kernel, const LaunchConfig& config);
+bool holds_cluster(const void* kernel, const LaunchConfig& config);
 CodeVersion code_version(const void* kernel);
 }  // namespace detail
 
@@ -80,6 +82,12 @@ int blocks_per_multiprocessor(void (*kernel)(Parameters...), const LaunchConfig&
 template <class... Parameters>
 int resident_clusters(void (*kernel)(Parameters...), const LaunchConfig& config) {
   return detail::resident_clusters(reinterpret_cast<const void*>(kernel), config);
+}
+
+// Whether a launch in clusters can run: the kernel's code has them, and the current device holds one of the launch.
+template <class... Parameters>
+bool holds_cluster(void (*kernel)(Parameters...), const LaunchConfig& config) {
+  return detail::holds_cluster(reinterpret_cast<const void*>(kernel), config);
 }
 
 // Of the kernel's code that runs on the current device; unknown where there is none.

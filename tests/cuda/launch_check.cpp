@@ -27,7 +27,8 @@ int device = 0, attribute_queries = 0, device_queries = 0, occupancy_queries = 0
 CodeVersion code;                                   // of every kernel, when it is asked about
 std::map<std::pair<int, const void*>, int> limits;  // as set, by device and kernel
 std::vector<int> limits_set;                        // in order
-cudaError_t next_launch = cudaSuccess, last_error = cudaSuccess, query = cudaSuccess;
+cudaError_t next_launch = cudaSuccess, last_error = cudaSuccess, query = cudaSuccess, cluster_query = cudaSuccess;
+unsigned most_blocks = 256;  // of a device, in clusters
 Launched launched;
 
 }  // namespace
@@ -39,7 +40,9 @@ cudaError_t cudaGetDevice(int* current) {
 }
 cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr which, int) {
   ++device_queries;
-  *value = which == cudaDevAttrMultiProcessorCount ? 132 - device : 100000 + device;
+  *value = which == cudaDevAttrMultiProcessorCount                ? 132 - device
+           : which == cudaDevAttrSingleToDoublePrecisionPerfRatio ? (device % 2 == 0 ? 2 : 64)
+                                                                  : 100000 + device;
   return cudaSuccess;
 }
 cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void*) {
@@ -63,8 +66,8 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const voi
 cudaError_t cudaOccupancyMaxActiveClusters(int* clusters, const void*, const cudaLaunchConfig_t* config) {
   ++occupancy_queries;
   const bool asks_clusters = config->numAttrs == 1 && config->attrs[0].id == cudaLaunchAttributeClusterDimension;
-  *clusters = asks_clusters ? static_cast<int>(256 / config->attrs[0].val.clusterDim.x) : 0;
-  return cudaSuccess;
+  *clusters = asks_clusters ? static_cast<int>(most_blocks / config->attrs[0].val.clusterDim.x) : 0;
+  return last_error = cluster_query;
 }
 cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const void*, void** arguments) {
   launched = {};
@@ -187,6 +190,20 @@ void check_clusters(LaunchConfig config) {
     is_refused = error.error() == cudaErrorNotSupported;
   }
   report("no clusters in older code", is_refused);
+  const int queries = occupancy_queries;
+  report("older code holds none", !holds_cluster(kernel<4>, config) && occupancy_queries == queries);
+  device = 4;
+  code = {90, 90};
+  most_blocks = 6;
+  config.cluster_blocks = 8;
+  report("a device that holds no such cluster", !holds_cluster(kernel<4>, config) && last_error == cudaSuccess);
+  config.cluster_blocks = 4;
+  report("a device that holds a smaller one", holds_cluster(kernel<4>, config));
+  cluster_query = cudaErrorInvalidClusterSize;
+  config.cluster_blocks = 2;
+  report("a cluster that CUDA refuses", !holds_cluster(kernel<4>, config) && last_error == cudaSuccess);
+  cluster_query = cudaSuccess;
+  most_blocks = 256;
   device = 0;
 }
 
@@ -223,8 +240,9 @@ void check_devices() {
     const LaunchDevice found = current_device(Stage::multiply);
     report("multiprocessors of a device", found.index == each && found.multiprocessors == 132 - each);
     report("shared memory of a device", found.shared_bytes == 100000 + each);
+    report("the rate of FP64 of a device", found.has_fast_fp64 == (each % 2 == 0));
   }
-  report("a device is asked once", device_queries == queries + 2 * 4);
+  report("a device is asked once", device_queries == queries + 3 * 4);
   device = 0;
 }
 

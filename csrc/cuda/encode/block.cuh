@@ -150,7 +150,7 @@ __device__ __forceinline__ void encode_group(const EncodeArguments& arguments, c
     if constexpr (std::is_integral_v<T>) {
       take_group(x, v);
     } else {
-      scale_group(x, line.shift, v);
+      scale_group(x, line.shift, arguments.has_fast_fp64, v);
     }
     encode_integers<Kind, Words>(v, operand.planes + target, operand.plane_stride, is_there, shared, units, arguments.planes);
   }

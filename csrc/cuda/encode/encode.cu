@@ -223,7 +223,9 @@ void launch_kind(const EncodePlan& plan, const EncodeJob& a, const EncodeJob& b,
   config.shared_bytes = encode_shared_bytes<Kind, Words>(arguments);
   config.overlap_previous = how.after_scale;
   config.stream = how.stream;
-  const int processors = current_device(Stage::encode).multiprocessors;
+  const LaunchDevice device = current_device(Stage::encode);
+  arguments.has_fast_fp64 = device.has_fast_fp64;
+  const int processors = device.multiprocessors;
   auto resident = static_cast<unsigned>(blocks_per_multiprocessor(kernel, config) * processors);
   // Of a small problem, whose further units most often are none, few blocks end the sooner, and leave the multiprocessors to
   // those of multiply: 1.3 us on an H200 at N = 1024. Where there are such units, they take the longer.

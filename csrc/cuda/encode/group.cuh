@@ -10,11 +10,19 @@
 
 namespace ozfp4::cuda {
 
-#if defined(__CUDA_ARCH__) && (__CUDA_ARCH__ == 800 || __CUDA_ARCH__ == 900 || __CUDA_ARCH__ == 1000)
-inline constexpr bool kFastFp64 = true;
+// Whether numbers are scaled by FP64 multiplications, else in integers. Consumer cards have FP64 at 1/64 of the FP32 rate. So has
+// B300, which runs the code for B200 where a build has none of its own: there the device decides.
+__device__ __forceinline__ bool multiplies_fp64(bool has_fast_fp64) {
+#if defined(__CUDA_ARCH__) && (__CUDA_ARCH__ == 800 || __CUDA_ARCH__ == 900)
+  (void)has_fast_fp64;
+  return true;
+#elif defined(__CUDA_ARCH__) && __CUDA_ARCH__ == 1000
+  return has_fast_fp64;
 #else
-inline constexpr bool kFastFp64 = false;  // consumer cards and B300: FP64 at 1/64 of the FP32 rate
+  (void)has_fast_fp64;
+  return false;
 #endif
+}
 
 // Numbers the groups of a tile so that a warp's groups are neighbours along K, for writes of whole cache lines. In columns,
 // two lines of FP64 (four of FP32) alternate: with eight groups that makes the entries of one 16-byte piece.
@@ -55,8 +63,8 @@ __device__ __forceinline__ void read_group(const unsigned char* tile, const Enco
 
 // The integers of a group. Integer is std::int32_t for capacities up to byte_bits(1).
 template <class Integer, class T>
-__device__ __forceinline__ void scale_group(const T (&x)[kGroup], int shift, Integer (&v)[kGroup]) {
-  if constexpr (kFastFp64 || (sizeof(T) == 4 && sizeof(Integer) == 4)) {
+__device__ __forceinline__ void scale_group(const T (&x)[kGroup], int shift, bool has_fast_fp64, Integer (&v)[kGroup]) {
+  if ((sizeof(T) == 4 && sizeof(Integer) == 4) || multiplies_fp64(has_fast_fp64)) {
     using Real = std::conditional_t<sizeof(Integer) == 4, T, double>;  // FP32 for short integers of FP32 entries
     const ShiftHalves halves = halves_of(shift);
     const Real first = exact_power_of_two<Real>(halves.first), second = exact_power_of_two<Real>(halves.second);
@@ -86,16 +94,18 @@ __device__ __forceinline__ void take_group(const Entry (&x)[kGroup], WideInt<3> 
 
 // Those of more than two words.
 template <int Words, class T>
-__device__ __forceinline__ void scale_group(const T (&x)[kGroup], int shift, WideInt<Words> (&v)[kGroup]) {
-  if constexpr (kFastFp64 && Words == 3) {
-    const ShiftHalves halves = halves_of(shift);
-    const double first = exact_power_of_two<double>(halves.first), second = exact_power_of_two<double>(halves.second);
+__device__ __forceinline__ void scale_group(const T (&x)[kGroup], int shift, bool has_fast_fp64, WideInt<Words> (&v)[kGroup]) {
+  if constexpr (Words == 3) {
+    if (multiplies_fp64(has_fast_fp64)) {
+      const ShiftHalves halves = halves_of(shift);
+      const double first = exact_power_of_two<double>(halves.first), second = exact_power_of_two<double>(halves.second);
 #pragma unroll
-    for (int i = 0; i < kGroup; ++i) v[i] = scaled_wide_by_multiplication(static_cast<double>(x[i]), first, second);
-  } else {
-#pragma unroll
-    for (int i = 0; i < kGroup; ++i) v[i] = scaled_wide<Words>(x[i], shift);
+      for (int i = 0; i < kGroup; ++i) v[i] = scaled_wide_by_multiplication(static_cast<double>(x[i]), first, second);
+      return;
+    }
   }
+#pragma unroll
+  for (int i = 0; i < kGroup; ++i) v[i] = scaled_wide<Words>(x[i], shift);
 }
 
 // The bytes number `Byte` of the words, as they lie in a plane.

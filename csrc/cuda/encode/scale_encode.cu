@@ -24,16 +24,23 @@ TileCut cut_of(int inner) {
 
 std::int64_t cluster_blocks(int inner, const TileCut& cut) { return ceil_div(inner, std::int64_t(1) << cut.log_tile_k); }
 
-template <class T, EncodeKind Kind, int Words, class State>
-void launch_kind(const EncodePlan& plan, ScaleEncodeArguments& arguments, cudaStream_t stream, bool overlap_previous) {
-  auto& encode = arguments.encode;
-  set_plan(encode, plan);
+// Of operands that are cut.
+template <EncodeKind Kind, int Words, class State>
+LaunchConfig config_of(const EncodePlan& plan, ScaleEncodeArguments& arguments) {
+  set_plan(arguments.encode, plan);
   LaunchConfig config;
   config.stage = Stage::scale_encode;
-  config.grid = dim3(encode.tiles);
+  config.grid = dim3(arguments.encode.tiles);
   config.block = dim3(kEncodeThreads);
   config.shared_bytes = scale_encode_shared_bytes<Kind, Words, State>(arguments);
   config.cluster_blocks = arguments.cluster_blocks;
+  return config;
+}
+
+template <class T, EncodeKind Kind, int Words, class State>
+void launch_kind(const EncodePlan& plan, ScaleEncodeArguments& arguments, cudaStream_t stream, bool overlap_previous) {
+  LaunchConfig config = config_of<Kind, Words, State>(plan, arguments);
+  arguments.encode.has_fast_fp64 = current_device(config.stage).has_fast_fp64;
   config.overlap_previous = overlap_previous;
   config.stream = stream;
   launch(scale_encode_kernel<T, Kind, Words, State>, config, arguments, table_of<Kind>(plan));
@@ -78,31 +85,34 @@ void with_kernel(const EncodePlan& plan, bool has_records, const Launch& launch)
   });
 }
 
+// Adds the tiles of all lines of an operand. Range: A before B.
 template <class T>
-bool has_code(const EncodePlan& plan, bool has_records) {
-  bool has = false;
-  with_kernel<T>(plan, has_records, [&](auto kind, auto words, auto recorded) {
-    has = code_has(scale_encode_kernel<T, kind.value, words.value, StateOf<recorded.value>>, CodeFeature::clusters);
-  });
-  return has;
-}
-
-// The tiles of all lines of an operand.
-template <class T>
-EncodeOperand cut_whole(const EncodePlan& plan, const EncodeJob& job) {
-  return cut_tiles<T>(job, plan.kind, tile_of<T>(job.operand.view.inner));
+void add_whole(const EncodePlan& plan, const EncodeJob& job, int i, ScaleEncodeArguments& arguments) {
+  EncodeArguments& encode = arguments.encode;
+  add_operand<T>(encode, i, cut_tiles<T>(job, plan.kind, tile_of<T>(job.operand.view.inner)));
+  arguments.norms.blocks += encode.operand[i].line_tiles;
+  arguments.cluster_blocks = encode.operand[0].k_tiles;
 }
 
 template <class T>
 bool takes_tiles(const EncodePlan& plan, const Operands<DeviceOperand>& operands, bool has_records) {
+  ScaleEncodeArguments arguments{};
   std::int64_t tiles = 0;
   for (int i = 0; i < operands.count(); ++i) {
     EncodeJob job;
     job.operand.view = operands[i];
     job.lines = operands[i].outer;
-    tiles += tile_count(cut_whole<T>(plan, job));
+    add_whole<T>(plan, job, i, arguments);
+    tiles += tile_count(arguments.encode.operand[i]);
   }
-  return tiles < (std::int64_t(1) << 31) && has_code<T>(plan, has_records);
+  if (tiles >= std::int64_t(1) << 31) return false;
+  bool takes = false;
+  with_kernel<T>(plan, has_records, [&](auto kind, auto words, auto recorded) {
+    using State = StateOf<recorded.value>;
+    takes = holds_cluster(scale_encode_kernel<T, kind.value, words.value, State>,
+                          config_of<kind.value, words.value, State>(plan, arguments));
+  });
+  return takes;
 }
 
 bool takes(const EncodePlan& plan, const Operands<DeviceOperand>& operands, bool has_records) {
@@ -120,12 +130,7 @@ bool takes(const EncodePlan& plan, const Operands<DeviceOperand>& operands, bool
 template <class T>
 void launch_type(const EncodePlan& plan, const Operands<EncodeJob>& jobs, ScaleEncodeArguments& arguments, cudaStream_t stream,
                  bool overlap_previous) {
-  EncodeArguments& encode = arguments.encode;
-  for (int i = 0; i < jobs.count(); ++i) {
-    add_operand<T>(encode, i, cut_whole<T>(plan, jobs[i]));
-    arguments.norms.blocks += encode.operand[i].line_tiles;
-  }
-  arguments.cluster_blocks = encode.operand[0].k_tiles;
+  for (int i = 0; i < jobs.count(); ++i) add_whole<T>(plan, jobs[i], i, arguments);
   with_kernel<T>(plan, arguments.lines.record[0] != nullptr, [&](auto kind, auto words, auto recorded) {
     launch_kind<T, kind.value, words.value, StateOf<recorded.value>>(plan, arguments, stream, overlap_previous);
   });

@@ -9,8 +9,8 @@
 namespace ozfp4::cuda {
 
 // Whether launch_scale_encode takes these operands on the current device: float64 or float32, all alike, of short enough lines,
-// there is a kernel for the plan's integers with records or without, and its code there has clusters. None counts rounded
-// entries.
+// there is a kernel for the plan's integers with records or without, its code there has clusters, and the device holds one of
+// such lines. None counts rounded entries.
 bool can_scale_and_encode(const EncodePlan& plan, const DeviceOperand& one, bool has_records = false);
 bool can_scale_and_encode(const EncodePlan& plan, const DeviceOperand& a, const DeviceOperand& b, bool has_records = false);
 

@@ -48,18 +48,33 @@ auto kernel_for(std::int32_t few_padded) {
 }
 
 template <class T, bool Certifies>
+auto kernel_for(const ThinCut& cut) {
+  return cut.along_k ? kernel_for<T, Certifies, true>(cut.few_padded) : kernel_for<T, Certifies, false>(cut.few_padded);
+}
+
+LaunchConfig in_clusters(const ThinCut& cut, LaunchConfig config) {
+  config.block = dim3(kThreads);
+  config.shared_bytes = kSharedLimbBytes;
+  config.cluster_blocks = cut.cluster > 1 ? static_cast<unsigned>(cut.cluster) : 0;
+  return config;
+}
+
+// Of a kernel that certifies: the others need no more.
+template <class T>
+bool device_holds(const ThinCut& cut) {
+  return cut.cluster == 1 || holds_cluster(kernel_for<T, true>(cut), in_clusters(cut, {}));
+}
+
+template <class T, bool Certifies>
 void launch_typed(Arguments p, const FinishArguments& finish, const ThinCut& cut, LaunchConfig config) {
   const std::int64_t matrices = p.result.stack.count();
   config.grid = dim3(static_cast<unsigned>(p.few.view.stack.count() * cut.few_padded));
   config.block = dim3(kFewThreads);
   launch(few_kernel<T, Certifies>, config, p);
 
-  const auto kernel =
-      cut.along_k ? kernel_for<T, Certifies, true>(cut.few_padded) : kernel_for<T, Certifies, false>(cut.few_padded);
+  const auto kernel = kernel_for<T, Certifies>(cut);
   config.overlap_previous = true;
-  config.block = dim3(kThreads);
-  config.shared_bytes = kSharedLimbBytes;
-  config.cluster_blocks = cut.cluster > 1 ? static_cast<unsigned>(cut.cluster) : 0;
+  config = in_clusters(cut, config);
   const std::int64_t clusters = std::min<std::int64_t>(p.tiles, resident_clusters(kernel, config));
   p.tiles_each = static_cast<std::int32_t>(ceil_div(p.tiles, clusters));
   // Neighbours at the same time, which share lines of memory; of stacks, matrices one after the other, whose few lines are
@@ -83,10 +98,7 @@ void launch_typed(Arguments p, const FinishArguments& finish, const ThinCut& cut
 bool has_thin_kernels() {
   const CodeVersion code = code_version(thin_kernel<double, false, true, 1>);
   if (!code_has(code, CodeFeature::clusters) || (code.binary != 90 && code.binary != 100)) return false;
-  int device = 0, ratio = 0;  // FP32 operations for one of FP64
-  require_launched(cudaGetDevice(&device), Stage::direct);
-  require_launched(cudaDeviceGetAttribute(&ratio, cudaDevAttrSingleToDoublePrecisionPerfRatio, device), Stage::direct);
-  return ratio <= 2;
+  return current_device(Stage::direct).has_fast_fp64;
 }
 
 bool can_multiply_thinly(const ReconstructJob& job, const CapacityRule& capacity) {
@@ -98,7 +110,7 @@ bool can_multiply_thinly(const ReconstructJob& job, const CapacityRule& capacity
   }
   const ThinCut cut = cut_thinly(job);
   return cut.exists() && cut.entries <= kMostEntries && few_of(job, cut).stack.count() * cut.few_padded <= INT32_MAX &&
-         has_thin_kernels();
+         has_thin_kernels() && (type == ElementType::float64 ? device_holds<double>(cut) : device_holds<float>(cut));
 }
 
 double microseconds_of_thin(const ReconstructJob& job, bool certifies, int multiprocessors) {
