@@ -89,10 +89,12 @@ target_include_directories(ozfp4_cuda_shaped PRIVATE csrc)
 target_sources(ozfp4_cuda PRIVATE $<TARGET_OBJECTS:ozfp4_cuda_shaped>)
 set(hidden POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden CUDA_VISIBILITY_PRESET hidden)
 set_target_properties(ozfp4_cuda ozfp4_cuda_shaped PROPERTIES ${hidden})
+# Of the host's code in sources for nvcc; on a GPU the functions themselves say what is rounded.
+set(cuda_rounds_products -Xcompiler=-ffp-contract=off -DOZFP4_ROUNDS_PRODUCTS)
 set(cuda_warnings -Wall,-Wextra$<$<BOOL:${OZFP4_WERROR}>:,-Werror>)
 # NDEBUG in every build type: an assertion inside the main loop makes ptxas serialise the wgmma instructions.
 set(cuda_options
-  $<$<COMPILE_LANGUAGE:CUDA>:-O3 -DNDEBUG -Xcompiler=${cuda_warnings} $<$<BOOL:${OZFP4_WERROR}>:-Werror=all-warnings>>
+  $<$<COMPILE_LANGUAGE:CUDA>:${cuda_rounds_products} -O3 -DNDEBUG -Xcompiler=${cuda_warnings} $<$<BOOL:${OZFP4_WERROR}>:-Werror=all-warnings>>
   $<$<COMPILE_LANGUAGE:CXX>:-O2 -Wall -Wextra $<$<BOOL:${OZFP4_WERROR}>:-Werror>>)
 if(OZFP4_RACECHECK)
   list(APPEND cuda_options -DOZFP4_RACECHECK)

@@ -7,9 +7,13 @@
 // merge rounds fl(x.low + y.low) and the addition of q to it, whose magnitudes enter slack as well. docs/accuracy.md has the
 // proof.
 //
-// No product of the real numbers may be contracted with a sum: on a GPU the functions say so themselves, on a CPU the files that
-// use them are compiled with -ffp-contract=off.
+// No product of the real numbers may be contracted with a sum: on a GPU the functions say so themselves, on a CPU the compiler is
+// told so, as OZFP4_ROUNDS_PRODUCTS says (round_products in CMakeLists.txt).
 #pragma once
+
+#if !defined(OZFP4_ROUNDS_PRODUCTS)
+#error "arith/exact/double_dot.hpp: a product must not be contracted with a sum; compile this file with -ffp-contract=off, by round_products"
+#endif
 
 #include <cmath>
 #include <cstdint>

@@ -12,7 +12,7 @@
 // [2^-400, 2^400] or 0. Products are then 0 or above 2^-600, and no error underflows. An exact zero
 // is +0; what else rounds to 0 is refused.
 //
-// No product may be contracted with a sum, see arith/exact/double_dot.hpp.
+// No product may be contracted with a sum: arith/exact/double_dot.hpp makes sure.
 #pragma once
 
 #include <cmath>
@@ -37,12 +37,6 @@ OZFP4_HD NearPair near_pair(double high, double middle, double low) {
   const double upper = dot_plus(high, lower), upper_error = error_of_sum(high, lower, upper);
   const double errors = dot_plus(upper_error, lower_error), sum = dot_plus(upper, errors);
   return {sum, dot_plus(error_of_sum(upper, errors, sum), error_of_sum(upper_error, lower_error, errors))};
-}
-
-// Whether near_update serves the factors. beta may be 0.
-OZFP4_HD bool are_near_factors(double alpha, double beta) {
-  const double x = fabs(alpha), y = fabs(beta);
-  return x >= 0x1p-200 && x <= 0x1p200 && (y == 0.0 || (y >= 0x1p-200 && y <= 0x1p200));
 }
 
 // alpha x 2^exponent + beta c, rounded once to nearest even; `refused` is not 0 where it is not certain, and the result is

@@ -1,6 +1,7 @@
 // An entry of alpha A B + beta C, rounded once: what becomes of the integer of a product.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 
 #include "arith/accuracy/modes.hpp"
@@ -11,6 +12,12 @@
 #include "arith/wide/wide_int.hpp"
 
 namespace ozfp4 {
+
+// Whether near_update (arith/update/near_update.hpp) serves the factors. beta may be 0.
+OZFP4_HD bool are_near_factors(double alpha, double beta) {
+  const double x = fabs(alpha), y = fabs(beta);
+  return x >= 0x1p-200 && x <= 0x1p200 && (y == 0.0 || (y >= 0x1p-200 && y <= 0x1p200));
+}
 
 // The factors. Range: finite; alpha is not 0; where beta is 0, C is 0.
 struct Update {

@@ -13,7 +13,7 @@
 #include "arith/accuracy/certificate.hpp"
 #include "arith/multiples.hpp"
 #include "arith/scale_entry.hpp"
-#include "arith/update/near_update.hpp"
+#include "arith/update/update.hpp"
 #include "arith/wide/round_wide.hpp"
 #include "cpu/accuracy/certified.hpp"
 #include "cpu/accuracy/lane_errors.hpp"
