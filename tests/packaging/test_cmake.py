@@ -6,6 +6,7 @@ nvcc and pip are fakes, or have nothing but a folder to download from: no test c
 from __future__ import annotations
 
 import os
+import platform
 import shutil
 import subprocess
 import sys
@@ -77,6 +78,28 @@ def test_which_nvcc_will_do(tmp_path: Path, release: str, good: bool) -> None:
     status, text = cmake("-P", str(script))
     assert (status == 0) == good
     assert ("CUDA 12.9" in text) == (not good)
+
+
+# ---- The CPU's loops -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="the levels are those of x86-64")
+@pytest.mark.parametrize(
+    ("compiler", "flags", "warns"),
+    [("g++", "", False), ("clang++", "", True), ("clang++", "-march=x86-64-v3", False)],
+)
+def test_a_compiler_that_makes_slow_loops_is_named(
+    tmp_path: Path, compiler: str, flags: str, warns: bool
+) -> None:
+    if shutil.which(compiler) is None:
+        pytest.skip(f"no {compiler}")
+    status, text = cmake(
+        "-S", str(ROOT), "-B", str(tmp_path / "build"), "-DOZFP4_CUDA=OFF", "-DOZFP4_PYTHON=OFF",
+        f"-DCMAKE_CXX_COMPILER={compiler}", f"-DCMAKE_CXX_FLAGS={flags}",
+    )  # fmt: skip
+    assert status == 0, text
+    assert ("compiles the loops for SSE2 alone" in text) == warns
+    assert ("-march=native" in text) == warns
 
 
 # ---- CUTLASS -------------------------------------------------------------------------------------------------------
