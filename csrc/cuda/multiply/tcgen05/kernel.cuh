@@ -122,6 +122,7 @@ void launch_passes(const KernelRow& row, const GemmProblem& problem, const TileC
   arguments.scheduler.pass = &pass;
   arguments.scheduler.max_swizzle_size = 8;  // tiles in bands, so that a wave shares operands in L2
   lay_out_grid(problem.n, arguments.scheduler);
+  require_implemented<Kernel>(arguments, config);
 
   const int passes = count_passes(problem);
   for (int index = 0; index < passes; ++index) {
@@ -131,7 +132,6 @@ void launch_passes(const KernelRow& row, const GemmProblem& problem, const TileC
     };
     mainloop.matrices = std::max(last_plane(problem.a, pass.a_plane_step), last_plane(problem.b, pass.b_plane_step));
     epilogue.thread.op_1.exists = index > 0;
-    require_implemented<Kernel>(arguments, config);
     for (const int all = pass.matrix_count; pass.first_matrix < all; pass.first_matrix += kMaxLaunchMatrices) {
       pass.matrix_count = std::min(all - pass.first_matrix, kMaxLaunchMatrices);
       config.overlap_previous = index > 0 || pass.first_matrix > 0 || choice.overlap_previous;
