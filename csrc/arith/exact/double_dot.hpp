@@ -12,7 +12,7 @@
 #pragma once
 
 #if !defined(OZFP4_ROUNDS_PRODUCTS)
-#error "arith/exact/double_dot.hpp: a product must not be contracted with a sum; compile this file with -ffp-contract=off, by round_products"
+#error "double_dot.hpp: no product may be contracted with a sum; compile this file with -ffp-contract=off, by round_products"
 #endif
 
 #include <cmath>

@@ -51,8 +51,8 @@ struct EncodeArguments {
   std::uint32_t tiles_a, tiles;
   std::uint32_t most_tile_lines, most_tile_bytes;  // of either operand
   std::int32_t units, planes, table_entries;
-  bool reads_early;  // the operands are there before the previous kernel ends
-  bool may_be_none;  // units_used may be 0: then the kernel ends at once
+  bool reads_early;    // the operands are there before the previous kernel ends
+  bool may_be_none;    // units_used may be 0: then the kernel ends at once
   bool has_fast_fp64;  // the device; see multiplies_fp64
   EncodedUnits before;
 };

@@ -46,9 +46,7 @@ __device__ __forceinline__ void store_box(const CUtensorMap* map, std::uint32_t 
 }
 __device__ __forceinline__ void close_store_group() { asm volatile("cp.async.bulk.commit_group;" ::: "memory"); }
 // Until the calling thread's stores have read shared memory / have been written.
-__device__ __forceinline__ void wait_stores_read() {
-  ::cuda::ptx::cp_async_bulk_wait_group_read(::cuda::ptx::n32_t<0>());
-}
+__device__ __forceinline__ void wait_stores_read() { ::cuda::ptx::cp_async_bulk_wait_group_read(::cuda::ptx::n32_t<0>()); }
 __device__ __forceinline__ void wait_stores_done() { ::cuda::ptx::cp_async_bulk_wait_group(::cuda::ptx::n32_t<0>()); }
 
 // Orders ordinary writes to shared memory before copies that read them; in every writing thread, before a barrier.
