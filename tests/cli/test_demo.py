@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 import ozfp4
-from ozfp4.bench import timing
 from ozfp4.cli import devices, main
 from ozfp4.cli import orbitals as job
 from ozfp4.cli.commands import demo
@@ -45,7 +44,6 @@ def plain_tables(monkeypatch: pytest.MonkeyPatch) -> None:
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is checked is not what it takes."""
     monkeypatch.setattr(demo, "WARM_UP", 0.0)
-    monkeypatch.setattr(timing, "REST", 0.0)
 
 
 def table_rows(text: str) -> dict[str, list[str]]:

@@ -43,7 +43,7 @@ class LateDevice:
     line_workspace = 0
     slack = 0
 
-    def __init__(self, name: str = "late", delay: float = 0.002, keeps: bool = True, seed: int = 1) -> None:
+    def __init__(self, name: str = "late", delay: float = 0.0003, keeps: bool = True, seed: int = 1) -> None:
         self.name, self.keeps, self.delay = name, keeps, delay
         self.allocated = self.reserved = 0
         self.workspaces: list[int] = []

@@ -84,7 +84,7 @@ def test_operands_and_results_by_columns(late: Any, turned: tuple[bool, bool]) -
 
 def test_several_devices_share_the_tiles(late: Any, jobs: list[Any]) -> None:
     slow, fast = late(2)
-    slow.delay, fast.delay = 0.02, 0.0
+    slow.delay, fast.delay = 0.01, 0.0
     for _ in range(2):
         assert_same_bits(ozfp4.matmul(A, B, device="late", device_memory_limit=LIMIT), C)
     for job, moved in jobs:
@@ -187,11 +187,11 @@ def test_an_interrupt_ends_everything(late: Any) -> None:
     """Ctrl-C, while the caller waits for tiles that take long."""
     if threading.current_thread() is not threading.main_thread():
         pytest.skip("signals arrive in the main thread")
-    late(delay=0.2)
+    late(delay=0.05)
     before, threads = signal.signal(signal.SIGINT, signal.default_int_handler), set(threading.enumerate())
     main = threading.main_thread().ident
     assert main is not None
-    timer = threading.Timer(0.3, signal.pthread_kill, (main, signal.SIGINT))
+    timer = threading.Timer(0.1, signal.pthread_kill, (main, signal.SIGINT))
     timer.start()
     began = time.monotonic()
     try:

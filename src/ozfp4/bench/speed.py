@@ -18,7 +18,7 @@ from ..report import Report
 from . import gpu, other_libraries
 from .methods import REFUSALS, Array, Method, reason
 from .rows import Row
-from .timing import REST, repeats_for
+from .timing import repeats_for, rest
 
 CPU_SIZES = (512, 1024, 2048)
 GPU_SIZES = (1024, 2048, 4096, 8192, 16384)
@@ -143,7 +143,7 @@ def _on_cpu(method: Method, n: int, budget: float) -> Row:
     stages.clear()
     taken = []
     for _ in range(repeats_for(warm, budget)):
-        time.sleep(REST)
+        rest()
         start = time.perf_counter()
         run()
         taken.append(time.perf_counter() - start)

@@ -11,6 +11,11 @@ from collections.abc import Callable, Mapping
 REST = 0.04
 
 
+def rest() -> None:
+    """Sleeps for `REST` seconds, before what is measured."""
+    time.sleep(REST)
+
+
 def medians(methods: Mapping[str, Callable[[], object]], repeats: int) -> dict[str, float]:
     """Median seconds of each method, taken in turns after one warm-up.
 
@@ -25,7 +30,7 @@ def medians(methods: Mapping[str, Callable[[], object]], repeats: int) -> dict[s
         method()
     for _ in range(repeats):
         for name, method in methods.items():
-            time.sleep(REST)
+            rest()
             start = time.perf_counter()
             method()
             seconds[name].append(time.perf_counter() - start)

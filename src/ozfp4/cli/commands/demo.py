@@ -152,7 +152,7 @@ def _outcome(
 ) -> Outcome:
     import numpy as np
 
-    from ...bench.timing import REST
+    from ...bench.timing import rest
     from ...testing import bits_of, difference
     from ..orbitals import transform
 
@@ -162,7 +162,7 @@ def _outcome(
     begin = time.perf_counter()
     # A BLAS of which another one's threads have just taken the CPUs needs a while until it is warm.
     while len(seconds) < REPEATS or time.perf_counter() - begin < WARM_UP:
-        time.sleep(REST)
+        rest()
         start = time.perf_counter()
         transform(orbitals, multiply)
         seconds.append(time.perf_counter() - start)
