@@ -1,4 +1,5 @@
 # make run: set up and run the demo.    make test: set up and pass the tests.    Nothing is touched outside this folder.
+# make test-all: those that take seconds, too.
 # make library: libozfp4 with its header for C, C++ and Fortran, in PREFIX.
 #
 # The virtual environment .venv and the wheel are made on first use; the package is built again only when a source changed.
@@ -21,14 +22,17 @@ NOTEBOOKS := $(wildcard notebooks/*.ipynb)
 # A Python path of the caller would hide the package under test.
 unexport PYTHONPATH
 
-.PHONY: run test library lint notebooks docs wheels device-tables clean
+.PHONY: run test test-all library lint notebooks docs wheels device-tables clean
 
 run: $(VENV)/ready/cli
 	$(VENV)/bin/python -m ozfp4 demo
 
 test: $(VENV)/ready/test
 	$(VENV)/bin/ctest --test-dir $(BUILD) --output-on-failure --no-tests=error --parallel 2
-	$(PYTEST) $(PYTEST_ARGUMENTS)
+	$(PYTEST) $(MARKERS) $(PYTEST_ARGUMENTS)
+
+test-all: MARKERS := -m "not nightly"
+test-all: test
 
 # For programs in C, C++ and Fortran; CUDA=1: with the kernels for GPUs.
 PREFIX ?= build/prefix

@@ -12,6 +12,7 @@ shift || true
 mkdir -p "$out"
 export PYTHONUNBUFFERED=1
 status=0
+pytest=(python3 -m pytest -q -m "not nightly")
 
 configure() { # build folder, further arguments of cmake
   cmake -S . -B "$1" -G Ninja -DOZFP4_CUDA=ON -DOZFP4_WERROR=ON -DOZFP4_STAND_INS=ON -DOZFP4_TESTING=ON \
@@ -32,14 +33,14 @@ python3 -c 'import torch, ozfp4; print(ozfp4.info())'
 
 timeout 300 ctest --test-dir "$build" --output-on-failure --no-tests=error -j 8 >"$out/checks.txt" 2>&1 || status=1
 tail -25 "$out/checks.txt"
-timeout 200 python3 -m pytest -q tests/cuda -W ignore::DeprecationWarning >"$out/tests.txt" 2>&1 || status=1
+timeout 200 "${pytest[@]}" tests/cuda -W ignore::DeprecationWarning >"$out/tests.txt" 2>&1 || status=1
 tail -15 "$out/tests.txt"
-OZFP4_LIBRARY_BUILD=$PWD/$build timeout 300 python3 -m pytest -q tests/c_api/test_cuda.py tests/exec/test_on_gpu.py \
+OZFP4_LIBRARY_BUILD=$PWD/$build timeout 300 "${pytest[@]}" tests/c_api/test_cuda.py tests/exec/test_on_gpu.py \
   tests/exec/test_library.py tests/exec/test_cublas.py -W ignore::DeprecationWarning >"$out/tests_programs.txt" 2>&1 || status=1
 tail -15 "$out/tests_programs.txt"
 
 if [ "$(python3 -c 'import torch; print(torch.cuda.device_count())')" -gt 1 ]; then # products of several ranks, by NCCL
-  timeout 900 python3 -m pytest -q -rs -W ignore::DeprecationWarning tests/distributed -k cuda >"$out/tests_ranks.txt" 2>&1 || status=1
+  timeout 900 "${pytest[@]}" -rs -W ignore::DeprecationWarning tests/distributed -k cuda >"$out/tests_ranks.txt" 2>&1 || status=1
   tail -15 "$out/tests_ranks.txt"
 fi
 
@@ -47,7 +48,7 @@ if [ "${OZFP4_PTX:-1}" = 1 ]; then
   install "$build-ptx" build/device-site-ptx "$out/build_ptx.txt" -DCMAKE_CUDA_ARCHITECTURES=80-virtual
   # The driver compiles every kernel on its first use, which takes longer than the tests.
   PYTHONPATH=$PWD/build/device-site-ptx OZFP4_CACHE_DIR=$PWD/$build-ptx/cache CUDA_CACHE_PATH=$PWD/$build-ptx/driver \
-    timeout 500 python3 -m pytest -q tests/cuda -W ignore::DeprecationWarning >"$out/tests_ptx.txt" 2>&1 || status=1
+    timeout 500 "${pytest[@]}" tests/cuda -W ignore::DeprecationWarning >"$out/tests_ptx.txt" 2>&1 || status=1
   tail -15 "$out/tests_ptx.txt"
 fi
 

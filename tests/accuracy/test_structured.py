@@ -60,6 +60,7 @@ def check(a: np.ndarray, b: np.ndarray, context: Any = "") -> None:
         assert (bound[zeros] == max(least / (1 + (rounding == "nearest")), 2.0**-1074)).all(), here
 
 
+@pytest.mark.slow
 @dtypes
 @kinds
 @pytest.mark.parametrize("permuted", [False, True], ids=["in order", "permuted"])

@@ -129,6 +129,7 @@ def exact_entries(alpha: complex, a: np.ndarray, b: np.ndarray, beta: complex, c
         yield (i, j), (first[0] + second[0], first[1] + second[1])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("accuracy", ["scaled", "fp64", "correct"])
 @pytest.mark.parametrize("dtype", COMPLEX)
 def test_bounds(accuracy: str, dtype: Any) -> None:
@@ -147,6 +148,7 @@ def test_bounds(accuracy: str, dtype: Any) -> None:
         assert np.isfinite(bound).all()
 
 
+@pytest.mark.slow
 def test_bounds_are_sums_rounded_up() -> None:
     """Of the sum's own bound and of the factors' magnitudes times those of the product."""
     rng = np.random.default_rng(11)

@@ -12,6 +12,8 @@ from ozfp4.bench import grades
 from ozfp4.testing import grading
 from ozfp4.testing.accuracy import real_product
 
+pytestmark = pytest.mark.slow
+
 
 def strassen(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Strassen's recursion down to 16 × 16."""

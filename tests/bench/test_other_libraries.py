@@ -15,6 +15,8 @@ import pytest
 
 from ozfp4.bench import gpu, methods, other_libraries
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(autouse=True)
 def nothing_left_open() -> Iterator[None]:

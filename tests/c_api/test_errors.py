@@ -277,6 +277,7 @@ print("refused")
 """
 
 
+@pytest.mark.slow
 def test_no_memory_is_a_status(library: ctypes.CDLL, tmp_path: Any) -> None:
     found = subprocess.run(
         [sys.executable, "-c", MEMORY, library._name, str(lib.HEADER.parents[1] / "tests/c_api")],

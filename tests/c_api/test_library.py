@@ -19,6 +19,8 @@ from fakes import SLOW_BLIS, WRONG, fake_blas
 
 from ozfp4 import _core
 
+pytestmark = pytest.mark.slow
+
 FIND = """
 import ctypes, os, sys
 sys.path.insert(0, sys.argv[2])

@@ -13,6 +13,8 @@ import pytest
 
 import ozfp4
 
+pytestmark = pytest.mark.slow
+
 HERE = Path(__file__).parent
 
 

@@ -33,6 +33,7 @@ def plain_tables(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "rich.table", None)
 
 
+@pytest.mark.slow
 def test_table_files_and_figures(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("matplotlib")
     assert main([*SMALL, "-o", str(tmp_path / "new")]) == 0
@@ -53,6 +54,7 @@ def test_table_files_and_figures(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert lines[0].startswith("phi,method,bits,")
 
 
+@pytest.mark.slow
 def test_modes_are_compared_with_their_like(capsys: pytest.CaptureFixture[str]) -> None:
     """Their results differ from those of 53 bits a row and from each other; grade A throughout."""
     names = ["fp64", "correct", "II-fp64-least", "I-int8-least"]

@@ -57,6 +57,7 @@ def table_rows(text: str) -> dict[str, list[str]]:
     return rows
 
 
+@pytest.mark.slow
 def test_a_part_of_the_real_thing(tmp_path: Path) -> None:
     """Some orbitals of caffeine over some of its functions, in a process of its own; ``make run`` takes all of them."""
     caffeine = job.load(None)

@@ -39,6 +39,7 @@ def test_without_measuring(capsys: pytest.CaptureFixture[str]) -> None:
     assert "OzII-FP4 attains 61 to 65 % of its nominal peak (paper: 61 to 65 %)" in text
 
 
+@pytest.mark.slow
 def test_tables_files_and_figures(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("matplotlib")
     assert main([*SMALL, "-o", str(tmp_path)]) == 0

@@ -11,7 +11,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 CMAKE = shutil.which("cmake")
-pytestmark = pytest.mark.skipif(CMAKE is None, reason="needs cmake")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(CMAKE is None, reason="needs cmake")]
 
 SCRIPT = """
 cmake_minimum_required(VERSION 3.24)

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 CUDA = (ROOT / "cmake" / "cuda.cmake").read_text(encoding="utf-8")
 CONDITION = re.compile(r"^ *# *(?:el)?if\b(.*__CUDA_ARCH.*)$", re.MULTILINE)

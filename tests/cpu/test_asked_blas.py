@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from fakes import BLIS, MKL, STAYS, WRONG, fake_blas
 
+pytestmark = pytest.mark.slow
+
 PROGRAM = """
 import ctypes, os, sys
 import numpy as np

@@ -193,7 +193,7 @@ def test_an_out_that_is_part_of_a_larger_one():
         assert torch.isnan(big[:, :, 5:]).all()
 
 
-@pytest.mark.huge
+@pytest.mark.nightly
 @pytest.mark.parametrize("count", [2**31 + 3, 2**32 + 5])
 def test_more_matrices_than_32_bits_count(count):
     free, _ = torch.cuda.mem_get_info(DEVICE)

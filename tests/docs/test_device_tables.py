@@ -14,6 +14,8 @@ sys.path.insert(0, str(ROOT / "tools"))
 
 import device_tables  # noqa: E402
 
+pytestmark = pytest.mark.slow
+
 RESULTS = {
     "device": "NVIDIA H200", "driver": "1.2", "cuda": "13.0", "torch": "2.11", "date": "2026-01-01", "commit": "abc",
     "totals": [

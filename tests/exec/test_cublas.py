@@ -16,6 +16,8 @@ import preloaded
 import pytest
 from preloaded import CONSTRUCTED, HEAD, LIBRARY, OPENS
 
+pytestmark = pytest.mark.slow
+
 FAKES = Path(__file__).with_name("fakes")
 ROOT = Path(__file__).parents[2]
 INSTALLED, PACKAGED = "libozfp4.so.0", "libozfp4_cuda.so"

@@ -103,6 +103,7 @@ def stand_ins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_what_a_call_that_is_left_asks_of_the_system(stand_ins: Path, tmp_path: Path) -> None:
     source, program = tmp_path / "counts.c", tmp_path / "counts"
     source.write_text(COUNTS)
@@ -130,7 +131,7 @@ def test_what_a_call_that_is_left_asks_of_the_system(stand_ins: Path, tmp_path: 
     assert (process["caught"], process["left"]) == (0, 7 * 21000)
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_which_calls_the_benchmark_finds_caught(tmp_path: Path) -> None:
     out = tmp_path / "times.json"
     command = [sys.executable, str(BENCHMARKS / "exec_host.py"), "--repeats", "1", "--out", str(out)]

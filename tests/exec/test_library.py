@@ -109,6 +109,7 @@ double call(void) {
 """
 
 
+@pytest.mark.slow
 def test_each_library_reaches_the_routine_that_it_was_linked_to(compile_c: Callable[..., Path]) -> None:
     for number in (1, 2):
         blas = compile_c(f"libblas_{number}.so", NUMBERED % number)
@@ -178,6 +179,7 @@ same(np.ascontiguousarray(c), right)
 """
 
 
+@pytest.mark.slow
 def test_a_routine_that_is_taken_by_our_librarys_handle(tmp_path: Path) -> None:
     """As libblastrampoline takes what `lbt_set_forward` names (docs/how-to/unchanged-programs.md)."""
     done = reported(BY_HANDLE, tmp_path / "report", mode="always", verify=1)
@@ -185,6 +187,7 @@ def test_a_routine_that_is_taken_by_our_librarys_handle(tmp_path: Path) -> None:
     assert done["verified"]["wrong"] == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "asked", [{}, {"mode": "fastest"}, {"dtypes": "float32"}, {"min_size": 10**9}, {"verify": 100}]
 )
@@ -227,6 +230,7 @@ int main(void) {
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("threads", [1, 3])
 def test_a_thread_that_is_cancelled_ends_behind_its_product(
     threads: int, compile_c: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
@@ -238,6 +242,7 @@ def test_a_thread_that_is_cancelled_ends_behind_its_product(
         assert (done.returncode, done.stdout) == (0, "1 300 -1\n"), done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["always", "fastest"])
 def test_a_routine_that_nobody_has(mode: str, compile_c: Callable[..., Path], tmp_path: Path) -> None:
     """A program that asks whether there is a BLAS finds ours: it gets its products, and one line for what BLAS refuses."""
@@ -278,6 +283,7 @@ int main(void) {
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["always", "fastest"])
 def test_what_nobody_else_makes_is_made_by_a_plain_loop(
     mode: str, compile_c: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -342,6 +348,7 @@ int main(void) {
 """
 
 
+@pytest.mark.slow
 def test_another_thread_changes_the_environment(compile_c: Callable[..., Path]) -> None:
     done = run([compile_c("changes", CHANGES, LIBRARY, "-pthread")], mode="always")
     assert (done.returncode, done.stderr) == (0, "")
@@ -356,6 +363,7 @@ INT isamax_(const INT* n, const float* x, const INT* step) {
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_named", [False, True])
 @pytest.mark.parametrize("integer", ["int", "long"])
 def test_a_library_tells_how_wide_its_integers_are(
@@ -400,6 +408,7 @@ int main(void) {
 """
 
 
+@pytest.mark.slow
 def test_a_thread_with_little_stack_leaves_its_products(
     compile_c: Callable[..., Path], tmp_path: Path
 ) -> None:
@@ -431,6 +440,7 @@ int main(void) {
 """
 
 
+@pytest.mark.slow
 def test_a_coroutine_leaves_its_products(compile_c: Callable[..., Path]) -> None:
     blas = compile_c("libblas_9.so", NUMBERED % 9)
     caller = compile_c("libcaller.so", CALLER, blas)
@@ -448,6 +458,7 @@ for turn in range(3):
 """
 
 
+@pytest.mark.slow
 def test_errno_is_the_programs() -> None:
     for mode in ("always", "fastest"):
         python(ERRNO, mode=mode)
@@ -467,6 +478,7 @@ assert not failed
 """
 
 
+@pytest.mark.slow
 def test_threads(tmp_path: Path) -> None:
     done = reported(THREADS, tmp_path / "report", mode="always")
     assert (done["caught"], done["left"]) == (8 * 200, 0)
@@ -500,6 +512,7 @@ GEMM(sgemm_, float)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("finder", ["program", "core"])
 def test_a_constructor_multiplies_while_the_blas_is_tried(
     finder: str, compile_c: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
@@ -535,6 +548,7 @@ thread.join()
 """
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 def test_forks_count_for_themselves(tmp_path: Path) -> None:
     report = tmp_path / "report"
@@ -565,8 +579,8 @@ assert grown < 4 << 20, grown
 @pytest.mark.parametrize(
     ("mode", "count"),
     [
-        ("always", 100_000),
-        *(pytest.param(mode, 1_000_000, marks=pytest.mark.long) for mode in ("fastest", "always")),
+        pytest.param("always", 100_000, marks=pytest.mark.slow),
+        *(pytest.param(mode, 1_000_000, marks=pytest.mark.nightly) for mode in ("fastest", "always")),
     ],
 )
 def test_nothing_is_kept(mode: str, count: int) -> None:
@@ -617,6 +631,7 @@ int main(void) {
 """
 
 
+@pytest.mark.slow
 def test_a_steady_state_allocates_nothing(
     compile_c: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -671,6 +686,7 @@ int main(void) {
 """
 
 
+@pytest.mark.slow
 def test_products_in_the_last_moments(compile_c: Callable[..., Path], tmp_path: Path) -> None:
     """Where what a thread keeps from product to product is gone."""
     report = tmp_path / "report"
@@ -681,6 +697,7 @@ def test_products_in_the_last_moments(compile_c: Callable[..., Path], tmp_path: 
     assert process["caught"] == 3 * (20 * 4 * 2 + 3)
 
 
+@pytest.mark.slow
 def test_shapes_beyond_the_table_are_counted_together(tmp_path: Path) -> None:
     program = """
 x = numbers((120, 120), float)
@@ -693,6 +710,7 @@ for m in range(2, 120):
     assert len(done["rows"]) > 4000
 
 
+@pytest.mark.slow
 def test_a_process_reports_even_if_nothing_was_called(tmp_path: Path) -> None:
     report = tmp_path / "report"
     done = subprocess.run(
@@ -707,6 +725,7 @@ def test_a_process_reports_even_if_nothing_was_called(tmp_path: Path) -> None:
     assert process["program"].endswith("/true")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text", ["notes of somebody\n", '{"version": 1, "processes": [\n', '{"processes": [\n]}\n', "\n]}\n"]
 )
@@ -725,6 +744,7 @@ for _ in range(100_000): a @ b
 """
 
 
+@pytest.mark.slow
 def test_by_time_it_is_left_until_measuring_pays(tmp_path: Path) -> None:
     # The first product of ozfp4's, which tries what multiplies, is slower than all others: a call was seen to take 50 ms.
     # test_trials waits until 1 % of the products' time pays for it.
@@ -733,6 +753,7 @@ def test_by_time_it_is_left_until_measuring_pays(tmp_path: Path) -> None:
     assert {row["why"] for row in soon["rows"]} == {unmeasured}, soon["rows"]
 
 
+@pytest.mark.slow
 def test_a_name_of_a_setting_that_is_unknown() -> None:
     for settings, text in (
         ({"colour": "red"}, "OZFP4_EXEC_COLOUR is unknown"),

@@ -36,7 +36,7 @@ assert not product(even) and not product(uneven)
 """
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_the_real_routine_makes_what_was_slow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OZFP4_NUM_THREADS", "1")  # many would repair them all in less than 600 microseconds
     compiler = shutil.which("cc") or shutil.which("gcc")

@@ -75,7 +75,9 @@ print(calls)
 """
 
 
-@pytest.mark.parametrize("accuracy", ["scaled", "fp64", "correct"])
+@pytest.mark.parametrize(
+    "accuracy", ["fp64", *(pytest.param(each, marks=pytest.mark.slow) for each in ("scaled", "correct"))]
+)
 def test_names_of_fortran(accuracy: str, tmp_path: Path) -> None:
     head = f"ACCURACY = {accuracy!r}\n" + RIGHT
     done = reported(
@@ -110,6 +112,7 @@ for routine in ROUTINES:
 """
 
 
+@pytest.mark.slow
 def test_names_of_cblas(tmp_path: Path) -> None:
     """Of both orders, and in several blocks."""
     head = "ACCURACY = 'fp64'\n" + RIGHT
@@ -146,6 +149,7 @@ same(np.tril(lower), np.tril(ozfp4.gemm(2, z, z.T.conj().copy(), accuracy="corre
 """
 
 
+@pytest.mark.slow
 def test_what_numpy_and_scipy_call(tmp_path: Path) -> None:
     done = reported(NUMPY, tmp_path / "report", mode="always", accuracy="correct", verify=100)
     assert done["left"] == 0
@@ -171,6 +175,7 @@ call()
 """
 
 
+@pytest.mark.slow
 def test_what_is_left_and_why(tmp_path: Path) -> None:
     done = reported(LEFT, tmp_path / "report", mode="always", min_size=50)
     found = {(row[0], *row[4:]) for row in rows(done)}
@@ -187,6 +192,7 @@ def test_what_is_left_and_why(tmp_path: Path) -> None:
     }
 
 
+@pytest.mark.slow
 def test_threads_and_processes_of_numpy() -> None:
     """The triangle of several threads, each with memory of its own."""
     python(
@@ -248,6 +254,7 @@ print(times)
 """
 
 
+@pytest.mark.slow
 def test_what_there_is_no_memory_for_is_made_all_the_same(
     compile_c: Callable[..., Path], tmp_path: Path
 ) -> None:

@@ -21,7 +21,7 @@ CMAKE = shutil.which("cmake", path=PATH)
 HEADER = "cutlass_library/source/include/cutlass/cutlass.h"
 WHEEL = "nvidia_cutlass-4.2.0.0-py3-none-any.whl"
 
-pytestmark = pytest.mark.skipif(CMAKE is None, reason="no cmake")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(CMAKE is None, reason="no cmake")]
 
 
 def cmake(*arguments: str, **environment: str) -> tuple[int, str]:

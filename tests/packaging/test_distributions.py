@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 SETTINGS = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
 PYTHONS = re.findall(r'"Programming Language :: Python :: 3\.(\d+)"', SETTINGS)

@@ -16,6 +16,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 pytest.importorskip("scikit_build_core")
 pytest.importorskip("setuptools_scm")
 

@@ -1,6 +1,6 @@
 """The search behind csrc/plan/encoding/least_table.hpp, repeated, and proofs that nothing reaches further with fewer products.
 
-What the search finds changes with its own code alone: CI runs this (``pytest -m search``), make test does not.
+What the search finds changes with its own code alone: CI runs this (``pytest -m nightly``), make test does not.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ sys.path.insert(0, str(ROOT / "tools"))
 import find_least_plans  # noqa: E402
 from least_plans import beyond, encoding, header, int8, recipes, sets  # noqa: E402
 
-pytestmark = pytest.mark.search
+pytestmark = pytest.mark.nightly
 
 S = sorted({0, 1, 2, 3, 4, 6, 8, 12} | {-1, -2, -3, -4, -6, -8, -12})
 

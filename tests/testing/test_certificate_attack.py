@@ -17,6 +17,8 @@ from ozfp4.testing import Certificate, error_bound
 from ozfp4.testing.certified import certificates, scaled_product
 from ozfp4.testing.correct import real_sums
 
+pytestmark = pytest.mark.slow
+
 dtypes = pytest.mark.parametrize("dtype", [np.float64, np.float32], ids=["float64", "float32"])
 
 
@@ -105,7 +107,7 @@ def test_a_search_breaks_nothing(k: int, dtype: type) -> None:
         assert worst <= 1
 
 
-@pytest.mark.search
+@pytest.mark.nightly
 @dtypes
 @pytest.mark.parametrize("k", [3, 8, 64])
 def test_a_long_search_breaks_nothing(k: int, dtype: type) -> None:

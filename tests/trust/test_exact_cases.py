@@ -95,6 +95,7 @@ def check_whole(product: exact_cases.WholeProduct, single: bool) -> None:
     assert (abs(product.a[product.a != 0]) > 1e-30).all()  # no subnormal numbers
 
 
+@pytest.mark.slow
 @each_dtype
 @pytest.mark.parametrize("short", [True, False], ids=["short", "long"])
 def test_whole_products(short: bool, single: bool) -> None:
@@ -102,6 +103,7 @@ def test_whole_products(short: bool, single: bool) -> None:
         check_whole(product, single)
 
 
+@pytest.mark.slow
 @each_dtype
 def test_products_of_few_lines(single: bool) -> None:
     for product in exact_cases.thin_products(single=single):
@@ -114,6 +116,7 @@ def test_products_of_few_lines(single: bool) -> None:
 ROWS, COLUMNS = 280, 50
 
 
+@pytest.mark.slow
 def test_products_of_tiles() -> None:
     for product in exact_cases.tile_products(256):
         a, b, expected = product.a, product.b, product.expected

@@ -423,6 +423,7 @@ def test_a_child_forked_during_a_test_tests_for_itself(cache: Path) -> None:
     assert subprocess.run(command, check=False, timeout=120).returncode == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("short", [True, False])
 def test_limbs_pass_on_every_cpu(short: bool) -> None:
     """In plain loops where there is no unit for them."""

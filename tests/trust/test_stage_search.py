@@ -68,6 +68,7 @@ def test_right_stages(path: tuple[str, str, str, str]) -> None:
     assert found is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("message", WRONG)
 @pytest.mark.parametrize("path", PLANS, ids="-".join)
 def test_the_first_wrong_stage_is_named(

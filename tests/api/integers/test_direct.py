@@ -220,6 +220,7 @@ def test_progress_of_a_stack_never_decreases(further: dict[str, bool]) -> None:
     assert all(x < y for x, y in pairwise([0.0, *called]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_vectors(dtype: str, kind: str) -> None:

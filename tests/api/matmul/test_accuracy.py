@@ -128,6 +128,7 @@ def test_the_order_of_the_inner_dimension_shows_in_nothing() -> None:
         )
 
 
+@pytest.mark.slow
 def test_threads() -> None:
     program = (
         "import numpy as np, ozfp4, zlib\n"

@@ -14,6 +14,8 @@ import ozfp4
 from ozfp4 import stages
 from ozfp4.testing import PATHS, Path, assert_same_bits, noise
 
+pytestmark = pytest.mark.slow
+
 # Every kernel's loops once: scheme I over FP4 limbs shares them with scheme I over bytes, at twice the workspace.
 KERNELS = (("II", "fp4"), ("II", "int8"), ("II", "fp64"), ("I", "int8"), ("I", "fp64"))
 LARGE = [Path(scheme, backend, "least") for scheme, backend in KERNELS]

@@ -137,6 +137,7 @@ def test_a_scalar_like_numpy_s_for_two_vectors() -> None:
     assert c == 3.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", [(2**40, 3, 0), (2**40, 0, 3)], ids=str)
 @pytest.mark.parametrize(("function", "dtype"), [("matmul", "float64"), ("int8_matmul", "int8")])
 def test_countless_matrices_without_an_entry(function: str, dtype: str, shape: tuple[int, ...]) -> None:

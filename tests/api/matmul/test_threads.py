@@ -87,6 +87,7 @@ def many_cases(count: int) -> list[tuple[Any, Any, str]]:
     return cases
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", MANY)
 def test_hundreds_of_cases_at_every_number_of_threads(
     way: str, environments_count: int, variables: Callable[..., None]
@@ -144,6 +145,7 @@ def test_nonsense_in_our_own_variable_is_refused(value: str, variables: Callable
     assert (out == 7).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("value", "count"),
     [("4,2", 4), (" 6 ", 6), ("65537", 65536), (str(2**32 + 1), 65536), (str(10**30), 65536)],
@@ -152,6 +154,7 @@ def test_openmps_variable_is_a_list(value: str, count: int) -> None:
     assert thread_count(OZFP4_NUM_THREADS="", OMP_NUM_THREADS=value) == count
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("value", ["0", "-3", "many", "4x", ",4"])
 def test_nonsense_in_openmps_variable_is_passed_over(value: str) -> None:
     assert thread_count(OZFP4_NUM_THREADS="", OMP_NUM_THREADS=value) == cpu_count() >= 1
@@ -238,6 +241,7 @@ def test_other_python_threads_run_during_a_product() -> None:
     assert_same_bits(future.result(), ozfp4.matmul(a, b, accuracy="scaled"))
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_a_forked_child_multiplies_too() -> None:
     code = """
@@ -254,6 +258,7 @@ raise SystemExit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
     assert subprocess.run([sys.executable, "-c", code], check=False, timeout=120).returncode == 0
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_children_forked_during_products_multiply_too() -> None:
     """While loops of other threads run. Direct products: a fork amid those by a BLAS meets its own locks."""
@@ -293,6 +298,7 @@ def test_a_thousand_threads_change_nothing(environments_count: int) -> None:
     assert_same_bits(ozfp4.matmul(a, b), expected)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="needs affinities")
 def test_the_cpus_of_the_moment_count() -> None:
     code = """

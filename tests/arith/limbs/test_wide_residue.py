@@ -42,7 +42,9 @@ def check_residues(alphabet: str, m: int, bits: int, x: list[int]) -> None:
     assert encoded(plan, x)[0].astype(np.int64).tolist() == balanced, (m, bits)
 
 
-@pytest.mark.parametrize("bits", BITS)
+@pytest.mark.parametrize(
+    "bits", [b if b in (54, 104, 200) else pytest.param(b, marks=pytest.mark.slow) for b in BITS]
+)
 def test_every_modulus_of_a_byte(bits: int) -> None:
     x = integers(bits, bits)
     for m in range(4, 257):

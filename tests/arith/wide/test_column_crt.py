@@ -132,6 +132,7 @@ def test_sums_over_splits(crt: Crt) -> None:
             assert x == crt.representative(total)
 
 
+@pytest.mark.slow
 def test_uncertain_quotients_are_rare_and_near_the_bound() -> None:
     crt = Crt(INT8_MODULI[:15], 4)
     rng = np.random.default_rng(0)

@@ -74,6 +74,7 @@ def test_ends_of_tiles(kernel: str) -> None:
         check(a, b, exact_matmul(a, b), shape, backend="int8", accuracy="scaled")
 
 
+@pytest.mark.slow
 @every_kernel
 @pytest.mark.parametrize("backend", ["int8", "fp4"])
 def test_hundreds_of_random_cases(kernel: str, backend: str) -> None:
@@ -87,6 +88,7 @@ def test_hundreds_of_random_cases(kernel: str, backend: str) -> None:
         check(a, b, exact_matmul(a, b), (case, m, k, n), backend=backend, scheme=scheme, accuracy="scaled")
 
 
+@pytest.mark.slow
 @every_kernel
 def test_a_long_inner_dimension(kernel: str) -> None:
     """Beyond what one multiplication takes: residues are carried from piece to piece."""
@@ -145,6 +147,7 @@ def test_updates_stacks_and_views(kernel: str) -> None:
         assert_same_bits(out[i, j], exact_matmul(stack[i, j], b))
 
 
+@pytest.mark.slow
 @every_kernel
 def test_workspace_limits(kernel: str) -> None:
     """Blocks of planes, of prepared ones too, in tiles where there is room for one; a BLAS where there is not."""

@@ -46,6 +46,7 @@ def get_threads() -> Iterator[Callable[[], int]]:
 
 
 A, B = operands("phi8", 700, 300, 650)
+SOME = [PATHS[0], *(pytest.param(path, marks=pytest.mark.slow) for path in PATHS[1:])]
 
 
 def test_one_thread_meanwhile(get_threads: Callable[[], int]) -> None:
@@ -64,6 +65,7 @@ def test_set_again_after_an_exception(get_threads: Callable[[], int]) -> None:
     assert get_threads() == 3
 
 
+@pytest.mark.slow
 def test_set_again_after_many_at_once(get_threads: Callable[[], int]) -> None:
     expected = ozfp4.matmul(A, B, backend="fp64")
     with ThreadPoolExecutor(6) as pool:
@@ -78,7 +80,7 @@ def test_what_somebody_sets_meanwhile_stays(get_threads: Callable[[], int]) -> N
     assert get_threads() == 2
 
 
-@pytest.mark.parametrize("path", PATHS, ids=str)
+@pytest.mark.parametrize("path", SOME, ids=str)
 @pytest.mark.parametrize(("ours", "its"), [(1, 1), (1, 3), (3, 1), (2, 3), (64, 3)])
 def test_numbers_change_no_bit(
     path: tuple[str, str], ours: int, its: int, get_threads: Callable[[], int]
@@ -92,6 +94,7 @@ def test_numbers_change_no_bit(
     assert get_threads() == its
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "shape",
     [(1, 5000, 1), (1, 3, 3000), (3000, 7, 1), (513, 20, 1025), (2000, 1, 3), (5, 700, 5), (129, 2, 4000)],
@@ -112,6 +115,7 @@ def test_shapes_of_tiles(
     assert_same_bits(ozfp4.matmul(a, b, **path._asdict()), out)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.parametrize("generations", [1, 2])
 def test_a_child_forked_meanwhile_sets_it_again(generations: int) -> None:

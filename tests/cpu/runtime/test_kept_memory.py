@@ -32,7 +32,7 @@ def memory() -> int:
     return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 @pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="nothing tells of the process's memory")
 @pytest.mark.skipif(memory() < 2**33, reason="less is kept on a machine with less than 8 GiB")
 def test_memory_is_given_back() -> None:

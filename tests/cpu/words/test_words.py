@@ -313,6 +313,7 @@ def test_lines_of_several_capacities_may_certify_all_results(odd: str) -> None:
         assert (about.seconds["reconstruct"] == 0) == (odd == "none")
 
 
+@pytest.mark.slow
 @by_limbs
 @pytest.mark.parametrize("threads", [1, 3])
 @pytest.mark.parametrize(("m", "n", "k"), [(100, 150, 1024), (150, 70, 700), (40, 60, 4096)])
@@ -456,6 +457,7 @@ def _both_ways(rng: np.random.Generator, other: str) -> bool:
     return words_about["in_words"] + words_about["by_limbs"] == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_thousands_of_random_products(seed: int, way: str) -> None:
     ensure_blas()
