@@ -9,7 +9,7 @@ arguments, what is returned, or a statement dropped. Texts, comments and what th
 does not compile gives way to the next line.
 
 All mutants are in one build, in a copy of the tree: `(mutant ? changed : original)`, picked by the environment variable
-OZFP4_MUTANT. The suite must pass without one. Then it runs for each mutant as `make test` does, until a test fails: the
+OZFP4_MUTANT. The suite must pass without one. Then it runs for each mutant as `make test-all` does, until a test fails: the
 files of tests named like the mutated one first, then the quickest. Three times the time of the whole suite is failure as
 well. A mutant whose code no test runs survives at once.
 

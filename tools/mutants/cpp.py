@@ -21,7 +21,7 @@ BLANKED = re.compile(
 )
 OPERATOR = re.compile(r"(?<=\s)(\+|-|\*|/|%|<<|>>|<=|>=|<|>|==|!=|&&|\|\||&|\||\^)(?=\s)")
 ASSIGNMENT = re.compile(r"(?<=\s)(\+|-|\*|/|%|&|\||\^|<<|>>)=(?=\s)")
-NUMBER = re.compile(r"(?<![\w.<])(0x[0-9a-fA-F]+|\d+(?:\.\d+)?)([uUlL]*)(?=[^\w.>'])")
+NUMBER = re.compile(r"(?<![\w.<'])(0[xX][0-9a-fA-F']+|0[bB][01']+|\d[\d']*(?:\.\d+)?)([uUlL]*)(?=[^\w.>'])")
 CALL = re.compile(r"(?<![\w.>:])([\w:]+(?:(?:\.|->)\w+)*(?:<[\w:, ]+>)?)\(")
 DECLARED = re.compile(r"(?<!return)(?<!else)\b[\w:]+[>*&]*\s+[*&]*$")  # before a name: its type
 SWAPS = {
@@ -34,6 +34,12 @@ FUNCTION = re.compile(r"(\)[\w\s:<>*&,.(){}\->]*|\b(else|do|try)\s*)$")  # what 
 EXPRESSION = re.compile(
     r"(\+\+|--|\*)?[\w:]+(->|\.|\[|\(|\+\+|--| [-+*/%&|^<>]*= |<[\w:, ]+>\()|(continue|break)\b"
 )
+
+
+def integer(text: str) -> int:
+    """As C++ reads it: in Python 0666 is none."""
+    digits = text.replace("'", "")
+    return int(digits, 8 if re.fullmatch("0[0-7]+", digits) else 0)
 
 
 def masked(text: str) -> str:
@@ -147,8 +153,8 @@ class Scan:
         for match in NUMBER.finditer(self.code):
             line = one_line(self.text[self.text.rfind("\n", 0, match.end()) + 1 :].partition("\n")[0])
             value = match[1]
-            steps = () if "." in value else (1, -1)
-            news = [str(int(value, 0) + step) for step in steps if int(value, 0) + step >= 0]
+            number = None if "." in value else integer(value)
+            news = [] if number is None else [str(number + step) for step in (1, -1) if number + step >= 0]
             for new in news or [value + "5", "0.0"]:
                 yield from self.choice("constant", *match.span(), new + match[2], f"  in: {line}")
         for match in re.finditer(r"\b(true|false)\b", self.code):

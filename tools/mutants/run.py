@@ -56,9 +56,11 @@ def on(n):
             file.write(f"{n}\n")
     return n == _number
 """
-CONFIGURE = "cmake -G Ninja -DOZFP4_TESTING=ON -DOZFP4_CUDA=OFF -DCMAKE_EXPORT_COMPILE_COMMANDS=ON"
+CONFIGURE = (
+    "cmake -G Ninja -DOZFP4_TESTING=ON -DOZFP4_LIBRARY=ON -DOZFP4_CUDA=OFF -DCMAKE_EXPORT_COMPILE_COMMANDS=ON"
+)
 CTEST = "ctest --no-tests=error --stop-on-failure --output-on-failure --test-dir"
-PYTEST = "-m pytest -x -v --tb=short -p no:cacheprovider"
+PYTEST = ["-m", "pytest", "-m", "not nightly", "-x", "-v", "--tb=short", "-p", "no:cacheprovider"]
 
 
 def words(file: str) -> set[str]:
@@ -85,6 +87,7 @@ class Suite:
         path = os.pathsep.join((str(self.tree / "src"), str(self.switch)))
         self.environment = {**os.environ, "PYTHONPATH": path, "PYTHONUNBUFFERED": "1"}
         self.environment["OZFP4_MUTANTS_REACHED"] = str(folder / "reached")
+        self.environment |= {"OZFP4_LIBRARY_BUILD": str(self.build), "OPENBLAS_NUM_THREADS": "2"}
 
     def configure(self) -> None:
         ask = [sys.executable, "-m", "pybind11", "--cmakedir"]
@@ -137,7 +140,7 @@ class Suite:
         environment = {**self.environment, "OZFP4_MUTANT": str(number)}
         order = {file: (-len(words(file) & words(mutated)), time) for file, time in self.seconds.items()}
         files = sorted(order, key=order.__getitem__)
-        pytest = [sys.executable, *PYTEST.split(), *arguments, *files]
+        pytest = [sys.executable, *PYTEST, *arguments, *files]
         start, killed_by = time.monotonic(), ""
         for command in ([*CTEST.split(), str(self.build)], pytest):
             status = self._wait(command, environment, log, limit - (time.monotonic() - start))
