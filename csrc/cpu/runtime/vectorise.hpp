@@ -3,9 +3,10 @@
 //
 // GCC alone does so: Clang's target_clones cannot go with flatten, and without it what a loop calls may stay baseline code.
 // OZFP4_IS_VECTORISED: loops have more than SSE2, by that or by the compiler's options; CMakeLists.txt warns where they have not.
+// The thread sanitizer would look at what picks one before it is set up itself.
 #pragma once
 
-#if defined(__x86_64__) && defined(__linux__) && defined(__GNUC__) && !defined(__clang__)
+#if defined(__x86_64__) && defined(__linux__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_THREAD__)
 #define OZFP4_IS_VECTORISED 1
 #if defined(OZFP4_NO_AVX512_CLONES) && __GNUC__ >= 12  // for measurements: what a processor without AVX-512 runs
 #define OZFP4_VECTORISED __attribute__((target_clones("arch=x86-64-v3", "default"), flatten))
