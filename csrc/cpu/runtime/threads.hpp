@@ -7,9 +7,10 @@ namespace ozfp4 {
 
 inline constexpr int most_threads = 65536;
 
-// What set_thread_count said, else OZFP4_NUM_THREADS, else OMP_NUM_THREADS (environment.hpp), else the CPUs that the calling thread may run on now,
-// or fewer where a control group's quota of CPU time, as it was on the first call, comes to fewer: it is rounded up.
-// std::invalid_argument where OZFP4_NUM_THREADS counts and is no number in 1..65536; another OMP_NUM_THREADS is passed over.
+// What set_thread_count said, else OZFP4_NUM_THREADS, else OMP_NUM_THREADS (environment.hpp), else the CPUs that the calling
+// thread may run on now, or fewer where a control group's quota of CPU time, as it was on the first call, comes to fewer: it is
+// rounded up. std::invalid_argument where OZFP4_NUM_THREADS counts and is no number in 1..65536; another OMP_NUM_THREADS is
+// passed over.
 int thread_count();
 
 // Throws where thread_count() does, and asks the system for nothing.

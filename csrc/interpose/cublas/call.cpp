@@ -135,8 +135,8 @@ Reason enqueue_in(Space space, const Product& matrix, Stream stream, const ozfp4
   return status == OZFP4_OK ? Reason::always : tell(status, stream);
 }
 
-// One matrix, in the program's own space or, where there is none, in the stream's. In the first case a graph may be captured, which
-// a call for the stream's workspace would break. The stream is held no longer than this takes, as a trial waits.
+// One matrix, in the program's own space or, where there is none, in the stream's. In the first case a graph may be captured,
+// which a call for the stream's workspace would break. The stream is held no longer than this takes, as a trial waits.
 Reason enqueue(const Product& matrix, Space space, std::int64_t bytes, Stream stream, const ozfp4_options& options) {
   if (space.memory) return enqueue_in(space, matrix, stream, options);
   StreamWorkspace own(stream);
