@@ -104,7 +104,7 @@ def check(rational, x, exact, dtype):
 
 @kinds
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.complex128])
-@pytest.mark.parametrize("count", [COUNT, pytest.param(1000, marks=pytest.mark.long)])
+@pytest.mark.parametrize("count", [COUNT, pytest.param(1000, marks=pytest.mark.nightly)])
 def test_what_is_not_warned_of_is_right(kind, dtype, count, library, rational):
     regular = right = 0
     for a, b in systems(kind, dtype, count // 3 if np.dtype(dtype).kind == "c" else count):
