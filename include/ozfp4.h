@@ -113,7 +113,7 @@ typedef enum ozfp4_type {
 enum {                             /* accuracy */
        OZFP4_ACCURACY_DEFAULT = 0, /* fp64; scaled where bits, a plan or a family of the paper is given */
        OZFP4_ACCURACY_SCALED = 1,  /* the exact product of rows and columns rounded to `bits` bits */
-       OZFP4_ACCURACY_FP64 = 2,    /* |C - AB| <= n u (|A| |B|) and half a unit in the last place, entry by entry */
+       OZFP4_ACCURACY_STANDARD = 2,    /* |C - AB| <= n u (|A| |B|) and half a unit in the last place, entry by entry */
        OZFP4_ACCURACY_CORRECT = 3  /* the real result, rounded once */
 };
 enum { OZFP4_ROUND_NEAREST = 0, OZFP4_ROUND_DOWN = 1, OZFP4_ROUND_UP = 2, OZFP4_ROUND_ZERO = 3 };
@@ -362,7 +362,7 @@ OZFP4_API ozfp4_status ozfp4_cuda_cgemm_strided_batched(int order, int transa, i
 /* As ozfp4_dgram. Blocks on and above the diagonal are multiplied where n is 6144 or more, else all of C; repaired entries are
  * those of what is multiplied, and options.most_repaired counts in each of these blocks by itself, also without a limit of the
  * workspace. Of a real A the workspace holds the planes of all lines for all blocks where options.workspace_limit is 0, these are
- * 32 GiB at most, and all of it is 16 GiB at most or at most 1.25 times what it is without them: with OZFP4_ACCURACY_FP64 those
+ * 32 GiB at most, and all of it is 16 GiB at most or at most 1.25 times what it is without them: with OZFP4_ACCURACY_STANDARD those
  * of a block lie beside them, which is multiplied a second time where much is not certified. The size is that of whatever A of
  * these extents takes most; where options.workspace_limit is enough for some of them alone, as they are aligned, it is theirs,
  * and the others are refused. */

@@ -22,7 +22,7 @@ class Certified:
     depth : int
         The row and the column are not deep: their entries lie, on average, few binades below the largest.
     result : int
-        The entry is large enough ("fp64"), or every number within its error rounds to the same ("correct").
+        The entry is large enough ("standard"), or every number within its error rounds to the same ("correct").
     repaired : int
         Correctly rounded, from the row and the column in pairs of FP64 numbers; or, on a GPU where much is without a certificate,
         by a second product of longer integers (docs/accuracy.md).
@@ -93,7 +93,7 @@ class Report(Tabular):
     seconds : dict
         Wall-clock seconds per stage.
     accuracy : str
-        What was promised: "scaled", "fp64" or "correct"; "exact" of integers.
+        What was promised: "standard", "correct" or "scaled"; "exact" of integers.
     capacities : (int, int)
         Least and largest capacity among the rows of A and the columns of B, which choose their own unless the accuracy is
         "scaled"; those without a finite nonzero entry have none.

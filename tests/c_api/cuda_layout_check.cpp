@@ -136,7 +136,7 @@ void check_one(const EntryType& type) {
   const cuda::Gpu gpu = random_gpu();
   const GemmCall call = random_call(type);
   Options options;
-  const Accuracy accuracies[] = {Accuracy::scaled, Accuracy::fp64, Accuracy::correct};
+  const Accuracy accuracies[] = {Accuracy::scaled, Accuracy::standard, Accuracy::correct};
   options.accuracy = accuracies[random_int(0, 2)];
   double nowhere = 0;
   if (random_int(0, 3) == 0) options.bound = &nowhere;
@@ -266,7 +266,7 @@ void check_most() {
 void check_plans() {
   PlanRequest request;
   request.alphabet = Alphabet::int8;
-  request.bits = accuracy_bits(53);
+  request.bits = accuracy_bits(Accuracy::correct, 53);
   request.k = 4096;
   const std::shared_ptr<const Plan> plan = find_plan(request, false);
   std::set<const cuda::CudaPlan*> found;
@@ -281,7 +281,7 @@ void check_plans() {
     report("no other's", found.insert(made.get()).second);
   };
   cuda::Promise fp64, rounded, updated, single, bounded, whole, modulo;
-  fp64.accuracy = updated.accuracy = single.accuracy = bounded.accuracy = Accuracy::fp64;
+  fp64.accuracy = updated.accuracy = single.accuracy = bounded.accuracy = Accuracy::standard;
   rounded.accuracy = Accuracy::correct;
   updated.updates = whole.is_whole = modulo.is_whole = true;
   single.precision = 24, modulo.modulus = 97;

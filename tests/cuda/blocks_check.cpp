@@ -316,7 +316,7 @@ void check_random_products() {
     } catch (const std::exception&) {
       continue;  // too few bits, or too long
     }
-    if (!plan.integer) plan.promise.accuracy = i % 2 == 0 ? Accuracy::scaled : Accuracy::fp64;
+    if (!plan.integer) plan.promise.accuracy = i % 2 == 0 ? Accuracy::scaled : Accuracy::standard;
     CudaProduct product = random_product(plan.integer, m, n, k, extents);
     if (!plan.integer && random_int(0, 2) == 0) product.stored_a.lines = m;
     if (!plan.integer && random_int(0, 2) == 0) product.stored_b.lines = n;

@@ -82,8 +82,8 @@ void check_right_products() {
       report("a right product in blocks", refusal_of(blocks).empty(), refusal_of(blocks));
     }
   }
-  for (const Accuracy accuracy : {Accuracy::fp64, Accuracy::correct}) {
-    const PlanRequest request{Scheme::two, Alphabet::int8, "least", accuracy_bits(53), 1 << 20};
+  for (const Accuracy accuracy : {Accuracy::standard, Accuracy::correct}) {
+    const PlanRequest request{Scheme::two, Alphabet::int8, "least", accuracy_bits(Accuracy::correct, 53), 1 << 20};
     Promise promise;
     promise.accuracy = accuracy;
     const Product whole = make_product(request, 1000, 1000, 16384, INT64_MAX, promise);
@@ -147,8 +147,8 @@ void check_integers() {
 // Of operands that are kept, with more lines than the product takes: whole, in blocks, in pieces of K, and with a second product.
 void check_kept_products() {
   for (const Alphabet& alphabet : {Alphabet::int8, Alphabet::fp4}) {
-    for (const Accuracy accuracy : {Accuracy::scaled, Accuracy::fp64, Accuracy::correct}) {
-      const PlanRequest request{Scheme::two, alphabet, "least", accuracy_bits(53), 1 << 20};
+    for (const Accuracy accuracy : {Accuracy::scaled, Accuracy::standard, Accuracy::correct}) {
+      const PlanRequest request{Scheme::two, alphabet, "least", accuracy_bits(Accuracy::correct, 53), 1 << 20};
       Promise promise;
       promise.accuracy = accuracy;
       for (const int sides : {1, 2, 3}) {
@@ -197,11 +197,11 @@ void check_longer_layout(const Product& p) {
 }
 
 void check_longer_products() {
-  const PlanRequest int8{Scheme::two, Alphabet::int8, "least", accuracy_bits(53), 1 << 20};
-  const PlanRequest fp4{Scheme::two, Alphabet::fp4, "least", accuracy_bits(53), 1 << 20};
-  const PlanRequest digits{Scheme::one, Alphabet::int8, "least", accuracy_bits(53), 1 << 14};
+  const PlanRequest int8{Scheme::two, Alphabet::int8, "least", accuracy_bits(Accuracy::correct, 53), 1 << 20};
+  const PlanRequest fp4{Scheme::two, Alphabet::fp4, "least", accuracy_bits(Accuracy::correct, 53), 1 << 20};
+  const PlanRequest digits{Scheme::one, Alphabet::int8, "least", accuracy_bits(Accuracy::correct, 53), 1 << 14};
   Promise promise;
-  promise.accuracy = Accuracy::fp64;
+  promise.accuracy = Accuracy::standard;
   for (const PlanRequest& request : {int8, fp4}) {
     for (const auto& [p, expected] : {std::pair(make_product(request, 2048, 2048, 2048, INT64_MAX, promise), true),
                                       std::pair(make_product(request, 2047, 2048, 2048, INT64_MAX, promise), false),

@@ -47,7 +47,7 @@ struct Product {
     REQUIRE(cudaGetDeviceProperties(&device, 0));
     const Gpu gpu{10 * device.major + device.minor, device.multiProcessorCount};
     layout = make_layout(plan, product, gpu, INT64_MAX, {}, true);
-    report("a second product where the promise is fp64", layout.longer.exists == (accuracy == Accuracy::fp64));
+    report("a second product where the promise is fp64", layout.longer.exists == (accuracy == Accuracy::standard));
     check_matmul(plan, layout, product, nullptr, gpu);
     REQUIRE(cudaMalloc(&workspace, static_cast<std::size_t>(layout.bytes)));
   }
@@ -101,7 +101,7 @@ int main() {
   options.sync_stages = true;
   REQUIRE(cudaStreamCreate(&options.stream));
   check_result(p, options);
-  check_result(Product(Accuracy::fp64), options);
+  check_result(Product(Accuracy::standard), options);
   check_capture(p, options);
   check_error(p, options);
   return finish();

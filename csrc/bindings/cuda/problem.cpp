@@ -89,7 +89,7 @@ T value_of(const std::map<std::string, T>& values, const char* argument, const s
 Promise make_promise(const std::string& accuracy, const std::string& rounding, const std::string& second, int precision,
                      bool updates, std::uint64_t modulus) {
   static const std::map<std::string, Accuracy> accuracies{
-      {"scaled", Accuracy::scaled}, {"fp64", Accuracy::fp64}, {"correct", Accuracy::correct}};
+      {"scaled", Accuracy::scaled}, {"standard", Accuracy::standard}, {"correct", Accuracy::correct}};
   static const std::map<std::string, Rounding> roundings{
       {"nearest", Rounding::nearest}, {"down", Rounding::down}, {"up", Rounding::up}, {"zero", Rounding::zero}};
   static const std::map<std::string, Second> seconds{

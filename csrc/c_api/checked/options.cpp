@@ -80,7 +80,7 @@ Options read_any_options(const ozfp4_options* given) {
   options.has_accuracy = own.accuracy != OZFP4_ACCURACY_DEFAULT;
   options.accuracy = own.accuracy == OZFP4_ACCURACY_CORRECT                                     ? Accuracy::correct
                      : own.accuracy == OZFP4_ACCURACY_SCALED                                    ? Accuracy::scaled
-                     : own.accuracy == OZFP4_ACCURACY_FP64 || (own.accuracy == 0 && !is_scaled) ? Accuracy::fp64
+                     : own.accuracy == OZFP4_ACCURACY_STANDARD || (own.accuracy == 0 && !is_scaled) ? Accuracy::standard
                                                                                                 : Accuracy::scaled;
   if (own.bits != 0 && options.accuracy != Accuracy::scaled) {
     refuse(member("bits", own.bits) +
@@ -205,7 +205,7 @@ void write_report(const Options& options, const Plan* plan, const MatmulOutcome&
   report.products = outcome.products;
   report.moduli_used = outcome.moduli_used;
   report.workspace = outcome.workspace;
-  report.repaired = outcome.entries.pairs + outcome.entries.exact_sums;
+  report.repaired = outcome.entries.chains + outcome.entries.pairs + outcome.entries.exact_sums;
   report.special_rows = outcome.special_rows;
   report.special_columns = outcome.special_columns;
   report.overflows = overflows;

@@ -35,7 +35,7 @@ struct WarpPlace {
   }
 };
 
-static_assert(accuracy_bits(53) <= kLimbedBits<4>, "four limbs hold the integers of every line");
+static_assert(accuracy_bits(Accuracy::correct, 53) <= kLimbedBits<4>, "four limbs hold the integers of every line");
 
 // An entry whose integer the limbs do not hold, by a dot product of longer ones: all lanes work at it.
 template <class K>

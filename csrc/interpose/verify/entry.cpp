@@ -160,7 +160,7 @@ Checked check_entry(const Product& p, int accuracy, Place place, Complex before)
   if (reads_c) add_product(exact, complex, beta, before, {1, 0}, false);
   const Complex right = rounded_sums(exact, precision);
   if (right.real == found.real && right.imaginary == found.imaginary) return {Finding::correct, right};
-  if (accuracy != OZFP4_ACCURACY_FP64) return {Finding::wrong, right};
+  if (accuracy != OZFP4_ACCURACY_STANDARD) return {Finding::wrong, right};
   // Each part is a sum of 2 K products where the type is complex; what two steps add is below that of one or two terms.
   const Sums sizes = sums_of(complex, row, column, alpha, true);
   const auto n = static_cast<std::uint64_t>(p.k) * (complex ? 2 : 1) + (is_in_two_steps ? 2 : 0);

@@ -61,7 +61,7 @@ def gemm(
     two it need not:
 
     - "scaled": alpha times the exact product of the scaled integers, plus beta C, rounded to nearest.
-    - "fp64": the result is off by n u |alpha| (|A| |B|) at most and half a unit in its own last place. After cancellation the
+    - "standard": the result is off by n u |alpha| (|A| |B|) at most and half a unit in its own last place. After cancellation the
       first may be all of it.
     - "correct": every entry is the real alpha A B + beta C, rounded once in the direction `rounding`.
 

@@ -47,8 +47,8 @@ def plan(
         Fewest products, or the paper's 19 moduli with 75 or 68 products (fp4, scheme II).
     device : str or torch.device, optional
         "cpu" (the default), "cuda" (the current GPU), "cuda:1"; a GPU needs torch imported.
-    accuracy : {"scaled", "fp64", "correct"}
-        What a float64 result is promised: "fp64" and "correct" have 76 bits, the most that a row or a column chooses.
+    accuracy : {"standard", "correct", "scaled"}
+        What a float64 result is promised: "standard" and "correct" have 76 bits, the most that a row or a column chooses.
 
     Examples
     --------

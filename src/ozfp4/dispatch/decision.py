@@ -31,12 +31,12 @@ class Decision:
 def capacity(asked: Arguments, single: bool) -> int:
     """Bits of a plan for what was asked for; `single`: of a float32 result.
 
-    >>> capacity(Arguments(), True), capacity(Arguments(bits=30), True), capacity(Arguments(accuracy="fp64"), False)
-    (24, 30, 76)
+    >>> capacity(Arguments(), True), capacity(Arguments(bits=30), True), capacity(Arguments(accuracy="standard"), False)
+    (24, 30, 57)
     """
     precision = 24 if single else 53
     if asked.accuracy != "scaled":
-        return _core.accuracy_bits(precision)
+        return _core.accuracy_bits(asked.accuracy, precision)
     return precision if asked.bits is None else asked.bits
 
 

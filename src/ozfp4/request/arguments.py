@@ -10,7 +10,7 @@ import numpy as np
 from .._core import LEAST_BITS, MOST_BITS
 from ..plans.plan import ALPHABETS, FAMILIES, SCHEMES, Plan
 
-ACCURACIES = ("scaled", "fp64", "correct")
+ACCURACIES = ("standard", "correct", "scaled")
 ROUNDINGS = ("nearest", "down", "up", "zero")
 
 
@@ -104,10 +104,10 @@ def check_names(scheme: str, backend: str, family: str) -> None:
 
 
 def check_accuracy(accuracy: object, bits: object, family: str, plan: object) -> str:
-    """The name of an accuracy; ValueError for an unknown one, or one that contradicts `bits`. None is "fp64", or "scaled" where
+    """The name of an accuracy; ValueError for an unknown one, or one that contradicts `bits`. None is "standard", or "scaled" where
     the bits are chosen: by themselves, by a plan, or by the paper's moduli."""
     if accuracy is None:
-        return "fp64" if bits is None and plan is None and family == "least" else "scaled"
+        return "standard" if bits is None and plan is None and family == "least" else "scaled"
     if not isinstance(accuracy, str) or accuracy not in ACCURACIES:
         raise ValueError(f"accuracy: {accuracy!r} is unknown; allowed are {', '.join(map(repr, ACCURACIES))}")
     if bits is not None and accuracy != "scaled":

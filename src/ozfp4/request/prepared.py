@@ -30,7 +30,7 @@ class Prepared(Tabular):
     side : {"left", "right"}
         On which side of a product it stands.
     plan : Plan
-    accuracy : {"scaled", "fp64", "correct"}
+    accuracy : {"standard", "correct", "scaled"}
         What its products promise.
     result_dtype : str
         "float64" or "float32": of its products, or of their parts; where the operand is complex "complex128" or "complex64".
@@ -204,8 +204,9 @@ def _is_served(
         inner = prepared.shape[-1 if prepared.side == "left" else -2]
         inner = 2 * inner if prepared.other == "complex" else inner
         precision = 24 if library.name_of(prepared.dtype) in SINGLE else 53
-        if check_accuracy(accuracy, bits, family, None) != "scaled":
-            bits = accuracy_bits(precision)
+        accuracy = check_accuracy(accuracy, bits, family, None)
+        if accuracy != "scaled":
+            bits = accuracy_bits(accuracy, precision)
         make_plan(scheme, "fp4" if backend == "auto" else backend, family, bits or precision, max(inner, 1))
     return prepared.device == "cpu" or backend != "fp64"
 

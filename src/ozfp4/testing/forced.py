@@ -38,7 +38,7 @@ def forced(
     overlap : bool, optional
         Whether a launch may begin before the one before it has ended.
     longer : bool, optional
-        In accuracy "fp64", whether entries without a certificate are settled by a second product of longer integers where it
+        In accuracy "standard", whether entries without a certificate are settled by a second product of longer integers where it
         has room, however few they are; else all are repaired from their rows and columns. Plans of scheme I have none.
     direct : bool, optional
         Whether products are made in one launch wherever there is a kernel for them; else none is. Those that are reported have

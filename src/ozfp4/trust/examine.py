@@ -118,8 +118,8 @@ def _wrong_without_planes(
     if kernel == LIMBS and not single:  # which do not hold the integers of what follows
         return
     whole = exact_cases.repaired_product(single=single)
-    product = replace(whole, b=whole.b[:, :5], expected=whole.expected[:, :5], accuracy="fp64")
-    plan = make_plan("II", "int8", "least", _core.accuracy_bits(24 if single else 53), product.a.shape[1])
+    product = replace(whole, b=whole.b[:, :5], expected=whole.expected[:, :5], accuracy="standard")
+    plan = make_plan("II", "int8", "least", _core.accuracy_bits("standard", 24 if single else 53), product.a.shape[1])
     for updates in kinds:
         yield _wrong_product(kernel, plan, replace(product, updates=updates), direct)
 
@@ -131,7 +131,7 @@ def _wrong_in_words(kernel: DeviceKernel) -> Iterator[tuple[str, Failure | None]
     longest = plane_products.most_inner_in_words()
     has_thin = plane_products.has_thin_kernels(kernel)
     for single in (False, True):
-        certified = ("fp64", _core.accuracy_bits(24 if single else 53))
+        certified = ("standard", _core.accuracy_bits("standard", 24 if single else 53))
         words = (
             (("scaled", 24), ("scaled", 76), certified)
             if single
@@ -144,7 +144,7 @@ def _wrong_in_words(kernel: DeviceKernel) -> Iterator[tuple[str, Failure | None]
             yield from _wrong_without_planes(kernel, few, "thin", words, single)
     yield from _wrong_integers_in_one_launch(kernel)
     short = exact_cases.tile_products(plane_products.most_inner_of_tiles())
-    asked = (("scaled", 53), ("scaled", 58), ("fp64", _core.accuracy_bits(53)))
+    asked = (("scaled", 53), ("scaled", 58), ("standard", _core.accuracy_bits("standard", 53)))
     yield from _wrong_without_planes(kernel, short, "tiles", asked)
 
 
@@ -155,8 +155,8 @@ def _wrong_numbers(kernel: DeviceKernel, short: bool) -> Iterator[tuple[str, Fai
 
     for single in (False,) if short and kernel == NUMBERS else (False, True):
         bits = (24, 40) if single else (53, 62) if kernel == NUMBERS else (53, 62, 70)
-        longest = _core.accuracy_bits(24 if single else 53)
-        asked = [*(("scaled", c) for c in bits), ("fp64", longest), ("correct", longest)]
+        longest = _core.accuracy_bits("correct", 24 if single else 53)
+        asked = [*(("scaled", c) for c in bits), ("standard", longest), ("correct", longest)]
         products = exact_cases.number_products(short=short, single=single)
         yield from _wrong_without_planes(kernel, products, "always", asked, single)
 

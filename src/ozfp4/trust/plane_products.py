@@ -131,7 +131,7 @@ def _alphabet(kernel: DeviceKernel) -> str:
 
 def longest_plan(kernel: DeviceKernel, k: int) -> Plan:
     """The plan for correctly rounded products on a kernel."""
-    return make_plan("II", _alphabet(kernel), "least", _core.accuracy_bits(53), k)
+    return make_plan("II", _alphabet(kernel), "least", _core.accuracy_bits("correct", 53), k)
 
 
 def plans(kernel: DeviceKernel, k: int, *, short: bool) -> Iterator[Plan]:

@@ -421,12 +421,12 @@ struct Wanted {
 };
 
 const Wanted wanted[] = {
-    {"fp64 f64", {accuracy_bits(53), Accuracy::fp64, 53}, ElementType::float64},
-    {"fp64 f32", {accuracy_bits(24), Accuracy::fp64, 24}, ElementType::float32},
-    {"correct f64", {accuracy_bits(53), Accuracy::correct, 53}, ElementType::float64},
-    {"correct f32", {accuracy_bits(24), Accuracy::correct, 24}, ElementType::float32},
-    {"correct f32 to f64", {accuracy_bits(53), Accuracy::correct, 53}, ElementType::float32},
-    {"fp64 f64, a longer plan", {90, Accuracy::fp64, 53}, ElementType::float64},
+    {"fp64 f64", {accuracy_bits(Accuracy::correct, 53), Accuracy::standard, 53}, ElementType::float64},
+    {"fp64 f32", {accuracy_bits(Accuracy::correct, 24), Accuracy::standard, 24}, ElementType::float32},
+    {"correct f64", {accuracy_bits(Accuracy::correct, 53), Accuracy::correct, 53}, ElementType::float64},
+    {"correct f32", {accuracy_bits(Accuracy::correct, 24), Accuracy::correct, 24}, ElementType::float32},
+    {"correct f32 to f64", {accuracy_bits(Accuracy::correct, 53), Accuracy::correct, 53}, ElementType::float32},
+    {"fp64 f64, a longer plan", {90, Accuracy::standard, 53}, ElementType::float64},
     {"correct f64, a longer plan", {100, Accuracy::correct, 53}, ElementType::float64},
     {"scaled f64", {53}, ElementType::float64},
     {"scaled f64 24 bits", {24}, ElementType::float64},

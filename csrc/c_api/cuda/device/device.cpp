@@ -31,7 +31,7 @@ bool is_exact(const Device& device, Kernel kernel, const Plan& like, const Exact
   request.scheme = like.scheme;
   request.alphabet = like.alphabet;
   request.k = own.k;
-  if (accuracy != Accuracy::scaled) request.bits = accuracy_bits(53);
+  if (accuracy != Accuracy::scaled) request.bits = accuracy_bits(Accuracy::correct, 53);
   Promise promise;
   promise.accuracy = accuracy;
   const CudaPlan plan = make_cuda_plan(make_plan(request), own.k, kernel, promise);
@@ -73,7 +73,7 @@ bool passes(const Device& device, Kernel kernel, const Plan& like) {
 
 bool passes_without_planes(const Device& device, Kernel kernel, const Plan& like) {
   for (const ExactCase& own : small_exact_cases()) {
-    for (const Accuracy accuracy : {Accuracy::scaled, Accuracy::fp64}) {
+    for (const Accuracy accuracy : {Accuracy::scaled, Accuracy::standard}) {
       for (const Direct way : {Direct::always, Direct::thin, Direct::tiles}) {
         if (!is_exact(device, kernel, like, own, accuracy, way)) return false;
       }

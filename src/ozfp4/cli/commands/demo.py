@@ -3,7 +3,7 @@
 Forms C^T S C and C^T F C (S: overlap, F: Fock matrix, C: orbital coefficients; RHF/6-31G*, 216 x 216), two
 chained products each. All schemes and backends must return the same bits, and every entry must equal what its
 accuracy defines, in exact arithmetic: for "scaled" the product of the scaled integers, for "correct" the real
-product, each rounded once; for "fp64" one of the two. Exit status 1 if one does not.
+product, each rounded once; for "standard" one of the two. Exit status 1 if one does not.
 
 Runs on the GPU where there is one that this build has kernels for, without the backend fp64, which is the CPU's;
 --device cpu runs on the CPU.
@@ -47,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "file", metavar="FILE", nargs="?", type=Path, help="another .npz with members S, C and F"
     )
     parser.add_argument(
-        "--accuracy", choices=("scaled", "fp64", "correct"), default="scaled", help="default: scaled, 53 bits"
+        "--accuracy", choices=("standard", "correct", "scaled"), default="scaled", help="default: scaled, 53 bits"
     )
     add_device_argument(parser)
 
@@ -105,10 +105,10 @@ class Outcome:
 
 
 def _exact(accuracy: str) -> Multiply:
-    from ...testing import correct_matmul, exact_matmul, fp64_matmul
+    from ...testing import correct_matmul, exact_matmul, standard_matmul
 
-    if accuracy == "fp64":
-        return lambda a, b: fp64_matmul(a, b)[0]
+    if accuracy == "standard":
+        return lambda a, b: standard_matmul(a, b)[0]
     return exact_matmul if accuracy == "scaled" else correct_matmul
 
 
@@ -179,7 +179,7 @@ def _outcome(
 
 _EXACT = {
     "scaled": "scaled integers, rounded once",
-    "fp64": "scaled integers, rounded once, where that is certified; else the real product, rounded once",
+    "standard": "scaled integers, rounded once, where that is certified; else the real product, rounded once",
     "correct": "the real product, rounded once",
 }
 

@@ -50,9 +50,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--accuracy",
-        choices=("scaled", "fp64", "correct"),
-        help="what is promised: the product of the scaled integers, the error bound of a sum in the result's type, "
-        "the real product rounded once",
+        choices=("standard", "correct", "scaled"),
+        help="what is promised: the error bound of a chain of fused multiply-adds in the result's type, the real product "
+        "rounded once, the product of the scaled integers",
     )
     parser.add_argument(
         "--rounding",
