@@ -79,7 +79,7 @@ void finish_words(const WordProduct& product, const OperandView& a, const Operan
     Listed listed(a.outer, b.outer);
     const Buffer magnitudes = magnitudes_of(options.promise.accuracy, a, scale_a, b, scale_b, {0, a.outer, 0, b.outer}, outcome);
     outcome.entries.extend(
-        product.finish(options.promise, target, reinterpret_cast<const std::uint8_t*>(magnitudes.get()), &listed));
+        product.finish(options.promise, target, reinterpret_cast<const std::uint16_t*>(magnitudes.get()), &listed));
     const StageTimer timer(outcome.times, &StageTimes::repair);
     const std::int64_t spare = std::max<std::int64_t>(0, options.workspace_limit - product.workspace());
     outcome.entries.extend(
@@ -205,7 +205,7 @@ class Product {
       const StageTimer timer(outcome_.times, &StageTimes::reconstruct);
       outcome_.entries.extend(cpu_reconstruct_certified(
           residues_, count_, block.output, options_.promise, a_.inner, {scale_a_, block.row}, {scale_b_, block.column},
-          reinterpret_cast<const std::uint8_t*>(magnitudes.get()), target, listed));
+          reinterpret_cast<const std::uint16_t*>(magnitudes.get()), target, listed));
     }
     const StageTimer timer(outcome_.times, &StageTimes::repair);
     outcome_.entries.extend(

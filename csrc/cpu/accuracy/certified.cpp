@@ -75,7 +75,7 @@ std::vector<Listed::Place> Listed::places() const {
 }
 
 EntryCounts cpu_reconstruct_certified(const Plan& plan, int count, const void* output, const Promise& promise, std::int64_t k,
-                                      const BlockLines& rows, const BlockLines& columns, const std::uint8_t* magnitudes,
+                                      const BlockLines& rows, const BlockLines& columns, const std::uint16_t* magnitudes,
                                       const Target& target, Listed& listed) {
   if (target.result.rows == 0 || target.result.columns == 0) return {};
   return dispatch_words(crt_words(plan, count), [&](auto words) {

@@ -103,7 +103,7 @@ struct BlockLines {
 // bounds are void; entries of special lines are not, and their results are void, too. What is void is not written where there is
 // an update. `magnitudes`: as in CertifiedBlock. Range: the scales have records; `k` is the inner dimension.
 EntryCounts cpu_reconstruct_certified(const Plan& plan, int count, const void* output, const Promise& promise, std::int64_t k,
-                                      const BlockLines& rows, const BlockLines& columns, const std::uint8_t* magnitudes,
+                                      const BlockLines& rows, const BlockLines& columns, const std::uint16_t* magnitudes,
                                       const Target& target, Listed& listed);
 
 }  // namespace ozfp4

@@ -162,7 +162,7 @@ template <class T, class Source>
 class CertifiedBlock {
  public:
   CertifiedBlock(const Source& integers, const Promise& promise, std::int64_t k, const BlockLines& rows,
-                 const BlockLines& columns, const std::uint8_t* magnitudes, const Target& target, Listed& listed)
+                 const BlockLines& columns, const std::uint16_t* magnitudes, const Target& target, Listed& listed)
       : integers_(integers),
         promise_(promise),
         k_(k),
@@ -282,7 +282,7 @@ class CertifiedBlock {
   std::uint64_t list_uncertified(std::int64_t row, std::int64_t column, int n, EntryCounts& counts) const {
     if (counts_all(rows_, row, groups_[column / kLanes], k_, counts)) return 0;
     const LineRecord& own = rows_.records[row];
-    const std::uint8_t* magnitude = magnitudes_ == nullptr ? nullptr : magnitudes_ + row * target_.result.columns + column;
+    const std::uint16_t* magnitude = magnitudes_ == nullptr ? nullptr : magnitudes_ + row * target_.result.columns + column;
     std::uint64_t listed = 0;
     for (int i = 0; i < n; ++i) {
       if (columns_.special[column + i] != kFinite) continue;
@@ -359,7 +359,7 @@ class CertifiedBlock {
   Promise promise_;
   std::int64_t k_;
   BlockLines rows_, columns_;
-  const std::uint8_t* magnitudes_;
+  const std::uint16_t* magnitudes_;
   Target target_;
   Listed& listed_;
   Kept<ColumnGroups> memory_;

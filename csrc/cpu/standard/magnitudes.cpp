@@ -23,7 +23,6 @@ constexpr std::int32_t kOffset = 128;
 constexpr std::int64_t kDepth = 2048;  // of K at a time: sums stay below 2^27, and packed panels in a cache
 constexpr std::int64_t kTile = 128;    // rows and columns of the sums that a thread holds
 constexpr std::int64_t kEncodeGrain = 1 << 15;
-constexpr std::uint32_t kMostSum = 65535;  // sums of all of K are kept up to here
 
 template <class T>
 inline std::uint32_t encode_impl(const T* x, std::int64_t n, int exponent, std::int8_t* bytes) {
@@ -42,18 +41,14 @@ OZFP4_VECTORISED std::uint32_t encode(const float* x, std::int64_t n, int expone
   return encode_impl(x, n, exponent, bytes);
 }
 
-// What is added to the sums of one row: to those held, up to kMostSum.
+// What is added to the sums of one row: to those held, up to kMostMagnitude.
 OZFP4_VECTORISED void add_sums(const std::int32_t* sums, std::int64_t n, std::uint32_t of_row, const std::uint32_t* of_columns,
                                std::uint16_t* held) {
   for (std::int64_t i = 0; i < n; ++i) {
     const std::uint32_t own = static_cast<std::uint32_t>(sums[i]) + of_row + of_columns[i];
-    const std::uint32_t total = held[i] + (own < kMostSum ? own : kMostSum);
-    held[i] = static_cast<std::uint16_t>(total < kMostSum ? total : kMostSum);
+    const std::uint32_t total = held[i] + (own < kMostMagnitude ? own : kMostMagnitude);
+    held[i] = static_cast<std::uint16_t>(total < kMostMagnitude ? total : kMostMagnitude);
   }
-}
-
-OZFP4_VECTORISED void keep_upper(const std::uint16_t* held, std::int64_t n, std::uint8_t* magnitudes) {
-  for (std::int64_t i = 0; i < n; ++i) magnitudes[i] = static_cast<std::uint8_t>(held[i] >> kMagnitudeShift);
 }
 
 // Some lines of an operand as packed bytes, a piece of K at a time.
@@ -135,7 +130,7 @@ void add_tile(const ByteKernel& kernel, const Bytes& a, const Bytes& b, std::int
 
 std::int64_t magnitude_bytes(std::int64_t rows, std::int64_t columns, std::int64_t k) {
   const std::int64_t depth = std::min(k, kDepth);
-  return 3 * rows * columns + PackedShape{Side::left, rows, depth}.plane_bytes() +
+  return 2 * rows * columns + PackedShape{Side::left, rows, depth}.plane_bytes() +
          PackedShape{Side::right, columns, depth}.plane_bytes();
 }
 
@@ -151,7 +146,7 @@ Buffer cpu_magnitudes(const OperandView& a, const Scales& scale_a, const Operand
   const ByteKernel& kernel = serving != nullptr ? *serving : portable_bytes_kernel;
   Bytes bytes_a(a, scale_a, Side::left, block.row, block.rows, depth);
   Bytes bytes_b(b, scale_b, Side::right, block.column, block.columns, depth);
-  const Buffer held = allocate_buffer(2 * entries);
+  Buffer held = allocate_buffer(2 * entries);
   auto* sums = reinterpret_cast<std::uint16_t*>(held.get());
   std::fill_n(sums, entries, std::uint16_t(0));
   const std::int64_t down = ceil_div(block.rows, kTile), across = ceil_div(block.columns, kTile);
@@ -168,12 +163,7 @@ Buffer cpu_magnitudes(const OperandView& a, const Scales& scale_a, const Operand
       kernel.end();
     });
   }
-  Buffer magnitudes = allocate_buffer(entries);
-  parallel_for(block.rows, kEncodeGrain / block.columns + 1, [&](std::int64_t begin, std::int64_t end) {
-    keep_upper(sums + begin * block.columns, (end - begin) * block.columns,
-               reinterpret_cast<std::uint8_t*>(magnitudes.get()) + begin * block.columns);
-  });
-  return magnitudes;
+  return held;
 }
 
 }  // namespace ozfp4

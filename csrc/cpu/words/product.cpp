@@ -316,7 +316,7 @@ bool WordProduct::multiply_words() {
   return true;
 }
 
-EntryCounts WordProduct::finish(const Promise& promise, const Target& target, const std::uint8_t* magnitudes,
+EntryCounts WordProduct::finish(const Promise& promise, const Target& target, const std::uint16_t* magnitudes,
                                 Listed* listed) const {
   if (rounded_ && listed != nullptr) return round_limbs_certain(target, *listed);
   if (rounded_) {

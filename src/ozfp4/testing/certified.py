@@ -158,10 +158,9 @@ def magnitude_bytes(rows: Array, exponents: list[int]) -> npt.NDArray[np.int64]:
 
 
 def certify_magnitude(a: Record, b: Record, magnitude: int, precision: int) -> bool:
-    """Whether E 2^(p + 16) <= (n - 1) L 2^(c_a + c_b), with L = 2^8 min(floor(sum of products of bytes / 2^8), 255)."""
+    """Whether E 2^(p + 16) <= (n - 1) L 2^(c_a + c_b), L the sum of the products of bytes."""
     n = min(a.facts.nonzeros, b.facts.nonzeros)
-    kept = min(magnitude >> 8, 255) << 8
-    return error_bound(a, b) << (precision + 16) <= ((n - 1) * kept) << (a.capacity + b.capacity)
+    return error_bound(a, b) << (precision + 16) <= ((n - 1) * magnitude) << (a.capacity + b.capacity)
 
 
 Dyadic = tuple[int, int]  # significand, exponent
