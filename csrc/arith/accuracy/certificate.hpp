@@ -81,15 +81,13 @@ OZFP4_HD std::uint32_t magnitude_byte(T x, int exponent) {
   return magnitude >= kInfinityBits<T> ? 0u : static_cast<std::uint32_t>(kept);
 }
 
-// L = sum of the products of magnitude bytes is kept as min(floor(L / 2^8), 255).
-inline constexpr int kMagnitudeShift = 8;
-inline constexpr std::uint32_t kMostMagnitude = 255;
-
-// The certificate by magnitudes: 2^(s+t) (|A| |B|)_ij >= L 2^(c_a + c_b - 16), so that it is (n - 1) L >= r n 2^11. Range:
-// records as in certifies_lines; `magnitude` is that of L.
+// The certificate by magnitudes, with L the sum of the products of the magnitude bytes of a row and a column: since
+// 2^(s+t) (|A| |B|)_ij >= L 2^(c_a + c_b - 16), it is (n - 1) L >= r n 2^11. No L of 2^13 or more fails for n > 1, so that L may
+// be cut to any such number. Range: records as in certifies_lines.
+inline constexpr std::uint32_t kMostMagnitude = 65535;
 OZFP4_HD bool certifies_magnitude(const LineRecord& a, const LineRecord& b, std::uint32_t magnitude) {
   const std::int64_t n = a.nonzeros < b.nonzeros ? a.nonzeros : b.nonzeros;
-  return (n - 1) * static_cast<std::int64_t>(magnitude) >= 2048 * rounded_lines(a, b) * n;
+  return (n - 1) * static_cast<std::int64_t>(magnitude) >= 2042048 * rounded_lines(a, b) * n;
 }
 
 // E, an integer. Range: capacities >= 2, counts below 2^62, and 32 Words - 2 >= capacity + 64.
