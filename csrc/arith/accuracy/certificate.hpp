@@ -87,7 +87,7 @@ OZFP4_HD std::uint32_t magnitude_byte(T x, int exponent) {
 inline constexpr std::uint32_t kMostMagnitude = 65535;
 OZFP4_HD bool certifies_magnitude(const LineRecord& a, const LineRecord& b, std::uint32_t magnitude) {
   const std::int64_t n = a.nonzeros < b.nonzeros ? a.nonzeros : b.nonzeros;
-  return (n - 1) * static_cast<std::int64_t>(magnitude) >= 2042048 * rounded_lines(a, b) * n;
+  return (n - 1) * static_cast<std::int64_t>(magnitude) >= 2048 * rounded_lines(a, b) * n;
 }
 
 // E, an integer. Range: capacities >= 2, counts below 2^62, and 32 Words - 2 >= capacity + 64.
