@@ -38,6 +38,11 @@ StripShape choose_strip(std::int64_t rows, std::int64_t columns, std::int64_t k,
   return strip;
 }
 
+// From the first to behind the last entry of a panel that is not 0, along K.
+struct NonzeroRange {
+  std::int64_t begin, end;
+};
+
 // The bits of `n` columns from one on, of a row of the list. Range: n <= 64.
 std::uint64_t bits_of(const Listed& listed, std::int64_t row, std::int64_t column, std::int64_t n, std::int64_t columns) {
   const std::int64_t index = column / 64, shift = column % 64, end = std::min(column + n, columns);
@@ -64,7 +69,7 @@ class Chains {
         shape_(choose_strip<T>(target.result.rows, target.result.columns, a.inner, bytes)),
         sums_(allocate_buffer(shape_.rows * shape_.columns * kBytes)),
         panels_b_(allocate_buffer(shape_.depth * shape_.columns * kBytes)),
-        is_nonzero_(static_cast<std::size_t>(shape_.columns / kChainColumns<T>)),
+        nonzero_b_(static_cast<std::size_t>(shape_.columns / kChainColumns<T>)),
         tiles_(static_cast<std::size_t>(shape_.rows / kChainRows * (shape_.columns / kChainColumns<T>))) {}
 
   // Stores the listed entries; those whose chain ends infinite are listed in `again` instead, which is null where chains are
@@ -134,21 +139,24 @@ class Chains {
     }
   }
 
-  // The tiles of one panel of rows, for one piece of K.
+  // The tiles of one panel of rows, for one piece of K. Products of 0 change no sum and are left out.
   void multiply_row(const Listed& listed, std::int64_t i, std::int64_t inner, std::int64_t depth, bool is_repeated, T* panel) {
-    bool is_packed = false, is_nonzero = false;
+    bool is_packed = false;
+    NonzeroRange own{0, 0};
     for (std::int64_t j = 0; j < across_; ++j) {
       const int count = listed_in(i, j);
-      // A panel of zeros changes no sum.
-      if (count == 0 || !is_nonzero_[static_cast<std::size_t>(j)]) continue;
+      if (count == 0) continue;
       if (!is_packed) {
         const std::int64_t lines = std::min(kChainRows, target_.result.rows - first_row_ - i * kChainRows);
-        is_nonzero = pack<kChainRows>(a_, row_ + first_row_ + i * kChainRows, lines, inner, depth, is_repeated, panel);
+        own = pack<kChainRows>(a_, row_ + first_row_ + i * kChainRows, lines, inner, depth, is_repeated, panel);
         is_packed = true;
       }
-      if (!is_nonzero) return;
+      const NonzeroRange other = nonzero_b_[static_cast<std::size_t>(j)];
+      const std::int64_t k = std::max(own.begin, other.begin), length = std::min(own.end, other.end) - k;
+      if (length <= 0) continue;
+      const T *left = panel + k * kChainRows, *right = panel_b(j, depth) + k * kWidth;
       if (count > kMostSingleChains) {
-        add_chains(panel, panel_b(j, depth), depth, sums(i, j));
+        add_chains(left, right, length, sums(i, j));
         continue;
       }
       TileEntry entries[kMostSingleChains];
@@ -158,24 +166,20 @@ class Chains {
           entries[n++] = {static_cast<std::int8_t>(line), static_cast<std::int8_t>(__builtin_ctzll(bits))};
         }
       }
-      add_single_chains(panel, panel_b(j, depth), depth, entries, n, sums(i, j));
+      add_single_chains(left, right, length, entries, n, sums(i, j));
     }
   }
 
-  // Lines [first, first + lines) of an operand as a panel, zeros in the place of those that there are not; whether any entry is
-  // not 0.
+  // Lines [first, first + lines) of an operand as a panel, zeros in the place of those that there are not.
   template <std::int64_t Lines>
-  static bool pack(const OperandView& view, std::int64_t first, std::int64_t lines, std::int64_t inner, std::int64_t depth,
-                   bool is_repeated, T* to) {
-    return with_float(view.type, [&](auto zero) {
+  static NonzeroRange pack(const OperandView& view, std::int64_t first, std::int64_t lines, std::int64_t inner,
+                           std::int64_t depth, bool is_repeated, T* to) {
+    with_float(view.type, [&](auto zero) {
       using Entry = decltype(zero);
       const char* origin = view.data + first * view.outer_stride + inner * view.inner_stride;
-      T any = 0;  // the largest magnitude
       if (lines < Lines) std::fill_n(to, Lines * depth, T(0));
       const auto take = [&](std::int64_t line, std::int64_t k) {
-        const T x = static_cast<T>(load<Entry>(origin + line * view.outer_stride + k * view.inner_stride));
-        to[k * Lines + line] = x;
-        any = std::max(any, x < 0 ? -x : x);
+        to[k * Lines + line] = static_cast<T>(load<Entry>(origin + line * view.outer_stride + k * view.inner_stride));
       };
       if (view.outer_stride == static_cast<std::ptrdiff_t>(sizeof(Entry))) {
         for (std::int64_t k = 0; k < depth; ++k) {
@@ -186,9 +190,15 @@ class Chains {
           for (std::int64_t k = 0; k < depth; ++k) take(line, k);
         }
       }
-      if (is_repeated) std::transform(to, to + Lines * depth, to, [](T x) { return repeated_entry(x); });
-      return any != T(0);
     });
+    const auto is_nonzero = [&](std::int64_t k) {
+      return std::any_of(to + k * Lines, to + (k + 1) * Lines, [](T x) { return x != T(0); });
+    };
+    NonzeroRange range{0, depth};
+    while (range.begin < range.end && !is_nonzero(range.begin)) ++range.begin;
+    while (range.end > range.begin && !is_nonzero(range.end - 1)) --range.end;
+    if (is_repeated) std::transform(to, to + Lines * depth, to, [](T x) { return repeated_entry(x); });
+    return range;
   }
 
   EntryCounts end_strip(const Listed& listed, Listed* again) {
@@ -244,8 +254,8 @@ class Chains {
   const Target& target_;
   const StripShape shape_;
   const Buffer sums_, panels_b_;
-  std::vector<std::uint8_t> is_nonzero_;  // panels of B
-  std::vector<std::uint16_t> tiles_;      // how many entries of a tile are listed
+  std::vector<NonzeroRange> nonzero_b_;  // of panels of B
+  std::vector<std::uint16_t> tiles_;     // how many entries of a tile are listed
   std::int64_t first_row_ = 0, first_column_ = 0, down_ = 0, across_ = 0;
 };
 
