@@ -126,7 +126,7 @@ class Chains {
           if (!is_listed) continue;
           const std::int64_t first = column_ + first_column_ + j * kWidth;
           const std::int64_t lines = std::min(kWidth, target_.result.columns - first_column_ - j * kWidth);
-          is_nonzero_[static_cast<std::size_t>(j)] = pack<kWidth>(b_, first, lines, inner, depth, is_repeated, panel_b(j, depth));
+          nonzero_b_[static_cast<std::size_t>(j)] = pack<kWidth>(b_, first, lines, inner, depth, is_repeated, panel_b(j, depth));
         }
       });
       const std::int64_t work = kRowPanels * kChainRows * across_ * kWidth * depth;
