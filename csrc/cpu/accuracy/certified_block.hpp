@@ -26,10 +26,11 @@ namespace ozfp4 {
 
 inline constexpr std::int64_t kCertifiedGrain = 8192;
 
-// Of kLanes columns: what all of them have, so that one test may serve for the lot; special ones are left out.
+// Of kLanes columns: what all of them have, so that one test may serve for the lot. Special ones are left out, and of those
+// without a nonzero entry only their number is kept: their entries are exact, whatever the row is.
 struct ColumnGroup {
   std::int64_t least_nonzeros = std::numeric_limits<std::int64_t>::max(), largest_depth = 0;
-  int lanes = 0, exact = 0;
+  int lanes = 0, exact = 0, zeros = 0;  // zeros are exact, too
   LaneErrorTerms terms;
 };
 
@@ -56,6 +57,8 @@ inline ColumnGroup group_of(const BlockLines& lines, std::int64_t first, int n) 
     if (lines.special[first + i] != kFinite) continue;
     ++group.lanes;
     group.exact += record.rounded == 0;
+    group.zeros += record.nonzeros == 0;
+    if (record.nonzeros == 0) continue;
     group.least_nonzeros = std::min(group.least_nonzeros, record.nonzeros);
     group.largest_depth = std::max(group.largest_depth, record.depth);
   }
@@ -77,7 +80,7 @@ inline int largest_capacity(const BlockLines& lines, std::int64_t count) {
 // Whether the lines alone certify the row with every column of the group.
 inline bool certifies_all(const LineRecord& row, const ColumnGroup& group, std::int64_t k) {
   const int rounded = (row.rounded != 0) + (group.exact < group.lanes);
-  if (rounded == 0 || group.lanes == 0) return true;
+  if (rounded == 0 || row.nonzeros == 0 || group.lanes == group.zeros) return true;
   return certifies_depth(row.depth + group.largest_depth, row.nonzeros + group.least_nonzeros - k, rounded);
 }
 
@@ -87,24 +90,29 @@ inline bool counts_all(const BlockLines& rows, std::int64_t row, const ColumnGro
   if (rows.special[row] != kFinite) return true;
   const LineRecord& own = rows.records[row];
   if (!certifies_all(own, group, k)) return false;
-  const int exact = own.rounded == 0 ? group.exact : 0;
+  const int exact = own.nonzeros == 0 ? group.lanes : own.rounded == 0 ? group.exact : group.zeros;
   counts.exact += exact;
   counts.depth += group.lanes - exact;
   return true;
 }
 
-// The worst of the finite lines of an operand that are exact, and of those that are rounded.
+// The worst of the finite lines of an operand that are exact, and of those that are rounded; how many have no nonzero entry.
 struct LineClass {
   LineRecord worst{0, std::numeric_limits<std::int64_t>::max()};
   std::int64_t lines = 0;
 };
 struct LineClasses {
   LineClass exact, rounded;
+  std::int64_t zeros = 0;
+
+  std::int64_t lines() const { return exact.lines + rounded.lines + zeros; }
 
   LineClasses(const BlockLines& lines, std::int64_t count) {
     for (std::int64_t i = 0; i < count; ++i) {
       if (lines.special[i] != kFinite) continue;
       const LineRecord& record = lines.records[i];
+      zeros += record.nonzeros == 0;
+      if (record.nonzeros == 0) continue;
       LineClass& own = record.rounded != 0 ? rounded : exact;
       own.worst.rounded = record.rounded != 0;
       own.worst.depth = std::max(own.worst.depth, record.depth);
@@ -118,6 +126,7 @@ struct LineClasses {
 // by rows and groups of columns.
 inline std::optional<EntryCounts> counted_by_classes(const LineClasses& rows, const LineClasses& columns, std::int64_t k) {
   EntryCounts counts;
+  counts.exact = rows.lines() * columns.lines() - (rows.lines() - rows.zeros) * (columns.lines() - columns.zeros);
   for (const LineClass* row : {&rows.exact, &rows.rounded}) {
     for (const LineClass* column : {&columns.exact, &columns.rounded}) {
       if (row->lines == 0 || column->lines == 0) continue;
