@@ -7,8 +7,8 @@
  *
  * Arguments are those of CBLAS, and order and transposes have its values; extents, leading dimensions and strides are 64-bit
  * and count entries. What BLAS does not have stands in ozfp4_options: NULL, or all zeros behind `size`, is the default of
- * ozfp4.matmul in Python, whose bits these functions give: accuracy "fp64", each entry within the error bound of a sum in
- * its own precision. A beta of 0 does not read C, an alpha of 0 reads neither A nor B. C overlaps neither; everything else may
+ * ozfp4.matmul in Python, whose bits these functions give: accuracy "standard", each entry within the error bound of a
+ * chain of fused multiply-adds in its own precision. A beta of 0 does not read C, an alpha of 0 reads neither A nor B. C overlaps neither; everything else may
  * be read by several threads at once. alpha and beta are finite.
  * The calling thread's floating-point mode (rounding, subnormal numbers flushed to 0, traps) changes no bit and stays as it is.
  *
@@ -110,11 +110,12 @@ typedef enum ozfp4_type {
   OZFP4_UINT64 = 12
 } ozfp4_type;
 
-enum {                             /* accuracy */
-       OZFP4_ACCURACY_DEFAULT = 0, /* fp64; scaled where bits, a plan or a family of the paper is given */
-       OZFP4_ACCURACY_SCALED = 1,  /* the exact product of rows and columns rounded to `bits` bits */
-       OZFP4_ACCURACY_STANDARD = 2,    /* |C - AB| <= n u (|A| |B|) and half a unit in the last place, entry by entry */
-       OZFP4_ACCURACY_CORRECT = 3  /* the real result, rounded once */
+enum {                              /* accuracy */
+       OZFP4_ACCURACY_DEFAULT = 0,  /* standard; of a prepared operand its own */
+       OZFP4_ACCURACY_SCALED = 1,   /* the exact product of rows and columns rounded to `bits` bits */
+       OZFP4_ACCURACY_STANDARD = 2, /* |C - AB| <= (n - 1) u (|A| |B|) and half a unit in the last place, entry by entry, n the
+                                     * fewer nonzero entries of row and column: what a chain of fused multiply-adds promises */
+       OZFP4_ACCURACY_CORRECT = 3   /* the real result, rounded once */
 };
 enum { OZFP4_ROUND_NEAREST = 0, OZFP4_ROUND_DOWN = 1, OZFP4_ROUND_UP = 2, OZFP4_ROUND_ZERO = 3 };
 enum { OZFP4_SCHEME_DEFAULT = 0, OZFP4_SCHEME_I = 1, OZFP4_SCHEME_II = 2 };
@@ -136,7 +137,7 @@ typedef struct ozfp4_report {
   int32_t moduli_used;                   /* 0 for scheme I */
   int32_t reserved;                      /* 0 */
   int64_t workspace;                     /* bytes beside operands and result */
-  int64_t repaired;                      /* entries that were summed anew, as nothing certified them */
+  int64_t repaired;                      /* entries made from their row and column alone, as nothing certified them */
   int64_t special_rows, special_columns; /* with NaN or infinity */
   int64_t overflows;    /* of integers: entries that wrapped, where OZFP4_OVERFLOW_ERROR or a report asked for them */
   double largest_bound; /* where bounds were asked for */
@@ -146,12 +147,12 @@ typedef struct ozfp4_report {
 typedef struct ozfp4_options {
   size_t size;
   int32_t accuracy, rounding; /* rounding other than to nearest is of OZFP4_ACCURACY_CORRECT */
-  int32_t scheme, backend, family;
+  int32_t scheme, backend, family; /* a family other than OZFP4_FAMILY_LEAST is of OZFP4_ACCURACY_SCALED */
   int32_t bits;            /* capacity of OZFP4_ACCURACY_SCALED, 2 to 200; 0: 53, or 24 of single precision */
   int32_t overflow;        /* of integers */
   int32_t reserved;        /* 0 */
   int64_t workspace_limit; /* bytes beside operands and result; 0: 2^30 */
-  const ozfp4_plan* plan;  /* in place of scheme, backend, family and bits; NULL: the cheapest one */
+  const ozfp4_plan* plan;  /* in place of scheme, backend, family and bits, of as many bits as the accuracy takes; NULL: the cheapest */
   double* bound;           /* where bounds of |C - exact| go, in the order of C; of complex results pairs; NULL: nowhere */
   int64_t ld_bound;        /* entries of C from line to line of it; 0: without a gap */
   int64_t stride_bound;    /* and from matrix to matrix; 0: without a gap */

@@ -62,8 +62,8 @@ Buffer magnitudes_of(Accuracy accuracy, const OperandView& a, const Scales& scal
 // The entries of a block that reconstruct has listed, from that row and column of the scales on.
 EntryCounts settle_listed(Accuracy accuracy, const OperandView& a, const Scales& scale_a, const OperandView& b,
                           const Scales& scale_b, std::int64_t row, std::int64_t column, const Target& target, Listed& listed,
-                          std::int64_t spare) {
-  if (accuracy == Accuracy::standard) return cpu_chain(a, scale_a, b, scale_b, row, column, target, listed, spare);
+                          Exchanged exchanged, std::int64_t spare) {
+  if (accuracy == Accuracy::standard) return cpu_chain(a, scale_a, b, scale_b, row, column, target, listed, exchanged, spare);
   EntryCounts counts = cpu_settle_disjoint(a, scale_a, b, scale_b, row, column, target, listed);
   counts.extend(cpu_repair(a, scale_a, b, scale_b, row, column, target, listed, spare / thread_count()));
   return counts;
@@ -71,7 +71,7 @@ EntryCounts settle_listed(Accuracy accuracy, const OperandView& a, const Scales&
 
 // What a product in words leaves, made into one target.
 void finish_words(const WordProduct& product, const OperandView& a, const OperandView& b, const Target& target,
-                  const MatmulOptions& options, bool has_records, MatmulOutcome& outcome) {
+                  const MatmulOptions& options, bool has_records, Exchanged exchanged, MatmulOutcome& outcome) {
   const Scales &scale_a = product.scales_a(), &scale_b = product.scales_b();
   if (!has_records || product.lists_none()) {
     outcome.entries.extend(product.finish(options.promise, target, nullptr, nullptr));
@@ -83,7 +83,7 @@ void finish_words(const WordProduct& product, const OperandView& a, const Operan
     const StageTimer timer(outcome.times, &StageTimes::repair);
     const std::int64_t spare = std::max<std::int64_t>(0, options.workspace_limit - product.workspace());
     outcome.entries.extend(
-        settle_listed(options.promise.accuracy, a, scale_a, b, scale_b, 0, 0, target, listed, spare));
+        settle_listed(options.promise.accuracy, a, scale_a, b, scale_b, 0, 0, target, listed, exchanged, spare));
   }
   if (scale_a.special_lines + scale_b.special_lines == 0) return;
   const StageTimer timer(outcome.times, &StageTimes::reconstruct);
@@ -109,8 +109,9 @@ bool multiply_in_words(const Plan& plan, const OperandView& a, const OperandView
   const auto own = [turns](const Target& target) { return turns ? turned(target) : target; };
   const Target first = own(*targets.first);
   if (!product.multiply(options.promise, targets.count == 1 ? &first : nullptr)) return false;
+  const Exchanged exchanged = !options.is_exchanged ? Exchanged::none : turns ? Exchanged::rows : Exchanged::columns;
   for (const Target& target : targets) {
-    finish_words(product, left, right, own(target), options, request.wants_records(), outcome);
+    finish_words(product, left, right, own(target), options, request.wants_records(), exchanged, outcome);
   }
   outcome.in_words = true;
   outcome.moduli_used = product.residues();
@@ -209,7 +210,8 @@ class Product {
     }
     const StageTimer timer(outcome_.times, &StageTimes::repair);
     outcome_.entries.extend(
-        settle_listed(accuracy, a_, scale_a_, b_, scale_b_, block.row, block.column, target, listed, spare_));
+        settle_listed(accuracy, a_, scale_a_, b_, scale_b_, block.row, block.column, target, listed,
+                      options_.is_exchanged ? Exchanged::columns : Exchanged::none, spare_));
   }
 
   const Plan& plan_;

@@ -47,7 +47,7 @@ void check_serves(const Options& options, const Plan& plan, int precision, std::
   }
   if (options.accuracy != Accuracy::scaled && plan.bits < accuracy_bits(options.accuracy, precision)) {
     refuse("options.plan: its bits are " + std::to_string(plan.bits) + ", options.accuracy needs " +
-           std::to_string(accuracy_bits(options.accuracy, precision)));
+           std::to_string(accuracy_bits(options.accuracy, precision)) + "; OZFP4_ACCURACY_SCALED takes it");
   }
   if (k > plan.k_max) {
     refuse("options.plan: its limit is K <= " + std::to_string(plan.k_max) + ", the inner dimension is " + std::to_string(k));
@@ -164,6 +164,7 @@ MatmulOutcome run_real(const Plan& plan, const RealProduct& product, const Optio
   further.workspace_limit = workspace_limit;
   further.promise = {options.accuracy, precision};
   further.require_blas = require_blas;
+  further.is_exchanged = product.is_exchanged;
   const bool may_be_in_words = may_go_direct(options) && trusts_words();
   if (may_be_in_words) further.way = Way::cheaper;
   try {

@@ -77,7 +77,9 @@ bool pass_words() {
       is_any = is_any || verdict == Verdict::exact;
     }
   }
-  return is_any;
+  return is_any && std::all_of(chain_cases().begin(), chain_cases().end(), [](const ExactCase& own) {
+           return verdict_of(own, Alphabet::int8, Way::words, Accuracy::standard) != Verdict::wrong;
+         });
 }
 
 // Limbs, where there is a unit for them, which is passed over if it is wrong: seven, eight and nine, and by the entries four.
@@ -97,7 +99,10 @@ void try_limbs() {
 bool passes(const ByteKernel& kernel) {
   const ForcedKernel forced(&kernel);
   return std::all_of(exact_cases().begin(), exact_cases().end(),
-                     [](const ExactCase& own) { return is_exact(own, Alphabet::int8) && is_exact(own, Alphabet::fp4); });
+                     [](const ExactCase& own) { return is_exact(own, Alphabet::int8) && is_exact(own, Alphabet::fp4); }) &&
+         std::all_of(chain_cases().begin(), chain_cases().end(), [](const ExactCase& own) {
+           return verdict_of(own, Alphabet::int8, Way::planes, Accuracy::standard) == Verdict::exact;
+         });
 }
 
 ChildLock testing;

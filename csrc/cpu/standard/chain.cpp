@@ -53,6 +53,19 @@ std::uint64_t bits_of(const Listed& listed, std::int64_t row, std::int64_t colum
   return kept == 64 ? bits : bits & ((std::uint64_t(1) << kept) - 1);
 }
 
+// Lists in `half` what `listed` has of the rows, or the columns, of even numbers, or of odd ones. The block begins at that row and
+// column.
+void take_half(const Listed& listed, std::int64_t rows, Exchanged exchanged, std::int64_t first_row, std::int64_t first_column,
+               bool odd, Listed& half) {
+  constexpr std::uint64_t even_places = 0x5555555555555555u;
+  const std::uint64_t kept_columns = even_places << ((first_column + (odd ? 1 : 0)) % 2);
+  for (std::int64_t row = 0; row < rows; ++row) {
+    const bool is_odd = (first_row + row) % 2 != 0;
+    const std::uint64_t kept = exchanged == Exchanged::columns ? kept_columns : is_odd == odd ? ~std::uint64_t(0) : 0;
+    for (std::int64_t i = 0; i < listed.words_per_row(); ++i) half.word(row, i) = listed.word(row, i) & kept;
+  }
+}
+
 // The chains of one block of the result, a strip of columns at a time.
 template <class T>
 class Chains {
@@ -72,9 +85,18 @@ class Chains {
         nonzero_b_(static_cast<std::size_t>(shape_.columns / kChainColumns<T>)),
         tiles_(static_cast<std::size_t>(shape_.rows / kChainRows * (shape_.columns / kChainColumns<T>))) {}
 
-  // Stores the listed entries; those whose chain ends infinite are listed in `again` instead, which is null where chains are
-  // repeated.
-  EntryCounts run(const Listed& listed, Listed* again) {
+  // Stores the listed entries, and repeats those whose chain ends infinite. `exchanges`: in the other order of each pair along K.
+  EntryCounts run(const Listed& listed, bool exchanges) {
+    exchanges_ = exchanges;
+    Listed again(target_.result.rows, target_.result.columns);
+    EntryCounts counts = run_once(listed, &again);
+    if (!again.places().empty()) counts.extend(run_once(again, nullptr));
+    return counts;
+  }
+
+ private:
+  // Those whose chain ends infinite are listed in `again` instead, which is null where chains are repeated.
+  EntryCounts run_once(const Listed& listed, Listed* again) {
     EntryCounts counts;
     for (std::int64_t row = 0; row < target_.result.rows; row += shape_.rows) {
       for (std::int64_t column = 0; column < target_.result.columns; column += shape_.columns) {
@@ -86,7 +108,6 @@ class Chains {
     return counts;
   }
 
- private:
   static constexpr std::int64_t kBytes = sizeof(T), kWidth = kChainColumns<T>, kTileSums = kChainRows * kWidth;
 
   // Finds the tiles of a strip with a listed entry; false where there is none.
@@ -172,14 +193,15 @@ class Chains {
 
   // Lines [first, first + lines) of an operand as a panel, zeros in the place of those that there are not.
   template <std::int64_t Lines>
-  static NonzeroRange pack(const OperandView& view, std::int64_t first, std::int64_t lines, std::int64_t inner,
-                           std::int64_t depth, bool is_repeated, T* to) {
+  NonzeroRange pack(const OperandView& view, std::int64_t first, std::int64_t lines, std::int64_t inner, std::int64_t depth,
+                    bool is_repeated, T* to) const {
+    const std::int64_t flip = exchanges_ ? 1 : 0;  // K and its pieces are even then
     with_float(view.type, [&](auto zero) {
       using Entry = decltype(zero);
       const char* origin = view.data + first * view.outer_stride + inner * view.inner_stride;
       if (lines < Lines) std::fill_n(to, Lines * depth, T(0));
       const auto take = [&](std::int64_t line, std::int64_t k) {
-        to[k * Lines + line] = static_cast<T>(load<Entry>(origin + line * view.outer_stride + k * view.inner_stride));
+        to[(k ^ flip) * Lines + line] = static_cast<T>(load<Entry>(origin + line * view.outer_stride + k * view.inner_stride));
       };
       if (view.outer_stride == static_cast<std::ptrdiff_t>(sizeof(Entry))) {
         for (std::int64_t k = 0; k < depth; ++k) {
@@ -257,18 +279,23 @@ class Chains {
   std::vector<NonzeroRange> nonzero_b_;  // of panels of B
   std::vector<std::uint16_t> tiles_;     // how many entries of a tile are listed
   std::int64_t first_row_ = 0, first_column_ = 0, down_ = 0, across_ = 0;
+  bool exchanges_ = false;
 };
 
 }  // namespace
 
 EntryCounts cpu_chain(const OperandView& a, const Scales& scale_a, const OperandView& b, const Scales& scale_b, std::int64_t row,
-                      std::int64_t column, const Target& target, const Listed& listed, std::int64_t bytes) {
+                      std::int64_t column, const Target& target, const Listed& listed, Exchanged exchanged, std::int64_t bytes) {
   if (listed.places().empty()) return {};
   return with_float(target.result.type, [&](auto zero) {
     Chains<decltype(zero)> chains(a, scale_a, b, scale_b, row, column, target, bytes);
-    Listed again(target.result.rows, target.result.columns);
-    EntryCounts counts = chains.run(listed, &again);
-    if (!again.places().empty()) counts.extend(chains.run(again, nullptr));
+    if (exchanged == Exchanged::none) return chains.run(listed, false);
+    EntryCounts counts;
+    for (const bool exchanges : {false, true}) {
+      Listed own(target.result.rows, target.result.columns);
+      take_half(listed, target.result.rows, exchanged, row, column, exchanges, own);
+      if (!own.places().empty()) counts.extend(chains.run(own, exchanges));
+    }
     return counts;
   });
 }
