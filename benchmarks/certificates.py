@@ -1,4 +1,4 @@
-"""What certifies the entries of accuracy="fp64", and how many "correct" leaves to repair, by the references in Python's integers.
+"""What certifies the entries of "standard", and how many "correct" leaves to repair, by the references in Python's integers.
 
     python benchmarks/certificates.py [operands] [bits]
 
@@ -20,10 +20,10 @@ from ozfp4.testing import (
     Certificate,
     correct_matmul,
     error_bound,
-    fp64_matmul,
     grading,
     round_to_float,
     spread,
+    standard_matmul,
 )
 from ozfp4.testing.accuracy import relative_errors
 from ozfp4.testing.certified import Scaled, disjoint, scaled_product
@@ -87,19 +87,25 @@ def operand_table() -> None:
     print("|---|---|---|---|---|---|---|---|")
     order = (Certificate.EXACT, Certificate.DEPTH, Certificate.RESULT, Certificate.NONE)
     for name, (a, b) in cases():
-        found = fp64_matmul(a, b)[1]
+        found = standard_matmul(a, b)[1]
         shares = [percent(float((found == certificate).mean())) for certificate in order]
-        fp64, correct = (scaled_product(a, b, accuracy, 53) for accuracy in ("fp64", "correct"))
-        row = [name, capacities(fp64), *shares, capacities(correct), percent(left_to_repair(a, b, correct))]
+        standard, correct = (scaled_product(a, b, accuracy, 53) for accuracy in ("standard", "correct"))
+        row = [
+            name,
+            capacities(standard),
+            *shares,
+            capacities(correct),
+            percent(left_to_repair(a, b, correct)),
+        ]
         print("| " + " | ".join(row) + " |", flush=True)
 
 
 def bits_table(phis: tuple[int, ...] = (0, 4, 8, 16, 32, 64)) -> None:
-    rows: dict[str, list[str]] = {"fp64": [], "correct": []}
+    rows: dict[str, list[str]] = {"standard": [], "correct": []}
     for phi in phis:
         case = make_case(phi, 8192, 128)
         for name, c in (
-            ("fp64", fp64_matmul(case.a, case.b)[0]),
+            ("standard", standard_matmul(case.a, case.b)[0]),
             ("correct", correct_matmul(case.a, case.b)),
         ):
             rows[name].append(f"{-math.log2(relative_errors(c, case.exact).max()):.2f}")

@@ -204,7 +204,7 @@ class Problem:
         `tile`, `splits`, `overlap`, `longer`: what the cost model would choose; for whoever hunts a wrong bit.
 
         A tile is one of `tiles(kernel)`; `overlap` is whether multiply, and reconstruct behind it, may start while the kernel
-        before ends; `longer` whether accuracy "fp64" has a second product, of longer integers, for whatever is listed.
+        before ends; `longer` whether accuracy "standard" has a second product, of longer integers, for whatever is listed.
         `direct`: whether the product may be made without planes: "never", "where it pays", or wherever there is a kernel:
         "always" in one launch, "thin" in one pass over an operand where the other has few rows or columns, "tiles" in one
         launch tile by tile where K is short. `factors`: what this device takes over what the models say, in the order of

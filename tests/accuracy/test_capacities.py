@@ -43,7 +43,7 @@ def test_the_core_has_the_capacities_of_the_reference(dtype: Any) -> None:
         for beyond in BEYOND:
             x = line(k, nonzeros, depth, precision + beyond, dtype)
             (facts,) = line_facts(x)
-            for accuracy in ("fp64", "correct"):
+            for accuracy in ("standard", "correct"):
                 capacity = line_capacity(accuracy, 0, facts, precision)
                 about = ozfp4.matmul(x, x.T, accuracy=accuracy, report=True)[1]
                 assert about.capacities == ((capacity, capacity) if nonzeros else (0, 0)), (facts, accuracy)

@@ -21,7 +21,7 @@ from scipy.sparse import random as random_sparse
 
 import ozfp4
 from ozfp4.cli import devices, main
-from ozfp4.testing import assert_same_bits, correct_matmul, exact_matmul, fp64_matmul
+from ozfp4.testing import assert_same_bits, correct_matmul, exact_matmul, standard_matmul
 from ozfp4.trust import guard
 
 A, B = (np.random.default_rng(7).standard_normal(shape) * 1e3 for shape in ((5, 7), (7, 4)))
@@ -29,7 +29,7 @@ A, B = (np.random.default_rng(7).standard_normal(shape) * 1e3 for shape in ((5, 
 
 def product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """What `ozfp4 run` writes by default."""
-    return fp64_matmul(a, b)[0]
+    return standard_matmul(a, b)[0]
 
 
 @pytest.fixture(autouse=True)
@@ -153,10 +153,10 @@ def test_accuracy_and_rounding(capsys: pytest.CaptureFixture[str]) -> None:
         assert main(["run", "a.npy", "b.npy", "-o", "c.npy", *options]) == 0
         assert_same_bits(np.load("c.npy"), correct_matmul(A, B, rounding))
     assert "accuracy" in capsys.readouterr().out
-    assert main(["run", "a.npy", "b.npy", "-o", "c.npy", "--accuracy", "fp64", "--rounding", "up"]) == 2
+    assert main(["run", "a.npy", "b.npy", "-o", "c.npy", "--accuracy", "standard", "--rounding", "up"]) == 2
     assert "--rounding: 'up' needs accuracy='correct'" in capsys.readouterr().err
-    assert main(["run", "a.npy", "b.npy", "-o", "c.npy", "--accuracy", "fp64", "--bits", "60"]) == 2
-    assert "--bits: 60 contradicts accuracy='fp64'" in capsys.readouterr().err
+    assert main(["run", "a.npy", "b.npy", "-o", "c.npy", "--accuracy", "standard", "--bits", "60"]) == 2
+    assert "--bits: 60 contradicts accuracy='standard'" in capsys.readouterr().err
 
 
 @pytest.mark.usefixtures("folder")

@@ -43,7 +43,7 @@ def test_the_last_product_is_not_taken_for_another(monkeypatch: pytest.MonkeyPat
     assert len(repeated_on_cpu.made) == 6  # the others are alike, or of a dtype that is not taken
     for wrong in (20.0, np.float64(20)):
         with pytest.raises(TypeError, match="bits"):
-            ozfp4.matmul(a, b, bits=wrong)
+            ozfp4.matmul(a, b, bits=wrong, accuracy="scaled")
     for _ in range(3):
         check(a, b, bits=20)
     guard.generation += 1  # a kernel was disabled, say: the decision is due again

@@ -41,7 +41,7 @@ def all_placements(here: Here, extents: tuple[int, ...], every: int) -> int:
 KINDS: list[tuple[str, str, dict[str, Any]]] = [
     ("float64", "float64", {}),
     ("float64", "float64", {"accuracy": "correct", "rounding": "down"}),
-    ("float32", "float64", {"bits": 40}),
+    ("float32", "float64", {"bits": 40, "accuracy": "scaled"}),
     ("complex128", "float64", {}),
     ("int32", "int32", {}),
     ("float64", "float64", {"plan": True}),
@@ -57,7 +57,7 @@ def random_cases(here: Here, extents: tuple[int, ...], first: int, count: int) -
         of_a, of_b, options = KINDS[seed % len(KINDS)]
         left, right = stacks(generator)
         if "plan" in options:
-            options = {"plan": ozfp4.plan(8, 8, 8)}
+            options = {"plan": ozfp4.plan(8, 8, 8, accuracy="scaled")}
         a = random(seed, left, getattr(torch, of_a), here.device)
         b = random(seed + 1, right, getattr(torch, of_b), here.device)
         words = [words_for(x.shape, len(extents), generator, True) for x in (a, b)]
@@ -155,7 +155,7 @@ def refused(here: Here) -> list[str]:
         lambda: product(x, whole),
         lambda: product(whole, whole, placements=[Shard(0)]),
         lambda: product(x.detach().requires_grad_(), y, return_bound=True),
-        lambda: product(x.detach().requires_grad_(), y, plan=ozfp4.plan(8, 8, 8)),
+        lambda: product(x.detach().requires_grad_(), y, plan=ozfp4.plan(8, 8, 8, accuracy="scaled")),
     ]
     found = []
     for call in calls:

@@ -75,7 +75,7 @@ print(calls)
 """
 
 
-@pytest.mark.parametrize("accuracy", ["scaled", "fp64", "correct"])
+@pytest.mark.parametrize("accuracy", ["scaled", "standard", "correct"])
 def test_names_of_fortran(accuracy: str, tmp_path: Path) -> None:
     head = f"ACCURACY = {accuracy!r}\n" + RIGHT
     done = reported(
@@ -112,7 +112,7 @@ for routine in ROUTINES:
 
 def test_names_of_cblas(tmp_path: Path) -> None:
     """Of both orders, and in several blocks."""
-    head = "ACCURACY = 'fp64'\n" + RIGHT
+    head = "ACCURACY = 'standard'\n" + RIGHT
     done = reported(head + CBLAS, tmp_path / "report", mode="always", dtypes=EVERY, verify=1000)
     assert (done["caught"], done["left"]) == (4 * (3 + 2 * 3 + 3 * 2 + 2 * 2), 0)
     assert {row["routine"] for row in done["rows"]} == {

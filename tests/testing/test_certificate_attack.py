@@ -1,4 +1,4 @@
-"""Attacks on the certificates of accuracy="fp64": inputs built, and searched for, to bring the error close to what is promised.
+"""Attacks on the certificates of "standard": inputs built, and searched for, to bring the error close to what is promised.
 
 A certified entry may differ from the real product by n u (|A| |B|)_ij before its last rounding. Lines of mean depths at the
 threshold, with large entries across from small ones and every rounding to one side, reach an eighth of it by depth, a
@@ -26,7 +26,7 @@ def precision_of(dtype: type) -> int:
 
 def quotients(a: np.ndarray, b: np.ndarray, precision: int) -> list[tuple[Certificate, Fraction]]:
     """Certificate and error / (n u |A||B|) of every entry that is not exact; the error is never above E."""
-    scaled = scaled_product(a, b, "fp64", precision)
+    scaled = scaled_product(a, b, "standard", precision)
     found = certificates(a, b, scaled, precision)
     exact, size = real_sums(a, b), real_sums(a, b, magnitudes=True)
     result = []

@@ -1,4 +1,4 @@
-"""The reference of accuracy="fp64": its definition line by line, and that what it promises holds."""
+"""The reference of accuracy="standard": its definition line by line, and that what it promises holds."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from ozfp4.testing import (
     assert_same_bits,
     correct_matmul,
     error_bound,
-    fp64_matmul,
     grading,
     line_capacity,
     line_facts,
     operands,
     spread,
     stack_operands,
+    standard_matmul,
 )
-from ozfp4.testing.certified import Facts, certificates, certify, fp64_record, scaled_product
+from ozfp4.testing.certified import Facts, certificates, certify, scaled_product
 from ozfp4.testing.correct import real_sums
 
 dtypes = pytest.mark.parametrize("dtype", [np.float64, np.float32], ids=["float64", "float32"])
@@ -37,7 +37,7 @@ def exact_value(sums, i: int, j: int) -> Fraction:
 def check_promise(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """|V 2^-(s+t) - AB| <= E 2^-(s+t), and <= n u |A||B| where certified; the certificates."""
     precision = 53 if np.promote_types(a.dtype, b.dtype) == np.float64 else 24
-    product = scaled_product(a, b, "fp64", precision)
+    product = scaled_product(a, b, "standard", precision)
     found = certificates(a, b, product, precision)
     exact, size = real_sums(a, b), real_sums(a, b, magnitudes=True)
     n = a.shape[1]
@@ -66,7 +66,7 @@ def test_certified_entries_keep_the_promise(kind: str, dtype: type) -> None:
 @pytest.mark.parametrize("kind", FINITE)
 def test_the_result_is_scaled_or_correct(kind: str, dtype: type) -> None:
     a, b = operands(kind, 6, 9, 5, dtype=dtype)
-    c, found = fp64_matmul(a, b)
+    c, found = standard_matmul(a, b)
     correct = correct_matmul(a, b)
     settled = (found == Certificate.NONE) | (found == Certificate.EXACT)
     assert_same_bits(c[settled], correct[settled], kind)
@@ -76,7 +76,7 @@ def test_which_certificate() -> None:
     rng = np.random.default_rng(0)
     a, b = rng.standard_normal((4, 1024)), rng.standard_normal((1024, 4))
     assert (check_promise(a, b) == Certificate.DEPTH).all()
-    assert {line_capacity("fp64", 0, f, 53) for f in line_facts(a)} == {53}
+    assert {line_capacity("standard", 0, f, 53) for f in line_facts(a)} == {53}
     assert (check_promise(rng.random((4, 99)), rng.random((99, 4))) == Certificate.EXACT).all()
     a, b = spread(rng, (4, 256), 600), spread(rng, (256, 4), 600)
     found = check_promise(a, b)
@@ -91,7 +91,7 @@ def test_which_certificate() -> None:
 def test_graded_rows_are_right() -> None:
     for exponent in (8, 64, 504):
         a, b = grading.graded(24, exponent)
-        c, _ = fp64_matmul(a, b)
+        c, _ = standard_matmul(a, b)
         exact, size = real_sums(a, b), real_sums(a, b, magnitudes=True)
         for i, j in np.ndindex(24, 24):
             allowed = 24 * Fraction(2) ** -53 * exact_value(size, i, j) + Fraction(math.ulp(c[i, j])) / 2
@@ -128,7 +128,7 @@ def test_capacities(precision: int) -> None:
         return line_capacity(accuracy, 0, facts, precision) - precision
 
     # Mean depths of 15/4, 5.
-    assert [extra("fp64", 4096, 4096, depth) for depth in (0, 15359, 15360, 20479, 20480)] == [
+    assert [extra("standard", 4096, 4096, depth) for depth in (0, 15359, 15360, 20479, 20480)] == [
         0,
         0,
         11,
@@ -136,14 +136,14 @@ def test_capacities(precision: int) -> None:
         23,
     ]
     # Lemma 3 with o = z = n = 1024: 2 D / o + 1/2 <= 8.
-    assert [extra("fp64", 1024, 1024, depth) for depth in (0, 3839, 3840)] == [0, 0, 11]
+    assert [extra("standard", 1024, 1024, depth) for depth in (0, 3839, 3840)] == [0, 0, 11]
     # o = 512: 7, 11, unless deep.
-    assert [extra("fp64", 512, 512, depth) for depth in (0, 1664, 1665, 1919, 1920)] == [0, 0, 4, 4, 11]
+    assert [extra("standard", 512, 512, depth) for depth in (0, 1664, 1665, 1919, 1920)] == [0, 0, 4, 4, 11]
     # o = 511 takes 4 bits, or 9; o = 15: 3 + 4 - 2.
-    assert [extra("fp64", 511, 511, depth) for depth in (0, 700, 1916, 1917)] == [4, 4, 4, 9]
-    assert [extra("fp64", 15, 15, depth) for depth in (0, 33, 34)] == [4, 4, 9]
+    assert [extra("standard", 511, 511, depth) for depth in (0, 700, 1916, 1917)] == [4, 4, 4, 9]
+    assert [extra("standard", 15, 15, depth) for depth in (0, 33, 34)] == [4, 4, 9]
     # Zeros: o = 2 z - n, of 1 and 0.
-    assert [extra("fp64", 999, nonzeros, 0) for nonzeros in (999, 756, 755, 500, 499, 1)] == [
+    assert [extra("standard", 999, nonzeros, 0) for nonzeros in (999, 756, 755, 500, 499, 1)] == [
         0,
         0,
         4,
@@ -153,7 +153,7 @@ def test_capacities(precision: int) -> None:
     ]
     # Spans.
     spans = range(-3, 7)
-    assert [extra("fp64", 1024, 1024, 1024, precision + x) for x in spans] == [
+    assert [extra("standard", 1024, 1024, 1024, precision + x) for x in spans] == [
         -3,
         -2,
         -1,
@@ -165,10 +165,21 @@ def test_capacities(precision: int) -> None:
         0,
         0,
     ]
-    assert [extra("fp64", 128, 128, 128, precision + x) for x in spans] == [-3, -2, -1, 0, 1, 2, 3, 4, 4, 4]
-    assert [extra("fp64", 50, 50, 200, precision + x) for x in (1, 4, 5, 9, 10)] == [1, 4, 5, 9, 9]
-    assert [extra("fp64", 50, 50, 250, precision + x) for x in (1, 12, 23, 24)] == [1, 12, 23, 23]
-    assert extra("fp64", 3, 0, 0, 0) == extra("correct", 3, 1, 0, 1) == 2 - precision
+    assert [extra("standard", 128, 128, 128, precision + x) for x in spans] == [
+        -3,
+        -2,
+        -1,
+        0,
+        1,
+        2,
+        3,
+        4,
+        4,
+        4,
+    ]
+    assert [extra("standard", 50, 50, 200, precision + x) for x in (1, 4, 5, 9, 10)] == [1, 4, 5, 9, 9]
+    assert [extra("standard", 50, 50, 250, precision + x) for x in (1, 12, 23, 24)] == [1, 12, 23, 23]
+    assert extra("standard", 3, 0, 0, 0) == extra("correct", 3, 1, 0, 1) == 2 - precision
     # "correct": mean depths of 3, 15/4, 5, and spans.
     assert [extra("correct", 8, 4, depth) for depth in (0, 11, 12, 14, 15, 19, 20, 40)] == [
         15,
@@ -196,13 +207,13 @@ def test_the_lines_alone_certify_at_huge_k() -> None:
 
 def test_specials_and_shapes() -> None:
     a, b = operands("specials", 7, 5, 6)
-    c, found = fp64_matmul(a, b)
+    c, found = standard_matmul(a, b)
     correct = correct_matmul(a, b)
     special = found == Certificate.SPECIAL
     assert_same_bits(c[special], correct[special])
     assert special.any()
     for shapes in STACKS:
         x, y = stack_operands(shapes, dtype=np.float32)
-        c, found = fp64_matmul(x, y)
+        c, found = standard_matmul(x, y)
         expected = np.matmul(x, y)
         assert (c.shape, found.shape, c.dtype) == (expected.shape, expected.shape, expected.dtype)

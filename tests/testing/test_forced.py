@@ -18,7 +18,7 @@ from ozfp4.support import debug
 from ozfp4.testing import forced
 from ozfp4.trust import guard
 
-PLAN = ozfp4.plan(1, 1, 1, backend="int8")
+PLAN = ozfp4.plan(1, 1, 1, backend="int8", accuracy="scaled")
 
 
 @pytest.fixture(autouse=True)

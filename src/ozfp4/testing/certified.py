@@ -98,7 +98,9 @@ def line_capacity(accuracy: str, bits: int, facts: Facts, precision: int) -> int
     """c of a line; `bits` is that of the scaled contract."""
     if accuracy == "scaled":
         return bits
-    return standard_capacity(facts, precision) if accuracy == "standard" else correct_capacity(facts, precision)
+    return (
+        standard_capacity(facts, precision) if accuracy == "standard" else correct_capacity(facts, precision)
+    )
 
 
 @dataclass(frozen=True)
@@ -154,7 +156,8 @@ def magnitude_bytes(rows: Array, exponents: list[int]) -> npt.NDArray[np.int64]:
     wide = np.abs(np.where(np.isfinite(rows), rows, 0.0).astype(np.float64))
     fractions, places = np.frexp(wide)
     right = np.clip(53 - places.astype(np.int64) - 7 + np.array(exponents, np.int64)[:, np.newaxis], 0, 62)
-    return np.ldexp(fractions, 53).astype(np.int64) >> right
+    found: npt.NDArray[np.int64] = np.ldexp(fractions, 53).astype(np.int64) >> right
+    return found
 
 
 def certify_magnitude(a: Record, b: Record, magnitude: int, precision: int) -> bool:

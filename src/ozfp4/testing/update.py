@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .certified import PRECISIONS, Certificate, certificates, scaled_product
+from .certified import PRECISIONS, Certificate, certificates, chain, scaled_product
 from .correct import Array, over_stacks, real_sums, special_entries, special_value
 from .oracle import round_to_float
 

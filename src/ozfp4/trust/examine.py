@@ -103,8 +103,8 @@ def _wrong_without_planes(
     asked: Iterable[tuple[str, int]],
     single: bool = False,
 ) -> Iterator[tuple[str, Failure | None]]:
-    """Products that need no planes in memory, in accuracies and bits; the last is left to repair in part. In machine words and by
-    limbs all of them also as updates. `single`: they are of float32."""
+    """Products that need no planes in memory, in accuracies and bits; the last is left to chains. In machine words and by limbs
+    all of them also as updates. `single`: they are of float32."""
     from . import exact_cases
 
     kinds = (False, True) if direct == "always" else (False,)
@@ -117,9 +117,11 @@ def _wrong_without_planes(
                 )
     if kernel == LIMBS and not single:  # which do not hold the integers of what follows
         return
-    whole = exact_cases.repaired_product(single=single)
-    product = replace(whole, b=whole.b[:, :5], expected=whole.expected[:, :5], accuracy="standard")
-    plan = make_plan("II", "int8", "least", _core.accuracy_bits("standard", 24 if single else 53), product.a.shape[1])
+    whole = exact_cases.chained_product(single=single)
+    product = replace(whole, b=whole.b[:, :5], expected=whole.expected[:, :5])
+    plan = make_plan(
+        "II", "int8", "least", _core.accuracy_bits("standard", 24 if single else 53), product.a.shape[1]
+    )
     for updates in kinds:
         yield _wrong_product(kernel, plan, replace(product, updates=updates), direct)
 
@@ -192,8 +194,9 @@ def _findings(kernel: DeviceKernel, short: bool) -> Iterator[tuple[str, Failure 
         for plan in plane_products.plans(kernel, product.a.shape[1], short=short):
             yield _wrong_product(kernel, plan, product)
     if not short:
-        product = exact_cases.repaired_product()
-        yield _wrong_product(kernel, plane_products.longest_plan(kernel, product.a.shape[1]), product)
+        for product in (exact_cases.repaired_product(), exact_cases.chained_product()):
+            plan = plane_products.plan_of(kernel, product.accuracy, product.a.shape[1])
+            yield _wrong_product(kernel, plan, product)
 
 
 def examine(kernel: DeviceKernel, *, short: bool) -> Verdict:

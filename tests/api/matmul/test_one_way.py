@@ -59,7 +59,7 @@ def check(entered: list[str]) -> None:
     "options",
     [
         {},
-        {"backend": "fp4", "family": "paper", "bits": 30},
+        {"backend": "fp4", "family": "paper", "bits": 30, "accuracy": "scaled"},
         {"out": np.empty((7, 7))},
         {"report": True},
         {"out": np.empty((7, 7)), "report": True, "workspace_limit": 2**20, "progress": print},
@@ -176,7 +176,11 @@ def on_device(torch: Any) -> tuple[Any, Any]:
 def test_on_a_gpu(gpu: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     x, y = on_device(gpu)
     _as_if_on_a_device(monkeypatch, gpu)
-    for options in ({}, {"out": gpu.zeros(7, 7, dtype=gpu.float64)}, {"backend": "fp4", "bits": 30}):
+    for options in (
+        {},
+        {"out": gpu.zeros(7, 7, dtype=gpu.float64)},
+        {"backend": "fp4", "bits": 30, "accuracy": "scaled"},
+    ):
         assert_same_bits(ozfp4.matmul(x, y, **options), C)
         entered = modules_entered(partial(ozfp4.matmul, x, y, **options))
         assert "ozfp4.backends.cuda.launch" in entered

@@ -47,7 +47,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "file", metavar="FILE", nargs="?", type=Path, help="another .npz with members S, C and F"
     )
     parser.add_argument(
-        "--accuracy", choices=("standard", "correct", "scaled"), default="scaled", help="default: scaled, 53 bits"
+        "--accuracy",
+        choices=("standard", "correct", "scaled"),
+        default="scaled",
+        help="default: scaled, 53 bits",
     )
     add_device_argument(parser)
 

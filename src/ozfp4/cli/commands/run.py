@@ -167,7 +167,7 @@ def _plan(options: argparse.Namespace, shape: MatmulShape, device: str, *, singl
             **names, bits=options.bits, accuracy=options.accuracy, rounding=options.rounding
         )
         bits = capacity(asked, single)
-        return ozfp4.plan(shape.m, shape.n, shape.k, **names, bits=bits, device=device)
+        return ozfp4.plan(shape.m, shape.n, shape.k, **names, bits=bits, accuracy="scaled", device=device)
     except RuntimeError as error:  # a backend that the GPU does not have
         raise InputError(str(error)) from None
     except ValueError as error:
