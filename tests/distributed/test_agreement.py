@@ -91,7 +91,8 @@ def differ(here: Here, name: str) -> str:
     if is_odd:
         changed = {
             "accuracy": {"accuracy": "correct"}, "bits": {"bits": 40, "accuracy": "scaled"},
-            "workspace_limit": {"workspace_limit": 10**6}, "layout": {"layout": ("rows", "columns")}, "result": {"result": "replicated"},
+            "workspace_limit": {"workspace_limit": 10**6},
+            "layout": {"layout": ("rows", "columns")}, "result": {"result": "replicated"},
             "plan": {"plan": ozfp4.plan(9, 9, 9, backend="int8", accuracy="scaled")}, "whole": {"whole": ((6, 5), (5, 3))},
             "out": {"out": a.new_empty(3, 3)}, "dtype of out": {"out": torch.empty(2, 3, device=here.device)},
         }  # fmt: skip
