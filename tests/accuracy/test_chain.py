@@ -147,13 +147,16 @@ def test_a_zero_is_positive(dtype: Any) -> None:
     a[1, 2] = 0.0
     c = ozfp4.matmul(a, b)
     assert_same_bits(c, np.zeros((2, 1), dtype))
+    # The last product underflows to -0, and nothing follows; of an update it is a term.
     tiny = np.finfo(dtype).smallest_subnormal
-    a = np.array([[-tiny, 0.0, 1.0, 0.0], [3.0, 3.0, 1.0, 0.0]], dtype)
-    b = np.array([[tiny, 5.0], [0.0, -5.0], [0.0, 0.0], [1.0, 1.0]], dtype)
-    c = ozfp4.matmul(a, b)
-    assert_same_bits(c[:, 1] * dtype(0) + dtype(0), np.zeros(2, dtype))
-    assert_same_bits(c[0, 0], dtype(0))
-    assert not np.signbit(c[c == 0]).any()
+    a = np.array([[1.0, 0.0, 0.0, -tiny], [1.0, 0.0, 2.0, 0.0]], dtype)
+    b = np.array([[0.0, 0.0], [1.0, 1.0], [-0.0, 3.0], [tiny, -tiny]], dtype)
+    for x, y in ((a, b), (-a, -b), (np.tile(a, (30, 1)), np.tile(b, (1, 20)))):
+        c, about = ozfp4.matmul(x, y, report=True)
+        assert about.certified.chains > 0
+        assert (c[::2] == 0).all()
+        assert not np.signbit(c[::2]).any()
+        assert not np.signbit(ozfp4.gemm(1, x, y, 1, np.zeros_like(c))[::2]).any()
 
 
 @dtypes
@@ -169,6 +172,21 @@ def test_nan_and_infinity_stay_in_their_lines(dtype: Any) -> None:
     assert about.certified.total == (~special).sum()
     for i, j in np.argwhere(special):
         assert_same_bits(c[i, j] + dtype(0), dtype(special_value(a[i], b[:, j])))
+
+
+@dtypes
+@pytest.mark.parametrize("rounded", [1, 2])
+def test_magnitudes_certify_from_the_threshold_on(rounded: int, dtype: Any) -> None:
+    """(n - 1) L >= 2^11 r n, on both sides of it: bytes, an entry far below that is rounded, largest ones across from 0."""
+    n = 3 if rounded == 1 else 4
+    threshold = math.ceil(2048 * rounded * n / (n - 1))
+    for magnitude in range(threshold - 5, threshold + 5):
+        first, second = divmod(magnitude - 1, 64)
+        row = np.array([0, 1, first / 128, (second + 1) / 128, 3 * 2.0**-70, 0], dtype)
+        column = np.array([1, 0, 64 / 128, 1 / 128, 0, 3 * 2.0**-70 if rounded == 2 else 0], dtype)
+        for a, b in ((row[None], column[:, None]), (column[None], row[:, None])):
+            about = ozfp4.matmul(a, b, report=True)[1].certified
+            assert (about.magnitude, about.chains) == ((1, 0) if magnitude >= threshold else (0, 1))
 
 
 # ---- What is promised of lines with one product
@@ -226,7 +244,7 @@ def test_every_path_gives_the_same_bits(dtype: Any) -> None:
             y = b if sides == "left" else ozfp4.prepare(b, "right")
             assert_same_bits(ozfp4.matmul(x, y), expected, sides)
         assert_same_bits(ozfp4.matmul(a, b, workspace_limit=300_000), expected)
-        with ozfp4.emulate(mode="always", min_size=0):
+        with ozfp4.emulate(mode="always", min_size=0, dtypes=(np.dtype(dtype).name,)):
             assert_same_bits(np.matmul(a, b), expected)
         wide = noise((2 * m, 3 * n), dtype)
         ozfp4.matmul(a, b, out=wide[::-2, 1::3])
