@@ -22,6 +22,7 @@ import real_matrices
 import ozfp4
 from ozfp4.backends.cpu import name as processor
 from ozfp4.bench.provenance import commit
+from ozfp4.bench.timing import REST
 
 Row = dict[str, Any]
 MODES: dict[str, Callable[[np.ndarray, np.ndarray], Any]] = {
@@ -40,6 +41,7 @@ def measure(name: str, a: np.ndarray, b: np.ndarray, turns: int) -> Row:
         for mode, multiply in MODES.items():
             if turn > 1 and found[mode][0] > SLOW:
                 continue
+            time.sleep(REST)  # until the threads of a BLAS have gone to sleep
             start = time.perf_counter()
             multiply(a, b)
             seconds = time.perf_counter() - start

@@ -261,8 +261,8 @@ def matmul(
     """Matrix product of `a` and `b`, exact on the scaled integers and rounded once; of integers exact.
 
     Each row of `a` (column of `b`) is scaled by a power of two to integers of at most c bits; their product is computed without
-    any rounding and rounded once to the result type. `accuracy` says what c is and what is promised of the result, with n the
-    inner dimension and u the unit roundoff of the result type, 2^-53 or 2^-24:
+    any rounding and rounded once to the result type. `accuracy` alone says what is promised of the result, with u the unit
+    roundoff of the result type, 2^-53 or 2^-24:
 
     - "scaled": c is `bits`, and the result the exact product of the scaled integers, rounded to nearest, ties to even.
     - "standard": |C - AB| <= (n - 1) u (|A| |B|), n the fewer nonzero entries of the row and the column, and half a unit in
@@ -304,10 +304,10 @@ def matmul(
     bits : int, optional
         Capacity of the scaled integers, 2..200; by default 53, or 24 when both operands are float32. For "scaled" alone.
     family : {"least", "paper", "paper-karatsuba"}
-        Fewest products, or the paper's moduli.
+        Fewest products, or the paper's moduli, for "scaled" alone.
     plan : Plan, optional
         Use this plan; scheme, backend, bits and family must then be left at their defaults or agree with it. Its bits are the
-        capacity of "scaled"; "standard" and "correct" need 76 of them (47 for a float32 result).
+        capacity of "scaled"; "standard" needs 57 of them, "correct" 76 (28 and 47 for a float32 result).
     out : array or tensor, optional
         Where to write the result: its exact shape and dtype, no memory shared with the inputs. Errors in the arguments leave it
         as it is; what ends a product between its blocks (no memory, a signal, an exception of `progress`) leaves it undefined.
@@ -322,7 +322,7 @@ def matmul(
         Called between blocks with the fraction done, and with `device` as tiles of the result arrive. Not called for tensors on a
         GPU, whose products are only enqueued.
     accuracy : {"standard", "correct", "scaled"}, optional
-        As above; by default "standard", or "scaled" where `bits`, `plan` or a family of the paper is given.
+        As above; by default "standard", or that of a prepared operand.
     rounding : {"nearest", "down", "up", "zero"}
         Of accuracy="correct"; the others round to nearest. :func:`ozfp4.enclose` rounds down and up at once.
     overflow : {"wrap", "raise"}

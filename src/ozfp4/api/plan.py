@@ -54,8 +54,8 @@ def plan(
 
     Examples
     --------
-    >>> plan(1000, 1000, 1000, backend="fp4").bits, plan(1000, 1000, 1000, backend="fp4", accuracy="scaled").products
-    (57, 57)
+    >>> plan(1000, 1000, 1000, backend="fp4").bits, plan(1000, 1000, 1000, backend="fp4").products
+    (57, 62)
     >>> plan(1000, 1000, 1000, backend="fp4", family="paper", accuracy="scaled").moduli[:4]
     (169, 115, 113, 112)
 
