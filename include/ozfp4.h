@@ -7,9 +7,9 @@
  *
  * Arguments are those of CBLAS, and order and transposes have its values; extents, leading dimensions and strides are 64-bit
  * and count entries. What BLAS does not have stands in ozfp4_options: NULL, or all zeros behind `size`, is the default of
- * ozfp4.matmul in Python, whose bits these functions give: accuracy "standard", each entry within the error bound of a
- * chain of fused multiply-adds in its own precision. A beta of 0 does not read C, an alpha of 0 reads neither A nor B. C overlaps neither; everything else may
- * be read by several threads at once. alpha and beta are finite.
+ * ozfp4.matmul in Python, whose bits these functions give: accuracy "standard", each entry within the error bound of a chain of
+ * fused multiply-adds in its own precision. A beta of 0 does not read C, an alpha of 0 reads neither A nor B. C overlaps neither;
+ * everything else may be read by several threads at once. alpha and beta are finite.
  * The calling thread's floating-point mode (rounding, subnormal numbers flushed to 0, traps) changes no bit and stays as it is.
  *
  * Every function that can fail returns a status and keeps a text for ozfp4_last_error, of this thread, which begins with the name
@@ -152,7 +152,7 @@ typedef struct ozfp4_options {
   int32_t overflow;        /* of integers */
   int32_t reserved;        /* 0 */
   int64_t workspace_limit; /* bytes beside operands and result; 0: 2^30 */
-  const ozfp4_plan* plan;  /* in place of scheme, backend, family and bits, of as many bits as the accuracy takes; NULL: the cheapest */
+  const ozfp4_plan* plan;  /* in place of scheme, backend, family and bits; of all bits that the accuracy takes; NULL: cheapest */
   double* bound;           /* where bounds of |C - exact| go, in the order of C; of complex results pairs; NULL: nowhere */
   int64_t ld_bound;        /* entries of C from line to line of it; 0: without a gap */
   int64_t stride_bound;    /* and from matrix to matrix; 0: without a gap */
@@ -363,9 +363,8 @@ OZFP4_API ozfp4_status ozfp4_cuda_cgemm_strided_batched(int order, int transa, i
 /* As ozfp4_dgram. Blocks on and above the diagonal are multiplied where n is 6144 or more, else all of C; repaired entries are
  * those of what is multiplied, and options.most_repaired counts in each of these blocks by itself, also without a limit of the
  * workspace. Of a real A the workspace holds the planes of all lines for all blocks where options.workspace_limit is 0, these are
- * 32 GiB at most, and all of it is 16 GiB at most or at most 1.25 times what it is without them: with OZFP4_ACCURACY_STANDARD those
- * of a block lie beside them, which is multiplied a second time where much is not certified. The size is that of whatever A of
- * these extents takes most; where options.workspace_limit is enough for some of them alone, as they are aligned, it is theirs,
+ * 32 GiB at most, and all of it is 16 GiB at most or at most 1.25 times what it is without them. The size is that of whatever A
+ * of these extents takes most; where options.workspace_limit is enough for some of them alone, as they are aligned, it is theirs,
  * and the others are refused. */
 OZFP4_API ozfp4_status ozfp4_cuda_workspace_size_gram(ozfp4_type type, int order, int trans, int64_t n, int64_t k,
                                                       const ozfp4_options* options, int64_t* bytes);

@@ -54,8 +54,7 @@ void run(const GramCall& call, const ozfp4_options* given) {
   for (auto block = blocks.rbegin(); block != blocks.rend(); ++block) {
     multiply({part_of(product, *block), nullptr, nullptr}, options, ran);
     const bool is_settled = product.type.is_complex && options.accuracy == Accuracy::standard;
-    with_float(product.type.part,
-               [&](auto zero) { mirror<decltype(zero)>(product, block->first, block->last, is_settled); });
+    with_float(product.type.part, [&](auto zero) { mirror<decltype(zero)>(product, block->first, block->last, is_settled); });
   }
   ran.outcome.special_columns = ran.outcome.special_rows = std::min(ran.outcome.special_rows, product.n);
   ran.report(options);

@@ -209,9 +209,8 @@ class Product {
           reinterpret_cast<const std::uint16_t*>(magnitudes.get()), target, listed));
     }
     const StageTimer timer(outcome_.times, &StageTimes::repair);
-    outcome_.entries.extend(
-        settle_listed(accuracy, a_, scale_a_, b_, scale_b_, block.row, block.column, target, listed,
-                      options_.is_exchanged ? Exchanged::columns : Exchanged::none, spare_));
+    outcome_.entries.extend(settle_listed(accuracy, a_, scale_a_, b_, scale_b_, block.row, block.column, target, listed,
+                                          options_.is_exchanged ? Exchanged::columns : Exchanged::none, spare_));
   }
 
   const Plan& plan_;

@@ -89,7 +89,7 @@ def test_modes(dtypes: tuple[str, str], options: dict[str, Any]) -> None:
 
 def test_a_plan() -> None:
     plan = ozfp4.plan(1, 1, 60, bits=40, accuracy="scaled", backend="int8")
-    check(entries((120, 60), "f8", 1), entries((60, 130), "f8", 2), plan=plan)
+    check(entries((120, 60), "f8", 1), entries((60, 130), "f8", 2), plan=plan, accuracy="scaled")
 
 
 SHAPES = [

@@ -51,7 +51,8 @@ class SharedScales {
     if (k < 0) throw py::value_error("k: it is negative");
     if (bits < kLeastBits || bits > kMostBits) throw py::value_error("bits: outside 2..200");
     if (precision != 53 && precision != 24) throw py::value_error("precision: 53 or 24");
-    if (!is_scaled_ && bits < accuracy_bits(accuracy_named(accuracy), precision)) throw py::value_error("bits: too few for the accuracy");
+    if (!is_scaled_ && bits < accuracy_bits(accuracy_named(accuracy), precision))
+      throw py::value_error("bits: too few for the accuracy");
     const auto lines = static_cast<std::size_t>(words.shape(1));
     const std::int64_t* data = words.data();
     const auto places = static_cast<std::size_t>(words.shape(0));

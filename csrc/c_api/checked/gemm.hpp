@@ -11,7 +11,8 @@
 namespace ozfp4::c_api {
 
 // c = alpha a b + beta c: m x k times k x n, row-major, as a column-major C = A B is C^T = B^T A^T, whose entries have the same
-// bits where chains of imaginary parts begin with the operand that was passed first. c and bound have entries side by side and so many bytes from row to row.
+// bits where chains of imaginary parts begin with the operand that was passed first. c and bound have entries side by side and so
+// many bytes from row to row.
 struct MatrixProduct {
   EntryType type;
   std::int64_t m, n, k;

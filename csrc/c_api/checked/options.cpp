@@ -113,7 +113,8 @@ void refuse_bits(const Options& options) {
            " is for OZFP4_ACCURACY_SCALED; with the others every row and column has bits of its own");
   }
   if (options.has_family) {
-    refuse(member("family", family_of(options.family)) + " is for OZFP4_ACCURACY_SCALED; it has 53 bits, and the others take more");
+    refuse(member("family", family_of(options.family)) +
+           " is for OZFP4_ACCURACY_SCALED; it has 53 bits, and the others take more");
   }
 }
 

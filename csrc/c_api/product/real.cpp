@@ -55,7 +55,9 @@ void check_serves(const Options& options, const Plan& plan, int precision, std::
 }
 
 int bits_of(const Options& options, int precision) {
-  return options.accuracy != Accuracy::scaled ? accuracy_bits(options.accuracy, precision) : options.bits != 0 ? options.bits : precision;
+  return options.accuracy != Accuracy::scaled ? accuracy_bits(options.accuracy, precision)
+         : options.bits != 0                  ? options.bits
+                                              : precision;
 }
 
 PlanRequest request_of(const Options& options, int precision, std::int64_t k) {

@@ -53,8 +53,8 @@ std::uint64_t bits_of(const Listed& listed, std::int64_t row, std::int64_t colum
   return kept == 64 ? bits : bits & ((std::uint64_t(1) << kept) - 1);
 }
 
-// Lists in `half` what `listed` has of the rows, or the columns, of even numbers, or of odd ones. The block begins at that row and
-// column.
+// Lists in `half` what `listed` has of the rows, or the columns, of even numbers, or of odd ones. The block begins at that row
+// and column.
 void take_half(const Listed& listed, std::int64_t rows, Exchanged exchanged, std::int64_t first_row, std::int64_t first_column,
                bool odd, Listed& half) {
   constexpr std::uint64_t even_places = 0x5555555555555555u;

@@ -331,8 +331,7 @@ EntryCounts WordProduct::finish(const Promise& promise, const Target& target, co
       round_block<T>(sums, scales_a().shift.data(), scales_b().shift.data(), target.result);
       return {};
     }
-    return CertifiedBlock<T, WordSums>(sums, promise, shape_.inner, {scales_a(), 0}, {scales_b(), 0}, magnitudes, target,
-                                      *listed)
+    return CertifiedBlock<T, WordSums>(sums, promise, shape_.inner, {scales_a(), 0}, {scales_b(), 0}, magnitudes, target, *listed)
         .run();
   });
 }

@@ -53,7 +53,9 @@ void set(const std::string& name, const std::string& value, Settings& to) {
     to.min_size = static_cast<double>(count_of(name, value));
   } else if (name == "ACCURACY") {
     if (value != "scaled" && value != "standard" && value != "correct") refuse(name, value, "it is standard, correct or scaled");
-    to.accuracy = value == "scaled" ? OZFP4_ACCURACY_SCALED : value == "standard" ? OZFP4_ACCURACY_STANDARD : OZFP4_ACCURACY_CORRECT;
+    to.accuracy = value == "scaled"     ? OZFP4_ACCURACY_SCALED
+                  : value == "standard" ? OZFP4_ACCURACY_STANDARD
+                                        : OZFP4_ACCURACY_CORRECT;
   } else if (name == "DTYPES") {
     set_types(value, to);
   } else if (name == "SUMMARY") {
