@@ -111,7 +111,7 @@ def plan_for(
     --------
     >>> import numpy as np
     >>> plan_for(np.ones((2, 3), np.float32), np.ones((3, 4), np.float32), backend="int8").bits
-    47
+    28
 
     Raises
     ------

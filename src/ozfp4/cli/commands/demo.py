@@ -146,7 +146,8 @@ def _correct(orbitals: Orbitals, device: str) -> dict[str, Array]:
     from ..orbitals import Orbitals, transform
 
     there = Orbitals(*(to_device(x, device) for x in (orbitals.S, orbitals.C, orbitals.F)))
-    products = transform(there, lambda a, b: ozfp4.matmul(a, b, accuracy="correct"))
+    asked: dict[str, Any] = {"scheme": "II", "backend": "auto", "family": "least", "accuracy": "correct"}
+    products = transform(there, lambda a, b: ozfp4.matmul(a, b, **asked, report=True)[0])
     return {name: to_host(x) for name, x in products.items()}
 
 
