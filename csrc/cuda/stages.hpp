@@ -16,6 +16,7 @@
 #include "cuda/repair/repair.hpp"
 #include "cuda/runtime/export.hpp"
 #include "cuda/scale/scale.hpp"
+#include "cuda/standard/settle.hpp"
 #include "cuda/thin/thin.hpp"
 
 namespace ozfp4::cuda {
@@ -50,10 +51,6 @@ class Stages {
   bool only_checks() const { return gpu_ != nullptr; }
 
   void scale(const Operands<ScaledOperand>& operands, const PrefixChoice& choice, void* scratch) const;
-  // The same and what follows for the second product (layout/longer.hpp), whose units_used is 0 where the gate is closed.
-  void scale_longer(const Operands<ScaledOperand>& operands, const PrefixChoice& choice, void* scratch,
-                    const ScaleGate& gate) const;
-  void encode_longer(const EncodeJob& a, const EncodeJob& b, const int* units_used) const;
   // Of one operand or two.
   void scale_encode(const Operands<EncodeJob>& jobs, const PrefixChoice& choice, void* scratch) const;
   // Instead of scale, where both operands were scaled before.
@@ -79,6 +76,7 @@ class Stages {
   // The counts of this walk's repairs, zero: `own`, unless launches of the stream share some.
   RepairCounts* clear_repair_counts(void* own) const;
   void repair(RepairJob job) const;
+  void settle(SettleJob job) const;
 
   // The event behind a stage, whoever did its work.
   void record(Stage stage) const;

@@ -197,6 +197,9 @@ __global__ void __launch_bounds__(kThreads, 1) direct_kernel(const __grid_consta
     const auto entry = rounded_entry<T, What>(p, integer, exponent, shared.record[row], shared.record[kRows + column], addend);
     if (exists && (What != Makes::update || (entry.is_certified && !is_special))) store(column, entry.value);
     const bool is_listed = exists && !entry.is_certified && !is_special;
+    if constexpr (What == Makes::update) {
+      if (is_listed) keep_value(p.certification, place.matrix, place.first_row + row, place.first_column + column, entry.value);
+    }
     const std::uint32_t word = __ballot_sync(0xFFFFFFFFu, is_listed);
     const Listed& listed = p.certification.listed;
     if (column == 0 && row < a.lines && listed.word != nullptr) {

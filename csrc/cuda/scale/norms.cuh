@@ -71,7 +71,7 @@ struct ExtremesReport<RecordedStateOf<Sum>> {
     if (!has_both && norms.extremes[1] == nullptr) return;
     const LineExtremes a = load_extremes(totals.extremes[0]);
     const LineExtremes b = load_extremes(has_both ? totals.extremes[1] : *norms.extremes[1]);
-    verdict.is_certain = is_certain(a, b, how.accuracy, norms.inner, how.precision) ? 1 : 0;
+    verdict.is_certain = is_certain(a, b, how.accuracy, norms.inner) ? 1 : 0;
     verdict.widest_capacity = static_cast<int>(has_both ? max(a.widest, b.widest) : a.widest);
   }
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "cuda/layout/cuda_plan.hpp"
-#include "cuda/layout/longer.hpp"
+#include "cuda/layout/blocks.hpp"
 #include "cuda/layout/turns.hpp"
 #include "cuda/planes.hpp"
 #include "cuda/runtime/export.hpp"

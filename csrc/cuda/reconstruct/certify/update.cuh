@@ -21,9 +21,7 @@ __device__ __forceinline__ CertifiedEntry<T> certify_update(const Certification&
   const WideInt<Words + 1> wide = wide_resize<Words + 1>(integer), error = error_bound<Words + 1>(a, b);
   const Addend addend = addend_of(factors, c);
   const bool is_correct = asked.accuracy == Accuracy::correct;
-  entry.is_certified =
-      asked.accuracy == Accuracy::scaled || is_correct || certify(a, b, inner, asked.precision) != Certificate::none ||
-      wide_bit_length(wide_magnitude(wide, wide_sign_mask(wide))) >= certified_length(a, b, inner, asked.precision);
+  entry.is_certified = asked.accuracy == Accuracy::scaled || is_correct || certifies_lines(a, b, inner);
   // The integer alone; or both ends of what it stands for, which shall give the same.
   const int ends = is_correct ? 2 : 1;
 #pragma unroll 1
