@@ -160,7 +160,7 @@ void settle(const Run& run, const Block& block, const ReconstructJob& job, Certi
   const Promise& promise = run.plan.promise;
   const CudaLayout& layout = run.layout;
   const bool is_standard = promise.accuracy == Accuracy::standard;
-  if (is_standard && promise.updates) {
+  if (is_standard && promise.updates && !layout.is_direct) {
     certification.kept = {run.workspace + layout.kept, layout.out_pitch, layout.rows * layout.out_pitch};
   }
   if (layout.is_direct) {
@@ -176,6 +176,7 @@ void settle(const Run& run, const Block& block, const ReconstructJob& job, Certi
     SettleJob settle;
     set_repair(settle, run, job, certification, update, starts_report);
     settle.kept = certification.kept;
+    settle.has_exact_list = layout.is_direct && !layout.is_tiled && layout.thin == 0;
     if (layout.has_magnitudes) settle.magnitudes = run.workspace + layout.outputs;
     return run.stages.settle(settle);
   }

@@ -195,9 +195,7 @@ CudaLayout direct_layout(const CudaPlan& plan, const Turn& turn, const Turns& tu
     place.special = take(lines);
     if (plan.promise.has_records()) place.record = take(size_of({sizeof(LineRecord), lines}));
   }
-  layout.out_pitch = round_up(layout.columns, 16);
   if (plan.promise.certifies()) {
-    layout.kept = take(kept_bytes(plan, turn.result.stack.count(), layout));
     layout.listed_pitch = listed_pitch(layout.columns);
     layout.listed = take(size_of({4, turn.result.stack.count(), layout.rows, layout.listed_pitch}));
     layout.counts = take(kRepairReportBytes + kRepairCounterBytes);

@@ -4,6 +4,7 @@
 
 #include "cuda/multiply/ptx/byte_mma.cuh"
 #include "cuda/multiply/ptx/ldmatrix.cuh"
+#include "cuda/reconstruct/certify/entry.cuh"
 #include "cuda/standard/planes.cuh"
 
 namespace ozfp4::cuda::settling {
@@ -119,7 +120,7 @@ __device__ __forceinline__ void sum_magnitudes(Shared& shared, const ByteSource&
 
 // Whether a listed entry is kept after all. L may be cut as certifies_magnitude says, and is, at 2^31 - 1.
 __device__ __noinline__ bool keeps(const LineRecord& a, const LineRecord& b, std::uint32_t magnitude, std::int64_t inner) {
-  return certifies_magnitude(a, b, magnitude) || certifies_lines(a, b, inner);
+  return keeps_entry(a, b, magnitude, inner);
 }
 
 // An entry of an update that is kept goes where it belongs.

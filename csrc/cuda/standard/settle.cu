@@ -21,13 +21,16 @@ __global__ void __launch_bounds__(kThreads, 1) settle_kernel(const __grid_consta
   let_next_kernel_start();
   wait_for_previous_kernel();
   RepairCounts& counts = *p.job.listed.counts;
-  if (__ldcg(&counts.listed) == 0) {  // does not change before the last block has arrived
+  unsigned long long left = __ldcg(&counts.listed);  // does not change before the last block has arrived
+  if (left == 0) {
     if (blockIdx.x == 0 && threadIdx.x == 0) repairing::report_nothing(p.job);
     return;
   }
-  if (p.job.magnitudes != nullptr) make_all_planes(shared, p);
-  ask_magnitudes<typename Unit::Value, Updates>(shared, p);
-  const unsigned long long left = __ldcg(&counts.chains);
+  if (!p.job.has_exact_list) {
+    if (p.job.magnitudes != nullptr) make_all_planes(shared, p);
+    ask_magnitudes<typename Unit::Value, Updates>(shared, p);
+    left = __ldcg(&counts.chains);
+  }
   if (left != 0 && left <= p.job.order.most) make_chains<Unit, Updates>(shared, p, left);
   __syncthreads();
   if (threadIdx.x == 0 && repairing::arrives_last(counts)) repairing::leave_report(p.job, {left, 0, 0});

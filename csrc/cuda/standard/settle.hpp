@@ -22,6 +22,7 @@ struct SettleJob : RepairJob {
   // Room for the magnitudes of the block's lines, those of A and then those of B, a byte an entry at magnitude_pitch, aligned to
   // 256; null: every tile makes those of its own lines.
   char* magnitudes = nullptr;
+  bool has_exact_list = false;  // of chains alone, and all of them
 };
 
 // As launch_repair, with which the job has rounding and masks in common, of which there are none here. Range: the same.
