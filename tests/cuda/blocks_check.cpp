@@ -239,8 +239,8 @@ void check_layout(const CudaPlan& plan, const CudaProduct& product, const CudaLa
       if (turn.stored_b.exists()) scratch = std::max(scratch, scale_scratch_bytes(turn.a));
       parts.push_back({layout.scratch, scratch});
     }
-    // Those of an operand that is kept are elsewhere, but for a second product.
-    const bool has_a = !turn.stored_a.exists() || layout.longer.exists, has_b = !turn.stored_b.exists() || layout.longer.exists;
+    // Those of an operand that is kept are elsewhere.
+    const bool has_a = !turn.stored_a.exists(), has_b = !turn.stored_b.exists();
     parts.push_back({layout.a.planes, has_a ? schedule.planes * turn.a.stack.count() * layout.rows * layout.k_pitch : 0});
     parts.push_back({layout.b.planes, has_b ? schedule.planes * turn.b.stack.count() * layout.columns * layout.k_pitch : 0});
     if (!plan.integer) parts.push_back({layout.outputs, out});
@@ -251,7 +251,12 @@ void check_layout(const CudaPlan& plan, const CudaProduct& product, const CudaLa
         parts.push_back({layout.a_masks, mask * turn.a.stack.count() * layout.rows});
         parts.push_back({layout.b_masks, mask * turn.b.stack.count() * layout.columns});
       }
-      report(name + ": masks where K is whole", layout.a_masks != 0 || !layout.pieces.empty());
+      report(name + ": masks where K is whole", layout.a_masks != 0 || !layout.pieces.empty() || !plan.promise.counts_rounded());
+      if (layout.has_magnitudes) {
+        const std::int64_t lines = turn.a.stack.count() * layout.rows + turn.b.stack.count() * layout.columns;
+        report(name + ": magnitudes where the outputs were", magnitude_pitch(k) * lines <= out);
+      }
+      if (layout.kept != 0) parts.push_back({layout.kept, (plan.promise.precision == 53 ? 8 : 4) * stack * layout.rows * layout.out_pitch});
       parts.push_back({layout.listed, 4 * stack * layout.rows * listed_pitch(layout.columns)});
       parts.push_back({layout.counts, kRepairReportBytes + kRepairCounterBytes});
     }
