@@ -13,7 +13,7 @@ from ozfp4.testing import KINDS, STACKS, assert_same_bits, forced, operands, sta
 
 SIDES = [("left",), ("right",), ("left", "right")]
 BACKENDS = ["int8", "fp4"]
-ACCURACIES = ["scaled", "fp64", "correct"]
+ACCURACIES = ["scaled", "standard", "correct"]
 
 
 def prepared(a, b, sides, **options):

@@ -14,7 +14,7 @@ from ozfp4.testing import KINDS, STACKS, assert_same_bits, forced, operands, sta
 
 SIDES = [("left",), ("right",), ("left", "right")]
 BACKENDS = ["int8", "fp4"]
-ACCURACIES = ["scaled", "fp64", "correct"]
+ACCURACIES = ["scaled", "standard", "correct"]
 WHICH = {"complex": (True, True), "complex-real": (True, False), "real-complex": (False, True)}
 
 
