@@ -6,37 +6,41 @@
 
 namespace ozfp4::cuda::settling {
 
-// What a thread brings of an operand's Lines lines: neighbouring threads along the shorter stride.
+// What a thread brings of an operand's Lines lines: neighbouring threads along the shorter stride, entries of one line each, or
+// of one place along K.
 template <class T, int Lines>
 struct Bringing {
-  static constexpr int kLoads = Lines * kStep / kThreads;
-  const char* at;     // of the first entry, now
-  std::int64_t step;  // bytes from one entry of the thread to the next
-  std::int64_t advance;
-  std::int32_t line, k, next_line, next_k;  // of the first entry, and from one to the next
-  std::int32_t lines;                       // that there are
-  bool is_double;
+  static constexpr int kLoads = Lines * kStep / kThreads, kNextLine = kThreads / kStep, kNextK = kThreads / Lines;
+  static_assert(kNextLine % 16 == 0 && kLoads * kNextK == kStep, "see store");
+  const char* at;               // of the first entry, now
+  std::int64_t step, advance;   // bytes from one entry of the thread to the next, and from one step of K
+  std::int32_t line, k, lines;  // of the first entry; how many lines there are
+  bool is_along_k, is_double;
   T x[kLoads];
 
   __device__ __forceinline__ Bringing(const RepairLines& of, std::int32_t first_line, std::int32_t count) : lines(count) {
     const auto thread = static_cast<std::int32_t>(threadIdx.x);
-    const bool is_along_k = runs_along_k(of.outer_stride, of.inner_stride);
-    next_line = is_along_k ? kThreads / kStep : 0;
-    next_k = is_along_k ? 0 : kThreads / Lines;
+    is_along_k = runs_along_k(of.outer_stride, of.inner_stride);
     line = is_along_k ? thread / kStep : thread % Lines;
     k = is_along_k ? thread % kStep : thread / Lines;
     at = of.data + (std::int64_t(first_line) + line) * of.outer_stride + k * of.inner_stride;
-    step = next_line * of.outer_stride + next_k * of.inner_stride;
+    step = is_along_k ? kNextLine * of.outer_stride : kNextK * of.inner_stride;
     advance = kStep * of.inner_stride;
     is_double = of.is_double;
   }
 
   // `rest`: entries of K from here on.
   __device__ __forceinline__ void load(std::int64_t rest) {
+    const char* from = at;
+    if (lines == Lines && rest >= kStep && is_double == (sizeof(T) == 8)) {  // nothing to ask
 #pragma unroll
-    for (int i = 0; i < kLoads; ++i) {
-      const bool is_inside = line + i * next_line < lines && k + i * next_k < rest;
-      x[i] = is_inside ? chain_operand<T>(at + i * step, is_double) : T(0);
+      for (int i = 0; i < kLoads; ++i, from += step) x[i] = *reinterpret_cast<const T*>(from);
+    } else {
+#pragma unroll
+      for (int i = 0; i < kLoads; ++i, from += step) {
+        const bool is_inside = is_along_k ? line + i * kNextLine < lines && k < rest : line < lines && k + i * kNextK < rest;
+        x[i] = is_inside ? chain_operand<T>(from, is_double) : T(0);
+      }
     }
     at += advance;
   }
@@ -46,8 +50,12 @@ struct Bringing {
 #pragma unroll
       for (T& entry : x) entry = repeated_entry(entry);
     }
+    const int place = place_of_entry(line, k);
 #pragma unroll
-    for (int i = 0; i < kLoads; ++i) stage[place_of_entry(line + i * next_line, k + i * next_k)] = x[i];
+    for (int i = 0; i < kLoads; ++i) {
+      if (is_along_k) stage[place + i * kNextLine * kStep] = x[i];
+      if (!is_along_k) stage[place ^ (i * kNextK)] = x[i];
+    }
   }
 };
 
@@ -58,7 +66,7 @@ __device__ __forceinline__ void multiply_tile(Shared& shared, const Parameters& 
   using T = typename Unit::Value;
   constexpr int kOther = kRows * kStep;  // where the columns begin
   const std::int64_t inner = p.job.a.view.inner;
-  T* const stage[2] = {reinterpret_cast<T*>(shared.stage[0]), reinterpret_cast<T*>(shared.stage[1])};
+  const auto stage = [&](int which) { return reinterpret_cast<T*>(shared.stage[which]); };
   T sum[Unit::kSums] = {};
   Bringing<T, kRows> a(matrix.a, tile.first_row, tile.rows(p));
   Bringing<T, kColumns> b(matrix.b, tile.first_column, tile.columns(p));
@@ -66,17 +74,17 @@ __device__ __forceinline__ void multiply_tile(Shared& shared, const Parameters& 
   const auto store = [&](T* to) { a.store(to, repeats), b.store(to + kOther, repeats); };
   __syncthreads();  // what was there before is done with
   load(0);
-  store(stage[0]);
+  store(stage(0));
   load(kStep);
   __syncthreads();
   int now = 0;
 #pragma unroll 1
   for (std::int64_t first = 0; first < inner; first += kStep) {
     if (first + kStep < inner) {
-      store(stage[now ^ 1]);
+      store(stage(now ^ 1));
       load(first + 2 * kStep);
     }
-    Unit::add_step(sum, stage[now]);
+    Unit::add_step(sum, stage(now));
     __syncthreads();
     now ^= 1;
   }

@@ -14,6 +14,23 @@ using MagnitudeSums = std::uint32_t[2][4][4];  // of a warp: 16 rows and 8 colum
 // Chunks of 16 bytes of a line change places, so that eight lines' chunks of one number lie on all banks.
 __device__ __forceinline__ int place_of_chunk(int line, int chunk) { return 16 * (chunk ^ ((line >> 1) & 3)); }
 
+// All threads: the bytes of a step of `count` lines, from the operand itself.
+template <int Lines>
+__device__ __noinline__ void make_lines(std::uint8_t (&to)[kLines][kByteStep], int first, const RepairLines& lines,
+                                        std::int32_t count, int step, std::int64_t inner) {
+  const bool is_along_k = runs_along_k(lines.outer_stride, lines.inner_stride);
+  const std::int64_t first_k = std::int64_t(step) * kByteStep;
+#pragma unroll 8
+  for (int i = static_cast<int>(threadIdx.x); i < Lines * kByteStep; i += kThreads) {
+    const int line = is_along_k ? i / kByteStep : i % Lines, k = is_along_k ? i % kByteStep : i / Lines;
+    std::uint8_t byte = 0;
+    if (line < count && first_k + k < inner) {
+      byte = byte_at(lines, lines.data + line * lines.outer_stride, first_k + k, lines.record[line].exponent);
+    }
+    to[first + line][place_of_chunk(first + line, k / 16) + k % 16] = byte;
+  }
+}
+
 // One tile's bytes, step by step.
 struct ByteSource {
   const Parameters& p;
@@ -37,8 +54,8 @@ struct ByteSource {
   __device__ __forceinline__ void fetch(std::uint8_t (&to)[kLines][kByteStep], int step) const {
     const int thread = static_cast<int>(threadIdx.x);
     if (plane_a == nullptr) {
-      make_lines<kRows>(to, 0, a, rows, step);
-      make_lines<kColumns>(to, kRows, b, columns, step);
+      make_lines<kRows>(to, 0, a, rows, step, p.job.a.view.inner);
+      make_lines<kColumns>(to, kRows, b, columns, step, p.job.a.view.inner);
       return;
     }
     constexpr int chunks = kByteStep / 16;
@@ -52,23 +69,6 @@ struct ByteSource {
       const std::uint8_t* from = (is_b ? plane_b : plane_a) + (exists ? own : 0) * pitch + step * kByteStep + 16 * chunk;
       const auto at = static_cast<std::uint32_t>(__cvta_generic_to_shared(&to[line][place_of_chunk(line, chunk)]));
       asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(at), "l"(from), "r"(exists ? 16 : 0) : "memory");
-    }
-  }
-
- private:
-  template <int Lines>
-  __device__ __forceinline__ void make_lines(std::uint8_t (&to)[kLines][kByteStep], int first, const RepairLines& lines,
-                                             std::int32_t count, int step) const {
-    const bool is_along_k = runs_along_k(lines.outer_stride, lines.inner_stride);
-    const std::int64_t inner = p.job.a.view.inner, first_k = std::int64_t(step) * kByteStep;
-#pragma unroll 8
-    for (int i = static_cast<int>(threadIdx.x); i < Lines * kByteStep; i += kThreads) {
-      const int line = is_along_k ? i / kByteStep : i % Lines, k = is_along_k ? i % kByteStep : i / Lines;
-      std::uint8_t byte = 0;
-      if (line < count && first_k + k < inner) {
-        byte = byte_at(lines, lines.data + line * lines.outer_stride, first_k + k, lines.record[line].exponent);
-      }
-      to[first + line][place_of_chunk(first + line, k / 16) + k % 16] = byte;
     }
   }
 };
