@@ -35,14 +35,18 @@ void check_promise(const Plan& plan, const Promise& promise) {
   }
 }
 
-// Lines of "standard" have accuracy_bits at most: the moduli that these need, whatever the entries are.
-Plan shortened_plan(const Plan& plan, int k, const Promise& promise) {
-  if (promise.accuracy != Accuracy::standard || !plan.has_moduli() || !plan.prefix_allowed || plan.cut != 0) return plan;
+// Lines of "standard" have accuracy_bits at most: the moduli that these need, whatever the entries are and however long a line
+// is, and those that every product of the plan takes.
+Plan shortened_plan(const Plan& plan, const Promise& promise) {
+  const int bits = accuracy_bits(promise.accuracy, promise.precision);
+  if (promise.accuracy != Accuracy::standard || plan.bits <= bits) return plan;
+  if (!plan.has_moduli() || !plan.prefix_allowed || plan.cut != 0) return plan;
   Plan first = plan;
-  first.bits = accuracy_bits(promise.accuracy, promise.precision);
+  first.bits = bits;
   // The norm of a line of integers of c bits is at most sqrt(K) 2^c.
-  const double norm_squared = std::ldexp(static_cast<double>(k), 2 * first.bits);
-  const int count = moduli_needed(make_prefix_rule(plan, plan.count()), norm_squared * norm_squared);
+  const double norm_squared = std::ldexp(static_cast<double>(plan.k_max), 2 * bits);
+  const int needed = moduli_needed(make_prefix_rule(plan, plan.count()), norm_squared * norm_squared);
+  const int count = std::max(needed, least_prefix(plan, kMaxPrefixes));
   first.groups.resize(static_cast<std::size_t>(plan.groups_of(count)));
   return first;
 }
@@ -69,7 +73,7 @@ int limbs_of_tiles(const Plan& plan, int k, const Promise& promise) {
 
 CudaPlan make_cuda_plan(const Plan& asked, int k, Kernel kernel, const Promise& promise) {
   check_promise(asked, promise);
-  const Plan plan = shortened_plan(asked, k, promise);
+  const Plan plan = shortened_plan(asked, promise);
   const Plan residues = plan.is_complex ? joined_plan(plan) : plan;
   CudaPlan made;
   made.plan = plan;
