@@ -35,7 +35,6 @@ struct ScaledOperand {
 struct Verdict {
   int units_used;       // the count that the PrefixRule chooses
   int is_certain;       // 1: their lines certify all entries (arith/accuracy/certain.hpp); 0: nobody knows
-  int widest_capacity;  // no integers of the lines that were scaled with it have more bits
 };
 
 // What encode leaves: [plane][matrix][line][pitch] bytes; the pointer and all strides multiples of 16, the pitch at least the

@@ -22,24 +22,21 @@ struct LineExtremes {
   std::uint64_t depth;
   std::uint32_t missing;  // K less the nonzero entries
   std::uint32_t lack;     // kAboveCapacities less the capacity, of lines that are not exact; 0: all are
-  std::uint32_t widest;   // capacity, of any line
 
   friend bool operator==(const LineExtremes& x, const LineExtremes& y) {
-    return x.depth == y.depth && x.missing == y.missing && x.lack == y.lack && x.widest == y.widest;
+    return x.depth == y.depth && x.missing == y.missing && x.lack == y.lack;
   }
 };
 
 // Of one line of k entries, by a record of make_record. Range: 1 <= k < 2^31, capacities from 2 to 200.
 OZFP4_HD LineExtremes line_extremes(const LineRecord& record, bool is_special, std::int64_t k) {
-  const auto capacity = static_cast<std::uint32_t>(record.capacity);
-  if (is_special || record.nonzeros == 0) return {0, 0, 0, capacity};
+  if (is_special || record.nonzeros == 0) return {0, 0, 0};
   return {static_cast<std::uint64_t>(record.depth), static_cast<std::uint32_t>(k - record.nonzeros),
-          record.rounded == 0 ? 0 : kAboveCapacities - capacity, capacity};
+          record.rounded == 0 ? 0 : kAboveCapacities - static_cast<std::uint32_t>(record.capacity)};
 }
 
 OZFP4_HD LineExtremes combine(const LineExtremes& x, const LineExtremes& y) {
-  return {x.depth > y.depth ? x.depth : y.depth, x.missing > y.missing ? x.missing : y.missing, x.lack > y.lack ? x.lack : y.lack,
-          x.widest > y.widest ? x.widest : y.widest};
+  return {x.depth > y.depth ? x.depth : y.depth, x.missing > y.missing ? x.missing : y.missing, x.lack > y.lack ? x.lack : y.lack};
 }
 
 // Range: of all lines of both operands, whose entries are k, 1 <= k < 2^31; then the depths are below 2^43. Where the

@@ -243,7 +243,6 @@ void register_partial(py::module_& module) {
       .def_property_readonly("records", &SharedScales::records)
       .def_property_readonly("norm_squared", [](const SharedScales& self) { return self.scales().norm_squared; })
       .def_property_readonly("special_lines", [](const SharedScales& self) { return self.scales().special_lines; })
-      .def_property_readonly("widest", [](const SharedScales& self) { return line_scales(self.scales()).bits; })
       .def("count_rounded", &SharedScales::count_rounded, py::arg("operand"), py::arg("is_right"))
       .def("set_rounded", &SharedScales::set_rounded, py::arg("counts"));
   module.attr("piece_words") = kPieceWords;
