@@ -1,4 +1,4 @@
-"""accuracy="standard" on a GPU, against the CPU path, bit for bit: on matrices that people have, by every way that makes products.
+"""accuracy="standard" on a GPU, against the CPU path, bit for bit: on matrices that people have, by every way of a product.
 
 What the lines certify, what magnitudes certify and what becomes a chain meet in one product. Skipped where torch, a GPU or its
 kernels are missing.
@@ -291,17 +291,20 @@ def test_views(kind):
 
 def test_what_is_exact_in_fp64_is_returned():
     rng = np.random.default_rng(4)
-    x = np.ldexp(rng.standard_normal((190, 190)), rng.integers(-900, 900, (190, 190)))
-    chosen = np.eye(190)[rng.permutation(190)]
-    scale = np.diag(np.ldexp(rng.standard_normal(190), rng.integers(-40, 40, 190)))
-    on_gpu = on_device(x)
-    for left, right in ((np.eye(190), x), (x, np.eye(190)), (chosen, x), (x, chosen), (scale, x), (x, scale)):
-        with np.errstate(over="ignore", under="ignore"):
-            expected = (
-                np.diag(left)[:, None] * right if left is scale else left * np.diag(right)
-            ) if scale is left or scale is right else left @ right  # fmt: skip
-        assert_same_bits(ozfp4.matmul(on_device(left), on_device(right)).cpu(), expected + 0.0)
-    assert_same_bits(ozfp4.matmul(on_device(np.eye(190)), on_gpu).cpu(), x)
+    n = 190
+    x = np.ldexp(rng.standard_normal((n, n)), rng.integers(-900, 900, (n, n)))
+    order = rng.permutation(n)
+    factors = np.ldexp(rng.standard_normal(n), rng.integers(-40, 40, n))
+    chosen, scale = np.eye(n)[order], np.diag(factors)
+    for left, right, expected in (
+        (np.eye(n), x, x),
+        (x, np.eye(n), x),
+        (chosen, x, x[order]),
+        (x, chosen.T, x[:, order]),
+        (scale, x, factors[:, None] * x),
+        (x, scale, x * factors),
+    ):
+        assert_same_bits(ozfp4.matmul(on_device(left), on_device(right)).cpu(), expected)
 
 
 def test_in_a_graph():
