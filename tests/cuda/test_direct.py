@@ -19,7 +19,10 @@ SHAPES = [
     (1, 1, 1), (8, 64, 32), (9, 65, 33), (7, 63, 31), (64, 64, 64), (16, 8, 96), (65, 7, 129), (5, 511, 40), (5, 512, 40),
     (3, 1024, 70), (130, 200, 66),
 ]  # fmt: skip
-WAYS = [{"bits": b} for b in (2, 24, 53, 54, 62, 63, 76, 82)] + [{"accuracy": "scaled"}, {"accuracy": "standard"}]
+WAYS = [{"bits": b} for b in (2, 24, 53, 54, 62, 63, 76, 82)] + [
+    {"accuracy": "scaled"},
+    {"accuracy": "standard"},
+]
 
 
 @pytest.fixture(autouse=True)
