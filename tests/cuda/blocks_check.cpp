@@ -256,7 +256,8 @@ void check_layout(const CudaPlan& plan, const CudaProduct& product, const CudaLa
         const std::int64_t lines = turn.a.stack.count() * layout.rows + turn.b.stack.count() * layout.columns;
         report(name + ": magnitudes where the outputs were", magnitude_pitch(k) * lines <= out);
       }
-      if (layout.kept != 0) parts.push_back({layout.kept, (plan.promise.precision == 53 ? 8 : 4) * stack * layout.rows * layout.out_pitch});
+      if (layout.kept != 0)
+        parts.push_back({layout.kept, (plan.promise.precision == 53 ? 8 : 4) * stack * layout.rows * layout.out_pitch});
       parts.push_back({layout.listed, 4 * stack * layout.rows * listed_pitch(layout.columns)});
       parts.push_back({layout.counts, kRepairReportBytes + kRepairCounterBytes});
     }

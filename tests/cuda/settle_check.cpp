@@ -113,8 +113,8 @@ void check_settle(const Shape& shape, Data data, int one_in, const Way& way, con
         const LineRecord& of_column = b_records[static_cast<std::size_t>(matrix * b.outer + first_column + column)];
         std::uint64_t magnitude = 0;
         for (int k = 0; k < shape.inner; ++k) {
-          magnitude += std::uint64_t(byte_of(a.at(matrix, row, k), of_row)) *
-                       byte_of(b.at(matrix, first_column + column, k), of_column);
+          magnitude +=
+              std::uint64_t(byte_of(a.at(matrix, row, k), of_row)) * byte_of(b.at(matrix, first_column + column, k), of_column);
         }
         const auto cut = static_cast<std::uint32_t>(std::min<std::uint64_t>(magnitude, kMostMagnitude));
         const bool is_kept = certifies_lines(of_row, of_column, shape.inner) || certifies_magnitude(of_row, of_column, cut);
@@ -147,7 +147,8 @@ void check_settle(const Shape& shape, Data data, int one_in, const Way& way, con
   const OnDevice<RepairReport> counted({RepairReport{1000, 100, 10}});
   const OnDevice<long long> told({7});
   const std::int64_t lines = shape.matrices * (std::int64_t(shape.rows) + shape.columns);
-  const OnDevice<std::uint8_t> room(std::vector<std::uint8_t>(static_cast<std::size_t>(lines * magnitude_pitch(shape.inner)), kPoison));
+  const OnDevice<std::uint8_t> room(
+      std::vector<std::uint8_t>(static_cast<std::size_t>(lines * magnitude_pitch(shape.inner)), kPoison));
   SettleJob job;
   job.result = result_of(result.data, sizeof(T) == 8 ? ElementType::float64 : ElementType::float32, shape, sizeof(T));
   job.a.view = view_of(a, a_data);
@@ -201,15 +202,15 @@ void check_settle(const Shape& shape, Data data, int one_in, const Way& way, con
         if (float_bits(values[at]) != float_bits(wanted)) {
           if (wrong_values++ == 0) where = std::to_string(row) + ", " + std::to_string(column);
         }
-        const double wanted_bound =
-            chain_bound(a_records[static_cast<std::size_t>(matrix * shape.rows + row)],
-                        b_records[static_cast<std::size_t>(matrix * b.outer + first_column + column)], wanted,
-                        way.updates ? &factors.alpha : nullptr);
+        const double wanted_bound = chain_bound(a_records[static_cast<std::size_t>(matrix * shape.rows + row)],
+                                                b_records[static_cast<std::size_t>(matrix * b.outer + first_column + column)],
+                                                wanted, way.updates ? &factors.alpha : nullptr);
         wrong_bounds += float_bits(bounds[at]) != float_bits(wanted_bound);
       }
     }
   }
-  report(name + ": chains", wrong_values == 0, std::to_string(wrong_values) + " of " + std::to_string(chains) + ", the first " + where);
+  report(name + ": chains", wrong_values == 0,
+         std::to_string(wrong_values) + " of " + std::to_string(chains) + ", the first " + where);
   report(name + ": their bounds", wrong_bounds == 0, std::to_string(wrong_bounds));
   report(name + ": all others", wrong_others == 0, std::to_string(wrong_others));
   const RepairReport found = counted.read()[0];

@@ -36,7 +36,8 @@ OZFP4_HD LineExtremes line_extremes(const LineRecord& record, bool is_special, s
 }
 
 OZFP4_HD LineExtremes combine(const LineExtremes& x, const LineExtremes& y) {
-  return {x.depth > y.depth ? x.depth : y.depth, x.missing > y.missing ? x.missing : y.missing, x.lack > y.lack ? x.lack : y.lack};
+  return {x.depth > y.depth ? x.depth : y.depth, x.missing > y.missing ? x.missing : y.missing,
+          x.lack > y.lack ? x.lack : y.lack};
 }
 
 // Range: of all lines of both operands, whose entries are k, 1 <= k < 2^31; then the depths are below 2^43. Where the

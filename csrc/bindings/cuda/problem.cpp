@@ -128,9 +128,8 @@ class Problem {
   Problem(std::shared_ptr<CudaPlan> plan, const DeviceOperand& a, const DeviceOperand& b, const DeviceResult& result,
           const Extents& extents, const Extents& strides_a, const Extents& strides_b, const Extents& strides_c, int device,
           std::int64_t cap, std::uintptr_t device_steps, const std::optional<std::string>& tile, std::optional<int> splits,
-          std::optional<bool> overlap, const Kept& kept_a, const Kept& kept_b,
-          const std::optional<DeviceResult>& addend, const Extents& strides_addend, const std::string& direct,
-          const std::array<double, 4>& factors)
+          std::optional<bool> overlap, const Kept& kept_a, const Kept& kept_b, const std::optional<DeviceResult>& addend,
+          const Extents& strides_addend, const std::string& direct, const std::array<double, 4>& factors)
       : plan_(std::move(plan)),
         product_{a,
                  b,
@@ -369,14 +368,13 @@ void register_problem(py::module_& module) {
   py::class_<Problem>(module, "Problem")
       .def(py::init<std::shared_ptr<CudaPlan>, const DeviceOperand&, const DeviceOperand&, const DeviceResult&, const Extents&,
                     const Extents&, const Extents&, const Extents&, int, std::int64_t, std::uintptr_t,
-                    const std::optional<std::string>&, std::optional<int>, std::optional<bool>, const Kept&,
-                    const Kept&, const std::optional<DeviceResult>&, const Extents&, const std::string&,
-                    const std::array<double, 4>&>(),
+                    const std::optional<std::string>&, std::optional<int>, std::optional<bool>, const Kept&, const Kept&,
+                    const std::optional<DeviceResult>&, const Extents&, const std::string&, const std::array<double, 4>&>(),
            py::arg("plan"), py::arg("a"), py::arg("b"), py::arg("result"), py::arg("extents"), py::arg("strides_a"),
            py::arg("strides_b"), py::arg("strides_c"), py::arg("device"), py::arg("workspace_limit"), py::arg("device_steps"),
            py::arg("tile") = py::none(), py::arg("splits") = py::none(), py::arg("overlap") = py::none(),
-           py::arg("kept_a") = py::none(), py::arg("kept_b") = py::none(),
-           py::arg("addend") = py::none(), py::arg("strides_addend") = Extents(), py::arg("direct") = "never",
+           py::arg("kept_a") = py::none(), py::arg("kept_b") = py::none(), py::arg("addend") = py::none(),
+           py::arg("strides_addend") = Extents(), py::arg("direct") = "never",
            py::arg("factors") = std::array<double, 4>{1, 1, 1, 1})
       .def_property_readonly("bytes", &Problem::bytes)
       .def_property_readonly("turns", &Problem::turns)

@@ -166,8 +166,8 @@ __device__ __forceinline__ double own_addend(const Parameters& p, const Place& p
 }
 
 template <class T, Makes What>
-__device__ __forceinline__ CertifiedEntry<T> rounded_entry(const Parameters& p, const Sum& sum, std::int32_t exponent, const LineRecord& a, const LineRecord& b,
-                                                           double addend) {
+__device__ __forceinline__ CertifiedEntry<T> rounded_entry(const Parameters& p, const Sum& sum, std::int32_t exponent,
+                                                           const LineRecord& a, const LineRecord& b, double addend) {
   const std::int64_t inner = p.job.a.view.inner;
   if constexpr (What == Makes::update) {
     return certify_update<T>(p.certification, sum.integer, exponent, a, b, inner, p.update.factors, addend, sum.magnitude);

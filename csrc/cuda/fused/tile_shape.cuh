@@ -69,7 +69,8 @@ struct TileParameters {
 struct TileLine {
   std::int16_t shift;
   std::uint8_t capacity, special;
-  static_assert(accuracy_bits(Accuracy::standard, 53) + 1074 <= INT16_MAX && accuracy_bits(Accuracy::standard, 53) <= UINT8_MAX, "every line's fit");
+  static_assert(accuracy_bits(Accuracy::standard, 53) + 1074 <= INT16_MAX && accuracy_bits(Accuracy::standard, 53) <= UINT8_MAX,
+                "every line's fit");
 
   TileLine() = default;
   __device__ __forceinline__ TileLine(const OwnLine& line)  // NOLINT: settle assigns it

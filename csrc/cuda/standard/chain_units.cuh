@@ -1,5 +1,6 @@
-// What makes the chains of a tile: every sum takes its products in the order of k. A step is shared memory's kStep entries of each
-// line, line by line; entries of a line change places, so that neither neighbouring lines nor neighbours along K meet on a bank.
+// What makes the chains of a tile: every sum takes its products in the order of k. A step is shared memory's kStep entries of
+// each line, line by line; entries of a line change places, so that neither neighbouring lines nor neighbours along K meet on a
+// bank.
 #pragma once
 
 #include "cuda/standard/shared.cuh"

@@ -34,7 +34,7 @@ __device__ __noinline__ void make_lines(std::uint8_t (&to)[kLines][kByteStep], i
 // One tile's bytes, step by step.
 struct ByteSource {
   const Parameters& p;
-  RepairLines a, b;                  // from the tile's first line on
+  RepairLines a, b;                       // from the tile's first line on
   const std::uint8_t *plane_a, *plane_b;  // likewise; null: there are none
   std::int32_t rows, columns;
 
@@ -74,7 +74,8 @@ struct ByteSource {
 };
 
 // One warp: the products of a step.
-__device__ __forceinline__ void add_step(MagnitudeSums& sum, const std::uint8_t (&bytes)[kLines][kByteStep], int row, int column) {
+__device__ __forceinline__ void add_step(MagnitudeSums& sum, const std::uint8_t (&bytes)[kLines][kByteStep], int row,
+                                         int column) {
   const int lane = static_cast<int>(threadIdx.x % 32), matrix = lane / 8, own = lane % 8;
   const auto base = static_cast<std::uint32_t>(__cvta_generic_to_shared(&bytes[0][0]));
   const auto address = [&](int line, int chunk) {
@@ -98,7 +99,8 @@ __device__ __forceinline__ void add_step(MagnitudeSums& sum, const std::uint8_t 
   }
 }
 
-__device__ __forceinline__ void sum_magnitudes(Shared& shared, const ByteSource& source, MagnitudeSums& sum, int row, int column) {
+__device__ __forceinline__ void sum_magnitudes(Shared& shared, const ByteSource& source, MagnitudeSums& sum, int row,
+                                               int column) {
   const int steps = (source.p.job.a.view.inner + kByteStep - 1) / kByteStep;
 #pragma unroll 1
   for (int step = 0; step < kByteStages - 1; ++step) {

@@ -1,5 +1,3 @@
-#include "cuda/standard/settle.hpp"
-
 #include <algorithm>
 
 #include "arith/multiples.hpp"
@@ -8,6 +6,7 @@
 #include "cuda/repair/report.cuh"
 #include "cuda/standard/chains.cuh"
 #include "cuda/standard/magnitudes.cuh"
+#include "cuda/standard/settle.hpp"
 
 namespace ozfp4::cuda {
 namespace {

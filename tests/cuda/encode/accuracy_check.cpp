@@ -332,8 +332,7 @@ void check_way(const AccuracyCase& c, const cuda::EncodePlan& plan, const TestOp
   if (c.base.plan.has_moduli()) {
     const cuda::Verdict found = verdict.host()[0];
     const int chosen = found.units_used;
-    report(name + " certainty", is_right_verdict(c, test_a.view.inner, expected, way, found),
-           std::to_string(found.is_certain));
+    report(name + " certainty", is_right_verdict(c, test_a.view.inner, expected, way, found), std::to_string(found.is_certain));
     report(name + " count", is_right_count(c, rule, expected, chosen), std::to_string(chosen));
     if (way == Way::parts || way == Way::apart || way == Way::kept) count = chosen;
   }
