@@ -222,7 +222,7 @@ int main(int count, char** arguments) {
   for (const int n : {1024, 8192}) {
     for (const Accuracy accuracy : {Accuracy::standard, Accuracy::correct}) {
       const char* name = accuracy == Accuracy::standard ? "accuracy standard" : "accuracy correct";
-      cases.push_back({name, plan(Scheme::two, Alphabet::int8, "least", accuracy_bits(53), n), f64, n, true, false, 1, accuracy});
+      cases.push_back({name, plan(Scheme::two, Alphabet::int8, "least", accuracy_bits(accuracy, 53), n), f64, n, true, false, 1, accuracy});
     }
   }
   cases.push_back({"int8 stack of 4096", plan(Scheme::two, Alphabet::int8, "least", 53, 8), f64, 8, true, false, 4096});
