@@ -123,7 +123,7 @@ class SharedScales {
 bool certain(const SharedScales& a, const SharedScales& b, std::int64_t k, const std::string& accuracy) {
   if (!a.has_records() || !b.has_records() || k < 1 || k >= std::int64_t(1) << 31) return false;
   const auto extremes = [k](const Scales& scales) {
-    LineExtremes all{0, 0, 0, 0};
+    LineExtremes all{};
     for (std::size_t i = 0; i < scales.records.size(); ++i) {
       all = combine(all, line_extremes(scales.records[i], scales.special[i] != kFinite, k));
     }
