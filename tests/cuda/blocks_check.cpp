@@ -19,6 +19,7 @@
 #include "cuda/layout/blocks.hpp"
 #include "cuda/repair/listed.hpp"
 #include "cuda/repair/masks.hpp"
+#include "cuda/standard/settle.hpp"
 
 // What the planner asks of the stages, which need nvcc: any answer must do. Scratch need not shrink with the problem.
 namespace ozfp4::cuda {

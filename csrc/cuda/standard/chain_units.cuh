@@ -1,6 +1,7 @@
-// What makes the chains of a tile: every sum takes its products in the order of k. A step is shared memory's kStep entries of
-// each line, line by line; entries of a line change places, so that neither neighbouring lines nor neighbours along K meet on a
-// bank.
+// What makes the chains of a tile: every sum takes its products in the order of k. A stage is kStep entries of each line in
+// shared memory, line by line; entries of a line change places, so that neither neighbouring lines nor neighbours along K meet on
+// a bank. begin looks at the first stage; add_step takes a stage, may look at the next one, and calls bring, which writes the one
+// behind.
 #pragma once
 
 #include "cuda/standard/shared.cuh"
@@ -21,7 +22,11 @@ struct Cores {
   static __device__ __forceinline__ int row_of(int i) { return static_cast<int>(threadIdx.x / 16) + i / kSideColumns * 16; }
   static __device__ __forceinline__ int column_of(int i) { return static_cast<int>(threadIdx.x % 16) + i % kSideColumns * 16; }
 
-  static __device__ __forceinline__ void add_step(T (&sum)[kSums], const T* stage) {
+  struct Held {};
+  static __device__ __forceinline__ void begin(Held&, const T*) {}
+  template <class Bring>
+  static __device__ __forceinline__ void add_step(T (&sum)[kSums], Held&, const T* stage, const T*, const Bring& bring) {
+    bring();
     // Lines 16 apart have their entries at the same places.
     const int y = static_cast<int>(threadIdx.x / 16), x = static_cast<int>(threadIdx.x % 16);
     const T *const a = stage + y * kStep, *const b = stage + (kRows + x) * kStep;
@@ -60,35 +65,72 @@ struct TensorCores {
     return warp_column() + 8 * (i / 4 % 4) + 2 * static_cast<int>(threadIdx.x % 4) + i % 2;
   }
 
-  static __device__ __forceinline__ void add_step(double (&sum)[kSums], const double* stage) {
-#if OZFP4_IS_SM90_CODE
+  // What a step begins with, brought while the one before multiplies.
+  struct Held {
+    double a[2][8], b[2][4];
+  };
+  // In the order of the program, as the products are: so it is under way while these before it are made.
+  static __device__ __forceinline__ double load(const double* stage, int line, int k) {
+    const auto at = static_cast<std::uint32_t>(__cvta_generic_to_shared(stage + place_of_entry(line, k)));
+    double x;
+    asm volatile("ld.shared.f64 %0, [%1];" : "=d"(x) : "r"(at) : "memory");
+    return x;
+  }
+  static __device__ __forceinline__ void load_b(double (&b)[2][4], const double* stage, int first) {
     const int g = static_cast<int>(threadIdx.x % 32) / 4, t = static_cast<int>(threadIdx.x % 4);
-    double b[4][4];
 #pragma unroll
-    for (int j = 0; j < 4; ++j) {
-      const int line = kRows + warp_column() + 8 * j + g;
+    for (int j = 0; j < 2; ++j) {
 #pragma unroll
-      for (int v = 0; v < 4; ++v) b[j][v] = stage[place_of_entry(line, t + 4 * v)];
+      for (int v = 0; v < 4; ++v) b[j][v] = load(stage, kRows + warp_column() + 8 * (first + j) + g, t + 4 * v);
     }
+  }
+  static __device__ __forceinline__ void begin(Held& held, const double* stage) {
+    const int g = static_cast<int>(threadIdx.x % 32) / 4, t = static_cast<int>(threadIdx.x % 4);
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
-      double a[8];
 #pragma unroll
-      for (int v = 0; v < 8; ++v) a[v] = stage[place_of_entry(warp_row() + 16 * i + 8 * (v % 2) + g, t + v / 2 * 4)];
+      for (int v = 0; v < 8; ++v) held.a[i][v] = load(stage, warp_row() + 16 * i + 8 * (v % 2) + g, t + v / 2 * 4);
+    }
+    load_b(held.b, stage, 0);
+  }
+
+  // The columns from the `first` eight on.
+  static __device__ __forceinline__ void multiply(double (&sum)[kSums], const double (&a)[2][8], const double (&b)[2][4],
+                                                  int first) {
+#if OZFP4_IS_SM90_CODE
 #pragma unroll
-      for (int j = 0; j < 4; ++j) {
-        double* c = sum + 4 * (4 * i + j);
-        asm("mma.sync.aligned.m16n8k16.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5, %6, %7, %8, %9, %10, %11}, "
+    for (int i = 0; i < 2; ++i) {
+#pragma unroll
+      for (int j = 0; j < 2; ++j) {
+        double* c = sum + 4 * (4 * i + first + j);
+        asm volatile(
+            "mma.sync.aligned.m16n8k16.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5, %6, %7, %8, %9, %10, %11}, "
             "{%12, %13, %14, %15}, {%0, %1, %2, %3};"
             : "+d"(c[0]), "+d"(c[1]), "+d"(c[2]), "+d"(c[3])
-            : "d"(a[0]), "d"(a[1]), "d"(a[2]), "d"(a[3]), "d"(a[4]), "d"(a[5]), "d"(a[6]), "d"(a[7]), "d"(b[j][0]), "d"(b[j][1]),
-              "d"(b[j][2]), "d"(b[j][3]));
+            : "d"(a[i][0]), "d"(a[i][1]), "d"(a[i][2]), "d"(a[i][3]), "d"(a[i][4]), "d"(a[i][5]), "d"(a[i][6]), "d"(a[i][7]),
+              "d"(b[j][0]), "d"(b[j][1]), "d"(b[j][2]), "d"(b[j][3]));
       }
     }
 #else
-    (void)sum, (void)stage;
+    (void)sum, (void)a, (void)b, (void)first;
     __trap();  // never launched
 #endif
+  }
+
+  // Half of the warps bring entries while the other half multiplies.
+  template <class Bring>
+  static __device__ __forceinline__ void add_step(double (&sum)[kSums], Held& held, const double* stage, const double* next,
+                                                  const Bring& bring) {
+    const bool is_early = threadIdx.x < kThreads / 2;
+    double others[2][4];
+    load_b(others, stage, 2);
+    if (is_early) bring();
+    multiply(sum, held.a, held.b, 0);
+    if (!is_early) bring();
+    Held coming;
+    begin(coming, next);
+    multiply(sum, held.a, others, 2);
+    held = coming;
   }
 };
 

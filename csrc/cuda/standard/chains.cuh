@@ -72,21 +72,27 @@ __device__ __forceinline__ void multiply_tile(Shared& shared, const Parameters& 
   Bringing<T, kColumns> b(matrix.b, tile.first_column, tile.columns(p));
   const auto load = [&](std::int64_t first) { a.load(inner - first), b.load(inner - first); };
   const auto store = [&](T* to) { a.store(to, repeats), b.store(to + kOther, repeats); };
+  // In a step one stage is multiplied, the next one is there, and the third is written: what was read of it before the barrier of
+  // the step before.
   __syncthreads();  // what was there before is done with
   load(0);
   store(stage(0));
   load(kStep);
+  store(stage(1));
+  load(2 * kStep);
   __syncthreads();
+  typename Unit::Held held;
+  Unit::begin(held, stage(0));
   int now = 0;
 #pragma unroll 1
   for (std::int64_t first = 0; first < inner; first += kStep) {
-    if (first + kStep < inner) {
-      store(stage(now ^ 1));
-      load(first + 2 * kStep);
-    }
-    Unit::add_step(sum, stage(now));
+    const int next = now + 1 == kStages ? 0 : now + 1, third = next + 1 == kStages ? 0 : next + 1;
+    Unit::add_step(sum, held, stage(now), stage(next), [&] {
+      store(stage(third));
+      load(first + 3 * kStep);
+    });
     __syncthreads();
-    now ^= 1;
+    now = next;
   }
   T* const to = reinterpret_cast<T*>(shared.sum);
 #pragma unroll

@@ -19,7 +19,7 @@ inline constexpr int kWarpRows = 32, kWarpColumns = 32, kWarpsAlongRows = kRows 
 static_assert(kWarpsAlongRows * (kColumns / kWarpColumns) == kWarps);
 
 inline constexpr int kByteStep = 64, kByteStages = 3;  // magnitudes along K in shared memory at a time
-inline constexpr int kStep = 16;                       // entries of K of a tile of chains, of two such pieces in turn
+inline constexpr int kStep = 16, kStages = 3;          // entries of K of a tile of chains, in stages that take turns
 inline constexpr int kPartLines = 32, kPartInner = 128, kPartPitch = kPartInner + 16;
 
 // How the magnitudes of an operand's lines are cut into parts, a block's each.
@@ -42,7 +42,7 @@ struct Shared {
   union {
     alignas(16) std::uint8_t part[kPartLines][kPartPitch];
     alignas(128) std::uint8_t bytes[kByteStages][kLines][kByteStep];
-    double stage[2][kLines * kStep];
+    double stage[kStages][kLines * kStep];
     double sum[kRows * kColumns];
   };
   LineRecord record[kLines];

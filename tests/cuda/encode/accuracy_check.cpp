@@ -23,7 +23,6 @@
 #include "check.hpp"
 #include "cuda/encode/operands.hpp"
 #include "cuda/encode/scale_encode.hpp"
-#include "cuda/layout/leading.hpp"
 #include "cuda/scale/scale.hpp"
 
 namespace {
