@@ -174,6 +174,7 @@ void Stages::settle(SettleJob job) const {
   if (only_checks()) return;
   job.overlap_previous = true;
   job.order = options_.repair;
+  job.exchanges_pairs = options_.exchanges_pairs;
   launch_settle(job, options_.stream);
   finish(Stage::repair);
 }

@@ -36,7 +36,8 @@ struct LaunchOptions {
   void* clear_counters = nullptr;
   StageEvents events;
   RepairOrder repair;
-  bool sync_stages = false;  // wait for every stage, so that an error is found with the stage that made it
+  bool exchanges_pairs = false;  // see SettleJob
+  bool sync_stages = false;      // wait for every stage, so that an error is found with the stage that made it
 };
 
 // All methods throw LaunchError where they enqueue, std::invalid_argument with the stage and the reason where they only check.

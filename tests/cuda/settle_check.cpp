@@ -25,7 +25,7 @@ constexpr Data kData[] = {Data::normal, Data::deep, Data::mixed, Data::sparse, D
 
 // How a launch is asked for, beside its shape.
 struct Way {
-  bool is_transposed = false, has_room = true, updates = false, is_exact = false;
+  bool is_transposed = false, has_room = true, updates = false, is_exact = false, exchanges = false;
   unsigned long long most = ~0ull;
 };
 
@@ -71,7 +71,8 @@ std::vector<std::uint32_t> draw_list(const Shape& shape, int one_in) {
 }
 
 template <class T>
-ChainEnd<T> chain_of(const std::vector<T>& a, const std::vector<T>& b) {
+ChainEnd<T> chain_of(std::vector<T> a, std::vector<T> b, bool exchanges) {
+  for (std::size_t k = 0; exchanges && k < a.size(); k += 2) std::swap(a[k], a[k + 1]), std::swap(b[k], b[k + 1]);
   T sum = 0;
   for (std::size_t k = 0; k < a.size(); ++k) sum = std::fma(a[k], b[k], sum);
   if (!std::isinf(sum)) return {sum, 0};
@@ -166,6 +167,7 @@ void check_settle(const Shape& shape, Data data, int one_in, const Way& way, con
   job.order.told = told.data;
   job.order.most = way.most;
   job.has_exact_list = way.is_exact;
+  job.exchanges_pairs = way.exchanges;
   if (way.has_room) job.magnitudes = reinterpret_cast<char*>(room.data);
   if (way.updates) {  // C is the result itself
     job.update.is_asked = true;
@@ -196,7 +198,7 @@ void check_settle(const Shape& shape, Data data, int one_in, const Way& way, con
           x.push_back(static_cast<T>(a.at(matrix, row, k)));
           y.push_back(static_cast<T>(b.at(matrix, first_column + column, k)));
         }
-        const ChainEnd<T> end = chain_of(x, y);
+        const ChainEnd<T> end = chain_of(x, y, way.exchanges && (first_column + column) % 2 != 0);
         const Update& factors = job.update.factors;
         const T wanted = way.updates ? round_chain_update(end, factors, addend_of(factors, start)) : round_chain(end);
         if (float_bits(values[at]) != float_bits(wanted)) {
@@ -236,13 +238,14 @@ void check_types(const std::string& types) {
         way.has_room = turn / 2 % 2 == 0;
         way.updates = turn / 3 % 3 == 1;
         way.is_exact = turn % 7 == 6;
+        way.exchanges = turn % 5 == 4 && shape.inner % 2 == 0;
         way.most = turn % 11 == 10 ? 3 : ~0ull;
         ++turn;
         check_settle<T, A, B>(shape, data, one_in, way,
                               types + " " + std::to_string(shape.rows) + " x " + std::to_string(shape.inner) + " x " +
                                   std::to_string(shape.columns) + " data " + std::to_string(static_cast<int>(data)) + " one in " +
                                   std::to_string(one_in) + (way.updates ? " update" : "") + (way.is_exact ? " exact" : "") +
-                                  (way.is_transposed ? " transposed" : ""));
+                                  (way.exchanges ? " exchanged" : "") + (way.is_transposed ? " transposed" : ""));
       }
     }
   }

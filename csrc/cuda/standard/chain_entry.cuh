@@ -14,10 +14,22 @@ __device__ __forceinline__ T chain_operand(const char* at, bool is_double) {
 
 inline constexpr int kAhead = 8;  // entries of a line that are on their way at a time
 
+// Whether the chain of an entry takes the products of each pair in the other order.
+__device__ __forceinline__ bool is_exchanged(const SettleJob& job, const RepairMatrix& matrix, std::int64_t column) {
+  return job.exchanges_pairs && (job.b.view.has_parts ? matrix.part != 0 : (job.first_column + column) % 2 != 0);
+}
+
+template <class T>
+__device__ __forceinline__ void exchange(T& x, T& y) {
+  const T kept = x;
+  x = y;
+  y = kept;
+}
+
 // The chain of a row and a column, by one thread; `repeats`: of both times a power of two (chain.hpp).
 template <class T>
 __device__ __noinline__ T chain_of_lines(const RepairLines& a, const RepairLines& b, std::int64_t row, std::int64_t column,
-                                         std::int64_t inner, bool repeats) {
+                                         std::int64_t inner, bool exchanges, bool repeats) {
   const char *at_a = a.data + row * a.outer_stride, *at_b = b.data + column * b.outer_stride;
   T sum = 0;
 #pragma unroll 1
@@ -28,6 +40,10 @@ __device__ __noinline__ T chain_of_lines(const RepairLines& a, const RepairLines
       const bool is_inside = first + i < inner;
       x[i] = is_inside ? chain_operand<T>(at_a + i * a.inner_stride, a.is_double) : T(0);
       y[i] = is_inside ? chain_operand<T>(at_b + i * b.inner_stride, b.is_double) : T(0);
+    }
+    if (exchanges) {
+#pragma unroll
+      for (int i = 0; i < kAhead; i += 2) exchange(x[i], x[i + 1]), exchange(y[i], y[i + 1]);
     }
     if (repeats) {
 #pragma unroll

@@ -11,14 +11,16 @@ namespace ozfp4::cuda::settling {
 template <class T, int Lines>
 struct Bringing {
   static constexpr int kLoads = Lines * kStep / kThreads, kNextLine = kThreads / kStep, kNextK = kThreads / Lines;
-  static_assert(kNextLine % 16 == 0 && kLoads * kNextK == kStep, "see store");
+  static_assert(kNextLine % 16 == 0 && kNextK % 2 == 0 && kLoads * kNextK == kStep, "see store");
   const char* at;               // of the first entry, now
   std::int64_t step, advance;   // bytes from one entry of the thread to the next, and from one step of K
   std::int32_t line, k, lines;  // of the first entry; how many lines there are
+  std::int32_t place;           // in a stage, of the first entry
   bool is_along_k, is_double;
   T x[kLoads];
 
-  __device__ __forceinline__ Bringing(const RepairLines& of, std::int32_t first_line, std::int32_t count) : lines(count) {
+  __device__ __forceinline__ Bringing(const RepairLines& of, std::int32_t first_line, std::int32_t count, bool exchanges)
+      : lines(count) {
     const auto thread = static_cast<std::int32_t>(threadIdx.x);
     is_along_k = runs_along_k(of.outer_stride, of.inner_stride);
     line = is_along_k ? thread / kStep : thread % Lines;
@@ -26,6 +28,7 @@ struct Bringing {
     at = of.data + (std::int64_t(first_line) + line) * of.outer_stride + k * of.inner_stride;
     step = is_along_k ? kNextLine * of.outer_stride : kNextK * of.inner_stride;
     advance = kStep * of.inner_stride;
+    place = place_of_entry(line, exchanges ? k ^ 1 : k);
     is_double = of.is_double;
   }
 
@@ -50,7 +53,6 @@ struct Bringing {
 #pragma unroll
       for (T& entry : x) entry = repeated_entry(entry);
     }
-    const int place = place_of_entry(line, k);
 #pragma unroll
     for (int i = 0; i < kLoads; ++i) {
       if (is_along_k) stage[place + i * kNextLine * kStep] = x[i];
@@ -62,14 +64,14 @@ struct Bringing {
 // All threads: the chains of all entries of a tile, left in shared.sum as [row][column] of T.
 template <class Unit>
 __device__ __forceinline__ void multiply_tile(Shared& shared, const Parameters& p, const RepairMatrix& matrix, const Tile& tile,
-                                              bool repeats) {
+                                              bool exchanges, bool repeats) {
   using T = typename Unit::Value;
   constexpr int kOther = kRows * kStep;  // where the columns begin
   const std::int64_t inner = p.job.a.view.inner;
   const auto stage = [&](int which) { return reinterpret_cast<T*>(shared.stage[which]); };
   T sum[Unit::kSums] = {};
-  Bringing<T, kRows> a(matrix.a, tile.first_row, tile.rows(p));
-  Bringing<T, kColumns> b(matrix.b, tile.first_column, tile.columns(p));
+  Bringing<T, kRows> a(matrix.a, tile.first_row, tile.rows(p), exchanges);
+  Bringing<T, kColumns> b(matrix.b, tile.first_column, tile.columns(p), exchanges);
   const auto load = [&](std::int64_t first) { a.load(inner - first), b.load(inner - first); };
   const auto store = [&](T* to) { a.store(to, repeats), b.store(to + kOther, repeats); };
   // In a step one stage is multiplied, the next one is there, and the third is written: what was read of it before the barrier of
@@ -100,21 +102,22 @@ __device__ __forceinline__ void multiply_tile(Shared& shared, const Parameters& 
   __syncthreads();
 }
 
-// All threads: tile number `slot` of a group.
+// All threads: those chains of tile number `slot` of a group whose columns `mask` has in each word.
 template <class Unit, bool Updates>
-__device__ __forceinline__ void settle_dense(Shared& shared, const Parameters& p, const Tile& tile, int slot) {
+__device__ __forceinline__ void settle_columns(Shared& shared, const Parameters& p, const Tile& tile, int slot,
+                                               std::uint32_t mask, bool exchanges) {
   using T = typename Unit::Value;
   const RepairMatrix matrix(p.job, tile.matrix);
   const int lane = static_cast<int>(threadIdx.x % 32), warp = static_cast<int>(threadIdx.x / 32);
 #pragma unroll 1
   for (bool repeats = false;; repeats = true) {
-    multiply_tile<Unit>(shared, p, matrix, tile, repeats);
+    multiply_tile<Unit>(shared, p, matrix, tile, exchanges, repeats);
     const T* sums = reinterpret_cast<const T*>(shared.sum);
     bool again = false;
 #pragma unroll 1
     for (int i = warp; i < kRows * kWords; i += kWarps) {  // a word of the list
       std::uint32_t& word = shared.word[slot][i / kWords][i % kWords];
-      const std::uint32_t asked = word;
+      const std::uint32_t asked = word & mask;
       if (asked == 0) continue;
       const int row = i / kWords, column = i % kWords * 32 + lane;
       const bool is_asked = (asked >> lane & 1u) != 0;
@@ -125,10 +128,22 @@ __device__ __forceinline__ void settle_dense(Shared& shared, const Parameters& p
                                 std::int64_t(tile.first_column) + column, sum, repeats);
       }
       const std::uint32_t left = __ballot_sync(0xFFFFFFFFu, is_infinite);
-      if (lane == 0) word = left;
+      if (lane == 0) word = (word & ~mask) | left;
       again = again || left != 0;
     }
     if (__syncthreads_or(again) == 0) return;
+  }
+}
+
+// All threads: tile number `slot` of a group; columns of either order apart.
+template <class Unit, bool Updates>
+__device__ __forceinline__ void settle_dense(Shared& shared, const Parameters& p, const Tile& tile, int slot) {
+  const RepairMatrix matrix(p.job, tile.matrix);
+  const bool has_both = p.job.exchanges_pairs && !p.job.b.view.has_parts;
+#pragma unroll 1
+  for (int first = 0; first < (has_both ? 2 : 1); ++first) {
+    settle_columns<Unit, Updates>(shared, p, tile, slot, has_both ? 0x55555555u << first : ~0u,
+                                  is_exchanged(p.job, matrix, std::int64_t(tile.first_column) + first));
   }
 }
 
@@ -137,9 +152,10 @@ template <class T, bool Updates>
 __device__ __forceinline__ void settle_alone(const Parameters& p, const RepairMatrix& matrix, const Tile& tile, Spot spot) {
   const std::int64_t row = tile.first_row + spot / kColumns, column = tile.first_column + spot % kColumns;
   const std::int64_t inner = p.job.a.view.inner;
-  T sum = chain_of_lines<T>(matrix.a, matrix.b, row, column, inner, false);
+  const bool exchanges = is_exchanged(p.job, matrix, column);
+  T sum = chain_of_lines<T>(matrix.a, matrix.b, row, column, inner, exchanges, false);
   const bool repeats = magnitude_bits(sum) == kInfinityBits<T>;
-  if (repeats) sum = chain_of_lines<T>(matrix.a, matrix.b, row, column, inner, true);
+  if (repeats) sum = chain_of_lines<T>(matrix.a, matrix.b, row, column, inner, exchanges, true);
   store_chain<T, Updates>(p.job, matrix, tile.matrix, row, column, sum, repeats);
 }
 
