@@ -33,7 +33,8 @@ std::string text_of(const GemmCall& call) {
 std::shared_ptr<DeviceProblem> laid_out(const BatchedProduct& product, const Options& options, const cuda::Gpu& gpu) {
   PlanRequest request;
   request.alphabet = Alphabet::int8;
-  request.bits = options.accuracy == Accuracy::scaled ? product.type.precision() : accuracy_bits(product.type.precision());
+  request.bits =
+      options.accuracy == Accuracy::scaled ? product.type.precision() : accuracy_bits(options.accuracy, product.type.precision());
   request.k = inner_of(product);
   const bool is_complex = product.type.is_complex, may_be_direct = !is_complex && product.type.part == ElementType::float64;
   return lay_out(product, options, find_plan(request, is_complex), cuda::Kernel::mma_copy, gpu,
