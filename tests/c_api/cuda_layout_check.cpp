@@ -274,7 +274,8 @@ void check_plans() {
   const auto ask = [&](const std::shared_ptr<const Plan>& of, std::int64_t k, cuda::Kernel kernel, const cuda::Promise& promise) {
     const auto made = find_cuda_plan(of, k, kernel, promise);
     const cuda::Promise& own = made->promise;
-    report("its own plan", made->k == k && made->kernel == kernel && made->bits == of->bits && own.accuracy == promise.accuracy &&
+    const int bits = promise.accuracy == Accuracy::standard ? accuracy_bits(promise.accuracy, promise.precision) : of->bits;
+    report("its own plan", made->k == k && made->kernel == kernel && made->bits == bits && own.accuracy == promise.accuracy &&
                                own.rounding == promise.rounding && own.second == promise.second &&
                                own.precision == promise.precision && own.updates == promise.updates &&
                                own.is_whole == promise.is_whole && own.modulus == promise.modulus);

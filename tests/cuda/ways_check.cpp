@@ -120,7 +120,7 @@ Gpu h200() {
 
 CudaPlan plan_for(int k, Accuracy accuracy) {
   CudaPlan plan;
-  plan.bits = accuracy == Accuracy::scaled ? 53 : accuracy_bits(Accuracy::correct, 53);
+  plan.bits = accuracy == Accuracy::scaled ? 53 : accuracy_bits(accuracy, 53);
   plan.plan = make_plan({Scheme::two, Alphabet::int8, "least", plan.bits, k});
   plan.k = k;
   plan.promise.accuracy = accuracy;

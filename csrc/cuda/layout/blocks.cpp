@@ -164,7 +164,7 @@ CudaLayout layout_for(const CudaPlan& plan, const CudaProduct& product, const Gp
       place_masks(a, b, schedule.planes, layout, take);
     } else {
       layout.has_magnitudes = magnitude_pitch(a.inner) <= out_bytes / (stack_a * cut.rows + stack_b * cut.columns);
-      layout.kept = take(kept_bytes(plan, stack, layout));
+      if (const std::int64_t kept = kept_bytes(plan, stack, layout); kept > 0) layout.kept = take(kept);
     }
     layout.listed_pitch = listed_pitch(cut.columns);
     layout.listed = take(size_of({4, stack, cut.rows, layout.listed_pitch}));
