@@ -1,6 +1,6 @@
-"""Millions of entries of accuracy "correct" and "fp64" on the CPU against references in Python's integers.
+"""Millions of entries of accuracy "correct" and "standard" on the CPU against references in Python's integers.
 
-    python benchmarks/check_entries.py [--entries 10000000] [--seed 0] [--mode correct|fp64]
+    python benchmarks/check_entries.py [--entries 10000000] [--seed 0] [--mode correct|standard]
 
 Products of every kind of operands that the tests know, of random shapes, dtypes, backends and, for "correct", directions of
 rounding in turn. Prints what differs; exit status 1 if anything does.
@@ -15,7 +15,7 @@ import time
 import numpy as np
 
 import ozfp4
-from ozfp4.testing import KINDS, correct_matmul, difference, fp64_matmul, operands
+from ozfp4.testing import KINDS, correct_matmul, difference, operands, standard_matmul
 
 ROUNDINGS = ("nearest", "down", "up", "zero")
 INNER = (1, 2, 3, 5, 17, 60, 200)
@@ -28,7 +28,7 @@ def main() -> int:
     )
     parser.add_argument("--entries", type=int, default=10_000_000, help="at least so many")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--mode", choices=("correct", "fp64"), default="correct")
+    parser.add_argument("--mode", choices=("correct", "standard"), default="correct")
     arguments = parser.parse_args()
     rng = np.random.default_rng(arguments.seed)
     kinds = list(KINDS)
@@ -43,8 +43,8 @@ def main() -> int:
             c = ozfp4.matmul(a, b, accuracy="correct", rounding=rounding, backend=backend)
             expected = correct_matmul(a, b, rounding)
         else:
-            c = ozfp4.matmul(a, b, accuracy="fp64", backend=backend)
-            expected = fp64_matmul(a, b)[0]
+            c = ozfp4.matmul(a, b, accuracy="standard", backend=backend)
+            expected = standard_matmul(a, b)[0]
         entries, products = entries + c.size, products + 1
         found = difference(c, expected)
         if found is not None:

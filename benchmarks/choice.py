@@ -1,6 +1,6 @@
 """How good the choice is: every path that can make a product, timed, beside the one that the library takes.
 
-    python benchmarks/choice.py [--quick] [--device cpu|cuda] [--accuracy scaled|fp64] [--out FILE]
+    python benchmarks/choice.py [--quick] [--device cpu|cuda] [--accuracy scaled|standard] [--out FILE]
 
 On a GPU: without planes in one launch (direct), in one pass over the larger operand (thin), tile by tile (tiles); by the stages
 on each backend with a kernel, and there each tile of the kernel that serves (--quick: of one backend); without --quick each split
@@ -186,7 +186,7 @@ def main(arguments: list[str] | None = None) -> None:
     )
     parser.add_argument("--quick", action="store_true", help="fewer paths; on a CPU smaller products")
     parser.add_argument("--device", choices=("cpu", "cuda"), help="default: cuda if torch has it, else cpu")
-    parser.add_argument("--accuracy", choices=("scaled", "fp64"), default="scaled")
+    parser.add_argument("--accuracy", choices=("scaled", "standard"), default="scaled")
     parser.add_argument("--out", metavar="FILE")
     options = parser.parse_args(arguments)
     device = options.device or ("cuda" if have_cuda() else "cpu")

@@ -203,13 +203,13 @@ def mode_rows(sizes: tuple[int, ...] = (512, 1024, 2048), graded_up_to: int = 10
             cases["graded"] = graded(n, 504)
         for kind, (a, b) in cases.items():
             methods: dict[str, Callable[[], object]] = {"np.matmul": lambda a=a, b=b: np.matmul(a, b)}
-            for mode in ("scaled", "fp64", "correct"):
+            for mode in ("scaled", "standard", "correct"):
                 methods[mode] = lambda a=a, b=b, mode=mode: ozfp4.matmul(a, b, accuracy=mode)
             methods["enclose"] = lambda a=a, b=b: ozfp4.enclose(a, b)
             seconds = medians(methods, 3 if n > 1024 or kind == "graded" else 7)
             for name, taken in seconds.items():
                 found = None
-                if name in ("fp64", "correct"):
+                if name in ("standard", "correct"):
                     found = ozfp4.matmul(a, b, accuracy=name, report=True)[1].certified
                 rows.append(
                     {
@@ -233,7 +233,7 @@ def accuracy_rows(phis: tuple[int, ...] = (0, 4, 8, 16, 32), k: int = 8192, n: i
         a, b = spread(rng, (n, k), phi), spread(rng, (k, n), phi)
         exact = real_product(a, b)
         c = ozfp4.matmul(a, b, accuracy="scaled")
-        certified = ozfp4.matmul(a, b, accuracy="fp64")
+        certified = ozfp4.matmul(a, b, accuracy="standard")
         sample = [(int(i), int(j)) for i, j in rng.integers(0, n, (8, 2))]
         errors = relative_errors(c, exact)
         with mpmath.workprec(220):
@@ -252,7 +252,7 @@ def accuracy_rows(phis: tuple[int, ...] = (0, 4, 8, 16, 32), k: int = 8192, n: i
             {
                 "phi": phi,
                 "scaled bits": round(effective_bits(c, exact), 2),
-                "fp64 bits": round(effective_bits(certified, exact), 2),
+                "standard bits": round(effective_bits(certified, exact), 2),
                 "np.matmul bits": round(effective_bits(a @ b, exact), 2),
                 "schemes and backends": "identical" if same else "DIFFER",
                 "mpmath sample": "agrees",

@@ -17,7 +17,7 @@ import time
 from collections.abc import Callable, Sequence
 
 SIZES = (8, 16, 32, 64, 96, 128, 192, 256, 384, 512)
-MODES = ("scaled", "fp64", "correct")
+MODES = ("scaled", "standard", "correct")
 SKINNY = (
     (64, 64, 8),
     (256, 256, 8),

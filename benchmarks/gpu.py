@@ -27,11 +27,11 @@ from ozfp4.bench.provenance import commit, driver
 Row = dict[str, Any]
 SIZES = (1024, 2048, 4096, 8192, 16384)
 OWN = {
-    "int8": {"backend": "int8", "bits": 53},
-    "fp4 least": {"backend": "fp4", "bits": 53},
-    "fp4 paper": {"backend": "fp4", "family": "paper", "bits": 53},
-    "scheme I fp4": {"scheme": "I", "backend": "fp4", "bits": 53},
-    "scheme I int8": {"scheme": "I", "backend": "int8", "bits": 53},
+    "int8": {"backend": "int8", "bits": 53, "accuracy": "scaled"},
+    "fp4 least": {"backend": "fp4", "bits": 53, "accuracy": "scaled"},
+    "fp4 paper": {"backend": "fp4", "family": "paper", "bits": 53, "accuracy": "scaled"},
+    "scheme I fp4": {"scheme": "I", "backend": "fp4", "bits": 53, "accuracy": "scaled"},
+    "scheme I int8": {"scheme": "I", "backend": "int8", "bits": 53, "accuracy": "scaled"},
 }
 
 

@@ -1,4 +1,4 @@
-"""What the accuracy modes cost on a GPU: scaled (53 bits), fp64, correct, one enclosure, beside native FP64.
+"""What the accuracy modes cost on a GPU: scaled (53 bits), standard, correct, one enclosure, beside native FP64.
 
     python benchmarks/gpu_modes.py [--sizes 1024 2048 4096 8192 16384] [--operands ...] [--modes ...] [--check 4000] [--out FILE]
 
@@ -6,7 +6,7 @@ Operands: normal(0, 1); uniform [0, 1) in multiples of 2^-53, as NumPy has it; r
 graded: rows by 2^±504, each turned (grading.graded), N <= 4096.
 Times as in gpu.py, medians of calls of `ozfp4.matmul`; "x scaled", "x native": time over that of the scaled, the native product
 of the same operands in the same run. With --check ENTRIES so many entries of each product, at random, are compared with the real
-product rounded once (correct) or with the definition (fp64), in Python's integers; exit status 1 if one differs.
+product rounded once (correct) or with the definition (standard), in Python's integers; exit status 1 if one differs.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ import torch
 import ozfp4
 from ozfp4.bench.gpu import Sampler, total_row
 from ozfp4.bench.provenance import commit, driver
-from ozfp4.testing import correct_matmul, difference, fp64_matmul
+from ozfp4.testing import correct_matmul, difference, standard_matmul
 from ozfp4.testing.grading import graded
 
 Row = dict[str, Any]
@@ -62,7 +62,7 @@ def operands(kind: str, n: int) -> Pair:
 MODES: dict[str, Callable[[torch.Tensor, torch.Tensor], Any]] = {
     "native": lambda a, b: a @ b,
     "scaled": lambda a, b: ozfp4.matmul(a, b, accuracy="scaled"),
-    "fp64": lambda a, b: ozfp4.matmul(a, b, accuracy="fp64"),
+    "standard": lambda a, b: ozfp4.matmul(a, b, accuracy="standard"),
     "correct": lambda a, b: ozfp4.matmul(a, b, accuracy="correct"),
     "enclose": lambda a, b: ozfp4.enclose(a, b),
 }
@@ -70,7 +70,7 @@ MODES: dict[str, Callable[[torch.Tensor, torch.Tensor], Any]] = {
 
 def certified(mode: str, a: torch.Tensor, b: torch.Tensor) -> Row:
     """What the entries rest on, and how many moduli ran."""
-    if mode not in ("scaled", "fp64", "correct"):
+    if mode not in ("scaled", "standard", "correct"):
         return {}
     _, report = ozfp4.matmul(a, b, accuracy=mode, report=True)
     row: Row = {"backend": report.backend, "products": report.products}
@@ -90,7 +90,7 @@ def wrong_entries(
     while done < entries:
         i, j = (rng.choice(n, min(EDGE, n), replace=False) for n in c.shape)
         x, y = a[i].cpu().numpy(), b[:, j].cpu().numpy()
-        expected = correct_matmul(x, y) if mode == "correct" else fp64_matmul(x, y)[0]
+        expected = correct_matmul(x, y) if mode == "correct" else standard_matmul(x, y)[0]
         found = c[torch.from_numpy(i).cuda()][:, torch.from_numpy(j).cuda()].cpu().numpy()
         done += expected.size
         if difference(found, expected) is not None:
@@ -113,7 +113,7 @@ def measure(arguments: argparse.Namespace) -> list[Row]:
                 try:
                     row = total_row(mode, n, lambda run=run, a=a, b=b: run(a, b), sampler, arguments.budget)
                     row |= {"operands": kind, **certified(mode, a, b)}
-                    if arguments.check and mode in ("fp64", "correct"):
+                    if arguments.check and mode in ("standard", "correct"):
                         row["checked"], row["wrong"] = wrong_entries(mode, a, b, run(a, b), arguments.check)
                 except (RuntimeError, MemoryError) as error:
                     rows.append(

@@ -86,12 +86,12 @@ def integer_rows(largest: int) -> Iterator[Row]:
 
 
 def stack_rows(largest: int) -> Iterator[Row]:
-    """Stacks of small matrices beside torch.bmm, in the scaled contract and in fp64."""
+    """Stacks of small matrices beside torch.bmm, in the scaled contract and in standard."""
     for count, n in ((4096, 64), (1024, 128), (256, 256), (64, 512), (16, 1024)):
         a, b = (normal(count, n, n) for _ in range(2))
         check(f"stack of {n}", ozfp4.matmul(a, b)[3], ozfp4.matmul(a[3], b[3]))
         bmm: Methods = {"native": lambda a=a, b=b: torch.bmm(a, b)}
-        for accuracy in ("scaled", "fp64"):
+        for accuracy in ("scaled", "standard"):
             ours = lambda a=a, b=b, accuracy=accuracy: ozfp4.matmul(a, b, accuracy=accuracy)  # noqa: E731
             yield row(f"stack, {accuracy}", f"{count} of {n}^3", ours, min(n, largest), bmm)
 

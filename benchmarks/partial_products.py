@@ -99,7 +99,7 @@ def main() -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--shapes", nargs="*", default=["32768x32768x32768", "2048x1048576x2048"])
-    parser.add_argument("--accuracies", nargs="*", default=["fp64", "correct"])
+    parser.add_argument("--accuracies", nargs="*", default=["standard", "correct"])
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--backend", default="nccl", choices=["nccl", "gloo"])
     asked = parser.parse_args()

@@ -33,7 +33,7 @@ SHAPES = [
     (64, 8192, 1, 1), (1024, 1024, 1, 1), (1024, 1024, 8, 1), (2048, 2048, 1, 1), (2048, 2048, 8, 1), (4096, 4096, 1, 1),
     *((8192, 8192, n, 1) for n in (1, 2, 4, 8)), (1, 8192, 8192, 1), (8, 8192, 8192, 1), (100000, 512, 1, 1), (100000, 128, 1, 1),
 ]  # fmt: skip
-WAYS: dict[str, dict[str, Any]] = {"scaled": {"accuracy": "scaled"}, "fp64": {"accuracy": "fp64"}}
+WAYS: dict[str, dict[str, Any]] = {"scaled": {"accuracy": "scaled"}, "standard": {"accuracy": "standard"}}
 
 
 def microseconds(product: Callable[[], object]) -> float:

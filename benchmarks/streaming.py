@@ -1,6 +1,6 @@
 """A product of operands that lie on the host, made by a GPU in tiles, beside the floor that the bus and the products allow.
 
-    python benchmarks/streaming.py [--quick] [--large a b c] [--limit GIB] [--accuracy fp64] [--threads T ...] [--chunks MIB ...]
+    python benchmarks/streaming.py [--quick] [--large a b c] [--limit GIB] [--accuracy NAME] [--threads T ...] [--chunks MIB ...]
 
 The large matrix is 65536 x 65536, the other two have 4096 rows or columns. It is A, B or the result, which overwrites it. Of
 each case:
@@ -191,7 +191,7 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help="8192 and 1024 in place of 65536 and 4096")
     parser.add_argument("--large", nargs="+", choices="abc", default=["a"])
     parser.add_argument("--limit", type=float, help="GiB on the device; 24, or 0.375 with --quick")
-    parser.add_argument("--accuracy", default="fp64")
+    parser.add_argument("--accuracy", default="standard")
     parser.add_argument("--threads", type=int, nargs="+", default=[call._MOST_THREADS])
     parser.add_argument("--chunks", type=float, nargs="+", default=[copies.CHUNK / 2**20])
     parser.add_argument("--repeats", type=int, default=3)

@@ -99,7 +99,7 @@ add_check(cuda/encode/accuracy_check.cpp ozfp4_cuda "host host" "gpu gpu")
 add_check(cuda/reconstruct/reconstruct_check.cpp ozfp4_cuda "host host" "gpu gpu")
 add_check(cuda/reconstruct/segment_check.cu ozfp4_cuda)
 add_check(cuda/repair_check.cpp ozfp4_cuda gpu)
-add_check(cuda/merge_check.cpp ozfp4_cuda gpu)
+add_check(cuda/settle_check.cpp ozfp4_cuda gpu)
 # Plays the CUDA runtime itself.
 add_check(cuda/launch_check.cpp "$<TARGET_FILE:ozfp4_cuda>")
 add_dependencies(cuda_launch_check ozfp4_cuda)

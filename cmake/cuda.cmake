@@ -45,8 +45,6 @@ add_library(ozfp4_cuda STATIC
   csrc/cuda/multiply/tcgen05/pass.cpp
   csrc/cuda/multiply/accumulate.cu
   csrc/cuda/layout/cuda_plan.cpp
-  csrc/cuda/layout/leading.cpp
-  csrc/cuda/layout/longer.cpp
   csrc/cuda/layout/turns.cpp
   csrc/cuda/layout/blocks.cpp
   csrc/cuda/ways/stages.cpp
@@ -78,7 +76,8 @@ add_library(ozfp4_cuda STATIC
   csrc/cuda/reconstruct/reconstruct.cu
   csrc/cuda/reconstruct/long/long_reconstruct.cu
   csrc/cuda/reconstruct/long/update.cu
-  csrc/cuda/repair/repair.cu)
+  csrc/cuda/repair/repair.cu
+  csrc/cuda/standard/settle.cu)
 target_link_libraries(ozfp4_cuda PUBLIC ozfp4_cpu CUDA::cudart_static)
 # What is laid out in one way for 8.0 and in another for 8.6 and 8.9.
 add_library(ozfp4_cuda_shaped OBJECT

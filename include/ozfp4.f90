@@ -36,7 +36,7 @@ module ozfp4
   integer(c_int), parameter :: OZFP4_UINT64 = 12
   integer(c_int), parameter :: OZFP4_ACCURACY_DEFAULT = 0
   integer(c_int), parameter :: OZFP4_ACCURACY_SCALED = 1
-  integer(c_int), parameter :: OZFP4_ACCURACY_FP64 = 2
+  integer(c_int), parameter :: OZFP4_ACCURACY_STANDARD = 2
   integer(c_int), parameter :: OZFP4_ACCURACY_CORRECT = 3
   integer(c_int), parameter :: OZFP4_ROUND_NEAREST = 0
   integer(c_int), parameter :: OZFP4_ROUND_DOWN = 1

@@ -7,9 +7,9 @@
  *
  * Arguments are those of CBLAS, and order and transposes have its values; extents, leading dimensions and strides are 64-bit
  * and count entries. What BLAS does not have stands in ozfp4_options: NULL, or all zeros behind `size`, is the default of
- * ozfp4.matmul in Python, whose bits these functions give: accuracy "fp64", each entry within the error bound of a sum in
- * its own precision. A beta of 0 does not read C, an alpha of 0 reads neither A nor B. C overlaps neither; everything else may
- * be read by several threads at once. alpha and beta are finite.
+ * ozfp4.matmul in Python, whose bits these functions give: accuracy "standard", each entry within the error bound of a chain of
+ * fused multiply-adds in its own precision. A beta of 0 does not read C, an alpha of 0 reads neither A nor B. C overlaps neither;
+ * everything else may be read by several threads at once. alpha and beta are finite.
  * The calling thread's floating-point mode (rounding, subnormal numbers flushed to 0, traps) changes no bit and stays as it is.
  *
  * Every function that can fail returns a status and keeps a text for ozfp4_last_error, of this thread, which begins with the name
@@ -112,11 +112,12 @@ typedef enum ozfp4_type {
   OZFP4_UINT64 = 12
 } ozfp4_type;
 
-enum {                             /* accuracy */
-       OZFP4_ACCURACY_DEFAULT = 0, /* fp64; scaled where bits, a plan or a family of the paper is given */
-       OZFP4_ACCURACY_SCALED = 1,  /* the exact product of rows and columns rounded to `bits` bits */
-       OZFP4_ACCURACY_FP64 = 2,    /* |C - AB| <= n u (|A| |B|) and half a unit in the last place, entry by entry */
-       OZFP4_ACCURACY_CORRECT = 3  /* the real result, rounded once */
+enum {                              /* accuracy */
+       OZFP4_ACCURACY_DEFAULT = 0,  /* standard; of a prepared operand its own */
+       OZFP4_ACCURACY_SCALED = 1,   /* the exact product of rows and columns rounded to `bits` bits */
+       OZFP4_ACCURACY_STANDARD = 2, /* |C - AB| <= (n - 1) u (|A| |B|) and half a unit in the last place, entry by entry, n the
+                                     * fewer nonzero entries of row and column: what a chain of fused multiply-adds promises */
+       OZFP4_ACCURACY_CORRECT = 3   /* the real result, rounded once */
 };
 enum { OZFP4_ROUND_NEAREST = 0, OZFP4_ROUND_DOWN = 1, OZFP4_ROUND_UP = 2, OZFP4_ROUND_ZERO = 3 };
 enum { OZFP4_SCHEME_DEFAULT = 0, OZFP4_SCHEME_I = 1, OZFP4_SCHEME_II = 2 };
@@ -138,7 +139,7 @@ typedef struct ozfp4_report {
   int32_t moduli_used;                   /* 0 for scheme I */
   int32_t reserved;                      /* 0 */
   int64_t workspace;                     /* bytes beside operands and result */
-  int64_t repaired;                      /* entries that were summed anew, as nothing certified them */
+  int64_t repaired;                      /* entries made from their row and column alone, as nothing certified them */
   int64_t special_rows, special_columns; /* with NaN or infinity */
   int64_t overflows;    /* of integers: entries that wrapped, where OZFP4_OVERFLOW_ERROR or a report asked for them */
   double largest_bound; /* where bounds were asked for */
@@ -148,12 +149,12 @@ typedef struct ozfp4_report {
 typedef struct ozfp4_options {
   size_t size;
   int32_t accuracy, rounding; /* rounding other than to nearest is of OZFP4_ACCURACY_CORRECT */
-  int32_t scheme, backend, family;
+  int32_t scheme, backend, family; /* a family other than OZFP4_FAMILY_LEAST is of OZFP4_ACCURACY_SCALED */
   int32_t bits;            /* capacity of OZFP4_ACCURACY_SCALED, 2 to 200; 0: 53, or 24 of single precision */
   int32_t overflow;        /* of integers */
   int32_t reserved;        /* 0 */
   int64_t workspace_limit; /* bytes beside operands and result; 0: 2^30 */
-  const ozfp4_plan* plan;  /* in place of scheme, backend, family and bits; NULL: the cheapest one */
+  const ozfp4_plan* plan;  /* in place of scheme, backend, family and bits; of all bits that the accuracy takes; NULL: cheapest */
   double* bound;           /* where bounds of |C - exact| go, in the order of C; of complex results pairs; NULL: nowhere */
   int64_t ld_bound;        /* entries of C from line to line of it; 0: without a gap */
   int64_t stride_bound;    /* and from matrix to matrix; 0: without a gap */
@@ -364,9 +365,8 @@ OZFP4_API ozfp4_status ozfp4_cuda_cgemm_strided_batched(int order, int transa, i
 /* As ozfp4_dgram. Blocks on and above the diagonal are multiplied where n is 6144 or more, else all of C; repaired entries are
  * those of what is multiplied, and options.most_repaired counts in each of these blocks by itself, also without a limit of the
  * workspace. Of a real A the workspace holds the planes of all lines for all blocks where options.workspace_limit is 0, these are
- * 32 GiB at most, and all of it is 16 GiB at most or at most 1.25 times what it is without them: with OZFP4_ACCURACY_FP64 those
- * of a block lie beside them, which is multiplied a second time where much is not certified. The size is that of whatever A of
- * these extents takes most; where options.workspace_limit is enough for some of them alone, as they are aligned, it is theirs,
+ * 32 GiB at most, and all of it is 16 GiB at most or at most 1.25 times what it is without them. The size is that of whatever A
+ * of these extents takes most; where options.workspace_limit is enough for some of them alone, as they are aligned, it is theirs,
  * and the others are refused. */
 OZFP4_API ozfp4_status ozfp4_cuda_workspace_size_gram(ozfp4_type type, int order, int trans, int64_t n, int64_t k,
                                                       const ozfp4_options* options, int64_t* bytes);

@@ -10,8 +10,8 @@ from ozfp4 import stages
 
 A = np.random.default_rng(0).standard_normal((3, 4))
 X = np.arange(6).reshape(2, 3)
-PLAN = ozfp4.plan(3, 5, 4, backend="fp4")
-DIGITS = ozfp4.plan(3, 5, 4, scheme="I")
+PLAN = ozfp4.plan(3, 5, 4, backend="fp4", accuracy="scaled")
+DIGITS = ozfp4.plan(3, 5, 4, scheme="I", accuracy="scaled")
 PLANES = stages.encode(X, PLAN)
 OUTPUT = stages.multiply(PLANES, PLANES, PLAN)
 ZEROS = np.zeros(2, np.int32)
@@ -45,7 +45,7 @@ ENCODE = [
 ]
 
 COUNT = len(PLANES)
-FP64 = ozfp4.plan(3, 5, 4, backend="fp64")
+FP64 = ozfp4.plan(3, 5, 4, backend="fp64", accuracy="scaled")
 HALVES = np.full((FP64.planes_a, 2, 3), 0.5)
 MULTIPLY = [
     ((PLANES, PLANES[1:], PLAN), ValueError, rf"^planes_b: {COUNT - 1} planes given, the plan uses {COUNT}$"),

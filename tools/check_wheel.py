@@ -88,7 +88,7 @@ def check_products(with_torch: bool) -> None:
     b = random.integers(-(2**53), 2**53, (7, 3))
     exact = (a.astype(object) @ b.astype(object)).astype(float)  # Python's integers, each rounded once
     for backend in ("fp64", "int8", "fp4"):
-        for accuracy in ("scaled", "fp64", "correct"):
+        for accuracy in ("scaled", "standard", "correct"):
             left, right = a.astype(float), b.astype(float)
             product = ozfp4.matmul(left, right, backend=backend, accuracy=accuracy)
             assert (product == exact).all(), f"a product by {backend} is wrong, with accuracy={accuracy!r}"

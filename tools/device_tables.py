@@ -181,7 +181,7 @@ def sentence(results: Results) -> str:
 def _by_default(n: int) -> str:
     """TFLOPS of the default accuracy, of normal operands, where they were measured."""
     rows = load(MODES)["rows"] if MODES.exists() else []
-    found = [row for row in rows if (row["N"], row["operands"], row["method"]) == (n, "normal", "fp64")]
+    found = [row for row in rows if (row["N"], row["operands"], row["method"]) == (n, "normal", "standard")]
     return f"; {found[0]['TFLOPS']:.1f} by default" if found and "TFLOPS" in found[0] else ""
 
 
@@ -262,22 +262,34 @@ def modes(_: Results) -> str:
     for n, kind in dict.fromkeys((row["N"], row["operands"]) for row in found["rows"]):
         own = {
             m: rows[n, kind, m]
-            for m in ("native", "scaled", "fp64", "correct")
+            for m in ("native", "scaled", "standard", "correct")
             if "ms" in rows.get((n, kind, m), {})
         }
         line = [
             kind,
             str(n),
-            *(f"{own[m]['ms']:.3f}" if m in own else "-" for m in ("native", "scaled", "fp64", "correct")),
+            *(
+                f"{own[m]['ms']:.3f}" if m in own else "-"
+                for m in ("native", "scaled", "standard", "correct")
+            ),
         ]
         line += [
-            str(own.get("fp64", {}).get("x scaled", "-")),
+            str(own.get("standard", {}).get("x scaled", "-")),
             str(own.get("correct", {}).get("x native", "-")),
         ]
-        line += [str(own.get(m, {}).get("products", "-")) for m in ("scaled", "fp64", "correct")]
-        lines.append([*line, *(str(own.get(m, {}).get("repaired", "-")) for m in ("fp64", "correct"))])
-    head = ["operands", "N", "native, ms", "scaled", "fp64", "correct", "fp64 / scaled", "correct / native"]
-    head += ["products: scaled", "fp64", "correct", "repaired: fp64", "correct"]
+        line += [str(own.get(m, {}).get("products", "-")) for m in ("scaled", "standard", "correct")]
+        lines.append([*line, *(str(own.get(m, {}).get("repaired", "-")) for m in ("standard", "correct"))])
+    head = [
+        "operands",
+        "N",
+        "native, ms",
+        "scaled",
+        "standard",
+        "correct",
+        "standard / scaled",
+        "correct / native",
+    ]
+    head += ["products: scaled", "standard", "correct", "chains: standard", "repaired: correct"]
     return f"{_machine(found)}\n\n{_table(head, lines)}"
 
 

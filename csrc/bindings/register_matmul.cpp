@@ -65,7 +65,9 @@ py::dict describe(const MatmulOutcome& total) {
   outcome["special_columns"] = total.special_columns;
   outcome["certified_exact"] = total.entries.exact;
   outcome["certified_depth"] = total.entries.depth;
+  outcome["certified_magnitude"] = total.entries.magnitude;
   outcome["certified_result"] = total.entries.result;
+  outcome["chains"] = total.entries.chains;
   outcome["repaired_pairs"] = total.entries.pairs;
   outcome["repaired_exact"] = total.entries.exact_sums;
   outcome["largest_bound"] = total.entries.largest_bound;
@@ -106,7 +108,7 @@ py::dict matmul(const Plan& plan, const py::array& a, const py::array& b, const 
   }
   std::vector<Rounding> directions;
   for (const std::string& name : roundings) directions.push_back(rounding_named(name));
-  if (options.promise.certifies() && plan.bits < accuracy_bits(options.promise.precision))
+  if (options.promise.certifies() && plan.bits < accuracy_bits(options.promise.accuracy, options.promise.precision))
     throw py::value_error("plan: its bits are too few for the accuracy");
   if (!bound.is_none() && element_type(stacks.back()) != ElementType::float64) throw py::type_error("bound: float64 is needed");
 
@@ -196,7 +198,10 @@ void register_matmul(py::module_& module) {
     return true;
   });
   module.def("small_way", &small_way, py::arg("m"), py::arg("n"), py::arg("k"), py::arg("bits"), py::arg("workspace_limit"));
-  module.def("accuracy_bits", &accuracy_bits, py::arg("precision"));
+  module.def(
+      "accuracy_bits",
+      [](const std::string& accuracy, int precision) { return accuracy_bits(accuracy_named(accuracy), precision); },
+      py::arg("accuracy"), py::arg("precision"));
   module.def("matmul", &matmul, py::arg("plan"), py::arg("a"), py::arg("b"), py::arg("outs"), py::arg("workspace_limit"),
              py::arg("progress"), py::arg("accuracy") = "scaled", py::arg("roundings") = std::vector<std::string>{"nearest"},
              py::arg("bound") = py::none(), py::arg("prepared_a") = py::none(), py::arg("prepared_b") = py::none(),

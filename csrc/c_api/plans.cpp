@@ -28,7 +28,7 @@ ozfp4_plan_info describe(const Plan& plan) {
 // Of a real product, by planes or in words.
 std::int64_t real_bytes(const Plan& plan, std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t limit,
                         const Options& options) {
-  const std::int64_t by_planes = choose_blocks(plan, m, n, k, limit, options.accuracy != Accuracy::scaled).bytes;
+  const std::int64_t by_planes = choose_blocks(plan, m, n, k, limit, options.accuracy).bytes;
   const Promise promise{options.accuracy, 24};
   if (plan.is_complex || !may_go_direct(options) || !ways_that_pay(m, n, k, promise, plan.bits).any()) return by_planes;
   const std::int64_t words = std::max(words_workspace(m, n, k), words_workspace(n, m, k));

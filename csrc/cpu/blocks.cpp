@@ -12,6 +12,7 @@
 #include "cpu/repair/disjoint.hpp"
 #include "cpu/stages/encode.hpp"
 #include "cpu/stages/multiply.hpp"
+#include "cpu/standard/magnitudes.hpp"
 #include "plan/workspace_error.hpp"
 
 namespace ozfp4 {
@@ -19,13 +20,20 @@ namespace {
 
 constexpr std::int64_t kBlasLimit = std::int64_t(1) << 30;  // BLAS sizes are 32-bit integers
 
-std::int64_t workspace(const Plan& plan, const BlockShape& block, std::int64_t k, bool has_list) {
+// For a list of entries and what certifies them beside the integers.
+std::int64_t settling_bytes(Accuracy accuracy, std::int64_t rows, std::int64_t columns, std::int64_t k) {
+  if (accuracy == Accuracy::scaled) return 0;
+  const bool is_standard = accuracy == Accuracy::standard;
+  return Listed::bytes(rows, columns) + (is_standard ? magnitude_bytes(rows, columns, k) : disjoint_bytes(rows, columns, k));
+}
+
+std::int64_t workspace(const Plan& plan, const BlockShape& block, std::int64_t k, Accuracy accuracy) {
   const std::int64_t columns = block.columns * plan.width();  // of the result
   const std::int64_t outputs = static_cast<std::int64_t>(plan.groups.size()) * block.rows * block.columns;
   return block_planes_bytes(plan, block.kernel, Side::left, plan.planes_a, block.rows, block.inners) +
          block_planes_bytes(plan, block.kernel, Side::right, plan.planes_b, block.columns, block.inners) +
          outputs * output_entry_bytes(plan) + block.scratch + cpu_join_scratch(plan, block.rows, block.columns) +
-         (has_list ? Listed::bytes(block.rows, columns) + disjoint_bytes(block.rows, columns, k) : 0);
+         settling_bytes(accuracy, block.rows, columns, k);
 }
 
 // Nanoseconds of one thread of a Zen 4 processor (AVX-512 VNNI, or the BLAS of SciPy): of one multiply-add of a plane product, of
@@ -59,14 +67,14 @@ std::vector<std::int64_t> parts_of(std::int64_t extent, std::int64_t multiple) {
 
 // The blocks for a kernel that stay at or below the cap and take least time; the smallest ones where none do.
 BlockShape choose_for(const ByteKernel* kernel, const Plan& plan, std::int64_t m, std::int64_t n, std::int64_t k,
-                      std::int64_t cap, bool has_list) {
+                      std::int64_t cap, Accuracy accuracy) {
   const std::int64_t longest = kernel != nullptr ? kMostByteInner : kBlasLimit;
   const std::int64_t lines = kernel != nullptr ? kPanelLines : 1, depth = kernel != nullptr ? kTileDepth : 1;
   const std::int64_t columns = n / plan.width(), inners = k / plan.width();
   const auto block_of = [&](std::int64_t own_rows, std::int64_t own_columns, std::int64_t own_inners) {
     BlockShape block{own_rows, own_columns, own_inners, 0, 0, kernel};
     block.scratch = block_scratch(plan, kernel, {own_rows, own_columns, own_inners});
-    block.bytes = workspace(plan, block, k, has_list);
+    block.bytes = workspace(plan, block, k, accuracy);
     return block;
   };
   const BlockShape whole = block_of(std::min(m, kBlasLimit), std::min(columns, kBlasLimit), std::min(inners, longest));
@@ -91,11 +99,11 @@ BlockShape choose_for(const ByteKernel* kernel, const Plan& plan, std::int64_t m
 
 }  // namespace
 
-BlockShape choose_blocks(const Plan& plan, std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t cap, bool has_list) {
+BlockShape choose_blocks(const Plan& plan, std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t cap, Accuracy accuracy) {
   const ByteKernel* kernel = byte_kernel_of(plan);
-  BlockShape block = choose_for(kernel, plan, m, n, k, cap, has_list);
+  BlockShape block = choose_for(kernel, plan, m, n, k, cap, accuracy);
   // Tiles are never smaller than they are: what has no room for one goes without.
-  if (block.bytes > cap && kernel != nullptr) block = choose_for(nullptr, plan, m, n, k, cap, has_list);
+  if (block.bytes > cap && kernel != nullptr) block = choose_for(nullptr, plan, m, n, k, cap, accuracy);
   if (block.bytes > cap) throw WorkspaceError(cap, block.bytes);
   return block;
 }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "arith/accuracy/modes.hpp"
 #include "cpu/bytes/kernels/kernel.hpp"
 #include "plan/plan.hpp"
 
@@ -10,15 +11,16 @@ namespace ozfp4 {
 
 struct BlockShape {
   std::int64_t rows, columns, inners;
-  std::int64_t bytes;    // workspace of one block: planes of both operands, multiply's scratch and output, list and masks
-  std::int64_t scratch;  // multiply's, of these bytes
+  std::int64_t
+      bytes;  // workspace of one block: planes of both operands, multiply's scratch and output, list, magnitudes and masks
+  std::int64_t scratch;                // multiply's, of these bytes
   const ByteKernel* kernel = nullptr;  // for which planes are packed; nullptr: they lie as a BLAS takes them
 };
 
 // The kernel that serves the plan now, and the largest blocks whose workspace stays at or below `cap` bytes, with room for a list
-// of entries and for masks of the lines where `has_list`. Throws WorkspaceError with the least workspace that the product can
+// of entries and for what settles them, as the accuracy does. Throws WorkspaceError with the least workspace that the product can
 // run in when even the smallest blocks do not fit.
 BlockShape choose_blocks(const Plan& plan, std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t cap,
-                         bool has_list = false);
+                         Accuracy accuracy = Accuracy::scaled);
 
 }  // namespace ozfp4

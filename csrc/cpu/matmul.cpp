@@ -12,6 +12,8 @@
 #include "cpu/runtime/threads.hpp"
 #include "cpu/stages/reconstruct.hpp"
 #include "cpu/stages/scale.hpp"
+#include "cpu/standard/chain.hpp"
+#include "cpu/standard/magnitudes.hpp"
 #include "cpu/words/product.hpp"
 #include "plan/prefix.hpp"
 
@@ -49,19 +51,39 @@ Target turned(const Target& target) {
           {target.update.is_asked, target.update.factors, turn(target.update.c)}};
 }
 
+// Of a block, where the accuracy is "standard" and its lines do not certify all entries.
+Buffer magnitudes_of(Accuracy accuracy, const OperandView& a, const Scales& scale_a, const OperandView& b, const Scales& scale_b,
+                     const ResultBlock& block, MatmulOutcome& outcome) {
+  if (accuracy != Accuracy::standard) return nullptr;
+  const StageTimer timer(outcome.times, &StageTimes::repair);
+  return cpu_magnitudes(a, scale_a, b, scale_b, block);
+}
+
+// The entries of a block that reconstruct has listed, from that row and column of the scales on.
+EntryCounts settle_listed(Accuracy accuracy, const OperandView& a, const Scales& scale_a, const OperandView& b,
+                          const Scales& scale_b, std::int64_t row, std::int64_t column, const Target& target, Listed& listed,
+                          Exchanged exchanged, std::int64_t spare) {
+  if (accuracy == Accuracy::standard) return cpu_chain(a, scale_a, b, scale_b, row, column, target, listed, exchanged, spare);
+  EntryCounts counts = cpu_settle_disjoint(a, scale_a, b, scale_b, row, column, target, listed);
+  counts.extend(cpu_repair(a, scale_a, b, scale_b, row, column, target, listed, spare / thread_count()));
+  return counts;
+}
+
 // What a product in words leaves, made into one target.
 void finish_words(const WordProduct& product, const OperandView& a, const OperandView& b, const Target& target,
-                  const MatmulOptions& options, bool has_records, MatmulOutcome& outcome) {
+                  const MatmulOptions& options, bool has_records, Exchanged exchanged, MatmulOutcome& outcome) {
   const Scales &scale_a = product.scales_a(), &scale_b = product.scales_b();
   if (!has_records || product.lists_none()) {
-    outcome.entries.extend(product.finish(options.promise, target, nullptr));
+    outcome.entries.extend(product.finish(options.promise, target, nullptr, nullptr));
   } else {
     Listed listed(a.outer, b.outer);
-    outcome.entries.extend(product.finish(options.promise, target, &listed));
+    const Buffer magnitudes = magnitudes_of(options.promise.accuracy, a, scale_a, b, scale_b, {0, a.outer, 0, b.outer}, outcome);
+    outcome.entries.extend(
+        product.finish(options.promise, target, reinterpret_cast<const std::uint16_t*>(magnitudes.get()), &listed));
     const StageTimer timer(outcome.times, &StageTimes::repair);
     const std::int64_t spare = std::max<std::int64_t>(0, options.workspace_limit - product.workspace());
-    outcome.entries.extend(cpu_settle_disjoint(a, scale_a, b, scale_b, 0, 0, target, listed));
-    outcome.entries.extend(cpu_repair(a, scale_a, b, scale_b, 0, 0, target, listed, spare / thread_count()));
+    outcome.entries.extend(
+        settle_listed(options.promise.accuracy, a, scale_a, b, scale_b, 0, 0, target, listed, exchanged, spare));
   }
   if (scale_a.special_lines + scale_b.special_lines == 0) return;
   const StageTimer timer(outcome.times, &StageTimes::reconstruct);
@@ -87,8 +109,9 @@ bool multiply_in_words(const Plan& plan, const OperandView& a, const OperandView
   const auto own = [turns](const Target& target) { return turns ? turned(target) : target; };
   const Target first = own(*targets.first);
   if (!product.multiply(options.promise, targets.count == 1 ? &first : nullptr)) return false;
+  const Exchanged exchanged = !options.is_exchanged ? Exchanged::none : turns ? Exchanged::rows : Exchanged::columns;
   for (const Target& target : targets) {
-    finish_words(product, left, right, own(target), options, request.wants_records(), outcome);
+    finish_words(product, left, right, own(target), options, request.wants_records(), exchanged, outcome);
   }
   outcome.limbs = product.limbs();
   outcome.limb_unit = product.unit();
@@ -141,7 +164,7 @@ class Product {
     const ShiftedOperand a{a_, line_scales(scale_a_), planes_of(prepared_a_)};
     ShiftedOperand b{encoded, line_scales(scale_b_), planes_of(prepared_b_)};
     if (plan_.is_complex) b.scales.shift = shifts.data();
-    panel_bytes_ = std::max<std::int64_t>(0, options_.workspace_limit - shape.bytes) / thread_count();
+    spare_ = std::max<std::int64_t>(0, options_.workspace_limit - shape.bytes);
     run_blocks(plan_, count_, a, b, shape, outcome_.times, options_.progress, [&](const OutputBlock& block) {
       for (const Target& target : targets) finish(block, target.part(block.row, block.rows, block.column, block.columns));
     });
@@ -177,14 +200,18 @@ class Product {
                              scale_b_.shift.data() + block.column, target.result);
     }
     Listed listed(block.rows, block.columns);
+    const Accuracy accuracy = options_.promise.accuracy;
+    const ResultBlock own{block.row, block.rows, block.column, block.columns};
+    const Buffer magnitudes = magnitudes_of(accuracy, a_, scale_a_, b_, scale_b_, own, outcome_);
     {
       const StageTimer timer(outcome_.times, &StageTimes::reconstruct);
-      outcome_.entries.extend(cpu_reconstruct_certified(residues_, count_, block.output, options_.promise, a_.inner,
-                                                        {scale_a_, block.row}, {scale_b_, block.column}, target, listed));
+      outcome_.entries.extend(cpu_reconstruct_certified(
+          residues_, count_, block.output, options_.promise, a_.inner, {scale_a_, block.row}, {scale_b_, block.column},
+          reinterpret_cast<const std::uint16_t*>(magnitudes.get()), target, listed));
     }
     const StageTimer timer(outcome_.times, &StageTimes::repair);
-    outcome_.entries.extend(cpu_settle_disjoint(a_, scale_a_, b_, scale_b_, block.row, block.column, target, listed));
-    outcome_.entries.extend(cpu_repair(a_, scale_a_, b_, scale_b_, block.row, block.column, target, listed, panel_bytes_));
+    outcome_.entries.extend(settle_listed(accuracy, a_, scale_a_, b_, scale_b_, block.row, block.column, target, listed,
+                                          options_.is_exchanged ? Exchanged::columns : Exchanged::none, spare_));
   }
 
   const Plan& plan_;
@@ -198,7 +225,7 @@ class Product {
   const Scales& scale_a_ = prepared_a_ != nullptr ? prepared_a_->scales : own_scale_a_;
   const Scales& scale_b_ = prepared_b_ != nullptr ? prepared_b_->scales : own_scale_b_;
   int count_ = 0;
-  std::int64_t panel_bytes_ = 0;
+  std::int64_t spare_ = 0;
 };
 
 MatmulOutcome multiply(const Plan& plan, const MatmulOperand& a, const MatmulOperand& b, const Targets& targets,
@@ -219,7 +246,7 @@ MatmulOutcome multiply(const Plan& plan, const MatmulOperand& a, const MatmulOpe
   const WordWays ways = is_prepared ? WordWays() : ways_of(options, plan.bits, rows, columns, inner);
   if (ways.any() && multiply_in_words(plan, a.view, b.view, targets, options, request, ways, outcome)) return outcome;
   if (options.in_words_alone) return outcome;
-  const BlockShape shape = choose_blocks(plan, rows, columns, inner, options.workspace_limit, options.promise.certifies());
+  const BlockShape shape = choose_blocks(plan, rows, columns, inner, options.workspace_limit, options.promise.accuracy);
   if (shape.kernel == nullptr && options.require_blas != nullptr) options.require_blas();
   Product(plan, a, b, options, request, outcome).run(shape, targets);
   return outcome;

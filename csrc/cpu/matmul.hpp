@@ -54,6 +54,8 @@ struct MatmulOptions {
   Way way = Way::planes;        // words or limbs where they serve, which is no promise: what they do not take is made by planes
   bool wants_times = true;      // of the stages
   bool in_words_alone = false;  // or is not made: then nothing is written, and the outcome has no products
+  // Of a real form, the transpose of the complex product that was asked for: Exchanged::columns (cpu/standard/chain.hpp).
+  bool is_exchanged = false;
   void (*require_blas)() = nullptr;  // called before planes go through a BLAS; may throw to stop
 };
 

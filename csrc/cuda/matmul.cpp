@@ -4,7 +4,6 @@
 #include <string>
 
 #include "arith/narrow.hpp"
-#include "cuda/layout/size_of.hpp"
 #include "cuda/prepare.hpp"
 
 namespace ozfp4::cuda {
@@ -127,39 +126,6 @@ Listed list_at(const Run& run, std::int64_t offset, RepairCounts* counts) {
   return listed;
 }
 
-// The second product of a block whose list is complete, and what repair takes of it.
-LongerResult multiply_longer(const Run& run, const Block& block, const ReconstructJob& first, RepairCounts* counts) {
-  const LongerLayout& longer = run.layout.longer;
-  const Promise& promise = run.plan.promise;
-  const DeviceResult& result = first.result;
-  const Preparation prepared = Preparation::longer(run.plan, run.layout, run.turn, run.workspace);
-  const std::int64_t matrices = result.stack.count();
-  const auto entries = size_of({matrices, result.rows, result.columns});
-  prepared.scale_and_encode_longer(run.stages, {&counts->listed, longer.most_listed(entries)});
-  multiply(run, prepared, block, residues_at(run, run.layout.outputs));
-  join_parts(run, prepared, residues_at(run, run.layout.outputs));
-
-  // Rows of the layout's pitch, one behind the other; matrices too.
-  ReconstructJob job = first;
-  job.a = prepared.a.scaled;
-  job.b = prepared.b.scaled;
-  job.units_used = prepared.units_used();
-  DeviceResult& values = job.result;
-  values.data = run.workspace + longer.values;
-  values.column_stride = result.type == ElementType::float64 ? 8 : 4;
-  values.row_stride = run.layout.out_pitch * values.column_stride;
-  std::int64_t behind = values.rows * values.row_stride;
-  for (int i = values.stack.rank - 1; i >= 0; --i) {
-    values.stack.stride[i] = behind;
-    behind *= values.stack.extent[i];
-  }
-  Certification certification{
-      Accuracy::correct, Rounding::nearest, promise.precision, list_at(run, longer.listed, longer_counts(counts)), {}, nullptr};
-  certification.least_count = 1;  // 0: there is no second product
-  run.stages.reconstruct(job, &certification);
-  return {prepared.units_used(), values.data, run.layout.out_pitch, certification.listed};
-}
-
 // All of a turn without planes; `update`: of a product that one launch adds to something, else null.
 void multiply_whole(const Run& run, const ReconstructJob& job, const Certification* certification,
                     const DeviceUpdate* update = nullptr) {
@@ -172,32 +138,51 @@ void multiply_whole(const Run& run, const ReconstructJob& job, const Certificati
   }
 }
 
+// What is the same of repair and settle.
+void set_repair(RepairJob& repair, const Run& run, const ReconstructJob& job, const Certification& certification,
+                const DeviceUpdate& update, bool starts_report) {
+  repair.result = job.result;
+  repair.a = job.a;
+  repair.b = job.b;
+  repair.first_column = job.first_column;
+  repair.rounding = certification.rounding;
+  repair.listed = certification.listed;
+  repair.update = update;
+  repair.bound = certification.bound;
+  repair.report = reinterpret_cast<RepairReport*>(run.workspace + run.layout.counts);
+  repair.starts_report = starts_report;
+}
+
 // The same rounded as asked, its entries certified or repaired.
-void settle(const Run& run, const Block& block, const ReconstructJob& job, const Certification& certification, bool is_first) {
+void settle(const Run& run, const Block& block, const ReconstructJob& job, Certification certification, bool is_first) {
   DeviceUpdate update = run.turn.update;
   if (update.c.data != nullptr) update.c = block_of(update.c, block);
-  const bool updates = run.plan.promise.updates;
-  if (run.layout.is_direct) {
-    multiply_whole(run, job, &certification, updates ? &update : nullptr);
-  } else if (updates) {
+  const Promise& promise = run.plan.promise;
+  const CudaLayout& layout = run.layout;
+  const bool is_standard = promise.accuracy == Accuracy::standard;
+  if (is_standard && promise.updates && !layout.is_direct) {
+    certification.kept = {run.workspace + layout.kept, layout.out_pitch, layout.rows * layout.out_pitch};
+  }
+  if (layout.is_direct) {
+    multiply_whole(run, job, &certification, promise.updates ? &update : nullptr);
+  } else if (promise.updates) {
     run.stages.reconstruct_update(job, certification, update);
   } else {
     run.stages.reconstruct(job, &certification);
   }
   if (certification.listed.word == nullptr) return;
+  const bool starts_report = is_first && block.rows.first == 0 && block.columns.first == 0;
+  if (is_standard) {
+    SettleJob settle;
+    set_repair(settle, run, job, certification, update, starts_report);
+    settle.kept = certification.kept;
+    settle.has_exact_list = layout.is_direct && !layout.is_tiled && layout.thin == 0;
+    if (layout.has_magnitudes) settle.magnitudes = run.workspace + layout.outputs;
+    return run.stages.settle(settle);
+  }
   RepairJob repair;
-  repair.result = job.result;
-  repair.a = job.a;
-  repair.b = job.b;
-  if (run.layout.a_masks != 0) repair.masks = {run.workspace + run.layout.a_masks, run.workspace + run.layout.b_masks};
-  repair.first_column = job.first_column;
-  repair.rounding = certification.rounding;
-  repair.listed = certification.listed;
-  if (run.layout.longer.exists) repair.longer = multiply_longer(run, block, job, certification.listed.counts);
-  repair.update = update;
-  repair.bound = certification.bound;
-  repair.report = reinterpret_cast<RepairReport*>(run.workspace + run.layout.counts);
-  repair.starts_report = is_first && block.rows.first == 0 && block.columns.first == 0;
+  set_repair(repair, run, job, certification, update, starts_report);
+  if (layout.a_masks != 0) repair.masks = {run.workspace + layout.a_masks, run.workspace + layout.b_masks};
   run.stages.repair(repair);
 }
 

@@ -33,9 +33,8 @@ struct ScaledOperand {
 
 // What scale decides once it has seen all lines of both operands, for the stages behind it: one, on the device.
 struct Verdict {
-  int units_used;       // the count that the PrefixRule chooses
-  int is_certain;       // 1: their lines certify all entries (arith/accuracy/certain.hpp); 0: nobody knows
-  int widest_capacity;  // no integers of the lines that were scaled with it have more bits
+  int units_used;  // the count that the PrefixRule chooses
+  int is_certain;  // 1: their lines certify all entries (arith/accuracy/certain.hpp); 0: nobody knows
 };
 
 // What encode leaves: [plane][matrix][line][pitch] bytes; the pointer and all strides multiples of 16, the pitch at least the

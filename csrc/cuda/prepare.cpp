@@ -35,33 +35,16 @@ PreparedOperand place_operand(const CudaPlan& plan, const CudaLayout& layout, co
 }
 
 Preparation::Preparation(const CudaPlan& plan, const CudaLayout& layout, const Turn& turn, char* workspace)
-    : Preparation(plan, layout,
-                  turn.stored_a.exists() ? take_stored(plan, turn.stored_a, turn.a)
-                                         : place_operand(plan, layout, layout.a, turn.a, layout.rows, workspace),
-                  turn.stored_b.exists() ? take_stored(plan, turn.stored_b, turn.b)
-                                         : place_operand(plan, layout, layout.b, turn.b, layout.columns, workspace),
-                  workspace, layout.verdict, turn.stored_a.exists(), turn.stored_b.exists()) {}
-
-Preparation Preparation::longer(const CudaPlan& plan, const CudaLayout& layout, const Turn& turn, char* workspace) {
-  const LongerLayout& longer = layout.longer;
-  return {plan,
-          layout,
-          place_operand(plan, layout, longer.a, turn.a, layout.rows, workspace),
-          place_operand(plan, layout, longer.b, turn.b, layout.columns, workspace),
-          workspace,
-          longer.verdict};
-}
-
-Preparation::Preparation(const CudaPlan& plan, const CudaLayout& layout, const PreparedOperand& a, const PreparedOperand& b,
-                         char* workspace, std::int64_t verdict, bool keeps_a, bool keeps_b)
-    : a(a),
-      b(b),
-      verdict(plan.prefixes.all > 0 ? reinterpret_cast<Verdict*>(workspace + verdict) : nullptr),
+    : a(turn.stored_a.exists() ? take_stored(plan, turn.stored_a, turn.a)
+                               : place_operand(plan, layout, layout.a, turn.a, layout.rows, workspace)),
+      b(turn.stored_b.exists() ? take_stored(plan, turn.stored_b, turn.b)
+                               : place_operand(plan, layout, layout.b, turn.b, layout.columns, workspace)),
+      verdict(plan.prefixes.all > 0 ? reinterpret_cast<Verdict*>(workspace + layout.verdict) : nullptr),
       plan_(plan),
       layout_(layout),
       scratch_(workspace + layout.scratch),
-      keeps_a_(keeps_a),
-      keeps_b_(keeps_b) {}
+      keeps_a_(turn.stored_a.exists()),
+      keeps_b_(turn.stored_b.exists()) {}
 
 PreparedOperand Preparation::part_of(const PreparedOperand& operand, bool is_kept, Range lines, Range inners) const {
   if (!is_kept) return operand;  // its planes are those of the block
@@ -105,14 +88,6 @@ void Preparation::encode(const Stages& stages, const Block& block) const {
     stages.encode(job_b, job_a, verdict, is_first && keeps_a_);
   }
   stages.record(Stage::encode);
-}
-
-void Preparation::scale_and_encode_longer(const Stages& stages, const ScaleGate& gate) const {
-  stages.scale_longer({a.scaled, b.scaled}, choice(), scratch_, gate);
-  EncodeJob job_a = encode_job(a, {0, a.scaled.view.outer}, {0, a.scaled.view.inner});
-  EncodeJob job_b = encode_job(b, {0, b.scaled.view.outer}, {0, b.scaled.view.inner});
-  job_a.counts = job_b.counts = true;
-  stages.encode_longer(job_a, job_b, units_used());
 }
 
 }  // namespace ozfp4::cuda

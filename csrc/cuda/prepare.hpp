@@ -19,17 +19,11 @@ class Preparation {
  public:
   Preparation(const CudaPlan& plan, const CudaLayout& layout, const Turn& turn, char* workspace);
 
-  // Those of the second product. Range: layout.longer.exists.
-  static Preparation longer(const CudaPlan& plan, const CudaLayout& layout, const Turn& turn, char* workspace);
-
   // Scale exponents, flags, norms and from them the number of moduli, unless encode leaves them.
   void scale(const Stages& stages) const;
 
   // The planes of a block: both operands in one launch. Range: the blocks of the turn in the order of for_blocks.
   void encode(const Stages& stages, const Block& block) const;
-
-  // Both stages of the second product, whose one block is all of the turn.
-  void scale_and_encode_longer(const Stages& stages, const ScaleGate& gate) const;
 
   // The planes that multiply takes of a block.
   PreparedOperand a_of(const Block& block) const { return part_of(a, keeps_a_, block.rows, block.inners); }
@@ -43,9 +37,6 @@ class Preparation {
   const int* is_certain() const { return verdict != nullptr ? &verdict->is_certain : nullptr; }
 
  private:
-  Preparation(const CudaPlan& plan, const CudaLayout& layout, const PreparedOperand& a, const PreparedOperand& b, char* workspace,
-              std::int64_t verdict, bool keeps_a = false, bool keeps_b = false);
-
   PreparedOperand part_of(const PreparedOperand& operand, bool is_kept, Range lines, Range inners) const;
 
   // For the operands that are not kept.

@@ -34,20 +34,6 @@ void Stages::scale(const Operands<ScaledOperand>& operands, const PrefixChoice& 
   finish(Stage::scale);
 }
 
-void Stages::scale_longer(const Operands<ScaledOperand>& operands, const PrefixChoice& choice, void* scratch,
-                          const ScaleGate& gate) const {
-  const CapacityRule rule = capacity(Accuracy::correct);
-  if (only_checks()) return refuse(Stage::scale, find_scale_error(operands, rule, choice.rule));
-  launch_scale(operands, rule, choice, scratch, options_.stream, options_.clear_counters, gate);
-  finish(Stage::scale);
-}
-
-void Stages::encode_longer(const EncodeJob& a, const EncodeJob& b, const int* units_used) const {
-  if (only_checks()) return refuse(Stage::encode, find_encode_error(plan_.encode, a, b));
-  launch_encode_again(plan_.encode, a, b, units_used, options_.stream);
-  finish(Stage::encode);
-}
-
 void Stages::choose(const ScaledOperand& a, const ScaledOperand& b, const PrefixChoice& choice) const {
   if (only_checks() || choice.verdict == nullptr) return;
   launch_choose(a, b, capacity(plan_.promise.accuracy), choice, options_.stream);
@@ -61,13 +47,9 @@ void Stages::scale_encode(const Operands<EncodeJob>& jobs, const PrefixChoice& c
                       : scale(Operands<ScaledOperand>(a.operand), choice, scratch);
     return encode(a, b, nullptr, false);
   }
-  launch_scale_encode(plan_.encoded_at_once(), jobs, capacity(plan_.promise.accuracy), choice, scratch, options_.stream,
-                      options_.clear_counters, plan_.leading.has_value());
+  launch_scale_encode(plan_.encode, jobs, capacity(plan_.promise.accuracy), choice, scratch, options_.stream,
+                      options_.clear_counters);
   finish(Stage::scale_encode);
-  if (!plan_.leading) return;
-  const Verdict& verdict = *choice.verdict;
-  launch_encode_rest(plan_.encode, a, b, &verdict.units_used, plan_.leading->encoded(&verdict.widest_capacity), options_.stream);
-  finish(Stage::encode);
 }
 
 void Stages::encode(const EncodeJob& a, const EncodeJob& b, const Verdict* verdict, bool is_behind_scale) const {
@@ -75,13 +57,7 @@ void Stages::encode(const EncodeJob& a, const EncodeJob& b, const Verdict* verdi
   // Then the kernel may start early and prefetch while scale ends.
   const bool starts_early = is_behind_scale && options_.events.after_scale == nullptr;
   const int* units_used = verdict != nullptr ? &verdict->units_used : nullptr;
-  // Pairs of long integers cost more than their bytes: those of most data are short.
-  const bool is_one_launch = b.lines == 0 || a.operand.view.type == b.operand.view.type;
-  const bool leads = plan_.plan.is_complex && plan_.leading && verdict != nullptr && is_one_launch;
-  launch_encode(leads ? plan_.leading->encode : plan_.encode, a, b, units_used, options_.stream, starts_early);
-  if (leads) {
-    launch_encode_rest(plan_.encode, a, b, units_used, plan_.leading->encoded(&verdict->widest_capacity), options_.stream);
-  }
+  launch_encode(plan_.encode, a, b, units_used, options_.stream, starts_early);
   finish(Stage::encode);
 }
 
@@ -191,6 +167,15 @@ void Stages::repair(RepairJob job) const {
   job.overlap_previous = true;
   job.order = options_.repair;
   launch_repair(job, options_.stream);
+  finish(Stage::repair);
+}
+
+void Stages::settle(SettleJob job) const {
+  if (only_checks()) return;
+  job.overlap_previous = true;
+  job.order = options_.repair;
+  job.exchanges_pairs = options_.exchanges_pairs;
+  launch_settle(job, options_.stream);
   finish(Stage::repair);
 }
 

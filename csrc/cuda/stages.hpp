@@ -16,6 +16,7 @@
 #include "cuda/repair/repair.hpp"
 #include "cuda/runtime/export.hpp"
 #include "cuda/scale/scale.hpp"
+#include "cuda/standard/settle.hpp"
 #include "cuda/thin/thin.hpp"
 
 namespace ozfp4::cuda {
@@ -35,7 +36,8 @@ struct LaunchOptions {
   void* clear_counters = nullptr;
   StageEvents events;
   RepairOrder repair;
-  bool sync_stages = false;  // wait for every stage, so that an error is found with the stage that made it
+  bool exchanges_pairs = false;  // see SettleJob
+  bool sync_stages = false;      // wait for every stage, so that an error is found with the stage that made it
 };
 
 // All methods throw LaunchError where they enqueue, std::invalid_argument with the stage and the reason where they only check.
@@ -50,10 +52,6 @@ class Stages {
   bool only_checks() const { return gpu_ != nullptr; }
 
   void scale(const Operands<ScaledOperand>& operands, const PrefixChoice& choice, void* scratch) const;
-  // The same and what follows for the second product (layout/longer.hpp), whose units_used is 0 where the gate is closed.
-  void scale_longer(const Operands<ScaledOperand>& operands, const PrefixChoice& choice, void* scratch,
-                    const ScaleGate& gate) const;
-  void encode_longer(const EncodeJob& a, const EncodeJob& b, const int* units_used) const;
   // Of one operand or two.
   void scale_encode(const Operands<EncodeJob>& jobs, const PrefixChoice& choice, void* scratch) const;
   // Instead of scale, where both operands were scaled before.
@@ -79,6 +77,7 @@ class Stages {
   // The counts of this walk's repairs, zero: `own`, unless launches of the stream share some.
   RepairCounts* clear_repair_counts(void* own) const;
   void repair(RepairJob job) const;
+  void settle(SettleJob job) const;
 
   // The event behind a stage, whoever did its work.
   void record(Stage stage) const;

@@ -190,7 +190,6 @@ class Problem:
         tile: str | None = None,
         splits: int | None = None,
         overlap: bool | None = None,
-        longer: bool | None = None,
         kept_a: tuple[int, int] | None = None,
         kept_b: tuple[int, int] | None = None,
         addend: Result | None = None,
@@ -201,12 +200,11 @@ class Problem:
         """`addend`, with the bytes from one of its matrices to the next: C of alpha A B + beta C, where the plan's promise has an
         update and beta is not 0.
 
-        `tile`, `splits`, `overlap`, `longer`: what the cost model would choose; for whoever hunts a wrong bit.
+        `tile`, `splits`, `overlap`: what the cost model would choose; for whoever hunts a wrong bit.
 
         A tile is one of `tiles(kernel)`; `overlap` is whether multiply, and reconstruct behind it, may start while the kernel
-        before ends; `longer` whether accuracy "fp64" has a second product, of longer integers, for whatever is listed.
-        `direct`: whether the product may be made without planes: "never", "where it pays", or wherever there is a kernel:
-        "always" in one launch, "thin" in one pass over an operand where the other has few rows or columns, "tiles" in one
+        before ends. `direct`: whether the product may be made without planes: "never", "where it pays", or wherever there is a
+        kernel: "always" in one launch, "thin" in one pass over an operand where the other has few rows or columns, "tiles" in one
         launch tile by tile where K is short. `factors`: what this device takes over what the models say, in the order of
         `model_times`, each above 0.
         `kept_a`, `kept_b`: lines of a matrix, and matrices, of an operand that a Store has launched.

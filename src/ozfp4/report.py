@@ -13,19 +13,23 @@ from .support.table import Table, Tabular
 @dataclass(frozen=True)
 class Certified:
     """How many entries of a result rest on what; entries of rows and columns with a NaN or an infinity on nothing of it.
-    The first three are None where a GPU made the product: it counts only what it repairs.
+    The first four are None where a GPU made the product: it counts only the entries that have no certificate.
 
     Attributes
     ----------
     exact : int
-        No entry of the row or the column was rounded to an integer, or they are nonzero at no common index.
+        No entry of the row or the column was rounded to an integer; in "correct" also those of lines that are nonzero at no
+        common index.
     depth : int
-        The row and the column are not deep: their entries lie, on average, few binades below the largest.
+        In "standard": the row and the column are not deep, as their entries lie, on average, few binades below the largest.
+    magnitude : int
+        In "standard": the products of the magnitudes, eight bits of each entry, add up to enough.
     result : int
-        The entry is large enough ("fp64"), or every number within its error rounds to the same ("correct").
+        In "correct": every number within the entry's error rounds to the same.
+    chains : int
+        In "standard": chains of fused multiply-adds, as nothing certifies the entry.
     repaired : int
-        Correctly rounded, from the row and the column in pairs of FP64 numbers; or, on a GPU where much is without a certificate,
-        by a second product of longer integers (docs/accuracy.md).
+        In "correct": summed anew from the row and the column in pairs of FP64 numbers, and rounded once.
     repaired_exactly : int
         The same by an exact sum, or on a CPU in threes of FP64 numbers, where pairs do not tell.
     total : int
@@ -34,22 +38,29 @@ class Certified:
 
     exact: int | None
     depth: int | None
+    magnitude: int | None
     result: int | None
+    chains: int
     repaired: int
     repaired_exactly: int
     total: int
 
-    def rows(self) -> Iterator[tuple[str, str]]:
+    def rows(self, accuracy: str) -> Iterator[tuple[str, str]]:
         """Of a table."""
+        counted = {
+            "exact": self.exact,
+            "by depth": self.depth,
+            "by magnitudes": self.magnitude,
+            "by result": self.result,
+        }
+        shown = ", ".join(f"{count} {why}" for why, count in counted.items() if count)
         if self.exact is not None:
-            yield "certified", f"{self.exact} exact, {self.depth} by depth, {self.result} by result"
-        by = (
-            "in pairs of FP64 numbers"
-            if self.exact is not None
-            else "in pairs of FP64 numbers or by a second product"
-        )
-        yield "repaired", f"{self.repaired} {by}, {self.repaired_exactly} by exact sums"
+            yield "certified", shown or "0"
         alone = self.repaired + self.repaired_exactly
+        if accuracy == "standard":
+            yield "chains", f"{self.chains} of fused multiply-adds"
+            return
+        yield "repaired", f"{self.repaired} in pairs of FP64 numbers, {self.repaired_exactly} by exact sums"
         if 2 * alone > self.total:
             share = 100 * alone / self.total
             yield (
@@ -95,7 +106,7 @@ class Report(Tabular):
     seconds : dict
         Wall-clock seconds per stage.
     accuracy : str
-        What was promised: "scaled", "fp64" or "correct"; "exact" of integers.
+        What was promised: "standard", "correct" or "scaled"; "exact" of integers.
     capacities : (int, int)
         Least and largest capacity among the rows of A and the columns of B, which choose their own unless the accuracy is
         "scaled"; those without a finite nonzero entry have none.
@@ -154,7 +165,7 @@ class Report(Tabular):
                 ("ran", f"{scheme}{self.backend} ({self.kernel}) on {self.device}"),
                 *([] if self.kind == "real" else [("product", self.kind)]),
                 ("accuracy", self.accuracy),
-                *([] if self.certified is None else self.certified.rows()),
+                *([] if self.certified is None else self.certified.rows(self.accuracy)),
                 *bound,
                 *overflows,
                 ("products", f"{self.products}{moduli}"),

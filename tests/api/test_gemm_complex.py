@@ -15,7 +15,7 @@ COMPLEX = (np.complex128, np.complex64)
 DTYPES = (np.float64, np.float32, *COMPLEX)
 MODES = [
     ("scaled", "nearest"),
-    ("fp64", "nearest"),
+    ("standard", "nearest"),
     *(("correct", r) for r in ("nearest", "down", "up", "zero")),
 ]
 

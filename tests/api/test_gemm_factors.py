@@ -18,7 +18,7 @@ from ozfp4.testing.update import round_fraction
 COMPLEX = (np.complex128, np.complex64)
 DTYPES = (np.float64, np.float32, *COMPLEX)
 ROUNDINGS = ("nearest", "down", "up", "zero")
-MODES = [("scaled", "nearest"), ("fp64", "nearest"), *(("correct", r) for r in ROUNDINGS)]
+MODES = [("scaled", "nearest"), ("standard", "nearest"), *(("correct", r) for r in ROUNDINGS)]
 # Rounded once.
 IMAGINARY = [(1j, 1.0), (-0.7j, 0.0), (1.0, -1j), (0.3, 2.3j), (2j, -0.1j), (0.0, 1j), (-1j, 2.0**-60)]
 # Rounded twice.
@@ -72,7 +72,7 @@ def test_values_of_every_dtype(mode: tuple[str, str]) -> None:
 
 def test_every_factor() -> None:
     rng = np.random.default_rng(2)
-    for dtype, accuracy in product(COMPLEX, ("scaled", "fp64", "correct")):
+    for dtype, accuracy in product(COMPLEX, ("scaled", "standard", "correct")):
         a, b, c = (draw(rng, s, dtype, 30) for s in ((5, 12), (12, 3), (5, 3)))
         for factors in (*IMAGINARY, *BOTH):
             check(factors, a, b, c, dtype, accuracy=accuracy)
@@ -82,7 +82,7 @@ def test_no_middle_of_two_single_numbers_is_rounded_twice() -> None:
     """1 + 2^-24 is the middle between two float32 numbers, and a little more or less decides."""
     a, b = np.array([[1 - 2.0**-24 * 1j]], np.complex64), np.array([[1]], np.complex64)
     for accuracy, (least, nearest) in product(
-        ("fp64", "correct"), ((2.0**-70, 1 + 2.0**-23), (-(2.0**-70), 1.0), (0.0, 1.0))
+        ("standard", "correct"), ((2.0**-70, 1 + 2.0**-23), (-(2.0**-70), 1.0), (0.0, 1.0))
     ):
         c = np.array([[least]], np.complex64)
         found = ozfp4.gemm(1 + 1j, a, b, 1, c, accuracy=accuracy)
@@ -130,7 +130,7 @@ def exact_entries(alpha: complex, a: np.ndarray, b: np.ndarray, beta: complex, c
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("accuracy", ["scaled", "fp64", "correct"])
+@pytest.mark.parametrize("accuracy", ["scaled", "standard", "correct"])
 @pytest.mark.parametrize("dtype", COMPLEX)
 def test_bounds(accuracy: str, dtype: Any) -> None:
     rng = np.random.default_rng(4)
@@ -220,7 +220,7 @@ def test_the_ends_of_the_range() -> None:
     tiny, large = np.full((2, 3), 2.0**-537 * (1 + 1j)), np.full((3, 2), 2.0**-537 * (1 - 3j))
     c, up = np.full((2, 2), complex(5e-324, -1e-310)), 2.0**1000
     for factors in (*IMAGINARY, *BOTH):
-        for accuracy in ("scaled", "fp64", "correct"):
+        for accuracy in ("scaled", "standard", "correct"):
             check(factors, tiny, large, c, "subnormal", accuracy=accuracy)
             check(factors, tiny * up * 2.0**60, large * up * 2.0**60, c * up, "overflow", accuracy=accuracy)
     single = np.full((1, 1), 3e38 + 3e38j, np.complex64)
@@ -362,10 +362,10 @@ def test_both_parts_without_terms_or_an_addend(dtype: Any) -> None:
     found, bound, _ = ozfp4.gemm(1 + 1j, a, b, accuracy="correct", return_bound=True, report=True, out=out)
     assert found is out
     assert_same_bits(out, np.zeros((2, 3), dtype))
-    assert_same_bits(bound, ozfp4.gemm(1 + 1j, a, b, accuracy="fp64", return_bound=True)[1])
+    assert_same_bits(bound, ozfp4.gemm(1 + 1j, a, b, accuracy="standard", return_bound=True)[1])
 
 
-@pytest.mark.parametrize("accuracy", ["scaled", "fp64", "correct"])
+@pytest.mark.parametrize("accuracy", ["scaled", "standard", "correct"])
 @pytest.mark.parametrize("backend", ["fp4", "int8"])
 def test_prepared_operands_that_are_not_read(backend: str, accuracy: str) -> None:
     rng = np.random.default_rng(12)

@@ -38,10 +38,10 @@ def test_the_plan_for_operands_is_the_one_that_their_product_takes(
     for options in (
         {},
         {"scheme": "I"},
-        {"bits": 30},
+        {"bits": 30, "accuracy": "scaled"},
         {"accuracy": "scaled"},
         {"accuracy": "correct"},
-        *(path._asdict() for path in PATHS),
+        *({**path._asdict(), "accuracy": "scaled"} for path in PATHS),
     ):
         if options.get("family", "least") != "least" and shape_a[-1] > 76_549:
             continue
@@ -49,12 +49,12 @@ def test_the_plan_for_operands_is_the_one_that_their_product_takes(
             continue
         assert ozfp4.plan_for(a, b, **options) == ozfp4.matmul(a, b, report=True, **options)[1].plan, options
     single = types[0][-1] == types[1][-1] == "4"
-    assert ozfp4.plan_for(a, b).bits == (47 if single else 76)
+    assert ozfp4.plan_for(a, b).bits == (28 if single else 57)
     assert ozfp4.plan_for(a, b, accuracy="scaled").bits == (24 if single else 53)
 
 
 def test_lists_are_operands() -> None:
-    assert ozfp4.plan_for([[1.0, 2.0]], [3.0, 4.0]) == ozfp4.plan(1, 1, 2, accuracy="fp64")
+    assert ozfp4.plan_for([[1.0, 2.0]], [3.0, 4.0]) == ozfp4.plan(1, 1, 2)
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_lists_are_operands() -> None:
         (np.ones((2, 2, 3)), np.ones((3, 3, 2)), {}, ValueError, "stacks do not broadcast"),
         (np.ones((2, 3), np.float16), np.ones((3, 2)), {}, TypeError, "^a: dtype float16"),
         (np.ones((2, 3)), np.float64(3), {}, ValueError, "^b: a 0-d array"),
-        (np.ones((2, 3)), np.ones((3, 2)), {"bits": 201}, ValueError, "^bits: 201"),
+        (np.ones((2, 3)), np.ones((3, 2)), {"bits": 201, "accuracy": "scaled"}, ValueError, "^bits: 201"),
         (np.ones((2, 3)), np.ones((3, 2)), {"backend": "gpu"}, ValueError, "^backend: 'gpu'"),
     ],
 )
@@ -119,16 +119,18 @@ def two_gpus(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_auto_asks_the_cost_of_the_device(
     two_gpus: None, no_int8_unit: None, device: str | None, backend: str
 ) -> None:
-    assert ozfp4.plan(100, 100, 100, device=device) == ozfp4.plan(100, 100, 100, backend=backend)
+    assert ozfp4.plan(100, 100, 100, device=device, accuracy="scaled") == ozfp4.plan(
+        100, 100, 100, backend=backend, accuracy="scaled"
+    )
     if device is not None:
-        asked = ozfp4.plan(1, 1, 100, device=Device(device), bits=24)
-        assert asked == ozfp4.plan(1, 1, 100, backend=backend, bits=24)
+        asked = ozfp4.plan(1, 1, 100, device=Device(device), bits=24, accuracy="scaled")
+        assert asked == ozfp4.plan(1, 1, 100, backend=backend, bits=24, accuracy="scaled")
 
 
 def test_a_gpu_has_no_fp64(two_gpus: None) -> None:
     with pytest.raises(RuntimeError, match=r"^backend: 'fp64' has no GPU kernel; available on cuda:0: "):
-        ozfp4.plan(9, 9, 9, backend="fp64", device="cuda:0")
-    assert ozfp4.plan(9, 9, 9, backend="fp4", device="cuda:0").backend == "fp4"
+        ozfp4.plan(9, 9, 9, backend="fp64", device="cuda:0", accuracy="scaled")
+    assert ozfp4.plan(9, 9, 9, backend="fp4", device="cuda:0", accuracy="scaled").backend == "fp4"
 
 
 @pytest.mark.parametrize(
@@ -142,17 +144,17 @@ def test_a_gpu_has_no_fp64(two_gpus: None) -> None:
 )
 def test_devices_that_are_none(two_gpus: None, device: Any, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
-        ozfp4.plan(9, 9, 9, device=device)
+        ozfp4.plan(9, 9, 9, device=device, accuracy="scaled")
 
 
 def test_without_what_a_gpu_needs(two_gpus: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(extension, "why_unavailable", lambda device: f"{device}: too old")
     with pytest.raises(RuntimeError, match=r"^device: 'cuda': cuda:1: too old$"):
-        ozfp4.plan(9, 9, 9, device="cuda")
+        ozfp4.plan(9, 9, 9, device="cuda", accuracy="scaled")
     torch = SimpleNamespace(cuda=SimpleNamespace(is_available=lambda: False), device=Device)
     monkeypatch.setitem(sys.modules, "torch", torch)
     with pytest.raises(RuntimeError, match=r"^device: 'cuda': torch sees no CUDA device$"):
-        ozfp4.plan(9, 9, 9, device="cuda")
+        ozfp4.plan(9, 9, 9, device="cuda", accuracy="scaled")
     monkeypatch.delitem(sys.modules, "torch")
     with pytest.raises(RuntimeError, match=r"^device: 'cuda:0': torch is not imported"):
-        ozfp4.plan(9, 9, 9, device="cuda:0")
+        ozfp4.plan(9, 9, 9, device="cuda:0", accuracy="scaled")

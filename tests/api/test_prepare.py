@@ -42,7 +42,7 @@ def prepared(a: Any, b: Any, sides: tuple[str, ...], **options: Any) -> tuple[An
 @pytest.mark.parametrize("dtype", [np.float64, np.float32], ids=["float64", "float32"])
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_kind_and_accuracy(kind: str, dtype: type, sides: tuple[str, ...]) -> None:
-    for accuracy, (m, k, n) in itertools.product(("scaled", "fp64", "correct"), ((7, 40, 9), (1, 1, 3))):
+    for accuracy, (m, k, n) in itertools.product(("scaled", "standard", "correct"), ((7, 40, 9), (1, 1, 3))):
         a, b = operands(kind, m, k, n, dtype=dtype)
         x, y = prepared(a, b, sides, accuracy=accuracy)
         out = noise((m, n), dtype)
@@ -63,9 +63,9 @@ def test_every_path(path: Path, sides: tuple[str, ...]) -> None:
 @pytest.mark.parametrize("bits", [2, 30, 100, 200])
 def test_bits(bits: int, sides: tuple[str, ...]) -> None:
     a, b = operands("normal", 6, 50, 8)
-    x, y = prepared(a, b, sides, bits=bits)
+    x, y = prepared(a, b, sides, accuracy="scaled", bits=bits)
     assert_same_bits(ozfp4.matmul(x, y), exact_matmul(a, b, bits=bits))
-    assert_same_bits(ozfp4.matmul(x, y, bits=bits), exact_matmul(a, b, bits=bits))
+    assert_same_bits(ozfp4.matmul(x, y, bits=bits, accuracy="scaled"), exact_matmul(a, b, bits=bits))
 
 
 @pytest.mark.parametrize("sides", SIDES, ids="-".join)
@@ -78,7 +78,7 @@ def test_roundings_and_bounds(sides: tuple[str, ...]) -> None:
         assert_same_bits(found, correct_matmul(a, b, rounding), rounding)
     with pytest.raises(ValueError, match=r"^accuracy: 'correct' is not what [ab] was prepared for"):
         ozfp4.enclose(*prepared(a, b, sides))
-    for accuracy in ("scaled", "fp64", "correct"):
+    for accuracy in ("scaled", "standard", "correct"):
         x, y = prepared(a, b, sides, accuracy=accuracy)
         found = ozfp4.matmul(x, y, return_bound=True)
         for have, want in zip(found, ozfp4.matmul(a, b, accuracy=accuracy, return_bound=True), strict=True):
@@ -177,7 +177,7 @@ def test_the_report_is_that_of_the_plain_product() -> None:
 def test_it_says_what_it_is(no_int8_unit: None) -> None:
     b = np.ones((40, 30), np.float32)
     y = ozfp4.prepare(b, "right", backend="int8")
-    assert (y.shape, y.dtype, y.side, y.accuracy) == ((40, 30), np.float32, "right", "fp64")
+    assert (y.shape, y.dtype, y.side, y.accuracy) == ((40, 30), np.float32, "right", "standard")
     assert (y.result_dtype, y.device, y.plan.backend) == ("float32", "cpu", "int8")
     assert y.nbytes == b.size * (4 + y.plan.planes_b)
     for text in (repr(y), y._repr_html_()):
@@ -214,19 +214,26 @@ def test_what_it_cannot_serve(no_int8_unit: None) -> None:
     a, b = operands("normal", 5, 20, 6)
     y = ozfp4.prepare(b, "right")
     single = ozfp4.prepare(b.astype(np.float32), "right")
+    wide = ozfp4.plan(5, 6, 20, accuracy="correct")
     out = noise((5, 6))
     kept = out.copy()
     refused: list[tuple[type[Exception], str, Any, Any, dict[str, Any]]] = [
         (ValueError, r"^a: it was prepared for the right side; ozfp4\.prepare\(x, side='left'\)", y, b.T, {}),
         (
             ValueError,
-            "^accuracy: 'correct' is not what b was prepared for, 'fp64'; .*accuracy='correct'",
+            "^accuracy: 'correct' is not what b was prepared for, 'standard'; .*accuracy='correct'",
             a,
             y,
             {"accuracy": "correct"},
         ),
-        (ValueError, "^bits: 30 is not what b was prepared for, 76; .*bits=30", a, y, {"bits": 30}),
-        (ValueError, "^bits: 76 contradicts accuracy='fp64'", a, y, {"bits": 76}),
+        (
+            ValueError,
+            "^bits: 30 is not what b was prepared for, 53; .*accuracy='scaled', bits=30",
+            a,
+            ozfp4.prepare(b, "right", accuracy="scaled"),
+            {"bits": 30, "accuracy": "scaled"},
+        ),
+        (ValueError, "^bits: 57 is for .* accuracy='scaled'", a, y, {"bits": 57}),
         (
             ValueError,
             "^backend: 'fp4' is not what b was prepared for, 'fp64'; .*backend='fp4'",
@@ -236,7 +243,13 @@ def test_what_it_cannot_serve(no_int8_unit: None) -> None:
         ),
         (ValueError, "^scheme: 'I' is not what", a, y, {"scheme": "I"}),
         (ValueError, "^family: 'paper' is not what", a, y, {"family": "paper"}),
-        (ValueError, "^plan: b was prepared by another plan", a, y, {"plan": ozfp4.plan(5, 6, 20)}),
+        (
+            ValueError,
+            "^plan: b was prepared by another plan",
+            a,
+            y,
+            {"plan": ozfp4.plan(5, 6, 20, accuracy="scaled")},
+        ),
         (ValueError, "^rounding: 'up' needs accuracy='correct'", a, y, {"rounding": "up"}),
         (
             ValueError,
@@ -254,9 +267,9 @@ def test_what_it_cannot_serve(no_int8_unit: None) -> None:
         ),
         (
             ValueError,
-            "^b: it was prepared for accuracy 'correct', a for 'fp64'",
-            ozfp4.prepare(a, "left"),
-            ozfp4.prepare(b, "right", accuracy="correct"),
+            "^b: it was prepared for accuracy 'correct', a for 'standard'",
+            ozfp4.prepare(a, "left", plan=wide),
+            ozfp4.prepare(b, "right", accuracy="correct", plan=wide),
             {},
         ),
         (ValueError, "^b: it was prepared for another plan", ozfp4.prepare(a, "left", backend="int8"), y, {}),
@@ -270,7 +283,7 @@ def test_what_it_cannot_serve(no_int8_unit: None) -> None:
 
 def test_refusals() -> None:
     b = operands("normal", 5, 20, 6)[1]
-    short = ozfp4.plan(1, 1, 9, backend="int8")
+    short = ozfp4.plan(1, 1, 9, backend="int8", accuracy="scaled")
     refused: list[tuple[type[Exception], str, Any, str, dict[str, Any]]] = [
         (ValueError, "^side: 'top' is unknown", b, "top", {}),
         (
@@ -286,13 +299,19 @@ def test_refusals() -> None:
         (ValueError, "^dtype: .* is of no product of float64 entries", b, "right", {"dtype": np.float32}),
         (TypeError, "^dtype: 'bogus' is no dtype", b, "right", {"dtype": "bogus"}),
         (ValueError, "^accuracy: 'exact' is unknown", b, "right", {"accuracy": "exact"}),
-        (ValueError, "^bits: 30 contradicts", b, "right", {"bits": 30, "accuracy": "fp64"}),
+        (
+            ValueError,
+            "^bits: 30 is for .* accuracy='scaled'",
+            b,
+            "right",
+            {"bits": 30, "accuracy": "standard"},
+        ),
         (
             ValueError,
             "^plan: its limit is K <= ",
             np.ones((short.k_max + 1, 1)),
             "right",
-            {"plan": short},
+            {"plan": short, "accuracy": "scaled"},
         ),
     ]
     for error, text, x, side, options in refused:
@@ -306,8 +325,8 @@ def test_unknown_names_and_values_come_first() -> None:
     for text, options in (
         ("backend: 'gpu' is unknown", {"backend": "gpu"}),
         ("accuracy: 'foo' is unknown", {"accuracy": "foo"}),
-        ("bits: 500 is outside 2..200", {"bits": 500}),
-        ("family: 'foo' is unknown", {"family": "foo"}),
+        ("bits: 500 is outside 2..200", {"bits": 500, "accuracy": "scaled"}),
+        ("family: 'foo' is unknown", {"family": "foo", "accuracy": "scaled"}),
         ("plan: int is not an ozfp4.Plan", {"plan": 3}),
     ):
         with pytest.raises((TypeError, ValueError), match=f"^{text}") as caught:

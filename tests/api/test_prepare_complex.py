@@ -59,7 +59,7 @@ def prepared(a: Any, b: Any, sides: tuple[str, ...], **options: Any) -> tuple[An
 @pytest.mark.parametrize("dtype", [np.float64, np.float32], ids=["float64", "float32"])
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_kind_and_accuracy(kind: str, dtype: Any, which: str, sides: tuple[str, ...]) -> None:
-    for accuracy, (m, k, n) in itertools.product(("scaled", "fp64", "correct"), ((7, 40, 9), (1, 1, 3))):
+    for accuracy, (m, k, n) in itertools.product(("scaled", "standard", "correct"), ((7, 40, 9), (1, 1, 3))):
         a, b = pair(which, kind, m, k, n, dtype)
         x, y = prepared(a, b, sides, accuracy=accuracy)
         expected = ozfp4.matmul(a, b, accuracy=accuracy)
@@ -87,16 +87,16 @@ def test_every_path(path: tuple[str, str], which: str, sides: tuple[str, ...]) -
 def test_a_given_plan(backend: str, sides: tuple[str, ...]) -> None:
     a, b = pair("complex", "phi8", 9, 40, 11)
     expected, about = ozfp4.matmul(a, b, backend=backend, report=True)
-    plain = ozfp4.plan(9, 22, 80, backend=backend, bits=about.plan.bits)
+    plain = ozfp4.plan(9, 22, 80, backend=backend, bits=about.plan.bits, accuracy="scaled")
     assert about.plan.is_complex
     assert not plain.is_complex
     for plan in (about.plan, plain):
-        x, y = prepared(a, b, sides, plan=plan, accuracy="fp64")
+        x, y = prepared(a, b, sides, plan=plan, accuracy="standard")
         found, report = ozfp4.matmul(x, y, report=True)
         assert report.plan == plan
         assert_same_bits(found, expected)
     with pytest.raises(ValueError, match=r"^plan: it is of complex products; these operands are not both"):
-        ozfp4.prepare(a, "left", other="real", plan=about.plan)
+        ozfp4.prepare(a, "left", other="real", plan=about.plan, accuracy="scaled")
 
 
 @pytest.mark.parametrize("sides", SIDES, ids="-".join)
@@ -104,8 +104,8 @@ def test_a_given_plan(backend: str, sides: tuple[str, ...]) -> None:
 def test_bits(bits: int, sides: tuple[str, ...]) -> None:
     a, b = pair("complex", "normal", 6, 50, 8)
     for backend in ("int8", "fp64"):
-        x, y = prepared(a, b, sides, bits=bits, backend=backend)
-        assert_same_bits(ozfp4.matmul(x, y), ozfp4.matmul(a, b, bits=bits))
+        x, y = prepared(a, b, sides, accuracy="scaled", bits=bits, backend=backend)
+        assert_same_bits(ozfp4.matmul(x, y), ozfp4.matmul(a, b, bits=bits, accuracy="scaled"))
 
 
 @pytest.mark.parametrize("sides", SIDES, ids="-".join)
@@ -119,7 +119,7 @@ def test_roundings_bounds_and_enclosures(which: str, sides: tuple[str, ...]) -> 
     outs = noise((11, 13), np.complex128), noise((13, 11), np.complex128).T
     for found, expected in zip(ozfp4.enclose(x, y, out=outs), ozfp4.enclose(a, b), strict=True):
         assert_same_bits(found, expected)
-    for accuracy in ("scaled", "fp64", "correct"):
+    for accuracy in ("scaled", "standard", "correct"):
         x, y = prepared(a, b, sides, accuracy=accuracy)
         found = ozfp4.matmul(x, y, return_bound=True)
         for have, want in zip(found, ozfp4.matmul(a, b, accuracy=accuracy, return_bound=True), strict=True):
@@ -128,7 +128,7 @@ def test_roundings_bounds_and_enclosures(which: str, sides: tuple[str, ...]) -> 
 
 @pytest.mark.parametrize("sides", SIDES, ids="-".join)
 @pytest.mark.parametrize("which", WHICH)
-@pytest.mark.parametrize("accuracy", ["scaled", "fp64", "correct"])
+@pytest.mark.parametrize("accuracy", ["scaled", "standard", "correct"])
 def test_updates(accuracy: str, which: str, sides: tuple[str, ...]) -> None:
     a, b = pair(which, "normal", 9, 40, 8)
     x, y = prepared(a, b, sides, accuracy=accuracy)
@@ -301,7 +301,7 @@ def test_the_report_is_that_of_the_plain_product(which: str) -> None:
 def test_it_says_what_it_is(no_int8_unit: None) -> None:
     b = np.ones((40, 30), np.complex64)
     y = ozfp4.prepare(b, "right", backend="int8")
-    assert (y.shape, y.dtype, y.side, y.accuracy) == ((40, 30), np.complex64, "right", "fp64")
+    assert (y.shape, y.dtype, y.side, y.accuracy) == ((40, 30), np.complex64, "right", "standard")
     assert (y.result_dtype, y.other, y.device, y.plan.is_complex) == ("complex64", "complex", "cpu", True)
     assert y.nbytes == 2 * b.nbytes + y.plan.planes_b * b.size
     assert "right operand, 40 × 30 complex64 on cpu, for complex ones" in repr(y)
@@ -360,18 +360,18 @@ def test_what_it_cannot_serve() -> None:
             {},
         ),
         (
-            r"^accuracy: 'correct' is not what b was prepared for, 'fp64'; "
+            r"^accuracy: 'correct' is not what b was prepared for, 'standard'; "
             r"ozfp4\.prepare\(x, side='right', other='real', accuracy='correct'\)",
             a.real,
             apart,
             {"accuracy": "correct"},
         ),
         ("^family: 'paper' is not what b was prepared for", a, y, {"family": "paper"}),
-        ("^plan: b was prepared by another plan", a, y, {"plan": ozfp4.plan(5, 6, 20)}),
+        ("^plan: b was prepared by another plan", a, y, {"plan": ozfp4.plan(5, 6, 20, accuracy="scaled")}),
         (
             "^b: it was prepared for result_dtype 'float32', a for 'complex128'",
-            ozfp4.prepare(a, "left", other="real", backend="int8", bits=53),
-            ozfp4.prepare(np.float32(b.real), "right", backend="int8", bits=53),
+            ozfp4.prepare(a, "left", other="real", backend="int8", bits=53, accuracy="scaled"),
+            ozfp4.prepare(np.float32(b.real), "right", backend="int8", bits=53, accuracy="scaled"),
             {},
         ),
         (r"^inner dimensions differ: a has shape \(5, 19\)", a[:, 1:], y, {}),

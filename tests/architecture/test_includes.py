@@ -26,6 +26,7 @@ CUDA_LAYERS = [
         "fused",
         "thin",
         "repair",
+        "standard",
     ],
     ["layout", "blocks", "ways", "stages", "stored", "prepare"],
     ["matmul", "partial"],

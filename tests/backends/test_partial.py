@@ -18,7 +18,7 @@ def test_pieces_have_the_bits_of_the_whole(seed):
         check(case)
 
 
-@pytest.mark.parametrize("accuracy", ["fp64", "correct"])
+@pytest.mark.parametrize("accuracy", ["standard", "correct"])
 def test_normal_entries_are_not_left(accuracy):
     """The capacities and certificates are those of whole lines: what these settle, pieces settle."""
     left = check(Case(40, 50, (300, 0, 200, 524), "normal", accuracy))
@@ -27,7 +27,7 @@ def test_normal_entries_are_not_left(accuracy):
 
 def test_facts_of_a_piece_alone_would_be_wrong():
     """The scale of one piece is not that of the line: this test can fail."""
-    case = Case(6, 7, (20, 30), "pieces", "fp64")
+    case = Case(6, 7, (20, 30), "pieces", "standard")
 
     class Alone(Partial):
         def settle(self, facts):
@@ -39,4 +39,4 @@ def test_facts_of_a_piece_alone_would_be_wrong():
 
 
 def test_noise_and_empty_pieces():
-    assert not check(Case(5, 4, (0, 0, 3, 0), "integers", "fp64")).any()
+    assert not check(Case(5, 4, (0, 0, 3, 0), "integers", "standard")).any()

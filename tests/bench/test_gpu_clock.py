@@ -84,7 +84,7 @@ def medians(monkeypatch: pytest.MonkeyPatch, host: float) -> tuple[float, ...]:
     monkeypatch.setattr(launch, "run", queue.run)
     monkeypatch.setattr(on_cuda, "serving_variant", lambda plan, index: Variant(0))
     matrix = SimpleNamespace(shape=(8, 8), device=SimpleNamespace(index=0))
-    return gpu.stage_medians(ozfp4.plan(8, 8, 8, backend="int8"), matrix, matrix, 0.0)
+    return gpu.stage_medians(ozfp4.plan(8, 8, 8, backend="int8", accuracy="scaled"), matrix, matrix, 0.0)
 
 
 @pytest.mark.parametrize("host", [0.0, 0.05, 0.5, 3.0, 700.0])

@@ -49,7 +49,7 @@ def in_mode(accuracy: str) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
     return lambda a, b: ozfp4.matmul(a, b, accuracy=accuracy)
 
 
-@pytest.mark.parametrize("accuracy", ["fp64", "correct"])
+@pytest.mark.parametrize("accuracy", ["standard", "correct"])
 def test_certified_products_have_grade_a_throughout(accuracy: str) -> None:
     summary, rows = grades.grade_rows(accuracy, in_mode(accuracy), SIZES, EXPONENTS)
     assert summary["verdict"] == "conventional, floating point"

@@ -138,7 +138,7 @@ void check_factors(const Type& type) {
   const std::complex<double> i(0, 1), both(1, 1), other(-0.75, 2);
   for (const std::complex<double> alpha : {std::complex<double>(0), std::complex<double>(1), i, both, other}) {
     for (const std::complex<double> beta : {std::complex<double>(0), std::complex<double>(-2), i, both, other}) {
-      for (const int accuracy : {OZFP4_ACCURACY_SCALED, OZFP4_ACCURACY_FP64, OZFP4_ACCURACY_CORRECT}) {
+      for (const int accuracy : {OZFP4_ACCURACY_SCALED, OZFP4_ACCURACY_STANDARD, OZFP4_ACCURACY_CORRECT}) {
         for (const std::int64_t stride_b : {0, 1}) {
           check_case(
               {type, OZFP4_ROW_MAJOR, OZFP4_NO_TRANS, OZFP4_CONJ_TRANS, 21, 17, 30, alpha, beta, 1, stride_b, 3, accuracy});
@@ -173,7 +173,7 @@ int main() {
                     OZFP4_ACCURACY_DEFAULT});
       }
     }
-    for (const int accuracy : {OZFP4_ACCURACY_SCALED, OZFP4_ACCURACY_FP64, OZFP4_ACCURACY_CORRECT}) {
+    for (const int accuracy : {OZFP4_ACCURACY_SCALED, OZFP4_ACCURACY_STANDARD, OZFP4_ACCURACY_CORRECT}) {
       for (const std::int64_t stride_b : {0, 1}) {
         check_case({type, OZFP4_COL_MAJOR, OZFP4_TRANS, OZFP4_NO_TRANS, 35, 22, 60, 1.0, 0.0, 1, stride_b, 3, accuracy, true});
       }

@@ -145,7 +145,7 @@ void check_factors(const Type& type) {
                                           {1.0, 1.0}, {-2.0, 3.0}, {tiny, tiny}, {huge, 0.5}, {0.75, huge}};
   for (const std::complex<double> alpha : factors) {
     for (const std::complex<double> beta : factors) {
-      for (const int accuracy : {OZFP4_ACCURACY_SCALED, OZFP4_ACCURACY_FP64, OZFP4_ACCURACY_CORRECT}) {
+      for (const int accuracy : {OZFP4_ACCURACY_SCALED, OZFP4_ACCURACY_STANDARD, OZFP4_ACCURACY_CORRECT}) {
         for (const bool has_specials : {false, true}) {
           check_case({type, OZFP4_ROW_MAJOR, OZFP4_NO_TRANS, OZFP4_NO_TRANS, 33, 19, 21, alpha, beta, accuracy, false,
                       OZFP4_ROUND_NEAREST, has_specials},
@@ -166,7 +166,7 @@ void check_factors(const Type& type) {
             {type, OZFP4_COL_MAJOR, OZFP4_TRANS, OZFP4_NO_TRANS, 31, 40, 50, alpha, beta, OZFP4_ACCURACY_CORRECT, true, rounding},
             1);
       }
-      check_case({type, OZFP4_ROW_MAJOR, OZFP4_TRANS, OZFP4_CONJ_TRANS, 70, 33, 80, alpha, beta, OZFP4_ACCURACY_FP64, true}, 0);
+      check_case({type, OZFP4_ROW_MAJOR, OZFP4_TRANS, OZFP4_CONJ_TRANS, 70, 33, 80, alpha, beta, OZFP4_ACCURACY_STANDARD, true}, 0);
     }
   }
 }
@@ -283,7 +283,7 @@ int main() {
         }
       }
     }
-    for (const int accuracy : {OZFP4_ACCURACY_SCALED, OZFP4_ACCURACY_FP64, OZFP4_ACCURACY_CORRECT}) {
+    for (const int accuracy : {OZFP4_ACCURACY_SCALED, OZFP4_ACCURACY_STANDARD, OZFP4_ACCURACY_CORRECT}) {
       for (const double beta : {0.0, 0.5}) {
         check_case({type, OZFP4_COL_MAJOR, OZFP4_NO_TRANS, OZFP4_TRANS, 60, 41, 90, 1.0, beta, accuracy, true}, 1);
         check_case({type, OZFP4_ROW_MAJOR, OZFP4_TRANS, OZFP4_NO_TRANS, 150, 131, 600, 1.0, beta, accuracy, true}, 3);
@@ -292,7 +292,7 @@ int main() {
     check_case({type, OZFP4_ROW_MAJOR, OZFP4_NO_TRANS, OZFP4_NO_TRANS, 0, 5, 7, 1.0, 0.0, OZFP4_ACCURACY_DEFAULT}, 0);
     if (!type.is_complex) continue;
     check_factors(type);
-    for (const int accuracy : {OZFP4_ACCURACY_FP64, OZFP4_ACCURACY_CORRECT}) check_captured(type, accuracy);
+    for (const int accuracy : {OZFP4_ACCURACY_STANDARD, OZFP4_ACCURACY_CORRECT}) check_captured(type, accuracy);
   }
   check_limit();
   check_no_workspace();

@@ -144,7 +144,7 @@ int main() {
     }
     check_case({type, OZFP4_ROW_MAJOR, OZFP4_NO_TRANS, 6200, 40, 0, OZFP4_ACCURACY_DEFAULT}, true);
     // Planes are kept for all blocks, of real types and without a limit.
-    for (const int accuracy : {OZFP4_ACCURACY_SCALED, OZFP4_ACCURACY_FP64, OZFP4_ACCURACY_CORRECT}) {
+    for (const int accuracy : {OZFP4_ACCURACY_SCALED, OZFP4_ACCURACY_STANDARD, OZFP4_ACCURACY_CORRECT}) {
       if (type.is_complex) continue;
       check_case({type, OZFP4_ROW_MAJOR, OZFP4_NO_TRANS, 6145, 131, 1, accuracy});
       check_case({type, OZFP4_COL_MAJOR, OZFP4_NO_TRANS, 6210, 64, 0, accuracy}, true);

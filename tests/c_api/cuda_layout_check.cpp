@@ -34,7 +34,8 @@ std::string text_of(const GemmCall& call) {
 std::shared_ptr<DeviceProblem> laid_out(const BatchedProduct& product, const Options& options, const cuda::Gpu& gpu) {
   PlanRequest request;
   request.alphabet = Alphabet::int8;
-  request.bits = options.accuracy == Accuracy::scaled ? product.type.precision() : accuracy_bits(product.type.precision());
+  request.bits =
+      options.accuracy == Accuracy::scaled ? product.type.precision() : accuracy_bits(options.accuracy, product.type.precision());
   request.k = inner_of(product);
   const bool is_complex = product.type.is_complex, may_be_direct = !is_complex && product.type.part == ElementType::float64;
   return lay_out(product, options, find_plan(request, is_complex), cuda::Kernel::mma_copy, gpu,
@@ -137,7 +138,7 @@ void check_one(const EntryType& type) {
   const cuda::Gpu gpu = random_gpu();
   const GemmCall call = random_call(type);
   Options options;
-  const Accuracy accuracies[] = {Accuracy::scaled, Accuracy::fp64, Accuracy::correct};
+  const Accuracy accuracies[] = {Accuracy::scaled, Accuracy::standard, Accuracy::correct};
   options.accuracy = accuracies[random_int(0, 2)];
   double nowhere = 0;
   if (random_int(0, 3) == 0) options.bound = &nowhere;
@@ -267,14 +268,15 @@ void check_most() {
 void check_plans() {
   PlanRequest request;
   request.alphabet = Alphabet::int8;
-  request.bits = accuracy_bits(53);
+  request.bits = accuracy_bits(Accuracy::correct, 53);
   request.k = 4096;
   const std::shared_ptr<const Plan> plan = find_plan(request, false);
   std::set<const cuda::CudaPlan*> found;
   const auto ask = [&](const std::shared_ptr<const Plan>& of, std::int64_t k, cuda::Kernel kernel, const cuda::Promise& promise) {
     const auto made = find_cuda_plan(of, k, kernel, promise);
     const cuda::Promise& own = made->promise;
-    report("its own plan", made->k == k && made->kernel == kernel && made->bits == of->bits && own.accuracy == promise.accuracy &&
+    const int bits = promise.accuracy == Accuracy::standard ? accuracy_bits(promise.accuracy, promise.precision) : of->bits;
+    report("its own plan", made->k == k && made->kernel == kernel && made->bits == bits && own.accuracy == promise.accuracy &&
                                own.rounding == promise.rounding && own.second == promise.second &&
                                own.precision == promise.precision && own.updates == promise.updates &&
                                own.is_whole == promise.is_whole && own.modulus == promise.modulus);
@@ -282,7 +284,7 @@ void check_plans() {
     report("no other's", found.insert(made.get()).second);
   };
   cuda::Promise fp64, rounded, updated, single, bounded, whole, modulo;
-  fp64.accuracy = updated.accuracy = single.accuracy = bounded.accuracy = Accuracy::fp64;
+  fp64.accuracy = updated.accuracy = single.accuracy = bounded.accuracy = Accuracy::standard;
   rounded.accuracy = Accuracy::correct;
   updated.updates = whole.is_whole = modulo.is_whole = true;
   single.precision = 24, modulo.modulus = 97;

@@ -176,7 +176,7 @@ void check_case(const Case& own) {
 // One operand, many products: other extents, factors and matrices.
 void check_many(const Type& type) {
   const Case first{type, OZFP4_ROW_MAJOR,     OZFP4_NO_TRANS, OZFP4_TRANS, 40, 50, 300, 1, 1.0,
-                   0.0,  OZFP4_ACCURACY_FP64, false,          true};
+                   0.0,  OZFP4_ACCURACY_STANDARD, false,          true};
   const Given b(first, false);
   const ozfp4_options options = options_of(first);
   const OnDevice prepared(first, b, options);
@@ -192,7 +192,7 @@ void check_many(const Type& type) {
 
 // Prepared on one stream, multiplied on another behind an event, as a graph that is launched twice.
 void check_streams(const Type& type) {
-  const Case own{type, OZFP4_COL_MAJOR, OZFP4_NO_TRANS, OZFP4_NO_TRANS, 90, 80, 200, 0, 1.0, 0.0, OZFP4_ACCURACY_FP64, true,
+  const Case own{type, OZFP4_COL_MAJOR, OZFP4_NO_TRANS, OZFP4_NO_TRANS, 90, 80, 200, 0, 1.0, 0.0, OZFP4_ACCURACY_STANDARD, true,
                  true};
   const Given a(own, true), b(own, false);
   const ozfp4_options options = options_of(own);
@@ -237,7 +237,7 @@ void check_streams(const Type& type) {
 
 // What an operand was not prepared for.
 void check_refusals() {
-  const Case own{kTypes[2], OZFP4_ROW_MAJOR, OZFP4_NO_TRANS, OZFP4_NO_TRANS, 4, 5, 6, 0, 1.0, 0.0, OZFP4_ACCURACY_FP64, true,
+  const Case own{kTypes[2], OZFP4_ROW_MAJOR, OZFP4_NO_TRANS, OZFP4_NO_TRANS, 4, 5, 6, 0, 1.0, 0.0, OZFP4_ACCURACY_STANDARD, true,
                  true};
   const Given a(own, true), b(own, false);
   const ozfp4_options options = options_of(own);
@@ -285,14 +285,14 @@ void check_type(const Type& type) {
       for (const std::complex<double> alpha : {std::complex<double>(-1), i, {1.0, 1.0}, {2.0, -0.5}}) {
         if (!type.is_complex || (alpha == i && has_a && has_b)) continue;  // what is multiplied by i is not prepared
         for (const std::complex<double> beta : {std::complex<double>(0), std::complex<double>(1), i, {-3.0, 0.25}}) {
-          for (const int accuracy : {OZFP4_ACCURACY_SCALED, OZFP4_ACCURACY_FP64, OZFP4_ACCURACY_CORRECT}) {
+          for (const int accuracy : {OZFP4_ACCURACY_SCALED, OZFP4_ACCURACY_STANDARD, OZFP4_ACCURACY_CORRECT}) {
             check_case({type, order, OZFP4_NO_TRANS, OZFP4_CONJ_TRANS, 40, 30, 50, 1, alpha, beta, accuracy, has_a, has_b});
             check_case({type, order, OZFP4_TRANS, OZFP4_NO_TRANS, 5, 9, 0, 0, alpha, beta, accuracy, has_a, has_b});
           }
         }
       }
     }
-    for (const int accuracy : {OZFP4_ACCURACY_SCALED, OZFP4_ACCURACY_FP64, OZFP4_ACCURACY_CORRECT}) {
+    for (const int accuracy : {OZFP4_ACCURACY_SCALED, OZFP4_ACCURACY_STANDARD, OZFP4_ACCURACY_CORRECT}) {
       check_case({type, OZFP4_COL_MAJOR, OZFP4_TRANS, OZFP4_NO_TRANS, 150, 131, 600, 3, 1.0, 0.0, accuracy, has_a, has_b, true});
       check_case({type, OZFP4_ROW_MAJOR, OZFP4_NO_TRANS, OZFP4_TRANS, 515, 390, 2050, 0, 1.0, 0.0, accuracy, has_a, has_b});
       for (const std::int64_t k : {0, 1, 5000}) {

@@ -46,7 +46,7 @@ struct Case {
 Case random_case() {
   const auto transpose = [] { return random_int(int(OZFP4_NO_TRANS), int(OZFP4_CONJ_TRANS)); };
   const auto extent = [] { return std::int64_t(random_int(0, 3) == 0 ? random_int(1, 1500) : random_int(1, 80)); };
-  constexpr Accuracy accuracies[] = {Accuracy::scaled, Accuracy::fp64, Accuracy::correct};
+  constexpr Accuracy accuracies[] = {Accuracy::scaled, Accuracy::standard, Accuracy::correct};
   return {kTypes[random_int(0, 3)],
           random_int(int(OZFP4_ROW_MAJOR), int(OZFP4_COL_MAJOR)),
           transpose(),
@@ -168,7 +168,7 @@ void check_lines() {
   const std::string name = std::to_string(n) + " x " + std::to_string(k) + " gap " + std::to_string(gap) + " " +
                            std::to_string(transpose) + " " + std::to_string(type.bytes());
   Options options;
-  options.accuracy = random_int(0, 1) == 0 ? Accuracy::fp64 : Accuracy::scaled;
+  options.accuracy = random_int(0, 1) == 0 ? Accuracy::standard : Accuracy::scaled;
   try {
     const auto place = [&] { return reinterpret_cast<char*>(std::uintptr_t(4096 + random_int(0, 4) * type.bytes())); };
     const MatrixProduct gram = check_gram(
@@ -210,7 +210,7 @@ LaidOutGram lay_out_gram(std::int64_t n, std::int64_t k, Accuracy accuracy) {
   return {c_api::lay_out_gram(gram, lines, find), c_api::lay_out_gram(gram, std::nullopt, find).bytes};
 }
 
-// Lines are kept where that takes less, or all of it little; second products have their planes beside them.
+// Lines are kept where that takes less, or all of it little.
 void check_grams() {
   constexpr std::int64_t small = std::int64_t(1) << 34;
   struct Gram {
@@ -218,11 +218,11 @@ void check_grams() {
     Accuracy accuracy;
     bool is_kept;
   };
-  constexpr Gram grams[] = {{6144, 512, Accuracy::fp64, true},       {8192, 8192, Accuracy::fp64, true},
-                            {16384, 16384, Accuracy::fp64, true},    {39000, 2500, Accuracy::fp64, true},
-                            {32768, 32768, Accuracy::fp64, false},   {39000, 39000, Accuracy::fp64, false},
-                            {16384, 65536, Accuracy::fp64, false},   {39000, 39000, Accuracy::scaled, true},
-                            {39000, 39000, Accuracy::correct, true}, {60000, 60000, Accuracy::scaled, false}};
+  constexpr Gram grams[] = {{6144, 512, Accuracy::standard, true},    {8192, 8192, Accuracy::standard, true},
+                            {16384, 16384, Accuracy::standard, true}, {39000, 2500, Accuracy::standard, true},
+                            {32768, 32768, Accuracy::standard, true}, {39000, 39000, Accuracy::standard, true},
+                            {16384, 65536, Accuracy::standard, true}, {39000, 39000, Accuracy::scaled, true},
+                            {39000, 39000, Accuracy::correct, true},  {60000, 60000, Accuracy::scaled, false}};
   for (const Gram& own : grams) {
     const std::string name = "a Gram matrix " + std::to_string(own.n) + " x " + std::to_string(own.k) + " accuracy " +
                              std::to_string(static_cast<int>(own.accuracy));

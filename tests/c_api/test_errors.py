@@ -42,19 +42,21 @@ WRONG_OPTIONS: list[tuple[dict[str, Any], int, str]] = [
     ({"rounding": 1}, lib.INVALID, "options.rounding: 1 needs OZFP4_ACCURACY_CORRECT"),
     ({"scheme": 3}, lib.INVALID, "options.scheme: 3 is outside 0..2"),
     ({"backend": 7}, lib.INVALID, "options.backend: 7 is outside 0..3"),
-    ({"family": 3}, lib.INVALID, "options.family: 3 is outside 0..2"),
+    ({"family": 3, "accuracy": 1}, lib.INVALID, "options.family: 3 is outside 0..2"),
     ({"overflow": 1}, lib.INVALID, "options.overflow: OZFP4_OVERFLOW_ERROR is for products of integers"),
     ({"overflow": 2}, lib.INVALID, "options.overflow: 2 is outside 0..1"),
     ({"reserved": 1}, lib.INVALID, "options.reserved: 1 is not 0"),
-    ({"bits": 1}, lib.INVALID, "options.bits: 1 is outside 2..200"),
-    ({"bits": 40, "accuracy": 3}, lib.INVALID, "options.bits: 40 contradicts options.accuracy"),
+    ({"bits": 1, "accuracy": 1}, lib.INVALID, "options.bits: 1 is outside 2..200"),
+    ({"bits": 40, "accuracy": 3}, lib.INVALID, "options.bits: 40 is for OZFP4_ACCURACY_SCALED"),
+    ({"bits": 40}, lib.INVALID, "options.bits: 40 is for OZFP4_ACCURACY_SCALED"),
+    ({"family": 1}, lib.INVALID, "options.family: 1 is for OZFP4_ACCURACY_SCALED"),
     ({"workspace_limit": -1}, lib.INVALID, "options.workspace_limit: -1 is not a number of bytes"),
     (
         {"workspace_limit": 1},
         lib.WORKSPACE,
         "options.workspace_limit: 1 bytes is too small: this product needs",
     ),
-    ({"family": 1, "backend": 2}, lib.INVALID, "family: "),
+    ({"family": 1, "accuracy": 1, "backend": 2}, lib.INVALID, "family: "),
     ({"bound": 1, "ld_bound": 3}, lib.INVALID, "options.ld_bound: 3 is less than 4"),
     ({"most_repaired": -1}, lib.INVALID, "options.most_repaired: -1 is negative"),
     ({"most_repaired": 5}, lib.INVALID, "options.most_repaired: 5 is for ozfp4_cuda_?gemm"),
@@ -136,7 +138,16 @@ def test_a_plan_that_does_not_serve(library: ctypes.CDLL) -> None:
     for made, given, text in (
         (complex_one, {}, "options.plan: it is of complex products"),
         (scaled, {"accuracy": 3}, "options.plan: its bits are 53, options.accuracy needs 76"),
-        (scaled, {"bits": 40}, "options.bits: 40 contradicts options.plan, whose bits is 53"),
+        (
+            scaled,
+            {},
+            "options.plan: its bits are 53, options.accuracy needs 57; OZFP4_ACCURACY_SCALED takes it",
+        ),
+        (
+            scaled,
+            {"bits": 40, "accuracy": 1},
+            "options.bits: 40 contradicts options.plan, whose bits is 53",
+        ),
         (scaled, {"scheme": 1}, "options.scheme: 1 contradicts options.plan"),
         (scaled, {"backend": 1}, "options.backend: 1 contradicts options.plan"),
     ):
@@ -156,7 +167,7 @@ def test_a_plan_that_does_not_serve(library: ctypes.CDLL) -> None:
 def test_inner_dimensions_that_no_plan_or_certificate_serves(library: ctypes.CDLL) -> None:
     assert call(library, k=2**31 + 1, lda=2**31 + 1, m=0)[0] == lib.UNSUPPORTED
     assert "counted up to K <= 2^31" in lib.error(library)
-    found = call(library, lib.options(family=1), k=2**20, lda=2**20, m=0)
+    found = call(library, lib.options(family=1, accuracy=1), k=2**20, lda=2**20, m=0)
     assert found[0] == lib.UNSUPPORTED, lib.error(library)
     assert lib.error(library).startswith("k = 1048576 breaks the CRT bound")
 
@@ -205,7 +216,12 @@ def test_other_functions(library: ctypes.CDLL) -> None:
 
 def test_options_of_floating_point_are_refused_for_integers(library: ctypes.CDLL) -> None:
     x = np.zeros((1, 1), np.int8).ctypes.data
-    for given in ({"accuracy": 2}, {"bits": 40}, {"bound": x}, {"accuracy": 3, "rounding": 1}):
+    for given in (
+        {"accuracy": 2},
+        {"bits": 40},
+        {"bound": x},
+        {"accuracy": 3, "rounding": 1},
+    ):
         asked = lib.options(**given)
         status = library.ozfp4_igemm(
             lib.ROW, lib.NONE, lib.NONE, 1, 1, 1, 1, 5, x, 1, 5, x, 1, 0, 5, x, 1, ctypes.addressof(asked)

@@ -94,7 +94,7 @@ def test_no_middle_of_two_single_numbers_is_rounded_twice(gemm: Any) -> None:
         assert gemm(1 + 1j, a, b, 1.0, np.array([[least]], np.complex64)).real.item() == nearest
 
 
-@pytest.mark.parametrize("accuracy", ["fp64", "correct"])
+@pytest.mark.parametrize("accuracy", ["standard", "correct"])
 @pytest.mark.parametrize("order", lib.ORDERS)
 def test_factors_with_both_parts_keep_to_the_workspace(
     gemm: Any, library: ctypes.CDLL, order: str, accuracy: str

@@ -296,8 +296,9 @@ def test_what_a_prepared_operand_was_not_prepared_for(library: ctypes.CDLL) -> N
 def test_plans_are_those_of_python(library: ctypes.CDLL, gemm: Any, dtype: str) -> None:
     rng = np.random.default_rng(9)
     for given in (
-        {}, {"accuracy": "scaled"}, {"bits": 30}, {"scheme": "I"}, {"backend": "fp4"}, {"family": "paper"},
-        {"accuracy": "correct", "backend": "int8"}, {"scheme": "I", "backend": "fp4", "family": "paper"},
+        {}, {"accuracy": "scaled"}, {"bits": 30, "accuracy": "scaled"}, {"scheme": "I"}, {"backend": "fp4"},
+        {"family": "paper", "accuracy": "scaled"},
+        {"accuracy": "correct", "backend": "int8"}, {"scheme": "I", "backend": "fp4", "family": "paper", "accuracy": "scaled"},
     ):  # fmt: skip
         numbers = {
             "accuracy": lib.ACCURACIES,

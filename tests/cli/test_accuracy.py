@@ -57,7 +57,7 @@ def test_table_files_and_figures(tmp_path: Path, capsys: pytest.CaptureFixture[s
 @pytest.mark.slow
 def test_modes_are_compared_with_their_like(capsys: pytest.CaptureFixture[str]) -> None:
     """Their results differ from those of 53 bits a row and from each other; grade A throughout."""
-    names = ["fp64", "correct", "II-fp64-least", "I-int8-least"]
+    names = ["standard", "correct", "II-fp64-least", "I-int8-least"]
     assert main([*SMALL[:9], *names]) == 0
     text = capsys.readouterr().out
     assert "OK: 2 ways of ozfp4, scaled, all bits the same at every phi" in text

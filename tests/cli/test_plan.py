@@ -82,7 +82,7 @@ def test_plans_are_listed_with_their_own_figures(scheme: str, capsys: pytest.Cap
     listed = [line.split() for line in table.splitlines() if line.startswith(("fp64", "int8", "fp4"))]
     assert len(listed) == {"I": 3, "II": 5}[scheme]
     for backend, family, *figures in listed:
-        plan = ozfp4.plan(100, 100, 100, scheme=scheme, backend=backend, family=family)
+        plan = ozfp4.plan(100, 100, 100, scheme=scheme, backend=backend, family=family, accuracy="scaled")
         moduli, bits = (len(plan.moduli), f"{math.log2(math.prod(plan.moduli)):.1f}") if plan.moduli else "--"
         assert figures == [str(x) for x in (plan.products, moduli, plan.planes_a, bits, plan.k_max)]
 

@@ -21,7 +21,7 @@ from scipy.sparse import random as random_sparse
 
 import ozfp4
 from ozfp4.cli import devices, main
-from ozfp4.testing import assert_same_bits, correct_matmul, exact_matmul, fp64_matmul
+from ozfp4.testing import assert_same_bits, correct_matmul, exact_matmul, standard_matmul
 from ozfp4.trust import guard
 
 A, B = (np.random.default_rng(7).standard_normal(shape) * 1e3 for shape in ((5, 7), (7, 4)))
@@ -29,7 +29,7 @@ A, B = (np.random.default_rng(7).standard_normal(shape) * 1e3 for shape in ((5, 
 
 def product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """What `ozfp4 run` writes by default."""
-    return fp64_matmul(a, b)[0]
+    return standard_matmul(a, b)[0]
 
 
 @pytest.fixture(autouse=True)
@@ -153,10 +153,13 @@ def test_accuracy_and_rounding(capsys: pytest.CaptureFixture[str]) -> None:
         assert main(["run", "a.npy", "b.npy", "-o", "c.npy", *options]) == 0
         assert_same_bits(np.load("c.npy"), correct_matmul(A, B, rounding))
     assert "accuracy" in capsys.readouterr().out
-    assert main(["run", "a.npy", "b.npy", "-o", "c.npy", "--accuracy", "fp64", "--rounding", "up"]) == 2
+    assert main(["run", "a.npy", "b.npy", "-o", "c.npy", "--accuracy", "standard", "--rounding", "up"]) == 2
     assert "--rounding: 'up' needs accuracy='correct'" in capsys.readouterr().err
-    assert main(["run", "a.npy", "b.npy", "-o", "c.npy", "--accuracy", "fp64", "--bits", "60"]) == 2
-    assert "--bits: 60 contradicts accuracy='fp64'" in capsys.readouterr().err
+    assert main(["run", "a.npy", "b.npy", "-o", "c.npy", "--accuracy", "standard", "--bits", "60"]) == 2
+    assert (
+        "--bits: 60 is for products of floating-point numbers with accuracy='scaled'"
+        in capsys.readouterr().err
+    )
 
 
 @pytest.mark.usefixtures("folder")
@@ -166,7 +169,7 @@ def test_what_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     for line in (
         r"A +4 × 7 float64, b\.npy, transposed",
         r"B +7 × 5 float64, ab\.npz:A, transposed",
-        r"plan +scheme II, fp64, family least, 76 bits",
+        r"plan +scheme II, fp64, family least, 57 bits",
         r"ran +scheme II, fp64 .* on cpu .*",
         r"chosen +least products / rate: .*",
         r"C +4 × 5 float64, c\.npz:X",
@@ -190,7 +193,7 @@ def test_transposes() -> None:
 
 @pytest.mark.usefixtures("folder")
 def test_bits() -> None:
-    assert main(["run", "a.npy", "b.npy", "-o", "c.npy", "--bits", "20"]) == 0
+    assert main(["run", "a.npy", "b.npy", "-o", "c.npy", "--accuracy", "scaled", "--bits", "20"]) == 0
     assert_same_bits(np.load("c.npy"), exact_matmul(A, B, 20))
 
 
@@ -199,10 +202,10 @@ def test_single_precision(capsys: pytest.CaptureFixture[str]) -> None:
     a, b = A.astype(np.float32), B.astype(np.float32)
     assert main(["run", "a32.npy", "b32.npy", "-o", "c.npy"]) == 0
     assert_same_bits(np.load("c.npy"), product(a, b))
-    assert ", 47 bits" in capsys.readouterr().out
+    assert ", 28 bits" in capsys.readouterr().out
     assert main(["run", "a32.npy", "b.npy", "-o", "c.npy"]) == 0
     assert_same_bits(np.load("c.npy"), product(a, B))
-    assert ", 76 bits" in capsys.readouterr().out
+    assert ", 57 bits" in capsys.readouterr().out
     assert main(["run", "a32.npy", "b32.npy", "-o", "c.mtx"]) == 0
     assert_same_bits(mmread("c.mtx"), product(a, b).astype(np.float64))
 
@@ -353,7 +356,8 @@ def test_matrix_market_values_that_float64_lacks(folder: Path, capsys: pytest.Ca
         (["a.npy", "b.npy", "--bits", "201"], r"--bits: 201 is outside 2\.\.200"),
         (["a.npy", "b.npy", "--bits", "1.5"], r"argument --bits: invalid int value: '1\.5' \(see .*\)"),
         (["a.npy", "b.npy", "--backend", "fp8"], r"argument --backend: invalid choice: 'fp8' .*"),
-        (["a.npy", "b.npy", "--backend", "int8", "--family", "paper"], r"--family: 'paper' exists for .*"),
+        (["a.npy", "b.npy", "--family", "paper"], r"--family: 'paper' is for accuracy='scaled'; .*"),
+        (["a.npy", "b.npy", "--accuracy", "scaled", "--backend", "int8", "--family", "paper"], r"--family: 'paper' exists .*"),
         (["a.npy", "b.npy", "--workspace", "0"], r"argument --workspace: '0' is not a size such as .*"),
         (["a.npy", "b.npy", "--workspace", "2X"], r"argument --workspace: '2X' is not a size such as .*"),
         (["a.npy", "b.npy", "--workspace", "9999999999T"], r"argument --workspace: '9999999999T' is not a size .*"),
@@ -460,7 +464,7 @@ def test_ctrl_c_during_the_product(folder: Path) -> None:
     np.save("tall.npy", np.random.default_rng(0).standard_normal((3000, 400)))
     before = contents(folder)
     # A tiny workspace makes this take minutes, in many short blocks.
-    arguments = ["run", "tall.npy", "tall.npy", "--transpose-b", "-o", "c.npy", "--workspace", "1K"]
+    arguments = ["run", "tall.npy", "tall.npy", "--transpose-b", "-o", "c.npy", "--workspace", "15K"]
     # A shell that runs the tests in the background lets its children ignore Ctrl-C, hence the handler.
     program = (
         "import signal, sys; from ozfp4.cli import main; "

@@ -77,8 +77,8 @@ def test_families_of_the_paper_are_fp4() -> None:
 
 def test_only_backends_with_a_plan_are_taken(no_int8_unit: None) -> None:
     # The FP64 alphabet sums 87381 products of digits exactly, no more.
-    assert ozfp4.plan(1, 1, 1000, scheme="I").backend == "fp64"
-    assert ozfp4.plan(1, 1, 100_000, scheme="I").backend == "int8"
+    assert ozfp4.plan(1, 1, 1000, scheme="I", accuracy="scaled").backend == "fp64"
+    assert ozfp4.plan(1, 1, 100_000, scheme="I", accuracy="scaled").backend == "int8"
 
 
 def test_launches_of_chains() -> None:
@@ -116,7 +116,7 @@ def test_measured_figures_come_before_nominal_ones(fresh: Any, no_int8_unit: Non
     assert this_machine.this_cpu().rates["II", "int8"] == pytest.approx(1e12)
     assert this_machine.this_cpu().rates["I", "int8"] == pytest.approx(1e12)
     c, report = ozfp4.matmul(a, b, report=True)
-    assert report.backend == ozfp4.plan(9, 9, 9).backend == "int8"
+    assert report.backend == ozfp4.plan(9, 9, 9, accuracy="scaled").backend == "int8"
     assert "measured on this machine" in report.reason
     assert np.array_equal(c, ozfp4.matmul(a, b, backend="fp64"))
 

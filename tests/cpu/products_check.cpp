@@ -91,7 +91,7 @@ void check_problem(const Problem& problem, const ByteKernel* kernel) {
         check_product(problem, {scheme, *alphabet, "least", 53, problem.shape.k}, Accuracy::scaled, limit, name);
       }
     }
-    const PlanRequest certified{Scheme::two, *alphabet, "least", accuracy_bits(53), problem.shape.k};
+    const PlanRequest certified{Scheme::two, *alphabet, "least", accuracy_bits(Accuracy::correct, 53), problem.shape.k};
     check_product(problem, certified, Accuracy::correct, std::int64_t(1) << 30, name);
   }
 }

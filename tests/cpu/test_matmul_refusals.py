@@ -9,7 +9,7 @@ import ozfp4
 from ozfp4 import _core
 
 Shape = tuple[int, ...]
-PLAN = ozfp4.plan(3, 4, 5, backend="int8")
+PLAN = ozfp4.plan(3, 4, 5, backend="int8", accuracy="scaled")
 
 
 def refused(a: Shape, b: Shape, c: Shape, reason: str) -> None:

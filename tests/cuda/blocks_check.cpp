@@ -19,6 +19,7 @@
 #include "cuda/layout/blocks.hpp"
 #include "cuda/repair/listed.hpp"
 #include "cuda/repair/masks.hpp"
+#include "cuda/standard/settle.hpp"
 #include "plan/workspace_error.hpp"
 
 // What the planner asks of the stages, which need nvcc: any answer must do. Scratch need not shrink with the problem.
@@ -224,7 +225,7 @@ void check_layout(const CudaPlan& plan, const CudaProduct& product, const CudaLa
     const Schedule& schedule = layout.pieces.empty() ? plan.schedule : layout.pieces[0];
     const std::int64_t out =
         (plan.integer ? 4 : schedule.out_planes) * layout.tile.splits * stack * layout.rows * layout.out_pitch;
-    std::vector<std::pair<std::int64_t, std::int64_t>> parts = {{layout.verdict, 32}};  // and the norms
+    std::vector<std::pair<std::int64_t, std::int64_t>> parts = {{layout.verdict, 24}};  // and the norms
     if (!plan.integer) {
       parts.push_back({layout.a.shift, 4 * lines_a});
       parts.push_back({layout.b.shift, 4 * lines_b});
@@ -240,8 +241,8 @@ void check_layout(const CudaPlan& plan, const CudaProduct& product, const CudaLa
       if (turn.stored_b.exists()) scratch = std::max(scratch, scale_scratch_bytes(turn.a));
       parts.push_back({layout.scratch, scratch});
     }
-    // Those of an operand that is kept are elsewhere, but for a second product.
-    const bool has_a = !turn.stored_a.exists() || layout.longer.exists, has_b = !turn.stored_b.exists() || layout.longer.exists;
+    // Those of an operand that is kept are elsewhere.
+    const bool has_a = !turn.stored_a.exists(), has_b = !turn.stored_b.exists();
     parts.push_back({layout.a.planes, has_a ? schedule.planes * turn.a.stack.count() * layout.rows * layout.k_pitch : 0});
     parts.push_back({layout.b.planes, has_b ? schedule.planes * turn.b.stack.count() * layout.columns * layout.k_pitch : 0});
     if (!plan.integer) parts.push_back({layout.outputs, out});
@@ -252,7 +253,13 @@ void check_layout(const CudaPlan& plan, const CudaProduct& product, const CudaLa
         parts.push_back({layout.a_masks, mask * turn.a.stack.count() * layout.rows});
         parts.push_back({layout.b_masks, mask * turn.b.stack.count() * layout.columns});
       }
-      report(name + ": masks where K is whole", layout.a_masks != 0 || !layout.pieces.empty());
+      report(name + ": masks where K is whole", layout.a_masks != 0 || !layout.pieces.empty() || !plan.promise.counts_rounded());
+      if (layout.has_magnitudes && index == 0) {  // the largest turn, whose outputs have room for the others
+        const std::int64_t lines = turn.a.stack.count() * layout.rows + turn.b.stack.count() * layout.columns;
+        report(name + ": magnitudes where the outputs were", magnitude_pitch(k) * lines <= out);
+      }
+      if (layout.kept != 0)
+        parts.push_back({layout.kept, (plan.promise.precision == 53 ? 8 : 4) * stack * layout.rows * layout.out_pitch});
       parts.push_back({layout.listed, 4 * stack * layout.rows * listed_pitch(layout.columns)});
       parts.push_back({layout.counts, kRepairReportBytes + kRepairCounterBytes});
     }
@@ -262,7 +269,7 @@ void check_layout(const CudaPlan& plan, const CudaProduct& product, const CudaLa
       is_inside = is_inside && begin % 256 == 0 && begin >= end && size >= 0 && begin + size <= layout.bytes;
       end = begin + size;
     }
-    is_inside = is_inside && layout.a.norm == layout.verdict + 16 && layout.b.norm == layout.verdict + 24;
+    is_inside = is_inside && layout.a.norm == layout.verdict + 8 && layout.b.norm == layout.verdict + 16;
     report(name + ": parts of the workspace", is_inside, "turn " + std::to_string(index));
     report(name + ": lines of a turn", std::max(lines_a, lines_b) < std::int64_t(1) << 31);
 
@@ -315,7 +322,7 @@ void check_random_products() {
     } catch (const std::exception&) {
       continue;  // too few bits, or too long
     }
-    if (!plan.integer) plan.promise.accuracy = i % 2 == 0 ? Accuracy::scaled : Accuracy::fp64;
+    if (!plan.integer) plan.promise.accuracy = i % 2 == 0 ? Accuracy::scaled : Accuracy::standard;
     CudaProduct product = random_product(plan.integer, m, n, k, extents);
     if (!plan.integer && random_int(0, 2) == 0) product.stored_a.lines = m;
     if (!plan.integer && random_int(0, 2) == 0) product.stored_b.lines = n;

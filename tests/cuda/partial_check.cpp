@@ -23,7 +23,7 @@ std::string refusal(Alphabet alphabet, Kernel kernel, int bits, Accuracy accurac
                     std::int32_t count, int pieces) {
   Promise promise;
   promise.accuracy = accuracy;
-  const Plan plan = make_plan({Scheme::two, alphabet, "least", promise.certifies() ? accuracy_bits(53) : bits, 4 * inner});
+  const Plan plan = make_plan({Scheme::two, alphabet, "least", promise.certifies() ? accuracy_bits(Accuracy::correct, 53) : bits, 4 * inner});
   const CudaPlan piece = make_cuda_plan(plan, inner, kernel, promise), whole = make_cuda_plan(plan, 4 * inner, kernel, promise);
   const std::int32_t lines = first + count;
   ScaledOperand operand;
@@ -56,7 +56,7 @@ std::string refusal(Alphabet alphabet, Kernel kernel, int bits, Accuracy accurac
 }  // namespace
 
 int main() {
-  for (const Accuracy accuracy : {Accuracy::scaled, Accuracy::fp64, Accuracy::correct}) {
+  for (const Accuracy accuracy : {Accuracy::scaled, Accuracy::standard, Accuracy::correct}) {
     for (const std::int32_t inner : {1, 17, 130, 1000, 70000, 300001}) {
       for (const std::int32_t first : {0, 1, 7, 64}) {
         for (const std::int32_t count : {1, 5, 300}) {
@@ -69,7 +69,7 @@ int main() {
       }
     }
   }
-  const std::string said = refusal(Alphabet::int8, Kernel::hopper, 53, Accuracy::fp64, 100, 0, 5, kMaxSplits + 1);
+  const std::string said = refusal(Alphabet::int8, Kernel::hopper, 53, Accuracy::standard, 100, 0, 5, kMaxSplits + 1);
   report("more pieces than sums hold", said.find("64 splits") != std::string::npos);
   return finish();
 }

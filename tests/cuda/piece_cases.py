@@ -124,7 +124,7 @@ def cases(count: int, seed: int) -> Iterator[Case]:
         cuts = tuple(int(x) for x in random.integers(0, random.choice([2, 9, 70, 400]), pieces))
         if sum(cuts) == 0:
             cuts = (*cuts[:-1], 1)
-        accuracy = str(random.choice(["scaled", "fp64", "correct"]))
+        accuracy = str(random.choice(["scaled", "standard", "correct"]))
         rounding = (
             str(random.choice(["nearest", "down", "up", "zero"])) if accuracy == "correct" else "nearest"
         )

@@ -28,8 +28,7 @@ struct Product {
   Gpu gpu = gpu_of_the_build();
 };
 
-Product make_product(const PlanRequest& request, int m, int n, int k, std::int64_t cap = INT64_MAX, const Promise& promise = {},
-                     const std::optional<bool>& longer = {}) {
+Product make_product(const PlanRequest& request, int m, int n, int k, std::int64_t cap = INT64_MAX, const Promise& promise = {}) {
   Product p;
   p.plan = make_cuda_plan(request.scheme == Scheme::integer ? make_int8_matmul_plan(6) : make_plan(request), k, kKernel, promise);
   const bool is_integer = p.plan.integer;
@@ -42,7 +41,7 @@ Product make_product(const PlanRequest& request, int m, int n, int k, std::int64
   p.product.result.columns = n;
   p.product.result.column_stride = is_integer ? 4 : 8;
   p.product.result.row_stride = (n + n % 2) * p.product.result.column_stride;
-  p.layout = make_layout(p.plan, p.product, p.gpu, cap, {}, longer);
+  p.layout = make_layout(p.plan, p.product, p.gpu, cap);
   return p;
 }
 
@@ -82,8 +81,8 @@ void check_right_products() {
       report("a right product in blocks", refusal_of(blocks).empty(), refusal_of(blocks));
     }
   }
-  for (const Accuracy accuracy : {Accuracy::fp64, Accuracy::correct}) {
-    const PlanRequest request{Scheme::two, Alphabet::int8, "least", accuracy_bits(53), 1 << 20};
+  for (const Accuracy accuracy : {Accuracy::standard, Accuracy::correct}) {
+    const PlanRequest request{Scheme::two, Alphabet::int8, "least", accuracy_bits(Accuracy::correct, 53), 1 << 20};
     Promise promise;
     promise.accuracy = accuracy;
     const Product whole = make_product(request, 1000, 1000, 16384, INT64_MAX, promise);
@@ -144,11 +143,11 @@ void check_integers() {
   is_refused(kResidues, real, "modulus and overflows are for products of integers");
 }
 
-// Of operands that are kept, with more lines than the product takes: whole, in blocks, in pieces of K, and with a second product.
+// Of operands that are kept, with more lines than the product takes: whole, in blocks and in pieces of K.
 void check_kept_products() {
   for (const Alphabet& alphabet : {Alphabet::int8, Alphabet::fp4}) {
-    for (const Accuracy accuracy : {Accuracy::scaled, Accuracy::fp64, Accuracy::correct}) {
-      const PlanRequest request{Scheme::two, alphabet, "least", accuracy_bits(53), 1 << 20};
+    for (const Accuracy accuracy : {Accuracy::scaled, Accuracy::standard, Accuracy::correct}) {
+      const PlanRequest request{Scheme::two, alphabet, "least", accuracy_bits(Accuracy::correct, 53), 1 << 20};
       Promise promise;
       promise.accuracy = accuracy;
       for (const int sides : {1, 2, 3}) {
@@ -157,9 +156,9 @@ void check_kept_products() {
           if ((sides & 1) != 0) p.product.stored_a = {nullptr, 764, 64, 1, 0};
           if ((sides & 2) != 0) p.product.stored_b = {nullptr, 1000, 128, 1, 0};
           const std::int64_t plain = p.layout.bytes;
-          p.layout = make_layout(p.plan, p.product, p.gpu, INT64_MAX, {}, k == 130);
+          p.layout = make_layout(p.plan, p.product, p.gpu, INT64_MAX);
           report("a right product of what is kept", refusal_of(p).empty(), refusal_of(p));
-          report("which takes less", p.layout.longer.exists || p.layout.bytes < plain || k == 1);
+          report("which takes less", p.layout.bytes < plain || k == 1);
           bool is_cut = false;
           for (std::int64_t cap = p.layout.bytes / 2; cap > 8 << 20; cap /= 2) {
             p.layout = make_layout(p.plan, p.product, p.gpu, cap);
@@ -171,59 +170,6 @@ void check_kept_products() {
       }
     }
   }
-}
-
-// Parts of the second product lie beside those of the first; its results and its list in the planes.
-void check_longer_layout(const Product& p) {
-  const CudaLayout& layout = p.layout;
-  const LongerLayout& longer = layout.longer;
-  const std::int64_t m = p.product.a.outer, n = p.product.b.outer, record = sizeof(LineRecord);
-  const std::int64_t planes_end = layout.b.planes + p.plan.schedule.planes * n * layout.k_pitch;
-  report("its results in the planes",
-         longer.values >= layout.a.planes && longer.values + 8 * m * layout.out_pitch <= longer.listed);
-  report("its list in the planes", longer.listed + 4 * m * layout.listed_pitch <= planes_end);
-  report("its planes in the first's", longer.a.planes == layout.a.planes && longer.b.planes == layout.b.planes);
-  const std::int64_t parts[][2] = {{layout.counts, kRepairReportBytes + kRepairCounterBytes},
-                                   {longer.verdict, 32},
-                                   {longer.a.shift, 4 * m},
-                                   {longer.b.shift, 4 * n},
-                                   {longer.a.record, record * m},
-                                   {longer.b.record, record * n}};
-  std::int64_t end = 0;
-  for (const auto& [begin, bytes] : parts) {
-    report("its parts one behind the other", begin >= end && begin % 256 == 0 && begin + bytes <= layout.bytes);
-    end = begin + bytes;
-  }
-}
-
-void check_longer_products() {
-  const PlanRequest int8{Scheme::two, Alphabet::int8, "least", accuracy_bits(53), 1 << 20};
-  const PlanRequest fp4{Scheme::two, Alphabet::fp4, "least", accuracy_bits(53), 1 << 20};
-  const PlanRequest digits{Scheme::one, Alphabet::int8, "least", accuracy_bits(53), 1 << 14};
-  Promise promise;
-  promise.accuracy = Accuracy::fp64;
-  for (const PlanRequest& request : {int8, fp4}) {
-    for (const auto& [p, expected] : {std::pair(make_product(request, 2048, 2048, 2048, INT64_MAX, promise), true),
-                                      std::pair(make_product(request, 2047, 2048, 2048, INT64_MAX, promise), false),
-                                      std::pair(make_product(request, 2048, 2048, 2048, INT64_MAX, promise, false), false),
-                                      std::pair(make_product(request, 301, 67, 130, INT64_MAX, promise, true), true),
-                                      std::pair(make_product(request, 300, 400, 1, INT64_MAX, promise, true), false)}) {
-      report("a second product where it is large, or forced, and has room", p.layout.longer.exists == expected);
-      report("it is not refused", refusal_of(p).empty(), refusal_of(p));
-      if (expected) check_longer_layout(p);
-    }
-    Product p = make_product(request, 2048, 2048, 2048, INT64_MAX, promise);
-    const Product blocks = make_product(request, 2048, 2048, 2048, p.layout.bytes / 2, promise, true);
-    report("no second product of blocks", !blocks.layout.longer.exists);
-    p.layout.longer.a.planes += 8;
-    report("its stages are asked", refusal_of(p).find("encode: planes") == 0, refusal_of(p));
-  }
-  report("none of digits", !make_product(digits, 2048, 2048, 2048, INT64_MAX, promise, true).layout.longer.exists);
-  promise.second = Second::bound;
-  report("none of bounds", !make_product(int8, 2048, 2048, 2048, INT64_MAX, promise, true).layout.longer.exists);
-  promise.second = Second::none;
-  promise.accuracy = Accuracy::correct;
-  report("none that is correct", !make_product(int8, 2048, 2048, 2048, INT64_MAX, promise, true).layout.longer.exists);
 }
 
 void check_refusal(const PlanRequest& request, const std::string& part, const std::function<void(Product&)>& change,
@@ -278,7 +224,6 @@ int main() {
   check_right_products();
   check_kept_products();
   check_integers();
-  check_longer_products();
   check_refusals();
   return finish();
 }

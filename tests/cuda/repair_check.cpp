@@ -11,6 +11,7 @@
 #include "check.hpp"
 #include "cpu/repair/correct_dot.hpp"
 #include "cuda/gpu.hpp"
+#include "cuda/listed.hpp"
 #include "cuda/repair/repair.hpp"
 
 using namespace ozfp4;
@@ -22,63 +23,6 @@ enum class Data { normal, graded, cancelling, integers, ends, halves, sparse, ba
 constexpr Data kData[] = {Data::normal, Data::graded, Data::cancelling, Data::integers,
                           Data::ends,   Data::halves, Data::sparse,     Data::bands};
 constexpr Rounding kRoundings[] = {Rounding::nearest, Rounding::down, Rounding::up, Rounding::zero};
-
-struct Shape {
-  int matrices, rows, columns, inner;
-};
-
-template <class X>
-struct OnDevice {
-  X* data = nullptr;
-  std::size_t count;
-
-  explicit OnDevice(const std::vector<X>& from) : count(from.size()) {
-    REQUIRE(cudaMalloc(&data, count * sizeof(X)));
-    REQUIRE(cudaMemcpy(data, from.data(), count * sizeof(X), cudaMemcpyHostToDevice));
-  }
-  OnDevice(const OnDevice&) = delete;
-  OnDevice& operator=(const OnDevice&) = delete;
-  ~OnDevice() { cudaFree(data); }
-
-  std::vector<X> read() const {
-    std::vector<X> read(count);
-    REQUIRE(cudaMemcpy(read.data(), data, count * sizeof(X), cudaMemcpyDeviceToHost));
-    return read;
-  }
-};
-
-// Lines of `inner` entries along K, one behind the other or, where `is_transposed`, side by side, with a gap.
-template <class E>
-struct Lines {
-  std::vector<E> entry;
-  std::int64_t outer_stride, inner_stride, matrix_stride;  // in entries
-  int matrices, outer, inner;
-
-  Lines(int of_matrices, int of_outer, int of_inner, bool is_transposed)
-      : matrices(of_matrices), outer(of_outer), inner(of_inner) {
-    outer_stride = is_transposed ? 1 : of_inner + 3;
-    inner_stride = is_transposed ? of_outer + 1 : 1;
-    matrix_stride = is_transposed ? (of_outer + 1) * std::int64_t(of_inner) : (of_inner + 3) * std::int64_t(of_outer);
-    entry.assign(static_cast<std::size_t>(matrices * matrix_stride), E(NAN));
-  }
-  E& at(int matrix, int line, int k) {
-    return entry[static_cast<std::size_t>(matrix * matrix_stride + line * outer_stride + k * inner_stride)];
-  }
-  DotLine<E> line(int matrix, int index) {
-    DotLine<E> line;
-    line.data = &at(matrix, index, 0);
-    line.stride = inner_stride * static_cast<std::int64_t>(sizeof(E));
-    line.facts = facts_of<E>(line.data, line.stride, inner);
-    return line;
-  }
-  std::vector<LineRecord> records() {
-    std::vector<LineRecord> records;
-    for (int matrix = 0; matrix < matrices; ++matrix) {
-      for (int index = 0; index < outer; ++index) records.push_back(make_record(line(matrix, index).facts, 53));
-    }
-    return records;
-  }
-};
 
 template <class E>
 E draw_entry(Data data) {
@@ -127,22 +71,6 @@ void fill(Lines<A>& a, Lines<B>& b, Data data) {
   fill_lines(b, 1);
 }
 
-template <class E>
-DeviceOperand view_of(const Lines<E>& lines, const OnDevice<E>& data) {
-  constexpr std::int64_t bytes = sizeof(E);
-  DeviceOperand view{reinterpret_cast<const char*>(data.data),
-                     bytes == 8 ? ElementType::float64 : ElementType::float32,
-                     lines.outer,
-                     lines.inner,
-                     lines.outer_stride * bytes,
-                     lines.inner_stride * bytes,
-                     {}};
-  view.stack.rank = 1;
-  view.stack.extent[0] = lines.matrices;
-  view.stack.stride[0] = lines.matrix_stride * bytes;
-  return view;
-}
-
 // The bits of each row of a block, of which about one in `one_in` is listed, for 0 none: in the first tile all of them, in the
 // second none.
 std::vector<std::uint32_t> draw_list(const Shape& shape, int one_in) {
@@ -159,21 +87,6 @@ std::vector<std::uint32_t> draw_list(const Shape& shape, int one_in) {
   return words;
 }
 
-DeviceResult result_of(void* data, ElementType type, const Shape& shape, std::int64_t bytes) {
-  DeviceResult result;
-  result.data = static_cast<char*>(data);
-  result.type = type;
-  result.rows = shape.rows;
-  result.columns = shape.columns;
-  result.row_stride = (shape.columns + 1) * bytes;
-  result.column_stride = bytes;
-  result.stack.rank = 1;
-  result.stack.extent[0] = shape.matrices;
-  result.stack.stride[0] = shape.rows * result.row_stride;
-  result.a_step[0] = result.b_step[0] = 1;
-  return result;
-}
-
 template <class T>
 struct Found {
   std::vector<T> result;
@@ -186,16 +99,19 @@ struct Found {
 template <class T, class A, class B>
 Found<T> repair(Lines<A>& a, Lines<B>& b, const Shape& shape, int first_column, const std::vector<std::uint32_t>& words,
                 std::uint64_t listed, Rounding rounding, bool has_room) {
+  const auto capacity = [](const LineFacts&) { return 53; };
   const OnDevice<A> a_data(a.entry);
   const OnDevice<B> b_data(b.entry);
-  const OnDevice<LineRecord> a_record(a.records()), b_record(b.records());
+  const OnDevice<LineRecord> a_record(a.records(capacity)), b_record(b.records(capacity));
   const auto size = static_cast<std::size_t>(shape.matrices) * shape.rows * (shape.columns + 1);
   T poison;
   std::memset(&poison, kPoison, sizeof poison);
   const OnDevice<T> result(std::vector<T>(size, poison));
   const OnDevice<double> bound(std::vector<double>(size, -1.0));
   const OnDevice<std::uint32_t> list(words);
-  const OnDevice<RepairCounts> counts({RepairCounts{listed, 0, 0, 0, 0, 0}});
+  RepairCounts before{};
+  before.listed = listed;
+  const OnDevice<RepairCounts> counts({before});
   const auto mask_bytes = static_cast<std::size_t>(shape.matrices * mask_units(shape.inner) * kMaskUnitBytes);
   const OnDevice<std::uint8_t> a_masks(std::vector<std::uint8_t>(mask_bytes * static_cast<std::size_t>(shape.rows), kPoison));
   const OnDevice<std::uint8_t> b_masks(std::vector<std::uint8_t>(mask_bytes * static_cast<std::size_t>(shape.columns), kPoison));

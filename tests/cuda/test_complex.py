@@ -10,7 +10,7 @@ import pytest
 from first_gpu import DEVICE, MODES, noisy, torch
 
 import ozfp4
-from ozfp4.testing import assert_same_bits, complex_matmul, correct_matmul, exact_matmul, fp64_matmul
+from ozfp4.testing import assert_same_bits, complex_matmul, correct_matmul, exact_matmul, standard_matmul
 
 PATHS = [("II", "int8", "least"), ("II", "fp4", "least"), ("I", "int8", "least"), ("I", "fp4", "least")]
 PAIRS = [
@@ -83,7 +83,7 @@ def test_the_references():
         a, b = resolved(x), resolved(y)
         for accuracy, real in (
             ("scaled", exact_matmul),
-            ("fp64", lambda p, q: fp64_matmul(p, q)[0]),
+            ("standard", lambda p, q: standard_matmul(p, q)[0]),
             ("correct", correct_matmul),
         ):
             assert_same_bits(

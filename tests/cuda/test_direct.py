@@ -19,7 +19,10 @@ SHAPES = [
     (1, 1, 1), (8, 64, 32), (9, 65, 33), (7, 63, 31), (64, 64, 64), (16, 8, 96), (65, 7, 129), (5, 511, 40), (5, 512, 40),
     (3, 1024, 70), (130, 200, 66),
 ]  # fmt: skip
-WAYS = [{"bits": b} for b in (2, 24, 53, 54, 62, 63, 76, 82)] + [{"accuracy": "scaled"}, {"accuracy": "fp64"}]
+WAYS = [{"bits": b} for b in (2, 24, 53, 54, 62, 63, 76, 82)] + [
+    {"accuracy": "scaled"},
+    {"accuracy": "standard"},
+]
 
 
 @pytest.fixture(autouse=True)
@@ -251,13 +254,13 @@ def test_entries_without_a_certificate_are_repaired() -> None:
         a, b = rng.standard_normal((30, 60)), rng.standard_normal((60, columns))
         a[::3, 30:] = -a[::3, :30]
         b[30:, ::2] = b[:30, ::2] * (1 + 2.0**-50 * rng.integers(0, 2, (30, (columns + 1) // 2)))
-        check(a, b, ways=[{"accuracy": "fp64"}], context=columns)
+        check(a, b, ways=[{"accuracy": "standard"}], context=columns)
 
 
 def test_small_products_take_it() -> None:
     """Those of float64 and few bits are made tile by tile."""
     a, b = (torch.randn(64, 64, dtype=torch.float32, device=DEVICE) for _ in range(2))
-    for way in ({}, {"bits": 24}, {"accuracy": "fp64"}):
+    for way in ({}, {"bits": 24}, {"accuracy": "standard"}):
         repeated.made.clear()
         first = ozfp4.matmul(a, b, **way)
         (made,) = repeated.made.values()

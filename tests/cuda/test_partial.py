@@ -26,7 +26,7 @@ def test_pieces_have_the_bits_of_the_whole(seed, backend):
         check(replace(case, backend=backend), make, "cuda")
 
 
-@pytest.mark.parametrize("accuracy", ["scaled", "fp64", "correct"])
+@pytest.mark.parametrize("accuracy", ["scaled", "standard", "correct"])
 @pytest.mark.parametrize("kind", ["normal", "spread", "special"])
 def test_larger(accuracy, kind):
     for m, n, cuts in ((300, 517, (4096, 1000, 0, 7)), (65, 1030, (70000, 30000)), (1, 1, (1, 0, 2))):
@@ -38,7 +38,7 @@ def test_larger(accuracy, kind):
             )
 
 
-@pytest.mark.parametrize("accuracy", ["fp64", "correct"])
+@pytest.mark.parametrize("accuracy", ["standard", "correct"])
 def test_normal_entries_are_not_left(accuracy):
     left = check(Case(140, 250, (300, 0, 200, 1524), "normal", accuracy, "int8"), make, "cuda")
     assert left.sum() <= 2
@@ -54,9 +54,9 @@ def test_facts_are_those_of_the_cpu(dtype):
             (513, 1, 300, 3),
             (64, 64, 4097, 2),
         ):
-            case = Case(m, n, (k,), kind, "fp64", "int8", dtype=dtype, seed=seed)
+            case = Case(m, n, (k,), kind, "standard", "int8", dtype=dtype, seed=seed)
             a, b = operands(case)
-            asked = Arguments(accuracy="fp64", backend="int8")
+            asked = Arguments(accuracy="standard", backend="int8")
             plan = decision.plan_asked_for(asked, "int8", k, dtype == "float32")
             host = Partial(a, b, k, plan, asked, a.dtype).facts()
             device = make(a.to(DEVICE), b.to(DEVICE), k, plan, asked, a.dtype).facts().cpu()
@@ -70,4 +70,4 @@ def test_facts_are_those_of_the_cpu(dtype):
 
 def test_a_long_piece():
     """More of K than one accumulator holds."""
-    check(Case(33, 48, (200_000, 131_072, 1), "normal", "fp64", "int8"), make, "cuda")
+    check(Case(33, 48, (200_000, 131_072, 1), "normal", "standard", "int8"), make, "cuda")

@@ -36,7 +36,7 @@ def in_memory(shape, dtype, choose):
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
-@pytest.mark.parametrize("accuracy", ["scaled", "fp64", "correct"])
+@pytest.mark.parametrize("accuracy", ["scaled", "standard", "correct"])
 @pytest.mark.parametrize("stacks", STACKS, ids=str)
 def test_any_memory(stacks, accuracy, dtype):
     choose = random.Random(str(stacks))

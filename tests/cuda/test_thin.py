@@ -22,7 +22,7 @@ SHAPES = [
     (1, 1, 1), (8, 64, 1), (9, 65, 2), (7, 63, 3), (31, 130, 8), (33, 511, 5), (32, 1024, 1), (13, 1025, 4), (5, 2049, 1),
     (6, 4096, 2), (3, 8191, 1), (9, 8192, 4), (11, 8192, 8), (300, 70, 4),
 ]  # fmt: skip
-WAYS = [{"bits": b} for b in (2, 24, 53, 54, 82)] + [{"accuracy": "fp64"}]
+WAYS = [{"bits": b} for b in (2, 24, 53, 54, 82)] + [{"accuracy": "standard"}]
 
 
 @pytest.fixture(autouse=True)
@@ -57,7 +57,7 @@ def test_longer_lines(ways: list[bool]) -> None:
     """As long as a cluster takes them."""
     for k, few in ((65536, 1), (32768, 2), (16384, 4), (40001, 1)):
         a, b = operands("phi8", 5, k, few, seed=k)
-        check(a, b, ways=[{"bits": 53}, {"accuracy": "fp64"}])
+        check(a, b, ways=[{"bits": 53}, {"accuracy": "standard"}])
     assert all(ways)
 
 
@@ -90,10 +90,10 @@ def test_lines_of_their_own_capacity(ways: list[bool]) -> None:
     a, b = rng.standard_normal((40, 3000)), rng.standard_normal((3000, 6))
     a[::3] *= 2.0 ** rng.integers(-30, 30, (14, 3000))
     a[1::5] = np.round(a[1::5] * 8)
-    check(a, b, ways=[{"accuracy": "fp64"}])
-    check(a, b, across(a), ways=[{"accuracy": "fp64"}])
+    check(a, b, ways=[{"accuracy": "standard"}])
+    check(a, b, across(a), ways=[{"accuracy": "standard"}])
     b[:, ::2] *= 2.0 ** rng.integers(-30, 30, (3000, 3))
-    check(a, b, ways=[{"accuracy": "fp64"}])
+    check(a, b, ways=[{"accuracy": "standard"}])
     assert all(ways)
 
 
@@ -117,14 +117,14 @@ def test_entries_without_a_certificate_are_repaired() -> None:
         a, b = rng.standard_normal((70, 160)), rng.standard_normal((160, few))
         a[::3, 80:] = -a[::3, :80]
         b[80:] = b[:80] * (1 + 2.0**-50 * rng.integers(0, 2, (80, few)))
-        check(a, b, ways=[{"accuracy": "fp64"}], context=few)
-        check(b.T, a.T, ways=[{"accuracy": "fp64"}], context=few)
+        check(a, b, ways=[{"accuracy": "standard"}], context=few)
+        check(b.T, a.T, ways=[{"accuracy": "standard"}], context=few)
 
 
 def test_products_with_a_vector_take_it() -> None:
     a = torch.randn(4096, 4096, dtype=torch.float64, device=DEVICE)
     b = torch.randn(4096, 1, dtype=torch.float64, device=DEVICE)
-    for way in ({}, {"bits": 53}, {"accuracy": "fp64"}):
+    for way in ({}, {"bits": 53}, {"accuracy": "standard"}):
         for x, y in ((a, b), (b.mT, a)):
             repeated.made.clear()
             first = ozfp4.matmul(x, y, **way)

@@ -23,7 +23,7 @@ SHAPES = [
 WIDE = [(1999, 64, 2041), (2040, 61, 1995), (1391, 128, 1529), (1399, 100, 1501)]
 WAYS = [
     {"accuracy": "scaled"},
-    {"accuracy": "fp64"},
+    {"accuracy": "standard"},
     {"bits": 2},
     {"bits": 24},
     {"bits": 54},

@@ -42,7 +42,7 @@ def check(alpha: complex, a: np.ndarray, b: np.ndarray, beta: complex, c: np.nda
 
 
 @pytest.mark.parametrize("dtype", [np.complex128, np.complex64])
-@pytest.mark.parametrize("accuracy", ["scaled", "fp64", "correct"])
+@pytest.mark.parametrize("accuracy", ["scaled", "standard", "correct"])
 def test_complex_factors(accuracy: str, dtype: Any) -> None:
     rng = np.random.default_rng(1)
     for shapes in (((37, 60), (60, 35), (37, 35)), ((3, 5, 9), (9, 4), (4,)), ((9,), (9,), ())):
@@ -73,7 +73,7 @@ def test_complex_specials_and_cancellation() -> None:
         check(alpha, a, b, beta, c, accuracy="correct")
     rng = np.random.default_rng(3)
     a, b = draw(rng, (40, 50), np.complex128, 3), draw(rng, (50, 45), np.complex128, 3)
-    for accuracy in ("fp64", "correct"):
+    for accuracy in ("standard", "correct"):
         check(0.6 + 0.8j, a, b, 1.0, -(0.6 + 0.8j) * (a @ b), accuracy=accuracy)
 
 

@@ -100,7 +100,7 @@ def test_no_more_memory_is_taken_than_the_limit():
     assert torch.cuda.max_memory_allocated(DEVICE) - held <= limit + 2 * extension.extension().counter_bytes
 
 
-@pytest.mark.parametrize("accuracy", ["scaled", "fp64", "correct"])
+@pytest.mark.parametrize("accuracy", ["scaled", "standard", "correct"])
 def test_less_is_taken_where_the_device_has_no_more(accuracy):
     """Without a limit, and by a product that is launched again."""
     a, b = inputs(((4000, 4000), (4000, 4000)))

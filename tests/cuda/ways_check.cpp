@@ -77,17 +77,17 @@ struct Ways {
   OfWays took;
 };
 const Ways kWaysMeasured[] = {
-    {16, 4, 16, 10000, Accuracy::fp64, {699.97, 0, 588.72, 1065.81}},
-    {8, 8, 8, 1000, Accuracy::fp64, {48.74, 147.46, 64.66, 110.3}},
-    {8, 8, 8, 20000, Accuracy::fp64, {700.75, 2703.57, 1056.35, 1766.93}},
+    {16, 4, 16, 10000, Accuracy::standard, {699.97, 0, 588.72, 1065.81}},
+    {8, 8, 8, 1000, Accuracy::standard, {48.74, 147.46, 64.66, 110.3}},
+    {8, 8, 8, 20000, Accuracy::standard, {700.75, 2703.57, 1056.35, 1766.93}},
     {8, 8, 8, 20000, Accuracy::scaled, {459.99, 1590.54, 322.02, 995.14}},
-    {16, 16, 16, 1000, Accuracy::fp64, {85.9, 0, 60.59, 118.08}},
-    {32, 32, 32, 4000, Accuracy::fp64, {635.49, 0, 252.79, 417.15}},
-    {1024, 4, 1024, 1, Accuracy::fp64, {151.29, 0, 93.8, 124.81}},
-    {2048, 8, 2048, 1, Accuracy::fp64, {533.49, 0, 306.91, 329.69}},
+    {16, 16, 16, 1000, Accuracy::standard, {85.9, 0, 60.59, 118.08}},
+    {32, 32, 32, 4000, Accuracy::standard, {635.49, 0, 252.79, 417.15}},
+    {1024, 4, 1024, 1, Accuracy::standard, {151.29, 0, 93.8, 124.81}},
+    {2048, 8, 2048, 1, Accuracy::standard, {533.49, 0, 306.91, 329.69}},
     {300, 2, 30000, 1, Accuracy::scaled, {726.22, 0, 105.53, 328.65}},
     {64, 8, 64, 2000, Accuracy::scaled, {743.01, 0, 100.79, 202.45}},
-    {20000, 8, 100, 1, Accuracy::fp64, {324.3, 0, 168.22, 233.54}},
+    {20000, 8, 100, 1, Accuracy::standard, {324.3, 0, 168.22, 233.54}},
     {2048, 64, 2048, 1, Accuracy::scaled, {0, 0, 43.6, 74.07}},
     {4096, 64, 4096, 1, Accuracy::scaled, {0, 0, 159.31, 252.47}},
     {3072, 96, 3072, 1, Accuracy::scaled, {0, 0, 187.98, 152.34}},
@@ -96,18 +96,18 @@ const Ways kWaysMeasured[] = {
     {2048, 192, 2048, 1, Accuracy::scaled, {0, 0, 327.05, 85.86}},
     {8192, 8192, 1, 1, Accuracy::scaled, {0, 174.78, 0, 731.02}},
     {8192, 8192, 6, 1, Accuracy::scaled, {0, 633.89, 0, 717.44}},
-    {8192, 8192, 8, 1, Accuracy::fp64, {0, 654.9, 0, 762.62}},
+    {8192, 8192, 8, 1, Accuracy::standard, {0, 654.9, 0, 762.62}},
     {4096, 4096, 8, 1, Accuracy::scaled, {0, 173.11, 0, 200.42}},
-    {2048, 2048, 8, 1, Accuracy::fp64, {0, 52.56, 0, 71.52}},
+    {2048, 2048, 8, 1, Accuracy::standard, {0, 52.56, 0, 71.52}},
     {1024, 1024, 4, 1, Accuracy::scaled, {0, 15.95, 0, 24.09}},
-    {1024, 1024, 8, 1, Accuracy::fp64, {0, 33.29, 0, 29.26}},
+    {1024, 1024, 8, 1, Accuracy::standard, {0, 33.29, 0, 29.26}},
     {100000, 256, 1, 1, Accuracy::scaled, {0, 121.77, 0, 384.73}},
-    {100000, 256, 8, 1, Accuracy::fp64, {0, 645.31, 0, 413.72}},
+    {100000, 256, 8, 1, Accuracy::standard, {0, 645.31, 0, 413.72}},
     {1, 8192, 8192, 1, Accuracy::scaled, {0, 359.52, 0, 759.82}},
     {8, 8192, 8192, 1, Accuracy::scaled, {0, 899.28, 0, 759.97}},
-    {8, 4096, 2048, 1, Accuracy::fp64, {0, 134.78, 0, 127.46}},
+    {8, 4096, 2048, 1, Accuracy::standard, {0, 134.78, 0, 127.46}},
     {2, 500, 20000, 1, Accuracy::scaled, {0, 78.87, 0, 130.29}},
-    {8, 500, 20000, 1, Accuracy::fp64, {0, 268.0, 0, 153.22}},
+    {8, 500, 20000, 1, Accuracy::standard, {0, 268.0, 0, 153.22}},
 };
 
 Gpu h200() {
@@ -120,7 +120,7 @@ Gpu h200() {
 
 CudaPlan plan_for(int k, Accuracy accuracy) {
   CudaPlan plan;
-  plan.bits = accuracy == Accuracy::scaled ? 53 : accuracy_bits(53);
+  plan.bits = accuracy == Accuracy::scaled ? 53 : accuracy_bits(accuracy, 53);
   plan.plan = make_plan({Scheme::two, Alphabet::int8, "least", plan.bits, k});
   plan.k = k;
   plan.promise.accuracy = accuracy;

@@ -28,27 +28,27 @@ def test_the_last_product_is_not_taken_for_another(monkeypatch: pytest.MonkeyPat
         )
 
     for _ in range(3):
-        check(a, b, bits=20)
+        check(a, b, bits=20, accuracy="scaled")
     assert len(repeated_on_cpu.made) == 1
-    check(a, b, bits=21)
-    check(a, b, bits=20, scheme="I")
+    check(a, b, bits=21, accuracy="scaled")
+    check(a, b, bits=20, scheme="I", accuracy="scaled")
     check(a, b, accuracy="correct")
-    check(a, a, bits=20)
-    check(a.T, b[:, ::-1], bits=20)
-    check(a.astype(np.float32), b, bits=20)
+    check(a, a, bits=20, accuracy="scaled")
+    check(a.T, b[:, ::-1], bits=20, accuracy="scaled")
+    check(a.astype(np.float32), b, bits=20, accuracy="scaled")
     check(
-        np.vstack([a, a, a])[:25], b, bits=20
+        np.vstack([a, a, a])[:25], b, bits=20, accuracy="scaled"
     )  # among the last ones it would stand where the first one does
-    check(a, b.astype(">f8"), bits=20)
+    check(a, b.astype(">f8"), bits=20, accuracy="scaled")
     assert len(repeated_on_cpu.made) == 6  # the others are alike, or of a dtype that is not taken
     for wrong in (20.0, np.float64(20)):
         with pytest.raises(TypeError, match="bits"):
-            ozfp4.matmul(a, b, bits=wrong)
+            ozfp4.matmul(a, b, bits=wrong, accuracy="scaled")
     for _ in range(3):
-        check(a, b, bits=20)
+        check(a, b, bits=20, accuracy="scaled")
     guard.generation += 1  # a kernel was disabled, say: the decision is due again
     entered = len(repeated_on_cpu.made)
-    check(a, b, bits=20)
+    check(a, b, bits=20, accuracy="scaled")
     assert len(repeated_on_cpu.made) == entered + 1
 
 

@@ -129,7 +129,7 @@ def test_truth(multiplied: list[Operands]) -> None:
 
 
 @pytest.mark.parametrize("dtype", [np.complex128, np.complex64])
-@pytest.mark.parametrize("accuracy", ["scaled", "fp64", "correct"])
+@pytest.mark.parametrize("accuracy", ["scaled", "standard", "correct"])
 def test_factors_of_both_parts(accuracy: str, dtype: Any) -> None:
     rng = np.random.default_rng(2)
     a, b, c = (

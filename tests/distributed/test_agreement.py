@@ -51,7 +51,7 @@ OTHERWISE = {
     "result": "ValueError: result: the ranks differ: 'rows' on {others}; 'replicated' on rank 1",
     "accuracy": "ValueError: accuracy: the ranks differ: None on {others}; 'correct' on rank 1",
     "bits": "ValueError: bits: the ranks differ: None on {others}; 40 on rank 1",
-    "plan": "ValueError: plan: the ranks differ: None on {others}; II int8 least of 53 bits, 15 products",
+    "plan": "ValueError: plan: the ranks differ: None on {others}; II int8 least of 57 bits, 16 products",
     "workspace_limit": "ValueError: workspace_limit: the ranks differ: None on {others}; 1000000 on rank 1",
     "version": "ValueError: library: the ranks differ: ozfp4",
     "inner": "ValueError: shape of a: the ranks differ: (2, 5) on {others}; (2, 6) on rank 1",
@@ -85,12 +85,14 @@ def differ(here: Here, name: str) -> str:
     if name == "version":  # no call like it was made before, whose message is remembered
         options = {"workspace_limit": 2**29}
     if name == "long plan":  # K of the whole is longer than the plan's, and that of no rank is
-        plan = ozfp4.plan(9, 9, 10, backend="int8", family="least", bits=53)
+        plan = ozfp4.plan(9, 9, 10, backend="int8", family="least", bits=53, accuracy="scaled")
         k = plan.k_max // here.size + 1
-        a, b, options = a.new_ones(2, k), b.new_ones(k, 3), {"plan": plan, "layout": ("columns", "rows")}
+        a, b = a.new_ones(2, k), b.new_ones(k, 3)
+        options = {"plan": plan, "accuracy": "scaled", "layout": ("columns", "rows")}
     if is_odd:
         changed = {
-            "accuracy": {"accuracy": "correct"}, "bits": {"bits": 40}, "workspace_limit": {"workspace_limit": 10**6},
+            "accuracy": {"accuracy": "correct"}, "bits": {"bits": 40, "accuracy": "scaled"},
+            "workspace_limit": {"workspace_limit": 10**6},
             "layout": {"layout": ("rows", "columns")}, "result": {"result": "replicated"},
             "plan": {"plan": ozfp4.plan(9, 9, 9, backend="int8")}, "whole": {"whole": ((6, 5), (5, 3))},
             "out": {"out": a.new_empty(3, 3)}, "dtype of out": {"out": torch.empty(2, 3, device=here.device)},
@@ -160,7 +162,7 @@ REFUSED = {
     "overlap": "ValueError: out: the array shares memory with a",
     "gradient": "RuntimeError: out: it is not for tensors that require grad",
     "whole": "ValueError: whole: 6 is not a pair of shapes",
-    "unhashable": "ValueError: accuracy: ['fp64'] is unknown",
+    "unhashable": "ValueError: accuracy: ['standard'] is unknown",
     "long": "ValueError: backend: '" + 3000 * "x",
     "device of a": "RuntimeError: b: device {device} differs from meta, where a lies",
     "device": "RuntimeError: a: device meta is served by no backend of the group; it has {backend}",
@@ -175,8 +177,8 @@ def refuse(here: Here, name: str) -> tuple[str, bool]:
         options = {
             "layout": {"layout": ("row", "rows")}, "layouts": {"layout": "rows"}, "method": {"method": "fast"},
             "check": {"check": "never"}, "first": {"check": "first"}, "backend": {"backend": "tf32"},
-            "bits": {"bits": 1}, "rounding": {"rounding": "up"}, "overlap": {"out": a[:, :3]},
-            "gradient": {"out": a.new_empty(2, 3)}, "whole": {"whole": 6}, "unhashable": {"accuracy": ["fp64"]},
+            "bits": {"bits": 1, "accuracy": "scaled"}, "rounding": {"rounding": "up"}, "overlap": {"out": a[:, :3]},
+            "gradient": {"out": a.new_empty(2, 3)}, "whole": {"whole": 6}, "unhashable": {"accuracy": ["standard"]},
             "long": {"backend": 3000 * "x"},
         }.get(name, {})  # fmt: skip
         a = {

@@ -31,13 +31,13 @@ OTHERWISE = {
     "refused": "RuntimeError: rank 1 refused: ValueError: accuracy: 'best' is unknown",
     "tensor": "RuntimeError: rank 1 refused: TypeError: b: a Tensor beside a DTensor (a)",
     "array": "RuntimeError: rank 1 refused: TypeError: b: a ndarray beside a DTensor (a); pass a DTensor, torch.distributed",
-    "unhashable": "RuntimeError: rank 1 refused: ValueError: accuracy: ['fp64'] is unknown",
+    "unhashable": "RuntimeError: rank 1 refused: ValueError: accuracy: ['standard'] is unknown",
 }
 OWN = {
     "refused": "ValueError: accuracy: 'best' is unknown",
     "tensor": "TypeError: b: a Tensor beside a DTensor (a)",
     "array": "TypeError: b: a ndarray beside a DTensor (a)",
-    "unhashable": "ValueError: accuracy: ['fp64'] is unknown",
+    "unhashable": "ValueError: accuracy: ['standard'] is unknown",
 }
 
 
@@ -58,7 +58,7 @@ def differ(here: Here, extents: tuple[int, ...], name: str) -> str:
         options |= {
             "result": {"placements": [Replicate()] * len(extents)}, "accuracy": {"accuracy": "correct"},
             "method": {"method": "redistribute"}, "bound": {"return_bound": True}, "refused": {"accuracy": "best"},
-            "unhashable": {"accuracy": ["fp64"]},
+            "unhashable": {"accuracy": ["standard"]},
         }.get(name, {})  # fmt: skip
         narrow, wide = (random(1, (7, n), torch.float64, here.device) for n in (5, 6))
         y = {
@@ -107,7 +107,7 @@ def of_some_ranks(here: Here) -> str:
     if here.rank == 0:
         return ""
     x, y = operands(here, mesh, (["S0"], ["R"]))
-    return error_of(lambda: ozfp4.distributed.matmul(x, y, bits=50 + here.rank))
+    return error_of(lambda: ozfp4.distributed.matmul(x, y, bits=50 + here.rank, accuracy="scaled"))
 
 
 def test_ranks_have_their_numbers_in_the_program() -> None:
@@ -127,9 +127,9 @@ def counted(here: Here, extents: tuple[int, ...]) -> list[int]:
     agree.Channel.swap = count  # type: ignore[method-assign]
     try:
         for options in (
-            {"bits": 52},
-            {"bits": 52},
-            {"bits": True + 51},
+            {"bits": 52, "accuracy": "scaled"},
+            {"bits": 52, "accuracy": "scaled"},
+            {"bits": True + 51, "accuracy": "scaled"},
             {"accuracy": "correct", "rounding": "up"},
         ):
             x, y = operands(here, mesh, ((*rest, "S0"), (*rest, "R")))
@@ -156,7 +156,7 @@ def other_calls(here: Here) -> str:
     try:
         if here.rank == 1:
             return error_of(lambda: ozfp4.distributed.matmul(a, b, group=handle))
-        return error_of(lambda: ozfp4.distributed.matmul(x, y, bits=49))
+        return error_of(lambda: ozfp4.distributed.matmul(x, y, bits=49, accuracy="scaled"))
     finally:
         check_in_order(here)
 
@@ -173,18 +173,20 @@ def forget(here: Here) -> str:
     first = mesh.get_group(0)
     own = agree.REMEMBERED, agree.Channel.swap
     try:
-        ozfp4.distributed.matmul(x, y, bits=47)
+        ozfp4.distributed.matmul(x, y, bits=47, accuracy="scaled")
         agree.REMEMBERED = 2
         if mesh.get_local_rank(1) == 0:
             from torch.distributed.tensor import DeviceMesh
 
             half = DeviceMesh.from_group(first, "cpu")
             for bits in (48, 49, 50):
-                ozfp4.distributed.matmul(*operands(here, half, (["S0"], ["R"])), bits=bits)
+                ozfp4.distributed.matmul(*operands(here, half, (["S0"], ["R"])), bits=bits, accuracy="scaled")
                 a, b = torch.ones(2, 5), torch.ones(5, 3)
-                ozfp4.distributed.matmul(a, b, group=first, whole=((4, 5), (5, 3)), bits=bits)
+                ozfp4.distributed.matmul(
+                    a, b, group=first, whole=((4, 5), (5, 3)), bits=bits, accuracy="scaled"
+                )
         agree.Channel.swap = no_swap  # type: ignore[assignment,method-assign]
-        return error_of(lambda: ozfp4.distributed.matmul(x, y, bits=47))
+        return error_of(lambda: ozfp4.distributed.matmul(x, y, bits=47, accuracy="scaled"))
     finally:
         agree.REMEMBERED, agree.Channel.swap = own  # type: ignore[method-assign]
 
@@ -203,10 +205,13 @@ def put_otherwise(here: Here, name: str) -> list[str]:
 
     mesh = mesh_of(here, (here.size,))
     x, y = operands(here, mesh, (["S0"], ["R"]))
-    options: dict[str, Any] = {"bits": {"strides": 45, "bits": 46}.get(name, 44)}
+    options: dict[str, Any] = {"bits": {"strides": 45, "bits": 46}.get(name, 44), "accuracy": "scaled"}
     if name == "placements":
         options |= {"placements": [Shard(0)]}
-    others = {"bits": {"bits": np.int64(46)}, "placements": {"placements": (Shard(-2),)}}
+    others = {
+        "bits": {"bits": np.int64(46), "accuracy": "scaled"},
+        "placements": {"placements": (Shard(-2),)},
+    }
     swap, said = agree.Channel.swap, []
     try:
         for is_first in (True, False):
@@ -236,7 +241,7 @@ def other_calls_in_a_row(here: Here) -> str:
     a, b = torch.ones(2, 5), torch.ones(5, 3)
     try:
         if here.rank != 1:
-            return error_of(lambda: ozfp4.distributed.matmul(x, y, bits=43))
+            return error_of(lambda: ozfp4.distributed.matmul(x, y, bits=43, accuracy="scaled"))
         first, _ = (
             error_of(lambda dim=dim: ozfp4.distributed.matmul(a, b, group=mesh.get_group(dim)))  # type: ignore[misc]
             for dim in (1, 0)

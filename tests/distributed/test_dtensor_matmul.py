@@ -41,7 +41,7 @@ def all_placements(here: Here, extents: tuple[int, ...], every: int) -> int:
 KINDS: list[tuple[str, str, dict[str, Any]]] = [
     ("float64", "float64", {}),
     ("float64", "float64", {"accuracy": "correct", "rounding": "down"}),
-    ("float32", "float64", {"bits": 40}),
+    ("float32", "float64", {"bits": 40, "accuracy": "scaled"}),
     ("complex128", "float64", {}),
     ("int32", "int32", {}),
     ("float64", "float64", {"plan": True}),
@@ -155,7 +155,7 @@ def refused(here: Here) -> list[str]:
         lambda: product(x, whole),
         lambda: product(whole, whole, placements=[Shard(0)]),
         lambda: product(x.detach().requires_grad_(), y, return_bound=True),
-        lambda: product(x.detach().requires_grad_(), y, plan=ozfp4.plan(8, 8, 8)),
+        lambda: product(x.detach().requires_grad_(), y, plan=ozfp4.plan(8, 8, 8, accuracy="scaled")),
     ]
     found = []
     for call in calls:

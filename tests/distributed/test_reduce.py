@@ -58,7 +58,7 @@ def float_case(here, seed):
     random = np.random.default_rng(seed)
     m, n = (int(x) for x in random.integers(1, 20, 2))
     k = int(random.integers(1, random.choice([3, 12, 90, 300])))
-    kind, accuracy = str(random.choice(KINDS)), str(random.choice(["scaled", "fp64", "correct"]))
+    kind, accuracy = str(random.choice(KINDS)), str(random.choice(["scaled", "standard", "correct"]))
     options = {"accuracy": accuracy, "backend": str(random.choice(["auto", "int8"]))}
     if accuracy == "scaled":
         options["bits"] = int(random.integers(2, 100))

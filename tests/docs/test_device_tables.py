@@ -35,7 +35,7 @@ MODES = {
     "rows": [
         {"N": 1024, "operands": "normal", "method": "native", "ms": 0.04, "TFLOPS": 51.26},
         {"N": 1024, "operands": "normal", "method": "scaled", "ms": 0.06, "TFLOPS": 34.0, "products": 15},
-        {"N": 1024, "operands": "normal", "method": "fp64", "ms": 0.07, "x scaled": 1.167, "products": 15, "repaired": 3},
+        {"N": 1024, "operands": "normal", "method": "standard", "ms": 0.07, "x scaled": 1.167, "products": 15, "repaired": 3},
         {"N": 1024, "operands": "normal", "method": "correct", "skipped": "out of memory"},
     ],
 }  # fmt: skip

@@ -32,7 +32,7 @@ A = np.arange(6.0).reshape(2, 3)
         (TypeError, "convolutions: 1 is neither True nor False", {"convolutions": 1}),
         (ValueError, "accuracy: 'exact' is unknown", {"accuracy": "exact"}),
         (ValueError, "rounding: 'up' needs accuracy='correct'", {"rounding": "up"}),
-        (ValueError, "bits: 300 is outside 2..200", {"bits": 300}),
+        (ValueError, "bits: 300 is outside 2..200", {"bits": 300, "accuracy": "scaled"}),
         (ValueError, "backend: 'cuda' is unknown", {"backend": "cuda"}),
     ],
 )

@@ -193,7 +193,7 @@ def test_summary_and_report_of_a_program(tmp_path: Path) -> None:
     )
     assert "5 x 5 x 6" in done.stderr
     (process,) = json.loads(report.read_text())["processes"]
-    assert (process["mode"], process["min_size"], process["accuracy"]) == ("always", 0, "fp64")
+    assert (process["mode"], process["min_size"], process["accuracy"]) == ("always", 0, "standard")
     assert process["dtypes"] == ["float64", "complex128"]
     assert process["caught"] == sum(row["calls"] for row in process["rows"] if row["caught"]) == 2
     assert process["seconds_caught"] == pytest.approx(sum(row["seconds"] for row in process["rows"]))

@@ -762,7 +762,7 @@ def test_a_name_of_a_setting_that_is_unknown() -> None:
         ({"min_size": "1e3"}, "'1e3' is not allowed"),
         ({"min_size": " +5"}, "' +5' is not allowed"),
         ({"min_size": "9" * 19}, "is not allowed"),
-        ({"accuracy": ""}, "'' is not allowed; it is scaled, fp64 or correct"),
+        ({"accuracy": ""}, "'' is not allowed; it is standard, correct or scaled"),
         ({"dtypes": "float64,"}, "'float64,' is not allowed"),
         ({"summary": "yes"}, "'yes' is not allowed"),
         ({"report": ""}, "'' is not allowed; it is a file"),

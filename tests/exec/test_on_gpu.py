@@ -84,7 +84,7 @@ def calls(build: Build) -> Path:
     return program
 
 
-@pytest.mark.parametrize("accuracy", ["scaled", "fp64", "correct"])
+@pytest.mark.parametrize("accuracy", ["scaled", "standard", "correct"])
 def test_products_of_cublas(calls: Path, accuracy: str, tmp_path: Path) -> None:
     settings: dict[str, Any] = {"mode": "always", "accuracy": accuracy, "verify": 2000}
     report = tmp_path / "report.json"
@@ -103,7 +103,7 @@ def test_products_of_cublas(calls: Path, accuracy: str, tmp_path: Path) -> None:
 
 def test_a_program_with_cublas_alone(build: Build, tmp_path: Path) -> None:
     program, report = build("cublas_calls", CUBLAS, "-DWITHOUT_LT"), tmp_path / "report.json"
-    said = finished(preloaded.run([program, "fp64"], report=report, mode="always", verify=200))
+    said = finished(preloaded.run([program, "standard"], report=report, mode="always", verify=200))
     assert said.endswith(" 0 failed\n")
     assert caught(report)["cublasDgemm_v2"] >= 100
 

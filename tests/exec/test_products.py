@@ -115,7 +115,7 @@ for dtype in (np.complex64, np.complex128):
 
 
 def test_factors_with_both_parts_where_nearly_all_cancels(tmp_path: Path) -> None:
-    for accuracy in ("scaled", "fp64", "correct"):
+    for accuracy in ("scaled", "standard", "correct"):
         done = reported(
             CANCELLING, tmp_path / "report", mode="always", accuracy=accuracy, dtypes=EVERY, verify=100
         )

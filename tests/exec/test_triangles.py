@@ -76,7 +76,7 @@ print(calls)
 
 
 @pytest.mark.parametrize(
-    "accuracy", ["fp64", *(pytest.param(each, marks=pytest.mark.slow) for each in ("scaled", "correct"))]
+    "accuracy", ["standard", *(pytest.param(each, marks=pytest.mark.slow) for each in ("scaled", "correct"))]
 )
 def test_names_of_fortran(accuracy: str, tmp_path: Path) -> None:
     head = f"ACCURACY = {accuracy!r}\n" + RIGHT
@@ -115,7 +115,7 @@ for routine in ROUTINES:
 @pytest.mark.slow
 def test_names_of_cblas(tmp_path: Path) -> None:
     """Of both orders, and in several blocks."""
-    head = "ACCURACY = 'fp64'\n" + RIGHT
+    head = "ACCURACY = 'standard'\n" + RIGHT
     done = reported(head + CBLAS, tmp_path / "report", mode="always", dtypes=EVERY, verify=1000)
     assert (done["caught"], done["left"]) == (4 * (3 + 2 * 3 + 3 * 2 + 2 * 2), 0)
     assert {row["routine"] for row in done["rows"]} == {

@@ -113,14 +113,14 @@ void check_entries(Type type, int order, int op) {
     entry = kept;
   };
   const T right = c[at(3, 2, m, n)], next = std::nextafter(right, T(1e30));
-  for (const int accuracy : {OZFP4_ACCURACY_SCALED, OZFP4_ACCURACY_FP64, OZFP4_ACCURACY_CORRECT}) {
+  for (const int accuracy : {OZFP4_ACCURACY_SCALED, OZFP4_ACCURACY_STANDARD, OZFP4_ACCURACY_CORRECT}) {
     check("the exact result", accuracy, right, Finding::correct);
     check("zero", accuracy, right == 0 ? T(1e20) : T(0), Finding::wrong);
     check("NaN", accuracy, std::numeric_limits<T>::quiet_NaN(), Finding::wrong);
   }
   check("the next number", OZFP4_ACCURACY_SCALED, next, Finding::wrong);
   check("the next number", OZFP4_ACCURACY_CORRECT, next, Finding::wrong);
-  check("the next number", OZFP4_ACCURACY_FP64, next, Finding::within_bound);
+  check("the next number", OZFP4_ACCURACY_STANDARD, next, Finding::within_bound);
 }
 
 void check_special() {
@@ -136,7 +136,7 @@ void check_special() {
       const Product product{Type::float64, row_major, no_transpose, no_transpose, 1, 1, 2, &one, each.a, 2,
                             each.b,        1,         &zero,        &c,           1};
       const Finding wanted = same(found, each.result) ? Finding::correct : Finding::wrong;
-      report("what is not finite", check_entry(product, OZFP4_ACCURACY_FP64, {0, 0}, {}).finding == wanted);
+      report("what is not finite", check_entry(product, OZFP4_ACCURACY_STANDARD, {0, 0}, {}).finding == wanted);
     }
   }
 }

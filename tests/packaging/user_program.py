@@ -34,7 +34,7 @@ def main() -> None:
     again: Matrix = ozfp4.matmul(a, right)
     counts = ozfp4.matmul(np.arange(6).reshape(2, 3), np.arange(6).reshape(3, 2))
     square = ozfp4.gram(a, left=True)
-    plan = ozfp4.plan(20, 10, 30, backend="int8")
+    plan = ozfp4.plan(20, 10, 30, backend="int8", accuracy="scaled")
     x, about = refined(np.eye(20) + 0.01 * square, rng.standard_normal((20, 2)))
     assert (c == product).all()
     assert (c == again).all()

@@ -20,7 +20,7 @@ each_cut = pytest.mark.parametrize(("backend", "bits", "k"), CUT, ids=[f"{b}-{c}
 
 
 def plan_of(backend: str, bits: int, k: int) -> Plan:
-    return ozfp4.plan(1, 1, k, backend=backend, bits=bits)
+    return ozfp4.plan(1, 1, k, backend=backend, bits=bits, accuracy="scaled")
 
 
 def integers(bits: int, cut: int, seed: int) -> np.ndarray:
@@ -112,7 +112,7 @@ def test_the_stages_join_the_products_of_parts(backend: str) -> None:
 @pytest.mark.parametrize("backend", ["int8", "fp4"])
 def test_cut_plans_run_whole(backend: str) -> None:
     a, b = np.zeros((2, 5)), np.zeros((5, 3))
-    c, report = ozfp4.matmul(a, b, bits=190, backend=backend, report=True)
+    c, report = ozfp4.matmul(a, b, bits=190, accuracy="scaled", backend=backend, report=True)
     assert not c.any()
     assert report.moduli_used == len(report.plan.moduli)
     assert report.products == report.plan.products

@@ -24,7 +24,7 @@ every_plan = pytest.mark.parametrize(
 
 
 def plan_of(path: Path, bits: int = 53, k: int = 1024) -> Plan:
-    return ozfp4.plan(1, 1, k, bits=bits, **path._asdict())
+    return ozfp4.plan(1, 1, k, bits=bits, accuracy="scaled", **path._asdict())
 
 
 def integers(bits: int, seed: int) -> np.ndarray:

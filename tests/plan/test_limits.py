@@ -13,12 +13,12 @@ PAPER_MODULI = (169, 115, 113, 112, 111, 109, 107, 103, 101, 97, 89, 83, 79, 73,
 
 
 def plan_of(path: Path, bits: int, k: int) -> Plan:
-    return ozfp4.plan(1, 1, k, bits=bits, **path._asdict())
+    return ozfp4.plan(1, 1, k, bits=bits, accuracy="scaled", **path._asdict())
 
 
 def test_the_paper_s_family() -> None:
-    paper = ozfp4.plan(1, 1, 16384, backend="fp4", family="paper")
-    karatsuba = ozfp4.plan(1, 1, 16384, backend="fp4", family="paper-karatsuba")
+    paper = ozfp4.plan(1, 1, 16384, backend="fp4", family="paper", accuracy="scaled")
+    karatsuba = ozfp4.plan(1, 1, 16384, backend="fp4", family="paper-karatsuba", accuracy="scaled")
     assert paper.moduli == karatsuba.moduli == PAPER_MODULI
     assert (paper.products, karatsuba.products) == (75, 68)
     assert (paper.planes_a, karatsuba.planes_a) == (38, 45)
@@ -31,9 +31,9 @@ def test_the_paper_s_family() -> None:
 
 
 def test_scheme_one_has_the_paper_s_225_products() -> None:
-    plan = ozfp4.plan(1, 1, 16384, scheme="I", backend="fp4")
+    plan = ozfp4.plan(1, 1, 16384, scheme="I", backend="fp4", accuracy="scaled")
     assert (plan.planes_a, plan.planes_b, plan.products, plan.base) == (15, 15, 225, 13)
-    assert plan == ozfp4.plan(1, 1, 16384, scheme="I", backend="fp4")
+    assert plan == ozfp4.plan(1, 1, 16384, scheme="I", backend="fp4", accuracy="scaled")
     assert sum(t.group == 14 for t in plan.terms) == 15
 
 
@@ -49,11 +49,11 @@ def test_scheme_one_has_the_paper_s_225_products() -> None:
     ],
 )
 def test_least_products(backend: str, bits: int, k: int, products: int) -> None:
-    assert ozfp4.plan(1, 1, k, backend=backend, bits=bits).products == products
+    assert ozfp4.plan(1, 1, k, backend=backend, bits=bits, accuracy="scaled").products == products
 
 
 def test_the_examples_of_the_design_note() -> None:
-    assert sorted(ozfp4.plan(1, 1, 16384, backend="fp4", bits=24).moduli) == sorted(
+    assert sorted(ozfp4.plan(1, 1, 16384, backend="fp4", bits=24, accuracy="scaled").moduli) == sorted(
         [11, 9, 8, 7, 169, 89, 85, 83, 79, 73, 71, 67]
     )
 
@@ -85,10 +85,16 @@ def test_k_max_of_scheme_one_keeps_group_sums_in_64_bits(path: Path, bits: int) 
 @pytest.mark.parametrize("backend", ["fp4", "int8", "fp64"])
 def test_the_least_family_grows_with_k_and_bits(backend: str) -> None:
     for bits in range(2, 54):
-        plans = [ozfp4.plan(1, 1, k, backend=backend, bits=bits) for k in (1, 2**10, 2**14, 2**18)]
+        plans = [
+            ozfp4.plan(1, 1, k, backend=backend, bits=bits, accuracy="scaled")
+            for k in (1, 2**10, 2**14, 2**18)
+        ]
         products = [plan.products for plan in plans]
         assert products == sorted(products)
-    products = [ozfp4.plan(1, 1, 1024, backend=backend, bits=bits).products for bits in range(2, 54)]
+    products = [
+        ozfp4.plan(1, 1, 1024, backend=backend, bits=bits, accuracy="scaled").products
+        for bits in range(2, 54)
+    ]
     assert products == sorted(products)
 
 
@@ -97,7 +103,7 @@ def test_plans_serve_the_k_they_are_made_for(backend: str) -> None:
     """From one modulus more to the next: k_max + 1 takes a larger plan."""
     k, products = 1, 0
     while k < 2**30:
-        plan = ozfp4.plan(1, 1, k, backend=backend, bits=5)
+        plan = ozfp4.plan(1, 1, k, backend=backend, bits=5, accuracy="scaled")
         assert plan.products > products
         products, k = plan.products, plan.k_max + 1
 
@@ -130,38 +136,42 @@ def test_exact_at_k_max_and_refused_beyond(path: Path, bits: int, k: int) -> Non
     k = min(plan.k_max, 150_000)
     a = np.concatenate([largest_entries(bits, (1, k), 1.0), largest_entries(bits, (1, k), -1.0)])
     b = largest_entries(bits, (k, 1), 1.0)
-    assert_same_bits(ozfp4.matmul(a, b, plan=plan), exact_matmul(a, b, bits=bits), repr(plan))
+    assert_same_bits(
+        ozfp4.matmul(a, b, plan=plan, accuracy="scaled"), exact_matmul(a, b, bits=bits), repr(plan)
+    )
     if k < plan.k_max:
         return
     longer = np.zeros((1, k + 1)), np.zeros((k + 1, 1))
     with pytest.raises(ValueError, match=rf"{plan.k_max}.* {k + 1}.* 1 too long"):
-        ozfp4.matmul(*longer, plan=plan)
+        ozfp4.matmul(*longer, plan=plan, accuracy="scaled")
 
 
 @pytest.mark.parametrize("family", ["paper", "paper-karatsuba"])
 def test_no_plan_beyond_the_paper_s_limit(family: str) -> None:
-    assert ozfp4.plan(1, 1, 76549, backend="fp4", family=family).k_max == 76549
+    assert ozfp4.plan(1, 1, 76549, backend="fp4", family=family, accuracy="scaled").k_max == 76549
     with pytest.raises(ValueError, match=r"k = 76550 breaks the CRT bound .*K <= 76549"):
-        ozfp4.plan(1, 1, 76550, backend="fp4", family=family)
+        ozfp4.plan(1, 1, 76550, backend="fp4", family=family, accuracy="scaled")
     with pytest.raises(ValueError, match=r"76550.*76549"):
-        ozfp4.matmul(np.zeros((0, 76550)), np.zeros((76550, 0)), backend="fp4", family=family)
+        ozfp4.matmul(
+            np.zeros((0, 76550)), np.zeros((76550, 0)), backend="fp4", family=family, accuracy="scaled"
+        )
 
 
 def test_k_beyond_every_plan_is_refused() -> None:
     for backend in ("fp4", "int8", "fp64"):
         k = 2**62 + 1
         with pytest.raises(ValueError, match=rf"k = {k} breaks the CRT bound"):
-            ozfp4.plan(1, 1, k, backend=backend)
+            ozfp4.plan(1, 1, k, backend=backend, accuracy="scaled")
     for backend in ("fp4", "int8", "fp64"):
         with pytest.raises(ValueError, match=r"digit group bound"):
-            ozfp4.plan(1, 1, 2**41, scheme="I", backend=backend)
+            ozfp4.plan(1, 1, 2**41, scheme="I", backend=backend, accuracy="scaled")
 
 
 @pytest.mark.parametrize(("backend", "bits", "k"), [("fp4", 200, 1800000), ("fp64", 200, 2**62)])
 def test_how_far_the_moduli_reach(backend: str, bits: int, k: int) -> None:
     """All moduli of an alphabet together, fp4's of integers that are cut (test_cut.py); beyond, the message names K, bits and
     the bits of P. Scheme I goes on."""
-    everything = ozfp4.plan(1, 1, k, backend=backend, bits=bits)
+    everything = ozfp4.plan(1, 1, k, backend=backend, bits=bits, accuracy="scaled")
     assert k <= everything.k_max < 2 * k
     k = everything.k_max + 1
     size = everything.modulus_product.bit_length()
@@ -169,14 +179,14 @@ def test_how_far_the_moduli_reach(backend: str, bits: int, k: int) -> None:
         ValueError,
         match=rf"k = {k} breaks the CRT bound .* at bits = {bits}: P has {size} bits .*K <= {k - 1}$",
     ):
-        ozfp4.plan(1, 1, k, backend=backend, bits=bits)
-    assert ozfp4.plan(1, 1, 1000, scheme="I", backend=backend, bits=200).products > 0
+        ozfp4.plan(1, 1, k, backend=backend, bits=bits, accuracy="scaled")
+    assert ozfp4.plan(1, 1, 1000, scheme="I", backend=backend, bits=200, accuracy="scaled").products > 0
 
 
 @pytest.mark.parametrize("bits", [53, 54, 76, 128, 200])
 @pytest.mark.parametrize("backend", ["fp4", "int8", "fp64"])
 def test_the_digits_of_scheme_one_reach_and_one_fewer_do_not(backend: str, bits: int) -> None:
-    plan = ozfp4.plan(1, 1, 1, scheme="I", backend=backend, bits=bits)
+    plan = ozfp4.plan(1, 1, 1, scheme="I", backend=backend, bits=bits, accuracy="scaled")
     assert plan.base is not None
     reach = [
         (13**p - 1) // 3 if backend == "fp4" else (plan.base // 2 - 1) * (plan.base**p - 1) // (plan.base - 1)
@@ -189,9 +199,9 @@ def test_the_digits_of_scheme_one_reach_and_one_fewer_do_not(backend: str, bits:
 
 def test_an_empty_product_has_a_plan() -> None:
     for path in PATHS:
-        assert ozfp4.plan(0, 0, 0, **path._asdict()).products > 0
+        assert ozfp4.plan(0, 0, 0, **path._asdict(), accuracy="scaled").products > 0
 
 
 def test_auto_names_a_backend() -> None:
-    assert ozfp4.plan(1, 1, 1).backend in {"fp64", "int8", "fp4"}
-    assert ozfp4.plan(1, 1, 1, family="paper").backend == "fp4"
+    assert ozfp4.plan(1, 1, 1, accuracy="scaled").backend in {"fp64", "int8", "fp4"}
+    assert ozfp4.plan(1, 1, 1, family="paper", accuracy="scaled").backend == "fp4"

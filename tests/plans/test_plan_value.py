@@ -12,7 +12,10 @@ import ozfp4
 from ozfp4.plans import make_int8_plan
 from ozfp4.testing import PATHS, assert_same_bits
 
-PLANS = [ozfp4.plan(1, 1, 1024, **path._asdict()) for path in PATHS] + [make_int8_plan(6), make_int8_plan(9)]
+PLANS = [ozfp4.plan(1, 1, 1024, **path._asdict(), accuracy="scaled") for path in PATHS] + [
+    make_int8_plan(6),
+    make_int8_plan(9),
+]
 every_plan = pytest.mark.parametrize("plan", PLANS, ids=[*map(str, PATHS), "int8-6", "int8-9"])
 
 READ_ONLY = (
@@ -66,14 +69,18 @@ def test_equality_is_by_value() -> None:
         for y in PLANS[:i]:
             same_terms = {x.family, y.family} == {"least", "paper"} and x.scheme == y.scheme == "I"
             assert (x == y) == (same_terms and x.family == y.family)
-    assert ozfp4.plan(1, 1, 1000) == ozfp4.plan(5, 6, 1001)
-    assert ozfp4.plan(1, 1, 1000) != ozfp4.plan(1, 1, 1000, bits=52)
-    assert ozfp4.plan(1, 1, 1000, family="paper") != ozfp4.plan(1, 1, 1000, family="paper", bits=52)
-    assert ozfp4.plan(1, 1, 16, backend="fp4") != ozfp4.plan(1, 1, 16384, backend="fp4")
+    assert ozfp4.plan(1, 1, 1000, accuracy="scaled") == ozfp4.plan(5, 6, 1001, accuracy="scaled")
+    assert ozfp4.plan(1, 1, 1000, accuracy="scaled") != ozfp4.plan(1, 1, 1000, bits=52, accuracy="scaled")
+    assert ozfp4.plan(1, 1, 1000, family="paper", accuracy="scaled") != ozfp4.plan(
+        1, 1, 1000, family="paper", bits=52, accuracy="scaled"
+    )
+    assert ozfp4.plan(1, 1, 16, backend="fp4", accuracy="scaled") != ozfp4.plan(
+        1, 1, 16384, backend="fp4", accuracy="scaled"
+    )
 
 
 def test_equal_plans_have_equal_hashes() -> None:
-    assert hash(ozfp4.plan(1, 1, 1000)) == hash(ozfp4.plan(5, 6, 1001))
+    assert hash(ozfp4.plan(1, 1, 1000, accuracy="scaled")) == hash(ozfp4.plan(5, 6, 1001, accuracy="scaled"))
     assert len(set(PLANS)) == len(PLANS)
     assert {plan: i for i, plan in enumerate(PLANS)}[pickle.loads(pickle.dumps(PLANS[3]))] == 3
 
@@ -92,7 +99,10 @@ def test_an_unpickled_plan_multiplies() -> None:
     a = np.random.default_rng(0).standard_normal((3, 4))
     for plan in PLANS[:-2]:
         again = pickle.loads(pickle.dumps(plan))
-        assert_same_bits(ozfp4.matmul(a, a.T, plan=again), ozfp4.matmul(a, a.T, plan=plan))
+        assert_same_bits(
+            ozfp4.matmul(a, a.T, plan=again, accuracy="scaled"),
+            ozfp4.matmul(a, a.T, plan=plan, accuracy="scaled"),
+        )
 
 
 @every_plan

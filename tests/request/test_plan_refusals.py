@@ -21,28 +21,49 @@ EXTENTS = [
 ]
 
 NAMES = [
-    ({"bits": 201}, ValueError, r"^bits: 201 is outside 2\.\.200$"),
-    ({"bits": 1}, ValueError, r"^bits: 1 is outside 2\.\.200$"),
-    ({"bits": 5.0}, TypeError, r"^bits: 5\.0 is not an integer$"),
+    ({"bits": 201, "accuracy": "scaled"}, ValueError, r"^bits: 201 is outside 2\.\.200$"),
+    ({"bits": 1, "accuracy": "scaled"}, ValueError, r"^bits: 1 is outside 2\.\.200$"),
+    ({"bits": 5.0, "accuracy": "scaled"}, TypeError, r"^bits: 5\.0 is not an integer$"),
     (
         {"accuracy": "exact"},
         ValueError,
-        r"^accuracy: 'exact' is unknown; allowed are 'scaled', 'fp64', 'correct'$",
+        r"^accuracy: 'exact' is unknown; allowed are 'standard', 'correct', 'scaled'$",
     ),
-    ({"accuracy": "fp64", "bits": 60}, ValueError, r"^bits: 60 contradicts accuracy='fp64'"),
+    (
+        {"accuracy": "standard", "bits": 60},
+        ValueError,
+        r"^bits: 60 is for .* accuracy='scaled'; with accuracy='standard'",
+    ),
     ({"scheme": "INT8"}, ValueError, r"^scheme: 'INT8' is unknown; allowed are 'I', 'II'$"),
     ({"backend": "cpu"}, ValueError, r"^backend: 'cpu' is unknown; .*'auto', 'fp4', 'int8', 'fp64'$"),
-    ({"family": "Paper"}, ValueError, r"^family: 'Paper' is unknown; .*'least', 'paper', 'paper-karatsuba'$"),
-    ({"family": "paper", "backend": "fp64"}, ValueError, r"^family: 'paper' exists for the fp4 alphabet"),
-    ({"family": "paper-karatsuba", "scheme": "I"}, ValueError, r"^family: 'paper-karatsuba' does not exist"),
+    (
+        {"family": "Paper", "accuracy": "scaled"},
+        ValueError,
+        r"^family: 'Paper' is unknown; .*'least', 'paper', 'paper-karatsuba'$",
+    ),
+    (
+        {"family": "paper", "accuracy": "scaled", "backend": "fp64"},
+        ValueError,
+        r"^family: 'paper' exists for the fp4 alphabet",
+    ),
+    (
+        {"family": "paper-karatsuba", "accuracy": "scaled", "scheme": "I"},
+        ValueError,
+        r"^family: 'paper-karatsuba' does not exist",
+    ),
 ]
 
-FP4, INT8 = ozfp4.plan(1, 1, 1, backend="fp4"), make_int8_plan(6)
+FP4, INT8 = ozfp4.plan(1, 1, 1, backend="fp4", accuracy="scaled"), make_int8_plan(6)
 
 INTEGERS = [
     (FP4, [0, 2**53 + 1], ValueError, r"^x: 9007199254740993 is outside the plan's range of 53 bits$"),
     (FP4, [-(2**53) - 1], ValueError, r"^x: -9007199254740993 is outside"),
-    (ozfp4.plan(1, 1, 1, bits=2), [[5]], ValueError, r"^x: 5 is outside the plan's range of 2 bits$"),
+    (
+        ozfp4.plan(1, 1, 1, bits=2, accuracy="scaled"),
+        [[5]],
+        ValueError,
+        r"^x: 5 is outside the plan's range of 2 bits$",
+    ),
     (INT8, [128], ValueError, r"^x: 128 is outside"),
     (INT8, [-129], ValueError, r"^x: -129 is outside"),
     (FP4, [1.0], TypeError, r"^x: dtype float64 is not a signed integer type"),
@@ -79,7 +100,7 @@ def test_names(check_refused, names, error: type[Exception], pattern: str) -> No
 
 def test_k_that_no_plan_serves(check_refused) -> None:
     crt = r"^k = 10{18} breaks the CRT bound .*bits = 200: P has \d+ bits and admits K <= \d+$"
-    check_refused(ValueError, crt, ozfp4.plan, 1, 1, 10**18, backend="fp4", bits=200)
+    check_refused(ValueError, crt, ozfp4.plan, 1, 1, 10**18, backend="fp4", bits=200, accuracy="scaled")
     digits = r"^k = 2199023255552 breaks the digit group bound of scheme I, K <= \d+$"
     check_refused(ValueError, digits, ozfp4.plan, 1, 1, 2**41, scheme="I")
 

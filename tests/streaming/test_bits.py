@@ -69,12 +69,12 @@ def test_dtypes(first: str) -> None:
     "options",
     [
         *({"accuracy": "correct", "rounding": r} for r in ("nearest", "down", "up", "zero")),
-        {"accuracy": "fp64", "return_bound": True},
-        {"bits": 31},
-        {"bits": 30, "return_bound": True},
+        {"accuracy": "standard", "return_bound": True},
+        {"bits": 31, "accuracy": "scaled"},
+        {"bits": 30, "accuracy": "scaled", "return_bound": True},
         {"scheme": "I"},
         {"backend": "int8"},
-        {"family": "paper"},
+        {"family": "paper", "accuracy": "scaled"},
         {"workspace_limit": 2**20},
     ],
     ids=str,
@@ -88,8 +88,8 @@ def test_modes(dtypes: tuple[str, str], options: dict[str, Any]) -> None:
 
 
 def test_a_plan() -> None:
-    plan = ozfp4.plan(1, 1, 60, bits=40, backend="int8")
-    check(entries((120, 60), "f8", 1), entries((60, 130), "f8", 2), plan=plan)
+    plan = ozfp4.plan(1, 1, 60, bits=40, accuracy="scaled", backend="int8")
+    check(entries((120, 60), "f8", 1), entries((60, 130), "f8", 2), plan=plan, accuracy="scaled")
 
 
 SHAPES = [

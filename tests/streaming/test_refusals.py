@@ -38,7 +38,7 @@ OUT = np.full((4, 4), np.nan)
         (ValueError, "overflow: 'x' is unknown", {"device": "cpu", "overflow": "x"}),
         (ValueError, "accuracy: 'best' is unknown", {"device": "cpu", "accuracy": "best"}),
         (ValueError, "rounding: 'up' needs accuracy='correct'", {"device": "cpu", "rounding": "up"}),
-        (ValueError, "bits: 1 is outside", {"device": "cpu", "bits": 1}),
+        (ValueError, "bits: 1 is outside", {"device": "cpu", "bits": 1, "accuracy": "scaled"}),
         (TypeError, "progress: 3 is not callable", {"device": "cpu", "progress": 3}),
         (ValueError, "workspace_limit: -1 is not a positive", {"device": "cpu", "workspace_limit": -1}),
     ],
@@ -85,7 +85,12 @@ def test_out(check_refused: Callable[..., None], error: type[Exception], pattern
 
 @pytest.mark.parametrize(
     "options",
-    [{"bits": 20}, {"accuracy": "fp64"}, {"rounding": "up", "accuracy": "correct"}, {"return_bound": True}],
+    [
+        {"bits": 20, "accuracy": "scaled"},
+        {"accuracy": "standard"},
+        {"rounding": "up", "accuracy": "correct"},
+        {"return_bound": True},
+    ],
 )
 def test_integers(check_refused: Callable[..., None], options: dict[str, Any]) -> None:
     check_refused(
@@ -95,7 +100,7 @@ def test_integers(check_refused: Callable[..., None], options: dict[str, Any]) -
 
 
 def test_integers_need_the_bits_of_a_plan(check_refused: Callable[..., None]) -> None:
-    plan, x = ozfp4.plan(1, 1, 3, bits=20, backend="int8"), np.ones((3, 3), np.int64)
+    plan, x = ozfp4.plan(1, 1, 3, bits=20, accuracy="scaled", backend="int8"), np.ones((3, 3), np.int64)
     check_refused(
         ValueError,
         "plan: its bits are 20, these integers need 64",

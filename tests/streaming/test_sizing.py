@@ -18,7 +18,13 @@ from ozfp4.streaming.tiles import Sizes
 
 def sizes(a: Any, b: Any, dtype: str) -> Sizes:
     asked = check_arguments(
-        scheme="II", backend="auto", bits=None, family="least", plan=None, accuracy="fp64", rounding="nearest"
+        scheme="II",
+        backend="auto",
+        bits=None,
+        family="least",
+        plan=None,
+        accuracy="standard",
+        rounding="nearest",
     )
     request = matmul_request(library.take_operands(a, b, None, library.TAKEN), asked, np.dtype(dtype))
     result = HostMatrices(np.empty(request.shape.result, dtype))

@@ -23,13 +23,17 @@ N = np.arange(15).reshape(5, 3)
 PRODUCTS: list[tuple[Callable[[], Any], str]] = [
     (
         lambda: ozfp4.matmul(A, B, backend="int8"),
-        r"product 7 × 3 × 5 float64 fp64: scheme II int8, up to \d+ products of 76 bits, cpu \(.*\): \d+\.\d{3} ms \(asked for\)",
+        r"product 7 × 3 × 5 float64 standard: scheme II int8, up to \d+ products of 57 bits, "
+        r"cpu \(.*\): \d+\.\d{3} ms \(asked for\)",
     ),
     (lambda: ozfp4.matmul(A, B), r"product .*: \d+\.\d{3} ms \(least products / rate: .*\)"),
-    (lambda: ozfp4.matmul(np.stack([A, A]), B, bits=20), r"product 2 times 7 × 3 × 5 float64 scaled: .* of 20 bits, .*"),
-    (lambda: ozfp4.matmul(A.astype("f4"), B.astype("f4")), r"product 7 × 3 × 5 float32 fp64: .*"),
-    (lambda: ozfp4.gemm(2, A, B), r"update 7 × 3 × 5 float64 fp64: .*"),
-    (lambda: ozfp4.gram(A), r"product 5 × 5 × 7 float64 fp64: .*"),
+    (
+        lambda: ozfp4.matmul(np.stack([A, A]), B, bits=20, accuracy="scaled"),
+        r"product 2 times 7 × 3 × 5 float64 scaled: .* of 20 bits, .*",
+    ),
+    (lambda: ozfp4.matmul(A.astype("f4"), B.astype("f4")), r"product 7 × 3 × 5 float32 standard: .*"),
+    (lambda: ozfp4.gemm(2, A, B), r"update 7 × 3 × 5 float64 standard: .*"),
+    (lambda: ozfp4.gram(A), r"product 5 × 5 × 7 float64 standard: .*"),
     (lambda: ozfp4.enclose(A, B), r"product 7 × 3 × 5 float64 correct: .*"),
     (
         lambda: ozfp4.matmul(N.T + 2**62, N),

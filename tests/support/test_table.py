@@ -23,7 +23,7 @@ def values() -> dict[str, object]:
     a = np.ones((2, 2))
     return {
         "report": ozfp4.matmul(a, a, report=True)[1],
-        "plan": ozfp4.plan(2, 2, 2, backend="fp4"),
+        "plan": ozfp4.plan(2, 2, 2, backend="fp4", accuracy="scaled"),
         "info": ozfp4.info(),
         "selftest": ozfp4.SelfTest(()),
     }

@@ -18,7 +18,7 @@ from ozfp4.support import debug
 from ozfp4.testing import forced
 from ozfp4.trust import guard
 
-PLAN = ozfp4.plan(1, 1, 1, backend="int8")
+PLAN = ozfp4.plan(1, 1, 1, backend="int8", accuracy="scaled")
 
 
 @pytest.fixture(autouse=True)
@@ -33,8 +33,6 @@ def test_what_is_forced_replaces_a_choice() -> None:
         assert on_cuda.serving_variant(PLAN, 0) == Variant(1)
         with forced(tile="64x64", splits=3, overlap=False):
             assert on_cuda.serving_variant(PLAN, 0) == Variant(0, "64x64", 3, False)
-        with forced(longer=True):
-            assert on_cuda.serving_variant(PLAN, 0) == Variant(0, longer=True)
         with forced(thin=True):
             assert on_cuda.serving_variant(PLAN, 0) == Variant(0, direct="thin")
         with forced(tiles=True):
@@ -56,7 +54,6 @@ def test_what_is_forced_replaces_a_choice() -> None:
         ({"splits": True}, TypeError, "^splits: True is not an integer$"),
         ({"tile": 128}, TypeError, "^tile: 128 is not a string$"),
         ({"overlap": 1}, TypeError, "^overlap: 1 is not a bool$"),
-        ({"longer": 0}, TypeError, "^longer: 0 is not a bool$"),
         ({"thin": 1}, TypeError, "^thin: 1 is not a bool$"),
         ({"tiles": 0}, TypeError, "^tiles: 0 is not a bool$"),
         (
@@ -67,7 +64,7 @@ def test_what_is_forced_replaces_a_choice() -> None:
         (
             {"thin": True, "splits": 2},
             ValueError,
-            "^thin: True leaves no stage that tile, splits or longer could be of$",
+            "^thin: True leaves no stage that tile or splits could be of$",
         ),
         (
             {"thin": True, "direct": True},

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from ozfp4.testing import HARD, Certificate, assert_same_bits, correct_matmul, fp64_matmul, hard_operands
+from ozfp4.testing import HARD, Certificate, assert_same_bits, correct_matmul, hard_operands, standard_matmul
 from ozfp4.testing.correct import real_sums
 from ozfp4.testing.oracle import ROUNDINGS
 
@@ -87,8 +87,8 @@ def test_single_products_are_near_ties() -> None:
 
 @pytest.mark.parametrize("kind", HARD)
 def test_the_references_agree(kind: str) -> None:
-    """fp64_matmul gives the correctly rounded product where no certificate, or the exact one, holds."""
+    """standard_matmul gives the correctly rounded product where no certificate, or the exact one, holds."""
     a, b = hard_operands(kind, 6, 40, 5)
-    c, found = fp64_matmul(a, b)
+    c, found = standard_matmul(a, b)
     settled = (found == Certificate.NONE) | (found == Certificate.EXACT)
     assert_same_bits(c[settled], correct_matmul(a, b)[settled], kind)

@@ -109,7 +109,7 @@ OTHER_RESULTS: dict[str, Callable[[Any], Any]] = {
     "report": lambda a: ozfp4.matmul(a, B, report=True),
     "return_bound": lambda a: ozfp4.matmul(a, B, return_bound=True),
     "progress": lambda a: ozfp4.matmul(a, B, progress=print),
-    "plan": lambda a: ozfp4.gemm(1, a, B, plan=ozfp4.plan(3, 3, 4)),
+    "plan": lambda a: ozfp4.gemm(1, a, B, plan=ozfp4.plan(3, 3, 4, accuracy="scaled"), accuracy="scaled"),
 }
 
 
@@ -152,7 +152,7 @@ def test_flags_that_are_false_are_none() -> None:
     expected = ozfp4.matmul(A, B)
     assert_same_bits(ozfp4.matmul(leaf(), B, report=0).detach(), expected)
     assert_same_bits(ozfp4.matmul(leaf(), B, return_bound=np.False_).detach(), expected)
-    limits = {"bits": np.int64(53), "workspace_limit": np.int64(2**29)}
+    limits = {"bits": np.int64(53), "accuracy": "scaled", "workspace_limit": np.int64(2**29)}
     assert_same_bits(ozfp4.matmul(leaf(), B, **limits).detach(), ozfp4.matmul(A, B, **limits))
 
 
@@ -188,7 +188,11 @@ WRONG: dict[str, tuple[type[Exception], str, Callable[[Any], Any]]] = {
     "transpose": (ValueError, "^trans_a: 'x'", lambda a: ozfp4.gemm(1, a, B, trans_a="x")),
     "complex factor": (TypeError, "^alpha: 1j is complex", lambda a: ozfp4.gemm(1j, a, B)),
     "scheme": (ValueError, "^scheme: 1 is unknown", lambda a: ozfp4.matmul(a, B, scheme=1)),
-    "bits": (TypeError, "^bits: 60.0 is not an integer", lambda a: ozfp4.gemm(1, a, B, bits=60.0)),
+    "bits": (
+        TypeError,
+        "^bits: 60.0 is not an integer",
+        lambda a: ozfp4.gemm(1, a, B, bits=60.0, accuracy="scaled"),
+    ),
     "limit": (ValueError, "^workspace_limit: ", lambda a: ozfp4.gram(a, workspace_limit=2**63)),
     "flag": (TypeError, "^return_bound: 0 is neither", lambda a: ozfp4.gemm(1, a, B, return_bound=0)),
     "quantised": (TypeError, "^b: dtype torch.qint8", lambda a: ozfp4.matmul(a, quantised())),

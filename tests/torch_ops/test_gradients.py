@@ -40,7 +40,7 @@ MATMUL: dict[str, Case] = {
     "complex by real": (ozfp4.matmul, (leaf(2, 2, dtype=COMPLEX), leaf(2, 2))),
     "integers beside": (lambda a: ozfp4.matmul(a, torch.arange(6).reshape(3, 2)), (leaf(2, 3),)),
     "settings": (
-        lambda a, b: ozfp4.matmul(a, b, scheme="I", backend="int8", bits=60),
+        lambda a, b: ozfp4.matmul(a, b, scheme="I", backend="int8", bits=60, accuracy="scaled"),
         (leaf(2, 2), leaf(2, 1)),
     ),
 }
@@ -144,7 +144,9 @@ def test_the_sum_of_an_addend_is_rounded_once() -> None:
 
 @pytest.mark.parametrize("shape", [(), (3,), (2, 3), (2, 2, 3), (0, 3)], ids=str)
 @pytest.mark.parametrize("beta", [1.0, 0.1, 0.3 - 0.7j, 1j], ids=str)
-@pytest.mark.parametrize("settings", [{}, {"bits": 5}, {"accuracy": "correct"}], ids=str)
+@pytest.mark.parametrize(
+    "settings", [{}, {"bits": 5, "accuracy": "scaled"}, {"accuracy": "correct"}], ids=str
+)
 def test_the_gradient_of_a_whole_addend_is_rounded_once(
     shape: tuple[int, ...], beta: complex, settings: dict[str, Any]
 ) -> None:
@@ -196,15 +198,15 @@ def test_a_tangent_is_rounded_once() -> None:
 def test_the_settings_are_those_of_the_product() -> None:
     a, b, g = leaf(5, 6), leaf(6, 3), leaf(5, 3).detach()
     for settings in (
-        {"bits": 12},
+        {"bits": 12, "accuracy": "scaled"},
         {"accuracy": "correct", "rounding": "up"},
-        {"family": "paper", "backend": "fp4"},
+        {"family": "paper", "accuracy": "scaled", "backend": "fp4"},
     ):
         of_a, of_b = torch.autograd.grad(ozfp4.matmul(a, b, **settings), (a, b), g)
         assert_same_bits(of_a, ozfp4.matmul(g, b.detach().mT, **settings))
         assert_same_bits(of_b, ozfp4.matmul(a.detach().mT, g, **settings))
     exact = torch.autograd.grad(ozfp4.matmul(a, b), (a, b), g)
-    rough = torch.autograd.grad(ozfp4.matmul(a, b, bits=12), (a, b), g)
+    rough = torch.autograd.grad(ozfp4.matmul(a, b, bits=12, accuracy="scaled"), (a, b), g)
     assert not torch.equal(exact[0], rough[0])
 
 

@@ -124,6 +124,7 @@ def test_forward_mode_of_another_thread_changes_nothing() -> None:
         assert_same_bits(ozfp4.matmul(A, B, report=True)[0], expected)
         assert_same_bits(ozfp4.matmul(A, B, return_bound=True)[0], expected)
         assert_same_bits(
-            ozfp4.gemm(1, A, B, plan=ozfp4.plan(3, 3, 3)), ozfp4.matmul(A, B, plan=ozfp4.plan(3, 3, 3))
+            ozfp4.gemm(1, A, B, plan=ozfp4.plan(3, 3, 3, accuracy="scaled"), accuracy="scaled"),
+            ozfp4.matmul(A, B, plan=ozfp4.plan(3, 3, 3, accuracy="scaled"), accuracy="scaled"),
         )
         assert_same_bits(vmap(lambda x: ozfp4.einsum("ij,jk", x, B))(A[None])[0], expected)

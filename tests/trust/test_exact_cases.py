@@ -9,7 +9,7 @@ import pytest
 
 import ozfp4
 from ozfp4.backends.kernels import cpu_kernel
-from ozfp4.testing import assert_same_bits, correct_matmul, exact_matmul
+from ozfp4.testing import Certificate, assert_same_bits, correct_matmul, exact_matmul, standard_matmul
 from ozfp4.trust import exact_cases
 from ozfp4.trust.examine import examine
 
@@ -128,22 +128,11 @@ def test_products_of_tiles() -> None:
         assert exact_cases.whole_product_named(product.name).a.strides == product.a.strides
 
 
-def test_the_deep_product() -> None:
-    product = exact_cases.deep_product()
-    assert_same_bits(correct_matmul(product.a, product.b), product.expected)
-    found, about = ozfp4.matmul(product.a, product.b, accuracy="fp64", report=True)
-    assert_same_bits(found, product.expected)
-    assert about.certified.repaired == 0
-    lines = [[int(x) for x in row] for row in product.a]
-    assert {max(row).bit_length() - min((x & -x).bit_length() - 1 for x in row) for row in lines} == {75}
-
-
 @each_dtype
 def test_the_repaired_product(single: bool) -> None:
     product = exact_cases.repaired_product(single=single)
     assert product.a.dtype == product.b.dtype == (np.float32 if single else np.float64)
     assert_same_bits(correct_matmul(product.a, product.b), product.expected)
-    assert_same_bits(ozfp4.matmul(product.a, product.b, accuracy="fp64"), product.expected)
     about = ozfp4.matmul(product.a, product.b, accuracy="correct", report=True)[1].certified
     assert about.repaired > 0.4 * product.expected.size
     # Pairs of FP64 numbers hold the sums of float32 operands, whatever cancels.
@@ -151,10 +140,30 @@ def test_the_repaired_product(single: bool) -> None:
     assert exact_cases.whole_product_named(product.name).accuracy == "correct"
 
 
-def test_the_self_test_notices_a_wrong_repair(monkeypatch: pytest.MonkeyPatch) -> None:
-    product = exact_cases.repaired_product()
+@each_dtype
+def test_the_chained_product(single: bool) -> None:
+    product = exact_cases.chained_product(single=single)
+    expected, certificates = standard_matmul(product.a, product.b)
+    assert (certificates == Certificate.NONE).all()
+    assert_same_bits(expected, product.expected)
+    found, about = ozfp4.matmul(product.a, product.b, report=True)
+    assert_same_bits(found, product.expected)
+    assert about.certified.chains == product.expected.size
+    assert exact_cases.whole_product_named(product.name).accuracy == "standard"
+    # In the other order, and with products that are rounded by themselves, many entries differ.
+    turned = standard_matmul(product.a[:, ::-1], product.b[::-1])[0]
+    dtype, apart = product.a.dtype, np.zeros_like(product.expected)
+    for k in range(product.a.shape[1]):
+        apart += np.multiply.outer(product.a[:, k], product.b[k]).astype(dtype)
+    for other in (turned, apart):
+        assert (other != product.expected).sum() > 50
+
+
+@pytest.mark.parametrize("name", ["repaired", "chained"])
+def test_the_self_test_notices_a_wrong_entry(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    product = getattr(exact_cases, f"{name}_product")()
     wrong = replace(product, expected=np.nextafter(product.expected, np.inf))
-    monkeypatch.setattr(exact_cases, "repaired_product", lambda: wrong)
+    monkeypatch.setattr(exact_cases, f"{name}_product", lambda: wrong)
     verdict = examine(cpu_kernel("fp64"), short=False)
     assert not verdict.passed
-    assert "repaired product" in str(verdict.reason)
+    assert f"{name} product" in str(verdict.reason)

@@ -77,7 +77,7 @@ def test_integer_products_and_stages_test_too(cache: Path, monkeypatch: pytest.M
     x = np.ones((2, 3), np.int8)
     ozfp4.int8_matmul(x, x.T)
     assert tested == [kernels.cpu_kernel("fp4")]
-    plan = ozfp4.plan(2, 2, 3, backend="int8")
+    plan = ozfp4.plan(2, 2, 3, backend="int8", accuracy="scaled")
     planes = stages.encode(np.ones((2, 3), np.int64), plan)
     stages.multiply(planes, planes, plan)
     assert tested == [kernels.cpu_kernel("fp4"), kernels.cpu_kernel("int8")]
@@ -159,7 +159,9 @@ def test_a_wrong_kernel_is_named_disabled_and_replaced(
     assert_same_bits(ozfp4.matmul(A, B, accuracy="scaled"), EXACT)  # no second warning: it would be an error
     for refused in (
         lambda: ozfp4.matmul(A, B, backend="fp64", accuracy="scaled"),
-        lambda: ozfp4.matmul(A, B, plan=ozfp4.plan(9, 9, 9, backend="fp64")),
+        lambda: ozfp4.matmul(
+            A, B, plan=ozfp4.plan(9, 9, 9, backend="fp64", accuracy="scaled"), accuracy="scaled"
+        ),
     ):
         with pytest.raises(
             RuntimeError, match=r"every kernel of 'fp64' failed its self-test: 'DGEMM on residues'"
@@ -227,7 +229,7 @@ def test_no_kernel_left(cache: Path, break_kernel: Callable[..., None]) -> None:
     x = np.ones((2, 3), np.int8)
     with pytest.raises(RuntimeError, match="every kernel of 'fp4' failed"):
         ozfp4.int8_matmul(x, x.T)
-    plan = ozfp4.plan(2, 2, 3, backend="fp4")
+    plan = ozfp4.plan(2, 2, 3, backend="fp4", accuracy="scaled")
     planes = stages.encode(np.ones((2, 3), np.int64), plan)
     with pytest.raises(RuntimeError, match="every kernel of 'fp4' failed"):
         stages.multiply(planes, planes, plan)
@@ -435,7 +437,7 @@ def test_limbs_pass_on_every_cpu(short: bool) -> None:
 def test_a_unit_that_failed_is_tested_itself_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """Not what serves in its place, which would pass."""
     a, b = np.ones((5, 5)), np.ones((5, 5))
-    plan, out, units = ozfp4.plan(5, 5, 5, backend="fp64"), np.empty((5, 5)), []
+    plan, out, units = ozfp4.plan(5, 5, 5, backend="fp64", accuracy="scaled"), np.empty((5, 5)), []
     for is_disabled in (False, True):
         _core.disable_limb_unit(is_disabled)
         try:

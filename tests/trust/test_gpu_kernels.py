@@ -103,7 +103,7 @@ def cuda(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Extension]
     # The other stages belong to the extension, too: a whole product is the CPU's.
     whole = plane_products.whole_product
     fp64 = kernels.cpu_kernel("fp64")
-    plan = ozfp4.plan(1, 1, 20_000, backend="fp64")
+    plan = ozfp4.plan(1, 1, 20_000, backend="fp64", accuracy="scaled")
 
     def on_the_cpu(pair: Any, _: Any, a: Any, b: Any, accuracy: str, *_rest: Any) -> Any:
         own = plan if accuracy == "scaled" else ozfp4.plan(1, 1, 20_000, backend="fp64", accuracy=accuracy)
@@ -243,9 +243,9 @@ def on_cpu_zero(cuda: Extension, monkeypatch: pytest.MonkeyPatch) -> Extension:
     return cuda
 
 
-INT8 = ozfp4.plan(1, 1, 1, backend="int8")
-FP4 = ozfp4.plan(1, 1, 1, backend="fp4")
-DIGITS = ozfp4.plan(1, 1, 1, scheme="I", backend="fp4")
+INT8 = ozfp4.plan(1, 1, 1, backend="int8", accuracy="scaled")
+FP4 = ozfp4.plan(1, 1, 1, backend="fp4", accuracy="scaled")
+DIGITS = ozfp4.plan(1, 1, 1, scheme="I", backend="fp4", accuracy="scaled")
 AUTO = Choice(("int8", "fp4"), "")
 
 

@@ -29,7 +29,7 @@ Change = Callable[[StageResults], StageResults]
 
 
 def make(path: tuple[str, str, str, str]) -> Plan:
-    return ozfp4.plan(M, N, K, scheme=path[0], backend=path[1], family=path[2])
+    return ozfp4.plan(M, N, K, scheme=path[0], backend=path[1], family=path[2], accuracy="scaled")
 
 
 def right(plan: Plan) -> StageResults:

@@ -1,10 +1,14 @@
-// What certifies an entry: integers of its row and its column, and its own wide integer.
+// Which entries of a product are kept: integers of the row, of the column, and of their magnitudes. docs/accuracy.md has the
+// proofs.
 //
-// With a = row i, b = column j, integers x_k = rn(a_k 2^s), y_k = rn(b_k 2^t) of at most 2^c_a and 2^c_b, n = K, and the exact
+// With a = row i, b = column j, integers x_k = rn(a_k 2^s), y_k = rn(b_k 2^t) of at most 2^c_a and 2^c_b, and the exact
 // V = sum x_k y_k:   |V - 2^(s+t) sum a_k b_k| <= E = N_b 2^(c_a - 1) + N_a 2^(c_b - 1), because
 // x_k y_k - 2^(s+t) a_k b_k = x_k (y_k - b_k 2^t) + (x_k - a_k 2^s) b_k 2^t, |b_k 2^t| < 2^c_b, and each difference is at most
-// 1/2. N_b, N_a: in how many products the first, the second term can differ from 0 (rounded_products). docs/accuracy.md has the
-// proofs.
+// 1/2. N_b, N_a: in how many products the first, the second term can differ from 0 (rounded_products).
+//
+// "standard" keeps an entry with E <= (n - 1) u 2^(s+t) (|A| |B|)_ij, n the fewer nonzero entries of the two lines. A line that
+// is rounded has c = p + 4 there, and all its nonzero entries count as rounded. So with r the number of lines that are rounded, 1
+// or 2, E <= r n 2^(c_a + c_b - p - 5), and both certificates are conditions on small integers.
 #pragma once
 
 #include <cstdint>
@@ -30,49 +34,60 @@ OZFP4_HD LineRecord make_record(const LineFacts& facts, int capacity) {
   return {depth(facts), facts.nonzeros, is_exact ? 0 : static_cast<std::uint64_t>(facts.nonzeros), capacity, facts.exponent};
 }
 
-enum class Certificate : std::uint8_t {
-  none,
-  exact,   // no product holds a rounded entry: E = 0, V is the product itself
-  depth,   // E <= n u (|A| |B|)_ij by the mean depths of the two lines
-  result,  // E <= n u (|A| |B|)_ij because |V| is large
-};
-
 // Products in which the rounding of `line` can show: as many as it has rounded entries, and as `other` has nonzero ones, at most.
 OZFP4_HD std::uint64_t rounded_products(const LineRecord& line, const LineRecord& other) {
   const auto nonzeros = static_cast<std::uint64_t>(other.nonzeros);
   return line.rounded < nonzeros ? line.rounded : nonzeros;
 }
 
-// r >= 0 such that count <= k 2^-r. Range: 1 <= count <= k.
-OZFP4_HD int binades_below(std::uint64_t count, std::int64_t k) {
-  const int ceil_log2 = count > 1 ? highest_bit(count - 1) + 1 : 0, r = floor_log2(k) - ceil_log2;
-  return r > 0 ? r : 0;
+// Whether E = 0: V is the product itself.
+OZFP4_HD bool is_exact_pair(const LineRecord& a, const LineRecord& b) {
+  return rounded_products(a, b) == 0 && rounded_products(b, a) == 0;
 }
 
-// c such that E <= K 2^c. Range: not E = 0.
-OZFP4_HD int error_exponent(const LineRecord& a, const LineRecord& b, std::int64_t k) {
-  const std::uint64_t by_a = rounded_products(a, b), by_b = rounded_products(b, a);
-  const int first = by_b == 0 ? 0 : a.capacity - 1 - binades_below(by_b, k);
-  const int second = by_a == 0 ? 0 : b.capacity - 1 - binades_below(by_a, k);
-  return by_a == 0 ? first : by_b == 0 ? second : (first > second ? first : second) + 1;
+// floor(4 log2 x): t = x^2 between 2^62 and 2^64 tells the quarters. Range: 1 <= x < 2^32.
+OZFP4_HD int floor_log2_quarters(std::int64_t x) {
+  const int whole = floor_log2(x);
+  const std::uint64_t scaled = static_cast<std::uint64_t>(x) << (31 - whole), square = scaled * scaled;
+  // The least integers from 2^62.5, 2^63 and 2^63.5 on.
+  return 4 * whole + (square >= 6521908912666391107u) + (square >= (std::uint64_t(1) << 63)) + (square >= 13043817825332782213u);
 }
 
-// Of a pair of lines, whatever their product. The geometric mean is not above the arithmetic one: over the `overlap` or more
-// indices at which both are nonzero, sum |a_k b_k| >= overlap 2^(e_a + e_b - (depth_a + depth_b) / overlap). Range: records of
-// lines of k entries, k <= 2^31, none of them special.
-OZFP4_HD Certificate certify(const LineRecord& a, const LineRecord& b, std::int64_t k, int precision) {
-  if (rounded_products(a, b) == 0 && rounded_products(b, a) == 0) return Certificate::exact;
-  const std::int64_t overlap = a.nonzeros + b.nonzeros - k;
-  if (overlap < 1) return Certificate::none;
-  const int spare = a.capacity + b.capacity - error_exponent(a, b, k) - precision - 2;
-  return a.depth + b.depth <= overlap * (floor_log2(overlap) + spare) ? Certificate::depth : Certificate::none;
+// The certificate by depth, of `rounded` lines, 1 or 2, that share `overlap` nonzero indices or more and have these depths
+// together. It holds with a larger overlap, too. Range: overlap < 2^32, depth < 2^44.
+OZFP4_HD bool certifies_depth(std::int64_t depth, std::int64_t overlap, int rounded) {
+  return overlap >= 2 && 4 * depth <= overlap * (floor_log2_quarters(overlap - 1) + 16 - 4 * rounded);
 }
 
-// The least bit length of |V| that certifies: |V| >= 2 max(K, 2^p) 2^c >= (1 + 2^p / K) E, c = error_exponent, and
-// 2^(s+t) (|A| |B|)_ij >= |V| - E. Range: certify gives depth or none.
-OZFP4_HD int certified_length(const LineRecord& a, const LineRecord& b, std::int64_t k, int precision) {
-  const int k_bits = floor_log2(k) + 1;
-  return error_exponent(a, b, k) + (k_bits > precision ? k_bits : precision) + 2;
+OZFP4_HD int rounded_lines(const LineRecord& a, const LineRecord& b) { return (a.rounded != 0) + (b.rounded != 0); }
+
+// Whether the lines alone certify the entry. Range: records of "standard" of lines of k entries, k < 2^31, none of them special.
+OZFP4_HD bool certifies_lines(const LineRecord& a, const LineRecord& b, std::int64_t k) {
+  return is_exact_pair(a, b) || certifies_depth(a.depth + b.depth, a.nonzeros + b.nonzeros - k, rounded_lines(a, b));
+}
+
+// The upper eight bits of |x| below 2^(exponent + 1): floor(|x| 2^(7 - exponent)), 0..255. Range: `exponent` is that of the
+// largest finite entry of the line; 0 for zeros and what is not finite.
+template <class T>
+OZFP4_HD std::uint32_t magnitude_byte(T x, int exponent) {
+  using Format = FloatFormat<T>;
+  const FloatBits<T> magnitude = magnitude_bits(x);
+  const int field = static_cast<int>(magnitude >> (Format::precision - 1));
+  const auto fraction = static_cast<std::uint64_t>(magnitude & ((FloatBits<T>(1) << (Format::precision - 1)) - 1));
+  const std::uint64_t significand = field > 0 ? fraction | (std::uint64_t(1) << (Format::precision - 1)) : fraction;
+  // |x| 2^(7 - exponent) = significand 2^-right
+  const int right = exponent - 7 - ((field > 0 ? field - 1 : 0) + Format::lowest_exponent);
+  const std::uint64_t kept = right > 63 ? 0 : right >= 0 ? significand >> right : significand << -right;
+  return magnitude >= kInfinityBits<T> ? 0u : static_cast<std::uint32_t>(kept);
+}
+
+// The certificate by magnitudes, with L the sum of the products of the magnitude bytes of a row and a column: since
+// 2^(s+t) (|A| |B|)_ij >= L 2^(c_a + c_b - 16), it is (n - 1) L >= r n 2^11. No L of 2^13 or more fails for n > 1, so that L may
+// be cut to any such number. Range: records as in certifies_lines.
+inline constexpr std::uint32_t kMostMagnitude = 65535;
+OZFP4_HD bool certifies_magnitude(const LineRecord& a, const LineRecord& b, std::uint32_t magnitude) {
+  const std::int64_t n = a.nonzeros < b.nonzeros ? a.nonzeros : b.nonzeros;
+  return (n - 1) * static_cast<std::int64_t>(magnitude) >= 2048 * rounded_lines(a, b) * n;
 }
 
 // E, an integer. Range: capacities >= 2, counts below 2^62, and 32 Words - 2 >= capacity + 64.

@@ -8,9 +8,9 @@
 namespace ozfp4 {
 
 enum class Accuracy : std::uint8_t {
-  scaled,   // C = fl(exact product of the scaled integers): the capacity c is given
-  fp64,     // at least as good as a sum in the result's own precision, entry by entry
-  correct,  // C = fl(A B), the real product rounded once
+  scaled,    // C = fl(exact product of the scaled integers): the capacity c is given
+  standard,  // as good as a chain of fused multiply-adds in the result's precision, entry by entry
+  correct,   // C = fl(A B), the real product rounded once
 };
 
 // Of real numbers to floating-point ones; an exact zero is +0, and -0 when rounding down, as IEEE 754 has it for sums.

@@ -51,7 +51,8 @@ class SharedScales {
     if (k < 0) throw py::value_error("k: it is negative");
     if (bits < kLeastBits || bits > kMostBits) throw py::value_error("bits: outside 2..200");
     if (precision != 53 && precision != 24) throw py::value_error("precision: 53 or 24");
-    if (!is_scaled_ && bits < accuracy_bits(precision)) throw py::value_error("bits: too few for the accuracy");
+    if (!is_scaled_ && bits < accuracy_bits(accuracy_named(accuracy), precision))
+      throw py::value_error("bits: too few for the accuracy");
     const auto lines = static_cast<std::size_t>(words.shape(1));
     const std::int64_t* data = words.data();
     const auto places = static_cast<std::size_t>(words.shape(0));
@@ -119,16 +120,16 @@ class SharedScales {
 };
 
 // Whether the lines certify all entries of their product, see arith/accuracy/certain.hpp; false says nothing.
-bool certain(const SharedScales& a, const SharedScales& b, std::int64_t k, const std::string& accuracy, int precision) {
+bool certain(const SharedScales& a, const SharedScales& b, std::int64_t k, const std::string& accuracy) {
   if (!a.has_records() || !b.has_records() || k < 1 || k >= std::int64_t(1) << 31) return false;
   const auto extremes = [k](const Scales& scales) {
-    LineExtremes all{0, 0, 0, 0};
+    LineExtremes all{};
     for (std::size_t i = 0; i < scales.records.size(); ++i) {
       all = combine(all, line_extremes(scales.records[i], scales.special[i] != kFinite, k));
     }
     return all;
   };
-  return is_certain(extremes(a.scales()), extremes(b.scales()), accuracy_named(accuracy), k, precision);
+  return is_certain(extremes(a.scales()), extremes(b.scales()), accuracy_named(accuracy), k);
 }
 
 void require_residue_plan(const Plan& plan, int count) {
@@ -216,7 +217,7 @@ Words finish(const Plan& plan, int count, const py::array& sums, std::int64_t k,
       cpu_reconstruct(plan, count, sums.data(), a.shift.data() + first_row, b.shift.data() + first_column, target.result);
     } else {
       Listed listed(rows, columns);
-      cpu_reconstruct_certified(plan, count, sums.data(), promise, k, {a, first_row}, {b, first_column}, target, listed);
+      cpu_reconstruct_certified(plan, count, sums.data(), promise, k, {a, first_row}, {b, first_column}, nullptr, target, listed);
       for (const Listed::Place& place : listed.places()) {
         for (std::uint64_t word = listed.word(place.row, place.index); word != 0; word &= word - 1) {
           found.push_back(place.row);
@@ -242,12 +243,11 @@ void register_partial(py::module_& module) {
       .def_property_readonly("records", &SharedScales::records)
       .def_property_readonly("norm_squared", [](const SharedScales& self) { return self.scales().norm_squared; })
       .def_property_readonly("special_lines", [](const SharedScales& self) { return self.scales().special_lines; })
-      .def_property_readonly("widest", [](const SharedScales& self) { return line_scales(self.scales()).bits; })
       .def("count_rounded", &SharedScales::count_rounded, py::arg("operand"), py::arg("is_right"))
       .def("set_rounded", &SharedScales::set_rounded, py::arg("counts"));
   module.attr("piece_words") = kPieceWords;
   module.def("piece_facts", &piece_facts, py::arg("operand"), py::arg("is_right"));
-  module.def("is_certain", &certain, py::arg("a"), py::arg("b"), py::arg("k"), py::arg("accuracy"), py::arg("precision"));
+  module.def("is_certain", &certain, py::arg("a"), py::arg("b"), py::arg("k"), py::arg("accuracy"));
   module.def("moduli_needed", &needed, py::arg("plan"), py::arg("prefixes"), py::arg("norms"));
   module.def(
       "residue_bytes",

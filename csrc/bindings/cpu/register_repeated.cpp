@@ -41,7 +41,7 @@ class RepeatedMatmul {
       if (PyErr_CheckSignals() != 0) throw py::error_already_set();
     };
     if (plan_.is_complex) throw py::value_error("plan: one of real products is needed");
-    if (options_.promise.certifies() && plan_.bits < accuracy_bits(options_.promise.precision)) {
+    if (options_.promise.certifies() && plan_.bits < accuracy_bits(options_.promise.accuracy, options_.promise.precision)) {
       throw py::value_error("plan: its bits are too few for the accuracy");
     }
   }

@@ -155,7 +155,7 @@ void register_partial(py::module_& module) {
              py::arg("stream"));
   module.def("listed_words", &listed_pitch, py::arg("columns"));
   module.attr("verdict_bytes") = sizeof(Verdict);
-  module.attr("repair_count_bytes") = kRepairCountBytes;
+  module.attr("repair_count_bytes") = kRepairCounterBytes;
   module.attr("most_prefixes") = kMaxPrefixes;
   module.attr("most_pieces") = kMaxSplits;
   py::class_<Partial>(module, "Partial")

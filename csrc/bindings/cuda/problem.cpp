@@ -89,7 +89,7 @@ T value_of(const std::map<std::string, T>& values, const char* argument, const s
 Promise make_promise(const std::string& accuracy, const std::string& rounding, const std::string& second, int precision,
                      bool updates, std::uint64_t modulus) {
   static const std::map<std::string, Accuracy> accuracies{
-      {"scaled", Accuracy::scaled}, {"fp64", Accuracy::fp64}, {"correct", Accuracy::correct}};
+      {"scaled", Accuracy::scaled}, {"standard", Accuracy::standard}, {"correct", Accuracy::correct}};
   static const std::map<std::string, Rounding> roundings{
       {"nearest", Rounding::nearest}, {"down", Rounding::down}, {"up", Rounding::up}, {"zero", Rounding::zero}};
   static const std::map<std::string, Second> seconds{
@@ -128,9 +128,8 @@ class Problem {
   Problem(std::shared_ptr<CudaPlan> plan, const DeviceOperand& a, const DeviceOperand& b, const DeviceResult& result,
           const Extents& extents, const Extents& strides_a, const Extents& strides_b, const Extents& strides_c, int device,
           std::int64_t cap, std::uintptr_t device_steps, const std::optional<std::string>& tile, std::optional<int> splits,
-          std::optional<bool> overlap, std::optional<bool> longer, const Kept& kept_a, const Kept& kept_b,
-          const std::optional<DeviceResult>& addend, const Extents& strides_addend, const std::string& direct,
-          const std::array<double, 4>& factors)
+          std::optional<bool> overlap, const Kept& kept_a, const Kept& kept_b, const std::optional<DeviceResult>& addend,
+          const Extents& strides_addend, const std::string& direct, const std::array<double, 4>& factors)
       : plan_(std::move(plan)),
         product_{a,
                  b,
@@ -169,7 +168,7 @@ class Problem {
     const OfWays factors_of{factors[0], factors[1], factors[2], factors[3]};
     const auto one = make_direct_layout(*plan_, product_, gpu, cap, forced, value_of(directs, "direct", direct), factors_of);
     if (plan_->plan.is_complex && !one) product_ = with_parts(product_);
-    layout_ = one ? *one : make_layout(*plan_, product_, gpu, cap, forced, longer);
+    layout_ = one ? *one : make_layout(*plan_, product_, gpu, cap, forced);
     check_matmul(*plan_, layout_, product_, device_steps_, gpu);
   }
 
@@ -314,7 +313,6 @@ py::dict describe(const Problem& problem) {
     d["record_a"] = layout.a.record;
     d["record_b"] = layout.b.record;
   }
-  if (layout.longer.exists) d["units_used_longer"] = layout.longer.verdict;
   if (problem.plan().promise.certifies()) d["counts"] = layout.counts;
   d["element"] = std::string(element_name(problem.plan().schedule.element));
   d["plane_count"] = problem.plan().schedule.planes;
@@ -375,14 +373,13 @@ void register_problem(py::module_& module) {
   py::class_<Problem>(module, "Problem")
       .def(py::init<std::shared_ptr<CudaPlan>, const DeviceOperand&, const DeviceOperand&, const DeviceResult&, const Extents&,
                     const Extents&, const Extents&, const Extents&, int, std::int64_t, std::uintptr_t,
-                    const std::optional<std::string>&, std::optional<int>, std::optional<bool>, std::optional<bool>, const Kept&,
-                    const Kept&, const std::optional<DeviceResult>&, const Extents&, const std::string&,
-                    const std::array<double, 4>&>(),
+                    const std::optional<std::string>&, std::optional<int>, std::optional<bool>, const Kept&, const Kept&,
+                    const std::optional<DeviceResult>&, const Extents&, const std::string&, const std::array<double, 4>&>(),
            py::arg("plan"), py::arg("a"), py::arg("b"), py::arg("result"), py::arg("extents"), py::arg("strides_a"),
            py::arg("strides_b"), py::arg("strides_c"), py::arg("device"), py::arg("workspace_limit"), py::arg("device_steps"),
            py::arg("tile") = py::none(), py::arg("splits") = py::none(), py::arg("overlap") = py::none(),
-           py::arg("longer") = py::none(), py::arg("kept_a") = py::none(), py::arg("kept_b") = py::none(),
-           py::arg("addend") = py::none(), py::arg("strides_addend") = Extents(), py::arg("direct") = "never",
+           py::arg("kept_a") = py::none(), py::arg("kept_b") = py::none(), py::arg("addend") = py::none(),
+           py::arg("strides_addend") = Extents(), py::arg("direct") = "never",
            py::arg("factors") = std::array<double, 4>{1, 1, 1, 1})
       .def_property_readonly("bytes", &Problem::bytes)
       .def_property_readonly("turns", &Problem::turns)

@@ -18,7 +18,7 @@ Way way_named(const std::string& name) {
 
 Accuracy accuracy_named(const std::string& name) {
   if (name == "scaled") return Accuracy::scaled;
-  if (name == "fp64") return Accuracy::fp64;
+  if (name == "standard") return Accuracy::standard;
   if (name == "correct") return Accuracy::correct;
   throw py::value_error("accuracy: '" + name + "' is unknown");
 }
@@ -37,7 +37,7 @@ PreparedStack::PreparedStack(const Plan& plan, py::array lines, const std::strin
   if (lines_.size() == 0 || (lines_.flags() & py::array::c_style) == 0) {
     throw py::value_error("lines: a C-contiguous stack of matrices with entries is needed");
   }
-  if (accuracy_ != Accuracy::scaled && plan.bits < accuracy_bits(precision)) {
+  if (accuracy_ != Accuracy::scaled && plan.bits < accuracy_bits(accuracy_, precision)) {
     throw py::value_error("plan: its bits are too few for the accuracy");
   }
   if (lines_.shape(2) > plan.k_max) throw py::value_error("inner dimension exceeds the plan's k_max");

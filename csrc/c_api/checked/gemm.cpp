@@ -86,7 +86,7 @@ BatchedProduct check_gemm(const GemmCall& call, const Options& options) {
   const std::int64_t bound_entry = (call.type.is_complex ? 2 : 1) * static_cast<std::int64_t>(sizeof(double));
   BatchedProduct batch{{call.type, lines, line, call.k, has_rows ? a : transposed(b), has_rows ? b : transposed(a),
                         static_cast<char*>(call.c), static_cast<std::ptrdiff_t>(call.ldc * entry), call.alpha, call.beta,
-                        options.bound, static_cast<std::ptrdiff_t>(bound.line * bound_entry)}};
+                        options.bound, static_cast<std::ptrdiff_t>(bound.line * bound_entry), !has_rows}};
   batch.count = call.batch;
   if (has_strides) {
     const std::int64_t a_bytes = check_stride("stride_a", call.a.stride, call.batch) * entry;

@@ -11,7 +11,8 @@
 namespace ozfp4::c_api {
 
 // c = alpha a b + beta c: m x k times k x n, row-major, as a column-major C = A B is C^T = B^T A^T, whose entries have the same
-// bits. c and bound have entries side by side and so many bytes from row to row.
+// bits where chains of imaginary parts begin with the operand that was passed first. c and bound have entries side by side and so
+// many bytes from row to row.
 struct MatrixProduct {
   EntryType type;
   std::int64_t m, n, k;
@@ -21,6 +22,7 @@ struct MatrixProduct {
   std::complex<double> alpha, beta;
   double* bound;  // null: none is wanted
   std::ptrdiff_t bound_stride;
+  bool is_exchanged = false;  // a is the operand that was passed second
 
   bool is_there() const { return m > 0 && n > 0; }
   bool reads() const { return is_there() && k > 0 && alpha != 0.0; }  // the operands at all

@@ -76,17 +76,10 @@ Options read_any_options(const ozfp4_options* given) {
   if (given == nullptr) return options;
   const ozfp4_options own = whole(*given);
   check_names(own);
-  const bool is_scaled = own.bits != 0 || own.plan != nullptr || own.family != OZFP4_FAMILY_LEAST;
   options.has_accuracy = own.accuracy != OZFP4_ACCURACY_DEFAULT;
-  options.accuracy = own.accuracy == OZFP4_ACCURACY_CORRECT                                     ? Accuracy::correct
-                     : own.accuracy == OZFP4_ACCURACY_SCALED                                    ? Accuracy::scaled
-                     : own.accuracy == OZFP4_ACCURACY_FP64 || (own.accuracy == 0 && !is_scaled) ? Accuracy::fp64
-                                                                                                : Accuracy::scaled;
-  if (own.bits != 0 && options.accuracy != Accuracy::scaled) {
-    refuse(member("bits", own.bits) +
-           " contradicts options.accuracy, where every row and column has a capacity of its own; bits "
-           "are for OZFP4_ACCURACY_SCALED");
-  }
+  options.accuracy = own.accuracy == OZFP4_ACCURACY_CORRECT  ? Accuracy::correct
+                     : own.accuracy == OZFP4_ACCURACY_SCALED ? Accuracy::scaled
+                                                             : Accuracy::standard;
   options.rounding = static_cast<Rounding>(own.rounding);
   if (own.rounding != OZFP4_ROUND_NEAREST && options.accuracy != Accuracy::correct) {
     refuse(member("rounding", own.rounding) + " needs OZFP4_ACCURACY_CORRECT; the others round to nearest");
@@ -110,6 +103,19 @@ Options read_any_options(const ozfp4_options* given) {
   options.repaired = own.repaired;
   options.overflows = own.overflows;
   return options;
+}
+
+// What "scaled" alone has. Of floating-point numbers.
+void refuse_bits(const Options& options) {
+  if (options.accuracy == Accuracy::scaled) return;
+  if (options.bits != 0) {
+    refuse(member("bits", options.bits) +
+           " is for OZFP4_ACCURACY_SCALED; with the others every row and column has bits of its own");
+  }
+  if (options.has_family) {
+    refuse(member("family", family_of(options.family)) +
+           " is for OZFP4_ACCURACY_SCALED; it has 53 bits, and the others take more");
+  }
 }
 
 void refuse_overflow(const Options& options) {
@@ -152,6 +158,7 @@ void refuse_rounding(const Options& options) {
 
 Options read_options(const ozfp4_options* given) {
   const Options options = read_any_options(given);
+  refuse_bits(options);
   refuse_overflow(options);
   refuse_orders_for_devices(options);
   return options;
@@ -159,6 +166,7 @@ Options read_options(const ozfp4_options* given) {
 
 Options read_device_options(const ozfp4_options* given) {
   const Options options = read_any_options(given);
+  refuse_bits(options);
   refuse_overflow(options);
   refuse_report(options, "options.repaired tells of the repairs then");
   check_place("repaired", options.repaired);
@@ -205,7 +213,7 @@ void write_report(const Options& options, const Plan* plan, const MatmulOutcome&
   report.products = outcome.reported().products;
   report.moduli_used = outcome.reported().moduli_used;
   report.workspace = outcome.workspace;
-  report.repaired = outcome.entries.pairs + outcome.entries.exact_sums;
+  report.repaired = outcome.entries.chains + outcome.entries.pairs + outcome.entries.exact_sums;
   report.special_rows = outcome.special_rows;
   report.special_columns = outcome.special_columns;
   report.overflows = overflows;

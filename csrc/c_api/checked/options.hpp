@@ -17,7 +17,7 @@ struct ozfp4_plan {
 namespace ozfp4::c_api {
 
 struct Options {
-  Accuracy accuracy = Accuracy::fp64;
+  Accuracy accuracy = Accuracy::standard;
   Rounding rounding = Rounding::nearest;
   Scheme scheme = Scheme::two;
   const Alphabet* alphabet = nullptr;  // null: the cheapest

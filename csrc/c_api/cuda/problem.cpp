@@ -53,7 +53,7 @@ CudaProduct real_product(const BatchedProduct& p, const DeviceProblem& problem, 
     product.b = operand_at(workspace + problem.places.zero, type, columns, inner, 0, 0);
   } else {
     // Of its expansion the even lines are the operand itself, the odd ones i times it.
-    const std::int64_t line = inner * entry, odd = p.alpha.imag() != 0 ? line : 0;
+    const std::int64_t line = inner * entry, odd = p.alpha.imag() != 0 && !problem.turns_right ? line : 0;
     product.a = problem.copies_left
                     ? operand_at(workspace + problem.places.left + odd, type, p.m, inner, 2 * line, entry)
                     : operand_at(p.a.data, type, p.m, inner, p.a.row_stride, p.type.is_complex ? entry : p.a.column_stride);
@@ -143,7 +143,8 @@ std::shared_ptr<DeviceProblem> lay_out(const BatchedProduct& p, const Options& o
   problem->reads = p.reads();
   const Copies copies = copies_of(p, sides);
   problem->copies_left = copies.left, problem->copies_right = copies.right, problem->copies_addend = copies.addend;
-  problem->turns_right = problem->copies_right && sides.left != nullptr && p.alpha.imag() != 0;
+  // i times the operand that was passed first, where it is not prepared.
+  problem->turns_right = problem->copies_right && p.alpha.imag() != 0 && (p.is_exchanged || sides.left != nullptr);
   problem->plan = find_cuda_plan(plan, inner_of(p), kernel, promise_of(p, options));
   problem->places = places_of(p, *problem);
   const std::int64_t left = left_behind(problem->places.stages, "copies of complex matrices take", options);
@@ -160,6 +161,7 @@ Key key_of(const BatchedProduct& p, const Options& options, const PreparedSides&
   Key key{device,
           static_cast<std::int64_t>(p.type.part),
           p.type.is_complex,
+          p.type.is_complex && p.is_exchanged,
           p.m,
           p.n,
           p.k,
@@ -257,6 +259,7 @@ void launch(const DeviceProblem& problem, const BatchedProduct& p, const Options
   if (problem.plan->plan.is_complex) product = with_parts(product);
   LaunchOptions further;
   further.stream = stream;
+  further.exchanges_pairs = p.type.is_complex && p.is_exchanged;
   if (options.most_repaired != 0) further.repair.most = static_cast<unsigned long long>(options.most_repaired);
   if (options.repaired != nullptr && !problem.plan->promise.certifies()) {  // no kernel tells
     if (!adds) tell_of_none(options, stream);

@@ -31,7 +31,7 @@ struct DeviceProblem {
   std::shared_ptr<const Plan> asked;  // the plan of the options, or of prepared operands: what is kept under its address
   bool reads = false;                 // the operands at all
   bool copies_left = false, copies_right = false, copies_addend = false;
-  bool turns_right = false;  // its copy is of i times the operand, as A is prepared
+  bool turns_right = false;  // its copy is of i times the operand
 };
 
 // Of calls that share it the large part, which others have as well.

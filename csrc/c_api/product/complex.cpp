@@ -24,8 +24,10 @@ class ComplexProduct {
                                               !complex_words_pay(options, product.m, product.n, product.k));
     reads_ = product.alpha != 0.0 && product.k > 0;
     const bool is_turned = reads_ && product.alpha.imag() != 0;
-    turns_a_ = is_turned && left_ == nullptr;
-    turns_b_ = is_turned && left_ != nullptr;
+    // i times the operand that was passed first, where it is not prepared.
+    const bool turns_right = product.is_exchanged ? right_ == nullptr : left_ != nullptr;
+    turns_a_ = is_turned && !turns_right;
+    turns_b_ = is_turned && turns_right;
     turns_c_ = product.beta.imag() != 0;
     copies_a_ = reads_ && left_ == nullptr && (product.a.is_conjugated || turns_a_ || product.a.column_stride != entry_);
   }
@@ -69,6 +71,7 @@ class ComplexProduct {
       real.bound = real_result(reinterpret_cast<char*>(p_.bound), p_.bound_stride, 2 * sizeof(double), ElementType::float64, row,
                                rows, column, columns);
     }
+    real.is_exchanged = p_.is_exchanged;
     if (turns_c_) real.addend = turned_addend(row, rows, column, columns);
     MatmulOutcome outcome = run_real(*ran_.plan, real, options_, options_.workspace_limit - copied);
     // Each column of B is two of the same numbers; lines that a block before has counted are not counted again.

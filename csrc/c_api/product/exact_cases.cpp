@@ -1,6 +1,7 @@
 #include "c_api/product/exact_cases.hpp"
 
 #include <atomic>
+#include <cmath>
 #include <cstddef>
 #include <memory>
 
@@ -45,15 +46,38 @@ ExactCase make_case(const Shape& shape) {
   return made;
 }
 
+// Rows 2^i (1, y) and columns (-fl(y z), z): the entry is what the rounding of y z leaves. Large entries, which meet zeros, keep
+// lines and magnitudes from certifying anything.
+ExactCase make_chain_case(int m, int n) {
+  constexpr double large = 0x1p200;
+  std::uint64_t state = 0x9e3779b97f4a7c15u;
+  ExactCase made{m, n, 4, {}, {}, {}};
+  const double y = next_integer(state, 51);
+  std::vector<double> left;
+  for (int i = 0; i < m; ++i) {
+    const double scale = 1 << i % 8;
+    made.a.insert(made.a.end(), {scale, scale * y, large, 0.0});
+  }
+  for (int j = 0; j < n; ++j) {
+    const double z = next_integer(state, 51), product = y * z;
+    made.b.insert(made.b.end(), {-product, z, 0.0, large});
+    left.push_back(std::fma(y, z, -product));
+  }
+  for (int i = 0; i < m; ++i) {
+    for (const double x : left) made.c.push_back(x * (1 << i % 8));
+  }
+  return made;
+}
+
 using Cases = std::vector<ExactCase>;
 
 // Made once, without a lock, which a process that forks meanwhile would find held: two threads may make them.
-template <std::size_t N>
-const Cases& kept_cases(std::atomic<const Cases*>& kept, const Shape (&shapes)[N]) {
+template <class Shapes, class Make>
+const Cases& kept_cases(std::atomic<const Cases*>& kept, const Shapes& shapes, const Make& make) {
   const Cases* found = kept;
   if (found != nullptr) return *found;
   auto made = std::make_unique<Cases>();
-  for (const Shape& shape : shapes) made->push_back(make_case(shape));
+  for (const auto& shape : shapes) made->push_back(make(shape));
   return kept.compare_exchange_strong(found, made.get()) ? *made.release() : *found;
 }
 
@@ -61,12 +85,18 @@ const Cases& kept_cases(std::atomic<const Cases*>& kept, const Shape (&shapes)[N
 
 const std::vector<ExactCase>& exact_cases() {
   static std::atomic<const Cases*> kept{nullptr};
-  return kept_cases(kept, kShapes);
+  return kept_cases(kept, kShapes, make_case);
+}
+
+const std::vector<ExactCase>& chain_cases() {
+  static std::atomic<const Cases*> kept{nullptr};
+  constexpr int rows[] = {3, 70};
+  return kept_cases(kept, rows, [](int m) { return make_chain_case(m, m == 3 ? 5 : 130); });
 }
 
 const std::vector<ExactCase>& small_exact_cases() {
   static std::atomic<const Cases*> kept{nullptr};
-  return kept_cases(kept, kSmallShapes);
+  return kept_cases(kept, kSmallShapes, make_case);
 }
 
 }  // namespace ozfp4::c_api

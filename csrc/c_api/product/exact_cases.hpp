@@ -16,7 +16,11 @@ struct ExactCase {
 // ones of 20 bits make long sums. Made once.
 const std::vector<ExactCase>& exact_cases();
 
-// The same, of which one is of short K, one small and two have few columns, or rows.
+// Of "standard" alone: chains of fused multiply-adds whose products are rounded first and then cancel: in another order, or by
+// multiplications apart, nothing is left. Made once.
+const std::vector<ExactCase>& chain_cases();
+
+// The same as exact_cases, of which one is of short K, one small and two have few columns, or rows.
 const std::vector<ExactCase>& small_exact_cases();
 
 }  // namespace ozfp4::c_api

@@ -64,6 +64,7 @@ struct RealProduct {
   double alpha, beta;
   ResultView addend;  // where beta is not 0
   const PreparedOperand *prepared_a, *prepared_b;
+  bool is_exchanged = false;  // see MatmulOptions
 };
 MatmulOutcome run_real(const Plan& plan, const RealProduct& product, const Options& options, std::int64_t workspace_limit);
 

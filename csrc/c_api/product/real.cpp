@@ -45,9 +45,9 @@ void check_serves(const Options& options, const Plan& plan, int precision, std::
   if (plan.is_complex && !is_paired) {
     refuse("options.plan: it is of complex products; this one is of real operands");
   }
-  if (options.accuracy != Accuracy::scaled && plan.bits < accuracy_bits(precision)) {
+  if (options.accuracy != Accuracy::scaled && plan.bits < accuracy_bits(options.accuracy, precision)) {
     refuse("options.plan: its bits are " + std::to_string(plan.bits) + ", options.accuracy needs " +
-           std::to_string(accuracy_bits(precision)));
+           std::to_string(accuracy_bits(options.accuracy, precision)) + "; OZFP4_ACCURACY_SCALED takes it");
   }
   if (k > plan.k_max) {
     refuse("options.plan: its limit is K <= " + std::to_string(plan.k_max) + ", the inner dimension is " + std::to_string(k));
@@ -55,7 +55,9 @@ void check_serves(const Options& options, const Plan& plan, int precision, std::
 }
 
 int bits_of(const Options& options, int precision) {
-  return options.accuracy != Accuracy::scaled ? accuracy_bits(precision) : options.bits != 0 ? options.bits : precision;
+  return options.accuracy != Accuracy::scaled ? accuracy_bits(options.accuracy, precision)
+         : options.bits != 0                  ? options.bits
+                                              : precision;
 }
 
 PlanRequest request_of(const Options& options, int precision, std::int64_t k) {
@@ -164,6 +166,7 @@ MatmulOutcome run_real(const Plan& plan, const RealProduct& product, const Optio
   further.workspace_limit = workspace_limit;
   further.promise = {options.accuracy, precision};
   further.require_blas = require_blas;
+  further.is_exchanged = product.is_exchanged;
   const bool may_be_in_words = may_go_direct(options) && trusts_words();
   if (may_be_in_words) further.way = Way::cheaper;
   try {

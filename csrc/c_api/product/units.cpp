@@ -29,7 +29,7 @@ Verdict verdict_of(const ExactCase& own, const Alphabet& alphabet, Way way, Accu
   PlanRequest request;
   request.alphabet = alphabet;
   request.k = own.k;
-  request.bits = accuracy == Accuracy::scaled ? bits : accuracy_bits(53);
+  request.bits = accuracy == Accuracy::scaled ? bits : accuracy_bits(accuracy, 53);
   const std::int64_t line = std::int64_t(8) * own.k;
   const OperandView a{reinterpret_cast<const char*>(own.a.data()), ElementType::float64, own.m, own.k, line, 8};
   const OperandView b{reinterpret_cast<const char*>(own.b.data()), ElementType::float64, own.n, own.k, line, 8};
@@ -71,13 +71,15 @@ bool pass_words() {
   bool is_any = false;
   for (const ExactCase& own : exact_cases()) {
     if (!is_exact_in_words(own)) return false;
-    for (const Accuracy accuracy : {Accuracy::scaled, Accuracy::fp64, Accuracy::correct}) {
+    for (const Accuracy accuracy : {Accuracy::scaled, Accuracy::standard, Accuracy::correct}) {
       const Verdict verdict = verdict_of(own, Alphabet::int8, Way::words, accuracy);
       if (verdict == Verdict::wrong) return false;
       is_any = is_any || verdict == Verdict::exact;
     }
   }
-  return is_any;
+  return is_any && std::all_of(chain_cases().begin(), chain_cases().end(), [](const ExactCase& own) {
+           return verdict_of(own, Alphabet::int8, Way::words, Accuracy::standard) != Verdict::wrong;
+         });
 }
 
 // Limbs, where there is a unit for them, which is passed over if it is wrong: seven, eight and nine, and by the entries four.
@@ -87,7 +89,7 @@ void try_limbs() {
     for (const auto& [accuracy, bits] : {std::make_pair(Accuracy::scaled, 53),
                                          {Accuracy::scaled, 62},
                                          {Accuracy::scaled, 70},
-                                         {Accuracy::fp64, 0},
+                                         {Accuracy::standard, 0},
                                          {Accuracy::correct, 0}}) {
       if (verdict_of(own, Alphabet::int8, Way::limbs, accuracy, bits) == Verdict::wrong) return disable_limb_unit(true);
     }
@@ -97,7 +99,10 @@ void try_limbs() {
 bool passes(const ByteKernel& kernel) {
   const ForcedKernel forced(&kernel);
   return std::all_of(exact_cases().begin(), exact_cases().end(),
-                     [](const ExactCase& own) { return is_exact(own, Alphabet::int8) && is_exact(own, Alphabet::fp4); });
+                     [](const ExactCase& own) { return is_exact(own, Alphabet::int8) && is_exact(own, Alphabet::fp4); }) &&
+         std::all_of(chain_cases().begin(), chain_cases().end(), [](const ExactCase& own) {
+           return verdict_of(own, Alphabet::int8, Way::planes, Accuracy::standard) == Verdict::exact;
+         });
 }
 
 ChildLock testing;
@@ -147,10 +152,10 @@ std::vector<UnitRate> trusted_units() {
 }
 
 void require_unit(const Plan& plan, std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t workspace_limit,
-                  bool certifies) {
+                  Accuracy accuracy) {
   if (m == 0 || n == 0 || k == 0) return;
   trust_serving_kernel();
-  if (choose_blocks(plan, m, n, k, workspace_limit, certifies).kernel == nullptr) require_blas();
+  if (choose_blocks(plan, m, n, k, workspace_limit, accuracy).kernel == nullptr) require_blas();
 }
 
 }  // namespace ozfp4::c_api

@@ -21,6 +21,7 @@ const ByteKernel* trusted_unit();
 bool trusts_words();
 
 // Finds a BLAS where one multiplies the planes of this product: m x k times k x n entries of the real product.
-void require_unit(const Plan& plan, std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t workspace_limit, bool certifies);
+void require_unit(const Plan& plan, std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t workspace_limit,
+                  Accuracy accuracy);
 
 }  // namespace ozfp4::c_api

@@ -55,6 +55,8 @@ double Target::of_zero(std::int64_t row, std::int64_t column) const {
 void EntryCounts::extend(const EntryCounts& other) {
   exact += other.exact;
   depth += other.depth;
+  magnitude += other.magnitude;
+  chains += other.chains;
   result += other.result;
   pairs += other.pairs;
   exact_sums += other.exact_sums;
@@ -73,12 +75,14 @@ std::vector<Listed::Place> Listed::places() const {
 }
 
 EntryCounts cpu_reconstruct_certified(const Plan& plan, int count, const void* output, const Promise& promise, std::int64_t k,
-                                      const BlockLines& rows, const BlockLines& columns, const Target& target, Listed& listed) {
+                                      const BlockLines& rows, const BlockLines& columns, const std::uint16_t* magnitudes,
+                                      const Target& target, Listed& listed) {
   if (target.result.rows == 0 || target.result.columns == 0) return {};
   return dispatch_words(crt_words(plan, count), [&](auto words) {
     return with_float(target.result.type, [&](auto zero) {
       const Integers<words()> integers(plan, count, output, target.result.rows, target.result.columns);
-      return CertifiedBlock<decltype(zero), Integers<words()>>(integers, promise, k, rows, columns, target, listed).run();
+      return CertifiedBlock<decltype(zero), Integers<words()>>(integers, promise, k, rows, columns, magnitudes, target, listed)
+          .run();
     });
   });
 }

@@ -50,9 +50,10 @@ struct Target {
 
 // How many entries rest on what; those of special lines on nothing of it.
 struct EntryCounts {
-  std::int64_t exact = 0, depth = 0, result = 0;  // by certificate; the last also by the rounding test
-  std::int64_t pairs = 0, exact_sums = 0;         // repaired
-  double largest_bound = 0;                       // where bounds are wanted
+  std::int64_t exact = 0;
+  std::int64_t depth = 0, magnitude = 0, chains = 0;   // in "standard": by certificate, and without one
+  std::int64_t result = 0, pairs = 0, exact_sums = 0;  // in "correct": by the rounding test, and without it
+  double largest_bound = 0;                            // where bounds are wanted
 
   void extend(const EntryCounts& other);
 };
@@ -100,8 +101,9 @@ struct BlockLines {
 
 // As cpu_reconstruct, to a target that is a block. Entries that the promise does not let keep are listed, and their results and
 // bounds are void; entries of special lines are not, and their results are void, too. What is void is not written where there is
-// an update. Range: the scales have records; `k` is the inner dimension.
+// an update. `magnitudes`: as in CertifiedBlock. Range: the scales have records; `k` is the inner dimension.
 EntryCounts cpu_reconstruct_certified(const Plan& plan, int count, const void* output, const Promise& promise, std::int64_t k,
-                                      const BlockLines& rows, const BlockLines& columns, const Target& target, Listed& listed);
+                                      const BlockLines& rows, const BlockLines& columns, const std::uint16_t* magnitudes,
+                                      const Target& target, Listed& listed);
 
 }  // namespace ozfp4

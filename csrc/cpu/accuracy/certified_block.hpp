@@ -25,13 +25,12 @@
 namespace ozfp4 {
 
 inline constexpr std::int64_t kCertifiedGrain = 8192;
-inline constexpr std::int32_t kNoCapacity = 1 << 20;
 
-// Of kLanes columns: what all of them have, so that one test may serve for the lot; special ones are left out.
+// Of kLanes columns: what all of them have, so that one test may serve for the lot. Special ones are left out, and of those
+// without a nonzero entry only their number is kept: their entries are exact, whatever the row is.
 struct ColumnGroup {
   std::int64_t least_nonzeros = std::numeric_limits<std::int64_t>::max(), largest_depth = 0;
-  std::int32_t least_capacity = kNoCapacity;  // of those that are rounded
-  int lanes = 0, exact = 0;
+  int lanes = 0, exact = 0, zeros = 0;  // zeros are exact, too
   LaneErrorTerms terms;
 };
 
@@ -58,9 +57,10 @@ inline ColumnGroup group_of(const BlockLines& lines, std::int64_t first, int n) 
     if (lines.special[first + i] != kFinite) continue;
     ++group.lanes;
     group.exact += record.rounded == 0;
+    group.zeros += record.nonzeros == 0;
+    if (record.nonzeros == 0) continue;
     group.least_nonzeros = std::min(group.least_nonzeros, record.nonzeros);
     group.largest_depth = std::max(group.largest_depth, record.depth);
-    if (record.rounded != 0) group.least_capacity = std::min(group.least_capacity, record.capacity);
   }
   return group;
 }
@@ -77,100 +77,76 @@ inline int largest_capacity(const BlockLines& lines, std::int64_t count) {
   return largest;
 }
 
-// Whether certify gives exact or depth for the row and every column of the group. error_exponent is at most the capacity of the
-// line that is not rounded, or the larger one: what it leaves of their sum is at least the least capacity of rounded lines.
-inline bool certifies_all(const LineRecord& row, const ColumnGroup& group, std::int64_t k, int precision) {
-  const std::int32_t least = std::min(row.rounded != 0 ? row.capacity : kNoCapacity, group.least_capacity);
-  if (least == kNoCapacity || group.lanes == 0) return true;
-  const std::int64_t overlap = row.nonzeros + group.least_nonzeros - k;
-  if (overlap < 1) return false;
-  return row.depth + group.largest_depth <= overlap * (floor_log2(overlap) + least - precision - 2);
+// Whether the lines alone certify the row with every column of the group.
+inline bool certifies_all(const LineRecord& row, const ColumnGroup& group, std::int64_t k) {
+  const int rounded = (row.rounded != 0) + (group.exact < group.lanes);
+  if (rounded == 0 || row.nonzeros == 0 || group.lanes == group.zeros) return true;
+  return certifies_depth(row.depth + group.largest_depth, row.nonzeros + group.least_nonzeros - k, rounded);
 }
 
-// accuracy="fp64": counts the entries of a row and a group of columns where certifies_all tells all of them; false where it does
-// not. Those of special lines count for nothing.
-inline bool counts_all(const BlockLines& rows, std::int64_t row, const ColumnGroup& group, std::int64_t k, int precision,
-                       EntryCounts& counts) {
+// "standard": counts the entries of a row and a group of columns where the lines certify all of them; false where they do not.
+// Those of special lines count for nothing.
+inline bool counts_all(const BlockLines& rows, std::int64_t row, const ColumnGroup& group, std::int64_t k, EntryCounts& counts) {
   if (rows.special[row] != kFinite) return true;
   const LineRecord& own = rows.records[row];
-  if (!certifies_all(own, group, k, precision)) return false;
-  const int exact = own.rounded == 0 ? group.exact : 0;
+  if (!certifies_all(own, group, k)) return false;
+  const int exact = own.nonzeros == 0 ? group.lanes : own.rounded == 0 ? group.exact : group.zeros;
   counts.exact += exact;
   counts.depth += group.lanes - exact;
   return true;
 }
 
-// Finite lines of one capacity that are rounded, or all that are exact: the largest depth and the fewest nonzero entries among
-// them.
+// The worst of the finite lines of an operand that are exact, and of those that are rounded; how many have no nonzero entry.
 struct LineClass {
-  LineRecord worst;
+  LineRecord worst{0, std::numeric_limits<std::int64_t>::max()};
   std::int64_t lines = 0;
 };
+struct LineClasses {
+  LineClass exact, rounded;
+  std::int64_t zeros = 0;
 
-// Those of an operand, in memory of their own: no more than so many are kept apart.
-class LineClasses {
- public:
+  std::int64_t lines() const { return exact.lines + rounded.lines + zeros; }
+
   LineClasses(const BlockLines& lines, std::int64_t count) {
-    for (std::int64_t i = 0; i < count && is_complete_; ++i) {
-      if (lines.special[i] == kFinite) add(lines.records[i]);
+    for (std::int64_t i = 0; i < count; ++i) {
+      if (lines.special[i] != kFinite) continue;
+      const LineRecord& record = lines.records[i];
+      zeros += record.nonzeros == 0;
+      if (record.nonzeros == 0) continue;
+      LineClass& own = record.rounded != 0 ? rounded : exact;
+      own.worst.rounded = record.rounded != 0;
+      own.worst.depth = std::max(own.worst.depth, record.depth);
+      own.worst.nonzeros = std::min(own.worst.nonzeros, record.nonzeros);
+      ++own.lines;
     }
   }
-
-  bool is_complete() const { return is_complete_; }
-  const LineClass* begin() const { return classes_; }
-  const LineClass* end() const { return classes_ + count_; }
-
- private:
-  static constexpr int most = 16;
-
-  void add(const LineRecord& record) {
-    const std::uint64_t rounded = record.rounded != 0;
-    const std::int32_t capacity = rounded != 0 ? record.capacity : 0;
-    LineClass* found =
-        std::find_if(classes_, classes_ + count_, [=](const LineClass& x) { return x.worst.capacity == capacity; });
-    if (found == classes_ + count_) {
-      is_complete_ = count_ < most;
-      if (!is_complete_) return;
-      classes_[count_++] = {{record.depth, record.nonzeros, rounded, capacity, kNoExponent}, 0};
-    }
-    found->worst.depth = std::max(found->worst.depth, record.depth);
-    found->worst.nonzeros = std::min(found->worst.nonzeros, record.nonzeros);
-    ++found->lines;
-  }
-
-  LineClass classes_[most];
-  int count_ = 0;
-  bool is_complete_ = true;
 };
 
-// The counts of a whole product where its lines tell all of them, whatever its integers are: by the worst of each class, of which
-// there is mostly one, else by rows and groups of columns.
-inline std::optional<EntryCounts> counted_by_classes(const LineClasses& rows, const LineClasses& columns, std::int64_t k,
-                                                     int precision) {
-  if (!rows.is_complete() || !columns.is_complete()) return std::nullopt;
+// The counts of a whole product where its lines certify all entries, whatever its integers are: by the worst of each class, else
+// by rows and groups of columns.
+inline std::optional<EntryCounts> counted_by_classes(const LineClasses& rows, const LineClasses& columns, std::int64_t k) {
   EntryCounts counts;
-  for (const LineClass& column : columns) {
-    ColumnGroup group;
-    group.least_nonzeros = column.worst.nonzeros, group.largest_depth = column.worst.depth, group.lanes = 1;
-    if (column.worst.rounded != 0) group.least_capacity = column.worst.capacity;
-    for (const LineClass& row : rows) {
-      if (!certifies_all(row.worst, group, k, precision)) return std::nullopt;
-      const bool is_exact = row.worst.rounded == 0 && column.worst.rounded == 0;
-      (is_exact ? counts.exact : counts.depth) += row.lines * column.lines;
+  counts.exact = rows.lines() * columns.lines() - (rows.lines() - rows.zeros) * (columns.lines() - columns.zeros);
+  for (const LineClass* row : {&rows.exact, &rows.rounded}) {
+    for (const LineClass* column : {&columns.exact, &columns.rounded}) {
+      if (row->lines == 0 || column->lines == 0) continue;
+      if (!certifies_lines(row->worst, column->worst, k)) return std::nullopt;
+      const bool is_exact = row->worst.rounded == 0 && column->worst.rounded == 0;
+      (is_exact ? counts.exact : counts.depth) += row->lines * column->lines;
     }
   }
   return counts;
 }
 
 inline std::optional<EntryCounts> counted_by_lines(const BlockLines& rows, std::int64_t row_count, const BlockLines& columns,
-                                                   std::int64_t column_count, std::int64_t k, int precision) {
-  const auto by_classes = counted_by_classes({rows, row_count}, {columns, column_count}, k, precision);
+                                                   std::int64_t column_count, std::int64_t k) {
+  const auto by_classes = counted_by_classes({rows, row_count}, {columns, column_count}, k);
   if (by_classes) return by_classes;
   EntryCounts counts;
   for (std::int64_t column = 0; column < column_count; column += kLanes) {
     const ColumnGroup group = group_of(columns, column, static_cast<int>(std::min<std::int64_t>(kLanes, column_count - column)));
     for (std::int64_t row = 0; row < row_count; ++row) {
-      if (!counts_all(rows, row, group, k, precision, counts)) return std::nullopt;
+      if (!counts_all(rows, row, group, k, counts)) return std::nullopt;
     }
   }
   return counts;
@@ -189,17 +165,19 @@ bool round_alone(const WideInt<Words>& value, const LineRecord& row, const LineR
   return float_bits(rounded) == float_bits(round(wide_add(value, error)));
 }
 
-// Reconstructs a block from its integers: `Source` is Integers (cpu/stages/integers.hpp) or has the same members.
+// Reconstructs a block from its integers: `Source` is Integers (cpu/stages/integers.hpp) or has the same members. `magnitudes`:
+// [row][column] of the block, what certifies_magnitude takes; null: nothing is certified by it.
 template <class T, class Source>
 class CertifiedBlock {
  public:
   CertifiedBlock(const Source& integers, const Promise& promise, std::int64_t k, const BlockLines& rows,
-                 const BlockLines& columns, const Target& target, Listed& listed)
+                 const BlockLines& columns, const std::uint16_t* magnitudes, const Target& target, Listed& listed)
       : integers_(integers),
         promise_(promise),
         k_(k),
         rows_(rows),
         columns_(columns),
+        magnitudes_(magnitudes),
         target_(target),
         listed_(listed),
         alpha_(value_of(target.update.factors.alpha)),
@@ -265,7 +243,7 @@ class CertifiedBlock {
         round_updates(row, column, n, lanes);
       else
         integers_.round(integers_.at(row, column), n, lanes.exponent, lanes.value);
-      if (promise_.accuracy == Accuracy::fp64) listed = list_uncertified(row, column, n, counts);
+      if (promise_.accuracy == Accuracy::standard) listed = list_uncertified(row, column, n, counts);
     }
     listed_.word(row, column / kLanes) = listed;
     char* address = target_.result.data + row * target_.result.row_stride + column * target_.result.column_stride;
@@ -309,28 +287,22 @@ class CertifiedBlock {
     }
   }
 
-  // accuracy="fp64": the lanes that nothing certifies.
+  // "standard": the lanes that nothing certifies.
   std::uint64_t list_uncertified(std::int64_t row, std::int64_t column, int n, EntryCounts& counts) const {
-    const ColumnGroup& group = groups_[column / kLanes];
-    if (counts_all(rows_, row, group, k_, promise_.precision, counts)) return 0;
+    if (counts_all(rows_, row, groups_[column / kLanes], k_, counts)) return 0;
     const LineRecord& own = rows_.records[row];
-    const std::int64_t first = integers_.at(row, column);
-    Sums sums;
-    integers_.load(first, n, sums);
+    const std::uint16_t* magnitude = magnitudes_ == nullptr ? nullptr : magnitudes_ + row * target_.result.columns + column;
     std::uint64_t listed = 0;
     for (int i = 0; i < n; ++i) {
       if (columns_.special[column + i] != kFinite) continue;
       const LineRecord& other = columns_.records[column + i];
-      const Certificate found = certify(own, other, k_, promise_.precision);
-      counts.exact += found == Certificate::exact;
-      counts.depth += found == Certificate::depth;
-      if (found != Certificate::none) continue;
-      const WideInt<kWords> value = integers_.lane(sums, first, i);
-      const int length = wide_bit_length(wide_magnitude(value, wide_sign_mask(value)));
-      const bool is_kept =
-          length >= certified_length(own, other, k_, promise_.precision) || is_decided_by_addend(row, column + i);
-      counts.result += is_kept;
-      if (!is_kept) listed |= std::uint64_t(1) << i;
+      const bool is_exact = is_exact_pair(own, other), is_kept = is_exact || certifies_lines(own, other, k_);
+      counts.exact += is_exact;
+      counts.depth += is_kept && !is_exact;
+      if (is_kept) continue;
+      const bool by_magnitude = magnitude != nullptr && certifies_magnitude(own, other, magnitude[i]);
+      counts.magnitude += by_magnitude || is_decided_by_addend(row, column + i);
+      if (!by_magnitude && !is_decided_by_addend(row, column + i)) listed |= std::uint64_t(1) << i;
     }
     return listed;
   }
@@ -362,7 +334,7 @@ class CertifiedBlock {
     for (int i = 0; i < n; ++i) {
       if (is_special(row, column + i)) continue;
       const LineRecord &own = rows_.records[row], &other = columns_.records[column + i];
-      const bool is_exact = rounded_products(own, other) == 0 && rounded_products(other, own) == 0;
+      const bool is_exact = is_exact_pair(own, other);
       bool is_kept = true;
       if (refused[i] != 0) {
         const auto round = [&](const WideInt<kWords>& value) { return round_one(value, lanes.exponent[i], row, column + i); };
@@ -396,6 +368,7 @@ class CertifiedBlock {
   Promise promise_;
   std::int64_t k_;
   BlockLines rows_, columns_;
+  const std::uint16_t* magnitudes_;
   Target target_;
   Listed& listed_;
   Kept<ColumnGroups> memory_;

@@ -128,9 +128,9 @@ void count_lines(const OperandView& view, std::int64_t outer, std::int64_t outer
   for (std::int64_t o = 0; o < outers; ++o) records[o].rounded = static_cast<std::uint64_t>(count[o]);
 }
 
-// The scale of line `index`, of `k` entries, from what is known of all of them. Returns its capacity.
-int settle_line(const LineState& line, std::int64_t k, const ScaleRequest& request, std::size_t index, Scales& scales) {
-  const int capacity = line_capacity(request.accuracy, request.bits, line.facts, k, request.precision, request.is_update);
+// The scale of line `index` from what is known of all of it. Returns its capacity.
+int settle_line(const LineState& line, const ScaleRequest& request, std::size_t index, Scales& scales) {
+  const int capacity = line_capacity(request.accuracy, request.bits, line.facts, request.precision, request.is_update);
   const bool zero = line.exponent == kNoExponent;
   scales.shift[index] = zero ? 0 : scale_exponent(capacity, line.exponent);
   scales.special[index] = line.special;
@@ -144,7 +144,7 @@ int settle_line(const LineState& line, std::int64_t k, const ScaleRequest& reque
 
 void settle_line(const LineState& line, std::int64_t k, const ScaleRequest& request, std::size_t index, Scales& scales,
                  double& norm) {
-  const int capacity = settle_line(line, k, request, index, scales);
+  const int capacity = settle_line(line, request, index, scales);
   norm = line.exponent == kNoExponent ? 0.0 : norm_squared_bound(line.sum, k, capacity);
 }
 
@@ -204,8 +204,8 @@ void begin_scales(std::size_t lines, const ScaleRequest& request, Scales& scales
   scales.special_lines = 0;
 }
 
-void settle_scale(const PieceFacts& line, std::int64_t k, const ScaleRequest& request, std::size_t index, Scales& scales) {
-  settle_line(state_of(line), k, request, index, scales);
+void settle_scale(const PieceFacts& line, const ScaleRequest& request, std::size_t index, Scales& scales) {
+  settle_line(state_of(line), request, index, scales);
 }
 
 void end_scales(const ScaleRequest& request, Scales& scales) {

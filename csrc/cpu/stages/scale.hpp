@@ -60,7 +60,7 @@ Scales scales_of(const std::vector<PieceFacts>& lines, std::int64_t k, const Sca
 // The same line by line in memory that is there, but for the norm, which is 0: room for so many lines; the scale of the line
 // `index` from what is known of it, by any thread; and, when all have theirs, what is known of them together.
 void begin_scales(std::size_t lines, const ScaleRequest& request, Scales& scales);
-void settle_scale(const PieceFacts& line, std::int64_t k, const ScaleRequest& request, std::size_t index, Scales& scales);
+void settle_scale(const PieceFacts& line, const ScaleRequest& request, std::size_t index, Scales& scales);
 void end_scales(const ScaleRequest& request, Scales& scales);
 void cpu_count_rounded(const OperandView& operand, Scales& scales);
 

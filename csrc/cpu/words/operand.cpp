@@ -137,7 +137,7 @@ void WordOperand<Lines>::settle_line(std::int64_t group, std::int64_t line, cons
     piece.facts.exponent_sum = fields - 1023 * nonzeros;
   }
   if (piece.facts.exponent != kNoExponent && piece.facts.exponent < kLeastWordExponent) is_served_ = false;
-  settle_scale(piece, view_.inner, request, index, lines_->scales);
+  settle_scale(piece, request, index, lines_->scales);
 }
 
 // As settle_scale, of a finite line none of whose entries is 0: nearly all are such, and the questions of others take as long as

@@ -24,7 +24,7 @@ constexpr std::int64_t kPlaneBytes = 8;           // an entry
 // Products of tiles of limbs, some 6 ns each, of which as many are worth a thread; and what it takes to join one tile's sums.
 constexpr std::int64_t kLimbGrain = 4096, kJoinWork = 64;
 
-// Nanoseconds of one thread, by benchmarks/cpu_small.py --ways, in accuracy="fp64": of one product of entries, of one entry of an
+// Nanoseconds of one thread, by benchmarks/cpu_small.py --ways, in "standard": of one product of entries, of one entry of an
 // operand with what becomes of it, and of what every call takes. On a Zen 4 processor, whose vectors have products of 64 bits
 // (AVX-512), in words with one residue, by planes of bytes on an INT8 unit, and by a BLAS. On a Zen 3, whose have not, in words,
 // in the accuracy "correct", too, and by a BLAS in each accuracy, of which five, six and seven products are asked: through 128^3
@@ -61,7 +61,7 @@ Costs costs_of_words(Accuracy accuracy) {
 
 Costs costs_of_blas(Accuracy accuracy) {
   if (multiplies_words_fast()) return kBlasPlanes;
-  return accuracy == Accuracy::scaled ? kSlowScaledPlanes : accuracy == Accuracy::fp64 ? kSlowPlanes : kSlowCorrectPlanes;
+  return accuracy == Accuracy::scaled ? kSlowScaledPlanes : accuracy == Accuracy::standard ? kSlowPlanes : kSlowCorrectPlanes;
 }
 
 }  // namespace
@@ -70,7 +70,7 @@ bool may_multiply_words(std::int64_t m, std::int64_t n, std::int64_t k, const Sc
                         std::int64_t workspace_limit) {
   constexpr std::int64_t most_extent = std::int64_t(1) << 24;
   if (m > most_extent || n > most_extent || k > kMostNearProducts) return false;
-  const int most = request.accuracy == Accuracy::scaled ? request.bits : accuracy_bits(request.precision);
+  const int most = request.accuracy == Accuracy::scaled ? request.bits : accuracy_bits(request.accuracy, request.precision);
   return most <= kMostNearCapacity && WordShape(m, n, k).bytes(kMostBridges) <= workspace_limit;
 }
 
@@ -265,8 +265,8 @@ std::optional<EntryCounts> WordProduct::counts_of_rounded(const Promise& promise
   const bool is_plain = target.result.type == ElementType::float64 && target.rounding == Rounding::nearest &&
                         !target.update.is_asked && !target.has_bound();
   if (!is_plain || !can_round_diagonals() || !may_round_exponents()) return std::nullopt;
-  if (promise.accuracy != Accuracy::fp64) return EntryCounts{};
-  return counted_by_lines({scales_a(), 0}, a_->lines(), {scales_b(), 0}, b_->lines(), shape_.inner, promise.precision);
+  if (promise.accuracy != Accuracy::standard) return EntryCounts{};
+  return counted_by_lines({scales_a(), 0}, a_->lines(), {scales_b(), 0}, b_->lines(), shape_.inner);
 }
 
 // Of all results.
@@ -316,7 +316,8 @@ bool WordProduct::multiply_words() {
   return true;
 }
 
-EntryCounts WordProduct::finish(const Promise& promise, const Target& target, Listed* listed) const {
+EntryCounts WordProduct::finish(const Promise& promise, const Target& target, const std::uint16_t* magnitudes,
+                                Listed* listed) const {
   if (rounded_ && listed != nullptr) return round_limbs_certain(target, *listed);
   if (rounded_) {
     round_limbs(target.result);
@@ -330,7 +331,8 @@ EntryCounts WordProduct::finish(const Promise& promise, const Target& target, Li
       round_block<T>(sums, scales_a().shift.data(), scales_b().shift.data(), target.result);
       return {};
     }
-    return CertifiedBlock<T, WordSums>(sums, promise, shape_.inner, {scales_a(), 0}, {scales_b(), 0}, target, *listed).run();
+    return CertifiedBlock<T, WordSums>(sums, promise, shape_.inner, {scales_a(), 0}, {scales_b(), 0}, magnitudes, target, *listed)
+        .run();
   });
 }
 

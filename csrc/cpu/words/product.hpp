@@ -53,7 +53,7 @@ class WordProduct {
   bool lists_none() const { return rounded_.has_value() && request_.accuracy != Accuracy::correct; }
 
   // The integers, rounded to a target: as cpu_reconstruct, or where `listed` is given, as cpu_reconstruct_certified.
-  EntryCounts finish(const Promise& promise, const Target& target, Listed* listed) const;
+  EntryCounts finish(const Promise& promise, const Target& target, const std::uint16_t* magnitudes, Listed* listed) const;
 
   // By limbs without norms.
   const Scales& scales_a() const { return a_->scales(); }

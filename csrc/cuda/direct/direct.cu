@@ -18,7 +18,7 @@ static_assert(kMostDirectInner <= kLimbedProducts<3> && kMostDirectInner <= kMos
 
 bool can_multiply_directly(const ReconstructJob& job, const CapacityRule& capacity) {
   const ElementType type = job.result.type;
-  const int most = capacity.accuracy == Accuracy::scaled ? capacity.bits : accuracy_bits(capacity.precision);
+  const int most = capacity.accuracy == Accuracy::scaled ? capacity.bits : accuracy_bits(capacity.accuracy, capacity.precision);
   return is_float(type) && job.a.view.type == type && job.b.view.type == type && most <= kLimbedBits<4> - 1 &&
          capacity.accuracy != Accuracy::correct && job.a.view.inner <= kMostDirectInner && fits_direct_grid(job.result);
 }

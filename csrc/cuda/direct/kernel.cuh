@@ -39,8 +39,16 @@ inline constexpr bool kHasRecords = What != Makes::product;  // of its lines
 
 // Rows of limbs are one entry apart from a multiple of 128 bytes: neighbours along K lie on different banks, and so do lines.
 struct alignas(16) Entry {
-  std::int32_t limb[4];
+  std::int32_t limb[4];  // where entries are certified the last is the magnitude byte, unless there are four limbs
 };
+static_assert(accuracy_bits(Accuracy::standard, 53) <= kLimbedBits<3>);
+
+// The integer of an entry, and the sum that certifies_magnitude takes, or 0.
+struct Sum {
+  WideInt<kLimbedWords> integer;
+  std::uint32_t magnitude;
+};
+static_assert(kMostDirectInner * 255 * 255 < INT32_MAX);
 struct Shared {
   Entry a[kChunk][kRows + 1], b[kChunk][kColumns + 1];
   OwnLine line[kLines];
@@ -86,10 +94,11 @@ __device__ __forceinline__ Entry entry_of(T x, int shift) {
   return entry;
 }
 
-// Entries [first, first + count) of K of the lines, to shared memory; zeros beyond.
+// Entries [first, first + count) of K of the lines, to shared memory; zeros beyond. `record`: of the lines, where magnitudes are
+// asked for.
 template <int Limbs, class T, int Lines, int Pitch>
-__device__ __forceinline__ void load_chunk(Entry (&to)[kChunk][Pitch], const OwnLine* own, const Source& from, bool runs_along_k,
-                                           int first, int count) {
+__device__ __forceinline__ void load_chunk(Entry (&to)[kChunk][Pitch], const OwnLine* own, const LineRecord* record,
+                                           const Source& from, bool runs_along_k, int first, int count) {
 #pragma unroll
   for (int i = static_cast<int>(threadIdx.x); i < Lines * kChunk; i += kThreads) {
     const int line = runs_along_k ? i / kChunk : i % Lines, k = runs_along_k ? i % kChunk : i / Lines;
@@ -97,20 +106,24 @@ __device__ __forceinline__ void load_chunk(Entry (&to)[kChunk][Pitch], const Own
     const T x =
         exists ? *reinterpret_cast<const T*>(from.data + line * from.outer_stride + (first + k) * from.inner_stride) : T(0);
     to[k][line] = entry_of<Limbs>(x, own[line].shift);
+    if (Limbs < 4 && record != nullptr) to[k][line].limb[3] = static_cast<std::int32_t>(magnitude_byte(x, record[line].exponent));
   }
 }
 
-// The integer of this thread's entry. All threads call it.
-template <int Limbs, class T>
-__device__ __forceinline__ WideInt<kLimbedWords> dot(Shared& shared, const Parameters& p, const Source& a, const Source& b) {
+// That of this thread's entry. All threads call it.
+template <int Limbs, class T, Makes What>
+__device__ __forceinline__ Sum dot(Shared& shared, const Parameters& p, const Source& a, const Source& b,
+                                   const LineRecord* record) {
   const int inner = p.job.a.view.inner, row = static_cast<int>(threadIdx.x) / 32, column = static_cast<int>(threadIdx.x) % 32;
   LimbSums<Limbs> sums;
+  std::uint32_t magnitude = 0;
 #pragma unroll 1
   for (int first = 0; first < inner; first += kChunk) {
     const int count = min(kChunk, inner - first);
     __syncthreads();
-    load_chunk<Limbs, T, kRows>(shared.a, shared.line, a, p.runs_along_k[0], first, count);
-    load_chunk<Limbs, T, kColumns>(shared.b, shared.line + kRows, b, p.runs_along_k[1], first, count);
+    load_chunk<Limbs, T, kRows>(shared.a, shared.line, record, a, p.runs_along_k[0], first, count);
+    load_chunk<Limbs, T, kColumns>(shared.b, shared.line + kRows, record == nullptr ? nullptr : record + kRows, b,
+                                   p.runs_along_k[1], first, count);
     __syncthreads();
 #pragma unroll 4
     for (int k = 0; k < count; ++k) {
@@ -119,19 +132,30 @@ __device__ __forceinline__ WideInt<kLimbedWords> dot(Shared& shared, const Param
 #pragma unroll
       for (int i = 0; i < Limbs; ++i) own_x.limb[i] = x.limb[i], own_y.limb[i] = y.limb[i];
       sums.add_product(own_x, own_y);
+      if (Limbs < 4 && kHasRecords<What>) magnitude += static_cast<std::uint32_t>(x.limb[3] * y.limb[3]);
     }
   }
-  return sums.total();
+  return {sums.total(), magnitude};
+}
+
+// Whether magnitudes are asked for: the lines leave an entry of the block without a certificate. All threads call it.
+template <Makes What>
+__device__ __forceinline__ bool asks_magnitudes(const Shared& shared, const Parameters& p, const Source& a, const Source& b) {
+  if (!kHasRecords<What> || p.certification.accuracy != Accuracy::standard) return false;
+  const int row = static_cast<int>(threadIdx.x) / 32, column = static_cast<int>(threadIdx.x) % 32;
+  const bool exists = row < a.lines && column < b.lines;
+  return __syncthreads_or(exists && !certifies_lines(shared.record[row], shared.record[kRows + column], p.job.a.view.inner)) != 0;
 }
 
 // By as many limbs as the block's widest line needs: all of them decide alike.
-template <class T>
-__device__ __forceinline__ WideInt<kLimbedWords> dot_of(Shared& shared, const Parameters& p, const Source& a, const Source& b) {
+template <class T, Makes What>
+__device__ __forceinline__ Sum dot_of(Shared& shared, const Parameters& p, const Source& a, const Source& b) {
   const int own = static_cast<int>(threadIdx.x) < kLines ? shared.line[threadIdx.x].capacity : 0;
   const bool is_short = p.job.a.view.inner <= kLimbedProducts<2>;
-  if (__syncthreads_or(own > kLimbedBits<2>) == 0 && is_short) return dot<2, T>(shared, p, a, b);
-  if (__syncthreads_or(own > kLimbedBits<3>) == 0) return dot<3, T>(shared, p, a, b);
-  return dot<4, T>(shared, p, a, b);
+  const LineRecord* const record = asks_magnitudes<What>(shared, p, a, b) ? shared.record : nullptr;
+  if (__syncthreads_or(own > kLimbedBits<2>) == 0 && is_short) return dot<2, T, What>(shared, p, a, b, record);
+  if (__syncthreads_or(own > kLimbedBits<3>) == 0) return dot<3, T, What>(shared, p, a, b, record);
+  return dot<4, T, What>(shared, p, a, b, record);
 }
 
 // The entry of C that this thread's entry is added to; 0 for a thread without one.
@@ -142,14 +166,13 @@ __device__ __forceinline__ double own_addend(const Parameters& p, const Place& p
 }
 
 template <class T, Makes What>
-__device__ __forceinline__ CertifiedEntry<T> rounded_entry(const Parameters& p, const WideInt<kLimbedWords>& integer,
-                                                           std::int32_t exponent, const LineRecord& a, const LineRecord& b,
-                                                           double addend) {
+__device__ __forceinline__ CertifiedEntry<T> rounded_entry(const Parameters& p, const Sum& sum, std::int32_t exponent,
+                                                           const LineRecord& a, const LineRecord& b, double addend) {
   const std::int64_t inner = p.job.a.view.inner;
   if constexpr (What == Makes::update) {
-    return certify_update<T>(p.certification, integer, exponent, a, b, inner, p.update.factors, addend);
+    return certify_update<T>(p.certification, sum.integer, exponent, a, b, inner, p.update.factors, addend, sum.magnitude);
   } else {
-    return certify_entry<T>(p.certification, integer, exponent, a, b, inner);
+    return certify_entry<T>(p.certification, sum.integer, exponent, a, b, inner, sum.magnitude);
   }
 }
 
@@ -179,7 +202,7 @@ __global__ void __launch_bounds__(kThreads, 1) direct_kernel(const __grid_consta
   if (tile_y == 0) keep<kHasRecords<What>>(shared, job.b, lines.b, kRows, b.lines);
 
   // ---- Multiply
-  const WideInt<kLimbedWords> integer = dot_of<T>(shared, p, a, b);
+  const Sum sum = dot_of<T, What>(shared, p, a, b);
 
   // ---- Round
   const int row = static_cast<int>(threadIdx.x) / 32, column = static_cast<int>(threadIdx.x) % 32;
@@ -192,9 +215,9 @@ __global__ void __launch_bounds__(kThreads, 1) direct_kernel(const __grid_consta
   const bool is_special = (own_row.special | own_column.special) != kFinite;
   const double addend = What == Makes::update ? own_addend(p, place, exists) : 0.0;  // before anything is stored: C may lie there
   if constexpr (!kHasRecords<What>) {
-    if (exists) store(column, round_scaled<T>(integer, exponent));
+    if (exists) store(column, round_scaled<T>(sum.integer, exponent));
   } else {
-    const auto entry = rounded_entry<T, What>(p, integer, exponent, shared.record[row], shared.record[kRows + column], addend);
+    const auto entry = rounded_entry<T, What>(p, sum, exponent, shared.record[row], shared.record[kRows + column], addend);
     if (exists && (What != Makes::update || (entry.is_certified && !is_special))) store(column, entry.value);
     const bool is_listed = exists && !entry.is_certified && !is_special;
     const std::uint32_t word = __ballot_sync(0xFFFFFFFFu, is_listed);

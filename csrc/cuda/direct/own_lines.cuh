@@ -52,7 +52,7 @@ template <class Shared, class Parameters, class Sum>
 __device__ __forceinline__ void settle(Shared& shared, const Parameters& p, const RecordedStateOf<Sum>& state, int at) {
   const LineFacts facts = line_facts(state.facts, state.line.sum.exponent);
   const CapacityRule& how = p.capacity;
-  const int capacity = line_capacity(how.accuracy, how.bits, facts, p.job.a.view.inner, how.precision, how.is_update);
+  const int capacity = line_capacity(how.accuracy, how.bits, facts, how.precision, how.is_update);
   shared.line[at] = own_line(state.line, capacity);
   shared.record[at] = make_record(facts, capacity);
 }

@@ -128,11 +128,10 @@ __device__ __forceinline__ void encode_integers(const IntegerOf<Words> (&v)[kGro
   }
 }
 
-// Group number `group` of a tile: `units` units, to the planes from `first_plane` on. All lanes of a warp call it.
+// Group number `group` of a tile: `units` units. All lanes of a warp call it.
 template <class T, EncodeKind Kind, int Words>
 __device__ __forceinline__ void encode_group(const EncodeArguments& arguments, const TilePlace& place, const unsigned char* tile,
-                                             const EncodeShared<Kind, Words>& shared, int units, std::uint32_t group,
-                                             int first_plane = 0) {
+                                             const EncodeShared<Kind, Words>& shared, int units, std::uint32_t group) {
   const TileOrigin origin = *place.origin;
   const EncodeOperand& operand = arguments.operand[origin.is_b];
   const GroupPlace at = group_place<T>(operand, group);
@@ -140,7 +139,7 @@ __device__ __forceinline__ void encode_group(const EncodeArguments& arguments, c
   const bool is_there = line.source != nullptr && origin.k0 + at.k < operand.padded_inner;
   // The matrix unit takes whole warps.
   if (kHasUnitPairs<Kind> ? __any_sync(0xFFFFFFFFu, is_there) == 0 : !is_there) return;
-  const std::int64_t target = line.target + (at.k >> kLogEntriesPerByte<Kind>)+first_plane * operand.plane_stride;
+  const std::int64_t target = line.target + (at.k >> kLogEntriesPerByte<Kind>);
   T x[kGroup];
   read_group(tile, operand, at, x);
   if constexpr (Kind == EncodeKind::int8_limbs) {

@@ -197,8 +197,6 @@ struct EncodeLaunch {
   const int* units_used;
   cudaStream_t stream;
   bool after_scale;
-  EncodedUnits before;
-  bool may_be_none = false;
 };
 
 template <class T, EncodeKind Kind, int Words, bool Counts>
@@ -213,8 +211,6 @@ void launch_kind(const EncodePlan& plan, const EncodeJob& a, const EncodeJob& b,
   arguments.units_used = plan.units > 0 && !plan.is_cut && Kind != EncodeKind::int8_limbs ? how.units_used : nullptr;
   // Code that cannot wait is not launched before scale has ended.
   arguments.reads_early = how.after_scale;
-  arguments.before = how.before;
-  arguments.may_be_none = how.may_be_none;
 
   const auto kernel = encode_kernel<T, Kind, Words, Counts>;
   LaunchConfig config;
@@ -226,10 +222,7 @@ void launch_kind(const EncodePlan& plan, const EncodeJob& a, const EncodeJob& b,
   const LaunchDevice device = current_device(Stage::encode);
   arguments.has_fast_fp64 = device.has_fast_fp64;
   const int processors = device.multiprocessors;
-  auto resident = static_cast<unsigned>(blocks_per_multiprocessor(kernel, config) * processors);
-  // Of a small problem, whose further units most often are none, few blocks end the sooner, and leave the multiprocessors to
-  // those of multiply: 1.3 us on an H200 at N = 1024. Where there are such units, they take the longer.
-  if (how.before.units != 0 && arguments.tiles < 4 * resident) resident = static_cast<unsigned>(std::max(processors / 8, 1));
+  const auto resident = static_cast<unsigned>(blocks_per_multiprocessor(kernel, config) * processors);
   config.grid = dim3(std::min(resident, arguments.tiles));
   launch(kernel, config, parameters, table_of<Kind>(plan));
 }
@@ -250,7 +243,7 @@ void launch_type(const EncodePlan& plan, const EncodeJob& a, const EncodeJob& b,
   } else {
     // Of those of at most two words, the accuracies have records of FP32 entries at 47 bits alone; integers of more than two
     // words are encoded by one kernel for both, and so are FP32 entries whose pairs have limbs.
-    const bool counts = plan.words > 2 || a.counts || b.counts || how.before.units != 0;
+    const bool counts = plan.words > 2 || a.counts || b.counts;
     with_kind<1, 2, 3, kMaxByteWords>(plan, [&](auto kind, auto words) {
       constexpr EncodeKind k = kind.value;
       constexpr int w = words.value;
@@ -298,19 +291,7 @@ void launch_encode(const EncodePlan& plan, const EncodeJob& a, const EncodeJob& 
     launch_encode(plan, b, EncodeJob(), units_used, stream);
     return;
   }
-  launch_jobs(plan, a, b, {units_used, stream, after_scale, {}});
-}
-
-void launch_encode_rest(const EncodePlan& plan, const EncodeJob& a, const EncodeJob& b, const int* units_used,
-                        const EncodedUnits& before, cudaStream_t stream) {
-  launch_jobs(plan, a, b, {units_used, stream, true, before});
-}
-
-void launch_encode_again(const EncodePlan& plan, const EncodeJob& a, const EncodeJob& b, const int* units_used,
-                         cudaStream_t stream) {
-  if (a.operand.view.type == b.operand.view.type) return launch_jobs(plan, a, b, {units_used, stream, true, {}, true});
-  launch_jobs(plan, a, EncodeJob(), {units_used, stream, true, {}, true});
-  launch_jobs(plan, b, EncodeJob(), {units_used, stream, false, {}, true});
+  launch_jobs(plan, a, b, {units_used, stream, after_scale});
 }
 
 }  // namespace ozfp4::cuda

@@ -65,14 +65,6 @@ struct EncodePlan {
 // of a plan that is not of schemes I or II over the fp4 alphabet.
 EncodePlan make_encode_plan(const Plan& plan, bool as_codes = false);
 
-// What another launch has left of a product's planes: those of the first units, for integers of at most `most_capacity` bits.
-// Where the data need no more, nothing is encoded; where a line is longer, everything is.
-struct EncodedUnits {
-  int units = 0, planes = 0;  // units = 0: no such launch
-  int most_capacity = 0;
-  const int* widest_capacity = nullptr;  // of all lines, on the device
-};
-
 struct EncodeJob {
   ScaledOperand operand;
   std::int32_t first_line = 0, lines = 0;  // the lines to encode; planes hold only these
@@ -90,16 +82,6 @@ struct EncodeJob {
 // may be captured. Throws LaunchError. Range: nothing that find_encode_error has a reason against.
 void launch_encode(const EncodePlan& plan, const EncodeJob& a, const EncodeJob& b, const int* units_used, cudaStream_t stream,
                    bool after_scale = false);
-
-// What a launch of the first units has left out. Range: as above, of integers of three words or, of FP32 entries, two;
-// units_used is given.
-void launch_encode_rest(const EncodePlan& plan, const EncodeJob& a, const EncodeJob& b, const int* units_used,
-                        const EncodedUnits& before, cudaStream_t stream);
-
-// Where units_used is 0 nothing is encoded or counted. Range: as launch_encode, jobs that count, of a plan with moduli that are
-// not cut; units_used is given.
-void launch_encode_again(const EncodePlan& plan, const EncodeJob& a, const EncodeJob& b, const int* units_used,
-                         cudaStream_t stream);
 
 // nullptr where launch_encode takes the jobs, else the reason; lines of all matrices of an operand together are below 2^31.
 const char* find_encode_error(const EncodePlan& plan, const EncodeJob& a, const EncodeJob& b);

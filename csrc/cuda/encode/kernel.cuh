@@ -18,26 +18,13 @@ __host__ __device__ inline int encode_shared_bytes(const EncodeArguments& argume
          4 * shared_table_entries<Kind>(arguments.table_entries);
 }
 
-// Whether another launch has left all planes that the data need, or they need none.
-__device__ __forceinline__ bool is_complete(const EncodeArguments& arguments, int per_modulus) {
-  const EncodedUnits& before = arguments.before;
-  if (before.units == 0 && !arguments.may_be_none) return false;
-  wait_for_previous_kernel();
-  const int used = __ldcg(arguments.units_used);
-  const int widest = before.units != 0 ? __ldcg(before.widest_capacity) : 0;  // on its way with the other
-  return used == 0 || (before.units != 0 && widest <= before.most_capacity && per_modulus * used <= before.units);
-}
-
-// Counts: for operands that have records, or of which the first units are encoded; and others.
+// Counts: for operands whose rounded entries may be counted; and others.
 template <class T, EncodeKind Kind, int Words, bool Counts>
 __global__ void __launch_bounds__(kEncodeThreads, kEncodeBlocks<Kind, Words, Counts>)
     encode_kernel(const __grid_constant__ EncodeParameters<Kind, Words> arguments,
                   const __grid_constant__ TableOf<Kind> limb_table) {
   extern __shared__ __align__(128) unsigned char shared_bytes[];
   __shared__ TileOrigin origins[kPlaces];
-  if constexpr (Counts) {
-    if (is_complete(arguments, kUnitsPerModulus<Kind>)) return;
-  }
   EncodeShared<Kind, Words> shared;
   shared.units = reinterpret_cast<UnitsOf<Kind, Words>*>(shared_bytes + kStages * arguments.most_tile_bytes);
   auto* lines = reinterpret_cast<TileLine*>(shared.units + shared_units<Kind>(arguments.units));
@@ -54,7 +41,7 @@ __global__ void __launch_bounds__(kEncodeThreads, kEncodeBlocks<Kind, Words, Cou
   // Every round starts to load the next tile and encodes the current one (the first round has none). One barrier ends the
   // encoding of the previous tile and publishes the next one's addresses, the other publishes the current tile's entries.
   // Of three places none is written while a slower thread may still read it.
-  int units = arguments.units, first_plane = 0;
+  int units = arguments.units;
   std::uint32_t place = kPlaces - 1, stage = 1;
   for (bool is_first = true;; is_first = false) {
     const bool has_next = next < arguments.tiles;
@@ -64,16 +51,6 @@ __global__ void __launch_bounds__(kEncodeThreads, kEncodeBlocks<Kind, Words, Cou
     if (is_first) {
       wait_for_previous_kernel();
       if (arguments.units_used != nullptr) units = min(units, kUnitsPerModulus<Kind> * __ldcg(arguments.units_used));
-      if constexpr (Counts) {
-        const EncodedUnits& before = arguments.before;
-        if (before.units != 0 && __ldcg(before.widest_capacity) <= before.most_capacity) {
-          // Of a pair of units both are encoded anew, to the same bytes.
-          const int again = kHasUnitPairs<Kind> ? before.units % 2 : 0;
-          shared.units += shared_units<Kind>(before.units - again);
-          units -= before.units - again;
-          first_plane = before.planes - again;
-        }
-      }
     }
     if (has_next) load_shifts(arguments, place_at(next_place));
     commit_copies();
@@ -88,7 +65,7 @@ __global__ void __launch_bounds__(kEncodeThreads, kEncodeBlocks<Kind, Words, Cou
       for (std::uint32_t group = threadIdx.x; group < groups; group += kEncodeThreads) {
         const unsigned char* tile = shared_bytes + stage * arguments.most_tile_bytes;
         if constexpr (Counts) count_group<T>(arguments, current, tile, group);
-        encode_group<T, Kind, Words>(arguments, current, tile, shared, units, group, first_plane);
+        encode_group<T, Kind, Words>(arguments, current, tile, shared, units, group);
       }
     }
     if (!has_next) return;

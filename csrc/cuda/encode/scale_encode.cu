@@ -61,7 +61,7 @@ using StateOf = std::conditional_t<Recorded, ShortRecordedState, LineState>;
 static_assert(kMaxClusterBlocks << kMostLogTileK <= kMostShortEntries, "the longest lines of a cluster");
 
 // The kernels that there are: of integers of one and two words without records, as many as scale and encode apart have; with
-// records those of the units that most data need (LeadingUnits), residues of FP64 entries in two words and of FP32 ones in one.
+// records those of "standard", residues of FP64 entries in two words and of FP32 ones in one.
 // None counts rounded entries: integers of which those count are longer.
 template <class T, EncodeKind Kind, int Words, bool Recorded>
 constexpr bool has_kernel() {
@@ -146,14 +146,12 @@ bool can_scale_and_encode(const EncodePlan& plan, const DeviceOperand& a, const 
 }
 
 void launch_scale_encode(const EncodePlan& plan, const Operands<EncodeJob>& jobs, const CapacityRule& capacity,
-                         const PrefixChoice& choice, void* scratch, cudaStream_t stream, void* clear_counters,
-                         bool rest_follows) {
+                         const PrefixChoice& choice, void* scratch, cudaStream_t stream, void* clear_counters) {
   const bool is_clear = clear_counters != nullptr;
   if (!is_clear) {
     require_launched(cudaMemsetAsync(scratch, 0, sizeof(ScaleTotals), stream), Stage::scale_encode, "its counters");
   }
   ScaleEncodeArguments arguments{};
-  arguments.rest_follows = rest_follows;
   for (int i = 0; i < jobs.count(); ++i) {
     arguments.shift[i] = jobs[i].operand.shift;
     arguments.special[i] = jobs[i].operand.special;

@@ -17,11 +17,8 @@ bool can_scale_and_encode(const EncodePlan& plan, const DeviceOperand& a, const 
 // What launch_scale and launch_encode of all lines of the operands leave, and the planes beyond the prefix as well. With
 // clear_counters the launch may also start while the stream's latest work ends (programmatic dependent launch). Neither
 // synchronises nor allocates; may be captured. Throws LaunchError. Range: what find_scale_error, find_encode_error and
-// can_scale_and_encode have nothing against. A plan of fewer bits than the capacities may have is one of the first units of
-// another (LeadingUnits): lines of more have no planes then. `rest_follows`: the stream's next launch is launch_encode_rest,
-// which then starts while the last blocks end.
+// can_scale_and_encode have nothing against.
 void launch_scale_encode(const EncodePlan& plan, const Operands<EncodeJob>& jobs, const CapacityRule& capacity,
-                         const PrefixChoice& choice, void* scratch, cudaStream_t stream, void* clear_counters = nullptr,
-                         bool rest_follows = false);
+                         const PrefixChoice& choice, void* scratch, cudaStream_t stream, void* clear_counters = nullptr);
 
 }  // namespace ozfp4::cuda

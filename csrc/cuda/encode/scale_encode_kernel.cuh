@@ -24,7 +24,6 @@ struct ScaleEncodeArguments {
   NormReport norms;
   std::uint32_t cluster_blocks;
   LineRule lines;
-  bool rest_follows;  // the next kernel waits for this one, then asks whether there is anything left to encode
 };
 
 // The tile, the packed states [block of the cluster][line], the units, the lines, the table.
@@ -143,7 +142,6 @@ __global__ void __launch_bounds__(kEncodeThreads, kEncodeBlocks<Kind, Words>)
   for (std::uint32_t first = take_groups(next_groups); first < groups; first = take_groups(next_groups)) {
     encode_group<T, Kind, Words>(encode, place, tile, shared, encode.units, first + lane);
   }
-  if (kStateWords<State> > 1 && arguments.rest_follows) let_next_kernel_start();
 }
 
 }  // namespace ozfp4::cuda

@@ -28,8 +28,8 @@ struct TileDevice {
 // What it takes on an H200 (benchmarks/small.py), in microseconds; other devices are taken to differ from it as in the stages.
 double microseconds_of_tiles(int limbs, const DeviceResult& result, std::int32_t inner, bool certifies, const TileDevice& device);
 
-// As launch_direct; where lines have more bits than the limbs hold, their entries are dot products of longer integers. `limbs`:
-// of tile_limbs; where entries are certified there are eight. Range: can_multiply_tiles.
+// As launch_direct, whose list has all entries of the rows that the lines of a tile do not certify. `limbs`: of tile_limbs; where
+// entries are certified there are eight. Range: can_multiply_tiles.
 void launch_tiles(int limbs, const ReconstructJob& job, const CapacityRule& capacity, cudaStream_t stream,
                   const Certification* certification);
 

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 
-#include "arith/scale_wide.hpp"
 #include "arith/wide/limb_sums.hpp"
 #include "arith/wide/round_fast.hpp"
 #include "arith/wide/round_wide.hpp"
@@ -35,34 +34,6 @@ struct WarpPlace {
   }
 };
 
-static_assert(accuracy_bits(53) <= kLimbedBits<4>, "four limbs hold the integers of every line");
-
-// An entry whose integer the limbs do not hold, by a dot product of longer ones: all lanes work at it.
-template <class K>
-__device__ __forceinline__ WideInt<kLimbedWords> dot_of_limbs(const TileShared<K>& shared, const Sources& sources, int row,
-                                                              int column, int inner) {
-  const int lane = static_cast<int>(threadIdx.x) % 32;
-  const auto &a = sources.a, &b = sources.b;
-  const char *x = a.data + row * a.outer_stride, *y = b.data + column * b.outer_stride;
-  LimbSums<4> sums;
-#pragma unroll 1
-  for (int k = lane; k < inner; k += 32) {
-    const auto limbs = [&](const char* at, const Source& from, int line) {
-      return limbs_of(scaled_wide<3>(*reinterpret_cast<const double*>(at + k * from.inner_stride), shared.line[line].shift));
-    };
-    sums.add_product(limbs(x, a, row), limbs(y, b, K::Rows + column));
-  }
-  WideInt<kLimbedWords> total = sums.total();
-#pragma unroll 1
-  for (int apart = 16; apart > 0; apart /= 2) {
-    WideInt<kLimbedWords> other;
-#pragma unroll
-    for (int i = 0; i < kLimbedWords; ++i) other.word[i] = __shfl_xor_sync(0xFFFFFFFFu, total.word[i], apart);
-    total = wide_add(total, other);
-  }
-  return total;
-}
-
 // Entries of a lane in sixteen rows and eight columns: two rows, two columns each.
 inline constexpr int kLaneEntries = 4;
 
@@ -88,53 +59,13 @@ struct Finishing {
   __device__ __forceinline__ std::int32_t exponent(int e) const {
     return -shared.line[row_line(e)].shift - shared.line[column_line(e)].shift;
   }
-  // Whether the limbs may not hold the integer of an entry.
-  __device__ __forceinline__ bool is_long(int e) const {
-    // Of a line of zeros and one without a norm it is NaN: their integers are 0.
-    if constexpr (K::Certifies) return __fmul_ru(shared.norm[row_line(e)], shared.norm[column_line(e)]) >= K::MostNorms;
-    return false;
-  }
-  __device__ __forceinline__ short_form::RowTest test(int e) const {
-    if constexpr (K::Certifies) return {shared.test[row_line(e)], false};
-    return {};
-  }
 };
-
-// An entry that is not what the fast functions take; `x` is its integer. All lanes call it, those with `is_rare` have one.
-template <class K>
-__device__ __forceinline__ void finish_entry(const Finishing<K>& own, int e, bool is_rare, const WideInt<4>& x) {
-  const TileParameters& p = own.p;
-  const std::int32_t exponent = own.exponent(e);
-  double value;
-  if constexpr (!K::Certifies) {
-    value = round_scaled<double>(x, exponent - K::MovedBy);
-  } else {
-    auto integer = wide_resize<kLimbedWords>(shift_right(x, K::MovedBy));
-    const int row = own.row_line(e), column = own.column_line(e);
-#pragma unroll 1
-    for (std::uint32_t rest = __ballot_sync(0xFFFFFFFFu, is_rare && own.is_long(e)); rest != 0; rest &= rest - 1) {
-      const int owner = __ffs(static_cast<int>(rest)) - 1;
-      const auto long_integer = dot_of_limbs(own.shared, own_sources<K>(p), __shfl_sync(0xFFFFFFFFu, row, owner),
-                                             __shfl_sync(0xFFFFFFFFu, column, owner) - K::Rows, p.job.a.view.inner);
-      if (static_cast<int>(threadIdx.x) % 32 == owner) integer = long_integer;
-    }
-    if (!is_rare) return;
-    const auto entry = certify_entry<double>(p.certification, integer, exponent, own.shared.record[row],
-                                             own.shared.record[column], p.job.a.view.inner);
-    value = entry.value;
-    if (!entry.is_certified && (own.shared.line[row].special | own.shared.line[column].special) == kFinite) {
-      const int listed = column - K::Rows;
-      atomicOr(&own.shared.listed[row][listed / 32], 1u << listed % 32);
-    }
-  }
-  if (is_rare) *reinterpret_cast<double*>(own.target(e)) = value;
-}
 
 // Results of eight columns of the warp's. All lanes call it.
 template <class K>
 __device__ __forceinline__ void finish(const Finishing<K>& own, const std::uint32_t (&sum)[kDiagonals<K::Limbs>][4]) {
   WideInt<4> x[kLaneEntries];
-  std::int32_t scale[kLaneEntries], first_scale[kLaneEntries];
+  std::int32_t scale[kLaneEntries];
   bool is_redundant = false;
 #pragma unroll
   for (int e = 0; e < kLaneEntries; ++e) {
@@ -142,7 +73,7 @@ __device__ __forceinline__ void finish(const Finishing<K>& own, const std::uint3
 #pragma unroll
     for (int d = 0; d < kDiagonals<K::Limbs>; ++d) diagonal[d] = sum[d][e];
     x[e] = integer_of_diagonals<K::Limbs, K::Inner>(diagonal);
-    first_scale[e] = scale[e] = own.exponent(e) - K::MovedBy;
+    scale[e] = own.exponent(e) - K::MovedBy;
     is_redundant = is_redundant || has_redundant_word(x[e]);
   }
   if (is_redundant) {
@@ -155,9 +86,6 @@ __device__ __forceinline__ void finish(const Finishing<K>& own, const std::uint3
   for (int e = 0; e < kLaneEntries; ++e) {
     bool is_rare = false;
     value[e] = round_leading<double>(x[e], scale[e], is_rare);
-    if constexpr (K::Certifies) {
-      is_rare = is_rare || own.is_long(e) || short_form::is_doubtful<double>(x[e], scale[e], first_scale[e], own.test(e));
-    }
     rare |= is_rare && own.exists(e) ? 1u << e : 0u;
   }
 #pragma unroll
@@ -169,21 +97,20 @@ __device__ __forceinline__ void finish(const Finishing<K>& own, const std::uint3
       if (own.exists(e + 1)) *reinterpret_cast<double*>(own.target(e + 1)) = value[e + 1];
     }
   }
-  if (!__any_sync(0xFFFFFFFFu, rare != 0)) return;
 #pragma unroll 1
-  for (int e = 0; e < kLaneEntries; ++e) {
-    const bool is_rare = (rare >> e & 1u) != 0;
-    if (!__any_sync(0xFFFFFFFFu, is_rare)) continue;
+  for (; rare != 0; rare &= rare - 1) {  // what the fast functions do not take
+    const int e = __ffs(static_cast<int>(rare)) - 1;
     std::uint32_t diagonal[kDiagonals<K::Limbs>];
 #pragma unroll
     for (int d = 0; d < kDiagonals<K::Limbs>; ++d) {
       diagonal[d] = e < 2 ? e == 0 ? sum[d][0] : sum[d][1] : e == 2 ? sum[d][2] : sum[d][3];
     }
-    finish_entry(own, e, is_rare, integer_of_diagonals<K::Limbs, K::Inner>(diagonal));
+    *reinterpret_cast<double*>(own.target(e)) =
+        round_scaled<double>(integer_of_diagonals<K::Limbs, K::Inner>(diagonal), own.exponent(e) - K::MovedBy);
   }
 }
 
-// Leaves the list of the block's entries that are not certified. All threads call it.
+// Leaves the list of the block's entries that the lines do not certify. All threads call it.
 template <class K>
 __device__ __forceinline__ void leave_list(const TileShared<K>& shared, const Listed& to, const OwnPlace<K>& own) {
   if constexpr (K::Certifies) {

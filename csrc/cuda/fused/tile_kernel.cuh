@@ -76,27 +76,16 @@ __device__ __forceinline__ void share_state(TileShared<K>& shared, const double 
   UnitState<K::Certifies>::store_none(states, at);
 }
 
-template <class K>
-__device__ __forceinline__ void settle_norm(TileShared<K>&, const LineState&, int, int) {}
-template <class K, class Sum>
-__device__ __forceinline__ void settle_norm(TileShared<K>& shared, const RecordedStateOf<Sum>& state, int at, int inner) {
-  const int capacity = shared.line[at].capacity;
-  const double bound = norm_squared_bound(state.line.sum.sum, inner, capacity);
-  // Of more bits than its limbs have nothing is known.
-  shared.norm[at] = capacity > kByteLimbBits<K::Limbs> ? INFINITY : __double2float_ru(bound * 0x1p-100);
-}
-
 // What scale finds of the block's lines, from the states of their units. All threads call it.
 template <class K>
 __device__ __forceinline__ void settle_lines(TileShared<K>& shared, const TileParameters& p) {
   static_assert(K::Lines * K::Chunks * UnitState<K::Certifies>::words * 4 <= sizeof shared.planes,
                 "states lie where planes will");
-  const int inner = p.job.a.view.inner, at = static_cast<int>(threadIdx.x);
+  const int at = static_cast<int>(threadIdx.x);
   __syncthreads();
   if (at < K::Lines) {
     const auto state = UnitState<K::Certifies>::template line<K>(reinterpret_cast<const std::uint32_t*>(shared.planes), at, p);
     direct::settle(shared, p, state, at);
-    settle_norm(shared, state, at, inner);
   }
   __syncthreads();
 }
@@ -141,20 +130,26 @@ __device__ __forceinline__ void encode_lines(TileShared<K>& shared, const TilePa
   }
 }
 
-// The tests of the rows, of the columns that there are; and nothing is listed yet.
+// Lists the finite entries of rows that the lines do not certify with all `columns` of them.
 template <class K>
-__device__ __forceinline__ void open_tests(TileShared<K>& shared, const TileParameters& p, int columns) {
+__device__ __forceinline__ void open_list(TileShared<K>& shared, const TileParameters& p, int columns) {
   if constexpr (K::Certifies) {
     const int thread = static_cast<int>(threadIdx.x), lane = thread % 32;
-    if (thread < K::Rows * (K::Columns / 32)) shared.listed[thread / (K::Columns / 32)][thread % (K::Columns / 32)] = 0;
     if (thread / 32 * 32 >= K::Rows) return;  // whole warps
     short_form::SegmentRecord segment;
-    for (int i = 0; i < K::Columns; i += 32) segment.add(shared.record[K::Rows + min(lane + i, columns - 1)]);
+    std::uint32_t finite[K::Columns / 32];
+#pragma unroll
+    for (int i = 0; i < K::Columns / 32; ++i) {
+      const int column = min(lane + 32 * i, columns - 1);
+      segment.add(shared.record[K::Rows + column]);
+      finite[i] = __ballot_sync(0xFFFFFFFFu, lane + 32 * i < columns && shared.line[K::Rows + column].special == kFinite);
+    }
     segment.combine();
     if (thread >= K::Rows) return;
-    const std::int32_t test =
-        short_form::fp64_test(shared.record[thread], segment, p.job.a.view.inner, p.certification.precision);
-    shared.test[thread] = test == short_form::kNoTest ? test : test + K::MovedBy;
+    const bool lists = shared.line[thread].special == kFinite &&
+                       short_form::standard_test(shared.record[thread], segment, p.job.a.view.inner) != short_form::kNoTest;
+#pragma unroll
+    for (int i = 0; i < K::Columns / 32; ++i) shared.listed[thread][i] = lists ? finite[i] : 0;
   }
 }
 
@@ -206,7 +201,7 @@ __device__ __forceinline__ void make_tile(TileShared<K>& shared, const TileParam
     const OwnPlace<K> own(p);
     if (own.place.first_column == 0) direct::keep<K::Certifies>(shared, p.job.a, own.lines.a, 0, own.rows);
     if (own.place.first_row == 0) direct::keep<K::Certifies>(shared, p.job.b, own.lines.b, K::Rows, own.columns);
-    open_tests(shared, p, own.columns);
+    open_list(shared, p, own.columns);
   }
   __syncthreads();
   multiply_lines(shared, p);

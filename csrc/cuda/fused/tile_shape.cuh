@@ -45,9 +45,6 @@ struct Kind : Shape_ {
   static constexpr bool Certifies = Certifies_;
   static constexpr int Limbs = Limbs_;
   static constexpr int MovedBy = 8 * kLead<Limbs>;  // bits, of integer_of_diagonals
-  // |x| < 2^(127 - MovedBy) where the product of the lines' norms, see CertifyingLines, is smaller.
-  static constexpr float MostNorms = 0x1p54f;
-  static_assert(!Certifies || 2 * (127 - MovedBy) - 200 == 54, "a square, in units of 2^200");
 };
 
 // Where chunk `chunk` of a line lies in its line.
@@ -72,7 +69,8 @@ struct TileParameters {
 struct TileLine {
   std::int16_t shift;
   std::uint8_t capacity, special;
-  static_assert(accuracy_bits(53) + 1074 <= INT16_MAX && accuracy_bits(53) <= UINT8_MAX, "every line's fit");
+  static_assert(accuracy_bits(Accuracy::standard, 53) + 1074 <= INT16_MAX && accuracy_bits(Accuracy::standard, 53) <= UINT8_MAX,
+                "every line's fit");
 
   TileLine() = default;
   __device__ __forceinline__ TileLine(const OwnLine& line)  // NOLINT: settle assigns it
@@ -85,9 +83,7 @@ struct TileLine {
 template <class K>
 struct CertifyingLines {
   LineRecord record[K::Lines];
-  float norm[K::Lines];                            // the integers' sum of squares is 2^100 of these at most
-  std::int32_t test[K::Rows];                      // see certify/segment.cuh
-  std::uint32_t listed[K::Rows][K::Columns / 32];  // entries that are not certified
+  std::uint32_t listed[K::Rows][K::Columns / 32];  // entries of rows that the lines do not certify
 };
 struct NoLines {};
 

@@ -15,6 +15,9 @@ struct Mirrored {
   ElementType part = ElementType::float64;
   bool is_complex = false;
   std::int64_t stride = 0, first = 0, last = 0;
+  // Of complex products of "standard": also the square of these rows and columns, whose imaginary parts on the diagonal are +0
+  // unless they are not finite. Chains of fused multiply-adds leave other roundings there.
+  bool is_settled = false;
 };
 
 // Rows [first, last) left of column `first` from the columns above: the adjoint. Neither synchronises nor allocates; may be

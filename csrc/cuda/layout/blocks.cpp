@@ -10,6 +10,7 @@
 #include "cuda/repair/listed.hpp"
 #include "cuda/repair/masks.hpp"
 #include "cuda/scale/scale.hpp"
+#include "cuda/standard/settle.hpp"
 #include "cuda/stored/layout.hpp"
 #include "cuda/thin/thin.hpp"
 #include "plan/workspace_error.hpp"
@@ -78,38 +79,6 @@ void check_splits(const ForcedChoice& forced, const Schedule& schedule, bool is_
                               (is_whole_k ? "" : ", as its workspace has room for pieces of K alone"));
 }
 
-bool may_have_longer(const CudaPlan& plan, const Turn& turn, const CudaLayout& layout, const std::optional<bool>& forced) {
-  if (!layout.pieces.empty() || layout.rows != turn.a.outer || layout.columns != turn.b.outer) return false;
-  const double work = static_cast<double>(turn.result.stack.count()) * turn.a.outer * turn.b.outer * turn.a.inner;
-  return wants_longer(plan, work, forced);
-}
-
-// The second product's parts of the workspace, `take` those that are not laid over the planes, which end at `planes_end`.
-template <class Take>
-LongerLayout longer_for(const CudaPlan& plan, const Turn& turn, const CudaLayout& layout, std::int64_t planes_end,
-                        const std::optional<bool>& forced, const Take& take) {
-  LongerLayout longer;
-  const std::int64_t stack = turn.result.stack.count();
-  if (!may_have_longer(plan, turn, layout, forced)) return longer;
-  longer.values = layout.a.planes;
-  longer.listed =
-      longer.values +
-      round_up(size_of({turn.result.type == ElementType::float64 ? 8 : 4, stack, layout.rows, layout.out_pitch}), kAlignment);
-  if (longer.listed + size_of({4, stack, layout.rows, listed_pitch(layout.columns)}) > planes_end) return longer;
-  longer.exists = true;
-  longer.is_forced = forced.has_value();
-  longer.a = layout.a;  // the flags of a line are its own, and the planes those of one product after the other
-  longer.b = layout.b;
-  longer.verdict = take(kNorms + 2 * 8);
-  longer.a.norm = longer.verdict + kNorms;
-  longer.b.norm = longer.a.norm + 8;
-  longer.a.shift = take(size_of({4, turn.a.stack.count(), turn.a.outer}));
-  longer.b.shift = take(size_of({4, turn.b.stack.count(), turn.b.outer}));
-  longer.a.record = take(size_of({sizeof(LineRecord), turn.a.stack.count(), turn.a.outer}));
-  longer.b.record = take(size_of({sizeof(LineRecord), turn.b.stack.count(), turn.b.outer}));
-  return longer;
-}
-
 // Of all of K: beside the planes of a whole K next to nothing, beside those of a short piece of a long one more than these, and
 // then there are none.
 template <class Take>
@@ -123,9 +92,15 @@ void place_masks(const DeviceOperand& a, const DeviceOperand& b, int planes, Cud
   layout.b_masks = take(b_bytes);
 }
 
+// See KeptValues.
+std::int64_t kept_bytes(const CudaPlan& plan, std::int64_t stack, const CudaLayout& layout) {
+  if (plan.promise.accuracy != Accuracy::standard || !plan.promise.updates) return 0;
+  return size_of({plan.promise.precision == 53 ? 8 : 4, stack, layout.rows, layout.out_pitch});
+}
+
 // Those operands of which nothing is kept.
 bool can_scale_and_encode(const CudaPlan& plan, const Turn& turn) {
-  const EncodePlan& encode = plan.encoded_at_once();
+  const EncodePlan& encode = plan.encode;
   const bool has_records = plan.promise.has_records();
   if (!turn.stored_a.exists() && !turn.stored_b.exists()) return can_scale_and_encode(encode, turn.a, turn.b, has_records);
   if (turn.stored_a.exists() && turn.stored_b.exists()) return false;
@@ -133,7 +108,7 @@ bool can_scale_and_encode(const CudaPlan& plan, const Turn& turn) {
 }
 
 CudaLayout layout_for(const CudaPlan& plan, const CudaProduct& product, const Gpu& gpu, const Cut& cut,
-                      const ForcedChoice& forced, const std::optional<bool>& longer) {
+                      const ForcedChoice& forced) {
   const Turn turn = turn_at(product, cut.turns, 0);
   const DeviceOperand &a = turn.a, &b = turn.b;
   CudaLayout layout;
@@ -178,23 +153,24 @@ CudaLayout layout_for(const CudaPlan& plan, const CudaProduct& product, const Gp
     }
     layout.scratch = take(scratch_of_turns(product, cut.turns));
   }
-  // A second product encodes both anew.
-  const bool is_again = may_have_longer(plan, turn, layout, longer);
-  const bool has_a = is_again || !turn.stored_a.exists(), has_b = is_again || !turn.stored_b.exists();
+  const bool has_a = !turn.stored_a.exists(), has_b = !turn.stored_b.exists();
   layout.a.planes = take(has_a ? size_of({schedule.planes, stack_a, cut.rows, layout.k_pitch}) : 0);
   layout.b.planes = take(has_b ? size_of({schedule.planes, b.encoded().stack.count(), cut.columns, layout.k_pitch}) : 0);
-  const std::int64_t planes_end = end;
   const std::int64_t out_bytes =
       size_of({plan.integer ? 4 : schedule.out_planes, layout.tile.splits, multiplied, cut.rows, layout.out_pitch});
   layout.outputs = plan.integer ? end : take(out_bytes);  // INT8 products are stored to where they belong
   layout.partial = is_whole_k ? end : take(out_bytes);
   if (plan.promise.certifies()) {
-    place_masks(a, b, schedule.planes, layout, take);
+    if (plan.promise.counts_rounded()) {
+      place_masks(a, b, schedule.planes, layout, take);
+    } else {
+      layout.has_magnitudes = magnitude_pitch(a.inner) <= out_bytes / (stack_a * cut.rows + stack_b * cut.columns);
+      if (const std::int64_t kept = kept_bytes(plan, stack, layout); kept > 0) layout.kept = take(kept);
+    }
     layout.listed_pitch = listed_pitch(cut.columns);
     layout.listed = take(size_of({4, stack, cut.rows, layout.listed_pitch}));
     layout.counts = take(kRepairReportBytes + kRepairCounterBytes);
   }
-  layout.longer = longer_for(plan, turn, layout, planes_end, longer, take);
   layout.bytes = end;
   return layout;
 }
@@ -316,7 +292,7 @@ std::optional<CudaLayout> make_direct_layout(const CudaPlan& plan, const CudaPro
 }
 
 CudaLayout make_layout(const CudaPlan& plan, const CudaProduct& product, const Gpu& gpu, std::int64_t cap,
-                       const ForcedChoice& forced, const std::optional<bool>& longer) {
+                       const ForcedChoice& forced) {
   const std::int32_t rows = product.a.outer, columns = product.b.outer;
   if (std::max(rows, columns) > kLongestExtent) {
     throw std::length_error("rows of a or columns of b: " + std::to_string(std::max(rows, columns)) +
@@ -324,7 +300,7 @@ CudaLayout make_layout(const CudaPlan& plan, const CudaProduct& product, const G
   }
   Cut cut{longest_turns(product), rows, columns, product.a.inner};
   for (;;) {
-    CudaLayout layout = layout_for(plan, product, gpu, cut, forced, longer);
+    CudaLayout layout = layout_for(plan, product, gpu, cut, forced);
     const char* limit = find_limit(plan, product, layout);
     const std::int64_t most = can_shorten(product, cut.turns) ? std::min(cap, kMostTurnBytes) : cap;
     if (limit == nullptr && layout.bytes <= most) {

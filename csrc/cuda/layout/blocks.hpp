@@ -9,12 +9,16 @@
 
 #include "arith/multiples.hpp"
 #include "cuda/layout/cuda_plan.hpp"
-#include "cuda/layout/longer.hpp"
 #include "cuda/layout/turns.hpp"
 #include "cuda/runtime/export.hpp"
 #include "cuda/ways/ways.hpp"
 
 namespace ozfp4::cuda {
+
+// Where an operand's parts lie in the workspace, in bytes from its start.
+struct OperandPlace {
+  std::int64_t shift = 0, special = 0, norm = 0, record = 0, planes = 0;
+};
 
 // Where everything lies in the workspace, in bytes from its start. All turns, blocks and pieces use the same places.
 struct CudaLayout {
@@ -33,8 +37,9 @@ struct CudaLayout {
   std::int64_t verdict = 0, scratch = 0, outputs = 0, bytes = 0;
   std::int64_t listed = 0, listed_pitch = 0;  // entries left to repair, see cuda/repair/listed.hpp; the pitch in words
   std::int64_t counts = 0;                    // RepairReport, then RepairCounts
+  std::int64_t kept = 0;                      // KeptValues at out_pitch, of updates of "standard"
+  bool has_magnitudes = false;                // settle has room for them where the outputs were
   std::int64_t partial = 0;                   // of the second piece of K and later ones: like outputs, then added to them
-  LongerLayout longer;
 };
 
 // That of a product that one launch makes, of at most `cap` bytes; none where `direct` or the product is against it. Of a complex
@@ -47,9 +52,8 @@ OZFP4_CUDA_EXPORT std::optional<CudaLayout> make_direct_layout(const CudaPlan& p
 // The whole product in one turn, block and piece where that stays at or below `cap` bytes (stacks: kMostTurnBytes), else the
 // first of ever smaller cuts that does. Throws WorkspaceError with the least workspace where even the smallest does not
 // fit, or what exceeds the kernels' limits; std::invalid_argument where splits are forced that the schedule cannot be cut into.
-// `longer`: see wants_longer.
 OZFP4_CUDA_EXPORT CudaLayout make_layout(const CudaPlan& plan, const CudaProduct& product, const Gpu& gpu, std::int64_t cap,
-                                         const ForcedChoice& forced = {}, const std::optional<bool>& longer = {});
+                                         const ForcedChoice& forced = {});
 
 // A stack runs in turns where it would need more at once: by then a turn keeps every GPU busy for long.
 inline constexpr std::int64_t kMostTurnBytes = std::int64_t(1) << 34;

@@ -1,6 +1,7 @@
 #include "cuda/layout/cuda_plan.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <stdexcept>
 #include <string>
 
@@ -27,17 +28,33 @@ void check_promise(const Plan& plan, const Promise& promise) {
   if (plan.scheme == Scheme::integer) throw std::invalid_argument("an INT8 product is exact: it has no accuracy to choose");
   if (promise.updates && promise.second == Second::upper) throw std::invalid_argument("an update has one result");
   if (!promise.certifies()) return;
-  const int least = accuracy_bits(promise.precision);
+  const int least = accuracy_bits(promise.accuracy, promise.precision);
   if (plan.bits < least) {
     throw std::invalid_argument("plan: it has " + std::to_string(plan.bits) + " bits; this accuracy needs " +
                                 std::to_string(least));
   }
 }
 
+// Lines of "standard" have accuracy_bits at most: the moduli that these need, whatever the entries are and however long a line
+// is, and those that every product of the plan takes.
+Plan shortened_plan(const Plan& plan, const Promise& promise) {
+  const int bits = accuracy_bits(promise.accuracy, promise.precision);
+  if (promise.accuracy != Accuracy::standard || plan.bits <= bits) return plan;
+  if (!plan.has_moduli() || !plan.prefix_allowed || plan.cut != 0) return plan;
+  Plan first = plan;
+  first.bits = bits;
+  // The norm of a line of integers of c bits is at most sqrt(K) 2^c.
+  const double norm_squared = std::ldexp(static_cast<double>(plan.k_max), 2 * bits);
+  const int needed = moduli_needed(make_prefix_rule(plan, plan.count()), norm_squared * norm_squared);
+  const int count = std::max(needed, least_prefix(plan, kMaxPrefixes));
+  first.groups.resize(static_cast<std::size_t>(plan.groups_of(count)));
+  return first;
+}
+
 // Of the first moduli, as many as one step of the kernels takes, where the plan has more than that.
 std::optional<ReconstructPlan> make_few(const CudaPlan& made, const Plan& residues) {
   const std::size_t most = kRowsPerStep;
-  if (!made.promise.certifies() || !made.plan.has_moduli() || !made.plan.prefix_allowed || made.plan.cut != 0)
+  if (!made.promise.counts_rounded() || !made.plan.has_moduli() || !made.plan.prefix_allowed || made.plan.cut != 0)
     return std::nullopt;
   if (static_cast<std::size_t>(made.plan.count()) <= most || made.reconstruct.is_long()) return std::nullopt;
   Plan few = residues;
@@ -47,16 +64,16 @@ std::optional<ReconstructPlan> make_few(const CudaPlan& made, const Plan& residu
   return plan;
 }
 
-// Lines that take more bits than p + kShortExtraBits are few, and the kernel has another way for their entries.
 int limbs_of_tiles(const Plan& plan, int k, const Promise& promise) {
   if (promise.is_whole || promise.updates || promise.second != Second::none || promise.counts_rounded()) return 0;
-  return tile_limbs(plan, k, promise.certifies() ? promise.precision + kShortExtraBits : plan.bits);
+  return tile_limbs(plan, k, promise.certifies() ? accuracy_bits(promise.accuracy, promise.precision) : plan.bits);
 }
 
 }  // namespace
 
-CudaPlan make_cuda_plan(const Plan& plan, int k, Kernel kernel, const Promise& promise) {
-  check_promise(plan, promise);
+CudaPlan make_cuda_plan(const Plan& asked, int k, Kernel kernel, const Promise& promise) {
+  check_promise(asked, promise);
+  const Plan plan = shortened_plan(asked, promise);
   const Plan residues = plan.is_complex ? joined_plan(plan) : plan;
   CudaPlan made;
   made.plan = plan;
@@ -73,9 +90,6 @@ CudaPlan make_cuda_plan(const Plan& plan, int k, Kernel kernel, const Promise& p
     made.whole = make_integer_plan(plan, promise.modulus, promise.second == Second::overflows);
   } else if (!made.integer) {
     made.reconstruct = make_reconstruct_plan(residues, k, promise.has_records(), promise.updates);
-  }
-  if (promise.certifies() && !promise.counts_rounded()) {
-    made.leading = make_leading_units(plan, made.prefixes, k, promise.precision, made.schedule.element == Element::e2m1);
   }
   made.few = make_few(made, residues);
   made.tile_limbs = limbs_of_tiles(plan, k, promise);

@@ -6,7 +6,6 @@
 #include "cuda/complex/join.hpp"
 #include "cuda/encode/encode.hpp"
 #include "cuda/integers/integer_plan.hpp"
-#include "cuda/layout/leading.hpp"
 #include "cuda/layout/promise.hpp"
 #include "cuda/multiply/contract.hpp"
 #include "cuda/reconstruct/reconstruct_plan.hpp"
@@ -19,7 +18,7 @@ namespace ozfp4::cuda {
 
 // For one inner dimension and one kernel; built once, reused by every call.
 struct CudaPlan {
-  Plan plan;
+  Plan plan;  // without moduli that no product of the promise needs
   int bits = 53;
   int k = 0;
   bool integer = false;  // INT8 x INT8 -> INT32
@@ -29,16 +28,12 @@ struct CudaPlan {
   PrefixRule prefixes;
   EncodePlan encode;
   JoinPlan join;
-  std::optional<LeadingUnits> leading;  // where entries are certified, and none counted
   ReconstructPlan reconstruct;
   IntegerPlan whole;  // in its place where the promise is one of integers
-  // Where entries are certified, plans have moduli to spare for unusual data. What serves the counts up to `few.all` with
+  // Where results are correct, plans have moduli to spare for unusual data. What serves the counts up to `few.all` with
   // shorter integers, and is launched beside the other: the data decides which of the two runs.
   std::optional<ReconstructPlan> few;
   int tile_limbs = 0;  // where one launch may make products of tiles
-
-  // What scales and encodes in one launch where the device has room for it.
-  const EncodePlan& encoded_at_once() const { return leading ? leading->encode : encode; }
 };
 
 // Throws std::invalid_argument where the kernel does not take the plan's planes, or the plan has too few bits for the

@@ -91,6 +91,7 @@ void finish_pieces(const CudaPlan& plan, const std::uint8_t* residues, int piece
   job.units_used = &verdict->units_used;
   const Promise& promise = plan.promise;
   Certification certification{promise.accuracy, promise.rounding, promise.precision, listed, {}, &verdict->is_certain};
+  certification.has_exact_list = true;
   stages.reconstruct(job, promise.certifies() ? &certification : nullptr);
 }
 

@@ -67,6 +67,7 @@ __device__ __forceinline__ bool reconstruct_rows(const Parameters<S>& p, Shared<
   std::uint32_t column_to = shared_address(&own_shared.column[t][4 * vec * group]);
   std::uint32_t column_from = shared_address(&own_shared.column[0][place.entry_of(0)]);
   std::int32_t left = place.rows - 1;
+  [[maybe_unused]] std::int32_t listed_rows = 0;  // without a look at their entries
   hold(left);
   hold(way);
   hold(column_to);
@@ -89,6 +90,7 @@ __device__ __forceinline__ bool reconstruct_rows(const Parameters<S>& p, Shared<
     const std::int32_t shift = own_shared.row_shift[left];
     bool is_rare = ((care >> left) & 1u) != 0;
     const RowTest test = certifying.test_of(p, left);
+    if constexpr (S::Certifies) is_rare = is_rare || (test.number == kLists && p.certification.has_exact_list);
     const auto round_row = [&](auto tests) {
 #pragma unroll(S::reads_ahead ? vec / 2 : 1)
       for (int pair = 0; pair < vec / 2; ++pair) {
@@ -98,8 +100,8 @@ __device__ __forceinline__ bool reconstruct_rows(const Parameters<S>& p, Shared<
         store_pair<T>(p, target, pair, value, way);
       }
     };
-    // A row that nothing is asked of costs what it does where no entry is certified.
-    if (!S::Certifies || test.number == kNoTest) {
+    // A row whose entries are not asked costs what it does where no entry is certified.
+    if (!S::Certifies || !test.tests()) {
       round_row(std::false_type());
     } else if constexpr (S::Certifies) {
       round_row(std::true_type());
@@ -112,9 +114,13 @@ __device__ __forceinline__ bool reconstruct_rows(const Parameters<S>& p, Shared<
         correct_row<T>(p, own_shared.column, constants, row, target);
       }
     } else if constexpr (S::Certifies) {
-      if (words != nullptr) *words = 0;
+      if (words != nullptr) *words = test.number == kLists ? word_of_all(Place<S>(p)) : 0;
+      listed_rows += test.number == kLists ? 1 : 0;
     }
-    if (left == 0) return true;
+    if (left == 0) {
+      if constexpr (S::Certifies) count_listed(p, listed_rows);
+      return true;
+    }
     --left;
     target += p.target_step;
     if constexpr (S::Certifies) words += words != nullptr ? p.listed_step : 0;

@@ -24,7 +24,8 @@ struct ReconstructJob {
 };
 
 // How the entries are rounded, and what is asked beside them, of records that both operands have. Entries that are not certified
-// are listed; their values do not matter, nor do their bounds.
+// are listed: of "correct" their values do not matter, nor do their bounds; of "standard" they do, as the lines alone are asked
+// here and cuda/standard asks more, and some may be listed that the lines certify.
 struct Certification {
   Accuracy accuracy = Accuracy::scaled;
   Rounding rounding = Rounding::nearest;
@@ -34,6 +35,8 @@ struct Certification {
   // Verdict::is_certain, on the device: then nothing is listed, and the words of the list need not be written. Null: nobody
   // knows.
   const int* is_certain = nullptr;
+  KeptValues kept = {};         // of an update of "standard": what is listed goes there
+  bool has_exact_list = false;  // nothing is listed that the lines certify
   // Counts of moduli, as scale leaves them on the device, that this launch is for; at any other it ends at once.
   std::int32_t least_count = 0, most_count = INT32_MAX;
 };

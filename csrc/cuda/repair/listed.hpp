@@ -7,7 +7,7 @@
 
 namespace ozfp4::cuda {
 
-// Of one launch of repair; zero before reconstruct and after repair. A second product (LongerResult) has counts of its own.
+// Of one launch of repair, or of settle (cuda/standard); zero before reconstruct and after it.
 struct RepairCounts {
   unsigned long long listed;    // raised by reconstruct
   unsigned long long exact;     // raised by repair: entries that double-double arithmetic did not settle
@@ -15,9 +15,12 @@ struct RepairCounts {
   unsigned long long arrived;   // blocks of repair that are done
   // Parts of the masks of all lines (repair/masks.cuh) that warps have taken to make, and those that are made.
   unsigned long long masks_taken, masks_made;
+  // Of settle: parts of planes and tiles that blocks have taken, and those that are made; entries that become chains; groups of
+  // tiles whose chains are taken.
+  unsigned long long parts_taken, parts_made, tiles_taken, tiles_made, chains, groups_taken;
 };
 
-// The sums over the launches of a turn, as repair leaves them.
+// The sums over the launches of a turn, as repair leaves them; settle, which lists more than it repairs, the chains alone.
 struct RepairReport {
   unsigned long long listed, exact, disjoint;
 };
@@ -25,26 +28,26 @@ struct RepairReport {
 // What the caller of a product asked of repair.
 struct RepairOrder {
   unsigned long long most = ~0ull;  // more entries of a launch than that are left as they are
-  // Where the device stores how many were repaired, or minus how many were left, where any were; null: nobody asks. Of entries
-  // that a second product certified neither.
+  // Where the device stores how many were repaired, or minus how many were left, where any were; null: nobody asks.
   long long* told = nullptr;
   bool adds = false;  // to what is there
 };
 
-inline constexpr std::int64_t kRepairReportBytes = 64, kRepairCountBytes = 64;
-inline constexpr std::int64_t kRepairCounterBytes = 2 * kRepairCountBytes;
-static_assert(sizeof(RepairReport) <= kRepairReportBytes && sizeof(RepairCounts) <= kRepairCountBytes);
-
-// Those of the second product, behind the first's.
-inline RepairCounts* longer_counts(RepairCounts* counts) {
-  return reinterpret_cast<RepairCounts*>(reinterpret_cast<char*>(counts) + kRepairCountBytes);
-}
+inline constexpr std::int64_t kRepairReportBytes = 64, kRepairCounterBytes = 128;
+static_assert(sizeof(RepairReport) <= kRepairReportBytes && sizeof(RepairCounts) <= kRepairCounterBytes);
 
 // A bit for each entry of a block, [matrix][row][pitch] words: bit i of word w is column 32 w + i.
 struct Listed {
   std::uint32_t* word = nullptr;  // null: nothing is ever listed
   std::int64_t pitch = 0, matrix_stride = 0;
   RepairCounts* counts = nullptr;
+};
+
+// Values of an update's entries that the lines alone do not certify, [matrix][row][pitch] of the result's type: C may lie where
+// the results will.
+struct KeptValues {
+  char* data = nullptr;
+  std::int64_t pitch = 0, matrix_stride = 0;  // entries
 };
 
 // Words of a row: reconstruct writes two at a time.

@@ -82,12 +82,13 @@ __device__ __forceinline__ RepairLines lines_of(const ScaledOperand& operand, st
 // A matrix of the result, the operands' matrices that make it, and where its entries go.
 struct RepairMatrix {
   RepairLines a, b;
+  std::int32_t a_matrix = 0, b_matrix = 0;
+  std::int32_t part = 0;  // along the first axis
   const char *a_mask, *b_mask;  // of the block's first lines
   char* result;
   char* bound;
 
   __device__ __forceinline__ RepairMatrix(const RepairJob& job, std::int32_t matrix) {
-    std::int32_t a_matrix = 0, b_matrix = 0;
     std::int64_t result_offset = 0, bound_offset = 0;
 #pragma unroll 1
     for (std::int32_t i = job.result.stack.rank - 1, rest = matrix; i >= 0; --i) {
@@ -97,6 +98,7 @@ struct RepairMatrix {
       b_matrix += coordinate * job.result.b_step[i];
       result_offset += coordinate * job.result.stack.stride[i];
       bound_offset += coordinate * job.bound.stack.stride[i];
+      part = coordinate;
     }
     a = lines_of(job.a, a_matrix, 0);
     b = lines_of(job.b, b_matrix, job.first_column);

@@ -7,8 +7,8 @@
 #include "cuda/repair/dense.cuh"
 #include "cuda/repair/disjoint.cuh"
 #include "cuda/repair/exact.cuh"
-#include "cuda/repair/merge.cuh"
 #include "cuda/repair/repair.hpp"
+#include "cuda/repair/report.cuh"
 #include "cuda/repair/rounding.cuh"
 #include "cuda/repair/sparse.cuh"
 
@@ -40,9 +40,6 @@ __device__ __forceinline__ void repair_group(Shared& shared, const Parameters& p
   if (slot < p.group && first + slot < p.tiles) {
     const Tile tile(p, first + slot);
     scan_tile(shared, p, tile, slot);
-    if constexpr (R::kMerges) {
-      if (was_made(p.job.longer)) merge_tile<typename R::Value>(shared, p.job, tile, slot);
-    }
     sort_tile(shared, slot, shared.has_masks ? kMostUnmasked : kMostSparse);
   }
   __syncthreads();
@@ -64,39 +61,13 @@ __device__ __forceinline__ void repair_group(Shared& shared, const Parameters& p
   __syncthreads();  // before the counts and the list are another group's
 }
 
-// Of so many listed entries those that are left by a second product, if there was one.
-__device__ __forceinline__ unsigned long long count_left(const RepairJob& job, unsigned long long listed) {
-  return was_made(job.longer) ? min(listed, __ldcg(&job.longer.listed.counts->listed)) : listed;
-}
-
-// One thread. `left` entries were repaired, or are more than the caller wants.
-__device__ __forceinline__ void tell(const RepairJob& job, unsigned long long left) {
-  if (job.order.told == nullptr) return;
-  const long long before = job.starts_report && !job.order.adds ? 0 : *job.order.told;
-  if (left > job.order.most) {
-    *job.order.told = min(before, 0ll) - static_cast<long long>(left);
-  } else {
-    *job.order.told = before < 0 ? before : before + static_cast<long long>(left);
-  }
-}
-
 // One thread of a block that is done. The last block reports, and leaves the counts zero for the next launch.
 __device__ __forceinline__ void arrive(const RepairJob& job, unsigned long long exact, unsigned long long disjoint) {
   RepairCounts& counts = *job.listed.counts;
   if (exact != 0) atomicAdd(&counts.exact, exact);
   if (disjoint != 0) atomicAdd(&counts.disjoint, disjoint);
-  __threadfence();
-  if (atomicAdd(&counts.arrived, 1ull) != gridDim.x - 1) return;
-  __threadfence();
-  RepairReport report{__ldcg(&counts.listed), __ldcg(&counts.exact), __ldcg(&counts.disjoint)};
-  tell(job, count_left(job, report.listed));
-  if (!job.starts_report) {
-    const RepairReport& before = *job.report;
-    report = {report.listed + before.listed, report.exact + before.exact, report.disjoint + before.disjoint};
-  }
-  *job.report = report;
-  counts = RepairCounts{};
-  if (was_made(job.longer)) *job.longer.listed.counts = RepairCounts{};
+  if (!arrives_last(counts)) return;
+  leave_report(job, {__ldcg(&counts.listed), __ldcg(&counts.exact), __ldcg(&counts.disjoint)});
 }
 
 template <class R>
@@ -107,13 +78,10 @@ __global__ void __launch_bounds__(kThreads, 1) repair_kernel(const __grid_consta
   wait_for_previous_kernel();
   const unsigned long long listed = __ldcg(&p.job.listed.counts->listed);  // does not change before the last block has arrived
   if (listed == 0) {
-    if (p.job.starts_report && blockIdx.x == 0 && threadIdx.x == 0) {
-      *p.job.report = RepairReport{};
-      tell(p.job, 0);
-    }
+    if (blockIdx.x == 0 && threadIdx.x == 0) report_nothing(p.job);
     return;
   }
-  if (count_left(p.job, listed) > p.job.order.most) {
+  if (listed > p.job.order.most) {
     __syncthreads();  // all warps have read the counts, which are cleared once the last block has arrived
     if (threadIdx.x == 0) arrive(p.job, 0, 0);
     return;

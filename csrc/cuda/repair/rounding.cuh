@@ -22,7 +22,6 @@ struct Entry {
 template <class T>
 struct PlainRounding {
   using Value = T;
-  static constexpr bool kMerges = true;  // there may be a second product
 
   static __device__ __forceinline__ T of_zero(const RepairJob& job, const Entry&) {
     return static_cast<T>(exact_zero(job.rounding));
@@ -42,7 +41,6 @@ struct PlainRounding {
 template <class T>
 struct UpdateRounding {
   using Value = T;
-  static constexpr bool kMerges = false;
 
   static __device__ __forceinline__ Addend addend(const RepairJob& job, const Entry& entry) {
     return addend_of(job.update.factors, addend_at(job.update, entry.matrix, entry.row, entry.column));

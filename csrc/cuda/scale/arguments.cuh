@@ -64,7 +64,7 @@ struct NormReport {
 // Those of integers are 1 to 64.
 inline int reference_capacity(const CapacityRule& rule) {
   if (rule.is_whole) return 24;
-  return rule.accuracy == Accuracy::scaled ? rule.bits : accuracy_bits(rule.precision) - 45;
+  return rule.accuracy == Accuracy::scaled ? rule.bits : accuracy_bits(Accuracy::correct, rule.precision) - 45;
 }
 
 // Of a launch that takes these operands; without the blocks.
@@ -99,7 +99,6 @@ struct ScaleArguments {
   NormReport norms;
   std::uint32_t blocks_a;
   LineRule lines;
-  ScaleGate gate;  // of the kernel for lines with records
 };
 
 // 64-bit words of a thread's state of a line where nobody asks for records, and where somebody does: of any line, or of one of

@@ -19,7 +19,7 @@ __global__ void __launch_bounds__(32) choose_kernel(const __grid_constant__ Choo
   if (threadIdx.x != 0) return;
   const LineExtremes a = load_extremes(*p.extremes[0]), b = load_extremes(*p.extremes[1]);
   const CapacityRule& how = p.capacity;
-  *p.verdict = {count, is_certain(a, b, how.accuracy, p.inner, how.precision) ? 1 : 0, static_cast<int>(max(a.widest, b.widest))};
+  *p.verdict = {count, is_certain(a, b, how.accuracy, p.inner) ? 1 : 0};
 }
 
 }  // namespace

@@ -65,12 +65,6 @@ template <class State>
 __global__ void __launch_bounds__(kScaleThreads, kScaleBlocks<State>)
     scale_kernel(const __grid_constant__ ScaleArguments arguments) {
   let_next_kernel_start();
-  if constexpr (kStateWords<State> > 1) {
-    if (arguments.gate.count != nullptr && __ldcg(arguments.gate.count) <= arguments.gate.most) {
-      if (blockIdx.x == 0 && threadIdx.x == 0) arguments.norms.verdict->units_used = 0;
-      return;
-    }
-  }
   const bool is_b = blockIdx.x >= arguments.blocks_a;
   const ScaleOperand& operand = arguments.operand[is_b];
   const std::uint32_t block = is_b ? blockIdx.x - arguments.blocks_a : blockIdx.x;

@@ -30,12 +30,11 @@ __device__ __forceinline__ void raise(LineExtremes& to, const LineExtremes& x) {
   raise(to.depth, x.depth);
   raise(to.missing, x.missing);
   raise(to.lack, x.lack);
-  raise(to.widest, x.widest);
 }
 
 __device__ __forceinline__ LineExtremes load_extremes(const LineExtremes& x) {
   return {static_cast<std::uint64_t>(__ldcg(reinterpret_cast<const unsigned long long*>(&x.depth))), __ldcg(&x.missing),
-          __ldcg(&x.lack), __ldcg(&x.widest)};
+          __ldcg(&x.lack)};
 }
 
 // The extremes of an operand's lines on their way through a block's shared memory to the totals, and the verdict's part that
@@ -44,9 +43,8 @@ template <class State>
 struct ExtremesReport {
   __device__ __forceinline__ void open() {}
   __device__ __forceinline__ void pass_on(ScaleTotals&, bool) {}
-  static __device__ __forceinline__ void decide(Verdict& verdict, const ScaleTotals&, const NormReport& norms, const LineRule&) {
+  static __device__ __forceinline__ void decide(Verdict& verdict, const ScaleTotals&, const NormReport&, const LineRule&) {
     verdict.is_certain = 0;
-    verdict.widest_capacity = norms.capacity;
   }
   static __device__ __forceinline__ void keep(const ScaleTotals&, const NormReport&) {}
 };
@@ -66,13 +64,11 @@ struct ExtremesReport<RecordedStateOf<Sum>> {
                                                 const LineRule& lines) {
     const CapacityRule& how = lines.capacity;
     verdict.is_certain = 0;
-    verdict.widest_capacity = how.bits;
     const bool has_both = norms.scaled == 2;
     if (!has_both && norms.extremes[1] == nullptr) return;
     const LineExtremes a = load_extremes(totals.extremes[0]);
     const LineExtremes b = load_extremes(has_both ? totals.extremes[1] : *norms.extremes[1]);
-    verdict.is_certain = is_certain(a, b, how.accuracy, norms.inner, how.precision) ? 1 : 0;
-    verdict.widest_capacity = static_cast<int>(has_both ? max(a.widest, b.widest) : a.widest);
+    verdict.is_certain = is_certain(a, b, how.accuracy, norms.inner) ? 1 : 0;
   }
 
   // Likewise: those of the launch's operands, for products of other launches.

@@ -127,7 +127,7 @@ const char* find_scale_error(const Operands<ScaledOperand>& operands, const Capa
   }
   if (rule.all > kMaxModuli) return "more moduli than scale chooses among";
   if (capacity.bits < 2 || capacity.bits > 200) return "the integers must have 2 to 200 bits";
-  if (!is_scaled && capacity.bits < accuracy_bits(capacity.precision)) {
+  if (!is_scaled && capacity.bits < accuracy_bits(capacity.accuracy, capacity.precision)) {
     return "the integers have fewer bits than the accuracy may ask for";
   }
   if (block_count(lay_out(operands)) >= (std::int64_t(1) << 31)) return "the operands need 2^31 blocks or more";
@@ -140,7 +140,7 @@ std::int64_t scale_scratch_bytes(const DeviceOperand& a, const DeviceOperand& b)
 }
 
 void launch_scale(const Operands<ScaledOperand>& operands, const CapacityRule& capacity, const PrefixChoice& choice,
-                  void* scratch, cudaStream_t stream, void* clear_counters, const ScaleGate& gate) {
+                  void* scratch, cudaStream_t stream, void* clear_counters) {
   const Layout layout = lay_out(operands);
   auto* bytes = static_cast<char*>(scratch);
   const bool is_clear = clear_counters != nullptr && layout.zeroed <= kScaleCounterBytes;
@@ -148,7 +148,6 @@ void launch_scale(const Operands<ScaledOperand>& operands, const CapacityRule& c
   ScaleArguments arguments{};
   arguments.norms = norm_report(operands, capacity, choice, counters);
   arguments.lines = line_rule(operands, capacity);
-  arguments.gate = gate;
   for (int i = 0; i < operands.count(); ++i) {
     ScaleOperand& operand = arguments.operand[i] = layout.operand[i];
     operand.shift = operands[i].shift;

@@ -31,13 +31,6 @@ struct CapacityRule {
   bool is_whole = false;   // entries are integers of 64 bits, taken as they are: a line has the bits that its largest one has
 };
 
-// A launch of scale that the data decide about: where `count`, on the device, is not above `most`, it writes the verdict's
-// units_used = 0 and nothing else.
-struct ScaleGate {
-  const unsigned long long* count = nullptr;  // null: it is made
-  unsigned long long most = 0;
-};
-
 // Bytes of scratch (256-byte aligned) for operands of any type.
 OZFP4_CUDA_EXPORT std::int64_t scale_scratch_bytes(const DeviceOperand& one);
 std::int64_t scale_scratch_bytes(const DeviceOperand& a, const DeviceOperand& b);
@@ -57,10 +50,9 @@ const char* find_scale_error(const Operands<ScaledOperand>& operands, const Capa
 // Enqueues the stage on the stream (kernels and memory sets only: no synchronisation, no allocation, capturable).
 // clear_counters: kScaleCounterBytes of them; null: the scratch holds counters, set to zero first. The norms are written, and the
 // verdict, if choice.rule.all > 0. Records are written whole; where the accuracy is correct, `rounded` is 0 for encode
-// to count up. Throws LaunchError. Range: nothing that find_scale_error has a reason against; behind a gate, operands with
-// records and a verdict.
+// to count up. Throws LaunchError. Range: nothing that find_scale_error has a reason against.
 void launch_scale(const Operands<ScaledOperand>& operands, const CapacityRule& capacity, const PrefixChoice& choice,
-                  void* scratch, cudaStream_t stream, void* clear_counters = nullptr, const ScaleGate& gate = {});
+                  void* scratch, cudaStream_t stream, void* clear_counters = nullptr);
 
 // Enqueues the choice for two operands that were scaled before, each by itself; neither synchronises nor allocates. Throws
 // LaunchError. Range: operands with norms and extremes, a rule with all > 0 and a verdict.

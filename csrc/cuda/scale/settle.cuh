@@ -32,7 +32,7 @@ __device__ __forceinline__ LineOutcome settle_line(const RecordedStateOf<Sum>& s
                                                    const NormReport& norms) {
   const LineFacts facts = line_facts(state.facts, state.line.sum.exponent);
   const CapacityRule& how = rule.capacity;
-  const int capacity = line_capacity(how.accuracy, how.bits, facts, norms.inner, how.precision, how.is_update);
+  const int capacity = line_capacity(how.accuracy, how.bits, facts, how.precision, how.is_update);
   return outcome_of(state.line, capacity, sum_at_capacity(state.line.sum.sum, capacity, norms.capacity));
 }
 

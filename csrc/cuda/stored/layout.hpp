@@ -3,8 +3,8 @@
 
 #include <cstdint>
 
+#include "cuda/layout/blocks.hpp"
 #include "cuda/layout/cuda_plan.hpp"
-#include "cuda/layout/longer.hpp"
 #include "cuda/layout/turns.hpp"
 #include "cuda/planes.hpp"
 #include "cuda/runtime/export.hpp"

@@ -89,7 +89,7 @@ __device__ __forceinline__ LineFacts facts_of(const Found& found) {
 template <bool Certifies>
 __device__ __forceinline__ Settled settle(const Found& found, const CapacityRule& how, std::int32_t inner) {
   int capacity = how.bits;
-  if constexpr (Certifies) capacity = line_capacity(how.accuracy, how.bits, facts_of(found), inner, how.precision);
+  if constexpr (Certifies) capacity = line_capacity(how.accuracy, how.bits, facts_of(found), how.precision);
   const std::int32_t exponent = found.exponent();
   return {exponent == kNoExponent ? 0 : scale_exponent(capacity, exponent), capacity};
 }

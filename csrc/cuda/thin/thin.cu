@@ -103,7 +103,7 @@ bool has_thin_kernels() {
 
 bool can_multiply_thinly(const ReconstructJob& job, const CapacityRule& capacity) {
   const ElementType type = job.result.type;
-  const int most = capacity.accuracy == Accuracy::scaled ? capacity.bits : accuracy_bits(capacity.precision);
+  const int most = capacity.accuracy == Accuracy::scaled ? capacity.bits : accuracy_bits(capacity.accuracy, capacity.precision);
   if (!is_float(type) || job.a.view.type != type || job.b.view.type != type || most > kBalancedCapacity<3> ||
       capacity.accuracy == Accuracy::correct || job.result.stack.count() > kMostGridExtent) {
     return false;

@@ -26,7 +26,7 @@ constexpr double kBytesOfFit = 8 + 15;         // of an entry, read and written
 // have moduli to spare for others.
 GemmShape used(GemmShape shape, const CudaPlan& plan) {
   if (!plan.plan.prefix_allowed) return shape;
-  const double k = std::log2(std::max(plan.k, 1)), bits = plan.promise.certifies() ? plan.promise.precision : plan.bits;
+  const double k = std::log2(std::max(plan.k, 1)), bits = plan.promise.counts_rounded() ? plan.promise.precision : plan.bits;
   const double share = std::min(1.0, (2 * bits + k + 1 - std::min(4.0, k / 3)) / (2 * plan.bits + k + 1));
   for (int* count : {&shape.units, &shape.steps, &shape.folds})
     *count = std::max(1, static_cast<int>(std::lround(share * *count)));

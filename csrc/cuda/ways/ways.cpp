@@ -5,7 +5,6 @@
 
 #include "cuda/direct/direct.hpp"
 #include "cuda/fused/tile.hpp"
-#include "cuda/layout/longer.hpp"
 #include "cuda/thin/thin.hpp"
 #include "cuda/ways/stages.hpp"
 
@@ -70,8 +69,6 @@ Whole find_whole(const CudaPlan& plan, const CudaProduct& product, const Turn& t
   if (direct == Direct::thin) return can.thin ? Whole::thin : Whole::stages;
   if (direct == Direct::tiles) return can.tiles ? Whole::tiles : Whole::stages;
   if (!(can.direct || can.thin || can.tiles)) return Whole::stages;
-  const double work = static_cast<double>(turn.result.stack.count()) * turn.a.outer * turn.b.outer * turn.a.inner;
-  if (wants_longer(plan, work, std::nullopt)) return Whole::stages;
   OfWays times = times_of(plan, turn, gpu, can);
   times = {factors.direct * times.direct, factors.thin * times.thin, factors.tiles * times.tiles, factors.stages * times.stages};
   const double least = std::min({times.direct, times.thin, times.tiles, times.stages});

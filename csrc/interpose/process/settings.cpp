@@ -52,8 +52,10 @@ void set(const std::string& name, const std::string& value, Settings& to) {
   } else if (name == "MIN_SIZE") {
     to.min_size = static_cast<double>(count_of(name, value));
   } else if (name == "ACCURACY") {
-    if (value != "scaled" && value != "fp64" && value != "correct") refuse(name, value, "it is scaled, fp64 or correct");
-    to.accuracy = value == "scaled" ? OZFP4_ACCURACY_SCALED : value == "fp64" ? OZFP4_ACCURACY_FP64 : OZFP4_ACCURACY_CORRECT;
+    if (value != "scaled" && value != "standard" && value != "correct") refuse(name, value, "it is standard, correct or scaled");
+    to.accuracy = value == "scaled"     ? OZFP4_ACCURACY_SCALED
+                  : value == "standard" ? OZFP4_ACCURACY_STANDARD
+                                        : OZFP4_ACCURACY_CORRECT;
   } else if (name == "DTYPES") {
     set_types(value, to);
   } else if (name == "SUMMARY") {
@@ -75,7 +77,7 @@ void set(const std::string& name, const std::string& value, Settings& to) {
 
 Settings from_environment() {
   Settings found;
-  found.accuracy = OZFP4_ACCURACY_FP64;
+  found.accuracy = OZFP4_ACCURACY_STANDARD;
   const std::size_t length = std::strlen(prefix);
   for (char** each = environ; each && *each; ++each) {
     const char* equals = std::strchr(*each, '=');

@@ -12,7 +12,7 @@ namespace ozfp4::interpose {
 struct Settings {
   bool always = false;  // OZFP4_EXEC_MODE: fastest, always
   double min_size = 0;  // OZFP4_EXEC_MIN_SIZE: multiplications
-  int accuracy = 0;     // OZFP4_EXEC_ACCURACY: scaled, fp64, correct; as ozfp4.h has it
+  int accuracy = 0;     // OZFP4_EXEC_ACCURACY: standard, correct, scaled; as ozfp4.h has it
   std::array<bool, type_count> types{{false, true, false, true}};  // OZFP4_EXEC_DTYPES: names, with commas between
   bool summary = false;                                            // OZFP4_EXEC_SUMMARY: 0, 1
   std::string report;                                              // OZFP4_EXEC_REPORT: a file

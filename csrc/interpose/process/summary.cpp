@@ -109,7 +109,7 @@ std::string quoted(const std::string& text) {
 }
 
 const char* accuracy_name(int accuracy) {
-  return accuracy == OZFP4_ACCURACY_SCALED ? "scaled" : accuracy == OZFP4_ACCURACY_CORRECT ? "correct" : "fp64";
+  return accuracy == OZFP4_ACCURACY_SCALED ? "scaled" : accuracy == OZFP4_ACCURACY_CORRECT ? "correct" : "standard";
 }
 
 }  // namespace

@@ -86,17 +86,19 @@ Complex rounded_sums(const Sums& sums, int precision) {
 
 bool has_both(Factor x) { return x.real != 0 && x.imaginary != 0; }
 
-// |found - exact| <= n u magnitudes + half a unit in the last place of what was found, in integers.
-bool is_within(double found, const ExactSum& exact, ExactSum magnitudes, std::uint64_t n, int precision) {
+// |found - exact| <= n (u magnitudes + factor eta / 2) + half a unit in the last place of what was found, in integers.
+bool is_within(double found, const ExactSum& exact, ExactSum magnitudes, std::uint64_t n, double factor, int precision) {
   if (!std::isfinite(found)) return false;
   ExactSum error = exact;
   error.add(-found, 1, 1);
   if (error.is_negative()) error.negate();
   error.shift_left(precision);
+  const double least = precision == 53 ? 0x1p-1074 : 0x1p-149;
+  magnitudes.add(least, 0.5 * std::ldexp(1.0, precision), factor);
   magnitudes.multiply(n);
   int exponent = 0;
   std::frexp(found, &exponent);
-  const double unit = std::max(std::ldexp(1.0, exponent - precision), precision == 53 ? 0x1p-1074 : 0x1p-149);
+  const double unit = std::max(std::ldexp(1.0, exponent - precision), least);
   magnitudes.add(unit, 0.5, std::ldexp(1.0, precision));
   return !(magnitudes < error);
 }
@@ -160,12 +162,18 @@ Checked check_entry(const Product& p, int accuracy, Place place, Complex before)
   if (reads_c) add_product(exact, complex, beta, before, {1, 0}, false);
   const Complex right = rounded_sums(exact, precision);
   if (right.real == found.real && right.imaginary == found.imaginary) return {Finding::correct, right};
-  if (accuracy != OZFP4_ACCURACY_FP64) return {Finding::wrong, right};
-  // Each part is a sum of 2 K products where the type is complex; what two steps add is below that of one or two terms.
+  if (accuracy != OZFP4_ACCURACY_STANDARD) return {Finding::wrong, right};
+  // Each part is a sum of two products for each index where the type is complex; what two steps add is below that of one or two
+  // terms. Only products that are not 0 count.
   const Sums sizes = sums_of(complex, row, column, alpha, true);
-  const auto n = static_cast<std::uint64_t>(p.k) * (complex ? 2 : 1) + (is_in_two_steps ? 2 : 0);
-  const bool within = is_within(found.real, exact.real, sizes.real, n, precision) &&
-                      is_within(found.imaginary, exact.imaginary, sizes.imaginary, n, precision);
+  const auto nonzeros = [](const Line& line) {
+    return std::count_if(line.begin(), line.end(), [](const Complex& x) { return x.real != 0 || x.imaginary != 0; });
+  };
+  const auto products = static_cast<std::uint64_t>(std::min(nonzeros(row), nonzeros(column))) * (complex ? 2 : 1);
+  const std::uint64_t n = products + (is_in_two_steps ? 2 : 0);
+  const double factor = std::fabs(alpha.real) + std::fabs(alpha.imaginary);
+  const bool within = is_within(found.real, exact.real, sizes.real, n, factor, precision) &&
+                      is_within(found.imaginary, exact.imaginary, sizes.imaginary, n, factor, precision);
   return {within ? Finding::within_bound : Finding::wrong, right};
 }
 

@@ -56,12 +56,12 @@ def gemm(
 ) -> Any:
     """alpha A B + beta C, rounded once: whatever the factors are, neither the product nor its sum with C is rounded before.
 
-    `accuracy` says what is promised, as for :func:`ozfp4.matmul`, with n the inner dimension and u the unit roundoff of the
-    result type. A residual, ``gemm(-1, a, x, 1, b, accuracy="correct")``, keeps what is left after cancellation; by the other
-    two it need not:
+    `accuracy` says what is promised, as for :func:`ozfp4.matmul`, with n the fewer nonzero entries of row and column, and u the
+    unit roundoff of the result type. A residual, ``gemm(-1, a, x, 1, b, accuracy="correct")``, keeps what is left after
+    cancellation; by the other two it need not:
 
     - "scaled": alpha times the exact product of the scaled integers, plus beta C, rounded to nearest.
-    - "fp64": the result is off by n u |alpha| (|A| |B|) at most and half a unit in its own last place. After cancellation the
+    - "standard": the result is off by n u |alpha| (|A| |B|) at most and half a unit in its own last place. After cancellation the
       first may be all of it.
     - "correct": every entry is the real alpha A B + beta C, rounded once in the direction `rounding`.
 

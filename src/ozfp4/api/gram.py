@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Literal, TypeVar, overload
 
+import numpy as np
 import numpy.typing as npt
 
 from .. import _core
@@ -204,6 +205,8 @@ def _gram(
         if report:
             reports.append(made[1])
         _mirror(c[..., :first, first:last], c[..., first:last, :first])
+        if is_complex(c) and arguments.accuracy == "standard":
+            _settle(c[..., first:last, first:last])
     result = to_caller(request, c) if out is None else out
     mark_written(out)
     return (result, _combined(reports)) if report else result
@@ -228,6 +231,24 @@ def _mirror(above: Any, below: Any) -> None:
         return
     below.real[...] = _transposed(above.real)
     below.imag[...] = 0.0 - _transposed(above.imag)
+
+
+def _settle(block: Any) -> None:
+    """Fill what is below the diagonal of a block on it with the adjoint of what is above, and the diagonal's imaginary part with
+    +0: chains of fused multiply-adds leave other roundings there."""
+    real, imag = block.real, block.imag
+    if library.is_tensor(block):
+        torch = library.require_torch()
+        below = torch.ones(real.shape[-2:], dtype=torch.bool, device=real.device).tril(-1)
+        diagonal = imag.diagonal(dim1=-2, dim2=-1)
+        choose, is_finite = torch.where, torch.isfinite
+    else:
+        below = np.tri(real.shape[-1], k=-1, dtype=bool)
+        diagonal = np.einsum("...ii->...i", imag)
+        choose, is_finite = np.where, np.isfinite
+    real[...] = choose(below, _transposed(real), real)
+    imag[...] = choose(below, 0.0 - _transposed(imag), imag)
+    diagonal[...] = choose(is_finite(diagonal), 0.0, diagonal)
 
 
 def _is_kept(request: MatmulRequest) -> bool:

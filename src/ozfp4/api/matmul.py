@@ -261,13 +261,13 @@ def matmul(
     """Matrix product of `a` and `b`, exact on the scaled integers and rounded once; of integers exact.
 
     Each row of `a` (column of `b`) is scaled by a power of two to integers of at most c bits; their product is computed without
-    any rounding and rounded once to the result type. `accuracy` says what c is and what is promised of the result, with n the
-    inner dimension and u the unit roundoff of the result type, 2^-53 or 2^-24:
+    any rounding and rounded once to the result type. `accuracy` alone says what is promised of the result, with u the unit
+    roundoff of the result type, 2^-53 or 2^-24:
 
     - "scaled": c is `bits`, and the result the exact product of the scaled integers, rounded to nearest, ties to even.
-    - "fp64": |C - AB| <= n u (|A| |B|) and half a unit in the last place, entry by entry, for every finite input: the error
-      bound of a sum in the result type. Zeros count in n, and a single entry may be less accurate than such a sum. Rows and
-      columns choose their own c; where that cannot be certified, the entry is the correctly rounded sum of its products.
+    - "standard": |C - AB| <= (n - 1) u (|A| |B|), n the fewer nonzero entries of the row and the column, and half a unit in
+      the last place, entry by entry, for every finite input: what a chain of fused multiply-adds in the result type promises.
+      Rows and columns choose their own c; an entry that this does not certify is such a chain.
     - "correct": every entry is the sum of its real products, rounded once in the direction `rounding`, subnormal and
       overflowing results included. An exact zero is +0, and -0 when rounding down.
 
@@ -305,10 +305,10 @@ def matmul(
     bits : int, optional
         Capacity of the scaled integers, 2..200; by default 53, or 24 when both operands are float32. For "scaled" alone.
     family : {"least", "paper", "paper-karatsuba"}
-        Fewest products, or the paper's moduli.
+        Fewest products, or the paper's moduli, for "scaled" alone.
     plan : Plan, optional
         Use this plan; scheme, backend, bits and family must then be left at their defaults or agree with it. Its bits are the
-        capacity of "scaled"; "fp64" and "correct" need 76 of them (47 for a float32 result).
+        capacity of "scaled"; "standard" needs 57 of them, "correct" 76 (28 and 47 for a float32 result).
     out : array or tensor, optional
         Where to write the result: its exact shape and dtype, no memory shared with the inputs. Errors in the arguments leave it
         as it is; what ends a product between its blocks (no memory, a signal, an exception of `progress`) leaves it undefined.
@@ -322,8 +322,8 @@ def matmul(
     progress : callable, optional
         Called between blocks with the fraction done, and with `device` as tiles of the result arrive. Not called for tensors on a
         GPU, whose products are only enqueued.
-    accuracy : {"scaled", "fp64", "correct"}, optional
-        As above; by default "fp64", or "scaled" where `bits`, `plan` or a family of the paper is given.
+    accuracy : {"standard", "correct", "scaled"}, optional
+        As above; by default "standard", or that of a prepared operand.
     rounding : {"nearest", "down", "up", "zero"}
         Of accuracy="correct"; the others round to nearest. :func:`ozfp4.enclose` rounds down and up at once.
     overflow : {"wrap", "raise"}

@@ -29,7 +29,7 @@ def plan(
     bits: int | None = None,
     family: str = "least",
     device: Any = None,
-    accuracy: str = "scaled",
+    accuracy: str | None = None,
 ) -> Plan:
     """The plan for an m × k by k × n product on a device.
 
@@ -42,19 +42,21 @@ def plan(
     backend : {"auto", "fp4", "int8", "fp64"}
         The alphabet; "auto" takes the one that is fastest on the device by :mod:`ozfp4.cost`. A GPU has no "fp64".
     bits : int, optional
-        Capacity of the scaled integers, 2..200, by default 53; float32 operands need 24 (:func:`ozfp4.plan_for` knows them).
+        Of ``accuracy="scaled"``: capacity of the scaled integers, 2..200, by default 53; float32 operands need 24
+        (:func:`ozfp4.plan_for` knows them).
     family : {"least", "paper", "paper-karatsuba"}
-        Fewest products, or the paper's 19 moduli with 75 or 68 products (fp4, scheme II).
+        Fewest products, or of ``accuracy="scaled"`` the paper's 19 moduli with 75 or 68 products (fp4, scheme II).
     device : str or torch.device, optional
         "cpu" (the default), "cuda" (the current GPU), "cuda:1"; a GPU needs torch imported.
-    accuracy : {"scaled", "fp64", "correct"}
-        What a float64 result is promised: "fp64" and "correct" have 76 bits, the most that a row or a column chooses.
+    accuracy : {"standard", "correct", "scaled"}
+        What a float64 result is promised, by default "standard": the plan has 57 bits, the most that a row or a column takes, and
+        76 for "correct".
 
     Examples
     --------
-    >>> plan(1000, 1000, 1000, backend="fp4").products
-    57
-    >>> plan(1000, 1000, 1000, backend="fp4", family="paper").moduli[:4]
+    >>> plan(1000, 1000, 1000, backend="fp4").bits, plan(1000, 1000, 1000, backend="fp4").products
+    (57, 62)
+    >>> plan(1000, 1000, 1000, backend="fp4", family="paper", accuracy="scaled").moduli[:4]
     (169, 115, 113, 112)
 
     Raises
@@ -109,7 +111,7 @@ def plan_for(
     --------
     >>> import numpy as np
     >>> plan_for(np.ones((2, 3), np.float32), np.ones((3, 4), np.float32), backend="int8").bits
-    47
+    28
 
     Raises
     ------

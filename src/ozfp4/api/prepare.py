@@ -68,7 +68,7 @@ def prepare(
     >>> import numpy as np, ozfp4
     >>> b = prepare(np.eye(3), "right", backend="int8")
     >>> b.shape, b.side, b.accuracy
-    ((3, 3), 'right', 'fp64')
+    ((3, 3), 'right', 'standard')
     >>> ozfp4.matmul(np.arange(6.0).reshape(2, 3), b)
     array([[0., 1., 2.],
            [3., 4., 5.]])

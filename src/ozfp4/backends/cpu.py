@@ -209,9 +209,10 @@ def make_report(
     seconds = {stage: outcome[stage] for stage in stages}
     certified = None
     if asked.accuracy != "scaled":
-        names = ("certified_exact", "certified_depth", "certified_result", "repaired_pairs", "repaired_exact")
-        exact, depth, result, pairs, sums = (outcome[name] for name in names)
-        certified = Certified(exact, depth, result, pairs, sums, exact + depth + result + pairs + sums)
+        counts = {name: outcome[f"certified_{name}"] for name in ("exact", "depth", "magnitude", "result")}
+        counts |= {"chains": outcome["chains"], "repaired": outcome["repaired_pairs"]}
+        counts["repaired_exactly"] = outcome["repaired_exact"]
+        certified = Certified(**counts, total=sum(counts.values()))
     return Report(
         backend=DIRECT if is_direct else core.alphabet,
         kernel=kernel,

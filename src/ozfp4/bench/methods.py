@@ -131,7 +131,7 @@ def accuracy_modes(device: str) -> list[Method]:
             _ozfp4(device, {"accuracy": accuracy}),
             {"accuracy": accuracy},
         )
-        for accuracy in ("fp64", "correct")
+        for accuracy in ("standard", "correct")
     ]
 
 
@@ -158,7 +158,7 @@ def at_hand(
     ----------
     gemmul8 : str, optional
         GEMMul8's preload library; it is used on a GPU only.
-    accuracy : {"scaled", "fp64", "correct"}
+    accuracy : {"scaled", "standard", "correct"}
         Of ozfp4's ways.
     modes : bool
         Whether the accuracy modes belong to it, one way each.

@@ -102,7 +102,7 @@ def _measure(options: argparse.Namespace, folder: Path | None, rank: int, ranks:
     jobs = measure.jobs(sizes, ranks, options.scaling)
     store, left = None, [jobs]
     if rank == 0:
-        settings = {"device": device.type, "ranks": ranks, "repeat": repeat, "accuracy": "fp64"}
+        settings = {"device": device.type, "ranks": ranks, "repeat": repeat, "accuracy": "standard"}
         machine = describe(device.type) | {"ranks": ranks}
         store = RowStore(rows_file(options, folder, "scaling"), settings, machine, measure.KEY)
         say_resumed(store.resumed)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from .. import _core
 from ..backends.cuda.variant import Variant
 from ..plans.plan import Plan, make_plan
-from ..request.arguments import Arguments
+from ..request.arguments import Arguments, check_family
 
 ASKED_FOR = "asked for"
 
@@ -29,14 +29,16 @@ class Decision:
 
 
 def capacity(asked: Arguments, single: bool) -> int:
-    """Bits of a plan for what was asked for; `single`: of a float32 result.
+    """Bits of a plan for what was asked for; `single`: of a float32 result. ValueError for a family that has too few.
 
-    >>> capacity(Arguments(), True), capacity(Arguments(bits=30), True), capacity(Arguments(accuracy="fp64"), False)
-    (24, 30, 76)
+    >>> capacity(Arguments(), True), capacity(Arguments(bits=30), True), capacity(Arguments(accuracy="standard"), False)
+    (24, 30, 57)
     """
     precision = 24 if single else 53
     if asked.accuracy != "scaled":
-        return _core.accuracy_bits(precision)
+        bits = _core.accuracy_bits(asked.accuracy, precision)
+        check_family(asked.family, asked.accuracy, bits)
+        return bits
     return precision if asked.bits is None else asked.bits
 
 
@@ -66,7 +68,8 @@ def plan_asked_for(asked: Arguments, backend: str, k: int, single: bool, is_pair
     if asked.accuracy != "scaled" and plan.bits < bits:
         raise ValueError(
             f"plan: its bits are {plan.bits}, accuracy={asked.accuracy!r} needs {bits} for a "
-            f"{'float32' if single else 'float64'} result"
+            f"{'float32' if single else 'float64'} result; accuracy='scaled' takes it, and "
+            f"ozfp4.plan(m, n, k, accuracy={asked.accuracy!r}) makes one that serves"
         )
     k_max = plan._core.k_max
     if k > k_max:

@@ -123,7 +123,7 @@ def serving_variant(plan: Plan, index: int, forced: Forced | None = None) -> Var
     asked = variant.forced if forced is None else forced
     serving = guard.serving_kernel(plan, index) if asked.kernel is None else asked.kernel
     direct = "always" if asked.direct else "thin" if asked.thin else "tiles" if asked.tiles else None
-    return Variant(serving, asked.tile, asked.splits, asked.overlap, asked.longer, direct)
+    return Variant(serving, asked.tile, asked.splits, asked.overlap, direct)
 
 
 def plan_of(scheme: str, backend: str) -> Plan:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..dispatch.decision import capacity
 from ..request.arguments import check_arguments
 from ..request.library import INTEGERS, TAKEN, is_integer, name_of
 
@@ -54,6 +55,7 @@ def check_options(
         if not isinstance(value, (bool, np.bool_)):
             raise TypeError(f"{name}: {value!r} is neither True nor False")
     checked = check_arguments(**keywords)
+    capacity(checked, single=False)
     keywords = {**keywords, "bits": checked.bits, "workspace_limit": checked.workspace_limit}
     asked = {name: value for name, value in keywords.items() if value != _USUAL[name]}
     shared = {name: value for name, value in asked.items() if name not in ("accuracy", "bits", "rounding")}

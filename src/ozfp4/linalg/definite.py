@@ -55,7 +55,7 @@ def cholesky(a: Any, *, lower: bool = True, accuracy: str | None = None, check_f
         (..., n, n), float64, float32, complex128 or complex64; one triangle is read, the lower one where `lower`.
     lower : bool
         Return L, as NumPy and torch do by default, else U, as SciPy does.
-    accuracy : {"scaled", "fp64", "correct"}, optional
+    accuracy : {"standard", "correct", "scaled"}, optional
         Of the products, as in :func:`ozfp4.matmul`.
     check_finite : bool
         Refuse NaN and infinity; else they take their way through the arithmetic.

@@ -96,7 +96,7 @@ def qr(a: Any, *, mode: str = "reduced", accuracy: str | None = None, check_fini
         (..., m, n), float64, float32, complex128 or complex64.
     mode : {"reduced", "complete", "r"}
         Q with min(m, n) columns, with m, or R alone.
-    accuracy : {"scaled", "fp64", "correct"}, optional
+    accuracy : {"standard", "correct", "scaled"}, optional
         Of the products, as in :func:`ozfp4.matmul`.
     check_finite : bool
         Refuse NaN and infinity; else they take their way through the arithmetic.

@@ -93,7 +93,7 @@ def lu_factor(a: Any, *, accuracy: str | None = None, check_finite: bool = True)
     ----------
     a : array_like or torch.Tensor
         (..., m, n), float64, float32, complex128 or complex64.
-    accuracy : {"scaled", "fp64", "correct"}, optional
+    accuracy : {"standard", "correct", "scaled"}, optional
         Of the products, as in :func:`ozfp4.matmul`.
     check_finite : bool
         Refuse NaN and infinity; else they take their way through the arithmetic.

@@ -56,7 +56,7 @@ def take(
     RuntimeError
         Tensors that require grad, on different devices, or on one without a kernel in this build.
     """
-    accuracy = check_accuracy(accuracy, None, "least", None)
+    accuracy = check_accuracy(accuracy)
     given = {"a": a, "b": b} if has_b else {"a": a}
     kinds = {name: library.is_tensor(x) for name, x in given.items()}
     if len(set(kinds.values())) > 1:

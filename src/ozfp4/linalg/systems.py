@@ -194,7 +194,7 @@ def solve(
     assume_a : {"gen", "pos"}
         Any matrix, by LU with partial pivoting; or a symmetric (Hermitian) positive definite one, by Cholesky, of which both
         triangles must be there.
-    accuracy : {"scaled", "fp64", "correct"}, optional
+    accuracy : {"standard", "correct", "scaled"}, optional
         Of the products in the factorisation, as in :func:`ozfp4.matmul`; residuals are "correct".
     check_finite : bool
         Refuse NaN and infinity; else they take their way through the arithmetic.

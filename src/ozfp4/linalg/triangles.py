@@ -102,7 +102,7 @@ def solve_triangular(
         Which triangle A is, before op.
     unit_diagonal : bool
         The diagonal is taken as ones and not read.
-    accuracy : {"scaled", "fp64", "correct"}, optional
+    accuracy : {"standard", "correct", "scaled"}, optional
         Of the products, as in :func:`ozfp4.matmul`.
     check_finite : bool
         Refuse NaN and infinity; else they take their way through the arithmetic.

@@ -57,7 +57,7 @@ class Plan(Tabular):
     plan without moduli it equals ``x * y``. Where :attr:`cut` is set, that holds for the terms of each part by themselves.
 
     >>> import ozfp4
-    >>> plan = ozfp4.plan(100, 100, 1000, backend="int8")
+    >>> plan = ozfp4.plan(100, 100, 1000, backend="int8", accuracy="scaled")
     >>> plan.products, plan.planes_a, len(plan.moduli), plan.moduli[:3]
     (15, 15, 15, (256, 255, 253))
     >>> x, y = plan.encode([123456789]), plan.encode([-987654321], operand="b")

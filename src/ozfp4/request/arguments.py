@@ -10,7 +10,7 @@ import numpy as np
 from .._core import LEAST_BITS, MOST_BITS
 from ..plans.plan import ALPHABETS, FAMILIES, SCHEMES, Plan
 
-ACCURACIES = ("scaled", "fp64", "correct")
+ACCURACIES = ("standard", "correct", "scaled")
 ROUNDINGS = ("nearest", "down", "up", "zero")
 
 
@@ -49,16 +49,16 @@ def check_arguments(
     ------
     TypeError, ValueError
         Unknown names, bits outside of 2..200, a plan that is none or contradicts the rest, a limit that is no positive
-        number of bytes, `progress` that cannot be called; bits beside an accuracy that chooses them, a rounding that the
+        number of bytes, `progress` that cannot be called; bits beside an accuracy other than "scaled", a rounding that the
         accuracy does not have, `return_bound` that is no truth value.
     """
     check_names(scheme, backend, family)
-    accuracy = check_accuracy(accuracy, bits, family, plan)
+    if bits is not None:
+        bits = check_bits(bits)
+    accuracy = check_accuracy(accuracy, bits)
     check_rounding(rounding, accuracy)
     if not isinstance(return_bound, (bool, np.bool_)):
         raise TypeError(f"return_bound: {return_bound!r} is neither True nor False")
-    if bits is not None:
-        bits = check_bits(bits)
     if plan is not None:
         _check_agrees(check_plan(plan), scheme, backend, bits, family)
     limit = None if workspace_limit is None else check_workspace(workspace_limit)
@@ -103,19 +103,27 @@ def check_names(scheme: str, backend: str, family: str) -> None:
         raise ValueError(f"family: {family!r} is unknown; allowed are {', '.join(map(repr, FAMILIES))}")
 
 
-def check_accuracy(accuracy: object, bits: object, family: str, plan: object) -> str:
-    """The name of an accuracy; ValueError for an unknown one, or one that contradicts `bits`. None is "fp64", or "scaled" where
-    the bits are chosen: by themselves, by a plan, or by the paper's moduli."""
+def check_accuracy(accuracy: object, bits: object = None) -> str:
+    """The name of an accuracy, "standard" for None; ValueError for an unknown one, or for `bits` beside one that gives every line
+    its own."""
     if accuracy is None:
-        return "fp64" if bits is None and plan is None and family == "least" else "scaled"
+        accuracy = "standard"
     if not isinstance(accuracy, str) or accuracy not in ACCURACIES:
         raise ValueError(f"accuracy: {accuracy!r} is unknown; allowed are {', '.join(map(repr, ACCURACIES))}")
     if bits is not None and accuracy != "scaled":
         raise ValueError(
-            f"bits: {bits!r} contradicts accuracy={accuracy!r}, where every row and column has a capacity of its own; "
-            "bits are for accuracy='scaled'"
+            f"bits: {bits!r} is for products of floating-point numbers with accuracy='scaled'; with accuracy={accuracy!r} every "
+            "row and column has bits of its own"
         )
     return accuracy
+
+
+def check_family(family: str, accuracy: str, bits: int) -> None:
+    """ValueError for a family other than the first beside an accuracy that takes so many bits."""
+    if family != "least" and accuracy != "scaled":
+        raise ValueError(
+            f"family: {family!r} is for accuracy='scaled'; it has 53 bits, and accuracy={accuracy!r} takes {bits}"
+        )
 
 
 def check_rounding(rounding: object, accuracy: str) -> None:

@@ -11,7 +11,7 @@ from .._core import accuracy_bits
 from ..plans.plan import Plan, make_plan
 from ..support.table import Table, Tabular
 from . import library
-from .arguments import check_accuracy, check_arguments
+from .arguments import check_arguments
 
 SIDES = {"left": "a", "right": "b"}
 OTHERS = ("complex", "real")
@@ -30,7 +30,7 @@ class Prepared(Tabular):
     side : {"left", "right"}
         On which side of a product it stands.
     plan : Plan
-    accuracy : {"scaled", "fp64", "correct"}
+    accuracy : {"standard", "correct", "scaled"}
         What its products promise.
     result_dtype : str
         "float64" or "float32": of its products, or of their parts; where the operand is complex "complex128" or "complex64".
@@ -105,6 +105,8 @@ class Prepared(Tabular):
         """The call that prepares it anew with these keywords."""
         if self.other == "real":
             changes = {"other": repr(self.other)} | changes
+        if self.accuracy != "standard":
+            changes = {"accuracy": repr(self.accuracy)} | changes
         words = ", ".join(f"{name}={value}" for name, value in changes.items())
         return f"ozfp4.prepare(x, side={self.side!r}{', ' if words else ''}{words})"
 
@@ -204,8 +206,11 @@ def _is_served(
         inner = prepared.shape[-1 if prepared.side == "left" else -2]
         inner = 2 * inner if prepared.other == "complex" else inner
         precision = 24 if library.name_of(prepared.dtype) in SINGLE else 53
-        if check_accuracy(accuracy, bits, family, None) != "scaled":
-            bits = accuracy_bits(precision)
+        accuracy = prepared.accuracy if accuracy is None else accuracy
+        if family != "least" and accuracy != "scaled":
+            return False
+        if accuracy != "scaled":
+            bits = accuracy_bits(accuracy, precision)
         make_plan(scheme, "fp4" if backend == "auto" else backend, family, bits or precision, max(inner, 1))
     return prepared.device == "cpu" or backend != "fp64"
 
@@ -217,7 +222,8 @@ def take_prepared(a: Any, b: Any, plan: Any, accuracy: Any, **asked: Any) -> tup
     Raises as :func:`check_arguments`, then as :func:`sides_of` and :func:`check_agrees`.
     """
     names = {"bits": None, "family": "least"} | asked
-    check_arguments(**names, plan=plan, accuracy=accuracy)
+    own = next(x.accuracy for x in (a, b) if isinstance(x, Prepared))
+    check_arguments(**names, plan=plan, accuracy=own if accuracy is None else accuracy)
     sides = sides_of(a, b)
     plan, accuracy = check_agrees(sides, plan, accuracy=accuracy, **asked)
     return (

@@ -1,6 +1,6 @@
 """For tests, benchmarks and notebooks: the exact reference, seeded operands, comparison of bits."""
 
-from .certified import Certificate, error_bound, fp64_matmul, line_capacity, line_facts
+from .certified import Certificate, error_bound, line_capacity, line_facts, standard_matmul
 from .compare import assert_same_bits, bits_of, difference
 from .complex import complex_matmul, real_form
 from .complex_update import complex_gemm_reference
@@ -52,7 +52,6 @@ __all__ = [
     "exact_matmul",
     "forced",
     "forced_on_cpu",
-    "fp64_matmul",
     "gemm_reference",
     "hard_operands",
     "integer_matmul",
@@ -67,5 +66,6 @@ __all__ = [
     "scaled_integers",
     "spread",
     "stack_operands",
+    "standard_matmul",
     "structured_operands",
 ]

@@ -1,9 +1,9 @@
-"""What ``accuracy="fp64"`` must return, bit for bit: its definition (docs/accuracy.md) written again in Python's integers.
+"""What ``accuracy="standard"`` must return, bit for bit: its definition (docs/accuracy.md) written again in Python's integers.
 
     facts        of each line: largest exponent, lowest bit, nonzero entries, sum of exponents
     capacity     c of each line, from its facts alone; integers rn(x 2^s), s = c - 1 - e
-    certificate  of each entry: exact, by depth, by result, exact because the lines are disjoint, or none
-    result       fl(V 2^-(s + t)) where there is one, else the real product rounded once
+    certificate  of each entry: exact, by depth, by magnitudes, or none
+    result       fl(V 2^-(s + t)) where there is one, else a chain of fused multiply-adds
 
 Nothing here calls the core.
 """
@@ -18,23 +18,27 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .correct import Array, Lines, over_stacks, real_sums, special_entries, special_value, split
+from .correct import Array, Lines, over_stacks, special_entries, special_value, split
 from .oracle import integer_matmul, round_to_float
 
 NO_EXPONENT = -1500
 NO_LOWEST = 1500
+STANDARD_EXTRA_BITS = 4
 MOST_EXTRA_BITS = 23
+CHAIN_SHIFTS = {np.dtype(np.float64): 540, np.dtype(np.float32): 80}
 PRECISIONS = {np.dtype(np.float64): 53, np.dtype(np.float32): 24}
 
 
 class Certificate(IntEnum):
-    """Why an entry is what it is; the names of csrc/arith/accuracy/certificate.hpp, and `SPECIAL` for NaN and infinity."""
+    """Why an entry is what it is: `MAGNITUDE` in "standard", `RESULT`, the rounding test, in "correct"; `SPECIAL` for NaN and
+    infinity."""
 
     NONE = 0
     EXACT = 1
     DEPTH = 2
-    RESULT = 3
-    SPECIAL = 4
+    MAGNITUDE = 3
+    RESULT = 4
+    SPECIAL = 5
 
 
 @dataclass(frozen=True)
@@ -78,37 +82,9 @@ def line_facts(rows: Array) -> list[Facts]:
     ]
 
 
-def _floor_log2(x: int) -> int:
-    return x.bit_length() - 1
-
-
-def _ceil_log2(x: int) -> int:
-    return (x - 1).bit_length()
-
-
-def _fp64_extra(facts: Facts) -> int:
-    """0, 4, 11 (9 where lines are short) or 23 bits beside p: by the mean depth, or by what certifies two such lines with half a
-    binade to spare."""
-    deep = 9 if facts.k < 512 else 11
-    if facts.depth >= 5 * facts.nonzeros:
-        return MOST_EXTRA_BITS
-    if 4 * facts.depth >= 15 * facts.nonzeros:
-        return deep
-    overlap = 2 * facts.nonzeros - facts.k
-    for extra in (0, 4):
-        if (extra or overlap >= 512) and overlap >= 1:
-            allowed = overlap * (_floor_log2(overlap) + extra - 2)
-            if 4 * facts.depth + overlap <= 2 * allowed:
-                return extra
-    return deep
-
-
-def fp64_capacity(facts: Facts, precision: int) -> int:
-    """p bits and some more, fewer where all entries fit fewer; the span if it is at most p + 4, but not p + 1 where p serve."""
-    extra = _fp64_extra(facts)
-    if facts.span <= precision + 4 and (facts.span, extra) != (precision + 1, 0):
-        return max(facts.span, 2)
-    return min(facts.span, precision + extra)
+def standard_capacity(facts: Facts, precision: int) -> int:
+    """p + 4 bits, fewer where all entries fit fewer."""
+    return min(max(facts.span, 2), precision + STANDARD_EXTRA_BITS)
 
 
 def correct_capacity(facts: Facts, precision: int) -> int:
@@ -122,7 +98,9 @@ def line_capacity(accuracy: str, bits: int, facts: Facts, precision: int) -> int
     """c of a line; `bits` is that of the scaled contract."""
     if accuracy == "scaled":
         return bits
-    return fp64_capacity(facts, precision) if accuracy == "fp64" else correct_capacity(facts, precision)
+    return (
+        standard_capacity(facts, precision) if accuracy == "standard" else correct_capacity(facts, precision)
+    )
 
 
 @dataclass(frozen=True)
@@ -139,9 +117,9 @@ def uncounted_record(facts: Facts, capacity: int) -> Record:
     return Record(facts, capacity, 0 if facts.span <= capacity else facts.nonzeros)
 
 
-def fp64_record(facts: Facts, precision: int) -> Record:
-    """The record of a line in ``accuracy="fp64"``."""
-    return uncounted_record(facts, fp64_capacity(facts, precision))
+def standard_record(facts: Facts, precision: int) -> Record:
+    """The record of a line in ``accuracy="standard"``."""
+    return uncounted_record(facts, standard_capacity(facts, precision))
 
 
 def error_bound(a: Record, b: Record) -> int:
@@ -150,15 +128,11 @@ def error_bound(a: Record, b: Record) -> int:
     return (by_b << (a.capacity - 1)) + (by_a << (b.capacity - 1))
 
 
-def error_exponent(a: Record, b: Record) -> int:
-    """c of the certificates: E <= K 2^c. For E > 0."""
-    k = a.facts.k
-    terms = [
-        other.capacity - 1 - max(_floor_log2(k) - _ceil_log2(count), 0)
-        for line, other in ((a, b), (b, a))
-        if (count := min(line.rounded, other.facts.nonzeros)) > 0
-    ]
-    return max(terms) + len(terms) - 1
+def _exponent_left(a: Record, b: Record, precision: int) -> int:
+    """c_a + c_b - h - p - 2, where E <= n 2^h and n the fewer nonzero entries. For E > 0."""
+    terms = [other.capacity - 1 for line, other in ((a, b), (b, a)) if line.rounded]
+    h = max(terms) + len(terms) - 1
+    return a.capacity + b.capacity - h - precision - 2
 
 
 def certify(a: Record, b: Record, precision: int) -> Certificate:
@@ -166,16 +140,65 @@ def certify(a: Record, b: Record, precision: int) -> Certificate:
     if error_bound(a, b) == 0:
         return Certificate.EXACT
     overlap = a.facts.nonzeros + b.facts.nonzeros - a.facts.k
-    if overlap < 1:
+    if overlap < 2:
         return Certificate.NONE
-    spare = a.capacity + b.capacity - error_exponent(a, b) - precision - 2
-    deep = a.facts.depth + b.facts.depth
-    return Certificate.DEPTH if deep <= overlap * (_floor_log2(overlap) + spare) else Certificate.NONE
+    quarters = ((overlap - 1) ** 4).bit_length() - 1  # floor(4 log2(overlap - 1))
+    deep = 4 * (a.facts.depth + b.facts.depth)
+    return (
+        Certificate.DEPTH
+        if deep <= overlap * (quarters + 4 * _exponent_left(a, b, precision))
+        else Certificate.NONE
+    )
 
 
-def certified_length(a: Record, b: Record, precision: int) -> int:
-    """From this bit length of |V| on the entry is certified by its size."""
-    return error_exponent(a, b) + max(precision, a.facts.k.bit_length()) + 2
+def magnitude_bytes(rows: Array, exponents: list[int]) -> npt.NDArray[np.int64]:
+    """floor(|x| 2^(7 - e)) of each entry, e the exponent of the largest of its row; 0 where it is not finite."""
+    wide = np.abs(np.where(np.isfinite(rows), rows, 0.0).astype(np.float64))
+    fractions, places = np.frexp(wide)
+    right = np.clip(53 - places.astype(np.int64) - 7 + np.array(exponents, np.int64)[:, np.newaxis], 0, 62)
+    found: npt.NDArray[np.int64] = np.ldexp(fractions, 53).astype(np.int64) >> right
+    return found
+
+
+def certify_magnitude(a: Record, b: Record, magnitude: int, precision: int) -> bool:
+    """Whether E 2^(p + 16) <= (n - 1) L 2^(c_a + c_b), L the sum of the products of bytes."""
+    n = min(a.facts.nonzeros, b.facts.nonzeros)
+    return error_bound(a, b) << (precision + 16) <= ((n - 1) * magnitude) << (a.capacity + b.capacity)
+
+
+Dyadic = tuple[int, int]  # significand, exponent
+
+
+def _dyadic(x: float) -> Dyadic:
+    numerator, denominator = float(x).as_integer_ratio()
+    return numerator, 1 - denominator.bit_length()
+
+
+def _fused(a: Dyadic, b: Dyadic, c: float, dtype: npt.DTypeLike) -> float:
+    """a b + c, rounded once."""
+    if not math.isfinite(c):
+        return c
+    (x, p), (y, q) = (a[0] * b[0], a[1] + b[1]), _dyadic(c)
+    low = min(p, q)
+    return round_to_float((x << (p - low)) + (y << (q - low)), low, dtype)
+
+
+def chain(row: Array, column: Array, dtype: npt.DTypeLike) -> Dyadic:
+    """The end of the chain of fused multiply-adds of a finite row and column, in the precision of `dtype`: in the order of k;
+    repeated with both times 2^-540 (2^-80), rounded, where it ends infinite."""
+    for shift in (0, CHAIN_SHIFTS[np.dtype(dtype)]):
+        total = 0.0
+        for x, y in zip(row.tolist(), column.tolist(), strict=True):
+            if x == 0 or y == 0:  # changes no number
+                continue
+            a, b = _dyadic(x), _dyadic(y)
+            if shift:
+                a, b = (_dyadic(round_to_float(z, e - shift, dtype)) for z, e in (a, b))
+            total = _fused(a, b, total, dtype)
+        if math.isfinite(total):
+            break
+    significand, exponent = _dyadic(total)
+    return significand, exponent + 2 * shift
 
 
 def rounded_integers(lines: Lines, shifts: list[int]) -> tuple[Array, list[int]]:
@@ -228,18 +251,18 @@ def disjoint(a: Array, b: Array) -> npt.NDArray[np.bool_]:
 
 
 def certificates(a: Array, b: Array, product: Scaled, precision: int) -> npt.NDArray[np.int8]:
-    """The certificate of every entry in ``accuracy="fp64"``."""
+    """The certificate of every entry in ``accuracy="standard"``."""
     found = np.zeros(product.integers.shape, np.int8)
-    zeros = disjoint(a, b)
+    sides = ((a, product.rows), (b.T, product.columns))
+    x, y = (magnitude_bytes(lines, [record.facts.exponent for record in of]) for lines, of in sides)
+    magnitudes = x @ y.T
     for i, j in np.ndindex(*found.shape):
         row, column = product.rows[i], product.columns[j]
         certificate = certify(row, column, precision)
-        if certificate == Certificate.NONE:
-            length = abs(product.integers[i, j]).bit_length()
-            if length >= certified_length(row, column, precision):
-                certificate = Certificate.RESULT
-        if certificate == Certificate.NONE and zeros[i, j]:
-            certificate = Certificate.EXACT
+        if certificate == Certificate.NONE and certify_magnitude(
+            row, column, int(magnitudes[i, j]), precision
+        ):
+            certificate = Certificate.MAGNITUDE
         found[i, j] = certificate
     for entry in special_entries(a, b):
         found[entry] = Certificate.SPECIAL
@@ -265,10 +288,10 @@ def correct_certificates(
     return found
 
 
-def fp64_matmul(
+def standard_matmul(
     a: npt.ArrayLike, b: npt.ArrayLike, *, engine: str = "auto"
 ) -> tuple[Array, npt.NDArray[np.int8]]:
-    """``ozfp4.matmul(a, b, accuracy="fp64")``, bit for bit (NaNs as such), and why each entry is what it is.
+    """``ozfp4.matmul(a, b, accuracy="standard")``, bit for bit (NaNs as such), and why each entry is what it is.
 
     Parameters
     ----------
@@ -282,25 +305,22 @@ def fp64_matmul(
     product : ndarray
         float32 if both operands are, else float64. A product of two vectors gives a 0-d array.
     certificates : int8 array of the same shape
-        Values of :class:`Certificate`; where it is `NONE`, the entry is the real product rounded once.
+        Values of :class:`Certificate`; where it is `NONE`, the entry is a chain of fused multiply-adds.
     """
 
     def multiply(x: Array, y: Array, dtype: np.dtype[Any]) -> tuple[Array, Array]:
         precision = PRECISIONS[dtype]
-        product = scaled_product(x, y, "fp64", precision, engine=engine)
+        product = scaled_product(x, y, "standard", precision, engine=engine)
         found = certificates(x, y, product, precision)
         result = np.zeros(found.shape, dtype)
         for i, j in np.ndindex(*found.shape):
-            exponent = -(product.s[i] + product.t[j])
-            result[i, j] = round_to_float(product.integers[i, j], exponent, dtype)
-        unsettled = found == Certificate.NONE
-        if unsettled.any():
-            i, j = np.flatnonzero(unsettled.any(axis=1)), np.flatnonzero(unsettled.any(axis=0))
-            sums = real_sums(x[i], y[:, j], engine)
-            for p, q in np.argwhere(unsettled[np.ix_(i, j)]):
-                result[i[p], j[q]] = sums.rounded(int(p), int(q), dtype)
-        for row, column in special_entries(x, y):
-            result[row, column] = special_value(x[row], y[:, column])
+            if found[i, j] == Certificate.SPECIAL:
+                result[i, j] = special_value(x[i], y[:, j])
+            elif found[i, j] == Certificate.NONE:
+                result[i, j] = round_to_float(*chain(x[i], y[:, j], dtype), dtype)
+            else:
+                exponent = -(product.s[i] + product.t[j])
+                result[i, j] = round_to_float(product.integers[i, j], exponent, dtype)
         return result, found
 
     product, found = over_stacks(a, b, multiply)

@@ -19,7 +19,7 @@ def complex_gemm_reference(
     b: npt.ArrayLike,
     beta: complex,
     c: npt.ArrayLike | None,
-    accuracy: str = "fp64",
+    accuracy: str = "standard",
     rounding: str = "nearest",
 ) -> Array:
     """``ozfp4.gemm`` of which `a` or `b` is complex, bit for bit (NaNs as such); arguments as there, of floating-point numbers.

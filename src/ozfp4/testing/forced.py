@@ -1,5 +1,5 @@
-"""For whoever hunts a wrong bit on a GPU: kernel, tile, splits, overlap, second products and products without planes,
-in place of the package's choices."""
+"""For whoever hunts a wrong bit on a GPU: kernel, tile, splits, overlap and products without planes, in place of the
+package's choices."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ def forced(
     tile: str | None = None,
     splits: int | None = None,
     overlap: bool | None = None,
-    longer: bool | None = None,
     direct: bool | None = None,
     thin: bool | None = None,
     tiles: bool | None = None,
@@ -37,9 +36,6 @@ def forced(
         Ranges of K that are summed apart.
     overlap : bool, optional
         Whether a launch may begin before the one before it has ended.
-    longer : bool, optional
-        In accuracy "fp64", whether entries without a certificate are settled by a second product of longer integers where it
-        has room, however few they are; else all are repaired from their rows and columns. Plans of scheme I have none.
     direct : bool, optional
         Whether products are made in one launch wherever there is a kernel for them; else none is. Those that are reported have
         their stages always.
@@ -72,19 +68,17 @@ def forced(
         raise ValueError(f"splits: {splits} is below 1")
     if overlap is not None and not isinstance(overlap, bool):
         raise TypeError(f"overlap: {overlap!r} is not a bool")
-    if longer is not None and not isinstance(longer, bool):
-        raise TypeError(f"longer: {longer!r} is not a bool")
     without_planes = {"direct": direct, "thin": thin, "tiles": tiles}
     for name, value in without_planes.items():
         if value is not None and not isinstance(value, bool):
             raise TypeError(f"{name}: {value!r} is not a bool")
-        if value and not (tile is None and splits is None and longer is None):
-            raise ValueError(f"{name}: True leaves no stage that tile, splits or longer could be of")
+        if value and not (tile is None and splits is None):
+            raise ValueError(f"{name}: True leaves no stage that tile or splits could be of")
     ways = [name for name, value in without_planes.items() if value]
     if len(ways) > 1:
         raise ValueError(f"{ways[1]}: True and {ways[0]}=True are two ways to make a product")
     before = variant.forced
-    variant.forced = Forced(number, tile, splits, overlap, longer, direct, thin, tiles)
+    variant.forced = Forced(number, tile, splits, overlap, direct, thin, tiles)
     try:
         yield
     finally:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .certified import PRECISIONS, Certificate, certificates, scaled_product
+from .certified import PRECISIONS, Certificate, certificates, chain, scaled_product
 from .correct import Array, over_stacks, real_sums, special_entries, special_value
 from .oracle import round_to_float
 
@@ -59,18 +59,22 @@ def _products(
     """What the accuracy takes for A B, entry by entry."""
     a, b = left.x, right.x
     shape = (a.shape[0], b.shape[1])
-    keeps = np.full(shape, accuracy != "correct")
-    if accuracy != "correct":
-        product = scaled_product(a, b, accuracy, precision, precision if bits is None else bits, engine)
-    if accuracy == "fp64":
-        found = certificates(a, b, product, precision)
-        keeps = (found != Certificate.NONE) & (found != Certificate.SPECIAL)
-    sums = None if keeps.all() else real_sums(a, b, engine)
+    if accuracy == "correct":
+        sums = real_sums(a, b, engine)
+        return [
+            [(int(sums.integers[i, j]), int(sums.rows[i] + sums.columns[j])) for j in range(shape[1])]
+            for i in range(shape[0])
+        ]
+    product = scaled_product(a, b, accuracy, precision, precision if bits is None else bits, engine)
+    chains = np.zeros(shape, bool)
+    if accuracy == "standard":
+        chains = certificates(a, b, product, precision) == Certificate.NONE
+    dtype = np.float64 if precision == 53 else np.float32
 
     def entry(i: int, j: int) -> Dyadic:
-        if sums is None or keeps[i, j]:
-            return int(product.integers[i, j]), -int(product.s[i] + product.t[j])
-        return int(sums.integers[i, j]), int(sums.rows[i] + sums.columns[j])
+        if chains[i, j]:
+            return chain(a[i], b[:, j], dtype)
+        return int(product.integers[i, j]), -int(product.s[i] + product.t[j])
 
     return [[entry(i, j) for j in range(shape[1])] for i in range(shape[0])]
 
@@ -87,7 +91,7 @@ def gemm_reference(
     b: npt.ArrayLike,
     beta: float,
     c: npt.ArrayLike | None,
-    accuracy: str = "fp64",
+    accuracy: str = "standard",
     rounding: str = "nearest",
     *,
     bits: int | None = None,

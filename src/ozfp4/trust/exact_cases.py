@@ -335,45 +335,54 @@ def _whole_product(m: int, k: int, n: int, single: bool = False) -> WholeProduct
     )
 
 
-def deep_product() -> WholeProduct:
-    """Of rows whose integers have 75 bits, times columns of as many bits and of three in turn: nothing is rounded but the
-    result."""
-    m, k, n = 37, 60, 70
-    a, b = (
-        [[int(x >> np.uint64(12)) + 2**52 for x in line] for line in scattered(seed, count, k)]
-        for seed, count in ((3, m), (4, n))
-    )
-    below = 22  # binades, of every second entry
-    of_a = [[x << below * (1 - i % 2) for i, x in enumerate(line)] for line in a]
-    of_b = [
-        [x << below * (1 - i % 2) if j % 2 else x % 7 + 1 for i, x in enumerate(line)]
-        for j, line in enumerate(b)
-    ]
-    whole = [[float(sum(x * y for x, y in zip(row, column, strict=True))) for column in of_b] for row in of_a]
-    return WholeProduct(
-        f"deep product {m} x {k} x {n}",
-        np.array(of_a, dtype=float),
-        np.array(of_b, dtype=float).T,
-        np.array(whole),
-        "fp64",
-    )
-
-
 def repaired_product(*, single: bool = False) -> WholeProduct:
     """What is left after two products have cancelled that are larger by 2^30, or by 2^600 (2^100 in float32): entry by entry the
     product of two numbers, which FP64 rounds once. The first need pairs of FP64 numbers, the second exact sums."""
+    a, b = _cancelling(single, (30, 100 if single else 600))
+    expected = np.multiply.outer(*(x.astype(np.float64) for x in (a[:, 16], b[16]))).astype(a.dtype)
+    (m, k), n = a.shape, b.shape[1]
+    return WholeProduct(f"repaired product {m} x {k} x {n}{_OF_FLOAT32 * single}", a, b, expected, "correct")
+
+
+def chained_product(*, single: bool = False) -> WholeProduct:
+    """The same sums as chains of fused multiply-adds: the largest entries of the lines meet zeros, so that nothing certifies an
+    entry, and the roundings of a chain are what cancellation leaves. Another order, or a product that is rounded by itself,
+    gives other numbers."""
+    a, b = _cancelling(single, (0, 30, 100 if single else 600))
+    a[:, 5] = b[20] = 2.0**120 if single else 2.0**700
+    precision = 24 if single else 53
+
+    def left(factor: int, y: int, z: int, w: int) -> int:
+        """fma(-factor, w, fma(y, z, factor w)), in units of 2^(-2 precision)."""
+        large = factor * w << precision
+        total = large + y * z
+        cut = max(total.bit_length() - precision, 0)
+        quotient, rest = divmod(total, 1 << cut)
+        up = 2 * rest > 1 << cut or (2 * rest == 1 << cut and quotient % 2 == 1)
+        return (quotient + up << cut) - large
+
+    y, z, w = ([int(np.ldexp(float(v), precision)) for v in x] for x in (a[:, 16], b[16], b[0]))
+    sums = [
+        [left(int(f), v, *pair) for pair in zip(z, w, strict=True)] for f, v in zip(a[:, 0], y, strict=True)
+    ]
+    expected = np.ldexp(np.array(sums, dtype=float), -2 * precision).astype(a.dtype)
+    (m, k), n = a.shape, b.shape[1]
+    return WholeProduct(f"chained product {m} x {k} x {n}{_OF_FLOAT32 * single}", a, b, expected, "standard")
+
+
+def _cancelling(single: bool, exponents: tuple[int, ...]) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+    """Rows F, y, -F with F one of the powers of two in turn, and columns z + 1, z, z + 1, at places 0, 16 and 32 along K."""
     m, n, k = 37, 70, 33
-    dtype, farthest = (np.float32, 2.0**100) if single else (np.float64, 2.0**600)
+    dtype = np.float32 if single else np.float64
     y, z = (
         (scattered(seed, count, 1)[:, 0] * 2.0**-64 + 0.5).astype(dtype) for seed, count in ((1, m), (2, n))
     )
     a, b = np.zeros((m, k), dtype), np.zeros((k, n), dtype)
-    a[:, 0] = np.where(np.arange(m) % 2 == 0, 2.0**30, farthest)
+    a[:, 0] = np.ldexp(1.0, np.array(exponents)[np.arange(m) % len(exponents)])
     a[:, 16], a[:, 32] = y, -a[:, 0]
     b[0] = b[32] = z + 1
     b[16] = z
-    expected = np.multiply.outer(y.astype(np.float64), z.astype(np.float64)).astype(dtype)
-    return WholeProduct(f"repaired product {m} x {k} x {n}{_OF_FLOAT32 * single}", a, b, expected, "correct")
+    return a, b
 
 
 def case_named(element: str, name: str) -> Case:
@@ -395,9 +404,10 @@ def whole_product_named(name: str) -> WholeProduct:
         *(p for single in (False, True) for p in whole_products(short=False, single=single)),
         *(p for single in (False, True) for p in thin_products(single=single)),
         *tile_products(256),
-        deep_product(),
         repaired_product(),
         repaired_product(single=True),
+        chained_product(),
+        chained_product(single=True),
     ):
         if name.partition(",")[0] == product.name:
             return product

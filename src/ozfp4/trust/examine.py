@@ -103,8 +103,8 @@ def _wrong_without_planes(
     asked: Iterable[tuple[str, int]],
     single: bool = False,
 ) -> Iterator[tuple[str, Failure | None]]:
-    """Products that need no planes in memory, in accuracies and bits; the last is left to repair in part. In machine words and by
-    limbs all of them also as updates. `single`: they are of float32."""
+    """Products that need no planes in memory, in accuracies and bits; the last is left to chains. In machine words and by limbs
+    all of them also as updates. `single`: they are of float32."""
     from . import exact_cases
 
     kinds = (False, True) if direct == "always" else (False,)
@@ -117,9 +117,11 @@ def _wrong_without_planes(
                 )
     if kernel == LIMBS and not single:  # which do not hold the integers of what follows
         return
-    whole = exact_cases.repaired_product(single=single)
-    product = replace(whole, b=whole.b[:, :5], expected=whole.expected[:, :5], accuracy="fp64")
-    plan = make_plan("II", "int8", "least", _core.accuracy_bits(24 if single else 53), product.a.shape[1])
+    whole = exact_cases.chained_product(single=single)
+    product = replace(whole, b=whole.b[:, :5], expected=whole.expected[:, :5])
+    plan = make_plan(
+        "II", "int8", "least", _core.accuracy_bits("standard", 24 if single else 53), product.a.shape[1]
+    )
     for updates in kinds:
         yield _wrong_product(kernel, plan, replace(product, updates=updates), direct)
 
@@ -131,7 +133,7 @@ def _wrong_in_words(kernel: DeviceKernel) -> Iterator[tuple[str, Failure | None]
     longest = plane_products.most_inner_in_words()
     has_thin = plane_products.has_thin_kernels(kernel)
     for single in (False, True):
-        certified = ("fp64", _core.accuracy_bits(24 if single else 53))
+        certified = ("standard", _core.accuracy_bits("standard", 24 if single else 53))
         words = (
             (("scaled", 24), ("scaled", 76), certified)
             if single
@@ -144,7 +146,7 @@ def _wrong_in_words(kernel: DeviceKernel) -> Iterator[tuple[str, Failure | None]
             yield from _wrong_without_planes(kernel, few, "thin", words, single)
     yield from _wrong_integers_in_one_launch(kernel)
     short = exact_cases.tile_products(plane_products.most_inner_of_tiles())
-    asked = (("scaled", 53), ("scaled", 58), ("fp64", _core.accuracy_bits(53)))
+    asked = (("scaled", 53), ("scaled", 58), ("standard", _core.accuracy_bits("standard", 53)))
     yield from _wrong_without_planes(kernel, short, "tiles", asked)
 
 
@@ -155,8 +157,8 @@ def _wrong_numbers(kernel: DeviceKernel, short: bool) -> Iterator[tuple[str, Fai
 
     for single in (False,) if short and kernel == NUMBERS else (False, True):
         bits = (24, 40) if single else (53, 62) if kernel == NUMBERS else (53, 62, 70)
-        longest = _core.accuracy_bits(24 if single else 53)
-        asked = [*(("scaled", c) for c in bits), ("fp64", longest), ("correct", longest)]
+        longest = _core.accuracy_bits("correct", 24 if single else 53)
+        asked = [*(("scaled", c) for c in bits), ("standard", longest), ("correct", longest)]
         products = exact_cases.number_products(short=short, single=single)
         yield from _wrong_without_planes(kernel, products, "always", asked, single)
 
@@ -192,8 +194,9 @@ def _findings(kernel: DeviceKernel, short: bool) -> Iterator[tuple[str, Failure 
         for plan in plane_products.plans(kernel, product.a.shape[1], short=short):
             yield _wrong_product(kernel, plan, product)
     if not short:
-        product = exact_cases.repaired_product()
-        yield _wrong_product(kernel, plane_products.longest_plan(kernel, product.a.shape[1]), product)
+        for product in (exact_cases.repaired_product(), exact_cases.chained_product()):
+            plan = plane_products.plan_of(kernel, product.accuracy, product.a.shape[1])
+            yield _wrong_product(kernel, plan, product)
 
 
 def examine(kernel: DeviceKernel, *, short: bool) -> Verdict:

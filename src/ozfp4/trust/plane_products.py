@@ -129,9 +129,9 @@ def _alphabet(kernel: DeviceKernel) -> str:
     return {"u8": "int8", "s8": "fp4", "e2m1": "fp4"}.get(kernel.element, kernel.element)
 
 
-def longest_plan(kernel: DeviceKernel, k: int) -> Plan:
-    """The plan for correctly rounded products on a kernel."""
-    return make_plan("II", _alphabet(kernel), "least", _core.accuracy_bits(53), k)
+def plan_of(kernel: DeviceKernel, accuracy: str, k: int) -> Plan:
+    """The plan of a kernel's products that promise "standard" or "correct"."""
+    return make_plan("II", _alphabet(kernel), "least", _core.accuracy_bits(accuracy, 53), k)
 
 
 def plans(kernel: DeviceKernel, k: int, *, short: bool) -> Iterator[Plan]:

@@ -215,9 +215,11 @@ def test_every_argument_of_matmul_reaches_it() -> None:
         c = ozfp4.einsum(swapped, a, b, accuracy="correct", rounding=rounding)
         assert_same_bits(c.T, correct_matmul(a, b, rounding))
     for backend, scheme in (("fp4", "I"), ("int8", "II"), ("fp64", "II")):
-        c = ozfp4.einsum(swapped, a, b, backend=backend, scheme=scheme, bits=30, workspace_limit=2**20)
+        c = ozfp4.einsum(
+            swapped, a, b, backend=backend, scheme=scheme, bits=30, accuracy="scaled", workspace_limit=2**20
+        )
         assert_same_bits(c.T, exact_matmul(a, b, 30))
-    c = ozfp4.einsum(swapped, a, b, family="paper")
+    c = ozfp4.einsum(swapped, a, b, family="paper", accuracy="scaled")
     assert_same_bits(c.T, exact_matmul(a, b))
 
 
@@ -226,11 +228,11 @@ def test_entrywise_products_round_as_asked(text: str) -> None:
     a, b = graded(3, 3), graded(3, 3)
     nearest = np.einsum(text, a, b)
     down, up = (ozfp4.einsum(text, a, b, accuracy="correct", rounding=way) for way in ("down", "up"))
-    for accuracy in ("fp64", "correct", "scaled"):
+    for accuracy in ("standard", "correct", "scaled"):
         assert_same_bits(ozfp4.einsum(text, a, b, accuracy=accuracy), nearest)
     assert ((down == nearest) | (up == nearest)).all()
     assert (np.nextafter(down, np.inf) == up).all()
-    assert not (ozfp4.einsum(text, a, b, bits=4) == nearest).any()
+    assert not (ozfp4.einsum(text, a, b, bits=4, accuracy="scaled") == nearest).any()
 
 
 def test_an_entrywise_product_warns_of_nothing() -> None:
@@ -305,7 +307,9 @@ def test_integer_tensors_like_torch_s() -> None:
 
 
 @pytest.mark.parametrize(
-    "names", [{"bits": 20}, {"accuracy": "correct"}, {"accuracy": "correct", "rounding": "up"}], ids=str
+    "names",
+    [{"bits": 20, "accuracy": "scaled"}, {"accuracy": "correct"}, {"accuracy": "correct", "rounding": "up"}],
+    ids=str,
 )
 def test_what_is_for_real_numbers_is_refused_for_integers(check_refused, names) -> None:
     a, b = (x.astype(int) for x in whole((3, 4), (4, 5)))
@@ -452,7 +456,7 @@ NAMES = [
     ({"backend": "fp8"}, ValueError, r"^backend: 'fp8' is unknown"),
     ({"accuracy": "best"}, ValueError, r"^accuracy: 'best' is unknown"),
     ({"rounding": "up"}, ValueError, r"^rounding: 'up' needs accuracy='correct'"),
-    ({"bits": 1}, ValueError, r"^bits: 1 is outside"),
+    ({"bits": 1, "accuracy": "scaled"}, ValueError, r"^bits: 1 is outside"),
     ({"dtype": float}, TypeError, r"unexpected keyword argument 'dtype'"),
     ({"casting": "no"}, TypeError, r"unexpected keyword argument 'casting'"),
 ]

@@ -131,7 +131,8 @@ def test_a_stack_of_which_one_may_overflow() -> None:
 
 
 @pytest.mark.parametrize("asked", [
-    {"backend": "fp64"}, {"backend": "int8"}, {"scheme": "I"}, {"plan": ozfp4.plan(9, 9, 9, bits=80, backend="int8")},
+    {"backend": "fp64"}, {"backend": "int8"}, {"scheme": "I"},
+    {"plan": ozfp4.plan(9, 9, 9, bits=80, accuracy="scaled", backend="int8")},
 ], ids=lambda asked: next(iter(asked)))  # fmt: skip
 def test_what_asks_for_a_plan_gets_one(asked: dict[str, Any]) -> None:
     rng = np.random.default_rng(4)

@@ -194,7 +194,7 @@ def test_reports_paths_and_blocks() -> None:
         same(found, expected)
         assert (report.kind, report.accuracy, report.backend) == ("integer", "exact", backend)
         assert report.overflows == overflows(exact(a, b), np.int64)
-    plan = ozfp4.plan(70, 65, 300, bits=80, backend="int8")
+    plan = ozfp4.plan(70, 65, 300, bits=80, accuracy="scaled", backend="int8")
     same(ozfp4.gemm(3, a, b, 1, c, plan=plan), expected)
 
 
@@ -234,7 +234,7 @@ def test_refusals(check_refused: Any) -> None:
         )
     for value in (2.0, np.float32(2), np.int8(2), np.uint64(2), 2 + 0j):
         same(ozfp4.gemm(value, a, b, value, c), np.full((3, 3), 10))
-    for name, value in (("bits", 53), ("accuracy", "fp64"), ("rounding", "up"), ("return_bound", True)):
+    for name, value in (("bits", 53), ("accuracy", "standard"), ("rounding", "up"), ("return_bound", True)):
         given = {name: value} | ({"accuracy": "correct"} if name == "rounding" else {})
         words = rf"^{'accuracy' if name == 'rounding' else name}: .* is for products of floating-point"
         check_refused(ValueError, words, lambda a, b, **k: ozfp4.gemm(1, a, b, **k), a, b, **given)

@@ -179,14 +179,16 @@ def test_small_integers_cost_few_products() -> None:
     assert used[0] in (17, 18)
     assert used[1] == 4
     assert used[2] == 1
-    plan = ozfp4.plan(64, 64, 64, bits=80, backend="int8")
+    plan = ozfp4.plan(64, 64, 64, bits=80, accuracy="scaled", backend="int8")
     same(ozfp4.matmul(full, full, plan=plan), full @ full)
 
 
 @pytest.mark.parametrize("backend", ["int8", "fp4", "fp64"])
 def test_where_a_modulus_more_is_needed(backend: str) -> None:
     """Lines of one number, whose products are as large as their norms let them be: about half of every product of moduli."""
-    for below, above in steps_of_moduli(ozfp4.plan(2, 2, 3, bits=64, backend=backend).moduli):
+    for below, above in steps_of_moduli(
+        ozfp4.plan(2, 2, 3, bits=64, accuracy="scaled", backend=backend).moduli
+    ):
         for x in (below, above):
             for a, b in ((x, x), (x, -x)):
                 left, right = np.full((2, 3), a), np.full((3, 2), b)
@@ -230,7 +232,7 @@ def test_array_likes_and_byte_order() -> None:
 
 UNASKED = [
     {"bits": 53},
-    {"accuracy": "fp64"},
+    {"accuracy": "standard"},
     {"accuracy": "correct"},
     {"accuracy": "correct", "rounding": "up"},
     {"return_bound": True},
@@ -266,7 +268,7 @@ def test_refusals(check_refused: Any) -> None:
         out=noise((3, 3), "int32"),
     )
     check_refused(ValueError, "^out: the array shares memory with a$", ozfp4.matmul, x, x.copy(), out=x)
-    plan = ozfp4.plan(3, 3, 3, bits=60)
+    plan = ozfp4.plan(3, 3, 3, bits=60, accuracy="scaled")
     check_refused(
         ValueError, "^plan: its bits are 60, these integers need 64$", ozfp4.matmul, x, x, plan=plan
     )
@@ -292,7 +294,10 @@ def test_the_plan_is_known_beforehand(first: str, second: str, bits: int) -> Non
     assert plan.bits == bits
     assert ozfp4.matmul(a, b, backend="int8", report=True)[1].plan == plan
     same(ozfp4.matmul(a, b, plan=plan), np.matmul(a, b))
-    same(ozfp4.matmul(a, b, plan=ozfp4.plan(4, 3, 70, bits=120, backend="fp4")), np.matmul(a, b))
+    same(
+        ozfp4.matmul(a, b, plan=ozfp4.plan(4, 3, 70, bits=120, accuracy="scaled", backend="fp4")),
+        np.matmul(a, b),
+    )
     with pytest.raises(ValueError, match=r"^bits: 30 is for products of floating-point"):
         ozfp4.plan_for(a, b, bits=30)
 

@@ -92,7 +92,7 @@ def test_refusals(check_refused: Any) -> None:
         7,
     )
     check_refused(TypeError, r"^out: dtype float64", ozfp4.matmul_mod, x, x, 7, out=y)
-    plan = ozfp4.plan(2, 2, 2, bits=10)
+    plan = ozfp4.plan(2, 2, 2, bits=10, accuracy="scaled")
     check_refused(
         ValueError,
         r"^plan: its bits are 10, these integers need 61$",

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import ozfp4
-from ozfp4.testing import Certificate, assert_same_bits, correct_matmul, exact_matmul, fp64_matmul, noise
+from ozfp4.testing import Certificate, assert_same_bits, correct_matmul, exact_matmul, noise, standard_matmul
 
 ROUNDINGS = ("nearest", "down", "up", "zero")
 PATHS = [("II", "fp64"), ("II", "int8"), ("II", "fp4"), ("I", "fp64"), ("I", "int8"), ("I", "fp4")]
@@ -60,10 +60,10 @@ def operands(kind: str, m: int, k: int, n: int, dtype: Any, seed: int = 0) -> tu
 
 
 def reference(a: np.ndarray, b: np.ndarray, accuracy: str, rounding: str = "nearest") -> np.ndarray:
-    return fp64_matmul(a, b)[0] if accuracy == "fp64" else correct_matmul(a, b, rounding)
+    return standard_matmul(a, b)[0] if accuracy == "standard" else correct_matmul(a, b, rounding)
 
 
-MODES = [("fp64", "nearest"), *(("correct", rounding) for rounding in ROUNDINGS)]
+MODES = [("standard", "nearest"), *(("correct", rounding) for rounding in ROUNDINGS)]
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -118,14 +118,18 @@ def test_a_block_of_the_operands_gives_the_block_of_the_result(kind: str) -> Non
         assert_same_bits(its_bound, np.ascontiguousarray(bound[rows, columns]))
 
 
-def test_the_order_of_the_inner_dimension_shows_in_nothing() -> None:
-    a, b = operands("deep", 9, 80, 70, np.float64, seed=5)
-    order = np.random.default_rng(5).permutation(80)
-    for accuracy, rounding in MODES:
-        assert_same_bits(
-            ozfp4.matmul(a[:, order], b[order], accuracy=accuracy, rounding=rounding),
-            ozfp4.matmul(a, b, accuracy=accuracy, rounding=rounding),
-        )
+def test_the_order_of_the_inner_dimension_shows_in_chains_alone() -> None:
+    for kind in ("deep", "spread 2^32"):
+        a, b = operands(kind, 9, 80, 70, np.float64, seed=5)
+        order = np.random.default_rng(5).permutation(80)
+        for accuracy, rounding in MODES:
+            turned = ozfp4.matmul(a[:, order], b[order], accuracy=accuracy, rounding=rounding)
+            plain = ozfp4.matmul(a, b, accuracy=accuracy, rounding=rounding)
+            chains = standard_matmul(a, b)[1] == Certificate.NONE
+            if accuracy == "standard" and chains.any():
+                assert (turned != plain)[chains].any()
+                turned[chains] = plain[chains]
+            assert_same_bits(turned, plain)
 
 
 @pytest.mark.slow
@@ -134,7 +138,7 @@ def test_threads() -> None:
         "import numpy as np, ozfp4, zlib\n"
         "rng = np.random.default_rng(6)\n"
         "a, b = (np.ldexp(rng.standard_normal((90, 90)), rng.integers(-40, 40, (90, 90))) for _ in range(2))\n"
-        "for accuracy in ('fp64', 'correct'):\n"
+        "for accuracy in ('standard', 'correct'):\n"
         "    c, bound, about = ozfp4.matmul(a, b, accuracy=accuracy, return_bound=True, report=True)\n"
         "    print(zlib.crc32(c.tobytes()), zlib.crc32(bound.tobytes()), about.certified)\n"
     )
@@ -154,13 +158,16 @@ def test_threads() -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_entries_rest_on(kind: str, dtype: Any) -> None:
     a, b = operands(kind, 9, 60, 130, dtype, seed=17)
-    want = fp64_matmul(a, b)[1]
+    want = standard_matmul(a, b)[1]
     for scheme, backend in (("II", "fp64"), ("I", "int8")):
-        found = ozfp4.matmul(a, b, accuracy="fp64", scheme=scheme, backend=backend, report=True)[1].certified
+        found = ozfp4.matmul(a, b, accuracy="standard", scheme=scheme, backend=backend, report=True)[
+            1
+        ].certified
         assert found.exact == np.count_nonzero(want == Certificate.EXACT)
         assert found.depth == np.count_nonzero(want == Certificate.DEPTH)
-        assert found.result == np.count_nonzero(want == Certificate.RESULT)
-        assert found.repaired + found.repaired_exactly == np.count_nonzero(want == Certificate.NONE)
+        assert found.magnitude == np.count_nonzero(want == Certificate.MAGNITUDE)
+        assert found.chains == np.count_nonzero(want == Certificate.NONE)
+        assert (found.result, found.repaired, found.repaired_exactly) == (0, 0, 0)
 
 
 # ---- Stacks, vectors, views, dtypes, empty extents
@@ -362,44 +369,64 @@ def test_integers_on_the_wrong_side(rounding: str, is_tie: bool, dtype: Any) -> 
 
 
 @pytest.mark.parametrize(("accuracy", "dtype", "bits"), [
-    ("fp64", np.float64, 76), ("correct", np.float64, 76), ("fp64", np.float32, 47), ("correct", np.float32, 47),
+    ("standard", np.float64, 57), ("correct", np.float64, 76), ("standard", np.float32, 28), ("correct", np.float32, 47),
 ])  # fmt: skip
 def test_plans(accuracy: str, dtype: Any, bits: int) -> None:
     a, b = operands("deep", 6, 40, 50, dtype, seed=14)
     assert ozfp4.plan_for(a, b, accuracy=accuracy).bits == bits
     want = ozfp4.matmul(a, b, accuracy=accuracy, return_bound=True)
     for more in (0, 1, 40):
-        plan = ozfp4.plan(6, 50, 40, backend="int8", bits=bits + more)
+        plan = ozfp4.plan(6, 50, 40, backend="int8", bits=bits + more, accuracy="scaled")
         got = ozfp4.matmul(a, b, accuracy=accuracy, plan=plan, return_bound=True)
         assert_same_bits(got[0], want[0])
         assert_same_bits(got[1], want[1])
-    few = ozfp4.plan(6, 50, 40, bits=bits - 1)
-    pattern = f"^plan: its bits are {bits - 1}, accuracy='{accuracy}' needs {bits} for a {np.dtype(dtype).name} result$"
+    few = ozfp4.plan(6, 50, 40, bits=bits - 1, accuracy="scaled")
+    pattern = (
+        f"^plan: its bits are {bits - 1}, accuracy='{accuracy}' needs {bits} for a {np.dtype(dtype).name} result; "
+        "accuracy='scaled' takes it"
+    )
     with pytest.raises(ValueError, match=pattern):
         ozfp4.matmul(a, b, accuracy=accuracy, plan=few)
 
 
 def test_plan_takes_an_accuracy() -> None:
-    assert ozfp4.plan(5, 5, 5).bits == 53
-    assert ozfp4.plan(5, 5, 5, accuracy="fp64").bits == 76
+    assert ozfp4.plan(5, 5, 5, accuracy="scaled").bits == 53
+    assert ozfp4.plan(5, 5, 5) == ozfp4.plan(5, 5, 5, accuracy="standard")
+    assert ozfp4.plan(5, 5, 5).bits == 57
     assert ozfp4.plan(5, 5, 5, accuracy="correct", backend="fp4").bits == 76
+
+
+def test_the_accuracy_alone_decides_what_is_promised() -> None:
+    """Not bits, a plan or a family beside it."""
+    a, b = np.array([[1e200, 1.0, -1e200]]), np.array([[1e100], [3.0], [1e100]])
+    for plan in (None, ozfp4.plan(1, 1, 3), ozfp4.plan(1, 1, 3, bits=200, accuracy="scaled")):
+        for accuracy, value in ((None, 0.0), ("standard", 0.0), ("correct", 3.0)):
+            if plan is None or plan.bits >= (76 if accuracy == "correct" else 57):
+                c, about = ozfp4.matmul(a, b, plan=plan, accuracy=accuracy, report=True)
+                assert (c.item(), about.accuracy) == (value, accuracy or "standard")
+    assert ozfp4.matmul(a, b, bits=200, accuracy="scaled").item() == 0.0
+    single = np.ones((2, 2), np.float32)
+    for given in ({"plan": ozfp4.plan(2, 2, 2, accuracy="scaled")}, {"plan": ozfp4.plan(2, 2, 2)}):
+        assert ozfp4.matmul(single, single, report=True, **given)[1].accuracy == "standard"
 
 
 def test_what_a_report_says() -> None:
     a, b = operands("normal", 30, 1024, 70, np.float64, seed=15)
-    about = ozfp4.matmul(a, b, accuracy="fp64", report=True)[1]
-    assert about.accuracy == "fp64"
-    assert about.capacities[0] == 53
-    assert about.capacities[1] <= 57
+    about = ozfp4.matmul(a, b, accuracy="standard", report=True)[1]
+    assert about.accuracy == "standard"
+    assert about.capacities == (57, 57)
     assert about.certified.depth > 1000
     assert "slow path" not in str(about)
     a, b = operands("deep", 30, 200, 70, np.float64, seed=15)
-    about = ozfp4.matmul(a, b, accuracy="fp64", report=True, return_bound=True)[2]
-    assert 2 * about.certified.repaired > about.certified.total == 2100
+    about = ozfp4.matmul(a, b, accuracy="standard", report=True, return_bound=True)[2]
+    assert 2 * about.certified.chains > about.certified.total == 2100
     text = str(about)
-    assert "slow path" in text
-    assert "had no certificate" in text
+    assert f"{about.certified.chains} of fused multiply-adds" in text
     assert "largest bound" in text
+    about = ozfp4.matmul(a, b, accuracy="correct", report=True)[1]
+    assert 2 * about.certified.repaired > about.certified.total
+    assert "slow path" in str(about)
+    assert "had no certificate" in str(about)
     assert set(about.seconds) == {"scale", "encode", "multiply", "reconstruct", "repair"}
     scaled = ozfp4.matmul(a, b, accuracy="scaled", report=True)[1]
     assert (scaled.certified, scaled.largest_bound) == (None, None)
@@ -415,16 +442,27 @@ def test_what_a_report_says() -> None:
         (
             {"accuracy": "exact"},
             ValueError,
-            r"^accuracy: 'exact' is unknown; allowed are 'scaled', 'fp64', 'correct'$",
+            r"^accuracy: 'exact' is unknown; allowed are 'standard', 'correct', 'scaled'$",
         ),
         ({"accuracy": 64}, ValueError, r"^accuracy: 64 is unknown"),
-        ({"accuracy": "fp64", "bits": 53}, ValueError, r"^bits: 53 contradicts accuracy='fp64'"),
-        ({"accuracy": "correct", "bits": 90}, ValueError, r"^bits: 90 contradicts accuracy='correct'"),
+        ({"bits": 53}, ValueError, r"^bits: 53 is for .* accuracy='scaled'; with accuracy='standard'"),
+        ({"accuracy": "standard", "bits": 53}, ValueError, r"^bits: 53 is for .* with accuracy='standard'"),
+        ({"accuracy": "correct", "bits": 90}, ValueError, r"^bits: 90 is for .* with accuracy='correct'"),
+        (
+            {"family": "paper"},
+            ValueError,
+            r"^family: 'paper' is for accuracy='scaled'; .* 'standard'|takes 57",
+        ),
+        (
+            {"plan": ozfp4.plan(3, 3, 3, accuracy="scaled")},
+            ValueError,
+            r"^plan: its bits are 53, accuracy='standard' needs 57 .*; accuracy='scaled' takes it",
+        ),
         ({"rounding": "up"}, ValueError, r"^rounding: 'up' needs accuracy='correct'"),
         (
-            {"accuracy": "fp64", "rounding": "down"},
+            {"accuracy": "standard", "rounding": "down"},
             ValueError,
-            r"^rounding: 'down' needs accuracy='correct'.*'fp64'",
+            r"^rounding: 'down' needs accuracy='correct'.*'standard'",
         ),
         (
             {"accuracy": "correct", "rounding": "away"},
@@ -433,7 +471,7 @@ def test_what_a_report_says() -> None:
         ),
         ({"accuracy": "correct", "rounding": None}, ValueError, r"^rounding: None is unknown"),
         ({"return_bound": 1}, TypeError, r"^return_bound: 1 is neither True nor False$"),
-        ({"accuracy": "correct", "family": "paper"}, ValueError, r"breaks the CRT bound"),
+        ({"accuracy": "correct", "family": "paper"}, ValueError, r"^family: 'paper' is for .* takes 76$"),
     ],
 )
 def test_refusals(check_refused: Any, options: dict[str, Any], error: type[Exception], pattern: str) -> None:

@@ -17,7 +17,7 @@ def test_every_capacity_on_every_path(path: Path, bits: int) -> None:
             a, b = operands(kind, 6, 17, 5, seed=bits, dtype=dtype)
             expected = exact_matmul(a, b, bits=bits)
             out = noise(expected.shape, dtype)
-            ozfp4.matmul(a, b, bits=bits, out=out, **path._asdict())
+            ozfp4.matmul(a, b, bits=bits, accuracy="scaled", out=out, **path._asdict())
             assert_same_bits(out, expected, (kind, np.dtype(dtype).name))
 
 
@@ -25,29 +25,29 @@ def test_every_capacity_on_every_path(path: Path, bits: int) -> None:
 def test_a_plan_gives_what_its_names_give(path: Path) -> None:
     a, b = operands("whole-range", 9, 30, 8)
     for bits in (53, 31):
-        plan = ozfp4.plan(9, 8, 30, bits=bits, **path._asdict())
+        plan = ozfp4.plan(9, 8, 30, bits=bits, accuracy="scaled", **path._asdict())
         expected = exact_matmul(a, b, bits=bits)
-        assert_same_bits(ozfp4.matmul(a, b, plan=plan), expected)
-        assert_same_bits(ozfp4.matmul(a, b, plan=plan, bits=bits), expected)
-        assert_same_bits(ozfp4.matmul(a, b, plan=plan, **path._asdict()), expected)
-        c, report = ozfp4.matmul(a, b, plan=plan, report=True)
+        assert_same_bits(ozfp4.matmul(a, b, plan=plan, accuracy="scaled"), expected)
+        assert_same_bits(ozfp4.matmul(a, b, plan=plan, bits=bits, accuracy="scaled"), expected)
+        assert_same_bits(ozfp4.matmul(a, b, plan=plan, **path._asdict(), accuracy="scaled"), expected)
+        c, report = ozfp4.matmul(a, b, plan=plan, report=True, accuracy="scaled")
         assert report.plan is plan
         assert_same_bits(c, expected)
 
 
 def test_a_plan_serves_shorter_products_and_stacks() -> None:
-    plan = ozfp4.plan(1, 1, 16384, backend="fp4")
+    plan = ozfp4.plan(1, 1, 16384, backend="fp4", accuracy="scaled")
     rng = np.random.default_rng(0)
     for shape_a, shape_b in (((3, 4), (4, 5)), ((2, 3, 0), (0, 2)), ((7,), (7, 2)), ((2, 3, 4), (2, 4, 1))):
         a, b = rng.standard_normal(shape_a), rng.standard_normal(shape_b)
-        assert_same_bits(ozfp4.matmul(a, b, plan=plan), exact_matmul(a, b))
+        assert_same_bits(ozfp4.matmul(a, b, plan=plan, accuracy="scaled"), exact_matmul(a, b))
 
 
 def test_a_plan_of_53_bits_for_float32_operands() -> None:
     a, b = operands("spikes", 6, 7, 5, dtype=np.float32)
-    plan = ozfp4.plan(6, 5, 7)
-    assert_same_bits(ozfp4.matmul(a, b, plan=plan), exact_matmul(a, b, bits=53))
-    assert_same_bits(ozfp4.matmul(a, b, bits=53), exact_matmul(a, b, bits=53))
+    plan = ozfp4.plan(6, 5, 7, accuracy="scaled")
+    assert_same_bits(ozfp4.matmul(a, b, plan=plan, accuracy="scaled"), exact_matmul(a, b, bits=53))
+    assert_same_bits(ozfp4.matmul(a, b, bits=53, accuracy="scaled"), exact_matmul(a, b, bits=53))
 
 
 @pytest.mark.parametrize("path", PATHS, ids=str)
@@ -58,7 +58,7 @@ def test_float32_results_are_rounded_once(path: Path) -> None:
     b = np.array([[1.0], [half], [tiny]], np.float32)
     expected = np.array([[1.0 + 2.0**-23], [1.0], [1.0 + 2.0**-22]], np.float32)
     assert_same_bits(exact_matmul(a, b, bits=53), expected)
-    assert_same_bits(ozfp4.matmul(a, b, bits=53, **path._asdict()), expected)
+    assert_same_bits(ozfp4.matmul(a, b, bits=53, accuracy="scaled", **path._asdict()), expected)
 
 
 def test_float32_uses_24_bits_and_mixed_types_53() -> None:
@@ -70,4 +70,4 @@ def test_float32_uses_24_bits_and_mixed_types_53() -> None:
 
 def test_numpy_integers_are_bits() -> None:
     a, b = operands("normal", 3, 4, 5)
-    assert_same_bits(ozfp4.matmul(a, b, bits=np.int64(20)), exact_matmul(a, b, bits=20))
+    assert_same_bits(ozfp4.matmul(a, b, bits=np.int64(20), accuracy="scaled"), exact_matmul(a, b, bits=20))

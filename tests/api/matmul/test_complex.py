@@ -16,13 +16,13 @@ from ozfp4.testing import (
     complex_matmul,
     correct_matmul,
     exact_matmul,
-    fp64_matmul,
     noise,
     round_to_float,
+    standard_matmul,
 )
 
 ROUNDINGS = ("nearest", "down", "up", "zero")
-MODES = [("scaled", "nearest"), ("fp64", "nearest"), *(("correct", rounding) for rounding in ROUNDINGS)]
+MODES = [("scaled", "nearest"), ("standard", "nearest"), *(("correct", rounding) for rounding in ROUNDINGS)]
 PATHS = [("II", "fp64"), ("II", "int8"), ("II", "fp4"), ("I", "fp64"), ("I", "int8"), ("I", "fp4")]
 WIDE, NARROW = (np.complex128, np.float64), (np.complex64, np.float32)
 PAIRS = [
@@ -68,7 +68,7 @@ def array(kind: str, shape: tuple[int, ...], dtype: Any, *seed: int) -> np.ndarr
 def expected(a: np.ndarray, b: np.ndarray, accuracy: str, rounding: str = "nearest") -> np.ndarray:
     real = {
         "scaled": lambda x, y: exact_matmul(x, y),
-        "fp64": lambda x, y: fp64_matmul(x, y)[0],
+        "standard": lambda x, y: standard_matmul(x, y)[0],
         "correct": lambda x, y: correct_matmul(x, y, rounding),
     }
     return complex_matmul(a, b, real[accuracy])
@@ -144,7 +144,7 @@ def test_gaussian_integers(dtype_a: Any, dtype_b: Any) -> None:
         rows = [[(int(z.real), int(z.imag)) for z in row] for row in a]
         columns = [[(int(z.real), int(z.imag)) for z in column] for column in b.T]
         whole = [[gaussian_dot(row, column) for column in columns] for row in rows]
-        c = ozfp4.matmul(a, b, accuracy=("scaled", "fp64", "correct")[case % 3])
+        c = ozfp4.matmul(a, b, accuracy=("scaled", "standard", "correct")[case % 3])
         assert c.dtype == np.promote_types(dtype_a, dtype_b)
         assert c.tolist() == whole
 
@@ -284,8 +284,8 @@ def test_report() -> None:
     assert report.plan.is_complex
     assert report.products == 2 * report.moduli_used  # over moduli that split
     assert report.moduli_used >= real.moduli_used
-    plain = ozfp4.plan(5, 14, 60, backend="fp64", bits=76)
-    _, four = ozfp4.matmul(a, b, backend="fp64", plan=plain, accuracy="fp64", report=True)
+    plain = ozfp4.plan(5, 14, 60, backend="fp64", bits=76, accuracy="scaled")
+    _, four = ozfp4.matmul(a, b, backend="fp64", plan=plain, accuracy="standard", report=True)
     assert four.products == 4 * four.moduli_used
     assert report.certified.total == 2 * 4 * 6
     assert (report.special_rows, report.special_columns) == (1, 1)
@@ -307,7 +307,7 @@ def test_a_given_plan(accuracy: str, rounding: str, backend: str) -> None:
     a, b = array("deep", (9, 40), np.complex128, 20), array("deep", (40, 11), np.complex128, 21)
     modes: dict[str, Any] = {"accuracy": accuracy, "rounding": rounding}
     c, report = ozfp4.matmul(a, b, backend=backend, report=True, **modes)
-    plain = ozfp4.plan(9, 22, 80, backend=backend, bits=report.plan.bits)
+    plain = ozfp4.plan(9, 22, 80, backend=backend, bits=report.plan.bits, accuracy="scaled")
     assert (report.plan.is_complex, plain.is_complex) == (True, False)
     for plan in (report.plan, plain):
         assert_same_bits(ozfp4.matmul(a, b, plan=plan, **modes), c)
@@ -338,7 +338,11 @@ REFUSED = [
     (
         (3, 4),
         (4, 5),
-        {"plan": ozfp4.plan(3, 5, 4, backend="fp4", family="paper"), "bits": 20},
+        {
+            "plan": ozfp4.plan(3, 5, 4, backend="fp4", family="paper", accuracy="scaled"),
+            "bits": 20,
+            "accuracy": "scaled",
+        },
         ValueError,
         "^bits: 20",
     ),
@@ -356,12 +360,12 @@ def test_refusals(
 
 def test_the_inner_dimension_counts_twice() -> None:
     """A plan up to K = 76,549 serves complex products up to half of that."""
-    plan = ozfp4.plan(1, 1, 10, backend="fp4", family="paper")
+    plan = ozfp4.plan(1, 1, 10, backend="fp4", family="paper", accuracy="scaled")
     a = np.ones((1, plan.k_max // 2), complex)
-    assert ozfp4.matmul(a, a.T, plan=plan).item() == plan.k_max // 2
+    assert ozfp4.matmul(a, a.T, plan=plan, accuracy="scaled").item() == plan.k_max // 2
     b = np.ones((1, plan.k_max // 2 + 1), complex)
     with pytest.raises(ValueError, match=rf"^plan: its limit is K <= {plan.k_max}, .* {plan.k_max + 1}"):
-        ozfp4.matmul(b, b.T, plan=plan)
+        ozfp4.matmul(b, b.T, plan=plan, accuracy="scaled")
 
 
 def test_overlapping_out() -> None:

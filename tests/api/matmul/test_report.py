@@ -25,7 +25,7 @@ def test_fields(path: Path) -> None:
     c, report = ozfp4.matmul(a, b, report=True, **path._asdict(), accuracy="scaled")
     assert_same_bits(c, exact_matmul(a, b))
     assert report.backend == path.backend
-    assert report.plan == ozfp4.plan(30, 20, 40, **path._asdict())
+    assert report.plan == ozfp4.plan(30, 20, 40, **path._asdict(), accuracy="scaled")
     assert report.bits == 53
     assert report.device.startswith("cpu (")
     assert report.kernel

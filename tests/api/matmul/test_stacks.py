@@ -89,7 +89,7 @@ def test_entries_at_every_distance(dtype: type) -> None:
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=lambda dtype: dtype.__name__)
-@pytest.mark.parametrize("accuracy", ["scaled", "fp64", "correct"])
+@pytest.mark.parametrize("accuracy", ["scaled", "standard", "correct"])
 def test_matrices_that_share_memory_with_each_other(dtype: type, accuracy: str) -> None:
     series = values((1, 40), dtype, 3)[0]
     windows = np.lib.stride_tricks.sliding_window_view(series, 12)  # 29 × 12, each entry in up to 12 rows

@@ -24,7 +24,7 @@ def test_every_path(path: Path, bits: int) -> None:
             a, b = operands(kind, 6, 17, 5, seed=bits, dtype=dtype)
             expected = exact_matmul(a, b, bits=bits)
             out = noise(expected.shape, dtype)
-            ozfp4.matmul(a, b, bits=bits, out=out, **path._asdict())
+            ozfp4.matmul(a, b, bits=bits, accuracy="scaled", out=out, **path._asdict())
             assert_same_bits(out, expected, (kind, np.dtype(dtype).name))
 
 
@@ -41,7 +41,7 @@ def test_entries_far_apart(path: Path, bits: int) -> None:
         a[0, 0], a[1, 3], a[2, 5] = 5e-324, -5e-324, np.ldexp(1.0 - 2.0**-53, top + 1)
         b = np.ldexp(rng.standard_normal((17, 4)), rng.integers(-bits, bits, (17, 4)))
         out = noise((5, 4))
-        ozfp4.matmul(a, b, bits=bits, out=out, **path._asdict())
+        ozfp4.matmul(a, b, bits=bits, accuracy="scaled", out=out, **path._asdict())
         assert_same_bits(out, exact_matmul(a, b, bits=bits), top)
 
 
@@ -55,7 +55,7 @@ def test_every_capacity_at_which_integers_are_cut(backend: str, bits: int) -> No
         if kind == "scaling-ties":
             a[0], b[:, 0] = 2.0 - 2.0**-52, -(2.0 - 2.0**-52)
         out = noise((shape[0], shape[2]))
-        ozfp4.matmul(a, b, bits=bits, backend=backend, out=out)
+        ozfp4.matmul(a, b, bits=bits, accuracy="scaled", backend=backend, out=out)
         assert_same_bits(out, exact_matmul(a, b, bits=bits), kind)
 
 
@@ -71,12 +71,16 @@ def test_cut_integers_and_long_rows(backend: str, bits: int, k: int) -> None:
     )
     a[0], b[:, 0] = 1.0, -1.0
     expected = exact_matmul(a, b, bits=bits)
-    plan, longer = (ozfp4.plan(5, 6, inner, backend=backend, bits=bits) for inner in (k, 2**20))
+    plan, longer = (
+        ozfp4.plan(5, 6, inner, backend=backend, bits=bits, accuracy="scaled") for inner in (k, 2**20)
+    )
     assert None not in (plan.cut, longer.cut)
     for chosen in (plan, longer):
-        assert_same_bits(ozfp4.matmul(a, b, plan=chosen), expected, chosen.k_max)
-    assert_same_bits(ozfp4.matmul(a, b, plan=plan, workspace_limit=1 << 18), expected, "blocks")
-    c, bound = ozfp4.matmul(a, b, plan=plan, return_bound=True)
+        assert_same_bits(ozfp4.matmul(a, b, plan=chosen, accuracy="scaled"), expected, chosen.k_max)
+    assert_same_bits(
+        ozfp4.matmul(a, b, plan=plan, workspace_limit=1 << 18, accuracy="scaled"), expected, "blocks"
+    )
+    c, bound = ozfp4.matmul(a, b, plan=plan, return_bound=True, accuracy="scaled")
     assert_same_bits(c, expected, "with a bound")
     assert_same_bits(
         ozfp4.matmul(a, b, plan=plan, accuracy="correct"), correct_matmul(a, b, "nearest"), "correct"
@@ -90,8 +94,8 @@ def test_cut_integers_and_long_rows(backend: str, bits: int, k: int) -> None:
 def test_more_bits_than_a_row_spans_give_the_rounded_product(path: Path) -> None:
     """What 53 bits lose: the second entry of a row, 2^60 times smaller than the first, whose terms cancel."""
     a, b = np.array([[2.0**60, 1.0 + 2.0**-40, -(2.0**60)]]), np.array([[1.0], [3.0], [1.0]])
-    assert ozfp4.matmul(a, b, bits=53, **path._asdict()).item() == 0.0
-    assert ozfp4.matmul(a, b, bits=105, **path._asdict()).item() == 3.0 * (1.0 + 2.0**-40)
+    assert ozfp4.matmul(a, b, bits=53, accuracy="scaled", **path._asdict()).item() == 0.0
+    assert ozfp4.matmul(a, b, bits=105, accuracy="scaled", **path._asdict()).item() == 3.0 * (1.0 + 2.0**-40)
 
 
 def test_long_rows_and_odd_blocks() -> None:
@@ -106,21 +110,25 @@ def test_long_rows_and_odd_blocks() -> None:
         ("int8", 180),
         ("fp4", 140),
     ):
-        plan = ozfp4.plan(19, 18, 1541, backend=backend, bits=bits)
+        plan = ozfp4.plan(19, 18, 1541, backend=backend, bits=bits, accuracy="scaled")
         expected = exact_matmul(a, b, bits=bits)
-        assert_same_bits(ozfp4.matmul(a, b, plan=plan), expected, (backend, bits))
-        assert_same_bits(ozfp4.matmul(a, b, plan=plan, workspace_limit=1 << 20), expected, (backend, bits))
+        assert_same_bits(ozfp4.matmul(a, b, plan=plan, accuracy="scaled"), expected, (backend, bits))
+        assert_same_bits(
+            ozfp4.matmul(a, b, plan=plan, workspace_limit=1 << 20, accuracy="scaled"),
+            expected,
+            (backend, bits),
+        )
 
 
 @pytest.mark.parametrize("path", LEAST, ids=str)
 def test_empty_products(path: Path) -> None:
     for shape in ((0, 3, 2), (3, 0, 2), (3, 2, 0)):
-        c = ozfp4.matmul(np.ones(shape[:2]), np.ones(shape[1:]), bits=76, **path._asdict())
+        c = ozfp4.matmul(np.ones(shape[:2]), np.ones(shape[1:]), bits=76, accuracy="scaled", **path._asdict())
         assert c.shape == (shape[0], shape[2])
         assert not c.any()
 
 
 def test_auto_takes_a_backend_that_has_a_plan(no_int8_unit: None) -> None:
-    assert ozfp4.plan(1, 1, 1000, bits=200).backend == "fp64"
+    assert ozfp4.plan(1, 1, 1000, bits=200, accuracy="scaled").backend == "fp64"
     a, b = operands("normal", 4, 9, 3)
-    assert_same_bits(ozfp4.matmul(a, b, bits=200), exact_matmul(a, b, bits=200))
+    assert_same_bits(ozfp4.matmul(a, b, bits=200, accuracy="scaled"), exact_matmul(a, b, bits=200))

@@ -50,18 +50,18 @@ def test_the_same_exponents_as_on_the_cpu(
 ) -> None:
     monkeypatch.setattr(torch.cuda, "get_device_name", lambda device: "Some GPU")
     x, y = (torch.tensor(z, dtype=dtype) for z in (a, b))
-    plan = ozfp4.plan(2, 2, 2, backend="int8", bits=bits)
+    plan = ozfp4.plan(2, 2, 2, backend="int8", bits=bits, accuracy="scaled")
     findings = Findings(plan)
     add(findings, x.numpy(), y.numpy(), bits)
     made = make_report(plan, x, y, None, findings, "", None)
-    expected = ozfp4.matmul(x, y, plan=plan, report=True)[1]
+    expected = ozfp4.matmul(x, y, plan=plan, report=True, accuracy="scaled")[1]
     assert made.exponents == expected.exponents
     assert (made.special_rows, made.special_columns) == (expected.special_rows, expected.special_columns)
 
 
 def test_stacks_and_vectors(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "get_device_name", lambda device: "Some GPU")
-    plan = ozfp4.plan(2, 2, 2, backend="int8")
+    plan = ozfp4.plan(2, 2, 2, backend="int8", accuracy="scaled")
     a = torch.tensor([[[0.0, 0.0]], [[2.0**52, 1.0]]], dtype=torch.float64)
     b = torch.tensor([2.0**-3, 0.0], dtype=torch.float64)
     column = b.numpy()[:, np.newaxis]

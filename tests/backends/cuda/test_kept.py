@@ -61,7 +61,9 @@ def device(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 def kept(x: Any, side: str) -> Kept:
-    return keep.keep(x, side, ozfp4.plan(1, 1, 1000, backend="int8"), Variant(0), "fp64", False)
+    return keep.keep(
+        x, side, ozfp4.plan(1, 1, 1000, backend="int8", accuracy="scaled"), Variant(0), "standard", False
+    )
 
 
 def test_matrices_that_are_the_same_are_kept_once(device: Any) -> None:
@@ -82,7 +84,7 @@ def test_matrices_that_are_the_same_are_kept_once(device: Any) -> None:
 
 
 def test_a_product_takes_its_lines(device: Any) -> None:
-    plan, variant = ozfp4.plan(1, 1, 30, backend="int8"), Variant(0)
+    plan, variant = ozfp4.plan(1, 1, 30, backend="int8", accuracy="scaled"), Variant(0)
     a, b = torch.zeros(128, 30, dtype=torch.float64), torch.zeros(30, 192, dtype=torch.float64)
     left, right = kept(a, "left"), kept(b, "right")
     c = torch.zeros(64, 64, dtype=torch.float64)
@@ -102,7 +104,7 @@ def test_a_product_takes_its_lines(device: Any) -> None:
 
 
 def test_planes_of_another_kind_are_refused(device: Any) -> None:
-    plan = ozfp4.plan(1, 1, 31, backend="int8")
+    plan = ozfp4.plan(1, 1, 31, backend="int8", accuracy="scaled")
     b = torch.zeros(31, 8, dtype=torch.float64)
     right = kept(b, "right")
     device.CudaPlan = lambda *_: SimpleNamespace(device_steps=b"", element="s8")

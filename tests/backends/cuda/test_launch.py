@@ -32,7 +32,7 @@ from ozfp4.testing import STACKS, assert_same_bits, noise
 
 torch = pytest.importorskip("torch")
 
-PLAN = ozfp4.plan(1, 1, 20_000, backend="int8")
+PLAN = ozfp4.plan(1, 1, 20_000, backend="int8", accuracy="scaled")
 VARIANT = Variant(0)
 
 

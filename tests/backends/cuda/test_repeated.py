@@ -216,11 +216,17 @@ def test_columns_that_interleave_are_looked_at_more_closely(gpu: Gpu) -> None:
 
 @pytest.mark.parametrize(
     "options",
-    [{"bits": 53.0}, {"bits": True}, {"scheme": ["II"]}, {"workspace_limit": 2.0**30}, {"progress": 1}],
+    [
+        {"bits": 53.0, "accuracy": "scaled"},
+        {"bits": True, "accuracy": "scaled"},
+        {"scheme": ["II"]},
+        {"workspace_limit": 2.0**30},
+        {"progress": 1},
+    ],
 )
 def test_arguments_are_refused_all_the_same(gpu: Gpu, options: Any) -> None:
     a, b = draw(4, 5), draw(5, 3)
-    for good in ({}, {"bits": 53}, {"workspace_limit": 2**30}):
+    for good in ({}, {"bits": 53, "accuracy": "scaled"}, {"workspace_limit": 2**30}):
         for _ in range(2):
             ozfp4.matmul(a, b, **good)
     with pytest.raises((TypeError, ValueError)):

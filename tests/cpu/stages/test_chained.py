@@ -19,7 +19,7 @@ def test_stages_equal_matmul(kind: str, dtype: type, path: Path) -> None:
     bits = 53 if dtype == np.float64 else 24
     for shape in ((5, 23, 6), (1, 1, 1), (18, 520, 3)):
         a, b = operands(kind, *shape, dtype=dtype)
-        plan = ozfp4.plan(*shape[::2], shape[1], bits=bits, **path._asdict())
+        plan = ozfp4.plan(*shape[::2], shape[1], bits=bits, accuracy="scaled", **path._asdict())
         scaled_a, scaled_b = stages.scale(a, "a", bits), stages.scale(b, "b", bits)
         planes_a = stages.encode(scaled_a.integers, plan, "a")
         planes_b = stages.encode(scaled_b.integers, plan, "b")

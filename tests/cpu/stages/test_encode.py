@@ -22,7 +22,7 @@ def integers(shape: tuple[int, ...], bits: int, seed: int = 0) -> np.ndarray:
 @pytest.mark.parametrize("bits", [2, 24, 53])
 @pytest.mark.parametrize("path", PATHS, ids=str)
 def test_planes_of_matrices_are_those_of_plan_encode(path: Path, bits: int) -> None:
-    plan = ozfp4.plan(1, 1, 600, bits=bits, **path._asdict())
+    plan = ozfp4.plan(1, 1, 600, bits=bits, accuracy="scaled", **path._asdict())
     for shape in ((1, 1), (5, 7), (17, 513), (3, 1025), (0, 4), (4, 0)):
         x = integers(shape, bits)
         planes = stages.encode(x, plan, "a")
@@ -33,7 +33,7 @@ def test_planes_of_matrices_are_those_of_plan_encode(path: Path, bits: int) -> N
 
 @pytest.mark.parametrize("path", [p for p in PATHS if p.scheme == "II"], ids=str)
 def test_a_prefix_of_the_moduli_gives_the_first_planes(path: Path) -> None:
-    plan = ozfp4.plan(1, 1, 600, **path._asdict())
+    plan = ozfp4.plan(1, 1, 600, **path._asdict(), accuracy="scaled")
     x = integers((4, 30), 53)
     everything = stages.encode(x, plan)
     for count in range(1, len(plan.moduli) + 1):
@@ -43,7 +43,7 @@ def test_a_prefix_of_the_moduli_gives_the_first_planes(path: Path) -> None:
 
 @pytest.mark.parametrize("path", [p for p in PATHS if p.scheme == "I"], ids=str)
 def test_digits_add_up(path: Path) -> None:
-    plan = ozfp4.plan(1, 1, 600, **path._asdict())
+    plan = ozfp4.plan(1, 1, 600, **path._asdict(), accuracy="scaled")
     x = integers((9, 50), 53)
     planes = stages.encode(x, plan).astype(np.int64).astype(object)
     assert plan.base is not None
@@ -52,7 +52,7 @@ def test_digits_add_up(path: Path) -> None:
 
 @pytest.mark.parametrize("backend", ["int8", "fp64"])
 def test_residues_are_balanced(backend: str) -> None:
-    plan = ozfp4.plan(1, 1, 600, backend=backend)
+    plan = ozfp4.plan(1, 1, 600, backend=backend, accuracy="scaled")
     x = integers((9, 50), 53)
     for m, plane in zip(plan.moduli, stages.encode(x, plan).astype(np.int64), strict=True):
         assert ((x - plane) % m == 0).all()
@@ -61,7 +61,7 @@ def test_residues_are_balanced(backend: str) -> None:
 
 
 def test_any_layout() -> None:
-    plan = ozfp4.plan(1, 1, 600, backend="fp4")
+    plan = ozfp4.plan(1, 1, 600, backend="fp4", accuracy="scaled")
     x = integers((20, 40), 53)
     expected = stages.encode(x[::-2, ::3].copy(), plan)
     assert_same_bits(stages.encode(x[::-2, ::3], plan), expected)

@@ -46,14 +46,14 @@ def test_random_integers(path: Path, shape: tuple[int, int, int]) -> None:
     m, k, n = shape
     rng = np.random.default_rng(shape)
     for bits in (53, 24):
-        plan = ozfp4.plan(m, n, k, bits=bits, **path._asdict())
+        plan = ozfp4.plan(m, n, k, bits=bits, accuracy="scaled", **path._asdict())
         a, b = (rng.integers(-(2**bits), 2**bits, s, endpoint=True) for s in ((m, k), (k, n)))
         check(stages.encode(a, plan, "a"), stages.encode(b, plan, "b"), plan)
 
 
 @pytest.mark.parametrize("path", PATHS, ids=str)
 def test_empty(path: Path) -> None:
-    plan = ozfp4.plan(3, 4, 5, **path._asdict())
+    plan = ozfp4.plan(3, 4, 5, **path._asdict(), accuracy="scaled")
     for m, k, n in ((3, 0, 4), (0, 5, 4), (3, 5, 0)):
         planes_a = stages.encode(np.zeros((m, k), np.int64), plan, "a")
         planes_b = stages.encode(np.zeros((k, n), np.int64), plan, "b")
@@ -64,7 +64,7 @@ def test_empty(path: Path) -> None:
 
 @pytest.mark.parametrize("path", SCHEME_TWO, ids=str)
 def test_a_prefix_of_the_moduli_gives_the_first_outputs(path: Path) -> None:
-    plan = ozfp4.plan(6, 5, 30, **path._asdict())
+    plan = ozfp4.plan(6, 5, 30, **path._asdict(), accuracy="scaled")
     rng = np.random.default_rng(1)
     a, b = rng.integers(-(2**53), 2**53, (6, 30)), rng.integers(-(2**53), 2**53, (30, 5))
     planes = stages.encode(a, plan, "a"), stages.encode(b, plan, "b")
@@ -75,7 +75,7 @@ def test_a_prefix_of_the_moduli_gives_the_first_outputs(path: Path) -> None:
 
 
 def test_planes_in_any_layout() -> None:
-    plan = ozfp4.plan(6, 5, 30, backend="fp4")
+    plan = ozfp4.plan(6, 5, 30, backend="fp4", accuracy="scaled")
     rng = np.random.default_rng(2)
     planes_a = stages.encode(rng.integers(-(2**53), 2**53, (6, 30)), plan, "a")
     planes_b = stages.encode(rng.integers(-(2**53), 2**53, (30, 5)), plan, "b")
@@ -135,14 +135,14 @@ PIECES = {
 @pytest.mark.slow
 @pytest.mark.parametrize(("path", "k"), [(p, k) for p in PATHS for k in PIECES[p.backend]], ids=str)
 def test_worst_limbs_around_the_pieces_of_k(path: Path, k: int) -> None:
-    check_worst(ozfp4.plan(4, 4, k, **path._asdict()), k)
+    check_worst(ozfp4.plan(4, 4, k, **path._asdict(), accuracy="scaled"), k)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("backend", ["int8", "fp64"])
 def test_worst_limbs_where_each_modulus_reaches_its_limit(backend: str) -> None:
     """The longest K whose products an accumulator takes at once, and one more."""
-    plan = ozfp4.plan(4, 4, 2000, backend=backend)
+    plan = ozfp4.plan(4, 4, 2000, backend=backend, accuracy="scaled")
     exact = 2**24 if backend == "int8" else 2**53
     lengths = {exact // (m // 2) ** 2 + d for m in plan.moduli for d in (-1, 0, 1)}
     lengths |= {(exact - m - m // 2 - 2) // (m // 2) ** 2 + d for m in plan.moduli for d in (0, 1)}
@@ -154,20 +154,20 @@ def test_worst_limbs_where_each_modulus_reaches_its_limit(backend: str) -> None:
 @pytest.mark.parametrize("k", [116_508, 116_509])
 @pytest.mark.parametrize("path", [Path("II", "fp4", "least"), Path("I", "fp4", "least")], ids=str)
 def test_fp4_beyond_144_k(path: Path, k: int) -> None:
-    check_worst(ozfp4.plan(4, 4, k, **path._asdict()), k)
+    check_worst(ozfp4.plan(4, 4, k, **path._asdict(), accuracy="scaled"), k)
 
 
 @pytest.mark.slow
 def test_fp4_beyond_64_k() -> None:
     """Moduli whose limbs do not exceed 8."""
-    check_worst(ozfp4.plan(4, 4, 262_145, backend="fp4"), 262_145)
+    check_worst(ozfp4.plan(4, 4, 262_145, backend="fp4", accuracy="scaled"), 262_145)
 
 
 @pytest.mark.slow
 def test_fp4_where_each_modulus_fills_its_accumulator() -> None:
     """The longest K in one piece: what a fold between two products leaves must count, or the second one is inexact."""
     lengths = set()
-    plan = ozfp4.plan(4, 4, 2**18, backend="fp4")
+    plan = ozfp4.plan(4, 4, 2**18, backend="fp4", accuracy="scaled")
     for m in plan.moduli:
         limbs = np.abs(plan.encode(np.arange(m)).astype(np.int64)).max(axis=1)
         most = max(limbs[t.a_plane] * limbs[t.b_plane] for t in plan.terms if t.modulus == m)
@@ -188,11 +188,11 @@ def test_int8_products_beyond_144_k(products: int, k: int) -> None:
 @pytest.mark.parametrize("backend", ["fp4", "int8", "fp64"])
 def test_worst_limbs_of_short_plans(backend: str, bits: int) -> None:
     for k in (1, 300, 1100):
-        check_worst(ozfp4.plan(4, 4, k, backend=backend, bits=bits), k)
+        check_worst(ozfp4.plan(4, 4, k, backend=backend, bits=bits, accuracy="scaled"), k)
 
 
 def test_k_beyond_the_plan_is_refused() -> None:
-    plan = ozfp4.plan(1, 1, 100, backend="int8")
+    plan = ozfp4.plan(1, 1, 100, backend="int8", accuracy="scaled")
     planes = np.zeros((plan.planes_a, 1, plan.k_max + 1), np.int8)
     with pytest.raises(ValueError, match=rf"planes_a: .*{plan.k_max + 1} exceeds {plan.k_max}"):
         stages.multiply(planes, planes, plan)

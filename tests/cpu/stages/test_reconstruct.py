@@ -74,11 +74,22 @@ def long_plans() -> list[Plan]:
 
 
 def plans_of_scheme_two() -> list[Plan]:
-    wide = [ozfp4.plan(1, 1, 2**40, backend=backend) for backend in ("fp4", "int8", "fp64")]  # above 160 bits
-    widest = [ozfp4.plan(1, 1, 2**60, backend="int8"), ozfp4.plan(1, 1, 2**60, backend="fp64")]
-    narrow = [ozfp4.plan(1, 1, 1, backend=backend, bits=2) for backend in ("fp4", "int8", "fp64")]
+    wide = [
+        ozfp4.plan(1, 1, 2**40, backend=backend, accuracy="scaled") for backend in ("fp4", "int8", "fp64")
+    ]  # above 160 bits
+    widest = [
+        ozfp4.plan(1, 1, 2**60, backend="int8", accuracy="scaled"),
+        ozfp4.plan(1, 1, 2**60, backend="fp64", accuracy="scaled"),
+    ]
+    narrow = [
+        ozfp4.plan(1, 1, 1, backend=backend, bits=2, accuracy="scaled") for backend in ("fp4", "int8", "fp64")
+    ]
     return (
-        [ozfp4.plan(1, 1, 16384, **p._asdict()) for p in SCHEME_TWO] + wide + widest + narrow + long_plans()
+        [ozfp4.plan(1, 1, 16384, **p._asdict(), accuracy="scaled") for p in SCHEME_TWO]
+        + wide
+        + widest
+        + narrow
+        + long_plans()
     )
 
 
@@ -153,7 +164,7 @@ def test_quotients_in_doubt_and_just_no_longer(plan: Plan) -> None:
 @pytest.mark.parametrize("path", SCHEME_TWO, ids=str)
 def test_rounding_where_one_exponent_serves_whole_blocks(path: Path, dtype: type) -> None:
     """The cheap ways serve a block when all of its exponents are in range: every sum of exponents around their two ends."""
-    plan = ozfp4.plan(1, 1, 16384, **path._asdict())
+    plan = ozfp4.plan(1, 1, 16384, **path._asdict(), accuracy="scaled")
     values = interesting(plan.modulus_product, 1)
     output = output_of(values, plan, len(plan.moduli))
     for s_plus_t in [-897, -896, *range(-872, -859), -1, 0, 1, 832, 833, *range(1016, 1030)]:
@@ -166,7 +177,7 @@ def test_rounding_where_one_exponent_serves_whole_blocks(path: Path, dtype: type
 
 @pytest.mark.parametrize("path", [p for p in PATHS if p.scheme == "I"], ids=str)
 def test_digit_groups_add_up(path: Path) -> None:
-    plan = ozfp4.plan(1, 1, 16384, **path._asdict())
+    plan = ozfp4.plan(1, 1, 16384, **path._asdict(), accuracy="scaled")
     assert plan.base is not None
     groups = 2 * plan.planes_a - 1
     limb = 8 if plan.base == 13 else plan.base // 2
@@ -189,7 +200,7 @@ def test_digit_groups_add_up(path: Path) -> None:
 
 @pytest.mark.parametrize("path", PATHS, ids=str)
 def test_empty(path: Path) -> None:
-    plan = ozfp4.plan(1, 1, 16, **path._asdict())
+    plan = ozfp4.plan(1, 1, 16, **path._asdict(), accuracy="scaled")
     groups = len(plan.moduli) or 2 * plan.planes_a - 1
     dtype = np.int64 if not plan.moduli else np.int32 if plan.alphabet == "fp64" else np.uint8
     for m, n in ((0, 3), (3, 0), (0, 0)):
@@ -201,7 +212,7 @@ def test_empty(path: Path) -> None:
 
 @given(st.sampled_from(SCHEME_TWO), st.data())
 def test_any_integer_at_any_exponent(path: Path, data: st.DataObject) -> None:
-    plan = ozfp4.plan(1, 1, 1024, **path._asdict())
+    plan = ozfp4.plan(1, 1, 1024, **path._asdict(), accuracy="scaled")
     count = data.draw(st.integers(1, len(plan.moduli)), "moduli")
     product = 1
     for m in plan.moduli[:count]:

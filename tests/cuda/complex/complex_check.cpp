@@ -141,7 +141,7 @@ void check_views() {
 }
 
 void check_layouts(const Alphabet& alphabet, Kernel kernel, const Gpu& gpu) {
-  for (const Accuracy accuracy : {Accuracy::scaled, Accuracy::fp64, Accuracy::correct}) {
+  for (const Accuracy accuracy : {Accuracy::scaled, Accuracy::standard, Accuracy::correct}) {
     for (const int k : {1, 7, 130, 5000}) {
       const int bits = accuracy == Accuracy::scaled ? 53 : 76;
       const CudaPlan plan =
@@ -232,7 +232,7 @@ bool are_kept_blocks(const CudaPlan& plan, const CudaLayout& layout, const CudaP
 }
 
 void check_kept(const Alphabet& alphabet, Kernel kernel, const Gpu& gpu) {
-  for (const Accuracy accuracy : {Accuracy::scaled, Accuracy::fp64, Accuracy::correct}) {
+  for (const Accuracy accuracy : {Accuracy::scaled, Accuracy::standard, Accuracy::correct}) {
     for (const int k : {1, 7, 130, 5000}) {
       const Plan chosen = plan_of(alphabet, accuracy == Accuracy::scaled ? 53 : 76, 2 * k);
       const CudaPlan plan = make_cuda_plan(chosen, 2 * k, kernel, {accuracy, Rounding::nearest, Second::bound, 53});

@@ -23,7 +23,6 @@
 #include "check.hpp"
 #include "cuda/encode/operands.hpp"
 #include "cuda/encode/scale_encode.hpp"
-#include "cuda/layout/leading.hpp"
 #include "cuda/scale/scale.hpp"
 
 namespace {
@@ -121,7 +120,7 @@ void add_line(Lines& lines, const OperandView& view, std::int64_t o, const cuda:
     if (std::isinf(x)) special |= kHasInfinity;
     add_entry(facts, x);
   }
-  const int capacity = line_capacity(rule.accuracy, rule.bits, facts, view.inner, rule.precision);
+  const int capacity = line_capacity(rule.accuracy, rule.bits, facts, rule.precision);
   const int shift = facts.nonzeros == 0 ? 0 : capacity - 1 - facts.exponent;
   LineRecord record = make_record(facts, capacity);
   lines.extremes = combine(lines.extremes, line_extremes(record, special != kFinite, view.inner));
@@ -237,12 +236,7 @@ bool is_right_count(const AccuracyCase& c, const PrefixRule& rule, const Expecte
   return count >= moduli_needed(rule, least * (1 - 1e-9)) && count <= moduli_needed(rule, most * 1.001);
 }
 
-std::optional<cuda::LeadingUnits> make_leading(const AccuracyCase& c) {
-  const PrefixRule rule = make_prefix_rule(c.base.plan, kMaxModuli);
-  return cuda::make_leading_units(c.base.plan, rule, c.base.k, c.rule.precision, c.as_codes);
-}
-
-enum class Way { parts, pieces, apart, kept, both_kept, together, together_apart, together_kept, leading, leading_kept };
+enum class Way { parts, pieces, apart, kept, both_kept, together, together_apart, together_kept };
 constexpr const char* way_names[] = {"in parts",
                                      "in pieces",
                                      "apart",
@@ -250,19 +244,14 @@ constexpr const char* way_names[] = {"in parts",
                                      "of two that are kept",
                                      "in one launch",
                                      "each in one launch",
-                                     "in one launch, with one that is kept",
-                                     "the first units, then the rest",
-                                     "the first units, then the rest, with one that is kept"};
+                                     "in one launch, with one that is kept"};
 
-// Of lines scaled in two launches nothing is known where their extremes are not passed on, as where they have no records. Those
-// of A are kept: its planes are there, and the widest of B says what is left to encode.
+// Of lines scaled in two launches nothing is known where their extremes are not passed on, as where they have no records.
 bool is_right_verdict(const AccuracyCase& c, std::int64_t inner, const Expected& expected, Way way, const cuda::Verdict& found) {
   const LineExtremes &a = expected.a.extremes, &b = expected.b.extremes;
   const bool is_known = c.has_records && way != Way::apart && way != Way::together_apart;
-  const bool certain = is_known && is_certain(a, b, c.rule.accuracy, inner, c.rule.precision);
-  const bool is_kept = way == Way::kept || way == Way::together_kept || way == Way::leading_kept;
-  const auto widest = static_cast<int>(is_kept ? b.widest : std::max(a.widest, b.widest));
-  return found.is_certain == (certain ? 1 : 0) && found.widest_capacity == (is_known ? widest : c.rule.bits);
+  const bool certain = is_known && is_certain(a, b, c.rule.accuracy, inner);
+  return found.is_certain == (certain ? 1 : 0);
 }
 
 // The jobs of B's lines in two parts, and of the entries of K in two pieces: every entry is counted once.
@@ -293,17 +282,6 @@ void encode_pieces(const AccuracyCase& c, const cuda::EncodePlan& plan, const Pr
     };
     cuda::launch_encode(plan, piece(a), piece(b), units, nullptr);
   }
-}
-
-// The planes of the units from `first` to `end` hold nothing that anybody reads.
-void forget_planes(const AccuracyCase& c, const Prepared& operand, int first, int end) {
-  int from = 0, planes = 0;
-  for (int unit = 0; unit < end; ++unit) {
-    const int own = c.base.plan.groups[static_cast<std::size_t>(unit)].planes;
-    (unit < first ? from : planes) += own;
-  }
-  const auto stride = static_cast<std::size_t>(operand.layout.plane_stride);
-  REQUIRE(cudaMemset(operand.planes.data + from * stride, kPoison, static_cast<std::size_t>(planes) * stride));
 }
 
 void check_way(const AccuracyCase& c, const cuda::EncodePlan& plan, const TestOperand& test_a, const TestOperand& test_b,
@@ -339,18 +317,6 @@ void check_way(const AccuracyCase& c, const cuda::EncodePlan& plan, const TestOp
     cuda::launch_scale(Operands<cuda::ScaledOperand>(scaled_b), c.rule, has_one ? behind_kept : first, scratch.data, nullptr);
     if (!has_one) cuda::launch_choose(scaled_a, scaled_b, c.rule, choice, nullptr);
     cuda::launch_encode(plan, job_b, cuda::EncodeJob(), has_one ? used : nullptr, nullptr);
-  } else if (way == Way::leading_kept) {
-    using cuda::Operands;
-    const auto leading = make_leading(c);
-    cuda::launch_scale(Operands<cuda::ScaledOperand>(scaled_a), c.rule, first, scratch.data, nullptr, counters.data);
-    cuda::launch_encode(plan, job_a, cuda::EncodeJob(), nullptr, nullptr, true);
-    cuda::launch_scale_encode(leading->encode, Operands<cuda::EncodeJob>(job_b), c.rule, behind_kept, scratch.data, nullptr,
-                              counters.data);
-    cuda::launch_encode_rest(plan, job_b, cuda::EncodeJob(), used, leading->encoded(&verdict.data->widest_capacity), nullptr);
-  } else if (way == Way::leading) {
-    const auto leading = make_leading(c);
-    cuda::launch_scale_encode(leading->encode, {job_a, job_b}, c.rule, choice, scratch.data, nullptr, counters.data);
-    cuda::launch_encode_rest(plan, job_a, job_b, used, leading->encoded(&verdict.data->widest_capacity), nullptr);
   } else if (way == Way::together) {
     cuda::launch_scale_encode(plan, {job_a, job_b}, c.rule, choice, scratch.data, nullptr, counters.data);
   } else {
@@ -365,24 +331,13 @@ void check_way(const AccuracyCase& c, const cuda::EncodePlan& plan, const TestOp
   if (c.base.plan.has_moduli()) {
     const cuda::Verdict found = verdict.host()[0];
     const int chosen = found.units_used;
-    report(name + " certainty", is_right_verdict(c, test_a.view.inner, expected, way, found),
-           std::to_string(found.is_certain) + ", " + std::to_string(found.widest_capacity) + " bits");
+    report(name + " certainty", is_right_verdict(c, test_a.view.inner, expected, way, found), std::to_string(found.is_certain));
     report(name + " count", is_right_count(c, rule, expected, chosen), std::to_string(chosen));
     if (way == Way::parts || way == Way::apart || way == Way::kept) count = chosen;
-    if (way == Way::leading || way == Way::leading_kept) {
-      // Where a line is longer than the first launch takes, the second one has written what the data need, and no more.
-      const auto leading = make_leading(c);
-      count = std::max(chosen, leading->encode.units);
-      if (found.widest_capacity > leading->most_capacity && chosen < count) {
-        if (way == Way::leading) forget_planes(c, a, chosen, count);
-        forget_planes(c, b, chosen, count);
-        count = chosen;
-      }
-    }
   }
   report(name + " counters", std::all_of(counters.host().begin(), counters.host().end(), [](char byte) { return byte == 0; }));
   if (way == Way::pieces) count = -1;
-  const bool keeps_a = way == Way::kept || way == Way::leading_kept;  // with all of its planes
+  const bool keeps_a = way == Way::kept;  // with all of its planes
   compare(name + ", A", c, a, expected.a, keeps_a ? c.base.plan.count() : count);
   compare(name + ", B", c, b, expected.b, count);
 }
@@ -404,11 +359,6 @@ void check_case(const AccuracyCase& c) {
     check_way(c, *plan, a, b, expected, Way::together_apart);
     if (c.has_records && base.plan.has_moduli()) check_way(c, *plan, a, b, expected, Way::together_kept);
   }
-  if (c.rule.accuracy == Accuracy::scaled) return;
-  const auto leading = make_leading(c);
-  if (!leading || !cuda::can_scale_and_encode(leading->encode, a.view, b.view, true)) return;
-  check_way(c, *plan, a, b, expected, Way::leading);
-  check_way(c, *plan, a, b, expected, Way::leading_kept);
 }
 
 // ---- Cases --------------------------------------------------------------------------------------------------------------
@@ -421,12 +371,12 @@ struct Wanted {
 };
 
 const Wanted wanted[] = {
-    {"fp64 f64", {accuracy_bits(53), Accuracy::fp64, 53}, ElementType::float64},
-    {"fp64 f32", {accuracy_bits(24), Accuracy::fp64, 24}, ElementType::float32},
-    {"correct f64", {accuracy_bits(53), Accuracy::correct, 53}, ElementType::float64},
-    {"correct f32", {accuracy_bits(24), Accuracy::correct, 24}, ElementType::float32},
-    {"correct f32 to f64", {accuracy_bits(53), Accuracy::correct, 53}, ElementType::float32},
-    {"fp64 f64, a longer plan", {90, Accuracy::fp64, 53}, ElementType::float64},
+    {"standard f64", {accuracy_bits(Accuracy::standard, 53), Accuracy::standard, 53}, ElementType::float64},
+    {"standard f32", {accuracy_bits(Accuracy::standard, 24), Accuracy::standard, 24}, ElementType::float32},
+    {"correct f64", {accuracy_bits(Accuracy::correct, 53), Accuracy::correct, 53}, ElementType::float64},
+    {"correct f32", {accuracy_bits(Accuracy::correct, 24), Accuracy::correct, 24}, ElementType::float32},
+    {"correct f32 to f64", {accuracy_bits(Accuracy::correct, 53), Accuracy::correct, 53}, ElementType::float32},
+    {"standard f64, a longer plan", {90, Accuracy::standard, 53}, ElementType::float64},
     {"correct f64, a longer plan", {100, Accuracy::correct, 53}, ElementType::float64},
     {"scaled f64", {53}, ElementType::float64},
     {"scaled f64 24 bits", {24}, ElementType::float64},

@@ -46,7 +46,7 @@ ozfp4_status run(int order, int transa, int transb, int64_t m, int64_t n, int64_
   const Clock clock("FAKE_EXACT_OURS");
   if (std::getenv("FAKE_REFUSAL")) return OZFP4_UNSUPPORTED;
   if (reinterpret_cast<std::uintptr_t>(workspace) % 256 != 0 || bytes < bytes_of(m, n, k, alpha, beta, a)) return OZFP4_WORKSPACE;
-  if (options->accuracy != OZFP4_ACCURACY_FP64) return OZFP4_INVALID_ARGUMENT;
+  if (options->accuracy != OZFP4_ACCURACY_STANDARD) return OZFP4_INVALID_ARGUMENT;
   std::memset(workspace, 0x5a, static_cast<std::size_t>(bytes));
   const auto *of_a = static_cast<const T*>(a), *of_b = static_cast<const T*>(b);
   const char* refused = std::getenv("FAKE_REFUSED");  // matrices B that begin with this number

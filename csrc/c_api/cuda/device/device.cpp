@@ -31,7 +31,7 @@ bool is_exact(const Device& device, Kernel kernel, const Plan& like, const Exact
   request.scheme = like.scheme;
   request.alphabet = like.alphabet;
   request.k = own.k;
-  if (accuracy != Accuracy::scaled) request.bits = accuracy_bits(53);
+  if (accuracy != Accuracy::scaled) request.bits = accuracy_bits(accuracy, 53);
   Promise promise;
   promise.accuracy = accuracy;
   const CudaPlan plan = make_cuda_plan(make_plan(request), own.k, kernel, promise);
@@ -68,15 +68,22 @@ bool is_exact(const Device& device, Kernel kernel, const Plan& like, const Exact
 
 bool passes(const Device& device, Kernel kernel, const Plan& like) {
   return std::all_of(exact_cases().begin(), exact_cases().end(),
-                     [&](const ExactCase& own) { return is_exact(device, kernel, like, own); });
+                     [&](const ExactCase& own) { return is_exact(device, kernel, like, own); }) &&
+         std::all_of(chain_cases().begin(), chain_cases().end(),
+                     [&](const ExactCase& own) { return is_exact(device, kernel, like, own, Accuracy::standard); });
 }
 
 bool passes_without_planes(const Device& device, Kernel kernel, const Plan& like) {
   for (const ExactCase& own : small_exact_cases()) {
-    for (const Accuracy accuracy : {Accuracy::scaled, Accuracy::fp64}) {
+    for (const Accuracy accuracy : {Accuracy::scaled, Accuracy::standard}) {
       for (const Direct way : {Direct::always, Direct::thin, Direct::tiles}) {
         if (!is_exact(device, kernel, like, own, accuracy, way)) return false;
       }
+    }
+  }
+  for (const ExactCase& own : chain_cases()) {
+    for (const Direct way : {Direct::always, Direct::thin, Direct::tiles}) {
+      if (!is_exact(device, kernel, like, own, Accuracy::standard, way)) return false;
     }
   }
   return true;

@@ -92,7 +92,8 @@ void launch(const GramProblem& problem, const MatrixProduct& gram, const Options
     const BlockProduct own(gram, block.columns, problem.kept, workspace);
     launch(*block.problem, own.product, options, workspace + problem.behind, stream, &block != &problem.blocks.front(),
            own.sides());
-    cuda::launch_mirror({gram.c, gram.type.part, gram.type.is_complex, gram.c_stride, block.columns.first, block.columns.last},
+    cuda::launch_mirror({gram.c, gram.type.part, gram.type.is_complex, gram.c_stride, block.columns.first, block.columns.last,
+                         gram.type.is_complex && options.accuracy == Accuracy::standard},
                         stream);
   }
 }

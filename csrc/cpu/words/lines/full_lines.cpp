@@ -14,7 +14,7 @@ void FullLines::prepare(std::int64_t k, const ScaleRequest& request) {
   accuracy_ = request.accuracy, bits_ = request.bits, precision_ = request.precision, is_update_ = request.is_update;
   const auto most_of = [&](std::int64_t depth) {
     const LineFacts facts{0, -2 * kMostBits, k, -depth};  // whose span is longer than every capacity
-    return line_capacity(accuracy_, bits_, facts, k, precision_, is_update_);
+    return line_capacity(accuracy_, bits_, facts, precision_, is_update_);
   };
   // From there on lines are as deep as can be told, see is_deep.
   const std::int64_t deepest = kVeryDeep * k / 4 + 1;

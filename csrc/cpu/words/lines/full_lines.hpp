@@ -19,7 +19,7 @@ class FullLines {
   int capacity(std::int64_t depth, int span) const {
     int step = 0;
     for (const std::int64_t from : from_) step += depth >= from;
-    return capacity_of_span(accuracy_, span, precision_, most_[static_cast<std::size_t>(step)]);
+    return capacity_of_span(accuracy_, span, most_[static_cast<std::size_t>(step)]);
   }
 
  private:

@@ -32,15 +32,21 @@ template <class T>
 struct CertifiedEntry {
   T value;
   double bound;       // where it is asked for
-  bool is_certified;  // else the others do not matter
+  bool is_certified;  // else the others do not matter where the accuracy is correct
 };
+
+// Whether "standard" keeps an entry, `magnitude` as certifies_magnitude takes it; 0: it is not asked.
+__device__ __forceinline__ bool keeps_entry(const LineRecord& a, const LineRecord& b, std::uint32_t magnitude,
+                                            std::int64_t inner) {
+  return certifies_magnitude(a, b, magnitude) || certifies_lines(a, b, inner);
+}
 
 // Of the integer of a row and a column, whose value is integer * 2^exponent. Range: the records of lines of `inner` entries, none
 // of them special, whose E the integers of Words + 1 words hold.
 template <class T, int Words>
 __device__ __forceinline__ CertifiedEntry<T> certify_entry(const Certification& asked, const WideInt<Words>& integer,
                                                            std::int32_t exponent, const LineRecord& a, const LineRecord& b,
-                                                           std::int64_t inner) {
+                                                           std::int64_t inner, std::uint32_t magnitude = 0) {
   const WideInt<Words + 1> wide = wide_resize<Words + 1>(integer), error = error_bound<Words + 1>(a, b);
   CertifiedEntry<T> entry{};
   if (asked.accuracy == Accuracy::correct) {
@@ -48,9 +54,7 @@ __device__ __forceinline__ CertifiedEntry<T> certify_entry(const Certification& 
     entry.is_certified = float_bits(entry.value) == float_bits(round_wide<T>(wide_add(wide, error), exponent, asked.rounding));
   } else {
     entry.value = round_scaled<T>(wide, exponent);
-    entry.is_certified =
-        asked.accuracy == Accuracy::scaled || certify(a, b, inner, asked.precision) != Certificate::none ||
-        wide_bit_length(wide_magnitude(wide, wide_sign_mask(wide))) >= certified_length(a, b, inner, asked.precision);
+    entry.is_certified = asked.accuracy == Accuracy::scaled || keeps_entry(a, b, magnitude, inner);
   }
   if (asked.bound.data != nullptr) entry.bound = entry_bound(error, exponent, entry.value, asked.rounding);
   return entry;
@@ -69,6 +73,14 @@ __device__ __forceinline__ double* bound_of(const DeviceResult& bound, std::int3
     matrix /= bound.stack.extent[i];
   }
   return reinterpret_cast<double*>(data);
+}
+
+// An entry of an update that is listed, where its value may be asked for: of matrix `matrix`, row and column of the block.
+template <class T>
+__device__ __forceinline__ void keep_value(const Certification& asked, std::int32_t matrix, std::int64_t row, std::int64_t column,
+                                           T value) {
+  if (asked.kept.data == nullptr) return;
+  reinterpret_cast<T*>(asked.kept.data)[matrix * asked.kept.matrix_stride + row * asked.kept.pitch + column] = value;
 }
 
 // The words of the list of a row of a matrix of the block.

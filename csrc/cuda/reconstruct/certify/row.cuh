@@ -17,7 +17,7 @@ struct Certifying {
   std::int32_t test[kWarps][32];
 
   __device__ __forceinline__ RowTest test_of(const Parameters<S>& p, std::int32_t row) const {
-    return {test[threadIdx.x / 32][row], p.certification.accuracy == Accuracy::correct};
+    return {test[threadIdx.x / 32][row]};
   }
 };
 template <class S>
@@ -54,9 +54,12 @@ __device__ __forceinline__ void share_tests(Certifying<S>& shared, const Paramet
   for (int j = 0; j < S::vec; ++j) columns.add(job.b.record[lines.b + min(place.entry_of(j), place.entries - 1)]);
   columns.combine();
   const LineRecord& row = job.a.record[lines.a + max(place.rows - 1 - lane, 0) * place.step_y];
-  const std::int32_t test = asked.accuracy == Accuracy::correct ? correct_test(row, columns)
-                                                                : fp64_test(row, columns, job.a.view.inner, asked.precision);
-  own_test = test == kNoTest ? kNoTest : test + constant_shift;
+  if (asked.accuracy == Accuracy::correct) {
+    const std::int32_t test = correct_test(row, columns);
+    own_test = test == kNoTest ? kNoTest : test + constant_shift;
+  } else {
+    own_test = standard_test(row, columns, job.a.view.inner);
+  }
   __syncwarp();
 }
 
@@ -67,6 +70,20 @@ __device__ __forceinline__ std::uint32_t* own_words(const Parameters<S>& p, cons
   const int lane = static_cast<int>(threadIdx.x % 32), word = place.first_column / 32 + lane;
   if (listed.word == nullptr || lane >= S::vec || word >= listed.pitch) return nullptr;
   return listed_words(listed, place.matrix, place.first_row) + word;
+}
+
+// Of a row that is listed as a whole: this lane's word.
+template <class S>
+__device__ __forceinline__ std::uint32_t word_of_all(const Place<S>& place) {
+  const int count = place.entries - 32 * static_cast<int>(threadIdx.x % 32);
+  return count <= 0 ? 0u : count >= 32 ? ~0u : (1u << count) - 1;
+}
+
+// Counts the entries of so many rows of the segment. All lanes of a warp call it.
+template <class S>
+__device__ __forceinline__ void count_listed(const Parameters<S>& p, std::int32_t rows) {
+  if (rows == 0 || threadIdx.x % 32 != 0) return;
+  atomicAdd(&p.certification.listed.counts->listed, static_cast<unsigned long long>(rows) * Place<S>(p).entries);
 }
 
 // Bit 2 i of the result is bit i of x. Range: 16 bits.

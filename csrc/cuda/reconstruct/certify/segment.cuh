@@ -42,8 +42,9 @@ struct SegmentRecord {
   }
 };
 
-// What an entry of the row is asked, a number for both tests below; kNoTest: nothing.
-inline constexpr std::int32_t kNoTest = INT32_MIN / 2;
+// What an entry of the row is asked, the number of the test below; kNoTest: nothing; kLists: nothing, and all of the row's
+// entries are listed.
+inline constexpr std::int32_t kNoTest = INT32_MIN / 2, kLists = kNoTest - 1;
 
 // The counts of rounded_products, at most, over the columns of a segment.
 struct SegmentCounts {
@@ -53,24 +54,12 @@ struct SegmentCounts {
         by_column(min(static_cast<std::uint64_t>(columns.most_rounded), static_cast<std::uint64_t>(row.nonzeros))) {}
 };
 
-// certify for every column of the segment, by what is least for all of them; and where that fails, certified_length, less 1.
-OZFP4_HD std::int32_t fp64_test(const LineRecord& row, const SegmentRecord& columns, std::int64_t inner, int precision) {
-  const SegmentCounts count(row, columns);
-  if (count.by_row == 0 && count.by_column == 0) return kNoTest;
-  const int below_column = count.by_column == 0 ? 0 : binades_below(count.by_column, inner);
-  const int below_row = count.by_row == 0 ? 0 : binades_below(count.by_row, inner);
-  const std::int64_t overlap = row.nonzeros + columns.least_nonzeros - inner;
-  if (overlap >= 1) {
-    // capacities less error_exponent, in the certificate; a count of 0 would make it larger
-    int spare = INT32_MAX;
-    if (count.by_column != 0) spare = columns.least_capacity + below_column;
-    if (count.by_row != 0) spare = min(spare, row.capacity + below_row);
-    if (row.depth + columns.depth <= overlap * (floor_log2(overlap) + spare - precision - 2)) return kNoTest;
-  }
-  int exponent = INT32_MIN / 4;  // error_exponent, at most
-  if (count.by_column != 0) exponent = row.capacity - below_column;
-  if (count.by_row != 0) exponent = max(exponent, columns.most_capacity - below_row);
-  return exponent + max(floor_log2(inner) + 1, precision) + 1;
+// Of "standard": whether the lines alone certify the row with every column of the segment, by what is least for all of them.
+OZFP4_HD std::int32_t standard_test(const LineRecord& row, const SegmentRecord& columns, std::int64_t inner) {
+  const int rounded = (row.rounded != 0) + (columns.most_rounded != 0);
+  const bool is_certified =
+      rounded == 0 || certifies_depth(row.depth + columns.depth, row.nonzeros + columns.least_nonzeros - inner, rounded);
+  return is_certified ? kNoTest : kLists;
 }
 
 // e with E < 2^e for every column of the segment.
@@ -86,11 +75,11 @@ OZFP4_HD std::int32_t correct_test(const LineRecord& row, const SegmentRecord& c
 // What the entries of a row are asked.
 struct RowTest {
   std::int32_t number = kNoTest;
-  bool is_correct = false;  // which of the two it is
+  OZFP4_HD bool tests() const { return number != kNoTest && number != kLists; }
 };
 
 // Whether an entry x * 2^scale, normalised as for round_leading, has to be looked at more closely; `first_scale` is the scale
-// that x had before, 2^first_scale the weight of the last bit of 2^k V, and the test's number one of the two above plus k.
+// that x had before, 2^first_scale the weight of the last bit of 2^k V, and the test's number that of correct_test plus k.
 //
 // In a window of 62 or 63 bits and a sign (round_leading) the lowest bits, 9 or 10 for FP64, are rounded away; with the 32 bits
 // below the window they are a fraction of the last place, cut off by less than one of its units. V - E and V + E round to the
@@ -99,7 +88,7 @@ struct RowTest {
 // the same for both signs. A number of few bits, 0 among them, has a fraction of tiny units: any error is too large for it.
 template <class T, int Words>
 OZFP4_HD bool is_doubtful(const WideInt<Words>& x, std::int32_t scale, std::int32_t first_scale, const RowTest& test) {
-  if (test.number == kNoTest) return false;
+  if (!test.tests()) return false;
   if constexpr (Words == 2) {
     return true;
   } else {
@@ -107,7 +96,6 @@ OZFP4_HD bool is_doubtful(const WideInt<Words>& x, std::int32_t scale, std::int3
     const std::uint32_t shift = (leading_shift(high) - 1u) & 31u;
     const std::uint32_t window_high = funnel_left(middle, high, shift);
     const std::int32_t window_scale = scale + 32 * (Words - 2) - static_cast<std::int32_t>(shift);
-    if (!test.is_correct) return window_scale + 61 < test.number + first_scale;
     const std::uint32_t window_low = funnel_left(low, middle, shift), next = funnel_left(x.word[Words - 4], low, shift);
     const bool is_long = (((window_high >> 30) ^ (window_high >> 31)) & 1u) != 0;
     if constexpr (std::is_same_v<T, double>) {

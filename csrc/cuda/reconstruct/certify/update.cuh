@@ -15,15 +15,14 @@ namespace ozfp4::cuda {
 template <class T, int Words>
 __device__ __forceinline__ CertifiedEntry<T> certify_update(const Certification& asked, const WideInt<Words>& integer,
                                                             std::int32_t exponent, const LineRecord& a, const LineRecord& b,
-                                                            std::int64_t inner, const Update& factors, double c) {
+                                                            std::int64_t inner, const Update& factors, double c,
+                                                            std::uint32_t magnitude = 0) {
   CertifiedEntry<T> entry{};
   if (!is_finite(c)) return {static_cast<T>(special_update(factors, 0.0, c)), kSpecialBound, true};
   const WideInt<Words + 1> wide = wide_resize<Words + 1>(integer), error = error_bound<Words + 1>(a, b);
   const Addend addend = addend_of(factors, c);
   const bool is_correct = asked.accuracy == Accuracy::correct;
-  entry.is_certified =
-      asked.accuracy == Accuracy::scaled || is_correct || certify(a, b, inner, asked.precision) != Certificate::none ||
-      wide_bit_length(wide_magnitude(wide, wide_sign_mask(wide))) >= certified_length(a, b, inner, asked.precision);
+  entry.is_certified = asked.accuracy == Accuracy::scaled || is_correct || keeps_entry(a, b, magnitude, inner);
   // The integer alone; or both ends of what it stands for, which shall give the same.
   const int ends = is_correct ? 2 : 1;
 #pragma unroll 1

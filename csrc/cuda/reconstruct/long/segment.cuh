@@ -50,6 +50,9 @@ struct Segment {
   // With its bound where that is asked for.
   __device__ __forceinline__ void store(int e, T value, double bound, const Certification& asked) const {
     store(e, value);
+    store_bound(e, bound, asked);
+  }
+  __device__ __forceinline__ void store_bound(int e, double bound, const Certification& asked) const {
     if (asked.bound.data != nullptr) *bound_of(asked.bound, place.matrix, place.first_row, place.first_column + e) = bound;
   }
 

@@ -1,5 +1,5 @@
 // The long form for alpha A B + beta C: a thread for each entry, which reads its entry of C before it writes its result. Nothing
-// is written of listed entries, and of those of special lines once, as C may lie there.
+// is written to the result of listed entries, and of those of special lines once, as C may lie there.
 #include <stdexcept>
 
 #include "cuda/launch.hpp"
@@ -27,7 +27,12 @@ __device__ __forceinline__ void update_segment(const UpdateParameters<Words>& p,
   const auto entry =
       certify_update<T>(asked, x, segment.exponent(), segment.row(), segment.column(), p.job.a.view.inner, p.update.factors, c);
   const bool is_product = segment.is_mine() && !segment.is_special();
-  if (is_product && entry.is_certified) segment.store(segment.own, entry.value, entry.bound, asked);
+  if (is_product && entry.is_certified) {
+    segment.store(segment.own, entry.value, entry.bound, asked);
+  } else if (is_product && asked.kept.data != nullptr) {
+    keep_value(asked, place.matrix, place.first_row, place.first_column + segment.own, entry.value);
+    segment.store_bound(segment.own, entry.bound, asked);
+  }
   segment.list(asked.listed, is_product && !entry.is_certified);
   segment.patch([&](int e, double value) {  // e is this lane's, and so is c
     segment.store(e, static_cast<T>(special_update(p.update.factors, value, c)), kSpecialBound, asked);

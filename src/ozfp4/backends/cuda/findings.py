@@ -135,7 +135,9 @@ def make_report(
     exponents = findings.exponents(a, b)
     certified = None
     if accuracy != "scaled":
-        certified = Certified(None, None, None, findings.repaired, findings.repaired_exactly, entries)
+        listed = (findings.repaired, findings.repaired_exactly)
+        counts = (sum(listed), 0, 0) if accuracy == "standard" else (0, *listed)
+        certified = Certified(None, None, None, None, *counts, entries)
     return Report(
         backend=plan.backend,
         kernel=kernel,

@@ -133,9 +133,8 @@ class Partial:
         scales = _core.SharedScales(words[:, :m], *rest), _core.SharedScales(words[:, m:], *rest)
         norms = scales[0].norm_squared * scales[1].norm_squared
         self.count = _core.moduli_needed(self.plan._core, self.cuda.most_prefixes, norms)
-        certain = _core.is_certain(*scales, self.k, self.asked.accuracy, self.precision)
-        widest = max(each.widest for each in scales)
-        verdict = bytearray(struct.pack("iii", self.count, int(certain), widest))
+        certain = _core.is_certain(*scales, self.k, self.asked.accuracy)
+        verdict = bytearray(struct.pack("ii", self.count, int(certain)))
         self.verdict = self.torch.frombuffer(verdict, dtype=self.torch.uint8).to(self.device)
         for side, own in zip(self.sides, scales, strict=True):
             side.settle(own, self.asked.accuracy == "correct")

@@ -6,16 +6,15 @@ from typing import NamedTuple
 
 
 class Variant(NamedTuple):
-    """A kernel by its number, and the tile, the splits of K, the overlap of its launches and whether there is a second
-    product of longer integers where they are not the library's own choice (None); and whether small products may be made in
-    one launch, without it: "where it pays", "always", or never (None); "thin": those of few columns or
-    rows alone, "tiles": those of short K alone. `factors`: what each way takes over its model on this device (None: as much)."""
+    """A kernel by its number, and the tile, the splits of K and the overlap of its launches where they are not the library's
+    own choice (None); and whether small products may be made in one launch, without it: "where it pays", "always", or never
+    (None); "thin": those of few columns or rows alone, "tiles": those of short K alone. `factors`: what each way takes over its
+    model on this device (None: as much)."""
 
     kernel: int
     tile: str | None = None
     splits: int | None = None
     overlap: bool | None = None
-    longer: bool | None = None
     direct: str | None = None
     factors: tuple[float, ...] | None = None
 
@@ -27,7 +26,6 @@ class Forced(NamedTuple):
     tile: str | None = None
     splits: int | None = None
     overlap: bool | None = None
-    longer: bool | None = None
     direct: bool | None = None
     thin: bool | None = None
     tiles: bool | None = None

@@ -12,8 +12,8 @@ from ..provenance import sentence
 def _joined(labels: list[str]) -> str:
     """One label for methods of the same bits, which says once what theirs begin with.
 
-    >>> _joined(['ozfp4, accuracy="fp64" (GPU)', 'ozfp4, accuracy="correct" (GPU)'])
-    'ozfp4, accuracy="fp64" (GPU) = "correct" (GPU)'
+    >>> _joined(['ozfp4, accuracy="standard" (GPU)', 'ozfp4, accuracy="correct" (GPU)'])
+    'ozfp4, accuracy="standard" (GPU) = "correct" (GPU)'
     >>> _joined(["NumPy", "torch"])
     'NumPy = torch'
     """

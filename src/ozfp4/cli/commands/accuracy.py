@@ -1,7 +1,7 @@
 """Measure how many bits are right, as in the paper's accuracy experiment, and grade the products.
 
 Entries ±(1 + u) 2^e, e uniform in 0..phi; K = 8192, 128 x 128 results, every entry against exact integers, over sum
-|a| |b|. Runs the accuracy modes "fp64" and "correct", every scheme, backend and family of ozfp4 with 53 bits a row, NumPy,
+|a| |b|. Runs the accuracy modes "standard" and "correct", every scheme, backend and family of ozfp4 with 53 bits a row, NumPy,
 torch, and on a GPU native FP64 and cuBLAS's emulation; GEMMul8 if its preload library is named. Then the tests of "How to
 grade the accuracy of an implementation of the BLAS" (Demmel and others). Exit status 1 if two ways of ozfp4 that
 promise the same differ in a single bit.

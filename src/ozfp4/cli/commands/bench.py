@@ -52,7 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--accuracy",
-        choices=("scaled", "fp64", "correct"),
+        choices=("standard", "correct", "scaled"),
         default="scaled",
         help="of ozfp4's ways; default scaled",
     )

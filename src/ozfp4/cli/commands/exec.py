@@ -56,7 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="leave products of fewer multiplications, m n k; default 0",
     )
     parser.add_argument(
-        "--accuracy", choices=("scaled", "fp64", "correct"), help="as of ozfp4.matmul; default fp64"
+        "--accuracy", choices=("standard", "correct", "scaled"), help="as of ozfp4.matmul; default standard"
     )
     parser.add_argument(
         "--dtypes", metavar="NAMES", type=_dtypes, help=f"of {', '.join(DTYPES)}; default float64,complex128"

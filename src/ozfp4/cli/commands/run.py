@@ -51,9 +51,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--accuracy",
-        choices=("scaled", "fp64", "correct"),
-        help="what is promised: the product of the scaled integers, the error bound of a sum in the result's type, "
-        "the real product rounded once",
+        choices=("standard", "correct", "scaled"),
+        help="what is promised: the error bound of a chain of fused multiply-adds in the result's type, the real product "
+        "rounded once, the product of the scaled integers",
     )
     parser.add_argument(
         "--rounding",
@@ -168,7 +168,7 @@ def _plan(options: argparse.Namespace, shape: MatmulShape, device: str, *, singl
             **names, bits=options.bits, accuracy=options.accuracy, rounding=options.rounding
         )
         bits = capacity(asked, single)
-        return ozfp4.plan(shape.m, shape.n, shape.k, **names, bits=bits, device=device)
+        return ozfp4.plan(shape.m, shape.n, shape.k, **names, bits=bits, accuracy="scaled", device=device)
     except RuntimeError as error:  # a backend that the GPU does not have
         raise InputError(str(error)) from None
     except ValueError as error:

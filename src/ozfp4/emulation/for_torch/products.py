@@ -153,6 +153,8 @@ def _over(a: Any, b: Any, of_a: list[int], of_b: list[int]) -> Call | None:
         return None
     if max(of_a) >= a.ndim or max(of_b) >= b.ndim or [a.shape[i] for i in of_a] != [b.shape[i] for i in of_b]:
         return None
+    # In the order of the first operand's axes, as ozfp4.tensordot takes them: chains show the order of their terms.
+    of_a, of_b = (list(axes) for axes in zip(*sorted(zip(of_a, of_b, strict=True)), strict=True))
     rest_a = [i for i in range(a.ndim) if i not in of_a]
     rest_b = [i for i in range(b.ndim) if i not in of_b]
     rows, columns = [a.shape[i] for i in rest_a], [b.shape[i] for i in rest_b]

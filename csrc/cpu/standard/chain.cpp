@@ -1,0 +1,303 @@
+#include "cpu/standard/chain.hpp"
+
+#include <algorithm>
+#include <mutex>
+#include <vector>
+
+#include "arith/accuracy/chain.hpp"
+#include "arith/multiples.hpp"
+#include "cpu/runtime/buffer.hpp"
+#include "cpu/runtime/threads.hpp"
+#include "cpu/standard/chain_tile.hpp"
+
+namespace ozfp4 {
+namespace {
+
+constexpr std::int64_t kRowPanels = 12;  // of a block of A, whose panels a thread packs: 96 rows
+constexpr std::int64_t kPackGrain = 1 << 14, kChainGrain = 1 << 17;
+
+// Entries of K that are packed at a time, columns of a strip of the result, and its rows.
+struct StripShape {
+  std::int64_t depth, columns, rows;
+
+  template <class T>
+  std::int64_t bytes(std::int64_t threads) const {
+    return (rows * columns + depth * columns + threads * kRowPanels * kChainRows * depth) * static_cast<std::int64_t>(sizeof(T));
+  }
+};
+
+template <class T>
+StripShape choose_strip(std::int64_t rows, std::int64_t columns, std::int64_t k, std::int64_t bytes) {
+  const std::int64_t threads = thread_count(), most_rows = round_up(rows, kChainRows * kRowPanels);
+  const std::int64_t wide = std::min(16 * kChainColumns<double>, round_up(columns, kChainColumns<T>));
+  StripShape strip{std::min<std::int64_t>(k, 512), wide, most_rows};
+  while (strip.bytes<T>(threads) > bytes && strip.rows > kRowPanels * kChainRows) {
+    strip.rows = round_up(strip.rows / 2, kRowPanels * kChainRows);
+  }
+  if (strip.bytes<T>(threads) > bytes) strip.depth = std::min<std::int64_t>(k, 64), strip.columns = kChainColumns<T>;
+  return strip;
+}
+
+// From the first to behind the last entry of a panel that is not 0, along K.
+struct NonzeroRange {
+  std::int64_t begin, end;
+};
+
+// The bits of `n` columns from one on, of a row of the list. Range: n <= 64.
+std::uint64_t bits_of(const Listed& listed, std::int64_t row, std::int64_t column, std::int64_t n, std::int64_t columns) {
+  const std::int64_t index = column / 64, shift = column % 64, end = std::min(column + n, columns);
+  if (end <= column) return 0;
+  std::uint64_t bits = listed.word(row, index) >> shift;
+  if (shift != 0 && index + 1 < listed.words_per_row()) bits |= listed.word(row, index + 1) << (64 - shift);
+  const std::int64_t kept = end - column;
+  return kept == 64 ? bits : bits & ((std::uint64_t(1) << kept) - 1);
+}
+
+// Lists in `half` what `listed` has of the rows, or the columns, of even numbers, or of odd ones. The block begins at that row
+// and column.
+void take_half(const Listed& listed, std::int64_t rows, Exchanged exchanged, std::int64_t first_row, std::int64_t first_column,
+               bool odd, Listed& half) {
+  constexpr std::uint64_t even_places = 0x5555555555555555u;
+  const std::uint64_t kept_columns = even_places << ((first_column + (odd ? 1 : 0)) % 2);
+  for (std::int64_t row = 0; row < rows; ++row) {
+    const bool is_odd = (first_row + row) % 2 != 0;
+    const std::uint64_t kept = exchanged == Exchanged::columns ? kept_columns : is_odd == odd ? ~std::uint64_t(0) : 0;
+    for (std::int64_t i = 0; i < listed.words_per_row(); ++i) half.word(row, i) = listed.word(row, i) & kept;
+  }
+}
+
+// The chains of one block of the result, a strip of columns at a time.
+template <class T>
+class Chains {
+ public:
+  Chains(const OperandView& a, const Scales& scale_a, const OperandView& b, const Scales& scale_b, std::int64_t row,
+         std::int64_t column, const Target& target, std::int64_t bytes)
+      : a_(a),
+        b_(b),
+        rows_(scale_a, row),
+        columns_(scale_b, column),
+        row_(row),
+        column_(column),
+        target_(target),
+        shape_(choose_strip<T>(target.result.rows, target.result.columns, a.inner, bytes)),
+        sums_(allocate_buffer(shape_.rows * shape_.columns * kBytes)),
+        panels_b_(allocate_buffer(shape_.depth * shape_.columns * kBytes)),
+        nonzero_b_(static_cast<std::size_t>(shape_.columns / kChainColumns<T>)),
+        tiles_(static_cast<std::size_t>(shape_.rows / kChainRows * (shape_.columns / kChainColumns<T>))) {}
+
+  // Stores the listed entries, and repeats those whose chain ends infinite. `exchanges`: in the other order of each pair along K.
+  EntryCounts run(const Listed& listed, bool exchanges) {
+    exchanges_ = exchanges;
+    Listed again(target_.result.rows, target_.result.columns);
+    EntryCounts counts = run_once(listed, &again);
+    if (!again.places().empty()) counts.extend(run_once(again, nullptr));
+    return counts;
+  }
+
+ private:
+  // Those whose chain ends infinite are listed in `again` instead, which is null where chains are repeated.
+  EntryCounts run_once(const Listed& listed, Listed* again) {
+    EntryCounts counts;
+    for (std::int64_t row = 0; row < target_.result.rows; row += shape_.rows) {
+      for (std::int64_t column = 0; column < target_.result.columns; column += shape_.columns) {
+        if (!begin_strip(listed, row, column)) continue;
+        multiply_strip(listed, again == nullptr);
+        counts.extend(end_strip(listed, again));
+      }
+    }
+    return counts;
+  }
+
+  static constexpr std::int64_t kBytes = sizeof(T), kWidth = kChainColumns<T>, kTileSums = kChainRows * kWidth;
+
+  // Finds the tiles of a strip with a listed entry; false where there is none.
+  bool begin_strip(const Listed& listed, std::int64_t row, std::int64_t column) {
+    first_row_ = row, first_column_ = column;
+    down_ = ceil_div(std::min(shape_.rows, target_.result.rows - row), kChainRows);
+    across_ = ceil_div(std::min(shape_.columns, target_.result.columns - column), kWidth);
+    bool any = false;
+    for (std::int64_t i = 0; i < down_; ++i) {
+      for (std::int64_t j = 0; j < across_; ++j) {
+        int count = 0;
+        for (std::int64_t line = 0; line < kChainRows; ++line) count += __builtin_popcountll(tile_bits(listed, i, j, line));
+        tiles_[static_cast<std::size_t>(i * across_ + j)] = static_cast<std::uint16_t>(count);
+        any = any || count != 0;
+      }
+    }
+    return any;
+  }
+
+  std::uint64_t tile_bits(const Listed& listed, std::int64_t i, std::int64_t j, std::int64_t line) const {
+    const std::int64_t row = first_row_ + i * kChainRows + line;
+    if (row >= target_.result.rows) return 0;
+    return bits_of(listed, row, first_column_ + j * kWidth, kWidth, target_.result.columns);
+  }
+
+  int listed_in(std::int64_t i, std::int64_t j) const { return tiles_[static_cast<std::size_t>(i * across_ + j)]; }
+
+  void multiply_strip(const Listed& listed, bool is_repeated) {
+    const std::int64_t blocks = ceil_div(down_, kRowPanels);
+    std::fill_n(sums(0, 0), down_ * across_ * kTileSums, T(0));
+    for (std::int64_t inner = 0; inner < a_.inner; inner += shape_.depth) {
+      const std::int64_t depth = std::min(shape_.depth, a_.inner - inner);
+      parallel_for(across_, kPackGrain / (depth * kWidth) + 1, [&](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t j = begin; j < end; ++j) {
+          bool is_listed = false;
+          for (std::int64_t i = 0; i < down_ && !is_listed; ++i) is_listed = listed_in(i, j) != 0;
+          if (!is_listed) continue;
+          const std::int64_t first = column_ + first_column_ + j * kWidth;
+          const std::int64_t lines = std::min(kWidth, target_.result.columns - first_column_ - j * kWidth);
+          nonzero_b_[static_cast<std::size_t>(j)] = pack<kWidth>(b_, first, lines, inner, depth, is_repeated, panel_b(j, depth));
+        }
+      });
+      const std::int64_t work = kRowPanels * kChainRows * across_ * kWidth * depth;
+      parallel_for(blocks, kChainGrain / work + 1, [&](std::int64_t begin, std::int64_t end) {
+        const Buffer panel = allocate_buffer(kChainRows * depth * kBytes);
+        for (std::int64_t i = begin * kRowPanels; i < std::min(end * kRowPanels, down_); ++i) {
+          multiply_row(listed, i, inner, depth, is_repeated, reinterpret_cast<T*>(panel.get()));
+        }
+      });
+    }
+  }
+
+  // The tiles of one panel of rows, for one piece of K. Products of 0 change no sum and are left out.
+  void multiply_row(const Listed& listed, std::int64_t i, std::int64_t inner, std::int64_t depth, bool is_repeated, T* panel) {
+    bool is_packed = false;
+    NonzeroRange own{0, 0};
+    for (std::int64_t j = 0; j < across_; ++j) {
+      const int count = listed_in(i, j);
+      if (count == 0) continue;
+      if (!is_packed) {
+        const std::int64_t lines = std::min(kChainRows, target_.result.rows - first_row_ - i * kChainRows);
+        own = pack<kChainRows>(a_, row_ + first_row_ + i * kChainRows, lines, inner, depth, is_repeated, panel);
+        is_packed = true;
+      }
+      const NonzeroRange other = nonzero_b_[static_cast<std::size_t>(j)];
+      const std::int64_t k = std::max(own.begin, other.begin), length = std::min(own.end, other.end) - k;
+      if (length <= 0) continue;
+      const T *left = panel + k * kChainRows, *right = panel_b(j, depth) + k * kWidth;
+      if (count > kMostSingleChains) {
+        add_chains(left, right, length, sums(i, j));
+        continue;
+      }
+      TileEntry entries[kMostSingleChains];
+      int n = 0;
+      for (std::int64_t line = 0; line < kChainRows; ++line) {
+        for (std::uint64_t bits = tile_bits(listed, i, j, line); bits != 0; bits &= bits - 1) {
+          entries[n++] = {static_cast<std::int8_t>(line), static_cast<std::int8_t>(__builtin_ctzll(bits))};
+        }
+      }
+      add_single_chains(left, right, length, entries, n, sums(i, j));
+    }
+  }
+
+  // Lines [first, first + lines) of an operand as a panel, zeros in the place of those that there are not.
+  template <std::int64_t Lines>
+  NonzeroRange pack(const OperandView& view, std::int64_t first, std::int64_t lines, std::int64_t inner, std::int64_t depth,
+                    bool is_repeated, T* to) const {
+    const std::int64_t flip = exchanges_ ? 1 : 0;  // K and its pieces are even then
+    with_float(view.type, [&](auto zero) {
+      using Entry = decltype(zero);
+      const char* origin = view.data + first * view.outer_stride + inner * view.inner_stride;
+      if (lines < Lines) std::fill_n(to, Lines * depth, T(0));
+      const auto take = [&](std::int64_t line, std::int64_t k) {
+        to[(k ^ flip) * Lines + line] = static_cast<T>(load<Entry>(origin + line * view.outer_stride + k * view.inner_stride));
+      };
+      if (view.outer_stride == static_cast<std::ptrdiff_t>(sizeof(Entry))) {
+        for (std::int64_t k = 0; k < depth; ++k) {
+          for (std::int64_t line = 0; line < lines; ++line) take(line, k);
+        }
+      } else {
+        for (std::int64_t line = 0; line < lines; ++line) {
+          for (std::int64_t k = 0; k < depth; ++k) take(line, k);
+        }
+      }
+    });
+    const auto is_nonzero = [&](std::int64_t k) {
+      return std::any_of(to + k * Lines, to + (k + 1) * Lines, [](T x) { return x != T(0); });
+    };
+    NonzeroRange range{0, depth};
+    while (range.begin < range.end && !is_nonzero(range.begin)) ++range.begin;
+    while (range.end > range.begin && !is_nonzero(range.end - 1)) --range.end;
+    if (is_repeated) std::transform(to, to + Lines * depth, to, [](T x) { return repeated_entry(x); });
+    return range;
+  }
+
+  EntryCounts end_strip(const Listed& listed, Listed* again) {
+    EntryCounts total;
+    std::mutex lock;
+    parallel_for(down_, kPackGrain / (across_ * kTileSums) + 1, [&](std::int64_t begin, std::int64_t end) {
+      EntryCounts counts;
+      for (std::int64_t i = begin; i < end; ++i) {
+        for (std::int64_t line = 0; line < kChainRows; ++line) {
+          for (std::int64_t j = 0; j < across_; ++j) {
+            for (std::uint64_t bits = tile_bits(listed, i, j, line); bits != 0; bits &= bits - 1) {
+              const int lane = __builtin_ctzll(bits);
+              end_entry(first_row_ + i * kChainRows + line, first_column_ + j * kWidth + lane, sums(i, j)[line * kWidth + lane],
+                        again, counts);
+            }
+          }
+        }
+      }
+      const std::lock_guard<std::mutex> hold(lock);
+      total.extend(counts);
+    });
+    return total;
+  }
+
+  void end_entry(std::int64_t row, std::int64_t column, T sum, Listed* again, EntryCounts& counts) const {
+    if (again != nullptr && magnitude_bits(sum) == kInfinityBits<T>) {
+      again->word(row, column / 64) |= std::uint64_t(1) << (column % 64);
+      return;
+    }
+    const ChainEnd<T> end{sum, again == nullptr ? 2 * kChainShift<T> : 0};
+    const TargetUpdate& update = target_.update;
+    T value;
+    if (update.is_asked) {
+      value = round_chain_update(end, update.factors, addend_of(update.factors, update.addend(row, column)));
+    } else {
+      value = round_chain(end);
+    }
+    store(target_.result.data + row * target_.result.row_stride + column * target_.result.column_stride, value);
+    ++counts.chains;
+    if (!target_.has_bound()) return;
+    const double bound =
+        chain_bound(rows_.records[row], columns_.records[column], value, update.is_asked ? &update.factors.alpha : nullptr);
+    counts.largest_bound = std::max(counts.largest_bound, bound);
+    put(target_.bound, row, column, bound);
+  }
+
+  T* sums(std::int64_t i, std::int64_t j) const { return reinterpret_cast<T*>(sums_.get()) + (i * across_ + j) * kTileSums; }
+  T* panel_b(std::int64_t j, std::int64_t depth) const { return reinterpret_cast<T*>(panels_b_.get()) + j * depth * kWidth; }
+
+  const OperandView &a_, &b_;
+  const BlockLines rows_, columns_;
+  const std::int64_t row_, column_;
+  const Target& target_;
+  const StripShape shape_;
+  const Buffer sums_, panels_b_;
+  std::vector<NonzeroRange> nonzero_b_;  // of panels of B
+  std::vector<std::uint16_t> tiles_;     // how many entries of a tile are listed
+  std::int64_t first_row_ = 0, first_column_ = 0, down_ = 0, across_ = 0;
+  bool exchanges_ = false;
+};
+
+}  // namespace
+
+EntryCounts cpu_chain(const OperandView& a, const Scales& scale_a, const OperandView& b, const Scales& scale_b, std::int64_t row,
+                      std::int64_t column, const Target& target, const Listed& listed, Exchanged exchanged, std::int64_t bytes) {
+  if (listed.places().empty()) return {};
+  return with_float(target.result.type, [&](auto zero) {
+    Chains<decltype(zero)> chains(a, scale_a, b, scale_b, row, column, target, bytes);
+    if (exchanged == Exchanged::none) return chains.run(listed, false);
+    EntryCounts counts;
+    for (const bool exchanges : {false, true}) {
+      Listed own(target.result.rows, target.result.columns);
+      take_half(listed, target.result.rows, exchanged, row, column, exchanges, own);
+      if (!own.places().empty()) counts.extend(chains.run(own, exchanges));
+    }
+    return counts;
+  });
+}
+
+}  // namespace ozfp4

@@ -1,0 +1,22 @@
+// Entries of "standard" that nothing certifies, as chains of fused multiply-adds (arith/accuracy/chain.hpp).
+#pragma once
+
+#include <cstdint>
+
+#include "cpu/accuracy/certified.hpp"
+#include "cpu/runtime/matrix_view.hpp"
+#include "cpu/stages/scale.hpp"
+
+namespace ozfp4 {
+
+// Which lines of a real form are of imaginary parts and add the two products of each pair along K in the other order: those of
+// odd numbers, where a complex product is made as the transpose of what was asked for. In the order of the operands that were
+// passed it is re im, then im re, of the first one.
+enum class Exchanged : std::uint8_t { none, rows, columns };
+
+// Stores the listed entries of a block, from that row and column of the scales on, and their bounds. `bytes`: the memory that it
+// may take; it takes some 100 KiB a thread where that is less. Range: scales with records, `a.inner` >= 1.
+EntryCounts cpu_chain(const OperandView& a, const Scales& scale_a, const OperandView& b, const Scales& scale_b, std::int64_t row,
+                      std::int64_t column, const Target& target, const Listed& listed, Exchanged exchanged, std::int64_t bytes);
+
+}  // namespace ozfp4

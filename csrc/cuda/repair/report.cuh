@@ -1,0 +1,45 @@
+// What the last block of repair or settle leaves: the report, what the caller is told, and counts that are zero again.
+#pragma once
+
+#include "cuda/repair/repair.hpp"
+
+namespace ozfp4::cuda::repairing {
+
+// One thread. `left` entries were repaired, or are more than the caller wants.
+__device__ __forceinline__ void tell(const RepairJob& job, unsigned long long left) {
+  if (job.order.told == nullptr) return;
+  const long long before = job.starts_report && !job.order.adds ? 0 : *job.order.told;
+  if (left > job.order.most) {
+    *job.order.told = min(before, 0ll) - static_cast<long long>(left);
+  } else {
+    *job.order.told = before < 0 ? before : before + static_cast<long long>(left);
+  }
+}
+
+// One thread of a launch that has nothing to do.
+__device__ __forceinline__ void report_nothing(const RepairJob& job) {
+  if (!job.starts_report) return;
+  *job.report = RepairReport{};
+  tell(job, 0);
+}
+
+// One thread of a block that is done, whose counts all blocks before it have added: whether it is the last.
+__device__ __forceinline__ bool arrives_last(RepairCounts& counts) {
+  __threadfence();
+  if (atomicAdd(&counts.arrived, 1ull) != gridDim.x - 1) return false;
+  __threadfence();
+  return true;
+}
+
+// The last one.
+__device__ __forceinline__ void leave_report(const RepairJob& job, RepairReport report) {
+  tell(job, report.listed);
+  if (!job.starts_report) {
+    const RepairReport& before = *job.report;
+    report = {report.listed + before.listed, report.exact + before.exact, report.disjoint + before.disjoint};
+  }
+  *job.report = report;
+  *job.listed.counts = RepairCounts{};
+}
+
+}  // namespace ozfp4::cuda::repairing

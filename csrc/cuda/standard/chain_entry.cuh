@@ -1,0 +1,78 @@
+// One chain: its entries as the result's type has them, and what is stored of it.
+#pragma once
+
+#include "arith/accuracy/chain.hpp"
+#include "cuda/reconstruct/addend.cuh"
+#include "cuda/standard/shared.cuh"
+
+namespace ozfp4::cuda::settling {
+
+template <class T>
+__device__ __forceinline__ T chain_operand(const char* at, bool is_double) {
+  return is_double ? static_cast<T>(*reinterpret_cast<const double*>(at)) : static_cast<T>(*reinterpret_cast<const float*>(at));
+}
+
+inline constexpr int kAhead = 8;  // entries of a line that are on their way at a time
+
+// Whether the chain of an entry takes the products of each pair in the other order.
+__device__ __forceinline__ bool is_exchanged(const SettleJob& job, const RepairMatrix& matrix, std::int64_t column) {
+  return job.exchanges_pairs && (job.b.view.has_parts ? matrix.part != 0 : (job.first_column + column) % 2 != 0);
+}
+
+template <class T>
+__device__ __forceinline__ void exchange(T& x, T& y) {
+  const T kept = x;
+  x = y;
+  y = kept;
+}
+
+// The chain of a row and a column, by one thread; `repeats`: of both times a power of two (chain.hpp).
+template <class T>
+__device__ __noinline__ T chain_of_lines(const RepairLines& a, const RepairLines& b, std::int64_t row, std::int64_t column,
+                                         std::int64_t inner, bool exchanges, bool repeats) {
+  const char *at_a = a.data + row * a.outer_stride, *at_b = b.data + column * b.outer_stride;
+  T sum = 0;
+#pragma unroll 1
+  for (std::int64_t first = 0; first < inner; first += kAhead) {
+    T x[kAhead], y[kAhead];
+#pragma unroll
+    for (int i = 0; i < kAhead; ++i) {
+      const bool is_inside = first + i < inner;
+      x[i] = is_inside ? chain_operand<T>(at_a + i * a.inner_stride, a.is_double) : T(0);
+      y[i] = is_inside ? chain_operand<T>(at_b + i * b.inner_stride, b.is_double) : T(0);
+    }
+    if (exchanges) {
+#pragma unroll
+      for (int i = 0; i < kAhead; i += 2) exchange(x[i], x[i + 1]), exchange(y[i], y[i + 1]);
+    }
+    if (repeats) {
+#pragma unroll
+      for (int i = 0; i < kAhead; ++i) x[i] = repeated_entry(x[i]), y[i] = repeated_entry(y[i]);
+    }
+#pragma unroll
+    for (int i = 0; i < kAhead; ++i) sum = fma(x[i], y[i], sum);
+    at_a += kAhead * a.inner_stride;
+    at_b += kAhead * b.inner_stride;
+  }
+  return sum;
+}
+
+// Puts the entry of a chain, of the block's result, where it belongs.
+template <class T, bool Updates>
+__device__ __noinline__ void store_chain(const SettleJob& job, const RepairMatrix& matrix, std::int32_t matrix_index,
+                                         std::int64_t row, std::int64_t column, T sum, bool is_repeated) {
+  const ChainEnd<T> end{sum, is_repeated ? 2 * kChainShift<T> : 0};
+  T value;
+  if constexpr (Updates) {
+    const Update& factors = job.update.factors;
+    value = round_chain_update(end, factors, addend_of(factors, addend_at(job.update, matrix_index, row, column)));
+  } else {
+    value = round_chain(end);
+  }
+  *reinterpret_cast<T*>(matrix.result + row * job.result.row_stride + column * job.result.column_stride) = value;
+  if (matrix.bound == nullptr) return;
+  *reinterpret_cast<double*>(matrix.bound + row * job.bound.row_stride + column * job.bound.column_stride) =
+      chain_bound(matrix.a.record[row], matrix.b.record[column], value, Updates ? &job.update.factors.alpha : nullptr);
+}
+
+}  // namespace ozfp4::cuda::settling

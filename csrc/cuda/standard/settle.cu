@@ -1,0 +1,83 @@
+#include <algorithm>
+
+#include "arith/multiples.hpp"
+#include "cuda/dependent_launch.cuh"
+#include "cuda/launch.hpp"
+#include "cuda/repair/report.cuh"
+#include "cuda/standard/chains.cuh"
+#include "cuda/standard/magnitudes.cuh"
+#include "cuda/standard/settle.hpp"
+
+namespace ozfp4::cuda {
+namespace {
+
+using namespace settling;
+
+template <class Unit, bool Updates>
+__global__ void __launch_bounds__(kThreads, 1) settle_kernel(const __grid_constant__ Parameters p) {
+  extern __shared__ __align__(128) char memory[];
+  Shared& shared = *reinterpret_cast<Shared*>(memory);
+  let_next_kernel_start();
+  wait_for_previous_kernel();
+  RepairCounts& counts = *p.job.listed.counts;
+  unsigned long long left = __ldcg(&counts.listed);  // does not change before the last block has arrived
+  if (left == 0) {
+    if (blockIdx.x == 0 && threadIdx.x == 0) repairing::report_nothing(p.job);
+    return;
+  }
+  if (!p.job.has_exact_list) {
+    if (p.job.magnitudes != nullptr) make_all_planes(shared, p);
+    ask_magnitudes<typename Unit::Value, Updates>(shared, p);
+    left = __ldcg(&counts.chains);
+  }
+  if (left != 0 && left <= p.job.order.most) make_chains<Unit, Updates>(shared, p, left);
+  __syncthreads();
+  if (threadIdx.x == 0 && repairing::arrives_last(counts)) repairing::leave_report(p.job, {left, 0, 0});
+}
+
+PlaneParts plane_parts(const DeviceOperand& operand, std::int32_t lines) {
+  PlaneParts work;
+  work.lines = lines;
+  work.groups = static_cast<std::int32_t>(ceil_div(lines, kPartLines));
+  work.pieces = static_cast<std::int32_t>(ceil_div(operand.inner, kPartInner));
+  work.all_lines = operand.stack.count() * lines;
+  work.parts = operand.stack.count() * work.groups * work.pieces;
+  return work;
+}
+
+template <class Unit>
+void launch_unit(const LaunchConfig& config, const Parameters& p) {
+  p.job.update.is_asked ? launch(settle_kernel<Unit, true>, config, p) : launch(settle_kernel<Unit, false>, config, p);
+}
+
+// Whether the code that runs is Hopper's own, whose tensor cores make chains.
+bool has_tensor_chains() { return code_version(settle_kernel<TensorCores, false>).binary == 90; }
+
+}  // namespace
+
+void launch_settle(const SettleJob& job, cudaStream_t stream) {
+  Parameters p;
+  p.job = job;
+  p.tiles_x = static_cast<std::int32_t>(ceil_div(job.result.columns, kColumns));
+  p.tiles_y = static_cast<std::int32_t>(ceil_div(job.result.rows, kRows));
+  p.tiles = std::int64_t(p.tiles_x) * p.tiles_y * job.result.stack.count();
+  p.a_parts = plane_parts(job.a.view, job.result.rows);
+  p.b_parts = plane_parts(job.b.view, job.result.columns);
+  LaunchConfig config;
+  config.stage = Stage::repair;
+  const std::int64_t processors = current_device(Stage::repair).multiprocessors;
+  config.grid = dim3(static_cast<unsigned>(std::min(p.tiles, processors)));
+  config.block = dim3(kThreads);
+  config.shared_bytes = sizeof(Shared);
+  config.overlap_previous = job.overlap_previous;
+  config.stream = stream;
+  if (job.result.type != ElementType::float64) {
+    launch_unit<Cores<float>>(config, p);
+  } else if (has_tensor_chains()) {
+    launch_unit<TensorCores>(config, p);
+  } else {
+    launch_unit<Cores<double>>(config, p);
+  }
+}
+
+}  // namespace ozfp4::cuda

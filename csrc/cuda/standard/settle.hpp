@@ -1,0 +1,34 @@
+// What becomes of the entries of "standard" that reconstruct lists, those that the lines alone do not certify: the magnitudes
+// are asked (certifies_magnitude), and what they do not certify either becomes a chain of fused multiply-adds
+// (arith/accuracy/chain.hpp).
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+
+#include "arith/host_device.hpp"
+#include "cuda/repair/repair.hpp"
+
+namespace ozfp4::cuda {
+
+// Bytes from one line's magnitudes to the next one's.
+OZFP4_HD constexpr std::int64_t magnitude_pitch(std::int64_t inner) { return (inner + 63) / 64 * 64; }
+
+// The list may have entries that the lines certify; it has none of lines with NaN or infinity, and none whose C is not finite.
+// What the magnitudes certify is kept as it was stored, or taken from `kept` where the job has an update.
+struct SettleJob : RepairJob {
+  KeptValues kept;
+  // Room for the magnitudes of the block's lines, those of A and then those of B, a byte an entry at magnitude_pitch, aligned to
+  // 256; null: every tile makes those of its own lines.
+  char* magnitudes = nullptr;
+  bool has_exact_list = false;  // of chains alone, and all of them
+  // Of a real form, made as the transpose of the complex product that was asked for: imaginary parts, the odd columns or where B
+  // has_parts the matrices of the second, take the two products of each pair along K in the other order. Range: K is even then.
+  bool exchanges_pairs = false;
+};
+
+// As launch_repair, with which the job has rounding and masks in common, of which there are none here. Range: the same.
+void launch_settle(const SettleJob& job, cudaStream_t stream);
+
+}  // namespace ozfp4::cuda

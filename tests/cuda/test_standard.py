@@ -1,0 +1,374 @@
+"""accuracy="standard" on a GPU, against the CPU path, bit for bit: on matrices that people have, by every way of a product.
+
+What the lines certify, what magnitudes certify and what becomes a chain meet in one product. Skipped where torch, a GPU or its
+kernels are missing.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from first_gpu import check, noisy, on_device, torch
+from without_planes import made_so
+
+import ozfp4
+from ozfp4.testing import assert_same_bits, forced, standard_matmul
+
+STANDARD = [{"accuracy": "standard"}]
+SHAPES = [(1, 1, 1), (3, 5, 4), (70, 64, 67), (130, 300, 90), (129, 1000, 65)]
+
+
+def decay(rows, columns, length=1.0):
+    """exp(-|i - j| / length), whose far entries are subnormal, then 0."""
+    distance = np.abs(np.arange(rows)[:, None] * columns / rows - np.arange(columns)[None, :])
+    with np.errstate(under="ignore"):
+        return np.exp(-distance / length)
+
+
+def _covariance(rng, m, k, n):
+    points = [np.sort(rng.random((count, 1)), 0) for count in (m, k, n)]
+    with np.errstate(under="ignore"):
+        return tuple(
+            np.exp(-((x - y.T) ** 2) / 0.005) for x, y in ((points[0], points[1]), (points[1], points[2]))
+        )
+
+
+def _sparse(rng, m, k, n):
+    share = max(0.01, 4 / k)
+    return tuple(
+        np.where(rng.random(shape) < share, rng.standard_normal(shape), 0.0) for shape in ((m, k), (k, n))
+    )
+
+
+def _softmax(rng, m, k, n):
+    weights = np.exp(3 * rng.standard_normal((m, k)))
+    return weights / weights.sum(1, keepdims=True), rng.standard_normal((k, n))
+
+
+def _permutation(rng, m, k, n):
+    chosen = np.zeros((m, k))
+    chosen[np.arange(m), rng.integers(0, k, m)] = 1.0
+    return chosen, rng.standard_normal((k, n))
+
+
+def _banded(rng, m, k, n):
+    def band(rows, columns):
+        place = np.abs(np.arange(rows)[:, None] * columns // max(rows, 1) - np.arange(columns)[None, :])
+        return np.where(place < 9, rng.standard_normal((rows, columns)), 0.0)
+
+    return band(m, k), band(k, n)
+
+
+def _specials(rng, m, k, n):
+    a, b = _softmax(rng, m, k, n)
+    a, b = a * decay(m, k, 7.0), b * decay(k, n, 5.0)
+    a[m // 2, k // 3], b[k // 2, n - 1], b[0, 0] = np.nan, np.inf, -np.inf
+    a[m // 3] = 0.0
+    return a, b
+
+
+def _graded(rng, m, k, n, sigma):
+    return tuple(
+        np.exp(sigma * rng.standard_normal(shape)) * rng.choice([-1.0, 1.0], shape)
+        for shape in ((m, k), (k, n))
+    )
+
+
+REAL = {
+    "normal": lambda rng, m, k, n: (rng.standard_normal((m, k)), rng.standard_normal((k, n))),
+    "covariance x normal": lambda rng, m, k, n: (_covariance(rng, m, k, n)[0], rng.standard_normal((k, n))),
+    "covariance x covariance": _covariance,
+    "decay squared": lambda rng, m, k, n: (decay(m, k), decay(k, n)),
+    "upper x lower": lambda rng, m, k, n: (
+        np.triu(rng.standard_normal((m, k))),
+        np.tril(rng.standard_normal((k, n))),
+    ),
+    "banded": _banded,
+    "sparse": _sparse,
+    "permutation": _permutation,
+    "identity + noise": lambda rng, m, k, n: tuple(
+        np.eye(*shape) + 1e-8 * rng.standard_normal(shape) for shape in ((m, k), (k, n))
+    ),
+    "softmax": _softmax,
+    "lognormal(3)": lambda rng, m, k, n: _graded(rng, m, k, n, 3.0),
+    "lognormal(8)": lambda rng, m, k, n: _graded(rng, m, k, n, 8.0),
+    "subnormal": lambda rng, m, k, n: tuple(x * 2.0**-530 for x in _graded(rng, m, k, n, 8.0)),
+    "overflowing": lambda rng, m, k, n: tuple(x * 2.0**505 for x in _graded(rng, m, k, n, 8.0)),
+    "ends": lambda rng, m, k, n: tuple(
+        np.ldexp(rng.standard_normal(shape), rng.integers(-1074, 1021, shape)) for shape in ((m, k), (k, n))
+    ),
+    "specials": _specials,
+}
+
+
+def real(kind, m, k, n, seed=0, dtype=np.float64):
+    rng = np.random.default_rng([seed, m, k, n])
+    with np.errstate(over="ignore", under="ignore"):
+        return tuple(np.asarray(x, dtype) for x in REAL[kind](rng, m, k, n))
+
+
+def chains(report):
+    return report.certified.chains
+
+
+@pytest.mark.parametrize("kind", list(REAL))
+def test_real_matrices(kind):
+    for shape in SHAPES:
+        check(*real(kind, *shape), (kind, shape), modes=STANDARD)
+
+
+@pytest.mark.parametrize("kind", list(REAL))
+def test_against_the_definition(kind):
+    a, b = real(kind, 40, 60, 37)
+    expected = standard_matmul(a, b)[0]
+    assert_same_bits(ozfp4.matmul(on_device(a), on_device(b)).cpu(), expected, kind)
+
+
+@pytest.mark.parametrize("kind", list(REAL))
+def test_float32(kind):
+    a, b = real(kind, 70, 130, 67)
+    with np.errstate(over="ignore"):
+        if kind in ("overflowing", "subnormal", "ends"):
+            a, b = (np.sign(x) * np.abs(x) ** (1 / 9) for x in (a, b))
+        single = a.astype(np.float32), b.astype(np.float32)
+    for x, y in (
+        single,
+        (single[0], single[1].astype(np.float64)),
+        (single[0].astype(np.float64), single[1]),
+    ):
+        check(x, y, (kind, x.dtype, y.dtype), modes=STANDARD)
+
+
+@pytest.mark.parametrize("way", ["direct", "thin", "tiles"])
+@pytest.mark.parametrize("kind", list(REAL))
+def test_without_planes(kind, way):
+    shapes = {
+        "direct": [(33, 64, 35), (9, 1000, 40), (1, 3, 2), (70, 15, 70)],
+        "thin": [(300, 700, 3), (5, 2000, 130), (1000, 90, 1)],
+        "tiles": [(150, 64, 140), (40, 256, 70), (130, 3, 130), (64, 100, 64)],
+    }
+    for shape in shapes[way]:
+        for dtype in (np.float64, np.float32) if way != "tiles" else (np.float64,):
+            a, b = real(kind, *shape, dtype=np.float64)
+            if dtype == np.float32:
+                with np.errstate(over="ignore"):
+                    a, b = (
+                        (np.sign(x) * np.abs(x) ** (1 / 9 if kind in ("overflowing", "subnormal", "ends") else 1))
+                        .astype(dtype) for x in (a, b)
+                    )  # fmt: skip
+            expected = ozfp4.matmul(a, b)
+            for x, y in ((on_device(a), on_device(b)), (on_device(a.T).T, on_device(b.T).T)):
+                found = made_so(way, x, y, torch.from_numpy(expected[:1]).dtype, expected.shape)
+                assert_same_bits(found, expected, (kind, way, shape, dtype, x.stride()))
+
+
+@pytest.mark.parametrize("backend", ["int8", "fp4"])
+@pytest.mark.parametrize("kind", ["softmax", "decay squared", "lognormal(8)", "specials"])
+def test_kernels_and_splits(kind, backend):
+    a, b = real(kind, 140, 700, 150)
+    expected = ozfp4.matmul(a, b)
+    x, y = on_device(a), on_device(b)
+    splits = [{"splits": 1}, {"splits": 3}] if backend == "int8" else []
+    for options in (*splits, {"overlap": False}, {"direct": False}):
+        with forced(**options):
+            c = ozfp4.matmul(x, y, backend=backend)
+        assert_same_bits(c.cpu(), expected, (kind, backend, options))
+    for scheme in ("I", "II"):
+        c = ozfp4.matmul(x, y, backend=backend, scheme=scheme)
+        assert_same_bits(c.cpu(), expected, (kind, backend, scheme))
+    # A plan of more bits serves too.
+    plan = ozfp4.plan(140, 150, 700, backend=backend, accuracy="correct")
+    assert_same_bits(ozfp4.matmul(x, y, plan=plan, accuracy="standard").cpu(), expected, (kind, plan.bits))
+
+
+@pytest.mark.parametrize("kind", list(REAL))
+def test_complex(kind):
+    for dtype in (np.complex128, np.complex64):
+        parts = [real(kind, 60, 130, 50, seed) for seed in (1, 2)]
+        with np.errstate(over="ignore", invalid="ignore"):
+            if dtype == np.complex64 and kind in ("overflowing", "subnormal", "ends"):
+                parts = [[np.sign(x) * np.abs(x) ** (1 / 9) for x in pair] for pair in parts]
+            a, b = ((parts[0][i] + 1j * parts[1][i]).astype(dtype) for i in (0, 1))
+            if kind == "specials":
+                a[~np.isfinite(a)], b[~np.isfinite(b)] = 1.0, 1.0
+        expected = ozfp4.matmul(a, b)
+        assert_same_bits(ozfp4.matmul(on_device(a), on_device(b)).cpu(), expected, (kind, dtype))
+        assert_same_bits(ozfp4.matmul(on_device(a).mH.mH, on_device(b.conj()).conj()).cpu(), expected, kind)
+
+
+def test_stacks():
+    kinds = ["softmax", "normal", "decay squared", "lognormal(8)", "specials", "permutation"]
+    pairs = [real(kind, 70, 90, 133) for kind in kinds]
+    a, b = np.stack([a for a, _ in pairs]), np.stack([b for _, b in pairs])
+    for x, y in ((a, b), (a, b[0]), (a[2], b), (a[:, None], b[:2]), (a[::-1], b)):
+        check(x, y, (x.shape, y.shape), modes=STANDARD)
+    _, whole = ozfp4.matmul(on_device(a), on_device(b), backend="int8", report=True)
+    expected = ozfp4.matmul(a, b)
+    for part in (1, 2, 5, 12):
+        c, cut = ozfp4.matmul(
+            on_device(a), on_device(b), backend="int8", report=True, workspace_limit=whole.workspace // part
+        )
+        assert_same_bits(c.cpu(), expected, part)
+        assert chains(cut) == chains(whole) > 0
+
+
+@pytest.mark.parametrize("kind", ["softmax", "decay squared", "overflowing", "banded"])
+def test_blocks_and_pieces(kind):
+    a, b = real(kind, 300, 900, 330)
+    expected = ozfp4.matmul(a, b)
+    _, whole = ozfp4.matmul(on_device(a), on_device(b), backend="int8", report=True)
+    for part in (2, 5, 9):
+        c, cut = ozfp4.matmul(
+            on_device(a), on_device(b), backend="int8", report=True, workspace_limit=whole.workspace // part
+        )
+        assert_same_bits(c.cpu(), expected, (kind, part))
+        assert chains(cut) == chains(whole)
+
+
+@pytest.mark.parametrize("k", [2, 15, 16, 17, 63, 65, 20_000, 33_100, 70_000])
+def test_lengths(k):
+    """Of lines up to where sums of magnitudes leave 32 bits."""
+    for kind in ("normal", "softmax", "lognormal(8)", "overflowing"):
+        a, b = real(kind, 19, k, 70)
+        check(a, b, (kind, k), modes=STANDARD)
+    a, b = np.full((3, k), 1.9), np.full((k, 5), 1.9)  # the largest magnitudes that there are
+    a[0, -1] = b[-1, 0] = 2.0**-70
+    check(a, b, ("large", k), modes=STANDARD)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("kind", list(REAL))
+def test_updates(kind, dtype):
+    rng = np.random.default_rng(3)
+    for m, k, n in ((70, 130, 67), (33, 20, 35), (140, 300, 150)):
+        a, b = real(kind, m, k, n)
+        if dtype == np.float32:
+            with np.errstate(over="ignore"):
+                power = 1 / 9 if kind in ("overflowing", "subnormal", "ends") else 1
+                a, b = ((np.sign(x) * np.abs(x) ** power).astype(dtype) for x in (a, b))
+        c = rng.standard_normal((m, n)).astype(dtype)
+        c[m // 2, n // 2], c[0, n // 3] = np.inf, np.nan
+        for alpha, beta in ((-1.0, 1.0), (0.7, -0.3), (1.0, 0.0), (2.0, 1e-3)):
+            expected, bound = ozfp4.gemm(alpha, a, b, beta, c, return_bound=True)
+            x, y, z = on_device(a), on_device(b), on_device(c)
+            found, found_bound = ozfp4.gemm(alpha, x, y, beta, z, return_bound=True)
+            assert_same_bits(found.cpu(), expected, (kind, m, alpha, beta))
+            assert_same_bits(found_bound.cpu(), bound, (kind, m, alpha, beta, "bound"))
+            for way in ({}, {"direct": True}, {"direct": False}):
+                z = on_device(c)
+                with forced(**way):
+                    ozfp4.gemm(alpha, x, y, beta, z, out=z)  # C lies where the result does
+                assert_same_bits(z.cpu(), expected, (kind, m, alpha, beta, way))
+
+
+@pytest.mark.parametrize("kind", list(REAL))
+def test_prepared_and_gram(kind):
+    a, b = real(kind, 150, 300, 70)
+    expected = ozfp4.matmul(a, b)
+    x, y = on_device(a), on_device(b)
+    left, right = ozfp4.prepare(x, "left"), ozfp4.prepare(y, "right")
+    for p, q in ((left, y), (x, right), (left, right)):
+        assert_same_bits(ozfp4.matmul(p, q).cpu(), expected, kind)
+    assert_same_bits(ozfp4.gram(x).cpu(), ozfp4.gram(a), (kind, "gram"))
+
+
+@pytest.mark.parametrize("kind", ["softmax", "decay squared", "sparse", "specials"])
+def test_views(kind):
+    x, y = (on_device(v) for v in real(kind, 301, 260, 290))
+    cases = [
+        (x.T.contiguous().T, y), (x, y.T.contiguous().T), (x[::2, ::3], y[::3]), (x[1:, 1:], y[1:, 3:]),
+        (x[0].expand(70, 260), y), (x[0], y), (x, y[:, 3]), (x.flip(0), y.flip(1)),
+    ]  # fmt: skip
+    for a, b in cases:
+        check(a.cpu().numpy(), b.cpu().numpy(), (kind, a.stride()), modes=STANDARD, x=a, y=b)
+    whole = noisy((604, 600))
+    view = whole[1::2, 3:583:2]
+    ozfp4.matmul(x, y, out=view[:301])
+    assert_same_bits(view[:301].cpu().contiguous(), ozfp4.matmul(x.cpu().numpy(), y.cpu().numpy()), kind)
+    outside = torch.isnan(whole)
+    outside[1::2, 3:583:2] = True
+    assert bool(outside.all())
+
+
+def test_what_is_exact_in_fp64_is_returned():
+    rng = np.random.default_rng(4)
+    n = 190
+    x = np.ldexp(rng.standard_normal((n, n)), rng.integers(-900, 900, (n, n)))
+    order = rng.permutation(n)
+    factors = np.ldexp(rng.standard_normal(n), rng.integers(-40, 40, n))
+    chosen, scale = np.eye(n)[order], np.diag(factors)
+    for left, right, expected in (
+        (np.eye(n), x, x),
+        (x, np.eye(n), x),
+        (chosen, x, x[order]),
+        (x, chosen.T, x[:, order]),
+        (scale, x, factors[:, None] * x),
+        (x, scale, x * factors),
+    ):
+        assert_same_bits(ozfp4.matmul(on_device(left), on_device(right)).cpu(), expected)
+
+
+def test_in_a_graph():
+    shape = (131, 300, 190)
+    a, b = (on_device(x) for x in real("softmax", *shape))
+    out = noisy((131, 190))
+    ozfp4.matmul(a, b, out=out)
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        ozfp4.matmul(a, b, out=out)
+    for kind in (
+        "normal",
+        "decay squared",
+        "normal",
+        "overflowing",
+        "softmax",
+        "specials",
+        "lognormal(8)",
+        "normal",
+    ):
+        x, y = real(kind, *shape)
+        a.copy_(torch.from_numpy(x))
+        b.copy_(torch.from_numpy(y))
+        out.fill_(float("nan"))
+        graph.replay()
+        assert_same_bits(out.cpu(), ozfp4.matmul(x, y), kind)
+
+
+def test_products_follow_each_other():
+    """Counters are left as they were found, whoever shares them."""
+    pairs = [real("softmax", 70, 300, 67), real("normal", 90, 80, 130), real("lognormal(8)", 200, 80, 130)]
+    expected = [ozfp4.matmul(a, b, report=True) for a, b in pairs]
+    on_gpu = [(on_device(a), on_device(b)) for a, b in pairs]
+    streams = [torch.cuda.Stream() for _ in range(2)]
+    torch.cuda.synchronize()
+    for turn in range(24):
+        with torch.cuda.stream(streams[turn // 3 % 2]):
+            mode = "correct" if turn % 5 == 4 else "standard"
+            c, report = ozfp4.matmul(*on_gpu[turn % 3], report=True, accuracy=mode)
+        if mode == "standard":
+            assert_same_bits(c.cpu(), expected[turn % 3][0], turn)
+            assert chains(report) == chains(expected[turn % 3][1])
+
+
+@pytest.mark.parametrize("kind", [kind for kind in REAL if kind not in ("ends", "subnormal")])
+def test_large(kind):
+    m, k, n = 1100, 1300, 1200
+    a, b = real(kind, m, k, n)
+    c = ozfp4.matmul(on_device(a), on_device(b)).cpu().numpy()
+    transposed = ozfp4.matmul(on_device(a.T).T, on_device(b.T).T).cpu().numpy()
+    assert_same_bits(transposed, c, kind)
+    rng = np.random.default_rng(5)
+    rows, columns = rng.choice(m, 60, replace=False), rng.choice(n, 90, replace=False)
+    assert_same_bits(c[np.ix_(rows, columns)], ozfp4.matmul(a[rows], b[:, columns]), kind)
+
+
+def test_a_line_among_others():
+    """Few chains, in few tiles; and all of one tile."""
+    rng = np.random.default_rng(6)
+    a, b = rng.standard_normal((400, 500)), rng.standard_normal((500, 390))
+    deep = real("lognormal(8)", 130, 500, 70)
+    a[[5, 177, 399]], b[:, [0, 64, 389]] = deep[0][:3], deep[1][:, :3]
+    check(a, b, "few", modes=STANDARD)
+    a[128:256], b[:, 64:128] = deep[0][:128], deep[1][:, :64]
+    check(a, b, "a tile", modes=STANDARD)
