@@ -1,5 +1,5 @@
-// CPU multiply: BLAS on decoded planes. FP32 accumulators are exact up to 2^24, FP64 ones up to 2^53; K is cut where a
-// plan's products would exceed that, and the accumulator is folded between the pieces.
+// CPU multiply: planes in floating point, by register tiles. FP32 accumulators are exact up to 2^24, FP64 ones up to 2^53; K is
+// cut where a plan's products would exceed that, and the accumulator is folded between the pieces.
 #include "cpu/stages/multiply.hpp"
 
 #include <algorithm>
@@ -7,8 +7,7 @@
 
 #include "arith/limbs/residue.hpp"
 #include "arith/limits.hpp"
-#include "cpu/blas/blas.hpp"
-#include "cpu/blas/blas_threads.hpp"
+#include "cpu/gemm/gemm.hpp"
 #include "cpu/runtime/threads.hpp"
 #include "cpu/runtime/vectorise.hpp"
 #include "cpu/stages/encode.hpp"
@@ -17,13 +16,11 @@
 namespace ozfp4 {
 namespace {
 
-// Accumulator of one panel of rows: small enough for the last-level cache, where the fold finds it after the GEMM, and tall
-// enough that packing the other operand costs the BLAS little.
+// Accumulators of all threads: small enough for the last-level cache, where the fold finds them after the product, and so many
+// that packing the operands is little of it.
 constexpr std::int64_t kAccumulatorBytes = 16 << 20;
 constexpr std::int64_t kLeastPanelRows = 64;
-// Below this a second thread costs more than it brings: the BLAS leaves its own threads spinning.
-constexpr std::int64_t kElementGrain = 500000;
-constexpr std::int64_t kDecodeGrain = 50000;       // the same where it takes one thread, and leaves none
+constexpr std::int64_t kElementGrain = 50000;      // entries that are worth a thread
 constexpr std::int64_t kProductGrain = 1 << 20;    // products of entries that a thread takes at least
 constexpr std::int64_t kTasksBetweenReports = 16;  // of each thread: of few, the last ones leave the others idle
 
@@ -114,7 +111,7 @@ OZFP4_VECTORISED void flush_entries(const double* acc, std::int64_t n, std::int6
 
 // ---- Planes --------------------------------------------------------------------------------------------------------
 
-// Planes as the BLAS reads them: FP64 planes as they are, int8 planes decoded to FP32, a group at a time.
+// Planes as the product reads them: FP64 planes as they are, int8 planes decoded to FP32, a group at a time.
 template <class Real>
 class Planes {
  public:
@@ -125,7 +122,7 @@ class Planes {
     if constexpr (sizeof(Real) == 4) {
       first_ = range.first;
       const auto* limbs = static_cast<const std::int8_t*>(planes_) + first_ * size_;
-      parallel_for(range.count * size_, blas_threads() > 0 ? kDecodeGrain : kElementGrain,
+      parallel_for(range.count * size_, kElementGrain,
                    [&](std::int64_t begin, std::int64_t end) { decode_entries(limbs + begin, end - begin, decoded_ + begin); });
     } else {
       (void)range;
@@ -160,16 +157,10 @@ void multiply_piece(const Operands<Real>& operands, int a_plane, int b_plane, co
           operands.b.plane(b_plane) + tile.column * ld + k0, ld, accumulate, acc, tile.columns);
 }
 
-// Calls body(acc, n, out) for pieces of a tile of accumulators that are contiguous in the output too, by several threads where
-// the tile is large and this thread has others.
+// Calls body(acc, n, out) for the rows of a tile of accumulators.
 template <class Real, class Stored, class Body>
 void for_tile(const MultiplyShape& shape, const Tile& tile, Real* acc, Stored* output, const Body& body) {
   Stored* out = output + tile.row * shape.columns + tile.column;
-  if (tile.columns == shape.columns) {
-    parallel_for(tile.entries(), kElementGrain,
-                 [&](std::int64_t begin, std::int64_t end) { body(acc + begin, end - begin, out + begin); });
-    return;
-  }
   for (std::int64_t row = 0; row < tile.rows; ++row) body(acc + row * tile.columns, tile.columns, out + row * shape.columns);
 }
 
@@ -207,9 +198,7 @@ void multiply_chain(const Group& group, const Operands<Real>& operands, const Ti
   std::int64_t held = 0;  // bound of |acc|
   bool started = false;
   auto fold = [&](std::int64_t multiplier) {
-    parallel_for(tile.entries(), kElementGrain, [&](std::int64_t begin, std::int64_t end) {
-      fold_entries(acc + begin, end - begin, modulus, inverse, static_cast<Real>(multiplier));
-    });
+    fold_entries(acc, tile.entries(), modulus, inverse, static_cast<Real>(multiplier));
     held = (group.modulus / 2 + 2) * multiplier;
   };
   for (const Step& step : group.chain) {
@@ -257,21 +246,18 @@ void multiply_sums(const Plan& plan, const Group& group, const Operands<Real>& o
   flush();
 }
 
-// How threads share the tiles of all groups. Where the BLAS can be told to take one thread, each thread of ours multiplies and
-// folds a tile of its own; else the BLAS's threads multiply panels of rows one after the other, which ours fold in between.
+// How threads share the tiles of all groups: each multiplies and folds a tile of its own.
 struct Sharing {
   int slots;  // tiles that are worked on at one time
   Tiling tiling;
 };
 
 Sharing share(const MultiplyShape& shape, std::int64_t accumulators, int groups, int terms) {
-  const int of_blas = blas_threads();
-  if (of_blas == 0) return {1, Tiling(shape.rows, shape.columns, accumulators / shape.columns, shape.columns)};
   const double products =
       static_cast<double>(shape.rows) * static_cast<double>(shape.columns) * static_cast<double>(shape.inners) * terms;
   const double most =
       std::min(products / kProductGrain + 1, static_cast<double>(std::min<std::int64_t>(accumulators, most_threads)));
-  const int slots = std::min({of_blas, thread_count(), static_cast<int>(most)});
+  const int slots = std::min(thread_count(), static_cast<int>(most));
   return {slots, Tiling::for_threads(shape.rows, shape.columns, accumulators / slots, slots, groups)};
 }
 
@@ -294,7 +280,6 @@ void multiply_all(const Plan& plan, int count, const MultiplyShape& shape, const
   const auto [slots, tiling] = share(shape, accumulator_entries(shape, sizeof(Real)), together, terms);
   const std::int64_t tiles = tiling.count(), own_entries = tiling.most_entries();
   const auto multiply_tile = [&, accumulators = accumulators, &tiling = tiling](std::int64_t task, int slot) {
-    const OneBlasThread alone;
     const Group& group = plan.groups[static_cast<std::size_t>(task / tiles)];
     const std::int64_t offset = task / tiles * shape.rows * shape.columns;
     Real* acc = accumulators + slot * own_entries;
@@ -304,7 +289,6 @@ void multiply_all(const Plan& plan, int count, const MultiplyShape& shape, const
       multiply_sums(plan, group, operands, tiling[task % tiles], accumulate, static_cast<std::int64_t*>(output) + offset, acc);
     }
   };
-  const OneBlasThread alone;
   const std::int64_t step = progress ? (slots == 1 ? 1 : kTasksBetweenReports * slots) : groups * tiles;
   double done = 0;
   for (int g = 0; g < groups; g += together) {
