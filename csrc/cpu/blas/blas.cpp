@@ -86,14 +86,4 @@ void gemm_nt(DgemmPointer gemm, std::int64_t rows, std::int64_t columns, std::in
   call_gemm(gemm, rows, columns, k, a, lda, b, ldb, accumulate, c, ldc);
 }
 
-void gemm_nt(std::int64_t rows, std::int64_t columns, std::int64_t k, const float* a, std::int64_t lda, const float* b,
-             std::int64_t ldb, bool accumulate, float* c, std::int64_t ldc) {
-  call_gemm(sgemm_pointer, rows, columns, k, a, lda, b, ldb, accumulate, c, ldc);
-}
-
-void gemm_nt(std::int64_t rows, std::int64_t columns, std::int64_t k, const double* a, std::int64_t lda, const double* b,
-             std::int64_t ldb, bool accumulate, double* c, std::int64_t ldc) {
-  call_gemm(dgemm_pointer, rows, columns, k, a, lda, b, ldb, accumulate, c, ldc);
-}
-
 }  // namespace ozfp4

@@ -16,14 +16,7 @@ void set_blas(DgemmPointer dgemm, SgemmPointer sgemm);
 void set_blas(DgemmPointer dgemm, SgemmPointer sgemm, const BlasSetters& setters);
 bool have_blas();
 
-// C = A B^T (+ C if accumulate), row-major: A is rows x k, B is columns x k, C is rows x columns; ld in entries.
-// Range: every size and ld below 2^31. Throws std::runtime_error when no BLAS was set.
-void gemm_nt(std::int64_t rows, std::int64_t columns, std::int64_t k, const float* a, std::int64_t lda, const float* b,
-             std::int64_t ldb, bool accumulate, float* c, std::int64_t ldc);
-void gemm_nt(std::int64_t rows, std::int64_t columns, std::int64_t k, const double* a, std::int64_t lda, const double* b,
-             std::int64_t ldb, bool accumulate, double* c, std::int64_t ldc);
-
-// The same by a given routine.
+// C = A B^T (+ C if accumulate), row-major, by a given routine.
 void gemm_nt(SgemmPointer gemm, std::int64_t rows, std::int64_t columns, std::int64_t k, const float* a, std::int64_t lda,
              const float* b, std::int64_t ldb, bool accumulate, float* c, std::int64_t ldc);
 void gemm_nt(DgemmPointer gemm, std::int64_t rows, std::int64_t columns, std::int64_t k, const double* a, std::int64_t lda,

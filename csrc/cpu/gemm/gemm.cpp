@@ -9,13 +9,12 @@
 
 #include "arith/multiples.hpp"
 #include "cpu/gemm/tile.hpp"
-#include "cpu/runtime/buffer.hpp"
 
 namespace ozfp4 {
 namespace {
 
 constexpr std::int64_t kDepth = 512;    // of K at a time: panels stay in the first two caches while tiles take them
-constexpr std::int64_t kColumns = 960;  // whose panels lie in the second-level cache or near it: a multiple of kGemmColumns
+constexpr std::int64_t kColumns = 288;  // whose panels lie in the second-level cache or near it: a multiple of kGemmColumns
 
 // A block of 4 lines by 4 entries of K, transposed to rows `pitch` entries apart. Instructions that every x86-64 has: two lines
 // by two entries at a time in FP64.
@@ -58,12 +57,23 @@ void pack(const T* from, std::int64_t ld, std::int64_t lines, std::int64_t k, T*
 }
 
 template <class T>
-void multiply(std::int64_t rows, std::int64_t columns, std::int64_t k, const T* a, std::int64_t lda, const T* b, std::int64_t ldb,
-              bool accumulate, T* c, std::int64_t ldc) {
+std::int64_t columns_at_once(std::int64_t columns) {
+  return std::min(round_up(columns, kGemmColumns<T>), kColumns);
+}
+
+}  // namespace
+
+template <class T>
+std::int64_t gemm_bytes(std::int64_t columns, std::int64_t k) {
+  return round_up((columns_at_once<T>(columns) + kGemmRows) * std::min(k, kDepth) * static_cast<std::int64_t>(sizeof(T)), 64);
+}
+
+template <class T>
+void gemm_nt(const GemmTile<T>& tile, std::int64_t rows, std::int64_t columns, std::int64_t k, const T* a, std::int64_t lda,
+             const T* b, std::int64_t ldb, bool accumulate, T* c, std::int64_t ldc, void* memory) {
   constexpr std::int64_t width = kGemmColumns<T>;
-  const std::int64_t depth = std::min(k, kDepth), wide = std::min(round_up(columns, width), kColumns);
-  const Buffer memory = allocate_buffer((wide + kGemmRows) * depth * static_cast<std::int64_t>(sizeof(T)));
-  T *panels = reinterpret_cast<T*>(memory.get()), *panel_a = panels + wide * depth;
+  const std::int64_t depth = std::min(k, kDepth), wide = columns_at_once<T>(columns);
+  T *panels = static_cast<T*>(memory), *panel_a = panels + wide * depth;
   alignas(64) T sums[kGemmRows * width];
   for (std::int64_t column = 0; column < columns; column += wide) {
     const std::int64_t end = std::min(column + wide, columns);
@@ -81,10 +91,10 @@ void multiply(std::int64_t rows, std::int64_t columns, std::int64_t k, const T* 
           T* to = c + i * ldc + j;
           const T* panel_b = panels + (j - column) * inners;
           if (own_rows == kGemmRows && own_columns == width) {
-            add_products(panel_a, panel_b, inners, !is_first, to, ldc);
+            tile.add_products(panel_a, panel_b, inners, !is_first, to, ldc);
             continue;
           }
-          add_products(panel_a, panel_b, inners, false, sums, width);
+          tile.add_products(panel_a, panel_b, inners, false, sums, width);
           for (std::int64_t r = 0; r < own_rows; ++r) {
             for (std::int64_t x = 0; x < own_columns; ++x)
               to[r * ldc + x] = (is_first ? T(0) : to[r * ldc + x]) + sums[r * width + x];
@@ -95,15 +105,11 @@ void multiply(std::int64_t rows, std::int64_t columns, std::int64_t k, const T* 
   }
 }
 
-}  // namespace
-
-void gemm_nt(std::int64_t rows, std::int64_t columns, std::int64_t k, const float* a, std::int64_t lda, const float* b,
-             std::int64_t ldb, bool accumulate, float* c, std::int64_t ldc) {
-  multiply(rows, columns, k, a, lda, b, ldb, accumulate, c, ldc);
-}
-void gemm_nt(std::int64_t rows, std::int64_t columns, std::int64_t k, const double* a, std::int64_t lda, const double* b,
-             std::int64_t ldb, bool accumulate, double* c, std::int64_t ldc) {
-  multiply(rows, columns, k, a, lda, b, ldb, accumulate, c, ldc);
-}
+template std::int64_t gemm_bytes<float>(std::int64_t, std::int64_t);
+template std::int64_t gemm_bytes<double>(std::int64_t, std::int64_t);
+template void gemm_nt(const GemmTile<float>&, std::int64_t, std::int64_t, std::int64_t, const float*, std::int64_t, const float*,
+                      std::int64_t, bool, float*, std::int64_t, void*);
+template void gemm_nt(const GemmTile<double>&, std::int64_t, std::int64_t, std::int64_t, const double*, std::int64_t,
+                      const double*, std::int64_t, bool, double*, std::int64_t, void*);
 
 }  // namespace ozfp4

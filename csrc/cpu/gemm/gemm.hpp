@@ -1,15 +1,20 @@
-// Products of planes by threads of ours: what a BLAS would give, as every sum is exact.
+// Products of planes in floating point, whose sums are exact.
 #pragma once
 
 #include <cstdint>
 
+#include "cpu/gemm/tile.hpp"
+
 namespace ozfp4 {
 
-// C = A B^T (+ C if accumulate), row-major: A is rows x k, B is columns x k, C is rows x columns; ld in entries. On the calling
-// thread alone, with some hundred KiB of its own. Range: sums that are exact in any order.
-void gemm_nt(std::int64_t rows, std::int64_t columns, std::int64_t k, const float* a, std::int64_t lda, const float* b,
-             std::int64_t ldb, bool accumulate, float* c, std::int64_t ldc);
-void gemm_nt(std::int64_t rows, std::int64_t columns, std::int64_t k, const double* a, std::int64_t lda, const double* b,
-             std::int64_t ldb, bool accumulate, double* c, std::int64_t ldc);
+// What a thread needs for panels, 1.2 MB at most: no less for more columns or terms.
+template <class T>
+std::int64_t gemm_bytes(std::int64_t columns, std::int64_t k);
+
+// C = A B^T (+ C if accumulate), row-major: A is rows x k, B is columns x k, C is rows x columns; ld in entries. `memory`
+// has gemm_bytes, aligned to 64. Range: sums that are exact in any order.
+template <class T>
+void gemm_nt(const GemmTile<T>& tile, std::int64_t rows, std::int64_t columns, std::int64_t k, const T* a, std::int64_t lda,
+             const T* b, std::int64_t ldb, bool accumulate, T* c, std::int64_t ldc, void* memory);
 
 }  // namespace ozfp4

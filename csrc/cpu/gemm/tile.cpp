@@ -109,28 +109,30 @@ OZFP4_WITH_FMA void add_fma(const T* a, const T* b, std::int64_t k, bool accumul
 #endif
 
 template <class T>
-using Tile = void (*)(const T*, const T*, std::int64_t, bool, T*, std::int64_t);
-
-template <class T>
-Tile<T> choose_tile() {
-#if OZFP4_HAS_X86
-#if !defined(OZFP4_NO_AVX512_CLONES)
-  if (__builtin_cpu_supports("avx512f")) return add_avx512<T>;
-#endif
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return add_fma<T>;
-#endif
-  return add_plain<T>;
-}
+struct Choice {
+  GemmTile<T> tile;
+  bool is_here;
+};
 
 }  // namespace
 
-void add_products(const double* a, const double* b, std::int64_t k, bool accumulate, double* c, std::int64_t pitch) {
-  static const Tile<double> tile = choose_tile<double>();
-  tile(a, b, k, accumulate, c, pitch);
+template <class T>
+GemmTile<T> gemm_tile(int number) {
+  const Choice<T> choices[] = {
+#if OZFP4_HAS_X86
+#if !defined(OZFP4_NO_AVX512_CLONES)
+      {{"AVX-512", add_avx512<T>}, __builtin_cpu_supports("avx512f") != 0},
+#endif
+      {{"FMA", add_fma<T>}, __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")},
+#endif
+      {{"plain", add_plain<T>}, true}};
+  for (const Choice<T>& choice : choices) {
+    if (choice.is_here && number-- == 0) return choice.tile;
+  }
+  return {};
 }
-void add_products(const float* a, const float* b, std::int64_t k, bool accumulate, float* c, std::int64_t pitch) {
-  static const Tile<float> tile = choose_tile<float>();
-  tile(a, b, k, accumulate, c, pitch);
-}
+
+template GemmTile<float> gemm_tile<float>(int);
+template GemmTile<double> gemm_tile<double>(int);
 
 }  // namespace ozfp4

@@ -10,8 +10,15 @@ inline constexpr std::int64_t kGemmRows = 8;
 template <class T>
 inline constexpr std::int64_t kGemmColumns = 192 / static_cast<std::int64_t>(sizeof(T));
 
-// c[i][j] = sum_k a[k][i] b[k][j], plus c[i][j] where `accumulate`; rows of `c` lie `pitch` apart.
-void add_products(const double* a, const double* b, std::int64_t k, bool accumulate, double* c, std::int64_t pitch);
-void add_products(const float* a, const float* b, std::int64_t k, bool accumulate, float* c, std::int64_t pitch);
+template <class T>
+struct GemmTile {
+  const char* name = nullptr;  // of its instructions
+  // c[i][j] = sum_k a[k][i] b[k][j], plus c[i][j] where `accumulate`; rows of `c` lie `pitch` apart.
+  void (*add_products)(const T* a, const T* b, std::int64_t k, bool accumulate, T* c, std::int64_t pitch) = nullptr;
+};
+
+// Of those that this CPU has, the fastest first; behind the last one without a name.
+template <class T>
+GemmTile<T> gemm_tile(int number = 0);
 
 }  // namespace ozfp4
