@@ -85,7 +85,7 @@ def time_rows(sizes: tuple[int, ...] = (512, 1024, 2048)) -> list[Row]:
 
 
 def kernel_rows(sizes: tuple[int, ...] = (256, 512, 1024, 2048, 4096)) -> list[Row]:
-    """Every kernel that multiplies planes, by their names; those of an INT8 unit against the BLAS that serves elsewhere."""
+    """Every kernel that multiplies planes, by their names; those of an INT8 unit against FP32, which serves elsewhere."""
     settings = [setting for _, setting in _core.byte_kernels() if setting != "portable"]
     rows = []
     for n in sizes:

@@ -9,7 +9,6 @@ function(add_c_api target cuda)
     csrc/c_api/checked/options.cpp
     csrc/c_api/checked/prepared/operand.cpp
     csrc/c_api/checked/status.cpp
-    csrc/c_api/product/blas.cpp
     csrc/c_api/product/both_parts.cpp
     csrc/c_api/product/complex.cpp
     csrc/c_api/product/exact_cases.cpp

@@ -10,11 +10,10 @@ module ozfp4
   integer(c_int), parameter :: OZFP4_UNSUPPORTED = 2
   integer(c_int), parameter :: OZFP4_OUT_OF_MEMORY = 3
   integer(c_int), parameter :: OZFP4_WORKSPACE = 4
-  integer(c_int), parameter :: OZFP4_NO_BLAS = 5
-  integer(c_int), parameter :: OZFP4_OVERFLOW = 6
-  integer(c_int), parameter :: OZFP4_NO_DEVICE = 7
-  integer(c_int), parameter :: OZFP4_DEVICE_ERROR = 8
-  integer(c_int), parameter :: OZFP4_INTERNAL = 9
+  integer(c_int), parameter :: OZFP4_OVERFLOW = 5
+  integer(c_int), parameter :: OZFP4_NO_DEVICE = 6
+  integer(c_int), parameter :: OZFP4_DEVICE_ERROR = 7
+  integer(c_int), parameter :: OZFP4_INTERNAL = 8
   integer(c_int), parameter :: OZFP4_ROW_MAJOR = 101
   integer(c_int), parameter :: OZFP4_COL_MAJOR = 102
   integer(c_int), parameter :: OZFP4_NO_TRANS = 111
@@ -141,17 +140,6 @@ module ozfp4
       import
       integer(c_int), intent(out) :: count
       integer(c_int) :: ozfp4_get_num_threads
-    end function
-    function ozfp4_set_blas(dgemm, sgemm) bind(c)
-      import
-      type(c_funptr), value :: dgemm
-      type(c_funptr), value :: sgemm
-      integer(c_int) :: ozfp4_set_blas
-    end function
-    function ozfp4_blas_name(name) bind(c)
-      import
-      type(c_ptr), intent(out) :: name
-      integer(c_int) :: ozfp4_blas_name
     end function
     function ozfp4_has_cuda() bind(c)
       import

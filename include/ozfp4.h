@@ -16,11 +16,8 @@
  * of the argument that is at fault. Nothing is then written, unless memory ends amid a batch or a product that goes in blocks. No
  * exception leaves the library, and it never ends the process.
  *
- * Small products are made in machine words, or by limbs of eight bits on AMX, and need no BLAS. Planes of others are multiplied
- * by the CPU's INT8 unit, or where there is none by dgemm_ and sgemm_ of a BLAS, whatever its own accuracy: the one that
- * ozfp4_set_blas was given, else the one that OZFP4_BLAS names in the environment, else the first of several well-known libraries
- * that is exact. Where none is, words make what they serve, and of real products that is most; OZFP4_CPU_KERNEL=portable makes
- * planes without a BLAS, slowly. What multiplies is tried on exact integers before its first use.
+ * Small products are made in machine words, or by limbs of eight bits on AMX. Planes of others are multiplied by the CPU's INT8
+ * unit, or where there is none in floating point. What multiplies is tried on exact integers before its first use.
  *
  * Structures begin with `size`, their sizeof where the program was compiled: later versions add members at the end, and take
  * those that are not there as 0.
@@ -54,14 +51,13 @@ typedef enum ozfp4_status {
   OZFP4_UNSUPPORTED = 2,      /* no plan is exact for the inner dimension; what this interface does not do */
   OZFP4_OUT_OF_MEMORY = 3,    /* the system, or the device, has no such memory */
   OZFP4_WORKSPACE = 4,        /* the workspace is too small for the smallest blocks */
-  OZFP4_NO_BLAS = 5,          /* one is needed, and none was found, or the one that was is not exact where it must be */
-  OZFP4_OVERFLOW = 6,         /* an entry does not fit the integer type of the result, and that was to be an error */
-  OZFP4_NO_DEVICE = 7,        /* a build without CUDA, no GPU, or none of the kernels of this build runs on it */
-  OZFP4_DEVICE_ERROR = 8,     /* what the CUDA runtime says */
-  OZFP4_INTERNAL = 9          /* a fault of this library */
+  OZFP4_OVERFLOW = 5,         /* an entry does not fit the integer type of the result, and that was to be an error */
+  OZFP4_NO_DEVICE = 6,        /* a build without CUDA, no GPU, or none of the kernels of this build runs on it */
+  OZFP4_DEVICE_ERROR = 7,     /* what the CUDA runtime says */
+  OZFP4_INTERNAL = 8          /* a fault of this library */
 } ozfp4_status;
 
-/* The name of a status, e.g. "OZFP4_NO_BLAS". */
+/* The name of a status, e.g. "OZFP4_WORKSPACE". */
 OZFP4_API const char* ozfp4_status_name(ozfp4_status status);
 /* What the last call of this thread that failed had to say, until the next one fails; "" before. */
 OZFP4_API const char* ozfp4_last_error(void);
@@ -72,19 +68,12 @@ OZFP4_API const char* ozfp4_last_error(void);
 OZFP4_API int ozfp4_version(void);
 OZFP4_API const char* ozfp4_version_string(void);
 
-/* Reads OZFP4_NUM_THREADS, OMP_NUM_THREADS, OZFP4_CPU_KERNEL and OZFP4_BLAS again. The library reads them when it is loaded, and
- * never by itself afterwards. A BLAS that is in use stays. Not while another thread changes the environment. */
+/* Reads OZFP4_NUM_THREADS, OMP_NUM_THREADS and OZFP4_CPU_KERNEL again. The library reads them when it is loaded, and never by
+ * itself afterwards. Not while another thread changes the environment. */
 OZFP4_API ozfp4_status ozfp4_read_environment(void);
 /* Threads of products on the CPU: by default OZFP4_NUM_THREADS, OMP_NUM_THREADS, or all CPUs of the process. 0 is the default. */
 OZFP4_API ozfp4_status ozfp4_set_num_threads(int count);
 OZFP4_API ozfp4_status ozfp4_get_num_threads(int* count);
-
-/* dgemm_ and sgemm_ as Fortran has them, with integers of 32 or 64 bits; they are tried on exact integers first. Both NULL: look
- * for a BLAS again. Not beside a product that runs. */
-typedef void (*ozfp4_blas_function)(void);
-OZFP4_API ozfp4_status ozfp4_set_blas(ozfp4_blas_function dgemm, ozfp4_blas_function sgemm);
-/* Where the BLAS comes from: a file, or "ozfp4_set_blas"; looks for it if nobody has. */
-OZFP4_API ozfp4_status ozfp4_blas_name(const char** name);
 
 /* 1 where this build has the functions of CUDA, else 0. */
 OZFP4_API int ozfp4_has_cuda(void);

@@ -73,7 +73,7 @@ def variables() -> Iterator[Callable[..., None]]:
 
 @pytest.fixture
 def no_int8_unit(variables: Callable[..., None]) -> None:
-    """Planes of bytes go through a BLAS, whatever this CPU has, and "auto" takes fp64: here and in processes of the test."""
+    """Planes of bytes are multiplied in FP32, whatever this CPU has, and "auto" takes fp64: here and in processes of the test."""
     variables(OZFP4_CPU_KERNEL="sgemm")
 
 

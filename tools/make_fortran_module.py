@@ -58,7 +58,7 @@ BYTES = {"size_t": 8, "int32_t": 4, "int64_t": 8, "double": 8}
 VALUES = {
     "int": "integer(c_int)", "int32_t": "integer(c_int32_t)", "int64_t": "integer(c_int64_t)", "double": "real(c_double)",
     "float": "real(c_float)", "ozfp4_type": "integer(c_int)", "ozfp4_side": "integer(c_int)",
-    "ozfp4_status": "integer(c_int)", "ozfp4_blas_function": "type(c_funptr)",
+    "ozfp4_status": "integer(c_int)",
 }  # fmt: skip
 ENTRIES = {
     "double": "real(c_double)", "float": "real(c_float)", "int8_t": "integer(c_int8_t)", "int32_t": "integer(c_int32_t)",

@@ -15,19 +15,12 @@
 #include "bindings/interpreter_lock.hpp"
 #include "bindings/prepared/stack.hpp"
 #include "bindings/register.hpp"
-#include "cpu/blas/blas.hpp"
-#include "cpu/blas/blas_library.hpp"
 #include "cpu/bytes/kernels/kernel.hpp"
 #include "cpu/matmul.hpp"
 #include "cpu/words/product.hpp"
 
 namespace ozfp4::bindings {
 namespace {
-
-template <class Pointer>
-Pointer pointer_from(const py::capsule& capsule) {
-  return reinterpret_cast<Pointer>(PyCapsule_GetPointer(capsule.ptr(), PyCapsule_GetName(capsule.ptr())));
-}
 
 // The first matrix of a stack, which begins at `data`.
 ResultView view_of(const py::array& stack, char* data) {
@@ -183,20 +176,6 @@ std::string small_way(std::int64_t m, std::int64_t n, std::int64_t k, int bits, 
 }  // namespace
 
 void register_matmul(py::module_& module) {
-  // The first one stays: another thread may multiply by it.
-  module.def("set_blas", [](const py::capsule& dgemm, const py::capsule& sgemm) {
-    if (have_blas()) return;
-    set_blas(pointer_from<DgemmPointer>(dgemm), pointer_from<SgemmPointer>(sgemm));
-  });
-  module.def("set_asked_blas", [] {
-    if (have_blas()) return true;
-    const char* asked = asked_blas();
-    if (asked == nullptr) return false;
-    const LibraryBlas found = open_blas(asked);
-    if (found.dgemm == nullptr) throw std::invalid_argument(std::string(kBlasVariable) + ": " + found.error);
-    set_blas(found.dgemm, found.sgemm);
-    return true;
-  });
   module.def("small_way", &small_way, py::arg("m"), py::arg("n"), py::arg("k"), py::arg("bits"), py::arg("workspace_limit"));
   module.def(
       "accuracy_bits",

@@ -87,7 +87,7 @@ void multiply_planes(const Plan& plan, int count, const MultiplyShape& shape, co
   const MultiplyShape most{shape.rows, shape.columns, kernel != nullptr ? longest : shape.inners};
   const std::int64_t scratch_bytes = block_scratch(plan, kernel, most);
   const Buffer scratch = allocate_buffer(scratch_bytes);
-  if (kernel == nullptr) return cpu_multiply(plan, count, shape, a, b, false, output, scratch.get());
+  if (kernel == nullptr) return cpu_multiply(plan, count, shape, a, b, false, output, scratch.get(), scratch_bytes);
   const PackedShape whole_a{Side::left, shape.rows, shape.inners}, whole_b{Side::right, shape.columns, shape.inners};
   const Buffer packed_a = allocate_buffer(planes * whole_a.plane_bytes()),
                packed_b = allocate_buffer(planes * whole_b.plane_bytes());

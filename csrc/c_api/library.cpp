@@ -1,9 +1,8 @@
-// The library itself: its version, its threads, its BLAS, what it said last.
+// The library itself: its version, its threads, what it said last.
 #include <string>
 
 #include "c_api/checked/arguments.hpp"
 #include "c_api/checked/status.hpp"
-#include "c_api/product/blas.hpp"
 #include "cpu/environment.hpp"
 #include "cpu/runtime/threads.hpp"
 
@@ -22,7 +21,6 @@ const char* ozfp4_status_name(ozfp4_status status) {
     case OZFP4_UNSUPPORTED: return "OZFP4_UNSUPPORTED";
     case OZFP4_OUT_OF_MEMORY: return "OZFP4_OUT_OF_MEMORY";
     case OZFP4_WORKSPACE: return "OZFP4_WORKSPACE";
-    case OZFP4_NO_BLAS: return "OZFP4_NO_BLAS";
     case OZFP4_OVERFLOW: return "OZFP4_OVERFLOW";
     case OZFP4_NO_DEVICE: return "OZFP4_NO_DEVICE";
     case OZFP4_DEVICE_ERROR: return "OZFP4_DEVICE_ERROR";
@@ -54,18 +52,6 @@ ozfp4_status ozfp4_get_num_threads(int* count) {
   return guarded([&] {
     check_pointer("count", count, true);
     *count = thread_count();
-  });
-}
-
-ozfp4_status ozfp4_set_blas(ozfp4_blas_function dgemm, ozfp4_blas_function sgemm) {
-  return guarded([&] { take_blas(dgemm, sgemm); });
-}
-
-ozfp4_status ozfp4_blas_name(const char** name) {
-  return guarded([&] {
-    check_pointer("name", name, true);
-    require_blas();
-    *name = blas_name();
   });
 }
 

@@ -1,4 +1,4 @@
-// The planes of one operand, a block of it at a time, in the form that multiply takes them: as a BLAS does, or packed.
+// The planes of one operand, a block of it at a time, in the form that multiply takes them: line by line, or packed.
 #pragma once
 
 #include <cstdint>

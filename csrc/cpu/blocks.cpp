@@ -18,8 +18,6 @@
 namespace ozfp4 {
 namespace {
 
-constexpr std::int64_t kBlasLimit = std::int64_t(1) << 30;  // BLAS sizes are 32-bit integers
-
 // For a list of entries and what certifies them beside the integers.
 std::int64_t settling_bytes(Accuracy accuracy, std::int64_t rows, std::int64_t columns, std::int64_t k) {
   if (accuracy == Accuracy::scaled) return 0;
@@ -36,17 +34,17 @@ std::int64_t workspace(const Plan& plan, const BlockShape& block, std::int64_t k
          settling_bytes(accuracy, block.rows, columns, k);
 }
 
-// Nanoseconds of one thread of a Zen 4 processor (AVX-512 VNNI, or the BLAS of SciPy): of one multiply-add of a plane product, of
-// an entry of a plane that is encoded, and of one sum that is folded, which each piece of K has.
+// Nanoseconds of one thread of a Zen 4 processor (AVX-512 VNNI, or planes in floating point): of one multiply-add of a plane
+// product, of an entry of a plane that is encoded, and of one sum that is folded, which each piece of K has.
 struct Costs {
   double product, entry, fold;
 };
-constexpr Costs kByteCosts{0.0043, 0.4, 0.3}, kBlasCosts{0.06, 1.0, 1.0};
+constexpr Costs kByteCosts{0.0043, 0.4, 0.3}, kFloatCosts{0.06, 1.0, 1.0};
 constexpr double kStart = 32;  // rows and columns that a block's products take longer by
 
 // Of the walk of block_runner.cpp: A's block stays while it goes over columns, B's where it is the only one.
 double cost_of(const Plan& plan, const BlockShape& block, std::int64_t m, std::int64_t n, std::int64_t k) {
-  const Costs costs = block.kernel != nullptr ? kByteCosts : kBlasCosts;
+  const Costs costs = block.kernel != nullptr ? kByteCosts : kFloatCosts;
   const auto number = [](std::int64_t x) { return static_cast<double>(x); };
   const std::int64_t rows = ceil_div(m, block.rows), columns = ceil_div(n, block.columns), pieces = ceil_div(k, block.inners);
   const double sums = number(m) * number(n), start_rows = 1 + kStart / number(block.rows),
@@ -68,16 +66,16 @@ std::vector<std::int64_t> parts_of(std::int64_t extent, std::int64_t multiple) {
 // The blocks for a kernel that stay at or below the cap and take least time; the smallest ones where none do.
 BlockShape choose_for(const ByteKernel* kernel, const Plan& plan, std::int64_t m, std::int64_t n, std::int64_t k,
                       std::int64_t cap, Accuracy accuracy) {
-  const std::int64_t longest = kernel != nullptr ? kMostByteInner : kBlasLimit;
   const std::int64_t lines = kernel != nullptr ? kPanelLines : 1, depth = kernel != nullptr ? kTileDepth : 1;
   const std::int64_t columns = n / plan.width(), inners = k / plan.width();
+  const std::int64_t longest = kernel != nullptr ? kMostByteInner : inners;
   const auto block_of = [&](std::int64_t own_rows, std::int64_t own_columns, std::int64_t own_inners) {
     BlockShape block{own_rows, own_columns, own_inners, 0, 0, kernel};
     block.scratch = block_scratch(plan, kernel, {own_rows, own_columns, own_inners});
     block.bytes = workspace(plan, block, k, accuracy);
     return block;
   };
-  const BlockShape whole = block_of(std::min(m, kBlasLimit), std::min(columns, kBlasLimit), std::min(inners, longest));
+  const BlockShape whole = block_of(m, columns, std::min(inners, longest));
   if (whole.bytes <= cap) return whole;
   std::optional<BlockShape> best;
   double least = 0;

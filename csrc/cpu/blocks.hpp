@@ -14,7 +14,7 @@ struct BlockShape {
   std::int64_t
       bytes;  // workspace of one block: planes of both operands, multiply's scratch and output, list, magnitudes and masks
   std::int64_t scratch;                // multiply's, of these bytes
-  const ByteKernel* kernel = nullptr;  // for which planes are packed; nullptr: they lie as a BLAS takes them
+  const ByteKernel* kernel = nullptr;  // for which planes are packed; nullptr: planes in floating point
 };
 
 // The kernel that serves the plan now, and the largest blocks whose workspace stays at or below `cap` bytes, with room for a list

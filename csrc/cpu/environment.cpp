@@ -37,10 +37,6 @@ Environment of_the_process() {
   found.threads = our_threads(found.thread_text);
   found.openmp_threads = openmp_threads(text_of("OMP_NUM_THREADS"));
   found.cpu_kernel = text_of("OZFP4_CPU_KERNEL");
-  found.blas = text_of("OZFP4_BLAS");
-  for (const char* loop : {"BLIS_JC_NT", "BLIS_IC_NT", "BLIS_JR_NT", "BLIS_IR_NT"}) {
-    found.has_blis_loops = found.has_blis_loops || std::getenv(loop) != nullptr;
-  }
   return found;
 }
 
@@ -57,9 +53,7 @@ std::atomic<const Environment*> current{nullptr};
 }  // namespace
 
 bool Environment::operator==(const Environment& other) const {
-  const auto all = [](const Environment& x) {
-    return std::tie(x.thread_text, x.threads, x.openmp_threads, x.cpu_kernel, x.blas, x.has_blis_loops);
-  };
+  const auto all = [](const Environment& x) { return std::tie(x.thread_text, x.threads, x.openmp_threads, x.cpu_kernel); };
   return all(*this) == all(other);
 }
 

@@ -7,12 +7,10 @@
 namespace ozfp4 {
 
 struct Environment {
-  std::string thread_text;      // OZFP4_NUM_THREADS
-  int threads = 0;              // its number; 0 where it is unset or empty, -1 where it is no number in 1..most_threads
-  int openmp_threads = 0;       // the outermost number of OMP_NUM_THREADS, which may be a list such as 4,2; 0 where it has none
-  std::string cpu_kernel;       // OZFP4_CPU_KERNEL
-  std::string blas;             // OZFP4_BLAS
-  bool has_blis_loops = false;  // BLIS_JC_NT or its like, which come before BLIS's number of threads
+  std::string thread_text;  // OZFP4_NUM_THREADS
+  int threads = 0;          // its number; 0 where it is unset or empty, -1 where it is no number in 1..most_threads
+  int openmp_threads = 0;   // the outermost number of OMP_NUM_THREADS, which may be a list such as 4,2; 0 where it has none
+  std::string cpu_kernel;   // OZFP4_CPU_KERNEL
 
   bool operator==(const Environment& other) const;
 };

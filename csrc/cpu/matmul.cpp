@@ -247,7 +247,6 @@ MatmulOutcome multiply(const Plan& plan, const MatmulOperand& a, const MatmulOpe
   if (ways.any() && multiply_in_words(plan, a.view, b.view, targets, options, request, ways, outcome)) return outcome;
   if (options.in_words_alone) return outcome;
   const BlockShape shape = choose_blocks(plan, rows, columns, inner, options.workspace_limit, options.promise.accuracy);
-  if (shape.kernel == nullptr && options.require_blas != nullptr) options.require_blas();
   Product(plan, a, b, options, request, outcome).run(shape, targets);
   return outcome;
 }

@@ -37,7 +37,7 @@ struct MatmulOutcome {
   EntryCounts entries;  // of all targets together; none where nothing is promised beside the scaled product
   std::int64_t special_rows = 0, special_columns = 0;
   StageTimes times;
-  const ByteKernel* kernel = nullptr;  // of planes; nullptr: a BLAS
+  const ByteKernel* kernel = nullptr;  // of planes; nullptr: floating point
 
   // The way that a report is about: planes, where any product was made by them.
   const WayOutcome& reported() const { return by_planes.count > 0 ? by_planes : by_limbs.count > 0 ? by_limbs : in_words; }
@@ -56,7 +56,6 @@ struct MatmulOptions {
   bool in_words_alone = false;  // or is not made: then nothing is written, and the outcome has no products
   // Of a real form, the transpose of the complex product that was asked for: Exchanged::columns (cpu/standard/chain.hpp).
   bool is_exchanged = false;
-  void (*require_blas)() = nullptr;  // called before planes go through a BLAS; may throw to stop
 };
 
 // A B into every target, from one multiplication of the planes. `b` is seen from its columns: outer = columns of B, inner = K.

@@ -9,9 +9,9 @@
 
 namespace ozfp4 {
 
-// What multiplies planes of bytes, by OZFP4_CPU_KERNEL's names, against DGEMM. SGEMM has twice the rate, less what decoding
-// planes to float32 takes: 1.8 to 2.1 measured with OpenBLAS. AVX-512 VNNI does eight times DGEMM's operations a clock and
-// attains most of them. AMX does 64 times as many and attains 24 times DGEMM on 16 processors of a Xeon, bound by power.
+// What multiplies planes of bytes, by OZFP4_CPU_KERNEL's names, against planes of FP64. Those of FP32 have twice the
+// rate, less what decoding takes: 1.8 to 2.1 measured. AVX-512 VNNI does eight times the operations of FP64 a clock and
+// attains most of them. AMX does 64 times as many and attains 24 times FP64 on 16 processors of a Xeon, bound by power.
 struct ByteRate {
   const char* setting;
   double rate;

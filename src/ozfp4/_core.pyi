@@ -124,12 +124,6 @@ def integers(plan: Plan, count: int, output: _Array) -> npt.NDArray[np.uint32]:
     """Little-endian 32-bit words, two's complement, along the last axis."""
 
 # Whole products.
-def set_blas(dgemm: Any, sgemm: Any, /) -> None:
-    """Capsules of SciPy's cython_blas. Of no effect once the core has a BLAS: another thread may multiply by it."""
-
-def set_asked_blas() -> bool:
-    """The one that OZFP4_BLAS names; False where it names none."""
-
 def small_way(m: int, n: int, k: int, bits: int, workspace_limit: int) -> str:
     """How "cheaper" makes a float64 product of scaled integers: in "words" or by "limbs", where its entries let it, or by
     "planes"."""

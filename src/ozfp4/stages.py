@@ -22,7 +22,6 @@ from .dispatch import on_cpu
 from .plans.plan import ALPHABET_TEXT, Plan
 from .request.arguments import check_bits, check_plan
 from .request.library import as_array, check_dtype
-from .support.blas import ensure_blas
 from .support.integers import check_integers, of_words, to_words, words_of
 
 
@@ -176,7 +175,6 @@ def multiply(
         )
     _check_limbs("planes_a", array_a, plan)
     _check_limbs("planes_b", array_b, plan)
-    ensure_blas()
     on_cpu.check_trusted(plan)
     return _core.multiply(plan._core, _count(plan, moduli), array_a, array_b)
 

@@ -49,21 +49,7 @@ def prefix(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def library(prefix: Path) -> ctypes.CDLL:
     found = next(prefix.glob("lib*/libozfp4.so"), None) or next(prefix.glob("lib/*/libozfp4.so"))
-    loaded = lib.load(found)
-    use_scipy(loaded)
-    return loaded
-
-
-def use_scipy(loaded: ctypes.CDLL) -> None:
-    """The BLAS that Python's products use."""
-    from scipy.linalg import cython_blas
-
-    get = ctypes.pythonapi.PyCapsule_GetPointer
-    get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-    name = ctypes.pythonapi.PyCapsule_GetName
-    name.restype, name.argtypes = ctypes.c_char_p, [ctypes.py_object]
-    functions = [cython_blas.__pyx_capi__[routine] for routine in ("dgemm", "sgemm")]
-    assert loaded.ozfp4_set_blas(*(get(function, name(function)) for function in functions)) == lib.OK
+    return lib.load(found)
 
 
 def taken(x: lib.Array, asked: int) -> lib.Array:

@@ -187,5 +187,5 @@ int main() {
       }
     }
   }
-  return finish_comparisons();
+  return finish();
 }

@@ -101,7 +101,6 @@ int main() {
     const ozfp4_status status = ozfp4_dgemm(
         OZFP4_ROW_MAJOR, OZFP4_NO_TRANS, OZFP4_NO_TRANS, kM, kN, kK, 1.0, reinterpret_cast<const double*>(a.data()), kK,
         reinterpret_cast<const double*>(b.data()), kN, 0.0, reinterpret_cast<double*>(on_host.data()), kN, &own.options);
-    if (!is_compared(status)) continue;
     const Bytes found = on_c.read(on_host.size());
     report(std::string(own.name) + ": the product", status == OZFP4_OK && found == on_host, difference(found, on_host));
   }
@@ -119,7 +118,7 @@ int main() {
   const ozfp4_status status =
       ozfp4_igemm(OZFP4_ROW_MAJOR, OZFP4_NO_TRANS, OZFP4_NO_TRANS, kM, kN, kK, 1, OZFP4_INT64, whole_a.data(), kK, OZFP4_INT64,
                   whole_b.data(), kN, 0, OZFP4_INT64, on_host.data(), kN, nullptr);
-  if (is_compared(status)) report("integers: the product", status == OZFP4_OK && on_c.read(on_host.size()) == on_host, "differs");
+  report("integers: the product", status == OZFP4_OK && on_c.read(on_host.size()) == on_host, "differs");
   REQUIRE(cudaStreamDestroy(stream));
-  return finish_comparisons();
+  return finish();
 }

@@ -155,5 +155,5 @@ int main() {
     }
   }
   check_repairs();
-  return finish_comparisons();
+  return finish();
 }

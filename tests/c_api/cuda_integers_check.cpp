@@ -250,9 +250,7 @@ void check_streams() {
       const ozfp4_status status =
           ozfp4_igemm(OZFP4_COL_MAJOR, OZFP4_NO_TRANS, OZFP4_NO_TRANS, extent, extent, extent, 5, type->type, a.data(), extent,
                       type->type, b.data(), extent, 0, OZFP4_INT64, expected.data(), extent, nullptr);
-      if (is_compared(status)) {
-        report(name + " on the host", status == OZFP4_OK && expected == found, difference(found, expected));
-      }
+      report(name + " on the host", status == OZFP4_OK && expected == found, difference(found, expected));
     }
   }
   REQUIRE(cudaStreamDestroy(stream));
@@ -266,5 +264,5 @@ int main() {
   for (const Integer& type : kIntegers) check_shapes(type);
   check_larger();
   check_streams();
-  return finish_comparisons();
+  return finish();
 }

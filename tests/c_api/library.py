@@ -17,7 +17,7 @@ ROW, COLUMN = 101, 102
 NONE, TRANS, CONJ = 111, 112, 113
 LEFT, RIGHT = 141, 142
 ORDERS = {"row": ROW, "column": COLUMN}
-OK, INVALID, UNSUPPORTED, NO_MEMORY, WORKSPACE, NO_BLAS, OVERFLOW, NO_DEVICE, DEVICE_ERROR = range(9)
+OK, INVALID, UNSUPPORTED, NO_MEMORY, WORKSPACE, OVERFLOW, NO_DEVICE, DEVICE_ERROR = range(8)
 ACCURACIES = {"scaled": 1, "standard": 2, "correct": 3}
 ROUNDINGS = {"nearest": 0, "down": 1, "up": 2, "zero": 3}
 BACKENDS = {"auto": 0, "fp4": 1, "int8": 2, "fp64": 3}
@@ -108,7 +108,6 @@ _PLAIN = {
     "ozfp4_type": ctypes.c_int,
     "ozfp4_side": ctypes.c_int,
     "ozfp4_status": ctypes.c_int,
-    "ozfp4_blas_function": ctypes.c_void_p,
 }
 
 

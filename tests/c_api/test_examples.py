@@ -31,14 +31,6 @@ def run(*command: str | Path, **environment: str) -> str:
     return found.stdout
 
 
-@pytest.fixture
-def blas(library: ctypes.CDLL) -> None:
-    """What a program of its own needs, to which nobody hands SciPy's."""
-    code = "import ctypes, sys; sys.exit(ctypes.CDLL(sys.argv[1]).ozfp4_blas_name(ctypes.byref(ctypes.c_char_p())))"
-    if subprocess.run([sys.executable, "-c", code, library._name], check=False).returncode != lib.OK:
-        pytest.skip("no BLAS here: install libopenblas0, or name one in OZFP4_BLAS")
-
-
 PRINTED = {
     "c": ("residual", "OZFP4_INVALID_ARGUMENT: lda: 7 is less than 8, the entries of a line"),
     "cpp": ("overlaps", "Hermitian: 1, the same by rows: 1"),
@@ -46,7 +38,6 @@ PRINTED = {
 }
 
 
-@pytest.mark.usefixtures("blas")
 @pytest.mark.parametrize("language", PRINTED)
 def test_by_cmake(prefix: Path, tmp_path: Path, language: str) -> None:
     compiler = {"c": "cc", "cpp": "c++", "fortran": "gfortran"}[language]
@@ -57,7 +48,6 @@ def test_by_cmake(prefix: Path, tmp_path: Path, language: str) -> None:
     assert text in run(tmp_path / name)
 
 
-@pytest.mark.usefixtures("blas")
 def test_by_pkg_config(prefix: Path, tmp_path: Path) -> None:
     needs("make", "cc", "pkg-config")
     folder = next(prefix.glob("lib*/**/pkgconfig"))

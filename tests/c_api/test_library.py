@@ -1,4 +1,4 @@
-"""The library as a file: its symbols, its version, its BLAS, its threads."""
+"""The library as a file: its symbols, its version, its threads."""
 
 from __future__ import annotations
 
@@ -15,35 +15,42 @@ from typing import Any
 import library as lib
 import numpy as np
 import pytest
-from fakes import SLOW_BLIS, WRONG, fake_blas
 
 from ozfp4 import _core
 
 pytestmark = pytest.mark.slow
 
-FIND = """
-import ctypes, os, sys
+EXACT = """
+import ctypes, sys
 sys.path.insert(0, sys.argv[2])
 import library as lib, numpy as np
 library = lib.load(sys.argv[1])
-one, c = np.full((1, 1), 3.0), np.zeros((1, 1))
-status = library.ozfp4_dgemm(lib.ROW, lib.NONE, lib.NONE, 1, 1, 1, 1.0, one.ctypes.data, 1, one.ctypes.data, 1, 0.0,
-                             c.ctypes.data, 1, None)
-name = ctypes.c_char_p()
-if status == lib.OK:
-    library.ozfp4_blas_name(ctypes.addressof(name))
-print(status, c[0, 0], name.value.decode() if name.value else lib.error(library))
+rng = np.random.default_rng(1)
+for n in (1, 4, 40, 520):
+    a, b, c = rng.integers(-999, 999, (n, n)).astype(float), rng.integers(-999, 999, (n, n)).astype(float), np.empty((n, n))
+    for backend in (0, lib.BACKENDS["fp64"]):
+        for accuracy in (0, 1, 2, 3) if n < 100 else (0,):
+            options = lib.options(accuracy=accuracy, backend=backend)
+            status = library.ozfp4_dgemm(lib.ROW, lib.NONE, lib.NONE, n, n, n, 1.0, a.ctypes.data, n, b.ctypes.data, n, 0.0,
+                                         c.ctypes.data, n, ctypes.byref(options))
+            if status != lib.OK:
+                sys.exit(f"{status} {lib.error(library)}")
+            assert np.array_equal(c, a @ b), (n, backend, accuracy)
+n, z = 4, a[:4, :4] + 1j * b[:4, :4]
+one, zero, found = np.array([1 + 2j]), np.array([0j]), np.empty((n, n), complex)
+status = library.ozfp4_zgemm(lib.ROW, lib.NONE, lib.CONJ, n, n, n, one.ctypes.data, z.ctypes.data, n, z.ctypes.data, n,
+                             zero.ctypes.data, found.ctypes.data, n, None)
+assert status == lib.OK, lib.error(library)
+assert np.array_equal(found, (1 + 2j) * (z @ z.conj().T))
 """
 
 
-def find(library: ctypes.CDLL, **environment: str) -> tuple[int, float, str]:
-    """Status, product and BLAS or error of a process of its own."""
-    found = subprocess.run(
-        [sys.executable, "-c", FIND, library._name, str(Path(__file__).parent)],
-        capture_output=True, text=True, check=True, env=os.environ | {"OZFP4_CPU_KERNEL": "sgemm"} | environment,
+def multiply_by(library: ctypes.CDLL, kernel: str) -> subprocess.CompletedProcess[str]:
+    """Products of a process of its own."""
+    return subprocess.run(
+        [sys.executable, "-c", EXACT, library._name, str(Path(__file__).parent)],
+        capture_output=True, text=True, env=os.environ | {"OZFP4_CPU_KERNEL": kernel},
     )  # fmt: skip
-    status, product, text = found.stdout.strip().split(" ", 2)
-    return int(status), float(product), text
 
 
 def exported(library: ctypes.CDLL) -> set[str]:
@@ -60,7 +67,7 @@ def test_symbols_are_those_of_the_header(library: ctypes.CDLL) -> None:
     assert exported(library) == names
     in_map = re.findall(r"^\s+(ozfp4_\w+);$", (lib.ROOT / "cmake" / "ozfp4.map").read_text(), flags=re.M)
     assert sorted(in_map) == sorted(names)
-    assert len(names) == 64
+    assert len(names) == 62
 
 
 def test_names_carry_the_version(library: ctypes.CDLL) -> None:
@@ -96,136 +103,19 @@ def test_versions_agree(library: ctypes.CDLL) -> None:
 def test_nothing_of_python_is_needed(library: ctypes.CDLL) -> None:
     needed = subprocess.run(["ldd", library._name], capture_output=True, text=True, check=True).stdout
     assert "python" not in needed
-    assert "blas" not in needed  # found when it is needed
+    assert "blas" not in needed
 
 
-def test_a_blas_is_found_or_asked_for(library: ctypes.CDLL, tmp_path: Path) -> None:
-    status, product, text = find(library, OZFP4_BLAS=str(tmp_path / "libnone.so"))
-    assert (status, product) == (lib.NO_BLAS, 0.0)
-    assert text.startswith(f"OZFP4_BLAS: {tmp_path}/libnone.so: cannot open shared object file")
-    status, product, text = find(library, OZFP4_BLAS=library._name)
-    assert (status, product) == (lib.NO_BLAS, 0.0)
-    assert "has neither dgemm_ and sgemm_ nor dgemm_64_ and sgemm_64_; OZFP4_CPU_KERNEL=portable" in text
-    status, product, text = find(library, OZFP4_BLAS="")
-    if status == lib.OK:
-        assert product == 9.0
-        assert "blas" in text or "mkl" in text or "blis" in text
-    else:
-        assert text.startswith("OZFP4_BLAS: is not set, and there is none of libopenblas.so.0")
-
-
-def test_an_int8_unit_needs_no_blas(library: ctypes.CDLL, tmp_path: Path) -> None:
-    missing = str(tmp_path / "libnone.so")
-    for _, setting in _core.byte_kernels():
-        status, product, text = find(library, OZFP4_BLAS=missing, OZFP4_CPU_KERNEL=setting)
-        assert (status, product) == (lib.OK, 9.0)
-        assert missing in text  # what the name of the BLAS says, or the product
-    status, _, text = find(library, OZFP4_CPU_KERNEL="none")
-    assert status == lib.INVALID
-    assert text.startswith("OZFP4_CPU_KERNEL: 'none' is none of")
-
-
-WITHOUT = """
-import ctypes, os, sys
-sys.path.insert(0, sys.argv[2])
-import library as lib, numpy as np
-library = lib.load(sys.argv[1])
-rng = np.random.default_rng(1)
-for n in (1, 4, 40, 520):
-    a, b, c = rng.integers(-999, 999, (n, n)).astype(float), rng.integers(-999, 999, (n, n)).astype(float), np.empty((n, n))
-    for accuracy in (0, 1, 2, 3) if n < 100 else (0,):
-        options = lib.options(accuracy=accuracy)
-        status = library.ozfp4_dgemm(lib.ROW, lib.NONE, lib.NONE, n, n, n, 1.0, a.ctypes.data, n, b.ctypes.data, n, 0.0,
-                                     c.ctypes.data, n, ctypes.byref(options))
-        assert status == lib.OK, (n, accuracy, lib.error(library))
-        assert np.array_equal(c, a @ b)
-n, z = 4, a[:4, :4] + 1j * b[:4, :4]
-one, zero, found = np.array([1 + 2j]), np.array([0j]), np.empty((n, n), complex)
-status = library.ozfp4_zgemm(lib.ROW, lib.NONE, lib.CONJ, n, n, n, one.ctypes.data, z.ctypes.data, n, z.ctypes.data, n,
-                             zero.ctypes.data, found.ctypes.data, n, None)
-assert status == lib.OK, lib.error(library)
-assert np.array_equal(found, (1 + 2j) * (z @ z.conj().T))
-options = lib.options(backend=lib.BACKENDS["fp64"])
-c[:] = 7
-status = library.ozfp4_dgemm(lib.ROW, lib.NONE, lib.NONE, 520, 520, 520, 1.0, a.ctypes.data, 520, b.ctypes.data, 520, 0.0,
-                             c.ctypes.data, 520, ctypes.byref(options))
-print(status, np.all(c == 7), lib.error(library))
-"""
-
-
-@pytest.mark.parametrize("kernel", ["", "portable"])
-def test_products_that_need_no_blas(library: ctypes.CDLL, tmp_path: Path, kernel: str) -> None:
-    """None of any usual name is right: words make what they serve, or what is asked for, and only planes of FP64 need one."""
-    names = (
-        "openblas.so.0 openblas.so mkl_rt.so.2 mkl_rt.so blis.so.4 blis.so flexiblas.so.3 blas.so.3 blas.so"
-    )
-    for name in names.split():
-        fake_blas(tmp_path / f"lib{name}", wrong=WRONG)
-    done = subprocess.run(
-        [sys.executable, "-c", WITHOUT, library._name, str(Path(__file__).parent)], capture_output=True, text=True,
-        env=os.environ | {"OZFP4_CPU_KERNEL": kernel, "OZFP4_BLAS": "", "LD_LIBRARY_PATH": str(tmp_path)},
-    )  # fmt: skip
+@pytest.mark.parametrize("kernel", ["", "sgemm", *(setting for _, setting in _core.byte_kernels())])
+def test_every_kernel_is_exact(library: ctypes.CDLL, kernel: str) -> None:
+    done = multiply_by(library, kernel)
     assert done.returncode == 0, done.stderr
-    status, unwritten, text = done.stdout.strip().split(" ", 2)
-    assert (int(status), unwritten) == (lib.NO_BLAS, "True")
-    assert "OZFP4_BLAS: is not set" in text
-    assert "OZFP4_CPU_KERNEL=portable makes products without one, but for OZFP4_BACKEND_FP64" in text
 
 
-@pytest.mark.parametrize(("integer", "suffix"), [("int32_t", "_"), ("int64_t", "_64_"), ("int64_t", "_")])
-def test_a_blas_of_either_integers_is_tried_first(
-    library: ctypes.CDLL, tmp_path: Path, integer: str, suffix: str
-) -> None:
-    for wrong in ("", WRONG):
-        built = fake_blas(tmp_path / f"libfake{len(wrong)}.so", integer, suffix, wrong)
-        status, product, text = find(library, OZFP4_BLAS=str(built))
-        if wrong:
-            assert (status, product) == (lib.NO_BLAS, 0.0)
-            assert text.startswith(f"OZFP4_BLAS: {built}: dgemm is wrong in entry (")
-        else:
-            assert (status, product, text) == (lib.OK, 9.0, str(built))
-
-
-def test_a_blas_that_is_wrong_is_passed_over(library: ctypes.CDLL, tmp_path: Path) -> None:
-    for name, wrong in (("libopenblas.so.0", WRONG), ("libmkl_rt.so.2", "")):
-        fake_blas(tmp_path / name, wrong=wrong)
-    status, product, text = find(library, LD_LIBRARY_PATH=str(tmp_path), OZFP4_BLAS="")
-    assert (status, product) == (lib.OK, 9.0), text
-    assert text in ("libopenblas.so", "libmkl_rt.so.2")
-
-
-# How many threads BLIS has after the first products of eight threads, and what they say.
-AT_ONCE = """
-import ctypes, os, sys
-from concurrent.futures import ThreadPoolExecutor
-from threading import Barrier
-sys.path.insert(0, sys.argv[2])
-import library as lib, numpy as np
-library, together = lib.load(sys.argv[1]), Barrier(8)
-x = np.ones((70, 70))
-
-def product(_):
-    c = np.zeros((70, 70))
-    together.wait()
-    lines = (x.ctypes.data, 70)
-    status = library.ozfp4_dgemm(lib.ROW, lib.NONE, lib.NONE, 70, 70, 70, 1.0, *lines, *lines, 0.0, c.ctypes.data, 70, None)
-    return status == lib.OK and (c == 70).all()
-
-with ThreadPoolExecutor(8) as pool:
-    print(all(pool.map(product, range(8))), ctypes.CDLL(os.environ["OZFP4_BLAS"]).number())
-"""
-
-
-def test_first_products_of_several_threads_leave_blis_its_number(
-    library: ctypes.CDLL, tmp_path: Path
-) -> None:
-    """Whether its number is the process's is told by setting it."""
-    blas = fake_blas(tmp_path / "libslow.so", threads=SLOW_BLIS)
-    done = subprocess.run(
-        [sys.executable, "-c", AT_ONCE, library._name, str(Path(__file__).parent)], capture_output=True, text=True,
-        env=os.environ | {"OZFP4_CPU_KERNEL": "sgemm", "OZFP4_BLAS": str(blas)},
-    )  # fmt: skip
-    assert (done.stdout, done.returncode) == ("True 3\n", 0), done.stderr
+def test_a_kernel_that_is_none_is_refused(library: ctypes.CDLL) -> None:
+    assert multiply_by(library, "none").stderr.startswith(
+        f"{lib.INVALID} OZFP4_CPU_KERNEL: 'none' is none of"
+    )
 
 
 def test_threads(library: ctypes.CDLL) -> None:

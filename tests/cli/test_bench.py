@@ -71,7 +71,7 @@ def test_auto_says_what_it_took(variables: Callable[..., None], capsys: pytest.C
     assert ran.backend == "direct"
     variables(OZFP4_CPU_KERNEL="sgemm")  # so that planes are asked for
     assert main(bench) == 0
-    assert "\nauto, N = 48: fp64, DGEMM on residues\n" in capsys.readouterr().out
+    assert "\nauto, N = 48: fp64, FP64 on residues\n" in capsys.readouterr().out
 
 
 def test_ctrl_c_and_resume(

@@ -43,7 +43,7 @@ def test_the_short_form(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["selftest", "--short"]) == 0
     shown = capsys.readouterr()
     assert shown.err == ""
-    for element, kernel in (("fp64", "DGEMM on residues"), ("fp4", "SGEMM on decoded limbs")):
+    for element, kernel in (("fp64", "FP64 on residues"), ("fp4", "FP32 on decoded limbs")):
         (line,) = (line for line in shown.out.splitlines() if kernel in line)
         assert element in line
         assert line.rstrip().endswith("passed, short form")
@@ -81,7 +81,7 @@ def test_a_wrong_kernel_is_exit_status_1(
     assert cli.main(["selftest", "--short"]) == 1
     shown = capsys.readouterr()
     assert shown.err == ""
-    (line,) = (line for line in shown.out.splitlines() if "DGEMM on residues" in line)
+    (line,) = (line for line in shown.out.splitlines() if "FP64 on residues" in line)
     assert line.lstrip().startswith("! cpu")
     assert "FAILED: every pair of limbs, K = 1: entry (" in line
     assert "no fp64 on cpu" in shown.out
@@ -107,16 +107,16 @@ def test_report(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.
     assert found["machine"]["numpy"] == np.__version__
     assert found["machine"]["ozfp4"] == ozfp4.__version__
     verdicts = {(v["kernel"], v["element"]): v for v in found["verdicts"]}
-    assert not verdicts["DGEMM on residues", "fp64"]["passed"]
-    assert "entry (" in verdicts["DGEMM on residues", "fp64"]["reason"]
-    failure = verdicts["DGEMM on residues", "fp64"]["failure"]
+    assert not verdicts["FP64 on residues", "fp64"]["passed"]
+    assert "entry (" in verdicts["FP64 on residues", "fp64"]["reason"]
+    failure = verdicts["FP64 on residues", "fp64"]["failure"]
     case = exact_cases.case_named("fp64", failure["case"])
     i, j = failure["entry"]
     assert float(failure["found"]) == case.expected()[i, j] + 1 == float(failure["expected"]) + 1
     assert failure["extents"] == list(case.shape)
-    assert {"device", "build", "blas", "tile", "splits", "stage", "plan", "modulus"} <= set(failure)
-    assert verdicts["SGEMM on decoded limbs", "fp4"]["passed"]
-    assert "failure" not in verdicts["SGEMM on decoded limbs", "fp4"]
+    assert {"device", "build", "tile", "splits", "stage", "plan", "modulus"} <= set(failure)
+    assert verdicts["FP32 on decoded limbs", "fp4"]["passed"]
+    assert "failure" not in verdicts["FP32 on decoded limbs", "fp4"]
     times = {(row["method"], row["N"]): row for row in found["times"]}
     for method in own_methods("cpu"):
         for n in (16, 24):

@@ -1,4 +1,4 @@
-// Whole products on this CPU, by every kernel for bytes that it has and by a BLAS, against sums of 128-bit integers: entries are
+// Whole products on this CPU, by every kernel for bytes that it has and in floating point, against sums of 128-bit integers: entries are
 // integers of at most 46 bits times a power of two, so that a sum of up to 2^20 products fits. It needs no Python, so that it
 // runs wherever the core compiles.
 //
@@ -8,10 +8,8 @@
 #include <vector>
 
 #include "check.hpp"
-#include "cpu/blas/blas.hpp"
 #include "cpu/bytes/kernels/kernel.hpp"
 #include "cpu/matmul.hpp"
-#include "cpu/plain_gemm.hpp"
 #include "cpu/runtime/threads.hpp"
 
 namespace {
@@ -83,7 +81,7 @@ void check_product(const Problem& problem, const PlanRequest& request, Accuracy 
 
 void check_problem(const Problem& problem, const ByteKernel* kernel) {
   const ForcedKernel forced(kernel);
-  const std::string name = kernel != nullptr ? kernel->name : "BLAS";
+  const std::string name = kernel != nullptr ? kernel->name : "floating point";
   for (const Alphabet* alphabet : alphabets()) {
     if (kernel != nullptr && alphabet->entry != PlaneEntry::int8) continue;
     for (const Scheme scheme : {Scheme::one, Scheme::two}) {
@@ -102,7 +100,6 @@ int main(int count, char** arguments) {
   const bool is_few = count > 1 && std::string(arguments[1]) == "few";
   std::vector<Shape> shapes = {{1, 1, 1}, {17, 33, 65}, {3, 130, 40}};
   if (!is_few) shapes.push_back({70, 5, 513});
-  set_blas(&plain_gemm<double>, &plain_gemm<float>);
   for (const Shape& shape : shapes) {
     const Problem problem(shape);
     for (const int threads : {1, 3}) {

@@ -61,6 +61,41 @@ void check_threads(const MultiplyShape& shape, int asked, int taken) {
   report("in one tile", found == expected, name);
 }
 
+// The same of planes in floating point: the residues are those of one thread.
+void check_floats(const MultiplyShape& shape, int asked, int taken) {
+  PlanRequest request;
+  request.scheme = Scheme::two;
+  request.alphabet = Alphabet::fp64;
+  request.k = shape.inners;
+  const Plan plan = make_plan(request);
+  const auto plane_of = [&](std::int64_t lines) {
+    std::vector<double> entries(static_cast<std::size_t>(plan.planes_a * lines * shape.inners));
+    for (double& x : entries) x = static_cast<double>(random_int(-1000, 1000));
+    return entries;
+  };
+  const std::vector<double> a = plane_of(shape.rows), b = plane_of(shape.columns);
+  const std::size_t entries = plan.groups.size() * static_cast<std::size_t>(shape.rows * shape.columns);
+  std::vector<std::int32_t> expected(entries), found(entries, -1);
+  const auto multiply = [&](std::vector<std::int32_t>& out, void* scratch, std::int64_t bytes) {
+    cpu_multiply(plan, plan.count(), shape, a.data(), b.data(), false, out.data(), scratch, bytes);
+  };
+  set_thread_count(1);
+  const std::int64_t least = cpu_multiply_scratch(plan, shape);
+  multiply(expected, allocate_buffer(least).get(), least);
+  set_thread_count(asked);
+  const std::int64_t bytes = cpu_multiply_scratch(plan, shape);
+  constexpr std::int64_t beyond = 8 << 20;
+  const Buffer memory = allocate_buffer(bytes + beyond);
+  std::fill_n(memory.get() + bytes, beyond, static_cast<char>(kPoison));
+  set_thread_count(taken);
+  for (int i = 0; i < 5; ++i) multiply(found, memory.get(), bytes);
+  const bool is_within =
+      std::all_of(memory.get() + bytes, memory.get() + bytes + beyond, [](char x) { return x == static_cast<char>(kPoison); });
+  const std::string name = "FP64, " + std::to_string(asked) + " threads, then " + std::to_string(taken);
+  report("stays within its scratch", is_within, name);
+  report("the same residues", found == expected, name);
+}
+
 // What is left of a matrix at the end of its blocks needs no more than they do.
 void check_rests() {
   PlanRequest request;
@@ -89,5 +124,8 @@ int main() {
   check_threads({300, 290, 1000}, 3, 1000);
   check_threads({20, 700, 130}, 1, 7);
   check_threads({1, 1, 70}, 1, 2);
+  check_floats({300, 290, 1000}, 1, 64);
+  check_floats({300, 290, 1000}, 64, 1);
+  check_floats({20, 700, 130}, 3, 7);
   return finish();
 }

@@ -9,7 +9,6 @@ import pytest
 
 from ozfp4 import _core
 from ozfp4.plans.plan import make_plan
-from ozfp4.support.blas import ensure_blas
 from ozfp4.testing import assert_same_bits, exact_matmul, noise
 
 ACCURACIES = [("scaled", 53), ("scaled", 7), ("scaled", 94), ("standard", 57), ("correct", 76)]
@@ -34,7 +33,6 @@ def product(
     limit: int,
     dtype: Any = np.float64,
 ) -> tuple[list[np.ndarray], dict[str, Any]]:
-    ensure_blas()
     outs = [noise((a.shape[0], b.shape[1]), dtype) for _ in roundings]
     bound = noise((a.shape[0], b.shape[1]), np.float64)
     outcome = _core.matmul(plan._core, a, b, outs, limit, None, accuracy, roundings, bound)

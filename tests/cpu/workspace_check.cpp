@@ -8,9 +8,7 @@
 #include <vector>
 
 #include "check.hpp"
-#include "cpu/blas/blas.hpp"
 #include "cpu/matmul.hpp"
-#include "cpu/plain_gemm.hpp"
 #include "cpu/runtime/buffer.hpp"
 
 namespace {
@@ -97,7 +95,6 @@ void check_int8(int products, const Shape& shape, std::int64_t limit) {
 }  // namespace
 
 int main() {
-  set_blas(&plain_gemm<double>, &plain_gemm<float>);
   const Shape shapes[] = {{70, 50, 300}, {5, 90, 1100}, {130, 3, 40}};
   for (const Shape& shape : shapes) {
     for (const std::int64_t limit : {std::int64_t(20000), std::int64_t(300000), std::int64_t(1) << 30}) {

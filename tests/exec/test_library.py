@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from preloaded import CONSTRUCTED, LIBRARY, OPENS, python, reported, run
+from preloaded import LIBRARY, python, reported, run
 
 ROOT = Path(__file__).parents[2]
 
@@ -38,7 +38,7 @@ def symbols(library: Path, which: str) -> set[str]:
 def test_exports_are_the_table() -> None:
     of_blas = {name for name in symbols(LIBRARY, "--defined-only") if not name.startswith("cublas")}
     assert len(table()) == 110
-    assert of_blas == table() | {"ozfp4_blas_bypass"}
+    assert of_blas == table()
 
 
 def test_it_needs_the_c_library_alone() -> None:
@@ -296,18 +296,14 @@ def test_what_nobody_else_makes_is_made_by_a_plain_loop(
     assert [(row["caught"], row["why"]) for row in process["rows"]] == [
         (False, "alpha or beta is not finite")
     ] * 3
-    # Planes by a BLAS, and there is none: small products that go in words otherwise, which a kernel that is asked for turns off.
-    monkeypatch.setenv("OZFP4_BLAS", str(tmp_path / "none"))
-    monkeypatch.setenv("OZFP4_CPU_KERNEL", "sgemm")
+    monkeypatch.setenv("OZFP4_CPU_KERNEL", "none")  # which each product refuses
     report.unlink()
     done = run([compile_c("served", UNSERVED, "-DFACTOR=2")], mode=mode, report=report)
     assert done.returncode == 0
     assert done.stdout == "36 50 84 114, 60 30 132 86 148 54 348 174 60 0 9 9 140 -16 348 0 "
-    assert done.stderr.startswith("ozfp4 exec: left, as ozfp4 does not make it: OZFP4_BLAS: ")
+    assert done.stderr.startswith("ozfp4 exec: left, as ozfp4 does not make it: OZFP4_CPU_KERNEL: ")
     (process,) = json.loads(report.read_text())["processes"]
-    assert [(row["caught"], row["why"]) for row in process["rows"]] == [
-        (False, "no BLAS for plane products")
-    ] * 3
+    assert [(row["caught"], row["why"]) for row in process["rows"]] == [(False, "an error of ozfp4")] * 3
 
 
 CHANGES = """
@@ -482,51 +478,6 @@ assert not failed
 def test_threads(tmp_path: Path) -> None:
     done = reported(THREADS, tmp_path / "report", mode="always")
     assert (done["caught"], done["left"]) == (8 * 200, 0)
-
-
-WAITING = """
-#include <time.h>
-volatile int is_waiting, is_in_constructor;
-static void wait_once(void) {
-  if (is_waiting) return;
-  is_waiting = 1;
-  const struct timespec moment = {0, 1000000};
-  for (int i = 0; i < 2000 && !is_in_constructor; ++i) nanosleep(&moment, 0);
-}
-#define GEMM(name, Real)                                                                                                \
-  void name(const char* ta, const char* tb, const int* m, const int* n, const int* k, const Real* alpha, const Real* a, \
-            const int* lda, const Real* b, const int* ldb, const Real* beta, Real* c, const int* ldc) {                 \
-    wait_once();                                                                                                        \
-    for (int j = 0; j < *n; ++j) {                                                                                      \
-      for (int i = 0; i < *m; ++i) {                                                                                    \
-        Real sum = 0;                                                                                                   \
-        for (int l = 0; l < *k; ++l) {                                                                                  \
-          sum += a[*ta == 'N' ? i + l * *lda : l + i * *lda] * b[*tb == 'N' ? l + j * *ldb : j + l * *ldb];             \
-        }                                                                                                               \
-        c[i + j * *ldc] = *alpha * sum + (*beta == 0 ? 0 : *beta * c[i + j * *ldc]);                                    \
-      }                                                                                                                 \
-    }                                                                                                                   \
-  }
-GEMM(dgemm_, double)
-GEMM(sgemm_, float)
-"""
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("finder", ["program", "core"])
-def test_a_constructor_multiplies_while_the_blas_is_tried(
-    finder: str, compile_c: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Who is in a constructor holds the dynamic linker's lock: nobody may wait for that with a lock of ours."""
-    blas = compile_c("libwaiting.so", WAITING)
-    caller = compile_c("libcaller.so", CALLER, blas)
-    compile_c("libconstructed.so", CONSTRUCTED, caller, blas)
-    program = compile_c("opens", OPENS, caller, blas, "-pthread", "-ldl")
-    if finder == "core":
-        monkeypatch.setenv("OZFP4_BLAS", str(blas))
-        monkeypatch.setenv("OZFP4_CPU_KERNEL", "sgemm")
-    done = run([program], limit=20, mode="always")
-    assert (done.returncode, done.stderr) == (0, "")
 
 
 FORKS = """

@@ -3,14 +3,12 @@
 #include <string>
 #include <vector>
 
-#include "c_api/product/blas.hpp"
 #include "check.hpp"
 #include "interpose/process/line.hpp"
 #include "interpose/process/settings.hpp"
 #include "interpose/serve/plain.hpp"
 #include "interpose/serve/serve.hpp"
 #include "interpose/serve/triangle.hpp"
-#include "interpose/symbols/real.hpp"
 #include "ozfp4.h"
 
 namespace {
@@ -59,14 +57,11 @@ const char* ozfp4_last_error() { return ""; }
 }
 
 namespace ozfp4::c_api {
-void offer_blas(ozfp4_blas_function, ozfp4_blas_function) {}
 ozfp4_status status_of_exception() noexcept { return OZFP4_INTERNAL; }
 }  // namespace ozfp4::c_api
 
 namespace ozfp4::interpose {
-void* symbol_of(void*, const char*) { return nullptr; }
-void* symbol_of_any(const char*, void**) { return nullptr; }
-Reason serve_triangle(const Product&, void*, std::int64_t*) { return Reason::failed; }
+Reason serve_triangle(const Product&, std::int64_t*) { return Reason::failed; }
 }  // namespace ozfp4::interpose
 
 using namespace ozfp4::interpose;
@@ -92,10 +87,10 @@ void check(Type type, int order, std::int64_t m, std::int64_t n, double beta_val
   const std::string name = std::to_string(m) + " x " + std::to_string(n) + ", beta " + std::to_string(beta_value);
   std::int64_t repaired = -1;
   has_memory = true;
-  report(name, serve(product(found), nullptr, &repaired) == Reason::always && found == right);
+  report(name, serve(product(found), &repaired) == Reason::always && found == right);
   found = before;
   has_memory = false;
-  const Reason how = serve(product(found), nullptr, &repaired);
+  const Reason how = serve(product(found), &repaired);
   report(name + " without memory", how == Reason::no_memory && (beta_value == 0 || found == before));
 }
 

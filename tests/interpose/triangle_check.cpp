@@ -17,7 +17,7 @@ int blocks_left = 0;
 }  // namespace
 
 // In place of the one that calls the core.
-Reason serve(const Product& product, void*, std::int64_t* repaired) {
+Reason serve(const Product& product, std::int64_t* repaired) {
   *repaired = 0;
   if (blocks_left-- <= 0) return Reason::no_memory;
   multiply_plainly(product);
@@ -51,7 +51,7 @@ void check(Type type, bool is_hermitian, int triangle, int order, std::int64_t n
     found = before;
     blocks_left = blocks;
     std::int64_t repaired = -1;
-    const Reason reason = serve_triangle(product(found), nullptr, &repaired);
+    const Reason reason = serve_triangle(product(found), &repaired);
     const std::string name = std::to_string(n) + " x " + std::to_string(k) + ", " + std::to_string(blocks) + " blocks";
     report(name, reason == (blocks == 0 ? Reason::no_memory : Reason::always));
     report(name + ": C", found == (blocks == 0 ? before : right));
@@ -66,7 +66,7 @@ void check_none() {
   const Product none = triangle_of(Type::float64, false, column_major, lower_triangle, no_transpose, 0, 3, &factor, nullptr, 1,
                                    &factor, nullptr, 1);
   blocks_left = 0;
-  report("nothing is to be made of no rows", serve_triangle(none, nullptr, &repaired) == Reason::always && repaired == 0);
+  report("nothing is to be made of no rows", serve_triangle(none, &repaired) == Reason::always && repaired == 0);
 }
 
 }  // namespace

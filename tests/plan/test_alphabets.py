@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from ozfp4 import _core, _testing
-from ozfp4.support.blas import ensure_blas
 from ozfp4.support.integers import to_words
 from ozfp4.testing import (
     KINDS,
@@ -72,7 +71,6 @@ def test_moduli() -> None:
 @pytest.mark.parametrize("kind", KINDS)
 @each_scheme
 def test_whole_products(scheme: _core.Scheme, kind: str, dtype: type) -> None:
-    ensure_blas()
     bits = 53 if dtype == np.float64 else 24
     for m, k, n in ((5, 23, 6), (1, 1, 1), (18, 520, 3)):
         a, b = operands(kind, m, k, n, dtype=dtype)
@@ -85,7 +83,6 @@ def test_whole_products(scheme: _core.Scheme, kind: str, dtype: type) -> None:
 @each_scheme
 def test_sums_beyond_the_accumulator(scheme: _core.Scheme) -> None:
     """K so long that FP32 sums must be folded on the way: entries are constant along K, so that no two products cancel."""
-    ensure_blas()
     k, rng = 300_001, np.random.default_rng(7)
     column, row = rng.uniform(0.5, 1, (6, 1)), rng.uniform(0.5, 1, (1, 5))
     a, b = np.repeat(column, k, axis=1), np.repeat(row, k, axis=0)
@@ -101,7 +98,6 @@ def test_sums_beyond_the_accumulator(scheme: _core.Scheme) -> None:
 
 @each_scheme
 def test_stages(scheme: _core.Scheme) -> None:
-    ensure_blas()
     a, b = operands("normal", 7, 65, 5)
     plan = _testing.make_fp8_plan(scheme, 53, 65)
     wanted, s, t = integer_product(a, b, 53)

@@ -15,7 +15,6 @@ import ozfp4
 from ozfp4.backends import cpu, kernels
 from ozfp4.backends.cuda import extension
 from ozfp4.request import library
-from ozfp4.support.blas import ensure_blas
 from ozfp4.trust import guard, identity
 
 CPU = (
@@ -23,9 +22,6 @@ CPU = (
     "instruction sets",
     "system",
     "build",
-    "scipy",
-    "blas",
-    "settings",
     "kernel",
     "element",
     "cases",
@@ -46,22 +42,16 @@ class World:
     """A processor, a GPU and libraries that a test may change, in place of this machine's."""
 
     def __init__(self, folder: Path, patch: pytest.MonkeyPatch) -> None:
-        from scipy.linalg import cython_blas
-
         self.patch = patch
         self.files = {}
-        for name in ("_core.so", "_cuda.so", "cython_blas.so", "libfakeopenblas.so.0", "libcuda.so.1"):
+        for name in ("_core.so", "_cuda.so", "libcuda.so.1"):
             self.files[name] = folder / name
             self.files[name].write_bytes(b"machine code")
         maps = folder / "maps"
-        loaded = [self.files[name] for name in ("libfakeopenblas.so.0", "libcuda.so.1")]
-        maps.write_text("".join(f"7f00-7f01 r-xp 0 0 1 {file}\n" for file in loaded), encoding="utf-8")
-        self.maps = maps
-        ensure_blas()
+        maps.write_text(f"7f00-7f01 r-xp 0 0 1 {self.files['libcuda.so.1']}\n", encoding="utf-8")
         patch.setattr(identity, "Path", lambda name: maps if name == "/proc/self/maps" else Path(name))
         patch.setattr(identity, "_core", SimpleNamespace(__file__=str(self.files["_core.so"])))
         patch.setattr(extension, "extension", lambda: SimpleNamespace(__file__=str(self.files["_cuda.so"])))
-        patch.setattr(cython_blas, "__file__", str(self.files["cython_blas.so"]))
         self.gpu = SimpleNamespace(name="GPU", major=10, minor=0, uuid="u")
         self.driver = 13000
         cuda = SimpleNamespace(get_device_properties=lambda index: self.gpu)
@@ -70,11 +60,6 @@ class World:
 
     def rebuild(self, name: str) -> None:
         write_later(self.files[name])
-
-    def another_file(self, name: str) -> None:
-        self.maps.write_text(
-            self.maps.read_text(encoding="utf-8").replace(name, "another" + name), encoding="utf-8"
-        )
 
     @staticmethod
     def identity(pair: kernels.DeviceKernel) -> dict[str, str]:
@@ -98,14 +83,9 @@ def flags(w: World) -> None:
 CPU_CHANGES: dict[str, tuple[str, Callable[[World], object]]] = {
     "a rebuilt core": ("build", lambda w: w.rebuild("_core.so")),
     "another version": ("build", lambda w: w.patch.setattr(identity, "__version__", "99")),
-    "another SciPy file": ("scipy", lambda w: w.rebuild("cython_blas.so")),
-    "another SciPy": ("scipy", lambda w: w.patch.setattr("scipy.__version__", "99")),
-    "a rebuilt BLAS": ("blas", lambda w: w.rebuild("libfakeopenblas.so.0")),
-    "another BLAS": ("blas", lambda w: w.another_file("libfakeopenblas.so.0")),
     "another processor": ("device", lambda w: w.patch.setattr(cpu, "model", lambda: "another")),
     "hidden instruction sets": ("instruction sets", flags),
     "another kernel of the system": ("system", lambda w: w.patch.setattr(platform, "release", lambda: "99")),
-    "a choice of the BLAS's kernel": ("settings", lambda w: w.patch.setenv("OPENBLAS_CORETYPE", "Prescott")),
 }  # fmt: skip
 
 GPU_CHANGES: dict[str, tuple[str, Callable[[World], object]]] = {
@@ -138,12 +118,6 @@ def test_another_kernel_has_another_key(
 @pytest.mark.parametrize(("pair", "parts"), [(FP64, CPU), (CUDA, GPU)], ids=["cpu", "gpu"])
 def test_the_parts_of_a_key(world: World, pair: kernels.DeviceKernel, parts: tuple[str, ...]) -> None:
     assert sorted(world.identity(pair)) == sorted(parts)
-
-
-def test_threads_of_the_blas_are_no_part(world: World) -> None:
-    before = world.identity(FP64)
-    world.patch.setenv("OPENBLAS_NUM_THREADS", "3")
-    assert world.identity(FP64) == before
 
 
 @pytest.mark.parametrize("change", CPU_CHANGES)

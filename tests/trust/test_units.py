@@ -1,4 +1,4 @@
-"""An INT8 unit of a CPU that multiplies wrongly: passed over for the next one, a BLAS at last; named; taken again when right."""
+"""An INT8 unit of a CPU that multiplies wrongly: passed over for the next one; named; taken again when right."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 
 import ozfp4
 from ozfp4 import _core
-from ozfp4.backends.kernels import BLAS_SETTING, DeviceKernel, cpu_kernel, cpu_kernels, cpu_setting
+from ozfp4.backends.kernels import FLOAT_SETTING, DeviceKernel, cpu_kernel, cpu_kernels, cpu_setting
 from ozfp4.testing import assert_same_bits, exact_matmul, forced_on_cpu
 from ozfp4.trust import guard, plane_products
 
@@ -38,7 +38,7 @@ def break_unit(cache: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., No
     def make(*elements: str) -> None:
         def wrong(kernel: DeviceKernel, case: Any) -> list:
             outputs = multiply(kernel, case)
-            if kernel.element in elements and cpu_setting(kernel) != BLAS_SETTING:
+            if kernel.element in elements and cpu_setting(kernel) != FLOAT_SETTING:
                 outputs[0][1][0, 0] += 1
             return outputs
 
@@ -53,7 +53,7 @@ def test_wrong_units_are_named_and_passed_over(
     units = [
         kernel.name
         for kernel in cpu_kernels()
-        if kernel.element == "int8" and cpu_setting(kernel) != BLAS_SETTING
+        if kernel.element == "int8" and cpu_setting(kernel) != FLOAT_SETTING
     ]
     assert units
     break_unit("int8", "fp4")
@@ -69,7 +69,7 @@ def test_wrong_units_are_named_and_passed_over(
     for backend in ("int8", "fp4"):
         c, report = ozfp4.matmul(A, B, report=True, backend=backend, accuracy="scaled")
         assert_same_bits(c, EXACT)
-        assert report.kernel.startswith("SGEMM on ")
+        assert report.kernel.startswith("FP32 on ")
 
 
 def test_it_serves_again_once_it_is_right(break_unit: Callable[..., None]) -> None:

@@ -14,7 +14,7 @@ namespace ozfp4::bindings {
 
 using NamedKernel = std::pair<std::string, std::string>;
 
-// Its name and its setting; None for a BLAS.
+// Its name and its setting; None for floating point.
 inline std::optional<NamedKernel> named(const ByteKernel* kernel) {
   if (kernel == nullptr) return std::nullopt;
   return NamedKernel(kernel->name, kernel->setting);

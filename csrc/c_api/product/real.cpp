@@ -3,10 +3,8 @@
 #include <string>
 
 #include "c_api/checked/status.hpp"
-#include "c_api/product/blas.hpp"
 #include "c_api/product/prepared.hpp"
 #include "c_api/product/product.hpp"
-#include "cpu/blas/blas_library.hpp"
 #include "cpu/bytes/kernels/kernel.hpp"
 #include "cpu/words/product.hpp"
 #include "plan/choice.hpp"
@@ -72,7 +70,6 @@ PlanRequest request_of(const Options& options, int precision, std::int64_t k) {
 // What a plan depends on where options leave it open, and the plan.
 struct LastPlan {
   const ByteKernel* unit;
-  bool has_blas;
   Scheme scheme;
   const Alphabet* alphabet;
   int bits;
@@ -81,8 +78,8 @@ struct LastPlan {
   std::shared_ptr<const Plan> plan;
 
   bool is_like(const LastPlan& other) const {
-    return plan != nullptr && unit == other.unit && has_blas == other.has_blas && scheme == other.scheme &&
-           alphabet == other.alphabet && bits == other.bits && k == other.k && is_paired == other.is_paired;
+    return plan != nullptr && unit == other.unit && scheme == other.scheme && alphabet == other.alphabet && bits == other.bits &&
+           k == other.k && is_paired == other.is_paired;
   }
 };
 
@@ -125,8 +122,7 @@ std::shared_ptr<const Plan> plan_for(const Options& options, int precision, std:
   if (options.plan != nullptr || options.has_family || LastPlans::are_gone) {
     return plan_for(options, precision, k, is_paired, trusted_units());
   }
-  LastPlan asked{trusted_unit(), has_blas(), options.scheme, options.alphabet, bits_of(options, precision), k,
-                 is_paired,      nullptr};
+  LastPlan asked{trusted_unit(), options.scheme, options.alphabet, bits_of(options, precision), k, is_paired, nullptr};
   LastPlan& last = last_plans.at(k);
   if (!last.is_like(asked)) {
     asked.plan = plan_for(options, precision, k, is_paired, trusted_units());
@@ -165,21 +161,9 @@ MatmulOutcome run_real(const Plan& plan, const RealProduct& product, const Optio
   MatmulOptions further;
   further.workspace_limit = workspace_limit;
   further.promise = {options.accuracy, precision};
-  further.require_blas = require_blas;
   further.is_exchanged = product.is_exchanged;
-  const bool may_be_in_words = may_go_direct(options) && trusts_words();
-  if (may_be_in_words) further.way = Way::cheaper;
-  try {
-    return cpu_matmul(plan, a, b, target, further);
-  } catch (const Refusal& refusal) {
-    if (refusal.status() != OZFP4_NO_BLAS || !may_be_in_words || is_byte_kernel_asked() || asked_blas() != nullptr) throw;
-  }
-  // No BLAS is there, nor was one asked for: what words serve they make, cheaper or not.
-  further.way = Way::words;
-  further.in_words_alone = true;
-  const MatmulOutcome outcome = cpu_matmul(plan, a, b, target, further);
-  if (!outcome.is_without_planes()) require_blas();
-  return outcome;
+  if (may_go_direct(options) && trusts_words()) further.way = Way::cheaper;
+  return cpu_matmul(plan, a, b, target, further);
 }
 
 void multiply_real(const Product& product, const Options& options, Ran& ran) {

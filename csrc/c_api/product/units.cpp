@@ -7,9 +7,7 @@
 #include <utility>
 
 #include "c_api/checked/status.hpp"
-#include "c_api/product/blas.hpp"
 #include "c_api/product/exact_cases.hpp"
-#include "cpu/blocks.hpp"
 #include "cpu/bytes/kernels/kernel.hpp"
 #include "cpu/direct/matmul.hpp"
 #include "cpu/limbs/unit.hpp"
@@ -19,8 +17,6 @@
 
 namespace ozfp4::c_api {
 namespace {
-
-constexpr double kNoRate = 1e-6;
 
 enum class Verdict { exact, wrong, other };  // other: the way was not taken
 
@@ -141,21 +137,8 @@ bool trusts_words() {
 const ByteKernel* trusted_unit() { return trust_serving_kernel(); }
 
 std::vector<UnitRate> trusted_units() {
-  const bool is_portable = trust_serving_kernel() == &portable_bytes_kernel;
-  std::vector<UnitRate> units = cpu_units();
-  if (!is_portable || finds_blas()) return units;
-  // Slower than a BLAS, which is not there: what makes it the last one.
-  for (UnitRate& unit : units) {
-    if (unit.alphabet == &Alphabet::fp64) unit.rate = kNoRate;
-  }
-  return units;
-}
-
-void require_unit(const Plan& plan, std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t workspace_limit,
-                  Accuracy accuracy) {
-  if (m == 0 || n == 0 || k == 0) return;
   trust_serving_kernel();
-  if (choose_blocks(plan, m, n, k, workspace_limit, accuracy).kernel == nullptr) require_blas();
+  return cpu_units();
 }
 
 }  // namespace ozfp4::c_api

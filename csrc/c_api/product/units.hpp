@@ -1,12 +1,10 @@
-// What multiplies planes on the CPU: an INT8 unit that was tried on exact integers, or a BLAS.
+// What multiplies planes on the CPU: an INT8 unit that was tried on exact integers, or floating point.
 #pragma once
 
-#include <cstdint>
 #include <vector>
 
 #include "cpu/bytes/kernels/kernel.hpp"
 #include "plan/choice.hpp"
-#include "plan/plan.hpp"
 
 namespace ozfp4::c_api {
 
@@ -19,9 +17,5 @@ const ByteKernel* trusted_unit();
 
 // Whether products of numbers and of integers in machine words may be: tried on exact integers before the first.
 bool trusts_words();
-
-// Finds a BLAS where one multiplies the planes of this product: m x k times k x n entries of the real product.
-void require_unit(const Plan& plan, std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t workspace_limit,
-                  Accuracy accuracy);
 
 }  // namespace ozfp4::c_api

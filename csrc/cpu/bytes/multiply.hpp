@@ -12,7 +12,7 @@
 
 namespace ozfp4 {
 
-// The kernel whose tiles the planes of a plan are packed in, nullptr where a BLAS multiplies them.
+// The kernel whose tiles the planes of a plan are packed in, nullptr where they are multiplied in floating point.
 const ByteKernel* byte_kernel_of(const Plan& plan);
 
 // Memory for the sums of tiles, aligned to 64.

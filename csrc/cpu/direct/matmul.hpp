@@ -1,5 +1,5 @@
-// Products of integers in words of 32 or 64 bits, as the processor multiplies them: without planes, moduli or BLAS. A CPU that
-// multiplies eight words at once needs less time for it than for two products of a BLAS.
+// Products of integers in words of 32 or 64 bits, as the processor multiplies them: without planes or moduli. A CPU that
+// multiplies eight words at once needs less time for it than for two products in FP64.
 #pragma once
 
 #include <cstdint>

@@ -17,7 +17,7 @@ struct IntegerOutcome {
   std::int64_t overflows = 0;  // entries that the result's type does not hold
   LineRange exponents;
   StageTimes times;
-  const ByteKernel* kernel = nullptr;  // nullptr: a BLAS
+  const ByteKernel* kernel = nullptr;  // nullptr: floating point
 
   // As that of a further product of the same plan, beside this one.
   void extend(const IntegerOutcome& other);

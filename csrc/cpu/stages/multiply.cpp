@@ -1,5 +1,5 @@
-// CPU multiply: BLAS on decoded planes. FP32 accumulators are exact up to 2^24, FP64 ones up to 2^53; K is cut where a
-// plan's products would exceed that, and the accumulator is folded between the pieces.
+// CPU multiply: planes in floating point, by register tiles. FP32 accumulators are exact up to 2^24, FP64 ones up to 2^53; K is
+// cut where a plan's products would exceed that, and the accumulator is folded between the pieces.
 #include "cpu/stages/multiply.hpp"
 
 #include <algorithm>
@@ -7,8 +7,8 @@
 
 #include "arith/limbs/residue.hpp"
 #include "arith/limits.hpp"
-#include "cpu/blas/blas.hpp"
-#include "cpu/blas/blas_threads.hpp"
+#include "arith/multiples.hpp"
+#include "cpu/gemm/gemm.hpp"
 #include "cpu/runtime/threads.hpp"
 #include "cpu/runtime/vectorise.hpp"
 #include "cpu/stages/encode.hpp"
@@ -17,13 +17,11 @@
 namespace ozfp4 {
 namespace {
 
-// Accumulator of one panel of rows: small enough for the last-level cache, where the fold finds it after the GEMM, and tall
-// enough that packing the other operand costs the BLAS little.
+// Accumulators of all threads: small enough for the last-level cache, where the fold finds them after the product, and so many
+// that packing the operands is little of it.
 constexpr std::int64_t kAccumulatorBytes = 16 << 20;
 constexpr std::int64_t kLeastPanelRows = 64;
-// Below this a second thread costs more than it brings: the BLAS leaves its own threads spinning.
-constexpr std::int64_t kElementGrain = 500000;
-constexpr std::int64_t kDecodeGrain = 50000;       // the same where it takes one thread, and leaves none
+constexpr std::int64_t kElementGrain = 50000;      // entries that are worth a thread
 constexpr std::int64_t kProductGrain = 1 << 20;    // products of entries that a thread takes at least
 constexpr std::int64_t kTasksBetweenReports = 16;  // of each thread: of few, the last ones leave the others idle
 
@@ -114,7 +112,7 @@ OZFP4_VECTORISED void flush_entries(const double* acc, std::int64_t n, std::int6
 
 // ---- Planes --------------------------------------------------------------------------------------------------------
 
-// Planes as the BLAS reads them: FP64 planes as they are, int8 planes decoded to FP32, a group at a time.
+// Planes as the product reads them: FP64 planes as they are, int8 planes decoded to FP32, a group at a time.
 template <class Real>
 class Planes {
  public:
@@ -125,7 +123,7 @@ class Planes {
     if constexpr (sizeof(Real) == 4) {
       first_ = range.first;
       const auto* limbs = static_cast<const std::int8_t*>(planes_) + first_ * size_;
-      parallel_for(range.count * size_, blas_threads() > 0 ? kDecodeGrain : kElementGrain,
+      parallel_for(range.count * size_, kElementGrain,
                    [&](std::int64_t begin, std::int64_t end) { decode_entries(limbs + begin, end - begin, decoded_ + begin); });
     } else {
       (void)range;
@@ -151,25 +149,26 @@ struct Operands {
   double largest_sum;
 };
 
-// acc += A_plane[rows of the tile] B_plane[its columns]^T over [k0, k0 + k).
+// What a thread has of the scratch.
+template <class Real>
+struct Own {
+  Real* sums;
+  void* panels;
+};
+
+// Sums += A_plane[rows of the tile] B_plane[its columns]^T over [k0, k0 + k).
 template <class Real>
 void multiply_piece(const Operands<Real>& operands, int a_plane, int b_plane, const Tile& tile, std::int64_t k0, std::int64_t k,
-                    bool accumulate, Real* acc) {
+                    bool accumulate, const Own<Real>& own) {
   const std::int64_t ld = operands.shape.inners;
-  gemm_nt(tile.rows, tile.columns, k, operands.a.plane(a_plane) + tile.row * ld + k0, ld,
-          operands.b.plane(b_plane) + tile.column * ld + k0, ld, accumulate, acc, tile.columns);
+  gemm_nt(gemm_tile<Real>(), tile.rows, tile.columns, k, operands.a.plane(a_plane) + tile.row * ld + k0, ld,
+          operands.b.plane(b_plane) + tile.column * ld + k0, ld, accumulate, own.sums, tile.columns, own.panels);
 }
 
-// Calls body(acc, n, out) for pieces of a tile of accumulators that are contiguous in the output too, by several threads where
-// the tile is large and this thread has others.
+// Calls body(acc, n, out) for the rows of a tile of accumulators.
 template <class Real, class Stored, class Body>
 void for_tile(const MultiplyShape& shape, const Tile& tile, Real* acc, Stored* output, const Body& body) {
   Stored* out = output + tile.row * shape.columns + tile.column;
-  if (tile.columns == shape.columns) {
-    parallel_for(tile.entries(), kElementGrain,
-                 [&](std::int64_t begin, std::int64_t end) { body(acc + begin, end - begin, out + begin); });
-    return;
-  }
   for (std::int64_t row = 0; row < tile.rows; ++row) body(acc + row * tile.columns, tile.columns, out + row * shape.columns);
 }
 
@@ -200,30 +199,28 @@ class Pieces {
 // One modulus, one tile: Horner's rule over the chain, K cut where the accumulator demands it.
 template <class Real>
 void multiply_chain(const Group& group, const Operands<Real>& operands, const Tile& tile, bool accumulate, Residue<Real>* output,
-                    Real* acc) {
+                    const Own<Real>& own) {
   const std::int64_t limit = exact_limit<Real>() - group.modulus;  // reduce() needs |acc| <= limit
   const Pieces pieces(group, operands.shape.inners, group.modulus / 2 + 2, limit, operands.largest_sum);
   const Real modulus = static_cast<Real>(group.modulus), inverse = Real(1) / modulus;
   std::int64_t held = 0;  // bound of |acc|
   bool started = false;
   auto fold = [&](std::int64_t multiplier) {
-    parallel_for(tile.entries(), kElementGrain, [&](std::int64_t begin, std::int64_t end) {
-      fold_entries(acc + begin, end - begin, modulus, inverse, static_cast<Real>(multiplier));
-    });
+    fold_entries(own.sums, tile.entries(), modulus, inverse, static_cast<Real>(multiplier));
     held = (group.modulus / 2 + 2) * multiplier;
   };
   for (const Step& step : group.chain) {
     for (std::int64_t k0 = 0; k0 < operands.shape.inners; k0 += pieces.length()) {
       const std::int64_t k = std::min(pieces.length(), operands.shape.inners - k0);
       if (held + pieces.bound(k) > limit) fold(1);
-      multiply_piece(operands, step.a_plane, step.b_plane, tile, k0, k, started, acc);
+      multiply_piece(operands, step.a_plane, step.b_plane, tile, k0, k, started, own);
       started = true;
       held += pieces.bound(k);
     }
     if (step.multiplier != 0 && &step != &group.chain.back()) fold(step.multiplier);
   }
   const Real last = static_cast<Real>(group.chain.back().multiplier);
-  for_tile(operands.shape, tile, acc, output, [&](const Real* from, std::int64_t n, Residue<Real>* out) {
+  for_tile(operands.shape, tile, own.sums, output, [&](const Real* from, std::int64_t n, Residue<Real>* out) {
     finish_entries(from, n, modulus, inverse, last, accumulate, out);
   });
 }
@@ -231,12 +228,12 @@ void multiply_chain(const Group& group, const Operands<Real>& operands, const Ti
 // One group of plain integer terms, one tile.
 template <class Real>
 void multiply_sums(const Plan& plan, const Group& group, const Operands<Real>& operands, const Tile& tile, bool accumulate,
-                   std::int64_t* output, Real* acc) {
+                   std::int64_t* output, const Own<Real>& own) {
   const std::int64_t piece = even_piece(operands.shape.inners, accumulator_k_max(group.max_product, exact_limit<Real>()));
   std::int64_t held = 0, weight = 0;
   bool started = false;
   auto flush = [&] {
-    for_tile(operands.shape, tile, acc, output,
+    for_tile(operands.shape, tile, own.sums, output,
              [&](const Real* from, std::int64_t n, std::int64_t* out) { flush_entries(from, n, weight, accumulate, out); });
     accumulate = true;
     started = false;
@@ -249,7 +246,7 @@ void multiply_sums(const Plan& plan, const Group& group, const Operands<Real>& o
     for (std::int64_t k0 = 0; k0 < operands.shape.inners; k0 += piece) {
       const std::int64_t k = std::min(piece, operands.shape.inners - k0);
       if (held + k * group.max_product > exact_limit<Real>()) flush();
-      multiply_piece(operands, term.a_plane, term.b_plane, tile, k0, k, started, acc);
+      multiply_piece(operands, term.a_plane, term.b_plane, tile, k0, k, started, own);
       started = true;
       held += k * group.max_product;
     }
@@ -257,27 +254,32 @@ void multiply_sums(const Plan& plan, const Group& group, const Operands<Real>& o
   flush();
 }
 
-// How threads share the tiles of all groups. Where the BLAS can be told to take one thread, each thread of ours multiplies and
-// folds a tile of its own; else the BLAS's threads multiply panels of rows one after the other, which ours fold in between.
-struct Sharing {
-  int slots;  // tiles that are worked on at one time
-  Tiling tiling;
-};
+// Tiles that are worked on at one time: each thread multiplies and folds one of its own.
+int slots_for(const MultiplyShape& shape, int terms) {
+  const double sums = static_cast<double>(shape.rows) * static_cast<double>(shape.columns);
+  const double most = std::min({sums * static_cast<double>(shape.inners) * terms / kProductGrain + 1, sums,
+                                static_cast<double>(kAccumulatorBytes / 8), static_cast<double>(most_threads)});
+  return std::min(thread_count(), static_cast<int>(most));
+}
 
-Sharing share(const MultiplyShape& shape, std::int64_t accumulators, int groups, int terms) {
-  const int of_blas = blas_threads();
-  if (of_blas == 0) return {1, Tiling(shape.rows, shape.columns, accumulators / shape.columns, shape.columns)};
-  const double products =
-      static_cast<double>(shape.rows) * static_cast<double>(shape.columns) * static_cast<double>(shape.inners) * terms;
-  const double most =
-      std::min(products / kProductGrain + 1, static_cast<double>(std::min<std::int64_t>(accumulators, most_threads)));
-  const int slots = std::min({of_blas, thread_count(), static_cast<int>(most)});
-  return {slots, Tiling::for_threads(shape.rows, shape.columns, accumulators / slots, slots, groups)};
+int terms_of(const Plan& plan, int groups) {
+  int terms = 0;
+  for (int g = 0; g < groups; ++g) terms += plan.groups[static_cast<std::size_t>(g)].terms;
+  return terms;
+}
+
+// Of the decoded planes and the accumulators; behind them lie the panels of each slot.
+template <class Real>
+std::int64_t bytes_before_panels(const Plan& plan, const MultiplyShape& shape) {
+  const std::int64_t decoded = sizeof(Real) == 4 ? most_planes(plan) * (shape.rows + shape.columns) * shape.inners : 0;
+  const std::int64_t entries = decoded + accumulator_entries(shape, sizeof(Real));
+  return round_up(entries * static_cast<std::int64_t>(sizeof(Real)), 64);
 }
 
 template <class Real>
 void multiply_all(const Plan& plan, int count, const MultiplyShape& shape, const void* planes_a, const void* planes_b,
-                  bool accumulate, void* output, void* scratch, const std::function<void(double)>& progress, double largest_sum) {
+                  bool accumulate, void* output, void* scratch, std::int64_t scratch_bytes,
+                  const std::function<void(double)>& progress, double largest_sum) {
   const bool is_decoded = sizeof(Real) == 4;
   const std::int64_t decoded = is_decoded ? most_planes(plan) * shape.inners : 0;
   auto* workspace = static_cast<Real*>(scratch);
@@ -286,25 +288,27 @@ void multiply_all(const Plan& plan, int count, const MultiplyShape& shape, const
                           {planes_b, shape.columns, shape.inners, workspace + decoded * shape.rows},
                           largest_sum};
   Real* accumulators = workspace + decoded * (shape.rows + shape.columns);
-  const int groups = plan.groups_of(count);
-  int terms = 0;
-  for (int g = 0; g < groups; ++g) terms += plan.groups[static_cast<std::size_t>(g)].terms;
+  const int groups = plan.groups_of(count), terms = terms_of(plan, groups);
   // Groups between which no planes are decoded anew.
   const int together = is_decoded && plan.scheme != Scheme::one ? 1 : groups;
-  const auto [slots, tiling] = share(shape, accumulator_entries(shape, sizeof(Real)), together, terms);
+  const std::int64_t before_panels = bytes_before_panels<Real>(plan, shape);
+  const std::int64_t panel_bytes = gemm_bytes<Real>(shape.columns, shape.inners);
+  // The number of threads may have changed since the scratch was asked for.
+  const std::int64_t room = (scratch_bytes - before_panels) / panel_bytes;
+  const int slots = static_cast<int>(std::min<std::int64_t>(slots_for(shape, terms), room));
+  const std::int64_t entries = accumulator_entries(shape, sizeof(Real)) / slots;
+  const Tiling tiling = Tiling::for_threads(shape.rows, shape.columns, entries, slots, together);
   const std::int64_t tiles = tiling.count(), own_entries = tiling.most_entries();
-  const auto multiply_tile = [&, accumulators = accumulators, &tiling = tiling](std::int64_t task, int slot) {
-    const OneBlasThread alone;
+  const auto multiply_tile = [&](std::int64_t task, int slot) {
     const Group& group = plan.groups[static_cast<std::size_t>(task / tiles)];
     const std::int64_t offset = task / tiles * shape.rows * shape.columns;
-    Real* acc = accumulators + slot * own_entries;
+    const Own<Real> own{accumulators + slot * own_entries, static_cast<char*>(scratch) + before_panels + slot * panel_bytes};
     if (plan.has_moduli()) {
-      multiply_chain(group, operands, tiling[task % tiles], accumulate, static_cast<Residue<Real>*>(output) + offset, acc);
+      multiply_chain(group, operands, tiling[task % tiles], accumulate, static_cast<Residue<Real>*>(output) + offset, own);
     } else {
-      multiply_sums(plan, group, operands, tiling[task % tiles], accumulate, static_cast<std::int64_t*>(output) + offset, acc);
+      multiply_sums(plan, group, operands, tiling[task % tiles], accumulate, static_cast<std::int64_t*>(output) + offset, own);
     }
   };
-  const OneBlasThread alone;
   const std::int64_t step = progress ? (slots == 1 ? 1 : kTasksBetweenReports * slots) : groups * tiles;
   double done = 0;
   for (int g = 0; g < groups; g += together) {
@@ -343,17 +347,20 @@ std::int64_t output_entry_bytes(const Plan& plan) {
 
 std::int64_t cpu_multiply_scratch(const Plan& plan, const MultiplyShape& shape) {
   const bool is_decoded = plan.alphabet.entry == PlaneEntry::int8;
-  const std::int64_t real_bytes = is_decoded ? sizeof(float) : sizeof(double);
-  const std::int64_t decoded = is_decoded ? most_planes(plan) * (shape.rows + shape.columns) * shape.inners : 0;
-  return (decoded + accumulator_entries(shape, real_bytes)) * real_bytes;
+  const int terms = terms_of(plan, static_cast<int>(plan.groups.size()));
+  if (is_decoded)
+    return bytes_before_panels<float>(plan, shape) + slots_for(shape, terms) * gemm_bytes<float>(shape.columns, shape.inners);
+  return bytes_before_panels<double>(plan, shape) + slots_for(shape, terms) * gemm_bytes<double>(shape.columns, shape.inners);
 }
 
 void cpu_multiply(const Plan& plan, int count, const MultiplyShape& shape, const void* planes_a, const void* planes_b,
-                  bool accumulate, void* output, void* scratch, const std::function<void(double)>& progress, double largest_sum) {
+                  bool accumulate, void* output, void* scratch, std::int64_t scratch_bytes,
+                  const std::function<void(double)>& progress, double largest_sum) {
   if (plan.alphabet.entry == PlaneEntry::fp64) {
-    multiply_all<double>(plan, count, shape, planes_a, planes_b, accumulate, output, scratch, progress, largest_sum);
+    multiply_all<double>(plan, count, shape, planes_a, planes_b, accumulate, output, scratch, scratch_bytes, progress,
+                         largest_sum);
   } else {
-    multiply_all<float>(plan, count, shape, planes_a, planes_b, accumulate, output, scratch, progress,
+    multiply_all<float>(plan, count, shape, planes_a, planes_b, accumulate, output, scratch, scratch_bytes, progress,
                         std::numeric_limits<double>::infinity());
   }
 }

@@ -61,7 +61,7 @@ class Pool {
   void ask(const std::shared_ptr<SharedWork>& work, int helpers) {
     Job job{work, CpuSet::of_this_thread()};
     // The system likes to start and wake a thread on the CPU of who asks for it, where it waits for the very loop that it
-    // should help with, above all while a BLAS keeps its own threads spinning on the other CPUs.
+    // should help with, above all while the threads of a BLAS spin on the other CPUs.
     job.cpus.remove_current();
     if (awake_ >= helpers && board_.offer(job, helpers)) return;
     int missing, last;

@@ -9,21 +9,8 @@
 namespace ozfp4 {
 namespace {
 
-// Extents of a tile whose product by one thread has nearly the rate of a large one, which depends on OpenBLAS's kernels. Of
-// DGEMM's rate on 2048 x 2048 x 2048 on an AMD EPYC of the Zen 4 generation, folds included: those of AVX2 have 97 percent by
-// 1024 x 256, 94 by 512 x 512, 95 by 512 x 2048; those of AVX-512 86, 90 and 96.
-struct Sides {
-  std::int64_t rows, columns;
-};
-
-Sides sides() {
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(OZFP4_NO_AVX512_CLONES)
-  static const bool has_avx512 = __builtin_cpu_supports("avx512f") != 0;
-  if (has_avx512) return {512, 2048};
-#endif
-  return {1024, 256};
-}
-
+// Extents of a tile whose product by one thread has nearly the rate of a large one.
+constexpr std::int64_t kMostRows = 1024, kMostColumns = 256;
 constexpr std::int64_t kLeastSide = 128;
 constexpr std::int64_t kTasksPerThread = 4;
 
@@ -34,9 +21,8 @@ Tiling::Tiling(std::int64_t rows, std::int64_t columns, std::int64_t most_rows, 
 
 Tiling Tiling::for_threads(std::int64_t rows, std::int64_t columns, std::int64_t room, int threads, int groups) {
   // A result that is narrower or shorter than a tile has longer or wider ones.
-  const Sides most = sides();
-  const std::int64_t entries = most.rows * most.columns;
-  std::int64_t width = std::min(columns, most.columns), height = std::min(rows, entries / width);
+  constexpr std::int64_t entries = kMostRows * kMostColumns;
+  std::int64_t width = std::min(columns, kMostColumns), height = std::min(rows, entries / width);
   width = std::min(columns, std::max(width, entries / height));
   const std::int64_t wanted = threads > 1 ? kTasksPerThread * threads : 1;
   const auto tasks = [&] { return ceil_div(rows, height) * ceil_div(columns, width) * groups; };

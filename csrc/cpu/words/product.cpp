@@ -26,16 +26,16 @@ constexpr std::int64_t kLimbGrain = 4096, kJoinWork = 64;
 
 // Nanoseconds of one thread, by benchmarks/cpu_small.py --ways, in "standard": of one product of entries, of one entry of an
 // operand with what becomes of it, and of what every call takes. On a Zen 4 processor, whose vectors have products of 64 bits
-// (AVX-512), in words with one residue, by planes of bytes on an INT8 unit, and by a BLAS. On a Zen 3, whose have not, in words,
-// in the accuracy "correct", too, and by a BLAS in each accuracy, of which five, six and seven products are asked: through 128^3
-// and 500^3. On a Xeon with AMX, at 97194def, by eight limbs, in words, and by planes, of which several threads share all but the
-// products less well: fitted to the times of 14 shapes, each row by what its ways take of each other, as the clock was another
-// one from row to row; and of results of single precision, which take fewer limbs and moduli, fitted to those of 128^3 to 1024^3
-// of two such processors, at c6a6766e and with the rounding of FP32 after it.
+// (AVX-512), in words with one residue, by planes of bytes on an INT8 unit, and of FP64. On a Zen 3, whose have not, in words,
+// in the accuracy "correct", too, and by planes of FP64 in each accuracy, of which five, six and seven products are asked:
+// through 128^3 and 500^3. On a Xeon with AMX, at 97194def, by eight limbs, in words, and by planes, of which several threads
+// share all but the products less well: fitted to the times of 14 shapes, each row by what its ways take of each other, as the
+// clock was another one from row to row; and of results of single precision, which take fewer limbs and moduli, fitted to those
+// of 128^3 to 1024^3 of two such processors, at c6a6766e and with the rounding of FP32 after it.
 struct Costs {
   double product, entry, call;
 };
-constexpr Costs kFastWords{0.125, 2.0, 3e3}, kBytePlanes{0.07, 20.0, 12e3}, kBlasPlanes{0.28, 9.0, 12e3};
+constexpr Costs kFastWords{0.125, 2.0, 3e3}, kBytePlanes{0.07, 20.0, 12e3}, kFloatPlanes{0.28, 9.0, 12e3};
 constexpr Costs kSlowWords{0.48, 3.4, 5e3}, kSlowCorrectWords{0.62, 3.4, 5e3}, kSlowScaledPlanes{0.25, 11.5, 20e3},
     kSlowPlanes{0.31, 22.0, 20e3}, kSlowCorrectPlanes{0.46, 16.0, 20e3};
 constexpr Costs kAmxLimbs{0.039, 1.7, 6e3}, kAmxWords{0.165, 2.7, 7e3}, kAmxPlanes{0.030, 17.0, 8e3},
@@ -52,15 +52,15 @@ bool multiplies_words_fast() {
 #endif
 }
 
-// Of words and of planes by a BLAS on this CPU.
+// Of words and of planes of FP64 on this CPU.
 Costs costs_of_words(Accuracy accuracy) {
   if (amx_limbs.is_here()) return kAmxWords;
   if (multiplies_words_fast()) return kFastWords;
   return accuracy == Accuracy::correct ? kSlowCorrectWords : kSlowWords;
 }
 
-Costs costs_of_blas(Accuracy accuracy) {
-  if (multiplies_words_fast()) return kBlasPlanes;
+Costs costs_of_floats(Accuracy accuracy) {
+  if (multiplies_words_fast()) return kFloatPlanes;
   return accuracy == Accuracy::scaled ? kSlowScaledPlanes : accuracy == Accuracy::standard ? kSlowPlanes : kSlowCorrectPlanes;
 }
 
@@ -107,7 +107,7 @@ WordWays ways_that_pay(std::int64_t m, std::int64_t n, std::int64_t k, const Pro
   const auto of_planes = [&](const Costs& planes) { return nanoseconds(planes, product(m, n, k), lines(m, n) * inner); };
   double by_planes = of_planes(kernel == &amx_kernel ? (is_single ? kSingleAmxPlanes : kAmxPlanes)
                                : kernel != nullptr   ? kBytePlanes
-                                                     : costs_of_blas(promise.accuracy));
+                                                     : costs_of_floats(promise.accuracy));
   // How many threads there are is asked of the system: only where it decides.
   if (kernel == &amx_kernel && std::max(in_words, by_limbs) > by_planes && thread_count() > 1) {
     by_planes = of_planes(is_single ? kSingleSharedAmxPlanes : kSharedAmxPlanes);

@@ -1,5 +1,5 @@
 // A whole product in machine words and FP64 numbers: the same integers as those that residues stand for, so the same bits;
-// without planes or BLAS, and so without what these cost a small product.
+// without planes, and so without what these cost a small product.
 #pragma once
 
 #include <cstdint>

@@ -22,7 +22,7 @@ bool Attempt::is_served(const Native& native) {
   if (!is_caught(reason_)) return false;
   const Verification verification(product_);
   std::int64_t repaired = 0;
-  const Reason how = serve(product_, native.library, &repaired);
+  const Reason how = serve(product_, &repaired);
   if (how == Reason::always) {
     const std::int64_t time = now() - began_;
     const bool is_slow = trial && time > native_time_of(product_, false);

@@ -1,4 +1,4 @@
-// Calls that go straight to the real routine: what the real routine calls itself, and the plane products of ozfp4's own.
+// Calls that go straight to the real routine: what the real routine calls itself.
 #pragma once
 
 namespace ozfp4::interpose {

@@ -90,7 +90,7 @@ Times measure_on_cpu(const void* context, const Product& extents) {
     native(product);
   };
   std::int64_t repaired = 0;  // none: numbers like each other
-  const auto by_us = [&] { is_served = is_served && serve(product, native.library, &repaired) == Reason::always; };
+  const auto by_us = [&] { is_served = is_served && serve(product, &repaired) == Reason::always; };
   Times times{time_of(by_us), time_of(by_native)};
   const bool is_long = times.native >= long_run;
   for (int run = 0; run < runs && !is_long; ++run) times.native = std::min(times.native, time_of(by_native));

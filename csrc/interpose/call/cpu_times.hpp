@@ -10,7 +10,6 @@ namespace ozfp4::interpose {
 struct Native {
   void (*call)(const void* context, const Product& product);
   const void* context;
-  void* library;  // of plane products, for serve()
   void operator()(const Product& product) const { call(context, product); }
 };
 

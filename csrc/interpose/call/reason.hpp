@@ -41,7 +41,6 @@ enum class Reason : std::uint8_t {
   blocks_left,
   no_memory,
   little_stack,
-  no_blas,
   failed,
   count
 };
@@ -81,7 +80,6 @@ inline const char* text_of(Reason reason) {
       "products of the shape of its blocks are left",
       "no memory for it",
       "its thread has too little stack left, or a stack of the program's own",
-      "no BLAS for plane products",
       "an error of ozfp4",
   };
   static_assert(sizeof texts / sizeof *texts == reason_count, "a text for each");

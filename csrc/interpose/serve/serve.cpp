@@ -1,76 +1,24 @@
 #include "interpose/serve/serve.hpp"
 
-#include <dlfcn.h>
-
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
 #include <cfenv>
 #include <cstring>
 #include <exception>
 #include <new>
 #include <string>
-#include <utility>
-#include <vector>
 
 #include "c_api/checked/status.hpp"
-#include "c_api/product/blas.hpp"
-#include "cpu/blas/blas_library.hpp"
 #include "cpu/runtime/buffer.hpp"
 #include "cpu/runtime/threads.hpp"
-#include "interpose/call/bypass.hpp"
 #include "interpose/process/line.hpp"
 #include "interpose/process/settings.hpp"
 #include "interpose/serve/payload.hpp"
 #include "interpose/serve/triangle.hpp"
-#include "interpose/symbols/real.hpp"
 #include "ozfp4.h"
 
 namespace ozfp4::interpose {
 namespace {
-
-struct NamePair {
-  const char *dgemm, *sgemm;
-};
-constexpr NamePair pairs[] = {{"dgemm_", "sgemm_"},
-                              {"scipy_dgemm_", "scipy_sgemm_"},
-                              {"scipy_dgemm_64_", "scipy_sgemm_64_"},
-                              {"dgemm_64_", "sgemm_64_"},
-                              {"dgemm_64", "sgemm_64"}};
-
-bool give(void* dgemm, void* sgemm) {
-  return dgemm && sgemm &&
-         c_api::guarded([&] {
-           c_api::offer_blas(reinterpret_cast<ozfp4_blas_function>(dgemm), reinterpret_cast<ozfp4_blas_function>(sgemm));
-         }) == OZFP4_OK;
-}
-
-// A BLAS for plane products that the program has loaded, its own library's first.
-using Pair = std::pair<void*, void*>;
-std::vector<Pair> find_blas(void* library) {
-  std::vector<Pair> found;
-  if (asked_blas() != nullptr) return found;
-  for (const NamePair& names : pairs) {
-    if (library) found.emplace_back(symbol_of(library, names.dgemm), symbol_of(library, names.sgemm));
-  }
-  for (const NamePair& names : pairs) {
-    void* holder = nullptr;
-    void* dgemm = symbol_of_any(names.dgemm, &holder);
-    if (dgemm) found.emplace_back(dgemm, symbol_of(holder, names.sgemm));
-  }
-  return found;
-}
-
-std::atomic<bool> is_given{false};
-
-// The first that is exact; else the core looks for one itself. As in symbols/real.cpp, no lock is held while the dynamic linker
-// is asked: of threads that are here at once the core takes the first one's.
-void give_blas(void* library) {
-  for (const Pair& each : find_blas(library)) {
-    if (give(each.first, each.second)) break;
-  }
-  is_given.store(true, std::memory_order_release);
-}
 
 Reason reason_of(ozfp4_status status) {
   switch (status) {
@@ -78,7 +26,6 @@ Reason reason_of(ozfp4_status status) {
     case OZFP4_UNSUPPORTED: return Reason::unsupported;
     case OZFP4_OUT_OF_MEMORY:
     case OZFP4_WORKSPACE: return Reason::no_memory;
-    case OZFP4_NO_BLAS: return Reason::no_blas;
     default: return Reason::failed;
   }
 }
@@ -124,8 +71,7 @@ bool has_overflown(const Product& p, const ozfp4_report& report) {
                            : holds_infinity<std::uint64_t, 0x7ff0000000000000u>(p);
 }
 
-Reason serve_by_default(const Product& product, void* library, ozfp4_report& report) {
-  if (!is_given.load(std::memory_order_acquire)) give_blas(library);
+Reason serve_by_default(const Product& product, ozfp4_report& report) {
   ozfp4_options options = OZFP4_OPTIONS_INIT;
   options.accuracy = settings().accuracy;
   report.size = sizeof report;
@@ -153,13 +99,13 @@ void for_lines_of_c(const Product& p, const Product& other, const Copy& copy) {
 }
 
 // A product that is added to C: where memory ends amid it, some blocks of C are sums already, to which nobody may add again.
-Reason serve_apart(const Product& product, void* library, ozfp4_report& report) {
+Reason serve_apart(const Product& product, ozfp4_report& report) {
   Product own = product;
   own.ldc = std::max<std::int64_t>(product.order == row_major ? product.n : product.m, 1);
   const Buffer apart = allocate_buffer(product.m * product.n * static_cast<std::int64_t>(size_of(product.type)));
   own.c = apart.get();
   for_lines_of_c(product, own, [](const char* from, char* to, std::size_t bytes) { std::memcpy(to, from, bytes); });
-  const Reason how = serve_by_default(own, library, report);
+  const Reason how = serve_by_default(own, report);
   if (how == Reason::always) {
     for_lines_of_c(product, own, [&product](char* to, char* from, std::size_t bytes) {
       keep_payloads_of_line(product, to, from, static_cast<std::int64_t>(bytes / size_of(product.type)));
@@ -169,11 +115,10 @@ Reason serve_apart(const Product& product, void* library, ozfp4_report& report) 
   return how;
 }
 
-Reason serve_whole(const Product& product, void* library, ozfp4_report& report) {
+Reason serve_whole(const Product& product, ozfp4_report& report) {
   const Factor beta = factor(product.type, product.beta);
   try {
-    return beta.real != 0 || beta.imaginary != 0 ? serve_apart(product, library, report)
-                                                 : serve_by_default(product, library, report);
+    return beta.real != 0 || beta.imaginary != 0 ? serve_apart(product, report) : serve_by_default(product, report);
   } catch (const std::bad_alloc&) {
     return Reason::no_memory;
   } catch (const std::exception&) {  // of OZFP4_NUM_THREADS, which the product would refuse
@@ -183,12 +128,11 @@ Reason serve_whole(const Product& product, void* library, ozfp4_report& report) 
 
 }  // namespace
 
-Reason serve(const Product& product, void* library, std::int64_t* repaired) {
-  if (product.triangle != 0) return serve_triangle(product, library, repaired);
-  const Bypass bypass;
+Reason serve(const Product& product, std::int64_t* repaired) {
+  if (product.triangle != 0) return serve_triangle(product, repaired);
   const int kept = errno;  // BLAS leaves it alone
   ozfp4_report report = {};
-  const Reason how = serve_whole(product, library, report);
+  const Reason how = serve_whole(product, report);
   // What the program may see in its flags, as it would of BLAS: an overflow that is the result's own.
   if (how == Reason::always && has_overflown(product, report)) std::feraiseexcept(FE_OVERFLOW);
   if (how == Reason::always && (report.special_rows != 0 || report.special_columns != 0)) keep_payloads(product);

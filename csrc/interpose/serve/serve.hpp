@@ -9,8 +9,7 @@
 namespace ozfp4::interpose {
 
 // C, or its triangle, as ozfp4 makes it, with the accuracy of the settings, and Reason::always; or why that cannot be, and
-// nothing is written. `library`, for dlsym, is where plane products on the CPU find their BLAS: that of the first call is kept.
-// `repaired`: how many entries were.
-Reason serve(const Product& product, void* library, std::int64_t* repaired);
+// nothing is written. `repaired`: how many entries were.
+Reason serve(const Product& product, std::int64_t* repaired);
 
 }  // namespace ozfp4::interpose

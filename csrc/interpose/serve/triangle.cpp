@@ -32,7 +32,7 @@ Product part_of(const Product& p, std::int64_t row, std::int64_t rows, std::int6
 
 class Triangles {
  public:
-  Triangles(void* library, std::int64_t* repaired, char* apart) : library_(library), repaired_(repaired), apart_(apart) {}
+  Triangles(std::int64_t* repaired, char* apart) : repaired_(repaired), apart_(apart) {}
 
   // The largest product first: what it is refused for, the triangle is, and nothing has been written. No later one is, but for
   // memory that others took meanwhile.
@@ -49,7 +49,7 @@ class Triangles {
  private:
   Reason make_one(const Product& p) {
     std::int64_t own = 0;
-    const Reason reason = serve(p, library_, &own);
+    const Reason reason = serve(p, &own);
     *repaired_ += own;
     if (reason == Reason::always || !is_begun_) return reason;
     multiply_plainly(p);
@@ -84,7 +84,6 @@ class Triangles {
     }
   }
 
-  void* library_;
   std::int64_t* repaired_;
   char* apart_;
   bool is_begun_ = false;
@@ -103,13 +102,13 @@ Product between_triangles(const Product& p, std::int64_t half) {
   return found;
 }
 
-Reason serve_triangle(const Product& triangle, void* library, std::int64_t* repaired) {
+Reason serve_triangle(const Product& triangle, std::int64_t* repaired) {
   *repaired = 0;
   if (triangle.n == 0) return Reason::always;
   try {
     const std::int64_t rows = std::min(triangle.n, block);
     const Buffer apart = allocate_buffer(rows * rows * static_cast<std::int64_t>(size_of(triangle.type)));
-    return Triangles(library, repaired, apart.get()).make(triangle);
+    return Triangles(repaired, apart.get()).make(triangle);
   } catch (const std::bad_alloc&) {
     return Reason::no_memory;
   }

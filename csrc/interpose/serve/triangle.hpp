@@ -14,6 +14,6 @@ Product second_triangle(const Product& triangle, std::int64_t half);
 Product between_triangles(const Product& triangle, std::int64_t half);
 
 // As serve(), of one of them.
-Reason serve_triangle(const Product& triangle, void* library, std::int64_t* repaired);
+Reason serve_triangle(const Product& triangle, std::int64_t* repaired);
 
 }  // namespace ozfp4::interpose

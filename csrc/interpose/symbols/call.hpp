@@ -100,7 +100,7 @@ void make(const Real& real, const Product& product, void (*native)(const void*, 
   }
   {
     const NoCancel whole;
-    if (attempt.is_served({native, real.address, real.library})) return;
+    if (attempt.is_served({native, real.address})) return;
   }
   {
     const Bypass bypass;

@@ -107,7 +107,3 @@ using namespace ozfp4::interpose;  // of the definitions below alone
 
 OZFP4_ALL_FORTRAN_NAMES(OZFP4_FORTRAN_GEMM)
 OZFP4_ALL_CBLAS_NAMES(OZFP4_CBLAS_GEMM)
-
-// How many bypasses the calling thread is in, for other copies of the core in the process (ozfp4's extension for Python), whose
-// plane products go to the BLAS that we stand before.
-OZFP4_EXPORT int* ozfp4_blas_bypass() { return &bypass_depth; }

@@ -291,7 +291,7 @@ def _if_there_is_room(make: Callable[[], T]) -> T | None:
         return None
 
 
-# Columns of a block at least: narrower products take a GPU, or a BLAS, longer than their share.
+# Columns of a block at least: narrower products take longer than their share.
 _LEAST_COLUMNS = {True: 1024, False: _core.GRAM_COLUMNS}
 # Blocks on a GPU from here on: of smaller results the launches of a block take longer than what it saves.
 _LEAST_EXTENT = {True: 6144, False: 0}

@@ -74,7 +74,7 @@ class Info(Tabular):
 def _cpu_backend(name: str) -> Backend:
     try:
         verdict = guard.known_verdict(cpu_kernel(name))
-    except ValueError as error:  # of OZFP4_CPU_KERNEL or OZFP4_BLAS, as every product raises it
+    except ValueError as error:  # of OZFP4_CPU_KERNEL, as every product raises it
         return Backend(cpu.name(), name, False, str(error))
     failed = verdict is not None and not verdict.passed
     detail = verdict.text if verdict is not None and failed else cpu.serving_kernel(name)
@@ -105,17 +105,14 @@ def gpu_backends() -> tuple[Backend, ...]:
 
 
 def _kernel(kernel: DeviceKernel) -> Kernel:
-    try:
-        verdict = guard.known_verdict(kernel)
-        text = "not tested yet: the first product does" if verdict is None else verdict.text
-    except ValueError as error:  # of OZFP4_BLAS: nothing is known of kernels beside a BLAS that is not there
-        text = f"unknown: {error}"
+    verdict = guard.known_verdict(kernel)
+    text = "not tested yet: the first product does" if verdict is None else verdict.text
     return Kernel(device_name(kernel.device), kernel.name, kernel.element, text)
 
 
 def info() -> Info:
     """What this installation can run: devices, backends and why each is or is not there, kernels and what their self-tests
-    found so far, versions. Tests nothing itself. Where OZFP4_CPU_KERNEL or OZFP4_BLAS names what does not serve, the CPU's
+    found so far, versions. Tests nothing itself. Where OZFP4_CPU_KERNEL names what does not serve, the CPU's
     backends are not available and say so."""
     import scipy
 

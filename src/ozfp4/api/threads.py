@@ -25,12 +25,8 @@ def set_num_threads(count: int | None) -> None:
     """Set how many threads a product on the CPU may have, for all threads of the process, from the next loop on: a product that
     runs meanwhile may come to more memory than its `workspace_limit`.
 
-    They scale, encode, multiply, fold and reconstruct; no bit of a result depends on their number. The products of FP64 and
-    FP32 are SciPy's BLAS's. Where that is OpenBLAS, MKL or BLIS, each thread asks it for tiles of its own, and as many multiply
-    as the BLAS would have, or as this says where that is fewer or it has no threads: ``OPENBLAS_NUM_THREADS``,
-    ``MKL_NUM_THREADS``, ``BLIS_NUM_THREADS`` and the package threadpoolctl set the former. Meanwhile OpenBLAS, and BLIS before
-    1.0, have one thread a product in all of the process. Of an OpenBLAS that was built with OpenMP, and of other libraries, the
-    threads are their own.
+    They scale, encode, multiply, fold and reconstruct; no bit of a result depends on their number. The threads of
+    NumPy's and SciPy's BLAS are not touched.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Products on the CPU, by the core and a BLAS, SciPy's for one, which is connected on first use."""
+"""Products on the CPU, by the core."""
 
 from __future__ import annotations
 
@@ -16,14 +16,13 @@ from ..plans.plan import Plan
 from ..report import DIRECT, Certified, Report
 from ..request.library import new_array, tensor_of_array
 from ..request.operands import MatmulRequest
-from ..support.blas import ensure_blas
 
 Array = npt.NDArray[Any]
 
-_BLAS_KERNELS = {
-    "fp4": "SGEMM on decoded limbs",
-    "int8": "SGEMM on balanced residues",
-    "fp64": "DGEMM on residues",
+_FLOAT_KERNELS = {
+    "fp4": "FP32 on decoded limbs",
+    "int8": "FP32 on balanced residues",
+    "fp64": "FP64 on residues",
 }
 SMALL = "so small a product takes less time without planes"
 DEFAULT_WORKSPACE = 2**30
@@ -32,13 +31,13 @@ forced_way: str | None = None  # of every product that may take either, in place
 
 
 def kernel_name(alphabet: str, unit: tuple[str, str] | None) -> str:
-    """What multiplies the planes of an alphabet: a BLAS, or an INT8 unit as ``_core.byte_kernels`` names it.
+    """What multiplies the planes of an alphabet: floating point, or an INT8 unit as ``_core.byte_kernels`` names it.
 
     >>> kernel_name("int8", ("AVX-512 VNNI", "avx512_vnni")), kernel_name("fp64", ("AVX-512 VNNI", "avx512_vnni"))
-    ('AVX-512 VNNI on packed residues', 'DGEMM on residues')
+    ('AVX-512 VNNI on packed residues', 'FP64 on residues')
     """
     if unit is None or alphabet == "fp64":
-        return _BLAS_KERNELS[alphabet]
+        return _FLOAT_KERNELS[alphabet]
     return f"{unit[0]} on packed {'limbs' if alphabet == 'fp4' else 'residues'}"
 
 
@@ -84,7 +83,6 @@ def matmul(
     MemoryError
         A workspace limit below what the smallest blocks need.
     """
-    ensure_blas()
     asked = request.asked
     roundings = [asked.rounding] if roundings is None else list(roundings)
     results = [_place(request, out) for out in (request.out, request.upper)[: len(roundings)]]
@@ -118,7 +116,6 @@ def prepare(x: Array, side: str, plan: Plan, accuracy: str, single: bool) -> tup
 
 def int8_matmul(request: MatmulRequest, plan: Plan) -> tuple[Array, int]:
     """The int32 product of int8 matrices, an array of its own, and the bytes of the workspace. Raises as :func:`matmul`."""
-    ensure_blas()
     result = _place(request, None)
     limit = request.asked.workspace_limit or DEFAULT_WORKSPACE
     return result, _core.int8_matmul(plan._core, request.a, request.b, _matrix_view(request, result), limit)
@@ -127,7 +124,6 @@ def int8_matmul(request: MatmulRequest, plan: Plan) -> tuple[Array, int]:
 def integer_matmul(request: MatmulRequest, plan: Plan, modulus: int = 0) -> tuple[Array, dict[str, Any]]:
     """The product of integers, in the dtype of the request or modulo a number: an array, `out` if it was given, and what the core
     says of it, how many entries that dtype does not hold among it. Raises as :func:`matmul`."""
-    ensure_blas()
     result, outcome = _of_integers(request, partial(_core.integer_matmul, plan._core), modulus=modulus)
     if request.dtype == np.bool_:
         outcome["overflows"] = 0
@@ -137,7 +133,7 @@ def integer_matmul(request: MatmulRequest, plan: Plan, modulus: int = 0) -> tupl
 def direct_matmul(
     request: MatmulRequest, modulus: int = 0, *, counts: bool = False
 ) -> tuple[Array, dict[str, Any]] | None:
-    """The same in machine words, without a plan or a BLAS; None, and nothing written, where words may wrap what is to be reduced
+    """The same in machine words, without a plan; None, and nothing written, where words may wrap what is to be reduced
     or, if it `counts`, what they would not see, and where the workspace is too small for a tile."""
     result, outcome = _of_integers(request, _core.direct_matmul, modulus=modulus, wants_exact=counts)
     return None if outcome is None else (result, outcome)

@@ -1,6 +1,6 @@
 """Every kernel of this installation on every device: which there are, and which take the planes of a plan.
 
-On the CPU a kernel is a BLAS routine or an INT8 unit on the planes of one alphabet, or the loops over integers or numbers in
+On the CPU a kernel is floating point or an INT8 unit on the planes of one alphabet, or the loops over integers or numbers in
 machine words or limbs of eight bits; on a GPU it is one of the extension's multiply kernels with one type of plane entries.
 """
 
@@ -16,7 +16,7 @@ from ..request import library
 from . import cpu
 from .cuda import extension
 
-BLAS_SETTING = "sgemm"  # of OZFP4_CPU_KERNEL
+FLOAT_SETTING = "sgemm"  # of OZFP4_CPU_KERNEL
 _STAND_IN = "stand-in"  # in the names of kernels that only tests call
 _RESIDUES_ONLY = "tcgen05"  # begins the names of kernels that store residues, but neither digits nor INT32
 
@@ -96,11 +96,11 @@ def cpu_kernel(alphabet: str) -> DeviceKernel:
 
 
 def cpu_setting(kernel: DeviceKernel) -> str:
-    """How OZFP4_CPU_KERNEL names one of the CPU's kernels; "sgemm" for those of a BLAS."""
+    """How OZFP4_CPU_KERNEL names one of the CPU's kernels; "sgemm" for floating point."""
     for unit in _core.byte_kernels():
         if kernel.name == cpu.kernel_name(kernel.element, unit) and kernel.element != "fp64":
             return unit[1]
-    return BLAS_SETTING
+    return FLOAT_SETTING
 
 
 def cpu_kernels() -> list[DeviceKernel]:

@@ -11,7 +11,6 @@ from .. import _core
 from ..plans.plan import Plan
 from ..request.arguments import Arguments
 from ..request.library import array_of_tensor, require_torch
-from ..support.blas import ensure_blas
 from . import cpu
 
 Range = tuple[int, int]  # where it begins, and how many lines it has
@@ -27,7 +26,6 @@ class Partial:
     prefixes = 2**30  # of the plan's moduli: all counts of them are tried
 
     def __init__(self, a: Any, b: Any, k: int, plan: Plan, asked: Arguments, dtype: Any) -> None:
-        ensure_blas()
         self.torch = require_torch()
         self.a, self.b = (array_of_tensor(name, x.detach()) for name, x in (("a", a), ("b", b)))
         self.k, self.plan, self.asked = k, plan, asked

@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from .. import _core
-from ..support.blas import ensure_asked_blas
 from .errors import InputError
 
 
@@ -16,9 +15,8 @@ def check_threads() -> None:
 
 
 def check_kernels() -> None:
-    """InputError for what does not serve in OZFP4_CPU_KERNEL or OZFP4_BLAS."""
+    """InputError for what does not serve in OZFP4_CPU_KERNEL."""
     _check(_core.serving_byte_kernel)
-    _check(ensure_asked_blas)
 
 
 def _check(ask: Callable[[], object]) -> None:

@@ -9,7 +9,7 @@ from functools import lru_cache
 from .. import _core
 from ..backends import cpu
 from ..backends.cuda import extension
-from ..backends.kernels import BLAS_SETTING
+from ..backends.kernels import FLOAT_SETTING
 from ..cost.choice import Choice, choose
 from ..cost.peaks import ATTAINED, DevicePeaks, cpu_peaks, gpu_peaks, with_measured
 from ..cost.rates import TERA, Rates, device_rates
@@ -90,7 +90,7 @@ def ways_of(index: int) -> tuple[float, ...] | None:
 def _byte_unit() -> str:
     """What multiplies planes of bytes on the CPU now, as OZFP4_CPU_KERNEL names it."""
     unit = _core.serving_byte_kernel()
-    return BLAS_SETTING if unit is None else unit[1]
+    return FLOAT_SETTING if unit is None else unit[1]
 
 
 @lru_cache(maxsize=64)

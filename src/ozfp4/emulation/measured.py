@@ -26,7 +26,7 @@ from ..support import disk_cache
 from ..support.child_lock import ChildLock
 from ..support.logger import LOGGER
 from ..support.refusals import OVER_LIMIT, is_over_limit
-from ..trust.identity import gpu_identity, words_identity
+from ..trust.identity import cpu_identity, gpu_identity
 from .options import Options
 from .problem import Problem, gpu_index
 
@@ -129,7 +129,7 @@ def _threads(problem: Problem) -> str:
 def _identity(of: str, device: str) -> dict[str, str]:
     native = require_torch().__version__ if of == "torch" else np.__version__
     if device == "cpu":
-        return {**words_identity(), "native": native}
+        return {**cpu_identity(), "native": native}
     return {**gpu_identity(gpu_index(device)), "native": native}
 
 

@@ -57,7 +57,7 @@ ALPHABETS = {
     "e2m1": Alphabet("e2m1", _S, 116_508),
     "u8": Alphabet("u8", tuple(range(256)), 33_024),
     "s8": Alphabet("s8", _BYTES, 32_768),
-    # Alphabets of the CPU: SGEMM up to 2^24, DGEMM up to 2^53.
+    # Alphabets of the CPU: FP32 up to 2^24, FP64 up to 2^53.
     "fp4": Alphabet("fp4", _S, 116_508),
     "int8": Alphabet("int8", _BYTES, 1024),
     "fp64": Alphabet("fp64", _WIDE, 512),

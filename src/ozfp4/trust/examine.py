@@ -15,7 +15,6 @@ from .. import _core
 from ..backends.kernels import LIMBS, NUMBERS, WORDS, DeviceKernel, cpu_setting
 from ..plans.plan import Plan, make_plan
 from ..request import library
-from ..support.blas import ensure_blas
 from . import plane_products
 from .verdict import Failure, Verdict
 
@@ -210,11 +209,8 @@ def examine(kernel: DeviceKernel, *, short: bool) -> Verdict:
     torch = library.torch_module()
     no_memory = (MemoryError,) if torch is None else (MemoryError, torch.cuda.OutOfMemoryError)
     form = "short" if short else "long"
-    has_planes = kernel.device == "cpu" and kernel not in (WORDS, NUMBERS, LIMBS)
-    if has_planes:
-        ensure_blas()  # whose import takes longer than a short test
     forced: Any = nullcontext()
-    if has_planes:
+    if kernel.device == "cpu" and kernel not in (WORDS, NUMBERS, LIMBS):
         forced = _core.ForcedKernel(cpu_setting(kernel))
     start = time.perf_counter()
     count, name = 0, "first case"

@@ -1,5 +1,5 @@
 """Which kernels may serve: each is tried on exact integers before its first use in a process, unless an earlier process of
-this very build did so on the same device, driver and BLAS.
+this very build did so on the same device, driver.
 
 A kernel that fails is disabled, with a warning that names it, and the next one serves. A passed test costs milliseconds
 once; afterwards asking costs one look into a dictionary.
@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from .. import _core
 from ..backends.kernels import (
-    BLAS_SETTING,
+    FLOAT_SETTING,
     LIMBS,
     NUMBERS,
     WORDS,
@@ -95,7 +95,7 @@ def adopt_verdict(verdict: Verdict) -> None:
             for kernel, found in _verdicts.items()
             if not found.passed and kernel.device == "cpu"
         }
-        _core.disable_byte_kernels(sorted(failed - {BLAS_SETTING}))
+        _core.disable_byte_kernels(sorted(failed - {FLOAT_SETTING}))
         _core.disable_limb_unit(LIMBS in _verdicts and not _verdicts[LIMBS].passed)
     if not verdict.passed and (before is None or before.passed):
         warnings.warn(
@@ -164,7 +164,7 @@ def _refusal(backend: str, verdicts: Sequence[Verdict]) -> str:
 
 def cpu_refusal(alphabet: str) -> str | None:
     """None if the CPU's products of an alphabet can be trusted, else why there are none. An INT8 unit that failed, and was not
-    asked for by name, is passed over for the next one and a BLAS at last."""
+    asked for by name, is passed over for the next one and floating point at last."""
     verdict = verdict_of(cpu_kernel(alphabet))
     if verdict.passed:
         return None

@@ -1,4 +1,4 @@
-"""What a finding about a kernel depends on: the processor and its BLAS, or the GPU and its driver, and this very build."""
+"""What a finding about a kernel depends on: the processor, or the GPU and its driver, and this very build."""
 
 from __future__ import annotations
 
@@ -12,16 +12,12 @@ from pathlib import Path
 from .. import _core
 from ..backends import cpu
 from ..backends.cuda import extension
-from ..backends.kernels import LIMBS, NUMBERS, WORDS, DeviceKernel
+from ..backends.kernels import DeviceKernel
 from ..request import library
-from ..support.blas import ensure_blas
 from ..support.version import __version__
 
 # Raised with every change of the cases (exact_cases): what passed others says nothing about these.
 CASES = 4
-# Variables that make a BLAS take other kernels or another precision; how many threads it uses is no part of a kernel.
-_BLAS_VARIABLES = ("OZFP4_BLAS", "OPENBLAS_", "MKL_", "BLIS_", "ARMPL_", "VECLIB_", "ACCELERATE_")
-_BLAS_LIBRARY = re.compile(r"^(?!libcu)\w*(?:blas|mkl_|blis|armpl|nvpl)[^/]*\.so[^/]*$")
 _DRIVER_LIBRARY = re.compile(r"^libcuda\.so[^/]*$")
 
 
@@ -45,33 +41,18 @@ def _loaded_libraries(name: re.Pattern[str]) -> str:
 
 
 def _instruction_sets() -> str:
-    """Digest of the processor's flags: a virtual machine may hide some, and a BLAS then takes other kernels."""
+    """Digest of the processor's flags: a virtual machine may hide some, and other kernels then serve."""
     return hashlib.blake2b(cpu.cpuinfo("flags", "Features").encode(), digest_size=8).hexdigest()
 
 
-def words_identity() -> dict[str, str]:
-    """The key of findings about the CPU's own loops."""
+@lru_cache(maxsize=1)
+def cpu_identity() -> dict[str, str]:
+    """The key of findings about the CPU."""
     return {
         "device": f"cpu {cpu.model()}",
         "instruction sets": _instruction_sets(),
         "system": f"{platform.system()} {platform.release()}",
         "build": f"{__version__} {_stamp(_core.__file__)}",
-    }
-
-
-@lru_cache(maxsize=1)
-def cpu_identity() -> dict[str, str]:
-    """The key of findings about the CPU with its BLAS, which it connects."""
-    ensure_blas()
-    from scipy import __version__ as scipy_version
-    from scipy.linalg import cython_blas
-
-    settings = sorted(n for n in os.environ if n.startswith(_BLAS_VARIABLES) and "THREADS" not in n)
-    return {
-        **words_identity(),
-        "scipy": f"{scipy_version} {_stamp(cython_blas.__file__)}",
-        "blas": _loaded_libraries(_BLAS_LIBRARY),
-        "settings": "; ".join(f"{name}={os.environ[name]}" for name in settings),
     }
 
 
@@ -92,10 +73,5 @@ def gpu_identity(index: int) -> dict[str, str]:
 
 def identity(kernel: DeviceKernel) -> dict[str, str]:
     """All that a verdict about a kernel depends on."""
-    if kernel in (WORDS, NUMBERS, LIMBS):
-        about = words_identity()
-    elif kernel.device == "cpu":
-        about = cpu_identity()
-    else:
-        about = gpu_identity(kernel.index)
+    about = cpu_identity() if kernel.device == "cpu" else gpu_identity(kernel.index)
     return {**about, "kernel": kernel.name, "element": kernel.element, "cases": str(CASES)}

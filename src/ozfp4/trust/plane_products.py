@@ -18,7 +18,6 @@ from ..plans.plan import Plan, make_plan
 from ..request import library
 from ..request.operands import matmul_shape
 from ..request.update import Update
-from ..support.blas import ensure_blas
 from .stage_search import StageResults, digits_to_integers
 
 if TYPE_CHECKING:
@@ -68,11 +67,10 @@ def _in_words(case: Case) -> list[tuple[int, npt.NDArray[Any]]]:
 
 
 def _on_cpu(kernel: DeviceKernel, case: Case) -> list[tuple[int, npt.NDArray[Any]]]:
-    # A plan of one digit: its only output are the sums of products as the BLAS returns them.
+    # A plan of one digit: its only output are the sums of products.
     plan = make_plan("I", kernel.element, "least", 2, 1)
     dtype = np.float64 if kernel.element == "fp64" else np.int8
     a, b = case.rows_of_a(case.a.astype(dtype)), case.rows_of_b(case.b.astype(dtype))
-    ensure_blas()
     return [(0, _core.multiply(plan._core, 1, a[np.newaxis], b[np.newaxis])[0])]
 
 
@@ -221,7 +219,6 @@ def whole_product(
         return _numbers_in_words(plan, a, b, accuracy, updates, "words" if kernel == NUMBERS else "limbs")
     if kernel.device == "cpu":
         c = np.full((a.shape[0], b.shape[1]), np.nan, a.dtype)
-        ensure_blas()
         _core.matmul(plan._core, a, b, [c], cpu.DEFAULT_WORKSPACE, None, accuracy)
         return c
     promise = promise_of(accuracy, single=a.dtype == np.float32, updates=updates)

@@ -12,7 +12,6 @@ import numpy.typing as npt
 from .. import _core
 from ..plans.plan import Plan
 from ..support import integers
-from ..support.blas import ensure_blas
 
 
 @dataclass(frozen=True)
@@ -45,7 +44,6 @@ class StageResults:
 
 def on_cpu(plan: Plan, a: npt.NDArray[np.float64], b: npt.NDArray[np.float64], moduli: int) -> StageResults:
     """The stages of `a` times `b` on the CPU, with the first so many moduli."""
-    ensure_blas()
     rows, columns = a, np.ascontiguousarray(b.T)
     exponents = [_core.scale(x, plan.bits)[0] for x in (rows, columns)]
     planes = [

@@ -262,20 +262,22 @@ raise SystemExit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 
 @pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-def test_children_forked_during_products_multiply_too() -> None:
-    """While loops of other threads run. Direct products: a fork amid those by a BLAS meets its own locks."""
+@pytest.mark.parametrize("backend", ["auto", "fp64"])
+def test_children_forked_during_products_multiply_too(backend: str) -> None:
+    """While loops of other threads run: direct products, and those by planes."""
     code = """
-import os, threading, warnings
+import os, sys, threading, warnings
 import numpy as np, ozfp4
 warnings.simplefilter("ignore")
 ozfp4.set_num_threads(4)
 x = np.random.default_rng(0).integers(-99, 99, (300, 300))
-before = ozfp4.matmul(x, x).tobytes()
+multiply = lambda: ozfp4.matmul(x, x, backend=sys.argv[1]).tobytes()
+before = multiply()
 over, wrong = False, 0
 def loop():
     global wrong
     while not over:
-        wrong += ozfp4.matmul(x, x).tobytes() != before
+        wrong += multiply() != before
 threads = [threading.Thread(target=loop) for _ in range(2)]
 for thread in threads:
     thread.start()
@@ -283,14 +285,14 @@ codes = []
 for _ in range(10):
     child = os.fork()
     if child == 0:
-        os._exit(0 if ozfp4.matmul(x, x).tobytes() == before else 1)
+        os._exit(0 if multiply() == before else 1)
     codes.append(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 over = True
 for thread in threads:
     thread.join()
 raise SystemExit(any(codes) or wrong > 0)
 """
-    assert subprocess.run([sys.executable, "-c", code], check=False, timeout=120).returncode == 0
+    assert subprocess.run([sys.executable, "-c", code, backend], check=False, timeout=120).returncode == 0
 
 
 def test_a_thousand_threads_change_nothing(environments_count: int) -> None:

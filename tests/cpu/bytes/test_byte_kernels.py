@@ -150,7 +150,7 @@ def test_updates_stacks_and_views(kernel: str) -> None:
 @pytest.mark.slow
 @every_kernel
 def test_workspace_limits(kernel: str) -> None:
-    """Blocks of planes, of prepared ones too, in tiles where there is room for one; a BLAS where there is not."""
+    """Blocks of planes, of prepared ones too, in tiles where there is room for one; FP32 where there is not."""
     a, b = operands("normal", 70, 300, 90)
     expected = exact_matmul(a, b)
     for limit in (5_000, 60_000, 300_000, 2_000_000):
@@ -194,15 +194,15 @@ def test_bytes_of_packed_planes(variables: Callable[..., None]) -> None:
 
 @every_kernel
 def test_reports_name_what_ran(kernel: str) -> None:
-    names = {setting: name for name, setting in _core.byte_kernels()} | {"sgemm": "SGEMM"}
+    names = {setting: name for name, setting in _core.byte_kernels()} | {"sgemm": "FP32"}
     a, b = operands("normal", 40, 50, 30)
     for backend in ("int8", "fp4"):
         report = ozfp4.matmul(a, b, backend=backend, report=True)[1]
         assert report.kernel.startswith(names[kernel])
-    assert ozfp4.matmul(a, b, backend="fp64", report=True)[1].kernel == "DGEMM on residues"
-    # No room for a tile of every plane: a BLAS took them.
+    assert ozfp4.matmul(a, b, backend="fp64", report=True)[1].kernel == "FP64 on residues"
+    # No room for a tile of every plane: FP32 took them.
     tight = ozfp4.matmul(a, b, backend="int8", report=True, workspace_limit=3_000, accuracy="scaled")[1]
-    assert tight.kernel.startswith("SGEMM")
+    assert tight.kernel.startswith("FP32")
 
 
 @pytest.mark.parametrize("setting", ["nonsense", "AMX", "7"])

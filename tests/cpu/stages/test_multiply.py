@@ -15,7 +15,7 @@ SCHEME_TWO = [p for p in PATHS if p.scheme == "II"]
 
 def expected(planes_a: np.ndarray, planes_b: np.ndarray, plan: Plan) -> np.ndarray:
     """Groups of outputs as objects: residues in [0, m), or plain sums."""
-    # Small limbs' sums are below 2^53, where any order of additions is exact in FP64 and a BLAS does them; others below 2^63.
+    # Small limbs' sums are below 2^53, where any order of additions is exact in FP64; others below 2^63.
     small = planes_a.dtype == np.int8 and planes_a.shape[2] < 2**53 // 128**2
     exact = np.float64 if small else np.int64
     a, b = planes_a.astype(exact), planes_b.astype(exact).transpose(0, 2, 1)

@@ -14,7 +14,6 @@ import pytest
 import ozfp4
 from ozfp4 import _core
 from ozfp4.backends import cpu
-from ozfp4.support.blas import ensure_blas
 from ozfp4.testing import (
     KINDS,
     Certificate,
@@ -464,7 +463,6 @@ def _both_ways(rng: np.random.Generator, other: str) -> bool:
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_thousands_of_random_products(seed: int, way: str) -> None:
-    ensure_blas()
     rng = np.random.default_rng(seed)
     with np.errstate(all="ignore"):
         count = 600 if way == "words" else 250  # in plain loops

@@ -9,7 +9,7 @@ namespace ozfp4 {
 namespace {
 
 constexpr const ByteKernel* kKernels[] = {&amx_kernel, &avx512_vnni_kernel, &avx_vnni_kernel, &portable_bytes_kernel};
-constexpr const char* kBlasSetting = "sgemm";
+constexpr const char* kFloatSetting = "sgemm";
 
 std::atomic<unsigned> disabled{0};  // bit i: kKernels[i]
 
@@ -27,7 +27,7 @@ unsigned bit_of(const ByteKernel& kernel) {
 
 const ByteKernel* best_kernel() {
   for (const ByteKernel* kernel : kKernels) {
-    if (kernel == &portable_bytes_kernel) break;  // a BLAS is faster
+    if (kernel == &portable_bytes_kernel) break;  // FP32 is faster
     if ((disabled & bit_of(*kernel)) == 0 && kernel->is_here()) return kernel;
   }
   return nullptr;
@@ -47,8 +47,8 @@ const std::vector<const ByteKernel*>& byte_kernels() {
 }
 
 const ByteKernel* find_byte_kernel(const std::string& setting, const char* what) {
-  if (setting == kBlasSetting) return nullptr;
-  std::string known = kBlasSetting;
+  if (setting == kFloatSetting) return nullptr;
+  std::string known = kFloatSetting;
   for (const ByteKernel* kernel : kKernels) {
     if (setting == kernel->setting) {
       if (kernel->is_here()) return kernel;

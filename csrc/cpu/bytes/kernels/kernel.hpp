@@ -37,7 +37,7 @@ extern const ByteKernel amx_kernel, avx512_vnni_kernel, avx_vnni_kernel, portabl
 // Those that this CPU has, best first; the portable one is the last.
 const std::vector<const ByteKernel*>& byte_kernels();
 
-// What serves planes of bytes: a kernel, or nullptr for a BLAS on planes decoded to FP32. What the calling thread was told by
+// What serves planes of bytes: a kernel, or nullptr for planes decoded to FP32. What the calling thread was told by
 // ForcedKernel, else what OZFP4_CPU_KERNEL names ("amx", "avx512_vnni", "avx_vnni", "portable" or "sgemm"), else the best one
 // that was not disabled, the portable one excepted. std::invalid_argument where the variable names none, or one that is not here.
 const ByteKernel* serving_byte_kernel();

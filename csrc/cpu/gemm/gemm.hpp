@@ -1,0 +1,20 @@
+// Products of planes in floating point, whose sums are exact.
+#pragma once
+
+#include <cstdint>
+
+#include "cpu/gemm/tile.hpp"
+
+namespace ozfp4 {
+
+// What a thread needs for panels, 1.2 MB at most: no less for more columns or terms.
+template <class T>
+std::int64_t gemm_bytes(std::int64_t columns, std::int64_t k);
+
+// C = A B^T (+ C if accumulate), row-major: A is rows x k, B is columns x k, C is rows x columns; ld in entries. `memory`
+// has gemm_bytes, aligned to 64. Range: sums that are exact in any order.
+template <class T>
+void gemm_nt(const GemmTile<T>& tile, std::int64_t rows, std::int64_t columns, std::int64_t k, const T* a, std::int64_t lda,
+             const T* b, std::int64_t ldb, bool accumulate, T* c, std::int64_t ldc, void* memory);
+
+}  // namespace ozfp4
