@@ -121,11 +121,11 @@ GemmTile<T> gemm_tile(int number) {
   const Choice<T> choices[] = {
 #if OZFP4_HAS_X86
 #if !defined(OZFP4_NO_AVX512_CLONES)
-      {{"AVX-512", add_avx512<T>}, __builtin_cpu_supports("avx512f") != 0},
+      {{"AVX-512", true, add_avx512<T>}, __builtin_cpu_supports("avx512f") != 0},
 #endif
-      {{"FMA", add_fma<T>}, __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")},
+      {{"FMA", true, add_fma<T>}, __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")},
 #endif
-      {{"plain", add_plain<T>}, true}};
+      {{"plain", false, add_plain<T>}, true}};
   for (const Choice<T>& choice : choices) {
     if (choice.is_here && number-- == 0) return choice.tile;
   }

@@ -1,4 +1,4 @@
-// The register tile of products in floating point whose sums are exact: their order and how they are rounded do not show.
+// The register tile of products in floating point: of planes, whose sums are exact, and of chains of fused multiply-adds.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,8 @@ inline constexpr std::int64_t kGemmColumns = 192 / static_cast<std::int64_t>(siz
 template <class T>
 struct GemmTile {
   const char* name = nullptr;  // of its instructions
-  // c[i][j] = sum_k a[k][i] b[k][j], plus c[i][j] where `accumulate`; rows of `c` lie `pitch` apart.
+  bool is_fused = false;       // each product is added by a fused multiply-add
+  // c[i][j] = sum_k a[k][i] b[k][j], plus c[i][j] where `accumulate`, in the order of k; rows of `c` lie `pitch` apart.
   void (*add_products)(const T* a, const T* b, std::int64_t k, bool accumulate, T* c, std::int64_t pitch) = nullptr;
 };
 

@@ -22,19 +22,19 @@ struct StripShape {
 
   template <class T>
   std::int64_t bytes(std::int64_t threads) const {
-    return (rows * columns + depth * columns + threads * kRowPanels * kChainRows * depth) * static_cast<std::int64_t>(sizeof(T));
+    return (rows * columns + depth * columns + threads * kRowPanels * kGemmRows * depth) * static_cast<std::int64_t>(sizeof(T));
   }
 };
 
 template <class T>
 StripShape choose_strip(std::int64_t rows, std::int64_t columns, std::int64_t k, std::int64_t bytes) {
-  const std::int64_t threads = thread_count(), most_rows = round_up(rows, kChainRows * kRowPanels);
-  const std::int64_t wide = std::min(16 * kChainColumns<double>, round_up(columns, kChainColumns<T>));
+  const std::int64_t threads = thread_count(), most_rows = round_up(rows, kGemmRows * kRowPanels);
+  const std::int64_t wide = std::min(16 * kGemmColumns<double>, round_up(columns, kGemmColumns<T>));
   StripShape strip{std::min<std::int64_t>(k, 512), wide, most_rows};
-  while (strip.bytes<T>(threads) > bytes && strip.rows > kRowPanels * kChainRows) {
-    strip.rows = round_up(strip.rows / 2, kRowPanels * kChainRows);
+  while (strip.bytes<T>(threads) > bytes && strip.rows > kRowPanels * kGemmRows) {
+    strip.rows = round_up(strip.rows / 2, kRowPanels * kGemmRows);
   }
-  if (strip.bytes<T>(threads) > bytes) strip.depth = std::min<std::int64_t>(k, 64), strip.columns = kChainColumns<T>;
+  if (strip.bytes<T>(threads) > bytes) strip.depth = std::min<std::int64_t>(k, 64), strip.columns = kGemmColumns<T>;
   return strip;
 }
 
@@ -82,8 +82,8 @@ class Chains {
         shape_(choose_strip<T>(target.result.rows, target.result.columns, a.inner, bytes)),
         sums_(allocate_buffer(shape_.rows * shape_.columns * kBytes)),
         panels_b_(allocate_buffer(shape_.depth * shape_.columns * kBytes)),
-        nonzero_b_(static_cast<std::size_t>(shape_.columns / kChainColumns<T>)),
-        tiles_(static_cast<std::size_t>(shape_.rows / kChainRows * (shape_.columns / kChainColumns<T>))) {}
+        nonzero_b_(static_cast<std::size_t>(shape_.columns / kGemmColumns<T>)),
+        tiles_(static_cast<std::size_t>(shape_.rows / kGemmRows * (shape_.columns / kGemmColumns<T>))) {}
 
   // Stores the listed entries, and repeats those whose chain ends infinite. `exchanges`: in the other order of each pair along K.
   EntryCounts run(const Listed& listed, bool exchanges) {
@@ -108,18 +108,18 @@ class Chains {
     return counts;
   }
 
-  static constexpr std::int64_t kBytes = sizeof(T), kWidth = kChainColumns<T>, kTileSums = kChainRows * kWidth;
+  static constexpr std::int64_t kBytes = sizeof(T), kWidth = kGemmColumns<T>, kTileSums = kGemmRows * kWidth;
 
   // Finds the tiles of a strip with a listed entry; false where there is none.
   bool begin_strip(const Listed& listed, std::int64_t row, std::int64_t column) {
     first_row_ = row, first_column_ = column;
-    down_ = ceil_div(std::min(shape_.rows, target_.result.rows - row), kChainRows);
+    down_ = ceil_div(std::min(shape_.rows, target_.result.rows - row), kGemmRows);
     across_ = ceil_div(std::min(shape_.columns, target_.result.columns - column), kWidth);
     bool any = false;
     for (std::int64_t i = 0; i < down_; ++i) {
       for (std::int64_t j = 0; j < across_; ++j) {
         int count = 0;
-        for (std::int64_t line = 0; line < kChainRows; ++line) count += __builtin_popcountll(tile_bits(listed, i, j, line));
+        for (std::int64_t line = 0; line < kGemmRows; ++line) count += __builtin_popcountll(tile_bits(listed, i, j, line));
         tiles_[static_cast<std::size_t>(i * across_ + j)] = static_cast<std::uint16_t>(count);
         any = any || count != 0;
       }
@@ -128,7 +128,7 @@ class Chains {
   }
 
   std::uint64_t tile_bits(const Listed& listed, std::int64_t i, std::int64_t j, std::int64_t line) const {
-    const std::int64_t row = first_row_ + i * kChainRows + line;
+    const std::int64_t row = first_row_ + i * kGemmRows + line;
     if (row >= target_.result.rows) return 0;
     return bits_of(listed, row, first_column_ + j * kWidth, kWidth, target_.result.columns);
   }
@@ -150,9 +150,9 @@ class Chains {
           nonzero_b_[static_cast<std::size_t>(j)] = pack<kWidth>(b_, first, lines, inner, depth, is_repeated, panel_b(j, depth));
         }
       });
-      const std::int64_t work = kRowPanels * kChainRows * across_ * kWidth * depth;
+      const std::int64_t work = kRowPanels * kGemmRows * across_ * kWidth * depth;
       parallel_for(blocks, kChainGrain / work + 1, [&](std::int64_t begin, std::int64_t end) {
-        const Buffer panel = allocate_buffer(kChainRows * depth * kBytes);
+        const Buffer panel = allocate_buffer(kGemmRows * depth * kBytes);
         for (std::int64_t i = begin * kRowPanels; i < std::min(end * kRowPanels, down_); ++i) {
           multiply_row(listed, i, inner, depth, is_repeated, reinterpret_cast<T*>(panel.get()));
         }
@@ -168,21 +168,21 @@ class Chains {
       const int count = listed_in(i, j);
       if (count == 0) continue;
       if (!is_packed) {
-        const std::int64_t lines = std::min(kChainRows, target_.result.rows - first_row_ - i * kChainRows);
-        own = pack<kChainRows>(a_, row_ + first_row_ + i * kChainRows, lines, inner, depth, is_repeated, panel);
+        const std::int64_t lines = std::min(kGemmRows, target_.result.rows - first_row_ - i * kGemmRows);
+        own = pack<kGemmRows>(a_, row_ + first_row_ + i * kGemmRows, lines, inner, depth, is_repeated, panel);
         is_packed = true;
       }
       const NonzeroRange other = nonzero_b_[static_cast<std::size_t>(j)];
       const std::int64_t k = std::max(own.begin, other.begin), length = std::min(own.end, other.end) - k;
       if (length <= 0) continue;
-      const T *left = panel + k * kChainRows, *right = panel_b(j, depth) + k * kWidth;
+      const T *left = panel + k * kGemmRows, *right = panel_b(j, depth) + k * kWidth;
       if (count > kMostSingleChains) {
         add_chains(left, right, length, sums(i, j));
         continue;
       }
       TileEntry entries[kMostSingleChains];
       int n = 0;
-      for (std::int64_t line = 0; line < kChainRows; ++line) {
+      for (std::int64_t line = 0; line < kGemmRows; ++line) {
         for (std::uint64_t bits = tile_bits(listed, i, j, line); bits != 0; bits &= bits - 1) {
           entries[n++] = {static_cast<std::int8_t>(line), static_cast<std::int8_t>(__builtin_ctzll(bits))};
         }
@@ -229,11 +229,11 @@ class Chains {
     parallel_for(down_, kPackGrain / (across_ * kTileSums) + 1, [&](std::int64_t begin, std::int64_t end) {
       EntryCounts counts;
       for (std::int64_t i = begin; i < end; ++i) {
-        for (std::int64_t line = 0; line < kChainRows; ++line) {
+        for (std::int64_t line = 0; line < kGemmRows; ++line) {
           for (std::int64_t j = 0; j < across_; ++j) {
             for (std::uint64_t bits = tile_bits(listed, i, j, line); bits != 0; bits &= bits - 1) {
               const int lane = __builtin_ctzll(bits);
-              end_entry(first_row_ + i * kChainRows + line, first_column_ + j * kWidth + lane, sums(i, j)[line * kWidth + lane],
+              end_entry(first_row_ + i * kGemmRows + line, first_column_ + j * kWidth + lane, sums(i, j)[line * kWidth + lane],
                         again, counts);
             }
           }
