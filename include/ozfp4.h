@@ -137,17 +137,17 @@ typedef struct ozfp4_report {
 
 typedef struct ozfp4_options {
   size_t size;
-  int32_t accuracy, rounding; /* rounding other than to nearest is of OZFP4_ACCURACY_CORRECT */
+  int32_t accuracy, rounding;      /* rounding other than to nearest is of OZFP4_ACCURACY_CORRECT */
   int32_t scheme, backend, family; /* a family other than OZFP4_FAMILY_LEAST is of OZFP4_ACCURACY_SCALED */
-  int32_t bits;            /* capacity of OZFP4_ACCURACY_SCALED, 2 to 200; 0: 53, or 24 of single precision */
-  int32_t overflow;        /* of integers */
-  int32_t reserved;        /* 0 */
-  int64_t workspace_limit; /* bytes beside operands and result; 0: 2^30 */
-  const ozfp4_plan* plan;  /* in place of scheme, backend, family and bits; of all bits that the accuracy takes; NULL: cheapest */
-  double* bound;           /* where bounds of |C - exact| go, in the order of C; of complex results pairs; NULL: nowhere */
-  int64_t ld_bound;        /* entries of C from line to line of it; 0: without a gap */
-  int64_t stride_bound;    /* and from matrix to matrix; 0: without a gap */
-  ozfp4_report* report;    /* NULL: nobody asks */
+  int32_t bits;                    /* capacity of OZFP4_ACCURACY_SCALED, 2 to 200; 0: 53, or 24 of single precision */
+  int32_t overflow;                /* of integers */
+  int32_t reserved;                /* 0 */
+  int64_t workspace_limit;         /* bytes beside operands and result; 0: 2^30 */
+  const ozfp4_plan* plan; /* in place of scheme, backend, family and bits; of all bits that the accuracy takes; NULL: cheapest */
+  double* bound;          /* where bounds of |C - exact| go, in the order of C; of complex results pairs; NULL: nowhere */
+  int64_t ld_bound;       /* entries of C from line to line of it; 0: without a gap */
+  int64_t stride_bound;   /* and from matrix to matrix; 0: without a gap */
+  ozfp4_report* report;   /* NULL: nobody asks */
   /* Of ozfp4_cuda_?gemm, its batches, ozfp4_cuda_gemm_prepared and ozfp4_cuda_?gram, where what happened is known once it has
    * run: */
   /* With more entries that nothing certifies none of them is summed anew, and C is undefined; 0: any number is. Counted in each

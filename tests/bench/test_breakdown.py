@@ -37,7 +37,7 @@ def test_array_stages_give_the_bits_of_matmul(library: str, kind: str, family: s
     x, y = LIBRARIES[library](a), LIBRARIES[library](b)
     (ia, sa), (ib, sb) = array_stages.scale(x, 1), array_stages.scale(y, 0)
     options = {"scheme": "I"} if family == "I" else {"family": family}
-    plan = ozfp4.plan(9, 7, 40, backend="fp4", **options)
+    plan = ozfp4.plan(9, 7, 40, backend="fp4", accuracy="scaled", **options)
     output = array_stages.multiply(array_stages.encode(ia, plan), array_stages.encode(ib, plan), plan)
     if plan.moduli:
         ways = [array_stages.garner(output, plan), array_stages.direct_crt(output, plan)]

@@ -194,7 +194,7 @@ def test_certificates_end_at_an_inner_dimension(options: dict[str, Any]) -> None
     [
         (
             {},
-            r"^accuracy: 'fp64' .* K <= 2\*\*30 where both operands are complex, the inner dimension is {k};",
+            r"^accuracy: 'standard' .* K <= 2\*\*30 where both operands are complex, the inner dimension is {k};",
         ),
         ({"accuracy": "correct"}, r"^accuracy: 'correct' .* K <= 2\*\*30 where both .* is {k};"),
         ({"accuracy": "scaled", "return_bound": True}, r"^accuracy: 'scaled' with a bound .* K <= 2\*\*30"),

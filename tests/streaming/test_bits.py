@@ -234,7 +234,12 @@ def test_a_product_on_the_cpu_without_a_limit_is_not_streamed(
 ) -> None:
     monkeypatch.setattr(call, "multiply", None)
     a = entries((40, 30), "f8", 1)
-    for options in ({}, {"accuracy": "correct", "rounding": "up"}, {"return_bound": True}, {"bits": 31}):
+    for options in (
+        {},
+        {"accuracy": "correct", "rounding": "up"},
+        {"return_bound": True},
+        {"bits": 31, "accuracy": "scaled"},
+    ):
         check(a, entries((30, 50), "f8", 2), None, **options)
     for first, second in (("f4", "f8"), ("c16", "f8"), ("i4", "i8")):
         check(entries((3, 40, 30), first, 1), entries((30, 50), second, 2), None)

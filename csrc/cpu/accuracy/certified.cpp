@@ -63,6 +63,10 @@ void EntryCounts::extend(const EntryCounts& other) {
   largest_bound = std::max(largest_bound, other.largest_bound);
 }
 
+bool Listed::is_empty() const {
+  return std::all_of(memory_->words.begin(), memory_->words.end(), [](std::uint64_t word) { return word == 0; });
+}
+
 std::vector<Listed::Place> Listed::places() const {
   std::vector<Place> found;
   const std::int64_t rows = words_per_row_ == 0 ? 0 : static_cast<std::int64_t>(memory_->words.size()) / words_per_row_;

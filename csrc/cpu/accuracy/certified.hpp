@@ -75,6 +75,7 @@ class Listed {
     std::int32_t row, index;
   };
   std::vector<Place> places() const;
+  bool is_empty() const;
 
  private:
   struct Memory {

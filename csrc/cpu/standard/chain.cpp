@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <mutex>
-#include <vector>
+#include <optional>
 
 #include "arith/accuracy/chain.hpp"
 #include "arith/multiples.hpp"
@@ -82,21 +82,23 @@ class Chains {
         shape_(choose_strip<T>(target.result.rows, target.result.columns, a.inner, bytes)),
         sums_(allocate_buffer(shape_.rows * shape_.columns * kBytes)),
         panels_b_(allocate_buffer(shape_.depth * shape_.columns * kBytes)),
-        nonzero_b_(static_cast<std::size_t>(shape_.columns / kGemmColumns<T>)),
-        tiles_(static_cast<std::size_t>(shape_.rows / kGemmRows * (shape_.columns / kGemmColumns<T>))) {}
+        nonzero_memory_(allocate_buffer(shape_.columns / kWidth * static_cast<std::int64_t>(sizeof(NonzeroRange)))),
+        tile_memory_(allocate_buffer(shape_.rows / kGemmRows * (shape_.columns / kWidth) * 2)),
+        nonzero_b_(reinterpret_cast<NonzeroRange*>(nonzero_memory_.get())),
+        tiles_(reinterpret_cast<std::uint16_t*>(tile_memory_.get())) {}
 
   // Stores the listed entries, and repeats those whose chain ends infinite. `exchanges`: in the other order of each pair along K.
   EntryCounts run(const Listed& listed, bool exchanges) {
     exchanges_ = exchanges;
-    Listed again(target_.result.rows, target_.result.columns);
+    std::optional<Listed> again;
     EntryCounts counts = run_once(listed, &again);
-    if (!again.places().empty()) counts.extend(run_once(again, nullptr));
+    if (again) counts.extend(run_once(*again, nullptr));
     return counts;
   }
 
  private:
-  // Those whose chain ends infinite are listed in `again` instead, which is null where chains are repeated.
-  EntryCounts run_once(const Listed& listed, Listed* again) {
+  // Those whose chain ends infinite are listed in `again` instead, which is made for them and null where chains are repeated.
+  EntryCounts run_once(const Listed& listed, std::optional<Listed>* again) {
     EntryCounts counts;
     for (std::int64_t row = 0; row < target_.result.rows; row += shape_.rows) {
       for (std::int64_t column = 0; column < target_.result.columns; column += shape_.columns) {
@@ -120,7 +122,7 @@ class Chains {
       for (std::int64_t j = 0; j < across_; ++j) {
         int count = 0;
         for (std::int64_t line = 0; line < kGemmRows; ++line) count += __builtin_popcountll(tile_bits(listed, i, j, line));
-        tiles_[static_cast<std::size_t>(i * across_ + j)] = static_cast<std::uint16_t>(count);
+        tiles_[i * across_ + j] = static_cast<std::uint16_t>(count);
         any = any || count != 0;
       }
     }
@@ -133,7 +135,7 @@ class Chains {
     return bits_of(listed, row, first_column_ + j * kWidth, kWidth, target_.result.columns);
   }
 
-  int listed_in(std::int64_t i, std::int64_t j) const { return tiles_[static_cast<std::size_t>(i * across_ + j)]; }
+  int listed_in(std::int64_t i, std::int64_t j) const { return tiles_[i * across_ + j]; }
 
   void multiply_strip(const Listed& listed, bool is_repeated) {
     const std::int64_t blocks = ceil_div(down_, kRowPanels);
@@ -147,7 +149,7 @@ class Chains {
           if (!is_listed) continue;
           const std::int64_t first = column_ + first_column_ + j * kWidth;
           const std::int64_t lines = std::min(kWidth, target_.result.columns - first_column_ - j * kWidth);
-          nonzero_b_[static_cast<std::size_t>(j)] = pack<kWidth>(b_, first, lines, inner, depth, is_repeated, panel_b(j, depth));
+          nonzero_b_[j] = pack<kWidth>(b_, first, lines, inner, depth, is_repeated, panel_b(j, depth));
         }
       });
       const std::int64_t work = kRowPanels * kGemmRows * across_ * kWidth * depth;
@@ -172,7 +174,7 @@ class Chains {
         own = pack<kGemmRows>(a_, row_ + first_row_ + i * kGemmRows, lines, inner, depth, is_repeated, panel);
         is_packed = true;
       }
-      const NonzeroRange other = nonzero_b_[static_cast<std::size_t>(j)];
+      const NonzeroRange other = nonzero_b_[j];
       const std::int64_t k = std::max(own.begin, other.begin), length = std::min(own.end, other.end) - k;
       if (length <= 0) continue;
       const T *left = panel + k * kGemmRows, *right = panel_b(j, depth) + k * kWidth;
@@ -223,7 +225,7 @@ class Chains {
     return range;
   }
 
-  EntryCounts end_strip(const Listed& listed, Listed* again) {
+  EntryCounts end_strip(const Listed& listed, std::optional<Listed>* again) {
     EntryCounts total;
     std::mutex lock;
     parallel_for(down_, kPackGrain / (across_ * kTileSums) + 1, [&](std::int64_t begin, std::int64_t end) {
@@ -245,9 +247,11 @@ class Chains {
     return total;
   }
 
-  void end_entry(std::int64_t row, std::int64_t column, T sum, Listed* again, EntryCounts& counts) const {
+  void end_entry(std::int64_t row, std::int64_t column, T sum, std::optional<Listed>* again, EntryCounts& counts) {
     if (again != nullptr && magnitude_bits(sum) == kInfinityBits<T>) {
-      again->word(row, column / 64) |= std::uint64_t(1) << (column % 64);
+      const std::lock_guard<std::mutex> hold(lock_);
+      if (!*again) again->emplace(target_.result.rows, target_.result.columns);
+      (*again)->word(row, column / 64) |= std::uint64_t(1) << (column % 64);
       return;
     }
     const ChainEnd<T> end{sum, again == nullptr ? 2 * kChainShift<T> : 0};
@@ -276,8 +280,10 @@ class Chains {
   const Target& target_;
   const StripShape shape_;
   const Buffer sums_, panels_b_;
-  std::vector<NonzeroRange> nonzero_b_;  // of panels of B
-  std::vector<std::uint16_t> tiles_;     // how many entries of a tile are listed
+  const Buffer nonzero_memory_, tile_memory_;
+  NonzeroRange* const nonzero_b_;  // of panels of B
+  std::uint16_t* const tiles_;     // how many entries of a tile are listed
+  std::mutex lock_;
   std::int64_t first_row_ = 0, first_column_ = 0, down_ = 0, across_ = 0;
   bool exchanges_ = false;
 };
@@ -286,7 +292,7 @@ class Chains {
 
 EntryCounts cpu_chain(const OperandView& a, const Scales& scale_a, const OperandView& b, const Scales& scale_b, std::int64_t row,
                       std::int64_t column, const Target& target, const Listed& listed, Exchanged exchanged, std::int64_t bytes) {
-  if (listed.places().empty()) return {};
+  if (listed.is_empty()) return {};
   return with_float(target.result.type, [&](auto zero) {
     Chains<decltype(zero)> chains(a, scale_a, b, scale_b, row, column, target, bytes);
     if (exchanged == Exchanged::none) return chains.run(listed, false);
@@ -294,7 +300,7 @@ EntryCounts cpu_chain(const OperandView& a, const Scales& scale_a, const Operand
     for (const bool exchanges : {false, true}) {
       Listed own(target.result.rows, target.result.columns);
       take_half(listed, target.result.rows, exchanged, row, column, exchanges, own);
-      if (!own.places().empty()) counts.extend(chains.run(own, exchanges));
+      if (!own.is_empty()) counts.extend(chains.run(own, exchanges));
     }
     return counts;
   });

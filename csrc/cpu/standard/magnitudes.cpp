@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <vector>
 
 #include "arith/accuracy/certificate.hpp"
 #include "arith/multiples.hpp"
@@ -60,7 +59,7 @@ class Bytes {
         first_(first),
         shape_{side, lines, depth},
         memory_(allocate_buffer(shape_.plane_bytes())),
-        offsets_(static_cast<std::size_t>(panels_of(lines) * kPanelLines)) {}
+        offsets_(allocate_buffer(panels_of(lines) * kPanelLines * 4)) {}
 
   void encode_piece(std::int64_t inner, std::int64_t inners) {
     shape_.inners = inners;
@@ -74,28 +73,30 @@ class Bytes {
   const char* panel(std::int64_t index) const { return memory_.get() + index * shape_.panel_bytes(); }
   const std::int32_t* starts(std::int64_t line) const { return shape_.starts(static_cast<const char*>(memory_.get())) + line; }
   // 128 times the sums of lines, less 2^14 K in those of A.
-  const std::uint32_t* offsets(std::int64_t line) const { return offsets_.data() + line; }
+  std::uint32_t* offsets(std::int64_t line) const { return reinterpret_cast<std::uint32_t*>(offsets_.get()) + line; }
 
  private:
   template <class T>
   void encode_panels(std::int64_t begin, std::int64_t end, std::int64_t inner, std::int64_t inners) {
-    std::vector<T> tile(static_cast<std::size_t>(kTileOuter * kTilePitch));
-    std::vector<std::int8_t> bytes(static_cast<std::size_t>(kPanelLines * inners));
+    constexpr std::int64_t tile_bytes = kTileOuter * kTilePitch * static_cast<std::int64_t>(sizeof(T));
+    const Buffer memory = allocate_buffer(tile_bytes + kPanelLines * inners);
+    auto* tile = reinterpret_cast<T*>(memory.get());
+    auto* bytes = reinterpret_cast<std::int8_t*>(memory.get() + tile_bytes);
     static_assert(kTileOuter == kPanelLines);
     for (std::int64_t panel = begin; panel < end; ++panel) {
       const std::int64_t line = panel * kPanelLines, lines = std::min(kPanelLines, shape_.outers - line);
       std::uint32_t sums[kPanelLines] = {};
       for (std::int64_t k = 0; k < inners; k += kTileInner) {
         const std::int64_t n = std::min(kTileInner, inners - k);
-        load_tile(view_, first_ + line, lines, inner + k, n, tile.data());
+        load_tile(view_, first_ + line, lines, inner + k, n, tile);
         for (std::int64_t i = 0; i < lines; ++i) {
-          sums[i] += encode(tile.data() + i * kTilePitch, n, exponents_[line + i], bytes.data() + i * inners + k);
+          sums[i] += encode(tile + i * kTilePitch, n, exponents_[line + i], bytes + i * inners + k);
         }
       }
       const std::uint32_t less = shape_.side == Side::left ? static_cast<std::uint32_t>(kOffset * kOffset * inners) : 0;
-      for (std::int64_t i = 0; i < lines; ++i) offsets_[static_cast<std::size_t>(line + i)] = kOffset * sums[i] - less;
+      for (std::int64_t i = 0; i < lines; ++i) *offsets(line + i) = kOffset * sums[i] - less;
       char* to = memory_.get() + panel * shape_.panel_bytes();
-      pack_lines(shape_.side, bytes.data(), inners, lines, inners, to);
+      pack_lines(shape_.side, bytes, inners, lines, inners, to);
       if (shape_.side == Side::right) start_values(to, tiles_of(inners), shape_.starts(memory_.get()) + line);
     }
   }
@@ -105,7 +106,7 @@ class Bytes {
   std::int64_t first_;
   PackedShape shape_;
   Buffer memory_;
-  std::vector<std::uint32_t> offsets_;
+  Buffer offsets_;
 };
 
 // Adds the sums of a piece of K of the tile at a row and a column.

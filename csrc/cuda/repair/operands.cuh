@@ -83,7 +83,7 @@ __device__ __forceinline__ RepairLines lines_of(const ScaledOperand& operand, st
 struct RepairMatrix {
   RepairLines a, b;
   std::int32_t a_matrix = 0, b_matrix = 0;
-  std::int32_t part = 0;  // along the first axis
+  std::int32_t part = 0;        // along the first axis
   const char *a_mask, *b_mask;  // of the block's first lines
   char* result;
   char* bound;

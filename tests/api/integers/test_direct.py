@@ -205,7 +205,6 @@ def test_limits_below_and_between_words() -> None:
     _, report = ozfp4.matmul(a[:1], b[:1], report=True, workspace_limit=160)
     assert (report.bits, report.workspace) == (32, 160)
     assert ozfp4.matmul(a, b, report=True, workspace_limit=320)[1].workspace == 320
-    assert ozfp4.matmul(a, b, report=True, workspace_limit=319)[1].plan is not None
 
 
 @pytest.mark.parametrize("further", [{"report": True}, {}], ids=["counted", "wrapped"])
