@@ -260,7 +260,7 @@ void check_no_workspace() {
   report("without a workspace", on_device(none) == OZFP4_OK, ozfp4_last_error());
   const ozfp4_status here = ozfp4_zgemm(OZFP4_ROW_MAJOR, OZFP4_NO_TRANS, OZFP4_NO_TRANS, m, n, k, &none, a.data(), k, b.data(), n,
                                         &both, c.data(), n, nullptr);
-  if (is_compared(here)) report("the same without a workspace", here == OZFP4_OK && c_there.read(c.size()) == c);
+  report("the same without a workspace", here == OZFP4_OK && c_there.read(c.size()) == c);
 }
 
 }  // namespace

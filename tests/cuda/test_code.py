@@ -22,7 +22,7 @@ def layout_of(m, k, n, **options):
     a = torch.randn(m, k, dtype=torch.float64, device=DEVICE)
     b = torch.randn(k, n, dtype=torch.float64, device=DEVICE)
     c = torch.full((m, n), float("nan"), dtype=torch.float64, device=DEVICE)
-    plan = ozfp4.plan(m, n, k, **options)
+    plan = ozfp4.plan(m, n, k, **options, accuracy="scaled")
     variant = on_cuda.serving_variant(plan, DEVICE.index)
     made = launch.run(plan, variant, a, b, c, matmul_shape((m, k), (k, n)), launch.UNLIMITED)
     assert_same_bits(c.cpu(), ozfp4.matmul(a.cpu().numpy(), b.cpu().numpy(), accuracy="scaled"))
@@ -79,7 +79,9 @@ def test_a_result_that_int8_products_cannot_store_is_refused():
 
 def test_a_refused_product_says_which_stage_and_why():
     plan = CUDA.CudaPlan(
-        ozfp4.plan(8, 8, 64, backend="int8")._core, 64, CUDA.kernels.index("warp s8 cp.async")
+        ozfp4.plan(8, 8, 64, backend="int8", accuracy="scaled")._core,
+        64,
+        CUDA.kernels.index("warp s8 cp.async"),
     )
     kinds = CUDA.ElementType
     a = CUDA.Operand(0, kinds.float64, 8, 64, 512, 8)

@@ -40,7 +40,12 @@ def test_einsum_equals_the_cpu(text, shapes, dtype):
     if dtype.startswith("complex"):
         arrays = [np.asarray(x * (1 + 2j) - 3j, dtype) for x in arrays]
     tensors = [torch.from_numpy(x).to(DEVICE) for x in arrays]
-    for options in ({}, {"accuracy": "correct"}, {"accuracy": "correct", "rounding": "up"}, {"bits": 20}):
+    for options in (
+        {},
+        {"accuracy": "correct"},
+        {"accuracy": "correct", "rounding": "up"},
+        {"bits": 20, "accuracy": "scaled"},
+    ):
         expected = np.asarray(ozfp4.einsum(text, *arrays, **options))
         found = ozfp4.einsum(text, *tensors, **options)
         assert found.device == DEVICE

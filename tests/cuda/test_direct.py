@@ -19,7 +19,7 @@ SHAPES = [
     (1, 1, 1), (8, 64, 32), (9, 65, 33), (7, 63, 31), (64, 64, 64), (16, 8, 96), (65, 7, 129), (5, 511, 40), (5, 512, 40),
     (3, 1024, 70), (130, 200, 66),
 ]  # fmt: skip
-WAYS = [{"bits": b} for b in (2, 24, 53, 54, 62, 63, 76, 82)] + [
+WAYS = [{"bits": b, "accuracy": "scaled"} for b in (2, 24, 53, 54, 62, 63, 76, 82)] + [
     {"accuracy": "scaled"},
     {"accuracy": "standard"},
 ]
@@ -57,7 +57,11 @@ def test_views_and_stacks(ways: list[bool]) -> None:
     assert bool(torch.isnan(wide[1::2]).all())
     assert bool(torch.isnan(wide[:, 1::6]).all())
     check(rng.standard_normal((1000, 3, 4)), rng.standard_normal((1000, 4, 5)))
-    check(rng.standard_normal((65535, 2, 1)), rng.standard_normal((1, 3)), ways=[{"bits": 53}, {}])
+    check(
+        rng.standard_normal((65535, 2, 1)),
+        rng.standard_normal((1, 3)),
+        ways=[{"bits": 53, "accuracy": "scaled"}, {}],
+    )
     a, b = rng.standard_normal((2, 1, 3, 1, 9, 40)), rng.standard_normal((1, 2, 1, 2, 40, 33))
     a[1, 0, 2, 0, 3, 7], b[0, 1, 0, 0, 8, 32], b[0, 0, 0, 1, 9, 1] = np.nan, np.inf, -np.inf
     check(a, b)
@@ -94,7 +98,7 @@ def test_complex_products(dtype: type, ways: list[bool]) -> None:
 def test_small_complex_products_take_it() -> None:
     for extent, is_direct in ((64, True), (512, False)):
         a, b = (torch.randn(extent, extent, dtype=torch.complex128, device=DEVICE) for _ in range(2))
-        for way in ({}, {"bits": 53}):
+        for way in ({}, {"bits": 53, "accuracy": "scaled"}):
             repeated.made.clear()
             right = ozfp4.matmul(a.cpu(), b.cpu(), **way)
             for _ in range(3):
@@ -168,7 +172,7 @@ def test_updates_of_views_stacks_and_specials(ways: list[bool]) -> None:
 
 def test_small_updates_take_it() -> None:
     a, b, c = (torch.randn(64, 64, dtype=torch.float64, device=DEVICE) for _ in range(3))
-    for way in ({}, {"bits": 53}):
+    for way in ({}, {"bits": 53, "accuracy": "scaled"}):
         repeated.made.clear()
         right = ozfp4.gemm(0.7, a.cpu(), b.cpu(), -1, c.cpu(), **way)
         for _ in range(3):
@@ -240,10 +244,14 @@ def test_what_has_no_such_kernel(ways: list[bool]) -> None:
     """The stages make it, with the same bits."""
     rng = np.random.default_rng(8)
     a, b = rng.standard_normal((9, 1025)), rng.standard_normal((1025, 5))
-    check(a, b, ways=[{"bits": 53}, {}])
-    check(rng.standard_normal((65536, 1, 1)), rng.standard_normal((1, 2)), ways=[{"bits": 53}])
-    check(a[:, :40], b[:40], ways=[{"bits": 83}, {"accuracy": "correct"}])
-    check(a[:, :40], b[:40].astype(np.float32), ways=[{"bits": 53}])
+    check(a, b, ways=[{"bits": 53, "accuracy": "scaled"}, {}])
+    check(
+        rng.standard_normal((65536, 1, 1)),
+        rng.standard_normal((1, 2)),
+        ways=[{"bits": 53, "accuracy": "scaled"}],
+    )
+    check(a[:, :40], b[:40], ways=[{"bits": 83, "accuracy": "scaled"}, {"accuracy": "correct"}])
+    check(a[:, :40], b[:40].astype(np.float32), ways=[{"bits": 53, "accuracy": "scaled"}])
     assert not any(ways)
 
 
@@ -260,7 +268,7 @@ def test_entries_without_a_certificate_are_repaired() -> None:
 def test_small_products_take_it() -> None:
     """Those of float64 and few bits are made tile by tile."""
     a, b = (torch.randn(64, 64, dtype=torch.float32, device=DEVICE) for _ in range(2))
-    for way in ({}, {"bits": 24}, {"accuracy": "standard"}):
+    for way in ({}, {"bits": 24, "accuracy": "scaled"}, {"accuracy": "standard"}):
         repeated.made.clear()
         first = ozfp4.matmul(a, b, **way)
         (made,) = repeated.made.values()

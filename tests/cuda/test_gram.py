@@ -88,7 +88,7 @@ def test_refusals_leave_out_as_it_was():
     assert bool((out == 7.0).all())
 
 
-@pytest.mark.parametrize("accuracy", ["scaled", "fp64", "correct"])
+@pytest.mark.parametrize("accuracy", ["scaled", "standard", "correct"])
 @pytest.mark.parametrize("share", [0.5, 1.02, 1.3])
 def test_a_device_without_room_for_all_planes(monkeypatch, share, accuracy):
     """Nor for the workspace of a block beside them: gram cuts into blocks, as matmul does, and the bits are the same."""

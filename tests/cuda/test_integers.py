@@ -79,7 +79,9 @@ def test_every_length_of_integers(backend: str) -> None:
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_where_a_modulus_more_is_needed(backend: str) -> None:
     """Lines of one number, whose products are as large as their norms let them be: about half of every product of moduli."""
-    for below, above in steps_of_moduli(ozfp4.plan(2, 2, 3, bits=64, backend=backend).moduli):
+    for below, above in steps_of_moduli(
+        ozfp4.plan(2, 2, 3, bits=64, accuracy="scaled", backend=backend).moduli
+    ):
         for a, b in ((below, below), (above, above), (below, -below), (above, -above)):
             left, right = np.full((2, 3), a), np.full((3, 2), b)
             same(ozfp4.matmul(on_device(left), on_device(right), backend=backend), np.matmul(left, right))
@@ -203,8 +205,15 @@ def test_mixtures_and_floats() -> None:
     with pytest.raises(
         ValueError, match=r"^plan: its bits are 120; integers on a GPU take plans of 82 at most"
     ):
-        ozfp4.matmul(x, on_device(b), plan=ozfp4.plan(40, 30, 50, bits=120, backend="int8"))
-    same(ozfp4.matmul(x, on_device(b), plan=ozfp4.plan(40, 30, 50, bits=80, backend="int8")), np.matmul(a, b))
+        ozfp4.matmul(
+            x, on_device(b), plan=ozfp4.plan(40, 30, 50, bits=120, accuracy="scaled", backend="int8")
+        )
+    same(
+        ozfp4.matmul(
+            x, on_device(b), plan=ozfp4.plan(40, 30, 50, bits=80, accuracy="scaled", backend="int8")
+        ),
+        np.matmul(a, b),
+    )
     with pytest.raises(ValueError, match=r"^accuracy: .* floating-point"):
         ozfp4.matmul(x, on_device(b), accuracy="correct")
 

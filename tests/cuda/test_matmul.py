@@ -26,7 +26,7 @@ def test_the_report_counts_the_exponents_that_the_cpu_counts(bits, top):
     b = np.array([[0.0, 5.0, np.nan], [0.0, 0.0, 0.0]])
     for x, y in ((a, b), (a[:1], b), (a[:1], b[:, :1]), (a[None], np.stack([b, 8 * b])), (a[1], b[:, 1])):
         reports = [
-            ozfp4.matmul(*operands, bits=bits, backend="int8", report=True)[1]
+            ozfp4.matmul(*operands, bits=bits, accuracy="scaled", backend="int8", report=True)[1]
             for operands in ((x, y), (on_device(x), on_device(y)))
         ]
         assert reports[0].exponents == reports[1].exponents
@@ -112,7 +112,7 @@ def test_repeated_products_are_checked_all_the_same():
         assert ozfp4.matmul(row, y, accuracy="scaled").shape == (10,)
         assert ozfp4.matmul(row, row, accuracy="scaled").shape == ()
     with pytest.raises(TypeError, match="bits"):
-        ozfp4.matmul(x, y, bits=3.0)
+        ozfp4.matmul(x, y, bits=3.0, accuracy="scaled")
     with pytest.raises(ValueError, match="scheme"):
         ozfp4.matmul(x, y, scheme=["II"], accuracy="scaled")
     assert ozfp4.matmul(x.requires_grad_(), y, accuracy="scaled").requires_grad

@@ -87,7 +87,9 @@ def test_storages_without_all_entries(freed, left, relaunched):
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
-@pytest.mark.parametrize("options", [{}, {"bits": 53}, {"accuracy": "correct"}], ids=str)
+@pytest.mark.parametrize(
+    "options", [{}, {"bits": 53, "accuracy": "scaled"}, {"accuracy": "correct"}], ids=str
+)
 @pytest.mark.parametrize(
     "shapes", [((70, 65), (65, 33)), ((3, 64, 64), (64, 64)), ((65,), (65, 33))], ids=str
 )

@@ -92,7 +92,7 @@ def test_a_stored_verdict_needs_no_test(cache, monkeypatch):
     assert len(list(cache.iterdir())) == 2  # of this kernel, and of the one for small products
     guard.forget()
     monkeypatch.delattr(guard, "examine")
-    number = guard.serving_kernel(ozfp4.plan(40, 40, 40, backend="int8"), 0)
+    number = guard.serving_kernel(ozfp4.plan(40, 40, 40, backend="int8", accuracy="scaled"), 0)
     assert number == SERVING[0].number
     assert_same_bits(ozfp4.matmul(a, b, accuracy="scaled").cpu(), EXACT)
 

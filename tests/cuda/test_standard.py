@@ -204,7 +204,7 @@ def test_stacks():
         check(x, y, (x.shape, y.shape), modes=STANDARD)
     _, whole = ozfp4.matmul(on_device(a), on_device(b), backend="int8", report=True)
     expected = ozfp4.matmul(a, b)
-    for part in (1, 2, 5, 12):
+    for part in (1, 2, 5, 9):
         c, cut = ozfp4.matmul(
             on_device(a), on_device(b), backend="int8", report=True, workspace_limit=whole.workspace // part
         )

@@ -22,7 +22,7 @@ SHAPES = [
     (1, 1, 1), (8, 64, 1), (9, 65, 2), (7, 63, 3), (31, 130, 8), (33, 511, 5), (32, 1024, 1), (13, 1025, 4), (5, 2049, 1),
     (6, 4096, 2), (3, 8191, 1), (9, 8192, 4), (11, 8192, 8), (300, 70, 4),
 ]  # fmt: skip
-WAYS = [{"bits": b} for b in (2, 24, 53, 54, 82)] + [{"accuracy": "standard"}]
+WAYS = [{"bits": b, "accuracy": "scaled"} for b in (2, 24, 53, 54, 82)] + [{"accuracy": "standard"}]
 
 
 @pytest.fixture(autouse=True)
@@ -57,7 +57,7 @@ def test_longer_lines(ways: list[bool]) -> None:
     """As long as a cluster takes them."""
     for k, few in ((65536, 1), (32768, 2), (16384, 4), (40001, 1)):
         a, b = operands("phi8", 5, k, few, seed=k)
-        check(a, b, ways=[{"bits": 53}, {"accuracy": "standard"}])
+        check(a, b, ways=[{"bits": 53, "accuracy": "scaled"}, {"accuracy": "standard"}])
     assert all(ways)
 
 
@@ -71,7 +71,11 @@ def test_views_and_stacks(ways: list[bool]) -> None:
     check(b.swapaxes(-1, -2), a.swapaxes(-1, -2), y.mT, x.mT)
     check(rng.standard_normal((700, 3, 4)), rng.standard_normal((700, 4, 5)))
     check(rng.standard_normal((1, 9, 3000)), rng.standard_normal((40, 3000, 1)))
-    check(rng.standard_normal((65535, 2, 1)), rng.standard_normal((1, 3)), ways=[{"bits": 53}, {}])
+    check(
+        rng.standard_normal((65535, 2, 1)),
+        rng.standard_normal((1, 3)),
+        ways=[{"bits": 53, "accuracy": "scaled"}, {}],
+    )
     a, b = rng.standard_normal((2, 1, 3, 1, 9, 1400)), rng.standard_normal((1, 2, 1, 2, 1400, 3))
     a[1, 0, 2, 0, 3, 7], b[0, 1, 0, 0, 8, 2], b[0, 0, 0, 1, 9, 1] = np.nan, np.inf, -np.inf
     check(a, b)
@@ -101,12 +105,24 @@ def test_what_has_no_such_kernel(ways: list[bool]) -> None:
     """The stages make it, with the same bits."""
     rng = np.random.default_rng(8)
     a, b = rng.standard_normal((20, 1025)), rng.standard_normal((1025, 9))
-    check(a, b, ways=[{"bits": 53}, {}])
-    check(rng.standard_normal((65536, 2, 1)), rng.standard_normal((1, 2)), ways=[{"bits": 53}])
-    check(rng.standard_normal((3, 8193)), rng.standard_normal((8193, 5)), ways=[{"bits": 53}])
-    check(rng.standard_normal((3, 65537)), rng.standard_normal((65537, 1)), ways=[{"bits": 53}])
-    check(a[:, :40], b[:40, :2], ways=[{"bits": 83}, {"accuracy": "correct"}])
-    check(a[:, :40], b[:40, :2].astype(np.float32), ways=[{"bits": 53}])
+    check(a, b, ways=[{"bits": 53, "accuracy": "scaled"}, {}])
+    check(
+        rng.standard_normal((65536, 2, 1)),
+        rng.standard_normal((1, 2)),
+        ways=[{"bits": 53, "accuracy": "scaled"}],
+    )
+    check(
+        rng.standard_normal((3, 8193)),
+        rng.standard_normal((8193, 5)),
+        ways=[{"bits": 53, "accuracy": "scaled"}],
+    )
+    check(
+        rng.standard_normal((3, 65537)),
+        rng.standard_normal((65537, 1)),
+        ways=[{"bits": 53, "accuracy": "scaled"}],
+    )
+    check(a[:, :40], b[:40, :2], ways=[{"bits": 83, "accuracy": "scaled"}, {"accuracy": "correct"}])
+    check(a[:, :40], b[:40, :2].astype(np.float32), ways=[{"bits": 53, "accuracy": "scaled"}])
     assert not any(ways)
 
 
@@ -124,7 +140,7 @@ def test_entries_without_a_certificate_are_repaired() -> None:
 def test_products_with_a_vector_take_it() -> None:
     a = torch.randn(4096, 4096, dtype=torch.float64, device=DEVICE)
     b = torch.randn(4096, 1, dtype=torch.float64, device=DEVICE)
-    for way in ({}, {"bits": 53}, {"accuracy": "standard"}):
+    for way in ({}, {"bits": 53, "accuracy": "scaled"}, {"accuracy": "standard"}):
         for x, y in ((a, b), (b.mT, a)):
             repeated.made.clear()
             first = ozfp4.matmul(x, y, **way)

@@ -24,11 +24,11 @@ WIDE = [(1999, 64, 2041), (2040, 61, 1995), (1391, 128, 1529), (1399, 100, 1501)
 WAYS = [
     {"accuracy": "scaled"},
     {"accuracy": "standard"},
-    {"bits": 2},
-    {"bits": 24},
-    {"bits": 54},
-    {"bits": 55},
-    {"bits": 59},
+    {"bits": 2, "accuracy": "scaled"},
+    {"bits": 24, "accuracy": "scaled"},
+    {"bits": 54, "accuracy": "scaled"},
+    {"bits": 55, "accuracy": "scaled"},
+    {"bits": 59, "accuracy": "scaled"},
 ]
 
 
@@ -53,7 +53,7 @@ def test_bits_of_the_cpu(kind: str, ways: list[bool]) -> None:
 def test_bits_of_the_widest(kind: str, ways: list[bool]) -> None:
     for number, shape in enumerate(WIDE):
         a, b = operands(kind, *shape, seed=number)
-        check(a, b, ways=[{"accuracy": "scaled"}, {"bits": 54}], context=(kind, shape))
+        check(a, b, ways=[{"accuracy": "scaled"}, {"bits": 54, "accuracy": "scaled"}], context=(kind, shape))
     assert all(ways)
 
 
@@ -93,7 +93,11 @@ def test_views_and_stacks(ways: list[bool]) -> None:
     assert_same_bits(wide[:, : 3 * 90 : 3].cpu(), ozfp4.matmul(a[0, 0], b[0]))
     assert bool(torch.isnan(wide[:, 1::3]).all())
     check(rng.standard_normal((1000, 3, 4)), rng.standard_normal((1000, 4, 5)))
-    check(rng.standard_normal((65535, 2, 1)), rng.standard_normal((1, 3)), ways=[{"bits": 53}, {}])
+    check(
+        rng.standard_normal((65535, 2, 1)),
+        rng.standard_normal((1, 3)),
+        ways=[{"bits": 53, "accuracy": "scaled"}, {}],
+    )
     assert all(ways)
 
 
@@ -101,8 +105,8 @@ def test_what_has_no_such_kernel(ways: list[bool]) -> None:
     """Others make it, with the same bits."""
     rng = np.random.default_rng(8)
     a, b = rng.standard_normal((9, 257)), rng.standard_normal((257, 5))
-    check(a, b, ways=[{"bits": 53}, {}])
-    check(a[:, :40], b[:40], ways=[{"bits": 60}, {"accuracy": "correct"}])
+    check(a, b, ways=[{"bits": 53, "accuracy": "scaled"}, {}])
+    check(a[:, :40], b[:40], ways=[{"bits": 60, "accuracy": "scaled"}, {"accuracy": "correct"}])
     x, y = on_device(a[:, :40].astype(np.float32)), on_device(b[:40].astype(np.float32))
     with forced(tiles=True):
         assert_same_bits(ozfp4.matmul(x, y).cpu(), ozfp4.matmul(x.cpu(), y.cpu()))
@@ -117,10 +121,10 @@ def test_all_digits_are_the_least(ways: list[bool]) -> None:
         for rows, columns in ((20, 40), (900, 800), (1391, 1529), (1999, 2041)):
             a, b = np.full((rows, inner), float(least)), np.full((inner, columns), float(least))
             context = (bits, inner, rows)
-            check(a, b, ways=[{"bits": bits}, {}], context=context)
-            check(a, -b, ways=[{"bits": bits}, {}], context=context)
+            check(a, b, ways=[{"bits": bits, "accuracy": "scaled"}, {}], context=context)
+            check(a, -b, ways=[{"bits": bits, "accuracy": "scaled"}, {}], context=context)
             a[:, 1:] = b[1:] = 2.0**bits
-            check(a, b, ways=[{"bits": bits}, {}], context=context)
+            check(a, b, ways=[{"bits": bits, "accuracy": "scaled"}, {}], context=context)
     assert all(ways)
 
 

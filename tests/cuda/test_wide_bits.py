@@ -19,7 +19,7 @@ def product(a: np.ndarray, b: np.ndarray, bits: int, path: tuple[str, str]) -> n
     )
     scheme, backend = path
     x, y = (torch.from_numpy(operand).to(DEVICE) for operand in (a, b))  # in the operand's layout
-    ozfp4.matmul(x, y, bits=bits, scheme=scheme, backend=backend, out=out)
+    ozfp4.matmul(x, y, bits=bits, accuracy="scaled", scheme=scheme, backend=backend, out=out)
     result: np.ndarray = out.cpu().numpy()
     return result
 
@@ -63,16 +63,17 @@ def test_stacks_blocks_and_bounds_of_cut_integers(backend: str, bits: int, limit
     x, y = (torch.from_numpy(operand).to(DEVICE) for operand in (a, b))
     expected = exact_matmul(a, b, bits=bits)
     for options in ({}, {"workspace_limit": limit}):
-        c, report = ozfp4.matmul(x, y, bits=bits, backend=backend, report=True, **options)
+        c, report = ozfp4.matmul(x, y, bits=bits, accuracy="scaled", backend=backend, report=True, **options)
         assert_same_bits(c.cpu().numpy(), expected, options)
         assert report.plan.cut is not None
         assert report.moduli_used == len(report.plan.moduli)
-    c, bound = ozfp4.matmul(x, y, bits=bits, backend=backend, return_bound=True)
+    c, bound = ozfp4.matmul(x, y, bits=bits, accuracy="scaled", backend=backend, return_bound=True)
     assert_same_bits(c.cpu().numpy(), expected, "with a bound")
     assert_same_bits(
-        bound.cpu().numpy(), ozfp4.matmul(a, b, bits=bits, backend=backend, return_bound=True)[1]
+        bound.cpu().numpy(),
+        ozfp4.matmul(a, b, bits=bits, accuracy="scaled", backend=backend, return_bound=True)[1],
     )
     stack = torch.stack([x[:19, :40], 2.0**900 * x[20:39, 40:80], x[40:59, :40]])
-    products = ozfp4.matmul(stack, y[:40], bits=bits, backend=backend).cpu().numpy()
+    products = ozfp4.matmul(stack, y[:40], bits=bits, accuracy="scaled", backend=backend).cpu().numpy()
     for left, found in zip(stack.cpu().numpy(), products, strict=True):
         assert_same_bits(found, exact_matmul(left, b[:40], bits=bits))

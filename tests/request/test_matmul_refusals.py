@@ -200,7 +200,7 @@ def test_certificates_end_at_an_inner_dimension(options: dict[str, Any]) -> None
         ({"accuracy": "scaled", "return_bound": True}, r"^accuracy: 'scaled' with a bound .* K <= 2\*\*30"),
         ({"accuracy": "scaled", "plan": ozfp4.plan(1, 1, 8, backend="int8")}, r"^plan: its limit is K <= "),
     ],
-    ids=["fp64", "correct", "bound", "plan"],
+    ids=["standard", "correct", "bound", "plan"],
 )
 def test_complex_products_are_refused_before_they_are_copied(options: dict[str, Any], pattern: str) -> None:
     k = 2**30 + 8

@@ -74,10 +74,11 @@ def test_long_lines(kind, sides):
 @pytest.mark.parametrize("bits", [2, 24, 31, 53, 62, 63, 82, 83, 150])
 def test_bits_and_given_plans(bits, sides):
     a, b = pair("complex", "whole-range", 30, 90, 20)
-    expected = ozfp4.matmul(a, b, bits=bits)
-    x, y = prepared(on_device(a), on_device(b), sides, bits=bits, backend="int8")
+    expected = ozfp4.matmul(a, b, bits=bits, accuracy="scaled")
+    x, y = prepared(on_device(a), on_device(b), sides, bits=bits, accuracy="scaled", backend="int8")
     assert_same_bits(ozfp4.matmul(x, y).cpu(), expected)
-    x, y = prepared(on_device(a), on_device(b), sides, plan=make_plan("II", "int8", "least", bits, 180))
+    plan = make_plan("II", "int8", "least", bits, 180)
+    x, y = prepared(on_device(a), on_device(b), sides, plan=plan, accuracy="scaled")
     assert_same_bits(ozfp4.matmul(x, y).cpu(), expected)
 
 

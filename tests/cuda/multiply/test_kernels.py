@@ -51,7 +51,7 @@ INNER = (
 
 def runs_on(kernel, path):
     """Whether the kernel takes the planes of a path's plan on this device."""
-    plan = ozfp4.plan(1, 1, 1, scheme=path[0], backend=path[1], family=path[2])
+    plan = ozfp4.plan(1, 1, 1, scheme=path[0], backend=path[1], family=path[2], accuracy="scaled")
     return any(CUDA.kernel_error(kernel, element, DEVICE.index) is None for element in kernels.elements(plan))
 
 
@@ -101,7 +101,7 @@ def test_every_tile(kernel, path):
 
 @pytest.mark.parametrize(("kernel", "path"), PAIRS)
 def test_long_inner_dimensions(kernel, path):
-    plan = ozfp4.plan(1, 1, 1, scheme=path[0], backend=path[1], family=path[2])
+    plan = ozfp4.plan(1, 1, 1, scheme=path[0], backend=path[1], family=path[2], accuracy="scaled")
     for seed, k in enumerate((16_385, 65_536, 116_479, 116_480, 116_481, 250_000)):
         if k <= plan.k_max:
             compare(kernel, path, 19, k, 33, seed)

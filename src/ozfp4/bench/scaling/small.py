@@ -18,7 +18,7 @@ OPTIONS: tuple[dict[str, Any], ...] = (
     {},
     {"accuracy": "correct"},
     {"accuracy": "scaled"},
-    {"bits": 60},
+    {"bits": 60, "accuracy": "scaled"},
     {"accuracy": "correct", "rounding": "up"},
 )
 
