@@ -20,7 +20,13 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 WIDE = (
     *("csrc/cuda/multiply/tcgen05/**/*", "cmake/**/*", "CMakeLists.txt", ".ci/cuda", ".ci/cache"),
-    *("tools/check_cubins.py", "tools/count_main_loop.py", "tools/check_mma_model.py", "tools/cuda_scope.py"),
+    *(
+        "tools/check_cubins.py",
+        "tools/count_main_loop.py",
+        "tools/check_mma_model.py",
+        "tools/check_fences.py",
+    ),
+    "tools/cuda_scope.py",
 )
 # These, and what they include.
 COMPILED = (

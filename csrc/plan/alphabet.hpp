@@ -24,7 +24,7 @@ struct Table {
   constexpr bool empty() const { return size == 0; }
 };
 
-// Entries of a plane on the CPU, and the numbers in which its BLAS multiplies them.
+// Entries of a plane on the CPU, and the numbers in which its register tiles multiply them.
 enum class PlaneEntry {
   int8,  // limbs in bytes, decoded to FP32: sums exact up to 2^24
   fp64,  // integers in FP64, multiplied as they are: sums exact up to 2^53

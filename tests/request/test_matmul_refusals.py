@@ -218,3 +218,6 @@ def test_complex_operands_are_refused_before_they_are_copied() -> None:
         ozfp4.prepare(np.broadcast_to(1j, (k, 1)), "right", other="complex")
     with pytest.raises(ValueError, match=rf"K <= 2\*\*30 .* is {k}"):
         ozfp4.gemm(2j, np.broadcast_to(1j, (1, k)), np.broadcast_to(1j, (k, 1)))
+    for left in (False, True):
+        with pytest.raises(ValueError, match=rf"K <= 2\*\*30 .* is {k}"):
+            ozfp4.gram(np.broadcast_to(1j, (1, k) if left else (k, 1)), left=left)

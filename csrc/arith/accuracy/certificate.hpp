@@ -77,7 +77,8 @@ OZFP4_HD std::uint32_t magnitude_byte(T x, int exponent) {
   const std::uint64_t significand = field > 0 ? fraction | (std::uint64_t(1) << (Format::precision - 1)) : fraction;
   // |x| 2^(7 - exponent) = significand 2^-right
   const int right = exponent - 7 - ((field > 0 ? field - 1 : 0) + Format::lowest_exponent);
-  const std::uint64_t kept = right > 63 ? 0 : right >= 0 ? significand >> right : significand << -right;
+  const int left = right < -8 ? 8 : -right;  // at most 7 of an entry that counts
+  const std::uint64_t kept = right > 63 ? 0 : right >= 0 ? significand >> right : significand << left;
   return magnitude >= kInfinityBits<T> ? 0u : static_cast<std::uint32_t>(kept);
 }
 

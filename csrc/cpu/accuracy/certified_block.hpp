@@ -301,7 +301,7 @@ class CertifiedBlock {
       counts.depth += is_kept && !is_exact;
       if (is_kept) continue;
       const bool by_magnitude = magnitude != nullptr && certifies_magnitude(own, other, magnitude[i]);
-      counts.magnitude += by_magnitude || is_decided_by_addend(row, column + i);
+      counts.magnitude += by_magnitude;
       if (!by_magnitude && !is_decided_by_addend(row, column + i)) listed |= std::uint64_t(1) << i;
     }
     return listed;

@@ -84,7 +84,7 @@ class KeptBuffers {
     char* memory;
     std::int64_t bytes;
   };
-  static constexpr int kSlots = 16;
+  static constexpr int kSlots = 64;  // a product with chains holds a dozen, and small ones of several shapes may take turns
 
   Kept remove(int index) noexcept {
     const auto at = kept_.begin() + index;

@@ -15,8 +15,15 @@ namespace ozfp4 {
 class DefaultFpMode {
  public:
 #if defined(__x86_64__)
-  DefaultFpMode() : kept_(_mm_getcsr()) { _mm_setcsr(0x1f80); }  // to nearest, subnormal numbers as they are, no traps
-  ~DefaultFpMode() { _mm_setcsr(kept_); }
+  DefaultFpMode() : kept_(_mm_getcsr()) {
+    _mm_setcsr(0x1f80);  // to nearest, subnormal numbers as they are, no traps
+    __asm__ volatile("fnstcw %0" : "=m"(kept_control_));
+    set_control(kDefaultControl);
+  }
+  ~DefaultFpMode() {
+    set_control(kept_control_);
+    _mm_setcsr(kept_);
+  }
   static bool rounds_to_nearest() { return (_mm_getcsr() & _MM_ROUND_MASK) == _MM_ROUND_NEAREST; }
 #else
   DefaultFpMode() {
@@ -31,7 +38,14 @@ class DefaultFpMode {
 
  private:
 #if defined(__x86_64__)
+  // Of the x87 unit, by which a BLAS takes norms and which fesetround sets, too.
+  static constexpr unsigned short kDefaultControl = 0x37f;
+  void set_control(unsigned short control) const {
+    if (kept_control_ != kDefaultControl) __asm__ volatile("fldcw %0" : : "m"(control));
+  }
+
   unsigned kept_;
+  unsigned short kept_control_ = kDefaultControl;
 #else
   std::fenv_t kept_;
 #endif

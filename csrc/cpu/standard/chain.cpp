@@ -13,7 +13,7 @@
 namespace ozfp4 {
 namespace {
 
-constexpr std::int64_t kRowPanels = 12;  // of a block of A, whose panels a thread packs: 96 rows
+constexpr std::int64_t kRowPanels = 12;  // of rows that a thread takes at a time, packing one panel after the other
 constexpr std::int64_t kPackGrain = 1 << 14, kChainGrain = 1 << 17;
 
 // Entries of K that are packed at a time, columns of a strip of the result, and its rows.
@@ -22,7 +22,7 @@ struct StripShape {
 
   template <class T>
   std::int64_t bytes(std::int64_t threads) const {
-    return (rows * columns + depth * columns + threads * kRowPanels * kGemmRows * depth) * static_cast<std::int64_t>(sizeof(T));
+    return (rows * columns + depth * columns + threads * kGemmRows * depth) * static_cast<std::int64_t>(sizeof(T));
   }
 };
 
@@ -53,18 +53,19 @@ std::uint64_t bits_of(const Listed& listed, std::int64_t row, std::int64_t colum
   return kept == 64 ? bits : bits & ((std::uint64_t(1) << kept) - 1);
 }
 
-// Lists in `half` what `listed` has of the rows, or the columns, of even numbers, or of odd ones. The block begins at that row
-// and column.
-void take_half(const Listed& listed, std::int64_t rows, Exchanged exchanged, std::int64_t first_row, std::int64_t first_column,
-               bool odd, Listed& half) {
-  constexpr std::uint64_t even_places = 0x5555555555555555u;
-  const std::uint64_t kept_columns = even_places << ((first_column + (odd ? 1 : 0)) % 2);
-  for (std::int64_t row = 0; row < rows; ++row) {
-    const bool is_odd = (first_row + row) % 2 != 0;
-    const std::uint64_t kept = exchanged == Exchanged::columns ? kept_columns : is_odd == odd ? ~std::uint64_t(0) : 0;
-    for (std::int64_t i = 0; i < listed.words_per_row(); ++i) half.word(row, i) = listed.word(row, i) & kept;
+// Of an exchanged product the lines of even numbers, which keep the order of each pair along K, or those of odd ones.
+struct Half {
+  Exchanged exchanged = Exchanged::none;
+  bool is_odd = false;
+
+  // Whether columns from one on are among them, a bit each, in a row of the product.
+  std::uint64_t bits(std::int64_t row, std::int64_t column) const {
+    constexpr std::uint64_t all = ~std::uint64_t(0), even_places = 0x5555555555555555u;
+    if (exchanged == Exchanged::none) return all;
+    if (exchanged == Exchanged::rows) return (row % 2 != 0) == is_odd ? all : 0;
+    return even_places << ((column + (is_odd ? 1 : 0)) % 2);
   }
-}
+};
 
 // The chains of one block of the result, a strip of columns at a time.
 template <class T>
@@ -87,9 +88,9 @@ class Chains {
         nonzero_b_(reinterpret_cast<NonzeroRange*>(nonzero_memory_.get())),
         tiles_(reinterpret_cast<std::uint16_t*>(tile_memory_.get())) {}
 
-  // Stores the listed entries, and repeats those whose chain ends infinite. `exchanges`: in the other order of each pair along K.
-  EntryCounts run(const Listed& listed, bool exchanges) {
-    exchanges_ = exchanges;
+  // Stores the listed entries of a half, and repeats those whose chain ends infinite.
+  EntryCounts run(const Listed& listed, const Half& half) {
+    half_ = half;
     std::optional<Listed> again;
     EntryCounts counts = run_once(listed, &again);
     if (again) counts.extend(run_once(*again, nullptr));
@@ -132,7 +133,8 @@ class Chains {
   std::uint64_t tile_bits(const Listed& listed, std::int64_t i, std::int64_t j, std::int64_t line) const {
     const std::int64_t row = first_row_ + i * kGemmRows + line;
     if (row >= target_.result.rows) return 0;
-    return bits_of(listed, row, first_column_ + j * kWidth, kWidth, target_.result.columns);
+    const std::int64_t column = first_column_ + j * kWidth;
+    return bits_of(listed, row, column, kWidth, target_.result.columns) & half_.bits(row_ + row, column_ + column);
   }
 
   int listed_in(std::int64_t i, std::int64_t j) const { return tiles_[i * across_ + j]; }
@@ -197,7 +199,7 @@ class Chains {
   template <std::int64_t Lines>
   NonzeroRange pack(const OperandView& view, std::int64_t first, std::int64_t lines, std::int64_t inner, std::int64_t depth,
                     bool is_repeated, T* to) const {
-    const std::int64_t flip = exchanges_ ? 1 : 0;  // K and its pieces are even then
+    const std::int64_t flip = half_.is_odd ? 1 : 0;  // K and its pieces are even then
     with_float(view.type, [&](auto zero) {
       using Entry = decltype(zero);
       const char* origin = view.data + first * view.outer_stride + inner * view.inner_stride;
@@ -285,7 +287,7 @@ class Chains {
   std::uint16_t* const tiles_;     // how many entries of a tile are listed
   std::mutex lock_;
   std::int64_t first_row_ = 0, first_column_ = 0, down_ = 0, across_ = 0;
-  bool exchanges_ = false;
+  Half half_;
 };
 
 }  // namespace
@@ -295,13 +297,8 @@ EntryCounts cpu_chain(const OperandView& a, const Scales& scale_a, const Operand
   if (listed.is_empty()) return {};
   return with_float(target.result.type, [&](auto zero) {
     Chains<decltype(zero)> chains(a, scale_a, b, scale_b, row, column, target, bytes);
-    if (exchanged == Exchanged::none) return chains.run(listed, false);
-    EntryCounts counts;
-    for (const bool exchanges : {false, true}) {
-      Listed own(target.result.rows, target.result.columns);
-      take_half(listed, target.result.rows, exchanged, row, column, exchanges, own);
-      if (!own.is_empty()) counts.extend(chains.run(own, exchanges));
-    }
+    EntryCounts counts = chains.run(listed, {exchanged, false});
+    if (exchanged != Exchanged::none) counts.extend(chains.run(listed, {exchanged, true}));
     return counts;
   });
 }

@@ -20,7 +20,7 @@ from ..request import library
 from ..request.arguments import check_arguments
 from ..request.complex import is_complex
 from ..request.dlpack import any_library
-from ..request.operands import MatmulRequest, check_matrices, matmul_request
+from ..request.operands import MatmulRequest, check_counted, check_matrices, matmul_request
 from ..request.prepared import Prepared
 from ..request.types import TensorT
 from ..request.written import mark_written
@@ -185,6 +185,9 @@ def _gram(
             f"rounding: {rounding!r} gives no Hermitian result, as conjugation turns it round for imaginary parts; "
             "allowed for complex a are 'nearest', 'zero'"
         )
+    check_counted(
+        arguments, array.shape[-1 if left else -2], is_complex(array)
+    )  # before a conjugate is copied
     x, y = (array, _adjoint(array)) if left else (_adjoint(array), array)
     request = matmul_request(operands._replace(a=x, b=y), arguments)
     c = empty_result(request, request.shape.result, request.dtype) if out is None else request.out

@@ -98,6 +98,17 @@ def broadcast_stack(x: Array, stack: Extents) -> Array:
 LONGEST_CERTIFIED = 2**31
 
 
+def check_counted(asked: Arguments, k: int, pairs: bool) -> None:
+    """ValueError for more entries in a row or a column than an accuracy counts; `pairs`: both operands are complex."""
+    most, where = (30, " where both operands are complex") if pairs else (31, "")
+    if k > 2**most and (asked.accuracy != "scaled" or asked.return_bound):
+        raise ValueError(
+            f"accuracy: {asked.accuracy!r}{' with a bound' if asked.return_bound else ''} counts the entries of rows and "
+            f"columns up to K <= 2**{most}{where}, the inner dimension is {k}; accuracy='scaled' without a bound has no "
+            "such limit"
+        )
+
+
 @dataclass(frozen=True, eq=False)
 class MatmulRequest:
     """One product: operands, shape, dtype, where to, and how. Making one refuses what cannot be done.
@@ -148,13 +159,7 @@ class MatmulRequest:
         if self.prepared is not NEITHER:
             check_result(self.prepared, "float32" if self.single else "float64")
         pairs = self.is_complex and is_complex(self.a.dtype) and is_complex(self.b.dtype)
-        most, where = (30, " where both operands are complex") if pairs else (31, "")
-        if k > 2**most and (asked.accuracy != "scaled" or asked.return_bound):
-            raise ValueError(
-                f"accuracy: {asked.accuracy!r}{' with a bound' if asked.return_bound else ''} counts the entries of rows and "
-                f"columns up to K <= 2**{most}{where}, the inner dimension is {k}; accuracy='scaled' without a bound has no "
-                "such limit"
-            )
+        check_counted(asked, k, pairs)
         beside = {"a": self.a, "b": self.b}
         if self.out is not None:
             check_out(self.out, self.shape.result, self.dtype, **beside)
