@@ -64,7 +64,7 @@ struct Bringing {
 // All threads: the chains of all entries of a tile, left in shared.sum as [row][column] of T.
 template <class Unit>
 __device__ __noinline__ void multiply_tile(Shared& shared, const Parameters& p, const RepairMatrix& matrix, const Tile& tile,
-                                              bool exchanges, bool repeats) {
+                                           bool exchanges, bool repeats) {
   using T = typename Unit::Value;
   constexpr int kOther = kRows * kStep;  // where the columns begin
   const std::int64_t inner = p.job.a.view.inner;

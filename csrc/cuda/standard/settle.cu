@@ -14,7 +14,7 @@ namespace {
 using namespace settling;
 
 template <class Unit, bool Updates>
-__global__ void __launch_bounds__(kThreads, 1) settle_kernel(const __grid_constant__ Parameters p) {
+__device__ __forceinline__ void settle(const Parameters& p) {
   extern __shared__ __align__(128) char memory[];
   Shared& shared = *reinterpret_cast<Shared*>(memory);
   let_next_kernel_start();
@@ -33,6 +33,15 @@ __global__ void __launch_bounds__(kThreads, 1) settle_kernel(const __grid_consta
   if (left != 0 && left <= p.job.order.most) make_chains<Unit, Updates>(shared, p, left);
   __syncthreads();
   if (threadIdx.x == 0 && repairing::arrives_last(counts)) repairing::leave_report(p.job, {left, 0, 0});
+}
+
+template <class Unit, bool Updates>
+__global__ void __launch_bounds__(kThreads, 1) settle_kernel(const __grid_constant__ Parameters p) {
+  if constexpr (Unit::kIsHere) {
+    settle<Unit, Updates>(p);
+  } else {
+    __trap();
+  }
 }
 
 PlaneParts plane_parts(const DeviceOperand& operand, std::int32_t lines) {
