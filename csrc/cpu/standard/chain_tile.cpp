@@ -29,7 +29,7 @@ bool has_fma() {
   static const bool found = __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0;
   return found;
 #else
-  return false;
+  return true;  // or a call of a library: then both are the same
 #endif
 }
 
@@ -70,10 +70,7 @@ void add(const T* a, const T* b, std::int64_t k, T* c) {
 
 template <class T>
 void add_single(const T* a, const T* b, std::int64_t k, const TileEntry* entries, int n, T* c) {
-#if OZFP4_HAS_X86
-  if (!has_fma()) return add_entries(a, b, k, entries, n, c);
-#endif
-  add_entries_fma(a, b, k, entries, n, c);
+  has_fma() ? add_entries_fma(a, b, k, entries, n, c) : add_entries(a, b, k, entries, n, c);
 }
 
 }  // namespace
