@@ -1,4 +1,4 @@
-"""On a CPU: products that are measured to be faster, of numbers whose entries are left to repair."""
+"""On a CPU: products that are measured to be faster stay so for numbers of which no entry has a certificate."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ def product(x):
 for _ in range(60_000):
     if product(even): break  # it has been measured
 assert product(even)
-assert product(uneven)  # all entries of which are repaired
-assert not product(even) and not product(uneven)
+assert product(uneven)  # all entries of which are chains
+assert product(even) and product(uneven)
 """
 
 
 @pytest.mark.nightly
-def test_the_real_routine_makes_what_was_slow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OZFP4_NUM_THREADS", "1")  # many would repair them all in less than 600 microseconds
+def test_chains_are_no_reason_to_leave(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OZFP4_NUM_THREADS", "1")
     compiler = shutil.which("cc") or shutil.which("gcc")
     if compiler is None:
         pytest.skip("no C compiler")
@@ -52,7 +52,4 @@ def test_the_real_routine_makes_what_was_slow(tmp_path: Path, monkeypatch: pytes
     )
     calls = {(row["caught"], row["why"].split(" at ")[0]): row["calls"] for row in done["rows"]}
     assert calls.pop((False, "the real routine, until measuring would be within 1 % of its time")) > 0
-    assert calls == {
-        (True, "measured"): 3,
-        (False, "of a like product too many entries were to be repaired, or it took too long"): 2,
-    }
+    assert calls == {(True, "measured"): 5}
