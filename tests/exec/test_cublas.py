@@ -1063,9 +1063,10 @@ def test_a_stream_that_is_full_holds_up_no_other(run: Run) -> None:
     """A launch waits there, for what another GPU's product comes before; a fork does not wait for it."""
     done = run("""
 import signal, threading, time
+# Made beforehand: in a child of a fork, NumPy's generator may be locked by a thread that is not there.
+a, one, zero = integers((7, 7), "D"), scalar(1, "D"), scalar(0, "D")
 def product(own):
-    a, c = integers((7, 7), "D"), integers((7, 7), "D")
-    one, zero = scalar(1, "D"), scalar(0, "D")
+    c = np.full((7, 7), 1e30, order="F")
     assert process.cublasDgemm_v2(own, 0, 0, 7, 7, 7, one, address(a), 7, address(a), 7, zero, address(c), 7) == 0
     np.testing.assert_array_equal(c, mm(a, a))
 others = [P(), P()]
@@ -1079,6 +1080,7 @@ signal.alarm(20)                          # ends the process, whatever it waits 
 while not ours.fake_waiting_launches(): time.sleep(0.001)
 product(handle)
 if (child := os.fork()) == 0:
+    signal.alarm(10)                      # a child has none of its parent's
     product(handle)
     os._exit(0)
 assert os.waitpid(child, 0)[1] == 0
