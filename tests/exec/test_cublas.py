@@ -679,7 +679,9 @@ waits.join()
 
 
 def test_a_context_that_is_gone_takes_its_counts(run: Run) -> None:
-    done = run(f"{PRODUCTS}for i in range(2, 5): product(1030), product(1030), cuda.fake_context(i)", **BY_TIME)
+    done = run(
+        f"{PRODUCTS}for i in range(2, 5): product(1030), product(1030), cuda.fake_context(i)", **BY_TIME
+    )
     assert (done["caught"], done["left"]) == (6, 0)
 
 
