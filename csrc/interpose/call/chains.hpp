@@ -19,21 +19,21 @@ class Chains {
     }
     return left > 0;
   }
-  // What is found of the last product that ozfp4 made.
+  // Records whether the last product that ozfp4 made had many.
   void found(bool many) {
     const int next = next_to_leave_;
     to_leave_ = many ? next : 0;
     next_to_leave_ = many ? std::min(2 * next, most) : least;
     is_tried_ = !many;
   }
-  // Whether the last product of which that was found had few.
+  // Whether the last recorded product had few.
   bool is_tried() const { return is_tried_; }
   // On a GPU a count comes later: the limit is that of the product that was enqueued last.
   void enqueue(std::int64_t limit) { limit_ = limit; }
   bool is_many(std::int64_t count) const { return count > limit_; }
 
  private:
-  // What takes two of the real routine's products longer costs a sixteenth of the first of these; "correct" may take longer.
+  // A product that takes as long as three native ones costs a sixteenth more than the 32 after it; "correct" may take longer.
   static constexpr int least = 32, most = 1 << 20;
   std::atomic<int> to_leave_{0}, next_to_leave_{least};
   std::atomic<bool> is_tried_{false};
