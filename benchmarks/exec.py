@@ -7,7 +7,7 @@ of 4096 and 8192). A program does all its work several times over and tells the 
 there cuBLAS, cuSOLVER and exec make ready. Ratios are of the least seconds; none should be below 0.98. --quick: half the sizes.
 
 What is not counted there is in "whole process, wall", from start to end: what `ozfp4 exec` takes to start, self-tests, what it
-measures, trials, the first time of all work, and, plain as well, the start of torch. Last comes a program that does nothing.
+measures, the first time of all work, and, plain as well, the start of torch. Last comes a program that does nothing.
 """
 
 from __future__ import annotations

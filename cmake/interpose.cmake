@@ -3,9 +3,7 @@
 add_library(ozfp4_blas SHARED
   csrc/interpose/call/attempt.cpp
   csrc/interpose/call/choice.cpp
-  csrc/interpose/call/cpu_times.cpp
   csrc/interpose/call/stack.cpp
-  csrc/interpose/call/trial.cpp
   csrc/interpose/cublas/call.cpp
   csrc/interpose/cublas/device/counts.cpp
   csrc/interpose/cublas/device/device.cpp
@@ -16,7 +14,6 @@ add_library(ozfp4_blas SHARED
   csrc/interpose/cublas/handle.cpp
   csrc/interpose/cublas/level3.cpp
   csrc/interpose/cublas/lt.cpp
-  csrc/interpose/cublas/watch.cpp
   csrc/interpose/cublas/device/verification.cpp
   csrc/interpose/cublas/device/workspace.cpp
   csrc/interpose/process/fork.cpp
@@ -35,8 +32,8 @@ add_library(ozfp4_blas SHARED
   csrc/interpose/verify/entry.cpp
   csrc/interpose/verify/exact_sum.cpp
   csrc/interpose/verify/verify.cpp)
-compile_together(ozfp4_blas call "/call/(attempt|choice|cpu_times|stack)|/serve/")
-compile_together(ozfp4_blas cublas "/cublas/(call|factors|gemm|handle|watch)\\.")
+compile_together(ozfp4_blas call "/call/(attempt|choice|stack)|/serve/")
+compile_together(ozfp4_blas cublas "/cublas/(call|factors|gemm|handle)\\.")
 compile_together(ozfp4_blas process "/process/")
 compile_together(ozfp4_blas real "/symbols/real|/verify/")
 target_sources(ozfp4_blas PRIVATE $<TARGET_OBJECTS:ozfp4_c_api_cpu>)

@@ -76,7 +76,7 @@ module ozfp4
   end type
 
   type, bind(c) :: ozfp4_options
-    integer(c_size_t) :: size = 112_c_size_t
+    integer(c_size_t) :: size = 104_c_size_t
     integer(c_int32_t) :: accuracy = 0
     integer(c_int32_t) :: rounding = 0
     integer(c_int32_t) :: scheme = 0
@@ -91,7 +91,6 @@ module ozfp4
     integer(c_int64_t) :: ld_bound = 0
     integer(c_int64_t) :: stride_bound = 0
     type(c_ptr) :: report = c_null_ptr
-    integer(c_int64_t) :: most_repaired = 0
     type(c_ptr) :: repaired = c_null_ptr
     type(c_ptr) :: overflows = c_null_ptr
   end type

@@ -150,19 +150,15 @@ typedef struct ozfp4_options {
   ozfp4_report* report;   /* NULL: nobody asks */
   /* Of ozfp4_cuda_?gemm, its batches, ozfp4_cuda_gemm_prepared and ozfp4_cuda_?gram, where what happened is known once it has
    * run: */
-  /* With more entries that nothing certifies none of them is summed anew, and C is undefined; 0: any number is. Counted in each
-   * block of C by itself, where workspace_limit cuts it, or ozfp4_cuda_?gram; a complex entry is two. Where A B is kept as the
-   * sum of two numbers, each of its two products counts by itself. */
-  int64_t most_repaired;
-  /* In memory that the device can write: how many nothing certified, or minus those of the blocks that were left; exact zeros are
-   * among them. NULL: nobody asks. */
+  /* In memory that the device can write: how many entries nothing certified; exact zeros are among them, and a complex entry is
+   * two. NULL: nobody asks. */
   int64_t* repaired;
   /* Of integers on a GPU, likewise: how many entries do not fit the type of C, which hold what wraps. For alpha = 1 and beta = 0,
    * and not modulo a number. NULL: nobody asks. */
   int64_t* overflows;
 } ozfp4_options;
 
-#define OZFP4_OPTIONS_INIT {sizeof(ozfp4_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, 0, 0, NULL, 0, NULL, NULL}
+#define OZFP4_OPTIONS_INIT {sizeof(ozfp4_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, 0, 0, NULL, NULL, NULL}
 
 /* ---- C = alpha op(A) op(B) + beta C ---------------------------------------------------------------------------------- */
 
@@ -352,11 +348,10 @@ OZFP4_API ozfp4_status ozfp4_cuda_cgemm_strided_batched(int order, int transa, i
                                                         int64_t workspace_bytes, void* stream, const ozfp4_options* options);
 
 /* As ozfp4_dgram. Blocks on and above the diagonal are multiplied where n is 6144 or more, else all of C; repaired entries are
- * those of what is multiplied, and options.most_repaired counts in each of these blocks by itself, also without a limit of the
- * workspace. Of a real A the workspace holds the planes of all lines for all blocks where options.workspace_limit is 0, these are
- * 32 GiB at most, and all of it is 16 GiB at most or at most 1.25 times what it is without them. The size is that of whatever A
- * of these extents takes most; where options.workspace_limit is enough for some of them alone, as they are aligned, it is theirs,
- * and the others are refused. */
+ * those of what is multiplied. Of a real A the workspace holds the planes of all lines for all blocks where
+ * options.workspace_limit is 0, these are 32 GiB at most, and all of it is 16 GiB at most or at most 1.25 times what it is
+ * without them. The size is that of whatever A of these extents takes most; where options.workspace_limit is enough for some of
+ * them alone, as they are aligned, it is theirs, and the others are refused. */
 OZFP4_API ozfp4_status ozfp4_cuda_workspace_size_gram(ozfp4_type type, int order, int trans, int64_t n, int64_t k,
                                                       const ozfp4_options* options, int64_t* bytes);
 OZFP4_API ozfp4_status ozfp4_cuda_dgram(int order, int trans, int64_t n, int64_t k, const double* a, int64_t lda, double* c,

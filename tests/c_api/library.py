@@ -67,7 +67,6 @@ class Options(ctypes.Structure):
         ("ld_bound", ctypes.c_int64),
         ("stride_bound", ctypes.c_int64),
         ("report", ctypes.POINTER(Report)),
-        ("most_repaired", ctypes.c_int64),
         ("repaired", ctypes.POINTER(ctypes.c_int64)),
         ("overflows", ctypes.POINTER(ctypes.c_int64)),
     ]

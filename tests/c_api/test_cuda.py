@@ -232,7 +232,6 @@ def test_what_a_gpu_does_not_do_with_integers(cuda: ctypes.CDLL) -> None:
         (lib.options(report=ctypes.pointer(report)), {}, lib.UNSUPPORTED, "options.report: what ran on a GPU"),
         (lib.options(scheme=1), {}, lib.UNSUPPORTED, "options.scheme: OZFP4_SCHEME_I is not for integers"),
         (lib.options(accuracy=2), {}, lib.INVALID, "options.accuracy: is for products of floating-point"),
-        (lib.options(most_repaired=1), {}, lib.INVALID, "options.most_repaired: 1 is for ozfp4_cuda_?gemm"),
         (lib.options(overflows=place), {"alpha": 2}, lib.UNSUPPORTED, "options.overflows: it is for alpha = 1"),
         (lib.options(overflows=place), {"modulus": 5}, lib.UNSUPPORTED, "options.overflows: it is for alpha = 1"),
         (None, {"m": 2**31, "n": 1, "ldb": 1}, lib.UNSUPPORTED, "m: 2147483648 exceeds 2147479552"),
@@ -285,7 +284,7 @@ def test_arguments_of_prepare(cuda: ctypes.CDLL, name: str, value: Any, text: st
 
 def test_prepared_operands_up_to_the_device(cuda: ctypes.CDLL) -> None:
     place = ctypes.cast(256, ctypes.POINTER(ctypes.c_int64))
-    for name, value in (("bound", 256), ("repaired", place), ("most_repaired", 1)):
+    for name, value in (("bound", 256), ("repaired", place)):
         asked = lib.options(**{name: value})
         assert prepare(cuda, asked) == (lib.INVALID, f"options.{name}: is for products")
         size = ctypes.c_int64(-1)

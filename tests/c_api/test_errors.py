@@ -58,8 +58,6 @@ WRONG_OPTIONS: list[tuple[dict[str, Any], int, str]] = [
     ),
     ({"family": 1, "accuracy": 1, "backend": 2}, lib.INVALID, "family: "),
     ({"bound": 1, "ld_bound": 3}, lib.INVALID, "options.ld_bound: 3 is less than 4"),
-    ({"most_repaired": -1}, lib.INVALID, "options.most_repaired: -1 is negative"),
-    ({"most_repaired": 5}, lib.INVALID, "options.most_repaired: 5 is for ozfp4_cuda_?gemm"),
     (
         {"repaired": ctypes.pointer(ctypes.c_int64())},
         lib.INVALID,

@@ -16,10 +16,9 @@ import numpy as np
 import pytest
 
 import ozfp4
-from ozfp4.cost.choice import choose
-from ozfp4.cost.peaks import gpu_peaks
+from ozfp4.cost.peaks import cpu_peaks, gpu_peaks
 from ozfp4.cost.rates import DEVICES
-from ozfp4.emulation import choice, measured
+from ozfp4.emulation import choice, entered, measured, summary
 from ozfp4.emulation.options import check_options
 from ozfp4.emulation.problem import Problem
 
@@ -30,6 +29,7 @@ USUAL = {
     "rounding": "nearest",
 }  # fmt: skip
 OPTIONS = check_options(("float64", "complex128", "integers"), 0, "fastest", False, False, USUAL)
+AMX = cpu_peaks("a CPU", 16, "amx")
 H200 = gpu_peaks(next(rates for rates in DEVICES if rates.name == "H200"))
 Times = dict[str, float]
 
@@ -46,9 +46,6 @@ def on_h200(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Problem]]:
     monkeypatch.setattr(choice.extension, "why_unavailable", lambda device: "")
     for module in (choice, measured):
         monkeypatch.setattr(module, "this_gpu", lambda index: H200)
-    monkeypatch.setattr(
-        choice, "gpu_choice", lambda scheme, family, bits, k, index: choose(H200, scheme, family, bits, k)
-    )
     monkeypatch.setattr(choice.measured, "times", times)
     measured._gpu_name.cache_clear()
     yield asked
@@ -77,7 +74,32 @@ def test_a_cpu_keeps_its_own_floating_point_products() -> None:
         np.matmul(a, a)
         torch.from_numpy(a) @ torch.from_numpy(a)
     assert (scope.summary.caught, scope.summary.left) == (0, 2)
-    assert {row.reason.partition(":")[0] for row in scope.summary.rows} == {"not measured on a CPU"}
+    assert {row.reason.partition(":")[0] for row in scope.summary.rows} == {"by the model"}
+
+
+def test_large_products_are_measured_where_a_cpu_has_amx(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Problem] = []
+
+    def times(problem: Problem, options: Any) -> tuple[float, float]:
+        asked.append(problem)
+        return 1e-3, 0.5e-3
+
+    monkeypatch.setattr(choice.measured, "times", times)
+    for peaks, take in ((AMX, True), (cpu_peaks("a CPU", 16, "avx512_vnni"), False)):
+        monkeypatch.setattr(choice, "this_cpu", lambda peaks=peaks: peaks)
+        monkeypatch.setattr(measured, "this_cpu", lambda peaks=peaks: peaks)
+        for library in ("numpy", "torch"):
+            large = Problem(library, "cpu", "float64", 1, 4096, 4096, 4096)
+            assert choice.decide(large, OPTIONS).take is take
+            assert not choice.decide(large._replace(m=64, n=64, k=64), OPTIONS).take
+    assert {(like.m, like.n, like.k) for like in asked} == {(2048, 2048, 3072)}
+
+
+def test_floating_point_products_are_measured_on_a_cpu(nothing_known: Path) -> None:
+    for library, dtype in (("numpy", "float64"), ("torch", "complex64")):
+        measured.forget()
+        native, ours = measured.times(Problem(library, "cpu", dtype, 1, 16, 8, 4), OPTIONS)  # type: ignore[misc]
+        assert min(native, ours) > 0
 
 
 def test_measured_times_decide(on_h200: list[Problem], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -93,8 +115,9 @@ def test_measured_times_decide(on_h200: list[Problem], monkeypatch: pytest.Monke
         assert choice.decide(large, OPTIONS).take is take
     monkeypatch.setattr(choice.measured, "times", lambda problem, options: measured.CAPTURED)
     assert choice.decide(large, OPTIONS) == (False, measured.CAPTURED, False)  # the next one is measured
-    monkeypatch.setattr(choice.measured, "times", lambda problem, options: measured.SPENT)
-    assert choice.decide(large, OPTIONS) == (False, measured.SPENT, True)
+    monkeypatch.setattr(choice.measured, "times", lambda problem, options: measured.NOT_YET)
+    assert choice.decide(large, OPTIONS) == (False, measured.NOT_YET, False)
+    assert choice.decide(integers(99, 99, 99), OPTIONS).is_final  # deciding again would take longer
 
 
 @pytest.mark.parametrize(
@@ -141,7 +164,7 @@ def test_representatives_are_not_larger() -> None:
             assert 1 <= like.stack <= problem.stack
             assert measured.representative(like) == like
             if like.on_cpu:
-                assert like.size <= measured.LARGEST_ON_CPU**3
+                assert like.size <= measured.LARGEST_OF_INTEGERS**3
 
 
 def on_cpu_as_gpu(m: int, n: int, k: int) -> Problem:
@@ -243,11 +266,54 @@ def test_integers_of_numpy_without_room_are_numpys(
         assert (row.taken, row.reason) == (False, "ozfp4 needs more than workspace_limit")
 
 
-def test_a_process_measures_for_so_long(nothing_known: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_measuring_takes_a_small_part_of_a_programs_time(
+    nothing_known: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(measured, "_on_cpu", lambda problem, keywords: (2e-3, 1e-3))
-    monkeypatch.setattr(measured, "BUDGET", -1.0)
-    assert measured.times(integers(4, 4, 4), OPTIONS) == measured.SPENT
+    monkeypatch.setattr(measured, "_spent", 1.0)
+    assert measured.times(integers(4, 4, 4), OPTIONS) == measured.NOT_YET
     assert not list(nothing_known.glob("*.json"))
+    monkeypatch.setattr(measured, "_born", measured._born - 1.0 / measured.SHARE)
+    assert measured.times(integers(4, 4, 4), OPTIONS) == (2e-3, 1e-3)
+    large = Problem("torch", "cpu", "float64", 1, 2048, 2048, 2048)
+    assert measured.times(large, OPTIONS) == measured.NOT_YET  # of which one takes longer than is left
+
+
+# ---- Tables
+
+
+def test_times_that_are_known_are_bounded(nothing_known: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(measured, "_on_cpu", lambda problem, keywords: (2e-3, 1e-3))
+    monkeypatch.setattr(measured, "MOST_SHAPES", 5)
+    monkeypatch.setattr(measured, "MOST_KINDS", 2)
+    for dtype in ("int8", "int16", "int32"):
+        for m in range(1, 9):
+            measured.times(Problem("numpy", "cpu", dtype, 1, m, 1, 1), OPTIONS)
+    kept = list(measured._known.values())
+    assert [[problem.m for problem in shapes] for shapes in kept] == [[4, 5, 6, 7, 8]] * 2
+    assert {problem.dtype for shapes in kept for problem in shapes} == {"int16", "int32"}
+    assert all(len(json.loads(file.read_text())["value"]) <= 5 for file in nothing_known.glob("*.json"))
+
+
+@pytest.mark.parametrize("mode", ["always", "fastest"])
+def test_scopes_of_ever_new_shapes_are_bounded(mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(entered, "MOST_KEPT", 5)
+    monkeypatch.setattr(summary, "MOST_LINES", 8)
+    with ozfp4.emulate(mode=mode, min_size=2**40) as scope:
+        for _ in range(2):
+            for m in range(1, 31):
+                a = np.ones((m, 3))
+                np.matmul(a.T, a)
+                t = torch.from_numpy(a)
+                t.mT @ t
+        (here,) = scope._open
+        assert max(map(len, (here.left, here.decided, here.left_by_name or ()))) <= 5
+    rows = scope.summary.rows
+    assert scope.summary.left == 120
+    assert len(rows) <= 10
+    names = {row.operation for row in rows if row.problem.extents == "others"}
+    assert names == {"np.matmul", "mm" if mode == "always" else "matmul"}
+    assert "others" in str(scope.summary)
 
 
 def test_what_could_not_be_measured_is_measured_the_next_time(

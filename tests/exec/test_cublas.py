@@ -390,7 +390,7 @@ assert ours.fake_broken() == 0
     small = "a CUDA graph is captured, and the workspace that the program set is too small"
     assert why(done) == {
         ("cublasDgemm_v2", False, 1, small),
-        ("cublasDgemm_v2", False, 5, "a CUDA graph is captured, in which nothing can be timed or tried"),
+        ("cublasDgemm_v2", False, 5, "a CUDA graph is captured, in which nothing can be timed or waited for"),
         ("cublasDgemm_v2", True, 3, "always"),
     }
     assert done["said"] == ""
@@ -580,54 +580,56 @@ def product(n):
     assert any(row[3].endswith("within 2 % of the time since the process began") for row in why(done))
 
 
-MANY = "of a like product too many entries were to be repaired, or it took too long"
-
-
-def test_products_with_many_entries_to_repair(run: Run) -> None:
-    # 1030^2 / 2048 + 1 = 519 of them are not too many. The measured matrices have none; the stand-ins leave C as it is, but for
-    # what is undefined.
-    calls = """
-def product(number):
-    a, c = np.zeros((1030, 1030)), np.full((1030, 1030), 7.0)
-    a[0, 0] = number
-    at, one = address(a), scalar(1, "D")
-    assert process.cublasDgemm_v2(handle, 0, 0, 1030, 1030, 1030, one, at, 1030, at, 1030, one, address(c), 1030) == 0
-    assert (c == 7).all()
-"""
-    environment = {"mode": "fastest", "FAKE_IDLE": 1, "FAKE_SLOW": 50_000}
-    done = run(f"{calls}for _ in range(3): product(1)", FAKE_REPAIRS=520, **environment)
-    assert why(done) == {("cublasDgemm_v2", False, 3, MANY)}
-    done = run(f"{calls}for _ in range(3): product(1)", FAKE_REPAIRS=519, **environment)
-    assert [row[1:3] for row in why(done)] == [(True, 3)]
-    # After one without repairs nobody waits for the second, whose count the third call sees.
-    done = run(f"{calls}for i in range(4): product(i)", FAKE_REPAIRS=520, **environment)
-    assert {row[1:3] for row in why(done)} == {(True, 2), (False, 2)}
-    assert ("cublasDgemm_v2", False, 2, MANY) in why(done)
-
-
-# Products on trial, of which the stand-ins leave C as it is: `number` is the first entry of B, 0 where nothing is to be repaired.
-ON_TRIAL = """
+MANY = "many entries of the last product from its calling address were chains"
+# The stand-ins leave C as it is: `number` is the first entry of B, 0 where no entry is a chain. ctypes calls from one address.
+PRODUCTS = """
 def product(n, number=0, own=handle):
     a, c = np.zeros((n, n)), np.zeros((n, n))
     a[0, 0] = number
     at, one = address(a), scalar(1, "D")
     assert process.cublasDgemm_v2(own, 0, 0, n, n, n, one, at, n, at, n, one, address(c), n) == 0
 """
-TRIAL: dict[str, Any] = {"mode": "fastest", "FAKE_IDLE": 1, "FAKE_SLOW": 50_000}
+BY_TIME: dict[str, Any] = {"mode": "fastest", "FAKE_IDLE": 1, "FAKE_SLOW": 5_000}
 
 
-def test_nothing_is_timed_or_tried_in_a_captured_graph(run: Run) -> None:
+def test_after_many_chains_the_real_routine_goes_on(run: Run) -> None:
+    """Of 32 products from that address; then one is tried again."""
+    # 1030^2 / 2048 + 1 = 519 chains are few.
+    calls = f"{PRODUCTS}for i in range(34): product(1030, 1)"
+    done = run(calls, FAKE_CHAINS=520, **BY_TIME)
+    assert ("cublasDgemm_v2", False, 32, MANY) in why(done)
+    assert (done["caught"], done["left"]) == (2, 32)
+    done = run(f"{PRODUCTS}for i in range(37): product(1030, i == 0)", FAKE_CHAINS=520, **BY_TIME)
+    assert ("cublasDgemm_v2", False, 32, MANY) in why(done)
+    assert (done["caught"], done["left"]) == (5, 32)
+    done = run(calls, FAKE_CHAINS=519, **BY_TIME)
+    assert (done["caught"], done["left"]) == (34, 0)
+
+
+def test_nobody_waits_after_a_product_with_few_chains(run: Run) -> None:
+    calls = f"""{PRODUCTS}
+product(1030)
+waits = cuda.fake_waits()
+product(1030, 1), product(1030), product(1030)  # the device has told of the first by the second
+assert cuda.fake_waits() == waits
+"""
+    done = run(calls, FAKE_CHAINS=520, **BY_TIME)
+    assert ("cublasDgemm_v2", False, 2, MANY) in why(done)
+    assert (done["caught"], done["left"]) == (2, 2)
+
+
+def test_nothing_is_timed_or_waited_for_in_a_captured_graph(run: Run) -> None:
     done = run(
-        f"{ON_TRIAL}product(1030)\ncuda.fake_capture(1)\nproduct(1030)\ncuda.fake_capture(0)",
-        **TRIAL,
+        f"{PRODUCTS}product(1030)\ncuda.fake_capture(1)\nproduct(1030)\ncuda.fake_capture(0)",
+        **BY_TIME,
     )
-    text = "a CUDA graph is captured, in which nothing can be timed or tried"
+    text = "a CUDA graph is captured, in which nothing can be timed or waited for"
     assert why(done) >= {("cublasDgemm_v2", False, 1, text)}
     assert (done["caught"], done["left"]) == (1, 1)
 
 
 def test_a_capture_on_another_stream_goes_on(run: Run) -> None:
-    calls = f"""{ON_TRIAL}
+    calls = f"""{PRODUCTS}
 process.cublasSetStream_v2(handle, P(16))
 def of_all_kinds():
     gemm(beta=0), gemm("Z", beta=1)
@@ -642,47 +644,44 @@ def of_all_kinds():
         done = run(f"{calls}{begin}\nof_all_kinds()\nassert cuda.fake_is_broken() == 0", verify=100)
         assert (done["caught"], done["left"]) == (4, 0)
         end = "assert cuda.fake_is_broken() == 0\ncuda.fake_capture_elsewhere(0, 0)\nproduct(1030)"
-        done = run(f"{calls}{begin}\nproduct(1030, 1), product(1030, 1)\n{end}", FAKE_REPAIRS=5, **TRIAL)
-        text = "a CUDA graph is captured, in which nothing can be timed or tried"
+        done = run(f"{calls}{begin}\nproduct(1030, 1), product(1030, 1)\n{end}", FAKE_CHAINS=5, **BY_TIME)
+        text = "a CUDA graph is captured, in which nothing can be timed or waited for"
         assert [row[2] for row in why(done) if row[3] == text] == [2] * waits
         assert done["caught"] == 3 - 2 * waits
 
 
-def test_counts_are_of_products_of_about_the_same_size(run: Run) -> None:
+def test_the_limit_is_that_of_the_last_product(run: Run) -> None:
     # 600 are not too many of 1300^2 entries, and too many of 1030^2, of which the second product has none.
-    done = run(f"{ON_TRIAL}product(1300, 1), product(1030), product(1030)", FAKE_REPAIRS=600, **TRIAL)
+    done = run(f"{PRODUCTS}product(1300, 1), product(1030), product(1030)", FAKE_CHAINS=600, **BY_TIME)
     assert (done["caught"], done["left"]) == (3, 0)
 
 
-def test_nobody_else_waits_for_a_product_on_trial(run: Run) -> None:
+def test_nobody_else_waits_for_the_first_product(run: Run) -> None:
     done = run(
-        f"""{ON_TRIAL}
+        f"""{PRODUCTS}
 import signal, threading, time
-product(1030)
 other = P()
 assert cublas.cublasCreate_v2(byref(other)) == 0 and process.cublasSetStream_v2(other, P(16)) == 0
 cuda.fake_hold(P(16))
 waits = threading.Thread(target=lambda: product(1300, own=other))
 waits.start()
 signal.alarm(60)                          # ends the process, whatever it waits for
-while not cuda.fake_waiting(): time.sleep(0.001)
+while not cuda.fake_waiting() or ours.fake_served() < 2: time.sleep(0.001)
 product(1030)                             # another thread enqueues what it likes
-product(1300)                             # but what is on trial
 if (child := os.fork()) == 0: os._exit(0)
 os.waitpid(child, 0)
 cuda.fake_hold(None)
 waits.join()
-product(1300)
 """,
-        **TRIAL,
+        **BY_TIME,
     )
-    rows = {(row["m"], row["caught"]): (row["calls"], row["why"]) for row in done["rows"]}
-    assert rows.pop((1300, False)) == (1, "the real routine, while another thread tries a like product")
-    assert {key: calls for key, (calls, _) in rows.items()} == {(1030, True): 2, (1300, True): 2}
+    assert done["caught"] == 2
 
 
 def test_a_context_that_is_gone_takes_its_counts(run: Run) -> None:
-    done = run(f"{ON_TRIAL}for i in range(2, 5): product(1030), product(1030), cuda.fake_context(i)", **TRIAL)
+    done = run(
+        f"{PRODUCTS}for i in range(2, 5): product(1030), product(1030), cuda.fake_context(i)", **BY_TIME
+    )
     assert (done["caught"], done["left"]) == (6, 0)
 
 
@@ -703,7 +702,7 @@ assert product(1023) == 0
 measured(1030)
 """
     idle = {"mode": "fastest", "FAKE_IDLE": 1}
-    # It gains milliseconds: after the first one, which is tried, the two factors are waited for and nothing else.
+    # It gains milliseconds: after the first one, which is waited for, the two factors are waited for and nothing else.
     done = run(
         f"{calls}waits = [product(1030) for _ in range(3)]\nassert waits == [2] * 3, waits",
         FAKE_SLOW=20_000,
@@ -727,18 +726,18 @@ measured(1030)
     assert not done["caught"]
 
 
-def test_blocks_are_not_cut_for_products_that_failed(run: Run) -> None:
+def test_blocks_are_not_cut_after_many_chains(run: Run) -> None:
     calls = """
 n, k = 2304, 1024
 a, c = np.ones((n, k), order="F"), np.zeros((n, n), order="F")
 for _ in range(3):
     assert process.cublasDsyrk_v2(handle, 0, 0, n, k, scalar(1, "D"), address(a), n, scalar(1, "D"), address(c), n) == 0
 """
-    done = run(calls, FAKE_REPAIRS=10**6, **TRIAL)
+    done = run(calls, FAKE_CHAINS=10**6, **BY_TIME)
     rows = {(row["m"], row["n"], row["k"]): (row["calls"], row["why"]) for row in done["rows"]}
-    assert rows.pop((1024, 1280, k := 1024)) == (1, MANY)  # the first time
+    assert rows.pop((1024, 1280, k := 1024))[0] == 1  # the first time
     assert rows[2304, 2304, k] == (2, "products of the shape of its blocks are left")
-    assert not done["caught"]
+    assert done["caught"] == 1
 
 
 def test_a_batch_whose_rest_nobody_can_make(run: Run) -> None:
@@ -984,7 +983,7 @@ assert matmul(longer=1) == 15         # op(B) has more rows than op(A) columns
 
 def test_what_is_never_served_is_told_from_the_first_call_on(run: Run) -> None:
     # Measuring the first product takes so long that no other is measured soon.
-    done = run(f"""{ON_TRIAL}
+    done = run(f"""{PRODUCTS}
 product(1030)
 def words(*values): return np.array(values, np.int64)
 n, one = 1600, scalar(1, "D")
@@ -1041,7 +1040,7 @@ def matmul():
 local("libcuda.so.1")
 assert matmul() == matmul() == 15
 """
-    done = run("assert matmul() == 0", first=call, **TRIAL)
+    done = run("assert matmul() == 0", first=call, **BY_TIME)
     until = "the real routine, until measuring would be within 2 % of the time since the process began"
     assert ("cublasLtMatmul", False, 2, until) in why(done)
     assert [row["calls"] for row in done["rows"] if row["caught"]] == [1]

@@ -1,8 +1,9 @@
-// Which shapes `ozfp4 exec` measures on a CPU, and when: where AMX multiplies planes (`amx`), and where it does not.
+// When `ozfp4 exec` has ozfp4 make a product on a CPU to know its time, and what it decides by that; and when it leaves the
+// products of a calling address to the real routine.
 #include <string>
 
 #include "check.hpp"
-#include "cpu/bytes/kernels/kernel.hpp"
+#include "interpose/call/chains.hpp"
 #include "interpose/call/choice.hpp"
 
 using namespace ozfp4;
@@ -18,68 +19,94 @@ Product cube(std::int64_t extent) {
   return product;
 }
 
-double size_of(const ShapeClass& of) { return static_cast<double>(of.m) * static_cast<double>(of.n) * static_cast<double>(of.k); }
-
 constexpr double rate = 500;  // multiplications a nanosecond, of the BLAS
-double ratio = 1;             // of ours to native
-double delay = 1;             // of what is measured to what the program's own products take
-int measured = 0;
 
-Times measure(const void*, const Product& of) {
-  ++measured;
-  const double native = delay * size_of(class_of(of, false)) / rate;
-  return {static_cast<std::int64_t>(ratio * native), static_cast<std::int64_t>(native)};
-}
+std::int64_t native_time(const Product& product) { return static_cast<std::int64_t>(size_of(product) / rate); }
 
-// How many of the program's own products, each as long as `rate` says, there are before one like them is measured; -1: more than
-// `most`.
-int products_before(std::int64_t extent, int most) {
-  const Arena arena{measure, nullptr, false};
+struct Course {
+  int before = 0, made = 0;  // products of the real routine until the last of ozfp4's, and those of ozfp4's
+  Reason verdict = Reason::always;
+};
+
+// A program's products of one shape, each as long as `rate` says, until it is decided; ozfp4's take `ratio` times as long.
+Course course_of(std::int64_t extent, double ratio, int most, bool is_typical = true) {
   const Product product = cube(extent);
-  const auto time = static_cast<std::int64_t>(size_of({Type::float64, false, extent, extent, extent}) / rate);
-  const int before = measured;
-  for (int i = 0; i <= most; ++i) {
-    const Reason found = by_time(product, arena);
-    if (measured > before) {
-      report("verdict of " + std::to_string(extent), found == (delay * ratio < 0.9 ? Reason::faster : Reason::slower));
-      return i;
+  Course found;
+  for (int i = 0; i < most; ++i) {
+    const Reason reason = by_time(product);
+    if (reason == Reason::timed) {
+      ++found.made;
+      ours_took(product, static_cast<std::int64_t>(ratio * static_cast<double>(native_time(product))), is_typical);
+      continue;
     }
-    report("unmeasured " + std::to_string(extent), found == Reason::not_measured);
-    native_took(product, time);
+    if (reason != Reason::not_measured) {
+      found.verdict = reason;
+      return found;
+    }
+    ++found.before;
+    native_took(product, native_time(product));
   }
-  return -1;
+  return found;
 }
 
 void expect(const char* what, std::int64_t found, std::int64_t least, std::int64_t most) {
   report(what, least <= found && found <= most, std::to_string(found));
 }
 
-}  // namespace
-
-int main(int count, char** arguments) {
-  const bool has_amx = count > 1 && std::string(arguments[1]) == "amx";
-  const ForcedKernel forced(has_amx ? &amx_kernel : &portable_bytes_kernel);
+void check_classes() {
   expect("level of 4095", level(4095), 3072, 3072);
   expect("level of 6", level(6), 6, 6);
   expect("on a GPU", class_of(cube(20000), true).m, 4096, 4096);
-  for (const std::int64_t extent : {1, 7, 64, 500, 700, 2048, 5000, 20000}) {
-    const ShapeClass of = class_of(cube(extent), false);
-    const double most = has_amx ? 0x1p36 : 0x1p28;
-    report("class of " + std::to_string(extent), size_of(of) <= most && of.m <= extent && of.n <= extent && of.k <= extent);
-  }
-  expect("of what is large", class_of(cube(20000), false).k, has_amx ? 4096 : 512, has_amx ? 4096 : 768);
-  // Of a hundredth of the program's time; first of all the core tries what multiplies (60 ms).
-  ratio = 0.7;
-  if (has_amx) {
-    expect("products of 4096^3", products_before(4096, 5000), 600, 700);
-    expect("products of 700^3", products_before(700, 100000), 0, 100000);
-    ratio = 2;
-    expect("products of 2048^3", products_before(2048, 5000), 1, 2000);
-    delay = 1.5, ratio = 0.8;  // as long as the program's own at least
-    expect("products of 3072^3", products_before(3072, 5000), 1, 2000);
-  } else {
-    // 64 times what the class's shape takes natively.
-    expect("products of 4096^3", products_before(4096, 5000), 20, 100);
-  }
+  expect("on a CPU", class_of(cube(20000), false).m, 16384, 16384);
+}
+
+void check_times() {
+  // A hundredth of the program's time pays for six native products, and before the first for the tests of what multiplies (60
+  // ms).
+  const Course first = course_of(4096, 0.7, 5000);
+  expect("products of 4096^3 before", first.before, 600, 800);
+  expect("the first of all is no measurement", first.made, 2, 2);
+  report("it is faster", first.verdict == Reason::faster);
+  const Course even = course_of(3072, 0.95, 5000);
+  expect("one that is hardly faster", even.made, 2, 2);
+  report("it is left", even.verdict == Reason::slower);
+  const Course slow = course_of(2048, 5, 5000);
+  expect("one that is hopeless", slow.made, 1, 1);
+  report("it is slower", slow.verdict == Reason::slower);
+  const Course chains = course_of(1024, 0.5, 2000, false);
+  report("chains decide nothing", chains.made > 0 && chains.verdict == Reason::always);
+  expect("the real routine's time", native_time_of(cube(2048), false), native_time(cube(2048)) - 1, native_time(cube(2048)) + 1);
+  // The least time counts, whatever others were at work beside it.
+  native_took(cube(700), 1000 * native_time(cube(700)));
+  course_of(700, 0.8, 100000);
+  expect("the least of the times", native_time_of(cube(700), false), native_time(cube(700)) - 1, native_time(cube(700)) + 1);
+}
+
+void check_chains() {
+  Chains chains;
+  report("nothing is known", !chains.leave_next() && !chains.is_tried());
+  const auto left_after_many = [&chains] {
+    chains.found(true);
+    int left = 0;
+    while (left < 100 && chains.leave_next()) ++left;
+    return left;
+  };
+  expect("after many chains", left_after_many(), 32, 32);
+  report("one is tried again", !chains.is_tried());
+  expect("after many chains again", left_after_many(), 64, 64);
+  chains.found(false);
+  report("few chains", chains.is_tried() && !chains.leave_next());
+  expect("after few", left_after_many(), 32, 32);
+  expect("few of 64^2 entries", few_chains(cube(64)), 3, 3);
+  chains.enqueue(few_chains(cube(64)));
+  report("more than few", chains.is_many(4) && !chains.is_many(3));
+}
+
+}  // namespace
+
+int main() {
+  check_classes();
+  check_times();
+  check_chains();
   return finish();
 }

@@ -52,7 +52,6 @@ void check_names(const ozfp4_options& given) {
   if (given.workspace_limit < 0 || given.workspace_limit >= kMostBytes) {
     refuse(member("workspace_limit", given.workspace_limit) + " is not a number of bytes below 2^62");
   }
-  if (given.most_repaired < 0) refuse(member("most_repaired", given.most_repaired) + " is negative");
   if (given.report != nullptr && given.report->size < offsetof(ozfp4_report, backend) + sizeof(given.report->backend)) {
     refuse(member("report->size", static_cast<std::int64_t>(given.report->size)) + " is not the size of the structure");
   }
@@ -99,7 +98,6 @@ Options read_any_options(const ozfp4_options* given) {
   options.ld_bound = own.ld_bound;
   options.stride_bound = own.stride_bound;
   options.report = own.report;
-  options.most_repaired = own.most_repaired;
   options.repaired = own.repaired;
   options.overflows = own.overflows;
   return options;
@@ -124,7 +122,6 @@ void refuse_overflow(const Options& options) {
 }
 
 void refuse_repairs(const Options& options, const char* why) {
-  if (options.most_repaired != 0) refuse(member("most_repaired", options.most_repaired) + " is for ozfp4_cuda_?gemm");
   if (options.repaired != nullptr) refuse(std::string("options.repaired: is for ozfp4_cuda_?gemm") + why);
 }
 

@@ -30,7 +30,6 @@ struct Options {
   double* bound = nullptr;
   std::int64_t ld_bound = 0, stride_bound = 0;
   ozfp4_report* report = nullptr;
-  std::int64_t most_repaired = 0;     // 0: any number
   std::int64_t* repaired = nullptr;   // device-accessible
   std::int64_t* overflows = nullptr;  // likewise
   // What was asked for by name, not by default.

@@ -260,7 +260,6 @@ void launch(const DeviceProblem& problem, const BatchedProduct& p, const Options
   LaunchOptions further;
   further.stream = stream;
   further.exchanges_pairs = p.type.is_complex && p.is_exchanged;
-  if (options.most_repaired != 0) further.repair.most = static_cast<unsigned long long>(options.most_repaired);
   if (options.repaired != nullptr && !problem.plan->promise.certifies()) {  // no kernel tells
     if (!adds) tell_of_none(options, stream);
   } else {

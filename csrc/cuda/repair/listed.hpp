@@ -27,8 +27,7 @@ struct RepairReport {
 
 // What the caller of a product asked of repair.
 struct RepairOrder {
-  unsigned long long most = ~0ull;  // more entries of a launch than that are left as they are
-  // Where the device stores how many were repaired, or minus how many were left, where any were; null: nobody asks.
+  // Where the device stores how many were repaired; null: nobody asks.
   long long* told = nullptr;
   bool adds = false;  // to what is there
 };

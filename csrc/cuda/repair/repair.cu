@@ -81,11 +81,6 @@ __global__ void __launch_bounds__(kThreads, 1) repair_kernel(const __grid_consta
     if (blockIdx.x == 0 && threadIdx.x == 0) report_nothing(p.job);
     return;
   }
-  if (listed > p.job.order.most) {
-    __syncthreads();  // all warps have read the counts, which are cleared once the last block has arrived
-    if (threadIdx.x == 0) arrive(p.job, 0, 0);
-    return;
-  }
   if (threadIdx.x == 0) {
     shared.unsettled_count = 0;
     shared.exact_count = shared.disjoint_count = 0;

@@ -5,15 +5,11 @@
 
 namespace ozfp4::cuda::repairing {
 
-// One thread. `left` entries were repaired, or are more than the caller wants.
-__device__ __forceinline__ void tell(const RepairJob& job, unsigned long long left) {
+// One thread.
+__device__ __forceinline__ void tell(const RepairJob& job, unsigned long long repaired) {
   if (job.order.told == nullptr) return;
   const long long before = job.starts_report && !job.order.adds ? 0 : *job.order.told;
-  if (left > job.order.most) {
-    *job.order.told = min(before, 0ll) - static_cast<long long>(left);
-  } else {
-    *job.order.told = before < 0 ? before : before + static_cast<long long>(left);
-  }
+  *job.order.told = before + static_cast<long long>(repaired);
 }
 
 // One thread of a launch that has nothing to do.

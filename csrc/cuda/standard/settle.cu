@@ -30,7 +30,7 @@ __device__ __forceinline__ void settle(const Parameters& p) {
     ask_magnitudes<typename Unit::Value, Updates>(shared, p);
     left = __ldcg(&counts.chains);
   }
-  if (left != 0 && left <= p.job.order.most) make_chains<Unit, Updates>(shared, p, left);
+  if (left != 0) make_chains<Unit, Updates>(shared, p, left);
   __syncthreads();
   if (threadIdx.x == 0 && repairing::arrives_last(counts)) repairing::leave_report(p.job, {left, 0, 0});
 }

@@ -1,7 +1,7 @@
 #include "interpose/call/attempt.hpp"
 
+#include "interpose/call/choice.hpp"
 #include "interpose/call/stack.hpp"
-#include "interpose/call/trial.hpp"
 #include "interpose/process/record.hpp"
 #include "interpose/process/settings.hpp"
 #include "interpose/serve/serve.hpp"
@@ -9,24 +9,21 @@
 
 namespace ozfp4::interpose {
 
-bool Attempt::is_served(const Native& native) {
+bool Attempt::is_served() {
   // Of a routine that nobody has there is no other to leave a product to, but for what ozfp4 does not make.
   reason_ = !real_.is_own ? by_call(product_) : has_finite_factors(product_) ? Reason::alone : Reason::factor_not_finite;
   if (is_caught(reason_) && !has_stack()) reason_ = Reason::little_stack;
-  if (reason_ == Reason::always && !settings().always) {
-    reason_ = by_time(product_, {measure_on_cpu, &native, false});
-  }
-  Trial* const trial = reason_ == Reason::faster ? trial_of(product_, {}, real_.caller) : nullptr;
-  if (trial && trial->verdict == Trial::failed) reason_ = Reason::many_repairs;
+  const bool is_by_time = reason_ == Reason::always && !settings().always;
+  if (is_by_time) reason_ = by_time(product_);
+  if (is_by_time && is_caught(reason_) && real_.chains.leave_next()) reason_ = Reason::many_chains;
   began_ = now();
   if (!is_caught(reason_)) return false;
   const Verification verification(product_);
-  std::int64_t repaired = 0;
-  const Reason how = serve(product_, &repaired);
+  std::int64_t chains = 0;
+  const Reason how = serve(product_, &chains);
   if (how == Reason::always) {
     const std::int64_t time = now() - began_;
-    const bool is_slow = trial && time > native_time_of(product_, false);
-    if (is_slow && repaired > most_repaired(product_) * product_.batch) trial->verdict = Trial::failed;
+    if (is_by_time) has_taken(time, chains > few_chains(product_));
     count(kind_of(real_.routine, product_, reason_), time);
     verification.finish(real_.routine, product_);
     return true;
@@ -34,6 +31,12 @@ bool Attempt::is_served(const Native& native) {
   reason_ = how;
   began_ = now();
   return false;
+}
+
+// Many chains of a product that is faster all the same are no reason to leave the next.
+void Attempt::has_taken(std::int64_t time, bool has_many_chains) {
+  if (reason_ == Reason::timed) ours_took(product_, time, !has_many_chains);
+  real_.chains.found(has_many_chains && time > native_time_of(product_, false));
 }
 
 void Attempt::left() {

@@ -32,20 +32,8 @@ struct ShapeClass {
 // The largest of 1, 2, 3, 4, 6, 8, 12, 16, ... that is not larger. Range: extent >= 1.
 std::int64_t level(std::int64_t extent);
 
-// Range: no extent is 0.
+// Its extents are not larger; on a GPU they are at most those that are measured. Range: no extent is 0.
 ShapeClass class_of(const Product& product, bool is_on_device);
-
-// What a product takes, in nanoseconds; `ours` is 0 where ozfp4 does not make it, both where neither could be asked.
-struct Times {
-  std::int64_t ours = 0, native = 0;
-};
-
-// Where products are made: how both are measured there, of matrices of this type and these extents.
-struct Arena {
-  Times (*measure)(const void* context, const Product& extents);
-  const void* context;
-  bool is_on_device;
-};
 
 // What is known without measuring: a reason to leave a call that BLAS takes, or Reason::always where time decides nothing. By
 // type and extents, on a GPU also of what is too small to be measured there; by alpha and beta, and the mode in which they are
@@ -56,25 +44,30 @@ Reason by_factors(const Product& product);
 Reason by_call(const Product& product);  // both
 bool has_finite_factors(const Product& product);
 
-// Where the mode is `fastest`: Reason::faster, or why not. Of each class of shapes (extents up to half-way to the next power of
-// two) both are measured once on matrices of the smallest shape in it, or of the largest shape that is measured: on a GPU, and on
-// a CPU with AMX, of 2^36 multiplications, on others of 2^28. On the CPU as soon as that, with all measurements before it and
-// what the first product of ozfp4's takes longer, is expected to take less than 1 % of the time that the process has spent in
-// real routines, and of the real routine the least of what was measured and what the program's own took counts; on a GPU, whose
-// time no call knows, as soon as it is expected to take less than 2 % of the time since the process began and 40 ms, and of
-// matrices all of whose extents are 1024 at least. The larger shapes of a class favour ozfp4, as what it does for an entry of A,
-// B and C is shared by more multiplications.
-Reason by_time(const Product& product, const Arena& arena);
-// The same without measuring: Reason::always where it would be measured.
-Reason known_by_time(const Product& product, bool is_on_device);
-// What the real routine should take for a product, by what was measured of its class, in nanoseconds; 0: nothing was.
-std::int64_t native_time_of(const Product& product, bool is_on_device);
-// How much less ozfp4 should take for it, likewise.
-std::int64_t gain_of(const Product& product, bool is_on_device);
-// What a product on a GPU took for nothing counts as measuring does.
-void has_cost(std::int64_t nanoseconds);
-// A product that the real routine made on the CPU took so long.
+// ---- Where the mode is `fastest`: each class of shapes is measured once, and the real routine has to take a tenth longer. ----
+
+// On a CPU: Reason::faster or slower; Reason::timed where ozfp4 makes this product so that its time is known. That is done where
+// this product, with all before it that were made for that reason, is expected to take less than 1 % of the time that the process
+// has spent in real routines.
+Reason by_time(const Product& product);
+// The real routine, or ozfp4 for Reason::timed, made a product so quickly. `is_typical`: chains are no large part of the time.
 void native_took(const Product& product, std::int64_t nanoseconds);
+void ours_took(const Product& product, std::int64_t nanoseconds, bool is_typical);
+
+// On a GPU, whose products no call waits for, both are measured on matrices of the class's extents, by `measure`: as soon as that
+// is expected to take less than 2 % of the time since the process began and 40 ms.
+struct Times {
+  std::int64_t ours = 0, native = 0;  // nanoseconds; 0 where that product could not be made
+};
+using Measure = Times (*)(void* cublas, const Product& extents);
+Reason by_time_on_device(const Product& product, Measure measure, void* cublas);
+// The same without measuring: Reason::always where it would be measured.
+Reason known_on_device(const Product& product);
+
+// By what was measured of its class, in nanoseconds: what the real routine should take for a product, and how much less ozfp4;
+// 0 where nothing was measured.
+std::int64_t native_time_of(const Product& product, bool is_on_device);
+std::int64_t gain_of(const Product& product, bool is_on_device);
 
 // What was measured for products of this kind; empty where nothing was.
 std::string measured_text(const Kind& kind);

@@ -9,6 +9,7 @@ enum class Reason : std::uint8_t {
   // Caught.
   always,
   alone,
+  timed,
   faster,
   // Left, by what was asked for.
   type_not_asked,
@@ -23,7 +24,7 @@ enum class Reason : std::uint8_t {
   not_measured_on_device,
   small_on_device,
   slower,
-  many_repairs,
+  many_chains,
   // By what the product met.
   unsupported,
   no_device,
@@ -36,7 +37,6 @@ enum class Reason : std::uint8_t {
   captured,
   captured_untried,
   captured_blocks,
-  watched,
   one_block,
   blocks_left,
   no_memory,
@@ -52,6 +52,7 @@ inline const char* text_of(Reason reason) {
   static const char* const texts[] = {
       "always",
       "no other library has the routine",
+      "made by ozfp4 to measure what it takes",
       "measured to be faster",
       "its dtype is not asked for",
       "below the least size",
@@ -63,7 +64,7 @@ inline const char* text_of(Reason reason) {
       "the real routine, until measuring would be within 2 % of the time since the process began",
       "an extent below 1024, which is not measured on a GPU",
       "measured to be slower",
-      "of a like product too many entries were to be repaired, or it took too long",
+      "many entries of the last product from its calling address were chains",
       "its extents are larger than any plan is exact for",
       "no libozfp4 with CUDA is there, or no GPU that it has kernels for",
       "a cuBLAS that is not of CUDA 13",
@@ -73,9 +74,8 @@ inline const char* text_of(Reason reason) {
       "the pointers to its matrices are on the device",
       "types, layouts or epilogues that ozfp4 does not have",
       "a CUDA graph is captured, and the workspace that the program set is too small",
-      "a CUDA graph is captured, in which nothing can be timed or tried",
+      "a CUDA graph is captured, in which nothing can be timed or waited for",
       "a CUDA graph is captured, in which it is not cut into blocks",
-      "the real routine, while another thread tries a like product",
       "no product is in it: it is one block of the diagonal",
       "products of the shape of its blocks are left",
       "no memory for it",

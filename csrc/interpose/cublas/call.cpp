@@ -6,12 +6,12 @@
 
 #include "interpose/call/bypass.hpp"
 #include "interpose/call/choice.hpp"
+#include "interpose/cublas/device/counts.hpp"
 #include "interpose/cublas/device/device.hpp"
 #include "interpose/cublas/device/native.hpp"
 #include "interpose/cublas/device/times.hpp"
 #include "interpose/cublas/device/verification.hpp"
 #include "interpose/cublas/device/workspace.hpp"
-#include "interpose/cublas/watch.hpp"
 #include "interpose/process/fork.hpp"
 #include "interpose/process/line.hpp"
 #include "interpose/process/record.hpp"
@@ -136,7 +136,7 @@ Reason enqueue_in(Space space, const Product& matrix, Stream stream, const ozfp4
 }
 
 // One matrix, in the program's own space or, where there is none, in the stream's. In the first case a graph may be captured,
-// which a call for the stream's workspace would break. The stream is held no longer than this takes, as a trial waits.
+// which a call for the stream's workspace would break. The stream is held no longer than this takes.
 Reason enqueue(const Product& matrix, Space space, std::int64_t bytes, Stream stream, const ozfp4_options& options) {
   if (space.memory) return enqueue_in(space, matrix, stream, options);
   StreamWorkspace own(stream);
@@ -178,7 +178,7 @@ Reason DeviceAttempt::decide(Place* place) {
   if (found != Reason::always) return found;
   if (!has_device()) return Reason::no_device;
   const bool by_times = !settings().always;
-  const Reason known = by_times ? known_by_time(product_, true) : Reason::always;
+  const Reason known = by_times ? known_on_device(product_) : Reason::always;
   if (known != Reason::always && known != Reason::faster) return known;
   if (!complete(place)) return Reason::refused_by_blas;
   if (!place->is_own_version) return Reason::other_version;
@@ -188,25 +188,22 @@ Reason DeviceAttempt::decide(Place* place) {
   if (known == Reason::faster) return known;
   if (is_captured(nullptr)) return Reason::captured_untried;  // what is measured runs on the default stream
   const BesideCaptures beside;
-  return by_time(product_, {measure_on_device, place->cublas, true});
+  return by_time_on_device(product_, measure_on_device, place->cublas);
 }
 
 // All matrices of the batch, or none: what one of them is refused for, all are, but for an address.
-Reason DeviceAttempt::serve(const Place& place) {
+Reason DeviceAttempt::serve(const Place& place, std::int64_t* chains) {
   const Bypass bypass;
   ozfp4_options options = OZFP4_OPTIONS_INIT;
-  options.accuracy = settings().accuracy;
+  options.accuracy = settings().accuracy, options.repaired = chains;
   std::int64_t bytes = 0;
   const Reason known = bytes_of(product_, options, place, &bytes);
   if (known != Reason::always) return known;
   const bool is_own = place.space.bytes >= static_cast<std::size_t>(bytes) && is_aligned(place.space.memory);
   if (!is_own && is_captured(place.stream)) return Reason::captured;
-  Watch watch(trial_, product_, place.stream);
   for (std::int64_t i = 0; i < product_.batch; ++i) {
     const Product matrix = matrix_of(product_, i);
-    Reason reason = watch.begin(matrix, &options);
-    if (reason == Reason::always) reason = enqueue(matrix, is_own ? place.space : Space{}, bytes, place.stream, options);
-    if (reason == Reason::always && !watch.passes(matrix)) reason = Reason::many_repairs;
+    const Reason reason = enqueue(matrix, is_own ? place.space : Space{}, bytes, place.stream, options);
     if (reason == Reason::always) continue;
     if (i == 0) return reason;
     // What is written stays, and the others are cuBLAS's: C may be read again nowhere else.
@@ -217,12 +214,27 @@ Reason DeviceAttempt::serve(const Place& place) {
   return Reason::always;
 }
 
+// The device tells later how many entries were chains. The first product of a calling address, and the first after many chains,
+// is waited for, the caller's locks held by nobody.
+Reason DeviceAttempt::serve_by_time(const Place& place) {
+  Chains& chains = real_.chains;
+  std::int64_t* const count = settings().accuracy == OZFP4_ACCURACY_SCALED ? nullptr : count_of(real_.caller);
+  if (!count) return serve(place, nullptr);
+  if (chains.is_tried() && chains.is_many(value_of(count))) {
+    chains.found(true);
+    return Reason::many_chains;
+  }
+  chains.enqueue(few_chains(product_));
+  const Reason how = serve(place, count);
+  if (how == Reason::always && !chains.is_tried() && wait_for(place.stream)) chains.found(chains.is_many(value_of(count)));
+  return how;
+}
+
 Reason DeviceAttempt::foresee(Place* place) {
   if (!place->is_host_factor) factors_.stand_in(product_.type, &product_.alpha, &product_.beta);
   reason_ = decide(place);
   if (!is_caught(reason_)) return reason_;
-  trial_ = trial_on_device(product_, real_.caller);
-  if (trial_ && has_failed(*trial_, product_)) reason_ = Reason::many_repairs;
+  if (reason_ == Reason::faster && real_.chains.leave_next()) reason_ = Reason::many_chains;
   if (!is_caught(reason_) || place->is_host_factor) return reason_;
   Reason brought = factors_.bring(product_, place->stream);
   if (brought == Reason::always) brought = by_factors_there(product_, *place);
@@ -235,7 +247,7 @@ bool DeviceAttempt::is_served(Place place) {
   const BesideCaptures beside;
   const DeviceVerification verification(product_, place.stream);
   const std::int64_t began = now();
-  const Reason how = serve(place);
+  const Reason how = reason_ == Reason::faster ? serve_by_time(place) : serve(place, nullptr);
   if (how == Reason::always) {
     count(kind_of(real_.routine, product_, reason_), now() - began);
     verification.finish(real_.routine, product_, place.stream);

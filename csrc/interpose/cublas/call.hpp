@@ -4,7 +4,6 @@
 #include "interpose/call/bypass.hpp"
 #include "interpose/call/product.hpp"
 #include "interpose/call/reason.hpp"
-#include "interpose/call/trial.hpp"
 #include "interpose/cublas/factors.hpp"
 #include "interpose/cublas/handle.hpp"
 #include "interpose/cublas/types.hpp"
@@ -46,12 +45,12 @@ class DeviceAttempt {
 
  private:
   Reason decide(Place* place);
-  Reason serve(const Place& place);
+  Reason serve(const Place& place, std::int64_t* chains);
+  Reason serve_by_time(const Place& place);
 
   const Real& real_;
   Product product_;
   FactorsOnDevice factors_;
-  Trial* trial_ = nullptr;
   Reason reason_ = Reason::always;
   Status status_ = success;
 };

@@ -47,7 +47,7 @@ void* move(void* matrix, Type type, std::int64_t row, std::int64_t column, std::
 }
 
 // What time tells of a block is not of the shape that is counted.
-bool is_by_time(Reason reason) { return reason >= Reason::not_measured && reason <= Reason::many_repairs; }
+bool is_by_time(Reason reason) { return reason >= Reason::not_measured && reason <= Reason::many_chains; }
 
 // Blocks are worth it where ozfp4 makes the largest product off the diagonal: Reason::always or faster, or why not. What it
 // leaves of the others needs a handle of our own, which is asked for last. Range: factors on the host.

@@ -27,7 +27,6 @@ inline int fortran_transpose(char letter) {
     default: return 0;
   }
 }
-inline char letter_of(int transposed) { return transposed == no_transpose ? 'N' : transposed == transpose ? 'T' : 'C'; }
 
 inline int fortran_triangle(char letter) {
   switch (std::toupper(static_cast<unsigned char>(letter))) {
@@ -35,12 +34,6 @@ inline int fortran_triangle(char letter) {
     case 'L': return lower_triangle;
     default: return 0;
   }
-}
-
-// Of an integer of 64 bits, as wide as any: a library with these under the usual names reads it as well (little-endian).
-template <class Int>
-const Int* pass(const std::int64_t& x) {
-  return reinterpret_cast<const Int*>(&x);
 }
 
 template <class Int>
@@ -57,15 +50,6 @@ using Word = std::int64_t;
 template <class Int>
 Word value_of(const Real& real, Word word) {
   return real.is_64_bit ? word : static_cast<Word>(static_cast<Int>(word));
-}
-
-template <class Scalar>
-Scalar scalar_at(const void* at) {
-  if constexpr (std::is_pointer_v<Scalar>) {
-    return at;
-  } else {
-    return *static_cast<const Scalar*>(at);
-  }
 }
 
 template <class Scalar>
@@ -88,9 +72,9 @@ inline void make_alone(const Real& real, const Product& product) {
   say_once(std::string(name_of(real.routine)) + ": an argument is none of BLAS's; nothing is written");
 }
 
-// `function` calls the real routine with the very arguments; `native` with those of a product.
+// `function` calls the real routine with the very arguments.
 template <class Function>
-void make(const Real& real, const Product& product, void (*native)(const void*, const Product&), const Function& function) {
+void make(const Real& real, const Product& product, const Function& function) {
   const auto forward = [&] { return real.is_own ? make_alone(real, product) : function(); };
   if (bypass_depth > 0) return forward();
   Attempt attempt(real, product);
@@ -100,7 +84,7 @@ void make(const Real& real, const Product& product, void (*native)(const void*, 
   }
   {
     const NoCancel whole;
-    if (attempt.is_served({native, real.address})) return;
+    if (attempt.is_served()) return;
   }
   {
     const Bypass bypass;

@@ -11,14 +11,6 @@ using FortranGemm = void (*)(const char*, const char*, const Int*, const Int*, c
                              const void*, const Int*, const void*, void*, const Int*, std::size_t, std::size_t);
 
 template <class Int>
-void call_fortran(const void* context, const Product& p) {
-  const char a = letter_of(p.transpose_a), b = letter_of(p.transpose_b);
-  reinterpret_cast<FortranGemm<Int>>(const_cast<void*>(context))(&a, &b, pass<Int>(p.m), pass<Int>(p.n), pass<Int>(p.k), p.alpha,
-                                                                 p.a, pass<Int>(p.lda), p.b, pass<Int>(p.ldb), p.beta, p.c,
-                                                                 pass<Int>(p.ldc), 1, 1);
-}
-
-template <class Int>
 void fortran_gemm(Routine routine, const void* caller, const char* transa, const char* transb, const Int* m, const Int* n,
                   const Int* k, const void* alpha, const void* a, const Int* lda, const void* b, const Int* ldb, const void* beta,
                   void* c, const Int* ldc, std::size_t length_a, std::size_t length_b) {
@@ -39,7 +31,7 @@ void fortran_gemm(Routine routine, const void* caller, const char* transa, const
                         beta,
                         c,
                         value(ldc)};
-  make(real, product, call_fortran<Int>, [&] {
+  make(real, product, [&] {
     reinterpret_cast<FortranGemm<Int>>(real.address)(transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, length_a,
                                                      length_b);
   });
@@ -47,13 +39,6 @@ void fortran_gemm(Routine routine, const void* caller, const char* transa, const
 
 template <class Scalar>
 using CblasGemm = void (*)(int, int, int, Word, Word, Word, Scalar, const void*, Word, const void*, Word, Scalar, void*, Word);
-
-template <class Scalar>
-void call_cblas(const void* context, const Product& p) {
-  reinterpret_cast<CblasGemm<Scalar>>(const_cast<void*>(context))(p.order, p.transpose_a, p.transpose_b, p.m, p.n, p.k,
-                                                                  scalar_at<Scalar>(p.alpha), p.a, p.lda, p.b, p.ldb,
-                                                                  scalar_at<Scalar>(p.beta), p.c, p.ldc);
-}
 
 template <class Int, class Scalar>
 void cblas_gemm(Routine routine, const void* caller, int order, int transa, int transb, Word m, Word n, Word k, Scalar alpha,
@@ -75,7 +60,7 @@ void cblas_gemm(Routine routine, const void* caller, int order, int transa, int 
                         address_of(beta),
                         c,
                         value(ldc)};
-  make(real, product, call_cblas<Scalar>, [&] {
+  make(real, product, [&] {
     reinterpret_cast<CblasGemm<Scalar>>(real.address)(order, transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
   });
 }

@@ -8,14 +8,6 @@ template <class Int>
 using FortranRankK = void (*)(const char*, const char*, const Int*, const Int*, const void*, const void*, const Int*, const void*,
                               void*, const Int*, std::size_t, std::size_t);
 
-// alpha and beta of ?herk are those of the first part.
-template <class Int>
-void call_fortran(const void* context, const Product& p) {
-  const char triangle = p.triangle == lower_triangle ? 'L' : 'U', turned = letter_of(p.transpose_a);
-  reinterpret_cast<FortranRankK<Int>>(const_cast<void*>(context))(&triangle, &turned, pass<Int>(p.n), pass<Int>(p.k), p.alpha,
-                                                                  p.a, pass<Int>(p.lda), p.beta, p.c, pass<Int>(p.ldc), 1, 1);
-}
-
 // The product with the factors that its type has: those of ?herk are numbers of its part's type, Part; of others Part is void.
 template <class Part, class Use>
 void with_factors(const void* alpha, const void* beta, const Use& use) {
@@ -38,7 +30,7 @@ void fortran_rank_k(Routine routine, const void* caller, const char* triangle, c
     const Product product =
         triangle_of(type, !std::is_void_v<Part>, column_major, fortran_triangle(*triangle), fortran_transpose(*trans), value(n),
                     value(k), own_alpha, a, value(lda), own_beta, c, value(ldc));
-    make(real, product, call_fortran<Int>, [&] {
+    make(real, product, [&] {
       reinterpret_cast<FortranRankK<Int>>(real.address)(triangle, trans, n, k, alpha, a, lda, beta, c, ldc, length_triangle,
                                                         length_trans);
     });
@@ -47,13 +39,6 @@ void fortran_rank_k(Routine routine, const void* caller, const char* triangle, c
 
 template <class Scalar>
 using CblasRankK = void (*)(int, int, int, Word, Word, Scalar, const void*, Word, Scalar, void*, Word);
-
-template <class Scalar>
-void call_cblas(const void* context, const Product& p) {
-  reinterpret_cast<CblasRankK<Scalar>>(const_cast<void*>(context))(p.order, p.triangle, p.transpose_a, p.n, p.k,
-                                                                   scalar_at<Scalar>(p.alpha), p.a, p.lda,
-                                                                   scalar_at<Scalar>(p.beta), p.c, p.ldc);
-}
 
 template <class Part, class Int, class Scalar>
 void cblas_rank_k(Routine routine, const void* caller, int order, int triangle, int trans, Word n, Word k, Scalar alpha,
@@ -64,7 +49,7 @@ void cblas_rank_k(Routine routine, const void* caller, int order, int triangle, 
   with_factors<Part>(address_of(alpha), address_of(beta), [&](const void* own_alpha, const void* own_beta) {
     const Product product = triangle_of(type, !std::is_void_v<Part>, order, triangle, cblas_transpose(trans), value(n), value(k),
                                         own_alpha, a, value(lda), own_beta, c, value(ldc));
-    make(real, product, call_cblas<Scalar>,
+    make(real, product,
          [&] { reinterpret_cast<CblasRankK<Scalar>>(real.address)(order, triangle, trans, n, k, alpha, a, lda, beta, c, ldc); });
   });
 }

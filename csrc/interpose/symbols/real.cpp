@@ -108,7 +108,7 @@ const Real& find_or_remember(Routine routine, const void* caller) {
     if (there != known.end()) return *there->second;
   }
   const int kept = errno;
-  auto found = std::make_unique<Real>(find(routine, caller));
+  std::unique_ptr<Real> found(new Real(find(routine, caller)));  // in place: it cannot be copied
   errno = kept;
   found->caller = place;
   const ForkLock::Guard hold(lock);

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "interpose/call/chains.hpp"
 #include "interpose/symbols/routine.hpp"
 
 namespace ozfp4::interpose {
@@ -14,6 +15,7 @@ struct Real {
   void* library;        // that holds it, for dlsym: it stays loaded
   bool is_64_bit;       // its library is one whose integers have 64 bits under names that do not say so
   bool is_own = false;  // nobody has it: what stands in its place is ozfp4's, and there is nothing faster to leave a product to
+  mutable Chains chains = {};  // of what ozfp4 makes for the caller
 };
 
 // As the dynamic linker would have bound the symbol for this caller: first what all of the process sees, then what the caller's

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 from ..backends.cuda import extension
+from ..cost.choice import choose
 from ..cost.model import estimate
-from ..cost.rates import TERA, device_rates
-from ..dispatch.this_machine import gpu_choice, this_gpu
+from ..cost.peaks import DevicePeaks
+from ..dispatch.this_machine import this_cpu, this_gpu
 from ..plans.plan import make_plan
 from ..request.library import is_complex, is_integer, require_torch
 from ..support.refusals import OVER_LIMIT, is_over_limit
@@ -17,9 +19,9 @@ from .problem import Problem, gpu_index
 from .summary import Decision
 
 MARGIN = 1.1  # native has to take so many times as long as ours
-HOPELESS = (
-    2.0  # ours by the model, at its best, over native at its nominal rate: nothing has to be measured beyond
-)
+# Ours by the model, at its best, over native at its nominal rate: nothing has to be measured beyond.
+HOPELESS = 2.0
+LARGE = 10**6  # multiplications
 
 
 def decide(problem: Problem, options: Options) -> Decision:
@@ -60,17 +62,12 @@ def no_room(error: Exception) -> Decision:
 def _fastest(problem: Problem, options: Options) -> Decision:
     if problem.size == 0:
         return Decision(False, "nothing to multiply")
-    if problem.on_cpu:
-        if not is_integer(problem.dtype):
-            return Decision(
-                False, "not measured on a CPU: most make floating-point products faster by their own BLAS"
-            )
-        return _by_time(problem, options)
-    unavailable = extension.why_unavailable(require_torch().device(problem.device))
-    if unavailable:
-        return Decision(False, unavailable)
-    if is_integer(problem.dtype):
-        return Decision(True, "torch has no product of integers on a GPU")
+    if not problem.on_cpu:
+        unavailable = extension.why_unavailable(require_torch().device(problem.device))
+        if unavailable:
+            return Decision(False, unavailable)
+        if is_integer(problem.dtype):
+            return Decision(True, "torch has no product of integers on a GPU")
     return _hopeless(problem, options) or _by_time(problem, options)
 
 
@@ -79,39 +76,45 @@ def _by_time(problem: Problem, options: Options) -> Decision:
     like = measured.representative(problem)
     times = measured.times(like, options)
     if isinstance(times, str):
-        return Decision(False, times, is_final=times != measured.CAPTURED)
+        is_final = times not in (measured.CAPTURED, measured.NOT_YET)
+        # Deciding again takes longer than a small product.
+        return Decision(False, times, is_final or (times == measured.NOT_YET and problem.size < LARGE))
     native, ours = times
     text = f"measured at {like.extents}: {1e3 * ours:.4g} ms, native {1e3 * native:.4g} ms"
     return Decision(ours * MARGIN <= native, text)
 
 
 def _hopeless(problem: Problem, options: Options) -> Decision | None:
-    """Left by the model alone, where native is known to be so much faster on this GPU that nothing need be measured."""
-    if problem.dtype not in ("float64", "complex128"):
-        return None  # the model knows of no other native rates
-    index = gpu_index(problem.device)
-    peaks = this_gpu(index)
-    rates = device_rates(peaks.name)
-    if rates is None or rates.fp64 <= 0:
+    """Left by the model alone, where native is known to be so much faster on this machine that nothing need be measured."""
+    rate = measured.native_rate(problem)
+    if rate is None:
         return None
-    asked: Any = {"scheme": "II", "backend": "auto", "family": "least", **options.keywords}
-    bits = (
-        53 if asked.get("bits") is None else asked["bits"]
-    )  # the fewest products: other accuracies may take more
-    backend = asked["backend"]
+    asked: Any = {"scheme": "II", "backend": "auto", "family": "least", "bits": None, **options.keywords}
+    bits = asked["bits"]
+    if bits is None:  # the fewest products: other accuracies may take more
+        bits = 24 if problem.dtype in ("float32", "complex64") else 53
+    peaks = this_cpu() if problem.on_cpu else this_gpu(gpu_index(problem.device))
+    # On a CPU the model would take longer than a small product: one shape speaks for all that are measured together.
+    like = measured.representative(problem) if problem.on_cpu else problem
+    return _by_model(like, rate, peaks, asked["scheme"], asked["backend"], asked["family"], bits)
+
+
+@lru_cache(maxsize=1024)
+def _by_model(
+    problem: Problem, rate: float, peaks: DevicePeaks, scheme: str, backend: str, family: str, bits: int
+) -> Decision | None:
     if backend == "auto":
-        backend = gpu_choice(asked["scheme"], asked["family"], bits, problem.k, index).backend
+        backend = choose(peaks, scheme, family, bits, problem.k).backend
     try:
-        plan = make_plan(asked["scheme"], backend, asked["family"], bits, problem.k)
+        plan = make_plan(scheme, backend, family, bits, problem.k)
     except ValueError:
         return None  # the product will say so
     ours = estimate(plan, (problem.stack * problem.m, problem.n, problem.k), peaks)
     if ours is None:
         return None
-    real, parts = (
-        (4, 2) if is_complex(problem.dtype) else (1, 1)
-    )  # products of real matrices: native, and ours at least
-    native = max(real * 2 * problem.size / (rates.fp64 * TERA), peaks.launch)
+    # Products of real matrices: native, and ours at least.
+    real, parts = (4, 2) if is_complex(problem.dtype) else (1, 1)
+    native = max(real * 2 * problem.size / rate, peaks.launch)
     if parts * ours.compute + ours.preprocess + ours.launches <= HOPELESS * native:
         return None
     return Decision(False, f"by the model: {1e3 * ours.total:.3g} ms or more, native {1e3 * native:.3g} ms")

@@ -11,6 +11,15 @@ from typing import Any
 from .options import Options
 from .summary import Line, Record
 
+MOST_KEPT = 4096  # of what is decided in one entry: a program whose shapes never come again does not grow
+
+
+def keep(table: dict[Any, Any], key: Any, value: Any) -> None:
+    """In a table of what is decided, which is emptied where it is full."""
+    if len(table) >= MOST_KEPT:
+        table.clear()
+    table[key] = value
+
 
 class Entered:
     """One entry of a scope, which contexts are in: options and record of it, what the context was in before; whether torch's

@@ -7,6 +7,7 @@ is shared by more multiplications: where ours is faster for the smaller product,
 
 from __future__ import annotations
 
+import math
 import statistics
 import time
 from collections.abc import Callable
@@ -18,8 +19,8 @@ import numpy as np
 from .. import _core
 from ..api.gemm import gemm
 from ..api.matmul import matmul
-from ..cost.rates import TERA, device_rates
-from ..dispatch.this_machine import this_gpu
+from ..cost.rates import GIGA, TERA, device_rates
+from ..dispatch.this_machine import this_cpu, this_gpu
 from ..request import library
 from ..request.library import require_torch
 from ..support import disk_cache
@@ -32,31 +33,31 @@ from .problem import Problem, gpu_index
 
 Times = tuple[float, float]  # seconds, of native's and of ours
 
-BUDGET = 10.0  # seconds that a process measures at most, beyond the one measurement that exceeds it
+AT_ONCE, SHARE = 0.1, 0.05  # seconds, and of the time since this was imported, that measuring may take
+MOST_SHAPES, MOST_KINDS = 4096, 64  # times that are known of one kind of products, and kinds
 LONGEST = 0.05  # seconds that a measured product may take by native's nominal rate
 SERIES = 2e-3  # seconds between two clock readings, where that needs no more than MOST_CALLS
 MOST_CALLS = 20
-LARGEST_ON_GPU, LARGEST_ON_CPU = 8192, 256  # extents that are measured
+LARGEST, LARGEST_OF_INTEGERS = 8192, 256  # extents that are measured; of integers on a CPU
 CAPTURED = "a CUDA graph is captured, which allows no measuring: run it once before"
-SPENT = f"not measured: this process has measured for {BUDGET:g} s"
+NOT_YET = f"not measured yet: that would take more than {100 * SHARE:g} % of the program's time"
 NO_ROOM = "not measured: the GPU has no memory left for it"
 
 _lock = ChildLock()  # two threads that measure would slow each other
 _known: dict[str, dict[Problem, Times | str]] = {}
 _spent = 0.0
+_born = time.perf_counter()
 
 
 def representative(problem: Problem) -> Problem:
     """The product that is measured in place of one: of extents that are not larger. Range: none of them is 0."""
-    largest = LARGEST_ON_CPU if problem.on_cpu else LARGEST_ON_GPU
+    largest = LARGEST_OF_INTEGERS if _is_slow(problem) else LARGEST
     extents = [_level(min(extent, largest)) for extent in (problem.m, problem.n, problem.k)]
     most = _most_multiplications(problem)
     stack = 1 << (min(problem.stack, 1 << 20).bit_length() - 1) // 2 * 2  # powers of four
-    while stack > 1 and (
-        stack * np.prod(extents, dtype=float) > most or stack * max(extents) ** 2 > largest**2
-    ):
+    while stack > 1 and (stack * math.prod(extents) > most or stack * max(extents) ** 2 > largest**2):
         stack //= 4
-    while np.prod(extents, dtype=float) > most:
+    while math.prod(extents) > most:
         place = extents.index(max(extents))
         extents[place] = _level(extents[place] - 1)
     m, n, k = extents
@@ -75,11 +76,34 @@ def _level(extent: int) -> int:
 
 def _most_multiplications(problem: Problem) -> float:
     """Of a product that is measured."""
+    if _is_slow(problem):
+        return float(LARGEST_OF_INTEGERS**3)
+    rate = _fp64_rate(problem) or TERA
+    return min(float(LARGEST**3), LONGEST * rate / (8 if library.is_complex(problem.dtype) else 2))
+
+
+def _is_slow(problem: Problem) -> bool:
+    """Whether the library has plain loops for it, without BLAS."""
+    return problem.on_cpu and library.is_integer(problem.dtype)
+
+
+def _fp64_rate(problem: Problem) -> float | None:
+    """Operations a second of the device's real products of float64; None: not known."""
     if problem.on_cpu:
-        return float(LARGEST_ON_CPU**3)
+        return this_cpu().rates["II", "fp64"]
     rates = device_rates(_gpu_name(problem.device))
-    rate = TERA * (rates.fp64 if rates is not None and rates.fp64 > 0 else 1.0)
-    return min(float(LARGEST_ON_GPU**3), LONGEST * rate / (8 if library.is_complex(problem.dtype) else 2))
+    return rates.fp64 * TERA if rates is not None and rates.fp64 > 0 else None
+
+
+def native_rate(problem: Problem) -> float | None:
+    """Operations a second of the library's real products of this dtype; None: the model does not know."""
+    if library.is_integer(problem.dtype):
+        return None
+    is_double = problem.dtype in ("float64", "complex128")
+    rate = _fp64_rate(problem)
+    if is_double or rate is None:
+        return rate
+    return 2 * rate if problem.on_cpu else None  # tensor cores may be allowed
 
 
 @lru_cache(maxsize=64)
@@ -99,13 +123,20 @@ def times(problem: Problem, options: Options) -> Times | str:
         if problem in kept:
             return kept[problem]
         measured = _measured(problem, options)
-        if measured != CAPTURED:
+        if measured not in (CAPTURED, NOT_YET):
             kept[problem] = measured
+        _forget_oldest(kept, MOST_SHAPES)
+        _forget_oldest(_known, MOST_KINDS)
         if not isinstance(measured, str):
             disk_cache.store(
                 key, {_text(like): pair for like, pair in kept.items() if not isinstance(pair, str)}
             )
         return measured
+
+
+def _forget_oldest(table: dict[Any, Any], most: int) -> None:
+    while len(table) > most:
+        del table[next(iter(table))]
 
 
 def _key(problem: Problem, options: Options) -> dict[str, str]:
@@ -156,9 +187,9 @@ def _loaded(key: dict[str, str], like: Problem) -> dict[Problem, Times]:
 
 def _measured(problem: Problem, options: Options) -> Times | str:
     global _spent
-    if _spent > BUDGET:
-        return SPENT
     began = time.perf_counter()
+    if _spent + _expected(problem) > AT_ONCE + SHARE * (began - _born):
+        return NOT_YET
     found: Times | str
     try:
         found = (_on_cpu if problem.on_cpu else _on_gpu)(problem, options.keywords_of(problem.dtype))
@@ -176,10 +207,15 @@ def _measured(problem: Problem, options: Options) -> Times | str:
     return found
 
 
+def _expected(problem: Problem) -> float:
+    """Seconds that measuring takes, in about: ten products as long as native's, and what is allocated and compiled."""
+    rate = 2 * GIGA if _is_slow(problem) else _fp64_rate(problem) or TERA
+    return 0.01 + 10 * (8 if library.is_complex(problem.dtype) else 2) * problem.size / rate
+
+
 def _on_cpu(problem: Problem, keywords: dict[str, Any]) -> Times:
-    """Of integers, which alone are measured on a CPU."""
     rng = np.random.default_rng(problem.size)
-    a, b, c = (_integers(rng, problem.dtype, shape) for shape in _shapes(problem))
+    a, b, c = (_entries(rng, problem.dtype, shape) for shape in _shapes(problem))
     if problem.library == "numpy":
         return _medians(lambda: np.matmul(a, b), lambda: matmul(a, b, **keywords), time.perf_counter)
     torch = require_torch()
@@ -188,8 +224,11 @@ def _on_cpu(problem: Problem, keywords: dict[str, Any]) -> Times:
         return _medians(*_calls(torch, problem, x, y, z, keywords), time.perf_counter)
 
 
-def _integers(rng: Any, dtype: str, shape: tuple[int, ...]) -> Any:
-    """Of full range: none is faster for its entries being small."""
+def _entries(rng: Any, dtype: str, shape: tuple[int, ...]) -> Any:
+    """Integers of full range: none is faster for its entries being small."""
+    if not library.is_integer(dtype):
+        numbers = rng.standard_normal(shape)
+        return (numbers + 1j * numbers[..., ::-1] if library.is_complex(dtype) else numbers).astype(dtype)
     size = np.dtype(dtype).itemsize
     words = rng.integers(0, 256, (*shape[:-1], shape[-1] * size), np.uint8)
     return words % 2 == 1 if dtype == "bool" else words.view(dtype)
@@ -259,8 +298,8 @@ def _medians(native: Callable[[], object], ours: Callable[[], object], clock: Ca
 
 def forget() -> None:
     """As in a new process."""
-    global _spent
+    global _spent, _born
     with _lock:
         _known.clear()
         _identity.cache_clear()
-        _spent = 0.0
+        _spent, _born = 0.0, time.perf_counter()

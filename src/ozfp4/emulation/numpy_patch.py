@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from .choice import decide_call, no_room
-from .entered import Entered, innermost, nowhere
+from .entered import Entered, innermost, keep, nowhere
 from .exchange import Exchange, Site
 from .numpy_products import PRODUCTS, Call
 from .summary import Line
@@ -58,7 +58,7 @@ class Emulated:
         began = time.perf_counter()
         if not decision.take:
             if key is not None and decision.is_final:
-                left[key] = line
+                keep(left, key, line)
             record.count(line)
             return self._original(*args, **named)
         try:

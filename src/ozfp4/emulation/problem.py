@@ -25,12 +25,18 @@ class Problem(NamedTuple):
 
     @property
     def extents(self) -> str:
+        if self.m < 0:
+            return "others"
         text = f"{self.m} × {self.n} × {self.k}"
         return text if self.stack == 1 else f"{self.stack} times {text}"
 
     @property
     def on_cpu(self) -> bool:
         return self.device == "cpu"
+
+    def of_other_extents(self) -> Problem:
+        """What stands for products that are not told apart by their extents."""
+        return self._replace(stack=1, m=-1, n=-1, k=-1)
 
 
 def gpu_index(device: str) -> int:

@@ -12,6 +12,7 @@ from ..support.table import Table, Tabular
 from .problem import Problem
 
 MOST_ROWS = 40  # of a table for people
+MOST_LINES = 4096  # kinds of products that are told apart by their extents
 
 
 class Decision(NamedTuple):
@@ -40,9 +41,12 @@ class Record:
         self._lines: dict[tuple[str, Problem, bool, str], Line] = {}
 
     def line(self, operation: str, problem: Problem, decision: Decision) -> Line:
-        """The line of such products; a new one where there is none."""
+        """The line of such products; a new one where there is none, and beyond so many one of all other extents."""
         with self.lock:
             key = (operation, problem, decision.take, decision.reason)
+            if key not in self._lines and len(self._lines) >= MOST_LINES:
+                problem, decision = problem.of_other_extents(), decision._replace(reason="various")
+                key = (operation, problem, decision.take, decision.reason)
             return self._lines.setdefault(key, Line(operation, problem, decision))
 
     def count(self, line: Line, seconds: float = 0.0) -> None:

@@ -58,12 +58,9 @@ ozfp4_status run(int order, int transa, int transb, int64_t m, int64_t n, int64_
   } else {
     multiply(op(transb), op(transa), n, m, k, alpha, of_b, ldb, of_a, lda, beta, of_c, ldc);
   }
-  // So many entries to repair where the first one of B is not 0.
-  const char* repairs = std::getenv("FAKE_REPAIRS");
-  const std::int64_t listed = repairs && *of_b != T(0) ? std::atol(repairs) : 0;
-  const bool are_left = options->most_repaired != 0 && listed > options->most_repaired;
-  if (options->repaired != nullptr) *options->repaired = are_left ? -listed : listed;
-  if (are_left) *of_c = T(1e9);
+  // So many chains where the first one of B is not 0.
+  const char* chains = std::getenv("FAKE_CHAINS");
+  if (options->repaired != nullptr) *options->repaired = chains && *of_b != T(0) ? std::atol(chains) : 0;
   if (const char* slow = std::getenv("FAKE_SLOW_OURS")) usleep(static_cast<unsigned>(std::atoi(slow)));
   clock.spin();
   if (std::getenv("FAKE_WRONG")) *of_c += T(1e6);

@@ -47,10 +47,7 @@ ToPrepare check_prepare(const PrepareCall& call, const Options& options) {
   Operand x = take_operand("x", call.order, call.trans, call.x, call.rows, call.columns, call.ldx, type.bytes());
   x.is_conjugated = x.is_conjugated && type.is_complex;
   check_pointer("x", call.x, call.rows > 0 && call.columns > 0);
-  const char* of_products = options.bound != nullptr      ? "bound"
-                            : options.repaired != nullptr ? "repaired"
-                            : options.most_repaired != 0  ? "most_repaired"
-                                                          : nullptr;
+  const char* of_products = options.bound != nullptr ? "bound" : options.repaired != nullptr ? "repaired" : nullptr;
   if (of_products != nullptr) refuse(std::string("options.") + of_products + ": is for products");
   const bool is_left = (call.side == OZFP4_LEFT) == has_rows;
   if (!has_rows) x = transposed(x);

@@ -5,43 +5,42 @@
 
 #include "interpose/cublas/device/device.hpp"
 #include "interpose/process/fork.hpp"
+#include "interpose/process/table.hpp"
 
 namespace ozfp4::interpose::cublas {
 namespace {
 
-constexpr std::int64_t most = 1024;  // of a context
-struct Counts {
-  std::int64_t* first = nullptr;
-  std::int64_t given = 0;
-};
+constexpr std::uint64_t most = 1024;  // of a context
 ForkLock lock;
-auto& counts() {
-  static auto& found = *new std::map<std::uint64_t, Counts>;  // those of contexts that are gone are never used again
+auto& pages() {
+  static auto& found = *new std::map<std::uint64_t, std::int64_t*>;  // those of contexts that are gone are never used again
   return found;
 }
 
 // Children have no device that would write to it.
-void forget() { counts().clear(); }
+void forget() { pages().clear(); }
 const bool forgets = (forget_in_children(forget), true);
+
+std::int64_t* page_of(std::uint64_t context) {
+  {
+    const ForkLock::Guard hold(lock);
+    const auto there = pages().find(context);
+    if (there != pages().end()) return there->second;
+  }
+  // Without the lock: the driver may wait for the device. Of two threads that are here at once one's memory stays unused.
+  constexpr std::size_t bytes = most * sizeof(std::int64_t);
+  auto* made = static_cast<std::int64_t*>(allocate_on_host(bytes));
+  if (made) std::memset(made, 0, bytes);
+  const ForkLock::Guard hold(lock);
+  return pages().emplace(context, made).first->second;
+}
 
 }  // namespace
 
-std::int64_t* new_count(std::uint64_t context) {
-  const auto give = [context](std::int64_t* first) {
-    const ForkLock::Guard hold(lock);
-    Counts& own = counts()[context];
-    if (!own.first) own.first = first;
-    return own.first && own.given < most ? own.first + own.given++ : nullptr;
-  };
-  if (std::int64_t* known = give(nullptr)) return known;
-  {
-    const ForkLock::Guard hold(lock);
-    if (counts()[context].first) return nullptr;  // all are given
-  }
-  // Without the lock: the driver may wait for the device. Of two threads that are here at once one's memory stays unused.
-  auto* first = static_cast<std::int64_t*>(allocate_on_host(most * sizeof(std::int64_t)));
-  if (first) std::memset(first, 0, most * sizeof(std::int64_t));
-  return give(first);
+std::int64_t* count_of(const void* caller) {
+  const std::uint64_t context = current_context();
+  std::int64_t* const page = context == 0 ? nullptr : page_of(context);
+  return page ? page + mix(reinterpret_cast<std::uintptr_t>(caller)) % most : nullptr;
 }
 
 }  // namespace ozfp4::interpose::cublas

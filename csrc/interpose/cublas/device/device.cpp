@@ -197,19 +197,6 @@ bool to_host(void* to, const void* from, std::size_t pitch, std::size_t width, s
   return found().driver.cuMemcpy2DAsync_v2(&copy, stream) == 0 && wait_for(stream);
 }
 
-bool on_device(void* to, std::size_t pitch_to, const void* from, std::size_t pitch_from, std::size_t width, std::size_t height,
-               Stream stream) {
-  Memcpy2d copy{};
-  copy.kind_from = copy.kind_to = kind_device;
-  copy.device_from = reinterpret_cast<std::uintptr_t>(from);
-  copy.pitch_from = pitch_from;
-  copy.device_to = reinterpret_cast<std::uintptr_t>(to);
-  copy.pitch_to = pitch_to;
-  copy.width = width;
-  copy.height = height;
-  return found().driver.cuMemcpy2DAsync_v2(&copy, stream) == 0;
-}
-
 bool to_device(void* to, const void* from, std::size_t bytes, Stream stream) {
   return found().driver.cuMemcpyHtoDAsync_v2(reinterpret_cast<std::uintptr_t>(to), from, bytes, stream) == 0 && wait_for(stream);
 }

@@ -44,9 +44,6 @@ bool is_captured(Stream stream);
 std::uint64_t id_of(Stream stream);
 // `height` pieces of `width` bytes, `pitch` bytes apart on the device, one behind another to the host; waits. False: it failed.
 bool to_host(void* to, const void* from, std::size_t pitch, std::size_t width, std::size_t height, Stream stream);
-// The same from one place on the device to another; does not wait.
-bool on_device(void* to, std::size_t pitch_to, const void* from, std::size_t pitch_from, std::size_t width, std::size_t height,
-               Stream stream);
 bool to_device(void* to, const void* from, std::size_t bytes, Stream stream);
 bool on_device(void* to, const void* from, std::size_t bytes, Stream stream);  // does not wait
 bool wait_for(Stream stream);

@@ -7,6 +7,6 @@
 namespace ozfp4::interpose::cublas {
 
 // `cublas` is the library that makes the native ones, as of dlopen.
-Times measure_on_device(const void* cublas, const Product& extents);
+Times measure_on_device(void* cublas, const Product& extents);
 
 }  // namespace ozfp4::interpose::cublas

@@ -16,7 +16,7 @@ from typing import Any
 from ...request.library import dtensor_class, require_torch
 from ...support.refusals import is_over_limit
 from ..choice import decide, no_room
-from ..entered import Entered
+from ..entered import Entered, keep
 from ..problem import Problem
 from ..summary import Decision, Line
 from . import convolutions
@@ -123,7 +123,7 @@ class EmulationMode(python_dispatch.TorchDispatchMode):  # type: ignore[misc]
         decision = decide(problem, self._options)
         line = self._record.line(name, problem, decision)
         if decision.is_final and key is not None:
-            self._decided[key] = line
+            keep(self._decided, key, line)
         return line
 
     def _timed(self, line: Line, compute: Callable[[dict[str, Any]], Any], native: Callable[[], Any]) -> Any:

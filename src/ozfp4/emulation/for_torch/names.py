@@ -17,7 +17,7 @@ from ... import _core
 from ...request.library import is_integer, require_torch
 from ...support.refusals import is_over_limit
 from ..choice import decide_call, no_room
-from ..entered import Entered, current, innermost, nowhere
+from ..entered import Entered, current, innermost, keep, nowhere
 from ..exchange import Exchange, Site
 from ..summary import Line
 from .products import FUNCTIONS, NOTHING, PLAIN, Call
@@ -62,7 +62,7 @@ class Emulated(_core.Left):
         with nowhere():
             call = self._call(args, named)
             if call is NOTHING:
-                left[key] = UNCOUNTED
+                keep(left, key, UNCOUNTED)
                 call = None
             line = None if call is None else self._line(scope, left, key, call)
         if call is None or line is None or _is_traced(call):
@@ -108,9 +108,9 @@ class Emulated(_core.Left):
             decision = decide_call(call, scope.options, with_gradients=True)
         line = scope.record.line(self._name, call.problem, decision)
         if decision.is_final:
-            scope.decided[key, with_gradients] = line
+            keep(scope.decided, (key, with_gradients), line)
             if is_left:
-                left[key] = line.calls
+                keep(left, key, line.calls)
         return line
 
     @property  # type: ignore[misc] # nobody writes to it
