@@ -3,7 +3,6 @@
 #include <pybind11/stl.h>
 
 #if defined(__SSE2__)
-#include <immintrin.h>
 #endif
 
 #include <string>
@@ -101,18 +100,6 @@ py::tuple dot(const py::array& a, const py::array& b, const std::string& roundin
     });
   });
 }
-
-#if defined(__SSE2__)
-// The same by a processor that takes subnormal numbers for zeros, operands and results, as callers may have told it to.
-py::tuple flushing_dot(const py::array& a, const py::array& b, const std::string& rounding, const py::dtype& type) {
-  struct Flushing {
-    const unsigned before = _mm_getcsr();
-    Flushing() { _mm_setcsr(before | 0x8040u); }
-    ~Flushing() { _mm_setcsr(before); }
-  } flushing;
-  return dot(a, b, rounding, type);
-}
-#endif
 
 BoundedDot bounded(const DoubleDot& dot, std::int64_t terms, bool is_safe) { return {dot, dot_bound(dot, terms, is_safe)}; }
 
@@ -240,9 +227,6 @@ void register_exact(py::module_& parent) {
              py::arg("rounding"), py::arg("dtype"));
   module.def("correct_update", &dot_update, py::arg("a"), py::arg("b"), py::arg("alpha"), py::arg("beta"), py::arg("c"),
              py::arg("rounding"), py::arg("dtype"));
-#if defined(__SSE2__)
-  module.def("flushing_dot", &flushing_dot, py::arg("a"), py::arg("b"), py::arg("rounding"), py::arg("dtype"));
-#endif
 }
 
 }  // namespace ozfp4::bindings

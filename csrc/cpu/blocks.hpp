@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "arith/accuracy/modes.hpp"
 #include "cpu/bytes/kernels/kernel.hpp"
@@ -22,5 +23,12 @@ struct BlockShape {
 // run in when even the smallest blocks do not fit.
 BlockShape choose_blocks(const Plan& plan, std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t cap,
                          Accuracy accuracy = Accuracy::scaled);
+
+// The same; nothing where it would throw.
+std::optional<BlockShape> blocks_within(const Plan& plan, std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t cap,
+                                        Accuracy accuracy);
+
+// About what a multiply-add of one plane product takes on one thread, in nanoseconds.
+double product_nanoseconds(const Plan& plan);
 
 }  // namespace ozfp4

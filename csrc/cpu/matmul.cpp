@@ -7,6 +7,7 @@
 #include "cpu/bytes/kernels/kernel.hpp"
 #include "cpu/encode/pair_planes.hpp"
 #include "cpu/repair/disjoint.hpp"
+#include "cpu/repair/longer.hpp"
 #include "cpu/repair/repair.hpp"
 #include "cpu/runtime/fp_mode.hpp"
 #include "cpu/runtime/threads.hpp"
@@ -241,8 +242,19 @@ MatmulOutcome multiply(const Plan& plan, const MatmulOperand& a, const MatmulOpe
   }
   const bool has_bound = std::any_of(targets.begin(), targets.end(), [](const Target& target) { return target.has_bound(); });
   const bool is_update = std::any_of(targets.begin(), targets.end(), [](const Target& target) { return target.update.is_asked; });
-  const ScaleRequest request{options.promise.accuracy, plan.bits, options.promise.precision, has_bound, is_update};
+  ScaleRequest request{options.promise.accuracy, plan.bits, options.promise.precision, has_bound, is_update};
   const bool is_prepared = a.prepared != nullptr || b.prepared != nullptr;
+  if (request.accuracy == Accuracy::correct && !is_prepared && !has_bound && options.way != Way::words && options.way != Way::limbs) {
+    if (const auto longer = longer_plan(plan, a.view, b.view, request)) {
+      if (options.in_words_alone) return outcome;
+      const auto shape = blocks_within(*longer, rows, columns, inner, options.workspace_limit, request.accuracy);
+      if (shape) {
+        request.longest = longer->bits;
+        Product(*longer, a, b, options, request, outcome).run(*shape, targets);
+        return outcome;
+      }
+    }
+  }
   const WordWays ways = is_prepared ? WordWays() : ways_of(options, plan.bits, rows, columns, inner);
   if (ways.any() && multiply_in_words(plan, a.view, b.view, targets, options, request, ways, outcome)) return outcome;
   if (options.in_words_alone) return outcome;

@@ -1,12 +1,13 @@
 // round_update for the common case, in FP64 arithmetic: what CPUs do eight at a time.
 //
-// The integer is sum + rest + d with |d| <= 2^-52 |rest|. near_pair makes such a sum.
+// The integer is sum + rest + d with |d| <= 2^-52 |rest|. near_pair makes such a sum. The product lies within `error` of it.
 // With p = fl(alpha sum), q = fl(beta c), t = fl(p + q) and their errors, which are exact,
 //     alpha x + beta c = t + v,   v = error(t) + alpha rest + error(p) + error(q) + alpha d.
 // Let M be the sum of the magnitudes of the first four. v is computed with four roundings, so that it and alpha d are off by less
 // than 2^-50 M, and adding or taking off the margin m = fl(2^-48 M) adds less than 2^-51 M. So alpha x + beta c lies between
-// t + fl(v - m) and t + fl(v + m), and where both round to the same number, that is the result. Where the last three are 0
-// nothing but the addition rounded, v is its error, and the margin is 0.
+// t + fl(v - m) and t + fl(v + m), and where both round to the same number, that is the result. Where the last three and the
+// error are 0 nothing but the addition rounded, v is its error, and the margin is 0. An error enlarges the margin by |alpha|
+// error and a millionth of it, which has room for the roundings of both.
 //
 // Range of what is not refused: factors are in [2^-200, 2^200] in magnitude, the integer times 2^exponent, its parts and c in
 // [2^-400, 2^400] or 0. Products are then 0 or above 2^-600, and no error underflows. An exact zero
@@ -39,10 +40,11 @@ OZFP4_HD NearPair near_pair(double high, double middle, double low) {
   return {sum, dot_plus(error_of_sum(upper, errors, sum), error_of_sum(upper_error, lower_error, errors))};
 }
 
-// alpha x 2^exponent + beta c, rounded once to nearest even; `refused` is not 0 where it is not certain, and the result is
-// meaningless then. Range: factors of are_near_factors, |x| < 2^160, sum and rest multiples of 1; any exponent and c.
+// alpha y 2^exponent + beta c of every y within `error` of x, rounded once to nearest even; `refused` is not 0 where it is not
+// certain, and the result is meaningless then. Range: factors of are_near_factors, |x| < 2^160, sum and rest multiples of 1,
+// error 0 or in [1/2, 2^200]; any exponent and c.
 template <class T>
-OZFP4_HD T near_update(double sum, double rest, std::int32_t exponent, double alpha, double beta, double c,
+OZFP4_HD T near_update(double sum, double rest, double error, std::int32_t exponent, double alpha, double beta, double c,
                        std::int64_t& refused) {
   const bool is_out = exponent < kLeastNearExponent || exponent > kMostNearExponent;
   const double power = exact_power_of_two<double>(is_out ? 0 : exponent);
@@ -55,11 +57,13 @@ OZFP4_HD T near_update(double sum, double rest, std::int32_t exponent, double al
   const double low = dot_plus(dot_plus(of_total, of_rest), dot_plus(of_product, of_addend));
   const double others = dot_plus(fabs(of_rest), dot_plus(fabs(of_product), fabs(of_addend)));
   const double most = dot_plus(fabs(of_total), others);
-  const double margin = dot_product(most, others == 0.0 ? 0.0 : 0x1p-48);
+  const double of_error = dot_product(fabs(alpha), dot_product(dot_product(error, 1.0 + 0x1p-20), power));
+  const bool is_exact = most == 0.0 && error == 0.0;
+  const double margin = dot_plus(dot_product(most, others == 0.0 && error == 0.0 ? 0.0 : 0x1p-48), of_error);
   double lower = dot_plus(total, dot_plus(low, -margin)), upper = dot_plus(total, dot_plus(low, margin));
   if constexpr (std::is_same_v<T, float>) {
     // The exact value lies within a place of FP64 of both.
-    const double place = most == 0.0 ? 0.0 : 0x1p-52;
+    const double place = is_exact ? 0.0 : 0x1p-52;
     lower = dot_plus(lower, -dot_product(fabs(lower), place));
     upper = dot_plus(upper, dot_product(fabs(upper), place));
   }
@@ -68,7 +72,7 @@ OZFP4_HD T near_update(double sum, double rest, std::int32_t exponent, double al
   refused = static_cast<std::int64_t>(is_out) | static_cast<std::int64_t>(!is_in) |
             static_cast<std::int64_t>(!(result == other)) |
             (static_cast<std::int64_t>(result == T(0)) &
-             (static_cast<std::int64_t>(most != 0.0) | static_cast<std::int64_t>(total != 0.0)));
+             (static_cast<std::int64_t>(!is_exact) | static_cast<std::int64_t>(total != 0.0)));
   return result;
 }
 

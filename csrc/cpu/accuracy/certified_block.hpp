@@ -187,11 +187,10 @@ class CertifiedBlock {
     for (std::int64_t column = 0; column < target.result.columns; column += kLanes)
       memory_->groups.push_back(group_of(columns, column, lanes_at(column)));
     groups_ = memory_->groups.data();
-    const int bits =
-        largest_capacity(rows, target.result.rows) + largest_capacity(columns, target.result.columns) + floor_log2(k) + 1;
-    is_short_ = !target.update.is_asked && integers.tests(bits);
+    bits_ = largest_capacity(rows, target.result.rows) + largest_capacity(columns, target.result.columns) + floor_log2(k) + 1;
+    is_tested_ = !target.update.is_asked && integers.tests();
     is_near_ =
-        target.update.is_asked && target.rounding == Rounding::nearest && integers.pairs(bits) && are_near_factors(alpha_, beta_);
+        target.update.is_asked && target.rounding == Rounding::nearest && integers.pairs() && are_near_factors(alpha_, beta_);
   }
 
   EntryCounts run() {
@@ -268,22 +267,41 @@ class CertifiedBlock {
     return round_update<T>(value, exponent, factors, addend_of(factors, c), target_.rounding);
   }
 
+  // Updates of n lanes, whose products lie within the errors of their integers. `refused` is not 0 where they are left.
+  void round_near(std::int64_t row, std::int64_t column, int n, const double* error, Lanes& lanes, std::int64_t* refused) const {
+    double c[kLanes];
+    target_.update.addends(row, column, n, c);
+    LanePairs pairs;
+    const int cut = integers_.pair(integers_.at(row, column), n, bits_, pairs);
+    if (cut == 0) {
+      update_lanes(pairs, error, n, lanes.exponent, alpha_, beta_, c, lanes.value);
+    } else {
+      std::int32_t exponent[kLanes];
+      double own_error[kLanes];
+      for (int i = 0; i < n; ++i) {
+        exponent[i] = lanes.exponent[i] + cut;
+        own_error[i] = std::ldexp(error[i], -cut) + 1.0;
+      }
+      update_lanes(pairs, own_error, n, exponent, alpha_, beta_, c, lanes.value);
+    }
+    std::copy_n(pairs.refused, n, refused);
+  }
+
+  // Of the integers themselves.
   void round_updates(std::int64_t row, std::int64_t column, int n, Lanes& lanes) const {
     const std::int64_t first = integers_.at(row, column);
-    LanePairs pairs;
+    std::int64_t refused[kLanes];
     if (is_near_) {
-      double c[kLanes];
-      target_.update.addends(row, column, n, c);
-      integers_.pair(first, n, pairs);
-      update_lanes(pairs, n, lanes.exponent, alpha_, beta_, c, lanes.value);
-      if (!is_any(pairs.refused, n)) return;
+      const double error[kLanes] = {};
+      round_near(row, column, n, error, lanes, refused);
+      if (!is_any(refused, n)) return;
     } else {
-      std::fill_n(pairs.refused, n, 1);
+      std::fill_n(refused, n, 1);
     }
     Sums sums;
     integers_.load(first, n, sums);
     for (int i = 0; i < n; ++i) {
-      if (pairs.refused[i] != 0) lanes.value[i] = round_one(integers_.lane(sums, first, i), lanes.exponent[i], row, column + i);
+      if (refused[i] != 0) lanes.value[i] = round_one(integers_.lane(sums, first, i), lanes.exponent[i], row, column + i);
     }
   }
 
@@ -313,22 +331,24 @@ class CertifiedBlock {
     std::int64_t refused[kLanes];
     std::fill_n(refused, n, 1);
     Sums sums;
-    const bool by_residues = is_short_ && integers_.tests_residues();
-    if (!by_residues) integers_.load(first, n, sums);
-    if (is_short_) {
+    const bool is_loaded = !is_near_ && !(is_tested_ && integers_.tests_residues(bits_));
+    if (is_loaded) integers_.load(first, n, sums);
+    if (is_tested_ || is_near_) {
       const ColumnGroup& group = groups_[column / kLanes];
       double error[kLanes];
       const std::int64_t exact = find_errors(error_terms(rows_.records[row]), group.terms, n, error);
-      if (by_residues)
+      if (is_near_)
+        round_near(row, column, n, error, lanes, refused);
+      else if (!is_loaded)
         integers_.round_certain_at(first, n, lanes.exponent, error, target_.rounding, lanes.value, refused);
       else
-        integers_.round_certain(sums, n, lanes.exponent, error, target_.rounding, lanes.value, refused);
+        integers_.round_certain(sums, n, bits_, lanes.exponent, error, target_.rounding, lanes.value, refused);
       if (rows_.special[row] == kFinite && group.lanes == n && !is_any(refused, n)) {
         counts.exact += exact;
         counts.result += n - exact;
         return 0;
       }
-      if (by_residues) integers_.load(first, n, sums);
+      if (!is_loaded) integers_.load(first, n, sums);
     }
     std::uint64_t listed = 0;
     for (int i = 0; i < n; ++i) {
@@ -373,7 +393,8 @@ class CertifiedBlock {
   Listed& listed_;
   Kept<ColumnGroups> memory_;
   const ColumnGroup* groups_;
-  bool is_short_ = false, is_near_ = false;
+  int bits_;  // of the longest integers
+  bool is_tested_, is_near_;
   double alpha_, beta_;
 };
 

@@ -1,7 +1,10 @@
 #include "cpu/accuracy/round_certain.hpp"
 
+#include <algorithm>
+
 #include "arith/wide/round_pieces.hpp"
 #include "cpu/accuracy/certain_lane.hpp"
+#include "cpu/accuracy/lane_words.hpp"
 #include "cpu/runtime/vectorise.hpp"
 
 namespace ozfp4 {
@@ -36,6 +39,41 @@ inline void round_certain_impl(const Columns<Words>& column, int n, const CrtPro
   }
 }
 
+// `word`: the upper five words of integers that have `cut` bits below them.
+template <class T>
+inline void round_words_impl(const std::uint32_t (*word)[kLanes], int cut, int n, const std::int32_t* exponent,
+                             const double* error, Rounding rounding, T* result, std::int64_t* refused) {
+  const CertainRounding how(rounding);
+  const double power = exact_power_of_two<double>(-cut), rest = cut > 0 ? 1.0 : 0.0;
+  for (int i = 0; i < n; ++i) {
+    const WideInt<5> upper = {{word[0][i], word[1][i], word[2][i], word[3][i], word[4][i]}};
+    const std::int32_t own_exponent = exponent[i] + cut;
+    std::int64_t own_refused = 0;
+    result[i] = round_one(sum_of_pieces(upper), error[i] * power + rest, own_exponent, how, own_refused, T());
+    refused[i] |= own_refused | static_cast<std::int64_t>(is_outside(own_exponent));
+  }
+}
+
+OZFP4_VECTORISED void round_words(const std::uint32_t (*word)[kLanes], int cut, int n, const std::int32_t* exponent,
+                                  const double* error, Rounding rounding, double* result, std::int64_t* refused) {
+  round_words_impl(word, cut, n, exponent, error, rounding, result, refused);
+}
+OZFP4_VECTORISED void round_words(const std::uint32_t (*word)[kLanes], int cut, int n, const std::int32_t* exponent,
+                                  const double* error, Rounding rounding, float* result, std::int64_t* refused) {
+  round_words_impl(word, cut, n, exponent, error, rounding, result, refused);
+}
+
+template <class T, int Words>
+void round_long(const Columns<Words>& column, int n, const CrtProduct<Words>& product, int bits, const std::int32_t* exponent,
+                const double* error, Rounding rounding, T* result, std::int64_t* refused) {
+  LaneWords<Words> lanes;
+  find_words(column, n, product, lanes);
+  const int words =
+      std::clamp((bits - kCertainBits + 32) / 32, 0, Words - 5);  // at least so many that kCertainBits hold the rest
+  std::copy_n(lanes.refused, n, refused);
+  round_words(lanes.word + words, 32 * words, n, exponent, error, rounding, result, refused);
+}
+
 template <class T>
 inline void round_pairs_impl(const LanePairs& pairs, double loss, int n, const std::int32_t* exponent, const double* error,
                              Rounding rounding, T* result, std::int64_t* refused) {
@@ -66,6 +104,20 @@ OZFP4_VECTORISED void round_certain(const Columns<6>& column, int n, const CrtPr
                                     const double* error, Rounding rounding, float* result, std::int64_t* refused) {
   round_certain_impl(column, n, product, exponent, error, rounding, result, refused);
 }
+
+#define OZFP4_ROUND_CERTAIN(Words)                                                                         \
+  void round_certain(const Columns<Words>& column, int n, const CrtProduct<Words>& product, int bits,      \
+                     const std::int32_t* exponent, const double* error, Rounding rounding, double* result, \
+                     std::int64_t* refused) {                                                              \
+    round_long(column, n, product, bits, exponent, error, rounding, result, refused);                      \
+  }                                                                                                        \
+  void round_certain(const Columns<Words>& column, int n, const CrtProduct<Words>& product, int bits,      \
+                     const std::int32_t* exponent, const double* error, Rounding rounding, float* result,  \
+                     std::int64_t* refused) {                                                              \
+    round_long(column, n, product, bits, exponent, error, rounding, result, refused);                      \
+  }
+OZFP4_WORD_COUNTS(OZFP4_ROUND_CERTAIN)
+#undef OZFP4_ROUND_CERTAIN
 
 OZFP4_VECTORISED void round_certain(const LanePairs& pairs, double loss, int n, const std::int32_t* exponent, const double* error,
                                     Rounding rounding, double* result, std::int64_t* refused) {

@@ -22,11 +22,11 @@ inline void pair_lanes_impl(const Columns<Words>& column, int n, const CrtProduc
 }
 
 template <class T>
-inline void update_lanes_impl(LanePairs& pairs, int n, const std::int32_t* exponent, double alpha, double beta, const double* c,
-                              T* result) {
+inline void update_lanes_impl(LanePairs& pairs, const double* error, int n, const std::int32_t* exponent, double alpha,
+                              double beta, const double* c, T* result) {
   for (int i = 0; i < n; ++i) {
     std::int64_t own = 0;
-    result[i] = near_update<T>(pairs.sum[i], pairs.rest[i], exponent[i], alpha, beta, c[i], own);
+    result[i] = near_update<T>(pairs.sum[i], pairs.rest[i], error[i], exponent[i], alpha, beta, c[i], own);
     pairs.refused[i] |= own;
   }
 }
@@ -40,6 +40,15 @@ OZFP4_VECTORISED void pair_lanes(const Columns<6>& column, int n, const CrtProdu
   pair_lanes_impl(column, n, product, pairs);
 }
 
+OZFP4_VECTORISED void pair_words(const std::uint32_t (*word)[kLanes], int n, LanePairs& pairs) {
+  for (int i = 0; i < n; ++i) {
+    const ThreePieces x = three_pieces({{word[0][i], word[1][i], word[2][i], word[3][i], word[4][i]}});
+    const NearPair pair = near_pair(x.high, x.middle, x.low);
+    pairs.sum[i] = pair.sum;
+    pairs.rest[i] = pair.rest;
+  }
+}
+
 OZFP4_VECTORISED void pair_lanes(const double* high, const double* middle, const double* low, int n, LanePairs& pairs) {
   for (int i = 0; i < n; ++i) {
     const NearPair pair = near_pair(high[i], middle[i], low[i]);
@@ -49,13 +58,13 @@ OZFP4_VECTORISED void pair_lanes(const double* high, const double* middle, const
   }
 }
 
-OZFP4_VECTORISED void update_lanes(LanePairs& pairs, int n, const std::int32_t* exponent, double alpha, double beta,
-                                   const double* c, double* result) {
-  update_lanes_impl(pairs, n, exponent, alpha, beta, c, result);
+OZFP4_VECTORISED void update_lanes(LanePairs& pairs, const double* error, int n, const std::int32_t* exponent, double alpha,
+                                   double beta, const double* c, double* result) {
+  update_lanes_impl(pairs, error, n, exponent, alpha, beta, c, result);
 }
-OZFP4_VECTORISED void update_lanes(LanePairs& pairs, int n, const std::int32_t* exponent, double alpha, double beta,
-                                   const double* c, float* result) {
-  update_lanes_impl(pairs, n, exponent, alpha, beta, c, result);
+OZFP4_VECTORISED void update_lanes(LanePairs& pairs, const double* error, int n, const std::int32_t* exponent, double alpha,
+                                   double beta, const double* c, float* result) {
+  update_lanes_impl(pairs, error, n, exponent, alpha, beta, c, result);
 }
 
 }  // namespace ozfp4

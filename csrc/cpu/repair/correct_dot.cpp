@@ -1,7 +1,9 @@
 #include "cpu/repair/correct_dot.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
+#include <type_traits>
 
 #include "arith/exact/double_dot.hpp"
 #include "arith/exact/exact_sum.hpp"
@@ -88,10 +90,16 @@ T entry_at(const DotLine<T>& line, std::int64_t k) {
   return x;
 }
 
+OZFP4_VECTORISED void shift_numbers(double* x, int n, double half, double other) {
+  for (int i = 0; i < n; ++i) x[i] = dot_operand(x[i], half, other);
+}
+
 // Entries [first, first + n) times 2^shift.
 template <class T>
 void load(const DotLine<T>& line, std::int64_t first, int n, int shift, double* entries) {
-  if (line.stride == static_cast<std::int64_t>(sizeof(T))) {
+  if (std::is_same_v<T, double> && line.stride == static_cast<std::int64_t>(sizeof(T))) {
+    std::memcpy(entries, static_cast<const char*>(line.data) + first * line.stride, static_cast<std::size_t>(n) * sizeof(T));
+  } else if (line.stride == static_cast<std::int64_t>(sizeof(T))) {
     const char* start = static_cast<const char*>(line.data) + first * line.stride;
     for (int i = 0; i < n; ++i) {
       T x;
@@ -103,22 +111,98 @@ void load(const DotLine<T>& line, std::int64_t first, int n, int shift, double* 
   }
   if (shift == 0) return;
   const ShiftHalves halves = halves_of(shift);
-  const double half = exact_power_of_two<double>(halves.first), other = exact_power_of_two<double>(halves.second);
-  for (int i = 0; i < n; ++i) entries[i] = dot_operand(entries[i], half, other);
+  shift_numbers(entries, n, exact_power_of_two<double>(halves.first), exact_power_of_two<double>(halves.second));
 }
 
-// Of the lines times powers of two, see dot_shift.
-template <class Sums, class A, class B>
-auto sum_of_products(const DotLine<A>& a, const DotLine<B>& b, std::int64_t k) {
+constexpr int kNoProduct = -5000;  // below the exponent of any product
+
+// Numbers as significands in [1, 2), their signs with them, and exponents; kNoProduct for zeros.
+OZFP4_VECTORISED void split_numbers(double* x, int n, std::int64_t* exponent) {
+  for (int i = 0; i < n; ++i) {
+    const bool is_small = std::fabs(x[i]) < 0x1p-1022;
+    const std::uint64_t bits = float_bits(is_small ? x[i] * 0x1p54 : x[i]);
+    const auto field = static_cast<std::int64_t>(bits >> 52 & 0x7ff);
+    exponent[i] = field == 0 ? kNoProduct : field - 1023 - (is_small ? 54 : 0);
+    x[i] = float_from_bits<double>((bits & 0x800fffffffffffffu) | 0x3ff0000000000000u);
+  }
+}
+
+// Multiplies significands by 2^exponent where that is above 2^-1000, and by 0 elsewhere. Range: exponents at most 0.
+OZFP4_VECTORISED void scale_significands(double* x, int n, const std::int64_t* exponent) {
+  for (int i = 0; i < n; ++i) {
+    const std::int64_t field = exponent[i] + 1023;
+    x[i] *= float_from_bits<double>(field > 23 ? static_cast<std::uint64_t>(field) << 52 : 0);
+  }
+}
+
+// Chunks of both lines: times powers of two, see dot_shift; `exponent` is that of the sum.
+template <class A, class B>
+class ShiftedChunks {
+ public:
+  ShiftedChunks(const DotLine<A>& a, const DotLine<B>& b, std::int64_t)
+      : a_(a), b_(b), shift_a_(dot_shift(a.facts)), shift_b_(dot_shift(b.facts)) {}
+
+  int exponent() const { return -(shift_a_ + shift_b_); }
+  void load(std::int64_t first, int n, double* x, double* y) const {
+    ozfp4::load(a_, first, n, shift_a_, x);
+    ozfp4::load(b_, first, n, shift_b_, y);
+  }
+
+ private:
+  const DotLine<A>& a_;
+  const DotLine<B>& b_;
+  int shift_a_, shift_b_;
+};
+
+// The same where FP64 cannot hold the products of such lines: entries so that each product is that of the lines' entries, less
+// the exponent of the largest one of all. What is 2^1000 below it is 0.
+template <class A, class B>
+class LevelChunks {
+ public:
+  LevelChunks(const DotLine<A>& a, const DotLine<B>& b, std::int64_t k) : a_(a), b_(b) {
+    alignas(64) double x[kChunk], y[kChunk];
+    std::int64_t exponent[kChunk];
+    for (std::int64_t first = 0; first < k; first += kChunk) {
+      const int n = static_cast<int>(std::min<std::int64_t>(kChunk, k - first));
+      split(first, n, x, y, exponent);
+      largest_ = std::max(largest_, *std::max_element(exponent, exponent + n));
+    }
+  }
+
+  bool is_empty() const { return largest_ <= kNoProduct / 2; }
+  int exponent() const { return static_cast<int>(largest_); }
+  void load(std::int64_t first, int n, double* x, double* y) const {
+    std::int64_t exponent[kChunk];
+    split(first, n, x, y, exponent);
+    for (int i = 0; i < n; ++i) exponent[i] -= largest_;
+    scale_significands(x, n, exponent);
+  }
+
+ private:
+  // Significands, and the exponents of the products of their numbers.
+  void split(std::int64_t first, int n, double* x, double* y, std::int64_t* exponent) const {
+    std::int64_t other[kChunk];
+    ozfp4::load(a_, first, n, 0, x);
+    ozfp4::load(b_, first, n, 0, y);
+    split_numbers(x, n, exponent);
+    split_numbers(y, n, other);
+    for (int i = 0; i < n; ++i) exponent[i] += other[i];
+  }
+
+  const DotLine<A>& a_;
+  const DotLine<B>& b_;
+  std::int64_t largest_ = 2 * kNoProduct;
+};
+
+template <class Sums, class A, class B, class Chunks>
+auto sum_of_products(const Chunks& chunks, std::int64_t k) {
   static const bool is_fused = has_fused_products();
   constexpr bool is_whole = sizeof(A) == 4 && sizeof(B) == 4;
-  const int shift_a = dot_shift(a.facts), shift_b = dot_shift(b.facts);
   alignas(64) double entries_a[kChunk], entries_b[kChunk];
   Sums lanes;
   for (std::int64_t first = 0; first < k; first += kChunk) {
     const int n = static_cast<int>(std::min<std::int64_t>(kChunk, k - first));
-    load(a, first, n, shift_a, entries_a);
-    load(b, first, n, shift_b, entries_b);
+    chunks.load(first, n, entries_a, entries_b);
     const int padded = (n + kLanes - 1) / kLanes * kLanes;
     std::fill(entries_a + n, entries_a + padded, 0.0);
     std::fill(entries_b + n, entries_b + padded, 0.0);
@@ -138,24 +222,24 @@ auto sum_of_products(const DotLine<A>& a, const DotLine<B>& b, std::int64_t k) {
   return sum[0];
 }
 
-// Whether an entry may be a subnormal number, which a processor may have been told to take for zero.
-template <class T>
-bool may_be_subnormal(const DotLine<T>& line) {
-  return line.facts.nonzeros != 0 && line.facts.lowest < FloatFormat<T>::min_exponent;
-}
-
 // settles(dot, bound, exponent, value): whether that decides the value; round(sum): of the exact sum.
 template <class T, class A, class B, class Settles, class Round>
 CorrectDot<T> correct_by(const DotLine<A>& a, const DotLine<B>& b, std::int64_t k, const Settles& settles, const Round& round) {
-  if (!may_be_subnormal(a) && !may_be_subnormal(b)) {
-    const DoubleDot dot = sum_of_products<Lanes>(a, b, k);
-    const bool is_safe = is_dot_safe(a.facts, b.facts);
-    const int exponent = -(dot_shift(a.facts) + dot_shift(b.facts));
-    T value;
-    if (settles(dot, dot_bound(dot, k + kChunk, is_safe), exponent, value)) return {value, DotPath::pairs};
-    // A tenth of the time of the exact sum, in three numbers.
-    const BoundedDot longer = bounded(sum_of_products<TripleLanes>(a, b, k), k + kChunk, is_safe);
-    if (settles(longer.dot, longer.bound, exponent, value)) return {value, DotPath::exact};
+  const ShiftedChunks<A, B> shifted(a, b, k);
+  const DoubleDot dot = sum_of_products<Lanes, A, B>(shifted, k);
+  const bool is_safe = is_dot_safe(a.facts, b.facts);
+  T value;
+  if (settles(dot, dot_bound(dot, k + kChunk, is_safe), shifted.exponent(), value)) return {value, DotPath::pairs};
+  // A tenth of the time of the exact sum, in three numbers.
+  const auto is_settled = [&](const auto& chunks) {
+    const BoundedDot longer = bounded(sum_of_products<TripleLanes, A, B>(chunks, k), k + kChunk, is_safe);
+    return settles(longer.dot, longer.bound, chunks.exponent(), value);
+  };
+  if (is_safe) {
+    if (is_settled(shifted)) return {value, DotPath::exact};
+  } else {
+    const LevelChunks<A, B> level(a, b, k);
+    if (!level.is_empty() && is_settled(level)) return {value, DotPath::exact};
   }
   ExactSum sum;
   for (std::int64_t i = 0; i < k; ++i) add_product(sum, entry_at(a, i), entry_at(b, i));
@@ -195,6 +279,12 @@ CorrectDot<T> correct_update(const DotLine<A>& a, const DotLine<B>& b, std::int6
       });
 }
 
+template <class A, class B>
+double log2_of_dot(const DotLine<A>& a, const DotLine<B>& b, std::int64_t k) {
+  const ShiftedChunks<A, B> chunks(a, b, k);
+  return std::log2(std::fabs(sum_of_products<Lanes, A, B>(chunks, k).high)) + chunks.exponent();
+}
+
 #define OZFP4_FACTS(T) template LineFacts facts_of<T>(const void*, std::int64_t, std::int64_t);
 OZFP4_FACTS(double)
 OZFP4_FACTS(float)
@@ -213,5 +303,12 @@ OZFP4_DOTS(double)
 OZFP4_DOTS(float)
 #undef OZFP4_DOTS
 #undef OZFP4_DOT
+
+#define OZFP4_LOG2(A, B) template double log2_of_dot<A, B>(const DotLine<A>&, const DotLine<B>&, std::int64_t);
+OZFP4_LOG2(double, double)
+OZFP4_LOG2(double, float)
+OZFP4_LOG2(float, double)
+OZFP4_LOG2(float, float)
+#undef OZFP4_LOG2
 
 }  // namespace ozfp4

@@ -30,7 +30,7 @@ struct CorrectDot {
 };
 
 // sum a_k b_k, rounded once; an exact zero is +0, and -0 when rounding down. For T, A and B float or double. Range: finite
-// entries, 0 <= k <= 2^31.
+// entries, 0 <= k <= 2^31; in a DefaultFpMode.
 template <class T, class A, class B>
 CorrectDot<T> correct_dot(const DotLine<A>& a, const DotLine<B>& b, std::int64_t k, Rounding rounding);
 
@@ -38,5 +38,9 @@ CorrectDot<T> correct_dot(const DotLine<A>& a, const DotLine<B>& b, std::int64_t
 template <class T, class A, class B>
 CorrectDot<T> correct_update(const DotLine<A>& a, const DotLine<B>& b, std::int64_t k, const Update& update, const Addend& addend,
                              Rounding rounding);
+
+// About log2 |sum a_k b_k|, -infinity where all terms are 0 or nothing is left of them; NaN where lines have NaN or infinity.
+template <class A, class B>
+double log2_of_dot(const DotLine<A>& a, const DotLine<B>& b, std::int64_t k);
 
 }  // namespace ozfp4

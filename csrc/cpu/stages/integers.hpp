@@ -55,19 +55,21 @@ class Integers {
     return has_columns() ? integer_of_lane(sums, i, constants_.product) : one(first + i);
   }
 
-  // Whether round_certain serves integers below 2^bits.
-  bool tests(int bits) const { return (Words == 5 || Words == 6) && has_columns() && bits < kCertainBits; }
-  // As ozfp4::round_certain, of loaded lanes. Range: tests.
+  // Whether round_certain serves.
+  bool tests() const { return has_columns(); }
+  // As ozfp4::round_certain, of loaded lanes below 2^bits. Range: tests.
   template <class T>
-  void round_certain(const Lanes& sums, int n, const std::int32_t* exponent, const double* error, Rounding rounding, T* result,
-                     std::int64_t* refused) const {
-    if constexpr (Words == 5 || Words == 6) {
-      ozfp4::round_certain(sums, n, constants_.product, exponent, error, rounding, result, refused);
+  void round_certain(const Lanes& sums, int n, int bits, const std::int32_t* exponent, const double* error, Rounding rounding,
+                     T* result, std::int64_t* refused) const {
+    if constexpr (Words < kMinLongWords) {
+      if (bits < kCertainBits)
+        return ozfp4::round_certain(sums, n, constants_.product, exponent, error, rounding, result, refused);
     }
+    ozfp4::round_certain(sums, n, constants_.product, bits, exponent, error, rounding, result, refused);
   }
 
-  // Whether round_certain_at serves.
-  bool tests_residues() const { return signed_columns_.groups > 0 || numbers_.count > 0; }
+  // Whether round_certain_at serves integers below 2^bits.
+  bool tests_residues(int bits) const { return (signed_columns_.groups > 0 || numbers_.count > 0) && bits < kCertainBits; }
   // As round_certain, of entries that need not be loaded. Range: tests and tests_residues.
   template <class T>
   void round_certain_at(std::int64_t first, int n, const std::int32_t* exponent, const double* error, Rounding rounding,
@@ -77,17 +79,32 @@ class Integers {
     ozfp4::round_certain(pairs, signed_columns_.loss, n, exponent, error, rounding, result, refused);
   }
 
-  // Whether `pair` serves, of integers below 2^bits.
-  bool pairs(int bits) const { return (Words == 5 || Words == 6) && has_columns() && bits < kCertainBits; }
-  // Entries [first, first + n), n <= kLanes, in two FP64 numbers each. Range: pairs.
-  void pair(std::int64_t first, int n, LanePairs& lanes) const {
-    if constexpr (Words == 5 || Words == 6) {
-      if (rounds_bytes()) return pair_by_bytes(first, n, lanes);
-      if (numbers_.count > 0) return pair_by_numbers(first, n, lanes);
-      Columns<Words> column;
-      columns(first, n, column);
-      pair_lanes(column, n, constants_.product, lanes);
+  // Whether `pair` serves.
+  bool pairs() const { return has_columns(); }
+  // Entries [first, first + n), n <= kLanes, below 2^bits, in two FP64 numbers each, without their lowest bits; returns how many
+  // these are. Range: pairs.
+  int pair(std::int64_t first, int n, int bits, LanePairs& lanes) const {
+    Columns<Words> column;
+    if constexpr (Words < kMinLongWords) {
+      if (bits < kCertainBits) {
+        if (rounds_bytes()) {
+          pair_by_bytes(first, n, lanes);
+        } else if (numbers_.count > 0) {
+          pair_by_numbers(first, n, lanes);
+        } else {
+          columns(first, n, column);
+          pair_lanes(column, n, constants_.product, lanes);
+        }
+        return 0;
+      }
     }
+    columns(first, n, column);
+    LaneWords<Words> words;
+    find_words(column, n, constants_.product, words);
+    std::copy_n(words.refused, n, lanes.refused);
+    const int cut = words_to_cut<Words>(bits);
+    pair_words(words.word + cut, n, lanes);
+    return 32 * cut;
   }
 
   // Column sums of the entries [first, first + n), n <= kLanes; of one part of theirs where integers are cut.

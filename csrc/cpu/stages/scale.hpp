@@ -44,6 +44,7 @@ struct ScaleRequest {
   int precision;
   bool has_bound = false;  // a bound of the error is wanted
   bool is_update = false;  // the product is added to something
+  int longest = 0;         // of correct: the most bits of any line, in place of what line_capacity gives; 0: that
 
   bool wants_records() const { return accuracy != Accuracy::scaled || has_bound || is_update; }
 };

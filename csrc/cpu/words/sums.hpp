@@ -86,17 +86,18 @@ class WordSums {
     }
   }
 
-  bool pairs(int bits) const { return bits < 160; }
-  void pair(std::int64_t first, int n, LanePairs& lanes) const {
+  bool pairs() const { return true; }
+  int pair(std::int64_t first, int n, int, LanePairs& lanes) const {
     Lanes parts;
     load(first, n, parts);
     pair_lanes(parts.top, parts.middle, parts.low, n, lanes);
+    return 0;
   }
 
-  bool tests(int) const { return true; }
+  bool tests() const { return true; }
   template <class T>
-  void round_certain(const Lanes& parts, int n, const std::int32_t* exponent, const double* error, Rounding rounding, T* result,
-                     std::int64_t* refused) const {
+  void round_certain(const Lanes& parts, int n, int, const std::int32_t* exponent, const double* error, Rounding rounding,
+                     T* result, std::int64_t* refused) const {
     if constexpr (std::is_same_v<T, double>) {
       round_lanes_certain(parts, n, exponent, error, rounding, result, refused);
     } else if (rounding == Rounding::nearest) {
@@ -104,7 +105,7 @@ class WordSums {
     }
   }
 
-  bool tests_residues() const { return false; }
+  bool tests_residues(int) const { return false; }
   template <class T>
   void round_certain_at(std::int64_t, int, const std::int32_t*, const double*, Rounding, T*, std::int64_t*) const {}
 

@@ -227,23 +227,6 @@ def test_products_that_vanish_beside_the_lines_largest_entries(dtype: type) -> N
             check(np.array([top, x, 1.0]), np.array([0.0, y, 1.0]), dtype)
 
 
-@pytest.mark.skipif(not hasattr(exact, "flushing_dot"), reason="no SSE2")
-@all_results
-@all_operands
-def test_a_processor_that_flushes_subnormal_numbers(types: tuple[type, type], dtype: type) -> None:
-    """Callers may have told it to, and the result is the same."""
-    rng = np.random.default_rng(10)
-    lowest = [FORMATS[t][3] for t in types]
-    for moved in product((0, 5, 30, 200), repeat=2):
-        for k in (1, 2, 20):
-            a, b = (random_line(rng, k, types[i], min(lowest[i] + moved[i], 20), 3) for i in (0, 1))
-            b = np.ldexp(b, rng.choice([0, 100 if types[1] is np.float32 else 900])).astype(types[1])
-            total = exact_sum(a, b)
-            for rounding in ROUNDINGS:
-                expected = dtype(round_to_float(total, UNIT, dtype, rounding))
-                assert bits_of(exact.flushing_dot(a, b, rounding, np.dtype(dtype))[0]) == bits_of(expected)
-
-
 # ---- Lengths, strides, all small cases ------------------------------------------------------------------------------
 
 

@@ -1,5 +1,6 @@
 // alpha A B + beta C in pairs of FP64 numbers against the same in integers: what is not refused has the same bits, and little of
-// what is common is refused.
+// what is common is refused. With an error, both ends of what it leaves open have these bits.
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -34,24 +35,24 @@ double random_number(int least, int most) {
          (random_int(0, 1) != 0 ? 1.0 : -1.0);
 }
 
-enum class Addend { any, near, cancels, half, zero };
+enum class Kind { any, near, cancels, half, zero };
 
 template <class T>
-double addend_of_kind(Addend kind, const Integer& x, int exponent, double alpha, double beta) {
+double addend_of_kind(Kind kind, const Integer& x, int exponent, double alpha, double beta) {
   const T product = round_scaled<T>(x, exponent);
   const double of_place = std::fabs(static_cast<double>(std::nextafter(product, std::numeric_limits<T>::infinity()) - product));
   switch (kind) {
-    case Addend::any: return random_number(-450, 450);
-    case Addend::near: return static_cast<double>(product) * random_number(-3, 3);
-    case Addend::cancels: return -static_cast<double>(product) * alpha / beta;
-    case Addend::half: return of_place / 2 * random_int(-3, 3);
+    case Kind::any: return random_number(-450, 450);
+    case Kind::near: return static_cast<double>(product) * random_number(-3, 3);
+    case Kind::cancels: return -static_cast<double>(product) * alpha / beta;
+    case Kind::half: return of_place / 2 * random_int(-3, 3);
     default: return 0.0;
   }
 }
 
 template <class T>
-void check_lanes(const std::string& name, Addend kind, bool has_factors, int bits, int zeros, int exponent_from,
-                 int exponent_to) {
+void check_lanes(const std::string& name, Kind kind, bool has_factors, int bits, int zeros, int exponent_from, int exponent_to,
+                 bool has_error = false) {
   const CrtConstants<kWords> constants = make_crt_constants<kWords>(kModuli);
   const double alpha = has_factors ? random_number(-60, 60) : random_int(0, 1) != 0 ? 1.0 : -1.0;
   const double beta = has_factors ? random_number(-60, 60) : 1.0;
@@ -59,8 +60,8 @@ void check_lanes(const std::string& name, Addend kind, bool has_factors, int bit
   Columns<kWords> column;
   Integer x[kLanes];
   std::int32_t exponent[kLanes];
-  double c[kLanes];
-  T result[kLanes], expected[kLanes];
+  double c[kLanes], error[kLanes] = {};
+  T result[kLanes], expected[kLanes], upper[kLanes];
   std::memset(column, 0, sizeof column);
   for (int i = 0; i < kLanes; ++i) {
     x[i] = random_integer(bits, zeros);
@@ -72,7 +73,15 @@ void check_lanes(const std::string& name, Addend kind, bool has_factors, int bit
     }
     exponent[i] = random_int(exponent_from, exponent_to);
     c[i] = addend_of_kind<T>(kind, x[i], exponent[i], alpha, beta);
-    expected[i] = round_update<T>(x[i], exponent[i], factors, addend_of(factors, c[i]), Rounding::nearest);
+    Integer width = wide_zero<kWords>();
+    if (has_error) {
+      const int bit = random_int(1, std::max(1, bits - random_int(40, 70)));
+      width.word[bit / 32] = 1u << (bit % 32);
+      error[i] = std::ldexp(1.0, bit);
+    }
+    const Addend addend = addend_of(factors, c[i]);
+    expected[i] = round_update<T>(wide_sub(x[i], width), exponent[i], factors, addend, Rounding::nearest);
+    upper[i] = round_update<T>(wide_add(x[i], width), exponent[i], factors, addend, Rounding::nearest);
     const bool is_negative = wide_is_negative(x[i]);
     const Integer magnitude = wide_magnitude(x[i], wide_sign_mask(x[i]));
     for (std::size_t g = 0; g < kModuli.size(); ++g) {
@@ -85,17 +94,18 @@ void check_lanes(const std::string& name, Addend kind, bool has_factors, int bit
   }
   LanePairs pairs;
   pair_lanes(column, kLanes, constants.product, pairs);
-  update_lanes(pairs, kLanes, exponent, alpha, beta, c, result);
+  update_lanes(pairs, error, kLanes, exponent, alpha, beta, c, result);
   int refused = 0;
   bool is_right = true;
   for (int i = 0; i < kLanes; ++i) {
     refused += pairs.refused[i] != 0;
-    is_right = is_right && (pairs.refused[i] != 0 || std::memcmp(&result[i], &expected[i], sizeof(T)) == 0);
+    is_right = is_right && (pairs.refused[i] != 0 || (std::memcmp(&result[i], &expected[i], sizeof(T)) == 0 &&
+                                                      std::memcmp(&result[i], &upper[i], sizeof(T)) == 0));
   }
   report(name, is_right,
          std::to_string(static_cast<int>(kind)) + ", bits " + std::to_string(bits) + " from " + std::to_string(zeros));
   // Sums of few bits are often ties, which only the integers tell.
-  const bool is_common = kind == Addend::near && exponent_from == exponent_to &&
+  const bool is_common = kind == Kind::near && exponent_from == exponent_to && !has_error &&
                          (bits <= 53 ? !has_factors : bits >= 80 && bits < kNearHalf && zeros == 0);
   report("little is refused", !is_common || sizeof(T) == 4 || refused == 0,
          std::to_string(refused) + ", bits " + std::to_string(bits) + " from " + std::to_string(zeros) +
@@ -104,7 +114,7 @@ void check_lanes(const std::string& name, Addend kind, bool has_factors, int bit
 
 template <class T>
 void check_type(const std::string& name) {
-  for (const Addend kind : {Addend::any, Addend::near, Addend::cancels, Addend::half, Addend::zero}) {
+  for (const Kind kind : {Kind::any, Kind::near, Kind::cancels, Kind::half, Kind::zero}) {
     for (const bool has_factors : {false, true}) {
       for (const int bits : {1, 8, 53, 60, 80, 110, 114, kNearHalf}) {
         for (const int zeros : {0, bits > 30 ? bits - 30 : 0, bits > 54 ? bits - 54 : 0, bits > 25 ? bits - 25 : 0}) {
@@ -112,6 +122,7 @@ void check_type(const std::string& name) {
             check_lanes<T>(name, kind, has_factors, bits, zeros, -104, -104);
             check_lanes<T>(name, kind, has_factors, bits, zeros, -450, 300);
             check_lanes<T>(name, kind, has_factors, bits, zeros, -160, -100);
+            check_lanes<T>(name + ", errors", kind, has_factors, bits, zeros, -160, -100, true);
           }
         }
       }
@@ -123,18 +134,18 @@ void check_refusals() {
   const double infinity = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
   for (const double c : {infinity, -infinity, nan, 0x1p401, 0x1p-401, -0x1p-1074}) {
     std::int64_t refused = 0;
-    near_update<double>(3.0, 0.0, 0, 1.0, 1.0, c, refused);
+    near_update<double>(3.0, 0.0, 0.0, 0, 1.0, 1.0, c, refused);
     report("addends beyond the range", refused != 0);
   }
   for (const int exponent : {kLeastNearExponent - 1, kMostNearExponent + 1, -(1 << 28), 1 << 28}) {
     std::int64_t refused = 0;
-    near_update<double>(3.0, 0.0, exponent, 1.0, 1.0, 1.0, refused);
+    near_update<double>(3.0, 0.0, 0.0, exponent, 1.0, 1.0, 1.0, refused);
     report("exponents beyond the range", refused != 0);
   }
   std::int64_t refused = 0;
-  const double zero = near_update<double>(3.0, 0.0, 0, -1.0, 3.0, 1.0, refused);
+  const double zero = near_update<double>(3.0, 0.0, 0.0, 0, -1.0, 3.0, 1.0, refused);
   report("an exact zero", refused == 0 && zero == 0.0 && !std::signbit(zero));
-  const double zeros = near_update<double>(0.0, 0.0, 0, -1.0, 3.0, -0.0, refused);
+  const double zeros = near_update<double>(0.0, 0.0, 0.0, 0, -1.0, 3.0, -0.0, refused);
   report("a sum of zeros", refused == 0 && zeros == 0.0 && !std::signbit(zeros));
   report("factors", are_near_factors(1.0, 0.0) && are_near_factors(-0x1p200, 0x1p-200) && !are_near_factors(0x1p201, 1.0) &&
                         !are_near_factors(1.0, 0x1p-201) && !are_near_factors(0x1p-201, 0.0) && !are_near_factors(1.0, -0x1p201));
