@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 
 #include "arith/float_fields.hpp"
 #include "arith/limbs/limb_words.hpp"
