@@ -73,10 +73,6 @@ OZFP4_VECTORISED void odd_limb_line(const LinePieces& in, std::int64_t n, const 
   limb_impl(in, n, limbs, [&m](const Pieces& pieces) { return least_residue_of(pieces, m); });
 }
 
-OZFP4_VECTORISED void limb13_line(std::int64_t* v, std::int64_t n, std::int8_t* limbs) {
-  for (std::int64_t i = 0; i < n; ++i) limbs[i] = static_cast<std::int8_t>(take_limb13(v[i]));
-}
-
 template <class Limb>
 inline void digit_impl(std::int64_t* v, std::int64_t n, int width, Limb* limbs) {
   for (std::int64_t i = 0; i < n; ++i) limbs[i] = static_cast<Limb>(take_balanced_digit(v[i], width));
