@@ -14,9 +14,9 @@
 #include "cpu/encode/pair_planes.hpp"
 #include "cpu/encode/quantise.hpp"
 #include "cpu/encode/residue_planes.hpp"
+#include "cpu/encode/stream.hpp"
 #include "cpu/encode/wide_encoder.hpp"
 #include "cpu/integers/lines.hpp"
-#include "cpu/runtime/stream.hpp"
 #include "cpu/runtime/threads.hpp"
 #include "cpu/runtime/vectorise.hpp"
 

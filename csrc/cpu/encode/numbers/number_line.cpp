@@ -1,7 +1,7 @@
 #include "cpu/encode/numbers/number_line.hpp"
 
 #include "arith/scale_entry.hpp"
-#include "cpu/runtime/stream.hpp"
+#include "cpu/encode/stream.hpp"
 #include "cpu/runtime/vectorise.hpp"
 
 namespace ozfp4 {

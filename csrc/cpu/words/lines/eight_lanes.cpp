@@ -3,22 +3,16 @@
 
 #include <algorithm>
 
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(OZFP4_NO_AVX512_CLONES)
-#if !defined(__clang__)
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"  // GCC 11 and 12 warn of their own header's undefined values
-#pragma GCC diagnostic ignored "-Wuninitialized"
-#endif
-#include <immintrin.h>
+#include "cpu/runtime/avx512.hpp"
 
-#define OZFP4_EIGHT_LANES
+#if OZFP4_HAS_AVX512
 #define OZFP4_TARGET __attribute__((target("avx512f,avx512dq,avx512vl")))
-#define OZFP4_INLINE OZFP4_TARGET inline __attribute__((always_inline))
 #endif
 
 namespace ozfp4 {
 namespace {
 
-#ifdef OZFP4_EIGHT_LANES
+#if OZFP4_HAS_AVX512
 static_assert(kEightLanes == 8 && sizeof(LaneFacts::largest) == sizeof(__m256i));
 
 bool has_eight_lanes() {
@@ -132,7 +126,7 @@ OZFP4_TARGET bool find_facts_in_row(const double* x, std::int64_t count, LaneFac
 }  // namespace
 
 void find_in_eight(const double* x, std::int64_t step, std::int64_t count, bool has_facts, LaneFacts (&facts)[2]) {
-#ifdef OZFP4_EIGHT_LANES
+#if OZFP4_HAS_AVX512
   if (has_eight_lanes()) {
     if (!has_facts) return find_largest_in_eight(x, step, count, facts);
     if (find_facts_in_eight(x, step, count, facts)) return;
@@ -144,7 +138,7 @@ void find_in_eight(const double* x, std::int64_t step, std::int64_t count, bool 
 }
 
 void find_in_row(const double* x, std::int64_t count, bool has_facts, LaneFacts& facts) {
-#ifdef OZFP4_EIGHT_LANES
+#if OZFP4_HAS_AVX512
   if (has_eight_lanes()) {
     if (!has_facts) return find_largest_in_row(x, count, facts);
     if (find_facts_in_row(x, count, facts)) return;
