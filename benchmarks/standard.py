@@ -11,21 +11,19 @@ With --check ENTRIES about so many entries are compared with the CPU's; exit sta
 from __future__ import annotations
 
 import argparse
-import json
 import statistics
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-import real_matrices
+import standard_rows
 import torch
+from standard_rows import Column, Row
 
 import ozfp4
 from ozfp4.bench.provenance import commit, driver
 
-Row = dict[str, Any]
 MODES: dict[str, Callable[..., Any]] = {
     "native": lambda a, b, out: torch.matmul(a, b, out=out),
     "scaled": lambda a, b, out: ozfp4.matmul(a, b, accuracy="scaled", bits=57, out=out),
@@ -71,7 +69,7 @@ def is_right(c: torch.Tensor, a: np.ndarray, b: np.ndarray, entries: int) -> boo
     return bool(np.array_equal(found.view(np.int64), expected.view(np.int64)))
 
 
-def measure(name: str, a: np.ndarray, b: np.ndarray, asked: argparse.Namespace) -> Row:
+def measure(a: np.ndarray, b: np.ndarray, asked: argparse.Namespace) -> Row:
     # Memory orders as NumPy has them: a transposed view stays one.
     x, y = (
         torch.from_numpy(v.T.copy()).cuda().T if v.flags.f_contiguous and not v.flags.c_contiguous
@@ -80,48 +78,30 @@ def measure(name: str, a: np.ndarray, b: np.ndarray, asked: argparse.Namespace) 
     )  # fmt: skip
     c, report = ozfp4.matmul(x, y, report=True)
     native = torch.matmul(x, y)
-    row: Row = {"kind": name, "n": len(a), **times(x, y, asked.modes, asked.seconds)}
+    row: Row = times(x, y, asked.modes, asked.seconds)
     row["chains"] = report.certified.chains / c.numel()
     row["natives"] = float((c == native).double().mean().item())
     row["right"] = is_right(c, a, b, asked.check) if asked.check else None
     return row
 
 
-def line(row: Row, modes: list[str]) -> str:
-    cells = [f"{row['kind']:34s}", f"{row['n']:6d}", *(f"{row[mode]:9.3f}" for mode in modes)]
-    if "native" in modes:
-        cells += [f"{row[mode] / row['native']:8.2f}" for mode in modes if mode != "native"]
-    right = {None: "", True: "right", False: "WRONG"}[row["right"]]
-    return " ".join([*cells, f"{100 * row['chains']:8.3f} %", f"{100 * row['natives']:7.2f} %", right])
-
-
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--sizes", type=int, nargs="+", default=[2048, 4096])
-    parser.add_argument(
-        "--kinds", nargs="+", default=[""], help="those whose names contain one of these words"
-    )
+    parser = standard_rows.arguments(__doc__, [2048, 4096])
     parser.add_argument("--modes", nargs="+", choices=list(MODES), default=list(MODES))
     parser.add_argument("--seconds", type=float, default=1.0, help="of repetitions, for each kind")
     parser.add_argument("--check", type=int, default=2000)
-    parser.add_argument("--out", type=Path)
     asked = parser.parse_args()
-    print(torch.cuda.get_device_name(), driver(), commit())
-    ratios = [f"{'/ native':>8s}" for mode in asked.modes if mode != "native" and "native" in asked.modes]
-    print(" ".join([f"{'kind':34s}", f"{'n':>6s}", *(f"{mode:>9s}" for mode in asked.modes), *ratios,
-                    f"{'chains':>10s}", f"{'natives':>9s}"]))  # fmt: skip
-    rows = []
-    for n in asked.sizes:
-        for name, a, b in real_matrices.pairs(n):
-            if any(word in name for word in asked.kinds):
-                rows.append(measure(name, a, b, asked))
-                print(line(rows[-1], asked.modes), flush=True)
-    if asked.out:
-        asked.out.write_text(
-            json.dumps({"device": torch.cuda.get_device_name(), "rows": rows}, indent=1) + "\n"
-        )
+    device = torch.cuda.get_device_name()
+    print(device, driver(), commit())
+    others = [mode for mode in asked.modes if mode != "native" and "native" in asked.modes]
+    columns = [
+        *standard_rows.times(asked.modes, 3),
+        *(standard_rows.ratio("/ native", 8, mode, "native") for mode in others),
+        Column("chains", 10, lambda row: f"{100 * row['chains']:.3f} %"),
+        Column("natives", 9, lambda row: f"{100 * row['natives']:.2f} %"),
+        Column("", 5, lambda row: {None: "", True: "right", False: "WRONG"}[row["right"]]),
+    ]
+    rows = standard_rows.run(asked, device, lambda a, b: measure(a, b, asked), columns)
     sys.exit(any(row["right"] is False for row in rows))
 
 

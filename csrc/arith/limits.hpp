@@ -1,7 +1,6 @@
 // THE limits: up to where each accumulator is exact, each fold is right, and the longest inner dimension K that follows.
 #pragma once
 
-#include <cmath>
 #include <cstdint>
 
 namespace ozfp4 {
@@ -47,10 +46,5 @@ constexpr std::int64_t gap_free_range(int p) {
 constexpr std::int64_t accumulator_k_max(std::int64_t max_product, std::int64_t exact_limit, std::int64_t start = 0) {
   return (exact_limit - start) / max_product;
 }
-
-// What |sum_k x_k y_k| may come to, and every partial sum in any order, where ||x||^2 and ||y||^2 are at most these: the sum of
-// the magnitudes is at most ||x|| ||y|| (Cauchy, Schwarz). Of residues that spread evenly it is a third of the bound by the
-// largest one. Rounded up: the product and the root are off by 2^-53 each. Range: squares of at most 2^500, or infinite.
-inline double bound_of_sums(double squares_x, double squares_y) { return std::sqrt(squares_x * squares_y) * (1.0 + 0x1p-50); }
 
 }  // namespace ozfp4

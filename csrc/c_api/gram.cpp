@@ -2,6 +2,7 @@
 #include "c_api/checked/gram.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include "arith/exact/conjugate.hpp"
@@ -18,7 +19,8 @@ namespace {
 constexpr std::int64_t kSide = 32;  // of squares that are read and written together
 
 // Rows [first, last) left of column `first` from the columns above: the adjoint. `is_settled`: left of the diagonal, and the
-// imaginary part on it is +0, as chains of fused multiply-adds leave other roundings there.
+// imaginary part on it is +0, as chains of fused multiply-adds leave roundings and infinities there. It is NaN, and stays, where
+// a line holds NaN or infinity, and only there.
 template <class T>
 void mirror(const MatrixProduct& product, std::int64_t first, std::int64_t last, bool is_settled) {
   const int parts = product.type.is_complex ? 2 : 1;
@@ -41,7 +43,7 @@ void mirror(const MatrixProduct& product, std::int64_t first, std::int64_t last,
   });
   for (std::int64_t i = first; is_settled && i < last; ++i) {
     char* imaginary = product.c + i * (product.c_stride + entry) + sizeof(T);
-    if (is_finite(load<T>(imaginary))) store(imaginary, T(0));
+    if (!std::isnan(load<T>(imaginary))) store(imaginary, T(0));
   }
 }
 

@@ -31,7 +31,7 @@ std::int64_t real_bytes(const Plan& plan, std::int64_t m, std::int64_t n, std::i
   const std::int64_t by_planes = choose_blocks(plan, m, n, k, limit, options.accuracy).bytes;
   const Promise promise{options.accuracy, 24};
   if (plan.is_complex || !may_go_direct(options) || !ways_that_pay(m, n, k, promise, plan.bits).any()) return by_planes;
-  const std::int64_t words = std::max(words_workspace(m, n, k), words_workspace(n, m, k));
+  const std::int64_t words = std::max(words_workspace(m, n, k, options.accuracy), words_workspace(n, m, k, options.accuracy));
   return std::max(by_planes, std::min(words, limit));
 }
 

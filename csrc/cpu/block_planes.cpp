@@ -44,7 +44,7 @@ const void* BlockPlanes::encode(const Block& block) {
   } else if (kernel_ != nullptr) {
     cpu_encode_packed(plan_, count_, operand_.view, operand_.scales, block, side_, planes_.get());
   } else {
-    largest_squares_ = cpu_encode(plan_, count_, operand_.view, operand_.scales, block, planes_.get());
+    cpu_encode(plan_, count_, operand_.view, operand_.scales, block, planes_.get());
   }
   return planes_.get();
 }

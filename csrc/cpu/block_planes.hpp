@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <limits>
 
 #include "cpu/bytes/kernels/kernel.hpp"
 #include "cpu/bytes/packed.hpp"
@@ -35,9 +34,6 @@ class BlockPlanes {
   // Encodes only where the block is another than before: A's stays while the walk goes over columns.
   const void* encode(const Block& block);
 
-  // Of the block that was encoded last, what cpu_encode returned; infinity of planes that were there before.
-  double largest_squares() const { return largest_squares_; }
-
  private:
   void copy(const Block& block);
 
@@ -49,7 +45,6 @@ class BlockPlanes {
   bool is_whole_;  // the one block is all of the operand, whose planes there are
   Buffer planes_;
   Block held_{-1, 0, 0, 0};
-  double largest_squares_ = std::numeric_limits<double>::infinity();
 };
 
 }  // namespace ozfp4

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "arith/limits.hpp"
 #include "cpu/block_planes.hpp"
 #include "cpu/bytes/multiply.hpp"
 #include "cpu/encode/pair_planes.hpp"
@@ -50,8 +49,7 @@ void run_blocks(const Plan& plan, int count, const ShiftedOperand& a, const Shif
           multiply_bytes(*shape.kernel, plan, count, extents, encoded_a, encoded_b, inner > 0, output.get(),
                          {scratch.get(), shape.scratch}, told);
         } else {
-          cpu_multiply(plan, count, extents, encoded_a, encoded_b, inner > 0, output.get(), scratch.get(), shape.scratch, told,
-                       bound_of_sums(planes_a.largest_squares(), planes_b.largest_squares()));
+          cpu_multiply(plan, count, extents, encoded_a, encoded_b, inner > 0, output.get(), scratch.get(), shape.scratch, told);
         }
         done += share;
       });

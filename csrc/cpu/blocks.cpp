@@ -18,13 +18,6 @@
 namespace ozfp4 {
 namespace {
 
-// For a list of entries and what certifies them beside the integers.
-std::int64_t settling_bytes(Accuracy accuracy, std::int64_t rows, std::int64_t columns, std::int64_t k) {
-  if (accuracy == Accuracy::scaled) return 0;
-  const bool is_standard = accuracy == Accuracy::standard;
-  return Listed::bytes(rows, columns) + (is_standard ? magnitude_bytes(rows, columns, k) : disjoint_bytes(rows, columns, k));
-}
-
 std::int64_t workspace(const Plan& plan, const BlockShape& block, std::int64_t k, Accuracy accuracy) {
   const std::int64_t columns = block.columns * plan.width();  // of the result
   const std::int64_t outputs = static_cast<std::int64_t>(plan.groups.size()) * block.rows * block.columns;
@@ -104,6 +97,12 @@ BlockShape best_blocks(const Plan& plan, std::int64_t m, std::int64_t n, std::in
 }
 
 }  // namespace
+
+std::int64_t settling_bytes(Accuracy accuracy, std::int64_t rows, std::int64_t columns, std::int64_t k) {
+  if (accuracy == Accuracy::scaled) return 0;
+  const bool is_standard = accuracy == Accuracy::standard;
+  return Listed::bytes(rows, columns) + (is_standard ? magnitude_bytes(rows, columns, k) : disjoint_bytes(rows, columns, k));
+}
 
 BlockShape choose_blocks(const Plan& plan, std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t cap, Accuracy accuracy) {
   const BlockShape block = best_blocks(plan, m, n, k, cap, accuracy);

@@ -18,9 +18,12 @@ struct BlockShape {
   const ByteKernel* kernel = nullptr;  // for which planes are packed; nullptr: planes in floating point
 };
 
-// The kernel that serves the plan now, and the largest blocks whose workspace stays at or below `cap` bytes, with room for a list
-// of entries and for what settles them, as the accuracy does. Throws WorkspaceError with the least workspace that the product can
-// run in when even the smallest blocks do not fit.
+// Memory for a list of a block's entries and for what settles them, as the accuracy does.
+std::int64_t settling_bytes(Accuracy accuracy, std::int64_t rows, std::int64_t columns, std::int64_t k);
+
+// The kernel that serves the plan now, and the largest blocks whose workspace stays at or below `cap` bytes, with room for
+// settling_bytes. Throws WorkspaceError with the least workspace that the product can run in when even the smallest blocks do not
+// fit.
 BlockShape choose_blocks(const Plan& plan, std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t cap,
                          Accuracy accuracy = Accuracy::scaled);
 

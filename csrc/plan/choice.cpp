@@ -1,7 +1,6 @@
 #include "plan/choice.hpp"
 
 #include <algorithm>
-#include <list>
 #include <map>
 #include <mutex>
 #include <stdexcept>
@@ -16,34 +15,27 @@ constexpr std::size_t kMostPlans = 2048;  // about ten kilobytes each
 
 using PlanKey = std::tuple<Scheme, std::string, std::string, int, std::int64_t, bool>;
 
-// Plans by what they were asked for, without those that nobody has asked for the longest; empty where there is none.
+// Plans by what they were asked for; a plan takes milliseconds at most, so that all are dropped where they become too many.
 class KeptPlans {
  public:
   std::shared_ptr<const Plan> find(const PlanKey& key) {
     // Nobody waits: a process that was forked while another thread had the lock goes on, and makes its plans anew.
     const std::unique_lock<std::mutex> lock(lock_, std::try_to_lock);
     if (!lock) return nullptr;
-    const auto found = places_.find(key);
-    if (found == places_.end()) return nullptr;
-    plans_.splice(plans_.begin(), plans_, found->second);
-    return found->second->second;
+    const auto found = plans_.find(key);
+    return found != plans_.end() ? found->second : nullptr;
   }
 
   void keep(const PlanKey& key, const std::shared_ptr<const Plan>& plan) {
     const std::unique_lock<std::mutex> lock(lock_, std::try_to_lock);
-    if (!lock || places_.count(key) != 0) return;
-    plans_.emplace_front(key, plan);
-    places_.emplace(key, plans_.begin());
-    if (plans_.size() <= kMostPlans) return;
-    places_.erase(plans_.back().first);
-    plans_.pop_back();
+    if (!lock) return;
+    if (plans_.size() == kMostPlans) plans_.clear();
+    plans_.emplace(key, plan);
   }
 
  private:
-  using Plans = std::list<std::pair<PlanKey, std::shared_ptr<const Plan>>>;
   std::mutex lock_;
-  Plans plans_;  // the one that was asked for last is the first
-  std::map<PlanKey, Plans::iterator> places_;
+  std::map<PlanKey, std::shared_ptr<const Plan>> plans_;
 };
 
 // Never destroyed: products may run until the process ends.

@@ -103,6 +103,28 @@ def test_complex(left: bool, dtype: type) -> None:
     assert report.special_rows == report.special_columns
 
 
+def lines_whose_chains_overflow(dtype: type) -> np.ndarray:
+    """Large real parts beside small imaginary ones: no certificate, and products beyond the largest number."""
+    rng = np.random.default_rng(9)
+    large, small = (900, 70) if dtype == np.complex128 else (100, 30)
+    parts = 0.5 + rng.random((2, 70, 40))
+    return (np.ldexp(parts[0], large) + 1j * np.ldexp(parts[1], large - small)).astype(dtype)
+
+
+@pytest.mark.parametrize("dtype", [np.complex128, np.complex64], ids=["complex128", "complex64"])
+@pytest.mark.parametrize("left", [False, True])
+def test_the_diagonal_is_real_where_chains_overflow(left: bool, dtype: type) -> None:
+    a = lines_whose_chains_overflow(dtype)
+    a[3, 5], a[60, 0] = np.nan, complex(np.inf, 1)
+    a = a if left else np.ascontiguousarray(a.T)
+    adjoint = a.conj().T
+    product = ozfp4.matmul(a, adjoint) if left else ozfp4.matmul(adjoint, a)
+    expected = np.zeros(70, product.real.dtype)
+    expected[[3, 60]] = np.nan
+    assert np.isinf(product.diagonal().imag).sum() > 20
+    assert_same_bits(ozfp4.gram(a, left=left).diagonal().imag.copy(), expected)
+
+
 def test_only_blocks_above_the_diagonal_are_multiplied(monkeypatch: pytest.MonkeyPatch) -> None:
     entries = []
 

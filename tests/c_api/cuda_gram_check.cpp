@@ -77,8 +77,7 @@ void check_case(const Case& own, bool has_specials = false) {
       [&] { return multiply(own, a.data(), lda, c.data(), ldc, nullptr, 0, &options); }, {{c_there, c}});
 }
 
-// The same as the whole product on the device, where most blocks have a second product and much is not certified; and what is
-// told of that, of all blocks together.
+// The same as the whole product on the device, where much is not certified; and what is told of that, of all blocks together.
 void check_repairs() {
   constexpr std::int64_t n = 6145, k = 2500, span = 300;
   std::vector<double> x(static_cast<std::size_t>(n * k));

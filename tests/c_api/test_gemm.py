@@ -88,6 +88,23 @@ def test_factors_with_both_parts_of_any_size(gemm: Any, expect: Any, dtype: str)
         assert lib.same_bits(found, expected), (spread, accuracy)
 
 
+@pytest.mark.parametrize("dtype", ["complex128", "complex64"])
+@pytest.mark.parametrize("order", lib.ORDERS)
+def test_chains_of_complex_entries(gemm: Any, expect: Any, order: str, dtype: str) -> None:
+    """Of few and of many lines, some of which overflow, and in blocks that begin anywhere: no entry has a certificate."""
+    rng = np.random.default_rng(14)
+    highest = np.finfo(dtype).maxexp // 2 - 1
+    for m, n, k in ((1, 1, 5), (1, 70, 9), (70, 1, 9), (2, 3, 600), (130, 90, 8), (9, 300, 40)):
+        a, b = operand(rng, m, k, lib.NONE, dtype, 30), operand(rng, k, n, lib.NONE, dtype, 30)
+        a[::3] *= 2.0 ** (highest - 30)
+        b[:, ::2] *= 2.0 ** (highest - 30)
+        with np.errstate(all="ignore"):
+            expected = expect(1.0, a, b)
+            for limit in (0, 200_000):
+                found = gemm(1.0, a, b, order=order, gap=1, asked=lib.options(workspace_limit=limit))
+                assert lib.same_bits(found, expected), (m, n, k, limit)
+
+
 def test_no_middle_of_two_single_numbers_is_rounded_twice(gemm: Any) -> None:
     a, b = np.array([[1 - 2.0**-24 * 1j]], np.complex64), np.array([[1]], np.complex64)
     for least, nearest in ((2.0**-70, 1 + 2.0**-23), (-(2.0**-70), 1.0), (0.0, 1.0)):

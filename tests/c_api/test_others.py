@@ -55,6 +55,23 @@ def test_gram(library: ctypes.CDLL, order: str, dtype: str, accuracy: str) -> No
             assert lib.same_bits(found, expected)
 
 
+@pytest.mark.parametrize("dtype", ["complex128", "complex64"])
+def test_the_diagonal_is_real_where_chains_overflow(library: ctypes.CDLL, dtype: str) -> None:
+    rng = np.random.default_rng(2)
+    large, small = (900, 70) if dtype == "complex128" else (100, 30)
+    parts = 0.5 + rng.random((2, 20, 30))
+    x = (np.ldexp(parts[0], large) + 1j * np.ldexp(parts[1], large - small)).astype(dtype)
+    x[3, 5], x[11, 0] = np.nan, complex(np.inf, 1)
+    assert np.isinf(ozfp4.matmul(x, x.conj().T).diagonal().imag).any()
+    c = np.empty((20, 20), dtype)
+    function = getattr(library, f"ozfp4_{lib.LETTERS[dtype]}gram")
+    status = function(lib.ROW, lib.NONE, 20, 30, x.ctypes.data, 30, c.ctypes.data, 20, None)
+    assert status == lib.OK, lib.error(library)
+    expected = np.zeros(20, c.real.dtype)
+    expected[[3, 11]] = np.nan
+    assert lib.same_bits(c.diagonal().imag.copy(), expected)
+
+
 # ---- Integers ---------------------------------------------------------------------------------------------------------
 
 

@@ -10,6 +10,7 @@
 #include "check.hpp"
 #include "cpu/matmul.hpp"
 #include "cpu/runtime/buffer.hpp"
+#include "cpu/runtime/threads.hpp"
 
 namespace {
 
@@ -80,6 +81,31 @@ void check_plan(const PlanRequest& request, const Shape& shape, std::int64_t lim
              ", limit " + std::to_string(limit));
 }
 
+// In words and by limbs, where every entry asks for its magnitude, and has a certificate by it; by planes where there is no room.
+void check_words(Way way, const Shape& shape, std::int64_t limit) {
+  constexpr std::int64_t of_thread = 1 << 17;  // scratch that a thread takes for itself, whatever the limit
+  const Plan plan = make_plan({Scheme::two, Alphabet::fp64, "least", accuracy_bits(Accuracy::standard, 53), shape.k});
+  std::vector<double> a(static_cast<std::size_t>(shape.m * shape.k)), b(static_cast<std::size_t>(shape.n * shape.k));
+  std::vector<double> c(static_cast<std::size_t>(shape.m * shape.n));
+  for (auto* x : {&a, &b}) {
+    std::int64_t i = 0;
+    for (double& entry : *x) entry = i++ % shape.k == 0 ? 0x1p50 : 0.1 + static_cast<double>(random_int(0, 1000));
+  }
+  const ResultView result{reinterpret_cast<char*>(c.data()), ElementType::float64, shape.m, shape.n, shape.n * 8, 8};
+  MatmulOptions options;
+  options.workspace_limit = limit, options.promise.accuracy = Accuracy::standard, options.way = way;
+  MatmulOutcome outcome;
+  const std::int64_t bytes = measured([&] {
+    outcome = cpu_matmul(plan, view_of(a, ElementType::float64, shape.m, shape.k),
+                         view_of(b, ElementType::float64, shape.n, shape.k), {Target{result}}, options);
+  });
+  const bool are_by_magnitude = outcome.entries.magnitude == shape.m * shape.n;
+  report("workspace in words", are_by_magnitude && bytes <= outcome.workspace + of_thread && outcome.workspace <= limit,
+         "way " + std::to_string(static_cast<int>(way)) + ": measured " + std::to_string(bytes) + ", reported " +
+             std::to_string(outcome.workspace) + ", limit " + std::to_string(limit) +
+             (outcome.is_without_planes() ? "" : ", by planes"));
+}
+
 void check_int8(int products, const Shape& shape, std::int64_t limit) {
   const Plan plan = make_int8_matmul_plan(products);
   std::vector<std::int8_t> a(static_cast<std::size_t>(shape.m * shape.k), 3), b(static_cast<std::size_t>(shape.n * shape.k), -5);
@@ -108,6 +134,11 @@ int main() {
       }
       for (const int products : {6, 9}) check_int8(products, shape, limit);
     }
+  }
+  set_thread_count(1);
+  const Shape shape{500, 600, 40};
+  for (const Way way : {Way::words, Way::limbs}) {
+    for (const std::int64_t limit : {11'400'000, 18 << 20, 1 << 30}) check_words(way, shape, limit);
   }
   return finish();
 }

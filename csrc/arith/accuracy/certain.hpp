@@ -15,35 +15,31 @@
 
 namespace ozfp4 {
 
-inline constexpr std::uint32_t kAboveCapacities = 256;
-
 // Of some lines of an operand. Maxima with zero as the start, so that a device combines them in any order.
 struct LineExtremes {
   std::uint64_t depth;
   std::uint32_t missing;  // K less the nonzero entries
-  std::uint32_t lack;     // kAboveCapacities less the capacity, of lines that are not exact; 0: all are
+  std::uint32_t rounded;  // 1 where a line is not exact
 
   friend bool operator==(const LineExtremes& x, const LineExtremes& y) {
-    return x.depth == y.depth && x.missing == y.missing && x.lack == y.lack;
+    return x.depth == y.depth && x.missing == y.missing && x.rounded == y.rounded;
   }
 };
 
-// Of one line of k entries, by a record of make_record. Range: 1 <= k < 2^31, capacities from 2 to 200.
+// Of one line of k entries, by a record of make_record. Range: 1 <= k < 2^31.
 OZFP4_HD LineExtremes line_extremes(const LineRecord& record, bool is_special, std::int64_t k) {
   if (is_special || record.nonzeros == 0) return {0, 0, 0};
-  return {static_cast<std::uint64_t>(record.depth), static_cast<std::uint32_t>(k - record.nonzeros),
-          record.rounded == 0 ? 0 : kAboveCapacities - static_cast<std::uint32_t>(record.capacity)};
+  return {static_cast<std::uint64_t>(record.depth), static_cast<std::uint32_t>(k - record.nonzeros), record.rounded != 0};
 }
 
 OZFP4_HD LineExtremes combine(const LineExtremes& x, const LineExtremes& y) {
-  return {x.depth > y.depth ? x.depth : y.depth, x.missing > y.missing ? x.missing : y.missing,
-          x.lack > y.lack ? x.lack : y.lack};
+  return {x.depth > y.depth ? x.depth : y.depth, x.missing > y.missing ? x.missing : y.missing, x.rounded | y.rounded};
 }
 
 // Range: of all lines of both operands, whose entries are k, 1 <= k < 2^31; then the depths are below 2^43. Where the
 // accuracy is correct, depths say nothing: entries are certain because they are exact.
 OZFP4_HD bool is_certain(const LineExtremes& a, const LineExtremes& b, Accuracy accuracy, std::int64_t k) {
-  const int rounded = (a.lack != 0) + (b.lack != 0);
+  const int rounded = static_cast<int>(a.rounded + b.rounded);
   if (rounded == 0) return true;
   return accuracy == Accuracy::standard &&
          certifies_depth(static_cast<std::int64_t>(a.depth + b.depth), k - a.missing - b.missing, rounded);

@@ -57,7 +57,6 @@ OZFP4_HD Parts13 split_parts13(std::int64_t v) {
 struct WideParts13 {
   std::int32_t part[5];
 };
-inline constexpr int kWideParts13Bits = 94;
 
 // Range: |v| <= 2^94; then |part[i]| < 13^6. Other values give parts of no meaning.
 //

@@ -2,7 +2,6 @@
 // and shifts of 64 bits are not; and the digits in which sums of products of limbs are kept.
 #pragma once
 
-#include <cmath>
 #include <cstdint>
 
 #include "arith/float_fields.hpp"

@@ -12,7 +12,6 @@
 // it, |v| <= 2^64: if x = v the two are closer than 2^63, else x is v + 2^64 k and they are not.
 #pragma once
 
-#include <cmath>
 #include <cstdint>
 
 #include "arith/host_device.hpp"

@@ -2,7 +2,6 @@
 #include <pybind11/numpy.h>
 #include <pybind11/stl.h>
 
-#include <string>
 #include <utility>
 
 #include "bindings/cpu/byte_kernel.hpp"

@@ -1,7 +1,6 @@
 #include "c_api/cuda/call.hpp"
 
 #include <algorithm>
-#include <string>
 #include <utility>
 
 #include "arith/multiples.hpp"

@@ -1,6 +1,5 @@
 #include "c_api/cuda/problem.hpp"
 
-#include <vector>
 
 #include "arith/narrow.hpp"
 #include "c_api/cuda/choice.hpp"

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <string>
-#include <vector>
 
 #include "c_api/checked/status.hpp"
 #include "c_api/product/prepared.hpp"

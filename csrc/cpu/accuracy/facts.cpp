@@ -2,22 +2,35 @@
 
 #include <algorithm>
 #include <limits>
+#include <type_traits>
 
+#include "arith/float_fields.hpp"
 #include "arith/scale_entry.hpp"
-#include "cpu/accuracy/extremes.hpp"
 #include "cpu/runtime/vectorise.hpp"
 #include "cpu/words/lines/eight_lanes.hpp"
 
 namespace ozfp4 {
 namespace {
 
-constexpr std::int64_t kMostEntries = 1 << 16;  // sums of so many exponents fit 32 bits
+constexpr std::int64_t kMostEntries = 1 << 16;  // of a piece: its counts fit 32 bits, and other pieces are not odd with it
 
-// Range: n <= kMostEntries.
-OZFP4_VECTORISED Extremes extremes(const double* x, std::int64_t n) {
-  std::int64_t exponent = kNoExponent, least = kNoLowest, nonzeros = 0, sum = 0, subnormals = 0;
-  for (std::int64_t i = 0; i < n; ++i) add_to_extremes(magnitude_bits(x[i]), exponent, least, nonzeros, sum, subnormals);
-  return {exponent, least, nonzeros, sum, subnormals};
+// As wide as the entries, so that the loops vectorise.
+template <class T>
+using Signed = std::make_signed_t<FloatBits<T>>;
+
+// lowest_weight without a count of zeros: the lowest set bit of the fraction becomes a floating-point number, exactly, and its
+// exponent tells where it was. Range: the magnitude bits of a normal number.
+template <class T>
+inline Signed<T> lowest_weight_of_normal(FloatBits<T> magnitude) {
+  using Format = FloatFormat<T>;
+  constexpr int fraction_bits = Format::precision - 1;
+  constexpr FloatBits<T> integers = static_cast<FloatBits<T>>(Format::max_exponent + fraction_bits) << fraction_bits;
+  const FloatBits<T> fraction = magnitude & ((FloatBits<T>(1) << fraction_bits) - 1);
+  const FloatBits<T> lowest = fraction & (~fraction + 1);
+  const T value = float_from_bits<T>(lowest | integers) - float_from_bits<T>(integers);
+  const auto place = static_cast<Signed<T>>(float_bits(value) >> fraction_bits) - Format::max_exponent;
+  const auto field = static_cast<Signed<T>>(magnitude >> fraction_bits);
+  return field - 1 + Format::lowest_exponent + (lowest == 0 ? fraction_bits : place);
 }
 
 // The normal entries with a bit below `weight`, and in `subnormals` how many are none.
@@ -43,12 +56,7 @@ OZFP4_VECTORISED std::int32_t below(const float* x, std::int64_t n, std::int32_t
 }
 
 void add_any(LineFacts& facts, const double* x, std::int64_t n) {
-  const Extremes found = extremes(x, n);
-  if (found.subnormals > 0) {
-    for (std::int64_t i = 0; i < n; ++i) add_entry(facts, x[i]);
-    return;
-  }
-  facts = combine(facts, found.facts());
+  for (std::int64_t i = 0; i < n; ++i) add_entry(facts, x[i]);
 }
 
 // The facts that lanes of finite entries say, none of them with a bit below 2^kLeastPlainWeight; false where there are others.

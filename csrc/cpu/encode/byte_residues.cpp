@@ -7,15 +7,10 @@
 #include <stdexcept>
 #include <string>
 
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(OZFP4_NO_AVX512_CLONES)
-#if !defined(__clang__)
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"  // GCC 11 and 12 warn of their own header's undefined values
-#pragma GCC diagnostic ignored "-Wuninitialized"
-#endif
-#include <immintrin.h>
+#include "cpu/runtime/avx512.hpp"
 
+#if OZFP4_HAS_AVX512
 #define OZFP4_TARGET __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vnni")))
-#define OZFP4_INLINE OZFP4_TARGET inline __attribute__((always_inline))
 #endif
 
 namespace ozfp4 {
@@ -40,7 +35,7 @@ ByteModulus make_byte_modulus(std::int64_t m, int words) {
   return constants;
 }
 
-#if defined(OZFP4_TARGET)
+#if OZFP4_HAS_AVX512
 
 namespace {
 

@@ -12,14 +12,6 @@
 namespace ozfp4 {
 namespace {
 
-template <class T>
-inline void quantise_by_fields(const T* x, std::int64_t n, int shift, std::int64_t* integers) {
-  for (std::int64_t i = 0; i < n; ++i) {
-    const std::int64_t v = scaled_integer(x[i], shift);
-    integers[i] = magnitude_bits(x[i]) < kInfinityBits<T> ? v : 0;
-  }
-}
-
 // The integer closest to x, ties to even, in operations that vectors have. Range: |x| < 2^63.
 inline std::int64_t nearest_integer(double x) {
   constexpr double least_integer = 4503599627370496.0;  // 2^52: from there on all numbers are
@@ -27,21 +19,15 @@ inline std::int64_t nearest_integer(double x) {
   return static_cast<std::int64_t>(std::copysign(magnitude < least_integer ? rounded : magnitude, x));
 }
 
-// The same integers (scaled_integer_by_multiplication says why), in a fifth of the time where vectors have conversions to 64
-// bits. FP32 entries are taken as FP64 ones, which they are exactly.
+// scaled_integer_by_multiplication says why the products round as x 2^shift. FP32 entries are FP64 ones.
 template <class T>
-inline void quantise_by_multiplication(const T* x, std::int64_t n, double first, double second, std::int64_t* integers) {
+inline void quantise_impl(const T* x, std::int64_t n, int shift, std::int64_t* integers) {
+  const ShiftHalves halves = halves_of(shift);
+  const double first = exact_power_of_two<double>(halves.first), second = exact_power_of_two<double>(halves.second);
   for (std::int64_t i = 0; i < n; ++i) {
     const double entry = magnitude_bits(x[i]) < kInfinityBits<T> ? static_cast<double>(x[i]) : 0.0;
     integers[i] = nearest_integer(entry * first * second);
   }
-}
-
-template <class T>
-inline void quantise_impl(const T* x, std::int64_t n, int shift, std::int64_t* integers) {
-  if (!is_shift_multiplied(shift)) return quantise_by_fields(x, n, shift, integers);
-  const ShiftHalves halves = halves_of(shift);
-  quantise_by_multiplication(x, n, exact_power_of_two<double>(halves.first), exact_power_of_two<double>(halves.second), integers);
 }
 
 }  // namespace

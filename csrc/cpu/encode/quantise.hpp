@@ -7,10 +7,7 @@
 
 namespace ozfp4 {
 
-// Whether two multiplications scale by 2^shift (scaled_integer_by_multiplication): twice as far as shifts of FP64 lines reach.
-inline bool is_shift_multiplied(int shift) { return shift >= -2000 && shift <= 2000; }
-
-// Integers of n entries. Range: |x| 2^shift <= 2^62.
+// Integers of n entries. Range: a shift of FP64 lines, all of which halves_of takes; |x| 2^shift <= 2^62.
 void quantise_line(const double* x, std::int64_t n, int shift, std::int64_t* integers);
 void quantise_line(const float* x, std::int64_t n, int shift, std::int64_t* integers);
 

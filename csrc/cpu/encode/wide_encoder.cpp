@@ -83,10 +83,6 @@ OZFP4_VECTORISED void divide_words(std::uint32_t* words, std::int64_t n, std::ui
   }
 }
 
-OZFP4_VECTORISED void limb13_line(std::int64_t* v, std::int64_t n, std::int8_t* limbs) {
-  for (std::int64_t i = 0; i < n; ++i) limbs[i] = static_cast<std::int8_t>(take_limb13(v[i]));
-}
-
 int field_width(const Plan& plan) {
   return plan.scheme == Scheme::one                ? plan.alphabet.digits.width
          : plan.alphabet.entry == PlaneEntry::fp64 ? kPieceWidth<double>
@@ -110,6 +106,10 @@ static_assert(kLeastBits <= 32 * line_words(kLeastBits) - 2 && 30 <= 32 * line_w
               kMostBits <= 32 * line_words(kMostBits) - 2);
 
 }  // namespace
+
+OZFP4_VECTORISED void limb13_line(std::int64_t* v, std::int64_t n, std::int8_t* limbs) {
+  for (std::int64_t i = 0; i < n; ++i) limbs[i] = static_cast<std::int8_t>(take_limb13(v[i]));
+}
 
 WideEncoder::WideEncoder(const Plan& plan, int count)
     : plan_(plan),

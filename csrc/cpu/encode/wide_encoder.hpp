@@ -12,6 +12,9 @@
 
 namespace ozfp4 {
 
+// The last limb of base 13 of each of n integers, which it leaves without it.
+void limb13_line(std::int64_t* v, std::int64_t n, std::int8_t* limbs);
+
 // Holds what depends on the plan alone and one line of scratch. Range: plans of schemes I and II; their bits are at most
 // kMostBits.
 class WideEncoder {

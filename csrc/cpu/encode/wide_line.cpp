@@ -1,11 +1,11 @@
 #include "cpu/encode/wide_line.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "arith/float_fields.hpp"
 #include "arith/scale_entry.hpp"
 #include "arith/scale_wide.hpp"
-#include "cpu/encode/quantise.hpp"
 #include "cpu/runtime/vectorise.hpp"
 
 namespace ozfp4 {
@@ -54,7 +54,7 @@ OZFP4_VECTORISED void extend_signs(const std::uint32_t* words, std::int64_t n, s
 
 template <class T>
 void quantise_any(const T* x, std::int64_t n, int shift, WideForm form, WideLine& line) {
-  if (form.bits <= kMultipliedBits && is_shift_multiplied(shift)) {
+  if (form.bits <= kMultipliedBits && std::abs(shift) <= 2000) {  // as far as halves_of reaches
     const ShiftHalves halves = halves_of(shift);
     multiply_line(x, n, exact_power_of_two<double>(halves.first), exact_power_of_two<double>(halves.second), line);
     for (int i = 3; i < form.words; ++i) extend_signs(line.word[2], n, line.word[i]);

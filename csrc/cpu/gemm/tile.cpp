@@ -34,77 +34,58 @@ void add_plain(const T* a, const T* b, std::int64_t k, bool accumulate, T* c, st
 
 #if OZFP4_HAS_X86
 
-#if !defined(OZFP4_NO_AVX512_CLONES)
-OZFP4_WITH_AVX512 inline __m512d load512(const double* x) { return _mm512_loadu_pd(x); }
-OZFP4_WITH_AVX512 inline __m512 load512(const float* x) { return _mm512_loadu_ps(x); }
-OZFP4_WITH_AVX512 inline void store512(double* to, __m512d x) { _mm512_storeu_pd(to, x); }
-OZFP4_WITH_AVX512 inline void store512(float* to, __m512 x) { _mm512_storeu_ps(to, x); }
-OZFP4_WITH_AVX512 inline __m512d fused512(double a, __m512d b, __m512d c) { return _mm512_fmadd_pd(_mm512_set1_pd(a), b, c); }
-OZFP4_WITH_AVX512 inline __m512 fused512(float a, __m512 b, __m512 c) { return _mm512_fmadd_ps(_mm512_set1_ps(a), b, c); }
+// Three vectors of sums, or of B, anywhere among their entries.
+template <class Vector>
+struct __attribute__((packed, may_alias)) Triple {
+  Vector vector[3];
+};
 
-template <class T>
-OZFP4_WITH_AVX512 void add_avx512(const T* a, const T* b, std::int64_t k, bool accumulate, T* c, std::int64_t pitch) {
-  constexpr int lanes = 64 / sizeof(T), vectors = 3;
-  using Vector = decltype(load512(b));
-  Vector sum[kGemmRows][vectors];
+// A part of the tile at a time, whose sums fill `Rows` x 3 registers: of AVX-512 all of it, else a quarter. It is inlined into
+// functions that have the instructions of `fuse`.
+template <int Rows, class Vector, class T>
+inline __attribute__((always_inline)) void add_fused(void (*fuse)(const T&, const Vector&, Vector&), const T* a, const T* b,
+                                                     std::int64_t k, bool accumulate, T* c, std::int64_t pitch) {
+  constexpr std::int64_t columns = 3 * sizeof(Vector) / sizeof(T), across = kGemmColumns<T> / columns;
+  for (std::int64_t part = 0; part < kGemmRows / Rows * across; ++part) {
+    const T *left = a + part / across * Rows, *panel = b + part % across * columns;
+    T* own = c + part / across * Rows * pitch + part % across * columns;
+    Vector sum[Rows][3];
 #pragma GCC unroll 8
-  for (int i = 0; i < kGemmRows; ++i) {
+    for (int i = 0; i < Rows; ++i) {
+      const auto& before = *reinterpret_cast<const Triple<Vector>*>(own + i * pitch);
 #pragma GCC unroll 3
-    for (int j = 0; j < vectors; ++j) sum[i][j] = accumulate ? load512(c + i * pitch + j * lanes) : Vector{};
-  }
-  for (std::int64_t p = 0; p < k; ++p, a += kGemmRows, b += vectors * lanes) {
-    const Vector right[vectors] = {load512(b), load512(b + lanes), load512(b + 2 * lanes)};
-#pragma GCC unroll 8
-    for (int i = 0; i < kGemmRows; ++i) {
-#pragma GCC unroll 3
-      for (int j = 0; j < vectors; ++j) sum[i][j] = fused512(a[i], right[j], sum[i][j]);
+      for (int j = 0; j < 3; ++j) sum[i][j] = accumulate ? before.vector[j] : Vector{};
     }
-  }
+    for (std::int64_t p = 0; p < k; ++p, left += kGemmRows, panel += kGemmColumns<T>) {
+      const auto& from = *reinterpret_cast<const Triple<Vector>*>(panel);
+      const Vector right[3] = {from.vector[0], from.vector[1], from.vector[2]};
 #pragma GCC unroll 8
-  for (int i = 0; i < kGemmRows; ++i) {
+      for (int i = 0; i < Rows; ++i) {
 #pragma GCC unroll 3
-    for (int j = 0; j < vectors; ++j) store512(c + i * pitch + j * lanes, sum[i][j]);
-  }
-}
-#endif
-
-OZFP4_WITH_FMA inline __m256d load256(const double* x) { return _mm256_loadu_pd(x); }
-OZFP4_WITH_FMA inline __m256 load256(const float* x) { return _mm256_loadu_ps(x); }
-OZFP4_WITH_FMA inline void store256(double* to, __m256d x) { _mm256_storeu_pd(to, x); }
-OZFP4_WITH_FMA inline void store256(float* to, __m256 x) { _mm256_storeu_ps(to, x); }
-OZFP4_WITH_FMA inline __m256d fused256(double a, __m256d b, __m256d c) { return _mm256_fmadd_pd(_mm256_set1_pd(a), b, c); }
-OZFP4_WITH_FMA inline __m256 fused256(float a, __m256 b, __m256 c) { return _mm256_fmadd_ps(_mm256_set1_ps(a), b, c); }
-
-// A quarter of the tile at a time: twelve sums, three registers of B and one of A.
-template <class T>
-OZFP4_WITH_FMA void add_fma(const T* a, const T* b, std::int64_t k, bool accumulate, T* c, std::int64_t pitch) {
-  constexpr int lanes = 32 / sizeof(T), vectors = 3, rows = 4;
-  constexpr std::int64_t columns = kGemmColumns<T>;
-  using Vector = decltype(load256(b));
-  for (std::int64_t quarter = 0; quarter < 4; ++quarter) {
-    const T *left = a + quarter / 2 * rows, *right_panel = b + quarter % 2 * vectors * lanes;
-    T* own = c + quarter / 2 * rows * pitch + quarter % 2 * vectors * lanes;
-    Vector sum[rows][vectors];
-#pragma GCC unroll 4
-    for (int i = 0; i < rows; ++i) {
-#pragma GCC unroll 3
-      for (int j = 0; j < vectors; ++j) sum[i][j] = accumulate ? load256(own + i * pitch + j * lanes) : Vector{};
-    }
-    for (std::int64_t p = 0; p < k; ++p, left += kGemmRows, right_panel += columns) {
-      const Vector right[vectors] = {load256(right_panel), load256(right_panel + lanes), load256(right_panel + 2 * lanes)};
-#pragma GCC unroll 4
-      for (int i = 0; i < rows; ++i) {
-#pragma GCC unroll 3
-        for (int j = 0; j < vectors; ++j) sum[i][j] = fused256(left[i], right[j], sum[i][j]);
+        for (int j = 0; j < 3; ++j) fuse(left[i], right[j], sum[i][j]);
       }
     }
-#pragma GCC unroll 4
-    for (int i = 0; i < rows; ++i) {
+#pragma GCC unroll 8
+    for (int i = 0; i < Rows; ++i) {
+      auto& to = *reinterpret_cast<Triple<Vector>*>(own + i * pitch);
 #pragma GCC unroll 3
-      for (int j = 0; j < vectors; ++j) store256(own + i * pitch + j * lanes, sum[i][j]);
+      for (int j = 0; j < 3; ++j) to.vector[j] = sum[i][j];
     }
   }
 }
+
+#define OZFP4_FUSED_TILE(target, name, Rows, T, Vector, set1, fmadd)                                         \
+  target inline void name##_fuse(const T& a, const Vector& b, Vector& sum) { sum = fmadd(set1(a), b, sum); } \
+  target void name(const T* a, const T* b, std::int64_t k, bool accumulate, T* c, std::int64_t pitch) {      \
+    add_fused<Rows, Vector, T>(name##_fuse, a, b, k, accumulate, c, pitch);                                  \
+  }
+#if !defined(OZFP4_NO_AVX512_CLONES)
+OZFP4_FUSED_TILE(OZFP4_WITH_AVX512, add_avx512, 8, double, __m512d, _mm512_set1_pd, _mm512_fmadd_pd)
+OZFP4_FUSED_TILE(OZFP4_WITH_AVX512, add_avx512, 8, float, __m512, _mm512_set1_ps, _mm512_fmadd_ps)
+#endif
+OZFP4_FUSED_TILE(OZFP4_WITH_FMA, add_fma, 4, double, __m256d, _mm256_set1_pd, _mm256_fmadd_pd)
+OZFP4_FUSED_TILE(OZFP4_WITH_FMA, add_fma, 4, float, __m256, _mm256_set1_ps, _mm256_fmadd_ps)
+#undef OZFP4_FUSED_TILE
 
 #endif
 
@@ -121,9 +102,9 @@ GemmTile<T> gemm_tile(int number) {
   const Choice<T> choices[] = {
 #if OZFP4_HAS_X86
 #if !defined(OZFP4_NO_AVX512_CLONES)
-      {{"AVX-512", true, add_avx512<T>}, __builtin_cpu_supports("avx512f") != 0},
+      {{"AVX-512", true, add_avx512}, __builtin_cpu_supports("avx512f") != 0},
 #endif
-      {{"FMA", true, add_fma<T>}, __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")},
+      {{"FMA", true, add_fma}, __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")},
 #endif
       {{"plain", false, add_plain<T>}, true}};
   for (const Choice<T>& choice : choices) {

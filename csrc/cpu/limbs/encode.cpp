@@ -2,21 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 
 #include "arith/float_fields.hpp"
 #include "arith/limbs/limb_words.hpp"
 #include "arith/scale_wide.hpp"
-
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(OZFP4_NO_AVX512_CLONES)
-#if !defined(__clang__)
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"  // GCC 11 and 12 warn of their own header's undefined values
-#pragma GCC diagnostic ignored "-Wuninitialized"
-#endif
-#include <immintrin.h>
-
-#define OZFP4_BYTE_SHUFFLES
-#endif
+#include "cpu/runtime/avx512.hpp"
 
 namespace ozfp4 {
 namespace {
@@ -46,7 +36,7 @@ void encode_plainly(const LimbLines& lines, int limbs, std::int64_t tiles, std::
   }
 }
 
-#ifdef OZFP4_BYTE_SHUFFLES
+#if OZFP4_HAS_AVX512
 #define OZFP4_SHUFFLING __attribute__((target("avx512f,avx512dq,avx512bw,avx512vl,avx512vbmi,popcnt")))
 
 bool shuffles_bytes() {
@@ -233,14 +223,14 @@ void encode_right_limbs_plainly(const LimbLines& lines, int limbs, std::int64_t 
 }
 
 void encode_left_limbs(const LimbLines& lines, int limbs, std::int64_t tiles, std::int8_t* panel) {
-#ifdef OZFP4_BYTE_SHUFFLES
+#if OZFP4_HAS_AVX512
   if (shuffles_bytes()) return kLefts[lines.rounded != nullptr][limbs > 8][lines.are_finite](lines, limbs, tiles, panel);
 #endif
   encode_left_limbs_plainly(lines, limbs, tiles, panel);
 }
 
 void encode_right_limbs(const LimbLines& lines, int limbs, std::int64_t tiles, std::int8_t* panel) {
-#ifdef OZFP4_BYTE_SHUFFLES
+#if OZFP4_HAS_AVX512
   if (shuffles_bytes()) return kRights[lines.rounded != nullptr][limbs > 8][lines.are_finite](lines, limbs, tiles, panel);
 #endif
   encode_right_limbs_plainly(lines, limbs, tiles, panel);

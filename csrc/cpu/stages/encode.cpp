@@ -1,9 +1,7 @@
 #include "cpu/stages/encode.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <type_traits>
 #include <vector>
@@ -16,9 +14,9 @@
 #include "cpu/encode/pair_planes.hpp"
 #include "cpu/encode/quantise.hpp"
 #include "cpu/encode/residue_planes.hpp"
+#include "cpu/encode/stream.hpp"
 #include "cpu/encode/wide_encoder.hpp"
 #include "cpu/integers/lines.hpp"
-#include "cpu/runtime/stream.hpp"
 #include "cpu/runtime/threads.hpp"
 #include "cpu/runtime/vectorise.hpp"
 
@@ -30,8 +28,6 @@ constexpr int kNarrowBits = 53;
 
 // Planes of so many bytes do not stay in caches until they are multiplied.
 constexpr std::int64_t kStreamedBytes = 32 << 20;
-
-constexpr double kUnknownSquares = std::numeric_limits<double>::infinity();
 
 bool is_narrow(const Plan& plan, int bits) { return bits <= kNarrowBits && plan.cut == 0; }
 
@@ -75,10 +71,6 @@ OZFP4_VECTORISED void limb_line(const LinePieces& in, std::int64_t n, const Smal
 }
 OZFP4_VECTORISED void odd_limb_line(const LinePieces& in, std::int64_t n, const SmallModulus& m, std::int8_t* limbs) {
   limb_impl(in, n, limbs, [&m](const Pieces& pieces) { return least_residue_of(pieces, m); });
-}
-
-OZFP4_VECTORISED void limb13_line(std::int64_t* v, std::int64_t n, std::int8_t* limbs) {
-  for (std::int64_t i = 0; i < n; ++i) limbs[i] = static_cast<std::int8_t>(take_limb13(v[i]));
 }
 
 template <class Limb>
@@ -234,10 +226,6 @@ class PlainTarget {
   // Whether planes are better written past the caches.
   bool is_streamed() const { return is_streamed_; }
 
-  // Of the residues of whole integers, which those of pairs are not.
-  void take_squares(double largest) { largest_squares_ = width_ == 1 ? largest : kUnknownSquares; }
-  double largest_squares() const { return largest_squares_; }
-
   // Encodes n integers of a line, the first of which is entry `inner`.
   template <class Encoder, class Integers>
   void encode(Encoder& encoder, Integers& integers, std::int64_t n, std::int64_t outer, std::int64_t inner) {
@@ -250,7 +238,6 @@ class PlainTarget {
   char* planes_;
   std::int64_t entry_, width_, inners_, pitch_;
   bool is_streamed_;
-  double largest_squares_ = kUnknownSquares;
 };
 
 // The same packed: a tile of lines at a time, from planes of its own that stay in the cache.
@@ -270,7 +257,6 @@ class PackedTarget {
   }
 
   bool is_streamed() const { return false; }
-  void take_squares(double) {}
 
   void end_tile(std::int64_t outer, std::int64_t outers, std::int64_t inner, std::int64_t inners) {
     const bool is_last = inner / width_ + inners / width_ == shape_.inners;
@@ -338,7 +324,7 @@ void encode_lines(const Plan& plan, int count, const OperandView& operand, const
       NumberLine integers;
       run(encoder, integers);
       if (target.is_streamed()) stream_fence();
-      return target.take_squares(encoder.largest_squares());
+      return;
     }
   }
   LineEncoder encoder(plan, count);
@@ -377,17 +363,12 @@ void encode_block(const Plan& plan, const OperandView& operand, const Block& blo
 
 }  // namespace
 
-double cpu_encode(const Plan& plan, int count, const OperandView& operand, const LineScales& scales, const Block& block,
-                  void* planes) {
-  std::mutex lock;
-  double largest_squares = 0;
+void cpu_encode(const Plan& plan, int count, const OperandView& operand, const LineScales& scales, const Block& block,
+                void* planes) {
   encode_block(plan, operand, block, [&](const Plan& own, auto zero, std::int64_t begin, std::int64_t end) {
     PlainTarget target(plan, count, block, planes);
     encode_lines<decltype(zero)>(own, count, operand, scales, block, target, begin, end);
-    const std::lock_guard<std::mutex> hold(lock);
-    largest_squares = std::max(largest_squares, target.largest_squares());
   });
-  return largest_squares;
 }
 
 void cpu_encode_packed(const Plan& plan, int count, const OperandView& operand, const LineScales& scales, const Block& block,

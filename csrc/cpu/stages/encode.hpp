@@ -34,13 +34,9 @@ inline LineScales line_scales(const Scales& scales) {
   return {scales.shift.data(), scales.capacities.empty() ? kLeastBits : scales.capacities.largest};
 }
 
-// Of how many entries of a line the sums of squares are that encode finds: of [0, kSquaresInner) of a block, and so on.
-inline constexpr std::int64_t kSquaresInner = kTileInner;
-
 // Writes planes[p][o][k] for the first `count` moduli (or groups), contiguous: plane pitch outers * inners, row pitch inners.
-// Returns at least the largest of the sums of squares, of all lines and planes; infinity where it does not look at them.
-double cpu_encode(const Plan& plan, int count, const OperandView& operand, const LineScales& scales, const Block& block,
-                  void* planes);
+void cpu_encode(const Plan& plan, int count, const OperandView& operand, const LineScales& scales, const Block& block,
+                void* planes);
 
 // The same packed for a kernel for bytes, as one side of the product. Range: planes of bytes.
 void cpu_encode_packed(const Plan& plan, int count, const OperandView& operand, const LineScales& scales, const Block& block,

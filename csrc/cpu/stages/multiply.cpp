@@ -11,7 +11,6 @@
 #include "cpu/gemm/gemm.hpp"
 #include "cpu/runtime/threads.hpp"
 #include "cpu/runtime/vectorise.hpp"
-#include "cpu/stages/encode.hpp"
 #include "cpu/threading/tiles.hpp"
 
 namespace ozfp4 {
@@ -146,7 +145,6 @@ template <class Real>
 struct Operands {
   const MultiplyShape& shape;
   Planes<Real> a, b;
-  double largest_sum;
 };
 
 // What a thread has of the scratch.
@@ -175,33 +173,13 @@ void for_tile(const MultiplyShape& shape, const Tile& tile, Real* acc, Stored* o
 template <class Real>
 using Residue = std::conditional_t<sizeof(Real) == 4, std::uint8_t, std::int32_t>;
 
-// Pieces of K between two folds, and what one of k entries adds to the magnitude of a sum at most: by the largest product, or
-// where that makes them shorter than what is known of the sums, by that.
-class Pieces {
- public:
-  // Of sums that start with up to `start` and may not exceed `limit`.
-  Pieces(const Group& group, std::int64_t inners, std::int64_t start, std::int64_t limit, double largest_sum)
-      : max_product_(group.max_product) {
-    const std::int64_t longest = accumulator_k_max(max_product_, limit, start);
-    // So far below 2^53 an integer is an FP64 number, and so is one more.
-    is_known_ = longest < std::min(inners, kSquaresInner) && largest_sum + 1 <= static_cast<double>(limit - start);
-    if (is_known_) largest_sum_ = static_cast<std::int64_t>(largest_sum) + 1;
-    length_ = is_known_ ? kSquaresInner : even_piece(inners, longest);
-  }
-  std::int64_t length() const { return length_; }
-  std::int64_t bound(std::int64_t k) const { return is_known_ ? largest_sum_ : k * max_product_; }
-
- private:
-  std::int64_t max_product_, length_, largest_sum_ = 0;
-  bool is_known_;
-};
-
 // One modulus, one tile: Horner's rule over the chain, K cut where the accumulator demands it.
 template <class Real>
 void multiply_chain(const Group& group, const Operands<Real>& operands, const Tile& tile, bool accumulate, Residue<Real>* output,
                     const Own<Real>& own) {
   const std::int64_t limit = exact_limit<Real>() - group.modulus;  // reduce() needs |acc| <= limit
-  const Pieces pieces(group, operands.shape.inners, group.modulus / 2 + 2, limit, operands.largest_sum);
+  const std::int64_t piece =
+      even_piece(operands.shape.inners, accumulator_k_max(group.max_product, limit, group.modulus / 2 + 2));
   const Real modulus = static_cast<Real>(group.modulus), inverse = Real(1) / modulus;
   std::int64_t held = 0;  // bound of |acc|
   bool started = false;
@@ -210,12 +188,12 @@ void multiply_chain(const Group& group, const Operands<Real>& operands, const Ti
     held = (group.modulus / 2 + 2) * multiplier;
   };
   for (const Step& step : group.chain) {
-    for (std::int64_t k0 = 0; k0 < operands.shape.inners; k0 += pieces.length()) {
-      const std::int64_t k = std::min(pieces.length(), operands.shape.inners - k0);
-      if (held + pieces.bound(k) > limit) fold(1);
+    for (std::int64_t k0 = 0; k0 < operands.shape.inners; k0 += piece) {
+      const std::int64_t k = std::min(piece, operands.shape.inners - k0);
+      if (held + k * group.max_product > limit) fold(1);
       multiply_piece(operands, step.a_plane, step.b_plane, tile, k0, k, started, own);
       started = true;
-      held += pieces.bound(k);
+      held += k * group.max_product;
     }
     if (step.multiplier != 0 && &step != &group.chain.back()) fold(step.multiplier);
   }
@@ -279,14 +257,13 @@ std::int64_t bytes_before_panels(const Plan& plan, const MultiplyShape& shape) {
 template <class Real>
 void multiply_all(const Plan& plan, int count, const MultiplyShape& shape, const void* planes_a, const void* planes_b,
                   bool accumulate, void* output, void* scratch, std::int64_t scratch_bytes,
-                  const std::function<void(double)>& progress, double largest_sum) {
+                  const std::function<void(double)>& progress) {
   const bool is_decoded = sizeof(Real) == 4;
   const std::int64_t decoded = is_decoded ? most_planes(plan) * shape.inners : 0;
   auto* workspace = static_cast<Real*>(scratch);
   Operands<Real> operands{shape,
                           {planes_a, shape.rows, shape.inners, workspace},
-                          {planes_b, shape.columns, shape.inners, workspace + decoded * shape.rows},
-                          largest_sum};
+                          {planes_b, shape.columns, shape.inners, workspace + decoded * shape.rows}};
   Real* accumulators = workspace + decoded * (shape.rows + shape.columns);
   const int groups = plan.groups_of(count), terms = terms_of(plan, groups);
   // Groups between which no planes are decoded anew.
@@ -355,14 +332,9 @@ std::int64_t cpu_multiply_scratch(const Plan& plan, const MultiplyShape& shape) 
 
 void cpu_multiply(const Plan& plan, int count, const MultiplyShape& shape, const void* planes_a, const void* planes_b,
                   bool accumulate, void* output, void* scratch, std::int64_t scratch_bytes,
-                  const std::function<void(double)>& progress, double largest_sum) {
-  if (plan.alphabet.entry == PlaneEntry::fp64) {
-    multiply_all<double>(plan, count, shape, planes_a, planes_b, accumulate, output, scratch, scratch_bytes, progress,
-                         largest_sum);
-  } else {
-    multiply_all<float>(plan, count, shape, planes_a, planes_b, accumulate, output, scratch, scratch_bytes, progress,
-                        std::numeric_limits<double>::infinity());
-  }
+                  const std::function<void(double)>& progress) {
+  const auto multiply = plan.alphabet.entry == PlaneEntry::fp64 ? multiply_all<double> : multiply_all<float>;
+  multiply(plan, count, shape, planes_a, planes_b, accumulate, output, scratch, scratch_bytes, progress);
 }
 
 }  // namespace ozfp4

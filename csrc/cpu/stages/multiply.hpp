@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <limits>
 
 #include "plan/plan.hpp"
 
@@ -26,11 +25,9 @@ std::int64_t cpu_multiply_scratch(const Plan& plan, const MultiplyShape& shape);
 // output[g][row][column] for the groups of the first `count` moduli (or the first groups) from planes as cpu_encode writes them.
 // With `accumulate` the output already holds the residues (sums) of an earlier piece of K, to which this piece is added.
 // `scratch`, aligned to 64, has cpu_multiply_scratch bytes of any number of threads. `progress`, if any, is called after every
-// few tiles of a group with the fraction of the products done; it may throw to stop. `largest_sum` is at least what the
-// magnitudes of products add up to over [0, kSquaresInner), [kSquaresInner, 2 kSquaresInner), .. along K, in every entry of every
-// group: more of them are summed between two folds where it allows that. Planes of FP64 alone have it.
+// few tiles of a group with the fraction of the products done; it may throw to stop.
 void cpu_multiply(const Plan& plan, int count, const MultiplyShape& shape, const void* planes_a, const void* planes_b,
                   bool accumulate, void* output, void* scratch, std::int64_t scratch_bytes,
-                  const std::function<void(double)>& progress = {}, double largest_sum = std::numeric_limits<double>::infinity());
+                  const std::function<void(double)>& progress = {});
 
 }  // namespace ozfp4

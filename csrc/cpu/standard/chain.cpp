@@ -53,34 +53,60 @@ std::uint64_t bits_of(const Listed& listed, std::int64_t row, std::int64_t colum
   return kept == 64 ? bits : bits & ((std::uint64_t(1) << kept) - 1);
 }
 
-// Of an exchanged product the lines of even numbers, which keep the order of each pair along K, or those of odd ones.
-struct Half {
-  Exchanged exchanged = Exchanged::none;
-  bool is_odd = false;
+// Some lines of a block: of exchanged ones those of even numbers in the product, which keep the order of each pair along K, or
+// those of odd ones.
+struct LinePart {
+  std::int64_t first, step, count;
 
-  // Whether columns from one on are among them, a bit each, in a row of the product.
-  std::uint64_t bits(std::int64_t row, std::int64_t column) const {
-    constexpr std::uint64_t all = ~std::uint64_t(0), even_places = 0x5555555555555555u;
-    if (exchanged == Exchanged::none) return all;
-    if (exchanged == Exchanged::rows) return (row % 2 != 0) == is_odd ? all : 0;
-    return even_places << ((column + (is_odd ? 1 : 0)) % 2);
-  }
+  LinePart(std::int64_t block_first, std::int64_t block_count, bool is_exchanged, bool is_odd)
+      : first(is_exchanged && (block_first % 2 != 0) != is_odd ? 1 : 0),
+        step(is_exchanged ? 2 : 1),
+        count((block_count - first + step - 1) / step) {}
+
+  std::int64_t in_block(std::int64_t line) const { return first + line * step; }
 };
 
-// The chains of one block of the result, a strip of columns at a time.
+// Bits 0, 2, 4, ... side by side.
+std::uint64_t even_bits(std::uint64_t x) {
+  x &= 0x5555555555555555u;
+  x = (x | x >> 1) & 0x3333333333333333u;
+  x = (x | x >> 2) & 0x0f0f0f0f0f0f0f0fu;
+  x = (x | x >> 4) & 0x00ff00ff00ff00ffu;
+  x = (x | x >> 8) & 0x0000ffff0000ffffu;
+  return (x | x >> 16) & 0xffffffffu;
+}
+
+// What is listed of some rows and columns of a block, to `part`, whose entries they are.
+void list_part(const Listed& listed, const LinePart& rows, const LinePart& columns, Listed& part) {
+  for (std::int64_t i = 0; i < rows.count; ++i) {
+    for (std::int64_t w = 0; w < part.words_per_row(); ++w) {
+      std::uint64_t& word = part.word(i, w);
+      word = listed.word(rows.in_block(i), w * columns.step);
+      if (columns.step == 1) continue;
+      word = even_bits(word >> columns.first);
+      if (2 * w + 1 < listed.words_per_row()) word |= even_bits(listed.word(rows.in_block(i), 2 * w + 1) >> columns.first) << 32;
+    }
+  }
+}
+
+// The chains of some rows and columns of a block of the result, a strip of columns at a time. `flips`: those of each pair along K
+// in the other order.
 template <class T>
 class Chains {
  public:
   Chains(const OperandView& a, const Scales& scale_a, const OperandView& b, const Scales& scale_b, std::int64_t row,
-         std::int64_t column, const Target& target, std::int64_t bytes)
+         std::int64_t column, const Target& target, const LinePart& rows, const LinePart& columns, bool flips, std::int64_t bytes)
       : a_(a),
         b_(b),
-        rows_(scale_a, row),
-        columns_(scale_b, column),
+        scales_a_(scale_a, row),
+        scales_b_(scale_b, column),
         row_(row),
         column_(column),
         target_(target),
-        shape_(choose_strip<T>(target.result.rows, target.result.columns, a.inner, bytes)),
+        rows_(rows),
+        columns_(columns),
+        flip_(flips ? 1 : 0),
+        shape_(choose_strip<T>(rows.count, columns.count, a.inner, bytes)),
         sums_(allocate_buffer(shape_.rows * shape_.columns * kBytes)),
         panels_b_(allocate_buffer(shape_.depth * shape_.columns * kBytes)),
         nonzero_memory_(allocate_buffer(shape_.columns / kWidth * static_cast<std::int64_t>(sizeof(NonzeroRange)))),
@@ -88,9 +114,8 @@ class Chains {
         nonzero_b_(reinterpret_cast<NonzeroRange*>(nonzero_memory_.get())),
         tiles_(reinterpret_cast<std::uint16_t*>(tile_memory_.get())) {}
 
-  // Stores the listed entries of a half, and repeats those whose chain ends infinite.
-  EntryCounts run(const Listed& listed, const Half& half) {
-    half_ = half;
+  // Stores the listed entries, by their places in the part, and repeats those whose chain ends infinite.
+  EntryCounts run(const Listed& listed) {
     std::optional<Listed> again;
     EntryCounts counts = run_once(listed, &again);
     if (again) counts.extend(run_once(*again, nullptr));
@@ -101,8 +126,8 @@ class Chains {
   // Those whose chain ends infinite are listed in `again` instead, which is made for them and null where chains are repeated.
   EntryCounts run_once(const Listed& listed, std::optional<Listed>* again) {
     EntryCounts counts;
-    for (std::int64_t row = 0; row < target_.result.rows; row += shape_.rows) {
-      for (std::int64_t column = 0; column < target_.result.columns; column += shape_.columns) {
+    for (std::int64_t row = 0; row < rows_.count; row += shape_.rows) {
+      for (std::int64_t column = 0; column < columns_.count; column += shape_.columns) {
         if (!begin_strip(listed, row, column)) continue;
         multiply_strip(listed, again == nullptr);
         counts.extend(end_strip(listed, again));
@@ -116,8 +141,8 @@ class Chains {
   // Finds the tiles of a strip with a listed entry; false where there is none.
   bool begin_strip(const Listed& listed, std::int64_t row, std::int64_t column) {
     first_row_ = row, first_column_ = column;
-    down_ = ceil_div(std::min(shape_.rows, target_.result.rows - row), kGemmRows);
-    across_ = ceil_div(std::min(shape_.columns, target_.result.columns - column), kWidth);
+    down_ = ceil_div(std::min(shape_.rows, rows_.count - row), kGemmRows);
+    across_ = ceil_div(std::min(shape_.columns, columns_.count - column), kWidth);
     bool any = false;
     for (std::int64_t i = 0; i < down_; ++i) {
       for (std::int64_t j = 0; j < across_; ++j) {
@@ -132,9 +157,8 @@ class Chains {
 
   std::uint64_t tile_bits(const Listed& listed, std::int64_t i, std::int64_t j, std::int64_t line) const {
     const std::int64_t row = first_row_ + i * kGemmRows + line;
-    if (row >= target_.result.rows) return 0;
-    const std::int64_t column = first_column_ + j * kWidth;
-    return bits_of(listed, row, column, kWidth, target_.result.columns) & half_.bits(row_ + row, column_ + column);
+    if (row >= rows_.count) return 0;
+    return bits_of(listed, row, first_column_ + j * kWidth, kWidth, columns_.count);
   }
 
   int listed_in(std::int64_t i, std::int64_t j) const { return tiles_[i * across_ + j]; }
@@ -149,9 +173,9 @@ class Chains {
           bool is_listed = false;
           for (std::int64_t i = 0; i < down_ && !is_listed; ++i) is_listed = listed_in(i, j) != 0;
           if (!is_listed) continue;
-          const std::int64_t first = column_ + first_column_ + j * kWidth;
-          const std::int64_t lines = std::min(kWidth, target_.result.columns - first_column_ - j * kWidth);
-          nonzero_b_[j] = pack<kWidth>(b_, first, lines, inner, depth, is_repeated, panel_b(j, depth));
+          const std::int64_t first = first_column_ + j * kWidth, lines = std::min(kWidth, columns_.count - first);
+          nonzero_b_[j] = pack<kWidth>(b_, column_ + columns_.in_block(first), columns_.step, lines, inner, depth, is_repeated,
+                                       panel_b(j, depth));
         }
       });
       const std::int64_t work = kRowPanels * kGemmRows * across_ * kWidth * depth;
@@ -172,8 +196,8 @@ class Chains {
       const int count = listed_in(i, j);
       if (count == 0) continue;
       if (!is_packed) {
-        const std::int64_t lines = std::min(kGemmRows, target_.result.rows - first_row_ - i * kGemmRows);
-        own = pack<kGemmRows>(a_, row_ + first_row_ + i * kGemmRows, lines, inner, depth, is_repeated, panel);
+        const std::int64_t first = first_row_ + i * kGemmRows, lines = std::min(kGemmRows, rows_.count - first);
+        own = pack<kGemmRows>(a_, row_ + rows_.in_block(first), rows_.step, lines, inner, depth, is_repeated, panel);
         is_packed = true;
       }
       const NonzeroRange other = nonzero_b_[j];
@@ -195,17 +219,18 @@ class Chains {
     }
   }
 
-  // Lines [first, first + lines) of an operand as a panel, zeros in the place of those that there are not.
+  // Every `step`th line of an operand as a panel, zeros in the place of those that there are not. Where pairs are flipped K and
+  // its pieces are even.
   template <std::int64_t Lines>
-  NonzeroRange pack(const OperandView& view, std::int64_t first, std::int64_t lines, std::int64_t inner, std::int64_t depth,
-                    bool is_repeated, T* to) const {
-    const std::int64_t flip = half_.is_odd ? 1 : 0;  // K and its pieces are even then
+  NonzeroRange pack(const OperandView& view, std::int64_t first, std::int64_t step, std::int64_t lines, std::int64_t inner,
+                    std::int64_t depth, bool is_repeated, T* to) const {
+    const std::ptrdiff_t pitch = step * view.outer_stride;
     with_float(view.type, [&](auto zero) {
       using Entry = decltype(zero);
       const char* origin = view.data + first * view.outer_stride + inner * view.inner_stride;
       if (lines < Lines) std::fill_n(to, Lines * depth, T(0));
       const auto take = [&](std::int64_t line, std::int64_t k) {
-        to[(k ^ flip) * Lines + line] = static_cast<T>(load<Entry>(origin + line * view.outer_stride + k * view.inner_stride));
+        to[(k ^ flip_) * Lines + line] = static_cast<T>(load<Entry>(origin + line * pitch + k * view.inner_stride));
       };
       if (view.outer_stride == static_cast<std::ptrdiff_t>(sizeof(Entry))) {
         for (std::int64_t k = 0; k < depth; ++k) {
@@ -252,10 +277,11 @@ class Chains {
   void end_entry(std::int64_t row, std::int64_t column, T sum, std::optional<Listed>* again, EntryCounts& counts) {
     if (again != nullptr && magnitude_bits(sum) == kInfinityBits<T>) {
       const std::lock_guard<std::mutex> hold(lock_);
-      if (!*again) again->emplace(target_.result.rows, target_.result.columns);
+      if (!*again) again->emplace(rows_.count, columns_.count);
       (*again)->word(row, column / 64) |= std::uint64_t(1) << (column % 64);
       return;
     }
+    row = rows_.in_block(row), column = columns_.in_block(column);
     const ChainEnd<T> end{sum, again == nullptr ? 2 * kChainShift<T> : 0};
     const TargetUpdate& update = target_.update;
     T value;
@@ -268,7 +294,7 @@ class Chains {
     ++counts.chains;
     if (!target_.has_bound()) return;
     const double bound =
-        chain_bound(rows_.records[row], columns_.records[column], value, update.is_asked ? &update.factors.alpha : nullptr);
+        chain_bound(scales_a_.records[row], scales_b_.records[column], value, update.is_asked ? &update.factors.alpha : nullptr);
     counts.largest_bound = std::max(counts.largest_bound, bound);
     put(target_.bound, row, column, bound);
   }
@@ -277,9 +303,11 @@ class Chains {
   T* panel_b(std::int64_t j, std::int64_t depth) const { return reinterpret_cast<T*>(panels_b_.get()) + j * depth * kWidth; }
 
   const OperandView &a_, &b_;
-  const BlockLines rows_, columns_;
+  const BlockLines scales_a_, scales_b_;
   const std::int64_t row_, column_;
   const Target& target_;
+  const LinePart rows_, columns_;
+  const std::int64_t flip_;
   const StripShape shape_;
   const Buffer sums_, panels_b_;
   const Buffer nonzero_memory_, tile_memory_;
@@ -287,7 +315,6 @@ class Chains {
   std::uint16_t* const tiles_;     // how many entries of a tile are listed
   std::mutex lock_;
   std::int64_t first_row_ = 0, first_column_ = 0, down_ = 0, across_ = 0;
-  Half half_;
 };
 
 }  // namespace
@@ -296,9 +323,23 @@ EntryCounts cpu_chain(const OperandView& a, const Scales& scale_a, const Operand
                       std::int64_t column, const Target& target, const Listed& listed, Exchanged exchanged, std::int64_t bytes) {
   if (listed.is_empty()) return {};
   return with_float(target.result.type, [&](auto zero) {
-    Chains<decltype(zero)> chains(a, scale_a, b, scale_b, row, column, target, bytes);
-    EntryCounts counts = chains.run(listed, {exchanged, false});
-    if (exchanged != Exchanged::none) counts.extend(chains.run(listed, {exchanged, true}));
+    EntryCounts counts;
+    const auto run = [&](const Listed& own, const LinePart& rows, const LinePart& columns, bool flips) {
+      Chains<decltype(zero)> chains(a, scale_a, b, scale_b, row, column, target, rows, columns, flips, bytes);
+      counts.extend(chains.run(own));
+    };
+    for (const bool is_odd : {false, true}) {
+      const LinePart rows(row, target.result.rows, exchanged == Exchanged::rows, is_odd);
+      const LinePart columns(column, target.result.columns, exchanged == Exchanged::columns, is_odd);
+      if (exchanged == Exchanged::none) {
+        run(listed, rows, columns, false);
+        break;
+      }
+      if (rows.count == 0 || columns.count == 0) continue;
+      Listed own(rows.count, columns.count);
+      list_part(listed, rows, columns, own);
+      run(own, rows, columns, is_odd);
+    }
     return counts;
   });
 }

@@ -1,7 +1,6 @@
 #include "cpu/standard/magnitudes.hpp"
 
 #include <algorithm>
-#include <cstring>
 
 #include "arith/accuracy/certificate.hpp"
 #include "arith/multiples.hpp"

@@ -217,19 +217,6 @@ void WordOperand<Lines>::find_group(std::int64_t group, const ScaleRequest& requ
   }
 }
 
-// Four lines at once, whose entries lie side by side; false where they are to be looked at one by one.
-template <std::int64_t Lines>
-bool WordOperand<Lines>::find_rows(std::int64_t first, const ScaleRequest& request) {
-  const std::int64_t last = first + kEntryLanes - 1;
-  if (view_.inner % kEightLanes != 0 || lines_of(last) == 0) return false;
-  const double* x = lying(first).x;
-  const std::int64_t step = (lying(last).x - x) / (kEntryLanes - 1);
-  LaneFacts facts;
-  if (!find_in_rows(x, step, view_.inner / kEightLanes, request.wants_records(), facts)) return false;
-  settle_lanes(first, request, facts, kEntryLanes);
-  return true;
-}
-
 template <std::int64_t Lines>
 void WordOperand<Lines>::begin_look(const ScaleRequest& request) {
   begin_scales(static_cast<std::size_t>(view_.outer), request, lines_->scales);
@@ -238,15 +225,9 @@ void WordOperand<Lines>::begin_look(const ScaleRequest& request) {
 
 template <std::int64_t Lines>
 void WordOperand<Lines>::look(std::int64_t begin, std::int64_t end, const ScaleRequest& request) {
-  for (std::int64_t group = begin; group < end;) {
-    const std::int64_t next = std::min(end, group + (Lines == 1 ? kEntryLanes : 1));
-    for (std::int64_t i = group; i < next; ++i) {
-      if (!stays(i) && !with_float(view_.type, [&](auto zero) { return copy_group<decltype(zero)>(i); })) is_served_ = false;
-    }
-    if (Lines > 1 || next - group < kEntryLanes || !find_rows(group, request)) {
-      for (std::int64_t i = group; i < next; ++i) find_group(i, request);
-    }
-    group = next;
+  for (std::int64_t i = begin; i < end; ++i) {
+    if (!stays(i) && !with_float(view_.type, [&](auto zero) { return copy_group<decltype(zero)>(i); })) is_served_ = false;
+    find_group(i, request);
   }
 }
 

@@ -104,7 +104,6 @@ class WordOperand {
   void settle_full(std::size_t index, const ScaleRequest& request, const LineFacts& facts);
   void settle_lanes(std::int64_t first, const ScaleRequest& request, const LaneFacts& facts, std::int64_t lanes);
   void find_group(std::int64_t group, const ScaleRequest& request);
-  bool find_rows(std::int64_t first, const ScaleRequest& request);
   void convert_group(std::int64_t group, Integers (&found)[Lines]);
   // Of a line that is not exact.
   void count_rounded(std::int64_t line, std::int64_t rounded);

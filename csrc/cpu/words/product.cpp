@@ -6,6 +6,7 @@
 #include "arith/float_fields.hpp"
 #include "arith/multiples.hpp"
 #include "cpu/accuracy/certified_block.hpp"
+#include "cpu/blocks.hpp"
 #include "cpu/bytes/kernels/kernel.hpp"
 #include "cpu/limbs/certain.hpp"
 #include "cpu/limbs/join.hpp"
@@ -64,6 +65,11 @@ Costs costs_of_floats(Accuracy accuracy) {
   return accuracy == Accuracy::scaled ? kSlowScaledPlanes : accuracy == Accuracy::standard ? kSlowPlanes : kSlowCorrectPlanes;
 }
 
+// What a product in words takes, and one by limbs beside their planes.
+std::int64_t bytes_in_words(std::int64_t m, std::int64_t n, std::int64_t k, Accuracy accuracy) {
+  return WordShape(m, n, k).bytes(kMostBridges) + settling_bytes(accuracy, m, n, k);
+}
+
 }  // namespace
 
 bool may_multiply_words(std::int64_t m, std::int64_t n, std::int64_t k, const ScaleRequest& request,
@@ -71,12 +77,12 @@ bool may_multiply_words(std::int64_t m, std::int64_t n, std::int64_t k, const Sc
   constexpr std::int64_t most_extent = std::int64_t(1) << 24;
   if (m > most_extent || n > most_extent || k > kMostNearProducts) return false;
   const int most = request.accuracy == Accuracy::scaled ? request.bits : accuracy_bits(request.accuracy, request.precision);
-  return most <= kMostNearCapacity && WordShape(m, n, k).bytes(kMostBridges) <= workspace_limit;
+  return most <= kMostNearCapacity && bytes_in_words(m, n, k, request.accuracy) <= workspace_limit;
 }
 
-std::int64_t words_workspace(std::int64_t m, std::int64_t n, std::int64_t k) {
+std::int64_t words_workspace(std::int64_t m, std::int64_t n, std::int64_t k, Accuracy accuracy) {
   const std::int64_t limbs = serving_limb_unit() != nullptr ? LimbShape(m, n, k, kMostLimbs).bytes() : 0;
-  return WordShape(m, n, k).bytes(kMostBridges) + limbs;
+  return bytes_in_words(m, n, k, accuracy) + limbs;
 }
 
 bool is_turned(std::int64_t m, std::int64_t n) {
@@ -176,8 +182,12 @@ std::optional<LimbShape> WordProduct::limbs_that_serve() const {
   }
   if (ways_.limbs == nullptr || capacity > kMostLimbCapacity) return std::nullopt;
   const LimbShape shape(a_->lines(), b_->lines(), shape_.inner, limbs_of(capacity));
-  if (shape_.bytes(kMostBridges) + shape.bytes() > workspace_limit_) return std::nullopt;
+  if (workspace() + shape.bytes() > workspace_limit_) return std::nullopt;
   return shape;
+}
+
+std::int64_t WordProduct::workspace() const {
+  return bytes_in_words(a_->lines(), b_->lines(), shape_.inner, request_.accuracy) + (limbs_ ? limbs_->bytes() : 0);
 }
 
 void WordProduct::raise_limbs(bool is_asked) {

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <optional>
 
 #include "cpu/accuracy/certified.hpp"
@@ -21,7 +20,7 @@ bool may_multiply_words(std::int64_t m, std::int64_t n, std::int64_t k, const Sc
                         std::int64_t workspace_limit);
 
 // The most that a product of these extents takes.
-std::int64_t words_workspace(std::int64_t m, std::int64_t n, std::int64_t k);
+std::int64_t words_workspace(std::int64_t m, std::int64_t n, std::int64_t k, Accuracy accuracy);
 
 // Whether the transposed product has fewer tiles: few columns are better rows.
 bool is_turned(std::int64_t m, std::int64_t n);
@@ -62,7 +61,7 @@ class WordProduct {
   // Limbs of an integer and what multiplied them; 0 and nullptr where the sums are those of words.
   int limbs() const { return limbs_ ? limbs_->limbs : 0; }
   const LimbUnit* unit() const { return limbs_ ? ways_.limbs : nullptr; }
-  std::int64_t workspace() const { return shape_.bytes(kMostBridges) + (limbs_ ? limbs_->bytes() : 0); }
+  std::int64_t workspace() const;  // with settling_bytes (cpu/blocks.hpp)
 
  private:
   template <class Body>

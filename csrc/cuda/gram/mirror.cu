@@ -50,7 +50,7 @@ __global__ void settle_diagonal(const __grid_constant__ Mirrored m) {
   const std::int64_t row = m.first + blockIdx.x * std::int64_t(blockDim.x) + threadIdx.x;
   if (row >= m.last) return;
   T& imaginary = reinterpret_cast<Entry<T, 2>*>(m.data + row * m.stride)[row].part[1];
-  if (magnitude_bits(imaginary) < kInfinityBits<T>) imaginary = 0;
+  if (magnitude_bits(imaginary) <= kInfinityBits<T>) imaginary = 0;  // NaN where the line is not finite
 }
 
 }  // namespace

@@ -16,7 +16,7 @@ struct Mirrored {
   bool is_complex = false;
   std::int64_t stride = 0, first = 0, last = 0;
   // Of complex products of "standard": also the square of these rows and columns, whose imaginary parts on the diagonal are +0
-  // unless they are not finite. Chains of fused multiply-adds leave other roundings there.
+  // where they are no NaN, as where lines are finite. Chains of fused multiply-adds leave roundings and infinities there.
   bool is_settled = false;
 };
 

@@ -43,12 +43,11 @@ struct Cut {
   std::int32_t rows, columns, inners;
 };
 
-// One that is kept is not scaled, but for a second product with the other.
+// One that is kept is not scaled.
 std::int64_t scratch_of(const Turn& turn) {
-  std::int64_t bytes = scale_scratch_bytes(turn.a, turn.b);
-  if (turn.stored_a.exists()) bytes = std::max(bytes, scale_scratch_bytes(turn.b));
-  if (turn.stored_b.exists()) bytes = std::max(bytes, scale_scratch_bytes(turn.a));
-  return bytes;
+  if (!turn.stored_a.exists() && !turn.stored_b.exists()) return scale_scratch_bytes(turn.a, turn.b);
+  if (turn.stored_a.exists() && turn.stored_b.exists()) return 0;
+  return scale_scratch_bytes(turn.stored_a.exists() ? turn.b : turn.a);
 }
 
 // Scratch of any turn. How scale cuts lines depends on whether they are aligned, in which matrices of one stack may differ,

@@ -1,7 +1,6 @@
 // Checks of a problem.
 #include <algorithm>
 #include <cstdint>
-#include <cstdlib>
 #include <initializer_list>
 
 #include "arith/limits.hpp"

@@ -21,6 +21,26 @@ __device__ __forceinline__ int repair_shift(const LineRecord& line) {
   return is_plain ? 0 : kDotTop - line.exponent;
 }
 
+// Tile number `index` of all matrices' results, which `p` says how many of lie beside each other and below.
+template <int Rows, int Columns>
+struct TilePlace {
+  std::int32_t matrix, first_row, first_column;
+
+  template <class P>
+  __device__ __forceinline__ TilePlace(const P& p, std::int64_t index) {
+    const std::int64_t of_matrix = std::int64_t(p.tiles_x) * p.tiles_y;
+    matrix = static_cast<std::int32_t>(index / of_matrix);
+    const auto rest = static_cast<std::int32_t>(index % of_matrix);
+    first_row = rest / p.tiles_x * Rows;
+    first_column = rest % p.tiles_x * Columns;
+  }
+};
+
+// Columns [0, count) of 32. Range: any count.
+__device__ __forceinline__ std::uint32_t first_bits(std::int32_t count) {
+  return count <= 0 ? 0u : count >= 32 ? 0xffffffffu : (1u << count) - 1;
+}
+
 // A row of A or a column of B; entries are finite.
 struct RepairLine {
   const char* data;

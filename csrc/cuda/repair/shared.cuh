@@ -76,23 +76,7 @@ struct Shared {
   bool has_masks;  // those of all lines are made
 };
 
-// A tile of the block's result.
-struct Tile {
-  std::int32_t matrix, first_row, first_column;
-
-  __device__ __forceinline__ Tile(const Parameters& p, std::int64_t index) {
-    const std::int64_t of_matrix = std::int64_t(p.tiles_x) * p.tiles_y;
-    matrix = static_cast<std::int32_t>(index / of_matrix);
-    const auto rest = static_cast<std::int32_t>(index % of_matrix);
-    first_row = rest / p.tiles_x * kTile;
-    first_column = rest % p.tiles_x * kTile;
-  }
-};
-
-// Columns [0, count) of 32. Range: any count.
-__device__ __forceinline__ std::uint32_t first_bits(std::int32_t count) {
-  return count <= 0 ? 0u : count >= 32 ? 0xffffffffu : (1u << count) - 1;
-}
+using Tile = TilePlace<kTile, kTile>;
 
 // One warp: marks tile number `slot` of the group as dense, or takes its entries to the sparse list, as many as its words have. A
 // lane reads its own words alone. Tiles of more than `most` entries are dense. Range: at most kMostSparse.

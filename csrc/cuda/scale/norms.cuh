@@ -29,12 +29,12 @@ __device__ __forceinline__ void raise(std::uint64_t& to, std::uint64_t x) {
 __device__ __forceinline__ void raise(LineExtremes& to, const LineExtremes& x) {
   raise(to.depth, x.depth);
   raise(to.missing, x.missing);
-  raise(to.lack, x.lack);
+  raise(to.rounded, x.rounded);
 }
 
 __device__ __forceinline__ LineExtremes load_extremes(const LineExtremes& x) {
   return {static_cast<std::uint64_t>(__ldcg(reinterpret_cast<const unsigned long long*>(&x.depth))), __ldcg(&x.missing),
-          __ldcg(&x.lack)};
+          __ldcg(&x.rounded)};
 }
 
 // The extremes of an operand's lines on their way through a block's shared memory to the totals, and the verdict's part that

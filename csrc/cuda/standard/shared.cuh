@@ -53,16 +53,9 @@ struct Shared {
   unsigned long long taken;
 };
 
-struct Tile {
-  std::int32_t matrix, first_row, first_column;
+struct Tile : TilePlace<kRows, kColumns> {
+  using TilePlace::TilePlace;
 
-  __device__ __forceinline__ Tile(const Parameters& p, std::int64_t index) {
-    const std::int64_t of_matrix = std::int64_t(p.tiles_x) * p.tiles_y;
-    matrix = static_cast<std::int32_t>(index / of_matrix);
-    const auto rest = static_cast<std::int32_t>(index % of_matrix);
-    first_row = rest / p.tiles_x * kRows;
-    first_column = rest % p.tiles_x * kColumns;
-  }
   __device__ __forceinline__ std::int32_t rows(const Parameters& p) const { return min(kRows, p.job.result.rows - first_row); }
   __device__ __forceinline__ std::int32_t columns(const Parameters& p) const {
     return min(kColumns, p.job.result.columns - first_column);
@@ -75,8 +68,7 @@ struct Tile {
   __device__ __forceinline__ std::uint32_t word(const Parameters& p, int row, int half) const {
     const std::int32_t count = columns(p) - 32 * half;
     if (row >= rows(p) || count <= 0) return 0;
-    const std::uint32_t word = __ldcg(words(p, row) + half);
-    return count >= 32 ? word : word & ((1u << count) - 1);
+    return __ldcg(words(p, row) + half) & first_bits(count);
   }
 };
 

@@ -1,7 +1,6 @@
 #include "cuda/ways/ways.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 #include "cuda/direct/direct.hpp"
 #include "cuda/fused/tile.hpp"

@@ -238,20 +238,21 @@ def _mirror(above: Any, below: Any) -> None:
 
 def _settle(block: Any) -> None:
     """Fill what is below the diagonal of a block on it with the adjoint of what is above, and the diagonal's imaginary part with
-    +0: chains of fused multiply-adds leave other roundings there."""
+    +0: chains of fused multiply-adds leave other roundings there, and infinity where they overflow. Where a line holds NaN or
+    infinity, and only there, it is NaN, and stays."""
     real, imag = block.real, block.imag
     if library.is_tensor(block):
         torch = library.require_torch()
         below = torch.ones(real.shape[-2:], dtype=torch.bool, device=real.device).tril(-1)
         diagonal = imag.diagonal(dim1=-2, dim2=-1)
-        choose, is_finite = torch.where, torch.isfinite
+        choose, is_nan = torch.where, torch.isnan
     else:
         below = np.tri(real.shape[-1], k=-1, dtype=bool)
         diagonal = np.einsum("...ii->...i", imag)
-        choose, is_finite = np.where, np.isfinite
+        choose, is_nan = np.where, np.isnan
     real[...] = choose(below, _transposed(real), real)
     imag[...] = choose(below, 0.0 - _transposed(imag), imag)
-    diagonal[...] = choose(is_finite(diagonal), 0.0, diagonal)
+    diagonal[...] = choose(is_nan(diagonal), diagonal, 0.0)
 
 
 def _is_kept(request: MatmulRequest) -> bool:

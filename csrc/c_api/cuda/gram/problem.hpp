@@ -41,7 +41,7 @@ inline const void* shared_part(const GramProblem& problem) { return shared_part(
 using FindBlock = std::function<std::shared_ptr<const DeviceProblem>(const BatchedProduct& block, const PreparedSides& sides)>;
 
 // Of what `find` finds. Lines are kept where they may be, and all of it takes a workspace that is small, or little more than the
-// blocks by themselves: in accuracy standard those of second products have their planes again beside what is kept.
+// blocks by themselves.
 GramProblem lay_out_gram(const MatrixProduct& gram, const std::optional<KeptLines>& lines, const FindBlock& find);
 
 // Of the current device; blocks that were found for such a matrix before are found again. Throws as find_problem.

@@ -1,6 +1,5 @@
 #include "c_api/cuda/prepared/operand.hpp"
 
-#include <string>
 
 #include "arith/multiples.hpp"
 #include "arith/narrow.hpp"

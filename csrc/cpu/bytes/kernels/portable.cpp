@@ -1,5 +1,4 @@
 // The kernel in plain loops: what the others compute, on any CPU.
-#include <cstddef>
 
 #include "cpu/bytes/kernels/kernel.hpp"
 #include "cpu/bytes/tile.hpp"

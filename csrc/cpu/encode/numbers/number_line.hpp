@@ -16,7 +16,8 @@ struct NumberLine {
   double high[kLine], low[kLine];
 };
 
-// Integers of n entries at scale 2^shift; 0 for non-finite entries. Range: n <= kLine, |x| 2^shift <= 2^53.
+// Integers of n entries at scale 2^shift; 0 for non-finite entries. Range: n <= kLine, a shift of FP64 lines, |x| 2^shift <=
+// 2^53.
 void quantise_numbers(const double* x, std::int64_t n, int shift, NumberLine& line);
 void quantise_numbers(const float* x, std::int64_t n, int shift, NumberLine& line);
 
@@ -29,10 +30,7 @@ class NumberEncoder {
   NumberEncoder(const Plan& plan, int count, bool is_streamed);
 
   // Planes of one line of n <= kLine integers; `pitch` is the distance between planes.
-  void encode(const NumberLine& line, std::int64_t n, void* planes, std::int64_t pitch);
-
-  // Of all lines so far and all moduli, at least the largest sum of squares of a line's residues.
-  double largest_squares() const { return largest_squares_ * (1.0 + 0x1p-40); }  // covers the rounding of kLine additions
+  void encode(const NumberLine& line, std::int64_t n, void* planes, std::int64_t pitch) const;
 
   // Range: plans that it serves.
   static bool serves(const Plan& plan) { return plan.has_moduli() && plan.alphabet.entry == PlaneEntry::fp64; }
@@ -40,7 +38,6 @@ class NumberEncoder {
  private:
   std::vector<LargeModulus> moduli_;
   bool is_streamed_;
-  double largest_squares_ = 0;
 };
 
 }  // namespace ozfp4

@@ -3,22 +3,16 @@
 
 #include <algorithm>
 
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(OZFP4_NO_AVX512_CLONES)
-#if !defined(__clang__)
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"  // GCC 11 and 12 warn of their own header's undefined values
-#pragma GCC diagnostic ignored "-Wuninitialized"
-#endif
-#include <immintrin.h>
+#include "cpu/runtime/avx512.hpp"
 
-#define OZFP4_EIGHT_LANES
+#if OZFP4_HAS_AVX512
 #define OZFP4_TARGET __attribute__((target("avx512f,avx512dq,avx512vl")))
-#define OZFP4_INLINE OZFP4_TARGET inline __attribute__((always_inline))
 #endif
 
 namespace ozfp4 {
 namespace {
 
-#ifdef OZFP4_EIGHT_LANES
+#if OZFP4_HAS_AVX512
 static_assert(kEightLanes == 8 && sizeof(LaneFacts::largest) == sizeof(__m256i));
 
 bool has_eight_lanes() {
@@ -127,54 +121,12 @@ OZFP4_TARGET bool find_facts_in_row(const double* x, std::int64_t count, LaneFac
   store(_mm256_set1_epi64x(2 * count), facts.nonzeros);
   return true;
 }
-
-static_assert(kEntryLanes == 4);
-
-OZFP4_INLINE __m256i larger(__m256i a, __m256i b) { return _mm256_max_epu32(a, b); }
-OZFP4_INLINE __m256i sum(__m256i a, __m256i b) { return _mm256_add_epi64(a, b); }
-// Of positive numbers, which are ordered as their bits are.
-OZFP4_INLINE __m256i smaller(__m256i a, __m256i b) { return _mm256_min_epi64(a, b); }
-
-// One lane of each of four registers: what `join` makes of all of its lanes.
-template <__m256i (*join)(__m256i, __m256i)>
-OZFP4_INLINE __m256i joined(const __m512i (&all)[kEntryLanes]) {
-  __m256i half[kEntryLanes];
-#pragma GCC unroll 4
-  for (int r = 0; r < kEntryLanes; ++r) half[r] = join(lower(all[r]), upper(all[r]));
-  const __m256i first = join(_mm256_unpacklo_epi64(half[0], half[1]), _mm256_unpackhi_epi64(half[0], half[1]));
-  const __m256i second = join(_mm256_unpacklo_epi64(half[2], half[3]), _mm256_unpackhi_epi64(half[2], half[3]));
-  return join(_mm256_permute2x128_si256(first, second, 0x20), _mm256_permute2x128_si256(first, second, 0x31));
-}
-
-OZFP4_TARGET bool find_facts_in_rows(const double* x, std::int64_t row_step, std::int64_t count, LaneFacts& facts) {
-  __m512i largest[kEntryLanes], fields[kEntryLanes], least[kEntryLanes];
-  __mmask8 has_all = 0xFF;
-#pragma GCC unroll 4
-  for (int r = 0; r < kEntryLanes; ++r) {
-    const OfFractions found = facts_in_eight(x + r * row_step, kEightLanes, count);
-    largest[r] = found.largest, fields[r] = found.fields, least[r] = _mm512_castpd_si512(found.least);
-    has_all &= found.has_all;
-  }
-  if (has_all != 0xFF) return false;
-  store(joined<larger>(largest), facts.largest);
-  store(joined<sum>(fields), facts.fields);
-  store(joined<smaller>(least), facts.least);
-  store(_mm256_set1_epi64x(kEightLanes * count), facts.nonzeros);
-  return true;
-}
-
-OZFP4_TARGET void find_largest_in_rows(const double* x, std::int64_t row_step, std::int64_t count, LaneFacts& facts) {
-  __m512i largest[kEntryLanes];
-#pragma GCC unroll 4
-  for (int r = 0; r < kEntryLanes; ++r) largest[r] = largest_in_eight(x + r * row_step, kEightLanes, count);
-  store(joined<larger>(largest), facts.largest);
-}
 #endif
 
 }  // namespace
 
 void find_in_eight(const double* x, std::int64_t step, std::int64_t count, bool has_facts, LaneFacts (&facts)[2]) {
-#ifdef OZFP4_EIGHT_LANES
+#if OZFP4_HAS_AVX512
   if (has_eight_lanes()) {
     if (!has_facts) return find_largest_in_eight(x, step, count, facts);
     if (find_facts_in_eight(x, step, count, facts)) return;
@@ -186,7 +138,7 @@ void find_in_eight(const double* x, std::int64_t step, std::int64_t count, bool 
 }
 
 void find_in_row(const double* x, std::int64_t count, bool has_facts, LaneFacts& facts) {
-#ifdef OZFP4_EIGHT_LANES
+#if OZFP4_HAS_AVX512
   if (has_eight_lanes()) {
     if (!has_facts) return find_largest_in_row(x, count, facts);
     if (find_facts_in_row(x, count, facts)) return;
@@ -194,18 +146,6 @@ void find_in_row(const double* x, std::int64_t count, bool has_facts, LaneFacts&
 #endif
   const auto find = has_facts ? find_facts : find_largest;
   find(x, kEntryLanes, 2 * count, facts);
-}
-
-bool find_in_rows([[maybe_unused]] const double* x, [[maybe_unused]] std::int64_t row_step, [[maybe_unused]] std::int64_t count,
-                  [[maybe_unused]] bool has_facts, [[maybe_unused]] LaneFacts& facts) {
-#ifdef OZFP4_EIGHT_LANES
-  if (!has_eight_lanes()) return false;
-  if (has_facts) return find_facts_in_rows(x, row_step, count, facts);
-  find_largest_in_rows(x, row_step, count, facts);
-  return true;
-#else
-  return false;
-#endif
 }
 
 void join(LaneFacts& facts, const LaneFacts& others, bool has_facts) {

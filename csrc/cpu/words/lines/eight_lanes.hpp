@@ -16,10 +16,6 @@ void find_in_eight(const double* x, std::int64_t step, std::int64_t count, bool 
 // Of one line, whose entries are x[i] for i < 8 count: of four lanes, each of which has two of the eight.
 void find_in_row(const double* x, std::int64_t count, bool has_facts, LaneFacts& facts);
 
-// Of four lines, which lie `row_step` apart, their entries as above: a lane of each. False, and nothing, where they are to be
-// asked one by one: the CPU has no lanes for it, or some entry has no fraction.
-bool find_in_rows(const double* x, std::int64_t row_step, std::int64_t count, bool has_facts, LaneFacts& facts);
-
 // What both say, of lanes of the same lines.
 void join(LaneFacts& facts, const LaneFacts& others, bool has_facts);
 
