@@ -10,13 +10,9 @@
 
 namespace ozfp4 {
 
-OperandView encoded_lines(const Plan& plan, const OperandView& view, bool is_right) {
-  return plan.is_complex && is_right ? even_lines(view) : view;
-}
-
 PreparedOperand cpu_prepare(const Plan& plan, const OperandView& view, const ScaleRequest& request, bool is_right) {
   const DefaultFpMode mode;
-  const OperandView encoded = encoded_lines(plan, view, is_right);
+  const OperandView encoded = plan.is_complex && is_right ? even_lines(view) : view;
   const Side side = is_right ? Side::right : Side::left;
   const ByteKernel* kernel = byte_kernel_of(plan);
   const std::int64_t bytes =

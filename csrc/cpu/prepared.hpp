@@ -15,9 +15,6 @@ struct PreparedOperand {
   bool is_packed;      // they are tiles for a kernel for bytes, else [plane][outer][inner]
 };
 
-// The lines that planes are made of: all of them, but of B under a complex plan every second one.
-OperandView encoded_lines(const Plan& plan, const OperandView& view, bool is_right);
-
 // `is_right`: it stands for B. Range: float64 or float32 entries, at least one; request.bits as for cpu_matmul; of a complex plan
 // expanded as kPair says.
 PreparedOperand cpu_prepare(const Plan& plan, const OperandView& view, const ScaleRequest& request, bool is_right);

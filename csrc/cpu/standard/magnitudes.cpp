@@ -134,14 +134,10 @@ std::int64_t magnitude_bytes(std::int64_t rows, std::int64_t columns, std::int64
          PackedShape{Side::right, columns, depth}.plane_bytes();
 }
 
-bool needs_magnitudes(const Scales& scale_a, const Scales& scale_b, const ResultBlock& block, std::int64_t k) {
-  return !counted_by_lines({scale_a, block.row}, block.rows, {scale_b, block.column}, block.columns, k);
-}
-
 Buffer cpu_magnitudes(const OperandView& a, const Scales& scale_a, const OperandView& b, const Scales& scale_b,
                       const ResultBlock& block) {
   const std::int64_t k = a.inner, entries = block.rows * block.columns, depth = std::min(k, kDepth);
-  if (!needs_magnitudes(scale_a, scale_b, block, k)) return nullptr;
+  if (counted_by_lines({scale_a, block.row}, block.rows, {scale_b, block.column}, block.columns, k)) return nullptr;
   const ByteKernel* serving = serving_byte_kernel();
   const ByteKernel& kernel = serving != nullptr ? *serving : portable_bytes_kernel;
   Bytes bytes_a(a, scale_a, Side::left, block.row, block.rows, depth);
