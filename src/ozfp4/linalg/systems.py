@@ -14,7 +14,7 @@ from ..support.caller import stack_level
 from ..support.fp_mode import in_default_mode
 from .condition import condition_number
 from .native import Native
-from .operands import Operands, check_flags, over_stack, take
+from .operands import FailureError, Operands, check_flags, over_stack, take
 from .refine import Refined, refine
 from .report import SolveReport, worst
 from .scale import lift
@@ -71,6 +71,8 @@ def _solution(
     found = None
     if refined:
         found, solver = _improved(native, a, b, solver, report, accuracy)
+    if solver.failure and not (found and found.converged):
+        raise FailureError(solver.failure)
     condition = 0.0
     if report and a.shape[0]:
         condition = condition_number(native, a, solver.solve, solver.solve_adjoint)
@@ -215,7 +217,8 @@ def solve(
     Raises
     ------
     LinAlgError
-        A pivot that is exactly zero, with its index, or a matrix that is not positive definite; NumPy's, or torch's for tensors.
+        A pivot that is zero, with its index, unless refinement succeeds with a small one in its place; a matrix that is not
+        positive definite. NumPy's, or torch's for tensors.
     TypeError
         Unsupported dtypes, NumPy mixed with torch, masked arrays.
     ValueError
