@@ -209,3 +209,10 @@ def test_results_outlive_their_operands() -> None:
     for _ in range(100):
         numbers(4, 4)
     assert_same_bits(c, ozfp4.matmul(numbers(4, 4).numpy(), numbers(4, 4).numpy()))
+
+
+def test_a_list_of_freed_tensors_is_refused() -> None:
+    x = numbers(4)
+    x.untyped_storage().resize_(0)
+    with pytest.raises(RuntimeError, match=r"^a\[1\]: .*storage"):
+        ozfp4.matmul([numbers(4), x], numbers(4, 4).numpy())
