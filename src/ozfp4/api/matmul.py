@@ -385,10 +385,12 @@ def matmul(
         A workspace limit below what the smallest blocks need, a device memory limit below what the smallest tiles need.
     """
     if device is not None or device_memory_limit is not None:
-        return _streamed(
-            a, b, out, device, device_memory_limit, report, workspace_limit, progress, overflow, return_bound,
-            scheme=scheme, backend=backend, bits=bits, family=family, plan=plan, accuracy=accuracy, rounding=rounding,
-        )  # fmt: skip
+        is_here = isinstance(device, str) and device == "cpu" and device_memory_limit is None
+        if not (is_here and type(a) is type(b) is np.ndarray) or report:
+            return _streamed(
+                a, b, out, device, device_memory_limit, report, workspace_limit, progress, overflow, return_bound,
+                scheme=scheme, backend=backend, bits=bits, family=family, plan=plan, accuracy=accuracy, rounding=rounding,
+            )  # fmt: skip
     like = None
     if is_traced():
         if is_watched(a, b, out):
