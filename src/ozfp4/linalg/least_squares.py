@@ -86,7 +86,7 @@ def lstsq(
     Parameters
     ----------
     a : array_like or torch.Tensor
-        (..., m, n), float64, float32, complex128 or complex64, of rank min(m, n): there is no test but that for an exact zero.
+        (..., m, n), float64, float32, complex128 or complex64, of rank min(m, n); unrefined, only a zero in R is an error.
     b : array_like or torch.Tensor
         (m,), or (..., m, k) with broadcasting stacks.
     refine : bool
