@@ -284,11 +284,11 @@ def matmul(
     Where one operand holds integers and the other floating-point numbers, and for uint64 with another NumPy integer that has a
     sign, both are first converted to the common dtype, each entry rounded once.
 
-    Of tensors that require grad, and where torch traces or maps (``torch.compile``, ``export``, ``torch.jit.trace``,
+    For tensors that require grad, and where torch traces or maps (``torch.compile``, ``export``, ``torch.jit.trace``,
     ``torch.func``), it is ``torch.ops.ozfp4.matmul``, an operator whose derivatives are products with the same keywords; `plan`,
     `report`, `return_bound`, `progress` and prepared operands are then refused. :func:`ozfp4.gemm` and :func:`ozfp4.gram` are
     such too.
-    Of DTensors (``torch.distributed.tensor``) it is that operator as well, and so is :func:`ozfp4.gemm`: the result is a DTensor
+    For DTensors (``torch.distributed.tensor``) it is that operator as well, and so is :func:`ozfp4.gemm`: the result is a DTensor
     with the bits of one device, whatever the placements; `out` is then refused, too.
 
     Parameters

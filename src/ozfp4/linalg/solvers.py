@@ -15,7 +15,7 @@ from .native import Native
 from .operands import FailureError
 from .triangles import adjoint, substitute
 
-# Of the noise of an inverse, in units of the roundoff.
+# The noise of an inverse, in units of the roundoff.
 _NOISE = 8
 
 

@@ -306,7 +306,7 @@ def _numpy_dtype(dtype: Any) -> np.dtype[Any]:
 
 @lru_cache(maxsize=64)
 def _empty_of(dtype: np.dtype[Any]) -> Callable[..., Any]:
-    """What makes a tensor on the CPU, whatever torch's default device is."""
+    """A function that makes a tensor on the CPU, whatever torch's default device is."""
     torch = require_torch()
     return partial(torch.empty, dtype=getattr(torch, dtype.name), device=torch.device("cpu"))
 
