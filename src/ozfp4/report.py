@@ -107,7 +107,7 @@ class Report(Tabular):
     seconds : dict
         Wall-clock seconds per stage.
     accuracy : str
-        What was promised: "standard", "correct" or "scaled"; "exact" of integers.
+        The promise: "standard", "correct" or "scaled"; "exact" of integers.
     capacities : (int, int)
         Least and largest capacity among the rows of A and the columns of B, which choose their own unless the accuracy is
         "scaled"; those without a finite nonzero entry have none.
@@ -186,7 +186,7 @@ class Report(Tabular):
 
 def merged_report(abouts: Sequence[Report], kind: str) -> Report:
     """One report of a product from those of its parts, of which there is at least one; each line is special in one of them.
-    What it says of a plan and its products is that of the parts that ran by planes, where any did, else by a plan."""
+    The plan and its products are those of the parts that ran by planes, where any did, else by a plan."""
     with_lines = [about for about in abouts if about.capacities != (0, 0)] or abouts[:1]
     by_planes = [about for about in abouts if about.plan is not None and about.backend != DIRECT]
     planned = by_planes or [about for about in abouts if about.plan is not None] or abouts

@@ -297,6 +297,7 @@ def test_refusals() -> None:
         (ValueError, "alpha.imag: nan is not finite", (complex(0, math.nan), a, b, 1, c), {}),
         (ValueError, "beta.real: inf is not finite", (1, a, b, complex(math.inf, 1), c), {}),
         (TypeError, "alpha: '1j', of type str, is not a number", ("1j", a, b, 1, c), {}),
+        (TypeError, r"beta: ndarray of shape \(1, 2\) is not a number", (1, a, b, np.ones((1, 2)), c), {}),
         (ValueError, r"c: is None, and beta is \(1\+1j\)", (1, a, b, 1 + 1j), {}),
         (ValueError, "c: is None, and beta is 1j", (1 + 1j, a, b, 1j), {}),
         (ValueError, r"c: shape \(5, 3\) does not broadcast", (1 + 1j, a, b, 1, c.T), {}),

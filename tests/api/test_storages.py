@@ -209,3 +209,19 @@ def test_results_outlive_their_operands() -> None:
     for _ in range(100):
         numbers(4, 4)
     assert_same_bits(c, ozfp4.matmul(numbers(4, 4).numpy(), numbers(4, 4).numpy()))
+
+
+def test_a_list_of_freed_tensors_is_refused() -> None:
+    x = numbers(4)
+    x.untyped_storage().resize_(0)
+    with pytest.raises(RuntimeError, match=r"^a\[1\]: .*storage"):
+        ozfp4.matmul([numbers(4), x], numbers(4, 4).numpy())
+
+
+@pytest.mark.parametrize("dtype", [F64, INT])
+def test_a_freed_tensor_as_a_factor_is_refused(dtype: Any) -> None:
+    """torch crashes where it shows one."""
+    x = numbers(1, dtype=dtype)[0]
+    x.untyped_storage().resize_(0)
+    with pytest.raises(TypeError, match=r"^alpha: Tensor of shape \(\) is not a number"):
+        ozfp4.gemm(x, numbers(4, 4, dtype=dtype), numbers(4, 4, dtype=dtype))

@@ -85,7 +85,7 @@ def test_rows_that_cancel_but_for_last_bits():
 
 
 def check_not_silent(function, a, b):
-    """It is warned of, or refused for a pivot of exactly zero: the library's panel decides."""
+    """It is warned of, or refused for a pivot that is zero: the library's panel decides."""
     with pytest.raises((LinAlgWarning, torch.linalg.LinAlgError)):  # warnings are errors here
         function(on_device(a), on_device(b), refine=True)
 

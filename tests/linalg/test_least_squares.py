@@ -92,9 +92,7 @@ def test_stacks(library, small_blocks):
 def test_a_zero_on_the_diagonal_of_r_is_refused(library):
     a = np.eye(6, 4)
     a[:, 2] = 0
-    with pytest.raises(
-        Exception, match=r"a: singular matrix: the diagonal of R, of deficient rank, 2,"
-    ) as caught:
+    with pytest.raises(Exception, match="a: entry 2 of the diagonal of R, counted from 0, rounds") as caught:
         linalg.lstsq(library(a), library(np.ones(6)))
     assert caught.type.__name__.endswith("LinAlgError")
 

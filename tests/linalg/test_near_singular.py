@@ -115,7 +115,7 @@ def test_what_is_not_warned_of_is_right(kind, dtype, count, library, rational):
             assert not is_singular, (a.tolist(), b.tolist(), x)
             check(rational, np.asarray(x), rational.solve(a, b), dtype)
             right += 1
-    assert right >= 0.5 * regular  # of nearly all others a pivot is exactly zero
+    assert right >= 0.99 * regular
 
 
 @kinds

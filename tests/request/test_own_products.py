@@ -74,6 +74,7 @@ TAKERS: dict[str, Callable[[Any], Any]] = {
     "a of cholesky": lambda x: ozfp4.linalg.cholesky(x(np.eye(3))),
     "b of solve": lambda x: ozfp4.linalg.solve(np.eye(3), x(A)),
     "x of scale": lambda x: ozfp4.stages.scale(x(A), "a"),
+    "x of Plan.encode": lambda x: PLAN.encode(x(np.ones((3, 4), int))),
     "integers of encode": lambda x: ozfp4.stages.encode(x(np.ones((3, 4), int)), PLAN),
     "planes_b of multiply": lambda x: ozfp4.stages.multiply(PLANES, x(PLANES), PLAN),
     "output of reconstruct": lambda x: ozfp4.stages.reconstruct(x(OUTPUT), PLAN, ZEROS, ZEROS),
@@ -93,6 +94,35 @@ def test_refused(taker: str, kind: Any) -> None:
         words = "Wrapped is neither a NumPy array"
     with pytest.raises(TypeError, match=rf"^{name}(\[\d\])?: {words}"):
         TAKERS[taker](make)
+
+
+MASKED = np.ma.masked_array(A[0], A[0] > 1)
+
+
+@pytest.mark.parametrize(
+    ("x", "words"),
+    [
+        ([A[0].view(WithUfunc)] * 3, r"\[0\]: WithUfunc has products of its own"),
+        ((A[0], Wrapped(A[1])), r"\[1\]: Wrapped has products of its own"),
+        ([A[0], MASKED], r"\[1\]: masked arrays .* pass \w+\[1\].filled"),
+        ([[A[0], [1, 2, 3, 4]], (A[0], MASKED)], r"\[1\]\[1\]: masked arrays"),
+        ([[1.0, 2.0, 3.0, np.ma.masked]], r"\[0\]\[3\]: masked arrays"),
+    ],
+)
+def test_lists_that_hold_such_arrays_are_refused(x: Any, words: str) -> None:
+    for name, call in (
+        ("a", lambda: ozfp4.matmul(x, B)),
+        ("b", lambda: ozfp4.linalg.solve(np.eye(3), x)),
+        ("x", lambda: PLAN.encode(x)),
+    ):
+        with pytest.raises(TypeError, match=f"^{name}{words}"):
+            call()
+
+
+def test_lists_of_arrays_are_arrays() -> None:
+    expected = ozfp4.matmul(A, B)
+    for x in (list(A), tuple(A.tolist()), [list(A[0]), A[1], tuple(A[2])], [np.array(A[0]), *A[1:]]):
+        assert_same_bits(ozfp4.matmul(x, B), expected)
 
 
 def test_a_refused_result_is_as_before() -> None:

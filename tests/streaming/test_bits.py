@@ -205,6 +205,14 @@ def test_tensors() -> None:
         assert_same_bits(ozfp4.matmul(a.detach(), b, device="cpu").numpy(), out.numpy())
 
 
+def test_arrays_on_the_cpu_take_the_plain_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A short product takes a tenth of the time that asking for devices does."""
+    a = entries((8, 8), "f8", 1)
+    expected = ozfp4.matmul(a, a)
+    monkeypatch.setattr(call, "matmul", None)
+    assert_same_bits(ozfp4.matmul(a, a, device="cpu"), expected)
+
+
 def test_arrays_of_other_libraries() -> None:
     jax = pytest.importorskip("jax")
     with jax.default_device(jax.devices("cpu")[0]):

@@ -177,7 +177,11 @@ WRONG: dict[str, tuple[type[Exception], str, Callable[[Any], Any]]] = {
     ),
     "NumPy": (TypeError, "cannot be mixed: a is a torch", lambda a: ozfp4.matmul(a, B.numpy())),
     "NumPy for C": (TypeError, "mixed: .* c is a NumPy", lambda a: ozfp4.gemm(1, a, B, 1, B.numpy())),
-    "prepared": (TypeError, "^b: a prepared operand", lambda a: ozfp4.matmul(a, ozfp4.prepare(B, "right"))),
+    "prepared": (
+        TypeError,
+        "^b: a prepared operand is not for tensors that",
+        lambda a: ozfp4.matmul(a, ozfp4.prepare(B, "right")),
+    ),
     "float16": (TypeError, "^a: dtype torch.float16", lambda a: ozfp4.matmul(a.half(), B)),
     "sparse": (TypeError, "^a: layout torch.sparse_coo", lambda a: ozfp4.matmul(a.to_sparse(), B)),
     "factors": (ValueError, "^alpha: nan is not finite", lambda a: ozfp4.gemm(float("nan"), a, B)),

@@ -112,7 +112,7 @@ def gram(
     """``a.T @ a`` (`left`: ``a @ a.T``), the bits of :func:`ozfp4.matmul`, exactly symmetric.
 
     Blocks on and above the diagonal are multiplied; those below it are copied. So large ones take less than a product's time.
-    Of a complex `a` it is ``a.conj().T @ a`` (``a @ a.conj().T``), exactly Hermitian; the sign of a zero imaginary part may be
+    For a complex `a` it is ``a.conj().T @ a`` (``a @ a.conj().T``), exactly Hermitian; the sign of a zero imaginary part may be
     another than the product's.
 
     Parameters
@@ -288,7 +288,7 @@ def _of_planes(left: Prepared, right: Prepared, first: int, last: int, places: d
 
 
 def _if_there_is_room(make: Callable[[], T]) -> T | None:
-    """What it makes; None where the device has no memory for it, and then nothing holds what it had taken."""
+    """The result of `make`; None where the device has no memory for it, and then nothing holds what it had taken."""
     try:
         return make()
     except library.require_torch().cuda.OutOfMemoryError:

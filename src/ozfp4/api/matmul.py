@@ -284,11 +284,11 @@ def matmul(
     Where one operand holds integers and the other floating-point numbers, and for uint64 with another NumPy integer that has a
     sign, both are first converted to the common dtype, each entry rounded once.
 
-    Of tensors that require grad, and where torch traces or maps (``torch.compile``, ``export``, ``torch.jit.trace``,
+    For tensors that require grad, and where torch traces or maps (``torch.compile``, ``export``, ``torch.jit.trace``,
     ``torch.func``), it is ``torch.ops.ozfp4.matmul``, an operator whose derivatives are products with the same keywords; `plan`,
     `report`, `return_bound`, `progress` and prepared operands are then refused. :func:`ozfp4.gemm` and :func:`ozfp4.gram` are
     such too.
-    Of DTensors (``torch.distributed.tensor``) it is that operator as well, and so is :func:`ozfp4.gemm`: the result is a DTensor
+    For DTensors (``torch.distributed.tensor``) it is that operator as well, and so is :func:`ozfp4.gemm`: the result is a DTensor
     with the bits of one device, whatever the placements; `out` is then refused, too.
 
     Parameters
@@ -385,10 +385,12 @@ def matmul(
         A workspace limit below what the smallest blocks need, a device memory limit below what the smallest tiles need.
     """
     if device is not None or device_memory_limit is not None:
-        return _streamed(
-            a, b, out, device, device_memory_limit, report, workspace_limit, progress, overflow, return_bound,
-            scheme=scheme, backend=backend, bits=bits, family=family, plan=plan, accuracy=accuracy, rounding=rounding,
-        )  # fmt: skip
+        is_here = isinstance(device, str) and device == "cpu" and device_memory_limit is None
+        if not (is_here and type(a) is type(b) is np.ndarray) or report:
+            return _streamed(
+                a, b, out, device, device_memory_limit, report, workspace_limit, progress, overflow, return_bound,
+                scheme=scheme, backend=backend, bits=bits, family=family, plan=plan, accuracy=accuracy, rounding=rounding,
+            )  # fmt: skip
     like = None
     if is_traced():
         if is_watched(a, b, out):

@@ -42,14 +42,14 @@ def plan(
     backend : {"auto", "fp4", "int8", "fp64"}
         The alphabet; "auto" takes the one that is fastest on the device by :mod:`ozfp4.cost`. A GPU has no "fp64".
     bits : int, optional
-        Of ``accuracy="scaled"``: capacity of the scaled integers, 2..200, by default 53; float32 operands need 24
+        For ``accuracy="scaled"``: capacity of the scaled integers, 2..200, by default 53; float32 operands need 24
         (:func:`ozfp4.plan_for` knows them).
     family : {"least", "paper", "paper-karatsuba"}
         Fewest products, or of ``accuracy="scaled"`` the paper's 19 moduli with 75 or 68 products (fp4, scheme II).
     device : str or torch.device, optional
         "cpu" (the default), "cuda" (the current GPU), "cuda:1"; a GPU needs torch imported.
     accuracy : {"standard", "correct", "scaled"}
-        What a float64 result is promised, by default "standard": the plan has 57 bits, the most that a row or a column takes, and
+        The promise for a float64 result, by default "standard": the plan has 57 bits, the most that a row or a column takes, and
         76 for "correct".
 
     Examples

@@ -31,7 +31,7 @@ forced_way: str | None = None  # of every product that may take either, in place
 
 
 def kernel_name(alphabet: str, unit: tuple[str, str] | None) -> str:
-    """What multiplies the planes of an alphabet: floating point, or an INT8 unit as ``_core.byte_kernels`` names it.
+    """The name of what multiplies the planes of an alphabet: floating point, or an INT8 unit as ``_core.byte_kernels`` names it.
 
     >>> kernel_name("int8", ("AVX-512 VNNI", "avx512_vnni")), kernel_name("fp64", ("AVX-512 VNNI", "avx512_vnni"))
     ('AVX-512 VNNI on packed residues', 'FP64 on residues')
@@ -232,7 +232,7 @@ def make_report(
 
 
 def _ways(alphabet: str, outcome: dict[str, Any]) -> tuple[str, bool]:
-    """What multiplied, and whether it was without planes. The matrices of a stack may differ: first what the report is about."""
+    """The names of what multiplied, first those that the report describes; and whether it was without planes."""
     counts = [outcome[name] for name in ("by_planes", "by_limbs", "in_words")]
     planes, limbs, words = counts
     names = [

@@ -27,7 +27,7 @@ Run = Callable[[MatmulRequest], tuple[Any, Any, Report | None]]
 def multiply(
     request: MatmulRequest, decide: Callable[[MatmulRequest], object], run: Run, encloses: bool = False
 ) -> tuple[Any, Any, Report | None]:
-    """What `run` would return of the complex request itself. `decide` refuses real requests before operands are copied for
+    """The result of `run` for the complex request itself. `decide` refuses real requests before operands are copied for
     them; it reads their extents. `encloses`: beside the result is the product rounded up.
 
     Raises

@@ -26,7 +26,8 @@ def lower_factor(native: Native, a: Any, accuracy: str) -> Any:
         head, minor = native.cholesky(columns[: end - begin])
         if minor:
             raise FailureError(
-                f"the leading minor of order {begin + minor} is not positive: the matrix is not positive definite"
+                f"the leading minor of order {begin + minor} is not positive as computed:"
+                " the matrix is not positive definite, or nearly singular"
             )
         factor[here, here] = head
         if end < n:

@@ -56,7 +56,7 @@ def quick(native: Native, a: Any, solve: Solve, b: Any) -> tuple[float, Any]:
 
 
 def inverse_of(native: Native, a: Any, matrix: Any, error_of_a: float = 0.0) -> Inverse:
-    """What R, the `matrix`, proves of every matrix within `error_of_a` |A| of A, entry by entry."""
+    """The proof that R, the `matrix`, gives for every matrix within `error_of_a` |A| of A, entry by entry."""
     n = a.shape[1]
     product = matmul(matrix, a, accuracy="correct")
     if not (native.is_finite(matrix) and native.is_finite(product)):

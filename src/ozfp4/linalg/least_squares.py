@@ -18,6 +18,10 @@ from .systems import warn_of
 from .triangles import adjoint, check_diagonal, substitute
 from .update import residual
 
+ZERO_IN_R = (
+    "entry {} of the diagonal of R, counted from 0, rounds to zero: the rank is deficient or nearly so"
+)
+
 
 class LstsqResult(NamedTuple):
     """`solution` X and `residuals`, the sums of the squares |B - A X|^2 of each column."""
@@ -38,7 +42,7 @@ def _augmented(
     zeros = 0 * native.eye(n if least_squares else m, b.shape[1], b)
     top, bottom = (b, zeros) if least_squares else (zeros, b)
     factors = factorise(native, tall, accuracy)
-    check_diagonal(native, factors.r, "the diagonal of R, of deficient rank,")
+    check_diagonal(native, factors.r, ZERO_IN_R)
 
     def solve(z: Any) -> Any:
         h = substitute(native, adjoint(factors.r), z[m:], accuracy, lower=True)
@@ -82,7 +86,7 @@ def lstsq(
     Parameters
     ----------
     a : array_like or torch.Tensor
-        (..., m, n), float64, float32, complex128 or complex64, of rank min(m, n): there is no test but that for an exact zero.
+        (..., m, n), float64, float32, complex128 or complex64, of rank min(m, n); unrefined, only a zero in R is an error.
     b : array_like or torch.Tensor
         (m,), or (..., m, k) with broadcasting stacks.
     refine : bool

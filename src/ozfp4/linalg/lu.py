@@ -16,8 +16,10 @@ from .native import Native
 from .native.contract import Host
 from .operands import over_stack, take
 from .scale import fits, room
-from .triangles import adjoint, check_diagonal, substitute, transposition
+from .triangles import adjoint, check_diagonal, substitute, transposition, zeros_of
 from .update import update
+
+ZERO_PIVOT = "the pivot {}, counted from 0, rounds to zero: the matrix is singular or nearly so"
 
 
 def order_of(pivots: Host, rows: int) -> Host:
@@ -62,6 +64,21 @@ def factorise_in_range(native: Native, a: Any, accuracy: str) -> tuple[Any, Host
         e = more
         packed, pivots = factorise(native, a * 2.0**-e, accuracy)
     return packed, pivots, e
+
+
+def fill_zeros(native: Native, packed: Any) -> str:
+    """Put u times the largest entry of its column of U in place of a zero pivot: A changes by no more than its rounding errors.
+
+    The words that name the first zero, or "". FailureError where a column holds nothing else: it proves A singular.
+    """
+    zeros = zeros_of(native, packed)
+    if not zeros:
+        return ""
+    sizes = native.column_sizes(native.triangle(packed, lower=False))
+    for k in zeros:
+        packed[k, k] = native.roundoff(packed.dtype) * sizes[k]
+    check_diagonal(native, packed, ZERO_PIVOT)
+    return ZERO_PIVOT.format(zeros[0])
 
 
 def solve_factored(native: Native, packed: Any, pivots: Host, b: Any, accuracy: str, way: str = "N") -> Any:
@@ -181,7 +198,7 @@ def lu_solve(
     Raises
     ------
     LinAlgError
-        A pivot that is exactly zero, with its index; NumPy's, or torch's for tensors.
+        A pivot that is zero, with its index; NumPy's, or torch's for tensors.
     TypeError, ValueError, RuntimeError
         As :func:`ozfp4.linalg.solve`; the factors are called a. ValueError for pivots that are none.
     """
@@ -193,7 +210,7 @@ def lu_solve(
     pivots = _checked_pivots(piv, given.a, library.is_tensor(lu))
 
     def one(packed: Any, right: Any, exchanged: Host) -> tuple[Any]:
-        check_diagonal(given.native, packed, "the pivot")
+        check_diagonal(given.native, packed, ZERO_PIVOT)
         return (solve_factored(given.native, packed, exchanged, right, given.accuracy, way),)
 
     (x,) = over_stack(given.native, given.lead, one, given.a, given.b, pivots)

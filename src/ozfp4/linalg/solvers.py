@@ -13,16 +13,17 @@ from .definite import lower_factor
 from .evidence import Inverse, inverse_of, like, quick, random_numbers
 from .native import Native
 from .operands import FailureError
-from .triangles import adjoint, check_diagonal, substitute
+from .triangles import adjoint, substitute
 
-# Of the noise of an inverse, in units of the roundoff.
+# The noise of an inverse, in units of the roundoff.
 _NOISE = 8
 
 
 class Solver(NamedTuple):
     """`solve` gives about A^-1 X, with `part` of it as an error, infinite where unknown; `solve_adjoint` about A^-H X.
 
-    `solve` takes up to `terms` matrices X and gives A^-1 times their sum.
+    `solve` takes up to `terms` matrices X and gives A^-1 times their sum. `failure` names a zero pivot that was filled:
+    then only a refined solution is one.
     """
 
     name: str
@@ -30,17 +31,18 @@ class Solver(NamedTuple):
     solve_adjoint: Callable[[Any], Any]
     part: float = np.inf
     terms: int = 1
+    failure: str = ""
 
 
 def by_lu(native: Native, a: Any, accuracy: str) -> Solver:
-    """From P A = L U; FailureError for a pivot that is exactly zero."""
+    """From P A = L U; FailureError for a matrix that is plainly singular."""
     packed, pivots, e = lu.factorise_in_range(native, a, accuracy)
-    check_diagonal(native, packed, "the pivot")
+    failure = lu.fill_zeros(native, packed)
 
     def solve(x: Any, way: str = "N") -> Any:
         return lu.solve_factored(native, packed, pivots, x * 2.0**-e if e else x, accuracy, way)
 
-    return Solver("LU", solve, lambda x: solve(x, "C"))
+    return Solver("LU", solve, lambda x: solve(x, "C"), failure=failure)
 
 
 def by_cholesky(native: Native, a: Any, accuracy: str) -> Solver:
@@ -72,7 +74,7 @@ def by_inverse(
 
     C is computed entry by entry with one rounding, so it stands for R A whatever the condition of A, and its own condition is
     about u times that of A. R has its last bits at random, without which it may be as singular as A, and C too. None where R
-    overflows or C has a zero pivot.
+    overflows or C is plainly singular.
     """
     if inverse is None:
         inverse = first.solve(native.eye(a.shape[0], a.shape[0], a))

@@ -14,7 +14,7 @@ from ..support.caller import stack_level
 from ..support.fp_mode import in_default_mode
 from .condition import condition_number
 from .native import Native
-from .operands import Operands, check_flags, over_stack, take
+from .operands import FailureError, Operands, check_flags, over_stack, take
 from .refine import Refined, refine
 from .report import SolveReport, worst
 from .scale import lift
@@ -71,6 +71,8 @@ def _solution(
     found = None
     if refined:
         found, solver = _improved(native, a, b, solver, report, accuracy)
+    if solver.failure and not (found and found.converged):
+        raise FailureError(solver.failure)
     condition = 0.0
     if report and a.shape[0]:
         condition = condition_number(native, a, solver.solve, solver.solve_adjoint)
@@ -175,10 +177,10 @@ def solve(
 ) -> Any:
     """X with A X = B for a square matrix A.
 
-    With `refine`, every entry of X is the real solution's, rounded once, but for 2^-58 of the largest entry of its column: X
-    is corrected, as a pair of numbers an entry, by residuals B - A X that are rounded once. Where the condition number is near
-    2^50 or beyond, the factors of fl(R A), with R about A^-1, take over; up to about 2^80 that converges as a rule. A singular
-    matrix is never taken for another.
+    With `refine`, an entry of X is off by one rounding and u / 32 of the largest entry of its column, 2^-58 in float64; so a
+    zero of the real solution may come out as a number that small. X is corrected, as a pair of numbers an entry, by residuals
+    B - A X that are rounded once. Where the condition number is near 2^50 or beyond, the factors of fl(R A), with R about A^-1,
+    take over; up to about 2^80 that converges as a rule. A singular matrix is never taken for another.
 
     Parameters
     ----------
@@ -187,7 +189,7 @@ def solve(
     b : array_like or torch.Tensor
         (n,), or (..., n, k) with broadcasting stacks.
     refine : bool
-        Correct the solution until only its rounding is left. LinAlgWarning (SciPy's) where that does not succeed: X is then
+        Correct the solution until little but its rounding is left. LinAlgWarning (SciPy's) where that does not succeed: X is then
         that of the factors alone.
     report : bool
         Return ``(x, SolveReport)``; it estimates the condition number, and there is no warning.
@@ -215,7 +217,8 @@ def solve(
     Raises
     ------
     LinAlgError
-        A pivot that is exactly zero, with its index, or a matrix that is not positive definite; NumPy's, or torch's for tensors.
+        A pivot that is zero, with its index, unless refinement succeeds with a small one in its place; a matrix that is not
+        positive definite. NumPy's, or torch's for tensors.
     TypeError
         Unsupported dtypes, NumPy mixed with torch, masked arrays.
     ValueError
@@ -249,7 +252,7 @@ def inv(a: Any, *, refine: bool = False, accuracy: str | None = None, check_fini
     a : array_like or torch.Tensor
         (..., n, n), float64, float32, complex128 or complex64.
     refine : bool
-        As in :func:`ozfp4.linalg.solve`: entries near the real inverse's, rounded once.
+        As in :func:`ozfp4.linalg.solve`, column by column.
     accuracy, check_finite
         As in :func:`ozfp4.linalg.solve`.
 

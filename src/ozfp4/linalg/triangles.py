@@ -35,11 +35,15 @@ def substitute(native: Native, t: Any, b: Any, accuracy: str, *, lower: bool, un
     return x
 
 
-def check_diagonal(native: Native, t: Any, what: str) -> None:
-    """FailureError if the diagonal holds a zero."""
-    zeros = np.flatnonzero(native.to_host(t.diagonal()) == 0)
-    if zeros.size:
-        raise FailureError(f"singular matrix: {what} {zeros[0]}, counted from 0, is exactly zero")
+def zeros_of(native: Native, t: Any) -> list[int]:
+    """Where the diagonal is zero, counted from 0."""
+    return [int(k) for k in np.flatnonzero(native.to_host(t.diagonal()) == 0)]
+
+
+def check_diagonal(native: Native, t: Any, words: str) -> None:
+    """FailureError if the diagonal holds a zero; its place stands for {} in the words."""
+    if zeros := zeros_of(native, t):
+        raise FailureError(words.format(zeros[0]))
 
 
 def transposition(trans: object) -> str:
@@ -130,7 +134,9 @@ def solve_triangular(
 
     def one(t: Any, right: Any) -> tuple[Any]:
         if not unit_diagonal:
-            check_diagonal(given.native, t, "the diagonal's entry")
+            check_diagonal(
+                given.native, t, "singular matrix: entry {} of the diagonal, counted from 0, is zero"
+            )
         if way != "N":
             t = adjoint(t) if way == "C" else t.T
         below = bool(lower) == (way == "N")

@@ -12,13 +12,20 @@ from ..support.fp_mode import in_default_mode
 from .library import is_tensor, require_torch
 
 
-def check_factor(name: str, factor: object) -> complex:
+def check_factor(name: str, factor: Any) -> complex:
     """A factor whose parts are float64 numbers; TypeError or ValueError unless it is a finite number with such parts."""
-    if isinstance(factor, bool) or not isinstance(factor, numbers.Complex):
-        raise TypeError(f"{name}: {factor!r}, of type {type(factor).__name__}, is not a number")
+    _check_number(name, factor)
     if isinstance(factor, numbers.Real):
         return complex(_check_part(name, factor))
     return complex(_check_part(f"{name}.real", factor.real), _check_part(f"{name}.imag", factor.imag))
+
+
+def _check_number(name: str, factor: object) -> None:
+    if isinstance(factor, bool) or not isinstance(factor, numbers.Complex):
+        kind, shape = type(factor).__name__, getattr(factor, "shape", None)
+        # torch reads a tensor to show it, and crashes where its storage is freed.
+        what = f"{factor!r}, of type {kind}," if shape is None else f"{kind} of shape {tuple(shape)}"
+        raise TypeError(f"{name}: {what} is not a number")
 
 
 def _check_part(name: str, part: Any) -> float:
@@ -35,10 +42,9 @@ def _check_part(name: str, part: Any) -> float:
     return value
 
 
-def check_integer_factor(name: str, factor: object) -> int:
+def check_integer_factor(name: str, factor: Any) -> int:
     """A factor of integers, of any size; TypeError for what is no number, ValueError for one that is no integer."""
-    if isinstance(factor, bool) or not isinstance(factor, numbers.Complex):
-        raise TypeError(f"{name}: {factor!r}, of type {type(factor).__name__}, is not a number")
+    _check_number(name, factor)
     real: Any = factor if isinstance(factor, numbers.Real) else factor.real
     try:
         value = int(real)

@@ -306,7 +306,7 @@ def _numpy_dtype(dtype: Any) -> np.dtype[Any]:
 
 @lru_cache(maxsize=64)
 def _empty_of(dtype: np.dtype[Any]) -> Callable[..., Any]:
-    """What makes a tensor on the CPU, whatever torch's default device is."""
+    """A function that makes a tensor on the CPU, whatever torch's default device is."""
     torch = require_torch()
     return partial(torch.empty, dtype=getattr(torch, dtype.name), device=torch.device("cpu"))
 
@@ -342,10 +342,22 @@ def as_array(name: str, x: object) -> Array:
         return x
     if is_tensor(x):
         return array_of_tensor(name, x)
-    if remedies.is_no_array(x):
-        raise TypeError(remedies.of_array(name, x))
-    remedies.check_here(name, x)
+    _check_entries(name, x)
     return np.asarray(x)
+
+
+def _check_entries(name: str, x: object) -> None:
+    """Errors of :func:`as_array`, for a list or a tuple those of what it holds."""
+    if is_tensor(x):
+        check_tensor(name, x)
+    elif remedies.is_no_array(x):
+        raise TypeError(remedies.of_array(name, x))
+    elif isinstance(x, (list, tuple)):
+        if not all(issubclass(kind, (int, float, complex, np.generic)) for kind in set(map(type, x))):
+            for i, each in enumerate(x):
+                _check_entries(f"{name}[{i}]", each)
+    else:
+        remedies.check_here(name, x)
 
 
 def listed(allowed: tuple[type, ...], prefix: str = "") -> str:

@@ -68,7 +68,7 @@ def is_no_array(x: Any) -> bool:
     the entries mean."""
     if isinstance(x, np.ndarray):
         return isinstance(x, np.ma.MaskedArray) or _has_own_products(x)
-    return hasattr(x, "toarray") or _is_prepared(x) or _has_own_products(x)
+    return hasattr(x, "toarray") or is_prepared(x) or _has_own_products(x)
 
 
 def _has_own_products(x: Any) -> bool:
@@ -105,17 +105,17 @@ def check_here(name: str, x: Any) -> None:
 def check_unprepared(**given: object) -> None:
     """TypeError for the first of these that is a prepared operand."""
     for name, x in given.items():
-        if _is_prepared(x):
+        if is_prepared(x):
             raise TypeError(of_array(name, x))
 
 
-def _is_prepared(x: object) -> bool:
+def is_prepared(x: object) -> bool:
     return getattr(type(x), "is_prepared", False) is True
 
 
 def of_array(name: str, x: Any) -> str:
     """What is said of what `is_no_array`."""
-    if _is_prepared(x):
+    if is_prepared(x):
         return f"{name}: a prepared operand is not taken here; pass the matrix itself"
     if isinstance(x, np.ma.MaskedArray):
         instead = (

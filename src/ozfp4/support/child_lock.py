@@ -8,7 +8,7 @@ import weakref
 
 
 class ChildLock:
-    """Re-entrant, for ``with``. What it guards has to be whole whenever a process may fork."""
+    """Re-entrant, for ``with``. Its data have to be whole whenever a process may fork."""
 
     def __init__(self) -> None:
         self._lock = threading.RLock()

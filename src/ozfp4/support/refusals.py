@@ -1,4 +1,4 @@
-"""What is said of a product that needs more workspace than its limit."""
+"""The words about a product that needs more workspace than its limit."""
 
 from __future__ import annotations
 

@@ -148,20 +148,24 @@ def unusual(settings: dict[str, Any]) -> dict[str, Any]:
     return asked
 
 
+_WATCHED = "is not for tensors that require grad, or that torch traces, maps or watches"
+
+
 def _check_unasked(**given: Any) -> None:
     """ValueError for an argument that an operator cannot have."""
     for name, value in given.items():
         if bool(value) if name in ("report", "return_bound") else value is not None:
             what = repr(value) if isinstance(value, bool) else f"a {type(value).__name__}"
             raise ValueError(
-                f"{name}: {what} is not for tensors that require grad, or that torch traces, maps or watches; "
-                "pass detached tensors, outside of what watches them"
+                f"{name}: {what} {_WATCHED}; pass detached tensors, outside of what watches them"
             )
 
 
 def _check_tensors(**given: Any) -> None:
-    """TypeError for arrays beside tensors, and for tensors that are not dense."""
-    for x in given.values():
+    """TypeError for prepared operands, arrays beside tensors, and tensors that are not dense."""
+    for name, x in given.items():
+        if remedies.is_prepared(x):
+            raise TypeError(f"{name}: a prepared operand {_WATCHED}; pass the matrix itself")
         if not (x is None or isinstance(x, torch.Tensor)):
             library.is_from_torch(**given)
     is_compiling = torch.compiler.is_compiling()

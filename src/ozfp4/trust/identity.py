@@ -1,4 +1,4 @@
-"""What a finding about a kernel depends on: the processor, or the GPU and its driver, and this very build."""
+"""The things that a finding about a kernel depends on: the processor, or the GPU and its driver, and this very build."""
 
 from __future__ import annotations
 
