@@ -244,7 +244,8 @@ MatmulOutcome multiply(const Plan& plan, const MatmulOperand& a, const MatmulOpe
   const bool is_update = std::any_of(targets.begin(), targets.end(), [](const Target& target) { return target.update.is_asked; });
   ScaleRequest request{options.promise.accuracy, plan.bits, options.promise.precision, has_bound, is_update};
   const bool is_prepared = a.prepared != nullptr || b.prepared != nullptr;
-  if (request.accuracy == Accuracy::correct && !is_prepared && !has_bound && options.way != Way::words && options.way != Way::limbs) {
+  if (request.accuracy == Accuracy::correct && !is_prepared && !has_bound && options.way != Way::words &&
+      options.way != Way::limbs) {
     if (const auto longer = longer_plan(plan, a.view, b.view, request)) {
       if (options.in_words_alone) return outcome;
       const auto shape = blocks_within(*longer, rows, columns, inner, options.workspace_limit, request.accuracy);

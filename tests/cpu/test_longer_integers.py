@@ -84,7 +84,9 @@ def test_little_memory_goes_without() -> None:
     a, b = operands("noisy identity", np.float64)
     expected = correct_matmul(a, b, "nearest")
     for limit in (2 * 10**5, 10**6):
-        assert_same_bits(ozfp4.matmul(a, b, accuracy="correct", backend="fp64", workspace_limit=limit), expected, limit)
+        assert_same_bits(
+            ozfp4.matmul(a, b, accuracy="correct", backend="fp64", workspace_limit=limit), expected, limit
+        )
 
 
 def test_cancelling_to_the_last_bit() -> None:

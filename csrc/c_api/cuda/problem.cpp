@@ -1,6 +1,5 @@
 #include "c_api/cuda/problem.hpp"
 
-
 #include "arith/narrow.hpp"
 #include "c_api/cuda/choice.hpp"
 #include "c_api/cuda/device/steps.hpp"

@@ -1,6 +1,5 @@
 #include "c_api/cuda/prepared/operand.hpp"
 
-
 #include "arith/multiples.hpp"
 #include "arith/narrow.hpp"
 #include "c_api/cuda/kept/plans.hpp"
