@@ -2,9 +2,6 @@
 #include <pybind11/numpy.h>
 #include <pybind11/stl.h>
 
-#if defined(__SSE2__)
-#endif
-
 #include <string>
 
 #include "arith/exact/double_dot.hpp"

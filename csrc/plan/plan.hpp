@@ -15,6 +15,9 @@ namespace ozfp4 {
 // What the capacity of a plan may be.
 inline constexpr int kLeastBits = 2, kMostBits = 200;
 
+// The family of make_moduli_plan's plans, which make_plan does not take.
+inline constexpr const char* kGivenFamily = "given";
+
 enum class Scheme { one, two, integer };  // integer: INT8 x INT8 -> INT32
 
 // One plane product A_plane x B_plane with an integer weight, belonging to one output group.

@@ -148,11 +148,10 @@ class Report(Tabular):
     def _tables(self) -> Iterator[Table]:
         plan = self.plan
         by_planes = plan is not None and self.backend != DIRECT
-        moduli = (
-            f" ({self.moduli_used} of {len(plan.moduli)} moduli)"
-            if plan and plan.moduli and by_planes
-            else ""
-        )
+        moduli = ""
+        if plan and plan.moduli and by_planes:
+            of_plan = f" of {len(plan.moduli)}" if self.moduli_used <= len(plan.moduli) else ""
+            moduli = f" ({self.moduli_used}{of_plan} moduli)"
         scheme = f"scheme {plan.scheme}, " if plan and by_planes else ""
         bits = f"{self.bits}"
         if self.accuracy not in ("scaled", "exact"):

@@ -12,7 +12,7 @@
 namespace ozfp4 {
 namespace {
 
-constexpr std::int64_t kMostEntries = 1 << 16;  // of a piece: its counts fit 32 bits, and other pieces are not odd with it
+constexpr std::int64_t kMostEntries = 1 << 16;  // of a piece: its counts fit 32 bits
 
 // As wide as the entries, so that the loops vectorise.
 template <class T>

@@ -4,7 +4,7 @@
 
 #include "arith/wide/round_pieces.hpp"
 #include "cpu/accuracy/certain_lane.hpp"
-#include "cpu/accuracy/lane_words.hpp"
+#include "cpu/crt/lane_words.hpp"
 #include "cpu/runtime/vectorise.hpp"
 
 namespace ozfp4 {
@@ -68,8 +68,7 @@ void round_long(const Columns<Words>& column, int n, const CrtProduct<Words>& pr
                 const double* error, Rounding rounding, T* result, std::int64_t* refused) {
   LaneWords<Words> lanes;
   find_words(column, n, product, lanes);
-  const int words =
-      std::clamp((bits - kCertainBits + 32) / 32, 0, Words - 5);  // at least so many that kCertainBits hold the rest
+  const int words = words_to_cut<Words>(bits);
   std::copy_n(lanes.refused, n, refused);
   round_words(lanes.word + words, 32 * words, n, exponent, error, rounding, result, refused);
 }

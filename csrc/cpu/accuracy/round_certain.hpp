@@ -4,8 +4,8 @@
 #include <cstdint>
 
 #include "arith/accuracy/modes.hpp"
-#include "cpu/accuracy/lane_words.hpp"
 #include "cpu/accuracy/update_lanes.hpp"
+#include "cpu/crt/lane_words.hpp"
 #include "cpu/stages/columns.hpp"
 
 namespace ozfp4 {

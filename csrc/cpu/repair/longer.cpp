@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <stdexcept>
 #include <vector>
 
 #include "arith/accuracy/capacity.hpp"
 #include "cpu/blocks.hpp"
 #include "cpu/repair/correct_dot.hpp"
+#include "plan/choice.hpp"
 
 namespace ozfp4 {
 namespace {
@@ -16,9 +18,10 @@ constexpr int kLines = 8;  // of each operand in the sample
 constexpr std::int64_t kLeastLines = 128, kLeastProducts = 1 << 22;
 constexpr int kStep = 4;                  // bits, of which both operands' together are about one modulus
 constexpr double kPairNanoseconds = 0.5;  // of a term of an entry that is summed alone, on one thread
+constexpr double kEntryNanoseconds = 50;  // more of an entry that is rounded from longer integers
 constexpr double kLeastGain = 0.9;
 
-// What decides whether an entry is certain: its lines, and about log2 of its magnitude, -infinity where nothing is left.
+// The lines of an entry, which decide whether it is certain, and about log2 of its magnitude, -infinity where nothing is left.
 struct SampledEntry {
   LineFacts row, column;
   double magnitude;
@@ -44,7 +47,8 @@ void take_sample(const OperandView& a, const OperandView& b, std::vector<Sampled
 // error of a number where the rounding changes.
 double share_left(const SampledEntry& entry, int row_bits, int column_bits, int precision) {
   const bool is_row_rounded = span(entry.row) > row_bits, is_column_rounded = span(entry.column) > column_bits;
-  if ((!is_row_rounded && !is_column_rounded) || std::isnan(entry.magnitude)) return 0;
+  // No magnitude: of special lines, and where lines are disjoint or cancel, which more bits do not change.
+  if ((!is_row_rounded && !is_column_rounded) || !std::isfinite(entry.magnitude)) return 0;
   const double terms = static_cast<double>(std::min(entry.row.nonzeros, entry.column.nonzeros));
   const double error = terms * ((is_column_rounded ? std::ldexp(1.0, row_bits - 1) : 0.0) +
                                 (is_row_rounded ? std::ldexp(1.0, column_bits - 1) : 0.0));
@@ -54,36 +58,44 @@ double share_left(const SampledEntry& entry, int row_bits, int column_bits, int 
 
 }  // namespace
 
-std::optional<Plan> longer_plan(const Plan& plan, const OperandView& a, const OperandView& b, const ScaleRequest& request) {
+std::shared_ptr<const Plan> longer_plan(const Plan& plan, const OperandView& a, const OperandView& b,
+                                        const ScaleRequest& request) {
   const double products = static_cast<double>(a.outer) * static_cast<double>(b.outer) * static_cast<double>(a.inner);
-  if (std::min(a.outer, b.outer) < kLeastLines || products < kLeastProducts) return std::nullopt;
+  if (std::min(a.outer, b.outer) < kLeastLines || products < kLeastProducts) return nullptr;
   std::vector<SampledEntry> entries;
   with_float(a.type, [&](auto x) { with_float(b.type, [&](auto y) { take_sample<decltype(x), decltype(y)>(a, b, entries); }); });
-  // Nanoseconds of a term of an entry, where lines have the capacities of `bits_of`, `most` at most.
-  const double of_bit = product_nanoseconds(plan) * plan.products() / plan.bits;
-  const auto cost = [&](int most, const auto& bits_of) {
+  const auto of_pairs = [&](const auto& bits_of) {  // nanoseconds of a term of an entry, on average
     double left = 0;
     for (const SampledEntry& entry : entries)
       left += share_left(entry, bits_of(entry.row), bits_of(entry.column), request.precision);
-    return most * of_bit + left / static_cast<double>(entries.size()) * kPairNanoseconds;
+    return left / static_cast<double>(entries.size()) * kPairNanoseconds;
   };
+  const auto of_longer_pairs = [&](int bits) {
+    return of_pairs([bits](const LineFacts& facts) { return capacity_of_span(Accuracy::correct, span(facts), bits); });
+  };
+  const auto of_products = [](const Plan& x) { return product_nanoseconds(x) * x.products() / (x.width() * x.width()); };
+  const double of_entry = kEntryNanoseconds / static_cast<double>(a.inner);
   const int usual = accuracy_bits(Accuracy::correct, request.precision);
-  double least = kLeastGain * cost(usual, [&](const LineFacts& facts) {
-                   return line_capacity(Accuracy::correct, usual, facts, request.precision, request.is_update);
-                 });
-  int best = usual;
-  for (int bits = usual + kStep; bits <= kMostBits; bits += kStep) {
-    const double own =
-        cost(bits, [bits](const LineFacts& facts) { return capacity_of_span(Accuracy::correct, span(facts), bits); });
+  const double most = kLeastGain * (of_products(plan) + of_pairs([&](const LineFacts& facts) {
+                                      return line_capacity(Accuracy::correct, usual, facts, request.precision, request.is_update);
+                                    }));
+  // About as many products more as there are bits more; what they are shows when there is a plan.
+  double least = most;
+  int best = 0;
+  for (int bits = std::max(usual, plan.bits) + kStep; bits <= kMostBits; bits += kStep) {
+    const double own = of_products(plan) * bits / plan.bits + of_longer_pairs(bits) + of_entry;
     if (own < least) best = bits, least = own;
   }
+  if (best == 0 || plan.family == kGivenFamily) return nullptr;
   for (; best > usual; best -= 2 * kStep) {
     try {
-      return make_plan({plan.scheme, plan.alphabet, plan.family, best, a.inner, plan.is_complex});
+      auto longer = find_plan({plan.scheme, plan.alphabet, plan.family, best, a.inner}, plan.is_complex);
+      const bool pays = of_products(*longer) + of_longer_pairs(best) + of_entry < most;
+      return pays ? longer : nullptr;
     } catch (const std::length_error&) {  // the alphabet's moduli, or its digits, do not reach so far
     }
   }
-  return std::nullopt;
+  return nullptr;
 }
 
 }  // namespace ozfp4

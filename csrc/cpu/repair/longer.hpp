@@ -1,7 +1,7 @@
 // "correct": longer integers, where many entries would else be summed one by one.
 #pragma once
 
-#include <optional>
+#include <memory>
 
 #include "cpu/runtime/matrix_view.hpp"
 #include "cpu/stages/scale.hpp"
@@ -9,9 +9,9 @@
 
 namespace ozfp4 {
 
-// A plan of more bits than `plan` where its products take less time than the sums of single entries that they spare; by a sample
-// of entries, whose choice changes no bit of a result. Lines are then to have the capacities of ScaleRequest::longest = its bits.
-// Range: accuracy correct, equal inner dimensions.
-std::optional<Plan> longer_plan(const Plan& plan, const OperandView& a, const OperandView& b, const ScaleRequest& request);
+// A plan of more bits than `plan` and than lines usually have, where its products take less time than the sums of single entries
+// that they spare; by a sample of entries, whose choice changes no bit of a result. Lines are then to have the capacities of
+// ScaleRequest::longest = its bits. Null: there is none. Range: accuracy correct, equal inner dimensions.
+std::shared_ptr<const Plan> longer_plan(const Plan& plan, const OperandView& a, const OperandView& b, const ScaleRequest& request);
 
 }  // namespace ozfp4

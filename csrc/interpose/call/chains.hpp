@@ -28,16 +28,16 @@ class Chains {
   }
   // Whether the last recorded product had few.
   bool is_tried() const { return is_tried_; }
-  // On a GPU a count comes later: the limit is that of the product that was enqueued last.
-  void enqueue(std::int64_t limit) { limit_ = limit; }
+  // On a GPU a count comes later: it may be that of the product before the last one, and the larger limit of both is taken.
+  void enqueue(std::int64_t limit) { limit_ = std::max(limit, last_limit_.exchange(limit)); }
   bool is_many(std::int64_t count) const { return count > limit_; }
 
  private:
-  // A product that takes as long as three native ones costs a sixteenth more than the 32 after it; "correct" may take longer.
+  // A product that takes as long as three native ones adds a sixteenth to the time of the 32 after it; "correct" may take longer.
   static constexpr int least = 32, most = 1 << 20;
   std::atomic<int> to_leave_{0}, next_to_leave_{least};
   std::atomic<bool> is_tried_{false};
-  std::atomic<std::int64_t> limit_{0};
+  std::atomic<std::int64_t> limit_{0}, last_limit_{0};
 };
 
 // So many chains of a matrix take a small part of the time of its product: on an H200 0.2 ms of the 2 of 4096^3.

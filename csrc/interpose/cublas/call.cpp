@@ -203,6 +203,7 @@ Reason DeviceAttempt::serve(const Place& place, std::int64_t* chains) {
   if (!is_own && is_captured(place.stream)) return Reason::captured;
   for (std::int64_t i = 0; i < product_.batch; ++i) {
     const Product matrix = matrix_of(product_, i);
+    if (i == 1) options.repaired = nullptr;  // the first matrix speaks for the batch
     const Reason reason = enqueue(matrix, is_own ? place.space : Space{}, bytes, place.stream, options);
     if (reason == Reason::always) continue;
     if (i == 0) return reason;
@@ -215,7 +216,7 @@ Reason DeviceAttempt::serve(const Place& place, std::int64_t* chains) {
 }
 
 // The device tells later how many entries were chains. The first product of a calling address, and the first after many chains,
-// is waited for, the caller's locks held by nobody.
+// is waited for, without a lock of ours.
 Reason DeviceAttempt::serve_by_time(const Place& place) {
   Chains& chains = real_.chains;
   std::int64_t* const count = settings().accuracy == OZFP4_ACCURACY_SCALED ? nullptr : count_of(real_.caller);

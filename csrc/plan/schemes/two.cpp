@@ -186,7 +186,7 @@ Plan make_moduli_plan(const Alphabet& alphabet, int bits, const std::vector<std:
   Plan plan{};
   plan.scheme = Scheme::two;
   plan.alphabet = alphabet;
-  plan.family = "given";
+  plan.family = kGivenFamily;
   plan.bits = bits;
   plan.prefix_allowed = true;
   for (const std::int64_t m : moduli) {

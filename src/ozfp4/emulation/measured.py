@@ -41,7 +41,7 @@ MOST_CALLS = 20
 LARGEST, LARGEST_OF_INTEGERS = 8192, 256  # extents that are measured; of integers on a CPU
 CAPTURED = "a CUDA graph is captured, which allows no measuring: run it once before"
 NOT_YET = f"not measured yet: that would take more than {100 * SHARE:g} % of the program's time"
-NO_ROOM = "not measured: the GPU has no memory left for it"
+NO_ROOM = "not measured: there is no memory left for it"
 
 _lock = ChildLock()  # two threads that measure would slow each other
 _known: dict[str, dict[Problem, Times | str]] = {}
@@ -194,9 +194,11 @@ def _measured(problem: Problem, options: Options) -> Times | str:
     try:
         found = (_on_cpu if problem.on_cpu else _on_gpu)(problem, options.keywords_of(problem.dtype))
     except MemoryError as error:
-        if not is_over_limit(error):
+        found = OVER_LIMIT if is_over_limit(error) else NO_ROOM
+    except RuntimeError as error:
+        if "can't allocate memory" not in str(error):  # as torch says on a CPU
             raise
-        found = OVER_LIMIT
+        found = NO_ROOM
     _spent += time.perf_counter() - began
     if not isinstance(found, str):
         native, ours = found
@@ -225,7 +227,7 @@ def _on_cpu(problem: Problem, keywords: dict[str, Any]) -> Times:
 
 
 def _entries(rng: Any, dtype: str, shape: tuple[int, ...]) -> Any:
-    """Integers of full range: none is faster for its entries being small."""
+    """Normal numbers, or integers of full range: none is faster for its entries being small."""
     if not library.is_integer(dtype):
         numbers = rng.standard_normal(shape)
         return (numbers + 1j * numbers[..., ::-1] if library.is_complex(dtype) else numbers).astype(dtype)

@@ -12,7 +12,6 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _core
-from ..request.library import as_array
 from ..support.integers import check_integers, to_words
 from ..support.table import Table, Tabular
 
@@ -212,7 +211,7 @@ class Plan(Tabular):
         """
         if operand not in ("a", "b"):
             raise ValueError(f"operand: {operand!r} is neither 'a' nor 'b'")
-        integers = check_integers("x", as_array("x", x))
+        integers = check_integers("x", np.asarray(x))
         if integers.dtype.kind == "O":
             for beyond in (v for v in integers.flat if abs(v) > 2**self.bits):
                 raise ValueError(f"x: {beyond} is outside the plan's range of {self.bits} bits")

@@ -30,7 +30,8 @@ std::int64_t* page_of(std::uint64_t context) {
   // Without the lock: the driver may wait for the device. Of two threads that are here at once one's memory stays unused.
   constexpr std::size_t bytes = most * sizeof(std::int64_t);
   auto* made = static_cast<std::int64_t*>(allocate_on_host(bytes));
-  if (made) std::memset(made, 0, bytes);
+  if (!made) return nullptr;
+  std::memset(made, 0, bytes);
   const ForkLock::Guard hold(lock);
   return pages().emplace(context, made).first->second;
 }

@@ -1,4 +1,4 @@
-#include "cpu/accuracy/lane_words.hpp"
+#include "cpu/crt/lane_words.hpp"
 
 #include "arith/wide/crt.hpp"
 #include "cpu/runtime/vectorise.hpp"
