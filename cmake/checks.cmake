@@ -2,6 +2,7 @@
 # label `host` need no GPU; those with `gpu` are skipped where there is none.
 enable_testing()
 add_custom_target(checks)
+set(OZFP4_CHECK_SECONDS 300 CACHE STRING "Seconds after which a check has failed")
 
 # add_check(SOURCE LIBRARY [RUN...]): tests/SOURCE as a program. A run is its label, and the program's arguments after a space;
 # one without arguments and with the label `host` where none is given. Its name is the path, and the arguments.
@@ -26,7 +27,7 @@ function(add_check source library)
     list(POP_FRONT run label)
     string(REPLACE ";" " " test "${name};${run}")
     add_test(NAME ${test} COMMAND ${target} ${run})
-    set_tests_properties(${test} PROPERTIES LABELS ${label} TIMEOUT 300)
+    set_tests_properties(${test} PROPERTIES LABELS ${label} TIMEOUT ${OZFP4_CHECK_SECONDS})
     if(label STREQUAL "gpu")  # one at a time
       set_tests_properties(${test} PROPERTIES SKIP_RETURN_CODE 77 RESOURCE_LOCK gpu)
     endif()

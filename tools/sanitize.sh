@@ -13,7 +13,7 @@ export PATH=$(dirname "$PYTHON"):$PATH CXX=${CXX:-g++} PYTHONUNBUFFERED=1
 cpus=$(nproc)
 
 configure() { # folder, sanitizers, further arguments of cmake
-  cmake -S . -B "$1" -G Ninja -DOZFP4_TESTING=ON -DOZFP4_CUDA=OFF "${@:3}" >"$1.log" \
+  cmake -S . -B "$1" -G Ninja -DOZFP4_TESTING=ON -DOZFP4_CUDA=OFF -DOZFP4_CHECK_SECONDS=3000 "${@:3}" >"$1.log" \
     "-DCMAKE_CXX_FLAGS=-fsanitize=$2 -fno-sanitize-recover=all -fno-omit-frame-pointer -g1"
 }
 

@@ -68,7 +68,7 @@ class Loop final : public SharedWork {
     is_in_range = false;
     if (failure) {
       const std::lock_guard<std::mutex> hold(lock_);
-      if (!failure_) failure_ = failure;
+      if (!failure_) failure_ = std::move(failure);  // whoever catches it frees it
     }
     if (mine == 0 || (done_ += mine) != ranges_) return;
     const std::lock_guard<std::mutex> hold(lock_);  // of a caller who looks at done_ and goes to sleep
