@@ -43,11 +43,12 @@ struct Cut {
   std::int32_t rows, columns, inners;
 };
 
-// One that is kept is not scaled.
+// Room for either operand by itself, and for both, whichever are kept.
 std::int64_t scratch_of(const Turn& turn) {
-  if (!turn.stored_a.exists() && !turn.stored_b.exists()) return scale_scratch_bytes(turn.a, turn.b);
-  if (turn.stored_a.exists() && turn.stored_b.exists()) return 0;
-  return scale_scratch_bytes(turn.stored_a.exists() ? turn.b : turn.a);
+  std::int64_t bytes = scale_scratch_bytes(turn.a, turn.b);
+  if (turn.stored_a.exists()) bytes = std::max(bytes, scale_scratch_bytes(turn.b));
+  if (turn.stored_b.exists()) bytes = std::max(bytes, scale_scratch_bytes(turn.a));
+  return bytes;
 }
 
 // Scratch of any turn. How scale cuts lines depends on whether they are aligned, in which matrices of one stack may differ,
