@@ -1,4 +1,4 @@
-"""What standard.py and standard_cpu.py share: arguments, a row for each kind of matrices, and a file of all rows."""
+"""Shared by standard.py and standard_cpu.py: arguments, a row for each kind of matrices, and a file of all rows."""
 
 from __future__ import annotations
 

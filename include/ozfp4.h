@@ -348,7 +348,7 @@ OZFP4_API ozfp4_status ozfp4_cuda_cgemm_strided_batched(int order, int transa, i
                                                         int64_t workspace_bytes, void* stream, const ozfp4_options* options);
 
 /* As ozfp4_dgram. Blocks on and above the diagonal are multiplied where n is 6144 or more, else all of C; repaired entries are
- * those of what is multiplied. Of a real A the workspace holds the planes of all lines for all blocks where
+ * those of what is multiplied. For a real A the workspace holds the planes of all lines for all blocks where
  * options.workspace_limit is 0, these are 32 GiB at most, and all of it is 16 GiB at most or at most 1.25 times what it is
  * without them. The size is that of whatever A of these extents takes most; where options.workspace_limit is enough for some of
  * them alone, as they are aligned, it is theirs, and the others are refused. */

@@ -61,7 +61,7 @@ REGISTER_FILE = 65536  # of a multiprocessor; a warp takes them eight a thread a
 # Shared memory that a block may ask for beyond its static part is a launch parameter, asserted where kernels are put
 # together: config.cuh of mma_sync and hopper, kernel.cuh of tcgen05.
 MAX_STATIC_SHARED = 49152
-# Kernels whose functions save registers once a tile. What they spill beside that, ptxas tells .ci/cuda.
+# Kernels whose functions save registers once a tile. Spills beside that are in the log of ptxas, which .ci/cuda reads.
 CALLS = ("settling",)
 
 

@@ -1,4 +1,4 @@
-// What ozfp4_cuda_?gemm tells of entries that nothing certified.
+// The number of entries that nothing certified, as ozfp4_cuda_?gemm reports it.
 #include <ozfp4.h>
 
 #include <cmath>

@@ -91,7 +91,7 @@ def test_factors_with_both_parts_of_any_size(gemm: Any, expect: Any, dtype: str)
 @pytest.mark.parametrize("dtype", ["complex128", "complex64"])
 @pytest.mark.parametrize("order", lib.ORDERS)
 def test_chains_of_complex_entries(gemm: Any, expect: Any, order: str, dtype: str) -> None:
-    """Of few and of many lines, some of which overflow, and in blocks that begin anywhere: no entry has a certificate."""
+    """Few and many lines, some of which overflow, and in blocks that begin anywhere: no entry has a certificate."""
     rng = np.random.default_rng(14)
     highest = np.finfo(dtype).maxexp // 2 - 1
     for m, n, k in ((1, 1, 5), (1, 70, 9), (70, 1, 9), (2, 3, 600), (130, 90, 8), (9, 300, 40)):

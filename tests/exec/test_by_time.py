@@ -41,7 +41,7 @@ assert [is_ours(even) for _ in range(34)] == [LEFT == 0] * 32 + [True] * 2
 def test_many_chains_that_take_longer_leave_the_next_products(
     accuracy: str, left: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, compile_c: Callable[..., Path]
 ) -> None:
-    """Of uneven numbers "standard" takes less time than this BLAS, "correct" more."""
+    """For uneven numbers "standard" takes less time than this BLAS, "correct" more."""
     monkeypatch.setenv("OZFP4_NUM_THREADS", "1")
     library = compile_c("libslow.so", SLOW)
     done = reported(

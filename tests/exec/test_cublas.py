@@ -593,7 +593,7 @@ BY_TIME: dict[str, Any] = {"mode": "fastest", "FAKE_IDLE": 1, "FAKE_SLOW": 5_000
 
 
 def test_after_many_chains_the_real_routine_goes_on(run: Run) -> None:
-    """Of 32 products from that address; then one is tried again."""
+    """The next 32 products from that address are left; then one is tried again."""
     # 1030^2 / 2048 + 1 = 519 chains are few.
     calls = f"{PRODUCTS}for i in range(34): product(1030, 1)"
     done = run(calls, FAKE_CHAINS=520, **BY_TIME)

@@ -26,7 +26,7 @@ struct LineExtremes {
   }
 };
 
-// Of one line of k entries, by a record of make_record. Range: 1 <= k < 2^31.
+// The extremes of one line of k entries, by a record of make_record. Range: 1 <= k < 2^31.
 OZFP4_HD LineExtremes line_extremes(const LineRecord& record, bool is_special, std::int64_t k) {
   if (is_special || record.nonzeros == 0) return {0, 0, 0};
   return {static_cast<std::uint64_t>(record.depth), static_cast<std::uint32_t>(k - record.nonzeros), record.rounded != 0};

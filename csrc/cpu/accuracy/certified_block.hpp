@@ -287,7 +287,7 @@ class CertifiedBlock {
     std::copy_n(pairs.refused, n, refused);
   }
 
-  // Of the integers themselves.
+  // Updates of the integers themselves.
   void round_updates(std::int64_t row, std::int64_t column, int n, Lanes& lanes) const {
     const std::int64_t first = integers_.at(row, column);
     std::int64_t refused[kLanes];

@@ -155,7 +155,7 @@ class ShiftedChunks {
 };
 
 // The same where FP64 cannot hold the products of such lines: entries so that each product is that of the lines' entries, less
-// the exponent of the largest one of all. What is 2^1000 below it is 0.
+// the exponent of the largest one of all. Products that are 2^1000 below it are 0.
 template <class A, class B>
 class LevelChunks {
  public:

@@ -76,7 +76,7 @@ std::uint64_t even_bits(std::uint64_t x) {
   return (x | x >> 16) & 0xffffffffu;
 }
 
-// What is listed of some rows and columns of a block, to `part`, whose entries they are.
+// Copies the list of some rows and columns of a block to `part`, whose entries they are.
 void list_part(const Listed& listed, const LinePart& rows, const LinePart& columns, Listed& part) {
   for (std::int64_t i = 0; i < rows.count; ++i) {
     for (std::int64_t w = 0; w < part.words_per_row(); ++w) {

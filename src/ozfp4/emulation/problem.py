@@ -35,7 +35,7 @@ class Problem(NamedTuple):
         return self.device == "cpu"
 
     def of_other_extents(self) -> Problem:
-        """What stands for products that are not told apart by their extents."""
+        """The problem that stands for products of any extents."""
         return self._replace(stack=1, m=-1, n=-1, k=-1)
 
 
