@@ -108,3 +108,16 @@ def test_products_beyond_the_range_of_fp64() -> None:
         c, report = ozfp4.matmul(a, b, accuracy="correct", rounding=rounding, report=True)
         assert_same_bits(c, correct_matmul(a, b, rounding), rounding)
     assert report.certified.repaired_exactly > 1000
+
+
+@pytest.mark.parametrize("low", [-900, -1060])
+def test_small_products_beside_large_entries(low: int) -> None:
+    """The largest entries of lines meet zeros: a normal number is left, 2^1700 below the product of both."""
+    rng = np.random.default_rng(11)
+    a, b = np.ldexp(rng.standard_normal((140, 150)), low), np.ldexp(rng.standard_normal((150, 140)), 800)
+    a[:, 0], b[0] = 2.0**900, 0
+    a[:, 1], b[1] = 0, 2.0**1000
+    for rounding in ("nearest", "down"):
+        c, report = ozfp4.matmul(a, b, accuracy="correct", rounding=rounding, report=True)
+        assert_same_bits(c, correct_matmul(a, b, rounding), rounding)
+        assert report.certified.repaired_exactly == c.size
