@@ -58,10 +58,8 @@ class Board {
 
  private:
   static constexpr int kLine = 64;  // bytes of a cache line
-  [[maybe_unused]] char before_[kLine] = {};
-  std::atomic<int> tickets_{0};  // threads that may still take it, which look here all the time
-  [[maybe_unused]] char behind_[kLine] = {};
-  std::atomic<int> readers_{0};  // threads that take it, or try to
+  alignas(kLine) std::atomic<int> tickets_{0};  // threads that may still take it, which look here all the time
+  alignas(kLine) std::atomic<int> readers_{0};  // threads that take it, or try to
   std::atomic<bool> is_taken_{false};
   std::atomic<const SharedWork*> offered_{nullptr};
   Job job_;  // written while nobody reads it: no ticket, no reader
