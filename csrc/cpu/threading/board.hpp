@@ -57,7 +57,7 @@ class Board {
   }
 
  private:
-  static constexpr int kLine = 64;  // bytes of a cache line
+  static constexpr int kLine = 64;              // bytes of a cache line
   alignas(kLine) std::atomic<int> tickets_{0};  // threads that may still take it, which look here all the time
   alignas(kLine) std::atomic<int> readers_{0};  // threads that take it, or try to
   std::atomic<bool> is_taken_{false};
