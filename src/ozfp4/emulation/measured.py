@@ -118,20 +118,29 @@ def times(problem: Problem, options: Options) -> Times | str:
     if kept is not None and (found := kept.get(problem)) is not None:
         return found
     with _lock:
-        kept = _known.setdefault(key["what"], {})
-        kept.update({like: pair for like, pair in _loaded(key, problem).items() if like not in kept})
+        kept = _known.get(key["what"])
+        if kept is None:
+            kept = _known[key["what"]] = _loaded(key, problem)
+            _forget_oldest(_known, MOST_KINDS)
         if problem in kept:
             return kept[problem]
         measured = _measured(problem, options)
         if measured not in (CAPTURED, NOT_YET):
             kept[problem] = measured
-        _forget_oldest(kept, MOST_SHAPES)
-        _forget_oldest(_known, MOST_KINDS)
+            _forget_oldest(kept, MOST_SHAPES)
         if not isinstance(measured, str):
-            disk_cache.store(
-                key, {_text(like): pair for like, pair in kept.items() if not isinstance(pair, str)}
-            )
+            _store(key, kept, problem)
         return measured
+
+
+def _store(key: dict[str, str], kept: dict[Problem, Times | str], like: Problem) -> None:
+    """With what other processes have stored meanwhile."""
+    for problem, pair in _loaded(key, like).items():
+        kept.setdefault(problem, pair)
+    _forget_oldest(kept, MOST_SHAPES)
+    disk_cache.store(
+        key, {_text(problem): pair for problem, pair in kept.items() if not isinstance(pair, str)}
+    )
 
 
 def _forget_oldest(table: dict[Any, Any], most: int) -> None:
@@ -169,9 +178,9 @@ def _text(problem: Problem) -> str:
     return f"{form} {problem.stack} {problem.m} {problem.n} {problem.k}"
 
 
-def _loaded(key: dict[str, str], like: Problem) -> dict[Problem, Times]:
+def _loaded(key: dict[str, str], like: Problem) -> dict[Problem, Times | str]:
     """What earlier processes measured; nothing that is not as it was written."""
-    found: dict[Problem, Times] = {}
+    found: dict[Problem, Times | str] = {}
     for text, pair in (disk_cache.load(key) or {}).items():
         form, *numbers = text.split()
         try:
