@@ -55,7 +55,7 @@ void lower(std::atomic<double>& least, double value) {
   }
 }
 
-// How many native products one of ozfp4's may take as long as, with a second one. With AMX it is four at most from 64^3 on, and
+// How many native products one of ozfp4's may take as long as. With AMX it is four at most from 64^3 on, and
 // two of large ones.
 double expected_products(double size) { return size < 0x1p18 ? 64 : size < 0x1p32 ? 20 : 6; }
 
