@@ -1,7 +1,7 @@
 # csrc/cuda, as the archive ozfp4_cuda: cudart linked statically, no link to torch or libcuda. The package's extension
 # ozfp4._cuda takes it from libozfp4_cuda beside it, see cmake/package_cuda.cmake.
 #
-# CMAKE_CUDA_ARCHITECTURES chooses the GPUs, as 80;86-real;89-real;90a-real;100f-real;120f-real. Every multiply kernel is
+# CMAKE_CUDA_ARCHITECTURES chooses the GPUs, as 80;86-real;90a-real;100f-real;120f-real. Every multiply kernel is
 # compiled for those of them that it runs on, see csrc/cuda/multiply/registry.cpp; scale, encode and reconstruct for all.
 include(cmake/gpu_targets.cmake)
 if(NOT CMAKE_CUDA_ARCHITECTURES)
@@ -100,8 +100,7 @@ if(OZFP4_RACECHECK)
 endif()
 target_compile_options(ozfp4_cuda PRIVATE ${cuda_options})
 target_compile_options(ozfp4_cuda_shaped PRIVATE ${cuda_options})
-share_front_end(ozfp4_cuda 80)
-share_front_end(ozfp4_cuda_shaped 86)
+share_front_end(ozfp4_cuda)
 
 # The multiply kernels of this build, a line each, for csrc/cuda/multiply/registry.cpp; a kernel without a line is left out.
 set(held_kernels "")
@@ -132,7 +131,7 @@ set(mma_sync csrc/cuda/multiply/mma_sync/kernels)
 add_kernel(hopper "launch_with<hopper::start>" "^90a" csrc/cuda/multiply/hopper/launch.cu)
 # For every architecture: this kernel alone serves whatever the others do not.
 add_kernel_library(mma_copy "launch_with<mma_sync::start_bytes_copy>" "${CMAKE_CUDA_ARCHITECTURES}" ${mma_sync}/bytes_copy.cu)
-share_front_end(kernel_mma_copy 80)
+share_front_end(kernel_mma_copy)
 add_kernel(mma_bulk "launch_with<mma_sync::start_bytes_bulk>" "^(90a|(100|103|120)[af])" ${mma_sync}/bytes_bulk.cu)
 add_kernel(mma_fp4 "launch_with<mma_sync::start_fp4>" "^120[af]" ${mma_sync}/fp4.cu)
 include(cmake/sm100.cmake)

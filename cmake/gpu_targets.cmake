@@ -1,8 +1,9 @@
 # The GPUs to build for, as CMAKE_CUDA_ARCHITECTURES names them, and which GPUs code for them runs on. Nothing here needs nvcc.
 find_program(OZFP4_NVIDIA_SMI nvidia-smi)
 
-# All that there are kernels for, each GPU once: 80 with PTX, which the driver compiles for generations that are unknown here.
-set(all_gpu_targets 80 86-real 89-real 90a-real 100f-real 120f-real)
+# All that there are kernels for: 80 with PTX, which the driver compiles for generations that are unknown here; code for 8.6 runs
+# on 8.9 as well, and that for 8.9 would be the same.
+set(all_gpu_targets 80 86-real 90a-real 100f-real 120f-real)
 
 # Those of this machine; none where it shows none.
 function(find_machine_targets result)
@@ -20,9 +21,7 @@ function(find_machine_targets result)
       list(APPEND targets 100f-real)
     elseif(capability VERSION_EQUAL 9.0)
       list(APPEND targets 90a-real)
-    elseif(capability VERSION_GREATER_EQUAL 8.9 AND capability VERSION_LESS 9.0)
-      list(APPEND targets 89-real)
-    elseif(capability VERSION_GREATER_EQUAL 8.6 AND capability VERSION_LESS 8.9)
+    elseif(capability VERSION_GREATER_EQUAL 8.6 AND capability VERSION_LESS 9.0)
       list(APPEND targets 86-real)
     elseif(capability VERSION_GREATER_EQUAL 8.0)
       list(APPEND targets 80)
@@ -66,7 +65,7 @@ function(resolve_gpu_targets result architectures)
     if(NOT architecture MATCHES "^(80|86|89|90a?|(100|103|120)[af]?)(-real|-virtual)?$")
       message(FATAL_ERROR "ozfp4: CMAKE_CUDA_ARCHITECTURES names '${architecture}', for which there are no kernels. There are for 80, "
               "86, 89, 90a, 100f, 103f and 120f, each alone, with -real or with -virtual; machine code runs on later GPUs of its "
-              "generation as well (86 on 8.7), PTX (80 or 80-virtual) on all later ones. `all` alone stands for all of them.")
+              "generation as well (86 on 8.9), PTX (80 or 80-virtual) on all later ones. `all` alone stands for all of them.")
     endif()
   endforeach()
   set(${result} "${architectures}" PARENT_SCOPE)
@@ -101,21 +100,16 @@ function(list_held_code result architectures)
   set(${result} "${held}" PARENT_SCOPE)
 endfunction()
 
-# Of the target's architectures, 8.6 and 8.9 (those after `base`, 80 or 86, where that is one of them) are compiled from its PTX.
-# nvcc's front end, which takes more than half of the time, makes the same PTX for all of them where no source tells one from another
-# by __CUDA_ARCH__, as tests/cmake/test_shared_front_end.py makes sure; then the machine code is the same to the bit.
-function(share_front_end target base)
+# Compiles the target's code for 8.6 from its PTX for 8.0, where it has both. nvcc's front end, which takes more than half of the
+# time, makes the same PTX for both where no source tells one from the other by __CUDA_ARCH__, as
+# tests/cmake/test_shared_front_end.py makes sure; then the machine code is the same to the bit.
+function(share_front_end target)
   get_target_property(architectures ${target} CUDA_ARCHITECTURES)
-  if(NOT "${base}" IN_LIST architectures AND NOT "${base}-real" IN_LIST architectures)
-    return()
+  if(("80" IN_LIST architectures OR "80-real" IN_LIST architectures) AND "86-real" IN_LIST architectures)
+    list(REMOVE_ITEM architectures 86-real)
+    target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:CUDA>:--generate-code=arch=compute_80,code=sm_86>")
+    set_target_properties(${target} PROPERTIES CUDA_ARCHITECTURES "${architectures}")
   endif()
-  foreach(other 86 89)
-    if(other GREATER base AND "${other}-real" IN_LIST architectures)
-      list(REMOVE_ITEM architectures ${other}-real)
-      target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:CUDA>:--generate-code=arch=compute_${base},code=sm_${other}>")
-    endif()
-  endforeach()
-  set_target_properties(${target} PROPERTIES CUDA_ARCHITECTURES "${architectures}")
 endfunction()
 
 # For what is built beside the kernels, and needs to run and no more: one architecture, where the PTX of 80 is wanted anyway.

@@ -41,16 +41,16 @@ def run_cmake(folder: Path, architectures: str, gpus: str = "") -> subprocess.Co
 @pytest.mark.parametrize(
     ("architectures", "gpus", "targets", "held"),
     [
-        ("80;86-real;89-real;90a-real;100f-real;120f-real", "", "80;86-real;89-real;90a-real;100f-real;120f-real",
-         "80;1080;86;89;-90;100;120"),
-        ("all", "9.0\\n", "80;86-real;89-real;90a-real;100f-real;120f-real", "80;1080;86;89;-90;100;120"),
+        ("80;86-real;90a-real;100f-real;120f-real", "", "80;86-real;90a-real;100f-real;120f-real",
+         "80;1080;86;-90;100;120"),
+        ("all", "9.0\\n", "80;86-real;90a-real;100f-real;120f-real", "80;1080;86;-90;100;120"),
         ("80-virtual", "", "80-virtual", "1080"),
         ("80-real", "", "80-real", "80"),
         ("90", "", "90", "90;1090"),
         ("90a;120f-virtual;103a-real", "", "90a;120f-virtual;103a-real", "-90;120;-103"),
         ("native", "9.0\\n9.0\\n", "90a-real", "-90"),
         ("native", "8.0\\n12.0\\n", "80;120f-real", "80;1080;120"),
-        ("native;86-real", "8.6\\n9.0", "86-real;90a-real", "86;-90"),
+        ("native;86-real", "8.9\\n9.0", "86-real;90a-real", "86;-90"),
     ],
     ids=str,
 )  # fmt: skip

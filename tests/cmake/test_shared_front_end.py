@@ -1,4 +1,4 @@
-"""Sources that are compiled once for GPUs of 8.0, 8.6 and 8.9 (cmake/gpu_targets.cmake) do not tell these from one another."""
+"""Sources that are compiled once for GPUs of 8.0 and 8.6 (cmake/gpu_targets.cmake) do not tell these from one another."""
 
 from __future__ import annotations
 
@@ -56,21 +56,16 @@ def holds(condition: str, architecture: int) -> bool:
 BYTES = "csrc/cuda/multiply/mma_sync/kernels/bytes_copy.cu"
 
 
-@pytest.mark.parametrize(
-    ("library", "more", "alike"),
-    [("ozfp4_cuda", (BYTES,), (800, 860, 890)), ("ozfp4_cuda_shaped", (), (860, 890))],
-)
-def test_conditions(library: str, more: tuple[str, ...], alike: tuple[int, ...]) -> None:
-    found = list(conditions(library, more))
+def test_conditions() -> None:
+    found = list(conditions("ozfp4_cuda", (BYTES,)))
     assert found, "no condition was read"
     for path, condition in found:
-        assert len({holds(condition, each) for each in alike}) == 1, f"{path}: {condition}"
+        assert holds(condition, 800) == holds(condition, 860), f"{path}: {condition}"
 
 
 def test_which_libraries_share() -> None:
-    """The second argument is the first GPU that the code is alike for."""
-    shared = re.findall(r"^share_front_end\((\w+) (\d+)\)", CUDA, re.MULTILINE)
-    assert shared == [("ozfp4_cuda", "80"), ("ozfp4_cuda_shaped", "86"), ("kernel_mma_copy", "80")]
+    shared = re.findall(r"^share_front_end\((\w+)\)", CUDA, re.MULTILINE)
+    assert shared == ["ozfp4_cuda", "kernel_mma_copy"]
 
 
 def test_a_condition_between_them_is_told() -> None:
