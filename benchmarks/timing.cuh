@@ -1,11 +1,9 @@
-// What the stand-alone benchmarks share: random bits, a stream with a stopwatch.
+// Random bits, and a stream with a stopwatch, for stand-alone benchmarks.
 #pragma once
 
 #include <cuda_runtime.h>
 
-#include <algorithm>
 #include <cstdint>
-#include <vector>
 
 #include "cuda/gpu.hpp"
 
@@ -18,11 +16,6 @@ __device__ inline std::uint64_t mix(std::uint64_t x) {
 // 64 random bits, the upper ones best, for number i.
 __device__ inline std::uint64_t random_bits(std::uint64_t seed, std::int64_t i) {
   return mix(seed * 0x9E3779B97F4A7C15ull + static_cast<std::uint64_t>(i));
-}
-
-inline double median(std::vector<double> samples) {
-  std::sort(samples.begin(), samples.end());
-  return samples[samples.size() / 2];
 }
 
 // A stream of its own and the time that work on it takes.

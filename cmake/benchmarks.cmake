@@ -1,10 +1,6 @@
-# The stand-alone timings of the CUDA kernels, which benchmarks/*.cu describe: benchmark_<name>.
-add_custom_target(benchmarks)
-foreach(name multiply power reconstruct scale_encode)
-  add_executable(benchmark_${name} benchmarks/${name}.cu)
-  add_dependencies(benchmarks benchmark_${name})
-  build_for_one_architecture(benchmark_${name})
-  target_include_directories(benchmark_${name} PRIVATE tests)
-  target_link_libraries(benchmark_${name} PRIVATE ozfp4_cuda ${CMAKE_DL_LIBS})
-  target_compile_options(benchmark_${name} PRIVATE ${cuda_options})
-endforeach()
+# Stand-alone timings of the CUDA kernels, which benchmarks/*.cu describe: benchmark_<name>.
+add_executable(benchmark_power benchmarks/power.cu)
+build_for_one_architecture(benchmark_power)
+target_include_directories(benchmark_power PRIVATE tests)
+target_link_libraries(benchmark_power PRIVATE ozfp4_cuda ${CMAKE_DL_LIBS})
+target_compile_options(benchmark_power PRIVATE ${cuda_options})
