@@ -1,10 +1,11 @@
 """How much the CUDA gate has to build: by what has passed it before, not by a base commit, which a shallow clone lacks.
 
-    python tools/cuda_scope.py CACHE                  # prints all, some or none
-    python tools/cuda_scope.py CACHE --passed SCOPE   # notes that these sources have passed
+    python tools/cuda_scope.py CACHE            # prints all, some or none
+    python tools/cuda_scope.py CACHE --passed   # notes that these sources have passed
 
 CACHE is a folder that stays from run to run. It holds empty files, each named by a hash of sources that passed.
-none: the sources of the gate have passed. some: they changed, but `WIDE`, with this nvcc, has passed for all GPUs.
+.ci/cuda.passed is committed: the hash of `WIDE` and nvcc that last passed for all GPUs with OZFP4_CUDA_GATE=all.
+none: the sources of the gate have passed. some: they changed, but `WIDE` is as .ci/cuda.passed has it.
 all: anything else, or where OZFP4_CUDA_GATE=all says so.
 """
 
@@ -28,6 +29,7 @@ WIDE = (
     ),
     "tools/cuda_scope.py",
 )
+PASSED = ".ci/cuda.passed"
 # These, and what they include.
 COMPILED = (
     *("csrc/arith/**/*", "csrc/plan/**/*", "csrc/cuda/**/*", "csrc/c_api/**/*", "csrc/bindings/cuda/**/*"),
@@ -66,21 +68,26 @@ def digests(root: Path, compiler: str) -> tuple[str, str]:
     return digest(root, every, compiler), digest(root, wide, compiler)
 
 
+def is_whole_on_demand() -> bool:
+    return os.environ.get("OZFP4_CUDA_GATE") == "all"
+
+
 def scope(root: Path, cache: Path, compiler: str) -> str:
-    if os.environ.get("OZFP4_CUDA_GATE") == "all":
+    if is_whole_on_demand():
         return "all"
     every, wide = digests(root, compiler)
     if (cache / f"cuda-passed-{every}").exists():
         return "none"
-    return "some" if (cache / f"cuda-wide-{wide}").exists() else "all"
+    passed = root / PASSED
+    return "some" if passed.exists() and passed.read_text(encoding="ascii").strip() == wide else "all"
 
 
-def note(root: Path, cache: Path, compiler: str, passed: str) -> None:
+def note(root: Path, cache: Path, compiler: str) -> None:
     every, wide = digests(root, compiler)
     cache.mkdir(parents=True, exist_ok=True)
     (cache / f"cuda-passed-{every}").touch()
-    if passed == "all":
-        (cache / f"cuda-wide-{wide}").touch()
+    if is_whole_on_demand():
+        (root / PASSED).write_text(f"{wide}\n", encoding="ascii")
 
 
 def nvcc() -> str:
@@ -93,10 +100,10 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("cache", type=Path)
-    parser.add_argument("--passed", choices=["all", "some"])
+    parser.add_argument("--passed", action="store_true")
     options = parser.parse_args()
     if options.passed:
-        note(ROOT, options.cache, nvcc(), options.passed)
+        note(ROOT, options.cache, nvcc())
     else:
         print(scope(ROOT, options.cache, nvcc()))
 

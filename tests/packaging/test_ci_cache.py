@@ -111,7 +111,14 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         assert list(ROOT.glob(pattern)), pattern
     for folder in ("csrc", "cmake", "include", ".ci", "tools"):
         shutil.copytree(ROOT / folder, tmp_path / "checkout" / folder)
+    (tmp_path / "checkout" / cuda_scope.PASSED).unlink(missing_ok=True)
     return tmp_path / "checkout"
+
+
+def note_all(checkout: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as context:
+        context.setenv("OZFP4_CUDA_GATE", "all")
+        cuda_scope.note(checkout, cache, "nvcc 1")
 
 
 def append(file: Path) -> None:
@@ -135,25 +142,26 @@ def append(file: Path) -> None:
     ],
 )
 def test_the_gate_builds_what_a_change_touches(
-    changed: str, expected: str, checkout: Path, tmp_path: Path
+    changed: str, expected: str, checkout: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cache = tmp_path / "cache"
     assert cuda_scope.scope(checkout, cache, "nvcc 1") == "all"
-    cuda_scope.note(checkout, cache, "nvcc 1", "all")
+    note_all(checkout, cache, monkeypatch)
     assert cuda_scope.scope(checkout, cache, "nvcc 1") == "none"
     assert cuda_scope.scope(checkout, cache, "nvcc 2") == "all"
+    assert cuda_scope.scope(checkout, tmp_path / "new", "nvcc 1") == "some"
     before = (checkout / changed).read_text(encoding="utf-8")
     append(checkout / changed)
     assert cuda_scope.scope(checkout, cache, "nvcc 1") == expected
     if expected != "none":
-        cuda_scope.note(checkout, cache, "nvcc 1", expected)
+        cuda_scope.note(checkout, cache, "nvcc 1")
         assert cuda_scope.scope(checkout, cache, "nvcc 1") == "none"
     (checkout / changed).write_text(before, encoding="utf-8")
     assert cuda_scope.scope(checkout, cache, "nvcc 1") == "none"
 
 
 def test_what_passed_for_some_gpus_has_not_passed_for_all(checkout: Path, tmp_path: Path) -> None:
-    cuda_scope.note(checkout, tmp_path / "cache", "nvcc 1", "some")
+    cuda_scope.note(checkout, tmp_path / "cache", "nvcc 1")
     append(checkout / "csrc/cuda/scale/scale.cu")
     assert cuda_scope.scope(checkout, tmp_path / "cache", "nvcc 1") == "all"
 
@@ -161,6 +169,6 @@ def test_what_passed_for_some_gpus_has_not_passed_for_all(checkout: Path, tmp_pa
 def test_everything_is_built_on_demand(
     checkout: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    cuda_scope.note(checkout, tmp_path / "cache", "nvcc 1", "all")
+    note_all(checkout, tmp_path / "cache", monkeypatch)
     monkeypatch.setenv("OZFP4_CUDA_GATE", "all")
     assert cuda_scope.scope(checkout, tmp_path / "cache", "nvcc 1") == "all"
