@@ -47,7 +47,7 @@ lint: $(VENV)/ready/dev,test
 	$(VENV)/bin/ruff check
 	$(VENV)/bin/ruff format --check
 	$(VENV)/bin/mypy
-	find csrc include examples -name '*.[ch]*' -type f -not -name least_table.hpp | xargs $(VENV)/bin/clang-format --dry-run -Werror
+	find csrc include examples -name '*.[ch]*' -type f -not -name '*.pyc' -not -name least_table.hpp | xargs $(VENV)/bin/clang-format --dry-run -Werror
 
 notebooks: $(VENV)/ready/notebook,test
 ifeq ($(NOTEBOOKS),)
