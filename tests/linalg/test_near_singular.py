@@ -12,7 +12,7 @@ import scipy.linalg
 from ozfp4 import linalg
 from ozfp4.testing import assert_same_bits
 
-COUNT = 60
+COUNT, MANY = 60, 250  # of a kind, a dtype and a library; many are more than a thousand of each kind
 # Half a unit in the last place of the largest entry, and what refinement may leave.
 ROUNDED = 1 + 1 / 32
 
@@ -104,7 +104,7 @@ def check(rational, x, exact, dtype):
 
 @kinds
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.complex128])
-@pytest.mark.parametrize("count", [COUNT, pytest.param(1000, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("count", [COUNT, pytest.param(MANY, marks=pytest.mark.nightly)])
 def test_what_is_not_warned_of_is_right(kind, dtype, count, library, rational):
     regular = right = 0
     for a, b in systems(kind, dtype, count // 3 if np.dtype(dtype).kind == "c" else count):
