@@ -110,6 +110,23 @@ def test_paths_and_blocks(scheme: str, backend: str) -> None:
     assert_same_bits(expected[sample], reference)
 
 
+@pytest.mark.parametrize("backend", ["int8", "fp64"])
+@pytest.mark.parametrize("k", [6, 12, 300])
+def test_ties_of_integers_whose_lowest_bits_are_cut(backend: str, k: int) -> None:
+    """Lines of 76 bits whose products are small integers and 2^-144 more or less: C makes ties of what cut integers tell."""
+    rng = np.random.default_rng(k)
+    m, n, third = 70, 40, k // 3
+    a, b = np.zeros((m, k)), np.zeros((k, n))
+    a[:, :third], b[:third] = rng.integers(-9, 10, (m, third)), rng.integers(-9, 10, (third, n))
+    a[:, third : 2 * third] = np.ldexp(2.0 * rng.integers(0, 8, (m, third)) + 1, -72)
+    b[2 * third :] = np.ldexp(2.0 * rng.integers(0, 8, (k - 2 * third, n)) + 1, -72)
+    b[third] = np.ldexp(rng.choice([-1.0, 1.0], n), -72)
+    c = np.spacing(np.abs(a @ b)) / 2 * rng.choice([-3, -1, 1, 3], (m, n))
+    for alpha, beta in ((1.0, 1.0), (-1.0, 1.0), (0.5, -0.5)):
+        found = ozfp4.gemm(alpha, a, b, beta, c, accuracy="correct", backend=backend)
+        assert_same_bits(found, gemm_reference(alpha, a, b, beta, c, "correct", "nearest"), (alpha, beta))
+
+
 def test_residual_without_cancellation() -> None:
     """B - A X of a solution: as many right bits as there are, where A X rounded first leaves none."""
     rng = np.random.default_rng(6)

@@ -272,18 +272,15 @@ class CertifiedBlock {
     double c[kLanes];
     target_.update.addends(row, column, n, c);
     LanePairs pairs;
-    const int cut = integers_.pair(integers_.at(row, column), n, bits_, pairs);
-    if (cut == 0) {
-      update_lanes(pairs, error, n, lanes.exponent, alpha_, beta_, c, lanes.value);
-    } else {
-      std::int32_t exponent[kLanes];
-      double own_error[kLanes];
-      for (int i = 0; i < n; ++i) {
-        exponent[i] = lanes.exponent[i] + cut;
-        own_error[i] = std::ldexp(error[i], -cut) + 1.0;
-      }
-      update_lanes(pairs, own_error, n, exponent, alpha_, beta_, c, lanes.value);
+    const PairCut cut = integers_.pair(integers_.at(row, column), n, bits_, pairs);
+    const double unit = exact_power_of_two<double>(-cut.bits);
+    std::int32_t exponent[kLanes];
+    double own_error[kLanes];
+    for (int i = 0; i < n; ++i) {
+      exponent[i] = lanes.exponent[i] + cut.bits;
+      own_error[i] = error[i] * unit + cut.loss;
     }
+    update_lanes(pairs, own_error, n, exponent, alpha_, beta_, c, lanes.value);
     std::copy_n(pairs.refused, n, refused);
   }
 

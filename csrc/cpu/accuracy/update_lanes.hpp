@@ -14,6 +14,12 @@ struct LanePairs {
   std::int64_t refused[kLanes];
 };
 
+// The integers are those of pairs times 2^bits, which are off by up to `loss`.
+struct PairCut {
+  int bits = 0;
+  double loss = 0;
+};
+
 // From column sums. Range: integers below 2^157 in magnitude.
 void pair_lanes(const Columns<5>& column, int n, const CrtProduct<5>& product, LanePairs& pairs);
 void pair_lanes(const Columns<6>& column, int n, const CrtProduct<6>& product, LanePairs& pairs);

@@ -81,21 +81,22 @@ class Integers {
 
   // Whether `pair` serves.
   bool pairs() const { return has_columns(); }
-  // Entries [first, first + n), n <= kLanes, below 2^bits, in two FP64 numbers each, without their lowest bits; returns how many
-  // these are. Range: pairs.
-  int pair(std::int64_t first, int n, int bits, LanePairs& lanes) const {
+  // Entries [first, first + n), n <= kLanes, below 2^bits, in two FP64 numbers each, up to what is returned. Range: pairs.
+  PairCut pair(std::int64_t first, int n, int bits, LanePairs& lanes) const {
     Columns<Words> column;
     if constexpr (Words < kMinLongWords) {
       if (bits < kCertainBits) {
-        if (rounds_bytes()) {
+        if (signed_columns_.groups > 0) {
           pair_by_bytes(first, n, lanes);
-        } else if (numbers_.count > 0) {
+          return {0, signed_columns_.loss};
+        }
+        if (numbers_.count > 0) {
           pair_by_numbers(first, n, lanes);
         } else {
           columns(first, n, column);
           pair_lanes(column, n, constants_.product, lanes);
         }
-        return 0;
+        return {};
       }
     }
     columns(first, n, column);
@@ -104,7 +105,7 @@ class Integers {
     std::copy_n(words.refused, n, lanes.refused);
     const int cut = words_to_cut<Words>(bits);
     pair_words(words.word + cut, n, lanes);
-    return 32 * cut;
+    return {32 * cut, cut == 0 ? 0.0 : 1.0};
   }
 
   // Column sums of the entries [first, first + n), n <= kLanes; of one part of theirs where integers are cut.

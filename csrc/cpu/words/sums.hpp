@@ -87,11 +87,11 @@ class WordSums {
   }
 
   bool pairs() const { return true; }
-  int pair(std::int64_t first, int n, int, LanePairs& lanes) const {
+  PairCut pair(std::int64_t first, int n, int, LanePairs& lanes) const {
     Lanes parts;
     load(first, n, parts);
     pair_lanes(parts.top, parts.middle, parts.low, n, lanes);
-    return 0;
+    return {};
   }
 
   bool tests() const { return true; }
