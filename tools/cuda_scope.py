@@ -20,7 +20,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 WIDE = (
-    *("csrc/cuda/multiply/tcgen05/**/*", "cmake/**/*", "CMakeLists.txt", ".ci/cuda", ".ci/cache"),
+    *("csrc/cuda/multiply/tcgen05/**/*", ".ci/cuda", ".ci/cache"),
+    *(f"cmake/{name}.cmake" for name in ("cuda", "cutlass", "gpu_targets", "nvcc", "package_cuda", "sm100")),
     *(
         "tools/check_cubins.py",
         "tools/count_main_loop.py",
@@ -32,6 +33,7 @@ WIDE = (
 PASSED = ".ci/cuda.passed"
 # These, and what they include.
 COMPILED = (
+    *("CMakeLists.txt", "cmake/**/*"),
     *("csrc/arith/**/*", "csrc/plan/**/*", "csrc/cuda/**/*", "csrc/c_api/**/*", "csrc/bindings/cuda/**/*"),
     *("include/**/*", "tests/cuda/**/*_check.*", "tests/c_api/cuda_*_check.*", "benchmarks/*.cu*"),
 )
