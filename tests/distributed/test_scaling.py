@@ -357,6 +357,8 @@ def test_bad_input(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.setenv("WORLD_SIZE", ranks)
+    if "-o" in arguments:
+        pytest.importorskip("matplotlib", reason="without it figures are refused first")
     for rank in ("0", "1"):  # one complaint is enough
         monkeypatch.setenv("RANK", rank)
         assert main(["bench", "--distributed", "--device", "cpu", *arguments]) == 2

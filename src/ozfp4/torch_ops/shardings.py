@@ -132,6 +132,8 @@ def reshaped(x: Any, shape: tuple[Any, ...]) -> Any:
             x = whole_along(x, tuple(range(x.ndim)))
             local = x.to_local().reshape(shape)
             return type(x).from_local(local, x.device_mesh, x.placements, run_check=False)
+        # DTensor views local entries as the strides of the whole tensor allow, which need not be theirs (torch 2.11).
+        x = x.clone(memory_format=torch.contiguous_format)
     return x.reshape(shape)
 
 
