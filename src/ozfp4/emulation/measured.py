@@ -135,11 +135,10 @@ def times(problem: Problem, options: Options) -> Times | str:
 
 def _store(key: dict[str, str], kept: dict[Problem, Times | str], like: Problem) -> None:
     """With what other processes have stored meanwhile."""
-    for problem, pair in _loaded(key, like).items():
-        kept.setdefault(problem, pair)
-    _forget_oldest(kept, MOST_SHAPES)
+    pairs = {**_loaded(key, like), **kept}
+    _forget_oldest(pairs, MOST_SHAPES)
     disk_cache.store(
-        key, {_text(problem): pair for problem, pair in kept.items() if not isinstance(pair, str)}
+        key, {_text(problem): pair for problem, pair in pairs.items() if not isinstance(pair, str)}
     )
 
 
