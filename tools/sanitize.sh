@@ -22,7 +22,9 @@ address() {
   configure "$build" address,undefined "-DPython_EXECUTABLE=$PYTHON" -Dpybind11_DIR="$("$PYTHON" -m pybind11 --cmakedir)"
   cmake --build "$build" --target _core _testing checks
   export UBSAN_OPTIONS=print_stacktrace=1
-  ctest --test-dir "$build" --output-on-failure --no-tests=error --parallel "$cpus"
+  # A child that is forked amid loops ends in a search for leaks that needs threads it does not have.
+  ctest --test-dir "$build" --output-on-failure --no-tests=error --parallel "$cpus" -E '^cpu/threading/pool$'
+  ASAN_OPTIONS=detect_leaks=0 ctest --test-dir "$build" --output-on-failure --no-tests=error -R '^cpu/threading/pool$'
   rm -rf "$site"
   mkdir -p "$site"
   cp -r src/ozfp4 "$site"

@@ -83,13 +83,13 @@ class Suite:
         for made in (self.switch, self.logs):
             made.mkdir(exist_ok=True)
         (self.switch / "ozfp4_mutant.hpp").write_text(CPP_SWITCH)
-        (self.switch / "ozfp4_mutant.py").write_text(PYTHON_SWITCH)
-        path = os.pathsep.join((str(self.tree / "src"), str(self.switch)))
-        self.environment = {**os.environ, "PYTHONPATH": path, "PYTHONUNBUFFERED": "1"}
+        self.environment = {**os.environ, "PYTHONPATH": str(self.tree / "src"), "PYTHONUNBUFFERED": "1"}
         self.environment["OZFP4_MUTANTS_REACHED"] = str(folder / "reached")
         self.environment |= {"OZFP4_LIBRARY_BUILD": str(self.build), "OPENBLAS_NUM_THREADS": "2"}
 
     def configure(self) -> None:
+        # Beside the package: tests start processes that look nowhere else.
+        (self.tree / "src" / "ozfp4_mutant.py").write_text(PYTHON_SWITCH)
         ask = [sys.executable, "-m", "pybind11", "--cmakedir"]
         pybind11 = subprocess.run(ask, check=True, capture_output=True, text=True).stdout.strip()
         command = [*CONFIGURE.split(), "-S", self.tree, "-B", self.build, f"-Dpybind11_DIR={pybind11}"]
