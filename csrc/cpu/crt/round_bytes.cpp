@@ -11,10 +11,13 @@
 
 #include "cpu/runtime/avx512.hpp"
 
-#if OZFP4_HAS_AVX512
-#define OZFP4_TARGET __attribute__((target("avx512f,avx512bw,avx512dq,avx512cd,avx512vl,avx512vbmi,avx512vbmi2,avx512vnni")))
+#define OZFP4_TARGET OZFP4_AVX512_BYTES
 
 namespace ozfp4 {
+
+bool can_round_bytes() { return has_avx512_bytes(); }
+
+#if OZFP4_HAS_AVX512
 namespace {
 
 constexpr int kVectors = 2;          // of eight entries, which are made together
@@ -254,14 +257,6 @@ OZFP4_TARGET std::uint64_t round_any(const SignedColumns& columns, const std::ui
 
 }  // namespace
 
-bool can_round_bytes() {
-  static const bool can = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-                          __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512cd") &&
-                          __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512vbmi") &&
-                          __builtin_cpu_supports("avx512vbmi2") && __builtin_cpu_supports("avx512vnni");
-  return can;
-}
-
 std::uint64_t round_bytes(const SignedColumns& columns, const std::uint8_t* residues, std::int64_t pitch, int count, int n,
                           const std::int32_t* exponent, double* result) {
   return round_any(columns, residues, pitch, count, n, exponent, result);
@@ -278,27 +273,18 @@ std::uint64_t pair_bytes(const SignedColumns& columns, const std::uint8_t* resid
   return pair_sums(columns, sums, n, sum, rest);
 }
 
-}  // namespace ozfp4
-
 #else
 
-namespace ozfp4 {
-namespace {
-
-[[noreturn]] std::uint64_t refuse() { throw std::logic_error("round_bytes: this build has no instructions for it"); }
-
-}  // namespace
-
-bool can_round_bytes() { return false; }
-
 std::uint64_t round_bytes(const SignedColumns&, const std::uint8_t*, std::int64_t, int, int, const std::int32_t*, double*) {
-  refuse();
+  refuse_without_avx512();
 }
 std::uint64_t round_bytes(const SignedColumns&, const std::uint8_t*, std::int64_t, int, int, const std::int32_t*, float*) {
-  refuse();
+  refuse_without_avx512();
 }
-std::uint64_t pair_bytes(const SignedColumns&, const std::uint8_t*, std::int64_t, int, int, double*, double*) { refuse(); }
-
-}  // namespace ozfp4
+std::uint64_t pair_bytes(const SignedColumns&, const std::uint8_t*, std::int64_t, int, int, double*, double*) {
+  refuse_without_avx512();
+}
 
 #endif
+
+}  // namespace ozfp4

@@ -15,16 +15,18 @@
 #include "cpu/limbs/round.hpp"
 
 #include <cmath>
-#include <stdexcept>
 
 #include "arith/limbs/signed_bytes.hpp"
 #include "cpu/runtime/avx512.hpp"
 #include "cpu/runtime/matrix_view.hpp"
 
-#if OZFP4_HAS_AVX512
-#define OZFP4_TARGET __attribute__((target("avx512f,avx512bw,avx512dq,avx512cd,avx512vl,avx512vbmi2,bmi2")))
+#define OZFP4_TARGET OZFP4_AVX512_BYTES
 
 namespace ozfp4 {
+
+bool can_round_diagonals() { return has_avx512_bytes(); }
+
+#if OZFP4_HAS_AVX512
 namespace {
 
 static_assert(kPanelLines == 16, "a row of a tile is one vector of sums, and two of results");
@@ -376,14 +378,6 @@ void round_all(const Sums& sums, const RoundedTile& tile, const Errors* errors, 
 
 }  // namespace
 
-bool can_round_diagonals() {
-  static const bool can = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-                          __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512cd") &&
-                          __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512vbmi2") &&
-                          __builtin_cpu_supports("bmi2");
-  return can;
-}
-
 void round_diagonals(const std::int32_t* sums, int limbs, std::int64_t inner, const RoundedTile& tile) {
   round_all<Test::none>({sums, limbs, inner}, tile, nullptr, nullptr);
 }
@@ -405,32 +399,19 @@ OZFP4_TARGET void round_upper_diagonals_certain(const std::int32_t* sums, int li
   round_any<kUpperDiagonals, Test::both>({sums, limbs, inner}, tile, &errors, &found);
 }
 
-}  // namespace ozfp4
-
 #else
 
-namespace ozfp4 {
-
-bool can_round_diagonals() { return false; }
-
-void round_diagonals(const std::int32_t*, int, std::int64_t, const RoundedTile&) {
-  throw std::logic_error("round_diagonals: this build has no instructions for it");
-}
-
-bool round_upper_diagonals(const std::int32_t*, int, std::int64_t, const RoundedTile&) {
-  throw std::logic_error("round_upper_diagonals: this build has no instructions for it");
-}
-
+void round_diagonals(const std::int32_t*, int, std::int64_t, const RoundedTile&) { refuse_without_avx512(); }
+bool round_upper_diagonals(const std::int32_t*, int, std::int64_t, const RoundedTile&) { refuse_without_avx512(); }
 void round_diagonals_certain(const std::int32_t*, int, std::int64_t, const RoundedTile&, const LineErrors&, const LineErrors&,
                              CertainEntries&) {
-  throw std::logic_error("round_diagonals_certain: this build has no instructions for it");
+  refuse_without_avx512();
 }
-
 void round_upper_diagonals_certain(const std::int32_t*, int, std::int64_t, const RoundedTile&, const LineErrors&,
                                    const LineErrors&, CertainEntries&) {
-  throw std::logic_error("round_upper_diagonals_certain: this build has no instructions for it");
+  refuse_without_avx512();
 }
 
-}  // namespace ozfp4
-
 #endif
+
+}  // namespace ozfp4
