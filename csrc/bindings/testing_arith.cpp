@@ -328,9 +328,6 @@ void register_arith(py::module_& parent) {
   module.def("e2m1_decode", py::vectorize([](unsigned code) { return e2m1_decode(code); }));
   module.def("e2m1_encode", py::vectorize([](int limb) { return e2m1_encode(limb); }));
   module.def("e2m1_has", py::vectorize([](int limb) { return e2m1_has(limb); }));
-  module.def("e2m1_pack", py::vectorize([](int even, int odd) { return e2m1_pack(even, odd); }));
-  module.def("e2m1_unpack_even", py::vectorize([](std::uint8_t byte) { return e2m1_unpack_even(byte); }));
-  module.def("e2m1_unpack_odd", py::vectorize([](std::uint8_t byte) { return e2m1_unpack_odd(byte); }));
   module.def("exponent64", py::vectorize([](double x) { return exponent_of_magnitude<double>(magnitude_bits(x)); }));
   module.def("exponent32", py::vectorize([](float x) { return exponent_of_magnitude<float>(magnitude_bits(x)); }));
   module.def("scaled_integer64", py::vectorize([](double x, int shift) { return scaled_integer(x, shift); }));

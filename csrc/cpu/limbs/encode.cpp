@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "arith/float_fields.hpp"
 #include "arith/limbs/limb_words.hpp"
 #include "arith/scale_wide.hpp"
 #include "cpu/runtime/avx512.hpp"
