@@ -1,6 +1,6 @@
 """A product of operands that lie on the host, made by a GPU in tiles, beside the floor that the bus and the products allow.
 
-    python benchmarks/streaming.py [--quick] [--large a b c] [--limit GIB] [--accuracy NAME] [--threads T ...] [--chunks MIB ...]
+    python benchmarks/streaming.py [--quick] [--large a b c] [--limit GIB] [--accuracy NAME] [--chunks MIB ...]
 
 The large matrix is 65536 x 65536, the other two have 4096 rows or columns. It is A, B or the result, which overwrites it. Of
 each case:
@@ -32,7 +32,7 @@ import torch
 import ozfp4
 from ozfp4 import _core
 from ozfp4.bench.provenance import commit, driver
-from ozfp4.streaming import call, copies
+from ozfp4.streaming import copies
 
 Array = npt.NDArray[Any]
 GIB = 2**30
@@ -81,16 +81,16 @@ def bus_rates() -> tuple[float, float]:
     return GIB / up, GIB / down
 
 
-def copy_rate(x: Array, threads: int, chunk: int) -> float:
+def copy_rate(x: Array, chunk: int) -> float:
     """Bytes a second that threads copy from an array into four small buffers in turn."""
     flat = x.reshape(-1)[: 2**29]
-    step, copier = chunk // 8, _core.Copier(threads - 1)
+    step = chunk // 8
     buffers = [np.ones(step) for _ in range(4)]
 
     def copy() -> None:
         for first in range(0, flat.size, step):
             part = flat[first : first + step]
-            copier.copy(buffers[first // step % 4][: part.size], part)
+            _core.copy_entries(buffers[first // step % 4][: part.size], part)
 
     return flat.nbytes / min(seconds(copy) for _ in range(2))
 
@@ -163,16 +163,15 @@ def case(large: str, arguments: argparse.Namespace, big: Array, rates: dict[str,
         else:
             rate_up, rate_down = min(rate_up, rates["copy"]), min(rate_down, rates["copy"])
         floor = max(up / rate_up, down / rate_down, product)
-        sweep = [(t, s) for t in arguments.threads for s in arguments.chunks] if kind == "pageable" else []
-        for threads, chunk in sweep or [(call._MOST_THREADS, copies.CHUNK / 2**20)]:
-            call._MOST_THREADS, copies.CHUNK = threads, int(chunk * 2**20)
+        for chunk in arguments.chunks if kind == "pageable" else [copies.CHUNK / 2**20]:
+            copies.CHUNK = int(chunk * 2**20)
             c[::511] = np.nan
             found = [streamed(a, b, c, limit, accuracy) for _ in range(arguments.repeats)]
             right = check(a, b, c, accuracy)
             good = good and right
             best = min(time for time, _ in found)
             row = {
-                "large": large, "memory": kind, "m": m, "n": n, "k": k, "accuracy": accuracy, "threads": threads,
+                "large": large, "memory": kind, "m": m, "n": n, "k": k, "accuracy": accuracy,
                 "chunk MiB": chunk, "seconds": [round(time, 4) for time, _ in found], "floor": round(floor, 4),
                 "of floor": round(floor / best, 3), "TFLOPS": round(2e-12 * m * n * k / best, 1),
                 "limit GiB": arguments.limit, "device GiB": round(max(x for _, x in found), 2), "bits": right,
@@ -192,7 +191,6 @@ def main() -> int:
     parser.add_argument("--large", nargs="+", choices="abc", default=["a"])
     parser.add_argument("--limit", type=float, help="GiB on the device; 24, or 0.375 with --quick")
     parser.add_argument("--accuracy", default="standard")
-    parser.add_argument("--threads", type=int, nargs="+", default=[call._MOST_THREADS])
     parser.add_argument("--chunks", type=float, nargs="+", default=[copies.CHUNK / 2**20])
     parser.add_argument("--repeats", type=int, default=3)
     arguments = parser.parse_args()
@@ -202,13 +200,9 @@ def main() -> int:
     big = filled(side, side, 1)
     say(f"{big.nbytes / 1e9:.1f} GB filled")
     up, down = bus_rates()
-    copied = {
-        (threads, chunk): copy_rate(big, threads, chunk * 2**20)
-        for threads in sorted({8, CORES})
-        for chunk in (8, 16, 32)
-    }
-    for (threads, chunk), rate in copied.items():
-        say(f"host copies by {threads} threads, {chunk} MiB at a time: {rate / 1e9:.1f} GB/s")
+    copied = {chunk: copy_rate(big, chunk * 2**20) for chunk in (8, 16, 32)}
+    for chunk, rate in copied.items():
+        say(f"host copies, {chunk} MiB at a time: {rate / 1e9:.1f} GB/s")
     rates = {"up": up, "down": down, "copy": max(copied.values())}
     say(f"GB/s: {json.dumps({name: round(rate / 1e9, 1) for name, rate in rates.items()})}")
     good = [case(large, arguments, big, rates) for large in arguments.large]

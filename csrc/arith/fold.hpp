@@ -106,9 +106,6 @@ constexpr bool is_byte_fold(const byte_fold& c, std::uint32_t modulus) {
   const double excess = static_cast<double>(c.inverse) * modulus - 1;  // exact: 24 and 9 bits
   return c.center == static_cast<float>(one - (one + b) / modulus) && excess >= 0 && largest * excess < 1;
 }
-constexpr bool is_byte_foldable(std::uint32_t modulus) {
-  return modulus >= 2 && modulus <= 256 && is_byte_fold(make_byte_fold(modulus), modulus);
-}
 
 #if defined(__CUDACC__)
 // A word whose low byte is x mod m; `negated` is -m modulo 2^32. Range: any x, 2 <= m <= 256.

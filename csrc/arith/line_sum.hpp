@@ -116,11 +116,10 @@ OZFP4_HD float sum_at_capacity(float sum, int capacity, int reference) {
 // sqrt(sum) 2^(capacity - 1) at most, rounding moves each entry by at most 1/2, and norms add. The last factor covers the
 // rounding of this expression in FP64. 0 for a line without entries. Range: capacity in [-60, 400], k < 2^62:
 // the square stays below 2^1023.
-OZFP4_HD double norm_squared_bound(float sum, std::int64_t k, int capacity) {
-  if (sum == 0.0f) return 0.0;
-  const double norm =
-      float_from_bits<double>(static_cast<std::uint64_t>(capacity - 1 + 1023) << 52) * sqrt(static_cast<double>(sum)) +
-      0.5 * sqrt(static_cast<double>(k));
+OZFP4_HD double norm_squared_bound(double sum, std::int64_t k, int capacity) {
+  if (sum == 0.0) return 0.0;
+  const double norm = float_from_bits<double>(static_cast<std::uint64_t>(capacity - 1 + 1023) << 52) * sqrt(sum) +
+                      0.5 * sqrt(static_cast<double>(k));
   return norm * norm * (1.0 + 0x1p-30);
 }
 

@@ -17,7 +17,6 @@ OZFP4_HD int scale_exponent(int capacity, int largest_exponent) { return capacit
 struct ScaledParts {
   std::int64_t magnitude, left;
   bool is_negative;
-  bool is_rounded;  // the integer is not x * 2^shift itself; then left = 0
 };
 
 // Range: x finite (other values give unspecified parts), |shift| < 2^20. Free of branches, so that loops over it vectorise.
@@ -38,8 +37,7 @@ OZFP4_HD ScaledParts scaled_parts(T x, int shift) {
   // Ties to even without a branch: add half an ulp less one, plus the quotient's last bit, before cutting.
   const std::int64_t half_less_one = ((std::int64_t(1) << right) >> 1) - (right > 0 ? 1 : 0);
   const std::int64_t bump = right > 0 ? half_less_one + (quotient & 1) : 0;
-  return {(significand + bump) >> right, move > 0 ? move : 0, (float_bits(x) >> (8 * sizeof(Bits) - 1)) != 0,
-          significand != quotient << right};
+  return {(significand + bump) >> right, move > 0 ? move : 0, (float_bits(x) >> (8 * sizeof(Bits) - 1)) != 0};
 }
 
 // Range: x finite (other values give an unspecified integer), |x| * 2^shift < 2^62 + 1/2, that is, shift comes from

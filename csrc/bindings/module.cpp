@@ -21,5 +21,5 @@ PYBIND11_MODULE(_core, module) {
   ozfp4::bindings::register_left(module);
   ozfp4::bindings::register_bytes(module);
   ozfp4::bindings::register_runtime(module);
-  ozfp4::bindings::register_copier(module);
+  ozfp4::bindings::register_copies(module);
 }

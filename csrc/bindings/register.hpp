@@ -14,7 +14,7 @@ void register_integers(pybind11::module_& module);
 void register_tensors(pybind11::module_& module);
 void register_bytes(pybind11::module_& module);
 void register_runtime(pybind11::module_& module);
-void register_copier(pybind11::module_& module);
+void register_copies(pybind11::module_& module);
 void register_storages(pybind11::module_& module);
 void register_left(pybind11::module_& module);
 

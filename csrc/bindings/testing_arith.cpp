@@ -321,11 +321,6 @@ py::tuple column_crt(const Array<std::uint32_t>& columns, std::uint32_t inverse,
   }
 }
 
-std::int64_t balanced(std::int64_t x, std::int64_t m) {
-  const std::int64_t r = ((x % m) + m) % m;
-  return r > m / 2 ? r - m : r;
-}
-
 }  // namespace
 
 void register_arith(py::module_& parent) {
@@ -333,9 +328,6 @@ void register_arith(py::module_& parent) {
   module.def("e2m1_decode", py::vectorize([](unsigned code) { return e2m1_decode(code); }));
   module.def("e2m1_encode", py::vectorize([](int limb) { return e2m1_encode(limb); }));
   module.def("e2m1_has", py::vectorize([](int limb) { return e2m1_has(limb); }));
-  module.def("e2m1_pack", py::vectorize([](int even, int odd) { return e2m1_pack(even, odd); }));
-  module.def("e2m1_unpack_even", py::vectorize([](std::uint8_t byte) { return e2m1_unpack_even(byte); }));
-  module.def("e2m1_unpack_odd", py::vectorize([](std::uint8_t byte) { return e2m1_unpack_odd(byte); }));
   module.def("exponent64", py::vectorize([](double x) { return exponent_of_magnitude<double>(magnitude_bits(x)); }));
   module.def("exponent32", py::vectorize([](float x) { return exponent_of_magnitude<float>(magnitude_bits(x)); }));
   module.def("scaled_integer64", py::vectorize([](double x, int shift) { return scaled_integer(x, shift); }));
@@ -344,15 +336,11 @@ void register_arith(py::module_& parent) {
   module.def("quotient13", py::vectorize([](std::int64_t v) { return take_limb13(v), v; }));
   module.def("balanced_digit", py::vectorize([](std::int64_t v, int width) { return take_balanced_digit(v, width); }));
   module.def("small_residue", py::vectorize([](std::int64_t v, std::int64_t m) {
-               const SmallModulus modulus{static_cast<float>(m),
-                                          1.0f / static_cast<float>(m),
-                                          {static_cast<float>(balanced(std::int64_t(1) << 13, m)),
-                                           static_cast<float>(balanced(std::int64_t(1) << 26, m)),
-                                           static_cast<float>(balanced(std::int64_t(1) << 39, m))}};
-               return static_cast<std::int64_t>(residue_of(split_integer(v), modulus));
+               return static_cast<std::int64_t>(residue_of(split_integer(v), make_piece_modulus<float>(m)));
              }));
   module.def("large_residue", py::vectorize([](std::int64_t v, std::int64_t m) {
-               return static_cast<std::int64_t>(balanced_residue_of(v, make_large_modulus(m)));
+               return static_cast<std::int64_t>(
+                   balanced_residue_of(large_pieces(static_cast<double>(v)), make_piece_modulus<double>(m)));
              }));
   module.def("reduce32", py::vectorize([](float x, float m) { return reduce(x, m, 1.0f / m); }));
   module.def("reduce64", py::vectorize([](double x, double m) { return reduce(x, m, 1.0 / m); }));

@@ -154,12 +154,8 @@ def thread_count() -> int: ...
 def set_thread_count(count: int) -> None:
     """0: as the environment says."""
 
-class Copier:
-    """Copies by `threads` of its own beside the one that calls; they end with it."""
-
-    def __init__(self, threads: int) -> None: ...
-    def copy(self, destination: npt.NDArray[Any], source: npt.NDArray[Any]) -> None:
-        """Of up to three axes alike, entries of 1, 2, 4, 8 or 16 bytes; no memory in common. ValueError for other arrays."""
+def copy_entries(destination: npt.NDArray[Any], source: npt.NDArray[Any]) -> None:
+    """Of up to three axes alike, entries of 1, 2, 4, 8 or 16 bytes; no memory in common. ValueError for other arrays."""
 
 def accuracy_bits(accuracy: str, precision: int) -> int:
     """The bits of a plan that serves accuracies other than "scaled"; `precision` that of the result, 53 or 24."""

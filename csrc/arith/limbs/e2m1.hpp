@@ -2,8 +2,6 @@
 // The method stores the limb c in S = {0, ±1, ±2, ±3, ±4, ±6, ±8, ±12} as the E2M1 value c / 2 (paper, section III).
 #pragma once
 
-#include <cstdint>
-
 #include "arith/host_device.hpp"
 
 namespace ozfp4 {
@@ -31,13 +29,5 @@ OZFP4_HD unsigned e2m1_encode(int limb) {
   const unsigned code = a < 4 ? a : (a == 4 ? 4u : a == 6 ? 5u : a == 8 ? 6u : 7u);
   return limb < 0 ? (code | 8u) : code;
 }
-
-// Two codes in one byte; the entry with the even index sits in the low nibble.
-OZFP4_HD std::uint8_t e2m1_pack(int even_limb, int odd_limb) {
-  return static_cast<std::uint8_t>(e2m1_encode(even_limb) | (e2m1_encode(odd_limb) << 4));
-}
-
-OZFP4_HD int e2m1_unpack_even(std::uint8_t byte) { return e2m1_decode(byte & 15u); }
-OZFP4_HD int e2m1_unpack_odd(std::uint8_t byte) { return e2m1_decode(byte >> 4); }
 
 }  // namespace ozfp4

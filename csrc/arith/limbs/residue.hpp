@@ -1,11 +1,12 @@
-// Residue of one scaled integer modulo m, exact, in floating point: FP32 for byte-sized moduli (both CPU vectors and
-// GPUs run FP32 at full rate, integer multiply-high at half of it or less), FP64 for the CPU's moduli of up to 23.5 bits.
+// Residue of an integer modulo m, exact, in floating point: FP32 for byte-sized moduli (both CPU vectors and GPUs run FP32 at
+// full rate, integer multiply-high at half of it or less), FP64 for the CPU's moduli of up to 23.5 bits.
 //
-// The integer v, |v| <= 2^53, is cut into pieces, the pieces are multiplied by balanced weights (powers of two mod m) and
-// summed, and the sum x is reduced by r = x - rint(x / m) * m. Every intermediate value is an integer below 2^24 (2^53),
-// so nothing is rounded, with or without fused multiply-add, except the quotient x * fl(1/m), whose absolute error is
-// below 1/(2m). For odd m no x / m lies closer than 1/(2m) to a half-integer, so the quotient rounds to the right
-// integer; for even m a tie may go either way, and both ways give the same residue in [0, m).
+// The integer is cut into pieces of w bits, v = sum_j p_j 2^(w j), the weights are w_j = 2^(w j) mod m, balanced, |w_j| <= m/2
+// (w_0 = 1), and the sum x of the products is reduced by r = x - rint(x / m) * m. Every intermediate value is an integer below
+// 2^24 (FP64: 2^53), so nothing is rounded, with or without fused multiply-add, except the quotient x * fl(1/m), whose absolute
+// error, at most |x| / m * 2^-23 (2^-52) (1 + 2^-24), is below 1/(2m) for |x| below 2^22 (2^51). For odd m no x / m lies closer
+// than 1/(2m) to a half-integer, so the quotient rounds to the right integer; for even m a tie may go either way, and both ways
+// give the same residue in [0, m).
 #pragma once
 
 #include <cstdint>
@@ -33,6 +34,59 @@ OZFP4_HD Real reduce(Real x, Real modulus, Real inverse) {
   return x - round_to_integer(x * inverse) * modulus;
 }
 
+// ---- Integers of any length, in pieces of |p_j| <= 2^(w - 1) ---------------------------------------------------------
+
+// Eight (FP64: five) products are summed before each reduction, with what the last one left:
+//     FP32, w = 13, m <= 256:   |x| <= 2^12 + 7 * 2^12 * 2^7 < 0.88 * 2^22 of the first eight pieces; of the next ones
+//                               |x| <= 2^7 + 7 * 2^12 * 2^7 + 2^11 * 2^7 < 0.94 * 2^22 if the sixteenth is at most 2^11.
+//     FP64, w = 27, m < 2^23.5: |x| <= 2^26 + 4 * 2^26 * 2^22.5 < 0.71 * 2^51 of the first five pieces; of the next ones, three
+//                               at most, |x| <= 2^22.5 + 3 * 2^26 * 2^22.5 < 0.54 * 2^51.
+template <class Real>
+inline constexpr int kPieceWidth = sizeof(Real) == 4 ? 13 : 27;
+template <class Real>
+inline constexpr int kPiecesPerSum = sizeof(Real) == 4 ? 8 : 5;
+template <class Real>
+inline constexpr int kMostPieces = sizeof(Real) == 4 ? 16 : 8;
+
+// Capacity up to which the pieces serve: 206 and 215.
+template <class Real>
+inline constexpr int kMostPieceBits = sizeof(Real) == 4 ? 15 * 13 + 11 : 7 * 27 + 26;
+
+// Pieces of every |v| <= 2^bits: the last one is at most 2^(w - 1) as well. Range: bits <= kMostPieceBits.
+template <class Real>
+constexpr int piece_count(int bits) {
+  return bits / kPieceWidth<Real> + 1;
+}
+
+// Constants of a modulus, m in [2, 256] (FP32), odd and below 2^23.5 (FP64).
+template <class Real>
+struct PieceModulus {
+  Real modulus, inverse;
+  Real weight[kMostPieces<Real>];
+};
+
+template <class Real>
+PieceModulus<Real> make_piece_modulus(std::int64_t m) {
+  PieceModulus<Real> constants{static_cast<Real>(m), Real(1) / static_cast<Real>(m), {}};
+  std::int64_t power = 1;
+  for (Real& weight : constants.weight) {
+    weight = static_cast<Real>(power > m / 2 ? power - m : power);
+    power = (power << kPieceWidth<Real>) % m;
+  }
+  return constants;
+}
+
+// The residue of least magnitude, of ±m/2 either one, of `start` and the next Count pieces. Range: as above.
+template <int Count, class Real>
+OZFP4_HD Real reduce_pieces(Real start, const Real (&piece)[Count], const Real* weight, Real modulus, Real inverse) {
+  static_assert(Count <= kPiecesPerSum<Real>, "the sum must stay exact");
+  Real x = start;
+  for (int j = 0; j < Count; ++j) x = x + piece[j] * weight[j];
+  return reduce(x, modulus, inverse);
+}
+
+// ---- Integers of up to 53 bits, whose last piece may be longer -------------------------------------------------------
+
 // Four pieces of an integer: v = p[0] + 2^13 p[1] + 2^26 p[2] + 2^39 p[3], the lower three in [-2^12, 2^12).
 struct Pieces {
   float p[4];
@@ -49,28 +103,19 @@ OZFP4_HD Pieces split_integer(std::int64_t v) {
            static_cast<float>(static_cast<std::int32_t>(u >> 39))}};
 }
 
-// Constants of a byte-sized modulus, m in [2, 256]. Weights are 2^13, 2^26, 2^39 mod m, balanced (|w| <= m/2).
-struct SmallModulus {
-  float modulus;
-  float inverse;
-  float weight[3];
-};
-
-// The residue of least magnitude, of ±m/2 either one. |x| <= 2^12 + 2 * 2^12 * 2^7 + 2^14 * 2^7 = 3,149,824, so the quotient's
-// error is below 3,149,824 * 2^-23 / m < 0.376 / m.
-OZFP4_HD float least_residue_of(const Pieces& v, const SmallModulus& m) {
-  const float x = v.p[0] + v.p[1] * m.weight[0] + v.p[2] * m.weight[1] + v.p[3] * m.weight[2];
-  return reduce(x, m.modulus, m.inverse);
+// As reduce_pieces: |x| <= 2^12 + 2 * 2^12 * 2^7 + 2^14 * 2^7 < 0.76 * 2^22.
+OZFP4_HD float least_residue_of(const Pieces& v, const PieceModulus<float>& m) {
+  return reduce_pieces(v.p[0], {v.p[1], v.p[2], v.p[3]}, m.weight + 1, m.modulus, m.inverse);
 }
 
 // The residue in [0, m).
-OZFP4_HD float residue_of(const Pieces& v, const SmallModulus& m) {
+OZFP4_HD float residue_of(const Pieces& v, const PieceModulus<float>& m) {
   const float r = least_residue_of(v, m);
   return r < 0.0f ? r + m.modulus : r;
 }
 
 // The residue in [-m/2, m/2).
-OZFP4_HD float balanced_residue_of(const Pieces& v, const SmallModulus& m) {
+OZFP4_HD float balanced_residue_of(const Pieces& v, const PieceModulus<float>& m) {
   const float r = least_residue_of(v, m);
   return 2.0f * r >= m.modulus ? r - m.modulus : r;
 }
@@ -88,24 +133,9 @@ OZFP4_HD LargePieces large_pieces(double x) {
   return {above * 0x1p-27, round_to_integer(x - above)};
 }
 
-// Constants of an odd modulus below 2^23.5. The weight is 2^27 mod m, balanced.
-struct LargeModulus {
-  double modulus;
-  double inverse;
-  double weight;
-};
-
-constexpr LargeModulus make_large_modulus(std::int64_t m) {
-  const std::int64_t power = (std::int64_t(1) << 27) % m;
-  return {static_cast<double>(m), 1.0 / static_cast<double>(m), static_cast<double>(power > m / 2 ? power - m : power)};
-}
-
-// The balanced residue, |r| <= (m - 1) / 2. Range: of |v| <= 2^53, m odd, m < 2^23.5: |x| <= 2^26 * 2^22.5 + 2^26 < 2^49.
-OZFP4_HD double balanced_residue_of(const LargePieces& v, const LargeModulus& m) {
-  return reduce(v.high * m.weight + v.low, m.modulus, m.inverse);
-}
-OZFP4_HD double balanced_residue_of(std::int64_t v, const LargeModulus& m) {
-  return balanced_residue_of(large_pieces(static_cast<double>(v)), m);
+// The balanced residue, |r| <= (m - 1) / 2.
+OZFP4_HD double balanced_residue_of(const LargePieces& v, const PieceModulus<double>& m) {
+  return reduce_pieces(v.low, {v.high}, m.weight + 1, m.modulus, m.inverse);
 }
 
 }  // namespace ozfp4

@@ -37,13 +37,6 @@ inline constexpr int kMaxByteWords = 7;
 // Bits of the integers that so many words serve: |v| <= 2^byte_bits(words), which is also the offset. Range: 1 .. kMaxByteWords.
 constexpr int byte_bits(int words) { return 32 * words - 2; }
 
-// The fewest words for integers of so many bits. Range: bits <= byte_bits(kMaxByteWords).
-constexpr int byte_words(int bits) {
-  int words = 1;
-  while (byte_bits(words) < bits) ++words;
-  return words;
-}
-
 // The integer plus its offset.
 template <int Words>
 struct IntegerBytes {

@@ -1,25 +1,26 @@
 // AVX-512 with VNNI (VPDPBUSD: four unsigned by four signed bytes for each sum of 32 bits), VBMI (VPERMB: bytes in any order) and
 // VBMI2 (VPSHLDVQ: shifts through two words): Ice Lake, Zen 4 and later.
 //
-// The sums of eight entries lie in the 64-bit lanes of a vector, see signed_columns.hpp. The integer is shifted left until its
-// leading bit, the highest that differs from the sign, is bit 62 of a window of 64 bits, and whatever is set below the window is
-// or-ed into the window's last bit. That rounds to odd, of which the conversion to FP64 makes the one rounding to nearest. For
-// FP32 the window is first cut to the 53 bits that FP64 holds, to odd again.
+// The sums of eight entries lie in the 64-bit lanes of a vector, see signed_columns.hpp. For FP32 the integer is first rounded to
+// the 53 bits that FP64 holds, to odd.
 #include "cpu/crt/round_bytes.hpp"
 
 #include <stdexcept>
 
 #include "cpu/runtime/avx512.hpp"
 
-#if OZFP4_HAS_AVX512
-#define OZFP4_TARGET __attribute__((target("avx512f,avx512bw,avx512dq,avx512cd,avx512vl,avx512vbmi,avx512vbmi2,avx512vnni")))
+#define OZFP4_TARGET OZFP4_AVX512_BYTES
+#include "cpu/crt/round_odd.hpp"
 
 namespace ozfp4 {
+
+bool can_round_bytes() { return has_avx512_bytes(); }
+
+#if OZFP4_HAS_AVX512
 namespace {
 
 constexpr int kVectors = 2;          // of eight entries, which are made together
 constexpr int kStep = 8 * kVectors;  // entries
-constexpr std::int32_t kDoubleBias = 1023;
 
 // Residues of kByteLanes entries, a row for each modulus.
 struct alignas(64) Tile {
@@ -107,40 +108,24 @@ OZFP4_INLINE Integers128 reduce(const SignedColumns& columns, __m512i g0, __m512
   return {high, low};
 }
 
-// The magnitude, less one where the number is negative.
-OZFP4_INLINE __m512i without_sign(__m512i x) { return _mm512_xor_si512(x, _mm512_srai_epi64(x, 63)); }
-
 // Rounds eight integers; sets the bits of those that may be off by P'. `scale`: exponent - k + 64, and what FP64 adds to
 // exponents.
 template <class T>
 OZFP4_INLINE auto round_eight(const SignedColumns& columns, Integers128 x, __m512i scale, unsigned& refused) {
-  __m512i magnitude = without_sign(x.high);
-  const __m512i one = _mm512_set1_epi64(1), most = _mm512_set1_epi64(static_cast<long long>(columns.most - 1));
-  const __mmask8 is_rare = _mm512_cmpge_epu64_mask(_mm512_sub_epi64(magnitude, one), most);  // also where it is 0
+  __m512i leading = without_sign(x.high);
+  const __m512i most = _mm512_set1_epi64(static_cast<long long>(columns.most - 1));
+  const __mmask8 is_rare = _mm512_cmpge_epu64_mask(_mm512_sub_epi64(leading, _mm512_set1_epi64(1)), most);  // also where it is 0
   refused = 0;
   if (__builtin_expect(is_rare != 0, 0)) {
-    refused = _mm512_cmpgt_epu64_mask(magnitude, most);
-    // Where the upper word only repeats the sign of the lower one the number is that.
-    const __mmask8 is_short = _mm512_cmpeq_epi64_mask(x.high, _mm512_srai_epi64(x.low, 63));
-    x.high = _mm512_mask_mov_epi64(x.high, is_short, x.low);
-    x.low = _mm512_mask_mov_epi64(x.low, is_short, _mm512_setzero_si512());
-    scale = _mm512_mask_sub_epi64(scale, is_short, scale, _mm512_set1_epi64(64));
-    magnitude = without_sign(x.high);
+    refused = _mm512_cmpgt_epu64_mask(leading, most);
+    lengthen(x.low, x.high, scale);
+    leading = without_sign(x.high);
   }
-  const __m512i shift = _mm512_sub_epi64(_mm512_lzcnt_epi64(magnitude), one);
-  __m512i window = _mm512_shldv_epi64(x.high, x.low, shift);
-  __m512i rest = _mm512_sllv_epi64(x.low, shift);
-  const __m512d power = _mm512_castsi512_pd(_mm512_slli_epi64(_mm512_sub_epi64(scale, shift), 52));
-  if constexpr (sizeof(T) == sizeof(double)) {
-    window = _mm512_mask_or_epi64(window, _mm512_test_epi64_mask(rest, rest), window, one);
-    return _mm512_mul_pd(_mm512_cvtepi64_pd(window), power);
-  } else {
-    const __m512i cut = _mm512_set1_epi64((1 << 10) - 1);
-    rest = _mm512_or_si512(rest, _mm512_and_si512(window, cut));
-    window = _mm512_andnot_si512(cut, window);
-    window = _mm512_mask_or_epi64(window, _mm512_test_epi64_mask(rest, rest), window, _mm512_set1_epi64(1 << 10));
-    return _mm512_cvtpd_ps(_mm512_mul_pd(_mm512_cvtepi64_pd(window), power));
-  }
+  const Window window(x.low, x.high, leading, scale);
+  if constexpr (sizeof(T) == sizeof(double))
+    return window.to_double();
+  else
+    return _mm512_cvtpd_ps(window.to_double<10>());
 }
 
 OZFP4_INLINE void store_eight(double* result, __mmask8 lanes, __m512d values) { _mm512_mask_storeu_pd(result, lanes, values); }
@@ -254,14 +239,6 @@ OZFP4_TARGET std::uint64_t round_any(const SignedColumns& columns, const std::ui
 
 }  // namespace
 
-bool can_round_bytes() {
-  static const bool can = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-                          __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512cd") &&
-                          __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512vbmi") &&
-                          __builtin_cpu_supports("avx512vbmi2") && __builtin_cpu_supports("avx512vnni");
-  return can;
-}
-
 std::uint64_t round_bytes(const SignedColumns& columns, const std::uint8_t* residues, std::int64_t pitch, int count, int n,
                           const std::int32_t* exponent, double* result) {
   return round_any(columns, residues, pitch, count, n, exponent, result);
@@ -278,27 +255,18 @@ std::uint64_t pair_bytes(const SignedColumns& columns, const std::uint8_t* resid
   return pair_sums(columns, sums, n, sum, rest);
 }
 
-}  // namespace ozfp4
-
 #else
 
-namespace ozfp4 {
-namespace {
-
-[[noreturn]] std::uint64_t refuse() { throw std::logic_error("round_bytes: this build has no instructions for it"); }
-
-}  // namespace
-
-bool can_round_bytes() { return false; }
-
 std::uint64_t round_bytes(const SignedColumns&, const std::uint8_t*, std::int64_t, int, int, const std::int32_t*, double*) {
-  refuse();
+  refuse_without_avx512();
 }
 std::uint64_t round_bytes(const SignedColumns&, const std::uint8_t*, std::int64_t, int, int, const std::int32_t*, float*) {
-  refuse();
+  refuse_without_avx512();
 }
-std::uint64_t pair_bytes(const SignedColumns&, const std::uint8_t*, std::int64_t, int, int, double*, double*) { refuse(); }
-
-}  // namespace ozfp4
+std::uint64_t pair_bytes(const SignedColumns&, const std::uint8_t*, std::int64_t, int, int, double*, double*) {
+  refuse_without_avx512();
+}
 
 #endif
+
+}  // namespace ozfp4

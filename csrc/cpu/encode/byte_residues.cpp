@@ -9,9 +9,7 @@
 
 #include "cpu/runtime/avx512.hpp"
 
-#if OZFP4_HAS_AVX512
-#define OZFP4_TARGET __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vnni")))
-#endif
+#define OZFP4_TARGET OZFP4_AVX512_BYTES
 
 namespace ozfp4 {
 namespace {
@@ -34,6 +32,8 @@ ByteModulus make_byte_modulus(std::int64_t m, int words) {
   constants.start = balanced((m - power) % m, m) + kMagicBits;
   return constants;
 }
+
+bool can_encode_bytes() { return has_avx512_bytes(); }
 
 #if OZFP4_HAS_AVX512
 
@@ -92,13 +92,6 @@ OZFP4_TARGET void encode_words(const std::uint32_t (*word)[kTileInner], std::int
 
 }  // namespace
 
-bool can_encode_bytes() {
-  static const bool can = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-                          __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
-                          __builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("avx512vnni");
-  return can;
-}
-
 void encode_bytes(const std::uint32_t (*word)[kTileInner], int words, std::int64_t n, const std::vector<ByteModulus>& moduli,
                   const std::vector<std::int64_t>& first, std::int8_t* limbs) {
   switch (words) {
@@ -111,11 +104,9 @@ void encode_bytes(const std::uint32_t (*word)[kTileInner], int words, std::int64
 
 #else
 
-bool can_encode_bytes() { return false; }
-
 void encode_bytes(const std::uint32_t (*)[kTileInner], int, std::int64_t, const std::vector<ByteModulus>&,
                   const std::vector<std::int64_t>&, std::int8_t*) {
-  throw std::logic_error("encode_bytes: this build has no instructions for it");
+  refuse_without_avx512();
 }
 
 #endif

@@ -40,11 +40,11 @@ OZFP4_COUNTS_TO_FIVE(OZFP4_REDUCE, double)
 #define OZFP4_CASE(Real, Count) \
   case Count: return reduce_line_##Count(start, piece, n, weight, m.modulus, m.inverse, out);
 void reduce_line(int count, const float* start, const float (*piece)[kLine], std::int64_t n, const float* weight,
-                 const WideModulus<float>& m, float* out) {
+                 const PieceModulus<float>& m, float* out) {
   switch (count) { OZFP4_COUNTS_TO_EIGHT(OZFP4_CASE, float) }
 }
 void reduce_line(int count, const double* start, const double (*piece)[kLine], std::int64_t n, const double* weight,
-                 const WideModulus<double>& m, double* out) {
+                 const PieceModulus<double>& m, double* out) {
   switch (count) { OZFP4_COUNTS_TO_FIVE(OZFP4_CASE, double) }
 }
 #undef OZFP4_CASE
@@ -53,7 +53,7 @@ void reduce_line(int count, const double* start, const double (*piece)[kLine], s
 
 // The residues of integers in pieces.
 template <class Real>
-void reduce_pieces_of(const Real (*piece)[kLine], int pieces, std::int64_t n, const WideModulus<Real>& m, Real* balanced) {
+void reduce_pieces_of(const Real (*piece)[kLine], int pieces, std::int64_t n, const PieceModulus<Real>& m, Real* balanced) {
   constexpr int most = kPiecesPerSum<Real>;
   for (int j = 0; j < pieces; j += most) {
     reduce_line(std::min(most, pieces - j), j == 0 ? nullptr : balanced, piece + j, n, m.weight + j, m, balanced);
@@ -122,9 +122,9 @@ WideEncoder::WideEncoder(const Plan& plan, int count)
   for (int i = 0; i < count; ++i) {
     const std::int64_t m = plan.modulus(i);
     if (plan.alphabet.entry == PlaneEntry::fp64) {
-      large_.push_back(make_wide_modulus<double>(m));
+      large_.push_back(make_piece_modulus<double>(m));
     } else {
-      small_.push_back(make_wide_modulus<float>(m));
+      small_.push_back(make_piece_modulus<float>(m));
     }
   }
 }
@@ -188,7 +188,7 @@ void WideEncoder::encode_bytes(WideLine& line, Part part, std::int64_t n, std::i
   std::uint8_t residues[kLine];
   for (int i = 0; i < count_; ++i) {
     const Group& group = plan_.groups[static_cast<std::size_t>(plan_.group_of(i, part))];
-    const WideModulus<float>& m = small_[static_cast<std::size_t>(i)];
+    const PieceModulus<float>& m = small_[static_cast<std::size_t>(i)];
     reduce_pieces_of(small_piece_, pieces_, n, m, balanced);
     unbalance_line(balanced, n, m.modulus, residues);
     write_residue_planes(group, residues, n, planes + group.first_plane * pitch, pitch);

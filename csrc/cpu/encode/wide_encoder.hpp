@@ -1,11 +1,11 @@
-// Planes of lines of integers that have more bits than the sums of arith/limbs/residue.hpp take.
+// Planes of lines of integers of any number of bits.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <vector>
 
-#include "arith/limbs/wide_residue.hpp"
+#include "arith/limbs/residue.hpp"
 #include "cpu/encode/byte_residues.hpp"
 #include "cpu/encode/wide_line.hpp"
 #include "plan/plan.hpp"
@@ -37,8 +37,8 @@ class WideEncoder {
   int count_, words_, pieces_;
   FieldCutter cutter_;
   std::optional<ByteEncoder> bytes_;
-  std::vector<WideModulus<float>> small_;
-  std::vector<WideModulus<double>> large_;
+  std::vector<PieceModulus<float>> small_;
+  std::vector<PieceModulus<double>> large_;
   float small_piece_[kMostPieces<float>][kLine];
   double large_piece_[kMostPieces<double>][kLine];
 };

@@ -3,10 +3,11 @@
 #include <algorithm>
 #include <cmath>
 
-#include "arith/float_fields.hpp"
 #include "arith/limbs/limb_words.hpp"
 #include "arith/scale_wide.hpp"
 #include "cpu/runtime/avx512.hpp"
+
+#define OZFP4_TARGET OZFP4_AVX512_BYTES
 
 namespace ozfp4 {
 namespace {
@@ -37,14 +38,6 @@ void encode_plainly(const LimbLines& lines, int limbs, std::int64_t tiles, std::
 }
 
 #if OZFP4_HAS_AVX512
-#define OZFP4_SHUFFLING __attribute__((target("avx512f,avx512dq,avx512bw,avx512vl,avx512vbmi,popcnt")))
-
-bool shuffles_bytes() {
-  static const bool found = __builtin_cpu_supports("avx512dq") != 0 && __builtin_cpu_supports("avx512bw") != 0 &&
-                            __builtin_cpu_supports("avx512vl") != 0 && __builtin_cpu_supports("avx512vbmi") != 0;
-  return found;
-}
-
 // 64 entries in eight registers, plus halves at every byte and modulo 2^64; afterwards register i holds their limbs i, in the
 // same order. Of ninth limbs `last` has those of register i in the bytes i, afterwards in the same order as the others.
 struct Entries {
@@ -58,7 +51,7 @@ struct LineScales {
   __m512i raised;
 };
 template <bool Nine>
-OZFP4_SHUFFLING inline LineScales scales_of(__m512d scale, __m512i raised) {
+OZFP4_TARGET inline LineScales scales_of(__m512d scale, __m512i raised) {
   if constexpr (!Nine) return {scale, _mm512_setzero_pd(), raised};
   const __m512i factor = _mm512_slli_epi64(raised, 52);  // adds to exponents
   const __m512d magic = _mm512_set1_pd(0x1.8p52);
@@ -73,7 +66,7 @@ OZFP4_SHUFFLING inline LineScales scales_of(__m512d scale, __m512i raised) {
 // 2^raised, it makes z so, as 2^40 h is an even one. With t, that integer plus the halves, 0 < t < 2^64, the ninth limb is what
 // 2^40 h + t has above 64 bits: bits 24 and up of h + floor(t 2^-40), the fourth byte.
 template <bool Nine, bool Finite>
-OZFP4_SHUFFLING inline __mmask8 to_integers(__m512d x, const LineScales& line, int i, Entries& own) {
+OZFP4_TARGET inline __mmask8 to_integers(__m512d x, const LineScales& line, int i, Entries& own) {
   constexpr int not_finite = 0x01 | 0x08 | 0x10 | 0x80;  // NaN, quiet or not, and both infinities
   const auto is_finite = Finite ? __mmask8(0xFF) : static_cast<__mmask8>(~_mm512_fpclass_pd_mask(x, not_finite));
   const __m512d z = Finite ? _mm512_mul_pd(x, line.scale) : _mm512_maskz_mul_pd(is_finite, x, line.scale);
@@ -102,7 +95,7 @@ OZFP4_SHUFFLING inline __mmask8 to_integers(__m512d x, const LineScales& line, i
 }
 
 // Every other register of limbs, from pairs of entries.
-OZFP4_SHUFFLING inline void turn_quarters(const __m512i (&pairs)[4], __m512i* v) {
+OZFP4_TARGET inline void turn_quarters(const __m512i (&pairs)[4], __m512i* v) {
   const __m512i a = _mm512_shuffle_i64x2(pairs[0], pairs[1], 0x88), b = _mm512_shuffle_i64x2(pairs[0], pairs[1], 0xDD);
   const __m512i c = _mm512_shuffle_i64x2(pairs[2], pairs[3], 0x88), d = _mm512_shuffle_i64x2(pairs[2], pairs[3], 0xDD);
   v[0] = _mm512_shuffle_i64x2(a, c, 0x88);
@@ -113,7 +106,7 @@ OZFP4_SHUFFLING inline void turn_quarters(const __m512i (&pairs)[4], __m512i* v)
 
 // Limbs as balanced_bytes gives them; where the integer has fewer than eight, those above are 0.
 template <bool Nine>
-OZFP4_SHUFFLING inline void limbs_of_entries(Entries& own) {
+OZFP4_TARGET inline void limbs_of_entries(Entries& own) {
   const __m512i halves = _mm512_set1_epi64(static_cast<long long>(kByteHalves));
   alignas(64) static constexpr std::uint8_t kByLimb[64] = {
       0, 8,  16, 24, 32, 40, 48, 56, 1, 9,  17, 25, 33, 41, 49, 57, 2, 10, 18, 26, 34, 42, 50, 58, 3, 11, 19, 27, 35, 43, 51, 59,
@@ -141,7 +134,7 @@ inline __mmask8 first_ones(std::int64_t first, std::int64_t end) {
 }
 
 template <bool Counts, bool Nine, bool Finite>
-OZFP4_SHUFFLING void encode_left(const LimbLines& lines, int limbs, std::int64_t tiles, std::int8_t* panel) {
+OZFP4_TARGET void encode_left(const LimbLines& lines, int limbs, std::int64_t tiles, std::int8_t* panel) {
   for (std::int64_t line = 0; line < kPanelLines; ++line) {
     const bool is_line = line < lines.lines;
     const double* x = lines.x + (is_line ? line * lines.line_step : 0);
@@ -165,14 +158,14 @@ OZFP4_SHUFFLING void encode_left(const LimbLines& lines, int limbs, std::int64_t
 }
 
 template <bool Counts, bool Nine, bool Finite>
-OZFP4_SHUFFLING void encode_right(const LimbLines& lines, int limbs, std::int64_t tiles, std::int8_t* panel) {
+OZFP4_TARGET void encode_right(const LimbLines& lines, int limbs, std::int64_t tiles, std::int8_t* panel) {
   // Byte 16 k + line to byte 4 line + k.
   alignas(64) static constexpr std::uint8_t kByLine[64] = {0,  16, 32, 48, 1,  17, 33, 49, 2,  18, 34, 50, 3,  19, 35, 51,
                                                            4,  20, 36, 52, 5,  21, 37, 53, 6,  22, 38, 54, 7,  23, 39, 55,
                                                            8,  24, 40, 56, 9,  25, 41, 57, 10, 26, 42, 58, 11, 27, 43, 59,
                                                            12, 28, 44, 60, 13, 29, 45, 61, 14, 30, 46, 62, 15, 31, 47, 63};
   const __m512i by_line = _mm512_load_si512(kByLine), one = _mm512_set1_epi64(1);
-  const auto scales_from = [&](int first) OZFP4_SHUFFLING {
+  const auto scales_from = [&](int first) OZFP4_TARGET {
     const __m256i raised = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(lines.raised + first));
     return scales_of<Nine>(_mm512_loadu_pd(lines.scale + first), _mm512_cvtepi32_epi64(raised));
   };
@@ -224,14 +217,14 @@ void encode_right_limbs_plainly(const LimbLines& lines, int limbs, std::int64_t 
 
 void encode_left_limbs(const LimbLines& lines, int limbs, std::int64_t tiles, std::int8_t* panel) {
 #if OZFP4_HAS_AVX512
-  if (shuffles_bytes()) return kLefts[lines.rounded != nullptr][limbs > 8][lines.are_finite](lines, limbs, tiles, panel);
+  if (has_avx512_bytes()) return kLefts[lines.rounded != nullptr][limbs > 8][lines.are_finite](lines, limbs, tiles, panel);
 #endif
   encode_left_limbs_plainly(lines, limbs, tiles, panel);
 }
 
 void encode_right_limbs(const LimbLines& lines, int limbs, std::int64_t tiles, std::int8_t* panel) {
 #if OZFP4_HAS_AVX512
-  if (shuffles_bytes()) return kRights[lines.rounded != nullptr][limbs > 8][lines.are_finite](lines, limbs, tiles, panel);
+  if (has_avx512_bytes()) return kRights[lines.rounded != nullptr][limbs > 8][lines.are_finite](lines, limbs, tiles, panel);
 #endif
   encode_right_limbs_plainly(lines, limbs, tiles, panel);
 }

@@ -1,8 +1,5 @@
 // Sixteen results lie in the 32-bit lanes of a vector. Carries go up from diagonal to diagonal until there are four words of 32
-// bits and what is above; pairs of words make 64-bit lanes, and two of these the integer. It is shifted left until its leading
-// bit, the highest that differs from the sign, is bit 62 of a window of 64 bits, and whatever is set below the window is or-ed
-// into the window's last bit. That rounds to odd, of which the conversion to FP64 makes the one rounding to nearest
-// (cpu/crt/round_bytes.cpp does the same of residues).
+// bits and what is above; pairs of words make 64-bit lanes, and two of these the integer that cpu/crt/round_odd.hpp rounds.
 //
 // Results have 53 bits, so that rounding changes where the ten bits below, and what follows, are 1 0 0 ... With f the 64 bits
 // below a result's last one, that is 2^63. Below a power of two results lie twice as dense: within a quarter of the last place
@@ -15,21 +12,23 @@
 #include "cpu/limbs/round.hpp"
 
 #include <cmath>
-#include <stdexcept>
 
 #include "arith/limbs/signed_bytes.hpp"
 #include "cpu/runtime/avx512.hpp"
 #include "cpu/runtime/matrix_view.hpp"
 
-#if OZFP4_HAS_AVX512
-#define OZFP4_TARGET __attribute__((target("avx512f,avx512bw,avx512dq,avx512cd,avx512vl,avx512vbmi2,bmi2")))
+#define OZFP4_TARGET OZFP4_AVX512_BYTES
+#include "cpu/crt/round_odd.hpp"
 
 namespace ozfp4 {
+
+bool can_round_diagonals() { return has_avx512_bytes(); }
+
+#if OZFP4_HAS_AVX512
 namespace {
 
 static_assert(kPanelLines == 16, "a row of a tile is one vector of sums, and two of results");
 constexpr int kHalves = 2;  // of a row
-constexpr std::int32_t kDoubleBias = 1023;
 constexpr int kWords = 4;
 
 // x = sum_i word[i] 2^(32 i) + above 2^128, all words but `above` without signs.
@@ -130,18 +129,6 @@ OZFP4_INLINE void shorten(__mmask16 is_long, Row& own, Halves& scale) {
   for (int h = 0; h < kHalves; ++h) scale.of[h] = _mm512_add_epi64(scale.of[h], more.of[h]);
 }
 
-// The magnitude, less one where the number is negative.
-OZFP4_INLINE __m512i without_sign(__m512i x) { return _mm512_xor_si512(x, _mm512_srai_epi64(x, 63)); }
-
-// Where the upper word only repeats the sign of the lower one the number is that; and where that is so.
-OZFP4_INLINE __mmask8 lengthen(__m512i& low, __m512i& high, __m512i& scale) {
-  const __mmask8 is_short = _mm512_cmpeq_epi64_mask(high, _mm512_srai_epi64(low, 63));
-  high = _mm512_mask_mov_epi64(high, is_short, low);
-  low = _mm512_mask_mov_epi64(low, is_short, _mm512_setzero_si512());
-  scale = _mm512_mask_sub_epi64(scale, is_short, scale, _mm512_set1_epi64(64));
-  return is_short;
-}
-
 // What a number is tested for. Nothing; whether the lower diagonals may matter to it; whether its error, or that and the lower
 // diagonals, may.
 enum class Test { none, lower, error, both };
@@ -149,52 +136,35 @@ constexpr bool is_upper(Test test) { return test == Test::lower || test == Test:
 constexpr bool has_errors(Test test) { return test == Test::error || test == Test::both; }
 
 // f - 2^63, of an f that may be 1 too small.
-OZFP4_INLINE __m512i from_tie(__m512i window, __m512i rest) {
-  return _mm512_xor_si512(_mm512_shldi_epi64(window, rest, 54), _mm512_slli_epi64(_mm512_set1_epi64(1), 63));
+OZFP4_INLINE __m512i from_tie(const Window& x) {
+  return _mm512_xor_si512(_mm512_shldi_epi64(x.window, x.rest, 54), _mm512_slli_epi64(_mm512_set1_epi64(1), 63));
 }
 
 // min(|f - 2^63|, 2^62).
-OZFP4_INLINE __m512i distance_of(__m512i window, __m512i rest) {
-  return _mm512_min_epu64(_mm512_abs_epi64(from_tie(window, rest)), _mm512_set1_epi64(std::int64_t(1) << 62));
+OZFP4_INLINE __m512i distance_of(const Window& x) {
+  return _mm512_min_epu64(_mm512_abs_epi64(from_tie(x)), _mm512_set1_epi64(std::int64_t(1) << 62));
 }
 
-// What round_eight finds besides. Of windows and what is below them the same as of f; with errors the distance, less what f may
-// be off by, in places of the number times 2^54.
-struct Distances {
-  __m512d number, power;
-  __m512i window, rest, shift;
+// The distance, less what f may be off by, in places of the number times 2^54.
+OZFP4_INLINE __m512d least_distance(const Window& x) {
+  const __m512i less = _mm512_sub_epi64(distance_of(x), _mm512_set1_epi64(1 << 23));
+  return _mm512_mul_pd(_mm512_cvtepi64_pd(less), x.power);
+}
 
-  // Whether a tie is within twice what the lower diagonals come to, or nearly that: then that is below 2^62 where none is.
-  // `most`: twice most_of_lower / 1024 + 2, whole ones of f 2^-shift.
-  OZFP4_INLINE __mmask8 is_near(__m512i most) const {
-    const __m512i units = _mm512_srav_epi64(from_tie(window, rest), shift);
-    return _mm512_cmple_epu64_mask(_mm512_add_epi64(units, most), _mm512_add_epi64(most, most));
-  }
+// Whether a tie is within twice what the lower diagonals come to, or nearly that: then that is below 2^62 where none is.
+// `most`: twice most_of_lower / 1024 + 2, whole ones of f 2^-shift.
+OZFP4_INLINE __mmask8 is_near(const Window& x, __m512i most) {
+  const __m512i units = _mm512_srav_epi64(from_tie(x), x.shift);
+  return _mm512_cmple_epu64_mask(_mm512_add_epi64(units, most), _mm512_add_epi64(most, most));
+}
 
-  // Whether the tie is within the error whatever the lower diagonals are. `error` may be more by one in 2^19.
-  OZFP4_INLINE __mmask8 is_within(__m512d error, __m512d lower) const {
-    const __m512i least = distance_of(window, rest);
-    const __mmask8 is_known = _mm512_cmplt_epu64_mask(least, _mm512_set1_epi64(std::int64_t(1) << 62));
-    const __m512d most = _mm512_mul_pd(_mm512_cvtepi64_pd(_mm512_add_epi64(least, _mm512_set1_epi64(1 << 24))), power);
-    const __m512d inner = _mm512_fmsub_pd(error, _mm512_set1_pd(1.0 - 0x1p-18), lower);
-    return _mm512_mask_cmp_pd_mask(is_known, most, inner, _CMP_LE_OQ);
-  }
-};
-
-// (2^64 high + low) 2^(scale - 64 - kDoubleBias), and as `test` says the distance of that; `leading`: high without_sign. Range:
-// |2^64 high + low| < 2^127, as lengthen leaves it; 64 <= scale <= 2046; the result is 0 or a normal number.
-template <Test test>
-OZFP4_INLINE __m512d round_eight(__m512i low, __m512i high, __m512i leading, __m512i scale, Distances& distance) {
-  const __m512i one = _mm512_set1_epi64(1), shift = _mm512_sub_epi64(_mm512_lzcnt_epi64(leading), one);
-  const __m512i window = _mm512_shldv_epi64(high, low, shift), rest = _mm512_sllv_epi64(low, shift);
-  const __m512i odd = _mm512_mask_or_epi64(window, _mm512_test_epi64_mask(rest, rest), window, one);
-  const __m512d power = _mm512_castsi512_pd(_mm512_slli_epi64(_mm512_sub_epi64(scale, shift), 52));
-  if constexpr (has_errors(test)) {
-    const __m512i less = _mm512_sub_epi64(distance_of(window, rest), _mm512_set1_epi64(1 << 23));
-    distance.number = _mm512_mul_pd(_mm512_cvtepi64_pd(less), power);
-  }
-  distance.window = window, distance.rest = rest, distance.shift = shift, distance.power = power;
-  return _mm512_mul_pd(_mm512_cvtepi64_pd(odd), power);
+// Whether the tie is within the error whatever the lower diagonals are. `error` may be more by one in 2^19.
+OZFP4_INLINE __mmask8 is_within(const Window& x, __m512d error, __m512d lower) {
+  const __m512i least = distance_of(x);
+  const __mmask8 is_known = _mm512_cmplt_epu64_mask(least, _mm512_set1_epi64(std::int64_t(1) << 62));
+  const __m512d most = _mm512_mul_pd(_mm512_cvtepi64_pd(_mm512_add_epi64(least, _mm512_set1_epi64(1 << 24))), x.power);
+  const __m512d inner = _mm512_fmsub_pd(error, _mm512_set1_pd(1.0 - 0x1p-18), lower);
+  return _mm512_mask_cmp_pd_mask(is_known, most, inner, _CMP_LE_OQ);
 }
 
 // Where a row of results goes.
@@ -324,9 +294,10 @@ OZFP4_TARGET bool round_tile(const Sums& sums, const RoundedTile& tile, const Er
         leading[h] = without_sign(high.of[h]);
       }
     }
-    Distances distance[kHalves];
-    const __m512d first = round_eight<test>(low.of[0], high.of[0], leading[0], scale.of[0], distance[0]);
-    const __m512d second = round_eight<test>(low.of[1], high.of[1], leading[1], scale.of[1], distance[1]);
+    // 64 <= scale <= 2046, and results are 0 or normal numbers.
+    const Window windows[] = {Window(low.of[0], high.of[0], leading[0], scale.of[0]),
+                              Window(low.of[1], high.of[1], leading[1], scale.of[1])};
+    const __m512d first = windows[0].to_double(), second = windows[1].to_double();
     if constexpr (has_errors(test)) {
       __mmask8 exact[kHalves], uncertain[kHalves];
       __m512d error[kHalves];
@@ -334,7 +305,7 @@ OZFP4_TARGET bool round_tile(const Sums& sums, const RoundedTile& tile, const Er
         error[h] = errors->of(row, h);
         exact[h] = _mm512_cmp_pd_mask(error[h], _mm512_setzero_pd(), _CMP_EQ_OQ);
         const __m512d most = is_upper(test) ? _mm512_add_pd(error[h], errors->of_lower(row, h)) : error[h];
-        uncertain[h] = _mm512_cmp_pd_mask(distance[h].number, most, _CMP_NGT_UQ);
+        uncertain[h] = _mm512_cmp_pd_mask(least_distance(windows[h]), most, _CMP_NGT_UQ);
         if constexpr (!is_upper(test)) uncertain[h] = static_cast<__mmask8>(uncertain[h] & ~exact[h]);
       }
       found->exact[row] = in_order(exact), found->uncertain[row] = in_order(uncertain);
@@ -342,14 +313,14 @@ OZFP4_TARGET bool round_tile(const Sums& sums, const RoundedTile& tile, const Er
         found->undecided[row] = found->uncertain[row];
         if (__builtin_expect((uncertain[0] | uncertain[1]) != 0, 0)) {
           for (int h = 0; h < kHalves; ++h) {
-            const __mmask8 is_within = distance[h].is_within(error[h], errors->of_lower(row, h));
-            uncertain[h] = static_cast<__mmask8>(uncertain[h] & ~is_within);
+            const __mmask8 within = is_within(windows[h], error[h], errors->of_lower(row, h));
+            uncertain[h] = static_cast<__mmask8>(uncertain[h] & ~within);
           }
           found->undecided[row] = in_order(uncertain);
         }
       }
     } else if constexpr (test == Test::lower) {
-      for (int h = 0; h < kHalves; ++h) doubts[h] |= distance[h].is_near(most_units);
+      for (int h = 0; h < kHalves; ++h) doubts[h] |= is_near(windows[h], most_units);
     }
     line.store(to, _mm512_permutex2var_pd(first, left, second), _mm512_permutex2var_pd(first, right, second));
   }
@@ -376,14 +347,6 @@ void round_all(const Sums& sums, const RoundedTile& tile, const Errors* errors, 
 
 }  // namespace
 
-bool can_round_diagonals() {
-  static const bool can = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-                          __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512cd") &&
-                          __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512vbmi2") &&
-                          __builtin_cpu_supports("bmi2");
-  return can;
-}
-
 void round_diagonals(const std::int32_t* sums, int limbs, std::int64_t inner, const RoundedTile& tile) {
   round_all<Test::none>({sums, limbs, inner}, tile, nullptr, nullptr);
 }
@@ -405,32 +368,19 @@ OZFP4_TARGET void round_upper_diagonals_certain(const std::int32_t* sums, int li
   round_any<kUpperDiagonals, Test::both>({sums, limbs, inner}, tile, &errors, &found);
 }
 
-}  // namespace ozfp4
-
 #else
 
-namespace ozfp4 {
-
-bool can_round_diagonals() { return false; }
-
-void round_diagonals(const std::int32_t*, int, std::int64_t, const RoundedTile&) {
-  throw std::logic_error("round_diagonals: this build has no instructions for it");
-}
-
-bool round_upper_diagonals(const std::int32_t*, int, std::int64_t, const RoundedTile&) {
-  throw std::logic_error("round_upper_diagonals: this build has no instructions for it");
-}
-
+void round_diagonals(const std::int32_t*, int, std::int64_t, const RoundedTile&) { refuse_without_avx512(); }
+bool round_upper_diagonals(const std::int32_t*, int, std::int64_t, const RoundedTile&) { refuse_without_avx512(); }
 void round_diagonals_certain(const std::int32_t*, int, std::int64_t, const RoundedTile&, const LineErrors&, const LineErrors&,
                              CertainEntries&) {
-  throw std::logic_error("round_diagonals_certain: this build has no instructions for it");
+  refuse_without_avx512();
 }
-
 void round_upper_diagonals_certain(const std::int32_t*, int, std::int64_t, const RoundedTile&, const LineErrors&,
                                    const LineErrors&, CertainEntries&) {
-  throw std::logic_error("round_upper_diagonals_certain: this build has no instructions for it");
+  refuse_without_avx512();
 }
 
-}  // namespace ozfp4
-
 #endif
+
+}  // namespace ozfp4

@@ -1,14 +1,16 @@
 #include "cpu/runtime/transpose.hpp"
 
 #include <cstring>
-#include <stdexcept>
 
 #include "cpu/runtime/avx512.hpp"
 
-#if OZFP4_HAS_AVX512
-#define OZFP4_TARGET __attribute__((target("avx512f")))
+#define OZFP4_TARGET OZFP4_AVX512
 
 namespace ozfp4 {
+
+bool can_transpose() { return has_avx512(); }
+
+#if OZFP4_HAS_AVX512
 namespace {
 
 // Quarters of registers, of x[i] to x[i + 3] for i = 0, 4, ..: quarter q of x[i] becomes quarter of that number in x[i + q].
@@ -39,11 +41,6 @@ OZFP4_INLINE void transpose_eight(const char* from, std::int64_t step, double* t
 }
 
 }  // namespace
-
-bool can_transpose() {
-  static const bool can = __builtin_cpu_supports("avx512f") != 0;
-  return can;
-}
 
 OZFP4_TARGET void transpose_words(const void* from, std::int64_t pitch, void* to) {
   const char* line = static_cast<const char*>(from);
@@ -81,19 +78,11 @@ OZFP4_TARGET void transpose_columns(const char* from, std::int64_t step, std::in
   }
 }
 
-}  // namespace ozfp4
-
 #else
 
-namespace ozfp4 {
-
-bool can_transpose() { return false; }
-
-void transpose_words(const void*, std::int64_t, void*) { throw std::logic_error("transpose: this build has no AVX-512"); }
-void transpose_columns(const char*, std::int64_t, std::int64_t, double*, std::int64_t) {
-  throw std::logic_error("transpose: this build has no AVX-512");
-}
-
-}  // namespace ozfp4
+void transpose_words(const void*, std::int64_t, void*) { refuse_without_avx512(); }
+void transpose_columns(const char*, std::int64_t, std::int64_t, double*, std::int64_t) { refuse_without_avx512(); }
 
 #endif
+
+}  // namespace ozfp4

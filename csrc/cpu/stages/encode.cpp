@@ -51,7 +51,7 @@ OZFP4_VECTORISED void split_words(const std::int64_t* v, std::int64_t n, std::ui
 }
 
 // Residues in [0, m).
-OZFP4_VECTORISED void residue_line(const LinePieces& in, std::int64_t n, const SmallModulus& m, std::uint8_t* residues) {
+OZFP4_VECTORISED void residue_line(const LinePieces& in, std::int64_t n, const PieceModulus<float>& m, std::uint8_t* residues) {
   for (std::int64_t i = 0; i < n; ++i) {
     const Pieces pieces{{in.piece[0][i], in.piece[1][i], in.piece[2][i], in.piece[3][i]}};
     residues[i] = static_cast<std::uint8_t>(static_cast<std::int32_t>(residue_of(pieces, m)));
@@ -66,10 +66,10 @@ inline void limb_impl(const LinePieces& in, std::int64_t n, std::int8_t* limbs, 
     limbs[i] = static_cast<std::int8_t>(static_cast<std::int32_t>(residue(pieces)));
   }
 }
-OZFP4_VECTORISED void limb_line(const LinePieces& in, std::int64_t n, const SmallModulus& m, std::int8_t* limbs) {
+OZFP4_VECTORISED void limb_line(const LinePieces& in, std::int64_t n, const PieceModulus<float>& m, std::int8_t* limbs) {
   limb_impl(in, n, limbs, [&m](const Pieces& pieces) { return balanced_residue_of(pieces, m); });
 }
-OZFP4_VECTORISED void odd_limb_line(const LinePieces& in, std::int64_t n, const SmallModulus& m, std::int8_t* limbs) {
+OZFP4_VECTORISED void odd_limb_line(const LinePieces& in, std::int64_t n, const PieceModulus<float>& m, std::int8_t* limbs) {
   limb_impl(in, n, limbs, [&m](const Pieces& pieces) { return least_residue_of(pieces, m); });
 }
 
@@ -82,16 +82,6 @@ OZFP4_VECTORISED void digit_line(std::int64_t* v, std::int64_t n, int width, std
 }
 OZFP4_VECTORISED void digit_line(std::int64_t* v, std::int64_t n, int width, double* limbs) { digit_impl(v, n, width, limbs); }
 
-float balanced_power(int exponent, std::int64_t m) {
-  const std::int64_t r = (std::int64_t(1) << exponent) % m;
-  return static_cast<float>(r > m / 2 ? r - m : r);
-}
-
-SmallModulus small_modulus(std::int64_t m) {
-  return {
-      static_cast<float>(m), 1.0f / static_cast<float>(m), {balanced_power(13, m), balanced_power(26, m), balanced_power(39, m)}};
-}
-
 // Encodes lines of integers; holds what depends on the plan alone and one line of scratch.
 class LineEncoder {
  public:
@@ -101,7 +91,7 @@ class LineEncoder {
       numbers_.emplace(plan, count, false);
       return;
     }
-    for (int g = 0; g < count; ++g) small_.push_back(small_modulus(plan.groups[static_cast<std::size_t>(g)].modulus));
+    for (int g = 0; g < count; ++g) small_.push_back(make_piece_modulus<float>(plan.groups[static_cast<std::size_t>(g)].modulus));
   }
 
   // Planes of one line of n <= kLine integers; `pitch` is the distance between planes. Scheme I consumes v.
@@ -140,7 +130,7 @@ class LineEncoder {
     for (int g = 0; g < count_; ++g) {
       const Group& group = plan_.groups[static_cast<std::size_t>(g)];
       auto* limbs = static_cast<std::int8_t*>(planes) + group.first_plane * pitch;
-      const SmallModulus& modulus = small_[static_cast<std::size_t>(g)];
+      const PieceModulus<float>& modulus = small_[static_cast<std::size_t>(g)];
       if (group.limb_table.empty()) {
         group.modulus % 2 == 0 ? limb_line(pieces_, n, modulus, limbs) : odd_limb_line(pieces_, n, modulus, limbs);
         continue;
@@ -157,7 +147,7 @@ class LineEncoder {
 
   const Plan& plan_;
   int count_;
-  std::vector<SmallModulus> small_;
+  std::vector<PieceModulus<float>> small_;
   std::optional<NumberEncoder> numbers_;
   std::optional<ByteEncoder> bytes_;
   std::uint32_t words_[2][kLine];

@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "arith/float_fields.hpp"
+#include "arith/line_sum.hpp"
 #include "arith/scale_entry.hpp"
 #include "cpu/accuracy/facts.hpp"
 #include "cpu/runtime/threads.hpp"
@@ -98,13 +99,6 @@ void extend(LineState& line, const T* x, std::int64_t n) {
 // Covers the rounding of k additions of squares.
 double sum_margin(std::int64_t k) { return 1.0 + (static_cast<double>(k) + 64.0) * 0x1p-52; }
 
-// (2^(c-1) sqrt(sum) + sqrt(K) / 2)^2 bounds the sum of squares of the rounded integers; the factors cover the
-// rounding of K additions and of this expression.
-double norm_squared_bound(double sum, std::int64_t k, int capacity) {
-  const double norm = std::ldexp(std::sqrt(sum * sum_margin(k)), capacity - 1) + 0.5 * std::sqrt(static_cast<double>(k));
-  return norm * norm * (1.0 + 0x1p-30);
-}
-
 // Calls body(line, entries, n) for every piece of the lines [outer, outer + outers), outers <= kTileOuter.
 template <class T, class Body>
 void for_pieces(const OperandView& view, std::int64_t outer, std::int64_t outers, std::vector<T>& tile, const Body& body) {
@@ -146,7 +140,7 @@ int settle_line(const LineState& line, const ScaleRequest& request, std::size_t 
 void settle_line(const LineState& line, std::int64_t k, const ScaleRequest& request, std::size_t index, Scales& scales,
                  double& norm) {
   const int capacity = settle_line(line, request, index, scales);
-  norm = line.exponent == kNoExponent ? 0.0 : norm_squared_bound(line.sum, k, capacity);
+  norm = norm_squared_bound(line.sum * sum_margin(k), k, capacity);
 }
 
 template <class T>

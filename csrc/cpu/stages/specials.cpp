@@ -2,7 +2,6 @@
 #include <limits>
 #include <vector>
 
-#include "arith/float_fields.hpp"
 #include "cpu/runtime/threads.hpp"
 #include "cpu/stages/reconstruct.hpp"
 

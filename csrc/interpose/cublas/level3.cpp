@@ -5,7 +5,6 @@
 #include <optional>
 
 #include "interpose/call/bypass.hpp"
-#include "interpose/call/choice.hpp"
 #include "interpose/call/reason.hpp"
 #include "interpose/cublas/call.hpp"
 #include "interpose/cublas/device/device.hpp"

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .. import _core
 from ..dispatch import plain
 from ..request import library
 from ..request.arguments import Arguments, check_arguments
@@ -32,7 +31,6 @@ from .sizing import sizes_of
 from .tiles import best_tiling
 
 Array = npt.NDArray[Any]
-_MOST_THREADS = 16  # that copy: by then they take all of a host's memory bandwidth
 
 
 @any_library
@@ -222,9 +220,8 @@ def _job(
         "other": "complex" if both_complex else "real",
     }
     return Job(
-        tiling, host[0], host[1], views, options, kept, limit, asked.workspace_limit or 2**62, asked.progress,
-        min(_MOST_THREADS, _core.thread_count()),
-    )  # fmt: skip
+        tiling, host[0], host[1], views, options, kept, limit, asked.workspace_limit or 2**62, asked.progress
+    )
 
 
 def _one(x: Array) -> Array:

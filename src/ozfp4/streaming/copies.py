@@ -1,7 +1,7 @@
 """Copies between the host and a device, in chunks through staging memory.
 
-Few threads of Python carry chunks: each fills a staging buffer by the many threads of a copier, and lets it travel while it fills
-the next. More of them would hold each other up.
+Few threads of Python carry chunks: each fills a staging buffer by many threads of C++, and lets it travel while it fills the
+next. More of them would hold each other up.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from .._core import Copier
+from .._core import copy_entries
 from .devices import DONE, Device, Event
 from .host import Box, Chunk, HostMatrices
 from .run import Countdown, Run
@@ -37,15 +37,14 @@ class Copies:
     ----------
     run : Run
     device : Device
-    copier : Copier
     queue : {"up", "down"}
         Of the device.
     largest : int
         Bytes of the largest box: chunks of it are smaller than the whole, so that a part travels while another is copied.
     """
 
-    def __init__(self, run: Run, device: Device, copier: Copier, queue: str, largest: int) -> None:
-        self._run, self._device, self._copier, self._queue = run, device, copier, queue
+    def __init__(self, run: Run, device: Device, queue: str, largest: int) -> None:
+        self._run, self._device, self._queue = run, device, queue
         self._chunk = max(min(CHUNK, largest // 8), min(CHUNK, LEAST_CHUNK))
         self._works: SimpleQueue[Callable[[_Carrier], object] | None] = SimpleQueue()
         self._is_closed = False
@@ -144,7 +143,7 @@ class Copies:
     def _copy(self, to: Array, view: Array) -> None:
         """Copy entries, converted where the dtypes differ."""
         if to.dtype == view.dtype:
-            self._copier.copy(to, view)
+            copy_entries(to, view)
         else:
             np.copyto(to, view, casting="unsafe")
 

@@ -12,7 +12,6 @@ from threading import Thread
 from traceback import clear_frames
 from typing import Any, NamedTuple
 
-from .._core import Copier
 from .copies import Copies
 from .devices import Device, Event
 from .host import Box, HostMatrices
@@ -41,8 +40,6 @@ class Job:
         Bytes of it that a product may take, whatever is left.
     progress : callable or None
         Called with the fraction of the result that is there.
-    threads : int
-        That copy to and from all of the devices.
     """
 
     tiling: Tiling
@@ -54,7 +51,6 @@ class Job:
     limit: int
     most_workspace: int
     progress: Callable[[float], object] | None = None
-    threads: int = 8
 
 
 @dataclass
@@ -103,10 +99,9 @@ def multiply(job: Job, devices: list[Device]) -> list[Moved]:
     finished, sizes = Finished(run), job.tiling.sizes
     entries = sizes.matrices * sizes.m * sizes.n
     lines: list[_Line] = []
-    copier = Copier(max(0, job.threads - 1))  # beside the thread that calls it
     try:
         for device in devices:
-            lines.append(_Line(run, job, device, tiles, finished, copier))
+            lines.append(_Line(run, job, device, tiles, finished))
         for line in lines:
             line.start()
         told = 0
@@ -133,9 +128,7 @@ def multiply(job: Job, devices: list[Device]) -> list[Moved]:
 class _Line:
     """The pipeline of one device."""
 
-    def __init__(
-        self, run: Run, job: Job, device: Device, tiles: Shared[Tile], finished: Finished, copier: Copier
-    ) -> None:
+    def __init__(self, run: Run, job: Job, device: Device, tiles: Shared[Tile], finished: Finished) -> None:
         self._run, self._job, self._device, self._tiles, self._finished = run, job, device, tiles, finished
         self.moved = Moved()
         self._threads: list[Thread] = []
@@ -157,8 +150,8 @@ class _Line:
         )
         device.reserve(tiling.product_bytes(job.limit - device.slack))
         device.settle()
-        self._up = Copies(run, device, copier, "up", max(map(tiling.piece_bytes, "ab")))
-        self._down = Copies(run, device, copier, "down", tiling.result_bytes)
+        self._up = Copies(run, device, "up", max(map(tiling.piece_bytes, "ab")))
+        self._down = Copies(run, device, "down", tiling.result_bytes)
 
     def start(self) -> None:
         self._threads = [

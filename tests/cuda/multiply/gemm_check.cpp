@@ -233,7 +233,7 @@ std::vector<std::uint8_t> pack(const std::vector<std::uint8_t>& limbs, std::int6
     const std::int64_t column = static_cast<std::int64_t>(2 * i) % pitch;
     const int even = static_cast<std::int8_t>(limbs[2 * i]),
               odd = column + 1 == k ? 0 : static_cast<std::int8_t>(limbs[2 * i + 1]);
-    packed[i] = static_cast<std::uint8_t>(e2m1_pack(even, odd) | (even == 0 && i % 3 == 0 ? 0x08 : 0) |
+    packed[i] = static_cast<std::uint8_t>(e2m1_encode(even) | e2m1_encode(odd) << 4 | (even == 0 && i % 3 == 0 ? 0x08 : 0) |
                                           (odd == 0 && i % 5 == 0 ? 0x80 : 0));
   }
   return packed;

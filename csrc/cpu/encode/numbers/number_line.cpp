@@ -34,8 +34,8 @@ OZFP4_VECTORISED void split_integers(const std::int64_t* v, std::int64_t n, Numb
   for (std::int64_t i = 0; i < n; ++i) put_pieces(static_cast<double>(v[i]), i, line);
 }
 
-OZFP4_VECTORISED void residue_line(const NumberLine& line, std::int64_t n, const LargeModulus& m, double* limbs) {
-  const LargeModulus own = m;  // which no limb overwrites
+OZFP4_VECTORISED void residue_line(const NumberLine& line, std::int64_t n, const PieceModulus<double>& m, double* limbs) {
+  const PieceModulus<double> own = m;  // which no limb overwrites
   for (std::int64_t i = 0; i < n; ++i) limbs[i] = balanced_residue_of(LargePieces{line.high[i], line.low[i]}, own);
 }
 
@@ -47,13 +47,13 @@ void quantise_numbers(const float* x, std::int64_t n, int shift, NumberLine& lin
 void take_numbers(const std::int64_t* v, std::int64_t n, NumberLine& line) { split_integers(v, n, line); }
 
 NumberEncoder::NumberEncoder(const Plan& plan, int count, bool is_streamed) : is_streamed_(is_streamed) {
-  for (int g = 0; g < count; ++g) moduli_.push_back(make_large_modulus(plan.groups[static_cast<std::size_t>(g)].modulus));
+  for (int g = 0; g < count; ++g) moduli_.push_back(make_piece_modulus<double>(plan.groups[static_cast<std::size_t>(g)].modulus));
 }
 
 void NumberEncoder::encode(const NumberLine& line, std::int64_t n, void* planes, std::int64_t pitch) const {
   auto* to = static_cast<double*>(planes);
   double limbs[kLine];
-  for (const LargeModulus& m : moduli_) {
+  for (const PieceModulus<double>& m : moduli_) {
     residue_line(line, n, m, is_streamed_ ? limbs : to);
     if (is_streamed_) stream_line(limbs, n, to);
     to += pitch;

@@ -36,7 +36,7 @@ class NumberEncoder {
   static bool serves(const Plan& plan) { return plan.has_moduli() && plan.alphabet.entry == PlaneEntry::fp64; }
 
  private:
-  std::vector<LargeModulus> moduli_;
+  std::vector<PieceModulus<double>> moduli_;
   bool is_streamed_;
 };
 

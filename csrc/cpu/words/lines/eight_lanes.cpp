@@ -5,21 +5,13 @@
 
 #include "cpu/runtime/avx512.hpp"
 
-#if OZFP4_HAS_AVX512
-#define OZFP4_TARGET __attribute__((target("avx512f,avx512dq,avx512vl")))
-#endif
+#define OZFP4_TARGET OZFP4_AVX512
 
 namespace ozfp4 {
 namespace {
 
 #if OZFP4_HAS_AVX512
 static_assert(kEightLanes == 8 && sizeof(LaneFacts::largest) == sizeof(__m256i));
-
-bool has_eight_lanes() {
-  static const bool found = __builtin_cpu_supports("avx512f") != 0 && __builtin_cpu_supports("avx512dq") != 0 &&
-                            __builtin_cpu_supports("avx512vl") != 0;
-  return found;
-}
 
 constexpr std::int64_t kFractionBits = 52;
 
@@ -127,7 +119,7 @@ OZFP4_TARGET bool find_facts_in_row(const double* x, std::int64_t count, LaneFac
 
 void find_in_eight(const double* x, std::int64_t step, std::int64_t count, bool has_facts, LaneFacts (&facts)[2]) {
 #if OZFP4_HAS_AVX512
-  if (has_eight_lanes()) {
+  if (has_avx512()) {
     if (!has_facts) return find_largest_in_eight(x, step, count, facts);
     if (find_facts_in_eight(x, step, count, facts)) return;
   }
@@ -139,7 +131,7 @@ void find_in_eight(const double* x, std::int64_t step, std::int64_t count, bool 
 
 void find_in_row(const double* x, std::int64_t count, bool has_facts, LaneFacts& facts) {
 #if OZFP4_HAS_AVX512
-  if (has_eight_lanes()) {
+  if (has_avx512()) {
     if (!has_facts) return find_largest_in_row(x, count, facts);
     if (find_facts_in_row(x, count, facts)) return;
   }

@@ -1,6 +1,4 @@
 // Copies of arrays by several threads, for operands that travel to a device and results that come back.
-#include "cpu/runtime/copier.hpp"
-
 #include <pybind11/numpy.h>
 
 #include <stdexcept>
@@ -8,6 +6,7 @@
 
 #include "bindings/interpreter_lock.hpp"
 #include "bindings/register.hpp"
+#include "cpu/runtime/copies.hpp"
 
 namespace ozfp4::bindings {
 namespace {
@@ -21,7 +20,7 @@ StridedEntries entries_of(const py::array& x, char* data) {
   return entries;
 }
 
-void copy(Copier& copier, py::array destination, const py::array& source) {
+void copy(py::array destination, const py::array& source) {
   const py::ssize_t item = source.itemsize();
   if (destination.ndim() != source.ndim() || source.ndim() > 3 || destination.itemsize() != item) {
     throw std::invalid_argument("destination: " + std::to_string(destination.ndim()) + " axes of entries of " +
@@ -43,19 +42,13 @@ void copy(Copier& copier, py::array destination, const py::array& source) {
   const StridedEntries to = entries_of(destination, static_cast<char*>(destination.mutable_data()));
   const StridedEntries from = entries_of(source, static_cast<char*>(const_cast<void*>(source.data())));
   const Unlocked unlocked;
-  copier.copy(to, from, extents, static_cast<int>(item));
+  copy_entries(to, from, extents, static_cast<int>(item));
 }
 
 }  // namespace
 
-void register_copier(py::module_& module) {
-  py::class_<Copier>(module, "Copier")
-      .def(py::init([](int threads) {
-             if (threads < 0) throw std::invalid_argument("threads: " + std::to_string(threads) + " is negative");
-             return std::make_unique<Copier>(threads);
-           }),
-           py::arg("threads"))
-      .def("copy", &copy, py::arg("destination").noconvert(), py::arg("source").noconvert());
+void register_copies(py::module_& module) {
+  module.def("copy_entries", &copy, py::arg("destination").noconvert(), py::arg("source").noconvert());
 }
 
 }  // namespace ozfp4::bindings

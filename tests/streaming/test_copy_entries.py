@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -10,9 +11,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ozfp4 import _core
+import ozfp4
+from ozfp4._core import copy_entries
 
-COPIERS = [_core.Copier(threads) for threads in (0, 1, 3)]
+
+@pytest.fixture(params=[1, 4])
+def threads(request: pytest.FixtureRequest) -> Iterator[None]:
+    ozfp4.set_num_threads(request.param)
+    yield
+    ozfp4.set_num_threads(None)
 
 
 @given(st.data())
@@ -40,42 +47,43 @@ def test_any_views(data: st.DataObject) -> None:
     whole, destination = some(3)
     expected = whole.copy()
     copied = source.copy()
-    data.draw(st.sampled_from(COPIERS)).copy(destination, source)
+    copy_entries(destination, source)
     assert np.array_equal(destination, copied)
     destination[...] = 3
     assert np.array_equal(whole, expected.astype(dtype))
     assert before.dtype == dtype
 
 
+@pytest.mark.usefixtures("threads")
 @pytest.mark.parametrize(
     "shape", [(5_000_001,), (3, 700_001), (70_001, 30), (9, 300, 1000), (2, 2, 1_000_003)]
 )
 def test_large_ones(shape: tuple[int, ...]) -> None:
     source = np.random.default_rng(1).integers(0, 255, shape, np.uint8)
     wide = np.zeros((*shape[:-1], shape[-1] + 1), np.uint8)
-    COPIERS[2].copy(wide[..., :-1], source)
+    copy_entries(wide[..., :-1], source)
     assert np.array_equal(wide[..., :-1], source)
     assert not wide[..., -1].any()
     there = np.empty(shape, np.uint8)
-    COPIERS[2].copy(there, wide[..., :-1])
+    copy_entries(there, wide[..., :-1])
     assert np.array_equal(there, source)
 
 
+@pytest.mark.usefixtures("threads")
 def test_several_callers_at_once() -> None:
-    copier = _core.Copier(2)
     sources = [np.full(400_000, i) for i in range(6)]
     there = [np.empty(400_000, int) for _ in sources]
 
     def copy(i: int) -> None:
         for _ in range(20):
             there[i][...] = -1
-            copier.copy(there[i], sources[i])
+            copy_entries(there[i], sources[i])
             assert (there[i] == i).all()
 
-    threads = [threading.Thread(target=copy, args=(i,)) for i in range(6)]
-    for thread in threads:
+    callers = [threading.Thread(target=copy, args=(i,)) for i in range(6)]
+    for thread in callers:
         thread.start()
-    for thread in threads:
+    for thread in callers:
         thread.join(60)
         assert not thread.is_alive()
     assert all((x == i).all() for i, x in enumerate(there))
@@ -93,13 +101,11 @@ def test_several_callers_at_once() -> None:
 )
 def test_refusals(destination: Any, source: Any, words: str) -> None:
     with pytest.raises(ValueError, match=words):
-        COPIERS[1].copy(destination, source)
+        copy_entries(destination, source)
 
 
 def test_a_read_only_destination_is_refused() -> None:
     there = np.zeros(3)
     there.flags.writeable = False
     with pytest.raises(ValueError, match="not writeable"):
-        COPIERS[1].copy(there, np.ones(3))
-    with pytest.raises(ValueError, match="threads: -1 is negative"):
-        _core.Copier(-1)
+        copy_entries(there, np.ones(3))
