@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import subprocess
 import sys
 from fractions import Fraction
@@ -145,7 +146,7 @@ def test_threads() -> None:
     found = {
         subprocess.run(
             [sys.executable, "-c", program],
-            env={"OZFP4_NUM_THREADS": threads, "PYTHONPATH": ":".join(sys.path)},
+            env={**os.environ, "OZFP4_NUM_THREADS": threads, "PYTHONPATH": ":".join(sys.path)},
             capture_output=True, text=True, check=True,
         ).stdout
         for threads in ("1", "2", "5")
