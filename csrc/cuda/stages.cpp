@@ -92,7 +92,7 @@ void Stages::reconstruct(ReconstructJob job, const Certification* certification)
   job.overlap_previous = job.overlap_previous && options_.events.after_multiply == nullptr;
   if (certification == nullptr || !plan_.few) {
     launch_reconstruct(plan_.reconstruct, job, options_.stream, certification);
-  } else if (!launch_either(*plan_.few, plan_.reconstruct, job, options_.stream, *certification)) {
+  } else {
     Certification part = *certification;
     part.most_count = plan_.few->all;
     launch_reconstruct(*plan_.few, job, options_.stream, &part);

@@ -14,15 +14,15 @@ namespace ozfp4::cuda::short_form {
 
 // Every warp takes some rows of a segment of columns. Bytes -> columns, in the lanes that have the bytes -> shared memory
 // -> integers -> results, in the lanes that store them. Long because what lives in registers from row to row is all of it.
-// False, and nothing is done, where the launch is for another number of moduli. Range: the previous kernel was waited for.
+// Nothing is done where the launch is for another number of moduli. Range: the previous kernel was waited for.
 template <class T, class S>
-__device__ __forceinline__ bool reconstruct_rows(const Parameters<S>& p, Shared<S>& shared, Certifying<S>& certifying) {
+__device__ __forceinline__ void reconstruct_rows(const Parameters<S>& p, Shared<S>& shared, Certifying<S>& certifying) {
   constexpr int vec = S::vec;
   const int lane = static_cast<int>(threadIdx.x % 32), group = lane / 4, t = lane % 4;
   WarpShared<S>& own_shared = shared.warp[threadIdx.x / 32];
   const ReconstructJob& job = p.job;
   if constexpr (S::Certifies) {
-    if (p.certification.least_count != 0 && !serves(p.certification, job)) return false;
+    if (p.certification.least_count != 0 && !serves(p.certification, job)) return;
   }
 
   // The bytes of the first row do not wait for the number of moduli: planes beyond it have weight 0.
@@ -45,9 +45,9 @@ __device__ __forceinline__ bool reconstruct_rows(const Parameters<S>& p, Shared<
   if constexpr (S::Certifies) certainty = load_certainty(p.certification);
   const int count = load_table(shared.table, p);
   if constexpr (S::Certifies) {
-    if (p.certification.least_count == 0 && !serves(p.certification, job)) return false;
+    if (p.certification.least_count == 0 && !serves(p.certification, job)) return;
   }
-  if (is_idle) return true;
+  if (is_idle) return;
   const auto& constants = *reinterpret_cast<const ColumnConstants<S::Words>*>(shared.table);
   std::uint32_t weight[S::units][S::tiles];
   load_weights<S>(weight, shared.table);
@@ -119,7 +119,7 @@ __device__ __forceinline__ bool reconstruct_rows(const Parameters<S>& p, Shared<
     }
     if (left == 0) {
       if constexpr (S::Certifies) count_listed(p, listed_rows);
-      return true;
+      return;
     }
     --left;
     target += p.target_step;
@@ -140,18 +140,6 @@ __global__ void __launch_bounds__(kThreads, kResidentBlocks<S>) reconstruct_kern
   let_next_kernel_start();              // the next product's first one, say
   wait_for_previous_kernel();
   reconstruct_rows<T>(p, shared, certifying);
-}
-
-// For few moduli, or for many where the data need them: of two launches one would end at once, which takes 2.9 us on an H200.
-template <class T, class Few, class Many>
-__global__ void __launch_bounds__(kThreads, std::min(kResidentBlocks<Few>, kResidentBlocks<Many>))
-    reconstruct_either_kernel(const __grid_constant__ EitherParameters<Few, Many> p) {
-  __shared__ EitherShared<Few, Many> shared;
-  __shared__ Certifying<Few> few;
-  __shared__ Certifying<Many> many;
-  let_next_kernel_start();
-  wait_for_previous_kernel();
-  if (!reconstruct_rows<T>(p.few, shared.few, few)) reconstruct_rows<T>(p.many, shared.many, many);
 }
 
 }  // namespace ozfp4::cuda::short_form

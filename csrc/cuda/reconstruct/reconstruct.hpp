@@ -52,10 +52,6 @@ const char* find_reconstruct_error(const ReconstructJob& job);
 void launch_reconstruct(const ReconstructPlan& plan, const ReconstructJob& job, cudaStream_t stream,
                         const Certification* certification = nullptr);
 
-// One launch of both plans, of which the number of moduli chooses; false, and nothing was done, where there is no such kernel.
-bool launch_either(const ReconstructPlan& few, const ReconstructPlan& many, const ReconstructJob& job, cudaStream_t stream,
-                   const Certification& certification);
-
 // The same where not plan.is_long() and entries are certified.
 void launch_certified(const ReconstructPlan& plan, const ReconstructJob& job, cudaStream_t stream,
                       const Certification& certification);

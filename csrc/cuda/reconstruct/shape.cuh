@@ -61,9 +61,6 @@ struct Cover {
 struct CertifyParameters {
   Certification certification;
   std::int64_t listed_step;  // words from one row of a warp to the next
-  // Blocks of so many matrices are numbered along x alone, row by row of the cover, those of one place side by side; 0: they are
-  // not.
-  std::int32_t flat_matrices = 0;
 };
 struct NothingMore {};
 
@@ -76,13 +73,6 @@ struct Parameters : std::conditional_t<S::Certifies, CertifyParameters, NothingM
   std::int32_t least, all;
   bool has_pairs;                                    // two neighbours of the result may be stored at once
   std::uint32_t table[S::prefixes][S::table_words];  // ColumnConstants<S::Words>, then fragments [unit][tile][lane]
-};
-
-// Of a launch for few moduli or for many.
-template <class Few, class Many>
-struct EitherParameters {
-  Parameters<Few> few;
-  Parameters<Many> many;
 };
 
 template <class S>
@@ -98,13 +88,6 @@ struct Shared {
   WarpShared<S> warp[kWarps];
 };
 
-template <class Few, class Many>
-union EitherShared {
-  Shared<Few> few;
-  Shared<Many> many;
-  __device__ EitherShared() {}
-};
-
 // Where a warp works: `rows` rows, step_y apart, of `entries` columns. Entry j of a lane is entry_of(j) of those columns.
 template <class S>
 struct Place {
@@ -115,15 +98,6 @@ struct Place {
     std::int32_t block_x = static_cast<std::int32_t>(blockIdx.x), block_y = static_cast<std::int32_t>(blockIdx.z);
     std::int32_t block_matrix = static_cast<std::int32_t>(blockIdx.y);
     std::int32_t warp = static_cast<std::int32_t>(threadIdx.x / 32);
-    if constexpr (S::Certifies) {
-      if (p.flat_matrices != 0) {
-        const std::int32_t place = block_x / p.flat_matrices;
-        block_matrix = block_x - place * p.flat_matrices;
-        block_x = place;
-        block_y = block_x / p.cover.blocks_x;
-        block_x -= block_y * p.cover.blocks_x;
-      }
-    }
     hold(block_x);  // a second Place is worked out anew: nothing is kept in registers for it
     hold(block_y);
     hold(block_matrix);

@@ -61,13 +61,11 @@ inline Cover make_cover(const DeviceResult& result, int segment, std::int64_t re
   return cover;
 }
 
-// `resident`: blocks of a multiprocessor.
 template <class T, class S>
-Parameters<S> make_parameters(const ReconstructPlan& plan, const ReconstructJob& job, const Certification* certification,
-                              std::int64_t resident) {
+Parameters<S> make_parameters(const ReconstructPlan& plan, const ReconstructJob& job, const Certification* certification) {
   Parameters<S> p;
   p.job = job;
-  p.cover = make_cover(job.result, S::segment, current_device(Stage::reconstruct).multiprocessors * resident);
+  p.cover = make_cover(job.result, S::segment, std::int64_t(current_device(Stage::reconstruct).multiprocessors) * S::resident);
   p.first_block_y = p.first_matrix = 0;
   p.least = plan.least;
   p.all = plan.all;
@@ -85,7 +83,7 @@ Parameters<S> make_parameters(const ReconstructPlan& plan, const ReconstructJob&
 template <class T, class S>
 void launch_shape(const ReconstructPlan& plan, const ReconstructJob& job, const Certification* certification,
                   cudaStream_t stream) {
-  Parameters<S> p = make_parameters<T, S>(plan, job, certification, S::resident);
+  Parameters<S> p = make_parameters<T, S>(plan, job, certification);
   LaunchConfig config;
   config.stage = Stage::reconstruct;
   config.block = dim3(kThreads);
@@ -101,29 +99,6 @@ void launch_shape(const ReconstructPlan& plan, const ReconstructJob& job, const 
       launch(reconstruct_kernel<T, S>, config, p);
     }
   }
-}
-
-// One launch of both plans; false, and nothing was done, beyond the limits of a grid.
-template <class T, class Few, class Many>
-bool launch_either(const ReconstructPlan& few, const ReconstructPlan& many, const ReconstructJob& job,
-                   const Certification& certification, cudaStream_t stream) {
-  constexpr int resident = std::min(Few::resident, Many::resident);
-  EitherParameters<Few, Many> p{make_parameters<T, Few>(few, job, &certification, resident),
-                                make_parameters<T, Many>(many, job, &certification, resident)};
-  p.few.certification.most_count = few.all;
-  const std::int64_t blocks = std::max(std::int64_t(p.few.cover.blocks_x) * p.few.cover.blocks_y,
-                                       std::int64_t(p.many.cover.blocks_x) * p.many.cover.blocks_y);
-  const std::int64_t matrices = job.result.stack.count();
-  if (matrices > kMostGridExtent || blocks > INT32_MAX / matrices) return false;
-  p.few.flat_matrices = p.many.flat_matrices = static_cast<std::int32_t>(matrices);
-  LaunchConfig config;
-  config.stage = Stage::reconstruct;
-  config.block = dim3(kThreads);
-  config.overlap_previous = job.overlap_previous;
-  config.stream = stream;
-  config.grid = dim3(static_cast<unsigned>(blocks * matrices));
-  launch(reconstruct_either_kernel<T, Few, Many>, config, p);
-  return true;
 }
 
 // One row for each kernel: what plans it serves, and its launches by the result's type and whether there are splits.
@@ -154,8 +129,8 @@ void launch_kind(const ReconstructPlan& plan, const ReconstructJob& job, const C
                  cudaStream_t stream) {
   constexpr Kind kinds[] = {kind<Certifies, 4, 1>(), kind<Certifies, 4, 2>(), kind<Certifies, 6, 2>(), kind<Certifies, 4, 3>(),
                             kind<Certifies, 6, 3>(),
-                            // Integers that are certified have at least kLeastCertifiedWords.
-                            kind<Certifies, Certifies ? 4 : 2, 1>(), kind<Certifies, Certifies ? 4 : 2, 2>()};
+                            // Integers that are certified have at least kLeastCertifiedWords; two words hold no 17 moduli.
+                            kind<Certifies, Certifies ? 4 : 2, 1>()};
   if (plan.words == 4 && plan.row_steps == 1 && job.residues.splits == 1 && job.result.columns <= kMostNarrow) {
     using Narrow = Shape<4, 1, false, Certifies, true>;
     const Launch launch = job.result.type == ElementType::float64 ? launch_shape<double, Narrow> : launch_shape<float, Narrow>;
