@@ -155,7 +155,7 @@ def set_thread_count(count: int) -> None:
     """0: as the environment says."""
 
 def copy_entries(destination: npt.NDArray[Any], source: npt.NDArray[Any]) -> None:
-    """Of up to three axes alike, entries of 1, 2, 4, 8 or 16 bytes; no memory in common. ValueError for other arrays."""
+    """Arrays of one shape, up to three axes and 1, 2, 4, 8 or 16 bytes an entry, without common memory. Else ValueError."""
 
 def accuracy_bits(accuracy: str, precision: int) -> int:
     """The bits of a plan that serves accuracies other than "scaled"; `precision` that of the result, 53 or 24."""
