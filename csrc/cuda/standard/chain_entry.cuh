@@ -12,7 +12,7 @@ __device__ __forceinline__ T chain_operand(const char* at, bool is_double) {
   return is_double ? static_cast<T>(*reinterpret_cast<const double*>(at)) : static_cast<T>(*reinterpret_cast<const float*>(at));
 }
 
-inline constexpr int kAhead = 8;  // entries of a line that are on their way at a time
+inline constexpr int kAhead = 16;  // entries of a line that are on their way at a time
 
 // Whether the chain of an entry takes the products of each pair in the other order.
 __device__ __forceinline__ bool is_exchanged(const SettleJob& job, const RepairMatrix& matrix, std::int64_t column) {
@@ -26,14 +26,15 @@ __device__ __forceinline__ void exchange(T& x, T& y) {
   y = kept;
 }
 
-// The chain of a row and a column, by one thread; `repeats`: of both times a power of two (chain.hpp).
+// Adds the products of a row and a column from `from` on to a chain, by one thread; `repeats`: of both times a power of two
+// (chain.hpp).
 template <class T>
-__device__ __noinline__ T chain_of_lines(const RepairLines& a, const RepairLines& b, std::int64_t row, std::int64_t column,
-                                         std::int64_t inner, bool exchanges, bool repeats) {
-  const char *at_a = a.data + row * a.outer_stride, *at_b = b.data + column * b.outer_stride;
-  T sum = 0;
+__device__ __noinline__ T add_to_chain(T sum, const RepairLines& a, const RepairLines& b, std::int64_t row, std::int64_t column,
+                                       std::int64_t from, std::int64_t inner, bool exchanges, bool repeats) {
+  const char* at_a = a.data + row * a.outer_stride + from * a.inner_stride;
+  const char* at_b = b.data + column * b.outer_stride + from * b.inner_stride;
 #pragma unroll 1
-  for (std::int64_t first = 0; first < inner; first += kAhead) {
+  for (std::int64_t first = from; first < inner; first += kAhead) {
     T x[kAhead], y[kAhead];
 #pragma unroll
     for (int i = 0; i < kAhead; ++i) {
@@ -59,8 +60,8 @@ __device__ __noinline__ T chain_of_lines(const RepairLines& a, const RepairLines
 
 // Puts the entry of a chain, of the block's result, where it belongs.
 template <class T, bool Updates>
-__device__ __noinline__ void store_chain(const SettleJob& job, const RepairMatrix& matrix, std::int32_t matrix_index,
-                                         std::int64_t row, std::int64_t column, T sum, bool is_repeated) {
+__device__ __noinline__ void store_chain_end(const SettleJob& job, const RepairMatrix& matrix, std::int32_t matrix_index,
+                                             std::int64_t row, std::int64_t column, T sum, bool is_repeated) {
   const ChainEnd<T> end{sum, is_repeated ? 2 * kChainShift<T> : 0};
   T value;
   if constexpr (Updates) {
@@ -73,6 +74,17 @@ __device__ __noinline__ void store_chain(const SettleJob& job, const RepairMatri
   if (matrix.bound == nullptr) return;
   *reinterpret_cast<double*>(matrix.bound + row * job.bound.row_stride + column * job.bound.column_stride) =
       chain_bound(matrix.a.record[row], matrix.b.record[column], value, Updates ? &job.update.factors.alpha : nullptr);
+}
+
+// The same, at once where the sum is the entry.
+template <class T, bool Updates>
+__device__ __forceinline__ void store_chain(const SettleJob& job, const RepairMatrix& matrix, std::int32_t matrix_index,
+                                            std::int64_t row, std::int64_t column, T sum, bool is_repeated) {
+  if (Updates || is_repeated || matrix.bound != nullptr) {
+    return store_chain_end<T, Updates>(job, matrix, matrix_index, row, column, sum, is_repeated);
+  }
+  *reinterpret_cast<T*>(matrix.result + row * job.result.row_stride + column * job.result.column_stride) =
+      round_chain(ChainEnd<T>{sum, 0});
 }
 
 }  // namespace ozfp4::cuda::settling
