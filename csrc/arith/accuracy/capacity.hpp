@@ -48,6 +48,17 @@ OZFP4_HD int correct_extra(const LineFacts& facts, bool is_update) {
   return is_deep(facts, kDeep) ? 19 : is_deep(facts, 12) ? 16 : 15;
 }
 
+// Where a plan has room for more bits, so many of a line of "correct": exact lines leave no entry to repair, not even where
+// nearly everything cancels. Lines whose entries are about alike get no more than kMostExtraBits beside p, as a single tiny entry
+// would cost all products moduli.
+inline constexpr int kMostExactBits = 106;
+
+// The capacity of a line of "correct" that would be `usual` elsewhere. Range: `most` bits at most are exact.
+OZFP4_HD int exact_capacity(int usual, int most, const LineFacts& facts, int precision) {
+  const int alike = precision + kMostExtraBits, limit = is_deep(facts, kDeep) || most < alike ? most : alike;
+  return span(facts) > usual && span(facts) <= limit ? span(facts) : usual;
+}
+
 // Range: `bits`, the plan's, is c itself where the accuracy is scaled, else at least accuracy_bits.
 OZFP4_HD int line_capacity(Accuracy accuracy, int bits, const LineFacts& facts, int precision, bool is_update = false) {
   if (accuracy == Accuracy::scaled) return bits;

@@ -87,7 +87,7 @@ T value_of(const std::map<std::string, T>& values, const char* argument, const s
 }
 
 Promise make_promise(const std::string& accuracy, const std::string& rounding, const std::string& second, int precision,
-                     bool updates, std::uint64_t modulus) {
+                     bool updates, std::uint64_t modulus, bool may_lengthen) {
   static const std::map<std::string, Accuracy> accuracies{
       {"scaled", Accuracy::scaled}, {"standard", Accuracy::standard}, {"correct", Accuracy::correct}};
   static const std::map<std::string, Rounding> roundings{
@@ -101,7 +101,8 @@ Promise make_promise(const std::string& accuracy, const std::string& rounding, c
                         precision,
                         updates,
                         is_whole,
-                        modulus};
+                        modulus,
+                        may_lengthen};
   if (precision != 53 && precision != 24) throw std::invalid_argument("precision: " + std::to_string(precision));
   if (promise.accuracy != Accuracy::correct && (promise.rounding != Rounding::nearest || promise.second == Second::upper)) {
     throw std::invalid_argument("rounding: " + rounding + " needs the accuracy correct, this one is " + accuracy);
@@ -361,13 +362,14 @@ void register_problem(py::module_& module) {
            py::arg("column_stride"));
   py::class_<CudaPlan, std::shared_ptr<CudaPlan>>(module, "CudaPlan")
       .def(py::init([](const Plan& plan, std::int64_t k, int kernel, const std::string& accuracy, const std::string& rounding,
-                       const std::string& second, int precision, bool updates, std::uint64_t modulus) {
+                       const std::string& second, int precision, bool updates, std::uint64_t modulus, bool may_lengthen) {
              return std::make_shared<CudaPlan>(
                  make_cuda_plan(plan, narrow<int>(k, "k"), kernel_of(kernel),
-                                make_promise(accuracy, rounding, second, precision, updates, modulus)));
+                                make_promise(accuracy, rounding, second, precision, updates, modulus, may_lengthen)));
            }),
            py::arg("plan"), py::arg("k"), py::arg("kernel"), py::arg("accuracy") = "scaled", py::arg("rounding") = "nearest",
-           py::arg("second") = "none", py::arg("precision") = 53, py::arg("updates") = false, py::arg("modulus") = 0)
+           py::arg("second") = "none", py::arg("precision") = 53, py::arg("updates") = false, py::arg("modulus") = 0,
+           py::arg("may_lengthen") = false)
       .def_property_readonly("device_steps", &device_steps)
       .def_property_readonly("element", [](const CudaPlan& plan) { return element_name(plan.schedule.element); });
   py::class_<Problem>(module, "Problem")
