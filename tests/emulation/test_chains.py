@@ -22,6 +22,7 @@ torch = pytest.importorskip("torch")
 POINTS = np.random.default_rng(1).random((96, 1))
 COVARIANCE = np.exp(-((POINTS - POINTS.T) ** 2) / (2 * 0.05**2))
 NORMAL = np.random.default_rng(2).standard_normal((96, 96))
+LAYER = torch.nn.Linear(96, 96, bias=False, dtype=torch.float64).requires_grad_(False)
 FIRST_LEFT = 32  # products after many chains
 
 
@@ -86,6 +87,11 @@ def test_each_call_in_the_program_is_a_place() -> None:
     with ozfp4.emulate() as scope:
         for _ in range(3):
             np.matmul(COVARIANCE, COVARIANCE), np.matmul(NORMAL, NORMAL)
+    assert counts(scope) == (4, 2)
+    with ozfp4.emulate() as scope:  # not the line in torch's own code
+        for _ in range(3):
+            by_layer(COVARIANCE)
+            LAYER(torch.from_numpy(NORMAL))
     assert counts(scope) == (4, 2)
 
 

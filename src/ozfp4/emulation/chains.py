@@ -2,7 +2,7 @@
 as the library's whole product: the next ones from there are the library's, and then one is tried again.
 
 A place is a call in the program's own code, where `ozfp4 exec` has a calling address: matrices of one shape
-may be covariances in one line and random in the next. What is many, and how many products are left, is defined
+may be covariances in one line and random in the next. What is many, and how many products are left, is said
 once for both (csrc/arith/accuracy/many_chains.hpp)."""
 
 from __future__ import annotations
