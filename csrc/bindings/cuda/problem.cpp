@@ -122,6 +122,17 @@ StoredOperand make_stored(const Kept& kept) {
   return stored;
 }
 
+// Where launches of the calling thread tell how many entries they repair, each beside those before it. The thread's, as a product
+// may be several launches, and much lies between it and them.
+thread_local RepairOrder order_here;
+
+// 0: nobody asks. Returns whether there was a launch that tells since the last call.
+bool tell_repaired(std::uintptr_t address) {
+  const bool was_told = order_here.adds;
+  order_here = {reinterpret_cast<long long*>(address), false};
+  return was_told;
+}
+
 // What calls of the same shapes, strides, types and alignments share: views, layout. The data pointers that it is made with
 // matter by their alignment to kPointerAlignment alone; every launch brings its own.
 class Problem {
@@ -230,9 +241,12 @@ class Problem {
     const std::uintptr_t entry = product.update.c.type == ElementType::float64 ? 8 : 4;
     if (addend % entry != 0) throw std::invalid_argument("addend: its entries are not aligned");
     product.update.c.data = reinterpret_cast<char*>(addend);
+    const bool tells = order_here.told != nullptr && plan_->promise.certifies();
     for (std::int64_t index = first_turn; index < std::min(last_turn, turns()); ++index) {
+      if (tells) options.repair = order_here;
       launch_matmul(*plan_, layout_, turn_at(product, layout_.turns, index), reinterpret_cast<char*>(workspace), device_steps_,
                     options);
+      order_here.adds = tells || order_here.adds;
     }
   }
 
@@ -395,6 +409,7 @@ void register_problem(py::module_& module) {
            py::arg("first_line_a") = 0, py::arg("first_line_b") = 0, py::arg("alpha") = 1.0, py::arg("beta") = 0.0,
            py::arg("addend") = 0)
       .def_property_readonly("relaunch", [](const py::object& self) { return builtin_of<Problem, relaunch>(self, "relaunch"); });
+  module.def("tell_repaired", &tell_repaired, py::arg("address"));
   module.attr("pointer_alignment") = kPointerAlignment;
 }
 
