@@ -49,14 +49,12 @@ OZFP4_HD int correct_extra(const LineFacts& facts, bool is_update) {
 }
 
 // Where a plan has room for more bits, so many of a line of "correct": exact lines leave no entry to repair, not even where
-// nearly everything cancels. Lines whose entries are about alike get no more than kMostExtraBits beside p, as a single tiny entry
-// would cost all products moduli.
+// nearly everything cancels.
 inline constexpr int kMostExactBits = 106;
 
-// The capacity of a line of "correct" that would be `usual` elsewhere. Range: `most` bits at most are exact.
-OZFP4_HD int exact_capacity(int usual, int most, const LineFacts& facts, int precision) {
-  const int alike = precision + kMostExtraBits, limit = is_deep(facts, kDeep) || most < alike ? most : alike;
-  return span(facts) > usual && span(facts) <= limit ? span(facts) : usual;
+// The capacity of a line of "correct" that would be `usual` elsewhere, where up to `most` bits are converted exactly.
+OZFP4_HD int exact_capacity(int usual, int most, const LineFacts& facts) {
+  return span(facts) > usual && span(facts) <= most ? span(facts) : usual;
 }
 
 // Range: `bits`, the plan's, is c itself where the accuracy is scaled, else at least accuracy_bits.

@@ -26,19 +26,25 @@ __device__ __forceinline__ void exchange(T& x, T& y) {
   y = kept;
 }
 
-// Adds the products of a row and a column from `from` on to a chain, by one thread; `repeats`: of both times a power of two
-// (chain.hpp).
+// Those of K from `begin` on and before `end`.
+struct KRange {
+  std::int64_t begin, end;
+};
+
+// The chain of a row and a column, by one thread; `repeats`: of both times a power of two (chain.hpp). Range: all other products
+// are 0, and `begin` is even.
 template <class T>
-__device__ __noinline__ T add_to_chain(T sum, const RepairLines& a, const RepairLines& b, std::int64_t row, std::int64_t column,
-                                       std::int64_t from, std::int64_t inner, bool exchanges, bool repeats) {
-  const char* at_a = a.data + row * a.outer_stride + from * a.inner_stride;
-  const char* at_b = b.data + column * b.outer_stride + from * b.inner_stride;
+__device__ __noinline__ T chain_of_lines(const RepairLines& a, const RepairLines& b, std::int64_t row, std::int64_t column,
+                                         const KRange& range, bool exchanges, bool repeats) {
+  const char* at_a = a.data + row * a.outer_stride + range.begin * a.inner_stride;
+  const char* at_b = b.data + column * b.outer_stride + range.begin * b.inner_stride;
+  T sum = 0;
 #pragma unroll 1
-  for (std::int64_t first = from; first < inner; first += kAhead) {
+  for (std::int64_t first = range.begin; first < range.end; first += kAhead) {
     T x[kAhead], y[kAhead];
 #pragma unroll
     for (int i = 0; i < kAhead; ++i) {
-      const bool is_inside = first + i < inner;
+      const bool is_inside = first + i < range.end;
       x[i] = is_inside ? chain_operand<T>(at_a + i * a.inner_stride, a.is_double) : T(0);
       y[i] = is_inside ? chain_operand<T>(at_b + i * b.inner_stride, b.is_double) : T(0);
     }

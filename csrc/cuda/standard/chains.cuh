@@ -39,6 +39,7 @@ struct Bringing {
 
   // Begins to bring the entries from `first_k` on, of which there are `rest`; zeros beyond them.
   __device__ __forceinline__ void bring(T* stage, std::int64_t first_k, std::int64_t rest) const {
+    if (!is_copied) return convert(stage, first_k, rest);
     const char* from = at + first_k * along_k;
     const auto left = static_cast<std::int32_t>(min(rest, std::int64_t(kStep))) - k;  // of K, from the first entry on
     if (is_in_pairs) {
@@ -50,12 +51,12 @@ struct Bringing {
     } else if (is_along_k) {
 #pragma unroll
       for (int i = 0; i < kLoads; ++i, from += step) {
-        bring_entry(stage + place + i * kNextLine * kStep, from, line + i * kNextLine < lines && left > 0);
+        copy<sizeof(T)>(stage + place + i * kNextLine * kStep, from, line + i * kNextLine < lines && left > 0 ? sizeof(T) : 0);
       }
     } else {
 #pragma unroll
       for (int i = 0; i < kLoads; ++i, from += step) {
-        bring_entry(stage + (place ^ (i * kNextK)), from, line < lines && left > i * kNextK);
+        copy<sizeof(T)>(stage + (place ^ (i * kNextK)), from, line < lines && left > i * kNextK ? sizeof(T) : 0);
       }
     }
   }
@@ -70,10 +71,16 @@ struct Bringing {
       asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(at), "l"(from), "n"(Bytes), "r"(bytes) : "memory");
     }
   }
-  __device__ __forceinline__ void bring_entry(T* to, const char* from, bool is_inside) const {
-    if (is_copied) return copy<sizeof(T)>(to, from, is_inside ? sizeof(T) : 0);
-    const T x = is_inside ? chain_operand<T>(from, is_double) : T(0);
-    *to = repeats ? repeated_entry(x) : x;
+
+  // Entries of another type, or times a power of two: at once, and not in pairs.
+  __device__ __forceinline__ void convert(T* stage, std::int64_t first_k, std::int64_t rest) const {
+    const char* from = at + first_k * along_k;
+#pragma unroll 1
+    for (int i = 0; i < kLoads; ++i, from += step) {
+      const bool is_inside = is_along_k ? line + i * kNextLine < lines && k < rest : line < lines && k + i * kNextK < rest;
+      const T x = is_inside ? chain_operand<T>(from, is_double) : T(0);
+      stage[is_along_k ? place + i * kNextLine * kStep : place ^ (i * kNextK)] = repeats ? repeated_entry(x) : x;
+    }
   }
 };
 
@@ -175,18 +182,10 @@ __device__ __forceinline__ void settle_alone(const Parameters& p, std::int64_t f
   const RepairMatrix matrix(p.job, tile.matrix);
   const std::int64_t row = tile.first_row + spot / kColumns % kRows, column = tile.first_column + spot % kColumns;
   const bool exchanges = is_exchanged(p.job, matrix, column);
-  const std::int64_t inner = p.job.a.view.inner, length = p.knows_pieces() ? kPieceInner : inner;
-  const auto chain = [&](bool repeats) {
-    T sum = 0;
-    for (std::int64_t first = 0; first < inner; first += length) {
-      if (p.knows_pieces() && !has_products(p, matrix, row, column, first / length)) continue;
-      sum = add_to_chain<T>(sum, matrix.a, matrix.b, row, column, first, min(first + length, inner), exchanges, repeats);
-    }
-    return sum;
-  };
-  T sum = chain(false);
+  const KRange range = range_of_products(p, matrix, row, column);
+  T sum = chain_of_lines<T>(matrix.a, matrix.b, row, column, range, exchanges, false);
   const bool repeats = magnitude_bits(sum) == kInfinityBits<T>;
-  if (repeats) sum = chain(true);
+  if (repeats) sum = chain_of_lines<T>(matrix.a, matrix.b, row, column, range, exchanges, true);
   store_chain<T, Updates>(p.job, matrix, tile.matrix, row, column, sum, repeats);
 }
 
@@ -219,14 +218,14 @@ __device__ __forceinline__ void scan_tile(Shared& shared, const Parameters& p, c
 // All threads: the tiles from `first` on, `group` of them or what is left.
 template <class Unit, bool Updates>
 __device__ __forceinline__ void settle_group(Shared& shared, const Parameters& p, std::int64_t first, int group) {
-  const int lane = static_cast<int>(threadIdx.x % 32), warp = static_cast<int>(threadIdx.x / 32);
+  const int warp = static_cast<int>(threadIdx.x / 32);
   if (threadIdx.x == 0) shared.dense_tiles = shared.alone = 0;
   __syncthreads();
   if (warp < group && first + warp < p.tiles) scan_tile(shared, p, Tile(p, first + warp), warp);
   __syncthreads();
   const std::uint32_t dense_tiles = shared.dense_tiles;
 #pragma unroll 1
-  for (int i = warp + kWarps * lane; i < static_cast<int>(shared.alone); i += kThreads) {  // all warps have some
+  for (std::uint32_t i = threadIdx.x; i < shared.alone; i += kThreads) {  // neighbours share lines
     settle_alone<typename Unit::Value, Updates>(p, first, shared.spot[i]);
   }
 #pragma unroll 1

@@ -1,6 +1,7 @@
 // The magnitudes of all lines of a block's operands, where there is room for them, and which pieces of them are all zeros.
 #pragma once
 
+#include "cuda/standard/chain_entry.cuh"
 #include "cuda/standard/shared.cuh"
 
 namespace ozfp4::cuda::settling {
@@ -108,12 +109,19 @@ __device__ __forceinline__ void make_all_planes(Shared& shared, const Parameters
   wait_until_made(counts.parts_made, made, all);
 }
 
-// Whether a piece of K has products of nonzero entries, as far as the groups of a row and a column say. Range: knows_pieces.
-__device__ __forceinline__ bool has_products(const Parameters& p, const RepairMatrix& matrix, std::int64_t row,
-                                             std::int64_t column, std::int64_t piece) {
-  const auto group_a = static_cast<std::int32_t>(row / kPartLines), group_b = static_cast<std::int32_t>(column / kPartLines);
-  return __ldcg(flags_of(p, false, matrix.a_matrix, group_a) + piece) != 0 &&
-         __ldcg(flags_of(p, true, matrix.b_matrix, group_b) + piece) != 0;
+// Where along K a row and a column have products of nonzero entries, as far as the pieces of their groups say.
+__device__ __forceinline__ KRange range_of_products(const Parameters& p, const RepairMatrix& matrix, std::int64_t row,
+                                                    std::int64_t column) {
+  KRange range{0, p.job.a.view.inner};
+  if (!p.knows_pieces()) return range;
+  const std::uint8_t* a = flags_of(p, false, matrix.a_matrix, static_cast<std::int32_t>(row / kPartLines));
+  const std::uint8_t* b = flags_of(p, true, matrix.b_matrix, static_cast<std::int32_t>(column / kPartLines));
+  std::int32_t first = 0, last = p.a_parts.pieces - 1;
+  while (first <= last && (__ldcg(a + first) == 0 || __ldcg(b + first) == 0)) ++first;
+  while (last >= first && (__ldcg(a + last) == 0 || __ldcg(b + last) == 0)) --last;
+  range.begin = std::int64_t(first) * kPieceInner;
+  range.end = min(range.end, (std::int64_t(last) + 1) * kPieceInner);
+  return range;
 }
 
 // Whether some of the `count` groups of lines from `flags` on have a nonzero entry in a piece.
