@@ -112,7 +112,7 @@ CudaPlan make_cuda_plan(const Plan& asked, int k, Kernel kernel, const Promise& 
   made.promise = promise;
   made.schedule = make_schedule(plan, element_of(plan, kernel), k / plan.width());
   made.prefixes = promise.is_whole ? make_integer_prefix_rule(plan) : make_prefix_rule(plan, kMaxPrefixes);
-  made.encode = make_encode_plan(plan, made.schedule.element == Element::e2m1);
+  made.encode = make_encode_plan(plan, made.schedule.element == Element::e2m1, made.exact_bits != 0);
   made.join = make_join_plan(plan);
   if (promise.is_whole) {
     made.whole = make_integer_plan(plan, promise.modulus, promise.second == Second::overflows);

@@ -26,6 +26,20 @@ __device__ __forceinline__ void exchange(T& x, T& y) {
   y = kept;
 }
 
+// Entries of a line on their way: `count` of them from `at` on, zeros beyond. What is asked is asked once for all of them, as
+// loads behind branches of their own would wait for each other.
+template <class T>
+__device__ __forceinline__ void load_ahead(T (&x)[kAhead], const char* at, std::int64_t stride, bool is_double,
+                                           std::int64_t count) {
+  if (count >= kAhead && is_double == (sizeof(T) == 8)) {
+#pragma unroll
+    for (int i = 0; i < kAhead; ++i) x[i] = *reinterpret_cast<const T*>(at + i * stride);
+  } else {
+#pragma unroll
+    for (int i = 0; i < kAhead; ++i) x[i] = i < count ? chain_operand<T>(at + i * stride, is_double) : T(0);
+  }
+}
+
 // Those of K from `begin` on and before `end`.
 struct KRange {
   std::int64_t begin, end;
@@ -35,19 +49,17 @@ struct KRange {
 // are 0, and `begin` is even.
 template <class T>
 __device__ __noinline__ T chain_of_lines(const RepairLines& a, const RepairLines& b, std::int64_t row, std::int64_t column,
-                                         const KRange& range, bool exchanges, bool repeats) {
-  const char* at_a = a.data + row * a.outer_stride + range.begin * a.inner_stride;
-  const char* at_b = b.data + column * b.outer_stride + range.begin * b.inner_stride;
+                                         KRange range, bool exchanges, bool repeats) {
+  const bool is_double_a = a.is_double, is_double_b = b.is_double;  // in registers: memory is busy with entries
+  const std::int64_t stride_a = a.inner_stride, stride_b = b.inner_stride;
+  const char* at_a = a.data + row * a.outer_stride + range.begin * stride_a;
+  const char* at_b = b.data + column * b.outer_stride + range.begin * stride_b;
   T sum = 0;
 #pragma unroll 1
-  for (std::int64_t first = range.begin; first < range.end; first += kAhead) {
+  for (std::int64_t left = range.end - range.begin; left > 0; left -= kAhead) {
     T x[kAhead], y[kAhead];
-#pragma unroll
-    for (int i = 0; i < kAhead; ++i) {
-      const bool is_inside = first + i < range.end;
-      x[i] = is_inside ? chain_operand<T>(at_a + i * a.inner_stride, a.is_double) : T(0);
-      y[i] = is_inside ? chain_operand<T>(at_b + i * b.inner_stride, b.is_double) : T(0);
-    }
+    load_ahead(x, at_a, stride_a, is_double_a, left);
+    load_ahead(y, at_b, stride_b, is_double_b, left);
     if (exchanges) {
 #pragma unroll
       for (int i = 0; i < kAhead; i += 2) exchange(x[i], x[i + 1]), exchange(y[i], y[i + 1]);
@@ -58,8 +70,8 @@ __device__ __noinline__ T chain_of_lines(const RepairLines& a, const RepairLines
     }
 #pragma unroll
     for (int i = 0; i < kAhead; ++i) sum = fma(x[i], y[i], sum);
-    at_a += kAhead * a.inner_stride;
-    at_b += kAhead * b.inner_stride;
+    at_a += kAhead * stride_a;
+    at_b += kAhead * stride_b;
   }
   return sum;
 }

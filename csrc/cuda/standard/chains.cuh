@@ -225,7 +225,7 @@ __device__ __forceinline__ void settle_group(Shared& shared, const Parameters& p
   __syncthreads();
   const std::uint32_t dense_tiles = shared.dense_tiles;
 #pragma unroll 1
-  for (std::uint32_t i = threadIdx.x; i < shared.alone; i += kThreads) {  // neighbours share lines
+  for (std::uint32_t i = warp + kWarps * (threadIdx.x % 32); i < shared.alone; i += kThreads) {  // all warps have some
     settle_alone<typename Unit::Value, Updates>(p, first, shared.spot[i]);
   }
 #pragma unroll 1

@@ -26,26 +26,38 @@ __device__ __forceinline__ std::uint8_t* flags_of(const Parameters& p, bool is_b
 struct PieceEntries {
   static constexpr int kEntries = kPartLines * kPieceInner / kThreads;
   static constexpr int kNextLine = kThreads / kPieceInner, kNextK = kThreads / kPartLines;
-  const RepairLines& lines;
-  std::int32_t line, k, count;  // of the first one; how many lines there are
-  bool is_along_k;
+  const char* at;                   // of the first one, at the beginning of K
+  std::int64_t step, inner_stride;  // bytes from one to the next, and along K
+  std::int32_t line, k, count;      // of the first one; how many lines there are
+  bool is_along_k, is_double;
   double x[kEntries];
 
   __device__ __forceinline__ PieceEntries(const RepairLines& lines, std::int32_t count)
-      : lines(lines), count(count), is_along_k(runs_along_k(lines.outer_stride, lines.inner_stride)) {
+      : inner_stride(lines.inner_stride),
+        count(count),
+        is_along_k(runs_along_k(lines.outer_stride, lines.inner_stride)),
+        is_double(lines.is_double) {
     const auto thread = static_cast<std::int32_t>(threadIdx.x);
     line = is_along_k ? thread / kPieceInner : thread % kPartLines;
     k = is_along_k ? thread % kPieceInner : thread / kPartLines;
+    at = lines.data + line * lines.outer_stride + k * inner_stride;
+    step = is_along_k ? kNextLine * lines.outer_stride : kNextK * inner_stride;
   }
   __device__ __forceinline__ std::int32_t line_of(int i) const { return is_along_k ? line + i * kNextLine : line; }
   __device__ __forceinline__ std::int32_t k_of(int i) const { return is_along_k ? k : k + i * kNextK; }
 
-  // Those from `first_k` on, zeros beyond the last one.
+  // Those from `first_k` on, zeros beyond the last one. Loads behind branches of their own would wait for each other.
   __device__ __forceinline__ void load(std::int64_t first_k, std::int64_t inner) {
+    const char* from = at + first_k * inner_stride;
+    if (is_double && count == kPartLines && first_k + kPieceInner <= inner) {
 #pragma unroll
-    for (int i = 0; i < kEntries; ++i) {
-      const bool is_inside = line_of(i) < count && first_k + k_of(i) < inner;
-      x[i] = is_inside ? lines.entry(lines.data + line_of(i) * lines.outer_stride, first_k + k_of(i)) : 0.0;
+      for (int i = 0; i < kEntries; ++i, from += step) x[i] = *reinterpret_cast<const double*>(from);
+    } else {
+#pragma unroll
+      for (int i = 0; i < kEntries; ++i, from += step) {
+        const bool is_inside = line_of(i) < count && first_k + k_of(i) < inner;
+        x[i] = is_inside ? entry_at(from, is_double) : 0.0;
+      }
     }
   }
 };
