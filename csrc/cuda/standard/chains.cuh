@@ -235,6 +235,12 @@ __device__ __forceinline__ void settle_group(Shared& shared, const Parameters& p
   }
 }
 
+// The same as a function of its own, for the units whose kernels would else spill registers.
+template <class Unit, bool Updates>
+__device__ __noinline__ void call_settle_group(Shared& shared, const Parameters& p, std::int64_t first, int group) {
+  settle_group<Unit, Updates>(shared, p, first, group);
+}
+
 // All threads of all blocks: the chains of the list, `left` of them. Where most tiles have some, a block takes one at a time.
 template <class Unit, bool Updates>
 __device__ __forceinline__ void make_chains(Shared& shared, const Parameters& p, unsigned long long left) {
@@ -245,7 +251,11 @@ __device__ __forceinline__ void make_chains(Shared& shared, const Parameters& p,
   for (;;) {
     const std::int64_t index = take(shared, p.job.listed.counts->groups_taken);
     if (index >= groups) return;
-    settle_group<Unit, Updates>(shared, p, index * group, group);
+    if constexpr (Unit::kIsOfAllGpus) {
+      call_settle_group<Unit, Updates>(shared, p, index * group, group);
+    } else {
+      settle_group<Unit, Updates>(shared, p, index * group, group);
+    }
   }
 }
 

@@ -66,19 +66,8 @@ struct alignas(128) Shared {
 using PartBytes = std::uint8_t[2][kPartLines][kPartPitch];
 using StepBytes = std::uint8_t[kLines][kByteStep];
 
-// Tiles that blocks take one after the other lie side by side, kBandTiles below each other: so they read fewer lines between
-// them than those of a row of tiles.
-inline constexpr std::int32_t kBandTiles = 8;
-
 struct Tile : TilePlace<kRows, kColumns> {
-  __device__ __forceinline__ Tile(const Parameters& p, std::int64_t index) : TilePlace(p, in_bands(p, index)) {}
-
-  static __device__ __forceinline__ std::int64_t in_bands(const Parameters& p, std::int64_t index) {
-    const std::int64_t of_matrix = std::int64_t(p.tiles_x) * p.tiles_y, matrix = index / of_matrix * of_matrix;
-    const auto own = static_cast<std::int32_t>(index - matrix), of_band = kBandTiles * p.tiles_x;
-    const std::int32_t first = own / of_band * kBandTiles, height = min(kBandTiles, p.tiles_y - first), rest = own % of_band;
-    return matrix + std::int64_t(first + rest % height) * p.tiles_x + rest / height;
-  }
+  using TilePlace::TilePlace;
 
   __device__ __forceinline__ std::int32_t rows(const Parameters& p) const { return min(kRows, p.job.result.rows - first_row); }
   __device__ __forceinline__ std::int32_t columns(const Parameters& p) const {
