@@ -336,7 +336,11 @@ void register_arith(py::module_& parent) {
   module.def("quotient13", py::vectorize([](std::int64_t v) { return take_limb13(v), v; }));
   module.def("balanced_digit", py::vectorize([](std::int64_t v, int width) { return take_balanced_digit(v, width); }));
   module.def("small_residue", py::vectorize([](std::int64_t v, std::int64_t m) {
-               return static_cast<std::int64_t>(residue_of(split_integer(v), make_piece_modulus<float>(m)));
+               const PieceModulus<float> modulus = make_piece_modulus<float>(m);
+               float piece[5];
+               for (float& own : piece) own = static_cast<float>(take_balanced_digit(v, kPieceWidth<float>));
+               const float r = reduce_pieces(0.0f, piece, modulus.weight, modulus.modulus, modulus.inverse);
+               return static_cast<std::int64_t>(r < 0 ? r + modulus.modulus : r);
              }));
   module.def("large_residue", py::vectorize([](std::int64_t v, std::int64_t m) {
                return static_cast<std::int64_t>(

@@ -7,11 +7,7 @@
 
 namespace ozfp4 {
 
-// Integers of n entries. Range: a shift of FP64 lines, all of which halves_of takes; |x| 2^shift <= 2^62.
-void quantise_line(const double* x, std::int64_t n, int shift, std::int64_t* integers);
-void quantise_line(const float* x, std::int64_t n, int shift, std::int64_t* integers);
-
-// Those of an operand, row-major [outer][inner][words]: little-endian 32-bit words, two's complement. Range: words <=
+// Integers of an operand, row-major [outer][inner][words]: little-endian 32-bit words, two's complement. Range: words <=
 // WideLine::kWords, |x| 2^shift <= 2^(32 words - 2).
 void cpu_quantise(const OperandView& operand, const std::int32_t* shift, int words, std::uint32_t* integers);
 
