@@ -9,16 +9,12 @@
 #include "cpu/bytes/packed.hpp"
 #include "cpu/encode/numbers/number_line.hpp"
 #include "cpu/encode/pair_planes.hpp"
-#include "cpu/encode/stream.hpp"
 #include "cpu/encode/wide_encoder.hpp"
 #include "cpu/integers/lines.hpp"
 #include "cpu/runtime/threads.hpp"
 
 namespace ozfp4 {
 namespace {
-
-// Planes of so many bytes do not stay in caches until they are multiplied.
-constexpr std::int64_t kStreamedBytes = 32 << 20;
 
 // Calls encode_line(line, n, outer, inner) for every line piece of the block, in tiles, and after each end_tile(outer, outers,
 // inner, inners).
@@ -74,11 +70,7 @@ class PlainTarget {
         entry_(plan.alphabet.entry_bytes()),
         width_(plan.width()),
         inners_(block.inners / width_),
-        pitch_(block.outers * inners_),
-        is_streamed_(!plan.is_complex && planes_used(plan, count) * pitch_ * entry_ > kStreamedBytes) {}
-
-  // Whether planes are better written past the caches.
-  bool is_streamed() const { return is_streamed_; }
+        pitch_(block.outers * inners_) {}
 
   // Encodes n integers of a line, the first of which is entry `inner`.
   template <class Encoder, class Integers>
@@ -91,7 +83,6 @@ class PlainTarget {
   LinePlanes lines_;
   char* planes_;
   std::int64_t entry_, width_, inners_, pitch_;
-  bool is_streamed_;
 };
 
 // The same packed: a tile of lines at a time, from planes of its own that stay in the cache.
@@ -109,8 +100,6 @@ class PackedTarget {
   void encode(Encoder& encoder, Integers& integers, std::int64_t n, std::int64_t outer, std::int64_t) {
     lines_.encode(encoder, integers, n, tile_.get() + outer % kTileOuter * kLine, kPlane);
   }
-
-  bool is_streamed() const { return false; }
 
   void end_tile(std::int64_t outer, std::int64_t outers, std::int64_t inner, std::int64_t inners) {
     const bool is_last = inner / width_ + inners / width_ == shape_.inners;
@@ -149,12 +138,10 @@ void encode_lines(const Plan& plan, int count, const OperandView& operand, const
   const auto shift = [&](std::int64_t outer) { return scales.shift[block.outer0 + outer]; };
   if constexpr (std::is_floating_point_v<T>) {
     if (NumberEncoder::serves(plan, scales.bits)) {
-      NumberEncoder encoder(plan, count, target.is_streamed());
+      NumberEncoder encoder(plan, count);
       NumberLine integers;
-      run(encoder, integers,
-          [&](const T* line, std::int64_t n, std::int64_t outer) { quantise_numbers(line, n, shift(outer), integers); });
-      if (target.is_streamed()) stream_fence();
-      return;
+      return run(encoder, integers,
+                 [&](const T* line, std::int64_t n, std::int64_t outer) { quantise_numbers(line, n, shift(outer), integers); });
     }
   }
   WideEncoder encoder(plan, count, scales.bits);

@@ -23,8 +23,8 @@ void quantise_numbers(const float* x, std::int64_t n, int shift, NumberLine& lin
 
 class NumberEncoder {
  public:
-  // Of the first `count` moduli. `is_streamed`: planes are written past the caches. Range: serves.
-  NumberEncoder(const Plan& plan, int count, bool is_streamed);
+  // Of the first `count` moduli. Range: serves.
+  NumberEncoder(const Plan& plan, int count);
 
   // Planes of one line of n <= kLine integers; `pitch` is the distance between planes.
   void encode(const NumberLine& line, std::int64_t n, void* planes, std::int64_t pitch) const;
@@ -36,7 +36,6 @@ class NumberEncoder {
 
  private:
   std::vector<PieceModulus<double>> moduli_;
-  bool is_streamed_;
 };
 
 }  // namespace ozfp4
