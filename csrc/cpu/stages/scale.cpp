@@ -123,9 +123,7 @@ void count_lines(const OperandView& view, std::int64_t outer, std::int64_t outer
 
 // The scale of line `index` from what is known of all of it. Returns its capacity.
 int settle_line(const LineState& line, const ScaleRequest& request, std::size_t index, Scales& scales) {
-  const int capacity = request.longest > 0
-                           ? capacity_of_span(request.accuracy, span(line.facts), request.longest)
-                           : line_capacity(request.accuracy, request.bits, line.facts, request.precision, request.is_update);
+  const int capacity = capacity_of(line.facts, request);
   const bool zero = line.exponent == kNoExponent;
   scales.shift[index] = zero ? 0 : scale_exponent(capacity, line.exponent);
   scales.special[index] = line.special;
