@@ -97,17 +97,12 @@ int field_width(const Plan& plan) {
                                                    : kPieceWidth<float>;
 }
 
-// Digits have places up to the plan's bits, and so have parts.
-int encoded_bits(const Plan& plan, int bits) { return plan.scheme == Scheme::one || plan.cut != 0 ? plan.bits : bits; }
-
 // `bits`: of the integers.
 int field_count(const Plan& plan, int bits) {
-  // Where integers are cut, the sum of the two parts is the longest.
-  const int longest = plan.cut == 0 ? bits : std::max(plan.cut, plan.bits - plan.cut) + 1;
   return field_width(plan) == 0                    ? 1  // limbs of base 13 are no fields
          : plan.scheme == Scheme::one              ? plan.planes_a
-         : plan.alphabet.entry == PlaneEntry::fp64 ? piece_count<double>(longest)
-                                                   : piece_count<float>(longest);
+         : plan.alphabet.entry == PlaneEntry::fp64 ? piece_count<double>(bits)
+                                                   : piece_count<float>(bits);
 }
 
 static_assert(kMostBits <= kMostPieceBits<float> && kMostBits <= kMostPieceBits<double>);
@@ -125,7 +120,7 @@ OZFP4_VECTORISED void limb13_line(std::int64_t* v, std::int64_t n, std::int8_t* 
 WideEncoder::WideEncoder(const Plan& plan, int count, int bits)
     : plan_(plan),
       count_(count),
-      bits_(encoded_bits(plan, bits)),
+      bits_(plan.scheme == Scheme::one ? plan.bits : bits),  // digits have places up to the plan's
       words_(line_words(bits_)),
       pieces_(field_count(plan, bits_)),
       cutter_(field_width(plan), pieces_, words_),
@@ -147,12 +142,7 @@ void WideEncoder::encode(WideLine& line, std::int64_t n, void* planes, std::int6
   auto* bytes = static_cast<std::int8_t*>(planes);
   if (plan_.scheme == Scheme::integer) return encode_int8(line, n, bytes, pitch);
   if (bytes_) return bytes_->encode(line.word, n, bytes, pitch);
-  if (plan_.cut == 0) return encode_bytes(line, Part::whole, n, bytes, pitch);
-  WideLine part_line;
-  for (const Part part : {Part::low, Part::high, Part::sum}) {
-    take_part(line, n, words_, part, plan_.cut, part_line);
-    encode_bytes(part_line, part, n, bytes, pitch);
-  }
+  encode_bytes(line, n, bytes, pitch);
 }
 
 void WideEncoder::encode_int8(const WideLine& line, std::int64_t n, std::int8_t* planes, std::int64_t pitch) {
@@ -200,13 +190,13 @@ void WideEncoder::encode_limbs13(const WideLine& line, std::int64_t n, std::int8
   }
 }
 
-void WideEncoder::encode_bytes(WideLine& line, Part part, std::int64_t n, std::int8_t* planes, std::int64_t pitch) {
+void WideEncoder::encode_bytes(WideLine& line, std::int64_t n, std::int8_t* planes, std::int64_t pitch) {
   cutter_.prepare(line, n);
   for (int j = 0; j < pieces_; ++j) cutter_.cut(line, j, n, small_piece_[j]);
   float balanced[kLine];
   std::uint8_t residues[kLine];
   for (int i = 0; i < count_; ++i) {
-    const Group& group = plan_.groups[static_cast<std::size_t>(plan_.group_of(i, part))];
+    const Group& group = plan_.groups[static_cast<std::size_t>(i)];
     const PieceModulus<float>& m = small_[static_cast<std::size_t>(i)];
     reduce_pieces_of(small_piece_, pieces_, n, m, balanced);
     std::int8_t* own = planes + group.first_plane * pitch;

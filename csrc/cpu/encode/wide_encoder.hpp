@@ -29,8 +29,7 @@ class WideEncoder {
   void encode_int8(const WideLine& line, std::int64_t n, std::int8_t* planes, std::int64_t pitch);
   void encode_digits(WideLine& line, std::int64_t n, void* planes, std::int64_t pitch);
   void encode_limbs13(const WideLine& line, std::int64_t n, std::int8_t* limbs, std::int64_t pitch);
-  // Planes of the groups of one part, of a line of such parts.
-  void encode_bytes(WideLine& line, Part part, std::int64_t n, std::int8_t* planes, std::int64_t pitch);
+  void encode_bytes(WideLine& line, std::int64_t n, std::int8_t* planes, std::int64_t pitch);
   void encode_large(WideLine& line, std::int64_t n, double* planes, std::int64_t pitch);
 
   const Plan& plan_;

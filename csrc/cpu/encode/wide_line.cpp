@@ -108,30 +108,6 @@ void quantise_wide(const float* x, std::int64_t n, int shift, WideForm form, Wid
   quantise_any(x, n, shift, form, line);
 }
 
-void take_part(const WideLine& integers, std::int64_t n, int words, Part part, int cut, WideLine& parts) {
-  const int skipped = cut / 32, bits = cut % 32;
-  const std::uint32_t mask = (std::uint32_t(1) << bits) - 1;
-  std::uint32_t carry[kLine] = {};
-  for (int i = 0; i < words; ++i) {
-    const std::uint32_t low_mask = i < skipped ? ~0u : i == skipped ? mask : 0u;
-    // Beyond the last word there is nothing but the sign.
-    const std::uint32_t* next = integers.word[std::min(i + skipped, words - 1)];
-    const std::uint32_t* above = integers.word[std::min(i + skipped + 1, words - 1)];
-    std::uint32_t* out = parts.word[i];
-    if (part == Part::low) {
-      for (std::int64_t j = 0; j < n; ++j) out[j] = integers.word[i][j] & low_mask;
-      continue;
-    }
-    for (std::int64_t j = 0; j < n; ++j) out[j] = (next[j] >> bits) | ((above[j] << 1) << (31 - bits));
-    if (part == Part::high) continue;
-    for (std::int64_t j = 0; j < n; ++j) {
-      const std::uint64_t sum = std::uint64_t(out[j]) + (integers.word[i][j] & low_mask) + carry[j];
-      out[j] = static_cast<std::uint32_t>(sum);
-      carry[j] = static_cast<std::uint32_t>(sum >> 32);
-    }
-  }
-}
-
 FieldCutter::FieldCutter(int width, int count, int words) : width_(width), count_(count), words_(words) {
   for (int j = 0; j + 1 < count; ++j) {
     const int place = width * j + width - 1;

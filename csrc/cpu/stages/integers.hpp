@@ -108,12 +108,12 @@ class Integers {
     return {32 * cut, cut == 0 ? 0.0 : 1.0};
   }
 
-  // Column sums of the entries [first, first + n), n <= kLanes; of one part of theirs where integers are cut.
-  void columns(std::int64_t first, int n, Columns<Words>& column, Part part = Part::whole) const {
+  // Column sums of the entries [first, first + n), n <= kLanes.
+  void columns(std::int64_t first, int n, Columns<Words>& column) const {
     for (int k = 0; k < Words; ++k) std::fill_n(column[k], n, 0);
     for (int i = 0; i < count_; ++i) {
       const WideInt<Words>& weight = constants_.weight[static_cast<std::size_t>(i)];
-      const std::int64_t at = plan_.group_of(i, part) * entries_ + first;
+      const std::int64_t at = plan_.groups_of(i) * entries_ + first;
       if (output_type(plan_) == OutputType::residue8) {
         add_columns(static_cast<const std::uint8_t*>(output_) + at, n, weight, column);
       } else {
@@ -130,16 +130,11 @@ class Integers {
   }
 
   // Whether integers come from column sums, and the product of the moduli that they are reduced by.
-  bool has_columns() const { return plan_.has_moduli() && plan_.cut == 0; }
+  bool has_columns() const { return plan_.has_moduli(); }
   const CrtProduct<Words>& product() const { return constants_.product; }
 
   WideInt<Words> one(std::int64_t entry) const {
-    if (!plan_.has_moduli()) return sum(entry);
-    if (!has_columns()) {
-      WideInt<Words> value = wide_zero<Words>();
-      joined(entry, 1, [&](int, const WideInt<Words>& x) { value = x; });
-      return value;
-    }
+    if (!has_columns()) return sum(entry);
     Columns<Words> column;
     columns(entry, 1, column);
     return integer_of_lane(column, 0, constants_.product);
@@ -181,8 +176,6 @@ class Integers {
         if (round_columns_fast(column, n, constants_.product, exponent, result)) return;
       }
       round_columns(column, n, constants_.product, exponent, result);
-    } else if (plan_.has_moduli()) {
-      joined(first, n, [&](int i, const WideInt<Words>& x) { result[i] = round_scaled<T>(x, exponent[i]); });
     } else {
       for (int i = 0; i < n; ++i) result[i] = round_scaled<T>(sum(first + i), exponent[i]);
     }
@@ -196,23 +189,6 @@ class Integers {
     round_any(first, n, exponent, exact);
     for (int i = 0; i < n; ++i) {
       if ((refused >> i & 1) != 0) result[i] = exact[i];
-    }
-  }
-
-  // Calls use(i, integer) for the entries [first, first + n), n <= kLanes, of integers that are cut.
-  template <class Use>
-  void joined(std::int64_t first, int n, const Use& use) const {
-    if constexpr (kMayJoin<Words>) {
-      Columns<Words> column[kParts];
-      for (int p = 0; p < kParts; ++p) columns(first, n, column[p], static_cast<Part>(p));
-      for (int i = 0; i < n; ++i) {
-        JoinedProduct<Words> product(plan_.cut);
-        for (int p = 0; p < kParts; ++p) {
-          const Part part = joined_part(p);
-          product.take(integer_of_lane(column[static_cast<int>(part)], i, constants_.product), part);
-        }
-        use(i, product.value());
-      }
     }
   }
 
