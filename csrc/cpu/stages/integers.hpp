@@ -5,8 +5,8 @@
 #include <cstdint>
 
 #include "arith/wide/round_wide.hpp"
-#include "cpu/accuracy/round_certain.hpp"
 #include "cpu/accuracy/update_lanes.hpp"
+#include "cpu/crt/lane_words.hpp"
 #include "cpu/crt/number_lanes.hpp"
 #include "cpu/crt/round_bytes.hpp"
 #include "cpu/stages/columns.hpp"
@@ -53,30 +53,6 @@ class Integers {
   // Of lane i of the entries from `first` on, which were loaded.
   WideInt<Words> lane(const Lanes& sums, std::int64_t first, int i) const {
     return has_columns() ? integer_of_lane(sums, i, constants_.product) : one(first + i);
-  }
-
-  // Whether round_certain serves.
-  bool tests() const { return has_columns(); }
-  // As ozfp4::round_certain, of loaded lanes below 2^bits. Range: tests.
-  template <class T>
-  void round_certain(const Lanes& sums, int n, int bits, const std::int32_t* exponent, const double* error, Rounding rounding,
-                     T* result, std::int64_t* refused) const {
-    if constexpr (Words < kMinLongWords) {
-      if (bits < kCertainBits)
-        return ozfp4::round_certain(sums, n, constants_.product, exponent, error, rounding, result, refused);
-    }
-    ozfp4::round_certain(sums, n, constants_.product, bits, exponent, error, rounding, result, refused);
-  }
-
-  // Whether round_certain_at serves integers below 2^bits.
-  bool tests_residues(int bits) const { return (signed_columns_.groups > 0 || numbers_.count > 0) && bits < kCertainBits; }
-  // As round_certain, of entries that need not be loaded. Range: tests and tests_residues.
-  template <class T>
-  void round_certain_at(std::int64_t first, int n, const std::int32_t* exponent, const double* error, Rounding rounding,
-                        T* result, std::int64_t* refused) const {
-    LanePairs pairs;
-    numbers_.count > 0 ? pair_by_numbers(first, n, pairs) : pair_by_bytes(first, n, pairs);
-    ozfp4::round_certain(pairs, signed_columns_.loss, n, exponent, error, rounding, result, refused);
   }
 
   // Whether `pair` serves.

@@ -1,7 +1,7 @@
 #include "cpu/words/sums.hpp"
 
 #include "arith/scale_entry.hpp"
-#include "cpu/accuracy/certain_lane.hpp"
+#include "arith/wide/round_pieces.hpp"
 #include "cpu/runtime/vectorise.hpp"
 
 namespace ozfp4 {
@@ -66,25 +66,6 @@ OZFP4_VECTORISED void round_lanes(const LaneParts& parts, int n, const std::int3
   for (int i = 0; i < n; ++i) {
     std::int64_t own_refused = 0;
     result[i] = round_single(pieces_of(parts, i), exponent[i], own_refused);
-    refused[i] = own_refused | static_cast<std::int64_t>(is_outside(exponent[i]));
-  }
-}
-
-OZFP4_VECTORISED void round_lanes_certain(const LaneParts& parts, int n, const std::int32_t* exponent, const double* error,
-                                          Rounding rounding, double* result, std::int64_t* refused) {
-  const CertainRounding how(rounding);
-  for (int i = 0; i < n; ++i) {
-    std::int64_t own_refused = 0;
-    result[i] = round_certain_one(pieces_of(parts, i), error[i], exponent[i], how, own_refused);
-    refused[i] = own_refused | static_cast<std::int64_t>(is_outside(exponent[i]));
-  }
-}
-
-OZFP4_VECTORISED void round_lanes_certain(const LaneParts& parts, int n, const std::int32_t* exponent, const double* error,
-                                          float* result, std::int64_t* refused) {
-  for (int i = 0; i < n; ++i) {
-    std::int64_t own_refused = 0;
-    result[i] = round_certain_single(pieces_of(parts, i), error[i], exponent[i], own_refused);
     refused[i] = own_refused | static_cast<std::int64_t>(is_outside(exponent[i]));
   }
 }
