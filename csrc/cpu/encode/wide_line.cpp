@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <vector>
 
 #include "arith/float_fields.hpp"
 #include "arith/scale_entry.hpp"
 #include "arith/scale_wide.hpp"
+#include "cpu/runtime/fp_mode.hpp"
 #include "cpu/runtime/vectorise.hpp"
 
 namespace ozfp4 {
@@ -106,6 +108,24 @@ void quantise_wide(const double* x, std::int64_t n, int shift, WideForm form, Wi
 }
 void quantise_wide(const float* x, std::int64_t n, int shift, WideForm form, WideLine& line) {
   quantise_any(x, n, shift, form, line);
+}
+
+void cpu_quantise(const OperandView& operand, const std::int32_t* shift, int words, std::uint32_t* integers) {
+  const DefaultFpMode mode;
+  with_float(operand.type, [&](auto zero) {
+    std::vector<decltype(zero)> entries(static_cast<std::size_t>(kLine));
+    WideLine line;
+    for (std::int64_t o = 0; o < operand.outer; ++o) {
+      for (std::int64_t inner = 0; inner < operand.inner; inner += kLine) {
+        const std::int64_t n = std::min(kLine, operand.inner - inner);
+        load_tile(operand, o, 1, inner, n, entries.data());
+        quantise_wide(entries.data(), n, shift[o], {32 * words - 2, words}, line);
+        for (std::int64_t i = 0; i < n; ++i) {
+          for (int w = 0; w < words; ++w) *integers++ = line.word[w][i];
+        }
+      }
+    }
+  });
 }
 
 FieldCutter::FieldCutter(int width, int count, int words) : width_(width), count_(count), words_(words) {

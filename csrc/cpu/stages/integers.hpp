@@ -5,8 +5,7 @@
 #include <cstdint>
 
 #include "arith/wide/round_wide.hpp"
-#include "cpu/accuracy/update_lanes.hpp"
-#include "cpu/crt/lane_words.hpp"
+#include "cpu/accuracy/lanes.hpp"
 #include "cpu/crt/number_lanes.hpp"
 #include "cpu/crt/round_bytes.hpp"
 #include "cpu/stages/columns.hpp"
@@ -59,29 +58,17 @@ class Integers {
   bool pairs() const { return has_columns(); }
   // Entries [first, first + n), n <= kLanes, below 2^bits, in two FP64 numbers each, up to what is returned. Range: pairs.
   PairCut pair(std::int64_t first, int n, int bits, LanePairs& lanes) const {
-    Columns<Words> column;
-    if constexpr (Words < kMinLongWords) {
-      if (bits < kCertainBits) {
-        if (signed_columns_.groups > 0) {
-          pair_by_bytes(first, n, lanes);
-          return {0, signed_columns_.loss};
-        }
-        if (numbers_.count > 0) {
-          pair_by_numbers(first, n, lanes);
-        } else {
-          columns(first, n, column);
-          pair_lanes(column, n, constants_.product, lanes);
-        }
-        return {};
-      }
+    if (bits < kCertainBits && signed_columns_.groups > 0) {
+      pair_by_bytes(first, n, lanes);
+      return {0, signed_columns_.loss};
     }
+    if (bits < kCertainBits && numbers_.count > 0) {
+      pair_by_numbers(first, n, lanes);
+      return {};
+    }
+    Columns<Words> column;
     columns(first, n, column);
-    LaneWords<Words> words;
-    find_words(column, n, constants_.product, words);
-    std::copy_n(words.refused, n, lanes.refused);
-    const int cut = words_to_cut<Words>(bits);
-    pair_words(words.word + cut, n, lanes);
-    return {32 * cut, cut == 0 ? 0.0 : 1.0};
+    return pair_columns(column, n, constants_.product, bits, lanes);
   }
 
   // Column sums of the entries [first, first + n), n <= kLanes.

@@ -1,6 +1,4 @@
 // What eight lanes of entries beside each other say, at once where the CPU has AVX-512 and else as twice four.
-//
-// Two entries of a lane have sums of their own, as each waits for the one before: the least weight takes four cycles an entry.
 #include <algorithm>
 
 #include "cpu/runtime/avx512.hpp"
@@ -22,28 +20,18 @@ OZFP4_INLINE __m512i magnitude_at(const double* x) {
 
 // Of magnitudes either half by itself, which Intel's vectors compare in half of the time: see LaneFacts.
 OZFP4_TARGET void find_largest_in_eight(const double* x, std::int64_t step, std::int64_t count, LaneFacts& facts) {
-  __m512i even = _mm512_setzero_si512(), odd = even;
-  for (std::int64_t i = 0; i + 1 < count; i += 2, x += 2 * step) {
-    even = _mm512_max_epu32(even, magnitude_at(x));
-    odd = _mm512_max_epu32(odd, magnitude_at(x + step));
-  }
-  if (count % 2 != 0) even = _mm512_max_epu32(even, magnitude_at(x));
-  _mm512_storeu_si512(facts.largest, _mm512_max_epu32(even, odd));
+  __m512i largest = _mm512_setzero_si512();
+  for (std::int64_t i = 0; i < count; ++i, x += step) largest = _mm512_max_epu32(largest, magnitude_at(x));
+  _mm512_storeu_si512(facts.largest, largest);
 }
 
-// What is found of some entries of each lane, all of which have a fraction, or nearly all: without its last bit an entry is less
-// by the weight of that.
-struct OfFractions {
-  __m512i largest, fields;
-  __m512d least;
-  __mmask8 has_all;  // the lanes all of whose entries have a fraction: no power of two is among them, and no 0
-
-  OZFP4_INLINE void begin() {
-    largest = fields = _mm512_setzero_si512();
-    least = _mm512_set1_pd(__builtin_inf());
-    has_all = 0xFF;
-  }
-  OZFP4_INLINE void add(const double* x) {
+// Of entries all of which have a fraction, or nearly all: without its last bit an entry is less by the weight of that. False
+// where one may have none, a power of two or 0 among them.
+OZFP4_TARGET bool find_facts_in_eight(const double* x, std::int64_t step, std::int64_t count, LaneFacts& facts) {
+  __m512i largest = _mm512_setzero_si512(), fields = largest;
+  __m512d least = _mm512_set1_pd(__builtin_inf());
+  __mmask8 has_all = 0xFF;  // the lanes all of whose entries have a fraction
+  for (std::int64_t i = 0; i < count; ++i, x += step) {
     const __m512i magnitude = magnitude_at(x);
     const __m512i rest = _mm512_and_si512(magnitude, _mm512_add_epi64(magnitude, _mm512_set1_epi64(-1)));
     const __m512d weight = _mm512_sub_pd(_mm512_castsi512_pd(magnitude), _mm512_castsi512_pd(rest));
@@ -52,29 +40,10 @@ struct OfFractions {
     fields = _mm512_add_epi64(fields, _mm512_srli_epi64(magnitude, kFractionBits));
     least = _mm512_min_pd(weight, least);
   }
-  OZFP4_INLINE void join(const OfFractions& others) {
-    largest = _mm512_max_epu32(largest, others.largest);
-    fields = _mm512_add_epi64(fields, others.fields);
-    least = _mm512_min_pd(least, others.least);
-    has_all &= others.has_all;
-  }
-};
-
-// False where the facts are to be found otherwise.
-OZFP4_TARGET bool find_facts_in_eight(const double* x, std::int64_t step, std::int64_t count, LaneFacts& facts) {
-  OfFractions even, odd;
-  even.begin();
-  odd.begin();
-  for (std::int64_t i = 0; i + 1 < count; i += 2, x += 2 * step) {
-    even.add(x);
-    odd.add(x + step);
-  }
-  if (count % 2 != 0) even.add(x);
-  even.join(odd);
-  if (even.has_all != 0xFF) return false;
-  _mm512_storeu_si512(facts.largest, even.largest);
-  _mm512_storeu_si512(facts.fields, even.fields);
-  _mm512_storeu_pd(facts.least, even.least);
+  if (has_all != 0xFF) return false;
+  _mm512_storeu_si512(facts.largest, largest);
+  _mm512_storeu_si512(facts.fields, fields);
+  _mm512_storeu_pd(facts.least, least);
   _mm512_storeu_si512(facts.nonzeros, _mm512_set1_epi64(count));
   return true;
 }

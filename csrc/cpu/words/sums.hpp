@@ -7,8 +7,7 @@
 #include "arith/scale_wide.hpp"
 #include "arith/wide/near_sum.hpp"
 #include "arith/wide/round_wide.hpp"
-#include "cpu/accuracy/lane_errors.hpp"
-#include "cpu/accuracy/update_lanes.hpp"
+#include "cpu/accuracy/lanes.hpp"
 #include "cpu/stages/columns.hpp"
 #include "cpu/words/shape.hpp"
 
