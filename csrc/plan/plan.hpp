@@ -75,12 +75,11 @@ struct Plan {
   int products() const { return static_cast<int>(terms.size()); }
   int products_of(int count) const;  // of the first `count` moduli, or groups that have none
   bool has_moduli() const { return scheme == Scheme::two; }
-  int parts() const { return is_complex ? kPair : 1; }
-  // Entries of an operand along K for one of a plane, and columns of the result for one of an output.
+  // Entries of an operand along K for one of a plane, columns of the result for one of an output, and groups of a modulus.
   int width() const { return is_complex ? kPair : 1; }
   // Moduli, or groups that have none; what a `count` of them counts, and how many groups those are.
-  int count() const { return static_cast<int>(groups.size()) / parts(); }
-  int groups_of(int count) const { return count * parts(); }
+  int count() const { return static_cast<int>(groups.size()) / width(); }
+  int groups_of(int count) const { return count * width(); }
   std::int64_t modulus(int i) const { return groups[static_cast<std::size_t>(groups_of(i))].modulus; }
 };
 

@@ -107,7 +107,7 @@ EncodePlan make_encode_plan(const Plan& plan, bool as_codes) {
     append_int8_units(out, plan.groups[0]);
     return out;
   }
-  const int most = kMaxModuli / plan.parts();
+  const int most = kMaxModuli / plan.width();
   if (plan.count() > most) {
     throw std::length_error("encode on a GPU takes at most " + std::to_string(most) + " moduli; the plan has " +
                             std::to_string(plan.count()));

@@ -378,7 +378,7 @@ Outputs make_outputs(const Case& test, const ReconstructPlan& plan, int matrices
   out.matrix_stride = test.rows * out.pitch + 16 * random_int(0, 1);
   out.split_stride = matrices * out.matrix_stride;
   out.plane_stride = test.splits * out.split_stride;
-  out.bytes.resize(static_cast<std::size_t>(plan.all * source.parts() * out.plane_stride));
+  out.bytes.resize(static_cast<std::size_t>(plan.all * source.width() * out.plane_stride));
   for (std::uint8_t& byte : out.bytes) byte = static_cast<std::uint8_t>(generator());
   const std::int64_t entries = std::int64_t(test.rows) * test.columns;
   const int groups = static_cast<int>(source.groups.size());
@@ -612,7 +612,7 @@ bool run_case(const Case& test, cudaStream_t stream) {
   std::uint8_t *device_a = to_device(a.data), *device_b = to_device(b.data);
   int* device_units = test.count >= 0 ? to_device(std::vector<int>{test.count}) : nullptr;
   job.residues = {
-      device_bytes, outputs.pitch, outputs.matrix_stride, outputs.split_stride, outputs.plane_stride * test.plan->plan.parts(),
+      device_bytes, outputs.pitch, outputs.matrix_stride, outputs.split_stride, outputs.plane_stride * test.plan->plan.width(),
       test.splits};
   job.a.shift = to_device(a.shift);
   job.b.shift = to_device(b.shift);
