@@ -9,7 +9,9 @@
 #include <utility>
 #include <vector>
 
+#include "arith/accuracy/many_chains.hpp"
 #include "bindings/cpu/byte_kernel.hpp"
+#include "bindings/cpu/repaired.hpp"
 #include "bindings/cpu/stacks.hpp"
 #include "bindings/interpreter_lock.hpp"
 #include "bindings/prepared/stack.hpp"
@@ -141,6 +143,7 @@ py::dict matmul(const Plan& plan, const py::array& a, const py::array& b, const 
     const Unlocked unlocked;
     stack.for_each(run);
   }
+  count_repaired(total);
   return describe(total);
 }
 
@@ -175,6 +178,16 @@ std::string small_way(std::int64_t m, std::int64_t n, std::int64_t k, int bits, 
 }  // namespace
 
 void register_matmul(py::module_& module) {
+  module.def("repaired", [] { return repaired_here(); });
+  module.def("few_chains", &few_chains, py::arg("entries"));
+  py::class_<Chains>(module, "Chains")
+      .def(py::init<>())
+      .def("leave_next", &Chains::leave_next)
+      .def("found", &Chains::found, py::arg("many"))
+      .def("is_tried", &Chains::is_tried)
+      .def("has_many", &Chains::has_many)
+      .def("enqueue", &Chains::enqueue, py::arg("limit"))
+      .def("is_many", &Chains::is_many, py::arg("count"));
   module.def("small_way", &small_way, py::arg("m"), py::arg("n"), py::arg("k"), py::arg("bits"), py::arg("workspace_limit"));
   module.def(
       "accuracy_bits",

@@ -25,7 +25,7 @@ Stages::Stages(const CudaPlan& plan, const LaunchOptions& options) : plan_(plan)
 }
 
 CapacityRule Stages::capacity(Accuracy accuracy) const {
-  return {plan_.bits, accuracy, plan_.promise.precision, plan_.promise.updates, plan_.promise.is_whole};
+  return {plan_.bits, accuracy, plan_.promise.precision, plan_.promise.updates, plan_.promise.is_whole, plan_.exact_bits};
 }
 
 void Stages::scale(const Operands<ScaledOperand>& operands, const PrefixChoice& choice, void* scratch) const {

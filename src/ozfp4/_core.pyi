@@ -363,6 +363,29 @@ class TensorForms:
         addend)`. None in place of the product where there is none, where the launch is not all, and where it may not write to
         `out`; None twice where :meth:`of` is None."""
 
+def repaired() -> int:
+    """How many entries products of the calling thread on the CPU have made from their row and column alone, in its life."""
+
+def few_chains(entries: int) -> int:
+    """So many chains among the entries of a product take a small part of its time."""
+
+class Chains:
+    """Whether the products from one place in a program are the library's, as the last one there that ozfp4 made had many
+    chains (csrc/arith/accuracy/many_chains.hpp)."""
+
+    def leave_next(self) -> bool:
+        """Whether the next product is the library's, and one fewer after it."""
+    def found(self, many: bool) -> None:
+        """Whether the last product that ozfp4 made had many."""
+    def is_tried(self) -> bool:
+        """Whether the last recorded product had few."""
+    def has_many(self) -> bool:
+        """Whether the last recorded product had many."""
+    def enqueue(self, limit: int) -> None:
+        """A product whose count comes later."""
+    def is_many(self, count: int) -> bool:
+        """Whether the count is above the larger limit of the last two."""
+
 class Calls:
     """How often something was done, by any number of threads."""
 

@@ -109,7 +109,7 @@ CudaProduct random_product(bool integer, int m, int n, int k, const std::vector<
   return product;
 }
 
-std::int64_t distinct(const CudaProduct& product, std::int64_t StackAxis::* stride) {
+std::int64_t distinct(const CudaProduct& product, std::int64_t StackAxis::*stride) {
   std::int64_t count = 1;
   for (const StackAxis& axis : product.axes) count *= axis.*stride == 0 ? 1 : axis.extent;
   return count;
@@ -255,8 +255,9 @@ void check_layout(const CudaPlan& plan, const CudaProduct& product, const CudaLa
       }
       report(name + ": masks where K is whole", layout.a_masks != 0 || !layout.pieces.empty() || !plan.promise.counts_rounded());
       if (layout.has_magnitudes && index == 0) {  // the largest turn, whose outputs have room for the others
-        const std::int64_t lines = turn.a.stack.count() * layout.rows + turn.b.stack.count() * layout.columns;
-        report(name + ": magnitudes where the outputs were", magnitude_pitch(k) * lines <= out);
+        const std::int64_t room =
+            magnitude_room(turn.a.stack.count(), layout.rows, k) + magnitude_room(turn.b.stack.count(), layout.columns, k);
+        report(name + ": magnitudes where the outputs were", room <= out);
       }
       if (layout.kept != 0)
         parts.push_back({layout.kept, (plan.promise.precision == 53 ? 8 : 4) * stack * layout.rows * layout.out_pitch});

@@ -20,8 +20,9 @@ using namespace ozfp4::cuda;
 
 namespace {
 
-enum class Data { normal, deep, mixed, sparse, huge, ends };
-constexpr Data kData[] = {Data::normal, Data::deep, Data::mixed, Data::sparse, Data::huge, Data::ends};
+// `blocks`: zeros in every second piece of K of a tile's lines.
+enum class Data { normal, deep, mixed, sparse, huge, ends, blocks };
+constexpr Data kData[] = {Data::normal, Data::deep, Data::mixed, Data::sparse, Data::huge, Data::ends, Data::blocks};
 
 // How a launch is asked for, beside its shape.
 struct Way {
@@ -49,20 +50,23 @@ void fill(Lines<E>& lines, Data data) {
   for (int matrix = 0; matrix < lines.matrices; ++matrix) {
     for (int line = 0; line < lines.outer; ++line) {
       const bool is_deep = random_int(0, 9) == 0;
-      for (int k = 0; k < lines.inner; ++k) lines.at(matrix, line, k) = draw_entry<E>(data, is_deep);
+      for (int k = 0; k < lines.inner; ++k) {
+        const bool is_zero = data == Data::blocks && (line / 128 + k / 128) % 2 != 0;
+        lines.at(matrix, line, k) = is_zero ? E(0) : draw_entry<E>(data, is_deep);
+      }
     }
   }
 }
 
-// Bits of each row of a block, about one in `one_in`; of the first rows and columns all, of others none.
+// Bits of each row of a block, about one in `one_in`; of the first tile most, of the one beside it none.
 std::vector<std::uint32_t> draw_list(const Shape& shape, int one_in) {
   const std::int64_t pitch = listed_pitch(shape.columns);
   std::vector<std::uint32_t> words(static_cast<std::size_t>(shape.matrices * shape.rows * pitch), 0);
   for (std::size_t i = 0; i < words.size(); ++i) {
     const std::int64_t row = static_cast<std::int64_t>(i) / pitch % shape.rows, word = static_cast<std::int64_t>(i) % pitch;
-    if (row < 128 && word / 2 == 1) continue;
+    if (row < 128 && word / 4 == 1) continue;
     for (int bit = 0; bit < 32; ++bit) {
-      const bool is_listed = (row < 100 && word / 2 == 0) || (one_in > 0 && random_int(1, one_in) == 1);
+      const bool is_listed = (row < 100 && word / 4 == 0) || (one_in > 0 && random_int(1, one_in) == 1);
       words[i] |= is_listed && 32 * word + bit < shape.columns ? 1u << bit : 0u;
     }
   }
@@ -146,9 +150,9 @@ void check_settle(const Shape& shape, Data data, int one_in, const Way& way, con
   const OnDevice<RepairCounts> counts({before});
   const OnDevice<RepairReport> counted({RepairReport{1000, 100, 10}});
   const OnDevice<long long> told({7});
-  const std::int64_t lines = shape.matrices * (std::int64_t(shape.rows) + shape.columns);
-  const OnDevice<std::uint8_t> room(
-      std::vector<std::uint8_t>(static_cast<std::size_t>(lines * magnitude_pitch(shape.inner)), kPoison));
+  const std::int64_t bytes =
+      magnitude_room(shape.matrices, shape.rows, shape.inner) + magnitude_room(shape.matrices, shape.columns, shape.inner);
+  const OnDevice<std::uint8_t> room(std::vector<std::uint8_t>(static_cast<std::size_t>(bytes), kPoison));
   SettleJob job;
   job.result = result_of(result.data, sizeof(T) == 8 ? ElementType::float64 : ElementType::float32, shape, sizeof(T));
   job.a.view = view_of(a, a_data);
@@ -222,7 +226,8 @@ void check_settle(const Shape& shape, Data data, int one_in, const Way& way, con
   report(name + ": counts", std::memcmp(&left, &none, sizeof none) == 0);
 }
 
-constexpr Shape kShapes[] = {{1, 1, 1, 1}, {1, 3, 70, 5}, {2, 130, 67, 33}, {3, 129, 200, 16}, {1, 300, 133, 100}};
+constexpr Shape kShapes[] = {{1, 1, 1, 1},       {1, 3, 70, 5},      {2, 130, 67, 33}, {3, 129, 200, 16},
+                             {1, 300, 133, 100}, {1, 260, 150, 391}, {300, 9, 7, 34}};
 
 template <class T, class A, class B>
 void check_types(const std::string& types) {

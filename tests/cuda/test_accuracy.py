@@ -47,6 +47,35 @@ def check_counts(a, b, context="", x=None, y=None):
     return total
 
 
+def of_spans(rng, lines, k, spans):
+    """Lines whose entries have so many bits from the first bit of the largest to the last one of the smallest."""
+    x = rng.integers(2**52, 2**53, (lines, k)) * rng.choice([-1.0, 1.0], (lines, k))
+    depths = rng.integers(0, 1 << 30, (lines, k)) % (np.asarray(spans)[:, None] - 52)
+    depths[:, 0], depths[:, 1] = 0, np.asarray(spans) - 53
+    x[:, 1] = np.abs(x[:, 1] // 2) * 2 + 1  # its last bit is set
+    return x * 2.0**-depths
+
+
+@pytest.mark.parametrize("k", [256, 300, 1100])
+def test_long_lines_are_exact(k):
+    """Lines of "correct" up to 106 bits are converted exactly, by more moduli than the plan has: nothing is repaired, whatever
+    cancels. Products of the longest ones take the long form of the CRT, others the short one."""
+    rng = np.random.default_rng(k)
+    for spans_a, spans_b in [((60, 106), (60, 76)), ((95, 106), (95, 106)), ((60, 76), (60, 76))]:
+        x = of_spans(rng, 70, k // 2, rng.integers(*spans_a, 70, endpoint=True))
+        y = of_spans(rng, 90, k // 2, rng.integers(*spans_b, 90, endpoint=True))
+        a, b = np.concatenate([x, -x], 1), np.concatenate([y, y], 1)
+        a[:, -1] *= -1  # one product of each entry is left, twice
+        c, report = ozfp4.matmul(on_device(a), on_device(b).T, accuracy="correct", report=True)
+        assert_same_bits(c.cpu().numpy(), ozfp4.matmul(a, b.T, accuracy="correct"), str((spans_a, spans_b)))
+        assert repaired(report) == 0
+        assert report.moduli_used >= 17
+    lines = of_spans(rng, 64, k, rng.integers(100, 112, 64))  # some are longer
+    for out in (noisy((64, 64)), None):
+        c = ozfp4.matmul(on_device(lines), on_device(lines).T, accuracy="correct", out=out)
+        assert_same_bits(c.cpu().numpy(), ozfp4.matmul(lines, lines.T, accuracy="correct"), "longer")
+
+
 @pytest.mark.parametrize("kind", list(KINDS))
 def test_kinds(kind):
     for case, (m, k, n) in enumerate([(1, 1, 1), (7, 130, 5), (70, 33, 131)]):
@@ -277,7 +306,8 @@ NEARLY_CERTAIN = [
 
 def same_repairs(found, expected):
     of_both = [repaired(report) for report in (found, expected)]
-    assert of_both[0] == of_both[1]
+    # On a GPU long lines of "correct" are exact.
+    assert of_both[0] == of_both[1] or (found.accuracy == "correct" and of_both[0] < of_both[1])
     return of_both[0]
 
 

@@ -11,7 +11,7 @@ import pytest
 from first_gpu import DEVICE, torch
 
 import ozfp4
-from ozfp4.emulation import choice, measured
+from ozfp4.emulation import chains, choice, measured
 from ozfp4.emulation.options import check_options
 from ozfp4.emulation.problem import Problem
 from ozfp4.emulation.summary import Decision
@@ -150,6 +150,121 @@ def test_a_graph_captures_what_is_caught_by_name(told):
     out.fill_(float("nan"))
     graph.replay()
     assert_same_bits(out.cpu(), expected)
+
+
+# ---- Places whose last product had many chains
+
+
+@pytest.fixture
+def no_places(told, monkeypatch):
+    """ozfp4 is the faster one, and no place is known."""
+    torch.cuda.synchronize()  # what still tells
+    monkeypatch.setattr(chains, "_places", {})
+
+
+def covariance(*shape):
+    """A kernel of points on a line, of which nearly all entries of a product become chains."""
+    points = torch.rand(*shape[:-1], 1, dtype=REAL, generator=torch.Generator().manual_seed(4))
+    return torch.exp(-((points - points.mT) ** 2) / (2 * 0.05**2)).to(DEVICE)
+
+
+def normal(*shape):
+    return torch.randn(shape, dtype=REAL, generator=torch.Generator().manual_seed(5)).to(DEVICE)
+
+
+def counts(scope):
+    return scope.summary.caught, scope.summary.left
+
+
+FORMS = {
+    "small": ((96, 96), lambda x: x @ x),
+    "large": ((1536, 1536), lambda x: x @ x),
+    "stack": ((3, 256, 256), lambda x: x @ x),
+    "update": ((512, 512), lambda x: torch.addmm(x, x, x, beta=0.5)),
+    "complex": ((384, 384), lambda x: torch.mm(x * (1 + 0.5j), x * (1 - 0.25j))),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_after_many_chains_products_of_a_place_are_torchs(no_places, form):
+    shape, product = FORMS[form]
+    many, few = covariance(*shape), normal(*shape)
+    with ozfp4.emulate() as scope:
+        for _ in range(3):
+            product(many)
+            torch.cuda.synchronize()
+    assert counts(scope) == (1, 2)
+    assert {row.reason for row in scope.summary.rows} == {"told", chains.MANY.reason}
+    chains._places.clear()
+    with ozfp4.emulate() as scope:
+        for _ in range(3):
+            product(few)
+            torch.cuda.synchronize()
+    assert counts(scope) == (3, 0)
+
+
+@pytest.mark.filterwarnings("ignore:Synchronization debug mode")
+def test_nobody_waits_for_chains(no_places):
+    x, y = covariance(1024, 1024), normal(1024, 1024)
+
+    def product(x):
+        return torch.mm(x, x)
+
+    def steps():
+        return [product(x) for _ in range(3)] + [torch.mm(y, y) for _ in range(2)]
+
+    with ozfp4.emulate():  # all that comes once
+        steps()
+        torch.cuda.synchronize()
+        steps()
+    chains._places.clear()
+    torch.cuda.synchronize()
+    asleep = torch.cuda.Event()
+    torch.cuda._sleep(2 * 10**9)  # a second
+    asleep.record()
+    torch.cuda.set_sync_debug_mode("error")
+    try:
+        with ozfp4.emulate() as scope:
+            steps()
+            assert not asleep.query()
+    finally:
+        torch.cuda.set_sync_debug_mode("default")
+    assert counts(scope) == (2, 3)  # the first of each place
+    assert {row.reason for row in scope.summary.rows} == {"told", chains.AWAITED.reason}
+    torch.cuda.synchronize()
+    with ozfp4.emulate() as scope:
+        steps()
+    assert counts(scope) == (2, 3)  # all of y, none of x
+    assert {row.reason for row in scope.summary.rows} == {"told", chains.MANY.reason}
+
+
+def test_a_graph_has_what_its_place_is_known_for(no_places):
+    x, y, out = covariance(1024, 1024), normal(1024, 1024), normal(1024, 1024)
+
+    def product(x):
+        torch.mm(x, x, out=out)
+
+    for matrix, expected in ((y, (3, 0)), (x, (1, 2))):
+        chains._places.clear()
+        native = torch.mm(matrix, matrix)
+        graph = torch.cuda.CUDAGraph()
+        with ozfp4.emulate() as scope:
+            for _ in range(2):
+                product(matrix)
+                torch.cuda.synchronize()
+            with torch.cuda.graph(graph):
+                product(matrix)
+        assert counts(scope) == expected
+        (told_at, _), before = chains._counts[0], chains._counts[0][0].copy()
+        out.fill_(float("nan"))
+        for _ in range(2):
+            graph.replay()
+        torch.cuda.synchronize()
+        assert (told_at == before).all()  # a graph tells nothing
+        if matrix is y:
+            assert_same_bits(out.cpu(), ozfp4.matmul(y, y).cpu())
+        else:
+            assert torch.allclose(out, native, rtol=1e-12, atol=0)
 
 
 def test_integers_have_products_on_a_gpu():

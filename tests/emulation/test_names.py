@@ -16,7 +16,7 @@ from typing import Any, no_type_check
 import pytest
 
 import ozfp4
-from ozfp4.emulation import choice
+from ozfp4.emulation import chains, choice
 from ozfp4.emulation.problem import Problem
 from ozfp4.emulation.summary import Decision
 from ozfp4.testing import assert_same_bits
@@ -38,7 +38,10 @@ def device(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def told(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[Problem], bool]], None]:
-    """ozfp4 is the faster one, of all products until a rule is given."""
+    """ozfp4 is the faster one, of all products until a rule is given, whatever chains they have (test_chains.py)."""
+    monkeypatch.setattr(
+        chains, "made", lambda problem, options, compute: compute(options.keywords_of(problem.dtype))
+    )
 
     def tell(rule: Callable[[Problem], bool]) -> None:
         monkeypatch.setattr(choice, "_fastest", lambda problem, options: Decision(rule(problem), "told"))

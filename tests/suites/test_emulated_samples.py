@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import ozfp4
-from ozfp4.emulation import choice
+from ozfp4.emulation import chains, choice
 from ozfp4.emulation.summary import Decision
 
 torch = pytest.importorskip("torch")
@@ -137,6 +137,9 @@ def test_as_torch_by_name(
     if is_method and not hasattr(torch.Tensor, name):
         pytest.skip("torch has no such method")
     monkeypatch.setattr(choice, "_fastest", lambda problem, options: Decision(True, "told"))
+    monkeypatch.setattr(
+        chains, "made", lambda problem, options, compute: compute(options.keywords_of(problem.dtype))
+    )
     scope = ozfp4.emulate(dtypes=FLOATS)
     # torch's table has einsum as a function of its own, which calls it by name.
     check(OPERATORS[name], device, dtype, scope, None if name == "einsum" else Called(name, is_method))

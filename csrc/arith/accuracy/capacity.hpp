@@ -48,6 +48,15 @@ OZFP4_HD int correct_extra(const LineFacts& facts, bool is_update) {
   return is_deep(facts, kDeep) ? 19 : is_deep(facts, 12) ? 16 : 15;
 }
 
+// Where a plan has room for more bits, so many of a line of "correct": exact lines leave no entry to repair, not even where
+// nearly everything cancels.
+inline constexpr int kMostExactBits = 106;
+
+// The capacity of a line of "correct" that would be `usual` elsewhere, where up to `most` bits are converted exactly.
+OZFP4_HD int exact_capacity(int usual, int most, const LineFacts& facts) {
+  return span(facts) > usual && span(facts) <= most ? span(facts) : usual;
+}
+
 // Range: `bits`, the plan's, is c itself where the accuracy is scaled, else at least accuracy_bits.
 OZFP4_HD int line_capacity(Accuracy accuracy, int bits, const LineFacts& facts, int precision, bool is_update = false) {
   if (accuracy == Accuracy::scaled) return bits;

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "bindings/cpu/repaired.hpp"
 #include "bindings/interpreter_lock.hpp"
 #include "bindings/prepared/stack.hpp"
 #include "bindings/register.hpp"
@@ -61,7 +62,7 @@ class RepeatedMatmul {
     const OperandView view_b = operand_view(b, type_b_, true, static_cast<const char*>(b.data()));
     {
       const Unlocked unlocked;
-      cpu_matmul(plan_, view_a, view_b, {target}, options_);
+      count_repaired(cpu_matmul(plan_, view_a, view_b, {target}, options_));
     }
     return out;
   }

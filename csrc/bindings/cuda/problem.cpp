@@ -87,7 +87,7 @@ T value_of(const std::map<std::string, T>& values, const char* argument, const s
 }
 
 Promise make_promise(const std::string& accuracy, const std::string& rounding, const std::string& second, int precision,
-                     bool updates, std::uint64_t modulus) {
+                     bool updates, std::uint64_t modulus, bool may_lengthen) {
   static const std::map<std::string, Accuracy> accuracies{
       {"scaled", Accuracy::scaled}, {"standard", Accuracy::standard}, {"correct", Accuracy::correct}};
   static const std::map<std::string, Rounding> roundings{
@@ -101,7 +101,8 @@ Promise make_promise(const std::string& accuracy, const std::string& rounding, c
                         precision,
                         updates,
                         is_whole,
-                        modulus};
+                        modulus,
+                        may_lengthen};
   if (precision != 53 && precision != 24) throw std::invalid_argument("precision: " + std::to_string(precision));
   if (promise.accuracy != Accuracy::correct && (promise.rounding != Rounding::nearest || promise.second == Second::upper)) {
     throw std::invalid_argument("rounding: " + rounding + " needs the accuracy correct, this one is " + accuracy);
@@ -119,6 +120,17 @@ StoredOperand make_stored(const Kept& kept) {
     stored.matrices = kept->second;
   }
   return stored;
+}
+
+// Where launches of the calling thread tell how many entries they repair, each beside those before it. The thread's, as a product
+// may be several launches, and much lies between it and them.
+thread_local RepairOrder order_here;
+
+// 0: nobody asks. Returns whether there was a launch that tells since the last call.
+bool tell_repaired(std::uintptr_t address) {
+  const bool was_told = order_here.adds;
+  order_here = {reinterpret_cast<long long*>(address), false};
+  return was_told;
 }
 
 // What calls of the same shapes, strides, types and alignments share: views, layout. The data pointers that it is made with
@@ -229,9 +241,12 @@ class Problem {
     const std::uintptr_t entry = product.update.c.type == ElementType::float64 ? 8 : 4;
     if (addend % entry != 0) throw std::invalid_argument("addend: its entries are not aligned");
     product.update.c.data = reinterpret_cast<char*>(addend);
+    const bool tells = order_here.told != nullptr && plan_->promise.certifies();
     for (std::int64_t index = first_turn; index < std::min(last_turn, turns()); ++index) {
+      if (tells) options.repair = order_here;
       launch_matmul(*plan_, layout_, turn_at(product, layout_.turns, index), reinterpret_cast<char*>(workspace), device_steps_,
                     options);
+      order_here.adds = tells || order_here.adds;
     }
   }
 
@@ -361,13 +376,14 @@ void register_problem(py::module_& module) {
            py::arg("column_stride"));
   py::class_<CudaPlan, std::shared_ptr<CudaPlan>>(module, "CudaPlan")
       .def(py::init([](const Plan& plan, std::int64_t k, int kernel, const std::string& accuracy, const std::string& rounding,
-                       const std::string& second, int precision, bool updates, std::uint64_t modulus) {
+                       const std::string& second, int precision, bool updates, std::uint64_t modulus, bool may_lengthen) {
              return std::make_shared<CudaPlan>(
                  make_cuda_plan(plan, narrow<int>(k, "k"), kernel_of(kernel),
-                                make_promise(accuracy, rounding, second, precision, updates, modulus)));
+                                make_promise(accuracy, rounding, second, precision, updates, modulus, may_lengthen)));
            }),
            py::arg("plan"), py::arg("k"), py::arg("kernel"), py::arg("accuracy") = "scaled", py::arg("rounding") = "nearest",
-           py::arg("second") = "none", py::arg("precision") = 53, py::arg("updates") = false, py::arg("modulus") = 0)
+           py::arg("second") = "none", py::arg("precision") = 53, py::arg("updates") = false, py::arg("modulus") = 0,
+           py::arg("may_lengthen") = false)
       .def_property_readonly("device_steps", &device_steps)
       .def_property_readonly("element", [](const CudaPlan& plan) { return element_name(plan.schedule.element); });
   py::class_<Problem>(module, "Problem")
@@ -393,6 +409,7 @@ void register_problem(py::module_& module) {
            py::arg("first_line_a") = 0, py::arg("first_line_b") = 0, py::arg("alpha") = 1.0, py::arg("beta") = 0.0,
            py::arg("addend") = 0)
       .def_property_readonly("relaunch", [](const py::object& self) { return builtin_of<Problem, relaunch>(self, "relaunch"); });
+  module.def("tell_repaired", &tell_repaired, py::arg("address"));
   module.attr("pointer_alignment") = kPointerAlignment;
 }
 

@@ -100,7 +100,7 @@ DevicePlaces places_of(const BatchedProduct& p, const DeviceProblem& problem) {
   return places;
 }
 
-cuda::Promise promise_of(const BatchedProduct& p, const Options& options) {
+cuda::Promise promise_of(const BatchedProduct& p, const Options& options, const PreparedSides& sides) {
   cuda::Promise promise;
   if (options.accuracy == Accuracy::scaled && p.bound == nullptr && !is_update(p)) return promise;  // one plan for either type
   promise.accuracy = options.accuracy;
@@ -108,6 +108,7 @@ cuda::Promise promise_of(const BatchedProduct& p, const Options& options) {
   promise.second = p.bound != nullptr ? Second::bound : Second::none;
   promise.precision = p.type.precision();
   promise.updates = is_update(p);
+  promise.may_lengthen = sides.left == nullptr && sides.right == nullptr;
   return promise;
 }
 
@@ -143,7 +144,7 @@ std::shared_ptr<DeviceProblem> lay_out(const BatchedProduct& p, const Options& o
   problem->copies_left = copies.left, problem->copies_right = copies.right, problem->copies_addend = copies.addend;
   // i times the operand that was passed first, where it is not prepared.
   problem->turns_right = problem->copies_right && p.alpha.imag() != 0 && (p.is_exchanged || sides.left != nullptr);
-  problem->plan = find_cuda_plan(plan, inner_of(p), kernel, promise_of(p, options));
+  problem->plan = find_cuda_plan(plan, inner_of(p), kernel, promise_of(p, options, sides));
   problem->places = places_of(p, *problem);
   const std::int64_t left = left_behind(problem->places.stages, "copies of complex matrices take", options);
   auto* const nowhere = reinterpret_cast<char*>(std::uintptr_t(kPlaceAlignment));

@@ -22,7 +22,7 @@ using TableOf = std::conditional_t<kHasLimbTable<Kind>, LimbTable, NoTable>;
 
 // Words of integers that a unit takes at once.
 template <EncodeKind Kind, int Words>
-inline constexpr int kUnitWords = kUnitsPerModulus<Kind> * Words;
+inline constexpr int kUnitWords = kUnitsPerModulus<Kind>* Words;
 
 // The units in shared memory: two at a time where residues are all that is asked for.
 template <EncodeKind Kind>
@@ -158,17 +158,18 @@ __device__ __forceinline__ void encode_group(const EncodeArguments& arguments, c
 // Blocks a multiprocessor that leave the compiler enough registers. Counts: of the kernel that counts, too.
 #if defined(__CUDA_ARCH__) && (__CUDA_ARCH__ == 800 || __CUDA_ARCH__ == 900)
 template <EncodeKind Kind, int Words, bool Counts = false>
-inline constexpr int kEncodeBlocks = Words > 3              ? 1
+inline constexpr int kEncodeBlocks = Words > 4              ? 1
+                                     : Words == 4           ? 2
                                      : Words == 3 || Counts ? 3
                                                             : 4;
 #elif defined(__CUDA_ARCH__) && (__CUDA_ARCH__ == 1000 || __CUDA_ARCH__ == 1030)
 template <EncodeKind Kind, int Words, bool Counts = false>
-inline constexpr int kEncodeBlocks = Words > 3                                      ? 1
-                                     : Words == 3 || Kind == EncodeKind::int8_limbs ? 2
+inline constexpr int kEncodeBlocks = Words > 4                                      ? 1
+                                     : Words >= 3 || Kind == EncodeKind::int8_limbs ? 2
                                                                                     : 3;
 #else
 template <EncodeKind Kind, int Words, bool Counts = false>
-inline constexpr int kEncodeBlocks = Words > 3 ? 1 : 2;  // consumer cards: their 100 KiB of shared memory admit no more
+inline constexpr int kEncodeBlocks = Words > 4 ? 1 : 2;  // consumer cards: their 100 KiB of shared memory admit no more
 #endif
 
 }  // namespace ozfp4::cuda

@@ -42,12 +42,14 @@ EncodeKind kind_of(const Plan& plan, bool as_codes) {
 }
 
 // Of the integers: as few as hold them, among those that there are kernels for. The digits of 53 bits alone are cut from two,
-// limbs of pairs have two at least, and three hold what is brought there by multiplication (scaled_wide_by_multiplication).
-int words_of(const Plan& plan, EncodeKind kind) {
+// limbs of pairs have two at least, and three hold what is brought there by multiplication (scaled_wide_by_multiplication). Four
+// hold the long lines of "correct", whose kernels alone there are.
+int words_of(const Plan& plan, EncodeKind kind, bool counts) {
   const bool has_digits = plan.scheme == Scheme::one;
   if (!has_digits && !is_of_pair_limbs(kind) && plan.bits <= byte_bits(1)) return 1;
   if (plan.bits <= (has_digits ? 53 : byte_bits(2))) return 2;
   if (plan.bits <= kMultipliedBits) return 3;
+  if (counts && kind == EncodeKind::residues && plan.bits <= byte_bits(4)) return 4;
   if (!plan.is_complex && plan.bits <= byte_bits(kMaxByteWords)) return kMaxByteWords;
   throw std::length_error("bits: " + std::to_string(plan.bits) + " exceeds the " +
                           std::to_string(plan.is_complex ? kMultipliedBits : byte_bits(kMaxByteWords)) +
@@ -97,11 +99,11 @@ void append_modulus(EncodePlan& out, const Group& group) {
 
 }  // namespace
 
-EncodePlan make_encode_plan(const Plan& plan, bool as_codes) {
+EncodePlan make_encode_plan(const Plan& plan, bool as_codes, bool counts) {
   EncodePlan out;
   out.kind = kind_of(plan, as_codes);
   out.planes = plan.planes_a;
-  out.words = words_of(plan, out.kind);
+  out.words = words_of(plan, out.kind, counts);
   if (plan.scheme == Scheme::one) return out;
   if (out.kind == EncodeKind::int8_limbs) {
     append_int8_units(out, plan.groups[0]);
@@ -241,13 +243,16 @@ void launch_type(const EncodePlan& plan, const EncodeJob& a, const EncodeJob& b,
     // Of those of at most two words, the accuracies have records of FP32 entries at 47 bits alone; integers of more than two
     // words are encoded by one kernel for both, and so are FP32 entries whose pairs have limbs.
     const bool counts = plan.words > 2 || a.counts || b.counts;
-    with_kind<1, 2, 3, kMaxByteWords>(plan, [&](auto kind, auto words) {
+    with_kind<1, 2, 3, 4, kMaxByteWords>(plan, [&](auto kind, auto words) {
       constexpr EncodeKind k = kind.value;
       constexpr int w = words.value;
+      if constexpr (w == 4 && (k != EncodeKind::residues || sizeof(T) != 8)) throw std::logic_error("no kernel has four words");
       if constexpr (w <= 2 && !(sizeof(T) == 4 && is_of_pair_limbs(k))) {
         if (!counts) return launch_kind<T, k, w, false>(plan, a, b, how);
       }
-      if constexpr (w > 2 || (w == 2 && sizeof(T) == 4)) return launch_kind<T, k, w, true>(plan, a, b, how);
+      if constexpr ((w > 2 && (w != 4 || (k == EncodeKind::residues && sizeof(T) == 8))) || (w == 2 && sizeof(T) == 4)) {
+        return launch_kind<T, k, w, true>(plan, a, b, how);
+      }
       throw std::logic_error("no accuracy has records of integers of so few bits");
     });
   }

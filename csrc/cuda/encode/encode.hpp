@@ -52,7 +52,7 @@ struct EncodePlan {
   EncodeKind kind = EncodeKind::residues;
   int units = 0;  // moduli, or twice as many of pairs; 1 or 2 for int8_limbs; 0 for digits
   int planes = 0;
-  int words = 2;  // of the integers: 1, 2, 3 or kMaxByteWords
+  int words = 2;  // of the integers: 1, 2, 3, 4 or kMaxByteWords
   EncodeUnit unit[kMaxModuli];
   int table_entries = 0;
   std::uint16_t table[kMaxTableEntries] = {};  // three E2M1 codes each, the first plane's lowest
@@ -60,8 +60,9 @@ struct EncodePlan {
 
 // Residue planes are uint8 in [0, m) for int8 plans of scheme II; limb planes are int8, or E2M1 codes with `as_codes`.
 // Throws std::invalid_argument for plans over the fp64 alphabet, which no GPU multiplies, and where limbs as codes are asked
-// of a plan that is not of schemes I or II over the fp4 alphabet.
-EncodePlan make_encode_plan(const Plan& plan, bool as_codes = false);
+// of a plan that is not of schemes I or II over the fp4 alphabet. `counts`: jobs are of FP64 entries whose rounded ones are
+// counted.
+EncodePlan make_encode_plan(const Plan& plan, bool as_codes = false, bool counts = false);
 
 struct EncodeJob {
   ScaledOperand operand;

@@ -164,7 +164,8 @@ CudaLayout layout_for(const CudaPlan& plan, const CudaProduct& product, const Gp
     if (plan.promise.counts_rounded()) {
       place_masks(a, b, schedule.planes, layout, take);
     } else {
-      layout.has_magnitudes = magnitude_pitch(a.inner) <= out_bytes / (stack_a * cut.rows + stack_b * cut.columns);
+      layout.has_magnitudes =
+          magnitude_room(stack_a, cut.rows, a.inner) + magnitude_room(stack_b, cut.columns, a.inner) <= out_bytes;
       if (const std::int64_t kept = kept_bytes(plan, stack, layout); kept > 0) layout.kept = take(kept);
     }
     layout.listed_pitch = listed_pitch(cut.columns);

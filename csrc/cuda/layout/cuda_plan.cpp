@@ -10,6 +10,7 @@
 #include "arith/narrow.hpp"
 #include "cuda/fused/tile.hpp"
 #include "cuda/layout/size_of.hpp"
+#include "plan/choice.hpp"
 
 namespace ozfp4::cuda {
 
@@ -51,10 +52,36 @@ Plan shortened_plan(const Plan& plan, const Promise& promise) {
   return first;
 }
 
+// K from which on lines of "correct" may have more bits than a plan of accuracy_bits holds.
+constexpr int kLeastLongLine = 256;
+
+// A plan of "correct", or one with moduli for kMostExactBits.
+Plan lengthened_plan(const Plan& plan, int k, const Promise& promise) {
+  const bool is_usual = plan.scheme == Scheme::two && plan.alphabet.entry == PlaneEntry::int8 &&
+                        plan.alphabet.residue_is_limb() && plan.family == "least" && !plan.is_complex &&
+                        plan.bits == accuracy_bits(Accuracy::correct, 53);
+  const bool is_plain =
+      promise.accuracy == Accuracy::correct && promise.precision == 53 && promise.second == Second::none && !promise.updates;
+  if (!promise.may_lengthen || !is_usual || !is_plain || k < kLeastLongLine) return plan;
+  return *find_plan({plan.scheme, plan.alphabet, plan.family, kMostExactBits, k}, false);
+}
+
+// Of the first moduli of a plan of the long form, as many as the short one serves.
+std::optional<ReconstructPlan> make_short(const Plan& residues, int k) {
+  Plan few = residues;
+  while (few.groups.size() > 1) {
+    few.groups.pop_back();
+    ReconstructPlan plan = make_reconstruct_plan(few, k, true);
+    if (!plan.is_long()) return plan;
+  }
+  return std::nullopt;
+}
+
 // Of the first moduli, as many as one step of the kernels takes, where the plan has more than that.
 std::optional<ReconstructPlan> make_few(const CudaPlan& made, const Plan& residues) {
   const std::size_t most = kRowsPerStep;
   if (!made.promise.counts_rounded() || !made.plan.has_moduli() || !made.plan.prefix_allowed) return std::nullopt;
+  if (made.exact_bits != 0 && made.reconstruct.is_long()) return make_short(residues, made.k);
   if (static_cast<std::size_t>(made.plan.count()) <= most || made.reconstruct.is_long()) return std::nullopt;
   Plan few = residues;
   few.groups.resize(most);
@@ -72,18 +99,19 @@ int limbs_of_tiles(const Plan& plan, int k, const Promise& promise) {
 
 CudaPlan make_cuda_plan(const Plan& asked, int k, Kernel kernel, const Promise& promise) {
   check_promise(asked, promise);
-  const Plan plan = shortened_plan(asked, promise);
+  const Plan plan = lengthened_plan(shortened_plan(asked, promise), k, promise);
   const Plan residues = plan.is_complex ? joined_plan(plan) : plan;
   CudaPlan made;
   made.plan = plan;
   made.bits = plan.bits;
+  made.exact_bits = plan.bits > asked.bits ? plan.bits : 0;
   made.k = k;
   made.integer = plan.scheme == Scheme::integer;
   made.kernel = kernel;
   made.promise = promise;
   made.schedule = make_schedule(plan, element_of(plan, kernel), k / plan.width());
   made.prefixes = promise.is_whole ? make_integer_prefix_rule(plan) : make_prefix_rule(plan, kMaxPrefixes);
-  made.encode = make_encode_plan(plan, made.schedule.element == Element::e2m1);
+  made.encode = make_encode_plan(plan, made.schedule.element == Element::e2m1, made.exact_bits != 0);
   made.join = make_join_plan(plan);
   if (promise.is_whole) {
     made.whole = make_integer_plan(plan, promise.modulus, promise.second == Second::overflows);
@@ -91,6 +119,7 @@ CudaPlan make_cuda_plan(const Plan& asked, int k, Kernel kernel, const Promise& 
     made.reconstruct = make_reconstruct_plan(residues, k, promise.has_records(), promise.updates);
   }
   made.few = make_few(made, residues);
+  if (made.exact_bits != 0 && made.few) made.prefixes = make_prefix_rule(plan, plan.count() - made.few->least + 1);
   made.tile_limbs = limbs_of_tiles(plan, k, promise);
   return made;
 }

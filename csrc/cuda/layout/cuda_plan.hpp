@@ -20,6 +20,7 @@ namespace ozfp4::cuda {
 struct CudaPlan {
   Plan plan;  // without moduli that no product of the promise needs
   int bits = 53;
+  int exact_bits = 0;  // of lines of "correct" that are converted exactly (exact_capacity)
   int k = 0;
   bool integer = false;  // INT8 x INT8 -> INT32
   Kernel kernel = Kernel::hopper;
@@ -31,7 +32,7 @@ struct CudaPlan {
   ReconstructPlan reconstruct;
   IntegerPlan whole;  // in its place where the promise is one of integers
   // Where results are correct, plans have moduli to spare for unusual data. What serves the counts up to `few.all` with
-  // shorter integers, and is launched beside the other: the data decides which of the two runs.
+  // shorter integers or by the short form, and is launched beside the other: the data decides which of the two runs.
   std::optional<ReconstructPlan> few;
   int tile_limbs = 0;  // where one launch may make products of tiles
 };

@@ -21,7 +21,7 @@ struct Bringing {
   std::int32_t line, k;    // of the first entry
   std::int32_t next_line;  // from one entry of the thread to the next; 0: it goes along K
   std::int32_t lines;      // that there are
-  bool is_double, is_safe = true;
+  bool is_double, is_safe = true, is_nonnegative = true;
   double x[kLoads];
 
   __device__ __forceinline__ Bringing(const RepairLines& of, std::int32_t first_line, std::int32_t count) : lines(count) {
@@ -53,6 +53,7 @@ struct Bringing {
 #pragma unroll
     for (int i = 0; i < kLoads; ++i) {
       const std::int32_t own = line_of(i);
+      is_nonnegative = is_nonnegative && !(x[i] < 0.0);
       stage[k_of(i)][own] = take_entry(x[i], factor[0][own], factor[1][own], is_safe);
     }
   }
@@ -66,9 +67,14 @@ __device__ __forceinline__ void share_factors(double (&factor)[2][kTile], const 
   factor[1][own] = exact_power_of_two<double>(halves.second);
 }
 
-// All threads: the dot products of this thread's entries; false where one of the tile may underflow.
-__device__ __forceinline__ bool dot_tile(Shared& shared, const RepairJob& job, const RepairMatrix& matrix, const Tile& tile,
-                                         DoubleDot (&dot)[kSide][kSide]) {
+// What is known of all entries of a tile: that no product underflows, and that none is negative.
+struct TileFacts {
+  bool is_safe, is_nonnegative;
+};
+
+// All threads: the dot products of this thread's entries.
+__device__ __forceinline__ TileFacts dot_tile(Shared& shared, const RepairJob& job, const RepairMatrix& matrix, const Tile& tile,
+                                              DoubleDot (&dot)[kSide][kSide]) {
   const int x = static_cast<int>(threadIdx.x % 16), y = static_cast<int>(threadIdx.x / 16);
   const std::int32_t inner = job.a.view.inner;
   const std::int32_t rows = job.result.rows - tile.first_row, columns = job.result.columns - tile.first_column;
@@ -101,7 +107,16 @@ __device__ __forceinline__ bool dot_tile(Shared& shared, const RepairJob& job, c
       }
     }
   }
-  return __syncthreads_and(a.is_safe && b.is_safe) != 0;
+  return {__syncthreads_and(a.is_safe && b.is_safe) != 0, __syncthreads_and(a.is_nonnegative && b.is_nonnegative) != 0};
+}
+
+// A sum of products that are not negative is none itself: where the bound reaches below 0, the middle of [0, at least the sum],
+// so that settle looks at 0 and above. Sums that decay below the least number are +0 then.
+__device__ __forceinline__ void clamp_at_zero(DoubleDot& dot, double& bound) {
+  if (!(fabs(dot.high) < bound)) return;
+  const double half = next_up(next_up(dot_plus(dot_plus(fabs(dot.high), fabs(dot.low)), bound)));
+  dot = {half, 0.0, 0.0};
+  bound = next_down(half);
 }
 
 // All threads: tile number `slot` of a group.
@@ -110,7 +125,7 @@ __device__ __forceinline__ void repair_dense(Shared& shared, const Parameters& p
   const RepairJob& job = p.job;
   const RepairMatrix matrix(job, tile.matrix);
   DoubleDot dot[kSide][kSide];
-  const bool is_safe = dot_tile(shared, job, matrix, tile, dot);
+  const TileFacts facts = dot_tile(shared, job, matrix, tile, dot);
   const int x = static_cast<int>(threadIdx.x % 16), y = static_cast<int>(threadIdx.x / 16);
 #pragma unroll 1
   for (int i = 0; i < kSide; ++i) {  // by way of shared memory, so that all entries go through the same code
@@ -129,12 +144,14 @@ __device__ __forceinline__ void repair_dense(Shared& shared, const Parameters& p
     for (int j = 0; j < kSide; ++j) {
       const int column = x + 16 * j;
       if ((shared.word[slot][row][column / 32] >> (column % 32) & 1u) == 0) continue;
-      const DoubleDot own{shared.sums[j][0][threadIdx.x], shared.sums[j][1][threadIdx.x], shared.sums[j][2][threadIdx.x]};
+      DoubleDot own{shared.sums[j][0][threadIdx.x], shared.sums[j][1][threadIdx.x], shared.sums[j][2][threadIdx.x]};
       const std::int64_t row_of_block = tile.first_row + row, column_of_block = tile.first_column + column;
       const int shift = repair_shift(matrix.a.record[row_of_block]) + repair_shift(matrix.b.record[column_of_block]);
+      double bound = dot_bound(own, job.a.view.inner, facts.is_safe);
+      if (facts.is_nonnegative && !job.update.is_asked) clamp_at_zero(own, bound);
       typename R::Value value;
       const Entry entry{tile.matrix, row_of_block, column_of_block};
-      if (R::settles(job, entry, own, dot_bound(own, job.a.view.inner, is_safe), -shift, value)) {
+      if (R::settles(job, entry, own, bound, -shift, value)) {
         store_entry(job, matrix, row_of_block, column_of_block, value);
       } else {
         shared.unsettled[atomicAdd(&shared.unsettled_count, 1u)] = make_spot(slot, row, column);

@@ -15,9 +15,12 @@ inline constexpr int kLeastPlainExponent = -100;
 // Nonzero entries from here on are multiples of 2^(kDotFloor / 2), whatever their 53 bits are.
 inline constexpr double kLeastSafeEntry = 0x1p-428;
 static_assert(-428 - 52 == kDotFloor / 2);
+// Mean depth of a line, in binades, from which on many of its products would be lost if its largest entry were not raised.
+inline constexpr int kDeepLine = 64;
 
 __device__ __forceinline__ int repair_shift(const LineRecord& line) {
-  const bool is_plain = line.exponent == kNoExponent || (line.exponent >= kLeastPlainExponent && line.exponent <= kDotTop);
+  const bool is_plain = line.exponent == kNoExponent || (line.exponent >= kLeastPlainExponent && line.exponent <= kDotTop &&
+                                                         line.depth < kDeepLine * line.nonzeros);
   return is_plain ? 0 : kDotTop - line.exponent;
 }
 

@@ -60,11 +60,12 @@ struct NormReport {
   int capacity;  // of the lines, or what their sums are brought to (sum_at_capacity)
 };
 
-// The lines' own capacities, 2 to accuracy_bits, are 74 apart at most: this one has the FP32 range for all of them.
+// The lines' own capacities are 2 to kMostExactBits: this one, in the middle, has the FP32 range for all of them; sums that are
+// too large are infinite, and take all moduli.
 // Those of integers are 1 to 64.
 inline int reference_capacity(const CapacityRule& rule) {
   if (rule.is_whole) return 24;
-  return rule.accuracy == Accuracy::scaled ? rule.bits : accuracy_bits(Accuracy::correct, rule.precision) - 45;
+  return rule.accuracy == Accuracy::scaled ? rule.bits : kMostExactBits / 2 + 1;
 }
 
 // Of a launch that takes these operands; without the blocks.

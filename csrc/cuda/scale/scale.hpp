@@ -29,6 +29,7 @@ struct CapacityRule {
   int precision = 53;      // of the result
   bool is_update = false;  // the product is added to something
   bool is_whole = false;   // entries are integers of 64 bits, taken as they are: a line has the bits that its largest one has
+  int exact_bits = 0;      // see exact_capacity; 0: the plan has no room
 };
 
 // Bytes of scratch (256-byte aligned) for operands of any type.

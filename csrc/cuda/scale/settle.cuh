@@ -32,7 +32,8 @@ __device__ __forceinline__ LineOutcome settle_line(const RecordedStateOf<Sum>& s
                                                    const NormReport& norms) {
   const LineFacts facts = line_facts(state.facts, state.line.sum.exponent);
   const CapacityRule& how = rule.capacity;
-  const int capacity = line_capacity(how.accuracy, how.bits, facts, how.precision, how.is_update);
+  const int usual = line_capacity(how.accuracy, how.bits, facts, how.precision, how.is_update);
+  const int capacity = how.exact_bits == 0 ? usual : exact_capacity(usual, how.exact_bits, facts);
   return outcome_of(state.line, capacity, sum_at_capacity(state.line.sum.sum, capacity, norms.capacity));
 }
 

@@ -3,129 +3,153 @@
 
 #include "cuda/standard/chain_entry.cuh"
 #include "cuda/standard/chain_units.cuh"
+#include "cuda/standard/planes.cuh"
 
 namespace ozfp4::cuda::settling {
 
-// What a thread brings of an operand's Lines lines: neighbouring threads along the shorter stride, entries of one line each, or
-// of one place along K.
+// What a thread brings of an operand's Lines lines to a stage: neighbouring threads along the shorter stride, entries of one line
+// each, or of one place along K; pairs of doubles where they lie side by side.
 template <class T, int Lines>
 struct Bringing {
   static constexpr int kLoads = Lines * kStep / kThreads, kNextLine = kThreads / kStep, kNextK = kThreads / Lines;
-  static_assert(kNextLine % 16 == 0 && kNextK % 2 == 0 && kLoads * kNextK == kStep, "see store");
-  const char* at;               // of the first entry, now
-  std::int64_t step, advance;   // bytes from one entry of the thread to the next, and from one step of K
+  static_assert(kNextLine % 16 == 0 && kNextK % 2 == 0 && kLoads * kNextK == kStep, "places");
+  const char* at;               // of the first entry, at the beginning of K
+  std::int64_t step, along_k;   // bytes from one entry of the thread to the next, and along K
   std::int32_t line, k, lines;  // of the first entry; how many lines there are
   std::int32_t place;           // in a stage, of the first entry
-  bool is_along_k, is_double;
-  T x[kLoads];
+  bool is_along_k, is_in_pairs;
+  bool is_double, is_copied;  // the type; whether entries are copied as they are
+  bool repeats;
 
-  __device__ __forceinline__ Bringing(const RepairLines& of, std::int32_t first_line, std::int32_t count, bool exchanges)
-      : lines(count) {
+  __device__ __forceinline__ Bringing(const RepairLines& of, std::int32_t first_line, std::int32_t count, bool exchanges,
+                                      bool repeats)
+      : along_k(of.inner_stride), lines(count), is_double(of.is_double), repeats(repeats) {
     const auto thread = static_cast<std::int32_t>(threadIdx.x);
     is_along_k = runs_along_k(of.outer_stride, of.inner_stride);
-    line = is_along_k ? thread / kStep : thread % Lines;
-    k = is_along_k ? thread % kStep : thread / Lines;
+    is_copied = !repeats && is_double == (sizeof(T) == 8);
+    const auto origin = reinterpret_cast<std::uintptr_t>(of.data);
+    is_in_pairs = sizeof(T) == 8 && is_copied && !exchanges && of.inner_stride == 8 && (origin | of.outer_stride) % 16 == 0;
+    is_along_k = is_along_k || is_in_pairs;
+    line = is_in_pairs ? thread / (kStep / 2) : is_along_k ? thread / kStep : thread % Lines;
+    k = is_in_pairs ? thread % (kStep / 2) * 2 : is_along_k ? thread % kStep : thread / Lines;
     at = of.data + (std::int64_t(first_line) + line) * of.outer_stride + k * of.inner_stride;
-    step = is_along_k ? kNextLine * of.outer_stride : kNextK * of.inner_stride;
-    advance = kStep * of.inner_stride;
-    place = place_of_entry(line, exchanges ? k ^ 1 : k);
-    is_double = of.is_double;
+    step = is_in_pairs ? 2 * kNextLine * of.outer_stride : is_along_k ? kNextLine * of.outer_stride : kNextK * of.inner_stride;
+    place = place_of_entry<T>(line, exchanges ? k ^ 1 : k);
   }
 
-  // `rest`: entries of K from here on.
-  __device__ __forceinline__ void load(std::int64_t rest) {
-    const char* from = at;
-    if (lines == Lines && rest >= kStep && is_double == (sizeof(T) == 8)) {  // nothing to ask
+  // Begins to bring the entries from `first_k` on, of which there are `rest`; zeros beyond them.
+  __device__ __forceinline__ void bring(T* stage, std::int64_t first_k, std::int64_t rest) const {
+    if (!is_copied) return convert(stage, first_k, rest);
+    const char* from = at + first_k * along_k;
+    const auto left = static_cast<std::int32_t>(min(rest, std::int64_t(kStep))) - k;  // of K, from the first entry on
+    if (is_in_pairs) {
 #pragma unroll
-      for (int i = 0; i < kLoads; ++i, from += step) x[i] = *reinterpret_cast<const T*>(from);
+      for (int i = 0; i < kLoads / 2; ++i, from += step) {
+        const int count = line + 2 * i * kNextLine < lines ? max(0, min(left, 2)) : 0;
+        copy<16>(stage + place + 2 * i * kNextLine * kStep, from, 8 * count);
+      }
+    } else if (is_along_k) {
+#pragma unroll
+      for (int i = 0; i < kLoads; ++i, from += step) {
+        copy<sizeof(T)>(stage + place + i * kNextLine * kStep, from, line + i * kNextLine < lines && left > 0 ? sizeof(T) : 0);
+      }
     } else {
 #pragma unroll
       for (int i = 0; i < kLoads; ++i, from += step) {
-        const bool is_inside = is_along_k ? line + i * kNextLine < lines && k < rest : line < lines && k + i * kNextK < rest;
-        x[i] = is_inside ? chain_operand<T>(from, is_double) : T(0);
+        copy<sizeof(T)>(stage + (place ^ (i * kNextK)), from, line < lines && left > i * kNextK ? sizeof(T) : 0);
       }
     }
-    at += advance;
   }
 
-  __device__ __forceinline__ void store(T* stage, bool repeats) {
-    if (repeats) {
-#pragma unroll
-      for (T& entry : x) entry = repeated_entry(entry);
+ private:
+  template <int Bytes>
+  static __device__ __forceinline__ void copy(T* to, const char* from, int bytes) {
+    const auto at = static_cast<std::uint32_t>(__cvta_generic_to_shared(to));
+    if constexpr (Bytes == 16) {
+      asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(at), "l"(from), "r"(bytes) : "memory");
+    } else {
+      asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(at), "l"(from), "n"(Bytes), "r"(bytes) : "memory");
     }
-#pragma unroll
-    for (int i = 0; i < kLoads; ++i) {
-      if (is_along_k) stage[place + i * kNextLine * kStep] = x[i];
-      if (!is_along_k) stage[place ^ (i * kNextK)] = x[i];
+  }
+
+  // Entries of another type, or times a power of two: at once, and not in pairs.
+  __device__ __forceinline__ void convert(T* stage, std::int64_t first_k, std::int64_t rest) const {
+    const char* from = at + first_k * along_k;
+#pragma unroll 1
+    for (int i = 0; i < kLoads; ++i, from += step) {
+      const bool is_inside = is_along_k ? line + i * kNextLine < lines && k < rest : line < lines && k + i * kNextK < rest;
+      const T x = is_inside ? chain_operand<T>(from, is_double) : T(0);
+      stage[is_along_k ? place + i * kNextLine * kStep : place ^ (i * kNextK)] = repeats ? repeated_entry(x) : x;
     }
   }
 };
 
-// All threads: the chains of all entries of a tile, left in shared.sum as [row][column] of T.
+// All threads: the chains of a tile's entries, Unit::kTileColumns columns from the tile's column `from` on, left in shared memory
+// as [row][column] of T.
 template <class Unit>
 __device__ __noinline__ void multiply_tile(Shared& shared, const Parameters& p, const RepairMatrix& matrix, const Tile& tile,
-                                           bool exchanges, bool repeats) {
+                                           int from, bool exchanges, bool repeats) {
   using T = typename Unit::Value;
-  constexpr int kOther = kRows * kStep;  // where the columns begin
+  constexpr int columns = Unit::kTileColumns, stage_entries = (kRows + columns) * kStep, stages = Unit::kStages;
   const std::int64_t inner = p.job.a.view.inner;
-  const auto stage = [&](int which) { return reinterpret_cast<T*>(shared.stage[which]); };
+  T* const area = shared.area<T>();
   T sum[Unit::kSums] = {};
-  Bringing<T, kRows> a(matrix.a, tile.first_row, tile.rows(p), exchanges);
-  Bringing<T, kColumns> b(matrix.b, tile.first_column, tile.columns(p), exchanges);
-  const auto load = [&](std::int64_t first) { a.load(inner - first), b.load(inner - first); };
-  const auto store = [&](T* to) { a.store(to, repeats), b.store(to + kOther, repeats); };
-  // In a step one stage is multiplied, the next one is there, and the third is written: what was read of it before the barrier of
-  // the step before.
+  const Bringing<T, kRows> a(matrix.a, tile.first_row, tile.rows(p), exchanges, repeats);
+  const Bringing<T, columns> b(matrix.b, tile.first_column + from, tile.columns(p) - from, exchanges, repeats);
+  const Steps<kStep> steps(shared, inner);
+  int to = 0;
+  const auto bring = [&](std::int32_t step) {
+    if (step < steps.count) {
+      const std::int64_t first_k = steps.first_k(step);
+      a.bring(area + to * stage_entries, first_k, inner - first_k);
+      b.bring(area + to * stage_entries + kRows * kStep, first_k, inner - first_k);
+    }
+    asm volatile("cp.async.commit_group;" ::: "memory");
+    to = to + 1 == stages ? 0 : to + 1;
+  };
   __syncthreads();  // what was there before is done with
-  load(0);
-  store(stage(0));
-  load(kStep);
-  store(stage(1));
-  load(2 * kStep);
-  __syncthreads();
-  typename Unit::Held held;
-  Unit::begin(held, stage(0));
+#pragma unroll 1
+  for (std::int32_t step = 0; step < stages - 1; ++step) bring(step);
   int now = 0;
 #pragma unroll 1
-  for (std::int64_t first = 0; first < inner; first += kStep) {
-    const int next = now + 1 == kStages ? 0 : now + 1, third = next + 1 == kStages ? 0 : next + 1;
-    Unit::add_step(sum, held, stage(now), stage(next), [&] {
-      store(stage(third));
-      load(first + 3 * kStep);
-    });
-    __syncthreads();
-    now = next;
+  for (std::int32_t step = 0; step < steps.count; ++step) {
+    asm volatile("cp.async.wait_group %0;" ::"n"(stages - 2) : "memory");
+    __syncthreads();  // all of this stage is there, and the one that is written next has been read
+    bring(step + stages - 1);
+    Unit::add_step(sum, area + now * stage_entries);
+    now = now + 1 == stages ? 0 : now + 1;
   }
-  T* const to = reinterpret_cast<T*>(shared.sum);
+  __syncthreads();
 #pragma unroll
-  for (int i = 0; i < Unit::kSums; ++i) to[Unit::row_of(i) * kColumns + Unit::column_of(i)] = sum[i];
+  for (int i = 0; i < Unit::kSums; ++i) area[Unit::row_of(i) * columns + Unit::column_of(i)] = sum[i];
   __syncthreads();
 }
 
 // All threads: those chains of tile number `slot` of a group whose columns `mask` has in each word.
 template <class Unit, bool Updates>
-__device__ __forceinline__ void settle_columns(Shared& shared, const Parameters& p, const Tile& tile, int slot,
+__device__ __forceinline__ void settle_columns(Shared& shared, const Parameters& p, const Tile& tile, int slot, int from,
                                                std::uint32_t mask, bool exchanges) {
   using T = typename Unit::Value;
+  constexpr int columns = Unit::kTileColumns, words = columns / 32;
   const RepairMatrix matrix(p.job, tile.matrix);
   const int lane = static_cast<int>(threadIdx.x % 32), warp = static_cast<int>(threadIdx.x / 32);
 #pragma unroll 1
   for (bool repeats = false;; repeats = true) {
-    multiply_tile<Unit>(shared, p, matrix, tile, exchanges, repeats);
-    const T* sums = reinterpret_cast<const T*>(shared.sum);
+    multiply_tile<Unit>(shared, p, matrix, tile, from, exchanges, repeats);
+    const T* sums = shared.area<T>();
     bool again = false;
 #pragma unroll 1
-    for (int i = warp; i < kRows * kWords; i += kWarps) {  // a word of the list
-      std::uint32_t& word = shared.word[slot][i / kWords][i % kWords];
+    for (int i = warp; i < kRows * words; i += kWarps) {  // a word of the list
+      std::uint32_t& word = shared.word[slot][i / words][from / 32 + i % words];
       const std::uint32_t asked = word & mask;
       if (asked == 0) continue;
-      const int row = i / kWords, column = i % kWords * 32 + lane;
+      const int row = i / words, column = i % words * 32 + lane;
       const bool is_asked = (asked >> lane & 1u) != 0;
-      const T sum = sums[row * kColumns + column];
+      const T sum = sums[row * columns + column];
       const bool is_infinite = is_asked && !repeats && magnitude_bits(sum) == kInfinityBits<T>;
       if (is_asked && !is_infinite) {
         store_chain<T, Updates>(p.job, matrix, tile.matrix, std::int64_t(tile.first_row) + row,
-                                std::int64_t(tile.first_column) + column, sum, repeats);
+                                std::int64_t(tile.first_column) + from + column, sum, repeats);
       }
       const std::uint32_t left = __ballot_sync(0xFFFFFFFFu, is_infinite);
       if (lane == 0) word = (word & ~mask) | left;
@@ -139,78 +163,71 @@ __device__ __forceinline__ void settle_columns(Shared& shared, const Parameters&
 template <class Unit, bool Updates>
 __device__ __forceinline__ void settle_dense(Shared& shared, const Parameters& p, const Tile& tile, int slot) {
   const RepairMatrix matrix(p.job, tile.matrix);
+  find_pieces(shared, p, matrix, tile);
   const bool has_both = p.job.exchanges_pairs && !p.job.b.view.has_parts;
 #pragma unroll 1
-  for (int first = 0; first < (has_both ? 2 : 1); ++first) {
-    settle_columns<Unit, Updates>(shared, p, tile, slot, has_both ? 0x55555555u << first : ~0u,
-                                  is_exchanged(p.job, matrix, std::int64_t(tile.first_column) + first));
+  for (int from = 0; from < tile.columns(p); from += Unit::kTileColumns) {
+#pragma unroll 1
+    for (int first = 0; first < (has_both ? 2 : 1); ++first) {
+      settle_columns<Unit, Updates>(shared, p, tile, slot, from, has_both ? 0x55555555u << first : ~0u,
+                                    is_exchanged(p.job, matrix, std::int64_t(tile.first_column) + first));
+    }
   }
 }
 
-// One thread: an entry of tile number `slot`.
+// One thread: an entry of a group of tiles.
 template <class T, bool Updates>
-__device__ __forceinline__ void settle_alone(const Parameters& p, const RepairMatrix& matrix, const Tile& tile, Spot spot) {
-  const std::int64_t row = tile.first_row + spot / kColumns, column = tile.first_column + spot % kColumns;
-  const std::int64_t inner = p.job.a.view.inner;
+__device__ __forceinline__ void settle_alone(const Parameters& p, std::int64_t first_tile, Spot spot) {
+  const Tile tile(p, first_tile + spot / (kRows * kColumns));
+  const RepairMatrix matrix(p.job, tile.matrix);
+  const std::int64_t row = tile.first_row + spot / kColumns % kRows, column = tile.first_column + spot % kColumns;
   const bool exchanges = is_exchanged(p.job, matrix, column);
-  T sum = chain_of_lines<T>(matrix.a, matrix.b, row, column, inner, exchanges, false);
+  const KRange range = range_of_products(p, matrix, row, column);
+  T sum = chain_of_lines<T>(matrix.a, matrix.b, row, column, range, exchanges, false);
   const bool repeats = magnitude_bits(sum) == kInfinityBits<T>;
-  if (repeats) sum = chain_of_lines<T>(matrix.a, matrix.b, row, column, inner, exchanges, true);
+  if (repeats) sum = chain_of_lines<T>(matrix.a, matrix.b, row, column, range, exchanges, true);
   store_chain<T, Updates>(p.job, matrix, tile.matrix, row, column, sum, repeats);
 }
 
-// One warp: the list of tile number `slot`, and its entries one by one where they are few.
+// One warp: the list of tile number `slot` of a group, and its entries one by one where they are few.
 __device__ __forceinline__ void scan_tile(Shared& shared, const Parameters& p, const Tile& tile, int slot) {
   const int lane = static_cast<int>(threadIdx.x % 32);
   std::uint32_t count = 0;
-#pragma unroll 1
+#pragma unroll
   for (int i = lane; i < kRows * kWords; i += 32) {
     const std::uint32_t word = tile.word(p, i / kWords, i % kWords);
     shared.word[slot][i / kWords][i % kWords] = word;
     count += static_cast<std::uint32_t>(__popc(word));
   }
   const std::uint32_t total = __reduce_add_sync(0xFFFFFFFFu, count);
-  const bool is_dense = total > kMostAlone;
-  if (lane == 0) {
-    shared.alone[slot] = is_dense ? 0 : total;
-    if (is_dense) atomicOr(&shared.dense_tiles, 1u << slot);
+  if (total > kMostAlone) {
+    if (lane == 0) atomicOr(&shared.dense_tiles, 1u << slot);
+    return;
   }
-  if (is_dense || total == 0) return;
-  std::uint32_t at = count;  // entries of the lanes up to this one
-#pragma unroll
-  for (int apart = 1; apart < 32; apart *= 2) {
-    const std::uint32_t before = __shfl_up_sync(0xFFFFFFFFu, at, apart);
-    if (lane >= apart) at += before;
-  }
-  at -= count;
+  if (count == 0) return;
+  std::uint32_t at = atomicAdd(&shared.alone, count);
 #pragma unroll 1
   for (int i = lane; i < kRows * kWords; i += 32) {
     for (std::uint32_t rest = shared.word[slot][i / kWords][i % kWords]; rest != 0; rest &= rest - 1) {
-      shared.spot[slot][at++] = static_cast<Spot>(i / kWords * kColumns + i % kWords * 32 + __ffs(static_cast<int>(rest)) - 1);
+      const int column = i % kWords * 32 + __ffs(static_cast<int>(rest)) - 1;
+      shared.spot[at++] = static_cast<Spot>((slot * kRows + i / kWords) * kColumns + column);
     }
   }
 }
 
-// All threads: the tiles from `first` on, `group` of them or what is left. A warp takes the few chains of a tile, or of a single
-// tile every warp takes some.
+// All threads: the tiles from `first` on, `group` of them or what is left.
 template <class Unit, bool Updates>
 __device__ __forceinline__ void settle_group(Shared& shared, const Parameters& p, std::int64_t first, int group) {
-  const int lane = static_cast<int>(threadIdx.x % 32), warp = static_cast<int>(threadIdx.x / 32);
-  if (threadIdx.x == 0) shared.dense_tiles = 0;
+  const int warp = static_cast<int>(threadIdx.x / 32);
+  if (threadIdx.x == 0) shared.dense_tiles = shared.alone = 0;
   __syncthreads();
   if (warp < group && first + warp < p.tiles) scan_tile(shared, p, Tile(p, first + warp), warp);
   __syncthreads();
-  const int slot = group == 1 ? 0 : warp;
-  if (slot < group && first + slot < p.tiles && shared.alone[slot] != 0) {
-    const Tile tile(p, first + slot);
-    const RepairMatrix matrix(p.job, tile.matrix);
-    const int apart = group == 1 ? kWarps : 1;
-#pragma unroll 1
-    for (int i = group == 1 ? warp + kWarps * lane : lane; i < static_cast<int>(shared.alone[slot]); i += 32 * apart) {
-      settle_alone<typename Unit::Value, Updates>(p, matrix, tile, shared.spot[slot][i]);
-    }
-  }
   const std::uint32_t dense_tiles = shared.dense_tiles;
+#pragma unroll 1
+  for (std::uint32_t i = warp + kWarps * (threadIdx.x % 32); i < shared.alone; i += kThreads) {  // all warps have some
+    settle_alone<typename Unit::Value, Updates>(p, first, shared.spot[i]);
+  }
 #pragma unroll 1
   for (std::uint32_t rest = dense_tiles; rest != 0; rest &= rest - 1) {
     const int dense = __ffs(static_cast<int>(rest)) - 1;
@@ -221,8 +238,8 @@ __device__ __forceinline__ void settle_group(Shared& shared, const Parameters& p
 // All threads of all blocks: the chains of the list, `left` of them. Where most tiles have some, a block takes one at a time.
 template <class Unit, bool Updates>
 __device__ __forceinline__ void make_chains(Shared& shared, const Parameters& p, unsigned long long left) {
-  const auto share = static_cast<int>(min(std::int64_t(kMostGroup), p.tiles / gridDim.x));
-  const int group = left > static_cast<unsigned long long>(p.tiles) * (kMostAlone / 2) ? 1 : max(share, 1);
+  const auto share = static_cast<int>(min(std::int64_t(kMostGroup), (p.tiles + gridDim.x - 1) / gridDim.x));
+  const int group = left > static_cast<unsigned long long>(p.tiles) * (kMostAlone / 2) ? 1 : share;
   const std::int64_t groups = (p.tiles + group - 1) / group;
 #pragma unroll 1
   for (;;) {

@@ -1,13 +1,10 @@
-// The magnitudes of all lines of a block's operands, where there is room for them.
+// The magnitudes of all lines of a block's operands, where there is room for them, and which pieces of them are all zeros.
 #pragma once
 
+#include "cuda/standard/chain_entry.cuh"
 #include "cuda/standard/shared.cuh"
 
 namespace ozfp4::cuda::settling {
-
-__device__ __forceinline__ std::uint8_t byte_at(const RepairLines& lines, const char* line, std::int64_t k, int exponent) {
-  return static_cast<std::uint8_t>(magnitude_byte(lines.entry(line, k), exponent));
-}
 
 // Where those of A's lines begin, or of B's.
 __device__ __forceinline__ std::uint8_t* plane_of(const Parameters& p, bool is_b, std::int32_t matrix) {
@@ -16,35 +13,98 @@ __device__ __forceinline__ std::uint8_t* plane_of(const Parameters& p, bool is_b
   return reinterpret_cast<std::uint8_t*>(p.job.magnitudes) + line * magnitude_pitch(p.job.a.view.inner);
 }
 
-// All threads: one part, by way of shared memory, so that neighbours are read and written together.
+// Behind them a byte for each piece of a group of lines: whether it has a nonzero entry.
+__device__ __forceinline__ std::uint8_t* flags_of(const Parameters& p, bool is_b, std::int32_t matrix, std::int32_t group) {
+  const PlaneParts& work = is_b ? p.b_parts : p.a_parts;
+  const std::int64_t lines = p.a_parts.all_lines + p.b_parts.all_lines;
+  const std::int64_t before = is_b ? p.a_parts.parts / p.a_parts.along() : 0;  // groups
+  return reinterpret_cast<std::uint8_t*>(p.job.magnitudes) + lines * magnitude_pitch(p.job.a.view.inner) +
+         (before + std::int64_t(matrix) * work.groups + group) * work.pieces;
+}
+
+// Entries of a piece that a thread turns into bytes, neighbours read together.
+struct PieceEntries {
+  static constexpr int kEntries = kPartLines * kPieceInner / kThreads;
+  static constexpr int kNextLine = kThreads / kPieceInner, kNextK = kThreads / kPartLines;
+  const char* at;                   // of the first one, at the beginning of K
+  std::int64_t step, inner_stride;  // bytes from one to the next, and along K
+  std::int32_t line, k, count;      // of the first one; how many lines there are
+  bool is_along_k, is_double;
+  double x[kEntries];
+
+  __device__ __forceinline__ PieceEntries(const RepairLines& lines, std::int32_t count)
+      : inner_stride(lines.inner_stride),
+        count(count),
+        is_along_k(runs_along_k(lines.outer_stride, lines.inner_stride)),
+        is_double(lines.is_double) {
+    const auto thread = static_cast<std::int32_t>(threadIdx.x);
+    line = is_along_k ? thread / kPieceInner : thread % kPartLines;
+    k = is_along_k ? thread % kPieceInner : thread / kPartLines;
+    at = lines.data + line * lines.outer_stride + k * inner_stride;
+    step = is_along_k ? kNextLine * lines.outer_stride : kNextK * inner_stride;
+  }
+  __device__ __forceinline__ std::int32_t line_of(int i) const { return is_along_k ? line + i * kNextLine : line; }
+  __device__ __forceinline__ std::int32_t k_of(int i) const { return is_along_k ? k : k + i * kNextK; }
+
+  // Those from `first_k` on, zeros beyond the last one. Loads behind branches of their own would wait for each other.
+  __device__ __forceinline__ void load(std::int64_t first_k, std::int64_t inner) {
+    const char* from = at + first_k * inner_stride;
+    if (is_double && count == kPartLines && first_k + kPieceInner <= inner) {
+#pragma unroll
+      for (int i = 0; i < kEntries; ++i, from += step) x[i] = *reinterpret_cast<const double*>(from);
+    } else {
+#pragma unroll
+      for (int i = 0; i < kEntries; ++i, from += step) {
+        const bool is_inside = line_of(i) < count && first_k + k_of(i) < inner;
+        x[i] = is_inside ? entry_at(from, is_double) : 0.0;
+      }
+    }
+  }
+};
+
+// All threads: one part, by way of shared memory, so that neighbours are written together.
 __device__ __forceinline__ void make_part(Shared& shared, const Parameters& p, bool is_b, std::int64_t index) {
   const PlaneParts& work = is_b ? p.b_parts : p.a_parts;
   const std::int64_t inner = p.job.a.view.inner, pitch = magnitude_pitch(inner);
-  const std::int64_t of_matrix = std::int64_t(work.groups) * work.pieces, rest = index % of_matrix;
-  const auto matrix = static_cast<std::int32_t>(index / of_matrix);
-  const std::int64_t first_line = rest / work.pieces * kPartLines, first_k = rest % work.pieces * kPartInner;
-  const RepairLines lines = lines_of(is_b ? p.job.b : p.job.a, matrix, is_b ? p.job.first_column : 0);
-  const bool is_along_k = runs_along_k(lines.outer_stride, lines.inner_stride);
+  const std::int64_t of_matrix = std::int64_t(work.groups) * work.along();
+  const auto matrix = static_cast<std::int32_t>(index / of_matrix), rest = static_cast<std::int32_t>(index % of_matrix);
+  const std::int32_t group = rest / work.along(), first_line = group * kPartLines;
+  const std::int32_t first_piece = rest % work.along() * kPartPieces, last = min(first_piece + kPartPieces, work.pieces);
+  const std::int32_t count = min(kPartLines, work.lines - first_line);
+  RepairLines lines = lines_of(is_b ? p.job.b : p.job.a, matrix, (is_b ? p.job.first_column : 0) + first_line);
   const int thread = static_cast<int>(threadIdx.x);
+  if (thread < kPartLines) shared.exponent[thread] = thread < count ? lines.record[thread].exponent : 0;
+  PieceEntries even(lines, count), odd(lines, count);  // two pieces are on their way
+  even.load(std::int64_t(first_piece) * kPieceInner, inner);
+  odd.load(std::int64_t(first_piece + 1) * kPieceInner, inner);
   __syncthreads();
-#pragma unroll 8
-  for (int i = thread; i < kPartLines * kPartInner; i += kThreads) {
-    const int line = is_along_k ? i / kPartInner : i % kPartLines, k = is_along_k ? i % kPartInner : i / kPartLines;
-    std::uint8_t byte = 0;
-    if (first_line + line < work.lines && first_k + k < inner) {
-      byte = byte_at(lines, lines.data + (first_line + line) * lines.outer_stride, first_k + k,
-                     lines.record[first_line + line].exponent);
+  auto& bytes = *shared.area<PartBytes>();
+  const int own_line = thread / (kPieceInner / 16), at = thread % (kPieceInner / 16) * 16;
+  static_assert(kPartLines * kPieceInner / 16 == kThreads && kPartPieces % 2 == 0);
+  std::uint8_t* const plane = plane_of(p, is_b, matrix) + (std::int64_t(first_line) + own_line) * pitch + at;
+  const auto make = [&](PieceEntries& entries, std::int32_t piece) {
+    const std::int64_t first_k = std::int64_t(piece) * kPieceInner;
+    auto& to = bytes[piece % 2];  // the other one is still being read
+    bool has_nonzero = false;
+#pragma unroll
+    for (int i = 0; i < PieceEntries::kEntries; ++i) {
+      const std::int32_t line = entries.line_of(i);
+      has_nonzero = has_nonzero || entries.x[i] != 0.0;
+      to[line][entries.k_of(i)] = static_cast<std::uint8_t>(magnitude_byte(entries.x[i], shared.exponent[line]));
     }
-    shared.part[line][k] = byte;
-  }
-  __syncthreads();
-  const int line = thread / (kPartInner / 16), at = thread % (kPartInner / 16) * 16;
-  if (first_line + line < work.lines && first_k + at < pitch) {
-    *reinterpret_cast<uint4*>(plane_of(p, is_b, matrix) + (first_line + line) * pitch + first_k + at) =
-        *reinterpret_cast<const uint4*>(&shared.part[line][at]);
+    entries.load(first_k + 2 * kPieceInner, piece + 2 < last ? inner : 0);
+    const bool is_nonzero = __syncthreads_or(has_nonzero) != 0;
+    if (own_line < count && first_k + at < pitch) {
+      *reinterpret_cast<uint4*>(plane + first_k) = *reinterpret_cast<const uint4*>(&to[own_line][at]);
+    }
+    if (thread == 0) flags_of(p, is_b, matrix, group)[piece] = is_nonzero;
+  };
+#pragma unroll 1
+  for (std::int32_t piece = first_piece; piece < last; piece += 2) {
+    make(even, piece);
+    if (piece + 1 < last) make(odd, piece + 1);
   }
 }
-static_assert(kPartLines * kPartInner / 16 == kThreads);
 
 // All threads of all blocks.
 __device__ __forceinline__ void make_all_planes(Shared& shared, const Parameters& p) {
@@ -59,6 +119,56 @@ __device__ __forceinline__ void make_all_planes(Shared& shared, const Parameters
     make_part(shared, p, is_b, is_b ? part - p.a_parts.parts : part);
   }
   wait_until_made(counts.parts_made, made, all);
+}
+
+// Where along K a row and a column have products of nonzero entries, as far as the pieces of their groups say.
+__device__ __forceinline__ KRange range_of_products(const Parameters& p, const RepairMatrix& matrix, std::int64_t row,
+                                                    std::int64_t column) {
+  KRange range{0, p.job.a.view.inner};
+  if (!p.knows_pieces()) return range;
+  const std::uint8_t* a = flags_of(p, false, matrix.a_matrix, static_cast<std::int32_t>(row / kPartLines));
+  const std::uint8_t* b = flags_of(p, true, matrix.b_matrix, static_cast<std::int32_t>(column / kPartLines));
+  std::int32_t first = 0, last = p.a_parts.pieces - 1;
+  while (first <= last && (__ldcg(a + first) == 0 || __ldcg(b + first) == 0)) ++first;
+  while (last >= first && (__ldcg(a + last) == 0 || __ldcg(b + last) == 0)) --last;
+  range.begin = std::int64_t(first) * kPieceInner;
+  range.end = min(range.end, (std::int64_t(last) + 1) * kPieceInner);
+  return range;
+}
+
+// Whether some of the `count` groups of lines from `flags` on have a nonzero entry in a piece.
+__device__ __forceinline__ bool has_nonzero(const std::uint8_t* flags, std::int32_t count, std::int32_t pieces,
+                                            std::int32_t piece) {
+  std::uint32_t any = 0;
+#pragma unroll
+  for (std::int32_t i = 0; i < kRows / kPartLines; ++i) any |= i < count ? __ldcg(flags + i * pieces + piece) : 0u;
+  return any != 0;
+}
+static_assert(kRows == kColumns);
+
+// All threads: leaves in `shared` the pieces of K in which a tile has products of nonzero entries, as far as that is known.
+__device__ __forceinline__ void find_pieces(Shared& shared, const Parameters& p, const RepairMatrix& matrix, const Tile& tile) {
+  __syncthreads();
+  if (!p.knows_pieces()) {
+    if (threadIdx.x == 0) shared.pieces = -1;
+  } else if (threadIdx.x < 32) {
+    const std::int32_t lane = static_cast<std::int32_t>(threadIdx.x), pieces = p.a_parts.pieces;
+    const std::int32_t group_a = tile.first_row / kPartLines, group_b = tile.first_column / kPartLines;
+    const std::uint8_t* a = flags_of(p, false, matrix.a_matrix, group_a);
+    const std::uint8_t* b = flags_of(p, true, matrix.b_matrix, group_b);
+    std::int32_t count = 0;
+#pragma unroll 1
+    for (std::int32_t first = 0; first < pieces; first += 32) {
+      const std::int32_t piece = first + lane;
+      const bool has_products = piece < pieces && has_nonzero(a, p.a_parts.groups - group_a, pieces, piece) &&
+                                has_nonzero(b, p.b_parts.groups - group_b, pieces, piece);
+      const std::uint32_t found = __ballot_sync(0xFFFFFFFFu, has_products);
+      if (has_products) shared.piece[count + __popc(found & ((1u << lane) - 1))] = static_cast<std::uint16_t>(piece);
+      count += __popc(found);
+    }
+    if (lane == 0) shared.pieces = count;
+  }
+  __syncthreads();
 }
 
 }  // namespace ozfp4::cuda::settling

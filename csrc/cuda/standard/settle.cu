@@ -27,7 +27,7 @@ __device__ __forceinline__ void settle(const Parameters& p) {
   }
   if (!p.job.has_exact_list) {
     if (p.job.magnitudes != nullptr) make_all_planes(shared, p);
-    ask_magnitudes<typename Unit::Value, Updates>(shared, p);
+    ask_magnitudes<Unit, Updates>(shared, p);
     left = __ldcg(&counts.chains);
   }
   if (left != 0) make_chains<Unit, Updates>(shared, p, left);
@@ -48,14 +48,17 @@ PlaneParts plane_parts(const DeviceOperand& operand, std::int32_t lines) {
   PlaneParts work;
   work.lines = lines;
   work.groups = static_cast<std::int32_t>(ceil_div(lines, kPartLines));
-  work.pieces = static_cast<std::int32_t>(ceil_div(operand.inner, kPartInner));
+  work.pieces = static_cast<std::int32_t>(ceil_div(operand.inner, kPieceInner));
   work.all_lines = operand.stack.count() * lines;
-  work.parts = operand.stack.count() * work.groups * work.pieces;
+  work.parts = operand.stack.count() * work.groups * work.along();
   return work;
 }
 
 template <class Unit>
-void launch_unit(const LaunchConfig& config, const Parameters& p) {
+void launch_unit(LaunchConfig config, const Parameters& p) {
+  static_assert(sizeof(PartBytes) <= Unit::kAreaBytes);
+  static_assert(!Unit::kIsOfAllGpus || sizeof(Shared) + Unit::kAreaBytes <= 99 * 1024);
+  config.shared_bytes = sizeof(Shared) + Unit::kAreaBytes;
   p.job.update.is_asked ? launch(settle_kernel<Unit, true>, config, p) : launch(settle_kernel<Unit, false>, config, p);
 }
 
@@ -77,7 +80,6 @@ void launch_settle(const SettleJob& job, cudaStream_t stream) {
   const std::int64_t processors = current_device(Stage::repair).multiprocessors;
   config.grid = dim3(static_cast<unsigned>(std::min(p.tiles, processors)));
   config.block = dim3(kThreads);
-  config.shared_bytes = sizeof(Shared);
   config.overlap_previous = job.overlap_previous;
   config.stream = stream;
   if (job.result.type != ElementType::float64) {

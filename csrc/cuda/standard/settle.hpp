@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "arith/host_device.hpp"
+#include "arith/multiples.hpp"
 #include "cuda/repair/repair.hpp"
 
 namespace ozfp4::cuda {
@@ -15,12 +16,20 @@ namespace ozfp4::cuda {
 // Bytes from one line's magnitudes to the next one's.
 OZFP4_HD constexpr std::int64_t magnitude_pitch(std::int64_t inner) { return (inner + 63) / 64 * 64; }
 
+// A byte says of a piece of K of some lines whether they have a nonzero entry there.
+inline constexpr int kPieceLines = 32, kPieceInner = 128;
+
+// Bytes of the magnitudes of so many matrices of lines, and of those that speak of their pieces.
+constexpr std::int64_t magnitude_room(std::int64_t matrices, std::int64_t lines, std::int64_t inner) {
+  return matrices * (lines * magnitude_pitch(inner) + ceil_div(lines, kPieceLines) * ceil_div(inner, kPieceInner));
+}
+
 // The list may have entries that the lines certify; it has none of lines with NaN or infinity, and none whose C is not finite.
 // What the magnitudes certify is kept as it was stored, or taken from `kept` where the job has an update.
 struct SettleJob : RepairJob {
   KeptValues kept;
-  // Room for the magnitudes of the block's lines, those of A and then those of B, a byte an entry at magnitude_pitch, aligned to
-  // 256; null: every tile makes those of its own lines.
+  // Room for the magnitudes of the block's lines, those of A and then those of B, a byte an entry at magnitude_pitch, and behind
+  // them for what is said of their pieces (magnitude_room), aligned to 256; null: every tile makes those of its own lines.
   char* magnitudes = nullptr;
   bool has_exact_list = false;  // of chains alone, and all of them
   // Of a real form, made as the transpose of the complex product that was asked for: imaginary parts, the odd columns or where B

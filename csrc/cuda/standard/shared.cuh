@@ -10,22 +10,26 @@
 namespace ozfp4::cuda::settling {
 
 inline constexpr int kWarps = 8, kThreads = 32 * kWarps;
-inline constexpr int kRows = 128, kColumns = 64, kLines = kRows + kColumns;  // of a tile
+inline constexpr int kRows = 128, kColumns = 128, kLines = kRows + kColumns;  // of a tile
 inline constexpr int kWords = kColumns / 32;
 inline constexpr int kMostGroup = kWarps;  // tiles that a block looks at together, a warp each
-inline constexpr int kMostAlone = 64;      // chains of a tile that are made one by one; more are made with all others
-// Of a warp, in magnitudes and on tensor cores: 4 x 2 warps make a tile.
-inline constexpr int kWarpRows = 32, kWarpColumns = 32, kWarpsAlongRows = kRows / kWarpRows;
-static_assert(kWarpsAlongRows * (kColumns / kWarpColumns) == kWarps);
+inline constexpr int kMostAlone = 128;     // chains of a tile that are made one by one; more are made with all others
+// Of a warp, in magnitudes and on tensor cores: 2 x 4 warps make a tile.
+inline constexpr int kWarpRows = 64, kWarpColumns = 32, kWarpsAlongRows = kRows / kWarpRows;
+static_assert(kWarpsAlongRows * (kColumns / kWarpColumns) == kWarps && kWarpColumns == 32);
 
-inline constexpr int kByteStep = 64, kByteStages = 3;  // magnitudes along K in shared memory at a time
-inline constexpr int kStep = 16, kStages = 3;          // entries of K of a tile of chains, in stages that take turns
-inline constexpr int kPartLines = 32, kPartInner = 128, kPartPitch = kPartInner + 16;
+inline constexpr int kByteStep = 64;  // magnitudes along K of a stage,
+inline constexpr int kStep = 16;      // and entries of K of one of chains
+// What a block turns into magnitudes at a time: pieces of K of some lines, and how many pieces one after the other.
+inline constexpr int kPartLines = kPieceLines, kPartPieces = 8, kPartPitch = kPieceInner + 16;
+inline constexpr int kMostPieces = 1024;  // of K, of which a tile leaves out those without products
 
 // How the magnitudes of an operand's lines are cut into parts, a block's each.
 struct PlaneParts {
   std::int32_t lines = 0, groups = 0, pieces = 0;  // of a matrix; of lines and of K
   std::int64_t all_lines = 0, parts = 0;           // of all matrices
+
+  __host__ __device__ std::int32_t along() const { return (pieces + kPartPieces - 1) / kPartPieces; }
 };
 
 struct Parameters {
@@ -33,28 +37,48 @@ struct Parameters {
   PlaneParts a_parts, b_parts;
   std::int32_t tiles_x, tiles_y;  // of a matrix
   std::int64_t tiles;             // of all matrices
+
+  // Whether it is known which pieces of K of which lines have nonzero entries.
+  __device__ __forceinline__ bool knows_pieces() const {
+    return job.magnitudes != nullptr && !job.has_exact_list && a_parts.pieces <= kMostPieces;
+  }
 };
 
-// An entry of a tile: 64 row + column.
-using Spot = std::uint16_t;
+// An entry of a tile of a group: (128 slot + row) 128 + column.
+using Spot = std::uint32_t;
 
-struct Shared {
-  union {
-    alignas(16) std::uint8_t part[kPartLines][kPartPitch];
-    alignas(128) std::uint8_t bytes[kByteStages][kLines][kByteStep];
-    double stage[kStages][kLines * kStep];
-    double sum[kRows * kColumns];
-  };
+// Before the area that the steps of a tile share: parts of planes, bytes, stages of entries, sums.
+struct alignas(128) Shared {
   LineRecord record[kLines];
   std::uint32_t word[kMostGroup][kRows][kWords];
-  Spot spot[kMostGroup][kMostAlone];
-  std::uint32_t alone[kMostGroup];  // how many; 0 where the tile is dense
-  std::uint32_t dense_tiles;
+  Spot spot[kMostGroup * kMostAlone];
+  std::uint16_t piece[kMostPieces];  // those of K that have products in a tile,
+  std::int32_t pieces;               // and how many they are; -1: all
+  std::int32_t exponent[kPartLines];
+  std::uint32_t alone, dense_tiles;  // how many spots there are; a bit for each tile that has too many
   unsigned long long taken;
+
+  template <class T>
+  __device__ __forceinline__ T* area() {
+    return reinterpret_cast<T*>(this + 1);
+  }
 };
+using PartBytes = std::uint8_t[2][kPartLines][kPartPitch];
+using StepBytes = std::uint8_t[kLines][kByteStep];
+
+// Tiles that blocks take one after the other lie side by side, kBandTiles below each other: so they read fewer lines between
+// them than those of a row of tiles.
+inline constexpr std::int32_t kBandTiles = 8;
 
 struct Tile : TilePlace<kRows, kColumns> {
-  using TilePlace::TilePlace;
+  __device__ __forceinline__ Tile(const Parameters& p, std::int64_t index) : TilePlace(p, in_bands(p, index)) {}
+
+  static __device__ __forceinline__ std::int64_t in_bands(const Parameters& p, std::int64_t index) {
+    const std::int64_t of_matrix = std::int64_t(p.tiles_x) * p.tiles_y, matrix = index / of_matrix * of_matrix;
+    const auto own = static_cast<std::int32_t>(index - matrix), of_band = kBandTiles * p.tiles_x;
+    const std::int32_t first = own / of_band * kBandTiles, height = min(kBandTiles, p.tiles_y - first), rest = own % of_band;
+    return matrix + std::int64_t(first + rest % height) * p.tiles_x + rest / height;
+  }
 
   __device__ __forceinline__ std::int32_t rows(const Parameters& p) const { return min(kRows, p.job.result.rows - first_row); }
   __device__ __forceinline__ std::int32_t columns(const Parameters& p) const {
@@ -64,11 +88,28 @@ struct Tile : TilePlace<kRows, kColumns> {
     const Listed& listed = p.job.listed;
     return listed.word + matrix * listed.matrix_stride + (std::int64_t(first_row) + row) * listed.pitch + first_column / 32;
   }
-  // Word `half` of a row of the list, without columns beyond the last one.
-  __device__ __forceinline__ std::uint32_t word(const Parameters& p, int row, int half) const {
-    const std::int32_t count = columns(p) - 32 * half;
+  // Word `index` of a row of the list, without columns beyond the last one.
+  __device__ __forceinline__ std::uint32_t word(const Parameters& p, int row, int index) const {
+    const std::int32_t count = columns(p) - 32 * index;
     if (row >= rows(p) || count <= 0) return 0;
-    return __ldcg(words(p, row) + half) & first_bits(count);
+    return __ldcg(words(p, row) + index) & first_bits(count);
+  }
+};
+
+// The steps of `Length` along K of a tile, those without products left out.
+template <int Length>
+struct Steps {
+  static constexpr int kOfPiece = kPieceInner / Length;
+  const Shared& shared;
+  std::int32_t count;
+
+  __device__ __forceinline__ Steps(const Shared& shared, std::int64_t inner)
+      : shared(shared),
+        count(shared.pieces < 0 ? static_cast<std::int32_t>((inner + Length - 1) / Length) : shared.pieces * kOfPiece) {}
+
+  __device__ __forceinline__ std::int64_t first_k(std::int32_t step) const {
+    if (shared.pieces < 0) return std::int64_t(step) * Length;
+    return std::int64_t(shared.piece[step / kOfPiece]) * kPieceInner + step % kOfPiece * Length;
   }
 };
 

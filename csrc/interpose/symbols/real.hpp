@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "interpose/call/chains.hpp"
+#include "arith/accuracy/many_chains.hpp"
 #include "interpose/symbols/routine.hpp"
 
 namespace ozfp4::interpose {

@@ -133,6 +133,13 @@ def times(problem: Problem, options: Options) -> Times | str:
         return measured
 
 
+def native_seconds(problem: Problem, options: Options) -> float:
+    """What native should take, by what was measured in place of the problem; 0: not known."""
+    like = representative(problem)
+    found = times(like, options)
+    return 0.0 if isinstance(found, str) else found[0] * problem.size / like.size
+
+
 def _store(key: dict[str, str], kept: dict[Problem, Times | str], like: Problem) -> None:
     """With what other processes have stored meanwhile."""
     pairs = {**_loaded(key, like), **kept}

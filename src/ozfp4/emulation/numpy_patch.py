@@ -14,11 +14,12 @@ from typing import Any
 
 import numpy as np
 
+from . import chains
 from .choice import decide_call, no_room
 from .entered import Entered, innermost, keep, nowhere
 from .exchange import Exchange, Site
 from .numpy_products import PRODUCTS, Call
-from .summary import Line
+from .summary import Decision, Line
 
 
 class Emulated:
@@ -62,11 +63,13 @@ class Emulated:
             record.count(line)
             return self._original(*args, **named)
         try:
-            result = found.compute(options.keywords_of(found.problem.dtype))
+            result = chains.made(found.problem, options, found.compute)
         except MemoryError as error:
             if options.mode == "always":
                 raise
-            record.count(record.line(f"np.{self._name}", found.problem, no_room(error)))
+            result = no_room(error)
+        if isinstance(result, Decision):
+            record.count(record.line(f"np.{self._name}", found.problem, result))
             return self._original(*args, **named)
         record.count(line, time.perf_counter() - began)
         return result

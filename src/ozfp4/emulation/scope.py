@@ -65,7 +65,8 @@ def emulate(
         Products of fewer multiplications, m n k times the number of matrices of a stack, are left as they are.
     mode : {"fastest", "always"}
         "fastest" takes what ozfp4 does faster than the library, by the model of cost and by times that are measured once on a
-        machine and kept. A product that has no room in `workspace_limit` is the library's then.
+        machine and kept. A product that has no room in `workspace_limit` is the library's then, and so are the next
+        ones from a call in the program whose last product left many entries to chains.
         "always" takes all.
     convolutions : bool
         Take convolutions of torch as well, as products of unfolded inputs, which need memory for each patch. With "fastest" too

@@ -27,7 +27,8 @@ std::shared_ptr<const cuda::CudaPlan> find_cuda_plan(const std::shared_ptr<const
                 promise.precision,
                 promise.updates,
                 promise.is_whole,
-                static_cast<std::int64_t>(promise.modulus)};
+                static_cast<std::int64_t>(promise.modulus),
+                promise.may_lengthen};
   const auto owned = kept->find_or_make(key, [&] {
     return std::make_shared<const OwnedPlan>(OwnedPlan{plan, cuda::make_cuda_plan(*plan, narrow<int>(k, "k"), kernel, promise)});
   });

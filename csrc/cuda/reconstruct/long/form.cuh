@@ -24,6 +24,7 @@ inline constexpr int kWarps = 4;  // side by side along columns
 inline constexpr int kThreads = 32 * kWarps;
 inline constexpr int kBatch = 8;              // planes that a thread reads before it multiplies
 inline constexpr int kMostGridBlocks = 8192;  // along y and z; a block takes further rows and matrices in turn
+inline constexpr unsigned kMostIdleBlocks = 4096;
 inline constexpr std::size_t kParameterBytes = 32764;
 
 template <int Words>
@@ -82,6 +83,7 @@ template <int Words, class Segment>
 __device__ __forceinline__ void walk_segments(const Parameters<Words>& p, Segment&& segment) {
   let_next_kernel_start();
   wait_for_previous_kernel();
+  if (!serves(p.certification, p.job)) return;
   const int count = p.positional ? p.all : residues_used(p.job, p.least, p.all);
   const int prefix = count - p.least;
   Place place;
@@ -117,13 +119,15 @@ void set_parameters(Parameters<Words>& p, const ReconstructPlan& plan, const Rec
   std::copy(table.weight.begin(), table.weight.end(), p.weight);
 }
 
-inline LaunchConfig launch_config(const ReconstructJob& job, cudaStream_t stream) {
+inline LaunchConfig launch_config(const ReconstructJob& job, cudaStream_t stream, bool is_conditional = false) {
   const auto matrices = narrow<std::int32_t>(job.result.stack.count(), "matrices of a turn");
   LaunchConfig config;
   config.stage = Stage::reconstruct;
   config.grid = dim3(static_cast<unsigned>(ceil_div(job.result.columns, kThreads)),
                      static_cast<unsigned>(std::min(kMostGridBlocks, job.result.rows)),
                      static_cast<unsigned>(std::min(kMostGridBlocks, matrices)));
+  // What may have nothing to do has no more blocks than run at a time.
+  if (is_conditional) config.grid.y = std::min(config.grid.y, kMostIdleBlocks / config.grid.x + 1);
   config.block = dim3(kThreads);
   config.overlap_previous = job.overlap_previous;
   config.stream = stream;

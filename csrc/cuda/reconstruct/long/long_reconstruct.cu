@@ -51,7 +51,7 @@ void launch_words(const ReconstructPlan& plan, const ReconstructJob& job, cudaSt
   Parameters<Words> p;
   set_parameters(p, plan, job, certification);
   launch(certification != nullptr ? long_reconstruct_kernel<T, Words, true> : long_reconstruct_kernel<T, Words, false>,
-         launch_config(job, stream), p);
+         launch_config(job, stream, certification != nullptr && certification->least_count != 0), p);
 }
 
 }  // namespace

@@ -107,6 +107,12 @@ def current_stream(torch: Any, device: int) -> int:
     return handle
 
 
+def is_captured(device: int) -> bool:
+    """Whether a graph is captured on the device's current stream."""
+    stream = current_stream(library.require_torch(), device)
+    return bool(extension.require_cuda().stream_id(stream, device) < 0)
+
+
 def _workspace_for(prepared: Prepared, device: Any) -> tuple[Prepared, Any]:
     """A problem and a tensor of its workspace. Where the device has too little memory left it is the problem in half of the
     bytes, or in half of these: blocks in turn, with the same bits.
@@ -122,10 +128,7 @@ def _workspace_for(prepared: Prepared, device: Any) -> tuple[Prepared, Any]:
         try:
             return prepared, torch.empty(prepared.bytes, dtype=torch.uint8, device=device)
         except torch.cuda.OutOfMemoryError:
-            is_captured = (
-                extension.require_cuda().stream_id(current_stream(torch, device.index), device.index) < 0
-            )
-            smaller = None if is_captured else prepared.in_half()
+            smaller = None if is_captured(device.index) else prepared.in_half()
             if smaller is None and prepared is asked:
                 raise
         if smaller is None:  # what is told is what was wanted
@@ -164,6 +167,8 @@ def run(
     device = a.device
     addresses = (a.data_ptr(), b.data_ptr(), c.data_ptr())
     alignment = extension.require_cuda().pointer_alignment
+    if kept is not NOTHING_KEPT:
+        promise = promise._replace(may_lengthen=False)
     key = (shape.k, variant.kernel, device.index, promise)
     made = plan._device_plans.get(key) or device_plan(plan, *key)  # no call where there is one
     shapes: tuple[Any, ...] = ()

@@ -101,7 +101,7 @@ class Partial:
         check_extents_of(a.shape[0], b.shape[1], k)
         single = dtype == self.torch.float32
         self.precision = 24 if single else 53
-        promise = promise_of(asked.accuracy, single, asked.rounding)
+        promise = promise_of(asked.accuracy, single, asked.rounding)._replace(may_lengthen=False)
         index = self.device.index
         self.own = device_plan(plan, max(1, a.shape[1]), kernel, index, promise)
         self.whole = device_plan(plan, k, kernel, index, promise)

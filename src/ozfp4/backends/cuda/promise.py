@@ -10,7 +10,8 @@ class Promise(NamedTuple):
     """The names of an accuracy and a rounding; `second` is "none", "bound" (float64 bounds of the errors) or "upper" (the
     same product rounded up, beside one that is rounded down); `precision` that of the result's dtype; `updates`: the product is
     scaled, and added to a matrix. Integers have the accuracy "exact", as `second` "none" or "overflows" (a count of the entries
-    that the dtype does not hold), and a modulus or 0."""
+    that the dtype does not hold), and a modulus or 0. `may_lengthen`: a plan of more moduli may be taken, as nobody keeps the
+    planes of an operand."""
 
     accuracy: str = "scaled"
     rounding: str = "nearest"
@@ -18,6 +19,7 @@ class Promise(NamedTuple):
     precision: int = 53
     updates: bool = False
     modulus: int = 0
+    may_lengthen: bool = False
 
 
 PLAIN = Promise()
@@ -37,4 +39,5 @@ def promise_of(
         return Promise("correct", "down", "upper", 24 if single else 53)
     if accuracy == "scaled" and not return_bound and not updates:
         return PLAIN  # one plan for results of either dtype
-    return Promise(accuracy, rounding, "bound" if return_bound else "none", 24 if single else 53, updates)
+    promise = Promise(accuracy, rounding, "bound" if return_bound else "none", 24 if single else 53, updates)
+    return promise._replace(may_lengthen=accuracy == "correct" and not (single or return_bound or updates))

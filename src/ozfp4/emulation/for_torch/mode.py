@@ -15,6 +15,7 @@ from typing import Any
 
 from ...request.library import dtensor_class, require_torch
 from ...support.refusals import is_over_limit
+from .. import chains
 from ..choice import decide, no_room
 from ..entered import Entered, keep
 from ..problem import Problem
@@ -130,11 +131,13 @@ class EmulationMode(python_dispatch.TorchDispatchMode):  # type: ignore[misc]
         began = time.perf_counter()
         try:
             with torch.no_grad():  # torch sees to gradients above
-                found = compute(self._options.keywords_of(line.problem.dtype))
+                found = chains.made(line.problem, self._options, compute)
         except MemoryError as error:
             if self._options.mode == "always" or not is_over_limit(error):
                 raise
-            self._record.count(self._record.line(line.operation, line.problem, no_room(error)))
+            found = no_room(error)
+        if isinstance(found, Decision):
+            self._record.count(self._record.line(line.operation, line.problem, found))
             return native()
         self._record.count(line, time.perf_counter() - began)
         return found

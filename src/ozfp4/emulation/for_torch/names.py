@@ -16,10 +16,11 @@ from typing import Any
 from ... import _core
 from ...request.library import is_integer, require_torch
 from ...support.refusals import is_over_limit
+from .. import chains
 from ..choice import decide_call, no_room
 from ..entered import Entered, current, innermost, keep, nowhere
 from ..exchange import Exchange, Site
-from ..summary import Line
+from ..summary import Decision, Line
 from .products import FUNCTIONS, NOTHING, PLAIN, Call
 
 torch: Any = require_torch()
@@ -75,16 +76,16 @@ class Emulated(_core.Left):
         began = time.perf_counter()
         try:
             with nowhere():
-                result = call.compute(scope.options.keywords_of(call.problem.dtype))
+                result = chains.made(call.problem, scope.options, call.compute)
         except (MemoryError, torch.cuda.OutOfMemoryError) as error:
             if not _may_be_torchs(call, error):
                 raise
-            line = scope.record.line(self._name, call.problem, no_room(error))
-        else:
-            scope.record.count(line, time.perf_counter() - began)
-            return result
-        scope.record.count(line)
-        return self._original(*args, **named)
+            result = no_room(error)
+        if isinstance(result, Decision):
+            scope.record.count(scope.record.line(self._name, call.problem, result))
+            return self._original(*args, **named)
+        scope.record.count(line, time.perf_counter() - began)
+        return result
 
     def _call(self, args: Any, named: Any) -> Call | None:
         """What is multiplied; None where torch has to see to it itself, as to arguments that it does not have."""
