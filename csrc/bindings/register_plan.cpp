@@ -142,9 +142,8 @@ void register_plan(py::module_& module) {
       .def_readonly("planes_a", &Plan::planes_a)
       .def_readonly("planes_b", &Plan::planes_b)
       .def_property_readonly("products", &Plan::products)
-      .def_readonly("cut", &Plan::cut)
       .def_readonly("is_complex", &Plan::is_complex)
-      .def_property_readonly("parts", &Plan::parts)
+      .def_property_readonly("parts", &Plan::width)
       .def_property_readonly("count", &Plan::count)
       .def_property_readonly("moduli",
                              [](const Plan& plan) {

@@ -18,7 +18,6 @@
 #include "arith/wide/balanced_limbs.hpp"
 #include "arith/wide/column_crt.hpp"
 #include "arith/wide/limb_sums.hpp"
-#include "arith/wide/parts.hpp"
 #include "arith/wide/round_fast.hpp"
 #include "arith/wide/round_pieces.hpp"
 #include "arith/wide/round_wide.hpp"
@@ -226,24 +225,6 @@ py::dict wide(const Array<std::uint32_t>& x, const Array<std::uint32_t>& y, std:
   return dispatch_words(static_cast<int>(x.size()), [&](auto words) { return wide_functions<words()>(x, y, factor); });
 }
 
-// Of three numbers: the parts of the first, and all of them as the products of low, high and sum, joined.
-template <int Words>
-py::tuple cut_and_join(const Array<std::uint32_t>& numbers, int cut) {
-  Array<std::uint32_t> parts({py::ssize_t(kParts), py::ssize_t(Words)});
-  JoinedProduct<Words> joined(cut);
-  for (int i = 0; i < kParts; ++i) {
-    put_words(parts, i, part_of(take_words<Words>(numbers, 0), static_cast<Part>(i), cut));
-    joined.take(take_words<Words>(numbers, static_cast<int>(joined_part(i))), joined_part(i));
-  }
-  return py::make_tuple(parts, Array<std::uint32_t>(py::ssize_t(Words), joined.value().word));
-}
-
-py::tuple parts(const Array<std::uint32_t>& numbers, int cut) {
-  if (numbers.ndim() != 2 || numbers.shape(0) != kParts) throw py::value_error("shapes do not fit");
-  if (cut < 1 || cut > 32 * numbers.shape(1) - 2) throw py::value_error("cut: not inside the integer");
-  return dispatch_words(static_cast<int>(numbers.shape(1)), [&](auto words) { return cut_and_join<words()>(numbers, cut); });
-}
-
 std::vector<int> word_counts() {
 #define OZFP4_COUNT(Words) Words,
   return {OZFP4_WORD_COUNTS(OZFP4_COUNT)};
@@ -336,7 +317,11 @@ void register_arith(py::module_& parent) {
   module.def("quotient13", py::vectorize([](std::int64_t v) { return take_limb13(v), v; }));
   module.def("balanced_digit", py::vectorize([](std::int64_t v, int width) { return take_balanced_digit(v, width); }));
   module.def("small_residue", py::vectorize([](std::int64_t v, std::int64_t m) {
-               return static_cast<std::int64_t>(residue_of(split_integer(v), make_piece_modulus<float>(m)));
+               const PieceModulus<float> modulus = make_piece_modulus<float>(m);
+               float piece[5];
+               for (float& own : piece) own = static_cast<float>(take_balanced_digit(v, kPieceWidth<float>));
+               const float r = reduce_pieces(0.0f, piece, modulus.weight, modulus.modulus, modulus.inverse);
+               return static_cast<std::int64_t>(r < 0 ? r + modulus.modulus : r);
              }));
   module.def("large_residue", py::vectorize([](std::int64_t v, std::int64_t m) {
                return static_cast<std::int64_t>(
@@ -370,7 +355,6 @@ void register_arith(py::module_& parent) {
   module.def("round_fast32", &round_any_fast<float>, py::arg("words"), py::arg("exponent"));
   module.def("word_counts", &word_counts);
   module.def("wide", &wide, py::arg("x"), py::arg("y"), py::arg("factor"));
-  module.def("parts", &parts, py::arg("numbers"), py::arg("cut"));
   module.def("crt", &crt, py::arg("residues"), py::arg("moduli"), py::arg("words"));
   module.def("column_crt", &column_crt, py::arg("columns"), py::arg("inverse"), py::arg("offset"), py::arg("negated"),
              py::arg("product"), py::arg("lowest"));

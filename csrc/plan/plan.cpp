@@ -71,7 +71,7 @@ void encode_integer(const Plan& plan, const PlanInt& v, std::int32_t* limbs) {
   }
   for (const Group& group : plan.groups) {
     const std::int64_t m = group.modulus;
-    rest = part_of(v, group.part, plan.cut);
+    rest = v;
     const std::int64_t x = plan.scheme == Scheme::integer ? static_cast<std::int32_t>(v.word[0]) + 128 : take_residue(rest, m);
     write_limbs(group, x, limbs);
   }

@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "arith/wide/parts.hpp"
 #include "arith/wide/wide_int.hpp"
 #include "arith/wide/word_counts.hpp"
 #include "plan/alphabet.hpp"
@@ -44,7 +43,6 @@ struct PartWeights {
 // One output of the multiply stage: a modulus (scheme II), a digit group i + j (scheme I), or the product itself (INT8).
 struct Group {
   std::int64_t modulus;     // 0 where the group is a plain integer sum
-  Part part = Part::whole;  // scheme II: of the integers, whose residues these are
   int first_plane, planes;  // scheme II: the planes that hold this modulus' residues
   int first_term, terms;
   std::vector<Step> chain;              // scheme II
@@ -68,23 +66,20 @@ struct Plan {
   int bits;                 // capacity c: scaled integers are at most 2^bits in magnitude
   std::int64_t k_max;       // longest inner dimension for which the plan is exact whatever the data
   std::int64_t base;        // scheme I: base of the digits; 0 otherwise
-  int cut = 0;              // scheme II: integers are cut at 2^cut, a multiple of 8 (arith/wide/parts.hpp); 0: they are whole
   bool is_complex = false;  // of pairs along K, see kPair
   int planes_a, planes_b;
   bool prefix_allowed;        // a prefix of the moduli may serve when the data's norms allow it
-  std::vector<Group> groups;  // of a modulus as many as there are parts, or two where it is complex, side by side
+  std::vector<Group> groups;  // of a modulus one, or two where it is complex, side by side
   std::vector<Term> terms;
 
   int products() const { return static_cast<int>(terms.size()); }
   int products_of(int count) const;  // of the first `count` moduli, or groups that have none
   bool has_moduli() const { return scheme == Scheme::two; }
-  int parts() const { return is_complex ? kPair : cut == 0 ? 1 : kParts; }
-  // Entries of an operand along K for one of a plane, and columns of the result for one of an output.
+  // Entries of an operand along K for one of a plane, columns of the result for one of an output, and groups of a modulus.
   int width() const { return is_complex ? kPair : 1; }
   // Moduli, or groups that have none; what a `count` of them counts, and how many groups those are.
-  int count() const { return static_cast<int>(groups.size()) / parts(); }
-  int groups_of(int count) const { return count * parts(); }
-  int group_of(int i, Part part) const { return groups_of(i) + (cut == 0 ? 0 : static_cast<int>(part)); }  // of modulus i
+  int count() const { return static_cast<int>(groups.size()) / width(); }
+  int groups_of(int count) const { return count * width(); }
   std::int64_t modulus(int i) const { return groups[static_cast<std::size_t>(groups_of(i))].modulus; }
 };
 

@@ -57,7 +57,7 @@ Schedule residue_schedule(const Plan& plan, Element element, int k) {
   schedule.element = element;
   schedule.planes = plan.planes_a;
   schedule.out_planes = static_cast<int>(plan.groups.size());
-  schedule.units_per_modulus = plan.parts();
+  schedule.units_per_modulus = plan.width();
   schedule.may_split = !plan.is_complex;  // the residues of the parts come from whole sums
   schedule.unit_begin.push_back(0);
   for (std::size_t g = 0; g < plan.groups.size(); ++g) {

@@ -63,7 +63,7 @@ static_assert(sizeof(GemmStep) == 48, "256 of them stay well below the limit of 
 GemmStep make_step(int a_plane, int b_plane, int k_begin, int k_end, Action action, std::uint32_t modulus = 0,
                    std::int32_t multiplier = 1, int out_plane = 0, std::uint32_t bound = 0);
 
-inline constexpr int kMaxUnits = 128;  // three for each of the 37 moduli of the longest FP4 plan
+inline constexpr int kMaxUnits = 128;  // two for each of kMaxModuli, and room
 
 // K may be cut into so many ranges whose outputs are summed afterwards.
 inline constexpr int kMaxSplits = 64;

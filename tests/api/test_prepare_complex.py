@@ -100,7 +100,7 @@ def test_a_given_plan(backend: str, sides: tuple[str, ...]) -> None:
 
 
 @pytest.mark.parametrize("sides", SIDES, ids="-".join)
-@pytest.mark.parametrize("bits", [2, 30, 82, 83, 200])
+@pytest.mark.parametrize("bits", [2, 30, 82, 83, 150])
 def test_bits(bits: int, sides: tuple[str, ...]) -> None:
     a, b = pair("complex", "normal", 6, 50, 8)
     for backend in ("int8", "fp64"):

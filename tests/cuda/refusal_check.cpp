@@ -133,7 +133,6 @@ void check_integers() {
     return report(reason, false, "it is not refused");
   };
   is_refused({Scheme::one, Alphabet::int8, "least", 64, 9}, whole_promise(), "integers on a GPU are multiplied in scheme II");
-  is_refused({Scheme::two, Alphabet::int8, "least", 200, 9}, whole_promise(), "and not cut");
   is_refused({Scheme::two, Alphabet::int8, "least", 90, 1 << 20}, whole_promise(Second::overflows),
              "where overflow is looked for");
   is_refused(kWhole, whole_promise(Second::none, std::uint64_t(1) << 63), "modulus: 1 to 2^63 - 1");

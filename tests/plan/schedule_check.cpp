@@ -87,23 +87,15 @@ std::vector<std::int64_t> stored(const Schedule& schedule, const std::vector<std
 // `out`: summed over splits.
 bool is_right(const Plan& plan, const std::vector<std::int64_t>& out, const std::vector<PlanInt>& x,
               const std::vector<PlanInt>& y) {
-  const auto product_of = [&](Part part) {
-    PlanInt product = number(0);
-    for (std::size_t i = 0; i < x.size(); ++i) {
-      product = wide_add(product, times(part_of(x[i], part, plan.cut), part_of(y[i], part, plan.cut)));
-    }
-    return product;
-  };
+  PlanInt product = number(0);
+  for (std::size_t i = 0; i < x.size(); ++i) product = wide_add(product, times(x[i], y[i]));
   if (plan.scheme == Scheme::two) {
-    std::map<Part, PlanInt> products;
     for (std::size_t g = 0; g < plan.groups.size(); ++g) {
-      const Group& group = plan.groups[g];
-      if (products.count(group.part) == 0) products[group.part] = product_of(group.part);
-      if (floor_mod(out[g], group.modulus) != floor_mod(products[group.part], group.modulus)) return false;
+      const std::int64_t m = plan.groups[g].modulus;
+      if (floor_mod(out[g], m) != floor_mod(product, m)) return false;
     }
     return true;
   }
-  const PlanInt product = product_of(Part::whole);
   if (plan.scheme == Scheme::integer) return out[0] == static_cast<std::int32_t>(product.word[0]);
   PlanInt sum = number(0);
   for (std::size_t d = out.size(); d-- > 0;) {
@@ -136,7 +128,7 @@ void check_schedule(const Plan& plan, Element element, int k, const std::string&
         for (std::size_t p = 0; p < planes->size(); ++p) (*planes)[p][i] = limbs[p];
         if (element != Element::u8) continue;
         for (const Group& group : plan.groups) {
-          (*planes)[group.first_plane][i] = static_cast<int>(floor_mod(part_of(v, group.part, plan.cut), group.modulus));
+          (*planes)[group.first_plane][i] = static_cast<int>(floor_mod(v, group.modulus));
         }
       }
     }

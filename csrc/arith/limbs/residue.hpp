@@ -85,40 +85,7 @@ OZFP4_HD Real reduce_pieces(Real start, const Real (&piece)[Count], const Real* 
   return reduce(x, modulus, inverse);
 }
 
-// ---- Integers of up to 53 bits, whose last piece may be longer -------------------------------------------------------
-
-// Four pieces of an integer: v = p[0] + 2^13 p[1] + 2^26 p[2] + 2^39 p[3], the lower three in [-2^12, 2^12).
-struct Pieces {
-  float p[4];
-};
-
-// Range: |v| <= 2^53; then |p[3]| <= 2^14.
-OZFP4_HD Pieces split_integer(std::int64_t v) {
-  constexpr std::int64_t half = 1 << 12;
-  const std::int64_t u = v + half * (1 + (std::int64_t(1) << 13) + (std::int64_t(1) << 26));
-  constexpr std::int64_t mask = (1 << 13) - 1;
-  return {{static_cast<float>(static_cast<std::int32_t>(u & mask) - half),
-           static_cast<float>(static_cast<std::int32_t>((u >> 13) & mask) - half),
-           static_cast<float>(static_cast<std::int32_t>((u >> 26) & mask) - half),
-           static_cast<float>(static_cast<std::int32_t>(u >> 39))}};
-}
-
-// As reduce_pieces: |x| <= 2^12 + 2 * 2^12 * 2^7 + 2^14 * 2^7 < 0.76 * 2^22.
-OZFP4_HD float least_residue_of(const Pieces& v, const PieceModulus<float>& m) {
-  return reduce_pieces(v.p[0], {v.p[1], v.p[2], v.p[3]}, m.weight + 1, m.modulus, m.inverse);
-}
-
-// The residue in [0, m).
-OZFP4_HD float residue_of(const Pieces& v, const PieceModulus<float>& m) {
-  const float r = least_residue_of(v, m);
-  return r < 0.0f ? r + m.modulus : r;
-}
-
-// The residue in [-m/2, m/2).
-OZFP4_HD float balanced_residue_of(const Pieces& v, const PieceModulus<float>& m) {
-  const float r = least_residue_of(v, m);
-  return 2.0f * r >= m.modulus ? r - m.modulus : r;
-}
+// ---- Integers of up to 53 bits, in two FP64 numbers -------------------------------------------------------------------
 
 // An integer in two pieces: 2^27 high + low, |low| <= 2^26.
 struct LargePieces {

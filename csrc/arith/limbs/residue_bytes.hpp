@@ -26,7 +26,6 @@
 
 #include "arith/float_fields.hpp"
 #include "arith/host_device.hpp"
-#include "arith/wide/parts.hpp"
 #include "arith/wide/wide_int.hpp"
 
 namespace ozfp4 {
@@ -99,13 +98,6 @@ OZFP4_HD std::uint32_t residue_byte(const IntegerBytes<Words>& v, const ByteModu
   return reduce_dot(bits, m.inverse, m.shift, m.negated);
 }
 
-// A part of the integer, cut at a multiple of 8 bits (arith/wide/parts.hpp): its residue comes from the same bytes. With the
-// offset 2^t they are those of v + 2^t, of which low is the first cut / 8, and high the others less 2^(t - cut).
-struct BytePart {
-  Part part = Part::whole;
-  int cut = 0;  // in bits; 0: the integer is whole
-};
-
 // The largest x of so many bytes.
 constexpr double most_byte_sum(int m, int bytes) { return (bytes * 255 + 1) * (m - 1.0); }
 
@@ -142,21 +134,17 @@ void set_quotient(ByteModulus<Words>& constants, int m, double most, std::uint32
   if (best >= most_cost) throw std::invalid_argument("no residue constants for modulus " + std::to_string(m));
 }
 
-// Constants of an integer of `words` words, or of a part of it, in a structure that has room for more. Range: m in [3, 256],
-// words in [1, Words], 0 < cut < byte_bits(words) where there is a part; throws std::invalid_argument for those without constants
-// (for powers of two take 256 and reduce the byte).
+// Constants of an integer of `words` words, in a structure that has room for more. Range: m in [3, 256], words in [1, Words];
+// throws std::invalid_argument for those without constants (for powers of two take 256 and reduce the byte).
 template <int Words>
-ByteModulus<Words> make_byte_modulus(int m, int words = Words, const BytePart& of = {}) {
+ByteModulus<Words> make_byte_modulus(int m, int words = Words) {
   ByteModulus<Words> constants;
   const auto modulus = static_cast<std::uint64_t>(m);
-  std::uint64_t power = 1 % modulus, offset = of.part == Part::low ? 0 : 1;
+  std::uint64_t power = 1 % modulus, offset = 1;
   for (int j = 0; j < 4 * words; ++j, power = power * 256 % modulus) {
-    const bool is_high = 8 * j >= of.cut;
-    if (8 * j == of.cut) power = 1 % modulus;
-    if (is_high ? of.part == Part::low : of.part == Part::high) continue;
     constants.weight[j / 4] |= static_cast<std::uint32_t>(power) << (8 * (j % 4));
   }
-  for (int i = of.cut; i < byte_bits(words); ++i) offset = 2 * offset % modulus;
+  for (int i = 0; i < byte_bits(words); ++i) offset = 2 * offset % modulus;
   set_quotient(constants, m, most_byte_sum(m, 4 * words), static_cast<std::uint32_t>((modulus - offset % modulus) % modulus));
   return constants;
 }

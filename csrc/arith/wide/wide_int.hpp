@@ -150,4 +150,15 @@ OZFP4_HD WideInt<Words> wide_divide_small(const WideInt<Words>& x, std::uint32_t
   return quotient;
 }
 
+// x * 2^shift modulo 2^(32 Words). Range: shift >= 0. Words are not named by a number that is known late, which would put them
+// into a GPU's memory.
+template <int Words>
+OZFP4_HD WideInt<Words> wide_shift_left(WideInt<Words> x, int shift) {
+#if defined(__CUDA_ARCH__)
+#pragma unroll 1
+#endif
+  for (; shift > 0; shift -= 31) x = wide_mul_small(x, std::uint32_t(1) << (shift < 31 ? shift : 31));
+  return x;
+}
+
 }  // namespace ozfp4

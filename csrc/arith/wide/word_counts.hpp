@@ -13,10 +13,6 @@ namespace ozfp4 {
 #define OZFP4_WORD_COUNTS(X) X(5) X(6) OZFP4_LONG_WORD_COUNTS(X)
 
 inline constexpr int kMinLongWords = 8;
-// Of integers whose parts are multiplied: they are given no fewer words, and need no more.
-inline constexpr int kLeastJoinedWords = 12, kMostJoinedWords = 16;
-template <int Words>
-inline constexpr bool kMayJoin = Words >= kLeastJoinedWords && Words <= kMostJoinedWords;
 inline constexpr int kMaxWords = 20;
 
 // The least count of the list that is at least `least` and holds so many bits, the sign among them. Throws

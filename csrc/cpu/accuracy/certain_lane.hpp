@@ -19,14 +19,13 @@ namespace ozfp4 {
 // What all entries have in common.
 struct CertainRounding {
   std::int64_t is_directed, is_down, is_zero;
-  double no_side, least_slack;
+  double no_side;
 
   explicit CertainRounding(Rounding rounding)
       : is_directed(rounding != Rounding::nearest),
         is_down(rounding == Rounding::down),
         is_zero(rounding == Rounding::zero),
-        no_side(is_directed != 0 ? 0.0 : -1.0),
-        least_slack(is_directed != 0 ? 0x1p-48 : 0.0) {}
+        no_side(is_directed != 0 ? 0.0 : -1.0) {}
 };
 
 // x rounded, times 2^exponent; `refused` is not 0 where not every number within the error rounds to the same bits. Range: the
@@ -34,8 +33,7 @@ struct CertainRounding {
 inline double round_certain_one(const SumOfPieces& x, double error, std::int32_t exponent, const CertainRounding& how,
                                 std::int64_t& refused) {
   const double r = x.sum + x.rest, t = x.rest - (r - x.sum);
-  const double slack = error != 0.0 ? 0x1p-48 : how.least_slack;
-  const double margin = error * (1.0 + 0x1p-20) + std::fabs(x.rest) * slack;
+  const double margin = error * (1.0 + 0x1p-20) + std::fabs(x.rest) * 0x1p-48;
   const double low = r + (t - margin), high = r + (t + margin);
   const double side = how.is_directed != 0 ? margin : how.no_side;
   refused = static_cast<std::int64_t>(low != high) | static_cast<std::int64_t>(std::fabs(t) <= side);

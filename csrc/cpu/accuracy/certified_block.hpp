@@ -16,8 +16,7 @@
 #include "arith/update/update.hpp"
 #include "arith/wide/round_wide.hpp"
 #include "cpu/accuracy/certified.hpp"
-#include "cpu/accuracy/lane_errors.hpp"
-#include "cpu/accuracy/update_lanes.hpp"
+#include "cpu/accuracy/lanes.hpp"
 #include "cpu/runtime/kept.hpp"
 #include "cpu/runtime/threads.hpp"
 #include "cpu/stages/columns.hpp"
@@ -188,9 +187,8 @@ class CertifiedBlock {
       memory_->groups.push_back(group_of(columns, column, lanes_at(column)));
     groups_ = memory_->groups.data();
     bits_ = largest_capacity(rows, target.result.rows) + largest_capacity(columns, target.result.columns) + floor_log2(k) + 1;
-    is_tested_ = !target.update.is_asked && integers.tests();
-    is_near_ =
-        target.update.is_asked && target.rounding == Rounding::nearest && integers.pairs() && are_near_factors(alpha_, beta_);
+    has_pairs_ = integers.pairs() &&
+                 (!target.update.is_asked || (target.rounding == Rounding::nearest && are_near_factors(alpha_, beta_)));
   }
 
   EntryCounts run() {
@@ -267,10 +265,9 @@ class CertifiedBlock {
     return round_update<T>(value, exponent, factors, addend_of(factors, c), target_.rounding);
   }
 
-  // Updates of n lanes, whose products lie within the errors of their integers. `refused` is not 0 where they are left.
-  void round_near(std::int64_t row, std::int64_t column, int n, const double* error, Lanes& lanes, std::int64_t* refused) const {
-    double c[kLanes];
-    target_.update.addends(row, column, n, c);
+  // Of n lanes, whose products lie within the errors of their integers. `refused` is not 0 where they are left. Range:
+  // has_pairs_.
+  void round_pairs(std::int64_t row, std::int64_t column, int n, const double* error, Lanes& lanes, std::int64_t* refused) const {
     LanePairs pairs;
     const PairCut cut = integers_.pair(integers_.at(row, column), n, bits_, pairs);
     const double unit = exact_power_of_two<double>(-cut.bits);
@@ -280,7 +277,13 @@ class CertifiedBlock {
       exponent[i] = lanes.exponent[i] + cut.bits;
       own_error[i] = error[i] * unit + cut.loss;
     }
-    update_lanes(pairs, own_error, n, exponent, alpha_, beta_, c, lanes.value);
+    if (target_.update.is_asked) {
+      double c[kLanes];
+      target_.update.addends(row, column, n, c);
+      update_lanes(pairs, own_error, n, exponent, alpha_, beta_, c, lanes.value);
+    } else {
+      round_certain(pairs, own_error, n, exponent, target_.rounding, lanes.value);
+    }
     std::copy_n(pairs.refused, n, refused);
   }
 
@@ -288,9 +291,9 @@ class CertifiedBlock {
   void round_updates(std::int64_t row, std::int64_t column, int n, Lanes& lanes) const {
     const std::int64_t first = integers_.at(row, column);
     std::int64_t refused[kLanes];
-    if (is_near_) {
+    if (has_pairs_) {
       const double error[kLanes] = {};
-      round_near(row, column, n, error, lanes, refused);
+      round_pairs(row, column, n, error, lanes, refused);
       if (!is_any(refused, n)) return;
     } else {
       std::fill_n(refused, n, 1);
@@ -327,26 +330,19 @@ class CertifiedBlock {
     const std::int64_t first = integers_.at(row, column);
     std::int64_t refused[kLanes];
     std::fill_n(refused, n, 1);
-    Sums sums;
-    const bool is_loaded = !is_near_ && !(is_tested_ && integers_.tests_residues(bits_));
-    if (is_loaded) integers_.load(first, n, sums);
-    if (is_tested_ || is_near_) {
+    if (has_pairs_) {
       const ColumnGroup& group = groups_[column / kLanes];
       double error[kLanes];
       const std::int64_t exact = find_errors(error_terms(rows_.records[row]), group.terms, n, error);
-      if (is_near_)
-        round_near(row, column, n, error, lanes, refused);
-      else if (!is_loaded)
-        integers_.round_certain_at(first, n, lanes.exponent, error, target_.rounding, lanes.value, refused);
-      else
-        integers_.round_certain(sums, n, bits_, lanes.exponent, error, target_.rounding, lanes.value, refused);
+      round_pairs(row, column, n, error, lanes, refused);
       if (rows_.special[row] == kFinite && group.lanes == n && !is_any(refused, n)) {
         counts.exact += exact;
         counts.result += n - exact;
         return 0;
       }
-      if (!is_loaded) integers_.load(first, n, sums);
     }
+    Sums sums;
+    integers_.load(first, n, sums);
     std::uint64_t listed = 0;
     for (int i = 0; i < n; ++i) {
       if (is_special(row, column + i)) continue;
@@ -390,8 +386,8 @@ class CertifiedBlock {
   Listed& listed_;
   Kept<ColumnGroups> memory_;
   const ColumnGroup* groups_;
-  int bits_;  // of the longest integers
-  bool is_tested_, is_near_;
+  int bits_;        // of the longest integers
+  bool has_pairs_;  // two FP64 numbers are rounded in place of an integer, where they vouch for the result
   double alpha_, beta_;
 };
 

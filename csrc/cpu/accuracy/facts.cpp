@@ -7,7 +7,7 @@
 #include "arith/float_fields.hpp"
 #include "arith/scale_entry.hpp"
 #include "cpu/runtime/vectorise.hpp"
-#include "cpu/words/lines/eight_lanes.hpp"
+#include "cpu/words/entries.hpp"
 
 namespace ozfp4 {
 namespace {
@@ -64,7 +64,7 @@ bool take_lanes(const LaneFacts& lanes, LineFacts& facts) {
   std::uint64_t largest = 0;
   std::int64_t nonzeros = 0, fields = 0;
   double least = std::numeric_limits<double>::infinity();
-  for (std::int64_t l = 0; l < kEntryLanes; ++l) {
+  for (std::int64_t l = 0; l < kEightLanes; ++l) {
     largest = std::max(largest, lanes.largest[l]);
     nonzeros += lanes.nonzeros[l];
     fields += lanes.fields[l];
@@ -81,7 +81,7 @@ void add_piece(LineFacts& facts, const double* x, std::int64_t n) {
   const std::int64_t whole = n / kEightLanes, rest = n % kEightLanes;
   LaneFacts lanes;
   LineFacts found;
-  if (whole > 0) find_in_row(x, whole, true, lanes);
+  if (whole > 0) find_in_eight(x, kEightLanes, whole, true, lanes);
   if (whole == 0 || !take_lanes(lanes, found)) return add_any(facts, x, n);
   facts = combine(facts, found);
   if (rest > 0) add_any(facts, x + n - rest, rest);

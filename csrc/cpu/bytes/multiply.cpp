@@ -6,6 +6,7 @@
 
 #include "arith/fold.hpp"
 #include "arith/limits.hpp"
+#include "arith/multiples.hpp"
 #include "cpu/bytes/fold_lines.hpp"
 #include "cpu/runtime/threads.hpp"
 #include "cpu/stages/encode.hpp"
@@ -26,8 +27,6 @@ struct TileShape {
   std::int64_t sums() const { return rows * sums_pitch(columns); }
 };
 
-std::int64_t ceil_div(std::int64_t x, std::int64_t y) { return (x + y - 1) / y; }
-
 // With all sums in `room` entries. Range: room >= kLeastTileSums.
 TileShape choose_tile(const Plan& plan, const MultiplyShape& shape, std::int64_t room) {
   const std::int64_t threads = thread_count();
@@ -42,7 +41,7 @@ TileShape choose_tile(const Plan& plan, const MultiplyShape& shape, std::int64_t
   };
   while (tile.sums() > room || is_too_large()) {
     std::int64_t& longer = tile.rows > tile.columns ? tile.rows : tile.columns;
-    longer = padded(ceil_div(longer, 2));
+    longer = padded(ceil_div(longer, std::int64_t(2)));
   }
   const double work = static_cast<double>(shape.rows) * static_cast<double>(shape.columns) * static_cast<double>(shape.inners) *
                       static_cast<double>(plan.groups.size());

@@ -27,8 +27,7 @@ WideInt<Words> cut(const WideInt<Words>& x, int count) {
 template <int Words>
 WideInt<Words> shifted(WideInt<Words> x, int count) {
   if (count < 0) return cut(wide_add(cut(x, -count - 1), wide_from<Words>(1)), 1);
-  for (; count > 0; count -= std::min(count, 31)) x = wide_mul_small(x, std::uint32_t(1) << std::min(count, 31));
-  return x;
+  return wide_shift_left(x, count);
 }
 
 // Signed digits of `Bits` bits whose sum is x. Range: |x| < 2^126.

@@ -114,8 +114,8 @@ void encode_bytes(const std::uint32_t (*)[kTileInner], int, std::int64_t, const 
 std::optional<ByteEncoder> ByteEncoder::of(const Plan& plan, int count, int bits) {
   const int words = (bits + 1) / 32 + 1;
   const auto is_own_limb = [](const Group& group) { return group.limb_table.empty(); };
-  if (!can_encode_bytes() || plan.alphabet.entry != PlaneEntry::int8 || plan.scheme != Scheme::two || plan.cut != 0 ||
-      words > kMostByteWords || !std::all_of(plan.groups.begin(), plan.groups.begin() + count, is_own_limb)) {
+  if (!can_encode_bytes() || plan.alphabet.entry != PlaneEntry::int8 || plan.scheme != Scheme::two || words > kMostByteWords ||
+      !std::all_of(plan.groups.begin(), plan.groups.begin() + count, is_own_limb)) {
     return std::nullopt;
   }
   ByteEncoder encoder;

@@ -60,6 +60,14 @@ void reduce_pieces_of(const Real (*piece)[kLine], int pieces, std::int64_t n, co
   }
 }
 
+// Residues in [-m/2, m/2), each its own limb.
+OZFP4_VECTORISED void limb_line(const float* balanced, std::int64_t n, float modulus, std::int8_t* limbs) {
+  for (std::int64_t i = 0; i < n; ++i) {
+    const float r = 2.0f * balanced[i] >= modulus ? balanced[i] - modulus : balanced[i];
+    limbs[i] = static_cast<std::int8_t>(static_cast<std::int32_t>(r));
+  }
+}
+
 OZFP4_VECTORISED void unbalance_line(const float* balanced, std::int64_t n, float modulus, std::uint8_t* residues) {
   for (std::int64_t i = 0; i < n; ++i) {
     const float r = balanced[i] < 0.0f ? balanced[i] + modulus : balanced[i];
@@ -89,14 +97,12 @@ int field_width(const Plan& plan) {
                                                    : kPieceWidth<float>;
 }
 
-// Of the integers that are cut into fields: those of the plan or their parts, the sum of the two being the longest.
-int encoded_bits(const Plan& plan) { return plan.cut == 0 ? plan.bits : std::max(plan.cut, plan.bits - plan.cut) + 1; }
-
-int field_count(const Plan& plan) {
+// `bits`: of the integers.
+int field_count(const Plan& plan, int bits) {
   return field_width(plan) == 0                    ? 1  // limbs of base 13 are no fields
          : plan.scheme == Scheme::one              ? plan.planes_a
-         : plan.alphabet.entry == PlaneEntry::fp64 ? piece_count<double>(encoded_bits(plan))
-                                                   : piece_count<float>(encoded_bits(plan));
+         : plan.alphabet.entry == PlaneEntry::fp64 ? piece_count<double>(bits)
+                                                   : piece_count<float>(bits);
 }
 
 static_assert(kMostBits <= kMostPieceBits<float> && kMostBits <= kMostPieceBits<double>);
@@ -105,19 +111,20 @@ static_assert(line_words(kMostBits) <= WideLine::kWords);
 static_assert(kLeastBits <= 32 * line_words(kLeastBits) - 2 && 30 <= 32 * line_words(30) - 2 && 31 <= 32 * line_words(31) - 2 &&
               kMostBits <= 32 * line_words(kMostBits) - 2);
 
-}  // namespace
-
 OZFP4_VECTORISED void limb13_line(std::int64_t* v, std::int64_t n, std::int8_t* limbs) {
   for (std::int64_t i = 0; i < n; ++i) limbs[i] = static_cast<std::int8_t>(take_limb13(v[i]));
 }
 
-WideEncoder::WideEncoder(const Plan& plan, int count)
+}  // namespace
+
+WideEncoder::WideEncoder(const Plan& plan, int count, int bits)
     : plan_(plan),
       count_(count),
-      words_(line_words(plan.bits)),
-      pieces_(field_count(plan)),
+      bits_(plan.scheme == Scheme::one ? plan.bits : bits),  // digits have places up to the plan's
+      words_(line_words(bits_)),
+      pieces_(field_count(plan, bits_)),
       cutter_(field_width(plan), pieces_, words_),
-      bytes_(ByteEncoder::of(plan, count, plan.bits)) {
+      bytes_(ByteEncoder::of(plan, count, bits_)) {
   if (!plan.has_moduli() || bytes_) return;
   for (int i = 0; i < count; ++i) {
     const std::int64_t m = plan.modulus(i);
@@ -133,13 +140,15 @@ void WideEncoder::encode(WideLine& line, std::int64_t n, void* planes, std::int6
   if (plan_.scheme == Scheme::one) return encode_digits(line, n, planes, pitch);
   if (plan_.alphabet.entry == PlaneEntry::fp64) return encode_large(line, n, static_cast<double*>(planes), pitch);
   auto* bytes = static_cast<std::int8_t*>(planes);
+  if (plan_.scheme == Scheme::integer) return encode_int8(line, n, bytes, pitch);
   if (bytes_) return bytes_->encode(line.word, n, bytes, pitch);
-  if (plan_.cut == 0) return encode_bytes(line, Part::whole, n, bytes, pitch);
-  WideLine part_line;
-  for (const Part part : {Part::low, Part::high, Part::sum}) {
-    take_part(line, n, words_, part, plan_.cut, part_line);
-    encode_bytes(part_line, part, n, bytes, pitch);
-  }
+  encode_bytes(line, n, bytes, pitch);
+}
+
+void WideEncoder::encode_int8(const WideLine& line, std::int64_t n, std::int8_t* planes, std::int64_t pitch) {
+  std::uint8_t residues[kLine];
+  for (std::int64_t i = 0; i < n; ++i) residues[i] = static_cast<std::uint8_t>(line.word[0][i] + 128);
+  write_residue_planes(plan_.groups[0], residues, n, planes, pitch);
 }
 
 void WideEncoder::encode_digits(WideLine& line, std::int64_t n, void* planes, std::int64_t pitch) {
@@ -181,17 +190,22 @@ void WideEncoder::encode_limbs13(const WideLine& line, std::int64_t n, std::int8
   }
 }
 
-void WideEncoder::encode_bytes(WideLine& line, Part part, std::int64_t n, std::int8_t* planes, std::int64_t pitch) {
+void WideEncoder::encode_bytes(WideLine& line, std::int64_t n, std::int8_t* planes, std::int64_t pitch) {
   cutter_.prepare(line, n);
   for (int j = 0; j < pieces_; ++j) cutter_.cut(line, j, n, small_piece_[j]);
   float balanced[kLine];
   std::uint8_t residues[kLine];
   for (int i = 0; i < count_; ++i) {
-    const Group& group = plan_.groups[static_cast<std::size_t>(plan_.group_of(i, part))];
+    const Group& group = plan_.groups[static_cast<std::size_t>(i)];
     const PieceModulus<float>& m = small_[static_cast<std::size_t>(i)];
     reduce_pieces_of(small_piece_, pieces_, n, m, balanced);
+    std::int8_t* own = planes + group.first_plane * pitch;
+    if (group.limb_table.empty()) {
+      limb_line(balanced, n, m.modulus, own);
+      continue;
+    }
     unbalance_line(balanced, n, m.modulus, residues);
-    write_residue_planes(group, residues, n, planes + group.first_plane * pitch, pitch);
+    write_residue_planes(group, residues, n, own, pitch);
   }
 }
 

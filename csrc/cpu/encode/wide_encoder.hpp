@@ -12,29 +12,28 @@
 
 namespace ozfp4 {
 
-// The last limb of base 13 of each of n integers, which it leaves without it.
-void limb13_line(std::int64_t* v, std::int64_t n, std::int8_t* limbs);
-
-// Holds what depends on the plan alone and one line of scratch. Range: plans of schemes I and II; their bits are at most
-// kMostBits.
+// Holds what depends on the plan alone and one line of scratch.
 class WideEncoder {
  public:
-  WideEncoder(const Plan& plan, int count);
+  // Of the first `count` moduli, for integers of up to 2^bits in magnitude. Range: bits at most the plan's, which are at most
+  // kMostBits.
+  WideEncoder(const Plan& plan, int count, int bits);
 
-  WideForm form() const { return {plan_.bits, words_}; }
+  WideForm form() const { return {bits_, words_}; }
 
   // Planes of one line of n <= kLine integers of that form; `pitch` is the distance between planes. Changes the line.
   void encode(WideLine& line, std::int64_t n, void* planes, std::int64_t pitch);
 
  private:
+  // Of integers of a byte, which are their own residues.
+  void encode_int8(const WideLine& line, std::int64_t n, std::int8_t* planes, std::int64_t pitch);
   void encode_digits(WideLine& line, std::int64_t n, void* planes, std::int64_t pitch);
   void encode_limbs13(const WideLine& line, std::int64_t n, std::int8_t* limbs, std::int64_t pitch);
-  // Planes of the groups of one part, of a line of such parts.
-  void encode_bytes(WideLine& line, Part part, std::int64_t n, std::int8_t* planes, std::int64_t pitch);
+  void encode_bytes(WideLine& line, std::int64_t n, std::int8_t* planes, std::int64_t pitch);
   void encode_large(WideLine& line, std::int64_t n, double* planes, std::int64_t pitch);
 
   const Plan& plan_;
-  int count_, words_, pieces_;
+  int count_, bits_, words_, pieces_;
   FieldCutter cutter_;
   std::optional<ByteEncoder> bytes_;
   std::vector<PieceModulus<float>> small_;

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <vector>
 
 #include "arith/float_fields.hpp"
 #include "arith/scale_entry.hpp"
 #include "arith/scale_wide.hpp"
+#include "cpu/runtime/fp_mode.hpp"
 #include "cpu/runtime/vectorise.hpp"
 
 namespace ozfp4 {
@@ -108,28 +110,22 @@ void quantise_wide(const float* x, std::int64_t n, int shift, WideForm form, Wid
   quantise_any(x, n, shift, form, line);
 }
 
-void take_part(const WideLine& integers, std::int64_t n, int words, Part part, int cut, WideLine& parts) {
-  const int skipped = cut / 32, bits = cut % 32;
-  const std::uint32_t mask = (std::uint32_t(1) << bits) - 1;
-  std::uint32_t carry[kLine] = {};
-  for (int i = 0; i < words; ++i) {
-    const std::uint32_t low_mask = i < skipped ? ~0u : i == skipped ? mask : 0u;
-    // Beyond the last word there is nothing but the sign.
-    const std::uint32_t* next = integers.word[std::min(i + skipped, words - 1)];
-    const std::uint32_t* above = integers.word[std::min(i + skipped + 1, words - 1)];
-    std::uint32_t* out = parts.word[i];
-    if (part == Part::low) {
-      for (std::int64_t j = 0; j < n; ++j) out[j] = integers.word[i][j] & low_mask;
-      continue;
+void cpu_quantise(const OperandView& operand, const std::int32_t* shift, int words, std::uint32_t* integers) {
+  const DefaultFpMode mode;
+  with_float(operand.type, [&](auto zero) {
+    std::vector<decltype(zero)> entries(static_cast<std::size_t>(kLine));
+    WideLine line;
+    for (std::int64_t o = 0; o < operand.outer; ++o) {
+      for (std::int64_t inner = 0; inner < operand.inner; inner += kLine) {
+        const std::int64_t n = std::min(kLine, operand.inner - inner);
+        load_tile(operand, o, 1, inner, n, entries.data());
+        quantise_wide(entries.data(), n, shift[o], {32 * words - 2, words}, line);
+        for (std::int64_t i = 0; i < n; ++i) {
+          for (int w = 0; w < words; ++w) *integers++ = line.word[w][i];
+        }
+      }
     }
-    for (std::int64_t j = 0; j < n; ++j) out[j] = (next[j] >> bits) | ((above[j] << 1) << (31 - bits));
-    if (part == Part::high) continue;
-    for (std::int64_t j = 0; j < n; ++j) {
-      const std::uint64_t sum = std::uint64_t(out[j]) + (integers.word[i][j] & low_mask) + carry[j];
-      out[j] = static_cast<std::uint32_t>(sum);
-      carry[j] = static_cast<std::uint32_t>(sum >> 32);
-    }
-  }
+  });
 }
 
 FieldCutter::FieldCutter(int width, int count, int words) : width_(width), count_(count), words_(words) {

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 
-#include "arith/wide/parts.hpp"
 #include "cpu/runtime/matrix_view.hpp"
 
 namespace ozfp4 {
@@ -28,8 +27,9 @@ struct WideForm {
 void quantise_wide(const double* x, std::int64_t n, int shift, WideForm form, WideLine& line);
 void quantise_wide(const float* x, std::int64_t n, int shift, WideForm form, WideLine& line);
 
-// The parts of integers of so many words (arith/wide/parts.hpp), in as many words. Range: 0 < cut < 32 * (words - 1).
-void take_part(const WideLine& integers, std::int64_t n, int words, Part part, int cut, WideLine& parts);
+// Integers of an operand, row-major [outer][inner][words]: little-endian 32-bit words, two's complement. Range: words <=
+// WideLine::kWords, |x| 2^shift <= 2^(32 words - 2).
+void cpu_quantise(const OperandView& operand, const std::int32_t* shift, int words, std::uint32_t* integers);
 
 // Cuts integers into fields of `width` bits: v = sum_j f_j 2^(width j), all but the last balanced, in
 // [-2^(width - 1), 2^(width - 1)). Range: 1 <= width <= 31, width * (count - 1) <= 32 * (words - 1), and the last field fits

@@ -1,4 +1,4 @@
-// Lines of integer entries of any type, as the encoders take them: an entry is its own integer.
+// Lines of integer entries of any type, as the encoder takes them: an entry is its own integer.
 #pragma once
 
 #include <cstdint>
@@ -8,13 +8,7 @@
 
 namespace ozfp4 {
 
-// Range: uint64 entries below 2^63.
-template <class T>
-void widen_line(const T* x, std::int64_t n, std::int64_t* integers) {
-  for (std::int64_t i = 0; i < n; ++i) integers[i] = static_cast<std::int64_t>(x[i]);
-}
-
-// Range: 2 or more words, 3 or more for uint64 entries.
+// Range: 2 or more words, 3 or more for uint64 entries of 2^63 and more.
 template <class T>
 void widen_line(const T* x, std::int64_t n, WideForm form, WideLine& line) {
   for (std::int64_t i = 0; i < n; ++i) {

@@ -6,155 +6,15 @@
 #include <type_traits>
 #include <vector>
 
-#include "arith/limbs/limbs.hpp"
-#include "arith/limbs/residue.hpp"
 #include "cpu/bytes/packed.hpp"
-#include "cpu/encode/byte_residues.hpp"
 #include "cpu/encode/numbers/number_line.hpp"
 #include "cpu/encode/pair_planes.hpp"
-#include "cpu/encode/quantise.hpp"
-#include "cpu/encode/residue_planes.hpp"
-#include "cpu/encode/stream.hpp"
 #include "cpu/encode/wide_encoder.hpp"
 #include "cpu/integers/lines.hpp"
 #include "cpu/runtime/threads.hpp"
-#include "cpu/runtime/vectorise.hpp"
 
 namespace ozfp4 {
 namespace {
-
-// Integers of so many bits fit what the loops below sum; longer ones, and those that are cut, are the WideEncoder's.
-constexpr int kNarrowBits = 53;
-
-// Planes of so many bytes do not stay in caches until they are multiplied.
-constexpr std::int64_t kStreamedBytes = 32 << 20;
-
-bool is_narrow(const Plan& plan, int bits) { return bits <= kNarrowBits && plan.cut == 0; }
-
-// The four pieces of each integer, piece-major, so that the loops over moduli read contiguous FP32.
-struct LinePieces {
-  float piece[4][kLine];
-};
-
-OZFP4_VECTORISED void split_line(const std::int64_t* v, std::int64_t n, LinePieces& out) {
-  for (std::int64_t i = 0; i < n; ++i) {
-    const Pieces pieces = split_integer(v[i]);
-    for (int j = 0; j < 4; ++j) out.piece[j][i] = pieces.p[j];
-  }
-}
-
-OZFP4_VECTORISED void split_words(const std::int64_t* v, std::int64_t n, std::uint32_t* low, std::uint32_t* high) {
-  for (std::int64_t i = 0; i < n; ++i) {
-    low[i] = static_cast<std::uint32_t>(v[i]);
-    high[i] = static_cast<std::uint32_t>(v[i] >> 32);
-  }
-}
-
-// Residues in [0, m).
-OZFP4_VECTORISED void residue_line(const LinePieces& in, std::int64_t n, const PieceModulus<float>& m, std::uint8_t* residues) {
-  for (std::int64_t i = 0; i < n; ++i) {
-    const Pieces pieces{{in.piece[0][i], in.piece[1][i], in.piece[2][i], in.piece[3][i]}};
-    residues[i] = static_cast<std::uint8_t>(static_cast<std::int32_t>(residue_of(pieces, m)));
-  }
-}
-
-// The same in [-m/2, m/2), each its own limb; of odd m there is but one of least magnitude.
-template <class Residue>
-inline void limb_impl(const LinePieces& in, std::int64_t n, std::int8_t* limbs, const Residue& residue) {
-  for (std::int64_t i = 0; i < n; ++i) {
-    const Pieces pieces{{in.piece[0][i], in.piece[1][i], in.piece[2][i], in.piece[3][i]}};
-    limbs[i] = static_cast<std::int8_t>(static_cast<std::int32_t>(residue(pieces)));
-  }
-}
-OZFP4_VECTORISED void limb_line(const LinePieces& in, std::int64_t n, const PieceModulus<float>& m, std::int8_t* limbs) {
-  limb_impl(in, n, limbs, [&m](const Pieces& pieces) { return balanced_residue_of(pieces, m); });
-}
-OZFP4_VECTORISED void odd_limb_line(const LinePieces& in, std::int64_t n, const PieceModulus<float>& m, std::int8_t* limbs) {
-  limb_impl(in, n, limbs, [&m](const Pieces& pieces) { return least_residue_of(pieces, m); });
-}
-
-template <class Limb>
-inline void digit_impl(std::int64_t* v, std::int64_t n, int width, Limb* limbs) {
-  for (std::int64_t i = 0; i < n; ++i) limbs[i] = static_cast<Limb>(take_balanced_digit(v[i], width));
-}
-OZFP4_VECTORISED void digit_line(std::int64_t* v, std::int64_t n, int width, std::int8_t* limbs) {
-  digit_impl(v, n, width, limbs);
-}
-OZFP4_VECTORISED void digit_line(std::int64_t* v, std::int64_t n, int width, double* limbs) { digit_impl(v, n, width, limbs); }
-
-// Encodes lines of integers; holds what depends on the plan alone and one line of scratch.
-class LineEncoder {
- public:
-  LineEncoder(const Plan& plan, int count) : plan_(plan), count_(count), bytes_(ByteEncoder::of(plan, count, kNarrowBits)) {
-    if (!plan.has_moduli() || bytes_) return;
-    if (NumberEncoder::serves(plan)) {
-      numbers_.emplace(plan, count, false);
-      return;
-    }
-    for (int g = 0; g < count; ++g) small_.push_back(make_piece_modulus<float>(plan.groups[static_cast<std::size_t>(g)].modulus));
-  }
-
-  // Planes of one line of n <= kLine integers; `pitch` is the distance between planes. Scheme I consumes v.
-  void encode(std::int64_t* v, std::int64_t n, void* planes, std::int64_t pitch) {
-    switch (plan_.scheme) {
-      case Scheme::one: return encode_digits(v, n, planes, pitch);
-      case Scheme::two: return encode_residues(v, n, planes, pitch);
-      case Scheme::integer: return encode_int8(v, n, static_cast<std::int8_t*>(planes), pitch);
-    }
-  }
-
- private:
-  void encode_digits(std::int64_t* v, std::int64_t n, void* planes, std::int64_t pitch) {
-    const int width = plan_.alphabet.digits.width;
-    for (int p = 0; p < plan_.planes_a; ++p) {
-      if (plan_.alphabet.entry == PlaneEntry::fp64) {
-        digit_line(v, n, width, static_cast<double*>(planes) + p * pitch);
-      } else if (width == 0) {
-        limb13_line(v, n, static_cast<std::int8_t*>(planes) + p * pitch);
-      } else {
-        digit_line(v, n, width, static_cast<std::int8_t*>(planes) + p * pitch);
-      }
-    }
-  }
-
-  void encode_residues(const std::int64_t* v, std::int64_t n, void* planes, std::int64_t pitch) {
-    if (numbers_) {
-      take_numbers(v, n, line_);
-      return numbers_->encode(line_, n, planes, pitch);
-    }
-    if (bytes_) {
-      split_words(v, n, words_[0], words_[1]);
-      return bytes_->encode(words_, n, static_cast<std::int8_t*>(planes), pitch);
-    }
-    split_line(v, n, pieces_);
-    for (int g = 0; g < count_; ++g) {
-      const Group& group = plan_.groups[static_cast<std::size_t>(g)];
-      auto* limbs = static_cast<std::int8_t*>(planes) + group.first_plane * pitch;
-      const PieceModulus<float>& modulus = small_[static_cast<std::size_t>(g)];
-      if (group.limb_table.empty()) {
-        group.modulus % 2 == 0 ? limb_line(pieces_, n, modulus, limbs) : odd_limb_line(pieces_, n, modulus, limbs);
-        continue;
-      }
-      residue_line(pieces_, n, modulus, residues_);
-      write_residue_planes(group, residues_, n, limbs, pitch);
-    }
-  }
-
-  void encode_int8(const std::int64_t* v, std::int64_t n, std::int8_t* planes, std::int64_t pitch) {
-    for (std::int64_t i = 0; i < n; ++i) residues_[i] = static_cast<std::uint8_t>(v[i] + 128);
-    write_residue_planes(plan_.groups[0], residues_, n, planes, pitch);
-  }
-
-  const Plan& plan_;
-  int count_;
-  std::vector<PieceModulus<float>> small_;
-  std::optional<NumberEncoder> numbers_;
-  std::optional<ByteEncoder> bytes_;
-  std::uint32_t words_[2][kLine];
-  LinePieces pieces_;
-  NumberLine line_;
-  std::uint8_t residues_[kLine];
-};
 
 // Calls encode_line(line, n, outer, inner) for every line piece of the block, in tiles, and after each end_tile(outer, outers,
 // inner, inners).
@@ -210,11 +70,7 @@ class PlainTarget {
         entry_(plan.alphabet.entry_bytes()),
         width_(plan.width()),
         inners_(block.inners / width_),
-        pitch_(block.outers * inners_),
-        is_streamed_(!plan.is_complex && planes_used(plan, count) * pitch_ * entry_ > kStreamedBytes) {}
-
-  // Whether planes are better written past the caches.
-  bool is_streamed() const { return is_streamed_; }
+        pitch_(block.outers * inners_) {}
 
   // Encodes n integers of a line, the first of which is entry `inner`.
   template <class Encoder, class Integers>
@@ -227,7 +83,6 @@ class PlainTarget {
   LinePlanes lines_;
   char* planes_;
   std::int64_t entry_, width_, inners_, pitch_;
-  bool is_streamed_;
 };
 
 // The same packed: a tile of lines at a time, from planes of its own that stay in the cache.
@@ -245,8 +100,6 @@ class PackedTarget {
   void encode(Encoder& encoder, Integers& integers, std::int64_t n, std::int64_t outer, std::int64_t) {
     lines_.encode(encoder, integers, n, tile_.get() + outer % kTileOuter * kLine, kPlane);
   }
-
-  bool is_streamed() const { return false; }
 
   void end_tile(std::int64_t outer, std::int64_t outers, std::int64_t inner, std::int64_t inners) {
     const bool is_last = inner / width_ + inners / width_ == shape_.inners;
@@ -269,66 +122,40 @@ class PackedTarget {
   std::unique_ptr<std::int8_t[]> tile_;
 };
 
-template <class T>
-void quantise(const T* line, std::int64_t n, int shift, std::int64_t* integers) {
-  quantise_line(line, n, shift, integers);
-}
-template <class T>
-void quantise(const T* line, std::int64_t n, int shift, NumberLine& integers) {
-  quantise_numbers(line, n, shift, integers);
-}
-template <class T>
-void quantise(const T* line, std::int64_t n, int shift, WideForm form, WideLine& integers) {
-  quantise_wide(line, n, shift, form, integers);
-}
-
 template <class T, class Target>
 void encode_lines(const Plan& plan, int count, const OperandView& operand, const LineScales& scales, const Block& block,
                   Target& target, std::int64_t outer_begin, std::int64_t outer_end) {
-  // Floating-point entries are scaled, integers are taken as they are.
-  const auto take = [&](const T* line, std::int64_t n, std::int64_t outer, auto&&... to) {
-    if constexpr (std::is_floating_point_v<T>) {
-      quantise(line, n, scales.shift[block.outer0 + outer], to...);
-    } else {
-      widen_line(line, n, to...);
-    }
-  };
-  // `form`: of integers that are made of words.
-  const auto run = [&](auto& encoder, auto& integers, auto... form) {
+  // `quantise`: of the entries of a line. Those that are integers are taken as they are.
+  const auto run = [&](auto& encoder, auto& integers, const auto& quantise) {
     for_lines<T>(
         operand, block, outer_begin, outer_end,
         [&](const T* line, std::int64_t n, std::int64_t outer, std::int64_t inner) {
-          take(line, n, outer, form..., integers);
+          quantise(line, n, outer);
           target.encode(encoder, integers, n, outer, inner);
         },
         [&](auto... where) { target.end_tile(where...); });
   };
-  if (!is_narrow(plan, scales.bits)) {
-    WideEncoder encoder(plan, count);
-    WideLine integers;
-    return run(encoder, integers, encoder.form());
-  }
+  const auto shift = [&](std::int64_t outer) { return scales.shift[block.outer0 + outer]; };
   if constexpr (std::is_floating_point_v<T>) {
-    if (NumberEncoder::serves(plan)) {
-      NumberEncoder encoder(plan, count, target.is_streamed());
+    if (NumberEncoder::serves(plan, scales.bits)) {
+      NumberEncoder encoder(plan, count);
       NumberLine integers;
-      run(encoder, integers);
-      if (target.is_streamed()) stream_fence();
-      return;
+      return run(encoder, integers,
+                 [&](const T* line, std::int64_t n, std::int64_t outer) { quantise_numbers(line, n, shift(outer), integers); });
     }
   }
-  LineEncoder encoder(plan, count);
-  std::int64_t integers[kLine];
-  run(encoder, integers);
+  WideEncoder encoder(plan, count, scales.bits);
+  WideLine integers;
+  run(encoder, integers, [&](const T* line, std::int64_t n, [[maybe_unused]] std::int64_t outer) {
+    if constexpr (std::is_floating_point_v<T>) {
+      quantise_wide(line, n, shift(outer), encoder.form(), integers);
+    } else {
+      widen_line(line, n, encoder.form(), integers);
+    }
+  });
 }
 
-// The integers of one line given as words, in the form that an encoder takes.
-void take_words(const std::uint32_t* words, int width, std::int64_t n, std::int64_t* integers) {
-  for (std::int64_t i = 0; i < n; ++i, words += width) {
-    const auto sign = static_cast<std::uint32_t>(static_cast<std::int32_t>(words[width - 1]) >> 31);
-    integers[i] = static_cast<std::int64_t>((static_cast<std::uint64_t>(width > 1 ? words[1] : sign) << 32) | words[0]);
-  }
-}
+// The integers of one line given as words.
 void take_words(const std::uint32_t* words, int width, std::int64_t n, int line_words, WideLine& line) {
   for (std::int64_t i = 0; i < n; ++i, words += width) {
     const auto sign = static_cast<std::uint32_t>(static_cast<std::int32_t>(words[width - 1]) >> 31);
@@ -375,28 +202,14 @@ void cpu_encode_integers(const Plan& plan, int count, const std::uint32_t* words
   const std::int64_t pitch = outers * inners, entry = plan.alphabet.entry_bytes();
   auto* bytes = static_cast<char*>(planes);
   parallel_for(outers, grain_for(inners), [&](std::int64_t begin, std::int64_t end) {
-    const auto for_pieces = [&](const auto& encode_piece) {
-      for (std::int64_t o = begin; o < end; ++o) {
-        for (std::int64_t inner = 0; inner < inners; inner += kLine) {
-          const std::int64_t at = o * inners + inner;
-          encode_piece(words + at * width, std::min(kLine, inners - inner), bytes + at * entry);
-        }
+    WideEncoder encoder(plan, count, plan.bits);
+    WideLine line;
+    for (std::int64_t o = begin; o < end; ++o) {
+      for (std::int64_t inner = 0; inner < inners; inner += kLine) {
+        const std::int64_t at = o * inners + inner, n = std::min(kLine, inners - inner);
+        take_words(words + at * width, width, n, encoder.form().words, line);
+        encoder.encode(line, n, bytes + at * entry, pitch);
       }
-    };
-    if (is_narrow(plan, plan.bits)) {
-      LineEncoder encoder(plan, count);
-      std::int64_t line[kLine];
-      for_pieces([&](const std::uint32_t* piece, std::int64_t n, char* out) {
-        take_words(piece, width, n, line);
-        encoder.encode(line, n, out, pitch);
-      });
-    } else {
-      WideEncoder encoder(plan, count);
-      WideLine line;
-      for_pieces([&](const std::uint32_t* piece, std::int64_t n, char* out) {
-        take_words(piece, width, n, encoder.form().words, line);
-        encoder.encode(line, n, out, pitch);
-      });
     }
   });
 }

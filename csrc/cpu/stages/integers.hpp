@@ -5,8 +5,7 @@
 #include <cstdint>
 
 #include "arith/wide/round_wide.hpp"
-#include "cpu/accuracy/round_certain.hpp"
-#include "cpu/accuracy/update_lanes.hpp"
+#include "cpu/accuracy/lanes.hpp"
 #include "cpu/crt/number_lanes.hpp"
 #include "cpu/crt/round_bytes.hpp"
 #include "cpu/stages/columns.hpp"
@@ -55,65 +54,29 @@ class Integers {
     return has_columns() ? integer_of_lane(sums, i, constants_.product) : one(first + i);
   }
 
-  // Whether round_certain serves.
-  bool tests() const { return has_columns(); }
-  // As ozfp4::round_certain, of loaded lanes below 2^bits. Range: tests.
-  template <class T>
-  void round_certain(const Lanes& sums, int n, int bits, const std::int32_t* exponent, const double* error, Rounding rounding,
-                     T* result, std::int64_t* refused) const {
-    if constexpr (Words < kMinLongWords) {
-      if (bits < kCertainBits)
-        return ozfp4::round_certain(sums, n, constants_.product, exponent, error, rounding, result, refused);
-    }
-    ozfp4::round_certain(sums, n, constants_.product, bits, exponent, error, rounding, result, refused);
-  }
-
-  // Whether round_certain_at serves integers below 2^bits.
-  bool tests_residues(int bits) const { return (signed_columns_.groups > 0 || numbers_.count > 0) && bits < kCertainBits; }
-  // As round_certain, of entries that need not be loaded. Range: tests and tests_residues.
-  template <class T>
-  void round_certain_at(std::int64_t first, int n, const std::int32_t* exponent, const double* error, Rounding rounding,
-                        T* result, std::int64_t* refused) const {
-    LanePairs pairs;
-    numbers_.count > 0 ? pair_by_numbers(first, n, pairs) : pair_by_bytes(first, n, pairs);
-    ozfp4::round_certain(pairs, signed_columns_.loss, n, exponent, error, rounding, result, refused);
-  }
-
   // Whether `pair` serves.
   bool pairs() const { return has_columns(); }
   // Entries [first, first + n), n <= kLanes, below 2^bits, in two FP64 numbers each, up to what is returned. Range: pairs.
   PairCut pair(std::int64_t first, int n, int bits, LanePairs& lanes) const {
-    Columns<Words> column;
-    if constexpr (Words < kMinLongWords) {
-      if (bits < kCertainBits) {
-        if (signed_columns_.groups > 0) {
-          pair_by_bytes(first, n, lanes);
-          return {0, signed_columns_.loss};
-        }
-        if (numbers_.count > 0) {
-          pair_by_numbers(first, n, lanes);
-        } else {
-          columns(first, n, column);
-          pair_lanes(column, n, constants_.product, lanes);
-        }
-        return {};
-      }
+    if (bits < kCertainBits && signed_columns_.groups > 0) {
+      pair_by_bytes(first, n, lanes);
+      return {0, signed_columns_.loss};
     }
+    if (bits < kCertainBits && numbers_.count > 0) {
+      pair_by_numbers(first, n, lanes);
+      return {};
+    }
+    Columns<Words> column;
     columns(first, n, column);
-    LaneWords<Words> words;
-    find_words(column, n, constants_.product, words);
-    std::copy_n(words.refused, n, lanes.refused);
-    const int cut = words_to_cut<Words>(bits);
-    pair_words(words.word + cut, n, lanes);
-    return {32 * cut, cut == 0 ? 0.0 : 1.0};
+    return pair_columns(column, n, constants_.product, bits, lanes);
   }
 
-  // Column sums of the entries [first, first + n), n <= kLanes; of one part of theirs where integers are cut.
-  void columns(std::int64_t first, int n, Columns<Words>& column, Part part = Part::whole) const {
+  // Column sums of the entries [first, first + n), n <= kLanes.
+  void columns(std::int64_t first, int n, Columns<Words>& column) const {
     for (int k = 0; k < Words; ++k) std::fill_n(column[k], n, 0);
     for (int i = 0; i < count_; ++i) {
       const WideInt<Words>& weight = constants_.weight[static_cast<std::size_t>(i)];
-      const std::int64_t at = plan_.group_of(i, part) * entries_ + first;
+      const std::int64_t at = plan_.groups_of(i) * entries_ + first;
       if (output_type(plan_) == OutputType::residue8) {
         add_columns(static_cast<const std::uint8_t*>(output_) + at, n, weight, column);
       } else {
@@ -130,16 +93,11 @@ class Integers {
   }
 
   // Whether integers come from column sums, and the product of the moduli that they are reduced by.
-  bool has_columns() const { return plan_.has_moduli() && plan_.cut == 0; }
+  bool has_columns() const { return plan_.has_moduli(); }
   const CrtProduct<Words>& product() const { return constants_.product; }
 
   WideInt<Words> one(std::int64_t entry) const {
-    if (!plan_.has_moduli()) return sum(entry);
-    if (!has_columns()) {
-      WideInt<Words> value = wide_zero<Words>();
-      joined(entry, 1, [&](int, const WideInt<Words>& x) { value = x; });
-      return value;
-    }
+    if (!has_columns()) return sum(entry);
     Columns<Words> column;
     columns(entry, 1, column);
     return integer_of_lane(column, 0, constants_.product);
@@ -181,8 +139,6 @@ class Integers {
         if (round_columns_fast(column, n, constants_.product, exponent, result)) return;
       }
       round_columns(column, n, constants_.product, exponent, result);
-    } else if (plan_.has_moduli()) {
-      joined(first, n, [&](int i, const WideInt<Words>& x) { result[i] = round_scaled<T>(x, exponent[i]); });
     } else {
       for (int i = 0; i < n; ++i) result[i] = round_scaled<T>(sum(first + i), exponent[i]);
     }
@@ -196,23 +152,6 @@ class Integers {
     round_any(first, n, exponent, exact);
     for (int i = 0; i < n; ++i) {
       if ((refused >> i & 1) != 0) result[i] = exact[i];
-    }
-  }
-
-  // Calls use(i, integer) for the entries [first, first + n), n <= kLanes, of integers that are cut.
-  template <class Use>
-  void joined(std::int64_t first, int n, const Use& use) const {
-    if constexpr (kMayJoin<Words>) {
-      Columns<Words> column[kParts];
-      for (int p = 0; p < kParts; ++p) columns(first, n, column[p], static_cast<Part>(p));
-      for (int i = 0; i < n; ++i) {
-        JoinedProduct<Words> product(plan_.cut);
-        for (int p = 0; p < kParts; ++p) {
-          const Part part = joined_part(p);
-          product.take(integer_of_lane(column[static_cast<int>(part)], i, constants_.product), part);
-        }
-        use(i, product.value());
-      }
     }
   }
 

@@ -123,9 +123,7 @@ void count_lines(const OperandView& view, std::int64_t outer, std::int64_t outer
 
 // The scale of line `index` from what is known of all of it. Returns its capacity.
 int settle_line(const LineState& line, const ScaleRequest& request, std::size_t index, Scales& scales) {
-  const int capacity = request.longest > 0
-                           ? capacity_of_span(request.accuracy, span(line.facts), request.longest)
-                           : line_capacity(request.accuracy, request.bits, line.facts, request.precision, request.is_update);
+  const int capacity = capacity_of(line.facts, request);
   const bool zero = line.exponent == kNoExponent;
   scales.shift[index] = zero ? 0 : scale_exponent(capacity, line.exponent);
   scales.special[index] = line.special;
@@ -204,19 +202,14 @@ void settle_scale(const PieceFacts& line, const ScaleRequest& request, std::size
 }
 
 void end_scales(const ScaleRequest& request, Scales& scales) {
-  const std::size_t lines = scales.shift.size();
-  std::int64_t special_lines = 0;
-  for (std::size_t i = 0; i < lines; ++i) special_lines += scales.special[i] != kFinite;
-  scales.special_lines = special_lines;
+  scales.special_lines = std::count_if(scales.special.begin(), scales.special.end(), [](auto own) { return own != kFinite; });
   LineRange exponents, capacities;
-  for (std::size_t i = 0; i < lines; ++i) {
-    const std::int32_t own = scales.exponent[i];
-    exponents.extend({own == kNoExponent ? exponents.least : own, own == kNoExponent ? exponents.largest : own});
+  for (const std::int32_t own : scales.exponent) {
+    if (own != kNoExponent) exponents.extend({own, own});
   }
   for (std::size_t i = 0; i < scales.records.size(); ++i) {
-    const bool is_zero = scales.exponent[i] == kNoExponent;
     const std::int32_t own = scales.records[i].capacity;
-    capacities.extend({is_zero ? capacities.least : own, is_zero ? capacities.largest : own});
+    if (scales.exponent[i] != kNoExponent) capacities.extend({own, own});
   }
   if (!request.wants_records() && !exponents.empty()) capacities = {request.bits, request.bits};
   scales.exponents = exponents;

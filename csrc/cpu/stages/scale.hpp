@@ -8,6 +8,7 @@
 #include <limits>
 #include <vector>
 
+#include "arith/accuracy/capacity.hpp"
 #include "arith/accuracy/certificate.hpp"
 #include "arith/accuracy/piece_facts.hpp"
 #include "arith/special.hpp"
@@ -48,6 +49,12 @@ struct ScaleRequest {
 
   bool wants_records() const { return accuracy != Accuracy::scaled || has_bound || is_update; }
 };
+
+// The capacity of a line that these facts are of.
+inline int capacity_of(const LineFacts& line, const ScaleRequest& request) {
+  return request.longest > 0 ? capacity_of_span(request.accuracy, span(line), request.longest)
+                             : line_capacity(request.accuracy, request.bits, line, request.precision, request.is_update);
+}
 
 // One pass over the operand, and where entries are counted one more over the lines that are rounded. float64 or float32 entries.
 Scales cpu_scale(const OperandView& operand, const ScaleRequest& request);

@@ -45,7 +45,7 @@ inline void least_bits(const Words& magnitude, Numbers& weight) {
 
 }  // namespace
 
-OZFP4_VECTORISED void find_largest(const double* x, std::int64_t step, std::int64_t count, LaneFacts& facts) {
+OZFP4_VECTORISED void find_largest(const double* x, std::int64_t step, std::int64_t count, LaneFacts& facts, std::int64_t to) {
   Words largest = {};
   for (std::int64_t i = 0; i < count; ++i, x += step) {
     Words bits;
@@ -53,49 +53,10 @@ OZFP4_VECTORISED void find_largest(const double* x, std::int64_t step, std::int6
     const Words magnitude = bits & kMagnitude;
     largest = magnitude > largest ? magnitude : largest;
   }
-  store_lanes(largest, facts.largest);
+  store_lanes(largest, facts.largest + to);
 }
 
-namespace {
-
-// Entries nearly all of which have a fraction: without its last bit it is less by the weight of that. False where there may be
-// one that has none, a power of two or 0 among them.
-inline bool find_facts_of_fractions(const double* x, std::int64_t step, std::int64_t count, LaneFacts& facts) {
-  Counts largest = {}, least_fraction = Counts{} + static_cast<std::int64_t>(kFraction);
-  Words fields = {};
-  Numbers least = std::numeric_limits<double>::infinity() - Numbers{};
-  for (std::int64_t i = 0; i < count; ++i, x += step) {
-    Words bits;
-    load_lanes(x, bits);
-    const Words magnitude = bits & kMagnitude, rest_bits = magnitude & (magnitude - 1);
-    Numbers whole, rest;
-    take_bits(magnitude, whole);
-    take_bits(rest_bits, rest);
-    const Numbers weight = whole - rest;
-    // As numbers with signs, which older processors compare: none is negative.
-    Counts own, fraction;
-    take_bits(magnitude, own);
-    fraction = own & static_cast<std::int64_t>(kFraction);
-    largest = own > largest ? own : largest;
-    least_fraction = fraction < least_fraction ? fraction : least_fraction;
-    least = weight < least ? weight : least;
-    fields += magnitude >> kFractionBits;
-  }
-  store_lanes(largest, facts.largest);
-  store_lanes(fields, facts.fields);
-  store_lanes(least, facts.least);
-  bool have_fractions = true;
-  for (std::int64_t l = 0; l < kEntryLanes; ++l) {
-    facts.nonzeros[l] = count;
-    have_fractions = have_fractions && least_fraction[l] != 0;
-  }
-  return have_fractions;
-}
-
-}  // namespace
-
-OZFP4_VECTORISED void find_facts(const double* x, std::int64_t step, std::int64_t count, LaneFacts& facts) {
-  if (find_facts_of_fractions(x, step, count, facts)) return;
+OZFP4_VECTORISED void find_facts(const double* x, std::int64_t step, std::int64_t count, LaneFacts& facts, std::int64_t to) {
   const Numbers none = std::numeric_limits<double>::infinity() - Numbers{};
   Words largest = {}, fields = {};
   Counts nonzeros = {};
@@ -112,10 +73,10 @@ OZFP4_VECTORISED void find_facts(const double* x, std::int64_t step, std::int64_
     nonzeros -= magnitude != 0;  // a comparison gives -1
     fields += magnitude >> kFractionBits;
   }
-  store_lanes(largest, facts.largest);
-  store_lanes(nonzeros, facts.nonzeros);
-  store_lanes(fields, facts.fields);
-  store_lanes(least, facts.least);
+  store_lanes(largest, facts.largest + to);
+  store_lanes(nonzeros, facts.nonzeros + to);
+  store_lanes(fields, facts.fields + to);
+  store_lanes(least, facts.least + to);
 }
 
 // An entry is rounded where its integer is another number, or 0 though it is not: then the scaled number may have vanished.

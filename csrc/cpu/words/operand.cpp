@@ -11,7 +11,6 @@
 #include "arith/scale_entry.hpp"
 #include "cpu/limbs/encode.hpp"
 #include "cpu/words/entries.hpp"
-#include "cpu/words/lines/eight_lanes.hpp"
 
 namespace ozfp4 {
 namespace {
@@ -146,45 +145,14 @@ template <std::int64_t Lines>
 inline __attribute__((always_inline)) void WordOperand<Lines>::settle_full(std::size_t index, const ScaleRequest& request,
                                                                            const LineFacts& facts) {
   Scales& scales = lines_->scales;
-  int capacity = request.bits;
+  const int capacity = request.wants_records() ? capacity_of(facts, request) : request.bits;
   if (request.wants_records()) {
-    const std::int64_t own_depth = depth(facts);
-    const int own_span = span(facts);
-    capacity = lines_->full.capacity(own_depth, own_span);
     scales.facts[index] = facts;
     scales.records[index] = make_record(facts, capacity);
   }
   scales.shift[index] = scale_exponent(capacity, facts.exponent);
   scales.special[index] = kFinite;
   scales.exponent[index] = facts.exponent;
-}
-
-// Lines beside each other, each of which is a lane: where all are full the same as above, kEntryLanes at once.
-template <std::int64_t Lines>
-void WordOperand<Lines>::settle_lanes(std::int64_t first, const ScaleRequest& request, const LaneFacts& facts,
-                                      std::int64_t lanes) {
-  const bool has_facts = request.wants_records();
-  const std::int64_t k = view_.inner;
-  bool are_full = lanes == kEntryLanes;
-  std::int32_t biased[kEntryLanes], least[kEntryLanes];  // exponents
-  for (std::int64_t l = 0; l < kEntryLanes; ++l) {
-    biased[l] = static_cast<std::int32_t>(facts.largest[l] >> 52);
-    are_full &= biased[l] >= kLeastWordExponent + 1023 && biased[l] < 0x7ff;
-  }
-  for (std::int64_t l = 0; has_facts && l < kEntryLanes; ++l) {
-    least[l] = static_cast<std::int32_t>(float_bits(facts.least[l]) >> 52);
-    are_full &= least[l] >= kLeastPlainWeight + 1023 && facts.nonzeros[l] == k;
-  }
-  if (!are_full) {
-    for (std::int64_t l = 0; l < lanes; ++l) settle_line((first + l) / Lines, (first + l) % Lines, request, facts, l, 1);
-    return;
-  }
-  for (std::int64_t l = 0; l < kEntryLanes; ++l) {
-    LineFacts own;
-    own.exponent = biased[l] - 1023;
-    if (has_facts) own.lowest = least[l] - 1023, own.nonzeros = k, own.exponent_sum = facts.fields[l] - 1023 * k;
-    settle_full(static_cast<std::size_t>(first + l), request, own);
-  }
 }
 
 template <std::int64_t Lines>
@@ -196,23 +164,21 @@ void WordOperand<Lines>::find_group(std::int64_t group, const ScaleRequest& requ
     if (lines == 0) return;
     const std::int64_t whole = view_.inner / kEightLanes;
     LaneFacts facts;
-    find_in_row(x, whole, has_facts, facts);
+    find_in_eight(x, kEightLanes, whole, has_facts, facts);
     if (view_.inner % kEightLanes != 0) {
       double rest[kEightLanes] = {};
       std::copy(x + whole * kEightLanes, x + view_.inner, rest);
       LaneFacts of_rest;
-      find_in_row(rest, 1, has_facts, of_rest);
+      find_in_eight(rest, kEightLanes, 1, has_facts, of_rest);
       join(facts, of_rest, has_facts);
     }
-    settle_line(group, 0, request, facts, 0, kEntryLanes);
+    settle_line(group, 0, request, facts, 0, kEightLanes);
   } else {
     static_assert(Lines % kEightLanes == 0);
-    LaneFacts facts[2];
+    LaneFacts facts;
     for (std::int64_t first = 0; first < lines; first += kEightLanes) {
       find_in_eight(x + first, inner_step, view_.inner, has_facts, facts);
-      for (std::int64_t i = 0; i < std::min(kEightLanes, lines - first); i += kEntryLanes) {
-        settle_lanes(group * Lines + first + i, request, facts[i / kEntryLanes], std::min(kEntryLanes, lines - first - i));
-      }
+      for (std::int64_t l = 0; l < std::min(kEightLanes, lines - first); ++l) settle_line(group, first + l, request, facts, l, 1);
     }
   }
 }
@@ -220,7 +186,6 @@ void WordOperand<Lines>::find_group(std::int64_t group, const ScaleRequest& requ
 template <std::int64_t Lines>
 void WordOperand<Lines>::begin_look(const ScaleRequest& request) {
   begin_scales(static_cast<std::size_t>(view_.outer), request, lines_->scales);
-  if (request.wants_records()) lines_->full.prepare(view_.inner, request);
 }
 
 template <std::int64_t Lines>

@@ -11,7 +11,6 @@
 #include "cpu/runtime/matrix_view.hpp"
 #include "cpu/stages/scale.hpp"
 #include "cpu/words/entries.hpp"
-#include "cpu/words/lines/full_lines.hpp"
 #include "cpu/words/shape.hpp"
 
 namespace ozfp4 {
@@ -71,7 +70,6 @@ class WordOperand {
  private:
   // What is found of all lines.
   struct OfLines {
-    FullLines full;
     std::vector<double> squares;
     std::vector<std::int32_t> limb_shift;
     Scales scales;
@@ -102,7 +100,6 @@ class WordOperand {
   void settle_line(std::int64_t group, std::int64_t line, const ScaleRequest& request, const LaneFacts& facts,
                    std::int64_t first_lane, std::int64_t lanes);
   void settle_full(std::size_t index, const ScaleRequest& request, const LineFacts& facts);
-  void settle_lanes(std::int64_t first, const ScaleRequest& request, const LaneFacts& facts, std::int64_t lanes);
   void find_group(std::int64_t group, const ScaleRequest& request);
   void convert_group(std::int64_t group, Integers (&found)[Lines]);
   // Of a line that is not exact.

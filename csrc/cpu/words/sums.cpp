@@ -1,7 +1,7 @@
 #include "cpu/words/sums.hpp"
 
 #include "arith/scale_entry.hpp"
-#include "cpu/accuracy/certain_lane.hpp"
+#include "arith/wide/round_pieces.hpp"
 #include "cpu/runtime/vectorise.hpp"
 
 namespace ozfp4 {
@@ -13,15 +13,16 @@ constexpr std::int32_t kLeastExponent = -1020, kMostExponent = 1023 - kMostNearB
 
 bool is_outside(std::int32_t exponent) { return exponent < kLeastExponent || exponent > kMostExponent; }
 
+inline void put(const SumParts& own, int i, LaneParts& parts) {
+  parts.room[0][i] = own.top, parts.room[1][i] = own.middle, parts.room[2][i] = own.low;
+}
+
 template <int Bridges>
 inline void join_impl(const NearSums& sums, int n, LaneParts& parts) {
   for (int i = 0; i < n; ++i) {
     double residue[kMostBridges] = {};
     for (int b = 0; b < Bridges; ++b) residue[b] = sums.residue[b][i];
-    const SumParts own = join_near_sum<Bridges>(sums.word[i], sums.near[i], residue);
-    parts.room[0][i] = own.top;
-    parts.room[1][i] = own.middle;
-    parts.room[2][i] = own.low;
+    put(join_near_sum<Bridges>(sums.word[i], sums.near[i], residue), i, parts);
   }
 }
 
@@ -33,12 +34,7 @@ OZFP4_VECTORISED void join_0(const NearSums& sums, int n, LaneParts& parts) { jo
 OZFP4_VECTORISED void join_1(const NearSums& sums, int n, LaneParts& parts) { join_impl<1>(sums, n, parts); }
 OZFP4_VECTORISED void join_2(const NearSums& sums, int n, LaneParts& parts) { join_impl<2>(sums, n, parts); }
 OZFP4_VECTORISED void join_wide(const NearSums& sums, int n, LaneParts& parts) {
-  for (int i = 0; i < n; ++i) {
-    const SumParts own = join_wide_sum(sums.word[i], sums.near[i], sums.wide[i]);
-    parts.room[0][i] = own.top;
-    parts.room[1][i] = own.middle;
-    parts.room[2][i] = own.low;
-  }
+  for (int i = 0; i < n; ++i) put(join_wide_sum(sums.word[i], sums.near[i], sums.wide[i]), i, parts);
 }
 
 }  // namespace
@@ -66,25 +62,6 @@ OZFP4_VECTORISED void round_lanes(const LaneParts& parts, int n, const std::int3
   for (int i = 0; i < n; ++i) {
     std::int64_t own_refused = 0;
     result[i] = round_single(pieces_of(parts, i), exponent[i], own_refused);
-    refused[i] = own_refused | static_cast<std::int64_t>(is_outside(exponent[i]));
-  }
-}
-
-OZFP4_VECTORISED void round_lanes_certain(const LaneParts& parts, int n, const std::int32_t* exponent, const double* error,
-                                          Rounding rounding, double* result, std::int64_t* refused) {
-  const CertainRounding how(rounding);
-  for (int i = 0; i < n; ++i) {
-    std::int64_t own_refused = 0;
-    result[i] = round_certain_one(pieces_of(parts, i), error[i], exponent[i], how, own_refused);
-    refused[i] = own_refused | static_cast<std::int64_t>(is_outside(exponent[i]));
-  }
-}
-
-OZFP4_VECTORISED void round_lanes_certain(const LaneParts& parts, int n, const std::int32_t* exponent, const double* error,
-                                          float* result, std::int64_t* refused) {
-  for (int i = 0; i < n; ++i) {
-    std::int64_t own_refused = 0;
-    result[i] = round_certain_single(pieces_of(parts, i), error[i], exponent[i], own_refused);
     refused[i] = own_refused | static_cast<std::int64_t>(is_outside(exponent[i]));
   }
 }

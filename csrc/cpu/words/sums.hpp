@@ -2,14 +2,12 @@
 #pragma once
 
 #include <cstdint>
-#include <type_traits>
 
 #include "arith/accuracy/modes.hpp"
 #include "arith/scale_wide.hpp"
 #include "arith/wide/near_sum.hpp"
 #include "arith/wide/round_wide.hpp"
-#include "cpu/accuracy/lane_errors.hpp"
-#include "cpu/accuracy/update_lanes.hpp"
+#include "cpu/accuracy/lanes.hpp"
 #include "cpu/stages/columns.hpp"
 #include "cpu/words/shape.hpp"
 
@@ -37,12 +35,6 @@ struct LaneParts {
 void join_lanes(const NearSums& sums, Bridging bridging, int n, LaneParts& parts);
 void round_lanes(const LaneParts& parts, int n, const std::int32_t* exponent, double* result, std::int64_t* refused);
 void round_lanes(const LaneParts& parts, int n, const std::int32_t* exponent, float* result, std::int64_t* refused);
-void round_lanes_certain(const LaneParts& parts, int n, const std::int32_t* exponent, const double* error, Rounding rounding,
-                         double* result, std::int64_t* refused);
-// To nearest.
-void round_lanes_certain(const LaneParts& parts, int n, const std::int32_t* exponent, const double* error, float* result,
-                         std::int64_t* refused);
-
 class WordSums {
  public:
   static constexpr int kWords = 6;
@@ -93,21 +85,6 @@ class WordSums {
     pair_lanes(parts.top, parts.middle, parts.low, n, lanes);
     return {};
   }
-
-  bool tests() const { return true; }
-  template <class T>
-  void round_certain(const Lanes& parts, int n, int, const std::int32_t* exponent, const double* error, Rounding rounding,
-                     T* result, std::int64_t* refused) const {
-    if constexpr (std::is_same_v<T, double>) {
-      round_lanes_certain(parts, n, exponent, error, rounding, result, refused);
-    } else if (rounding == Rounding::nearest) {
-      round_lanes_certain(parts, n, exponent, error, result, refused);
-    }
-  }
-
-  bool tests_residues(int) const { return false; }
-  template <class T>
-  void round_certain_at(std::int64_t, int, const std::int32_t*, const double*, Rounding, T*, std::int64_t*) const {}
 
  private:
   const double* plane(int index) const { return reinterpret_cast<const double*>(planes_) + index * shape_.entries(); }

@@ -55,12 +55,12 @@ struct EncodeArguments {
   bool has_fast_fp64;  // the device; see multiplies_fp64
 };
 
-// With the units: none for digits; of the longest integers, which alone are cut, there may be more than one for each modulus.
-template <EncodeKind Kind, int Words>
-inline constexpr int kUnitRoom = has_units(Kind) ? (Words == kMaxByteWords ? kMaxUnits : kMaxModuli) : 1;
+// With the units: none for digits.
+template <EncodeKind Kind>
+inline constexpr int kUnitRoom = has_units(Kind) ? kMaxModuli : 1;
 template <EncodeKind Kind, int Words>
 struct EncodeParameters : EncodeArguments {
-  EncodeUnit unit[kUnitRoom<Kind, Words>];
+  EncodeUnit unit[kUnitRoom<Kind>];
 };
 
 template <EncodeKind Kind>

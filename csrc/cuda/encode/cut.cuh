@@ -101,7 +101,7 @@ void add_operand(EncodeArguments& arguments, int i, const EncodeOperand& operand
 // What the plan has for the kernel.
 template <EncodeKind Kind, int Words>
 void set_plan(EncodeParameters<Kind, Words>& arguments, const EncodePlan& plan) {
-  if (plan.units > kUnitRoom<Kind, Words>) throw std::logic_error("more units than an encode kernel has room for");
+  if (plan.units > kUnitRoom<Kind>) throw std::logic_error("more units than an encode kernel has room for");
   std::copy_n(plan.unit, plan.units, arguments.unit);
   arguments.units = plan.units;
   arguments.planes = plan.planes;

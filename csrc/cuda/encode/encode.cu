@@ -41,12 +41,11 @@ EncodeKind kind_of(const Plan& plan, bool as_codes) {
   throw std::invalid_argument("plan: its limbs are not written as E2M1 codes");
 }
 
-// Of the integers: as few as hold them, among those that there are kernels for; the most where they are cut, whose kernels take
-// more units. The digits of 53 bits alone are cut from two, limbs of pairs have two at least, and three hold what is brought
-// there by multiplication (scaled_wide_by_multiplication). Four hold the long lines of "correct", whose kernels alone there are.
+// Of the integers: as few as hold them, among those that there are kernels for. The digits of 53 bits alone are cut from two,
+// limbs of pairs have two at least, and three hold what is brought there by multiplication (scaled_wide_by_multiplication). Four
+// hold the long lines of "correct", whose kernels alone there are.
 int words_of(const Plan& plan, EncodeKind kind, bool counts) {
   const bool has_digits = plan.scheme == Scheme::one;
-  if (plan.cut != 0) return kMaxByteWords;
   if (!has_digits && !is_of_pair_limbs(kind) && plan.bits <= byte_bits(1)) return 1;
   if (plan.bits <= (has_digits ? 53 : byte_bits(2))) return 2;
   if (plan.bits <= kMultipliedBits) return 3;
@@ -81,7 +80,7 @@ void append_int8_units(EncodePlan& out, const Group& group) {
   }
 }
 
-void append_modulus(EncodePlan& out, const Group& group, int cut) {
+void append_modulus(EncodePlan& out, const Group& group) {
   EncodeUnit& unit = out.unit[out.units++];
   const auto m = static_cast<int>(group.modulus);
   const bool has_table = !group.limb_table.empty(), is_pair = is_of_pairs(out.kind);
@@ -89,10 +88,10 @@ void append_modulus(EncodePlan& out, const Group& group, int cut) {
   // With a table, residues modulo a power of two are those of the byte, and the table is long enough to say so.
   const int entries = has_table && is_power_of_two(m) ? 256 : m;
   unit.modulus = is_pair ? make_pair_modulus<kMaxByteWords>(entries, out.words, group.encoded.re, group.encoded.im)
-                         : make_byte_modulus<kMaxByteWords>(entries, out.words, BytePart{group.part, cut});
+                         : make_byte_modulus<kMaxByteWords>(entries, out.words);
   if (!has_table) return;
-  if (group.part == Part::high || group.part == Part::sum || (is_pair && out.units % kPair == 0)) {
-    unit.table = out.unit[out.units - 2].table;  // that of the part or the residue before, of the same modulus
+  if (is_pair && out.units % kPair == 0) {
+    unit.table = out.unit[out.units - 2].table;  // that of the residue before, of the same modulus
     return;
   }
   append_table(out, unit, group, 0, entries, m);
@@ -110,13 +109,12 @@ EncodePlan make_encode_plan(const Plan& plan, bool as_codes, bool counts) {
     append_int8_units(out, plan.groups[0]);
     return out;
   }
-  out.is_cut = plan.cut != 0;
-  const int most = (out.is_cut ? kMaxUnits : kMaxModuli) / plan.parts();
+  const int most = kMaxModuli / plan.width();
   if (plan.count() > most) {
     throw std::length_error("encode on a GPU takes at most " + std::to_string(most) + " moduli; the plan has " +
                             std::to_string(plan.count()));
   }
-  for (const Group& group : plan.groups) append_modulus(out, group, plan.cut);
+  for (const Group& group : plan.groups) append_modulus(out, group);
   return out;
 }
 
@@ -209,7 +207,7 @@ void launch_kind(const EncodePlan& plan, const EncodeJob& a, const EncodeJob& b,
   if (b.lines != 0) add_operand<T>(arguments, 1, cut<T>(b, Kind, log_steps));
   if (arguments.tiles == 0) return;
   set_plan(parameters, plan);
-  arguments.units_used = plan.units > 0 && !plan.is_cut && Kind != EncodeKind::int8_limbs ? how.units_used : nullptr;
+  arguments.units_used = plan.units > 0 && Kind != EncodeKind::int8_limbs ? how.units_used : nullptr;
   // Code that cannot wait is not launched before scale has ended.
   arguments.reads_early = how.after_scale;
 

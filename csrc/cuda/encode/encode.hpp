@@ -50,12 +50,10 @@ inline constexpr int kMaxTableEntries = 3344;  // of the 37 moduli of the longes
 // What encode needs to know of a plan; built once per plan on the host, read by the kernel from its parameters.
 struct EncodePlan {
   EncodeKind kind = EncodeKind::residues;
-  int units =
-      0;  // moduli, or twice as many of pairs, three times as many where integers are cut; 1 or 2 for int8_limbs; 0 for digits
-  bool is_cut = false;
+  int units = 0;  // moduli, or twice as many of pairs; 1 or 2 for int8_limbs; 0 for digits
   int planes = 0;
   int words = 2;  // of the integers: 1, 2, 3, 4 or kMaxByteWords
-  EncodeUnit unit[kMaxUnits];
+  EncodeUnit unit[kMaxModuli];
   int table_entries = 0;
   std::uint16_t table[kMaxTableEntries] = {};  // three E2M1 codes each, the first plane's lowest
 };
@@ -77,7 +75,7 @@ struct EncodeJob {
 };
 
 // Encodes one or two operands (b.lines = 0: only a) in one launch, two where their element types differ. `units_used`
-// (device, may be null): how many leading moduli to write; where integers are cut, all are. Lines of non-finite entries hold
+// (device, may be null): how many leading moduli to write. Lines of non-finite entries hold
 // limbs of no meaning there, within the alphabet. after_scale: the stream's latest work is launch_scale of these operands, so
 // that encode may start while that ends, where its code can (programmatic dependent launch). Neither synchronises nor allocates;
 // may be captured. Throws LaunchError. Range: nothing that find_encode_error has a reason against.

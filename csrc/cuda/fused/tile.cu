@@ -135,7 +135,7 @@ Choice choose_shape(int limbs, const DeviceResult& result, std::int32_t inner, b
 
 int tile_limbs(const Plan& plan, int k, int bits) {
   const bool is_int8 = plan.has_moduli() && plan.alphabet.residue_is_limb() && plan.alphabet.residue_bytes == 1;
-  if (!is_int8 || plan.is_complex || plan.cut != 0 || k > kMostTileInner) return 0;
+  if (!is_int8 || plan.is_complex || k > kMostTileInner) return 0;
   return bits <= most_bits<7>() ? 7 : bits <= most_bits<8>() ? 8 : 0;
 }
 

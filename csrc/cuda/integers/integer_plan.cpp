@@ -57,8 +57,8 @@ void append_prefix(IntegerPlan& made, const Plan& plan, int count, bool checks) 
 }  // namespace
 
 IntegerPlan make_integer_plan(const Plan& plan, std::uint64_t modulus, bool checks) {
-  if (!plan.has_moduli() || plan.cut != 0 || plan.is_complex) {
-    throw std::invalid_argument("plan: integers on a GPU are multiplied in scheme II, and not cut");
+  if (!plan.has_moduli() || plan.is_complex) {
+    throw std::invalid_argument("plan: integers on a GPU are multiplied in scheme II, and not by pairs");
   }
   const int bits = wide_bit_length(moduli_product(plan, plan.count())), most = checks ? kMostCheckedBits : 200;
   if (bits > most || first_integer_weight(plan.count() + 1) > kMaxIntegerWeights) {

@@ -41,7 +41,7 @@ void check_promise(const Plan& plan, const Promise& promise) {
 Plan shortened_plan(const Plan& plan, const Promise& promise) {
   const int bits = accuracy_bits(promise.accuracy, promise.precision);
   if (promise.accuracy != Accuracy::standard || plan.bits <= bits) return plan;
-  if (!plan.has_moduli() || !plan.prefix_allowed || plan.cut != 0) return plan;
+  if (!plan.has_moduli() || !plan.prefix_allowed) return plan;
   Plan first = plan;
   first.bits = bits;
   // The norm of a line of integers of c bits is at most sqrt(K) 2^c.
@@ -80,8 +80,7 @@ std::optional<ReconstructPlan> make_short(const Plan& residues, int k) {
 // Of the first moduli, as many as one step of the kernels takes, where the plan has more than that.
 std::optional<ReconstructPlan> make_few(const CudaPlan& made, const Plan& residues) {
   const std::size_t most = kRowsPerStep;
-  if (!made.promise.counts_rounded() || !made.plan.has_moduli() || !made.plan.prefix_allowed || made.plan.cut != 0)
-    return std::nullopt;
+  if (!made.promise.counts_rounded() || !made.plan.has_moduli() || !made.plan.prefix_allowed) return std::nullopt;
   if (made.exact_bits != 0 && made.reconstruct.is_long()) return make_short(residues, made.k);
   if (static_cast<std::size_t>(made.plan.count()) <= most || made.reconstruct.is_long()) return std::nullopt;
   Plan few = residues;

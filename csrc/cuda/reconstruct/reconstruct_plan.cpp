@@ -4,7 +4,6 @@
 #include <stdexcept>
 #include <string>
 
-#include "arith/wide/parts.hpp"
 #include "plan/moduli/crt_constants.hpp"
 
 namespace ozfp4 {
@@ -89,7 +88,6 @@ void require_room(const ReconstructPlan& plan) {
 
 void make_long_residues(ReconstructPlan& result, const Plan& plan) {
   result.row_steps = 0;
-  result.cut = plan.cut;
   result.words = std::max(kMinLongWords, crt_words(plan, result.all, kMaxSplits));
   require_room(result);
   dispatch_long_words(result.words, [&](auto words) {
@@ -132,7 +130,7 @@ ReconstructPlan make_residue_plan(const Plan& plan, bool certifies, bool is_long
   result.all = plan.count();
   result.least = least_prefix(plan, kMaxPrefixes);
   result.words = column_words(moduli_product(plan, result.all), certifies ? kLeastCertifiedWords : 2);
-  if (is_long || plan.cut != 0 || result.words == 0 || result.all > kMaxColumnResidues) {
+  if (is_long || result.words == 0 || result.all > kMaxColumnResidues) {
     make_long_residues(result, plan);
     return result;
   }

@@ -44,7 +44,6 @@ struct ReconstructPlan {
   int words = 0;           // short: 2, 4 or 6 words of 32 bits; long: a long count of arith/wide/word_counts.hpp
   int row_steps = 0;       // short: of kRowsPerStep; 0: the plan has the long form
   int least = 0, all = 0;  // prefixes below: counts least .. all; both `digits` where positional
-  int cut = 0;             // long: three residues a modulus, of products of parts (arith/wide/parts.hpp); 0: one
   std::int64_t base = 0;   // positional: 13 or 256
   int digits = 0;          // positional: planes, low to high, digits in [0, base); the last plane is
                            // a signed byte (two's complement), the rest of the carry

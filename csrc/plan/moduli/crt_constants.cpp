@@ -14,18 +14,10 @@ std::vector<std::int64_t> first_moduli(const Plan& plan, int count) {
   return moduli;
 }
 
-namespace {
-
-// |integer| <= 2^(2 bits) k_max, of k_max splits or not.
-int integer_words(const Plan& plan, int least) {
-  return words_for(2 * plan.bits + highest_bit(static_cast<std::uint64_t>(plan.k_max | 1)) + 2, "the integers of this plan",
-                   least);
-}
-
-}  // namespace
-
 int crt_words(const Plan& plan, int count, int splits) {
-  if (!plan.has_moduli()) return integer_words(plan, 1);
+  if (!plan.has_moduli()) {  // |integer| <= 2^(2 bits) k_max, of k_max splits or not
+    return words_for(2 * plan.bits + highest_bit(static_cast<std::uint64_t>(plan.k_max | 1)) + 2, "the integers of this plan");
+  }
   // P sum_i r_i from above: a few roundings of 2^-53 each are less than the last factor.
   double product = 1.0, residues = 0.0;
   for (int i = 0; i < count; ++i) {
@@ -34,8 +26,7 @@ int crt_words(const Plan& plan, int count, int splits) {
     residues += m;
   }
   const double most = product * residues * splits * (1.0 + 0x1p-40);
-  const int least = plan.cut == 0 ? 1 : integer_words(plan, kLeastJoinedWords);
-  return words_for(exponent_of_magnitude<double>(magnitude_bits(most)) + 2, "the sums of the CRT of this plan", least);
+  return words_for(exponent_of_magnitude<double>(magnitude_bits(most)) + 2, "the sums of the CRT of this plan");
 }
 
 template <int Words>

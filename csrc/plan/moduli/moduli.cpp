@@ -22,8 +22,6 @@ PlanInt moduli_product(const Plan& plan, int count) {
 
 namespace {
 
-PlanInt power_of_two(int exponent) { return wide_shift_left(wide_from<kMaxWords>(1), exponent); }
-
 // 2 k square. Range: k in [0, 2^62], square <= 2^(2 kMostBits).
 PlanInt twice(const PlanInt& square, std::int64_t k) {
   const auto factor = static_cast<std::uint64_t>(k);
@@ -33,10 +31,7 @@ PlanInt twice(const PlanInt& square, std::int64_t k) {
 
 }  // namespace
 
-PlanInt largest_square(int bits, int cut) {
-  if (cut == 0) return power_of_two(2 * bits);
-  return wide_add(power_of_two(bits + 1), wide_add(power_of_two(2 * cut), power_of_two(2 * (bits - cut))));
-}
+PlanInt largest_square(int bits) { return wide_shift_left(wide_from<kMaxWords>(1), 2 * bits); }
 
 bool crt_serves(const PlanInt& product, const PlanInt& square, std::int64_t k) {
   return k <= kMostCrtK && wide_is_negative(wide_sub(twice(square, k), product));

@@ -14,9 +14,8 @@ void append_modulus(PlanInt& product, std::int64_t modulus);
 // Product of the first `count` moduli. Throws std::length_error where it does not fit.
 PlanInt moduli_product(const Plan& plan, int count);
 
-// What no product of two integers of so many bits exceeds, 2^(2 bits); of their parts where they are cut,
-// (2^cut + 2^(bits - cut))^2. Range: bits in [kLeastBits, kMostBits], 0 <= cut < bits.
-PlanInt largest_square(int bits, int cut);
+// What no product of two integers of so many bits exceeds, 2^(2 bits). Range: bits in [kLeastBits, kMostBits].
+PlanInt largest_square(int bits);
 
 // The first of the sets whose product of moduli serves k, as below; the last where none does. `moduli`: of all sets.
 const plan::RecipeSet& find_least_set(const Table<plan::RecipeSet>& sets, const Table<std::uint16_t>& moduli,

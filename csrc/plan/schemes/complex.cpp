@@ -86,14 +86,14 @@ void add_modulus(Plan& plan, std::int64_t m, const plan::Recipe* recipe = nullpt
 }
 
 bool suffices_uncut(const Plan& plan, std::int64_t k) {
-  return crt_serves(moduli_product(plan, plan.count()), largest_square(plan.bits, 0), k);
+  return crt_serves(moduli_product(plan, plan.count()), largest_square(plan.bits), k);
 }
 
 void add_moduli(Plan& plan, std::int64_t k) {
   const ModulusSource& source = plan.alphabet.moduli;
   if (!source.complex_sets.empty()) {
     const Table<std::uint16_t>& moduli = source.complex_set_moduli;
-    const auto largest = largest_square(plan.bits, 0);  // GCC 13 takes what is found for a part of a temporary
+    const auto largest = largest_square(plan.bits);  // GCC 13 takes what is found for a part of a temporary
     const plan::RecipeSet& chosen = find_least_set(source.complex_sets, moduli, largest, k);
     for (int i = 0; i < chosen.size; ++i) {
       const std::uint16_t m = moduli.data[chosen.first + i];
@@ -131,7 +131,7 @@ Plan make_complex(const PlanRequest& request) {
   plan.prefix_allowed = true;
   add_moduli(plan, request.k);
   const PlanInt product = moduli_product(plan, plan.count());
-  plan.k_max = crt_k_max(product, largest_square(plan.bits, 0));
+  plan.k_max = crt_k_max(product, largest_square(plan.bits));
   if (plan.k_max < request.k) {
     throw std::length_error("k = " + std::to_string(request.k) +
                             " breaks the CRT bound 2 K 2^(2 bits) < P of complex products over " + name +

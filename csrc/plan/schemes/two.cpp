@@ -18,11 +18,10 @@ using plan::RecipeKind;
 
 // ---- One modulus ---------------------------------------------------------------------------------------------------
 
-void add_group(Plan& plan, std::int64_t modulus, Part part, int planes, std::vector<std::int8_t> limb_table,
+void add_group(Plan& plan, std::int64_t modulus, int planes, std::vector<std::int8_t> limb_table,
                const std::vector<Term>& terms) {
   Group group{};
   group.modulus = modulus;
-  group.part = part;
   group.first_plane = plan.planes_a;
   group.planes = planes;
   group.first_term = plan.products();
@@ -35,34 +34,24 @@ void add_group(Plan& plan, std::int64_t modulus, Part part, int planes, std::vec
   plan.groups.push_back(std::move(group));
 }
 
-template <class Add>
-void for_parts(const Plan& plan, const Add& add) {
-  if (plan.cut == 0) return add(Part::whole);
-  for (const Part part : {Part::low, Part::high, Part::sum}) add(part);
-}
-
 void add_recipe(Plan& plan, const Recipe& recipe) {
-  for_parts(plan, [&](Part part) {
-    add_group(plan, recipe.modulus, part, planes_of(recipe.kind), make_limb_table(plan.alphabet, recipe),
-              terms_of(recipe, static_cast<int>(plan.groups.size()), plan.planes_a));
-  });
+  add_group(plan, recipe.modulus, planes_of(recipe.kind), make_limb_table(plan.alphabet, recipe),
+            terms_of(recipe, static_cast<int>(plan.groups.size()), plan.planes_a));
 }
 
 void add_residue_modulus(Plan& plan, std::int64_t modulus) {
-  for_parts(plan, [&](Part part) {
-    add_group(plan, modulus, part, 1, {}, {{static_cast<int>(plan.groups.size()), plan.planes_a, plan.planes_a, 1}});
-  });
+  add_group(plan, modulus, 1, {}, {{static_cast<int>(plan.groups.size()), plan.planes_a, plan.planes_a, 1}});
 }
 
 // ---- All moduli: in each of these until their product suffices, or all where it never does ---------------------------
 
 bool suffices(const Plan& plan, std::int64_t k) {
-  return crt_serves(moduli_product(plan, plan.count()), largest_square(plan.bits, plan.cut), k);
+  return crt_serves(moduli_product(plan, plan.count()), largest_square(plan.bits), k);
 }
 
 void add_least_set(Plan& plan, const ModulusSource& source, std::int64_t k) {
   const Table<std::uint16_t>& moduli = source.set_moduli;
-  const auto largest = largest_square(plan.bits, plan.cut);  // GCC 13 takes what is found for a part of a temporary
+  const auto largest = largest_square(plan.bits);  // GCC 13 takes what is found for a part of a temporary
   const plan::RecipeSet& chosen = find_least_set(source.sets, moduli, largest, k);
   for (int i = 0; i < chosen.size; ++i) add_recipe(plan, find_recipe(source.recipes, moduli.data[chosen.first + i]));
 }
@@ -99,31 +88,7 @@ void add_least(Plan& plan, std::int64_t k) {
   add_odd(plan, source, k);
 }
 
-// Where the cut makes the largest part smallest: the plans are those of half the bits, three times over.
-int middle_cut(int bits) {
-  const int below = bits / 16 * 8, above = below + 8;
-  return std::max(below, bits - below) < std::max(above, bits - above) ? below : above;
-}
-
-// The moduli of bytes end where all numbers up to 256 have factors in common; beyond, integers are cut.
-constexpr int kLeastCutBits = 64;
-bool may_cut(const Plan& plan) { return plan.alphabet.entry == PlaneEntry::int8 && plan.bits >= kLeastCutBits; }
-
-void set_k_max(Plan& plan) { plan.k_max = crt_k_max(moduli_product(plan, plan.count()), largest_square(plan.bits, plan.cut)); }
-
-// The plan as far as the bits go; beyond what its moduli serve, the one that serves the longest K.
-Plan make_least(const Plan& empty, std::int64_t k) {
-  Plan whole = empty;
-  add_least(whole, k);
-  set_k_max(whole);
-  if (whole.k_max >= k || !may_cut(whole)) return whole;
-  Plan cut = empty;
-  cut.cut = middle_cut(cut.bits);
-  cut.prefix_allowed = false;  // the norms say nothing about parts
-  add_least(cut, k);
-  set_k_max(cut);
-  return cut.k_max > whole.k_max ? cut : whole;
-}
+void set_k_max(Plan& plan) { plan.k_max = crt_k_max(moduli_product(plan, plan.count()), largest_square(plan.bits)); }
 
 void add_paper(Plan& plan, bool karatsuba) {
   for (std::uint16_t modulus : plan::paper_moduli) {
@@ -137,12 +102,6 @@ void add_paper(Plan& plan, bool karatsuba) {
       add_recipe(plan, {modulus, RecipeKind::pair, 4, 13, 0, 0});
     }
   }
-}
-
-// The left side of the condition.
-std::string crt_bound(const Plan& plan) {
-  if (plan.cut == 0) return "2 K 2^(2 bits)";
-  return "2 K (2^" + std::to_string(plan.cut) + " + 2^" + std::to_string(plan.bits - plan.cut) + ")^2";
 }
 
 }  // namespace
@@ -163,12 +122,12 @@ Plan make_scheme_two(const PlanRequest& request) {
   plan.prefix_allowed = !paper;
   if (paper) {
     add_paper(plan, request.family == "paper-karatsuba");
-    set_k_max(plan);
   } else {
-    plan = make_least(plan, request.k);
+    add_least(plan, request.k);
   }
+  set_k_max(plan);
   if (plan.k_max < request.k) {
-    throw std::length_error("k = " + std::to_string(request.k) + " breaks the CRT bound " + crt_bound(plan) + " < P of family '" +
+    throw std::length_error("k = " + std::to_string(request.k) + " breaks the CRT bound 2 K 2^(2 bits) < P of family '" +
                             request.family + "' at bits = " + std::to_string(plan.bits) + ": P has " +
                             std::to_string(wide_bit_length(moduli_product(plan, plan.count()))) +
                             " bits and admits K <= " + std::to_string(plan.k_max));

@@ -18,7 +18,6 @@ from ..support.table import Table, Tabular
 SCHEMES = {"I": _core.Scheme.I, "II": _core.Scheme.II}
 ALPHABETS = _core.ALPHABETS
 FAMILIES = ("least", "paper", "paper-karatsuba")
-PARTS = ("low", "high", "sum")
 PAIR = ("first", "second")
 ALPHABET_TEXT = {
     "fp4": "S = {0, ±1, ±2, ±3, ±4, ±6, ±8, ±12} (E2M1 × 2)",
@@ -35,10 +34,9 @@ _CorePlan = _core.Plan
 class Term:
     """One plane product A_plane × B_plane with an integer weight.
 
-    Scheme II: `modulus` is set and the weight is taken modulo it; where the plan cuts integers in two, `part` is "low", "high"
-    or "sum", that of both integers whose product this is a term of; of a complex plan "first" or "second", which of the two
-    outputs of the modulus. Scheme I and INT8 products: `group` is set and the weight
-    is a plain integer (base^group for scheme I).
+    Scheme II: `modulus` is set and the weight is taken modulo it; of a complex plan `part` is "first" or "second", which of the
+    two outputs of the modulus. Scheme I and INT8 products: `group` is set and the weight is a plain integer (base^group for
+    scheme I).
     """
 
     a_plane: int
@@ -54,7 +52,7 @@ class Plan(Tabular):
 
     Made by :func:`ozfp4.plan` and :func:`ozfp4.plan_for`. With ``l = plan.encode(x)`` and ``k = plan.encode(y, operand="b")``,
     ``sum(t.weight * l[t.a_plane] * k[t.b_plane])`` over the terms of one modulus is congruent to ``x * y``; over all terms of a
-    plan without moduli it equals ``x * y``. Where :attr:`cut` is set, that holds for the terms of each part by themselves.
+    plan without moduli it equals ``x * y``.
 
     >>> import ozfp4
     >>> plan = ozfp4.plan(100, 100, 1000, backend="int8", accuracy="scaled")
@@ -100,7 +98,7 @@ class Plan(Tabular):
 
     def _key(self) -> tuple[Any, ...]:
         return (
-            self.scheme, self.alphabet, self.family, self.bits, self.moduli, self.cut, self.is_complex, self._terms
+            self.scheme, self.alphabet, self.family, self.bits, self.moduli, self.is_complex, self._terms
         )  # fmt: skip
 
     @property
@@ -142,18 +140,6 @@ class Plan(Tabular):
     def moduli(self) -> tuple[int, ...]:
         """Pairwise coprime moduli in the order in which they are used; empty without moduli."""
         return tuple(self._core.moduli)
-
-    @property
-    def cut(self) -> int | None:
-        """Where integers are cut in two, v = low + 2^cut high with 0 <= low < 2^cut; None where they are whole.
-
-        Their product is low low' + 2^cut (sum sum' - low low' - high high') + 2^(2 cut) high high', with sum = low + high: three
-        products, each modulo all moduli. That is how int8 and fp4 serve more bits than their moduli hold.
-
-        >>> make_plan("II", "int8", "least", 200, 1024).cut
-        104
-        """
-        return self._core.cut or None
 
     @property
     def is_complex(self) -> bool:
@@ -230,8 +216,6 @@ class Plan(Tabular):
         if self.moduli:
             if self.is_complex:
                 facts.append(("integers", "complex: x + r y and x - r y modulo m, r^2 = -1"))
-            if self.cut is not None:
-                facts.append(("integers", f"cut at 2^{self.cut}: products of low, high and sum"))
             yield Table([*facts, ("P", f"2^{math.log2(self.modulus_product):.2f}")])
             yield Table(
                 [_modulus_row(self, m) for m in self.moduli], ("modulus", "products", "planes", "weights")
@@ -247,8 +231,7 @@ def _terms_of(core: _core.Plan) -> Iterator[Term]:
     moduli = core.moduli
     for group, a_plane, b_plane, weight in core.terms:
         if moduli:
-            parts = PARTS if core.cut else PAIR if core.is_complex else None
-            part = parts[group % core.parts] if parts else None
+            part = PAIR[group % core.parts] if core.is_complex else None
             yield Term(a_plane, b_plane, weight, modulus=moduli[group // core.parts], part=part)
         elif core.scheme == _core.Scheme.I:
             yield Term(a_plane, b_plane, core.base**group, group=group)

@@ -27,7 +27,7 @@ class StageResults:
     planes : tuple of two arrays
         Planes of A (planes × m × K) and of B (planes × n × K); those of moduli that were not asked for count for nothing.
     output : array
-        Groups × m × n: residues in [0, modulus), of each part where integers are cut; one matrix of Python integers where the
+        Groups × m × n: residues in [0, modulus); one matrix of Python integers where the
         plan has no moduli.
     c : m × n float64 array
     launch : dict

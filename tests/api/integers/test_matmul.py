@@ -295,7 +295,7 @@ def test_the_plan_is_known_beforehand(first: str, second: str, bits: int) -> Non
     assert ozfp4.matmul(a, b, backend="int8", report=True)[1].plan == plan
     same(ozfp4.matmul(a, b, plan=plan), np.matmul(a, b))
     same(
-        ozfp4.matmul(a, b, plan=ozfp4.plan(4, 3, 70, bits=120, accuracy="scaled", backend="fp4")),
+        ozfp4.matmul(a, b, plan=ozfp4.plan(4, 3, 70, bits=100, accuracy="scaled", backend="fp4")),
         np.matmul(a, b),
     )
     with pytest.raises(ValueError, match=r"^bits: 30 is for products of floating-point"):

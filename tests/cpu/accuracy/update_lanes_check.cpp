@@ -10,7 +10,7 @@
 #include "arith/update/near_update.hpp"
 #include "arith/update/update.hpp"
 #include "check.hpp"
-#include "cpu/accuracy/update_lanes.hpp"
+#include "cpu/accuracy/lanes.hpp"
 #include "plan/moduli/crt_constants.hpp"
 
 namespace {
@@ -93,7 +93,7 @@ void check_lanes(const std::string& name, Kind kind, bool has_factors, int bits,
     }
   }
   LanePairs pairs;
-  pair_lanes(column, kLanes, constants.product, pairs);
+  pair_columns(column, kLanes, constants.product, kCertainBits - 1, pairs);
   update_lanes(pairs, error, kLanes, exponent, alpha, beta, c, result);
   int refused = 0;
   bool is_right = true;

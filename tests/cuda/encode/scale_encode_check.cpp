@@ -141,23 +141,6 @@ void check_byte_modulus(int m) {
   }
 }
 
-// The residues of the parts, from the bytes of the whole.
-void check_byte_parts(int m) {
-  constexpr int words = kMaxByteWords;
-  if ((m >= 8 && m < 256 && (m & (m - 1)) == 0) || m == 232) return;
-  bool good = true;
-  for (const int cut : {8, 56, 88, 96, 104, 216}) {
-    for (const Part part : {Part::low, Part::high, Part::sum}) {
-      const ByteModulus<words> constants = make_byte_modulus<words>(m, words, {part, cut});
-      for (int i = 0; i < 1000; ++i) {
-        const WideInt<words> v = random_wide<words>(i);
-        good &= (residue_byte(bytes_of(v), constants) & 255u) == modulo(part_of(v, part, cut), static_cast<std::uint32_t>(m));
-      }
-    }
-  }
-  report("residue bytes of parts modulo " + std::to_string(m), good);
-}
-
 template <int... Words>
 void check_byte_moduli(int m, std::integer_sequence<int, Words...>) {
   (check_byte_modulus<Words + 1>(m), ...);
@@ -167,7 +150,6 @@ void check_byte_moduli() {
   if (!selected("residue bytes")) return;
   for (int m = 3; m <= 256; ++m) {
     check_byte_moduli(m, std::make_integer_sequence<int, kMaxByteWords>());
-    check_byte_parts(m);
   }
 }
 

@@ -370,34 +370,6 @@ struct Outputs {
   std::vector<std::int64_t> sums;      // [matrix][group][row][column]
 };
 
-// What the parts of two random integers of a plan that cuts them give, a few times over: a sum over K.
-class PartProducts {
- public:
-  explicit PartProducts(const Plan& plan) : plan_(plan) {
-    if (plan.cut == 0) return;
-    Wide bound = wide_shift_left(wide_from<kMaxWords>(1), plan.bits + 1);  // halved: +-2^bits
-    x_ = random_integer(bound);
-    y_ = one_in(8) ? x_ : random_integer(bound);
-    times_ = static_cast<std::uint32_t>(random_int(std::int64_t(1), std::min<std::int64_t>(plan.k_max, 1000)));
-  }
-
-  Wide of(Part part) const {
-    const Wide x = part_of(x_, part, plan_.cut), y = part_of(y_, part, plan_.cut);
-    const std::uint32_t sign = wide_sign_mask(y);
-    const Wide magnitude = wide_magnitude(y, sign);
-    Wide sum = wide_zero<kMaxWords>();
-    for (int i = kMaxWords - 1; i >= 0; --i) {
-      sum = wide_add(wide_shift_left(sum, 32), wide_mul_small(x, magnitude.word[i]));
-    }
-    return wide_mul_small(sign == 0 ? sum : wide_negate(sum), times_);
-  }
-
- private:
-  const Plan& plan_;
-  Wide x_{}, y_{};
-  std::uint32_t times_ = 1;
-};
-
 Outputs make_outputs(const Case& test, const ReconstructPlan& plan, int matrices) {
   const Plan& source = test.plan->plan;
   const int count = test.count >= 0 ? test.count : plan.all;
@@ -406,7 +378,7 @@ Outputs make_outputs(const Case& test, const ReconstructPlan& plan, int matrices
   out.matrix_stride = test.rows * out.pitch + 16 * random_int(0, 1);
   out.split_stride = matrices * out.matrix_stride;
   out.plane_stride = test.splits * out.split_stride;
-  out.bytes.resize(static_cast<std::size_t>(plan.all * source.parts() * out.plane_stride));
+  out.bytes.resize(static_cast<std::size_t>(plan.all * source.width() * out.plane_stride));
   for (std::uint8_t& byte : out.bytes) byte = static_cast<std::uint8_t>(generator());
   const std::int64_t entries = std::int64_t(test.rows) * test.columns;
   const int groups = static_cast<int>(source.groups.size());
@@ -448,14 +420,13 @@ Outputs make_outputs(const Case& test, const ReconstructPlan& plan, int matrices
           }
         }
       } else {
-        const bool is_random = source.cut == 0 && (entries > 100000 ? !one_in(8) : one_in(2));
-        const Wide x = is_random || source.cut != 0 ? wide_zero<kMaxWords>() : random_integer(product);
-        const PartProducts parts(source);
+        const bool is_random = entries > 100000 ? !one_in(8) : one_in(2);
+        const Wide x = is_random ? wide_zero<kMaxWords>() : random_integer(product);
         const int units = source.groups_of(count);
         for (int unit = 0; unit < units; ++unit) {
           const Group& group = source.groups[static_cast<std::size_t>(unit)];
           const auto m = static_cast<int>(group.modulus);
-          int rest = is_random ? random_int(0, m - 1) : static_cast<int>(modulo(source.cut == 0 ? x : parts.of(group.part), m));
+          int rest = is_random ? random_int(0, m - 1) : static_cast<int>(modulo(x, m));
           out.residues[static_cast<std::size_t>((matrix * units + unit) * entries + entry)] = static_cast<std::uint8_t>(rest);
           for (int split = test.splits - 1; split >= 0; --split) {
             const int part = split == 0 ? rest : one_in(3) ? m - 1 : random_int(0, m - 1);
@@ -586,8 +557,7 @@ bool run_case(const Case& test, cudaStream_t stream) {
 
   // Operands: x is around 2^bits, and x 2^-(s + t) where the case wants it.
   int length = test.plan->plan.bits * 2 + 10;
-  if (!plan.positional && plan.cut == 0)
-    length = wide_bit_length(moduli_product(test.plan->plan, test.count >= 0 ? test.count : plan.all));
+  if (!plan.positional) length = wide_bit_length(moduli_product(test.plan->plan, test.count >= 0 ? test.count : plan.all));
   const bool is_double = test.type == ElementType::float64;
   const int wanted = test.size == Size::normal      ? 0
                      : test.size == Size::subnormal ? (is_double ? -1040 : -135)
@@ -642,7 +612,7 @@ bool run_case(const Case& test, cudaStream_t stream) {
   std::uint8_t *device_a = to_device(a.data), *device_b = to_device(b.data);
   int* device_units = test.count >= 0 ? to_device(std::vector<int>{test.count}) : nullptr;
   job.residues = {
-      device_bytes, outputs.pitch, outputs.matrix_stride, outputs.split_stride, outputs.plane_stride * test.plan->plan.parts(),
+      device_bytes, outputs.pitch, outputs.matrix_stride, outputs.split_stride, outputs.plane_stride * test.plan->plan.width(),
       test.splits};
   job.a.shift = to_device(a.shift);
   job.b.shift = to_device(b.shift);

@@ -1,7 +1,6 @@
 #include "cpu/encode/numbers/number_line.hpp"
 
 #include "arith/scale_entry.hpp"
-#include "cpu/encode/stream.hpp"
 #include "cpu/runtime/vectorise.hpp"
 
 namespace ozfp4 {
@@ -30,10 +29,6 @@ OZFP4_VECTORISED void split_entries(const float* x, std::int64_t n, int shift, N
   split_impl(x, n, shift, line);
 }
 
-OZFP4_VECTORISED void split_integers(const std::int64_t* v, std::int64_t n, NumberLine& line) {
-  for (std::int64_t i = 0; i < n; ++i) put_pieces(static_cast<double>(v[i]), i, line);
-}
-
 OZFP4_VECTORISED void residue_line(const NumberLine& line, std::int64_t n, const PieceModulus<double>& m, double* limbs) {
   const PieceModulus<double> own = m;  // which no limb overwrites
   for (std::int64_t i = 0; i < n; ++i) limbs[i] = balanced_residue_of(LargePieces{line.high[i], line.low[i]}, own);
@@ -44,18 +39,14 @@ OZFP4_VECTORISED void residue_line(const NumberLine& line, std::int64_t n, const
 void quantise_numbers(const double* x, std::int64_t n, int shift, NumberLine& line) { split_entries(x, n, shift, line); }
 void quantise_numbers(const float* x, std::int64_t n, int shift, NumberLine& line) { split_entries(x, n, shift, line); }
 
-void take_numbers(const std::int64_t* v, std::int64_t n, NumberLine& line) { split_integers(v, n, line); }
-
-NumberEncoder::NumberEncoder(const Plan& plan, int count, bool is_streamed) : is_streamed_(is_streamed) {
+NumberEncoder::NumberEncoder(const Plan& plan, int count) {
   for (int g = 0; g < count; ++g) moduli_.push_back(make_piece_modulus<double>(plan.groups[static_cast<std::size_t>(g)].modulus));
 }
 
 void NumberEncoder::encode(const NumberLine& line, std::int64_t n, void* planes, std::int64_t pitch) const {
   auto* to = static_cast<double*>(planes);
-  double limbs[kLine];
   for (const PieceModulus<double>& m : moduli_) {
-    residue_line(line, n, m, is_streamed_ ? limbs : to);
-    if (is_streamed_) stream_line(limbs, n, to);
+    residue_line(line, n, m, to);
     to += pitch;
   }
 }

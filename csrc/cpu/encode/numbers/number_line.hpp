@@ -21,23 +21,21 @@ struct NumberLine {
 void quantise_numbers(const double* x, std::int64_t n, int shift, NumberLine& line);
 void quantise_numbers(const float* x, std::int64_t n, int shift, NumberLine& line);
 
-// The integers themselves. Range: n <= kLine, |v| <= 2^53.
-void take_numbers(const std::int64_t* v, std::int64_t n, NumberLine& line);
-
 class NumberEncoder {
  public:
-  // Of the first `count` moduli. `is_streamed`: planes are written past the caches. Range: scheme II, planes of FP64.
-  NumberEncoder(const Plan& plan, int count, bool is_streamed);
+  // Of the first `count` moduli. Range: serves.
+  NumberEncoder(const Plan& plan, int count);
 
   // Planes of one line of n <= kLine integers; `pitch` is the distance between planes.
   void encode(const NumberLine& line, std::int64_t n, void* planes, std::int64_t pitch) const;
 
-  // Range: plans that it serves.
-  static bool serves(const Plan& plan) { return plan.has_moduli() && plan.alphabet.entry == PlaneEntry::fp64; }
+  // Whether it serves integers of up to 2^bits in magnitude.
+  static bool serves(const Plan& plan, int bits) {
+    return plan.has_moduli() && plan.alphabet.entry == PlaneEntry::fp64 && bits <= 53;
+  }
 
  private:
   std::vector<PieceModulus<double>> moduli_;
-  bool is_streamed_;
 };
 
 }  // namespace ozfp4

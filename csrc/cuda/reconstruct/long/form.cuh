@@ -12,7 +12,6 @@
 #include "arith/multiples.hpp"
 #include "arith/narrow.hpp"
 #include "arith/wide/crt.hpp"
-#include "arith/wide/parts.hpp"
 #include "arith/wide/word_counts.hpp"
 #include "cuda/dependent_launch.cuh"
 #include "cuda/launch.hpp"
@@ -34,7 +33,7 @@ struct Parameters {
   Certification certification;
   CrtProduct<Words> product[kMaxPrefixes];
   WideInt<Words> start;
-  std::int32_t matrices, least, all, cut;
+  std::int32_t matrices, least, all;
   bool positional;
   std::uint32_t weight[kMaxLongWeights];  // [prefix][residue or digit < all][word]
 };
@@ -69,26 +68,13 @@ __device__ __forceinline__ void sum_columns(std::uint64_t (&column)[Words], cons
   }
 }
 
-// The integer of that entry: one product, or that which three of parts are joined to.
+// The integer of that entry.
 template <int Words>
 __device__ __forceinline__ WideInt<Words> integer_at(const Parameters<Words>& p, int prefix, int count,
                                                      const std::uint8_t* source) {
   std::uint64_t column[Words];
-  if constexpr (!kMayJoin<Words>) {
-    sum_columns(column, p, prefix, count, source);
-    return crt_from_columns(column, p.product[prefix]);
-  } else {
-    const std::int64_t part_stride = p.job.residues.plane_stride / kParts;
-    const int parts = p.cut == 0 ? 1 : kParts;
-    JoinedProduct<Words> product(p.cut);  // of a single part: itself
-#pragma unroll 1
-    for (int i = 0; i < parts; ++i) {
-      const Part part = parts == 1 ? Part::low : joined_part(i);
-      sum_columns(column, p, prefix, count, source + static_cast<int>(part) * part_stride);
-      product.take(crt_from_columns(column, p.product[prefix]), part);
-    }
-    return product.value();
-  }
+  sum_columns(column, p, prefix, count, source);
+  return crt_from_columns(column, p.product[prefix]);
 }
 
 // segment(prefix, count, place) for each place of the warp: once the kernel before has written the residues. Whole warps without
@@ -130,7 +116,6 @@ void set_parameters(Parameters<Words>& p, const ReconstructPlan& plan, const Rec
   p.least = plan.least;
   p.all = plan.all;
   p.positional = plan.positional;
-  p.cut = plan.cut;
   std::copy(table.weight.begin(), table.weight.end(), p.weight);
 }
 
