@@ -109,7 +109,7 @@ CudaProduct random_product(bool integer, int m, int n, int k, const std::vector<
   return product;
 }
 
-std::int64_t distinct(const CudaProduct& product, std::int64_t StackAxis::*stride) {
+std::int64_t distinct(const CudaProduct& product, std::int64_t StackAxis::* stride) {
   std::int64_t count = 1;
   for (const StackAxis& axis : product.axes) count *= axis.*stride == 0 ? 1 : axis.extent;
   return count;

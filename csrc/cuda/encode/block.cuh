@@ -22,7 +22,7 @@ using TableOf = std::conditional_t<kHasLimbTable<Kind>, LimbTable, NoTable>;
 
 // Words of integers that a unit takes at once.
 template <EncodeKind Kind, int Words>
-inline constexpr int kUnitWords = kUnitsPerModulus<Kind>* Words;
+inline constexpr int kUnitWords = kUnitsPerModulus<Kind> * Words;
 
 // The units in shared memory: two at a time where residues are all that is asked for.
 template <EncodeKind Kind>

@@ -51,7 +51,7 @@ struct Taken {
 
 // An operand's distinct matrices: axes along which it is broadcast are no part of its stack. steps[i]: its matrices from one
 // coordinate of axis i to the next.
-Stack operand_stack(const std::vector<Taken>& taken, std::int64_t StackAxis::*stride, std::int32_t* steps) {
+Stack operand_stack(const std::vector<Taken>& taken, std::int64_t StackAxis::* stride, std::int32_t* steps) {
   Stack stack;
   for (const Taken& own : taken) {
     if (own.axis->*stride == 0) continue;
@@ -68,7 +68,7 @@ Stack operand_stack(const std::vector<Taken>& taken, std::int64_t StackAxis::*st
 }
 
 // An operand's distinct matrices from one coordinate of axis `axis` of the product to the next, in the order of all of them.
-std::int64_t matrix_step(const CudaProduct& product, const StackAxis& axis, std::int64_t StackAxis::*stride) {
+std::int64_t matrix_step(const CudaProduct& product, const StackAxis& axis, std::int64_t StackAxis::* stride) {
   if (axis.*stride == 0) return 0;
   std::int64_t step = 1;
   for (auto other = product.axes.rbegin(); &*other != &axis; ++other) step *= (*other).*stride != 0 ? other->extent : 1;
