@@ -121,3 +121,17 @@ def test_small_products_beside_large_entries(low: int) -> None:
         c, report = ozfp4.matmul(a, b, accuracy="correct", rounding=rounding, report=True)
         assert_same_bits(c, correct_matmul(a, b, rounding), rounding)
         assert report.certified.repaired_exactly == c.size
+
+
+@pytest.mark.parametrize("sign", [1, -1], ids=["no sum is negative", "signs differ"])
+@pytest.mark.parametrize("rounding", ["nearest", "down", "up", "zero"])
+def test_sums_that_decay_below_the_least_number(sign: int, rounding: str) -> None:
+    """Where no product is negative pairs know the sign of a sum that rounds to 0, which others leave to longer sums."""
+    distance = np.abs(np.arange(160)[:, None] - np.arange(160)[None, :]).astype(float)
+    with np.errstate(under="ignore"):
+        b = np.exp(-8 * distance)
+    a = b * np.where(np.arange(160) % 3 == 0, sign, 1.0)
+    c, report = ozfp4.matmul(a, b, accuracy="correct", rounding=rounding, report=True)
+    assert_same_bits(c, correct_matmul(a, b, rounding=rounding), rounding)
+    needs_more = sign == -1 or rounding in ("down", "up")
+    assert (report.certified.repaired_exactly > 0) == needs_more

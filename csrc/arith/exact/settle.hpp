@@ -61,4 +61,14 @@ OZFP4_HD bool settle(const DoubleDot& dot, double bound, int exponent, Rounding 
   return is_exact || float_bits(result) == float_bits(round_pair<T>(sum, most, exponent, rounding));
 }
 
+// A sum of products that are not negative is not negative. Where its bound reaches below 0 that says more: dot and bound become
+// the middle and half of [0, at least the sum], so that settle looks at 0 and above. Sums that decay below the least number are
+// +0 then.
+OZFP4_HD bool reaches_below_zero(const DoubleDot& dot, double bound) { return fabs(dot.high) < bound; }
+OZFP4_HD void clamp_at_zero(DoubleDot& dot, double& bound) {
+  const double half = next_up(next_up(dot_plus(dot_plus(fabs(dot.high), fabs(dot.low)), bound)));
+  dot = {half, 0.0, 0.0};
+  bound = next_down(half);  // which settle makes good
+}
+
 }  // namespace ozfp4

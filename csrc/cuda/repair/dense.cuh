@@ -110,15 +110,6 @@ __device__ __forceinline__ TileFacts dot_tile(Shared& shared, const RepairJob& j
   return {__syncthreads_and(a.is_safe && b.is_safe) != 0, __syncthreads_and(a.is_nonnegative && b.is_nonnegative) != 0};
 }
 
-// A sum of products that are not negative is none itself: where the bound reaches below 0, the middle of [0, at least the sum],
-// so that settle looks at 0 and above. Sums that decay below the least number are +0 then.
-__device__ __forceinline__ void clamp_at_zero(DoubleDot& dot, double& bound) {
-  if (!(fabs(dot.high) < bound)) return;
-  const double half = next_up(next_up(dot_plus(dot_plus(fabs(dot.high), fabs(dot.low)), bound)));
-  dot = {half, 0.0, 0.0};
-  bound = next_down(half);
-}
-
 // All threads: tile number `slot` of a group.
 template <class R>
 __device__ __forceinline__ void repair_dense(Shared& shared, const Parameters& p, const Tile& tile, int slot) {
@@ -148,7 +139,7 @@ __device__ __forceinline__ void repair_dense(Shared& shared, const Parameters& p
       const std::int64_t row_of_block = tile.first_row + row, column_of_block = tile.first_column + column;
       const int shift = repair_shift(matrix.a.record[row_of_block]) + repair_shift(matrix.b.record[column_of_block]);
       double bound = dot_bound(own, job.a.view.inner, facts.is_safe);
-      if (facts.is_nonnegative && !job.update.is_asked) clamp_at_zero(own, bound);
+      if (facts.is_nonnegative && !job.update.is_asked && reaches_below_zero(own, bound)) clamp_at_zero(own, bound);
       typename R::Value value;
       const Entry entry{tile.matrix, row_of_block, column_of_block};
       if (R::settles(job, entry, own, bound, -shift, value)) {
