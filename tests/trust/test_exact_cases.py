@@ -140,6 +140,16 @@ def test_the_repaired_product(single: bool) -> None:
     assert exact_cases.whole_product_named(product.name).accuracy == "correct"
 
 
+def test_products_of_long_lines() -> None:
+    for product, bits in zip(exact_cases.long_products(), (106, 60), strict=True):
+        assert_same_bits(correct_matmul(product.a, product.b), product.expected, product.name)
+        for lines, span in ((product.a, 106), (product.b.T, bits)):
+            significands, exponents = np.frexp(lines)
+            assert (exponents.max(1) - exponents.min(1) == span - 53).all()
+            assert (np.ldexp(np.abs(significands), 53).astype(np.int64) % 2 == 1).all()
+        assert exact_cases.whole_product_named(product.name).accuracy == "correct"
+
+
 @each_dtype
 def test_the_chained_product(single: bool) -> None:
     product = exact_cases.chained_product(single=single)

@@ -344,6 +344,26 @@ def repaired_product(*, single: bool = False) -> WholeProduct:
     return WholeProduct(f"repaired product {m} x {k} x {n}{_OF_FLOAT32 * single}", a, b, expected, "correct")
 
 
+def long_products() -> Iterator[WholeProduct]:
+    """Sums that cancel but for twice one product, of lines of 106 bits by lines of 106 and of 60: on a GPU "correct" converts
+    them exactly, by more moduli than its plan has."""
+    m, n, half = 19, 23, 150
+    for depth in (53, 7):
+        x, y = (
+            np.ldexp(
+                ((scattered(seed, count, half) >> np.uint64(11)) | np.uint64(2**52 + 1)).astype(float),
+                np.arange(half) * 5 % (deepest + 1),
+            )
+            for seed, count, deepest in ((1, m, 53), (2, n, depth))
+        )
+        a, b = np.concatenate([x, -x], 1), np.concatenate([y, y], 1).T
+        a[:, -1] *= -1
+        expected = 2 * np.multiply.outer(x[:, -1], y[:, -1])
+        yield WholeProduct(
+            f"long lines {m} x {2 * half} x {n} by {53 + depth} bits", a, b.copy(), expected, "correct"
+        )
+
+
 def chained_product(*, single: bool = False) -> WholeProduct:
     """The same sums as chains of fused multiply-adds: the largest entries of the lines meet zeros, so that nothing certifies an
     entry, and the roundings of a chain are what cancellation leaves. Another order, or a product that is rounded by itself,
@@ -408,6 +428,7 @@ def whole_product_named(name: str) -> WholeProduct:
         repaired_product(single=True),
         chained_product(),
         chained_product(single=True),
+        *long_products(),
     ):
         if name.partition(",")[0] == product.name:
             return product

@@ -193,7 +193,12 @@ def _findings(kernel: DeviceKernel, short: bool) -> Iterator[tuple[str, Failure 
         for plan in plane_products.plans(kernel, product.a.shape[1], short=short):
             yield _wrong_product(kernel, plan, product)
     if not short:
-        for product in (exact_cases.repaired_product(), exact_cases.chained_product()):
+        certified = (
+            exact_cases.repaired_product(),
+            exact_cases.chained_product(),
+            *exact_cases.long_products(),
+        )
+        for product in certified:
             plan = plane_products.plan_of(kernel, product.accuracy, product.a.shape[1])
             yield _wrong_product(kernel, plan, product)
 
