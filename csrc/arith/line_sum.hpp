@@ -107,7 +107,7 @@ OZFP4_HD void add_words(LineSum& line, const std::uint32_t (&word)[N], std::uint
 }
 
 // The sum of a line as it would have to be for norm_squared_bound of another capacity, `reference`, to bound the line's integers,
-// which have `capacity` bits. Range: capacity - reference in [-60, 45].
+// which have `capacity` bits; infinite where it is too large for FP32. Range: capacity - reference in [-60, 60].
 OZFP4_HD float sum_at_capacity(float sum, int capacity, int reference) {
   return multiply_add_up(sum, power_of_two(2 * (capacity - reference)), 0.0f);
 }

@@ -81,9 +81,9 @@ class Report(Tabular):
     backend, kernel, device : str
         The alphabet, the routine that multiplied the planes, and where.
     plan : Plan or None
-        The plan; of its moduli the first `moduli_used` were needed for this data (0 for scheme I). In "correct" a CPU may have
-        used a longer plan, of more moduli. Where a CPU multiplied without
-        planes, `backend` is "direct": integers as they are, in words of `bits` bits, by no plan (None); or the plan's integers
+        The plan; of its moduli the first `moduli_used` were needed for this data (0 for scheme I). In "correct" a longer
+        plan may have been used, of more moduli. Where a CPU multiplied without planes, `backend` is "direct": integers as they
+        are, in words of `bits` bits, by no plan (None); or the plan's integers
         of a small product in words, in FP64 and modulo `moduli_used` numbers of their own, or by limbs of eight bits. Where
         matrices of a stack, or blocks, were made in different ways, all this is of those by planes, if there are any; `kernel`
         names the other ways, too.

@@ -114,6 +114,7 @@ def check(case: Case, make: Any = Partial, device: str = "cpu") -> Any:
     return left
 
 
+MOST_BITS = {"fp4": 104, "int8": 160}  # of moduli, up to K = 2^20
 KINDS = ("normal", "spread", "wild", "sparse", "small", "integers", "pieces", "special")
 
 
@@ -129,9 +130,9 @@ def cases(count: int, seed: int) -> Iterator[Case]:
             str(random.choice(["nearest", "down", "up", "zero"])) if accuracy == "correct" else "nearest"
         )
         regions = tuple(int(x) for x in random.integers(0, 9, int(random.integers(1, 5))))
+        backend = str(random.choice(["fp64", "int8", "fp4"]))
         yield Case(
             max(1, sum(regions)), int(random.integers(1, 20)), cuts, str(random.choice(KINDS)), accuracy,
-            str(random.choice(["fp64", "int8", "fp4"])), rounding,
-            int(random.integers(2, 201)) if accuracy == "scaled" else None,
+            backend, rounding, int(random.integers(2, MOST_BITS.get(backend, 200) + 1)) if accuracy == "scaled" else None,
             str(random.choice(["float64", "float32"])), regions if sum(regions) else (), i,
         )  # fmt: skip

@@ -70,6 +70,10 @@ def test_long_lines_are_exact(k):
         assert_same_bits(c.cpu().numpy(), ozfp4.matmul(a, b.T, accuracy="correct"), str((spans_a, spans_b)))
         assert repaired(report) == 0
         assert report.moduli_used >= 17
+    short = rng.standard_normal((k, 40)).astype(np.float32)  # whose planes are those of the plan
+    expected = ozfp4.matmul(a, short[: a.shape[1]], accuracy="correct")
+    c = ozfp4.matmul(on_device(a), on_device(short[: a.shape[1]]), accuracy="correct")
+    assert_same_bits(c.cpu().numpy(), expected, "float32 and float64")
     lines = of_spans(rng, 64, k, rng.integers(100, 112, 64))  # some are longer
     for out in (noisy((64, 64)), None):
         c = ozfp4.matmul(on_device(lines), on_device(lines).T, accuracy="correct", out=out)

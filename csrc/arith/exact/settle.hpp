@@ -61,9 +61,8 @@ OZFP4_HD bool settle(const DoubleDot& dot, double bound, int exponent, Rounding 
   return is_exact || float_bits(result) == float_bits(round_pair<T>(sum, most, exponent, rounding));
 }
 
-// A sum of products that are not negative is not negative. Where its bound reaches below 0 that says more: dot and bound become
-// the middle and half of [0, at least the sum], so that settle looks at 0 and above. Sums that decay below the least number are
-// +0 then.
+// Where no product is negative the sum is not. If its interval reaches below 0, it becomes [0, 2 half], with half at least the
+// sum; settle adds one unit to the bound, so that it then begins at 0 exactly. Sums that decay below the least number are +0.
 OZFP4_HD bool reaches_below_zero(const DoubleDot& dot, double bound) { return fabs(dot.high) < bound; }
 OZFP4_HD void clamp_at_zero(DoubleDot& dot, double& bound) {
   const double half = next_up(next_up(dot_plus(dot_plus(fabs(dot.high), fabs(dot.low)), bound)));

@@ -108,7 +108,8 @@ cuda::Promise promise_of(const BatchedProduct& p, const Options& options, const 
   promise.second = p.bound != nullptr ? Second::bound : Second::none;
   promise.precision = p.type.precision();
   promise.updates = is_update(p);
-  promise.may_lengthen = sides.left == nullptr && sides.right == nullptr;
+  promise.may_lengthen = options.accuracy == Accuracy::correct && p.type.part == ElementType::float64 && sides.left == nullptr &&
+                         sides.right == nullptr;
   return promise;
 }
 

@@ -119,7 +119,10 @@ CudaPlan make_cuda_plan(const Plan& asked, int k, Kernel kernel, const Promise& 
     made.reconstruct = make_reconstruct_plan(residues, k, promise.has_records(), promise.updates);
   }
   made.few = make_few(made, residues);
-  if (made.exact_bits != 0 && made.few) made.prefixes = make_prefix_rule(plan, plan.count() - made.few->least + 1);
+  if (made.exact_bits != 0 && made.few) {
+    if (made.few->all + 1 < made.reconstruct.least) throw std::logic_error("counts of moduli that no reconstruct serves");
+    made.prefixes = make_prefix_rule(plan, plan.count() - made.few->least + 1);
+  }
   made.tile_limbs = limbs_of_tiles(plan, k, promise);
   return made;
 }

@@ -22,7 +22,7 @@ struct Promise {
   bool updates = false;       // the result is alpha A B + beta C
   bool is_whole = false;      // entries are integers, and so are results: the exact product modulo 2^w of their type, or
   std::uint64_t modulus = 0;  // modulo this number, 1 to 2^63 - 1; 0: none
-  bool may_lengthen = false;  // a plan of more moduli may be taken, whose planes nobody keeps
+  bool may_lengthen = false;  // the plan may get more moduli, because no caller keeps its planes; operands are float64
 
   bool certifies() const { return accuracy != Accuracy::scaled; }
   // Whether the rounded entries of the lines are counted: else every nonzero one of a line that is not exact is taken for one.

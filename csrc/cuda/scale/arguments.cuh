@@ -60,9 +60,8 @@ struct NormReport {
   int capacity;  // of the lines, or what their sums are brought to (sum_at_capacity)
 };
 
-// The lines' own capacities are 2 to kMostExactBits: this one, in the middle, has the FP32 range for all of them; sums that are
-// too large are infinite, and take all moduli.
-// Those of integers are 1 to 64.
+// Capacities of lines are 2 to kMostExactBits. Sums are brought to the middle, which FP32 holds for all but very long lines;
+// those overflow to infinity and take all moduli. Those of integers are 1 to 64.
 inline int reference_capacity(const CapacityRule& rule) {
   if (rule.is_whole) return 24;
   return rule.accuracy == Accuracy::scaled ? rule.bits : kMostExactBits / 2 + 1;

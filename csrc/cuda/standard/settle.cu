@@ -62,8 +62,11 @@ void launch_unit(LaunchConfig config, const Parameters& p) {
   p.job.update.is_asked ? launch(settle_kernel<Unit, true>, config, p) : launch(settle_kernel<Unit, false>, config, p);
 }
 
-// Whether the code that runs is Hopper's own, whose tensor cores make chains.
-bool has_tensor_chains() { return code_version(settle_kernel<TensorCores, false>).binary == 90; }
+// Whether the code that runs is Hopper's own, whose tensor cores make chains, and was made for it from the beginning.
+bool has_tensor_chains() {
+  const CodeVersion code = code_version(settle_kernel<TensorCores, false>);
+  return code.ptx == 90 && code.binary == 90;
+}
 
 }  // namespace
 

@@ -18,9 +18,9 @@ inline constexpr int kMostAlone = 128;     // chains of a tile that are made one
 inline constexpr int kWarpRows = 64, kWarpColumns = 32, kWarpsAlongRows = kRows / kWarpRows;
 static_assert(kWarpsAlongRows * (kColumns / kWarpColumns) == kWarps && kWarpColumns == 32);
 
-inline constexpr int kByteStep = 64;  // magnitudes along K of a stage,
-inline constexpr int kStep = 16;      // and entries of K of one of chains
-// What a block turns into magnitudes at a time: pieces of K of some lines, and how many pieces one after the other.
+inline constexpr int kByteStep = 64;  // bytes along K of a stage of magnitudes
+inline constexpr int kStep = 16;      // entries along K of a stage of chains
+// A block makes the magnitudes of so many lines, and of so many pieces of K one after the other.
 inline constexpr int kPartLines = kPieceLines, kPartPieces = 8, kPartPitch = kPieceInner + 16;
 inline constexpr int kMostPieces = 1024;  // of K, of which a tile leaves out those without products
 

@@ -23,7 +23,7 @@ bool Attempt::is_served() {
   const Reason how = serve(product_, &chains);
   if (how == Reason::always) {
     const std::int64_t time = now() - began_;
-    if (is_by_time) has_taken(time, chains > few_chains(product_.m * product_.n));
+    if (is_by_time) has_taken(time, chains > few_chains(product_.m * product_.n * product_.batch));
     count(kind_of(real_.routine, product_, reason_), time);
     verification.finish(real_.routine, product_);
     return true;

@@ -225,7 +225,7 @@ Reason DeviceAttempt::serve_by_time(const Place& place) {
     chains.found(true);
     return Reason::many_chains;
   }
-  chains.enqueue(few_chains(product_.m * product_.n));
+  chains.enqueue(few_chains(product_.m * product_.n * product_.batch));
   const Reason how = serve(place, count);
   if (how == Reason::always && !chains.is_tried() && wait_for(place.stream)) chains.found(chains.is_many(value_of(count)));
   return how;

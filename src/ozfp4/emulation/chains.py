@@ -29,7 +29,7 @@ _LIBRARIES = ("numpy", "ozfp4", "torch")
 
 
 class Place:
-    """Its code is held, so that no other comes to lie there. On a GPU: the number of its count, and whether a
+    """It holds the code object, so that Python cannot reuse its address. On a GPU: the number of its count, and whether a
     product has been enqueued since many chains were found."""
 
     __slots__ = ("chains", "code", "is_enqueued", "number")
@@ -87,10 +87,13 @@ def _on_gpu(place: Place, problem: Problem, compute: Callable[[], Any]) -> Any:
     counts[place.number] = -1
     cuda.tell_repaired(address + counts.itemsize * place.number)
     try:
-        return compute()
-    finally:
-        if not cuda.tell_repaired(0):  # nothing was promised, or enqueued
-            counts[place.number] = 0
+        result = compute()
+    except BaseException:
+        place.is_enqueued = cuda.tell_repaired(0)  # else nothing was tried
+        raise
+    if not cuda.tell_repaired(0):  # nothing was promised
+        counts[place.number] = 0
+    return result
 
 
 def _few(problem: Problem) -> int:
@@ -101,7 +104,9 @@ def _place() -> Place:
     """Of the innermost call outside of libraries; of a thread that has none, as torch's for gradients, of its
     outermost."""
     frame = sys._getframe(1)
-    while frame.f_globals.get("__name__", "").partition(".")[0] in _LIBRARIES and frame.f_back is not None:
+    while (frame.f_globals.get("__name__") or "").partition(".")[
+        0
+    ] in _LIBRARIES and frame.f_back is not None:
         frame = frame.f_back
     key = id(frame.f_code), frame.f_lasti
     found = _places.get(key)

@@ -132,6 +132,8 @@ def make_report(
         kernel = f"{about['kernel']}, tile {about['tile']}{splits}"
     used = plan.moduli[: findings.moduli] if plan.moduli else ()
     products = sum(term.modulus in used for term in plan.terms) if plan.moduli else plan.products
+    if plan.moduli and findings.moduli > len(plan.moduli):  # a longer plan of INT8: a product each
+        products = findings.moduli
     exponents = findings.exponents(a, b)
     certified = None
     if accuracy != "scaled":

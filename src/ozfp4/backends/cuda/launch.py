@@ -167,7 +167,9 @@ def run(
     device = a.device
     addresses = (a.data_ptr(), b.data_ptr(), c.data_ptr())
     alignment = extension.require_cuda().pointer_alignment
-    if kept is not NOTHING_KEPT:
+    if promise.may_lengthen and (
+        kept is not NOTHING_KEPT or a.dtype is not c.dtype or b.dtype is not c.dtype
+    ):
         promise = promise._replace(may_lengthen=False)
     key = (shape.k, variant.kernel, device.index, promise)
     made = plan._device_plans.get(key) or device_plan(plan, *key)  # no call where there is one

@@ -10,8 +10,8 @@ class Promise(NamedTuple):
     """The names of an accuracy and a rounding; `second` is "none", "bound" (float64 bounds of the errors) or "upper" (the
     same product rounded up, beside one that is rounded down); `precision` that of the result's dtype; `updates`: the product is
     scaled, and added to a matrix. Integers have the accuracy "exact", as `second` "none" or "overflows" (a count of the entries
-    that the dtype does not hold), and a modulus or 0. `may_lengthen`: a plan of more moduli may be taken, as nobody keeps the
-    planes of an operand."""
+    that the dtype does not hold), and a modulus or 0. `may_lengthen`: a plan may get more moduli, because no caller keeps
+    its planes; the operands are float64."""
 
     accuracy: str = "scaled"
     rounding: str = "nearest"
