@@ -502,10 +502,8 @@ std::vector<NamedPlan> float_plans(int k) {
           {"fp4 I c=24", plan_of(Scheme::one, Alphabet::fp4, "least", 24, k)},
           {"int8 I", plan_of(Scheme::one, Alphabet::int8, "least", 53, k)},
           {"int8 I c=2", plan_of(Scheme::one, Alphabet::int8, "least", 2, k)},
-          {"int8 cut c=171", plan_of(Scheme::two, Alphabet::int8, "least", 171, k)},
-          {"int8 cut c=200", plan_of(Scheme::two, Alphabet::int8, "least", 200, k)},
-          {"fp4 cut c=120", plan_of(Scheme::two, Alphabet::fp4, "least", 120, k)},
-          {"fp4 cut c=200", plan_of(Scheme::two, Alphabet::fp4, "least", 200, k)}};
+          {"int8 c=160", plan_of(Scheme::two, Alphabet::int8, "least", 160, k)},
+          {"fp4 c=104", plan_of(Scheme::two, Alphabet::fp4, "least", 104, k)}};
 }
 
 void check_all() {
