@@ -43,6 +43,7 @@ class Problem:
         self.addend, self.strides_addend = addend, strides_addend
         assert addend is None or len(strides_addend) == len(extents)
         self.limit = workspace_limit
+        self.accuracy = "correct" if plan is not None and plan.accuracy == "correct" else "standard"
         self.bytes = 4096
 
     @property
@@ -86,7 +87,9 @@ class Problem:
                 own = matrix(start, TYPES[type_d], (m, n), tuple(strides_d))
             is_integer = rows.dtype.kind == "i"
             result = (
-                np.matmul(rows, columns.T) if is_integer else ozfp4.gemm(alpha, rows, columns.T, beta, own)
+                np.matmul(rows, columns.T)
+                if is_integer
+                else ozfp4.gemm(alpha, rows, columns.T, beta, own, accuracy=self.accuracy)
             )
             matrix(z, TYPES[type_c], (m, n), tuple(strides_c))[...] = result
         left = matrix(workspace, np.uint8, (1, self.bytes), (0, 1))[0]
@@ -122,10 +125,14 @@ def expand(
 class Made:
     """A plan on the device whose schedule travels with the launch."""
 
-    cuda_plan = None
+    cuda_plan: Any = None
     steps: Any = None
 
-    def steps_address(self) -> int:
+    def __init__(self, *key: Any) -> None:
+        self.cuda_plan = key[-1]  # the promise
+
+    @staticmethod
+    def steps_address() -> int:
         return 0
 
 
@@ -136,6 +143,9 @@ def fake_cuda(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     def take(*arguments: Any) -> Any:
         return arguments
 
+    class Own(Made):
+        """Whose `steps` a test may set."""
+
     fake = SimpleNamespace(
         ElementType=SimpleNamespace(**{name: name for name in TYPES}),
         Operand=take, Result=take, Problem=Problem, pointer_alignment=16, counter_bytes=64,
@@ -144,13 +154,12 @@ def fake_cuda(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
         most_tile_inner=0,
         stream_id=lambda stream, device: -1, expand=expand,
     )  # fmt: skip
-    made = Made()
     monkeypatch.setattr(extension, "require_cuda", lambda: fake)
-    monkeypatch.setattr(device_plan, "DevicePlan", lambda *_: made)
+    monkeypatch.setattr(device_plan, "DevicePlan", Own)
     # A torch built for CUDA has it, and would ask a device for the stream.
     monkeypatch.delattr(torch._C, "_cuda_getCurrentRawStream", raising=False)
     monkeypatch.setattr(torch.cuda, "current_stream", lambda index: SimpleNamespace(cuda_stream=7))
     monkeypatch.setattr(torch.cuda, "get_device_name", lambda device: "Some GPU")
     prepare.cache_clear()
-    yield made
+    yield Own
     prepare.cache_clear()
