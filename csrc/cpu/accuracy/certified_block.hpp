@@ -265,7 +265,7 @@ class CertifiedBlock {
     return round_update<T>(value, exponent, factors, addend_of(factors, c), target_.rounding);
   }
 
-  // Of n lanes, whose products lie within the errors of their integers. `refused` is not 0 where they are left. Range:
+  // The same of n lanes, whose products lie within the errors of their integers. `refused` is not 0 where they are left. Range:
   // has_pairs_.
   void round_pairs(std::int64_t row, std::int64_t column, int n, const double* error, Lanes& lanes, std::int64_t* refused) const {
     LanePairs pairs;

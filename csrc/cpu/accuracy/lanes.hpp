@@ -8,7 +8,7 @@
 
 namespace ozfp4 {
 
-// Of one line: its counts of rounded and of nonzero entries, and 2^(c - 1), as numbers.
+// A line's counts of rounded and of nonzero entries, and 2^(c - 1), as numbers.
 struct ErrorTerms {
   double rounded, nonzeros, half;
 };
@@ -54,7 +54,7 @@ void update_lanes(LanePairs& pairs, const double* error, int n, const std::int32
 
 // Rounds the pairs of n lanes in the given direction to `result`, and refuses those of which not every number within `error` of
 // the integer (0: the integer alone) rounds to the same bits, or where it cannot tell: of FP32 in any direction but to nearest.
-// Those that are refused stay so. Range: error >= 0 and at least the true one; integers below 2^157 in magnitude.
+// Refused lanes stay so. Range: error >= 0 and at least the true one; integers below 2^157 in magnitude.
 void round_certain(LanePairs& pairs, const double* error, int n, const std::int32_t* exponent, Rounding rounding, double* result);
 void round_certain(LanePairs& pairs, const double* error, int n, const std::int32_t* exponent, Rounding rounding, float* result);
 

@@ -15,7 +15,7 @@ namespace ozfp4 {
 // Holds what depends on the plan alone and one line of scratch.
 class WideEncoder {
  public:
-  // Of the first `count` moduli, for integers of up to 2^bits in magnitude. Range: bits at most the plan's, which are at most
+  // Takes the first `count` moduli, for integers of up to 2^bits in magnitude. Range: bits at most the plan's, which are at most
   // kMostBits.
   WideEncoder(const Plan& plan, int count, int bits);
 
@@ -25,7 +25,7 @@ class WideEncoder {
   void encode(WideLine& line, std::int64_t n, void* planes, std::int64_t pitch);
 
  private:
-  // Of integers of a byte, which are their own residues.
+  // Integers of a byte are their own residues.
   void encode_int8(const WideLine& line, std::int64_t n, std::int8_t* planes, std::int64_t pitch);
   void encode_digits(WideLine& line, std::int64_t n, void* planes, std::int64_t pitch);
   void encode_limbs13(const WideLine& line, std::int64_t n, std::int8_t* limbs, std::int64_t pitch);

@@ -1,4 +1,4 @@
-// What eight lanes of entries beside each other say, at once where the CPU has AVX-512 and else as twice four.
+// Facts of eight lanes of entries beside each other, at once where the CPU has AVX-512 and else as twice four.
 #include <algorithm>
 
 #include "cpu/runtime/avx512.hpp"
@@ -18,14 +18,14 @@ OZFP4_INLINE __m512i magnitude_at(const double* x) {
   return _mm512_and_si512(_mm512_loadu_si512(x), _mm512_set1_epi64(INT64_MAX));
 }
 
-// Of magnitudes either half by itself, which Intel's vectors compare in half of the time: see LaneFacts.
+// Each half of the magnitudes by itself, which Intel's vectors compare in half of the time: see LaneFacts.
 OZFP4_TARGET void find_largest_in_eight(const double* x, std::int64_t step, std::int64_t count, LaneFacts& facts) {
   __m512i largest = _mm512_setzero_si512();
   for (std::int64_t i = 0; i < count; ++i, x += step) largest = _mm512_max_epu32(largest, magnitude_at(x));
   _mm512_storeu_si512(facts.largest, largest);
 }
 
-// Of entries all of which have a fraction, or nearly all: without its last bit an entry is less by the weight of that. False
+// For entries all of which have a fraction, or nearly all: without its last bit an entry is less by the weight of that. False
 // where one may have none, a power of two or 0 among them.
 OZFP4_TARGET bool find_facts_in_eight(const double* x, std::int64_t step, std::int64_t count, LaneFacts& facts) {
   __m512i largest = _mm512_setzero_si512(), fields = largest;

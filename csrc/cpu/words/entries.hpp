@@ -35,7 +35,7 @@ void find_facts(const double* x, std::int64_t step, std::int64_t count, LaneFact
 // kEightLanes, of one line.
 void find_in_eight(const double* x, std::int64_t step, std::int64_t count, bool has_facts, LaneFacts& facts);
 
-// What both say, of lanes of the same lines.
+// The facts of both, for lanes of the same lines.
 void join(LaneFacts& facts, const LaneFacts& others, bool has_facts);
 
 // Entries become integers, round(x scale), non-finite ones 0, in both forms. Range: scales of the lanes, normal powers of two,

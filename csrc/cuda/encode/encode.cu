@@ -41,9 +41,9 @@ EncodeKind kind_of(const Plan& plan, bool as_codes) {
   throw std::invalid_argument("plan: its limbs are not written as E2M1 codes");
 }
 
-// Of the integers: as few as hold them, among those that there are kernels for. The digits of 53 bits alone are cut from two,
-// limbs of pairs have two at least, and three hold what is brought there by multiplication (scaled_wide_by_multiplication). Four
-// hold the long lines of "correct", whose kernels alone there are.
+// Words of the integers: as few as hold them, among those that there are kernels for. The digits of 53 bits alone are cut from
+// two, limbs of pairs have two at least, and three hold what is brought there by multiplication (scaled_wide_by_multiplication).
+// Four hold the long lines of "correct", whose kernels alone there are.
 int words_of(const Plan& plan, EncodeKind kind, bool counts) {
   const bool has_digits = plan.scheme == Scheme::one;
   if (!has_digits && !is_of_pair_limbs(kind) && plan.bits <= byte_bits(1)) return 1;

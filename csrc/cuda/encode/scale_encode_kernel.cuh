@@ -16,7 +16,7 @@ namespace ozfp4::cuda {
 
 static_assert(kScaleThreads == kEncodeThreads, "the same threads sum and encode");
 
-// Of integers of few words.
+// For integers of few words.
 struct ScaleEncodeArguments {
   EncodeParameters<EncodeKind::residues, 2> encode;  // of operands whose tiles are walked in bands of one
   std::int32_t* shift[2];

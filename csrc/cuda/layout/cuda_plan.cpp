@@ -66,7 +66,7 @@ Plan lengthened_plan(const Plan& plan, int k, const Promise& promise) {
   return *find_plan({plan.scheme, plan.alphabet, plan.family, kMostExactBits, k}, false);
 }
 
-// Of the first moduli of a plan of the long form, as many as the short one serves.
+// As many of the first moduli of a plan of the long form as the short form serves.
 std::optional<ReconstructPlan> make_short(const Plan& residues, int k) {
   Plan few = residues;
   while (few.groups.size() > 1) {

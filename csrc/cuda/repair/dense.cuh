@@ -67,7 +67,7 @@ __device__ __forceinline__ void share_factors(double (&factor)[2][kTile], const 
   factor[1][own] = exact_power_of_two<double>(halves.second);
 }
 
-// What is known of all entries of a tile: that no product underflows, and that none is negative.
+// Facts of all entries of a tile: no product underflows, and none is negative.
 struct TileFacts {
   bool is_safe, is_nonnegative;
 };

@@ -26,7 +26,7 @@ __device__ __forceinline__ void exchange(T& x, T& y) {
   y = kept;
 }
 
-// Entries of a line on their way: `count` of them from `at` on, zeros beyond. What is asked is asked once for all of them, as
+// Entries of a line on their way: `count` of them from `at` on, zeros beyond. Types and ends are checked once for all of them, as
 // loads behind branches of their own would wait for each other.
 template <class T>
 __device__ __forceinline__ void load_ahead(T (&x)[kAhead], const char* at, std::int64_t stride, bool is_double,
@@ -40,7 +40,7 @@ __device__ __forceinline__ void load_ahead(T (&x)[kAhead], const char* at, std::
   }
 }
 
-// Those of K from `begin` on and before `end`.
+// The entries along K from `begin` on and before `end`.
 struct KRange {
   std::int64_t begin, end;
 };

@@ -7,7 +7,7 @@
 
 namespace ozfp4::cuda::settling {
 
-// Of doubles pairs stay together, which are copied as one.
+// Pairs of doubles stay together, which are copied as one.
 template <class T>
 __device__ __forceinline__ int swizzle_of(int line) {
   return 4 * (line % 4) + (sizeof(T) == 8 ? line / 4 % 2 * 2 : line / 4 % 4);
@@ -96,7 +96,7 @@ struct TensorCores {
     constexpr std::uint32_t line = kStep * sizeof(double);
     const int g = static_cast<int>(threadIdx.x % 32) / 4, t = static_cast<int>(threadIdx.x % 4);
     const auto base = static_cast<std::uint32_t>(__cvta_generic_to_shared(stage));
-    // Of lines eight apart the entries are at the same places.
+    // Lines that are eight apart have their entries at the same places.
     const std::uint32_t at_a = base + static_cast<std::uint32_t>(warp_row() + g) * line;
     const std::uint32_t at_b = base + static_cast<std::uint32_t>(kRows + warp_column() + g) * line;
     const int swizzle = swizzle_of<double>(g) ^ t;

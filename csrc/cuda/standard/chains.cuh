@@ -7,8 +7,8 @@
 
 namespace ozfp4::cuda::settling {
 
-// What a thread brings of an operand's Lines lines to a stage: neighbouring threads along the shorter stride, entries of one line
-// each, or of one place along K; pairs of doubles where they lie side by side.
+// A thread brings entries of an operand's Lines lines to a stage: neighbouring threads along the shorter stride, entries of one
+// line each, or of one place along K; pairs of doubles where they lie side by side.
 template <class T, int Lines>
 struct Bringing {
   static constexpr int kLoads = Lines * kStep / kThreads, kNextLine = kThreads / kStep, kNextK = kThreads / Lines;

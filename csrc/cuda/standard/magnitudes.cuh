@@ -9,7 +9,7 @@
 
 namespace ozfp4::cuda::settling {
 
-// Of a warp: 16 rows and 8 columns each, as multiply_bytes has them.
+// The sums of a warp: 16 rows and 8 columns each, as multiply_bytes has them.
 using MagnitudeSums = std::uint32_t[kWarpRows / 16][kWarpColumns / 8][4];
 
 // Chunks of 16 bytes of a line change places, so that eight lines' chunks of one number lie on all banks.

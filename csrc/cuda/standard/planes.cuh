@@ -46,7 +46,7 @@ struct PieceEntries {
   __device__ __forceinline__ std::int32_t line_of(int i) const { return is_along_k ? line + i * kNextLine : line; }
   __device__ __forceinline__ std::int32_t k_of(int i) const { return is_along_k ? k : k + i * kNextK; }
 
-  // Those from `first_k` on, zeros beyond the last one. Loads behind branches of their own would wait for each other.
+  // Loads the entries from `first_k` on, zeros beyond the last one. Loads behind branches of their own would wait for each other.
   __device__ __forceinline__ void load(std::int64_t first_k, std::int64_t inner) {
     const char* from = at + first_k * inner_stride;
     if (is_double && count == kPartLines && first_k + kPieceInner <= inner) {

@@ -14,7 +14,7 @@ inline constexpr int kRows = 128, kColumns = 128, kLines = kRows + kColumns;  //
 inline constexpr int kWords = kColumns / 32;
 inline constexpr int kMostGroup = kWarps;  // tiles that a block looks at together, a warp each
 inline constexpr int kMostAlone = 128;     // chains of a tile that are made one by one; more are made with all others
-// Of a warp, in magnitudes and on tensor cores: 2 x 4 warps make a tile.
+// A warp's part of a tile, in magnitudes and on tensor cores: 2 x 4 warps make a tile.
 inline constexpr int kWarpRows = 64, kWarpColumns = 32, kWarpsAlongRows = kRows / kWarpRows;
 static_assert(kWarpsAlongRows * (kColumns / kWarpColumns) == kWarps && kWarpColumns == 32);
 

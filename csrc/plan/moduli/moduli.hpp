@@ -14,7 +14,7 @@ void append_modulus(PlanInt& product, std::int64_t modulus);
 // Product of the first `count` moduli. Throws std::length_error where it does not fit.
 PlanInt moduli_product(const Plan& plan, int count);
 
-// What no product of two integers of so many bits exceeds, 2^(2 bits). Range: bits in [kLeastBits, kMostBits].
+// The bound 2^(2 bits) of the product of two integers of so many bits. Range: bits in [kLeastBits, kMostBits].
 PlanInt largest_square(int bits);
 
 // The first of the sets whose product of moduli serves k, as below; the last where none does. `moduli`: of all sets.

@@ -101,7 +101,7 @@ def _few(problem: Problem) -> int:
 
 
 def _place() -> Place:
-    """Of the innermost call outside of libraries; of a thread that has none, as torch's for gradients, of its
+    """The place of the innermost call outside of libraries; for a thread that has none, as torch's for gradients, of its
     outermost."""
     frame = sys._getframe(1)
     while (frame.f_globals.get("__name__") or "").partition(".")[

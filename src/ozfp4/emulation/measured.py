@@ -134,7 +134,7 @@ def times(problem: Problem, options: Options) -> Times | str:
 
 
 def native_seconds(problem: Problem, options: Options) -> float:
-    """What native should take, by what was measured in place of the problem; 0: not known."""
+    """The seconds that native should take, by what was measured in place of the problem; 0: not known."""
     like = representative(problem)
     found = times(like, options)
     return 0.0 if isinstance(found, str) else found[0] * problem.size / like.size

@@ -23,7 +23,7 @@ void quantise_numbers(const float* x, std::int64_t n, int shift, NumberLine& lin
 
 class NumberEncoder {
  public:
-  // Of the first `count` moduli. Range: serves.
+  // Takes the first `count` moduli. Range: serves.
   NumberEncoder(const Plan& plan, int count);
 
   // Planes of one line of n <= kLine integers; `pitch` is the distance between planes.

@@ -126,7 +126,7 @@ inline LaunchConfig launch_config(const ReconstructJob& job, cudaStream_t stream
   config.grid = dim3(static_cast<unsigned>(ceil_div(job.result.columns, kThreads)),
                      static_cast<unsigned>(std::min(kMostGridBlocks, job.result.rows)),
                      static_cast<unsigned>(std::min(kMostGridBlocks, matrices)));
-  // What may have nothing to do has no more blocks than run at a time.
+  // A launch that may have nothing to do has no more blocks than run at a time.
   if (is_conditional) config.grid.y = std::min(config.grid.y, kMostIdleBlocks / config.grid.x + 1);
   config.block = dim3(kThreads);
   config.overlap_previous = job.overlap_previous;
