@@ -16,6 +16,7 @@ from ozfp4.emulation.options import check_options
 from ozfp4.emulation.problem import Problem
 from ozfp4.emulation.summary import Decision
 from ozfp4.testing import assert_same_bits
+from ozfp4.trust import guard
 
 torch = pytest.importorskip("torch")
 
@@ -33,6 +34,7 @@ def faster(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(measured, "native_seconds", lambda problem, options: 0.0)
     monkeypatch.setattr(chains, "_places", {})
     monkeypatch.setattr(chains, "_counts", [])
+    ozfp4.matmul(NORMAL, NORMAL)  # whose kernel is tested
 
 
 def by_numpy(x: Any) -> Any:
@@ -81,6 +83,14 @@ def test_products_with_few_chains_stay(product: Callable[[Any], Any]) -> None:
         for _ in range(4):
             product(NORMAL)
     assert counts(scope) == (4, 0)
+
+
+def test_a_product_that_tests_its_kernel_says_nothing_of_its_place() -> None:
+    with ozfp4.emulate() as scope:
+        for _ in range(3):
+            guard.forget()
+            np.matmul(COVARIANCE, COVARIANCE)
+    assert counts(scope) == (3, 0)
 
 
 def test_each_call_in_the_program_is_a_place() -> None:

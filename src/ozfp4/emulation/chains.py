@@ -17,6 +17,7 @@ from ..backends.cuda import extension
 from ..backends.cuda.launch import is_captured
 from ..request.library import is_integer, require_torch
 from ..support.child_lock import ChildLock
+from ..trust.guard import known_count
 from . import measured
 from .options import Options
 from .problem import Problem, gpu_index
@@ -54,9 +55,11 @@ def made(problem: Problem, options: Options, compute: Callable[[dict[str, Any]],
         return _on_gpu(place, problem, lambda: compute(keywords))
     if place.chains.leave_next():
         return MANY
-    before, began = _core.repaired(), time.perf_counter()
+    kernels, before, began = known_count(), _core.repaired(), time.perf_counter()
     result = compute(keywords)
     seconds = time.perf_counter() - began
+    if known_count() != kernels:  # chains and seconds are those of a self-test, too
+        return result
     has_many = _core.repaired() - before > _few(problem)
     # Many of a product that is faster all the same are no reason to leave the next.
     place.chains.found(has_many and seconds > measured.native_seconds(problem, options))
@@ -82,7 +85,7 @@ def _on_gpu(place: Place, problem: Problem, compute: Callable[[], Any]) -> Any:
             return MANY
         if count >= 0:
             chains.found(False)
-    place.is_enqueued = True
+    place.is_enqueued, kernels = True, known_count()
     chains.enqueue(_few(problem))
     counts[place.number] = -1
     cuda.tell_repaired(address + counts.itemsize * place.number)
@@ -93,6 +96,8 @@ def _on_gpu(place: Place, problem: Problem, compute: Callable[[], Any]) -> Any:
         raise
     if not cuda.tell_repaired(0):  # nothing was promised
         counts[place.number] = 0
+    elif known_count() != kernels:  # a self-test's chains may be told
+        place.is_enqueued = False
     return result
 
 

@@ -9,9 +9,9 @@ from contextvars import ContextVar
 from typing import Any
 
 from .options import Options
-from .summary import Line, Record
+from .summary import Record
 
-MOST_KEPT = 4096  # of what is decided in one entry: a program whose shapes never come again does not grow
+MOST_KEPT = 4096  # of what is decided in one scope: a program whose shapes never come again does not grow
 
 
 def keep(table: dict[Any, Any], key: Any, value: Any) -> None:
@@ -34,14 +34,13 @@ class Entered:
 
     def __init__(self, options: Options, record: Record, outer: Entered | None) -> None:
         self.options, self.record, self.outer = options, record, outer
-        self.left: dict[Any, Line] = {}
-        self.decided: dict[Any, Line] = {}
+        self.left, self.decided = record.left, record.decided
         self.thread, self.is_open = threading.get_ident(), True
         # A mode around it would see what it leaves, and only a mode sees convolutions.
         around = outer is None or outer.by_name
         self.by_name: bool = options.mode == "fastest" and not options.convolutions and around
         # Read by csrc/bindings/tensors/left.cpp.
-        self.left_by_name: dict[Any, Any] | None = {} if self.by_name else None
+        self.left_by_name: dict[Any, Any] | None = record.left_by_name if self.by_name else None
 
     def is_here(self) -> bool:
         """Whether what runs now is in it. Threads that torch hands its modes to have no contexts: what torch asks there is."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from .. import _core
 from ..support.child_lock import ChildLock
@@ -34,11 +34,14 @@ class Line:
 
 
 class Record:
-    """The lines of a scope, which grow while it is entered."""
+    """The lines of a scope, which grow while it is entered, and what is decided from one entry to the next (entered.py)."""
 
     def __init__(self) -> None:
         self.lock = ChildLock()  # which a collection of garbage may want again
         self._lines: dict[tuple[str, Problem, bool, str], Line] = {}
+        self.left: dict[Any, Line] = {}
+        self.decided: dict[Any, Line] = {}
+        self.left_by_name: dict[Any, Any] = {}
 
     def line(self, operation: str, problem: Problem, decision: Decision) -> Line:
         """The line of such products; a new one where there is none, and beyond so many one of all other extents."""

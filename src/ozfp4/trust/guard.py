@@ -111,6 +111,11 @@ def known_verdict(kernel: DeviceKernel) -> Verdict | None:
     return _verdicts.get(kernel) or _stored(kernel)
 
 
+def known_count() -> int:
+    """How many kernels have a verdict in this process: more after a product that had to test one first."""
+    return len(_verdicts)
+
+
 def test(kernel: DeviceKernel, *, short: bool) -> Verdict:
     """Test a kernel now, whatever is known; keep the verdict here and on disk."""
     with _lock:
