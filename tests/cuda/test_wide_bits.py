@@ -64,7 +64,7 @@ def test_stacks_blocks_and_bounds_of_long_integers(backend: str, bits: int, limi
     for options in ({}, {"workspace_limit": limit}):
         c, report = ozfp4.matmul(x, y, bits=bits, accuracy="scaled", backend=backend, report=True, **options)
         assert_same_bits(c.cpu().numpy(), expected, options)
-        assert report.moduli_used == len(report.plan.moduli)
+        assert 0 <= len(report.plan.moduli) - report.moduli_used <= 2  # the norms may spare some
     c, bound = ozfp4.matmul(x, y, bits=bits, accuracy="scaled", backend=backend, return_bound=True)
     assert_same_bits(c.cpu().numpy(), expected, "with a bound")
     assert_same_bits(
