@@ -1,6 +1,7 @@
 // What makes the chains of a tile: every sum takes its products in the order of k. A stage is kStep entries of each line in
 // shared memory, line by line; entries of a line change places, so that neither neighbouring lines nor neighbours along K meet on
-// a bank.
+// a bank. add_step(sum, ahead, stage, next) adds the products of a stage, and calls next() once when it has read all of it, which
+// gives the next stage; begin(ahead, stage) goes before the first one.
 #pragma once
 
 #include "cuda/standard/shared.cuh"
@@ -39,7 +40,10 @@ struct Cores {
   static __device__ __forceinline__ int row_of(int i) { return static_cast<int>(threadIdx.x / 16) + i / kSideColumns * 16; }
   static __device__ __forceinline__ int column_of(int i) { return static_cast<int>(threadIdx.x % 16) + i % kSideColumns * 16; }
 
-  static __device__ __forceinline__ void add_step(T (&sum)[kSums], const T* stage) {
+  struct Ahead {};
+  static __device__ __forceinline__ void begin(Ahead&, const T*) {}
+  template <class Next>
+  static __device__ __forceinline__ void add_step(T (&sum)[kSums], Ahead&, const T* stage, Next next) {
     // Lines 16 apart have their entries at the same places.
     const int y = static_cast<int>(threadIdx.x / 16), x = static_cast<int>(threadIdx.x % 16);
     const T *const a = stage + y * kStep, *const b = stage + (kRows + x) * kStep;
@@ -57,6 +61,7 @@ struct Cores {
         for (int j = 0; j < kSideColumns; ++j) sum[i * kSideColumns + j] = fma(row[i], column[j], sum[i * kSideColumns + j]);
       }
     }
+    next();
   }
 };
 
@@ -86,40 +91,67 @@ struct TensorCores {
     return warp_column() + 8 * (i / 4 % kSideColumns) + 2 * static_cast<int>(threadIdx.x % 4) + i % 2;
   }
 
+  // Of the four places along K that come next: the warp's columns, and the first of its rows. Rows are loaded while those before
+  // them are multiplied.
+  struct Ahead {
+    double a[2], b[kSideColumns];
+  };
+
+  static __device__ __forceinline__ void begin(Ahead& ahead, const double* stage) {
+    load_columns(ahead.b, stage, 0);
+    load_rows(ahead.a, stage, 0, 0);
+  }
+
+  template <class Next>
+  static __device__ __forceinline__ void add_step(double (&sum)[kSums], Ahead& ahead, const double* stage, Next next) {
+#pragma unroll
+    for (int k = 0; k < kStep; k += 4) {
+      double b[kSideColumns];
+#pragma unroll
+      for (int j = 0; j < kSideColumns; ++j) b[j] = ahead.b[j];
+#pragma unroll
+      for (int i = 0; i < kSideRows; ++i) {
+        const double a[2] = {ahead.a[0], ahead.a[1]};
+        if (i + 1 < kSideRows) {
+          load_rows(ahead.a, stage, i + 1, k);
+        } else {
+          const bool is_last = k + 4 == kStep;
+          const double* from = is_last ? next() : stage;
+          load_columns(ahead.b, from, is_last ? 0 : k + 4);
+          load_rows(ahead.a, from, 0, is_last ? 0 : k + 4);
+        }
+#pragma unroll
+        for (int j = 0; j < kSideColumns; ++j) multiply(sum + 4 * (i * kSideColumns + j), a, b[j]);
+      }
+    }
+  }
+
+ private:
+  // Lines that are eight apart have their entries at the same places.
+  static __device__ __forceinline__ std::uint32_t address(const double* stage, int first_line, int k) {
+    const int g = static_cast<int>(threadIdx.x % 32) / 4, t = static_cast<int>(threadIdx.x % 4);
+    const int entry = (first_line + g) * kStep + (k ^ swizzle_of<double>(g) ^ t);
+    return static_cast<std::uint32_t>(__cvta_generic_to_shared(stage)) + static_cast<std::uint32_t>(entry) * 8;
+  }
+
   static __device__ __forceinline__ double load(std::uint32_t at) {
     double x;
     asm volatile("ld.shared.f64 %0, [%1];" : "=d"(x) : "r"(at) : "memory");
     return x;
   }
 
-  static __device__ __forceinline__ void add_step(double (&sum)[kSums], const double* stage) {
-    constexpr std::uint32_t line = kStep * sizeof(double);
-    const int g = static_cast<int>(threadIdx.x % 32) / 4, t = static_cast<int>(threadIdx.x % 4);
-    const auto base = static_cast<std::uint32_t>(__cvta_generic_to_shared(stage));
-    // Lines that are eight apart have their entries at the same places.
-    const std::uint32_t at_a = base + static_cast<std::uint32_t>(warp_row() + g) * line;
-    const std::uint32_t at_b = base + static_cast<std::uint32_t>(kRows + warp_column() + g) * line;
-    const int swizzle = swizzle_of<double>(g) ^ t;
+  static __device__ __forceinline__ void load_columns(double (&to)[kSideColumns], const double* stage, int k) {
+    const std::uint32_t at = address(stage, kRows + warp_column(), k);
 #pragma unroll
-    for (int k = 0; k < kStep; k += 4) {
-      const auto place = static_cast<std::uint32_t>(k ^ swizzle) * 8;
-      double a[kSideRows][2], b[kSideColumns];
-#pragma unroll
-      for (int j = 0; j < kSideColumns; ++j) b[j] = load(at_b + place + 8 * j * line);
-#pragma unroll
-      for (int i = 0; i < kSideRows; ++i) {
-        a[i][0] = load(at_a + place + 16 * i * line);
-        a[i][1] = load(at_a + place + (16 * i + 8) * line);
-      }
-#pragma unroll
-      for (int i = 0; i < kSideRows; ++i) {
-#pragma unroll
-        for (int j = 0; j < kSideColumns; ++j) multiply(sum + 4 * (i * kSideColumns + j), a[i], b[j]);
-      }
-    }
+    for (int j = 0; j < kSideColumns; ++j) to[j] = load(at + 8 * j * kStep * 8);
   }
 
- private:
+  static __device__ __forceinline__ void load_rows(double (&to)[2], const double* stage, int i, int k) {
+    const std::uint32_t at = address(stage, warp_row() + 16 * i, k);
+    to[0] = load(at);
+    to[1] = load(at + 8 * kStep * 8);
+  }
+
   static __device__ __forceinline__ void multiply(double* c, const double (&a)[2], double b) {
 #if OZFP4_IS_SM90_CODE
     asm volatile("mma.sync.aligned.m16n8k4.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};"

@@ -1,4 +1,4 @@
-// The chains that are left: of tiles with few of them a thread each, of others all of the tile at once.
+// The chains that are left: where they are few, or few in a tile, a thread each; else all of a tile at once.
 #pragma once
 
 #include "cuda/standard/chain_entry.cuh"
@@ -13,25 +13,26 @@ template <class T, int Lines>
 struct Bringing {
   static constexpr int kLoads = Lines * kStep / kThreads, kNextLine = kThreads / kStep, kNextK = kThreads / Lines;
   static_assert(kNextLine % 16 == 0 && kNextK % 2 == 0 && kLoads * kNextK == kStep, "places");
-  const char* at;               // of the first entry, at the beginning of K
-  std::int64_t step, along_k;   // bytes from one entry of the thread to the next, and along K
-  std::int32_t line, k, lines;  // of the first entry; how many lines there are
-  std::int32_t place;           // in a stage, of the first entry
+  const char* at;              // of the first entry, at the beginning of K
+  std::int64_t step, along_k;  // bytes from one entry of the thread to the next, and along K
+  std::int32_t k, lines;       // of the first entry; how many lines there are from its line on
+  std::int32_t place;          // in a stage, of the first entry
   bool is_along_k, is_in_pairs;
   bool is_double, is_copied;  // the type; whether entries are copied as they are
   bool repeats;
 
   __device__ __forceinline__ Bringing(const RepairLines& of, std::int32_t first_line, std::int32_t count, bool exchanges,
                                       bool repeats)
-      : along_k(of.inner_stride), lines(count), is_double(of.is_double), repeats(repeats) {
+      : along_k(of.inner_stride), is_double(of.is_double), repeats(repeats) {
     const auto thread = static_cast<std::int32_t>(threadIdx.x);
     is_along_k = runs_along_k(of.outer_stride, of.inner_stride);
     is_copied = !repeats && is_double == (sizeof(T) == 8);
     const auto origin = reinterpret_cast<std::uintptr_t>(of.data);
     is_in_pairs = sizeof(T) == 8 && is_copied && !exchanges && of.inner_stride == 8 && (origin | of.outer_stride) % 16 == 0;
     is_along_k = is_along_k || is_in_pairs;
-    line = is_in_pairs ? thread / (kStep / 2) : is_along_k ? thread / kStep : thread % Lines;
+    const std::int32_t line = is_in_pairs ? thread / (kStep / 2) : is_along_k ? thread / kStep : thread % Lines;
     k = is_in_pairs ? thread % (kStep / 2) * 2 : is_along_k ? thread % kStep : thread / Lines;
+    lines = count - line;
     at = of.data + (std::int64_t(first_line) + line) * of.outer_stride + k * of.inner_stride;
     step = is_in_pairs ? 2 * kNextLine * of.outer_stride : is_along_k ? kNextLine * of.outer_stride : kNextK * of.inner_stride;
     place = place_of_entry<T>(line, exchanges ? k ^ 1 : k);
@@ -45,18 +46,18 @@ struct Bringing {
     if (is_in_pairs) {
 #pragma unroll
       for (int i = 0; i < kLoads / 2; ++i, from += step) {
-        const int count = line + 2 * i * kNextLine < lines ? max(0, min(left, 2)) : 0;
+        const int count = 2 * i * kNextLine < lines ? max(0, min(left, 2)) : 0;
         copy<16>(stage + place + 2 * i * kNextLine * kStep, from, 8 * count);
       }
     } else if (is_along_k) {
 #pragma unroll
       for (int i = 0; i < kLoads; ++i, from += step) {
-        copy<sizeof(T)>(stage + place + i * kNextLine * kStep, from, line + i * kNextLine < lines && left > 0 ? sizeof(T) : 0);
+        copy<sizeof(T)>(stage + place + i * kNextLine * kStep, from, i * kNextLine < lines && left > 0 ? sizeof(T) : 0);
       }
     } else {
 #pragma unroll
       for (int i = 0; i < kLoads; ++i, from += step) {
-        copy<sizeof(T)>(stage + (place ^ (i * kNextK)), from, line < lines && left > i * kNextK ? sizeof(T) : 0);
+        copy<sizeof(T)>(stage + (place ^ (i * kNextK)), from, lines > 0 && left > i * kNextK ? sizeof(T) : 0);
       }
     }
   }
@@ -77,7 +78,7 @@ struct Bringing {
     const char* from = at + first_k * along_k;
 #pragma unroll 1
     for (int i = 0; i < kLoads; ++i, from += step) {
-      const bool is_inside = is_along_k ? line + i * kNextLine < lines && k < rest : line < lines && k + i * kNextK < rest;
+      const bool is_inside = is_along_k ? i * kNextLine < lines && k < rest : lines > 0 && k + i * kNextK < rest;
       const T x = is_inside ? chain_operand<T>(from, is_double) : T(0);
       stage[is_along_k ? place + i * kNextLine * kStep : place ^ (i * kNextK)] = repeats ? repeated_entry(x) : x;
     }
@@ -87,10 +88,11 @@ struct Bringing {
 // All threads: the chains of a tile's entries, Unit::kTileColumns columns from the tile's column `from` on, left in shared memory
 // as [row][column] of T.
 template <class Unit>
-__device__ __noinline__ void multiply_tile(Shared& shared, const Parameters& p, const RepairMatrix& matrix, const Tile& tile,
-                                           int from, bool exchanges, bool repeats) {
+__device__ __noinline__ void multiply_tile(Shared& shared, const Parameters& p, const Tile& tile, int from, bool exchanges,
+                                           bool repeats) {
   using T = typename Unit::Value;
   constexpr int columns = Unit::kTileColumns, stage_entries = (kRows + columns) * kStep, stages = Unit::kStages;
+  const RepairMatrix matrix(p.job, tile.matrix);
   const std::int64_t inner = p.job.a.view.inner;
   T* const area = shared.area<T>();
   T sum[Unit::kSums] = {};
@@ -109,15 +111,21 @@ __device__ __noinline__ void multiply_tile(Shared& shared, const Parameters& p, 
   };
   __syncthreads();  // what was there before is done with
 #pragma unroll 1
-  for (std::int32_t step = 0; step < stages - 1; ++step) bring(step);
+  for (std::int32_t step = 0; step < stages; ++step) bring(step);
+  asm volatile("cp.async.wait_group %0;" ::"n"(stages - 1) : "memory");
+  __syncthreads();  // the first stage is there
+  typename Unit::Ahead ahead;
+  Unit::begin(ahead, area);
   int now = 0;
 #pragma unroll 1
   for (std::int32_t step = 0; step < steps.count; ++step) {
-    asm volatile("cp.async.wait_group %0;" ::"n"(stages - 2) : "memory");
-    __syncthreads();  // all of this stage is there, and the one that is written next has been read
-    bring(step + stages - 1);
-    Unit::add_step(sum, area + now * stage_entries);
-    now = now + 1 == stages ? 0 : now + 1;
+    Unit::add_step(sum, ahead, area + now * stage_entries, [&] {
+      asm volatile("cp.async.wait_group %0;" ::"n"(stages - 2) : "memory");
+      __syncthreads();  // the next stage is there, and all have read this one
+      bring(step + stages);
+      now = now + 1 == stages ? 0 : now + 1;
+      return static_cast<const T*>(area + now * stage_entries);
+    });
   }
   __syncthreads();
 #pragma unroll
@@ -125,22 +133,22 @@ __device__ __noinline__ void multiply_tile(Shared& shared, const Parameters& p, 
   __syncthreads();
 }
 
-// All threads: those chains of tile number `slot` of a group whose columns `mask` has in each word.
+// All threads: those chains of a tile whose columns `mask` has in each word.
 template <class Unit, bool Updates>
-__device__ __forceinline__ void settle_columns(Shared& shared, const Parameters& p, const Tile& tile, int slot, int from,
+__device__ __forceinline__ void settle_columns(Shared& shared, const Parameters& p, const Tile& tile, int from,
                                                std::uint32_t mask, bool exchanges) {
   using T = typename Unit::Value;
   constexpr int columns = Unit::kTileColumns, words = columns / 32;
-  const RepairMatrix matrix(p.job, tile.matrix);
   const int lane = static_cast<int>(threadIdx.x % 32), warp = static_cast<int>(threadIdx.x / 32);
 #pragma unroll 1
   for (bool repeats = false;; repeats = true) {
-    multiply_tile<Unit>(shared, p, matrix, tile, from, exchanges, repeats);
+    multiply_tile<Unit>(shared, p, tile, from, exchanges, repeats);
+    const RepairMatrix matrix(p.job, tile.matrix);
     const T* sums = shared.area<T>();
     bool again = false;
 #pragma unroll 1
     for (int i = warp; i < kRows * words; i += kWarps) {  // a word of the list
-      std::uint32_t& word = shared.word[slot][i / words][from / 32 + i % words];
+      std::uint32_t& word = shared.word[i / words][from / 32 + i % words];
       const std::uint32_t asked = word & mask;
       if (asked == 0) continue;
       const int row = i / words, column = i % words * 32 + lane;
@@ -159,28 +167,29 @@ __device__ __forceinline__ void settle_columns(Shared& shared, const Parameters&
   }
 }
 
-// All threads: tile number `slot` of a group; columns of either order apart.
+// All threads: a tile's chains at once; columns of either order apart.
 template <class Unit, bool Updates>
-__device__ __forceinline__ void settle_dense(Shared& shared, const Parameters& p, const Tile& tile, int slot) {
+__device__ __forceinline__ void settle_dense(Shared& shared, const Parameters& p, const Tile& tile) {
   const RepairMatrix matrix(p.job, tile.matrix);
-  find_pieces(shared, p, matrix, tile);
+  find_pieces(shared, p, matrix, tile, kHasEntries);
   const bool has_both = p.job.exchanges_pairs && !p.job.b.view.has_parts;
 #pragma unroll 1
   for (int from = 0; from < tile.columns(p); from += Unit::kTileColumns) {
 #pragma unroll 1
     for (int first = 0; first < (has_both ? 2 : 1); ++first) {
-      settle_columns<Unit, Updates>(shared, p, tile, slot, from, has_both ? 0x55555555u << first : ~0u,
+      settle_columns<Unit, Updates>(shared, p, tile, from, has_both ? 0x55555555u << first : ~0u,
                                     is_exchanged(p.job, matrix, std::int64_t(tile.first_column) + first));
     }
   }
 }
 
-// One thread: an entry of a group of tiles.
+// One thread: an entry by itself.
 template <class T, bool Updates>
-__device__ __forceinline__ void settle_alone(const Parameters& p, std::int64_t first_tile, Spot spot) {
-  const Tile tile(p, first_tile + spot / (kRows * kColumns));
+__device__ __noinline__ void settle_alone(const Parameters& p, Spot spot) {
+  const Tile tile(p, static_cast<std::int64_t>(spot / (kRows * kColumns)));
   const RepairMatrix matrix(p.job, tile.matrix);
-  const std::int64_t row = tile.first_row + spot / kColumns % kRows, column = tile.first_column + spot % kColumns;
+  const auto place = static_cast<std::int32_t>(spot % (kRows * kColumns));
+  const std::int64_t row = tile.first_row + place / kColumns, column = tile.first_column + place % kColumns;
   const bool exchanges = is_exchanged(p.job, matrix, column);
   const KRange range = range_of_products(p, matrix, row, column);
   T sum = chain_of_lines<T>(matrix.a, matrix.b, row, column, range, exchanges, false);
@@ -189,73 +198,70 @@ __device__ __forceinline__ void settle_alone(const Parameters& p, std::int64_t f
   store_chain<T, Updates>(p.job, matrix, tile.matrix, row, column, sum, repeats);
 }
 
-// One warp: the list of tile number `slot` of a group, and its entries one by one where they are few.
-__device__ __forceinline__ void scan_tile(Shared& shared, const Parameters& p, const Tile& tile, int slot) {
-  const int lane = static_cast<int>(threadIdx.x % 32);
-  std::uint32_t count = 0;
+// All threads: the spots of the list in shared memory, in places that `taken` counts. Those of a row lie side by side.
+__device__ __forceinline__ void write_spots(Shared& shared, std::int64_t tile, Spot* to, std::uint32_t& taken) {
 #pragma unroll
-  for (int i = lane; i < kRows * kWords; i += 32) {
-    const std::uint32_t word = tile.word(p, i / kWords, i % kWords);
-    shared.word[slot][i / kWords][i % kWords] = word;
-    count += static_cast<std::uint32_t>(__popc(word));
-  }
-  const std::uint32_t total = __reduce_add_sync(0xFFFFFFFFu, count);
-  if (total > kMostAlone) {
-    if (lane == 0) atomicOr(&shared.dense_tiles, 1u << slot);
-    return;
-  }
-  if (count == 0) return;
-  std::uint32_t at = atomicAdd(&shared.alone, count);
-#pragma unroll 1
-  for (int i = lane; i < kRows * kWords; i += 32) {
-    for (std::uint32_t rest = shared.word[slot][i / kWords][i % kWords]; rest != 0; rest &= rest - 1) {
-      const int column = i % kWords * 32 + __ffs(static_cast<int>(rest)) - 1;
-      shared.spot[at++] = static_cast<Spot>((slot * kRows + i / kWords) * kColumns + column);
+  for (int i = static_cast<int>(threadIdx.x); i < kRows * kWords; i += kThreads) {
+    const std::uint32_t word = shared.word[i / kWords][i % kWords];
+    if (word == 0) continue;
+    Spot* at = to + atomicAdd(&taken, static_cast<std::uint32_t>(__popc(word)));
+    for (std::uint32_t rest = word; rest != 0; rest &= rest - 1) {
+      *at++ = static_cast<Spot>(tile * (kRows * kColumns) + 32 * i + __ffs(static_cast<int>(rest)) - 1);
     }
   }
+  static_assert(32 * kWords == kColumns);
 }
 
-// All threads: the tiles from `first` on, `group` of them or what is left.
+// All threads: the chains of a tile.
 template <class Unit, bool Updates>
-__device__ __forceinline__ void settle_group(Shared& shared, const Parameters& p, std::int64_t first, int group) {
-  const int warp = static_cast<int>(threadIdx.x / 32);
-  if (threadIdx.x == 0) shared.dense_tiles = shared.alone = 0;
+__device__ __noinline__ void settle_tile(Shared& shared, const Parameters& p, std::int64_t index) {
+  const Tile tile(p, index);
+  const ListSize size = read_list(shared, p, tile);
+  if (size.entries == 0) return;
+  if (size.entries > p.most_alone || size.words > kMostWordsAlone) return settle_dense<Unit, Updates>(shared, p, tile);
+  if (threadIdx.x == 0) shared.spots_taken = 0;
   __syncthreads();
-  if (warp < group && first + warp < p.tiles) scan_tile(shared, p, Tile(p, first + warp), warp);
+  write_spots(shared, index, shared.spot, shared.spots_taken);
   __syncthreads();
-  const std::uint32_t dense_tiles = shared.dense_tiles;
-#pragma unroll 1
-  for (std::uint32_t i = warp + kWarps * (threadIdx.x % 32); i < shared.alone; i += kThreads) {  // all warps have some
-    settle_alone<typename Unit::Value, Updates>(p, first, shared.spot[i]);
-  }
-#pragma unroll 1
-  for (std::uint32_t rest = dense_tiles; rest != 0; rest &= rest - 1) {
-    const int dense = __ffs(static_cast<int>(rest)) - 1;
-    settle_dense<Unit, Updates>(shared, p, Tile(p, first + dense), dense);
-  }
+  if (threadIdx.x < size.entries) settle_alone<typename Unit::Value, Updates>(p, shared.spot[threadIdx.x]);
 }
+static_assert(kMostAlone <= kThreads);
 
-// The same as a function of its own, for the units whose kernels would else spill registers.
+// All threads of all blocks: all chains by themselves, in equal shares, by way of a list of their spots.
 template <class Unit, bool Updates>
-__device__ __noinline__ void call_settle_group(Shared& shared, const Parameters& p, std::int64_t first, int group) {
-  settle_group<Unit, Updates>(shared, p, first, group);
+__device__ __forceinline__ void settle_few(Shared& shared, const Parameters& p, Spot* spots) {
+  RepairCounts& counts = *p.job.listed.counts;
+  std::int64_t made = 0;
+#pragma unroll 1
+  for (;; ++made) {
+    const std::int64_t index = take(shared, counts.chain_tiles_taken);
+    if (index >= p.tiles) break;
+    const ListSize size = read_list(shared, p, Tile(p, index));
+    if (size.entries == 0) continue;
+    if (threadIdx.x == 0) {
+      shared.spots_taken = 0;
+      shared.taken = atomicAdd(&counts.spots, static_cast<unsigned long long>(size.entries));
+    }
+    __syncthreads();
+    write_spots(shared, index, spots + shared.taken, shared.spots_taken);
+  }
+  wait_until_made(counts.chain_tiles_made, made, p.tiles);
+  const unsigned long long all = __ldcg(&counts.spots);
+#pragma unroll 1
+  for (unsigned long long i = blockIdx.x * kThreads + threadIdx.x; i < all; i += gridDim.x * kThreads) {
+    settle_alone<typename Unit::Value, Updates>(p, __ldcg(spots + i));
+  }
 }
 
-// All threads of all blocks: the chains of the list, `left` of them. Where most tiles have some, a block takes one at a time.
+// All threads of all blocks: the chains of the list, `left` of them.
 template <class Unit, bool Updates>
 __device__ __forceinline__ void make_chains(Shared& shared, const Parameters& p, unsigned long long left) {
-  const auto share = static_cast<int>(min(std::int64_t(kMostGroup), (p.tiles + gridDim.x - 1) / gridDim.x));
-  const int group = left > static_cast<unsigned long long>(p.tiles) * (kMostAlone / 2) ? 1 : share;
-  const std::int64_t groups = (p.tiles + group - 1) / group;
+  if (left <= p.most_spots) return settle_few<Unit, Updates>(shared, p, reinterpret_cast<Spot*>(p.job.magnitudes));
 #pragma unroll 1
   for (;;) {
-    const std::int64_t index = take(shared, p.job.listed.counts->groups_taken);
-    if (index >= groups) return;
-    if constexpr (Unit::kIsOfAllGpus) {
-      call_settle_group<Unit, Updates>(shared, p, index * group, group);
-    } else {
-      settle_group<Unit, Updates>(shared, p, index * group, group);
-    }
+    const std::int64_t index = take(shared, p.job.listed.counts->chain_tiles_taken);
+    if (index >= p.tiles) return;
+    settle_tile<Unit, Updates>(shared, p, index);
   }
 }
 

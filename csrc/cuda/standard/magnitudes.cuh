@@ -74,17 +74,16 @@ struct ByteSource {
   }
 };
 
-// One warp: the products of a step.
-__device__ __forceinline__ void add_step(MagnitudeSums& sum, const std::uint8_t (&bytes)[kLines][kByteStep], int row,
-                                         int column) {
-  const int lane = static_cast<int>(threadIdx.x % 32), matrix = lane / 8, own = lane % 8;
-  const auto base = static_cast<std::uint32_t>(__cvta_generic_to_shared(&bytes[0][0]));
-  const auto address = [&](int line, int chunk) {
-    return base + static_cast<std::uint32_t>(line * kByteStep + place_of_chunk(line, chunk));
-  };
-#pragma unroll
-  for (int half = 0; half < kByteStep / 32; ++half) {
-    std::uint32_t a[kWarpRows / 16][4], b[kWarpColumns / 16][4];
+// The bytes of a warp's lines in half a step.
+struct ByteFragments {
+  std::uint32_t a[kWarpRows / 16][4], b[kWarpColumns / 16][4];
+
+  __device__ __forceinline__ void load(const StepBytes& bytes, int half, int row, int column) {
+    const int lane = static_cast<int>(threadIdx.x % 32), matrix = lane / 8, own = lane % 8;
+    const auto base = static_cast<std::uint32_t>(__cvta_generic_to_shared(&bytes[0][0]));
+    const auto address = [&](int line, int chunk) {
+      return base + static_cast<std::uint32_t>(line * kByteStep + place_of_chunk(line, chunk));
+    };
 #pragma unroll
     for (int i = 0; i < kWarpRows / 16; ++i) {
       load_matrices(a[i], address(row + 16 * i + 8 * (matrix % 2) + own, 2 * half + matrix / 2));
@@ -93,6 +92,9 @@ __device__ __forceinline__ void add_step(MagnitudeSums& sum, const std::uint8_t 
     for (int j = 0; j < kWarpColumns / 16; ++j) {
       load_matrices(b[j], address(kRows + column + 16 * j + 8 * (matrix / 2) + own, 2 * half + matrix % 2));
     }
+  }
+
+  __device__ __forceinline__ void multiply(MagnitudeSums& sum) const {
 #pragma unroll
     for (int i = 0; i < kWarpRows / 16; ++i) {
 #pragma unroll
@@ -101,36 +103,111 @@ __device__ __forceinline__ void add_step(MagnitudeSums& sum, const std::uint8_t 
       }
     }
   }
+};
+static_assert(kByteStep == 2 * 32);
+
+// A thread's sums are of the rows row_of_sum(i) and the columns column_of_sum(j) of the warp's part, sum_of(sum, i, j) each.
+inline constexpr int kSumRows = kWarpRows / 8, kSumColumns = kWarpColumns / 4;
+__device__ __forceinline__ int row_of_sum(int i) { return 8 * i + static_cast<int>(threadIdx.x % 32) / 4; }
+__device__ __forceinline__ int column_of_sum(int j) { return 8 * (j / 2) + 2 * static_cast<int>(threadIdx.x % 4) + j % 2; }
+__device__ __forceinline__ std::uint32_t sum_of(const MagnitudeSums& sum, int i, int j) {
+  return sum[i / 2][j / 2][2 * (i % 2) + j % 2];
 }
 
+// Bit kSumColumns i + j: whether an entry waits for its sum. `columns`: those of the warp's part with several nonzero entries; of
+// lines with one the sum does not count.
+__device__ __forceinline__ std::uint64_t waiting_sums(const Shared& shared, std::uint32_t columns, int row, int column) {
+  std::uint64_t waiting = 0;
+#pragma unroll
+  for (int i = 0; i < kSumRows; ++i) {
+    const int own = row + row_of_sum(i);
+    const std::uint32_t word = shared.record[own].nonzeros > 1 ? shared.word[own][column / 32] & columns : 0;
+#pragma unroll
+    for (int j = 0; j < kSumColumns; ++j) {
+      waiting |= std::uint64_t(word >> column_of_sum(j) & 1u) << (kSumColumns * i + j);
+    }
+  }
+  return waiting;
+}
+
+__device__ __forceinline__ bool are_certain(const MagnitudeSums& sum, std::uint64_t waiting) {
+  bool all = true;
+#pragma unroll
+  for (int i = 0; i < kSumRows; ++i) {
+#pragma unroll
+    for (int j = 0; j < kSumColumns; ++j) {
+      all = all && (sum_of(sum, i, j) >= kCertainMagnitude || (waiting >> (kSumColumns * i + j) & 1u) == 0);
+    }
+  }
+  return all;
+}
+
+// All threads: the sums, which may end where none that is waited for can change its entry's answer: sums only grow.
 template <class Unit>
-__device__ __forceinline__ void sum_magnitudes(Shared& shared, const ByteSource& source, MagnitudeSums& sum, int row,
-                                               int column) {
+__device__ __forceinline__ void sum_magnitudes(Shared& shared, const ByteSource& source, MagnitudeSums& sum,
+                                               std::uint64_t waiting, int row, int column) {
   const Steps<kByteStep> steps(shared, source.p.job.a.view.inner);
   constexpr int stages = Unit::kAreaBytes / static_cast<int>(sizeof(StepBytes));
+  static_assert((stages & (stages - 1)) == 0);
   StepBytes* const bytes = shared.area<StepBytes>();
-#pragma unroll 1
-  for (int step = 0; step < stages - 1; ++step) {
-    if (step < steps.count) source.fetch(bytes[step], steps.first_k(step));
+  const auto fetch = [&](std::int32_t step) {
+    if (step < steps.count) source.fetch(bytes[step % stages], steps.first_k(step));
     asm volatile("cp.async.commit_group;" ::: "memory");
-  }
-  int stage = 0, next = stages - 1;
+  };
 #pragma unroll 1
-  for (int step = 0; step < steps.count; ++step) {
+  for (std::int32_t step = 0; step < stages; ++step) fetch(step);
+  asm volatile("cp.async.wait_group %0;" ::"n"(stages - 1) : "memory");
+  __syncthreads();  // the first stage is there
+  ByteFragments even, odd;
+  even.load(bytes[0], 0, row, column);
+  std::int32_t question = 0;  // the step before which the sums are looked at
+#pragma unroll 1
+  for (std::int32_t step = 0; step < steps.count; ++step) {
+    if (step == question) {
+      if (__syncthreads_and(are_certain(sum, waiting)) != 0) break;
+      question = max(2, 4 * question);
+    }
+    odd.load(bytes[step % stages], 1, row, column);
+    even.multiply(sum);
     asm volatile("cp.async.wait_group %0;" ::"n"(stages - 2) : "memory");
-    __syncthreads();
-    if (step + stages - 1 < steps.count) source.fetch(bytes[next], steps.first_k(step + stages - 1));
-    asm volatile("cp.async.commit_group;" ::: "memory");
-    add_step(sum, bytes[stage], row, column);
-    stage = stage + 1 == stages ? 0 : stage + 1;
-    next = next + 1 == stages ? 0 : next + 1;
+    __syncthreads();  // the next stage is there, and all have read this one
+    fetch(step + stages);
+    even.load(bytes[(step + 1) % stages], 0, row, column);
+    odd.multiply(sum);
   }
+  asm volatile("cp.async.wait_all;" ::: "memory");
 }
 
 // Whether a listed entry is kept after all. L may be cut as certifies_magnitude says, and is, at 2^31 - 1.
 __device__ __noinline__ bool keeps(const LineRecord& a, const LineRecord& b, std::uint32_t magnitude, std::int64_t inner) {
   return keeps_entry(a, b, magnitude, inner);
 }
+
+// The columns of a warp's part, a lane each.
+struct ColumnFacts {
+  std::uint32_t nonzero, several, rounded;   // which have nonzero entries, several of them, rounded ones
+  std::int64_t most_nonzeros, depth, inner;  // of a column; the least depth
+
+  __device__ __forceinline__ ColumnFacts(const LineRecord& own, std::int64_t inner)
+      : nonzero(__ballot_sync(0xFFFFFFFFu, own.nonzeros != 0)),
+        several(__ballot_sync(0xFFFFFFFFu, own.nonzeros > 1)),
+        rounded(__ballot_sync(0xFFFFFFFFu, own.rounded != 0)),
+        most_nonzeros(own.nonzeros),
+        depth(own.nonzeros != 0 ? own.depth : std::int64_t(1) << 43),
+        inner(inner) {
+#pragma unroll
+    for (int apart = 16; apart > 0; apart /= 2) {
+      most_nonzeros = max(most_nonzeros, std::int64_t(__shfl_xor_sync(0xFFFFFFFFu, most_nonzeros, apart)));
+      depth = min(depth, std::int64_t(__shfl_xor_sync(0xFFFFFFFFu, depth, apart)));
+    }
+  }
+
+  // Those whose entries in a row are not kept for any L below kHopelessMagnitude: neither exact nor certified by depth.
+  __device__ __forceinline__ std::uint32_t hopeless(const LineRecord& row) const {
+    const bool is_deep = !certifies_depth(row.depth + depth, row.nonzeros + most_nonzeros - inner, 1);
+    return row.nonzeros == 0 || !is_deep ? 0 : row.rounded != 0 ? nonzero : rounded;
+  }
+};
 
 // An entry of an update that is kept goes where it belongs.
 template <class T>
@@ -141,45 +218,49 @@ __device__ __noinline__ void place_kept(const SettleJob& job, const RepairMatrix
       reinterpret_cast<const T*>(kept.data)[matrix_index * kept.matrix_stride + row * kept.pitch + column];
 }
 
-// All threads: takes off the list of a tile what is kept; returns what this thread has left on it.
+// Entries that a thread leaves on the list: all of them, and those whose chains are still to be made.
+struct LeftEntries {
+  std::uint32_t chains = 0, open = 0;
+};
+
+// All threads: takes off the list of a tile what is kept.
 template <class Unit, bool Updates>
-__device__ __forceinline__ std::uint32_t ask_tile(Shared& shared, const Parameters& p, const Tile& tile) {
+__device__ __forceinline__ LeftEntries ask_tile(Shared& shared, const Parameters& p, const Tile& tile) {
   const int thread = static_cast<int>(threadIdx.x), lane = thread % 32, warp = thread / 32;
-  bool is_listed = false;
-#pragma unroll
-  for (int i = thread; i < kRows * kWords; i += kThreads) {
-    const std::uint32_t word = tile.word(p, i / kWords, i % kWords);
-    shared.word[0][i / kWords][i % kWords] = word;
-    is_listed = is_listed || word != 0;
-  }
-  if (__syncthreads_or(is_listed) == 0) return 0;
+  if (read_list(shared, p, tile).entries == 0) return {};
   const RepairMatrix matrix(p.job, tile.matrix);
-  find_pieces(shared, p, matrix, tile);
+  find_pieces(shared, p, matrix, tile, kHasMagnitudes);
   const ByteSource source(p, matrix, tile);
   static_assert(kLines == kThreads);
   const bool is_b = thread >= kRows;
   const int own_line = is_b ? thread - kRows : thread;
-  if (own_line < (is_b ? source.columns : source.rows)) shared.record[thread] = (is_b ? source.b : source.a).record[own_line];
+  const bool has_line = own_line < (is_b ? source.columns : source.rows);
+  shared.record[thread] = has_line ? (is_b ? source.b : source.a).record[own_line] : LineRecord{};
+  __syncthreads();
   const int first_row = warp % kWarpsAlongRows * kWarpRows, first_column = warp / kWarpsAlongRows * kWarpColumns;
+  const std::int64_t inner = p.job.a.view.inner;
+  const ColumnFacts facts(shared.record[kRows + first_column + lane], inner);
+  const std::uint64_t waiting = waiting_sums(shared, facts.several, first_row, first_column);
   MagnitudeSums sum = {};
-  sum_magnitudes<Unit>(shared, source, sum, first_row, first_column);
-  __syncthreads();  // the records are there
-  const std::uint32_t columns = __ballot_sync(0xFFFFFFFFu, shared.record[kRows + first_column + lane].nonzeros > 1);
-  std::uint32_t left = 0;
+  sum_magnitudes<Unit>(shared, source, sum, waiting, first_row, first_column);
+  // Where no index has nonzero entries of both, chains are the +0 that is stored.
+  if (shared.pieces == 0) find_pieces(shared, p, matrix, tile, kHasEntries);
+  const bool is_made = shared.pieces == 0 && !Updates && matrix.bound == nullptr;
+  LeftEntries left;
 #pragma unroll
-  for (int i = 0; i < kWarpRows / 8; ++i) {
-    const int row = first_row + 8 * i + lane / 4;
-    const std::uint32_t word = shared.word[0][row][first_column / 32];
-    const std::uint32_t several = shared.record[row].nonzeros > 1 ? columns : 0;
+  for (int i = 0; i < kSumRows; ++i) {
+    const int row = first_row + row_of_sum(i);
+    const std::uint32_t word = shared.word[row][first_column / 32], hopeless = facts.hopeless(shared.record[row]);
     std::uint32_t own = 0;
 #pragma unroll
-    for (int j = 0; j < kWarpColumns / 4; ++j) {
-      const int column = 8 * (j / 2) + 2 * (lane % 4) + j % 2;
+    for (int j = 0; j < kSumColumns; ++j) {
+      const int column = column_of_sum(j);
       if ((word >> column & 1u) == 0) continue;
-      const std::uint32_t magnitude = sum[i / 2][j / 2][2 * (i % 2) + j % 2];
-      const bool is_certain = magnitude >= kCertainMagnitude && (several >> column & 1u) != 0;
-      if (!is_certain &&
-          !keeps(shared.record[row], shared.record[kRows + first_column + column], magnitude, p.job.a.view.inner)) {
+      const std::uint32_t magnitude = sum_of(sum, i, j);
+      const bool is_certain = magnitude >= kCertainMagnitude && (waiting >> (kSumColumns * i + j) & 1u) != 0;
+      const bool is_hopeless = magnitude < kHopelessMagnitude && (hopeless >> column & 1u) != 0;
+      if (is_hopeless ||
+          (!is_certain && !keeps(shared.record[row], shared.record[kRows + first_column + column], magnitude, inner))) {
         own |= 1u << column;
       } else if constexpr (Updates) {
         place_kept<typename Unit::Value>(p.job, matrix, tile.matrix, tile.first_row + row,
@@ -189,27 +270,37 @@ __device__ __forceinline__ std::uint32_t ask_tile(Shared& shared, const Paramete
     own |= __shfl_xor_sync(0xFFFFFFFFu, own, 1);
     own |= __shfl_xor_sync(0xFFFFFFFFu, own, 2);
     if (lane % 4 != 0 || word == 0) continue;
-    if (own != word) tile.words(p, row)[first_column / 32] = own;
-    left += static_cast<std::uint32_t>(__popc(own));
+    const std::uint32_t open = is_made ? 0 : own;
+    if (open != word) tile.words(p, row)[first_column / 32] = open;
+    left.chains += static_cast<std::uint32_t>(__popc(own));
+    left.open += static_cast<std::uint32_t>(__popc(open));
   }
   return left;
 }
 
-// All threads of all blocks: afterwards the list has the chains alone.
+// All threads of all blocks: afterwards the list has the chains alone that are to be made.
 template <class Unit, bool Updates>
 __device__ __forceinline__ void ask_magnitudes(Shared& shared, const Parameters& p) {
   RepairCounts& counts = *p.job.listed.counts;
   std::int64_t made = 0;
-  unsigned long long left = 0;
+  unsigned long long chains = 0, open = 0;
 #pragma unroll 1
   for (;; ++made) {
     const std::int64_t index = take(shared, counts.tiles_taken);
     if (index >= p.tiles) break;
-    left += ask_tile<Unit, Updates>(shared, p, Tile(p, index));
+    const LeftEntries left = ask_tile<Unit, Updates>(shared, p, Tile(p, index));
+    chains += left.chains;
+    open += left.open;
   }
 #pragma unroll
-  for (int apart = 16; apart > 0; apart /= 2) left += __shfl_xor_sync(0xFFFFFFFFu, left, apart);
-  if (left != 0 && threadIdx.x % 32 == 0) atomicAdd(&counts.chains, left);
+  for (int apart = 16; apart > 0; apart /= 2) {
+    chains += __shfl_xor_sync(0xFFFFFFFFu, chains, apart);
+    open += __shfl_xor_sync(0xFFFFFFFFu, open, apart);
+  }
+  if (threadIdx.x % 32 == 0) {
+    if (chains != 0) atomicAdd(&counts.chains, chains);
+    if (open != 0) atomicAdd(&counts.open, open);
+  }
   wait_until_made(counts.tiles_made, made, p.tiles);
 }
 

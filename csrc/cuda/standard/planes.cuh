@@ -13,7 +13,9 @@ __device__ __forceinline__ std::uint8_t* plane_of(const Parameters& p, bool is_b
   return reinterpret_cast<std::uint8_t*>(p.job.magnitudes) + line * magnitude_pitch(p.job.a.view.inner);
 }
 
-// Behind them a byte for each piece of a group of lines: whether it has a nonzero entry.
+// Behind them a byte for each piece of a group of lines: kHasEntries if it has a nonzero entry, kHasMagnitudes if it has one of
+// magnitude 1 or more.
+inline constexpr std::uint32_t kHasEntries = 1, kHasMagnitudes = 2;
 __device__ __forceinline__ std::uint8_t* flags_of(const Parameters& p, bool is_b, std::int32_t matrix, std::int32_t group) {
   const PlaneParts& work = is_b ? p.b_parts : p.a_parts;
   const std::int64_t lines = p.a_parts.all_lines + p.b_parts.all_lines;
@@ -73,6 +75,7 @@ __device__ __forceinline__ void make_part(Shared& shared, const Parameters& p, b
   const std::int32_t count = min(kPartLines, work.lines - first_line);
   RepairLines lines = lines_of(is_b ? p.job.b : p.job.a, matrix, (is_b ? p.job.first_column : 0) + first_line);
   const int thread = static_cast<int>(threadIdx.x);
+  if (thread < 2) shared.piece_has[thread] = 0;
   if (thread < kPartLines) shared.exponent[thread] = thread < count ? lines.record[thread].exponent : 0;
   PieceEntries even(lines, count), odd(lines, count);  // two pieces are on their way
   even.load(std::int64_t(first_piece) * kPieceInner, inner);
@@ -85,19 +88,26 @@ __device__ __forceinline__ void make_part(Shared& shared, const Parameters& p, b
   const auto make = [&](PieceEntries& entries, std::int32_t piece) {
     const std::int64_t first_k = std::int64_t(piece) * kPieceInner;
     auto& to = bytes[piece % 2];  // the other one is still being read
-    bool has_nonzero = false;
+    std::uint32_t has = 0, bytes_of_all = 0;
 #pragma unroll
     for (int i = 0; i < PieceEntries::kEntries; ++i) {
       const std::int32_t line = entries.line_of(i);
-      has_nonzero = has_nonzero || entries.x[i] != 0.0;
-      to[line][entries.k_of(i)] = static_cast<std::uint8_t>(magnitude_byte(entries.x[i], shared.exponent[line]));
+      const std::uint32_t byte = magnitude_byte(entries.x[i], shared.exponent[line]);
+      has |= entries.x[i] != 0.0 ? kHasEntries : 0;
+      bytes_of_all |= byte;
+      to[line][entries.k_of(i)] = static_cast<std::uint8_t>(byte);
     }
+    has = __reduce_or_sync(0xFFFFFFFFu, has | (bytes_of_all != 0 ? kHasMagnitudes : 0));
+    if (has != 0 && thread % 32 == 0) atomicOr(&shared.piece_has[piece % 2], has);
     entries.load(first_k + 2 * kPieceInner, piece + 2 < last ? inner : 0);
-    const bool is_nonzero = __syncthreads_or(has_nonzero) != 0;
+    __syncthreads();
     if (own_line < count && first_k + at < pitch) {
       *reinterpret_cast<uint4*>(plane + first_k) = *reinterpret_cast<const uint4*>(&to[own_line][at]);
     }
-    if (thread == 0) flags_of(p, is_b, matrix, group)[piece] = is_nonzero;
+    if (thread == 0) {
+      flags_of(p, is_b, matrix, group)[piece] = static_cast<std::uint8_t>(shared.piece_has[piece % 2]);
+      shared.piece_has[piece % 2] = 0;
+    }
   };
 #pragma unroll 1
   for (std::int32_t piece = first_piece; piece < last; piece += 2) {
@@ -136,18 +146,19 @@ __device__ __forceinline__ KRange range_of_products(const Parameters& p, const R
   return range;
 }
 
-// Whether some of the `count` groups of lines from `flags` on have a nonzero entry in a piece.
-__device__ __forceinline__ bool has_nonzero(const std::uint8_t* flags, std::int32_t count, std::int32_t pieces,
-                                            std::int32_t piece) {
+// The flags together that the `count` groups of lines from `flags` on have of a piece.
+__device__ __forceinline__ std::uint32_t flags_of_tile(const std::uint8_t* flags, std::int32_t count, std::int32_t pieces,
+                                                       std::int32_t piece) {
   std::uint32_t any = 0;
 #pragma unroll
   for (std::int32_t i = 0; i < kRows / kPartLines; ++i) any |= i < count ? __ldcg(flags + i * pieces + piece) : 0u;
-  return any != 0;
+  return any;
 }
 static_assert(kRows == kColumns);
 
-// All threads: leaves in `shared` the pieces of K in which a tile has products of nonzero entries, as far as that is known.
-__device__ __forceinline__ void find_pieces(Shared& shared, const Parameters& p, const RepairMatrix& matrix, const Tile& tile) {
+// All threads: leaves in `shared` the pieces of K in which a tile has products of entries with a flag, as far as that is known.
+__device__ __noinline__ void find_pieces(Shared& shared, const Parameters& p, const RepairMatrix& matrix, const Tile& tile,
+                                         std::uint32_t flag) {
   __syncthreads();
   if (!p.knows_pieces()) {
     if (threadIdx.x == 0) shared.pieces = -1;
@@ -160,8 +171,8 @@ __device__ __forceinline__ void find_pieces(Shared& shared, const Parameters& p,
 #pragma unroll 1
     for (std::int32_t first = 0; first < pieces; first += 32) {
       const std::int32_t piece = first + lane;
-      const bool has_products = piece < pieces && has_nonzero(a, p.a_parts.groups - group_a, pieces, piece) &&
-                                has_nonzero(b, p.b_parts.groups - group_b, pieces, piece);
+      const bool has_products = piece < pieces && (flags_of_tile(a, p.a_parts.groups - group_a, pieces, piece) &
+                                                   flags_of_tile(b, p.b_parts.groups - group_b, pieces, piece) & flag) != 0;
       const std::uint32_t found = __ballot_sync(0xFFFFFFFFu, has_products);
       if (has_products) shared.piece[count + __popc(found & ((1u << lane) - 1))] = static_cast<std::uint16_t>(piece);
       count += __popc(found);

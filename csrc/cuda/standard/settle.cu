@@ -20,19 +20,20 @@ __device__ __forceinline__ void settle(const Parameters& p) {
   let_next_kernel_start();
   wait_for_previous_kernel();
   RepairCounts& counts = *p.job.listed.counts;
-  unsigned long long left = __ldcg(&counts.listed);  // does not change before the last block has arrived
-  if (left == 0) {
+  unsigned long long chains = __ldcg(&counts.listed), open = chains;  // do not change before the last block has arrived
+  if (chains == 0) {
     if (blockIdx.x == 0 && threadIdx.x == 0) repairing::report_nothing(p.job);
     return;
   }
   if (!p.job.has_exact_list) {
     if (p.job.magnitudes != nullptr) make_all_planes(shared, p);
     ask_magnitudes<Unit, Updates>(shared, p);
-    left = __ldcg(&counts.chains);
+    chains = __ldcg(&counts.chains);
+    open = __ldcg(&counts.open);
   }
-  if (left != 0) make_chains<Unit, Updates>(shared, p, left);
+  if (open != 0) make_chains<Unit, Updates>(shared, p, open);
   __syncthreads();
-  if (threadIdx.x == 0 && repairing::arrives_last(counts)) repairing::leave_report(p.job, {left, 0, 0});
+  if (threadIdx.x == 0 && repairing::arrives_last(counts)) repairing::leave_report(p.job, {chains, 0, 0});
 }
 
 template <class Unit, bool Updates>
@@ -80,8 +81,13 @@ void launch_settle(const SettleJob& job, cudaStream_t stream) {
   p.b_parts = plane_parts(job.b.view, job.result.columns);
   LaunchConfig config;
   config.stage = Stage::repair;
-  const std::int64_t processors = current_device(Stage::repair).multiprocessors;
-  config.grid = dim3(static_cast<unsigned>(std::min(p.tiles, processors)));
+  const std::int64_t processors = current_device(Stage::repair).multiprocessors, blocks = std::min(p.tiles, processors);
+  config.grid = dim3(static_cast<unsigned>(blocks));
+  p.most_alone = runs_along_k(job.b.view.outer_stride, job.b.view.inner_stride) ? kMostAloneAlongK : kMostAlone;
+  // As many as take no longer than a tile or two. The planes, where their spots go, have been read then.
+  const std::int64_t room = (p.a_parts.all_lines + p.b_parts.all_lines) * magnitude_pitch(job.a.view.inner);
+  const std::int64_t most = job.magnitudes == nullptr || job.has_exact_list ? 0 : 2 * p.most_alone * blocks;
+  p.most_spots = static_cast<unsigned long long>(std::min(most, room / std::int64_t(sizeof(Spot))));
   config.block = dim3(kThreads);
   config.overlap_previous = job.overlap_previous;
   config.stream = stream;

@@ -12,8 +12,9 @@ namespace ozfp4::cuda::settling {
 inline constexpr int kWarps = 8, kThreads = 32 * kWarps;
 inline constexpr int kRows = 128, kColumns = 128, kLines = kRows + kColumns;  // of a tile
 inline constexpr int kWords = kColumns / 32;
-inline constexpr int kMostGroup = kWarps;  // tiles that a block looks at together, a warp each
-inline constexpr int kMostAlone = 128;     // chains of a tile that are made one by one; more are made with all others
+// Chains of a tile that are made one by one, and in how many words of the list; more are made with all others. The columns of a
+// word's entries lie side by side, and are read for little more than one of them, unless each lies along K.
+inline constexpr int kMostAlone = 256, kMostWordsAlone = 128, kMostAloneAlongK = 96;
 // A warp's part of a tile, in magnitudes and on tensor cores: 2 x 4 warps make a tile.
 inline constexpr int kWarpRows = 64, kWarpColumns = 32, kWarpsAlongRows = kRows / kWarpRows;
 static_assert(kWarpsAlongRows * (kColumns / kWarpColumns) == kWarps && kWarpColumns == 32);
@@ -37,6 +38,8 @@ struct Parameters {
   PlaneParts a_parts, b_parts;
   std::int32_t tiles_x, tiles_y;  // of a matrix
   std::int64_t tiles;             // of all matrices
+  std::uint32_t most_alone;       // chains of a tile that are made one by one,
+  unsigned long long most_spots;  // and of the result with the help of all blocks
 
   // Whether it is known which pieces of K of which lines have nonzero entries.
   __device__ __forceinline__ bool knows_pieces() const {
@@ -44,18 +47,19 @@ struct Parameters {
   }
 };
 
-// An entry of a tile of a group: (128 slot + row) 128 + column.
-using Spot = std::uint32_t;
+// An entry: (128 tile + row) 128 + column.
+using Spot = std::uint64_t;
 
 // Before the area that the steps of a tile share: parts of planes, bytes, stages of entries, sums.
 struct alignas(128) Shared {
   LineRecord record[kLines];
-  std::uint32_t word[kMostGroup][kRows][kWords];
-  Spot spot[kMostGroup * kMostAlone];
+  std::uint32_t word[kRows][kWords];
+  Spot spot[kMostAlone];
   std::uint16_t piece[kMostPieces];  // those of K that have products in a tile,
   std::int32_t pieces;               // and how many they are; -1: all
   std::int32_t exponent[kPartLines];
-  std::uint32_t alone, dense_tiles;  // how many spots there are; a bit for each tile that has too many
+  std::uint32_t piece_has[2];          // flags of two pieces that are being made
+  std::uint32_t entries, spots_taken;  // of a list
   unsigned long long taken;
 
   template <class T>
@@ -84,6 +88,29 @@ struct Tile : TilePlace<kRows, kColumns> {
     return __ldcg(words(p, row) + index) & first_bits(count);
   }
 };
+
+// All threads: a tile's list, to shared memory; how many entries it has, and words with some.
+struct ListSize {
+  std::uint32_t entries;
+  int words;
+};
+__device__ __forceinline__ ListSize read_list(Shared& shared, const Parameters& p, const Tile& tile) {
+  __syncthreads();
+  if (threadIdx.x == 0) shared.entries = 0;
+  std::uint32_t entries = 0;
+  int words = 0;
+#pragma unroll
+  for (int i = static_cast<int>(threadIdx.x); i < kRows * kWords; i += kThreads) {
+    const std::uint32_t word = tile.word(p, i / kWords, i % kWords);
+    shared.word[i / kWords][i % kWords] = word;
+    entries += static_cast<std::uint32_t>(__popc(word));
+    words += __syncthreads_count(word != 0);
+  }
+  entries = __reduce_add_sync(0xFFFFFFFFu, entries);
+  if (entries != 0 && threadIdx.x % 32 == 0) atomicAdd(&shared.entries, entries);
+  __syncthreads();
+  return {shared.entries, words};
+}
 
 // The steps of `Length` along K of a tile, those without products left out.
 template <int Length>
