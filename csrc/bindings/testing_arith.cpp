@@ -324,8 +324,10 @@ void register_arith(py::module_& parent) {
                return static_cast<std::int64_t>(r < 0 ? r + modulus.modulus : r);
              }));
   module.def("large_residue", py::vectorize([](std::int64_t v, std::int64_t m) {
-               return static_cast<std::int64_t>(
-                   balanced_residue_of(large_pieces(static_cast<double>(v)), make_piece_modulus<double>(m)));
+               const PieceModulus<double> modulus = make_piece_modulus<double>(m);
+               double piece[3];
+               for (double& own : piece) own = static_cast<double>(take_balanced_digit(v, kPieceWidth<double>));
+               return static_cast<std::int64_t>(reduce_pieces(0.0, piece, modulus.weight, modulus.modulus, modulus.inverse));
              }));
   module.def("reduce32", py::vectorize([](float x, float m) { return reduce(x, m, 1.0f / m); }));
   module.def("reduce64", py::vectorize([](double x, double m) { return reduce(x, m, 1.0 / m); }));

@@ -85,24 +85,4 @@ OZFP4_HD Real reduce_pieces(Real start, const Real (&piece)[Count], const Real* 
   return reduce(x, modulus, inverse);
 }
 
-// ---- Integers of up to 53 bits, in two FP64 numbers -------------------------------------------------------------------
-
-// An integer in two pieces: 2^27 high + low, |low| <= 2^26.
-struct LargePieces {
-  double high, low;
-};
-
-// The integer nearest to x, ties to even. Range: |x| <= 2^53; then |high| <= 2^26. What is added to 1.5 * 2^79 is rounded to a
-// multiple of 2^27, which is even, and is 0 for |x| <= 2^26; so the difference from x is exact, and rounds as x does.
-OZFP4_HD LargePieces large_pieces(double x) {
-  constexpr double magic = 0x1.8p79;
-  const double above = (x + magic) - magic;
-  return {above * 0x1p-27, round_to_integer(x - above)};
-}
-
-// The balanced residue, |r| <= (m - 1) / 2.
-OZFP4_HD double balanced_residue_of(const LargePieces& v, const PieceModulus<double>& m) {
-  return reduce_pieces(v.low, {v.high}, m.weight + 1, m.modulus, m.inverse);
-}
-
 }  // namespace ozfp4

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "cpu/bytes/packed.hpp"
-#include "cpu/encode/numbers/number_line.hpp"
 #include "cpu/encode/pair_planes.hpp"
 #include "cpu/encode/wide_encoder.hpp"
 #include "cpu/integers/lines.hpp"
@@ -49,8 +48,7 @@ class LinePlanes {
     if (plan.is_complex) pairs_.emplace(plan, count);
   }
 
-  template <class Encoder, class Integers>
-  void encode(Encoder& encoder, Integers& integers, std::int64_t n, void* to, std::int64_t pitch) {
+  void encode(WideEncoder& encoder, WideLine& integers, std::int64_t n, void* to, std::int64_t pitch) {
     if (!pairs_) return encoder.encode(integers, n, to, pitch);
     encoder.encode(integers, n, pairs_->residues(), kLine);
     pairs_->write(n / width_, to, pitch);
@@ -73,8 +71,7 @@ class PlainTarget {
         pitch_(block.outers * inners_) {}
 
   // Encodes n integers of a line, the first of which is entry `inner`.
-  template <class Encoder, class Integers>
-  void encode(Encoder& encoder, Integers& integers, std::int64_t n, std::int64_t outer, std::int64_t inner) {
+  void encode(WideEncoder& encoder, WideLine& integers, std::int64_t n, std::int64_t outer, std::int64_t inner) {
     lines_.encode(encoder, integers, n, planes_ + (outer * inners_ + inner / width_) * entry_, pitch_);
   }
   void end_tile(std::int64_t, std::int64_t, std::int64_t, std::int64_t) {}
@@ -96,8 +93,7 @@ class PackedTarget {
         count_(planes_used(plan, count)),
         tile_(new std::int8_t[static_cast<std::size_t>(count_ * kPlane)]) {}
 
-  template <class Encoder, class Integers>
-  void encode(Encoder& encoder, Integers& integers, std::int64_t n, std::int64_t outer, std::int64_t) {
+  void encode(WideEncoder& encoder, WideLine& integers, std::int64_t n, std::int64_t outer, std::int64_t) {
     lines_.encode(encoder, integers, n, tile_.get() + outer % kTileOuter * kLine, kPlane);
   }
 
@@ -125,34 +121,19 @@ class PackedTarget {
 template <class T, class Target>
 void encode_lines(const Plan& plan, int count, const OperandView& operand, const LineScales& scales, const Block& block,
                   Target& target, std::int64_t outer_begin, std::int64_t outer_end) {
-  // `quantise`: of the entries of a line. Those that are integers are taken as they are.
-  const auto run = [&](auto& encoder, auto& integers, const auto& quantise) {
-    for_lines<T>(
-        operand, block, outer_begin, outer_end,
-        [&](const T* line, std::int64_t n, std::int64_t outer, std::int64_t inner) {
-          quantise(line, n, outer);
-          target.encode(encoder, integers, n, outer, inner);
-        },
-        [&](auto... where) { target.end_tile(where...); });
-  };
-  const auto shift = [&](std::int64_t outer) { return scales.shift[block.outer0 + outer]; };
-  if constexpr (std::is_floating_point_v<T>) {
-    if (NumberEncoder::serves(plan, scales.bits)) {
-      NumberEncoder encoder(plan, count);
-      NumberLine integers;
-      return run(encoder, integers,
-                 [&](const T* line, std::int64_t n, std::int64_t outer) { quantise_numbers(line, n, shift(outer), integers); });
-    }
-  }
   WideEncoder encoder(plan, count, scales.bits);
   WideLine integers;
-  run(encoder, integers, [&](const T* line, std::int64_t n, [[maybe_unused]] std::int64_t outer) {
-    if constexpr (std::is_floating_point_v<T>) {
-      quantise_wide(line, n, shift(outer), encoder.form(), integers);
-    } else {
-      widen_line(line, n, encoder.form(), integers);
-    }
-  });
+  for_lines<T>(
+      operand, block, outer_begin, outer_end,
+      [&](const T* line, std::int64_t n, std::int64_t outer, std::int64_t inner) {
+        if constexpr (std::is_floating_point_v<T>) {
+          quantise_wide(line, n, scales.shift[block.outer0 + outer], encoder.form(), integers);
+        } else {
+          widen_line(line, n, encoder.form(), integers);
+        }
+        target.encode(encoder, integers, n, outer, inner);
+      },
+      [&](auto... where) { target.end_tile(where...); });
 }
 
 // The integers of one line given as words.
