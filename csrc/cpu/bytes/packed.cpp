@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "cpu/runtime/threads.hpp"
-#include "cpu/runtime/transpose.hpp"
+#include "cpu/runtime/turn_block.hpp"
 #include "cpu/runtime/vectorise.hpp"
 
 namespace ozfp4 {
@@ -23,12 +23,14 @@ OZFP4_VECTORISED void pack_left(const std::int8_t* entries, std::int64_t pitch, 
   }
 }
 
-// A full tile of B: groups of four entries as words, transposed. Each word goes to its place at once: of a loop that turns words
-// held in an array GCC 11 and 12 make wrong code with AVX2 (tests/cpu/bytes/packed_check.cpp fails then).
-OZFP4_VECTORISED void pack_right(const std::int8_t* entries, std::int64_t pitch, std::int8_t* tile) {
-  for (std::int64_t line = 0; line < kPanelLines; ++line) {
-    for (std::int64_t group = 0; group < kPanelLines; ++group) {
-      std::memcpy(tile + (group * kPanelLines + line) * kGroup, entries + line * pitch + group * kGroup, kGroup);
+// A full tile of B: groups of four entries as words, transposed.
+void pack_right(const std::int8_t* entries, std::int64_t pitch, std::int8_t* tile) {
+  const auto* from = reinterpret_cast<const char*>(entries);
+  auto* to = reinterpret_cast<char*>(tile);
+  for (std::int64_t line = 0; line < kPanelLines; line += 4) {
+    for (std::int64_t group = 0; group < kPanelLines; group += 4) {
+      turn_block<std::int32_t>(from + line * pitch + group * kGroup, pitch, to + (group * kPanelLines + line) * kGroup,
+                               kPanelLines * kGroup);
     }
   }
 }
@@ -47,7 +49,6 @@ OZFP4_VECTORISED void sum_lines(const std::int8_t* panel, std::int64_t tiles, st
 
 void pack_tile(Side side, const std::int8_t* entries, std::int64_t pitch, void* to) {
   if (side == Side::left) return pack_left(entries, pitch, static_cast<std::uint8_t*>(to));
-  if (can_transpose()) return transpose_words(entries, pitch, to);
   pack_right(entries, pitch, static_cast<std::int8_t*>(to));
 }
 

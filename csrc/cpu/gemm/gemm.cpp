@@ -2,13 +2,9 @@
 
 #include <algorithm>
 
-#if defined(__x86_64__) && defined(__GNUC__)
-#include <emmintrin.h>
-#include <xmmintrin.h>
-#endif
-
 #include "arith/multiples.hpp"
 #include "cpu/gemm/tile.hpp"
+#include "cpu/runtime/turn_block.hpp"
 
 namespace ozfp4 {
 namespace {
@@ -16,40 +12,18 @@ namespace {
 constexpr std::int64_t kDepth = 512;    // of K at a time: panels stay in the first two caches while tiles take them
 constexpr std::int64_t kColumns = 288;  // whose panels lie in the second-level cache or near it: a multiple of kGemmColumns
 
-// A block of 4 lines by 4 entries of K, transposed to rows `pitch` entries apart. Instructions that every x86-64 has: two lines
-// by two entries at a time in FP64.
-#if defined(__x86_64__) && defined(__GNUC__)
-inline void turn_block(const float* from, std::int64_t ld, float* to, std::int64_t pitch) {
-  __m128 row[4] = {_mm_loadu_ps(from), _mm_loadu_ps(from + ld), _mm_loadu_ps(from + 2 * ld), _mm_loadu_ps(from + 3 * ld)};
-  _MM_TRANSPOSE4_PS(row[0], row[1], row[2], row[3]);
-  for (int k = 0; k < 4; ++k) _mm_storeu_ps(to + k * pitch, row[k]);
-}
-inline void turn_block(const double* from, std::int64_t ld, double* to, std::int64_t pitch) {
-  for (int i = 0; i < 4; i += 2) {
-    for (int k = 0; k < 4; k += 2) {
-      const __m128d upper = _mm_loadu_pd(from + i * ld + k), lower = _mm_loadu_pd(from + (i + 1) * ld + k);
-      _mm_storeu_pd(to + k * pitch + i, _mm_unpacklo_pd(upper, lower));
-      _mm_storeu_pd(to + (k + 1) * pitch + i, _mm_unpackhi_pd(upper, lower));
-    }
-  }
-}
-#else
-template <class T>
-inline void turn_block(const T* from, std::int64_t ld, T* to, std::int64_t pitch) {
-  for (int i = 0; i < 4; ++i) {
-    for (int k = 0; k < 4; ++k) to[k * pitch + i] = from[i * ld + k];
-  }
-}
-#endif
-
 // Lines as a panel [k][Lines], zeros in the place of those that there are not.
 template <std::int64_t Lines, class T>
 void pack(const T* from, std::int64_t ld, std::int64_t lines, std::int64_t k, T* to) {
   static_assert(Lines % 4 == 0);
   if (lines < Lines) std::fill_n(to, Lines * k, T(0));
   const std::int64_t whole_lines = lines / 4 * 4, whole = k / 4 * 4;
+  constexpr std::int64_t bytes = sizeof(T);
   for (std::int64_t p = 0; p < whole; p += 4) {
-    for (std::int64_t i = 0; i < whole_lines; i += 4) turn_block(from + i * ld + p, ld, to + p * Lines + i, Lines);
+    for (std::int64_t i = 0; i < whole_lines; i += 4) {
+      turn_block<T>(reinterpret_cast<const char*>(from + i * ld + p), ld * bytes, reinterpret_cast<char*>(to + p * Lines + i),
+                    Lines * bytes);
+    }
   }
   for (std::int64_t i = 0; i < lines; ++i) {
     for (std::int64_t p = i < whole_lines ? whole : 0; p < k; ++p) to[p * Lines + i] = from[i * ld + p];

@@ -5,10 +5,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <type_traits>
 
 #include "arith/element_type.hpp"
-#include "cpu/runtime/transpose.hpp"
+#include "cpu/runtime/turn_block.hpp"
 
 namespace ozfp4 {
 
@@ -97,10 +96,18 @@ void load_tile(const OperandView& view, std::int64_t outer0, std::int64_t outers
     for (std::int64_t o = 0; o < outers; ++o) {
       std::memcpy(tile + o * kTilePitch, origin + o * view.outer_stride, static_cast<std::size_t>(inners) * sizeof(T));
     }
-  } else if (std::is_same_v<T, double> && outers == kTileOuter && view.outer_stride == sizeof(double) && can_transpose()) {
-    transpose_columns(origin, view.inner_stride, inners, reinterpret_cast<double*>(tile), kTilePitch);
   } else {
-    for (std::int64_t k = 0; k < inners; ++k) {
+    std::int64_t k = 0;
+    if constexpr (sizeof(T) >= 4) {
+      const bool are_columns = view.outer_stride == static_cast<std::ptrdiff_t>(sizeof(T)) && outers % 4 == 0;
+      for (; are_columns && k + 4 <= inners; k += 4) {
+        for (std::int64_t o = 0; o < outers; o += 4) {
+          turn_block<T>(origin + k * view.inner_stride + o * view.outer_stride, view.inner_stride,
+                        reinterpret_cast<char*>(tile + o * kTilePitch + k), kTilePitch * view.outer_stride);
+        }
+      }
+    }
+    for (; k < inners; ++k) {
       const char* line = origin + k * view.inner_stride;
       prefetch(k + kLinesAhead < inners ? line + kLinesAhead * view.inner_stride : line, outers * view.outer_stride);
       for (std::int64_t o = 0; o < outers; ++o) tile[o * kTilePitch + k] = load<T>(line + o * view.outer_stride);
