@@ -95,52 +95,9 @@ inline bool counts_all(const BlockLines& rows, std::int64_t row, const ColumnGro
   return true;
 }
 
-// The worst of the finite lines of an operand that are exact, and of those that are rounded; how many have no nonzero entry.
-struct LineClass {
-  LineRecord worst{0, std::numeric_limits<std::int64_t>::max()};
-  std::int64_t lines = 0;
-};
-struct LineClasses {
-  LineClass exact, rounded;
-  std::int64_t zeros = 0;
-
-  std::int64_t lines() const { return exact.lines + rounded.lines + zeros; }
-
-  LineClasses(const BlockLines& lines, std::int64_t count) {
-    for (std::int64_t i = 0; i < count; ++i) {
-      if (lines.special[i] != kFinite) continue;
-      const LineRecord& record = lines.records[i];
-      zeros += record.nonzeros == 0;
-      if (record.nonzeros == 0) continue;
-      LineClass& own = record.rounded != 0 ? rounded : exact;
-      own.worst.rounded = record.rounded != 0;
-      own.worst.depth = std::max(own.worst.depth, record.depth);
-      own.worst.nonzeros = std::min(own.worst.nonzeros, record.nonzeros);
-      ++own.lines;
-    }
-  }
-};
-
-// The counts of a whole product where its lines certify all entries, whatever its integers are: by the worst of each class, else
-// by rows and groups of columns.
-inline std::optional<EntryCounts> counted_by_classes(const LineClasses& rows, const LineClasses& columns, std::int64_t k) {
-  EntryCounts counts;
-  counts.exact = rows.lines() * columns.lines() - (rows.lines() - rows.zeros) * (columns.lines() - columns.zeros);
-  for (const LineClass* row : {&rows.exact, &rows.rounded}) {
-    for (const LineClass* column : {&columns.exact, &columns.rounded}) {
-      if (row->lines == 0 || column->lines == 0) continue;
-      if (!certifies_lines(row->worst, column->worst, k)) return std::nullopt;
-      const bool is_exact = row->worst.rounded == 0 && column->worst.rounded == 0;
-      (is_exact ? counts.exact : counts.depth) += row->lines * column->lines;
-    }
-  }
-  return counts;
-}
-
+// The counts of a whole product where its lines certify all entries, whatever its integers are.
 inline std::optional<EntryCounts> counted_by_lines(const BlockLines& rows, std::int64_t row_count, const BlockLines& columns,
                                                    std::int64_t column_count, std::int64_t k) {
-  const auto by_classes = counted_by_classes({rows, row_count}, {columns, column_count}, k);
-  if (by_classes) return by_classes;
   EntryCounts counts;
   for (std::int64_t column = 0; column < column_count; column += kLanes) {
     const ColumnGroup group = group_of(columns, column, static_cast<int>(std::min<std::int64_t>(kLanes, column_count - column)));
