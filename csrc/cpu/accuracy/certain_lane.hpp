@@ -2,8 +2,9 @@
 //
 // With x = sum + rest and r = fl(x), t = rest - (r - sum) is the distance of x from r, exactly but for what rest is off by, at
 // most |rest| 2^-52, and |t| <= 2 |rest|. So x and all numbers within `error` of it lie in r + [t - m, t + m] with
-// m >= error + |rest| 2^-48, which has room for the rounding of t +- m. Where fl(r + (t - m)) = fl(r + (t + m)) = r, they all
-// round to r to nearest, so that none reaches r's neighbours, and |t| > m says on which side of r they lie.
+// m >= error + |rest| 2^-48, which has room for the rounding of t +- m. Without an error, and where |rest| < 2^52, m is 0: x, sum
+// and rest are integers, so that rest is off by less than 1 and hence by nothing. Where fl(r + (t - m)) = fl(r + (t + m)) = r,
+// they all round to r to nearest, so that none reaches r's neighbours, and |t| > m says on which side of r they lie.
 #pragma once
 
 #include <cmath>
@@ -33,7 +34,8 @@ struct CertainRounding {
 inline double round_certain_one(const SumOfPieces& x, double error, std::int32_t exponent, const CertainRounding& how,
                                 std::int64_t& refused) {
   const double r = x.sum + x.rest, t = x.rest - (r - x.sum);
-  const double margin = error * (1.0 + 0x1p-20) + std::fabs(x.rest) * 0x1p-48;
+  const double of_rest = std::fabs(x.rest);
+  const double margin = error == 0.0 && of_rest < 0x1p52 ? 0.0 : error * (1.0 + 0x1p-20) + of_rest * 0x1p-48;
   const double low = r + (t - margin), high = r + (t + margin);
   const double side = how.is_directed != 0 ? margin : how.no_side;
   refused = static_cast<std::int64_t>(low != high) | static_cast<std::int64_t>(std::fabs(t) <= side);
