@@ -236,7 +236,8 @@ Array<double> round_five_words(const Array<std::uint32_t>& words, const Array<st
     throw py::value_error("shapes do not fit");
   Array<double> result(words.shape(0));
   for (py::ssize_t i = 0; i < words.shape(0); ++i) {
-    result.mutable_data()[i] = round_pieces(take_words<5>(words, i), exponent.data()[i]);
+    const SumOfPieces x = sum_of_parts(sum_parts(take_words<5>(words, i)));
+    result.mutable_data()[i] = (x.sum + x.rest) * exact_power_of_two<double>(exponent.data()[i]);
   }
   return result;
 }

@@ -38,9 +38,9 @@ struct NumberCrt {
   double product[kMostNumbers] = {};
 };
 
-// The sum of three numbers that the integer is: as three_pieces has them, each of any sign. Range: N = count, residues in [0, m).
+// The sum of three numbers that the integer is: as sum_parts has them, each of any sign. Range: N = count, residues in [0, m).
 template <int N>
-OZFP4_HD ThreePieces crt_in_numbers(const double (&residue)[N], const NumberCrt& constants, bool& is_uncertain) {
+OZFP4_HD SumParts crt_in_numbers(const double (&residue)[N], const NumberCrt& constants, bool& is_uncertain) {
   static_assert(N >= kLeastNumbers && N <= kMostNumbers, "no constants have so many moduli");
   constexpr double unit = 0x1p24, inverse_unit = 0x1p-24;
   double ratio = residue[0] * constants.fraction[0];
@@ -61,7 +61,7 @@ OZFP4_HD ThreePieces crt_in_numbers(const double (&residue)[N], const NumberCrt&
     digit[j + 1] += carry * inverse_unit;
   }
   // A digit that is -0 is +0 with a carry of +0 added to it, and so is the first one with the second.
-  return {digit[1] * unit + digit[0], (digit[3] * unit + digit[2]) * 0x1p48, (digit[5] * unit + digit[4]) * 0x1p96};
+  return {(digit[5] * unit + digit[4]) * 0x1p96, (digit[3] * unit + digit[2]) * 0x1p48, digit[1] * unit + digit[0]};
 }
 
 // Digit j of a number that is not negative, less than half of the unit or a carry to the next one.

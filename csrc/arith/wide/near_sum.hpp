@@ -135,11 +135,6 @@ OZFP4_HD double exact_residue_of(double h, const Bridge& m) {
   return reduce(fused_multiply_add(-std::nearbyint(h * m.inverse), m.modulus, h), m.modulus, m.inverse);
 }
 
-// V = top + middle + low: multiples of 2^64 and of 2^52, and low in [0, 2^52).
-struct SumParts {
-  double top, middle, low;
-};
-
 // x as an FP64 number. Range: x < 2^52.
 OZFP4_HD double small_to_double(std::uint64_t x) { return float_from_bits<double>(x | 0x4330000000000000u) - 0x1p52; }
 
@@ -165,7 +160,7 @@ struct NearParts {
     return reduce(rest * m.inverse_word - exact_residue_of(h, m), m.modulus, m.inverse);
   }
 
-  // With W - h.
+  // With W - h: multiples of 2^64 and of 2^52, and low in [0, 2^52).
   OZFP4_HD SumParts joined(double between) const {
     return {h * 0x1p64, (small_to_double(word >> 52) + between * 0x1p12) * 0x1p52,
             small_to_double(word & ((std::uint64_t(1) << 52) - 1))};
@@ -195,14 +190,6 @@ OZFP4_HD SumParts join_wide_sum(std::uint64_t word, double near, std::uint64_t r
   constexpr std::uint64_t sign = std::uint64_t(1) << 63;
   const double upper = small_to_double((residues ^ sign) >> 32) - 0x1p31, lower = small_to_double(residues & 0xFFFFFFFFu);
   return parts.joined(parts.between(residue_of_halves(upper, lower, kWideBridge), kWideBridge));
-}
-
-// As sum_of_pieces. Range: integers, |top| < 2^200.
-OZFP4_HD SumOfPieces sum_of_parts(const SumParts& parts) {
-  double lower_error, sum_error;
-  const double lower = sum_with_error(parts.middle, parts.low, lower_error);  // middle is 0, or 2^52 and more
-  const double sum = any_sum_with_error(parts.top, lower, sum_error);
-  return {sum, sum_to_odd(sum_error, lower_error)};
 }
 
 }  // namespace ozfp4

@@ -8,7 +8,6 @@
 #pragma once
 
 #include <cstdint>
-#include <type_traits>
 
 #include "arith/float_fields.hpp"
 #include "arith/host_device.hpp"
@@ -17,9 +16,9 @@
 
 namespace ozfp4 {
 
-// Exponents for which value * 2^exponent is 0 or a normal number for every |value| < 2^157.
-inline constexpr std::int32_t kLeastPieceExponent = -1022;
-inline constexpr std::int32_t kMostPieceExponent = 1023 - 157;
+// Exponents for which value * 2^exponent is 0 or a normal number for every |value| < 2^161, and so are its neighbours.
+inline constexpr std::int32_t kLeastPieceExponent = -1020;
+inline constexpr std::int32_t kMostPieceExponent = 1023 - 162;
 
 // x + y = sum + error. Range: |x| >= |y| or x = 0, no overflow.
 OZFP4_HD double sum_with_error(double x, double y, double& error) {
@@ -51,69 +50,39 @@ struct SumOfPieces {
   double sum, rest;
 };
 
-// The three numbers.
-struct ThreePieces {
-  double low, middle, high;
+// The integer top + middle + low.
+struct SumParts {
+  double top, middle, low;
 };
 
-// Range: |value| < 2^157.
-OZFP4_HD ThreePieces three_pieces(const WideInt<5>& value) {
+// Multiples of 2^104 and of 2^52, and low in [0, 2^52). Range: |value| < 2^157.
+OZFP4_HD SumParts sum_parts(const WideInt<5>& value) {
   constexpr std::uint64_t mask = (std::uint64_t(1) << 52) - 1;
   const std::uint64_t low = value.word[0] | (static_cast<std::uint64_t>(value.word[1]) << 32);
   const std::uint64_t high = value.word[2] | (static_cast<std::uint64_t>(value.word[3]) << 32);
   const std::int64_t top =
       static_cast<std::int64_t>(high >> 40) + static_cast<std::int64_t>(static_cast<std::int32_t>(value.word[4])) * (1 << 24);
-  return {static_cast<double>(static_cast<std::int64_t>(low & mask)),
+  return {static_cast<double>(top) * 0x1p104,
           static_cast<double>(static_cast<std::int64_t>(((low >> 52) | (high << 12)) & mask)) * 0x1p52,
-          static_cast<double>(top) * 0x1p104};
+          static_cast<double>(static_cast<std::int64_t>(low & mask))};
 }
 
-// Range: the middle and the high piece are 0 or at least as large as all below them, whatever the signs.
-OZFP4_HD SumOfPieces sum_of_pieces(const ThreePieces& pieces) {
-  // The error of `sum` is 0 or a multiple of the last place of `lower`, twice its error or more: each addition has the larger
-  // number first.
+// Range: integers, |top| < 2^200; the middle one is 0 or at least as large as the low one.
+OZFP4_HD SumOfPieces sum_of_parts(const SumParts& parts) {
   double lower_error, sum_error;
-  const double lower = sum_with_error(pieces.middle, pieces.low, lower_error);
-  const double sum = sum_with_error(pieces.high, lower, sum_error);
-  const double rest = sum_to_odd(sum_error, lower_error);
-  return {sum, rest};
-}
-
-// Range: |value| < 2^157. The middle and high pieces are multiples of 2^52 > low and of 2^104 >= lower.
-OZFP4_HD SumOfPieces sum_of_pieces(const WideInt<5>& value) { return sum_of_pieces(three_pieces(value)); }
-
-// The pieces' sum * 2^exponent, rounded once to nearest even; an exact zero is +0. Range: as sum_of_pieces, sum below 2^157 in
-// magnitude, exponent in [kLeastPieceExponent, kMostPieceExponent].
-OZFP4_HD double round_pieces(const ThreePieces& pieces, std::int32_t exponent) {
-  const SumOfPieces sum = sum_of_pieces(pieces);
-  return (sum.sum + sum.rest) * exact_power_of_two<double>(exponent);
-}
-
-// value * 2^exponent, rounded once to nearest even; an exact zero is +0. Range: |value| < 2^157, exponent in
-// [kLeastPieceExponent, kMostPieceExponent].
-OZFP4_HD double round_pieces(const WideInt<5>& value, std::int32_t exponent) {
-  return round_pieces(three_pieces(value), exponent);
+  const double lower = sum_with_error(parts.middle, parts.low, lower_error);
+  const double sum = any_sum_with_error(parts.top, lower, sum_error);
+  return {sum, sum_to_odd(sum_error, lower_error)};
 }
 
 // (sum + rest) * 2^exponent, rounded once to the nearest FP32 number, by way of FP64 rounded to odd, which has more than twice
 // the bits. `refused` is not 0 where the result is small, but for an exact zero, which is +0: a processor may have been told to
-// take subnormal numbers for zero. Range: as round_pieces.
+// take subnormal numbers for zero. Range: exponents from kLeastPieceExponent to kMostPieceExponent.
 OZFP4_HD float round_single(const SumOfPieces& x, std::int32_t exponent, std::int64_t& refused) {
   const double odd = sum_to_odd(x.sum, x.rest), scaled = odd * exact_power_of_two<double>(exponent);
   const bool is_small = scaled < 0x1p-125 && scaled > -0x1p-125 && odd != 0.0;
   refused = static_cast<std::int64_t>(is_small);
   return static_cast<float>(scaled);
-}
-
-// The pieces' sum times 2^exponent, in FP64 or FP32. Range: as round_pieces.
-template <class T>
-OZFP4_HD T round_pieces(const ThreePieces& pieces, std::int32_t exponent, std::int64_t& refused) {
-  refused = 0;
-  if constexpr (std::is_same_v<T, float>) {
-    return round_single(sum_of_pieces(pieces), exponent, refused);
-  } else {
-    return round_pieces(pieces, exponent);
-  }
 }
 
 }  // namespace ozfp4

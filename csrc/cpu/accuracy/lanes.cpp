@@ -11,8 +11,8 @@ namespace ozfp4 {
 namespace {
 
 template <int Words>
-inline PairCut pair_columns_impl(const Columns<Words>& column, int n, const CrtProduct<Words>& product, int bits,
-                                 LanePairs& pairs) {
+inline PairCut part_columns_impl(const Columns<Words>& column, int n, const CrtProduct<Words>& product, int bits,
+                                 LaneParts& parts, std::int64_t* refused) {
   std::uint32_t word[Words][kLanes];
   for (int i = 0; i < n; ++i) {
     std::uint64_t own[Words];
@@ -20,15 +20,12 @@ inline PairCut pair_columns_impl(const Columns<Words>& column, int n, const CrtP
     bool is_uncertain = false;  // whether the integer may be off by the product of the moduli
     const WideInt<Words> x = crt_without_correction(own, product, is_uncertain);
     for (int k = 0; k < Words; ++k) word[k][i] = x.word[k];
-    pairs.refused[i] = static_cast<std::int64_t>(is_uncertain);
+    refused[i] = static_cast<std::int64_t>(is_uncertain);
   }
   const int cut = std::clamp((bits - kCertainBits + 32) / 32, 0, Words - kUpperWords);
   const auto* const upper = word + cut;
   for (int i = 0; i < n; ++i) {
-    const ThreePieces x = three_pieces({{upper[0][i], upper[1][i], upper[2][i], upper[3][i], upper[4][i]}});
-    const NearPair pair = near_pair(x.high, x.middle, x.low);
-    pairs.sum[i] = pair.sum;
-    pairs.rest[i] = pair.rest;
+    parts.put(sum_parts({{upper[0][i], upper[1][i], upper[2][i], upper[3][i], upper[4][i]}}), i);
   }
   return {32 * cut, cut == 0 ? 0.0 : 1.0};
 }
@@ -43,7 +40,9 @@ inline void update_lanes_impl(LanePairs& pairs, const double* error, int n, cons
   }
 }
 
-bool is_outside(std::int32_t exponent) { return exponent <= kLeastPieceExponent || exponent > kMostPieceExponent; }
+bool is_outside(std::int32_t exponent) { return exponent < kLeastPieceExponent || exponent > kMostPieceExponent; }
+
+SumOfPieces sum_at(const LaneParts& parts, int i) { return sum_of_parts({parts.top[i], parts.middle[i], parts.low[i]}); }
 
 double round_one(const SumOfPieces& x, double error, std::int32_t exponent, const CertainRounding& how, std::int64_t& refused,
                  double) {
@@ -88,20 +87,36 @@ OZFP4_VECTORISED bool is_any(const std::int64_t* refused, int n) {
   return any != 0;
 }
 
-#define OZFP4_PAIR_COLUMNS(Words)                                                                                        \
-  OZFP4_VECTORISED PairCut pair_columns(const Columns<Words>& column, int n, const CrtProduct<Words>& product, int bits, \
-                                        LanePairs& pairs) {                                                              \
-    return pair_columns_impl(column, n, product, bits, pairs);                                                           \
+#define OZFP4_PART_COLUMNS(Words)                                                                                        \
+  OZFP4_VECTORISED PairCut part_columns(const Columns<Words>& column, int n, const CrtProduct<Words>& product, int bits, \
+                                        LaneParts& parts, std::int64_t* refused) {                                       \
+    return part_columns_impl(column, n, product, bits, parts, refused);                                                  \
   }
-OZFP4_WORD_COUNTS(OZFP4_PAIR_COLUMNS)
-#undef OZFP4_PAIR_COLUMNS
+OZFP4_WORD_COUNTS(OZFP4_PART_COLUMNS)
+#undef OZFP4_PART_COLUMNS
 
-OZFP4_VECTORISED void pair_lanes(const double* high, const double* middle, const double* low, int n, LanePairs& pairs) {
+OZFP4_VECTORISED void pair_lanes(const LaneParts& parts, int n, LanePairs& pairs) {
   for (int i = 0; i < n; ++i) {
-    const NearPair pair = near_pair(high[i], middle[i], low[i]);
+    const NearPair pair = near_pair(parts.top[i], parts.middle[i], parts.low[i]);
     pairs.sum[i] = pair.sum;
     pairs.rest[i] = pair.rest;
-    pairs.refused[i] = 0;
+  }
+}
+
+OZFP4_VECTORISED void round_lanes(const LaneParts& parts, int n, const std::int32_t* exponent, double* result,
+                                  std::int64_t* refused) {
+  for (int i = 0; i < n; ++i) {
+    const SumOfPieces x = sum_at(parts, i);
+    refused[i] |= static_cast<std::int64_t>(is_outside(exponent[i]));
+    result[i] = (x.sum + x.rest) * exact_power_of_two<double>(exponent[i]);
+  }
+}
+OZFP4_VECTORISED void round_lanes(const LaneParts& parts, int n, const std::int32_t* exponent, float* result,
+                                  std::int64_t* refused) {
+  for (int i = 0; i < n; ++i) {
+    std::int64_t own = 0;
+    result[i] = round_single(sum_at(parts, i), exponent[i], own);
+    refused[i] |= own | static_cast<std::int64_t>(is_outside(exponent[i]));
   }
 }
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "arith/accuracy/modes.hpp"
+#include "arith/wide/round_pieces.hpp"
 #include "cpu/stages/columns.hpp"
 
 namespace ozfp4 {
@@ -23,6 +24,19 @@ std::int64_t find_errors(const ErrorTerms& row, const LaneErrorTerms& columns, i
 // Whether any of n is not 0.
 bool is_any(const std::int64_t* refused, int n);
 
+// Integers of up to kLanes entries as sums of three FP64 numbers, SumParts (arith/wide/round_pieces.hpp), where these lie: in
+// memory of somebody else, or in the room that this has.
+struct LaneParts {
+  double room[3][kLanes];
+  const double *top = room[0], *middle = room[1], *low = room[2];
+
+  LaneParts() = default;
+  LaneParts(const LaneParts&) = delete;
+  LaneParts& operator=(const LaneParts&) = delete;
+
+  void put(const SumParts& own, int i) { room[0][i] = own.top, room[1][i] = own.middle, room[2][i] = own.low; }
+};
+
 // Integers of kLanes entries as sums of two FP64 numbers, both integers: sum + rest, up to 2^-52 |rest|. `refused` is not 0 where
 // they are not.
 struct LanePairs {
@@ -30,21 +44,28 @@ struct LanePairs {
   std::int64_t refused[kLanes];
 };
 
-// The integers are those of pairs times 2^bits, which are off by up to `loss`.
+// The integers are those of parts, or of pairs, times 2^bits, which are off by up to `loss`.
 struct PairCut {
   int bits = 0;
   double loss = 0;
 };
 
-// From column sums of integers below 2^bits: by their upper kCertainBits or fewer, cut at a word.
+// From column sums of integers below 2^bits: by their upper kCertainBits or fewer, cut at a word. `refused` is not 0 where they
+// are not.
 inline constexpr int kCertainBits = 157, kUpperWords = 5;  // what three FP64 numbers take (arith/wide/round_pieces.hpp)
-#define OZFP4_PAIR_COLUMNS(Words) \
-  PairCut pair_columns(const Columns<Words>& column, int n, const CrtProduct<Words>& product, int bits, LanePairs& pairs);
-OZFP4_WORD_COUNTS(OZFP4_PAIR_COLUMNS)
-#undef OZFP4_PAIR_COLUMNS
+#define OZFP4_PART_COLUMNS(Words)                                                                                         \
+  PairCut part_columns(const Columns<Words>& column, int n, const CrtProduct<Words>& product, int bits, LaneParts& parts, \
+                       std::int64_t* refused);
+OZFP4_WORD_COUNTS(OZFP4_PART_COLUMNS)
+#undef OZFP4_PART_COLUMNS
 
-// From three numbers whose sum they are.
-void pair_lanes(const double* high, const double* middle, const double* low, int n, LanePairs& pairs);
+// The same integers in pairs; what is refused stays as it is.
+void pair_lanes(const LaneParts& parts, int n, LanePairs& pairs);
+
+// Rounds the integers to nearest, and refuses what another way has to round. Refused lanes stay so. Range: as sum_of_parts, below
+// 2^161.
+void round_lanes(const LaneParts& parts, int n, const std::int32_t* exponent, double* result, std::int64_t* refused);
+void round_lanes(const LaneParts& parts, int n, const std::int32_t* exponent, float* result, std::int64_t* refused);
 
 // As near_update, of n lanes; those of `pairs` that are refused stay so. Range: factors of are_near_factors.
 void update_lanes(LanePairs& pairs, const double* error, int n, const std::int32_t* exponent, double alpha, double beta,

@@ -23,21 +23,10 @@ inline WideInt<Words> integer_of_lane(const Columns<Words>& column, int lane, co
   return crt_from_columns(own, product);
 }
 
-// Rounds the integers of n lanes to nearest by the cheaper functions of arith/; false where they cannot vouch for every entry,
-// and the results are void.
-bool round_columns_fast(const Columns<5>& column, int n, const CrtProduct<5>& product, const std::int32_t* exponent,
-                        double* result);
-bool round_columns_fast(const Columns<5>& column, int n, const CrtProduct<5>& product, const std::int32_t* exponent,
-                        float* result);
-
-// add_columns adds weight times residue to the sums; round_columns rounds the integers of n lanes to nearest.
-#define OZFP4_LOOPS(Words)                                                                                                \
-  void add_columns(const std::uint8_t* residues, int n, const WideInt<Words>& weight, Columns<Words>& column);            \
-  void add_columns(const std::uint32_t* residues, int n, const WideInt<Words>& weight, Columns<Words>& column);           \
-  void round_columns(const Columns<Words>& column, int n, const CrtProduct<Words>& product, const std::int32_t* exponent, \
-                     double* result);                                                                                     \
-  void round_columns(const Columns<Words>& column, int n, const CrtProduct<Words>& product, const std::int32_t* exponent, \
-                     float* result);
+// Adds weight times residue to the sums.
+#define OZFP4_LOOPS(Words)                                                                                     \
+  void add_columns(const std::uint8_t* residues, int n, const WideInt<Words>& weight, Columns<Words>& column); \
+  void add_columns(const std::uint32_t* residues, int n, const WideInt<Words>& weight, Columns<Words>& column);
 OZFP4_WORD_COUNTS(OZFP4_LOOPS)
 #undef OZFP4_LOOPS
 

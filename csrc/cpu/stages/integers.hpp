@@ -62,13 +62,10 @@ class Integers {
       pair_by_bytes(first, n, lanes);
       return {0, signed_columns_.loss};
     }
-    if (bits < kCertainBits && numbers_.count > 0) {
-      pair_by_numbers(first, n, lanes);
-      return {};
-    }
-    Columns<Words> column;
-    columns(first, n, column);
-    return pair_columns(column, n, constants_.product, bits, lanes);
+    LaneParts own;
+    const PairCut cut = parts(first, n, bits, own, lanes.refused);
+    pair_lanes(own, n, lanes);
+    return cut;
   }
 
   // Column sums of the entries [first, first + n), n <= kLanes.
@@ -85,11 +82,23 @@ class Integers {
     }
   }
 
-  // Entries [first, first + n) as FP numbers of the given exponents.
+  // Entries [first, first + n), n <= kLanes, as FP numbers of the given exponents, rounded to nearest.
   template <class T>
   void round(std::int64_t first, int n, const std::int32_t* exponent, T* result) const {
-    if (rounds_bytes()) return round_by_bytes(first, n, exponent, result);
-    round_any(first, n, exponent, result);
+    std::int64_t refused[kLanes];
+    if (rounds_bytes()) {
+      take_bits(round_bytes(signed_columns_, bytes(first), entries_, count_, n, exponent, result), n, refused);
+    } else if (has_columns()) {
+      round_parts(first, n, exponent, result, refused);
+    } else {
+      std::fill_n(refused, n, 1);
+    }
+    if (!is_any(refused, n)) return;
+    Lanes sums;
+    load(first, n, sums);
+    for (int i = 0; i < n; ++i) {
+      if (refused[i] != 0) result[i] = round_scaled<T>(lane(sums, first, i), exponent[i]);
+    }
   }
 
   // Whether integers come from column sums, and the product of the moduli that they are reduced by.
@@ -107,52 +116,40 @@ class Integers {
   // Whether bytes make the integers themselves.
   bool rounds_bytes() const { return signed_columns_.groups > 0 && signed_columns_.loss == 0; }
 
+  static void take_bits(std::uint64_t bits, int n, std::int64_t* refused) {
+    for (int i = 0; i < n; ++i) refused[i] = static_cast<std::int64_t>(bits >> i & 1);
+  }
+
   void pair_by_bytes(std::int64_t first, int n, LanePairs& lanes) const {
-    const std::uint64_t refused = pair_bytes(signed_columns_, bytes(first), entries_, count_, n, lanes.sum, lanes.rest);
-    for (int i = 0; i < n; ++i) lanes.refused[i] = static_cast<std::int64_t>(refused >> i & 1);
-  }
-
-  void numbers(std::int64_t first, int n, LaneNumbers& lanes) const {
-    number_lanes(numbers_, static_cast<const std::uint32_t*>(output_) + first, entries_, n, lanes);
-  }
-
-  void pair_by_numbers(std::int64_t first, int n, LanePairs& lanes) const {
-    LaneNumbers own;
-    numbers(first, n, own);
-    pair_lanes(own.high, own.middle, own.low, n, lanes);
-    std::copy_n(own.refused, n, lanes.refused);
+    take_bits(pair_bytes(signed_columns_, bytes(first), entries_, count_, n, lanes.sum, lanes.rest), n, lanes.refused);
   }
 
   const std::uint8_t* bytes(std::int64_t first) const { return static_cast<const std::uint8_t*>(output_) + first; }
 
-  template <class T>
-  void round_any(std::int64_t first, int n, const std::int32_t* exponent, T* result) const {
-    if (has_columns()) {
-      if (numbers_.count > 0) {
-        LaneNumbers lanes;
-        numbers(first, n, lanes);
-        if (round_numbers(lanes, n, exponent, result)) return;
-      }
-      Columns<Words> column;
-      columns(first, n, column);
-      if constexpr (Words == 5) {
-        if (round_columns_fast(column, n, constants_.product, exponent, result)) return;
-      }
-      round_columns(column, n, constants_.product, exponent, result);
-    } else {
-      for (int i = 0; i < n; ++i) result[i] = round_scaled<T>(sum(first + i), exponent[i]);
+  PairCut parts(std::int64_t first, int n, int bits, LaneParts& own, std::int64_t* refused) const {
+    if (bits < kCertainBits && numbers_.count > 0) {
+      number_lanes(numbers_, static_cast<const std::uint32_t*>(output_) + first, entries_, n, own, refused);
+      return {};
     }
+    Columns<Words> column;
+    columns(first, n, column);
+    return part_columns(column, n, constants_.product, bits, own, refused);
   }
 
+  // What is cut passes the rounding test.
   template <class T>
-  void round_by_bytes(std::int64_t first, int n, const std::int32_t* exponent, T* result) const {
-    const std::uint64_t refused = round_bytes(signed_columns_, bytes(first), entries_, count_, n, exponent, result);
-    if (refused == 0) return;
-    T exact[kLanes];
-    round_any(first, n, exponent, exact);
-    for (int i = 0; i < n; ++i) {
-      if ((refused >> i & 1) != 0) result[i] = exact[i];
-    }
+  void round_parts(std::int64_t first, int n, const std::int32_t* exponent, T* result, std::int64_t* refused) const {
+    LaneParts own;
+    const PairCut cut = parts(first, n, wide_bit_length(constants_.product.half), own, refused);
+    if (cut.bits == 0) return round_lanes(own, n, exponent, result, refused);
+    LanePairs pairs;
+    pair_lanes(own, n, pairs);
+    std::copy_n(refused, n, pairs.refused);
+    std::int32_t of_pairs[kLanes];
+    double error[kLanes];
+    for (int i = 0; i < n; ++i) of_pairs[i] = exponent[i] + cut.bits, error[i] = cut.loss;
+    round_certain(pairs, error, n, of_pairs, Rounding::nearest, result);
+    std::copy_n(pairs.refused, n, refused);
   }
 
   WideInt<Words> sum(std::int64_t entry) const {

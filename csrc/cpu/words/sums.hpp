@@ -1,6 +1,7 @@
 // The wide integers of a product in words, from the sums that multiply left: what Integers is to planes.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "arith/accuracy/modes.hpp"
@@ -21,20 +22,9 @@ struct NearSums {
   const std::uint64_t* wide;  // of residues by the wide bridge
 };
 
-// The parts of up to kLanes integers, where they lie: among the sums, or in the room that this has.
-struct LaneParts {
-  double room[3][kLanes];
-  const double *top = room[0], *middle = room[1], *low = room[2];
-
-  LaneParts() = default;
-  LaneParts(const LaneParts&) = delete;
-  LaneParts& operator=(const LaneParts&) = delete;
-};
-
-// Loops over lanes, vectorised; the first one fills the room. Of results `refused` is not 0 where another way has to round.
+// Fills the room of the parts.
 void join_lanes(const NearSums& sums, Bridging bridging, int n, LaneParts& parts);
-void round_lanes(const LaneParts& parts, int n, const std::int32_t* exponent, double* result, std::int64_t* refused);
-void round_lanes(const LaneParts& parts, int n, const std::int32_t* exponent, float* result, std::int64_t* refused);
+
 class WordSums {
  public:
   static constexpr int kWords = 6;
@@ -70,7 +60,7 @@ class WordSums {
   void round(std::int64_t first, int n, const std::int32_t* exponent, T* result) const {
     Lanes parts;
     load(first, n, parts);
-    std::int64_t refused[kLanes];
+    std::int64_t refused[kLanes] = {};
     round_lanes(parts, n, exponent, result, refused);
     if (!is_any(refused, n)) return;
     for (int i = 0; i < n; ++i) {
@@ -82,7 +72,8 @@ class WordSums {
   PairCut pair(std::int64_t first, int n, int, LanePairs& lanes) const {
     Lanes parts;
     load(first, n, parts);
-    pair_lanes(parts.top, parts.middle, parts.low, n, lanes);
+    pair_lanes(parts, n, lanes);
+    std::fill_n(lanes.refused, n, 0);
     return {};
   }
 

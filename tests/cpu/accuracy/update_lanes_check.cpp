@@ -92,8 +92,10 @@ void check_lanes(const std::string& name, Kind kind, bool has_factors, int bits,
       for (int k = 0; k < kWords; ++k) column[k][i] += static_cast<std::uint64_t>(r) * constants.weight[g].word[k];
     }
   }
+  LaneParts parts;
   LanePairs pairs;
-  pair_columns(column, kLanes, constants.product, kCertainBits - 1, pairs);
+  part_columns(column, kLanes, constants.product, kCertainBits - 1, parts, pairs.refused);
+  pair_lanes(parts, kLanes, pairs);
   update_lanes(pairs, error, kLanes, exponent, alpha, beta, c, result);
   int refused = 0;
   bool is_right = true;
