@@ -1,8 +1,8 @@
 #include "cpu/accuracy/facts.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
-#include <type_traits>
 
 #include "arith/float_fields.hpp"
 #include "arith/scale_entry.hpp"
@@ -12,47 +12,19 @@
 namespace ozfp4 {
 namespace {
 
-constexpr std::int64_t kMostEntries = 1 << 16;  // of a piece: its counts fit 32 bits
-
-// As wide as the entries, so that the loops vectorise.
+// As scaled_integer_by_multiplication, a product is exact, or so small that it is no integer, or 0 though the entry is not.
 template <class T>
-using Signed = std::make_signed_t<FloatBits<T>>;
-
-// lowest_weight without a count of zeros: the lowest set bit of the fraction becomes a floating-point number, exactly, and its
-// exponent tells where it was. Range: the magnitude bits of a normal number.
-template <class T>
-inline Signed<T> lowest_weight_of_normal(FloatBits<T> magnitude) {
-  using Format = FloatFormat<T>;
-  constexpr int fraction_bits = Format::precision - 1;
-  constexpr FloatBits<T> integers = static_cast<FloatBits<T>>(Format::max_exponent + fraction_bits) << fraction_bits;
-  const FloatBits<T> fraction = magnitude & ((FloatBits<T>(1) << fraction_bits) - 1);
-  const FloatBits<T> lowest = fraction & (~fraction + 1);
-  const T value = float_from_bits<T>(lowest | integers) - float_from_bits<T>(integers);
-  const auto place = static_cast<Signed<T>>(float_bits(value) >> fraction_bits) - Format::max_exponent;
-  const auto field = static_cast<Signed<T>>(magnitude >> fraction_bits);
-  return field - 1 + Format::lowest_exponent + (lowest == 0 ? fraction_bits : place);
-}
-
-// The normal entries with a bit below `weight`, and in `subnormals` how many are none.
-template <class T>
-inline Signed<T> below_impl(const T* x, std::int64_t n, Signed<T> weight, Signed<T>& subnormals) {
-  Signed<T> count = 0, others = 0;
+inline std::int64_t rounded_impl(const T* x, std::int64_t n, int shift) {
+  const ShiftHalves halves = halves_of(shift);
+  const double first = exact_power_of_two<double>(halves.first), second = exact_power_of_two<double>(halves.second);
+  std::int64_t count = 0;
   for (std::int64_t i = 0; i < n; ++i) {
-    const FloatBits<T> magnitude = magnitude_bits(x[i]);
-    const bool is_counted = magnitude != 0 && magnitude < kInfinityBits<T>;
-    const bool is_subnormal = magnitude >> (FloatFormat<T>::precision - 1) == 0;
-    count += is_counted && lowest_weight_of_normal<T>(magnitude) < weight ? 1 : 0;
-    others += is_counted && is_subnormal ? 1 : 0;
+    const double entry = magnitude_bits(x[i]) < kInfinityBits<T> ? static_cast<double>(x[i]) : 0.0;
+    const double scaled = entry * first * second;
+    count += static_cast<std::int64_t>(std::nearbyint(scaled) != scaled) |
+             (static_cast<std::int64_t>(scaled == 0.0) & static_cast<std::int64_t>(entry != 0.0));
   }
-  subnormals = others;
   return count;
-}
-
-OZFP4_VECTORISED std::int64_t below(const double* x, std::int64_t n, std::int64_t weight, std::int64_t& subnormals) {
-  return below_impl(x, n, weight, subnormals);
-}
-OZFP4_VECTORISED std::int32_t below(const float* x, std::int64_t n, std::int32_t weight, std::int32_t& subnormals) {
-  return below_impl(x, n, weight, subnormals);
 }
 
 void add_any(LineFacts& facts, const double* x, std::int64_t n) {
@@ -77,7 +49,9 @@ bool take_lanes(const LaneFacts& lanes, LineFacts& facts) {
   return true;
 }
 
-void add_piece(LineFacts& facts, const double* x, std::int64_t n) {
+}  // namespace
+
+void add_entries(LineFacts& facts, const double* x, std::int64_t n) {
   const std::int64_t whole = n / kEightLanes, rest = n % kEightLanes;
   LaneFacts lanes;
   LineFacts found;
@@ -88,45 +62,17 @@ void add_piece(LineFacts& facts, const double* x, std::int64_t n) {
 }
 
 // As the numbers of FP64 that they are, none of them subnormal.
-void add_piece(LineFacts& facts, const float* x, std::int64_t n) {
+void add_entries(LineFacts& facts, const float* x, std::int64_t n) {
   constexpr std::int64_t most = 1024;
   alignas(64) double wide[most];
   for (std::int64_t i = 0; i < n; i += most) {
     const std::int64_t own = std::min(most, n - i);
     std::copy_n(x + i, own, wide);
-    add_piece(facts, wide, own);
+    add_entries(facts, wide, own);
   }
 }
 
-template <class T>
-std::int64_t rounded_of_piece(const T* x, std::int64_t n, int shift) {
-  Signed<T> subnormals = 0;
-  const Signed<T> count = below(x, n, -shift, subnormals);
-  if (subnormals == 0) return count;
-  return std::count_if(x, x + n, [shift](T entry) {
-    const FloatBits<T> magnitude = magnitude_bits(entry);
-    return magnitude != 0 && magnitude < kInfinityBits<T> && lowest_weight<T>(magnitude) < -shift;
-  });
-}
-
-template <class T>
-void add_all(LineFacts& facts, const T* x, std::int64_t n) {
-  for (std::int64_t i = 0; i < n; i += kMostEntries) add_piece(facts, x + i, std::min(kMostEntries, n - i));
-}
-
-template <class T>
-std::int64_t rounded_of_all(const T* x, std::int64_t n, int shift) {
-  std::int64_t count = 0;
-  for (std::int64_t i = 0; i < n; i += kMostEntries) count += rounded_of_piece(x + i, std::min(kMostEntries, n - i), shift);
-  return count;
-}
-
-}  // namespace
-
-void add_entries(LineFacts& facts, const double* x, std::int64_t n) { add_all(facts, x, n); }
-void add_entries(LineFacts& facts, const float* x, std::int64_t n) { add_all(facts, x, n); }
-
-std::int64_t count_rounded(const double* x, std::int64_t n, int shift) { return rounded_of_all(x, n, shift); }
-std::int64_t count_rounded(const float* x, std::int64_t n, int shift) { return rounded_of_all(x, n, shift); }
+OZFP4_VECTORISED std::int64_t count_rounded(const double* x, std::int64_t n, int shift) { return rounded_impl(x, n, shift); }
+OZFP4_VECTORISED std::int64_t count_rounded(const float* x, std::int64_t n, int shift) { return rounded_impl(x, n, shift); }
 
 }  // namespace ozfp4

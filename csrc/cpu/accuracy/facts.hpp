@@ -11,7 +11,7 @@ namespace ozfp4 {
 void add_entries(LineFacts& facts, const double* x, std::int64_t n);
 void add_entries(LineFacts& facts, const float* x, std::int64_t n);
 
-// The finite entries x for which x 2^shift is no integer.
+// The finite entries x for which x 2^shift is no integer. Range: in a DefaultFpMode; a shift of a line that has them.
 std::int64_t count_rounded(const double* x, std::int64_t n, int shift);
 std::int64_t count_rounded(const float* x, std::int64_t n, int shift);
 
