@@ -84,8 +84,8 @@ OZFP4_HD std::uint32_t magnitude_byte(T x, int exponent) {
 
 // The certificate by magnitudes, with L the sum of the products of the magnitude bytes of a row and a column: since
 // 2^(s+t) (|A| |B|)_ij >= L 2^(c_a + c_b - 16), it is (n - 1) L >= r n 2^11. No L from kCertainMagnitude on fails for n > 1, so
-// that L may be cut to any such number, and where r is not 0 none below kHopelessMagnitude holds. Range: records as in
-// certifies_lines.
+// that L may be cut to any such number, and where r is not 0 and neither line is zero none below kHopelessMagnitude
+// holds. Range: records as in certifies_lines.
 inline constexpr std::uint32_t kCertainMagnitude = 1 << 13, kMostMagnitude = 65535, kHopelessMagnitude = 1 << 11;
 OZFP4_HD bool certifies_magnitude(const LineRecord& a, const LineRecord& b, std::uint32_t magnitude) {
   const std::int64_t n = a.nonzeros < b.nonzeros ? a.nonzeros : b.nonzeros;

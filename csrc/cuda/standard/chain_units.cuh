@@ -115,10 +115,9 @@ struct TensorCores {
         if (i + 1 < kSideRows) {
           load_rows(ahead.a, stage, i + 1, k);
         } else {
-          const bool is_last = k + 4 == kStep;
-          const double* from = is_last ? next() : stage;
-          load_columns(ahead.b, from, is_last ? 0 : k + 4);
-          load_rows(ahead.a, from, 0, is_last ? 0 : k + 4);
+          const double* from = k + 4 == kStep ? next() : stage;
+          load_columns(ahead.b, from, (k + 4) % kStep);
+          load_rows(ahead.a, from, 0, (k + 4) % kStep);
         }
 #pragma unroll
         for (int j = 0; j < kSideColumns; ++j) multiply(sum + 4 * (i * kSideColumns + j), a, b[j]);

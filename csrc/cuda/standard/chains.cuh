@@ -198,13 +198,13 @@ __device__ __noinline__ void settle_alone(const Parameters& p, Spot spot) {
   store_chain<T, Updates>(p.job, matrix, tile.matrix, row, column, sum, repeats);
 }
 
-// All threads: the spots of the list in shared memory, in places that `taken` counts. Those of a row lie side by side.
-__device__ __forceinline__ void write_spots(Shared& shared, std::int64_t tile, Spot* to, std::uint32_t& taken) {
+// All threads: the spots of the list in shared memory, of which those of a row lie side by side.
+__device__ __forceinline__ void write_spots(Shared& shared, std::int64_t tile, Spot* to) {
 #pragma unroll
   for (int i = static_cast<int>(threadIdx.x); i < kRows * kWords; i += kThreads) {
     const std::uint32_t word = shared.word[i / kWords][i % kWords];
     if (word == 0) continue;
-    Spot* at = to + atomicAdd(&taken, static_cast<std::uint32_t>(__popc(word)));
+    Spot* at = to + atomicAdd(&shared.spots_taken, static_cast<std::uint32_t>(__popc(word)));
     for (std::uint32_t rest = word; rest != 0; rest &= rest - 1) {
       *at++ = static_cast<Spot>(tile * (kRows * kColumns) + 32 * i + __ffs(static_cast<int>(rest)) - 1);
     }
@@ -219,9 +219,7 @@ __device__ __noinline__ void settle_tile(Shared& shared, const Parameters& p, st
   const ListSize size = read_list(shared, p, tile);
   if (size.entries == 0) return;
   if (size.entries > p.most_alone || size.words > kMostWordsAlone) return settle_dense<Unit, Updates>(shared, p, tile);
-  if (threadIdx.x == 0) shared.spots_taken = 0;
-  __syncthreads();
-  write_spots(shared, index, shared.spot, shared.spots_taken);
+  write_spots(shared, index, shared.spot);
   __syncthreads();
   if (threadIdx.x < size.entries) settle_alone<typename Unit::Value, Updates>(p, shared.spot[threadIdx.x]);
 }
@@ -238,12 +236,9 @@ __device__ __forceinline__ void settle_few(Shared& shared, const Parameters& p, 
     if (index >= p.tiles) break;
     const ListSize size = read_list(shared, p, Tile(p, index));
     if (size.entries == 0) continue;
-    if (threadIdx.x == 0) {
-      shared.spots_taken = 0;
-      shared.taken = atomicAdd(&counts.spots, static_cast<unsigned long long>(size.entries));
-    }
+    if (threadIdx.x == 0) shared.taken = atomicAdd(&counts.spots, static_cast<unsigned long long>(size.entries));
     __syncthreads();
-    write_spots(shared, index, spots + shared.taken, shared.spots_taken);
+    write_spots(shared, index, spots + shared.taken);
   }
   wait_until_made(counts.chain_tiles_made, made, p.tiles);
   const unsigned long long all = __ldcg(&counts.spots);

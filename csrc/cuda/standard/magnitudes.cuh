@@ -204,8 +204,8 @@ struct ColumnFacts {
 
   // Those whose entries in a row are not kept for any L below kHopelessMagnitude: neither exact nor certified by depth.
   __device__ __forceinline__ std::uint32_t hopeless(const LineRecord& row) const {
-    const bool is_deep = !certifies_depth(row.depth + depth, row.nonzeros + most_nonzeros - inner, 1);
-    return row.nonzeros == 0 || !is_deep ? 0 : row.rounded != 0 ? nonzero : rounded;
+    const bool may_be_certified = certifies_depth(row.depth + depth, row.nonzeros + most_nonzeros - inner, 1);
+    return row.nonzeros == 0 || may_be_certified ? 0 : row.rounded != 0 ? nonzero : rounded;
   }
 };
 

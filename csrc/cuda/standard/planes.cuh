@@ -13,13 +13,13 @@ __device__ __forceinline__ std::uint8_t* plane_of(const Parameters& p, bool is_b
   return reinterpret_cast<std::uint8_t*>(p.job.magnitudes) + line * magnitude_pitch(p.job.a.view.inner);
 }
 
-// Behind them a byte for each piece of a group of lines: kHasEntries if it has a nonzero entry, kHasMagnitudes if it has one of
-// magnitude 1 or more.
+// Behind them a byte for each piece of a group of lines: kHasEntries if it has a nonzero entry, and kHasMagnitudes if it has one
+// of magnitude 1 or more.
 inline constexpr std::uint32_t kHasEntries = 1, kHasMagnitudes = 2;
 __device__ __forceinline__ std::uint8_t* flags_of(const Parameters& p, bool is_b, std::int32_t matrix, std::int32_t group) {
   const PlaneParts& work = is_b ? p.b_parts : p.a_parts;
   const std::int64_t lines = p.a_parts.all_lines + p.b_parts.all_lines;
-  const std::int64_t before = is_b ? p.a_parts.parts / p.a_parts.along() : 0;  // groups
+  const std::int64_t before = is_b ? p.a_parts.all_groups : 0;
   return reinterpret_cast<std::uint8_t*>(p.job.magnitudes) + lines * magnitude_pitch(p.job.a.view.inner) +
          (before + std::int64_t(matrix) * work.groups + group) * work.pieces;
 }
@@ -139,8 +139,9 @@ __device__ __forceinline__ KRange range_of_products(const Parameters& p, const R
   const std::uint8_t* a = flags_of(p, false, matrix.a_matrix, static_cast<std::int32_t>(row / kPartLines));
   const std::uint8_t* b = flags_of(p, true, matrix.b_matrix, static_cast<std::int32_t>(column / kPartLines));
   std::int32_t first = 0, last = p.a_parts.pieces - 1;
-  while (first <= last && (__ldcg(a + first) == 0 || __ldcg(b + first) == 0)) ++first;
-  while (last >= first && (__ldcg(a + last) == 0 || __ldcg(b + last) == 0)) --last;
+  const auto has_products = [&](std::int32_t piece) { return (__ldcg(a + piece) & __ldcg(b + piece)) != 0; };
+  while (first <= last && !has_products(first)) ++first;
+  while (last >= first && !has_products(last)) --last;
   range.begin = std::int64_t(first) * kPieceInner;
   range.end = min(range.end, (std::int64_t(last) + 1) * kPieceInner);
   return range;

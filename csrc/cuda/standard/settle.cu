@@ -20,7 +20,7 @@ __device__ __forceinline__ void settle(const Parameters& p) {
   let_next_kernel_start();
   wait_for_previous_kernel();
   RepairCounts& counts = *p.job.listed.counts;
-  unsigned long long chains = __ldcg(&counts.listed), open = chains;  // do not change before the last block has arrived
+  unsigned long long chains = __ldcg(&counts.listed), open = chains;  // `listed` does not change before all blocks have arrived
   if (chains == 0) {
     if (blockIdx.x == 0 && threadIdx.x == 0) repairing::report_nothing(p.job);
     return;
@@ -51,7 +51,8 @@ PlaneParts plane_parts(const DeviceOperand& operand, std::int32_t lines) {
   work.groups = static_cast<std::int32_t>(ceil_div(lines, kPartLines));
   work.pieces = static_cast<std::int32_t>(ceil_div(operand.inner, kPieceInner));
   work.all_lines = operand.stack.count() * lines;
-  work.parts = operand.stack.count() * work.groups * work.along();
+  work.all_groups = operand.stack.count() * work.groups;
+  work.parts = work.all_groups * work.along();
   return work;
 }
 
@@ -74,20 +75,21 @@ bool has_tensor_chains() {
 void launch_settle(const SettleJob& job, cudaStream_t stream) {
   Parameters p;
   p.job = job;
+  if (job.has_exact_list) p.job.magnitudes = nullptr;  // no certificate needs them
   p.tiles_x = static_cast<std::int32_t>(ceil_div(job.result.columns, kColumns));
   p.tiles_y = static_cast<std::int32_t>(ceil_div(job.result.rows, kRows));
   p.tiles = std::int64_t(p.tiles_x) * p.tiles_y * job.result.stack.count();
   p.a_parts = plane_parts(job.a.view, job.result.rows);
   p.b_parts = plane_parts(job.b.view, job.result.columns);
-  LaunchConfig config;
-  config.stage = Stage::repair;
   const std::int64_t processors = current_device(Stage::repair).multiprocessors, blocks = std::min(p.tiles, processors);
-  config.grid = dim3(static_cast<unsigned>(blocks));
   p.most_alone = runs_along_k(job.b.view.outer_stride, job.b.view.inner_stride) ? kMostAloneAlongK : kMostAlone;
   // As many as take no longer than a tile or two. The planes, where their spots go, have been read then.
   const std::int64_t room = (p.a_parts.all_lines + p.b_parts.all_lines) * magnitude_pitch(job.a.view.inner);
-  const std::int64_t most = job.magnitudes == nullptr || job.has_exact_list ? 0 : 2 * p.most_alone * blocks;
+  const std::int64_t most = p.job.magnitudes == nullptr ? 0 : 2 * p.most_alone * blocks;
   p.most_spots = static_cast<unsigned long long>(std::min(most, room / std::int64_t(sizeof(Spot))));
+  LaunchConfig config;
+  config.stage = Stage::repair;
+  config.grid = dim3(static_cast<unsigned>(blocks));
   config.block = dim3(kThreads);
   config.overlap_previous = job.overlap_previous;
   config.stream = stream;

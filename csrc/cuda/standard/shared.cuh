@@ -27,8 +27,8 @@ inline constexpr int kMostPieces = 1024;  // of K, of which a tile leaves out th
 
 // How the magnitudes of an operand's lines are cut into parts, a block's each.
 struct PlaneParts {
-  std::int32_t lines = 0, groups = 0, pieces = 0;  // of a matrix; of lines and of K
-  std::int64_t all_lines = 0, parts = 0;           // of all matrices
+  std::int32_t lines = 0, groups = 0, pieces = 0;         // of a matrix; of lines and of K
+  std::int64_t all_lines = 0, all_groups = 0, parts = 0;  // of all matrices
 
   __host__ __device__ std::int32_t along() const { return (pieces + kPartPieces - 1) / kPartPieces; }
 };
@@ -42,9 +42,7 @@ struct Parameters {
   unsigned long long most_spots;  // and of the result with the help of all blocks
 
   // Whether it is known which pieces of K of which lines have nonzero entries.
-  __device__ __forceinline__ bool knows_pieces() const {
-    return job.magnitudes != nullptr && !job.has_exact_list && a_parts.pieces <= kMostPieces;
-  }
+  __device__ __forceinline__ bool knows_pieces() const { return job.magnitudes != nullptr && a_parts.pieces <= kMostPieces; }
 };
 
 // An entry: (128 tile + row) 128 + column.
@@ -96,7 +94,7 @@ struct ListSize {
 };
 __device__ __forceinline__ ListSize read_list(Shared& shared, const Parameters& p, const Tile& tile) {
   __syncthreads();
-  if (threadIdx.x == 0) shared.entries = 0;
+  if (threadIdx.x == 0) shared.entries = shared.spots_taken = 0;
   std::uint32_t entries = 0;
   int words = 0;
 #pragma unroll
