@@ -23,7 +23,7 @@ from pathlib import Path
 from ozfp4.bench.provenance import describe, sentence
 
 SOURCES = Path(__file__).with_name("exec_host")
-NAMES = ("libcublas.so.13", "libcublasLt.so.13", "libcuda.so.1", "libozfp4.so.0")
+NAMES = ("libcublas.so.13", "libcuda.so.1", "libozfp4.so.0")
 EXEC = [sys.executable, "-m", "ozfp4", "exec"]
 MODES = {"plain": [], "exec": [*EXEC, "--"], "always": [*EXEC, "--always", "--"]}
 Times = dict[

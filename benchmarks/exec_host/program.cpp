@@ -23,8 +23,6 @@ int cublasDgemmStridedBatched(void*, int, int, int, int, int, const double*, con
                               long long, const double*, double*, int, long long, int);
 int cublasGemmEx(void*, int, int, int, int, int, const void*, const void*, int, int, const void*, int, int, const void*, void*,
                  int, int, int, int);
-int cublasLtMatmul(void*, const void*, const void*, const void*, const void*, const void*, const void*, const void*, const void*,
-                   const void*, void*, const void*, const void*, void*, std::size_t, void*);
 long stand_in_served();
 }
 
@@ -58,16 +56,6 @@ void measure(const char* name, const Call& call) {
   for (std::vector<double>* all : {&warm, &cold}) std::sort(all->begin(), all->end());
   std::printf("%s\t%.1f\t%.1f\t%.1f\t%ld\n", name, warm.front(), warm[bursts / 2], cold[bursts / 2], stand_in_served() - before);
 }
-
-// Of cublasLtMatmul, as stand_ins.cpp has them: values by attribute.
-struct Matmul {
-  std::int64_t description[16] = {}, layout[16] = {};
-  Matmul(int type, int compute, int n) {
-    description[0] = compute, description[1] = type, description[7] = 1;
-    description[6] = 2;
-    layout[0] = type, layout[2] = layout[3] = layout[4] = n, layout[5] = 1;
-  }
-};
 
 }  // namespace
 
@@ -105,17 +93,6 @@ int main() {
   });
   measure("cublasGemmEx 64 of FP64",
           [&] { cublasGemmEx(handle, 0, 0, small, small, small, &one, a, 1, small, a, 1, small, &zero, c, 1, small, 70, -1); });
-  const auto matmul = [&](const char* name, const Matmul& of, const void* alpha, const void* beta) {
-    const std::int64_t* layout = of.layout;
-    measure(name, [&] {
-      cublasLtMatmul(handle, of.description, alpha, a, layout, a, layout, beta, c, layout, c, layout, nullptr, nullptr, 0,
-                     nullptr);
-    });
-  };
-  matmul("cublasLtMatmul 64 of FP32", {0, 68, small}, &one_single, &zero_single);
-  matmul("cublasLtMatmul 64 of FP64", {1, 70, small}, &one, &zero);
-  matmul("cublasLtMatmul 2048 of FP64", {1, 70, 2048}, &one, &zero);
-  matmul("cublasLtMatmul 4096 of FP64", {1, 70, 4096}, &one, &zero);
   measure("dgemm_ 8", [&] { dgemm_("N", "N", &eight, &eight, &eight, &one, a, &eight, a, &eight, &zero, c, &eight, 1, 1); });
   measure("cblas_dgemm 8", [&] { cblas_dgemm(102, 111, 111, eight, eight, eight, 1, a, eight, a, eight, 0, c, eight); });
   return 0;

@@ -1,4 +1,4 @@
-// Stands in for a BLAS, libcublas.so.13, libcublasLt.so.13, libcuda.so.1 and a libozfp4 with CUDA: functions that return at once
+// Stands in for a BLAS, libcublas.so.13, libcuda.so.1 and a libozfp4 with CUDA: functions that return at once
 // and multiply nothing. What exec measures is faster by ozfp4 from N = 4096 on, and slower below.
 #include <atomic>
 #include <chrono>
@@ -52,20 +52,6 @@ DOES_NOTHING(cublasCgemm_v2_64)
 DOES_NOTHING(cublasZgemm_v2_64)
 DOES_NOTHING(cublasDgemmStridedBatched)
 DOES_NOTHING(cublasGemmEx)
-
-// ---- cuBLASLt: descriptors are arrays of 64-bit values by attribute ----
-EXPORT int cublasLtMatmulDescGetAttribute(const std::int64_t* of, int attribute, void* to, std::size_t bytes,
-                                          std::size_t* written) {
-  std::memcpy(to, &of[attribute], bytes);
-  return *written = bytes, 0;
-}
-EXPORT int cublasLtMatrixLayoutGetAttribute(const std::int64_t* of, int attribute, void* to, std::size_t bytes,
-                                            std::size_t* written) {
-  std::memcpy(to, &of[attribute], bytes);
-  return *written = bytes, 0;
-}
-EXPORT std::size_t cublasLtGetVersion() { return 130101; }
-DOES_NOTHING(cublasLtMatmul)
 
 // ---- The driver ----
 EXPORT int cuMemAllocAsync(std::uintptr_t* address, std::size_t bytes, void*) {

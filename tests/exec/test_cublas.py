@@ -25,8 +25,6 @@ Run = Callable[..., dict[str, Any]]
 
 PROGRAM = """
 local = lambda name: ctypes.CDLL(os.path.join(FOLDER, name), ctypes.RTLD_LOCAL)
-lt = local("libcublasLt.so.13")
-FIRST
 cublas = local("libcublas.so.13")
 cuda = local("libcuda.so.1") if os.path.exists(os.path.join(FOLDER, "libcuda.so.1")) else None
 ours = local(OURS)
@@ -85,7 +83,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         "cuda": "libcuda.so.1",
         "ozfp4": INSTALLED,
         "cublas": "libcublas.so.13",
-        "cublas_lt": "libcublasLt.so.13",
     }
     for source, name in sources.items():
         subprocess.run(
@@ -99,11 +96,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @pytest.fixture
 def run(folder: Path, tmp_path: Path) -> Run:
-    """Runs a program behind PROGRAM, with variables for the stand-ins in capitals, and gives its report; `said` what it said.
-    `first` is run before libcublas is loaded."""
+    """Runs a program behind PROGRAM, with variables for the stand-ins in capitals, and gives its report; `said` what it said."""
 
     def done(
-        program: str, *, first: str = "", without_cuda: bool = False, packaged: bool = False, **settings: Any
+        program: str, *, without_cuda: bool = False, packaged: bool = False, **settings: Any
     ) -> dict[str, Any]:
         where, ours = folder, INSTALLED
         if without_cuda or packaged:
@@ -123,9 +119,7 @@ def run(folder: Path, tmp_path: Path) -> Run:
             **fakes,
             "LD_PRELOAD": str(where / LIBRARY.name),
         }
-        text = (
-            f"{HEAD}\nFOLDER, OURS = {str(where)!r}, {ours!r}\n{PROGRAM.replace('FIRST', first)}\n{program}"
-        )
+        text = f"{HEAD}\nFOLDER, OURS = {str(where)!r}, {ours!r}\n{PROGRAM}\n{program}"
         ended = subprocess.run(
             [sys.executable, "-c", text], env=variables, capture_output=True, text=True, timeout=120
         )
@@ -205,7 +199,7 @@ for compute, type in ((70, 1), (71, 1), (68, 0), (77, 0), (79, 1)):
         scalar(0, letter), address(z), type, m, compute, -1) == 0
     np.testing.assert_array_equal(z, w)
 """, dtypes=EVERY)  # fmt: skip
-    other = "types, layouts or epilogues that ozfp4 does not have"
+    other = "types or forms that ozfp4 does not have"
     assert why(done) == {
         ("cublasDgemmStridedBatched", True, 1, "always"),
         ("cublasGemmStridedBatchedEx_64", True, 1, "always"),
@@ -240,7 +234,7 @@ assert process.cublasZsyrk_v2(handle, 0, 0, m, k, one, address(x), m, zero, addr
 np.testing.assert_array_equal(np.tril(z), np.tril(mm(x, x.T)))
 assert ours.fake_served() == 0
 """)  # fmt: skip
-    other = "types, layouts or epilogues that ozfp4 does not have"
+    other = "types or forms that ozfp4 does not have"
     assert why(done) == {
         ("cublasDsyrkx", False, 1, other),
         ("cublasGemmBatchedEx", False, 1, "the pointers to its matrices are on the device"),
@@ -941,109 +935,19 @@ solved(1)
     }
 
 
-def test_matmul_of_descriptors(run: Run) -> None:
-    done = run("""
-def words(*values): return np.array(values, np.int64)
-def matmul(order=0, ta=0, tb=0, beta=1, in_place=True, longer=0, factor=scalar, batch_mode=0, **changes):
-    m, n, k = 6, 5, 4
-    a, b, c = case("D", ta, tb, m, n, k)
-    if order: a, b, c = map(np.ascontiguousarray, (a, b, c))
-    d = c if in_place else np.zeros_like(c)
-    right = 3 * mm(op(a, ta), op(b, tb)) + beta * c
-    desc = words(70, 1, 0, ta, tb, 0, 2, 1, *[0] * 30)
-    for place, value in changes.items(): desc[int(place[1:])] = value
-    layouts = [words(1, order, *x.shape, max(x.strides) // 8, 1, x.size, 0, batch_mode) for x in (a, b, c, d)]
-    layouts[1][2] += longer
-    space = np.empty(4096, np.uint8)
-    kept.extend((desc, *layouts, space))
-    status = process.cublasLtMatmul(None, address(desc), factor(3, "D"), address(a), address(layouts[0]), address(b),
-        address(layouts[1]), factor(beta, "D"), address(c), address(layouts[2]), address(d), address(layouts[3]), None,
-        address(space), ctypes.c_size_t(4096), P(0))
-    if status == 0: np.testing.assert_array_equal(d, right)
-    return status
-for order in (0, 1):
-    for ta in (0, 1):
-        for tb in (0, 1): assert matmul(order, ta, tb) == 0
-assert matmul(beta=0, in_place=False) == 0
-assert matmul(in_place=False) == 15   # C is elsewhere
-assert matmul(_7=4) == 15             # an epilogue
-assert matmul(batch_mode=1) == 15     # arrays of pointers
-assert matmul(_0=79) == 15            # emulated by cuBLAS
-assert matmul(_2=1, factor=on_device) == matmul(_2=1, factor=on_device, beta=0, in_place=False) == 0
-assert matmul(_2=1, factor=on_device, in_place=False) == 15
-assert matmul(_2=2, factor=on_device) == 15  # vectors of factors
-assert matmul(longer=1) == 15         # op(B) has more rows than op(A) columns
-""", verify=100)  # fmt: skip
-    assert why(done) == {
-        ("cublasLtMatmul", True, 11, "always"),
-        ("cublasLtMatmul", False, 7, "types, layouts or epilogues that ozfp4 does not have"),
-    }
-    assert done["verified"]["wrong"] == 0
-
-
-def test_what_is_never_served_is_told_from_the_first_call_on(run: Run) -> None:
-    # Measuring the first product takes so long that no other is measured soon.
-    done = run(f"""{PRODUCTS}
-product(1030)
-def words(*values): return np.array(values, np.int64)
-n, one = 1600, scalar(1, "D")
-def matmul(*changes):
-    desc, layout = words(70, 1, 0, 0, 0, 0, 2, 1, *[0] * 30), words(1, 0, n, n, n, 1, n * n, 0, 0)
-    for place, value in changes: desc[place] = value
-    at, of = address(np.zeros(1)), address(layout)
-    kept.extend((desc, layout))
-    assert process.cublasLtMatmul(None, address(desc), one, at, of, at, of, one, at, of, at, of, None, None, ctypes.c_size_t(0),
-        P(0)) == 15
-matmul((7, 4)), matmul((7, 4)), matmul((2, 2)), matmul((6, 0)), matmul()
-""", mode="fastest", FAKE_IDLE=1, FAKE_SLOW=200_000)  # fmt: skip
-    assert {row for row in why(done) if row[0] == "cublasLtMatmul"} == {
-        ("cublasLtMatmul", False, 4, "types, layouts or epilogues that ozfp4 does not have"),
-        (
-            "cublasLtMatmul",
-            False,
-            1,
-            "the real routine, until measuring would be within 2 % of the time since the process began",
-        ),
-    }
-
-
 def test_types_that_are_none_of_ours(run: Run) -> None:
     done = run("""
-def words(*values): return np.array(values, np.int64)
 x, one = np.zeros(64), scalar(1, "D")
 for type, compute in ((2, 68), (14, 68), (3, 72), (1, 79)):  # FP16, BF16, INT8; FP64 that cuBLAS emulates
     assert process.cublasGemmEx(handle, 0, 0, 2, 3, 4, one, address(x), type, 2, address(x), type, 4, one, address(x), type, 2,
         compute, -1) in (0, 15)
-    desc, layout = words(compute, type, 0, 1, 0, 0, 2, 1, *[0] * 30), words(type, 0, 2, 3, 2, 1, 6, 0, 0)
-    assert process.cublasLtMatmul(None, address(desc), one, address(x), address(layout), address(x), address(layout), one,
-        address(x), address(layout), address(x), address(layout), None, None, ctypes.c_size_t(0), P(0)) == 15
 """, summary=1)  # fmt: skip
     rows = {(row["routine"], row["dtype"], row["m"], row["n"], row["k"]): row for row in done["rows"]}
     assert {key: row["calls"] for key, row in rows.items()} == {
         ("cublasGemmEx", None, 2, 3, 4): 3,
         ("cublasGemmEx", "float64", 2, 3, 4): 1,
-        ("cublasLtMatmul", None, 2, 3, 2): 3,
-        ("cublasLtMatmul", "float64", 2, 3, 2): 1,
     }
-    assert "cublasGemmEx    -           2 x 3 x 4" in done["said"]
-
-
-def test_a_libcublas_that_comes_after_libcublaslt(run: Run) -> None:
-    call = """
-def words(*values): return np.array(values, np.int64)
-n, one = 1030, np.ones(1)
-desc, layout, x = words(70, 1, 0, 0, 0, 0, 2, 1, *[0] * 30), words(1, 0, n, n, n, 1, n * n, 0, 0), np.zeros((n, n))
-def matmul():
-    at, of = address(x), address(layout)
-    return process.cublasLtMatmul(None, address(desc), address(one), at, of, at, of, address(one), at, of, at, of, None, None,
-        ctypes.c_size_t(0), c_void_p(0))
-local("libcuda.so.1")
-assert matmul() == matmul() == 15
-"""
-    done = run("assert matmul() == 0", first=call, **BY_TIME)
-    until = "the real routine, until measuring would be within 2 % of the time since the process began"
-    assert ("cublasLtMatmul", False, 2, until) in why(done)
-    assert [row["calls"] for row in done["rows"] if row["caught"]] == [1]
+    assert "cublasGemmEx  -           2 x 3 x 4" in done["said"]
 
 
 def test_threads(run: Run) -> None:
@@ -1106,7 +1010,6 @@ assert cublas.fake_handles() == 2, cublas.fake_handles()  # the program's, and o
 
 
 CONSTANTS = """
-#include <cublasLt.h>
 #include <cublas_v2.h>
 #include "interpose/cublas/types.hpp"
 namespace own = ozfp4::interpose::cublas;
@@ -1114,16 +1017,11 @@ static_assert(own::op_n == CUBLAS_OP_N && own::op_t == CUBLAS_OP_T && own::op_c 
 static_assert(own::lower == CUBLAS_FILL_MODE_LOWER && own::upper == CUBLAS_FILL_MODE_UPPER);
 static_assert(own::left == CUBLAS_SIDE_LEFT && own::right == CUBLAS_SIDE_RIGHT);
 static_assert(own::pointers_to_device == CUBLAS_POINTER_MODE_DEVICE);
-static_assert(CUBLASLT_POINTER_MODE_HOST == 0 && CUBLASLT_POINTER_MODE_DEVICE == 1);
 static_assert(own::pointers_to_host == CUBLAS_POINTER_MODE_HOST && own::success == CUBLAS_STATUS_SUCCESS);
 static_assert(own::real_32 == CUDA_R_32F && own::real_64 == CUDA_R_64F);
 static_assert(own::complex_32 == CUDA_C_32F && own::complex_64 == CUDA_C_64F);
 static_assert(own::compute_32 == CUBLAS_COMPUTE_32F && own::compute_64 == CUBLAS_COMPUTE_64F);
 static_assert(own::compute_32_pedantic == CUBLAS_COMPUTE_32F_PEDANTIC && own::compute_64_pedantic == CUBLAS_COMPUTE_64F_PEDANTIC);
-static_assert(CUBLASLT_MATMUL_DESC_COMPUTE_TYPE == 0 && CUBLASLT_MATMUL_DESC_EPILOGUE == 7 && CUBLASLT_MATMUL_DESC_TRANSC == 5);
-static_assert(CUBLASLT_MATRIX_LAYOUT_TYPE == 0 && CUBLASLT_MATRIX_LAYOUT_PLANE_OFFSET == 7 && CUBLASLT_EPILOGUE_DEFAULT == 1);
-static_assert(CUBLASLT_MATRIX_LAYOUT_BATCH_MODE == 8 && CUBLASLT_BATCH_MODE_STRIDED == 0);
-static_assert(CUBLASLT_ORDER_COL == 0 && CUBLASLT_ORDER_ROW == 1 && CUBLAS_FILL_MODE_FULL == 2);
 static_assert(CUBLAS_VERSION / 10000 == 13);
 """
 
@@ -1132,8 +1030,8 @@ def test_constants_are_those_of_cublas(tmp_path: Path) -> None:
     """Where its headers are: beside the toolkit, or where OZFP4_CUBLAS_INCLUDE says."""
     compiler = shutil.which("c++") or shutil.which("g++")
     folders = [Path(x) for x in (os.environ.get("OZFP4_CUBLAS_INCLUDE"), "/usr/local/cuda/include") if x]
-    if compiler is None or not any((each / "cublasLt.h").exists() for each in folders):
-        pytest.skip("no cublasLt.h")
+    if compiler is None or not any((each / "cublas_v2.h").exists() for each in folders):
+        pytest.skip("no cublas_v2.h")
     (tmp_path / "constants.cpp").write_text(CONSTANTS)
     includes = [part for each in (*folders, ROOT / "csrc") for part in ("-I", each)]
     subprocess.run(

@@ -27,7 +27,6 @@ FOLDERS = [
     Path("/usr/local/cuda"),
 ]
 CUBLAS = ("libcudart.so.13", "libcublas.so.13")
-LT = "libcublasLt.so.13"
 CUSOLVER = ("libcudart.so.13", "libcusolver.so.12")
 Build = Callable[..., Path]
 
@@ -44,12 +43,12 @@ def build(tmp_path_factory: pytest.TempPathFactory) -> Build:
     if not any((folder / "cublas_v2.h").is_file() for folder in headers):
         pytest.skip("no cublas_v2.h")
 
-    def made(name: str, libraries: Iterable[str], *options: str) -> Path:
+    def made(name: str, libraries: Iterable[str]) -> Path:
         for library in libraries:
             if not any((folder / library).is_file() for folder in found):
                 pytest.skip(f"no {library}")
         target = tmp_path_factory.mktemp(name) / name
-        command = [compiler, "-std=gnu++17", "-O2", PROGRAMS / f"{name}.cpp", "-o", target, *options]
+        command = [compiler, "-std=gnu++17", "-O2", PROGRAMS / f"{name}.cpp", "-o", target]
         command += [word for folder in headers for word in ("-I", folder)]
         command += [word for folder in found for word in ("-L", folder, f"-Wl,-rpath,{folder}")]
         command += [f"-l:{library}" for library in libraries]
@@ -79,7 +78,7 @@ def caught(report: Path) -> dict[str, int]:
 
 @pytest.fixture(scope="module")
 def calls(build: Build) -> Path:
-    program = build("cublas_calls", (*CUBLAS, LT))
+    program = build("cublas_calls", CUBLAS)
     finished(subprocess.run([program], capture_output=True, text=True, timeout=300))  # cuBLAS itself
     return program
 
@@ -96,16 +95,8 @@ def test_products_of_cublas(calls: Path, accuracy: str, tmp_path: Path) -> None:
         assert served[f"cublas{letter}gemmStridedBatched"] == 1
     assert "on the device" not in report.read_text()
     assert served["cublasGemmEx"] == served["cublasGemmStridedBatchedEx"] == 2
-    assert served["cublasLtMatmul"] == 1
     assert served["cublasDsyrk_v2"] >= 1
     assert served["cublasDtrsm_v2"] >= 1
-
-
-def test_a_program_with_cublas_alone(build: Build, tmp_path: Path) -> None:
-    program, report = build("cublas_calls", CUBLAS, "-DWITHOUT_LT"), tmp_path / "report.json"
-    said = finished(preloaded.run([program, "standard"], report=report, mode="always", verify=200))
-    assert said.endswith(" 0 failed\n")
-    assert caught(report)["cublasDgemm_v2"] >= 100
 
 
 def test_a_million_products_keep_nothing(calls: Path, tmp_path: Path) -> None:

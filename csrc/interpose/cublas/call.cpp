@@ -36,12 +36,12 @@ Reason reason_of(ozfp4_status status) {
 // What ozfp4 lays a product out by. Of addresses that is how they lie to its widest loads, of alpha and beta whether they are 0
 // or 1, and which parts they have.
 struct Likeness {
-  int device = -1, type = 0, order = 0, transpose_a = 0, transpose_b = 0, addresses = 0, factors = 0;
+  int device = -1, type = 0, transpose_a = 0, transpose_b = 0, addresses = 0, factors = 0;
   std::int64_t m = 0, n = 0, k = 0, lda = 0, ldb = 0, ldc = 0;
   bool operator==(const Likeness& x) const {
-    return device == x.device && type == x.type && order == x.order && transpose_a == x.transpose_a &&
-           transpose_b == x.transpose_b && addresses == x.addresses && factors == x.factors && m == x.m && n == x.n && k == x.k &&
-           lda == x.lda && ldb == x.ldb && ldc == x.ldc;
+    return device == x.device && type == x.type && transpose_a == x.transpose_a && transpose_b == x.transpose_b &&
+           addresses == x.addresses && factors == x.factors && m == x.m && n == x.n && k == x.k && lda == x.lda && ldb == x.ldb &&
+           ldc == x.ldc;
   }
   std::uint64_t hash() const {
     const std::uint64_t x = mix(static_cast<std::uint64_t>(m) + (static_cast<std::uint64_t>(type + 4 * transpose_a) << 48));
@@ -63,9 +63,7 @@ Likeness likeness_of(const Product& p, int device) {
   };
   const int addresses = offset(p.a) + widest_load * (offset(p.b) + widest_load * offset(p.c));
   const int factors = kind_of(factor(p.type, p.alpha)) + 8 * kind_of(factor(p.type, p.beta));
-  return {
-      device, static_cast<int>(p.type), p.order, p.transpose_a, p.transpose_b, addresses, factors, p.m, p.n, p.k, p.lda, p.ldb,
-      p.ldc};
+  return {device, static_cast<int>(p.type), p.transpose_a, p.transpose_b, addresses, factors, p.m, p.n, p.k, p.lda, p.ldb, p.ldc};
 }
 
 // So many matrices of a batch, from the first one, lie otherwise to the widest loads than those before.
@@ -118,13 +116,12 @@ Reason bytes_of(const Product& p, const ozfp4_options& options, const Place& pla
 bool has_both_parts(Factor x) { return x.real != 0 && x.imaginary != 0; }
 
 // What was measured says nothing of a product that is made as the sum of two, whose second one is repaired nearly everywhere.
-Reason by_factors_there(const Product& p, const Place& place) {
+Reason by_factors_there(const Product& p) {
   const Reason found = by_factors(p);
   if (found != Reason::always) return found;
   const Factor alpha = factor(p.type, p.alpha), beta = factor(p.type, p.beta);
   const bool takes_two = settings().accuracy == OZFP4_ACCURACY_CORRECT && (has_both_parts(alpha) || has_both_parts(beta));
-  if (takes_two && !settings().always) return Reason::factor_with_both_parts;
-  return place.adds_another && (beta.real != 0 || beta.imaginary != 0) ? Reason::other_types : Reason::always;
+  return takes_two && !settings().always ? Reason::factor_with_both_parts : Reason::always;
 }
 
 bool is_aligned(const void* memory) { return reinterpret_cast<std::uintptr_t>(memory) % 256 == 0; }
@@ -165,16 +162,11 @@ bool complete(Place* place) {
   return true;
 }
 
-Place place_of_stream(const Functions& of, Stream stream, Space space) {
-  const bool is_own_version = of.get_lt_version && of.get_lt_version() / 10000 == cuda_major;
-  return {nullptr, loaded_cublas(), true, stream, space, is_own_version};
-}
-
 // A product that will be left for its time asks cuBLAS for no more than where its factors are: those on the device are plain
 // here.
 Reason DeviceAttempt::decide(Place* place) {
   Reason found = by_extents_on_device(product_);
-  if (found == Reason::always) found = by_factors_there(product_, *place);
+  if (found == Reason::always) found = by_factors_there(product_);
   if (found != Reason::always) return found;
   if (!has_device()) return Reason::no_device;
   const bool by_times = !settings().always;
@@ -183,7 +175,6 @@ Reason DeviceAttempt::decide(Place* place) {
   if (!complete(place)) return Reason::refused_by_blas;
   if (!place->is_own_version) return Reason::other_version;
   if (!by_times) return Reason::always;
-  if (!place->cublas) return Reason::not_measured_on_device;
   if (is_captured(place->stream)) return Reason::captured_untried;
   if (known == Reason::faster) return known;
   if (is_captured(nullptr)) return Reason::captured_untried;  // what is measured runs on the default stream
@@ -238,7 +229,7 @@ Reason DeviceAttempt::foresee(Place* place) {
   if (reason_ == Reason::faster && real_.chains.leave_next()) reason_ = Reason::many_chains;
   if (!is_caught(reason_) || place->is_host_factor) return reason_;
   Reason brought = factors_.bring(product_, place->stream);
-  if (brought == Reason::always) brought = by_factors_there(product_, *place);
+  if (brought == Reason::always) brought = by_factors_there(product_);
   if (brought != Reason::always) reason_ = brought;
   return reason_;
 }

@@ -15,12 +15,11 @@ namespace ozfp4::interpose::cublas {
 // Where and how the matrices of a call are multiplied.
 struct Place {
   Handle handle;        // null: the rest is known
-  void* cublas;         // of which native products are made, as of dlopen; null: none is known
+  void* cublas;         // of which native products are made, as of dlopen
   bool is_host_factor;  // alpha and beta are on the host
   Stream stream;
-  Space space;                // of the program's own
-  bool is_own_version;        // of CUDA
-  bool adds_another = false;  // matrix than the one that it writes, where beta is not 0
+  Space space;          // of the program's own
+  bool is_own_version;  // of CUDA
 };
 
 // What a handle says, up to `stream`: no more than a call that is left needs. False where it says nothing: the real routine
@@ -28,8 +27,6 @@ struct Place {
 bool begin_place(const Real& real, Handle handle, Place* place);
 // The rest.
 bool complete(Place* place);
-// Of cublasLtMatmul, which is told. `of`: its library's.
-Place place_of_stream(const Functions& of, Stream stream, Space space);
 
 class DeviceAttempt {
  public:

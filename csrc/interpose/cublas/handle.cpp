@@ -58,9 +58,6 @@ Functions find_functions(void* library) {
   find(library, "cublasGetVersion_v2", &found.get_version);
   find(library, "cublasCreate_v2", &found.create);
   find(library, "cublasSetStream_v2", &found.set_stream);
-  find(library, "cublasLtMatmulDescGetAttribute", &found.get_description);
-  find(library, "cublasLtMatrixLayoutGetAttribute", &found.get_layout);
-  find(library, "cublasLtGetVersion", &found.get_lt_version);
   const char* const names[] = {"cublasSgemm_v2_64", "cublasDgemm_v2_64", "cublasCgemm_v2_64", "cublasZgemm_v2_64"};
   for (int type = 0; type < type_count; ++type) found.gemm[type] = symbol_of(library, names[type]);
   return found;
@@ -81,19 +78,6 @@ const Functions& functions_of(void* library) {
   const Functions found = find_functions(library);
   const ForkLock::Guard hold(lock);
   return *(last = &known.try_emplace(library, found).first->second);
-}
-
-void* loaded_cublas() {
-  static std::atomic<void*> known{nullptr};
-  static std::atomic<std::uint64_t> looked{0};  // after so many loads there was none
-  if (void* library = known.load(std::memory_order_acquire)) return library;
-  const std::uint64_t now = loads();
-  if (looked.load(std::memory_order_relaxed) == now) return nullptr;
-  void* library = nullptr;
-  symbol_of_any("cublasDgemm_v2_64", &library);
-  known.store(library, std::memory_order_release);
-  looked.store(now, std::memory_order_relaxed);
-  return library;
 }
 
 Space own_workspace(Handle handle) {

@@ -16,16 +16,10 @@ struct Functions {
   Status (*create)(Handle*);
   Status (*set_stream)(Handle, Stream);
   void* gemm[type_count];  // cublas?gemm_v2_64
-  // cublasLt's: an attribute of a description of a product, and of a layout of a matrix.
-  Status (*get_description)(const void*, int, void*, std::size_t, std::size_t*);
-  Status (*get_layout)(const void*, int, void*, std::size_t, std::size_t*);
-  std::size_t (*get_lt_version)();
 };
 
 // Those of a library as of dlopen, found once.
 const Functions& functions_of(void* library);
-// The libcublas that the program has loaded by now, as of dlopen; null: none.
-void* loaded_cublas();
 
 // The workspace that the program set for a handle, until it sets its stream; {nullptr, 0} where there is none.
 struct Space {

@@ -1,4 +1,4 @@
-// What the functions of cuBLAS are called with, as cublas_api.h, cublasLt.h and library_types.h have it (tests/exec compares): a
+// What the functions of cuBLAS are called with, as cublas_api.h and library_types.h have it (tests/exec compares): a
 // build needs none of them.
 #pragma once
 

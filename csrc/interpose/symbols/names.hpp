@@ -81,7 +81,6 @@
 #define OZFP4_CUBLAS_SYRKX_NAMES(X, P, p) \
   X(cublas##P##syrkx, p, int)             \
   X(cublas##P##syrkx_64, p, std::int64_t)
-#define OZFP4_ALL_LT_NAMES(X) X(cublasLtMatmul, x, std::int64_t)
 #define OZFP4_ALL_CUBLAS_NAMES(X)                   \
   OZFP4_OF_ALL_TYPES(OZFP4_CUBLAS_GEMM_NAMES, X)    \
   OZFP4_OF_ALL_TYPES(OZFP4_CUBLAS_STRIDED_NAMES, X) \
@@ -94,7 +93,6 @@
   OZFP4_ALL_3M_NAMES(X)                             \
   OZFP4_ALL_COMPLEX_SYRK_NAMES(X)                   \
   OZFP4_OF_ALL_TYPES(OZFP4_CUBLAS_SYRKX_NAMES, X)   \
-  OZFP4_ALL_LT_NAMES(X)                             \
   OZFP4_ALL_WATCHED_NAMES(X)
 // Of which only what they say is kept.
 #define OZFP4_ALL_WATCHED_NAMES(X) X(cublasSetWorkspace_v2, x, int) X(cublasSetStream_v2, x, int) X(cublasDestroy_v2, x, int)

@@ -49,6 +49,19 @@ int add_name(dl_phdr_info* info, std::size_t, void* names) {
   return 0;
 }
 
+// The address of `symbol` in any library that is loaded, which stays loaded then; null where none but our own has it.
+void* symbol_of_any(const char* symbol) {
+  std::vector<std::string> names;
+  dl_iterate_phdr(add_name, &names);
+  for (const std::string& name : names) {
+    void* library = dlopen(name.c_str(), RTLD_LAZY | RTLD_NOLOAD);
+    if (!library) continue;  // the kernel's vdso
+    if (void* address = symbol_of(library, symbol)) return address;
+    dlclose(library);
+  }
+  return nullptr;
+}
+
 // Whether a library has 64-bit integers under names that do not say so, as Debian's libblas64.so, Fedora's libopenblas64.so, and
 // MKL by its interface layer. Its isamax_ is asked for the largest of three numbers by a count whose lower half is 3 and which is
 // negative as a whole: it finds the second one, or none. A library without isamax_ is taken to have 32 bits.
@@ -82,10 +95,7 @@ Real find(Routine routine, const void* caller) {
       dlclose(library);
     }
   }
-  if (!address) {
-    void* library = nullptr;
-    address = symbol_of_any(name, &library);
-  }
+  if (!address) address = symbol_of_any(name);
   if (!address && is_on_device(routine)) end_without(routine);
   if (!address) return {caller, routine, nullptr, nullptr, false, true};
   void* holder = library_of(address);
@@ -120,36 +130,6 @@ const Real& find_or_remember(Routine routine, const void* caller) {
 void* symbol_of(void* library, const char* symbol) {
   void* address = dlsym(library, symbol);
   return address && !is_ours(address) ? address : nullptr;
-}
-
-void* symbol_of_any(const char* symbol, void** library) {
-  std::vector<std::string> names;
-  dl_iterate_phdr(add_name, &names);
-  for (const std::string& name : names) {
-    void* handle = dlopen(name.c_str(), RTLD_LAZY | RTLD_NOLOAD);
-    if (!handle) continue;  // the kernel's vdso
-    if (void* address = symbol_of(handle, symbol)) {
-      if (library) {
-        *library = handle;
-      } else {
-        dlclose(handle);
-      }
-      return address;
-    }
-    dlclose(handle);
-  }
-  return nullptr;
-}
-
-std::uint64_t loads() {
-  std::uint64_t count = 0;
-  dl_iterate_phdr(
-      [](dl_phdr_info* info, std::size_t, void* to) {
-        *static_cast<std::uint64_t*>(to) = info->dlpi_adds;
-        return 1;  // of all alike
-      },
-      &count);
-  return count;
 }
 
 const Real& real_routine(Routine routine, const void* caller) {

@@ -1,8 +1,6 @@
 // The routine that a program would have called, had nobody stood before it.
 #pragma once
 
-#include <cstdint>
-
 #include "arith/accuracy/many_chains.hpp"
 #include "interpose/symbols/routine.hpp"
 
@@ -27,9 +25,5 @@ const Real& real_routine(Routine routine, const void* caller);
 
 // The address of `symbol` in a library, or in what it depends on; null where there is none but our own.
 void* symbol_of(void* library, const char* symbol);
-// The same of all libraries that are loaded; `library`, where it is not null, becomes the one that has it, and stays loaded.
-void* symbol_of_any(const char* symbol, void** library);
-// How many libraries the process has loaded in its life: where it is what it was, the last finds nothing that it did not.
-std::uint64_t loads();
 
 }  // namespace ozfp4::interpose

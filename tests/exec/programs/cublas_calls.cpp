@@ -1,9 +1,5 @@
 // Products of cuBLAS that a program asks for, each compared with its own entries made on the host: exactly rounded where the
-// argument is "correct", else to the precision of FP64. WITHOUT_LT: with cuBLAS alone. Prints "N passed, N failed"; status 77
-// without a GPU.
-#ifndef WITHOUT_LT
-#include <cublasLt.h>
-#endif
+// argument is "correct", else to the precision of FP64. Prints "N passed, N failed"; status 77 without a GPU.
 #include <cublas_v2.h>
 #include <cuda_runtime.h>
 
@@ -260,32 +256,6 @@ void others(cublasHandle_t handle, const char* name) {
   }
 }
 
-#ifndef WITHOUT_LT
-void lt() {
-  constexpr int m = 96, n = 80, k = 72;
-  const auto a = random<double>(m * k), b = random<double>(k * n), c = random<double>(m * n);
-  const Device<double> da(a), db(b), dc(c);
-  const double alpha = 1.25, beta = -0.5;
-  cublasLtHandle_t handle;
-  REQUIRE(cublasLtCreate(&handle));
-  cublasLtMatmulDesc_t what;
-  REQUIRE(cublasLtMatmulDescCreate(&what, CUBLAS_COMPUTE_64F, CUDA_R_64F));
-  cublasLtMatrixLayout_t of_a, of_b, of_c;
-  REQUIRE(cublasLtMatrixLayoutCreate(&of_a, CUDA_R_64F, m, k, m));
-  REQUIRE(cublasLtMatrixLayoutCreate(&of_b, CUDA_R_64F, k, n, k));
-  REQUIRE(cublasLtMatrixLayoutCreate(&of_c, CUDA_R_64F, m, n, m));
-  REQUIRE(cublasLtMatmul(handle, what, &alpha, da.data, of_a, db.data, of_b, &beta, dc.data, of_c, dc.data, of_c, nullptr,
-                         nullptr, 0, nullptr));
-  compare<double>("cublasLtMatmul", CUBLAS_OP_N, CUBLAS_OP_N, m, n, k, alpha, a.data(), m, b.data(), k, beta, c.data(), m,
-                  dc.read().data());
-  cublasLtMatrixLayoutDestroy(of_a);
-  cublasLtMatrixLayoutDestroy(of_b);
-  cublasLtMatrixLayoutDestroy(of_c);
-  cublasLtMatmulDescDestroy(what);
-  cublasLtDestroy(handle);
-}
-#endif
-
 // Of integers, so that every order of the sums is exact.
 void rank_k_and_triangular(cublasHandle_t handle) {
   constexpr int n = 700, k = 500;
@@ -384,9 +354,6 @@ int main(int argc, char** argv) {
   gemms<Imaginary>(handle, "Z");
   others<Real>(handle, "D");
   others<Imaginary>(handle, "Z");
-#ifndef WITHOUT_LT
-  lt();
-#endif
   rank_k_and_triangular(handle);
   REQUIRE(cublasDestroy(handle));
   std::printf("%d passed, %d failed\n", passed, failed);

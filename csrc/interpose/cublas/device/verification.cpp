@@ -11,7 +11,7 @@
 namespace ozfp4::interpose::cublas {
 namespace {
 
-// A line of op(X), one entry behind another, as it is in memory: the column of a row-major matrix is a line of pieces.
+// A line of op(X), one entry behind another, as it is in memory: a row of a matrix is a line of pieces.
 bool fetch(std::vector<char>& to, const Product& p, const void* matrix, std::int64_t leading, bool is_line, std::int64_t index,
            std::int64_t count, Stream stream) {
   const std::size_t entry = size_of(p.type);
@@ -25,10 +25,9 @@ bool fetch(std::vector<char>& to, const Product& p, const void* matrix, std::int
 
 bool fetch_c(const Product& p, interpose::Place place, Complex* found, Stream stream) {
   std::vector<char> entry;
-  const bool by_row = p.order == row_major;
-  const std::int64_t line = by_row ? place.row : place.column, index = by_row ? place.column : place.row;
-  const char* from = static_cast<const char*>(p.c) + line * p.ldc * static_cast<std::int64_t>(size_of(p.type));
-  if (!fetch(entry, p, from, 1, true, index, 1, stream)) return false;
+  if (!fetch(entry, p, static_cast<const char*>(p.c) + place_of(p, p.ldc, place.row, place.column), 1, true, 0, 1, stream)) {
+    return false;
+  }
   const Factor value = factor(p.type, entry.data());
   *found = {value.real, value.imaginary};
   return true;
@@ -53,10 +52,9 @@ void DeviceVerification::finish(Routine routine, const Product& product, Stream 
   count_verified_product();
   for (const Entry& entry : entries_) {
     const Product p = matrix_of(product, entry.matrix);
-    const bool by_row = p.order == row_major;
     std::vector<char> row, column;
     Complex found;
-    const bool a_is_line = by_row == (p.transpose_a == no_transpose), b_is_line = by_row != (p.transpose_b == no_transpose);
+    const bool a_is_line = p.transpose_a != no_transpose, b_is_line = p.transpose_b == no_transpose;
     if (!fetch(row, p, p.a, p.lda, a_is_line, entry.place.row, p.k, stream) ||
         !fetch(column, p, p.b, p.ldb, b_is_line, entry.place.column, p.k, stream) || !fetch_c(p, entry.place, &found, stream)) {
       return;
