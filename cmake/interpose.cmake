@@ -12,7 +12,6 @@ add_library(ozfp4_blas SHARED
   csrc/interpose/cublas/factors.cpp
   csrc/interpose/cublas/gemm.cpp
   csrc/interpose/cublas/handle.cpp
-  csrc/interpose/cublas/level3.cpp
   csrc/interpose/cublas/device/verification.cpp
   csrc/interpose/cublas/device/workspace.cpp
   csrc/interpose/process/fork.cpp

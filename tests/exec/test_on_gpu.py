@@ -95,8 +95,6 @@ def test_products_of_cublas(calls: Path, accuracy: str, tmp_path: Path) -> None:
         assert served[f"cublas{letter}gemmStridedBatched"] == 1
     assert "on the device" not in report.read_text()
     assert served["cublasGemmEx"] == served["cublasGemmStridedBatchedEx"] == 2
-    assert served["cublasDsyrk_v2"] >= 1
-    assert served["cublasDtrsm_v2"] >= 1
 
 
 def test_a_million_products_keep_nothing(calls: Path, tmp_path: Path) -> None:

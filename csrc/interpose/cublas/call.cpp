@@ -140,6 +140,16 @@ Reason enqueue(const Product& matrix, Space space, std::int64_t bytes, Stream st
   return enqueue_in({own.memory(bytes), static_cast<std::size_t>(bytes)}, matrix, stream, options);
 }
 
+// Asks a handle for the rest of a place, which only a product of ozfp4's takes. False where it says nothing.
+bool complete(Place* place) {
+  const Functions& of = functions_of(place->cublas);
+  int version = 0;
+  if (of.get_stream(place->handle, &place->stream) != success) return false;
+  place->space = own_workspace(place->handle);
+  place->is_own_version = of.get_version(place->handle, &version) == success && version / 10000 == cuda_major;
+  return true;
+}
+
 }  // namespace
 
 bool begin_place(const Real& real, Handle handle, Place* place) {
@@ -148,17 +158,6 @@ bool begin_place(const Real& real, Handle handle, Place* place) {
   if (!of.get_stream || !of.get_pointer_mode || !of.get_version) return false;
   if (of.get_pointer_mode(handle, &mode) != success) return false;
   *place = {handle, real.library, mode == pointers_to_host, nullptr, {}, false};
-  return true;
-}
-
-bool complete(Place* place) {
-  if (!place->handle) return true;
-  const Functions& of = functions_of(place->cublas);
-  int version = 0;
-  if (of.get_stream(place->handle, &place->stream) != success) return false;
-  place->space = own_workspace(place->handle);
-  place->is_own_version = of.get_version(place->handle, &version) == success && version / 10000 == cuda_major;
-  place->handle = nullptr;
   return true;
 }
 

@@ -14,7 +14,7 @@ namespace ozfp4::interpose::cublas {
 
 // Where and how the matrices of a call are multiplied.
 struct Place {
-  Handle handle;        // null: the rest is known
+  Handle handle;
   void* cublas;         // of which native products are made, as of dlopen
   bool is_host_factor;  // alpha and beta are on the host
   Stream stream;
@@ -25,15 +25,10 @@ struct Place {
 // What a handle says, up to `stream`: no more than a call that is left needs. False where it says nothing: the real routine
 // refuses it then.
 bool begin_place(const Real& real, Handle handle, Place* place);
-// The rest.
-bool complete(Place* place);
 
 class DeviceAttempt {
  public:
   DeviceAttempt(const Real& real, const Product& product) : real_(real), product_(product) {}
-  // Whether it would be served, by all that is known before: Reason::always or faster, or why not. `place` is complete then, and
-  // factors that were on the device, for which it waits last, are the product's.
-  Reason foresee(Place* place);
   // Whether ozfp4 has enqueued the product, which is then counted. If not, the caller leaves it for reason().
   bool is_served(Place place);
   Reason reason() const { return reason_; }
@@ -41,6 +36,9 @@ class DeviceAttempt {
   Status status() const { return status_; }
 
  private:
+  // Whether it would be served, by all that is known before: Reason::always or faster, or why not. `place` is complete then, and
+  // factors that were on the device, for which it waits last, are the product's.
+  Reason foresee(Place* place);
   Reason decide(Place* place);
   Reason serve(const Place& place, std::int64_t* chains);
   Reason serve_by_time(const Place& place);

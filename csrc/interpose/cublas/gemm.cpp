@@ -112,7 +112,7 @@ OZFP4_ALL_EX_NAMES(OZFP4_EX)
   }
 OZFP4_ALL_STRIDED_EX_NAMES(OZFP4_STRIDED_EX)
 
-// Left: by pointers on the device, by an algorithm of three products for four, or with one triangle alone.
+// Left: by pointers on the device, by an algorithm of three products for four, or one triangle alone.
 
 #define OZFP4_3M(name, letter, Int) OZFP4_GEMM_KNOWN(name, letter, Int, Reason::other_types)
 OZFP4_ALL_3M_NAMES(OZFP4_3M)
@@ -132,18 +132,6 @@ OZFP4_ALL_3M_NAMES(OZFP4_3M)
     });                                                                                                                         \
   }
 OZFP4_ALL_BATCHED_EX_NAMES(OZFP4_BATCHED_EX)
-
-#define OZFP4_SYRK(name, letter, Int)                                                                                   \
-  OZFP4_EXPORT Status name(Handle handle, int fill, int trans, Int n, Int k, const void* alpha, const void* a, Int lda, \
-                           const void* beta, void* c, Int ldc) {                                                        \
-    OZFP4_REAL(name);                                                                                                   \
-    const int other = trans == op_n ? op_t : op_n;                                                                      \
-    const Product p = product_of(type_of(Routine::name), trans, other, n, n, k, alpha, a, lda, a, lda, beta, c, ldc);   \
-    return run(real, handle, p, Reason::other_types, [&] {                                                              \
-      return reinterpret_cast<decltype(&name)>(real.address)(handle, fill, trans, n, k, alpha, a, lda, beta, c, ldc);   \
-    });                                                                                                                 \
-  }
-OZFP4_ALL_COMPLEX_SYRK_NAMES(OZFP4_SYRK)
 
 #define OZFP4_SYRKX(name, letter, Int)                                                                                        \
   OZFP4_EXPORT Status name(Handle handle, int fill, int trans, Int n, Int k, const void* alpha, const void* a, Int lda,       \

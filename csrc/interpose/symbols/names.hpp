@@ -45,19 +45,7 @@
 #define OZFP4_CUBLAS_BATCHED_NAMES(X, P, p) \
   X(cublas##P##gemmBatched, p, int)         \
   X(cublas##P##gemmBatched_64, p, std::int64_t)
-#define OZFP4_CUBLAS_TRSM_NAMES(X, P, p) \
-  X(cublas##P##trsm_v2, p, int)          \
-  X(cublas##P##trsm_v2_64, p, std::int64_t)
 #define OZFP4_OF_ALL_TYPES(NAMES, X) NAMES(X, S, s) NAMES(X, D, d) NAMES(X, C, c) NAMES(X, Z, z)
-#define OZFP4_ALL_RANK_K_NAMES(X)       \
-  X(cublasSsyrk_v2, s, int)             \
-  X(cublasSsyrk_v2_64, s, std::int64_t) \
-  X(cublasDsyrk_v2, d, int)             \
-  X(cublasDsyrk_v2_64, d, std::int64_t) \
-  X(cublasCherk_v2, c, int)             \
-  X(cublasCherk_v2_64, c, std::int64_t) \
-  X(cublasZherk_v2, z, int)             \
-  X(cublasZherk_v2_64, z, std::int64_t)
 #define OZFP4_ALL_EX_NAMES(X) \
   X(cublasGemmEx, x, int)     \
   X(cublasGemmEx_64, x, std::int64_t)
@@ -73,11 +61,6 @@
   X(cublasCgemm3m_64, c, std::int64_t) \
   X(cublasZgemm3m, z, int)             \
   X(cublasZgemm3m_64, z, std::int64_t)
-#define OZFP4_ALL_COMPLEX_SYRK_NAMES(X) \
-  X(cublasCsyrk_v2, c, int)             \
-  X(cublasCsyrk_v2_64, c, std::int64_t) \
-  X(cublasZsyrk_v2, z, int)             \
-  X(cublasZsyrk_v2_64, z, std::int64_t)
 #define OZFP4_CUBLAS_SYRKX_NAMES(X, P, p) \
   X(cublas##P##syrkx, p, int)             \
   X(cublas##P##syrkx_64, p, std::int64_t)
@@ -85,13 +68,10 @@
   OZFP4_OF_ALL_TYPES(OZFP4_CUBLAS_GEMM_NAMES, X)    \
   OZFP4_OF_ALL_TYPES(OZFP4_CUBLAS_STRIDED_NAMES, X) \
   OZFP4_OF_ALL_TYPES(OZFP4_CUBLAS_BATCHED_NAMES, X) \
-  OZFP4_OF_ALL_TYPES(OZFP4_CUBLAS_TRSM_NAMES, X)    \
-  OZFP4_ALL_RANK_K_NAMES(X)                         \
   OZFP4_ALL_EX_NAMES(X)                             \
   OZFP4_ALL_STRIDED_EX_NAMES(X)                     \
   OZFP4_ALL_BATCHED_EX_NAMES(X)                     \
   OZFP4_ALL_3M_NAMES(X)                             \
-  OZFP4_ALL_COMPLEX_SYRK_NAMES(X)                   \
   OZFP4_OF_ALL_TYPES(OZFP4_CUBLAS_SYRKX_NAMES, X)   \
   OZFP4_ALL_WATCHED_NAMES(X)
 // Of which only what they say is kept.

@@ -59,53 +59,6 @@ const void* factor_at(const Handle* handle, const void* address) {
   const auto bit = std::uintptr_t(handle->pointer_mode) << 62;
   return reinterpret_cast<const void*>(reinterpret_cast<std::uintptr_t>(address) & ~bit);
 }
-
-// alpha and beta of type R: real where T is complex and the result Hermitian.
-template <class T, class R>
-int rank_k(int fill, int trans, std::int64_t n, std::int64_t k, const void* alpha, const void* a, std::int64_t lda,
-           const void* beta, void* c, std::int64_t ldc, int turned) {
-  ++made;
-  if (std::getenv("FAKE_IDLE")) return 0;
-  const T* of_a = static_cast<const T*>(a);
-  for (std::int64_t j = 0; j < n; ++j) {
-    for (std::int64_t i = fill == 0 ? j : 0; i < (fill == 0 ? n : j + 1); ++i) {
-      T sum = 0;
-      for (std::int64_t l = 0; l < k; ++l) {
-        sum += trans == 0 ? entry(of_a, lda, 0, i, l) * entry(of_a, lda, turned, l, j)
-                          : entry(of_a, lda, turned, i, l) * entry(of_a, lda, 0, l, j);
-      }
-      T& to = static_cast<T*>(c)[i + j * ldc];
-      to = T(*static_cast<const R*>(alpha)) * sum +
-           (*static_cast<const R*>(beta) == R(0) ? T(0) : T(*static_cast<const R*>(beta)) * to);
-    }
-  }
-  return 0;
-}
-
-template <class T>
-int solve(int side, int fill, int trans, int diag, std::int64_t m, std::int64_t n, const void* alpha, const void* a,
-          std::int64_t lda, void* b, std::int64_t ldb) {
-  ++made;
-  if (std::getenv("FAKE_IDLE")) return 0;  // B stays as it is
-  const std::int64_t order = side == 0 ? m : n, others = side == 0 ? n : m;
-  const T* of_a = static_cast<const T*>(a);
-  T* of_b = static_cast<T*>(b);
-  const auto x = [&](std::int64_t i, std::int64_t j) -> T& { return side == 0 ? of_b[i + j * ldb] : of_b[j + i * ldb]; };
-  // op(A) for the left side, its transpose for the right one.
-  const auto coefficient = [&](std::int64_t i, std::int64_t j) {
-    return side == 0 ? entry(of_a, lda, trans, i, j) : entry(of_a, lda, trans, j, i);
-  };
-  const bool is_lower = ((fill == 0) == (trans == 0)) == (side == 0);
-  for (std::int64_t j = 0; j < others; ++j) {
-    for (std::int64_t step = 0; step < order; ++step) {
-      const std::int64_t i = is_lower ? step : order - 1 - step;
-      T sum = *static_cast<const T*>(alpha) * x(i, j);
-      for (std::int64_t l = is_lower ? 0 : i + 1; l < (is_lower ? i : order); ++l) sum -= coefficient(i, l) * x(l, j);
-      x(i, j) = diag == 1 ? sum : sum / coefficient(i, i);
-    }
-  }
-  return 0;
-}
 }  // namespace
 
 extern "C" {
@@ -142,28 +95,12 @@ int cublasGetVersion_v2(Handle*, int* version) {
                                         Int batch) {                                                                           \
     for (Int i = 0; i < batch; ++i) gemm<T>(ta, tb, m, n, k, alpha, a[i], lda, b[i], ldb, beta, c[i], ldc);                    \
     return 0;                                                                                                                  \
-  }                                                                                                                            \
-  int cublas##P##trsm##suffix(Handle* handle, int side, int fill, int trans, int diag, Int m, Int n, const void* alpha,        \
-                              const void* a, Int lda, void* b, Int ldb) {                                                      \
-    return solve<T>(side, fill, trans, diag, m, n, factor_at(handle, alpha), a, lda, b, ldb);                                  \
   }
 #define BOTH(P, T) GEMMS(P, T, int, _v2, ) GEMMS(P, T, std::int64_t, _v2_64, _64)
 BOTH(S, float)
 BOTH(D, double)
 BOTH(C, std::complex<float>)
 BOTH(Z, std::complex<double>)
-
-#define RANK_K(name, T, R, turned, Int)                                                                                    \
-  int name(Handle* handle, int fill, int trans, Int n, Int k, const void* alpha, const void* a, Int lda, const void* beta, \
-           void* c, Int ldc) {                                                                                             \
-    return rank_k<T, R>(fill, trans, n, k, factor_at(handle, alpha), a, lda, factor_at(handle, beta), c, ldc, turned);     \
-  }
-RANK_K(cublasSsyrk_v2, float, float, 1, int)
-RANK_K(cublasDsyrk_v2, double, double, 1, int)
-RANK_K(cublasDsyrk_v2_64, double, double, 1, std::int64_t)
-RANK_K(cublasCherk_v2, std::complex<float>, float, 2, int)
-RANK_K(cublasZherk_v2, std::complex<double>, double, 2, int)
-RANK_K(cublasZsyrk_v2, std::complex<double>, std::complex<double>, 1, int)
 
 int cublasZgemm3m(Handle* handle, int ta, int tb, int m, int n, int k, const void* alpha, const void* a, int lda, const void* b,
                   int ldb, const void* beta, void* c, int ldc) {

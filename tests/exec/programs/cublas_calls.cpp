@@ -256,46 +256,6 @@ void others(cublasHandle_t handle, const char* name) {
   }
 }
 
-// Of integers, so that every order of the sums is exact.
-void rank_k_and_triangular(cublasHandle_t handle) {
-  constexpr int n = 700, k = 500;
-  std::vector<double> a(n * k), c(n * n), t(n * n), x(n * k);
-  const auto integer = [] { return static_cast<double>(std::uniform_int_distribution<int>(-9, 9)(engine)); };
-  std::generate(a.begin(), a.end(), integer);
-  std::generate(c.begin(), c.end(), integer);
-  std::generate(x.begin(), x.end(), integer);
-  for (int j = 0; j < n; ++j) {
-    for (int i = 0; i < n; ++i) t[i + j * n] = i == j ? 1 : i > j && (i * 7 + j) % 97 == 0 ? 1 : 0;
-  }
-  const double alpha = 2, beta = -1, one = 1;
-  {
-    const Device<double> da(a), dc(c);
-    REQUIRE(cublasDsyrk(handle, CUBLAS_FILL_MODE_LOWER, CUBLAS_OP_N, n, k, &alpha, da.data, n, &beta, dc.data, n));
-    const auto found = dc.read();
-    bool is_right = true;
-    for (int j = 0; j < n; ++j) {
-      for (int i = 0; i < n; ++i) {
-        double sum = 0;
-        for (int l = 0; l < k && i >= j; ++l) sum += a[i + l * n] * a[j + l * n];
-        is_right = is_right && found[i + j * n] == (i >= j ? alpha * sum + beta * c[i + j * n] : c[i + j * n]);
-      }
-    }
-    note(is_right, "Dsyrk");
-  }
-  {  // T X = B for B = T X
-    std::vector<double> b(n * k);
-    for (int j = 0; j < k; ++j) {
-      for (int i = 0; i < n; ++i) {
-        for (int l = 0; l <= i; ++l) b[i + j * n] += t[i + l * n] * x[l + j * n];
-      }
-    }
-    const Device<double> dt(t), db(b);
-    REQUIRE(cublasDtrsm(handle, CUBLAS_SIDE_LEFT, CUBLAS_FILL_MODE_LOWER, CUBLAS_OP_N, CUBLAS_DIAG_UNIT, n, k, &one, dt.data, n,
-                        db.data, n));
-    note(db.read() == x, "Dtrsm");
-  }
-}
-
 // Microseconds of the host a call: of many small ones, of which the GPU does not keep up with all, the least of several batches.
 void host_time(cublasHandle_t handle, int n) {
   const auto a = random<double>(n * n);
@@ -354,7 +314,6 @@ int main(int argc, char** argv) {
   gemms<Imaginary>(handle, "Z");
   others<Real>(handle, "D");
   others<Imaginary>(handle, "Z");
-  rank_k_and_triangular(handle);
   REQUIRE(cublasDestroy(handle));
   std::printf("%d passed, %d failed\n", passed, failed);
   return failed == 0 ? 0 : 1;
