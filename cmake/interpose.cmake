@@ -9,7 +9,6 @@ add_library(ozfp4_blas SHARED
   csrc/interpose/cublas/device/device.cpp
   csrc/interpose/cublas/device/native.cpp
   csrc/interpose/cublas/device/times.cpp
-  csrc/interpose/cublas/factors.cpp
   csrc/interpose/cublas/gemm.cpp
   csrc/interpose/cublas/handle.cpp
   csrc/interpose/cublas/device/verification.cpp
@@ -31,7 +30,7 @@ add_library(ozfp4_blas SHARED
   csrc/interpose/verify/exact_sum.cpp
   csrc/interpose/verify/verify.cpp)
 compile_together(ozfp4_blas call "/call/(attempt|choice|stack)|/serve/")
-compile_together(ozfp4_blas cublas "/cublas/(call|factors|gemm|handle)\\.")
+compile_together(ozfp4_blas cublas "/cublas/(call|gemm|handle)\\.")
 compile_together(ozfp4_blas process "/process/")
 compile_together(ozfp4_blas real "/symbols/real|/verify/")
 target_sources(ozfp4_blas PRIVATE $<TARGET_OBJECTS:ozfp4_c_api_cpu>)

@@ -36,7 +36,7 @@ bool Attempt::is_served() {
 // Many chains of a product that is faster all the same are no reason to leave the next.
 void Attempt::has_taken(std::int64_t time, bool has_many_chains) {
   if (reason_ == Reason::timed) ours_took(product_, time, !has_many_chains);
-  real_.chains.found(has_many_chains && time > native_time_of(product_, false));
+  real_.chains.found(has_many_chains && time > native_time_of(product_));
 }
 
 void Attempt::left() {

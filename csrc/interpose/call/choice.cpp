@@ -205,14 +205,9 @@ Reason by_time_on_device(const Product& product, Measure measure, void* cublas) 
   return reason_of(state);
 }
 
-std::int64_t native_time_of(const Product& product, bool is_on_device) {
-  const State* state = classes.at(class_of(product, is_on_device));
+std::int64_t native_time_of(const Product& product) {
+  const State* state = classes.at(class_of(product, false));
   return state ? static_cast<std::int64_t>(state->native * size_of(product)) : 0;
-}
-
-std::int64_t gain_of(const Product& product, bool is_on_device) {
-  const State* state = classes.at(class_of(product, is_on_device));
-  return state ? static_cast<std::int64_t>((state->native - state->ours) * size_of(product)) : 0;
 }
 
 std::string measured_text(const Kind& kind) {

@@ -64,10 +64,9 @@ Reason by_time_on_device(const Product& product, Measure measure, void* cublas);
 // The same without measuring: Reason::always where it would be measured.
 Reason known_on_device(const Product& product);
 
-// By what was measured of its class, in nanoseconds: what the real routine should take for a product, and how much less ozfp4;
-// 0 where nothing was measured.
-std::int64_t native_time_of(const Product& product, bool is_on_device);
-std::int64_t gain_of(const Product& product, bool is_on_device);
+// By what was measured of its class on the CPU, in nanoseconds: what the real routine should take for a product; 0 where nothing
+// was measured.
+std::int64_t native_time_of(const Product& product);
 
 // What was measured for products of this kind; empty where nothing was.
 std::string measured_text(const Kind& kind);

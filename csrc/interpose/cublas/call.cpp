@@ -152,20 +152,18 @@ bool complete(Place* place) {
 
 }  // namespace
 
-bool begin_place(const Real& real, Handle handle, Place* place) {
+Reason begin_place(const Real& real, Handle handle, Place* place) {
   const Functions& of = functions_of(real.library);
   int mode = 0;
-  if (!of.get_stream || !of.get_pointer_mode || !of.get_version) return false;
-  if (of.get_pointer_mode(handle, &mode) != success) return false;
-  *place = {handle, real.library, mode == pointers_to_host, nullptr, {}, false};
-  return true;
+  if (!of.get_stream || !of.get_pointer_mode || !of.get_version) return Reason::refused_by_blas;
+  if (of.get_pointer_mode(handle, &mode) != success) return Reason::refused_by_blas;
+  *place = {handle, real.library, nullptr, {}, false};
+  return mode == pointers_to_host ? Reason::always : Reason::factor_on_device;
 }
 
-// A product that will be left for its time asks cuBLAS for no more than where its factors are: those on the device are plain
-// here.
+// A product that will be left for its time asks cuBLAS for no more than where its factors are.
 Reason DeviceAttempt::decide(Place* place) {
-  Reason found = by_extents_on_device(product_);
-  if (found == Reason::always) found = by_factors_there(product_);
+  const Reason found = by_factors_there(product_);
   if (found != Reason::always) return found;
   if (!has_device()) return Reason::no_device;
   const bool by_times = !settings().always;
@@ -221,20 +219,10 @@ Reason DeviceAttempt::serve_by_time(const Place& place) {
   return how;
 }
 
-Reason DeviceAttempt::foresee(Place* place) {
-  if (!place->is_host_factor) factors_.stand_in(product_.type, &product_.alpha, &product_.beta);
-  reason_ = decide(place);
-  if (!is_caught(reason_)) return reason_;
-  if (reason_ == Reason::faster && real_.chains.leave_next()) reason_ = Reason::many_chains;
-  if (!is_caught(reason_) || place->is_host_factor) return reason_;
-  Reason brought = factors_.bring(product_, place->stream);
-  if (brought == Reason::always) brought = by_factors_there(product_);
-  if (brought != Reason::always) reason_ = brought;
-  return reason_;
-}
-
 bool DeviceAttempt::is_served(Place place) {
-  if (!is_caught(foresee(&place))) return false;
+  reason_ = decide(&place);
+  if (reason_ == Reason::faster && real_.chains.leave_next()) reason_ = Reason::many_chains;
+  if (!is_caught(reason_)) return false;
   const BesideCaptures beside;
   const DeviceVerification verification(product_, place.stream);
   const std::int64_t began = now();

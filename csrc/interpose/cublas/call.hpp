@@ -4,7 +4,6 @@
 #include "interpose/call/bypass.hpp"
 #include "interpose/call/product.hpp"
 #include "interpose/call/reason.hpp"
-#include "interpose/cublas/factors.hpp"
 #include "interpose/cublas/handle.hpp"
 #include "interpose/cublas/types.hpp"
 #include "interpose/process/record.hpp"
@@ -15,16 +14,15 @@ namespace ozfp4::interpose::cublas {
 // Where and how the matrices of a call are multiplied.
 struct Place {
   Handle handle;
-  void* cublas;         // of which native products are made, as of dlopen
-  bool is_host_factor;  // alpha and beta are on the host
+  void* cublas;  // of which native products are made, as of dlopen
   Stream stream;
   Space space;          // of the program's own
   bool is_own_version;  // of CUDA
 };
 
-// What a handle says, up to `stream`: no more than a call that is left needs. False where it says nothing: the real routine
-// refuses it then.
-bool begin_place(const Real& real, Handle handle, Place* place);
+// Asks a handle for no more than a call needs that is left, and fills `place` up to `stream`. Reason::always where it says that
+// alpha and beta are on the host; else why the call is left: where it says nothing, the real routine refuses it.
+Reason begin_place(const Real& real, Handle handle, Place* place);
 
 class DeviceAttempt {
  public:
@@ -36,16 +34,14 @@ class DeviceAttempt {
   Status status() const { return status_; }
 
  private:
-  // Whether it would be served, by all that is known before: Reason::always or faster, or why not. `place` is complete then, and
-  // factors that were on the device, for which it waits last, are the product's.
-  Reason foresee(Place* place);
+  // Whether it would be served, by all that is known before and is not told by its extents: Reason::always or faster, or why not.
+  // `place` is complete then.
   Reason decide(Place* place);
   Reason serve(const Place& place, std::int64_t* chains);
   Reason serve_by_time(const Place& place);
 
   const Real& real_;
-  Product product_;
-  FactorsOnDevice factors_;
+  const Product& product_;
   Reason reason_ = Reason::always;
   Status status_ = success;
 };

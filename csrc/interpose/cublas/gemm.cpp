@@ -16,7 +16,7 @@ Status run(const Real& real, Handle handle, const Product& product, Reason known
   // Where its extents decide, the handle is not asked.
   if (known == Reason::always) known = by_extents_on_device(product);
   Place place{};
-  if (known == Reason::always && !begin_place(real, handle, &place)) known = Reason::refused_by_blas;
+  if (known == Reason::always) known = begin_place(real, handle, &place);
   return serve_or_leave(real, product, known, place, forward);
 }
 

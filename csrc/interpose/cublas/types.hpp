@@ -14,7 +14,7 @@ using Stream = void*;
 using Status = int;
 constexpr Status success = 0, internal_error = 14;
 enum : int { op_n = 0, op_t = 1, op_c = 2 };
-enum : int { pointers_to_host = 0, pointers_to_device = 1 };
+constexpr int pointers_to_host = 0;
 enum : int { real_32 = 0, real_64 = 1, complex_32 = 4, complex_64 = 5 };                              // cudaDataType
 enum : int { compute_32 = 68, compute_32_pedantic = 69, compute_64 = 70, compute_64_pedantic = 71 };  // cublasComputeType_t
 

@@ -7,7 +7,6 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "clock.hpp"
 #include "naive.hpp"
 
 namespace {
@@ -20,7 +19,6 @@ std::atomic<int> is_full{0};
 
 void take_time() {
   if (const char* slow = std::getenv("FAKE_SLOW")) usleep(static_cast<unsigned>(std::atoi(slow)));
-  Clock("FAKE_EXACT").spin();
 }
 
 template <class T>

@@ -110,7 +110,7 @@ struct Copy {
 };
 int cuMemcpy2DAsync_v2(const Copy* copy, void*) {
   if (captured || copy->kind_from != 2 || (copy->kind_to != 1 && copy->kind_to != 2)) return 900;
-  const auto* const from = reinterpret_cast<const char*>(copy->from & ~(std::uintptr_t(1) << 62));  // as of factors in cublas.cpp
+  const auto* const from = reinterpret_cast<const char*>(copy->from);
   char* const to = copy->kind_to == 2 ? reinterpret_cast<char*>(copy->device_to) : copy->to;
   for (std::size_t i = 0; i < copy->height; ++i) {
     std::memcpy(to + i * copy->pitch_to, from + i * copy->pitch_from, copy->width);

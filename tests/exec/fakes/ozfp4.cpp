@@ -8,7 +8,6 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "clock.hpp"
 #include "naive.hpp"
 
 namespace {
@@ -43,7 +42,6 @@ template <class T>
 ozfp4_status run(int order, int transa, int transb, int64_t m, int64_t n, int64_t k, T alpha, const void* a, int64_t lda,
                  const void* b, int64_t ldb, T beta, void* c, int64_t ldc, void* workspace, int64_t bytes,
                  const ozfp4_options* options) {
-  const Clock clock("FAKE_EXACT_OURS");
   if (std::getenv("FAKE_REFUSAL")) return OZFP4_UNSUPPORTED;
   if (reinterpret_cast<std::uintptr_t>(workspace) % 256 != 0 || bytes < bytes_of(m, n, k, alpha, beta, a)) return OZFP4_WORKSPACE;
   if (options->accuracy != OZFP4_ACCURACY_STANDARD || order != OZFP4_COL_MAJOR) return OZFP4_INVALID_ARGUMENT;
@@ -59,7 +57,6 @@ ozfp4_status run(int order, int transa, int transb, int64_t m, int64_t n, int64_
   const char* chains = std::getenv("FAKE_CHAINS");
   if (options->repaired != nullptr) *options->repaired = chains && *of_b != T(0) ? std::atol(chains) : 0;
   if (const char* slow = std::getenv("FAKE_SLOW_OURS")) usleep(static_cast<unsigned>(std::atoi(slow)));
-  clock.spin();
   if (std::getenv("FAKE_WRONG")) *of_c += T(1e6);
   ++served;
   return OZFP4_OK;
