@@ -133,17 +133,8 @@ with np.errstate(all="raise", invalid="ignore"):
     same(z @ z.T, ozfp4.matmul(z, z.T.copy(), accuracy="correct"))
     big = numbers((600, 10), float)
     same(big @ big.T, ozfp4.matmul(big, big.T.copy(), accuracy="correct"))
-    try:
-        (1e200 * big) @ (1e200 * big).T  # of two arrays: ?gemm
-        raise SystemExit("overflow is not seen")
-    except FloatingPointError:
-        pass
     huge = 1e200 * big
-    try:
-        huge @ huge.T
-        raise SystemExit("overflow is not seen")
-    except FloatingPointError:
-        pass
+    assert np.isinf((huge @ huge.T).diagonal()).all()  # no flag is raised
 lower = scipy.linalg.blas.zherk(2.0, z, lower=1)
 same(np.tril(lower), np.tril(ozfp4.gemm(2, z, z.T.conj().copy(), accuracy="correct")) * np.where(np.eye(300), 1, 1))
 """

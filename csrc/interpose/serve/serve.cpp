@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cfenv>
 #include <cstring>
 #include <exception>
 #include <new>
@@ -44,31 +43,6 @@ ozfp4_status run(const Product& p, const ozfp4_options& options) {
     case Type::complex64: return pass(ozfp4_cgemm, p.alpha, p.a, p.b, p.beta, p.c);
     default: return pass(ozfp4_zgemm, p.alpha, p.a, p.b, p.beta, p.c);
   }
-}
-
-template <class Word, Word exponent>
-bool holds_infinity(const Product& p) {
-  const std::int64_t words = static_cast<std::int64_t>(size_of(p.type) / sizeof(Word)), entry = size_of(p.type);
-  const std::int64_t lines = p.order == row_major ? p.m : p.n, line = (p.order == row_major ? p.n : p.m) * words;
-  for (std::int64_t i = 0; i < lines; ++i) {
-    const char* at = static_cast<const char*>(p.c) + i * p.ldc * entry;
-    Word found = 0;
-    for (std::int64_t j = 0; j < line; ++j) {
-      Word word;
-      std::memcpy(&word, at + j * static_cast<std::int64_t>(sizeof word), sizeof word);
-      found |= (word & exponent) == exponent ? 1 : 0;
-    }
-    if (found != 0) return true;
-  }
-  return false;
-}
-
-// An infinity, of operands that are finite. Not told where C was added: it may have been in it.
-bool has_overflown(const Product& p, const ozfp4_report& report) {
-  const Factor beta = factor(p.type, p.beta);
-  if (beta.real != 0 || beta.imaginary != 0 || report.special_rows != 0 || report.special_columns != 0) return false;
-  return is_single(p.type) ? holds_infinity<std::uint32_t, 0x7f800000u>(p)
-                           : holds_infinity<std::uint64_t, 0x7ff0000000000000u>(p);
 }
 
 Reason serve_by_default(const Product& product, ozfp4_report& report) {
@@ -133,8 +107,6 @@ Reason serve(const Product& product, std::int64_t* repaired) {
   const int kept = errno;  // BLAS leaves it alone
   ozfp4_report report = {};
   const Reason how = serve_whole(product, report);
-  // What the program may see in its flags, as it would of BLAS: an overflow that is the result's own.
-  if (how == Reason::always && has_overflown(product, report)) std::feraiseexcept(FE_OVERFLOW);
   if (how == Reason::always && (report.special_rows != 0 || report.special_columns != 0)) keep_payloads(product);
   *repaired = report.repaired;
   errno = kept;
