@@ -67,7 +67,7 @@ inline const char* text_of(Reason reason) {
       "alpha and beta are on the device",
       "alpha or beta has a real and an imaginary part, for which what is correct takes two products",
       "the pointers to its matrices are on the device",
-      "types or forms that ozfp4 does not have",
+      "types that ozfp4 does not have",
       "a CUDA graph is captured, and the workspace that the program set is too small",
       "a CUDA graph is captured, in which nothing can be timed or waited for",
       "no memory for it",

@@ -1,4 +1,4 @@
-// cublas?gemm, their batches, and the Ex functions, which are told the types; and what is left of their like.
+// cublas?gemm, their batches, and the Ex functions, which are told the types.
 #include <cstdint>
 
 #include "interpose/call/bypass.hpp"
@@ -40,17 +40,16 @@ using namespace ozfp4::interpose::cublas;
 #define OZFP4_EXPORT extern "C" __attribute__((visibility("default")))
 #define OZFP4_REAL(name) const Real& real = real_routine(Routine::name, __builtin_return_address(0))
 
-#define OZFP4_GEMM_KNOWN(name, letter, Int, known)                                                                              \
+#define OZFP4_GEMM(name, letter, Int)                                                                                           \
   OZFP4_EXPORT Status name(Handle handle, int transa, int transb, Int m, Int n, Int k, const void* alpha, const void* a,        \
                            Int lda, const void* b, Int ldb, const void* beta, void* c, Int ldc) {                               \
     OZFP4_REAL(name);                                                                                                           \
     return run(real, handle, product_of(type_of(Routine::name), transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc),  \
-               known, [&] {                                                                                                     \
+               Reason::always, [&] {                                                                                            \
                  return reinterpret_cast<decltype(&name)>(real.address)(handle, transa, transb, m, n, k, alpha, a, lda, b, ldb, \
                                                                         beta, c, ldc);                                          \
                });                                                                                                              \
   }
-#define OZFP4_GEMM(name, letter, Int) OZFP4_GEMM_KNOWN(name, letter, Int, Reason::always)
 OZFP4_OF_ALL_TYPES(OZFP4_CUBLAS_GEMM_NAMES, OZFP4_GEMM)
 
 #define OZFP4_STRIDED(name, letter, Int)                                                                                       \
@@ -111,36 +110,3 @@ OZFP4_ALL_EX_NAMES(OZFP4_EX)
     });                                                                                                                        \
   }
 OZFP4_ALL_STRIDED_EX_NAMES(OZFP4_STRIDED_EX)
-
-// Left: by pointers on the device, by an algorithm of three products for four, or one triangle alone.
-
-#define OZFP4_3M(name, letter, Int) OZFP4_GEMM_KNOWN(name, letter, Int, Reason::other_types)
-OZFP4_ALL_3M_NAMES(OZFP4_3M)
-
-#define OZFP4_BATCHED_EX(name, letter, Int)                                                                                     \
-  OZFP4_EXPORT Status name(Handle handle, int transa, int transb, Int m, Int n, Int k, const void* alpha, const void* const* a, \
-                           int type_a, Int lda, const void* const* b, int type_b, Int ldb, const void* beta, void* const* c,    \
-                           int type_c, Int ldc, Int batch, int compute, int algorithm) {                                        \
-    OZFP4_REAL(name);                                                                                                           \
-    Type type = Type::other;                                                                                                    \
-    const Reason known = type_of(type_a, type_b, type_c, compute, &type) ? Reason::pointers_on_device : Reason::other_types;    \
-    Product p = product_of(type, transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, nullptr, ldc);                           \
-    p.batch = batch;                                                                                                            \
-    return run(real, handle, p, known, [&] {                                                                                    \
-      return reinterpret_cast<decltype(&name)>(real.address)(handle, transa, transb, m, n, k, alpha, a, type_a, lda, b, type_b, \
-                                                             ldb, beta, c, type_c, ldc, batch, compute, algorithm);             \
-    });                                                                                                                         \
-  }
-OZFP4_ALL_BATCHED_EX_NAMES(OZFP4_BATCHED_EX)
-
-#define OZFP4_SYRKX(name, letter, Int)                                                                                        \
-  OZFP4_EXPORT Status name(Handle handle, int fill, int trans, Int n, Int k, const void* alpha, const void* a, Int lda,       \
-                           const void* b, Int ldb, const void* beta, void* c, Int ldc) {                                      \
-    OZFP4_REAL(name);                                                                                                         \
-    const int other = trans == op_n ? op_t : op_n;                                                                            \
-    const Product p = product_of(type_of(Routine::name), trans, other, n, n, k, alpha, a, lda, b, ldb, beta, c, ldc);         \
-    return run(real, handle, p, Reason::other_types, [&] {                                                                    \
-      return reinterpret_cast<decltype(&name)>(real.address)(handle, fill, trans, n, k, alpha, a, lda, b, ldb, beta, c, ldc); \
-    });                                                                                                                       \
-  }
-OZFP4_OF_ALL_TYPES(OZFP4_CUBLAS_SYRKX_NAMES, OZFP4_SYRKX)

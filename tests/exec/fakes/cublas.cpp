@@ -100,20 +100,6 @@ BOTH(D, double)
 BOTH(C, std::complex<float>)
 BOTH(Z, std::complex<double>)
 
-int cublasZgemm3m(Handle* handle, int ta, int tb, int m, int n, int k, const void* alpha, const void* a, int lda, const void* b,
-                  int ldb, const void* beta, void* c, int ldc) {
-  return cublasZgemm_v2(handle, ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
-}
-int cublasDsyrkx(Handle* handle, int, int trans, int n, int k, const void* alpha, const void* a, int lda, const void* b, int ldb,
-                 const void* beta, void* c, int ldc) {  // of both triangles
-  return cublasDgemm_v2(handle, trans, 1 - trans, n, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
-}
-int cublasGemmBatchedEx(Handle* handle, int ta, int tb, int m, int n, int k, const void* alpha, const void* const* a, int,
-                        int lda, const void* const* b, int, int ldb, const void* beta, void* const* c, int, int ldc, int batch,
-                        int, int) {
-  return cublasDgemmBatched(handle, ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, batch);
-}
-
 int cublasGemmEx(Handle*, int ta, int tb, int m, int n, int k, const void* alpha, const void* a, int type_a, int lda,
                  const void* b, int, int ldb, const void* beta, void* c, int, int ldc, int, int) {
   return gemm_of(type_a, ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
