@@ -7,7 +7,7 @@ on each backend with a kernel, and there each tile of the kernel that serves (--
 of K and each other kernel too. Replayed from a CUDA graph. On a CPU: each backend; products that would take long are left out.
 
 The regret is by how much the chosen path takes longer than the best one. The library may be made to know this machine before:
-ozfp4 bench --calibrate.
+ozfp4 calibrate.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""``ozfp4 bench --calibrate``: what is measured where, kept and shown; and that it changes what is chosen."""
+"""``ozfp4 calibrate``: what is measured where, kept and shown; and that it changes what is chosen."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def forget_and_choose() -> str:
 
 def test_what_is_found_is_shown_kept_and_taken(capsys: pytest.CaptureFixture[str]) -> None:
     assert forget_and_choose() == "fp64"
-    assert main(["bench", "--calibrate"]) == 0
+    assert main(["calibrate"]) == 0
     text = capsys.readouterr().out
     table = {line.split("  ")[0]: line.split()[-3:] for line in text.splitlines()}
     nominal = this_machine.nominal_cpu()
@@ -64,20 +64,20 @@ def test_what_is_measured_holds_for_its_number_of_threads(variables: Callable[..
         return ozfp4.matmul(a, b, report=True)[1].reason
 
     variables(OZFP4_NUM_THREADS="1")
-    assert main(["bench", "--calibrate", "--device", "cpu"]) == 0
+    assert main(["calibrate", "--device", "cpu"]) == 0
     assert "int8 16 at 1, " in reason(1)
     assert reason(1).endswith("TOPS (measured on this machine with 1 thread)")
     many = reason(64)
     assert many.endswith("TOPS (typical figures of a thread)")
     assert f"fp64 6 at {64 * peaks.CPU_THREAD_FLOPS / 1e12:.4g}" in many
     assert f"fp64 6 at {3 * peaks.CPU_THREAD_FLOPS / 1e12:.4g}" in reason(3)
-    assert main(["bench", "--calibrate", "--device", "cpu"]) == 0
+    assert main(["calibrate", "--device", "cpu"]) == 0
     assert "(measured on this machine with 3 threads)" in reason(3)
     assert "(measured on this machine with 1 thread)" in reason(1)
 
 
 def test_what_is_broken_or_of_another_machine_is_ignored(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["bench", "--calibrate", "--device", "cpu"]) == 0
+    assert main(["calibrate", "--device", "cpu"]) == 0
     file = disk_cache.file_of(this_machine._cpu_key(this_machine._byte_unit(), _core.thread_count()))
     assert file is not None
     kept = file.read_text()
@@ -93,7 +93,7 @@ def test_a_folder_that_cannot_be_written_is_said(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(disk_cache, "store", lambda key, value: False)
-    assert main(["bench", "--calibrate"]) == 0
+    assert main(["calibrate"]) == 0
     assert "the cache folder cannot be written" in capsys.readouterr().out
 
 

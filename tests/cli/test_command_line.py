@@ -164,7 +164,7 @@ WRONG_KERNELS = [("OZFP4_CPU_KERNEL", "nonsense", "'nonsense' is none of portabl
 if ABSENT:
     WRONG_KERNELS.append(("OZFP4_CPU_KERNEL", ABSENT[0], f"{ABSENT[0]!r} needs what this CPU"))
 COMMANDS = ("selftest --short", "plan 64 64 64", "demo", "bench --device cpu --sizes 64",
-            "bench --calibrate --device cpu", "accuracy", "exec true")  # fmt: skip
+            "calibrate --device cpu", "accuracy", "exec true")  # fmt: skip
 
 
 @pytest.mark.parametrize(("variable", "value", "complaint"), WRONG_KERNELS)

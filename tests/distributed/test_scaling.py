@@ -308,7 +308,6 @@ def options(**given: Any) -> argparse.Namespace:
     plain = {
         "methods": None,
         "gemmul8": None,
-        "calibrate": False,
         "accuracy": "scaled",
         "device": "cpu",
         "output": None,
@@ -344,7 +343,6 @@ def test_without_torchrun_a_line_says_how(
     [
         ([], "1", "--distributed: 1 rank does not scale; start it with: torchrun"),
         (["--methods", "numpy"], "2", "--methods: not with --distributed"),
-        (["--calibrate"], "2", "--calibrate: not with --distributed"),
         (["--accuracy", "correct"], "2", "--accuracy: correct: --distributed is for the default"),
         (["-o", "/proc/no"], "2", "--output: /proc/no: cannot be made"),
     ],

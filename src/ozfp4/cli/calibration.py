@@ -1,4 +1,4 @@
-"""Measuring this machine for the model of cost: ``ozfp4 plan --measure`` and ``ozfp4 bench --calibrate``."""
+"""Measuring this machine for the model of cost: ``ozfp4 plan --measure`` and ``ozfp4 calibrate``."""
 
 from __future__ import annotations
 

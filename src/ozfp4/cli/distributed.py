@@ -63,7 +63,7 @@ def _checked(options: argparse.Namespace, ranks: int) -> tuple[str, Path | None]
     """The device and the output folder; InputError with what is missing."""
     from ..bench.provenance import have_cuda, have_torch
 
-    for name in ("methods", "gemmul8", "calibrate"):
+    for name in ("methods", "gemmul8"):
         if getattr(options, name):
             raise InputError(f"--{name}: not with --distributed")
     if options.accuracy != "scaled":  # the default of the other benches

@@ -4,7 +4,7 @@
 
 Q plane products at the rate R of the unit that multiplies them, D bytes moved at bandwidth beta by scale, encode and
 reconstruct, and on a GPU what launches take. R and beta are a device's nominal figures (``ozfp4.cost.rates``) times the fraction
-of them that kernels attain; figures measured on the machine at hand, by ``ozfp4 bench --calibrate``, replace both. Partly
+of them that kernels attain; figures measured on the machine at hand, by ``ozfp4 calibrate``, replace both. Partly
 filled tiles and waves, clocks under load and cuts of K are not modelled.
 """
 

@@ -8,8 +8,6 @@ The optimisations one by one are in benchmarks/breakdown.py.
   ozfp4 bench -o results                 on the GPU if torch has one, else on the CPU (--device chooses)
   ozfp4 bench --sizes 512 1024 --methods II-fp64-least numpy
   ozfp4 bench --accuracy correct
-  ozfp4 bench --calibrate                measures, in seconds, what backend="auto" and the choice among kernels rest on, for this
-                                         and later processes, and shows it beside the defaults
   torchrun --nproc-per-node 2 -m ozfp4 bench --distributed -o results
                                          strong and weak scaling over the GPUs, else over CPU processes, and what a model of
                                          local products and of what moves says
@@ -21,7 +19,6 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..calibration import DEVICES, calibrate, show_found
 from ..distributed import run as scaling
 from ..errors import InputError
 from ..experiment import (
@@ -59,11 +56,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--gemmul8", metavar="LIBRARY", help="GEMMul8's preload library, for a GPU")
     parser.add_argument("--budget", type=float, default=1.0, help="seconds for each measurement; default 1")
     parser.add_argument(
-        "--calibrate",
-        action="store_true",
-        help="measure what choices rest on, keep and show it; nothing else",
-    )
-    parser.add_argument(
         "--distributed",
         action="store_true",
         help="scaling over the ranks that torchrun started; nothing else",
@@ -97,12 +89,6 @@ def run(options: argparse.Namespace) -> int:
     device = options.device or ("cuda" if have_cuda() else "cpu")
     if device == "cuda" and not have_cuda():
         raise InputError("--device: cuda: torch sees no GPU")
-    if options.calibrate:
-        found_here = calibrate((options.device,) if options.device else DEVICES)
-        if not found_here:
-            raise InputError(f"--device: {options.device}: no GPU here has kernels in this build")
-        show_found(found_here)
-        return 0
     found = at_hand(options.gemmul8, options.accuracy, auto=True)
     here = {name: method for name, method in found.items() if method.device == device}
     try:

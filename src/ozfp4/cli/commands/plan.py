@@ -3,7 +3,7 @@
 t = 2 Q m n k / R + bytes / bandwidth + launches, the model behind backend="auto" (see ozfp4.cost): Q plane products at the
 rate R of the unit that multiplies them, the bytes that scale, encode and reconstruct move. Rates of devices in the table
 are their vendors' nominal figures times the fraction that kernels attain. --measure replaces those of this machine, for
-backend="auto" too, in this and later processes, as ozfp4 bench --calibrate does.
+backend="auto" too, in this and later processes, as ozfp4 calibrate does.
 
   ozfp4 plan 8192                         8192 × 8192 × 8192
   ozfp4 plan 1000 2000 500 --bits 24      m, n, k
