@@ -14,7 +14,7 @@ import io
 import os
 import pkgutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import NoReturn
 
@@ -27,7 +27,7 @@ INTERRUPTED = 130  # as shells count a death by SIGINT
 READER_GONE = 141  # and by SIGPIPE
 
 
-class _Parser(argparse.ArgumentParser):
+class Parser(argparse.ArgumentParser):
     """Complains in one line, like every other error of the command line."""
 
     def error(self, message: str) -> NoReturn:
@@ -54,7 +54,7 @@ def command_modules(asked: str | None = None) -> dict[str, ModuleType]:
 
 
 def _parser(modules: dict[str, ModuleType]) -> argparse.ArgumentParser:
-    parser = _Parser(
+    parser = Parser(
         prog="ozfp4",
         description="FP64 matrix multiplication by exact integer products on low-precision matrix units.",
     )
@@ -73,7 +73,7 @@ def _parser(modules: dict[str, ModuleType]) -> argparse.ArgumentParser:
     return parser
 
 
-def _tolerate_any_encoding() -> None:
+def tolerate_any_encoding() -> None:
     """A terminal that cannot show × shows ? instead of failing the command."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
@@ -93,30 +93,53 @@ def main(arguments: Sequence[str] | None = None) -> int:
     int
         Exit status: 0; 1 if a check failed; 2 (125 of ``exec``) for bad input, with one line on stderr; 130 after Ctrl-C.
     """
-    _tolerate_any_encoding()
+    tolerate_any_encoding()
     words = sys.argv[1:] if arguments is None else list(arguments)
     modules = command_modules(words[0] if words else None)
     options, unknown = _parser(modules).parse_known_args(words)
     bad_input: int = getattr(options, "bad_input", BAD_INPUT)
     if unknown:
         options.refuse(f"unrecognized arguments: {' '.join(unknown)}")
+    module = modules[options.command]
+    return status_of(
+        f"ozfp4 {options.command}",
+        lambda: module.run(options),
+        bad_input=bad_input,
+        kernels=not getattr(module, "CHECKS_KERNELS", False),
+    )
+
+
+def status_of(name: str, work: Callable[[], int], *, bad_input: int = BAD_INPUT, kernels: bool = True) -> int:
+    """What the work returns, or the exit status that stands for what ended it, with one line on stderr.
+
+    Parameters
+    ----------
+    name : str
+        Of the program, for that line.
+    work : callable
+        Begins after a look at the environment.
+    bad_input : int
+        The status for an InputError and for files that cannot be used.
+    kernels : bool
+        Whether that look includes :func:`ozfp4.cli.environment.check_kernels`.
+    """
     try:
         check_threads()
-        if not getattr(modules[options.command], "CHECKS_KERNELS", False):
+        if kernels:
             check_kernels()
-        status: int = modules[options.command].run(options)
+        status = work()
         sys.stdout.flush()
     except InputError as error:
-        print(f"ozfp4 {options.command}: {error}", file=sys.stderr)
+        print(f"{name}: {error}", file=sys.stderr)
         return bad_input
     except KeyboardInterrupt:
-        print(f"ozfp4 {options.command}: interrupted", file=sys.stderr)
+        print(f"{name}: interrupted", file=sys.stderr)
         return INTERRUPTED
     except BrokenPipeError:
         # The reader has seen enough (`| head`); what is still buffered must not complain at exit either.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return READER_GONE
     except OSError as error:  # a full disk, a folder where a file should be
-        print(f"ozfp4 {options.command}: {error}", file=sys.stderr)
+        print(f"{name}: {error}", file=sys.stderr)
         return bad_input
     return status
