@@ -25,7 +25,7 @@ unexport PYTHONPATH
 .PHONY: run test test-all library lint notebooks docs wheels device-tables clean
 
 run: $(VENV)/ready/cli
-	$(VENV)/bin/python -m ozfp4 demo
+	$(VENV)/bin/python benchmarks/demo.py
 
 test: $(VENV)/ready/test
 	$(VENV)/bin/ctest --test-dir $(BUILD) --output-on-failure --no-tests=error --parallel 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,11 @@ import pytest
 
 from ozfp4.bench import speed, timing
 from ozfp4.bench.methods import own_methods
-from ozfp4.cli import devices, main
+from ozfp4.cli import devices
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
+
+import demo
 
 METHOD = next(method for method in own_methods("cpu") if method.name == "II-int8-least")
 
@@ -22,12 +27,12 @@ def rests(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     return found
 
 
-def demo(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def show(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     square = np.eye(4)
     np.savez(folder / "molecule.npz", S=square, F=square, C=square)
     monkeypatch.setattr(devices, "gpus", list)
-    monkeypatch.setattr("ozfp4.cli.commands.demo.WARM_UP", 0.0)
-    assert main(["demo", str(folder / "molecule.npz")]) == 0
+    monkeypatch.setattr(demo, "WARM_UP", 0.0)
+    assert demo.main([str(folder / "molecule.npz")]) == 0
 
 
 @pytest.mark.parametrize("what", ["medians", "speed", "demo"])
@@ -43,5 +48,5 @@ def test_the_suite_sets_all_rests(
         elif what == "speed":
             speed.measure(METHOD, 16, 0.001)
         else:
-            demo(tmp_path, monkeypatch)
+            show(tmp_path, monkeypatch)
         assert set(rests) == {seconds or 0.0}

@@ -56,7 +56,7 @@ def test_info_looks_for_gpus_where_torch_is_installed(tmp_path: Path) -> None:
 def test_version_and_help() -> None:
     assert run_module("--version").stdout == f"ozfp4 {ozfp4.__version__}\n"
     text = run_module("--help").stdout
-    for name in ("info", "run", "demo"):
+    for name in ("info", "run", "plan"):
         assert re.search(rf"^ +{name} +[A-Z]", text, re.MULTILINE), name
 
 
@@ -69,7 +69,7 @@ def test_every_command_has_help(command: str, capsys: pytest.CaptureFixture[str]
 
 
 @pytest.mark.parametrize(
-    "arguments", [[], ["nonsense"], ["info", "extra"], ["run", "a.npy"], ["demo", "--x"]]
+    "arguments", [[], ["nonsense"], ["info", "extra"], ["run", "a.npy"], ["selftest", "--x"]]
 )
 def test_wrong_usage_is_one_line_and_status_2(
     arguments: list[str], capsys: pytest.CaptureFixture[str]
@@ -163,7 +163,7 @@ ABSENT = sorted({"amx", "avx512_vnni", "avx_vnni"} - {setting for _, setting in 
 WRONG_KERNELS = [("OZFP4_CPU_KERNEL", "nonsense", "'nonsense' is none of portable")]
 if ABSENT:
     WRONG_KERNELS.append(("OZFP4_CPU_KERNEL", ABSENT[0], f"{ABSENT[0]!r} needs what this CPU"))
-COMMANDS = ("selftest --short", "plan 64 64 64", "demo", "bench --device cpu --sizes 64",
+COMMANDS = ("selftest --short", "plan 64 64 64", "bench --device cpu --sizes 64",
             "calibrate --device cpu", "accuracy", "exec true")  # fmt: skip
 
 

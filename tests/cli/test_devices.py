@@ -1,9 +1,10 @@
-"""``--device`` of ``ozfp4 run`` and ``demo``; a GPU is played by torch's CPU."""
+"""``--device`` of ``ozfp4 run`` and benchmarks/demo.py; a GPU is played by torch's CPU."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,10 @@ import pytest
 import ozfp4
 from ozfp4.cli import devices, main
 from ozfp4.testing import assert_same_bits
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
+
+import demo
 
 A, B = (np.random.default_rng(7).standard_normal(shape) for shape in ((5, 7), (7, 4)))
 
@@ -66,12 +71,12 @@ def test_the_demo_takes_the_gpu(gpu: list[str], tmp_path: Path, capsys: pytest.C
     s, f = np.random.default_rng(5).standard_normal((2, 9, 9))
     path = tmp_path / "molecule.npz"
     np.savez(path, S=s + s.T, F=f + f.T, C=np.random.default_rng(6).standard_normal((9, 6)))
-    assert main(["demo", str(path)]) == 0
+    assert demo.main([str(path)]) == 0
     text = capsys.readouterr().out
     assert "four products, on the GPU" in text
     assert "OK: 4 ways" in text
     assert len(gpu) == 3 * 5  # four ways, and "correct"
-    assert main(["demo", str(path), "--device", "cpu"]) == 0
+    assert demo.main([str(path), "--device", "cpu"]) == 0
     text = capsys.readouterr().out
     assert "four products, on the CPU" in text
     assert "OK: 6 ways" in text
@@ -92,13 +97,21 @@ def test_a_build_without_kernels_does_not_import_torch(folder: Path) -> None:
     assert_same_bits(np.load("c.npy"), ozfp4.matmul(A, B))
 
 
-@pytest.mark.parametrize("command", [["run", "a.npy", "b.npy", "-o", "c.npy"], ["demo"]])
+@pytest.mark.parametrize(
+    ("name", "program", "arguments"),
+    [("ozfp4 run", main, ["run", "a.npy", "b.npy", "-o", "c.npy"]), ("demo.py", demo.main, [])],
+)
 def test_a_gpu_that_is_not_there(
-    command: list[str], folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    name: str,
+    program: Callable[[list[str]], int],
+    arguments: list[str],
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.setattr(devices, "gpus", list)
-    assert main([*command, "--device", "cuda"]) == 2
+    assert program([*arguments, "--device", "cuda"]) == 2
     complaint = capsys.readouterr().err.strip()
-    assert complaint.startswith(f"ozfp4 {command[0]}: --device: there is no GPU that torch sees")
+    assert complaint.startswith(f"{name}: --device: there is no GPU that torch sees")
     assert "\n" not in complaint
     assert not Path("c.npy").exists()

@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[2]
 SETTINGS = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
 PYTHONS = re.findall(r'"Programming Language :: Python :: 3\.(\d+)"', SETTINGS)
 MAX_BYTES = 3_100_000
-BUILT = ("csrc/", "cmake/", "src/", "tests/", "tools/", "examples/")  # and CMakeLists.txt
+BUILT = ("csrc/", "cmake/", "src/", "tests/", "tools/", "examples/", "benchmarks/")  # and CMakeLists.txt
 
 
 def run(*command: str) -> str:

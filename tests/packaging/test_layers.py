@@ -16,7 +16,6 @@ LAYERS = (
     "__main__",
     "cli",
     "bench",
-    "data",
     "testing",
     "__init__",
     "linalg",

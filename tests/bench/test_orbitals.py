@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import math
+import sys
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from ozfp4.cli import orbitals as job
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
+
+import orbitals as job
 
 
 def fractions(x: np.ndarray) -> list[list[Fraction]]:
@@ -116,7 +120,7 @@ def test_spread() -> None:
     assert job.spread(job.Orbitals(s, np.zeros((2, 2)), np.zeros((2, 2)))) == 30
 
 
-def test_the_packaged_data() -> None:
+def test_the_data_of_caffeine() -> None:
     caffeine = job.load(None)
     assert caffeine.S.shape == caffeine.C.shape == caffeine.F.shape == (216, 216)
     assert abs(caffeine.S - caffeine.S.T).max() < 1e-15

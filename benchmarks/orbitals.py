@@ -10,22 +10,21 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ..testing import integer_matmul
-from ..testing.accuracy import RealProduct
-from .errors import InputError
-from .files import locate, read
+from ozfp4.cli.errors import InputError
+from ozfp4.cli.files import locate, read
+from ozfp4.testing import integer_matmul
+from ozfp4.testing.accuracy import RealProduct
 
 Array = npt.NDArray[Any]
 Multiply = Callable[[Array, Array], Array]
 
-CAFFEINE = "caffeine_rhf.npz"
+CAFFEINE = Path(__file__).resolve().parent / "data" / "caffeine_rhf.npz"
 OVERLAP, FOCK = "CᵀSC", "CᵀFC"
 PRODUCTS = ("SC", OVERLAP, "FC", FOCK)  # in the order of computation: X = SC, then CᵀX
 
@@ -49,10 +48,8 @@ class Errors:
 
 
 def load(path: Path | None) -> Orbitals:
-    """S, C and F from an .npz file, by default those of caffeine that come with the package."""
-    if path is None:
-        with as_file(files("ozfp4") / "data" / CAFFEINE) as packaged:
-            return load(packaged)
+    """S, C and F from an .npz file, by default those of caffeine."""
+    path = path or CAFFEINE
     matrices = {name: read(locate("FILE", f"{path}:{name}")) for name in "SCF"}
     for name, x in matrices.items():
         if x.ndim != 2 or x.dtype.itemsize != 8 or not np.isfinite(x).all():

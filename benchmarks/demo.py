@@ -1,5 +1,7 @@
 """Transform the Fock matrix of caffeine by every scheme and backend, and check every entry.
 
+    python benchmarks/demo.py [FILE] [--accuracy standard|correct|scaled] [--device auto|cpu|cuda]
+
 Forms C^T S C and C^T F C (S: overlap, F: Fock matrix, C: orbital coefficients; RHF/6-31G*, 216 x 216), two
 chained products each. All schemes and backends must return the same bits, and every entry must equal what its
 accuracy defines, in exact arithmetic: for "standard", the default, the product of the scaled integers, rounded once, or a
@@ -14,17 +16,30 @@ from __future__ import annotations
 import argparse
 import hashlib
 import math
+import sys
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from ..devices import add_device_argument, take_device, to_device, to_host
-from ..progress import Progress
-from ..tables import show
+import numpy as np
 
-if TYPE_CHECKING:
-    from ..orbitals import Array, Multiply, Orbitals
+try:
+    import ozfp4
+except ValueError as error:  # nonsense in a variable of the environment
+    print(f"demo.py: {error}", file=sys.stderr)
+    raise SystemExit(2) from None
+
+import orbitals as job
+from orbitals import FOCK, OVERLAP, PRODUCTS, Array, Multiply, Orbitals
+
+from ozfp4.bench.timing import rest
+from ozfp4.cli import Parser, status_of, tolerate_any_encoding
+from ozfp4.cli.devices import add_device_argument, take_device, to_device, to_host
+from ozfp4.cli.progress import Progress
+from ozfp4.cli.tables import show
+from ozfp4.testing import bits_of, correct_matmul, difference, exact_matmul, standard_matmul
 
 REPEATS = 5
 WARM_UP = 0.3  # seconds for which each way runs at least, unless PATIENCE ends before
@@ -41,8 +56,10 @@ PATHS = (
 )
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of ``ozfp4 demo``."""
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The exit status: 0, 1 if a check failed, else as those of ``ozfp4``."""
+    tolerate_any_encoding()
+    parser = Parser(prog="demo.py", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
         "file", metavar="FILE", nargs="?", type=Path, help="another .npz with members S, C and F"
     )
@@ -53,12 +70,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="default: standard, the default of ozfp4.matmul; its errors stand beside those of correct",
     )
     add_device_argument(parser)
+    options = parser.parse_args(arguments)
+    return status_of(parser.prog, lambda: run(options))
 
 
 def run(options: argparse.Namespace) -> int:
     """Compute, check, and print three tables and the verdict."""
-    from .. import orbitals as job
-
     start = time.perf_counter()
     orbitals = job.load(options.file)
     basis, count = orbitals.C.shape
@@ -112,8 +129,6 @@ class Outcome:
 
 
 def _exact(accuracy: str) -> Multiply:
-    from ...testing import correct_matmul, exact_matmul, standard_matmul
-
     if accuracy == "standard":
         return lambda a, b: standard_matmul(a, b)[0]
     return exact_matmul if accuracy == "scaled" else correct_matmul
@@ -122,10 +137,6 @@ def _exact(accuracy: str) -> Multiply:
 def _measure(
     path: tuple[str, str, str], accuracy: str, orbitals: Orbitals, exact: dict[str, Array], device: str
 ) -> Outcome:
-    import ozfp4
-
-    from ..orbitals import Orbitals
-
     scheme, backend, family = path
     there = Orbitals(*(to_device(x, device) for x in (orbitals.S, orbitals.C, orbitals.F)))
     plane_products: list[int] = []
@@ -141,19 +152,13 @@ def _measure(
 
 
 def _correct(orbitals: Orbitals, device: str) -> dict[str, Array]:
-    import ozfp4
-
-    from ..orbitals import Orbitals, transform
-
     there = Orbitals(*(to_device(x, device) for x in (orbitals.S, orbitals.C, orbitals.F)))
     asked: dict[str, Any] = {"scheme": "II", "backend": "auto", "family": "least", "accuracy": "correct"}
-    products = transform(there, lambda a, b: ozfp4.matmul(a, b, **asked, report=True)[0])
+    products = job.transform(there, lambda a, b: ozfp4.matmul(a, b, **asked, report=True)[0])
     return {name: to_host(x) for name, x in products.items()}
 
 
 def _measure_numpy(orbitals: Orbitals, exact: dict[str, Array]) -> Outcome:
-    import numpy as np
-
     def multiply(a: Array, b: Array) -> Array:
         c: Array = np.matmul(a, b)
         return c
@@ -168,13 +173,7 @@ def _outcome(
     multiply: Multiply,
     plane_products: list[int],
 ) -> Outcome:
-    import numpy as np
-
-    from ...bench.timing import rest
-    from ...testing import bits_of, difference
-    from ..orbitals import transform
-
-    products = {name: to_host(x) for name, x in transform(orbitals, multiply).items()}
+    products = {name: to_host(x) for name, x in job.transform(orbitals, multiply).items()}
     seconds: list[float] = []
     once = list(plane_products)
     begin = time.perf_counter()
@@ -182,7 +181,7 @@ def _outcome(
     while len(seconds) < REPEATS or time.perf_counter() - begin < WARM_UP:
         rest()
         start = time.perf_counter()
-        transform(orbitals, multiply)
+        job.transform(orbitals, multiply)
         seconds.append(time.perf_counter() - start)
         if sum(seconds) > PATIENCE:
             break
@@ -226,11 +225,9 @@ def _bits(relative: float) -> str:
 
 
 def _show_errors(orbitals: Orbitals, results: dict[str, dict[str, Array]], real: dict[str, Any]) -> None:
-    from ..orbitals import PRODUCTS, errors, factors
-
     rows = []
     for name in PRODUCTS:
-        found = [errors(x[name], real[name], *factors(orbitals, x)[name]) for x in results.values()]
+        found = [job.errors(x[name], real[name], *job.factors(orbitals, x)[name]) for x in results.values()]
         rows.append([
             name,
             *(_bits(e.relative) for e in found),
@@ -258,22 +255,26 @@ def _show_errors(orbitals: Orbitals, results: dict[str, dict[str, Array]], real:
 
 
 def _explain_scaled(orbitals: Orbitals) -> None:
-    from ..orbitals import spread
-
     print("ozfp4 keeps 53 bits below the largest entry of each row of A and column of B. In one such line")
     print(
-        f"entries differ by up to 2^{spread(orbitals)} here: sums of small ones have fewer bits than NumPy's."
+        f"entries differ by up to 2^{job.spread(orbitals)} here: sums of small ones have fewer bits than NumPy's."
     )
 
 
 def _show_deviations(ours: dict[str, Array], numpys: dict[str, Array], real: dict[str, Any]) -> None:
-    from ..orbitals import FOCK, OVERLAP, off_diagonal, off_identity, real_off_diagonal, real_off_identity
-
     rows = []
     if len(real[OVERLAP].product):
-        x, y, z = off_identity(ours[OVERLAP]), off_identity(numpys[OVERLAP]), real_off_identity(real[OVERLAP])
+        x, y, z = (
+            job.off_identity(ours[OVERLAP]),
+            job.off_identity(numpys[OVERLAP]),
+            job.real_off_identity(real[OVERLAP]),
+        )
         rows.append([f"max |{OVERLAP} - I|", *(f"{v:.10e}" for v in (x, y, z))])
-        x, y, z = off_diagonal(ours[FOCK]), off_diagonal(numpys[FOCK]), real_off_diagonal(real[FOCK])
+        x, y, z = (
+            job.off_diagonal(ours[FOCK]),
+            job.off_diagonal(numpys[FOCK]),
+            job.real_off_diagonal(real[FOCK]),
+        )
         rows.append([f"max off-diagonal |{FOCK}|", *(f"{v:.10e}" for v in (x, y, z))])
     show("Identities of the orbitals", ["", "ozfp4", "NumPy", "no rounding at all"], rows)
     print(
@@ -296,3 +297,7 @@ def _verdict(outcomes: list[Outcome], entries: int, seconds: float) -> int:
         f"all bits the same ({seconds:.1f} s)"
     )
     return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

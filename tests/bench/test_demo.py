@@ -1,7 +1,8 @@
-"""``ozfp4 demo``: passes on the real data, and fails when anything about the results is wrong."""
+"""benchmarks/demo.py: passes on the real data, and fails when anything about the results is wrong."""
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -12,10 +13,15 @@ import numpy as np
 import pytest
 
 import ozfp4
-from ozfp4.cli import devices, main
-from ozfp4.cli import orbitals as job
-from ozfp4.cli.commands import demo
+from ozfp4 import _core
+from ozfp4.cli import devices
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
+
+import demo
+import orbitals as job
+
+PROGRAM = Path(demo.__file__)
 ROWS = [f"{scheme} {backend} {family}" for scheme, backend, family in demo.PATHS if family == "least"]
 
 
@@ -65,7 +71,7 @@ def test_a_part_of_the_real_thing(tmp_path: Path) -> None:
     path = tmp_path / "part.npz"
     np.savez(path, S=caffeine.S[:40, :40], F=caffeine.F[:40, :40], C=caffeine.C[:40, :30])
     done = subprocess.run(
-        [sys.executable, "-m", "ozfp4", "demo", "--device", "cpu", str(path)],
+        [sys.executable, PROGRAM, "--device", "cpu", str(path)],
         capture_output=True,
         text=True,
         timeout=300,
@@ -83,7 +89,7 @@ def test_a_part_of_the_real_thing(tmp_path: Path) -> None:
 
 
 def test_another_molecule(molecule: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["demo", molecule]) == 0
+    assert demo.main([molecule]) == 0
     text = capsys.readouterr().out
     entries = 2 * (9 * 6 + 6 * 6)
     assert text.startswith(f"{molecule}: overlap S, Fock matrix F, 6 orbitals C over 9 basis functions")
@@ -110,7 +116,7 @@ def test_one_wrong_bit_of_one_way_fails(
         return c, report
 
     monkeypatch.setattr(ozfp4, "matmul", tampered)
-    assert main(["demo", molecule]) == 1
+    assert demo.main([molecule]) == 1
     text = capsys.readouterr().out
     assert f"FAILED: {row}: CᵀSC: 1 of 36 entries differ, first at (3, 2): " in text
     assert "FAILED: the 6 ways gave 2 different results" in text
@@ -128,7 +134,7 @@ def test_the_same_wrong_bits_everywhere_fail(
         return np.matmul(a, b), right(a, b, **options)[1]
 
     monkeypatch.setattr(ozfp4, "matmul", tampered)
-    assert main(["demo", molecule]) == 1
+    assert demo.main([molecule]) == 1
     text = capsys.readouterr().out
     for row in ROWS:
         assert f"FAILED: {row}: SC: " in text
@@ -146,7 +152,7 @@ def test_a_result_that_depends_on_the_run_is_noticed(
         return (-c if options["backend"] == "int8" else c), report
 
     monkeypatch.setattr(ozfp4, "matmul", tampered)
-    assert main(["demo", molecule]) == 1
+    assert demo.main([molecule]) == 1
     assert "FAILED: II int8 least: SC: 54 of 54 entries differ" in capsys.readouterr().out
 
 
@@ -180,13 +186,68 @@ def test_files_that_do_not_fit(
 ) -> None:
     path = tmp_path / "x.npz"
     np.savez(path, **members)
-    assert main(["demo", str(path)]) == 2
+    assert demo.main([str(path)]) == 2
     written = capsys.readouterr()
-    assert re.fullmatch(rf"ozfp4 demo: FILE: {re.escape(str(path))}:{message}\n", written.err)
+    assert re.fullmatch(rf"demo.py: FILE: {re.escape(str(path))}:{message}\n", written.err)
     assert written.out == ""
 
 
 @pytest.mark.parametrize("name", ["missing.npz", "x.npy", "x"])
 def test_files_that_are_not_there(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["demo", str(tmp_path / name)]) == 2
-    assert re.fullmatch(r"ozfp4 demo: FILE: .*\n", capsys.readouterr().err)
+    assert demo.main([str(tmp_path / name)]) == 2
+    assert re.fullmatch(r"demo.py: FILE: .*\n", capsys.readouterr().err)
+
+
+def test_help(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stop:
+        demo.main(["--help"])
+    assert stop.value.code == 0
+    assert capsys.readouterr().out.startswith("usage: demo.py ")
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--x"], ["a.npz", "b.npz"], ["--accuracy", "right"], ["--device", "tpu"]]
+)
+def test_wrong_usage_is_one_line_and_status_2(
+    arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as stop:
+        demo.main(arguments)
+    assert stop.value.code == 2
+    written = capsys.readouterr()
+    assert written.out == ""
+    assert re.fullmatch(r"demo\.py: [^\n]+\(see demo\.py --help\)\n", written.err)
+
+
+def test_interrupt_is_status_130(
+    molecule: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(ozfp4, "matmul", interrupted)
+    assert demo.main([molecule]) == 130
+    assert capsys.readouterr().err == "demo.py: interrupted\n"
+
+
+ABSENT = sorted({"amx", "avx512_vnni", "avx_vnni"} - {setting for _, setting in _core.byte_kernels()})
+NONSENSE = [
+    ("OZFP4_VERBOSE", "loud", "'loud' is unknown; allowed are '0', '1'"),
+    ("OZFP4_NUM_THREADS", "many", "'many' is no number in 1..65536"),
+    ("OZFP4_CPU_KERNEL", "nonsense", "'nonsense' is none of portable"),
+    *(("OZFP4_CPU_KERNEL", name, f"{name!r} needs what this CPU") for name in ABSENT[:1]),
+]
+
+
+@pytest.mark.parametrize(("variable", "value", "complaint"), NONSENSE)
+def test_nonsense_in_the_environment_is_told_in_one_line(variable: str, value: str, complaint: str) -> None:
+    done = subprocess.run(
+        [sys.executable, PROGRAM],
+        env={**os.environ, variable: value},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"demo.py: {variable}: {complaint}")
+    assert len(done.stderr.splitlines()) == 1
