@@ -32,11 +32,11 @@ except ValueError as error:  # nonsense in a variable of the environment
     raise SystemExit(2) from None
 
 import orbitals as job
+from devices import add_device_argument, take_device, to_device, to_host
 from orbitals import FOCK, OVERLAP, PRODUCTS, Array, Multiply, Orbitals
 
 from ozfp4.bench.timing import rest
 from ozfp4.cli import Parser, status_of, tolerate_any_encoding
-from ozfp4.cli.devices import add_device_argument, take_device, to_device, to_host
 from ozfp4.cli.progress import Progress
 from ozfp4.cli.tables import show
 from ozfp4.testing import bits_of, correct_matmul, difference, exact_matmul, standard_matmul

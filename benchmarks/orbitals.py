@@ -8,6 +8,8 @@ calculation.
 from __future__ import annotations
 
 import math
+import zipfile
+import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +19,6 @@ import numpy as np
 import numpy.typing as npt
 
 from ozfp4.cli.errors import InputError
-from ozfp4.cli.files import locate, read
 from ozfp4.testing import integer_matmul
 from ozfp4.testing.accuracy import RealProduct
 
@@ -26,6 +27,17 @@ Multiply = Callable[[Array, Array], Array]
 
 CAFFEINE = Path(__file__).resolve().parent / "data" / "caffeine_rhf.npz"
 OVERLAP, FOCK = "CᵀSC", "CᵀFC"
+# Of files that are no .npz, or are cut; TypeError and IndexError: np.load takes .npy files as well.
+UNREADABLE = (
+    OSError,
+    ValueError,
+    EOFError,
+    TypeError,
+    IndexError,
+    AttributeError,
+    zlib.error,
+    zipfile.BadZipFile,
+)
 PRODUCTS = ("SC", OVERLAP, "FC", FOCK)  # in the order of computation: X = SC, then CᵀX
 
 
@@ -47,12 +59,27 @@ class Errors:
     to_norms: float
 
 
+def _read(path: Path) -> dict[str, Array]:
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            for name in "SCF":
+                if name not in archive:
+                    raise InputError(
+                        f"FILE: {path}:{name}: no such member; the file holds {', '.join(archive)}"
+                    )
+            return {name: archive[name] for name in "SCF"}
+    except FileNotFoundError:
+        raise InputError(f"FILE: {path}: no such file") from None
+    except UNREADABLE as error:
+        raise InputError(f"FILE: {path}: cannot be read as .npz: {' '.join(str(error).split())}") from None
+
+
 def load(path: Path | None) -> Orbitals:
     """S, C and F from an .npz file, by default those of caffeine."""
     path = path or CAFFEINE
-    matrices = {name: read(locate("FILE", f"{path}:{name}")) for name in "SCF"}
+    matrices = _read(path)
     for name, x in matrices.items():
-        if x.ndim != 2 or x.dtype.itemsize != 8 or not np.isfinite(x).all():
+        if x.ndim != 2 or x.dtype.kind != "f" or x.dtype.itemsize != 8 or not np.isfinite(x).all():
             raise InputError(
                 f"FILE: {path}:{name}: not a finite float64 matrix, but {x.dtype} of shape {x.shape}"
             )

@@ -56,7 +56,7 @@ def test_info_looks_for_gpus_where_torch_is_installed(tmp_path: Path) -> None:
 def test_version_and_help() -> None:
     assert run_module("--version").stdout == f"ozfp4 {ozfp4.__version__}\n"
     text = run_module("--help").stdout
-    for name in ("info", "run", "plan"):
+    for name in ("info", "calibrate", "plan"):
         assert re.search(rf"^ +{name} +[A-Z]", text, re.MULTILINE), name
 
 
@@ -69,7 +69,7 @@ def test_every_command_has_help(command: str, capsys: pytest.CaptureFixture[str]
 
 
 @pytest.mark.parametrize(
-    "arguments", [[], ["nonsense"], ["info", "extra"], ["run", "a.npy"], ["selftest", "--x"]]
+    "arguments", [[], ["nonsense"], ["info", "extra"], ["plan", "8", "--x"], ["selftest", "--x"]]
 )
 def test_wrong_usage_is_one_line_and_status_2(
     arguments: list[str], capsys: pytest.CaptureFixture[str]
@@ -127,7 +127,7 @@ def test_a_reader_that_leaves_is_no_error() -> None:
 
 
 def test_a_terminal_without_unicode_is_no_error() -> None:
-    done = run_module("run", "--help", env={**os.environ, "PYTHONIOENCODING": "ascii"})
+    done = run_module("calibrate", "--help", env={**os.environ, "PYTHONIOENCODING": "ascii"})
     assert done.returncode == 0
 
 

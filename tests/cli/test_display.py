@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import io
 import sys
 import time
@@ -10,7 +9,6 @@ import time
 import pytest
 
 from ozfp4.cli import progress, tables
-from ozfp4.cli.sizes import bytes_of
 from ozfp4.testing import forced_on_cpu
 
 
@@ -107,25 +105,3 @@ def test_rich_table_holds_every_cell_unfolded(capsys: pytest.CaptureFixture[str]
     lines = capsys.readouterr().out.splitlines()
     assert any(line.split() == ["long", "name", "100", "3"] for line in lines)
     assert any(line.split() == wide[0] for line in lines)  # nothing taken for markup, nothing cut
-
-
-@pytest.mark.parametrize(
-    ("text", "size"),
-    [
-        ("1", 1),
-        ("4096", 4096),
-        ("512M", 2**29),
-        ("2g", 2**31),
-        ("1.5G", 3 * 2**29),
-        ("8 KiB", 8192),
-        ("1TB", 2**40),
-    ],
-)
-def test_sizes(text: str, size: int) -> None:
-    assert bytes_of(text) == size
-
-
-@pytest.mark.parametrize("text", ["", "0", "-1", "M", "1X", "1e9", "nan", "0.1", "1 2"])
-def test_sizes_that_are_none(text: str) -> None:
-    with pytest.raises(argparse.ArgumentTypeError, match="is not a size such as"):
-        bytes_of(text)

@@ -1,21 +1,6 @@
-"""Where commands multiply: the GPU where there is one that this build has kernels for, else the CPU."""
+"""The GPUs that products run on."""
 
 from __future__ import annotations
-
-import argparse
-from typing import Any
-
-from .errors import InputError
-
-
-def add_device_argument(parser: argparse.ArgumentParser) -> None:
-    """``--device``."""
-    parser.add_argument(
-        "--device",
-        choices=("auto", "cpu", "cuda"),
-        default="auto",
-        help="where to multiply; default auto: the first GPU that torch sees and this build has kernels for, else the CPU",
-    )
 
 
 def gpus() -> list[int]:
@@ -28,34 +13,3 @@ def gpus() -> list[int]:
     import torch
 
     return [i for i in range(torch.cuda.device_count()) if why_unavailable(torch.device("cuda", i)) is None]
-
-
-def take_device(asked: str, backend: str = "auto") -> str:
-    """The device of an answer to ``--device``, "cpu" or "cuda:" and a number; the backend fp64 is a CPU's alone. InputError for
-    a GPU that is not there."""
-    if asked == "cpu" or (asked == "auto" and backend == "fp64"):
-        return "cpu"
-    found = gpus()
-    if found:
-        return f"cuda:{found[0]}"
-    if asked == "cuda":
-        raise InputError(
-            "--device: there is no GPU that torch sees and this build has kernels for; `ozfp4 info` says why"
-        )
-    return "cpu"
-
-
-def to_device(x: Any, device: str) -> Any:
-    """An array as products on the device take it: itself, or a tensor on that GPU."""
-    if device == "cpu":
-        return x
-    import numpy as np
-    import torch
-
-    native = np.ascontiguousarray(x, x.dtype.newbyteorder("=")).reshape(x.shape)
-    return torch.from_numpy(native if native.flags.writeable else native.copy()).to(device)
-
-
-def to_host(x: Any) -> Any:
-    """An array or a tensor as an array."""
-    return x if not hasattr(x, "cpu") else x.cpu().numpy()
