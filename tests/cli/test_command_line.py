@@ -57,7 +57,7 @@ def test_version_and_help() -> None:
     assert run_module("--version").stdout == f"ozfp4 {ozfp4.__version__}\n"
     text = run_module("--help").stdout
     for name in ("info", "calibrate", "plan"):
-        assert re.search(rf"^ +{name} +[A-Z]", text, re.MULTILINE), name
+        assert re.search(rf"^ +{name}\s+[A-Z]", text, re.MULTILINE), name
 
 
 @pytest.mark.parametrize("command", sorted(cli.command_modules()))
@@ -104,6 +104,17 @@ def test_interrupt_is_status_130(monkeypatch: pytest.MonkeyPatch, capsys: pytest
     monkeypatch.setattr(ozfp4, "info", interrupted)
     assert cli.main(["info"]) == 130
     assert capsys.readouterr().err == "ozfp4 info: interrupted\n"
+
+
+def test_what_cannot_be_written_is_one_line_and_status_2(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def full() -> None:
+        raise OSError(28, "No space left on device", "x.json")
+
+    monkeypatch.setattr(ozfp4, "info", full)
+    assert cli.main(["info"]) == 2
+    assert capsys.readouterr().err == "ozfp4 info: [Errno 28] No space left on device: 'x.json'\n"
 
 
 def test_errors_of_the_program_itself_keep_their_traceback(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -30,7 +30,7 @@ def work(monkeypatch: pytest.MonkeyPatch, stderr: io.StringIO, *, patience: floa
     with progress.Progress("multiplying") as bar:
         bar.report(0.25)
         end = time.monotonic() + 10
-        while patience == 0 and "25" not in stderr.getvalue() and time.monotonic() < end:
+        while patience == 0 and "25%" not in stderr.getvalue().replace(" ", "") and time.monotonic() < end:
             time.sleep(0.01)
     return stderr.getvalue()
 

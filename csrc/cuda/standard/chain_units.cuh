@@ -1,7 +1,7 @@
-// What makes the chains of a tile: every sum takes its products in the order of k. A stage is kStep entries of each line in
-// shared memory, line by line; entries of a line change places, so that neither neighbouring lines nor neighbours along K meet on
-// a bank. add_step(sum, ahead, stage, next) adds the products of a stage, and calls next() once when it has read all of it, which
-// gives the next stage; begin(ahead, stage) goes before the first one.
+// The units that make the chains of a tile: every sum takes its products in the order of k. A stage is kStep entries of each line
+// in shared memory, line by line; entries of a line change places, so that neither neighbouring lines nor neighbours along K meet
+// on a bank. add_step(sum, ahead, stage, next) adds the products of a stage, and calls next() once when it has read all of it,
+// which gives the next stage; begin(ahead, stage) goes before the first one.
 #pragma once
 
 #include "cuda/standard/shared.cuh"

@@ -1,5 +1,5 @@
-// Of every listed entry whether it is kept: the sums of the products of magnitude bytes, tile by tile on the matrix unit. What is
-// kept leaves the list.
+// Decides of every listed entry whether it is kept, by the sums of the products of magnitude bytes, tile by tile on the matrix
+// unit. What is kept leaves the list.
 #pragma once
 
 #include "cuda/multiply/ptx/byte_mma.cuh"

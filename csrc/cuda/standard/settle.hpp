@@ -16,7 +16,7 @@ namespace ozfp4::cuda {
 // Bytes from one line's magnitudes to the next one's.
 OZFP4_HD constexpr std::int64_t magnitude_pitch(std::int64_t inner) { return (inner + 63) / 64 * 64; }
 
-// A byte says of a piece of K of some lines whether they have a nonzero entry there.
+// A byte for each piece of K of some lines: whether they have a nonzero entry there, and one of magnitude 1 or more.
 inline constexpr int kPieceLines = 32, kPieceInner = 128;
 
 // Bytes of the magnitudes of so many matrices of lines, and of those that speak of their pieces.
@@ -29,7 +29,8 @@ constexpr std::int64_t magnitude_room(std::int64_t matrices, std::int64_t lines,
 struct SettleJob : RepairJob {
   KeptValues kept;
   // Room for the magnitudes of the block's lines, those of A and then those of B, a byte an entry at magnitude_pitch, and behind
-  // them for what is said of their pieces (magnitude_room), aligned to 256; null: every tile makes those of its own lines.
+  // them for what is said of their pieces (magnitude_room), aligned to 256; null: every tile makes those of its own lines. Once
+  // all tiles are asked, a list of entries takes the place of the magnitudes.
   char* magnitudes = nullptr;
   bool has_exact_list = false;  // of chains alone, and all of them
   // Of a real form, made as the transpose of the complex product that was asked for: imaginary parts, the odd columns or where B

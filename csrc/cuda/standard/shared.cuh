@@ -1,4 +1,5 @@
-// What a block of settle shares. Blocks take work as it comes, by counters: nobody waits for a block that has not started.
+// Data and counters that the threads of a block share in settle. A block takes work as it comes, and waits for no block that has
+// not started.
 #pragma once
 
 #include <cstdint>
@@ -41,7 +42,7 @@ struct Parameters {
   std::uint32_t most_alone;       // chains of a tile that are made one by one,
   unsigned long long most_spots;  // and of the result with the help of all blocks
 
-  // Whether it is known which pieces of K of which lines have nonzero entries.
+  // Whether it is known which pieces of K of which lines have nonzero entries or magnitudes.
   __device__ __forceinline__ bool knows_pieces() const { return job.magnitudes != nullptr && a_parts.pieces <= kMostPieces; }
 };
 

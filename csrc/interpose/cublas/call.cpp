@@ -33,8 +33,8 @@ Reason reason_of(ozfp4_status status) {
   }
 }
 
-// What ozfp4 lays a product out by. Of addresses that is how they lie to its widest loads, of alpha and beta whether they are 0
-// or 1, and which parts they have.
+// The properties of a product that its layout depends on: how addresses lie to the widest loads, whether alpha and beta are 0 or
+// 1, and which parts they have.
 struct Likeness {
   int device = -1, type = 0, transpose_a = 0, transpose_b = 0, addresses = 0, factors = 0;
   std::int64_t m = 0, n = 0, k = 0, lda = 0, ldb = 0, ldc = 0;
@@ -87,8 +87,8 @@ Reason tell(ozfp4_status status, Stream stream) {
   return reason_of(status);
 }
 
-// Of one matrix. Amid a capture it is not asked for: the answer may take trials of kernels, with memory and on a stream that no
-// graph can have.
+// The bytes of one matrix. Amid a capture they are not asked for: the answer may take trials of kernels, with memory and on a
+// stream that no graph can have.
 Reason bytes_of_matrix(const Product& p, const ozfp4_options& options, const Place& place, std::int64_t* bytes) {
   const int device = current_device();
   Bytes* const kept = device < 0 ? nullptr : known_bytes.at(likeness_of(p, device));
@@ -102,7 +102,7 @@ Reason bytes_of_matrix(const Product& p, const ozfp4_options& options, const Pla
   return Reason::always;
 }
 
-// Of the matrix that takes most.
+// Those of the matrix that takes most.
 Reason bytes_of(const Product& p, const ozfp4_options& options, const Place& place, std::int64_t* bytes) {
   Reason found = Reason::always;
   for (std::int64_t i = 0; i < layouts_of(p) && found == Reason::always; ++i) {
@@ -161,7 +161,7 @@ Reason begin_place(const Real& real, Handle handle, Place* place) {
   return mode == pointers_to_host ? Reason::always : Reason::factor_on_device;
 }
 
-// A product that will be left for its time asks cuBLAS for no more than where its factors are.
+// For a product that is left for its time, only the pointer mode is read.
 Reason DeviceAttempt::decide(Place* place) {
   const Reason found = by_factors_there(product_);
   if (found != Reason::always) return found;

@@ -30,7 +30,7 @@ class DeviceAttempt {
   // Whether ozfp4 has enqueued the product, which is then counted. If not, the caller leaves it for reason().
   bool is_served(Place place);
   Reason reason() const { return reason_; }
-  // What the program is told of one that is served.
+  // The status that the program gets for one that is served.
   Status status() const { return status_; }
 
  private:

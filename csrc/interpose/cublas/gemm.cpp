@@ -1,4 +1,4 @@
-// cublas?gemm, their batches, and the Ex functions, which are told the types.
+// cublas?gemm, their batches, and the Ex functions, with types as arguments.
 #include <cstdint>
 
 #include "interpose/call/bypass.hpp"

@@ -1,4 +1,4 @@
-// What cuBLAS knows of a handle, and the workspaces that programs set.
+// The state of a handle in cuBLAS, and the workspaces that programs set.
 #pragma once
 
 #include <cstddef>

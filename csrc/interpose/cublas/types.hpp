@@ -1,5 +1,5 @@
-// What the functions of cuBLAS are called with, as cublas_api.h and library_types.h have it (tests/exec compares): a
-// build needs none of them.
+// Types and constants of cuBLAS's functions, as cublas_api.h and library_types.h have them (tests/exec compares): a build needs
+// neither.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,5 @@
 #include "interpose/cublas/device/verification.hpp"
 
-#include <algorithm>
 #include <array>
 
 #include "cpu/runtime/fp_mode.hpp"
@@ -11,7 +10,8 @@
 namespace ozfp4::interpose::cublas {
 namespace {
 
-// A line of op(X), one entry behind another, as it is in memory: a row of a matrix is a line of pieces.
+// A line of op(X), one entry behind another. Matrices are column-major: a column is contiguous, and the entries of a row lie
+// `leading` apart.
 bool fetch(std::vector<char>& to, const Product& p, const void* matrix, std::int64_t leading, bool is_line, std::int64_t index,
            std::int64_t count, Stream stream) {
   const std::size_t entry = size_of(p.type);
