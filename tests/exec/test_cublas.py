@@ -697,6 +697,22 @@ for type, compute in ((2, 68), (14, 68), (3, 72), (1, 79)):  # FP16, BF16, INT8;
     assert "cublasGemmEx  -           2 x 3 x 4" in done["said"]
 
 
+def test_types_that_are_none_of_ours_are_told_from_the_first_call_on(run: Run) -> None:
+    # Measuring the first product takes so long that no other is measured soon.
+    done = run(f"""{PRODUCTS}
+product(1030)
+n, one = 1600, scalar(1, "D")
+at = address(np.zeros((n, n)))
+for type, compute in ((1, 79), (2, 68), (1, 70)):  # FP64 that cuBLAS emulates, FP16, and FP64
+    assert process.cublasGemmEx(handle, 0, 0, n, n, n, one, at, type, n, at, type, n, one, at, type, n, compute, -1) in (0, 15)
+""", mode="fastest", FAKE_IDLE=1, FAKE_SLOW=200_000)  # fmt: skip
+    reasons = [row["why"] for row in done["rows"] if row["routine"] == "cublasGemmEx"]
+    assert sorted(reasons) == [
+        "the real routine, until measuring would be within 2 % of the time since the process began",
+        *["types that ozfp4 does not have"] * 2,
+    ]
+
+
 def test_threads(run: Run) -> None:
     done = run("""
 import threading
