@@ -27,7 +27,7 @@ Multiply = Callable[[Array, Array], Array]
 
 CAFFEINE = Path(__file__).resolve().parent / "data" / "caffeine_rhf.npz"
 OVERLAP, FOCK = "CᵀSC", "CᵀFC"
-# Of files that are no .npz, or are cut; TypeError and IndexError: np.load takes .npy files as well.
+# Errors for files that are no .npz, or are cut; TypeError and IndexError: np.load takes .npy files as well.
 UNREADABLE = (
     OSError,
     ValueError,

@@ -236,8 +236,7 @@ Array<double> round_five_words(const Array<std::uint32_t>& words, const Array<st
     throw py::value_error("shapes do not fit");
   Array<double> result(words.shape(0));
   for (py::ssize_t i = 0; i < words.shape(0); ++i) {
-    const SumOfPieces x = sum_of_parts(sum_parts(take_words<5>(words, i)));
-    result.mutable_data()[i] = (x.sum + x.rest) * exact_power_of_two<double>(exponent.data()[i]);
+    result.mutable_data()[i] = round_double(sum_of_parts(sum_parts(take_words<5>(words, i))), exponent.data()[i]);
   }
   return result;
 }
@@ -324,7 +323,7 @@ void register_arith(py::module_& parent) {
                const float r = reduce_pieces(0.0f, piece, modulus.weight, modulus.modulus, modulus.inverse);
                return static_cast<std::int64_t>(r < 0 ? r + modulus.modulus : r);
              }));
-  module.def("large_residue", py::vectorize([](std::int64_t v, std::int64_t m) {
+  module.def("residue_of_pieces", py::vectorize([](std::int64_t v, std::int64_t m) {
                const PieceModulus<double> modulus = make_piece_modulus<double>(m);
                double piece[3];
                for (double& own : piece) own = static_cast<double>(take_balanced_digit(v, kPieceWidth<double>));

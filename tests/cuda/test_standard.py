@@ -227,7 +227,7 @@ def test_blocks_and_pieces(kind):
 
 @pytest.mark.parametrize("k", [2, 15, 16, 17, 63, 65, 20_000, 33_100, 70_000, 131_200])
 def test_lengths(k):
-    """Of lines up to where sums of magnitudes leave 32 bits, and to more pieces of K than are told apart."""
+    """Lines up to where sums of magnitudes leave 32 bits, and to more pieces of K than are told apart."""
     for kind in ("normal", "softmax", "lognormal(8)", "overflowing"):
         a, b = real(kind, 19, k, 70)
         check(a, b, (kind, k), modes=STANDARD)

@@ -228,7 +228,7 @@ def test_times_are_those_of_a_number_of_threads(nothing_known: Path, monkeypatch
 
     monkeypatch.setattr(measured, "_on_cpu", fake)
     of_torch = integers(4, 4, 4, "torch")
-    before, torchs = ozfp4.get_num_threads(), torch.get_num_threads()
+    torchs = torch.get_num_threads()
     try:
         for process in range(2):  # the second has what the first has kept
             for count in (1, 2):
@@ -241,7 +241,7 @@ def test_times_are_those_of_a_number_of_threads(nothing_known: Path, monkeypatch
             assert len(made) == 6, process
             measured.forget()
     finally:
-        ozfp4.set_num_threads(before)
+        ozfp4.set_num_threads(None)
         torch.set_num_threads(torchs)
 
 
@@ -391,6 +391,26 @@ def test_decisions_are_made_once_a_shape(on_h200: list[Problem], monkeypatch: py
         for _ in range(5):
             a @ a.mT
         torch.mm(a.mT, a)
+    assert len(made) == 2
+    assert scope.summary.left == 6
+
+
+def test_decisions_are_kept_from_one_entry_to_the_next(
+    on_h200: list[Problem], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[Problem] = []
+    decide = choice.decide
+
+    def counted(problem: Problem, options: Any) -> Any:
+        made.append(problem)
+        return decide(problem, options)
+
+    monkeypatch.setattr(choice, "decide", counted)
+    a = torch.ones(20, 30, dtype=torch.float64)
+    scope = ozfp4.emulate()
+    for _ in range(3):
+        with scope:
+            a @ a.mT, np.matmul(a.numpy(), a.numpy().T)
     assert len(made) == 2
     assert scope.summary.left == 6
 

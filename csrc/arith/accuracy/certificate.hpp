@@ -86,10 +86,10 @@ OZFP4_HD std::uint32_t magnitude_byte(T x, int exponent) {
 // 2^(s+t) (|A| |B|)_ij >= L 2^(c_a + c_b - 16), it is (n - 1) L >= r n 2^11. No L from kCertainMagnitude on fails for n > 1, so
 // that L may be cut to any such number, and where r is not 0 and neither line is zero none below kHopelessMagnitude
 // holds. Range: records as in certifies_lines.
-inline constexpr std::uint32_t kCertainMagnitude = 1 << 13, kMostMagnitude = 65535, kHopelessMagnitude = 1 << 11;
+inline constexpr std::uint32_t kHopelessMagnitude = 1 << 11, kCertainMagnitude = 4 * kHopelessMagnitude, kMostMagnitude = 65535;
 OZFP4_HD bool certifies_magnitude(const LineRecord& a, const LineRecord& b, std::uint32_t magnitude) {
   const std::int64_t n = a.nonzeros < b.nonzeros ? a.nonzeros : b.nonzeros;
-  return (n - 1) * static_cast<std::int64_t>(magnitude) >= 2048 * rounded_lines(a, b) * n;
+  return (n - 1) * static_cast<std::int64_t>(magnitude) >= kHopelessMagnitude * rounded_lines(a, b) * n;
 }
 
 // E, an integer. Range: capacities >= 2, counts below 2^62, and 32 Words - 2 >= capacity + 64.

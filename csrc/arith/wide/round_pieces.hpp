@@ -75,9 +75,15 @@ OZFP4_HD SumOfPieces sum_of_parts(const SumParts& parts) {
   return {sum, sum_to_odd(sum_error, lower_error)};
 }
 
+// (sum + rest) * 2^exponent, rounded once to nearest even; an exact zero is +0. Range: exponents from kLeastPieceExponent to
+// kMostPieceExponent.
+OZFP4_HD double round_double(const SumOfPieces& x, std::int32_t exponent) {
+  return (x.sum + x.rest) * exact_power_of_two<double>(exponent);
+}
+
 // (sum + rest) * 2^exponent, rounded once to the nearest FP32 number, by way of FP64 rounded to odd, which has more than twice
 // the bits. `refused` is not 0 where the result is small, but for an exact zero, which is +0: a processor may have been told to
-// take subnormal numbers for zero. Range: exponents from kLeastPieceExponent to kMostPieceExponent.
+// take subnormal numbers for zero. Range: as round_double.
 OZFP4_HD float round_single(const SumOfPieces& x, std::int32_t exponent, std::int64_t& refused) {
   const double odd = sum_to_odd(x.sum, x.rest), scaled = odd * exact_power_of_two<double>(exponent);
   const bool is_small = scaled < 0x1p-125 && scaled > -0x1p-125 && odd != 0.0;

@@ -106,9 +106,8 @@ OZFP4_VECTORISED void pair_lanes(const LaneParts& parts, int n, LanePairs& pairs
 OZFP4_VECTORISED void round_lanes(const LaneParts& parts, int n, const std::int32_t* exponent, double* result,
                                   std::int64_t* refused) {
   for (int i = 0; i < n; ++i) {
-    const SumOfPieces x = sum_at(parts, i);
     refused[i] |= static_cast<std::int64_t>(is_outside(exponent[i]));
-    result[i] = (x.sum + x.rest) * exact_power_of_two<double>(exponent[i]);
+    result[i] = round_double(sum_at(parts, i), exponent[i]);
   }
 }
 OZFP4_VECTORISED void round_lanes(const LaneParts& parts, int n, const std::int32_t* exponent, float* result,

@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "cpu/runtime/threads.hpp"
-#include "cpu/runtime/turn_block.hpp"
+#include "cpu/runtime/transpose_block.hpp"
 #include "cpu/runtime/vectorise.hpp"
 
 namespace ozfp4 {
@@ -29,8 +29,8 @@ void pack_right(const std::int8_t* entries, std::int64_t pitch, std::int8_t* til
   auto* to = reinterpret_cast<char*>(tile);
   for (std::int64_t line = 0; line < kPanelLines; line += 4) {
     for (std::int64_t group = 0; group < kPanelLines; group += 4) {
-      turn_block<std::int32_t>(from + line * pitch + group * kGroup, pitch, to + (group * kPanelLines + line) * kGroup,
-                               kPanelLines * kGroup);
+      transpose_block<std::int32_t>(from + line * pitch + group * kGroup, pitch, to + (group * kPanelLines + line) * kGroup,
+                                    kPanelLines * kGroup);
     }
   }
 }

@@ -4,7 +4,7 @@
 
 #include "arith/multiples.hpp"
 #include "cpu/gemm/tile.hpp"
-#include "cpu/runtime/turn_block.hpp"
+#include "cpu/runtime/transpose_block.hpp"
 
 namespace ozfp4 {
 namespace {
@@ -21,8 +21,8 @@ void pack(const T* from, std::int64_t ld, std::int64_t lines, std::int64_t k, T*
   constexpr std::int64_t bytes = sizeof(T);
   for (std::int64_t p = 0; p < whole; p += 4) {
     for (std::int64_t i = 0; i < whole_lines; i += 4) {
-      turn_block<T>(reinterpret_cast<const char*>(from + i * ld + p), ld * bytes, reinterpret_cast<char*>(to + p * Lines + i),
-                    Lines * bytes);
+      transpose_block<T>(reinterpret_cast<const char*>(from + i * ld + p), ld * bytes,
+                         reinterpret_cast<char*>(to + p * Lines + i), Lines * bytes);
     }
   }
   for (std::int64_t i = 0; i < lines; ++i) {

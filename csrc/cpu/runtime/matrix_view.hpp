@@ -7,7 +7,7 @@
 #include <cstring>
 
 #include "arith/element_type.hpp"
-#include "cpu/runtime/turn_block.hpp"
+#include "cpu/runtime/transpose_block.hpp"
 
 namespace ozfp4 {
 
@@ -102,8 +102,8 @@ void load_tile(const OperandView& view, std::int64_t outer0, std::int64_t outers
       const bool are_columns = view.outer_stride == static_cast<std::ptrdiff_t>(sizeof(T)) && outers % 4 == 0;
       for (; are_columns && k + 4 <= inners; k += 4) {
         for (std::int64_t o = 0; o < outers; o += 4) {
-          turn_block<T>(origin + k * view.inner_stride + o * view.outer_stride, view.inner_stride,
-                        reinterpret_cast<char*>(tile + o * kTilePitch + k), kTilePitch * view.outer_stride);
+          transpose_block<T>(origin + k * view.inner_stride + o * view.outer_stride, view.inner_stride,
+                             reinterpret_cast<char*>(tile + o * kTilePitch + k), kTilePitch * view.outer_stride);
         }
       }
     }

@@ -136,7 +136,7 @@ class Integers {
     return part_columns(column, n, constants_.product, bits, own, refused);
   }
 
-  // What is cut passes the rounding test.
+  // Integers that are cut pass the rounding test.
   template <class T>
   void round_parts(std::int64_t first, int n, const std::int32_t* exponent, T* result, std::int64_t* refused) const {
     LaneParts own;

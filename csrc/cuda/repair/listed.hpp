@@ -15,9 +15,9 @@ struct RepairCounts {
   unsigned long long arrived;   // blocks of repair that are done
   // Parts of the masks of all lines (repair/masks.cuh) that warps have taken to make, and those that are made.
   unsigned long long masks_taken, masks_made;
-  // Of settle: parts of planes and tiles that blocks have taken, and those that are made; entries that become chains, and those
-  // of them that are still to be made. Then tiles whose chains are taken, those whose spots are written, and how many spots there
-  // are.
+  // Counts of settle: parts of planes and tiles that blocks have taken, and those that are made; entries that become chains, and
+  // those of them that are still to be made. Then tiles whose chains are taken, those whose spots are written, and how many spots
+  // there are.
   unsigned long long parts_taken, parts_made, tiles_taken, tiles_made, chains, open;
   unsigned long long chain_tiles_taken, chain_tiles_made, spots;
 };

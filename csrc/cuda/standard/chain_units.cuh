@@ -91,7 +91,7 @@ struct TensorCores {
     return warp_column() + 8 * (i / 4 % kSideColumns) + 2 * static_cast<int>(threadIdx.x % 4) + i % 2;
   }
 
-  // Of the four places along K that come next: the warp's columns, and the first of its rows. Rows are loaded while those before
+  // The warp's columns, and the first of its rows, at the four places along K that come next. Rows are loaded while those before
   // them are multiplied.
   struct Ahead {
     double a[2], b[kSideColumns];

@@ -1,5 +1,5 @@
 // Decides of every listed entry whether it is kept, by the sums of the products of magnitude bytes, tile by tile on the matrix
-// unit. What is kept leaves the list.
+// unit. Kept entries leave the list.
 #pragma once
 
 #include "cuda/multiply/ptx/byte_mma.cuh"
@@ -202,7 +202,7 @@ struct ColumnFacts {
     }
   }
 
-  // Those whose entries in a row are not kept for any L below kHopelessMagnitude: neither exact nor certified by depth.
+  // The columns whose entries in a row are not kept for any L below kHopelessMagnitude: neither exact nor certified by depth.
   __device__ __forceinline__ std::uint32_t hopeless(const LineRecord& row) const {
     const bool may_be_certified = certifies_depth(row.depth + depth, row.nonzeros + most_nonzeros - inner, 1);
     return row.nonzeros == 0 || may_be_certified ? 0 : row.rounded != 0 ? nonzero : rounded;

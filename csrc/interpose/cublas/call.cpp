@@ -102,7 +102,7 @@ Reason bytes_of_matrix(const Product& p, const ozfp4_options& options, const Pla
   return Reason::always;
 }
 
-// Those of the matrix that takes most.
+// The bytes of the matrix that takes most.
 Reason bytes_of(const Product& p, const ozfp4_options& options, const Place& place, std::int64_t* bytes) {
   Reason found = Reason::always;
   for (std::int64_t i = 0; i < layouts_of(p) && found == Reason::always; ++i) {

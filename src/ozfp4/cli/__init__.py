@@ -110,12 +110,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def status_of(name: str, work: Callable[[], int], *, bad_input: int = BAD_INPUT, kernels: bool = True) -> int:
-    """What the work returns, or the exit status that stands for what ended it, with one line on stderr.
+    """The status that the work returns, or the one that stands for what ended it, with one line on stderr.
 
     Parameters
     ----------
     name : str
-        Of the program, for that line.
+        The program's, for that line.
     work : callable
         Begins after a look at the environment.
     bad_input : int

@@ -65,7 +65,7 @@ def test_large_moduli(m: int) -> None:
             np.random.default_rng(m).integers(-(2**29), 2**29, 2000) * m + m // 2 + np.arange(2000) % 3,
         ]
     )
-    assert_same_bits(arith.large_residue(v, m), (v + m // 2) % m - m // 2)
+    assert_same_bits(arith.residue_of_pieces(v, m), (v + m // 2) % m - m // 2)
 
 
 def around(points: list[int], width: int, limit: int) -> np.ndarray:

@@ -144,7 +144,7 @@ def fake_cuda(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
         return arguments
 
     class Own(Made):
-        """Whose `steps` a test may set."""
+        """Its `steps` may be set by a test."""
 
     fake = SimpleNamespace(
         ElementType=SimpleNamespace(**{name: name for name in TYPES}),

@@ -14,7 +14,7 @@ namespace ozfp4 {
 // Entry j of line i becomes entry i of line j; the lines lie `step` and `to_step` bytes apart, at any address. T: what has as
 // many bytes as an entry.
 template <class T>
-inline void turn_block(const char* from, std::int64_t step, char* to, std::int64_t to_step) {
+inline void transpose_block(const char* from, std::int64_t step, char* to, std::int64_t to_step) {
   static_assert(sizeof(T) == 4 || sizeof(T) == 8);
 #if defined(__x86_64__) && defined(__GNUC__)
   if constexpr (sizeof(T) == 4) {
