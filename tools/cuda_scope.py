@@ -34,7 +34,14 @@ PASSED = ".ci/cuda.passed"
 # These, and what they include.
 COMPILED = (
     *("CMakeLists.txt", "cmake/**/*"),
-    *("csrc/arith/**/*", "csrc/plan/**/*", "csrc/cuda/**/*", "csrc/c_api/**/*", "csrc/bindings/cuda/**/*"),
+    *(
+        "csrc/arith/**/*",
+        "csrc/plan/**/*",
+        "csrc/cuda/**/*",
+        "csrc/product/**/*",
+        "csrc/c_api/**/*",
+        "csrc/bindings/cuda/**/*",
+    ),
     *("include/**/*", "tests/cuda/**/*_check.*", "tests/c_api/cuda_*_check.*", "benchmarks/*.cu*"),
 )
 

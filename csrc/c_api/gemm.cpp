@@ -1,9 +1,9 @@
 // ozfp4_?gemm, their batches, and products of operands that were prepared.
 #include "c_api/checked/gemm.hpp"
 
+#include "c_api/checked/prepared.hpp"
 #include "c_api/checked/status.hpp"
-#include "c_api/product/prepared.hpp"
-#include "c_api/product/product.hpp"
+#include "product/cpu/product.hpp"
 
 namespace ozfp4::c_api {
 namespace {
@@ -20,14 +20,14 @@ void advance(Product& product, const BatchedProduct& batch) {
   if (product.bound != nullptr) product.bound += batch.bound_step / static_cast<std::ptrdiff_t>(sizeof(double));
 }
 
-void run(const Call& call, const Options& options) {
+void run(const Call& call, const CallOptions& options) {
   BatchedProduct batch = check_gemm(call.gemm, options);
   if (batch.is_tall(kMostEntries)) batch = batch.flattened();
   const bool has_rows = is_row_major(call.gemm.order);
   Product product{batch, has_rows ? call.prepared_a : call.prepared_b, has_rows ? call.prepared_b : call.prepared_a};
   Ran ran;
   for (std::int64_t i = 0; i < batch.count; ++i, advance(product, batch)) multiply(product, options, ran);
-  ran.report(options);
+  write_report(options, ran);
 }
 
 void run(const GemmCall& call, const ozfp4_options* options) { run({call, nullptr, nullptr}, read_options(options)); }
@@ -85,10 +85,10 @@ ozfp4_status ozfp4_gemm_prepared(int order, int transa, int transb, int64_t m, i
                                  const ozfp4_options* options) {
   return guarded([&] {
     const GivenMatrix left{a, lda, 0, prepared_a != nullptr}, right{b, ldb, 0, prepared_b != nullptr};
-    const Options read = read_options(options);
+    const CallOptions read = read_options(options);
     const GemmCall call = check_prepared({kD, order, transa, transb, m, n, k, 0.0, 0.0, left, right, c, ldc, 0, 1}, prepared_a,
                                          prepared_b, alpha, beta);
-    run({call, prepared_a, prepared_b}, options_of_prepared(read, prepared_a != nullptr ? *prepared_a : *prepared_b));
+    run({call, prepared_a, prepared_b}, options_of(read, prepared_a != nullptr ? *prepared_a : *prepared_b));
   });
 }
 

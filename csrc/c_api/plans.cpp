@@ -2,11 +2,14 @@
 #include <algorithm>
 #include <string>
 
+#include "c_api/checked/arguments.hpp"
+#include "c_api/checked/options.hpp"
 #include "c_api/checked/status.hpp"
-#include "c_api/product/product.hpp"
 #include "cpu/blocks.hpp"
 #include "cpu/words/product.hpp"
 #include "plan/cuts.hpp"
+#include "product/choose.hpp"
+#include "product/cpu/product.hpp"
 
 namespace ozfp4::c_api {
 namespace {
@@ -27,7 +30,7 @@ ozfp4_plan_info describe(const Plan& plan) {
 
 // Of a real product, by planes or in words.
 std::int64_t real_bytes(const Plan& plan, std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t limit,
-                        const Options& options) {
+                        const CallOptions& options) {
   const std::int64_t by_planes = choose_blocks(plan, m, n, k, limit, options.accuracy).bytes;
   const Promise promise{options.accuracy, 24};
   if (plan.is_complex || !may_go_direct(options) || !ways_that_pay(m, n, k, promise, plan.bits).any()) return by_planes;
@@ -37,20 +40,21 @@ std::int64_t real_bytes(const Plan& plan, std::int64_t m, std::int64_t n, std::i
 
 // Of a row-major complex product whose copies take so much: as many of them as fit in half of the limit.
 std::int64_t complex_bytes(const Plan& plan, const Extents& of, std::int64_t inner, const CopyBytes& copies, std::int64_t limit,
-                           const Options& options) {
+                           const CallOptions& options) {
   const Extents block = cut_for_copies(of.rows, of.columns, copies, limit / 2);
   const std::int64_t rows = std::min(block.rows, of.rows), columns = std::min(block.columns, of.columns);
   const std::int64_t copied = rows * copies.row + columns * copies.column + rows * columns * copies.entry;
   if (copied >= limit) {
-    refuse(OZFP4_WORKSPACE, "options.workspace_limit: " + std::to_string(limit) +
-                                " bytes are too few, copies of complex operands for the smallest block take " +
-                                std::to_string(copied));
+    refuse_option(Fault::workspace, "workspace_limit",
+                  std::to_string(limit) + " bytes are too few, copies of complex operands for the smallest block take " +
+                      std::to_string(copied));
   }
   return copied + real_bytes(plan, rows, 2 * columns, inner, limit - copied, options);
 }
 
 // Whatever the factors are: A is copied or not, C where beta is imaginary, and the product kept where a factor has both parts.
-std::int64_t complex_bytes(const Plan& plan, const EntryType& type, const Extents& of, std::int64_t k, const Options& options) {
+std::int64_t complex_bytes(const Plan& plan, const EntryType& type, const Extents& of, std::int64_t k,
+                           const CallOptions& options) {
   const std::int64_t line = k * type.bytes();
   std::int64_t most = 0;
   for (const std::int64_t kept :
@@ -68,9 +72,9 @@ std::int64_t complex_bytes(const Plan& plan, const EntryType& type, const Extent
   return most;
 }
 
-std::int64_t workspace_bytes(EntryType type, std::int64_t m, std::int64_t n, std::int64_t k, const Options& options) {
+std::int64_t workspace_bytes(EntryType type, std::int64_t m, std::int64_t n, std::int64_t k, const CallOptions& options) {
   const std::int64_t inner = type.is_complex ? 2 * k : k;
-  check_inner(options, inner);
+  check_inner(options, inner, options.bound != nullptr);
   const bool is_paired = type.is_complex && !complex_words_pay(options, m, n, k);
   const std::shared_ptr<const Plan> plan = plan_for(options, type.precision(), inner, is_paired);
   if (m == 0 || n == 0 || k == 0) return 0;

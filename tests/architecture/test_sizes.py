@@ -1,4 +1,4 @@
-"""No function is longer than 80 lines without a comment that says `long because ...`, and no folder of csrc is crowded.
+"""No function is longer than 80 lines without a comment that says `long because ...`.
 
 Python is read by its syntax tree, C++ by its braces.
 """
@@ -15,8 +15,6 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 LONGEST = 80
-MOST_FILES = 13  # side by side
-CROWDED: set[str] = set()  # hold more
 
 # What may hide a brace, or may only look like one.
 _HIDDEN = re.compile(
@@ -117,15 +115,6 @@ def test_functions_are_short() -> None:
         if function.lines > LONGEST and not function.is_explained()
     ]
     assert not long, "\n".join(["split them, or say in a comment `long because ...`:", *long])
-
-
-def test_folders_are_small() -> None:
-    counts = {
-        folder.relative_to(ROOT): sum(path.is_file() for path in folder.iterdir())
-        for folder in [ROOT / "csrc", *(ROOT / "csrc").rglob("*")]
-        if folder.is_dir()
-    }
-    assert {str(folder) for folder, count in counts.items() if count > MOST_FILES} == CROWDED
 
 
 BODY = "  int x = 0;\n" * 78

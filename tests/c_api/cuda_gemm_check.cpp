@@ -166,7 +166,8 @@ void check_factors(const Type& type) {
             {type, OZFP4_COL_MAJOR, OZFP4_TRANS, OZFP4_NO_TRANS, 31, 40, 50, alpha, beta, OZFP4_ACCURACY_CORRECT, true, rounding},
             1);
       }
-      check_case({type, OZFP4_ROW_MAJOR, OZFP4_TRANS, OZFP4_CONJ_TRANS, 70, 33, 80, alpha, beta, OZFP4_ACCURACY_STANDARD, true}, 0);
+      check_case({type, OZFP4_ROW_MAJOR, OZFP4_TRANS, OZFP4_CONJ_TRANS, 70, 33, 80, alpha, beta, OZFP4_ACCURACY_STANDARD, true},
+                 0);
     }
   }
 }

@@ -4,11 +4,12 @@
 #include <string>
 
 #include "c_api/checked/status.hpp"
-#include "c_api/cuda/integers/call.hpp"
-#include "c_api/cuda/integers/problem.hpp"
-#include "c_api/product/integer_plan.hpp"
+#include "c_api/cuda/integers_call.hpp"
 #include "check.hpp"
 #include "cuda/multiply/registry.hpp"
+#include "plan/choice.hpp"
+#include "product/choose.hpp"
+#include "product/gpu/integers.hpp"
 
 using namespace ozfp4;
 using namespace ozfp4::c_api;
@@ -33,9 +34,9 @@ char* nowhere(ElementType type, std::int64_t entries) {
   return reinterpret_cast<char*>(std::uintptr_t(4096 + entries * entry_bytes(type)));
 }
 
-std::shared_ptr<IntegerProblem> laid_out(const DeviceIntegers& integers, const Options& options, const cuda::Gpu& gpu) {
-  const std::shared_ptr<const Plan> plan =
-      plan_for(integer_plan_options(options, integers.product), 53, integers.product.a.inner, false, {{&Alphabet::int8, 1.0}});
+std::shared_ptr<IntegerProblem> laid_out(const IntegerSum& integers, const CallOptions& options, const cuda::Gpu& gpu) {
+  const std::shared_ptr<const Plan> plan = plan_for(integer_plan_options(options, integers.product.bits()), 53,
+                                                    integers.product.a.inner, false, {{&Alphabet::int8, 1.0}});
   return lay_out(integers, options, plan, cuda::Kernel::mma_copy, gpu, cuda::Direct::where_it_pays);
 }
 
@@ -81,18 +82,18 @@ void check_one() {
   const cuda::Gpu gpu{90, random_int(20, 150), 100 * 1024};
   const IntegerCall call = random_call();
   std::int64_t count = 0;
-  Options options;
+  CallOptions options;
   options.accuracy = Accuracy::scaled;
   const bool has_factors = call.modulus == 0;
   if (has_factors && random_int(0, 3) == 0) options.overflows = &count;
   try {
     std::int64_t most = 0;
-    for (const DeviceIntegers& own : widest(call, has_factors, options)) {
+    for (const IntegerSum& own : widest(call, has_factors, options)) {
       most = std::max(most, laid_out(own, options, gpu)->places.bytes);
     }
     for (int i = 0; i < 6; ++i) {
       const IntegerCall own = varied(call, has_factors && options.overflows == nullptr);
-      const DeviceIntegers integers = check_device_integers(own, options);
+      const IntegerSum integers = check_device_integers(own, options);
       const auto problem = laid_out(integers, options, gpu);
       ++(problem->layout.is_direct ? direct : staged);
       const IntegerPlaces& places = problem->places;
@@ -120,10 +121,10 @@ void check_plans() {
       request.alphabet = Alphabet::int8;
       request.bits = bits;
       request.k = 300;
-      const ozfp4_plan own{find_plan(request, false)};
-      Options options;
+      const std::shared_ptr<const Plan> own = find_plan(request, false);
+      CallOptions options;
       options.accuracy = Accuracy::scaled;
-      options.plan = &own;
+      options.plan = own;
       options.overflows = has_overflows ? &count : nullptr;
       IntegerCall call = random_call();
       call.k = 300, call.modulus = 0, call.c.type = ElementType::int64;
@@ -134,7 +135,7 @@ void check_plans() {
         ++served;
       } catch (const Refusal& refusal) {
         ++refused;
-        report(name, std::string(refusal.what()).rfind("options.plan: ", 0) == 0 && bits > 66, refusal.what());
+        report(name, std::string(refusal.what()).rfind("plan: ", 0) == 0 && bits > 66, refusal.what());
       } catch (const std::exception& error) {
         report(name, false, error.what());
       }

@@ -7,13 +7,13 @@
 #include "c_api/checked/status.hpp"
 #include "c_api/cuda/call.hpp"
 #include "c_api/cuda/entry.hpp"
-#include "c_api/cuda/kept/plans.hpp"
-#include "c_api/cuda/problem.hpp"
-#include "c_api/cuda/product/sum.hpp"
 #include "check.hpp"
 #include "cuda/multiply/registry.hpp"
 #include "plan/choice.hpp"
 #include "plan/workspace_error.hpp"
+#include "product/gpu/plans.hpp"
+#include "product/gpu/problem.hpp"
+#include "product/gpu/sum.hpp"
 
 using namespace ozfp4;
 using namespace ozfp4::c_api;
@@ -42,11 +42,11 @@ std::shared_ptr<DeviceProblem> laid_out(const BatchedProduct& product, const Opt
                  may_be_direct ? cuda::Direct::where_it_pays : cuda::Direct::never);
 }
 
-std::shared_ptr<DeviceProblem> laid_out(const GemmCall& call, const Options& options, const cuda::Gpu& gpu) {
+std::shared_ptr<DeviceProblem> laid_out(const GemmCall& call, const CallOptions& options, const cuda::Gpu& gpu) {
   return laid_out(check_device_gemm(call, options), options, gpu);
 }
 
-DeviceSum laid_out_sum(const BatchedProduct& product, const Options& options, const cuda::Gpu& gpu) {
+DeviceSum laid_out_sum(const BatchedProduct& product, const CallOptions& options, const cuda::Gpu& gpu) {
   return lay_out_sum(product, options,
                      [&](const BatchedProduct& own, const Options& asked) { return laid_out(own, asked, gpu); });
 }
@@ -137,7 +137,7 @@ void check_sum(const GemmCall& own, const BatchedProduct& product, Accuracy accu
 void check_one(const EntryType& type) {
   const cuda::Gpu gpu = random_gpu();
   const GemmCall call = random_call(type);
-  Options options;
+  CallOptions options;
   const Accuracy accuracies[] = {Accuracy::scaled, Accuracy::standard, Accuracy::correct};
   options.accuracy = accuracies[random_int(0, 2)];
   double nowhere = 0;
@@ -182,7 +182,7 @@ void check_copies() {
   }
   GemmCall call = random_call(kTypes[2]);
   call.alpha = 1.0;
-  Options options;
+  CallOptions options;
   options.has_limit = true;
   options.workspace_limit = 1000;
   try {
@@ -237,7 +237,7 @@ void check_keys(const EntryType& type) {
 // What a query says where a limit is enough for some calls, for none, and where something else is wrong.
 void check_most() {
   const auto refused = [](const auto& error) { return [&error](int) -> std::int64_t { throw error; }; };
-  const Refusal small(OZFP4_WORKSPACE, "options.workspace_limit: too few"), wrong(OZFP4_UNSUPPORTED, "a");
+  const Refusal small(Fault::workspace, "workspace_limit: too few", true), wrong(Fault::unsupported, "a", false);
   const WorkspaceError large(5, 10);
   const std::vector<int> calls{1, 2, 3, 4};
   report("the most", most_within_limit(calls, [](int own) { return std::int64_t(10 * (own % 4)); }) == 30);
@@ -260,7 +260,7 @@ void check_most() {
     most_within_limit(calls, refused(lost));
     report("an error of the device", false);
   } catch (const Refusal& refusal) {
-    report("an error of the device", refusal.status() == OZFP4_DEVICE_ERROR && refusal.what() == std::string(lost.what()));
+    report("an error of the device", refusal.fault() == Fault::device_error && refusal.what() == std::string(lost.what()));
   }
 }
 

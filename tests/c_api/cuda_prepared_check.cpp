@@ -175,7 +175,7 @@ void check_case(const Case& own) {
 
 // One operand, many products: other extents, factors and matrices.
 void check_many(const Type& type) {
-  const Case first{type, OZFP4_ROW_MAJOR,     OZFP4_NO_TRANS, OZFP4_TRANS, 40, 50, 300, 1, 1.0,
+  const Case first{type, OZFP4_ROW_MAJOR,         OZFP4_NO_TRANS, OZFP4_TRANS, 40, 50, 300, 1, 1.0,
                    0.0,  OZFP4_ACCURACY_STANDARD, false,          true};
   const Given b(first, false);
   const ozfp4_options options = options_of(first);

@@ -5,15 +5,17 @@
 #include <vector>
 
 #include "c_api/checked/gram.hpp"
+#include "c_api/checked/prepared.hpp"
 #include "c_api/cuda/call.hpp"
-#include "c_api/cuda/gram/problem.hpp"
-#include "c_api/cuda/layout.hpp"
-#include "c_api/cuda/prepared/lines.hpp"
-#include "c_api/cuda/prepared/operand.hpp"
-#include "c_api/cuda/problem.hpp"
-#include "c_api/product/product.hpp"
 #include "check.hpp"
 #include "cuda/multiply/registry.hpp"
+#include "product/choose.hpp"
+#include "product/cpu/product.hpp"
+#include "product/gpu/gram.hpp"
+#include "product/gpu/layout.hpp"
+#include "product/gpu/lines.hpp"
+#include "product/gpu/operand.hpp"
+#include "product/gpu/problem.hpp"
 
 using namespace ozfp4;
 using namespace ozfp4::c_api;
@@ -60,7 +62,7 @@ std::int64_t least_leading(int order, int transpose, std::int64_t rows, std::int
 }
 
 // One side of the case, its matrix `gap` entries from line to line more than it needs.
-ozfp4_cuda_prepared prepared_side(const Case& own, const Options& options, bool is_a, std::int64_t gap, std::int64_t* bytes) {
+DevicePrepared prepared_side(const Case& own, const CallOptions& options, bool is_a, std::int64_t gap, std::int64_t* bytes) {
   const auto [m, n, k] = own.extents;
   const std::int64_t rows = is_a ? m : k, columns = is_a ? k : n;
   const int trans = is_a ? own.transa : own.transb;
@@ -76,7 +78,7 @@ ozfp4_cuda_prepared prepared_side(const Case& own, const Options& options, bool 
   const std::shared_ptr<const Plan> plan =
       plan_for(options, to.type.precision(), to.inner, to.type.is_complex, {{&Alphabet::int8, 1.0}});
   const PreparedProblem problem = lay_out(to, options.accuracy, plan, cuda::Kernel::mma_copy, kGpu);
-  ozfp4_cuda_prepared made{};
+  DevicePrepared made{};
   static_cast<Prepared&>(made) = {to.type, to.is_left, to.is_row_major, rows, columns, plan, options.accuracy};
   made.kernel = cuda::Kernel::mma_copy;
   place(made, problem, reinterpret_cast<char*>(std::uintptr_t(1) << 30));
@@ -120,9 +122,9 @@ GemmCall varied(GemmCall call, bool may_turn) {
   return call;
 }
 
-void check_products(const Case& own, const Options& options, const ozfp4_cuda_prepared& a, const ozfp4_cuda_prepared& b) {
+void check_products(const Case& own, const CallOptions& options, const DevicePrepared& a, const DevicePrepared& b) {
   for (const auto& [has_a, has_b] : {std::make_pair(true, false), {false, true}, {true, true}}) {
-    const ozfp4_cuda_prepared *made_a = has_a ? &a : nullptr, *made_b = has_b ? &b : nullptr;
+    const DevicePrepared *made_a = has_a ? &a : nullptr, *made_b = has_b ? &b : nullptr;
     const PreparedSides sides = own.order == OZFP4_ROW_MAJOR ? PreparedSides{made_a, made_b} : PreparedSides{made_b, made_a};
     const auto laid_out = [&](const BatchedProduct& product) {
       return lay_out(product, options, sides.any()->plan, cuda::Kernel::mma_copy, kGpu, cuda::Direct::never, sides)->places;
@@ -142,14 +144,14 @@ void check_products(const Case& own, const Options& options, const ozfp4_cuda_pr
 
 void check_one() {
   const Case own = random_case();
-  Options options;
+  CallOptions options;
   options.accuracy = own.accuracy;
   try {
     std::int64_t bytes_a = 0, bytes_b = 0, wide_a = 0, wide_b = 0;
     prepared_side(own, options, true, random_int(1, 9), &wide_a);
     prepared_side(own, options, false, random_int(1, 9), &wide_b);
-    const ozfp4_cuda_prepared a = prepared_side(own, options, true, 0, &bytes_a);
-    const ozfp4_cuda_prepared b = prepared_side(own, options, false, 0, &bytes_b);
+    const DevicePrepared a = prepared_side(own, options, true, 0, &bytes_a);
+    const DevicePrepared b = prepared_side(own, options, false, 0, &bytes_b);
     const auto [m, n, k] = own.extents;
     if (m > 1 && k > 1) report("the memory of A " + own.text(), bytes_a == wide_a);
     if (n > 1 && k > 1) report("the memory of B " + own.text(), bytes_b == wide_b);
@@ -167,7 +169,7 @@ void check_lines() {
   const int transpose = random_int(0, 1) == 0 ? OZFP4_NO_TRANS : OZFP4_TRANS;
   const std::string name = std::to_string(n) + " x " + std::to_string(k) + " gap " + std::to_string(gap) + " " +
                            std::to_string(transpose) + " " + std::to_string(type.bytes());
-  Options options;
+  CallOptions options;
   options.accuracy = random_int(0, 1) == 0 ? Accuracy::standard : Accuracy::scaled;
   try {
     const auto place = [&] { return reinterpret_cast<char*>(std::uintptr_t(4096 + random_int(0, 4) * type.bytes())); };
@@ -179,8 +181,8 @@ void check_lines() {
     const std::optional<KeptLines> kept = KeptLines::of(gram, options, chosen, device);
     if (!report("lines are kept " + name, kept && kept->bytes() % 256 == 0 && kept->bytes() > n * k)) return;
     for (const ColumnRange& columns : gram_blocks(n, 256)) {
-      const ozfp4_cuda_prepared left = kept->part(0, columns.last, true, gram.a.data, workspace),
-                                right = kept->part(columns.first, columns.last, false, gram.a.data, workspace);
+      const DevicePrepared left = kept->part(0, columns.last, true, gram.a.data, workspace),
+                           right = kept->part(columns.first, columns.last, false, gram.a.data, workspace);
       const BatchedProduct product{part_of(gram, columns)};
       const auto problem =
           lay_out(product, options, chosen.plan, chosen.kernel, kGpu, cuda::Direct::never, PreparedSides{&left, &right});
@@ -199,7 +201,7 @@ struct LaidOutGram {
 
 LaidOutGram lay_out_gram(std::int64_t n, std::int64_t k, Accuracy accuracy) {
   auto* const nowhere = reinterpret_cast<char*>(std::uintptr_t(4096));
-  Options options;
+  CallOptions options;
   options.accuracy = accuracy;
   const MatrixProduct gram = check_gram({kD, OZFP4_ROW_MAJOR, OZFP4_NO_TRANS, n, k, nowhere, k, nowhere, n}, options);
   const Chosen chosen{plan_for(options, 53, k, false, {{&Alphabet::int8, 1.0}}), cuda::Kernel::mma_copy};
@@ -207,7 +209,7 @@ LaidOutGram lay_out_gram(std::int64_t n, std::int64_t k, Accuracy accuracy) {
     return lay_out(block, options, chosen.plan, chosen.kernel, kGpu, cuda::Direct::never, sides);
   };
   const std::optional<KeptLines> lines = KeptLines::of(gram, options, chosen, {0, kGpu});
-  return {c_api::lay_out_gram(gram, lines, find), c_api::lay_out_gram(gram, std::nullopt, find).bytes};
+  return {product::lay_out_gram(gram, lines, find), product::lay_out_gram(gram, std::nullopt, find).bytes};
 }
 
 // Lines are kept where that takes less, or all of it little.

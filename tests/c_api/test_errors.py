@@ -135,19 +135,11 @@ def test_a_plan_that_does_not_serve(library: ctypes.CDLL) -> None:
     scaled = plan("float64", 5, accuracy=1)
     for made, given, text in (
         (complex_one, {}, "options.plan: it is of complex products"),
-        (scaled, {"accuracy": 3}, "options.plan: its bits are 53, options.accuracy needs 76"),
-        (
-            scaled,
-            {},
-            "options.plan: its bits are 53, options.accuracy needs 57; OZFP4_ACCURACY_SCALED takes it",
-        ),
-        (
-            scaled,
-            {"bits": 40, "accuracy": 1},
-            "options.bits: 40 contradicts options.plan, whose bits is 53",
-        ),
-        (scaled, {"scheme": 1}, "options.scheme: 1 contradicts options.plan"),
-        (scaled, {"backend": 1}, "options.backend: 1 contradicts options.plan"),
+        (scaled, {"accuracy": 3}, "options.plan: its bits are 53, the accuracy 'correct' needs 76"),
+        (scaled, {}, "options.plan: its bits are 53, the accuracy 'standard' needs 57; 'scaled' takes it"),
+        (scaled, {"bits": 40, "accuracy": 1}, "options.bits: 40 contradicts the plan, whose bits is 53"),
+        (scaled, {"scheme": 1}, "options.scheme: I contradicts the plan, whose scheme is II"),
+        (scaled, {"backend": 1}, "options.backend: fp4 contradicts the plan, whose backend is "),
     ):
         assert call(library, lib.options(plan=made.value, **given))[0] == lib.INVALID
         assert lib.error(library).startswith(text), lib.error(library)

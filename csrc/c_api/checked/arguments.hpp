@@ -8,37 +8,15 @@
 
 #include "arith/element_type.hpp"
 #include "ozfp4.h"
+#include "product/matrices.hpp"
 
 namespace ozfp4::c_api {
 
-// Addresses are computed in 64 bits: lines of so many entries, and so many of them.
-inline constexpr std::int64_t kMostEntries = std::int64_t(1) << 48;
-
-// What an entry is: a number, or a pair of numbers.
-struct EntryType {
-  ElementType part;
-  bool is_complex;
-
-  int part_bytes() const { return entry_bytes(part); }
-  int bytes() const { return part_bytes() * (is_complex ? 2 : 1); }
-  int precision() const { return part == ElementType::float64 ? 53 : 24; }
-};
-
-// By the letters of BLAS.
-inline constexpr EntryType kS{ElementType::float32, false}, kD{ElementType::float64, false}, kC{ElementType::float32, true},
-    kZ{ElementType::float64, true};
+using namespace ozfp4::product;
 
 // Floating-point types alone, integers alone.
 EntryType float_type(const char* name, int type);
 ElementType integer_type(const char* name, int type);
-
-// A matrix as a product takes it, rows x columns, strides in bytes; `is_conjugated`: what lies in memory is the conjugate.
-struct Operand {
-  const char* data;
-  std::int64_t rows, columns;
-  std::ptrdiff_t row_stride, column_stride;
-  bool is_conjugated;
-};
 
 bool is_row_major(int order);
 bool is_transposed(const char* name, int transpose);
@@ -66,10 +44,5 @@ std::complex<double> check_factor(const char* name, const void* factor, EntryTyp
 // op(X) of so many rows and columns, where X lies in `order`.
 Operand take_operand(const std::string& name, int order, int transpose, const void* data, std::int64_t rows, std::int64_t columns,
                      std::int64_t leading, int entry_bytes);
-
-// X^T
-inline Operand transposed(const Operand& x) {
-  return {x.data, x.columns, x.rows, x.column_stride, x.row_stride, x.is_conjugated};
-}
 
 }  // namespace ozfp4::c_api

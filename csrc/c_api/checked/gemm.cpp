@@ -14,7 +14,7 @@ struct BoundStrides {
   std::int64_t line, matrix;
 };
 
-BoundStrides check_bound(const Options& options, std::int64_t line, std::int64_t lines, std::int64_t batch) {
+BoundStrides check_bound(const CallOptions& options, std::int64_t line, std::int64_t lines, std::int64_t batch) {
   if (options.bound == nullptr) return {0, 0};
   BoundStrides strides{options.ld_bound, options.stride_bound};
   if (strides.line == 0) strides.line = std::max<std::int64_t>(line, 1);
@@ -36,7 +36,7 @@ Operand operand_of(const GemmCall& call, const char* name, int transpose, const 
 }
 
 // A factor with a real and an imaginary part has A B rounded before the sum.
-void check_both_parts(const GemmCall& call, const Options& options) {
+void check_both_parts(const GemmCall& call, const CallOptions& options) {
   if (!has_both_parts(call.alpha) && !has_both_parts(call.beta)) return;
   if (options.rounding != Rounding::nearest) {
     refuse(
@@ -44,26 +44,13 @@ void check_both_parts(const GemmCall& call, const Options& options) {
         "OZFP4_ROUND_NEAREST");
   }
   if (options.bound != nullptr) {
-    refuse(OZFP4_UNSUPPORTED, "options.bound: alpha or beta has a real and an imaginary part, for which there are no bounds");
+    refuse(Fault::unsupported, "options.bound: alpha or beta has a real and an imaginary part, for which there are no bounds");
   }
 }
 
 }  // namespace
 
-bool BatchedProduct::is_tall(std::int64_t most) const {
-  return count > 1 && m > 0 && count <= most / m && b_step == 0 && a_step == m * a.row_stride && c_step == m * c_stride &&
-         (bound == nullptr || bound_step == m * bound_stride);
-}
-
-BatchedProduct BatchedProduct::flattened() const {
-  BatchedProduct tall = *this;
-  tall.m = tall.a.rows = m * count;
-  tall.a_step = tall.b_step = tall.c_step = tall.bound_step = 0;
-  tall.count = 1;
-  return tall;
-}
-
-BatchedProduct check_gemm(const GemmCall& call, const Options& options) {
+BatchedProduct check_gemm(const GemmCall& call, const CallOptions& options) {
   const bool has_rows = is_row_major(call.order);
   for (const auto& [name, transpose, given] :
        {std::make_tuple("transa", call.transa, &call.a), std::make_tuple("transb", call.transb, &call.b)}) {

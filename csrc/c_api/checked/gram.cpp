@@ -16,8 +16,8 @@ void check_transpose(int transpose, bool is_complex) {
   }
 }
 
-void check_options(const Options& options, bool is_complex) {
-  if (options.bound != nullptr) refuse(OZFP4_UNSUPPORTED, "options.bound: a Gram matrix has none here; ozfp4_?gemm has");
+void check_options(const CallOptions& options, bool is_complex) {
+  if (options.bound != nullptr) refuse(Fault::unsupported, "options.bound: a Gram matrix has none here; ozfp4_?gemm has");
   if (is_complex && (options.rounding == Rounding::down || options.rounding == Rounding::up)) {
     refuse(
         "options.rounding: OZFP4_ROUND_DOWN and OZFP4_ROUND_UP give no Hermitian result, as conjugation turns them round for "
@@ -27,7 +27,7 @@ void check_options(const Options& options, bool is_complex) {
 
 }  // namespace
 
-MatrixProduct check_gram(const GramCall& call, const Options& options) {
+MatrixProduct check_gram(const GramCall& call, const CallOptions& options) {
   const EntryType type = call.type;
   const bool has_rows = is_row_major(call.order);
   check_transpose(call.transpose, type.is_complex);
@@ -48,15 +48,6 @@ MatrixProduct check_gram(const GramCall& call, const Options& options) {
   adjoint.is_conjugated = type.is_complex && !x.is_conjugated;
   const std::ptrdiff_t line = call.ldc * type.bytes();
   return {type, n, n, k, x, adjoint, static_cast<char*>(call.c), line, 1.0, 0.0, nullptr, 0};
-}
-
-MatrixProduct part_of(const MatrixProduct& gram, const ColumnRange& columns) {
-  MatrixProduct part = gram;
-  part.m = part.a.rows = columns.last;
-  part.n = part.b.columns = columns.last - columns.first;
-  if (part.b.data != nullptr) part.b.data += columns.first * part.b.column_stride;
-  if (part.c != nullptr) part.c += columns.first * part.type.bytes();
-  return part;
 }
 
 }  // namespace ozfp4::c_api

@@ -1,11 +1,11 @@
-// The arguments of ozfp4_?gram, checked once for the CPU and for a GPU, and how its result is cut.
+// The arguments of ozfp4_?gram, checked once for the CPU and for a GPU.
 #pragma once
 
 #include <cstdint>
 
 #include "c_api/checked/gemm.hpp"
 #include "c_api/checked/options.hpp"
-#include "plan/cuts.hpp"
+#include "product/gram.hpp"
 
 namespace ozfp4::c_api {
 
@@ -20,9 +20,6 @@ struct GramCall {
 };
 
 // C = X X^H as a product of X, n x k, and its adjoint. Throws Refusal for what no Gram matrix is made of.
-MatrixProduct check_gram(const GramCall& call, const Options& options);
-
-// Of these columns the rows down to the diagonal.
-MatrixProduct part_of(const MatrixProduct& gram, const ColumnRange& columns);
+MatrixProduct check_gram(const GramCall& call, const CallOptions& options);
 
 }  // namespace ozfp4::c_api

@@ -13,19 +13,15 @@ OperandView operand_of(const Operand& x, ElementType type, bool is_right) {
                   : OperandView{x.data, type, x.rows, x.columns, x.row_stride, x.column_stride};
 }
 
-int plan_bits(ElementType type) { return 8 * entry_bytes(type) + (is_unsigned(type) ? 1 : 0); }
-
-void check_overflow(const IntegerCall& call, const Options& options) {
+void check_overflow(const IntegerCall& call, const CallOptions& options) {
   if ((call.is_plain() && call.modulus == 0) || (!options.raises && options.overflows == nullptr)) return;
-  refuse(OZFP4_UNSUPPORTED, std::string(options.raises ? "options.overflow: OZFP4_OVERFLOW_ERROR" : "options.overflows: it") +
-                                " is for alpha = 1 and beta = 0, and not for products modulo a number");
+  refuse(Fault::unsupported, std::string(options.raises ? "options.overflow: OZFP4_OVERFLOW_ERROR" : "options.overflows: it") +
+                                 " is for alpha = 1 and beta = 0, and not for products modulo a number");
 }
 
 }  // namespace
 
-int IntegerProduct::bits() const { return std::max(plan_bits(a.type), plan_bits(b.type)); }
-
-IntegerProduct check_integers(const IntegerCall& call, const Options& options) {
+IntegerSum check_integers(const IntegerCall& call, const CallOptions& options) {
   check_overflow(call, options);
   const bool has_rows = is_row_major(call.order);
   is_transposed("transa", call.transa);
@@ -46,8 +42,9 @@ IntegerProduct check_integers(const IntegerCall& call, const Options& options) {
   check_pointer("c", call.c.data, line > 0 && lines > 0);
   auto* data = static_cast<char*>(const_cast<void*>(call.c.data));
   const ResultView c{data, call.c.type, lines, line, static_cast<std::ptrdiff_t>(call.c.leading * entry), entry};
-  if (has_rows) return {operand_of(a, call.a.type, false), operand_of(b, call.b.type, true), c};
-  return {operand_of(transposed(b), call.b.type, false), operand_of(transposed(a), call.a.type, true), c};
+  const OperandView left = has_rows ? operand_of(a, call.a.type, false) : operand_of(transposed(b), call.b.type, false);
+  const OperandView right = has_rows ? operand_of(b, call.b.type, true) : operand_of(transposed(a), call.a.type, true);
+  return {{left, right, c}, call.alpha, call.beta, call.modulus};
 }
 
 std::int64_t check_modulus(std::int64_t modulus) {

@@ -6,7 +6,7 @@
 
 #include "c_api/checked/arguments.hpp"
 #include "c_api/checked/options.hpp"
-#include "cpu/runtime/matrix_view.hpp"
+#include "product/integers.hpp"
 
 namespace ozfp4::c_api {
 
@@ -28,19 +28,8 @@ struct IntegerCall {
   bool is_plain() const { return alpha == 1 && beta == 0; }  // the product and nothing else
 };
 
-// c = alpha a b + beta c, row-major; b from its columns.
-struct IntegerProduct {
-  OperandView a, b;
-  ResultView c;
-
-  bool is_there() const { return c.rows > 0 && c.columns > 0; }
-  bool is_multiplied() const { return is_there() && a.inner > 0; }
-  // Bits of a plan for it: one more than the magnitudes of its integers have.
-  int bits() const;
-};
-
 // Throws Refusal for what no product takes.
-IntegerProduct check_integers(const IntegerCall& call, const Options& options);
+IntegerSum check_integers(const IntegerCall& call, const CallOptions& options);
 
 // At least 2.
 std::int64_t check_modulus(std::int64_t modulus);

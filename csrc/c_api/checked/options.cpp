@@ -31,8 +31,8 @@ ozfp4_options whole(const ozfp4_options& given) {
   const auto* bytes = reinterpret_cast<const unsigned char*>(&given);
   for (std::size_t i = sizeof options; i < given.size; ++i) {
     if (bytes[i] != 0) {
-      refuse(OZFP4_UNSUPPORTED, "options.size: " + std::to_string(given.size) + ", and what is behind byte " +
-                                    std::to_string(sizeof options) + " is set; this library is an older one");
+      refuse(Fault::unsupported, "options.size: " + std::to_string(given.size) + ", and what is behind byte " +
+                                     std::to_string(sizeof options) + " is set; this library is an older one");
     }
   }
   return options;
@@ -70,8 +70,8 @@ int family_of(const std::string& family) {
 
 namespace {
 
-Options read_any_options(const ozfp4_options* given) {
-  Options options;
+CallOptions read_any_options(const ozfp4_options* given) {
+  CallOptions options;
   if (given == nullptr) return options;
   const ozfp4_options own = whole(*given);
   check_names(own);
@@ -93,7 +93,7 @@ Options read_any_options(const ozfp4_options* given) {
   options.raises = own.overflow == OZFP4_OVERFLOW_ERROR;
   options.has_limit = own.workspace_limit != 0;
   if (options.has_limit) options.workspace_limit = own.workspace_limit;
-  options.plan = own.plan;
+  if (own.plan != nullptr) options.plan = own.plan->plan;
   options.bound = own.bound;
   options.ld_bound = own.ld_bound;
   options.stride_bound = own.stride_bound;
@@ -104,7 +104,7 @@ Options read_any_options(const ozfp4_options* given) {
 }
 
 // What "scaled" alone has. Of floating-point numbers.
-void refuse_bits(const Options& options) {
+void refuse_bits(const CallOptions& options) {
   if (options.accuracy == Accuracy::scaled) return;
   if (options.bits != 0) {
     refuse(member("bits", options.bits) +
@@ -116,16 +116,16 @@ void refuse_bits(const Options& options) {
   }
 }
 
-void refuse_overflow(const Options& options) {
+void refuse_overflow(const CallOptions& options) {
   if (options.raises) refuse("options.overflow: OZFP4_OVERFLOW_ERROR is for products of integers");
   if (options.overflows != nullptr) refuse("options.overflows: is for products of integers");
 }
 
-void refuse_repairs(const Options& options, const char* why) {
+void refuse_repairs(const CallOptions& options, const char* why) {
   if (options.repaired != nullptr) refuse(std::string("options.repaired: is for ozfp4_cuda_?gemm") + why);
 }
 
-void refuse_orders_for_devices(const Options& options) {
+void refuse_orders_for_devices(const CallOptions& options) {
   refuse_repairs(options, "; options.report has that on the CPU");
   if (options.overflows != nullptr) refuse("options.overflows: is for ozfp4_cuda_igemm; options.report has that on the CPU");
 }
@@ -135,13 +135,13 @@ void check_place(const char* name, const std::int64_t* place) {
   refuse(std::string("options.") + name + ": its address is not a multiple of " + std::to_string(sizeof *place));
 }
 
-void refuse_report(const Options& options, const char* instead) {
+void refuse_report(const CallOptions& options, const char* instead) {
   if (options.report == nullptr) return;
-  refuse(OZFP4_UNSUPPORTED, std::string("options.report: what ran on a GPU is known when it has run; ") + instead);
+  refuse(Fault::unsupported, std::string("options.report: what ran on a GPU is known when it has run; ") + instead);
 }
 
 // Of integers.
-void refuse_rounding(const Options& options) {
+void refuse_rounding(const CallOptions& options) {
   const char* name = options.has_accuracy                    ? "accuracy"
                      : options.rounding != Rounding::nearest ? "rounding"
                      : options.bits != 0                     ? "bits"
@@ -153,16 +153,16 @@ void refuse_rounding(const Options& options) {
 
 }  // namespace
 
-Options read_options(const ozfp4_options* given) {
-  const Options options = read_any_options(given);
+CallOptions read_options(const ozfp4_options* given) {
+  const CallOptions options = read_any_options(given);
   refuse_bits(options);
   refuse_overflow(options);
   refuse_orders_for_devices(options);
   return options;
 }
 
-Options read_device_options(const ozfp4_options* given) {
-  const Options options = read_any_options(given);
+CallOptions read_device_options(const ozfp4_options* given) {
+  const CallOptions options = read_any_options(given);
   refuse_bits(options);
   refuse_overflow(options);
   refuse_report(options, "options.repaired tells of the repairs then");
@@ -170,27 +170,27 @@ Options read_device_options(const ozfp4_options* given) {
   return options;
 }
 
-Options read_integer_options(const ozfp4_options* given) {
-  Options options = read_any_options(given);
+CallOptions read_integer_options(const ozfp4_options* given) {
+  CallOptions options = read_any_options(given);
   refuse_orders_for_devices(options);
   refuse_rounding(options);
   options.accuracy = Accuracy::scaled;
   return options;
 }
 
-Options read_device_integer_options(const ozfp4_options* given) {
-  Options options = read_any_options(given);
+CallOptions read_device_integer_options(const ozfp4_options* given) {
+  CallOptions options = read_any_options(given);
   refuse_repairs(options, "");
   refuse_rounding(options);
   refuse_report(options, "options.overflows tells of the entries that did not fit then");
   if (options.raises) {
     refuse(
-        OZFP4_UNSUPPORTED,
+        Fault::unsupported,
         "options.overflow: OZFP4_OVERFLOW_ERROR would wait for the device; options.overflows tells how many entries did not fit");
   }
   check_place("overflows", options.overflows);
   if (options.scheme != Scheme::two) {
-    refuse(OZFP4_UNSUPPORTED, "options.scheme: OZFP4_SCHEME_I is not for integers on a GPU; allowed is OZFP4_SCHEME_II");
+    refuse(Fault::unsupported, "options.scheme: OZFP4_SCHEME_I is not for integers on a GPU; allowed is OZFP4_SCHEME_II");
   }
   options.accuracy = Accuracy::scaled;
   return options;
@@ -201,7 +201,11 @@ void write_sized(void* to, const void* from, std::size_t has, std::size_t writte
               std::min(has, written) - sizeof has);
 }
 
-void write_report(const Options& options, const Plan* plan, const MatmulOutcome& outcome, std::int64_t overflows, int word_bits) {
+namespace {
+
+// `plan`: null where machine words multiplied, of so many bits.
+void write_outcome(const CallOptions& options, const Plan* plan, const MatmulOutcome& outcome, std::int64_t overflows,
+                   int word_bits) {
   if (options.report == nullptr) return;
   ozfp4_report report = {};
   report.backend = plan != nullptr ? backend_of(plan->alphabet) : 0;
@@ -221,6 +225,17 @@ void write_report(const Options& options, const Plan* plan, const MatmulOutcome&
   report.seconds_reconstruct = outcome.times.reconstruct;
   report.seconds_repair = outcome.times.repair;
   write_sized(options.report, &report, options.report->size, sizeof report);
+}
+
+}  // namespace
+
+void write_report(const CallOptions& options, const Ran& ran) {
+  const bool is_direct = ran.outcome.is_without_planes();
+  write_outcome(options, is_direct ? nullptr : ran.plan.get(), ran.outcome, 0, is_direct ? 64 : 0);
+}
+
+void write_report(const CallOptions& options, const IntegersRan& ran) {
+  write_outcome(options, ran.plan.get(), ran.outcome, ran.overflows, ran.word_bits);
 }
 
 }  // namespace ozfp4::c_api

@@ -18,9 +18,21 @@ ozfp4_status keep(ozfp4_status status, const char* text) noexcept {
   return status;
 }
 
-}  // namespace
+ozfp4_status status_of(Fault fault) {
+  switch (fault) {
+    case Fault::argument: return OZFP4_INVALID_ARGUMENT;
+    case Fault::unsupported: return OZFP4_UNSUPPORTED;
+    case Fault::out_of_memory: return OZFP4_OUT_OF_MEMORY;
+    case Fault::workspace: return OZFP4_WORKSPACE;
+    case Fault::overflow: return OZFP4_OVERFLOW;
+    case Fault::no_device: return OZFP4_NO_DEVICE;
+    case Fault::device_error: return OZFP4_DEVICE_ERROR;
+    case Fault::internal: break;
+  }
+  return OZFP4_INTERNAL;
+}
 
-[[noreturn]] void refuse(ozfp4_status status, const std::string& text) { throw Refusal(status, text); }
+}  // namespace
 
 const char* last_error() noexcept { return kept_text; }
 
@@ -28,7 +40,8 @@ ozfp4_status status_of_exception() noexcept {
   try {
     throw;
   } catch (const Refusal& error) {
-    return keep(error.status(), error.what());
+    std::snprintf(kept_text, sizeof kept_text, "%s%s", error.is_option() ? "options." : "", error.what());
+    return status_of(error.fault());
   } catch (const std::bad_alloc&) {
     return keep(OZFP4_OUT_OF_MEMORY, "memory: the system has none for the workspace");
   } catch (const WorkspaceError& error) {

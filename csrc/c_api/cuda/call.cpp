@@ -6,8 +6,8 @@
 #include "arith/multiples.hpp"
 #include "c_api/checked/status.hpp"
 #include "c_api/cuda/entry.hpp"
-#include "c_api/product/product.hpp"
 #include "plan/schedule.hpp"
+#include "product/cpu/product.hpp"
 
 namespace ozfp4::c_api {
 namespace {
@@ -39,7 +39,7 @@ std::int64_t least_leading(const char* name, int order, int transpose, std::int6
 
 }  // namespace
 
-BatchedProduct check_device_gemm(const GemmCall& call, const Options& options) {
+BatchedProduct check_device_gemm(const GemmCall& call, const CallOptions& options) {
   const BatchedProduct product = check_gemm(call, options);
   if (product.is_there()) {
     for (const auto& [name, extent] : {std::make_pair("m", call.m), std::make_pair("n", call.n), std::make_pair("k", call.k)}) {
@@ -62,7 +62,7 @@ void place_anywhere(GemmCall& call) {
   call.ldc = least_leading("order", call.order, OZFP4_NO_TRANS, call.m, call.n);
 }
 
-std::vector<BatchedProduct> widest(const GemmCall& call, const Options& options) {
+std::vector<BatchedProduct> widest(const GemmCall& call, const CallOptions& options) {
   constexpr std::complex<double> i(0.0, 2.0), both(1.0, 2.0);
   constexpr std::complex<double> factors[][2] = {{1.0, 0.0}, {2.0, 1.0}, {0.0, 0.0}, {0.0, 1.0},  // of real matrices, too
                                                  {i, 0.0},   {i, 1.0},   {2.0, i},   {i, i},     {0.0, i}, {both, 0.0}};

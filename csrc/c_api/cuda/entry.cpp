@@ -3,17 +3,17 @@
 #include <string>
 
 #include "c_api/checked/arguments.hpp"
-#include "c_api/cuda/device/device.hpp"
-#include "c_api/cuda/problem.hpp"
 #include "plan/schedule.hpp"
+#include "product/gpu/device.hpp"
+#include "product/gpu/problem.hpp"
 
 namespace ozfp4::c_api {
 
 void check_device_extent(const char* name, std::int64_t extent, bool is_complex) {
   if (extent * (is_complex ? 2 : 1) <= kLongestExtent) return;
-  refuse(OZFP4_UNSUPPORTED, std::string(name) + ": " + std::to_string(extent) + " exceeds " + std::to_string(kLongestExtent) +
-                                ", the largest extent of a product on a GPU" +
-                                (is_complex ? ", where a complex number is two" : ""));
+  refuse(Fault::unsupported, std::string(name) + ": " + std::to_string(extent) + " exceeds " + std::to_string(kLongestExtent) +
+                                 ", the largest extent of a product on a GPU" +
+                                 (is_complex ? ", where a complex number is two" : ""));
 }
 
 void check_aligned(const char* name, const void* data, int bytes) {
@@ -29,8 +29,8 @@ void Place::check() const {
 
 void Place::check_holds(std::int64_t needed, const char* query) const {
   if (bytes >= needed) return;
-  refuse(OZFP4_WORKSPACE, "workspace_bytes: " + std::to_string(bytes) + " are fewer than " + std::to_string(needed) + ", which " +
-                              query + " says");
+  refuse(Fault::workspace, "workspace_bytes: " + std::to_string(bytes) + " are fewer than " + std::to_string(needed) +
+                               ", which " + query + " says");
 }
 
 Place place_of(void* workspace, std::int64_t bytes, void* stream) {
@@ -38,7 +38,7 @@ Place place_of(void* workspace, std::int64_t bytes, void* stream) {
   return {static_cast<char*>(workspace), bytes, static_cast<cudaStream_t>(stream)};
 }
 
-void enqueue_nothing(const Options& options, const Place& place) {
+void enqueue_nothing(const CallOptions& options, const Place& place) {
   if (options.repaired == nullptr) return;
   on_device([&] {
     current_device();

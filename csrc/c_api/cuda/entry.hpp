@@ -39,7 +39,7 @@ void on_device(const Body& body) {
   try {
     body();
   } catch (const std::runtime_error& error) {
-    refuse(OZFP4_DEVICE_ERROR, error.what());
+    refuse(Fault::device_error, error.what());
   }
 }
 
@@ -55,7 +55,7 @@ std::int64_t most_within_limit(const Calls& calls, const BytesOf& bytes_of) {
     } catch (const std::length_error&) {
       if (!beyond) beyond = std::current_exception();
     } catch (const Refusal& refusal) {
-      if (refusal.status() != OZFP4_WORKSPACE) throw;
+      if (refusal.fault() != Fault::workspace) throw;
       if (!beyond) beyond = std::current_exception();
     }
   }
@@ -65,6 +65,6 @@ std::int64_t most_within_limit(const Calls& calls, const BytesOf& bytes_of) {
 
 // Of a product without entries: that none of them is repaired, where somebody asks. Throws Refusal OZFP4_NO_DEVICE then where
 // there is no device.
-void enqueue_nothing(const Options& options, const Place& place);
+void enqueue_nothing(const CallOptions& options, const Place& place);
 
 }  // namespace ozfp4::c_api

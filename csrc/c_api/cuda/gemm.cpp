@@ -1,9 +1,9 @@
 // ozfp4_cuda_?gemm and their batches: products of matrices on the current device.
 #include "c_api/checked/status.hpp"
 #include "c_api/cuda/call.hpp"
+#include "c_api/cuda/enqueue.hpp"
 #include "c_api/cuda/entry.hpp"
-#include "c_api/cuda/product/enqueue.hpp"
-#include "c_api/cuda/product/sum.hpp"
+#include "product/gpu/sum.hpp"
 
 namespace ozfp4::c_api {
 namespace {
@@ -12,13 +12,13 @@ constexpr const char* kQuery = "ozfp4_cuda_workspace_size_gemm";
 constexpr const char* kBatchedQuery = "ozfp4_cuda_workspace_size_strided_batched";
 
 void run(const GemmCall& call, const Place& place, const char* query, const ozfp4_options* given) {
-  const Options options = read_device_options(given);
+  const CallOptions options = read_device_options(given);
   enqueue(call, check_device_gemm(call, options), options, {}, place, query);
 }
 
 // At most that of whatever call there is of these extents. Pointers and leading dimensions of the call are not looked at.
 std::int64_t workspace_bytes(GemmCall call, const ozfp4_options* given) {
-  const Options options = read_device_options(given);
+  const CallOptions options = read_device_options(given);
   place_anywhere(call);
   if (!check_device_gemm(call, options).is_there()) return 0;
   return most_bytes(widest(call, options), options, {});
@@ -26,7 +26,7 @@ std::int64_t workspace_bytes(GemmCall call, const ozfp4_options* given) {
 
 // That of this call.
 std::int64_t own_workspace_bytes(const GemmCall& call, const ozfp4_options* given) {
-  const Options options = read_device_options(given);
+  const CallOptions options = read_device_options(given);
   const BatchedProduct product = check_device_gemm(call, options);
   check_addresses(call, options);
   if (!product.is_there()) return 0;

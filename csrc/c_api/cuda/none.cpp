@@ -8,7 +8,7 @@ using namespace ozfp4::c_api;
 namespace {
 
 ozfp4_status refuse_cuda() {
-  return guarded([] { refuse(OZFP4_NO_DEVICE, "cuda: this build of libozfp4 has no CUDA (OZFP4_CUDA=ON builds it)"); });
+  return guarded([] { refuse(Fault::no_device, "cuda: this build of libozfp4 has no CUDA (OZFP4_CUDA=ON builds it)"); });
 }
 
 }  // namespace

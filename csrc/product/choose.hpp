@@ -1,0 +1,29 @@
+// The plan of a product, by what was asked for and by the units of a device.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "plan/choice.hpp"
+#include "plan/plan.hpp"
+#include "product/options.hpp"
+
+namespace ozfp4::product {
+
+// Alphabets that may serve the options, the cheapest of `units` first.
+std::vector<const Alphabet*> alphabets_for(const Options& options, int precision, std::int64_t k,
+                                           const std::vector<UnitRate>& units);
+
+// The plan of a product of real operands of inner dimension k, or of two complex ones made real; by the cheapest of `units` where
+// the options leave it open. Throws Refusal for a plan in the options that does not serve.
+std::shared_ptr<const Plan> plan_for(const Options& options, int precision, std::int64_t k, bool is_paired,
+                                     const std::vector<UnitRate>& units);
+
+// Throws Refusal where certificates do not reach so far.
+void check_inner(const Options& options, std::int64_t k, bool has_bound);
+
+// Bits of the scaled integers.
+int bits_of(const Options& options, int precision);
+
+}  // namespace ozfp4::product

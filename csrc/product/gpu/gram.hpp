@@ -1,0 +1,53 @@
+// Gram matrices on the current device, checked: the blocks on and above the diagonal, and how the workspace is used. Pointers
+// count by their alignment alone until the launch.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "product/gpu/lines.hpp"
+#include "product/gpu/problem.hpp"
+#include "product/gram.hpp"
+#include "product/options.hpp"
+
+namespace ozfp4::product {
+
+// From here on there are blocks: the launches of more take longer than what they save of a smaller result.
+inline constexpr std::int64_t kLeastGramExtent = 6144;
+
+// Columns of the result, down to the diagonal, and what is launched for them.
+struct GramBlock {
+  ColumnRange columns;
+  std::shared_ptr<const DeviceProblem> problem;
+};
+
+// The largest block first; planes of A that are kept lie before what all of them use. Immutable.
+struct GramProblem {
+  std::optional<KeptLines> kept;
+  std::vector<GramBlock> blocks;
+  std::int64_t behind = 0, bytes = 0;
+  std::shared_ptr<const Plan> asked;  // the plan of the options: what is kept under its address
+};
+
+// As of DeviceProblem: all blocks have one. Range: a result that is there.
+inline const void* shared_part(const GramProblem& problem) { return shared_part(*problem.blocks.front().problem); }
+
+// What is launched for a product, of lines that are kept where there are sides.
+using FindBlock = std::function<std::shared_ptr<const DeviceProblem>(const BatchedProduct& block, const PreparedSides& sides)>;
+
+// Of what `find` finds. Lines are kept where they may be, and all of it takes a workspace that is small, or little more than the
+// blocks by themselves.
+GramProblem lay_out_gram(const MatrixProduct& gram, const std::optional<KeptLines>& lines, const FindBlock& find);
+
+// Of the current device; blocks that were found for such a matrix before are found again. Throws as find_problem.
+std::shared_ptr<const GramProblem> find_gram(const MatrixProduct& gram, const Options& options, cudaStream_t stream);
+
+// Throws std::runtime_error. Range: a workspace of problem.bytes, aligned to 256.
+void launch(const GramProblem& problem, const MatrixProduct& gram, const Options& options, char* workspace, cudaStream_t stream);
+
+}  // namespace ozfp4::product

@@ -1,0 +1,51 @@
+// Products of integers on the current device, checked: what is launched for them, and how their workspace is used. Pointers count
+// by their alignment alone until then.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+#include <memory>
+
+#include "cuda/matmul.hpp"
+#include "product/integers.hpp"
+#include "product/options.hpp"
+
+namespace ozfp4::product {
+
+// What a product takes of its workspace: operands as integers of 64 bits, the product before the sum, the rest.
+struct IntegerPlaces {
+  std::int64_t a = 0, b = 0, product = 0, stages = 0, bytes = 0;
+};
+
+// Calls of the same types, extents, strides, alignments and options share it. Immutable.
+struct IntegerProblem {
+  std::shared_ptr<const cuda::CudaPlan> plan;
+  cuda::CudaLayout layout;
+  IntegerPlaces places;
+  const GemmStep* steps = nullptr;    // see device/steps.hpp
+  std::shared_ptr<const Plan> asked;  // the plan of the options: what is kept under its address
+};
+
+// As of DeviceProblem.
+inline const void* shared_part(const IntegerProblem& problem) { return problem.plan.get(); }
+
+// All of it but the steps, which needs no device; without planes where `direct` allows it. Throws Refusal for a plan that no GPU
+// has for integers, and where copies exceed the workspace limit; WorkspaceError where all of it does. Range: what is
+// multiplied, no extent above kLongestExtent.
+std::shared_ptr<IntegerProblem> lay_out(const IntegerSum& integers, const Options& options,
+                                        const std::shared_ptr<const Plan>& plan, cuda::Kernel kernel, const cuda::Gpu& gpu,
+                                        cuda::Direct direct);
+
+// Likewise; `stream`: where it will be launched. Throws Refusal Fault::no_device where there is no device, or no kernel of this
+// build passes its test on it.
+std::shared_ptr<const IntegerProblem> find_problem(const IntegerSum& integers, const Options& options, cudaStream_t stream);
+
+// Throws cuda::LaunchError. Range: a workspace of problem.places.bytes, aligned to 256.
+void launch(const IntegerProblem& problem, const IntegerSum& integers, const Options& options, char* workspace,
+            cudaStream_t stream);
+
+// The same of what is not multiplied: beta C, and no overflow. Throws Refusal Fault::no_device where there is no device.
+void launch_nothing(const IntegerSum& integers, const Options& options, cudaStream_t stream);
+
+}  // namespace ozfp4::product

@@ -1,0 +1,57 @@
+// An operand on a device that is scaled and encoded once: where the parts of it lie in its memory, and what makes them.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+
+#include "cuda/layout/cuda_plan.hpp"
+#include "cuda/layout/turns.hpp"
+#include "cuda/multiply/contract.hpp"
+#include "product/prepared.hpp"
+
+namespace ozfp4::product {
+
+struct DevicePrepared : Prepared {
+  int device;
+  cuda::Kernel kernel;         // whose planes they are
+  cuda::DeviceOperand view;    // of the copied entries, as a product takes them
+  cuda::StoredOperand stored;  // nothing is kept where there are no entries
+};
+
+// Of a row-major product; null: not prepared.
+struct PreparedSides {
+  const DevicePrepared *left = nullptr, *right = nullptr;
+
+  const DevicePrepared* any() const { return left != nullptr ? left : right; }
+};
+
+// A copy of the real operand, what scale and encode leave, and what they need meanwhile.
+struct PreparedPlaces {
+  std::int64_t entries = 0, stored = 0, scratch = 0, bytes = 0;
+};
+
+// What is launched for an operand.
+struct PreparedProblem {
+  std::shared_ptr<const cuda::CudaPlan> plan;
+  cuda::DeviceOperand copy;  // of the entries, data null: what a product takes
+  cuda::DeviceOperand
+      encoded;  // likewise, what scale and encode take: of a plan of complex products the columns of B by their parts
+  PreparedPlaces places;
+};
+
+// That of what is kept: with records of its lines, which a bound asks for whatever the accuracy is.
+cuda::Promise kept_promise(Accuracy accuracy, int precision);
+
+// By this plan and kernel; needs no device. Throws std::invalid_argument where a stage would not take it. Range: what
+// check_prepare has nothing against, with entries, and no extent above kLongestExtent.
+PreparedProblem lay_out(const ToPrepare& own, Accuracy accuracy, const std::shared_ptr<const Plan>& plan, cuda::Kernel kernel,
+                        const cuda::Gpu& gpu);
+
+// Where such an operand lies in the memory.
+void place(DevicePrepared& made, const PreparedProblem& problem, char* memory);
+
+// Enqueues all of it; `memory` is aligned to 256. Throws std::runtime_error. Range: places.bytes of memory.
+void launch(const PreparedProblem& problem, const ToPrepare& own, char* memory, cudaStream_t stream);
+
+}  // namespace ozfp4::product

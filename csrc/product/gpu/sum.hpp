@@ -1,0 +1,40 @@
+// alpha A B + beta C with whatever factors on the current device, checked. Where one of them has a real and an imaginary part, A
+// B is rounded to a matrix in the workspace, or to the sum of two, and then alpha (A B) + beta C, as product/cpu/both_parts.cpp
+// has it.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+#include "product/gpu/problem.hpp"
+
+namespace ozfp4::product {
+
+// What a product takes of its workspace: A B, what rounding it has lost, the rest.
+struct SumPlaces {
+  std::int64_t product = 0, rest = 0, stages = 0, bytes = 0;
+};
+
+// What is launched. Null: nothing of that kind.
+struct DeviceSum {
+  std::shared_ptr<const DeviceProblem> product, rest;
+  SumPlaces places;
+};
+
+// What is launched for a product whose factors are real or imaginary.
+using FindProblem = std::function<std::shared_ptr<const DeviceProblem>(const BatchedProduct& product, const Options& options)>;
+
+// The sum of what `find` finds. Throws Refusal Fault::workspace where A B exceeds the workspace limit.
+DeviceSum lay_out_sum(const BatchedProduct& product, const Options& options, const FindProblem& find);
+
+// That of find_problem.
+DeviceSum find_sum(const BatchedProduct& product, const Options& options, cudaStream_t stream, const PreparedSides& sides = {});
+
+// As launch of a DeviceProblem. Range: a workspace of sum.places.bytes, aligned to 256.
+void launch(const DeviceSum& sum, const BatchedProduct& product, const Options& options, char* workspace, cudaStream_t stream,
+            const PreparedSides& sides = {});
+
+}  // namespace ozfp4::product

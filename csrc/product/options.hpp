@@ -1,0 +1,43 @@
+// How a product is made: what was asked for by name, and what stays open.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "arith/accuracy/modes.hpp"
+#include "plan/plan.hpp"
+
+namespace ozfp4::product {
+
+inline constexpr std::int64_t kDefaultWorkspace = std::int64_t(1) << 30;  // of the CPU
+
+struct Options {
+  Accuracy accuracy = Accuracy::standard;
+  Rounding rounding = Rounding::nearest;
+  Scheme scheme = Scheme::two;
+  const Alphabet* alphabet = nullptr;  // null: the cheapest
+  std::string family = "least";
+  int bits = 0;         // of "scaled"; 0: those of the precision
+  bool raises = false;  // where an entry of a product of integers does not fit
+  std::int64_t workspace_limit = kDefaultWorkspace;
+  bool has_limit = false;            // it was given
+  std::shared_ptr<const Plan> plan;  // null: the one that all this leads to
+  // Asked for by name, and not by default.
+  bool has_accuracy = false, has_scheme = false, has_family = false;
+  std::int64_t* repaired = nullptr;   // of a GPU: a word that it writes, the number of repaired entries
+  std::int64_t* overflows = nullptr;  // likewise, of entries that do not fit
+};
+
+// Nothing was asked for that only plans have, so that a small product may be made in machine words.
+inline bool may_go_direct(const Options& options) {
+  return options.plan == nullptr && options.scheme == Scheme::two && options.alphabet == nullptr && options.family == "least";
+}
+
+inline const char* name_of(Scheme scheme) { return scheme == Scheme::one ? "I" : "II"; }
+inline const char* name_of(Accuracy accuracy) {
+  return accuracy == Accuracy::scaled ? "scaled" : accuracy == Accuracy::correct ? "correct" : "standard";
+}
+
+}  // namespace ozfp4::product

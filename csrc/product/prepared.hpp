@@ -1,0 +1,40 @@
+// An operand that is scaled and encoded once, for any number of products, on the CPU or on a GPU.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "plan/plan.hpp"
+#include "product/matrices.hpp"
+#include "product/options.hpp"
+
+namespace ozfp4::product {
+
+// op(X) as it stands in the row-major product, X or X^T of it, and the real operand that becomes of it: `outer` lines of `inner`
+// numbers along K.
+struct ToPrepare {
+  EntryType type;
+  bool is_left, is_row_major;
+  Operand x;
+  std::int64_t outer, inner;
+
+  bool is_there() const { return outer > 0 && inner > 0; }
+};
+
+// Facts of a prepared operand, wherever it lies.
+struct Prepared {
+  EntryType type;
+  bool is_left;       // of the row-major product
+  bool is_row_major;  // the order that it was given with
+  std::int64_t rows, columns;
+  std::shared_ptr<const Plan> plan;
+  Accuracy accuracy;
+};
+
+// Both may be the operands of one product.
+bool are_alike(const Prepared& a, const Prepared& b);
+
+// The options of a product of such an operand, whose accuracy and plan they take. Throws Refusal where others are asked for.
+Options options_of_prepared(Options options, const Prepared& made);
+
+}  // namespace ozfp4::product
