@@ -128,14 +128,45 @@ def test_the_diagonal_is_real_where_chains_overflow(left: bool, dtype: type) -> 
 def test_only_blocks_above_the_diagonal_are_multiplied(monkeypatch: pytest.MonkeyPatch) -> None:
     entries = []
 
-    def counted(x: Any, y: Any, **options: Any) -> Any:
+    def counted(x: Any, y: Any, out: Any, options: dict[str, Any]) -> Any:
         entries.append(x.shape[-2] * y.shape[-1])
-        return ozfp4.matmul(x, y, **options)
+        return ozfp4.matmul(x, y, out, **options)
 
-    monkeypatch.setattr(MODULE, "_matmul", counted)
+    monkeypatch.setattr(MODULE, "product", counted)
     a = operands("normal", 64 * 16, 3, 1)[0]
     assert_symmetric(ozfp4.gram(a, left=True))
     assert sum(entries) * 32 == 17 * 1024**2
+
+
+@pytest.mark.parametrize("left", [False, True])
+@pytest.mark.parametrize("dtype", [np.float64, np.complex128, np.complex64])
+@pytest.mark.parametrize("accuracy", ["standard", "correct", "scaled"])
+def test_bounds_are_those_of_the_product(dtype: Any, accuracy: str, left: bool) -> None:
+    rng = np.random.default_rng(4)
+    a = rng.standard_normal((2, 130, 150)).astype(dtype)
+    if dtype != np.float64:
+        a.imag = rng.standard_normal(a.shape)
+    c, bound, report = ozfp4.gram(a, left=left, accuracy=accuracy, return_bound=True, report=True)
+    assert_same_bits(c, ozfp4.gram(a, left=left, accuracy=accuracy))
+    assert_same_bits(np.ascontiguousarray(bound.swapaxes(-1, -2)), bound)
+    expected = product(a, left, accuracy=accuracy, return_bound=True)[1]
+    above = np.triu(np.ones(bound.shape[-2:], bool))
+    if dtype == np.float64:
+        assert_same_bits(bound[..., above], expected[..., above])
+    assert report.certified is not None or accuracy == "scaled"
+
+
+@pytest.mark.parametrize("left", [False, True])
+def test_overflow_is_refused_and_leaves_out_as_it_was(left: bool) -> None:
+    a = np.random.default_rng(5).integers(-9, 9, (150, 150)).astype(np.int8)
+    out = np.full((150, 150), 3, np.int8)
+    with pytest.raises(OverflowError, match=r"^overflow: .* not fit int8; nothing was written"):
+        ozfp4.gram(a, left=left, out=out, overflow="raise")
+    assert (out == 3).all()
+    wide = a.astype(np.int64)
+    assert_same_bits(ozfp4.gram(wide, left=left, overflow="raise"), wide @ wide.T if left else wide.T @ wide)
+    with pytest.raises(ValueError, match=r"^overflow: 'raise' is for products of integers"):
+        ozfp4.gram(a.astype(float), overflow="raise")
 
 
 def test_the_report_is_of_all_blocks() -> None:
@@ -220,7 +251,7 @@ def test_a_gpu_without_room_for_all_planes_goes_on_without_them(monkeypatch: pyt
             raise torch.cuda.OutOfMemoryError("no room for all planes")
         return Kept(x, True), Kept(y, False)
 
-    def multiply(x: Any, y: Any, out: Any, **asked: Any) -> Any:
+    def multiply(x: Any, y: Any, out: Any, options: dict[str, Any]) -> Any:
         made.append(type(x))
         if type(x) is Kept and made.count(Kept) > room:
             raise torch.cuda.OutOfMemoryError("no room beside the planes")
@@ -236,10 +267,10 @@ def test_a_gpu_without_room_for_all_planes_goes_on_without_them(monkeypatch: pyt
     monkeypatch.setattr(MODULE.library, "take_operands", take)
     monkeypatch.setattr(MODULE, "_is_kept", lambda request: True)
     monkeypatch.setattr(MODULE, "_prepared", prepared)
-    monkeypatch.setattr(MODULE, "_matmul", multiply)
+    monkeypatch.setattr(MODULE, "product", multiply)
     for room, kept in ((0, 0), (2, 3), (100, count)):
         made: list[type] = []
-        assert_same_bits(MODULE._gram(a), expected)
+        assert_same_bits(MODULE._gram(a, False, None, {}), expected)
         assert made.count(Kept) == kept
         assert len(made) == count + (room == 2)
     assert count >= 3

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from ozfp4 import matmul
-from ozfp4.request.arguments import Arguments
+from ozfp4._options import Options
 
 torch = pytest.importorskip("torch")
 
@@ -67,7 +67,7 @@ def operands(case: Case) -> list[Any]:
 
 def product(case: Case, a: Any, b: Any, make: Any = Partial) -> tuple[Any, Any]:
     """The result by pieces, and which entries are to be made elsewhere."""
-    asked = Arguments(backend=case.backend, bits=case.bits, accuracy=case.accuracy, rounding=case.rounding)
+    asked = Options(backend=case.backend, bits=case.bits, accuracy=case.accuracy, rounding=case.rounding)
     k, m, n = a.shape[1], case.m, case.n
     plan = plan_asked_for(asked, case.backend, k, case.dtype == "float32")
     begins = np.cumsum((0, *case.cuts))

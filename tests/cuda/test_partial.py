@@ -8,9 +8,9 @@ import pytest
 from first_gpu import DEVICE, torch
 from piece_cases import MOST_BITS, Case, cases, check, operands
 
+from ozfp4._options import Options
 from ozfp4.backends.partial import Partial
 from ozfp4.dispatch import decision, pieces
-from ozfp4.request.arguments import Arguments
 
 SQUARES = 4  # of the words of a piece
 
@@ -57,7 +57,7 @@ def test_facts_are_those_of_the_cpu(dtype):
         ):
             case = Case(m, n, (k,), kind, "standard", "int8", dtype=dtype, seed=seed)
             a, b = operands(case)
-            asked = Arguments(accuracy="standard", backend="int8")
+            asked = Options(accuracy="standard", backend="int8")
             plan = decision.plan_asked_for(asked, "int8", k, dtype == "float32")
             host = Partial(a, b, k, plan, asked, a.dtype).facts()
             device = make(a.to(DEVICE), b.to(DEVICE), k, plan, asked, a.dtype).facts().cpu()

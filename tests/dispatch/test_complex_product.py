@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 import ozfp4
+from ozfp4._options import Options
 from ozfp4.backends.cuda.launch import Launch
 from ozfp4.dispatch import complex_product, on_cpu, on_cuda
 from ozfp4.report import Report
 from ozfp4.request import complex as forms
-from ozfp4.request.arguments import check_arguments
 from ozfp4.request.library import Operands
 from ozfp4.request.operands import MatmulRequest, matmul_request
 from ozfp4.testing import assert_same_bits, real_form
@@ -60,7 +60,7 @@ def resolved(x: Any) -> np.ndarray:
 
 def as_on_a_device(a: Any, b: Any, out: Any = None, upper: Any = None, **names: Any) -> tuple[Any, Any]:
     """``multiply`` of tensors as they would be passed on from a device; the real products are the CPU's."""
-    asked = check_arguments("II", "auto", None, "least", **names)
+    asked = Options.of(names)
     operands = Operands(a.resolve_neg(), b.resolve_neg(), out, torch, True)
     encloses = upper is not None
 
@@ -190,7 +190,7 @@ def test_a_block_has_its_workspace_alone(monkeypatch: pytest.MonkeyPatch, limit:
     matmul = importlib.import_module("ozfp4.api.matmul")
     workspaces: list[Any] = []  # weak references to those of all blocks
 
-    def on_cuda(request: MatmulRequest, report: bool) -> tuple[Any, Any, Launch, None]:
+    def on_cuda(request: MatmulRequest) -> tuple[Any, Any, Launch, None]:
         assert not any(there() is not None for there in workspaces)  # that of a block before
         workspace = np.empty(100)
         workspaces.append(weakref.ref(workspace))
@@ -200,9 +200,9 @@ def test_a_block_has_its_workspace_alone(monkeypatch: pytest.MonkeyPatch, limit:
     monkeypatch.setattr(matmul, "_on_cuda", on_cuda)
     monkeypatch.setattr(matmul.on_cuda, "decide", on_cpu.decide)
     a, b = (torch.view_as_complex((tensor((8, 8, 2), "float64", seed) / 2**20).round()) for seed in (1, 2))
-    asked = check_arguments("II", "auto", None, "least", workspace_limit=limit)
+    asked = Options.of({"workspace_limit": limit})
     request = matmul_request(Operands(a, b, None, torch, True), asked)
-    c, _, launch, _ = matmul._of_parts(request, True, False)
+    c, _, launch, _ = matmul._of_parts(request, True)
     assert (launch is None) == (len(workspaces) > 1) == (limit < 2**20)
     np.testing.assert_array_equal(
         c.numpy(), (a @ b).numpy()

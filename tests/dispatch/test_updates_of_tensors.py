@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import ozfp4
+from ozfp4._options import Options
 from ozfp4.api.complex_factors import combine
 from ozfp4.api.integer_update import integer_update
-from ozfp4.request.arguments import Arguments, check_arguments
 from ozfp4.request.integers import unify_update
 from ozfp4.request.library import Operands
 from ozfp4.request.operands import MatmulRequest
@@ -35,13 +35,11 @@ def multiplied(monkeypatch: pytest.MonkeyPatch) -> list[Operands]:
     """Products of integers are those of Python's; what they were of."""
     found: list[Operands] = []
 
-    def multiply(
-        operands: Operands, asked: Arguments, dtype: Any, bits: int, *, raises: bool, report: bool
-    ) -> tuple[Any, None, None]:
+    def multiply(operands: Operands, asked: Options, dtype: Any, bits: int) -> tuple[Any, None, None]:
         found.append(operands)
         name = str(dtype).removeprefix("torch.")
         real = exact(operands.a.numpy(), operands.b.numpy())
-        if raises and overflows(real, name):
+        if asked.raises and overflows(real, name):
             raise OverflowError("as a product does")
         value = real.astype(bool) if name == "bool" else wrapped(real, name)
         operands.out.copy_(torch.from_numpy(np.asarray(value)))
@@ -54,7 +52,8 @@ def multiplied(monkeypatch: pytest.MonkeyPatch) -> list[Operands]:
 def update(alpha: int, a: Any, b: Any, beta: int, c: Any, out: Any, raises: bool) -> Any:
     given = Operands(a, b, out, torch, on_device=True)
     operands, c, dtype = unify_update(given, take_addend(c, given))
-    return integer_update(alpha, operands, beta, c, dtype, Arguments(), raises=raises, report=False)[0]
+    asked = Options(overflow="raise" if raises else "wrap")
+    return integer_update(alpha, operands, beta, c, dtype, asked)[0]
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -136,7 +135,7 @@ def test_factors_of_both_parts(accuracy: str, dtype: Any) -> None:
         (rng.standard_normal(s) + 1j * rng.standard_normal(s)).astype(dtype) for s in ((6, 9), (9, 4), (6, 4))
     )
     a[3, 3] = np.inf
-    asked = check_arguments("II", "auto", None, "least", accuracy=accuracy, return_bound=True)
+    asked = Options.of({"accuracy": accuracy, "return_bound": True})
 
     def product(request: MatmulRequest) -> tuple[Any, Any, None]:
         factors = (1, 0) if request.update is None else (request.update.alpha, request.update.beta)
@@ -151,7 +150,7 @@ def test_factors_of_both_parts(accuracy: str, dtype: Any) -> None:
         for out in (None, tensor(noise((6, 4), np.dtype(dtype)))):
             given = Operands(tensor(a), tensor(b), out, torch, on_device=True)
             terms = (float(alpha != 0), given, float(beta != 0), tensor(c))
-            found = combine(alpha, beta, update_request(*terms, False, False, asked), product, False)
+            found = combine(alpha, beta, update_request(*terms, False, False, asked), product)
             assert_same_bits(found[0].numpy(), expected, (alpha, beta))
             assert_same_bits(found[1].numpy(), bound, (alpha, beta, "bound"))
             if out is not None:
@@ -164,7 +163,7 @@ def test_i_times_a_tensor() -> None:
     b = rng.standard_normal((3, 2))
     for x, y, z, turned in ((a, b, c, 0), (b.T, a.T, c.T, 1)):
         given = Operands(tensor(x), tensor(y).conj(), None, torch, on_device=True)
-        request = update_request(-2j, given, 3j, tensor(z), False, False, Arguments())
+        request = update_request(-2j, given, 3j, tensor(z), False, False, Options(accuracy="scaled"))
         assert (request.update.alpha, request.update.beta) == (-2.0, 3.0)
         own = (request.a, request.b)[turned].resolve_conj().numpy()
         whole = (x, y.conj())[turned]

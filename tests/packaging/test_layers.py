@@ -31,6 +31,7 @@ LAYERS = (
     "report",
     "cost",
     "request",
+    "_options",
     "bounds",
     "plans",
     "support",

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from ozfp4._options import Options
 from ozfp4.request import library
-from ozfp4.request.arguments import check_arguments
 from ozfp4.request.operands import matmul_request
 from ozfp4.streaming.devices import Cpu
 from ozfp4.streaming.host import HostMatrices
@@ -17,16 +17,7 @@ from ozfp4.streaming.tiles import Sizes
 
 
 def sizes(a: Any, b: Any, dtype: str) -> Sizes:
-    asked = check_arguments(
-        scheme="II",
-        backend="auto",
-        bits=None,
-        family="least",
-        plan=None,
-        accuracy="standard",
-        rounding="nearest",
-    )
-    request = matmul_request(library.take_operands(a, b, None, library.TAKEN), asked, np.dtype(dtype))
+    request = matmul_request(library.take_operands(a, b, None, library.TAKEN), Options(), np.dtype(dtype))
     result = HostMatrices(np.empty(request.shape.result, dtype))
     return sizes_of(request, HostMatrices(a), HostMatrices(b), [result], Cpu(), overflow=False)
 

@@ -150,7 +150,7 @@ def quantised() -> Any:
 
 def test_flags_that_are_false_are_none() -> None:
     expected = ozfp4.matmul(A, B)
-    assert_same_bits(ozfp4.matmul(leaf(), B, report=0).detach(), expected)
+    assert_same_bits(ozfp4.matmul(leaf(), B, report=np.False_).detach(), expected)
     assert_same_bits(ozfp4.matmul(leaf(), B, return_bound=np.False_).detach(), expected)
     limits = {"bits": np.int64(53), "accuracy": "scaled", "workspace_limit": np.int64(2**29)}
     assert_same_bits(ozfp4.matmul(leaf(), B, **limits).detach(), ozfp4.matmul(A, B, **limits))

@@ -41,7 +41,7 @@ def check_directions(rounding: str, **factors: complex) -> None:
 
 @in_default_mode
 def combine(
-    alpha: complex, beta: complex, request: MatmulRequest, product: Product, report: bool
+    alpha: complex, beta: complex, request: MatmulRequest, product: Product
 ) -> tuple[Any, Any, Report | None]:
     """The result in the caller's library, also in `out` if there is one; the bounds of its errors that were asked for, or None;
     a report of A B where it is wanted.
@@ -51,7 +51,7 @@ def combine(
     found, carried, about = empty_result(request, request.shape.result, request.dtype), None, None
     on_device = library.is_tensor(found)
     terms = [] if request.update is None else [(beta, _flat(request.update.c))]
-    if alpha != 0 or report:
+    if alpha != 0 or request.asked.report:
         alone = replace(request, update=None, out=found, torch=request.torch if on_device else None)
         _, carried, about = product(alone)
     if alpha != 0 and request.shape.k != 0 and request.asked.accuracy == "correct":

@@ -9,9 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..request.arguments import check_arguments
+from .._options import Options, check_unasked
 from ..request.complex import is_complex
-from ..request.integers import check_unasked
 from ..request.library import is_integer
 from ..request.many import entrywise
 from ..request.subscripts import Label, Labels
@@ -42,17 +41,14 @@ def wide(term: Term, extents: Mapping[Label, int], library: Any) -> Term:
     return Term(library.broadcast_to(term.entries, shape), term.labels)
 
 
-def make_ways(library: Any, operands: Sequence[Any], asked: dict[str, Any]) -> Ways:
-    """From the keywords of matmul; TypeError or ValueError for those that it would refuse."""
-    checked = check_arguments(**asked)
+def make_ways(library: Any, operands: Sequence[Any], options: Mapping[str, Any]) -> Ways:
+    """From the options of matmul; TypeError or ValueError for those that it would refuse."""
+    asked = Options.of(options)
     if all(is_integer(x.dtype) for x in operands):
-        check_unasked(
-            bits=(asked["bits"], None),
-            accuracy=(asked["accuracy"], None),
-            rounding=(asked["rounding"], "nearest"),
-        )
-    entrywise = checked.accuracy != "scaled" and checked.rounding == "nearest"
-    return Ways(library, partial(matmul, **asked), entrywise and not any(map(is_complex, operands)))
+        check_unasked(options)
+    is_entrywise = asked.accuracy != "scaled" and asked.rounding == "nearest"
+    is_entrywise = is_entrywise and not any(is_complex(x) for x in operands)
+    return Ways(library, partial(matmul, **options), is_entrywise)
 
 
 def contract(terms: Sequence[Term], result: Labels, steps: Sequence[Sequence[int]], ways: Ways) -> Any:

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._options import RoundedOptions, check_taken, takes
 from ..request import library, many
 from ..request.dlpack import any_library
 from ..request.subscripts import from_lists, order, parse
 from .contraction import Term, contract, make_ways, wide
 
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
+
+@takes(RoundedOptions)
 @any_library
 def einsum(
     subscripts: Any,
@@ -19,13 +24,7 @@ def einsum(
     *operands: Any,
     out: Any = None,
     optimize: Any = True,
-    scheme: str = "II",
-    backend: str = "auto",
-    bits: int | None = None,
-    family: str = "least",
-    workspace_limit: int | None = None,
-    accuracy: str | None = None,
-    rounding: str = "nearest",
+    **options: Unpack[RoundedOptions],
 ) -> Any:
     """Sum of products over the axes that the result has not, as ``numpy.einsum`` and ``torch.einsum``, by :func:`ozfp4.matmul`.
 
@@ -57,8 +56,9 @@ def einsum(
     optimize : bool, {"greedy", "optimal"}, or path
         The order of more than two operands, as in ``numpy.einsum``: True is "greedy", False from left to right; a path of
         ``numpy.einsum_path`` fixes it whatever NumPy is installed.
-    scheme, backend, bits, family, workspace_limit, accuracy, rounding
-        As in :func:`ozfp4.matmul`, for every step.
+    **options
+        `scheme`, `backend`, `bits`, `family`, `workspace_limit`, `accuracy` and `rounding`: as in :func:`ozfp4.matmul`, for
+        every step.
 
     Returns
     -------
@@ -82,10 +82,7 @@ def einsum(
         As :func:`ozfp4.matmul`; ValueError for subscripts that do not fit the operands, and an `optimize` that is no
         order of them.
     """
-    asked = {
-        "scheme": scheme, "backend": backend, "bits": bits, "family": family, "workspace_limit": workspace_limit,
-        "accuracy": accuracy, "rounding": rounding,
-    }  # fmt: skip
+    check_taken(einsum, options)
     if isinstance(subscripts, str):
         text, given = subscripts, list(operands)
         if len(given) == 1 and isinstance(given[0], (list, tuple)) and any(map(library.is_tensor, given[0])):
@@ -98,7 +95,7 @@ def einsum(
     found = parse(text, [tuple(x.shape) for x in given])
     steps = order(found, optimize)
     given, dtype = many.of_one_dtype(given, xp)
-    ways = make_ways(xp, given, asked)
+    ways = make_ways(xp, given, options)
     many.check_room(out, tuple(found.extents[label] for label in found.result), dtype, given)
     terms = [
         wide(Term(x, labels), found.extents, xp) for x, labels in zip(given, found.operands, strict=True)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from functools import partial
 from logging import DEBUG
-from typing import Any, Literal, overload
+from typing import TYPE_CHECKING, Any, overload
 
-import numpy.typing as npt
-
+from .._options import Options, UnitOptions, check_taken, takes
 from ..backends import cpu
 from ..backends.cuda import launch
 from ..backends.cuda.findings import Findings, make_report
@@ -15,92 +13,40 @@ from ..backends.cuda.promise import promise_of
 from ..dispatch import complex_product, on_cpu, on_cuda, told
 from ..report import Report
 from ..request import library
-from ..request.arguments import check_arguments, check_pair
 from ..request.dlpack import any_library
 from ..request.operands import MatmulRequest, matmul_request
 from ..request.prepared import NEITHER, Prepared, take_prepared
-from ..request.types import TensorT
+from ..request.types import Array, Arrays, No, Yes
+from ..request.types import TensorT as T
 from ..request.written import mark_written
 from ..support.logger import LOGGER
 
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
+
+Pair = tuple[Array, Array]
+
+
+# fmt: off
+@overload
+def enclose(a: T, b: T, *, out: tuple[T, T] | None = ..., report: No = ..., **options: Unpack[UnitOptions]) -> tuple[T, T]: ...
+@overload
+def enclose(a: T, b: T, *, out: tuple[T, T] | None = ..., report: Yes, **options: Unpack[UnitOptions]) -> tuple[T, T, Report]: ...
 @overload
 def enclose(
-    a: TensorT,
-    b: TensorT,
-    *,
-    out: tuple[TensorT, TensorT] | None = ...,
-    backend: str = ...,
-    scheme: str = ...,
-    workspace_limit: int | None = ...,
-    report: Literal[False] = ...,
-) -> tuple[TensorT, TensorT]: ...
+    a: Arrays, b: Arrays, *, out: Pair | None = ..., report: No = ..., **options: Unpack[UnitOptions]
+) -> Pair: ...
 @overload
 def enclose(
-    a: TensorT,
-    b: TensorT,
-    *,
-    out: tuple[TensorT, TensorT] | None = ...,
-    backend: str = ...,
-    scheme: str = ...,
-    workspace_limit: int | None = ...,
-    report: Literal[True],
-) -> tuple[TensorT, TensorT, Report]: ...
+    a: Arrays, b: Arrays, *, out: Pair | None = ..., report: Yes, **options: Unpack[UnitOptions]
+) -> tuple[Array, Array, Report]: ...
 @overload
-def enclose(
-    a: npt.ArrayLike,
-    b: npt.ArrayLike,
-    *,
-    out: tuple[npt.NDArray[Any], npt.NDArray[Any]] | None = ...,
-    backend: str = ...,
-    scheme: str = ...,
-    workspace_limit: int | None = ...,
-    report: Literal[False] = ...,
-) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]: ...
-@overload
-def enclose(
-    a: npt.ArrayLike,
-    b: npt.ArrayLike,
-    *,
-    out: tuple[npt.NDArray[Any], npt.NDArray[Any]] | None = ...,
-    backend: str = ...,
-    scheme: str = ...,
-    workspace_limit: int | None = ...,
-    report: Literal[True],
-) -> tuple[npt.NDArray[Any], npt.NDArray[Any], Report]: ...
-@overload
-def enclose(
-    a: Prepared,
-    b: Any,
-    *,
-    out: Any = ...,
-    backend: str = ...,
-    scheme: str = ...,
-    workspace_limit: int | None = ...,
-    report: bool = ...,
-) -> Any: ...
-@overload
-def enclose(
-    a: Any,
-    b: Prepared,
-    *,
-    out: Any = ...,
-    backend: str = ...,
-    scheme: str = ...,
-    workspace_limit: int | None = ...,
-    report: bool = ...,
-) -> Any: ...
+def enclose(a: Any, b: Any, *, out: Any = ..., report: bool = ..., **options: Unpack[UnitOptions]) -> Any: ...
+# fmt: on
+@takes(UnitOptions, "report")
 @any_library
-def enclose(
-    a: Any,
-    b: Any,
-    *,
-    out: Any = None,
-    backend: str = "auto",
-    scheme: str = "II",
-    workspace_limit: int | None = None,
-    report: bool = False,
-) -> Any:
+def enclose(a: Any, b: Any, *, out: Any = None, **options: Any) -> Any:
     """Lower and upper bounds of the real product of `a` and `b`, entry by entry, with no floating-point number between them.
 
     Both are the product of ``matmul(a, b, accuracy="correct")``, the lower one with ``rounding="down"``, the upper one with
@@ -136,24 +82,16 @@ def enclose(
     TypeError, ValueError, RuntimeError, MemoryError
         As :func:`ozfp4.matmul`; TypeError for `out` that is no pair.
     """
-    sides, plan = NEITHER, None
+    check_taken(enclose, options)
+    sides, given = NEITHER, {**options, "accuracy": "correct"}
     if isinstance(a, Prepared) or isinstance(b, Prepared):
-        sides, a, b, plan, _ = take_prepared(a, b, None, "correct", scheme=scheme, backend=backend)
-    asked = check_arguments(
-        scheme,
-        backend,
-        None,
-        "least",
-        plan,
-        workspace_limit=workspace_limit,
-        accuracy="correct",
-        rounding="down",
-    )
-    lower, upper = check_pair("out", out)
+        sides, a, b, given = take_prepared(a, b, given)
+    asked = Options.of({**given, "rounding": "down"})
+    lower, upper = _pair(out)
     operands = library.take_operands(a, b, lower, library.NUMBERS)
     other = None if upper is None else library.take_operands(a, b, upper, library.NUMBERS).out
     request = matmul_request(operands, asked, upper=other, prepared=sides)
-    run = partial(_on_cuda if operands.on_device else _on_cpu, report=report)
+    run = _on_cuda if operands.on_device else _on_cpu
     if request.is_complex:
         decide = (on_cuda if operands.on_device else on_cpu).decide
         found = complex_product.multiply(request, decide, run, encloses=True)
@@ -161,25 +99,37 @@ def enclose(
         found = run(request)
     mark_written(lower, upper)
     result = found[:2] if out is None else (lower, upper)
-    return (*result, found[2]) if report else result
+    return (*result, found[2]) if asked.report else result
 
 
-def _on_cpu(request: MatmulRequest, report: bool) -> tuple[Any, Any, Report | None]:
+def _pair(out: Any) -> tuple[Any, Any]:
+    """Both of a tuple or list of two, (None, None) for None; TypeError for anything else."""
+    if out is None:
+        return None, None
+    if not isinstance(out, (tuple, list)) or len(out) != 2 or any(x is None for x in out):
+        text = f"{len(out)} of them" if isinstance(out, (tuple, list)) else type(out).__name__
+        raise TypeError(
+            f"out: a pair of arrays is needed, for the lower and the upper bounds; given is {text}"
+        )
+    return out[0], out[1]
+
+
+def _on_cpu(request: MatmulRequest) -> tuple[Any, Any, Report | None]:
     decision = on_cpu.decide(request)
     began = told.begin(request) if LOGGER.isEnabledFor(DEBUG) else None
     (lower, upper), _, outcome = cpu.matmul(request, decision.plan, ("down", "up"), decision.way)
     if began is not None:
         told.tell(request, decision, began)
-    if not report:
+    if not request.asked.report:
         return lower, upper, None
     about = cpu.make_report(request, decision.plan, outcome, decision.reason, decision.fallback)
     return lower, upper, about
 
 
-def _on_cuda(request: MatmulRequest, report: bool) -> tuple[Any, Any, Report | None]:
+def _on_cuda(request: MatmulRequest) -> tuple[Any, Any, Report | None]:
     promise = promise_of("correct", request.single, encloses=True)
     decision = on_cuda.decide(request)
-    findings = Findings(decision.plan) if report else None
+    findings = Findings(decision.plan) if request.asked.report else None
     began = told.begin(request) if LOGGER.isEnabledFor(DEBUG) else None
     lower, upper, made = launch.matmul(request, decision.plan, decision.variant, findings, promise)
     if began is not None:

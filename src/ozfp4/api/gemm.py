@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from logging import DEBUG
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._options import Options, ReportedOptions, check_taken, check_unasked, takes
 from ..backends.cuda.launch import OnlyLaunch
 from ..dispatch import repeated
 from ..dispatch.plain import operators, products
-from ..plans.plan import Plan
 from ..report import Report
 from ..request import dlpack, library
-from ..request.arguments import Arguments, check_arguments
 from ..request.factors import check_factor, has_both_parts
-from ..request.integers import check_overflow, check_unasked, common_dtype, unify_update
+from ..request.integers import common_dtype, unify_update
 from ..request.operands import MatmulRequest
 from ..request.prepared import NEITHER, Prepared, Sides, check_addend, take_prepared
 from ..request.update import (
@@ -29,9 +29,13 @@ from ..request.written import mark_written
 from ..support.logger import LOGGER
 from .complex_factors import check_directions, combine
 from .integer_update import integer_update
-from .matmul import _of_parts, _on_cpu, _on_cuda, _promoted, is_traced, is_watched
+from .matmul import REPEATED, _of_parts, _on_cpu, _on_cuda, _promoted, is_traced, is_watched, results
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 
+@takes(ReportedOptions)
 def gemm(
     alpha: complex,
     a: Any,
@@ -42,17 +46,7 @@ def gemm(
     trans_a: bool | str = False,
     trans_b: bool | str = False,
     out: Any = None,
-    scheme: str = "II",
-    backend: str = "auto",
-    bits: int | None = None,
-    family: str = "least",
-    plan: Plan | None = None,
-    report: bool = False,
-    workspace_limit: int | None = None,
-    accuracy: str | None = None,
-    rounding: str = "nearest",
-    overflow: str = "wrap",
-    return_bound: bool = False,
+    **options: Unpack[ReportedOptions],
 ) -> Any:
     """alpha A B + beta C, rounded once: whatever the factors are, neither the product nor its sum with C is rounded before.
 
@@ -126,108 +120,74 @@ def gemm(
         As `overflow` says.
     """
     if is_traced() and is_watched(a, b, c, out):
-        return _by_operator(
-            alpha, a, b, beta, c, trans_a, trans_b, out, plan, report, return_bound, scheme=scheme, backend=backend,
-            bits=bits, family=family, workspace_limit=workspace_limit, accuracy=accuracy, rounding=rounding,
-            overflow=overflow,
-        )  # fmt: skip
-    return _gemm(
-        alpha, a, b, beta, c, trans_a, trans_b, out, scheme, backend, bits, family, plan, report, workspace_limit,
-        accuracy, rounding, overflow, return_bound, True,
-    )  # fmt: skip
+        return _by_operator(alpha, a, b, beta, c, trans_a, trans_b, out, options)
+    return _gemm(alpha, a, b, beta, c, trans_a, trans_b, out, options, True)
 
 
-def _by_operator(*given: Any, **settings: Any) -> Any:
+def _by_operator(*given: Any) -> Any:
     """The update by ``torch.ops.ozfp4.gemm``."""
     from ..torch_ops import calls  # imports torch
 
-    return calls.gemm(*given, **settings)
+    return calls.gemm(*given)
 
 
 def _gemm(
     alpha: Any,
     a: Any,
     b: Any,
-    beta: Any = 0.0,
-    c: Any = None,
-    trans_a: bool | str = False,
-    trans_b: bool | str = False,
-    out: Any = None,
-    scheme: str = "II",
-    backend: str = "auto",
-    bits: int | None = None,
-    family: str = "least",
-    plan: Plan | None = None,
-    report: bool = False,
-    workspace_limit: int | None = None,
-    accuracy: str | None = None,
-    rounding: str = "nearest",
-    overflow: str = "wrap",
-    return_bound: bool = False,
+    beta: Any,
+    c: Any,
+    trans_a: bool | str,
+    trans_b: bool | str,
+    out: Any,
+    options: Mapping[str, Any],
     is_asked: bool = False,
 ) -> Any:
     """The update itself. `is_asked`: somebody may watch the operands, as :func:`is_watched` has it; nobody traces this."""
     like, passed = None, (a, b, c, out)
-    is_plain = plan is None and type(a) is not np.ndarray
-    if is_plain and not (overflow != "wrap" or report or return_bound or LOGGER.isEnabledFor(DEBUG)):
-        settings = (scheme, backend, family, accuracy, rounding)
-        others = (alpha, beta, trans_a, trans_b, bits, workspace_limit)
-        like, again = repeated.product(passed, (*settings, *others, *map(type, others)), is_asked)
+    if type(a) is not np.ndarray and REPEATED.issuperset(options) and not LOGGER.isEnabledFor(DEBUG):
+        values = (alpha, beta, trans_a, trans_b, *options.values())
+        like, again = repeated.product(passed, (*options, *values, *map(type, values)), is_asked)
         if again is not None:
             return again
+    check_taken(gemm, options)
     if is_asked and is_watched(a, b, c, out):
-        return operators.get("gemm", _by_operator)(
-            alpha, a, b, beta, c, trans_a, trans_b, out, plan, report, return_bound, scheme=scheme, backend=backend,
-            bits=bits, family=family, workspace_limit=workspace_limit, accuracy=accuracy, rounding=rounding,
-            overflow=overflow,
-        )  # fmt: skip
-    raises = check_overflow(overflow) == "raise"
+        by_operator: Callable[..., Any] = operators.get("gemm", _by_operator)
+        return by_operator(alpha, a, b, beta, c, trans_a, trans_b, out, options)
     if not dlpack.plain.issuperset(map(type, (a, b, c, out))) and dlpack.are_given(a, b, c, out):
         return dlpack.call(_gemm, {**locals(), "is_asked": False})
 
-    sides = NEITHER
+    sides, given = NEITHER, options
     if isinstance(a, Prepared) or isinstance(b, Prepared):
-        sides, a, b, plan, accuracy = take_prepared(
-            a, b, plan, accuracy, scheme=scheme, backend=backend, bits=bits, family=family
-        )
-    asked = check_arguments(
-        scheme, backend, bits, family, plan, workspace_limit, None, accuracy, rounding, return_bound
-    )
-    given = library.take_operands(a, b, out, library.TAKEN)
-    addend = take_addend(c, given)
-    operands, c, integer = unify_update(given, addend)
+        sides, a, b, given = take_prepared(a, b, options)
+    asked = Options.of(given)
+    taken = library.take_operands(a, b, out, library.TAKEN)
+    addend = take_addend(c, taken)
+    operands, c, integer = unify_update(taken, addend)
     bound = None
     if integer is not None:
-        check_unasked(
-            bits=(bits, None),
-            accuracy=(accuracy, None),
-            rounding=(rounding, "nearest"),
-            return_bound=(return_bound, False),
-        )
+        check_unasked(given)
         operands = transposed_operands(operands, trans_a, trans_b)
-        found, about = integer_update(alpha, operands, beta, c, integer, asked, raises=raises, report=report)
-    elif raises:
-        raise ValueError(f"overflow: 'raise' is for products of integers{_why_not(given, addend)}")
+        found, about = integer_update(alpha, operands, beta, c, integer, asked)
+    elif asked.raises:
+        raise ValueError(f"overflow: 'raise' is for products of integers{_why_not(taken, addend)}")
     else:
         if sides is not NEITHER and c is not None:
             check_addend(sides, operands, c, addend.dtype)
         factors = check_factor("alpha", alpha), check_factor("beta", beta)
         only = OnlyLaunch()
-        found, bound, about = _rounded(factors, operands, c, (trans_a, trans_b), asked, sides, report, only)
+        found, bound, about = _rounded(factors, operands, c, (trans_a, trans_b), asked, sides, only)
         if like is not None:
             shape, dtype = tuple(found.shape), found.dtype
             repeated.enter(like, only.launch, passed, shape, dtype, factors, (trans_a, trans_b))
     mark_written(out)
-    result = (
-        found if out is None else out,
-        *([bound] if return_bound else []),
-        *([about] if report else []),
-    )
-    return result if len(result) > 1 else result[0]
+    return results(asked, found if out is None else out, bound, about)
 
 
-def _in_order_of_operator(a: Any, b: Any, alpha: Any, beta: Any = 0.0, c: Any = None, **settings: Any) -> Any:
-    return _gemm(alpha, a, b, beta, c, **settings)
+def _in_order_of_operator(
+    a: Any, b: Any, alpha: Any, beta: Any = 0.0, c: Any = None, out: Any = None, **options: Any
+) -> Any:
+    return _gemm(alpha, a, b, beta, c, False, False, out, options)
 
 
 products["gemm"] = _in_order_of_operator
@@ -246,9 +206,8 @@ def _rounded(
     operands: library.Operands,
     c: Any,
     transposes: tuple[bool | str, bool | str],
-    asked: Arguments,
+    asked: Options,
     sides: Sides,
-    report: bool,
     only: OnlyLaunch,
 ) -> tuple[Any, Any, Report | None]:
     """The result of floating-point operands, its bounds or None, the report or None; tells `only` of its
@@ -256,11 +215,11 @@ def _rounded(
 
     def product(request: MatmulRequest) -> tuple[Any, Any, Report | None]:
         if request.is_complex:
-            found, bound, made, about = _of_parts(request, operands.on_device, report)
+            found, bound, made, about = _of_parts(request, operands.on_device)
         elif operands.on_device:
-            found, bound, made, about = _on_cuda(request, report)
+            found, bound, made, about = _on_cuda(request)
         else:
-            (found, bound, about), made = _on_cpu(request, report), None
+            (found, bound, about), made = _on_cpu(request), None
         only.add(made)
         return found, bound, about
 
@@ -272,4 +231,4 @@ def _rounded(
     check_addend_given(c, beta)
     terms = [0.0 if factor == 0 else 1.0 for factor in factors]
     request = update_request(terms[0], operands, terms[1], c, *transposes, asked, sides)
-    return combine(alpha, beta, request, product, report)
+    return combine(alpha, beta, request, product)

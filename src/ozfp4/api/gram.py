@@ -5,110 +5,52 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, Literal, TypeVar, overload
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import numpy as np
-import numpy.typing as npt
 
 from .. import _core
+from .._options import Options, ProductOptions, ReportedOptions, check_taken, plan_options, takes
 from ..dispatch import on_cuda
 from ..dispatch.complex_product import empty_result, to_caller
 from ..dispatch.plain import products
-from ..plans.plan import Plan
 from ..report import Report, merged_report
 from ..request import library
-from ..request.arguments import check_arguments
 from ..request.complex import is_complex
 from ..request.dlpack import any_library
 from ..request.operands import MatmulRequest, check_counted, check_matrices, matmul_request
 from ..request.prepared import Prepared
-from ..request.types import TensorT
+from ..request.types import Array, Arrays, No, Yes
+from ..request.types import TensorT as T
 from ..request.written import mark_written
-from .matmul import _matmul, is_watched
+from .matmul import is_watched, product, results
 from .prepare import prepare
 
-T = TypeVar("T")
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 
+Made = TypeVar("Made")
+
+
+# fmt: off
+@overload
+def gram(a: T, *, left: bool = ..., out: T | None = ..., report: No = ..., **options: Unpack[ProductOptions]) -> T: ...
+@overload
+def gram(a: T, *, left: bool = ..., out: T | None = ..., report: Yes, **options: Unpack[ProductOptions]) -> tuple[T, Report]: ...
 @overload
 def gram(
-    a: TensorT,
-    *,
-    left: bool = ...,
-    scheme: str = ...,
-    backend: str = ...,
-    bits: int | None = ...,
-    family: str = ...,
-    plan: Plan | None = ...,
-    out: TensorT | None = ...,
-    report: Literal[False] = ...,
-    workspace_limit: int | None = ...,
-    accuracy: str | None = ...,
-    rounding: str = ...,
-) -> TensorT: ...
+    a: Arrays, *, left: bool = ..., out: Array | None = ..., report: No = ..., **options: Unpack[ProductOptions]
+) -> Array: ...
 @overload
 def gram(
-    a: TensorT,
-    *,
-    left: bool = ...,
-    scheme: str = ...,
-    backend: str = ...,
-    bits: int | None = ...,
-    family: str = ...,
-    plan: Plan | None = ...,
-    out: TensorT | None = ...,
-    report: Literal[True],
-    workspace_limit: int | None = ...,
-    accuracy: str | None = ...,
-    rounding: str = ...,
-) -> tuple[TensorT, Report]: ...
+    a: Arrays, *, left: bool = ..., out: Array | None = ..., report: Yes, **options: Unpack[ProductOptions]
+) -> tuple[Array, Report]: ...
 @overload
-def gram(
-    a: npt.ArrayLike,
-    *,
-    left: bool = ...,
-    scheme: str = ...,
-    backend: str = ...,
-    bits: int | None = ...,
-    family: str = ...,
-    plan: Plan | None = ...,
-    out: npt.NDArray[Any] | None = ...,
-    report: Literal[False] = ...,
-    workspace_limit: int | None = ...,
-    accuracy: str | None = ...,
-    rounding: str = ...,
-) -> npt.NDArray[Any]: ...
-@overload
-def gram(
-    a: npt.ArrayLike,
-    *,
-    left: bool = ...,
-    scheme: str = ...,
-    backend: str = ...,
-    bits: int | None = ...,
-    family: str = ...,
-    plan: Plan | None = ...,
-    out: npt.NDArray[Any] | None = ...,
-    report: Literal[True],
-    workspace_limit: int | None = ...,
-    accuracy: str | None = ...,
-    rounding: str = ...,
-) -> tuple[npt.NDArray[Any], Report]: ...
-def gram(
-    a: Any,
-    *,
-    left: bool = False,
-    scheme: str = "II",
-    backend: str = "auto",
-    bits: int | None = None,
-    family: str = "least",
-    plan: Plan | None = None,
-    out: Any = None,
-    report: bool = False,
-    workspace_limit: int | None = None,
-    accuracy: str | None = None,
-    rounding: str = "nearest",
-) -> Any:
+def gram(a: Any, *, left: bool = ..., out: Any = ..., **options: Unpack[ReportedOptions]) -> Any: ...
+# fmt: on
+@takes(ReportedOptions)
+def gram(a: Any, *, left: bool = False, out: Any = None, **options: Any) -> Any:
     """``a.T @ a`` (`left`: ``a @ a.T``), the bits of :func:`ozfp4.matmul`, exactly symmetric.
 
     Blocks on and above the diagonal are multiplied; those below it are copied. So large ones take less than a product's time.
@@ -121,13 +63,15 @@ def gram(
         float64, float32, complex128, complex64, integers or bool, 2-D or a stack of matrices, any strides.
     left : bool
         The transpose (adjoint) on the right: sums over the columns of `a` instead of its rows.
-    scheme, backend, bits, family, plan, out, report, workspace_limit, accuracy, rounding
-        As in :func:`ozfp4.matmul`. The limit is that of a block's product; without one a GPU keeps the planes of all of `a`,
-        which it then encodes once, where its memory has room for them.
+    out
+        As in :func:`ozfp4.matmul`.
+    **options
+        As in :func:`ozfp4.matmul`, without `device` and `progress`. The workspace limit is that of a block's product; without
+        one a GPU keeps the planes of all of `a`, which it then encodes once, where its memory has room for them.
 
     Returns
     -------
-    c or (c, Report)
+    c, or (c, bound), (c, Report), (c, bound, Report)
         The report adds up what was done for the blocks that were multiplied, entries of integers that wrapped among it.
 
     Examples
@@ -146,76 +90,77 @@ def gram(
     if is_watched(a, out):
         from ..torch_ops import calls  # imports torch
 
-        return calls.gram(
-            a, out, plan, report, left=left, scheme=scheme, backend=backend, bits=bits, family=family,
-            workspace_limit=workspace_limit, accuracy=accuracy, rounding=rounding,
-        )  # fmt: skip
-    return _gram(
-        a, left, scheme, backend, bits, family, plan, out, report, workspace_limit, accuracy, rounding
-    )
+        return calls.gram(a, left, out, options)
+    return _gram(a, left, out, options)
 
 
 @any_library
-def _gram(
-    a: Any,
-    left: bool = False,
-    scheme: str = "II",
-    backend: str = "auto",
-    bits: int | None = None,
-    family: str = "least",
-    plan: Plan | None = None,
-    out: Any = None,
-    report: bool = False,
-    workspace_limit: int | None = None,
-    accuracy: str | None = None,
-    rounding: str = "nearest",
-) -> Any:
+def _gram(a: Any, left: bool, out: Any, options: dict[str, Any]) -> Any:
     """The product itself, of what nobody watches."""
-    asked: dict[str, Any] = {
-        "scheme": scheme, "backend": backend, "bits": bits, "family": family, "plan": plan,
-        "workspace_limit": workspace_limit, "accuracy": accuracy, "rounding": rounding,
-    }  # fmt: skip
-    arguments = check_arguments(**asked)
-    asked["report"] = report
+    check_taken(gram, options)
+    asked = Options.of(options)
     operands = library.take_operands(a, a, out, library.TAKEN)
     array = operands.a
     check_matrices(tuple(array.shape))
-    if is_complex(array) and rounding in ("down", "up"):
+    if is_complex(array) and asked.rounding in ("down", "up"):
         raise ValueError(
-            f"rounding: {rounding!r} gives no Hermitian result, as conjugation turns it round for imaginary parts; "
+            f"rounding: {asked.rounding!r} gives no Hermitian result, as conjugation turns it round for imaginary parts; "
             "allowed for complex a are 'nearest', 'zero'"
         )
-    check_counted(
-        arguments, array.shape[-1 if left else -2], is_complex(array)
-    )  # before a conjugate is copied
+    # Before a conjugate is copied.
+    check_counted(asked, array.shape[-1 if left else -2], is_complex(array))
     x, y = (array, _adjoint(array)) if left else (_adjoint(array), array)
-    request = matmul_request(operands._replace(a=x, b=y), arguments)
-    c = empty_result(request, request.shape.result, request.dtype) if out is None else request.out
+    request = matmul_request(operands._replace(a=x, b=y), asked)
+    is_apart = out is None or asked.raises  # an overflow leaves `out` as it was
+    c = empty_result(request, request.shape.result, request.dtype) if is_apart else request.out
+    bounds = _empty_bounds(request) if asked.return_bound else None
     blocks = _blocks(request.shape.m, operands.on_device)
     kept = None
     if len(blocks) > 1 and operands.on_device and _is_kept(request):
-        kept = _if_there_is_room(partial(_prepared, x, y, asked))
+        kept = _if_there_is_room(partial(_prepared, x, y, options))
     reports = []
     # The largest product first: where it is refused, nothing has been written.
     for first, last in reversed(blocks):
-        places: dict[str, Any] = {"out": c[..., :last, first:last], **asked}
+        place = c[..., :last, first:last]
         made = None
         if kept is not None:
-            made = _if_there_is_room(partial(_of_planes, *kept, first, last, places))
+            made = _if_there_is_room(partial(_of_planes, *kept, first, last, place, options))
         if made is None:
             kept = None  # before the product, which may need this memory
-            made = _matmul(x[..., :last, :], y[..., first:last], **places)
-        if report:
-            reports.append(made[1])
+            made = product(x[..., :last, :], y[..., first:last], place, options)
+        if asked.report:
+            reports.append(made[-1])
         _mirror(c[..., :first, first:last], c[..., first:last, :first])
-        if is_complex(c) and arguments.accuracy == "standard":
+        if is_complex(c) and asked.accuracy == "standard":
             _settle(c[..., first:last, first:last])
-    result = to_caller(request, c) if out is None else out
-    mark_written(out)
-    return (result, _combined(reports)) if report else result
+        if bounds is not None:
+            bounds[..., :last, first:last] = made[1]
+            bounds[..., first:last, :first] = _transposed(bounds[..., :first, first:last])
+            block = bounds[..., first:last, first:last]
+            block[...] = _choose(_below(block), _transposed(block), block)
+    if out is None:
+        c = to_caller(request, c)
+    else:
+        if is_apart:
+            request.out[...] = c
+        mark_written(out)
+        c = out
+    about = _combined(reports) if asked.report else None
+    return results(asked, c, None if bounds is None else to_caller(request, bounds), about)
 
 
-products["gram"] = _gram
+def _of_operator(a: Any, left: bool = False, out: Any = None, **options: Any) -> Any:
+    return _gram(a, left, out, options)
+
+
+products["gram"] = _of_operator
+
+
+def _empty_bounds(request: MatmulRequest) -> Any:
+    """Room for the bounds of all entries."""
+    name = "complex128" if request.is_complex else "float64"
+    on_device = library.is_tensor(request.a)
+    return empty_result(request, request.shape.result, getattr(request.torch if on_device else np, name))
 
 
 def _transposed(x: Any) -> Any:
@@ -241,18 +186,24 @@ def _settle(block: Any) -> None:
     +0: chains of fused multiply-adds leave other roundings there, and infinity where they overflow. Where a line holds NaN or
     infinity, and only there, it is NaN, and stays."""
     real, imag = block.real, block.imag
-    if library.is_tensor(block):
-        torch = library.require_torch()
-        below = torch.ones(real.shape[-2:], dtype=torch.bool, device=real.device).tril(-1)
-        diagonal = imag.diagonal(dim1=-2, dim2=-1)
-        choose, is_nan = torch.where, torch.isnan
-    else:
-        below = np.tri(real.shape[-1], k=-1, dtype=bool)
-        diagonal = np.einsum("...ii->...i", imag)
-        choose, is_nan = np.where, np.isnan
-    real[...] = choose(below, _transposed(real), real)
-    imag[...] = choose(below, 0.0 - _transposed(imag), imag)
-    diagonal[...] = choose(is_nan(diagonal), diagonal, 0.0)
+    below, is_tensor = _below(block), library.is_tensor(block)
+    diagonal = imag.diagonal(dim1=-2, dim2=-1) if is_tensor else np.einsum("...ii->...i", imag)
+    is_nan = library.require_torch().isnan if is_tensor else np.isnan
+    real[...] = _choose(below, _transposed(real), real)
+    imag[...] = _choose(below, 0.0 - _transposed(imag), imag)
+    diagonal[...] = _choose(is_nan(diagonal), diagonal, 0.0)
+
+
+def _below(block: Any) -> Any:
+    """Which entries of a square block are below its diagonal."""
+    if not library.is_tensor(block):
+        return np.tri(block.shape[-1], k=-1, dtype=bool)
+    torch = library.require_torch()
+    return torch.ones(block.shape[-2:], dtype=torch.bool, device=block.device).tril(-1)
+
+
+def _choose(where: Any, x: Any, y: Any) -> Any:
+    return (library.require_torch() if library.is_tensor(where) else np).where(where, x, y)
 
 
 def _is_kept(request: MatmulRequest) -> bool:
@@ -275,19 +226,20 @@ def _is_kept(request: MatmulRequest) -> bool:
 _MOST_KEPT_BYTES = 2**35
 
 
-def _prepared(x: Any, y: Any, asked: dict[str, Any]) -> tuple[Prepared, Prepared]:
+def _prepared(x: Any, y: Any, options: dict[str, Any]) -> tuple[Prepared, Prepared]:
     """Both operands from one: rows of x are columns of y, and lines of either side are encoded alike."""
-    names = ("scheme", "backend", "bits", "family", "plan", "accuracy")
-    left = prepare(x, "left", **{name: asked[name] for name in names})
+    left = prepare(x, "left", **plan_options(options))
     return left, replace(left, side="right", shape=tuple(y.shape), _entries=y)
 
 
-def _of_planes(left: Prepared, right: Prepared, first: int, last: int, places: dict[str, Any]) -> Any:
+def _of_planes(
+    left: Prepared, right: Prepared, first: int, last: int, place: Any, options: dict[str, Any]
+) -> Any:
     """A block from the planes of all lines."""
-    return _matmul(left._lines(0, last), right._lines(first, last), **places)
+    return product(left._lines(0, last), right._lines(first, last), place, options)
 
 
-def _if_there_is_room(make: Callable[[], T]) -> T | None:
+def _if_there_is_room(make: Callable[[], Made]) -> Made | None:
     """The result of `make`; None where the device has no memory for it, and then nothing holds what it had taken."""
     try:
         return make()

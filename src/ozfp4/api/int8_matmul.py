@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from logging import DEBUG
-from typing import Any, Literal, overload
+from typing import TYPE_CHECKING, Any, TypedDict, overload
 
 import numpy as np
 import numpy.typing as npt
 
+from .._options import Options, check_plan, check_taken, takes
 from ..backends import cpu
 from ..backends.cuda import integers as cuda_integers
 from ..backends.cuda import launch
@@ -19,79 +20,53 @@ from ..dispatch.decision import Decision
 from ..plans.plan import Plan, make_int8_plan
 from ..report import Report
 from ..request import library
-from ..request.arguments import Arguments, check_plan, check_workspace
 from ..request.dlpack import any_library
-from ..request.integers import check_overflow
 from ..request.operands import MatmulRequest, matmul_request
-from ..request.types import TensorT
+from ..request.types import Arrays, No, Yes
+from ..request.types import TensorT as T
 from ..request.written import mark_written
 from ..support.logger import LOGGER
 from .integers import refuse_overflow
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 _LIMIT = 2**31
 _REASON = "int8 products are of FP4 limbs"
 
 
+class Int8Options(TypedDict, total=False):
+    """What :func:`int8_matmul` takes, beside what changes its result's type."""
+
+    plan: Plan | None
+    overflow: str
+    workspace_limit: int | None
+
+
+Array = npt.NDArray[np.int32]
+
+
+# fmt: off
 @overload
 def int8_matmul(
-    a: TensorT,
-    b: TensorT,
-    *,
-    products: int = ...,
-    plan: Plan | None = ...,
-    out: TensorT | None = ...,
-    overflow: str = ...,
-    report: Literal[False] = ...,
-    workspace_limit: int | None = ...,
-) -> TensorT: ...
+    a: T, b: T, *, products: int = ..., out: T | None = ..., report: No = ..., **options: Unpack[Int8Options]
+) -> T: ...
 @overload
 def int8_matmul(
-    a: TensorT,
-    b: TensorT,
-    *,
-    products: int = ...,
-    plan: Plan | None = ...,
-    out: TensorT | None = ...,
-    overflow: str = ...,
-    report: Literal[True],
-    workspace_limit: int | None = ...,
-) -> tuple[TensorT, Report]: ...
+    a: T, b: T, *, products: int = ..., out: T | None = ..., report: Yes, **options: Unpack[Int8Options]
+) -> tuple[T, Report]: ...
 @overload
 def int8_matmul(
-    a: npt.ArrayLike,
-    b: npt.ArrayLike,
-    *,
-    products: int = ...,
-    plan: Plan | None = ...,
-    out: npt.NDArray[np.int32] | None = ...,
-    overflow: str = ...,
-    report: Literal[False] = ...,
-    workspace_limit: int | None = ...,
-) -> npt.NDArray[np.int32]: ...
+    a: Arrays, b: Arrays, *, products: int = ..., out: Array | None = ..., report: No = ..., **options: Unpack[Int8Options]
+) -> Array: ...
 @overload
 def int8_matmul(
-    a: npt.ArrayLike,
-    b: npt.ArrayLike,
-    *,
-    products: int = ...,
-    plan: Plan | None = ...,
-    out: npt.NDArray[np.int32] | None = ...,
-    overflow: str = ...,
-    report: Literal[True],
-    workspace_limit: int | None = ...,
-) -> tuple[npt.NDArray[np.int32], Report]: ...
+    a: Arrays, b: Arrays, *, products: int = ..., out: Array | None = ..., report: Yes, **options: Unpack[Int8Options]
+) -> tuple[Array, Report]: ...
+# fmt: on
+@takes(Int8Options, "report")
 @any_library
-def int8_matmul(
-    a: Any,
-    b: Any,
-    *,
-    products: int = 6,
-    plan: Plan | None = None,
-    out: Any = None,
-    overflow: str = "raise",
-    report: bool = False,
-    workspace_limit: int | None = None,
-) -> Any:
+def int8_matmul(a: Any, b: Any, *, products: int = 6, out: Any = None, **options: Any) -> Any:
     """int8 × int8 → int32 matrix product, exact, over FP4 limbs.
 
     Parameters
@@ -105,7 +80,7 @@ def int8_matmul(
         The plan of an earlier report in place of `products`.
     out : array or tensor, optional
         Where to write the result: its exact shape, int32, no memory shared with the inputs.
-    overflow : {"raise", "wrap"}
+    overflow : {"wrap", "raise"}
         Of an inner dimension above 131,071, from which on 128 · 128 · K could exceed INT32: it is cut into pieces, whose sum is
         exact. Where it does not fit INT32, "raise" is an OverflowError that leaves `out` unchanged (on a GPU it waits for the
         product, once); "wrap" keeps it modulo 2^32.
@@ -131,11 +106,11 @@ def int8_matmul(
     RuntimeError
         If the kernels that could serve failed their self-test (:func:`ozfp4.selftest`).
     """
-    plan = _check_plan(products, plan)
-    raises = check_overflow(overflow) == "raise"
-    limit = None if workspace_limit is None else check_workspace(workspace_limit)
+    check_taken(int8_matmul, options)
+    plan = _check_plan(products, options.pop("plan", None))
+    asked = Options.of({**options, "accuracy": "scaled"})
     operands = library.take_operands(a, b, out, library.INT8)
-    request = matmul_request(operands, Arguments(workspace_limit=limit), np.int32)
+    request = matmul_request(operands, asked, np.int32)
     if operands.on_device:
         on_cuda.check_device(request.a.device)
     else:
@@ -148,7 +123,7 @@ def int8_matmul(
     overflows = 0
     if request.shape.k > plan.k_max:
         overflows = int(((c < -_LIMIT) | (c >= _LIMIT)).sum())
-        if raises:
+        if asked.raises:
             refuse_overflow(overflows, request.dtype)
         c = c.to(request.dtype) if operands.on_device else c.astype(np.int32)
     if out is not None:
@@ -157,7 +132,7 @@ def int8_matmul(
         c = out
     elif not operands.on_device:
         c = cpu.like_input(request, c)
-    return (c, product.report(overflows)) if report else c
+    return (c, product.report(overflows)) if asked.report else c
 
 
 def _check_plan(products: Any, plan: Any) -> Plan:

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from .._options import Options
 from ..dispatch.complex_product import empty_result, to_caller
 from ..report import Report
 from ..request import library
-from ..request.arguments import Arguments
 from ..request.complex import matrices, with_matrix_axes
 from ..request.factors import check_integer_factor
 from ..request.integers import entry_bits, words_of
@@ -26,12 +26,9 @@ def integer_update(
     beta: Any,
     c: Any,
     dtype: Any,
-    asked: Arguments,
-    *,
-    raises: bool,
-    report: bool,
+    asked: Options,
 ) -> tuple[Any, Report | None]:
-    """The result in the caller's library, also in `out` if there is one, and a report of the product where it is wanted.
+    """The result in the caller's library, also in `out` if there is one, and a report of the product where it is asked for.
 
     `operands` are transposed as they are multiplied, `c` is as taken beside them or None, `dtype` what all promote to. Range:
     integers or bool.
@@ -40,14 +37,14 @@ def integer_update(
     ------
     TypeError, ValueError
         Factors that are no integers, or of bool none of 0 and 1; a C that is missing or does not broadcast to the result; `out`
-        that overlaps something else than all of C; with `raises` a product alpha B that 64 bits do not hold.
+        that overlaps something else than all of C; with overflow="raise" a product alpha B that 64 bits do not hold.
     OverflowError
-        Where it `raises`, and an entry does not fit the dtype; `out` is as it was.
+        Where that is asked for, and an entry does not fit the dtype; `out` is as it was.
     """
     alpha, beta = check_integer_factor("alpha", alpha), check_integer_factor("beta", beta)
     if library.name_of(dtype) == "bool":
         _check_truth(alpha=alpha, beta=beta)
-        raises = False
+        asked = asked._replace(overflow="wrap")
     shape = matmul_shape(tuple(operands.a.shape), tuple(operands.b.shape))
     check_addend_given(c, beta)
     if c is not None:
@@ -60,14 +57,14 @@ def integer_update(
     if alpha == 0:
         operands = without_terms(operands, fills=False)
     place = out
-    if out is None or (beta != 0 and not raises):
+    if out is None or (beta != 0 and not asked.raises):
         place = empty_result(operands, shape.result, dtype)
     given = operands._replace(out=place)
-    if raises and (beta != 0 or alpha not in (0, 1)):
+    if asked.raises and (beta != 0 or alpha not in (0, 1)):
         given = _as_one_product(alpha, given, beta, c, shape, dtype)
     bits = max(entry_bits(given.a.dtype), entry_bits(given.b.dtype))
-    _, about, _ = integer_product(given, asked, dtype, bits, raises=raises, report=report)
-    if not raises:
+    _, about, _ = integer_product(given, asked, dtype, bits)
+    if not asked.raises:
         _add(alpha, place, beta, c)
     if out is not None and place is not out:
         out[...] = place

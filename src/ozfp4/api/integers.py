@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from .._options import Options
 from ..backends import cpu
 from ..backends.cuda import integers as cuda_integers
 from ..backends.cuda.launch import Launch
 from ..dispatch import on_cpu, on_cuda, told
 from ..report import Report
 from ..request import library
-from ..request.arguments import Arguments
 from ..request.library import Operands
 from ..request.operands import MatmulRequest, matmul_request
 from ..support.logger import LOGGER
@@ -23,37 +23,31 @@ from ..trust import guard
 
 def integer_product(
     operands: Operands,
-    asked: Arguments,
+    asked: Options,
     dtype: Any,
     bits: int,
-    *,
-    raises: bool,
-    report: bool,
     modulus: int = 0,
 ) -> tuple[Any, Report | None, Launch | None]:
-    """The product of integers of less than `bits` bits, modulo 2^w of `dtype` or modulo `modulus`; a report where it is
-    wanted; and the launch that a product of other data may repeat, if one made the result.
+    """The product of integers of less than `bits` bits, modulo 2^w of `dtype` or modulo `modulus`; a report where one is
+    asked for; and the launch that a product of other data may repeat, if one made the result.
 
     Raises
     ------
     ValueError
         A plan of too few bits; and what :func:`ozfp4.matmul` says of shapes, `out` and inner dimensions.
     OverflowError
-        Where it `raises`, and an entry does not fit the dtype; `out` is as it was.
+        Where that is asked for, and an entry does not fit the dtype; `out` is as it was.
     """
     request = integer_request(operands, asked, dtype, bits)
-    return (_on_cuda if operands.on_device else _on_cpu)(request, raises, report, modulus)
+    return (_on_cuda if operands.on_device else _on_cpu)(request, modulus)
 
 
-def integer_request(operands: Operands, asked: Arguments, dtype: Any, bits: int) -> MatmulRequest:
+def integer_request(operands: Operands, asked: Options, dtype: Any, bits: int) -> MatmulRequest:
     """The request for such a product. Raises as :func:`integer_product`."""
     plan = asked.plan
     if plan is not None and plan.bits < bits:
         raise ValueError(f"plan: its bits are {plan.bits}, these integers need {bits}")
-    asked = Arguments(
-        asked.scheme, asked.backend, bits if plan is None else None, asked.family, plan, asked.workspace_limit,
-        asked.progress,
-    )  # fmt: skip
+    asked = asked._replace(bits=bits if plan is None else None, accuracy="scaled")
     if not isinstance(dtype, np.dtype):  # one of torch
         dtype = np.dtype(library.name_of(dtype))
     return matmul_request(operands, asked, dtype)
@@ -66,9 +60,8 @@ def refuse_overflow(overflows: int, dtype: Any) -> None:
         raise OverflowError(f"overflow: {overflows} {entries} not fit {dtype}; nothing was written")
 
 
-def _on_cpu(
-    request: MatmulRequest, raises: bool, report: bool, modulus: int
-) -> tuple[Any, Report | None, None]:
+def _on_cpu(request: MatmulRequest, modulus: int) -> tuple[Any, Report | None, None]:
+    raises, report = request.asked.raises, request.asked.report
     began = told.begin(request) if LOGGER.isEnabledFor(DEBUG) else None
     # What may have to be refused, or is not yet the result, does not go to `out`.
     apart = request.out is not None and (raises or request.dtype == np.bool_)
@@ -100,9 +93,8 @@ def _on_cpu(
     return cpu.like_input(request, c), about, None
 
 
-def _on_cuda(
-    request: MatmulRequest, raises: bool, report: bool, modulus: int
-) -> tuple[Any, Report | None, Launch | None]:
+def _on_cuda(request: MatmulRequest, modulus: int) -> tuple[Any, Report | None, Launch | None]:
+    raises, report = request.asked.raises, request.asked.report
     decision = on_cuda.decide(request)
     findings = cuda_integers.IntegerFindings(decision.plan) if report else None
     began = told.begin(request) if LOGGER.isEnabledFor(DEBUG) else None

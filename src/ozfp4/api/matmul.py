@@ -3,261 +3,81 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from logging import DEBUG
-from typing import Any, Literal, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
-import numpy.typing as npt
 
+from .._options import Options, ProductOptions, check_taken, check_unasked, takes
 from ..backends import cpu
 from ..backends.cuda import launch
 from ..backends.cuda.findings import Findings, make_report
 from ..backends.cuda.promise import promise_of
 from ..dispatch import complex_product, on_cpu, on_cuda, plain, repeated, repeated_on_cpu, told
-from ..plans.plan import Plan
 from ..report import Report
 from ..request import dlpack, library
-from ..request.arguments import check_arguments
-from ..request.integers import check_overflow, check_unasked, entry_bits, unify
+from ..request.integers import entry_bits, unify
 from ..request.operands import MatmulRequest, matmul_request
 from ..request.prepared import NEITHER, Prepared, take_prepared
-from ..request.types import TensorT
+from ..request.types import Array, Arrays, No, Yes
+from ..request.types import TensorT as T
 from ..request.written import mark_written
 from ..support.logger import LOGGER
 from .integers import integer_product
 
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
+
+class MatmulOptions(ProductOptions, total=False):
+    """What :func:`matmul` takes, beside what changes its result's type."""
+
+    progress: Callable[[float], object] | None
+    device: Any
+    device_memory_limit: int | None
+
+
+# fmt: off
 @overload
 def matmul(
-    a: TensorT,
-    b: TensorT,
-    out: TensorT | None = ...,
-    *,
-    scheme: str = ...,
-    backend: str = ...,
-    bits: int | None = ...,
-    family: str = ...,
-    plan: Plan | None = ...,
-    report: Literal[False] = ...,
-    workspace_limit: int | None = ...,
-    progress: Callable[[float], object] | None = ...,
-    accuracy: str | None = ...,
-    rounding: str = ...,
-    overflow: str = ...,
-    return_bound: Literal[False] = ...,
-    device: Any = ...,
-    device_memory_limit: int | None = ...,
-) -> TensorT: ...
+    a: T, b: T, out: T | None = ..., *, report: No = ..., return_bound: No = ..., **options: Unpack[MatmulOptions]
+) -> T: ...
 @overload
 def matmul(
-    a: TensorT,
-    b: TensorT,
-    out: TensorT | None = ...,
-    *,
-    scheme: str = ...,
-    backend: str = ...,
-    bits: int | None = ...,
-    family: str = ...,
-    plan: Plan | None = ...,
-    report: Literal[True],
-    workspace_limit: int | None = ...,
-    progress: Callable[[float], object] | None = ...,
-    accuracy: str | None = ...,
-    rounding: str = ...,
-    overflow: str = ...,
-    return_bound: Literal[False] = ...,
-    device: Any = ...,
-    device_memory_limit: int | None = ...,
-) -> tuple[TensorT, Report]: ...
+    a: T, b: T, out: T | None = ..., *, report: Yes, return_bound: No = ..., **options: Unpack[MatmulOptions]
+) -> tuple[T, Report]: ...
 @overload
 def matmul(
-    a: TensorT,
-    b: TensorT,
-    out: TensorT | None = ...,
-    *,
-    scheme: str = ...,
-    backend: str = ...,
-    bits: int | None = ...,
-    family: str = ...,
-    plan: Plan | None = ...,
-    report: Literal[False] = ...,
-    workspace_limit: int | None = ...,
-    progress: Callable[[float], object] | None = ...,
-    accuracy: str | None = ...,
-    rounding: str = ...,
-    overflow: str = ...,
-    return_bound: Literal[True],
-    device: Any = ...,
-    device_memory_limit: int | None = ...,
-) -> tuple[TensorT, TensorT]: ...
+    a: T, b: T, out: T | None = ..., *, report: No = ..., return_bound: Yes, **options: Unpack[MatmulOptions]
+) -> tuple[T, T]: ...
 @overload
 def matmul(
-    a: TensorT,
-    b: TensorT,
-    out: TensorT | None = ...,
-    *,
-    scheme: str = ...,
-    backend: str = ...,
-    bits: int | None = ...,
-    family: str = ...,
-    plan: Plan | None = ...,
-    report: Literal[True],
-    workspace_limit: int | None = ...,
-    progress: Callable[[float], object] | None = ...,
-    accuracy: str | None = ...,
-    rounding: str = ...,
-    overflow: str = ...,
-    return_bound: Literal[True],
-    device: Any = ...,
-    device_memory_limit: int | None = ...,
-) -> tuple[TensorT, TensorT, Report]: ...
+    a: T, b: T, out: T | None = ..., *, report: Yes, return_bound: Yes, **options: Unpack[MatmulOptions]
+) -> tuple[T, T, Report]: ...
 @overload
 def matmul(
-    a: npt.ArrayLike,
-    b: npt.ArrayLike,
-    out: npt.NDArray[Any] | None = ...,
-    *,
-    scheme: str = ...,
-    backend: str = ...,
-    bits: int | None = ...,
-    family: str = ...,
-    plan: Plan | None = ...,
-    report: Literal[False] = ...,
-    workspace_limit: int | None = ...,
-    progress: Callable[[float], object] | None = ...,
-    accuracy: str | None = ...,
-    rounding: str = ...,
-    overflow: str = ...,
-    return_bound: Literal[False] = ...,
-    device: Any = ...,
-    device_memory_limit: int | None = ...,
-) -> npt.NDArray[Any]: ...
+    a: Arrays, b: Arrays, out: Array | None = ..., *, report: No = ..., return_bound: No = ..., **options: Unpack[MatmulOptions]
+) -> Array: ...
 @overload
 def matmul(
-    a: npt.ArrayLike,
-    b: npt.ArrayLike,
-    out: npt.NDArray[Any] | None = ...,
-    *,
-    scheme: str = ...,
-    backend: str = ...,
-    bits: int | None = ...,
-    family: str = ...,
-    plan: Plan | None = ...,
-    report: Literal[True],
-    workspace_limit: int | None = ...,
-    progress: Callable[[float], object] | None = ...,
-    accuracy: str | None = ...,
-    rounding: str = ...,
-    overflow: str = ...,
-    return_bound: Literal[False] = ...,
-    device: Any = ...,
-    device_memory_limit: int | None = ...,
-) -> tuple[npt.NDArray[Any], Report]: ...
+    a: Arrays, b: Arrays, out: Array | None = ..., *, report: Yes, return_bound: No = ..., **options: Unpack[MatmulOptions]
+) -> tuple[Array, Report]: ...
 @overload
 def matmul(
-    a: npt.ArrayLike,
-    b: npt.ArrayLike,
-    out: npt.NDArray[Any] | None = ...,
-    *,
-    scheme: str = ...,
-    backend: str = ...,
-    bits: int | None = ...,
-    family: str = ...,
-    plan: Plan | None = ...,
-    report: Literal[False] = ...,
-    workspace_limit: int | None = ...,
-    progress: Callable[[float], object] | None = ...,
-    accuracy: str | None = ...,
-    rounding: str = ...,
-    overflow: str = ...,
-    return_bound: Literal[True],
-    device: Any = ...,
-    device_memory_limit: int | None = ...,
-) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]: ...
+    a: Arrays, b: Arrays, out: Array | None = ..., *, report: No = ..., return_bound: Yes, **options: Unpack[MatmulOptions]
+) -> tuple[Array, Array]: ...
 @overload
 def matmul(
-    a: npt.ArrayLike,
-    b: npt.ArrayLike,
-    out: npt.NDArray[Any] | None = ...,
-    *,
-    scheme: str = ...,
-    backend: str = ...,
-    bits: int | None = ...,
-    family: str = ...,
-    plan: Plan | None = ...,
-    report: Literal[True],
-    workspace_limit: int | None = ...,
-    progress: Callable[[float], object] | None = ...,
-    accuracy: str | None = ...,
-    rounding: str = ...,
-    overflow: str = ...,
-    return_bound: Literal[True],
-    device: Any = ...,
-    device_memory_limit: int | None = ...,
-) -> tuple[npt.NDArray[Any], npt.NDArray[Any], Report]: ...
+    a: Arrays, b: Arrays, out: Array | None = ..., *, report: Yes, return_bound: Yes, **options: Unpack[MatmulOptions]
+) -> tuple[Array, Array, Report]: ...
 @overload
 def matmul(
-    a: Prepared,
-    b: Any,
-    *,
-    scheme: str = ...,
-    backend: str = ...,
-    bits: int | None = ...,
-    family: str = ...,
-    plan: Plan | None = ...,
-    out: Any = ...,
-    report: bool = ...,
-    workspace_limit: int | None = ...,
-    progress: Callable[[float], object] | None = ...,
-    accuracy: str | None = ...,
-    rounding: str = ...,
-    overflow: str = ...,
-    return_bound: bool = ...,
-    device: Any = ...,
-    device_memory_limit: int | None = ...,
+    a: Any, b: Any, out: Any = ..., *, report: bool = ..., return_bound: bool = ..., **options: Unpack[MatmulOptions]
 ) -> Any: ...
-@overload
-def matmul(
-    a: Any,
-    b: Prepared,
-    *,
-    scheme: str = ...,
-    backend: str = ...,
-    bits: int | None = ...,
-    family: str = ...,
-    plan: Plan | None = ...,
-    out: Any = ...,
-    report: bool = ...,
-    workspace_limit: int | None = ...,
-    progress: Callable[[float], object] | None = ...,
-    accuracy: str | None = ...,
-    rounding: str = ...,
-    overflow: str = ...,
-    return_bound: bool = ...,
-    device: Any = ...,
-    device_memory_limit: int | None = ...,
-) -> Any: ...
-def matmul(
-    a: Any,
-    b: Any,
-    out: Any = None,
-    *,
-    scheme: str = "II",
-    backend: str = "auto",
-    bits: int | None = None,
-    family: str = "least",
-    plan: Plan | None = None,
-    report: bool = False,
-    workspace_limit: int | None = None,
-    progress: Callable[[float], object] | None = None,
-    accuracy: str | None = None,
-    rounding: str = "nearest",
-    overflow: str = "wrap",
-    return_bound: bool = False,
-    device: Any = None,
-    device_memory_limit: int | None = None,
-) -> Any:
+# fmt: on
+@takes(MatmulOptions, "report", "return_bound")
+def matmul(a: Any, b: Any, out: Any = None, *, device: Any = None, **options: Any) -> Any:
     """Matrix product of `a` and `b`, exact on the scaled integers and rounded once; of integers exact.
 
     Each row of `a` (column of `b`) is scaled by a power of two to integers of at most c bits; their product is computed without
@@ -384,54 +204,36 @@ def matmul(
     MemoryError
         A workspace limit below what the smallest blocks need, a device memory limit below what the smallest tiles need.
     """
-    if device is not None or device_memory_limit is not None:
-        is_here = isinstance(device, str) and device == "cpu" and device_memory_limit is None
-        if not (is_here and type(a) is type(b) is np.ndarray) or report:
-            return _streamed(
-                a, b, out, device, device_memory_limit, report, workspace_limit, progress, overflow, return_bound,
-                scheme=scheme, backend=backend, bits=bits, family=family, plan=plan, accuracy=accuracy, rounding=rounding,
-            )  # fmt: skip
+    if device is not None:
+        is_here = isinstance(device, str) and device == "cpu" and options.get("device_memory_limit") is None
+        if not (is_here and type(a) is type(b) is np.ndarray) or options.get("report", False):
+            return _streamed(a, b, out, device, options)
     like = None
     if is_traced():
         if is_watched(a, b, out):
-            return _by_operator(
-                a, b, out, plan, report, progress, return_bound, scheme=scheme, backend=backend, bits=bits, family=family,
-                workspace_limit=workspace_limit, accuracy=accuracy, rounding=rounding, overflow=overflow,
-            )  # fmt: skip
-    elif (
-        type(a) is type(b) is np.ndarray
-        and out is None
-        and plan is None
-        and progress is None
-        and not (report or return_bound or overflow != "wrap" or LOGGER.isEnabledFor(DEBUG))
-    ):
-        like, again = repeated_on_cpu.product(
-            a, b, (scheme, backend, family, accuracy, rounding, bits, workspace_limit)
-        )
+            return _by_operator(a, b, out, options)
+    elif type(a) is type(b) is np.ndarray and out is None and not LOGGER.isEnabledFor(DEBUG):
+        like, again = repeated_on_cpu.product(a, b, (*options, *options.values()))
         if again is not None:
             return again
-    return _matmul(
-        a, b, out, scheme, backend, bits, family, plan, report, workspace_limit, progress, accuracy, rounding,
-        overflow, return_bound, True, like,
-    )  # fmt: skip
+        like = like if REPEATED.issuperset(options) else None
+    return product(a, b, out, options, True, like)
 
 
-def _by_operator(*given: Any, **settings: Any) -> Any:
+# What calls like an earlier one may be asked for.
+REPEATED = frozenset(("scheme", "backend", "bits", "family", "workspace_limit", "accuracy", "rounding"))
+
+
+def _by_operator(a: Any, b: Any, out: Any, options: Mapping[str, Any]) -> Any:
     """The product by ``torch.ops.ozfp4.matmul``."""
     from ..torch_ops import calls  # imports torch
 
-    return calls.matmul(*given, **settings)
+    return calls.matmul(a, b, out, options)
 
 
-def _streamed(
-    a: Any, b: Any, out: Any, device: Any, limit: Any, report: Any, workspace: Any, progress: Any, overflow: Any, bound: Any,
-    **settings: Any,
-) -> Any:  # fmt: skip
+def _streamed(a: Any, b: Any, out: Any, device: Any, options: dict[str, Any]) -> Any:
     """The product on devices of operands that lie on the host."""
-    if device is None:
-        raise ValueError(
-            f"device_memory_limit: {limit!r} is for products on a device of operands on the host; pass device="
-        )
+    check_taken(matmul, options)
     if is_traced() or is_watched(a, b, out):
         raise RuntimeError(
             "device: operands that require grad or have a tangent are not streamed, nor are those that torch traces or maps; "
@@ -439,7 +241,8 @@ def _streamed(
         )
     from ..streaming import call
 
-    return call.matmul(a, b, out, device, limit, settings, report, workspace, progress, overflow, bound)
+    limit = options.pop("device_memory_limit", None)
+    return call.matmul(a, b, out, device, limit, options)
 
 
 def is_traced() -> bool:
@@ -478,22 +281,11 @@ def is_watched(*operands: Any) -> bool:
     )
 
 
-def _matmul(
+def product(
     a: Any,
     b: Any,
-    out: Any = None,
-    scheme: str = "II",
-    backend: str = "auto",
-    bits: int | None = None,
-    family: str = "least",
-    plan: Plan | None = None,
-    report: bool = False,
-    workspace_limit: int | None = None,
-    progress: Callable[[float], object] | None = None,
-    accuracy: str | None = None,
-    rounding: str = "nearest",
-    overflow: str = "wrap",
-    return_bound: bool = False,
+    out: Any,
+    options: Mapping[str, Any],
     is_asked: bool = False,
     like_on_cpu: tuple[Any, ...] | None = None,
 ) -> Any:
@@ -501,73 +293,73 @@ def _matmul(
     `like_on_cpu`: what such products share, if they may be repeated there."""
     like = None
     passed = (a, b, None, out)
-    is_plain = plan is None and progress is None and type(a) is not np.ndarray
-    if is_plain and not (overflow != "wrap" or report or return_bound or LOGGER.isEnabledFor(DEBUG)):
-        settings = (
-            scheme,
-            backend,
-            family,
-            accuracy,
-            rounding,
-            bits,
-            workspace_limit,
-            type(bits),
-            type(workspace_limit),
-        )
-        like, again = repeated.product(passed, settings, is_asked)
+    if type(a) is not np.ndarray and REPEATED.issuperset(options) and not LOGGER.isEnabledFor(DEBUG):
+        values = options.values()
+        like, again = repeated.product(passed, (*options, *values, *map(type, values)), is_asked)
         if again is not None:
             return again
+    check_taken(matmul, options)
+    if "device_memory_limit" in options:
+        options = _without_limit(options)
     if is_asked and is_watched(a, b, out):
-        return plain.operators.get("matmul", _by_operator)(
-            a, b, out, plan, report, progress, return_bound, scheme=scheme, backend=backend, bits=bits, family=family,
-            workspace_limit=workspace_limit, accuracy=accuracy, rounding=rounding, overflow=overflow,
-        )  # fmt: skip
-    raises = overflow != "wrap" and check_overflow(overflow) == "raise"
+        by_operator: Callable[..., Any] = plain.operators.get("matmul", _by_operator)
+        return by_operator(a, b, out, options)
     if not dlpack.plain.issuperset(map(type, (a, b, out))) and dlpack.are_given(a, b, out):
-        return dlpack.call(_matmul, {**locals(), "is_asked": False})
+        return dlpack.call(product, {**locals(), "is_asked": False})
 
-    sides = NEITHER
+    sides, given = NEITHER, options
     if isinstance(a, Prepared) or isinstance(b, Prepared):
-        sides, a, b, plan, accuracy = take_prepared(
-            a, b, plan, accuracy, scheme=scheme, backend=backend, bits=bits, family=family
-        )
-    asked = check_arguments(
-        scheme, backend, bits, family, plan, workspace_limit, progress, accuracy, rounding, return_bound
-    )
+        sides, a, b, given = take_prepared(a, b, options)
+    asked = Options.of(given)
     operands, integer = library.take_operands(a, b, out, library.TAKEN), None
-    given = operands
+    passed_operands = operands
     if operands.has_integers:
         operands, integer = unify(operands)
         like = None if integer is None else like  # converted operands lie elsewhere the next time
     if integer is not None:
-        check_unasked(
-            bits=(bits, None),
-            accuracy=(accuracy, None),
-            rounding=(rounding, "nearest"),
-            return_bound=(return_bound, False),
-        )
+        check_unasked(given)
         needed = max(entry_bits(operands.a.dtype), entry_bits(operands.b.dtype))
-        c, about, made = integer_product(operands, asked, integer, needed, raises=raises, report=report)
+        c, about, made = integer_product(operands, asked, integer, needed)
         if like is not None:
             repeated.enter(like, made, passed, tuple(c.shape), c.dtype)
         mark_written(out)
         c = c if out is None else out
-        return (c, about) if report else c
-    if raises:
-        raise ValueError(f"overflow: 'raise' is for products of integers{_promoted(given)}")
+        return (c, about) if asked.report else c
+    if asked.raises:
+        raise ValueError(f"overflow: 'raise' is for products of integers{_promoted(passed_operands)}")
     request = matmul_request(operands, asked, prepared=sides)
     if request.is_complex:
-        c, bound, made, about = _of_parts(request, operands.on_device, report)
+        c, bound, made, about = _of_parts(request, operands.on_device)
     elif operands.on_device:
-        c, bound, made, about = _on_cuda(request, report)
+        c, bound, made, about = _on_cuda(request)
     else:
-        (c, bound, about), made = _on_cpu(request, report, like_on_cpu), None
+        (c, bound, about), made = _on_cpu(request, like_on_cpu), None
     if like is not None:
         repeated.enter(like, made, passed, request.shape.result, request.dtype)
     if out is not None and operands.torch is not None:  # as mark_written does: one module less on the way
         operands.torch.autograd.graph.increment_version(out)
-    result = (c if out is None else out, *([bound] if return_bound else []), *([about] if report else []))
-    return result if len(result) > 1 else result[0]
+    return results(asked, c if out is None else out, bound, about)
+
+
+def _without_limit(options: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The options of a product where its operands lie; ValueError for a limit of another device's memory."""
+    limit = options["device_memory_limit"]
+    if limit is not None:
+        raise ValueError(
+            f"device_memory_limit: {limit!r} is for products on a device of operands on the host; pass device="
+        )
+    return {name: value for name, value in options.items() if name != "device_memory_limit"}
+
+
+def results(asked: Options, c: Any, bound: Any, about: Report | None) -> Any:
+    """The result, with its bounds and the report behind it where they were asked for."""
+    found = (c, *([bound] if asked.return_bound else []), *([about] if asked.report else []))
+    return found if len(found) > 1 else c
+
+
+def _matmul(a: Any, b: Any, out: Any = None, **options: Any) -> Any:
+    """The product of what nobody watches."""
+    return product(a, b, out, options)
 
 
 plain.products["matmul"] = _matmul
@@ -582,15 +374,15 @@ def _promoted(given: library.Operands) -> str:
 
 
 def _of_parts(
-    request: MatmulRequest, on_device: bool, report: bool
+    request: MatmulRequest, on_device: bool
 ) -> tuple[Any, Any, launch.Launch | None, Report | None]:
     """A complex product by its real form, and its launch if it is the only one."""
     only = launch.OnlyLaunch()
 
     def run(real: MatmulRequest) -> tuple[Any, Any, Report | None]:
         if not on_device:
-            return _on_cpu(real, report)
-        c, bound, made, about = _on_cuda(real, report)
+            return _on_cpu(real)
+        c, bound, made, about = _on_cuda(real)
         only.add(made)
         return c, bound, about
 
@@ -598,9 +390,7 @@ def _of_parts(
     return c, bound, only.launch, about
 
 
-def _on_cpu(
-    request: MatmulRequest, report: bool, like: tuple[Any, ...] | None = None
-) -> tuple[Any, Any, Report | None]:
+def _on_cpu(request: MatmulRequest, like: tuple[Any, ...] | None = None) -> tuple[Any, Any, Report | None]:
     """The product by a decision. `like`: what such products share, if they may be repeated."""
     decision = on_cpu.decide(request)
     began = told.begin(request) if LOGGER.isEnabledFor(DEBUG) else None
@@ -609,7 +399,7 @@ def _on_cpu(
         told.tell(request, decision, began)
     if like is not None:
         repeated_on_cpu.enter(like, request, decision)
-    if not report:
+    if not request.asked.report:
         return c, bound, None
     return (
         c,
@@ -618,14 +408,16 @@ def _on_cpu(
     )
 
 
-def _on_cuda(request: MatmulRequest, report: bool) -> tuple[Any, Any, launch.Launch | None, Report | None]:
+def _on_cuda(request: MatmulRequest) -> tuple[Any, Any, launch.Launch | None, Report | None]:
     asked, updates = request.asked, request.update is not None
     promise = promise_of(asked.accuracy, request.single, asked.rounding, asked.return_bound, updates=updates)
     decision = on_cuda.decide(request)
-    findings = Findings(decision.plan) if report else None
+    findings = Findings(decision.plan) if asked.report else None
     began = told.begin(request) if LOGGER.isEnabledFor(DEBUG) else None
     chosen = decision.variant
-    if chosen is not None and (report or began is not None):  # what is told of a product is of its stages
+    if chosen is not None and (
+        asked.report or began is not None
+    ):  # what is told of a product is of its stages
         chosen = chosen._replace(direct=None)
     c, bound, made = launch.matmul(request, decision.plan, chosen, findings, promise)
     if began is not None:
@@ -635,6 +427,6 @@ def _on_cuda(request: MatmulRequest, report: bool) -> tuple[Any, Any, launch.Lau
     problem = None if made is None else made.prepared.problem
     about = make_report(
         decision.plan, request.a, request.b, problem, findings, decision.reason, decision.fallback,
-        request.asked.accuracy, c.numel(), bound,
+        asked.accuracy, c.numel(), bound,
     )  # fmt: skip
     return c, bound, made, about

@@ -3,93 +3,54 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 import numpy.typing as npt
 
+from .._options import Options, UnitOptions, check_taken, takes
 from ..plans.plan import Plan
 from ..report import Report
 from ..request import library
-from ..request.arguments import check_arguments
 from ..request.dlpack import any_library
 from ..request.integers import check_modulus
 from ..request.reduced import reduce_operands
-from ..request.types import TensorT
+from ..request.types import Array, Arrays, No, Yes
+from ..request.types import TensorT as T
 from ..request.written import mark_written
 from .integers import integer_product
 
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
+
+class ModOptions(UnitOptions, total=False):
+    """What :func:`matmul_mod` takes, beside what changes its result's type."""
+
+    plan: Plan | None
+    progress: Callable[[float], object] | None
+
+
+Integers = npt.NDArray[np.int64]
+
+
+# fmt: off
+@overload
+def matmul_mod(a: T, b: T, m: int, *, out: T | None = ..., report: No = ..., **options: Unpack[ModOptions]) -> T: ...
+@overload
+def matmul_mod(a: T, b: T, m: int, *, out: T | None = ..., report: Yes, **options: Unpack[ModOptions]) -> tuple[T, Report]: ...
 @overload
 def matmul_mod(
-    a: TensorT,
-    b: TensorT,
-    m: int,
-    *,
-    scheme: str = ...,
-    backend: str = ...,
-    plan: Plan | None = ...,
-    out: TensorT | None = ...,
-    report: Literal[False] = ...,
-    workspace_limit: int | None = ...,
-    progress: Callable[[float], object] | None = ...,
-) -> TensorT: ...
+    a: Arrays, b: Arrays, m: int, *, out: Array | None = ..., report: No = ..., **options: Unpack[ModOptions]
+) -> Integers: ...
 @overload
 def matmul_mod(
-    a: TensorT,
-    b: TensorT,
-    m: int,
-    *,
-    scheme: str = ...,
-    backend: str = ...,
-    plan: Plan | None = ...,
-    out: TensorT | None = ...,
-    report: Literal[True],
-    workspace_limit: int | None = ...,
-    progress: Callable[[float], object] | None = ...,
-) -> tuple[TensorT, Report]: ...
-@overload
-def matmul_mod(
-    a: npt.ArrayLike,
-    b: npt.ArrayLike,
-    m: int,
-    *,
-    scheme: str = ...,
-    backend: str = ...,
-    plan: Plan | None = ...,
-    out: npt.NDArray[Any] | None = ...,
-    report: Literal[False] = ...,
-    workspace_limit: int | None = ...,
-    progress: Callable[[float], object] | None = ...,
-) -> npt.NDArray[np.int64]: ...
-@overload
-def matmul_mod(
-    a: npt.ArrayLike,
-    b: npt.ArrayLike,
-    m: int,
-    *,
-    scheme: str = ...,
-    backend: str = ...,
-    plan: Plan | None = ...,
-    out: npt.NDArray[Any] | None = ...,
-    report: Literal[True],
-    workspace_limit: int | None = ...,
-    progress: Callable[[float], object] | None = ...,
-) -> tuple[npt.NDArray[np.int64], Report]: ...
+    a: Arrays, b: Arrays, m: int, *, out: Array | None = ..., report: Yes, **options: Unpack[ModOptions]
+) -> tuple[Integers, Report]: ...
+# fmt: on
+@takes(ModOptions, "report")
 @any_library
-def matmul_mod(
-    a: Any,
-    b: Any,
-    m: int,
-    *,
-    scheme: str = "II",
-    backend: str = "auto",
-    plan: Plan | None = None,
-    out: Any = None,
-    report: bool = False,
-    workspace_limit: int | None = None,
-    progress: Callable[[float], object] | None = None,
-) -> Any:
+def matmul_mod(a: Any, b: Any, m: int, *, out: Any = None, **options: Any) -> Any:
     """Matrix product of integers modulo `m`, exact: every entry is that of the integers' real product, in [0, m).
 
     Parameters
@@ -128,12 +89,11 @@ def matmul_mod(
         As :func:`ozfp4.matmul`.
     """
     m = check_modulus(m)
-    asked = check_arguments(scheme, backend, None, "least", plan, workspace_limit, progress)
+    check_taken(matmul_mod, options)
+    asked = Options.of(options)
     operands = library.take_operands(a, b, out, library.INTEGERS)
     operands, bits = reduce_operands(operands, m)
-    c, about, _ = integer_product(
-        operands, asked, np.dtype(np.int64), bits, raises=False, report=report, modulus=m
-    )
+    c, about, _ = integer_product(operands, asked, np.dtype(np.int64), bits, modulus=m)
     mark_written(out)
     c = c if out is None else out
-    return (c, about) if report else c
+    return (c, about) if asked.report else c

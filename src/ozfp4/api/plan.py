@@ -4,33 +4,26 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from .._options import Options, RequestOptions, check_extent, check_taken, check_unasked, takes
 from ..backends.cuda import extension
 from ..dispatch import on_cpu, on_cuda, this_machine
 from ..dispatch.decision import capacity
 from ..plans.plan import Plan, make_plan
 from ..request import library
-from ..request.arguments import check_arguments, check_extent
 from ..request.complex import are_paired, real_shape
 from ..request.dlpack import any_library
-from ..request.integers import check_unasked, entry_bits, unify
+from ..request.integers import entry_bits, unify
 from ..request.operands import matmul_request
 from .integers import integer_request
 
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
-def plan(
-    m: int,
-    n: int,
-    k: int,
-    *,
-    scheme: str = "II",
-    backend: str = "auto",
-    bits: int | None = None,
-    family: str = "least",
-    device: Any = None,
-    accuracy: str | None = None,
-) -> Plan:
+
+@takes(RequestOptions)
+def plan(m: int, n: int, k: int, *, device: Any = None, **options: Unpack[RequestOptions]) -> Plan:
     """The plan for an m × k by k × n product on a device.
 
     Parameters
@@ -69,8 +62,9 @@ def plan(
     RuntimeError
         For a GPU that is not there or that this build has no kernels for, and for a backend that a GPU does not have.
     """
-    asked = check_arguments(scheme, backend, bits, family, accuracy=accuracy)
-    bits = capacity(asked, single=False)
+    check_taken(plan, options)
+    asked = Options.of(options)
+    scheme, backend, family, bits = asked.scheme, asked.backend, asked.family, capacity(asked, single=False)
     *_, inner = (check_extent(name, extent) for name, extent in (("m", m), ("n", n), ("k", k)))
     inner = max(inner, 1)
     index = _cuda_index(device)
@@ -84,17 +78,9 @@ def plan(
     return make_plan(scheme, backend, family, bits, inner)
 
 
+@takes(RequestOptions)
 @any_library
-def plan_for(
-    a: Any,
-    b: Any,
-    *,
-    scheme: str = "II",
-    backend: str = "auto",
-    bits: int | None = None,
-    family: str = "least",
-    accuracy: str | None = None,
-) -> Plan:
+def plan_for(a: Any, b: Any, **options: Unpack[RequestOptions]) -> Plan:
     """The plan that :func:`ozfp4.matmul` would take for `a` and `b`, by their shapes, dtypes and device; nothing is multiplied.
 
     Like a product it runs the self-test of a kernel on its first use, and takes the next backend where one failed. Of integers on
@@ -119,14 +105,15 @@ def plan_for(
         What matmul raises for these operands; that a tensor requires grad changes nothing.
     """
     a, b = (x.detach() if library.is_tensor(x) else x for x in (a, b))
-    asked = check_arguments(scheme, backend, bits, family, accuracy=accuracy)
+    check_taken(plan_for, options)
+    asked = Options.of(options)
     operands, integer = library.take_operands(a, b, None, library.TAKEN), None
     if operands.has_integers:
         operands, integer = unify(operands)
     if integer is None:
         request = matmul_request(operands, asked)
     else:
-        check_unasked(bits=(bits, None), accuracy=(accuracy, None))
+        check_unasked(options)
         needed = max(entry_bits(operands.a.dtype), entry_bits(operands.b.dtype))
         request = integer_request(operands, asked, integer, needed)
     if request.is_complex:

@@ -4,35 +4,28 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._options import Options, PlanOptions, check_taken, takes
 from ..backends import cpu
 from ..backends.cuda import pairs
 from ..backends.cuda.keep import keep
 from ..dispatch import on_cpu, on_cuda, plain
-from ..plans.plan import Plan
 from ..request import complex as forms
 from ..request import library
-from ..request.arguments import Arguments, check_arguments
 from ..request.dlpack import any_library
 from ..request.operands import LONGEST_CERTIFIED, MatmulRequest, matmul_request
 from ..request.prepared import DOUBLE, OTHERS, SIDES, SINGLE, Prepared, is_watched, watch
 
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
+
+@takes(PlanOptions)
 def prepare(
-    x: Any,
-    side: str,
-    *,
-    scheme: str = "II",
-    backend: str = "auto",
-    bits: int | None = None,
-    family: str = "least",
-    plan: Plan | None = None,
-    accuracy: str | None = None,
-    dtype: Any = None,
-    other: str = "complex",
+    x: Any, side: str, *, dtype: Any = None, other: str = "complex", **options: Unpack[PlanOptions]
 ) -> Prepared:
     """Scale and encode an operand once, for any number of products: ``matmul(a, prepare(b, "right"))`` has the bits of
     ``matmul(a, b)``.
@@ -81,26 +74,15 @@ def prepare(
         As :func:`ozfp4.matmul`; ValueError for an unknown `side` or `other`, `x` of fewer than two dimensions, and a `dtype`
         that no product of `x` has.
     """
-    return _prepare(x, side, scheme, backend, bits, family, plan, accuracy, dtype, other)
+    check_taken(prepare, options)
+    return _prepare(x, side, dtype, other, Options.of(options))
 
 
 plain.products["prepare"] = prepare
 
 
 @partial(any_library, keeps=True)
-def _prepare(
-    x: Any,
-    side: str,
-    scheme: str,
-    backend: str,
-    bits: int | None,
-    family: str,
-    plan: Plan | None,
-    accuracy: str | None,
-    dtype: Any,
-    other: str,
-    copies: bool = False,
-) -> Prepared:
+def _prepare(x: Any, side: str, dtype: Any, other: str, asked: Options, copies: bool = False) -> Prepared:
     """The operand itself, of any library; `copies`: what a device keeps is its own, and no version of `x` is watched."""
     if not isinstance(side, str) or side not in SIDES:
         raise ValueError(f"side: {side!r} is unknown; allowed are 'left', 'right'")
@@ -108,7 +90,6 @@ def _prepare(
         raise ValueError(f"other: {other!r} is unknown; allowed are 'complex', 'real'")
     if isinstance(x, Prepared):
         raise TypeError("x: it is prepared already")
-    asked = check_arguments(scheme, backend, bits, family, plan, accuracy=accuracy)
     operands = library.take_operand("x", x, library.NUMBERS)
     entries = operands.a
     if entries.ndim < 2:
@@ -173,7 +154,7 @@ def _entries(operands: library.Operands, real: Any, own: Any) -> Any:
 
 
 def _request(
-    operands: library.Operands, side: str, asked: Arguments, result: np.dtype[Any], other: str
+    operands: library.Operands, side: str, asked: Options, result: np.dtype[Any], other: str
 ) -> MatmulRequest:
     """The real product of the operand with one line, of the dtype that makes the result's; its entries are not looked at."""
     x = operands.a

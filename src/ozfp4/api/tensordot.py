@@ -3,30 +3,22 @@
 from __future__ import annotations
 
 import operator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._options import RoundedOptions, check_taken, takes
 from ..request import library, many
 from ..request.dlpack import any_library
 from .contraction import Term, contract, make_ways, wide
 
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
+
+@takes(RoundedOptions)
 @any_library
-def tensordot(
-    a: Any,
-    b: Any,
-    axes: Any = 2,
-    *,
-    out: Any = None,
-    scheme: str = "II",
-    backend: str = "auto",
-    bits: int | None = None,
-    family: str = "least",
-    workspace_limit: int | None = None,
-    accuracy: str | None = None,
-    rounding: str = "nearest",
-) -> Any:
+def tensordot(a: Any, b: Any, axes: Any = 2, *, out: Any = None, **options: Unpack[RoundedOptions]) -> Any:
     """Sum of products over `axes` of `a` and `b`, as ``numpy.tensordot`` and ``torch.tensordot``: one :func:`ozfp4.matmul`.
 
     Without axes to sum over it is the outer product, one multiplication an entry, as in :func:`ozfp4.einsum`.
@@ -41,8 +33,8 @@ def tensordot(
         An extent of 1 goes with every other in torch, and in NumPy with 1 alone.
     out : array or tensor, optional
         Where to write the result: its exact shape and dtype, no memory shared with the operands.
-    scheme, backend, bits, family, workspace_limit, accuracy, rounding
-        As in :func:`ozfp4.matmul`.
+    **options
+        `scheme`, `backend`, `bits`, `family`, `workspace_limit`, `accuracy`, `rounding`: as in :func:`ozfp4.matmul`.
 
     Returns
     -------
@@ -61,14 +53,11 @@ def tensordot(
     TypeError, ValueError, RuntimeError, MemoryError
         As :func:`ozfp4.matmul`; ValueError for axes that do not exist, come twice, or differ in extent.
     """
-    asked = {
-        "scheme": scheme, "backend": backend, "bits": bits, "family": family, "workspace_limit": workspace_limit,
-        "accuracy": accuracy, "rounding": rounding,
-    }  # fmt: skip
+    check_taken(tensordot, options)
     given, xp = many.take_all([a, b], out, library.TAKEN, ("a", "b"))
     of_a, of_b = _axes(axes, tuple(given[0].shape), tuple(given[1].shape), xp is not np)
     given, dtype = many.of_one_dtype(given, xp)
-    ways = make_ways(xp, given, asked)
+    ways = make_ways(xp, given, options)
     a, b = given
     # Axes of a are its numbers; those of b that are summed over with them are the same, the others come behind.
     labels_a = tuple(range(a.ndim))

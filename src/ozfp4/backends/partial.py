@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from .. import _core
+from .._options import Options
 from ..plans.plan import Plan
-from ..request.arguments import Arguments
 from ..request.library import array_of_tensor, require_torch
 from . import cpu
 
@@ -25,7 +25,7 @@ class Partial:
 
     prefixes = 2**30  # of the plan's moduli: all counts of them are tried
 
-    def __init__(self, a: Any, b: Any, k: int, plan: Plan, asked: Arguments, dtype: Any) -> None:
+    def __init__(self, a: Any, b: Any, k: int, plan: Plan, asked: Options, dtype: Any) -> None:
         self.torch = require_torch()
         self.a, self.b = (array_of_tensor(name, x.detach()) for name, x in (("a", a), ("b", b)))
         self.k, self.plan, self.asked = k, plan, asked

@@ -10,13 +10,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import _core
+from .._options import Options
 from ..backends.cpu import DEFAULT_WORKSPACE
 from ..backends.cuda import pairs
 from ..backends.cuda.launch import UNLIMITED
 from ..report import Report, merged_report
 from ..request import complex as forms
 from ..request import library
-from ..request.arguments import Arguments
 from ..request.operands import MatmulRequest, broadcast_stack
 from . import on_cuda
 
@@ -173,7 +173,7 @@ class _Product:
             return None
         return self._about_block(about, block, copied)
 
-    def _asked(self, block: _Block, copied: int) -> Arguments:
+    def _asked(self, block: _Block, copied: int) -> Options:
         """The arguments of a block's product."""
         asked = self.request.asked
         if copied >= self.limit:

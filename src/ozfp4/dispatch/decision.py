@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from .. import _core
+from .._options import Options, check_family
 from ..backends.cuda.variant import Variant
 from ..plans.plan import Plan, make_plan
-from ..request.arguments import Arguments, check_family
 
 ASKED_FOR = "asked for"
 
@@ -28,10 +28,11 @@ class Decision:
     way: str = "planes"
 
 
-def capacity(asked: Arguments, single: bool) -> int:
+def capacity(asked: Options, single: bool) -> int:
     """Bits of a plan for what was asked for; `single`: of a float32 result. ValueError for a family that has too few.
 
-    >>> capacity(Arguments(), True), capacity(Arguments(bits=30), True), capacity(Arguments(accuracy="standard"), False)
+    >>> scaled = Options(accuracy="scaled")
+    >>> capacity(scaled, True), capacity(scaled._replace(bits=30), True), capacity(Options(), False)
     (24, 30, 57)
     """
     precision = 24 if single else 53
@@ -55,7 +56,7 @@ def complex_plan(scheme: str, backend: str, family: str, bits: int, k: int) -> P
         return None
 
 
-def plan_asked_for(asked: Arguments, backend: str, k: int, single: bool, is_paired: bool = False) -> Plan:
+def plan_asked_for(asked: Options, backend: str, k: int, single: bool, is_paired: bool = False) -> Plan:
     """The plan that was given, or that of a backend; ValueError where it is not exact for inner dimension `k`, has too few
     bits for the accuracy, or is of complex products and `is_paired`, whether the operands are such, is not set."""
     plan = asked.plan

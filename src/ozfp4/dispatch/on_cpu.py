@@ -5,10 +5,10 @@ from __future__ import annotations
 from functools import lru_cache
 
 from .. import _core
+from .._options import Options
 from ..backends import cpu
 from ..cost.peaks import CPU_BACKENDS
 from ..plans.plan import Plan
-from ..request.arguments import Arguments
 from ..request.operands import MatmulRequest
 from ..trust import guard
 from . import this_machine
@@ -33,7 +33,7 @@ def decide(request: MatmulRequest) -> Decision:
     )  # fmt: skip
 
 
-def decide_piece(asked: Arguments, k: int, single: bool) -> Plan:
+def decide_piece(asked: Options, k: int, single: bool) -> Plan:
     """The plan of a product of which this process has a piece of K: where no backend is asked for, the same one on every machine,
     whatever was measured there. Raises as :func:`decide`."""
     chosen = asked._replace(backend="fp64") if asked.backend == "auto" and asked.plan is None else asked
@@ -46,7 +46,7 @@ WORDS_SERVE = "the norms of rows and columns say that the product fits machine w
 WORDS_WRAP = "integers are multiplied as they are"  # where no norm is asked whether an entry wraps
 
 
-def may_go_direct(asked: Arguments) -> bool:
+def may_go_direct(asked: Options) -> bool:
     """Whether a product may be made in machine words: nothing was asked for that only plans have."""
     return asked.plan is None and (asked.scheme, asked.backend, asked.family) == ("II", "auto", "least")
 
@@ -76,7 +76,7 @@ def _decide(
 ) -> Decision:
     """The same by what it depends on: `verdicts` and `figures` count changes of what is known, `unit` multiplies bytes, and rates
     are those of so many threads."""
-    asked = Arguments(scheme, backend, bits, family, plan, accuracy=accuracy)
+    asked = Options(scheme, backend, bits, family, plan, accuracy=accuracy)
     is_auto = plan is None and backend == "auto"
     taken, reason = backend, ASKED_FOR
     if is_auto:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
+from .._options import Options
 from ..backends.cuda import extension, variant
 from ..backends.cuda.launch import check_extents
 from ..backends.cuda.variant import Forced, Variant
@@ -13,7 +14,6 @@ from ..cost.choice import Choice
 from ..cost.peaks import GPU_BACKENDS
 from ..plans.plan import Plan, make_plan
 from ..request import library
-from ..request.arguments import Arguments
 from ..request.operands import MatmulRequest
 from ..trust import guard
 from . import this_machine
@@ -50,7 +50,7 @@ def decide(request: MatmulRequest) -> Decision:
     )  # fmt: skip
 
 
-def decide_piece(asked: Arguments, k: int, single: bool, index: int) -> tuple[Plan, int]:
+def decide_piece(asked: Options, k: int, single: bool, index: int) -> tuple[Plan, int]:
     """The plan and the kernel of a product of which a device has a piece of K. Raises as :func:`decide`. Range:
     :func:`check_device` has nothing against the device."""
     backend = asked.backend
@@ -85,7 +85,7 @@ def _decide(
 ) -> Decision:
     """The same by what it depends on; the last two count changes of what is known."""
     reason, fallback = ASKED_FOR, None
-    asked = Arguments(scheme, backend, bits, family, plan, accuracy=accuracy)
+    asked = Options(scheme, backend, bits, family, plan, accuracy=accuracy)
     if plan is None and backend == "auto":
         choice = this_machine.gpu_choice(scheme, family, capacity(asked, single), max(k, 1), index)
         reason = choice.reason
@@ -100,7 +100,7 @@ def _decide(
     return Decision(chosen, reason, fallback, serving)
 
 
-def _may_be_direct(k: int, few: int, asked: Arguments, index: int) -> bool:
+def _may_be_direct(k: int, few: int, asked: Options, index: int) -> bool:
     """Whether a product that is small or has few rows or columns may be made without planes: nobody asked for what only the
     stages have."""
     return (

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._options import Options
 from ..backends import partial
 from ..backends.cuda import partial as cuda_partial
-from ..request.arguments import Arguments
 from ..request.library import check_storage, require_torch
 from . import on_cpu, on_cuda
 
 
-def make(a: Any, b: Any, k: int, asked: Arguments, dtype: Any) -> Any:
+def make(a: Any, b: Any, k: int, asked: Options, dtype: Any) -> Any:
     """The piece a (m x K_r) and b (K_r x n), float64 or float32 tensors of one device, of products of `k` terms with results of
     `dtype`: a :class:`ozfp4.backends.partial.Partial`, or its like on a GPU.
 

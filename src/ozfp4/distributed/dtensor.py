@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any
 
+from .._options import Options, unusual
 from ..api.matmul import matmul as local_product
-from ..request.arguments import check_arguments
 from ..request.library import check_storage, dtensor_class, is_dtensor, require_torch
 from ..request.operands import matmul_shape
-from ..torch_ops import calls, dtensors, gradients
+from ..torch_ops import dtensors, gradients
 from ..torch_ops.derivatives import Call as Differentiated
 from ..torch_ops.derivatives import Like
 from ..torch_ops.shardings import placed, register, resolved
@@ -53,7 +53,7 @@ def matmul(
     """The product as a DTensor, or it and its bounds."""
     # A return_bound that is to be refused is not plain.
     is_plain = placements is None and method == "auto" and return_bound is False and options["plan"] is None
-    settings = {name: value for name, value in options.items() if name != "plan"}
+    settings = {name: value for name, value in unusual(options).items() if name != "plan"}
     mesh = (a if is_dtensor(a) else b).device_mesh
     if mesh.get_coordinate() is None:
         raise RuntimeError(f"a: this process is no member of {mesh}; its members alone multiply there")
@@ -62,7 +62,7 @@ def matmul(
     key = _key(a, b, placements, asked)
     is_known = key is not None and key in known
     if is_plain and is_known:  # as one before that needed no exchange
-        found = dtensors.again("matmul", (a, b), calls.unusual(settings))
+        found = dtensors.again("matmul", (a, b), settings)
         if found is not None:
             return found
     wanted = _check(a, b, placements, asked) if is_known else _agreed(mesh, a, b, placements, asked)
@@ -73,7 +73,7 @@ def matmul(
     a, b = a.detach(), b.detach()
     way = choose(a, b, asked.method, wanted)
     if is_plain and way.inner is None and (way.a, way.b) == (a.placements, b.placements):
-        return dtensors.product("matmul", (a, b), calls.unusual(settings))
+        return dtensors.product("matmul", (a, b), settings)
     return _product(a, b, asked, way)
 
 
@@ -125,8 +125,7 @@ def _check(a: Any, b: Any, placements: Any, asked: _Asked) -> Any:
         local = x.detach().to_local()
         if type(local) is torch.Tensor:  # others say themselves where their entries are
             check_storage(name, local)
-    options = {name: value for name, value in asked.options.items() if name != "overflow"}
-    check_arguments(**options, return_bound=asked.return_bound)
+    Options.of({**asked.options, "return_bound": asked.return_bound})
     check_method(asked.method)
     axes = len(matmul_shape(tuple(a.shape), tuple(b.shape)).result)
     wanted = check_placements(placements, a.device_mesh.ndim, axes)
@@ -134,7 +133,7 @@ def _check(a: Any, b: Any, placements: Any, asked: _Asked) -> Any:
     if any(_gradients(a, b)):
         if asked.return_bound:
             raise RuntimeError("return_bound: bounds have no derivative; pass detached operands")
-        if options["plan"] is not None:
+        if asked.options["plan"] is not None:
             raise ValueError("plan: a Plan is not for DTensors that require grad; pass detached operands")
     return wanted
 
@@ -179,9 +178,8 @@ class _Differentiable(torch.autograd.Function):  # type: ignore[misc]
     @staticmethod
     def backward(ctx: Any, grad: Any) -> Any:
         a, b = ctx.saved_tensors
-        options = {
-            name: value for name, value in ctx.asked.options.items() if name not in ("overflow", "plan")
-        }
+        options = unusual(ctx.asked.options)
+        options.pop("overflow", None)
         likes = tuple(Like(x.shape, x.dtype) for x in (a, b))
         call = Differentiated((a, b), likes, ctx.needs_input_grad[:2], options)
         found = gradients.of_matmul(call, grad)
@@ -220,7 +218,7 @@ def _product(a: Any, b: Any, asked: _Asked, way: Way) -> Any:
 def _of_local(x: Any, y: Any, a: Any, b: Any, way: Way, asked: _Asked) -> Any:
     """This rank's part of the result, of its parts `x` of A and `y` of B."""
     if way.inner is None:
-        return local_product(x, y, **asked.options, return_bound=asked.return_bound)
+        return local_product(x, y, **unusual({**asked.options, "return_bound": asked.return_bound}))
     axes = x.ndim > 1, y.ndim > 1
     x, y = x if axes[0] else x.unsqueeze(0), y if axes[1] else y.unsqueeze(1)
     k = a.shape[-1]

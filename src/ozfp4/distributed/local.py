@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from .._options import plan_options, unusual
 from ..api.matmul import matmul
 from ..api.prepare import prepare
 from ..request import library
@@ -24,7 +25,7 @@ class Products:
     """`options`: keywords of ``ozfp4.matmul``; `bounds`: whether bounds of the errors are wanted, too."""
 
     def __init__(self, options: dict[str, Any], bounds: bool) -> None:
-        self.options, self.bounds = options, bounds
+        self.options, self.bounds = unusual(options), bounds
         self.failure: Exception | None = None
 
     def __call__(self, a: Any, b: Any, out: Any, bound: Any) -> None:
@@ -78,14 +79,14 @@ class Products:
             return x
         if library.is_integer(x.dtype) or library.is_integer(other.dtype):
             return x
-        names = ("scheme", "backend", "bits", "family", "plan", "accuracy")
-        asked = {name: self.options[name] for name in names if name in self.options}
         result = require_torch().promote_types(x.dtype, other.dtype)
         if not x.dtype.is_complex and result.is_complex:
             result = result.to_real()
         kind = "complex" if other.dtype.is_complex else "real"
         try:
-            return prepare(x, "left" if is_left else "right", dtype=result, other=kind, **asked)
+            return prepare(
+                x, "left" if is_left else "right", dtype=result, other=kind, **plan_options(self.options)
+            )
         except (
             MemoryError,
             RuntimeError,

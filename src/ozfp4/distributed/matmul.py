@@ -2,14 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from .._options import DEFAULTS, ProductOptions, check_taken, takes
 from ..request.library import is_dtensor
 from . import dtensor, request
 from .collectives import device_of, take_group
 from .run import run
 
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
+
+class GroupOptions(ProductOptions, total=False):
+    """The options that :func:`matmul` takes."""
+
+    return_bound: bool
+
+
+# Those that each product of a rank has; all of them in this order, so that ranks can compare them.
+_SHARED = tuple(ProductOptions.__annotations__)
+
+
+@takes(GroupOptions)
 def matmul(
     a: Any,
     b: Any,
@@ -17,21 +32,12 @@ def matmul(
     group: Any = None,
     layout: tuple[str, str] = ("rows", "replicated"),
     result: str | None = None,
-    accuracy: str | None = None,
-    bits: int | None = None,
-    backend: str = "auto",
-    rounding: str = "nearest",
     out: Any = None,
     method: str = "auto",
-    scheme: str = "II",
-    family: str = "least",
-    plan: Any = None,
-    workspace_limit: int | None = None,
-    overflow: str = "wrap",
-    return_bound: bool = False,
     whole: Any = None,
     check: str = "always",
     placements: Any = None,
+    **options: Unpack[GroupOptions],
 ) -> Any:
     """Matrix product over the ranks of a torch.distributed group, with the bits of ``ozfp4.matmul(a, b)`` on one device.
 
@@ -61,8 +67,6 @@ def matmul(
     result : str, optional
         How the result is to lie. By default "stack" if an operand is cut so, else "rows" if `a` is cut by rows, "columns" if `b`
         is by columns, "rows" where k is cut, and "replicated" where nothing is.
-    accuracy, bits, backend, rounding, scheme, family, plan, workspace_limit, overflow, return_bound
-        As in :func:`ozfp4.matmul`. An overflow that is to be raised is so on all ranks.
     out : torch.Tensor, optional
         Where to write this rank's part of the result: its exact shape and dtype, no memory shared with the inputs. Some ranks may
         pass one and others none.
@@ -78,6 +82,9 @@ def matmul(
     placements : sequence of Placement, optional
         Of the result of DTensors, ``Replicate`` or ``Shard``, one a dimension of their mesh. By default what moves the fewest
         bytes. `group`, `layout`, `result`, `out`, `whole` and `check` are then left out: DTensors know how they lie.
+    **options
+        As in :func:`ozfp4.matmul`, without `report`, `progress` and `device`. An overflow that is to be raised is so on all
+        ranks.
 
     Returns
     -------
@@ -112,16 +119,15 @@ def matmul(
     >>> bool((c == ozfp4.matmul(whole_a, whole_b).chunk(2)[rank]).all())  # doctest: +SKIP
     True
     """
-    options = {
-        "scheme": scheme, "backend": backend, "bits": bits, "family": family, "plan": plan,
-        "workspace_limit": workspace_limit, "accuracy": accuracy, "rounding": rounding, "overflow": overflow,
-    }  # fmt: skip
+    check_taken(matmul, options)
+    shared = {name: options.get(name, DEFAULTS[name]) for name in _SHARED}
+    return_bound = options.get("return_bound", False)
     if is_dtensor(a) or is_dtensor(b):
         _check_unasked(
             group=(group, None), layout=(layout, ("rows", "replicated")), result=(result, None), out=(out, None),
             whole=(whole, None), check=(check, "always"),
         )  # fmt: skip
-        return dtensor.matmul(matmul, a, b, placements, method, options, return_bound)
+        return dtensor.matmul(matmul, a, b, placements, method, shared, return_bound)
     if placements is not None:
         raise ValueError(
             f"placements: {placements!r} is for DTensors; layout= and result= are for parts of ranks"
@@ -130,7 +136,7 @@ def matmul(
         layout = tuple(layout)
     if isinstance(whole, (tuple, list)) and all(isinstance(shape, (tuple, list)) for shape in whole):
         whole = tuple(tuple(shape) for shape in whole)
-    asked = request.Asked(a, b, out, layout, result, method, whole, return_bound, options)
+    asked = request.Asked(a, b, out, layout, result, method, whole, return_bound, shared)
     with device_of(a):
         members = take_group(group)
         call = request.take(members, asked, check)

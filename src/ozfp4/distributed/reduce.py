@@ -15,9 +15,9 @@ from functools import partial
 from math import prod
 from typing import Any
 
+from .._options import Options
 from ..dispatch import pieces
 from ..request import library
-from ..request.arguments import Arguments, check_arguments
 from ..request.library import require_torch
 from . import agree, cost
 from .collectives import Group, Pending, exchange, gather, move
@@ -194,7 +194,7 @@ _SUMMED = _summed()
 def _add_residues(
     group: Group, problem: Problem, computed: Placed, a: Any, b: Any, products: Products, out: Any
 ) -> None:
-    asked = _arguments(products.options)
+    asked = Options.of(products.options)
     axis = computed.axis
     assert axis is not None
     free = -3 - axis  # the other one
@@ -231,18 +231,8 @@ def _add_residues(
     _mend(group, problem, computed, piece, a, b, products, out)
 
 
-def _arguments(options: dict[str, Any]) -> Arguments:
-    names = ("scheme", "backend", "bits", "family", "plan", "workspace_limit")
-    chosen: dict[str, Any] = {
-        name: options.get(name, default) for name, default in zip(names, Arguments(), strict=False)
-    }
-    return check_arguments(
-        **chosen, accuracy=options.get("accuracy"), rounding=options.get("rounding", "nearest")
-    )
-
-
 def _prepare(
-    group: Group, problem: Problem, computed: Placed, asked: Arguments, a: Any, b: Any, dtype: Any
+    group: Group, problem: Problem, computed: Placed, asked: Options, a: Any, b: Any, dtype: Any
 ) -> tuple[Any, int]:
     """The piece of this rank with the scales of whole lines, and the lines of a block. What fails on a rank raises on all."""
     torch = require_torch()

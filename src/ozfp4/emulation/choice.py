@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
+from .._options import DEFAULTS
 from ..backends.cuda import extension
 from ..cost.choice import choose
 from ..cost.model import estimate
@@ -89,7 +90,7 @@ def _hopeless(problem: Problem, options: Options) -> Decision | None:
     rate = measured.native_rate(problem)
     if rate is None:
         return None
-    asked: Any = {"scheme": "II", "backend": "auto", "family": "least", "bits": None, **options.keywords}
+    asked = {**DEFAULTS, **options.keywords}
     bits = asked["bits"]
     if bits is None:  # the fewest products: other accuracies may take more
         bits = 24 if problem.dtype in ("float32", "complex64") else 53

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from .._options import DEFAULTS
+from .._options import Options as Asked
 from ..dispatch.decision import capacity
-from ..request.arguments import check_arguments
 from ..request.library import INTEGERS, TAKEN, is_integer, name_of
 
 MODES = ("fastest", "always")
@@ -54,20 +55,13 @@ def check_options(
     for name, value in (("convolutions", convolutions), ("verbose", verbose)):
         if not isinstance(value, (bool, np.bool_)):
             raise TypeError(f"{name}: {value!r} is neither True nor False")
-    checked = check_arguments(**keywords)
+    checked = Asked.of(keywords)
     capacity(checked, single=False)
-    keywords = {**keywords, "bits": checked.bits, "workspace_limit": checked.workspace_limit}
-    asked = {name: value for name, value in keywords.items() if value != _USUAL[name]}
+    asked = {name: getattr(checked, name) for name, value in keywords.items() if value != DEFAULTS[name]}
     shared = {name: value for name, value in asked.items() if name not in ("accuracy", "bits", "rounding")}
     return Options(
         _names(dtypes), int(min_size), mode, bool(convolutions), bool(verbose), asked, shared
     )  # fmt: skip
-
-
-_USUAL: dict[str, Any] = {
-    "scheme": "II", "backend": "auto", "bits": None, "family": "least", "workspace_limit": None, "accuracy": None,
-    "rounding": "nearest",
-}  # fmt: skip
 
 
 def _names(dtypes: Any) -> frozenset[str]:

@@ -8,17 +8,22 @@ import logging
 import sys
 from collections.abc import Callable
 from contextlib import ExitStack
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
+from .._options import RoundedOptions, check_taken, takes
 from ..support.logger import LOGGER
 from . import numpy_patch
 from .entered import Entered, entered, entered_here
 from .options import Options, check_options
 from .summary import Record, Summary
 
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 
+@takes(RoundedOptions)
 def emulate(
     *,
     dtypes: Any = ("float64", "complex128"),
@@ -26,13 +31,7 @@ def emulate(
     mode: str = "fastest",
     convolutions: bool = False,
     verbose: bool = False,
-    scheme: str = "II",
-    backend: str = "auto",
-    bits: int | None = None,
-    family: str = "least",
-    workspace_limit: int | None = None,
-    accuracy: str | None = None,
-    rounding: str = "nearest",
+    **options: Unpack[RoundedOptions],
 ) -> Scope:
     """A scope in which matrix products of torch and NumPy go through ozfp4: ``with ozfp4.emulate():``, or ``@ozfp4.emulate()``.
 
@@ -73,8 +72,9 @@ def emulate(
         torch hands each operation to Python then.
     verbose : bool
         Print the summary on leaving the scope.
-    scheme, backend, bits, family, workspace_limit, accuracy, rounding
-        Of the products, as in :func:`ozfp4.matmul`; `accuracy`, `bits` and `rounding` are not for integers, which are exact.
+    **options
+        `scheme`, `backend`, `bits`, `family`, `workspace_limit`, `accuracy` and `rounding` of the products, as in
+        :func:`ozfp4.matmul`; `accuracy`, `bits` and `rounding` are not for integers, which are exact.
 
     Returns
     -------
@@ -101,11 +101,8 @@ def emulate(
         For options that :func:`ozfp4.matmul` would refuse, unknown modes and dtypes, functions that are not plain ones. In the
         scope products raise what those of ozfp4 do: a device without a kernel in this build is an error with "always".
     """
-    keywords = {
-        "scheme": scheme, "backend": backend, "bits": bits, "family": family, "workspace_limit": workspace_limit,
-        "accuracy": accuracy, "rounding": rounding,
-    }  # fmt: skip
-    return Scope(check_options(dtypes, min_size, mode, convolutions, verbose, keywords))
+    check_taken(emulate, options)
+    return Scope(check_options(dtypes, min_size, mode, convolutions, verbose, {**options}))
 
 
 class Scope:

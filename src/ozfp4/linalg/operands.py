@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._options import check_accuracy
 from ..dispatch.on_cuda import check_device
 from ..request import library
-from ..request.arguments import check_accuracy
 from .native import Native, native_of
 
 _NAMES = tuple(np.dtype(t).name for t in library.NUMBERS)

@@ -1,4 +1,4 @@
-"""Products of integers: which they are, what their result is, and what nobody asks of them."""
+"""Products of integers: which they are, and what their result is."""
 
 from __future__ import annotations
 
@@ -9,15 +9,6 @@ import numpy as np
 
 from ..support.fp_mode import in_default_mode
 from .library import Operands, is_integer, name_of, require_torch
-
-OVERFLOWS = ("wrap", "raise")
-
-
-def check_overflow(overflow: object) -> str:
-    """The name of what is done about overflow; ValueError for an unknown one."""
-    if not isinstance(overflow, str) or overflow not in OVERFLOWS:
-        raise ValueError(f"overflow: {overflow!r} is unknown; allowed are {', '.join(map(repr, OVERFLOWS))}")
-    return overflow
 
 
 def common_dtype(operands: Operands) -> Any:
@@ -99,12 +90,3 @@ def check_modulus(m: object) -> int:
     if not 1 <= m < 2**63:
         raise ValueError(f"m: {m} is outside 1..2**63 - 1")
     return int(m)
-
-
-def check_unasked(**given: tuple[object, object]) -> None:
-    """ValueError for the first argument whose value is not its default, by name (value, default)."""
-    for name, (value, default) in given.items():
-        if value is not default and value != default:
-            raise ValueError(
-                f"{name}: {value!r} is for products of floating-point numbers; integers are neither scaled nor rounded"
-            )

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from .arguments import Arguments
+from .._options import Options
 from .library import Operands, is_complex, name_of
 from .out import check_out
 from .prepared import NEITHER, Sides, check_others, check_result
@@ -98,7 +98,7 @@ def broadcast_stack(x: Array, stack: Extents) -> Array:
 LONGEST_CERTIFIED = 2**31
 
 
-def check_counted(asked: Arguments, k: int, pairs: bool) -> None:
+def check_counted(asked: Options, k: int, pairs: bool) -> None:
     """ValueError for more entries in a row or a column than an accuracy counts; `pairs`: both operands are complex."""
     most, where = (30, " where both operands are complex") if pairs else (31, "")
     if k > 2**most and (asked.accuracy != "scaled" or asked.return_bound):
@@ -126,7 +126,7 @@ class MatmulRequest:
         The operands are float32 or complex64, and so is the result.
     torch : module or None
         torch where the operands are tensors.
-    asked : Arguments
+    asked : Options
     upper : array, tensor or None
         As `out`, for a second result.
     prepared : Sides
@@ -147,7 +147,7 @@ class MatmulRequest:
     dtype: Any
     single: bool
     torch: Any
-    asked: Arguments
+    asked: Options
     upper: Any = None
     prepared: Sides = NEITHER
     is_complex: bool = False
@@ -169,7 +169,7 @@ class MatmulRequest:
 
 
 def matmul_request(
-    operands: Operands, asked: Arguments, dtype: Any = None, upper: Any = None, prepared: Sides = NEITHER
+    operands: Operands, asked: Options, dtype: Any = None, upper: Any = None, prepared: Sides = NEITHER
 ) -> MatmulRequest:
     """The request for a product of these operands; `dtype` of the result, by default the one that both promote to; `upper` as
     the operands' `out`, for a second result; `prepared` of what was prepared, whose entries the operands have.

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple, NoReturn
 
 from .._core import accuracy_bits
+from .._options import DEFAULTS, Options
 from ..plans.plan import Plan, make_plan
 from ..support.table import Table, Tabular
 from . import library
-from .arguments import check_arguments
 
 SIDES = {"left": "a", "right": "b"}
 OTHERS = ("complex", "real")
@@ -164,28 +164,23 @@ def check_others(sides: Sides, dtype_a: Any, dtype_b: Any) -> None:
             )
 
 
-def check_agrees(sides: Sides, plan: Plan | None, **asked: Any) -> tuple[Plan, str]:
-    """The plan and the accuracy of a product of prepared operands; `asked`: scheme, backend, bits, family, accuracy.
+def check_agrees(sides: Sides, given: Mapping[str, Any]) -> tuple[Plan, str]:
+    """The plan and the accuracy of a product of prepared operands, with the options that were passed.
 
     ValueError for what is asked for otherwise than it was prepared; defaults take what there is. Range: one is prepared.
     """
     name, prepared = ("a", sides.a) if sides.a is not None else ("b", sides.b)
     assert prepared is not None
-    if plan is not None and plan != prepared.plan:
+    if given.get("plan") not in (None, prepared.plan):
         raise ValueError(
             f"plan: {name} was prepared by another plan; {prepared._again(plan='...')} takes this one"
         )
     made = prepared.plan
-    has = {
-        "scheme": ("II", made.scheme),
-        "backend": ("auto", made.backend),
-        "bits": (None, made.bits),
-        "family": ("least", made.family),
-        "accuracy": (None, prepared.accuracy),
-    }
-    chosen = {key: value for key, value in asked.items() if value != has[key][0]}
+    has = {name: getattr(made, name) for name in ("scheme", "backend", "bits", "family")}
+    has["accuracy"] = prepared.accuracy
+    chosen = {key: given[key] for key in has if given.get(key, DEFAULTS[key]) != DEFAULTS[key]}
     for key, value in chosen.items():
-        own = has[key][1]
+        own = has[key]
         if value != own:
             again = prepared._again(**{k: repr(v) for k, v in chosen.items()})
             remedy = f"; {again} serves it" if _is_served(prepared, **chosen) else ""
@@ -215,23 +210,21 @@ def _is_served(
     return prepared.device == "cpu" or backend != "fp64"
 
 
-def take_prepared(a: Any, b: Any, plan: Any, accuracy: Any, **asked: Any) -> tuple[Sides, Any, Any, Any, Any]:
-    """Which of `a` and `b` are prepared; both as entries, the plan and the accuracy. Range: one is prepared, the other as it was
-    passed.
+def take_prepared(a: Any, b: Any, given: Mapping[str, Any]) -> tuple[Sides, Any, Any, dict[str, Any]]:
+    """Which of `a` and `b` are prepared; both as entries; and the options that were passed, with their plan and accuracy. Range:
+    one is prepared, the other as it was passed.
 
-    Raises as :func:`check_arguments`, then as :func:`sides_of` and :func:`check_agrees`.
+    Raises as :meth:`Options.of`, then as :func:`sides_of` and :func:`check_agrees`.
     """
-    names = {"bits": None, "family": "least"} | asked
     own = next(x.accuracy for x in (a, b) if isinstance(x, Prepared))
-    check_arguments(**names, plan=plan, accuracy=own if accuracy is None else accuracy)
+    Options.of({**given, "accuracy": own if given.get("accuracy") is None else given["accuracy"]})
     sides = sides_of(a, b)
-    plan, accuracy = check_agrees(sides, plan, accuracy=accuracy, **asked)
+    plan, accuracy = check_agrees(sides, given)
     return (
         sides,
         a if sides.a is None else sides.a._entries,
         b if sides.b is None else sides.b._entries,
-        plan,
-        accuracy,
+        {**given, "plan": plan, "accuracy": accuracy},
     )
 
 

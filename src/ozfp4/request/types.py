@@ -1,8 +1,15 @@
-"""What type checkers see of a torch tensor, whether or not torch is installed where they run."""
+"""What type checkers see of operands and flags; of a torch tensor whether or not torch is installed where they run."""
 
 from __future__ import annotations
 
-from typing import Protocol, TypeVar
+from typing import Any, Literal, Protocol, TypeVar
+
+import numpy.typing as npt
+
+Array = npt.NDArray[Any]
+Arrays = npt.ArrayLike
+No = Literal[False]
+Yes = Literal[True]
 
 
 class TensorLike(Protocol):

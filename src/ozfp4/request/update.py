@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from .._options import Options
 from ..support.fp_mode import in_default_mode
 from . import library
-from .arguments import Arguments
 from .complex import is_complex
 from .factors import check_factor, turned
 from .library import Operands
@@ -126,7 +126,7 @@ def update_request(
     c: Any,
     trans_a: Any,
     trans_b: Any,
-    asked: Arguments,
+    asked: Options,
     sides: Sides = NEITHER,
 ) -> MatmulRequest:
     """The request for alpha A B + beta C; its `update` is None where that is A B.

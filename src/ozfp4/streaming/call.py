@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .._options import Options, check_unasked, check_workspace, plan_options
 from ..dispatch import plain
 from ..request import library
-from ..request.arguments import Arguments, check_arguments
 from ..request.dlpack import any_library
-from ..request.integers import check_overflow, check_unasked, common_dtype, entry_bits
+from ..request.integers import common_dtype, entry_bits
 from ..request.library import Operands
 from ..request.operands import MatmulRequest, matmul_request
 from ..request.prepared import Prepared
@@ -34,43 +34,20 @@ Array = npt.NDArray[Any]
 
 
 @any_library
-def matmul(
-    a: Any,
-    b: Any,
-    out: Any,
-    device: Any,
-    device_memory_limit: Any,
-    settings: dict[str, Any],
-    report: Any,
-    workspace_limit: Any,
-    progress: Any,
-    overflow: Any,
-    return_bound: Any,
-) -> Any:
-    """The product; `settings` are those that a tile is multiplied with. Raises as :func:`ozfp4.matmul`."""
-    _check_on_host(a, b, out, report)
+def matmul(a: Any, b: Any, out: Any, device: Any, device_memory_limit: Any, options: dict[str, Any]) -> Any:
+    """The product. Raises as :func:`ozfp4.matmul`."""
+    _check_on_host(a, b, out, options.get("report", False))
     devices = devices_of(device)
-    in_one_piece = partial(
-        plain.products["matmul"], a, b, out,
-        workspace_limit=workspace_limit, progress=progress, overflow=overflow, return_bound=return_bound, **settings,
-    )  # fmt: skip
+    in_one_piece = partial(plain.products["matmul"], a, b, out, **options)
     if device_memory_limit is None and all(isinstance(each, Cpu) for each in devices):
         return in_one_piece()
-    asked = check_arguments(
-        workspace_limit=workspace_limit, progress=progress, return_bound=return_bound, **settings
-    )
-    raises = check_overflow(overflow) == "raise"
+    asked = Options.of(options)
     operands = library.take_operands(a, b, out, library.TAKEN)
     dtypes, dtype, is_integer = _dtypes(operands)
     if is_integer:
-        check_unasked(
-            bits=(settings["bits"], None),
-            accuracy=(settings["accuracy"], None),
-            rounding=(settings["rounding"], "nearest"),
-            return_bound=(return_bound, False),
-        )
+        check_unasked(options)
         asked = _of_integers(asked, dtypes)
-    elif raises:
+    elif asked.raises:
         raise ValueError("overflow: 'raise' is for products of integers")
     request = matmul_request(operands, asked, dtype)
     limit = _limit(device_memory_limit, devices)
@@ -81,13 +58,13 @@ def matmul(
 
     results = [
         request.out
-        if request.out is not None and not raises
+        if request.out is not None and not asked.raises
         else library.new_array(request.torch, request.shape.result, dtype)
     ]
     if asked.return_bound:
         kind = np.complex128 if request.is_complex else np.float64
         results.append(library.new_array(request.torch, request.shape.result, kind))
-    job = _job(request, dtypes, results, limit, devices, {**settings, "overflow": overflow})
+    job = _job(request, dtypes, results, limit, devices, options)
     began = time.perf_counter()
     own: list[BaseException] = []  # of the caller's progress, which is told as it is
     if job.progress is not None:
@@ -95,7 +72,7 @@ def matmul(
     try:
         moved = multiply(job, devices)
     except OverflowError as error:
-        if not raises or any(error is each for each in own):
+        if not asked.raises or any(error is each for each in own):
             raise
         raise OverflowError(
             f"overflow: entries of the product do not fit {request.dtype}; nothing was written"
@@ -166,7 +143,7 @@ def _dtypes(operands: Operands) -> tuple[tuple[np.dtype[Any], np.dtype[Any]], np
     return (own if own[0] == own[1] else (common, common)), common, True
 
 
-def _of_integers(asked: Arguments, dtypes: tuple[np.dtype[Any], np.dtype[Any]]) -> Arguments:
+def _of_integers(asked: Options, dtypes: tuple[np.dtype[Any], np.dtype[Any]]) -> Options:
     bits = max(map(entry_bits, dtypes))
     if asked.plan is not None:
         if asked.plan.bits < bits:
@@ -179,11 +156,7 @@ def _limit(given: Any, devices: list[Device]) -> int:
     """Bytes on each device."""
     if given is None:
         return min(device.default_limit() for device in devices)
-    if isinstance(given, bool) or not isinstance(given, (int, np.integer)):
-        raise TypeError(f"device_memory_limit: {given!r} is not an integer")
-    if not 0 < given < 2**62:
-        raise ValueError(f"device_memory_limit: {given} is not a positive number of bytes below 2**62")
-    return int(given)
+    return check_workspace(given, "device_memory_limit")
 
 
 def _job(
@@ -203,7 +176,7 @@ def _job(
         view = result[..., None] if shape.b_vector else result
         views.append(HostMatrices(view[..., None, :] if shape.a_vector else view))
     first = devices[0]
-    sizes = sizes_of(request, host[0], host[1], views, first, overflow=options["overflow"] == "raise")
+    sizes = sizes_of(request, host[0], host[1], views, first, overflow=asked.raises)
     slack = max(device.slack for device in devices)
     if limit <= slack:
         raise MemoryError(
@@ -214,13 +187,15 @@ def _job(
     both_complex = all(x.dtype.kind == "c" for x in host)
     is_complex = side.dtype.kind == "c"
     names = ("complex64", "float32") if request.single else ("complex128", "float64")
-    kept = {name: options[name] for name in ("scheme", "backend", "bits", "family", "plan", "accuracy")}
-    kept |= {
+    kept: dict[str, Any] = {
+        **plan_options(options),
         "dtype": np.dtype(names[0] if is_complex else names[1]),
         "other": "complex" if both_complex else "real",
     }
+    apart = ("workspace_limit", "progress", "return_bound", "report")
+    of_tile = {name: value for name, value in options.items() if name not in apart}
     return Job(
-        tiling, host[0], host[1], views, options, kept, limit, asked.workspace_limit or 2**62, asked.progress
+        tiling, host[0], host[1], views, of_tile, kept, limit, asked.workspace_limit or 2**62, asked.progress
     )
 
 

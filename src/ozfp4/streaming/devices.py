@@ -161,7 +161,10 @@ class Cpu:
 
 def multiply_into(a: Any, b: Any, outs: list[Any], options: dict[str, Any]) -> None:
     """The product into the first of `outs`, its bounds into the second if there is one."""
-    found = plain.products["matmul"](a, b, out=outs[0], return_bound=len(outs) > 1, **options)
+    bounds = (
+        {"return_bound": True} if len(outs) > 1 else {}
+    )  # what is as by default costs a repeated product least
+    found = plain.products["matmul"](a, b, out=outs[0], **bounds, **options)
     if len(outs) > 1:
         outs[1][...] = found[1]
 

@@ -5,11 +5,12 @@ torch may be tracing this: nothing here looks at entries or addresses.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
+from .._options import Options, unusual
 from ..dispatch import plain
 from ..request import library, remedies
-from ..request.arguments import check_arguments
 from ..request.factors import check_factor, check_integer_factor
 from ..request.library import require_torch
 from ..request.update import transposed
@@ -18,21 +19,17 @@ from . import dtensors
 torch: Any = require_torch()
 
 
-def matmul(
-    a: Any, b: Any, out: Any, plan: Any, report: Any, progress: Any, return_bound: Any, **settings: Any
-) -> Any:
+def matmul(a: Any, b: Any, out: Any, options: Mapping[str, Any]) -> Any:
+    settings, unasked = _split(options)
     if dtensors.are_given(a, b, out):
-        is_plain = out is None and plan is None and not (progress or report or return_bound)
-        if is_plain and not torch.compiler.is_compiling():  # the shortest way
-            found = dtensors.again("matmul", (a, b), unusual(settings))
+        if out is None and not unasked and not torch.compiler.is_compiling():  # the shortest way
+            found = dtensors.again("matmul", (a, b), settings)
             if found is not None:
                 return found
-        unasked = {"plan": plan, "report": report, "progress": progress, "return_bound": return_bound}
         return _of_dtensors("matmul", out, unasked, settings, a=a, b=b)
-    if plan is not None or progress is not None or report or return_bound:
-        _check_unasked(plan=plan, report=report, progress=progress, return_bound=return_bound)
+    _check_unasked(unasked)
     _check_tensors(a=a, b=b, out=out)
-    asked = _checked(settings, return_bound)
+    asked = _checked(settings)
     if out is None:
         return torch.ops.ozfp4.matmul.default(a, b, **asked)
     torch.ops.ozfp4.matmul.out(a, b, **asked, out=out)
@@ -40,37 +37,54 @@ def matmul(
 
 
 def gemm(
-    alpha: Any, a: Any, b: Any, beta: Any, c: Any, trans_a: Any, trans_b: Any, out: Any,
-    plan: Any, report: Any, return_bound: Any, **settings: Any,
+    alpha: Any, a: Any, b: Any, beta: Any, c: Any, trans_a: Any, trans_b: Any, out: Any, options: Mapping[str, Any]
 ) -> Any:  # fmt: skip
+    settings, unasked = _split(options)
     if dtensors.are_given(a, b, c, out):
-        unasked = {"plan": plan, "report": report, "return_bound": return_bound}
         a, b = transposed("a", a, trans_a), transposed("b", b, trans_b)
         return _of_dtensors("gemm", out, unasked, settings, a=a, b=b, alpha=alpha, beta=beta, c=c)
-    if plan is not None or report or return_bound:
-        _check_unasked(plan=plan, report=report, return_bound=return_bound)
+    _check_unasked(unasked)
     _check_tensors(a=a, b=b, c=c, out=out)
     if not torch.compiler.is_compiling():  # else the operator checks them as it computes
-        alpha, beta = _factors(alpha, beta, (a, b, c), settings["overflow"])
+        alpha, beta = _factors(alpha, beta, (a, b, c), settings)
     operands = transposed("a", a, trans_a), transposed("b", b, trans_b)
-    asked = _checked(settings, return_bound)
+    asked = _checked(settings)
     if out is None:
         return torch.ops.ozfp4.gemm.default(*operands, alpha, beta, c, **asked)
     torch.ops.ozfp4.gemm.out(*operands, alpha, beta, c, **asked, out=out)
     return out
 
 
-def gram(a: Any, out: Any, plan: Any, report: Any, **settings: Any) -> Any:
+def gram(a: Any, left: bool, out: Any, options: Mapping[str, Any]) -> Any:
+    settings, unasked = _split(options)
     if dtensors.are_given(a, out):
         name = "a" if dtensors.are_given(a) else "out"
         raise TypeError(f"{name}: gram takes no DTensor; ozfp4.matmul(a.mH, a) is the same product")
-    _check_unasked(plan=plan, report=report)
+    _check_unasked(unasked)
     _check_tensors(a=a, out=out)
     asked = _checked(settings)
+    if left:
+        asked["left"] = left
     if out is None:
         return torch.ops.ozfp4.gram.default(a, **asked)
     torch.ops.ozfp4.gram.out(a, **asked, out=out)
     return out
+
+
+# What no operator has.
+_UNASKED = ("plan", "report", "progress", "return_bound")
+
+
+def _split(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The settings of an operator, and what none has, of what is not as by default: to hand one over takes torch longer than to
+    leave it out."""
+    settings, unasked = {}, {}
+    for name, value in unusual(options).items():
+        if name in _UNASKED:
+            unasked[name] = value
+        else:
+            settings[name] = value
+    return settings, unasked
 
 
 def _of_dtensors(
@@ -79,8 +93,8 @@ def _of_dtensors(
     """A product of DTensors by its operator; `arguments` are in the order of the schema."""
     if torch.compiler.is_compiling():  # the operator checks them
         return getattr(torch.ops.ozfp4, name).default(*arguments.values(), **_checked(settings))
-    if name != "matmul" and out is None and not any(unasked.values()):
-        result = dtensors.again(name, tuple(arguments.values()), unusual(settings))
+    if name != "matmul" and out is None and not unasked:
+        result = dtensors.again(name, tuple(arguments.values()), settings)
         if result is not None:
             return result
     numbers = {key: arguments[key] for key in ("alpha", "beta") if key in arguments}
@@ -89,18 +103,16 @@ def _of_dtensors(
         library.is_from_torch(**tensors)
     dtensors.check(out, unasked, **tensors)
     if numbers:
-        factors = _factors(
-            arguments["alpha"], arguments["beta"], tuple(tensors.values()), settings["overflow"]
-        )
+        factors = _factors(arguments["alpha"], arguments["beta"], tuple(tensors.values()), settings)
         arguments["alpha"], arguments["beta"] = factors
     return dtensors.product(name, tuple(arguments.values()), _checked(settings))
 
 
-def _factors(alpha: Any, beta: Any, tensors: tuple[Any, ...], overflow: Any) -> tuple[Any, Any]:
+def _factors(alpha: Any, beta: Any, tensors: tuple[Any, ...], settings: dict[str, Any]) -> tuple[Any, Any]:
     """Both factors of an update of A, B and C, as torch takes them."""
     is_integer = all(x is None or library.is_integer(x.dtype) for x in tensors)
     is_bool = all(x is None or x.dtype == torch.bool for x in tensors)
-    wraps = overflow == "wrap" and not is_bool
+    wraps = settings.get("overflow", "wrap") == "wrap" and not is_bool
     # Without C beta has to be 0 itself.
     return _factor("alpha", alpha, is_integer, wraps), _factor(
         "beta", beta, is_integer, wraps and tensors[-1] is not None
@@ -121,44 +133,26 @@ def _factor(name: str, factor: Any, is_integer: bool, wraps: bool) -> Any:
     return (exact + 2**63) % 2**64 - 2**63  # the same modulo 2^64, as the result is
 
 
-def _checked(settings: dict[str, Any], return_bound: Any = False) -> dict[str, Any]:
-    """The settings that are not as by default, as a schema takes them; errors are those of plain products. As torch compiles, the
-    operator has to check."""
-    asked = unusual(settings)
-    if torch.compiler.is_compiling() or (not asked and return_bound is False):
-        return asked
-    shared = {name: value for name, value in settings.items() if name not in ("overflow", "left")}
-    checked = check_arguments(**shared, return_bound=return_bound)
-    return unusual(settings | {"bits": checked.bits, "workspace_limit": checked.workspace_limit})
-
-
-# Those of the schemas; to hand one over takes torch longer than to leave it out.
-_USUAL: dict[str, Any] = {
-    "scheme": "II", "backend": "auto", "bits": None, "family": "least", "workspace_limit": None, "accuracy": None,
-    "rounding": "nearest", "overflow": "wrap", "left": False,
-}  # fmt: skip
-
-
-def unusual(settings: dict[str, Any]) -> dict[str, Any]:
-    """The settings that are not as by default."""
-    asked = {}
-    for name, value in settings.items():
-        if value is not _USUAL[name]:
-            asked[name] = value
-    return asked
+def _checked(settings: dict[str, Any]) -> dict[str, Any]:
+    """The settings as a schema takes them; errors are those of plain products. As torch compiles, the operator has to check."""
+    if torch.compiler.is_compiling() or not settings:
+        return settings
+    checked = Options.of(settings)
+    return {name: getattr(checked, name) for name in settings}
 
 
 _WATCHED = "is not for tensors that require grad, or that torch traces, maps or watches"
 
 
-def _check_unasked(**given: Any) -> None:
-    """ValueError for an argument that an operator cannot have."""
+def _check_unasked(given: dict[str, Any]) -> None:
+    """ValueError for an option that an operator cannot have; TypeError for one that nobody could ask for."""
     for name, value in given.items():
-        if bool(value) if name in ("report", "return_bound") else value is not None:
-            what = repr(value) if isinstance(value, bool) else f"a {type(value).__name__}"
-            raise ValueError(
-                f"{name}: {what} {_WATCHED}; pass detached tensors, outside of what watches them"
-            )
+        if not torch.compiler.is_compiling():
+            Options.of({name: value})
+        if name in ("report", "return_bound") and not value:  # NumPy's False
+            continue
+        what = repr(value) if isinstance(value, bool) else f"a {type(value).__name__}"
+        raise ValueError(f"{name}: {what} {_WATCHED}; pass detached tensors, outside of what watches them")
 
 
 def _check_tensors(**given: Any) -> None:

@@ -5,9 +5,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any
 
+from .._options import DEFAULTS
 from ..dispatch.plain import products
 from ..request.library import has_own_tangent, require_torch
 from . import batches, derivatives, gradients, shapes, tangents
@@ -17,14 +19,19 @@ torch: Any = require_torch()
 if not hasattr(torch.library, "register_vmap"):
     raise RuntimeError(f"torch: version {torch.__version__}; gradients and tracing need 2.5 or later")
 
-_SETTINGS = (
-    'str scheme="II", str backend="auto", int? bits=None, str family="least", int? workspace_limit=None, '
-    'str? accuracy=None, str rounding="nearest"'
+# Of the options those that an operator has, with their types in its schema.
+_TYPES = {
+    "scheme": "str", "backend": "str", "bits": "int?", "family": "str", "workspace_limit": "int?", "accuracy": "str?",
+    "rounding": "str", "overflow": "str",
+}  # fmt: skip
+_SETTINGS = ", ".join(
+    f"{kind} {name}={'None' if DEFAULTS[name] is None else json.dumps(DEFAULTS[name])}"
+    for name, kind in _TYPES.items()
 )
 # A tensor is first in each: DTensor of torch 2.11 and before takes the mesh from there.
 _ARGUMENTS = {
-    "matmul": f'Tensor a, Tensor b, *, {_SETTINGS}, str overflow="wrap"',
-    "gemm": f'Tensor a, Tensor b, Scalar alpha, Scalar beta=0, Tensor? c=None, *, {_SETTINGS}, str overflow="wrap"',
+    "matmul": f"Tensor a, Tensor b, *, {_SETTINGS}",
+    "gemm": f"Tensor a, Tensor b, Scalar alpha, Scalar beta=0, Tensor? c=None, *, {_SETTINGS}",
     "gram": f"Tensor a, *, bool left=False, {_SETTINGS}",
 }
 _RULES = {

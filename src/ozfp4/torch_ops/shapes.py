@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from .._options import Options
 from ..request import library
-from ..request.arguments import check_arguments
 from ..request.library import require_torch
 from ..request.operands import check_matrices, matmul_shape
 from ..request.out import check_form
@@ -18,15 +18,13 @@ from ..request.update import check_addend_shape
 torch: Any = require_torch()
 
 
-def _matmul(a: Any, b: Any, *, overflow: str = "wrap", **settings: Any) -> Any:
+def _matmul(a: Any, b: Any, **settings: Any) -> Any:
     _check(settings, a=a, b=b)
     dtype = torch.promote_types(a.dtype, b.dtype)
     return a.new_empty(matmul_shape(tuple(a.shape), tuple(b.shape)).result, dtype=dtype)
 
 
-def _gemm(
-    a: Any, b: Any, alpha: Any, beta: Any = 0, c: Any = None, *, overflow: str = "wrap", **settings: Any
-) -> Any:
+def _gemm(a: Any, b: Any, alpha: Any, beta: Any = 0, c: Any = None, **settings: Any) -> Any:
     _check(settings, a=a, b=b)
     shape, dtype = matmul_shape(tuple(a.shape), tuple(b.shape)).result, torch.promote_types(a.dtype, b.dtype)
     if c is not None:
@@ -45,14 +43,10 @@ def _gram(a: Any, *, left: bool = False, **settings: Any) -> Any:
 
 def _check(settings: dict[str, Any], **tensors: Any) -> None:
     """TypeError or ValueError for what no product takes, before anything is computed."""
-    check_arguments(**{**_DEFAULTS, **settings})
+    Options.of(settings)
     for name, x in tensors.items():
         library.check_kind(name, x)
         library.check_device(name, x, tensors["a"])
-
-
-# Those that check_arguments has no default for; torch leaves out what is as in the schema.
-_DEFAULTS: dict[str, Any] = {"scheme": "II", "backend": "auto", "bits": None, "family": "least"}
 
 
 FAKES: dict[str, Callable[..., Any]] = {"matmul": _matmul, "gemm": _gemm, "gram": _gram}

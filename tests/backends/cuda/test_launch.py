@@ -18,12 +18,12 @@ import pytest
 
 import ozfp4
 from ozfp4 import _core
+from ozfp4._options import Options
 from ozfp4.backends.cuda import extension, integers, launch
 from ozfp4.backends.cuda.findings import Findings, make_report
 from ozfp4.backends.cuda.variant import Variant
 from ozfp4.backends.cuda.views import prepare
 from ozfp4.dispatch import complex_product, repeated
-from ozfp4.request.arguments import Arguments
 from ozfp4.request.library import Operands
 from ozfp4.request.operands import matmul_request, matmul_shape
 from ozfp4.request.out import check_out
@@ -44,7 +44,7 @@ def cuda(fake_cuda: Any) -> Iterator[Any]:
 
 
 def fill(a: Any, b: Any, out: Any, findings: Any = None) -> Any:
-    request = matmul_request(Operands(a, b, out, torch, on_device=True), Arguments())
+    request = matmul_request(Operands(a, b, out, torch, on_device=True), Options(accuracy="scaled"))
     empty = 0 in (*a.shape, *b.shape)
     return launch.matmul(request, PLAN, None if empty else VARIANT, findings)[2]
 
@@ -76,7 +76,13 @@ def test_an_update_of_any_stack(shapes: Any) -> None:
         for out in (None, c) if extents == result and c.numel() else (None,):
             expected = ozfp4.gemm(-0.5, a, b, 3, c)
             request = update_request(
-                -0.5, Operands(a, b, out, torch, on_device=True), 3, c, False, False, Arguments()
+                -0.5,
+                Operands(a, b, out, torch, on_device=True),
+                3,
+                c,
+                False,
+                False,
+                Options(accuracy="scaled"),
             )
             empty = 0 in (*request.a.shape, *request.b.shape)
             found = launch.matmul(request, PLAN, None if empty else VARIANT)[0]
@@ -337,7 +343,7 @@ def test_complex_products_and_their_repetition(
         return [torch.from_numpy(np.asarray(z, dtype)).conj() for z, dtype in zip(whole, dtypes, strict=True)]
 
     a, b = draw()
-    request = matmul_request(Operands(a, b, None, torch, on_device=True), Arguments())
+    request = matmul_request(Operands(a, b, None, torch, on_device=True), Options(accuracy="scaled"))
     c, _, _ = complex_product.multiply(request, lambda real: None, run)
     assert_same_bits(c, np.asarray(ozfp4.matmul(a, b)))
     if made == [None]:
@@ -365,7 +371,9 @@ def test_integers_and_their_repetition(shapes: Any, dtypes: Any, monkeypatch: py
     a, b = draw()
     expected = torch.from_numpy(np.matmul(a.numpy(), b.numpy()))
     request = matmul_request(
-        Operands(a, b, None, torch, on_device=True), Arguments(), np.dtype(expected.numpy().dtype)
+        Operands(a, b, None, torch, on_device=True),
+        Options(accuracy="scaled"),
+        np.dtype(expected.numpy().dtype),
     )
     product = integers.matmul(request, PLAN, VARIANT, 0, counts=False, keeps_out=False, findings=None)
     assert torch.equal(product.store(), expected)

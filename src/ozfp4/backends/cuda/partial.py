@@ -9,9 +9,9 @@ from functools import lru_cache
 from typing import Any
 
 from ... import _core
+from ..._options import Options
 from ...plans.plan import Plan
 from ...request import library
-from ...request.arguments import Arguments
 from ..partial import Range
 from . import extension
 from .device_plan import device_plan
@@ -93,7 +93,7 @@ def facts_refusal(index: int) -> str | None:
 class Partial:
     """As :class:`ozfp4.backends.partial.Partial`, by a kernel of the device."""
 
-    def __init__(self, a: Any, b: Any, k: int, plan: Plan, asked: Arguments, dtype: Any, kernel: int) -> None:
+    def __init__(self, a: Any, b: Any, k: int, plan: Plan, asked: Options, dtype: Any, kernel: int) -> None:
         self.torch, self.cuda = library.require_torch(), extension.require_cuda()
         self.device = a.device
         self.sides = _Side(a, False), _Side(b, True)

@@ -116,8 +116,8 @@ def _devices(names: list[str] | None) -> list[Rates]:
 
 def _plans(options: argparse.Namespace, k: int) -> list[Plan]:
     """Every plan of the request that exists: families other than the first have plans in FP4 alone."""
+    from ..._options import check_bits, check_names
     from ...plans.plan import make_plan
-    from ...request.arguments import check_bits, check_names
 
     try:
         check_names(options.scheme, options.backend or "auto", options.family or "least")

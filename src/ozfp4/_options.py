@@ -1,0 +1,278 @@
+"""What a product may be asked for beside its operands: names, types, defaults and checks, in this one place.
+
+Functions take ``**options`` of one of the dictionaries below (PEP 692), and :meth:`Options.of` makes the checked value of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from inspect import Parameter, signature
+from typing import Any, NamedTuple, TypedDict, TypeVar
+
+import numpy as np
+
+from ._core import LEAST_BITS, MOST_BITS
+from .plans.plan import ALPHABETS, FAMILIES, SCHEMES, Plan
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+ACCURACIES = ("standard", "correct", "scaled")
+ROUNDINGS = ("nearest", "down", "up", "zero")
+OVERFLOWS = ("wrap", "raise")
+
+
+class Options(NamedTuple):
+    """What a product was asked for, checked: names that exist, `bits` in 2..200 or None, a plan that they do not contradict or
+    None, a limit of the workspace in bytes or None, a function to call or None; what is promised of the result, how it is
+    rounded, what happens where integers overflow, whether a report and bounds of the errors are wanted."""
+
+    scheme: str = "II"
+    backend: str = "auto"
+    bits: int | None = None
+    family: str = "least"
+    plan: Plan | None = None
+    workspace_limit: int | None = None
+    progress: Callable[[float], object] | None = None
+    accuracy: str = "standard"
+    rounding: str = "nearest"
+    overflow: str = "wrap"
+    report: bool = False
+    return_bound: bool = False
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any]) -> Options:
+        """The options as a value, of those that were passed.
+
+        Raises
+        ------
+        TypeError, ValueError
+            Unknown names, bits outside of 2..200, a plan that is none or contradicts the rest, a limit that is no positive number
+            of bytes, `progress` that cannot be called, flags that are no truth values; bits beside an accuracy other than
+            "scaled", a rounding that the accuracy does not have.
+        """
+        asked = cls(**given)
+        check_names(asked.scheme, asked.backend, asked.family)
+        bits = None if asked.bits is None else check_bits(asked.bits)
+        accuracy = check_accuracy(given.get("accuracy"), bits)
+        check_rounding(asked.rounding, accuracy)
+        check_overflow(asked.overflow)
+        for name in ("report", "return_bound"):
+            if not isinstance(flag := getattr(asked, name), (bool, np.bool_)):
+                raise TypeError(f"{name}: {flag!r} is neither True nor False")
+        if asked.plan is not None:
+            _check_agrees(check_plan(asked.plan), asked)
+        limit = None if asked.workspace_limit is None else check_workspace(asked.workspace_limit)
+        if asked.progress is not None and not callable(asked.progress):
+            raise TypeError(f"progress: {asked.progress!r} is not callable")
+        return asked._replace(bits=bits, accuracy=accuracy, workspace_limit=limit)
+
+    @property
+    def raises(self) -> bool:
+        """Whether an overflow of integers is an error."""
+        return self.overflow == "raise"
+
+
+#: What stands for an option that was not passed. None, of an accuracy, is that of the process or of a prepared operand.
+DEFAULTS: dict[str, Any] = {**Options()._asdict(), "accuracy": None}
+
+
+class UnitOptions(TypedDict, total=False):
+    """Which units multiply, and the memory that they may take."""
+
+    scheme: str
+    backend: str
+    workspace_limit: int | None
+
+
+class RequestOptions(TypedDict, total=False):
+    """What a plan follows from."""
+
+    scheme: str
+    backend: str
+    bits: int | None
+    family: str
+    accuracy: str | None
+
+
+class PlanOptions(RequestOptions, total=False):
+    """The same, or a plan."""
+
+    plan: Plan | None
+
+
+class RoundedOptions(UnitOptions, total=False):
+    """Of functions that make any number of products, each rounded."""
+
+    bits: int | None
+    family: str
+    accuracy: str | None
+    rounding: str
+
+
+class ProductOptions(RoundedOptions, total=False):
+    """Of functions whose result is one product, beside the two that change what is returned."""
+
+    plan: Plan | None
+    overflow: str
+
+
+class ReportedOptions(ProductOptions, total=False):
+    """The same with these two."""
+
+    report: bool
+    return_bound: bool
+
+
+def plan_options(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Those that :func:`ozfp4.prepare` takes, too."""
+    return {name: value for name, value in given.items() if name in PlanOptions.__annotations__}
+
+
+def takes(options: type, *others: str) -> Callable[[F], F]:
+    """Of a function with ``**options``: the names that it takes, as its `options`, and its signature with them and their
+    defaults."""
+
+    def mark(function: F) -> F:
+        own = signature(function)
+        given = [x for x in own.parameters.values() if x.kind is not Parameter.VAR_KEYWORD]
+        names = [name for name in (*options.__annotations__, *others) if name not in own.parameters]
+        given += [Parameter(name, Parameter.KEYWORD_ONLY, default=DEFAULTS.get(name)) for name in names]
+        function.options = frozenset(names)  # type: ignore[attr-defined]
+        function.__signature__ = own.replace(parameters=given)  # type: ignore[attr-defined]
+        return function
+
+    return mark
+
+
+def check_taken(function: Any, given: Collection[str]) -> None:
+    """TypeError for the name of an option that the function does not take."""
+    for name in given:
+        if name not in function.options:
+            raise TypeError(f"{function.__name__}() got an unexpected keyword argument {name!r}")
+
+
+def unusual(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The options that are not as by default. torch.compile traces this."""
+    asked = {}
+    for name, value in given.items():
+        if value is not DEFAULTS[name]:
+            asked[name] = value
+    return asked
+
+
+def _check_agrees(plan: Plan, asked: Options) -> None:
+    if plan.scheme == "INT8":
+        raise ValueError("plan: an INT8 plan multiplies int8 matrices; use ozfp4.int8_matmul")
+    for name in ("scheme", "backend", "bits", "family"):
+        value, planned = getattr(asked, name), getattr(plan, name)
+        if value not in (DEFAULTS[name], planned):
+            raise ValueError(f"{name}: {value!r} contradicts the given plan, whose {name} is {planned!r}")
+
+
+# What people type for a backend that is a device.
+_DEVICES = ("cuda", "gpu", "cpu")
+
+
+def _listed(names: Collection[str]) -> str:
+    return ", ".join(map(repr, names))
+
+
+def check_names(scheme: str, backend: str, family: str) -> None:
+    """Raise ValueError for an unknown scheme, backend or family, naming what is allowed."""
+    _check_name("scheme", scheme, SCHEMES)
+    if isinstance(backend, str) and backend.partition(":")[0] in _DEVICES:
+        raise ValueError(
+            f"backend: {backend!r} is unknown; a product runs where its operands lie (for a GPU pass torch CUDA "
+            f"tensors: a.to('cuda')), and backend names what it multiplies there: {_listed(('auto', *ALPHABETS))}"
+        )
+    _check_name("backend", backend, ("auto", *ALPHABETS))
+    _check_name("family", family, FAMILIES)
+
+
+def _check_name(argument: str, name: object, allowed: Collection[str]) -> None:
+    if not isinstance(name, str) or name not in allowed:
+        raise ValueError(f"{argument}: {name!r} is unknown; allowed are {_listed(allowed)}")
+
+
+def check_accuracy(accuracy: object, bits: object = None) -> str:
+    """The name of an accuracy, "standard" for None; ValueError for an unknown one, or for `bits` beside one that gives every line
+    its own."""
+    accuracy = "standard" if accuracy is None else accuracy
+    _check_name("accuracy", accuracy, ACCURACIES)
+    if bits is not None and accuracy != "scaled":
+        raise ValueError(
+            f"bits: {bits!r} is for products of floating-point numbers with accuracy='scaled'; with accuracy={accuracy!r} every "
+            "row and column has bits of its own"
+        )
+    return str(accuracy)
+
+
+def check_family(family: str, accuracy: str, bits: int) -> None:
+    """ValueError for a family other than the first beside an accuracy that takes so many bits."""
+    if family != "least" and accuracy != "scaled":
+        raise ValueError(
+            f"family: {family!r} is for accuracy='scaled'; it has 53 bits, and accuracy={accuracy!r} takes {bits}"
+        )
+
+
+def check_rounding(rounding: object, accuracy: str) -> None:
+    """ValueError for an unknown rounding, or one that the accuracy does not have."""
+    _check_name("rounding", rounding, ROUNDINGS)
+    if rounding != "nearest" and accuracy != "correct":
+        raise ValueError(
+            f"rounding: {rounding!r} needs accuracy='correct'; with accuracy={accuracy!r} results are rounded to nearest"
+        )
+
+
+def check_overflow(overflow: object) -> None:
+    """ValueError for an unknown name of what is done about overflow."""
+    _check_name("overflow", overflow, OVERFLOWS)
+
+
+def check_unasked(given: Mapping[str, Any]) -> None:
+    """ValueError for an option of a product of integers that has a meaning for floating-point numbers alone."""
+    for name in ("bits", "accuracy", "rounding", "return_bound"):
+        value, default = given.get(name, DEFAULTS[name]), DEFAULTS[name]
+        if value is not default and value != default:
+            raise ValueError(
+                f"{name}: {value!r} is for products of floating-point numbers; integers are neither scaled nor rounded"
+            )
+
+
+def check_plan(plan: object) -> Plan:
+    """`plan` itself; TypeError if it is something else."""
+    if not isinstance(plan, Plan):
+        raise TypeError(f"plan: {type(plan).__name__} is not an ozfp4.Plan")
+    return plan
+
+
+def check_bits(bits: object) -> int:
+    """`bits` as an int in 2..200; TypeError or ValueError otherwise."""
+    bits = _integer("bits", bits)
+    if not LEAST_BITS <= bits <= MOST_BITS:
+        raise ValueError(f"bits: {bits} is outside {LEAST_BITS}..{MOST_BITS}")
+    return bits
+
+
+def check_extent(name: str, extent: object) -> int:
+    """A matrix extent as an int in 0..2^63 - 1; TypeError or ValueError otherwise."""
+    extent = _integer(name, extent)
+    if extent < 0:
+        raise ValueError(f"{name}: {extent} is negative")
+    if extent >= 2**63:
+        raise ValueError(f"{name}: {extent} does not fit 63 bits")
+    return extent
+
+
+def check_workspace(limit: object, name: str = "workspace_limit") -> int:
+    """A limit of memory as an int; TypeError or ValueError unless it is a positive number of bytes below 2^62."""
+    limit = _integer(name, limit)
+    if not 0 < limit < 2**62:
+        raise ValueError(f"{name}: {limit} is not a positive number of bytes below 2**62")
+    return limit
+
+
+def _integer(name: str, value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
+        raise TypeError(f"{name}: {value!r} is not an integer")
+    return int(value)
