@@ -16,6 +16,7 @@ from .support import (
 
 if TYPE_CHECKING:
     from . import bounds, linalg, stages
+    from .api.default_accuracy import default_accuracy, get_default_accuracy, set_default_accuracy
     from .api.einsum import einsum
     from .api.enclose import enclose
     from .api.gemm import gemm
@@ -44,10 +45,12 @@ __all__ = [
     "Term",
     "__version__",
     "bounds",
+    "default_accuracy",
     "einsum",
     "emulate",
     "enclose",
     "gemm",
+    "get_default_accuracy",
     "get_num_threads",
     "gram",
     "info",
@@ -60,6 +63,7 @@ __all__ = [
     "prepare",
     "read_environment",
     "selftest",
+    "set_default_accuracy",
     "set_num_threads",
     "stages",
     "tensordot",
@@ -74,8 +78,10 @@ _HOMES = {
     "Term": "plans",
     "__version__": "support.version",
     "emulate": "emulation.scope",
+    "get_default_accuracy": "api.default_accuracy",
     "get_num_threads": "api.threads",
     "plan_for": "api.plan",
+    "set_default_accuracy": "api.default_accuracy",
     "set_num_threads": "api.threads",
 }  # of what is not in the module of its own name in `api`
 

@@ -6,6 +6,7 @@ Functions take ``**options`` of one of the dictionaries below (PEP 692), and :me
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
+from contextvars import ContextVar
 from inspect import Parameter, signature
 from typing import Any, NamedTuple, TypedDict, TypeVar
 
@@ -19,6 +20,15 @@ F = TypeVar("F", bound=Callable[..., Any])
 ACCURACIES = ("standard", "correct", "scaled")
 ROUNDINGS = ("nearest", "down", "up", "zero")
 OVERFLOWS = ("wrap", "raise")
+
+# The accuracy where none is asked for: of the process, and before it of a scope of this thread and context.
+PROCESS = ["standard"]
+SCOPE: ContextVar[str] = ContextVar("ozfp4_accuracy", default="")
+
+
+def current_accuracy() -> str:
+    """The accuracy where none is asked for."""
+    return SCOPE.get() or PROCESS[0]
 
 
 class Options(NamedTuple):
@@ -72,7 +82,7 @@ class Options(NamedTuple):
         return self.overflow == "raise"
 
 
-#: What stands for an option that was not passed. None, of an accuracy, is that of the process or of a prepared operand.
+#: What stands for an option that was not passed. None, of an accuracy, is the current default or that of a prepared operand.
 DEFAULTS: dict[str, Any] = {**Options()._asdict(), "accuracy": None}
 
 
@@ -195,9 +205,9 @@ def _check_name(argument: str, name: object, allowed: Collection[str]) -> None:
 
 
 def check_accuracy(accuracy: object, bits: object = None) -> str:
-    """The name of an accuracy, "standard" for None; ValueError for an unknown one, or for `bits` beside one that gives every line
-    its own."""
-    accuracy = "standard" if accuracy is None else accuracy
+    """The name of an accuracy, the current default for None; ValueError for an unknown one, or for `bits` beside one that gives
+    every line its own."""
+    accuracy = current_accuracy() if accuracy is None else accuracy
     _check_name("accuracy", accuracy, ACCURACIES)
     if bits is not None and accuracy != "scaled":
         raise ValueError(

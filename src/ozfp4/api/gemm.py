@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._options import Options, ReportedOptions, check_taken, check_unasked, takes
+from .._options import Options, ReportedOptions, check_taken, check_unasked, current_accuracy, takes
 from ..backends.cuda.launch import OnlyLaunch
 from ..dispatch import repeated
 from ..dispatch.plain import operators, products
@@ -147,7 +147,9 @@ def _gemm(
     like, passed = None, (a, b, c, out)
     if type(a) is not np.ndarray and REPEATED.issuperset(options) and not LOGGER.isEnabledFor(DEBUG):
         values = (alpha, beta, trans_a, trans_b, *options.values())
-        like, again = repeated.product(passed, (*options, *values, *map(type, values)), is_asked)
+        like, again = repeated.product(
+            passed, (current_accuracy(), *options, *values, *map(type, values)), is_asked
+        )
         if again is not None:
             return again
     check_taken(gemm, options)

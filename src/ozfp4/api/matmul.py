@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from .._options import Options, ProductOptions, check_taken, check_unasked, takes
+from .._options import (
+    PROCESS,
+    SCOPE,
+    Options,
+    ProductOptions,
+    check_taken,
+    check_unasked,
+    current_accuracy,
+    takes,
+)
 from ..backends import cpu
 from ..backends.cuda import launch
 from ..backends.cuda.findings import Findings, make_report
@@ -143,7 +152,8 @@ def matmul(a: Any, b: Any, out: Any = None, *, device: Any = None, **options: An
         Called between blocks with the fraction done, and with `device` as tiles of the result arrive. Not called for tensors on a
         GPU, whose products are only enqueued.
     accuracy : {"standard", "correct", "scaled"}, optional
-        As above; by default "standard", or that of a prepared operand.
+        As above; by default "standard", or what :func:`ozfp4.set_default_accuracy` or :func:`ozfp4.default_accuracy` say, or
+        that of a prepared operand.
     rounding : {"nearest", "down", "up", "zero"}
         Of accuracy="correct"; the others round to nearest. :func:`ozfp4.enclose` rounds down and up at once.
     overflow : {"wrap", "raise"}
@@ -213,7 +223,7 @@ def matmul(a: Any, b: Any, out: Any = None, *, device: Any = None, **options: An
         if is_watched(a, b, out):
             return _by_operator(a, b, out, options)
     elif type(a) is type(b) is np.ndarray and out is None and not LOGGER.isEnabledFor(DEBUG):
-        like, again = repeated_on_cpu.product(a, b, (*options, *options.values()))
+        like, again = repeated_on_cpu.product(a, b, (SCOPE.get() or PROCESS[0], *options, *options.values()))
         if again is not None:
             return again
         like = like if REPEATED.issuperset(options) else None
@@ -295,7 +305,9 @@ def product(
     passed = (a, b, None, out)
     if type(a) is not np.ndarray and REPEATED.issuperset(options) and not LOGGER.isEnabledFor(DEBUG):
         values = options.values()
-        like, again = repeated.product(passed, (*options, *values, *map(type, values)), is_asked)
+        like, again = repeated.product(
+            passed, (current_accuracy(), *options, *values, *map(type, values)), is_asked
+        )
         if again is not None:
             return again
     check_taken(matmul, options)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .._options import DEFAULTS, ProductOptions, check_taken, takes
+from .._options import DEFAULTS, ProductOptions, check_taken, current_accuracy, takes
+from ..request import library
 from ..request.library import is_dtensor
 from . import dtensor, request
 from .collectives import device_of, take_group
@@ -121,6 +122,8 @@ def matmul(
     """
     check_taken(matmul, options)
     shared = {name: options.get(name, DEFAULTS[name]) for name in _SHARED}
+    if shared["accuracy"] is None and current_accuracy() != "standard" and not _are_integers(a, b):
+        shared["accuracy"] = current_accuracy()  # that of this rank and thread, for all to compare
     return_bound = options.get("return_bound", False)
     if is_dtensor(a) or is_dtensor(b):
         _check_unasked(
@@ -146,6 +149,10 @@ def matmul(
             return gradients.product(members, call, a, b)
         c, bound = run(members, call, a.detach(), b.detach(), out)
     return (c, bound) if return_bound else c
+
+
+def _are_integers(a: Any, b: Any) -> bool:
+    return all(library.is_integer(getattr(x, "dtype", "")) for x in (a, b))
 
 
 def _check_unasked(**given: tuple[Any, Any]) -> None:

@@ -58,6 +58,8 @@ def check_options(
     checked = Asked.of(keywords)
     capacity(checked, single=False)
     asked = {name: getattr(checked, name) for name, value in keywords.items() if value != DEFAULTS[name]}
+    if checked.accuracy != "standard":  # the default as the scope is made, on which its choices rest
+        asked["accuracy"] = checked.accuracy
     shared = {name: value for name, value in asked.items() if name not in ("accuracy", "bits", "rounding")}
     return Options(
         _names(dtypes), int(min_size), mode, bool(convolutions), bool(verbose), asked, shared

@@ -67,8 +67,11 @@ def inverse_of(native: Native, a: Any, matrix: Any, error_of_a: float = 0.0) -> 
         rest = abs(native.eye(n, n, a) - product) * own[:, None] / own
         part = native.to_host(rest.sum(1)).astype(np.float64)
         if error_of_a:
-            inner = matmul(abs(a), 1 / own[:, None])
-            part = part + error_of_a * weights * native.to_host(matmul(abs(matrix), inner))[:, 0]
+            inner = matmul(abs(a), 1 / own[:, None], accuracy="standard")
+            part = (
+                part
+                + error_of_a * weights * native.to_host(matmul(abs(matrix), inner, accuracy="standard"))[:, 0]
+            )
     largest = float(part.max(initial=0.0))
     return Inverse(matrix, product, largest if largest < np.inf else np.inf)  # so of NaN
 

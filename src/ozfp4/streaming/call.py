@@ -47,8 +47,10 @@ def matmul(a: Any, b: Any, out: Any, device: Any, device_memory_limit: Any, opti
     if is_integer:
         check_unasked(options)
         asked = _of_integers(asked, dtypes)
-    elif asked.raises:
-        raise ValueError("overflow: 'raise' is for products of integers")
+    else:
+        if asked.raises:
+            raise ValueError("overflow: 'raise' is for products of integers")
+        options = {**options, "accuracy": asked.accuracy}  # the threads that multiply have another default
     request = matmul_request(operands, asked, dtype)
     limit = _limit(device_memory_limit, devices)
     if 0 in (*request.shape.stack, request.shape.m, request.shape.n, request.shape.k):

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from .._options import current_accuracy
 from ..dispatch.plain import products
 from ..request.library import dtensor_class, require_torch, unwatched
 from .shardings import register, resolved
@@ -89,7 +90,7 @@ def _function(name: str, below: Callable[..., Any], rule: Rule) -> Any:
             with torch.enable_grad(), forward_ad._set_fwd_grad_enabled(True):
                 result = below(arguments, settings)
         ctx.set_materialize_grads(False)
-        ctx.arguments, ctx.settings = _without_entries(arguments), settings
+        ctx.arguments, ctx.settings = _without_entries(arguments), _with_accuracy(settings)
         needed, kept = ctx.needs_input_grad, [None] * len(arguments)
         has_tangents = forward_ad._current_level >= 0
         for place, other in rule.partners.items():
@@ -123,6 +124,14 @@ def _function(name: str, below: Callable[..., Any], rule: Rule) -> Any:
     methods = {f.__name__: staticmethod(f) for f in (forward, backward, jvp)}
     # Of the one level of torch.func that the dispatcher is at; a torch.autograd.Function would begin with the innermost again.
     return type(f"ozfp4_{name}", (torch.autograd.function._SingleLevelFunction,), methods)
+
+
+def _with_accuracy(settings: dict[str, Any]) -> dict[str, Any]:
+    """The settings with the accuracy of this product, which its gradients have, too, wherever the backward pass runs. What torch
+    compiles asks for the default as it runs."""
+    if is_compiling() or settings.get("accuracy") is not None:
+        return settings
+    return {**settings, "accuracy": current_accuracy()}
 
 
 def _without_entries(arguments: tuple[Any, ...]) -> list[Any]:
