@@ -1,19 +1,18 @@
 // The extension module `ozfp4._core`: lists what is registered, nothing else.
 #include <pybind11/pybind11.h>
 
-#include "bindings/errors/workspace.hpp"
+#include "bindings/errors.hpp"
 #include "bindings/register.hpp"
 
 PYBIND11_MODULE(_core, module) {
   module.doc() = "Exact matrix multiplication on the CPU: plans, the four stages, and whole products.";
   module.attr("WorkspaceError") =
       pybind11::reinterpret_steal<pybind11::object>(PyErr_NewException("ozfp4._core.WorkspaceError", PyExc_MemoryError, nullptr));
-  ozfp4::bindings::translate_workspace_errors();
+  ozfp4::bindings::translate_errors();
   ozfp4::bindings::register_plan(module);
   ozfp4::bindings::register_stages(module);
-  ozfp4::bindings::register_prepared(module);
   ozfp4::bindings::register_matmul(module);
-  ozfp4::bindings::register_repeated(module);
+  ozfp4::bindings::register_product(module);
   ozfp4::bindings::register_partial(module);
   ozfp4::bindings::register_integers(module);
   ozfp4::bindings::register_tensors(module);

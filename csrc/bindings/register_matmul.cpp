@@ -14,7 +14,7 @@
 #include "bindings/cpu/repaired.hpp"
 #include "bindings/cpu/stacks.hpp"
 #include "bindings/interpreter_lock.hpp"
-#include "bindings/prepared/stack.hpp"
+#include "bindings/product/options.hpp"
 #include "bindings/register.hpp"
 #include "cpu/bytes/kernels/kernel.hpp"
 #include "cpu/matmul.hpp"
@@ -82,12 +82,12 @@ std::optional<Update> update_of(double alpha, double beta, const std::optional<p
 }
 
 // Runs the product into `outs`, each rounded in the direction beside it, and returns what happened. `bound`, if not None, takes
-// bounds of the errors of the first. `progress`, if not None, is called with the fraction done. Of a prepared operand the array
-// is a view of its lines, broadcast as it may be. alpha A B + beta C goes to a single one, which may be C; K is at least 1 then.
+// bounds of the errors of the first. `progress`, if not None, is called with the fraction done. alpha A B + beta C goes to a
+// single one, which may be C; K is at least 1 then.
 py::dict matmul(const Plan& plan, const py::array& a, const py::array& b, const std::vector<py::array>& outs,
                 std::int64_t workspace_limit, const py::object& progress, const std::string& accuracy,
-                const std::vector<std::string>& roundings, const py::object& bound, const PreparedStack* prepared_a,
-                const PreparedStack* prepared_b, double alpha, double beta, std::optional<py::array> c, const std::string& way) {
+                const std::vector<std::string>& roundings, const py::object& bound, double alpha, double beta,
+                std::optional<py::array> c, const std::string& way) {
   if (outs.empty() || outs.size() != roundings.size()) throw py::value_error("outs: one rounding for each is needed");
   MatmulOptions options;
   options.workspace_limit = workspace_limit;
@@ -114,17 +114,7 @@ py::dict matmul(const Plan& plan, const py::array& a, const py::array& b, const 
     check_stacks(plan, a, b, *c);
     first_c = view_of(*c, static_cast<char*>(const_cast<void*>(c->data())));  // read alone, and it may be read-only
   }
-  for (const bool is_right : {false, true}) {
-    const PreparedStack* prepared = is_right ? prepared_b : prepared_a;
-    if (prepared != nullptr && !prepared->serves(plan, options.promise.accuracy, options.promise.precision, is_right)) {
-      throw py::value_error("prepared: it was made for another plan, accuracy, precision or side");
-    }
-  }
-
   MatmulOutcome total;
-  const auto operand = [](const OperandView& view, const PreparedStack* prepared) {
-    return MatmulOperand(view, prepared != nullptr && view.outer * view.inner != 0 ? prepared->at(view.data) : nullptr);
-  };
   const auto run = [&](py::ssize_t item, py::ssize_t count, const OperandView& own_a, const OperandView& own_b, char*) {
     std::vector<Target> targets;
     for (std::size_t i = 0; i < outs.size(); ++i) targets.push_back({matrix_of(stacks[i], firsts[i], item), directions[i]});
@@ -136,7 +126,7 @@ py::dict matmul(const Plan& plan, const py::array& a, const py::array& b, const 
       if (PyErr_CheckSignals() != 0) throw py::error_already_set();
       if (!progress.is_none()) progress((static_cast<double>(item) + fraction) / static_cast<double>(count));
     };
-    total.extend(cpu_matmul(plan, operand(own_a, prepared_a), operand(own_b, prepared_b), targets, own));
+    total.extend(cpu_matmul(plan, own_a, own_b, targets, own));
   };
   const MatrixStack stack = stack_of(a, b, stacks[0]);
   {
@@ -195,8 +185,8 @@ void register_matmul(py::module_& module) {
       py::arg("accuracy"), py::arg("precision"));
   module.def("matmul", &matmul, py::arg("plan"), py::arg("a"), py::arg("b"), py::arg("outs"), py::arg("workspace_limit"),
              py::arg("progress"), py::arg("accuracy") = "scaled", py::arg("roundings") = std::vector<std::string>{"nearest"},
-             py::arg("bound") = py::none(), py::arg("prepared_a") = py::none(), py::arg("prepared_b") = py::none(),
-             py::arg("alpha") = 1.0, py::arg("beta") = 0.0, py::arg("c") = py::none(), py::arg("way") = "planes");
+             py::arg("bound") = py::none(), py::arg("alpha") = 1.0, py::arg("beta") = 0.0, py::arg("c") = py::none(),
+             py::arg("way") = "planes");
   module.def("int8_matmul", &int8_matmul, py::arg("plan"), py::arg("a"), py::arg("b"), py::arg("out").noconvert(),
              py::arg("workspace_limit"));
 }

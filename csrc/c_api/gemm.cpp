@@ -1,6 +1,8 @@
 // ozfp4_?gemm, their batches, and products of operands that were prepared.
 #include "c_api/checked/gemm.hpp"
 
+#include <utility>
+
 #include "c_api/checked/prepared.hpp"
 #include "c_api/checked/status.hpp"
 #include "product/cpu/product.hpp"
@@ -13,20 +15,16 @@ struct Call {
   const ozfp4_prepared *prepared_a, *prepared_b;  // null: not prepared
 };
 
-void advance(Product& product, const BatchedProduct& batch) {
-  if (product.a.data != nullptr) product.a.data += batch.a_step;
-  if (product.b.data != nullptr) product.b.data += batch.b_step;
-  if (product.c != nullptr) product.c += batch.c_step;
-  if (product.bound != nullptr) product.bound += batch.bound_step / static_cast<std::ptrdiff_t>(sizeof(double));
-}
-
 void run(const Call& call, const CallOptions& options) {
-  BatchedProduct batch = check_gemm(call.gemm, options);
-  if (batch.is_tall(kMostEntries)) batch = batch.flattened();
+  Product product = product_of(check_gemm(call.gemm, options));
   const bool has_rows = is_row_major(call.gemm.order);
-  Product product{batch, has_rows ? call.prepared_a : call.prepared_b, has_rows ? call.prepared_b : call.prepared_a};
+  for (const auto& [made, is_left] : {std::make_pair(call.prepared_a, has_rows), std::make_pair(call.prepared_b, !has_rows)}) {
+    if (made == nullptr) continue;
+    (is_left ? product.a : product.b).data = made->entries.get();
+    (is_left ? product.prepared_a : product.prepared_b) = made;
+  }
   Ran ran;
-  for (std::int64_t i = 0; i < batch.count; ++i, advance(product, batch)) multiply(product, options, ran);
+  multiply(product, options, ran);
   write_report(options, ran);
 }
 

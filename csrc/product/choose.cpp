@@ -27,7 +27,7 @@ void check_agrees(const Options& options, const Plan& plan) {
 
 void check_serves(const Options& options, const Plan& plan, int precision, std::int64_t k, bool is_paired) {
   check_agrees(options, plan);
-  if (plan.is_complex && !is_paired) refuse_option("plan", "it is of complex products; this one is of real operands");
+  if (plan.is_complex && !is_paired) refuse_option("plan", "it is of complex products; these operands are not both complex");
   const int needed = bits_of(options, precision);
   if (options.accuracy != Accuracy::scaled && plan.bits < needed) {
     refuse_option("plan", "its bits are " + std::to_string(plan.bits) + ", the accuracy '" + name_of(options.accuracy) +
@@ -39,6 +39,11 @@ void check_serves(const Options& options, const Plan& plan, int precision, std::
 }
 
 PlanRequest request_of(const Options& options, int precision, std::int64_t k) {
+  if (options.family != "least" && options.accuracy != Accuracy::scaled) {
+    refuse_value("family", "'" + options.family + "'",
+                 std::string("is for the accuracy 'scaled'; it has 53 bits, and '") + name_of(options.accuracy) + "' takes " +
+                     std::to_string(bits_of(options, precision)));
+  }
   PlanRequest request;
   request.scheme = options.scheme;
   request.family = options.family;
@@ -55,13 +60,17 @@ int bits_of(const Options& options, int precision) {
                                               : precision;
 }
 
+std::vector<RankedUnit> ranked_units(const Options& options, int precision, std::int64_t k, const std::vector<UnitRate>& units) {
+  return rank_units(request_of(options, precision, k), units);
+}
+
 std::vector<const Alphabet*> alphabets_for(const Options& options, int precision, std::int64_t k,
                                            const std::vector<UnitRate>& units) {
   if (options.plan != nullptr) return {&options.plan->alphabet};
   if (options.alphabet != nullptr) return {options.alphabet};
   if (options.family != "least") return {&Alphabet::fp4};  // of which the families of the paper are
   std::vector<const Alphabet*> found;
-  for (const RankedUnit& unit : rank_units(request_of(options, precision, k), units)) found.push_back(unit.alphabet);
+  for (const RankedUnit& unit : ranked_units(options, precision, k, units)) found.push_back(unit.alphabet);
   if (found.empty()) found.push_back(units.front().alphabet);
   return found;
 }

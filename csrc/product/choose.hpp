@@ -15,6 +15,9 @@ namespace ozfp4::product {
 std::vector<const Alphabet*> alphabets_for(const Options& options, int precision, std::int64_t k,
                                            const std::vector<UnitRate>& units);
 
+// The units that have a plan, the cheapest first.
+std::vector<RankedUnit> ranked_units(const Options& options, int precision, std::int64_t k, const std::vector<UnitRate>& units);
+
 // The plan of a product of real operands of inner dimension k, or of two complex ones made real; by the cheapest of `units` where
 // the options leave it open. Throws Refusal for a plan in the options that does not serve.
 std::shared_ptr<const Plan> plan_for(const Options& options, int precision, std::int64_t k, bool is_paired,

@@ -4,10 +4,15 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "arith/accuracy/modes.hpp"
 #include "plan/plan.hpp"
+
+namespace ozfp4 {
+enum class Way : std::uint8_t;  // cpu/matmul.hpp
+}
 
 namespace ozfp4::product {
 
@@ -26,8 +31,10 @@ struct Options {
   std::shared_ptr<const Plan> plan;  // null: the one that all this leads to
   // Asked for by name, and not by default.
   bool has_accuracy = false, has_scheme = false, has_family = false;
-  std::int64_t* repaired = nullptr;   // of a GPU: a word that it writes, the number of repaired entries
-  std::int64_t* overflows = nullptr;  // likewise, of entries that do not fit
+  std::function<void(double)> progress;  // called with the fraction done; may throw to stop
+  std::optional<Way> way;                // of a CPU's product, where tests force one
+  std::int64_t* repaired = nullptr;      // of a GPU: a word that it writes, the number of repaired entries
+  std::int64_t* overflows = nullptr;     // likewise, of entries that do not fit
 };
 
 // Nothing was asked for that only plans have, so that a small product may be made in machine words.

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <memory>
+#include <utility>
+#include <vector>
 
 #include "plan/plan.hpp"
 #include "product/matrices.hpp"
@@ -10,15 +12,31 @@
 
 namespace ozfp4::product {
 
-// op(X) as it stands in the row-major product, X or X^T of it, and the real operand that becomes of it: `outer` lines of `inner`
-// numbers along K.
+// op(X) as it stands in the row-major product, X or X^T of it, or a stack of such, and the real operand that becomes of each:
+// `outer` lines of `inner` numbers along K.
 struct ToPrepare {
   EntryType type;
   bool is_left, is_row_major;
   Operand x;
   std::int64_t outer, inner;
+  int precision;                                                // of the results
+  bool is_for_real = false;                                     // a complex operand that is multiplied with real ones
+  std::vector<std::pair<std::int64_t, std::ptrdiff_t>> axes{};  // extent and bytes from matrix to matrix, the outermost first
 
-  bool is_there() const { return outer > 0 && inner > 0; }
+  std::int64_t count() const {
+    std::int64_t matrices = 1;
+    for (const auto& [extent, step] : axes) matrices *= extent;
+    return matrices;
+  }
+  bool is_there() const { return outer > 0 && inner > 0 && count() > 0; }
+  // Of the matrix of this number.
+  std::ptrdiff_t offset_of(std::int64_t number) const {
+    std::ptrdiff_t offset = 0;
+    for (auto axis = axes.rbegin(); axis != axes.rend(); number /= axis->first, ++axis) {
+      offset += number % axis->first * axis->second;
+    }
+    return offset;
+  }
 };
 
 // Facts of a prepared operand, wherever it lies.

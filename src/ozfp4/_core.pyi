@@ -7,6 +7,8 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from ._options import Options
+
 _Array = npt.NDArray[Any]
 
 class _Enum:
@@ -161,13 +163,51 @@ def accuracy_bits(accuracy: str, precision: int) -> int:
     """The bits of a plan that serves accuracies other than "scaled"; `precision` that of the result, 53 or 24."""
 
 class Prepared:
-    """A stack of matrices [matrix][line][k], scaled and encoded: of all moduli, with what any product asks of its lines."""
+    """An operand, or a stack of them: a copy of its real form, scaled and encoded."""
 
-    def __init__(
-        self, plan: Plan, lines: _Array, accuracy: str, precision: int, is_right: bool = False
-    ) -> None: ...
     @property
     def nbytes(self) -> int: ...
+    @property
+    def plan(self) -> tuple[str, str, str, int, int, bool]:
+        """Arguments of ``plans.plan.make_plan``."""
+
+def prepare(x: _Array, is_right: bool, is_for_real: bool, precision: int, asked: Options) -> Prepared:
+    """`is_for_real`: a complex operand that is multiplied with real ones; `precision`: of the results, 53 or 24."""
+
+def multiply_plain(a: _Array, b: _Array, accuracy: str, asked: dict[str, Any]) -> Any:
+    """The product of two arrays by keywords of :func:`ozfp4.matmul`, and this accuracy where they name none. NotImplemented for
+    whatever is not plain or not right, and before :func:`set_rates`."""
+
+def multiply_arrays(
+    a: _Array,
+    b: _Array,
+    out: _Array,
+    asked: Options,
+    alpha: complex = 1.0,
+    beta: complex = 0.0,
+    addend: _Array | None = None,
+    upper: _Array | None = None,
+    bound: _Array | None = None,
+    prepared_a: Prepared | None = None,
+    prepared_b: Prepared | None = None,
+    is_reported: bool = False,
+) -> dict[str, Any]:
+    """Put alpha A B + beta C into `out`, of the shape that the product has; `upper` takes the product rounded up, `bound` bounds
+    of the errors of all parts. Returns what happened where it is asked for."""
+
+def force_way(way: str | None) -> str | None:
+    """Make all products in "words", by "limbs" or by "planes"; None: as is cheapest. Returns the way before."""
+
+def choose(
+    asked: Options, m: int, n: int, k: int, precision: int, is_paired: bool, has_bound: bool
+) -> tuple[tuple[str, str, str, int, int, bool] | None, str]:
+    """The plan that a product would take, as arguments of ``plans.plan.make_plan`` (None: the one that was passed), and why."""
+
+def forget_rates() -> None:
+    """Until :func:`set_rates` is called again no product is plain."""
+
+def set_rates(fp64: float = 0.0, int8: float = 0.0, fp4: float = 0.0, basis: str = ...) -> None:
+    """Measured operations a second of the CPU's units, 0 where they are not known, and where the figures come from."""
 
 def matmul(
     plan: Plan,
@@ -179,35 +219,11 @@ def matmul(
     accuracy: str = "scaled",
     roundings: list[str] = ["nearest"],
     bound: npt.NDArray[np.float64] | None = None,
-    prepared_a: Prepared | None = None,
-    prepared_b: Prepared | None = None,
     alpha: float = 1.0,
     beta: float = 0.0,
     c: _Array | None = None,
     way: str = "planes",
 ) -> dict[str, Any]: ...
-
-class RepeatedMatmul:
-    """Products of two matrices of the dtypes of `a` and `b` by a decision that was made before."""
-
-    def __init__(
-        self,
-        plan: Plan,
-        a: _Array,
-        b: _Array,
-        dtype: np.dtype[Any],
-        workspace_limit: int,
-        accuracy: str,
-        rounding: str,
-        way: str,
-    ) -> None: ...
-
-def repeated(
-    made: dict[tuple[Any, ...], RepeatedMatmul], a: _Array, b: _Array, settings: tuple[Any, ...], *since: Any
-) -> tuple[tuple[Any, ...] | None, _Array | None]:
-    """What two products share that differ in their data alone, and the product by what `made` has under that; None where it has
-    nothing, or where the decision is due again. Both are None where an argument is not hashable or `a` holds no floating-point
-    numbers; the first alone where the product is one of the last, which are found without it."""
 
 class SharedScales:
     """Scales of whole lines of `k` entries from the facts of their pieces, `words`: (places, lines, 6), each as of

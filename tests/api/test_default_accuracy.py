@@ -93,7 +93,9 @@ def test_it_is_a_decorator_and_ends_with_an_error() -> None:
 @pytest.mark.parametrize("wrong", ["fp64", None, 3, ""])
 def test_unknown_names_are_refused(wrong: Any) -> None:
     for function in (ozfp4.set_default_accuracy, lambda name: ozfp4.default_accuracy(name).__enter__()):
-        with pytest.raises(ValueError, match=r"^accuracy: .* is unknown; allowed are 'standard', 'correct', 'scaled'"):
+        with pytest.raises(
+            ValueError, match=r"^accuracy: .* is unknown; allowed are 'standard', 'correct', 'scaled'"
+        ):
             function(wrong)
     assert ozfp4.get_default_accuracy() == "standard"
 

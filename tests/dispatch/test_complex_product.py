@@ -202,7 +202,7 @@ def test_a_block_has_its_workspace_alone(monkeypatch: pytest.MonkeyPatch, limit:
     a, b = (torch.view_as_complex((tensor((8, 8, 2), "float64", seed) / 2**20).round()) for seed in (1, 2))
     asked = Options.of({"workspace_limit": limit})
     request = matmul_request(Operands(a, b, None, torch, True), asked)
-    c, _, launch, _ = matmul._of_parts(request, True)
+    c, _, launch, _ = matmul.run(request)
     assert (launch is None) == (len(workspaces) > 1) == (limit < 2**20)
     np.testing.assert_array_equal(
         c.numpy(), (a @ b).numpy()

@@ -17,7 +17,7 @@ import pytest
 
 import ozfp4
 from ozfp4 import _core, stages
-from ozfp4.backends import cpu, kernels
+from ozfp4.backends import kernels
 from ozfp4.support import disk_cache
 from ozfp4.testing import assert_same_bits, exact_matmul, forced_on_cpu
 from ozfp4.trust import guard, plane_products
@@ -403,13 +403,13 @@ def test_wrong_limbs_are_replaced_by_words(
     monkeypatch.setattr(_core, "has_limb_unit", lambda: True)
     monkeypatch.setattr(_core, "disable_limb_unit", disabled.append)
     variables(OZFP4_CPU_KERNEL=None)  # which would ask for planes
-    way, cpu.forced_way = cpu.forced_way, None
+    way = _core.force_way(None)
     try:
         pattern = r"'numbers by limbs of eight bits' \(limbs\) on cpu .*is disabled"
         with pytest.warns(RuntimeWarning, match=pattern) as caught:
             c, report = ozfp4.matmul(A, B, report=True, accuracy="scaled")
     finally:
-        cpu.forced_way = way
+        _core.force_way(way)
     assert len(caught) == 1
     assert disabled[-1] is True
     assert report.backend == "direct"

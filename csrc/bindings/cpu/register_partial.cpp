@@ -9,7 +9,7 @@
 
 #include "arith/accuracy/certain.hpp"
 #include "bindings/interpreter_lock.hpp"
-#include "bindings/prepared/stack.hpp"
+#include "bindings/product/options.hpp"
 #include "bindings/register.hpp"
 #include "bindings/views.hpp"
 #include "cpu/accuracy/certified.hpp"

@@ -1,7 +1,7 @@
 // The extension module `ozfp4._cuda`: products on an NVIDIA GPU. Pointers, strides and the stream come in as integers, all
 // memory belongs to the caller, nothing synchronises unless asked to. Needs `ozfp4._core` for the type of plans.
 #include "bindings/cuda/register.hpp"
-#include "bindings/errors/workspace.hpp"
+#include "bindings/errors.hpp"
 #include "cuda/fused/tile.hpp"
 #include "cuda/runtime/device_guard.hpp"
 #include "cuda/runtime/stream.hpp"
@@ -13,7 +13,7 @@ using namespace ozfp4::cuda;
 PYBIND11_MODULE(_cuda, module) {
   module.doc() = "Products on an NVIDIA GPU, enqueued on the caller's stream.";
   py::module_::import("ozfp4._core");
-  ozfp4::bindings::translate_workspace_errors();
+  ozfp4::bindings::translate_errors();
   ozfp4::bindings::register_kernels(module);
   ozfp4::bindings::register_problem(module);
   ozfp4::bindings::register_store(module);

@@ -9,7 +9,8 @@
 #include <optional>
 #include <stdexcept>
 
-#include "bindings/errors/workspace.hpp"
+#include "bindings/errors.hpp"
+#include "product/refusal.hpp"
 
 namespace ozfp4::bindings {
 
@@ -46,6 +47,8 @@ PyObject* returned(const Call& call) {
     error.restore();
   } catch (const pybind11::builtin_exception& error) {
     error.set_error();
+  } catch (const product::Refusal& refusal) {
+    set_refusal(refusal);
   } catch (const std::bad_alloc&) {
     PyErr_NoMemory();
   } catch (const std::invalid_argument& error) {

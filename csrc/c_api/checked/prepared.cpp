@@ -45,7 +45,7 @@ ToPrepare check_prepare(const PrepareCall& call, const CallOptions& options) {
   if (inner > std::int64_t(1) << 31) {
     refuse(Fault::unsupported, std::string(call.side == OZFP4_LEFT ? "columns" : "rows") + ": lines are counted up to K <= 2^31");
   }
-  return {type, is_left, has_rows, x, is_left ? lines : width * lines, inner};
+  return {type, is_left, has_rows, x, is_left ? lines : width * lines, inner, type.precision()};
 }
 
 GemmCall check_prepared(GemmCall call, const Prepared* a, const Prepared* b, const void* alpha, const void* beta) {

@@ -1,9 +1,10 @@
 #include <algorithm>
-#include <string>
+#include <cmath>
 
 #include "cpu/complex/pairs.hpp"
 #include "cpu/runtime/buffer.hpp"
 #include "plan/cuts.hpp"
+#include "plan/workspace_error.hpp"
 #include "product/choose.hpp"
 #include "product/cpu/prepared.hpp"
 #include "product/cpu/product.hpp"
@@ -12,127 +13,263 @@
 namespace ozfp4::product {
 namespace {
 
+double value_of(std::complex<double> factor) { return factor.imag() != 0 ? factor.imag() : factor.real(); }
+
+// Copies parts from where they were made to where the columns are apart.
+void copy_pairs(const ResultView& from, const ResultMatrix& to) {
+  const std::int64_t pair = 2 * from.column_stride;
+  for (std::int64_t i = 0; i < from.rows; ++i) {
+    const char* line = from.data + i * from.row_stride;
+    for (std::int64_t j = 0; j < from.columns / 2; ++j) {
+      std::copy_n(line + j * pair, pair, to.data + i * to.row_stride + j * to.column_stride);
+    }
+  }
+}
+
 // One complex product by its real form, in blocks whose copies take half of the workspace or less.
 class ComplexProduct {
  public:
   ComplexProduct(const Product& product, const Options& options, Ran& ran)
-      : p_(product), options_(options), ran_(ran), left_(product.prepared_a), right_(product.prepared_b) {
-    check_inner(options, 2 * product.k, product.bound != nullptr);
+      : p_(product), options_(options), ran_(ran), left_(on_cpu(product.prepared_a)), right_(on_cpu(product.prepared_b)) {
+    const bool is_paired = form_ == ComplexForm::paired;
+    check_inner(options, inner_, product.bound.exists());
     const PreparedMatrix* prepared = left_ != nullptr ? left_ : right_;
     ran.plan = prepared != nullptr ? prepared->plan
-                                   : plan_for(options, product.type.precision(), 2 * product.k,
-                                              !complex_words_pay(options, product.m, product.n, product.k));
-    reads_ = product.alpha != 0.0 && product.k > 0;
+                                   : plan_for(options, product.type.precision(), inner_,
+                                              is_paired && !complex_words_pay(options, product.m, product.n, product.k));
+    reads_ = product.reads();
     const bool is_turned = reads_ && product.alpha.imag() != 0;
-    // i times the operand that was passed first, where it is not prepared.
-    const bool turns_right = product.is_exchanged ? right_ == nullptr : left_ != nullptr;
+    // i times the complex operand that was passed first, where it is not prepared.
+    const bool turns_right =
+        form_ == ComplexForm::columns || (is_paired && (product.is_exchanged ? right_ == nullptr : left_ != nullptr));
     turns_a_ = is_turned && !turns_right;
     turns_b_ = is_turned && turns_right;
-    turns_c_ = product.beta.imag() != 0;
-    copies_a_ = reads_ && left_ == nullptr && (product.a.is_conjugated || turns_a_ || product.a.column_stride != entry_);
+    const bool is_apart_a = is_paired && product.a.column_stride != entry_a_;
+    copies_a_ = reads_ && left_ == nullptr && product.type_a.is_complex && (product.a.is_conjugated || turns_a_ || is_apart_a);
+    const bool is_apart_b = is_paired || product.b.is_conjugated || turns_b_ || product.b.column_stride != entry_b_;
+    copies_b_ = reads_ && right_ == nullptr && product.type_b.is_complex && is_apart_b;
+    copies_addend_ = product.beta.imag() != 0 || is_apart(product.addend, 2 * entry_bytes(product.addend_part));
   }
 
   void run() {
     CopyBytes bytes;
-    bytes.row = copies_a_ ? p_.k * entry_ : 0;
-    bytes.column = reads_ && right_ == nullptr ? 2 * p_.k * entry_ : 0;
-    bytes.entry = turns_c_ ? entry_ : 0;
+    bytes.row = copies_a_ ? p_.k * entry_a_ : 0;
+    bytes.column = copies_b_ ? width_b_ * p_.k * entry_b_ : 0;
+    bytes.entry = copies_addend_ ? entry_ : 0;
+    if (form_ != ComplexForm::matrices) {
+      for (const ResultMatrix* x : {&p_.c, &p_.upper}) bytes.entry += is_apart(*x, entry_) ? entry_ : 0;
+      bytes.entry += is_apart(p_.bound, kBound) ? kBound : 0;
+    }
     bytes.has_whole_rows = left_ != nullptr;
     bytes.has_whole_columns = right_ != nullptr;
     const Extents block = cut_for_copies(p_.m, p_.n, bytes, options_.workspace_limit / 2);
-    for (std::int64_t row = 0; row < p_.m; row += block.rows) {
+    const auto count_of = [](std::int64_t extent, std::int64_t own) { return extent == 0 ? 1 : (extent + own - 1) / own; };
+    blocks_ = count_of(p_.m, block.rows) * count_of(p_.n, block.columns);
+    for (std::int64_t row = 0; row == 0 || row < p_.m; row += block.rows) {
       const std::int64_t rows = std::min(block.rows, p_.m - row);
-      for (std::int64_t column = 0; column < p_.n; column += block.columns) {
-        run_block(row, rows, column, std::min(block.columns, p_.n - column), bytes);
+      for (std::int64_t column = 0; column == 0 || column < p_.n; column += block.columns) {
+        run_block({row, rows, column, std::min(block.columns, p_.n - column)}, bytes);
+        ++done_;
       }
     }
   }
 
  private:
-  void run_block(std::int64_t row, std::int64_t rows, std::int64_t column, std::int64_t columns, const CopyBytes& bytes) {
-    const ElementType part = p_.type.part;
-    const std::int64_t copied = rows * bytes.row + columns * bytes.column + rows * columns * bytes.entry;
-    if (copied >= options_.workspace_limit) {
-      refuse_option(Fault::workspace, "workspace_limit",
-                    std::to_string(options_.workspace_limit) +
-                        " bytes are too few, copies of complex operands for the smallest block take " + std::to_string(copied));
+  static constexpr std::int64_t kBound = 2 * sizeof(double);
+
+  // Parts of neighbouring columns do not follow each other in memory, as they do in a row of the real product.
+  static bool is_apart(const ResultMatrix& x, std::int64_t entry) { return x.exists() && x.column_stride != entry; }
+
+  void run_block(const Block& at, const CopyBytes& bytes) {
+    const std::int64_t copied = at.rows * bytes.row + at.columns * bytes.column + at.rows * at.columns * bytes.entry;
+    if (copied >= options_.workspace_limit) throw WorkspaceError(options_.workspace_limit, copied + 1);
+    const Product own = part_of(p_, at);
+    MatmulOutcome outcome;
+    try {
+      outcome = form_ == ComplexForm::matrices ? run_matrices(own, at, copied) : run_columns(own, at, copied);
+    } catch (const WorkspaceError& error) {
+      throw WorkspaceError(options_.workspace_limit, error.least() + copied);
     }
-    const ResultView c = real_result(p_.c, p_.c_stride, entry_, part, row, rows, column, columns);
-    RealProduct real{left_view(row, rows),
-                     right_view(column, columns),
-                     c,
-                     {nullptr, ElementType::float64, 0, 0, 0, 0},
-                     p_.alpha.imag() != 0 ? p_.alpha.imag() : p_.alpha.real(),
-                     turns_c_ ? p_.beta.imag() : p_.beta.real(),
-                     c,
-                     left_ != nullptr ? &left_->held : nullptr,
-                     right_ != nullptr ? &right_->held : nullptr};
-    if (p_.bound != nullptr) {
-      real.bound = real_result(reinterpret_cast<char*>(p_.bound), p_.bound_stride, 2 * sizeof(double), ElementType::float64, row,
-                               rows, column, columns);
-    }
-    real.is_exchanged = p_.is_exchanged;
-    if (turns_c_) real.addend = turned_addend(row, rows, column, columns);
-    MatmulOutcome outcome = run_real(*ran_.plan, real, options_, options_.workspace_limit - copied);
-    // Each column of B is two of the same numbers; lines that a block before has counted are not counted again.
-    outcome.special_columns = row == 0 ? outcome.special_columns / 2 : 0;
-    if (column != 0) outcome.special_rows = 0;
+    // Each column of B is seen twice; lines that a block before has counted are not counted again.
+    const int seen = form_ == ComplexForm::columns ? 1 : 2;
+    outcome.special_columns = at.row == 0 ? outcome.special_columns / seen : 0;
+    if (at.column != 0) outcome.special_rows = 0;
     if (!ran_.plan->is_complex) {
-      for (WayOutcome* way : {&outcome.by_planes, &outcome.in_words, &outcome.by_limbs}) way->products *= 4;
+      for (WayOutcome* way : {&outcome.by_planes, &outcome.in_words, &outcome.by_limbs}) {
+        way->products *= form_ == ComplexForm::paired ? 4 : 2;
+      }
     }
     outcome.workspace += copied;
     ran_.outcome.extend(outcome);
   }
 
-  // Where the parts of a block are the result of the real product.
-  static ResultView real_result(char* data, std::ptrdiff_t stride, std::int64_t entry, ElementType part, std::int64_t row,
-                                std::int64_t rows, std::int64_t column, std::int64_t columns) {
-    return {data + row * stride + column * entry, part, rows, 2 * columns, stride, entry / 2};
+  // The parts of a result as columns of the real product: where they lie, or in memory of their own.
+  ResultView columns_of(const ResultMatrix& x, ElementType part, const Block& at, Buffer& copy) const {
+    const std::int64_t half = entry_bytes(part), entry = 2 * half;
+    if (!x.exists()) return {nullptr, part, at.rows, 2 * at.columns, 0, 0};
+    if (!is_apart(x, entry)) return {x.data, part, at.rows, 2 * at.columns, x.row_stride, half};
+    copy = allocate_buffer(std::max<std::int64_t>(at.rows * at.columns * entry, 1));
+    return {copy.get(), part, at.rows, 2 * at.columns, static_cast<std::ptrdiff_t>(at.columns * entry), half};
   }
 
-  OperandView left_view(std::int64_t row, std::int64_t rows) {
-    if (left_ != nullptr) return left_->view;
+  MatmulOutcome run_columns(const Product& own, const Block& at, std::int64_t copied) {
+    Buffer copies[3];
+    const ElementType part = p_.type.part;
+    const RealProduct real{left_view(at),
+                           right_view(at),
+                           columns_of(own.c, part, at, copies[0]),
+                           columns_of(own.upper, part, at, copies[1]),
+                           columns_of(own.bound, ElementType::float64, at, copies[2]),
+                           value_of(p_.alpha),
+                           value_of(p_.beta),
+                           addend_view(own, at),
+                           left_ != nullptr ? left_->held_at(own.a.data) : nullptr,
+                           right_ != nullptr ? right_->held_at(own.b.data) : nullptr,
+                           p_.is_exchanged};
+    const MatmulOutcome outcome = run_real(*ran_.plan, real, told(), options_.workspace_limit - copied);
+    if (copies[0] != nullptr) copy_pairs(real.c, own.c);
+    if (copies[1] != nullptr) copy_pairs(real.upper, own.upper);
+    if (copies[2] != nullptr) copy_pairs(real.bound, own.bound);
+    return outcome;
+  }
+
+  // Real and imaginary parts by themselves.
+  MatmulOutcome run_matrices(const Product& own, const Block& at, std::int64_t copied) {
+    MatmulOutcome outcome;
+    const ResultView addend = addend_view(own, at);
+    const OperandView pairs = left_pairs(at), right = real_right(at);
+    const ElementType part = p_.type.part;
+    for (const int i : {0, 1}) {
+      const auto part_at = [&](const ResultMatrix& x, ElementType type) {
+        return ResultView{
+            x.exists() ? x.data + i * entry_bytes(type) : nullptr, type, at.rows, at.columns, x.row_stride, x.column_stride};
+      };
+      OperandView left = pairs;
+      left.data = pairs.data == nullptr ? nullptr : pairs.data + i * part_step(own);
+      ResultView own_addend = addend;
+      if (addend.data != nullptr) own_addend.data += i * entry_bytes(p_.addend_part);
+      own_addend.columns = at.columns;
+      own_addend.column_stride = 2 * addend.column_stride;
+      const RealProduct real{left,
+                             right,
+                             part_at(own.c, part),
+                             part_at(own.upper, part),
+                             part_at(own.bound, ElementType::float64),
+                             value_of(p_.alpha),
+                             value_of(p_.beta),
+                             own_addend,
+                             left_ != nullptr ? left_->held_at(left.data) : nullptr,
+                             right_ != nullptr ? right_->held_at(own.b.data) : nullptr};
+      outcome.extend(run_real(*ran_.plan, real, told(i, 2), options_.workspace_limit - copied));
+    }
+    return outcome;
+  }
+
+  // From the real to the imaginary parts of A, which a prepared operand has as two matrices.
+  std::ptrdiff_t part_step(const Product& own) const {
+    return left_ != nullptr ? left_->matrix_bytes : entry_bytes(own.type_a.part);
+  }
+
+  Options told(int number = 0, int of = 1) const {
+    Options own = options_;
+    if (options_.progress && blocks_ * of > 1) {
+      own.progress = [this, number, of](double fraction) {
+        const double part = (static_cast<double>(number) + fraction) / of;
+        options_.progress((static_cast<double>(done_) + part) / static_cast<double>(blocks_));
+      };
+    }
+    return own;
+  }
+
+  // ---- Operands ----
+
+  const char* left_data(const Block& at) const { return reads_ ? p_.a.data + at.row * p_.a.row_stride : nullptr; }
+
+  // (re, im) along K for two complex operands; A itself where it is real.
+  OperandView left_view(const Block& at) {
+    if (left_ != nullptr) return left_->view_at(p_.a.data);
+    const ElementType part = p_.type_a.part;
+    if (form_ == ComplexForm::columns) return {left_data(at), part, at.rows, p_.k, p_.a.row_stride, p_.a.column_stride};
+    if (!copies_a_) return {left_data(at), part, at.rows, 2 * p_.k, p_.a.row_stride, entry_a_ / 2};
+    copy_left(at);
+    return {left_copy_.get(), part, at.rows, 2 * p_.k, p_.k * entry_a_, entry_a_ / 2};
+  }
+
+  // The real parts of A, behind each of which its imaginary part lies.
+  OperandView left_pairs(const Block& at) {
+    if (left_ != nullptr) return left_->view_at(p_.a.data);
+    const ElementType part = p_.type_a.part;
+    if (!copies_a_) return {left_data(at), part, at.rows, p_.k, p_.a.row_stride, p_.a.column_stride};
+    copy_left(at);
+    return {left_copy_.get(), part, at.rows, p_.k, p_.k * entry_a_, entry_a_};
+  }
+
+  void copy_left(const Block& at) {
+    if (at.row == copied_row_) return;
     const Operand& a = p_.a;
-    const char* data = reads_ ? a.data + row * a.row_stride : nullptr;
-    if (!copies_a_) return {data, p_.type.part, rows, 2 * p_.k, a.row_stride, entry_ / 2};
-    if (row != copied_row_) {
-      left_copy_.reset();  // before the next one is taken
-      left_copy_ = allocate_buffer(rows * p_.k * entry_);
-      expand_left({data, p_.type.part, rows, p_.k, a.row_stride, a.column_stride, a.is_conjugated, turns_a_}, left_copy_.get());
-      copied_row_ = row;
-    }
-    return {left_copy_.get(), p_.type.part, rows, 2 * p_.k, p_.k * entry_, entry_ / 2};
+    left_copy_.reset();  // before the next one is taken
+    left_copy_ = allocate_buffer(std::max<std::int64_t>(at.rows * p_.k * entry_a_, 1));
+    expand_left({left_data(at), p_.type_a.part, at.rows, p_.k, a.row_stride, a.column_stride, a.is_conjugated, turns_a_},
+                left_copy_.get());
+    copied_row_ = at.row;
   }
 
-  OperandView right_view(std::int64_t column, std::int64_t columns) {
-    if (right_ != nullptr) return right_->view;
+  const char* right_data(const Block& at) const { return reads_ ? p_.b.data + at.column * p_.b.column_stride : nullptr; }
+
+  OperandView real_right(const Block& at) const {
+    if (right_ != nullptr) return right_->view_at(p_.b.data);
+    return {right_data(at), p_.type_b.part, at.columns, p_.k, p_.b.column_stride, p_.b.row_stride};
+  }
+
+  // Two columns for each one of B.
+  OperandView right_view(const Block& at) {
+    if (right_ != nullptr) return right_->view_at(p_.b.data);
     const Operand& b = p_.b;
-    if (reads_) {
-      right_copy_.reset();
-      right_copy_ = allocate_buffer(2 * columns * p_.k * entry_);
-      expand_right({b.data + column * b.column_stride, p_.type.part, columns, p_.k, b.column_stride, b.row_stride,
-                    b.is_conjugated, turns_b_},
-                   right_copy_.get());
+    const ElementType part = p_.type_b.part;
+    const std::int64_t half = entry_b_ / 2;
+    if (reads_ && !copies_b_) return {right_data(at), part, 2 * at.columns, p_.k, half, b.row_stride};
+    if (form_ == ComplexForm::paired) {
+      if (reads_) {
+        right_copy_.reset();
+        right_copy_ = allocate_buffer(std::max<std::int64_t>(2 * at.columns * p_.k * entry_b_, 1));
+        expand_right({right_data(at), part, at.columns, p_.k, b.column_stride, b.row_stride, b.is_conjugated, turns_b_},
+                     right_copy_.get());
+      }
+      return {right_copy_.get(), part, 2 * at.columns, 2 * p_.k, p_.k * entry_b_, half};
     }
-    return {right_copy_.get(), p_.type.part, 2 * columns, 2 * p_.k, p_.k * entry_, entry_ / 2};
+    if (reads_) {  // rows of pairs
+      right_copy_.reset();
+      right_copy_ = allocate_buffer(std::max<std::int64_t>(at.columns * p_.k * entry_b_, 1));
+      expand_left({right_data(at), part, p_.k, at.columns, b.row_stride, b.column_stride, b.is_conjugated, turns_b_},
+                  right_copy_.get());
+    }
+    return {right_copy_.get(), part, 2 * at.columns, p_.k, half, static_cast<std::ptrdiff_t>(at.columns * entry_b_)};
   }
 
-  // i times a block of C.
-  ResultView turned_addend(std::int64_t row, std::int64_t rows, std::int64_t column, std::int64_t columns) {
+  // What is added, i times it where beta is imaginary; its parts as columns.
+  ResultView addend_view(const Product& own, const Block& at) {
+    const ElementType part = p_.addend_part;
+    const std::int64_t half = entry_bytes(part);
+    const ResultMatrix& x = own.addend;
+    if (!x.exists()) return {nullptr, part, at.rows, 2 * at.columns, 0, 0};
+    if (!copies_addend_) return {x.data, part, at.rows, 2 * at.columns, x.row_stride, half};
     addend_copy_.reset();
-    addend_copy_ = allocate_buffer(rows * columns * entry_);
-    expand_left({p_.c + row * p_.c_stride + column * entry_, p_.type.part, rows, columns, p_.c_stride, entry_, false, true},
+    addend_copy_ = allocate_buffer(std::max<std::int64_t>(at.rows * at.columns * 2 * half, 1));
+    expand_left({x.data, part, at.rows, at.columns, x.row_stride, x.column_stride, false, p_.beta.imag() != 0},
                 addend_copy_.get());
-    return {addend_copy_.get(), p_.type.part, rows, 2 * columns, columns * entry_, entry_ / 2};
+    return {addend_copy_.get(), part, at.rows, 2 * at.columns, static_cast<std::ptrdiff_t>(at.columns * 2 * half), half};
   }
 
   const Product& p_;
   const Options& options_;
   Ran& ran_;
   const PreparedMatrix *left_, *right_;
-  const std::int64_t entry_ = p_.type.bytes();
-  bool reads_ = false, turns_a_ = false, turns_b_ = false, turns_c_ = false, copies_a_ = false;
-  std::int64_t copied_row_ = -1;
+  const ComplexForm form_ = form_of(p_);
+  const std::int64_t inner_ = form_ == ComplexForm::paired ? 2 * p_.k : p_.k;
+  const std::int64_t entry_ = p_.type.bytes(), entry_a_ = p_.type_a.bytes(), entry_b_ = p_.type_b.bytes();
+  const std::int64_t width_b_ = form_ == ComplexForm::paired ? 2 : 1;
+  bool reads_ = false, turns_a_ = false, turns_b_ = false, copies_a_ = false, copies_b_ = false, copies_addend_ = false;
+  std::int64_t copied_row_ = -1, done_ = 0, blocks_ = 1;
   Buffer left_copy_, right_copy_, addend_copy_;
 };
 

@@ -51,7 +51,7 @@ void multiply_gram(const MatrixProduct& gram, const Options& options, Ran& ran) 
   const std::vector<ColumnRange> blocks = gram_blocks(gram.n, kGramColumns);
   // The largest product first: where it is refused, nothing has been written.
   for (auto block = blocks.rbegin(); block != blocks.rend(); ++block) {
-    multiply({part_of(gram, *block), nullptr, nullptr}, options, ran);
+    multiply(product_of(BatchedProduct{part_of(gram, *block)}), options, ran);
     const bool is_settled = gram.type.is_complex && options.accuracy == Accuracy::standard;
     with_float(gram.type.part, [&](auto zero) { mirror<decltype(zero)>(gram, block->first, block->last, is_settled); });
   }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "cpu/prepared.hpp"
 #include "cpu/runtime/buffer.hpp"
@@ -11,11 +12,26 @@
 namespace ozfp4::product {
 
 struct PreparedMatrix : Prepared {
-  Buffer entries;        // a copy of the real operand
-  OperandView view;      // of that
-  PreparedOperand held;  // without planes where there are no entries
-  std::int64_t bytes;
+  Buffer entries;                     // copies of the real matrices, one behind the other
+  OperandView view;                   // of the first one
+  std::vector<PreparedOperand> held;  // of each; none where there are no entries
+  std::vector<std::int64_t> stack;    // extents; two matrices for each of it where `parts` is 2
+  int parts = 1;
+  std::int64_t matrix_bytes, bytes;
+
+  OperandView view_at(const char* data) const {
+    OperandView own = view;
+    own.data = data;
+    return own;
+  }
+  // Of the matrix whose copy begins there.
+  const PreparedOperand* held_at(const char* data) const {
+    return held.empty() ? nullptr : &held[static_cast<std::size_t>((data - entries.get()) / matrix_bytes)];
+  }
 };
+
+// The CPU's, of a product there; null where the operand is not prepared.
+inline const PreparedMatrix* on_cpu(const Prepared* prepared) { return static_cast<const PreparedMatrix*>(prepared); }
 
 // Scales and encodes the operand into `made`, whose `rows` and `columns` are left as they are. Throws Refusal for options that
 // no plan serves.

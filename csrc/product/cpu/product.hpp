@@ -1,4 +1,4 @@
-// Products of floating-point matrices on the CPU.
+// Products of matrices on the CPU.
 #pragma once
 
 #include <cstdint>
@@ -9,14 +9,9 @@
 #include "product/integers.hpp"
 #include "product/matrices.hpp"
 #include "product/options.hpp"
+#include "product/product.hpp"
 
 namespace ozfp4::product {
-
-struct PreparedMatrix;
-
-struct Product : MatrixProduct {
-  const PreparedMatrix *prepared_a, *prepared_b;  // null: not prepared; else a, b are not looked at
-};
 
 // What ran for one or more products.
 struct Ran {
@@ -27,7 +22,7 @@ struct Ran {
 // Throws Refusal, WorkspaceError where the workspace is too small; nothing is written then.
 void multiply(const Product& product, const Options& options, Ran& ran);
 
-// Of which multiply is made: of a real type; of a complex one whose factors are real or imaginary; of one that has both parts.
+// One matrix: of a real type; of a complex one whose factors are real or imaginary; of one that has a factor with both parts.
 void multiply_real(const Product& product, const Options& options, Ran& ran);
 void multiply_complex(const Product& product, const Options& options, Ran& ran);
 void multiply_with_both_parts(const Product& product, const Options& options, Ran& ran);
@@ -54,7 +49,7 @@ bool complex_words_pay(const Options& options, std::int64_t m, std::int64_t n, s
 struct RealProduct {
   OperandView a, b;  // b from its columns
   ResultView c;
-  ResultView bound;  // data null: none
+  ResultView upper, bound;  // data null: none
   double alpha, beta;
   ResultView addend;  // where beta is not 0
   const PreparedOperand *prepared_a, *prepared_b;

@@ -5,6 +5,8 @@
 #include "product/choose.hpp"
 #include "product/cpu/prepared.hpp"
 #include "product/cpu/product.hpp"
+#include "product/cpu/rates.hpp"
+#include "product/cpu/units.hpp"
 
 namespace ozfp4::product {
 namespace {
@@ -18,6 +20,7 @@ OperandView zeros(ElementType type, std::int64_t outer, std::int64_t inner) {
 // What a plan depends on where options leave it open, and the plan.
 struct LastPlan {
   const ByteKernel* unit;
+  int rates;
   Scheme scheme;
   const Alphabet* alphabet;
   int bits;
@@ -26,8 +29,8 @@ struct LastPlan {
   std::shared_ptr<const Plan> plan;
 
   bool is_like(const LastPlan& other) const {
-    return plan != nullptr && unit == other.unit && scheme == other.scheme && alphabet == other.alphabet && bits == other.bits &&
-           k == other.k && is_paired == other.is_paired;
+    return plan != nullptr && unit == other.unit && rates == other.rates && scheme == other.scheme &&
+           alphabet == other.alphabet && bits == other.bits && k == other.k && is_paired == other.is_paired;
   }
 };
 
@@ -46,19 +49,20 @@ thread_local LastPlans last_plans;
 
 std::shared_ptr<const Plan> plan_for(const Options& options, int precision, std::int64_t k, bool is_paired) {
   if (options.plan != nullptr || options.has_family || LastPlans::are_gone) {
-    return plan_for(options, precision, k, is_paired, trusted_units());
+    return plan_for(options, precision, k, is_paired, rated_units());
   }
-  LastPlan asked{trusted_unit(), options.scheme, options.alphabet, bits_of(options, precision), k, is_paired, nullptr};
+  LastPlan asked{trusted_unit(), rates_generation(), options.scheme, options.alphabet, bits_of(options, precision), k, is_paired,
+                 nullptr};
   LastPlan& last = last_plans.at(k);
   if (!last.is_like(asked)) {
-    asked.plan = plan_for(options, precision, k, is_paired, trusted_units());
+    asked.plan = plan_for(options, precision, k, is_paired, rated_units());
     last = asked;
   }
   return last.plan;
 }
 
 bool complex_words_pay(const Options& options, std::int64_t m, std::int64_t n, std::int64_t k) {
-  if (!may_go_direct(options) || m <= 0 || n <= 0 || k <= 0) return false;
+  if (!may_go_direct(options) || options.way == Way::planes || m <= 0 || n <= 0 || k <= 0) return false;
   return ways_that_pay(m, 2 * n, 2 * k, {options.accuracy, 53}, options.bits).any() && trusts_words();
 }
 
@@ -78,41 +82,76 @@ MatmulOutcome run_real(const Plan& plan, const RealProduct& product, const Optio
   trusted_unit();
   MatmulOptions further;
   further.workspace_limit = workspace_limit;
+  further.progress = options.progress;
   further.promise = {options.accuracy, precision};
   further.is_exchanged = product.is_exchanged;
-  if (may_go_direct(options) && trusts_words()) further.way = Way::cheaper;
-  return cpu_matmul(plan, a, b, target, further);
+  if (may_go_direct(options) && trusts_words()) further.way = options.way.value_or(Way::cheaper);
+  if (product.upper.data == nullptr) return cpu_matmul(plan, a, b, target, further);
+  target.rounding = Rounding::down;
+  return cpu_matmul(plan, a, b, {target, Target{product.upper, Rounding::up}}, further);
 }
 
-void multiply_real(const Product& product, const Options& options, Ran& ran) {
-  const PreparedMatrix *left = product.prepared_a, *right = product.prepared_b;
+void multiply_real(const Product& p, const Options& options, Ran& ran) {
+  const PreparedMatrix *left = on_cpu(p.prepared_a), *right = on_cpu(p.prepared_b);
   const PreparedMatrix* prepared = left != nullptr ? left : right;
-  check_inner(options, product.k, product.bound != nullptr);
-  ran.plan = prepared != nullptr ? prepared->plan : plan_for(options, product.type.precision(), product.k, false);
-  const ElementType type = product.type.part;
-  const Operand &a = product.a, &b = product.b;
-  const std::int64_t m = product.m, n = product.n, k = product.k, entry = entry_bytes(type);
-  const ResultView c{product.c, type, m, n, product.c_stride, entry};
-  const RealProduct real{
-      left != nullptr ? left->view : OperandView{a.data, type, m, k, a.row_stride, a.column_stride},
-      right != nullptr ? right->view : OperandView{b.data, type, n, k, b.column_stride, b.row_stride},
-      c,
-      {reinterpret_cast<char*>(product.bound), ElementType::float64, m, n, product.bound_stride, sizeof(double)},
-      product.alpha.real(),
-      product.beta.real(),
-      c,
-      left != nullptr ? &left->held : nullptr,
-      right != nullptr ? &right->held : nullptr};
+  check_inner(options, p.k, p.bound.exists());
+  ran.plan = prepared != nullptr ? prepared->plan : plan_for(options, p.type.precision(), p.k, false);
+  const ElementType type = p.type.part;
+  const auto result = [&](const ResultMatrix& x, ElementType of) {
+    return ResultView{x.data, of, p.m, p.n, x.row_stride, x.column_stride};
+  };
+  const RealProduct real{left != nullptr ? left->view_at(p.a.data)
+                                         : OperandView{p.a.data, p.type_a.part, p.m, p.k, p.a.row_stride, p.a.column_stride},
+                         right != nullptr ? right->view_at(p.b.data)
+                                          : OperandView{p.b.data, p.type_b.part, p.n, p.k, p.b.column_stride, p.b.row_stride},
+                         result(p.c, type),
+                         result(p.upper, type),
+                         result(p.bound, ElementType::float64),
+                         p.alpha.real(),
+                         p.beta.real(),
+                         result(p.addend, p.addend_part),
+                         left != nullptr ? left->held_at(p.a.data) : nullptr,
+                         right != nullptr ? right->held_at(p.b.data) : nullptr};
   ran.outcome.extend(run_real(*ran.plan, real, options, options.workspace_limit));
 }
 
-void multiply(const Product& product, const Options& options, Ran& ran) {
+namespace {
+
+void multiply_matrix(const Product& product, const Options& options, Ran& ran) {
   if (!product.type.is_complex) {
     multiply_real(product, options, ran);
-  } else if (has_both_parts(product)) {
+  } else if (has_both_parts(product.alpha) || has_both_parts(product.beta)) {
     multiply_with_both_parts(product, options, ran);
   } else {
     multiply_complex(product, options, ran);
+  }
+}
+
+}  // namespace
+
+void multiply(const Product& given, const Options& options, Ran& ran) {
+  if (given.axes.empty()) return multiply_matrix(given, options, ran);
+  const Product stack = merged(given);
+  if (!stack.is_there()) {  // there may be 2^40 matrices without an entry
+    Product none = stack;
+    none.axes.clear();
+    none.m = none.n = none.a.rows = none.b.columns = 0;
+    Options own = options;
+    for (const Prepared** side : {&none.prepared_a, &none.prepared_b}) {
+      if (*side != nullptr) own.plan = (*side)->plan;
+      *side = nullptr;
+    }
+    return multiply_matrix(none, own, ran);
+  }
+  const std::int64_t count = stack.count();
+  Options own = options;
+  for (std::int64_t item = 0; item < count; ++item) {
+    if (options.progress && count > 1) {
+      own.progress = [&options, item, count](double fraction) {
+        options.progress((static_cast<double>(item) + fraction) / static_cast<double>(count));
+      };
+    }
+    multiply_matrix(matrix_at(stack, item), own, ran);
   }
 }
 

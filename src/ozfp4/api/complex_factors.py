@@ -95,22 +95,31 @@ def _sum(terms: Sequence[tuple[complex, Any]], found: Any, limit: int) -> None:
 def _sum_with_bounds(
     terms: Sequence[tuple[complex, Any]], found: Any, bounds: Any, carried: Any, alpha: complex, limit: int
 ) -> None:
-    """The same, with bounds of the errors, rounded up: those of the sums, what complex64 loses of these, and alpha times those of
-    the product, `carried`."""
-    factors = _filled([factor for factor, _ in terms], found)
+    """The same, with bounds of the errors, rounded up: half a unit in the last place of the result, and alpha times those of the
+    product, `carried`."""
+    _sum(terms, found, limit)
     same, across = abs(alpha.real), abs(alpha.imag)
-    weights = [1.0, 0.0, 0.0, 1.0] * 2 + ([] if carried is None else [same, across, across, same])
+    weights = [1.0, 0.0, 0.0, 1.0] + ([] if carried is None else [same, across, across, same])
     matrix = _filled(weights, parts(bounds)).reshape(-1, 2)
     for piece in _pieces(found.shape[0], limit):
-        rows = _side_by_side([x[piece] for _, x in terms], found)
-        sums, errors = _matmul(rows, factors, accuracy="correct", return_bound=True)
-        _put_sums(found[piece], rows, factors)
-        with np.errstate(invalid="ignore"):
-            lost = abs(parts(sums) - parts(found[piece]))  # exact where both are finite: 53 bits hold it
-        errors = [parts(errors), lost, *([] if carried is None else [parts(carried[piece])])]
+        errors = [_half_units(parts(found[piece])), *([] if carried is None else [parts(carried[piece])])]
         summed = _matmul(_joined(errors), matrix, accuracy="correct", rounding="up")
         _put(summed, summed != summed, np.inf)
         parts(bounds)[piece] = summed
+
+
+def _half_units(x: Any) -> Any:
+    """Half a unit in the last place of each number, float64; infinity of what is not finite."""
+    if library.is_tensor(x):
+        torch = library.require_torch()
+        above, size = torch.nextafter(x.abs(), torch.full_like(x, np.inf)), x.abs()
+        halves = (above.to(torch.float64) - size.to(torch.float64)) / 2
+    else:
+        size = np.abs(x)
+        with np.errstate(over="ignore", invalid="ignore"):
+            halves = (np.nextafter(size, np.inf).astype(np.float64) - size.astype(np.float64)) / 2
+    _put(halves, halves != halves, np.inf)
+    return halves
 
 
 def _pieces(count: int, limit: int) -> Iterator[slice]:

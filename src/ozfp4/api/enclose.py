@@ -6,7 +6,6 @@ from logging import DEBUG
 from typing import TYPE_CHECKING, Any, overload
 
 from .._options import Options, UnitOptions, check_taken, takes
-from ..backends import cpu
 from ..backends.cuda import launch
 from ..backends.cuda.findings import Findings, make_report
 from ..backends.cuda.promise import promise_of
@@ -91,12 +90,12 @@ def enclose(a: Any, b: Any, *, out: Any = None, **options: Any) -> Any:
     operands = library.take_operands(a, b, lower, library.NUMBERS)
     other = None if upper is None else library.take_operands(a, b, upper, library.NUMBERS).out
     request = matmul_request(operands, asked, upper=other, prepared=sides)
-    run = _on_cuda if operands.on_device else _on_cpu
-    if request.is_complex:
-        decide = (on_cuda if operands.on_device else on_cpu).decide
-        found = complex_product.multiply(request, decide, run, encloses=True)
+    if not operands.on_device:
+        found = on_cpu.multiply(request, encloses=True)
+    elif request.is_complex:
+        found = complex_product.multiply(request, on_cuda.decide, _on_cuda, encloses=True)
     else:
-        found = run(request)
+        found = _on_cuda(request)
     mark_written(lower, upper)
     result = found[:2] if out is None else (lower, upper)
     return (*result, found[2]) if asked.report else result
@@ -112,18 +111,6 @@ def _pair(out: Any) -> tuple[Any, Any]:
             f"out: a pair of arrays is needed, for the lower and the upper bounds; given is {text}"
         )
     return out[0], out[1]
-
-
-def _on_cpu(request: MatmulRequest) -> tuple[Any, Any, Report | None]:
-    decision = on_cpu.decide(request)
-    began = told.begin(request) if LOGGER.isEnabledFor(DEBUG) else None
-    (lower, upper), _, outcome = cpu.matmul(request, decision.plan, ("down", "up"), decision.way)
-    if began is not None:
-        told.tell(request, decision, began)
-    if not request.asked.report:
-        return lower, upper, None
-    about = cpu.make_report(request, decision.plan, outcome, decision.reason, decision.fallback)
-    return lower, upper, about
 
 
 def _on_cuda(request: MatmulRequest) -> tuple[Any, Any, Report | None]:

@@ -29,7 +29,7 @@ from ..request.written import mark_written
 from ..support.logger import LOGGER
 from .complex_factors import check_directions, combine
 from .integer_update import integer_update
-from .matmul import REPEATED, _of_parts, _on_cpu, _on_cuda, _promoted, is_traced, is_watched, results
+from .matmul import REPEATED, _promoted, is_traced, is_watched, results, run
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -216,17 +216,13 @@ def _rounded(
     products' launches on a GPU."""
 
     def product(request: MatmulRequest) -> tuple[Any, Any, Report | None]:
-        if request.is_complex:
-            found, bound, made, about = _of_parts(request, operands.on_device)
-        elif operands.on_device:
-            found, bound, made, about = _on_cuda(request)
-        else:
-            (found, bound, about), made = _on_cpu(request), None
+        found, bound, made, about = run(request)
         only.add(made)
         return found, bound, about
 
     alpha, beta = factors
-    if not has_both_parts(alpha) and not has_both_parts(beta):
+    if not operands.on_device or not (has_both_parts(alpha) or has_both_parts(beta)):
+        check_directions(asked.rounding, alpha=alpha, beta=beta)
         return product(update_request(alpha, operands, beta, c, *transposes, asked, sides))
     check_complex(np.promote_types(*(library.name_of(x.dtype) for x in operands[:2])), alpha=alpha, beta=beta)
     check_directions(asked.rounding, alpha=alpha, beta=beta)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
+from .._core import multiply_plain
 from .._options import (
     PROCESS,
     SCOPE,
@@ -19,11 +20,10 @@ from .._options import (
     current_accuracy,
     takes,
 )
-from ..backends import cpu
 from ..backends.cuda import launch
 from ..backends.cuda.findings import Findings, make_report
 from ..backends.cuda.promise import promise_of
-from ..dispatch import complex_product, on_cpu, on_cuda, plain, repeated, repeated_on_cpu, told
+from ..dispatch import complex_product, on_cpu, on_cuda, plain, repeated, told
 from ..report import Report
 from ..request import dlpack, library
 from ..request.integers import entry_bits, unify
@@ -218,16 +218,14 @@ def matmul(a: Any, b: Any, out: Any = None, *, device: Any = None, **options: An
         is_here = isinstance(device, str) and device == "cpu" and options.get("device_memory_limit") is None
         if not (is_here and type(a) is type(b) is np.ndarray) or options.get("report", False):
             return _streamed(a, b, out, device, options)
-    like = None
     if is_traced():
         if is_watched(a, b, out):
             return _by_operator(a, b, out, options)
     elif type(a) is type(b) is np.ndarray and out is None and not LOGGER.isEnabledFor(DEBUG):
-        like, again = repeated_on_cpu.product(a, b, (SCOPE.get() or PROCESS[0], *options, *options.values()))
-        if again is not None:
-            return again
-        like = like if REPEATED.issuperset(options) else None
-    return product(a, b, out, options, True, like)
+        c = multiply_plain(a, b, SCOPE.get() or PROCESS[0], options)
+        if c is not NotImplemented:
+            return c
+    return product(a, b, out, options, True)
 
 
 # What calls like an earlier one may be asked for.
@@ -297,10 +295,8 @@ def product(
     out: Any,
     options: Mapping[str, Any],
     is_asked: bool = False,
-    like_on_cpu: tuple[Any, ...] | None = None,
 ) -> Any:
-    """The product itself. `is_asked`: somebody may watch the operands, as :func:`is_watched` has it; nobody traces this.
-    `like_on_cpu`: what such products share, if they may be repeated there."""
+    """The product itself. `is_asked`: somebody may watch the operands, as :func:`is_watched` has it; nobody traces this."""
     like = None
     passed = (a, b, None, out)
     if type(a) is not np.ndarray and REPEATED.issuperset(options) and not LOGGER.isEnabledFor(DEBUG):
@@ -340,12 +336,7 @@ def product(
     if asked.raises:
         raise ValueError(f"overflow: 'raise' is for products of integers{_promoted(passed_operands)}")
     request = matmul_request(operands, asked, prepared=sides)
-    if request.is_complex:
-        c, bound, made, about = _of_parts(request, operands.on_device)
-    elif operands.on_device:
-        c, bound, made, about = _on_cuda(request)
-    else:
-        (c, bound, about), made = _on_cpu(request, like_on_cpu), None
+    c, bound, made, about = run(request)
     if like is not None:
         repeated.enter(like, made, passed, request.shape.result, request.dtype)
     if out is not None and operands.torch is not None:  # as mark_written does: one module less on the way
@@ -385,39 +376,23 @@ def _promoted(given: library.Operands) -> str:
     return f"; {first} and {second} promote to float64: convert one of them to the other's dtype"
 
 
-def _of_parts(
-    request: MatmulRequest, on_device: bool
-) -> tuple[Any, Any, launch.Launch | None, Report | None]:
-    """A complex product by its real form, and its launch if it is the only one."""
+def run(request: MatmulRequest) -> tuple[Any, Any, launch.Launch | None, Report | None]:
+    """A product of floating-point numbers where its operands lie: the result, its bounds, the launch if one on a GPU is all of it,
+    and the report; None for what was not asked for."""
+    if not library.is_tensor(request.a):
+        c, bound, about = on_cpu.multiply(request)
+        return c, bound, None, about
+    if not request.is_complex:
+        return _on_cuda(request)
     only = launch.OnlyLaunch()
 
-    def run(real: MatmulRequest) -> tuple[Any, Any, Report | None]:
-        if not on_device:
-            return _on_cpu(real)
+    def part(real: MatmulRequest) -> tuple[Any, Any, Report | None]:
         c, bound, made, about = _on_cuda(real)
         only.add(made)
         return c, bound, about
 
-    c, bound, about = complex_product.multiply(request, (on_cuda if on_device else on_cpu).decide, run)
+    c, bound, about = complex_product.multiply(request, on_cuda.decide, part)
     return c, bound, only.launch, about
-
-
-def _on_cpu(request: MatmulRequest, like: tuple[Any, ...] | None = None) -> tuple[Any, Any, Report | None]:
-    """The product by a decision. `like`: what such products share, if they may be repeated."""
-    decision = on_cpu.decide(request)
-    began = told.begin(request) if LOGGER.isEnabledFor(DEBUG) else None
-    (c,), bound, outcome = cpu.matmul(request, decision.plan, way=decision.way)
-    if began is not None:
-        told.tell(request, decision, began)
-    if like is not None:
-        repeated_on_cpu.enter(like, request, decision)
-    if not request.asked.report:
-        return c, bound, None
-    return (
-        c,
-        bound,
-        cpu.make_report(request, decision.plan, outcome, decision.reason, decision.fallback),
-    )
 
 
 def _on_cuda(request: MatmulRequest) -> tuple[Any, Any, launch.Launch | None, Report | None]:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._options import Options, PlanOptions, check_taken, takes
-from ..backends import cpu
 from ..backends.cuda import pairs
 from ..backends.cuda.keep import keep
 from ..dispatch import on_cpu, on_cuda, plain
@@ -104,24 +103,22 @@ def _prepare(x: Any, side: str, dtype: Any, other: str, asked: Options, copies: 
         raise ValueError(
             f"x: its lines are counted up to K <= 2**31, the inner dimension is {request.shape.k}"
         )
-    decision = (on_cuda if operands.on_device else on_cpu).decide(request)
-    made = decision.plan
     watched = not copies and is_watched(x)
-    expand = pairs.expand if operands.on_device else None
-    real = forms.real_form(entries, side, is_paired, expand) if is_complex else entries
+    held, real = None, None
     if operands.on_device:
+        decision = on_cuda.decide(request)
+        made = decision.plan
+        real = forms.real_form(entries, side, is_paired, pairs.expand) if is_complex else entries
         if not watched and forms.lie_together(real, x):
             real = real.clone()
         own = None if forms.lie_together(real, x) else real
-        held = None
         if decision.variant is not None:
             held = keep(real, side, made, decision.variant, asked.accuracy, request.single)
             held = replace(held, own=own)
-        nbytes = 0 if held is None else held.nbytes
+        kept = entries if is_complex and own is None else _shape_of(operands) if is_complex else real
     else:
-        real, held = cpu.prepare(real, side, made, asked.accuracy, request.single)
-        own = real
-        nbytes = real.nbytes + (0 if held is None else held.nbytes)
+        held, made = on_cpu.prepare(entries, side, other, asked, request.single)
+        kept = _shape_of(operands)
     return Prepared(
         shape=tuple(entries.shape),
         dtype=entries.dtype if operands.torch is None else x.dtype,
@@ -130,9 +127,9 @@ def _prepare(x: Any, side: str, dtype: Any, other: str, asked: Options, copies: 
         accuracy=asked.accuracy,
         result_dtype=result.name,
         device=str(entries.device) if operands.on_device else "cpu",
-        nbytes=nbytes,
+        nbytes=0 if held is None else held.nbytes,
         other=other if is_complex else "any",
-        _entries=_entries(operands, real, own),
+        _entries=kept,
         _held=held,
         _real=real if is_complex else None,
         _watched=watch(x) if watched else None,
@@ -140,13 +137,9 @@ def _prepare(x: Any, side: str, dtype: Any, other: str, asked: Options, copies: 
     )
 
 
-def _entries(operands: library.Operands, real: Any, own: Any) -> Any:
-    """What stands for the operand in products: a complex one whose real form is a copy is not kept, and a 0 has its shape."""
+def _shape_of(operands: library.Operands) -> Any:
+    """What stands for an operand whose entries are not kept: zeros of its shape and dtype, one in memory."""
     x, torch = operands.a, operands.torch
-    if not forms.is_complex(x):
-        return real if operands.on_device or torch is None else torch.from_numpy(real)
-    if own is None:
-        return x
     if torch is None:
         return np.broadcast_to(np.zeros((), x.dtype), x.shape)
     device = x.device if operands.on_device else "cpu"

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from .. import _core
 from ..plans.plan import Plan
 from ..report import DIRECT, Certified, Report
-from ..request.library import new_array, tensor_of_array
+from ..request.library import is_complex, new_array, tensor_of_array
 from ..request.operands import MatmulRequest
 
 Array = npt.NDArray[Any]
@@ -26,8 +26,6 @@ _FLOAT_KERNELS = {
 }
 SMALL = "so small a product takes less time without planes"
 DEFAULT_WORKSPACE = 2**30
-
-forced_way: str | None = None  # of every product that may take either, in place of the cheaper
 
 
 def kernel_name(alphabet: str, unit: tuple[str, str] | None) -> str:
@@ -66,59 +64,11 @@ def name() -> str:
     return f"cpu ({model()}, {_core.thread_count()} threads)"
 
 
-def way_of(way: str) -> str:
-    """As :func:`matmul` takes it: what is forced, where there is a choice."""
-    return way if way == "planes" or forced_way is None else forced_way
-
-
-def matmul(
-    request: MatmulRequest, plan: Plan, roundings: Sequence[str] | None = None, way: str = "planes"
-) -> tuple[list[Any], Any, dict[str, Any]]:
-    """The products by a plan, in the caller's library, one for each rounding (by default the one that was asked for); bounds
-    of the errors of the first, or None; and what the core says of it. `way`: by the plan's "planes", in "words" or by "limbs"
-    where these serve the entries, or "cheaper".
-
-    Raises
-    ------
-    MemoryError
-        A workspace limit below what the smallest blocks need.
-    """
-    asked = request.asked
-    roundings = [asked.rounding] if roundings is None else list(roundings)
-    results = [_place(request, out) for out in (request.out, request.upper)[: len(roundings)]]
-    bound = new_array(request.torch, request.shape.result, np.float64) if asked.return_bound else None
-    limit = asked.workspace_limit or DEFAULT_WORKSPACE
-    beside = [] if bound is None else [bound]
-    addend = [] if request.update is None or request.update.c is None else [request.update.c]
-    a, b, views = _flat_stack(request, [*results, *beside, *addend])
-    held = [None if side is None else side._held for side in request.prepared]
-    further: dict[str, Any] = {"prepared_a": held[0], "prepared_b": held[1], "way": way_of(way)}
-    if request.update is not None:
-        factors = {"alpha": request.update.alpha, "beta": request.update.beta}
-        further |= {**factors, "c": views[-1] if addend else None}
-    outcome = _core.matmul(
-        plan._core, a, b, views[: len(results)], limit, asked.progress, asked.accuracy, roundings,
-        None if bound is None else views[len(results)], **further,
-    )  # fmt: skip
-    found = [like_input(request, result) for result in results]
-    return found, None if bound is None else like_input(request, bound), outcome
-
-
-def prepare(x: Array, side: str, plan: Plan, accuracy: str, single: bool) -> tuple[Array, Any]:
-    """A copy of the real operand, and what the core made of it (None without entries)."""
-    lines = np.array(x if side == "left" else x.swapaxes(-1, -2), order="C")
-    held = None
-    if lines.size > 0:
-        stack = lines.reshape(-1, *lines.shape[-2:])
-        held = _core.Prepared(plan._core, stack, accuracy, 24 if single else 53, side == "right")
-    return lines if side == "left" else lines.swapaxes(-1, -2), held
-
-
 def int8_matmul(request: MatmulRequest, plan: Plan) -> tuple[Array, int]:
     """The int32 product of int8 matrices, an array of its own, and the bytes of the workspace. Raises as :func:`matmul`."""
-    result = _place(request, None)
+    result = place(request, None)
     limit = request.asked.workspace_limit or DEFAULT_WORKSPACE
-    return result, _core.int8_matmul(plan._core, request.a, request.b, _matrix_view(request, result), limit)
+    return result, _core.int8_matmul(plan._core, request.a, request.b, matrix_view(request, result), limit)
 
 
 def integer_matmul(request: MatmulRequest, plan: Plan, modulus: int = 0) -> tuple[Array, dict[str, Any]]:
@@ -141,7 +91,7 @@ def direct_matmul(
 
 def _of_integers(request: MatmulRequest, multiply: Callable[..., Any], **further: int) -> tuple[Array, Any]:
     is_bool = request.dtype == np.bool_  # true where the count of products of two, of 64 bits, is not 0
-    result = np.empty(request.shape.result, np.int64) if is_bool else _place(request, request.out)
+    result = np.empty(request.shape.result, np.int64) if is_bool else place(request, request.out)
     limit = request.asked.workspace_limit or DEFAULT_WORKSPACE
     a, b, (view,) = _flat_stack(request, [result])
     outcome = multiply(a, b, view, limit, request.asked.progress, **further)
@@ -193,10 +143,8 @@ def _about_integers(outcome: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def make_report(
-    request: MatmulRequest, plan: Plan, outcome: dict[str, Any], reason: str, fallback: str | None
-) -> Report:
-    """What a product did, by what :func:`matmul` returned of it."""
+def make_report(request: MatmulRequest, plan: Plan, outcome: dict[str, Any]) -> Report:
+    """What a product did, by what the core returned of it."""
     core, asked, device = plan._core, request.asked, name()
     kernel, is_direct = _ways(core.alphabet, outcome)
     stages: tuple[str, ...] = ("scale", "encode", "multiply", "reconstruct")
@@ -221,14 +169,20 @@ def make_report(
         special_rows=outcome["special_rows"],
         special_columns=outcome["special_columns"],
         workspace=outcome["workspace"],
-        reason=SMALL if is_direct else reason,
-        fallback=None if is_direct else fallback,
+        reason=SMALL if is_direct else outcome["reason"],
         seconds=seconds,
         accuracy=asked.accuracy,
+        kind=_kind_of(request),
         capacities=outcome["capacities"],
         certified=certified,
         largest_bound=outcome["largest_bound"] if asked.return_bound else None,
     )
+
+
+def _kind_of(request: MatmulRequest) -> str:
+    """Which operands are real and which are complex."""
+    names = ["complex" if is_complex(x.dtype) else "real" for x in (request.a, request.b)]
+    return names[0] if names[0] == names[1] else " by ".join(names)
 
 
 def _ways(alphabet: str, outcome: dict[str, Any]) -> tuple[str, bool]:
@@ -249,12 +203,12 @@ def _most(number: int, count: int) -> str:
     return f"up to {number}" if count > 1 else f"{number}"
 
 
-def _place(request: MatmulRequest, out: Array | None) -> Array:
+def place(request: MatmulRequest, out: Array | None) -> Array:
     """Where a result goes, in the shape that the caller sees."""
     return new_array(request.torch, request.shape.result, request.dtype) if out is None else out
 
 
-def _matrix_view(request: MatmulRequest, result: Array) -> Array:
+def matrix_view(request: MatmulRequest, result: Array) -> Array:
     """The result with both matrix axes, as a view."""
     if request.shape.b_vector:
         result = result[..., np.newaxis]
@@ -265,7 +219,7 @@ def _matrix_view(request: MatmulRequest, result: Array) -> Array:
 
 def _flat_stack(request: MatmulRequest, results: Sequence[Array]) -> tuple[Array, Array, list[Array]]:
     """A stack of A times one B is one tall product, if A and the results are contiguous: B is then encoded once."""
-    a, b, views = request.a, request.b, [_matrix_view(request, result) for result in results]
+    a, b, views = request.a, request.b, [matrix_view(request, result) for result in results]
     if (
         a.ndim > 2
         and request.prepared.a is None

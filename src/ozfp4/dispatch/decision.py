@@ -17,15 +17,13 @@ class Decision:
     """The plan, why its backend, and why that is not the preferred one (None if it is).
 
     `variant` is what multiplies on a GPU; None on the CPU, whose kernel is its backend's, and where there is nothing to
-    multiply. `way`: on the CPU, whether a small product may be made in words in place of the plan's planes: "planes" or
-    "cheaper".
+    multiply.
     """
 
     plan: Plan
     reason: str
     fallback: str | None = None
     variant: Variant | None = None
-    way: str = "planes"
 
 
 def capacity(asked: Options, single: bool) -> int:

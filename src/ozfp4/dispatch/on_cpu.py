@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from logging import DEBUG
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from .. import _core
 from .._options import Options
 from ..backends import cpu
-from ..cost.peaks import CPU_BACKENDS
-from ..plans.plan import Plan
+from ..plans.plan import Plan, make_plan
+from ..report import Report
+from ..request.library import is_complex, new_array
 from ..request.operands import MatmulRequest
+from ..support.logger import LOGGER
 from ..trust import guard
-from . import this_machine
-from .decision import ASKED_FOR, Decision, capacity, plan_asked_for
+from . import this_machine, told
+from .decision import Decision, plan_asked_for
+
+Array = npt.NDArray[Any]
 
 
 def decide(request: MatmulRequest) -> Decision:
@@ -25,12 +34,68 @@ def decide(request: MatmulRequest) -> Decision:
     RuntimeError
         If no kernel that may serve passed its self-test.
     """
-    asked = request.asked
-    return _decide(
-        request.shape.k, request.single, request.is_paired, asked.scheme, asked.backend, asked.bits, asked.family, asked.plan,
-        asked.accuracy, guard.generation, this_machine.generation, _core.serving_byte_kernel(), cpu.forced_way,
-        _core.thread_count(),
-    )  # fmt: skip
+    this_machine.tell_core()
+    asked, shape = request.asked, request.shape
+    is_paired = request.is_paired or (is_complex(request.a.dtype) and is_complex(request.b.dtype))
+    chosen, reason = _core.choose(
+        asked, shape.m, shape.n, shape.k, 24 if request.single else 53, is_paired, asked.return_bound
+    )
+    return Decision(_plan_of(asked, chosen), reason)
+
+
+def multiply(request: MatmulRequest, encloses: bool = False) -> tuple[Any, Any, Report | None]:
+    """The product of floating-point matrices, or alpha A B + beta C of the request's update, in the caller's library; beside it
+    bounds of its errors, or the product rounded up (`encloses`); and the report. None for what was not asked for.
+
+    Raises
+    ------
+    ValueError
+        An inner dimension that the plan does not serve exactly; a plan that does not serve the accuracy.
+    MemoryError
+        A workspace limit below what the smallest blocks need.
+    RuntimeError
+        A kernel that was asked for by name failed its self-test.
+    """
+    this_machine.tell_core()
+    asked, torch = request.asked, request.torch
+    is_logged = LOGGER.isEnabledFor(DEBUG)
+    began = told.begin(request) if is_logged else 0.0
+    c, beside = cpu.place(request, request.out), None
+    if encloses:
+        beside = cpu.place(request, request.upper)
+    elif asked.return_bound:
+        beside = new_array(torch, request.shape.result, np.complex128 if request.is_complex else np.float64)
+    further: dict[str, Any] = {"is_reported": asked.report or is_logged}
+    if beside is not None:
+        further["upper" if encloses else "bound"] = cpu.matrix_view(request, beside)
+    if (update := request.update) is not None:
+        addend = None if update.c is None else cpu.matrix_view(request, update.c)
+        further |= {"alpha": update.alpha, "beta": update.beta, "addend": addend}
+    for name, side in zip(("prepared_a", "prepared_b"), request.prepared, strict=True):
+        if side is not None:
+            further[name] = side._held
+    outcome = _core.multiply_arrays(request.a, request.b, cpu.matrix_view(request, c), asked, **further)
+    about = None
+    if further["is_reported"]:
+        plan = _plan_of(asked, outcome["plan"])
+        if is_logged:
+            told.tell(request, Decision(plan, outcome["reason"]), began)
+        if asked.report:
+            about = cpu.make_report(request, plan, outcome)
+    found, other = (None if x is None else cpu.like_input(request, x) for x in (c, beside))
+    return found, other, about
+
+
+def _plan_of(asked: Options, made: tuple[Any, ...] | None) -> Plan:
+    """The plan that was passed, or the core's."""
+    return asked.plan if asked.plan is not None else make_plan(*(made or ()))
+
+
+def prepare(x: Array, side: str, other: str, asked: Options, single: bool) -> tuple[Any, Plan]:
+    """What the core keeps of an operand, and its plan. Raises as :func:`multiply`."""
+    this_machine.tell_core()
+    held = _core.prepare(x, side == "right", other == "real", 24 if single else 53, asked)
+    return held, _plan_of(asked, held.plan)
 
 
 def decide_piece(asked: Options, k: int, single: bool) -> Plan:
@@ -55,50 +120,6 @@ def may_go_direct(asked: Options) -> bool:
 def words_refusal(verdicts: int) -> str | None:
     """None if machine words can be trusted, else why not, by the number of changes of what is known (``guard.generation``)."""
     return guard.words_refusal()
-
-
-@lru_cache(maxsize=512)
-def _decide(
-    k: int,
-    single: bool,
-    is_paired: bool,
-    scheme: str,
-    backend: str,
-    bits: int | None,
-    family: str,
-    plan: Plan | None,
-    accuracy: str,
-    verdicts: int,
-    figures: int,
-    unit: tuple[str, str] | None,
-    forced: str | None,
-    threads: int,
-) -> Decision:
-    """The same by what it depends on: `verdicts` and `figures` count changes of what is known, `unit` multiplies bytes, and rates
-    are those of so many threads."""
-    asked = Options(scheme, backend, bits, family, plan, accuracy=accuracy)
-    is_auto = plan is None and backend == "auto"
-    taken, reason = backend, ASKED_FOR
-    if is_auto:
-        choice = this_machine.cpu_choice(scheme, family, capacity(asked, single), max(k, 1))
-        taken, reason = choice.backend, choice.reason
-    chosen = plan_asked_for(asked, taken, k, single, is_paired)
-    refusal = guard.cpu_refusal(chosen.backend)
-    if (
-        left := _core.serving_byte_kernel()
-    ) != unit:  # the unit failed its test just now: another choice may be better
-        return _decide(
-            k, single, is_paired, scheme, backend, bits, family, plan, accuracy, guard.generation, figures, left, forced,
-            threads,
-        )  # fmt: skip
-    way = "cheaper" if may_go_direct(asked) and forced != "planes" and guard.serves_numbers() else "planes"
-    if refusal is None:
-        return Decision(chosen, reason, way=way)
-    if is_auto and family == "least":
-        for other in CPU_BACKENDS:
-            if other != chosen.backend and guard.cpu_refusal(other) is None:
-                return Decision(plan_asked_for(asked, other, k, single, is_paired), reason, refusal, way=way)
-    raise RuntimeError(refusal)
 
 
 def check_trusted(plan: Plan) -> None:

@@ -11,7 +11,7 @@ from ..backends import cpu
 from ..backends.cuda import extension
 from ..backends.kernels import FLOAT_SETTING
 from ..cost.choice import Choice, choose
-from ..cost.peaks import ATTAINED, DevicePeaks, cpu_peaks, gpu_peaks, with_measured
+from ..cost.peaks import ATTAINED, CPU_BACKENDS, DevicePeaks, cpu_peaks, gpu_peaks, with_measured
 from ..cost.rates import TERA, Rates, device_rates
 from ..request import library
 from ..support import disk_cache
@@ -133,6 +133,21 @@ def keep_measured(index: int | None, figures: Mapping[str, float]) -> bool:
     return kept
 
 
+_told = -1  # the generation whose figures the core has
+
+
+def tell_core() -> None:
+    """Give the core the measured figures of the CPU, if there are such and it has others."""
+    global _told
+    if _told != generation:
+        _told = generation
+        peaks = this_cpu()
+        if peaks.basis == nominal_cpu().basis:
+            _core.set_rates()
+        else:
+            _core.set_rates(*(peaks.rates["II", backend] for backend in CPU_BACKENDS), basis=peaks.basis)
+
+
 def set_threads(count: int) -> None:
     """How many threads the CPU's products have from now on, which changes what "auto" takes. Range: as in _core."""
     _core.set_thread_count(count)
@@ -151,6 +166,7 @@ def _forget() -> None:
     generation += 1
     for cached in (_gpu_of, _cpu_with, _cpu_choice, _gpu_choice):
         cached.cache_clear()
+    _core.forget_rates()
 
 
 @lru_cache(maxsize=512)

@@ -22,11 +22,11 @@ _TRANSPOSES = {"N": False, "T": True, "C": True}
 
 @dataclass(frozen=True, eq=False)
 class Update:
-    """Finite factors, `alpha` not 0; `c` is an array or a tensor of the result's extents, None where `beta` is 0. It may be the
-    result itself."""
+    """Finite factors, on a GPU real ones and `alpha` not 0; `c` is an array or a tensor of the result's extents, None where
+    `beta` is 0. It may be the result itself."""
 
-    alpha: float
-    beta: float
+    alpha: complex
+    beta: complex
     c: Any
 
 
@@ -155,6 +155,15 @@ def update_request(
         c = _as_complex(c, dtype)
         dtype = np.promote_types(dtype, library.name_of(c.dtype))
         check_addend_shape(c, shape.result)
+    if not operands.on_device:  # the core leaves out what is multiplied by 0, and takes complex factors
+        if alpha.imag != 0:
+            _turned_name(operands, sides, alpha)
+        request = matmul_request(operands, asked, dtype, prepared=sides)
+        if beta == 0:
+            return request if alpha == 1 else replace(request, update=Update(alpha, beta, None))
+        if request.out is not None and not is_same_place(request.out, c):
+            check_out(request.out, request.shape.result, request.dtype, c=c)
+        return replace(request, update=Update(alpha, beta, np.broadcast_to(c, shape.result)))
     if alpha == 0 or shape.k == 0:
         if sides is not NEITHER:  # the plan is theirs, for their inner dimension and their kind
             asked, sides = asked._replace(plan=None), NEITHER
@@ -168,7 +177,7 @@ def update_request(
     if request.out is not None and not is_same_place(request.out, c):
         check_out(request.out, request.shape.result, request.dtype, c=c)
     c = turned(c) if beta.imag != 0 else c
-    whole = c.expand(shape.result) if operands.on_device else np.broadcast_to(c, shape.result)
+    whole = c.expand(shape.result)
     return replace(request, update=Update(own, other, whole))
 
 
@@ -181,12 +190,18 @@ def check_complex(product: np.dtype[Any], **factors: complex) -> None:
             )
 
 
-def _turned_operands(operands: Operands, sides: Sides, alpha: complex) -> Operands:
-    """i times one of them; ValueError where all that are complex are prepared. Range: one is complex."""
+def _turned_name(operands: Operands, sides: Sides, alpha: complex) -> str:
+    """Which operand may be taken i times; ValueError where all that are complex are prepared. Range: one is complex."""
     names = [name for name in ("a", "b") if is_complex(getattr(operands, name))]
     name = next((name for name in names if getattr(sides, name) is None), None)
-    if name is None:
+    if name is None and alpha.real == 0:
         raise ValueError(
             f"alpha: {alpha} is imaginary, and {names[0]} is prepared as it is; prepare 1j times it"
         )
+    return name or names[0]
+
+
+def _turned_operands(operands: Operands, sides: Sides, alpha: complex) -> Operands:
+    """i times one of them. Raises as :func:`_turned_name`."""
+    name = _turned_name(operands, sides, alpha)
     return operands._replace(**{name: turned(getattr(operands, name))})

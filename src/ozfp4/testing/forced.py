@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from ..backends import cpu
+from .. import _core
 from ..backends.cuda import extension, variant
 from ..backends.cuda.variant import Forced
 
@@ -114,9 +114,8 @@ def forced_on_cpu(*, words: bool = False, limbs: bool = False) -> Iterator[None]
     """
     if words and limbs:
         raise ValueError("limbs: True and words=True are two ways to make a product")
-    before = cpu.forced_way
-    cpu.forced_way = "words" if words else "limbs" if limbs else "planes"
+    before = _core.force_way("words" if words else "limbs" if limbs else "planes")
     try:
         yield
     finally:
-        cpu.forced_way = before
+        _core.force_way(before)

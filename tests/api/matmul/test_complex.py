@@ -278,8 +278,12 @@ def test_any_workspace(which: Any, stack: tuple[int, ...]) -> None:
 def test_report() -> None:
     a, b = array("normal", (5, 30), np.complex128, 18), array("normal", (30, 7), np.complex128, 19)
     a[2, 3], b[4, 5] = complex(0, np.nan), complex(np.inf, 1)
-    _, report = ozfp4.matmul(a, b, report=True)
-    real = ozfp4.matmul(a.real, b.real, report=True)[1]
+    small = ozfp4.matmul(a, b, report=True)[1]  # in machine words, by the integers of a plan of real products
+    plan = ozfp4.plan_for(a, b)
+    assert (plan.scheme, plan.bits) == (small.plan.scheme, small.plan.bits)
+    assert plan.moduli == small.plan.moduli
+    _, report = ozfp4.matmul(a, b, backend="int8", report=True)
+    real = ozfp4.matmul(a.real, b.real, backend="int8", report=True)[1]
     assert report.kind == "complex"
     assert report.plan.is_complex
     assert report.products == 2 * report.moduli_used  # over moduli that split
@@ -295,7 +299,7 @@ def test_report() -> None:
     ]
     assert kinds == ["real by complex", "complex by real", "real"]
     assert ozfp4.enclose(a, b, report=True)[2].certified.total == 4 * 4 * 6
-    plan = ozfp4.plan_for(a, b)
+    plan = ozfp4.plan_for(a, b, backend="int8")
     assert (plan.scheme, plan.bits) == (report.plan.scheme, report.plan.bits)
     assert plan.moduli == report.plan.moduli
 

@@ -1,0 +1,143 @@
+#include "bindings/product/options.hpp"
+
+#include <array>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "bindings/interpreter_lock.hpp"
+#include "bindings/tensors/python.hpp"
+
+namespace ozfp4::bindings {
+namespace {
+
+namespace py = pybind11;
+using product::Options;
+
+// Places in Options of src/ozfp4/_options.py.
+enum Place : Py_ssize_t { scheme, backend, bits, family, plan, workspace_limit, progress, accuracy, rounding, kLeastPlaces };
+
+std::optional<Way> forced_way;
+
+bool is(PyObject* text, const char* name) { return PyUnicode_Check(text) && PyUnicode_CompareWithASCIIString(text, name) == 0; }
+
+template <class T, std::size_t N>
+T by_name(const char* argument, PyObject* text, const std::array<std::pair<const char*, T>, N>& names) {
+  for (const auto& [name, value] : names) {
+    if (is(text, name)) return value;
+  }
+  product::refuse_option(argument, std::string(py::str(py::handle(text))) + " is unknown");
+}
+
+constexpr std::array<std::pair<const char*, Scheme>, 2> kSchemes{{{"II", Scheme::two}, {"I", Scheme::one}}};
+constexpr std::array<std::pair<const char*, Accuracy>, 3> kAccuracies{
+    {{"standard", Accuracy::standard}, {"correct", Accuracy::correct}, {"scaled", Accuracy::scaled}}};
+constexpr std::array<std::pair<const char*, Rounding>, 4> kRoundings{
+    {{"nearest", Rounding::nearest}, {"down", Rounding::down}, {"up", Rounding::up}, {"zero", Rounding::zero}}};
+const std::array<std::pair<const char*, const Alphabet*>, 4> kBackends{
+    {{"auto", nullptr}, {"fp64", &Alphabet::fp64}, {"int8", &Alphabet::int8}, {"fp4", &Alphabet::fp4}}};
+
+}  // namespace
+
+Way way_named(const std::string& name) {
+  if (name == "cheaper") return Way::cheaper;
+  if (name == "planes") return Way::planes;
+  if (name == "words") return Way::words;
+  if (name == "limbs") return Way::limbs;
+  throw py::value_error("way: '" + name + "' is none of 'cheaper', 'planes', 'words', 'limbs'");
+}
+
+Accuracy accuracy_named(const std::string& name) { return by_name("accuracy", py::str(name).ptr(), kAccuracies); }
+
+Rounding rounding_named(const std::string& name) { return by_name("rounding", py::str(name).ptr(), kRoundings); }
+
+std::optional<std::string> force_way(const std::optional<std::string>& name) {
+  static std::optional<std::string> before;
+  const std::optional<std::string> last = before;
+  forced_way = name ? std::optional<Way>(way_named(*name)) : std::nullopt;
+  before = name;
+  return last;
+}
+
+namespace {
+
+// Signals end a product between its blocks.
+void look_for_signals(Options& options) {
+  options.way = forced_way;
+  options.progress = [](double done) {
+    if (done == 1.0) return;  // the interpreter looks for signals itself as soon as it has the result
+    const Locked locked;
+    if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+  };
+}
+
+}  // namespace
+
+Options options_of(py::handle asked) {
+  if (!PyTuple_Check(asked.ptr()) || PyTuple_GET_SIZE(asked.ptr()) < kLeastPlaces)
+    throw py::type_error("asked: Options are needed");
+  const auto at = [&](Place place) { return py::handle(PyTuple_GET_ITEM(asked.ptr(), place)); };
+  Options options;
+  look_for_signals(options);
+  options.scheme = by_name("scheme", at(scheme).ptr(), kSchemes);
+  options.has_scheme = options.scheme != Scheme::two;
+  options.alphabet = by_name("backend", at(backend).ptr(), kBackends);
+  options.family = at(family).cast<std::string>();
+  options.has_family = options.family != "least";
+  if (!at(bits).is_none()) options.bits = static_cast<int>(number_of(at(bits)));
+  options.accuracy = by_name("accuracy", at(accuracy).ptr(), kAccuracies);
+  options.rounding = by_name("rounding", at(rounding).ptr(), kRoundings);
+  if (!at(workspace_limit).is_none()) {
+    options.workspace_limit = number_of(at(workspace_limit));
+    options.has_limit = true;
+  }
+  if (!at(plan).is_none()) {  // the caller holds it
+    options.plan = std::shared_ptr<const Plan>(std::shared_ptr<const void>(), &at(plan).attr("_core").cast<const Plan&>());
+  }
+  if (!at(progress).is_none()) {
+    options.progress = [told = at(progress)](double done) {
+      const Locked locked;
+      if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+      told(done);
+    };
+  }
+  return options;
+}
+
+std::optional<Options> plain_options(py::handle given_accuracy, py::handle keywords) {
+  Options options;
+  look_for_signals(options);
+  options.accuracy = by_name("accuracy", given_accuracy.ptr(), kAccuracies);
+  PyObject *key = nullptr, *value = nullptr;
+  Py_ssize_t at = 0;
+  while (PyDict_Next(keywords.ptr(), &at, &key, &value) != 0) {
+    if (value == Py_None && (is(key, "bits") || is(key, "workspace_limit") || is(key, "accuracy"))) continue;
+    try {
+      if (is(key, "scheme")) {
+        options.scheme = by_name("scheme", value, kSchemes);
+      } else if (is(key, "backend")) {
+        options.alphabet = by_name("backend", value, kBackends);
+      } else if (is(key, "accuracy")) {
+        options.accuracy = by_name("accuracy", value, kAccuracies);
+      } else if (is(key, "rounding")) {
+        options.rounding = by_name("rounding", value, kRoundings);
+      } else if (is(key, "workspace_limit") && PyLong_CheckExact(value)) {
+        options.workspace_limit = number_of(value);
+        options.has_limit = true;
+      } else {
+        return std::nullopt;
+      }
+    } catch (const std::exception&) {  // Python finds it again, and what to say of it
+      PyErr_Clear();
+      return std::nullopt;
+    }
+  }
+  options.has_scheme = options.scheme != Scheme::two;
+  const bool is_right = (options.rounding == Rounding::nearest || options.accuracy == Accuracy::correct) &&
+                        options.workspace_limit > 0 && options.workspace_limit < std::int64_t(1) << 62;
+  return is_right ? std::optional<Options>(std::move(options)) : std::nullopt;
+}
+
+}  // namespace ozfp4::bindings

@@ -1,0 +1,357 @@
+// Products of NumPy arrays of floating-point numbers by csrc/product.
+#include "product/cpu/product.hpp"
+
+#include <pybind11/numpy.h>
+#include <pybind11/stl.h>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "bindings/cpu/byte_kernel.hpp"
+#include "bindings/cpu/repaired.hpp"
+#include "bindings/interpreter_lock.hpp"
+#include "bindings/product/options.hpp"
+#include "bindings/register.hpp"
+#include "bindings/tensors/python.hpp"
+#include "product/choose.hpp"
+#include "product/cpu/prepared.hpp"
+#include "product/cpu/rates.hpp"
+
+namespace ozfp4::bindings {
+namespace {
+
+namespace py = pybind11;
+using namespace product;
+
+PyObject* descriptor(const py::array& x) { return py::detail::array_proxy(x.ptr())->descr; }
+
+// The dtypes of this machine's byte order as NumPy makes them; others are equal to one, and not the same object.
+std::optional<EntryType> own_type(const py::array& x) {
+  static PyObject* const known[] = {py::dtype::of<double>().release().ptr(), py::dtype::of<float>().release().ptr(),
+                                    py::dtype::of<std::complex<double>>().release().ptr(),
+                                    py::dtype::of<std::complex<float>>().release().ptr()};
+  constexpr EntryType types[] = {kD, kS, kZ, kC};
+  for (int i = 0; i < 4; ++i) {
+    if (descriptor(x) == known[i]) return types[i];
+  }
+  return std::nullopt;
+}
+
+EntryType type_of(const char* name, const py::array& x) {
+  if (const std::optional<EntryType> found = own_type(x)) return *found;
+  for (const auto& [dtype, type] : {std::make_pair(py::dtype::of<double>(), kD),
+                                    {py::dtype::of<float>(), kS},
+                                    {py::dtype::of<std::complex<double>>(), kZ},
+                                    {py::dtype::of<std::complex<float>>(), kC}}) {
+    if (x.dtype().equal(dtype)) return type;
+  }
+  throw py::type_error(std::string(name) + ": dtype " + std::string(py::str(x.dtype())) + " is no floating-point one");
+}
+
+EntryType promoted(const EntryType& a, const EntryType& b) {
+  const bool is_double = a.part == ElementType::float64 || b.part == ElementType::float64;
+  return {is_double ? ElementType::float64 : ElementType::float32, a.is_complex || b.is_complex};
+}
+
+py::dtype dtype_of(const EntryType& type) {
+  if (type.is_complex) {
+    return type.part == ElementType::float64 ? py::dtype::of<std::complex<double>>() : py::dtype::of<std::complex<float>>();
+  }
+  return type.part == ElementType::float64 ? py::dtype::of<double>() : py::dtype::of<float>();
+}
+
+using Extents = std::vector<py::ssize_t>;
+
+// Extents of the result without those of the matrix; none where the stacks do not broadcast.
+std::optional<Extents> broadcast(const py::array& a, const py::array& b) {
+  const auto rank_of = [](const py::array& x) { return std::max<py::ssize_t>(x.ndim() - 2, 0); };
+  Extents stack(static_cast<std::size_t>(std::max(rank_of(a), rank_of(b))), 1);
+  for (const py::array* x : {&a, &b}) {
+    const py::ssize_t rank = rank_of(*x);
+    for (py::ssize_t axis = 0; axis < rank; ++axis) {
+      py::ssize_t& extent = stack[stack.size() - static_cast<std::size_t>(rank - axis)];
+      const py::ssize_t own = x->shape(axis);
+      if (extent != 1 && own != 1 && own != extent) return std::nullopt;
+      if (own != 1) extent = own;
+    }
+  }
+  return stack;
+}
+
+py::ssize_t stack_rank(const py::array& x) { return std::max<py::ssize_t>(x.ndim() - 2, 0); }
+
+// Bytes from matrix to matrix along an axis of the result's stack; 0 where the operand has no such axis or repeats along it.
+std::ptrdiff_t step_of(const py::array& x, std::size_t rank, std::size_t axis) {
+  const auto own = static_cast<std::size_t>(stack_rank(x));
+  if (axis + own < rank) return 0;
+  const auto at = static_cast<py::ssize_t>(axis + own - rank);
+  return x.shape(at) == 1 ? 0 : x.strides(at);
+}
+
+// The same of a prepared operand, whose matrices lie one behind the other.
+std::ptrdiff_t step_of(const PreparedMatrix& x, std::size_t rank, std::size_t axis) {
+  const std::size_t own = x.stack.size();
+  if (axis + own < rank || x.stack[axis + own - rank] == 1) return 0;
+  std::ptrdiff_t step = x.parts * x.matrix_bytes;
+  for (std::size_t inner = axis + own - rank + 1; inner < own; ++inner) step *= x.stack[inner];
+  return step;
+}
+
+// The axes of a result are those of the product but for those that 1-D operands lack.
+struct ResultAxes {
+  std::size_t rank;
+  bool has_rows, has_columns;
+};
+
+ResultMatrix result_of(const py::array& x, const ResultAxes& axes, char* data) {
+  const auto rank = static_cast<py::ssize_t>(axes.rank);
+  return {data, axes.has_rows ? x.strides(rank) : 0, axes.has_columns ? x.strides(rank + (axes.has_rows ? 1 : 0)) : x.itemsize()};
+}
+
+struct Arrays {
+  py::array a, b, out;
+  std::optional<py::array> addend{}, upper{}, bound{};
+  const PreparedMatrix *prepared_a = nullptr, *prepared_b = nullptr;  // whose array has the shape alone
+};
+
+// Shapes that fit are the caller's: Python checks them where it allocates the result.
+Product product_of(const Arrays& arrays, const EntryType& type_a, const EntryType& type_b, const EntryType& type,
+                   const Extents& stack) {
+  const py::array &a = arrays.a, &b = arrays.b;
+  const bool has_rows = a.ndim() > 1, has_columns = b.ndim() > 1;
+  const std::size_t rank = stack.size();
+  const auto from_end = [](const py::array& x, py::ssize_t i) { return x.ndim() - i; };
+  Product p;
+  p.type = type;
+  p.type_a = type_a;
+  p.type_b = type_b;
+  p.m = has_rows ? a.shape(from_end(a, 2)) : 1;
+  p.k = a.shape(from_end(a, 1));
+  p.n = has_columns ? b.shape(from_end(b, 1)) : 1;
+  p.a = {static_cast<const char*>(a.data()), p.m,  p.k, has_rows ? a.strides(from_end(a, 2)) : 0,
+         a.strides(from_end(a, 1)),          false};
+  p.b = {static_cast<const char*>(b.data()),
+         p.k,
+         p.n,
+         b.strides(from_end(b, has_columns ? 2 : 1)),
+         has_columns ? b.strides(from_end(b, 1)) : b.itemsize(),
+         false};
+  const ResultAxes axes{rank, has_rows, has_columns};
+  const auto place = [&](const std::optional<py::array>& x, bool is_written) {
+    if (!x) return ResultMatrix{};
+    py::array& own = const_cast<py::array&>(*x);
+    return result_of(own, axes, static_cast<char*>(is_written ? own.mutable_data() : const_cast<void*>(own.data())));
+  };
+  py::array& out = const_cast<py::array&>(arrays.out);
+  p.c = result_of(out, axes, static_cast<char*>(out.mutable_data()));
+  p.addend = place(arrays.addend, false);
+  p.upper = place(arrays.upper, true);
+  p.bound = place(arrays.bound, true);
+  const auto own_step = [](const std::optional<py::array>& x, std::size_t axis) {
+    return x ? x->strides(static_cast<py::ssize_t>(axis)) : 0;
+  };
+  for (const auto& [made, operand] : {std::make_pair(arrays.prepared_a, &p.a), std::make_pair(arrays.prepared_b, &p.b)}) {
+    if (made == nullptr) continue;
+    operand->data = made->entries.get();
+    operand->row_stride = operand->column_stride = 0;
+  }
+  p.prepared_a = arrays.prepared_a;
+  p.prepared_b = arrays.prepared_b;
+  const auto step = [&](const PreparedMatrix* made, const py::array& x, std::size_t axis) {
+    return made != nullptr ? step_of(*made, rank, axis) : step_of(x, rank, axis);
+  };
+  for (std::size_t axis = 0; axis < rank; ++axis) {
+    p.axes.push_back({stack[axis], step(arrays.prepared_a, a, axis), step(arrays.prepared_b, b, axis),
+                      out.strides(static_cast<py::ssize_t>(axis)), own_step(arrays.addend, axis), own_step(arrays.upper, axis),
+                      own_step(arrays.bound, axis)});
+  }
+  return p;
+}
+
+Ran run(const Product& p, const Options& options) {
+  Ran ran;
+  {
+    const Unlocked unlocked;
+    multiply(p, options, ran);
+  }
+  count_repaired(ran.outcome);
+  return ran;
+}
+
+bool is_array(PyObject* x) {
+  return reinterpret_cast<PyObject*>(Py_TYPE(x)) == reinterpret_cast<PyObject*>(py::detail::npy_api::get().PyArray_Type_);
+}
+
+bool is_ready = false;  // measured rates were looked for: see set_rates
+
+// matmul(a, b, accuracy, keywords): the product of two arrays, or NotImplemented for whatever is not plain or not right, of which
+// Python finds out more.
+py::object multiply_plain(PyObject* const* given, Py_ssize_t count) {
+  const py::object unknown = py::reinterpret_borrow<py::object>(Py_NotImplemented);
+  if (count != 4 || !is_ready || !is_array(given[0]) || !is_array(given[1])) return unknown;
+  const auto a = py::reinterpret_borrow<py::array>(given[0]), b = py::reinterpret_borrow<py::array>(given[1]);
+  const py::ssize_t rank_a = a.ndim(), rank_b = b.ndim();
+  if (rank_a == 0 || rank_b == 0 || (rank_a == 1 && rank_b == 1)) return unknown;
+  const std::optional<EntryType> type_a = own_type(a), type_b = own_type(b);
+  if (!type_a || !type_b || a.shape(rank_a - 1) != b.shape(rank_b == 1 ? 0 : rank_b - 2)) return unknown;
+  std::optional<Extents> stack = broadcast(a, b);
+  if (!stack) return unknown;
+  const std::optional<Options> options = plain_options(given[2], given[3]);
+  if (!options) return unknown;
+  const EntryType type = promoted(*type_a, *type_b);
+  Extents shape = *stack;
+  if (rank_a > 1) shape.push_back(a.shape(rank_a - 2));
+  if (rank_b > 1) shape.push_back(b.shape(rank_b - 1));
+  py::array out(dtype_of(type), shape);
+  run(product_of({a, b, out}, *type_a, *type_b, type, *stack), *options);
+  return out;
+}
+
+py::object plan_of(const Plan& plan, std::int64_t k) {
+  return py::make_tuple(name_of(plan.scheme), plan.alphabet.name, plan.family, plan.bits, k, plan.is_complex);
+}
+
+py::dict describe(const Ran& ran, const Options& options, int precision, std::int64_t k) {
+  const MatmulOutcome& total = ran.outcome;
+  py::dict outcome;
+  const Plan& plan = *ran.plan;
+  outcome["plan"] = options.plan != nullptr ? py::object(py::none()) : plan_of(plan, k);
+  outcome["reason"] = reason_of(options, precision, k);
+  outcome["by_planes"] = total.by_planes.count;
+  outcome["in_words"] = total.in_words.count;
+  outcome["by_limbs"] = total.by_limbs.count;
+  outcome["word_moduli"] = total.in_words.moduli_used;
+  outcome["limbs"] = total.limbs;
+  outcome["limb_unit"] = total.limb_unit == nullptr ? "" : total.limb_unit->name;
+  outcome["moduli_used"] = total.reported().moduli_used;
+  outcome["products"] = total.reported().products;
+  outcome["unit"] = named(total.kernel);
+  outcome["workspace"] = total.workspace;
+  const auto range = [](const LineRange& lines) {
+    return lines.empty() ? std::make_pair(0, 0) : std::make_pair(lines.least, lines.largest);
+  };
+  outcome["exponents"] = range(total.exponents);
+  outcome["capacities"] = range(total.capacities);
+  outcome["special_rows"] = total.special_rows;
+  outcome["special_columns"] = total.special_columns;
+  outcome["certified_exact"] = total.entries.exact;
+  outcome["certified_depth"] = total.entries.depth;
+  outcome["certified_magnitude"] = total.entries.magnitude;
+  outcome["certified_result"] = total.entries.result;
+  outcome["chains"] = total.entries.chains;
+  outcome["repaired_pairs"] = total.entries.pairs;
+  outcome["repaired_exact"] = total.entries.exact_sums;
+  outcome["largest_bound"] = total.entries.largest_bound;
+  outcome["scale"] = total.times.scale;
+  outcome["encode"] = total.times.encode;
+  outcome["multiply"] = total.times.multiply;
+  outcome["reconstruct"] = total.times.reconstruct;
+  outcome["repair"] = total.times.repair;
+  return outcome;
+}
+
+std::optional<py::array> array_or_none(const py::object& x) {
+  return x.is_none() ? std::nullopt : std::optional<py::array>(x.cast<py::array>());
+}
+
+// Runs the product into `out`, and returns what happened.
+py::dict multiply_arrays(const py::array& a, const py::array& b, const py::array& out, const py::tuple& asked,
+                         std::complex<double> alpha, std::complex<double> beta, const py::object& addend, const py::object& upper,
+                         const py::object& bound, const PreparedMatrix* prepared_a, const PreparedMatrix* prepared_b,
+                         bool is_reported) {
+  const Options options = options_of(asked);
+  const Arrays arrays{a, b, out, array_or_none(addend), array_or_none(upper), array_or_none(bound), prepared_a, prepared_b};
+  const std::optional<Extents> stack = broadcast(a, b);
+  if (!stack) throw py::value_error("a, b: their stacks do not broadcast");
+  Product p = product_of(arrays, type_of("a", a), type_of("b", b), type_of("out", out), *stack);
+  if (arrays.addend) p.addend_part = type_of("c", *arrays.addend).part;
+  p.alpha = alpha;
+  p.beta = beta;
+  const Ran ran = run(p, options);
+  if (!is_reported) return py::dict();
+  const bool is_paired = p.type_a.is_complex && p.type_b.is_complex;
+  return describe(ran, options, p.type.precision(), std::max<std::int64_t>(is_paired ? 2 * p.k : p.k, 1));
+}
+
+// A prepared operand: X as it is multiplied, the right one from its columns. `is_for_real`: complex, and multiplied with real
+// ones; `precision`: of the results.
+std::unique_ptr<PreparedMatrix> prepare_array(const py::array& x, bool is_right, bool is_for_real, int precision,
+                                              const py::tuple& asked) {
+  const Options options = options_of(asked);
+  if (x.ndim() < 2) throw py::value_error("x: a matrix or a stack of matrices is needed");
+  const py::ssize_t rank = stack_rank(x);
+  const EntryType type = type_of("x", x);
+  ToPrepare own{
+      type,
+      !is_right,
+      true,
+      {static_cast<const char*>(x.data()), x.shape(rank), x.shape(rank + 1), x.strides(rank), x.strides(rank + 1), false},
+      0,
+      0,
+      precision};
+  own.is_for_real = type.is_complex && is_for_real;
+  const std::int64_t lines = is_right ? own.x.columns : own.x.rows, inner = is_right ? own.x.rows : own.x.columns;
+  const bool is_paired = type.is_complex && !is_for_real;
+  own.outer = is_right && type.is_complex ? 2 * lines : lines;
+  own.inner = is_paired ? 2 * inner : inner;
+  for (py::ssize_t axis = 0; axis < rank; ++axis) own.axes.emplace_back(x.shape(axis), x.strides(axis));
+  auto made = std::make_unique<PreparedMatrix>();
+  made->rows = own.x.rows;
+  made->columns = own.x.columns;
+  const Unlocked unlocked;
+  prepare(own, options, *made);
+  return made;
+}
+
+// The plan that a product would take, as arguments of make_plan (None: the one that was passed), and why. `is_paired`: of two
+// complex operands; `precision`: of the result.
+py::tuple choose(const py::tuple& asked, std::int64_t m, std::int64_t n, std::int64_t k, int precision, bool is_paired,
+                 bool has_bound) {
+  const Options options = options_of(asked);
+  const std::int64_t inner = is_paired ? 2 * k : k;
+  check_inner(options, inner, has_bound);
+  const auto plan = plan_for(options, precision, inner, is_paired && !complex_words_pay(options, m, n, k));
+  const std::int64_t least = std::max<std::int64_t>(inner, 1);
+  return py::make_tuple(options.plan != nullptr ? py::object(py::none()) : plan_of(*plan, least),
+                        reason_of(options, precision, least));
+}
+
+// Until set_rates is called again products look at nothing that was measured, and none is plain.
+void forget_rates() {
+  set_measured_rates({});
+  is_ready = false;
+}
+
+void set_rates(double fp64, double int8, double fp4, const std::string& basis) {
+  set_measured_rates({fp64, int8, fp4, basis});
+  is_ready = true;
+}
+
+}  // namespace
+
+void register_product(py::module_& module) {
+  py::class_<PreparedMatrix>(module, "Prepared")
+      .def_readonly("nbytes", &PreparedMatrix::bytes)
+      .def_property_readonly(
+          "plan", [](const PreparedMatrix& made) { return plan_of(*made.plan, std::max<std::int64_t>(made.view.inner, 1)); });
+  module.def("prepare", &prepare_array, py::arg("x"), py::arg("is_right"), py::arg("is_for_real"), py::arg("precision"),
+             py::arg("asked"));
+  module.attr("multiply_plain") = builtin<multiply_plain>("multiply_plain");
+  module.def("force_way", &force_way, py::arg("way"));
+  module.def("multiply_arrays", &multiply_arrays, py::arg("a"), py::arg("b"), py::arg("out"), py::arg("asked"),
+             py::arg("alpha") = 1.0, py::arg("beta") = 0.0, py::arg("addend") = py::none(), py::arg("upper") = py::none(),
+             py::arg("bound") = py::none(), py::arg("prepared_a") = py::none(), py::arg("prepared_b") = py::none(),
+             py::arg("is_reported") = false);
+  module.def("choose", &choose, py::arg("asked"), py::arg("m"), py::arg("n"), py::arg("k"), py::arg("precision"),
+             py::arg("is_paired"), py::arg("has_bound"));
+  module.def("forget_rates", &forget_rates);
+  module.def("set_rates", &set_rates, py::arg("fp64") = 0.0, py::arg("int8") = 0.0, py::arg("fp4") = 0.0,
+             py::arg("basis") = MeasuredRates{}.basis);
+}
+
+}  // namespace ozfp4::bindings

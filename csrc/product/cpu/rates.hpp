@@ -1,0 +1,30 @@
+// How fast the units of this CPU are beside each other: nominal figures, or measured ones where they are known.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "plan/choice.hpp"
+#include "product/options.hpp"
+
+namespace ozfp4::product {
+
+// Operations a second of the units of planes; 0: not measured.
+struct MeasuredRates {
+  double fp64 = 0, int8 = 0, fp4 = 0;
+  std::string basis = "typical figures of a thread";
+};
+
+// In place of those before. Any thread may call it.
+void set_measured_rates(const MeasuredRates& rates);
+
+// Counts the calls of set_measured_rates: a plan that was chosen before another number may rest on other rates.
+int rates_generation();
+
+// The trusted units of this CPU. Throws as trusted_units.
+std::vector<UnitRate> rated_units();
+
+// Why a product is made by this plan: what was asked for, or products and rates of each unit.
+std::string reason_of(const Options& options, int precision, std::int64_t k);
+
+}  // namespace ozfp4::product

@@ -1,0 +1,99 @@
+#include "product/product.hpp"
+
+#include <utility>
+
+namespace ozfp4::product {
+namespace {
+
+void advance(ResultMatrix& x, std::ptrdiff_t bytes) {
+  if (x.exists()) x.data += bytes;
+}
+
+void advance(Operand& x, std::ptrdiff_t bytes) {
+  if (x.data != nullptr) x.data += bytes;
+}
+
+// The inner axis continues the outer one for every matrix.
+bool continues(const Axis& outer, const Axis& inner) {
+  const auto follows = [&](std::ptrdiff_t step, std::ptrdiff_t own) { return step == own * inner.extent; };
+  return follows(outer.a, inner.a) && follows(outer.b, inner.b) && follows(outer.c, inner.c) &&
+         follows(outer.addend, inner.addend) && follows(outer.upper, inner.upper) && follows(outer.bound, inner.bound);
+}
+
+// The matrices of the only axis may be the rows of one product.
+bool is_tall(const Product& p) {
+  if (p.axes.size() != 1 || p.m == 0 || p.prepared_a != nullptr || p.axes[0].extent > kMostEntries / p.m) return false;
+  const Axis& axis = p.axes[0];
+  const auto follows = [&](const ResultMatrix& x, std::ptrdiff_t step) { return !x.exists() || step == p.m * x.row_stride; };
+  return axis.b == 0 && axis.a == p.m * p.a.row_stride && follows(p.c, axis.c) && follows(p.addend, axis.addend) &&
+         follows(p.upper, axis.upper) && follows(p.bound, axis.bound);
+}
+
+}  // namespace
+
+Product product_of(const BatchedProduct& batch) {
+  const std::ptrdiff_t entry = batch.type.bytes();
+  Product product{
+      batch.type,  batch.m,   batch.n, batch.k, batch.a, batch.b, batch.type, batch.type, {batch.c, batch.c_stride, entry},
+      batch.alpha, batch.beta};
+  if (batch.beta != 0.0) product.addend = product.c;
+  product.addend_part = batch.type.part;
+  if (batch.bound != nullptr) {
+    product.bound = {reinterpret_cast<char*>(batch.bound), batch.bound_stride, batch.type.is_complex ? 16 : 8};
+  }
+  product.is_exchanged = batch.is_exchanged;
+  if (batch.count != 1) {
+    product.axes.push_back({batch.count, batch.a_step, batch.b_step, batch.c_step, batch.c_step, 0, batch.bound_step});
+  }
+  return product;
+}
+
+Product merged(Product product) {
+  std::vector<Axis> axes;
+  for (const Axis& axis : product.axes) {
+    if (axis.extent == 1) continue;
+    if (!axes.empty() && continues(axes.back(), axis)) {
+      const std::int64_t extent = axes.back().extent * axis.extent;
+      axes.back() = axis;
+      axes.back().extent = extent;
+    } else {
+      axes.push_back(axis);
+    }
+  }
+  product.axes = std::move(axes);
+  if (is_tall(product)) {
+    product.m = product.a.rows = product.m * product.axes[0].extent;
+    product.axes.clear();
+  }
+  return product;
+}
+
+Product matrix_at(const Product& product, std::int64_t number) {
+  Product one = product;
+  one.axes.clear();
+  for (auto axis = product.axes.rbegin(); axis != product.axes.rend(); ++axis) {
+    const std::int64_t i = number % axis->extent;
+    number /= axis->extent;
+    advance(one.a, i * axis->a);
+    advance(one.b, i * axis->b);
+    advance(one.c, i * axis->c);
+    advance(one.addend, i * axis->addend);
+    advance(one.upper, i * axis->upper);
+    advance(one.bound, i * axis->bound);
+  }
+  return one;
+}
+
+Product part_of(const Product& product, const Block& at) {
+  Product part = product;
+  part.m = part.a.rows = at.rows;
+  part.n = part.b.columns = at.columns;
+  advance(part.a, at.row * part.a.row_stride);
+  advance(part.b, at.column * part.b.column_stride);
+  for (ResultMatrix* x : {&part.c, &part.addend, &part.upper, &part.bound}) {
+    advance(*x, at.row * x->row_stride + at.column * x->column_stride);
+  }
+  return part;
+}
+
+}  // namespace ozfp4::product
