@@ -377,8 +377,8 @@ def _promoted(given: library.Operands) -> str:
 
 
 def run(request: MatmulRequest) -> tuple[Any, Any, launch.Launch | None, Report | None]:
-    """A product of floating-point numbers where its operands lie: the result, its bounds, the launch if one on a GPU is all of it,
-    and the report; None for what was not asked for."""
+    """A product of floating-point numbers where its operands lie: the result, its bounds, the launch if one on a GPU is all of
+    it, and the report; None for what was not asked for."""
     if not library.is_tensor(request.a):
         c, bound, about = on_cpu.multiply(request)
         return c, bound, None, about

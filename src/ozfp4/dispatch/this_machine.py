@@ -145,7 +145,8 @@ def tell_core() -> None:
         if peaks.basis == nominal_cpu().basis:
             _core.set_rates()
         else:
-            _core.set_rates(*(peaks.rates["II", backend] for backend in CPU_BACKENDS), basis=peaks.basis)
+            fp64, int8, fp4 = (peaks.rates["II", backend] for backend in CPU_BACKENDS)
+            _core.set_rates(fp64, int8, fp4, peaks.basis)
 
 
 def set_threads(count: int) -> None:
