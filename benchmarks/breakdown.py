@@ -21,12 +21,13 @@ from typing import Any, NamedTuple
 import array_stages
 
 import ozfp4
-from ozfp4.bench import gpu, speed
+from ozfp4.bench import speed
 from ozfp4.bench.figures import breakdown as figures
 from ozfp4.bench.figures import style
 from ozfp4.bench.methods import own_methods
-from ozfp4.bench.provenance import describe, have_cuda, sentence
 from ozfp4.bench.rows import Row, RowStore, write_csv, write_json
+from ozfp4.measure import clocks
+from ozfp4.measure.machine import describe, have_cuda, sentence
 
 SIZES = {"cpu": 1024, "cuda": 8192}
 
@@ -62,7 +63,7 @@ STEPS = {
 def clock(run: Callable[[], object], device: str, budget: float) -> float:
     """Median milliseconds after a warm-up."""
     if device == "cuda":
-        return statistics.median(gpu.event_times(run, budget))
+        return statistics.median(clocks.event_times(run, budget))
     run()
     taken: list[float] = []
     start = time.perf_counter()
@@ -75,7 +76,7 @@ def clock(run: Callable[[], object], device: str, budget: float) -> float:
 
 def array_times(scheme: str, n: int, device: str, budget: float) -> dict[str, float]:
     """Milliseconds of every stage of array_stages for the paper's plan, after a check of the whole product."""
-    a, b = gpu.operands(n) if device == "cuda" else speed.operands(n)
+    a, b = clocks.operands(device, n)
     plan = ozfp4.plan(
         n,
         n,
@@ -143,7 +144,7 @@ def missing_rows(store: RowStore, scheme: str, n: int, device: str, budget: floa
             way = getattr(step, stage)
             row[f"{stage} by"] = way
             row[f"{stage} ms"] = path[f"{stage} ms"] if way == PATH[0] else round(arrays[way], 4)
-        row["ms"] = round(sum(row[f"{stage} ms"] for stage in speed.STAGES), 4)
+        row["ms"] = round(sum(row[f"{stage} ms"] for stage in clocks.STAGES), 4)
         yield row
 
 
@@ -156,7 +157,7 @@ def markdown(rows: list[Row]) -> str:
         lines += ["| step | products | scale | encode | multiply | reconstruct | sum | times faster than 1 |"]
         lines += ["|---|" + "---:|" * 7]
         for row in here:
-            times = " | ".join(f"{row[f'{stage} ms']:.4g}" for stage in speed.STAGES)
+            times = " | ".join(f"{row[f'{stage} ms']:.4g}" for stage in clocks.STAGES)
             gain = here[0]["ms"] / row["ms"]
             lines.append(
                 f"| {row['step']}. {row['label']} | {row['products']} | {times} | {row['ms']:.4g} | {gain:.2f} |"

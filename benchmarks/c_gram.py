@@ -17,8 +17,8 @@ from ctypes import byref, c_double, c_int, c_int64, c_void_p
 
 import torch
 
-from ozfp4.bench.gpu import milliseconds
-from ozfp4.bench.provenance import commit, driver
+from ozfp4.measure.clocks import milliseconds
+from ozfp4.measure.machine import commit, driver
 
 REPEATS = 9
 ROW_MAJOR, NO_TRANS, TRANS, FLOAT64 = 101, 111, 112, 1  # of ozfp4.h

@@ -20,12 +20,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import ozfp4
-from ozfp4.bench.calibrate import last_problem
-from ozfp4.bench.gpu import graph_seconds
 from ozfp4.bench.methods import REFUSALS, gpu_backends
-from ozfp4.bench.provenance import describe, have_cuda, sentence
 from ozfp4.bench.timing import medians
 from ozfp4.cost.peaks import CPU_BACKENDS
+from ozfp4.measure.calibrate import last_problem
+from ozfp4.measure.clocks import graph_seconds
+from ozfp4.measure.machine import describe, have_cuda, sentence
 from ozfp4.support.table import columns
 from ozfp4.testing import forced
 

@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 import torch
 
 import ozfp4
-from ozfp4.bench.provenance import commit
+from ozfp4.measure.machine import commit
 
 Row = dict[str, Any]
 ALLOWED = 0.05  # and

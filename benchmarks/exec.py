@@ -21,7 +21,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from ozfp4.bench.provenance import describe, sentence
+from ozfp4.measure.machine import describe, sentence
 
 PROGRAM = """
 import json, sys, time

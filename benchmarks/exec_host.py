@@ -20,7 +20,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from ozfp4.bench.provenance import describe, sentence
+from ozfp4.measure.machine import describe, sentence
 
 SOURCES = Path(__file__).with_name("exec_host")
 NAMES = ("libcublas.so.13", "libcuda.so.1", "libozfp4.so.0")

@@ -20,9 +20,9 @@ from typing import Any
 import torch
 
 import ozfp4
-from ozfp4.bench.calibrate import last_problem
-from ozfp4.bench.gpu import copy_bandwidth, graph_seconds, operands
-from ozfp4.bench.provenance import describe, sentence
+from ozfp4.measure.calibrate import last_problem
+from ozfp4.measure.clocks import copy_bandwidth, graph_seconds, operands
+from ozfp4.measure.machine import describe, sentence
 
 # m, k, n, matrices, dtype
 SHAPES = [
@@ -53,7 +53,7 @@ def kernels(run: Callable[[], object]) -> dict[str, float]:
 
 def int8_rate() -> float:
     """Multiply-adds of INT8 a second: those of the multiply stage of 8192, which no library's INT8 product reaches here."""
-    a, b = operands(8192)
+    a, b = operands("cuda", 8192)
 
     def product() -> object:
         return ozfp4.matmul(a, b, accuracy="scaled", backend="int8")
@@ -101,7 +101,7 @@ def main() -> None:
     options = parser.parse_args()
     machine = describe("cuda")
     print(sentence(machine), flush=True)
-    rate, bandwidth = int8_rate(), 1e9 * copy_bandwidth()
+    rate, bandwidth = int8_rate(), copy_bandwidth("cuda")
     print(f"INT8 {2e-12 * rate:.0f} TOPS, copy {1e-9 * bandwidth:.0f} GB/s", flush=True)
     rows = []
     for shape in SHAPES[: options.only]:

@@ -21,8 +21,9 @@ import torch
 
 import ozfp4
 from ozfp4.bench import other_libraries
-from ozfp4.bench.gpu import Sampler, copy_bandwidth, operands, stage_row, total_row
-from ozfp4.bench.provenance import commit, driver
+from ozfp4.bench.gpu import Sampler, stage_row, total_row
+from ozfp4.measure.clocks import copy_bandwidth, operands
+from ozfp4.measure.machine import commit, driver
 
 Row = dict[str, Any]
 SIZES = (1024, 2048, 4096, 8192, 16384)
@@ -58,7 +59,7 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
     stages: list[Row] = []
     methods = arguments.methods
     for n in arguments.sizes:
-        a, b = operands(n)
+        a, b = operands("cuda", n)
         if "native" in methods:
             progress(f"N = {n}: native")
             totals.append(total_row("native", n, lambda a=a, b=b: a @ b, sampler, arguments.budget))
@@ -99,7 +100,7 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
         "date": time.strftime("%Y-%m-%d"),
         "commit": commit(),
         "torch": torch.__version__, "cuda": torch.version.cuda, "python": platform.python_version(), "ozfp4": ozfp4.__version__,
-        "copy GB/s": None if arguments.rows_only else round(copy_bandwidth()),
+        "copy GB/s": None if arguments.rows_only else round(1e-9 * copy_bandwidth("cuda")),
         "totals": totals, "stages": stages,
     }  # fmt: skip
 

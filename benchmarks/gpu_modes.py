@@ -23,7 +23,7 @@ import torch
 
 import ozfp4
 from ozfp4.bench.gpu import Sampler, total_row
-from ozfp4.bench.provenance import commit, driver
+from ozfp4.measure.machine import commit, driver
 from ozfp4.testing import correct_matmul, difference, standard_matmul
 from ozfp4.testing.grading import graded
 

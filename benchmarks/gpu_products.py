@@ -20,8 +20,9 @@ from typing import Any
 import torch
 
 import ozfp4
-from ozfp4.bench.gpu import batch_for, event_times
-from ozfp4.bench.provenance import commit, driver
+from ozfp4.bench.gpu import batch_for
+from ozfp4.measure.clocks import event_times
+from ozfp4.measure.machine import commit, driver
 
 Row = dict[str, Any]
 Tensor = torch.Tensor

@@ -19,8 +19,8 @@ from collections.abc import Callable, Sequence
 import torch
 
 import ozfp4
-from ozfp4.bench.gpu import milliseconds
-from ozfp4.bench.provenance import commit, driver
+from ozfp4.measure.clocks import milliseconds
+from ozfp4.measure.machine import commit, driver
 
 REPLAYS = 30
 Work = Callable[[], object]

@@ -26,7 +26,7 @@ from typing import Any
 import torch
 
 import ozfp4
-from ozfp4.bench.provenance import commit
+from ozfp4.measure.machine import commit
 
 Program = Callable[[], torch.Tensor]
 ALLOWED = 1.1

@@ -19,9 +19,9 @@ import torch
 
 import ozfp4
 from ozfp4.backends.cuda import extension
-from ozfp4.bench.gpu import graph_seconds
-from ozfp4.bench.provenance import commit, driver
 from ozfp4.dispatch import repeated
+from ozfp4.measure.clocks import graph_seconds
+from ozfp4.measure.machine import commit, driver
 from ozfp4.testing import forced
 
 # m, k, n, matrices

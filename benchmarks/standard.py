@@ -22,7 +22,7 @@ import torch
 from standard_rows import Column, Row
 
 import ozfp4
-from ozfp4.bench.provenance import commit, driver
+from ozfp4.measure.machine import commit, driver
 
 MODES: dict[str, Callable[..., Any]] = {
     "native": lambda a, b, out: torch.matmul(a, b, out=out),

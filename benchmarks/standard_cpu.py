@@ -19,8 +19,8 @@ from standard_rows import Column, Row
 
 import ozfp4
 from ozfp4.backends.cpu import name as processor
-from ozfp4.bench.provenance import commit
 from ozfp4.bench.timing import REST
+from ozfp4.measure.machine import commit
 
 MODES: dict[str, Callable[[np.ndarray, np.ndarray], Any]] = {
     "native": np.matmul,

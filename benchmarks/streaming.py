@@ -31,7 +31,7 @@ import torch
 
 import ozfp4
 from ozfp4 import _core
-from ozfp4.bench.provenance import commit, driver
+from ozfp4.measure.machine import commit, driver
 from ozfp4.streaming import copies
 
 Array = npt.NDArray[Any]

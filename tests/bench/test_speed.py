@@ -5,19 +5,10 @@ from __future__ import annotations
 import pytest
 
 from ozfp4.bench import speed
+from ozfp4.bench.figures import speed as figures
 from ozfp4.bench.methods import Method, own_methods
-from ozfp4.plans import make_plan
 
 METHODS = {method.name: method for method in own_methods("cpu")}
-
-
-@pytest.mark.parametrize("method", METHODS.values(), ids=list(METHODS))
-def test_rate_comes_from_another_plan(method: Method) -> None:
-    whole = make_plan(method.options["scheme"], method.options["backend"], "least", 53, 512).products
-    short = speed.short_plan(method, 512)
-    assert short.alphabet == method.options["backend"]
-    assert whole // 2 <= short.products < whole
-    assert speed.product_rate(method, 32, 0.001) > 0
 
 
 def test_memory_is_refused_with_both_sides() -> None:
@@ -54,3 +45,16 @@ def test_a_product_that_cannot_be_made_is_a_row_with_the_reason(
     monkeypatch.setattr(speed, "_on_cpu", fail)
     row = speed.attempt(METHODS["II-int8-least"], 8, 0.001)
     assert row == {"N": 8, "method": "II-int8-least", "skipped": skipped}
+
+
+@pytest.mark.parametrize("host", ["apart", None])
+def test_a_figure_says_what_its_times_hold(host: str | None) -> None:
+    pytest.importorskip("matplotlib")
+    row = {"N": 1024, "method": "int8", "ms": 0.0646, "scale ms": 0.0238, "encode ms": 0.03, "multiply ms": 0.0323,
+           "reconstruct ms": 0.0123, "multiply TOPS": 997, **({"host": host} if host else {})}  # fmt: skip
+    figure = figures.stages(
+        {"machine": {"device": "X", "date": ""}, "labels": {"int8": "int8"}, "rows": [row]}
+    )
+    texts = [text.get_text() for text in figure.findobj(lambda artist: hasattr(artist, "get_text"))]
+    assert "0.0646 ms" in texts  # the whole call, not the sum of stages that wait for each other
+    assert any(figures.HOST_TIME in text for text in texts) == (host is None)

@@ -14,6 +14,7 @@ import ozfp4
 from ozfp4.bench import speed
 from ozfp4.cli import main
 from ozfp4.cli.commands.bench import _number
+from ozfp4.measure.clocks import operands
 
 SMALL = [
     "bench",
@@ -64,7 +65,7 @@ def test_auto_says_what_it_took(variables: Callable[..., None], capsys: pytest.C
     variables(OZFP4_CPU_KERNEL=None)
     assert main(bench) == 0
     took = re.search(r"^auto, N = 48: (.*)$", capsys.readouterr().out, re.MULTILINE)
-    a, b = speed.operands(48)
+    a, b = operands("cpu", 48)
     ran = ozfp4.matmul(a, b, accuracy="scaled", report=True)[1]
     assert took is not None
     assert took[1] == f"{ran.backend}, {ran.kernel}"

@@ -15,11 +15,11 @@ import pytest
 
 import ozfp4
 from ozfp4 import _core
-from ozfp4.bench import calibrate, gpu, methods, speed
 from ozfp4.cli import calibration, main
 from ozfp4.cost import peaks
 from ozfp4.cost.peaks import WAYS, DevicePeaks
 from ozfp4.dispatch import this_machine
+from ozfp4.measure import calibrate, clocks
 from ozfp4.support import disk_cache
 
 RATES = {"fp64": 1e9, "int8": 1e12, "fp4": 2e9}
@@ -29,9 +29,9 @@ RATES = {"fp64": 1e9, "int8": 1e12, "fp4": 2e9}
 def plain(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, no_int8_unit: None) -> Iterator[None]:
     monkeypatch.setitem(sys.modules, "rich.table", None)
     monkeypatch.setenv("OZFP4_CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr("ozfp4.bench.provenance.have_cuda", lambda: False)
-    monkeypatch.setattr(speed, "product_rate", lambda method, n: RATES[method.options["backend"]])
-    monkeypatch.setattr(speed, "copy_bandwidth", lambda device: 7e9)
+    monkeypatch.setattr("ozfp4.measure.machine.have_cuda", lambda: False)
+    monkeypatch.setattr(clocks, "multiply_rate", lambda device, plan, n: RATES[plan.alphabet])
+    monkeypatch.setattr(clocks, "copy_bandwidth", lambda device: 7e9)
     this_machine._forget()
     yield
     this_machine._forget()
@@ -138,9 +138,7 @@ def test_a_gpu_by_its_ways(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(calibrate, "forced", forced)
     monkeypatch.setattr(calibrate, "_product", lambda *shape: lambda: None)
     monkeypatch.setattr(calibrate, "launch_seconds", lambda: 3e-6)
-    monkeypatch.setattr(gpu, "graph_seconds", lambda product: 3e-5)
-    options = [{"scheme": "II", "family": "least", "backend": backend} for backend in ("int8", "fp4")]
-    monkeypatch.setattr(methods, "own_methods", lambda device: [SimpleNamespace(options=o) for o in options])
+    monkeypatch.setattr(clocks, "graph_seconds", lambda product: 3e-5)
     done: list[float] = []
     figures = calibrate.measure(0, done.append)
     assert figures == pytest.approx(

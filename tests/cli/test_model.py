@@ -10,6 +10,7 @@ import pytest
 
 from ozfp4.bench import speed
 from ozfp4.cli import main
+from ozfp4.measure import clocks
 
 SMALL = [
     "model",
@@ -28,7 +29,7 @@ SMALL = [
 @pytest.fixture(autouse=True)
 def plain_tables(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "rich.table", None)
-    monkeypatch.setattr(speed, "copy_bandwidth", lambda device: 1e10)
+    monkeypatch.setattr(clocks, "copy_bandwidth", lambda device: 1e10)
 
 
 def test_without_measuring(capsys: pytest.CaptureFixture[str]) -> None:
@@ -75,7 +76,7 @@ def test_sizes_beyond_memory_are_skipped_with_the_reason(
 def test_bad_input(
     arguments: list[str], message: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ozfp4.bench.provenance.have_cuda", lambda: False)
+    monkeypatch.setattr("ozfp4.measure.machine.have_cuda", lambda: False)
     assert main(["model", *arguments]) == 2
     error = capsys.readouterr().err
     assert error.startswith(f"ozfp4 model: {message}")

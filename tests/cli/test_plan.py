@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 import ozfp4
-from ozfp4.bench import speed
 from ozfp4.cli import main
 from ozfp4.cli.commands import plan as plan_command
 from ozfp4.dispatch import this_machine
+from ozfp4.measure import clocks
 from ozfp4.plans import make_plan
 
 
@@ -24,7 +24,7 @@ def plain(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, no_int8_unit: None) -
     monkeypatch.setitem(sys.modules, "rich.table", None)
     monkeypatch.setenv("OZFP4_CACHE_DIR", str(tmp_path))
     # No GPU, whatever this machine has.
-    monkeypatch.setattr("ozfp4.bench.provenance.have_cuda", lambda: False)
+    monkeypatch.setattr("ozfp4.measure.machine.have_cuda", lambda: False)
     this_machine._forget()
     yield
     this_machine._forget()
@@ -142,11 +142,11 @@ def test_measured_figures_are_kept(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        speed,
-        "product_rate",
-        lambda method, n: {"fp64": 1e9, "int8": 1e12, "fp4": 2e9}[method.options["backend"]],
+        clocks,
+        "multiply_rate",
+        lambda device, plan, n: {"fp64": 1e9, "int8": 1e12, "fp4": 2e9}[plan.alphabet],
     )
-    monkeypatch.setattr(speed, "copy_bandwidth", lambda device: 7e9)
+    monkeypatch.setattr(clocks, "copy_bandwidth", lambda device: 7e9)
     assert main(["plan", "64", "--measure", "--device", "H200"]) == 0
     text = capsys.readouterr().out
     measured = re.compile(r", measured on this machine with \d+ threads?\n")

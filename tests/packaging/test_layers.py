@@ -16,6 +16,7 @@ LAYERS = (
     "__main__",
     "cli",
     "bench",
+    "measure",
     "testing",
     "__init__",
     "linalg",

@@ -12,9 +12,9 @@ import numpy.typing as npt
 
 from ..api.info import gpu_backends as listed
 from ..api.matmul import matmul
+from ..measure.machine import have_cuda, have_torch
 from ..testing import PATHS
 from . import other_libraries
-from .provenance import have_cuda, have_torch
 
 Array = npt.NDArray[Any]
 

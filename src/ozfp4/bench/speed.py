@@ -9,27 +9,18 @@ import os
 import statistics
 import time
 
-import numpy as np
-
-from .. import _core
 from ..api.matmul import matmul
+from ..measure.clocks import STAGES, operands
 from ..plans.plan import Plan, make_plan
 from ..report import Report
 from . import gpu, other_libraries
-from .methods import REFUSALS, Array, Method, reason
+from .methods import REFUSALS, Method, reason
 from .rows import Row
 from .timing import repeats_for, rest
 
 CPU_SIZES = (512, 1024, 2048)
 GPU_SIZES = (1024, 2048, 4096, 8192, 16384)
 OWN = ("ozfp4", "auto")  # kinds of methods that tell of their stages on a CPU
-STAGES = ("scale", "encode", "multiply", "reconstruct")
-
-
-def operands(n: int) -> tuple[Array, Array]:
-    """A pair of seeded n × n float64 matrices, normal(0, 1)."""
-    rng = np.random.default_rng(n)
-    return rng.standard_normal((n, n)), rng.standard_normal((n, n))
 
 
 def free_memory() -> int | None:
@@ -124,7 +115,7 @@ def attempt(method: Method, n: int, budget: float) -> Row:
 
 
 def _on_cpu(method: Method, n: int, budget: float) -> Row:
-    a, b = operands(n)
+    a, b = operands("cpu", n)
     stages: list[dict[str, float]] = []
     products, took = None, ""
 
@@ -161,7 +152,7 @@ def what_ran(report: Report) -> str:
 
 
 def _on_gpu(method: Method, n: int, budget: float) -> Row:
-    a, b = gpu.operands(n)
+    a, b = operands("cuda", n)
     sampler = gpu.Sampler()
     try:
         if method.kind not in OWN:
@@ -173,56 +164,3 @@ def _on_gpu(method: Method, n: int, budget: float) -> Row:
         return row | gpu.stage_row(method.name, n, a, b, options, budget / 2)
     finally:
         sampler.close()
-
-
-# ---- What the machine gives: rate and bandwidth -------------------------------------------------------------
-
-
-def short_plan(method: Method, n: int) -> Plan:
-    """A plan of the same alphabet and scheme with half as many products: what one costs, in a stage that is like the whole."""
-    options = method.options
-    whole = make_plan(options["scheme"], options["backend"], "least", 53, n).products
-    for bits in range(4, 53):
-        plan = make_plan(options["scheme"], options["backend"], "least", bits, n)
-        if plan.products >= max(3, whole // 2):
-            return plan
-    raise AssertionError("53 bits take more than half of their products in every alphabet")
-
-
-def product_rate(method: Method, n: int, budget: float = 0.5) -> float:
-    """Operations a second, 2 N³ for each plane product, that the multiply stage reaches with a short plan.
-
-    The plan differs from those that the rate is used to predict, as the paper's kernel benchmark does.
-    """
-    plan = short_plan(method, n)
-    if method.device == "cuda":
-        a, b = gpu.operands(n)
-        milliseconds = gpu.stage_medians(plan, a, b, budget)[2]
-        used = matmul(a, b, plan=plan, accuracy="scaled", report=True)[1].products
-        return float(2e3 * used * n**3 / milliseconds)
-    a, b = operands(n)
-    seconds: list[float] = []
-    used = 0
-    start = time.perf_counter()
-    while len(seconds) < 4 or (time.perf_counter() - start < budget and len(seconds) < 50):
-        _, report = matmul(a, b, plan=plan, accuracy="scaled", report=True)
-        seconds.append(report.seconds["multiply"])
-        used = report.products
-    return float(2 * used * n**3 / statistics.median(seconds[1:]))
-
-
-def copy_bandwidth(device: str, size: int = 2**27) -> float:
-    """Bytes a second, read plus written, of a copy with all threads; on the CPU of `size` bytes for each thread."""
-    if device == "cuda":
-        return 1e9 * gpu.copy_bandwidth()
-    from concurrent.futures import ThreadPoolExecutor
-
-    threads = _core.thread_count()
-    pairs = [(np.ones(size // 8), np.zeros(size // 8)) for _ in range(threads)]
-    taken = []
-    with ThreadPoolExecutor(threads) as pool:
-        for _ in range(7):
-            start = time.perf_counter()
-            list(pool.map(lambda pair: np.copyto(pair[1], pair[0]), pairs))  # releases the interpreter's lock
-            taken.append(time.perf_counter() - start)
-    return 2 * threads * size / statistics.median(taken[1:])

@@ -31,11 +31,11 @@ def calibrate(devices: Collection[str] = DEVICES) -> Found:
 
 
 def _measured(index: int | None) -> dict[str, float]:
-    from ..bench import calibrate as bench
     from ..dispatch.this_machine import keep_measured
+    from ..measure import calibrate as measuring
 
     with Progress("measuring the CPU" if index is None else f"measuring cuda:{index}") as progress:
-        figures = bench.measure(index, progress.report)
+        figures = measuring.measure(index, progress.report)
     if not keep_measured(index, figures):
         print("the cache folder cannot be written: these figures are for this process alone")
     return figures

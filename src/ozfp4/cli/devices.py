@@ -6,7 +6,7 @@ from __future__ import annotations
 def gpus() -> list[int]:
     """The numbers of the CUDA devices that products run on; imports torch where it is installed and this build has kernels."""
     from ..backends.cuda.extension import extension, why_unavailable
-    from ..bench.provenance import have_cuda
+    from ..measure.machine import have_cuda
 
     if extension() is None or not have_cuda():
         return []

@@ -61,7 +61,7 @@ def _local_rank() -> int:
 
 def _checked(options: argparse.Namespace, ranks: int) -> tuple[str, Path | None]:
     """The device and the output folder; InputError with what is missing."""
-    from ..bench.provenance import have_cuda, have_torch
+    from ..measure.machine import have_cuda, have_torch
 
     for name in ("methods", "gemmul8"):
         if getattr(options, name):
@@ -91,10 +91,10 @@ def _measure(options: argparse.Namespace, folder: Path | None, rank: int, ranks:
     """The exit status: 1 on the first rank where a bit differs."""
     import torch.distributed as dist
 
-    from ..bench.provenance import describe, sentence
     from ..bench.rows import RowStore
     from ..bench.scaling import measure
     from ..bench.scaling.products import Ranks, host_names
+    from ..measure.machine import describe, sentence
 
     handles = {size: dist.new_group(list(range(size))) for size in measure.group_sizes(ranks)}
     sizes = options.sizes or list((QUICK_SIZES if options.quick else SIZES)[device.type])

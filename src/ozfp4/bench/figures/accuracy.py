@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...measure.machine import sentence
 from ..accuracy import PAPER
 from ..figures import style
-from ..provenance import sentence
 
 
 def _joined(labels: list[str]) -> str:

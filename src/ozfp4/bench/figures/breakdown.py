@@ -5,9 +5,9 @@ from __future__ import annotations
 import textwrap
 from typing import Any
 
+from ...measure.clocks import STAGES
+from ...measure.machine import sentence
 from ..figures import style
-from ..provenance import sentence
-from ..speed import STAGES
 from .speed import COLOURS, HATCHES
 
 

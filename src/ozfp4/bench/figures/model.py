@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from ...cost.rates import DEVICES
+from ...measure.machine import sentence
 from ..figures import style
 from ..model import Contender, winner
-from ..provenance import sentence
 
 _SHORT = {"FP4 least": "FP4", "INT8": "INT8", "FP8 published": "FP8", "native FP64": "native FP64"}
 

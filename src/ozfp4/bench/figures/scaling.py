@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...measure.machine import sentence
 from ..figures import style
-from ..provenance import sentence
 
 PANELS = (
     ("strong", "speed-up", "times faster than one rank"),

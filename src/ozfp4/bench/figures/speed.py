@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...measure.clocks import STAGES
+from ...measure.machine import sentence
 from ..figures import style
-from ..provenance import sentence
-from ..speed import STAGES
 
 COLOURS = (style.SKY, style.ORANGE, style.BLUE, style.GREEN)
 HATCHES = ("....", "////", None, "xxxx")

@@ -15,10 +15,10 @@ from ...distributed import agree, inner
 from ...distributed.collectives import all_gather, take_group
 from ...distributed.layout import Problem
 from ...distributed.matmul import matmul as distributed_matmul
+from ...measure.clocks import copy_bandwidth
 from ...request.library import require_torch
 from ..model import deviation
 from ..rows import Row
-from ..speed import copy_bandwidth
 from .model import Machine, predict
 from .products import Ranks, give_back, median, problem_of
 from .small import part, same_bits

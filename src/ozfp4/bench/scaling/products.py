@@ -15,8 +15,8 @@ from ...distributed.collectives import all_gather, take_group
 from ...distributed.layout import Placed, Problem, axis_of, chunk_sizes
 from ...distributed.local import Products
 from ...distributed.matmul import matmul as distributed_matmul
+from ...measure.clocks import milliseconds
 from ...request.library import require_torch
-from ..gpu import milliseconds
 from ..rows import Row
 from .small import part, same_bits
 

@@ -59,8 +59,8 @@ def run(options: argparse.Namespace) -> int:
     """Measure, print, write; 1 if our own ways disagree."""
     from ...bench.accuracy import PHIS, WIDE
     from ...bench.methods import at_hand, select
-    from ...bench.provenance import describe, sentence
     from ...bench.rows import RowStore
+    from ...measure.machine import describe, sentence
 
     phis = tuple(dict.fromkeys((*(options.phi or PHIS), *(WIDE if options.wide else ()))))
     if max(phis) > LARGEST_PHI:

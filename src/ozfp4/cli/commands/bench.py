@@ -75,8 +75,8 @@ def run(options: argparse.Namespace) -> int:
     """Measure, print, write."""
     from ...bench import speed
     from ...bench.methods import at_hand, select
-    from ...bench.provenance import describe, have_cuda, sentence
     from ...bench.rows import RowStore
+    from ...measure.machine import describe, have_cuda, sentence
 
     if not 0 < options.budget < 1e6:
         raise InputError(f"--budget: {options.budget} is not a positive number of seconds")

@@ -17,7 +17,7 @@ def run(options: argparse.Namespace) -> int:
     """Print ``ozfp4.info()``; InputError where it says that the environment asks for what does not serve."""
     import ozfp4
 
-    from ...bench.provenance import have_cuda
+    from ...measure.machine import have_cuda
 
     have_cuda()  # imports torch where it is installed: info() itself sees no GPU without it
     print(ozfp4.info())

@@ -113,7 +113,7 @@ def _show_paper() -> None:
 def _chosen(options: argparse.Namespace) -> tuple[str, list[Method]]:
     """The device to measure and its methods; InputError where they are not there."""
     from ...bench.methods import gpu_backends, own_methods, select
-    from ...bench.provenance import have_cuda
+    from ...measure.machine import have_cuda
 
     gpu = options.device != "cpu" and have_cuda() and bool(gpu_backends())
     device = options.device or ("cuda" if gpu else "cpu")
@@ -131,8 +131,8 @@ def _measured(
     options: argparse.Namespace, folder: Path | None, device: str, methods: list[Method]
 ) -> RowStore:
     from ...bench import speed
-    from ...bench.provenance import describe, sentence
     from ...bench.rows import RowStore
+    from ...measure.machine import describe, sentence
 
     sizes = options.sizes or list(speed.GPU_SIZES if device == "cuda" else speed.CPU_SIZES)
     machine = describe(device)
@@ -155,10 +155,10 @@ def _measure_all(
     left = [(n, m) for n in sizes for m in methods if store.get(N=n, method=m.name) is None]
     if not left:
         return
-    from ...bench import speed
+    from ...measure.clocks import copy_bandwidth
 
     with Progress("bandwidth") as progress:
-        bandwidth = speed.copy_bandwidth(device)
+        bandwidth = copy_bandwidth(device)
         progress.report(1.0)
     for done, (n, method) in enumerate(left):
         with Progress(f"N = {n}, {method.name} ({1 + done} of {len(left)})") as progress:
@@ -170,16 +170,19 @@ def _row(method: Method, n: int, bandwidth: float, budget: float) -> Row:
     from ...bench import speed
     from ...bench.methods import REFUSALS, reason
     from ...bench.model import deviation, predict, traffic
+    from ...measure.calibrate import short_plan
+    from ...measure.clocks import multiply_rate
     from ...plans.plan import make_plan
 
+    scheme, backend, family = (method.options[name] for name in ("scheme", "backend", "family"))
     try:
         row = speed.measure(method, n, budget)
         if "skipped" in row:
             return row
-        rate = speed.product_rate(method, n, budget / 2)
+        rate = multiply_rate(method.device, short_plan(scheme, backend, n), n, budget / 2)
     except REFUSALS as error:
         return {"N": n, "method": method.name, "skipped": reason(error)}
-    plan = make_plan(*(method.options[name] for name in ("scheme", "backend", "family")), 53, n)
+    plan = make_plan(scheme, backend, family, 53, n)
     times = predict(row["products"], n, rate, bandwidth, traffic(plan))
     preprocess = row["scale ms"] + row["encode ms"]
     return row | {

@@ -41,7 +41,7 @@ def run(options: argparse.Namespace) -> int:
     import ozfp4
 
     from ...backends.kernels import device_name
-    from ...bench.provenance import have_cuda
+    from ...measure.machine import have_cuda
 
     report: Path | None = options.report
     if report is not None:
@@ -67,7 +67,7 @@ def run(options: argparse.Namespace) -> int:
         if not backend.available:
             print(f"no {backend.name} on {backend.device}: {backend.detail}")
     if report is not None:
-        from ...bench import machine_report
+        from ...measure import report as machine_report
 
         with Progress("times") as progress:
             measured = machine_report.report(tested, progress=progress.report)

@@ -10,9 +10,10 @@ import pytest
 import ozfp4
 from ozfp4.backends.cuda import launch
 from ozfp4.backends.cuda.variant import Variant
-from ozfp4.bench import gpu
-from ozfp4.bench.figures import speed
 from ozfp4.dispatch import on_cuda
+from ozfp4.measure import clocks
+from ozfp4.measure.calibrate import short_plan
+from ozfp4.plans.plan import make_plan
 
 STAGES = (0.01, 0.02, 0.04, 0.03)  # milliseconds
 
@@ -75,7 +76,7 @@ def take_for_torch(queue: Queue, monkeypatch: pytest.MonkeyPatch) -> None:
         Event=lambda enable_timing: Event(queue), _sleep=queue.sleep, synchronize=queue.synchronize
     )
     torch = SimpleNamespace(cuda=cuda, empty=lambda *_, **__: None, float64=None)
-    monkeypatch.setattr(gpu, "_torch", lambda: torch)
+    monkeypatch.setattr(clocks, "require_torch", lambda: torch)
 
 
 def medians(monkeypatch: pytest.MonkeyPatch, host: float) -> tuple[float, ...]:
@@ -84,7 +85,7 @@ def medians(monkeypatch: pytest.MonkeyPatch, host: float) -> tuple[float, ...]:
     monkeypatch.setattr(launch, "run", queue.run)
     monkeypatch.setattr(on_cuda, "serving_variant", lambda plan, index: Variant(0))
     matrix = SimpleNamespace(shape=(8, 8), device=SimpleNamespace(index=0))
-    return gpu.stage_medians(ozfp4.plan(8, 8, 8, backend="int8", accuracy="scaled"), matrix, matrix, 0.0)
+    return clocks.gpu_stages(ozfp4.plan(8, 8, 8, backend="int8", accuracy="scaled"), matrix, matrix, 0.0)
 
 
 @pytest.mark.parametrize("host", [0.0, 0.05, 0.5, 3.0, 700.0])
@@ -107,18 +108,16 @@ def test_time_of_a_call_between_two_events(monkeypatch: pytest.MonkeyPatch, batc
         calls.append(queue.now)
         queue.work(0.25)
 
-    times = gpu.event_times(run, 0.0, batch)
+    times = clocks.event_times(run, 0.0, batch)
     assert times == pytest.approx([0.25] * len(times))
     assert len(times) >= 5
     assert len(calls) == 1 + batch * len(times)  # one to warm up
 
 
-@pytest.mark.parametrize("host", ["apart", None])
-def test_a_figure_says_what_its_times_hold(host: str | None) -> None:
-    pytest.importorskip("matplotlib")
-    row = {"N": 1024, "method": "int8", "ms": 0.0646, "scale ms": 0.0238, "encode ms": 0.03, "multiply ms": 0.0323,
-           "reconstruct ms": 0.0123, "multiply TOPS": 997, **({"host": host} if host else {})}  # fmt: skip
-    figure = speed.stages({"machine": {"device": "X", "date": ""}, "labels": {"int8": "int8"}, "rows": [row]})
-    texts = [text.get_text() for text in figure.findobj(lambda artist: hasattr(artist, "get_text"))]
-    assert "0.0646 ms" in texts  # the whole call, not the sum of stages that wait for each other
-    assert any(speed.HOST_TIME in text for text in texts) == (host is None)
+@pytest.mark.parametrize(("scheme", "backend"), [("II", "fp64"), ("II", "int8"), ("II", "fp4"), ("I", "fp4")])
+def test_a_rate_comes_from_another_plan(scheme: str, backend: str) -> None:
+    whole = make_plan(scheme, backend, "least", 53, 512).products
+    short = short_plan(scheme, backend, 512)
+    assert short.alphabet == backend
+    assert whole // 2 <= short.products < whole
+    assert clocks.multiply_rate("cpu", short, 32, 0.001) > 0

@@ -5,19 +5,22 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
+import statistics
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+from ..api.matmul import matmul
 from ..api.selftest import SelfTest
 from ..backends import cpu
+from ..backends.cuda.promise import promise_of
 from ..backends.kernels import device_name
+from ..cost.peaks import CPU_BACKENDS, GPU_BACKENDS
 from ..request import library
 from ..trust.identity import identity
-from . import speed
-from .methods import own_methods
-from .provenance import describe
+from . import clocks
+from .machine import describe
 
 SCHEMA = 1
 CPU_SIZES = (512, 1024)
@@ -49,7 +52,7 @@ def _gpus() -> list[dict[str, Any]]:
     return found
 
 
-def _clocks() -> list[dict[str, str]]:
+def _clocks() -> list[dict[str, Any]]:
     """Clocks, power and temperature of each GPU as nvidia-smi prints them; empty without it."""
     query = ["nvidia-smi", f"--query-gpu=index,name,{','.join(_CLOCKS)}", "--format=csv,noheader"]
     try:
@@ -83,6 +86,35 @@ def _verdicts(tested: SelfTest) -> list[dict[str, Any]]:
     return rows
 
 
+def _products(backends: Iterable[str]) -> list[dict[str, Any]]:
+    """Keyword arguments of ``ozfp4.matmul``: each backend of the scaled contract, and each other accuracy."""
+    scaled: list[dict[str, Any]] = [{"accuracy": "scaled", "backend": backend} for backend in backends]
+    return [*scaled, {"accuracy": "standard"}, {"accuracy": "correct"}]
+
+
+def _time(device: str, n: int, options: dict[str, Any]) -> dict[str, Any]:
+    row: dict[str, Any] = {"device": device, "N": n, **options}
+    try:
+        a, b = clocks.operands(device, n)
+        _, ran = matmul(a, b, report=True, **options)
+        stages: dict[str, float] = {}
+        if device == "cpu":
+            times = [1e3 * t for t in clocks.call_times(lambda: matmul(a, b, **options), SECONDS)]
+            stages = {name: 1e3 * seconds for name, seconds in ran.seconds.items()}
+        else:
+            times = clocks.event_times(lambda: matmul(a, b, **options), SECONDS)
+            if ran.plan is not None:
+                measured = clocks.gpu_stages(
+                    ran.plan, a, b, SECONDS / 2, promise_of(ran.accuracy, single=False)
+                )
+                stages = dict(zip(clocks.STAGES, measured, strict=True))
+    except (RuntimeError, MemoryError, ValueError) as error:  # no kernel, no memory
+        return row | {"skipped": (str(error) or type(error).__name__).splitlines()[0]}
+    found = {"ms": statistics.median(times), **{f"{name} ms": ms for name, ms in stages.items()}}
+    rounded = {name: round(ms, 4) for name, ms in found.items()}
+    return row | rounded | {"products": ran.products, "kernel": ran.kernel}
+
+
 def report(tested: SelfTest, *, progress: Callable[[float], Any] | None = None) -> dict[str, Any]:
     """Measure this machine and put everything into one value, plain JSON.
 
@@ -98,7 +130,7 @@ def report(tested: SelfTest, *, progress: Callable[[float], Any] | None = None) 
     dict
         - ``schema``: 1.
         - ``machine``: device, driver and power limit, versions, commit, date, as every file of results begins
-          (:func:`ozfp4.bench.machine.describe`); ``cpu`` is the processor with its number of threads.
+          (:func:`ozfp4.measure.machine.describe`); ``cpu`` is the processor with its number of threads.
         - ``gpus``: for each device its name, compute capability, multiprocessors, memory.
         - ``clocks before``, ``clocks after``: for each GPU its clocks, power and temperature as nvidia-smi prints them,
           around the measurements.
@@ -106,23 +138,22 @@ def report(tested: SelfTest, *, progress: Callable[[float], Any] | None = None) 
           the ``reason``: the case and the first wrong entry; and ``failure``, all that it takes to repeat it: the case's name
           and extents, from which :mod:`ozfp4.trust.exact_cases` makes its operands, plan, modulus, entry, what was found and
           what is exact, the first wrong stage, tile and splits, with device, driver and build.
-        - ``times``: for each method (scheme, backend, family; "cuda-" on the first GPU) and size N what
-          :func:`ozfp4.bench.speed.measure` returns, on a GPU with power ``W`` and clock ``MHz`` while it ran; or
-          ``skipped`` and why.
+        - ``times``: for each device (the first GPU), size N, backend of "scaled" and accuracy the milliseconds of a whole call
+          and of each stage, ``products`` and ``kernel``; or ``skipped`` and why.
     """
     import scipy
 
     gpus = _gpus()
-    methods = [(method, n) for n in CPU_SIZES for method in own_methods("cpu")]
+    asked = [("cpu", n, options) for n in CPU_SIZES for options in _products(CPU_BACKENDS)]
     if gpus:
-        methods += [(method, n) for n in GPU_SIZES for method in own_methods("cuda")]
+        asked += [("cuda", n, options) for n in GPU_SIZES for options in _products(GPU_BACKENDS)]
     machine = describe("cuda" if gpus else "cpu") | {"scipy": scipy.__version__, "cpu": cpu.name()}
     before = _clocks()
     times = []
-    for done, (method, n) in enumerate(methods):
+    for done, each in enumerate(asked):
         if progress is not None:
-            progress(done / len(methods))
-        times.append(speed.attempt(method, n, SECONDS))
+            progress(done / len(asked))
+        times.append(_time(*each))
     return {
         "schema": SCHEMA,
         "machine": machine,
