@@ -14,18 +14,27 @@ import argparse
 import statistics
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import array_stages
-
 import ozfp4
-from ozfp4.bench import speed
-from ozfp4.bench.figures import breakdown as figures
-from ozfp4.bench.figures import style
-from ozfp4.bench.methods import own_methods
-from ozfp4.bench.rows import Row, RowStore, write_csv, write_json
+from common import speed
+from common.experiment import (
+    Row,
+    add_output_arguments,
+    draw,
+    prepare_output,
+    report_at_the_end,
+    run_program,
+    write_csv,
+    write_json,
+)
+from common.methods import own_methods
+from figures import breakdown as figures
+from ozfp4.cli.errors import InputError
+from ozfp4.cli.numbers import positive
 from ozfp4.measure import clocks
 from ozfp4.measure.machine import describe, have_cuda, sentence
 
@@ -113,22 +122,18 @@ def path_row(scheme: str, family: str, n: int, device: str, budget: float) -> Ro
     options = {"scheme": scheme, "backend": "fp4", "family": family, "accuracy": "scaled"}
     method = next((m for m in own_methods(device) if m.options == options), None)
     if method is None:
-        raise SystemExit(f"no {scheme} fp4 {family} on {device}: see python -m ozfp4 info")
+        raise InputError(f"no {scheme} fp4 {family} on {device}: see python -m ozfp4 info")
     row = speed.measure(method, n, budget)
     if "skipped" in row:
-        raise SystemExit(row["skipped"])
+        raise InputError(row["skipped"])
     return row
 
 
-def missing_rows(store: RowStore, scheme: str, n: int, device: str, budget: float) -> Iterator[Row]:
-    """The rows of steps that the store has not: products and the milliseconds of the four stages."""
-    missing = [
-        (i, step) for i, step in enumerate(STEPS[scheme], 1) if store.get(scheme=scheme, step=i) is None
-    ]
-    by_arrays = any(step[2:] != PATH for _, step in missing)
-    arrays = array_times(scheme, n, device, budget) if by_arrays else {}
+def rows_of(scheme: str, n: int, device: str, budget: float) -> Iterator[Row]:
+    """A row for each step: products and the milliseconds of the four stages."""
+    arrays = array_times(scheme, n, device, budget)
     paths: dict[str, Row] = {}
-    for number, step in missing:
+    for number, step in enumerate(STEPS[scheme], 1):
         if step.family not in paths:
             paths[step.family] = path_row(scheme, step.family, n, device, budget)
         path = paths[step.family]
@@ -165,53 +170,42 @@ def markdown(rows: list[Row]) -> str:
     return "\n".join(lines[1:])
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cuda" if have_cuda() else "cpu")
     parser.add_argument(
-        "-n", type=int, help="extent of the matrices; default 1024, on a GPU 8192 as in the paper"
+        "-n", type=positive, help="extent of the matrices; default 1024, on a GPU 8192 as in the paper"
     )
     parser.add_argument("--schemes", nargs="+", choices=list(STEPS), default=list(STEPS))
     parser.add_argument("--budget", type=float, default=4.0, help="seconds for each measurement; default 4")
-    parser.add_argument(
-        "-o", "--output", type=Path, metavar="FOLDER", help="breakdown.json, .csv, .svg, .png"
-    )
-    parser.add_argument("--no-figures", action="store_true", help="no matplotlib needed")
-    options = parser.parse_args()
-    n = options.n or SIZES[options.device]
-    if n < 1:
-        parser.error(f"-n: {n} is not a positive integer")
+    add_output_arguments(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    folder = prepare_output(options)
     machine = describe(options.device)
     print(sentence(machine))
-    if options.output:
-        try:
-            options.output.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            parser.error(f"--output: {options.output}: cannot be made: {error.strerror}")
-    path = options.output / "breakdown.rows.jsonl" if options.output else None
-    store = RowStore(
-        path, {"n": n, "device": options.device, "budget": options.budget}, machine, ("scheme", "step")
-    )
-    status = 0
-    try:
+    rows: list[Row] = []
+    with report_at_the_end(lambda: report(options, folder, machine, rows)):
         for scheme in options.schemes:
-            for row in missing_rows(store, scheme, n, options.device, options.budget):
+            for row in rows_of(scheme, options.n or SIZES[options.device], options.device, options.budget):
                 print(f"scheme {scheme}, step {row['step']}: {row['ms']:.4g} ms", file=sys.stderr, flush=True)
-                store.add(row)
-    except KeyboardInterrupt:
-        print("stopped: what follows was finished", file=sys.stderr)
-        status = 130
-    rows = [row for row in store if row["scheme"] in options.schemes]
-    if rows:
-        print(markdown(rows))
-        if options.output:
-            write_json(options.output / "breakdown.json", machine, rows=rows)
-            write_csv(options.output / "breakdown.csv", rows)
-            if not options.no_figures:
-                style.save(figures.breakdown({"machine": machine, "rows": rows}), options.output, "breakdown")
-    return status
+                rows.append(row)
+    return 0
+
+
+def report(options: argparse.Namespace, folder: Path | None, machine: Row, rows: list[Row]) -> None:
+    if not rows:
+        return
+    print(markdown(rows))
+    if folder is not None:
+        write_json(folder / "breakdown.json", machine, rows=rows)
+        write_csv(folder / "breakdown.csv", rows)
+        if not options.no_figures:
+            draw(folder, [("breakdown", figures.breakdown({"machine": machine, "rows": rows}))])
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    return run_program("breakdown.py", __doc__, add_arguments, run, arguments)
 
 
 if __name__ == "__main__":

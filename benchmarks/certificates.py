@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 import ozfp4
-from ozfp4.bench.accuracy import make_case
+from common.cases import make_case
 from ozfp4.testing import (
     Certificate,
     error_bound,

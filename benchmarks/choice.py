@@ -20,8 +20,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import ozfp4
-from ozfp4.bench.methods import REFUSALS, gpu_backends
-from ozfp4.bench.timing import medians
+from common.methods import REFUSALS, gpu_backends
+from common.turns import medians
 from ozfp4.cost.peaks import CPU_BACKENDS
 from ozfp4.measure.calibrate import last_problem
 from ozfp4.measure.clocks import graph_seconds
@@ -33,9 +33,11 @@ from ozfp4.testing import forced
 SHAPES = [
     *((n, n, n, 1) for n in (16, 32, 64, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096)),
     (4096, 16, 4096, 1), (4096, 64, 4096, 1), (4096, 128, 4096, 1), (4096, 256, 4096, 1), (4096, 512, 4096, 1),
-    (1000, 100, 1000, 1), (4000, 200, 4000, 1), (512, 64, 512, 1), (64, 512, 64, 1), (64, 8192, 64, 1), (128, 16384, 128, 1),
+    (1000, 100, 1000, 1), (4000, 200, 4000, 1), (64, 512, 64, 1), (64, 8192, 64, 1),
+    (64, 1024, 64, 1), (512, 64, 512, 1), (128, 16384, 128, 1),
     (256, 4096, 256, 1), (2048, 2048, 1, 1), (2048, 2048, 8, 1), (8192, 8192, 1, 1), (8192, 8192, 8, 1), (8192, 8192, 64, 1),
-    (1, 4096, 4096, 1), (100000, 128, 1, 1), (50000, 64, 64, 1), (16, 4096, 2048, 1), (8, 8, 8, 1000), (32, 32, 32, 100),
+    (1, 4096, 4096, 1), (100000, 128, 1, 1), (50000, 64, 64, 1), (16, 4096, 2048, 1),
+    (8, 8, 8, 1000), (16, 16, 16, 1000), (32, 32, 32, 100),
     (64, 64, 64, 64), (128, 128, 128, 64), (256, 256, 256, 16),
 ]  # fmt: skip
 MOST_ON_CPU = {True: 2**27, False: 2**30}  # multiplications, quick or not

@@ -1,7 +1,6 @@
-"""The CPU's figures as tables: time against np.matmul, exactness, accuracy, import time.
+"""The CPU's figures as tables: time against np.matmul, and import time.
 
-    python benchmarks/cpu.py [time] [kernels] [integers] [calls] [modes] [accuracy] [exactness] [import] [--sizes N ...]
-                             [--json FILE]
+    python benchmarks/cpu.py [time] [kernels] [integers] [calls] [modes] [import] [--sizes N ...] [--json FILE]
     python benchmarks/cpu.py kernels modes --sizes 4096 8192
 
 --sizes: of the sections that have them, time to modes, in place of their own.
@@ -9,7 +8,7 @@
 Times are medians of runs that alternate between the methods, so that what else the machine does hits all of them; the
 ratios are within one run with the same threads. NumPy and SciPy each bring an OpenBLAS whose threads spin for some 25 ms
 after a product and would take the CPUs of the method measured next: OPENBLAS_THREAD_TIMEOUT=4 sends them to sleep at once,
-unless the caller has set it. Nothing here is a test: the tests are in tests/.
+unless the caller has set it.
 """
 
 from __future__ import annotations
@@ -29,14 +28,11 @@ from unittest import mock
 # Read when NumPy and SciPy load their BLAS, so before them.
 os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")
 
-import mpmath
 import numpy as np
 
 import ozfp4
+from common.turns import medians
 from ozfp4 import _core, stages
-from ozfp4.bench.timing import medians
-from ozfp4.testing import KINDS, difference, exact_matmul, operands, spread
-from ozfp4.testing.accuracy import effective_bits, real_product, relative_errors
 from ozfp4.testing.grading import graded
 
 Row = dict[str, Any]
@@ -225,72 +221,6 @@ def mode_rows(sizes: tuple[int, ...] = (512, 1024, 2048), graded_up_to: int = 10
     return rows
 
 
-def accuracy_rows(phis: tuple[int, ...] = (0, 4, 8, 16, 32), k: int = 8192, n: int = 128) -> list[Row]:
-    """The paper's experiment: all entries against exact integers, a sample against mpmath at 220 bits."""
-    rows = []
-    for phi in phis:
-        rng = np.random.default_rng(phi)
-        a, b = spread(rng, (n, k), phi), spread(rng, (k, n), phi)
-        exact = real_product(a, b)
-        c = ozfp4.matmul(a, b, accuracy="scaled")
-        certified = ozfp4.matmul(a, b, accuracy="standard")
-        sample = [(int(i), int(j)) for i, j in rng.integers(0, n, (8, 2))]
-        errors = relative_errors(c, exact)
-        with mpmath.workprec(220):
-            for i, j in sample:
-                true = mpmath.fdot(map(mpmath.mpf, a[i].tolist()), map(mpmath.mpf, b[:, j].tolist()))
-                scale = mpmath.fdot(
-                    map(mpmath.mpf, abs(a[i]).tolist()), map(mpmath.mpf, abs(b[:, j]).tolist())
-                )
-                if float(abs(mpmath.mpf(float(c[i, j])) - true) / scale) != errors[i, j]:
-                    raise SystemExit(f"the two references disagree at phi = {phi}, entry {(i, j)}")
-        same = all(
-            difference(ozfp4.matmul(a, b, scheme=scheme, backend=backend, accuracy="scaled"), c) is None
-            for scheme, backend in (("I", "fp4"), ("II", "fp4"), ("II", "int8"))
-        )
-        rows.append(
-            {
-                "phi": phi,
-                "scaled bits": round(effective_bits(c, exact), 2),
-                "standard bits": round(effective_bits(certified, exact), 2),
-                "np.matmul bits": round(effective_bits(a @ b, exact), 2),
-                "schemes and backends": "identical" if same else "DIFFER",
-                "mpmath sample": "agrees",
-            }
-        )
-    return rows
-
-
-def exactness_rows(cases: int = 2000, largest: int = 300) -> list[Row]:
-    """Random shapes, values, schemes, backends and families against the Python-integer oracle."""
-    rng = np.random.default_rng(13)
-    kinds = tuple(KINDS)
-    paths = [("II", backend, "least") for backend in ("fp4", "int8", "fp64")]
-    paths += [("II", "fp4", "paper"), ("II", "fp4", "paper-karatsuba")]
-    paths += [("I", backend, "least") for backend in ("fp4", "int8", "fp64")]
-    wrong = dict.fromkeys(paths, 0)
-    done = dict.fromkeys(paths, 0)
-    for case in range(cases):
-        # Mostly small, the largest now and then: every path sees the whole range.
-        limit = largest if case % 20 == 0 else 40
-        m, k, n = (int(x) for x in rng.integers(0, limit + 1, 3))
-        a, b = operands(kinds[case % len(kinds)], m, k, n, seed=case)
-        if case % 3 == 1:
-            a, b = np.asfortranarray(a), b[:, ::-1]
-        path = paths[case % len(paths)]
-        scheme, backend, family = path
-        c = ozfp4.matmul(a, b, scheme=scheme, backend=backend, family=family, accuracy="scaled")
-        done[path] += 1
-        wrong[path] += difference(c, exact_matmul(a, b)) is not None
-        if case % 100 == 99:
-            print(f"\rexactness {case + 1}/{cases}", end="", file=sys.stderr)
-    print(file=sys.stderr)
-    return [
-        {"scheme": s, "backend": b, "family": f, "cases": done[s, b, f], "mismatches": wrong[s, b, f]}
-        for s, b, f in paths
-    ]
-
-
 def import_rows() -> list[Row]:
     code = "import numpy, time; t = time.perf_counter(); import ozfp4; print(time.perf_counter() - t)"
     seconds = [
@@ -319,11 +249,6 @@ SECTIONS: dict[str, tuple[str, Callable[..., list[Row]]]] = {
     "integers": ("Integers, N x N x N", integer_rows),
     "calls": ("Small products, N x N x N (set OZFP4_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1)", call_rows),
     "modes": ("Accuracy modes, float64, N x N x N", mode_rows),
-    "accuracy": (
-        "Effective bits, K = 8192, 128 x 128 entries, -log2 max |error| / sum |a||b|",
-        accuracy_rows,
-    ),
-    "exactness": ("Mismatches against Python integers", exactness_rows),
 }
 
 

@@ -32,10 +32,9 @@ except ValueError as error:  # nonsense in a variable of the environment
     raise SystemExit(2) from None
 
 import orbitals as job
+from common.turns import rest
 from devices import add_device_argument, take_device, to_device, to_host
 from orbitals import FOCK, OVERLAP, PRODUCTS, Array, Multiply, Orbitals
-
-from ozfp4.bench.timing import rest
 from ozfp4.cli import Parser, status_of, tolerate_any_encoding
 from ozfp4.cli.progress import Progress
 from ozfp4.cli.tables import show

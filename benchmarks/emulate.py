@@ -1,15 +1,13 @@
-"""What ``ozfp4.emulate()`` costs and brings beside the same program without: single products of many shapes, and a mixed program.
+"""What ``ozfp4.emulate()`` costs and brings for single products of many shapes. Whole programs: programs.py.
 
-    python benchmarks/emulate.py [--quick] [--device cuda] [--only shapes calls program] [--out FILE]
+    python benchmarks/emulate.py [--quick] [--device cuda] [--only shapes calls] [--out FILE]
 
 Shapes: times of products with and without the scope in turns, medians; the first call in it, which may measure, is not timed.
 Those called near identity have a right operand that is the identity but for noise of 2^-40, so that nearly all of their entries
 are repaired, which nobody foresees, as random entries are what is measured: the library makes them after the first.
 Calls: the same of every way to ask for a small product, and of operations that are none, which show what a scope takes on the
 host. One is worse where the scope takes more than 5 % and more than 5 us longer; exit status 1 on a GPU if one is; the worst are
-listed last. Program: eigh, qr, solve
-and cholesky of two sizes, and a chain of products of mixed sizes, with and without in turns, the least of three; the summary of
-the scope follows. --quick: sizes to 4096, fewer calls, under a minute on an H200. On a CPU sizes are small.
+listed last. --quick: sizes to 4096, fewer calls, under a minute on an H200. On a CPU sizes are small.
 """
 
 from __future__ import annotations
@@ -32,7 +30,7 @@ from ozfp4.measure.machine import commit
 Row = dict[str, Any]
 ALLOWED = 0.05  # and
 ALLOWED_SECONDS = 5e-6
-PARTS = ("shapes", "calls", "program")
+PARTS = ("shapes", "calls")
 LISTED = 8  # of the worst
 
 
@@ -177,58 +175,6 @@ def is_worse(row: Row) -> bool:
     return bool(row["ratio"] > 1 + ALLOWED and row["us more"] > 1e6 * ALLOWED_SECONDS)
 
 
-# ---- The mixed program
-
-
-def program(sizes: tuple[int, ...], device: str) -> Callable[[], object]:
-    """Decompositions whose products are inside the libraries, and products of mixed sizes, each result used."""
-    squares = {n: entries((n, n), device) for n in sizes}
-    sides = {n: entries((n, n // 4), device) for n in sizes}
-    definite = {n: a @ a.mT + n * torch.eye(n, dtype=a.dtype, device=device) for n, a in squares.items()}
-    n = max(sizes)
-    chain = [
-        entries((n // i, n // j), device)
-        for i, j in ((1, 2), (2, 1), (1, 8), (8, 1), (1, 1), (1, 64), (64, 4))
-    ]
-
-    def run() -> object:
-        total = torch.zeros((), dtype=torch.float64, device=device)
-        for size, a in squares.items():
-            total += torch.linalg.eigh(definite[size])[0][0]
-            q, r = torch.linalg.qr(a)
-            total += (q.mT @ q).diagonal().sum() + r[0, 0]
-            x = torch.linalg.solve(a, sides[size])
-            total += (a @ x - sides[size]).abs().max()
-            factor = torch.linalg.cholesky(definite[size])
-            total += (factor @ factor.mT - definite[size]).abs().max()
-        x = chain[0]
-        for y in chain[1:]:
-            x = (x @ y) / n
-        for small in range(200):
-            total += (squares[min(sizes)][:64, :64] @ chain[5][:64, :64])[0, 0] * small
-        return total + x.sum()
-
-    return run
-
-
-def program_row(sizes: tuple[int, ...], device: str, repeats: int) -> tuple[Row, Any]:
-    run = program(sizes, device)
-    scope = ozfp4.emulate()
-    run()
-    with scope:
-        run()
-    native, within = [], []
-    for _ in range(repeats):
-        native.append(series(run, 1, device))
-        with scope:
-            within.append(series(run, 1, device))
-    row = {
-        "program": ", ".join(map(str, sizes)), "native s": round(min(native), 4), "scope s": round(min(within), 4),
-        "ratio": round(min(within) / min(native), 4),
-    }  # fmt: skip
-    return row, scope.summary
-
-
 def text_of(row: Row) -> str:
     return " ".join(f"{name}={value}" for name, value in row.items()) + (" WORSE" if is_worse(row) else "")
 
@@ -282,16 +228,9 @@ def main() -> int:
     if rows:
         tell_worst(rows)
         found["rows"] = rows
-    status = 1 if on_gpu and any(map(is_worse, rows)) else 0
-    if "program" in asked.only:
-        sizes = ((2048, 4096) if asked.quick else (4096, 8192)) if on_gpu else (128, 256)
-        row, summary = program_row(sizes, asked.device, 1 if asked.quick else 3)
-        print(" ".join(f"{name}={value}" for name, value in row.items()))
-        print(summary)
-        found["program"] = row
     if asked.out:
         asked.out.write_text(json.dumps(found, indent=1))
-    return status
+    return 1 if on_gpu and any(map(is_worse, rows)) else 0
 
 
 if __name__ == "__main__":

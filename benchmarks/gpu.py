@@ -20,8 +20,8 @@ from typing import Any
 import torch
 
 import ozfp4
-from ozfp4.bench import other_libraries
-from ozfp4.bench.gpu import Sampler, stage_row, total_row
+from common import peers
+from common.gpu import Sampler, stage_row, total_row
 from ozfp4.measure.clocks import copy_bandwidth, operands
 from ozfp4.measure.machine import commit, driver
 
@@ -39,11 +39,11 @@ OWN = {
 def peer_rows(name: str, sizes: list[int], environment: dict[str, str], budget: float) -> list[Row]:
     """torch's float64 matmul in a process of its own with these environment variables."""
     rows: list[Row] = []
-    with other_libraries.Peer(environment) as peer:
+    with peers.Peer(environment) as peer:
         for n in sizes:
             try:
                 rows.append({**peer.ask(time=[n, budget]), "method": name})
-            except other_libraries.PeerError as error:
+            except peers.PeerError as error:
                 rows.append({"N": n, "method": name, "skipped": str(error)})
                 break
     return rows
@@ -85,14 +85,14 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
     sampler.close()
     if not arguments.rows_only:
         for name, environment in (
-            ("cuBLAS emulation, 55 bits", other_libraries.CUBLAS_FIXED),
-            ("cuBLAS emulation, dynamic", other_libraries.CUBLAS_DYNAMIC),
+            ("cuBLAS emulation, 55 bits", peers.CUBLAS_FIXED),
+            ("cuBLAS emulation, dynamic", peers.CUBLAS_DYNAMIC),
         ):
             if "cublas" in methods:
                 progress(name)
                 totals += peer_rows(name, arguments.sizes, environment, arguments.budget)
         if arguments.gemmul8:
-            environment = other_libraries.gemmul8_environment(arguments.gemmul8)
+            environment = peers.gemmul8_environment(arguments.gemmul8)
             totals += peer_rows("GEMMul8, 15 moduli", arguments.sizes, environment, arguments.budget)
     return {
         "device": torch.cuda.get_device_name(0),

@@ -14,7 +14,6 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -22,8 +21,8 @@ import numpy as np
 import torch
 
 import ozfp4
-from ozfp4.bench.gpu import Sampler, total_row
-from ozfp4.measure.machine import commit, driver
+from common.gpu import Sampler, total_row
+from ozfp4.measure.machine import describe, sentence
 from ozfp4.testing import correct_matmul, difference, standard_matmul
 from ozfp4.testing.grading import graded
 
@@ -152,11 +151,8 @@ def main() -> int:
     parser.add_argument("--out", help="write the rows as JSON to this file")
     arguments = parser.parse_args()
     rows = measure(arguments)
-    header = {
-        "device": torch.cuda.get_device_name(0), "driver": driver(), "cuda": torch.version.cuda, "torch": torch.__version__,
-        "commit": commit(), "date": time.strftime("%Y-%m-%d"),
-    }  # fmt: skip
-    print(", ".join(f"{name} {value}" for name, value in header.items()))
+    header = describe("cuda")
+    print(sentence(header), flush=True)
     print("| " + " | ".join(NAMES) + " |\n" + "|---" * len(NAMES) + "|")
     for row in rows:
         print("| " + " | ".join(str(row.get(name, "")) for name in NAMES) + " |")

@@ -13,16 +13,15 @@ import argparse
 import json
 import statistics
 import sys
-import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import torch
 
 import ozfp4
-from ozfp4.bench.gpu import batch_for
+from common.gpu import batch_for
 from ozfp4.measure.clocks import event_times
-from ozfp4.measure.machine import commit, driver
+from ozfp4.measure.machine import describe, sentence
 
 Row = dict[str, Any]
 Tensor = torch.Tensor
@@ -157,11 +156,8 @@ def main() -> int:
     parser.add_argument("--out", help="write the rows as JSON to this file")
     arguments = parser.parse_args()
     torch.manual_seed(0)
-    header = {
-        "device": torch.cuda.get_device_name(0), "driver": driver(), "cuda": torch.version.cuda, "torch": torch.__version__,
-        "commit": commit(), "date": time.strftime("%Y-%m-%d"),
-    }  # fmt: skip
-    print(", ".join(f"{name} {value}" for name, value in header.items()), flush=True)
+    header = describe("cuda")
+    print(sentence(header), flush=True)
     rows: list[Row] = []
     for name in arguments.only:
         for found in PRODUCTS[name](arguments.largest):

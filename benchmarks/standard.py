@@ -1,66 +1,75 @@
-"""What the accuracies cost on a GPU on matrices that people multiply (real_matrices.py), beside native FP64.
+"""What the accuracies cost on matrices that people multiply (common/real_matrices.py), beside the library's own product.
 
-    python benchmarks/standard.py [--sizes 2048 4096] [--kinds WORD ...] [--modes ...] [--seconds 1] [--check 2000] [--out FILE]
+    python benchmarks/standard.py [--device cpu|cuda] [--sizes N ...] [--kinds WORD ...] [--modes ...] [--check 2000] [--out FILE]
 
-Times by CUDA events, medians of calls that follow each other in turns, so that all modes see the same clock. "scaled" has 57
-bits, as many as "standard" takes; "chains": the share of the entries that "standard" makes by chains of fused multiply-adds;
-"native's": of how many entries "standard" has the bits of the native product, which on Hopper is the chain.
-With --check ENTRIES about so many entries are compared with the CPU's; exit status 1 where one differs.
+Milliseconds of calls that follow each other in turns: on the CPU the least, on a GPU the median, by CUDA events. "scaled" has 57
+bits, as many as "standard" takes. Behind the times: each mode over native, and the shares of the entries of "standard" that are
+exact, certified by depth and by magnitudes (the CPU counts them), and chains of fused multiply-adds.
+On a GPU about --check entries are compared with the CPU's; exit status 1 where one differs.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import statistics
 import sys
+import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
-import standard_rows
-import torch
-from standard_rows import Column, Row
 
 import ozfp4
-from ozfp4.measure.machine import commit, driver
+from common import real_matrices
+from common.turns import REST
+from ozfp4.measure.clocks import milliseconds
+from ozfp4.measure.machine import describe, sentence
 
-MODES: dict[str, Callable[..., Any]] = {
-    "native": lambda a, b, out: torch.matmul(a, b, out=out),
-    "scaled": lambda a, b, out: ozfp4.matmul(a, b, accuracy="scaled", bits=57, out=out),
-    "standard": lambda a, b, out: ozfp4.matmul(a, b, out=out),
-    "correct": lambda a, b, out: ozfp4.matmul(a, b, accuracy="correct", out=out),
+MODES: dict[str, Callable[[Any, Any], Any]] = {
+    "native": lambda a, b: a @ b,
+    "scaled": lambda a, b: ozfp4.matmul(a, b, accuracy="scaled", bits=57),
+    "standard": ozfp4.matmul,
+    "correct": lambda a, b: ozfp4.matmul(a, b, accuracy="correct"),
 }
-MOST_TURNS = 50
-SLOW = 0.1  # seconds of one call, which is then not repeated
+SHARES = ("exact", "depth", "magnitude", "chains")
+SIZES = {"cpu": [1024, 2048], "cuda": [2048, 4096]}
+SLOW = {"cpu": 2e3, "cuda": 1e2}  # milliseconds of a call, which is then not repeated
 
 
-def seconds_of(call: Callable[[], Any]) -> float:
-    start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-    start.record()
+def on_cpu(call: Callable[[], object]) -> float:
+    time.sleep(REST)  # until the threads of a BLAS have gone to sleep
+    start = time.perf_counter()
     call()
-    end.record()
-    end.synchronize()
-    return float(start.elapsed_time(end)) * 1e-3
+    return 1e3 * (time.perf_counter() - start)
 
 
-def times(a: torch.Tensor, b: torch.Tensor, modes: list[str], budget: float) -> dict[str, float]:
-    """The median of each mode, in milliseconds."""
-    out = torch.empty(a.shape[0], b.shape[1], dtype=a.dtype, device=a.device)
-    calls = {mode: (lambda mode=mode: MODES[mode](a, b, out)) for mode in modes}
-    first = {}
-    for mode, call in calls.items():
-        seconds_of(call)
-        first[mode] = seconds_of(call)
-    found = {mode: [first[mode]] for mode in modes}
-    repeated = [mode for mode in modes if first[mode] < SLOW]
-    turns = min(MOST_TURNS, int(budget / max(1e-6, sum(first[mode] for mode in repeated))) + 1)
-    for _ in range(turns):
-        for mode in repeated:
-            found[mode].append(seconds_of(calls[mode]))
-    return {mode: 1e3 * statistics.median(values) for mode, values in found.items()}
+def times(a: Any, b: Any, asked: argparse.Namespace) -> dict[str, float]:
+    """Milliseconds of each mode."""
+    clock, typical = (on_cpu, min) if asked.device == "cpu" else (milliseconds, statistics.median)
+    found: dict[str, list[float]] = {mode: [] for mode in asked.modes}
+    for turn in range(asked.turns + 1):  # the first one warms up
+        first = turn % len(asked.modes)
+        for mode in asked.modes[first:] + asked.modes[:first]:  # none is always behind the same one
+            if found[mode] and found[mode][0] > SLOW[asked.device]:
+                continue
+            taken = clock(lambda mode=mode: MODES[mode](a, b))
+            if turn > 0 or taken > SLOW[asked.device]:
+                found[mode].append(taken)
+    return {mode: typical(values) for mode, values in found.items()}
 
 
-def is_right(c: torch.Tensor, a: np.ndarray, b: np.ndarray, entries: int) -> bool:
+def tensor(x: np.ndarray) -> Any:
+    """On the GPU, in NumPy's order of memory: a transposed view stays one."""
+    import torch
+
+    if x.flags.f_contiguous and not x.flags.c_contiguous:
+        return torch.from_numpy(x.T.copy()).cuda().T
+    return torch.from_numpy(np.ascontiguousarray(x)).cuda()
+
+
+def is_right(c: Any, a: np.ndarray, b: np.ndarray, entries: int) -> bool:
     """Whether a block of rows and columns has the CPU's bits."""
     rng, edge = np.random.default_rng(1), max(1, round(entries**0.5))
     rows, columns = (np.sort(rng.choice(len(c), min(edge, len(c)), replace=False)) for _ in range(2))
@@ -69,41 +78,52 @@ def is_right(c: torch.Tensor, a: np.ndarray, b: np.ndarray, entries: int) -> boo
     return bool(np.array_equal(found.view(np.int64), expected.view(np.int64)))
 
 
-def measure(a: np.ndarray, b: np.ndarray, asked: argparse.Namespace) -> Row:
-    # Memory orders as NumPy has them: a transposed view stays one.
-    x, y = (
-        torch.from_numpy(v.T.copy()).cuda().T if v.flags.f_contiguous and not v.flags.c_contiguous
-        else torch.from_numpy(np.ascontiguousarray(v)).cuda()
-        for v in (a, b)
-    )  # fmt: skip
+def row_of(name: str, a: np.ndarray, b: np.ndarray, asked: argparse.Namespace) -> dict[str, Any]:
+    x, y = (a, b) if asked.device == "cpu" else (tensor(a), tensor(b))
     c, report = ozfp4.matmul(x, y, report=True)
-    native = torch.matmul(x, y)
-    row: Row = times(x, y, asked.modes, asked.seconds)
-    row["chains"] = report.certified.chains / c.numel()
-    row["natives"] = float((c == native).double().mean().item())
-    row["right"] = is_right(c, a, b, asked.check) if asked.check else None
+    counted = {share: getattr(report.certified, share) for share in SHARES}
+    shares = {share: count / (len(a) * b.shape[1]) for share, count in counted.items() if count is not None}
+    row = {"kind": name, "n": len(a), **times(x, y, asked), **shares}
+    if asked.device == "cuda" and asked.check:
+        row["right"] = is_right(c, a, b, asked.check)
     return row
 
 
-def main() -> None:
-    parser = standard_rows.arguments(__doc__, [2048, 4096])
+def text_of(row: dict[str, Any], modes: list[str]) -> str:
+    cells = [f"{row['kind']:34s}{row['n']:6d}", *(f"{row[mode]:10.3f}" for mode in modes)]
+    if "native" in modes:
+        cells += [f"{row[mode] / row['native']:8.2f}" for mode in modes if mode != "native"]
+    cells += [f"{share} {100 * row[share]:.4g} %" for share in SHARES if share in row]
+    return " ".join(cells) + ("" if row.get("right", True) else "  WRONG")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
+    parser.add_argument("--sizes", type=int, nargs="+", help="multiples of 8")
+    parser.add_argument(
+        "--kinds", nargs="+", default=[""], help="those whose names contain one of these words"
+    )
     parser.add_argument("--modes", nargs="+", choices=list(MODES), default=list(MODES))
-    parser.add_argument("--seconds", type=float, default=1.0, help="of repetitions, for each kind")
+    parser.add_argument("--turns", type=int, default=5)
     parser.add_argument("--check", type=int, default=2000)
+    parser.add_argument("--out", type=Path)
     asked = parser.parse_args()
-    device = torch.cuda.get_device_name()
-    print(device, driver(), commit())
-    others = [mode for mode in asked.modes if mode != "native" and "native" in asked.modes]
-    columns = [
-        *standard_rows.times(asked.modes, 3),
-        *(standard_rows.ratio("/ native", 8, mode, "native") for mode in others),
-        Column("chains", 10, lambda row: f"{100 * row['chains']:.3f} %"),
-        Column("natives", 9, lambda row: f"{100 * row['natives']:.2f} %"),
-        Column("", 5, lambda row: {None: "", True: "right", False: "WRONG"}[row["right"]]),
-    ]
-    rows = standard_rows.run(asked, device, lambda a, b: measure(a, b, asked), columns)
-    sys.exit(any(row["right"] is False for row in rows))
+    machine = describe(asked.device)
+    print(sentence(machine))
+    print(" ".join([f"{'ms, then over native':40s}", *(f"{mode:>10s}" for mode in asked.modes)]))
+    rows: list[dict[str, Any]] = []
+    for n in asked.sizes or SIZES[asked.device]:
+        for name, a, b in real_matrices.pairs(n):
+            if any(word in name for word in asked.kinds):
+                rows.append(row_of(name, a, b, asked))
+                print(text_of(rows[-1], asked.modes), flush=True)
+    if asked.out:
+        asked.out.write_text(json.dumps({"machine": machine, "rows": rows}, indent=1) + "\n")
+    return int(any(row.get("right") is False for row in rows))
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

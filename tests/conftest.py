@@ -77,17 +77,6 @@ def no_int8_unit(variables: Callable[..., None]) -> None:
     variables(OZFP4_CPU_KERNEL="sgemm")
 
 
-# ---- Time
-
-
-@pytest.fixture(autouse=True, scope="session")
-def no_rests() -> None:
-    """No test looks at how long a product takes, so that none waits until other threads sleep."""
-    from ozfp4.bench import timing
-
-    timing.REST = 0.0
-
-
 # ---- Verdicts
 
 

@@ -1,7 +1,7 @@
 """Draw the figures of docs/figures/h200: speed and stages from docs/data/h200.json, others from the data that lie there; and
 docs/figures/scaling from docs/data/scaling.json.
 
-accuracy.json, model.json and breakdown.json are what `ozfp4 accuracy`, `ozfp4 model` and benchmarks/breakdown.py wrote on the
+accuracy.json, model.json and breakdown.json are what accuracy.py, model.py and breakdown.py of benchmarks wrote on the
 device (with --no-figures where it has no matplotlib); those that are missing are left out.
 
     python tools/device_figures.py
@@ -19,14 +19,16 @@ from typing import Any
 
 import device_tables
 
-from ozfp4.bench.figures import accuracy, breakdown, model, scaling, speed, style
-from ozfp4.bench.rows import read_json
+sys.path.insert(0, str(device_tables.ROOT / "benchmarks"))
+
+from common.experiment import read_json
+from figures import accuracy, breakdown, model, scaling, speed, style
 
 FOLDER = device_tables.FIGURES
 
 
 def figure_data(measured: dict[str, Any]) -> dict[str, Any]:
-    """The measurements of benchmarks/gpu.py as the figures of ozfp4.bench take them."""
+    """The measurements of benchmarks/gpu.py as benchmarks/figures takes them."""
     totals = [row for row in measured["totals"] if "TFLOPS" in row]
     methods = dict.fromkeys(row["method"] for row in totals)
     labels = {name: device_tables.LABELS.get(name, name).replace("`", "") for name in methods}

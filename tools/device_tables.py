@@ -3,14 +3,14 @@
     python tools/device_tables.py                  write the tables
     python tools/device_tables.py --take FILE      first take FILE, which benchmarks/gpu.py --out wrote, as docs/data/h200.json;
                                                    or benchmarks/gpu_modes.py, as docs/data/h200_modes.json, or
-                                                   `ozfp4 bench --distributed`, as docs/data/scaling.json
+                                                   benchmarks/scaling.py, as docs/data/scaling.json
     python tools/device_tables.py --check          write nothing; exit status 1 if a page disagrees with the data
 
 A table stands between <!-- NAME --> and <!-- /NAME -->, NAME one of gpu-table (whole calls), gpu-sentence (the largest of them in
 words), gpu-stages (compute stage beside whole call), gpu-milliseconds (each stage), gpu-modes (what each accuracy costs),
-gpu-model (predicted and measured, from what `ozfp4 model --device cuda` wrote to docs/figures/h200), gpu-figures (the figures
+gpu-model (predicted and measured, from benchmarks/model.py --device cuda, in docs/figures/h200), gpu-figures (the figures
 there), scaling-sentence, scaling-links and scaling-products (several GPUs), scaling-paper (what is modelled of many, from
-ozfp4.bench.scaling.projections, which has to be importable), cpu-sentence and cpu-table (docs/data/cpu.json, written by hand from
+benchmarks/cluster/projections.py, which needs ozfp4), cpu-sentence and cpu-table (docs/data/cpu.json, written by hand from
 benchmarks/cpu.py). Beside what benchmarks/gpu.py measured with torch's cuBLAS stand the figures of the newest one, of
 docs/data/cublas.json, which is written by hand as well. What is outside the markers is written by hand.
 """
@@ -61,12 +61,12 @@ def load(path: Path) -> Results:
         results = json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:
         raise ValueError(f"{path}: not JSON: {error}") from None
-    if isinstance(results, dict) and "machine" in results:  # what commands of ozfp4 write
+    if isinstance(results, dict) and "machine" in results:  # what programs with -o write
         results = results.pop("machine") | results
     rows = results.get("rows", results.get("totals")) if isinstance(results, dict) else None
     if rows is None or "device" not in results or ("totals" in results) != ("stages" in results):
         raise ValueError(
-            f"{path}: not a file of benchmarks/gpu.py, gpu_modes.py or bench --distributed: "
+            f"{path}: not a file of benchmarks/gpu.py, gpu_modes.py or scaling.py: "
             "device, rows, totals or stages is missing"
         )
     if not any("TFLOPS" in row for row in rows):
@@ -294,7 +294,7 @@ def modes(_: Results) -> str:
 
 
 def predicted(results: Results) -> str:
-    """The runtime model beside measurements of the same device, as `ozfp4 model` prints them."""
+    """The runtime model beside measurements of the same device, as benchmarks/model.py prints them."""
     path = FIGURES / "model.json"
     if not path.exists():
         return "No comparison of this device with the model in the present data."
@@ -400,7 +400,8 @@ def _first_sentences(text: str) -> str:
 
 def scaling_paper(_: Results) -> str:
     """What is modelled of 8, 64 and 512 GPUs."""
-    from ozfp4.bench.scaling import projections
+    sys.path.insert(0, str(ROOT / "benchmarks"))
+    from cluster import projections
 
     times, shares = ("moving ms", "encode ms", "products ms"), ("efficiency", "hidden efficiency")
     sizes = ("links bound up to", "nine tenths from", "hidden nine tenths from")

@@ -174,8 +174,7 @@ ABSENT = sorted({"amx", "avx512_vnni", "avx_vnni"} - {setting for _, setting in 
 WRONG_KERNELS = [("OZFP4_CPU_KERNEL", "nonsense", "'nonsense' is none of portable")]
 if ABSENT:
     WRONG_KERNELS.append(("OZFP4_CPU_KERNEL", ABSENT[0], f"{ABSENT[0]!r} needs what this CPU"))
-COMMANDS = ("selftest --short", "plan 64 64 64", "bench --device cpu --sizes 64",
-            "calibrate --device cpu", "accuracy", "exec true")  # fmt: skip
+COMMANDS = ("selftest --short", "plan 64 64 64", "calibrate --device cpu", "exec true")
 
 
 @pytest.mark.parametrize(("variable", "value", "complaint"), WRONG_KERNELS)

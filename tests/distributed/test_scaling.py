@@ -1,4 +1,4 @@
-"""``ozfp4 bench --distributed`` over two Gloo processes; its model of products, of what moves and of what is hidden."""
+"""benchmarks/scaling.py over two Gloo processes; its model of products, of what moves and of what is hidden."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ import pytest
 import ranks as processes
 import torch
 
-from ozfp4.bench.rows import RowStore
-from ozfp4.bench.scaling import measure, model
-from ozfp4.bench.scaling.products import Ranks, give_back, host_names, problem_of, scaling_rows
-from ozfp4.cli import distributed, main
+import ozfp4
+import scaling
+from cluster import measure, model
+from cluster.products import Ranks, give_back, host_names, problem_of
 from ozfp4.distributed import cost
 
 LAYOUTS = [("rows", "replicated"), ("rows", "columns"), ("rows", "rows"), ("columns", "rows")]
@@ -257,30 +257,18 @@ def test_memory_is_given_back_on_gpus(monkeypatch: pytest.MonkeyPatch) -> None:
     assert given == ["all"]
 
 
-def rows_of_reduce(here: processes.Here) -> list[dict[str, Any]]:
-    return scaling_rows(Ranks(here.rank, here.size, torch.device(here.device)), 24, 1, "reduce")
-
-
-def test_layouts_that_a_method_does_not_serve_are_skipped() -> None:
-    for rows in processes.group(2).run(rows_of_reduce):
-        assert [(row["a"], row["b"]) for row in rows] == LAYOUTS
-        assert all(row["skipped"].startswith("a has to be cut along its columns") for row in rows[:-1])
-        assert rows[-1]["bits equal"] is True
-        assert "skipped" not in rows[-1]
-
-
 # ---- The command -------------------------------------------------------------------------------------------
 
 
 def torchrun(*arguments: str, ranks: int = 2) -> subprocess.CompletedProcess[str]:
     start = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(ranks)]
-    command = [sys.executable, *start, "-m", "ozfp4", "bench", "--distributed", "--device", "cpu", *arguments]
-    source = str(Path(distributed.__file__).parents[2])
+    command = [sys.executable, *start, scaling.__file__, "--device", "cpu", *arguments]
+    source = str(Path(ozfp4.__file__).parents[1])
     environment = os.environ | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "PYTHONPATH": source}
     return subprocess.run(command, capture_output=True, text=True, timeout=100, env=environment)
 
 
-def test_tables_files_figure_and_resuming(tmp_path: Path) -> None:
+def test_tables_files_and_figure(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     done = torchrun("--quick", "--sizes", "24", "40", "-o", str(tmp_path))
     assert done.returncode == 0, done.stderr
@@ -298,32 +286,12 @@ def test_tables_files_figure_and_resuming(tmp_path: Path) -> None:
     with (tmp_path / "scaling.csv").open() as file:
         assert len(list(csv.DictReader(file))) == len(rows)
     assert (tmp_path / "scaling.svg").exists()
-    again = torchrun("--quick", "--sizes", "24", "40", "-o", str(tmp_path), "--no-figures")
-    assert again.returncode == 0, again.stderr
-    measured = sum("skipped" not in row for row in rows)
-    assert f"{measured} finished rows taken over" in again.stdout
-
-
-def options(**given: Any) -> argparse.Namespace:
-    plain = {
-        "methods": None,
-        "gemmul8": None,
-        "accuracy": "scaled",
-        "device": "cpu",
-        "output": None,
-    }
-    return argparse.Namespace(
-        **(plain | {"no_figures": True, "fresh": False, "sizes": None, "quick": True} | given)
-    )
 
 
 def test_bits_that_differ_are_named(capsys: pytest.CaptureFixture[str]) -> None:
     rows = of_model(2, 64)
     rows[-1]["bits equal"] = False
-    store = RowStore(None, {}, {"device": "any", "date": "today", "cuda": "13"}, measure.KEY)
-    for row in rows:
-        store.add(row)
-    distributed._report(options(), None, store)
+    scaling._report(argparse.Namespace(no_figures=True), None, {"device": "any", "cuda": "13"}, rows)
     text = capsys.readouterr().out
     assert text.count("BITS DIFFER: weak N = 64, 2 ranks, a columns, b rows, reduce") == 1
 
@@ -333,18 +301,15 @@ def test_without_torchrun_a_line_says_how(
 ) -> None:
     for name in ("RANK", "WORLD_SIZE"):
         monkeypatch.delenv(name, raising=False)
-    assert main(["bench", "--distributed"]) == 2
-    error = capsys.readouterr().err
-    assert error == f"ozfp4 bench: --distributed: no ranks here; start it with: {distributed.HOW}\n"
+    assert scaling.main([]) == 2
+    assert capsys.readouterr().err == f"scaling.py: no ranks here; start it with: {scaling.HOW}\n"
 
 
 @pytest.mark.parametrize(
     ("arguments", "ranks", "message"),
     [
-        ([], "1", "--distributed: 1 rank does not scale; start it with: torchrun"),
-        (["--methods", "numpy"], "2", "--methods: not with --distributed"),
-        (["--accuracy", "correct"], "2", "--accuracy: correct: --distributed is for the default"),
-        (["-o", "/proc/no"], "2", "--output: /proc/no: cannot be made"),
+        (["--no-figures"], "1", "1 rank does not scale; start it with: torchrun"),
+        (["--no-figures", "-o", "/proc/no"], "2", "--output: /proc/no: cannot be made"),
     ],
 )
 def test_bad_input(
@@ -355,23 +320,16 @@ def test_bad_input(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.setenv("WORLD_SIZE", ranks)
-    if "-o" in arguments:
-        pytest.importorskip("matplotlib", reason="without it figures are refused first")
     for rank in ("0", "1"):  # one complaint is enough
         monkeypatch.setenv("RANK", rank)
-        assert main(["bench", "--distributed", "--device", "cpu", *arguments]) == 2
+        assert scaling.main(["--device", "cpu", *arguments]) == 2
         error = capsys.readouterr().err
-        assert error.startswith(f"ozfp4 bench: {message}") if rank == "0" else error == ""
+        assert error.startswith(f"scaling.py: {message}") if rank == "0" else error == ""
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there are GPUs")
 def test_ranks_without_gpus(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setenv("WORLD_SIZE", "2")
     monkeypatch.setenv("RANK", "0")
-    assert main(["bench", "--distributed", "--device", "cuda"]) == 2
+    assert scaling.main(["--device", "cuda"]) == 2
     assert "--device: cuda: torch sees 0 GPUs, and 2 ranks are here" in capsys.readouterr().err
-
-
-def test_quick_is_for_ranks(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["bench", "--quick"]) == 2
-    assert "--quick: is for --distributed" in capsys.readouterr().err

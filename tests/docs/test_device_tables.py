@@ -151,7 +151,7 @@ def test_scaling_is_taken_from_what_the_command_wrote(
 
 
 def test_the_table_on_paper_is_what_the_model_says() -> None:
-    from ozfp4.bench.scaling import projections
+    from cluster import projections
 
     text = device_tables.scaling_paper(RESULTS)
     assert text.count("\n") == 1 + len(projections.rows())

@@ -15,7 +15,6 @@ import ozfp4
 LAYERS = (
     "__main__",
     "cli",
-    "bench",
     "measure",
     "testing",
     "__init__",

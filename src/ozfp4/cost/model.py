@@ -1,4 +1,4 @@
-"""What a product costs: the one model behind ``backend="auto"``, ``ozfp4 plan`` and ``ozfp4 model``.
+"""What a product costs: the one model behind ``backend="auto"``, ``ozfp4 plan`` and ``benchmarks/model.py``.
 
     t = 2 Q m n k / R  +  D / beta  +  launches
 

@@ -20,7 +20,7 @@ from ...cost.peaks import ATTAINED, LAUNCH_SECONDS
 from ..calibration import calibrate
 from ..devices import gpus
 from ..errors import InputError
-from ..experiment import fraction, positive
+from ..numbers import fraction, positive
 from ..tables import show
 
 if TYPE_CHECKING:

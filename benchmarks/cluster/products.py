@@ -1,0 +1,115 @@
+"""The ranks of a group, their parts of matrices, and their clock."""
+
+from __future__ import annotations
+
+import platform
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from ozfp4.distributed.layout import Placed, Problem, axis_of, chunk_sizes
+from ozfp4.measure.clocks import milliseconds
+from ozfp4.request.library import require_torch
+
+
+@dataclass(frozen=True)
+class Ranks:
+    """This rank of a group, by default that of all processes, and its device; `names`: the hosts of all processes, in rank order,
+    of which the group has the first ones."""
+
+    rank: int
+    size: int
+    device: Any
+    handle: Any = None  # torch's group
+    names: tuple[str, ...] = ()
+
+    @property
+    def hosts(self) -> int:
+        """On how many the group is, which its products take into account; one where no names are known."""
+        return max(1, len(set(self.names[: self.size])))
+
+    def wait(self) -> None:
+        """Until the device of every rank has nothing more to do."""
+        torch = require_torch()
+        if self.device.type == "cuda":
+            torch.cuda.synchronize(self.device)
+        torch.distributed.barrier(group=self.handle)
+        if self.device.type == "cuda":
+            torch.cuda.synchronize(self.device)
+
+    def slowest(self, seconds: float) -> float:
+        """The largest of what the ranks pass."""
+        torch = require_torch()
+        x = torch.tensor([seconds], dtype=torch.float64, device=self.device)
+        torch.distributed.all_reduce(x, op=torch.distributed.ReduceOp.MAX, group=self.handle)
+        return float(x)
+
+
+def part(x: Any, layout: str, rank: int, ranks: int) -> Any:
+    """The view of a rank's part of a whole matrix."""
+    axis = axis_of(layout, x.ndim)
+    if axis is None:
+        return x
+    sizes = chunk_sizes(x.shape[axis], ranks)
+    return x.narrow(axis, sum(sizes[:rank]), sizes[rank])
+
+
+def same_bits(x: Any, y: Any) -> bool:
+    """Whether two tensors have the same dtype, shape and bits; all NaN are one."""
+    torch = require_torch()
+    if x.dtype != y.dtype or x.shape != y.shape:
+        return False
+    if x.is_complex():
+        x, y = (torch.view_as_real(each.resolve_conj()) for each in (x, y))
+    if not x.is_floating_point():
+        return bool((x == y).all())
+    return bool((((x == y) & (x.signbit() == y.signbit())) | (x.isnan() & y.isnan())).all())
+
+
+def median(ranks: Ranks, call: Callable[[], object], repeat: int, warm_ups: int = 2) -> float:
+    """Median seconds of the slowest rank, from a barrier to the end of what its device does: between two events on a GPU."""
+    seconds = elapsed_on_gpu if ranks.device.type == "cuda" else elapsed
+    taken = []
+    for _ in range(repeat + warm_ups):
+        ranks.wait()
+        taken.append(ranks.slowest(seconds(call)))
+    return statistics.median(taken[warm_ups:])
+
+
+def elapsed(call: Callable[[], object]) -> float:
+    """Seconds of a call that has done its work when it returns."""
+    start = time.perf_counter()
+    call()
+    return time.perf_counter() - start
+
+
+def elapsed_on_gpu(call: Callable[[], object]) -> float:
+    """Seconds until the current stream is through with a call; the device has nothing to do before."""
+    return 1e-3 * milliseconds(call)
+
+
+def host_names() -> tuple[str, ...]:
+    """Of all processes, as those of a product tell each other; all of them call this."""
+    dist = require_torch().distributed
+    names: list[Any] = [None] * dist.get_world_size()
+    dist.all_gather_object(names, platform.node())
+    return tuple(names)
+
+
+def give_back(device: Any) -> None:
+    """What torch's allocator keeps of a GPU's memory and nobody uses: pieces that the next product may not fit in."""
+    if device.type == "cuda":
+        require_torch().cuda.empty_cache()
+
+
+def problem_of(ranks: Ranks, m: int, k: int, n: int, layout: tuple[str, str], result: str) -> Problem:
+    """A float64 product that lies so."""
+
+    def placed(shape: tuple[int, int], word: str) -> Placed:
+        axis = axis_of(word, 2)
+        return Placed(shape) if axis is None else Placed(shape, axis, chunk_sizes(shape[axis], ranks.size))
+
+    a, b = placed((m, k), layout[0]), placed((k, n), layout[1])
+    return Problem(ranks.size, a, b, placed((m, n), result), 8, 8, 8, ranks.device.type, ranks.hosts)

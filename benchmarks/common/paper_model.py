@@ -1,0 +1,147 @@
+"""The paper's runtime model (section VI-C): t = 2 Q N³ / R + D / beta.
+
+Q plane products at rate R, and D bytes moved at bandwidth beta: by scale and encode, the preprocessing, and by
+reconstruct. The *compute stage* is the first term and reconstruct.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ozfp4.cost import model as cost
+from ozfp4.cost.model import Times, Traffic, traffic
+from ozfp4.cost.rates import GIGA, TERA, Rates, alphabet_rate
+from ozfp4.plans.plan import make_plan
+
+from .experiment import Row
+
+__all__ = ["Times", "Traffic", "predict", "traffic"]
+
+
+def predict(products: int, n: int, rate: float, bandwidth: float, moved: Traffic) -> Times:
+    """The model for an n × n × n product, without launches; see :func:`ozfp4.cost.predict`."""
+    return cost.predict(products, (n, n, n), rate, bandwidth, moved)
+
+
+def deviation(measured: float, predicted: float) -> float:
+    """By how many percent the measurement exceeds the prediction."""
+    return 100 * (measured / predicted - 1)
+
+
+# ---- The paper's own table, from its constants ---------------------------------------------------------------
+
+PAPER_RATE = 1408 * TERA  # "single-kernel measurement of our Triton kernel"
+PAPER_BANDWIDTH = 1490 * GIGA  # "copy benchmark"
+PAPER_PEAK = {"fp4": 2000 * TERA, "fp8": 1000 * TERA}
+PAPER_PRODUCTS = {"OzI-FP4": 225, "OzII-FP4": 75, "GEMMul8-FP8": 39}
+# Table of TFLOPS: N: (compute stage, total).
+PAPER_TFLOPS = {
+    "OzI-FP4": {4096: (5.60, 4.96), 8192: (5.41, 5.09), 16384: (5.58, 5.41)},
+    "OzII-FP4": {4096: (16.28, 10.81), 8192: (17.11, 13.52), 16384: (17.31, 15.26)},
+    "GEMMul8-FP8": {4096: (13.68, 11.64), 8192: (15.41, 13.88), 16384: (15.68, 14.65)},
+    "GEMMul8-INT8": {4096: (32.41, 25.45), 8192: (39.78, 33.49), 16384: (40.94, 36.39)},
+    "cuBLAS DGEMM": {4096: (1.85, 1.85), 8192: (1.85, 1.85), 16384: (1.85, 1.85)},
+}
+# The paper does not print D. These are the bytes of its description that reproduce its percentages: the row maximum (8 read),
+# the integers (8 read, 8 written), the planes (8 read, 38 half bytes written); INT32 residues of 19 moduli and FP64 out.
+PAPER_TRAFFIC = Traffic(8 + 16 + 8 + 38 / 2, 19 * 4 + 8)
+# What the paper prints: compute stage over the model in percent, preprocessing over its bandwidth bound, the advantage
+# by products and nominal rates, and the fractions of nominal peak attained (least, most).
+PAPER_DEVIATIONS = {4096: 2, 8192: 3, 16384: 5}
+PAPER_PREPROCESS_FACTOR = 3.7
+PAPER_ADVANTAGE = 1.04
+PAPER_ATTAINED = {"OzII-FP4": (61, 65), "GEMMul8-FP8": (53, 61)}
+
+
+def paper_rows() -> list[Row]:
+    """The paper's comparison of model and measurement for OzII-FP4, recomputed.
+
+    Returns
+    -------
+    list of dict
+        N; products ms, reconstruct ms: the model; compute ms: measured; percent: measured over model, and what the paper
+        prints; preprocess: measured over D / beta.
+    """
+    rows = []
+    for n, (compute, total) in PAPER_TFLOPS["OzII-FP4"].items():
+        times = predict(PAPER_PRODUCTS["OzII-FP4"], n, PAPER_RATE, PAPER_BANDWIDTH, PAPER_TRAFFIC)
+        measured, whole = (2 * n**3 / (rate * TERA) for rate in (compute, total))
+        rows.append(
+            {
+                "N": n,
+                "products ms": round(1e3 * times.products, 3),
+                "reconstruct ms": round(1e3 * times.reconstruct, 3),
+                "compute ms": round(1e3 * measured, 3),
+                "percent": round(deviation(measured, times.compute), 2),
+                "paper percent": PAPER_DEVIATIONS[n],
+                "preprocess ms": round(1e3 * times.preprocess, 3),
+                "preprocess measured ms": round(1e3 * (whole - measured), 3),
+                "preprocess factor": round((whole - measured) / times.preprocess, 2),
+            }
+        )
+    return rows
+
+
+def paper_attained(method: str, n: int) -> float:
+    """Percent of the nominal peak that a method of the paper attains in its compute stage, by the products required."""
+    peak = PAPER_PEAK["fp4" if method.endswith("FP4") else "fp8"]
+    return 100 * PAPER_PRODUCTS[method] * PAPER_TFLOPS[method][n][0] * TERA / peak
+
+
+# ---- Projections --------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Contender:
+    """A method of the projections and of the map: Q products of planes of one alphabet."""
+
+    name: str
+    alphabet: str
+    products: int
+    moved: Traffic
+
+
+def contenders(n: int) -> list[Contender]:
+    """Our plans for an n × n × n product of 53 bits in the worst case, the published FP8 method, and native FP64."""
+    found = []
+    for label, scheme, alphabet, family in (
+        ("FP4 least", "II", "fp4", "least"),
+        ("FP4 paper + Karatsuba", "II", "fp4", "paper-karatsuba"),
+        ("FP4 paper", "II", "fp4", "paper"),
+        ("FP4 scheme I", "I", "fp4", "least"),
+        ("INT8", "II", "int8", "least"),
+    ):
+        plan = make_plan(scheme, alphabet, family, 53, n)
+        found.append(Contender(label, alphabet, plan.products, traffic(plan, packed=True)))
+    # GEMMul8 3.5: 12 moduli of up to 11 bits in 31 products, 39 of 13 before; a plane of one byte each, residues of two.
+    found.append(Contender("FP8 published", "fp8", 31, Traffic(16 + 31, 12 * 2 + 8)))
+    found.append(Contender("native FP64", "native", 1, Traffic(0, 0)))
+    return found
+
+
+def projection(contender: Contender, rates: Rates, n: int, attained: float) -> float:
+    """Modelled TFLOPS = 2 n³ / t of the whole product at `attained` of the nominal peaks; 0 where the unit is missing."""
+    rate = alphabet_rate(rates, contender.alphabet)
+    if rate == 0:
+        return 0.0
+    times = predict(
+        contender.products, n, attained * TERA * rate, attained * GIGA * rates.bandwidth, contender.moved
+    )
+    return 2 * n**3 / times.total / TERA
+
+
+def break_even(contender: Contender, other: Contender) -> float:
+    """How many times faster the first one's unit must be for both to take the same time on products."""
+    return contender.products / other.products
+
+
+def winner(rates: dict[str, float], field: list[Contender]) -> Contender:
+    """Who needs the least time for the products: least Q / R.
+
+    Parameters
+    ----------
+    rates : dict
+        R by alphabet, in any common unit; 0 for a missing unit.
+    field : list of Contender
+    """
+    return max(field, key=lambda c: rates[c.alphabet] / c.products)

@@ -1,0 +1,164 @@
+"""How long products take: whole calls and the four stages, on the CPU and on a GPU by one interface.
+
+The *compute stage* is multiply and reconstruct, as in the paper; scale and encode are its preprocessing.
+"""
+
+from __future__ import annotations
+
+import os
+import statistics
+import time
+
+from ozfp4.api.matmul import matmul
+from ozfp4.measure.clocks import STAGES, operands
+from ozfp4.plans.plan import Plan, make_plan
+from ozfp4.report import Report
+
+from . import gpu
+from .experiment import Row
+from .methods import REFUSALS, Method, reason
+from .turns import repeats_for, rest
+
+CPU_SIZES = (512, 1024, 2048)
+GPU_SIZES = (1024, 2048, 4096, 8192, 16384)
+OWN = ("ozfp4", "auto")  # kinds of methods that tell of their stages on a CPU
+
+
+def free_memory() -> int | None:
+    """Bytes of main memory that programs can still have; None where the system does not say."""
+    try:
+        with open("/proc/meminfo", encoding="ascii") as file:
+            for line in file:
+                if line.startswith("MemAvailable:"):
+                    return 1024 * int(line.split()[1])
+        return int(os.sysconf("SC_AVPHYS_PAGES")) * int(os.sysconf("SC_PAGE_SIZE"))
+    except (OSError, ValueError, AttributeError):
+        return None
+
+
+def why_too_large(method: Method, n: int, free: int | None = None) -> str | None:
+    """None if an n × n × n product fits the memory of the method's device; else one clause that says what is missing.
+
+    Parameters
+    ----------
+    method : Method
+    n : int
+    free : int, optional
+        Bytes at hand; by default what the device has free now.
+    """
+    need = 24 * n * n  # A, B and C
+    if method.kind in OWN:
+        need += 2**30 if method.device == "cpu" else 2 * _plan(method, n).planes_a * n * n
+    if free is None and method.device == "cuda":
+        free = int(gpu.free_memory())
+    elif free is None:
+        free = free_memory()
+    if free is None or need <= free:
+        return None
+    return f"N = {n} needs about {need / 2**30:.1f} GiB, {free / 2**30:.1f} GiB are free"
+
+
+def _plan(method: Method, n: int) -> Plan:
+    path = ("scheme", "backend", "family")
+    of_auto = dict(zip(path, ("II", "int8", "least"), strict=True))  # its planes are the largest
+    scheme, backend, family = (method.options.get(name, of_auto[name]) for name in path)
+    return make_plan(scheme, backend, family, 53, n)
+
+
+def _finish(row: Row, n: int) -> Row:
+    compute = row.get("multiply ms", 0.0) + row.get("reconstruct ms", 0.0) or row["ms"]
+    row["compute ms"] = round(compute, 4)
+    row["TFLOPS"] = float(f"{2 * n**3 / row['ms'] / 1e9:.4g}")
+    row["compute TFLOPS"] = float(f"{2 * n**3 / compute / 1e9:.4g}")
+    return row
+
+
+def measure(method: Method, n: int, budget: float = 1.0) -> Row:
+    """One row of the performance table.
+
+    Parameters
+    ----------
+    method : Method
+    n : int
+        The product is n × n × n.
+    budget : float
+        Seconds of measurement, after a warm-up; at least one call.
+
+    Returns
+    -------
+    dict
+        N, method; ms, TFLOPS: whole call, 2 N³ / t; compute ms, compute TFLOPS: multiply and reconstruct, the whole call for
+        methods without stages; for our own also products and the milliseconds of each stage, and of kind "auto" what it took.
+
+    Raises
+    ------
+    RuntimeError, MemoryError
+        What the method raises.
+    """
+    reason = why_too_large(method, n)
+    if reason is not None:
+        return {"N": n, "method": method.name, "skipped": reason}
+    row: Row = {"N": n, "method": method.name}
+    if method.device == "cuda":
+        return _finish(row | _on_gpu(method, n, budget), n)
+    return _finish(row | _on_cpu(method, n, budget), n)
+
+
+def attempt(method: Method, n: int, budget: float) -> Row:
+    """The row of :func:`measure`, or the reason why there is none under "skipped"."""
+    try:
+        return measure(method, n, budget)
+    except REFUSALS as error:
+        return {"N": n, "method": method.name, "skipped": reason(error)}
+
+
+def _on_cpu(method: Method, n: int, budget: float) -> Row:
+    a, b = operands("cpu", n)
+    stages: list[dict[str, float]] = []
+    products, took = None, ""
+
+    def run() -> None:
+        nonlocal products, took
+        if method.kind in OWN:
+            _, report = matmul(a, b, report=True, **method.options)
+            stages.append(report.seconds)
+            products, took = report.products, what_ran(report)
+        else:
+            method.multiply(a, b)
+
+    start = time.perf_counter()
+    run()
+    warm = time.perf_counter() - start
+    stages.clear()
+    taken = []
+    for _ in range(repeats_for(warm, budget)):
+        rest()
+        start = time.perf_counter()
+        run()
+        taken.append(time.perf_counter() - start)
+    row: Row = {"ms": round(1e3 * statistics.median(taken), 4)}
+    if stages:
+        row["products"] = products
+        for stage in STAGES:
+            row[f"{stage} ms"] = round(1e3 * statistics.median(s[stage] for s in stages), 4)
+    return row | ({"took": took} if method.kind == "auto" else {})
+
+
+def what_ran(report: Report) -> str:
+    """The backend and what multiplied: planes, machine words or limbs of eight bits."""
+    return f"{report.backend}, {report.kernel}"
+
+
+def _on_gpu(method: Method, n: int, budget: float) -> Row:
+    a, b = operands("cuda", n)
+    sampler = gpu.Sampler()
+    try:
+        if method.kind not in OWN:
+            return gpu.total_row(method.name, n, lambda: a @ b, sampler, budget)
+        options = method.options
+        row = gpu.total_row(method.name, n, lambda: matmul(a, b, **options), sampler, budget)
+        if method.kind == "auto":
+            return row | {"took": what_ran(matmul(a, b, report=True, **options)[1])}
+        return row | gpu.stage_row(method.name, n, a, b, options, budget / 2)
+    finally:
+        sampler.close()

@@ -1,0 +1,118 @@
+"""Effective bits against phi, and the error of graded operands against their range."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from common.cases import PAPER
+from ozfp4.measure.machine import sentence
+
+from . import style
+
+
+def _joined(labels: list[str]) -> str:
+    """One label for methods of the same bits, which says once what theirs begin with.
+
+    >>> _joined(['ozfp4, accuracy="standard" (GPU)', 'ozfp4, accuracy="correct" (GPU)'])
+    'ozfp4, accuracy="standard" (GPU) = "correct" (GPU)'
+    >>> _joined(["NumPy", "torch"])
+    'NumPy = torch'
+    """
+    shared = labels[0][: labels[0].rfind("=") + 1]
+    return " = ".join([labels[0], *(label.removeprefix(shared) for label in labels[1:])])
+
+
+def _curves(rows: list[dict[str, Any]], labels: dict[str, str]) -> list[tuple[str, list[tuple[int, float]]]]:
+    """A curve for each group of methods with equal results everywhere; `labels` gives their order and names."""
+    by_method: dict[str, dict[int, tuple[float, str]]] = {}
+    for row in rows:
+        if "bits" in row:
+            by_method.setdefault(row["method"], {})[row["phi"]] = (row["bits"], row["sha"])
+    groups: dict[tuple[tuple[int, str], ...], list[str]] = {}
+    for name in labels:
+        if name in by_method:
+            points = sorted(by_method[name].items())
+            groups.setdefault(tuple((phi, sha) for phi, (_, sha) in points), []).append(name)
+    curves = []
+    for names in groups.values():
+        label = labels[names[0]]
+        if len(names) > 1:
+            ways = all(labels[name].startswith("ozfp4 ") for name in names)
+            same = f"ozfp4, 53 bits a row, {len(names)} ways, same bits"
+            label = same if ways else _joined([labels[name] for name in names])
+        curves.append((label, [(phi, bits) for phi, (bits, _) in sorted(by_method[names[0]].items())]))
+    return curves
+
+
+def effective_bits(results: dict[str, Any]) -> Any:
+    """The sweep over phi; methods with equal bits share a curve."""
+    settings = results["settings"]
+    with style.styled() as plt:
+        figure, axes = plt.subplots(figsize=(7.2, 4.3))
+        for index, (label, points) in enumerate(_curves(results["rows"], results["labels"])):
+            x, y = zip(*points, strict=True)
+            axes.plot(x, y, label=label, color=style.CYCLE[index % 8], marker=style.MARKERS[index % 8])
+        if settings["k"] == 8192:
+            axes.plot(
+                list(PAPER),
+                list(PAPER.values()),
+                "o",
+                ms=13,
+                mfc="none",
+                mec=style.RED,
+                mew=1.6,
+                label="the paper's text",
+            )
+        axes.axhline(53, color=style.BLACK, lw=1, ls=":")
+        axes.annotate("2⁻⁵³", (1, 53), (4, 0), textcoords="offset points", va="center", fontsize=9,
+                      xycoords=("axes fraction", "data"), annotation_clip=False)  # fmt: skip
+        axes.set(xlabel="spread of the exponents φ", ylabel="effective bits of the worst entry")
+        axes.set_title(
+            f"K = {settings['k']}, {settings['extent']} × {settings['extent']} entries, all checked"
+        )
+        figure.legend(loc="outside upper left", ncols=2)
+        style.note(figure, sentence(results["machine"]))
+    return figure
+
+
+def graded_errors(results: dict[str, Any]) -> Any:
+    """Test 2b of Demmel and others: quotients of criteria A and B against the range of exponents."""
+    by_method: dict[str, list[dict[str, Any]]] = {}
+    for row in results["graded"]:
+        by_method.setdefault(row["method"], []).append(row)
+    curves: dict[tuple[tuple[float, float], ...], list[str]] = {}
+    for name, rows in by_method.items():
+        curves.setdefault(tuple((row["a"], row["b"]) for row in rows), []).append(name)
+    with style.styled() as plt:
+        figure, axes = plt.subplots(figsize=(7.2, 4.0))
+        for index, names in enumerate(curves.values()):
+            rows = by_method[names[0]]
+            x = [max(row["exponent"], 0.5) for row in rows]
+            ways = all(results["labels"][name].startswith("ozfp4 ") for name in names)
+            label = (
+                f"ozfp4, 53 bits a row, {len(names)} ways"
+                if ways
+                else " = ".join(results["labels"][n] for n in names)
+            )
+            colour, marker = style.CYCLE[index % 8], style.MARKERS[index % 8]
+            axes.plot(
+                x, [row["a"] for row in rows], color=colour, marker=marker, label=f"{label}, criterion A"
+            )
+            axes.plot(x, [row["b"] for row in rows], color=colour, marker=marker, mfc="white", ls="--", lw=1.2,
+                      label=f"{label}, criterion B")  # fmt: skip
+        axes.axhline(1, color=style.BLACK, lw=1.2)
+        axes.annotate("allowed: n u", (1, 1), (0, 3), xycoords=("axes fraction", "data"), textcoords="offset points",
+                      ha="right", fontsize=9)  # fmt: skip
+        axes.set(
+            xscale="log",
+            yscale="log",
+            xlabel="e: entries of a row range over 2^±e",
+            ylabel="largest error / (n u · measure)",
+        )
+        ticks = sorted({row["exponent"] for rows in by_method.values() for row in rows})
+        axes.set_xticks([max(t, 0.5) for t in ticks], [str(t) for t in ticks])
+        axes.minorticks_off()
+        axes.set_title("Graded operands (Demmel and others, test 2b), n = 64")
+        axes.legend(fontsize=8, loc="upper left")
+        style.note(figure, sentence(results["machine"]))
+    return figure

@@ -1,1 +1,0 @@
-"""The figures, one module each: rows in, a matplotlib figure out; `style` is what they share."""

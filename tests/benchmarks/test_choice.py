@@ -1,0 +1,47 @@
+"""benchmarks/choice.py: the regret, the last line, and on the CPU every backend beside the one that is taken."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import choice
+
+
+def found(chosen: str, **milliseconds: float) -> choice.Found:
+    return choice.Found((2, 3, 4, 1), {name: 1e-3 * time for name, time in milliseconds.items()}, chosen)
+
+
+def test_regret_and_the_last_line() -> None:
+    good, worse = found("thin", thin=1.04, tiles=1.0), found("direct", direct=3.0, stages=2.0)
+    assert good.best == "tiles"
+    assert good.regret == pytest.approx(4)
+    assert worse.regret == pytest.approx(50)
+    assert found("thin", thin=1.0, tiles=9.0).regret == 0
+    assert choice.summary([good, worse]) == (
+        "1 of 2 within 5 % of the best; worst: 2 x 3 x 4, direct, 50.0 % over stages"
+    )
+
+
+@pytest.mark.parametrize("way", ["direct", "thin", "tiles", None])
+def test_names_of_paths(way: str | None) -> None:
+    about = dict.fromkeys(("direct", "thin", "tiles"), False) | {"kernel": "K", "tile": "1x2", "splits": 4}
+    if way is not None:
+        about[way] = True
+    assert choice.name_of(about, "int8") == (way or "int8 K 1x2 / 4")
+
+
+def test_every_backend_of_the_cpu(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(choice, "SHAPES", [(8, 4, 2, 1), (3, 3, 3, 2), (2**10, 2**10, 2**10, 1)])
+    file = tmp_path / "choice.json"
+    choice.main(["--quick", "--device", "cpu", "--out", str(file)])
+    text = capsys.readouterr().out.splitlines()
+    assert text[-1].split(" within")[0].endswith(" of 2")  # the third is too long for a quick look
+    assert [line.split("  ")[0] for line in text[2:-1]] == ["8 x 4 x 2", "3 x 3 x 3 x2"]
+    for row in json.loads(file.read_text())["rows"]:
+        assert set(row["seconds"]) - {"direct"} == {"fp64", "int8", "fp4"}
+        assert row["chosen"] in row["seconds"]

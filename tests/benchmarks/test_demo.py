@@ -1,0 +1,250 @@
+"""benchmarks/demo.py: passes on the real data, and fails when anything about the results is wrong."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import demo
+import orbitals as job
+import ozfp4
+from ozfp4 import _core
+from ozfp4.cli import devices
+
+PROGRAM = Path(demo.__file__)
+ROWS = [f"{scheme} {backend} {family}" for scheme, backend, family in demo.PATHS if family == "least"]
+
+
+@pytest.fixture
+def molecule(tmp_path: Path) -> str:
+    """Symmetric S and F, and a C with fewer orbitals than basis functions."""
+    rng = np.random.default_rng(5)
+    s, f = rng.standard_normal((2, 9, 9)) * 2.0 ** rng.integers(-40, 1, (2, 9, 9))
+    path = tmp_path / "molecule.npz"
+    np.savez(path, S=s + s.T, F=f + f.T, C=rng.standard_normal((9, 6)))
+    return str(path)
+
+
+@pytest.fixture(autouse=True)
+def no_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever this machine has."""
+    monkeypatch.setattr(devices, "gpus", list)
+
+
+@pytest.fixture(autouse=True)
+def plain_tables(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "rich.table", None)
+
+
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is checked is not what it takes."""
+    monkeypatch.setattr(demo, "WARM_UP", 0.0)
+
+
+def table_rows(text: str) -> dict[str, list[str]]:
+    """Cells after the label of each row of the first table."""
+    rows = {}
+    for line in text.split("Cost and bits", 1)[1].splitlines():
+        words = line.split()
+        if words[:1] in (["I"], ["II"], ["!"]):
+            start = 1 if words[0] == "!" else 0
+            rows[" ".join(words[start : start + 3])] = words[start + 3 :]
+    return rows
+
+
+@pytest.mark.slow
+def test_a_part_of_the_real_thing(tmp_path: Path) -> None:
+    """Some orbitals of caffeine over some of its functions, in a process of its own; ``make run`` takes all of them."""
+    caffeine = job.load(None)
+    assert caffeine.C.shape == (216, 216)
+    path = tmp_path / "part.npz"
+    np.savez(path, S=caffeine.S[:40, :40], F=caffeine.F[:40, :40], C=caffeine.C[:40, :30])
+    done = subprocess.run(
+        [sys.executable, PROGRAM, "--device", "cpu", str(path)],
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.stderr == ""
+    assert done.returncode == 0
+    rows = table_rows(done.stdout)
+    entries = f"{2 * (40 * 30 + 30 * 30):,}"
+    assert list(rows) == ROWS
+    assert {tuple(cells[2:]) for cells in rows.values()} == {
+        (cells[2], entries, "of", entries) for cells in rows.values()
+    }
+    assert len({cells[2] for cells in rows.values()}) == 1
+    assert re.search(rf"^OK: 6 ways, {entries} entries each", done.stdout, re.MULTILINE)
+
+
+def test_another_molecule(molecule: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert demo.main([molecule]) == 0
+    text = capsys.readouterr().out
+    entries = 2 * (9 * 6 + 6 * 6)
+    assert text.startswith(f"{molecule}: overlap S, Fock matrix F, 6 orbitals C over 9 basis functions")
+    assert list(table_rows(text)) == ROWS
+    assert f"OK: 6 ways, {entries} entries each" in text
+    for title in ("Cost and bits", "Largest errors", "Identities of the orbitals"):
+        assert f"\n{title}" in text
+
+
+def flip(x: np.ndarray, index: tuple[int, ...]) -> None:
+    x.view(np.uint64)[index] ^= 1
+
+
+@pytest.mark.parametrize("row", ROWS)
+def test_one_wrong_bit_of_one_way_fails(
+    row: str, molecule: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    right = ozfp4.matmul
+
+    def tampered(a: np.ndarray, b: np.ndarray, **options):
+        c, report = right(a, b, **options)
+        if f"{options['scheme']} {options['backend']} {options['family']}" == row and len(a) == 6:
+            flip(c, (3, 2))
+        return c, report
+
+    monkeypatch.setattr(ozfp4, "matmul", tampered)
+    assert demo.main([molecule]) == 1
+    text = capsys.readouterr().out
+    assert f"FAILED: {row}: CᵀSC: 1 of 36 entries differ, first at (3, 2): " in text
+    assert "FAILED: the 6 ways gave 2 different results" in text
+    assert "OK:" not in text
+    assert re.search(rf"^! +{' +'.join(row.split())} ", text, re.MULTILINE)
+    assert len(re.findall(r"^FAILED", text, re.MULTILINE)) == 2
+
+
+def test_the_same_wrong_bits_everywhere_fail(
+    molecule: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    right = ozfp4.matmul
+
+    def tampered(a: np.ndarray, b: np.ndarray, **options):
+        return np.matmul(a, b), right(a, b, **options)[1]
+
+    monkeypatch.setattr(ozfp4, "matmul", tampered)
+    assert demo.main([molecule]) == 1
+    text = capsys.readouterr().out
+    for row in ROWS:
+        assert f"FAILED: {row}: SC: " in text
+    assert "different results" not in text
+
+
+def test_a_result_that_depends_on_the_run_is_noticed(
+    molecule: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A sign of zero is a bit like any other."""
+    right = ozfp4.matmul
+
+    def tampered(a: np.ndarray, b: np.ndarray, **options):
+        c, report = right(a, b, **options)
+        return (-c if options["backend"] == "int8" else c), report
+
+    monkeypatch.setattr(ozfp4, "matmul", tampered)
+    assert demo.main([molecule]) == 1
+    assert "FAILED: II int8 least: SC: 54 of 54 entries differ" in capsys.readouterr().out
+
+
+def test_a_way_that_is_slow_at_first_is_timed_warm(molecule: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(demo, "WARM_UP", 1.0)
+    orbitals = job.load(Path(molecule))
+    exact = job.transform(orbitals, np.matmul)
+    calls = []
+
+    def multiply(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        calls.append(a)
+        time.sleep(0.004 if len(calls) < 32 else 0)
+        return a @ b
+
+    assert demo._outcome(("", "", ""), orbitals, exact, multiply, []).milliseconds < 8  # cold it takes 16
+
+
+@pytest.mark.parametrize(
+    ("members", "message"),
+    [
+        ({"S": np.eye(3), "F": np.eye(3)}, r"C: no such member; the file holds S, F"),
+        ({"S": np.eye(3), "F": np.eye(3), "C": np.ones(3)}, r"C: not a finite float64 matrix, .*\(3,\)"),
+        ({"S": np.eye(3), "F": np.eye(2), "C": np.eye(3)}, r"F: shape \(2, 2\) does not fit C, \(3, 3\)"),
+        ({"S": np.full((3, 3), np.nan), "F": np.eye(3), "C": np.eye(3)}, r"S: not a finite float64 matrix.*"),
+        ({"S": np.eye(3, dtype="f4"), "F": np.eye(3), "C": np.eye(3)}, r"S: not a finite float64 matrix.*"),
+        ({"S": np.eye(3, dtype=int), "F": np.eye(3), "C": np.eye(3)}, r"S: not a finite float64 matrix.*"),
+    ],
+)  # fmt: skip
+def test_files_that_do_not_fit(
+    members: dict[str, np.ndarray], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "x.npz"
+    np.savez(path, **members)
+    assert demo.main([str(path)]) == 2
+    written = capsys.readouterr()
+    assert re.fullmatch(rf"demo.py: FILE: {re.escape(str(path))}:{message}\n", written.err)
+    assert written.out == ""
+
+
+@pytest.mark.parametrize("name", ["missing.npz", "x.npy", "x"])
+def test_files_that_are_not_there(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert demo.main([str(tmp_path / name)]) == 2
+    assert re.fullmatch(r"demo.py: FILE: .*\n", capsys.readouterr().err)
+
+
+def test_help(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stop:
+        demo.main(["--help"])
+    assert stop.value.code == 0
+    assert capsys.readouterr().out.startswith("usage: demo.py ")
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--x"], ["a.npz", "b.npz"], ["--accuracy", "right"], ["--device", "tpu"]]
+)
+def test_wrong_usage_is_one_line_and_status_2(
+    arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as stop:
+        demo.main(arguments)
+    assert stop.value.code == 2
+    written = capsys.readouterr()
+    assert written.out == ""
+    assert re.fullmatch(r"demo\.py: [^\n]+\(see demo\.py --help\)\n", written.err)
+
+
+def test_interrupt_is_status_130(
+    molecule: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(ozfp4, "matmul", interrupted)
+    assert demo.main([molecule]) == 130
+    assert capsys.readouterr().err == "demo.py: interrupted\n"
+
+
+ABSENT = sorted({"amx", "avx512_vnni", "avx_vnni"} - {setting for _, setting in _core.byte_kernels()})
+NONSENSE = [
+    ("OZFP4_VERBOSE", "loud", "'loud' is unknown; allowed are '0', '1'"),
+    ("OZFP4_NUM_THREADS", "many", "'many' is no number in 1..65536"),
+    ("OZFP4_CPU_KERNEL", "nonsense", "'nonsense' is none of portable"),
+    *(("OZFP4_CPU_KERNEL", name, f"{name!r} needs what this CPU") for name in ABSENT[:1]),
+]
+
+
+@pytest.mark.parametrize(("variable", "value", "complaint"), NONSENSE)
+def test_nonsense_in_the_environment_is_told_in_one_line(variable: str, value: str, complaint: str) -> None:
+    done = subprocess.run(
+        [sys.executable, PROGRAM],
+        env={**os.environ, variable: value},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"demo.py: {variable}: {complaint}")
+    assert len(done.stderr.splitlines()) == 1

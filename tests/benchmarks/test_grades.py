@@ -1,0 +1,114 @@
+"""The grading operands do what they are for: they expose what they shall expose, and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+import ozfp4
+from common import grades
+from ozfp4.testing import grading
+from ozfp4.testing.accuracy import real_product
+
+pytestmark = pytest.mark.slow
+
+
+def strassen(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Strassen's recursion down to 16 × 16."""
+    n = len(a)
+    if n <= 16:
+        return a @ b
+    h = n // 2
+    (a11, a12), (a21, a22) = ((a[:h, :h], a[:h, h:]), (a[h:, :h], a[h:, h:]))
+    (b11, b12), (b21, b22) = ((b[:h, :h], b[:h, h:]), (b[h:, :h], b[h:, h:]))
+    m1, m2 = strassen(a11 + a22, b11 + b22), strassen(a21 + a22, b11)
+    m3, m4 = strassen(a11, b12 - b22), strassen(a22, b21 - b11)
+    m5, m6 = strassen(a11 + a12, b22), strassen(a21 - a11, b11 + b12)
+    m7 = strassen(a12 - a22, b21 + b22)
+    return np.block([[m1 + m4 - m5 + m7, m3 + m5], [m2 + m4, m1 - m2 + m3 + m6]])
+
+
+def single(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    return (a.astype(np.float32) @ b.astype(np.float32)).astype(np.float64)
+
+
+SIZES, EXPONENTS = (16, 64), (0, 8)
+
+
+def test_numpy_is_conventional_floating_point() -> None:
+    summary, rows = grades.grade_rows("numpy", np.matmul, SIZES, EXPONENTS)
+    assert summary["verdict"] == "conventional, floating point"
+    assert summary["uniform"] == summary["graded"] == "A"
+    assert summary["slope"] <= 1
+    assert [row["exponent"] for row in rows] == [0, 8, grading.widest_exponent(64)]
+
+
+def in_mode(accuracy: str) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
+    return lambda a, b: ozfp4.matmul(a, b, accuracy=accuracy)
+
+
+@pytest.mark.parametrize("accuracy", ["standard", "correct"])
+def test_certified_products_have_grade_a_throughout(accuracy: str) -> None:
+    summary, rows = grades.grade_rows(accuracy, in_mode(accuracy), SIZES, EXPONENTS)
+    assert summary["verdict"] == "conventional, floating point"
+    assert (summary["uniform"], summary["graded"]) == ("A", "A")
+    assert summary["exponent"] == grading.widest_exponent(64)
+    assert summary["slope"] <= 1
+    # In "correct" half a unit in the last place, of n of them.
+    assert all(row["a"] <= (1 if accuracy == "standard" else 1 / 64) for row in rows)
+
+
+def test_53_bits_a_row_are_conventional_fixed_point() -> None:
+    """The honest grade: A where a row's magnitudes are alike, B where they range widely."""
+    summary, rows = grades.grade_rows("ozfp4", in_mode("scaled"), SIZES, EXPONENTS)
+    assert summary["verdict"] == "conventional, fixed point"
+    assert (summary["uniform"], summary["graded"], summary["exponent"]) == ("A", "B", 0)
+    assert all(row["b"] < 0.1 for row in rows)
+
+
+def test_strassen_is_found_out() -> None:
+    summary, _ = grades.grade_rows("strassen", strassen, SIZES, EXPONENTS)
+    assert summary["verdict"].startswith("Strassen-like")
+    assert not summary["zeros"]
+
+
+def test_single_precision_has_no_grade() -> None:
+    with np.errstate(all="ignore"):
+        summary, _ = grades.grade_rows("float32", single, SIZES, (0,))
+    assert summary["uniform"] == summary["graded"] == "-"
+
+
+def test_zeros_are_zero_and_their_neighbours_are_not() -> None:
+    zeros = grading.complementary_zeros(12, seed=1)
+    exact = real_product(zeros.a, zeros.b).product
+    assert not exact[zeros.rows, zeros.columns].any()
+    assert len(set(zeros.rows)) == 6
+    assert (exact != 0).sum() > 100
+
+
+@pytest.mark.parametrize("exponent", [0, 5, 500])
+def test_graded_products_have_one_size_on_the_diagonal(exponent: int) -> None:
+    a, b = grading.graded(10, exponent)
+    for i in range(10):
+        terms = a[i] * b[:, i]
+        assert terms.min() >= 1
+        assert terms.max() < 4
+    assert np.log2(a[0].max() / a[0].min()) == pytest.approx(2 * exponent, abs=1.01)
+
+
+def test_everything_stays_finite() -> None:
+    for n in (1, 2, 64, 512):
+        top = grading.widest_exponent(n)
+        for a, b in (grading.graded(n, top), grading.repeated_scales(n, min(n, 16))):
+            with np.errstate(over="raise"):
+                assert np.isfinite(abs(a) @ abs(b)).all()
+
+
+def test_quotients_of_an_exact_and_of_a_hopeless_result() -> None:
+    a = b = np.eye(3)
+    exact = real_product(a, b)
+    assert grades.quotients(np.eye(3), a, b, exact).grade == "A"
+    assert grades.quotients(np.full((3, 3), np.nan), a, b, exact).grade == "-"
+    assert grades.slope({16: grades.Quotients(0, 0, 0)}) == 0

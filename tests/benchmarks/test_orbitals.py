@@ -1,0 +1,123 @@
+"""The demo's exact arithmetic against fractions."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import orbitals as job
+
+
+def fractions(x: np.ndarray) -> list[list[Fraction]]:
+    return [[Fraction(float(v)) for v in row] for row in x]
+
+
+def multiplied(x: list[list[Fraction]], y: list[list[Fraction]]) -> list[list[Fraction]]:
+    return [
+        [
+            sum((a * b for a, b in zip(row, column, strict=True)), Fraction(0))
+            for column in zip(*y, strict=True)
+        ]
+        for row in x
+    ]
+
+
+def magnitudes(x: list[list[Fraction]]) -> list[list[Fraction]]:
+    return [[abs(v) for v in row] for row in x]
+
+
+def transposed(x: list[list[Fraction]]) -> list[list[Fraction]]:
+    return [list(column) for column in zip(*x, strict=True)]
+
+
+@pytest.fixture(params=[0, 200, -200])
+def orbitals(request: pytest.FixtureRequest) -> job.Orbitals:
+    """Entries over 80 binary orders of magnitude around 2^0, 2^200 or 2^-200, with zeros."""
+    rng = np.random.default_rng(11)
+
+    def matrix(*shape: int) -> np.ndarray:
+        x = np.ldexp(rng.standard_normal(shape), rng.integers(-40, 41, shape) + request.param)
+        return np.where(rng.random(shape) < 0.1, 0.0, x)
+
+    return job.Orbitals(matrix(4, 4), matrix(4, 3), matrix(4, 4))
+
+
+def test_real_products(orbitals: job.Orbitals) -> None:
+    s, c, f = fractions(orbitals.S), fractions(orbitals.C), fractions(orbitals.F)
+    expected = {
+        "SC": (multiplied(s, c), multiplied(magnitudes(s), magnitudes(c))),
+        "FC": (multiplied(f, c), multiplied(magnitudes(f), magnitudes(c))),
+    }
+    for name, half in ((job.OVERLAP, "SC"), (job.FOCK, "FC")):
+        expected[name] = tuple(
+            multiplied(transposed(left), right)
+            for left, right in zip((c, magnitudes(c)), expected[half], strict=True)
+        )
+    for name, real in job.real_products(orbitals).items():
+        unit = Fraction(2) ** real.exponent
+        product, magnitude = expected[name]
+        assert [[v * unit for v in row] for row in real.product] == product
+        assert [[v * unit for v in row] for row in real.magnitude] == magnitude
+
+
+def test_errors(orbitals: job.Orbitals) -> None:
+    computed = job.transform(orbitals, np.matmul)
+    for name, real in job.real_products(orbitals).items():
+        left, right = job.factors(orbitals, computed)[name]
+        found = job.errors(computed[name], real, left, right)
+        unit = Fraction(2) ** real.exponent
+        absolute, relative, to_norms = Fraction(0), 0.0, 0.0
+        for (i, j), value in np.ndenumerate(computed[name]):
+            error = abs(Fraction(float(value)) - real.product[i, j] * unit)
+            absolute = max(absolute, error)
+            if error:
+                relative = max(relative, float(error / (real.magnitude[i, j] * unit)))
+                ratio = float(error) / math.hypot(*left[i]) / math.hypot(*right[:, j])
+                to_norms = max(to_norms, ratio)
+        assert found.absolute == float(absolute)
+        assert found.relative == relative
+        assert found.to_norms == pytest.approx(to_norms, rel=1e-12)
+
+
+def test_an_exact_product_has_no_error() -> None:
+    orbitals = job.Orbitals(np.eye(3), np.diag([1.0, 2.0, 0.0]), np.diag([3.0, 4.0, 5.0]))
+    computed = job.transform(orbitals, np.matmul)
+    for name, real in job.real_products(orbitals).items():
+        found = job.errors(computed[name], real, *job.factors(orbitals, computed)[name])
+        assert found == job.Errors(0.0, 0.0, 0.0)
+
+
+def test_a_result_where_nothing_should_be_is_infinitely_wrong() -> None:
+    orbitals = job.Orbitals(np.eye(2), np.diag([1.0, 0.0]), np.eye(2))
+    real = job.real_products(orbitals)["SC"]
+    wrong = np.diag([1.0, 1e-300])
+    assert job.errors(wrong, real, np.eye(2), np.eye(2)).relative == math.inf
+
+
+@pytest.mark.parametrize("exponent", [0, 3, -3, 70])
+def test_deviations(exponent: int) -> None:
+    scale = 2.0**exponent
+    c = np.diag([1.0, 1.0, 1.0])
+    s = np.array([[1.0, 0.0, 0.25], [0.0, 1.0, 0.0], [0.25, 0.0, 1.5]]) * scale
+    orbitals = job.Orbitals(s, c, s)
+    real = job.real_products(orbitals)
+    assert job.real_off_identity(real[job.OVERLAP]) == job.off_identity(s) == abs(s - np.eye(3)).max()
+    assert job.real_off_diagonal(real[job.FOCK]) == job.off_diagonal(s) == 0.25 * scale
+
+
+def test_spread() -> None:
+    s = np.array([[1.0, 2.0**-30], [0.0, 1.0]])
+    c = np.array([[1.0, 1.0], [2.0**50, 1.0]])
+    assert job.spread(job.Orbitals(s, np.eye(2), s)) == 30
+    assert job.spread(job.Orbitals(s, c, s)) == 50
+    assert job.spread(job.Orbitals(s, np.zeros((2, 2)), np.zeros((2, 2)))) == 30
+
+
+def test_the_data_of_caffeine() -> None:
+    caffeine = job.load(None)
+    assert caffeine.S.shape == caffeine.C.shape == caffeine.F.shape == (216, 216)
+    assert abs(caffeine.S - caffeine.S.T).max() < 1e-15
+    assert abs(caffeine.C.T @ caffeine.S @ caffeine.C - np.eye(216)).max() < 1e-12

@@ -1,0 +1,124 @@
+"""The model reproduces what the paper prints; winners are what its rates say, and its figures show what their data say."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from common import paper_model as model
+from ozfp4.cost.rates import device_rates
+from ozfp4.plans import make_plan
+
+
+def test_the_papers_deviations() -> None:
+    for row in model.paper_rows():
+        assert round(row["percent"]) == row["paper percent"], row
+        assert row["preprocess factor"] == pytest.approx(model.PAPER_PREPROCESS_FACTOR, abs=0.05)
+
+
+def test_the_papers_advantage_and_attained_fractions() -> None:
+    field = {c.name: c for c in model.contenders(16384)}
+    assert 2 * model.PAPER_PRODUCTS["GEMMul8-FP8"] / field["FP4 paper"].products == pytest.approx(1.04)
+    assert model.break_even(field["FP4 least"], field["FP8 published"]) == pytest.approx(59 / 31)
+    for method, printed in model.PAPER_ATTAINED.items():
+        found = [model.paper_attained(method, n) for n in model.PAPER_DEVIATIONS]
+        assert (round(min(found)), round(max(found))) == printed
+
+
+def test_products_of_the_contenders() -> None:
+    assert {c.name: c.products for c in model.contenders(16384)} == {
+        "FP4 least": 59,
+        "FP4 paper + Karatsuba": 68,
+        "FP4 paper": 75,
+        "FP4 scheme I": 225,
+        "INT8": 16,
+        "FP8 published": 31,
+        "native FP64": 1,
+    }
+
+
+def test_traffic_of_plans() -> None:
+    paper = make_plan("II", "fp4", "paper", 53, 16384)
+    assert model.traffic(paper) == model.Traffic(16 + 38, 19 + 8)
+    assert model.traffic(paper, packed=True) == model.Traffic(16 + 19, 19 + 8)
+    digits = make_plan("I", "fp4", "least", 53, 16384)
+    assert model.traffic(digits) == model.Traffic(16 + 15, 8 * 29 + 8)
+    fp64 = make_plan("II", "fp64", "least", 53, 16384)
+    assert model.traffic(fp64) == model.Traffic(16 + 8 * 6, 4 * 6 + 8)
+
+
+def test_the_two_terms() -> None:
+    times = model.predict(3, 10, 6000.0, 100.0, model.Traffic(5, 7))
+    assert (times.products, times.reconstruct, times.preprocess) == (1.0, 7.0, 10.0)
+    assert (times.compute, times.total) == (8.0, 18.0)
+    assert model.deviation(8.4, 8.0) == pytest.approx(5)
+
+
+@pytest.mark.parametrize(
+    ("rates", "name"),
+    [
+        ({"fp4": 3.6, "int8": 1.0, "fp8": 1.8, "native": 0.01}, "INT8"),
+        ({"fp4": 3.8, "int8": 1.0, "fp8": 1.9, "native": 0.01}, "FP4 least"),
+        ({"fp4": 3.8, "int8": 0.0, "fp8": 2.6, "native": 0.01}, "FP8 published"),
+        ({"fp4": 58.0, "int8": 0.0, "fp8": 0.0, "native": 1.0}, "native FP64"),
+        ({"fp4": 60.0, "int8": 0.0, "fp8": 0.0, "native": 1.0}, "FP4 least"),
+    ],
+)
+def test_winners_change_at_the_ratio_of_products(rates: dict[str, float], name: str) -> None:
+    assert model.winner(rates, model.contenders(16384)).name == name
+
+
+def test_projections() -> None:
+    field = {c.name: c for c in model.contenders(16384)}
+    h200 = device_rates("NVIDIA H200")
+    assert h200 is not None
+    assert model.projection(field["native FP64"], h200, 16384, 1.0) == pytest.approx(67)
+    assert 0.9 * 1979 / 16 < model.projection(field["INT8"], h200, 16384, 1.0) < 1979 / 16
+    a100 = device_rates("NVIDIA A100-SXM4-80GB")
+    assert a100 is not None
+    assert model.projection(field["FP8 published"], a100, 16384, 1.0) == 0
+
+
+def test_every_name_stands_in_its_own_region() -> None:
+    pytest.importorskip("matplotlib")
+    from figures import model as figures
+
+    field = [
+        c for c in model.contenders(16384) if c.name in ("FP4 least", "FP8 published", "INT8", "native FP64")
+    ]
+    axes = figures.winners_map(field, (0.5,), 16384).axes[0]
+    named = {c.name: c for c in field}
+    short = {figures._SHORT[name]: named[name] for name in named}
+    texts = [
+        t for t in axes.texts if t.get_text().partition("\n")[0] in short and t.get_fontweight() == "bold"
+    ]
+    assert len(texts) >= 2
+    for text in texts:
+        x, y = text.get_position()
+        winner = figures._winners(field, 0.5, [x], [y])[0, 0]
+        assert field[winner] is short[text.get_text().partition("\n")[0]]
+
+
+def row(n: int) -> dict[str, Any]:
+    stages = {"compute ms": 2.0, "preprocess ms": 1.0, "model compute ms": 1.5, "model preprocess ms": 0.5}
+    return {"N": n, "method": "int8", "percent": 33.3, **stages}
+
+
+@pytest.mark.parametrize("sizes", [1, 2, 4])
+def test_a_panel_for_every_size_and_none_beside(sizes: int) -> None:
+    pytest.importorskip("matplotlib")
+    from figures import model as figures
+
+    rows = [row(2**i) for i in range(sizes)]
+    results = {
+        "measured": rows,
+        "labels": {"int8": "INT8"},
+        "machine": {"device": "a machine", "date": "today"},
+    }
+    shown = [axes for axes in figures.predicted_and_measured(results).axes if axes.axison]
+    assert [axes.get_title(loc="left") for axes in shown] == [f"N = {2**i}" for i in range(sizes)]
+    for axes in shown:
+        widths = [patch.get_width() for patch in axes.patches]
+        assert np.array_equal(widths, [2.0, 1.0, 1.5, 0.5])

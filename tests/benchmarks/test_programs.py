@@ -1,0 +1,213 @@
+"""Each program with ``-o``: a small run, its files; what it refuses is one line and makes no folder."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import accuracy
+import model
+import speed
+from common import cases
+from common import speed as timing
+
+ROOT = Path(accuracy.__file__).parent
+WRITERS = ("accuracy", "breakdown", "model", "speed")
+BITS = [
+    "--k",
+    "64",
+    "--extent",
+    "8",
+    "--phi",
+    "0",
+    "8",
+    "--methods",
+    "II-fp64-least",
+    "I-int8-least",
+    "numpy",
+]
+TIMES = ["--sizes", "32", "48", "--budget", "0.01", "--methods", "II-fp64-least", "numpy"]
+MODEL = [
+    "--device",
+    "cpu",
+    "--sizes",
+    "48",
+    "--budget",
+    "0.01",
+    "--methods",
+    "II-int8-least",
+    "II-fp64-least",
+]
+
+
+@pytest.mark.slow
+def test_accuracy(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("matplotlib")
+    assert accuracy.main([*BITS, "-o", str(tmp_path)]) == 0
+    text = capsys.readouterr().out
+    assert "OK: 2 ways of ozfp4, scaled, all bits the same at every phi" in text
+    assert "conventional, fixed point" in text
+    results = json.loads((tmp_path / "accuracy.json").read_text())
+    assert results["settings"] == {"k": 64, "extent": 8, "seed": 0}
+    assert [(row["phi"], row["method"]) for row in results["rows"]] == [
+        (phi, name) for phi in (0, 8) for name in BITS[-3:]
+    ]
+    assert {row["method"] for row in results["grades"]} == set(BITS[-3:])
+    for name in ("accuracy", "grades"):
+        assert (tmp_path / f"{name}.svg").stat().st_size > 5000
+        assert (tmp_path / f"{name}.png").read_bytes().startswith(b"\x89PNG")
+    assert len((tmp_path / "accuracy.csv").read_text().splitlines()) == 7
+
+
+def test_ctrl_c_keeps_finished_rows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    real, calls = cases.measure, []
+
+    def measure(*arguments: object) -> dict:
+        calls.append(arguments)
+        if len(calls) == 5:
+            raise KeyboardInterrupt
+        return real(*arguments)
+
+    monkeypatch.setattr(cases, "measure", measure)
+    assert accuracy.main([*BITS, "--no-grades", "--no-figures", "-o", str(tmp_path)]) == 130
+    written = capsys.readouterr()
+    assert "Effective bits" in written.out
+    assert written.err.splitlines()[-1] == "accuracy.py: interrupted"
+    assert len(json.loads((tmp_path / "accuracy.json").read_text())["rows"]) == 4
+
+
+def test_two_ways_that_differ_fail(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In one bit of one entry, at one phi of two; NumPy may differ as it does."""
+    real, calls = cases.fingerprint, []
+
+    def fingerprint(c: np.ndarray) -> str:
+        calls.append("")
+        if len(calls) == 5:  # phi 8, the second of three methods
+            c = c.copy()
+            c.view(np.uint64)[3, 2] ^= 1
+        return real(c)
+
+    monkeypatch.setattr(cases, "fingerprint", fingerprint)
+    assert accuracy.main([*BITS, "--no-grades"]) == 1
+    text = capsys.readouterr().out
+    assert text.count("FAILED: ") == 1
+    assert "FAILED: phi 8: II-fp64-least " in text
+    assert "OK:" not in text
+
+
+def test_what_does_not_fit_memory_is_skipped(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert accuracy.main(["--k", str(10**18), "--phi", "0", "--methods", "numpy", "--no-grades"]) == 0
+    assert f"skipped NumPy: K = {10**18} needs about " in capsys.readouterr().out
+    monkeypatch.setattr(timing, "free_memory", lambda: 2**30 + 24 * 40**2)
+    assert speed.main(TIMES) == 0
+    assert (
+        "skipped II-fp64-least, N = 48: N = 48 needs about 1.0 GiB, 1.0 GiB are free"
+        in capsys.readouterr().out
+    )
+
+
+def test_speed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("matplotlib")
+    assert speed.main([*TIMES, "-o", str(tmp_path)]) == 0
+    assert "Milliseconds by stage" in capsys.readouterr().out
+    rows = json.loads((tmp_path / "bench.json").read_text())["rows"]
+    assert [(row["N"], row["method"]) for row in rows] == [
+        (n, name) for n in (32, 48) for name in ("II-fp64-least", "numpy")
+    ]
+    assert rows[0]["TFLOPS"] == pytest.approx(2 * 32**3 / rows[0]["ms"] / 1e9, rel=1e-3)
+    assert {path.name for path in tmp_path.glob("*.png")} == {"bench.png", "stages.png"}
+
+
+def test_the_model_without_measuring(capsys: pytest.CaptureFixture[str]) -> None:
+    assert model.main(["--no-measure"]) == 0
+    text = capsys.readouterr().out
+    assert "MODELLED" in text
+    assert "16384     468.54           15.13       508.15      +5.1 %          +5 %" in text
+    assert "OzII-FP4 attains 61 to 65 % of its nominal peak (paper: 61 to 65 %)" in text
+
+
+@pytest.mark.slow
+def test_the_model(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("matplotlib")
+    monkeypatch.setattr(model, "copy_bandwidth", lambda device: 1e10)
+    assert model.main([*MODEL, "-o", str(tmp_path)]) == 0
+    assert "Predicted and measured" in capsys.readouterr().out
+    results = json.loads((tmp_path / "model.json").read_text())
+    assert [row["method"] for row in results["measured"]] == ["II-int8-least", "II-fp64-least"]
+    row = results["measured"][0]
+    assert row["compute ms"] == pytest.approx((1 + row["percent"] / 100) * row["model compute ms"], rel=1e-2)
+    assert {row["status"] for row in results["projections"]} == {"modelled"}
+    assert len(list(tmp_path.glob("*.svg"))) == len(list(tmp_path.glob("*.png"))) == 4
+
+
+@pytest.mark.parametrize(
+    ("program", "arguments", "message"),
+    [
+        ("accuracy", ["--phi", "501"], "--phi: 501 is beyond 500"),
+        ("accuracy", ["--gemmul8", "/no/such/library.so"], "--gemmul8: no such file"),
+        ("accuracy", ["--methods", "x"], "--methods: 'x' is not at hand; at hand are II-fp4-least"),
+        ("speed", ["--budget", "inf"], "--budget: inf is not a positive number of seconds"),
+        ("model", ["--budget", "nan"], "--budget: nan is not a positive number of seconds"),
+        ("model", ["--methods", "numpy"], "--methods: 'numpy' is not at hand; at hand are II-fp4-least"),
+    ],
+)
+def test_bad_input_is_one_line_and_makes_no_folder(
+    program: str, arguments: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "new"
+    assert import_module(program).main([*arguments, "-o", str(folder)]) == 2
+    written = capsys.readouterr()
+    assert written.err.startswith(f"{program}.py: {message}")
+    assert written.err.count("\n") == 1
+    assert not folder.exists()
+
+
+@pytest.mark.parametrize("program", WRITERS)
+def test_figures_need_matplotlib(
+    program: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("common.experiment.find_spec", lambda name: None)
+    assert import_module(program).main(["-o", str(tmp_path / "new")]) == 2
+    assert not (tmp_path / "new").exists()
+    assert capsys.readouterr().err.startswith(f"{program}.py: figures need matplotlib")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["cpu.py", "time", "integers", "calls", "modes", "--sizes", "16"],
+        ["cpu_small.py", "--sizes", "8"],
+        ["cpu_small.py", "--sizes", "8", "--parts"],
+        ["cpu_stages.py", "--sizes", "64", "--threads", "1", "--runs", "1"],
+        ["check_entries.py", "--entries", "100"],
+        ["standard.py", "--sizes", "16", "--turns", "1", "--kinds", "normal"],
+    ],
+    ids=" ".join,
+)
+def test_a_small_run(arguments: list[str]) -> None:
+    done = subprocess.run(
+        [sys.executable, ROOT / arguments[0], *arguments[1:]], capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_every_experiment_is_listed() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    programs = [path for path in ROOT.iterdir() if path.suffix in (".py", ".sh", ".cpp", ".cu")]
+    helpers = {"array_stages.py", "devices.py", "orbitals.py"}
+    assert not [path.name for path in programs if path.name not in helpers and f"`{path.name}`" not in text]
