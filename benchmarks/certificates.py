@@ -17,15 +17,10 @@ import numpy as np
 
 import ozfp4
 from common.cases import make_case
-from ozfp4.testing import (
-    Certificate,
-    error_bound,
-    grading,
-    round_to_float,
-    spread,
-)
-from ozfp4.testing.accuracy import relative_errors
+from ozfp4.testing import Certificate, error_bound, round_to_float
 from ozfp4.testing.certified import Scaled, certificates, disjoint, scaled_product
+from support import grading, spread
+from support.errors import relative_errors
 
 Pair = tuple[np.ndarray, np.ndarray]
 

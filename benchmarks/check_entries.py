@@ -14,8 +14,10 @@ import time
 
 import numpy as np
 
+import common  # noqa: F401 - puts tests/support on the path
 import ozfp4
-from ozfp4.testing import KINDS, correct_matmul, difference, operands, standard_matmul
+from ozfp4.testing import correct_matmul, difference, standard_matmul
+from support import KINDS, operands
 
 ROUNDINGS = ("nearest", "down", "up", "zero")
 INNER = (1, 2, 3, 5, 17, 60, 200)

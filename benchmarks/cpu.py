@@ -33,7 +33,7 @@ import numpy as np
 import ozfp4
 from common.turns import medians
 from ozfp4 import _core, stages
-from ozfp4.testing.grading import graded
+from support.grading import graded
 
 Row = dict[str, Any]
 

@@ -24,7 +24,7 @@ import ozfp4
 from common.gpu import Sampler, total_row
 from ozfp4.measure.machine import describe, sentence
 from ozfp4.testing import correct_matmul, difference, standard_matmul
-from ozfp4.testing.grading import graded
+from support.grading import graded
 
 Row = dict[str, Any]
 Pair = tuple[torch.Tensor, torch.Tensor]

@@ -18,9 +18,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+import common  # noqa: F401 - puts tests/support on the path
 from ozfp4.cli.errors import InputError
 from ozfp4.testing import integer_matmul
-from ozfp4.testing.accuracy import RealProduct
+from support.errors import RealProduct
 
 Array = npt.NDArray[Any]
 Multiply = Callable[[Array, Array], Array]

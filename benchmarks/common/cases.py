@@ -13,8 +13,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ozfp4.testing import bits_of, spread
-from ozfp4.testing.accuracy import RealProduct, real_product, relative_errors
+from ozfp4.testing import bits_of
+from support import spread
+from support.errors import RealProduct, real_product, relative_errors
 
 from .experiment import Row
 from .methods import Array, Method

@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ozfp4.testing import grading
-from ozfp4.testing.accuracy import RealProduct, real_product, relative_errors
+from support import grading
+from support.errors import RealProduct, real_product, relative_errors
 
 Array = npt.NDArray[Any]
 Multiply = Callable[[Array, Array], Array]

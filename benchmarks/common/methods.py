@@ -13,7 +13,7 @@ import numpy.typing as npt
 from ozfp4.api.info import gpu_backends as listed
 from ozfp4.api.matmul import matmul
 from ozfp4.measure.machine import have_cuda, have_torch
-from ozfp4.testing import PATHS
+from support import PATHS
 
 from . import peers
 

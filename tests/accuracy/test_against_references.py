@@ -8,17 +8,9 @@ import numpy as np
 import pytest
 
 import ozfp4
-from ozfp4.testing import (
-    HARD,
-    KINDS,
-    Certificate,
-    assert_same_bits,
-    correct_matmul,
-    hard_operands,
-    operands,
-    standard_matmul,
-)
+from ozfp4.testing import Certificate, assert_same_bits, correct_matmul, standard_matmul
 from ozfp4.testing.oracle import ROUNDINGS
+from support import HARD, KINDS, hard_operands, operands
 
 dtypes = pytest.mark.parametrize("dtype", [np.float64, np.float32], ids=["float64", "float32"])
 SHAPES = ((9, 1, 7), (6, 3, 5), (20, 50, 6), (3, 700, 4))

@@ -14,16 +14,11 @@ import numpy as np
 import pytest
 
 import ozfp4
-from ozfp4.testing import (
-    Certificate,
-    assert_same_bits,
-    complex_matmul,
-    noise,
-    standard_matmul,
-)
+from ozfp4.testing import Certificate, assert_same_bits, standard_matmul
 from ozfp4.testing.correct import special_value
 from ozfp4.testing.forced import forced_on_cpu
-from ozfp4.testing.update import gemm_reference, round_fraction
+from support import complex_matmul, noise
+from support.update import gemm_reference, round_fraction
 
 dtypes = pytest.mark.parametrize("dtype", [np.float64, np.float32], ids=["float64", "float32"])
 PATHS = list(product(("II", "I"), ("int8", "fp64", "fp4")))

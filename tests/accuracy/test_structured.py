@@ -10,17 +10,10 @@ import pytest
 
 import ozfp4
 from ozfp4.report import Certified
-from ozfp4.testing import (
-    STRUCTURED,
-    Certificate,
-    assert_same_bits,
-    correct_matmul,
-    noise,
-    standard_matmul,
-    structured_operands,
-)
+from ozfp4.testing import Certificate, assert_same_bits, correct_matmul, standard_matmul
 from ozfp4.testing.certified import PRECISIONS, correct_certificates, disjoint, scaled_product
 from ozfp4.testing.oracle import ROUNDINGS
+from support import STRUCTURED, noise, structured_operands
 
 dtypes = pytest.mark.parametrize("dtype", [np.float64, np.float32], ids=["float64", "float32"])
 kinds = pytest.mark.parametrize("kind", list(STRUCTURED))

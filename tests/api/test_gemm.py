@@ -10,13 +10,12 @@ import numpy as np
 import pytest
 
 import ozfp4
-from ozfp4.testing import (
+from ozfp4.testing import assert_same_bits, correct_matmul
+from support import (
     HARD,
     KINDS,
     STRUCTURED,
     VIEWS,
-    assert_same_bits,
-    correct_matmul,
     gemm_reference,
     hard_operands,
     noise,

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import ozfp4
-from ozfp4.testing import assert_same_bits, complex_gemm_reference, gemm_reference, noise
+from ozfp4.testing import assert_same_bits
+from support import complex_gemm_reference, gemm_reference, noise
 
 COMPLEX = (np.complex128, np.complex64)
 DTYPES = (np.float64, np.float32, *COMPLEX)

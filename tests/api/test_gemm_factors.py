@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 
 import ozfp4
-from ozfp4.testing import VIEWS, assert_same_bits, complex_gemm_reference, noise
-from ozfp4.testing.update import round_fraction
+from ozfp4.testing import assert_same_bits
+from support import VIEWS, complex_gemm_reference, noise
+from support.update import round_fraction
 
 COMPLEX = (np.complex128, np.complex64)
 DTYPES = (np.float64, np.float32, *COMPLEX)

@@ -10,7 +10,8 @@ import pytest
 
 import ozfp4
 from ozfp4.request.library import Operands
-from ozfp4.testing import assert_same_bits, correct_matmul, exact_matmul, noise, operands
+from ozfp4.testing import assert_same_bits, correct_matmul, exact_matmul
+from support import noise, operands
 
 MODULE = import_module("ozfp4.api.gram")
 KINDS = ["normal", "phi32", "whole-range", "subnormal", "zero-lines", "largest"]

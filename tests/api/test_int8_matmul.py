@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 import ozfp4
-from ozfp4.testing import STACKS, VIEWS, assert_same_bits, constant_columns, constant_rows
+from ozfp4.testing import assert_same_bits
+from support import STACKS, VIEWS, constant_columns, constant_rows
 
 both = pytest.mark.parametrize("products", [6, 9])
 

@@ -14,19 +14,8 @@ import numpy as np
 import pytest
 
 import ozfp4
-from ozfp4.testing import (
-    KINDS,
-    PATHS,
-    STACKS,
-    Path,
-    assert_same_bits,
-    correct_matmul,
-    exact_matmul,
-    forced_on_cpu,
-    noise,
-    operands,
-    stack_operands,
-)
+from ozfp4.testing import assert_same_bits, correct_matmul, exact_matmul, forced_on_cpu
+from support import KINDS, PATHS, STACKS, Path, noise, operands, stack_operands
 
 SIDES = [("left",), ("right",), ("left", "right")]
 

@@ -9,18 +9,8 @@ import numpy as np
 import pytest
 
 import ozfp4
-from ozfp4.testing import (
-    KINDS,
-    STACKS,
-    VIEWS,
-    assert_same_bits,
-    complex_matmul,
-    correct_matmul,
-    forced_on_cpu,
-    noise,
-    operands,
-    stack_operands,
-)
+from ozfp4.testing import assert_same_bits, correct_matmul, forced_on_cpu
+from support import KINDS, STACKS, VIEWS, complex_matmul, noise, operands, stack_operands
 
 SIDES = [("left",), ("right",), ("left", "right")]
 PATHS = [("II", "fp64"), ("II", "int8"), ("II", "fp4"), ("I", "fp64"), ("I", "int8"), ("I", "fp4")]

@@ -14,7 +14,7 @@ import array_stages
 import breakdown
 import ozfp4
 from ozfp4.measure.clocks import STAGES
-from ozfp4.testing import operands
+from support import operands
 
 LIBRARIES: dict[str, Callable[[Any], Any]] = {
     "numpy": lambda x: x,

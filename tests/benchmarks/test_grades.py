@@ -9,8 +9,8 @@ import pytest
 
 import ozfp4
 from common import grades
-from ozfp4.testing import grading
-from ozfp4.testing.accuracy import real_product
+from support import grading
+from support.errors import real_product
 
 pytestmark = pytest.mark.slow
 

@@ -9,7 +9,8 @@ import pytest
 
 from ozfp4 import _core
 from ozfp4.plans.plan import make_plan
-from ozfp4.testing import assert_same_bits, exact_matmul, noise
+from ozfp4.testing import assert_same_bits, exact_matmul
+from support import noise
 
 ACCURACIES = [("scaled", 53), ("scaled", 7), ("scaled", 94), ("standard", 57), ("correct", 76)]
 SHAPES = [(1, 1, 1), (3, 5, 7), (33, 129, 17), (64, 1, 2), (20, 300, 40)]

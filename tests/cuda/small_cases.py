@@ -12,13 +12,19 @@ initcheck needs both: it does not see what TMA stores, as the serving kernel on 
 
 import argparse
 import contextlib
+import sys
+from pathlib import Path
 
 import torch
 
 import ozfp4
 from ozfp4.backends import kernels
 from ozfp4.backends.cuda import extension
-from ozfp4.testing import forced, structured_operands
+from ozfp4.testing import forced
+
+sys.path.append(str(Path(__file__).resolve().parents[1]))  # without pytest
+
+from support import structured_operands
 
 PATHS = [
     ("II", "int8", "least"),

@@ -7,7 +7,8 @@ import pytest
 from first_gpu import CERTIFIED_MODES, check, noisy, on_device, torch
 
 import ozfp4
-from ozfp4.testing import KINDS, STRUCTURED, assert_same_bits, operands, structured_operands
+from ozfp4.testing import assert_same_bits
+from support import KINDS, STRUCTURED, operands, structured_operands
 
 PATHS = [("II", "int8", "least"), ("II", "fp4", "least"), ("I", "int8", "least"), ("I", "fp4", "least")]
 

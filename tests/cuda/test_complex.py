@@ -10,7 +10,8 @@ import pytest
 from first_gpu import DEVICE, MODES, noisy, torch
 
 import ozfp4
-from ozfp4.testing import assert_same_bits, complex_matmul, correct_matmul, exact_matmul, standard_matmul
+from ozfp4.testing import assert_same_bits, correct_matmul, exact_matmul, standard_matmul
+from support import complex_matmul
 
 PATHS = [("II", "int8", "least"), ("II", "fp4", "least"), ("I", "int8", "least"), ("I", "fp4", "least")]
 PAIRS = [

@@ -11,7 +11,8 @@ from without_planes import KINDS, note_ways
 
 import ozfp4
 from ozfp4.dispatch import repeated
-from ozfp4.testing import assert_same_bits, forced, operands
+from ozfp4.testing import assert_same_bits, forced
+from support import operands
 
 # Entries, a warp's row, a block's columns and the list's words, and one beside each; K around a group, a chunk and the two limbs'
 # longest sums.

@@ -9,17 +9,8 @@ import pytest
 from first_gpu import DEVICE, MODES, noisy, on_device, torch
 
 import ozfp4
-from ozfp4.testing import (
-    HARD,
-    KINDS,
-    STRUCTURED,
-    assert_same_bits,
-    correct_matmul,
-    gemm_reference,
-    hard_operands,
-    operands,
-    structured_operands,
-)
+from ozfp4.testing import assert_same_bits, correct_matmul
+from support import HARD, KINDS, STRUCTURED, gemm_reference, hard_operands, operands, structured_operands
 
 DTYPES = (np.float64, np.float32)
 PATHS = [("II", "int8"), ("II", "fp4"), ("I", "int8"), ("I", "fp4")]

@@ -9,7 +9,8 @@ import pytest
 from first_gpu import DEVICE, noisy, on_device, torch
 
 import ozfp4
-from ozfp4.testing import assert_same_bits, operands
+from ozfp4.testing import assert_same_bits
+from support import operands
 
 MODULE = import_module("ozfp4.api.gram")
 

@@ -10,8 +10,8 @@ import pytest
 from first_gpu import DEVICE, torch
 
 import ozfp4
-from ozfp4.testing import STACKS
-from ozfp4.testing.integers import (
+from support import STACKS
+from support.integers import (
     DTYPES,
     KINDS,
     exact,

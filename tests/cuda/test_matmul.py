@@ -7,7 +7,8 @@ import pytest
 from first_gpu import DEVICE, noisy, on_device, torch
 
 import ozfp4
-from ozfp4.testing import KINDS, assert_same_bits, exact_matmul, operands
+from ozfp4.testing import assert_same_bits, exact_matmul
+from support import KINDS, operands
 
 PATHS = [
     ("II", "int8", "least"),

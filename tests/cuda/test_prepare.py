@@ -9,7 +9,8 @@ import pytest
 from first_gpu import DEVICE, noisy, on_device, torch
 
 import ozfp4
-from ozfp4.testing import KINDS, STACKS, assert_same_bits, operands, stack_operands
+from ozfp4.testing import assert_same_bits
+from support import KINDS, STACKS, operands, stack_operands
 
 SIDES = [("left",), ("right",), ("left", "right")]
 BACKENDS = ["int8", "fp4"]

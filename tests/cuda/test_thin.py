@@ -12,7 +12,8 @@ from without_planes import KINDS, note_ways
 import ozfp4
 from ozfp4.backends.cuda import extension
 from ozfp4.dispatch import repeated
-from ozfp4.testing import assert_same_bits, forced, operands
+from ozfp4.testing import assert_same_bits, forced
+from support import operands
 
 if not extension.require_cuda().has_thin_kernels(DEVICE.index or 0):
     pytest.skip("this GPU has no kernels of few lines", allow_module_level=True)

@@ -10,7 +10,8 @@ from first_gpu import noisy, on_device, torch
 from without_planes import KINDS, note_ways
 
 import ozfp4
-from ozfp4.testing import assert_same_bits, forced, operands
+from ozfp4.testing import assert_same_bits, forced
+from support import operands
 
 # Entries, a warp's rows and columns, tiles of each kind, parts and steps along K, and one beside each; the last ones have so
 # many tiles that these are the larger ones.

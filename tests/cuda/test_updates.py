@@ -14,7 +14,7 @@ from first_gpu import DEVICE, noisy, on_device, torch
 
 import ozfp4
 from ozfp4.testing import assert_same_bits
-from ozfp4.testing.integers import DTYPES, KINDS, exact, noise, operand, overflows, wrapped
+from support.integers import DTYPES, KINDS, exact, noise, operand, overflows, wrapped
 
 REAL_AND_IMAGINARY = [(1j, 1.0), (-0.7j, 0.0), (0.3, 2.3j), (2j, -0.1j), (0.0, 1j)]
 BOTH = [(1 + 2j, 0.0), (0.6 - 0.8j, -1.0), (-1.0, 0.3 + 1j), (0.0, 1 + 1j), (2j, 1e-200 - 7j)]

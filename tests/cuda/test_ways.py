@@ -12,8 +12,9 @@ import ozfp4
 from ozfp4.cost.peaks import WAYS
 from ozfp4.dispatch import this_machine
 from ozfp4.measure import calibrate
-from ozfp4.testing import assert_same_bits, operands
+from ozfp4.testing import assert_same_bits
 from ozfp4.trust import guard
+from support import operands
 
 
 @pytest.fixture

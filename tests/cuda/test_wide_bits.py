@@ -7,7 +7,8 @@ import pytest
 from first_gpu import DEVICE, torch
 
 import ozfp4
-from ozfp4.testing import assert_same_bits, exact_matmul, operands
+from ozfp4.testing import assert_same_bits, exact_matmul
+from support import operands
 
 PATHS = [("II", "int8"), ("II", "fp4"), ("I", "int8"), ("I", "fp4")]
 BITS = (54, 60, 62, 63, 64, 76, 94, 95, 104, 109, 128, 150, 160, 165, 177, 193, 200)

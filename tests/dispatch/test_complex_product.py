@@ -18,7 +18,8 @@ from ozfp4.report import Report
 from ozfp4.request import complex as forms
 from ozfp4.request.library import Operands
 from ozfp4.request.operands import MatmulRequest, matmul_request
-from ozfp4.testing import assert_same_bits, real_form
+from ozfp4.testing import assert_same_bits
+from support import real_form
 
 torch = pytest.importorskip("torch")
 

@@ -17,9 +17,10 @@ from ozfp4.request.integers import unify_update
 from ozfp4.request.library import Operands
 from ozfp4.request.operands import MatmulRequest
 from ozfp4.request.update import take_addend, update_request
-from ozfp4.testing import assert_same_bits, complex_gemm_reference, noise
-from ozfp4.testing.integers import DTYPES, exact, overflows, wrapped
-from ozfp4.testing.integers import noise as integers
+from ozfp4.testing import assert_same_bits
+from support import complex_gemm_reference, noise
+from support.integers import DTYPES, exact, overflows, wrapped
+from support.integers import noise as integers
 
 torch = pytest.importorskip("torch")
 

@@ -9,15 +9,8 @@ import pytest
 
 from ozfp4 import _core, _testing
 from ozfp4.support.integers import to_words
-from ozfp4.testing import (
-    KINDS,
-    assert_same_bits,
-    exact_matmul,
-    integer_product,
-    noise,
-    operands,
-    round_to_float,
-)
+from ozfp4.testing import assert_same_bits, exact_matmul, integer_product, round_to_float
+from support import KINDS, noise, operands
 
 # Integers of at most four significant bits, in a byte.
 E4M3 = {

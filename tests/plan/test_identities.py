@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import ozfp4
 from ozfp4 import _testing
 from ozfp4.plans import Plan, make_int8_plan
-from ozfp4.testing import PATHS, Path
+from support import PATHS, Path
 
 S = {0, 1, 2, 3, 4, 6, 8, 12, -1, -2, -3, -4, -6, -8, -12}
 BITS = (2, 3, 8, 11, 24, 38, 52, 53)

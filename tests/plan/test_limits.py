@@ -7,7 +7,8 @@ import pytest
 
 import ozfp4
 from ozfp4.plans import Plan, make_int8_plan
-from ozfp4.testing import PATHS, Path, assert_same_bits, exact_matmul
+from ozfp4.testing import assert_same_bits, exact_matmul
+from support import PATHS, Path
 
 PAPER_MODULI = (169, 115, 113, 112, 111, 109, 107, 103, 101, 97, 89, 83, 79, 73, 71, 67, 61, 59, 53)
 

@@ -9,7 +9,7 @@ import pytest
 
 from ozfp4 import _core, _testing
 from ozfp4.plans import make_plan
-from ozfp4.testing import PATHS, Path
+from support import PATHS, Path
 
 with_moduli = pytest.mark.parametrize("path", [path for path in PATHS if path.scheme == "II"], ids=str)
 

@@ -10,7 +10,8 @@ import pytest
 
 import ozfp4
 from ozfp4.plans import make_int8_plan
-from ozfp4.testing import PATHS, assert_same_bits
+from ozfp4.testing import assert_same_bits
+from support import PATHS
 
 PLANS = [ozfp4.plan(1, 1, 1024, **path._asdict(), accuracy="scaled") for path in PATHS] + [
     make_int8_plan(6),

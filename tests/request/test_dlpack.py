@@ -14,7 +14,8 @@ import pytest
 import ozfp4
 from ozfp4.backends.cuda.kept import Kept
 from ozfp4.request import dlpack
-from ozfp4.testing import assert_same_bits, noise
+from ozfp4.testing import assert_same_bits
+from support import noise
 
 RANDOM = np.random.default_rng(5)
 

@@ -10,7 +10,7 @@ import pytest
 import ozfp4
 from ozfp4._core import WorkspaceError
 from ozfp4.plans import make_int8_plan
-from ozfp4.testing import noise
+from support import noise
 
 A = np.random.default_rng(0).standard_normal((3, 4))
 B = np.random.default_rng(1).standard_normal((4, 5))

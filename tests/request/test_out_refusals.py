@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import ozfp4
-from ozfp4.testing import assert_same_bits, exact_matmul, noise
+from ozfp4.testing import assert_same_bits, exact_matmul
+from support import noise
 
 A = np.random.default_rng(0).standard_normal((3, 4))
 B = np.random.default_rng(1).standard_normal((4, 5))

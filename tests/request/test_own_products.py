@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 import ozfp4
-from ozfp4.testing import assert_same_bits, noise
+from ozfp4.testing import assert_same_bits
+from support import noise
 
 A = np.arange(12.0).reshape(3, 4)
 B = np.arange(20.0).reshape(4, 5)

@@ -9,23 +9,18 @@ import numpy as np
 import pytest
 
 from ozfp4.testing import (
-    KINDS,
-    STACKS,
     Certificate,
     assert_same_bits,
     correct_matmul,
     error_bound,
-    grading,
     line_capacity,
     line_facts,
-    operands,
-    spread,
-    stack_operands,
     standard_matmul,
 )
 from ozfp4.testing.certified import Facts, certify, scaled_product, standard_record
 from ozfp4.testing.correct import real_sums
-from ozfp4.testing.update import round_fraction
+from support import KINDS, STACKS, grading, operands, spread, stack_operands
+from support.update import round_fraction
 
 dtypes = pytest.mark.parametrize("dtype", [np.float64, np.float32], ids=["float64", "float32"])
 FINITE = [kind for kind in KINDS if kind not in ("specials", "infinities")]

@@ -12,18 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ozfp4.testing import (
-    KINDS,
-    STACKS,
-    assert_same_bits,
-    correct_matmul,
-    operands,
-    round_to_float,
-    stack_operands,
-)
-from ozfp4.testing.accuracy import real_product
+from ozfp4.testing import assert_same_bits, correct_matmul, round_to_float
 from ozfp4.testing.correct import real_sums, special_value, split
 from ozfp4.testing.oracle import ROUNDINGS
+from support import KINDS, STACKS, operands, stack_operands
+from support.errors import real_product
 
 dtypes = pytest.mark.parametrize("dtype", [np.float64, np.float32], ids=["float64", "float32"])
 FINITE = [kind for kind in KINDS if kind not in ("specials", "infinities")]

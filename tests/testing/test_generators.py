@@ -5,19 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ozfp4.testing import (
-    KINDS,
-    VIEWS,
-    bits_of,
-    constant_columns,
-    constant_rows,
-    exact_matmul,
-    integer_product,
-    noise,
-    operands,
-    scale_exponents,
-    spread,
-)
+from ozfp4.testing import bits_of, exact_matmul, integer_product, scale_exponents
+from support import KINDS, VIEWS, constant_columns, constant_rows, noise, operands, spread
 
 both_types = pytest.mark.parametrize("dtype", [np.float64, np.float32], ids=["float64", "float32"])
 

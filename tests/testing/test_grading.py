@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ozfp4.testing import grading
+from support import grading
 
 
 @pytest.mark.parametrize(("n", "block"), [(8, 4), (64, 16)])

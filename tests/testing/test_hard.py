@@ -7,9 +7,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from ozfp4.testing import HARD, Certificate, assert_same_bits, correct_matmul, hard_operands, standard_matmul
+from ozfp4.testing import Certificate, assert_same_bits, correct_matmul, standard_matmul
 from ozfp4.testing.correct import real_sums
 from ozfp4.testing.oracle import ROUNDINGS
+from support import HARD, hard_operands
 
 dtypes = pytest.mark.parametrize("dtype", [np.float64, np.float32], ids=["float64", "float32"])
 

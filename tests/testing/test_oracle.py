@@ -10,17 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ozfp4.testing import (
-    KINDS,
-    STACKS,
-    assert_same_bits,
-    exact_matmul,
-    integer_matmul,
-    integer_product,
-    operands,
-    round_to_float,
-    stack_operands,
-)
+from ozfp4.testing import assert_same_bits, exact_matmul, integer_matmul, integer_product, round_to_float
+from support import KINDS, STACKS, operands, stack_operands
 
 engines = pytest.mark.parametrize("engine", ["flint", "object"])
 

@@ -1,6 +1,6 @@
 """The real product of two float matrices, rounded once: what ``accuracy="correct"`` must return, bit for bit.
 
-Nothing here calls the core. Significands are cut into digits whose float64 products are exact (`accuracy.py`), or
+Nothing here calls the core. Significands are cut into digits whose float64 products are exact, or
 multiplied as integers of any size where the exponents of a line differ by too much for that.
 """
 
@@ -14,13 +14,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .accuracy import MOST_DIGITS, WIDEST_DIGIT, digits, product_of_digits
 from .oracle import ROUNDINGS, integer_matmul, round_to_float
 
 Array = npt.NDArray[Any]
 Integers = npt.NDArray[np.int64]
 
 FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
+
+# Digits of so many bits at most, so many of them: beyond, integers of any size are the quicker way.
+WIDEST_DIGIT = 24
+MOST_DIGITS = 24
 
 
 @dataclass(frozen=True)
@@ -48,6 +51,31 @@ def split(rows: Array) -> Lines:
     return Lines(significands, shifts, lowest - 53)
 
 
+def _digits(significands: Array, shifts: Array, width: int, count: int) -> list[Array]:
+    """Digits of significands * 2^shifts in base 2^width, least first, as float64 with the sign of their number."""
+    magnitude, sign = np.abs(significands), np.sign(significands).astype(np.float64)
+    found = []
+    for index in range(count):
+        down = width * index - shifts  # the digit's lowest bit, counted in the significand
+        right = magnitude >> np.clip(down, 0, 63)
+        up = np.clip(-down, 0, width)
+        left = (magnitude & ((1 << (width - up)) - 1)) << up
+        digit = np.where(down >= 0, right, left) & ((1 << width) - 1)
+        found.append(sign * digit)
+    return found
+
+
+def _product_of_digits(x: list[Array], y: list[Array], width: int) -> Array:
+    """Sum over i, j of (x_i y_j) 2^(width (i + j)) as Python integers; every float64 product here is exact."""
+    total = np.zeros((x[0].shape[0], y[0].shape[1]), dtype=object)
+    for weight in range(len(x) + len(y) - 1):
+        pairs = [(i, weight - i) for i in range(len(x)) if 0 <= weight - i < len(y)]
+        # Each product is below 2^53 and there are fewer than 2^10 of them: int64 holds their sum.
+        group = sum((x[i] @ y[j]).astype(np.int64) for i, j in pairs)
+        total += np.asarray(group).astype(object) << (width * weight)
+    return total
+
+
 @dataclass(frozen=True)
 class RealSums:
     """The real product entry by entry: integers[i, j] 2^(rows[i] + columns[j])."""
@@ -72,9 +100,9 @@ def real_sums(a: Array, b: Array, engine: str = "auto", magnitudes: bool = False
         integers = integer_matmul(whole[0], whole[1].T, engine)
     else:
         cut = [
-            digits(z.significands, z.shifts, width, count) for z, count in zip((x, y), counts, strict=True)
+            _digits(z.significands, z.shifts, width, count) for z, count in zip((x, y), counts, strict=True)
         ]
-        integers = product_of_digits(cut[0], [d.T for d in cut[1]], width)
+        integers = _product_of_digits(cut[0], [d.T for d in cut[1]], width)
     return RealSums(integers, x.exponents, y.exponents)
 
 

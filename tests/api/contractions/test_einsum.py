@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 import ozfp4
 from ozfp4.api import contraction
-from ozfp4.testing import assert_same_bits, correct_matmul, exact_matmul, noise
+from ozfp4.testing import assert_same_bits, correct_matmul, exact_matmul
+from support import noise
 
 RNG = np.random.default_rng(0)
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import ozfp4
-from ozfp4.testing.integers import DTYPES, noise
+from support.integers import DTYPES, noise
 
 TEXTS = [
     ("ij,jk->ik", [(5, 7), (7, 4)]),

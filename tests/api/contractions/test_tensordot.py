@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import ozfp4
-from ozfp4.testing import assert_same_bits, noise
+from ozfp4.testing import assert_same_bits
+from support import noise
 
 
 def whole(*shape: int) -> np.ndarray:

@@ -12,8 +12,8 @@ import pytest
 
 import ozfp4
 from ozfp4 import _core
-from ozfp4.testing import VIEWS
-from ozfp4.testing.integers import DTYPES, KINDS, exact, modulo, noise, operand, wrapped
+from support import VIEWS
+from support.integers import DTYPES, KINDS, exact, modulo, noise, operand, wrapped
 
 # Extents around those of a tile (8 x 32), a task (64 x 256) and a piece of K (512).
 SHAPES = [

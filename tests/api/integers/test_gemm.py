@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import ozfp4
-from ozfp4.testing import VIEWS
-from ozfp4.testing.integers import DTYPES, KINDS, exact, noise, operand, overflows, wrapped
+from support import VIEWS
+from support.integers import DTYPES, KINDS, exact, noise, operand, overflows, wrapped
 
 FACTORS = [
     (1, 1), (-1, 1), (3, -2), (1, 0), (0, 1), (0, 0), (-1, 0), (2**62, 5), (-(2**63), -(2**63)), (2**64 - 1, 2**80 + 7),

@@ -10,7 +10,7 @@ import pytest
 
 import ozfp4
 from ozfp4._core import WorkspaceError
-from ozfp4.testing.integers import DTYPES, KINDS, exact, noise, operand, overflows, wrapped
+from support.integers import DTYPES, KINDS, exact, noise, operand, overflows, wrapped
 
 
 @pytest.fixture(autouse=True, params=["blocks", "whole"])

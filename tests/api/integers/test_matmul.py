@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 import ozfp4
-from ozfp4.testing import STACKS, VIEWS
-from ozfp4.testing.integers import DTYPES, KINDS, exact, noise, operand, overflows, steps_of_moduli, wrapped
+from support import STACKS, VIEWS
+from support.integers import DTYPES, KINDS, exact, noise, operand, overflows, steps_of_moduli, wrapped
 
 PATHS = [("II", "fp64"), ("II", "int8"), ("II", "fp4"), ("I", "fp64"), ("I", "int8"), ("I", "fp4")]
 WIDE_SHAPES = [(1, 1, 1), (3, 5, 4), (17, 70, 9), (2, 1100, 3)]

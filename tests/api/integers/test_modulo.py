@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 import ozfp4
-from ozfp4.testing import STACKS
-from ozfp4.testing.integers import DTYPES, KINDS, exact, modulo, noise, operand
+from support import STACKS
+from support.integers import DTYPES, KINDS, exact, modulo, noise, operand
 
 MODULI = [1, 2, 3, 97, 256, 2**31 - 1, 2**32, 10**9 + 7, 2**61 - 1, 2**62 + 11, 2**63 - 25, 2**63 - 1]
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import ozfp4
-from ozfp4.testing.integers import DTYPES, noise
+from support.integers import DTYPES, noise
 
 torch = pytest.importorskip("torch")
 

@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 
 import ozfp4
-from ozfp4.testing import Certificate, assert_same_bits, correct_matmul, exact_matmul, noise, standard_matmul
+from ozfp4.testing import Certificate, assert_same_bits, correct_matmul, exact_matmul, standard_matmul
+from support import noise
 
 ROUNDINGS = ("nearest", "down", "up", "zero")
 PATHS = [("II", "fp64"), ("II", "int8"), ("II", "fp4"), ("I", "fp64"), ("I", "int8"), ("I", "fp4")]

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import ozfp4
-from ozfp4.testing import PATHS, Path, assert_same_bits, exact_matmul, noise, operands
+from ozfp4.testing import assert_same_bits, exact_matmul
+from support import PATHS, Path, noise, operands
 
 
 @pytest.mark.parametrize("bits", range(2, 54))

@@ -10,16 +10,8 @@ import numpy as np
 import pytest
 
 import ozfp4
-from ozfp4.testing import (
-    VIEWS,
-    assert_same_bits,
-    complex_matmul,
-    correct_matmul,
-    exact_matmul,
-    noise,
-    round_to_float,
-    standard_matmul,
-)
+from ozfp4.testing import assert_same_bits, correct_matmul, exact_matmul, round_to_float, standard_matmul
+from support import VIEWS, complex_matmul, noise
 
 ROUNDINGS = ("nearest", "down", "up", "zero")
 MODES = [("scaled", "nearest"), ("standard", "nearest"), *(("correct", rounding) for rounding in ROUNDINGS)]

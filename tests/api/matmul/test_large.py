@@ -12,7 +12,8 @@ import pytest
 
 import ozfp4
 from ozfp4 import stages
-from ozfp4.testing import PATHS, Path, assert_same_bits, noise
+from ozfp4.testing import assert_same_bits
+from support import PATHS, Path, noise
 
 pytestmark = pytest.mark.slow
 

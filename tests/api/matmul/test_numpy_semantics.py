@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ozfp4
-from ozfp4.testing import PATHS, STACKS, Path, assert_same_bits, exact_matmul, noise, stack_operands
+from ozfp4.testing import assert_same_bits, exact_matmul
+from support import PATHS, STACKS, Path, noise, stack_operands
 
 STACK_IDS = [f"{a}@{b}".replace(" ", "") for a, b in STACKS]
 all_stacks = pytest.mark.parametrize("shapes", STACKS, ids=STACK_IDS)

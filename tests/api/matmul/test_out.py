@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import ozfp4
-from ozfp4.testing import PATHS, Path, assert_same_bits, bits_of, exact_matmul, noise, operands
+from ozfp4.testing import assert_same_bits, bits_of, exact_matmul
+from support import PATHS, Path, noise, operands
 
 M, K, N = 18, 33, 21
 LAYOUTS = {

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 import ozfp4
-from ozfp4.testing import PATHS, assert_same_bits, exact_matmul, noise
+from ozfp4.testing import assert_same_bits, exact_matmul
+from support import PATHS, noise
 
 paths = st.sampled_from(PATHS)
 types = st.sampled_from([np.float64, np.float32])

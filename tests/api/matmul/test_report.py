@@ -8,15 +8,8 @@ import numpy as np
 import pytest
 
 import ozfp4
-from ozfp4.testing import (
-    PATHS,
-    Path,
-    assert_same_bits,
-    exact_matmul,
-    forced_on_cpu,
-    integer_product,
-    operands,
-)
+from ozfp4.testing import assert_same_bits, exact_matmul, forced_on_cpu, integer_product
+from support import PATHS, Path, operands
 
 
 @pytest.mark.parametrize("path", PATHS, ids=str)

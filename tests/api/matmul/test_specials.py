@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import ozfp4
-from ozfp4.testing import PATHS, Path, assert_same_bits, exact_matmul, noise, operands
+from ozfp4.testing import assert_same_bits, exact_matmul
+from support import PATHS, Path, noise, operands
 
 VALUES = (0.0, -0.0, 1.0, -1.0, math.inf, -math.inf, math.nan, 5e-324, 1.7976931348623157e308)
 both_types = pytest.mark.parametrize("dtype", [np.float64, np.float32], ids=["float64", "float32"])

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ozfp4
-from ozfp4.testing import assert_same_bits, noise
+from ozfp4.testing import assert_same_bits
+from support import noise
 
 DTYPES = (np.float64, np.float32, np.complex128, np.complex64)
 

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 import ozfp4
-from ozfp4.testing import KINDS, PATHS, STACKS, Path, assert_same_bits, exact_matmul, noise, operands
+from ozfp4.testing import assert_same_bits, exact_matmul
+from support import KINDS, PATHS, STACKS, Path, noise, operands
 
 torch = pytest.importorskip("torch")
 

@@ -16,14 +16,15 @@ import numpy as np
 import pytest
 
 import ozfp4
-from ozfp4.testing import KINDS, PATHS, assert_same_bits, exact_matmul, forced_on_cpu, operands
+from ozfp4.testing import assert_same_bits, exact_matmul, forced_on_cpu
+from support import KINDS, PATHS, operands
 
 # Every loop is cut into several ranges somewhere: most of them by small shapes, scale by long rows, folds by many entries.
 SCRIPT = """
 import hashlib, sys
 import numpy as np
 import ozfp4
-from ozfp4.testing import KINDS, PATHS, operands
+from support import KINDS, PATHS, operands
 
 from ozfp4 import _core
 

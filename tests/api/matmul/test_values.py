@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import ozfp4
-from ozfp4.testing import KINDS, PATHS, Path, assert_same_bits, exact_matmul, noise, operands
+from ozfp4.testing import assert_same_bits, exact_matmul
+from support import KINDS, PATHS, Path, noise, operands
 
 Shape = tuple[int, int, int]  # m, k, n
 

@@ -9,17 +9,8 @@ import numpy as np
 import pytest
 
 import ozfp4
-from ozfp4.testing import (
-    PATHS,
-    VIEWS,
-    Path,
-    assert_same_bits,
-    constant_columns,
-    constant_rows,
-    exact_matmul,
-    noise,
-    operands,
-)
+from ozfp4.testing import assert_same_bits, exact_matmul
+from support import PATHS, VIEWS, Path, constant_columns, constant_rows, noise, operands
 
 both_types = pytest.mark.parametrize("dtype", [np.float64, np.float32], ids=["float64", "float32"])
 

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import ozfp4
-from ozfp4.testing import PATHS, Path, assert_same_bits, correct_matmul, exact_matmul, noise, operands
+from ozfp4.testing import assert_same_bits, correct_matmul, exact_matmul
+from support import PATHS, Path, noise, operands
 
 BITS = (54, 60, 62, 63, 64, 76, 94, 95, 103, 104, 109, 128, 150, 160, 177, 200)
 LEAST = [path for path in PATHS if path.family == "least"]

@@ -9,7 +9,8 @@ import pytest
 
 import ozfp4
 from ozfp4.support.refusals import is_over_limit
-from ozfp4.testing import PATHS, Path, assert_same_bits, exact_matmul, noise, operands
+from ozfp4.testing import assert_same_bits, exact_matmul
+from support import PATHS, Path, noise, operands
 
 every_path = pytest.mark.parametrize("path", PATHS, ids=str)
 LIMITS = (3_000, 10_000, 40_000, 200_000, 1_000_000, 10_000_000)

@@ -11,7 +11,8 @@ import pytest
 from ozfp4 import _core, _testing, stages
 from ozfp4.plans import make_plan
 from ozfp4.support.integers import of_words, to_words
-from ozfp4.testing import PATHS, Path, assert_same_bits
+from ozfp4.testing import assert_same_bits
+from support import PATHS, Path
 
 BITS = (54, 63, 64, 76, 94, 103, 104, 116, 117, 128, 177, 199, 200)
 

@@ -28,7 +28,8 @@ from ozfp4.request.library import Operands
 from ozfp4.request.operands import matmul_request, matmul_shape
 from ozfp4.request.out import check_out
 from ozfp4.request.update import update_request
-from ozfp4.testing import STACKS, assert_same_bits, noise
+from ozfp4.testing import assert_same_bits
+from support import STACKS, noise
 
 torch = pytest.importorskip("torch")
 

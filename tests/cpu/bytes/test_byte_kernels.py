@@ -13,16 +13,8 @@ import pytest
 import ozfp4
 from ozfp4 import _core
 from ozfp4.dispatch import this_machine
-from ozfp4.testing import (
-    KINDS,
-    PATHS,
-    Path,
-    assert_same_bits,
-    correct_matmul,
-    exact_matmul,
-    noise,
-    operands,
-)
+from ozfp4.testing import assert_same_bits, correct_matmul, exact_matmul
+from support import KINDS, PATHS, Path, noise, operands
 
 SETTINGS = [*(setting for _, setting in _core.byte_kernels()), "sgemm"]
 BYTE_PATHS = [path for path in PATHS if path.backend != "fp64"]

@@ -19,17 +19,9 @@ import pytest
 import ozfp4
 from ozfp4 import stages
 from ozfp4.backends.kernels import NUMBERS, WORDS, cpu_kernel
-from ozfp4.testing import (
-    KINDS,
-    PATHS,
-    assert_same_bits,
-    correct_matmul,
-    exact_matmul,
-    forced_on_cpu,
-    operands,
-    standard_matmul,
-)
+from ozfp4.testing import assert_same_bits, correct_matmul, exact_matmul, forced_on_cpu, standard_matmul
 from ozfp4.trust.examine import examine
+from support import KINDS, PATHS, operands
 
 pytestmark = pytest.mark.skipif(
     not sys.platform.startswith("linux") or platform.machine() != "x86_64",

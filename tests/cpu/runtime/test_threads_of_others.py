@@ -14,7 +14,8 @@ import pytest
 import scipy.linalg.blas  # noqa: F401  its BLAS is loaded
 
 import ozfp4
-from ozfp4.testing import PATHS, assert_same_bits, operands
+from ozfp4.testing import assert_same_bits
+from support import PATHS, operands
 
 
 def blas_threads() -> dict[str, int]:

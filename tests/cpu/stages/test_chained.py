@@ -7,7 +7,8 @@ import pytest
 
 import ozfp4
 from ozfp4 import stages
-from ozfp4.testing import KINDS, PATHS, Path, assert_same_bits, integer_product, operands
+from ozfp4.testing import assert_same_bits, integer_product
+from support import KINDS, PATHS, Path, operands
 
 FINITE = [kind for kind in KINDS if kind not in ("specials", "infinities")]
 

@@ -8,7 +8,8 @@ import pytest
 import ozfp4
 from ozfp4 import stages
 from ozfp4.plans import make_int8_plan
-from ozfp4.testing import PATHS, Path, assert_same_bits
+from ozfp4.testing import assert_same_bits
+from support import PATHS, Path
 
 
 def integers(shape: tuple[int, ...], bits: int, seed: int = 0) -> np.ndarray:

@@ -8,7 +8,8 @@ import pytest
 import ozfp4
 from ozfp4 import stages
 from ozfp4.plans import Plan, Term, make_int8_plan
-from ozfp4.testing import PATHS, Path, assert_same_bits
+from ozfp4.testing import assert_same_bits
+from support import PATHS, Path
 
 SCHEME_TWO = [p for p in PATHS if p.scheme == "II"]
 

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 import ozfp4
 from ozfp4 import _testing, stages
 from ozfp4.plans import Plan
-from ozfp4.testing import PATHS, Path, assert_same_bits, round_to_float
+from ozfp4.testing import assert_same_bits, round_to_float
+from support import PATHS, Path
 
 SCHEME_TWO = [p for p in PATHS if p.scheme == "II"]
 

@@ -6,16 +6,8 @@ import numpy as np
 import pytest
 
 from ozfp4 import stages
-from ozfp4.testing import (
-    KINDS,
-    VIEWS,
-    assert_same_bits,
-    constant_columns,
-    constant_rows,
-    operands,
-    scale_exponents,
-    scaled_integers,
-)
+from ozfp4.testing import assert_same_bits, scale_exponents, scaled_integers
+from support import KINDS, VIEWS, constant_columns, constant_rows, operands
 
 SHAPES = [(7, 9), (1, 1), (16, 512), (17, 513), (33, 1030), (0, 3), (3, 0)]
 

@@ -14,17 +14,14 @@ import pytest
 import ozfp4
 from ozfp4 import _core
 from ozfp4.testing import (
-    KINDS,
     Certificate,
     assert_same_bits,
     correct_matmul,
     exact_matmul,
     forced_on_cpu,
-    gemm_reference,
-    noise,
-    operands,
     standard_matmul,
 )
+from support import KINDS, gemm_reference, noise, operands
 
 Array = npt.NDArray[Any]
 

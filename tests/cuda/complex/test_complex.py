@@ -11,7 +11,8 @@ from ozfp4.backends import kernels
 from ozfp4.backends.cuda import extension, pairs
 from ozfp4.plans.plan import make_plan
 from ozfp4.request import complex as forms
-from ozfp4.testing import assert_same_bits, forced, operands
+from ozfp4.testing import assert_same_bits, forced
+from support import operands
 
 SHAPES = [(1, 1, 1), (3, 7, 5), (129, 130, 67), (200, 65, 1), (64, 1000, 33), (300, 8, 300)]
 BACKENDS = ["int8", "fp4"]

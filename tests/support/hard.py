@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .correct import real_sums
+from ozfp4.testing.correct import real_sums
+
 from .generators import Array, Format
 
 Target = Callable[[np.random.Generator, Format], Fraction]

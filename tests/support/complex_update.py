@@ -8,8 +8,9 @@ from functools import reduce
 import numpy as np
 import numpy.typing as npt
 
+from ozfp4.testing.oracle import round_to_float
+
 from .complex import Array, real_form
-from .oracle import round_to_float
 from .update import dyadic, gemm_reference, plus, times
 
 
