@@ -91,7 +91,7 @@ def test_nothing_is_measured_in_a_capture(nothing_known, monkeypatch):
 @pytest.mark.parametrize("form", ["product", "stack", "update", "stack of updates"])
 def test_times_are_measured(nothing_known, dtype, form):
     options = check_options(
-        [dtype], 0, "fastest", False, False,
+        [dtype], 0, "fastest", False,
         {"scheme": "II", "backend": "auto", "bits": None, "family": "least", "workspace_limit": None, "accuracy": None,
          "rounding": "nearest"},
     )  # fmt: skip

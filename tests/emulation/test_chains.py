@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -59,11 +61,11 @@ def counts(scope: Any) -> tuple[int, int]:
 
 
 @pytest.mark.parametrize("product", [by_numpy, by_torch, by_layer])
-@pytest.mark.parametrize("convolutions", [False, True])
+@pytest.mark.parametrize("around", [contextlib.nullcontext, partial(ozfp4.emulate, mode="always")])
 def test_after_many_chains_the_next_ones_are_the_librarys(
-    product: Callable[[Any], Any], convolutions: bool
+    product: Callable[[Any], Any], around: Callable[[], Any]
 ) -> None:
-    with ozfp4.emulate(convolutions=convolutions) as scope:
+    with around(), ozfp4.emulate() as scope:
         found = [product(COVARIANCE) for _ in range(FIRST_LEFT + 3)]
     assert counts(scope) == (2, FIRST_LEFT + 1)
     assert {row.reason for row in scope.summary.rows} == {"told", chains.MANY.reason}
@@ -71,7 +73,7 @@ def test_after_many_chains_the_next_ones_are_the_librarys(
     ours = ozfp4.matmul(COVARIANCE, COVARIANCE.T if product is by_layer else COVARIANCE)
     for i, c in enumerate(found):
         assert_same_bits(c, ours if i in (0, FIRST_LEFT + 1) else native)
-    with ozfp4.emulate(convolutions=convolutions) as later:  # another entry, the same place
+    with around(), ozfp4.emulate() as later:  # another entry, the same place
         for _ in range(2):
             product(COVARIANCE)
     assert counts(later) == (0, 2)
@@ -130,7 +132,7 @@ def test_always_leaves_nothing() -> None:
 
 def test_native_takes_what_was_measured_of_the_representative(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()
-    options = check_options(("float64",), 0, "fastest", False, False, choice_keywords())
+    options = check_options(("float64",), 0, "fastest", False, choice_keywords())
     monkeypatch.setattr(measured, "times", lambda problem, options: (1e-3, 9e-3))
     problem = Problem("numpy", "cpu", "float64", 1, 64, 64, 90)
     assert measured.representative(problem).k == 64
@@ -194,7 +196,7 @@ def device(monkeypatch: pytest.MonkeyPatch) -> Device:
 
 def asked(device: Device, times: int = 1) -> list[Any]:
     """What becomes of products of one place."""
-    options = check_options(("float64",), 0, "fastest", False, False, choice_keywords())
+    options = check_options(("float64",), 0, "fastest", False, choice_keywords())
     problem = Problem("torch", "cuda:0", "float64", 2, 1024, 1024, 1024)
     return [chains.made(problem, options, device.multiply) for _ in range(times)]
 

@@ -28,7 +28,7 @@ USUAL = {
     "scheme": "II", "backend": "auto", "bits": None, "family": "least", "workspace_limit": None, "accuracy": None,
     "rounding": "nearest",
 }  # fmt: skip
-OPTIONS = check_options(("float64", "complex128", "integers"), 0, "fastest", False, False, USUAL)
+OPTIONS = check_options(("float64", "complex128", "integers"), 0, "fastest", False, USUAL)
 AMX = cpu_peaks("a CPU", 16, "amx")
 H200 = gpu_peaks(next(rates for rates in DEVICES if rates.name == "H200"))
 Times = dict[str, float]
@@ -205,7 +205,7 @@ def test_times_are_measured_once_and_kept(
     measured.forget()  # as another process
     assert measured.times(integers(4, 8, 4), OPTIONS) == (2e-3, 1e-3)
     assert len(made) == 2
-    other = check_options("int64", 0, "fastest", False, False, {**USUAL, "backend": "fp64"})
+    other = check_options("int64", 0, "fastest", False, {**USUAL, "backend": "fp64"})
     measured.times(integers(4, 4, 4), other)
     measured.times(integers(4, 4, 4, "torch"), OPTIONS)
     assert len(made) == 4  # other keywords, another library
@@ -246,7 +246,7 @@ def test_times_are_those_of_a_number_of_threads(nothing_known: Path, monkeypatch
 
 
 def test_what_exceeds_the_workspace_limit_is_not_measured(nothing_known: Path) -> None:
-    options = check_options("int64", 0, "fastest", False, False, {**USUAL, "workspace_limit": 1})
+    options = check_options("int64", 0, "fastest", False, {**USUAL, "workspace_limit": 1})
     assert measured.times(integers(64, 64, 64), options) == "ozfp4 needs more than workspace_limit"
     assert not any("product 1 64" in file.read_text() for file in nothing_known.glob("*.json"))
 

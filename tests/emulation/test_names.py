@@ -405,7 +405,7 @@ def test_products_without_room_where_smaller_ones_had_it(told: Any) -> None:
     with ozfp4.emulate(dtypes="integers", workspace_limit=1) as scope:
         assert_same_bits(n @ n, n.mm(n))
         c.addmm_(n, n)
-    with ozfp4.emulate(dtypes="integers", workspace_limit=1, convolutions=True) as by_mode:
+    with ozfp4.emulate(mode="always"), ozfp4.emulate(dtypes="integers", workspace_limit=1) as by_mode:
         assert_same_bits(n @ n, c)
     for each, calls in ((scope, 3), (by_mode, 1)):
         assert (each.summary.caught, each.summary.left) == (0, calls)

@@ -29,7 +29,6 @@ A = np.arange(6.0).reshape(2, 3)
         (TypeError, "min_size: 1.5 is not an integer", {"min_size": 1.5}),
         (TypeError, "min_size: True is not an integer", {"min_size": True}),
         (TypeError, "verbose: 'yes' is neither True nor False", {"verbose": "yes"}),
-        (TypeError, "convolutions: 1 is neither True nor False", {"convolutions": 1}),
         (ValueError, "accuracy: 'exact' is unknown", {"accuracy": "exact"}),
         (ValueError, "rounding: 'up' needs accuracy='correct'", {"rounding": "up"}),
         (ValueError, "bits: 300 is outside 2..200", {"bits": 300, "accuracy": "scaled"}),

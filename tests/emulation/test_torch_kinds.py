@@ -198,37 +198,3 @@ def test_conjugated_and_expanded_results() -> None:
                 assert found == expected
             else:
                 torch.testing.assert_close(found, expected)
-
-
-# ---- Convolutions
-
-X, K = entries(2, 4, 9), entries(6, 4, 3)
-REFUSED: dict[
-    str, tuple[Any, ...]
-] = {  # input, weight, bias, stride, padding, dilation, transposed, more, groups
-    "padding": (X, K, None, [1], [-1], [1], False, [0], 1),
-    "dilation": (X, K, None, [1], [0], [0], False, [0], 1),
-    "stride": (X, K, None, [0], [0], [1], False, [0], 1),
-    "groups": (X, K, None, [1], [0], [1], False, [0], 0),
-    "a bias of one": (X, K, entries(1), [1], [0], [1], False, [0], 1),
-    "a bias of two axes": (X, K, entries(6, 1), [1], [0], [1], False, [0], 1),
-    "channels": (X[:, :3], K, None, [1], [0], [1], False, [0], 1),
-    "channels of groups": (X, K, None, [1], [0], [1], False, [0], 2),
-    "output_padding": (X[:, :, :4], K[:4], None, [1], [0], [1], True, [1], 1),
-    "negative output_padding": (X, K, None, [1], [0], [1], False, [-1], 1),
-    "nothing": (X[:, :, :1], K[:4, :, :2], None, [1], [1], [1], True, [0], 1),
-    "channels of the transposed": (X, K, None, [1], [0], [1], True, [0], 1),
-    "stride of two axes": (X, K, None, [1, 1], [0], [1], False, [0], 1),
-}
-
-
-@pytest.mark.parametrize("name", REFUSED)
-def test_convolutions_that_torch_refuses(name: str) -> None:
-    def call() -> Any:
-        return torch.convolution(*REFUSED[name])
-
-    expected = outcome(call)
-    assert isinstance(expected, tuple), expected
-    found, summary = scoped(lambda: outcome(call), convolutions=True)
-    assert found == expected
-    assert summary.caught == 0

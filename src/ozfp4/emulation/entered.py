@@ -36,9 +36,8 @@ class Entered:
         self.options, self.record, self.outer = options, record, outer
         self.left, self.decided = record.left, record.decided
         self.thread, self.is_open = threading.get_ident(), True
-        # A mode around it would see what it leaves, and only a mode sees convolutions.
-        around = outer is None or outer.by_name
-        self.by_name: bool = options.mode == "fastest" and not options.convolutions and around
+        # A mode around it would see what it leaves.
+        self.by_name: bool = options.mode == "fastest" and (outer is None or outer.by_name)
         # Read by csrc/bindings/tensors/left.cpp.
         self.left_by_name: dict[Any, Any] | None = record.left_by_name if self.by_name else None
 

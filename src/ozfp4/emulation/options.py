@@ -20,13 +20,12 @@ ALL_INTEGERS = "integers"
 
 @dataclass(frozen=True)
 class Options:
-    """Names of dtypes, the least number of multiplications, the mode, whether convolutions are unfolded, whether the summary is
-    printed; the keywords of the products of floating-point numbers, and those of them that products of integers have."""
+    """Names of dtypes, the least number of multiplications, the mode, whether the summary is printed; the keywords of the
+    products of floating-point numbers, and those of them that products of integers have."""
 
     dtypes: frozenset[str]
     min_size: int
     mode: str
-    convolutions: bool
     verbose: bool
     keywords: dict[str, Any]
     of_integers: dict[str, Any]
@@ -35,16 +34,14 @@ class Options:
         return self.of_integers if is_integer(dtype) else self.keywords
 
 
-def check_options(
-    dtypes: Any, min_size: Any, mode: Any, convolutions: Any, verbose: Any, keywords: dict[str, Any]
-) -> Options:
+def check_options(dtypes: Any, min_size: Any, mode: Any, verbose: Any, keywords: dict[str, Any]) -> Options:
     """The options as a value.
 
     Raises
     ------
     TypeError, ValueError
-        Dtypes that no product takes, a `min_size` that is no number of multiplications, an unknown mode, truth values that are
-        none; keywords that ``ozfp4.matmul`` would refuse.
+        Dtypes that no product takes, a `min_size` that is no number of multiplications, an unknown mode, a `verbose` that
+        is no truth value; keywords that ``ozfp4.matmul`` would refuse.
     """
     if not isinstance(mode, str) or mode not in MODES:
         raise ValueError(f"mode: {mode!r} is unknown; allowed are {', '.join(map(repr, MODES))}")
@@ -52,18 +49,15 @@ def check_options(
         raise TypeError(f"min_size: {min_size!r} is not an integer")
     if min_size < 0:
         raise ValueError(f"min_size: {min_size} is negative")
-    for name, value in (("convolutions", convolutions), ("verbose", verbose)):
-        if not isinstance(value, (bool, np.bool_)):
-            raise TypeError(f"{name}: {value!r} is neither True nor False")
+    if not isinstance(verbose, (bool, np.bool_)):
+        raise TypeError(f"verbose: {verbose!r} is neither True nor False")
     checked = Asked.of(keywords)
     capacity(checked, single=False)
     asked = {name: getattr(checked, name) for name, value in keywords.items() if value != DEFAULTS[name]}
     if checked.accuracy != "standard":  # the default as the scope is made, on which its choices rest
         asked["accuracy"] = checked.accuracy
     shared = {name: value for name, value in asked.items() if name not in ("accuracy", "bits", "rounding")}
-    return Options(
-        _names(dtypes), int(min_size), mode, bool(convolutions), bool(verbose), asked, shared
-    )  # fmt: skip
+    return Options(_names(dtypes), int(min_size), mode, bool(verbose), asked, shared)
 
 
 def _names(dtypes: Any) -> frozenset[str]:

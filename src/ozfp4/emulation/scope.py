@@ -29,7 +29,6 @@ def emulate(
     dtypes: Any = ("float64", "complex128"),
     min_size: int = 0,
     mode: str = "fastest",
-    convolutions: bool = False,
     verbose: bool = False,
     **options: Unpack[RoundedOptions],
 ) -> Scope:
@@ -52,7 +51,7 @@ def emulate(
     of arrays and the method ``dot`` are not reached, and neither is a function that was imported from NumPy by its name.
 
     What computes inside a library is not caught: solve, cholesky, qr, eigh, svd (LAPACK and cuSOLVER; `ozfp4.linalg` has some of
-    them), convolutions unless asked for, fused attention, SciPy.
+    them), convolutions, fused attention, SciPy.
 
     The scope is that of its thread and context: threads that are started in it do not have it. The innermost of several counts.
 
@@ -67,9 +66,6 @@ def emulate(
         machine and kept. A product that has no room in `workspace_limit` is the library's then, and so are the next
         ones from a call in the program whose last product left many entries to chains.
         "always" takes all.
-    convolutions : bool
-        Take convolutions of torch as well, as products of unfolded inputs, which need memory for each patch. With "fastest" too
-        torch hands each operation to Python then.
     verbose : bool
         Print the summary on leaving the scope.
     **options
@@ -102,7 +98,7 @@ def emulate(
         scope products raise what those of ozfp4 do: a device without a kernel in this build is an error with "always".
     """
     check_taken(emulate, options)
-    return Scope(check_options(dtypes, min_size, mode, convolutions, verbose, {**options}))
+    return Scope(check_options(dtypes, min_size, mode, verbose, {**options}))
 
 
 class Scope:

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,9 @@ from ozfp4.testing import assert_same_bits, exact_matmul, forced_on_cpu
 from support import KINDS, PATHS, operands
 
 # Every loop is cut into several ranges somewhere: most of them by small shapes, scale by long rows, folds by many entries.
-SCRIPT = """
+SCRIPT = (
+    f"import sys\nsys.path.append({str(Path(__file__).resolve().parents[2])!r})\n"
+    + """
 import hashlib, sys
 import numpy as np
 import ozfp4
@@ -48,6 +51,7 @@ for products in (6, 9):
     digest.update(ozfp4.int8_matmul(x, y, products=products).tobytes())
 print(_core.thread_count(), digest.hexdigest())
 """
+)
 
 
 def digest(**environment: str) -> tuple[int, str]:

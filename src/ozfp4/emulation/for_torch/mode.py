@@ -20,7 +20,6 @@ from ..choice import decide, no_room
 from ..entered import Entered, keep
 from ..problem import Problem
 from ..summary import Decision, Line
-from . import convolutions
 from .flags import kept_flags
 from .operators import OPERATORS, Operator
 
@@ -147,8 +146,6 @@ class EmulationMode(python_dispatch.TorchDispatchMode):  # type: ignore[misc]
         of inference_mode, and in what wrappers and other modes do."""
         if not isinstance(func, torch._ops.OpOverload):  # one that calls functions, as torch.cond
             return func(*args, **named)
-        if self._options.convolutions and func in convolutions.OPERATORS and not _inner.busy:
-            return self._convolution(func, types, args, named)
         if types and (foreign := _foreign(types)):
             return _of_foreign(foreign, func, args, named)
         if func.namespace == "aten" and _is_composite(func) and not _has_nested(args):
@@ -163,26 +160,6 @@ class EmulationMode(python_dispatch.TorchDispatchMode):  # type: ignore[misc]
         would be no product of the whole. `problem` is of all devices."""
         self._record.count(self._record.line(name, problem, OF_DTENSORS))
         return _of_dtensors(func, args, named)
-
-    def _convolution(self, func: Any, types: Any, args: Any, named: dict[str, Any]) -> Any:
-        if types and (foreign := _foreign(types)):
-            problem = convolutions.problem(func, args) if _has_dtensors(foreign) else None
-            if problem is not None:
-                return self._left_to_dtensor(func._opname, problem, func, args, named)
-            return _of_foreign(foreign, func, args, named)
-        problem = convolutions.problem(func, args)
-        with _passed():
-            if problem is None:
-                return func(*args, **named)
-            line = self._line(func._opname, problem)
-            if not line.decision.take:
-                self._record.count(line)
-                return func(*args, **named)
-            return self._timed(
-                line,
-                lambda keywords: convolutions.OPERATORS[func](keywords, *args),
-                lambda: func(*args, **named),
-            )
 
 
 class DynamoEmulationMode(EmulationMode):
