@@ -15,7 +15,7 @@ from .support import (
 )
 
 if TYPE_CHECKING:
-    from . import bounds, linalg, stages
+    from . import linalg, stages
     from .api.default_accuracy import default_accuracy, get_default_accuracy, set_default_accuracy
     from .api.einsum import einsum
     from .api.enclose import enclose
@@ -44,7 +44,6 @@ __all__ = [
     "SelfTest",
     "Term",
     "__version__",
-    "bounds",
     "default_accuracy",
     "einsum",
     "emulate",
@@ -69,7 +68,7 @@ __all__ = [
     "tensordot",
 ]
 
-_MODULES = ("bounds", "linalg", "stages")
+_MODULES = ("linalg", "stages")
 _HOMES = {
     "Plan": "plans",
     "Prepared": "request.prepared",

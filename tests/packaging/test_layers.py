@@ -32,7 +32,6 @@ LAYERS = (
     "cost",
     "request",
     "_options",
-    "bounds",
     "plans",
     "support",
     "_cuda",

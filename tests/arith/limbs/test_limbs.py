@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ozfp4 import bounds
+from ozfp4 import _core
 from ozfp4._testing import arith
 from ozfp4.testing import assert_same_bits
 
@@ -33,7 +33,7 @@ def test_one_limb_and_the_rest(v: np.ndarray) -> None:
 
 @pytest.mark.parametrize("p", range(1, 17))
 def test_p_limbs_represent_everything_up_to_lemma_1(p: int) -> None:
-    limit = bounds.gap_free_range(p)
+    limit = _core.gap_free_range(p)
     v = np.arange(-limit, limit + 1) if p <= 5 else integers_to(limit, 20_000, p)
     rest, total = v, np.zeros_like(v)
     for i in range(p):
@@ -46,7 +46,7 @@ def test_p_limbs_represent_everything_up_to_lemma_1(p: int) -> None:
 def test_p_limbs_of_s_do_not_reach_beyond_lemma_1() -> None:
     s = np.array(sorted(GREEDY | {12, -12}))
     two = {int(x) for x in np.add.outer(s, 13 * s).ravel()}
-    limit = bounds.gap_free_range(2)
+    limit = _core.gap_free_range(2)
     assert limit == 56
     assert set(range(-limit, limit + 1)) <= two
     assert limit + 1 not in two
