@@ -13,7 +13,6 @@ from __future__ import annotations
 import argparse
 import statistics
 import sys
-import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -73,14 +72,7 @@ def clock(run: Callable[[], object], device: str, budget: float) -> float:
     """Median milliseconds after a warm-up."""
     if device == "cuda":
         return statistics.median(clocks.event_times(run, budget))
-    run()
-    taken: list[float] = []
-    start = time.perf_counter()
-    while not taken or (time.perf_counter() - start < budget and len(taken) < 15):
-        begin = time.perf_counter()
-        run()
-        taken.append(1e3 * (time.perf_counter() - begin))
-    return statistics.median(taken)
+    return 1e3 * statistics.median(clocks.call_times(run, budget))
 
 
 def array_times(scheme: str, n: int, device: str, budget: float) -> dict[str, float]:

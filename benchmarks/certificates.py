@@ -1,26 +1,23 @@
 """What certifies the entries of "standard", and how many "correct" leaves to repair, by the references in Python's integers.
 
-    python benchmarks/certificates.py [operands] [bits]
+    python benchmarks/certificates.py
 
-Two tables of docs/accuracy.md: by operands, on a sample of rows and columns; and effective bits against the spread of exponents,
-all 128 x 128 entries at K = 8192. Nothing of the core takes part in the first, nothing is timed; some minutes.
+A table of docs/accuracy.md by operands, on a sample of rows and columns. Nothing of the core takes part, nothing is timed; some
+minutes. Effective bits are accuracy.py's.
 """
 
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
 
-import ozfp4
-from common.cases import make_case
+import common  # noqa: F401 - puts tests/support on the path
 from ozfp4.testing import Certificate, error_bound, round_to_float
 from ozfp4.testing.certified import Scaled, certificates, disjoint, scaled_product
 from support import grading, spread
-from support.errors import relative_errors
 
 Pair = tuple[np.ndarray, np.ndarray]
 
@@ -94,21 +91,5 @@ def operand_table() -> None:
         print("| " + " | ".join(row) + " |", flush=True)
 
 
-def bits_table(phis: tuple[int, ...] = (0, 4, 8, 16, 32, 64)) -> None:
-    rows: dict[str, list[str]] = {"standard": [], "correct": []}
-    for phi in phis:
-        case = make_case(phi, 8192, 128)
-        for name in rows:
-            c = ozfp4.matmul(case.a, case.b, accuracy=name)
-            rows[name].append(f"{-math.log2(relative_errors(c, case.exact).max()):.2f}")
-    print("| φ | " + " | ".join(map(str, phis)) + " |")
-    for name, cells in rows.items():
-        print(f"| {name} | " + " | ".join(cells) + " |")
-
-
 if __name__ == "__main__":
-    wanted = sys.argv[1:] or ["operands", "bits"]
-    if "operands" in wanted:
-        operand_table()
-    if "bits" in wanted:
-        bits_table()
+    operand_table()

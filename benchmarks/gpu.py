@@ -12,9 +12,7 @@ from __future__ import annotations
 
 import argparse
 import json
-import platform
 import sys
-import time
 from typing import Any
 
 import torch
@@ -23,7 +21,7 @@ import ozfp4
 from common import peers
 from common.gpu import Sampler, stage_row, total_row
 from ozfp4.measure.clocks import copy_bandwidth, operands
-from ozfp4.measure.machine import commit, driver
+from ozfp4.measure.machine import describe
 
 Row = dict[str, Any]
 SIZES = (1024, 2048, 4096, 8192, 16384)
@@ -83,26 +81,21 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
         del a, b
         torch.cuda.empty_cache()
     sampler.close()
-    if not arguments.rows_only:
-        for name, environment in (
-            ("cuBLAS emulation, 55 bits", peers.CUBLAS_FIXED),
-            ("cuBLAS emulation, dynamic", peers.CUBLAS_DYNAMIC),
-        ):
-            if "cublas" in methods:
-                progress(name)
-                totals += peer_rows(name, arguments.sizes, environment, arguments.budget)
-        if arguments.gemmul8:
-            environment = peers.gemmul8_environment(arguments.gemmul8)
-            totals += peer_rows("GEMMul8, 15 moduli", arguments.sizes, environment, arguments.budget)
-    return {
-        "device": torch.cuda.get_device_name(0),
-        "driver": driver(),
-        "date": time.strftime("%Y-%m-%d"),
-        "commit": commit(),
-        "torch": torch.__version__, "cuda": torch.version.cuda, "python": platform.python_version(), "ozfp4": ozfp4.__version__,
-        "copy GB/s": None if arguments.rows_only else round(1e-9 * copy_bandwidth("cuda")),
-        "totals": totals, "stages": stages,
-    }  # fmt: skip
+    for name, environment in (
+        ("cuBLAS emulation, 55 bits", peers.CUBLAS_FIXED),
+        ("cuBLAS emulation, dynamic", peers.CUBLAS_DYNAMIC),
+    ):
+        if "cublas" in methods:
+            progress(name)
+            totals += peer_rows(name, arguments.sizes, environment, arguments.budget)
+    if arguments.gemmul8:
+        environment = peers.gemmul8_environment(arguments.gemmul8)
+        totals += peer_rows("GEMMul8, 15 moduli", arguments.sizes, environment, arguments.budget)
+    return describe("cuda") | {
+        "copy GB/s": round(1e-9 * copy_bandwidth("cuda")),
+        "totals": totals,
+        "stages": stages,
+    }
 
 
 def markdown(results: dict[str, Any]) -> str:
@@ -155,13 +148,12 @@ def main() -> None:
     parser.add_argument("--budget", type=float, default=0.6, help="seconds of measurement for each row")
     parser.add_argument("--gemmul8", help="GEMMul8's preload library")
     parser.add_argument("--out", help="write the rows as JSON to this file")
-    parser.add_argument("--rows-only", action="store_true", help="print the rows as JSON and nothing else")
     arguments = parser.parse_args()
     results = measure(arguments)
     if arguments.out:
         with open(arguments.out, "w", encoding="utf-8") as file:
             json.dump(results, file, indent=1)
-    print(json.dumps(results) if arguments.rows_only else markdown(results))
+    print(markdown(results))
 
 
 if __name__ == "__main__":

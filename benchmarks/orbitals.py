@@ -7,7 +7,6 @@ calculation.
 
 from __future__ import annotations
 
-import math
 import zipfile
 import zlib
 from collections.abc import Callable
@@ -21,7 +20,7 @@ import numpy.typing as npt
 import common  # noqa: F401 - puts tests/support on the path
 from ozfp4.cli.errors import InputError
 from ozfp4.testing import integer_matmul
-from support.errors import RealProduct
+from support.errors import RealProduct, as_integers, relative_errors
 
 Array = npt.NDArray[Any]
 Multiply = Callable[[Array, Array], Array]
@@ -123,20 +122,12 @@ def spread(orbitals: Orbitals) -> int:
 # ---- Without rounding --------------------------------------------------------------------------------------
 
 
-def _integers(x: Array) -> tuple[Array, int]:
-    """x = integers * 2^exponent, exactly: Python integers, one exponent for the matrix."""
-    significand, exponent = np.frexp(x)
-    lowest = int(exponent[x != 0].min(initial=2000))
-    shifts = np.where(x != 0, exponent - lowest, 0).astype(object)
-    return np.ldexp(significand, 53).astype(np.int64).astype(object) << shifts, lowest - 53
-
-
 def real_products(orbitals: Orbitals) -> dict[str, RealProduct]:
     """The real-number products of the stored entries; the triple ones are not rounded in between."""
-    c, c_exponent = _integers(orbitals.C)
+    c, c_exponent = as_integers(orbitals.C)
     products = {}
     for middle, single, triple in ((orbitals.S, "SC", OVERLAP), (orbitals.F, "FC", FOCK)):
-        m, m_exponent = _integers(middle)
+        m, m_exponent = as_integers(middle)
         inner = RealProduct(integer_matmul(m, c), integer_matmul(abs(m), abs(c)), m_exponent + c_exponent)
         products[single] = inner
         products[triple] = RealProduct(
@@ -159,17 +150,18 @@ def errors(computed: Array, real: RealProduct, left: Array, right: Array) -> Err
 
     Differences and sums are exact; only their quotients are rounded. A relative error 0/0 is 0.
     """
-    c, exponent = _integers(computed)
+    c, exponent = as_integers(computed)
     lowest = min(exponent, real.exponent)
     difference = abs((c << (exponent - lowest)) - (real.product << (real.exponent - lowest)))
-    magnitude = real.magnitude << (real.exponent - lowest)
-    wrong = difference != 0
-    ratios = [d / m if m else math.inf for d, m in zip(difference[wrong], magnitude[wrong], strict=True)]
     absolute = _to_float(difference, lowest)
     to_norms = absolute
     for norms in (np.hypot.reduce(left, axis=1)[:, np.newaxis], np.hypot.reduce(right, axis=0)):
         to_norms = to_norms / np.where(norms > 0, norms, 1.0)
-    return Errors(absolute.max(initial=0.0), max(ratios, default=0.0), to_norms.max(initial=0.0))
+    return Errors(
+        absolute.max(initial=0.0),
+        float(relative_errors(computed, real).max(initial=0.0)),
+        to_norms.max(initial=0.0),
+    )
 
 
 def off_identity(x: Array) -> float:

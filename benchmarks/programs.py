@@ -26,6 +26,7 @@ from typing import Any
 import torch
 
 import ozfp4
+from ozfp4.measure import clocks
 from ozfp4.measure.machine import commit
 
 Program = Callable[[], torch.Tensor]
@@ -142,17 +143,12 @@ PROGRAMS = {
 
 
 def milliseconds(run: Program, device: str) -> float:
-    if device == "cpu":
-        began = time.perf_counter()
-        run()
-        return 1e3 * (time.perf_counter() - began)
-    start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-    torch.cuda.synchronize()
-    start.record()
+    if device == "cuda":
+        torch.cuda.synchronize()
+        return clocks.milliseconds(run)
+    began = time.perf_counter()
     run()
-    end.record()
-    end.synchronize()
-    return start.elapsed_time(end)
+    return 1e3 * (time.perf_counter() - began)
 
 
 def row_of(name: str, n: int, device: str, repeats: int, warm_ups: int) -> dict[str, Any]:
