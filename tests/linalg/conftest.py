@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ozfp4.linalg import blocks
+from ozfp4.linalg import products
 
 
 @pytest.fixture(autouse=True)
@@ -33,7 +33,7 @@ def library(request: pytest.FixtureRequest) -> Callable[[Any], Any]:
 @pytest.fixture
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> int:
     """Panels of 8 columns, so that small matrices are of many."""
-    monkeypatch.setattr(blocks, "SIZE", 8)
+    monkeypatch.setattr(products, "SIZE", 8)
     return 8
 
 

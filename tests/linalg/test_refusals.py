@@ -19,11 +19,9 @@ SYSTEMS = [linalg.solve, linalg.lstsq, linalg.solve_triangular]
 WRONG = [
     (
         TypeError,
-        r"a: dtype int64 is not supported \(a\.astype\(np\.float64\).*\); allowed is float64 or float32 or complex128",
-        A.astype(int),
+        "a: dtype float16 is not supported.*; allowed is float64 or float32 or complex128",
+        A.astype(np.float16),
     ),
-    (TypeError, "a: dtype bool is not supported", A > 0),
-    (TypeError, "a: dtype float16 is not supported", A.astype(np.float16)),
     (TypeError, "a: masked arrays are not supported", np.ma.masked_array(A)),
     (ValueError, r"a: a matrix or a stack of them is needed; its shape is \(3,\)", A[0]),
     (ValueError, "a: holds NaN or infinity; check_finite=False lets them pass", np.where(A > 0, np.nan, 0)),
@@ -51,7 +49,7 @@ def test_right_sides(function, check_refused):
     )
     check_refused(ValueError, r"b: 4 rows do not fit \(3, 3\)", function, A, np.ones(4))
     check_refused(ValueError, "b: a vector, a matrix or a stack of matrices is needed", function, A, 1.0)
-    check_refused(TypeError, "b: dtype int32 is not supported", function, A, B.astype(np.int32))
+    check_refused(TypeError, "b: dtype float16 is not supported", function, A, B.astype(np.float16))
     check_refused(ValueError, "b: holds NaN or infinity", function, A, B * np.inf)
     check_refused(ValueError, "accuracy: 'fp32' is unknown", function, A, B, accuracy="fp32")
 
@@ -107,8 +105,7 @@ def test_tensors(check_refused):
     a, b = torch.from_numpy(A), torch.from_numpy(B)
     check_refused(TypeError, "a is a torch tensor, b is a NumPy array", linalg.solve, a, B)
     check_refused(TypeError, "piv: NumPy arrays and torch tensors", linalg.lu_solve, (a, LU[1]), b)
-    check_refused(TypeError, r"a: dtype torch\.int8 is not supported; allowed", linalg.inv, a.to(torch.int8))
-    check_refused(TypeError, r"a: dtype torch\.float16 is not supported", linalg.inv, a.half())
+    check_refused(TypeError, r"a: dtype torch\.float16 is not supported.*; allowed", linalg.inv, a.half())
     check_refused(RuntimeError, "a: the tensor requires grad", linalg.inv, a.clone().requires_grad_())
     check_refused(RuntimeError, "a: device meta has no kernel in this build", linalg.inv, a.to("meta"))
     check_refused(RuntimeError, "b: device cpu differs|a: device meta", linalg.solve, a.to("meta"), b)

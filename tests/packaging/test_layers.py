@@ -138,7 +138,7 @@ FACTORIES = {
 
 
 def made_anywhere(source: str) -> list[str]:
-    """Calls that leave it to torch's default device where a tensor lies; those of NumPy and of `Native` name none."""
+    """Calls that leave it to torch's default device where a tensor lies; those of NumPy and of `linalg.native` name none."""
     return [
         ast.unparse(node)
         for node in ast.walk(ast.parse(source))

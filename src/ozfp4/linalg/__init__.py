@@ -10,7 +10,7 @@ from .determinants import Slogdet, det, slogdet
 from .householder import qr
 from .least_squares import LstsqResult, lstsq
 from .lu import lu_factor, lu_solve
-from .report import SolveReport
+from .refine import SolveReport
 from .systems import inv, solve
 from .triangles import solve_triangular
 

@@ -4,47 +4,50 @@ from __future__ import annotations
 
 from typing import Any, overload
 
-import numpy.typing as npt
+import numpy as np
 
 from ..request.dlpack import any_library
-from ..request.types import TensorT
+from ..request.types import Array, Arrays
+from ..request.types import TensorT as T
 from ..support.fp_mode import in_default_mode
-from .blocks import blocks
-from .native import Native
+from . import native
+from .native import adjoint
 from .operands import FailureError, over_stack, take
-from .triangles import adjoint
-from .update import update
+from .products import blocks, update
 
 
-def lower_factor(native: Native, a: Any, accuracy: str) -> Any:
+def lower_factor(a: Any, accuracy: str) -> Any:
     """L with L L^H = A, whose lower triangle is read. A block of columns loses the products of all before it at once."""
     factor = native.triangle(a, lower=True)
-    n = a.shape[0]
+    n = a.shape[1]
     for begin, end in blocks(n):
         here, done, below = slice(begin, end), slice(0, begin), slice(end, n)
-        columns = update(factor[begin:, here], factor[begin:, done], adjoint(factor[here, done]), accuracy)
-        head, minor = native.cholesky(columns[: end - begin])
-        if minor:
+        columns = update(
+            factor[:, begin:, here], factor[:, begin:, done], adjoint(factor[:, here, done]), accuracy
+        )
+        head, minors = native.cholesky(columns[:, : end - begin])
+        if minors.any():
+            first = int(np.flatnonzero(minors)[0])
             raise FailureError(
-                f"the leading minor of order {begin + minor} is not positive as computed:"
-                " the matrix is not positive definite, or nearly singular"
+                first,
+                f"the leading minor of order {begin + minors[first]} is not positive as computed:"
+                " the matrix is not positive definite, or nearly singular",
             )
-        factor[here, here] = head
+        factor[:, here, here] = head
         if end < n:
-            factor[below, here] = adjoint(
-                native.triangular(head, adjoint(columns[end - begin :]), lower=True)
-            )
+            rest = native.triangular(head, adjoint(columns[:, end - begin :]), lower=True)
+            factor[:, below, here] = adjoint(rest)
     return factor
 
 
+# fmt: off
+@overload
+def cholesky(a: T, *, lower: bool = ..., accuracy: str | None = ..., check_finite: bool = ...) -> T: ...
 @overload
 def cholesky(
-    a: TensorT, *, lower: bool = ..., accuracy: str | None = ..., check_finite: bool = ...
-) -> TensorT: ...
-@overload
-def cholesky(
-    a: npt.ArrayLike, *, lower: bool = ..., accuracy: str | None = ..., check_finite: bool = ...
-) -> npt.NDArray[Any]: ...
+    a: Arrays, *, lower: bool = ..., accuracy: str | None = ..., check_finite: bool = ...
+) -> Array: ...
+# fmt: on
 @any_library
 @in_default_mode
 def cholesky(a: Any, *, lower: bool = True, accuracy: str | None = None, check_finite: bool = True) -> Any:
@@ -53,7 +56,8 @@ def cholesky(a: Any, *, lower: bool = True, accuracy: str | None = None, check_f
     Parameters
     ----------
     a : array_like or torch.Tensor
-        (..., n, n), float64, float32, complex128 or complex64; one triangle is read, the lower one where `lower`.
+        (..., n, n), float64, float32, complex128 or complex64; integers and bool become float64. One triangle is
+        read, the lower one where `lower`.
     lower : bool
         Return L, as NumPy and torch do by default, else U, as SciPy does.
     accuracy : {"standard", "correct", "scaled"}, optional
@@ -83,10 +87,9 @@ def cholesky(a: Any, *, lower: bool = True, accuracy: str | None = None, check_f
     """
     given = take(a, square=True, has_b=False, accuracy=accuracy, check_finite=check_finite)
 
-    def one(matrix: Any) -> tuple[Any]:
+    def steps(matrices: Any) -> tuple[Any]:
         if lower:
-            return (lower_factor(given.native, matrix, given.accuracy),)
-        factor = lower_factor(given.native, adjoint(matrix), given.accuracy)
-        return (given.native.copy(adjoint(factor), factor.dtype),)
+            return (lower_factor(matrices, given.accuracy),)
+        return (native.copy(adjoint(lower_factor(adjoint(matrices), given.accuracy))),)
 
-    return over_stack(given.native, given.lead, one, given.a)[0]
+    return over_stack(given, steps, given.a)[0]

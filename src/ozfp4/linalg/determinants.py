@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any, NamedTuple, overload
 
 import numpy as np
-import numpy.typing as npt
 
 from ..request.dlpack import any_library
-from ..request.types import TensorT
+from ..request.types import Array, Arrays
+from ..request.types import TensorT as T
 from ..support.fp_mode import in_default_mode
-from .lu import factorise_in_range
-from .operands import Operands, over_stack, take
+from . import lu
+from .native import Host, diagonal, from_host, times
+from .operands import over_stack, take
 
 # Factors of 1/2..1 (complex: of up to 2^(1/2)) whose product is in range for certain, and an exponent that never is.
 _AT_ONCE = 512
@@ -25,43 +26,45 @@ class Slogdet(NamedTuple):
     logabsdet: Any
 
 
-def _diagonal(given: Operands, matrix: Any) -> tuple[npt.NDArray[Any], int, int]:
-    """That of U on the host, the sign of the permutation, and the exponent of a power of two: det A is the product of all."""
-    packed, pivots, e = factorise_in_range(given.native, matrix, given.accuracy)
-    exchanges = int((pivots != np.arange(len(pivots))).sum())
-    return given.native.to_host(packed.diagonal()), -1 if exchanges % 2 else 1, e * len(pivots)
+def _factors(matrices: Any, accuracy: str) -> tuple[Host, Host, Host]:
+    """The diagonals of U on the host, the signs of the permutations, and exponents of 2: det A is the product of all."""
+    packed, pivots, e = lu.factorise_in_range(matrices, accuracy)
+    exchanges = (pivots != np.arange(pivots.shape[1])).sum(1)
+    return np.ascontiguousarray(diagonal(packed)), np.where(exchanges % 2, -1, 1), e * pivots.shape[1]
 
 
-def _product(factors: npt.NDArray[Any], e: int) -> Any:
-    """That of all factors by 2^e, in float64 or complex128: out of range only as a whole."""
-    total = np.ones((), np.result_type(factors.dtype, np.float64))[()]
-    for begin in range(0, len(factors), _AT_ONCE):
-        mantissas, exponents = _split(factors[begin : begin + _AT_ONCE])
-        total, more = _split(total * mantissas.prod())
-        e += int(exponents.sum()) + int(more)
+def _products(factors: Host, e: Host) -> Host:
+    """Those of each row by 2^e, in float64 or complex128: out of range only as a whole."""
+    total: Host = np.ones(len(factors), np.result_type(factors.dtype, np.float64))
+    for begin in range(0, factors.shape[1], _AT_ONCE):
+        mantissas, exponents = _split(factors[:, begin : begin + _AT_ONCE])
+        total, more = _split(times(total, mantissas.prod(1)))
+        e = e + exponents.sum(1) + more
     return _scaled(total, np.clip(e, -_FAR, _FAR))
 
 
-def _split(x: Any) -> tuple[Any, Any]:
+def _split(x: Host) -> tuple[Host, Host]:
     """m and e with x = m 2^e, the larger part of m in 1/2..1, where x is neither zero nor without end."""
     size = np.maximum(np.abs(x.real), np.abs(x.imag))
     e = np.where(np.isfinite(size), np.frexp(size)[1], 0)
     return _scaled(x.astype(np.result_type(x.dtype, np.float64)), -e), e
 
 
-def _scaled(x: Any, e: Any) -> Any:
+def _scaled(x: Host, e: Host) -> Host:
     """x by 2^e, part by part."""
-    if x.dtype.kind != "c":
-        return np.ldexp(x, e)
-    result = np.empty(np.shape(x), x.dtype)
-    result.real, result.imag = np.ldexp(x.real, e), np.ldexp(x.imag, e)
-    return result[()]
+    result = np.empty_like(x)
+    result.real = np.ldexp(x.real, e)
+    if x.dtype.kind == "c":
+        result.imag = np.ldexp(x.imag, e)
+    return result
 
 
+# fmt: off
 @overload
-def slogdet(a: TensorT, *, accuracy: str | None = ..., check_finite: bool = ...) -> Slogdet: ...
+def slogdet(a: T, *, accuracy: str | None = ..., check_finite: bool = ...) -> Slogdet: ...
 @overload
-def slogdet(a: npt.ArrayLike, *, accuracy: str | None = ..., check_finite: bool = ...) -> Slogdet: ...
+def slogdet(a: Arrays, *, accuracy: str | None = ..., check_finite: bool = ...) -> Slogdet: ...
+# fmt: on
 @any_library
 @in_default_mode
 def slogdet(a: Any, *, accuracy: str | None = None, check_finite: bool = True) -> Slogdet:
@@ -70,7 +73,7 @@ def slogdet(a: Any, *, accuracy: str | None = None, check_finite: bool = True) -
     Parameters
     ----------
     a : array_like or torch.Tensor
-        (..., n, n), float64, float32, complex128 or complex64.
+        (..., n, n), float64, float32, complex128 or complex64; integers and bool become float64.
     accuracy, check_finite
         As in :func:`ozfp4.linalg.lu_factor`.
 
@@ -93,22 +96,23 @@ def slogdet(a: Any, *, accuracy: str | None = None, check_finite: bool = True) -
     """
     given = take(a, square=True, has_b=False, accuracy=accuracy, check_finite=check_finite)
 
-    def one(matrix: Any) -> tuple[Any, Any]:
-        diagonal, sign, e = _diagonal(given, matrix)
-        size = np.abs(diagonal)
-        phase = np.where(size == 0, 0, diagonal / size).prod() * sign
-        logarithm = np.log(size).sum() + e * np.log(2.0)
-        results = (phase.astype(diagonal.dtype), logarithm.astype(size.dtype))
-        first, second = (given.native.from_host(np.asarray(x), matrix) for x in results)
-        return first, second
+    def steps(matrices: Any) -> tuple[Any, Any]:
+        factors, signs, e = _factors(matrices, given.accuracy)
+        sizes = np.abs(factors)
+        phases = np.where(sizes == 0, 0, factors / sizes).prod(1) * signs
+        logarithms = np.log(sizes).sum(1) + e * np.log(2.0)
+        results = (phases.astype(factors.dtype), logarithms.astype(sizes.dtype))
+        return from_host(results[0], matrices), from_host(results[1], matrices)
 
-    return Slogdet(*(x[()] for x in over_stack(given.native, given.lead, one, given.a)))
+    return Slogdet(*over_stack(given, steps, given.a))
 
 
+# fmt: off
 @overload
-def det(a: TensorT, *, accuracy: str | None = ..., check_finite: bool = ...) -> TensorT: ...
+def det(a: T, *, accuracy: str | None = ..., check_finite: bool = ...) -> T: ...
 @overload
-def det(a: npt.ArrayLike, *, accuracy: str | None = ..., check_finite: bool = ...) -> npt.NDArray[Any]: ...
+def det(a: Arrays, *, accuracy: str | None = ..., check_finite: bool = ...) -> Array: ...
+# fmt: on
 @any_library
 @in_default_mode
 def det(a: Any, *, accuracy: str | None = None, check_finite: bool = True) -> Any:
@@ -117,7 +121,7 @@ def det(a: Any, *, accuracy: str | None = None, check_finite: bool = True) -> An
     Parameters
     ----------
     a : array_like or torch.Tensor
-        (..., n, n), float64, float32, complex128 or complex64.
+        (..., n, n), float64, float32, complex128 or complex64; integers and bool become float64.
     accuracy, check_finite
         As in :func:`ozfp4.linalg.lu_factor`.
 
@@ -139,12 +143,10 @@ def det(a: Any, *, accuracy: str | None = None, check_finite: bool = True) -> An
     """
     given = take(a, square=True, has_b=False, accuracy=accuracy, check_finite=check_finite)
 
-    def one(matrix: Any) -> tuple[Any]:
-        diagonal, sign, e = _diagonal(given, matrix)
-        zero = (diagonal == 0).any() and np.isfinite(diagonal).all()
-        value = (
-            np.zeros((), diagonal.dtype) if zero else (_product(diagonal, e) * sign).astype(diagonal.dtype)
-        )
-        return (given.native.from_host(np.asarray(value), matrix),)
+    def steps(matrices: Any) -> tuple[Any]:
+        factors, signs, e = _factors(matrices, given.accuracy)
+        is_zero = (factors == 0).any(1) & np.isfinite(factors).all(1)
+        values = np.where(is_zero, 0, _products(factors, e) * signs)
+        return (from_host(values.astype(factors.dtype), matrices),)
 
-    return over_stack(given.native, given.lead, one, given.a)[0][()]
+    return over_stack(given, steps, given.a)[0]

@@ -5,17 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple, overload
 
-import numpy.typing as npt
-
-from ..api.matmul import matmul
 from ..request.dlpack import any_library
-from ..request.types import TensorT
+from ..request.types import Array, Arrays
+from ..request.types import TensorT as T
 from ..support.fp_mode import in_default_mode
-from .blocks import blocks
-from .native import Native
+from . import native
+from .native import adjoint, pick
 from .operands import over_stack, take
-from .triangles import adjoint
-from .update import update
+from .products import blocks, multiply, update
 
 MODES = ("reduced", "complete", "r")
 
@@ -34,57 +31,60 @@ class Factors(NamedTuple):
     reflections: tuple[Reflections, ...]
     r: Any
 
+    def of(self, rows: native.Rows) -> Factors:
+        """Those of some matrices of the stack."""
+        kept = (Reflections(each.begin, pick(each.v, rows), pick(each.t, rows)) for each in self.reflections)
+        return Factors(tuple(kept), pick(self.r, rows))
 
-def factorise(native: Native, a: Any, accuracy: str) -> Factors:
-    """The factors of a matrix."""
-    packed = native.copy(a, a.dtype)
-    m, n = a.shape
+
+def factorise(a: Any, accuracy: str) -> Factors:
+    """The factors of a stack of matrices."""
+    packed = native.copy(a)
+    m, n = a.shape[1:]
     found = []
     for begin, end in blocks(min(m, n)):
-        panel, tau = native.qr(packed[begin:, begin:end])
-        packed[begin:, begin:end] = panel
-        width = end - begin
-        v = native.triangle(panel, lower=True, offset=-1) + native.eye(m - begin, width, packed)
-        found.append(Reflections(begin, v, _inner(native, v, tau, accuracy)))
+        panel, tau = native.qr(packed[:, begin:, begin:end])
+        packed[:, begin:, begin:end] = panel
+        v = native.triangle(panel, lower=True, offset=-1) + native.eye(m - begin, end - begin, packed)
+        found.append(Reflections(begin, v, _inner(v, tau, accuracy)))
         if end < n:
-            packed[begin:, end:] = _reflect(packed[begin:, end:], v, adjoint(found[-1].t), accuracy)
-    return Factors(tuple(found), native.triangle(packed[: min(m, n)], lower=False))
+            packed[:, begin:, end:] = _reflect(packed[:, begin:, end:], v, adjoint(found[-1].t), accuracy)
+    return Factors(tuple(found), native.triangle(packed[:, : min(m, n)], lower=False))
 
 
-def _inner(native: Native, v: Any, tau: Any, accuracy: str) -> Any:
+def _inner(v: Any, tau: Any, accuracy: str) -> Any:
     """T of the product of I - tau v v^H: T = D (1 + S D)^-1, D the tau and S what V^H V has above its diagonal."""
-    above = native.triangle(matmul(adjoint(v), v, accuracy=accuracy), lower=False, offset=1)
-    unit = native.eye(v.shape[1], v.shape[1], v)
-    return tau[:, None] * native.triangular(unit + above * tau, unit, lower=False, unit=True)
+    above = native.triangle(multiply(adjoint(v), v, accuracy), lower=False, offset=1)
+    unit = native.eye(v.shape[2], v.shape[2], v)
+    inverse = native.triangular(unit + native.times(above, tau[:, None]), unit, lower=False, unit=True)
+    return native.times(tau[:, :, None], inverse)
 
 
 def _reflect(c: Any, v: Any, t: Any, accuracy: str) -> Any:
     """C - V (T (V^H C))."""
-    if c.shape[1] == 0:
+    if c.shape[2] == 0:
         return c
-    inner = matmul(t, matmul(adjoint(v), c, accuracy=accuracy), accuracy=accuracy)
+    inner = multiply(t, multiply(adjoint(v), c, accuracy), accuracy)
     return update(c, v, inner, accuracy)
 
 
-def times_q(
-    native: Native, reflections: Sequence[Reflections], c: Any, accuracy: str, *, inverse: bool
-) -> Any:
+def times_q(reflections: Sequence[Reflections], c: Any, accuracy: str, *, inverse: bool) -> Any:
     """Q C, or Q^H C where `inverse`, for the whole m x m Q."""
-    c = native.copy(c, c.dtype)
+    c = native.copy(c)
     for each in reflections if inverse else reversed(reflections):
         t = adjoint(each.t) if inverse else each.t
-        c[each.begin :] = _reflect(c[each.begin :], each.v, t, accuracy)
+        c[:, each.begin :] = _reflect(c[:, each.begin :], each.v, t, accuracy)
     return c
 
 
+# fmt: off
+@overload
+def qr(a: T, *, mode: str = ..., accuracy: str | None = ..., check_finite: bool = ...) -> tuple[T, T]: ...
 @overload
 def qr(
-    a: TensorT, *, mode: str = ..., accuracy: str | None = ..., check_finite: bool = ...
-) -> tuple[TensorT, TensorT]: ...
-@overload
-def qr(
-    a: npt.ArrayLike, *, mode: str = ..., accuracy: str | None = ..., check_finite: bool = ...
-) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]: ...
+    a: Arrays, *, mode: str = ..., accuracy: str | None = ..., check_finite: bool = ...
+) -> tuple[Array, Array]: ...
+# fmt: on
 @any_library
 @in_default_mode
 def qr(a: Any, *, mode: str = "reduced", accuracy: str | None = None, check_finite: bool = True) -> Any:
@@ -93,7 +93,7 @@ def qr(a: Any, *, mode: str = "reduced", accuracy: str | None = None, check_fini
     Parameters
     ----------
     a : array_like or torch.Tensor
-        (..., m, n), float64, float32, complex128 or complex64.
+        (..., m, n), float64, float32, complex128 or complex64; integers and bool become float64.
     mode : {"reduced", "complete", "r"}
         Q with min(m, n) columns, with m, or R alone.
     accuracy : {"standard", "correct", "scaled"}, optional
@@ -121,18 +121,16 @@ def qr(a: Any, *, mode: str = "reduced", accuracy: str | None = None, check_fini
     if mode not in MODES:
         raise ValueError(f"mode: {mode!r} is unknown; allowed are {', '.join(map(repr, MODES))}")
     given = take(a, has_b=False, accuracy=accuracy, check_finite=check_finite)
-    native = given.native
 
-    def one(matrix: Any) -> tuple[Any, ...]:
-        m, n = matrix.shape
-        factors = factorise(native, matrix, given.accuracy)
+    def steps(matrices: Any) -> tuple[Any, ...]:
+        m, n = matrices.shape[1:]
+        factors = factorise(matrices, given.accuracy)
         if mode == "r":
             return (factors.r,)
-        start = native.eye(m, m if mode == "complete" else min(m, n), matrix)
-        q = times_q(native, factors.reflections, start, given.accuracy, inverse=False)
+        start = native.eye(m, m if mode == "complete" else min(m, n), matrices)
+        q = times_q(factors.reflections, start, given.accuracy, inverse=False)
         missing = m - min(m, n) if mode == "complete" else 0
-        zeros = 0 * native.eye(missing, n, matrix)
-        return q, native.join([factors.r, zeros], 0) if missing else factors.r
+        return q, native.join([factors.r, native.zeros(missing, n, matrices)], 1) if missing else factors.r
 
-    result = over_stack(native, given.lead, one, given.a)
+    result = over_stack(given, steps, given.a)
     return result[0] if mode == "r" else result

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,14 +10,14 @@ import numpy as np
 from ..report import Report
 from ..request.dlpack import any_library
 from ..support.fp_mode import in_default_mode
-from .evidence import inverse_of, quick
+from .evidence import part_left, quick
 from .householder import factorise, times_q
-from .native import Native
+from .native import Rows, adjoint, copy, eye, join, pick, put, zeros
 from .operands import check_flags, over_stack, take
+from .products import residual
 from .refine import refine as refined_solution
 from .systems import warn_of
-from .triangles import adjoint, check_diagonal, substitute
-from .update import residual
+from .triangles import check_diagonal, substitute
 
 ZERO_IN_R = (
     "entry {} of the diagonal of R, counted from 0, rounds to zero: the rank is deficient or nearly so"
@@ -31,49 +32,56 @@ class LstsqResult(NamedTuple):
 
 
 def _augmented(
-    native: Native, tall: Any, b: Any, least_squares: bool, refine: bool, accuracy: str
-) -> tuple[Any, Any, str]:
-    """R and X with R + T X = top, T^H R = bottom for a tall T of full rank; and why they are not refined, or "".
+    tall: Any, b: Any, least_squares: bool, refine: bool, accuracy: str
+) -> tuple[Any, Any, list[str]]:
+    """R and X with R + T X = top, T^H R = bottom for a stack of tall T of full rank; and why they are not refined, or "".
 
     Least squares is top = B, bottom = 0: X is the solution, R the residual. Least norm is top = 0, bottom = B with T = A^H: R is
     the solution.
     """
-    m, n = tall.shape
-    zeros = 0 * native.eye(n if least_squares else m, b.shape[1], b)
-    top, bottom = (b, zeros) if least_squares else (zeros, b)
-    factors = factorise(native, tall, accuracy)
-    check_diagonal(native, factors.r, ZERO_IN_R)
+    count, m, n = tall.shape
+    missing = zeros(n if least_squares else m, b.shape[2], b)
+    top, bottom = (b, missing) if least_squares else (missing, b)
+    factors = factorise(tall, accuracy)
+    check_diagonal(factors.r, ZERO_IN_R)
+    every = np.arange(count)
 
-    def solve(z: Any) -> Any:
-        h = substitute(native, adjoint(factors.r), z[m:], accuracy, lower=True)
-        d = times_q(native, factors.reflections, z[:m], accuracy, inverse=True)
-        x = substitute(native, factors.r, d[:n] - h, accuracy, lower=False)
-        d[:n] = h
-        return native.join([times_q(native, factors.reflections, d, accuracy, inverse=False), x], 0)
+    def solve(terms: Sequence[Any], rows: Rows) -> Any:
+        (z,) = terms
+        reflections, r = factors.of(rows)
+        h = substitute(adjoint(r), z[:, m:], accuracy, lower=True)
+        d = times_q(reflections, z[:, :m], accuracy, inverse=True)
+        x = substitute(r, d[:, :n] - h, accuracy, lower=False)
+        d[:, :n] = h
+        return join([times_q(reflections, d, accuracy, inverse=False), x], 1)
 
-    def residual_of(parts: list[Any]) -> tuple[list[Any], Report | None]:
-        rs, xs = [z[:m] for z in parts], [z[m:] for z in parts]
-        minus = [-r for r in rs]
-        upper, _ = residual(native, [top, *minus], [tall] * len(xs), xs, False)
-        lower, _ = residual(native, [bottom], [adjoint(tall)] * len(rs), rs, False)
-        return [native.join([upper, lower], 0)], None
+    def residual_of(parts: list[Any], rows: Rows) -> tuple[list[Any], Report | None]:
+        rs, xs = [z[:, :m] for z in parts], [z[:, m:] for z in parts]
+        matrices = pick(tall, rows)
+        upper, _ = residual([pick(top, rows), *(-r for r in rs)], matrices, xs)
+        lower, _ = residual([pick(bottom, rows)], adjoint(matrices), rs)
+        return [join([upper, lower], 1)], None
 
-    right = native.join([top, bottom], 0)
+    first = solve([join([top, bottom], 1)], every)
     if not refine:
-        z = solve(right)
-        return z[:m], z[m:], ""
+        return first[:, :m], first[:, m:], [""] * count
+
+    def left_inverse(terms: Sequence[Any], rows: Rows) -> Any:
+        (y,) = terms
+        return solve([join([y, zeros(n, y.shape[2], y)], 1)], rows)[:, m:]
+
+    part, _ = quick(tall, left_inverse, tall[:, :, :0])
+    unproven = np.flatnonzero(part == np.inf)
+    if unproven.size:
+        matrices = pick(tall, unproven)
+        part[unproven] = part_left(matrices, left_inverse([eye(m, m, matrices)], unproven))
     answer = slice(m, None) if least_squares else slice(0, m)
-
-    def left_inverse(y: Any) -> Any:
-        bottom = 0 * native.eye(n, y.shape[1], y)
-        return solve(native.join([y, bottom], 0))[m:]
-
-    part, _ = quick(native, tall, left_inverse, tall[:, :0])
-    if not part < np.inf:
-        part = inverse_of(native, tall, left_inverse(native.eye(m, m, tall))).part
-    found = refined_solution(native, solve(right), residual_of, solve, part, answer)
-    z, reason = (found.x, "") if found.converged else (solve(right), found.reason)
-    return z[:m], z[m:], reason
+    found = refined_solution(first, residual_of, solve, part, answer)
+    slow = np.flatnonzero(~found.converged)
+    if slow.size:
+        put(found.x, slow, pick(first, slow))
+    reasons = ["" if done else reason for done, reason in zip(found.converged, found.reasons, strict=True)]
+    return found.x[:, :m], found.x[:, m:], reasons
 
 
 @any_library
@@ -86,7 +94,8 @@ def lstsq(
     Parameters
     ----------
     a : array_like or torch.Tensor
-        (..., m, n), float64, float32, complex128 or complex64, of rank min(m, n); unrefined, only a zero in R is an error.
+        (..., m, n), float64, float32, complex128 or complex64, of rank min(m, n); integers and bool become float64.
+        Unrefined, only a zero in R is an error.
     b : array_like or torch.Tensor
         (m,), or (..., m, k) with broadcasting stacks.
     refine : bool
@@ -117,21 +126,25 @@ def lstsq(
     """
     check_flags(refine=refine)
     given = take(a, b, accuracy=accuracy, check_finite=check_finite)
-    native = given.native
-    reasons = []
+    reasons: list[str] = []
 
-    def one(matrix: Any, right: Any) -> tuple[Any, Any]:
-        least_squares = matrix.shape[0] >= matrix.shape[1]
-        tall = matrix if least_squares else adjoint(matrix)
-        r, x, reason = _augmented(native, tall, right, least_squares, refine, given.accuracy)
-        reasons.append(reason)
+    def steps(matrices: Any, right: Any) -> tuple[Any, Any]:
+        least_squares = matrices.shape[1] >= matrices.shape[2]
+        tall = matrices if least_squares else adjoint(matrices)
+        r, x, why = _augmented(tall, right, least_squares, refine, given.accuracy)
+        reasons.extend(filter(None, why))
         if not least_squares:
             x = r
-        refined = refine and least_squares and not reason
-        rest = r if refined else residual(native, [right], [matrix], [x], False)[0]
-        return x, (abs(rest) ** 2).sum(0)
+        if not (refine and least_squares):
+            rest = residual([right], matrices, [x])[0]
+        else:
+            rest, unrefined = copy(r), np.flatnonzero(np.array(why) != "")
+            if unrefined.size:
+                left = residual([pick(right, unrefined)], pick(matrices, unrefined), [pick(x, unrefined)])
+                put(rest, unrefined, left[0])
+        return x, (abs(rest) ** 2).sum(1)
 
-    x, sums = over_stack(native, given.lead, one, given.a, given.b)
-    if any(reasons):
-        warn_of(next(filter(None, reasons)))
+    x, sums = over_stack(given, steps, given.a, given.b)
+    if reasons:
+        warn_of(reasons[0])
     return LstsqResult(given.like_b(x), given.like_b(sums))

@@ -2,105 +2,142 @@
 
 from __future__ import annotations
 
-from typing import Any, overload
+from math import prod
+from typing import Any, NamedTuple, overload
 
 import numpy as np
-import numpy.typing as npt
 
 from ..request import library
 from ..request.dlpack import any_library
-from ..request.types import TensorT
+from ..request.types import Array, Arrays
+from ..request.types import TensorT as T
 from ..support.fp_mode import in_default_mode
-from .blocks import blocks
-from .native import Native
-from .native.contract import Host
+from . import native
+from .native import Host, Rows, adjoint, from_host, pick, put
 from .operands import over_stack, take
-from .scale import fits, room
-from .triangles import adjoint, check_diagonal, substitute, transposition, zeros_of
-from .update import update
+from .products import blocks, fits, room, scaled, update
+from .triangles import check_diagonal, substitute, transposition
 
 ZERO_PIVOT = "the pivot {}, counted from 0, rounds to zero: the matrix is singular or nearly so"
 
 
+class Factors(NamedTuple):
+    """P A = L U times a power of two: L (unit) and U packed in one matrix; the exchanges of rows, from 0; A was taken by
+    2^-exponents."""
+
+    packed: Any
+    pivots: Host
+    exponents: Host
+
+
 def order_of(pivots: Host, rows: int) -> Host:
     """The rows in the order that the exchanges of row i with row pivots[i], one after the other, leave them in."""
+    count, steps = pivots.shape
+    if count <= steps:
+        return np.array([_order(each, rows) for each in pivots.tolist()], dtype=np.int64)
+    order = np.tile(np.arange(rows), (count, 1))
+    every = np.arange(count)
+    for i, j in enumerate(pivots.T):
+        order[every, j], order[:, i] = order[:, i].copy(), order[every, j]
+    return order
+
+
+def _order(pivots: list[int], rows: int) -> list[int]:
     order = list(range(rows))
-    for i, j in enumerate(pivots.tolist()):
+    for i, j in enumerate(pivots):
         order[i], order[j] = order[j], order[i]
-    return np.array(order, dtype=np.int64)
+    return order
 
 
-def factorise(native: Native, a: Any, accuracy: str) -> tuple[Any, Host]:
+def factorise(a: Any, accuracy: str) -> tuple[Any, Host]:
     """L (unit) and U packed in one matrix, and the exchanges of rows, from 0.
 
     A block of columns, and then one of rows, loses the products of all before it at once (Crout's order).
     """
-    packed = native.copy(a, a.dtype)
-    m, n = a.shape
-    pivots = np.arange(min(m, n), dtype=np.int32)
+    m, n = a.shape[1:]
+    packed = native.copy(a)
+    pivots = np.empty((len(a), min(m, n)), np.int32)
     for begin, end in blocks(min(m, n)):
         here, done = slice(begin, end), slice(0, begin)
-        columns = update(packed[begin:, here], packed[begin:, done], packed[done, here], accuracy)
+        columns = update(packed[:, begin:, here], packed[:, begin:, done], packed[:, done, here], accuracy)
         panel, exchanged = native.lu(columns)
-        pivots[here] = exchanged + begin
-        order = order_of(exchanged, m - begin)
-        moved = np.flatnonzero(order != np.arange(m - begin))
-        to, source = (native.from_host(rows + begin, packed) for rows in (moved, order[moved]))
-        packed[to] = packed[source]
-        packed[begin:, here] = panel
+        pivots[:, here] = exchanged + begin
+        if end - begin < n:
+            _exchange(packed[:, begin:], order_of(exchanged, m - begin))
+        packed[:, begin:, here] = panel
         if end < n:
-            rows = update(packed[here, end:], packed[here, done], packed[done, end:], accuracy)
-            packed[here, end:] = native.triangular(panel[: end - begin], rows, lower=True, unit=True)
+            rows = update(packed[:, here, end:], packed[:, here, done], packed[:, done, end:], accuracy)
+            packed[:, here, end:] = native.triangular(panel[:, : end - begin], rows, lower=True, unit=True)
     return packed, pivots
 
 
-def factorise_in_range(native: Native, a: Any, accuracy: str) -> tuple[Any, Host, int]:
-    """The same of 2^-e A, and e: the least of a few with which the factors of a finite A are well in range."""
-    packed, pivots = factorise(native, a, accuracy)
-    e = 0
-    for more in (4, room(native, a)):
-        if fits(native, packed) or not native.is_finite(a):
+def _exchange(matrices: Any, orders: Host) -> None:
+    """Move the rows that change their places: each large matrix by itself."""
+    for matrix, order in zip(matrices, orders, strict=True):
+        moved = np.flatnonzero(order != np.arange(len(order)))
+        to, source = (from_host(rows, matrices) for rows in (moved, order[moved]))
+        matrix[to] = matrix[source]
+
+
+def factorise_in_range(a: Any, accuracy: str) -> Factors:
+    """The factors of 2^-e A, with e the least of a few with which those of a finite A are well in range."""
+    packed, pivots = factorise(a, accuracy)
+    exponents = np.zeros(len(a), np.int64)
+    for e in (4, room(a)):
+        outside = np.flatnonzero(~fits(packed))
+        outside = outside[native.is_finite(pick(a, outside))]
+        if not outside.size:
             break
-        e = more
-        packed, pivots = factorise(native, a * 2.0**-e, accuracy)
-    return packed, pivots, e
+        exponents[outside] = e
+        again, pivots[outside] = factorise(scaled(pick(a, outside), -exponents[outside]), accuracy)
+        put(packed, outside, again)
+    return Factors(packed, pivots, exponents)
 
 
-def fill_zeros(native: Native, packed: Any) -> str:
+def fill_zeros(packed: Any) -> tuple[dict[int, str], Rows]:
     """Put u times the largest entry of its column of U in place of a zero pivot: A changes by no more than its rounding errors.
 
-    The words that name the first zero, or "". FailureError where a column holds nothing else: it proves A singular.
+    The words that name the first zero, of the matrices that have one; and the matrices, among these, of which a column holds
+    nothing else: it proves them singular.
     """
-    zeros = zeros_of(native, packed)
-    if not zeros:
-        return ""
-    sizes = native.column_sizes(native.triangle(packed, lower=False))
-    for k in zeros:
-        packed[k, k] = native.roundoff(packed.dtype) * sizes[k]
-    check_diagonal(native, packed, ZERO_PIVOT)
-    return ZERO_PIVOT.format(zeros[0])
+    zeros = native.diagonal(packed) == 0
+    failures: dict[int, str] = {}
+    singular = []
+    for i in np.flatnonzero(zeros.any(1)).tolist():
+        places = np.flatnonzero(zeros[i]).tolist()
+        sizes = native.column_sizes(native.triangle(packed[i : i + 1], lower=False))[0]
+        for k in places:
+            packed[i, k, k] = native.roundoff(packed) * sizes[k]
+        left = np.flatnonzero(native.diagonal(packed[i : i + 1])[0] == 0)
+        if left.size:
+            singular.append(i)
+        failures[i] = ZERO_PIVOT.format(left[0] if left.size else places[0])
+    return failures, np.array(singular, dtype=np.intp)
 
 
-def solve_factored(native: Native, packed: Any, pivots: Host, b: Any, accuracy: str, way: str = "N") -> Any:
-    """X with op(A) X = B, from A's factors; the diagonal of U holds no zero."""
-    order = order_of(pivots, packed.shape[0])
+def solve_factored(packed: Any, order: Host, b: Any, accuracy: str, way: str = "N") -> Any:
+    """X with op(A) X = B, from A's factors and the order of its rows; the diagonal of U holds no zero."""
     if way == "N":
-        y = substitute(native, packed, b[native.from_host(order, b)], accuracy, lower=True, unit=True)
-        return substitute(native, packed, y, accuracy, lower=False)
-    turned = adjoint(packed) if way == "C" else packed.T
-    y = substitute(native, turned, b, accuracy, lower=True)
-    y = substitute(native, turned, y, accuracy, lower=False, unit=True)
-    return y[native.from_host(np.argsort(order), b)]
+        y = substitute(packed, _rows_of(b, order), accuracy, lower=True, unit=True)
+        return substitute(packed, y, accuracy, lower=False)
+    turned = adjoint(packed) if way == "C" else packed.swapaxes(1, 2)
+    y = substitute(turned, b, accuracy, lower=True)
+    y = substitute(turned, y, accuracy, lower=False, unit=True)
+    return _rows_of(y, np.argsort(order, axis=1))
 
 
+def _rows_of(x: Any, order: Host) -> Any:
+    """The rows of each matrix in an order of its own."""
+    every = np.arange(len(order))[:, None]
+    return x[from_host(every, x), from_host(order, x)]
+
+
+# fmt: off
 @overload
-def lu_factor(
-    a: TensorT, *, accuracy: str | None = ..., check_finite: bool = ...
-) -> tuple[TensorT, TensorT]: ...
+def lu_factor(a: T, *, accuracy: str | None = ..., check_finite: bool = ...) -> tuple[T, T]: ...
 @overload
-def lu_factor(
-    a: npt.ArrayLike, *, accuracy: str | None = ..., check_finite: bool = ...
-) -> tuple[npt.NDArray[Any], npt.NDArray[np.int32]]: ...
+def lu_factor(a: Arrays, *, accuracy: str | None = ..., check_finite: bool = ...) -> tuple[Array, Array]: ...
+# fmt: on
 @any_library
 @in_default_mode
 def lu_factor(a: Any, *, accuracy: str | None = None, check_finite: bool = True) -> Any:
@@ -109,7 +146,7 @@ def lu_factor(a: Any, *, accuracy: str | None = None, check_finite: bool = True)
     Parameters
     ----------
     a : array_like or torch.Tensor
-        (..., m, n), float64, float32, complex128 or complex64.
+        (..., m, n), float64, float32, complex128 or complex64; integers and bool become float64.
     accuracy : {"standard", "correct", "scaled"}, optional
         Of the products, as in :func:`ozfp4.matmul`.
     check_finite : bool
@@ -139,34 +176,27 @@ def lu_factor(a: Any, *, accuracy: str | None = None, check_finite: bool = True)
         As :func:`ozfp4.linalg.solve`.
     """
     given = take(a, has_b=False, accuracy=accuracy, check_finite=check_finite)
-    native = given.native
-    first = 1 if library.is_tensor(a) else 0
+    first = np.int32(1 if given.torch else 0)
 
-    def one(matrix: Any) -> tuple[Any, Any]:
-        packed, pivots = factorise(native, matrix, given.accuracy)
-        return packed, native.from_host(pivots + np.int32(first), packed)
+    def steps(matrices: Any) -> tuple[Any, Any]:
+        packed, pivots = factorise(matrices, given.accuracy)
+        return packed, from_host(pivots + first, packed)
 
-    return over_stack(native, given.lead, one, given.a)
+    return over_stack(given, steps, given.a)
 
 
+# fmt: off
 @overload
 def lu_solve(
-    lu_and_piv: tuple[TensorT, TensorT],
-    b: TensorT,
-    *,
-    trans: int | str = ...,
-    accuracy: str | None = ...,
-    check_finite: bool = ...,
-) -> TensorT: ...
+    lu_and_piv: tuple[T, T], b: T, *, trans: int | str = ...,
+    accuracy: str | None = ..., check_finite: bool = ...
+) -> T: ...
 @overload
 def lu_solve(
-    lu_and_piv: tuple[npt.ArrayLike, npt.ArrayLike],
-    b: npt.ArrayLike,
-    *,
-    trans: int | str = ...,
-    accuracy: str | None = ...,
-    check_finite: bool = ...,
-) -> npt.NDArray[Any]: ...
+    lu_and_piv: tuple[Arrays, Arrays], b: Arrays, *, trans: int | str = ...,
+    accuracy: str | None = ..., check_finite: bool = ...
+) -> Array: ...
+# fmt: on
 @any_library
 @in_default_mode
 def lu_solve(
@@ -207,31 +237,35 @@ def lu_solve(
         raise TypeError("lu_and_piv: a pair (lu, piv) is needed, as lu_factor returns it")
     lu, piv = lu_and_piv
     given = take(lu, b, square=True, accuracy=accuracy, check_finite=check_finite)
-    pivots = _checked_pivots(piv, given.a, library.is_tensor(lu))
+    pivots = _checked_pivots(piv, given.a.shape[-1], given.lead, given.torch is not None)
 
-    def one(packed: Any, right: Any, exchanged: Host) -> tuple[Any]:
-        check_diagonal(given.native, packed, ZERO_PIVOT)
-        return (solve_factored(given.native, packed, exchanged, right, given.accuracy, way),)
+    def steps(packed: Any, right: Any, exchanged: Host) -> tuple[Any]:
+        check_diagonal(packed, ZERO_PIVOT)
+        order = order_of(exchanged, packed.shape[1])
+        return (solve_factored(packed, order, right, given.accuracy, way),)
 
-    (x,) = over_stack(given.native, given.lead, one, given.a, given.b, pivots)
+    (x,) = over_stack(given, steps, given.a, given.b, pivots)
     return given.like_b(x)
 
 
-def _checked_pivots(piv: Any, lu: Any, are_tensors: bool) -> Host:
-    """The exchanges on the host, from 0, for each matrix of lu; TypeError or ValueError unless they are such."""
+def _checked_pivots(piv: Any, n: int, lead: tuple[int, ...], are_tensors: bool) -> Host:
+    """The exchanges on the host, from 0, for each matrix of the stack; TypeError or ValueError unless they are such."""
     if library.is_tensor(piv) != are_tensors:
         raise TypeError("piv: NumPy arrays and torch tensors cannot be mixed; lu is of the other library")
-    first = 1 if library.is_tensor(piv) else 0
+    first = 1 if are_tensors else 0
     try:
-        if first:
+        if are_tensors:
             library.check_tensor("piv", piv)
-        host = library.array_of_tensor("piv", piv.detach().cpu()) if first else library.as_array("piv", piv)
+        host = (
+            library.array_of_tensor("piv", piv.detach().cpu())
+            if are_tensors
+            else library.as_array("piv", piv)
+        )
     except ValueError:  # NumPy's, of lists of different lengths
         raise TypeError(f"piv: {piv!r} is no array of integers") from None
     if host.dtype.kind not in "iu":
-        raise TypeError(f"piv: dtype {piv.dtype if first else host.dtype} holds no integers")
-    n = lu.shape[-1]
-    needed = (*lu.shape[:-2], n)
+        raise TypeError(f"piv: dtype {piv.dtype if are_tensors else host.dtype} holds no integers")
+    needed = (*lead, n)
     try:
         if host.shape[-1:] != (n,):
             raise ValueError
@@ -240,4 +274,4 @@ def _checked_pivots(piv: Any, lu: Any, are_tensors: bool) -> Host:
         raise ValueError(f"piv: shape {host.shape} does not fit lu; {needed} is needed") from None
     if host.size and not (host.min() >= first and host.max() < n + first):
         raise ValueError(f"piv: an index is outside {first}..{n - 1 + first}")
-    return exchanged.astype(np.int64) - first
+    return exchanged.reshape(prod(lead), n).astype(np.int64) - first

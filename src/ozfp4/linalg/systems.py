@@ -3,105 +3,153 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, Literal, overload
+from typing import Any, overload
 
-import numpy.typing as npt
+import numpy as np
 
 from ..report import Report
 from ..request.dlpack import any_library
-from ..request.types import TensorT
+from ..request.types import Array, Arrays, No, Yes
+from ..request.types import TensorT as T
 from ..support.caller import stack_level
 from ..support.fp_mode import in_default_mode
-from .condition import condition_number
-from .native import Native
+from .evidence import condition_numbers, part_left, quick
+from .native import Host, Rows, eye, is_finite, pick, put
 from .operands import FailureError, Operands, check_flags, over_stack, take
-from .refine import Refined, refine
-from .report import SolveReport, worst
-from .scale import lift
-from .solvers import Solver, by_cholesky, by_inverse, by_lu, trusted
-from .update import residual
+from .products import lifts, residual, scaled
+from .refine import Refined, SolveReport, refine, worst
+from .solvers import Solver, by_cholesky, by_inverse, by_lu, by_matrix
 
 STRUCTURES = {"gen": by_lu, "pos": by_cholesky}
 # So often an approximate inverse is made better: the first ones of a matrix far beyond the precision are hardly any.
 _ROUNDS = 2
 
 
-def _improved(
-    native: Native, a: Any, b: Any, first: Solver, report: bool, accuracy: str
-) -> tuple[Refined, Solver]:
-    """The refined solution and what it comes from: the first factors, or where those converge slowly, better ones."""
+class _Stack:
+    """The systems of a stack on their way: solvers, and which of them each system's solution comes from."""
 
-    def refined_by(solver: Solver, x: Any) -> Refined:
-        def residual_of(parts: list[Any]) -> tuple[list[Any], Report | None]:
-            r, product = residual(native, [b], [a] * len(parts), parts, report)
+    def __init__(self, a: Any, b: Any, first: Solver, report: bool, accuracy: str) -> None:
+        self.a, self.b, self.report, self.accuracy = a, b, report, accuracy
+        self.every: Rows = np.arange(len(a))
+        self.solvers = [(first, self.every)]
+        self.used = np.zeros(len(a), np.intp)
+
+    def refined(self) -> Refined:
+        """The refined solutions: by the first factors, or where those converge slowly, by better ones."""
+        first, every = self.solvers[0][0], self.every
+        part, x = quick(self.a, first.solve, self.b)
+        found = self._refine(x, every, first._replace(part=part))
+        unproven = np.flatnonzero(part == np.inf)
+        if unproven.size:
+            inverse = first.solve([self._unit(unproven)], unproven)
+            proven = by_matrix(first.name, inverse, part_left(pick(self.a, unproven), inverse))
+            again = self._refine(pick(x, unproven), unproven, proven)
+            found.take(unproven, again, np.arange(len(unproven)))
+            self._use(proven, unproven, found.converged[unproven])
+        open_ = np.flatnonzero(~found.converged)
+        if open_.size:
+            self._improve(found, open_)
+        return found
+
+    def _improve(self, found: Refined, open_: Rows) -> None:
+        """Refine those that are open by better factors, and those that stay so not at all."""
+        first = self.solvers[0][0]
+        reasons = found.reasons.copy()
+        groups = [(open_, first.solve([self._unit(open_)], open_))]
+        for _ in range(_ROUNDS):
+            left = []
+            for rows, inverse in groups:
+                for better, of in by_inverse(pick(self.a, rows), inverse, first.name, self.accuracy):
+                    at = rows[of]
+                    again = self._refine(better.solve([pick(self.b, at)], np.arange(len(at))), at, better)
+                    self._use(better, at, again.converged)
+                    done, slow = np.flatnonzero(again.converged), np.flatnonzero(~again.converged)
+                    if done.size:
+                        found.take(at[done], again, done)
+                    for i in slow.tolist():
+                        found.reasons[at[i]] = f"{reasons[at[i]]}; with better factors, {again.reasons[i]}"
+                    if slow.size:
+                        left.append((at[slow], better.solve([self._unit(at[slow])], slow)))
+            groups = left
+        open_ = np.flatnonzero(~found.converged)
+        if open_.size:
+            put(found.x, open_, first.solve([pick(self.b, open_)], open_))
+
+    def _refine(self, x: Any, rows: Rows, solver: Solver) -> Refined:
+        """By a solver for some of the systems."""
+        a, b = pick(self.a, rows), pick(self.b, rows)
+
+        def residual_of(parts: list[Any], left: Rows) -> tuple[list[Any], Report | None]:
+            matrices, right = pick(a, left), pick(b, left)
+            r, product = residual([right], matrices, parts, self.report)
             terms = [r]
             while len(terms) < solver.terms:  # what the rounding of those before has left
-                minus = [-r for r in terms]
-                terms.append(residual(native, [b, *minus], [a] * len(parts), parts, False)[0])
+                terms.append(residual([right, *(-r for r in terms)], matrices, parts)[0])
             return terms, product
 
-        return refine(native, x, residual_of, solver.solve, solver.part)
+        return refine(x, residual_of, solver.solve, solver.part)
 
-    solver, x, inverse = trusted(native, a, b, first)
-    refined = refined_by(solver, x)
-    if refined.converged:
-        return refined, solver
-    matrix, reason = None if inverse is None else inverse.matrix, refined.reason
-    for _ in range(_ROUNDS):
-        better = by_inverse(native, a, first, accuracy, matrix)
-        if better is None:
-            break
-        again = refined_by(better, better.solve(b))
-        if again.converged:
-            return again, better
-        refined = refined._replace(reason=f"{reason}; with better factors, {again.reason}")
-        matrix = better.solve(native.eye(a.shape[0], a.shape[0], a))
-    return refined._replace(x=first.solve(b)), first
+    def _use(self, solver: Solver, rows: Rows, converged: Host) -> None:
+        """The solver's solutions are those of the systems that converged by it."""
+        self.used[rows[converged]] = len(self.solvers)
+        self.solvers.append((solver, rows))
+
+    def _unit(self, rows: Rows) -> Any:
+        n = self.a.shape[1]
+        return eye(n, n, pick(self.a, rows))
+
+    def conditions(self) -> Host:
+        """Estimates of condition numbers, by the solver that was used."""
+        found = np.zeros(len(self.a))
+        for k, (solver, rows) in enumerate(self.solvers):
+            places = np.flatnonzero(self.used[rows] == k)
+            if places.size and self.a.shape[1]:
+                some = solver.of(places)
+                a = pick(self.a, rows[places])
+                found[rows[places]] = condition_numbers(a, some.solve, some.solve_adjoint)
+        return found
 
 
 def _solution(
-    native: Native, a: Any, b: Any, structure: str, refined: bool, report: bool, accuracy: str
+    a: Any, b: Any, structure: str, refined: bool, report: bool, accuracy: str
 ) -> tuple[Any, SolveReport]:
-    """Of one system."""
-    if e := lift(native, a):
-        lifted = b * 2.0**e
-        if native.is_finite(lifted):  # else X overflows as well
-            a, b = a * 2.0**e, lifted
-    solver = STRUCTURES[structure](native, a, accuracy)
-    found = None
-    if refined:
-        found, solver = _improved(native, a, b, solver, report, accuracy)
-    if solver.failure and not (found and found.converged):
-        raise FailureError(solver.failure)
-    condition = 0.0
-    if report and a.shape[0]:
-        condition = condition_number(native, a, solver.solve, solver.solve_adjoint)
+    """Of a stack that is not empty."""
+    if (e := lifts(a)).any():
+        e = np.where(is_finite(scaled(b, e)), e, 0)  # else X overflows as well
+        a, b = scaled(a, e), scaled(b, e)
+    first = STRUCTURES[structure](a, accuracy)
+    stack = _Stack(a, b, first, report, accuracy)
+    found = stack.refined() if refined else None
+    for i, words in first.failures.items():
+        if found is None or not found.converged[i]:
+            raise FailureError(i, words)
+    condition = float(stack.conditions().max()) if report else 0.0
     if found is None:
-        return solver.solve(b), SolveReport(solver.name, accuracy, condition, False)
+        return first.solve([b], stack.every), SolveReport(first.name, accuracy, condition, False)
     return found.x, SolveReport(
-        solver.name,
+        max((stack.solvers[k][0].name for k in set(stack.used.tolist())), key=len),
         accuracy,
         condition,
         True,
-        found.iterations,
-        found.correction,
-        found.contraction,
-        found.converged,
-        found.reason,
+        int(found.iterations.max()),
+        float(found.correction.max()),
+        float(found.contraction.max()),
+        bool(found.converged.all()),
+        str(found.reasons[found.converged.argmin()]),  # of the first that did not converge, or of the first
         found.product,
     )
 
 
 def _solutions(given: Operands, structure: str, refined: bool, report: bool) -> tuple[Any, SolveReport]:
-    """Of a stack; a warning where refinement did not converge and no report says so."""
+    """Of all; a warning where refinement did not converge and no report says so."""
     reports: list[SolveReport] = []
 
-    def one(a: Any, b: Any) -> tuple[Any]:
-        x, about = _solution(given.native, a, b, structure, refined, report, given.accuracy)
+    def steps(a: Any, b: Any) -> tuple[Any]:
+        x, about = _solution(a, b, structure, refined, report, given.accuracy)
         reports.append(about)
         return (x,)
 
-    (x,) = over_stack(given.native, given.lead, one, given.a, given.b)
+    (x,) = over_stack(given, steps, given.a, given.b)
     about = worst(reports)
     if refined and not about.converged and not report:
         warn_of(about.reason)
@@ -119,50 +167,28 @@ def warn_of(reason: str) -> None:
     )
 
 
+# fmt: off
 @overload
 def solve(
-    a: TensorT,
-    b: TensorT,
-    *,
-    refine: bool = ...,
-    report: Literal[False] = ...,
-    assume_a: str = ...,
-    accuracy: str | None = ...,
-    check_finite: bool = ...,
-) -> TensorT: ...
+    a: T, b: T, *, refine: bool = ..., report: No = ...,
+    assume_a: str = ..., accuracy: str | None = ..., check_finite: bool = ...
+) -> T: ...
 @overload
 def solve(
-    a: TensorT,
-    b: TensorT,
-    *,
-    refine: bool = ...,
-    report: Literal[True],
-    assume_a: str = ...,
-    accuracy: str | None = ...,
-    check_finite: bool = ...,
-) -> tuple[TensorT, SolveReport]: ...
+    a: T, b: T, *, refine: bool = ..., report: Yes,
+    assume_a: str = ..., accuracy: str | None = ..., check_finite: bool = ...
+) -> tuple[T, SolveReport]: ...
 @overload
 def solve(
-    a: npt.ArrayLike,
-    b: npt.ArrayLike,
-    *,
-    refine: bool = ...,
-    report: Literal[False] = ...,
-    assume_a: str = ...,
-    accuracy: str | None = ...,
-    check_finite: bool = ...,
-) -> npt.NDArray[Any]: ...
+    a: Arrays, b: Arrays, *, refine: bool = ..., report: No = ...,
+    assume_a: str = ..., accuracy: str | None = ..., check_finite: bool = ...
+) -> Array: ...
 @overload
 def solve(
-    a: npt.ArrayLike,
-    b: npt.ArrayLike,
-    *,
-    refine: bool = ...,
-    report: Literal[True],
-    assume_a: str = ...,
-    accuracy: str | None = ...,
-    check_finite: bool = ...,
-) -> tuple[npt.NDArray[Any], SolveReport]: ...
+    a: Arrays, b: Arrays, *, refine: bool = ..., report: Yes,
+    assume_a: str = ..., accuracy: str | None = ..., check_finite: bool = ...
+) -> tuple[Array, SolveReport]: ...
+# fmt: on
 @any_library
 @in_default_mode
 def solve(
@@ -185,7 +211,7 @@ def solve(
     Parameters
     ----------
     a : array_like or torch.Tensor
-        (..., n, n), float64, float32, complex128 or complex64.
+        (..., n, n), float64, float32, complex128 or complex64; integers and bool become float64.
     b : array_like or torch.Tensor
         (n,), or (..., n, k) with broadcasting stacks.
     refine : bool
@@ -234,14 +260,12 @@ def solve(
     return (given.like_b(x), about) if report else given.like_b(x)
 
 
+# fmt: off
 @overload
-def inv(
-    a: TensorT, *, refine: bool = ..., accuracy: str | None = ..., check_finite: bool = ...
-) -> TensorT: ...
+def inv(a: T, *, refine: bool = ..., accuracy: str | None = ..., check_finite: bool = ...) -> T: ...
 @overload
-def inv(
-    a: npt.ArrayLike, *, refine: bool = ..., accuracy: str | None = ..., check_finite: bool = ...
-) -> npt.NDArray[Any]: ...
+def inv(a: Arrays, *, refine: bool = ..., accuracy: str | None = ..., check_finite: bool = ...) -> Array: ...
+# fmt: on
 @any_library
 @in_default_mode
 def inv(a: Any, *, refine: bool = False, accuracy: str | None = None, check_finite: bool = True) -> Any:
@@ -250,7 +274,7 @@ def inv(a: Any, *, refine: bool = False, accuracy: str | None = None, check_fini
     Parameters
     ----------
     a : array_like or torch.Tensor
-        (..., n, n), float64, float32, complex128 or complex64.
+        (..., n, n), float64, float32, complex128 or complex64; integers and bool become float64.
     refine : bool
         As in :func:`ozfp4.linalg.solve`, column by column.
     accuracy, check_finite
@@ -276,5 +300,4 @@ def inv(a: Any, *, refine: bool = False, accuracy: str | None = None, check_fini
     check_flags(refine=refine)
     given = take(a, square=True, has_b=False, accuracy=accuracy, check_finite=check_finite)
     n = given.a.shape[-1]
-    unit = given.native.broadcast(given.native.eye(n, n, given.a), tuple(given.a.shape))
-    return _solutions(given._replace(b=unit), "gen", refine, False)[0]
+    return _solutions(given._replace(b=eye(n, n, given.a)), "gen", refine, False)[0]

@@ -5,45 +5,37 @@ from __future__ import annotations
 from typing import Any, overload
 
 import numpy as np
-import numpy.typing as npt
 
 from ..request.dlpack import any_library
-from ..request.types import TensorT
+from ..request.types import Array, Arrays
+from ..request.types import TensorT as T
 from ..support.fp_mode import in_default_mode
-from .blocks import blocks, blocks_reversed
-from .native import Native
+from .native import Host, adjoint, copy, diagonal, triangular
 from .operands import FailureError, over_stack, take
-from .update import update
+from .products import blocks, blocks_reversed, update
 
 
-def adjoint(x: Any) -> Any:
-    """The conjugate transpose of a matrix."""
-    return x.conj().T
-
-
-def substitute(native: Native, t: Any, b: Any, accuracy: str, *, lower: bool, unit: bool = False) -> Any:
+def substitute(t: Any, b: Any, accuracy: str, *, lower: bool, unit: bool = False) -> Any:
     """X with T X = B. Of T one triangle is read; its diagonal holds no zero, or is `unit`.
 
     Each entry of B loses the products of all blocks before its own at once, and is rounded once.
     """
-    x = native.copy(b, b.dtype)
-    n = t.shape[0]
+    n = t.shape[1]
+    x = copy(b)
     for begin, end in blocks(n) if lower else blocks_reversed(n):
         here, done = slice(begin, end), slice(0, begin) if lower else slice(end, n)
-        rest = update(x[here], t[here, done], x[done], accuracy)
-        x[here] = native.triangular(t[here, here], rest, lower=lower, unit=unit)
+        rest = update(x[:, here], t[:, here, done], x[:, done], accuracy)
+        x[:, here] = triangular(t[:, here, here], rest, lower=lower, unit=unit)
     return x
 
 
-def zeros_of(native: Native, t: Any) -> list[int]:
-    """Where the diagonal is zero, counted from 0."""
-    return [int(k) for k in np.flatnonzero(native.to_host(t.diagonal()) == 0)]
-
-
-def check_diagonal(native: Native, t: Any, words: str) -> None:
-    """FailureError if the diagonal holds a zero; its place stands for {} in the words."""
-    if zeros := zeros_of(native, t):
-        raise FailureError(words.format(zeros[0]))
+def check_diagonal(t: Any, words: str) -> Host:
+    """The diagonals; FailureError if one holds a zero, whose place stands for {} in the words."""
+    found = diagonal(t)
+    if not found.all():
+        index, place = np.argwhere(found == 0)[0]
+        raise FailureError(int(index), words.format(place))
+    return found
 
 
 def transposition(trans: object) -> str:
@@ -58,28 +50,18 @@ def transposition(trans: object) -> str:
     return names[trans if isinstance(trans, str) else int(trans)]
 
 
+# fmt: off
 @overload
 def solve_triangular(
-    a: TensorT,
-    b: TensorT,
-    *,
-    trans: int | str = ...,
-    lower: bool = ...,
-    unit_diagonal: bool = ...,
-    accuracy: str | None = ...,
-    check_finite: bool = ...,
-) -> TensorT: ...
+    a: T, b: T, *, trans: int | str = ..., lower: bool = ..., unit_diagonal: bool = ...,
+    accuracy: str | None = ..., check_finite: bool = ...
+) -> T: ...
 @overload
 def solve_triangular(
-    a: npt.ArrayLike,
-    b: npt.ArrayLike,
-    *,
-    trans: int | str = ...,
-    lower: bool = ...,
-    unit_diagonal: bool = ...,
-    accuracy: str | None = ...,
-    check_finite: bool = ...,
-) -> npt.NDArray[Any]: ...
+    a: Arrays, b: Arrays, *, trans: int | str = ..., lower: bool = ..., unit_diagonal: bool = ...,
+    accuracy: str | None = ..., check_finite: bool = ...
+) -> Array: ...
+# fmt: on
 @any_library
 @in_default_mode
 def solve_triangular(
@@ -97,7 +79,7 @@ def solve_triangular(
     Parameters
     ----------
     a : array_like or torch.Tensor
-        (..., n, n), float64, float32, complex128 or complex64.
+        (..., n, n), float64, float32, complex128 or complex64; integers and bool become float64.
     b : array_like or torch.Tensor
         (n,), or (..., n, k) with broadcasting stacks.
     trans : {0 or "N", 1 or "T", 2 or "C"}
@@ -132,15 +114,13 @@ def solve_triangular(
     way = transposition(trans)
     given = take(a, b, square=True, accuracy=accuracy, check_finite=check_finite)
 
-    def one(t: Any, right: Any) -> tuple[Any]:
+    def steps(t: Any, right: Any) -> tuple[Any]:
         if not unit_diagonal:
-            check_diagonal(
-                given.native, t, "singular matrix: entry {} of the diagonal, counted from 0, is zero"
-            )
+            check_diagonal(t, "singular matrix: entry {} of the diagonal, counted from 0, is zero")
         if way != "N":
-            t = adjoint(t) if way == "C" else t.T
+            t = adjoint(t) if way == "C" else t.swapaxes(1, 2)
         below = bool(lower) == (way == "N")
-        return (substitute(given.native, t, right, given.accuracy, lower=below, unit=unit_diagonal),)
+        return (substitute(t, right, given.accuracy, lower=below, unit=unit_diagonal),)
 
-    (x,) = over_stack(given.native, given.lead, one, given.a, given.b)
+    (x,) = over_stack(given, steps, given.a, given.b)
     return given.like_b(x)

@@ -6,16 +6,8 @@ import numpy as np
 import pytest
 
 import ozfp4
-from ozfp4.linalg.native.on_numpy import OnNumpy
-from ozfp4.linalg.native.on_torch import OnTorch
-from ozfp4.linalg.update import residual, update
+from ozfp4.linalg.products import residual, update
 from ozfp4.testing import assert_same_bits, correct_matmul
-
-
-def operations(x):
-    """NumPy's, or those for a device."""
-    return OnNumpy() if isinstance(x, np.ndarray) else OnTorch()
-
 
 RNG = np.random.default_rng(31)
 
@@ -32,8 +24,8 @@ def test_an_update_is_rounded_once(shape, library):
     a, b, c = operands(*shape)
     expected = correct_matmul(np.hstack([c, a]), np.vstack([np.eye(shape[2]), -b]))
     before = a.tobytes(), b.tobytes(), c.tobytes()
-    found = update(library(c), library(a), library(b), "correct")
-    assert_same_bits(np.asarray(found), expected)
+    found = update(*(library(x[None]) for x in (c, a, b)), "correct")
+    assert_same_bits(np.asarray(found)[0], expected)
     assert (a.tobytes(), b.tobytes(), c.tobytes()) == before
 
 
@@ -41,9 +33,10 @@ def test_of_complex_matrices(library):
     (a, b, c), (x, y, z) = operands(9, 11, 4), operands(9, 11, 4)
     a, b, c = a + 1j * x, b + 1j * y, c + 1j * z
     once = ozfp4.matmul(np.hstack([c, a]), np.vstack([np.eye(4), -b]), accuracy="correct")
-    assert_same_bits(np.asarray(update(library(c), library(a), library(b), "correct")), once)
-    found, _ = residual(operations(library(c)), [library(c)], [library(a)], [library(b)], False)
-    assert_same_bits(np.asarray(found), once)
+    found = update(*(library(x[None]) for x in (c, a, b)), "correct")
+    assert_same_bits(np.asarray(found)[0], once)
+    found, _ = residual([library(c[None])], library(a[None]), [library(b[None])])
+    assert_same_bits(np.asarray(found)[0], once)
 
 
 @pytest.mark.parametrize("shape", [(5, 7, 3), (20, 33, 20), (1, 1, 1), (3, 0, 2), (0, 3, 2), (3, 4, 0)])
@@ -51,8 +44,8 @@ def test_a_residual_is_rounded_once(shape, library):
     a, b, c = operands(*shape)
     low = b * 2.0**-60
     found, about = residual(
-        operations(library(c)), [library(c)], [library(a)] * 2, [library(b), library(low)], True
+        [library(c[None])], library(a[None]), [library(b[None]), library(low[None])], report=True
     )
     unit = np.eye(shape[2])
-    assert_same_bits(np.asarray(found), correct_matmul(np.hstack([c, a, a]), np.vstack([unit, -b, -low])))
+    assert_same_bits(np.asarray(found)[0], correct_matmul(np.hstack([c, a, a]), np.vstack([unit, -b, -low])))
     assert about.accuracy == "correct"
