@@ -9,7 +9,7 @@ PYTHON ?= python3
 VENV ?= .venv
 
 PIP := $(VENV)/bin/python -m pip --disable-pip-version-check
-SOURCES := pyproject.toml CMakeLists.txt README.md LICENSE \
+SOURCES := pyproject.toml CMakeLists.txt README.md LICENSE tools/make_fortran_module.py \
            $(shell find cmake csrc include src/ozfp4 -type f -not -name '*.so' -not -name '*.pyc' 2>/dev/null) \
            $(shell find tests -name '*_check.*' -o -path tests/check.hpp)
 BUILD := build/package
@@ -38,7 +38,7 @@ test-all: test
 PREFIX ?= build/prefix
 library: $(VENV)/ready/build
 	$(VENV)/bin/cmake -S . -B build/library -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(VENV)/bin/ninja) \
-	  -DOZFP4_PYTHON=OFF -DOZFP4_LIBRARY=ON -DOZFP4_CUDA=$(if $(CUDA),ON,OFF) $(CMAKE_OPTIONS)
+	  -DPython_EXECUTABLE=$(abspath $(VENV)/bin/python) -DOZFP4_PYTHON=OFF -DOZFP4_LIBRARY=ON -DOZFP4_CUDA=$(if $(CUDA),ON,OFF) $(CMAKE_OPTIONS)
 	$(VENV)/bin/cmake --build build/library --target ozfp4
 	$(VENV)/bin/cmake --install build/library --component library --prefix $(PREFIX)
 

@@ -1,23 +1,20 @@
-"""Writes include/ozfp4.f90, the Fortran module of the C interface, from include/ozfp4.h.
+"""Writes the Fortran module of the C interface from its header, in the builds that install both.
 
-    python tools/make_fortran_module.py [--check]
+    python tools/make_fortran_module.py include/ozfp4.h MODULE
 
---check: writes nothing, and fails where the file differs.
+A function, type or constant that the header declares is in the module under the same name.
 """
 
 from __future__ import annotations
 
 import argparse
 import re
-import sys
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
-HEADER, MODULE = ROOT / "include" / "ozfp4.h", ROOT / "include" / "ozfp4.f90"
 LONGEST = 128
 
 TEXT = """\
-! The C interface of ozfp4 for Fortran: made by tools/make_fortran_module.py from ozfp4.h, which describes the functions.
+! The C interface of ozfp4 for Fortran, made of ozfp4.h, which describes the functions.
 ! Compile it with your program. Arrays are passed as they are, in OZFP4_COL_MAJOR; options may be left out.
 module ozfp4
   use, intrinsic :: iso_c_binding
@@ -152,18 +149,13 @@ def module(text: str) -> str:
     return TEXT.format(constants=constants(text), types=types(text), functions=functions)
 
 
-def main() -> int:
+def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--check", action="store_true")
-    made = module(HEADER.read_text())
-    if parser.parse_args().check:
-        if MODULE.read_text() != made:
-            print(f"{MODULE} is not what the header makes: run tools/make_fortran_module.py", file=sys.stderr)
-            return 1
-        return 0
-    MODULE.write_text(made)
-    return 0
+    parser.add_argument("header", type=Path)
+    parser.add_argument("module", type=Path)
+    asked = parser.parse_args()
+    asked.module.write_text(module(asked.header.read_text()))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()
