@@ -142,7 +142,7 @@ typedef struct ozfp4_options {
   int32_t bits;                    /* capacity of OZFP4_ACCURACY_SCALED, 2 to 200; 0: 53, or 24 of single precision */
   int32_t overflow;                /* of integers */
   int32_t reserved;                /* 0 */
-  int64_t workspace_limit;         /* bytes beside operands and result; 0: 2^30 */
+  int64_t workspace_limit;         /* bytes beside operands and result, which the CPU takes and gives back itself; 0: 2^30 */
   const ozfp4_plan* plan; /* in place of scheme, backend, family and bits; of all bits that the accuracy takes; NULL: cheapest */
   double* bound;          /* where bounds of |C - exact| go, in the order of C; of complex results pairs; NULL: nowhere */
   int64_t ld_bound;       /* entries of C from line to line of it; 0: without a gap */
@@ -273,15 +273,6 @@ OZFP4_API void ozfp4_plan_destroy(ozfp4_plan* plan);
 OZFP4_API ozfp4_status ozfp4_plan_describe(const ozfp4_plan* plan, ozfp4_plan_info* info);
 /* The moduli in their order, `count` at most, of which there are ozfp4_plan_info.moduli. */
 OZFP4_API ozfp4_status ozfp4_plan_moduli(const ozfp4_plan* plan, int64_t* moduli, int32_t count);
-
-/* ---- Workspace ---------------------------------------------------------------------------------------------------------------
- */
-
-/* Bytes that a product of this type (floating-point) on the CPU takes beside its matrices with these options, at most; the
- * library takes and gives them back itself. OZFP4_WORKSPACE, with the least that serves in the text, where
- * options.workspace_limit is too small. */
-OZFP4_API ozfp4_status ozfp4_workspace_size(ozfp4_type type, int64_t m, int64_t n, int64_t k, const ozfp4_options* options,
-                                            int64_t* bytes);
 
 /* ---- CUDA --------------------------------------------------------------------------------------------------------------------
  */

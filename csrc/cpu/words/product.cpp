@@ -80,11 +80,6 @@ bool may_multiply_words(std::int64_t m, std::int64_t n, std::int64_t k, const Sc
   return most <= kMostNearCapacity && bytes_in_words(m, n, k, request.accuracy) <= workspace_limit;
 }
 
-std::int64_t words_workspace(std::int64_t m, std::int64_t n, std::int64_t k, Accuracy accuracy) {
-  const std::int64_t limbs = serving_limb_unit() != nullptr ? LimbShape(m, n, k, kMostLimbs).bytes() : 0;
-  return bytes_in_words(m, n, k, accuracy) + limbs;
-}
-
 bool is_turned(std::int64_t m, std::int64_t n) {
   const auto padded = [](std::int64_t rows, std::int64_t columns) {
     return static_cast<double>(round_up(rows, kWordRows)) * static_cast<double>(round_up(columns, kWordColumns));

@@ -19,9 +19,6 @@ namespace ozfp4 {
 bool may_multiply_words(std::int64_t m, std::int64_t n, std::int64_t k, const ScaleRequest& request,
                         std::int64_t workspace_limit);
 
-// The most that a product of these extents takes.
-std::int64_t words_workspace(std::int64_t m, std::int64_t n, std::int64_t k, Accuracy accuracy);
-
 // Whether the transposed product has fewer tiles: few columns are better rows.
 bool is_turned(std::int64_t m, std::int64_t n);
 
