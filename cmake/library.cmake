@@ -10,7 +10,7 @@ list(JOIN numbers "." OZFP4_VERSION)
 list(GET numbers 0 major)
 
 add_library(ozfp4 SHARED $<TARGET_OBJECTS:ozfp4_c_api>)
-target_link_libraries(ozfp4 PRIVATE $<BUILD_INTERFACE:ozfp4_c_api>)
+target_link_libraries(ozfp4 PRIVATE $<BUILD_INTERFACE:ozfp4_c_api> $<BUILD_INTERFACE:${product_of_build}>)
 target_include_directories(ozfp4 INTERFACE $<BUILD_INTERFACE:${CMAKE_CURRENT_SOURCE_DIR}/include>
                                            $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 # What the map names is exported, and nothing else: of the C++ standard library's templates neither.

@@ -1,7 +1,7 @@
 # The package's kernels, once: libozfp4_cuda lies beside the extension ozfp4._cuda, which is linked to it, and beside
 # libozfp4_blas, which opens it in programs that call cuBLAS, in any language.
 add_library(ozfp4_package_cuda SHARED $<TARGET_OBJECTS:ozfp4_c_api>)
-target_link_libraries(ozfp4_package_cuda PRIVATE ozfp4_c_api $<LINK_LIBRARY:WHOLE_ARCHIVE,ozfp4_cuda>)
+target_link_libraries(ozfp4_package_cuda PRIVATE ozfp4_c_api ozfp4_product_gpu $<LINK_LIBRARY:WHOLE_ARCHIVE,ozfp4_cuda>)
 set(package_map "${CMAKE_CURRENT_SOURCE_DIR}/cmake/ozfp4_cuda.map")
 target_link_options(ozfp4_package_cuda PRIVATE "LINKER:--version-script=${package_map}" LINKER:--no-undefined LINKER:-z,relro
                     LINKER:-z,now LINKER:-Bsymbolic)

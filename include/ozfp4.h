@@ -75,7 +75,7 @@ OZFP4_API ozfp4_status ozfp4_read_environment(void);
 OZFP4_API ozfp4_status ozfp4_set_num_threads(int count);
 OZFP4_API ozfp4_status ozfp4_get_num_threads(int* count);
 
-/* 1 where this build has the functions of CUDA, else 0. */
+/* 1 where this build has kernels for GPUs, else 0. */
 OZFP4_API int ozfp4_has_cuda(void);
 
 /* ---- What a product is asked for ------------------------------------------------------------------------------------- */
@@ -279,18 +279,17 @@ OZFP4_API ozfp4_status ozfp4_plan_moduli(const ozfp4_plan* plan, int64_t* moduli
 
 /* As above, of matrices on the current device, on a stream (a cudaStream_t; NULL: the default one): the call returns when the
  * work is enqueued, nothing waits for the device but the first product of a kernel or by a long schedule there, where kernels are
- * tried on exact integers, and no memory is allocated. `workspace`, aligned to 256 bytes, is at least as large as the function
- * before says, ozfp4_cuda_workspace_size of the same extents and options, whatever alpha and beta are, and belongs to the product
- * until the stream has passed it; NULL is one of 0 bytes. Where options.workspace_limit is enough for some of these the size is
- * theirs, and what needs more is refused: with a complex alpha or beta that has a real and an imaginary part A B is in the
- * workspace, too. `report` and OZFP4_BACKEND_FP64 are refused; bounds lie on the device. What a CUDA graph is to capture runs
- * once before, as it is. Whatever may try kernels, first products and functions that say a size, allocates, on a stream of its
- * own: graphs that are captured on other streams meanwhile, by any thread, go on. OZFP4_NO_DEVICE in a build without CUDA. */
-OZFP4_API ozfp4_status ozfp4_cuda_workspace_size(ozfp4_type type, int order, int transa, int transb, int64_t m, int64_t n,
-                                                 int64_t k, const ozfp4_options* options, int64_t* bytes);
-/* What ozfp4_cuda_?gemm of matrices of this type takes with these very arguments, which is less for most: of complex numbers
- * where neither alpha nor beta is imaginary or has both parts. alpha and beta are read, on the host; of a, b and c the addresses
- * count. */
+ * tried on exact integers, and no memory is allocated. `report` and OZFP4_BACKEND_FP64 are refused; bounds lie on the device.
+ *
+ * `workspace`, aligned to 256 bytes, belongs to the product until the stream has passed it; NULL is one of 0 bytes. The function
+ * before each kind of product says how large it has to be, of the arguments of the call: options and, on the host, factors are
+ * read; of addresses it counts what they are modulo 16, and NULL is 0. Calls that differ in addresses that are equal modulo 16,
+ * or in factors that are alike in being 0, 1, real, imaginary or neither, take as much.
+ *
+ * What a CUDA graph is to capture runs once before, as it is. Whatever may try kernels, first products and functions that say a
+ * size, allocates, on a stream of its own: graphs that are captured on other streams meanwhile, by any thread, go on.
+ * A build without CUDA has these functions, too: they convert their arguments, and return OZFP4_NO_DEVICE. */
+/* `type` is that of the matrices; alpha and beta point to one entry of it. */
 OZFP4_API ozfp4_status ozfp4_cuda_workspace_size_gemm(ozfp4_type type, int order, int transa, int transb, int64_t m, int64_t n,
                                                       int64_t k, const void* alpha, const void* a, int64_t lda, const void* b,
                                                       int64_t ldb, const void* beta, const void* c, int64_t ldc,
@@ -312,11 +311,13 @@ OZFP4_API ozfp4_status ozfp4_cuda_cgemm(int order, int transa, int transb, int64
                                         int64_t ldc, void* workspace, int64_t workspace_bytes, void* stream,
                                         const ozfp4_options* options);
 
-/* The batch in as few launches as a single product has; matrices of C do not overlap. Of the strides the size depends on
- * whether they are 0. */
-OZFP4_API ozfp4_status ozfp4_cuda_workspace_size_strided_batched(ozfp4_type type, int order, int transa, int transb, int64_t m,
-                                                                 int64_t n, int64_t k, int64_t stride_a, int64_t stride_b,
-                                                                 int64_t batch, const ozfp4_options* options, int64_t* bytes);
+/* The batch in as few launches as a single product has; matrices of C do not overlap. */
+OZFP4_API ozfp4_status ozfp4_cuda_workspace_size_gemm_strided_batched(ozfp4_type type, int order, int transa, int transb,
+                                                                      int64_t m, int64_t n, int64_t k, const void* alpha,
+                                                                      const void* a, int64_t lda, int64_t stride_a, const void* b,
+                                                                      int64_t ldb, int64_t stride_b, const void* beta,
+                                                                      const void* c, int64_t ldc, int64_t stride_c, int64_t batch,
+                                                                      const ozfp4_options* options, int64_t* bytes);
 OZFP4_API ozfp4_status ozfp4_cuda_dgemm_strided_batched(int order, int transa, int transb, int64_t m, int64_t n, int64_t k,
                                                         double alpha, const double* a, int64_t lda, int64_t stride_a,
                                                         const double* b, int64_t ldb, int64_t stride_b, double beta, double* c,
@@ -341,10 +342,10 @@ OZFP4_API ozfp4_status ozfp4_cuda_cgemm_strided_batched(int order, int transa, i
 /* As ozfp4_dgram. Blocks on and above the diagonal are multiplied where n is 6144 or more, else all of C; repaired entries are
  * those of what is multiplied. For a real A the workspace holds the planes of all lines for all blocks where
  * options.workspace_limit is 0, these are 32 GiB at most, and all of it is 16 GiB at most or at most 1.25 times what it is
- * without them. The size is that of whatever A of these extents takes most; where options.workspace_limit is enough for some of
- * them alone, as they are aligned, it is theirs, and the others are refused. */
-OZFP4_API ozfp4_status ozfp4_cuda_workspace_size_gram(ozfp4_type type, int order, int trans, int64_t n, int64_t k,
-                                                      const ozfp4_options* options, int64_t* bytes);
+ * without them. */
+OZFP4_API ozfp4_status ozfp4_cuda_workspace_size_gram(ozfp4_type type, int order, int trans, int64_t n, int64_t k, const void* a,
+                                                      int64_t lda, const void* c, int64_t ldc, const ozfp4_options* options,
+                                                      int64_t* bytes);
 OZFP4_API ozfp4_status ozfp4_cuda_dgram(int order, int trans, int64_t n, int64_t k, const double* a, int64_t lda, double* c,
                                         int64_t ldc, void* workspace, int64_t workspace_bytes, void* stream,
                                         const ozfp4_options* options);
@@ -362,7 +363,9 @@ OZFP4_API ozfp4_status ozfp4_cuda_cgram(int order, int trans, int64_t n, int64_t
  * OZFP4_OVERFLOW_ERROR, which would wait for the device, and OZFP4_SCHEME_I are refused; options.overflows tells how many entries
  * did not fit. */
 OZFP4_API ozfp4_status ozfp4_cuda_workspace_size_igemm(int order, int transa, int transb, int64_t m, int64_t n, int64_t k,
-                                                       ozfp4_type type_a, ozfp4_type type_b, ozfp4_type type_c,
+                                                       int64_t alpha, ozfp4_type type_a, const void* a, int64_t lda,
+                                                       ozfp4_type type_b, const void* b, int64_t ldb, int64_t beta,
+                                                       ozfp4_type type_c, const void* c, int64_t ldc,
                                                        const ozfp4_options* options, int64_t* bytes);
 OZFP4_API ozfp4_status ozfp4_cuda_igemm(int order, int transa, int transb, int64_t m, int64_t n, int64_t k, int64_t alpha,
                                         ozfp4_type type_a, const void* a, int64_t lda, ozfp4_type type_b, const void* b,
@@ -381,29 +384,33 @@ OZFP4_API ozfp4_status ozfp4_cuda_gemm_i64i64i64(int order, int transa, int tran
                                                  int64_t beta, int64_t* c, int64_t ldc, void* workspace, int64_t workspace_bytes,
                                                  void* stream, const ozfp4_options* options);
 OZFP4_API ozfp4_status ozfp4_cuda_workspace_size_gemm_mod(int order, int transa, int transb, int64_t m, int64_t n, int64_t k,
-                                                          ozfp4_type type_a, ozfp4_type type_b, const ozfp4_options* options,
-                                                          int64_t* bytes);
+                                                          ozfp4_type type_a, const void* a, int64_t lda, ozfp4_type type_b,
+                                                          const void* b, int64_t ldb, int64_t modulus, const int64_t* c,
+                                                          int64_t ldc, const ozfp4_options* options, int64_t* bytes);
 OZFP4_API ozfp4_status ozfp4_cuda_gemm_mod(int order, int transa, int transb, int64_t m, int64_t n, int64_t k, ozfp4_type type_a,
                                            const void* a, int64_t lda, ozfp4_type type_b, const void* b, int64_t ldb,
                                            int64_t modulus, int64_t* c, int64_t ldc, void* workspace, int64_t workspace_bytes,
                                            void* stream, const ozfp4_options* options);
 
-/* As ozfp4_prepare, of a matrix on the device and on a stream, in `memory` of the caller, aligned to 256 bytes and at least as
- * large as the function before says: X is copied, scaled and encoded there. The memory belongs to the operand until it is
- * released and every stream has passed the products that use it; products on another stream than this one begin behind an event
- * of it. */
+/* As ozfp4_prepare, of a matrix on the device and on a stream, in `memory` of the caller, aligned to 256 bytes and as large as
+ * the first function says of the same arguments: X is copied, scaled and encoded there. The memory belongs to the operand until
+ * it is released and every stream has passed the products that use it; products on another stream than this one begin behind an
+ * event of it. */
 OZFP4_API ozfp4_status ozfp4_cuda_prepared_size(ozfp4_type type, ozfp4_side side, int order, int trans, int64_t rows,
-                                                int64_t columns, const ozfp4_options* options, int64_t* bytes);
+                                                int64_t columns, const void* x, int64_t ldx, const ozfp4_options* options,
+                                                int64_t* bytes);
 OZFP4_API ozfp4_status ozfp4_cuda_prepare(ozfp4_type type, ozfp4_side side, int order, int trans, int64_t rows, int64_t columns,
                                           const void* x, int64_t ldx, void* memory, int64_t memory_bytes, void* stream,
                                           const ozfp4_options* options, ozfp4_cuda_prepared** prepared);
 /* Gives back what the host has of it; its memory is the caller's. NULL is nothing. Not beside a call that uses it. */
 OZFP4_API void ozfp4_cuda_release(ozfp4_cuda_prepared* prepared);
 /* As ozfp4_gemm_prepared. */
-OZFP4_API ozfp4_status ozfp4_cuda_workspace_size_prepared(int order, int transa, int transb, int64_t m, int64_t n, int64_t k,
-                                                          const ozfp4_cuda_prepared* prepared_a,
-                                                          const ozfp4_cuda_prepared* prepared_b, const ozfp4_options* options,
-                                                          int64_t* bytes);
+OZFP4_API ozfp4_status ozfp4_cuda_workspace_size_gemm_prepared(int order, int transa, int transb, int64_t m, int64_t n, int64_t k,
+                                                               const void* alpha, const void* a, int64_t lda,
+                                                               const ozfp4_cuda_prepared* prepared_a, const void* b, int64_t ldb,
+                                                               const ozfp4_cuda_prepared* prepared_b, const void* beta,
+                                                               const void* c, int64_t ldc, const ozfp4_options* options,
+                                                               int64_t* bytes);
 OZFP4_API ozfp4_status ozfp4_cuda_gemm_prepared(int order, int transa, int transb, int64_t m, int64_t n, int64_t k,
                                                 const void* alpha, const void* a, int64_t lda,
                                                 const ozfp4_cuda_prepared* prepared_a, const void* b, int64_t ldb,

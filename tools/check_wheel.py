@@ -52,7 +52,7 @@ def check_kernels(extension: Path) -> None:
     assert section not in extension.read_bytes(), f"{extension} holds kernels of its own"
     program = (
         "import ctypes, sys; library = ctypes.CDLL(sys.argv[1]); assert library.ozfp4_has_cuda() == 1; "
-        "library.ozfp4_cuda_dgemm; library.ozfp4_cuda_zgemm; library.ozfp4_cuda_workspace_size"
+        "library.ozfp4_cuda_dgemm; library.ozfp4_cuda_zgemm; library.ozfp4_cuda_workspace_size_gemm"
     )
     done = subprocess.run([sys.executable, "-c", program, library], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

@@ -42,7 +42,8 @@ COMPILED = (
         "csrc/c_api/**/*",
         "csrc/bindings/cuda/**/*",
     ),
-    *("include/**/*", "tests/cuda/**/*_check.*", "tests/c_api/cuda_*_check.*", "benchmarks/*.cu*"),
+    *("include/**/*", "benchmarks/*.cu*"),
+    *("tests/cuda/**/*_check.*", "tests/c_api/cuda_*_check.*", "tests/product/gpu/*"),
 )
 
 

@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <string>
 
-#include "c_api/checked/arguments.hpp"
-#include "c_api/checked/options.hpp"
-#include "c_api/checked/status.hpp"
+#include "c_api/arguments.hpp"
+#include "c_api/options.hpp"
+#include "c_api/status.hpp"
 #include "product/cpu/product.hpp"
 
 namespace ozfp4::c_api {
@@ -38,7 +38,8 @@ ozfp4_status ozfp4_plan_create(ozfp4_type type, int64_t k, const ozfp4_options* 
     const EntryType entry = float_type("type", type);
     check_extent("k", k);
     const std::int64_t inner = entry.is_complex ? 2 * k : k;
-    *plan = new ozfp4_plan{plan_for(read_options(options), entry.precision(), inner, entry.is_complex)};
+    *plan =
+        new ozfp4_plan{plan_for(read_options(options, Entries::numbers, Unit::cpu), entry.precision(), inner, entry.is_complex)};
   });
 }
 

@@ -1,9 +1,96 @@
-// ozfp4_prepare: an operand that is scaled and encoded once, for any number of products.
-#include "c_api/checked/prepared.hpp"
+// ozfp4_prepare, an operand that is scaled and encoded once, and products of such operands.
+#include "product/cpu/prepared.hpp"
 
 #include <memory>
+#include <string>
+#include <utility>
 
-#include "c_api/checked/status.hpp"
+#include "c_api/gemm.hpp"
+#include "c_api/status.hpp"
+#include "product/check.hpp"
+#include "product/cpu/product.hpp"
+#include "product/prepared.hpp"
+
+struct ozfp4_prepared : ozfp4::product::PreparedMatrix {};
+
+struct ozfp4_cuda_prepared {
+  std::shared_ptr<const ozfp4::product::Prepared> made;
+};
+
+namespace ozfp4::c_api {
+namespace {
+
+// The arguments of ozfp4_prepare.
+struct PrepareCall {
+  int type, side, order, trans;
+  std::int64_t rows, columns;
+  const void* x;
+  std::int64_t ldx;
+};
+
+ToPrepare to_operand(const PrepareCall& call, const CallOptions& options) {
+  const EntryType type = float_type("type", call.type);
+  if (call.side != OZFP4_LEFT && call.side != OZFP4_RIGHT) {
+    refuse("side: " + std::to_string(call.side) + " is neither OZFP4_LEFT (141) nor OZFP4_RIGHT (142)");
+  }
+  const bool has_rows = is_row_major(call.order);
+  is_transposed("trans", call.trans);
+  check_extent("rows", call.rows);
+  check_extent("columns", call.columns);
+  check_entries("rows", call.rows, "columns", call.columns);
+  Operand x = take_operand("x", call.order, call.trans, call.x, call.rows, call.columns, call.ldx, type.bytes());
+  x.is_conjugated = x.is_conjugated && type.is_complex;
+  check_pointer("x", call.x, call.rows > 0 && call.columns > 0);
+  const char* of_products = options.bound != nullptr ? "bound" : options.repaired != nullptr ? "repaired" : nullptr;
+  if (of_products != nullptr) refuse(std::string("options.") + of_products + ": is for products");
+  const bool is_left = (call.side == OZFP4_LEFT) == has_rows;
+  if (!has_rows) x = transposed(x);
+  const std::int64_t width = type.is_complex ? 2 : 1, lines = is_left ? x.rows : x.columns;
+  const std::int64_t inner = width * (is_left ? x.columns : x.rows);
+  const ToPrepare own{type, is_left, has_rows, x, is_left ? lines : width * lines, inner, type.precision()};
+  check_lines(own);
+  return own;
+}
+
+void check_belongs(const GemmCall& call, const char* name, const Prepared* made, std::int64_t rows, std::int64_t columns) {
+  if (made == nullptr) return;
+  const std::string text = std::string("prepared_") + name + ": ";
+  if (made->is_row_major != is_row_major(call.order)) {
+    refuse(text + "it was prepared with another order than " + std::to_string(call.order));
+  }
+  if (made->is_left != ((*name == 'a') == made->is_row_major)) refuse(text + "it was prepared for the other side");
+  if (made->rows != rows || made->columns != columns) {
+    refuse(text + "it is " + std::to_string(made->rows) + " x " + std::to_string(made->columns) + ", this product needs " +
+           std::to_string(rows) + " x " + std::to_string(columns));
+  }
+}
+
+// What a product of prepared operands is asked for: their type, and the factors that alpha and beta point to.
+GemmCall completed(GemmCall call, const void* alpha, const void* beta) {
+  const Prepared *a = call.a.prepared, *b = call.b.prepared;
+  if (a == nullptr && b == nullptr) refuse("prepared_a: is NULL, and so is prepared_b");
+  for (const auto& [name, given] : {std::make_pair("a", &call.a), std::make_pair("b", &call.b)}) {
+    if (given->prepared != nullptr && given->data != nullptr) {
+      refuse(std::string(name) + ": is not NULL, and neither is prepared_" + name);
+    }
+  }
+  call.type = (a != nullptr ? a : b)->type;
+  call.alpha = check_factor("alpha", alpha, call.type);
+  call.beta = check_factor("beta", beta, call.type);
+  check_belongs(call, "a", a, call.m, call.k);
+  check_belongs(call, "b", b, call.k, call.n);
+  if (a == nullptr || b == nullptr) return call;
+  if (!are_alike(*a, *b)) refuse("prepared_b: it was prepared for another type, plan or accuracy than prepared_a");
+  if (is_imaginary(call.alpha) && call.k > 0) {
+    refuse("alpha: it is imaginary, and both operands are prepared as they are; prepare i times one of them");
+  }
+  return call;
+}
+
+const Prepared* of(const ozfp4_cuda_prepared* prepared) { return prepared != nullptr ? prepared->made.get() : nullptr; }
+
+}  // namespace
+}  // namespace ozfp4::c_api
 
 using namespace ozfp4::c_api;  // of the definitions below alone
 
@@ -13,9 +100,9 @@ ozfp4_status ozfp4_prepare(ozfp4_type type, ozfp4_side side, int order, int tran
                            int64_t ldx, const ozfp4_options* options, ozfp4_prepared** prepared) {
   return guarded([&] {
     check_pointer("prepared", prepared, true);
-    const CallOptions read = read_options(options);
+    const CallOptions read = read_options(options, Entries::numbers, Unit::cpu);
     auto made = std::make_unique<ozfp4_prepared>();
-    prepare(check_prepare({type, side, order, trans, rows, columns, x, ldx}, read), read, *made);
+    prepare(to_operand({type, side, order, trans, rows, columns, x, ldx}, read), read, *made);
     made->rows = rows;
     made->columns = columns;
     *prepared = made.release();
@@ -25,5 +112,62 @@ ozfp4_status ozfp4_prepare(ozfp4_type type, ozfp4_side side, int order, int tran
 void ozfp4_release(ozfp4_prepared* prepared) { delete prepared; }
 
 int64_t ozfp4_prepared_bytes(const ozfp4_prepared* prepared) { return prepared != nullptr ? prepared->bytes : 0; }
+
+ozfp4_status ozfp4_gemm_prepared(int order, int transa, int transb, int64_t m, int64_t n, int64_t k, const void* alpha,
+                                 const void* a, int64_t lda, const ozfp4_prepared* prepared_a, const void* b, int64_t ldb,
+                                 const ozfp4_prepared* prepared_b, const void* beta, void* c, int64_t ldc,
+                                 const ozfp4_options* options) {
+  return guarded([&] {
+    const GivenMatrix left{a, lda, 0, prepared_a}, right{b, ldb, 0, prepared_b};
+    const GemmCall call{kD, order, transa, transb, m, n, k, 0.0, left, right, 0.0, c, ldc, 0, 1};
+    multiply(completed(call, alpha, beta), options);
+  });
+}
+
+ozfp4_status ozfp4_cuda_prepare(ozfp4_type type, ozfp4_side side, int order, int trans, int64_t rows, int64_t columns,
+                                const void* x, int64_t ldx, void* memory, int64_t memory_bytes, void* stream,
+                                const ozfp4_options* options, ozfp4_cuda_prepared** prepared) {
+  return guarded([&] {
+    check_pointer("prepared", prepared, true);
+    const CallOptions read = read_options(options, Entries::numbers, Unit::gpu);
+    const ToPrepare own = to_operand({type, side, order, trans, rows, columns, x, ldx}, read);
+    *prepared = new ozfp4_cuda_prepared{prepare_on_device(own, read, place_of(memory, memory_bytes, stream))};
+  });
+}
+
+ozfp4_status ozfp4_cuda_prepared_size(ozfp4_type type, ozfp4_side side, int order, int trans, int64_t rows, int64_t columns,
+                                      const void* x, int64_t ldx, const ozfp4_options* options, int64_t* bytes) {
+  return guarded([&] {
+    const DevicePlace place = size_into(bytes);
+    const CallOptions read = read_options(options, Entries::numbers, Unit::gpu);
+    prepare_on_device(to_operand({type, side, order, trans, rows, columns, or_aligned(x), ldx}, read), read, place);
+  });
+}
+
+void ozfp4_cuda_release(ozfp4_cuda_prepared* prepared) { delete prepared; }
+
+ozfp4_status ozfp4_cuda_gemm_prepared(int order, int transa, int transb, int64_t m, int64_t n, int64_t k, const void* alpha,
+                                      const void* a, int64_t lda, const ozfp4_cuda_prepared* prepared_a, const void* b,
+                                      int64_t ldb, const ozfp4_cuda_prepared* prepared_b, const void* beta, void* c, int64_t ldc,
+                                      void* workspace, int64_t workspace_bytes, void* stream, const ozfp4_options* options) {
+  return guarded([&] {
+    const GivenMatrix left{a, lda, 0, of(prepared_a)}, right{b, ldb, 0, of(prepared_b)};
+    const GemmCall call{kD, order, transa, transb, m, n, k, 0.0, left, right, 0.0, c, ldc, 0, 1};
+    multiply(completed(call, alpha, beta), options, place_of(workspace, workspace_bytes, stream));
+  });
+}
+
+ozfp4_status ozfp4_cuda_workspace_size_gemm_prepared(int order, int transa, int transb, int64_t m, int64_t n, int64_t k,
+                                                     const void* alpha, const void* a, int64_t lda,
+                                                     const ozfp4_cuda_prepared* prepared_a, const void* b, int64_t ldb,
+                                                     const ozfp4_cuda_prepared* prepared_b, const void* beta, const void* c,
+                                                     int64_t ldc, const ozfp4_options* options, int64_t* bytes) {
+  return guarded([&] {
+    const DevicePlace place = size_into(bytes);
+    const GivenMatrix left{a, lda, 0, of(prepared_a)}, right{b, ldb, 0, of(prepared_b)};
+    const GemmCall call{kD, order, transa, transb, m, n, k, 0.0, left, right, 0.0, const_cast<void*>(c), ldc, 0, 1};
+    multiply(completed(call, alpha, beta), options, place);
+  });
+}
 
 }  // extern "C"

@@ -9,9 +9,6 @@
 namespace ozfp4::product {
 namespace {
 
-// Up to here arith/accuracy and arith/exact prove certificates, bounds and exact sums.
-constexpr std::int64_t kLongestCertified = std::int64_t(1) << 31;
-
 void check_agrees(const Options& options, const Plan& plan) {
   const auto contradicts = [](const char* name, const std::string& value, const std::string& planned) {
     refuse_value(name, value, std::string("contradicts the plan, whose ") + name + " is " + planned);

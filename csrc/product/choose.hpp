@@ -11,6 +11,9 @@
 
 namespace ozfp4::product {
 
+// Up to here arith/accuracy and arith/exact prove certificates, bounds and exact sums.
+inline constexpr std::int64_t kLongestCertified = std::int64_t(1) << 31;
+
 // Alphabets that may serve the options, the cheapest of `units` first.
 std::vector<const Alphabet*> alphabets_for(const Options& options, int precision, std::int64_t k,
                                            const std::vector<UnitRate>& units);

@@ -29,6 +29,7 @@ struct IntegerProduct {
 struct IntegerSum {
   IntegerProduct product;
   std::int64_t alpha, beta, modulus;
+  bool is_exchanged = false;  // a is the operand that was passed second
 
   bool has_factors() const { return alpha != 1 || beta != 0; }
   bool is_multiplied() const { return alpha != 0 && product.is_multiplied(); }

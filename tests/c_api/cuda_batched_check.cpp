@@ -60,6 +60,16 @@ ozfp4_status multiply(const Case& own, const Places& p, char* workspace, std::in
 #undef OZFP4_ARGUMENTS
 }
 
+ozfp4_status query(const Case& own, const Places& p, const ozfp4_options* options, std::int64_t* bytes) {
+  const std::complex<double> factors[] = {own.alpha, own.beta};
+  const std::complex<float> singles[] = {std::complex<float>(own.alpha), std::complex<float>(own.beta)};
+  const void* alpha = own.type.is_double ? static_cast<const void*>(&factors[0]) : &singles[0];  // its real part comes first
+  const void* beta = own.type.is_double ? static_cast<const void*>(&factors[1]) : &singles[1];
+  return ozfp4_cuda_workspace_size_gemm_strided_batched(own.type.type, own.order, own.transa, own.transb, own.m, own.n, own.k,
+                                                        alpha, p.a, p.lda, p.stride_a, p.b, p.ldb, p.stride_b, beta, p.c, p.ldc,
+                                                        p.stride_c, own.batch, options, bytes);
+}
+
 // One entry more than the least.
 std::int64_t leading(const Case& own, int transpose, std::int64_t rows, std::int64_t columns) {
   const bool has_rows = (own.order == OZFP4_ROW_MAJOR) == (transpose == OZFP4_NO_TRANS);
@@ -107,17 +117,13 @@ void check_case(const Case& own) {
   };
   at(bound_there.data);
   compare(
-      name,
-      [&](std::int64_t* bytes) {
-        return ozfp4_cuda_workspace_size_strided_batched(own.type.type, own.order, own.transa, own.transb, own.m, own.n, own.k,
-                                                         own.stride_a, own.stride_b, own.batch, &options, bytes);
-      },
+      name, [&](std::int64_t* bytes) { return query(own, on_device, &options, bytes); },
       [&](char* workspace, std::int64_t bytes) { return multiply(own, on_device, workspace, bytes, &options); },
       [&] {
         at(bound.data());
         return multiply(own, on_host, nullptr, 0, &options);
       },
-      results, takes_workspace(own.alpha, own.beta, own.k));
+      results);
 }
 
 void check_refusals() {

@@ -16,6 +16,7 @@ namespace {
 
 constexpr std::int64_t kM = 70, kN = 40, kK = 90, kWorkspace = 1 << 26;
 constexpr std::size_t kMarked = 4096;
+constexpr double kOne = 1, kZero = 0;
 
 const Type& kType = kTypes[0];  // float64
 
@@ -86,10 +87,11 @@ int main() {
     on_c.write(noise);
     check_beside_capture(own.name, cudaStreamDefault, [&] {
       std::int64_t bytes = 0;
-      report(std::string(own.name) + ": its size",
-             ozfp4_cuda_workspace_size(OZFP4_FLOAT64, OZFP4_ROW_MAJOR, OZFP4_NO_TRANS, OZFP4_NO_TRANS, kM, kN, kK, &own.options,
-                                       &bytes) == OZFP4_OK,
-             ozfp4_last_error());
+      report(
+          std::string(own.name) + ": its size",
+          ozfp4_cuda_workspace_size_gemm(OZFP4_FLOAT64, OZFP4_ROW_MAJOR, OZFP4_NO_TRANS, OZFP4_NO_TRANS, kM, kN, kK, &kOne,
+                                         on_a.data, kK, on_b.data, kN, &kZero, on_c.data, kN, &own.options, &bytes) == OZFP4_OK,
+          ozfp4_last_error());
       report(std::string(own.name) + ": fits", bytes <= kWorkspace, std::to_string(bytes) + " bytes");
       report(std::string(own.name) + ": enqueued",
              ozfp4_cuda_dgemm(OZFP4_ROW_MAJOR, OZFP4_NO_TRANS, OZFP4_NO_TRANS, kM, kN, kK, 1.0, at(on_a), kK, at(on_b), kN, 0.0,

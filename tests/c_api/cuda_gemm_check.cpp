@@ -70,28 +70,17 @@ ozfp4_status multiply(const Case& own, const void* a, std::int64_t lda, const vo
 #undef OZFP4_CALL
 }
 
-// What the library says of the very arguments is what it refuses less than, and at most what it says of the extents.
-void check_own_workspace(const std::string& name, const Case& own, const char* a, std::int64_t lda, const char* b,
-                         std::int64_t ldb, char* c, std::int64_t ldc, const ozfp4_options* options) {
-  std::int64_t bytes = -1, most = -1;
-  const auto query = [&](const void* alpha, const void* beta) {
-    return ozfp4_cuda_workspace_size_gemm(own.type.type, own.order, own.transa, own.transb, own.m, own.n, own.k, alpha, a, lda, b,
-                                          ldb, beta, c, ldc, options, &bytes);
-  };
+ozfp4_status query(const Case& own, const void* a, std::int64_t lda, const void* b, std::int64_t ldb, const void* c,
+                   std::int64_t ldc, const ozfp4_options* options, std::int64_t* bytes) {
   const double doubles[] = {own.alpha.real(), own.beta.real()};
   const float singles[] = {static_cast<float>(doubles[0]), static_cast<float>(doubles[1])};
-  const ozfp4_status status = own.type.type == OZFP4_FLOAT64   ? query(&doubles[0], &doubles[1])
-                              : own.type.type == OZFP4_FLOAT32 ? query(&singles[0], &singles[1])
-                                                               : with_factors(own, query);
-  if (!report(name + " its own workspace", status == OZFP4_OK && bytes >= 0, ozfp4_last_error())) return;
-  const ozfp4_status of_extents =
-      ozfp4_cuda_workspace_size(own.type.type, own.order, own.transa, own.transb, own.m, own.n, own.k, options, &most);
-  report(name + " at most that of its extents", of_extents == OZFP4_OK && bytes <= most, std::to_string(bytes));
-  if (bytes == 0) return;
-  auto* const nowhere = reinterpret_cast<char*>(std::uintptr_t(256));
-  report(name + " a byte less than its own", refused_for(bytes - 1, [&](std::int64_t given) {
-                                               return multiply(own, a, lda, b, ldb, c, ldc, nowhere, given, options);
-                                             }) == bytes);
+  const auto with = [&](const void* alpha, const void* beta) {
+    return ozfp4_cuda_workspace_size_gemm(own.type.type, own.order, own.transa, own.transb, own.m, own.n, own.k, alpha, a, lda, b,
+                                          ldb, beta, c, ldc, options, bytes);
+  };
+  return own.type.is_complex  ? with_factors(own, with)
+         : own.type.is_double ? with(&doubles[0], &doubles[1])
+                              : with(&singles[0], &singles[1]);
 }
 
 void check_case(const Case& own, std::int64_t gap) {
@@ -122,12 +111,8 @@ void check_case(const Case& own, std::int64_t gap) {
     if (own.has_bounds) options.bound = reinterpret_cast<double*>(const_cast<char*>(place));
   };
   at(on_bound.data);
-  check_own_workspace(name, own, on_a.data, lda, on_b.data, ldb, on_c.data, ldc, &options);
   compare(
-      name,
-      [&](std::int64_t* bytes) {
-        return ozfp4_cuda_workspace_size(own.type.type, own.order, own.transa, own.transb, own.m, own.n, own.k, &options, bytes);
-      },
+      name, [&](std::int64_t* bytes) { return query(own, on_a.data, lda, on_b.data, ldb, on_c.data, ldc, &options, bytes); },
       [&](char* workspace, std::int64_t bytes) {
         return multiply(own, on_a.data, lda, on_b.data, ldb, on_c.data, ldc, workspace, bytes, &options);
       },
@@ -135,7 +120,7 @@ void check_case(const Case& own, std::int64_t gap) {
         at(bound.data());
         return multiply(own, a.data(), lda, b.data(), ldb, c.data(), ldc, nullptr, 0, &options);
       },
-      results, takes_workspace(own.alpha, own.beta, own.k));
+      results);
 }
 
 // Every pair of factors of these.
@@ -186,8 +171,7 @@ void check_captured(const Type& type, int accuracy) {
   const Case own{type, OZFP4_ROW_MAJOR, OZFP4_NO_TRANS, OZFP4_NO_TRANS, m, n, k, alpha, beta, accuracy};
   const Case nothing{type, OZFP4_ROW_MAJOR, OZFP4_NO_TRANS, OZFP4_NO_TRANS, m, n, k, 0.0, beta, accuracy};
   const std::string name = own.text() + " captured";
-  report(name + " workspace",
-         ozfp4_cuda_workspace_size(type.type, own.order, own.transa, own.transb, m, n, k, &options, &bytes) == OZFP4_OK,
+  report(name + " workspace", query(own, a_there.data, k, b_there.data, n, c.data, n, &options, &bytes) == OZFP4_OK,
          ozfp4_last_error());
   const Workspace workspace(bytes);
   cudaStream_t stream = nullptr;
@@ -212,25 +196,25 @@ void check_captured(const Type& type, int accuracy) {
   REQUIRE(cudaStreamDestroy(stream));
 }
 
-// A limit that the plain product keeps to and the one that keeps A B does not: the query counts what serves.
+// A limit that the plain product keeps to and the one that keeps A B does not.
 void check_limit() {
+  constexpr std::int64_t n = 256, k = 16;
   const std::complex<double> both(1, 1), one(1);
   ozfp4_options options = OZFP4_OPTIONS_INIT;
-  std::int64_t whole = 0, bytes = 0;
-  const auto query = [&](std::int64_t* found) {
-    return ozfp4_cuda_workspace_size(OZFP4_COMPLEX128, OZFP4_ROW_MAJOR, OZFP4_NO_TRANS, OZFP4_NO_TRANS, 256, 256, 16, &options,
-                                     found);
-  };
-  if (!report("without a limit", query(&whole) == OZFP4_OK, ozfp4_last_error())) return;
-  options.workspace_limit = 256 * 256 * 16;  // A B
-  if (!report("with a limit", query(&bytes) == OZFP4_OK && bytes <= options.workspace_limit && bytes < whole, ozfp4_last_error()))
-    return;
-  const Bytes x = numbers(kTypes[2], 256 * 256, false);
+  options.workspace_limit = n * n * 16;  // A B
+  const Bytes x = numbers(kTypes[2], n * n, false);
   const Device a(x), c(x);
-  const Workspace workspace(whole);
+  const auto size_of = [&](const std::complex<double>& alpha, std::int64_t* bytes) {
+    return ozfp4_cuda_workspace_size_gemm(OZFP4_COMPLEX128, OZFP4_ROW_MAJOR, OZFP4_NO_TRANS, OZFP4_NO_TRANS, n, n, k, &alpha,
+                                          a.data, n, a.data, n, &one, c.data, n, &options, bytes);
+  };
+  std::int64_t bytes = -1;
+  report("a size beyond the limit", size_of(both, &bytes) == OZFP4_WORKSPACE && bytes == -1, ozfp4_last_error());
+  if (!report("a size within", size_of(one, &bytes) == OZFP4_OK && bytes <= options.workspace_limit, ozfp4_last_error())) return;
+  const Workspace workspace(bytes);
   const auto status = [&](const std::complex<double>& alpha) {
-    return ozfp4_cuda_zgemm(OZFP4_ROW_MAJOR, OZFP4_NO_TRANS, OZFP4_NO_TRANS, 256, 256, 16, &alpha, a.data, 256, a.data, 256, &one,
-                            c.data, 256, workspace.memory.data, whole, nullptr, &options);
+    return ozfp4_cuda_zgemm(OZFP4_ROW_MAJOR, OZFP4_NO_TRANS, OZFP4_NO_TRANS, n, n, k, &alpha, a.data, n, a.data, n, &one, c.data,
+                            n, workspace.memory.data, bytes, nullptr, &options);
   };
   report("A B beyond the limit", status(both) == OZFP4_WORKSPACE && c.read(x.size()) == x, ozfp4_last_error());
   report("what the limit is for", std::string(ozfp4_last_error()).find("options.workspace_limit: 1048576 bytes are too few") == 0,

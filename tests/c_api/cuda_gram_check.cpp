@@ -69,7 +69,8 @@ void check_case(const Case& own, bool has_specials = false) {
   compare(
       name,
       [&](std::int64_t* bytes) {
-        return ozfp4_cuda_workspace_size_gram(own.type.type, own.order, own.transpose, own.n, own.k, &options, bytes);
+        return ozfp4_cuda_workspace_size_gram(own.type.type, own.order, own.transpose, own.n, own.k, a_there.data, lda,
+                                              c_there.data, ldc, &options, bytes);
       },
       [&](char* workspace, std::int64_t bytes) {
         return multiply(own, a_there.data, lda, c_there.data, ldc, workspace, bytes, &options);
@@ -94,12 +95,13 @@ void check_repairs() {
   ozfp4_options options = OZFP4_OPTIONS_INIT;
   options.repaired = told;
   std::int64_t gram_bytes = 0, product_bytes = 0;
-  report(
-      "repairs workspace",
-      ozfp4_cuda_workspace_size_gram(OZFP4_FLOAT64, OZFP4_ROW_MAJOR, OZFP4_NO_TRANS, n, k, &options, &gram_bytes) == OZFP4_OK &&
-          ozfp4_cuda_workspace_size(OZFP4_FLOAT64, OZFP4_ROW_MAJOR, OZFP4_NO_TRANS, OZFP4_TRANS, n, n, k, &options,
-                                    &product_bytes) == OZFP4_OK,
-      ozfp4_last_error());
+  const double one = 1, zero = 0;
+  report("repairs workspace",
+         ozfp4_cuda_workspace_size_gram(OZFP4_FLOAT64, OZFP4_ROW_MAJOR, OZFP4_NO_TRANS, n, k, a, k, c, n, &options,
+                                        &gram_bytes) == OZFP4_OK &&
+             ozfp4_cuda_workspace_size_gemm(OZFP4_FLOAT64, OZFP4_ROW_MAJOR, OZFP4_NO_TRANS, OZFP4_TRANS, n, n, k, &one, a, k, a,
+                                            k, &zero, c, n, &options, &product_bytes) == OZFP4_OK,
+         ozfp4_last_error());
   const Workspace workspace(std::max(gram_bytes, product_bytes));
   const auto found = [&](const char* name, ozfp4_status status) {
     report(name, status == OZFP4_OK, ozfp4_last_error());

@@ -87,13 +87,15 @@ ozfp4_status multiply(const Case& own, const Places& p, char* workspace, std::in
                           own.type_b.type, p.b, p.ldb, own.beta, own.type_c.type, p.c, p.ldc, workspace, bytes, nullptr, options);
 }
 
-ozfp4_status query(const Case& own, const ozfp4_options* options, std::int64_t* bytes) {
+ozfp4_status query(const Case& own, const Places& p, const ozfp4_options* options, std::int64_t* bytes) {
   if (own.modulus != 0) {
-    return ozfp4_cuda_workspace_size_gemm_mod(own.order, own.transa, own.transb, own.m, own.n, own.k, own.type_a.type,
-                                              own.type_b.type, options, bytes);
+    return ozfp4_cuda_workspace_size_gemm_mod(own.order, own.transa, own.transb, own.m, own.n, own.k, own.type_a.type, p.a, p.lda,
+                                              own.type_b.type, p.b, p.ldb, own.modulus,
+                                              reinterpret_cast<const std::int64_t*>(p.c), p.ldc, options, bytes);
   }
-  return ozfp4_cuda_workspace_size_igemm(own.order, own.transa, own.transb, own.m, own.n, own.k, own.type_a.type, own.type_b.type,
-                                         own.type_c.type, options, bytes);
+  return ozfp4_cuda_workspace_size_igemm(own.order, own.transa, own.transb, own.m, own.n, own.k, own.alpha, own.type_a.type, p.a,
+                                         p.lda, own.type_b.type, p.b, p.ldb, own.beta, own.type_c.type, p.c, p.ldc, options,
+                                         bytes);
 }
 
 // `counts`: how many entries do not fit is looked at, too.
@@ -120,7 +122,7 @@ void check_case(const Case& own, bool counts = false, int backend = OZFP4_BACKEN
   std::vector<Written> results{{c_there, c}};
   if (counts) results.push_back({count_there, count});
   compare(
-      name, [&](std::int64_t* bytes) { return query(own, &options, bytes); },
+      name, [&](std::int64_t* bytes) { return query(own, on_device, &options, bytes); },
       [&](char* workspace, std::int64_t bytes) { return multiply(own, on_device, workspace, bytes, &options); },
       [&] {
         ozfp4_report about = {};
@@ -131,7 +133,7 @@ void check_case(const Case& own, bool counts = false, int backend = OZFP4_BACKEN
         if (counts) std::memcpy(count.data(), &about.overflows, 8);
         return status;
       },
-      results, own.alpha != 0);
+      results);
 }
 
 // The functions of given types are the general one.
@@ -144,8 +146,9 @@ void check_typed(const Integer& type, const Integer& type_c, const Function& fun
   compare(
       std::string("typed ") + type.name,
       [&](std::int64_t* bytes) {
-        return ozfp4_cuda_workspace_size_igemm(OZFP4_ROW_MAJOR, OZFP4_NO_TRANS, OZFP4_NO_TRANS, m, n, k, type.type, type.type,
-                                               type_c.type, nullptr, bytes);
+        return ozfp4_cuda_workspace_size_igemm(OZFP4_ROW_MAJOR, OZFP4_NO_TRANS, OZFP4_NO_TRANS, m, n, k, -3, type.type,
+                                               a_there.data, k, type.type, b_there.data, n, 7, type_c.type, c_there.data, n,
+                                               nullptr, bytes);
       },
       [&](char* workspace, std::int64_t bytes) {
         return function(OZFP4_ROW_MAJOR, OZFP4_NO_TRANS, OZFP4_NO_TRANS, m, n, k, -3, reinterpret_cast<const T*>(a_there.data), k,
@@ -232,8 +235,9 @@ void check_streams() {
       const std::string name = std::string("a stream ") + type->name + " " + std::to_string(extent);
       std::int64_t bytes = 0;
       report(name + " workspace",
-             ozfp4_cuda_workspace_size_igemm(OZFP4_COL_MAJOR, OZFP4_NO_TRANS, OZFP4_NO_TRANS, extent, extent, extent, type->type,
-                                             type->type, OZFP4_INT64, nullptr, &bytes) == OZFP4_OK,
+             ozfp4_cuda_workspace_size_igemm(OZFP4_COL_MAJOR, OZFP4_NO_TRANS, OZFP4_NO_TRANS, extent, extent, extent, 5,
+                                             type->type, a_there.data, extent, type->type, b_there.data, extent, 0, OZFP4_INT64,
+                                             c_there.data, extent, nullptr, &bytes) == OZFP4_OK,
              ozfp4_last_error());
       const Workspace workspace(bytes);
       const auto multiply = [&] {

@@ -99,9 +99,8 @@ struct Workspace {
     REQUIRE(cudaMemset(memory.data, kPoison, static_cast<std::size_t>(given) + kGuard));
     REQUIRE(cudaStreamSynchronize(nullptr));  // as above
   }
-  // What lies behind so many bytes of it.
-  bool is_guarded(std::int64_t used) const {
-    return memory.read(kGuard, static_cast<std::size_t>(used)) == Bytes(kGuard, static_cast<char>(kPoison));
+  bool is_guarded() const {
+    return memory.read(kGuard, static_cast<std::size_t>(bytes)) == Bytes(kGuard, static_cast<char>(kPoison));
   }
 };
 
@@ -119,12 +118,6 @@ inline std::string difference(const Bytes& found, const Bytes& expected) {
   return "byte " + std::to_string(first) + " of " + std::to_string(expected.size());
 }
 
-// Whether a product with entries takes any workspace: where a factor has both parts it is a sum with A B, if that is there.
-inline bool takes_workspace(std::complex<double> alpha, std::complex<double> beta, std::int64_t k) {
-  const auto has_both = [](std::complex<double> x) { return x.real() != 0 && x.imag() != 0; };
-  return !(has_both(alpha) || has_both(beta)) || (alpha != 0.0 && k > 0);
-}
-
 // The least bytes, which the refusal of `given` names; -1 where it is none. `call(bytes)` leaves everything.
 template <class Call>
 std::int64_t refused_for(std::int64_t given, const Call& call) {
@@ -134,33 +127,24 @@ std::int64_t refused_for(std::int64_t given, const Call& call) {
   return at == std::string::npos ? -1 : std::atoll(text.c_str() + at + said.size());
 }
 
-// The least bytes that `call(bytes)` takes, as it says where they are too few, which one less are; at most `most`.
-template <class Call>
-std::int64_t least_bytes(const std::string& name, std::int64_t most, const Call& call) {
-  const std::int64_t least = refused_for(255, call);
-  if (!report(name + " too small", least > 255 && least <= most, ozfp4_last_error())) return most;
-  report(name + " a byte less", refused_for(least - 1, call) == least, ozfp4_last_error());
-  return least;
-}
-
-// Whether a function of a device has the bits of that of the host, noise around them among it, in a workspace as large as the
-// function says that it needs, which is at most what `query(&bytes)` says, and leaves all where it is smaller, unless it needs
-// none after all. `on_device(workspace, bytes)` and `on_host()` are of the same case.
+// Whether a function of a device has the bits of that of the host, noise around them among it, in a workspace as large as
+// `query(&bytes)` says, and leaves all where it is a byte less. `on_device(workspace, bytes)` and `on_host()` are of the same
+// case.
 template <class Query, class OnDevice, class OnHost>
 void compare(const std::string& name, const Query& query, const OnDevice& on_device, const OnHost& on_host,
-             const std::vector<Written>& results, bool needs_workspace = true) {
+             const std::vector<Written>& results) {
   std::int64_t bytes = -1;
   if (!report(name + " workspace", query(&bytes) == OZFP4_OK && bytes >= 0, ozfp4_last_error())) return;
   const Workspace workspace(bytes);
-  std::int64_t least = bytes;
-  if (bytes > 0 && needs_workspace) {
-    least = least_bytes(name, bytes, [&](std::int64_t given) { return on_device(workspace.memory.data, given); });
+  if (bytes > 0) {
+    const auto call = [&](std::int64_t given) { return on_device(workspace.memory.data, given); };
+    report(name + " a byte less", refused_for(bytes - 1, call) == bytes, ozfp4_last_error());
     for (const Written& own : results) report(name + " left", own.there.read(own.here.size()) == own.here);
   }
-  report(name + " status", on_device(workspace.memory.data, least) == OZFP4_OK, ozfp4_last_error());
+  report(name + " status", on_device(workspace.memory.data, bytes) == OZFP4_OK, ozfp4_last_error());
   std::vector<Bytes> found;
   for (const Written& own : results) found.push_back(own.there.read(own.here.size()));
-  report(name + " guard", workspace.is_guarded(least));
+  report(name + " guard", workspace.is_guarded());
   const ozfp4_status status = on_host();
   report(name + " on the host", status == OZFP4_OK, ozfp4_last_error());
   for (std::size_t i = 0; i < results.size(); ++i) {

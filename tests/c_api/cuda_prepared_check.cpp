@@ -75,8 +75,8 @@ struct OnDevice {
     const std::string name = own.text() + (x.is_a ? " A" : " B");
     std::int64_t bytes = -1;
     if (!report(name + " memory",
-                ozfp4_cuda_prepared_size(own.type.type, x.side(), own.order, x.trans, x.rows, x.columns, &options, &bytes) ==
-                        OZFP4_OK &&
+                ozfp4_cuda_prepared_size(own.type.type, x.side(), own.order, x.trans, x.rows, x.columns, x.there.data, x.leading,
+                                         &options, &bytes) == OZFP4_OK &&
                     bytes >= 0,
                 ozfp4_last_error())) {
       return;
@@ -86,11 +86,11 @@ struct OnDevice {
       return ozfp4_cuda_prepare(own.type.type, x.side(), own.order, x.trans, x.rows, x.columns, x.there.data, x.leading,
                                 memory->memory.data, given, stream, &options, &made);
     };
-    const std::int64_t least = bytes > 0 ? least_bytes(name + " memory", bytes, prepare) : 0;
+    if (bytes > 0) report(name + " a byte less", refused_for(bytes - 1, prepare) == bytes, ozfp4_last_error());
     report(name + " nothing", made == nullptr);
-    report(name + " prepared", prepare(least) == OZFP4_OK && made != nullptr, ozfp4_last_error());
+    report(name + " prepared", prepare(bytes) == OZFP4_OK && made != nullptr, ozfp4_last_error());
     REQUIRE(cudaStreamSynchronize(stream));
-    report(name + " guard", memory->is_guarded(least));
+    report(name + " guard", memory->is_guarded());
   }
   OnDevice(const OnDevice&) = delete;
   ~OnDevice() { ozfp4_cuda_release(made); }
@@ -137,8 +137,9 @@ void check_product(const Case& own, const Given& a, const Given& b, const OnDevi
   compare(
       name,
       [&](std::int64_t* bytes) {
-        return ozfp4_cuda_workspace_size_prepared(own.order, own.transa, own.transb, own.m, own.n, own.k, made_a, made_b,
-                                                  &options, bytes);
+        return ozfp4_cuda_workspace_size_gemm_prepared(
+            own.order, own.transa, own.transb, own.m, own.n, own.k, alpha.at(), made_a ? nullptr : a.there.data, a.leading,
+            made_a, made_b ? nullptr : b.there.data, b.leading, made_b, beta.at(), c_there.data, ldc, &options, bytes);
       },
       [&](char* workspace, std::int64_t bytes) {
         return ozfp4_cuda_gemm_prepared(own.order, own.transa, own.transb, own.m, own.n, own.k, alpha.at(),
@@ -152,7 +153,7 @@ void check_product(const Case& own, const Given& a, const Given& b, const OnDevi
                                    host_b ? nullptr : b.here.data(), b.leading, host_b ? host_b->made : nullptr, beta.at(),
                                    c.data(), ldc, &options);
       },
-      results, takes_workspace(own.alpha, own.beta, own.k));
+      results);
 }
 
 void check_case(const Case& own) {
@@ -207,12 +208,14 @@ void check_streams(const Type& type) {
     REQUIRE(cudaStreamWaitEvent(second, event, 0));
     const Factor alpha(type, 1.0), beta(type, 0.0);
     std::int64_t bytes = 0;
-    report("streams workspace",
-           ozfp4_cuda_workspace_size_prepared(own.order, own.transa, own.transb, own.m, own.n, own.k, prepared_a.made,
-                                              prepared_b.made, &options, &bytes) == OZFP4_OK);
-    const Workspace workspace(bytes);
     Bytes noise = numbers(type, own.m * own.n, false);
     const Device c(noise);
+    report("streams workspace",
+           ozfp4_cuda_workspace_size_gemm_prepared(own.order, own.transa, own.transb, own.m, own.n, own.k, alpha.at(), nullptr, 1,
+                                                   prepared_a.made, nullptr, 1, prepared_b.made, beta.at(), c.data, own.m,
+                                                   &options, &bytes) == OZFP4_OK,
+           ozfp4_last_error());
+    const Workspace workspace(bytes);
     const auto multiply = [&] {
       report("streams status",
              ozfp4_cuda_gemm_prepared(own.order, own.transa, own.transb, own.m, own.n, own.k, alpha.at(), nullptr, 1,

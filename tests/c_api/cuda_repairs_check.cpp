@@ -1,6 +1,7 @@
 // The number of entries that nothing certified, as ozfp4_cuda_?gemm reports it.
 #include <ozfp4.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <string>
@@ -67,10 +68,16 @@ void check_shape(std::int64_t m, std::int64_t n, std::int64_t k, double beta, in
   const std::vector<double> before = numbers(m * n, 1);
   ozfp4_options options = OZFP4_OPTIONS_INIT;
   std::int64_t bytes = 0;
-  REQUIRE(ozfp4_cuda_workspace_size(OZFP4_FLOAT64, OZFP4_ROW_MAJOR, OZFP4_NO_TRANS, OZFP4_NO_TRANS, m, n, k, &options, &bytes) ==
-                  OZFP4_OK
-              ? cudaSuccess
-              : cudaErrorUnknown);
+  const double one = 1;
+  for (const int accuracy : {0, int(OZFP4_ACCURACY_SCALED)}) {  // of both that run in it
+    std::int64_t own = 0;
+    options.accuracy = accuracy;
+    const ozfp4_status status =
+        ozfp4_cuda_workspace_size_gemm(OZFP4_FLOAT64, OZFP4_ROW_MAJOR, OZFP4_NO_TRANS, OZFP4_NO_TRANS, m, n, k, &one, a.data, k,
+                                       b.data, n, &beta, nullptr, n, &options, &own);
+    if (!report(name + " workspace", status == OZFP4_OK, ozfp4_last_error())) return;
+    bytes = std::max(bytes, own);
+  }
   const Matrix workspace(std::vector<double>(static_cast<std::size_t>(bytes / 8 + 1)));
   const auto run = [&](std::int64_t* told, int accuracy) {
     const Matrix c(before);
@@ -100,8 +107,9 @@ void check_nothing(std::int64_t m, std::int64_t k, double alpha, double beta) {
   ozfp4_options options = OZFP4_OPTIONS_INIT;
   options.repaired = told.at;
   std::int64_t bytes = 0;
-  report("workspace of nothing", ozfp4_cuda_workspace_size(OZFP4_FLOAT64, OZFP4_ROW_MAJOR, OZFP4_NO_TRANS, OZFP4_NO_TRANS, m, 10,
-                                                           k, &options, &bytes) == OZFP4_OK);
+  report("workspace of nothing",
+         ozfp4_cuda_workspace_size_gemm(OZFP4_FLOAT64, OZFP4_ROW_MAJOR, OZFP4_NO_TRANS, OZFP4_NO_TRANS, m, 10, k, &alpha, a.data,
+                                        10, b.data, 10, &beta, c.data, 10, &options, &bytes) == OZFP4_OK);
   const Matrix workspace(std::vector<double>(static_cast<std::size_t>(bytes / 8 + 1)));
   const ozfp4_status status = ozfp4_cuda_dgemm(OZFP4_ROW_MAJOR, OZFP4_NO_TRANS, OZFP4_NO_TRANS, m, 10, k, alpha, a.data, 10,
                                                b.data, 10, beta, c.data, 10, workspace.data, bytes, nullptr, &options);

@@ -1,5 +1,7 @@
 """The functions of CUDA up to the device: what they refuse by name before they look for one, and what they say without one.
 
+A build without CUDA converts arguments as well, and has nothing else to refuse.
+
 The programs tests/c_api/cuda_*_check.cpp compare their products on a GPU."""
 
 from __future__ import annotations
@@ -24,6 +26,16 @@ def cuda(library: ctypes.CDLL) -> ctypes.CDLL:
     return library
 
 
+def check_refused(library: ctypes.CDLL, found: tuple[int, str], text: str) -> None:
+    name, _, what = text.partition(": ")
+    is_of_devices = what.startswith("its address") or name.startswith(("workspace", "memory"))
+    if is_of_devices and not library.ozfp4_has_cuda():
+        assert found[0] == lib.NO_DEVICE
+        return
+    assert found[0] == lib.INVALID
+    assert found[1].startswith(text)
+
+
 def call(
     cuda: ctypes.CDLL, letter: str = "d", asked: lib.Options | None = None, **changes: Any
 ) -> tuple[int, str]:
@@ -34,7 +46,7 @@ def call(
     return status, lib.error(cuda)
 
 
-def batched(cuda: ctypes.CDLL, **changes: Any) -> tuple[int, str]:
+def batched_arguments(**changes: Any) -> dict[str, Any]:
     given: dict[str, Any] = {}
     for name, value in (ARGUMENTS | changes).items():
         given[name] = value
@@ -42,6 +54,11 @@ def batched(cuda: ctypes.CDLL, **changes: Any) -> tuple[int, str]:
             given[f"stride_{name[-1]}"] = changes.get(f"stride_{name[-1]}", 100)
         if name == "ldc":
             given["batch"] = changes.get("batch", 2)
+    return given
+
+
+def batched(cuda: ctypes.CDLL, **changes: Any) -> tuple[int, str]:
+    given = batched_arguments(**changes)
     return cuda.ozfp4_cuda_dgemm_strided_batched(*given.values(), None), lib.error(cuda)
 
 
@@ -63,10 +80,8 @@ def batched(cuda: ctypes.CDLL, **changes: Any) -> tuple[int, str]:
         ("workspace_bytes", -1, "workspace_bytes: -1 is negative"),
     ],
 )
-def test_arguments(cuda: ctypes.CDLL, name: str, value: Any, text: str) -> None:
-    status, error = call(cuda, **{name: value})
-    assert status == lib.INVALID
-    assert error.startswith(text)
+def test_arguments(library: ctypes.CDLL, name: str, value: Any, text: str) -> None:
+    check_refused(library, call(library, **{name: value}), text)
 
 
 def own_workspace(
@@ -95,15 +110,16 @@ def own_workspace(
         ("alpha", None, "alpha: is NULL"),
         ("beta", None, "beta: is NULL"),
         ("lda", 4, "lda: 4 is less than 5"),
-        ("a", None, "a: is NULL"),
         ("b", 260, "b: its address is not a multiple of 8"),
         ("c", 257, "c: its address is not a multiple of 8"),
     ],
 )
-def test_arguments_whose_workspace_is_asked_for(cuda: ctypes.CDLL, name: str, value: Any, text: str) -> None:
-    status, error, size = own_workspace(cuda, **{name: value})
-    assert (status, size) == (lib.INVALID, -1)
-    assert error.startswith(text)
+def test_arguments_whose_workspace_is_asked_for(
+    library: ctypes.CDLL, name: str, value: Any, text: str
+) -> None:
+    status, error, size = own_workspace(library, **{name: value})
+    check_refused(library, (status, error), text)
+    assert size == -1
 
 
 def test_factors_whose_workspace_is_asked_for(cuda: ctypes.CDLL) -> None:
@@ -218,19 +234,17 @@ def integers(
         ("modulus", 0, "modulus: 0 is less than 1"),
     ],
 )
-def test_arguments_of_integers(cuda: ctypes.CDLL, name: str, value: Any, text: str) -> None:
-    status, error = integers(cuda, **{name: value})
-    assert status == lib.INVALID
-    assert error.startswith(text)
+def test_arguments_of_integers(library: ctypes.CDLL, name: str, value: Any, text: str) -> None:
+    check_refused(library, integers(library, **{name: value}), text)
 
 
 def test_what_a_gpu_does_not_do_with_integers(cuda: ctypes.CDLL) -> None:
     report, count = lib.new_report(), ctypes.c_int64()
     place = ctypes.pointer(count)
     for asked, changes, status, text in (
-        (lib.options(overflow=1), {}, lib.UNSUPPORTED, "options.overflow: OZFP4_OVERFLOW_ERROR would wait"),
+        (lib.options(overflow=1), {}, lib.UNSUPPORTED, "options.overflow: an error would wait for the device"),
         (lib.options(report=ctypes.pointer(report)), {}, lib.UNSUPPORTED, "options.report: what ran on a GPU"),
-        (lib.options(scheme=1), {}, lib.UNSUPPORTED, "options.scheme: OZFP4_SCHEME_I is not for integers"),
+        (lib.options(scheme=1), {}, lib.UNSUPPORTED, "options.scheme: 'I' is not for integers on a GPU"),
         (lib.options(accuracy=2), {}, lib.INVALID, "options.accuracy: is for products of floating-point"),
         (lib.options(overflows=place), {"alpha": 2}, lib.UNSUPPORTED, "options.overflows: it is for alpha = 1"),
         (lib.options(overflows=place), {"modulus": 5}, lib.UNSUPPORTED, "options.overflows: it is for alpha = 1"),
@@ -276,10 +290,8 @@ def prepare(cuda: ctypes.CDLL, asked: lib.Options | None = None, **changes: Any)
         ("memory_bytes", -1, "memory_bytes: -1 is negative"),
     ],
 )
-def test_arguments_of_prepare(cuda: ctypes.CDLL, name: str, value: Any, text: str) -> None:
-    status, error = prepare(cuda, **{name: value})
-    assert status == lib.INVALID
-    assert error.startswith(text)
+def test_arguments_of_prepare(library: ctypes.CDLL, name: str, value: Any, text: str) -> None:
+    check_refused(library, prepare(library, **{name: value}), text)
 
 
 def test_prepared_operands_up_to_the_device(cuda: ctypes.CDLL) -> None:
@@ -288,7 +300,7 @@ def test_prepared_operands_up_to_the_device(cuda: ctypes.CDLL) -> None:
         asked = lib.options(**{name: value})
         assert prepare(cuda, asked) == (lib.INVALID, f"options.{name}: is for products")
         size = ctypes.c_int64(-1)
-        operand = (lib.TYPES["float64"], lib.LEFT, lib.ROW, lib.NONE, 3, 5)
+        operand = (lib.TYPES["float64"], lib.LEFT, lib.ROW, lib.NONE, 3, 5, None, 5)
         given = (*operand, ctypes.addressof(asked), ctypes.addressof(size))
         assert cuda.ozfp4_cuda_prepared_size(*given) == lib.INVALID
         assert lib.error(cuda) == f"options.{name}: is for products"
@@ -321,27 +333,29 @@ def test_prepared_operands_up_to_the_device(cuda: ctypes.CDLL) -> None:
     assert cuda.ozfp4_cuda_gemm_prepared(*given) == lib.INVALID
     assert lib.error(cuda) == "prepared_a: is NULL, and so is prepared_b"
     size = ctypes.c_int64(-1)
-    given = (lib.TYPES["complex64"], lib.RIGHT, lib.COLUMN, lib.CONJ, 0, 4, None, ctypes.addressof(size))
+    operand = (lib.TYPES["complex64"], lib.RIGHT, lib.COLUMN, lib.CONJ, 0, 4, None, 4)
+    given = (*operand, None, ctypes.addressof(size))
     assert cuda.ozfp4_cuda_prepared_size(*given) == lib.OK
     assert size.value == 0
     cuda.ozfp4_cuda_release(None)
 
 
+def size_of(cuda: ctypes.CDLL, kind: str, given: dict[str, Any]) -> tuple[int, int]:
+    """What a query says of the arguments of a call."""
+    size = ctypes.c_int64(-1)
+    own = [value for name, value in given.items() if name not in ("workspace", "workspace_bytes", "stream")]
+    status = getattr(cuda, f"ozfp4_cuda_workspace_size_{kind}")(*own, None, ctypes.addressof(size))
+    return status, size.value
+
+
 def test_empty_products_of_integers_need_no_device(cuda: ctypes.CDLL) -> None:
     assert integers(cuda, m=0, c=None, workspace=None)[0] == lib.OK
-    size = ctypes.c_int64(-1)
-    types = [lib.TYPES[name] for name in ("int8", "int8", "int32")]
-    for extents in ((0, 4, 5), (3, 4, 0)):
-        size.value = -1
-        given = (lib.ROW, lib.NONE, lib.NONE, *extents, *types, None, ctypes.addressof(size))
-        assert cuda.ozfp4_cuda_workspace_size_igemm(*given) == lib.OK
-        assert size.value == 0
+    nowhere = {"a": None, "b": None, "c": None}
+    for changes in ({"m": 0}, {"k": 0}, {"alpha": 0}):
+        assert size_of(cuda, "igemm", INTEGERS | nowhere | changes) == (lib.OK, 0)
     long = {"m": 0, "k": 2**48, "lda": 2**48}  # no line is longer, and none has a gap
     assert integers(cuda, c=None, workspace=None, **long)[0] == lib.OK
-    size.value = -1
-    given = (lib.ROW, lib.NONE, lib.NONE, 0, 4, 2**48, *types, None, ctypes.addressof(size))
-    assert cuda.ozfp4_cuda_workspace_size_igemm(*given) == lib.OK, lib.error(cuda)
-    assert size.value == 0
+    assert size_of(cuda, "igemm", INTEGERS | nowhere | long) == (lib.OK, 0)
 
 
 @pytest.mark.parametrize(
@@ -358,40 +372,21 @@ def test_empty_products_of_integers_need_no_device(cuda: ctypes.CDLL) -> None:
         ("workspace_bytes", -1, "workspace_bytes: -1 is negative"),
     ],
 )
-def test_arguments_of_batches(cuda: ctypes.CDLL, name: str, value: Any, text: str) -> None:
-    status, error = batched(cuda, **{name: value})
-    assert status == lib.INVALID
-    assert error.startswith(text)
+def test_arguments_of_batches(library: ctypes.CDLL, name: str, value: Any, text: str) -> None:
+    check_refused(library, batched(library, **{name: value}), text)
 
 
 def test_an_empty_batch_needs_no_device(cuda: ctypes.CDLL) -> None:
     for changes in ({"batch": 0}, {"m": 0}):
         assert batched(cuda, c=None, workspace=None, **changes)[0] == lib.OK
-    size = ctypes.c_int64(-1)
-    given = (
-        lib.TYPES["float64"],
-        lib.ROW,
-        lib.NONE,
-        lib.NONE,
-        3,
-        4,
-        5,
-        15,
-        0,
-        0,
-        None,
-        ctypes.addressof(size),
-    )
-    assert cuda.ozfp4_cuda_workspace_size_strided_batched(*given) == lib.OK
-    assert size.value == 0
+    one = np.ones(1).ctypes.data
+    given = batched_arguments(alpha=one, beta=one, batch=0, c=None)
+    assert size_of(cuda, "gemm_strided_batched", {"type": lib.TYPES["float64"]} | given) == (lib.OK, 0)
 
 
 def test_an_empty_product_needs_no_device(cuda: ctypes.CDLL) -> None:
     assert call(cuda, m=0, c=None, workspace=None)[0] == lib.OK
-    size = ctypes.c_int64(-1)
-    given = (lib.TYPES["float64"], lib.ROW, lib.NONE, lib.NONE, 0, 4, 5, None, ctypes.addressof(size))
-    assert cuda.ozfp4_cuda_workspace_size(*given) == lib.OK
-    assert size.value == 0
+    assert own_workspace(cuda, m=0, a=None, b=None, c=None)[::2] == (lib.OK, 0)
 
 
 def test_where_repairs_are_told(cuda: ctypes.CDLL) -> None:
@@ -407,14 +402,12 @@ def test_where_repairs_are_told(cuda: ctypes.CDLL) -> None:
 
 
 def test_without_a_device(cuda: ctypes.CDLL) -> None:
-    size = ctypes.c_int64(-1)
     for kind in lib.LETTERS:
-        given = (lib.TYPES[kind], lib.ROW, lib.NONE, lib.NONE, 3, 4, 5, None, ctypes.addressof(size))
-        status = cuda.ozfp4_cuda_workspace_size(*given)
+        status, error, size = own_workspace(cuda, kind)
         if status == lib.OK:
             pytest.skip("there is a GPU")
-        assert (status, size.value) == (lib.NO_DEVICE, -1)
-        assert lib.error(cuda).startswith("cuda: ")
+        assert (status, size) == (lib.NO_DEVICE, -1)
+        assert error.startswith("cuda: ")
     assert call(cuda)[0] == own_workspace(cuda)[0] == lib.NO_DEVICE
     both = np.array([1 + 1j])
     assert call(cuda, "z", alpha=both.ctypes.data, beta=both.ctypes.data)[0] == lib.NO_DEVICE

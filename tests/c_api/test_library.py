@@ -67,7 +67,7 @@ def test_symbols_are_those_of_the_header(library: ctypes.CDLL) -> None:
     assert exported(library) == names
     in_map = re.findall(r"^\s+(ozfp4_\w+);$", (lib.ROOT / "cmake" / "ozfp4.map").read_text(), flags=re.M)
     assert sorted(in_map) == sorted(names)
-    assert len(names) == 61
+    assert len(names) == 60
 
 
 def test_names_carry_the_version(library: ctypes.CDLL) -> None:
@@ -167,10 +167,22 @@ def test_products_of_several_threads_at_once(library: ctypes.CDLL) -> None:
 
 
 def test_a_build_without_cuda_says_so(library: ctypes.CDLL) -> None:
+    """It has the same functions, which convert their arguments."""
     if library.ozfp4_has_cuda():
         pytest.skip("this build has CUDA")
-    given = (lib.ROW, lib.NONE, lib.NONE, 1, 1, 1, 1.0, None, 1, None, 1, 0.0, None, 1, None, 0, None, None)
-    asked = (1, lib.ROW, lib.NONE, lib.NONE, 1, 1, 1, None, None, 1, None, 1, None, None, 1, None, None)
-    for status in (library.ozfp4_cuda_dgemm(*given), library.ozfp4_cuda_workspace_size_gemm(*asked)):
-        assert status == lib.NO_DEVICE
-        assert lib.error(library) == "cuda: this build of libozfp4 has no CUDA (OZFP4_CUDA=ON builds it)"
+    x = np.ones(1).ctypes.data
+    extents, size = (lib.ROW, lib.NONE, lib.NONE, 1, 1, 1), ctypes.c_int64(-1)
+    statuses = (
+        library.ozfp4_cuda_dgemm(*extents, 1.0, x, 1, x, 1, 0.0, x, 1, None, 0, None, None),
+        library.ozfp4_cuda_workspace_size_gemm(
+            1, *extents, x, None, 1, None, 1, x, None, 1, None, ctypes.addressof(size)
+        ),
+        library.ozfp4_cuda_dgram(lib.ROW, lib.NONE, 1, 1, x, 1, x, 1, None, 0, None, None),
+        library.ozfp4_cuda_igemm(*extents, 1, 8, x, 1, 8, x, 1, 0, 8, x, 1, None, 0, None, None),
+        library.ozfp4_cuda_prepare(1, lib.LEFT, lib.ROW, lib.NONE, 1, 1, x, 1, None, 0, None, None, x),
+    )
+    assert set(statuses) == {lib.NO_DEVICE}
+    assert size.value == -1
+    assert lib.error(library) == "cuda: this build has no CUDA (OZFP4_CUDA=ON builds it)"
+    assert library.ozfp4_cuda_dgemm(*extents, 1.0, x, 0, x, 1, 0.0, x, 1, None, 0, None, None) == lib.INVALID
+    assert lib.error(library).startswith("lda: 0 is less than 1")

@@ -68,7 +68,7 @@ def test_what_a_map_lets_out() -> None:
     }
     assert {
         "ozfp4_cuda_dgemm",
-        "ozfp4_cuda_workspace_size",
+        "ozfp4_cuda_workspace_size_gemm",
         "ozfp4_cuda_gemm_prepared",
         "ozfp4_cuda_igemm",
     } <= names

@@ -1,5 +1,5 @@
-// What is made once and kept, and which of it goes (csrc/c_api/cuda/kept/kept.hpp); what is found out once about a device
-// (csrc/c_api/cuda/device/once.hpp).
+// What is made once and kept, and which of it goes (csrc/product/gpu/kept.hpp); what is found out once about a device
+// (csrc/product/gpu/once.hpp).
 #include <atomic>
 #include <set>
 #include <stdexcept>

@@ -7,7 +7,7 @@
 #include <new>
 #include <string>
 
-#include "c_api/checked/status.hpp"
+#include "c_api/status.hpp"
 #include "cpu/runtime/buffer.hpp"
 #include "cpu/runtime/threads.hpp"
 #include "interpose/process/line.hpp"

@@ -1,11 +1,11 @@
-#include "c_api/checked/options.hpp"
+#include "c_api/options.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstring>
 
-#include "c_api/checked/status.hpp"
+#include "c_api/status.hpp"
 
 namespace ozfp4::c_api {
 namespace {
@@ -57,24 +57,8 @@ void check_names(const ozfp4_options& given) {
   }
 }
 
-}  // namespace
-
-int backend_of(const Alphabet& alphabet) {
-  const std::string name = alphabet.name;
-  return name == "fp4" ? OZFP4_BACKEND_FP4 : name == "int8" ? OZFP4_BACKEND_INT8 : OZFP4_BACKEND_FP64;
-}
-
-int family_of(const std::string& family) {
-  return static_cast<int>(std::find(kFamilies.begin(), kFamilies.end(), family) - kFamilies.begin());
-}
-
-namespace {
-
-CallOptions read_any_options(const ozfp4_options* given) {
+CallOptions to_options(const ozfp4_options& own) {
   CallOptions options;
-  if (given == nullptr) return options;
-  const ozfp4_options own = whole(*given);
-  check_names(own);
   options.has_accuracy = own.accuracy != OZFP4_ACCURACY_DEFAULT;
   options.accuracy = own.accuracy == OZFP4_ACCURACY_CORRECT  ? Accuracy::correct
                      : own.accuracy == OZFP4_ACCURACY_SCALED ? Accuracy::scaled
@@ -103,45 +87,23 @@ CallOptions read_any_options(const ozfp4_options* given) {
   return options;
 }
 
-// What "scaled" alone has. Of floating-point numbers.
-void refuse_bits(const CallOptions& options) {
-  if (options.accuracy == Accuracy::scaled) return;
-  if (options.bits != 0) {
+// Of floating-point numbers: what "scaled" alone has, and what integers alone have.
+void check_numbers(const CallOptions& options) {
+  const bool is_scaled = options.accuracy == Accuracy::scaled;
+  if (options.bits != 0 && !is_scaled) {
     refuse(member("bits", options.bits) +
            " is for OZFP4_ACCURACY_SCALED; with the others every row and column has bits of its own");
   }
-  if (options.has_family) {
+  if (options.has_family && !is_scaled) {
     refuse(member("family", family_of(options.family)) +
            " is for OZFP4_ACCURACY_SCALED; it has 53 bits, and the others take more");
   }
-}
-
-void refuse_overflow(const CallOptions& options) {
   if (options.raises) refuse("options.overflow: OZFP4_OVERFLOW_ERROR is for products of integers");
   if (options.overflows != nullptr) refuse("options.overflows: is for products of integers");
 }
 
-void refuse_repairs(const CallOptions& options, const char* why) {
-  if (options.repaired != nullptr) refuse(std::string("options.repaired: is for ozfp4_cuda_?gemm") + why);
-}
-
-void refuse_orders_for_devices(const CallOptions& options) {
-  refuse_repairs(options, "; options.report has that on the CPU");
-  if (options.overflows != nullptr) refuse("options.overflows: is for ozfp4_cuda_igemm; options.report has that on the CPU");
-}
-
-void check_place(const char* name, const std::int64_t* place) {
-  if (reinterpret_cast<std::uintptr_t>(place) % sizeof *place == 0) return;
-  refuse(std::string("options.") + name + ": its address is not a multiple of " + std::to_string(sizeof *place));
-}
-
-void refuse_report(const CallOptions& options, const char* instead) {
-  if (options.report == nullptr) return;
-  refuse(Fault::unsupported, std::string("options.report: what ran on a GPU is known when it has run; ") + instead);
-}
-
-// Of integers.
-void refuse_rounding(const CallOptions& options) {
+// Nothing of integers is rounded.
+void check_integers(const CallOptions& options) {
   const char* name = options.has_accuracy                    ? "accuracy"
                      : options.rounding != Rounding::nearest ? "rounding"
                      : options.bits != 0                     ? "bits"
@@ -151,57 +113,22 @@ void refuse_rounding(const CallOptions& options) {
   refuse(std::string("options.") + name + ": is for products of floating-point numbers; integers are neither scaled nor rounded");
 }
 
-}  // namespace
-
-CallOptions read_options(const ozfp4_options* given) {
-  const CallOptions options = read_any_options(given);
-  refuse_bits(options);
-  refuse_overflow(options);
-  refuse_orders_for_devices(options);
-  return options;
-}
-
-CallOptions read_device_options(const ozfp4_options* given) {
-  const CallOptions options = read_any_options(given);
-  refuse_bits(options);
-  refuse_overflow(options);
-  refuse_report(options, "options.repaired tells of the repairs then");
-  check_place("repaired", options.repaired);
-  return options;
-}
-
-CallOptions read_integer_options(const ozfp4_options* given) {
-  CallOptions options = read_any_options(given);
-  refuse_orders_for_devices(options);
-  refuse_rounding(options);
-  options.accuracy = Accuracy::scaled;
-  return options;
-}
-
-CallOptions read_device_integer_options(const ozfp4_options* given) {
-  CallOptions options = read_any_options(given);
-  refuse_repairs(options, "");
-  refuse_rounding(options);
-  refuse_report(options, "options.overflows tells of the entries that did not fit then");
-  if (options.raises) {
-    refuse(
-        Fault::unsupported,
-        "options.overflow: OZFP4_OVERFLOW_ERROR would wait for the device; options.overflows tells how many entries did not fit");
+// The report is the CPU's, and words that the device writes are a GPU's.
+void check_unit(const CallOptions& options, Entries entries, Unit unit) {
+  const bool is_cpu = unit == Unit::cpu;
+  if (options.report != nullptr && !is_cpu) {
+    refuse(Fault::unsupported,
+           std::string("options.report: what ran on a GPU is known when it has run; ") +
+               (entries == Entries::numbers ? "options.repaired tells of the repairs then"
+                                            : "options.overflows tells of the entries that did not fit then"));
   }
-  check_place("overflows", options.overflows);
-  if (options.scheme != Scheme::two) {
-    refuse(Fault::unsupported, "options.scheme: OZFP4_SCHEME_I is not for integers on a GPU; allowed is OZFP4_SCHEME_II");
+  if (options.repaired != nullptr && (is_cpu || entries == Entries::integers)) {
+    refuse(std::string("options.repaired: is for ozfp4_cuda_?gemm") + (is_cpu ? "; options.report has that on the CPU" : ""));
   }
-  options.accuracy = Accuracy::scaled;
-  return options;
+  if (options.overflows != nullptr && is_cpu) {
+    refuse("options.overflows: is for ozfp4_cuda_igemm; options.report has that on the CPU");
+  }
 }
-
-void write_sized(void* to, const void* from, std::size_t has, std::size_t written) {
-  std::memcpy(static_cast<char*>(to) + sizeof has, static_cast<const char*>(from) + sizeof has,
-              std::min(has, written) - sizeof has);
-}
-
-namespace {
 
 // `plan`: null where machine words multiplied, of so many bits.
 void write_outcome(const CallOptions& options, const Plan* plan, const MatmulOutcome& outcome, std::int64_t overflows,
@@ -228,6 +155,37 @@ void write_outcome(const CallOptions& options, const Plan* plan, const MatmulOut
 }
 
 }  // namespace
+
+int backend_of(const Alphabet& alphabet) {
+  const std::string name = alphabet.name;
+  return name == "fp4" ? OZFP4_BACKEND_FP4 : name == "int8" ? OZFP4_BACKEND_INT8 : OZFP4_BACKEND_FP64;
+}
+
+int family_of(const std::string& family) {
+  return static_cast<int>(std::find(kFamilies.begin(), kFamilies.end(), family) - kFamilies.begin());
+}
+
+CallOptions read_options(const ozfp4_options* given, Entries entries, Unit unit) {
+  CallOptions options;
+  if (given != nullptr) {
+    const ozfp4_options own = whole(*given);
+    check_names(own);
+    options = to_options(own);
+  }
+  if (entries == Entries::numbers) {
+    check_numbers(options);
+  } else {
+    check_integers(options);
+    options.accuracy = Accuracy::scaled;
+  }
+  check_unit(options, entries, unit);
+  return options;
+}
+
+void write_sized(void* to, const void* from, std::size_t has, std::size_t written) {
+  std::memcpy(static_cast<char*>(to) + sizeof has, static_cast<const char*>(from) + sizeof has,
+              std::min(has, written) - sizeof has);
+}
 
 void write_report(const CallOptions& options, const Ran& ran) {
   const bool is_direct = ran.outcome.is_without_planes();

@@ -13,9 +13,6 @@ using namespace ozfp4::product;
 // The status of the exception that is being handled; keeps its text.
 ozfp4_status status_of_exception() noexcept;
 
-// What this thread was told last.
-const char* last_error() noexcept;
-
 template <class Body>
 ozfp4_status guarded(const Body& body) noexcept {
   const DefaultFpMode mode;

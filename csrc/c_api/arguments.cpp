@@ -1,10 +1,10 @@
-#include "c_api/checked/arguments.hpp"
+#include "c_api/arguments.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 
-#include "c_api/checked/status.hpp"
+#include "c_api/status.hpp"
 
 namespace ozfp4::c_api {
 namespace {
@@ -65,7 +65,10 @@ void check_entries(const char* rows_name, std::int64_t rows, const char* columns
          " exceeds 2^48, the most entries of a matrix");
 }
 
-void check_matrices(std::int64_t m, std::int64_t n, std::int64_t k) {
+void check_extents(std::int64_t m, std::int64_t n, std::int64_t k) {
+  check_extent("m", m);
+  check_extent("n", n);
+  check_extent("k", k);
   if (m == 0 || n == 0 || k == 0) return;
   check_entries("m", m, "k", k);
   check_entries("k", k, "n", n);
@@ -91,7 +94,7 @@ void check_pointer(const char* name, const void* data, bool is_read) {
   if (data == nullptr && is_read) refuse(std::string(name) + ": is NULL");
 }
 
-double check_factor(const char* name, double factor) {
+std::complex<double> check_factor(const char* name, double factor, EntryType) {
   if (!std::isfinite(factor)) refuse(std::string(name) + ": " + std::to_string(factor) + " is not finite");
   return factor;
 }
@@ -109,7 +112,7 @@ std::complex<double> check_factor(const char* name, const void* factor, EntryTyp
       std::memcpy(&part, place, sizeof part);
       parts[i] = part;
     }
-    check_factor(name, parts[i]);
+    check_factor(name, parts[i], type);
   }
   return {parts[0], parts[1]};
 }

@@ -1,4 +1,4 @@
-// ozfp4_options, checked: names that exist and do not contradict each other.
+// ozfp4_options, converted: names that exist and do not contradict each other.
 #pragma once
 
 #include <cstddef>
@@ -26,17 +26,11 @@ struct CallOptions : Options {
   ozfp4_report* report = nullptr;
 };
 
-// Throws Refusal, naming the member, its value and what is allowed.
-CallOptions read_options(const ozfp4_options* given);
+enum class Entries : std::uint8_t { numbers, integers };
+enum class Unit : std::uint8_t { cpu, gpu };
 
-// The same of a product on a GPU.
-CallOptions read_device_options(const ozfp4_options* given);
-
-// The same of a product of integers, for which nothing is rounded.
-CallOptions read_integer_options(const ozfp4_options* given);
-
-// The same of one on a GPU.
-CallOptions read_device_integer_options(const ozfp4_options* given);
+// Of a product of such entries there. Throws Refusal, naming the member, its value and what is allowed.
+CallOptions read_options(const ozfp4_options* given, Entries entries, Unit unit);
 
 // Copies into a structure of the size that a program was compiled with, `written` bytes at most.
 void write_sized(void* to, const void* from, std::size_t has, std::size_t written);

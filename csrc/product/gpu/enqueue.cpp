@@ -1,0 +1,229 @@
+#include "product/gpu/enqueue.hpp"
+
+#include <cuda_runtime_api.h>
+
+#include <algorithm>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include "plan/schedule.hpp"
+#include "product/gpu/choice.hpp"
+#include "product/gpu/device.hpp"
+#include "product/gpu/gram.hpp"
+#include "product/gpu/integers.hpp"
+#include "product/gpu/operand.hpp"
+#include "product/gpu/problem.hpp"
+#include "product/gpu/sum.hpp"
+#include "product/refusal.hpp"
+
+namespace ozfp4::product {
+namespace {
+
+// ---- Checks ----
+
+std::int64_t width_of(const EntryType& type) { return type.is_complex ? 2 : 1; }
+
+void check_extent(const char* name, std::int64_t extent, bool is_complex = false) {
+  if (extent * (is_complex ? 2 : 1) <= kLongestExtent) return;
+  refuse(Fault::unsupported, std::string(name) + ": " + std::to_string(extent) + " exceeds " + std::to_string(kLongestExtent) +
+                                 ", the largest extent of a product on a GPU" +
+                                 (is_complex ? ", where a complex number is two" : ""));
+}
+
+// Rows, columns and the inner dimension of a row-major product, by the names that they were passed by.
+void check_extents(std::int64_t rows, std::int64_t columns, std::int64_t inner, bool is_exchanged, bool is_complex) {
+  check_extent("m", is_exchanged ? columns : rows, is_complex);
+  check_extent("n", is_exchanged ? rows : columns, is_complex);
+  check_extent("k", inner, is_complex);
+}
+
+bool is_aligned(const void* data, std::int64_t bytes) {
+  return reinterpret_cast<std::uintptr_t>(data) % static_cast<std::uintptr_t>(bytes) == 0;
+}
+
+std::string unaligned(std::int64_t bytes) { return "its address is not a multiple of " + std::to_string(bytes); }
+
+void check_aligned(const char* name, const void* data, std::int64_t bytes) {
+  if (!is_aligned(data, bytes)) refuse(std::string(name) + ": " + unaligned(bytes));
+}
+
+void check_option_aligned(const char* name, const void* data) {
+  constexpr std::int64_t word = 8;
+  if (!is_aligned(data, word)) refuse_option(name, unaligned(word));
+}
+
+// The operands of a row-major product, by the names that they were passed by.
+void check_operands(const char* left, std::int64_t left_bytes, const char* right, std::int64_t right_bytes, bool is_exchanged) {
+  check_aligned(is_exchanged ? "b" : "a", left, left_bytes);
+  check_aligned(is_exchanged ? "a" : "b", right, right_bytes);
+}
+
+// ---- The place ----
+
+// By which names it was passed.
+struct PlaceNames {
+  const char *memory, *bytes;
+};
+constexpr PlaceNames kWorkspace{"workspace", "workspace_bytes"}, kMemory{"memory", "memory_bytes"};
+
+// Before it is known how much is taken; null is a place of 0 bytes.
+void check_place(const DevicePlace& place, const PlaceNames& names, bool is_used) {
+  if (place.bytes < 0) refuse(std::string(names.bytes) + ": " + std::to_string(place.bytes) + " is negative");
+  if (!is_used) return;
+  if (place.memory == nullptr && place.bytes > 0) refuse(std::string(names.memory) + ": is NULL");
+  check_aligned(names.memory, place.memory, kPlaceAlignment);
+}
+
+// Whether the call is to go on in so much memory; else it was asked for that alone, which is told.
+bool goes_on(const DevicePlace& place, const PlaceNames& names, std::int64_t needed) {
+  if (place.needed != nullptr) {
+    *place.needed = needed;
+    return false;
+  }
+  if (place.bytes >= needed) return true;
+  refuse(Fault::workspace, std::string(names.bytes) + ": " + std::to_string(place.bytes) + " are fewer than " +
+                               std::to_string(needed) + ", which this call takes");
+}
+
+cudaStream_t stream_of(const DevicePlace& place) {
+  return place.needed != nullptr ? no_stream() : static_cast<cudaStream_t>(place.stream);
+}
+
+char* memory_of(const DevicePlace& place) { return static_cast<char*>(place.memory); }
+
+// What the runtime says, and what a launch says: errors of the device.
+template <class Body>
+void on_device(const Body& body) {
+  try {
+    body();
+  } catch (const std::runtime_error& error) {
+    refuse(Fault::device_error, error.what());
+  }
+}
+
+// A product without entries: none of them is repaired.
+void enqueue_nothing(const Options& options, const DevicePlace& place) {
+  if (!goes_on(place, kWorkspace, 0) || options.repaired == nullptr) return;
+  on_device([&] {
+    current_device();
+    tell_of_none(options, stream_of(place));
+  });
+}
+
+// ---- Prepared operands ----
+
+PreparedSides sides_of(const PreparedPair& prepared) {
+  return {static_cast<const DevicePrepared*>(prepared.left), static_cast<const DevicePrepared*>(prepared.right)};
+}
+
+void check_sides(const PreparedSides& sides, bool is_exchanged) {
+  if (sides.any() == nullptr) return;
+  const Device device = current_device();
+  const DevicePrepared *a = is_exchanged ? sides.right : sides.left, *b = is_exchanged ? sides.left : sides.right;
+  for (const auto& [name, made] : {std::make_pair("prepared_a", a), std::make_pair("prepared_b", b)}) {
+    if (made == nullptr || made->device == device.index) continue;
+    refuse(std::string(name) + ": it lies on device " + std::to_string(made->device) + ", the current one is " +
+           std::to_string(device.index));
+  }
+  if (a != nullptr && b != nullptr && a->kernel != b->kernel) {
+    refuse("prepared_b: its planes are of another kernel than those of prepared_a");
+  }
+}
+
+}  // namespace
+
+bool has_device_code() { return true; }
+
+void enqueue(const BatchedProduct& product, const PreparedPair& prepared, const Options& options, const DevicePlace& place) {
+  const EntryType& type = product.type;
+  if (product.is_there()) check_extents(product.m, product.n, product.k, product.is_exchanged, type.is_complex);
+  check_operands(product.a.data, type.bytes(), product.b.data, type.bytes(), product.is_exchanged);
+  check_aligned("c", product.c, type.bytes());
+  check_option_aligned("bound", product.bound);
+  check_option_aligned("repaired", options.repaired);
+  check_place(place, kWorkspace, product.is_there());
+  if (!product.is_there()) return enqueue_nothing(options, place);
+  const PreparedSides sides = sides_of(prepared);
+  const BatchedProduct own = product.is_tall(kLongestExtent / width_of(type)) ? product.flattened() : product;
+  on_device([&] {
+    check_sides(sides, product.is_exchanged);
+    const DeviceSum sum = find_sum(own, options, stream_of(place), sides);
+    if (!goes_on(place, kWorkspace, sum.places.bytes)) return;
+    launch(sum, own, options, memory_of(place), stream_of(place), sides);
+  });
+}
+
+void enqueue_gram(const MatrixProduct& gram, const Options& options, const DevicePlace& place) {
+  if (gram.is_there()) {
+    check_extent("n", gram.n, gram.type.is_complex);
+    check_extent("k", gram.k, gram.type.is_complex);
+  }
+  check_aligned("a", gram.a.data, gram.type.bytes());
+  check_aligned("c", gram.c, gram.type.bytes());
+  check_option_aligned("repaired", options.repaired);
+  check_place(place, kWorkspace, gram.is_there());
+  if (!gram.is_there()) return enqueue_nothing(options, place);
+  on_device([&] {
+    const auto problem = find_gram(gram, options, stream_of(place));
+    if (!goes_on(place, kWorkspace, problem->bytes)) return;
+    launch(*problem, gram, options, memory_of(place), stream_of(place));
+  });
+}
+
+void enqueue_integers(const IntegerSum& sum, const Options& options, const DevicePlace& place) {
+  const IntegerProduct& p = sum.product;
+  if (options.raises) {
+    refuse_option(Fault::unsupported, "overflow",
+                  "an error would wait for the device; overflows tells how many entries did not fit");
+  }
+  if (options.scheme != Scheme::two) {
+    refuse_option(Fault::unsupported, "scheme", "'I' is not for integers on a GPU; allowed is 'II'");
+  }
+  if (p.is_there()) check_extents(p.c.rows, p.c.columns, p.a.inner, sum.is_exchanged, false);
+  check_operands(p.a.data, entry_bytes(p.a.type), p.b.data, entry_bytes(p.b.type), sum.is_exchanged);
+  check_aligned("c", p.c.data, entry_bytes(p.c.type));
+  check_option_aligned("overflows", options.overflows);
+  check_place(place, kWorkspace, sum.is_multiplied());
+  if (!sum.is_multiplied()) {
+    if (!goes_on(place, kWorkspace, 0) || (!p.is_there() && options.overflows == nullptr)) return;
+    return on_device([&] { launch_nothing(sum, options, stream_of(place)); });
+  }
+  on_device([&] {
+    const auto problem = find_problem(sum, options, stream_of(place));
+    if (!goes_on(place, kWorkspace, problem->places.bytes)) return;
+    launch(*problem, sum, options, memory_of(place), stream_of(place));
+  });
+}
+
+std::shared_ptr<const Prepared> prepare_on_device(const ToPrepare& own, const Options& options, const DevicePlace& place) {
+  const std::int64_t rows = own.is_row_major ? own.x.rows : own.x.columns;
+  const std::int64_t columns = own.is_row_major ? own.x.columns : own.x.rows;
+  if (own.is_there()) {
+    check_extent("rows", rows, own.type.is_complex);
+    check_extent("columns", columns, own.type.is_complex);
+  }
+  check_aligned("x", own.x.data, own.type.bytes());
+  check_place(place, kMemory, own.is_there());
+  if (!own.is_there() && !goes_on(place, kMemory, 0)) return nullptr;
+  std::shared_ptr<DevicePrepared> made;
+  on_device([&] {
+    const Device device = current_device();
+    const Chosen chosen = choose(options, own.type.precision(), std::max<std::int64_t>(own.inner, 1), own.type.is_complex, device,
+                                 stream_of(place));
+    const auto about = std::make_shared<DevicePrepared>();
+    static_cast<Prepared&>(*about) = {own.type, own.is_left, own.is_row_major, rows, columns, chosen.plan, options.accuracy};
+    about->device = device.index;
+    about->kernel = chosen.kernel;
+    if (own.is_there()) {
+      const PreparedProblem problem = lay_out(own, options.accuracy, chosen.plan, chosen.kernel, device.gpu);
+      if (!goes_on(place, kMemory, problem.places.bytes)) return;
+      ozfp4::product::place(*about, problem, memory_of(place));
+      launch(problem, own, memory_of(place), stream_of(place));
+    }
+    made = about;
+  });
+  return made;
+}
+
+}  // namespace ozfp4::product

@@ -1,0 +1,38 @@
+// Products on the current device, as faces call them: checked, and enqueued on a stream in the caller's workspace, or told how
+// much of that they take. A build without CUDA has the same functions (none.cpp), which throw Refusal Fault::no_device.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "product/integers.hpp"
+#include "product/matrices.hpp"
+#include "product/options.hpp"
+#include "product/prepared.hpp"
+
+namespace ozfp4::product {
+
+// Whether this build has kernels for GPUs.
+bool has_device_code();
+
+// Where a call runs: `bytes` of the caller's memory on the device, aligned to 256, and a cudaStream_t. With `needed` it writes
+// there how many bytes it takes, and enqueues nothing: of the matrices it counts how their addresses are aligned.
+struct DevicePlace {
+  void* memory = nullptr;
+  std::int64_t bytes = 0;
+  void* stream = nullptr;
+  std::int64_t* needed = nullptr;
+};
+
+// Prepared operands are those that prepare_on_device has made. Each throws Refusal: for what no product takes, or none on a GPU;
+// Fault::workspace for too little memory; Fault::no_device where there is no device, or no kernel of this build passes its test
+// on it; Fault::device_error for what CUDA says. The options' `repaired` and `overflows` are written where nothing is multiplied,
+// too.
+void enqueue(const BatchedProduct& product, const PreparedPair& prepared, const Options& options, const DevicePlace& place);
+void enqueue_gram(const MatrixProduct& gram, const Options& options, const DevicePlace& place);
+void enqueue_integers(const IntegerSum& sum, const Options& options, const DevicePlace& place);
+
+// The operand lies in `place.memory` until it is gone. Null where only its size is asked for.
+std::shared_ptr<const Prepared> prepare_on_device(const ToPrepare& own, const Options& options, const DevicePlace& place);
+
+}  // namespace ozfp4::product

@@ -1,0 +1,212 @@
+// What products on a GPU come to before anything is launched: every one is laid out so that the stages take it, whatever
+// addresses, strides and factors are.
+#include <algorithm>
+#include <set>
+#include <string>
+
+#include "check.hpp"
+#include "cuda/multiply/registry.hpp"
+#include "plan/choice.hpp"
+#include "plan/schedule.hpp"
+#include "product/gpu/plans.hpp"
+#include "product/gpu/problem.hpp"
+#include "product/gpu/products.hpp"
+#include "product/gpu/sum.hpp"
+
+using namespace ozfp4;
+using namespace ozfp4::product;
+
+namespace {
+
+std::shared_ptr<DeviceProblem> laid_out(const BatchedProduct& product, const Options& options, const cuda::Gpu& gpu) {
+  PlanRequest request;
+  request.alphabet = Alphabet::int8;
+  request.bits =
+      options.accuracy == Accuracy::scaled ? product.type.precision() : accuracy_bits(options.accuracy, product.type.precision());
+  request.k = inner_of(product);
+  const bool is_complex = product.type.is_complex, may_be_direct = !is_complex && product.type.part == ElementType::float64;
+  return lay_out(product, options, find_plan(request, is_complex), cuda::Kernel::mma_copy, gpu,
+                 may_be_direct ? cuda::Direct::where_it_pays : cuda::Direct::never);
+}
+
+DeviceSum laid_out_sum(const BatchedProduct& product, const Options& options, const cuda::Gpu& gpu) {
+  return lay_out_sum(product, options,
+                     [&](const BatchedProduct& own, const Options& asked) { return laid_out(own, asked, gpu); });
+}
+
+// One that this build holds code for.
+cuda::Gpu random_gpu() {
+  const int* first = cuda::held_capabilities();
+  int count = 0;
+  while (first[count] != 0) ++count;
+  return {first[random_int(0, count - 1)], random_int(20, 150), 100 * 1024};
+}
+
+// As it is launched.
+BatchedProduct as_launched(const BatchedProduct& product) {
+  return product.is_tall(kLongestExtent / (product.type.is_complex ? 2 : 1)) ? product.flattened() : product;
+}
+
+void check_places(const BatchedProduct& own, bool is_kept, const DeviceProblem& problem) {
+  const DevicePlaces& places = problem.places;
+  report("the places " + text_of(own), places.left <= places.right && places.right <= places.addend &&
+                                           places.addend <= places.stages && places.stages % 256 == 0 &&
+                                           places.stages < places.bytes);
+  report("copies " + text_of(own), problem.copies_right == (own.type.is_complex && own.alpha != 0.0) &&
+                                       (!problem.copies_left || own.type.is_complex) &&
+                                       problem.copies_addend == (!is_kept && own.beta.imag() != 0));
+}
+
+// A B is kept where a factor has both parts, and what it lost where that counts; i C is not copied then.
+void check_sum(const BatchedProduct& own, Accuracy accuracy, const DeviceSum& sum) {
+  const bool is_kept = has_both_parts(own), has_rest = is_kept && own.alpha != 0.0 && accuracy == Accuracy::correct;
+  const std::int64_t held = own.m * own.n * own.count * own.type.bytes();
+  const SumPlaces& places = sum.places;
+  report("the sum " + text_of(own), (sum.product == nullptr) == (is_kept && own.alpha == 0.0) &&
+                                        (sum.rest != nullptr) == has_rest && places.stages % 256 == 0 && places.rest % 256 == 0);
+  if (!is_kept || !sum.product) return;
+  report("what is kept " + text_of(own),
+         places.product == 0 && places.rest >= held && places.stages >= places.rest + (has_rest ? held : 0) &&
+             places.bytes >= places.stages + sum.product->places.bytes && sum.product->plan->promise.updates == false);
+}
+
+void check_one(const EntryType& type) {
+  Options options;
+  const Accuracy accuracies[] = {Accuracy::scaled, Accuracy::standard, Accuracy::correct};
+  options.accuracy = accuracies[random_int(0, 2)];
+  const bool has_bound = random_int(0, 3) == 0;
+  BatchedProduct own = random_product(type, !has_bound);
+  if (has_bound) {
+    own.bound = reinterpret_cast<double*>(nowhere(8));
+    own.bound_stride = own.n * (type.is_complex ? 16 : 8);
+    if (own.count > 1) own.bound_step = own.m * own.bound_stride;
+  }
+  own = as_launched(own);
+  try {
+    const DeviceSum sum = laid_out_sum(own, options, random_gpu());
+    check_sum(own, options.accuracy, sum);
+    if (sum.product) check_places(own, has_both_parts(own), *sum.product);
+  } catch (const std::exception& error) {
+    report(text_of(own), false, error.what());
+  }
+}
+
+// An operand that lies as it is multiplied is not copied.
+void check_copies() {
+  const cuda::Gpu gpu = random_gpu();
+  constexpr std::int64_t n = 64, entry = 16;
+  BatchedProduct p{};
+  p.type = kZ;
+  p.m = p.n = p.k = n;
+  p.a = p.b = {nowhere(entry), n, n, n * entry, entry, false};
+  p.c = nowhere(entry);
+  p.c_stride = n * entry;
+  for (const bool is_transposed : {false, true}) {
+    for (const bool is_conjugated : {false, true}) {
+      if (is_transposed) p.a = transposed(p.b);
+      p.a.is_conjugated = is_conjugated;
+      p.alpha = 1.0;
+      report("a copy of A", laid_out(p, {}, gpu)->copies_left == (is_transposed || is_conjugated));
+      p.alpha = {0.0, 1.0};
+      report("a copy of i A", laid_out(p, {}, gpu)->copies_left);
+    }
+  }
+  p.alpha = 1.0;
+  Options options;
+  options.has_limit = true;
+  options.workspace_limit = 1000;
+  try {
+    laid_out(p, options, gpu);
+    report("a limit below the copies", false);
+  } catch (const std::exception& error) {
+    report("a limit below the copies", std::string(error.what()).find("workspace_limit") != std::string::npos, error.what());
+  }
+  p.alpha = {1.0, 1.0};
+  options.workspace_limit = n * n * entry;
+  try {
+    laid_out_sum(p, options, gpu);
+    report("a limit below A B", false);
+  } catch (const std::exception& error) {
+    report("a limit below A B", std::string(error.what()).find("the product before the sum takes") != std::string::npos,
+           error.what());
+  }
+}
+
+// Products of one key are laid out alike, wherever their operands lie; and complex ones that are copied have one.
+void check_keys(const EntryType& type) {
+  const cuda::Gpu gpu = random_gpu();
+  int alike = 0;
+  for (int i = 0; i < 20; ++i) {
+    const BatchedProduct given = random_product(type, false), own = as_launched(given);
+    const Key key = key_of(own, {}, {}, 0);
+    const auto laid = laid_out(own, {}, gpu);
+    for (int j = 0; j < 10; ++j) {
+      BatchedProduct other = given;
+      if (j % 2 != 0) place_anywhere(other);
+      for (Operand* x : {&other.a, &other.b}) x->data = nowhere(type.bytes());
+      other.c = given.c, other.c_stride = given.c_stride, other.c_step = given.c_step;
+      const BatchedProduct product = as_launched(other);
+      if (key_of(product, {}, {}, 0) != key) continue;
+      const auto found = laid_out(product, {}, gpu);
+      ++alike;
+      report("one key " + text_of(other),
+             found->plan == laid->plan && found->places.bytes == laid->places.bytes && found->places.left == laid->places.left &&
+                 found->places.right == laid->places.right && found->places.addend == laid->places.addend &&
+                 found->places.stages == laid->places.stages && found->layout.bytes == laid->layout.bytes &&
+                 found->layout.turns.count == laid->layout.turns.count && found->layout.is_direct == laid->layout.is_direct &&
+                 found->copies_left == laid->copies_left && found->copies_right == laid->copies_right &&
+                 found->copies_addend == laid->copies_addend && found->reads == laid->reads);
+    }
+  }
+  report("keys alike", alike > 0, std::to_string(alike));
+}
+
+// One of each kind, made once.
+void check_plans() {
+  PlanRequest request;
+  request.alphabet = Alphabet::int8;
+  request.bits = accuracy_bits(Accuracy::correct, 53);
+  request.k = 4096;
+  const std::shared_ptr<const Plan> plan = find_plan(request, false);
+  std::set<const cuda::CudaPlan*> found;
+  const auto ask = [&](const std::shared_ptr<const Plan>& of, std::int64_t k, cuda::Kernel kernel, const cuda::Promise& promise) {
+    const auto made = find_cuda_plan(of, k, kernel, promise);
+    const cuda::Promise& own = made->promise;
+    const int bits = promise.accuracy == Accuracy::standard ? accuracy_bits(promise.accuracy, promise.precision) : of->bits;
+    report("its own plan", made->k == k && made->kernel == kernel && made->bits == bits && own.accuracy == promise.accuracy &&
+                               own.rounding == promise.rounding && own.second == promise.second &&
+                               own.precision == promise.precision && own.updates == promise.updates &&
+                               own.is_whole == promise.is_whole && own.modulus == promise.modulus);
+    report("the same again", find_cuda_plan(of, k, kernel, promise) == made);
+    report("no other's", found.insert(made.get()).second);
+  };
+  cuda::Promise fp64, rounded, updated, single, bounded, whole, modulo;
+  fp64.accuracy = updated.accuracy = single.accuracy = bounded.accuracy = Accuracy::standard;
+  rounded.accuracy = Accuracy::correct;
+  updated.updates = whole.is_whole = modulo.is_whole = true;
+  single.precision = 24, modulo.modulus = 97;
+  bounded.second = cuda::Second::bound;
+  for (const std::int64_t k : {64, 4096}) {
+    for (const cuda::Promise& promise : {cuda::Promise{}, fp64, rounded, updated, single, bounded, whole, modulo}) {
+      ask(plan, k, cuda::Kernel::mma_copy, promise);
+    }
+    rounded.rounding = k == 64 ? Rounding::up : Rounding::down;
+    ask(plan, k, cuda::Kernel::mma_copy, rounded);
+    ask(plan, k, cuda::Kernel::hopper, fp64);
+    rounded.rounding = Rounding::nearest;
+  }
+  request.bits = 120;
+  ask(find_plan(request, false), 64, cuda::Kernel::mma_copy, {});
+}
+
+}  // namespace
+
+int main() {
+  for (int i = 0; i < 300; ++i) {
+    for (const EntryType& type : kTypes) check_one(type);
+  }
+  for (const EntryType& type : kTypes) check_keys(type);
+  check_plans();
+  check_copies();
+  return finish();
+}
