@@ -183,6 +183,17 @@ def test_factors_with_both_parts(cuda: ctypes.CDLL) -> None:
             assert "not finite" in error
 
 
+def test_addresses_are_named_whatever_the_order(cuda: ctypes.CDLL) -> None:
+    for order in (lib.ROW, lib.COLUMN):
+        for name in ("a", "b"):
+            for status, error in (
+                call(cuda, order=order, ldb=5, **{name: 260}),
+                integers(cuda, order=order, type_a=8, ldb=5, **{name: 260}),
+            ):
+                assert status == lib.INVALID
+                assert error == f"{name}: its address is not a multiple of 8"
+
+
 def test_where_bounds_go(cuda: ctypes.CDLL) -> None:
     for given, text in (
         ({"bound": 256, "ld_bound": 3}, "options.ld_bound: 3 is less than 4"),
