@@ -145,8 +145,12 @@ def takes(options: type, *others: str) -> Callable[[F], F]:
     def mark(function: F) -> F:
         own = signature(function)
         given = [x for x in own.parameters.values() if x.kind is not Parameter.VAR_KEYWORD]
-        names = [name for name in (*options.__annotations__, *others) if name not in own.parameters]
-        given += [Parameter(name, Parameter.KEYWORD_ONLY, default=DEFAULTS.get(name)) for name in names]
+        names = (*options.__annotations__, *others)
+        given += [
+            Parameter(name, Parameter.KEYWORD_ONLY, default=DEFAULTS.get(name))
+            for name in names
+            if name not in own.parameters
+        ]
         function.options = frozenset(names)  # type: ignore[attr-defined]
         function.__signature__ = own.replace(parameters=given)  # type: ignore[attr-defined]
         return function

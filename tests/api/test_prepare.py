@@ -366,8 +366,8 @@ def test_what_takes_no_prepared_operand() -> None:
 def test_it_is_no_array_and_not_copied() -> None:
     a, b = operands("normal", 5, 20, 6)
     y = ozfp4.prepare(b, "right")
-    with pytest.raises(TypeError, match=r"unsupported operand type\(s\) for @"):
-        a @ y
+    with pytest.raises(TypeError, match=r"unsupported operand type\(s\) for \*"):
+        a * y
     for function in (copy.copy, copy.deepcopy, pickle.dumps):
         with pytest.raises(TypeError, match=r"^a prepared operand cannot be copied or pickled"):
             function(y)
@@ -391,3 +391,21 @@ def test_tensors_are_watched_and_not_kept() -> None:
     assert_same_bits(ozfp4.matmul(a, y), expected)
     with pytest.raises(TypeError, match=r"^b: a prepared operand is not taken here"):
         ozfp4.plan_for(a, y)
+
+
+@pytest.mark.parametrize("kind", ["numpy", "torch"])
+def test_the_operator_is_matmul(kind: str) -> None:
+    a, b = operands("normal", 7, 9, 5)
+    expected = ozfp4.matmul(a, b)
+    if kind == "torch":
+        torch = pytest.importorskip("torch")
+        a, b = torch.from_numpy(a), torch.from_numpy(b)
+    left, right = ozfp4.prepare(a, "left"), ozfp4.prepare(b, "right")
+    for found in (a @ right, left @ b, left @ right):
+        assert type(found) is type(a)
+        assert_same_bits(np.asarray(found), expected)
+    assert_same_bits(np.asarray(a.tolist() @ ozfp4.prepare(np.asarray(b), "right")), expected)
+    with pytest.raises(ValueError, match=r"^b: it was prepared for the left side"):
+        a @ left
+    with pytest.raises(TypeError):
+        a + right

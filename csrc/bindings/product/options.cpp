@@ -1,5 +1,6 @@
 #include "bindings/product/options.hpp"
 
+#include <algorithm>
 #include <array>
 #include <exception>
 #include <memory>
@@ -109,7 +110,10 @@ Options options_of(py::handle asked) {
 std::optional<Options> plain_options(py::handle given_accuracy, py::handle keywords) {
   Options options;
   look_for_signals(options);
-  options.accuracy = by_name("accuracy", given_accuracy.ptr(), kAccuracies);
+  const auto known = std::find_if(kAccuracies.begin(), kAccuracies.end(),
+                                  [&](const auto& own) { return is(given_accuracy.ptr(), own.first); });
+  if (known == kAccuracies.end()) return std::nullopt;
+  options.accuracy = known->second;
   PyObject *key = nullptr, *value = nullptr;
   Py_ssize_t at = 0;
   while (PyDict_Next(keywords.ptr(), &at, &key, &value) != 0) {

@@ -86,7 +86,9 @@ def matmul(
 ) -> Any: ...
 # fmt: on
 @takes(MatmulOptions, "report", "return_bound")
-def matmul(a: Any, b: Any, out: Any = None, *, device: Any = None, **options: Any) -> Any:
+def matmul(
+    a: Any, b: Any, out: Any = None, *, device: Any = None, accuracy: str | None = None, **options: Any
+) -> Any:
     """Matrix product of `a` and `b`, exact on the scaled integers and rounded once; of integers exact.
 
     Each row of `a` (column of `b`) is scaled by a power of two to integers of at most c bits; their product is computed without
@@ -214,18 +216,20 @@ def matmul(a: Any, b: Any, out: Any = None, *, device: Any = None, **options: An
     MemoryError
         A workspace limit below what the smallest blocks need, a device memory limit below what the smallest tiles need.
     """
-    if device is not None:
-        is_here = isinstance(device, str) and device == "cpu" and options.get("device_memory_limit") is None
-        if not (is_here and type(a) is type(b) is np.ndarray) or options.get("report", False):
-            return _streamed(a, b, out, device, options)
-    if is_traced():
-        if is_watched(a, b, out):
-            return _by_operator(a, b, out, options)
-    elif type(a) is type(b) is np.ndarray and out is None and not LOGGER.isEnabledFor(DEBUG):
-        c = multiply_plain(a, b, SCOPE.get() or PROCESS[0], options)
+    traced, are_arrays = is_traced(), type(a) is type(b) is np.ndarray
+    if are_arrays and not traced and out is device is None and not LOGGER.isEnabledFor(DEBUG):
+        promised = (SCOPE.get() or PROCESS[0]) if accuracy is None else accuracy
+        c = multiply_plain(a, b, promised, options)
         if c is not NotImplemented:
             return c
-    return product(a, b, out, options, True)
+    given = options if accuracy is None else {**options, "accuracy": accuracy}
+    if device is not None:
+        is_here = isinstance(device, str) and device == "cpu" and given.get("device_memory_limit") is None
+        if not (is_here and are_arrays) or given.get("report", False):
+            return _streamed(a, b, out, device, given)
+    if traced and is_watched(a, b, out):
+        return _by_operator(a, b, out, given)
+    return product(a, b, out, given, True)
 
 
 # What calls like an earlier one may be asked for.

@@ -36,33 +36,36 @@ Integers = npt.NDArray[np.int64]
 
 # fmt: off
 @overload
-def matmul_mod(a: T, b: T, m: int, *, out: T | None = ..., report: No = ..., **options: Unpack[ModOptions]) -> T: ...
-@overload
-def matmul_mod(a: T, b: T, m: int, *, out: T | None = ..., report: Yes, **options: Unpack[ModOptions]) -> tuple[T, Report]: ...
+def matmul_mod(a: T, b: T, modulus: int, *, out: T | None = ..., report: No = ..., **options: Unpack[ModOptions]) -> T: ...
 @overload
 def matmul_mod(
-    a: Arrays, b: Arrays, m: int, *, out: Array | None = ..., report: No = ..., **options: Unpack[ModOptions]
+    a: T, b: T, modulus: int, *, out: T | None = ..., report: Yes, **options: Unpack[ModOptions]
+) -> tuple[T, Report]: ...
+@overload
+def matmul_mod(
+    a: Arrays, b: Arrays, modulus: int, *, out: Array | None = ..., report: No = ..., **options: Unpack[ModOptions]
 ) -> Integers: ...
 @overload
 def matmul_mod(
-    a: Arrays, b: Arrays, m: int, *, out: Array | None = ..., report: Yes, **options: Unpack[ModOptions]
+    a: Arrays, b: Arrays, modulus: int, *, out: Array | None = ..., report: Yes, **options: Unpack[ModOptions]
 ) -> tuple[Integers, Report]: ...
 # fmt: on
 @takes(ModOptions, "report")
 @any_library
-def matmul_mod(a: Any, b: Any, m: int, *, out: Any = None, **options: Any) -> Any:
-    """Matrix product of integers modulo `m`, exact: every entry is that of the integers' real product, in [0, m).
+def matmul_mod(a: Any, b: Any, modulus: int, *, out: Any = None, **options: Any) -> Any:
+    """Matrix product of integers modulo `modulus`, exact: every entry is that of the integers' real product, in
+    [0, modulus).
 
     Parameters
     ----------
     a, b : array_like or torch.Tensor
         Integers or bool, of any size and sign, not necessarily of one dtype; shapes as in :func:`ozfp4.matmul`.
-    m : int
-        1 <= m < 2**63; it need not be prime.
+    modulus : int
+        1 <= modulus < 2**63; it need not be prime.
     scheme, backend, report, workspace_limit, progress
         As in :func:`ozfp4.matmul`.
     plan : Plan, optional
-        As there; its bits are at least two more than those of m // 2, or one more than those of the entries' dtypes.
+        As there; its bits are at least two more than those of modulus // 2, or one more than those of the entries' dtypes.
     out : array or tensor, optional
         As there, of dtype int64.
 
@@ -82,18 +85,18 @@ def matmul_mod(a: Any, b: Any, m: int, *, out: Any = None, **options: Any) -> An
     Raises
     ------
     TypeError
-        Floating-point operands, `m` that is no integer; else as :func:`ozfp4.matmul`.
+        Floating-point operands, `modulus` that is no integer; else as :func:`ozfp4.matmul`.
     ValueError
-        `m` outside 1..2**63 - 1; else as :func:`ozfp4.matmul`.
+        `modulus` outside 1..2**63 - 1; else as :func:`ozfp4.matmul`.
     RuntimeError, MemoryError
         As :func:`ozfp4.matmul`.
     """
-    m = check_modulus(m)
+    modulus = check_modulus(modulus)
     check_taken(matmul_mod, options)
     asked = Options.of(options)
     operands = library.take_operands(a, b, out, library.INTEGERS)
-    operands, bits = reduce_operands(operands, m)
-    c, about, _ = integer_product(operands, asked, np.dtype(np.int64), bits, modulus=m)
+    operands, bits = reduce_operands(operands, modulus)
+    c, about, _ = integer_product(operands, asked, np.dtype(np.int64), bits, modulus)
     mark_written(out)
     c = c if out is None else out
     return (c, about) if asked.report else c

@@ -17,6 +17,7 @@ from ..request import library
 from ..request.dlpack import any_library
 from ..request.operands import LONGEST_CERTIFIED, MatmulRequest, matmul_request
 from ..request.prepared import DOUBLE, OTHERS, SIDES, SINGLE, Prepared, is_watched, watch
+from .matmul import matmul
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -61,7 +62,7 @@ def prepare(
     >>> b = prepare(np.eye(3), "right", backend="int8")
     >>> b.shape, b.side, b.accuracy
     ((3, 3), 'right', 'standard')
-    >>> ozfp4.matmul(np.arange(6.0).reshape(2, 3), b)
+    >>> np.arange(6.0).reshape(2, 3) @ b
     array([[0., 1., 2.],
            [3., 4., 5.]])
     >>> ozfp4.matmul(np.array([[1, 1j]]), prepare(np.array([[1j], [2 - 1j]]), "right"))
@@ -78,6 +79,7 @@ def prepare(
 
 
 plain.products["prepare"] = prepare
+Prepared.multiply = staticmethod(matmul)
 
 
 @partial(any_library, keeps=True)

@@ -83,10 +83,10 @@ def words_of(x: Any, has_unsigned: bool = False) -> Any:
     return x.to(torch.int64)
 
 
-def check_modulus(m: object) -> int:
-    """`m` as an int in 1..2^63 - 1; TypeError or ValueError otherwise."""
-    if isinstance(m, (bool, np.bool_)) or not isinstance(m, (int, np.integer)):
-        raise TypeError(f"m: {m!r} is not an integer")
-    if not 1 <= m < 2**63:
-        raise ValueError(f"m: {m} is outside 1..2**63 - 1")
-    return int(m)
+def check_modulus(modulus: object) -> int:
+    """`modulus` as an int in 1..2^63 - 1; TypeError or ValueError otherwise."""
+    if isinstance(modulus, (bool, np.bool_)) or not isinstance(modulus, (int, np.integer)):
+        raise TypeError(f"modulus: {modulus!r} is not an integer")
+    if not 1 <= modulus < 2**63:
+        raise ValueError(f"modulus: {modulus} is outside 1..2**63 - 1")
+    return int(modulus)

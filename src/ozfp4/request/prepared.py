@@ -20,7 +20,8 @@ SINGLE, DOUBLE = ("float32", "complex64"), ("float64", "complex128")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Prepared(Tabular):
-    """An operand that :func:`ozfp4.prepare` scaled and encoded, for any number of products; immutable.
+    """An operand that :func:`ozfp4.prepare` scaled and encoded, for any number of products; immutable. ``prepared @ b`` is
+    ``ozfp4.matmul(prepared, b)``, and ``a @ prepared`` likewise, of arrays of NumPy and tensors of torch.
 
     Attributes
     ----------
@@ -59,7 +60,16 @@ class Prepared(Tabular):
     _library: str | None = None  # the library of its products, where that is another than NumPy and torch
 
     is_prepared: ClassVar[bool] = True
-    __array_ufunc__: ClassVar[None] = None  # NumPy's operators leave it to Python to refuse it
+    __array_ufunc__: ClassVar[None] = None  # NumPy's operators leave it to those below
+    multiply: ClassVar[Callable[[Any, Any], Any]]  # ozfp4.matmul, which api/prepare enters: it stands above
+
+    def __matmul__(self, other: Any) -> Any:
+        """``ozfp4.matmul(self, other)``."""
+        return type(self).multiply(self, other)
+
+    def __rmatmul__(self, other: Any) -> Any:
+        """``ozfp4.matmul(other, self)``."""
+        return type(self).multiply(other, self)
 
     def __reduce__(self) -> NoReturn:
         raise TypeError(

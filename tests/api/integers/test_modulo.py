@@ -67,11 +67,11 @@ def test_empty() -> None:
 
 
 REFUSED = [
-    (0, ValueError, r"^m: 0 is outside 1\.\.2\*\*63 - 1$"),
-    (-7, ValueError, r"^m: -7 is outside"),
-    (2**63, ValueError, r"^m: 9223372036854775808 is outside"),
-    (7.0, TypeError, r"^m: 7\.0 is not an integer$"),
-    (True, TypeError, r"^m: True is not an integer$"),
+    (0, ValueError, r"^modulus: 0 is outside 1\.\.2\*\*63 - 1$"),
+    (-7, ValueError, r"^modulus: -7 is outside"),
+    (2**63, ValueError, r"^modulus: 9223372036854775808 is outside"),
+    (7.0, TypeError, r"^modulus: 7\.0 is not an integer$"),
+    (True, TypeError, r"^modulus: True is not an integer$"),
 ]
 
 
