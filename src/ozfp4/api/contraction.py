@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._options import Options, check_unasked
+from .._options import Options, check_unasked, unusual
 from ..request.complex import is_complex
 from ..request.library import is_integer
 from ..request.many import entrywise
@@ -41,14 +41,22 @@ def wide(term: Term, extents: Mapping[Label, int], library: Any) -> Term:
     return Term(library.broadcast_to(term.entries, shape), term.labels)
 
 
-def make_ways(library: Any, operands: Sequence[Any], options: Mapping[str, Any]) -> Ways:
-    """From the options of matmul; TypeError or ValueError for those that it would refuse."""
+def make_ways(
+    library: Any, operands: Sequence[Any], options: Mapping[str, Any], *, is_watched: bool = False
+) -> Ways:
+    """From the options of matmul; TypeError or ValueError for those that it would refuse. `is_watched`: torch has to see each
+    step as an operator, whose derivatives are products."""
     asked = Options.of(options)
     if all(is_integer(x.dtype) for x in operands):
         check_unasked(options)
-    is_entrywise = asked.accuracy != "scaled" and asked.rounding == "nearest"
+    is_entrywise = asked.accuracy != "scaled" and asked.rounding == "nearest" and not is_watched
     is_entrywise = is_entrywise and not any(is_complex(x) for x in operands)
+    is_entrywise = is_entrywise and not _OF_PRODUCTS.intersection(unusual(options))
     return Ways(library, partial(matmul, **options), is_entrywise)
+
+
+# What a multiplication of entries has not.
+_OF_PRODUCTS = {"plan", "overflow", "report", "return_bound"}
 
 
 def contract(terms: Sequence[Term], result: Labels, steps: Sequence[Sequence[int]], ways: Ways) -> Any:

@@ -11,6 +11,7 @@ from ..request import library, many
 from ..request.dlpack import any_library
 from ..request.subscripts import from_lists, order, parse
 from .contraction import Term, contract, make_ways, wide
+from .matmul import is_watched
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -38,6 +39,9 @@ def einsum(
     - Diagonals and transposes are views. One operand without a sum gives a view of it, as in NumPy and torch.
 
     Sums and products of integers wrap, those of bool are "or" and "and"; arguments that speak of bits and rounding are refused.
+
+    Gradients and tangents of tensors are those of the steps, which are products by :func:`ozfp4.matmul` then, outer and entrywise
+    ones too.
 
     With up to two operands, each summing over common axes alone, the result is a product of the promised accuracy. The result
     of more depends on the order of the steps, by a rounding a step.
@@ -91,11 +95,12 @@ def einsum(
         text, given = from_lists([subscripts, *operands])
     if not given:
         raise ValueError("operands: at least one is needed")
-    given, xp = many.take_all(given, out, library.TAKEN)
+    watched = is_watched(*given, out)
+    given, xp = many.take_all(given, out, is_watched=watched)
     found = parse(text, [tuple(x.shape) for x in given])
     steps = order(found, optimize)
-    given, dtype = many.of_one_dtype(given, xp)
-    ways = make_ways(xp, given, options)
+    given, dtype = many.of_one_dtype(given, xp, is_watched=watched)
+    ways = make_ways(xp, given, options, is_watched=watched)
     many.check_room(out, tuple(found.extents[label] for label in found.result), dtype, given)
     terms = [
         wide(Term(x, labels), found.extents, xp) for x, labels in zip(given, found.operands, strict=True)

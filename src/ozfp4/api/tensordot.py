@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._options import RoundedOptions, check_taken, takes
-from ..request import library, many
+from .._options import ReportedOptions, check_taken, takes
+from ..report import Report
+from ..request import many
 from ..request.dlpack import any_library
 from .contraction import Term, contract, make_ways, wide
+from .matmul import is_watched
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 
-@takes(RoundedOptions)
+@takes(ReportedOptions)
 @any_library
-def tensordot(a: Any, b: Any, axes: Any = 2, *, out: Any = None, **options: Unpack[RoundedOptions]) -> Any:
+def tensordot(a: Any, b: Any, axes: Any = 2, *, out: Any = None, **options: Unpack[ReportedOptions]) -> Any:
     """Sum of products over `axes` of `a` and `b`, as ``numpy.tensordot`` and ``torch.tensordot``: one :func:`ozfp4.matmul`.
 
     Without axes to sum over it is the outer product, one multiplication an entry, as in :func:`ozfp4.einsum`.
@@ -34,11 +38,11 @@ def tensordot(a: Any, b: Any, axes: Any = 2, *, out: Any = None, **options: Unpa
     out : array or tensor, optional
         Where to write the result: its exact shape and dtype, no memory shared with the operands.
     **options
-        `scheme`, `backend`, `bits`, `family`, `workspace_limit`, `accuracy`, `rounding`: as in :func:`ozfp4.matmul`.
+        As in :func:`ozfp4.matmul`, without `device` and `progress`.
 
     Returns
     -------
-    array or tensor
+    c, or (c, bound), (c, Report), (c, bound, Report)
         Its axes are those of `a`, then those of `b`, that are not summed over.
 
     Examples
@@ -54,10 +58,13 @@ def tensordot(a: Any, b: Any, axes: Any = 2, *, out: Any = None, **options: Unpa
         As :func:`ozfp4.matmul`; ValueError for axes that do not exist, come twice, or differ in extent.
     """
     check_taken(tensordot, options)
-    given, xp = many.take_all([a, b], out, library.TAKEN, ("a", "b"))
+    watched = is_watched(a, b, out)
+    given, xp = many.take_all([a, b], out, ("a", "b"), is_watched=watched)
     of_a, of_b = _axes(axes, tuple(given[0].shape), tuple(given[1].shape), xp is not np)
-    given, dtype = many.of_one_dtype(given, xp)
-    ways = make_ways(xp, given, options)
+    given, dtype = many.of_one_dtype(given, xp, is_watched=watched)
+    beside: list[Any] = []
+    ways = make_ways(xp, given, options, is_watched=watched)
+    ways = ways._replace(matmul=partial(_first, ways.matmul, beside))
     a, b = given
     # Axes of a are its numbers; those of b that are summed over with them are the same, the others come behind.
     labels_a = tuple(range(a.ndim))
@@ -73,7 +80,19 @@ def tensordot(a: Any, b: Any, axes: Any = 2, *, out: Any = None, **options: Unpa
         label: n for label, n in zip(labels_a, a.shape, strict=True) if n != 1 or label not in extents
     }
     terms = [wide(Term(x, labels), extents, xp) for x, labels in ((a, labels_a), (b, labels_b))]
-    return many.write(contract(terms, result, [(0, 1)], ways), out)
+    c = many.write(contract(terms, result, [(0, 1)], ways), out)
+    if not beside:
+        return c
+    return (c, *(x if isinstance(x, Report) else x.reshape(shape) for x in beside))
+
+
+def _first(product: Callable[[Any, Any], Any], beside: list[Any], x: Any, y: Any) -> Any:
+    """The product of x and y; what is returned with it goes into the list."""
+    found = product(x, y)
+    if not isinstance(found, tuple):
+        return found
+    beside.extend(found[1:])
+    return found[0]
 
 
 def _axes(axes: Any, a: tuple[int, ...], b: tuple[int, ...], broadcast: bool) -> tuple[list[int], list[int]]:

@@ -240,18 +240,18 @@ def _check_unstored(name: str, tensor: Any) -> None:
     torch = torch_module()
     if torch._C._get_tracing_state() is not None:
         raise RuntimeError(
-            f"{name}: torch.jit.trace would record the result as a constant; it records ozfp4.matmul, gemm and gram, "
-            "without plan, report, return_bound or prepared operands"
+            f"{name}: torch.jit.trace would record the result as a constant; it records ozfp4.matmul, gemm, gram, einsum and "
+            "tensordot, without plan, report, return_bound or prepared operands"
         )
     if torch.is_grad_enabled() and _requires_grad(tensor):
         raise RuntimeError(
-            f"{name}: the tensor requires grad, and this product has no derivative (those of ozfp4.matmul, gemm and gram "
-            f"have); pass {name}.detach() or call it under torch.no_grad()"
+            f"{name}: the tensor requires grad, and this product has no derivative (those of ozfp4.matmul, gemm, gram, "
+            f"einsum and tensordot have); pass {name}.detach() or call it under torch.no_grad()"
         )
     if has_tangent(tensor):
         raise RuntimeError(
-            f"{name}: the tensor has a tangent, and this product has no derivative (those of ozfp4.matmul, gemm and gram "
-            f"have); pass {name}.detach()"
+            f"{name}: the tensor has a tangent, and this product has no derivative (those of ozfp4.matmul, gemm, gram, "
+            f"einsum and tensordot have); pass {name}.detach()"
         )
     kind = type(tensor)
     if kind is not torch.Tensor and kind.__torch_dispatch__ is not torch.Tensor.__torch_dispatch__:

@@ -12,29 +12,33 @@ from ..support.fp_mode import in_default_mode
 from . import remedies
 from .complex import is_complex
 from .library import (
+    TAKEN,
     array_of_tensor,
     as_array,
     check_dtype,
+    check_kind,
     check_not_lazy,
+    check_storage,
     check_tensor,
+    is_dtensor,
     is_tensor,
-    listed,
     require_torch,
 )
 from .out import check_out
 
 
 def take_all(
-    operands: Sequence[Any], out: Any, allowed: tuple[type, ...], names: Sequence[str] = ()
+    operands: Sequence[Any], out: Any, names: Sequence[str] = (), *, is_watched: bool = False
 ) -> tuple[list[Any], Any]:
     """The operands as arrays, or as tensors on one device, and the library that they are of; `names` are what errors call them.
+    `is_watched`: torch has to see what is made of the tensors, so that they stay what they are.
 
     Raises
     ------
     TypeError
-        NumPy mixed with torch, dtypes that are not `allowed`, kinds of arrays or tensors that no product takes.
+        NumPy mixed with torch, dtypes that no product takes, kinds of arrays or tensors that no product takes.
     RuntimeError
-        Tensors that require grad, have a tangent, or lie on different devices or where no product runs.
+        Tensors on different devices, or where no product runs; `out` beside tensors that are watched.
     """
     named = _named(operands, names)
     remedies.check_unprepared(**named)
@@ -47,12 +51,14 @@ def take_all(
             raise TypeError(f"out: {type(out).__name__} is neither a NumPy array nor a torch tensor")
         if out is not None:
             as_array("out", out)
-        return [check_dtype(name, as_array(name, x), allowed) for name, x in named.items()], np
+        return [check_dtype(name, as_array(name, x), TAKEN) for name, x in named.items()], np
     torch = require_torch()
-    dtypes = [name for t in allowed if hasattr(torch, name := np.dtype(t).name)]
     device = operands[0].device
     for name, x in (named if out is None else named | {"out": out}).items():
-        check_tensor(name, x)
+        if is_watched:
+            _check_watched(name, x)
+        else:
+            check_tensor(name, x)
         if x.device.type not in ("cpu", "cuda"):
             raise RuntimeError(
                 f"{name}: device {x.device} has no kernel; tensors lie on the CPU or on a CUDA device"
@@ -61,18 +67,28 @@ def take_all(
             raise RuntimeError(
                 f"{name}: device {x.device} differs from {device}, where {next(iter(named))} lies"
             )
-        if x.dtype not in [getattr(torch, n) for n in dtypes]:
-            raise TypeError(
-                f"{name}: dtype {x.dtype} is not supported{remedies.of_torch_dtype(name, x.dtype)}; "
-                f"allowed is {listed(allowed, 'torch.')}"
-            )
     if out is not None:
         check_not_lazy(out)
+    if is_watched:
+        if out is not None:
+            raise RuntimeError(
+                "out: it is not for tensors that require grad, or that torch traces, maps or watches; leave it out"
+            )
+        return list(operands), torch
     return [x.detach() for x in operands], torch
 
 
+def _check_watched(name: str, tensor: Any) -> None:
+    """TypeError for a tensor that no operator here takes, RuntimeError for one whose storage is too small."""
+    if is_dtensor(tensor):
+        raise TypeError(f"{name}: a DTensor has no place here; ozfp4.matmul and gemm multiply DTensors")
+    check_kind(name, tensor)
+    if type(tensor) in (require_torch().Tensor, require_torch().nn.Parameter):
+        check_storage(name, tensor)
+
+
 @in_default_mode
-def of_one_dtype(operands: Sequence[Any], library: Any) -> tuple[list[Any], Any]:
+def of_one_dtype(operands: Sequence[Any], library: Any, *, is_watched: bool = False) -> tuple[list[Any], Any]:
     """The operands in the dtype that all of them promote to, so that no sum before the last is rounded to less, and that dtype;
     real ones beside complex ones in its real dtype. TypeError where the library has none."""
     try:
@@ -83,16 +99,16 @@ def of_one_dtype(operands: Sequence[Any], library: Any) -> tuple[list[Any], Any]
         raise TypeError(f"operands: torch has no common dtype of all: {error}; convert them") from None
     real: Any = np.empty(0, dtype).real.dtype if library is np else cast("Any", dtype).to_real()
     wanted = [dtype if is_complex(x) else real for x in operands]
-    return [_converted(x, each) for x, each in zip(operands, wanted, strict=True)], dtype
+    return [_converted(x, each, is_watched) for x, each in zip(operands, wanted, strict=True)], dtype
 
 
-def _converted(x: Any, dtype: Any) -> Any:
+def _converted(x: Any, dtype: Any, is_watched: bool) -> Any:
     """The entries in a dtype, each rounded once; the operand itself where it has it."""
     if x.dtype == dtype:
         return x
     if not is_tensor(x):
         return x.astype(dtype)
-    if x.device.type != "cpu":
+    if x.device.type != "cpu" or is_watched:
         return x.to(dtype)
     result = require_torch().empty(x.shape, dtype=dtype, device="cpu")
     array_of_tensor("x", result)[...] = array_of_tensor("x", x)  # threads of torch have modes of their own

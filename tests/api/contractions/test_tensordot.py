@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -155,3 +157,20 @@ def test_axes_in_arrays(axes) -> None:
     for wrong in (np.array([[1.0], [0.0]]), (np.array([1.0]), np.array([0.0])), np.array([True, False])):
         with pytest.raises(TypeError, match=r"^axes: "):
             ozfp4.tensordot(x, x, wrong)
+
+
+@pytest.mark.parametrize("axes", [1, 0, ([0], [1])], ids=str)
+def test_what_is_returned_beside_the_product(axes: Any) -> None:
+    rng = np.random.default_rng(6)
+    a, b = rng.standard_normal((4, 5)), rng.standard_normal((5, 4))
+    c, bound, report = ozfp4.tensordot(a, b, axes, return_bound=True, report=True)
+    assert_same_bits(c, ozfp4.tensordot(a, b, axes))
+    assert c.shape == bound.shape
+    assert report.accuracy == "standard"
+    error = np.abs(np.tensordot(a, b, axes) - c)
+    assert (error <= 2 * bound + 2.0**-50).all()
+    plan = ozfp4.plan(1, 1, 5, backend="int8")
+    assert_same_bits(ozfp4.tensordot(a, b, axes, plan=plan), c)
+    n = np.full((3, 3), 100, np.int8)
+    with pytest.raises(OverflowError, match=r"^overflow: .* not fit int8"):
+        ozfp4.tensordot(n, n, axes, overflow="raise")
