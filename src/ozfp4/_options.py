@@ -34,7 +34,8 @@ def current_accuracy() -> str:
 class Options(NamedTuple):
     """What a product was asked for, checked: names that exist, `bits` in 2..200 or None, a plan that they do not contradict or
     None, a limit of the workspace in bytes or None, a function to call or None; what is promised of the result, how it is
-    rounded, what happens where integers overflow, whether a report and bounds of the errors are wanted."""
+    rounded, what happens where integers overflow, whether a report and bounds of the errors are wanted; the result's dtype or
+    None, which :func:`ozfp4.request.integers.result_dtype` checks beside the operands."""
 
     scheme: str = "II"
     backend: str = "auto"
@@ -48,6 +49,7 @@ class Options(NamedTuple):
     overflow: str = "wrap"
     report: bool = False
     return_bound: bool = False
+    dtype: Any = None
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> Options:
@@ -131,6 +133,16 @@ class ReportedOptions(ProductOptions, total=False):
 
     report: bool
     return_bound: bool
+
+
+class TypedOptions(ProductOptions, total=False):
+    """Where the result may have another dtype than the operands promote to."""
+
+    dtype: Any
+
+
+class AllOptions(ReportedOptions, TypedOptions, total=False):
+    """All of them."""
 
 
 def plan_options(given: Mapping[str, Any]) -> dict[str, Any]:

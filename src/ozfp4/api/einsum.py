@@ -25,6 +25,7 @@ def einsum(
     *operands: Any,
     out: Any = None,
     optimize: Any = True,
+    dtype: Any = None,
     **options: Unpack[RoundedOptions],
 ) -> Any:
     """Sum of products over the axes that the result has not, as ``numpy.einsum`` and ``torch.einsum``, by :func:`ozfp4.matmul`.
@@ -60,6 +61,8 @@ def einsum(
     optimize : bool, {"greedy", "optimal"}, or path
         The order of more than two operands, as in ``numpy.einsum``: True is "greedy", False from left to right; a path of
         ``numpy.einsum_path`` fixes it whatever NumPy is installed.
+    dtype : dtype, optional
+        Of the result, as in :func:`ozfp4.matmul`: the operands are brought to it first.
     **options
         `scheme`, `backend`, `bits`, `family`, `workspace_limit`, `accuracy` and `rounding`: as in :func:`ozfp4.matmul`, for
         every step.
@@ -99,7 +102,7 @@ def einsum(
     given, xp = many.take_all(given, out, is_watched=watched)
     found = parse(text, [tuple(x.shape) for x in given])
     steps = order(found, optimize)
-    given, dtype = many.of_one_dtype(given, xp, is_watched=watched)
+    given, dtype = many.of_one_dtype(given, xp, dtype, is_watched=watched)
     ways = make_ways(xp, given, options, is_watched=watched)
     many.check_room(out, tuple(found.extents[label] for label in found.result), dtype, given)
     terms = [

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 import numpy as np
 
 from .. import _core
-from .._options import Options, ProductOptions, ReportedOptions, check_taken, plan_options, takes
+from .._options import AllOptions, Options, TypedOptions, check_taken, plan_options, takes
 from ..dispatch import on_cuda
 from ..dispatch.complex_product import empty_result, to_caller
 from ..dispatch.plain import products
@@ -18,6 +18,7 @@ from ..report import Report, merged_report
 from ..request import library
 from ..request.complex import is_complex
 from ..request.dlpack import any_library
+from ..request.integers import result_dtype
 from ..request.operands import MatmulRequest, check_counted, check_matrices, matmul_request
 from ..request.prepared import Prepared
 from ..request.types import Array, Arrays, No, Yes
@@ -35,21 +36,21 @@ Made = TypeVar("Made")
 
 # fmt: off
 @overload
-def gram(a: T, *, left: bool = ..., out: T | None = ..., report: No = ..., **options: Unpack[ProductOptions]) -> T: ...
+def gram(a: T, *, left: bool = ..., out: T | None = ..., report: No = ..., **options: Unpack[TypedOptions]) -> T: ...
 @overload
-def gram(a: T, *, left: bool = ..., out: T | None = ..., report: Yes, **options: Unpack[ProductOptions]) -> tuple[T, Report]: ...
+def gram(a: T, *, left: bool = ..., out: T | None = ..., report: Yes, **options: Unpack[TypedOptions]) -> tuple[T, Report]: ...
 @overload
 def gram(
-    a: Arrays, *, left: bool = ..., out: Array | None = ..., report: No = ..., **options: Unpack[ProductOptions]
+    a: Arrays, *, left: bool = ..., out: Array | None = ..., report: No = ..., **options: Unpack[TypedOptions]
 ) -> Array: ...
 @overload
 def gram(
-    a: Arrays, *, left: bool = ..., out: Array | None = ..., report: Yes, **options: Unpack[ProductOptions]
+    a: Arrays, *, left: bool = ..., out: Array | None = ..., report: Yes, **options: Unpack[TypedOptions]
 ) -> tuple[Array, Report]: ...
 @overload
-def gram(a: Any, *, left: bool = ..., out: Any = ..., **options: Unpack[ReportedOptions]) -> Any: ...
+def gram(a: Any, *, left: bool = ..., out: Any = ..., **options: Unpack[AllOptions]) -> Any: ...
 # fmt: on
-@takes(ReportedOptions)
+@takes(AllOptions)
 def gram(a: Any, *, left: bool = False, out: Any = None, **options: Any) -> Any:
     """``a.T @ a`` (`left`: ``a @ a.T``), the bits of :func:`ozfp4.matmul`, exactly symmetric.
 
@@ -110,7 +111,8 @@ def _gram(a: Any, left: bool, out: Any, options: dict[str, Any]) -> Any:
     # Before a conjugate is copied.
     check_counted(asked, array.shape[-1 if left else -2], is_complex(array))
     x, y = (array, _adjoint(array)) if left else (_adjoint(array), array)
-    request = matmul_request(operands._replace(a=x, b=y), asked)
+    dtype = None if asked.dtype is None else result_dtype(asked.dtype, array.dtype)
+    request = matmul_request(operands._replace(a=x, b=y), asked, dtype)
     is_apart = out is None or asked.raises  # an overflow leaves `out` as it was
     c = empty_result(request, request.shape.result, request.dtype) if is_apart else request.out
     bounds = _empty_bounds(request) if asked.return_bound else None

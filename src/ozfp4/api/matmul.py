@@ -14,7 +14,7 @@ from .._options import (
     PROCESS,
     SCOPE,
     Options,
-    ProductOptions,
+    TypedOptions,
     check_taken,
     check_unasked,
     current_accuracy,
@@ -26,7 +26,7 @@ from ..backends.cuda.promise import promise_of
 from ..dispatch import complex_product, on_cpu, on_cuda, plain, repeated, told
 from ..report import Report
 from ..request import dlpack, library
-from ..request.integers import entry_bits, unify
+from ..request.integers import entry_bits, unify_to
 from ..request.operands import MatmulRequest, matmul_request
 from ..request.prepared import NEITHER, Prepared, take_prepared
 from ..request.types import Array, Arrays, No, Yes
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 
-class MatmulOptions(ProductOptions, total=False):
+class MatmulOptions(TypedOptions, total=False):
     """What :func:`matmul` takes, beside what changes its result's type."""
 
     progress: Callable[[float], object] | None
@@ -143,6 +143,9 @@ def matmul(
     out : array or tensor, optional
         Where to write the result: its exact shape and dtype, no memory shared with the inputs. Errors in the arguments leave it
         as it is; what ends a product between its blocks (no memory, a signal, an exception of `progress`) leaves it undefined.
+    dtype : dtype, optional
+        Of the result: float64 (complex128) of float32 (complex64) operands, which rounds once to that; of integers any integer
+        dtype, to whose w bits the exact sum is reduced, or float64 or float32, to which they are converted first.
     report : bool
         Return ``(c, Report)`` instead of ``c``. Of integers it counts the entries that wrapped, for which a CPU takes moduli
         where the norms of rows and columns do not exclude them.
@@ -197,16 +200,19 @@ def matmul(
     (-3+9j)
     >>> matmul(np.array([2**62, 5]), np.array([[4, 1], [3, 0]]))
     array([                 15, 4611686018427387904])
+    >>> matmul(np.full((1, 3), -128, np.int8), np.full((3, 1), 127, np.int8), dtype=np.int32)
+    array([[-48768]], dtype=int32)
 
     Raises
     ------
     TypeError
-        Unsupported dtypes, arrays of two libraries, masked arrays, those with products of their own (units), `out` of another
-        dtype; tracers of JAX, and an `out` of its.
+        Unsupported dtypes, a `dtype` that is none, arrays of two libraries, masked arrays, those with products of their own
+        (units), `out` of another dtype; tracers of JAX, and an `out` of its.
     ValueError
         Shapes that do not fit, unknown names, bits outside 2..200 or beside an accuracy that has its own, a rounding other than
-        "nearest" without "correct", a plan of too few bits, `out` of another shape, read-only or overlapping, an inner dimension
-        beyond the plan's limit; what a prepared operand was not prepared for; of integers what is for floating-point numbers.
+        "nearest" without "correct", a plan of too few bits, a `dtype` that no such product has, `out` of another shape,
+        read-only or overlapping, an inner dimension beyond the plan's limit; what a prepared operand was not prepared for; of
+        integers what is for floating-point numbers.
     OverflowError
         As `overflow` says.
     RuntimeError
@@ -323,11 +329,10 @@ def product(
     if isinstance(a, Prepared) or isinstance(b, Prepared):
         sides, a, b, given = take_prepared(a, b, options)
     asked = Options.of(given)
-    operands, integer = library.take_operands(a, b, out, library.TAKEN), None
-    passed_operands = operands
-    if operands.has_integers:
-        operands, integer = unify(operands)
-        like = None if integer is None else like  # converted operands lie elsewhere the next time
+    taken = library.take_operands(a, b, out, library.TAKEN)
+    operands, integer, dtype = unify_to(taken, asked.dtype)
+    if taken.has_integers and integer is None:
+        like = None  # converted operands lie elsewhere the next time
     if integer is not None:
         check_unasked(given)
         needed = max(entry_bits(operands.a.dtype), entry_bits(operands.b.dtype))
@@ -338,8 +343,8 @@ def product(
         c = c if out is None else out
         return (c, about) if asked.report else c
     if asked.raises:
-        raise ValueError(f"overflow: 'raise' is for products of integers{_promoted(passed_operands)}")
-    request = matmul_request(operands, asked, prepared=sides)
+        raise ValueError(f"overflow: 'raise' is for products of integers{_promoted(taken)}")
+    request = matmul_request(operands, asked, dtype, prepared=sides)
     c, bound, made, about = run(request)
     if like is not None:
         repeated.enter(like, made, passed, request.shape.result, request.dtype)

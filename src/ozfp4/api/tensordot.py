@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 
 @takes(ReportedOptions)
 @any_library
-def tensordot(a: Any, b: Any, axes: Any = 2, *, out: Any = None, **options: Unpack[ReportedOptions]) -> Any:
+def tensordot(
+    a: Any, b: Any, axes: Any = 2, *, out: Any = None, dtype: Any = None, **options: Unpack[ReportedOptions]
+) -> Any:
     """Sum of products over `axes` of `a` and `b`, as ``numpy.tensordot`` and ``torch.tensordot``: one :func:`ozfp4.matmul`.
 
     Without axes to sum over it is the outer product, one multiplication an entry, as in :func:`ozfp4.einsum`.
@@ -37,6 +39,8 @@ def tensordot(a: Any, b: Any, axes: Any = 2, *, out: Any = None, **options: Unpa
         An extent of 1 goes with every other in torch, and in NumPy with 1 alone.
     out : array or tensor, optional
         Where to write the result: its exact shape and dtype, no memory shared with the operands.
+    dtype : dtype, optional
+        Of the result, as in :func:`ozfp4.matmul`: the operands are brought to it first.
     **options
         As in :func:`ozfp4.matmul`, without `device` and `progress`.
 
@@ -61,7 +65,7 @@ def tensordot(a: Any, b: Any, axes: Any = 2, *, out: Any = None, **options: Unpa
     watched = is_watched(a, b, out)
     given, xp = many.take_all([a, b], out, ("a", "b"), is_watched=watched)
     of_a, of_b = _axes(axes, tuple(given[0].shape), tuple(given[1].shape), xp is not np)
-    given, dtype = many.of_one_dtype(given, xp, is_watched=watched)
+    given, dtype = many.of_one_dtype(given, xp, dtype, is_watched=watched)
     beside: list[Any] = []
     ways = make_ways(xp, given, options, is_watched=watched)
     ways = ways._replace(matmul=partial(_first, ways.matmul, beside))

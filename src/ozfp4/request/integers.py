@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..support.fp_mode import in_default_mode
-from .library import Operands, is_integer, name_of, require_torch
+from .library import FLOATS, INTEGERS, Operands, is_integer, name_of, require_torch
 
 
 def common_dtype(operands: Operands) -> Any:
@@ -53,6 +53,53 @@ def unify_update(operands: Operands, c: Any) -> tuple[Operands, Any, Any]:
         for x in (operands.a, operands.b, c)
     )
     return operands._replace(a=a, b=b), c, None
+
+
+def unify_to(operands: Operands, dtype: Any) -> tuple[Operands, Any, str | None]:
+    """As :func:`unify`, for a result of the dtype that is asked for, and its name: integers stay so beside an integer dtype,
+    and else are converted to real numbers of it, each entry rounded once. None asks for what both promote to."""
+    if dtype is None:
+        return (*unify(operands), None) if operands.has_integers else (operands, None, None)
+    name = result_dtype(dtype, operands.a.dtype, operands.b.dtype)
+    if is_integer(name):
+        return operands, getattr(operands.torch, name) if operands.on_device else np.dtype(name), name
+    single = name in ("float32", "complex64")
+    a, b = (_real(x, single, operands) if is_integer(x.dtype) else x for x in (operands.a, operands.b))
+    return operands._replace(a=a, b=b), None, name
+
+
+def dtype_name(dtype: Any) -> str:
+    """The name of a dtype of NumPy or torch, or of what NumPy makes one of; TypeError for all else."""
+    text = str(dtype)
+    try:
+        return text.removeprefix("torch.") if text.startswith("torch.") else np.dtype(dtype).name
+    except TypeError:
+        raise TypeError(f"dtype: {dtype!r} is no dtype") from None
+
+
+def result_dtype(asked: Any, *dtypes: Any) -> str:
+    """The name of a dtype that is asked for of a product of operands of these. TypeError as :func:`dtype_name`, ValueError for
+    one that is narrower than the floating-point operands, or of another kind.
+
+    >>> result_dtype("int32", np.dtype("int8"), np.dtype("int8")), result_dtype(float, np.dtype("float32"))
+    ('int32', 'float64')
+    """
+    name = dtype_name(asked)
+    names = [name_of(x) for x in dtypes]
+    real = [x for x in names if not is_integer(x)]
+    if real:
+        own = np.result_type(*real).name
+        allowed = {own, {"float32": "float64", "complex64": "complex128"}.get(own, own)}
+    else:
+        allowed = {np.dtype(t).name for t in (*INTEGERS, *FLOATS)}
+        if set(names) != {"bool"}:
+            allowed.discard("bool")
+    if name not in allowed:
+        given = " and ".join(dict.fromkeys(names))
+        raise ValueError(
+            f"dtype: {name} is of no product of {given}; allowed are {', '.join(sorted(allowed))}; convert the operands"
+        )
+    return name
 
 
 @in_default_mode

@@ -11,6 +11,7 @@ import numpy as np
 from ..support.fp_mode import in_default_mode
 from . import remedies
 from .complex import is_complex
+from .integers import result_dtype
 from .library import (
     TAKEN,
     array_of_tensor,
@@ -88,15 +89,20 @@ def _check_watched(name: str, tensor: Any) -> None:
 
 
 @in_default_mode
-def of_one_dtype(operands: Sequence[Any], library: Any, *, is_watched: bool = False) -> tuple[list[Any], Any]:
-    """The operands in the dtype that all of them promote to, so that no sum before the last is rounded to less, and that dtype;
-    real ones beside complex ones in its real dtype. TypeError where the library has none."""
+def of_one_dtype(
+    operands: Sequence[Any], library: Any, asked: Any = None, *, is_watched: bool = False
+) -> tuple[list[Any], Any]:
+    """The operands in the dtype that all of them promote to, or the wider one that is asked for, so that no sum before the last
+    is rounded to less, and that dtype; real ones beside complex ones in its real dtype. TypeError where the library has none."""
     try:
         # NumPy's own rule for more than two, as its promotion of two is not associative: int16, uint16, float32 are float32.
         dtypes = [x.dtype for x in operands]
         dtype = np.result_type(*dtypes) if library is np else reduce(library.promote_types, dtypes)
     except RuntimeError as error:
         raise TypeError(f"operands: torch has no common dtype of all: {error}; convert them") from None
+    if asked is not None:
+        name = result_dtype(asked, dtype)
+        dtype = np.dtype(name) if library is np else getattr(library, name)
     real: Any = np.empty(0, dtype).real.dtype if library is np else cast("Any", dtype).to_real()
     wanted = [dtype if is_complex(x) else real for x in operands]
     return [_converted(x, each, is_watched) for x, each in zip(operands, wanted, strict=True)], dtype

@@ -12,6 +12,7 @@ from .._options import Options, unusual
 from ..dispatch import plain
 from ..request import library, remedies
 from ..request.factors import check_factor, check_integer_factor
+from ..request.integers import dtype_name
 from ..request.library import require_torch
 from ..request.update import transposed
 from . import dtensors
@@ -138,7 +139,10 @@ def _checked(settings: dict[str, Any]) -> dict[str, Any]:
     if torch.compiler.is_compiling() or not settings:
         return settings
     checked = Options.of(settings)
-    return {name: getattr(checked, name) for name in settings}
+    asked = {name: getattr(checked, name) for name in settings}
+    if "dtype" in asked:
+        asked["dtype"] = getattr(torch, dtype_name(asked["dtype"]))
+    return asked
 
 
 _WATCHED = "is not for tensors that require grad, or that torch traces, maps or watches"

@@ -30,9 +30,9 @@ _SETTINGS = ", ".join(
 )
 # A tensor is first in each: DTensor of torch 2.11 and before takes the mesh from there.
 _ARGUMENTS = {
-    "matmul": f"Tensor a, Tensor b, *, {_SETTINGS}",
+    "matmul": f"Tensor a, Tensor b, *, {_SETTINGS}, ScalarType? dtype=None",
     "gemm": f"Tensor a, Tensor b, Scalar alpha, Scalar beta=0, Tensor? c=None, *, {_SETTINGS}",
-    "gram": f"Tensor a, *, bool left=False, {_SETTINGS}",
+    "gram": f"Tensor a, *, bool left=False, {_SETTINGS}, ScalarType? dtype=None",
 }
 _RULES = {
     "matmul": derivatives.Rule({0: 1, 1: 0}, gradients.of_matmul, tangents.of_matmul),

@@ -35,8 +35,13 @@ class Call:
 
     @property
     def shared(self) -> dict[str, Any]:
-        """The settings that are those of the products of the derivative too."""
+        """The settings that are those of the products of a tangent too, which has the dtype of the result."""
         return {name: value for name, value in self.settings.items() if name not in ("left", "overflow")}
+
+    @property
+    def of_gradients(self) -> dict[str, Any]:
+        """The same of gradients, whose dtypes are those of the operands."""
+        return {name: value for name, value in self.shared.items() if name != "dtype"}
 
 
 class Rule(NamedTuple):

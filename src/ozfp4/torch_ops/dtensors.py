@@ -78,7 +78,7 @@ def _check_one_mesh(tensors: dict[str, Any]) -> None:
 def again(name: str, arguments: tuple[Any, ...], settings: dict[str, Any]) -> Any | None:
     """The product if one like it has been made before and needed no exchange; None otherwise, also for whatever may have to be
     refused. Settings are those of the operator, checked as the local tensors are multiplied."""
-    if settings.get("overflow") == "raise":
+    if settings.get("overflow") == "raise" or "dtype" in settings:
         return None
     key = _key(name, arguments)
     spec = None if key is None else _results.get(key)
@@ -97,7 +97,7 @@ def product(name: str, arguments: tuple[Any, ...], settings: dict[str, Any]) -> 
     if settings.get("overflow") == "raise":
         return raised_alike(lambda: operator(*arguments, **settings), arguments)
     result = operator(*arguments, **settings)
-    key = _key(name, arguments)
+    key = None if "dtype" in settings else _key(name, arguments)
     if key is not None and _stays(name, arguments, result):
         if len(_results) >= _MOST_RESULTS:
             _results.clear()

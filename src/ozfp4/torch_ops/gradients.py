@@ -16,26 +16,26 @@ torch: Any = require_torch()
 
 
 def of_matmul(call: Call, grad: Any) -> tuple[Any, ...]:
-    return _of_operands(partial(torch.ops.ozfp4.matmul.default, **call.shared), call, grad)
+    return _of_operands(partial(torch.ops.ozfp4.matmul.default, **call.of_gradients), call, grad)
 
 
 def of_gemm(call: Call, grad: Any) -> tuple[Any, ...]:
     alpha, beta = (_conjugate(x) for x in (*call.arguments[2:4], 0)[:2])
 
     def product(x: Any, y: Any) -> Any:
-        return torch.ops.ozfp4.gemm.default(x, y, alpha, **call.shared)
+        return torch.ops.ozfp4.gemm.default(x, y, alpha, **call.of_gradients)
 
     a, b = _of_operands(product, call, grad)
     of_c = None
     if len(call.arguments) > 4 and call.needed[4]:
-        of_c = _of_addend(beta, call.likes[4], grad, call.shared)
+        of_c = _of_addend(beta, call.likes[4], grad, call.of_gradients)
     return (a, b, None, None, of_c)[: len(call.arguments)]
 
 
 def of_gram(call: Call, grad: Any) -> tuple[Any, ...]:
     """A (G + G^H), or (G + G^H) A on the left, as one product of twice the inner dimension: the sum is not rounded."""
     (a,) = call.arguments
-    product = partial(torch.ops.ozfp4.matmul.default, **call.shared)
+    product = partial(torch.ops.ozfp4.matmul.default, **call.of_gradients)
     if call.settings.get("left", False):
         return (product(torch.cat((grad, grad.mH), -1), torch.cat((a, a), -2)),)
     return (product(torch.cat((a, a), -1), torch.cat((grad, grad.mH), -2)),)

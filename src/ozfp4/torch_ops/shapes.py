@@ -10,6 +10,7 @@ from typing import Any
 
 from .._options import Options
 from ..request import library
+from ..request.integers import result_dtype
 from ..request.library import require_torch
 from ..request.operands import check_matrices, matmul_shape
 from ..request.out import check_form
@@ -20,7 +21,7 @@ torch: Any = require_torch()
 
 def _matmul(a: Any, b: Any, **settings: Any) -> Any:
     _check(settings, a=a, b=b)
-    dtype = torch.promote_types(a.dtype, b.dtype)
+    dtype = _dtype_of(settings, torch.promote_types(a.dtype, b.dtype), a, b)
     return a.new_empty(matmul_shape(tuple(a.shape), tuple(b.shape)).result, dtype=dtype)
 
 
@@ -38,7 +39,13 @@ def _gram(a: Any, *, left: bool = False, **settings: Any) -> Any:
     _check(settings, a=a)
     check_matrices(tuple(a.shape))
     lines = a.shape[-2] if left else a.shape[-1]
-    return a.new_empty((*a.shape[:-2], lines, lines))
+    return a.new_empty((*a.shape[:-2], lines, lines), dtype=_dtype_of(settings, a.dtype, a))
+
+
+def _dtype_of(settings: dict[str, Any], own: Any, *operands: Any) -> Any:
+    """Of the result: what is asked for, or its own."""
+    asked = settings.get("dtype")
+    return own if asked is None else getattr(torch, result_dtype(asked, *(x.dtype for x in operands)))
 
 
 def _check(settings: dict[str, Any], **tensors: Any) -> None:
