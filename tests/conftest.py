@@ -91,8 +91,10 @@ def new_process() -> Iterator[Callable[[], None]]:
 
 
 @pytest.fixture
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, new_process: Callable[[], None]) -> Path:
+def cache(tmp_path: Path, new_process: Callable[[], None]) -> Iterator[Path]:
     """An empty folder for what is found out about kernels, of which the process knows nothing."""
     folder = tmp_path / "cache"
-    monkeypatch.setenv("OZFP4_CACHE_DIR", str(folder))
-    return folder
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("OZFP4_CACHE_DIR", str(folder))
+        new_process()
+        yield folder

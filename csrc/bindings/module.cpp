@@ -21,4 +21,5 @@ PYBIND11_MODULE(_core, module) {
   ozfp4::bindings::register_bytes(module);
   ozfp4::bindings::register_runtime(module);
   ozfp4::bindings::register_copies(module);
+  ozfp4::bindings::register_trust(module);
 }

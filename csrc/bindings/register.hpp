@@ -16,5 +16,6 @@ void register_runtime(pybind11::module_& module);
 void register_copies(pybind11::module_& module);
 void register_storages(pybind11::module_& module);
 void register_left(pybind11::module_& module);
+void register_trust(pybind11::module_& module);
 
 }  // namespace ozfp4::bindings

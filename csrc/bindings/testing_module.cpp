@@ -8,4 +8,5 @@ PYBIND11_MODULE(_testing, module) {
   ozfp4::bindings::register_arith(module);
   ozfp4::bindings::register_exact(module);
   ozfp4::bindings::register_testing_plans(module);
+  ozfp4::bindings::register_testing_trust(module);
 }

@@ -31,12 +31,24 @@ int openmp_threads(const std::string& text) {
   return ends ? static_cast<int>(std::clamp<long>(count, 0, most_threads)) : 0;
 }
 
+std::string cache_folder() {
+  const std::string own = text_of("OZFP4_CACHE_DIR"), caches = text_of("XDG_CACHE_HOME"), home = text_of("HOME");
+  if (!own.empty()) return own;
+  if (!caches.empty()) return caches + "/ozfp4";
+#if defined(__APPLE__)
+  return home.empty() ? "" : home + "/Library/Caches/ozfp4";
+#else
+  return home.empty() ? "" : home + "/.cache/ozfp4";
+#endif
+}
+
 Environment of_the_process() {
   Environment found;
   found.thread_text = text_of("OZFP4_NUM_THREADS");
   found.threads = our_threads(found.thread_text);
   found.openmp_threads = openmp_threads(text_of("OMP_NUM_THREADS"));
   found.cpu_kernel = text_of("OZFP4_CPU_KERNEL");
+  found.cache_folder = cache_folder();
   return found;
 }
 
@@ -53,7 +65,9 @@ std::atomic<const Environment*> current{nullptr};
 }  // namespace
 
 bool Environment::operator==(const Environment& other) const {
-  const auto all = [](const Environment& x) { return std::tie(x.thread_text, x.threads, x.openmp_threads, x.cpu_kernel); };
+  const auto all = [](const Environment& x) {
+    return std::tie(x.thread_text, x.threads, x.openmp_threads, x.cpu_kernel, x.cache_folder);
+  };
   return all(*this) == all(other);
 }
 

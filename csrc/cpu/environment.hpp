@@ -1,4 +1,4 @@
-// The variables of the environment that products on the CPU follow. They are read when the library is loaded, and again by an
+// The variables of the environment that products follow. They are read when the library is loaded, and again by an
 // explicit call only: getenv crashes where another thread sets a variable meanwhile.
 #pragma once
 
@@ -11,6 +11,9 @@ struct Environment {
   int threads = 0;          // its number; 0 where it is unset or empty, -1 where it is no number in 1..most_threads
   int openmp_threads = 0;   // the outermost number of OMP_NUM_THREADS, which may be a list such as 4,2; 0 where it has none
   std::string cpu_kernel;   // OZFP4_CPU_KERNEL
+  // What this machine finds out is kept there: OZFP4_CACHE_DIR, else the folder ozfp4 in the system's cache folder; empty:
+  // nowhere.
+  std::string cache_folder;
 
   bool operator==(const Environment& other) const;
 };

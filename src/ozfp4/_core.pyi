@@ -132,7 +132,6 @@ def small_way(m: int, n: int, k: int, bits: int, workspace_limit: int) -> str:
 
 def byte_kernels() -> list[tuple[str, str]]: ...
 def serving_byte_kernel() -> tuple[str, str] | None: ...
-def disable_byte_kernels(settings: Sequence[str]) -> None: ...
 def has_limb_unit() -> bool:
     """Whether this CPU has a unit that multiplies limbs of eight bits."""
 
@@ -142,6 +141,25 @@ class ForcedKernel:
     def __init__(self, setting: str) -> None: ...
     def __enter__(self) -> None: ...
     def __exit__(self, *error: object) -> None: ...
+
+# The self-test of this CPU's kernels, by name and element; a verdict is a dict of the fields of ozfp4.trust.verdict.Verdict.
+def cpu_facts() -> dict[str, str]:
+    """All that findings about the CPU depend on."""
+
+def verdict_of(name: str, element: str) -> dict[str, Any]:
+    """What is known, else what the short form finds now. ValueError for a kernel that this CPU does not have."""
+
+def known_verdict(name: str, element: str) -> dict[str, Any] | None:
+    """What this process or an earlier one found."""
+
+def test_kernel(name: str, element: str, short: bool) -> dict[str, Any]:
+    """Try it now, and keep the verdict."""
+
+def forget_verdicts() -> None:
+    """Know as little as a new process, which reads the environment."""
+
+def break_kernels(kernels: Sequence[tuple[str, str]]) -> None:
+    """For tests: these kernels, and no others, seem to be off by one in the last entry of each product."""
 
 class DefaultFpMode:
     """The calling thread rounds to nearest and counts subnormal numbers meanwhile; afterwards as before."""

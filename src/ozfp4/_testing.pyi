@@ -116,3 +116,13 @@ class arith:  # noqa: N801
         product: npt.ArrayLike,
         lowest: npt.ArrayLike,
     ) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.bool_]]: ...
+
+# The cases of the self-test (csrc/product/trust).
+def trust_cases(element: str, short: bool) -> list[tuple[str, Any, Any, Any]]:
+    """(name, rows of A, columns of B, the product) of each."""
+
+def trust_alphabet(element: str) -> tuple[list[int], int]:
+    """The limbs that cases have, and their longest K at the limit."""
+
+def trust_products(kind: str, short: bool, single: bool) -> list[tuple[str, Any, Any, Any, str, bool]]:
+    """(name, A, columns of B, the product, accuracy, whether they are of float32), all in float64."""

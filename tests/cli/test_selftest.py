@@ -10,33 +10,22 @@ import numpy as np
 import pytest
 
 import ozfp4
-from ozfp4 import _core, cli
+from ozfp4 import _core, _testing, cli
 from ozfp4.backends import kernels
 from ozfp4.cost.peaks import CPU_BACKENDS
 from ozfp4.measure import report as machine_report
-from ozfp4.trust import exact_cases, guard, plane_products
+from ozfp4.trust import guard
 from ozfp4.trust.verdict import Verdict
 
+pytestmark = pytest.mark.usefixtures("cache")
 
-@pytest.fixture(autouse=True)
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """The process knows nothing before, and what it knew again afterwards."""
-    monkeypatch.setenv("OZFP4_CACHE_DIR", str(tmp_path / "cache"))
-    guard.forget()
+
+@pytest.fixture
+def break_dgemm() -> Iterator[None]:
+    """What multiplies planes of fp64 seems to be off by one."""
+    _core.break_kernels([("FP64 on residues", "fp64")])
     yield
-    guard.forget()
-
-
-def break_dgemm(monkeypatch: pytest.MonkeyPatch) -> None:
-    multiply = plane_products.multiply
-
-    def wrong(pair: kernels.DeviceKernel, case: object) -> list:
-        outputs = multiply(pair, case)
-        if pair.element == "fp64":
-            outputs[0][1][-1, -1] += 1
-        return outputs
-
-    monkeypatch.setattr(plane_products, "multiply", wrong)
+    _core.break_kernels([])
 
 
 def test_the_short_form(capsys: pytest.CaptureFixture[str]) -> None:
@@ -74,10 +63,8 @@ def test_progress() -> None:
     assert all(0 <= x < 1 for x in seen)
 
 
-def test_a_wrong_kernel_is_exit_status_1(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    break_dgemm(monkeypatch)
+@pytest.mark.usefixtures("break_dgemm")
+def test_a_wrong_kernel_is_exit_status_1(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["selftest", "--short"]) == 1
     shown = capsys.readouterr()
     assert shown.err == ""
@@ -89,13 +76,13 @@ def test_a_wrong_kernel_is_exit_status_1(
     assert "FAILED" in capsys.readouterr().out
 
 
+@pytest.mark.usefixtures("break_dgemm")
 def test_report(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     selftest = ozfp4.selftest
     monkeypatch.setattr(ozfp4, "selftest", lambda **options: selftest(**{**options, "short": True}))
     monkeypatch.setattr(machine_report, "CPU_SIZES", (16, 24))
     monkeypatch.setattr(machine_report, "GPU_SIZES", (64,))
     monkeypatch.setattr(machine_report, "SECONDS", 0.01)
-    break_dgemm(monkeypatch)
     file = tmp_path / "machine_report.json"
     file.write_text("older")
     assert cli.main(["selftest", "--report", str(file)]) == 1
@@ -110,11 +97,11 @@ def test_report(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.
     assert not verdicts["FP64 on residues", "fp64"]["passed"]
     assert "entry (" in verdicts["FP64 on residues", "fp64"]["reason"]
     failure = verdicts["FP64 on residues", "fp64"]["failure"]
-    case = exact_cases.case_named("fp64", failure["case"])
+    (case,) = (x for x in _testing.trust_cases("fp64", False) if x[0] == failure["case"])
     i, j = failure["entry"]
-    assert float(failure["found"]) == case.expected()[i, j] + 1 == float(failure["expected"]) + 1
-    assert failure["extents"] == list(case.shape)
-    assert {"device", "build", "tile", "splits", "stage", "plan", "modulus"} <= set(failure)
+    assert float(failure["found"]) == case[3][i, j] + 1 == float(failure["expected"]) + 1
+    assert failure["extents"] == [*case[3].shape, case[1].shape[1]]
+    assert {"device", "build", "plan", "modulus"} <= set(failure)
     assert verdicts["FP32 on decoded limbs", "fp4"]["passed"]
     assert "failure" not in verdicts["FP32 on decoded limbs", "fp4"]
     times = {(row["accuracy"], row.get("backend"), row["N"]): row for row in found["times"]}

@@ -1,16 +1,18 @@
-"""The first product of a kernel tests it; what fails is disabled, named and replaced; what passed is remembered."""
+"""The first product of a kernel tests it; what fails is disabled, named and replaced; what passed is remembered.
+
+That wrong kernels are found is tested in tests/product/trust_check.cpp.
+"""
 
 from __future__ import annotations
 
-import json
 import os
+import platform
 import subprocess
 import sys
 import threading
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -18,28 +20,15 @@ import pytest
 import ozfp4
 from ozfp4 import _core, stages
 from ozfp4.backends import kernels
-from ozfp4.support import disk_cache
 from ozfp4.testing import assert_same_bits, exact_matmul, forced_on_cpu
-from ozfp4.trust import guard, plane_products
+from ozfp4.trust import guard
 
 A, B = np.random.default_rng(0).standard_normal((2, 9, 9))
 EXACT = exact_matmul(A, B)
 FP64 = kernels.cpu_kernel("fp64")
+Kept = Callable[[], dict[str, str]]
 
 pytestmark = pytest.mark.usefixtures("no_int8_unit")
-
-
-def count_tests(monkeypatch: pytest.MonkeyPatch) -> list[kernels.DeviceKernel]:
-    """The pairs that are tested from now on."""
-    tested: list[kernels.DeviceKernel] = []
-    examine = guard.examine
-
-    def counting(pair: kernels.DeviceKernel, *, short: bool) -> guard.Verdict:
-        tested.append(pair)
-        return examine(pair, short=short)
-
-    monkeypatch.setattr(guard, "examine", counting)
-    return tested
 
 
 @pytest.fixture(autouse=True)
@@ -49,20 +38,38 @@ def by_planes() -> Iterator[None]:
         yield
 
 
+def rewrite(cache: Path, before: str, after: str) -> None:
+    """Another text in the files of all verdicts."""
+    for file in cache.iterdir():
+        file.write_text(file.read_text(encoding="utf-8").replace(before, after), encoding="utf-8")
+
+
+FAILED = "passed: no\nform: short\ncases: 1\nmicroseconds: 1\nreason: a wrong entry\n"
+
+
+def fail_what_is_kept(cache: Path) -> None:
+    for file in cache.iterdir():
+        key = file.read_text(encoding="utf-8").partition("passed: ")[0]
+        file.write_text(key + FAILED, encoding="utf-8")
+
+
 # ---- A right kernel -------------------------------------------------------------------------------------------------
 
 
-def test_once_in_a_process_and_once_on_a_machine(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    tested = count_tests(monkeypatch)
-    for _ in range(3):
-        assert_same_bits(ozfp4.matmul(A, B, accuracy="scaled"), EXACT)
-    assert tested == [FP64]
-    assert_same_bits(ozfp4.matmul(A, B, backend="int8", accuracy="scaled"), EXACT)
-    assert tested == [FP64, kernels.cpu_kernel("int8")]
-    assert len(list(cache.iterdir())) == 2
-    guard.forget()
+def test_once_in_a_process_and_once_on_a_machine(cache: Path, kept: Kept) -> None:
     assert_same_bits(ozfp4.matmul(A, B, accuracy="scaled"), EXACT)
-    assert len(tested) == 2
+    assert kept() == {"fp64": "yes"}
+    assert_same_bits(ozfp4.matmul(A, B, backend="int8", accuracy="scaled"), EXACT)
+    assert kept() == {"fp64": "yes", "int8": "yes"}
+    fail_what_is_kept(cache)
+    assert_same_bits(ozfp4.matmul(A, B, accuracy="scaled"), EXACT)  # which nobody looks at, nor tests again
+    assert kept() == {"fp64": "no", "int8": "no"}
+    guard.forget()
+    with pytest.warns(RuntimeWarning) as caught:
+        ozfp4.matmul(A, B, accuracy="scaled")  # but what is kept is believed
+    for warning, name in zip(caught, ("FP64 on residues", "FP32 on balanced residues"), strict=True):
+        assert name in str(warning.message)
+        assert "a wrong entry" in str(warning.message)
 
 
 def test_the_short_form_is_what_runs(cache: Path) -> None:
@@ -70,21 +77,20 @@ def test_the_short_form_is_what_runs(cache: Path) -> None:
     verdict = guard.known_verdict(FP64)
     assert verdict is not None
     assert (verdict.passed, verdict.form, verdict.reason) == (True, "short", None)
+    assert verdict.cases < 20
 
 
-def test_integer_products_and_stages_test_too(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    tested = count_tests(monkeypatch)
+def test_integer_products_and_stages_test_too(kept: Kept) -> None:
     x = np.ones((2, 3), np.int8)
     ozfp4.int8_matmul(x, x.T)
-    assert tested == [kernels.cpu_kernel("fp4")]
+    assert kept() == {"fp4": "yes"}
     plan = ozfp4.plan(2, 2, 3, backend="int8", accuracy="scaled")
     planes = stages.encode(np.ones((2, 3), np.int64), plan)
     stages.multiply(planes, planes, plan)
-    assert tested == [kernels.cpu_kernel("fp4"), kernels.cpu_kernel("int8")]
+    assert kept() == {"fp4": "yes", "int8": "yes"}
 
 
-def test_threads_test_once(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    tested = count_tests(monkeypatch)
+def test_threads_test_together(kept: Kept) -> None:
     results: list[np.ndarray] = []
     threads = [
         threading.Thread(target=lambda: results.append(ozfp4.matmul(A, B, accuracy="scaled")))
@@ -94,51 +100,77 @@ def test_threads_test_once(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None
         thread.start()
     for thread in threads:
         thread.join()
-    assert tested == [FP64]
+    assert kept() == {"fp64": "yes"}
     assert len(results) == 8
     for result in results:
         assert_same_bits(result, EXACT)
 
 
 @pytest.mark.parametrize(
-    "change",
-    [{"passed": 1}, {"passed": False}, {"form": "x"}, {"cases": "3"}, {"seconds": None}, {"reason": "it failed"}, {"reason": 3}],
+    ("before", "after"),
+    [
+        ("passed: no", "passed: perhaps"),
+        ("reason: a wrong entry\n", ""),
+        ("reason: a wrong entry\n", "reason: a wrong entry"),
+        ("reason: a wrong entry", "reason: "),
+        ("form: short", "form: x"),
+        ("cases: 1", "cases: three"),
+        ("cases: 1", "cases: -1"),
+        ("microseconds: 1", "microseconds: 1.5"),
+        ("entry\n", "entry\nmore: 1\n"),
+        ("ozfp4 verdict 1", "ozfp4 verdict 2"),
+        ("device: ", "device: another "),
+        ("element: fp64", "element: fp4"),
+    ],
     ids=str,
-)  # fmt: skip
+)
 def test_a_verdict_that_makes_no_sense_is_no_verdict(
-    cache: Path, monkeypatch: pytest.MonkeyPatch, change: dict[str, object]
+    cache: Path, kept: Kept, before: str, after: str
 ) -> None:
     ozfp4.matmul(A, B, accuracy="scaled")
-    (file,) = cache.iterdir()
-    found = json.loads(file.read_text(encoding="utf-8"))
-    found["value"] |= change
-    file.write_text(json.dumps(found), encoding="utf-8")
+    fail_what_is_kept(cache)
+    rewrite(cache, before, after)
     guard.forget()
-    tested = count_tests(monkeypatch)
+    assert_same_bits(
+        ozfp4.matmul(A, B, accuracy="scaled"), EXACT
+    )  # without a warning, which would be an error
+    assert kept() == {"fp64": "yes"}
+
+
+@pytest.mark.parametrize(
+    "part", ["device", "instruction sets", "system", "build", "kernel", "element", "cases"]
+)
+def test_of_another_kernel_nothing_is_believed(cache: Path, part: str) -> None:
+    ozfp4.matmul(A, B, accuracy="scaled")
+    fail_what_is_kept(cache)
+    rewrite(cache, f"\n{part}: ", f"\n{part}: x")
+    guard.forget()
     assert_same_bits(ozfp4.matmul(A, B, accuracy="scaled"), EXACT)
-    assert tested == [FP64]
 
 
-def test_without_a_folder_nothing_is_remembered(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_a_verdict_depends_on() -> None:
+    facts = _core.cpu_facts()
+    assert list(facts) == ["device", "instruction sets", "system", "build"]
+    assert facts["device"].startswith("cpu ")
+    assert platform.release() in facts["system"]
+    about = os.stat(_core.__file__)
+    seconds, rest = divmod(about.st_mtime_ns, 10**9)
+    assert facts["build"] == f"{_core.__file__} {about.st_size} {seconds}.{rest}"
+
+
+def test_without_a_folder_nothing_is_remembered(cache: Path) -> None:
     cache.write_text("a file where the folder should be")
-    tested = count_tests(monkeypatch)
-    assert_same_bits(ozfp4.matmul(A, B, accuracy="scaled"), EXACT)
-    guard.forget()
-    assert_same_bits(ozfp4.matmul(A, B, accuracy="scaled"), EXACT)
-    assert tested == [FP64, FP64]
+    for _ in range(2):
+        assert_same_bits(ozfp4.matmul(A, B, accuracy="scaled"), EXACT)
+        guard.forget()
+    assert cache.is_file()
 
 
-def test_small_products_test_what_makes_them(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    tested = count_tests(monkeypatch)
+def test_small_products_test_what_makes_them(kept: Kept) -> None:
+    small = ["numbers", *(["limbs"] if _core.has_limb_unit() else [])]
     with forced_on_cpu(words=True):
-        for _ in range(3):
-            assert_same_bits(ozfp4.matmul(A, B, accuracy="scaled"), EXACT)
-    small = [kernels.NUMBERS, *([kernels.LIMBS] if _core.has_limb_unit() else [])]
-    assert sorted(tested, key=str) == sorted([FP64, *small], key=str)
-    guard.forget()
-    with forced_on_cpu(words=True):
-        ozfp4.matmul(A, B)
-    assert len(tested) == 1 + len(small)
+        assert_same_bits(ozfp4.matmul(A, B, accuracy="scaled"), EXACT)
+    assert kept() == dict.fromkeys(["fp64", *small], "yes")
 
 
 # ---- A wrong kernel -------------------------------------------------------------------------------------------------
@@ -191,20 +223,16 @@ def test_the_next_process_knows(cache: Path, break_kernel: Callable[..., None]) 
     assert done.stderr.count("RuntimeWarning") == 1
 
 
-def test_a_kernel_that_passes_again_serves_again(
-    cache: Path, break_kernel: Callable[..., None], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with monkeypatch.context() as patch:
-        multiply = plane_products.multiply
-        break_kernel("fp64")
-        with pytest.warns(RuntimeWarning, match="FP64"):
-            assert ozfp4.matmul(A, B, report=True, accuracy="scaled")[1].backend == "int8"
-        patch.setattr(plane_products, "multiply", multiply)
+def test_a_kernel_that_passes_again_serves_again(cache: Path, break_kernel: Callable[..., None]) -> None:
+    break_kernel("fp64")
+    with pytest.warns(RuntimeWarning, match="FP64"):
         assert ozfp4.matmul(A, B, report=True, accuracy="scaled")[1].backend == "int8"
-        assert ozfp4.selftest(short=True)
-        assert ozfp4.matmul(A, B, report=True, accuracy="scaled")[1].backend == "fp64"
-        guard.forget()
-        assert ozfp4.matmul(A, B, report=True, accuracy="scaled")[1].backend == "fp64"
+    break_kernel()
+    assert ozfp4.matmul(A, B, report=True, accuracy="scaled")[1].backend == "int8"
+    assert ozfp4.selftest(short=True)
+    assert ozfp4.matmul(A, B, report=True, accuracy="scaled")[1].backend == "fp64"
+    guard.forget()
+    assert ozfp4.matmul(A, B, report=True, accuracy="scaled")[1].backend == "fp64"
 
 
 def test_two_wrong_kernels(cache: Path, break_kernel: Callable[..., None]) -> None:
@@ -234,15 +262,14 @@ def test_no_kernel_left(cache: Path, break_kernel: Callable[..., None]) -> None:
 
 
 def test_integers_in_words_test_too_and_moduli_replace_them(
-    cache: Path, break_kernel: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+    cache: Path, kept: Kept, break_kernel: Callable[..., None]
 ) -> None:
     x = np.arange(35).reshape(5, 7)
-    tested = count_tests(monkeypatch)
     c, report = ozfp4.matmul(x, x.T, report=True)
-    assert (report.backend, report.fallback, tested) == ("direct", None, [kernels.WORDS])
-    guard.forget()
+    assert (report.backend, report.fallback, kept()) == ("direct", None, {"words": "yes"})
     for file in cache.iterdir():
         file.unlink()
+    guard.forget()
     break_kernel("words")
     message = (
         r"the kernel 'integers in machine words' \(words\) on cpu \(.*\) failed its self-test and is disabled"
@@ -262,58 +289,6 @@ def test_integers_in_words_test_too_and_moduli_replace_them(
     assert [v.kernel.element for v in tried.verdicts if not v.passed] == ["words"]
 
 
-def test_a_wrong_whole_product_is_found(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = plane_products.whole_product
-
-    def wrong(*arguments: object) -> np.ndarray:
-        c = whole(*arguments)
-        c[-1, -1] = np.nextafter(c[-1, -1], np.inf)
-        return c
-
-    monkeypatch.setattr(plane_products, "whole_product", wrong)
-    verdict = guard.examine(FP64, short=True)
-    assert not verdict.passed
-    assert verdict.reason is not None
-    assert verdict.reason.startswith("whole product 19 x 700 x 23, scheme II fp64 least: entry (18, 22) is")
-
-
-def test_nan_in_the_place_of_a_result_is_found(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(plane_products, "whole_product", lambda *_: np.full((19, 23), np.nan))
-    assert not guard.examine(FP64, short=True).passed
-
-
-def test_an_error_of_the_device_disables_for_this_process_only(
-    cache: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with monkeypatch.context() as patch:
-
-        def fail(*_: object) -> list:
-            raise RuntimeError("launching the kernel: no kernel image is available")
-
-        patch.setattr(plane_products, "multiply", fail)
-        with (
-            pytest.warns(RuntimeWarning, match="no kernel image"),
-            pytest.raises(RuntimeError, match="every kernel"),
-        ):
-            ozfp4.matmul(A, B, accuracy="scaled")
-    assert not cache.exists()
-    guard.forget()
-    assert_same_bits(ozfp4.matmul(A, B, accuracy="scaled"), EXACT)
-
-
-def test_no_memory_is_no_verdict(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with monkeypatch.context() as patch:
-
-        def fail(*_: object) -> list:
-            raise MemoryError("no memory")
-
-        patch.setattr(plane_products, "multiply", fail)
-        with pytest.raises(MemoryError):
-            ozfp4.matmul(A, B, accuracy="scaled")
-    assert guard.known_verdict(FP64) is None
-    assert_same_bits(ozfp4.matmul(A, B, accuracy="scaled"), EXACT)
-
-
 def test_warnings_as_errors_leave_the_kernel_disabled(cache: Path, break_kernel: Callable[..., None]) -> None:
     break_kernel("fp64")
     with warnings.catch_warnings():
@@ -325,34 +300,25 @@ def test_warnings_as_errors_leave_the_kernel_disabled(cache: Path, break_kernel:
 
 def test_nothing_is_written_outside_of_the_folder(cache: Path, tmp_path: Path) -> None:
     ozfp4.matmul(A, B, accuracy="scaled")
-    assert disk_cache.cache_folder() == cache
     assert os.listdir(tmp_path) == ["cache"]
 
 
-# Another thread is in the middle of the first use when the process forks.
+# Another thread is in the middle of a test, with the locks that it takes, when the process forks.
 FORK_DURING_A_TEST = """
-import os, threading
+import os, threading, time
 import numpy as np, ozfp4
+from ozfp4.backends import kernels
 from ozfp4.trust import guard
 
 a = np.ones((2, 2))
-examine, begun, go_on = guard.examine, threading.Event(), threading.Event()
-
-def slow(pair, *, short):
-    begun.set()
-    go_on.wait()
-    return examine(pair, short=short)
-
-guard.examine = slow
-thread = threading.Thread(target=ozfp4.matmul, args=(a, a))
+thread = threading.Thread(target=guard.test, args=(kernels.cpu_kernel("fp4"),), kwargs={"short": False})
 thread.start()
-begun.wait()
+time.sleep(0.1)
+assert thread.is_alive()
 child = os.fork()
 if child == 0:
-    guard.examine = examine
     os._exit(0 if (ozfp4.matmul(a, a) == 2).all() else 1)
 status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-go_on.set()
 thread.join()
 raise SystemExit(status)
 """
@@ -389,19 +355,13 @@ def test_a_unit_that_failed_is_tested_itself_again(monkeypatch: pytest.MonkeyPat
 
 
 def test_wrong_limbs_are_replaced_by_words(
-    cache: Path, monkeypatch: pytest.MonkeyPatch, variables: Callable[..., None]
+    cache: Path,
+    break_kernel: Callable[..., None],
+    monkeypatch: pytest.MonkeyPatch,
+    variables: Callable[..., None],
 ) -> None:
-    make, disabled = plane_products._numbers_in_words, []
-
-    def wrong(*given: Any) -> np.ndarray:
-        c = make(*given)
-        if given[-1] == "limbs":
-            c.flat[-1] = np.nextafter(c.flat[-1], np.inf)
-        return c
-
-    monkeypatch.setattr(plane_products, "_numbers_in_words", wrong)
-    monkeypatch.setattr(_core, "has_limb_unit", lambda: True)
-    monkeypatch.setattr(_core, "disable_limb_unit", disabled.append)
+    break_kernel("limbs")
+    monkeypatch.setattr(_core, "has_limb_unit", lambda: True)  # in plain loops where there is none
     variables(OZFP4_CPU_KERNEL=None)  # which would ask for planes
     way = _core.force_way(None)
     try:
@@ -411,21 +371,13 @@ def test_wrong_limbs_are_replaced_by_words(
     finally:
         _core.force_way(way)
     assert len(caught) == 1
-    assert disabled[-1] is True
     assert report.backend == "direct"
+    assert "limbs" not in report.kernel
     assert_same_bits(c, EXACT)
 
 
-def test_wrong_words_are_replaced_by_planes(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    make = plane_products._numbers_in_words
-
-    def wrong(*given: object) -> np.ndarray:
-        c = make(*given)
-        if given[-1] == "words":  # by limbs they are made there, too
-            c.flat[-1] = np.nextafter(c.flat[-1], np.inf)
-        return c
-
-    monkeypatch.setattr(plane_products, "_numbers_in_words", wrong)
+def test_wrong_words_are_replaced_by_planes(cache: Path, break_kernel: Callable[..., None]) -> None:
+    break_kernel("numbers")
     pattern = r"'numbers in machine words' \(numbers\) on cpu .*is disabled"
     with forced_on_cpu(words=True):
         with pytest.warns(RuntimeWarning, match=pattern) as caught:

@@ -29,14 +29,6 @@ void register_bytes(py::module_& module) {
     return found;
   });
   module.def("serving_byte_kernel", [] { return named(serving_byte_kernel()); });
-  module.def(
-      "disable_byte_kernels",
-      [](const std::vector<std::string>& settings) {
-        std::vector<const ByteKernel*> kernels;
-        for (const std::string& setting : settings) kernels.push_back(find_byte_kernel(setting, "settings"));
-        disable_byte_kernels(kernels);
-      },
-      py::arg("settings"));
   module.def("has_limb_unit", [] { return amx_limbs.is_here(); });
   module.def("disable_limb_unit", &disable_limb_unit, py::arg("is_disabled"));
   py::class_<Forcing>(module, "ForcedKernel")

@@ -34,7 +34,7 @@ IntegersRan run_product(const IntegerProduct& product, const IntegerTarget& targ
     }
   }
   ran.plan = plan_for(integer_plan_options(options, product.bits()), 53, product.a.inner, false);
-  trusted_unit();
+  check_trusted(ran.plan->alphabet);
   const IntegerOutcome outcome = cpu_integer_matmul(*ran.plan, product.a, product.b, target, options.workspace_limit, {});
   if (options.raises && outcome.overflows > 0) {
     refuse_option(Fault::overflow, "overflow",

@@ -1,4 +1,4 @@
-// What multiplies planes on the CPU: an INT8 unit that was tried on exact integers, or floating point.
+// What may multiply on this CPU: what passed its self-test (product/trust), which the first use of each runs.
 #pragma once
 
 #include <vector>
@@ -8,14 +8,20 @@
 
 namespace ozfp4::product {
 
-// Those of this CPU and what they do beside each other; an INT8 unit is tried before its first use, and one that fails is passed
-// over. Throws Refusal where OZFP4_CPU_KERNEL names one that fails; std::invalid_argument where it names none.
+// The units of this CPU that passed and what they do beside each other; an INT8 unit that failed is passed over. Throws Refusal
+// where OZFP4_CPU_KERNEL names one that fails, or none passes; std::invalid_argument where it names none.
 std::vector<UnitRate> trusted_units();
 
 // The INT8 unit among them, which they follow from; null: there is none.
 const ByteKernel* trusted_unit();
 
-// Whether products of numbers and of integers in machine words may be: tried on exact integers before the first.
+// Throws Refusal unless what multiplies planes of the alphabet now passed.
+void check_trusted(const Alphabet& alphabet);
+
+// Whether products of integers in machine words may be.
 bool trusts_words();
+
+// Whether small products of numbers may be made in machine words, or by limbs, where there is a unit for them that passed.
+bool trusts_numbers();
 
 }  // namespace ozfp4::product

@@ -12,13 +12,11 @@ from collections.abc import Sequence
 
 from .. import _core
 from ..backends.kernels import (
-    FLOAT_SETTING,
     LIMBS,
     NUMBERS,
     WORDS,
     DeviceKernel,
     cpu_kernel,
-    cpu_setting,
     elements,
     gpu_kernels,
     words_kernel,
@@ -30,7 +28,7 @@ from ..support.caller import stack_level
 from ..support.child_lock import ChildLock
 from .examine import examine
 from .identity import identity
-from .verdict import Verdict
+from .verdict import Verdict, of_core
 
 _verdicts: dict[DeviceKernel, Verdict] = {}  # of this process
 _serving: dict[tuple[tuple[str, ...], bool, int], int] = {}  # what serving_kernel found
@@ -45,8 +43,7 @@ def forget() -> None:
     """Know as little as a new process does."""
     global generation
     _verdicts.clear()
-    _core.disable_byte_kernels([])
-    _core.disable_limb_unit(False)
+    _core.forget_verdicts()
     _serving.clear()
     words_tested.clear()
     generation += 1
@@ -57,6 +54,9 @@ def forget() -> None:
 
 def _stored(kernel: DeviceKernel) -> Verdict | None:
     """The verdict of an earlier process, if there is one that is whole."""
+    if kernel.device == "cpu":
+        found = _core.known_verdict(kernel.name, kernel.element)
+        return None if found is None else of_core(kernel, found)
     value = disk_cache.load(identity(kernel))
     if value is None:
         return None
@@ -89,14 +89,6 @@ def adopt_verdict(verdict: Verdict) -> None:
     if before is not None and before.passed != verdict.passed:
         _serving.clear()
         generation += 1
-    if verdict.kernel.device == "cpu":
-        failed = {
-            cpu_setting(kernel)
-            for kernel, found in _verdicts.items()
-            if not found.passed and kernel.device == "cpu"
-        }
-        _core.disable_byte_kernels(sorted(failed - {FLOAT_SETTING}))
-        _core.disable_limb_unit(LIMBS in _verdicts and not _verdicts[LIMBS].passed)
     if not verdict.passed and (before is None or before.passed):
         warnings.warn(
             f"ozfp4: the kernel {verdict.kernel} failed its self-test and is disabled; others serve in its place. "
@@ -119,8 +111,11 @@ def known_count() -> int:
 def test(kernel: DeviceKernel, *, short: bool) -> Verdict:
     """Test a kernel now, whatever is known; keep the verdict here and on disk."""
     with _lock:
-        found = examine(kernel, short=short)
-        _store(found)
+        if kernel.device == "cpu":
+            found = of_core(kernel, _core.test_kernel(kernel.name, kernel.element, short))
+        else:
+            found = examine(kernel, short=short)
+            _store(found)
         adopt_verdict(found)
     return found
 
@@ -138,9 +133,10 @@ def verdict_of(kernel: DeviceKernel) -> Verdict:
         return known
     with _lock:
         found = known_verdict(kernel)
-        if found is None:
-            if kernel.device != "cpu":
-                _refuse_capture(kernel)
+        if kernel.device == "cpu":
+            found = of_core(kernel, _core.verdict_of(kernel.name, kernel.element))
+        elif found is None:
+            _refuse_capture(kernel)
             return test(kernel, short=True)
         adopt_verdict(found)
         return found

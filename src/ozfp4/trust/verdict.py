@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from ..backends.kernels import DeviceKernel
 
@@ -80,3 +82,9 @@ class Verdict:
     def text(self) -> str:
         """In a few words."""
         return f"passed, {self.form} form" if self.passed else f"FAILED: {self.reason}"
+
+
+def of_core(kernel: DeviceKernel, found: Mapping[str, Any]) -> Verdict:
+    """The verdict that the core states by its fields."""
+    failure = None if found["failure"] is None else Failure(**found["failure"])
+    return Verdict(kernel, **{**found, "failure": failure})

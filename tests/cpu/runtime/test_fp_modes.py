@@ -20,7 +20,7 @@ import ozfp4
 from ozfp4 import stages
 from ozfp4.backends.kernels import NUMBERS, WORDS, cpu_kernel
 from ozfp4.testing import assert_same_bits, correct_matmul, exact_matmul, forced_on_cpu, standard_matmul
-from ozfp4.trust.examine import examine
+from ozfp4.trust import guard
 from support import KINDS, PATHS, operands
 
 pytestmark = pytest.mark.skipif(
@@ -193,10 +193,10 @@ def test_threads_keep_no_mode_of_who_started_them() -> None:
 
 @other_modes
 def test_a_kernel_is_first_used_in_it(mode: str) -> None:
-    """The self-test computes what it expects in Python."""
+    """The self-test computes what it expects on the way."""
     kernels = [cpu_kernel(alphabet) for alphabet in ("int8", "fp64")]
     for kernel in (*kernels, WORDS, NUMBERS):
-        verdict = in_mode(mode, examine, kernel, short=True)
+        verdict = in_mode(mode, guard.test, kernel, short=True)
         assert verdict.passed, verdict.reason
 
 

@@ -1,0 +1,295 @@
+#include "product/trust/cpu.hpp"
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <mutex>
+#include <stdexcept>
+#include <utility>
+
+#include "arith/accuracy/capacity.hpp"
+#include "cpu/direct/matmul.hpp"
+#include "cpu/environment.hpp"
+#include "cpu/limbs/unit.hpp"
+#include "cpu/matmul.hpp"
+#include "cpu/plane_products.hpp"
+#include "cpu/threading/child_lock.hpp"
+#include "product/options.hpp"
+#include "product/trust/disk.hpp"
+#include "product/trust/examination.hpp"
+#include "product/trust/machine.hpp"
+
+namespace ozfp4::product {
+namespace {
+
+using Kind = CpuKernel::Kind;
+
+Plan plan_of(Scheme scheme, const Alphabet& alphabet, const char* family, int bits, std::int64_t k) {
+  PlanRequest request;
+  request.scheme = scheme;
+  request.alphabet = alphabet;
+  request.family = family;
+  request.bits = bits;
+  request.k = k;
+  return make_plan(request);
+}
+
+// ---- One kernel on chosen entries ----
+
+// By a plan of one digit: its only output are the sums of products.
+template <class Entry>
+std::vector<Sums> sums_of_planes(const Case& own, const Alphabet& alphabet) {
+  const auto entry = [](std::int32_t limb) { return static_cast<Entry>(limb); };
+  const std::vector<Entry> a = own.lines_of_a<Entry>(entry), b = own.lines_of_b<Entry>(entry);
+  Sums found{0, std::vector<std::int64_t>(static_cast<std::size_t>(own.m() * own.n()))};
+  multiply_planes(plan_of(Scheme::one, alphabet, "least", kLeastBits, 1), 1, {own.m(), own.n(), own.k()}, a.data(), b.data(),
+                  found.entries.data());
+  return {std::move(found)};
+}
+
+// A result of 64 bits takes words of as many where the norms do not fit fewer, one of 32 bits always takes those of 32.
+template <class Result>
+Sums sums_in_words(const Case& own, std::int64_t modulus, ElementType type) {
+  const auto entry = [](std::int32_t limb) { return static_cast<std::int64_t>(limb); };
+  const std::vector<std::int64_t> a = own.lines_of_a<std::int64_t>(entry), b = own.lines_of_b<std::int64_t>(entry);
+  const auto view = [&](const std::vector<std::int64_t>& lines, std::int64_t outer) {
+    return OperandView{reinterpret_cast<const char*>(lines.data()), ElementType::int64, outer, own.k(), 8 * own.k(), 8};
+  };
+  std::vector<Result> found(static_cast<std::size_t>(own.m() * own.n()), Result(0x5A));
+  const std::int64_t bytes = sizeof(Result);
+  const ResultView c{reinterpret_cast<char*>(found.data()), type, own.m(), own.n(), bytes * own.n(), bytes};
+  const OperandView of_a = view(a, own.m()), of_b = view(b, own.n());
+  DirectMatmul direct(of_a, of_b, {c, 0}, false);
+  if (direct.needs_norms()) direct.look(of_a, of_b);
+  if (!direct.prepare(kDefaultWorkspace)) throw std::runtime_error("the product was not made in words");
+  direct.multiply(of_a, of_b, c, {});
+  return {modulus, {found.begin(), found.end()}};
+}
+
+std::vector<double> whole_product(const WholeProduct& product, const Plan& plan, Way way) {
+  const OperandMemory a = memory_of_a(product), b = memory_of_b(product);
+  const std::int64_t entry = entry_bytes(product.type());
+  // NaN, which is no entry of a result.
+  std::vector<char> found(product.expected.size() * static_cast<std::size_t>(entry), char(0xFF)), zeros(found.size(), 0);
+  const auto view = [&](std::vector<char>& bytes) {
+    return ResultView{bytes.data(), product.type(), product.m, product.n, entry * product.n, entry};
+  };
+  Target target{view(found)};
+  if (product.updates) target.update = {true, Update::of(1, 1), view(zeros)};
+  MatmulOptions options;
+  options.workspace_limit = kDefaultWorkspace;
+  options.way = way;
+  options.promise = {product.accuracy, product.is_single ? 24 : 53};
+  options.in_words_alone = way != Way::planes;
+  const MatmulOutcome outcome = cpu_matmul(plan, MatmulOperand(a.view()), MatmulOperand(b.view()), target, options);
+  if ((way == Way::words && outcome.in_words.count == 0) || (way == Way::limbs && outcome.by_limbs.count == 0)) {
+    throw std::runtime_error("the product was not made in words or by limbs");
+  }
+  std::vector<double> result;
+  for (const char* at = found.data(); at != found.data() + found.size(); at += entry) {
+    result.push_back(with_float(product.type(), [&](auto zero) { return static_cast<double>(load<decltype(zero)>(at)); }));
+  }
+  return result;
+}
+
+// ---- The test of a kernel ----
+
+void try_planes(Examination& examination, const CpuKernel& kernel, bool is_short) {
+  const ForcedKernel forced(kernel.unit);
+  const Alphabet& alphabet = *kernel.alphabet;
+  for_each_case(case_alphabet(alphabet.name), is_short, [&](const Case& own) {
+    examination.sums(own, [&](const Case& given) {
+      return alphabet.entry == PlaneEntry::fp64 ? sums_of_planes<double>(given, alphabet)
+                                                : sums_of_planes<std::int8_t>(given, alphabet);
+    });
+  });
+  const auto try_whole = [&](const WholeProduct& product, const Plan& plan) {
+    examination.whole(product, plan, [&](const WholeProduct& given) { return whole_product(given, plan, Way::planes); });
+  };
+  for (const WholeProduct& product : whole_products(is_short)) {
+    try_whole(product, plan_of(Scheme::two, alphabet, "least", 53, product.k));
+    if (is_short) continue;
+    if (alphabet.has_paper_families) {
+      for (const char* family : {"paper", "paper-karatsuba"})
+        try_whole(product, plan_of(Scheme::two, alphabet, family, 53, product.k));
+    }
+    try_whole(product, plan_of(Scheme::one, alphabet, "least", 53, product.k));
+  }
+  std::vector<WholeProduct> certified{chained_product()};
+  if (!is_short) {
+    certified = long_products();
+    certified.insert(certified.begin(), {repaired_product(), chained_product()});
+  }
+  for (const WholeProduct& product : certified) {
+    try_whole(product, plan_of(Scheme::two, alphabet, "least", accuracy_bits(product.accuracy, 53), product.k));
+  }
+}
+
+// In all accuracies and as updates: in words with none, one and two residues; by four, seven, eight and nine limbs, which do not
+// hold the integers of chained products of float64.
+void try_numbers(Examination& examination, Way way, bool is_short) {
+  const bool has_limbs = way == Way::limbs;
+  const auto try_both = [&](WholeProduct product, int bits) {
+    const Plan plan = plan_of(Scheme::two, Alphabet::int8, "least", bits, product.k);
+    for (const bool updates : {false, true}) {
+      product.updates = updates;
+      examination.whole(product, plan, [&](const WholeProduct& given) { return whole_product(given, plan, way); });
+    }
+  };
+  for (const bool is_single : {false, true}) {
+    if (is_single && is_short && !has_limbs) continue;
+    const int precision = is_single ? 24 : 53, longest = accuracy_bits(Accuracy::correct, precision);
+    std::vector<int> scaled = is_single ? std::vector<int>{24, 40} : std::vector<int>{53, 62};
+    if (has_limbs && !is_single) scaled.push_back(70);
+    for (WholeProduct product : number_products(is_short, is_single)) {
+      for (const int bits : scaled) try_both(product, bits);
+      for (const Accuracy accuracy : {Accuracy::standard, Accuracy::correct}) {
+        product.accuracy = accuracy;
+        try_both(product, longest);
+      }
+    }
+    if (has_limbs && !is_single) continue;
+    try_both(first_columns(chained_product(is_single), 5), accuracy_bits(Accuracy::standard, precision));
+  }
+}
+
+Verdict tried(const CpuKernel& kernel, bool is_short) {
+  return examine(kernel.name(), is_short, [&](Examination& examination) {
+    switch (kernel.kind) {
+      case Kind::planes: return try_planes(examination, kernel, is_short);
+      case Kind::numbers: return try_numbers(examination, Way::words, is_short);
+      case Kind::limbs: return try_numbers(examination, Way::limbs, is_short);
+      case Kind::words: break;
+    }
+    for_each_case(case_alphabet("words"), is_short, [&](const Case& own) {
+      examination.sums(own, [](const Case& given) {
+        return std::vector<Sums>{sums_in_words<std::int64_t>(given, 0, ElementType::int64),
+                                 sums_in_words<std::uint32_t>(given, std::int64_t(1) << 32, ElementType::uint32)};
+      });
+    });
+  });
+}
+
+// ---- What is known ----
+
+constexpr const ByteKernel* kUnits[] = {&amx_kernel, &avx512_vnni_kernel, &avx_vnni_kernel, &portable_bytes_kernel, nullptr};
+constexpr std::size_t kAlphabets = 3, kOfPlanes = std::size(kUnits) * kAlphabets;
+
+// All that ever were, so that whoever reads one may go on.
+struct Kept {
+  Verdict verdict;
+  const Kept* earlier;
+};
+std::atomic<const Kept*> all{nullptr};
+std::array<std::atomic<const Verdict*>, kOfPlanes + 3> known;  // of this process, by place_of
+ChildLock testing;
+
+std::size_t place_of(const CpuKernel& kernel) {
+  if (kernel.kind != Kind::planes) return kOfPlanes + static_cast<std::size_t>(kernel.kind) - 1;
+  std::size_t unit = 0, alphabet = 0;
+  while (kUnits[unit] != kernel.unit) ++unit;
+  while (alphabets().begin()[alphabet] != kernel.alphabet) ++alphabet;
+  return unit * kAlphabets + alphabet;
+}
+
+// Disabled is what failed for any alphabet.
+void disable_failed() {
+  std::vector<const ByteKernel*> failed;
+  for (std::size_t place = 0; place < kOfPlanes; ++place) {
+    const Verdict* found = known[place];
+    const ByteKernel* unit = kUnits[place / kAlphabets];
+    if (unit != nullptr && found != nullptr && !found->is_passed) failed.push_back(unit);
+  }
+  disable_byte_kernels(failed);
+  const Verdict* limbs = known[place_of({Kind::limbs})];
+  disable_limb_unit(limbs != nullptr && !limbs->is_passed);
+}
+
+const Verdict& adopt(const CpuKernel& kernel, Verdict verdict) {
+  const auto* kept = new Kept{std::move(verdict), all};
+  all = kept;
+  known[place_of(kernel)].store(&kept->verdict, std::memory_order_release);
+  disable_failed();
+  return kept->verdict;
+}
+
+const Verdict& tested(const CpuKernel& kernel, bool is_short) {
+  Verdict found = tried(kernel, is_short);
+  store_verdict(key_of(cpu_facts(), kernel.name()), found);
+  return adopt(kernel, std::move(found));
+}
+
+}  // namespace
+
+KernelName CpuKernel::name() const {
+  switch (kind) {
+    case Kind::words: return {"integers in machine words", "words"};
+    case Kind::numbers: return {"numbers in machine words", "numbers"};
+    case Kind::limbs: return {"numbers by limbs of eight bits", "limbs"};
+    case Kind::planes: break;
+  }
+  const bool has_limbs = !alphabet->residue_is_limb();
+  if (unit != nullptr)
+    return {std::string(unit->name) + (has_limbs ? " on packed limbs" : " on packed residues"), alphabet->name};
+  const bool is_fp64 = alphabet->entry == PlaneEntry::fp64;
+  return {is_fp64 ? "FP64 on residues" : has_limbs ? "FP32 on decoded limbs" : "FP32 on balanced residues", alphabet->name};
+}
+
+CpuKernel planes_kernel(const ByteKernel* unit, const Alphabet& alphabet) {
+  const ByteKernel* taken = alphabet.entry == PlaneEntry::fp64 ? nullptr : unit;
+  for (const Alphabet* known_one : alphabets()) {
+    if (known_one->name == alphabet.name) return {Kind::planes, taken, known_one};  // a plan's own copy shares the name
+  }
+  return {Kind::planes, taken, &find_alphabet(alphabet.name)};
+}
+
+std::vector<CpuKernel> cpu_kernels() {
+  std::vector<CpuKernel> found;
+  for (const Alphabet* alphabet : alphabets()) {
+    for (const ByteKernel* unit : byte_kernels()) {
+      if (unit != &portable_bytes_kernel && alphabet->entry != PlaneEntry::fp64) found.push_back(planes_kernel(unit, *alphabet));
+    }
+    found.push_back(planes_kernel(nullptr, *alphabet));
+  }
+  found.insert(found.end(), {{Kind::words}, {Kind::numbers}});
+  if (amx_limbs.is_here()) found.push_back({Kind::limbs});
+  return found;
+}
+
+CpuKernel find_cpu_kernel(const KernelName& name) {
+  std::vector<CpuKernel> candidates = cpu_kernels();
+  candidates.push_back({Kind::limbs});
+  for (const Alphabet* alphabet : alphabets()) candidates.push_back(planes_kernel(&portable_bytes_kernel, *alphabet));
+  for (const CpuKernel& kernel : candidates) {
+    if (kernel.name() == name) return kernel;
+  }
+  throw std::invalid_argument("kernel: '" + name.name + "' (" + name.element + ") is none of this CPU");
+}
+
+const Verdict& verdict_of(const CpuKernel& kernel) {
+  const std::atomic<const Verdict*>& own = known[place_of(kernel)];
+  if (const Verdict* found = own.load(std::memory_order_acquire)) return *found;
+  const std::lock_guard<ChildLock> alone(testing);
+  if (const Verdict* found = own.load(std::memory_order_acquire)) return *found;
+  if (std::optional<Verdict> stored = load_verdict(key_of(cpu_facts(), kernel.name()))) return adopt(kernel, *std::move(stored));
+  return tested(kernel, true);
+}
+
+std::optional<Verdict> known_verdict(const CpuKernel& kernel) {
+  const Verdict* found = known[place_of(kernel)];
+  return found != nullptr ? *found : load_verdict(key_of(cpu_facts(), kernel.name()));
+}
+
+const Verdict& test(const CpuKernel& kernel, bool is_short) {
+  const std::lock_guard<ChildLock> alone(testing);
+  return tested(kernel, is_short);
+}
+
+void forget_cpu_verdicts() {
+  const std::lock_guard<ChildLock> alone(testing);
+  for (std::atomic<const Verdict*>& each : known) each = nullptr;
+  disable_failed();
+  read_environment();
+}
+
+}  // namespace ozfp4::product

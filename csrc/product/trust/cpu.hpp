@@ -1,0 +1,46 @@
+// Which kernels of this CPU may serve: each is tried on exact integers before its first use in a process, unless an earlier
+// process of this very build did so on the same processor. One that fails is disabled, and the next one serves. A known verdict
+// costs one look.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "cpu/bytes/kernels/kernel.hpp"
+#include "plan/alphabet.hpp"
+#include "product/trust/verdict.hpp"
+
+namespace ozfp4::product {
+
+// What multiplies planes of an alphabet: a unit for bytes, or floating point where there is none; integers in machine words;
+// small products of numbers in machine words, or by limbs of eight bits.
+struct CpuKernel {
+  enum class Kind : std::uint8_t { planes, words, numbers, limbs };
+
+  Kind kind;
+  const ByteKernel* unit = nullptr;
+  const Alphabet* alphabet = nullptr;
+
+  KernelName name() const;
+};
+CpuKernel planes_kernel(const ByteKernel* unit, const Alphabet& alphabet);
+
+// Those of this CPU: of each alphabet, best first, but for bytes in plain loops, and without planes; limbs where there is a unit.
+std::vector<CpuKernel> cpu_kernels();
+
+// Of that name, bytes and limbs in plain loops too. Throws std::invalid_argument where there is none.
+CpuKernel find_cpu_kernel(const KernelName& name);
+
+// On a kernel about to be used: what is known, else that of the short form, tried now. Throws as examine.
+const Verdict& verdict_of(const CpuKernel& kernel);
+
+// What this process or an earlier one found; nothing before the first test.
+std::optional<Verdict> known_verdict(const CpuKernel& kernel);
+
+// Tries it now, whatever is known, and keeps the verdict here and on disk.
+const Verdict& test(const CpuKernel& kernel, bool is_short);
+
+// Knows as little as a new process, which reads the environment.
+void forget_cpu_verdicts();
+
+}  // namespace ozfp4::product

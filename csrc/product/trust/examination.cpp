@@ -1,0 +1,135 @@
+#include "product/trust/examination.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <exception>
+#include <map>
+#include <new>
+#include <stdexcept>
+#include <utility>
+
+#include "cpu/runtime/fp_mode.hpp"
+#include "product/options.hpp"
+#include "product/refusal.hpp"
+
+namespace ozfp4::product {
+namespace {
+
+struct WrongEntry {
+  Failure failure;
+};
+
+std::vector<KernelName>& broken_kernels() {
+  static auto* const kernels = new std::vector<KernelName>;
+  return *kernels;
+}
+
+bool is_broken(const KernelName& kernel) {
+  const std::vector<KernelName>& broken = broken_kernels();
+  return std::find(broken.begin(), broken.end(), kernel) != broken.end();
+}
+
+std::string text_of(std::int64_t x) { return std::to_string(x); }
+std::string text_of(double x) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.17g", x);
+  return text;
+}
+
+std::int64_t off_by_one(std::int64_t x) { return static_cast<std::int64_t>(static_cast<std::uint64_t>(x) + 1); }
+double off_by_one(double x) { return std::nextafter(x, HUGE_VAL); }
+
+// Throws where an entry differs; NaN is no entry of `expected`.
+template <class T>
+void compare(Failure about, std::vector<T> found, const std::vector<T>& expected, bool is_spoiled) {
+  if (found.size() != expected.size()) throw std::runtime_error("the result has " + std::to_string(found.size()) + " entries");
+  if (is_spoiled) found.back() = off_by_one(found.back());
+  std::int64_t wrong = 0;
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    if (found[i] == expected[i]) continue;
+    if (wrong++ > 0) continue;
+    about.row = static_cast<std::int64_t>(i) / about.n;
+    about.column = static_cast<std::int64_t>(i) % about.n;
+    about.found = text_of(found[i]);
+    about.expected = text_of(expected[i]);
+  }
+  if (wrong == 0) return;
+  about.text = about.modulus != 0 ? "modulo " + std::to_string(about.modulus) + " " : "";
+  about.text += "entry (" + std::to_string(about.row) + ", " + std::to_string(about.column) + ") is " + about.found +
+                ", exact is " + about.expected + ", " + std::to_string(wrong) + " of " + std::to_string(expected.size()) +
+                " entries wrong";
+  throw WrongEntry{about};
+}
+
+}  // namespace
+
+void Examination::begin(const std::string& name) {
+  ++count_;
+  name_ = name;
+}
+
+void Examination::sums(const Case& own, const MultiplyCase& multiply) {
+  begin(own.name);
+  const std::vector<std::int64_t> whole = own.expected();
+  std::map<std::int64_t, std::vector<std::int64_t>> residues{{0, whole}};
+  for (Sums& found : multiply(own)) {
+    std::vector<std::int64_t>& expected = residues[found.modulus];
+    if (expected.empty()) {
+      expected.reserve(whole.size());
+      for (const std::int64_t x : whole) expected.push_back((x % found.modulus + found.modulus) % found.modulus);
+    }
+    Failure about{own.name, own.m(), own.n(), own.k(), "", found.modulus, -1, -1, "", "", ""};
+    compare(std::move(about), std::move(found.entries), expected, is_broken(kernel_));
+  }
+}
+
+void Examination::whole(const WholeProduct& product, const Plan& plan, const MultiplyWhole& multiply) {
+  const std::string by = std::string("scheme ") + name_of(plan.scheme) + " " + plan.alphabet.name + " " + plan.family;
+  const std::string name = product.name + ", " + by + (product.updates ? ", as an update" : "");
+  begin(name);
+  Failure about{name, product.m, product.n, product.k, by + ", " + std::to_string(plan.bits) + " bits", 0, -1, -1, "", "", ""};
+  compare(std::move(about), multiply(product), product.expected, is_broken(kernel_));
+}
+
+void Examination::integers(const std::string& name, std::int64_t m, std::int64_t n, std::int64_t k,
+                           const std::vector<std::int64_t>& expected,
+                           const std::function<std::vector<std::int64_t>()>& multiply) {
+  begin(name);
+  compare({name, m, n, k, "", 0, -1, -1, "", "", ""}, multiply(), expected, is_broken(kernel_));
+}
+
+Verdict examine(const KernelName& kernel, bool is_short, const std::function<void(Examination&)>& tries) {
+  const auto start = std::chrono::steady_clock::now();
+  Verdict verdict;
+  verdict.is_short = is_short;
+  Examination examination(kernel);
+  const auto fail = [&](const std::string& reason) {
+    verdict.is_passed = false;
+    verdict.reason = reason;
+  };
+  try {
+    const DefaultFpMode mode;
+    tries(examination);
+  } catch (const WrongEntry& wrong) {
+    verdict.failure = wrong.failure;
+    fail(wrong.failure.name + ": " + wrong.failure.text);
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const std::exception& error) {
+    const auto* refusal = dynamic_cast<const Refusal*>(&error);
+    if (refusal != nullptr && refusal->fault() == Fault::out_of_memory) throw;
+    verdict.is_lasting = false;
+    verdict.failure.name = examination.name();
+    verdict.failure.text = "after " + examination.name() + ": " + error.what();
+    fail(verdict.failure.text);
+  }
+  verdict.cases = examination.count();
+  verdict.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return verdict;
+}
+
+void break_kernels(std::vector<KernelName> kernels) { broken_kernels() = std::move(kernels); }
+
+}  // namespace ozfp4::product

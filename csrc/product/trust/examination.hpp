@@ -1,0 +1,54 @@
+// The self-test of one kernel: every case, until one is wrong. It neither looks at nor changes what is known of the kernel.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "plan/plan.hpp"
+#include "product/trust/cases.hpp"
+#include "product/trust/verdict.hpp"
+#include "product/trust/whole.hpp"
+
+namespace ozfp4::product {
+
+// The sums of a case as a kernel leaves them, m x n, modulo a number; 0: the sums themselves.
+struct Sums {
+  std::int64_t modulus = 0;
+  std::vector<std::int64_t> entries;
+};
+using MultiplyCase = std::function<std::vector<Sums>(const Case&)>;
+using MultiplyWhole = std::function<std::vector<double>(const WholeProduct&)>;
+
+// What has been tried. Each of `sums`, `whole` and `integers` counts a case and throws the failure of a wrong one.
+class Examination {
+ public:
+  explicit Examination(KernelName kernel) : kernel_(std::move(kernel)) {}
+
+  void sums(const Case& own, const MultiplyCase& multiply);
+  void whole(const WholeProduct& product, const Plan& plan, const MultiplyWhole& multiply);
+  // A whole product of integers modulo 2^64.
+  void integers(const std::string& name, std::int64_t m, std::int64_t n, std::int64_t k,
+                const std::vector<std::int64_t>& expected, const std::function<std::vector<std::int64_t>()>& multiply);
+
+  int count() const { return count_; }
+  const std::string& name() const { return name_; }
+
+ private:
+  void begin(const std::string& name);
+
+  const KernelName kernel_;
+  int count_ = 0;
+  std::string name_ = "first case";
+};
+
+// The verdict of what `tries` makes of it, in the default floating-point mode: an exception of the kernel fails it. Throws
+// std::bad_alloc, and Refusal Fault::out_of_memory: where there is no memory for the test, nothing is said about the kernel.
+Verdict examine(const KernelName& kernel, bool is_short, const std::function<void(Examination&)>& tries);
+
+// For tests: from now on these kernels, and no others, seem to be off by one in the last entry of each product.
+void break_kernels(std::vector<KernelName> kernels);
+
+}  // namespace ozfp4::product

@@ -1,0 +1,25 @@
+// The things that a finding about the CPU depends on, and this very build.
+#pragma once
+
+#include <string>
+
+#include "product/trust/verdict.hpp"
+
+namespace ozfp4::product {
+
+// Raised with every change of the cases: what passed others says nothing about these.
+inline constexpr const char* kCases = "5";
+
+// The key of findings about the CPU: "device", "instruction sets", "system", "build". Made once.
+const Facts& cpu_facts();
+
+// Path, size and time of change of the file that holds this code: reading megabytes would cost more than the test that it saves.
+std::string build_stamp();
+
+// The same of the loaded library whose file name begins so; empty: there is none.
+std::string library_stamp(const char* begin);
+
+// Those facts with the kernel and the cases: the key of a verdict.
+Facts key_of(Facts machine, const KernelName& kernel);
+
+}  // namespace ozfp4::product

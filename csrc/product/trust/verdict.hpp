@@ -1,0 +1,43 @@
+// What the self-test found about one kernel, and all that is needed to see a failure again.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace ozfp4::product {
+
+// A kernel on its device: its name as in a report, and what it multiplies: an alphabet of the CPU ("fp4", "int8", "fp64"),
+// residues
+// ("u8"), limbs ("s8") or codes ("e2m1") of a GPU; without planes "words", and on the CPU "numbers" and "limbs" of floating
+// point.
+struct KernelName {
+  std::string name, element;
+  bool operator==(const KernelName& other) const { return name == other.name && element == other.element; }
+};
+
+// The first wrong case.
+struct Failure {
+  std::string name;  // of the case, whose operands are the same on any machine; empty: nothing failed
+  std::int64_t m = 0, n = 0, k = 0;
+  std::string plan;                    // of a whole product: scheme, alphabet, family, bits
+  std::int64_t modulus = 0;            // of the residues that were wrong; 0: of sums and whole products
+  std::int64_t row = -1, column = -1;  // of the first wrong entry; -1: the kernel did not come to an end
+  std::string found, expected;         // that entry as it was, and as it is exactly
+  std::string text;                    // what was wrong, in a sentence
+};
+
+struct Verdict {
+  bool is_passed = true, is_short = true;
+  int cases = 0;  // how many were tried; the last one is that which failed
+  double seconds = 0;
+  std::string reason;      // the case and the first wrong entry, or what the device said; empty: all was right
+  bool is_lasting = true;  // an error of the device may be a matter of the moment, a wrong number is not
+  Failure failure;         // of this process' test alone
+};
+
+// All that a finding depends on, by names.
+using Facts = std::vector<std::pair<std::string, std::string>>;
+
+}  // namespace ozfp4::product
