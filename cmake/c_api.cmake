@@ -9,14 +9,14 @@ if(build_cuda)
     csrc/product/gpu/enqueue.cpp
     csrc/product/gpu/gram.cpp
     csrc/product/gpu/integers.cpp
-    csrc/product/gpu/integers_trust.cpp
     csrc/product/gpu/layout.cpp
     csrc/product/gpu/lines.cpp
     csrc/product/gpu/operand.cpp
     csrc/product/gpu/plans.cpp
     csrc/product/gpu/problem.cpp
     csrc/product/gpu/steps.cpp
-    csrc/product/gpu/sum.cpp)
+    csrc/product/gpu/sum.cpp
+    csrc/product/trust/gpu.cpp)
   target_link_libraries(ozfp4_product_gpu PUBLIC ozfp4_product ozfp4_cuda)
 endif()
 

@@ -278,22 +278,13 @@ def expand(
     """Enqueues: of k x n complex matrices at `data`, strides in entries, the columns of the real form at `to`: for each (re, -im)
     along k, then (im, re)."""
 
-def multiply(
-    kernel: int,
-    element: str,
-    m: int,
-    n: int,
-    k: int,
-    a: int,
-    pitch_a: int,
-    b: int,
-    pitch_b: int,
-    moduli: Sequence[int],
-    out: int,
-    out_pitch: int,
-    stream: int,
-    device: int,
-) -> None: ...
+# The self-test, as that of _core with the number of a device.
+def device_facts(device: int) -> dict[str, str]: ...
+def verdict_of(device: int, name: str, element: str) -> dict[str, Any]: ...
+def known_verdict(device: int, name: str, element: str) -> dict[str, Any] | None: ...
+def test_kernel(device: int, name: str, element: str, short: bool) -> dict[str, Any]: ...
+def forget_verdicts() -> None: ...
+def break_kernels(kernels: Sequence[tuple[str, str]]) -> None: ...
 def code_version(device: int) -> tuple[int, int]: ...
 def stream_id(stream: int, device: int) -> int: ...
 def tell_repaired(address: int) -> bool:

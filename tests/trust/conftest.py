@@ -13,8 +13,8 @@ from ozfp4.backends import kernels
 
 @pytest.fixture
 def break_kernel() -> Iterator[Callable[..., None]]:
-    """break_kernel("fp64"): from now on the CPU's kernels of these elements, and no others, seem to be off by one in the last entry
-    of each product."""
+    """break_kernel("fp64"): from now on the CPU's kernels of these elements, and no others, seem to be off by one in the last
+    entry of each product."""
 
     def make(*what: str) -> None:
         every = {*kernels.cpu_kernels(), kernels.LIMBS}

@@ -19,6 +19,7 @@ PYBIND11_MODULE(_cuda, module) {
   ozfp4::bindings::register_store(module);
   ozfp4::bindings::register_partial(module);
   ozfp4::bindings::register_complex(module);
+  ozfp4::bindings::register_trust(module);
   module.attr("counter_bytes") = kCounterBytes;
   module.attr("most_direct_inner") = kMostDirectInner;
   module.attr("most_tile_inner") = kMostTileInner;

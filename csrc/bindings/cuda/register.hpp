@@ -15,6 +15,7 @@ void register_problem(pybind11::module_& module);
 void register_store(pybind11::module_& module);    // after the types of register_problem
 void register_partial(pybind11::module_& module);  // likewise
 void register_complex(pybind11::module_& module);  // behind that of problems, whose types it takes
+void register_trust(pybind11::module_& module);
 
 using cuda::gpu_of;
 

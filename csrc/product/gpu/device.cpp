@@ -1,93 +1,17 @@
 #include "product/gpu/device.hpp"
 
-#include <algorithm>
-#include <cstdint>
 #include <string>
-#include <tuple>
 
-#include "arith/accuracy/capacity.hpp"
-#include "arith/narrow.hpp"
-#include "cuda/matmul.hpp"
 #include "cuda/multiply/gpu.hpp"
 #include "cuda/multiply/registry.hpp"
-#include "product/exact_cases.hpp"
-#include "product/gpu/aside.hpp"
-#include "product/gpu/memory.hpp"
-#include "product/gpu/once.hpp"
-#include "product/gpu/steps.hpp"
+#include "cuda/runtime/device_guard.hpp"
 #include "product/refusal.hpp"
+#include "product/trust/gpu.hpp"
 
 namespace ozfp4::product {
 namespace {
 
 using namespace ozfp4::cuda;
-
-// ---- The test of a kernel ----
-
-// Another way than by the stages counts where there is a kernel of it for the case.
-bool is_exact(const Device& device, Kernel kernel, const Plan& like, const ExactCase& own, Accuracy accuracy = Accuracy::scaled,
-              Direct way = Direct::never) {
-  PlanRequest request;
-  request.scheme = like.scheme;
-  request.alphabet = like.alphabet;
-  request.k = own.k;
-  if (accuracy != Accuracy::scaled) request.bits = accuracy_bits(accuracy, 53);
-  Promise promise;
-  promise.accuracy = accuracy;
-  const CudaPlan plan = make_cuda_plan(make_plan(request), own.k, kernel, promise);
-  const std::size_t bytes_c = own.c.size() * sizeof(double);
-  const Aside aside;
-  const DeviceMemory a(own.a.size() * sizeof(double)), b(own.b.size() * sizeof(double)), c(bytes_c);
-  a.fill(own.a.data(), aside);
-  b.fill(own.b.data(), aside);
-  check(cudaMemsetAsync(c.get(), 0xA5, bytes_c, aside.stream()), "cudaMemsetAsync");
-  CudaProduct product;
-  const std::int64_t line = std::int64_t(8) * own.k;
-  product.a = {a.get(), ElementType::float64, own.m, own.k, line, 8, {}};
-  product.b = {b.get(), ElementType::float64, own.n, own.k, line, 8, {}};
-  product.result.data = c.get();
-  product.result.rows = own.m;
-  product.result.columns = own.n;
-  product.result.row_stride = std::int64_t(8) * own.n;
-  product.result.column_stride = 8;
-  const auto direct = make_direct_layout(plan, product, device.gpu, INT64_MAX, {}, way);
-  if (way != Direct::never && !direct) return true;
-  const CudaLayout layout = direct ? *direct : make_layout(plan, product, device.gpu, INT64_MAX);
-  const GemmStep* const steps = steps_on(device, plan, aside.stream());
-  check_matmul(plan, layout, product, steps, device.gpu);
-  const DeviceMemory workspace(static_cast<std::size_t>(layout.bytes));
-  LaunchOptions options;
-  options.stream = aside.stream();
-  for (std::int64_t turn = 0; turn < layout.turns.count; ++turn) {
-    launch_matmul(plan, layout, turn_at(product, layout.turns, turn), workspace.get(), steps, options);
-  }
-  std::vector<double> found(own.c.size());
-  c.read(found.data(), aside);
-  return found == own.c;
-}
-
-bool passes(const Device& device, Kernel kernel, const Plan& like) {
-  return std::all_of(exact_cases().begin(), exact_cases().end(),
-                     [&](const ExactCase& own) { return is_exact(device, kernel, like, own); }) &&
-         std::all_of(chain_cases().begin(), chain_cases().end(),
-                     [&](const ExactCase& own) { return is_exact(device, kernel, like, own, Accuracy::standard); });
-}
-
-bool passes_without_planes(const Device& device, Kernel kernel, const Plan& like) {
-  for (const ExactCase& own : small_exact_cases()) {
-    for (const Accuracy accuracy : {Accuracy::scaled, Accuracy::standard}) {
-      for (const Direct way : {Direct::always, Direct::thin, Direct::tiles}) {
-        if (!is_exact(device, kernel, like, own, accuracy, way)) return false;
-      }
-    }
-  }
-  for (const ExactCase& own : chain_cases()) {
-    for (const Direct way : {Direct::always, Direct::thin, Direct::tiles}) {
-      if (!is_exact(device, kernel, like, own, Accuracy::standard, way)) return false;
-    }
-  }
-  return true;
-}
 
 bool takes(const Device& device, Kernel kernel, Element element, bool residues) {
   return find_kernel_error(kernel, element, device.gpu) == nullptr && !row_of(kernel).is_stand_in &&
@@ -144,16 +68,8 @@ std::vector<UnitRate> device_units(const Device& device, Scheme scheme) {
 }
 
 bool is_trusted(const Device& device, Kernel kernel, const Plan& plan, cudaStream_t stream, bool without_planes) {
-  using Key = std::tuple<int, Kernel, Element, Scheme, bool>;
-  static auto* const verdicts = new OncePerDevice<Key, bool>;
-  const Key key(device.index, kernel, element_of(plan, kernel), plan.scheme, without_planes);
-  return verdicts->find_or_make(device.index, key, [&] {
-    if (is_captured(stream)) {
-      refuse(Fault::unsupported, std::string("stream: the first product by the kernel '") + kernel_name(kernel) +
-                                     "' tests it, which a CUDA graph cannot capture; run one such product before");
-    }
-    return without_planes ? passes_without_planes(device, kernel, plan) : passes(device, kernel, plan);
-  });
+  const GpuKernel own = without_planes ? kWithoutPlanes : GpuKernel{true, kernel, element_of(plan, kernel)};
+  return verdict_of(device, own, stream)->is_passed;
 }
 
 }  // namespace ozfp4::product

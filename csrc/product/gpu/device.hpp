@@ -32,9 +32,8 @@ std::vector<UnitRate> device_units(const Device& device, Scheme scheme);
 // Kernels that multiply the planes of a plan, best first.
 std::vector<cuda::Kernel> kernels_for(const Device& device, const Plan& plan);
 
-// Whether a kernel multiplies the planes of such a plan exactly on the device, or, without planes, the kernels for small and thin
-// products multiply real numbers of 64 bits: tried on exact integers before the first use, which takes memory of the device and
-// waits for it. Throws Refusal Fault::unsupported where that would be while `stream` is captured.
+// Whether a kernel that multiplies the planes of such a plan passed its self-test on the current device, which is this one, or,
+// without planes, those for small and thin products: its first use runs it (product/trust/gpu). Throws as verdict_of.
 bool is_trusted(const Device& device, cuda::Kernel kernel, const Plan& plan, cudaStream_t stream, bool without_planes = false);
 
 }  // namespace ozfp4::product

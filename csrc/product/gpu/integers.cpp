@@ -11,7 +11,6 @@
 #include "cuda/runtime/device_guard.hpp"
 #include "product/gpu/choice.hpp"
 #include "product/gpu/device.hpp"
-#include "product/gpu/integers_trust.hpp"
 #include "product/gpu/layout.hpp"
 #include "product/gpu/plans.hpp"
 #include "product/gpu/steps.hpp"
@@ -166,7 +165,7 @@ std::shared_ptr<const IntegerProblem> find_problem(const IntegerSum& integers, c
       return lay_out(integers, options, chosen.plan, chosen.kernel, device.gpu, direct);
     };
     std::shared_ptr<IntegerProblem> made = laid_out(may_go_direct(options) ? Direct::where_it_pays : Direct::never);
-    if (made->layout.is_direct && !are_integers_trusted(device, chosen, stream)) made = laid_out(Direct::never);
+    if (made->layout.is_direct && !is_trusted(device, chosen.kernel, *chosen.plan, stream, true)) made = laid_out(Direct::never);
     made->steps = steps_on(device, *made->plan, stream);
     made->asked = options.plan;
     return made;

@@ -68,7 +68,7 @@ def selftest(*, short: bool = False, progress: Callable[[float], Any] | None = N
 
     Raises
     ------
-    MemoryError, torch.cuda.OutOfMemoryError
+    MemoryError
         If there is no memory for the test.
     """
     chosen = installed_kernels(with_stand_ins=not short)

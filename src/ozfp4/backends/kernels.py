@@ -95,14 +95,6 @@ def cpu_kernel(alphabet: str) -> DeviceKernel:
     return _cpu_kernel(alphabet, _core.serving_byte_kernel())
 
 
-def cpu_setting(kernel: DeviceKernel) -> str:
-    """How OZFP4_CPU_KERNEL names one of the CPU's kernels; "sgemm" for floating point."""
-    for unit in _core.byte_kernels():
-        if kernel.name == cpu.kernel_name(kernel.element, unit) and kernel.element != "fp64":
-            return unit[1]
-    return FLOAT_SETTING
-
-
 def cpu_kernels() -> list[DeviceKernel]:
     """Those of each alphabet, best first, but for bytes in plain loops."""
     units = [unit for unit in _core.byte_kernels() if unit[1] != "portable"]

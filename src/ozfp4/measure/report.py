@@ -18,7 +18,7 @@ from ..backends.cuda.promise import promise_of
 from ..backends.kernels import device_name
 from ..cost.peaks import CPU_BACKENDS, GPU_BACKENDS
 from ..request import library
-from ..trust.identity import identity
+from ..trust.identity import cpu_identity, gpu_identity
 from . import clocks
 from .machine import describe
 
@@ -79,9 +79,8 @@ def _verdicts(tested: SelfTest) -> list[dict[str, Any]]:
             "reason": verdict.reason,
         }
         if verdict.failure is not None:
-            about = identity(kernel)
-            of_the_device = {name: about[name] for name in about if name not in ("kernel", "element")}
-            row["failure"] = dataclasses.asdict(verdict.failure) | of_the_device
+            about = cpu_identity() if kernel.device == "cpu" else gpu_identity(kernel.index)
+            row["failure"] = dataclasses.asdict(verdict.failure) | about
         rows.append(row)
     return rows
 
@@ -136,8 +135,8 @@ def report(tested: SelfTest, *, progress: Callable[[float], Any] | None = None) 
           around the measurements.
         - ``verdicts``: for each (device, kernel, element) ``passed``, ``form``, ``cases``, ``seconds`` and, where it failed,
           the ``reason``: the case and the first wrong entry; and ``failure``, all that it takes to repeat it: the case's name
-          and extents, from which :mod:`ozfp4.trust.exact_cases` makes its operands, plan, modulus, entry, what was found and
-          what is exact, the first wrong stage, tile and splits, with device, driver and build.
+          and extents, whose operands are the same on any machine, plan, modulus, entry, what was found and what is exact,
+          with device, driver and build.
         - ``times``: for each device (the first GPU), size N, backend of "scaled" and accuracy the milliseconds of a whole call
           and of each stage, ``products`` and ``kernel``; or ``skipped`` and why.
     """

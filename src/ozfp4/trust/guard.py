@@ -1,5 +1,5 @@
 """Which kernels may serve: each is tried on exact integers before its first use in a process, unless an earlier process of
-this very build did so on the same device, driver.
+this very build did so on the same device and driver. The tests and what is kept of them are the core's (csrc/product/trust).
 
 A kernel that fails is disabled, with a warning that names it, and the next one serves. A passed test costs milliseconds
 once; afterwards asking costs one look into a dictionary.
@@ -7,10 +7,13 @@ once; afterwards asking costs one look into a dictionary.
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Sequence
+from typing import Any
 
 from .. import _core
+from ..backends.cuda import extension
 from ..backends.kernels import (
     LIMBS,
     NUMBERS,
@@ -23,11 +26,8 @@ from ..backends.kernels import (
 )
 from ..plans.plan import Plan
 from ..request import library
-from ..support import disk_cache
 from ..support.caller import stack_level
 from ..support.child_lock import ChildLock
-from .examine import examine
-from .identity import identity
 from .verdict import Verdict, of_core
 
 _verdicts: dict[DeviceKernel, Verdict] = {}  # of this process
@@ -44,6 +44,8 @@ def forget() -> None:
     global generation
     _verdicts.clear()
     _core.forget_verdicts()
+    if (cuda := sys.modules.get("ozfp4._cuda")) is not None:
+        cuda.forget_verdicts()
     _serving.clear()
     words_tested.clear()
     generation += 1
@@ -52,33 +54,24 @@ def forget() -> None:
 # ---- What is known --------------------------------------------------------------------------------------------------
 
 
-def _stored(kernel: DeviceKernel) -> Verdict | None:
-    """The verdict of an earlier process, if there is one that is whole."""
+def _ask(question: str, kernel: DeviceKernel, *further: Any) -> Verdict | None:
+    """What the core of a kernel's device says of it: its "known_verdict", its "verdict_of" or that of "test_kernel"."""
     if kernel.device == "cpu":
-        found = _core.known_verdict(kernel.name, kernel.element)
-        return None if found is None else of_core(kernel, found)
-    value = disk_cache.load(identity(kernel))
-    if value is None:
-        return None
-    passed, form, cases, seconds, reason = (
-        value.get(x) for x in ("passed", "form", "cases", "seconds", "reason")
-    )
-    if (
-        not isinstance(passed, bool)
-        or form not in ("short", "long")
-        or not isinstance(cases, int)
-        or not isinstance(seconds, (int, float))
-        or (reason is not None) != (not passed)
-        or not isinstance(reason, (str, type(None)))
-    ):
-        return None
-    return Verdict(kernel, passed, form, cases, seconds, reason)
+        found = getattr(_core, question)(kernel.name, kernel.element, *further)
+    else:
+        ask = getattr(extension.require_cuda(), question)
+        try:
+            found = ask(kernel.index, kernel.name, kernel.element, *further)
+        except MemoryError:  # torch may hold what is not used
+            library.require_torch().cuda.empty_cache()
+            found = ask(kernel.index, kernel.name, kernel.element, *further)
+    return None if found is None else of_core(kernel, found)
 
 
-def _store(verdict: Verdict) -> None:
-    if verdict.lasting:
-        fields = ("passed", "form", "cases", "seconds", "reason")
-        disk_cache.store(identity(verdict.kernel), {name: getattr(verdict, name) for name in fields})
+def _found(question: str, kernel: DeviceKernel, *further: Any) -> Verdict:
+    found = _ask(question, kernel, *further)
+    assert found is not None
+    return found
 
 
 def adopt_verdict(verdict: Verdict) -> None:
@@ -100,7 +93,7 @@ def adopt_verdict(verdict: Verdict) -> None:
 
 def known_verdict(kernel: DeviceKernel) -> Verdict | None:
     """What this process or an earlier one found about a kernel; None before the first test. Tests nothing."""
-    return _verdicts.get(kernel) or _stored(kernel)
+    return _verdicts.get(kernel) or _ask("known_verdict", kernel)
 
 
 def known_count() -> int:
@@ -111,11 +104,7 @@ def known_count() -> int:
 def test(kernel: DeviceKernel, *, short: bool) -> Verdict:
     """Test a kernel now, whatever is known; keep the verdict here and on disk."""
     with _lock:
-        if kernel.device == "cpu":
-            found = of_core(kernel, _core.test_kernel(kernel.name, kernel.element, short))
-        else:
-            found = examine(kernel, short=short)
-            _store(found)
+        found = _found("test_kernel", kernel, short)
         adopt_verdict(found)
     return found
 
@@ -132,14 +121,11 @@ def verdict_of(kernel: DeviceKernel) -> Verdict:
     if known is not None:
         return known
     with _lock:
-        found = known_verdict(kernel)
-        if kernel.device == "cpu":
-            found = of_core(kernel, _core.verdict_of(kernel.name, kernel.element))
-        elif found is None:
+        if kernel.device != "cpu" and known_verdict(kernel) is None:
             _refuse_capture(kernel)
-            return test(kernel, short=True)
+        found = _found("verdict_of", kernel)
         adopt_verdict(found)
-        return found
+    return found
 
 
 def _refuse_capture(kernel: DeviceKernel) -> None:

@@ -16,8 +16,7 @@ class Failure:
     Attributes
     ----------
     case : str
-        Its name: `ozfp4.trust.exact_cases` makes the same operands from it on any machine (``case_named``,
-        ``whole_product_named``).
+        Its name; its operands are the same on any machine (csrc/product/trust).
     extents : tuple of int
         m, n, k.
     text : str
@@ -30,10 +29,6 @@ class Failure:
         The first wrong entry; None where the kernel did not come to an end.
     found, expected : str
         That entry as it was and as it is exactly; "" without an entry.
-    stage : str or None
-        Of a whole product on a GPU: the first wrong stage, and where.
-    tile, splits : str or None
-        Of a whole product on a GPU: what the kernel ran with.
     """
 
     case: str
@@ -44,9 +39,6 @@ class Failure:
     entry: tuple[int, int] | None = None
     found: str = ""
     expected: str = ""
-    stage: str | None = None
-    tile: str | None = None
-    splits: str | None = None
 
 
 @dataclass(frozen=True)
@@ -63,8 +55,6 @@ class Verdict:
     seconds : float
     reason : str or None
         The case and the first wrong entry, or what the device said; None if all was right.
-    lasting : bool
-        Worth keeping for other processes: an error of the device may be a matter of the moment, a wrong number is not.
     failure : Failure or None
         What is needed to repeat the failure; None if all was right, and in verdicts of earlier processes.
     """
@@ -75,7 +65,6 @@ class Verdict:
     cases: int
     seconds: float
     reason: str | None = None
-    lasting: bool = True
     failure: Failure | None = field(default=None, compare=False)
 
     @property

@@ -1,0 +1,422 @@
+#include "product/trust/gpu.hpp"
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <new>
+#include <stdexcept>
+#include <string>
+#include <tuple>
+#include <utility>
+
+#include "arith/accuracy/capacity.hpp"
+#include "cpu/environment.hpp"
+#include "cuda/direct/direct.hpp"
+#include "cuda/fused/tile.hpp"
+#include "cuda/matmul.hpp"
+#include "cuda/multiply/gpu.hpp"
+#include "cuda/thin/thin.hpp"
+#include "product/gpu/aside.hpp"
+#include "product/gpu/integers.hpp"
+#include "product/gpu/memory.hpp"
+#include "product/gpu/steps.hpp"
+#include "product/refusal.hpp"
+#include "product/trust/disk.hpp"
+#include "product/trust/examination.hpp"
+#include "product/trust/machine.hpp"
+#include "product/trust/planes.hpp"
+
+namespace ozfp4::product {
+namespace {
+
+using namespace ozfp4::cuda;
+
+Plan plan_of(Scheme scheme, const Alphabet& alphabet, const char* family, int bits, std::int64_t k) {
+  PlanRequest request;
+  request.scheme = scheme;
+  request.alphabet = alphabet;
+  request.family = family;
+  request.bits = bits;
+  request.k = k;
+  return make_plan(request);
+}
+
+// ---- One kernel on chosen entries ----
+
+std::vector<std::uint8_t> run_planes(const Device& device, Kernel kernel, const PlaneProduct& own) {
+  const Aside aside;
+  const DeviceMemory a(own.a.size()), b(own.b.size());
+  std::vector<std::uint8_t> left(static_cast<std::size_t>(own.out_bytes() + kBehind), kNoise);
+  const DeviceMemory out(left.size());
+  a.fill(own.a.data(), aside);
+  b.fill(own.b.data(), aside);
+  out.fill(left.data(), aside);
+  GemmProblem problem;
+  problem.m = own.m, problem.n = own.n, problem.k = own.k;
+  problem.a = {a.get(), 1, 1, own.pitch, own.m * own.pitch, own.m * own.pitch};
+  problem.b = {b.get(), 1, 1, own.pitch, own.n * own.pitch, own.n * own.pitch};
+  problem.out = out.get();
+  problem.out_pitch = own.out_pitch;
+  problem.out_matrix_stride = own.m * own.out_pitch;
+  Schedule schedule;
+  schedule.element = own.element;
+  schedule.product_bound = own.element == Element::u8 ? 255 * 255 : own.element == Element::s8 ? 128 * 128 : 144;
+  schedule.out_planes = static_cast<int>(own.moduli.size());
+  schedule.unit_begin.push_back(0);
+  const std::uint32_t bound = is_signed(own.element) ? schedule.product_bound * static_cast<std::uint32_t>(own.k) : 0;
+  for (const std::uint32_t modulus : own.moduli) {
+    schedule.steps.push_back(make_step(0, 0, 0, own.k, Action::store_residue, modulus, 1, schedule.unit_count(), bound));
+    schedule.unit_begin.push_back(static_cast<int>(schedule.steps.size()));
+  }
+  problem.attach(schedule);
+  GemmShape shape;
+  shape.m = own.m, shape.n = own.n, shape.k = own.k;
+  shape.units = shape.steps = shape.folds = schedule.unit_count();
+  const TileChoice choice = choose_tile(shape, kernel, own.element, device.gpu);
+  if (const char* error = find_launch_error(problem, choice, kernel, device.gpu)) throw std::invalid_argument(error);
+  launch_gemm(problem, choice, kernel, aside.stream());
+  out.read(left.data(), aside);
+  return left;
+}
+
+DeviceOperand operand_at(const OperandMemory& memory, const DeviceMemory& place) {
+  const OperandView view = memory.at(place.get());
+  return {view.data,
+          view.type,
+          static_cast<std::int32_t>(view.outer),
+          static_cast<std::int32_t>(view.inner),
+          view.outer_stride,
+          view.inner_stride,
+          {}};
+}
+
+// By the stages of a plan, whose planes the kernel multiplies, or by one of the ways without planes.
+std::vector<double> whole_product(const Device& device, Kernel kernel, const Plan& plan, const WholeProduct& own, Direct way) {
+  Promise promise;
+  promise.accuracy = own.accuracy;
+  promise.updates = own.updates;
+  promise.may_lengthen = own.accuracy == Accuracy::correct && !own.is_single && !own.updates;
+  if (own.is_single && promise.has_records()) promise.precision = 24;
+  const CudaPlan made = make_cuda_plan(plan, static_cast<int>(own.k), kernel, promise);
+  const OperandMemory of_a = memory_of_a(own), of_b = memory_of_b(own);
+  const std::int64_t entry = entry_bytes(own.type());
+  std::vector<char> found(own.expected.size() * static_cast<std::size_t>(entry), char(0xFF));  // NaN, no entry of a result
+  const Aside aside;
+  const DeviceMemory a(of_a.bytes.size()), b(of_b.bytes.size()), c(found.size());
+  a.fill(of_a.bytes.data(), aside);
+  b.fill(of_b.bytes.data(), aside);
+  c.fill(found.data(), aside);
+  CudaProduct product;
+  product.a = operand_at(of_a, a);
+  product.b = operand_at(of_b, b);
+  product.result.data = c.get();
+  product.result.type = own.type();
+  product.result.rows = product.a.outer;
+  product.result.columns = product.b.outer;
+  product.result.row_stride = entry * own.n;
+  product.result.column_stride = entry;
+  product.update.is_asked = own.updates;
+  product.update.factors = Update::of(1, 0);
+  const auto direct = make_direct_layout(made, product, device.gpu, INT64_MAX, {}, way);
+  if (way != Direct::never && !direct) throw std::runtime_error("the product was not made without planes");
+  const CudaLayout layout = direct ? *direct : make_layout(made, product, device.gpu, INT64_MAX);
+  const GemmStep* const steps = steps_on(device, made, aside.stream());
+  check_matmul(made, layout, product, steps, device.gpu);
+  const DeviceMemory workspace(static_cast<std::size_t>(layout.bytes));
+  LaunchOptions options;
+  options.stream = aside.stream();
+  for (std::int64_t turn = 0; turn < layout.turns.count; ++turn) {
+    launch_matmul(made, layout, turn_at(product, layout.turns, turn), workspace.get(), steps, options);
+  }
+  c.read(found.data(), aside);
+  std::vector<double> result;
+  for (const char* at = found.data(); at != found.data() + found.size(); at += entry) {
+    result.push_back(with_float(own.type(), [&](auto zero) { return static_cast<double>(load<decltype(zero)>(at)); }));
+  }
+  return result;
+}
+
+using Words = std::vector<std::int64_t>;
+
+// Modulo 2^64, B from its rows.
+Words integers_in_one_launch(const Device& device, Kernel kernel, const Words& a, const Words& b, std::int64_t m, std::int64_t n,
+                             std::int64_t k) {
+  Words found(static_cast<std::size_t>(m * n), -1);
+  const std::size_t word = sizeof(std::int64_t);
+  const Aside aside;
+  const DeviceMemory on_a(a.size() * word), on_b(b.size() * word), on_c(found.size() * word);
+  on_a.fill(a.data(), aside);
+  on_b.fill(b.data(), aside);
+  on_c.fill(found.data(), aside);
+  const IntegerSum integers{{{on_a.get(), ElementType::int64, m, k, 8 * k, 8},
+                             {on_b.get(), ElementType::int64, n, k, 8, 8 * n},
+                             {on_c.get(), ElementType::int64, m, n, 8 * n, 8}},
+                            1,
+                            0,
+                            0};
+  PlanRequest request;
+  request.alphabet = Alphabet::int8;
+  request.bits = integers.product.bits();
+  request.k = k;
+  const auto problem = lay_out(integers, {}, find_plan(request, false), kernel, device.gpu, Direct::always);
+  if (!problem->layout.is_direct) throw std::runtime_error("the integers were not multiplied in one launch");
+  const DeviceMemory workspace(static_cast<std::size_t>(problem->places.bytes));
+  launch(*problem, integers, {}, workspace.get(), aside.stream());
+  on_c.read(found.data(), aside);
+  return found;
+}
+
+// ---- The test of a kernel ----
+
+void try_planes(Examination& examination, const Device& device, const GpuKernel& own, bool is_short) {
+  const Kernel kernel = own.kernel;
+  if (const char* error = find_kernel_error(kernel, own.element, device.gpu)) throw std::runtime_error(error);
+  for_each_case(case_alphabet(name_of(own.element)), is_short, [&](const Case& each) {
+    examination.sums(each, [&](const Case& given) {
+      return sums_by_planes(given, own.element, [&](const PlaneProduct& planes) { return run_planes(device, kernel, planes); });
+    });
+  });
+  const Alphabet& alphabet = own.element == Element::u8 ? Alphabet::int8 : Alphabet::fp4;
+  const auto try_whole = [&](const WholeProduct& product, const Plan& plan) {
+    examination.whole(product, plan,
+                      [&](const WholeProduct& given) { return whole_product(device, kernel, plan, given, Direct::never); });
+  };
+  for (const WholeProduct& product : whole_products(is_short)) {
+    try_whole(product, plan_of(Scheme::two, alphabet, "least", 53, product.k));
+    if (is_short) continue;
+    if (alphabet.has_paper_families) {
+      for (const char* family : {"paper", "paper-karatsuba"})
+        try_whole(product, plan_of(Scheme::two, alphabet, family, 53, product.k));
+    }
+    if (own.element != Element::u8 && !stores_residues_only(kernel)) {
+      try_whole(product, plan_of(Scheme::one, alphabet, "least", 53, product.k));
+    }
+    if (own.element == Element::s8) try_whole(product, plan_of(Scheme::one, Alphabet::int8, "least", 53, product.k));
+  }
+  std::vector<WholeProduct> certified{chained_product()};
+  if (!is_short) {
+    certified = long_products();
+    certified.insert(certified.begin(), {repaired_product(), chained_product()});
+  }
+  for (const WholeProduct& product : certified) {
+    try_whole(product, plan_of(Scheme::two, alphabet, "least", accuracy_bits(product.accuracy, 53), product.k));
+  }
+}
+
+struct Asked {
+  Accuracy accuracy;
+  int bits;
+};
+
+// Products that need no planes in memory, and the first columns of one that is left to chains; in one launch as updates, too.
+void try_direct(Examination& examination, const Device& device, Kernel kernel, const std::vector<WholeProduct>& products,
+                Direct way, const std::vector<Asked>& asked, bool is_single) {
+  const auto try_one = [&](WholeProduct product, int bits) {
+    const Plan plan = plan_of(Scheme::two, Alphabet::int8, "least", bits, product.k);
+    for (const bool updates : {false, true}) {
+      if (updates && way != Direct::always) continue;
+      product.updates = updates;
+      examination.whole(product, plan,
+                        [&](const WholeProduct& given) { return whole_product(device, kernel, plan, given, way); });
+    }
+  };
+  for (WholeProduct product : products) {
+    for (const auto& [accuracy, bits] : asked) {
+      product.accuracy = accuracy;
+      try_one(product, bits);
+    }
+  }
+  try_one(first_columns(chained_product(is_single), 5), accuracy_bits(Accuracy::standard, is_single ? 24 : 53));
+}
+
+void try_integers(Examination& examination, const Device& device, Kernel kernel) {
+  struct Shape {
+    std::int64_t m, k, n;
+  };
+  for (const auto& [m, k, n] : {Shape{1, 1, 1}, {9, 130, 33}, {23, kMostDirectInner, 65}}) {
+    Words a, b, expected;
+    for (std::int64_t i = 0; i < m * k; ++i) a.push_back(static_cast<std::int64_t>(scattered(3, static_cast<std::uint64_t>(i))));
+    for (std::int64_t i = 0; i < k * n; ++i) b.push_back(static_cast<std::int64_t>(scattered(4, static_cast<std::uint64_t>(i))));
+    for (std::int64_t i = 0; i < m; ++i) {
+      for (std::int64_t j = 0; j < n; ++j) {
+        std::uint64_t sum = 0;
+        for (std::int64_t p = 0; p < k; ++p) {
+          sum += static_cast<std::uint64_t>(a[static_cast<std::size_t>(i * k + p)]) *
+                 static_cast<std::uint64_t>(b[static_cast<std::size_t>(p * n + j)]);
+        }
+        expected.push_back(static_cast<std::int64_t>(sum));
+      }
+    }
+    const std::string name = "integers " + std::to_string(m) + " x " + std::to_string(k) + " x " + std::to_string(n);
+    const std::int64_t rows = m, columns = n, inner = k;
+    examination.integers(name, m, n, k, expected,
+                         [&] { return integers_in_one_launch(device, kernel, a, b, rows, columns, inner); });
+  }
+}
+
+// In one launch, of two, three and four limbs; of few columns or rows; tile by tile, of seven and eight limbs. The plans are
+// those of residues.
+void try_without_planes(Examination& examination, const Device& device) {
+  Kernel kernel = Kernel::hopper;
+  if (!find_kernel(Element::u8, device.gpu, true, &kernel)) throw std::runtime_error("no kernel multiplies residues");
+  const Asked in_pairs{Accuracy::standard, accuracy_bits(Accuracy::standard, 53)};
+  for (const bool is_single : {false, true}) {
+    const Asked certified{Accuracy::standard, accuracy_bits(Accuracy::standard, is_single ? 24 : 53)};
+    const std::vector<Asked> asked{{Accuracy::scaled, is_single ? 24 : 53}, {Accuracy::scaled, 76}, certified};
+    try_direct(examination, device, kernel, whole_products(false, is_single, kMostDirectInner), Direct::always, asked, is_single);
+    if (has_thin_kernels()) try_direct(examination, device, kernel, thin_products(is_single), Direct::thin, asked, is_single);
+  }
+  try_integers(examination, device, kernel);
+  try_direct(examination, device, kernel, tile_products(kMostTileInner), Direct::tiles,
+             {{Accuracy::scaled, 53}, {Accuracy::scaled, 58}, in_pairs}, false);
+}
+
+Verdict tried(const Device& device, const GpuKernel& kernel, bool is_short) {
+  return examine(kernel.name(), is_short, [&](Examination& examination) {
+    if (kernel.has_planes) return try_planes(examination, device, kernel, is_short);
+    try_without_planes(examination, device);
+  });
+}
+
+// ---- What is known ----
+
+using Found = std::shared_ptr<const Verdict>;
+using Key = std::tuple<int, bool, Kernel, Element>;
+
+Key key_of(const Device& device, const GpuKernel& kernel) {
+  return {device.index, kernel.has_planes, kernel.kernel, kernel.element};
+}
+
+// Of this process. Threads that test on one device wait for each other, those of several do not: see OncePerDevice.
+class Known {
+ public:
+  Found find(const Key& key) {
+    const std::lock_guard<std::mutex> hold(lock_);
+    const auto found = verdicts_.find(key);
+    return found == verdicts_.end() ? nullptr : found->second;
+  }
+  Found keep(const Key& key, Verdict verdict) {
+    const std::lock_guard<std::mutex> hold(lock_);
+    return verdicts_[key] = std::make_shared<const Verdict>(std::move(verdict));
+  }
+  void clear() {
+    const std::lock_guard<std::mutex> hold(lock_);
+    verdicts_.clear();
+  }
+  std::mutex& testing_on(int device) {
+    const std::lock_guard<std::mutex> hold(lock_);
+    return testing_[device];
+  }
+
+ private:
+  std::mutex lock_;
+  std::map<Key, Found> verdicts_;
+  std::map<int, std::mutex> testing_;
+};
+
+Known& known() {
+  static auto* const all = new Known;
+  return *all;
+}
+
+Found tested(const Device& device, const GpuKernel& kernel, bool is_short) {
+  Verdict found = tried(device, kernel, is_short);
+  store_verdict(product::key_of(facts_of(device), kernel.name()), found);
+  return known().keep(key_of(device, kernel), std::move(found));
+}
+
+Device device_of(int index) { return {index, gpu_of(index)}; }
+
+GpuKernel kernel_named(const KernelName& name) {
+  if (kWithoutPlanes.name() == name) return kWithoutPlanes;
+  for (int i = 0; i < kKernels; ++i) {
+    for (const Element element : {Element::u8, Element::s8, Element::e2m1}) {
+      const GpuKernel kernel{true, static_cast<Kernel>(i), element};
+      if (kernel.name() == name) return kernel;
+    }
+  }
+  throw std::invalid_argument("kernel: '" + name.name + "' (" + name.element + ") is none of a GPU");
+}
+
+// What says that there is no memory, as Python takes it.
+template <class Body>
+auto with_memory(const Body& body) {
+  try {
+    return body();
+  } catch (const Refusal& refusal) {
+    if (refusal.fault() == Fault::out_of_memory) throw std::bad_alloc();
+    throw std::runtime_error(refusal.what());
+  }
+}
+
+}  // namespace
+
+KernelName GpuKernel::name() const {
+  return has_planes ? KernelName{kernel_name(kernel), name_of(element)} : KernelName{"integers in machine words", "words"};
+}
+
+Found verdict_of(const Device& device, const GpuKernel& kernel, cudaStream_t stream) {
+  const Key key = key_of(device, kernel);
+  if (Found found = known().find(key)) return found;
+  const std::lock_guard<std::mutex> alone(known().testing_on(device.index));
+  if (Found found = known().find(key)) return found;
+  if (std::optional<Verdict> stored = load_verdict(product::key_of(facts_of(device), kernel.name()))) {
+    return known().keep(key, *std::move(stored));
+  }
+  if (is_captured(stream)) {
+    refuse(Fault::unsupported, "stream: the first product by the kernel '" + kernel.name().name +
+                                   "' tests it, which a CUDA graph cannot capture; run one such product before");
+  }
+  return tested(device, kernel, true);
+}
+
+const Facts& facts_of(const Device& device) {
+  static std::mutex lock;
+  static auto* const all = new std::map<int, Facts>;
+  const std::lock_guard<std::mutex> hold(lock);
+  Facts& facts = (*all)[device.index];
+  if (!facts.empty()) return facts;
+  cudaDeviceProp about{};
+  check(cudaGetDeviceProperties(&about, device.index), "cudaGetDeviceProperties");
+  int driver = 0;
+  check(cudaDriverGetVersion(&driver), "cudaDriverGetVersion");
+  std::string number;
+  for (const char byte : about.uuid.bytes) {
+    constexpr char digits[] = "0123456789abcdef";
+    const auto value = static_cast<unsigned char>(byte);
+    number += {digits[value >> 4], digits[value & 15]};
+  }
+  facts = {{"device", std::string(about.name) + " " + std::to_string(device.gpu.capability) + " " + number},
+           {"driver", std::to_string(driver) + " " + library_stamp("libcuda.so")},
+           {"build", build_stamp()}};
+  return facts;
+}
+
+Verdict find_device_verdict(int device, const KernelName& name) {
+  const DeviceGuard guard(device);
+  return with_memory([&] { return *verdict_of(device_of(device), kernel_named(name), no_stream()); });
+}
+
+std::optional<Verdict> known_device_verdict(int device, const KernelName& name) {
+  const Device own = device_of(device);
+  const GpuKernel kernel = kernel_named(name);
+  if (const Found found = known().find(key_of(own, kernel))) return *found;
+  return load_verdict(product::key_of(facts_of(own), name));
+}
+
+Verdict test_on_device(int device, const KernelName& name, bool is_short) {
+  const DeviceGuard guard(device);
+  const std::lock_guard<std::mutex> alone(known().testing_on(device));
+  return with_memory([&] { return *tested(device_of(device), kernel_named(name), is_short); });
+}
+
+void forget_device_verdicts() {
+  known().clear();
+  read_environment();
+}
+
+void break_device_kernels(std::vector<KernelName> kernels) { break_kernels(std::move(kernels)); }
+
+Facts find_device_facts(int device) { return facts_of(device_of(device)); }
+
+}  // namespace ozfp4::product

@@ -1,0 +1,44 @@
+// Which kernels of a device may serve, as trust/cpu of those of the CPU: the multiply kernels with each type of entries of their
+// planes, and what makes products without planes.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "cuda/multiply/contract.hpp"
+#include "cuda/runtime/export.hpp"
+#include "product/gpu/device.hpp"
+#include "product/trust/verdict.hpp"
+
+namespace ozfp4::product {
+
+struct GpuKernel {
+  bool has_planes;
+  cuda::Kernel kernel = cuda::Kernel::hopper;  // that multiplies planes
+  Element element = Element::u8;
+
+  KernelName name() const;
+};
+inline constexpr GpuKernel kWithoutPlanes{false};
+
+// On a kernel about to be used on the current device: what is known, else that of the short form, tried now, which takes memory
+// of the device and waits for it. Throws as examine, and Refusal Fault::unsupported where it would be tried while `stream` is
+// captured.
+std::shared_ptr<const Verdict> verdict_of(const Device& device, const GpuKernel& kernel, cudaStream_t stream);
+
+// The key of findings about a device: "device", "driver", "build". Waits for nothing.
+const Facts& facts_of(const Device& device);
+
+// The same for ozfp4._cuda: of any device and by names. They throw std::invalid_argument for a name that is no kernel's, and
+// std::bad_alloc where the device has no memory for the test.
+OZFP4_CUDA_EXPORT Verdict find_device_verdict(int device, const KernelName& name);
+OZFP4_CUDA_EXPORT std::optional<Verdict> known_device_verdict(int device, const KernelName& name);
+OZFP4_CUDA_EXPORT Verdict test_on_device(int device, const KernelName& name, bool is_short);
+OZFP4_CUDA_EXPORT void forget_device_verdicts();
+OZFP4_CUDA_EXPORT void break_device_kernels(std::vector<KernelName> kernels);
+OZFP4_CUDA_EXPORT Facts find_device_facts(int device);
+
+}  // namespace ozfp4::product
