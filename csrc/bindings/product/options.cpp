@@ -32,6 +32,15 @@ T by_name(const char* argument, PyObject* text, const std::array<std::pair<const
   product::refuse_option(argument, std::string(py::str(py::handle(text))) + " is unknown");
 }
 
+// Needs no lock of the interpreter.
+template <class T, std::size_t N>
+T by_name(const char* argument, const std::string& text, const std::array<std::pair<const char*, T>, N>& names) {
+  for (const auto& [name, value] : names) {
+    if (text == name) return value;
+  }
+  product::refuse_option(argument, "'" + text + "' is unknown");
+}
+
 constexpr std::array<std::pair<const char*, Scheme>, 2> kSchemes{{{"II", Scheme::two}, {"I", Scheme::one}}};
 constexpr std::array<std::pair<const char*, Accuracy>, 3> kAccuracies{
     {{"standard", Accuracy::standard}, {"correct", Accuracy::correct}, {"scaled", Accuracy::scaled}}};
@@ -50,9 +59,9 @@ Way way_named(const std::string& name) {
   throw py::value_error("way: '" + name + "' is none of 'cheaper', 'planes', 'words', 'limbs'");
 }
 
-Accuracy accuracy_named(const std::string& name) { return by_name("accuracy", py::str(name).ptr(), kAccuracies); }
+Accuracy accuracy_named(const std::string& name) { return by_name("accuracy", name, kAccuracies); }
 
-Rounding rounding_named(const std::string& name) { return by_name("rounding", py::str(name).ptr(), kRoundings); }
+Rounding rounding_named(const std::string& name) { return by_name("rounding", name, kRoundings); }
 
 std::optional<std::string> force_way(const std::optional<std::string>& name) {
   static std::optional<std::string> before;

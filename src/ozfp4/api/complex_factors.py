@@ -27,6 +27,7 @@ Product = Callable[[MatmulRequest], tuple[Any, Any, Report | None]]
 # Entries whose sums are made at a time: each takes less than these bytes, 64 for every plane and what is kept of a row.
 _ENTRY_BYTES = 2**12
 _FEWEST = 2**6
+_LEAST = 5e-324
 
 
 def check_directions(rounding: str, **factors: complex) -> None:
@@ -109,15 +110,16 @@ def _sum_with_bounds(
 
 
 def _half_units(x: Any) -> Any:
-    """Half a unit in the last place of each number, float64; infinity of what is not finite."""
+    """Half a unit in the last place of each number, float64, and at least the smallest number; infinity of what is not finite."""
     if library.is_tensor(x):
         torch = library.require_torch()
         above, size = torch.nextafter(x.abs(), torch.full_like(x, np.inf)), x.abs()
-        halves = (above.to(torch.float64) - size.to(torch.float64)) / 2
+        halves = ((above.to(torch.float64) - size.to(torch.float64)) / 2).clamp_min(_LEAST)
     else:
         size = np.abs(x)
         with np.errstate(over="ignore", invalid="ignore"):
-            halves = (np.nextafter(size, np.inf).astype(np.float64) - size.astype(np.float64)) / 2
+            halves = np.nextafter(size, np.inf).astype(np.float64) - size.astype(np.float64)
+            halves = np.maximum(halves / 2, _LEAST)
     _put(halves, halves != halves, np.inf)
     return halves
 
