@@ -13,10 +13,10 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ozfp4.api.matmul import matmul
 from ozfp4.backends.cuda.promise import promise_of
 from ozfp4.measure.clocks import event_times, gpu_stages, operands
 from ozfp4.request.library import require_torch
+from support.chosen import matmul
 
 from .experiment import Row
 

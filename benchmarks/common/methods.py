@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ozfp4.api.info import gpu_backends as listed
-from ozfp4.api.matmul import matmul
 from ozfp4.measure.machine import have_cuda, have_torch
 from support import PATHS
+from support.chosen import matmul
 
 from . import peers
 

@@ -96,6 +96,15 @@ class UnitOptions(TypedDict, total=False):
     workspace_limit: int | None
 
 
+class PlanOptions(TypedDict, total=False):
+    """By what an operand is prepared."""
+
+    scheme: str
+    backend: str
+    accuracy: str | None
+    plan: Plan | None
+
+
 class RequestOptions(TypedDict, total=False):
     """What a plan follows from."""
 
@@ -106,17 +115,9 @@ class RequestOptions(TypedDict, total=False):
     accuracy: str | None
 
 
-class PlanOptions(RequestOptions, total=False):
-    """The same, or a plan."""
-
-    plan: Plan | None
-
-
 class RoundedOptions(UnitOptions, total=False):
     """Of functions that make any number of products, each rounded."""
 
-    bits: int | None
-    family: str
     accuracy: str | None
     rounding: str
 
@@ -146,8 +147,9 @@ class AllOptions(ReportedOptions, TypedOptions, total=False):
 
 
 def plan_options(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Those that :func:`ozfp4.prepare` takes, too."""
-    return {name: value for name, value in given.items() if name in PlanOptions.__annotations__}
+    """Those by which an operand of the product would be prepared."""
+    names = {*PlanOptions.__annotations__, *RequestOptions.__annotations__}
+    return {name: value for name, value in given.items() if name in names}
 
 
 def takes(options: type, *others: str) -> Callable[[F], F]:
@@ -174,7 +176,12 @@ def check_taken(function: Any, given: Collection[str]) -> None:
     """TypeError for the name of an option that the function does not take."""
     for name in given:
         if name not in function.options:
-            raise TypeError(f"{function.__name__}() got an unexpected keyword argument {name!r}")
+            remedy = (
+                "; they belong to a plan: plan=ozfp4.plan_for(a, b, ...)"
+                if name in ("bits", "family")
+                else ""
+            )
+            raise TypeError(f"{function.__name__}() got an unexpected keyword argument {name!r}{remedy}")
 
 
 def unusual(given: Mapping[str, Any]) -> dict[str, Any]:

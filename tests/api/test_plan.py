@@ -14,7 +14,7 @@ from ozfp4.backends.cuda import extension
 from ozfp4.cost.choice import Choice
 from ozfp4.dispatch import this_machine
 from ozfp4.trust import guard
-from support import PATHS
+from support import PATHS, chosen
 
 OPERANDS = [
     ((5, 7), (7, 3)),
@@ -47,7 +47,7 @@ def test_the_plan_for_operands_is_the_one_that_their_product_takes(
             continue
         if options.get("scheme") == "I" and options.get("backend", "fp64") == "fp64" and shape_a[-1] > 65_536:
             continue
-        assert ozfp4.plan_for(a, b, **options) == ozfp4.matmul(a, b, report=True, **options)[1].plan, options
+        assert ozfp4.plan_for(a, b, **options) == chosen.matmul(a, b, report=True, **options)[1].plan, options
     single = types[0][-1] == types[1][-1] == "4"
     assert ozfp4.plan_for(a, b).bits == (28 if single else 57)
     assert ozfp4.plan_for(a, b, accuracy="scaled").bits == (24 if single else 53)
@@ -64,7 +64,6 @@ def test_lists_are_operands() -> None:
         (np.ones((2, 2, 3)), np.ones((3, 3, 2)), {}, ValueError, "stacks do not broadcast"),
         (np.ones((2, 3), np.float16), np.ones((3, 2)), {}, TypeError, "^a: dtype float16"),
         (np.ones((2, 3)), np.float64(3), {}, ValueError, "^b: a 0-d array"),
-        (np.ones((2, 3)), np.ones((3, 2)), {"bits": 201, "accuracy": "scaled"}, ValueError, "^bits: 201"),
         (np.ones((2, 3)), np.ones((3, 2)), {"backend": "gpu"}, ValueError, "^backend: 'gpu'"),
     ],
 )

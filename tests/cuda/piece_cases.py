@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ozfp4 import matmul
 from ozfp4._options import Options
+from support.chosen import matmul
 
 torch = pytest.importorskip("torch")
 

@@ -24,7 +24,7 @@ from ozfp4.testing import forced
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))  # without pytest
 
-from support import structured_operands
+from support import chosen, structured_operands
 
 PATHS = [
     ("II", "int8", "least"),
@@ -62,14 +62,14 @@ torch.manual_seed(0)
 for m, k, n in ((5, 37, 9), (130, 200, 70), (33, 700, 20), (20, 9000, 30)):
     a, b = entries(m, k), entries(k, n)
     a[0, 0] = float("inf")
-    expected = ozfp4.matmul(a.cpu(), b.cpu(), accuracy="scaled")
+    expected = chosen.matmul(a.cpu(), b.cpu(), accuracy="scaled")
     for scheme, backend, family in PATHS:
         options = {"scheme": scheme, "backend": backend, "family": family}
         if arguments.only and not takes(arguments.only, options):
             continue
         with forced(arguments.only) if arguments.only else contextlib.nullcontext():
-            assert equal(ozfp4.matmul(a, b, **options, accuracy="scaled"), expected), options
-            stack = ozfp4.matmul(
+            assert equal(chosen.matmul(a, b, **options, accuracy="scaled"), expected), options
+            stack = chosen.matmul(
                 a.expand(3, m, k).contiguous(), b.T.contiguous().T, **options, accuracy="scaled"
             )
             assert equal(stack[2], expected), options
@@ -95,24 +95,24 @@ for m, k, n in ((5, 37, 9), (130, 200, 70), (33, 700, 20), (20, 9000, 30)):
                 {"accuracy": "correct"},
                 {"accuracy": "correct", "scheme": "I"},
             ):
-                c, bound = ozfp4.matmul(x, y, return_bound=True, **options)
-                assert equal(c, ozfp4.matmul(x.cpu(), y.cpu(), **options)), options
-                assert equal(ozfp4.matmul(x, y, **options), c), options
+                c, bound = chosen.matmul(x, y, return_bound=True, **options)
+                assert equal(c, chosen.matmul(x.cpu(), y.cpu(), **options)), options
+                assert equal(chosen.matmul(x, y, **options), c), options
         u, v = torch.complex(a, a.flip(0)), torch.complex(b, b.flip(1))
         for x, y in ((u, v), (u.conj(), v.mT.contiguous().mH), (u, b), (a, v)):
             for options in ({"accuracy": "standard"}, {"accuracy": "correct"}):
-                c, bound = ozfp4.matmul(x, y, return_bound=True, **options)
-                expected = ozfp4.matmul(x.cpu(), y.cpu(), **options)
+                c, bound = chosen.matmul(x, y, return_bound=True, **options)
+                expected = chosen.matmul(x.cpu(), y.cpu(), **options)
                 assert equal(torch.view_as_real(c), torch.view_as_real(expected)), options
                 assert equal(
-                    torch.view_as_real(ozfp4.matmul(x, y, **options)), torch.view_as_real(expected)
+                    torch.view_as_real(chosen.matmul(x, y, **options)), torch.view_as_real(expected)
                 ), options
         for bound in (2**63, 1000):
             x, y = (torch.randint(-bound, bound, shape, device="cuda") for shape in ((m, k), (k, n)))
             for backend in ("int8", "fp4"):
-                c, _ = ozfp4.matmul(x, y, backend=backend, report=True)  # which counts overflows
+                c, _ = chosen.matmul(x, y, backend=backend, report=True)  # which counts overflows
                 assert torch.equal(c.cpu(), x.cpu() @ y.cpu()), (bound, backend)
-                assert torch.equal(ozfp4.matmul(x, y, backend=backend), c), (bound, backend)
+                assert torch.equal(chosen.matmul(x, y, backend=backend), c), (bound, backend)
                 rest = ozfp4.matmul_mod(x, y, 2**61 - 1, backend=backend)
                 assert torch.equal(rest.cpu(), ozfp4.matmul_mod(x.cpu(), y.cpu(), 2**61 - 1)), (
                     bound,
@@ -126,12 +126,12 @@ for m, k, n in ((5, 37, 9), (130, 200, 70), (33, 700, 20), (20, 9000, 30)):
 
 if arguments.kernels:
     a, b = entries(130, 333), entries(333, 70)
-    expected = ozfp4.matmul(a, b, accuracy="scaled")
+    expected = chosen.matmul(a, b, accuracy="scaled")
     for name in cuda.kernels:
         for scheme, backend, family in PATHS:
             options = {"scheme": scheme, "backend": backend, "family": family}
             if not takes(name, options):
                 continue
             with forced(name):
-                assert equal(ozfp4.matmul(a, b, **options, accuracy="scaled"), expected), (name, options)
+                assert equal(chosen.matmul(a, b, **options, accuracy="scaled"), expected), (name, options)
 print("small cases passed")

@@ -8,7 +8,7 @@ from first_gpu import CERTIFIED_MODES, check, noisy, on_device, torch
 
 import ozfp4
 from ozfp4.testing import assert_same_bits
-from support import KINDS, STRUCTURED, operands, structured_operands
+from support import KINDS, STRUCTURED, chosen, operands, structured_operands
 
 PATHS = [("II", "int8", "least"), ("II", "fp4", "least"), ("I", "int8", "least"), ("I", "fp4", "least")]
 
@@ -43,8 +43,8 @@ def check_counts(a, b, context="", x=None, y=None):
     x, y = on_device(a) if x is None else x, on_device(b) if y is None else y
     total = 0
     for mode in CERTIFIED_MODES:
-        expected = repaired(ozfp4.matmul(a, b, **mode, report=True)[1])
-        found = repaired(ozfp4.matmul(x, y, **mode, report=True)[1])
+        expected = repaired(chosen.matmul(a, b, **mode, report=True)[1])
+        found = repaired(chosen.matmul(x, y, **mode, report=True)[1])
         lengthens = mode["accuracy"] == "correct" and a.shape[-1] >= 256
         assert found <= expected if lengthens else found == expected, (context, *mode.values())
         total += expected
@@ -70,18 +70,18 @@ def test_long_lines_are_exact(k):
         y = of_spans(rng, 90, k // 2, rng.integers(*spans_b, 90, endpoint=True))
         a, b = np.concatenate([x, -x], 1), np.concatenate([y, y], 1)
         a[:, -1] *= -1  # one product of each entry is left, twice
-        c, report = ozfp4.matmul(on_device(a), on_device(b).T, accuracy="correct", report=True)
-        assert_same_bits(c.cpu().numpy(), ozfp4.matmul(a, b.T, accuracy="correct"), str((spans_a, spans_b)))
+        c, report = chosen.matmul(on_device(a), on_device(b).T, accuracy="correct", report=True)
+        assert_same_bits(c.cpu().numpy(), chosen.matmul(a, b.T, accuracy="correct"), str((spans_a, spans_b)))
         assert repaired(report) == 0
         assert report.moduli_used >= 17
     short = rng.standard_normal((k, 40)).astype(np.float32)  # whose planes are those of the plan
-    expected = ozfp4.matmul(a, short[: a.shape[1]], accuracy="correct")
-    c = ozfp4.matmul(on_device(a), on_device(short[: a.shape[1]]), accuracy="correct")
+    expected = chosen.matmul(a, short[: a.shape[1]], accuracy="correct")
+    c = chosen.matmul(on_device(a), on_device(short[: a.shape[1]]), accuracy="correct")
     assert_same_bits(c.cpu().numpy(), expected, "float32 and float64")
     lines = of_spans(rng, 64, k, rng.integers(100, 112, 64))  # some are longer
     for out in (noisy((64, 64)), None):
-        c = ozfp4.matmul(on_device(lines), on_device(lines).T, accuracy="correct", out=out)
-        assert_same_bits(c.cpu().numpy(), ozfp4.matmul(lines, lines.T, accuracy="correct"), "longer")
+        c = chosen.matmul(on_device(lines), on_device(lines).T, accuracy="correct", out=out)
+        assert_same_bits(c.cpu().numpy(), chosen.matmul(lines, lines.T, accuracy="correct"), "longer")
 
 
 @pytest.mark.parametrize("kind", list(KINDS))
@@ -149,11 +149,11 @@ def test_structured_stacks():
         check(x, y, (x.shape, y.shape), modes=CERTIFIED_MODES[:3])
         check_counts(x, y, (x.shape, y.shape))
     for x, y in ((a, b), (a[0, 0], b[0, 0])):
-        expected, of_cpu = ozfp4.matmul(x, y, accuracy="standard", report=True)
-        _, whole = ozfp4.matmul(on_device(x), on_device(y), accuracy="standard", report=True)
+        expected, of_cpu = chosen.matmul(x, y, accuracy="standard", report=True)
+        _, whole = chosen.matmul(on_device(x), on_device(y), accuracy="standard", report=True)
         for part in (1, 2, 3):
             limit = whole.workspace // part
-            c, cut = ozfp4.matmul(
+            c, cut = chosen.matmul(
                 on_device(x), on_device(y), accuracy="standard", report=True, workspace_limit=limit
             )
             assert_same_bits(c.cpu(), expected, (x.shape, part))
@@ -162,7 +162,7 @@ def test_structured_stacks():
 
 def test_few_of_a_sparse_product_are_repaired():
     a, b = structured_operands("banded", 1000, 1000, 1000)
-    _, report = ozfp4.matmul(on_device(a), on_device(b), accuracy="correct", report=True)
+    _, report = chosen.matmul(on_device(a), on_device(b), accuracy="correct", report=True)
     assert repaired(report) < 1000 * 1000 // 5
     assert check_counts(a, b) > 0
 
@@ -178,7 +178,7 @@ def test_few_entries_of_many_are_repaired():
     a, b = rng.standard_normal((300, 200)), rng.standard_normal((200, 310))
     a[[5, 77, 299]], b[:, [0, 64, 309]] = graded(rng, 3, 200, 3, 300)
     check(a, b)
-    _, report = ozfp4.matmul(on_device(a), on_device(b), accuracy="standard", report=True)
+    _, report = chosen.matmul(on_device(a), on_device(b), accuracy="standard", report=True)
     assert 0 < repaired(report) < a.shape[0] * b.shape[1] // 10
 
 
@@ -229,8 +229,8 @@ def test_views():
     for a, b in cases:
         check(a.cpu().numpy(), b.cpu().numpy(), (a.stride(), b.stride()), x=a, y=b)
     strided = noisy((300, 200))[::2, 3:143]
-    ozfp4.matmul(x, y, accuracy="correct", out=strided)
-    assert_same_bits(strided.cpu(), ozfp4.matmul(x.cpu().numpy(), y.cpu().numpy(), accuracy="correct"))
+    chosen.matmul(x, y, accuracy="correct", out=strided)
+    assert_same_bits(strided.cpu(), chosen.matmul(x.cpu().numpy(), y.cpu().numpy(), accuracy="correct"))
 
 
 @pytest.mark.parametrize(
@@ -252,7 +252,7 @@ def test_blocks():
     rng = np.random.default_rng(9)
     for a, b in (graded(rng, 300, 400, 330, 50), cancelling(rng, 290, 150, 310, 2)):
         x, y = on_device(a), on_device(b)
-        _, report = ozfp4.matmul(x, y, accuracy="correct", report=True)
+        _, report = chosen.matmul(x, y, accuracy="correct", report=True)
         for part in (2, 5):
             check(a, b, part, modes=CERTIFIED_MODES[:2], x=x, y=y, workspace_limit=report.workspace // part)
 
@@ -261,11 +261,11 @@ def test_turns_report_all_that_is_repaired():
     rng = np.random.default_rng(10)
     a, b = cancelling(rng, 60, 20, 70, 1)
     x, y = on_device(np.stack([a] * 6)), on_device(np.stack([b] * 6))
-    _, whole = ozfp4.matmul(x, y, accuracy="correct", report=True)
-    _, cut = ozfp4.matmul(x, y, accuracy="correct", report=True, workspace_limit=whole.workspace // 4)
+    _, whole = chosen.matmul(x, y, accuracy="correct", report=True)
+    _, cut = chosen.matmul(x, y, accuracy="correct", report=True, workspace_limit=whole.workspace // 4)
     assert cut.workspace <= whole.workspace // 4
     assert whole.certified == cut.certified
-    expected = ozfp4.matmul(x.cpu().numpy(), y.cpu().numpy(), accuracy="correct", report=True)[1].certified
+    expected = chosen.matmul(x.cpu().numpy(), y.cpu().numpy(), accuracy="correct", report=True)[1].certified
     found = whole.certified
     assert found.repaired + found.repaired_exactly == expected.repaired + expected.repaired_exactly > 0
 
@@ -325,11 +325,11 @@ def test_certain_products(kind):
     check(a, b, kind)
     x, y = on_device(a), on_device(b)
     for mode in CERTIFIED_MODES:
-        expected, of_cpu = ozfp4.matmul(a, b, **mode, report=True)
-        _, whole = ozfp4.matmul(x, y, **mode, report=True)
+        expected, of_cpu = chosen.matmul(a, b, **mode, report=True)
+        _, whole = chosen.matmul(x, y, **mode, report=True)
         count = same_repairs(whole, of_cpu)
         for part in (2, 5):
-            c, found = ozfp4.matmul(x, y, **mode, report=True, workspace_limit=whole.workspace // part)
+            c, found = chosen.matmul(x, y, **mode, report=True, workspace_limit=whole.workspace // part)
             assert_same_bits(c.cpu(), expected, (kind, mode, part))
             assert found.certified == whole.certified
         if mode != CERTIFIED_MODES[0] and ("deep" in kind or "but" in kind):
@@ -343,15 +343,15 @@ def test_certain_products_after_others():
     kinds = ["deep row", "normal", "deep column", "exact", "specials and a deep row", "uniform"]
     pairs = [nearly_certain(kind, seed) for seed, kind in enumerate(kinds)]
     for mode in CERTIFIED_MODES[:2]:
-        expected = [ozfp4.matmul(a, b, **mode) for a, b in pairs]
+        expected = [chosen.matmul(a, b, **mode) for a, b in pairs]
         for _ in range(2):
             for (a, b), wanted in zip(pairs, expected, strict=True):
-                assert_same_bits(ozfp4.matmul(on_device(a), on_device(b), **mode).cpu(), wanted, mode)
+                assert_same_bits(chosen.matmul(on_device(a), on_device(b), **mode).cpu(), wanted, mode)
         a, b = np.stack([a for a, _ in pairs]), np.stack([b for _, b in pairs])
-        _, of_cpu = ozfp4.matmul(a, b, **mode, report=True)
-        _, whole = ozfp4.matmul(on_device(a), on_device(b), **mode, report=True)
+        _, of_cpu = chosen.matmul(a, b, **mode, report=True)
+        _, whole = chosen.matmul(on_device(a), on_device(b), **mode, report=True)
         for limit in (whole.workspace, whole.workspace // 3, whole.workspace // 6):
-            c, found = ozfp4.matmul(on_device(a), on_device(b), **mode, report=True, workspace_limit=limit)
+            c, found = chosen.matmul(on_device(a), on_device(b), **mode, report=True, workspace_limit=limit)
             assert_same_bits(c.cpu(), np.stack(expected), (mode, limit))
             assert (same_repairs(found, of_cpu) > 0) == (mode != CERTIFIED_MODES[0])
 
@@ -361,8 +361,8 @@ def test_reports(mode):
     rng = np.random.default_rng(11)
     a, b = graded(rng, 30, 40, 35, 70)
     a[4, 4], b[:, 7] = np.nan, 0.0
-    _, bound, expected = ozfp4.matmul(a, b, **mode, return_bound=True, report=True)
-    _, _, report = ozfp4.matmul(on_device(a), on_device(b), **mode, return_bound=True, report=True)
+    _, bound, expected = chosen.matmul(a, b, **mode, return_bound=True, report=True)
+    _, _, report = chosen.matmul(on_device(a), on_device(b), **mode, return_bound=True, report=True)
     for name in (
         "accuracy",
         "bits",
@@ -380,7 +380,7 @@ def test_reports(mode):
 
 def test_exact_sums_are_counted():
     a, b = cancelling(np.random.default_rng(12), 70, 20, 65, 0)
-    _, report = ozfp4.matmul(on_device(a), on_device(b), accuracy="correct", report=True)
+    _, report = chosen.matmul(on_device(a), on_device(b), accuracy="correct", report=True)
     assert report.certified.repaired_exactly > 0
 
 
@@ -389,8 +389,10 @@ def test_scaled_bounds():
     for bits in (10, 53):
         a, b = graded(rng, 70, 60, 66, 20)
         a[1, 1] = np.inf
-        expected, bound = ozfp4.matmul(a, b, bits=bits, accuracy="scaled", return_bound=True)
-        c, c_bound = ozfp4.matmul(on_device(a), on_device(b), bits=bits, accuracy="scaled", return_bound=True)
+        expected, bound = chosen.matmul(a, b, bits=bits, accuracy="scaled", return_bound=True)
+        c, c_bound = chosen.matmul(
+            on_device(a), on_device(b), bits=bits, accuracy="scaled", return_bound=True
+        )
         assert_same_bits(c.cpu(), expected, bits)
         assert_same_bits(c_bound.cpu(), bound, bits)
 
@@ -428,24 +430,24 @@ def test_graph_capture():
     a, b = (on_device(x) for x in rng.standard_normal((2, 200, 200)))
     for mode in CERTIFIED_MODES[:3]:
         out = noisy((200, 200))
-        ozfp4.matmul(a, b, out=out, **mode)
+        chosen.matmul(a, b, out=out, **mode)
         torch.cuda.synchronize()
         graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(graph):
-            ozfp4.matmul(a, b, out=out, **mode)
+            chosen.matmul(a, b, out=out, **mode)
         for deepest in (0, 300, 0):  # nothing is repaired, or much
             x, y = graded(rng, 200, 200, 200, deepest)
             a.copy_(torch.from_numpy(x))
             b.copy_(torch.from_numpy(y))
             out.fill_(float("nan"))
             graph.replay()
-            assert_same_bits(out.cpu(), ozfp4.matmul(x, y, **mode), (mode, deepest))
+            assert_same_bits(out.cpu(), chosen.matmul(x, y, **mode), (mode, deepest))
 
 
 def test_streams_keep_their_counters():
     rng = np.random.default_rng(16)
     pairs = [graded(rng, 70, 60, 90, deepest) for deepest in (0, 200)]
-    expected = [ozfp4.matmul(a, b, accuracy="correct") for a, b in pairs]
+    expected = [chosen.matmul(a, b, accuracy="correct") for a, b in pairs]
     on_gpu = [(on_device(a), on_device(b)) for a, b in pairs]
     torch.cuda.synchronize()
     found = []
@@ -453,7 +455,7 @@ def test_streams_keep_their_counters():
     for turn in range(12):
         for stream in streams:
             with torch.cuda.stream(stream):
-                found.append((turn % 2, ozfp4.matmul(*on_gpu[turn % 2], accuracy="correct")))
+                found.append((turn % 2, chosen.matmul(*on_gpu[turn % 2], accuracy="correct")))
     torch.cuda.synchronize()
     for which, c in found:
         assert_same_bits(c.cpu(), expected[which])
@@ -464,9 +466,9 @@ def test_an_entry_depends_on_its_lines_alone():
     a, b = (on_device(x) for x in graded(rng, 700, 500, 900, 40))
     a[:300] = on_device(rng.standard_normal((300, 500)))
     for mode in CERTIFIED_MODES[:2]:
-        whole = ozfp4.matmul(a, b, **mode)
+        whole = chosen.matmul(a, b, **mode)
         rows, columns = slice(250, 420), slice(130, 700, 3)
-        part = ozfp4.matmul(a[rows], b[:, columns], **mode)
+        part = chosen.matmul(a[rows], b[:, columns], **mode)
         assert_same_bits(part.cpu(), whole[rows, columns].contiguous().cpu(), mode)
 
 
@@ -476,7 +478,7 @@ def test_large_against_the_cpu(n):
     a, b = rng.standard_normal((n, n)), rng.standard_normal((n, n))
     rows, columns = rng.choice(n, 40, replace=False), rng.choice(n, 90, replace=False)
     for mode in CERTIFIED_MODES[:2]:
-        c = ozfp4.matmul(on_device(a), on_device(b), **mode)
+        c = chosen.matmul(on_device(a), on_device(b), **mode)
         assert_same_bits(
-            c.cpu().numpy()[np.ix_(rows, columns)], ozfp4.matmul(a[rows], b[:, columns], **mode), mode
+            c.cpu().numpy()[np.ix_(rows, columns)], chosen.matmul(a[rows], b[:, columns], **mode), mode
         )

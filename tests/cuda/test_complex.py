@@ -11,7 +11,7 @@ from first_gpu import DEVICE, MODES, noisy, torch
 
 import ozfp4
 from ozfp4.testing import assert_same_bits, correct_matmul, exact_matmul, standard_matmul
-from support import complex_matmul
+from support import chosen, complex_matmul
 
 PATHS = [("II", "int8", "least"), ("II", "fp4", "least"), ("I", "int8", "least"), ("I", "fp4", "least")]
 PAIRS = [
@@ -40,17 +40,17 @@ def check(x, y, context="", modes=MODES, **options):
     """Of tensors on the device."""
     a, b = resolved(x), resolved(y)
     for mode in modes:
-        expected, bounds = ozfp4.matmul(a, b, **mode, return_bound=True)
+        expected, bounds = chosen.matmul(a, b, **mode, return_bound=True)
         here = (context, *mode.values())
-        c, bound = ozfp4.matmul(x, y, **mode, return_bound=True, **options)
+        c, bound = chosen.matmul(x, y, **mode, return_bound=True, **options)
         assert_same_bits(c.cpu(), np.asarray(expected), here)
         assert_same_bits(bound.cpu(), np.asarray(bounds), (*here, "bound"))
         for out in (noisy(c.shape, c.dtype), noisy((*c.shape, 3), c.dtype)[..., 1]):
-            assert ozfp4.matmul(x, y, **mode, out=out, **options) is out
+            assert chosen.matmul(x, y, **mode, out=out, **options) is out
             assert_same_bits(out.cpu(), np.asarray(expected), (*here, "out"))
         for _ in range(2):
             assert_same_bits(
-                ozfp4.matmul(x, y, **mode, **options).cpu(), np.asarray(expected), (*here, "again")
+                chosen.matmul(x, y, **mode, **options).cpu(), np.asarray(expected), (*here, "again")
             )
     for end, by_cpu in zip(ozfp4.enclose(x, y), ozfp4.enclose(a, b), strict=True):
         assert_same_bits(end.cpu(), np.asarray(by_cpu), (context, "enclose"))
@@ -88,7 +88,7 @@ def test_the_references():
             ("correct", correct_matmul),
         ):
             assert_same_bits(
-                ozfp4.matmul(x, y, accuracy=accuracy).cpu(), complex_matmul(a, b, real), (dtypes, accuracy)
+                chosen.matmul(x, y, accuracy=accuracy).cpu(), complex_matmul(a, b, real), (dtypes, accuracy)
             )
 
 
@@ -143,8 +143,8 @@ def test_special_entries():
 def test_reports_and_workspace(dtypes):
     x, y = pair(130, 200, 140, dtypes, 40)
     x[3, 4], y[5, 6] = float("nan"), float("inf")
-    expected, of_cpu = ozfp4.matmul(resolved(x), resolved(y), report=True)
-    c, whole = ozfp4.matmul(x, y, report=True)
+    expected, of_cpu = chosen.matmul(resolved(x), resolved(y), report=True)
+    c, whole = chosen.matmul(x, y, report=True)
     assert_same_bits(c.cpu(), expected)
     names = ("kind", "special_rows", "special_columns", "exponents", "capacities")
     for name in names:
@@ -153,32 +153,32 @@ def test_reports_and_workspace(dtypes):
     least = 8 * 2**20
     for limit in (whole.workspace, 2 * least, least):
         out = noisy((130, 140), c.dtype)
-        _, report = ozfp4.matmul(x, y, out=out, report=True, workspace_limit=limit)
+        _, report = chosen.matmul(x, y, out=out, report=True, workspace_limit=limit)
         assert_same_bits(out.cpu(), expected, limit)
         assert report.workspace <= limit
         for name in names:
             assert getattr(report, name) == getattr(of_cpu, name), (limit, name)
     out = noisy((130, 140), c.dtype)
     with pytest.raises(MemoryError, match=r"^workspace_limit = 1000 bytes"):
-        ozfp4.matmul(x, y, out=out, workspace_limit=1000)
+        chosen.matmul(x, y, out=out, workspace_limit=1000)
     assert bool(out.isnan().all())
 
 
 def test_refusals():
     x, y = pair(4, 5, 6, PAIRS[0])
     with pytest.raises(ValueError, match=r"^out: a lazily conjugated tensor"):
-        ozfp4.matmul(x, y, out=noisy((4, 6), torch.complex128).conj())
+        chosen.matmul(x, y, out=noisy((4, 6), torch.complex128).conj())
     with pytest.raises(
         TypeError, match=r"^out: dtype torch.float64 is not the result's dtype torch.complex128"
     ):
-        ozfp4.matmul(x, y, out=noisy((4, 6), torch.float64))
+        chosen.matmul(x, y, out=noisy((4, 6), torch.float64))
     with pytest.raises(
         ValueError, match=r"^inner dimensions differ: a has shape \(4, 5\), b has shape \(4, 5\)"
     ):
-        ozfp4.matmul(x, x)
+        chosen.matmul(x, x)
     square = pair(5, 5, 5, PAIRS[0])[0]
     with pytest.raises(ValueError, match=r"^out: the array shares memory with a"):
-        ozfp4.matmul(square, square.clone(), out=square)
+        chosen.matmul(square, square.clone(), out=square)
 
 
 # A stream is full, behind a function of the host in Python: the launch that waits there must not hold the interpreter's lock.
@@ -209,11 +209,11 @@ def test_a_launch_that_waits_for_room_leaves_the_interpreter_free():
 def test_a_graph():
     x, y = pair(100, 90, 80, PAIRS[0])
     out = noisy((100, 80), torch.complex128)
-    ozfp4.matmul(x, y)
+    chosen.matmul(x, y)
     torch.cuda.synchronize()
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
-        ozfp4.matmul(x, y, out=out)
+        chosen.matmul(x, y, out=out)
     x.copy_(pair(100, 90, 80, PAIRS[0], seed=7)[0])
     graph.replay()
-    assert_same_bits(out.cpu(), ozfp4.matmul(resolved(x), resolved(y)))
+    assert_same_bits(out.cpu(), chosen.matmul(resolved(x), resolved(y)))

@@ -12,7 +12,7 @@ from without_planes import KINDS, note_ways
 import ozfp4
 from ozfp4.dispatch import repeated
 from ozfp4.testing import assert_same_bits, forced
-from support import operands
+from support import chosen, operands
 
 # Entries, a warp's row, a block's columns and the list's words, and one beside each; K around a group, a chunk and the two limbs'
 # longest sums.
@@ -53,8 +53,8 @@ def test_views_and_stacks(ways: list[bool]) -> None:
     check(a.swapaxes(-1, -2), b.swapaxes(-1, -2)[..., :20, :], x.mT, y.mT[..., :20, :])
     wide = noisy((40, 300))
     with forced(direct=True):
-        ozfp4.matmul(x[0, 0], y[0], out=wide[::2, ::6])
-    assert_same_bits(wide[::2, ::6].cpu(), ozfp4.matmul(a[0, 0], b[0]))
+        chosen.matmul(x[0, 0], y[0], out=wide[::2, ::6])
+    assert_same_bits(wide[::2, ::6].cpu(), chosen.matmul(a[0, 0], b[0]))
     assert bool(torch.isnan(wide[1::2]).all())
     assert bool(torch.isnan(wide[:, 1::6]).all())
     check(rng.standard_normal((1000, 3, 4)), rng.standard_normal((1000, 4, 5)))
@@ -68,8 +68,8 @@ def test_views_and_stacks(ways: list[bool]) -> None:
     check(a, b)
     wide = noisy((2, 2, 3, 2, 18, 99))
     with forced(direct=True):
-        ozfp4.matmul(on_device(a), on_device(b), out=wide[..., ::2, ::3])
-    assert_same_bits(wide[..., ::2, ::3].cpu(), ozfp4.matmul(a, b))
+        chosen.matmul(on_device(a), on_device(b), out=wide[..., ::2, ::3])
+    assert_same_bits(wide[..., ::2, ::3].cpu(), chosen.matmul(a, b))
     assert all(ways)
 
 
@@ -101,9 +101,9 @@ def test_small_complex_products_take_it() -> None:
         a, b = (torch.randn(extent, extent, dtype=torch.complex128, device=DEVICE) for _ in range(2))
         for way in ({}, {"bits": 53, "accuracy": "scaled"}):
             repeated.made.clear()
-            right = ozfp4.matmul(a.cpu(), b.cpu(), **way)
+            right = chosen.matmul(a.cpu(), b.cpu(), **way)
             for _ in range(3):
-                assert_same_bits(ozfp4.matmul(a, b, **way).cpu(), right)
+                assert_same_bits(chosen.matmul(a, b, **way).cpu(), right)
             (made,) = repeated.made.values()
             assert made.launchable.problem.describe()["direct"] is is_direct
 
@@ -113,15 +113,15 @@ def check_update(alpha, a, b, beta, c, context="", x=None, y=None, z=None, ways=
     given = [on_device(own) if there is None else there for own, there in ((a, x), (b, y))]
     addend = z if z is not None or c is None else on_device(c)
     for way in ways:
-        expected = np.asarray(ozfp4.gemm(alpha, a, b, beta, c, **way))
+        expected = np.asarray(chosen.gemm(alpha, a, b, beta, c, **way))
         dtype = torch.from_numpy(expected.reshape(-1)[:1]).dtype
         out = noisy(expected.shape, dtype)
         with forced(direct=True):
-            ozfp4.gemm(alpha, *given, beta, addend, out=out, **way)
+            chosen.gemm(alpha, *given, beta, addend, out=out, **way)
             assert_same_bits(out.cpu(), expected, (context, way))
             if c is not None and c.shape == expected.shape and c.dtype == expected.dtype:
                 out.copy_(addend)
-                ozfp4.gemm(alpha, *given, beta, out, out=out, **way)
+                chosen.gemm(alpha, *given, beta, out, out=out, **way)
                 assert_same_bits(out.cpu(), expected, (context, way, "in place"))
 
 
@@ -132,7 +132,7 @@ def test_updates(kind: str, dtype: type, ways: list[bool]) -> None:
     for number, (m, k, n) in enumerate(((1, 1, 1), (9, 65, 33), (7, 63, 31), (5, 512, 40), (40, 90, 66))):
         a, b = operands(kind, m, k, n, seed=number, dtype=dtype)
         with np.errstate(all="ignore"):
-            near = ozfp4.matmul(a, b)
+            near = chosen.matmul(a, b)
             lost = -np.where(np.isfinite(near), near, near.dtype.type(1))  # what cancels the product
         far = np.ldexp(rng.standard_normal(near.shape), rng.integers(-140, 120, near.shape)).astype(dtype)
         for alpha, beta, c in ((1, 1, lost), (-0.7, 2.0**-70, far), (2.0**60, -0.3, far), (0.3, 0, None)):
@@ -175,11 +175,11 @@ def test_small_updates_take_it() -> None:
     a, b, c = (torch.randn(64, 64, dtype=torch.float64, device=DEVICE) for _ in range(3))
     for way in ({}, {"bits": 53, "accuracy": "scaled"}):
         repeated.made.clear()
-        right = ozfp4.gemm(0.7, a.cpu(), b.cpu(), -1, c.cpu(), **way)
+        right = chosen.gemm(0.7, a.cpu(), b.cpu(), -1, c.cpu(), **way)
         for _ in range(3):
-            assert_same_bits(ozfp4.gemm(0.7, a, b, -1, c, **way).cpu(), right)
+            assert_same_bits(chosen.gemm(0.7, a, b, -1, c, **way).cpu(), right)
         out = c.clone()
-        ozfp4.gemm(0.7, a, b, -1, out, out=out, **way)
+        chosen.gemm(0.7, a, b, -1, out, out=out, **way)
         assert_same_bits(out.cpu(), right)
         assert all(made.launchable.problem.describe()["direct"] for made in repeated.made.values())
 
@@ -199,12 +199,12 @@ def test_integers(name: str, ways: list[bool]) -> None:
         return rng.integers(limits.min, limits.max, shape, dtype=name, endpoint=True)
 
     def check_integers(a, b, x=None, y=None):
-        expected = ozfp4.matmul(a, b)
+        expected = chosen.matmul(a, b)
         x, y = on_device(a) if x is None else x, on_device(b) if y is None else y
         out = torch.from_numpy(draw(*expected.shape)).to(DEVICE)
         with forced(direct=True):
-            assert_same_bits(ozfp4.matmul(x, y).cpu(), expected)
-            ozfp4.matmul(x, y, out=out)
+            assert_same_bits(chosen.matmul(x, y).cpu(), expected)
+            chosen.matmul(x, y, out=out)
         assert_same_bits(out.cpu(), expected)
 
     for m, k, n in SHAPES:
@@ -223,10 +223,10 @@ def test_integers_that_need_the_stages(ways: list[bool]) -> None:
     a, b = rng.integers(-9, 9, (20, 30)), rng.integers(-9, 9, (30, 10))
     x, y = on_device(a), on_device(b)
     with forced(direct=True):
-        assert_same_bits(ozfp4.matmul(x, y, overflow="raise").cpu(), a @ b)
+        assert_same_bits(chosen.matmul(x, y, overflow="raise").cpu(), a @ b)
         assert_same_bits(ozfp4.matmul_mod(x, y, 1009).cpu(), a @ b % 1009)
         long = rng.integers(-9, 9, (5, 1025))
-        assert_same_bits(ozfp4.matmul(on_device(long), on_device(long.T)).cpu(), long @ long.T)
+        assert_same_bits(chosen.matmul(on_device(long), on_device(long.T)).cpu(), long @ long.T)
     assert not any(ways)
 
 
@@ -235,10 +235,10 @@ def test_small_integers_take_it() -> None:
     repeated.made.clear()
     right = a.cpu().numpy() @ a.cpu().numpy()
     for _ in range(3):
-        assert_same_bits(ozfp4.matmul(a, a).cpu(), right)
+        assert_same_bits(chosen.matmul(a, a).cpu(), right)
     (made,) = repeated.made.values()
     assert made.launchable.problem.describe()["direct"]
-    assert_same_bits(ozfp4.matmul(a, a, report=True)[0].cpu(), right)
+    assert_same_bits(chosen.matmul(a, a, report=True)[0].cpu(), right)
 
 
 def test_what_has_no_such_kernel(ways: list[bool]) -> None:
@@ -271,16 +271,16 @@ def test_small_products_take_it() -> None:
     a, b = (torch.randn(64, 64, dtype=torch.float32, device=DEVICE) for _ in range(2))
     for way in ({}, {"bits": 24, "accuracy": "scaled"}, {"accuracy": "standard"}):
         repeated.made.clear()
-        first = ozfp4.matmul(a, b, **way)
+        first = chosen.matmul(a, b, **way)
         (made,) = repeated.made.values()
         assert made[0].problem.describe()["direct"]
-        assert_same_bits(ozfp4.matmul(a, b, **way).cpu(), first.cpu())
-        reported, report = ozfp4.matmul(a, b, report=True, **way)
+        assert_same_bits(chosen.matmul(a, b, **way).cpu(), first.cpu())
+        reported, report = chosen.matmul(a, b, report=True, **way)
         assert_same_bits(reported.cpu(), first.cpu())
         assert report.moduli_used > 0
     for way in ({"backend": "int8"}, {"accuracy": "correct"}):
         repeated.made.clear()
-        ozfp4.matmul(a, b, **way)
+        chosen.matmul(a, b, **way)
         assert not any(made[0].problem.describe()["direct"] for made in repeated.made.values())
 
 
@@ -288,17 +288,17 @@ def test_a_graph_and_another_stream() -> None:
     rng = np.random.default_rng(7)
     a, b = rng.standard_normal((48, 48)), rng.standard_normal((48, 48))
     x, y, out = on_device(a), on_device(b), noisy((48, 48))
-    ozfp4.matmul(x, y, out=out)
+    chosen.matmul(x, y, out=out)
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
-        ozfp4.matmul(x, y, out=out)
-        ozfp4.matmul(out, y, out=out.new_empty(out.shape))
+        chosen.matmul(x, y, out=out)
+        chosen.matmul(out, y, out=out.new_empty(out.shape))
     out.fill_(float("nan"))
     graph.replay()
-    assert_same_bits(out.cpu(), ozfp4.matmul(a, b))
+    assert_same_bits(out.cpu(), chosen.matmul(a, b))
     side = torch.cuda.Stream()
     side.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(side):
-        other = ozfp4.matmul(x, y)
+        other = chosen.matmul(x, y)
     side.synchronize()
-    assert_same_bits(other.cpu(), ozfp4.matmul(a, b))
+    assert_same_bits(other.cpu(), chosen.matmul(a, b))

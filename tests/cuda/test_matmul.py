@@ -8,7 +8,7 @@ from first_gpu import DEVICE, noisy, on_device, torch
 
 import ozfp4
 from ozfp4.testing import assert_same_bits, exact_matmul
-from support import KINDS, operands
+from support import KINDS, chosen, operands
 
 PATHS = [
     ("II", "int8", "least"),
@@ -27,14 +27,14 @@ def test_the_report_counts_the_exponents_that_the_cpu_counts(bits, top):
     b = np.array([[0.0, 5.0, np.nan], [0.0, 0.0, 0.0]])
     for x, y in ((a, b), (a[:1], b), (a[:1], b[:, :1]), (a[None], np.stack([b, 8 * b])), (a[1], b[:, 1])):
         reports = [
-            ozfp4.matmul(*operands, bits=bits, accuracy="scaled", backend="int8", report=True)[1]
+            chosen.matmul(*operands, bits=bits, accuracy="scaled", backend="int8", report=True)[1]
             for operands in ((x, y), (on_device(x), on_device(y)))
         ]
         assert reports[0].exponents == reports[1].exponents
 
 
 def gpu(a, b, **options):
-    return ozfp4.matmul(a, b, **options, accuracy="scaled").cpu().numpy()
+    return chosen.matmul(a, b, **options, accuracy="scaled").cpu().numpy()
 
 
 @pytest.mark.parametrize("path", PATHS, ids="-".join)
@@ -44,9 +44,9 @@ def test_equals_cpu(path, kind):
     rng = np.random.default_rng(sum(map(ord, kind)))
     for case, (m, k, n) in enumerate([(1, 1, 1), (7, 130, 5), *rng.integers(1, 300, (3, 3)).tolist()]):
         a, b = operands(kind, m, k, n, seed=case)
-        expected = ozfp4.matmul(a, b, accuracy="scaled")
+        expected = chosen.matmul(a, b, accuracy="scaled")
         out = noisy((m, n))
-        returned = ozfp4.matmul(
+        returned = chosen.matmul(
             on_device(a),
             on_device(b),
             scheme=scheme,
@@ -70,7 +70,7 @@ def test_shapes(path, shape):
     rng = np.random.default_rng(k)
     a, b = rng.standard_normal((m, k)), rng.standard_normal((k, n))
     c = gpu(on_device(a), on_device(b), scheme=path[0], backend=path[1], family=path[2])
-    assert_same_bits(c, ozfp4.matmul(a, b, accuracy="scaled"))
+    assert_same_bits(c, chosen.matmul(a, b, accuracy="scaled"))
 
 
 # Inner dimensions around those where scale and encode become one launch, or its panels another shape; both operands by rows,
@@ -90,10 +90,10 @@ def test_panels(k, dtype):
         gaps = torch.zeros(2 * m, 3 * k, dtype=dtype, device=DEVICE)
         gaps[::2, ::3] = a
         for x, y in ((a, b), (a.T.contiguous().T, b.T.contiguous().T), (gaps[::2, ::3], b)):
-            expected = ozfp4.matmul(x.cpu().numpy(), y.cpu().numpy(), accuracy="scaled")
+            expected = chosen.matmul(x.cpu().numpy(), y.cpu().numpy(), accuracy="scaled")
             for path in PATHS:
                 out = noisy((m, n), dtype)
-                ozfp4.matmul(
+                chosen.matmul(
                     x, y, scheme=path[0], backend=path[1], family=path[2], out=out, accuracy="scaled"
                 )
                 assert_same_bits(out.cpu(), expected, (path, m, n, x.stride(), y.stride()))
@@ -110,26 +110,26 @@ def test_repeated_products_are_checked_all_the_same():
     assert_same_bits(gpu(negated, y), exact_matmul(-x.cpu().numpy(), y.cpu().numpy()))
     row = x[0]
     for _ in range(2):
-        assert ozfp4.matmul(row, y, accuracy="scaled").shape == (10,)
-        assert ozfp4.matmul(row, row, accuracy="scaled").shape == ()
+        assert chosen.matmul(row, y, accuracy="scaled").shape == (10,)
+        assert chosen.matmul(row, row, accuracy="scaled").shape == ()
     with pytest.raises(TypeError, match="bits"):
-        ozfp4.matmul(x, y, bits=3.0, accuracy="scaled")
+        chosen.matmul(x, y, bits=3.0, accuracy="scaled")
     with pytest.raises(ValueError, match="scheme"):
-        ozfp4.matmul(x, y, scheme=["II"], accuracy="scaled")
-    assert ozfp4.matmul(x.requires_grad_(), y, accuracy="scaled").requires_grad
+        chosen.matmul(x, y, scheme=["II"], accuracy="scaled")
+    assert chosen.matmul(x.requires_grad_(), y, accuracy="scaled").requires_grad
 
 
 def test_streams_keep_their_counters():
     x = torch.randn(70, 300, dtype=torch.float64, device=DEVICE)
     y = torch.randn(300, 90, dtype=torch.float64, device=DEVICE)
-    expected = ozfp4.matmul(x.cpu().numpy(), y.cpu().numpy(), accuracy="scaled")
+    expected = chosen.matmul(x.cpu().numpy(), y.cpu().numpy(), accuracy="scaled")
     torch.cuda.synchronize()
     streams = [torch.cuda.Stream() for _ in range(4)]
     outs = []
     for _ in range(20):
         for stream in streams:
             with torch.cuda.stream(stream):
-                outs.append(ozfp4.matmul(x, y, accuracy="scaled"))
+                outs.append(chosen.matmul(x, y, accuracy="scaled"))
     torch.cuda.synchronize()
     for out in outs:
         assert_same_bits(out.cpu(), expected)
@@ -151,7 +151,7 @@ def test_float32(dtypes):
     rng = np.random.default_rng(3)
     a, b = rng.standard_normal((50, 90)).astype(dtypes[0]), rng.standard_normal((90, 40)).astype(dtypes[1])
     a[3, 5], b[7, 9] = np.nan, np.inf
-    assert_same_bits(gpu(on_device(a), on_device(b)), ozfp4.matmul(a, b, accuracy="scaled"))
+    assert_same_bits(gpu(on_device(a), on_device(b)), chosen.matmul(a, b, accuracy="scaled"))
 
 
 def test_views():
@@ -164,14 +164,14 @@ def test_views():
         (-x, torch._neg_view(y)),
     ]  # fmt: skip
     for a, b in cases:
-        expected = ozfp4.matmul(
+        expected = chosen.matmul(
             a.cpu().resolve_neg().numpy(), b.cpu().resolve_neg().numpy(), accuracy="scaled"
         )
         for backend in ("int8", "fp4"):
             assert_same_bits(gpu(a, b, backend=backend), expected, (a.stride(), b.stride()))
     strided = noisy((700, 400))[::2, 3:336]
-    ozfp4.matmul(x, y, out=strided[:301], accuracy="scaled")
-    assert_same_bits(strided[:301].cpu(), ozfp4.matmul(x.cpu().numpy(), y.cpu().numpy(), accuracy="scaled"))
+    chosen.matmul(x, y, out=strided[:301], accuracy="scaled")
+    assert_same_bits(strided[:301].cpu(), chosen.matmul(x.cpu().numpy(), y.cpu().numpy(), accuracy="scaled"))
     assert torch.isnan(strided[301:]).all()
 
 
@@ -190,9 +190,9 @@ def test_stacks(shapes):
     a, b = rng.standard_normal(shapes[0]), rng.standard_normal(shapes[1])
     if a.size > 3:
         a.reshape(-1)[3] = np.inf
-    expected = ozfp4.matmul(a, b, accuracy="scaled")
+    expected = chosen.matmul(a, b, accuracy="scaled")
     for path in PATHS:
-        c = ozfp4.matmul(
+        c = chosen.matmul(
             on_device(a), on_device(b), scheme=path[0], backend=path[1], family=path[2], accuracy="scaled"
         )
         assert_same_bits(c.cpu(), np.asarray(expected), path)
@@ -212,8 +212,8 @@ def test_workspace_limit(path):
     rng = np.random.default_rng(12)
     a, b = rng.standard_normal((700, 300)), rng.standard_normal((300, 900))
     options = {"scheme": path[0], "backend": path[1], "family": path[2]}
-    whole, report = ozfp4.matmul(on_device(a), on_device(b), report=True, **options, accuracy="scaled")
-    capped, small = ozfp4.matmul(
+    whole, report = chosen.matmul(on_device(a), on_device(b), report=True, **options, accuracy="scaled")
+    capped, small = chosen.matmul(
         on_device(a),
         on_device(b),
         report=True,
@@ -224,13 +224,13 @@ def test_workspace_limit(path):
     assert small.workspace <= report.workspace // 2
     assert_same_bits(capped.cpu(), whole.cpu())
     with pytest.raises(MemoryError, match="workspace_limit = 1000"):
-        ozfp4.matmul(on_device(a), on_device(b), workspace_limit=1000, **options, accuracy="scaled")
+        chosen.matmul(on_device(a), on_device(b), workspace_limit=1000, **options, accuracy="scaled")
 
 
 def test_report():
     a = torch.randn(512, 512, dtype=torch.float64, device=DEVICE)
     a[3, 3] = float("nan")
-    _, report = ozfp4.matmul(a, a, report=True, accuracy="scaled")
+    _, report = chosen.matmul(a, a, report=True, accuracy="scaled")
     assert report.backend == "int8"
     assert 0 < report.moduli_used <= len(report.plan.moduli)
     assert report.products == report.moduli_used
@@ -242,9 +242,9 @@ def test_prefix_is_chosen_on_the_device():
     x = torch.zeros(300, 300, dtype=torch.float64, device=DEVICE)
     x.fill_diagonal_(1.0)
     y = torch.randn(300, 300, dtype=torch.float64, device=DEVICE)
-    c, report = ozfp4.matmul(x, y, report=True, accuracy="scaled")
+    c, report = chosen.matmul(x, y, report=True, accuracy="scaled")
     assert report.moduli_used < len(report.plan.moduli)
-    assert_same_bits(c.cpu(), ozfp4.matmul(x.cpu().numpy(), y.cpu().numpy(), accuracy="scaled"))
+    assert_same_bits(c.cpu(), chosen.matmul(x.cpu().numpy(), y.cpu().numpy(), accuracy="scaled"))
 
 
 def test_graph_capture_and_streams():
@@ -252,20 +252,20 @@ def test_graph_capture_and_streams():
     b = torch.randn(256, 256, dtype=torch.float64, device=DEVICE)
     for backend in ("int8", "fp4"):
         out = noisy((256, 256))
-        ozfp4.matmul(a, b, out=out, backend=backend, accuracy="scaled")
+        chosen.matmul(a, b, out=out, backend=backend, accuracy="scaled")
         torch.cuda.synchronize()
         graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(graph):
-            ozfp4.matmul(a, b, out=out, backend=backend, accuracy="scaled")
+            chosen.matmul(a, b, out=out, backend=backend, accuracy="scaled")
         a.normal_()
         out.fill_(float("nan"))
         graph.replay()
-        assert_same_bits(out.cpu(), ozfp4.matmul(a.cpu().numpy(), b.cpu().numpy(), accuracy="scaled"))
+        assert_same_bits(out.cpu(), chosen.matmul(a.cpu().numpy(), b.cpu().numpy(), accuracy="scaled"))
     side = torch.cuda.Stream()
     with torch.cuda.stream(side):
-        c = ozfp4.matmul(a, b, accuracy="scaled")
+        c = chosen.matmul(a, b, accuracy="scaled")
     side.synchronize()
-    assert_same_bits(c.cpu(), ozfp4.matmul(a.cpu().numpy(), b.cpu().numpy(), accuracy="scaled"))
+    assert_same_bits(c.cpu(), chosen.matmul(a.cpu().numpy(), b.cpu().numpy(), accuracy="scaled"))
 
 
 def test_large_product_against_integers():
@@ -275,7 +275,7 @@ def test_large_product_against_integers():
     rows, columns = [0, 1, 127, 128, 2047, n - 1], [0, 255, 256, 3000, n - 1]
     expected = exact_matmul(a[rows].cpu().numpy(), b[:, columns].cpu().numpy())
     for path in PATHS:
-        c = ozfp4.matmul(a, b, scheme=path[0], backend=path[1], family=path[2], accuracy="scaled")
+        c = chosen.matmul(a, b, scheme=path[0], backend=path[1], family=path[2], accuracy="scaled")
         assert_same_bits(c[rows][:, columns].cpu(), expected, path)
 
 
@@ -301,21 +301,21 @@ def test_errors_leave_everything_untouched():
     b = torch.randn(9, 7, dtype=torch.float64, device=DEVICE)
     out = noisy((8, 7))
     with pytest.raises(RuntimeError, match="b: device cpu"):
-        ozfp4.matmul(a, b.cpu(), out=out, accuracy="scaled")
+        chosen.matmul(a, b.cpu(), out=out, accuracy="scaled")
     with pytest.raises(RuntimeError, match="out: device cpu"):
-        ozfp4.matmul(a, b, out=out.cpu(), accuracy="scaled")
+        chosen.matmul(a, b, out=out.cpu(), accuracy="scaled")
     with pytest.raises(TypeError, match=r"dtype torch\.float16"):
-        ozfp4.matmul(a.half(), b, accuracy="scaled")
+        chosen.matmul(a.half(), b, accuracy="scaled")
     with pytest.raises(ValueError, match="inner dimensions differ"):
-        ozfp4.matmul(a, a, out=out, accuracy="scaled")
+        chosen.matmul(a, a, out=out, accuracy="scaled")
     with pytest.raises(ValueError, match="out: shape"):
-        ozfp4.matmul(a, b, out=out.T, accuracy="scaled")
+        chosen.matmul(a, b, out=out.T, accuracy="scaled")
     with pytest.raises(ValueError, match="shares memory with a"):
-        ozfp4.matmul(a, b, out=a[:, :7], accuracy="scaled")
+        chosen.matmul(a, b, out=a[:, :7], accuracy="scaled")
     with pytest.raises(RuntimeError, match="'fp64' has no GPU kernel"):
-        ozfp4.matmul(a, b, backend="fp64", accuracy="scaled")
+        chosen.matmul(a, b, backend="fp64", accuracy="scaled")
     with pytest.raises(RuntimeError, match="don't support automatic differentiation"):
-        ozfp4.matmul(a.clone().requires_grad_(), b, out=out, accuracy="scaled")
+        chosen.matmul(a.clone().requires_grad_(), b, out=out, accuracy="scaled")
     assert torch.isnan(out).all()
 
 
@@ -329,9 +329,9 @@ def test_out_of_memory_is_torchs_error_and_the_next_call_works():
     torch.cuda.set_per_process_memory_fraction((torch.cuda.memory_reserved(DEVICE) + 2**22) / total, DEVICE)
     try:
         with pytest.raises(torch.cuda.OutOfMemoryError):
-            ozfp4.matmul(wide, wide.T[:, :1], accuracy="scaled")
+            chosen.matmul(wide, wide.T[:, :1], accuracy="scaled")
     finally:
         torch.cuda.set_per_process_memory_fraction(1.0, DEVICE)
     assert torch.cuda.memory_allocated(DEVICE) == held
     a = torch.randn(64, 64, dtype=torch.float64, device=DEVICE)
-    assert_same_bits(gpu(a, a), ozfp4.matmul(a.cpu().numpy(), a.cpu().numpy(), accuracy="scaled"))
+    assert_same_bits(gpu(a, a), chosen.matmul(a.cpu().numpy(), a.cpu().numpy(), accuracy="scaled"))

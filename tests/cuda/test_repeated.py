@@ -12,6 +12,7 @@ import ozfp4
 from ozfp4.backends.cuda import launch
 from ozfp4.dispatch import repeated
 from ozfp4.testing import assert_same_bits
+from support import chosen
 
 DTYPES = (torch.float64, torch.float32, torch.complex128, torch.complex64, torch.int64, torch.int32)
 
@@ -65,12 +66,12 @@ def test_storages_without_all_entries(freed, left, relaunched):
 
     for _ in range(2):
         with pytest.raises(RuntimeError, match=rf"^{freed}: .* {32 * 32 * 8} bytes .* {left}:"):
-            ozfp4.gemm(1.0, beta=1.0, **update(freed))
+            chosen.gemm(1.0, beta=1.0, **update(freed))
         assert not relaunched
-        ozfp4.gemm(1.0, beta=1.0, **update())
+        chosen.gemm(1.0, beta=1.0, **update())
     if freed in ("a", "b"):
         for product in (
-            ozfp4.matmul,
+            chosen.matmul,
             ozfp4.enclose,
             ozfp4.plan_for,
             lambda a, b: ozfp4.einsum("ij,jk", a, b),
@@ -81,7 +82,7 @@ def test_storages_without_all_entries(freed, left, relaunched):
     whole = draw(32, 32)
     whole.untyped_storage().resize_(left)
     with pytest.raises(RuntimeError, match=r"^x: .* bytes"):
-        ozfp4.prepare(whole, "left")
+        chosen.prepare(whole, "left")
     with pytest.raises(RuntimeError, match=r"^a: .* bytes"):
         ozfp4.linalg.det(whole)
 
@@ -98,11 +99,11 @@ def test_products(shapes, options, dtype, relaunched):
         pytest.skip("for floating-point numbers")
     for turn in range(3):
         a, b = (draw(*shape, dtype=dtype) for shape in shapes)
-        right = expected(ozfp4.matmul, a, b, **options)
-        assert_same_bits(ozfp4.matmul(a, b, **options).cpu(), right)
+        right = expected(chosen.matmul, a, b, **options)
+        assert_same_bits(chosen.matmul(a, b, **options).cpu(), right)
         out = torch.empty(right.shape, dtype=dtype, device=DEVICE).fill_(7)
         before = out._version
-        assert ozfp4.matmul(a, b, out=out, **options) is out
+        assert chosen.matmul(a, b, out=out, **options) is out
         assert out._version > before
         assert_same_bits(out.cpu(), right)
         assert len(relaunched) == 2 * turn
@@ -117,9 +118,9 @@ def test_updates(dtype, relaunched):
             ((-2.0, a, b, 0.5, c[0]), {}),
             ((1, a.mT.contiguous(), b, 1, c), {"trans_a": "C"}),
         ):
-            assert_same_bits(ozfp4.gemm(*given, **options).cpu(), expected(ozfp4.gemm, *given, **options))
-        right = expected(ozfp4.gemm, 1, a, b, 1, c)
-        assert ozfp4.gemm(1, a, b, 1, c, out=c) is c
+            assert_same_bits(chosen.gemm(*given, **options).cpu(), expected(chosen.gemm, *given, **options))
+        right = expected(chosen.gemm, 1, a, b, 1, c)
+        assert chosen.gemm(1, a, b, 1, c, out=c) is c
         assert_same_bits(c.cpu(), right)
         assert turn == 0 or len(relaunched) > 0
 
@@ -128,55 +129,54 @@ def test_what_overlaps_is_refused():
     memory = draw(10_000)
     a, b, out = memory[:4096].view(64, 64), draw(64, 64), noisy((64, 64))
     for _ in range(2):
-        ozfp4.matmul(a, b, out=out)
+        chosen.matmul(a, b, out=out)
     kept = memory.clone()
     with pytest.raises(ValueError, match="shares memory with a"):
-        ozfp4.matmul(a, b, out=memory[4000:8096].view(64, 64))
+        chosen.matmul(a, b, out=memory[4000:8096].view(64, 64))
     assert torch.equal(memory, kept)
 
 
 def test_operators_and_gradients(relaunched):
-    import ozfp4.torch_ops
 
     for turn in range(3):
         a, b = draw(64, 65), draw(65, 34)
-        right = expected(ozfp4.matmul, a, b)
+        right = expected(chosen.matmul, a, b)
         before = len(relaunched)
-        assert_same_bits(torch.ops.ozfp4.matmul(a, b).cpu(), right)
+        assert_same_bits(torch.ops.chosen.matmul(a, b).cpu(), right)
         assert len(relaunched) == before + (turn > 0)
         x, y = a.clone().requires_grad_(), torch.nn.Parameter(b.clone())
-        c = ozfp4.matmul(x, y)
+        c = chosen.matmul(x, y)
         assert_same_bits(c.detach().cpu(), right)
         assert len(relaunched) == before + (turn > 0) + 1
         ones = torch.ones_like(c)
         c.backward(ones)
-        assert_same_bits(x.grad.cpu(), expected(ozfp4.matmul, ones, b.mT))
-        assert_same_bits(y.grad.cpu(), expected(ozfp4.matmul, a.mT, ones))
+        assert_same_bits(x.grad.cpu(), expected(chosen.matmul, ones, b.mT))
+        assert_same_bits(y.grad.cpu(), expected(chosen.matmul, a.mT, ones))
 
 
 def test_streams_and_graphs():
     """Small products on one stream share a workspace, those in a graph have their own."""
     pairs = [(draw(64, 64), draw(64, 64)) for _ in range(8)]
-    rights = [expected(ozfp4.matmul, *pair) for pair in pairs]
-    ozfp4.matmul(*pairs[0])
+    rights = [expected(chosen.matmul, *pair) for pair in pairs]
+    chosen.matmul(*pairs[0])
     torch.cuda.synchronize()
     streams = [torch.cuda.Stream() for _ in range(4)]
     found = []
     for turn in range(40):
         with torch.cuda.stream(streams[turn % 4]):
-            found.append(ozfp4.matmul(*pairs[turn % 8]))
+            found.append(chosen.matmul(*pairs[turn % 8]))
     torch.cuda.synchronize()
     for turn, c in enumerate(found):
         assert_same_bits(c.cpu(), rights[turn % 8], turn)
     graph, out = torch.cuda.CUDAGraph(), noisy((64, 64))
-    ozfp4.matmul(*pairs[0], out=out)
+    chosen.matmul(*pairs[0], out=out)
     torch.cuda.synchronize()
     with torch.cuda.graph(graph):
-        ozfp4.matmul(*pairs[1], out=out)
+        chosen.matmul(*pairs[1], out=out)
     for _ in range(20):  # beside products on another stream
         graph.replay()
         with torch.cuda.stream(streams[0]):
-            other = ozfp4.matmul(*pairs[2])
+            other = chosen.matmul(*pairs[2])
     torch.cuda.synchronize()
     assert_same_bits(out.cpu(), rights[1])
     assert_same_bits(other.cpu(), rights[2])
@@ -189,13 +189,13 @@ def test_threads_on_one_stream():
         2.0 ** rng.integers(-60, 60, (64, 64)) for _ in range(4)
     ]  # entries that are listed and repaired
     pairs = [(draw(64, 64) * torch.from_numpy(s).to(DEVICE), draw(64, 64)) for s in spread]
-    rights = [expected(ozfp4.matmul, *pair) for pair in pairs]
+    rights = [expected(chosen.matmul, *pair) for pair in pairs]
     found = [[] for _ in pairs]
-    ozfp4.matmul(*pairs[0])
+    chosen.matmul(*pairs[0])
 
     def multiply(number):
         for _ in range(300):
-            found[number].append(ozfp4.matmul(*pairs[number]))
+            found[number].append(chosen.matmul(*pairs[number]))
 
     threads = [threading.Thread(target=multiply, args=(number,)) for number in range(4)]
     for thread in threads:
@@ -213,7 +213,7 @@ def test_a_workspace_larger_than_the_kept_one(relaunched):
     for n in (64, 1000):
         a, b = draw(n, n), draw(n, n)
         for _ in range(2):
-            assert_same_bits(ozfp4.matmul(a, b).cpu(), expected(ozfp4.matmul, a, b))
+            assert_same_bits(chosen.matmul(a, b).cpu(), expected(chosen.matmul, a, b))
     sizes = [arguments[0].bytes for arguments in relaunched]
     assert sizes[0] <= launch._KEPT_WORKSPACE < sizes[1]
 
@@ -221,7 +221,7 @@ def test_a_workspace_larger_than_the_kept_one(relaunched):
 def test_a_launch_refuses_other_arguments(relaunched):
     a, b = draw(8, 8), draw(8, 8)
     for _ in range(2):
-        right = ozfp4.matmul(a, b)
+        right = chosen.matmul(a, b)
     launch_again = relaunched[-1][0].relaunch
     out = noisy((8, 8), torch.float64)
     at = a.data_ptr(), b.data_ptr(), out.data_ptr(), 0, 0, 0
@@ -237,4 +237,4 @@ def test_a_launch_refuses_other_arguments(relaunched):
         with pytest.raises(error, match=words or None):
             launch_again(*given)
     assert torch.isnan(out).all()
-    assert torch.equal(ozfp4.matmul(a, b), right)
+    assert torch.equal(chosen.matmul(a, b), right)

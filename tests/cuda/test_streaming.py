@@ -49,7 +49,7 @@ def check(found, wanted):
     [
         {},
         {"accuracy": "correct", "rounding": "down"},
-        {"accuracy": "scaled", "bits": 40},
+        {"accuracy": "scaled"},
         {"backend": "fp4"},
         {"scheme": "I"},
         {"return_bound": True},

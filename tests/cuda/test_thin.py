@@ -9,11 +9,10 @@ import without_planes
 from first_gpu import DEVICE, noisy, on_device, torch
 from without_planes import KINDS, note_ways
 
-import ozfp4
 from ozfp4.backends.cuda import extension
 from ozfp4.dispatch import repeated
 from ozfp4.testing import assert_same_bits, forced
-from support import operands
+from support import chosen, operands
 
 if not extension.require_cuda().has_thin_kernels(DEVICE.index or 0):
     pytest.skip("this GPU has no kernels of few lines", allow_module_level=True)
@@ -82,8 +81,8 @@ def test_views_and_stacks(ways: list[bool]) -> None:
     check(a, b)
     wide = noisy((2, 2, 3, 2, 18, 9))
     with forced(thin=True):
-        ozfp4.matmul(on_device(a), on_device(b), out=wide[..., ::2, ::3])
-    assert_same_bits(wide[..., ::2, ::3].cpu(), ozfp4.matmul(a, b))
+        chosen.matmul(on_device(a), on_device(b), out=wide[..., ::2, ::3])
+    assert_same_bits(wide[..., ::2, ::3].cpu(), chosen.matmul(a, b))
     assert bool(torch.isnan(wide[..., 1::2, :]).all())
     assert bool(torch.isnan(wide[..., :, 1::3]).all())
     assert all(ways)
@@ -144,16 +143,16 @@ def test_products_with_a_vector_take_it() -> None:
     for way in ({}, {"bits": 53, "accuracy": "scaled"}, {"accuracy": "standard"}):
         for x, y in ((a, b), (b.mT, a)):
             repeated.made.clear()
-            first = ozfp4.matmul(x, y, **way)
+            first = chosen.matmul(x, y, **way)
             (made,) = repeated.made.values()
             assert made[0].problem.describe()["thin"]
-            assert_same_bits(ozfp4.matmul(x, y, **way).cpu(), first.cpu())
-            reported, report = ozfp4.matmul(x, y, report=True, **way)
+            assert_same_bits(chosen.matmul(x, y, **way).cpu(), first.cpu())
+            reported, report = chosen.matmul(x, y, report=True, **way)
             assert_same_bits(reported.cpu(), first.cpu())
             assert report.moduli_used > 0
     for way in ({"backend": "int8"}, {"accuracy": "correct"}):
         repeated.made.clear()
-        ozfp4.matmul(a, b, **way)
+        chosen.matmul(a, b, **way)
         assert not any(made[0].problem.describe()["thin"] for made in repeated.made.values())
 
 
@@ -162,17 +161,17 @@ def test_a_graph_and_another_stream() -> None:
     a, b = rng.standard_normal((1500, 1500)), rng.standard_normal((1500, 1))
     x, y, out = on_device(a), on_device(b), noisy((1500, 1))
     with forced(thin=True):
-        ozfp4.matmul(x, y, out=out)
+        chosen.matmul(x, y, out=out)
         graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(graph):
-            ozfp4.matmul(x, y, out=out)
-            ozfp4.matmul(x, out, out=out.new_empty(out.shape))
+            chosen.matmul(x, y, out=out)
+            chosen.matmul(x, out, out=out.new_empty(out.shape))
         out.fill_(float("nan"))
         graph.replay()
-        assert_same_bits(out.cpu(), ozfp4.matmul(a, b))
+        assert_same_bits(out.cpu(), chosen.matmul(a, b))
         side = torch.cuda.Stream()
         side.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(side):
-            other = ozfp4.matmul(x, y)
+            other = chosen.matmul(x, y)
         side.synchronize()
-    assert_same_bits(other.cpu(), ozfp4.matmul(a, b))
+    assert_same_bits(other.cpu(), chosen.matmul(a, b))

@@ -9,9 +9,8 @@ import without_planes
 from first_gpu import noisy, on_device, torch
 from without_planes import KINDS, note_ways
 
-import ozfp4
 from ozfp4.testing import assert_same_bits, forced
-from support import operands
+from support import chosen, operands
 
 # Entries, a warp's rows and columns, tiles of each kind, parts and steps along K, and one beside each; the last ones have so
 # many tiles that these are the larger ones.
@@ -90,8 +89,8 @@ def test_views_and_stacks(ways: list[bool]) -> None:
     check(a[:, :1, ::2, ::3][..., ::-1], b[:1, ::3], x[:, :1, ::2, ::3].flip(-1), y[:1, ::3])
     wide = noisy((70, 300))
     with forced(tiles=True):
-        ozfp4.matmul(x[0, 0], y[0], out=wide[:, : 3 * 90 : 3])
-    assert_same_bits(wide[:, : 3 * 90 : 3].cpu(), ozfp4.matmul(a[0, 0], b[0]))
+        chosen.matmul(x[0, 0], y[0], out=wide[:, : 3 * 90 : 3])
+    assert_same_bits(wide[:, : 3 * 90 : 3].cpu(), chosen.matmul(a[0, 0], b[0]))
     assert bool(torch.isnan(wide[:, 1::3]).all())
     check(rng.standard_normal((1000, 3, 4)), rng.standard_normal((1000, 4, 5)))
     check(
@@ -110,7 +109,7 @@ def test_what_has_no_such_kernel(ways: list[bool]) -> None:
     check(a[:, :40], b[:40], ways=[{"bits": 60, "accuracy": "scaled"}, {"accuracy": "correct"}])
     x, y = on_device(a[:, :40].astype(np.float32)), on_device(b[:40].astype(np.float32))
     with forced(tiles=True):
-        assert_same_bits(ozfp4.matmul(x, y).cpu(), ozfp4.matmul(x.cpu(), y.cpu()))
+        assert_same_bits(chosen.matmul(x, y).cpu(), chosen.matmul(x.cpu(), y.cpu()))
     assert not any(ways)
 
 
@@ -140,8 +139,8 @@ def test_pairs_of_entries(ways: list[bool]) -> None:
             check(a[:, left], b[:, right], x[:, left], y[:, right], context=(first, columns))
             wide = noisy((70, 80))
             with forced(tiles=True):
-                ozfp4.matmul(x[:, left], y[:, :columns], out=wide[:, right])
-            assert_same_bits(wide[:, right].cpu(), ozfp4.matmul(a[:, left], b[:, :columns]))
+                chosen.matmul(x[:, left], y[:, :columns], out=wide[:, right])
+            assert_same_bits(wide[:, right].cpu(), chosen.matmul(a[:, left], b[:, :columns]))
             assert bool(torch.isnan(wide[:, first + columns :]).all())
     row = x[:1, :64].expand(33, 64)
     check(np.broadcast_to(a[:1, :64], (33, 64)), b, row, y)
@@ -153,12 +152,12 @@ def test_products_take_it(ways: list[bool]) -> None:
     x = torch.randn(
         2000, 64, 64, dtype=torch.float64, device="cuda", generator=torch.Generator("cuda").manual_seed(1)
     )
-    found = ozfp4.matmul(x, x)
+    found = chosen.matmul(x, x)
     assert ways == [True]
     some = slice(0, 2000, 400)
-    assert_same_bits(found[some].cpu(), ozfp4.matmul(x[some].cpu(), x[some].cpu()))
+    assert_same_bits(found[some].cpu(), chosen.matmul(x[some].cpu(), x[some].cpu()))
     square = x[:16].reshape(256, 256)
-    assert_same_bits(ozfp4.matmul(square, square).cpu(), ozfp4.matmul(square.cpu(), square.cpu()))
+    assert_same_bits(chosen.matmul(square, square).cpu(), chosen.matmul(square.cpu(), square.cpu()))
     assert ways == [True, True]
-    ozfp4.matmul(x[0].reshape(8, 512), x[1].reshape(512, 8))
+    chosen.matmul(x[0].reshape(8, 512), x[1].reshape(512, 8))
     assert ways == [True, True, False]

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 from first_gpu import DEVICE, torch
 
-import ozfp4
 from ozfp4.testing import assert_same_bits, exact_matmul
-from support import operands
+from support import chosen, operands
 
 PATHS = [("II", "int8"), ("II", "fp4"), ("I", "int8"), ("I", "fp4")]
 BITS = (54, 60, 62, 63, 64, 76, 94, 95, 104, 109, 128, 150, 160, 165, 177, 193, 200)
@@ -23,7 +22,7 @@ def product(a: np.ndarray, b: np.ndarray, bits: int, path: tuple[str, str]) -> n
     )
     scheme, backend = path
     x, y = (torch.from_numpy(operand).to(DEVICE) for operand in (a, b))  # in the operand's layout
-    ozfp4.matmul(x, y, bits=bits, accuracy="scaled", scheme=scheme, backend=backend, out=out)
+    chosen.matmul(x, y, bits=bits, accuracy="scaled", scheme=scheme, backend=backend, out=out)
     result: np.ndarray = out.cpu().numpy()
     return result
 
@@ -63,16 +62,16 @@ def test_stacks_blocks_and_bounds_of_long_integers(backend: str, bits: int, limi
     x, y = (torch.from_numpy(operand).to(DEVICE) for operand in (a, b))
     expected = exact_matmul(a, b, bits=bits)
     for options in ({}, {"workspace_limit": limit}):
-        c, report = ozfp4.matmul(x, y, bits=bits, accuracy="scaled", backend=backend, report=True, **options)
+        c, report = chosen.matmul(x, y, bits=bits, accuracy="scaled", backend=backend, report=True, **options)
         assert_same_bits(c.cpu().numpy(), expected, options)
         assert 0 <= len(report.plan.moduli) - report.moduli_used <= 2  # the norms may spare some
-    c, bound = ozfp4.matmul(x, y, bits=bits, accuracy="scaled", backend=backend, return_bound=True)
+    c, bound = chosen.matmul(x, y, bits=bits, accuracy="scaled", backend=backend, return_bound=True)
     assert_same_bits(c.cpu().numpy(), expected, "with a bound")
     assert_same_bits(
         bound.cpu().numpy(),
-        ozfp4.matmul(a, b, bits=bits, accuracy="scaled", backend=backend, return_bound=True)[1],
+        chosen.matmul(a, b, bits=bits, accuracy="scaled", backend=backend, return_bound=True)[1],
     )
     stack = torch.stack([x[:19, :40], 2.0**900 * x[20:39, 40:80], x[40:59, :40]])
-    products = ozfp4.matmul(stack, y[:40], bits=bits, accuracy="scaled", backend=backend).cpu().numpy()
+    products = chosen.matmul(stack, y[:40], bits=bits, accuracy="scaled", backend=backend).cpu().numpy()
     for left, found in zip(stack.cpu().numpy(), products, strict=True):
         assert_same_bits(found, exact_matmul(left, b[:40], bits=bits))

@@ -11,6 +11,7 @@ from first_gpu import DEVICE, torch
 import ozfp4
 from ozfp4.backends.cuda import extension
 from ozfp4.testing import assert_same_bits
+from support import chosen
 
 MIB = 2**20
 # What scheme I sums exactly on a GPU.
@@ -62,13 +63,13 @@ def test_the_bits_do_not_depend_on_the_limit(path, case):
     if shapes[0][-1] > (plan.k_max if scheme == "II" else min(plan.k_max, MOST_K_OF_DIGITS[backend])):
         pytest.skip("too long for this plan")
     a, b = inputs(shapes)
-    expected = ozfp4.matmul(a.cpu().numpy(), b.cpu().numpy(), accuracy="scaled")
+    expected = chosen.matmul(a.cpu().numpy(), b.cpu().numpy(), accuracy="scaled")
     out = noisy(expected.shape, torch.float64)
-    _, report = ozfp4.matmul(a, b, out=out, report=True, workspace_limit=limit, **options, accuracy="scaled")
+    _, report = chosen.matmul(a, b, out=out, report=True, workspace_limit=limit, **options, accuracy="scaled")
     assert_same_bits(out.cpu(), expected, f"{path} {case}")
     assert limit is None or report.workspace <= limit
     out = noisy(expected.shape, torch.float64)
-    ozfp4.matmul(a, b, out=out, workspace_limit=limit, **options, accuracy="scaled")  # all turns in one call
+    chosen.matmul(a, b, out=out, workspace_limit=limit, **options, accuracy="scaled")  # all turns in one call
     assert_same_bits(out.cpu(), expected, f"{path} {case}")
 
 
@@ -78,25 +79,25 @@ def test_the_least_that_is_named_is_enough(path):
     a, b = inputs(((3, 150, 9_000), (9_000, 140)))
     out = noisy((3, 150, 140), torch.float64)
     with pytest.raises(MemoryError, match=r"workspace_limit = 1000 bytes .* at least (\d+) bytes") as error:
-        ozfp4.matmul(a, b, out=out, workspace_limit=1000, **options, accuracy="scaled")
+        chosen.matmul(a, b, out=out, workspace_limit=1000, **options, accuracy="scaled")
     assert torch.isnan(out).all()
     least = int(re.search(r"at least (\d+)", str(error.value)).group(1))
     assert least < 8 * MIB
     with pytest.raises(MemoryError, match=f"at least {least} bytes"):
-        ozfp4.matmul(a, b, out=out, workspace_limit=least - 1, **options, accuracy="scaled")
-    ozfp4.matmul(a, b, out=out, workspace_limit=least, **options, accuracy="scaled")
-    assert_same_bits(out.cpu(), ozfp4.matmul(a.cpu().numpy(), b.cpu().numpy(), accuracy="scaled"))
+        chosen.matmul(a, b, out=out, workspace_limit=least - 1, **options, accuracy="scaled")
+    chosen.matmul(a, b, out=out, workspace_limit=least, **options, accuracy="scaled")
+    assert_same_bits(out.cpu(), chosen.matmul(a.cpu().numpy(), b.cpu().numpy(), accuracy="scaled"))
 
 
 def test_no_more_memory_is_taken_than_the_limit():
     a, b = inputs(((24, 4, 20_699), (24, 20_699, 10)))
-    ozfp4.matmul(a[0, :, :8], b[0, :8], accuracy="scaled")  # what a first product brings
+    chosen.matmul(a[0, :, :8], b[0, :8], accuracy="scaled")  # what a first product brings
     limit = 4 * MIB
     out = noisy((24, 4, 10), torch.float64)
     torch.cuda.synchronize()
     held = torch.cuda.memory_allocated(DEVICE)
     torch.cuda.reset_peak_memory_stats(DEVICE)
-    ozfp4.matmul(a, b, out=out, workspace_limit=limit, backend="int8", accuracy="scaled")
+    chosen.matmul(a, b, out=out, workspace_limit=limit, backend="int8", accuracy="scaled")
     assert torch.cuda.max_memory_allocated(DEVICE) - held <= limit + 2 * extension.extension().counter_bytes
 
 
@@ -105,19 +106,19 @@ def test_less_is_taken_where_the_device_has_no_more(accuracy):
     """Without a limit, and by a product that is launched again."""
     a, b = inputs(((4000, 4000), (4000, 4000)))
     options = {"accuracy": accuracy, "backend": "int8"}
-    expected, whole = ozfp4.matmul(a, b, report=True, **options)
+    expected, whole = chosen.matmul(a, b, report=True, **options)
     torch.cuda.synchronize()
     torch.cuda.empty_cache()
     room = torch.cuda.memory_allocated(DEVICE) + whole.workspace // 2 + expected.nbytes
     out = noisy(expected.shape, torch.float64)
     torch.cuda.set_per_process_memory_fraction(room / torch.cuda.get_device_properties(DEVICE).total_memory)
     try:
-        _, report = ozfp4.matmul(a, b, out=out, report=True, **options)
+        _, report = chosen.matmul(a, b, out=out, report=True, **options)
         assert report.workspace <= whole.workspace // 2
         assert_same_bits(out.cpu(), expected.cpu())
         for _ in range(3):
             out.fill_(float("nan"))
-            ozfp4.matmul(a, b, out=out, **options)
+            chosen.matmul(a, b, out=out, **options)
             assert_same_bits(out.cpu(), expected.cpu())
     finally:
         torch.cuda.set_per_process_memory_fraction(1.0)
@@ -127,19 +128,19 @@ def test_blocks_of_a_complex_product_have_one_workspace_after_the_other():
     a, b = (torch.complex(*torch.randn(2, 2000, 2000, dtype=torch.float64, device=DEVICE)) for _ in "ab")
     out = noisy((2000, 2000), a.dtype)
     limit = 40 * MIB
-    ozfp4.matmul(a[:8, :8], b[:8, :8])
+    chosen.matmul(a[:8, :8], b[:8, :8])
     torch.cuda.synchronize()
     held = torch.cuda.memory_allocated(DEVICE)
     torch.cuda.reset_peak_memory_stats(DEVICE)
-    ozfp4.matmul(a, b, out=out, workspace_limit=limit)
+    chosen.matmul(a, b, out=out, workspace_limit=limit)
     assert torch.cuda.max_memory_allocated(DEVICE) - held <= limit + 4 * extension.extension().counter_bytes
-    assert_same_bits(out.cpu(), ozfp4.matmul(a, b).cpu())
+    assert_same_bits(out.cpu(), chosen.matmul(a, b).cpu())
 
 
 def test_a_report_of_turns_equals_that_of_one():
     a, b = inputs(((6, 5, 4, 900), (5, 900, 7)))
-    _, whole = ozfp4.matmul(a, b, report=True, backend="int8", accuracy="scaled")
-    _, cut = ozfp4.matmul(a, b, report=True, backend="int8", workspace_limit=200_000, accuracy="scaled")
+    _, whole = chosen.matmul(a, b, report=True, backend="int8", accuracy="scaled")
+    _, cut = chosen.matmul(a, b, report=True, backend="int8", workspace_limit=200_000, accuracy="scaled")
     assert cut.workspace <= 200_000 < whole.workspace
     for name in ("moduli_used", "special_rows", "special_columns", "exponents", "products"):
         assert getattr(cut, name) == getattr(whole, name), name
@@ -171,23 +172,23 @@ def test_a_limited_product_can_be_captured():
     a, b = inputs(((6, 30, 5_000), (6, 5_000, 20)))
     out = noisy((6, 30, 20), torch.float64)
     options = {"out": out, "workspace_limit": 2 * MIB, "backend": "int8"}
-    ozfp4.matmul(a, b, **options, accuracy="scaled")
+    chosen.matmul(a, b, **options, accuracy="scaled")
     torch.cuda.synchronize()
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
-        ozfp4.matmul(a, b, **options, accuracy="scaled")
+        chosen.matmul(a, b, **options, accuracy="scaled")
     a.normal_()
     out.fill_(float("nan"))
     graph.replay()
-    assert_same_bits(out.cpu(), ozfp4.matmul(a.cpu().numpy(), b.cpu().numpy(), accuracy="scaled"))
+    assert_same_bits(out.cpu(), chosen.matmul(a.cpu().numpy(), b.cpu().numpy(), accuracy="scaled"))
 
 
 def test_an_out_that_is_part_of_a_larger_one():
     a, b = inputs(((6, 3, 400), (400, 5)))
-    expected = ozfp4.matmul(a.cpu().numpy(), b.cpu().numpy(), accuracy="scaled")
+    expected = chosen.matmul(a.cpu().numpy(), b.cpu().numpy(), accuracy="scaled")
     for limit in (None, 100_000):
         big = noisy((6, 4, 8), torch.float64)
-        ozfp4.matmul(a, b, out=big[:, :3, :5], workspace_limit=limit, backend="int8", accuracy="scaled")
+        chosen.matmul(a, b, out=big[:, :3, :5], workspace_limit=limit, backend="int8", accuracy="scaled")
         assert_same_bits(big[:, :3, :5].cpu(), expected)
         assert torch.isnan(big[:, 3:]).all()
         assert torch.isnan(big[:, :, 5:]).all()
@@ -203,7 +204,7 @@ def test_more_matrices_than_32_bits_count(count):
         pytest.skip(f"{count} matrices need more memory than this GPU has free")
     a = torch.empty(count, 1, 1, dtype=torch.float32, device=DEVICE).random_(0, 8)
     out = noisy((count, 1, 1), torch.float32)
-    ozfp4.matmul(a, a, out=out, backend="int8", accuracy="scaled")
+    chosen.matmul(a, a, out=out, backend="int8", accuracy="scaled")
     step = 2**28
     for first in range(0, count, step):
         part = a[first : first + step]

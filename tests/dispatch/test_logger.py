@@ -15,6 +15,7 @@ import pytest
 
 import ozfp4
 from ozfp4.testing import assert_same_bits
+from support import chosen
 
 A = np.random.default_rng(1).standard_normal((7, 5))
 B = np.random.default_rng(2).standard_normal((5, 3))
@@ -28,7 +29,7 @@ PRODUCTS: list[tuple[Callable[[], Any], str]] = [
     ),
     (lambda: ozfp4.matmul(A, B), r"product .*: \d+\.\d{3} ms \(least products / rate: .*\)"),
     (
-        lambda: ozfp4.matmul(np.stack([A, A]), B, bits=20, accuracy="scaled"),
+        lambda: chosen.matmul(np.stack([A, A]), B, bits=20, accuracy="scaled"),
         r"product 2 times 7 × 3 × 5 float64 scaled: .* of 20 bits, .*",
     ),
     (lambda: ozfp4.matmul(A.astype("f4"), B.astype("f4")), r"product 7 × 3 × 5 float32 standard: .*"),

@@ -108,7 +108,8 @@ def draw(
     if dtypes is FLOATS:
         options = choose.choice(
             [
-                {}, {}, {"accuracy": "correct"}, {"accuracy": "scaled"}, {"bits": 40, "accuracy": "scaled"}, {"scheme": "I"},
+                {}, {}, {"accuracy": "correct"}, {"accuracy": "scaled"},
+                {"backend": "int8", "accuracy": "scaled"}, {"scheme": "I"},
                 {"accuracy": "correct", "rounding": "down"}, {"backend": "int8"}, {"workspace_limit": 2**22},
             ]
         )  # fmt: skip

@@ -50,7 +50,6 @@ OTHERWISE = {
     "layout": "ValueError: layout of b: the ranks differ: 'replicated' on {others}; 'columns' on rank 1",
     "result": "ValueError: result: the ranks differ: 'rows' on {others}; 'replicated' on rank 1",
     "accuracy": "ValueError: accuracy: the ranks differ: None on {others}; 'correct' on rank 1",
-    "bits": "ValueError: bits: the ranks differ: None on {others}; 40 on rank 1",
     "plan": "ValueError: plan: the ranks differ: None on {others}; II int8 least of 57 bits, 16 products",
     "workspace_limit": "ValueError: workspace_limit: the ranks differ: None on {others}; 1000000 on rank 1",
     "version": "ValueError: library: the ranks differ: ozfp4",
@@ -91,7 +90,7 @@ def differ(here: Here, name: str) -> str:
         options = {"plan": plan, "accuracy": "scaled", "layout": ("columns", "rows")}
     if is_odd:
         changed = {
-            "accuracy": {"accuracy": "correct"}, "bits": {"bits": 40, "accuracy": "scaled"},
+            "accuracy": {"accuracy": "correct"},
             "workspace_limit": {"workspace_limit": 10**6},
             "layout": {"layout": ("rows", "columns")}, "result": {"result": "replicated"},
             "plan": {"plan": ozfp4.plan(9, 9, 9, backend="int8")}, "whole": {"whole": ((6, 5), (5, 3))},
@@ -154,7 +153,7 @@ REFUSED = {
     "check": "ValueError: check: 'never' is unknown",
     "first": "ValueError: check: 'first' needs whole=",
     "backend": "ValueError: backend: 'tf32' is unknown",
-    "bits": "ValueError: bits: 1 is outside 2..200",
+    "scheme": "ValueError: scheme: 'III' is unknown",
     "rounding": "ValueError: rounding: 'up' needs accuracy='correct'",
     "vector": "ValueError: a: layout 'rows' needs a matrix or a stack of matrices, its shape is (5,)",
     "dtype": "TypeError: a: dtype torch.float16 is not supported",
@@ -177,7 +176,7 @@ def refuse(here: Here, name: str) -> tuple[str, bool]:
         options = {
             "layout": {"layout": ("row", "rows")}, "layouts": {"layout": "rows"}, "method": {"method": "fast"},
             "check": {"check": "never"}, "first": {"check": "first"}, "backend": {"backend": "tf32"},
-            "bits": {"bits": 1, "accuracy": "scaled"}, "rounding": {"rounding": "up"}, "overlap": {"out": a[:, :3]},
+            "scheme": {"scheme": "III"}, "rounding": {"rounding": "up"}, "overlap": {"out": a[:, :3]},
             "gradient": {"out": a.new_empty(2, 3)}, "whole": {"whole": 6}, "unhashable": {"accuracy": ["standard"]},
             "long": {"backend": 3000 * "x"},
         }.get(name, {})  # fmt: skip

@@ -107,11 +107,11 @@ def of_some_ranks(here: Here) -> str:
     if here.rank == 0:
         return ""
     x, y = operands(here, mesh, (["S0"], ["R"]))
-    return error_of(lambda: ozfp4.distributed.matmul(x, y, bits=50 + here.rank, accuracy="scaled"))
+    return error_of(lambda: ozfp4.distributed.matmul(x, y, workspace_limit=2**20 + here.rank))
 
 
 def test_ranks_have_their_numbers_in_the_program() -> None:
-    told = "ValueError: bits: the ranks differ: 51 on rank 1; 52 on rank 2"
+    told = "ValueError: workspace_limit: the ranks differ: 1048577 on rank 1; 1048578 on rank 2"
     assert group(3).run(of_some_ranks) == ["", told, told]
 
 
@@ -127,9 +127,9 @@ def counted(here: Here, extents: tuple[int, ...]) -> list[int]:
     agree.Channel.swap = count  # type: ignore[method-assign]
     try:
         for options in (
-            {"bits": 52, "accuracy": "scaled"},
-            {"bits": 52, "accuracy": "scaled"},
-            {"bits": True + 51, "accuracy": "scaled"},
+            {"workspace_limit": 2**20 + 52},
+            {"workspace_limit": 2**20 + 52},
+            {"workspace_limit": True + 2**20 + 51},
             {"accuracy": "correct", "rounding": "up"},
         ):
             x, y = operands(here, mesh, ((*rest, "S0"), (*rest, "R")))
@@ -156,7 +156,7 @@ def other_calls(here: Here) -> str:
     try:
         if here.rank == 1:
             return error_of(lambda: ozfp4.distributed.matmul(a, b, group=handle))
-        return error_of(lambda: ozfp4.distributed.matmul(x, y, bits=49, accuracy="scaled"))
+        return error_of(lambda: ozfp4.distributed.matmul(x, y, workspace_limit=2**20 + 49))
     finally:
         check_in_order(here)
 
@@ -173,20 +173,18 @@ def forget(here: Here) -> str:
     first = mesh.get_group(0)
     own = agree.REMEMBERED, agree.Channel.swap
     try:
-        ozfp4.distributed.matmul(x, y, bits=47, accuracy="scaled")
+        ozfp4.distributed.matmul(x, y, workspace_limit=2**20 + 47)
         agree.REMEMBERED = 2
         if mesh.get_local_rank(1) == 0:
             from torch.distributed.tensor import DeviceMesh
 
             half = DeviceMesh.from_group(first, "cpu")
-            for bits in (48, 49, 50):
-                ozfp4.distributed.matmul(*operands(here, half, (["S0"], ["R"])), bits=bits, accuracy="scaled")
+            for limit in (2**20 + 48, 2**20 + 49, 2**20 + 50):
+                ozfp4.distributed.matmul(*operands(here, half, (["S0"], ["R"])), workspace_limit=limit)
                 a, b = torch.ones(2, 5), torch.ones(5, 3)
-                ozfp4.distributed.matmul(
-                    a, b, group=first, whole=((4, 5), (5, 3)), bits=bits, accuracy="scaled"
-                )
+                ozfp4.distributed.matmul(a, b, group=first, whole=((4, 5), (5, 3)), workspace_limit=limit)
         agree.Channel.swap = no_swap  # type: ignore[assignment,method-assign]
-        return error_of(lambda: ozfp4.distributed.matmul(x, y, bits=47, accuracy="scaled"))
+        return error_of(lambda: ozfp4.distributed.matmul(x, y, workspace_limit=2**20 + 47))
     finally:
         agree.REMEMBERED, agree.Channel.swap = own  # type: ignore[method-assign]
 
@@ -205,11 +203,11 @@ def put_otherwise(here: Here, name: str) -> list[str]:
 
     mesh = mesh_of(here, (here.size,))
     x, y = operands(here, mesh, (["S0"], ["R"]))
-    options: dict[str, Any] = {"bits": {"strides": 45, "bits": 46}.get(name, 44), "accuracy": "scaled"}
+    options: dict[str, Any] = {"workspace_limit": 2**20 + {"strides": 45, "numbers": 46}.get(name, 44)}
     if name == "placements":
         options |= {"placements": [Shard(0)]}
     others = {
-        "bits": {"bits": np.int64(46), "accuracy": "scaled"},
+        "numbers": {"workspace_limit": np.int64(2**20 + 46)},
         "placements": {"placements": (Shard(-2),)},
     }
     swap, said = agree.Channel.swap, []
@@ -229,7 +227,7 @@ def put_otherwise(here: Here, name: str) -> list[str]:
     return said
 
 
-@pytest.mark.parametrize("name", ["strides", "bits", "placements"])
+@pytest.mark.parametrize("name", ["strides", "numbers", "placements"])
 def test_what_no_message_tells_apart_is_one_call(pair: Ranks, name: str) -> None:
     assert pair.run(put_otherwise, name) == [["", ""]] * 2
 
@@ -241,7 +239,7 @@ def other_calls_in_a_row(here: Here) -> str:
     a, b = torch.ones(2, 5), torch.ones(5, 3)
     try:
         if here.rank != 1:
-            return error_of(lambda: ozfp4.distributed.matmul(x, y, bits=43, accuracy="scaled"))
+            return error_of(lambda: ozfp4.distributed.matmul(x, y, workspace_limit=2**20 + 43))
         first, _ = (
             error_of(lambda dim=dim: ozfp4.distributed.matmul(a, b, group=mesh.get_group(dim)))  # type: ignore[misc]
             for dim in (1, 0)

@@ -41,7 +41,7 @@ def all_placements(here: Here, extents: tuple[int, ...], every: int) -> int:
 KINDS: list[tuple[str, str, dict[str, Any]]] = [
     ("float64", "float64", {}),
     ("float64", "float64", {"accuracy": "correct", "rounding": "down"}),
-    ("float32", "float64", {"bits": 40, "accuracy": "scaled"}),
+    ("float32", "float64", {"backend": "int8", "accuracy": "scaled"}),
     ("complex128", "float64", {}),
     ("int32", "int32", {}),
     ("float64", "float64", {"plan": True}),

@@ -10,7 +10,7 @@ torch = pytest.importorskip("torch")
 from cases import draw, equal, part  # noqa: E402
 from ranks import group  # noqa: E402
 
-from ozfp4 import matmul  # noqa: E402
+from support.chosen import matmul  # noqa: E402
 
 KINDS = ("normal", "spread", "wild", "sparse", "small", "integers", "pieces", "special", "crossed", "zeros")
 

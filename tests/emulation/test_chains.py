@@ -143,7 +143,7 @@ def test_native_takes_what_was_measured_of_the_representative(monkeypatch: pytes
 
 def choice_keywords() -> dict[str, Any]:
     return {
-        "scheme": "II", "backend": "auto", "bits": None, "family": "least", "workspace_limit": None,
+        "scheme": "II", "backend": "auto", "workspace_limit": None,
         "accuracy": None, "rounding": "nearest",
     }  # fmt: skip
 

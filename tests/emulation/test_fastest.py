@@ -25,7 +25,7 @@ from ozfp4.emulation.problem import Problem
 torch = pytest.importorskip("torch")
 
 USUAL = {
-    "scheme": "II", "backend": "auto", "bits": None, "family": "least", "workspace_limit": None, "accuracy": None,
+    "scheme": "II", "backend": "auto", "workspace_limit": None, "accuracy": None,
     "rounding": "nearest",
 }  # fmt: skip
 OPTIONS = check_options(("float64", "complex128", "integers"), 0, "fastest", False, USUAL)

@@ -31,7 +31,7 @@ A = np.arange(6.0).reshape(2, 3)
         (TypeError, "verbose: 'yes' is neither True nor False", {"verbose": "yes"}),
         (ValueError, "accuracy: 'exact' is unknown", {"accuracy": "exact"}),
         (ValueError, "rounding: 'up' needs accuracy='correct'", {"rounding": "up"}),
-        (ValueError, "bits: 300 is outside 2..200", {"bits": 300, "accuracy": "scaled"}),
+        (TypeError, r"emulate\(\) got an unexpected keyword argument 'bits'", {"bits": 30}),
         (ValueError, "backend: 'cuda' is unknown", {"backend": "cuda"}),
     ],
 )

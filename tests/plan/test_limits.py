@@ -8,7 +8,7 @@ import pytest
 import ozfp4
 from ozfp4.plans import Plan, make_int8_plan
 from ozfp4.testing import assert_same_bits, exact_matmul
-from support import PATHS, Path
+from support import PATHS, Path, chosen
 
 PAPER_MODULI = (169, 115, 113, 112, 111, 109, 107, 103, 101, 97, 89, 83, 79, 73, 71, 67, 61, 59, 53)
 
@@ -153,7 +153,7 @@ def test_no_plan_beyond_the_paper_s_limit(family: str) -> None:
     with pytest.raises(ValueError, match=r"k = 76550 breaks the CRT bound .*K <= 76549"):
         ozfp4.plan(1, 1, 76550, backend="fp4", family=family, accuracy="scaled")
     with pytest.raises(ValueError, match=r"76550.*76549"):
-        ozfp4.matmul(
+        chosen.matmul(
             np.zeros((0, 76550)), np.zeros((76550, 0)), backend="fp4", family=family, accuracy="scaled"
         )
 

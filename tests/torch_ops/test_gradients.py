@@ -11,6 +11,7 @@ import pytest
 
 import ozfp4
 from ozfp4.testing import assert_same_bits
+from support import chosen
 
 torch = pytest.importorskip("torch")
 
@@ -40,7 +41,7 @@ MATMUL: dict[str, Case] = {
     "complex by real": (ozfp4.matmul, (leaf(2, 2, dtype=COMPLEX), leaf(2, 2))),
     "integers beside": (lambda a: ozfp4.matmul(a, torch.arange(6).reshape(3, 2)), (leaf(2, 3),)),
     "settings": (
-        lambda a, b: ozfp4.matmul(a, b, scheme="I", backend="int8", bits=60, accuracy="scaled"),
+        lambda a, b: chosen.matmul(a, b, scheme="I", backend="int8", bits=60, accuracy="scaled"),
         (leaf(2, 2), leaf(2, 1)),
     ),
 }
@@ -154,7 +155,7 @@ def test_the_gradient_of_a_whole_addend_is_rounded_once(
     g = torch.complex(g.real, 0.7 / 0.3 * g.real + 1e-17 * g.imag)  # the terms of a part cancel
     a = torch.zeros((*shape[:-1], 1), dtype=COMPLEX)
     b = torch.zeros((1, *shape[-1:]), dtype=COMPLEX)
-    (of_c,) = torch.autograd.grad(ozfp4.gemm(1, a, b, beta, c, **settings), c, g)
+    (of_c,) = torch.autograd.grad(chosen.gemm(1, a, b, beta, c, **settings), c, g)
     factor = complex(beta).conjugate()
     real, imaginary = np.array([factor.real, -factor.imag]), np.array([factor.imag, factor.real])
     parts = [np.array([x.real, x.imag]) for x in g.numpy().ravel()]
@@ -202,11 +203,23 @@ def test_the_settings_are_those_of_the_product() -> None:
         {"accuracy": "correct", "rounding": "up"},
         {"family": "paper", "accuracy": "scaled", "backend": "fp4"},
     ):
-        of_a, of_b = torch.autograd.grad(ozfp4.matmul(a, b, **settings), (a, b), g)
-        assert_same_bits(of_a, ozfp4.matmul(g, b.detach().mT, **settings))
-        assert_same_bits(of_b, ozfp4.matmul(a.detach().mT, g, **settings))
+        of_a, of_b = torch.autograd.grad(chosen.matmul(a, b, **settings), (a, b), g)
+        assert_same_bits(of_a, chosen.matmul(g, b.detach().mT, **settings))
+        assert_same_bits(of_b, chosen.matmul(a.detach().mT, g, **settings))
+    # A plan is told to the operator by its names and its bits.
+    for accuracy, plan in (
+        ("scaled", ozfp4.plan(1, 1, 6, bits=12, backend="int8", accuracy="scaled")),
+        ("scaled", ozfp4.plan(1, 1, 6, family="paper", backend="fp4", accuracy="scaled")),
+        ("correct", ozfp4.plan(1, 1, 6, backend="int8", accuracy="correct")),
+    ):
+        c = chosen.matmul(a, b, plan=plan, accuracy=accuracy)
+        assert_same_bits(c.detach(), chosen.matmul(a.detach(), b.detach(), plan=plan, accuracy=accuracy))
+        (of_a,) = torch.autograd.grad(c, a, g)
+        assert_same_bits(of_a, chosen.matmul(g, b.detach().mT, plan=plan, accuracy=accuracy))
+    with pytest.raises(ValueError, match=r"^plan: its bits are 53, accuracy='standard' needs 57"):
+        chosen.matmul(a, b, plan=ozfp4.plan(1, 1, 6, accuracy="scaled"))
     exact = torch.autograd.grad(ozfp4.matmul(a, b), (a, b), g)
-    rough = torch.autograd.grad(ozfp4.matmul(a, b, bits=12, accuracy="scaled"), (a, b), g)
+    rough = torch.autograd.grad(chosen.matmul(a, b, bits=12, accuracy="scaled"), (a, b), g)
     assert not torch.equal(exact[0], rough[0])
 
 

@@ -64,7 +64,7 @@ def einsum(
     dtype : dtype, optional
         Of the result, as in :func:`ozfp4.matmul`: the operands are brought to it first.
     **options
-        `scheme`, `backend`, `bits`, `family`, `workspace_limit`, `accuracy` and `rounding`: as in :func:`ozfp4.matmul`, for
+        `scheme`, `backend`, `workspace_limit`, `accuracy` and `rounding`: as in :func:`ozfp4.matmul`, for
         every step.
 
     Returns

@@ -89,7 +89,7 @@ def gemm(
     overflow : {"wrap", "raise"}
         Of integers: "raise" is an OverflowError, and leaves `out` unchanged, where an entry of the exact result does not fit its
         dtype. It multiplies [A C] by [alpha B; beta I], whose right operand has to fit 64 bits, and waits for a GPU.
-    scheme, backend, bits, family, plan, report, workspace_limit, accuracy, rounding, return_bound
+    scheme, backend, plan, report, workspace_limit, accuracy, rounding, return_bound
         As in :func:`ozfp4.matmul`; bounds are those of the error of the result, a report is one of A B. A factor with both parts
         rounds to nearest.
 
@@ -119,6 +119,7 @@ def gemm(
     OverflowError
         As `overflow` says.
     """
+    check_taken(gemm, options)
     if is_traced() and is_watched(a, b, c, out):
         return _by_operator(alpha, a, b, beta, c, trans_a, trans_b, out, options)
     return _gemm(alpha, a, b, beta, c, trans_a, trans_b, out, options, True)
@@ -152,7 +153,6 @@ def _gemm(
         )
         if again is not None:
             return again
-    check_taken(gemm, options)
     if is_asked and is_watched(a, b, c, out):
         by_operator: Callable[..., Any] = operators.get("gemm", _by_operator)
         return by_operator(alpha, a, b, beta, c, trans_a, trans_b, out, options)

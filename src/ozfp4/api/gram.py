@@ -25,7 +25,7 @@ from ..request.types import Array, Arrays, No, Yes
 from ..request.types import TensorT as T
 from ..request.written import mark_written
 from .matmul import is_watched, product, results
-from .prepare import prepare
+from .prepare import _prepare
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -88,6 +88,7 @@ def gram(a: Any, *, left: bool = False, out: Any = None, **options: Any) -> Any:
         As :func:`ozfp4.matmul`; ValueError for `a` of fewer than two dimensions, and for a complex one that would be rounded
         up or down.
     """
+    check_taken(gram, options)
     if is_watched(a, out):
         from ..torch_ops import calls  # imports torch
 
@@ -98,7 +99,6 @@ def gram(a: Any, *, left: bool = False, out: Any = None, **options: Any) -> Any:
 @any_library
 def _gram(a: Any, left: bool, out: Any, options: dict[str, Any]) -> Any:
     """The product itself, of what nobody watches."""
-    check_taken(gram, options)
     asked = Options.of(options)
     operands = library.take_operands(a, a, out, library.TAKEN)
     array = operands.a
@@ -230,7 +230,7 @@ _MOST_KEPT_BYTES = 2**35
 
 def _prepared(x: Any, y: Any, options: dict[str, Any]) -> tuple[Prepared, Prepared]:
     """Both operands from one: rows of x are columns of y, and lines of either side are encoded alike."""
-    left = prepare(x, "left", **plan_options(options))
+    left = _prepare(x, "left", None, "complex", Options.of(plan_options(options)))
     return left, replace(left, side="right", shape=tuple(y.shape), _entries=y)
 
 

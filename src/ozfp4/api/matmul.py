@@ -95,7 +95,8 @@ def matmul(
     any rounding and rounded once to the result type. `accuracy` alone says what is promised of the result, with u the unit
     roundoff of the result type, 2^-53 or 2^-24:
 
-    - "scaled": c is `bits`, and the result the exact product of the scaled integers, rounded to nearest, ties to even.
+    - "scaled": c is 53, or 24 where both operands are float32, or what `plan` has, and the result the exact product of the
+      scaled integers, rounded to nearest, ties to even.
     - "standard": |C - AB| <= (n - 1) u (|A| |B|), n the fewer nonzero entries of the row and the column, and half a unit in
       the last place, entry by entry, for every finite input: what a chain of fused multiply-adds in the result type promises.
       Rows and columns choose their own c; an entry that this does not certify is such a chain.
@@ -116,9 +117,9 @@ def matmul(
     sign, both are first converted to the common dtype, each entry rounded once.
 
     For tensors that require grad, and where torch traces or maps (``torch.compile``, ``export``, ``torch.jit.trace``,
-    ``torch.func``), it is ``torch.ops.ozfp4.matmul``, an operator whose derivatives are products with the same keywords; `plan`,
-    `report`, `return_bound`, `progress` and prepared operands are then refused. :func:`ozfp4.gemm` and :func:`ozfp4.gram` are
-    such too.
+    ``torch.func``), it is ``torch.ops.ozfp4.matmul``, an operator whose derivatives are products with the same keywords;
+    `report`, `return_bound`, `progress` and prepared operands are then refused, `plan` where torch compiles or of integers.
+    :func:`ozfp4.gemm` and :func:`ozfp4.gram` are such too.
     For DTensors (``torch.distributed.tensor``) it is that operator as well, and so is :func:`ozfp4.gemm`: the result is a DTensor
     with the bits of one device, whatever the placements; `out` is then refused, too.
 
@@ -127,19 +128,15 @@ def matmul(
     a, b : array_like, torch.Tensor or Prepared
         float64, float32, complex128, complex64, integers or bool, shapes as for ``numpy.matmul``: 1-D, 2-D, or stacks with
         broadcasting; any strides. Tensors may be conjugated or negated lazily. An operand that :func:`ozfp4.prepare` made stands
-        for the array, on its side; `scheme`, `backend`, `bits`, `family`, `plan` and `accuracy` are then those that it was
-        prepared for.
+        for the array, on its side; `scheme`, `backend`, `plan` and `accuracy` are then those that it was prepared for.
     scheme : {"II", "I"}
         Ozaki scheme: residues and the Chinese remainder theorem, or positional digits.
     backend : {"auto", "fp4", "int8", "fp64"}
         Alphabet of the plane products; "auto" takes the fastest.
-    bits : int, optional
-        Capacity of the scaled integers, 2..200; by default 53, or 24 when both operands are float32. For "scaled" alone.
-    family : {"least", "paper", "paper-karatsuba"}
-        Fewest products, or the paper's moduli, for "scaled" alone.
     plan : Plan, optional
-        Use this plan; scheme, backend, bits and family must then be left at their defaults or agree with it. Its bits are the
-        capacity of "scaled"; "standard" needs 57 of them, "correct" 76 (28 and 47 for a float32 result).
+        Use this plan, of :func:`ozfp4.plan` or :func:`ozfp4.plan_for`; scheme and backend must then be left at their defaults
+        or agree with it. Its bits are the capacity of "scaled"; "standard" needs 57 of them, "correct" 76 (28 and 47 for a
+        float32 result).
     out : array or tensor, optional
         Where to write the result: its exact shape and dtype, no memory shared with the inputs. Errors in the arguments leave it
         as it is; what ends a product between its blocks (no memory, a signal, an exception of `progress`) leaves it undefined.
@@ -163,8 +160,8 @@ def matmul(
         Of accuracy="correct"; the others round to nearest. :func:`ozfp4.enclose` rounds down and up at once.
     overflow : {"wrap", "raise"}
         Of integers: "raise" is an OverflowError, and leaves `out` unchanged, where an entry of the exact product does not fit
-        the result's dtype. On a GPU it waits for the product, once. Other arguments that speak of bits and of rounding (`bits`,
-        `accuracy`, `rounding`, `return_bound`) are refused for integers.
+        the result's dtype. On a GPU it waits for the product, once. Other arguments that speak of rounding (`accuracy`,
+        `rounding`, `return_bound`) are refused for integers.
     return_bound : bool
         Return bounds of |C - AB| after `c`: float64, rounded up, infinity where the result is not finite. Of complex operands
         complex128: bounds of the errors of both parts.
@@ -209,10 +206,9 @@ def matmul(
         Unsupported dtypes, a `dtype` that is none, arrays of two libraries, masked arrays, those with products of their own
         (units), `out` of another dtype; tracers of JAX, and an `out` of its.
     ValueError
-        Shapes that do not fit, unknown names, bits outside 2..200 or beside an accuracy that has its own, a rounding other than
-        "nearest" without "correct", a plan of too few bits, a `dtype` that no such product has, `out` of another shape,
-        read-only or overlapping, an inner dimension beyond the plan's limit; what a prepared operand was not prepared for; of
-        integers what is for floating-point numbers.
+        Shapes that do not fit, unknown names, a rounding other than "nearest" without "correct", a plan of too few bits, a
+        `dtype` that no such product has, `out` of another shape, read-only or overlapping, an inner dimension beyond the plan's
+        limit; what a prepared operand was not prepared for; of integers what is for floating-point numbers.
     OverflowError
         As `overflow` says.
     RuntimeError
@@ -228,6 +224,7 @@ def matmul(
         c = multiply_plain(a, b, promised, options)
         if c is not NotImplemented:
             return c
+    check_taken(matmul, options)
     given = options if accuracy is None else {**options, "accuracy": accuracy}
     if device is not None:
         is_here = isinstance(device, str) and device == "cpu" and given.get("device_memory_limit") is None
@@ -251,7 +248,6 @@ def _by_operator(a: Any, b: Any, out: Any, options: Mapping[str, Any]) -> Any:
 
 def _streamed(a: Any, b: Any, out: Any, device: Any, options: dict[str, Any]) -> Any:
     """The product on devices of operands that lie on the host."""
-    check_taken(matmul, options)
     if is_traced() or is_watched(a, b, out):
         raise RuntimeError(
             "device: operands that require grad or have a tangent are not streamed, nor are those that torch traces or maps; "
@@ -316,7 +312,6 @@ def product(
         )
         if again is not None:
             return again
-    check_taken(matmul, options)
     if "device_memory_limit" in options:
         options = _without_limit(options)
     if is_asked and is_watched(a, b, out):

@@ -91,7 +91,7 @@ def plan_for(a: Any, b: Any, **options: Unpack[RequestOptions]) -> Plan:
     a, b : array_like or torch.Tensor
         The operands: as in :func:`ozfp4.matmul`, 1-D, 2-D, or stacks with broadcasting. Their entries are not looked at.
     scheme, backend, bits, family, accuracy
-        As in :func:`ozfp4.matmul`.
+        As in :func:`ozfp4.plan`.
 
     Examples
     --------

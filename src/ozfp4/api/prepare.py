@@ -41,7 +41,7 @@ def prepare(
         negated lazily.
     side : {"left", "right"}
         Where it will stand: ``matmul(prepared, b)`` or ``matmul(a, prepared)``.
-    scheme, backend, bits, family, plan, accuracy
+    scheme, backend, plan, accuracy
         As in :func:`ozfp4.matmul`, for all products of it. "correct" serves every rounding.
     dtype : dtype, optional
         Of the results: float64, or float32, which only float32 operands have; by default that of `x`. float32 entries that

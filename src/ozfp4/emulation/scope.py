@@ -69,8 +69,8 @@ def emulate(
     verbose : bool
         Print the summary on leaving the scope.
     **options
-        `scheme`, `backend`, `bits`, `family`, `workspace_limit`, `accuracy` and `rounding` of the products, as in
-        :func:`ozfp4.matmul`; `accuracy`, `bits` and `rounding` are not for integers, which are exact.
+        `scheme`, `backend`, `workspace_limit`, `accuracy` and `rounding` of the products, as in
+        :func:`ozfp4.matmul`; `accuracy` and `rounding` are not for integers, which are exact.
 
     Returns
     -------

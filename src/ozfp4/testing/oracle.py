@@ -217,7 +217,7 @@ def _exact_matrix(a: Array, b: Array, bits: int, dtype: np.dtype[Any], engine: s
 def exact_matmul(
     a: npt.ArrayLike, b: npt.ArrayLike, bits: int | None = None, *, engine: str = "auto"
 ) -> Array:
-    """The bits that ``ozfp4.matmul(a, b, bits=bits, accuracy="scaled")`` must return (NaNs as such).
+    """The bits that ``ozfp4.matmul(a, b, accuracy="scaled")`` must return by a plan of so many bits (NaNs as such).
 
     Parameters
     ----------

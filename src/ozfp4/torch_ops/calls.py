@@ -10,6 +10,7 @@ from typing import Any
 
 from .._options import Options, unusual
 from ..dispatch import plain
+from ..dispatch.decision import plan_asked_for
 from ..request import library, remedies
 from ..request.factors import check_factor, check_integer_factor
 from ..request.integers import dtype_name
@@ -21,7 +22,7 @@ torch: Any = require_torch()
 
 
 def matmul(a: Any, b: Any, out: Any, options: Mapping[str, Any]) -> Any:
-    settings, unasked = _split(options)
+    settings, unasked = _split(options, a, b)
     if dtensors.are_given(a, b, out):
         if out is None and not unasked and not torch.compiler.is_compiling():  # the shortest way
             found = dtensors.again("matmul", (a, b), settings)
@@ -40,7 +41,7 @@ def matmul(a: Any, b: Any, out: Any, options: Mapping[str, Any]) -> Any:
 def gemm(
     alpha: Any, a: Any, b: Any, beta: Any, c: Any, trans_a: Any, trans_b: Any, out: Any, options: Mapping[str, Any]
 ) -> Any:  # fmt: skip
-    settings, unasked = _split(options)
+    settings, unasked = _split(options, a, b, c)
     if dtensors.are_given(a, b, c, out):
         a, b = transposed("a", a, trans_a), transposed("b", b, trans_b)
         return _of_dtensors("gemm", out, unasked, settings, a=a, b=b, alpha=alpha, beta=beta, c=c)
@@ -57,7 +58,7 @@ def gemm(
 
 
 def gram(a: Any, left: bool, out: Any, options: Mapping[str, Any]) -> Any:
-    settings, unasked = _split(options)
+    settings, unasked = _split(options, a)
     if dtensors.are_given(a, out):
         name = "a" if dtensors.are_given(a) else "out"
         raise TypeError(f"{name}: gram takes no DTensor; ozfp4.matmul(a.mH, a) is the same product")
@@ -73,19 +74,39 @@ def gram(a: Any, left: bool, out: Any, options: Mapping[str, Any]) -> Any:
 
 
 # What no operator has.
-_UNASKED = ("plan", "report", "progress", "return_bound")
+_UNASKED = ("report", "progress", "return_bound")
 
 
-def _split(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+def _split(options: Mapping[str, Any], *operands: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     """The settings of an operator, and what none has, of what is not as by default: to hand one over takes torch longer than to
     leave it out."""
     settings, unasked = {}, {}
     for name, value in unusual(options).items():
-        if name in _UNASKED:
+        if name == "plan" and not torch.compiler.is_compiling() and not _are_integers(operands):
+            settings.update(_of_plan(value, options, operands))
+        elif name in _UNASKED or name == "plan":
             unasked[name] = value
         else:
             settings[name] = value
     return settings, unasked
+
+
+def _are_integers(operands: tuple[Any, ...]) -> bool:
+    return all(x is None or library.is_integer(getattr(x, "dtype", "")) for x in operands)
+
+
+def _of_plan(plan: Any, options: Mapping[str, Any], operands: tuple[Any, ...]) -> dict[str, Any]:
+    """What an operator is told of a plan, which it makes anew. Errors are those of plain products."""
+    asked = Options.of(options)
+    singles = (torch.float32, torch.complex64)
+    single = asked.dtype is None and all(
+        getattr(x, "dtype", None) in singles for x in operands if x is not None
+    )
+    plan_asked_for(asked, plan.backend, 0, single=single, is_paired=plan.is_complex)
+    settings = {"scheme": plan.scheme, "backend": plan.backend}
+    if asked.accuracy == "scaled":
+        settings |= {"bits": plan.bits, "family": plan.family}
+    return settings
 
 
 def _of_dtensors(

@@ -84,8 +84,15 @@ def test_two_axes_are_the_default_and_arguments_reach_matmul() -> None:
     assert_same_bits(ozfp4.tensordot(a, b), ozfp4.matmul(x, y))
     for options in (
         {"accuracy": "correct", "rounding": "up"},
-        {"bits": 20, "accuracy": "scaled", "backend": "fp4", "scheme": "I"},
-        {"family": "paper", "accuracy": "scaled", "workspace_limit": 2**20},
+        {"accuracy": "scaled", "backend": "fp4", "scheme": "I", "workspace_limit": 2**20},
+        {
+            "accuracy": "scaled",
+            "plan": ozfp4.plan(5, 6, 12, bits=20, backend="fp4", scheme="I", accuracy="scaled"),
+        },
+        {
+            "accuracy": "scaled",
+            "plan": ozfp4.plan(5, 6, 12, family="paper", backend="fp4", accuracy="scaled"),
+        },
     ):
         assert_same_bits(ozfp4.tensordot(a, b, **options), ozfp4.matmul(x, y, **options))
     mixed = ozfp4.tensordot(a.astype(np.float32), b)

@@ -76,7 +76,7 @@ def test_refusals() -> None:
     before = out.copy()
     refused: list[tuple[type[Exception], str, dict[str, Any]]] = [
         (ValueError, "^accuracy: 'correct' is for products of floating-point", {"accuracy": "correct"}),
-        (ValueError, "^bits: 53 is for products of floating-point", {"bits": 53}),
+        (ValueError, "^accuracy: 'scaled' is for products of floating-point", {"accuracy": "scaled"}),
         (WorkspaceError, "^workspace_limit = 10 bytes is too small", {"workspace_limit": 10}),
     ]
     for error, words, given in refused:

@@ -231,7 +231,6 @@ def test_array_likes_and_byte_order() -> None:
 
 
 UNASKED = [
-    {"bits": 53},
     {"accuracy": "standard"},
     {"accuracy": "correct"},
     {"accuracy": "correct", "rounding": "up"},

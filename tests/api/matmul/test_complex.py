@@ -336,11 +336,11 @@ REFUSED = [
         (4, 5),
         {
             "plan": ozfp4.plan(3, 5, 4, backend="fp4", family="paper", accuracy="scaled"),
-            "bits": 20,
+            "backend": "int8",
             "accuracy": "scaled",
         },
         ValueError,
-        "^bits: 20",
+        "^backend: 'int8' contradicts",
     ),
 ]
 

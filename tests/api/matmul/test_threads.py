@@ -18,7 +18,7 @@ import pytest
 
 import ozfp4
 from ozfp4.testing import assert_same_bits, exact_matmul, forced_on_cpu
-from support import KINDS, PATHS, operands
+from support import KINDS, PATHS, chosen, operands
 
 # Every loop is cut into several ranges somewhere: most of them by small shapes, scale by long rows, folds by many entries.
 SCRIPT = (
@@ -215,7 +215,7 @@ def test_calls_from_many_threads_at_once() -> None:
 
     def run(job: int) -> np.ndarray:
         a, b = problems[job % 16]
-        return ozfp4.matmul(a, b, **PATHS[job % len(PATHS)]._asdict(), accuracy="scaled")
+        return chosen.matmul(a, b, **PATHS[job % len(PATHS)]._asdict(), accuracy="scaled")
 
     with ThreadPoolExecutor(8) as pool:
         for job, c in enumerate(pool.map(run, range(16 * 9))):

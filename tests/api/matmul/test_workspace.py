@@ -10,7 +10,7 @@ import pytest
 import ozfp4
 from ozfp4.support.refusals import is_over_limit
 from ozfp4.testing import assert_same_bits, exact_matmul
-from support import PATHS, Path, noise, operands
+from support import PATHS, Path, chosen, noise, operands
 
 every_path = pytest.mark.parametrize("path", PATHS, ids=str)
 LIMITS = (3_000, 10_000, 40_000, 200_000, 1_000_000, 10_000_000)
@@ -23,7 +23,7 @@ def test_every_limit_gives_the_same_bits(limit: int, dtype: type, path: Path) ->
     for kind, shape in (("row-exponents", (21, 37, 19)), ("specials", (40, 6, 33))):
         a, b = operands(kind, *shape, dtype=dtype)
         out = noise((shape[0], shape[2]), dtype)
-        report = ozfp4.matmul(
+        report = chosen.matmul(
             a, b, out=out, workspace_limit=limit, report=True, **path._asdict(), accuracy="scaled"
         )[1]
         assert report.workspace <= limit
@@ -40,7 +40,7 @@ def test_blocks_along_k(path: Path) -> None:
         for limit in (20_000, 150_000, 1_000_000):
             out = noise((5, 4))
             seen: list[float] = []
-            ozfp4.matmul(
+            chosen.matmul(
                 a,
                 b,
                 out=out,
@@ -57,14 +57,14 @@ def test_blocks_along_k(path: Path) -> None:
 def test_one_entry_at_a_time(path: Path) -> None:
     a, b = operands("phi8", 3, 4, 2)
     with pytest.raises(MemoryError) as refused:
-        ozfp4.matmul(a, b, workspace_limit=1, **path._asdict(), accuracy="scaled")
+        chosen.matmul(a, b, workspace_limit=1, **path._asdict(), accuracy="scaled")
     least = int(str(refused.value).split("at least ")[1].split()[0])
     seen: list[float] = []
-    c = ozfp4.matmul(a, b, workspace_limit=least, progress=seen.append, **path._asdict(), accuracy="scaled")
+    c = chosen.matmul(a, b, workspace_limit=least, progress=seen.append, **path._asdict(), accuracy="scaled")
     assert_same_bits(c, exact_matmul(a, b))
     assert len(seen) % (3 * 4 * 2) == 0
     with pytest.raises(MemoryError, match=rf"workspace_limit = {least - 1} bytes .* at least {least} bytes"):
-        ozfp4.matmul(a, b, workspace_limit=least - 1, **path._asdict(), accuracy="scaled")
+        chosen.matmul(a, b, workspace_limit=least - 1, **path._asdict(), accuracy="scaled")
 
 
 def test_too_tiny_a_limit_leaves_everything_untouched() -> None:
@@ -98,7 +98,7 @@ def test_int8_products_in_blocks(products: int) -> None:
 def test_progress_rises_to_one(path: Path) -> None:
     a, b = operands("normal", 40, 50, 30)
     seen: list[float] = []
-    ozfp4.matmul(a, b, progress=seen.append, workspace_limit=20_000, **path._asdict(), accuracy="scaled")
+    chosen.matmul(a, b, progress=seen.append, workspace_limit=20_000, **path._asdict(), accuracy="scaled")
     assert len(seen) > 1
     assert seen == sorted(seen)
     assert seen[0] > 0
@@ -108,7 +108,7 @@ def test_progress_rises_to_one(path: Path) -> None:
 @every_path
 def test_progress_is_told_within_a_block(path: Path) -> None:
     seen: list[float] = []
-    _, report = ozfp4.matmul(
+    _, report = chosen.matmul(
         np.ones((9, 9)),
         np.ones((9, 9)),
         progress=seen.append,
@@ -146,11 +146,11 @@ def test_an_exception_in_progress_comes_through(path: Path) -> None:
             raise StopHereError(f"at {done}")
 
     with pytest.raises(StopHereError, match="at "):
-        ozfp4.matmul(a, b, progress=progress, workspace_limit=10_000, **path._asdict(), accuracy="scaled")
+        chosen.matmul(a, b, progress=progress, workspace_limit=10_000, **path._asdict(), accuracy="scaled")
     assert len(calls) == 3
     assert (a.tobytes(), b.tobytes()) == before
     assert_same_bits(
-        ozfp4.matmul(a, b, **path._asdict(), accuracy="scaled"), exact_matmul(a, b), "after the exception"
+        chosen.matmul(a, b, **path._asdict(), accuracy="scaled"), exact_matmul(a, b), "after the exception"
     )
 
 

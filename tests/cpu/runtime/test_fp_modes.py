@@ -21,7 +21,7 @@ from ozfp4 import stages
 from ozfp4.backends.kernels import NUMBERS, WORDS, cpu_kernel
 from ozfp4.testing import assert_same_bits, correct_matmul, exact_matmul, forced_on_cpu, standard_matmul
 from ozfp4.trust import guard
-from support import KINDS, PATHS, operands
+from support import KINDS, PATHS, chosen, operands
 
 pytestmark = pytest.mark.skipif(
     not sys.platform.startswith("linux") or platform.machine() != "x86_64",
@@ -105,7 +105,7 @@ def test_every_kind_in_words_and_by_planes(mode: str, threads: int) -> None:
 def test_every_path(mode: str, path: Any, threads: int) -> None:
     for kind in ("normal", "subnormal", "tiny-results", "final-ties", "specials"):
         a, b, expected = problem(kind, (70, 65, 68), np.float64, "scaled")
-        found = in_mode(mode, ozfp4.matmul, a, b, **path._asdict(), accuracy="scaled")
+        found = in_mode(mode, chosen.matmul, a, b, **path._asdict(), accuracy="scaled")
         assert_same_bits(found, expected, kind)
 
 

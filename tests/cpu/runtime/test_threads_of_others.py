@@ -15,7 +15,7 @@ import scipy.linalg.blas  # noqa: F401  its BLAS is loaded
 
 import ozfp4
 from ozfp4.testing import assert_same_bits
-from support import PATHS, operands
+from support import PATHS, chosen, operands
 
 
 def blas_threads() -> dict[str, int]:
@@ -94,11 +94,11 @@ def test_limits_that_another_thread_sets_and_takes_back_meanwhile(limit: int) ->
 @pytest.mark.parametrize("path", PATHS, ids=str)
 def test_numbers_change_no_bit(path: tuple[str, str]) -> None:
     a, b = operands("whole-range", 270, 65, 290)
-    expected = ozfp4.matmul(a, b, **path._asdict(), accuracy="scaled")
+    expected = chosen.matmul(a, b, **path._asdict(), accuracy="scaled")
     try:
         for threads in (1, 3, 64):
             ozfp4.set_num_threads(threads)
-            assert_same_bits(ozfp4.matmul(a, b, **path._asdict(), accuracy="scaled"), expected)
+            assert_same_bits(chosen.matmul(a, b, **path._asdict(), accuracy="scaled"), expected)
     finally:
         ozfp4.set_num_threads(None)
 
@@ -115,11 +115,11 @@ def test_shapes_of_tiles(shape: tuple[int, int, int], path: tuple[str, str]) -> 
     parts = [0.0]
     try:
         ozfp4.set_num_threads(4)
-        ozfp4.matmul(a, b, **path._asdict(), accuracy="scaled", out=out, progress=parts.append)
+        chosen.matmul(a, b, **path._asdict(), accuracy="scaled", out=out, progress=parts.append)
         assert parts == sorted(parts)
         assert parts[-1] == 1
         ozfp4.set_num_threads(1)
-        assert_same_bits(ozfp4.matmul(a, b, **path._asdict(), accuracy="scaled"), out)
+        assert_same_bits(chosen.matmul(a, b, **path._asdict(), accuracy="scaled"), out)
     finally:
         ozfp4.set_num_threads(None)
 

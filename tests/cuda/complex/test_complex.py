@@ -12,7 +12,7 @@ from ozfp4.backends.cuda import extension, pairs
 from ozfp4.plans.plan import make_plan
 from ozfp4.request import complex as forms
 from ozfp4.testing import assert_same_bits, forced
-from support import operands
+from support import chosen, operands
 
 SHAPES = [(1, 1, 1), (3, 7, 5), (129, 130, 67), (200, 65, 1), (64, 1000, 33), (300, 8, 300)]
 BACKENDS = ["int8", "fp4"]
@@ -59,10 +59,10 @@ def test_every_kernel_of_fp4(kernel):
             x, y = on_device(a), on_device(b)
             for mode in MODES[:3]:
                 with forced(kernel):
-                    c, report = ozfp4.matmul(x, y, **mode, backend="fp4", report=True)
+                    c, report = chosen.matmul(x, y, **mode, backend="fp4", report=True)
                 assert kernel in report.kernel
                 assert report.plan.is_complex
-                assert_same_bits(c.cpu(), ozfp4.matmul(a, b, **mode), (kernel, k, dtype, mode))
+                assert_same_bits(c.cpu(), chosen.matmul(a, b, **mode), (kernel, k, dtype, mode))
 
 
 @each_backend
@@ -71,18 +71,18 @@ def test_the_plan_is_of_complex_products_and_plain_ones_give_its_bits(kind, back
     a, b = complex_operands(kind, 150, 300, 140)
     x, y = on_device(a), on_device(b)
     for mode in MODES:
-        c, report = ozfp4.matmul(x, y, **mode, backend=backend, report=True)
+        c, report = chosen.matmul(x, y, **mode, backend=backend, report=True)
         assert report.plan.is_complex
         assert report.moduli_used <= len(report.plan.moduli)
         plain = make_plan("II", backend, "least", report.plan.bits, 600)
-        d, other = ozfp4.matmul(x, y, **mode, plan=plain, report=True)
+        d, other = chosen.matmul(x, y, **mode, plan=plain, report=True)
         assert_same_bits(c.cpu(), d.cpu(), mode)
         assert not other.plan.is_complex
         assert report.products < 0.7 * other.products
         assert (report.special_rows, report.special_columns, report.exponents) == (
             other.special_rows, other.special_columns, other.exponents
         )  # fmt: skip
-        assert_same_bits(ozfp4.matmul(x, y, **mode, plan=report.plan).cpu(), c.cpu(), mode)
+        assert_same_bits(chosen.matmul(x, y, **mode, plan=report.plan).cpu(), c.cpu(), mode)
 
 
 @each_backend
@@ -90,8 +90,8 @@ def test_the_plan_is_of_complex_products_and_plain_ones_give_its_bits(kind, back
 def test_every_number_of_words(bits, backend):
     a, b = complex_operands("whole-range", 70, 90, 50)
     assert_same_bits(
-        ozfp4.matmul(on_device(a), on_device(b), bits=bits, accuracy="scaled", backend=backend).cpu(),
-        ozfp4.matmul(a, b, bits=bits, accuracy="scaled"),
+        chosen.matmul(on_device(a), on_device(b), bits=bits, accuracy="scaled", backend=backend).cpu(),
+        chosen.matmul(a, b, bits=bits, accuracy="scaled"),
     )
 
 
@@ -101,12 +101,12 @@ def test_within_a_limit(mode, backend):
     """Turns of a stack, blocks of the result, pieces of K."""
     a, b = complex_operands("phi32", 2 * 130, 4000, 150)
     a = a.reshape(2, 130, 4000)
-    expected = ozfp4.matmul(a, b, **mode)
+    expected = chosen.matmul(a, b, **mode)
     x, y = on_device(a), on_device(b)
-    whole = ozfp4.matmul(x, y, **mode, backend=backend, report=True)[1].workspace
+    whole = chosen.matmul(x, y, **mode, backend=backend, report=True)[1].workspace
     for limit in (whole, whole // 2, whole // 3, whole // 5):
         try:
-            c = ozfp4.matmul(x, y, **mode, backend=backend, workspace_limit=limit)
+            c = chosen.matmul(x, y, **mode, backend=backend, workspace_limit=limit)
         except MemoryError:
             assert limit < whole // 2
             continue
@@ -132,8 +132,8 @@ def test_views_stacks_and_conjugates(mode, backend):
     ):
         check(u, v, modes=[mode], x=of_a, y=of_b, backend=backend)
     out = noisy((2, 3, 34, 40), torch.complex128).mT
-    assert ozfp4.matmul(x, y, out=out, backend=backend, **mode) is out
-    assert_same_bits(out.cpu(), ozfp4.matmul(a, b, **mode))
+    assert chosen.matmul(x, y, out=out, backend=backend, **mode) is out
+    assert_same_bits(out.cpu(), chosen.matmul(a, b, **mode))
 
 
 @pytest.mark.parametrize("dtype", [torch.complex128, torch.complex64])
@@ -160,18 +160,18 @@ def test_enclose(backend):
 @each_backend
 def test_chains(backend):
     a, b = complex_operands("whole-range", 100, 256, 90)
-    c = ozfp4.matmul(on_device(a), on_device(b), backend=backend)
-    assert_same_bits(c.cpu(), ozfp4.matmul(a, b))
+    c = chosen.matmul(on_device(a), on_device(b), backend=backend)
+    assert_same_bits(c.cpu(), chosen.matmul(a, b))
 
 
 def test_in_a_graph():
     a, b = complex_operands("normal", 130, 200, 70)
     x, y = on_device(a), on_device(b)
     out = noisy((130, 70), torch.complex128)
-    ozfp4.matmul(x, y, out=out)
+    chosen.matmul(x, y, out=out)
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
-        ozfp4.matmul(x, y, out=out)
+        chosen.matmul(x, y, out=out)
     out.fill_(float("nan"))
     graph.replay()
-    assert_same_bits(out.cpu(), ozfp4.matmul(a, b))
+    assert_same_bits(out.cpu(), chosen.matmul(a, b))

@@ -10,6 +10,7 @@ import ozfp4
 from ozfp4.backends import kernels
 from ozfp4.backends.cuda import extension
 from ozfp4.testing import assert_same_bits, forced
+from support import chosen
 
 CUDA = extension.extension()
 PATHS = [
@@ -73,10 +74,10 @@ def compare(kernel, path, m, k, n, seed, tile=None):
     if seed % 3 == 2:
         a *= torch.exp2(torch.randint(-30, 30, a.shape, device=DEVICE, generator=generator))
     options = {"scheme": path[0], "backend": path[1], "family": path[2]}
-    expected = ozfp4.matmul(a, b, accuracy="scaled")
+    expected = chosen.matmul(a, b, accuracy="scaled")
     out = torch.full((m, n), float("nan"), dtype=torch.float64, device=DEVICE)
     with forced(kernel, tile=tile):
-        ozfp4.matmul(a, b, out=out, **options, accuracy="scaled")
+        chosen.matmul(a, b, out=out, **options, accuracy="scaled")
     assert torch.equal(out, expected), (kernel, path, m, k, n, seed)
     return a, b, out
 
@@ -88,7 +89,7 @@ def test_equals_the_kernel_that_serves(kernel, path):
         m, n, k = (int(rng.choice(extents)) for extents in (EXTENTS, EXTENTS, INNER))
         a, b, c = compare(kernel, path, m, k, n, seed)
         if seed < 6:
-            assert_same_bits(c.cpu(), ozfp4.matmul(a.cpu().numpy(), b.cpu().numpy(), accuracy="scaled"))
+            assert_same_bits(c.cpu(), chosen.matmul(a.cpu().numpy(), b.cpu().numpy(), accuracy="scaled"))
 
 
 @pytest.mark.parametrize(("kernel", "path"), PAIRS)
@@ -114,9 +115,9 @@ def test_stacks_and_views(kernel, path):
     options = {"scheme": path[0], "backend": path[1], "family": path[2]}
     for a, b in ((x, y), (x[:, ::2], y[:, 1:].T.contiguous().T), (x[:, :, :1], y[:1])):
         with forced(kernel):
-            c, report = ozfp4.matmul(a, b, report=True, **options, accuracy="scaled")
+            c, report = chosen.matmul(a, b, report=True, **options, accuracy="scaled")
         assert kernel in report.kernel
-        assert torch.equal(c, ozfp4.matmul(a, b, accuracy="scaled"))
+        assert torch.equal(c, chosen.matmul(a, b, accuracy="scaled"))
 
 
 def test_a_forced_kernel_that_cannot_serve_says_why():
@@ -129,4 +130,4 @@ def test_a_forced_kernel_that_cannot_serve_says_why():
             forced(codes[-1]),
             pytest.raises((RuntimeError, ValueError), match=r"E2M1 codes|FP4 units|no code"),
         ):
-            ozfp4.matmul(a, a, backend="int8", accuracy="scaled")
+            chosen.matmul(a, a, backend="int8", accuracy="scaled")
