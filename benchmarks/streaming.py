@@ -125,7 +125,7 @@ def streamed(a: Array, b: Array, out: Array, limit: int, accuracy: str) -> tuple
     held = torch.cuda.memory_allocated()
     torch.cuda.reset_peak_memory_stats()
     took = seconds(
-        lambda: ozfp4.matmul(a, b, out=out, device="cuda", device_memory_limit=limit, accuracy=accuracy)
+        lambda: ozfp4.matmul(a, b, out=out, device="cuda", workspace_limit=limit, accuracy=accuracy)
     )
     return took, (torch.cuda.max_memory_allocated() - held) / GIB
 

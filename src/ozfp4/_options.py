@@ -297,11 +297,11 @@ def check_extent(name: str, extent: object) -> int:
     return extent
 
 
-def check_workspace(limit: object, name: str = "workspace_limit") -> int:
-    """A limit of memory as an int; TypeError or ValueError unless it is a positive number of bytes below 2^62."""
-    limit = _integer(name, limit)
+def check_workspace(limit: object) -> int:
+    """A limit of the workspace as an int; TypeError or ValueError unless it is a positive number of bytes below 2^62."""
+    limit = _integer("workspace_limit", limit)
     if not 0 < limit < 2**62:
-        raise ValueError(f"{name}: {limit} is not a positive number of bytes below 2**62")
+        raise ValueError(f"workspace_limit: {limit} is not a positive number of bytes below 2**62")
     return limit
 
 

@@ -30,7 +30,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "einsum": lambda **o: ozfp4.einsum("ij,jk", A, B, **o),
     "tensordot": lambda **o: ozfp4.tensordot(A, B, 1, **o),
     "prepare": lambda **o: ozfp4.matmul(A, ozfp4.prepare(B, "right", **o)),
-    "device": lambda **o: ozfp4.matmul(A, B, device="cpu", device_memory_limit=2**22, **o),
+    "device": lambda **o: ozfp4.matmul(A, B, device="cpu", workspace_limit=2**22, **o),
 }
 
 

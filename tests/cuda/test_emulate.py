@@ -92,7 +92,7 @@ def test_nothing_is_measured_in_a_capture(nothing_known, monkeypatch):
 def test_times_are_measured(nothing_known, dtype, form):
     options = check_options(
         [dtype], 0, "fastest", False,
-        {"scheme": "II", "backend": "auto", "bits": None, "family": "least", "workspace_limit": None, "accuracy": None,
+        {"scheme": "II", "backend": "auto", "workspace_limit": None, "accuracy": None,
          "rounding": "nearest"},
     )  # fmt: skip
     stack = 4 if "stack" in form else 1

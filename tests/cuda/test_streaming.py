@@ -65,7 +65,7 @@ def test_the_bits_are_those_of_one_product(dtypes, options):
     if options.get("scheme") == "I" and dtypes != ("f8", "f8"):
         pytest.skip("one is enough")
     a, b = random((2500, 700), dtypes[0], 1), random((700, 1900), dtypes[1], 2)
-    check(ozfp4.matmul(a, b, device=DEVICE, device_memory_limit=LIMIT, **options), expected(a, b, **options))
+    check(ozfp4.matmul(a, b, device=DEVICE, workspace_limit=LIMIT, **options), expected(a, b, **options))
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_the_bits_are_those_of_one_product(dtypes, options):
 )
 def test_integers(dtypes):
     a, b = random((2500, 700), dtypes[0], 1), random((700, 1900), dtypes[1], 2)
-    assert_same_bits(ozfp4.matmul(a, b, device=DEVICE, device_memory_limit=LIMIT), ozfp4.matmul(a, b))
+    assert_same_bits(ozfp4.matmul(a, b, device=DEVICE, workspace_limit=LIMIT), ozfp4.matmul(a, b))
 
 
 def test_an_overflow_leaves_out_as_it_was():
@@ -98,7 +98,7 @@ def test_pinned_and_pageable_memory_in_any_order(pins, turned, monkeypatch):
     if pins in ("out", "all"):
         out = out.pin_memory()
     a, b = (x.T if is_turned else x for x, is_turned in zip((a, b), turned, strict=True))
-    assert ozfp4.matmul(a, b, out=out, device=DEVICE, device_memory_limit=LIMIT) is out
+    assert ozfp4.matmul(a, b, out=out, device=DEVICE, workspace_limit=LIMIT) is out
     check(out.numpy(), expected(a.numpy(), b.numpy()))
 
 
@@ -109,7 +109,7 @@ def test_pinned_and_pageable_memory_in_any_order(pins, turned, monkeypatch):
 )
 def test_stacks(shapes):
     a, b = (random(shape, "f8", seed) for seed, shape in enumerate(shapes))
-    check(ozfp4.matmul(a, b, device=DEVICE, device_memory_limit=100 * MIB), expected(a, b))
+    check(ozfp4.matmul(a, b, device=DEVICE, workspace_limit=100 * MIB), expected(a, b))
 
 
 @pytest.mark.parametrize(
@@ -123,12 +123,12 @@ def test_no_more_memory_is_taken_than_the_limit(dtypes, limit, options):
     if options and dtypes[0] not in ("f8", "c16"):
         pytest.skip("integers have no bounds")
     a, b = random((6000, 1500), dtypes[0], 1), random((1500, 4000), dtypes[1], 2)
-    ozfp4.matmul(a, b, device=DEVICE, device_memory_limit=limit, **options)  # the kernels' self-test besides
+    ozfp4.matmul(a, b, device=DEVICE, workspace_limit=limit, **options)  # the kernels' self-test besides
     torch.cuda.synchronize()
     torch.cuda.empty_cache()
     held = torch.cuda.memory_reserved(DEVICE)
     torch.cuda.reset_peak_memory_stats(DEVICE)
-    ozfp4.matmul(a, b, device=DEVICE, device_memory_limit=limit, **options)
+    ozfp4.matmul(a, b, device=DEVICE, workspace_limit=limit, **options)
     assert torch.cuda.max_memory_reserved(DEVICE) - held <= limit
 
 
@@ -136,9 +136,9 @@ def test_a_limit_that_is_too_small_is_refused():
     a = np.ones((5, 2_000_000))
     out = np.full((5, 5), np.nan)
     with pytest.raises(
-        MemoryError, match=r"device_memory_limit: 33554433 bytes .* at least|the smallest tiles take"
+        MemoryError, match=r"workspace_limit: 33554433 bytes .* at least|the smallest tiles take"
     ):
-        ozfp4.matmul(a, a.T, out=out, device=DEVICE, device_memory_limit=2**25 + 1)
+        ozfp4.matmul(a, a.T, out=out, device=DEVICE, workspace_limit=2**25 + 1)
     assert np.isnan(out).all()
 
 
@@ -158,12 +158,12 @@ def test_what_progress_raises_ends_the_product():
 
     for _ in range(2):
         with pytest.raises(KeyboardInterrupt):
-            ozfp4.matmul(a, a[:700], device=DEVICE, device_memory_limit=LIMIT, progress=stop)
-    check(ozfp4.matmul(a, a[:700], device=DEVICE, device_memory_limit=LIMIT), expected(a, a[:700]))
+            ozfp4.matmul(a, a[:700], device=DEVICE, workspace_limit=LIMIT, progress=stop)
+    check(ozfp4.matmul(a, a[:700], device=DEVICE, workspace_limit=LIMIT), expected(a, a[:700]))
 
 
 @pytest.mark.skipif(torch.cuda.device_count() < 2, reason="one GPU")
 def test_several_devices():
     a, b = random((5000, 900), "f8", 1), random((900, 1900), "f8", 2)
     names = [f"cuda:{i}" for i in range(torch.cuda.device_count())]
-    check(ozfp4.matmul(a, b, device=names, device_memory_limit=LIMIT), expected(a, b))
+    check(ozfp4.matmul(a, b, device=names, workspace_limit=LIMIT), expected(a, b))

@@ -68,10 +68,8 @@ TAKERS: dict[str, Callable[[Any], Any]] = {
     "out of tensordot": lambda x: ozfp4.tensordot(A, B, 1, out=x(noise((3, 5)))),
     "operands[1] of einsum": lambda x: ozfp4.einsum("ij,jk", A, x(B)),
     "out of einsum": lambda x: ozfp4.einsum("ij,jk", A, B, out=x(noise((3, 5)))),
-    "a of tiles": lambda x: ozfp4.matmul(x(A), B, device="cpu", device_memory_limit=2**30),
-    "out of tiles": lambda x: ozfp4.matmul(
-        A, B, out=x(noise((3, 5))), device="cpu", device_memory_limit=2**30
-    ),
+    "a of tiles": lambda x: ozfp4.matmul(x(A), B, device="cpu", workspace_limit=2**30),
+    "out of tiles": lambda x: ozfp4.matmul(A, B, out=x(noise((3, 5))), device="cpu", workspace_limit=2**30),
     "a of cholesky": lambda x: ozfp4.linalg.cholesky(x(np.eye(3))),
     "b of solve": lambda x: ozfp4.linalg.solve(np.eye(3), x(A)),
     "x of scale": lambda x: ozfp4.stages.scale(x(A), "a"),

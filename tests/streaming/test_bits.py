@@ -45,7 +45,7 @@ def check(a: Any, b: Any, limit: int | None = LIMIT, **options: Any) -> None:
     found, wanted = (
         x if isinstance(x, tuple) else (x,)
         for x in (
-            ozfp4.matmul(a, b, device="cpu", device_memory_limit=limit, **options),
+            ozfp4.matmul(a, b, device="cpu", workspace_limit=limit, **options),
             ozfp4.matmul(a, b, **options),
         )
     )  # fmt: skip
@@ -75,7 +75,6 @@ def test_dtypes(first: str) -> None:
         {"scheme": "I"},
         {"backend": "int8"},
         {"backend": "fp4", "accuracy": "scaled"},
-        {"workspace_limit": 2**20},
     ],
     ids=str,
 )  # fmt: skip
@@ -85,6 +84,14 @@ def test_modes(dtypes: tuple[str, str], options: dict[str, Any]) -> None:
         for seed, (shape, dtype) in enumerate(zip(((120, 50), (50, 110)), dtypes, strict=True))
     )
     check(a, b, **options)
+
+
+@pytest.mark.parametrize(("dtypes", "dtype"), [
+    (("f4", "f4"), "float64"), (("c8", "f4"), "complex128"), (("i1", "i1"), "int32"),
+    (("i1", "i2"), "uint8"), (("i1", "i1"), "float64"),
+])  # fmt: skip
+def test_another_dtype(dtypes: tuple[str, str], dtype: str) -> None:
+    check(entries((120, 50), dtypes[0], 1), entries((50, 110), dtypes[1], 2), dtype=dtype)
 
 
 def test_a_plan() -> None:
@@ -165,7 +172,7 @@ def test_files(tmp_path: Path, order: Any) -> None:
     read = np.memmap(tmp_path / "a", np.float64, "r", shape=(300, 90), order=order)
     out = np.memmap(tmp_path / "c", np.float64, "w+", shape=(300, 200), order=order)
     b = entries((90, 200), "f8", 2)
-    assert ozfp4.matmul(read, b, out=out, device="cpu", device_memory_limit=LIMIT) is out
+    assert ozfp4.matmul(read, b, out=out, device="cpu", workspace_limit=LIMIT) is out
     assert_same_bits(np.asarray(out), ozfp4.matmul(a, b))
 
 
@@ -179,7 +186,7 @@ def test_out_is_filled_and_nothing_else(dtypes: tuple[str, str], turned: bool) -
     big = np.full((95, 75) if turned else (75, 95), 1, wanted.dtype)
     before = big.copy()
     out = (big.T if turned else big)[2:72, 1:91]
-    assert ozfp4.matmul(a, b, out=out, device="cpu", device_memory_limit=LIMIT) is out
+    assert ozfp4.matmul(a, b, out=out, device="cpu", workspace_limit=LIMIT) is out
     assert_same_bits(out, wanted)
     out[...] = (before.T if turned else before)[2:72, 1:91]
     assert np.array_equal(big, before)
@@ -196,7 +203,7 @@ def test_tensors() -> None:
     check(a.nan_to_num(0, 0, 0).to(torch.int8), torch.ones(60, 9, dtype=torch.uint8))
     out = torch.full((150, 130), float("nan"), dtype=torch.float64)
     version = out._version
-    assert ozfp4.matmul(a, b, out=out, device=torch.device("cpu"), device_memory_limit=LIMIT) is out
+    assert ozfp4.matmul(a, b, out=out, device=torch.device("cpu"), workspace_limit=LIMIT) is out
     assert out._version > version
     assert_same_bits(out.numpy(), ozfp4.matmul(a, b).numpy())
     with torch.no_grad():
@@ -229,10 +236,10 @@ def test_an_overflow_leaves_out_as_it_was() -> None:
     with pytest.raises(
         OverflowError, match=r"overflow: entries of the product do not fit int32; nothing was written"
     ):
-        ozfp4.matmul(a, a.T, out=out, device="cpu", device_memory_limit=LIMIT, overflow="raise")
+        ozfp4.matmul(a, a.T, out=out, device="cpu", workspace_limit=LIMIT, overflow="raise")
     assert (out == 77).all()
     small = np.full((300, 50), 2**9, np.int32)
-    ozfp4.matmul(small, small.T, out=out, device="cpu", device_memory_limit=LIMIT, overflow="raise")
+    ozfp4.matmul(small, small.T, out=out, device="cpu", workspace_limit=LIMIT, overflow="raise")
     assert (out == 50 * 2**18).all()
 
 

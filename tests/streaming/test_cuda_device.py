@@ -79,7 +79,7 @@ def test_bits(pinned: set[int], dtypes: tuple[str, str], pins: str, limit: int) 
     wanted = ozfp4.matmul(a, b)
     out = np.full(wanted.shape, 1, wanted.dtype)
     pinned |= {x.ctypes.data for name, x in zip("abc", (a, b, out), strict=True) if name in pins}
-    assert ozfp4.matmul(a, b, out=out, device="cuda", device_memory_limit=limit) is out
+    assert ozfp4.matmul(a, b, out=out, device="cuda", workspace_limit=limit) is out
     assert_same_bits(out, wanted)
 
 
@@ -91,7 +91,7 @@ def test_options(pinned: set[int], options: dict[str, Any]) -> None:
     a, b = random.standard_normal((5, 80, 30)), random.standard_normal((5, 30, 90)) * 1j
     found, wanted = (
         ozfp4.matmul(a, b, **options, **more)
-        for more in ({"device": "cuda", "device_memory_limit": 2**20 + 200_000}, {})
+        for more in ({"device": "cuda", "workspace_limit": 2**20 + 200_000}, {})
     )
     for x, y in zip(found, wanted, strict=True) if isinstance(found, tuple) else [(found, wanted)]:
         assert_same_bits(x, y)
@@ -103,7 +103,7 @@ def test_in_inference_mode(pinned: set[int], library: str) -> None:
     expected = ozfp4.matmul(a, b)
     x, y = (a, b) if library == "numpy" else (torch.from_numpy(a), torch.from_numpy(b))
     with torch.inference_mode():
-        found = ozfp4.matmul(x, y, device="cuda", device_memory_limit=2**23)
+        found = ozfp4.matmul(x, y, device="cuda", workspace_limit=2**23)
     assert_same_bits(np.asarray(found), expected)
 
 
@@ -112,5 +112,5 @@ def test_entries_of_a_structured_array(pinned: set[int]) -> None:
     records = np.zeros((50, 30), [("p", "f8"), ("q", "f4")])
     records["p"] = np.random.default_rng(4).standard_normal((50, 30))
     b = np.random.default_rng(5).standard_normal((30, 20))
-    found = ozfp4.matmul(records["p"], b, device="cuda", device_memory_limit=2**23)
+    found = ozfp4.matmul(records["p"], b, device="cuda", workspace_limit=2**23)
     assert_same_bits(found, ozfp4.matmul(records["p"].copy(), b))

@@ -64,7 +64,7 @@ def late(monkeypatch: pytest.MonkeyPatch) -> Any:
 @pytest.mark.parametrize("limit", [LIMIT, 2**20 + 1_100_000, 2**23])
 def test_one_device(late: Any, jobs: list[Any], limit: int, keeps: bool) -> None:
     (device,) = late(keeps=keeps)
-    assert_same_bits(ozfp4.matmul(A, B, device="late", device_memory_limit=limit), C)
+    assert_same_bits(ozfp4.matmul(A, B, device="late", workspace_limit=limit), C)
     (job, (moved,)) = jobs[0]
     assert moved.tiles == job.tiling.count == device.products
     assert moved.up + moved.down == job.tiling.moved_bytes()
@@ -78,7 +78,7 @@ def test_operands_and_results_by_columns(late: Any, turned: tuple[bool, bool]) -
     late()
     a, b = (np.asfortranarray(x) if is_turned else x for x, is_turned in zip((A, B), turned, strict=True))
     out = np.full((270, 310), np.nan).T
-    assert ozfp4.matmul(a, b, out=out, device="late", device_memory_limit=LIMIT) is out
+    assert ozfp4.matmul(a, b, out=out, device="late", workspace_limit=LIMIT) is out
     assert_same_bits(out, C)
 
 
@@ -86,7 +86,7 @@ def test_several_devices_share_the_tiles(late: Any, jobs: list[Any]) -> None:
     slow, fast = late(2)
     slow.delay, fast.delay = 0.01, 0.0
     for _ in range(2):
-        assert_same_bits(ozfp4.matmul(A, B, device="late", device_memory_limit=LIMIT), C)
+        assert_same_bits(ozfp4.matmul(A, B, device="late", workspace_limit=LIMIT), C)
     for job, moved in jobs:
         assert sum(each.tiles for each in moved) == job.tiling.count
         assert moved[1].tiles > moved[0].tiles
@@ -106,14 +106,14 @@ def test_each_device_says_what_is_pinned_for_it(
             return before(view)
 
         monkeypatch.setattr(device, "direct", seen)
-    assert_same_bits(ozfp4.matmul(A, B, device="late", device_memory_limit=LIMIT), C)
+    assert_same_bits(ozfp4.matmul(A, B, device="late", workspace_limit=LIMIT), C)
     assert direct[pinned]
     assert not direct[1 - pinned]
 
 
 def test_results_with_bounds(late: Any) -> None:
     late()
-    found = ozfp4.matmul(A, B, device="late", device_memory_limit=LIMIT, return_bound=True)
+    found = ozfp4.matmul(A, B, device="late", workspace_limit=LIMIT, return_bound=True)
     for x, y in zip(found, ozfp4.matmul(A, B, return_bound=True), strict=True):
         assert_same_bits(x, y)
 
@@ -148,7 +148,7 @@ def test_a_tile_travels_while_another_is_multiplied(late: Any, jobs: list[Any]) 
 
     slowed("product", 0.03)
     slowed("up", 0.002)
-    assert_same_bits(ozfp4.matmul(A, B, device="late", device_memory_limit=LIMIT), C)
+    assert_same_bits(ozfp4.matmul(A, B, device="late", workspace_limit=LIMIT), C)
     beside = sum(
         max(0.0, min(end, last) - max(begin, first))
         for begin, end in spans["product"]
@@ -160,7 +160,7 @@ def test_a_tile_travels_while_another_is_multiplied(late: Any, jobs: list[Any]) 
 def test_progress_rises_to_one(late: Any, jobs: list[Any]) -> None:
     late()
     told: list[float] = []
-    ozfp4.matmul(A, B, device="late", device_memory_limit=LIMIT, progress=told.append)
+    ozfp4.matmul(A, B, device="late", workspace_limit=LIMIT, progress=told.append)
     assert told == sorted(set(told))
     assert told[-1] == 1.0
     assert 1 < len(told) <= jobs[0][0].tiling.count
@@ -175,12 +175,12 @@ def test_what_progress_raises_ends_everything(late: Any, error: type[BaseExcepti
         raise error
 
     with pytest.raises(error):
-        ozfp4.matmul(A, B, device="late", device_memory_limit=LIMIT, progress=stop)
+        ozfp4.matmul(A, B, device="late", workspace_limit=LIMIT, progress=stop)
     assert set(threading.enumerate()) <= threads
     products = device.products
     time.sleep(0.05)
     assert device.products == products
-    assert_same_bits(ozfp4.matmul(A, B, device="late", device_memory_limit=LIMIT), C)
+    assert_same_bits(ozfp4.matmul(A, B, device="late", workspace_limit=LIMIT), C)
 
 
 def test_an_interrupt_ends_everything(late: Any) -> None:
@@ -196,7 +196,7 @@ def test_an_interrupt_ends_everything(late: Any) -> None:
     began = time.monotonic()
     try:
         with pytest.raises(KeyboardInterrupt):
-            ozfp4.matmul(A, B, device="late", device_memory_limit=LIMIT)
+            ozfp4.matmul(A, B, device="late", workspace_limit=LIMIT)
     finally:
         timer.join()
         signal.signal(signal.SIGINT, before)
@@ -300,9 +300,9 @@ def test_nothing_is_left_without_a_collector(late: Any, monkeypatch: pytest.Monk
         for _ in range(2):
             if fails:
                 with pytest.raises(ValueError, match="no more"):
-                    ozfp4.matmul(A, B, device="late", device_memory_limit=LIMIT, progress=progress)
+                    ozfp4.matmul(A, B, device="late", workspace_limit=LIMIT, progress=progress)
             else:
-                ozfp4.matmul(A, B, device="late", device_memory_limit=LIMIT, progress=progress)
+                ozfp4.matmul(A, B, device="late", workspace_limit=LIMIT, progress=progress)
         ends = time.monotonic() + 10  # the device's own queues let go of what ran there a little later
         while (
             any(each() is not None for each in made) or threads_of_the_system() > before
@@ -326,7 +326,7 @@ def test_what_progress_raises_is_told_as_it_is(late: Any, error: BaseException) 
         raise error
 
     with pytest.raises(type(error)) as raised:
-        ozfp4.matmul(A, B, device="late", device_memory_limit=LIMIT, progress=progress)
+        ozfp4.matmul(A, B, device="late", workspace_limit=LIMIT, progress=progress)
     assert raised.value is error
 
 
@@ -350,6 +350,6 @@ def test_an_interrupt_amid_the_end_leaves_nothing_under_way(
         raise KeyboardInterrupt("first")
 
     with pytest.raises(KeyboardInterrupt, match="first"):
-        ozfp4.matmul(A, B, device="late", device_memory_limit=LIMIT, progress=progress)
+        ozfp4.matmul(A, B, device="late", workspace_limit=LIMIT, progress=progress)
     assert finished == [True]
     assert {thread for thread in threading.enumerate() if thread.name.startswith("ozfp4 ")} <= before

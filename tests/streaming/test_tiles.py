@@ -154,6 +154,6 @@ def test_both_operands_larger_than_the_limit() -> None:
 def test_a_long_inner_dimension_is_refused_with_what_would_do() -> None:
     with pytest.raises(
         MemoryError,
-        match=r"device_memory_limit: 1000000000 bytes .* inner dimension of 100000000: .* 2433554",
+        match=r"workspace_limit: 1000000000 bytes .* inner dimension of 100000000: .* 2433554",
     ):
         best_tiling(large(10, 10, 10**8), 10**9)

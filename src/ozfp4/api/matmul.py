@@ -44,7 +44,6 @@ class MatmulOptions(TypedOptions, total=False):
 
     progress: Callable[[float], object] | None
     device: Any
-    device_memory_limit: int | None
 
 
 # fmt: off
@@ -149,7 +148,9 @@ def matmul(
     workspace_limit : int, optional
         Bytes that may be used beside inputs and output, 2**30 by default (on a GPU no limit, but 2**34 for stacks of
         matrices); larger products run in turns of matrices, blocks, and pieces of the inner dimension. Two complex operands
-        need a copy of B of twice its size.
+        need a copy of B of twice its size. With `device`: bytes that the
+        product takes on each device, by default four fifths of what is free there; beside device="cpu" the product is cut into
+        tiles where a limit is given.
     progress : callable, optional
         Called between blocks with the fraction done, and with `device` as tiles of the result arrive. Not called for tensors on a
         GPU, whose products are only enqueued.
@@ -170,9 +171,6 @@ def matmul(
         dimension travel there while others are multiplied, so operands and result may be larger than the device's memory; the
         result lies on the host, too, once this returns. Needs torch; the arrays may be NumPy's. Not beside `report`, prepared
         operands, tensors that require grad, or where torch traces or maps.
-    device_memory_limit : int, optional
-        Bytes that the product takes on each device, by default four fifths of what is free there. On "cpu" alone the product
-        is cut into tiles where a limit is given, and is else the one without `device`.
 
     Returns
     -------
@@ -216,7 +214,7 @@ def matmul(
         tensor that requires grad or has a tangent; tensors whose storage was freed or shortened; a backend whose every kernel
         failed its self-test (:func:`ozfp4.selftest`).
     MemoryError
-        A workspace limit below what the smallest blocks need, a device memory limit below what the smallest tiles need.
+        A workspace limit below what the smallest blocks need, or on a device below what the smallest tiles need.
     """
     traced, are_arrays = is_traced(), type(a) is type(b) is np.ndarray
     if are_arrays and not traced and out is device is None and not LOGGER.isEnabledFor(DEBUG):
@@ -227,7 +225,7 @@ def matmul(
     check_taken(matmul, options)
     given = options if accuracy is None else {**options, "accuracy": accuracy}
     if device is not None:
-        is_here = isinstance(device, str) and device == "cpu" and given.get("device_memory_limit") is None
+        is_here = isinstance(device, str) and device == "cpu" and given.get("workspace_limit") is None
         if not (is_here and are_arrays) or given.get("report", False):
             return _streamed(a, b, out, device, given)
     if traced and is_watched(a, b, out):
@@ -255,8 +253,9 @@ def _streamed(a: Any, b: Any, out: Any, device: Any, options: dict[str, Any]) ->
         )
     from ..streaming import call
 
-    limit = options.pop("device_memory_limit", None)
-    return call.matmul(a, b, out, device, limit, options)
+    limit = options.get("workspace_limit")
+    rest = {name: value for name, value in options.items() if name != "workspace_limit"}
+    return call.matmul(a, b, out, device, limit, rest)
 
 
 def is_traced() -> bool:
@@ -312,8 +311,6 @@ def product(
         )
         if again is not None:
             return again
-    if "device_memory_limit" in options:
-        options = _without_limit(options)
     if is_asked and is_watched(a, b, out):
         by_operator: Callable[..., Any] = plain.operators.get("matmul", _by_operator)
         return by_operator(a, b, out, options)
@@ -346,16 +343,6 @@ def product(
     if out is not None and operands.torch is not None:  # as mark_written does: one module less on the way
         operands.torch.autograd.graph.increment_version(out)
     return results(asked, c if out is None else out, bound, about)
-
-
-def _without_limit(options: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The options of a product where its operands lie; ValueError for a limit of another device's memory."""
-    limit = options["device_memory_limit"]
-    if limit is not None:
-        raise ValueError(
-            f"device_memory_limit: {limit!r} is for products on a device of operands on the host; pass device="
-        )
-    return {name: value for name, value in options.items() if name != "device_memory_limit"}
 
 
 def results(asked: Options, c: Any, bound: Any, about: Report | None) -> Any:

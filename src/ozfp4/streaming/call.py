@@ -16,7 +16,7 @@ from .._options import Options, check_unasked, check_workspace, plan_options
 from ..dispatch import plain
 from ..request import library
 from ..request.dlpack import any_library
-from ..request.integers import common_dtype, entry_bits
+from ..request.integers import common_dtype, entry_bits, result_dtype
 from ..request.library import Operands
 from ..request.operands import MatmulRequest, matmul_request
 from ..request.prepared import Prepared
@@ -34,16 +34,16 @@ Array = npt.NDArray[Any]
 
 
 @any_library
-def matmul(a: Any, b: Any, out: Any, device: Any, device_memory_limit: Any, options: dict[str, Any]) -> Any:
+def matmul(a: Any, b: Any, out: Any, device: Any, limit: Any, options: dict[str, Any]) -> Any:
     """The product. Raises as :func:`ozfp4.matmul`."""
     _check_on_host(a, b, out, options.get("report", False))
     devices = devices_of(device)
     in_one_piece = partial(plain.products["matmul"], a, b, out, **options)
-    if device_memory_limit is None and all(isinstance(each, Cpu) for each in devices):
+    if limit is None and all(isinstance(each, Cpu) for each in devices):
         return in_one_piece()
     asked = Options.of(options)
     operands = library.take_operands(a, b, out, library.TAKEN)
-    dtypes, dtype, is_integer = _dtypes(operands)
+    dtypes, dtype, is_integer = _dtypes(operands, asked.dtype)
     if is_integer:
         check_unasked(options)
         asked = _of_integers(asked, dtypes)
@@ -52,7 +52,7 @@ def matmul(a: Any, b: Any, out: Any, device: Any, device_memory_limit: Any, opti
             raise ValueError("overflow: 'raise' is for products of integers")
         options = {**options, "accuracy": asked.accuracy}  # the threads that multiply have another default
     request = matmul_request(operands, asked, dtype)
-    limit = _limit(device_memory_limit, devices)
+    limit = _limit(limit, devices)
     if 0 in (*request.shape.stack, request.shape.m, request.shape.n, request.shape.k):
         return in_one_piece()
     for each in devices:
@@ -80,14 +80,10 @@ def matmul(a: Any, b: Any, out: Any, device: Any, device_memory_limit: Any, opti
             f"overflow: entries of the product do not fit {request.dtype}; nothing was written"
         ) from None
     except MemoryError as error:
-        if (
-            asked.workspace_limit is not None
-            or not is_over_limit(error)
-            or any(error is each for each in own)
-        ):
+        if not is_over_limit(error) or any(error is each for each in own):
             raise
         raise MemoryError(
-            f"device_memory_limit: {limit} bytes leave too few for a tile's workspace: {error}"
+            f"workspace_limit: {limit} bytes leave too few for a tile's workspace: {error}"
         ) from None
     finally:
         own.clear()  # an error that is raised holds this frame
@@ -127,7 +123,9 @@ def _check_on_host(a: Any, b: Any, out: Any, report: Any) -> None:
                 )
 
 
-def _dtypes(operands: Operands) -> tuple[tuple[np.dtype[Any], np.dtype[Any]], np.dtype[Any], bool]:
+def _dtypes(
+    operands: Operands, asked: Any
+) -> tuple[tuple[np.dtype[Any], np.dtype[Any]], np.dtype[Any], bool]:
     """The dtypes of A and B on a device and that of the result, by the rules of the library that they come from; and whether the
     product is one of integers.
 
@@ -135,6 +133,12 @@ def _dtypes(operands: Operands) -> tuple[tuple[np.dtype[Any], np.dtype[Any]], np
     integers beside floating-point numbers are rounded to these.
     """
     own = operands.a.dtype, operands.b.dtype
+    if asked is not None:
+        name = result_dtype(asked, *own)
+        real = np.dtype(np.float32 if name in ("float32", "complex64") else np.float64)
+        is_integer = library.is_integer(name)
+        first, second = (real if library.is_integer(x) and not is_integer else x for x in own)
+        return (first, second), np.dtype(name), is_integer
     if not operands.has_integers:
         return own, np.promote_types(*own), False
     common = np.dtype(common_dtype(operands))
@@ -158,7 +162,7 @@ def _limit(given: Any, devices: list[Device]) -> int:
     """Bytes on each device."""
     if given is None:
         return min(device.default_limit() for device in devices)
-    return check_workspace(given, "device_memory_limit")
+    return check_workspace(given)
 
 
 def _job(
@@ -182,7 +186,7 @@ def _job(
     slack = max(device.slack for device in devices)
     if limit <= slack:
         raise MemoryError(
-            f"device_memory_limit: {limit} bytes are too few; at least {slack} are needed for any product"
+            f"workspace_limit: {limit} bytes are too few; at least {slack} are needed for any product"
         )
     tiling = best_tiling(sizes, limit - slack)
     side = host[0] if tiling.resident == "a" else host[1]
@@ -194,11 +198,9 @@ def _job(
         "dtype": np.dtype(names[0] if is_complex else names[1]),
         "other": "complex" if both_complex else "real",
     }
-    apart = ("workspace_limit", "progress", "return_bound", "report")
+    apart = ("progress", "return_bound", "report")
     of_tile = {name: value for name, value in options.items() if name not in apart}
-    return Job(
-        tiling, host[0], host[1], views, of_tile, kept, limit, asked.workspace_limit or 2**62, asked.progress
-    )
+    return Job(tiling, host[0], host[1], views, of_tile, kept, limit, 2**62, asked.progress)
 
 
 def _one(x: Array) -> Array:

@@ -284,7 +284,7 @@ def best_tiling(sizes: Sizes, limit: int) -> Tiling:
             return min(fitting, key=lambda tiling: tiling.seconds(limit))
     smallest = _smallest(sizes)
     raise MemoryError(
-        f"device_memory_limit: {limit} bytes are too few for an inner dimension of {sizes.k}: the smallest tiles take "
+        f"workspace_limit: {limit} bytes are too few for an inner dimension of {sizes.k}: the smallest tiles take "
         f"{smallest.held_bytes + smallest.least_workspace}"
     )
 

@@ -444,14 +444,6 @@ def test_what_a_report_says() -> None:
             r"^accuracy: 'exact' is unknown; allowed are 'standard', 'correct', 'scaled'$",
         ),
         ({"accuracy": 64}, ValueError, r"^accuracy: 64 is unknown"),
-        ({"bits": 53}, ValueError, r"^bits: 53 is for .* accuracy='scaled'; with accuracy='standard'"),
-        ({"accuracy": "standard", "bits": 53}, ValueError, r"^bits: 53 is for .* with accuracy='standard'"),
-        ({"accuracy": "correct", "bits": 90}, ValueError, r"^bits: 90 is for .* with accuracy='correct'"),
-        (
-            {"family": "paper"},
-            ValueError,
-            r"^family: 'paper' is for the accuracy 'scaled'; .* 'standard' takes 57",
-        ),
         (
             {"plan": ozfp4.plan(3, 3, 3, accuracy="scaled")},
             ValueError,
