@@ -17,20 +17,20 @@ from typing import Any
 
 import torch
 
-import ozfp4
 from common import peers
 from common.gpu import Sampler, stage_row, total_row
 from ozfp4.measure.clocks import copy_bandwidth, operands
 from ozfp4.measure.machine import describe
+from support import chosen
 
 Row = dict[str, Any]
 SIZES = (1024, 2048, 4096, 8192, 16384)
 OWN = {
-    "int8": {"backend": "int8", "bits": 53, "accuracy": "scaled"},
-    "fp4 least": {"backend": "fp4", "bits": 53, "accuracy": "scaled"},
-    "fp4 paper": {"backend": "fp4", "family": "paper", "bits": 53, "accuracy": "scaled"},
-    "scheme I fp4": {"scheme": "I", "backend": "fp4", "bits": 53, "accuracy": "scaled"},
-    "scheme I int8": {"scheme": "I", "backend": "int8", "bits": 53, "accuracy": "scaled"},
+    "int8": {"backend": "int8", "accuracy": "scaled"},
+    "fp4 least": {"backend": "fp4", "accuracy": "scaled"},
+    "fp4 paper": {"backend": "fp4", "family": "paper", "accuracy": "scaled"},
+    "scheme I fp4": {"scheme": "I", "backend": "fp4", "accuracy": "scaled"},
+    "scheme I int8": {"scheme": "I", "backend": "int8", "accuracy": "scaled"},
 }
 
 
@@ -70,7 +70,7 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
                     total_row(
                         name,
                         n,
-                        lambda a=a, b=b, o=options: ozfp4.matmul(a, b, **o),
+                        lambda a=a, b=b, o=options: chosen.matmul(a, b, **o),
                         sampler,
                         arguments.budget,
                     )
