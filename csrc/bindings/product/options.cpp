@@ -119,8 +119,8 @@ Options options_of(py::handle asked) {
 std::optional<Options> plain_options(py::handle given_accuracy, py::handle keywords) {
   Options options;
   look_for_signals(options);
-  const auto known = std::find_if(kAccuracies.begin(), kAccuracies.end(),
-                                  [&](const auto& own) { return is(given_accuracy.ptr(), own.first); });
+  const auto known =
+      std::find_if(kAccuracies.begin(), kAccuracies.end(), [&](const auto& own) { return is(given_accuracy.ptr(), own.first); });
   if (known == kAccuracies.end()) return std::nullopt;
   options.accuracy = known->second;
   PyObject *key = nullptr, *value = nullptr;

@@ -160,6 +160,12 @@ std::int64_t bytes_of(const Product& p, const Options& options) {
 }  // namespace
 
 void multiply_with_both_parts(const Product& product, const Options& options, Ran& ran) {
+  if (product.alpha == 0.0 || product.m == 0 || product.n == 0) {  // nothing is multiplied: a report names the plan all the same
+    const Prepared* made = product.prepared_a != nullptr ? product.prepared_a : product.prepared_b;
+    const bool is_paired = form_of(product) == ComplexForm::paired;
+    ran.plan = made != nullptr ? made->plan
+                               : plan_for(options, product.type.precision(), is_paired ? 2 * product.k : product.k, is_paired);
+  }
   if (product.m == 0 || product.n == 0) return;
   const std::int64_t entry = bytes_of(product, options);
   const bool keeps_rest = both_parts_entry_bytes(product.type, options.accuracy, product.k) > product.type.bytes();
@@ -178,7 +184,7 @@ void multiply_with_both_parts(const Product& product, const Options& options, Ra
       if (row != 0) part.outcome.special_columns = 0;
       if (column != 0) part.outcome.special_rows = 0;
       part.outcome.workspace += held;
-      ran.plan = part.plan;
+      if (part.plan != nullptr) ran.plan = part.plan;
       ran.outcome.extend(part.outcome);
     }
   }
