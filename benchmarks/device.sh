@@ -22,7 +22,7 @@ configure() { # build folder, further arguments of cmake
 install() { # build folder, folder for the package, log, further arguments of cmake
   {
     configure "$1" "${@:4}" && cmake --build "$1" && rm -rf "$2" && mkdir -p "$2" && cp -r src/ozfp4 "$2/" &&
-      find "$2" -name '*.so' -delete && cp "$1"/_core*.so "$1"/_testing*.so "$1"/_cuda*.so "$1"/libozfp4_*.so "$2/ozfp4/"
+      find "$2" -name '*.so' -delete && cp "$1"/_core*.so "$1"/_testing*.so "$1"/_cuda*.so "$1"/libozfp4_*.so "$1"/ozfp4_selftest "$2/ozfp4/"
   } >"$3" 2>&1 || { tail -40 "$3"; exit 1; }
 }
 build=build/device-build

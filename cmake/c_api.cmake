@@ -18,6 +18,11 @@ if(build_cuda)
     csrc/product/gpu/sum.cpp
     csrc/product/trust/gpu.cpp)
   target_link_libraries(ozfp4_product_gpu PUBLIC ozfp4_product ozfp4_cuda)
+  # Tests kernels for a program that has never run them, beside the library that holds them.
+  add_executable(ozfp4_selftest csrc/product/trust/program.cpp)
+  target_link_options(ozfp4_selftest PRIVATE LINKER:--as-needed)
+  target_link_libraries(ozfp4_selftest PRIVATE ${CMAKE_DL_LIBS})
+  target_compile_options(ozfp4_selftest PRIVATE -O2 -Wall -Wextra -Wshadow $<$<BOOL:${OZFP4_WERROR}>:-Werror>)
 endif()
 
 add_library(ozfp4_c_api OBJECT

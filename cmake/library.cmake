@@ -31,6 +31,10 @@ add_dependencies(ozfp4 ozfp4_fortran)
 
 set(package "${CMAKE_INSTALL_LIBDIR}/cmake/ozfp4")
 install(TARGETS ozfp4 EXPORT ozfp4 COMPONENT library LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} NAMELINK_COMPONENT library)
+if(build_cuda)
+  target_link_options(ozfp4 PRIVATE "LINKER:--version-script=${CMAKE_CURRENT_SOURCE_DIR}/cmake/ozfp4_selftest.map")
+  install(TARGETS ozfp4_selftest RUNTIME DESTINATION ${CMAKE_INSTALL_LIBDIR}/ozfp4 COMPONENT library)
+endif()
 install(FILES include/ozfp4.h "${fortran}" DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT library)
 install(EXPORT ozfp4 NAMESPACE ozfp4:: FILE ozfp4Targets.cmake DESTINATION ${package} COMPONENT library)
 configure_package_config_file(cmake/ozfp4Config.cmake.in ozfp4Config.cmake INSTALL_DESTINATION ${package}

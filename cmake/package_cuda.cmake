@@ -8,6 +8,7 @@ target_link_options(ozfp4_package_cuda PRIVATE "LINKER:--version-script=${packag
 # Without a soname: where a process has those of two installations, each extension gets the one that lies beside it.
 set_target_properties(ozfp4_package_cuda PROPERTIES OUTPUT_NAME ozfp4_cuda NO_SONAME ON LINK_DEPENDS "${package_map}")
 install(TARGETS ozfp4_package_cuda LIBRARY DESTINATION ozfp4 COMPONENT python)
+install(TARGETS ozfp4_selftest RUNTIME DESTINATION ozfp4 COMPONENT python)
 
 pybind11_add_module(_cuda MODULE NO_EXTRAS
   csrc/bindings/cuda/module.cpp

@@ -13,6 +13,7 @@ library, no source tree, and no GPU.
 from __future__ import annotations
 
 import argparse
+import os
 import subprocess
 import sys
 from importlib.util import find_spec
@@ -56,6 +57,9 @@ def check_kernels(extension: Path) -> None:
     )
     done = subprocess.run([sys.executable, "-c", program, library], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+    assert os.access(extension.with_name("ozfp4_selftest"), os.X_OK), (
+        "the program that tests kernels is not there"
+    )
     sizes = [path.stat().st_size for path in (library, extension)]
     print(f"libozfp4_cuda.so has {sizes[0]} bytes, {extension.name} {sizes[1]}")
 

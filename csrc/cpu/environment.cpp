@@ -42,6 +42,13 @@ std::string cache_folder() {
 #endif
 }
 
+// 60 where it is unset or no number of seconds up to a day.
+int selftest_seconds(const std::string& text) {
+  char* end = nullptr;
+  const long seconds = std::strtol(text.c_str(), &end, 10);
+  return text.empty() || *end != '\0' || seconds < 1 || seconds > 86400 ? 60 : static_cast<int>(seconds);
+}
+
 Environment of_the_process() {
   Environment found;
   found.thread_text = text_of("OZFP4_NUM_THREADS");
@@ -49,6 +56,8 @@ Environment of_the_process() {
   found.openmp_threads = openmp_threads(text_of("OMP_NUM_THREADS"));
   found.cpu_kernel = text_of("OZFP4_CPU_KERNEL");
   found.cache_folder = cache_folder();
+  found.selftest = text_of("OZFP4_SELFTEST");
+  found.selftest_seconds = selftest_seconds(text_of("OZFP4_SELFTEST_SECONDS"));
   return found;
 }
 
@@ -66,7 +75,7 @@ std::atomic<const Environment*> current{nullptr};
 
 bool Environment::operator==(const Environment& other) const {
   const auto all = [](const Environment& x) {
-    return std::tie(x.thread_text, x.threads, x.openmp_threads, x.cpu_kernel, x.cache_folder);
+    return std::tie(x.thread_text, x.threads, x.openmp_threads, x.cpu_kernel, x.cache_folder, x.selftest, x.selftest_seconds);
   };
   return all(*this) == all(other);
 }

@@ -53,11 +53,16 @@ def multiply_by(library: ctypes.CDLL, kernel: str) -> subprocess.CompletedProces
     )  # fmt: skip
 
 
+# Of a library with kernels, for the program beside it that tests them.
+PRIVATE = "ozfp4_cuda_selftest"
+
+
 def exported(library: ctypes.CDLL) -> set[str]:
     listed = subprocess.run(
         ["nm", "-D", "--defined-only", library._name], capture_output=True, text=True, check=True
     ).stdout
-    return {line.split()[2].split("@")[0] for line in listed.splitlines() if line.split()[1] != "A"}
+    names = {line.split()[2].split("@")[0] for line in listed.splitlines() if line.split()[1] != "A"}
+    return names - {PRIVATE}
 
 
 def test_symbols_are_those_of_the_header(library: ctypes.CDLL) -> None:
@@ -79,7 +84,9 @@ def test_names_carry_the_version(library: ctypes.CDLL) -> None:
     assert library.ozfp4_version_string().decode().startswith(node.group(1).removeprefix("OZFP4_") + ".")
     command = ["nm", "-D", "--defined-only", "--with-symbol-versions", library._name]
     listed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    names = [line.split()[2] for line in listed.splitlines() if line.split()[1] == "T"]
+    names = [
+        line.split()[2] for line in listed.splitlines() if line.split()[1] == "T" and PRIVATE not in line
+    ]
     assert sorted(names) == sorted(f"{name}@@{node.group(1)}" for name in lib.declared())
 
 

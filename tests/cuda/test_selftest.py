@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -80,6 +81,28 @@ def test_what_a_verdict_depends_on():
     assert facts["device"].startswith(torch.cuda.get_device_name(0))
     assert "libcuda.so" in facts["driver"]
     assert "libozfp4_cuda" in facts["build"]
+
+
+PROGRAM = Path(kernels.__file__).parents[1] / "ozfp4_selftest"
+
+
+@pytest.mark.skipif(not PROGRAM.is_file(), reason="the program lies not beside the library")
+@pytest.mark.parametrize("pair", PAIRS, ids=name)
+def test_in_a_process_of_its_own(pair, monkeypatch):
+    device = extension.require_cuda().device_facts(0)["device"]
+    library = PROGRAM.with_name("libozfp4_cuda.so")
+    command = [PROGRAM, library, device, pair.name, pair.element, "short"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0
+    assert done.stdout.startswith("passed: yes\nform: short\ncases: ")
+    assert subprocess.run([*command[:2], "another", *command[3:]], capture_output=True).returncode == 1
+    monkeypatch.setenv("OZFP4_SELFTEST", "apart")
+    guard.forget()
+    verdict = guard.test(pair, short=True)
+    assert verdict.passed
+    assert done.stdout.splitlines()[2] == f"cases: {verdict.cases}"
+    monkeypatch.delenv("OZFP4_SELFTEST")
+    guard.forget()
 
 
 def test_a_stored_verdict_needs_no_test(cache, break_kernels):

@@ -1,11 +1,16 @@
 // The self-test finds kernels that are nearly right: on the CPU, and those of a GPU, which are played here by loops that read
-// planes as their contract states it (csrc/cuda/multiply/contract.hpp); and what is known of kernels is kept on disk.
+// planes as their contract states it (csrc/cuda/multiply/contract.hpp); what is known of kernels is kept on disk; and a test in
+// another process does not take this one with it.
+#include <unistd.h>
+
 #include <algorithm>
 #include <cmath>
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
 #include <new>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -14,6 +19,7 @@
 #include "cpu/environment.hpp"
 #include "product/cpu/units.hpp"
 #include "product/refusal.hpp"
+#include "product/trust/child.hpp"
 #include "product/trust/cpu.hpp"
 #include "product/trust/disk.hpp"
 #include "product/trust/examination.hpp"
@@ -269,6 +275,93 @@ void check_disk(const std::string& folder) {
   read_environment();
 }
 
+// ---- In another process ----
+
+Verdict wrong_verdict() {
+  Verdict verdict;
+  verdict.is_passed = verdict.is_short = false;
+  verdict.cases = 3;
+  verdict.reason = "sums: entry (1, 2) is 3, exact is 4";
+  verdict.failure = {"sums", 5, 6, 7, "scheme II fp4 least, 53 bits", 251, 1, 2, "3", "4", "entry (1, 2) is 3"};
+  return verdict;
+}
+
+bool is_wrong_verdict(const std::optional<Verdict>& found) {
+  const Failure right = wrong_verdict().failure;
+  if (!found || found->is_passed || found->is_short || found->cases != 3 || !found->is_lasting) return false;
+  const Failure& own = found->failure;
+  return found->reason == wrong_verdict().reason && own.name == right.name && own.m == 5 && own.n == 6 && own.k == 7 &&
+         own.plan == right.plan && own.modulus == 251 && own.row == 1 && own.column == 2 && own.found == "3" &&
+         own.expected == "4" && own.text == right.text;
+}
+
+void set_limit(const char* seconds) {
+  setenv("OZFP4_SELFTEST_SECONDS", seconds, 1);
+  read_environment();
+}
+
+void check_copies() {
+  report("a verdict comes from a copy", is_wrong_verdict(examine_in_copy(true, wrong_verdict)));
+  const auto trap = examine_in_copy(true, []() -> Verdict { return raise(SIGILL), Verdict(); });
+  report("a trap ends the copy alone", trap && !trap->is_passed && trap->is_lasting && trap->is_short &&
+                                           begins(trap->reason, "the test was ended by signal " + std::to_string(SIGILL)));
+  report("an exception is no verdict", !examine_in_copy(true, []() -> Verdict { throw std::bad_alloc(); }));
+  signal(SIGCHLD, SIG_IGN);
+  report("of children that nobody waits for, too", is_wrong_verdict(examine_in_copy(true, wrong_verdict)));
+  signal(SIGCHLD, SIG_DFL);
+  for (const CpuKernel& kernel : cpu_kernels()) {
+    const auto found = examine_in_copy(true, [&] { return test(kernel, true); });
+    report("threads serve in a copy", found && found->is_passed && found->cases > 5, kernel.name().name);
+  }
+  set_limit("1");
+  const auto hang = examine_in_copy(true, []() -> Verdict {
+    for (;;) pause();
+  });
+  report("what does not end is killed",
+         hang && !hang->is_passed && !hang->is_lasting && hang->reason == "the test did not end in 1 seconds and was killed");
+  set_limit("60");
+}
+
+std::optional<Verdict> by_shell(const std::string& line) { return examine_by_program(true, {"/bin/sh", "-c", line}); }
+
+void check_programs() {
+  const auto passed = by_shell("printf 'passed: yes\\nform: short\\ncases: 7\\nmicroseconds: 9\\n'");
+  report("a verdict comes from a program", passed && passed->is_passed && passed->cases == 7);
+  const auto trap = by_shell("kill -ILL $$");
+  report("a trap ends the program alone", trap && !trap->is_passed && trap->is_lasting);
+  report("one that is killed from elsewhere says nothing for good", !by_shell("kill -KILL $$")->is_lasting);
+  report("half a verdict is none", !by_shell("printf 'passed: yes\\nform: short'"));
+  report("no verdict", !by_shell("exit 1") && !examine_by_program(true, {"/dev/null/none"}));
+  report("nothing is preloaded", !by_shell("test -z \"$LD_PRELOAD\" || kill -ILL $$"));
+  set_limit("1");
+  const auto hang = by_shell("exec sleep 20");
+  report("one that does not end", hang && !hang->is_passed && hang->is_lasting, hang ? hang->reason : "");
+  set_limit("60");
+}
+
+void check_where() {
+  const struct {
+    const char* asked;
+    bool of_proven, of_others;
+  } places[] = {{"", false, true}, {"here", false, false}, {"apart", true, true}, {"else", false, true}};
+  for (const auto& place : places) {
+    setenv("OZFP4_SELFTEST", place.asked, 1);
+    read_environment();
+    report(std::string("where: ") + place.asked, goes_apart(true) == place.of_proven && goes_apart(false) == place.of_others);
+  }
+  setenv("OZFP4_SELFTEST", "apart", 1);
+  read_environment();
+  for (const CpuKernel& kernel : cpu_kernels()) {
+    break_kernels({kernel.name()});
+    const Verdict wrong = test(kernel, true);
+    report("a wrong kernel is found apart", !wrong.is_passed && wrong.failure.row >= 0 && wrong.is_lasting, wrong.reason);
+    break_kernels({});
+    report("a right one passes apart", test(kernel, true).is_passed);
+  }
+  unsetenv("OZFP4_SELFTEST");
+  read_environment();
+}
+
 template <class Body>
 std::string refusal_of(const Body& body) {
   try {
@@ -325,6 +418,9 @@ int main() {
   check_whole_products();
   check_errors();
   check_disk(folder);
+  check_copies();
+  check_programs();
+  check_where();
   check_choice();
   std::filesystem::remove_all(folder);
   return finish();

@@ -45,7 +45,10 @@ def rewrite(cache: Path, before: str, after: str) -> None:
         file.write_text(file.read_text(encoding="utf-8").replace(before, after), encoding="utf-8")
 
 
-FAILED = "passed: no\nform: short\ncases: 1\nmicroseconds: 1\nreason: a wrong entry\n"
+FAILED = (
+    "passed: no\nform: short\ncases: 1\nmicroseconds: 1\nreason: a wrong entry\nlasting: yes\ncase: sums\nm: 2\nn: 3\nk: 4\n"
+    "plan: \nmodulus: 0\nrow: 0\ncolumn: 1\nfound: 5\nexpected: 6\ntext: a wrong entry\n"
+)
 
 
 def fail_what_is_kept(cache: Path) -> None:
@@ -71,6 +74,9 @@ def test_once_in_a_process_and_once_on_a_machine(cache: Path, kept: Kept) -> Non
     for warning, name in zip(caught, ("FP64 on residues", "FP32 on balanced residues"), strict=True):
         assert name in str(warning.message)
         assert "a wrong entry" in str(warning.message)
+    failure = guard.verdict_of(FP64).failure
+    assert failure is not None
+    assert (failure.case, failure.extents, failure.entry, failure.found) == ("sums", (2, 3, 4), (0, 1), "5")
 
 
 def test_the_short_form_is_what_runs(cache: Path) -> None:
@@ -112,13 +118,14 @@ def test_threads_test_together(kept: Kept) -> None:
     [
         ("passed: no", "passed: perhaps"),
         ("reason: a wrong entry\n", ""),
-        ("reason: a wrong entry\n", "reason: a wrong entry"),
+        ("text: a wrong entry\n", "text: a wrong entry"),
         ("reason: a wrong entry", "reason: "),
+        ("row: 0", "row: first"),
         ("form: short", "form: x"),
         ("cases: 1", "cases: three"),
         ("cases: 1", "cases: -1"),
         ("microseconds: 1", "microseconds: 1.5"),
-        ("entry\n", "entry\nmore: 1\n"),
+        ("text: a wrong entry\n", "text: a wrong entry\nmore: 1\n"),
         ("ozfp4 verdict 1", "ozfp4 verdict 2"),
         ("device: ", "device: another "),
         ("element: fp64", "element: fp4"),

@@ -15,6 +15,7 @@
 #include "cpu/plane_products.hpp"
 #include "cpu/threading/child_lock.hpp"
 #include "product/options.hpp"
+#include "product/trust/child.hpp"
 #include "product/trust/disk.hpp"
 #include "product/trust/examination.hpp"
 #include "product/trust/machine.hpp"
@@ -170,6 +171,16 @@ Verdict tried(const CpuKernel& kernel, bool is_short) {
   });
 }
 
+// Instructions of a matrix unit trap where a system or an emulator says that it has them and does not.
+Verdict tried_where_it_may(const CpuKernel& kernel, bool is_short) {
+  const bool is_by_limbs = kernel.kind == Kind::limbs && amx_limbs.is_here();
+  if (goes_apart(kernel.unit != &amx_kernel && !is_by_limbs)) {
+    if (std::optional<Verdict> found = examine_in_copy(is_short, [&] { return tried(kernel, is_short); }))
+      return *std::move(found);
+  }
+  return tried(kernel, is_short);
+}
+
 // ---- What is known ----
 
 constexpr const ByteKernel* kUnits[] = {&amx_kernel, &avx512_vnni_kernel, &avx_vnni_kernel, &portable_bytes_kernel, nullptr};
@@ -214,7 +225,7 @@ const Verdict& adopt(const CpuKernel& kernel, Verdict verdict) {
 }
 
 const Verdict& tested(const CpuKernel& kernel, bool is_short) {
-  Verdict found = tried(kernel, is_short);
+  Verdict found = tried_where_it_may(kernel, is_short);
   store_verdict(key_of(cpu_facts(), kernel.name()), found);
   return adopt(kernel, std::move(found));
 }

@@ -66,48 +66,49 @@ void make_folders(const std::string& path) {
   mkdir(path.c_str(), 0777);
 }
 
-// Lines of a text, one after the other.
+const char* word_of(bool is_so) { return is_so ? "yes" : "no"; }
+
+// Lines of a text, one after the other. Once one is not what was asked for, nothing is.
 class Lines {
  public:
   explicit Lines(const std::string& text) : text_(text) {}
 
-  // The value of the next line, if that is its name.
-  bool take(const char* name, std::string& value) {
+  std::string take(const char* name) {
     const std::string head = std::string(name) + ": ";
     const std::size_t end = text_.find('\n', at_);
-    if (end == std::string::npos || text_.compare(at_, head.size(), head) != 0) return false;
-    value = text_.substr(at_ + head.size(), end - at_ - head.size());
+    if (end == std::string::npos || text_.compare(at_, head.size(), head) != 0) {
+      is_right_ = false;
+      return "";
+    }
+    const std::string value = text_.substr(at_ + head.size(), end - at_ - head.size());
     at_ = end + 1;
-    return true;
+    return value;
   }
-  bool is_end() const { return at_ == text_.size(); }
+  // Whole ones: a point is a comma in some locales.
+  std::int64_t take_number(const char* name, std::int64_t least, std::int64_t most) {
+    const std::string value = take(name);
+    char* end = nullptr;
+    const long long number = std::strtoll(value.c_str(), &end, 10);
+    if (value.empty() || *end != '\0' || number < least || number > most) is_right_ = false;
+    return number;
+  }
+  bool take_choice(const char* name, const char* right, const char* other) {
+    const std::string value = take(name);
+    if (value != right && value != other) is_right_ = false;
+    return value == right;
+  }
+  std::string take_text(const char* name) {
+    std::string value = take(name);
+    if (value.empty()) is_right_ = false;
+    return value;
+  }
+  bool are_taken() const { return is_right_ && at_ == text_.size(); }
 
  private:
   const std::string text_;
   std::size_t at_ = 0;
+  bool is_right_ = true;
 };
-
-std::optional<Verdict> parse(const std::string& text) {
-  Lines lines(text);
-  Verdict verdict;
-  std::string passed, form, cases, seconds;
-  if (!lines.take("passed", passed) || !lines.take("form", form) || !lines.take("cases", cases) ||
-      !lines.take("microseconds", seconds)) {
-    return std::nullopt;
-  }
-  verdict.is_passed = passed == "yes";
-  verdict.is_short = form == "short";
-  if ((!verdict.is_passed && passed != "no") || (!verdict.is_short && form != "long")) return std::nullopt;
-  char* end = nullptr;
-  const long count = std::strtol(cases.c_str(), &end, 10);
-  if (cases.empty() || *end != '\0' || count < 0 || count > 1000000) return std::nullopt;
-  const long microseconds = std::strtol(seconds.c_str(), &end, 10);  // whole ones: a point is a comma in some locales
-  if (seconds.empty() || *end != '\0' || microseconds < 0) return std::nullopt;
-  verdict.cases = static_cast<int>(count);
-  verdict.seconds = 1e-6 * static_cast<double>(microseconds);
-  if (!verdict.is_passed && (!lines.take("reason", verdict.reason) || verdict.reason.empty())) return std::nullopt;
-  return lines.is_end() ? std::optional<Verdict>(verdict) : std::nullopt;
-}
 
 }  // namespace
 
@@ -116,7 +117,7 @@ std::optional<Verdict> load_verdict(const Facts& key) {
   const std::string head = text_of(key), text = contents(file_of(head));
   // The key again: a file that was copied here, or that two keys share, says nothing about this one.
   if (text.compare(0, head.size(), head) != 0) return std::nullopt;
-  return parse(text.substr(head.size()));
+  return verdict_of_text(text.substr(head.size()));
 }
 
 void store_verdict(const Facts& key, const Verdict& verdict) {
@@ -124,10 +125,7 @@ void store_verdict(const Facts& key, const Verdict& verdict) {
   static std::atomic<unsigned> count{0};
   std::string text = text_of(key);
   const std::string file = file_of(text);
-  text += line_of("passed", verdict.is_passed ? "yes" : "no") + line_of("form", verdict.is_short ? "short" : "long") +
-          line_of("cases", std::to_string(verdict.cases)) +
-          line_of("microseconds", std::to_string(static_cast<long>(1e6 * verdict.seconds)));
-  if (!verdict.is_passed) text += line_of("reason", verdict.reason);
+  text += text_of(verdict);
   make_folders(environment().cache_folder);
   const auto now = std::chrono::steady_clock::now().time_since_epoch().count();
   const std::string beside = file + "-" + std::to_string(getpid()) + "-" + std::to_string(now) + "-" + std::to_string(count++);
@@ -135,6 +133,59 @@ void store_verdict(const Facts& key, const Verdict& verdict) {
   if (opened < 0) return;
   const bool is_written = write(opened, text.data(), text.size()) == static_cast<ssize_t>(text.size());
   if (close(opened) != 0 || !is_written || std::rename(beside.c_str(), file.c_str()) != 0) unlink(beside.c_str());
+}
+
+std::string text_of(const Verdict& verdict) {
+  std::string text;
+  const auto add = [&](const char* name, const std::string& value) { text += line_of(name, value); };
+  const auto add_number = [&](const char* name, std::int64_t value) { add(name, std::to_string(value)); };
+  add("passed", word_of(verdict.is_passed));
+  add("form", verdict.is_short ? "short" : "long");
+  add_number("cases", verdict.cases);
+  add_number("microseconds", static_cast<std::int64_t>(1e6 * verdict.seconds));
+  if (verdict.is_passed) return text;
+  add("reason", verdict.reason);
+  add("lasting", word_of(verdict.is_lasting));
+  const Failure& own = verdict.failure;
+  add("case", own.name);
+  add_number("m", own.m);
+  add_number("n", own.n);
+  add_number("k", own.k);
+  add("plan", own.plan);
+  add_number("modulus", own.modulus);
+  add_number("row", own.row);
+  add_number("column", own.column);
+  add("found", own.found);
+  add("expected", own.expected);
+  add("text", own.text);
+  return text;
+}
+
+std::optional<Verdict> verdict_of_text(const std::string& text) {
+  constexpr std::int64_t most = INT64_MAX;
+  Lines lines(text);
+  Verdict verdict;
+  verdict.is_passed = lines.take_choice("passed", "yes", "no");
+  verdict.is_short = lines.take_choice("form", "short", "long");
+  verdict.cases = static_cast<int>(lines.take_number("cases", 0, 1000000));
+  verdict.seconds = 1e-6 * static_cast<double>(lines.take_number("microseconds", 0, most));
+  if (!verdict.is_passed) {
+    verdict.reason = lines.take_text("reason");
+    verdict.is_lasting = lines.take_choice("lasting", "yes", "no");
+    Failure& own = verdict.failure;
+    own.name = lines.take("case");
+    own.m = lines.take_number("m", 0, most);
+    own.n = lines.take_number("n", 0, most);
+    own.k = lines.take_number("k", 0, most);
+    own.plan = lines.take("plan");
+    own.modulus = lines.take_number("modulus", 0, most);
+    own.row = lines.take_number("row", -1, most);
+    own.column = lines.take_number("column", -1, most);
+    own.found = lines.take("found");
+    own.expected = lines.take("expected");
+    own.text = lines.take("text");
+  }
+  return lines.are_taken() ? std::optional<Verdict>(verdict) : std::nullopt;
 }
 
 }  // namespace ozfp4::product

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 
 #include "product/trust/verdict.hpp"
 
@@ -13,5 +14,10 @@ namespace ozfp4::product {
 std::optional<Verdict> load_verdict(const Facts& key);
 
 void store_verdict(const Facts& key, const Verdict& verdict);
+
+// All of a verdict in lines of "name: value", as files hold it behind their keys, and the verdict of such a text; nothing of
+// another.
+std::string text_of(const Verdict& verdict);
+std::optional<Verdict> verdict_of_text(const std::string& text);
 
 }  // namespace ozfp4::product

@@ -26,11 +26,6 @@ std::vector<KernelName>& broken_kernels() {
   return *kernels;
 }
 
-bool is_broken(const KernelName& kernel) {
-  const std::vector<KernelName>& broken = broken_kernels();
-  return std::find(broken.begin(), broken.end(), kernel) != broken.end();
-}
-
 std::string text_of(std::int64_t x) { return std::to_string(x); }
 std::string text_of(double x) {
   char text[32];
@@ -81,7 +76,7 @@ void Examination::sums(const Case& own, const MultiplyCase& multiply) {
       for (const std::int64_t x : whole) expected.push_back((x % found.modulus + found.modulus) % found.modulus);
     }
     Failure about{own.name, own.m(), own.n(), own.k(), "", found.modulus, -1, -1, "", "", ""};
-    compare(std::move(about), std::move(found.entries), expected, is_broken(kernel_));
+    compare(std::move(about), std::move(found.entries), expected, seems_broken(kernel_));
   }
 }
 
@@ -90,14 +85,14 @@ void Examination::whole(const WholeProduct& product, const Plan& plan, const Mul
   const std::string name = product.name + ", " + by + (product.updates ? ", as an update" : "");
   begin(name);
   Failure about{name, product.m, product.n, product.k, by + ", " + std::to_string(plan.bits) + " bits", 0, -1, -1, "", "", ""};
-  compare(std::move(about), multiply(product), product.expected, is_broken(kernel_));
+  compare(std::move(about), multiply(product), product.expected, seems_broken(kernel_));
 }
 
 void Examination::integers(const std::string& name, std::int64_t m, std::int64_t n, std::int64_t k,
                            const std::vector<std::int64_t>& expected,
                            const std::function<std::vector<std::int64_t>()>& multiply) {
   begin(name);
-  compare({name, m, n, k, "", 0, -1, -1, "", "", ""}, multiply(), expected, is_broken(kernel_));
+  compare({name, m, n, k, "", 0, -1, -1, "", "", ""}, multiply(), expected, seems_broken(kernel_));
 }
 
 Verdict examine(const KernelName& kernel, bool is_short, const std::function<void(Examination&)>& tries) {
@@ -131,5 +126,10 @@ Verdict examine(const KernelName& kernel, bool is_short, const std::function<voi
 }
 
 void break_kernels(std::vector<KernelName> kernels) { broken_kernels() = std::move(kernels); }
+
+bool seems_broken(const KernelName& kernel) {
+  const std::vector<KernelName>& broken = broken_kernels();
+  return std::find(broken.begin(), broken.end(), kernel) != broken.end();
+}
 
 }  // namespace ozfp4::product

@@ -42,3 +42,7 @@ OZFP4_CUDA_EXPORT void break_device_kernels(std::vector<KernelName> kernels);
 OZFP4_CUDA_EXPORT Facts find_device_facts(int device);
 
 }  // namespace ozfp4::product
+
+// For the program beside the library, trust/program: the test of a kernel on the device of which facts say this, its verdict to
+// standard output. Returns 0 where there is one.
+extern "C" OZFP4_CUDA_EXPORT int ozfp4_cuda_selftest(const char* device, const char* name, const char* element, int is_short);

@@ -101,12 +101,15 @@ const Facts& cpu_facts() {
   return *facts;
 }
 
-std::string build_stamp() {
+std::string own_file() {
   Dl_info about{};
-  const bool is_found = dladdr(reinterpret_cast<const void*>(&build_stamp), &about) != 0 && about.dli_fname != nullptr;
-  const std::string stamp = is_found ? stamp_of(about.dli_fname) : "";
-  return stamp.find(' ') != std::string::npos ? stamp : stamp_of("/proc/self/exe");  // of a program by its name alone, say
+  const bool is_found = dladdr(reinterpret_cast<const void*>(&own_file), &about) != 0 && about.dli_fname != nullptr;
+  struct stat status{};
+  if (is_found && stat(about.dli_fname, &status) == 0) return about.dli_fname;
+  return stat("/proc/self/exe", &status) == 0 ? "/proc/self/exe" : "";  // of a program that was found by its name alone, say
 }
+
+std::string build_stamp() { return stamp_of(own_file().c_str()); }
 
 std::string library_stamp(const char* begin) {
   std::string found;

@@ -13,7 +13,10 @@ inline constexpr const char* kCases = "5";
 // The key of findings about the CPU: "device", "instruction sets", "system", "build". Made once.
 const Facts& cpu_facts();
 
-// Path, size and time of change of the file that holds this code: reading megabytes would cost more than the test that it saves.
+// Path of the file that holds this code; empty: the system does not say.
+std::string own_file();
+
+// Path, size and time of change of that file: reading megabytes would cost more than the test that it saves.
 std::string build_stamp();
 
 // The same of the loaded library whose file name begins so; empty: there is none.

@@ -34,7 +34,7 @@ struct Verdict {
   double seconds = 0;
   std::string reason;      // the case and the first wrong entry, or what the device said; empty: all was right
   bool is_lasting = true;  // an error of the device may be a matter of the moment, a wrong number is not
-  Failure failure;         // of this process' test alone
+  Failure failure;         // where one is known to have failed
 };
 
 // All that a finding depends on, by names.

@@ -8,10 +8,11 @@ from ..dispatch import this_machine
 def read_environment() -> None:
     """Read the variables of the environment that products on a CPU follow once more.
 
-    ``OZFP4_NUM_THREADS``, ``OMP_NUM_THREADS`` and ``OZFP4_CPU_KERNEL`` are read when the package is imported, and never by a
-    product: a product runs without the interpreter's lock, and the system does not let one thread read a variable
-    while another one sets one. Later assignments to ``os.environ`` count from this call on. A value that means nothing is an
-    error of the next product, as after an import. A thread that multiplies meanwhile may still follow the old values.
+    ``OZFP4_NUM_THREADS``, ``OMP_NUM_THREADS``, ``OZFP4_CPU_KERNEL``, and of the self-test ``OZFP4_CACHE_DIR``,
+    ``OZFP4_SELFTEST`` and ``OZFP4_SELFTEST_SECONDS`` are read when the package is imported, and never by a product: a
+    product runs without the interpreter's lock, and the system does not let one thread read a variable while another one
+    sets one. Later assignments to ``os.environ`` count from this call on. A value that means nothing is an error of the
+    next product, as after an import. A thread that multiplies meanwhile may still follow the old values.
 
     Examples
     --------
