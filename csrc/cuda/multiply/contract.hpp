@@ -150,8 +150,7 @@ OZFP4_CUDA_EXPORT const int* held_capabilities();
 
 // The fastest tile and number of splits, by the kernel's cost model, and that model itself: clocks of all launches.
 // Range: of choose_tile, a forced tile that the kernel has, forced splits >= 1.
-OZFP4_CUDA_EXPORT TileChoice choose_tile(const GemmShape& shape, Kernel kernel, Element element, const Gpu& gpu,
-                                         const ForcedChoice& forced = {});
+TileChoice choose_tile(const GemmShape& shape, Kernel kernel, Element element, const Gpu& gpu, const ForcedChoice& forced = {});
 double predict_clocks(const GemmShape& shape, const TileChoice& choice, Kernel kernel, Element element, const Gpu& gpu);
 
 // nullptr when the problem is well formed and its schedule exact (find_schedule_error), else the reason. Walks the whole
@@ -159,11 +158,10 @@ double predict_clocks(const GemmShape& shape, const TileChoice& choice, Kernel k
 const char* find_problem_error(const GemmProblem& problem, const TileChoice& choice);
 
 // The same, and whether the kernel multiplies the problem on such a GPU.
-OZFP4_CUDA_EXPORT const char* find_launch_error(const GemmProblem& problem, const TileChoice& choice, Kernel kernel,
-                                                const Gpu& gpu);
+const char* find_launch_error(const GemmProblem& problem, const TileChoice& choice, Kernel kernel, const Gpu& gpu);
 
 // Neither synchronises nor allocates; may be captured into a graph. Throws LaunchError.
 // Range: what find_launch_error has nothing against, for the current device.
-OZFP4_CUDA_EXPORT void launch_gemm(const GemmProblem& problem, const TileChoice& choice, Kernel kernel, cudaStream_t stream);
+void launch_gemm(const GemmProblem& problem, const TileChoice& choice, Kernel kernel, cudaStream_t stream);
 
 }  // namespace ozfp4::cuda
