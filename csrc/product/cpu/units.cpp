@@ -12,8 +12,6 @@ namespace {
 
 using Kind = CpuKernel::Kind;
 
-const Verdict& verdict_on(const Alphabet& alphabet) { return verdict_of(planes_kernel(serving_byte_kernel(), alphabet)); }
-
 }  // namespace
 
 const ByteKernel* trusted_unit() {
@@ -29,18 +27,19 @@ const ByteKernel* trusted_unit() {
 }
 
 std::vector<UnitRate> trusted_units() {
-  trusted_unit();
+  const ByteKernel* kernel = trusted_unit();
   std::vector<UnitRate> found;
   for (const UnitRate& unit : cpu_units()) {
-    if (verdict_on(*unit.alphabet).is_passed) found.push_back(unit);
+    if (verdict_of(planes_kernel(kernel, *unit.alphabet)).is_passed) found.push_back(unit);
   }
   if (found.empty()) refuse(Fault::internal, "backend: every kernel of this CPU failed its self-test");
   return found;
 }
 
 void check_trusted(const Alphabet& alphabet) {
-  trusted_unit();
-  const Verdict& verdict = verdict_on(alphabet);
+  const ByteKernel* unit = trusted_unit();
+  if (unit != nullptr && alphabet.entry != PlaneEntry::fp64) return;
+  const Verdict& verdict = verdict_of(planes_kernel(unit, alphabet));
   if (!verdict.is_passed) {
     refuse(Fault::internal,
            "backend: every kernel of '" + std::string(alphabet.name) + "' failed its self-test on this CPU: " + verdict.reason);
