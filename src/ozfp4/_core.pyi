@@ -155,6 +155,12 @@ def known_verdict(name: str, element: str) -> dict[str, Any] | None:
 def test_kernel(name: str, element: str, short: bool) -> dict[str, Any]:
     """Try it now, and keep the verdict."""
 
+def verdict_count() -> int:
+    """How often a verdict became known in this process."""
+
+def failed_kernels() -> list[tuple[str, str]]:
+    """Kernels of which this process knows that they failed."""
+
 def forget_verdicts() -> None:
     """Know as little as a new process, which reads the environment."""
 

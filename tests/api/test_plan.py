@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 import ozfp4
+from ozfp4 import _core
 from ozfp4.backends.cuda import extension
 from ozfp4.cost.choice import Choice
 from ozfp4.dispatch import this_machine
-from ozfp4.trust import guard
 from support import PATHS, chosen
 
 OPERANDS = [
@@ -74,13 +74,17 @@ def test_what_matmul_refuses(a: Any, b: Any, options: dict, error: type[Exceptio
         ozfp4.plan_for(a, b, **options)
 
 
-def test_the_next_backend_where_a_kernel_is_disabled(
-    monkeypatch: pytest.MonkeyPatch, new_process: Any
-) -> None:
-    monkeypatch.setattr(guard, "cpu_refusal", lambda alphabet: "wrong" if alphabet == "fp64" else None)
+@pytest.mark.usefixtures("cache", "no_int8_unit")
+def test_the_next_backend_where_a_kernel_is_disabled() -> None:
     a = np.ones((3, 4))
-    assert ozfp4.plan_for(a, a.T).backend == ozfp4.matmul(a, a.T, report=True)[1].plan.backend == "int8"
-    with pytest.raises(RuntimeError, match=r"^wrong$"):
+    _core.break_kernels([("FP64 on residues", "fp64")])
+    try:
+        with pytest.warns(RuntimeWarning, match=r"\(fp64\) on cpu .* is disabled"):
+            assert ozfp4.plan_for(a, a.T).backend == "int8"
+    finally:
+        _core.break_kernels([])
+    assert ozfp4.matmul(a, a.T, report=True)[1].plan.backend == "int8"
+    with pytest.raises(RuntimeError, match=r"^backend: every kernel of 'fp64' failed its self-test: 'FP64 on"):
         ozfp4.plan_for(a, a.T, backend="fp64")
 
 

@@ -17,6 +17,8 @@
 
 #include "check.hpp"
 #include "cpu/environment.hpp"
+#include "product/choose.hpp"
+#include "product/cpu/rates.hpp"
 #include "product/cpu/units.hpp"
 #include "product/refusal.hpp"
 #include "product/trust/child.hpp"
@@ -372,37 +374,36 @@ std::string refusal_of(const Body& body) {
   return "";
 }
 
+// Alphabets that may serve a product, the cheapest first.
+std::size_t count_of_units() { return rated_units({}, 53, 100).size(); }
+const Alphabet* cheapest() { return alphabets_for({}, 53, 100, rated_units({}, 53, 100)).front(); }
+
 void check_choice() {
-  report("all units pass", trusted_units().size() == 3 && trusts_words() && trusts_numbers());
+  for (const CpuKernel& kernel : cpu_kernels()) test(kernel, true);
+  report("all units pass", count_of_units() == 3 && trusts_words() && trusts_numbers());
+  const Alphabet* best = cheapest();
+  const KernelName wrong = planes_kernel(serving_byte_kernel(), *best).name();
+  break_kernels({wrong});
+  report("what is known is believed", cheapest() == best);
+  report("a test says what is so", !test(find_cpu_kernel(wrong), true).is_passed);
+  const auto taken = [] { return planes_kernel(serving_byte_kernel(), *cheapest()).name(); };
+  report("another one serves", !(taken() == wrong) && failure_of(*cheapest()).empty());
+  forget_cpu_verdicts();
+  cheapest();
+  report("the next process knows", failed_kernels().size() == 1 && failed_kernels().front().name() == wrong);
   std::vector<KernelName> broken;
   for (const CpuKernel& kernel : cpu_kernels()) {
-    if (kernel.alphabet == nullptr || kernel.alphabet->entry != PlaneEntry::fp64) continue;
-    broken.push_back(kernel.name());
+    if (kernel.alphabet != nullptr) broken.push_back(kernel.name());
   }
   break_kernels(broken);
-  report("what is known is believed", trusted_units().size() == 3);
-  for (const CpuKernel& kernel : cpu_kernels()) {
-    if (kernel.name() == broken.front()) report("a test says what is so", !test(kernel, true).is_passed);
-  }
-  const std::vector<UnitRate> left = trusted_units();
-  report("others are left", left.size() == 2 && left[0].alphabet == &Alphabet::int8 && left[1].alphabet == &Alphabet::fp4);
-  const std::string refused = refusal_of([] { check_trusted(Alphabet::fp64); });
-  report("one that failed is refused",
-         begins(refused, "backend: every kernel of 'fp64' failed its self-test on this CPU: every pair"), refused);
-  forget_cpu_verdicts();
-  report("the next process knows", trusted_units().size() == 2);
-  for (const CpuKernel& kernel : cpu_kernels()) {
-    if (kernel.unit != nullptr) broken.push_back(kernel.name());
-  }
-  break_kernels(broken);
-  for (const CpuKernel& kernel : cpu_kernels()) {
-    if (kernel.unit != nullptr) test(kernel, true);
-  }
-  report("units for bytes are passed over", trusted_unit() == nullptr && trusted_units().size() == 2);
+  for (const KernelName& name : broken) test(find_cpu_kernel(name), true);
+  report("units for bytes are passed over", trusted_unit() == nullptr);
+  report("without any the first is refused",
+         count_of_units() == 3 && begins(refusal_of([] { check_trusted(*cheapest()); }), "backend: "));
   break_kernels({});
   for (const CpuKernel& kernel : cpu_kernels()) test(kernel, true);
   report("what passes again serves again",
-         trusted_units().size() == 3 && (trusted_unit() != nullptr) == (byte_kernels().size() > 1));
+         count_of_units() == 3 && failure_of(*best).empty() && (trusted_unit() != nullptr) == (byte_kernels().size() > 1));
 }
 
 }  // namespace

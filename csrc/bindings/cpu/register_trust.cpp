@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "bindings/cpu/failures.hpp"
 #include "bindings/interpreter_lock.hpp"
 #include "bindings/register.hpp"
 #include "bindings/verdicts.hpp"
@@ -14,6 +15,14 @@
 namespace ozfp4::bindings {
 
 namespace py = pybind11;
+
+void tell_failures() {
+  static int told = 0;  // guarded by the interpreter's lock
+  const int failed = product::failure_count();
+  if (failed == told) return;
+  py::module_::import("ozfp4.trust.guard").attr("tell_failures")();
+  told = failed;
+}
 
 void register_trust(py::module_& module) {
   using Named = std::pair<std::string, std::string>;
@@ -49,6 +58,13 @@ void register_trust(py::module_& module) {
         return as_dict(*found);
       },
       py::arg("name"), py::arg("element"), py::arg("short"));
+  module.def("verdict_count", &product::verdict_count);
+  module.def("failed_kernels", [] {
+    std::vector<Named> found;
+    for (const product::CpuKernel& kernel : product::failed_kernels())
+      found.emplace_back(kernel.name().name, kernel.name().element);
+    return found;
+  });
   module.def("forget_verdicts", &product::forget_cpu_verdicts);
   module.def(
       "break_kernels",

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "bindings/cpu/byte_kernel.hpp"
+#include "bindings/cpu/failures.hpp"
 #include "bindings/cpu/repaired.hpp"
 #include "bindings/interpreter_lock.hpp"
 #include "bindings/product/options.hpp"
@@ -21,6 +22,7 @@
 #include "product/choose.hpp"
 #include "product/cpu/prepared.hpp"
 #include "product/cpu/rates.hpp"
+#include "product/cpu/units.hpp"
 
 namespace ozfp4::bindings {
 namespace {
@@ -174,11 +176,12 @@ Product product_of(const Arrays& arrays, const EntryType& type_a, const EntryTyp
 }
 
 Ran run(const Product& p, const Options& options) {
-  Ran ran;
-  {
+  Ran ran = with_failures_told([&] {
+    Ran made;
     const Unlocked unlocked;
-    multiply(p, options, ran);
-  }
+    multiply(p, options, made);
+    return made;
+  });
   count_repaired(ran.outcome);
   return ran;
 }
@@ -222,6 +225,8 @@ py::dict describe(const Ran& ran, const Options& options, int precision, std::in
   const Plan& plan = *ran.plan;
   outcome["plan"] = options.plan != nullptr ? py::object(py::none()) : plan_of(plan, k);
   outcome["reason"] = reason_of(options, precision, k);
+  const std::string fallback = fallback_of(options, precision, k);
+  outcome["fallback"] = fallback.empty() ? py::object(py::none()) : py::object(py::str(fallback));
   outcome["by_planes"] = total.by_planes.count;
   outcome["in_words"] = total.in_words.count;
   outcome["by_limbs"] = total.by_limbs.count;
@@ -300,12 +305,14 @@ std::unique_ptr<PreparedMatrix> prepare_array(const py::array& x, bool is_right,
   own.outer = is_right && type.is_complex ? 2 * lines : lines;
   own.inner = is_paired ? 2 * inner : inner;
   for (py::ssize_t axis = 0; axis < rank; ++axis) own.axes.emplace_back(x.shape(axis), x.strides(axis));
-  auto made = std::make_unique<PreparedMatrix>();
-  made->rows = own.x.rows;
-  made->columns = own.x.columns;
-  const Unlocked unlocked;
-  prepare(own, options, *made);
-  return made;
+  return with_failures_told([&] {
+    auto made = std::make_unique<PreparedMatrix>();
+    made->rows = own.x.rows;
+    made->columns = own.x.columns;
+    const Unlocked unlocked;
+    prepare(own, options, *made);
+    return made;
+  });
 }
 
 // The plan that a product would take, as arguments of make_plan (None: the one that was passed), and why. `is_paired`: of two
@@ -315,7 +322,11 @@ py::tuple choose(const py::tuple& asked, std::int64_t m, std::int64_t n, std::in
   const Options options = options_of(asked);
   const std::int64_t inner = is_paired ? 2 * k : k;
   check_inner(options, inner, has_bound);
-  const auto plan = plan_for(options, precision, inner, is_paired && !complex_words_pay(options, m, n, k));
+  const auto plan = with_failures_told([&] {
+    auto found = plan_for(options, precision, inner, is_paired && !complex_words_pay(options, m, n, k));
+    check_trusted(found->alphabet);
+    return found;
+  });
   const std::int64_t least = std::max<std::int64_t>(inner, 1);
   return py::make_tuple(options.plan != nullptr ? py::object(py::none()) : plan_of(*plan, least),
                         reason_of(options, precision, least));

@@ -1,11 +1,13 @@
 #include "product/cpu/rates.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <cstdio>
 #include <memory>
 #include <mutex>
 
 #include "cpu/runtime/threads.hpp"
+#include "cpu/units.hpp"
 #include "product/choose.hpp"
 #include "product/cpu/units.hpp"
 
@@ -27,17 +29,12 @@ double rate_of(const MeasuredRates& found, const Alphabet& alphabet) {
   return &alphabet == &Alphabet::fp64 ? found.fp64 : &alphabet == &Alphabet::int8 ? found.int8 : found.fp4;
 }
 
-}  // namespace
-
-void set_measured_rates(const MeasuredRates& given) {
-  measured = new MeasuredRates(given);
-  ++generation;
+// Nothing is asked for that leaves one unit.
+bool is_open(const Options& options) {
+  return options.plan == nullptr && options.alphabet == nullptr && options.family == "least";
 }
 
-int rates_generation() { return generation; }
-
-std::vector<UnitRate> rated_units() {
-  std::vector<UnitRate> units = trusted_units();
+std::vector<UnitRate> rated(std::vector<UnitRate> units) {
   const MeasuredRates& found = rates();
   const double scale = kThreadFlops * thread_count();
   for (UnitRate& unit : units) {
@@ -47,10 +44,31 @@ std::vector<UnitRate> rated_units() {
   return units;
 }
 
+}  // namespace
+
+void set_measured_rates(const MeasuredRates& given) {
+  measured = new MeasuredRates(given);
+  ++generation;
+}
+
+int rates_generation() { return generation; }
+
+std::vector<UnitRate> rated_units(const Options& options, int precision, std::int64_t k) {
+  trusted_unit();
+  std::vector<UnitRate> units = rated(cpu_units());
+  while (is_open(options) && !units.empty()) {
+    const std::vector<RankedUnit> ranked = ranked_units(options, precision, k, units);
+    if (ranked.empty() || failure_of(*ranked.front().alphabet).empty()) return units;
+    const auto is_best = [&](const UnitRate& unit) { return unit.alphabet == ranked.front().alphabet; };
+    units.erase(std::find_if(units.begin(), units.end(), is_best));
+  }
+  return rated(cpu_units());  // of which the one that is taken is refused, if none passed
+}
+
 std::string reason_of(const Options& options, int precision, std::int64_t k) {
   if (options.plan != nullptr || options.alphabet != nullptr) return "asked for";
   if (options.family != "least") return "family '" + options.family + "' is made of limbs of fp4";
-  const std::vector<UnitRate> units = rated_units();
+  const std::vector<UnitRate> units = rated_units(options, precision, k);
   std::string text;
   for (const RankedUnit& unit : ranked_units(options, precision, k, units)) {
     double rate = 0;
@@ -61,6 +79,12 @@ std::string reason_of(const Options& options, int precision, std::int64_t k) {
   }
   if (text.empty()) return "no backend has a plan";
   return "least products / rate: " + text + " TOPS (" + rates().basis + ")";
+}
+
+std::string fallback_of(const Options& options, int precision, std::int64_t k) {
+  if (!is_open(options)) return "";
+  const std::vector<RankedUnit> ranked = ranked_units(options, precision, k, rated(cpu_units()));
+  return ranked.empty() ? "" : failure_of(*ranked.front().alphabet);
 }
 
 }  // namespace ozfp4::product

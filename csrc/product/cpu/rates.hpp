@@ -21,10 +21,13 @@ void set_measured_rates(const MeasuredRates& rates);
 // Counts the calls of set_measured_rates: a plan that was chosen before another number may rest on other rates.
 int rates_generation();
 
-// The trusted units of this CPU. Throws as trusted_units.
-std::vector<UnitRate> rated_units();
+// The units of this CPU, of which the cheapest for such a product passed its self-test, where any did. Throws as trusted_unit.
+std::vector<UnitRate> rated_units(const Options& options, int precision, std::int64_t k);
 
 // Why a product is made by this plan: what was asked for, or products and rates of each unit.
 std::string reason_of(const Options& options, int precision, std::int64_t k);
+
+// Where the options leave the unit open, why the cheapest was not taken; empty: it passed its self-test.
+std::string fallback_of(const Options& options, int precision, std::int64_t k);
 
 }  // namespace ozfp4::product

@@ -7,6 +7,7 @@
 #include "product/cpu/product.hpp"
 #include "product/cpu/rates.hpp"
 #include "product/cpu/units.hpp"
+#include "product/trust/cpu.hpp"
 
 namespace ozfp4::product {
 namespace {
@@ -20,7 +21,7 @@ OperandView zeros(ElementType type, std::int64_t outer, std::int64_t inner) {
 // What a plan depends on where options leave it open, and the plan.
 struct LastPlan {
   const ByteKernel* unit;
-  int rates;
+  int verdicts, rates;
   Scheme scheme;
   const Alphabet* alphabet;
   int bits;
@@ -29,8 +30,9 @@ struct LastPlan {
   std::shared_ptr<const Plan> plan;
 
   bool is_like(const LastPlan& other) const {
-    return plan != nullptr && unit == other.unit && rates == other.rates && scheme == other.scheme &&
-           alphabet == other.alphabet && bits == other.bits && k == other.k && is_paired == other.is_paired;
+    return plan != nullptr && unit == other.unit && verdicts == other.verdicts && rates == other.rates &&
+           scheme == other.scheme && alphabet == other.alphabet && bits == other.bits && k == other.k &&
+           is_paired == other.is_paired;
   }
 };
 
@@ -49,13 +51,14 @@ thread_local LastPlans last_plans;
 
 std::shared_ptr<const Plan> plan_for(const Options& options, int precision, std::int64_t k, bool is_paired) {
   if (options.plan != nullptr || options.has_family || LastPlans::are_gone) {
-    return plan_for(options, precision, k, is_paired, rated_units());
+    return plan_for(options, precision, k, is_paired, rated_units(options, precision, k));
   }
-  LastPlan asked{trusted_unit(), rates_generation(), options.scheme, options.alphabet, bits_of(options, precision), k, is_paired,
-                 nullptr};
+  LastPlan asked{
+      trusted_unit(), verdict_count(), rates_generation(), options.scheme, options.alphabet, bits_of(options, precision), k,
+      is_paired,      nullptr};
   LastPlan& last = last_plans.at(k);
   if (!last.is_like(asked)) {
-    asked.plan = plan_for(options, precision, k, is_paired, rated_units());
+    asked.plan = plan_for(options, precision, k, is_paired, rated_units(options, precision, k));
     last = asked;
   }
   return last.plan;
@@ -85,7 +88,7 @@ MatmulOutcome run_real(const Plan& plan, const RealProduct& product, const Optio
   further.progress = options.progress;
   further.promise = {options.accuracy, precision};
   further.is_exchanged = product.is_exchanged;
-  if (may_go_direct(options) && trusts_numbers()) further.way = options.way.value_or(Way::cheaper);
+  if (may_go_direct(options) && options.way != Way::planes && trusts_numbers()) further.way = options.way.value_or(Way::cheaper);
   if (product.upper.data == nullptr) return cpu_matmul(plan, a, b, target, further);
   target.rounding = Rounding::down;
   return cpu_matmul(plan, a, b, {target, Target{product.upper, Rounding::up}}, further);

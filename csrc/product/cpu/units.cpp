@@ -1,9 +1,9 @@
 #include "product/cpu/units.hpp"
 
+#include <optional>
 #include <string>
 
 #include "cpu/limbs/unit.hpp"
-#include "cpu/units.hpp"
 #include "product/refusal.hpp"
 #include "product/trust/cpu.hpp"
 
@@ -17,33 +17,33 @@ using Kind = CpuKernel::Kind;
 const ByteKernel* trusted_unit() {
   const ByteKernel* kernel = nullptr;
   while ((kernel = serving_byte_kernel()) != nullptr) {
-    if (verdict_of(planes_kernel(kernel, Alphabet::int8)).is_passed && verdict_of(planes_kernel(kernel, Alphabet::fp4)).is_passed)
-      break;
-    if (serving_byte_kernel() == kernel) {  // though it is disabled
-      refuse(Fault::internal, std::string("OZFP4_CPU_KERNEL: '") + kernel->setting + "' failed its self-test on this CPU");
+    const Alphabet* failed = nullptr;
+    for (const Alphabet* alphabet : {&Alphabet::int8, &Alphabet::fp4}) {
+      if (failed == nullptr && !verdict_of(planes_kernel(kernel, *alphabet)).is_passed) failed = alphabet;
     }
+    if (failed == nullptr) break;
+    if (serving_byte_kernel() == kernel) refuse(Fault::internal, failure_of(*failed));  // it is asked for by name
   }
   return kernel;
 }
 
-std::vector<UnitRate> trusted_units() {
-  const ByteKernel* kernel = trusted_unit();
-  std::vector<UnitRate> found;
-  for (const UnitRate& unit : cpu_units()) {
-    if (verdict_of(planes_kernel(kernel, *unit.alphabet)).is_passed) found.push_back(unit);
+std::string failure_of(const Alphabet& alphabet) {
+  const CpuKernel serving = planes_kernel(serving_byte_kernel(), alphabet);
+  if (verdict_of(serving).is_passed) return "";
+  std::string text;
+  for (const CpuKernel& kernel : cpu_kernels()) {
+    const auto verdict = kernel.alphabet == serving.alphabet ? known_verdict(kernel) : std::nullopt;
+    if (!verdict || verdict->is_passed) continue;
+    text +=
+        std::string(text.empty() ? "" : "; ") + "'" + kernel.name().name + "' (" + alphabet.name + ") on cpu: " + verdict->reason;
   }
-  if (found.empty()) refuse(Fault::internal, "backend: every kernel of this CPU failed its self-test");
-  return found;
+  return "backend: every kernel of '" + std::string(alphabet.name) + "' failed its self-test: " + text;
 }
 
 void check_trusted(const Alphabet& alphabet) {
   const ByteKernel* unit = trusted_unit();
   if (unit != nullptr && alphabet.entry != PlaneEntry::fp64) return;
-  const Verdict& verdict = verdict_of(planes_kernel(unit, alphabet));
-  if (!verdict.is_passed) {
-    refuse(Fault::internal,
-           "backend: every kernel of '" + std::string(alphabet.name) + "' failed its self-test on this CPU: " + verdict.reason);
-  }
+  if (!verdict_of(planes_kernel(unit, alphabet)).is_passed) refuse(Fault::internal, failure_of(alphabet));
 }
 
 bool trusts_words() { return verdict_of({Kind::words}).is_passed; }

@@ -1,21 +1,21 @@
 // What may multiply on this CPU: what passed its self-test (product/trust), which the first use of each runs.
 #pragma once
 
-#include <vector>
+#include <string>
 
 #include "cpu/bytes/kernels/kernel.hpp"
-#include "plan/choice.hpp"
+#include "plan/alphabet.hpp"
 
 namespace ozfp4::product {
 
-// The units of this CPU that passed and what they do beside each other; an INT8 unit that failed is passed over. Throws Refusal
-// where OZFP4_CPU_KERNEL names one that fails, or none passes; std::invalid_argument where it names none.
-std::vector<UnitRate> trusted_units();
-
-// The INT8 unit among them, which they follow from; null: there is none.
+// The INT8 unit, of which one that failed is passed over; null: there is none. Throws Refusal where OZFP4_CPU_KERNEL names one
+// that fails; std::invalid_argument where it names none.
 const ByteKernel* trusted_unit();
 
-// Throws Refusal unless what multiplies planes of the alphabet now passed.
+// Why what multiplies planes of the alphabet now may not, with every kernel of them that failed; empty: it passed.
+std::string failure_of(const Alphabet& alphabet);
+
+// Throws Refusal where there is such a reason.
 void check_trusted(const Alphabet& alphabet);
 
 // Whether products of integers in machine words may be.

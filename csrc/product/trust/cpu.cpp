@@ -192,6 +192,7 @@ struct Kept {
   const Kept* earlier;
 };
 std::atomic<const Kept*> all{nullptr};
+std::atomic<int> verdicts{0}, failures{0};
 std::array<std::atomic<const Verdict*>, kOfPlanes + 3> known;  // of this process, by place_of
 ChildLock testing;
 
@@ -221,6 +222,8 @@ const Verdict& adopt(const CpuKernel& kernel, Verdict verdict) {
   all = kept;
   known[place_of(kernel)].store(&kept->verdict, std::memory_order_release);
   disable_failed();
+  ++verdicts;
+  failures += kept->verdict.is_passed ? 0 : 1;
   return kept->verdict;
 }
 
@@ -296,10 +299,27 @@ const Verdict& test(const CpuKernel& kernel, bool is_short) {
   return tested(kernel, is_short);
 }
 
+int verdict_count() { return verdicts.load(std::memory_order_relaxed); }
+int failure_count() { return failures.load(std::memory_order_relaxed); }
+
+std::vector<CpuKernel> failed_kernels() {
+  std::vector<CpuKernel> found;
+  const auto add = [&](const CpuKernel& kernel) {
+    const Verdict* verdict = known[place_of(kernel)];
+    if (verdict != nullptr && !verdict->is_passed) found.push_back(kernel);
+  };
+  for (std::size_t place = 0; place < kOfPlanes; ++place) {
+    add({Kind::planes, kUnits[place / kAlphabets], alphabets().begin()[place % kAlphabets]});
+  }
+  for (const Kind kind : {Kind::words, Kind::numbers, Kind::limbs}) add({kind});
+  return found;
+}
+
 void forget_cpu_verdicts() {
   const std::lock_guard<ChildLock> alone(testing);
   for (std::atomic<const Verdict*>& each : known) each = nullptr;
   disable_failed();
+  ++verdicts;
   read_environment();
 }
 

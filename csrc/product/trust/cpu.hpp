@@ -40,6 +40,11 @@ std::optional<Verdict> known_verdict(const CpuKernel& kernel);
 // Tries it now, whatever is known, and keeps the verdict here and on disk.
 const Verdict& test(const CpuKernel& kernel, bool is_short);
 
+// How often a verdict became known in this process, and how often one of a kernel that failed; which those are.
+int verdict_count();
+int failure_count();
+std::vector<CpuKernel> failed_kernels();
+
 // Knows as little as a new process, which reads the environment.
 void forget_cpu_verdicts();
 

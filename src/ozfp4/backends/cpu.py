@@ -170,6 +170,7 @@ def make_report(request: MatmulRequest, plan: Plan, outcome: dict[str, Any]) -> 
         special_columns=outcome["special_columns"],
         workspace=outcome["workspace"],
         reason=SMALL if is_direct else outcome["reason"],
+        fallback=outcome["fallback"],
         seconds=seconds,
         accuracy=asked.accuracy,
         kind=_kind_of(request),

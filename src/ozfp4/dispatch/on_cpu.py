@@ -79,7 +79,7 @@ def multiply(request: MatmulRequest, encloses: bool = False) -> tuple[Any, Any, 
     if further["is_reported"]:
         plan = _plan_of(asked, outcome["plan"])
         if is_logged:
-            told.tell(request, Decision(plan, outcome["reason"]), began)
+            told.tell(request, Decision(plan, outcome["reason"], outcome["fallback"]), began)
         if asked.report:
             about = cpu.make_report(request, plan, outcome)
     found, other = (None if x is None else cpu.like_input(request, x) for x in (c, beside))

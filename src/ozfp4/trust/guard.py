@@ -15,8 +15,6 @@ from typing import Any
 from .. import _core
 from ..backends.cuda import extension
 from ..backends.kernels import (
-    LIMBS,
-    NUMBERS,
     WORDS,
     DeviceKernel,
     cpu_kernel,
@@ -97,8 +95,8 @@ def known_verdict(kernel: DeviceKernel) -> Verdict | None:
 
 
 def known_count() -> int:
-    """How many kernels have a verdict in this process: more after a product that had to test one first."""
-    return len(_verdicts)
+    """How often a verdict became known in this process: more after a product that had to test a kernel first."""
+    return _core.verdict_count() + sum(kernel.device != "cpu" for kernel in _verdicts)
 
 
 def test(kernel: DeviceKernel, *, short: bool) -> Verdict:
@@ -126,6 +124,12 @@ def verdict_of(kernel: DeviceKernel) -> Verdict:
         found = _found("verdict_of", kernel)
         adopt_verdict(found)
     return found
+
+
+def tell_failures() -> None:
+    """Warn of the CPU's kernels that failed in a product of the core, which calls this behind it."""
+    for name, element in _core.failed_kernels():
+        verdict_of(DeviceKernel("cpu", name, element))
 
 
 def _refuse_capture(kernel: DeviceKernel) -> None:
@@ -175,14 +179,6 @@ def words_refusal() -> str | None:
     """None if products of integers in machine words can be trusted, else why there are none."""
     verdict = verdict_of(WORDS)
     return None if verdict.passed else f"{verdict.kernel} failed its self-test: {verdict.reason}"
-
-
-def serves_numbers() -> bool:
-    """Whether small products of floating-point numbers on the CPU may be made in machine words; or by limbs, where there is a
-    unit for them, which is disabled if it fails."""
-    if _core.has_limb_unit():
-        verdict_of(LIMBS)
-    return verdict_of(NUMBERS).passed
 
 
 def serving_kernel(plan: Plan, index: int) -> int:
