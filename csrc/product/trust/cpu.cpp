@@ -25,16 +25,6 @@ namespace {
 
 using Kind = CpuKernel::Kind;
 
-Plan plan_of(Scheme scheme, const Alphabet& alphabet, const char* family, int bits, std::int64_t k) {
-  PlanRequest request;
-  request.scheme = scheme;
-  request.alphabet = alphabet;
-  request.family = family;
-  request.bits = bits;
-  request.k = k;
-  return make_plan(request);
-}
-
 // ---- One kernel on chosen entries ----
 
 // By a plan of one digit: its only output are the sums of products.
@@ -43,7 +33,7 @@ std::vector<Sums> sums_of_planes(const Case& own, const Alphabet& alphabet) {
   const auto entry = [](std::int32_t limb) { return static_cast<Entry>(limb); };
   const std::vector<Entry> a = own.lines_of_a<Entry>(entry), b = own.lines_of_b<Entry>(entry);
   Sums found{0, std::vector<std::int64_t>(static_cast<std::size_t>(own.m() * own.n()))};
-  multiply_planes(plan_of(Scheme::one, alphabet, "least", kLeastBits, 1), 1, {own.m(), own.n(), own.k()}, a.data(), b.data(),
+  multiply_planes(test_plan(Scheme::one, alphabet, "least", kLeastBits, 1), 1, {own.m(), own.n(), own.k()}, a.data(), b.data(),
                   found.entries.data());
   return {std::move(found)};
 }
@@ -98,32 +88,14 @@ std::vector<double> whole_product(const WholeProduct& product, const Plan& plan,
 void try_planes(Examination& examination, const CpuKernel& kernel, bool is_short) {
   const ForcedKernel forced(kernel.unit);
   const Alphabet& alphabet = *kernel.alphabet;
-  for_each_case(case_alphabet(alphabet.name), is_short, [&](const Case& own) {
-    examination.sums(own, [&](const Case& given) {
-      return alphabet.entry == PlaneEntry::fp64 ? sums_of_planes<double>(given, alphabet)
-                                                : sums_of_planes<std::int8_t>(given, alphabet);
-    });
-  });
-  const auto try_whole = [&](const WholeProduct& product, const Plan& plan) {
-    examination.whole(product, plan, [&](const WholeProduct& given) { return whole_product(given, plan, Way::planes); });
+  const auto multiply = [&](const Case& own) {
+    return alphabet.entry == PlaneEntry::fp64 ? sums_of_planes<double>(own, alphabet)
+                                              : sums_of_planes<std::int8_t>(own, alphabet);
   };
-  for (const WholeProduct& product : whole_products(is_short)) {
-    try_whole(product, plan_of(Scheme::two, alphabet, "least", 53, product.k));
-    if (is_short) continue;
-    if (alphabet.has_paper_families) {
-      for (const char* family : {"paper", "paper-karatsuba"})
-        try_whole(product, plan_of(Scheme::two, alphabet, family, 53, product.k));
-    }
-    try_whole(product, plan_of(Scheme::one, alphabet, "least", 53, product.k));
-  }
-  std::vector<WholeProduct> certified{chained_product()};
-  if (!is_short) {
-    certified = long_products();
-    certified.insert(certified.begin(), {repaired_product(), chained_product()});
-  }
-  for (const WholeProduct& product : certified) {
-    try_whole(product, plan_of(Scheme::two, alphabet, "least", accuracy_bits(product.accuracy, 53), product.k));
-  }
+  const auto multiply_whole = [](const WholeProduct& product, const Plan& plan) {
+    return whole_product(product, plan, Way::planes);
+  };
+  try_planes(examination, {alphabet.name, alphabet, {&alphabet}, multiply, multiply_whole}, is_short);
 }
 
 // In all accuracies and as updates: in words with none, one and two residues; by four, seven, eight and nine limbs, which do not
@@ -131,7 +103,7 @@ void try_planes(Examination& examination, const CpuKernel& kernel, bool is_short
 void try_numbers(Examination& examination, Way way, bool is_short) {
   const bool has_limbs = way == Way::limbs;
   const auto try_both = [&](WholeProduct product, int bits) {
-    const Plan plan = plan_of(Scheme::two, Alphabet::int8, "least", bits, product.k);
+    const Plan plan = test_plan(Scheme::two, Alphabet::int8, "least", bits, product.k);
     for (const bool updates : {false, true}) {
       product.updates = updates;
       examination.whole(product, plan, [&](const WholeProduct& given) { return whole_product(given, plan, way); });

@@ -10,6 +10,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "arith/accuracy/capacity.hpp"
 #include "cpu/runtime/fp_mode.hpp"
 #include "product/options.hpp"
 #include "product/refusal.hpp"
@@ -93,6 +94,42 @@ void Examination::integers(const std::string& name, std::int64_t m, std::int64_t
                            const std::function<std::vector<std::int64_t>()>& multiply) {
   begin(name);
   compare({name, m, n, k, "", 0, -1, -1, "", "", ""}, multiply(), expected, seems_broken(kernel_));
+}
+
+Plan test_plan(Scheme scheme, const Alphabet& alphabet, const char* family, int bits, std::int64_t k) {
+  PlanRequest request;
+  request.scheme = scheme;
+  request.alphabet = alphabet;
+  request.family = family;
+  request.bits = bits;
+  request.k = k;
+  return make_plan(request);
+}
+
+void try_planes(Examination& examination, const PlaneKernel& kernel, bool is_short) {
+  for_each_case(case_alphabet(kernel.element), is_short, [&](const Case& own) { examination.sums(own, kernel.multiply); });
+  const Alphabet& alphabet = kernel.alphabet;
+  const auto try_whole = [&](const WholeProduct& product, const Plan& plan) {
+    examination.whole(product, plan, [&](const WholeProduct& given) { return kernel.multiply_whole(given, plan); });
+  };
+  for (const WholeProduct& product : whole_products(is_short)) {
+    try_whole(product, test_plan(Scheme::two, alphabet, "least", 53, product.k));
+    if (is_short) continue;
+    if (alphabet.has_paper_families) {
+      for (const char* family : {"paper", "paper-karatsuba"}) {
+        try_whole(product, test_plan(Scheme::two, alphabet, family, 53, product.k));
+      }
+    }
+    for (const Alphabet* digits : kernel.digits) try_whole(product, test_plan(Scheme::one, *digits, "least", 53, product.k));
+  }
+  std::vector<WholeProduct> certified{chained_product()};
+  if (!is_short) {
+    certified = long_products();
+    certified.insert(certified.begin(), {repaired_product(), chained_product()});
+  }
+  for (const WholeProduct& product : certified) {
+    try_whole(product, test_plan(Scheme::two, alphabet, "least", accuracy_bits(product.accuracy, 53), product.k));
+  }
 }
 
 Verdict examine(const KernelName& kernel, bool is_short, const std::function<void(Examination&)>& tries) {

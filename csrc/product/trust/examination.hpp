@@ -44,6 +44,19 @@ class Examination {
   std::string name_ = "first case";
 };
 
+Plan test_plan(Scheme scheme, const Alphabet& alphabet, const char* family, int bits, std::int64_t k);
+
+// What multiplies planes of an alphabet: all cases of an element, and whole products by a plan of each kind; `digits`: of which
+// alphabets it multiplies plans of scheme I.
+struct PlaneKernel {
+  std::string element;
+  const Alphabet& alphabet;
+  std::vector<const Alphabet*> digits;
+  MultiplyCase multiply;
+  std::function<std::vector<double>(const WholeProduct&, const Plan&)> multiply_whole;
+};
+void try_planes(Examination& examination, const PlaneKernel& kernel, bool is_short);
+
 // The verdict of what `tries` makes of it, in the default floating-point mode: an exception of the kernel fails it. Throws
 // std::bad_alloc, and Refusal Fault::out_of_memory: where there is no memory for the test, nothing is said about the kernel.
 Verdict examine(const KernelName& kernel, bool is_short, const std::function<void(Examination&)>& tries);

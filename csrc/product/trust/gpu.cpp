@@ -34,16 +34,6 @@ namespace {
 
 using namespace ozfp4::cuda;
 
-Plan plan_of(Scheme scheme, const Alphabet& alphabet, const char* family, int bits, std::int64_t k) {
-  PlanRequest request;
-  request.scheme = scheme;
-  request.alphabet = alphabet;
-  request.family = family;
-  request.bits = bits;
-  request.k = k;
-  return make_plan(request);
-}
-
 // ---- One kernel on chosen entries ----
 
 std::vector<std::uint8_t> run_planes(const Device& device, Kernel kernel, const PlaneProduct& own) {
@@ -174,36 +164,17 @@ Words integers_in_one_launch(const Device& device, Kernel kernel, const Words& a
 void try_planes(Examination& examination, const Device& device, const GpuKernel& own, bool is_short) {
   const Kernel kernel = own.kernel;
   if (const char* error = find_kernel_error(kernel, own.element, device.gpu)) throw std::runtime_error(error);
-  for_each_case(case_alphabet(name_of(own.element)), is_short, [&](const Case& each) {
-    examination.sums(each, [&](const Case& given) {
-      return sums_by_planes(given, own.element, [&](const PlaneProduct& planes) { return run_planes(device, kernel, planes); });
-    });
-  });
-  const Alphabet& alphabet = own.element == Element::u8 ? Alphabet::int8 : Alphabet::fp4;
-  const auto try_whole = [&](const WholeProduct& product, const Plan& plan) {
-    examination.whole(product, plan,
-                      [&](const WholeProduct& given) { return whole_product(device, kernel, plan, given, Direct::never); });
+  const auto multiply = [&](const Case& each) {
+    return sums_by_planes(each, own.element, [&](const PlaneProduct& planes) { return run_planes(device, kernel, planes); });
   };
-  for (const WholeProduct& product : whole_products(is_short)) {
-    try_whole(product, plan_of(Scheme::two, alphabet, "least", 53, product.k));
-    if (is_short) continue;
-    if (alphabet.has_paper_families) {
-      for (const char* family : {"paper", "paper-karatsuba"})
-        try_whole(product, plan_of(Scheme::two, alphabet, family, 53, product.k));
-    }
-    if (own.element != Element::u8 && !stores_residues_only(kernel)) {
-      try_whole(product, plan_of(Scheme::one, alphabet, "least", 53, product.k));
-    }
-    if (own.element == Element::s8) try_whole(product, plan_of(Scheme::one, Alphabet::int8, "least", 53, product.k));
-  }
-  std::vector<WholeProduct> certified{chained_product()};
-  if (!is_short) {
-    certified = long_products();
-    certified.insert(certified.begin(), {repaired_product(), chained_product()});
-  }
-  for (const WholeProduct& product : certified) {
-    try_whole(product, plan_of(Scheme::two, alphabet, "least", accuracy_bits(product.accuracy, 53), product.k));
-  }
+  const auto multiply_whole = [&](const WholeProduct& product, const Plan& plan) {
+    return whole_product(device, kernel, plan, product, Direct::never);
+  };
+  const Alphabet& alphabet = own.element == Element::u8 ? Alphabet::int8 : Alphabet::fp4;
+  std::vector<const Alphabet*> digits;
+  if (own.element != Element::u8 && !stores_residues_only(kernel)) digits.push_back(&Alphabet::fp4);
+  if (own.element == Element::s8 && !stores_residues_only(kernel)) digits.push_back(&Alphabet::int8);
+  try_planes(examination, {name_of(own.element), alphabet, digits, multiply, multiply_whole}, is_short);
 }
 
 struct Asked {
@@ -215,7 +186,7 @@ struct Asked {
 void try_direct(Examination& examination, const Device& device, Kernel kernel, const std::vector<WholeProduct>& products,
                 Direct way, const std::vector<Asked>& asked, bool is_single) {
   const auto try_one = [&](WholeProduct product, int bits) {
-    const Plan plan = plan_of(Scheme::two, Alphabet::int8, "least", bits, product.k);
+    const Plan plan = test_plan(Scheme::two, Alphabet::int8, "least", bits, product.k);
     for (const bool updates : {false, true}) {
       if (updates && way != Direct::always) continue;
       product.updates = updates;
