@@ -2,9 +2,9 @@
 
     python benchmarks/emulate.py [--quick] [--device cuda] [--only shapes calls] [--out FILE]
 
-Shapes: times of products with and without the scope in turns, medians; the first call in it, which may measure, is not timed.
+Shapes: times of products with and without the scope in turns, medians; the first call in it is not timed.
 Those called near identity have a right operand that is the identity but for noise of 2^-40, so that nearly all of their entries
-are repaired, which nobody foresees, as random entries are what is measured: the library makes them after the first.
+are repaired, which nobody foresees: the library makes them after the first.
 Calls: the same of every way to ask for a small product, and of operations that are none, which show what a scope takes on the
 host. One is worse where the scope takes more than 5 % and more than 5 us longer; exit status 1 on a GPU if one is; the worst are
 listed last. --quick: sizes to 4096, fewer calls, under a minute on an H200. On a CPU sizes are small.

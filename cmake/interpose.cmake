@@ -1,14 +1,12 @@
 # libozfp4_blas, which `ozfp4 exec` preloads: csrc/interpose and the core, in one file that needs nothing but the C library. Its
 # exports are the names of BLAS alone; the C++ library is inside, since a program's own may be another one.
 add_library(ozfp4_blas SHARED
-  csrc/interpose/call/attempt.cpp
-  csrc/interpose/call/choice.cpp
+  csrc/interpose/call/decide.cpp
   csrc/interpose/call/stack.cpp
   csrc/interpose/cublas/call.cpp
   csrc/interpose/cublas/device/counts.cpp
   csrc/interpose/cublas/device/device.cpp
   csrc/interpose/cublas/device/native.cpp
-  csrc/interpose/cublas/device/times.cpp
   csrc/interpose/cublas/gemm.cpp
   csrc/interpose/cublas/handle.cpp
   csrc/interpose/cublas/device/verification.cpp
@@ -29,7 +27,7 @@ add_library(ozfp4_blas SHARED
   csrc/interpose/verify/entry.cpp
   csrc/interpose/verify/exact_sum.cpp
   csrc/interpose/verify/verify.cpp)
-compile_together(ozfp4_blas call "/call/(attempt|choice|stack)|/serve/")
+compile_together(ozfp4_blas call "/call/(decide|stack)|/serve/")
 compile_together(ozfp4_blas cublas "/cublas/(call|gemm|handle)\\.")
 compile_together(ozfp4_blas process "/process/")
 compile_together(ozfp4_blas real "/symbols/real|/verify/")

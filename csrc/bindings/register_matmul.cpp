@@ -9,7 +9,6 @@
 #include <utility>
 #include <vector>
 
-#include "arith/accuracy/many_chains.hpp"
 #include "bindings/cpu/byte_kernel.hpp"
 #include "bindings/cpu/repaired.hpp"
 #include "bindings/cpu/stacks.hpp"
@@ -19,6 +18,7 @@
 #include "cpu/bytes/kernels/kernel.hpp"
 #include "cpu/matmul.hpp"
 #include "cpu/words/product.hpp"
+#include "product/threshold.hpp"
 
 namespace ozfp4::bindings {
 namespace {
@@ -165,19 +165,22 @@ std::string small_way(std::int64_t m, std::int64_t n, std::int64_t k, int bits, 
   return ways.limbs != nullptr ? "limbs" : ways.words ? "words" : "planes";
 }
 
+// None where no product of the dtype gains.
+std::optional<std::int64_t> threshold(const std::string& device, const std::string& dtype, int capability, bool is_correct) {
+  const char type = dtype == "float32" ? 's' : dtype == "float64" ? 'd' : dtype == "complex64" ? 'c' : 'z';
+  const std::int64_t found = device.empty() ? cpu_threshold(type) : gpu_threshold(device, capability, type);
+  const std::int64_t least = is_correct ? threshold_of_correct(found) : found;
+  return least == kNeverFaster ? std::nullopt : std::make_optional(least);
+}
+
 }  // namespace
 
 void register_matmul(py::module_& module) {
   module.def("repaired", [] { return repaired_here(); });
-  module.def("few_chains", &few_chains, py::arg("entries"));
-  py::class_<Chains>(module, "Chains")
-      .def(py::init<>())
-      .def("leave_next", &Chains::leave_next)
-      .def("found", &Chains::found, py::arg("many"))
-      .def("is_tried", &Chains::is_tried)
-      .def("has_many", &Chains::has_many)
-      .def("enqueue", &Chains::enqueue, py::arg("limit"))
-      .def("is_many", &Chains::is_many, py::arg("count"));
+  module.def("few_repairs", &few_repairs, py::arg("entries"));
+  module.def("threshold", &threshold, py::arg("device"), py::arg("dtype"), py::arg("capability"), py::arg("is_correct"));
+  module.def("cpu_name", &cpu_name);
+  module.def("threshold_file", &threshold_file);
   module.def("small_way", &small_way, py::arg("m"), py::arg("n"), py::arg("k"), py::arg("bits"), py::arg("workspace_limit"));
   module.def(
       "accuracy_bits",

@@ -406,25 +406,18 @@ class TensorForms:
 def repaired() -> int:
     """How many entries products of the calling thread on the CPU have made from their row and column alone, in its life."""
 
-def few_chains(entries: int) -> int:
-    """So many chains among the entries of a product take a small part of its time."""
+def few_repairs(entries: int) -> int:
+    """So many repaired entries take a small part of a product's time."""
 
-class Chains:
-    """Whether the products from one place in a program are the library's, as the last one there that ozfp4 made had many
-    chains (csrc/arith/accuracy/many_chains.hpp)."""
+def threshold(device: str, dtype: str, capability: int, is_correct: bool) -> int | None:
+    """From which extent on products of a floating-point dtype gain on a GPU of that name and capability (90 for 9.0), or on the
+    CPU, ""; None: none does. `is_correct`: those of accuracy "correct"."""
 
-    def leave_next(self) -> bool:
-        """Whether the next product is the library's, and one fewer after it."""
-    def found(self, many: bool) -> None:
-        """Whether the last product that ozfp4 made had many."""
-    def is_tried(self) -> bool:
-        """Whether the last recorded product had few."""
-    def has_many(self) -> bool:
-        """Whether the last recorded product had many."""
-    def enqueue(self, limit: int) -> None:
-        """A product whose count comes later."""
-    def is_many(self, count: int) -> bool:
-        """Whether the count is above the larger limit of the last two."""
+def cpu_name() -> str:
+    """The name of the CPU in the file of thresholds."""
+
+def threshold_file() -> str:
+    """The path of the file of thresholds (csrc/product/threshold.hpp); "" where there is no cache folder."""
 
 class Calls:
     """How often something was done, by any number of threads."""

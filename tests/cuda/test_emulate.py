@@ -1,4 +1,4 @@
-"""``ozfp4.emulate`` on a GPU: backward passes in torch's own threads, captured graphs, times that are measured.
+"""``ozfp4.emulate`` on a GPU: backward passes in torch's own threads, captured graphs, what is taken by thresholds.
 
 Products themselves: tests/emulation and tests/suites, which take the GPU where there is one. Skipped where torch, a GPU or its
 kernels are missing."""
@@ -11,9 +11,7 @@ import pytest
 from first_gpu import DEVICE, torch
 
 import ozfp4
-from ozfp4.emulation import chains, choice, measured
-from ozfp4.emulation.options import check_options
-from ozfp4.emulation.problem import Problem
+from ozfp4.emulation import chains, choice
 from ozfp4.emulation.summary import Decision
 from ozfp4.testing import assert_same_bits
 
@@ -23,13 +21,6 @@ REAL = torch.float64
 def entries(*shape, dtype=REAL):
     generator = torch.Generator().manual_seed(sum(shape))
     return (3 * torch.randn(shape, dtype=dtype, generator=generator)).exp().to(DEVICE)
-
-
-@pytest.fixture
-def nothing_known(cache):
-    measured.forget()
-    yield cache
-    measured.forget()
 
 
 def test_the_backward_pass_is_caught_in_the_thread_of_the_device():
@@ -71,44 +62,7 @@ def test_a_graph_captures_what_ran_before():
     assert_same_bits(out.cpu(), expected)
 
 
-def test_nothing_is_measured_in_a_capture(nothing_known, monkeypatch):
-    monkeypatch.setattr(choice, "_hopeless", lambda problem, options: None)
-    a = entries(256, 256)
-    torch.mm(a, a)
-    graph = torch.cuda.CUDAGraph()
-    with ozfp4.emulate() as scope:
-        with torch.cuda.graph(graph):
-            torch.mm(a, a)
-        torch.mm(a, a)
-        torch.mm(a, a)
-    assert sorted((row.calls, row.reason.partition(" at ")[0]) for row in scope.summary.rows) == [
-        (1, measured.CAPTURED),
-        (2, "measured"),
-    ]
-
-
-@pytest.mark.parametrize("dtype", ["float64", "complex128", "float32"])
-@pytest.mark.parametrize("form", ["product", "stack", "update", "stack of updates"])
-def test_times_are_measured(nothing_known, dtype, form):
-    options = check_options(
-        [dtype], 0, "fastest", False,
-        {"scheme": "II", "backend": "auto", "workspace_limit": None, "accuracy": None,
-         "rounding": "nearest"},
-    )  # fmt: skip
-    stack = 4 if "stack" in form else 1
-    like = Problem("torch", "cuda:0", dtype, stack, 512, 256, 384, "update" in form)
-    assert measured.representative(like) == like
-    before = torch.cuda.get_rng_state(DEVICE)
-    native, ours = measured.times(like, options)
-    assert 0 < native < 1
-    assert 0 < ours < 1
-    assert (torch.cuda.get_rng_state(DEVICE) == before).all()
-    assert list(nothing_known.glob("*.json"))
-    measured.forget()
-    assert measured.times(like, options) == (native, ours)
-
-
-def test_fastest_takes_what_was_measured_to_be_faster():
+def test_fastest_takes_what_the_threshold_says():
     a = entries(4096, 4096)
     with ozfp4.emulate() as scope:
         c = a @ a
@@ -189,7 +143,7 @@ FORMS = {
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_after_many_chains_products_of_a_place_are_torchs(no_places, form):
+def test_after_many_repairs_products_of_a_place_are_torchs(no_places, form):
     shape, product = FORMS[form]
     many, few = covariance(*shape), normal(*shape)
     with ozfp4.emulate() as scope:
@@ -207,7 +161,7 @@ def test_after_many_chains_products_of_a_place_are_torchs(no_places, form):
 
 
 @pytest.mark.filterwarnings("ignore:Synchronization debug mode")
-def test_nobody_waits_for_chains(no_places):
+def test_nobody_waits_for_repairs(no_places):
     x, y = covariance(1024, 1024), normal(1024, 1024)
 
     def product(x):

@@ -375,7 +375,7 @@ def test_sums_that_are_no_product(told: Any) -> None:
             torch.einsum("i,ij,j", v, a, v)
     (row,) = scope.summary.rows
     assert (row.operation, row.taken, row.calls) == ("einsum", False, 2)
-    assert row.reason == "of more than two operands, whose time is not measured"
+    assert row.reason == "of more than two operands, whose way is the library's own"
 
 
 def test_functions_of_torch_that_multiply_by_name(told: Any) -> None:

@@ -112,15 +112,9 @@ def test_what_a_call_that_is_left_asks_of_the_system(stand_ins: Path, tmp_path: 
     done = preloaded.run([program], report=report)
     assert (done.returncode, done.stderr) == (0, "")
     found = {name: tuple(map(int, counts)) for name, *counts in map(str.split, done.stdout.splitlines())}
-    # Two readings of a clock on the CPU, and of one in 16 calls to a GPU; no lock, memory or environment and no question to the
-    # dynamic linker.
-    on_device = ("single", "small", "as_torch", "slower")
+    # Two readings of a clock in one of 16 calls; no lock, memory or environment and no question to the dynamic linker.
     assert {name: counts[1:] for name, counts in found.items()} == dict.fromkeys(found, (0, 0, 0, 0))
-    assert all(124 <= found[name][0] <= 126 for name in on_device), found
-    assert {name: counts[0] for name, counts in found.items() if name not in on_device} == {
-        "fortran": 2000,
-        "in_c": 2000,
-    }
+    assert all(124 <= counts[0] <= 126 for counts in found.values()), found
     (process,) = json.loads(report.read_text())["processes"]
     assert (process["caught"], process["left"]) == (0, 6 * 21000)
 

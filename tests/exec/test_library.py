@@ -692,21 +692,6 @@ def test_a_file_that_is_no_report_stays_as_it_is(text: str, tmp_path: Path) -> N
     assert done.stderr == f"ozfp4 exec: the report cannot be written to {report}\n"
 
 
-FEW = """
-a, b = numbers((16, 16), float), numbers((16, 16), float)
-for _ in range(100_000): a @ b
-"""
-
-
-@pytest.mark.slow
-def test_by_time_it_is_left_until_measuring_pays(tmp_path: Path) -> None:
-    # The first product of ozfp4's, which tries what multiplies, is slower than all others: a call was seen to take 50 ms.
-    # test_trials waits until 1 % of the products' time pays for it.
-    soon = reported(FEW, tmp_path / "report", mode="fastest")
-    unmeasured = "the real routine, until measuring would be within 1 % of its time"
-    assert {row["why"] for row in soon["rows"]} == {unmeasured}, soon["rows"]
-
-
 @pytest.mark.slow
 def test_a_name_of_a_setting_that_is_unknown() -> None:
     for settings, text in (

@@ -21,7 +21,7 @@ Reason serve(const Product& product, std::int64_t* repaired) {
   *repaired = 0;
   if (blocks_left-- <= 0) return Reason::no_memory;
   multiply_plainly(product);
-  return Reason::always;
+  return Reason::none;
 }
 
 }  // namespace ozfp4::interpose
@@ -53,7 +53,7 @@ void check(Type type, bool is_hermitian, int triangle, int order, std::int64_t n
     std::int64_t repaired = -1;
     const Reason reason = serve_triangle(product(found), &repaired);
     const std::string name = std::to_string(n) + " x " + std::to_string(k) + ", " + std::to_string(blocks) + " blocks";
-    report(name, reason == (blocks == 0 ? Reason::no_memory : Reason::always));
+    report(name, reason == (blocks == 0 ? Reason::no_memory : Reason::none));
     report(name + ": C", found == (blocks == 0 ? before : right));
     if (blocks_left < 0 && blocks == most) ++most;
   }
@@ -66,7 +66,7 @@ void check_none() {
   const Product none = triangle_of(Type::float64, false, column_major, lower_triangle, no_transpose, 0, 3, &factor, nullptr, 1,
                                    &factor, nullptr, 1);
   blocks_left = 0;
-  report("nothing is to be made of no rows", serve_triangle(none, &repaired) == Reason::always && repaired == 0);
+  report("nothing is to be made of no rows", serve_triangle(none, &repaired) == Reason::none && repaired == 0);
 }
 
 }  // namespace

@@ -13,6 +13,7 @@ constexpr int type_count = 4;  // of those that ozfp4 multiplies
 constexpr bool is_complex(Type type) { return type == Type::complex64 || type == Type::complex128; }
 constexpr bool is_single(Type type) { return type == Type::float32 || type == Type::complex64; }
 constexpr std::size_t size_of(Type type) { return (is_single(type) ? 4 : 8) * (is_complex(type) ? 2 : 1); }
+constexpr char letter_of(Type type) { return "sdcz-"[static_cast<int>(type)]; }
 inline const char* name_of(Type type) {
   static const char* const names[] = {"float32", "float64", "complex64", "complex128", "-"};
   return names[static_cast<int>(type)];

@@ -5,11 +5,10 @@
 #include <string>
 
 #include "interpose/call/bypass.hpp"
-#include "interpose/call/choice.hpp"
+#include "interpose/call/decide.hpp"
 #include "interpose/cublas/device/counts.hpp"
 #include "interpose/cublas/device/device.hpp"
 #include "interpose/cublas/device/native.hpp"
-#include "interpose/cublas/device/times.hpp"
 #include "interpose/cublas/device/verification.hpp"
 #include "interpose/cublas/device/workspace.hpp"
 #include "interpose/process/fork.hpp"
@@ -17,6 +16,7 @@
 #include "interpose/process/record.hpp"
 #include "interpose/process/settings.hpp"
 #include "interpose/process/table.hpp"
+#include "product/threshold.hpp"
 
 namespace ozfp4::interpose::cublas {
 namespace {
@@ -93,19 +93,19 @@ Reason bytes_of_matrix(const Product& p, const ozfp4_options& options, const Pla
   const int device = current_device();
   Bytes* const kept = device < 0 ? nullptr : known_bytes.at(likeness_of(p, device));
   if (kept) *bytes = kept->count.load(std::memory_order_relaxed);
-  if (*bytes > 0) return Reason::always;
+  if (*bytes > 0) return Reason::none;
   if (is_captured(place.stream)) return place.space.memory ? Reason::captured_untried : Reason::captured;
   const ozfp4_status status = workspace_bytes(p, options, bytes);
   if (status != OZFP4_OK) return tell(status, place.stream);
   *bytes = std::max(*bytes, least_bytes);
   if (kept) kept->count.store(*bytes, std::memory_order_relaxed);
-  return Reason::always;
+  return Reason::none;
 }
 
 // The bytes of the matrix that takes most.
 Reason bytes_of(const Product& p, const ozfp4_options& options, const Place& place, std::int64_t* bytes) {
-  Reason found = Reason::always;
-  for (std::int64_t i = 0; i < layouts_of(p) && found == Reason::always; ++i) {
+  Reason found = Reason::none;
+  for (std::int64_t i = 0; i < layouts_of(p) && found == Reason::none; ++i) {
     std::int64_t own = 0;
     found = bytes_of_matrix(matrix_of(p, i), options, place, &own);
     *bytes = std::max(*bytes, own);
@@ -113,23 +113,12 @@ Reason bytes_of(const Product& p, const ozfp4_options& options, const Place& pla
   return found;
 }
 
-bool has_both_parts(Factor x) { return x.real != 0 && x.imaginary != 0; }
-
-// What was measured says nothing of a product that is made as the sum of two, whose second one is repaired nearly everywhere.
-Reason by_factors_there(const Product& p) {
-  const Reason found = by_factors(p);
-  if (found != Reason::always) return found;
-  const Factor alpha = factor(p.type, p.alpha), beta = factor(p.type, p.beta);
-  const bool takes_two = settings().accuracy == OZFP4_ACCURACY_CORRECT && (has_both_parts(alpha) || has_both_parts(beta));
-  return takes_two && !settings().always ? Reason::factor_with_both_parts : Reason::always;
-}
-
 bool is_aligned(const void* memory) { return reinterpret_cast<std::uintptr_t>(memory) % 256 == 0; }
 
 Reason enqueue_in(Space space, const Product& matrix, Stream stream, const ozfp4_options& options) {
   if (!space.memory) return Reason::no_memory;
   const ozfp4_status status = multiply(matrix, space.memory, static_cast<std::int64_t>(space.bytes), stream, options);
-  return status == OZFP4_OK ? Reason::always : tell(status, stream);
+  return status == OZFP4_OK ? Reason::none : tell(status, stream);
 }
 
 // One matrix, in the program's own space or, where there is none, in the stream's. In the first case a graph may be captured,
@@ -158,76 +147,68 @@ Reason begin_place(const Real& real, Handle handle, Place* place) {
   if (!of.get_stream || !of.get_pointer_mode || !of.get_version) return Reason::refused_by_blas;
   if (of.get_pointer_mode(handle, &mode) != success) return Reason::refused_by_blas;
   *place = {handle, real.library, nullptr, {}, false};
-  return mode == pointers_to_host ? Reason::always : Reason::factor_on_device;
+  return mode == pointers_to_host ? Reason::none : Reason::factor_on_device;
 }
 
-// For a product that is left for its time, only the pointer mode is read.
 Reason DeviceAttempt::decide(Place* place) {
-  const Reason found = by_factors_there(product_);
-  if (found != Reason::always) return found;
+  const Reason found = by_factors(product_);
+  if (found != Reason::none) return found;
   if (!has_device()) return Reason::no_device;
-  const bool by_times = !settings().always;
-  const Reason known = by_times ? known_on_device(product_) : Reason::always;
-  if (known != Reason::always && known != Reason::faster) return known;
   if (!complete(place)) return Reason::refused_by_blas;
   if (!place->is_own_version) return Reason::other_version;
-  if (!by_times) return Reason::always;
-  if (is_captured(place->stream)) return Reason::captured_untried;
-  if (known == Reason::faster) return known;
-  if (is_captured(nullptr)) return Reason::captured_untried;  // what is measured runs on the default stream
-  const BesideCaptures beside;
-  return by_time_on_device(product_, measure_on_device, place->cublas);
+  if (settings().always) return Reason::always;
+  return is_captured(place->stream) ? Reason::captured_untried : Reason::large;
 }
 
 // All matrices of the batch, or none: what one of them is refused for, all are, but for an address.
-Reason DeviceAttempt::serve(const Place& place, std::int64_t* chains) {
+Reason DeviceAttempt::serve(const Place& place, std::int64_t* repaired) {
   const Bypass bypass;
   ozfp4_options options = OZFP4_OPTIONS_INIT;
-  options.accuracy = settings().accuracy, options.repaired = chains;
+  options.accuracy = settings().accuracy, options.repaired = repaired;
   std::int64_t bytes = 0;
   const Reason known = bytes_of(product_, options, place, &bytes);
-  if (known != Reason::always) return known;
+  if (known != Reason::none) return known;
   const bool is_own = place.space.bytes >= static_cast<std::size_t>(bytes) && is_aligned(place.space.memory);
   if (!is_own && is_captured(place.stream)) return Reason::captured;
   for (std::int64_t i = 0; i < product_.batch; ++i) {
     const Product matrix = matrix_of(product_, i);
     if (i == 1) options.repaired = nullptr;  // the first matrix speaks for the batch
     const Reason reason = enqueue(matrix, is_own ? place.space : Space{}, bytes, place.stream, options);
-    if (reason == Reason::always) continue;
+    if (reason == Reason::none) continue;
     if (i == 0) return reason;
     // What is written stays, and the others are cuBLAS's: C may be read again nowhere else.
     for (; i < product_.batch; ++i) {
       if (!native_on_device(place.cublas, matrix_of(product_, i), place.stream)) status_ = internal_error;
     }
   }
-  return Reason::always;
+  return Reason::none;
 }
 
-// The device tells later how many entries were chains. The first product of a calling address, and the first after many chains,
-// is waited for, without a lock of ours.
-Reason DeviceAttempt::serve_by_time(const Place& place) {
-  Chains& chains = real_.chains;
+// A kernel writes the count to the host, and the next call looks at it; the first product of a calling address is waited for.
+Reason DeviceAttempt::serve_watched(const Place& place) {
+  if (real_.has_many_repairs) return Reason::many_repairs;
   std::int64_t* const count = settings().accuracy == OZFP4_ACCURACY_SCALED ? nullptr : count_of(real_.caller);
   if (!count) return serve(place, nullptr);
-  if (chains.is_tried() && chains.is_many(value_of(count))) {
-    chains.found(true);
-    return Reason::many_chains;
+  const std::int64_t few = few_repairs(product_.m * product_.n * product_.batch);
+  std::int64_t before = real_.few_repairs;
+  if (before > 0 && value_of(count) > before) {
+    real_.has_many_repairs = true;
+    return Reason::many_repairs;
   }
-  chains.enqueue(few_chains(product_.m * product_.n * product_.batch));
+  if (before < few) real_.few_repairs = few;
   const Reason how = serve(place, count);
-  if (how == Reason::always && !chains.is_tried() && wait_for(place.stream)) chains.found(chains.is_many(value_of(count)));
+  if (how == Reason::none && before == 0 && wait_for(place.stream)) real_.has_many_repairs = value_of(count) > few;
   return how;
 }
 
 bool DeviceAttempt::is_served(Place place) {
   reason_ = decide(&place);
-  if (reason_ == Reason::faster && real_.chains.leave_next()) reason_ = Reason::many_chains;
   if (!is_caught(reason_)) return false;
   const BesideCaptures beside;
   const DeviceVerification verification(product_, place.stream);
   const std::int64_t began = now();
-  const Reason how = reason_ == Reason::faster ? serve_by_time(place) : serve(place, nullptr);
-  if (how == Reason::always) {
+  const Reason how = reason_ == Reason::large ? serve_watched(place) : serve(place, nullptr);
+  if (how == Reason::none) {
     count(kind_of(real_.routine, product_, reason_), now() - began);
     verification.finish(real_.routine, product_, place.stream);
     return true;

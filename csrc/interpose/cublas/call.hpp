@@ -20,7 +20,7 @@ struct Place {
   bool is_own_version;  // of CUDA
 };
 
-// Asks a handle for no more than a call needs that is left, and fills `place` up to `stream`. Reason::always where it says that
+// Asks a handle for no more than a call needs that is left, and fills `place` up to `stream`. Reason::none where it says that
 // alpha and beta are on the host; else why the call is left: where it says nothing, the real routine refuses it.
 Reason begin_place(const Real& real, Handle handle, Place* place);
 
@@ -34,15 +34,14 @@ class DeviceAttempt {
   Status status() const { return status_; }
 
  private:
-  // Whether it would be served, by all that is known before and is not told by its extents: Reason::always or faster, or why not.
-  // `place` is complete then.
+  // Why it is to be served, or is left, by all that is known before and is not told by its extents. `place` is complete then.
   Reason decide(Place* place);
-  Reason serve(const Place& place, std::int64_t* chains);
-  Reason serve_by_time(const Place& place);
+  Reason serve(const Place& place, std::int64_t* repaired);
+  Reason serve_watched(const Place& place);
 
   const Real& real_;
   const Product& product_;
-  Reason reason_ = Reason::always;
+  Reason reason_ = Reason::none;
   Status status_ = success;
 };
 
@@ -54,10 +53,10 @@ Status leave(const Real& real, const Product& product, Reason reason, const Forw
   return forward();
 }
 
-// A call that ozfp4 makes if it can, and `forward` otherwise. `known`: Reason::always, or why it is left.
+// A call that ozfp4 makes if it can, and `forward` otherwise. `known`: Reason::none, or why it is left.
 template <class Forward>
 Status serve_or_leave(const Real& real, const Product& product, Reason known, const Place& place, const Forward& forward) {
-  if (known != Reason::always) return leave(real, product, known, forward);
+  if (known != Reason::none) return leave(real, product, known, forward);
   DeviceAttempt attempt(real, product);
   return attempt.is_served(place) ? attempt.status() : leave(real, product, attempt.reason(), forward);
 }

@@ -2,8 +2,10 @@
 #include <cstdint>
 
 #include "interpose/call/bypass.hpp"
-#include "interpose/call/choice.hpp"
+#include "interpose/call/decide.hpp"
 #include "interpose/cublas/call.hpp"
+#include "interpose/cublas/device/device.hpp"
+#include "interpose/process/settings.hpp"
 
 namespace ozfp4::interpose::cublas {
 namespace {
@@ -14,9 +16,10 @@ Status run(const Real& real, Handle handle, const Product& product, Reason known
   if (bypass_depth > 0) return forward();
   if (!is_valid(product)) known = Reason::refused_by_blas;
   // Where its extents decide, the handle is not asked.
-  if (known == Reason::always) known = by_extents_on_device(product);
+  if (known == Reason::none) known = by_request(product);
+  if (known == Reason::none && !settings().always) known = by_threshold(product, threshold_on_device(product.type));
   Place place{};
-  if (known == Reason::always) known = begin_place(real, handle, &place);
+  if (known == Reason::none) known = begin_place(real, handle, &place);
   return serve_or_leave(real, product, known, place, forward);
 }
 
@@ -45,7 +48,7 @@ using namespace ozfp4::interpose::cublas;
                            Int lda, const void* b, Int ldb, const void* beta, void* c, Int ldc) {                               \
     OZFP4_REAL(name);                                                                                                           \
     return run(real, handle, product_of(type_of(Routine::name), transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc),  \
-               Reason::always, [&] {                                                                                            \
+               Reason::none, [&] {                                                                                              \
                  return reinterpret_cast<decltype(&name)>(real.address)(handle, transa, transb, m, n, k, alpha, a, lda, b, ldb, \
                                                                         beta, c, ldc);                                          \
                });                                                                                                              \
@@ -59,7 +62,7 @@ OZFP4_OF_ALL_TYPES(OZFP4_CUBLAS_GEMM_NAMES, OZFP4_GEMM)
     OZFP4_REAL(name);                                                                                                          \
     Product p = product_of(type_of(Routine::name), transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);              \
     p.batch = batch, p.stride_a = stride_a, p.stride_b = stride_b, p.stride_c = stride_c;                                      \
-    return run(real, handle, p, Reason::always, [&] {                                                                          \
+    return run(real, handle, p, Reason::none, [&] {                                                                            \
       return reinterpret_cast<decltype(&name)>(real.address)(handle, transa, transb, m, n, k, alpha, a, lda, stride_a, b, ldb, \
                                                              stride_b, beta, c, ldc, stride_c, batch);                         \
     });                                                                                                                        \
@@ -85,7 +88,7 @@ OZFP4_OF_ALL_TYPES(OZFP4_CUBLAS_BATCHED_NAMES, OZFP4_BATCHED)
                            Int ldc, int compute, int algorithm) {                                                               \
     OZFP4_REAL(name);                                                                                                           \
     Type type = Type::other;                                                                                                    \
-    const Reason known = type_of(type_a, type_b, type_c, compute, &type) ? Reason::always : Reason::other_types;                \
+    const Reason known = type_of(type_a, type_b, type_c, compute, &type) ? Reason::none : Reason::other_types;                  \
     return run(real, handle, product_of(type, transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc), known, [&] {       \
       return reinterpret_cast<decltype(&name)>(real.address)(handle, transa, transb, m, n, k, alpha, a, type_a, lda, b, type_b, \
                                                              ldb, beta, c, type_c, ldc, compute, algorithm);                    \
@@ -100,7 +103,7 @@ OZFP4_ALL_EX_NAMES(OZFP4_EX)
                            int algorithm) {                                                                                    \
     OZFP4_REAL(name);                                                                                                          \
     Type type = Type::other;                                                                                                   \
-    const Reason known = type_of(type_a, type_b, type_c, compute, &type) ? Reason::always : Reason::other_types;               \
+    const Reason known = type_of(type_a, type_b, type_c, compute, &type) ? Reason::none : Reason::other_types;                 \
     Product p = product_of(type, transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);                                \
     p.batch = batch, p.stride_a = stride_a, p.stride_b = stride_b, p.stride_c = stride_c;                                      \
     return run(real, handle, p, known, [&] {                                                                                   \

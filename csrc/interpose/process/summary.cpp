@@ -10,7 +10,6 @@
 #include <cstdio>
 #include <string_view>
 
-#include "interpose/call/choice.hpp"
 #include "interpose/process/no_signals.hpp"
 #include "interpose/process/settings.hpp"
 #include "interpose/verify/verify.hpp"
@@ -50,12 +49,6 @@ std::string shape_of(const Kind& kind) {
   const std::string stack = kind.batch == 1 ? "" : format("%lld of ", static_cast<long long>(kind.batch));
   return stack + format("%lld x %lld x %lld", static_cast<long long>(kind.m), static_cast<long long>(kind.n),
                         static_cast<long long>(kind.k));
-}
-
-std::string why(const Kind& kind) {
-  const bool is_measured = kind.reason == Reason::faster || kind.reason == Reason::slower;
-  const std::string measured = is_measured ? measured_text(kind) : "";
-  return measured.empty() ? text_of(kind.reason) : measured;
 }
 
 std::string program() {
@@ -141,7 +134,7 @@ std::string summary_text(const std::vector<Row>& rows) {
     text += format("%-6s  %-*s  %-10s  %-*s  %9lld  %12.3f  %s\n", is_caught(kind.reason) ? "caught" : "left",
                    static_cast<int>(name_width), name_of(kind.routine), name_of(kind.type), static_cast<int>(shape_width),
                    shape_of(kind).c_str(), static_cast<long long>(rows[i].calls), 1e-6 * static_cast<double>(rows[i].nanoseconds),
-                   why(kind).c_str());
+                   text_of(kind.reason));
   }
   if (shown < rows.size()) text += format("and %zu other kinds\n", rows.size() - shown);
   return text;
@@ -177,7 +170,7 @@ std::string summary_json(const std::vector<Row>& rows) {
                                 static_cast<long long>(kind.m), static_cast<long long>(kind.n), static_cast<long long>(kind.k));
     text += format(", \"caught\": %s, \"calls\": %lld, \"seconds\": %.9f, \"why\": ", is_caught(kind.reason) ? "true" : "false",
                    static_cast<long long>(row.calls), 1e-9 * static_cast<double>(row.nanoseconds));
-    text += quoted(why(kind)) + "}";
+    text += quoted(text_of(kind.reason)) + "}";
   }
   return text + "]}";
 }

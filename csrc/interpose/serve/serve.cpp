@@ -21,7 +21,7 @@ namespace {
 
 Reason reason_of(ozfp4_status status) {
   switch (status) {
-    case OZFP4_OK: return Reason::always;
+    case OZFP4_OK: return Reason::none;
     case OZFP4_UNSUPPORTED: return Reason::unsupported;
     case OZFP4_OUT_OF_MEMORY:
     case OZFP4_WORKSPACE: return Reason::no_memory;
@@ -80,7 +80,7 @@ Reason serve_apart(const Product& product, ozfp4_report& report) {
   own.c = apart.get();
   for_lines_of_c(product, own, [](const char* from, char* to, std::size_t bytes) { std::memcpy(to, from, bytes); });
   const Reason how = serve_by_default(own, report);
-  if (how == Reason::always) {
+  if (how == Reason::none) {
     for_lines_of_c(product, own, [&product](char* to, char* from, std::size_t bytes) {
       keep_payloads_of_line(product, to, from, static_cast<std::int64_t>(bytes / size_of(product.type)));
       std::memcpy(to, from, bytes);
@@ -107,7 +107,7 @@ Reason serve(const Product& product, std::int64_t* repaired) {
   const int kept = errno;  // BLAS leaves it alone
   ozfp4_report report = {};
   const Reason how = serve_whole(product, report);
-  if (how == Reason::always && (report.special_rows != 0 || report.special_columns != 0)) keep_payloads(product);
+  if (how == Reason::none && (report.special_rows != 0 || report.special_columns != 0)) keep_payloads(product);
   *repaired = report.repaired;
   errno = kept;
   return how;

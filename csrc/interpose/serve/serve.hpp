@@ -8,7 +8,7 @@
 
 namespace ozfp4::interpose {
 
-// C, or its triangle, as ozfp4 makes it, with the accuracy of the settings, and Reason::always; or why that cannot be, and
+// C, or its triangle, as ozfp4 makes it, with the accuracy of the settings, and Reason::none; or why that cannot be, and
 // nothing is written. `repaired`: how many entries were.
 Reason serve(const Product& product, std::int64_t* repaired);
 

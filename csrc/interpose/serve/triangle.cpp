@@ -40,7 +40,7 @@ class Triangles {
     if (p.n <= block) return make_on_diagonal(p);
     const std::int64_t half = (p.n / 2 + block - 1) / block * block;
     const Reason reason = make_one(between_triangles(p, half));
-    if (reason != Reason::always) return reason;
+    if (reason != Reason::none) return reason;
     is_begun_ = true;
     make(first_triangle(p, half));
     return make(second_triangle(p, half));
@@ -51,9 +51,9 @@ class Triangles {
     std::int64_t own = 0;
     const Reason reason = serve(p, &own);
     *repaired_ += own;
-    if (reason == Reason::always || !is_begun_) return reason;
+    if (reason == Reason::none || !is_begun_) return reason;
     multiply_plainly(p);
-    return Reason::always;
+    return Reason::none;
   }
 
   Reason make_on_diagonal(const Product& p) {
@@ -67,7 +67,7 @@ class Triangles {
       copy(p, p.c, p.ldc, apart_, p.n);
     }
     const Reason reason = make_one(whole);
-    if (reason == Reason::always) copy(p, apart_, p.n, static_cast<char*>(p.c), p.ldc);
+    if (reason == Reason::none) copy(p, apart_, p.n, static_cast<char*>(p.c), p.ldc);
     return reason;
   }
 
@@ -104,7 +104,7 @@ Product between_triangles(const Product& p, std::int64_t half) {
 
 Reason serve_triangle(const Product& triangle, std::int64_t* repaired) {
   *repaired = 0;
-  if (triangle.n == 0) return Reason::always;
+  if (triangle.n == 0) return Reason::none;
   try {
     const std::int64_t rows = std::min(triangle.n, block);
     const Buffer apart = allocate_buffer(rows * rows * static_cast<std::int64_t>(size_of(triangle.type)));

@@ -7,10 +7,10 @@
 #include <string>
 #include <type_traits>
 
-#include "cpu/threading/no_cancel.hpp"
-#include "interpose/call/attempt.hpp"
 #include "interpose/call/bypass.hpp"
+#include "interpose/call/decide.hpp"
 #include "interpose/process/line.hpp"
+#include "interpose/process/record.hpp"
 #include "interpose/serve/plain.hpp"
 #include "interpose/symbols/real.hpp"
 
@@ -77,20 +77,11 @@ template <class Function>
 void make(const Real& real, const Product& product, const Function& function) {
   const auto forward = [&] { return real.is_own ? make_alone(real, product) : function(); };
   if (bypass_depth > 0) return forward();
-  Attempt attempt(real, product);
-  if (!is_valid(product)) {
-    attempt.refused();
-    return forward();
-  }
-  {
-    const NoCancel whole;
-    if (attempt.is_served()) return;
-  }
-  {
-    const Bypass bypass;
-    forward();
-  }
-  attempt.left();
+  const Reason reason = serve_or_leave(real, product);
+  if (is_caught(reason)) return;
+  const CountedCall counted(kind_of(real.routine, product, reason));
+  const Bypass bypass;
+  forward();
 }
 
 }  // namespace ozfp4::interpose

@@ -85,7 +85,7 @@ bool has_64_bit_integers(void* library, Routine routine) {
   _exit(127);
 }
 
-Real find(Routine routine, const void* caller) {
+std::unique_ptr<Real> find(Routine routine, const void* caller) {
   const char* name = name_of(routine);
   void* address = dlsym(RTLD_NEXT, name);
   if (is_ours(address)) address = nullptr;
@@ -97,9 +97,9 @@ Real find(Routine routine, const void* caller) {
   }
   if (!address) address = symbol_of_any(name);
   if (!address && is_on_device(routine)) end_without(routine);
-  if (!address) return {caller, routine, nullptr, nullptr, false, true};
   void* holder = library_of(address);
-  return {caller, routine, address, holder, has_64_bit_integers(holder, routine)};
+  const bool is_64_bit = address && has_64_bit_integers(holder, routine);
+  return std::unique_ptr<Real>(new Real{caller, routine, address, holder, is_64_bit, address == nullptr});
 }
 
 ForkLock lock;
@@ -118,7 +118,7 @@ const Real& find_or_remember(Routine routine, const void* caller) {
     if (there != known.end()) return *there->second;
   }
   const int kept = errno;
-  std::unique_ptr<Real> found(new Real(find(routine, caller)));  // in place: it cannot be copied
+  std::unique_ptr<Real> found = find(routine, caller);
   errno = kept;
   found->caller = place;
   const ForkLock::Guard hold(lock);

@@ -1,7 +1,8 @@
 // The routine that a program would have called, had nobody stood before it.
 #pragma once
 
-#include "arith/accuracy/many_chains.hpp"
+#include <atomic>
+
 #include "interpose/symbols/routine.hpp"
 
 namespace ozfp4::interpose {
@@ -13,7 +14,9 @@ struct Real {
   void* library;        // that holds it, for dlsym: it stays loaded
   bool is_64_bit;       // its library is one whose integers have 64 bits under names that do not say so
   bool is_own = false;  // nobody has it: what stands in its place is ozfp4's, and there is nothing faster to leave a product to
-  mutable Chains chains = {};  // of what ozfp4 makes for the caller
+  // Of products that ozfp4 made for the caller: one had many repairs; on a GPU as many as are few of any, 0 before the first.
+  mutable std::atomic<bool> has_many_repairs{false};
+  mutable std::atomic<std::int64_t> few_repairs{0};
 };
 
 // As the dynamic linker would have bound the symbol for this caller: first what all of the process sees, then what the caller's

@@ -1,14 +1,12 @@
-"""Places in a program whose last product left many entries to chains (docs/accuracy.md), which take as long
-as the library's whole product: the next ones from there are the library's, and then one is tried again.
+"""Places in a program one of whose products left many entries to repair (docs/accuracy.md), which takes as long as the
+library's whole product: all later ones from there are the library's.
 
-A place is a call in the program's own code, where `ozfp4 exec` has a calling address: matrices of one shape
-may be covariances in one line and random in the next. What is many, and how many products are left, is said
-once for both (csrc/arith/accuracy/many_chains.hpp)."""
+A place is a call in the program's own code, where `ozfp4 exec` has a calling address: matrices of one shape may be covariances
+in one line and random in the next. How many are many is said once for both (csrc/product/threshold.hpp)."""
 
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -18,25 +16,25 @@ from ..backends.cuda.launch import is_captured
 from ..request.library import is_integer, require_torch
 from ..support.child_lock import ChildLock
 from ..trust.guard import known_count
-from . import measured
 from .options import Options
 from .problem import Problem, gpu_index
 from .summary import Decision
 
-MANY = Decision(False, "many entries of the last product from its place in the program were chains")
-AWAITED = Decision(False, "the chains of the first product from its place are not counted yet")
+MANY = Decision(False, "many entries of a product from its place in the program needed repair")
+AWAITED = Decision(False, "the repairs of the first product from its place are not counted yet")
 MOST_PLACES = 1024
 _LIBRARIES = ("numpy", "ozfp4", "torch")
 
 
 class Place:
-    """It holds the code object, so that Python cannot reuse its address. On a GPU: the number of its count, and whether a
-    product has been enqueued since many chains were found."""
+    """It holds the code object, so that Python cannot reuse its address. On a GPU: the number of its count, and as many repairs
+    as are few in any of its products, 0 before the first; `is_tried`: the first count was few."""
 
-    __slots__ = ("chains", "code", "is_enqueued", "number")
+    __slots__ = ("code", "few", "has_many", "is_tried", "number")
 
     def __init__(self, code: Any, number: int) -> None:
-        self.chains, self.code, self.number, self.is_enqueued = _core.Chains(), code, number, False
+        self.code, self.number, self.few = code, number, 0
+        self.has_many = self.is_tried = False
 
 
 _places: dict[tuple[int, int], Place] = {}  # by the address of the code and the offset in it
@@ -45,64 +43,53 @@ _lock = ChildLock()
 
 
 def made(problem: Problem, options: Options, compute: Callable[[dict[str, Any]], Any]) -> Any:
-    """The product by ozfp4; or the Decision by which it is the library's. Range: ozfp4 is the faster one, or
-    makes all."""
+    """The product by ozfp4; or the Decision by which it is the library's. Range: the threshold says that ozfp4 gains, or
+    it makes all."""
     keywords = options.keywords_of(problem.dtype)
     if options.mode == "always" or is_integer(problem.dtype):
         return compute(keywords)
     place = _place()
+    if place.has_many:
+        return MANY
     if not problem.on_cpu:
         return _on_gpu(place, problem, lambda: compute(keywords))
-    if place.chains.leave_next():
-        return MANY
-    kernels, before, began = known_count(), _core.repaired(), time.perf_counter()
+    kernels, before = known_count(), _core.repaired()
     result = compute(keywords)
-    seconds = time.perf_counter() - began
-    if known_count() != kernels:  # chains and seconds are those of a self-test, too
-        return result
-    has_many = _core.repaired() - before > _few(problem)
-    # Many of a product that is faster all the same are no reason to leave the next.
-    place.chains.found(has_many and seconds > measured.native_seconds(problem, options))
+    if known_count() == kernels:  # else repairs are those of a self-test, too
+        place.has_many = _core.repaired() - before > _few(problem)
     return result
 
 
 def _on_gpu(place: Place, problem: Problem, compute: Callable[[], Any]) -> Any:
-    """Nothing waits: a kernel writes the count to the host, and the next call looks at it. Until that of the
-    first product is there, and of one that is tried again, others are the library's."""
-    cuda, chains, index = extension.require_cuda(), place.chains, gpu_index(problem.device)
-    if is_captured(index):  # a graph has what is known, and is not asked
-        return MANY if chains.has_many() else compute()
-    if chains.leave_next():
-        return MANY
-    counts, address = _counts_on_host()
-    if place.is_enqueued:
+    """Nothing waits: a kernel writes the count to the host, and the next call looks at it. Until that of the first product is
+    there, others are the library's."""
+    if is_captured(gpu_index(problem.device)):  # a graph has what is known, and is not asked
+        return compute()
+    cuda, (counts, address) = extension.require_cuda(), _counts_on_host()
+    if place.few:
         count = int(counts[place.number])
-        if count < 0 and not chains.is_tried():
-            return AWAITED
-        if chains.is_many(count):
-            place.is_enqueued = False
-            chains.found(True)
+        place.has_many = count > place.few
+        place.is_tried = place.is_tried or 0 <= count <= place.few
+        if place.has_many:
             return MANY
-        if count >= 0:
-            chains.found(False)
-    place.is_enqueued, kernels = True, known_count()
-    chains.enqueue(_few(problem))
+        if not place.is_tried:
+            return AWAITED
+    before, kernels = place.few, known_count()
+    place.few = max(before, _few(problem))
     counts[place.number] = -1
     cuda.tell_repaired(address + counts.itemsize * place.number)
+    is_told = False
     try:
         result = compute()
-    except BaseException:
-        place.is_enqueued = cuda.tell_repaired(0)  # else nothing was tried
-        raise
-    if not cuda.tell_repaired(0):  # nothing was promised
-        counts[place.number] = 0
-    elif known_count() != kernels:  # a self-test's chains may be told
-        place.is_enqueued = False
+        is_told = known_count() == kernels  # a self-test's repairs are none of the product's
+    finally:
+        if not cuda.tell_repaired(0) or not is_told:  # nothing tells of this product
+            counts[place.number], place.few = 0, before
     return result
 
 
 def _few(problem: Problem) -> int:
-    return _core.few_chains(problem.stack * problem.m * problem.n)
+    return _core.few_repairs(problem.stack * problem.m * problem.n)
 
 
 def _place() -> Place:

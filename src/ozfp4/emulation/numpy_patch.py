@@ -58,7 +58,7 @@ class Emulated:
         line: Line = record.line(f"np.{self._name}", found.problem, decision)
         began = time.perf_counter()
         if not decision.take:
-            if key is not None and decision.is_final:
+            if key is not None:
                 keep(left, key, line)
             record.count(line)
             return self._original(*args, **named)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 class Problem(NamedTuple):
     """`stack` products of m × k by k × n matrices of a dtype (its name), of a `library` ("torch" or "numpy") on a device ("cpu",
-    "cuda:0", ...); `is_update`: with a matrix to add, alpha A B + beta C."""
+    "cuda:0", ...)."""
 
     library: str
     device: str
@@ -16,7 +16,6 @@ class Problem(NamedTuple):
     m: int
     n: int
     k: int
-    is_update: bool = False
 
     @property
     def size(self) -> int:

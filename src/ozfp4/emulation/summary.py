@@ -16,11 +16,10 @@ MOST_LINES = 4096  # kinds of products that are told apart by their extents
 
 
 class Decision(NamedTuple):
-    """Whether ozfp4 makes a product, and why; `is_final`: for every one like it, in this scope."""
+    """Whether ozfp4 makes a product, and why."""
 
     take: bool
     reason: str
-    is_final: bool = True
 
 
 class Line:

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
@@ -87,13 +88,14 @@ int cuStreamSynchronize(void* stream) {
 int cuCtxSynchronize() { return captured || breaks(false) ? 900 : 0; }
 int cuCtxGetDevice(int* device) { return *device = 0; }
 int cuCtxGetId(void*, unsigned long long* id) { return *id = context, 0; }
-int cuMemcpyHtoDAsync_v2(std::uintptr_t to, const void* from, std::size_t bytes, void*) {
-  std::memcpy(reinterpret_cast<void*>(to), from, bytes);
-  return 0;
+int cuDeviceGetName(char* name, int bytes, int) {
+  const char* given = std::getenv("FAKE_NAME");
+  return std::snprintf(name, static_cast<std::size_t>(bytes), "%s", given ? given : "a GPU with little FP64"), 0;
 }
-int cuMemcpyDtoDAsync_v2(std::uintptr_t to, std::uintptr_t from, std::size_t bytes, void*) {
-  std::memcpy(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes);
-  return 0;
+int cuDeviceGetAttribute(int* value, int attribute, int) {
+  const char* given = std::getenv("FAKE_CAPABILITY");
+  const int capability = given ? std::atoi(given) : 120;
+  return *value = attribute == 75 ? capability / 10 : capability % 10, attribute == 75 || attribute == 76 ? 0 : 1;
 }
 struct Copy {
   std::size_t x_from, y_from;

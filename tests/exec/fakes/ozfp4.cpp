@@ -53,10 +53,9 @@ ozfp4_status run(int order, int transa, int transb, int64_t m, int64_t n, int64_
   if (!std::getenv("FAKE_IDLE")) {  // else C stays as it is
     multiply(op(transa), op(transb), m, n, k, alpha, of_a, lda, of_b, ldb, beta, of_c, ldc);
   }
-  // So many chains where the first one of B is not 0.
-  const char* chains = std::getenv("FAKE_CHAINS");
-  if (options->repaired != nullptr) *options->repaired = chains && *of_b != T(0) ? std::atol(chains) : 0;
-  if (const char* slow = std::getenv("FAKE_SLOW_OURS")) usleep(static_cast<unsigned>(std::atoi(slow)));
+  // So many repairs where the first one of B is not 0.
+  const char* repairs = std::getenv("FAKE_REPAIRS");
+  if (options->repaired != nullptr) *options->repaired = repairs && *of_b != T(0) ? std::atol(repairs) : 0;
   if (std::getenv("FAKE_WRONG")) *of_c += T(1e6);
   ++served;
   return OZFP4_OK;

@@ -3,8 +3,11 @@
 #include <dlfcn.h>
 
 #include <atomic>
+#include <cerrno>
 #include <memory>
 #include <string>
+
+#include "product/threshold.hpp"
 
 namespace ozfp4::interpose::cublas {
 namespace {
@@ -35,12 +38,12 @@ struct Driver {
   int (*cuThreadExchangeStreamCaptureMode)(int*) = nullptr;
   int (*cuStreamGetId)(Stream, unsigned long long*) = nullptr;
   int (*cuMemcpy2DAsync_v2)(const Memcpy2d*, Stream) = nullptr;
-  int (*cuMemcpyHtoDAsync_v2)(std::uintptr_t, const void*, std::size_t, Stream) = nullptr;
-  int (*cuMemcpyDtoDAsync_v2)(std::uintptr_t, std::uintptr_t, std::size_t, Stream) = nullptr;
   int (*cuStreamSynchronize)(Stream) = nullptr;
   int (*cuCtxSynchronize)() = nullptr;
   int (*cuCtxGetDevice)(int*) = nullptr;
   int (*cuCtxGetId)(void*, unsigned long long*) = nullptr;
+  int (*cuDeviceGetName)(char*, int, int) = nullptr;
+  int (*cuDeviceGetAttribute)(int*, int, int) = nullptr;
 };
 
 struct Library {
@@ -68,11 +71,10 @@ bool find_driver(Driver& driver) {
          find(library, "cuThreadExchangeStreamCaptureMode", &driver.cuThreadExchangeStreamCaptureMode) &&
          find(library, "cuStreamGetId", &driver.cuStreamGetId) &&
          find(library, "cuMemcpy2DAsync_v2", &driver.cuMemcpy2DAsync_v2) &&
-         find(library, "cuMemcpyHtoDAsync_v2", &driver.cuMemcpyHtoDAsync_v2) &&
-         find(library, "cuMemcpyDtoDAsync_v2", &driver.cuMemcpyDtoDAsync_v2) &&
          find(library, "cuStreamSynchronize", &driver.cuStreamSynchronize) &&
          find(library, "cuCtxSynchronize", &driver.cuCtxSynchronize) && find(library, "cuCtxGetDevice", &driver.cuCtxGetDevice) &&
-         find(library, "cuCtxGetId", &driver.cuCtxGetId);
+         find(library, "cuCtxGetId", &driver.cuCtxGetId) && find(library, "cuDeviceGetName", &driver.cuDeviceGetName) &&
+         find(library, "cuDeviceGetAttribute", &driver.cuDeviceGetAttribute);
 }
 
 bool open_library(const std::string& file, Library& own) {
@@ -92,21 +94,34 @@ bool find_library(Library& own) {
   return open_library(beside + "libozfp4_cuda.so", own) || open_library(beside + installed, own) || open_library(installed, own);
 }
 
-struct Found {
-  Driver driver;
-  Library library;
-  bool is_there = false;
-};
-
 // Not a static that is made once, for which others would wait while the dynamic linker is asked, whose lock they may hold. Of
 // threads that are here at once the first one's is kept.
-const Found& found() {
-  static std::atomic<const Found*> known{nullptr};
-  if (const Found* all = known.load(std::memory_order_acquire)) return *all;
-  auto made = std::make_unique<Found>();
-  made->is_there = find_driver(made->driver) && find_library(made->library);
-  const Found* first = nullptr;
+template <class T>
+struct Found {
+  T functions;
+  bool is_there = false;
+};
+template <class T>
+const Found<T>& found(bool (*find)(T&)) {
+  static std::atomic<const Found<T>*> known{nullptr};
+  if (const Found<T>* all = known.load(std::memory_order_acquire)) return *all;
+  auto made = std::make_unique<Found<T>>();
+  made->is_there = find(made->functions);
+  const Found<T>* first = nullptr;
   return known.compare_exchange_strong(first, made.get(), std::memory_order_acq_rel) ? *made.release() : *first;
+}
+const Driver& driver() { return found(find_driver).functions; }
+const Library& library() { return found(find_library).functions; }
+
+std::int64_t threshold_of(int device, Type type) {
+  constexpr int major = 75, minor = 76;  // CUdevice_attribute: of the compute capability
+  char name[256] = "";
+  int high = 0, low = 0;
+  if (driver().cuDeviceGetName(name, sizeof name, device) != 0 || driver().cuDeviceGetAttribute(&high, major, device) != 0 ||
+      driver().cuDeviceGetAttribute(&low, minor, device) != 0) {
+    return kNeverFaster;
+  }
+  return gpu_threshold(name, 10 * high + low, letter_of(type));
 }
 
 ozfp4_type entry_type(Type type) {
@@ -116,15 +131,29 @@ ozfp4_type entry_type(Type type) {
 
 }  // namespace
 
-bool has_device() { return found().is_there; }
+bool has_device() { return found(find_driver).is_there && found(find_library).is_there; }
 
-void BesideCaptures::exchange() { found().driver.cuThreadExchangeStreamCaptureMode(&mode_); }
+std::int64_t threshold_on_device(Type type) {
+  constexpr int most = 64;
+  static std::atomic<std::int64_t> known[most][type_count];  // 0: not asked yet
+  int device = 0;
+  if (!found(find_driver).is_there || driver().cuCtxGetDevice(&device) != 0 || device >= most) return kNeverFaster;
+  std::atomic<std::int64_t>& own = known[device][static_cast<int>(type)];
+  std::int64_t least = own.load(std::memory_order_relaxed);
+  if (least != 0) return least;
+  const int kept = errno;
+  own.store(least = threshold_of(device, type), std::memory_order_relaxed);
+  errno = kept;
+  return least;
+}
 
-const char* last_error() { return found().library.last_error(); }
+void BesideCaptures::exchange() { driver().cuThreadExchangeStreamCaptureMode(&mode_); }
+
+const char* last_error() { return library().last_error(); }
 
 ozfp4_status workspace_bytes(const Product& p, const ozfp4_options& options, std::int64_t* bytes) {
-  return found().library.workspace_size(entry_type(p.type), p.order, p.transpose_a, p.transpose_b, p.m, p.n, p.k, p.alpha, p.a,
-                                        p.lda, p.b, p.ldb, p.beta, p.c, p.ldc, &options, bytes);
+  return library().workspace_size(entry_type(p.type), p.order, p.transpose_a, p.transpose_b, p.m, p.n, p.k, p.alpha, p.a, p.lda,
+                                  p.b, p.ldb, p.beta, p.c, p.ldc, &options, bytes);
 }
 
 ozfp4_status multiply(const Product& p, void* workspace, std::int64_t bytes, Stream stream, const ozfp4_options& options) {
@@ -132,7 +161,7 @@ ozfp4_status multiply(const Product& p, void* workspace, std::int64_t bytes, Str
     return function(p.order, p.transpose_a, p.transpose_b, p.m, p.n, p.k, alpha, a, p.lda, b, p.ldb, beta, c, p.ldc, workspace,
                     bytes, stream, &options);
   };
-  const Library& own = found().library;
+  const Library& own = library();
   switch (p.type) {
     case Type::float32:
       return pass(own.sgemm, *static_cast<const float*>(p.alpha), static_cast<const float*>(p.a), static_cast<const float*>(p.b),
@@ -147,41 +176,41 @@ ozfp4_status multiply(const Product& p, void* workspace, std::int64_t bytes, Str
 
 void* allocate(std::size_t bytes, Stream stream) {
   std::uintptr_t address = 0;
-  return found().driver.cuMemAllocAsync(&address, bytes, stream) == 0 ? reinterpret_cast<void*>(address) : nullptr;
+  return driver().cuMemAllocAsync(&address, bytes, stream) == 0 ? reinterpret_cast<void*>(address) : nullptr;
 }
 
 void release(void* memory, Stream stream) {
-  if (memory) found().driver.cuMemFreeAsync(reinterpret_cast<std::uintptr_t>(memory), stream);
+  if (memory) driver().cuMemFreeAsync(reinterpret_cast<std::uintptr_t>(memory), stream);
 }
 
 void* allocate_on_host(std::size_t bytes) {
   constexpr unsigned mapped = 2;
   void* memory = nullptr;
-  return found().driver.cuMemHostAlloc(&memory, bytes, mapped) == 0 ? memory : nullptr;
+  return driver().cuMemHostAlloc(&memory, bytes, mapped) == 0 ? memory : nullptr;
 }
 
 bool is_captured(Stream stream) {
   int status = 0;
-  return found().driver.cuStreamIsCapturing(stream, &status) != 0 || status != 0;
+  return driver().cuStreamIsCapturing(stream, &status) != 0 || status != 0;
 }
 
 std::uint64_t id_of(Stream stream) {
   unsigned long long id = 0;
-  return found().driver.cuStreamGetId(stream, &id) == 0 ? id : 0;
+  return driver().cuStreamGetId(stream, &id) == 0 ? id : 0;
 }
 
-bool wait_for(Stream stream) { return found().driver.cuStreamSynchronize(stream) == 0; }
+bool wait_for(Stream stream) { return driver().cuStreamSynchronize(stream) == 0; }
 
-bool wait_for_all() { return found().driver.cuCtxSynchronize() == 0; }
+bool wait_for_all() { return driver().cuCtxSynchronize() == 0; }
 
 int current_device() {
   int device = 0;
-  return found().driver.cuCtxGetDevice(&device) == 0 ? device : -1;
+  return driver().cuCtxGetDevice(&device) == 0 ? device : -1;
 }
 
 std::uint64_t current_context() {
   unsigned long long id = 0;
-  return found().driver.cuCtxGetId(nullptr, &id) == 0 ? id : 0;
+  return driver().cuCtxGetId(nullptr, &id) == 0 ? id : 0;
 }
 
 bool to_host(void* to, const void* from, std::size_t pitch, std::size_t width, std::size_t height, Stream stream) {
@@ -194,16 +223,7 @@ bool to_host(void* to, const void* from, std::size_t pitch, std::size_t width, s
   copy.pitch_to = width;
   copy.width = width;
   copy.height = height;
-  return found().driver.cuMemcpy2DAsync_v2(&copy, stream) == 0 && wait_for(stream);
-}
-
-bool to_device(void* to, const void* from, std::size_t bytes, Stream stream) {
-  return found().driver.cuMemcpyHtoDAsync_v2(reinterpret_cast<std::uintptr_t>(to), from, bytes, stream) == 0 && wait_for(stream);
-}
-
-bool on_device(void* to, const void* from, std::size_t bytes, Stream stream) {
-  return found().driver.cuMemcpyDtoDAsync_v2(reinterpret_cast<std::uintptr_t>(to), reinterpret_cast<std::uintptr_t>(from), bytes,
-                                             stream) == 0;
+  return driver().cuMemcpy2DAsync_v2(&copy, stream) == 0 && wait_for(stream);
 }
 
 }  // namespace ozfp4::interpose::cublas

@@ -12,6 +12,8 @@ namespace ozfp4::interpose::cublas {
 
 // Whether both are there.
 bool has_device();
+// From which extent on products gain on the current device (product/threshold.hpp); where there is none, none do.
+std::int64_t threshold_on_device(Type type);
 
 // While it lives, the thread may allocate and wait although a graph is captured on another stream than its own, by this thread or
 // by any: the driver refuses that by default, and gives the capture up. Range: has_device().
@@ -44,8 +46,6 @@ bool is_captured(Stream stream);
 std::uint64_t id_of(Stream stream);
 // `height` pieces of `width` bytes, `pitch` bytes apart on the device, one behind another to the host; waits. False: it failed.
 bool to_host(void* to, const void* from, std::size_t pitch, std::size_t width, std::size_t height, Stream stream);
-bool to_device(void* to, const void* from, std::size_t bytes, Stream stream);
-bool on_device(void* to, const void* from, std::size_t bytes, Stream stream);  // does not wait
 bool wait_for(Stream stream);
 bool wait_for_all();
 int current_device();  // -1: none is

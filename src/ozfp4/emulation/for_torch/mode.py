@@ -122,7 +122,7 @@ class EmulationMode(python_dispatch.TorchDispatchMode):  # type: ignore[misc]
     def _line(self, name: str, problem: Problem, key: Any = None) -> Line:
         decision = decide(problem, self._options)
         line = self._record.line(name, problem, decision)
-        if decision.is_final and key is not None:
+        if key is not None:
             keep(self._decided, key, line)
         return line
 

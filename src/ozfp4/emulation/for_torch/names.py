@@ -108,10 +108,9 @@ class Emulated(_core.Left):
         if with_gradients and decision.take:
             decision = decide_call(call, scope.options, with_gradients=True)
         line = scope.record.line(self._name, call.problem, decision)
-        if decision.is_final:
-            keep(scope.decided, (key, with_gradients), line)
-            if is_left:
-                keep(left, key, line.calls)
+        keep(scope.decided, (key, with_gradients), line)
+        if is_left:
+            keep(left, key, line.calls)
         return line
 
     @property  # type: ignore[misc] # nobody writes to it

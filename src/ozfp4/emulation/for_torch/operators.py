@@ -49,9 +49,7 @@ class Operator:
         n = b.shape[-1] if b.ndim > 1 else 1
         k = a.shape[-1] * (a.shape[0] if a.ndim == 3 and self.before is not None else 1)
         device = str(a.device)
-        return Problem(
-            "torch", device, str(a.dtype).removeprefix("torch."), stack, m, n, k, self.places[2] is not None
-        )
+        return Problem("torch", device, str(a.dtype).removeprefix("torch."), stack, m, n, k)
 
     def fits(self, a: Any, b: Any, c: Any, named: dict[str, Any]) -> bool:
         """Whether torch would take these; it says itself what is wrong with others."""

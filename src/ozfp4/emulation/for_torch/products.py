@@ -52,8 +52,8 @@ def _in_shape(result: Any, shape: Sequence[int]) -> Any:
     return result if tuple(result.shape) == tuple(shape) else torch.ops.aten._unsafe_view(result, shape)
 
 
-def _problem(a: Any, stack: int, m: int, n: int, k: int, is_update: bool = False) -> Problem:
-    return Problem("torch", str(a.device), name_of(a.dtype), stack, m, n, k, is_update)
+def _problem(a: Any, stack: int, m: int, n: int, k: int) -> Problem:
+    return Problem("torch", str(a.device), name_of(a.dtype), stack, m, n, k)
 
 
 def _by(operator: Operator) -> Callable[..., Call | None]:
@@ -123,7 +123,7 @@ def _linear(x: Any, weight: Any, bias: Any = None) -> Call | None:
             return _in_shape(matmul(lines, weight.mT, **keywords), shape)
         return gemm(1, lines, weight.mT, 1, bias, **keywords).reshape(shape)
 
-    return Call(_problem(x, 1, m, n, k, bias is not None), compute, read)
+    return Call(_problem(x, 1, m, n, k), compute, read)
 
 
 def _inner(a: Any, b: Any, *, out: Any = None) -> Call | None:
