@@ -3,14 +3,10 @@
 add_library(ozfp4_blas SHARED
   csrc/interpose/call/decide.cpp
   csrc/interpose/call/stack.cpp
-  csrc/interpose/cublas/call.cpp
-  csrc/interpose/cublas/device/counts.cpp
-  csrc/interpose/cublas/device/device.cpp
-  csrc/interpose/cublas/device/native.cpp
+  csrc/interpose/cublas/driver.cpp
   csrc/interpose/cublas/gemm.cpp
-  csrc/interpose/cublas/handle.cpp
-  csrc/interpose/cublas/device/verification.cpp
-  csrc/interpose/cublas/device/workspace.cpp
+  csrc/interpose/cublas/serve.cpp
+  csrc/interpose/cublas/verification.cpp
   csrc/interpose/process/fork.cpp
   csrc/interpose/serve/payload.cpp
   csrc/interpose/serve/plain.cpp
@@ -28,7 +24,7 @@ add_library(ozfp4_blas SHARED
   csrc/interpose/verify/exact_sum.cpp
   csrc/interpose/verify/verify.cpp)
 compile_together(ozfp4_blas call "/call/(decide|stack)|/serve/")
-compile_together(ozfp4_blas cublas "/cublas/(call|gemm|handle)\\.")
+compile_together(ozfp4_blas cublas "/cublas/(gemm|serve)\\.")
 compile_together(ozfp4_blas process "/process/")
 compile_together(ozfp4_blas real "/symbols/real|/verify/")
 target_sources(ozfp4_blas PRIVATE $<TARGET_OBJECTS:ozfp4_c_api>)

@@ -34,13 +34,15 @@ DOES_NOTHING(cublasDgemmStridedBatched)
 DOES_NOTHING(cublasGemmEx)
 
 // ---- The driver ----
-EXPORT int cuMemAllocAsync(std::uintptr_t* address, std::size_t bytes, void*) {
-  return *address = reinterpret_cast<std::uintptr_t>(std::aligned_alloc(256, (bytes + 255) / 256 * 256)), 0;
+EXPORT int cuMemPoolCreate(void** pool, const void*) { return *pool = counts, 0; }
+DOES_NOTHING(cuMemPoolSetAttribute)
+EXPORT int cuMemAllocFromPoolAsync(std::uintptr_t* address, std::size_t, void*, void*) {
+  static char memory[256];
+  return *address = reinterpret_cast<std::uintptr_t>(memory), 0;
 }
-EXPORT int cuMemFreeAsync(std::uintptr_t address, void*) { return std::free(reinterpret_cast<void*>(address)), 0; }
+DOES_NOTHING(cuMemFreeAsync)
 EXPORT int cuMemHostAlloc(void** address, std::size_t, unsigned) { return *address = counts, 0; }
 EXPORT int cuStreamIsCapturing(void*, int* status) { return *status = 0; }
-EXPORT int cuStreamGetId(void*, unsigned long long* id) { return *id = 7, 0; }
 EXPORT int cuCtxGetDevice(int* device) { return *device = 0; }
 EXPORT int cuCtxGetId(void*, unsigned long long* id) { return *id = 1, 0; }
 EXPORT int cuDeviceGetName(char* name, int, int) { return std::strcpy(name, "NVIDIA H200"), 0; }
@@ -48,7 +50,6 @@ EXPORT int cuDeviceGetAttribute(int* value, int attribute, int) { return *value 
 DOES_NOTHING(cuThreadExchangeStreamCaptureMode)
 DOES_NOTHING(cuMemcpy2DAsync_v2)
 DOES_NOTHING(cuStreamSynchronize)
-DOES_NOTHING(cuCtxSynchronize)
 
 // ---- ozfp4 ----
 EXPORT int ozfp4_has_cuda() { return 1; }

@@ -187,10 +187,6 @@ assert process.cublasGemmStridedBatchedEx_64(handle, 0, 0, j(m), j(n), j(k), two
     address(b), 1, j(k), strides(k * n), one, address(c), 1, j(m), strides(m * n), j(count), 70, -1) == 0
 np.testing.assert_array_equal(c, wanted)
 wanted = right()
-pointers = [np.array([x[..., i].ctypes.data for i in range(count)], np.uintp) for x in (a, b, c)]
-assert process.cublasDgemmBatched(handle, 0, 0, m, n, k, two, address(pointers[0]), m, address(pointers[1]), k, one,
-    address(pointers[2]), m, count) == 0
-np.testing.assert_array_equal(c, wanted)
 for compute, type in ((70, 1), (71, 1), (68, 0), (77, 0), (79, 1)):
     letter = "SD"[type]
     x, y, z = case(letter, 0, 1, m, n, k)
@@ -203,10 +199,9 @@ for compute, type in ((70, 1), (71, 1), (68, 0), (77, 0), (79, 1)):
     assert why(done) == {
         ("cublasDgemmStridedBatched", True, 1, "always"),
         ("cublasGemmStridedBatchedEx_64", True, 1, "always"),
-        ("cublasDgemmBatched", False, 1, "the pointers to its matrices are on the device"),
         ("cublasGemmEx", True, 2, "always"),
         ("cublasGemmEx", True, 1, "always"),
-        ("cublasGemmEx", False, 1, other),  # float32 by TF32, float64 emulated by cuBLAS
+        ("cublasGemmEx", False, 2, other),  # float32 by TF32, float64 emulated by cuBLAS
     }
     assert {row["batch"] for row in done["rows"] if "atched" in row["routine"]} == {4}
 
@@ -259,50 +254,22 @@ def test_where_nothing_can_be_served(run: Run, variables: dict[str, Any], reason
     assert done["said"] == said
 
 
-def test_captured_graphs_take_the_programs_workspace(run: Run) -> None:
+@pytest.mark.parametrize("mode", ["always", "fastest"])
+def test_products_of_a_captured_graph_are_left(run: Run, mode: str) -> None:
     done = run("""
-space = np.empty(1 << 16, np.uint8)
-at = P(space.ctypes.data + -space.ctypes.data % 256)
-gemm()
+a = np.zeros((600, 600))
+at, one = address(a), scalar(1, "D")
+def product(): assert process.cublasDgemm_v2(handle, 0, 0, 600, 600, 600, one, at, 600, at, 600, one, at, 600) == 0
+product()
 before = cuda.fake_allocated()
 cuda.fake_capture(1)
-gemm()                                                    # 1: of the workspace for each stream there is no telling
-process.cublasSetWorkspace_v2(handle, at, ctypes.c_size_t(100))
-gemm()                                                    # 2: too small
-process.cublasSetWorkspace_v2(handle, at, ctypes.c_size_t(60000))
-gemm(), gemm()
-process.cublasSetStream_v2(handle, P(8))                  # which ends it
-gemm()                                                    # 3
+product(), product()
 cuda.fake_capture(0)
-assert cuda.fake_allocated() == before
-assert cublas.fake_made() == 3
-""", verify=10)  # fmt: skip
-    text = "a CUDA graph is captured, and the workspace that the program set is too small"
-    assert why(done) == {("cublasDgemm_v2", True, 3, "always"), ("cublasDgemm_v2", False, 3, text)}
-
-
-def test_workspaces_of_more_handles_than_are_kept_without_a_lock(run: Run) -> None:
-    """In a graph that is captured nothing but a handle's own workspace serves."""
-    done = run("""
-space = np.zeros(60000 + 256, np.uint8)
-at = P(space.ctypes.data + -space.ctypes.data % 256)
-gemm()                                                    # its layout is known
-first, all_handles = handle, []
-for _ in range(1500):
-    handle = P()
-    assert cublas.cublasCreate_v2(byref(handle)) == 0
-    assert process.cublasSetWorkspace_v2(handle, at, ctypes.c_size_t(60000)) == 0
-    all_handles.append(handle)
-cuda.fake_capture(1)
-for handle in all_handles[::3]: gemm()
-for handle in all_handles[::3]: process.cublasSetStream_v2(handle, P())
-for handle in all_handles[::3]: gemm()                    # which have none any more
-for handle in all_handles[1::3]: gemm()
-cuda.fake_capture(0)
-handle = first
-""")  # fmt: skip
-    text = "a CUDA graph is captured, and the workspace that the program set is too small"
-    assert why(done) == {("cublasDgemm_v2", True, 1001, "always"), ("cublasDgemm_v2", False, 500, text)}
+assert (cuda.fake_allocated(), cublas.fake_made(), ours.fake_broken()) == (before, 2, 0)
+product()
+""", mode=mode, FAKE_IDLE=1)  # fmt: skip
+    assert (False, 2, "a CUDA graph is captured") in {row[1:] for row in why(done)}
+    assert (done["caught"], done["left"]) == (2, 2)
 
 
 def test_times_of_calls_that_are_left(run: Run) -> None:
@@ -313,100 +280,36 @@ def test_times_of_calls_that_are_left(run: Run) -> None:
     assert row["seconds"] >= 0.096
 
 
-def test_kernels_are_not_tried_in_a_captured_graph(run: Run) -> None:
-    done = run("""
-space = np.empty(1 << 16, np.uint8)
-at = P(space.ctypes.data + -space.ctypes.data % 256)
-cuda.fake_capture(1)
-gemm()                                                    # 1: no workspace
-process.cublasSetWorkspace_v2(handle, at, ctypes.c_size_t(60000))
-gemm(), gemm()                                            # one whose size nobody knows yet
-cuda.fake_capture(0)
-assert ours.fake_broken() == 0
-import threading
-other = threading.Thread(target=gemm)                     # what one thread finds out serves all
-other.start()
-other.join()
-cuda.fake_capture(1)
-gemm()
-gemm(alpha=5, beta=7)                                     # laid out alike
-gemm(alpha=1), gemm(beta=0), gemm(beta=1)                 # or not, as nobody knows
-assert ours.fake_broken() == 0
-""")  # fmt: skip
-    small = "a CUDA graph is captured, and the workspace that the program set is too small"
-    assert why(done) == {
-        ("cublasDgemm_v2", False, 1, small),
-        ("cublasDgemm_v2", False, 5, "a CUDA graph is captured, in which nothing can be tried or waited for"),
-        ("cublasDgemm_v2", True, 3, "always"),
-    }
-    assert done["said"] == ""
-
-
-def test_a_steady_state_allocates_nothing(run: Run) -> None:
-    run("""
-for stream in (0, 16, 32): process.cublasSetStream_v2(handle, P(stream)), gemm()
-before = cuda.fake_allocated()
-assert before == 3
-for turn in range(50):
-    for stream in (0, 16, 32): process.cublasSetStream_v2(handle, P(stream)), gemm()
-assert cuda.fake_allocated() == before
-for stream in range(100, 300): process.cublasSetStream_v2(handle, P(stream)), gemm()
-assert cuda.fake_allocated() - cuda.fake_released() == 64  # streams whose workspace is kept
-""")
-
-
-def test_a_workspace_is_of_the_call_at_hand(run: Run) -> None:
-    # Of the stand-in: 16 times C more where it is multiplied by i, 64 where a factor has both parts, 1000 where A is not aligned.
+def test_a_workspace_is_given_back_with_its_product(run: Run) -> None:
+    # Of the stand-in: 16 times C more where it is multiplied by i, 64 where a factor has both parts.
     run("""
 m, n, k = 40, 50, 30
-plain = 256 + m * k + k * n + m * n
 def took(letter, alpha=2, beta=-3):
     before = cuda.fake_allocated()
     gemm(letter, m=m, n=n, k=k, alpha=alpha, beta=beta)
-    return cuda.fake_last() * 4 // 5 if cuda.fake_allocated() > before else None
-assert took("Z", beta=0) == plain
-assert [took("Z", alpha=1), took("C"), took("D"), took("Z", alpha=2j)] == [None] * 4   # as much
-assert took("Z", beta=1j) == plain + 16 * m * n
-assert took("C", beta=2j) is None
-assert took("Z", alpha=1 + 1j) == plain + 64 * m * n
-again = [took(letter, x, y) for _ in range(20) for letter in "CZ" for x in (1, 2j, 1 - 1j) for y in (0, 1, 1j, 2 + 1j)]
-assert again == [None] * len(again)
-assert cublas.fake_made() == 0
+    assert (cuda.fake_allocated(), cuda.fake_released()) == (before + 1, before + 1)
+    return cuda.fake_last() - (256 + m * k + k * n + m * n)
+assert [took("Z", beta=0), took("D"), took("Z", beta=1j), took("Z", alpha=1 + 1j)] == [0, 0, 16 * m * n, 64 * m * n]
 """, dtypes=EVERY)  # fmt: skip
 
 
-def test_a_workspace_is_of_the_matrix_that_takes_most(run: Run) -> None:
-    # Of single precision the fourth matrix at the latest lies as one before it; the first is the one that is aligned.
+def test_each_matrix_of_a_batch_has_its_workspace(run: Run) -> None:
+    # The first one is aligned, and takes less.
     done = run("""
 m, n, k, count = 3, 4, 5, 6
-for gap in (0, 1):
-    sa, sb, sc = m * k + gap, k * n, m * n
-    memory = np.zeros(count * (sa + sb + sc) + 64, np.float32)
-    start = -memory.ctypes.data % 256 // 4
-    memory[start:] = rng.integers(-9, 10, len(memory) - start)
-    a, b, c = memory[start:], memory[start + count * sa:], memory[start + count * (sa + sb):]
-    of = lambda x, i, stride, rows, columns: x[i * stride:i * stride + rows * columns].reshape(columns, rows).T
-    right = [mm(of(a, i, sa, m, k), of(b, i, sb, k, n)) for i in range(count)]
-    assert process.cublasSgemmStridedBatched(handle, 0, 0, m, n, k, scalar(1, "S"), address(a), m, ctypes.c_longlong(sa),
-        address(b), k, ctypes.c_longlong(sb), scalar(0, "S"), address(c), m, ctypes.c_longlong(sc), count) == 0
-    assert all((of(c, i, sc, m, n) == right[i]).all() for i in range(count))
-assert ours.fake_served() == 12 and cublas.fake_made() == 0
+sa, sb, sc = m * k + 1, k * n, m * n
+memory = np.zeros(count * (sa + sb + sc) + 64, np.float32)
+start = -memory.ctypes.data % 256 // 4
+memory[start:] = rng.integers(-9, 10, len(memory) - start)
+a, b, c = memory[start:], memory[start + count * sa:], memory[start + count * (sa + sb):]
+of = lambda x, i, stride, rows, columns: x[i * stride:i * stride + rows * columns].reshape(columns, rows).T
+right = [mm(of(a, i, sa, m, k), of(b, i, sb, k, n)) for i in range(count)]
+assert process.cublasSgemmStridedBatched(handle, 0, 0, m, n, k, scalar(1, "S"), address(a), m, ctypes.c_longlong(sa),
+    address(b), k, ctypes.c_longlong(sb), scalar(0, "S"), address(c), m, ctypes.c_longlong(sc), count) == 0
+assert all((of(c, i, sc, m, n) == right[i]).all() for i in range(count))
+assert ours.fake_served() == 6 and cublas.fake_made() == 0
 """, dtypes=EVERY)  # fmt: skip
-    assert why(done) == {("cublasSgemmStridedBatched", True, 2, "always")}
-
-
-def test_a_workspace_of_another_context_is_not_given_back(run: Run) -> None:
-    run("""
-def on_streams(streams):
-    for stream in streams: process.cublasSetStream_v2(handle, P(stream)), gemm()
-on_streams(range(8, 72))                  # all that are kept
-cuda.fake_context(2)                      # of another device, or the first one is gone with all its memory
-on_streams([100, 101, 100])
-assert (cuda.fake_allocated(), cuda.fake_released()) == (66, 0)
-cuda.fake_context(1)
-on_streams([200])
-assert cuda.fake_released() == 1
-""")
+    assert why(done) == {("cublasSgemmStridedBatched", True, 1, "always")}
 
 
 LONG = """
@@ -416,8 +319,9 @@ LONG = """
 extern int cublasCreate_v2(void**);
 extern int cublasDgemm_v2(void*, int, int, int, int, int, const double*, const double*, int, const double*, int, const double*,
                           double*, int);
-extern int cuStreamGetId(void*, unsigned long long*);  // a program of CUDA has loaded the driver
+extern int cuStreamSynchronize(void*);  // a program of CUDA has loaded the driver
 extern long fake_allocated(void);
+extern long fake_released(void);
 static void* handle;
 static void call(void) {
   static double a[4] = {1, 2, 3, 4}, c[4];
@@ -425,14 +329,12 @@ static void call(void) {
   if (cublasDgemm_v2(handle, 0, 0, 2, 2, 2, &one, a, 2, a, 2, &zero, c, 2) != 0) exit(1);
 }
 int main(void) {
-  unsigned long long id;
-  cuStreamGetId(NULL, &id);
+  cuStreamSynchronize(NULL);
   if (cublasCreate_v2(&handle) != 0) return 2;
   for (int i = 0; i < 1000; ++i) call();
-  const long before = fake_allocated();
   const struct mallinfo2 memory = mallinfo2();
   for (int i = 0; i < 1000000; ++i) call();
-  printf("%ld %zd", fake_allocated() - before, (ssize_t)(mallinfo2().uordblks - memory.uordblks));
+  printf("%ld %zd", fake_allocated() - fake_released(), (ssize_t)(mallinfo2().uordblks - memory.uordblks));
   return 0;
 }
 """
@@ -544,19 +446,9 @@ assert cuda.fake_waits() == waits
     assert why(done) == {("cublasDgemm_v2", True, 2, LARGE), ("cublasDgemm_v2", False, 2, MANY)}
 
 
-def test_nothing_is_waited_for_in_a_captured_graph(run: Run) -> None:
-    done = run(
-        f"{PRODUCTS}product(600)\ncuda.fake_capture(1)\nproduct(600)\ncuda.fake_capture(0)",
-        **BY_TIME,
-    )
-    text = "a CUDA graph is captured, in which nothing can be tried or waited for"
-    assert why(done) >= {("cublasDgemm_v2", False, 1, text)}
-    assert (done["caught"], done["left"]) == (1, 1)
-
-
 def test_a_capture_on_another_stream_goes_on(run: Run) -> None:
     calls = f"""{PRODUCTS}
-process.cublasSetStream_v2(handle, P(16))
+cublas.cublasSetStream_v2(handle, P(16))
 def of_all_kinds():
     gemm(beta=0), gemm("Z", beta=1)
 """
@@ -580,7 +472,7 @@ def test_nobody_else_waits_for_the_first_product(run: Run) -> None:
         f"""{PRODUCTS}
 import signal, threading, time
 other = P()
-assert cublas.cublasCreate_v2(byref(other)) == 0 and process.cublasSetStream_v2(other, P(16)) == 0
+assert cublas.cublasCreate_v2(byref(other)) == 0 and cublas.cublasSetStream_v2(other, P(16)) == 0
 cuda.fake_hold(P(16))
 waits = threading.Thread(target=lambda: product(800, own=other))
 waits.start()
@@ -602,24 +494,23 @@ def test_a_context_that_is_gone_takes_its_counts(run: Run) -> None:
     assert (done["caught"], done["left"]) == (6, 0)
 
 
-def test_a_batch_whose_rest_nobody_can_make(run: Run) -> None:
+def test_a_batch_whose_second_matrix_cannot_be_made(run: Run) -> None:
     done = run("""
 a, b, c = (integers((4, 4, 2), "D") for _ in "abc")
-b[0, 0, :] = 5, 77
-at, stride, one = address, ctypes.c_longlong(16), scalar(1, "D")
+stride, one = ctypes.c_longlong(16), scalar(1, "D")
 def batch():
-    return process.cublasDgemmStridedBatched(handle, 0, 0, 4, 4, 4, one, at(a), 4, stride, at(b), 4, stride, one, at(c), 4,
-        stride, 2)
-wanted = np.stack([mm(a[..., i], b[..., i]) + c[..., i] for i in range(2)], axis=2)
-cublas.fake_fill(1)
+    return process.cublasDgemmStridedBatched(handle, 0, 0, 4, 4, 4, one, address(a), 4, stride, address(b), 4, stride, one,
+        address(c), 4, stride, 2)
+b[0, 0, :] = 5, 77
+wanted = mm(a[..., 0], b[..., 0]) + c[..., 0]
 assert batch() == 14                      # CUBLAS_STATUS_INTERNAL_ERROR
-np.testing.assert_array_equal(c[..., 0], wanted[..., 0])
-c[..., 0] -= mm(a[..., 0], b[..., 0])
-cublas.fake_fill(0)
+np.testing.assert_array_equal(c[..., 0], wanted)
+b[0, 0, :] = 77, 5                        # as nothing is written yet, cuBLAS makes both
+wanted = np.stack([mm(a[..., i], b[..., i]) + c[..., i] for i in range(2)], axis=2)
 assert batch() == 0
 np.testing.assert_array_equal(c, wanted)
 """, FAKE_REFUSED=77)  # fmt: skip
-    assert (done["caught"], done["left"]) == (2, 0)
+    assert (done["caught"], done["left"]) == (1, 1)
 
 
 COMPLEX_FACTORS = """
@@ -645,10 +536,7 @@ for type, compute in ((2, 68), (14, 68), (3, 72), (1, 79)):  # FP16, BF16, INT8;
         compute, -1) in (0, 15)
 """, summary=1)  # fmt: skip
     rows = {(row["routine"], row["dtype"], row["m"], row["n"], row["k"]): row for row in done["rows"]}
-    assert {key: row["calls"] for key, row in rows.items()} == {
-        ("cublasGemmEx", None, 2, 3, 4): 3,
-        ("cublasGemmEx", "float64", 2, 3, 4): 1,
-    }
+    assert {key: row["calls"] for key, row in rows.items()} == {("cublasGemmEx", None, 2, 3, 4): 4}
     assert "cublasGemmEx  -           2 x 3 x 4" in done["said"]
 
 
@@ -676,7 +564,7 @@ def product(own):
     np.testing.assert_array_equal(c, mm(a, a))
 others = [P(), P()]
 for other in others:                      # two threads on one stream
-    assert cublas.cublasCreate_v2(byref(other)) == 0 and process.cublasSetStream_v2(other, P(16)) == 0
+    assert cublas.cublasCreate_v2(byref(other)) == 0 and cublas.cublasSetStream_v2(other, P(16)) == 0
 product(handle)
 ours.fake_fill(P(16))
 threads = [threading.Thread(target=product, args=(other,)) for other in others]
@@ -689,30 +577,11 @@ if (child := os.fork()) == 0:
     product(handle)
     os._exit(0)
 assert os.waitpid(child, 0)[1] == 0
-assert ours.fake_waiting_launches() == 1  # the other one's product follows it
+assert 1 <= ours.fake_waiting_launches() <= 2
 ours.fake_fill(None)
 for each in threads: each.join()
 """)  # fmt: skip
     assert (done["caught"], done["left"]) == (4, 0)
-
-
-def test_threads_that_come_and_go_share_handles(run: Run) -> None:
-    run("""
-import threading
-cublas.fake_handles.restype = ctypes.c_long
-def work():
-    a, c = integers((4, 4, 2), "D"), integers((4, 4, 2), "D")
-    b = np.full((4, 4, 2), 77.0, order="F")
-    b[0, 0, 0] = 5
-    at, stride, one = address, ctypes.c_longlong(16), scalar(1, "D")
-    assert process.cublasDgemmStridedBatched(handle, 0, 0, 4, 4, 4, one, at(a), 4, stride, at(b), 4, stride, one, at(c), 4,
-        stride, 2) == 0
-for _ in range(20):
-    thread = threading.Thread(target=work)
-    thread.start()
-    thread.join()
-assert cublas.fake_handles() == 2, cublas.fake_handles()  # the program's, and one for products that ozfp4 refuses
-""", FAKE_REFUSED=77)  # fmt: skip
 
 
 CONSTANTS = """

@@ -2,25 +2,22 @@
 #include <cstdint>
 
 #include "interpose/call/bypass.hpp"
-#include "interpose/call/decide.hpp"
-#include "interpose/cublas/call.hpp"
-#include "interpose/cublas/device/device.hpp"
-#include "interpose/process/settings.hpp"
+#include "interpose/cublas/serve.hpp"
+#include "interpose/process/record.hpp"
 
 namespace ozfp4::interpose::cublas {
 namespace {
 
 // `forward` calls the real function with the very arguments.
 template <class Forward>
-Status run(const Real& real, Handle handle, const Product& product, Reason known, const Forward& forward) {
+Status run(const Real& real, Handle handle, const Product& product, const Forward& forward) {
   if (bypass_depth > 0) return forward();
-  if (!is_valid(product)) known = Reason::refused_by_blas;
-  // Where its extents decide, the handle is not asked.
-  if (known == Reason::none) known = by_request(product);
-  if (known == Reason::none && !settings().always) known = by_threshold(product, threshold_on_device(product.type));
-  Place place{};
-  if (known == Reason::none) known = begin_place(real, handle, &place);
-  return serve_or_leave(real, product, known, place, forward);
+  Status status = success;
+  const Reason reason = serve_or_leave(real, handle, product, &status);
+  if (is_caught(reason)) return status;
+  const CountedCall counted(kind_of(real.routine, product, reason));
+  const Bypass bypass;
+  return forward();
 }
 
 Product product_of(Type type, int transa, int transb, std::int64_t m, std::int64_t n, std::int64_t k, const void* alpha,
@@ -48,7 +45,7 @@ using namespace ozfp4::interpose::cublas;
                            Int lda, const void* b, Int ldb, const void* beta, void* c, Int ldc) {                               \
     OZFP4_REAL(name);                                                                                                           \
     return run(real, handle, product_of(type_of(Routine::name), transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc),  \
-               Reason::none, [&] {                                                                                              \
+               [&] {                                                                                                            \
                  return reinterpret_cast<decltype(&name)>(real.address)(handle, transa, transb, m, n, k, alpha, a, lda, b, ldb, \
                                                                         beta, c, ldc);                                          \
                });                                                                                                              \
@@ -62,34 +59,20 @@ OZFP4_OF_ALL_TYPES(OZFP4_CUBLAS_GEMM_NAMES, OZFP4_GEMM)
     OZFP4_REAL(name);                                                                                                          \
     Product p = product_of(type_of(Routine::name), transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);              \
     p.batch = batch, p.stride_a = stride_a, p.stride_b = stride_b, p.stride_c = stride_c;                                      \
-    return run(real, handle, p, Reason::none, [&] {                                                                            \
+    return run(real, handle, p, [&] {                                                                                          \
       return reinterpret_cast<decltype(&name)>(real.address)(handle, transa, transb, m, n, k, alpha, a, lda, stride_a, b, ldb, \
                                                              stride_b, beta, c, ldc, stride_c, batch);                         \
     });                                                                                                                        \
   }
 OZFP4_OF_ALL_TYPES(OZFP4_CUBLAS_STRIDED_NAMES, OZFP4_STRIDED)
 
-#define OZFP4_BATCHED(name, letter, Int)                                                                                        \
-  OZFP4_EXPORT Status name(Handle handle, int transa, int transb, Int m, Int n, Int k, const void* alpha, const void* const* a, \
-                           Int lda, const void* const* b, Int ldb, const void* beta, void* const* c, Int ldc, Int batch) {      \
-    OZFP4_REAL(name);                                                                                                           \
-    Product p = product_of(type_of(Routine::name), transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, nullptr, ldc);         \
-    p.batch = batch;                                                                                                            \
-    return run(real, handle, p, Reason::pointers_on_device, [&] {                                                               \
-      return reinterpret_cast<decltype(&name)>(real.address)(handle, transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c,   \
-                                                             ldc, batch);                                                       \
-    });                                                                                                                         \
-  }
-OZFP4_OF_ALL_TYPES(OZFP4_CUBLAS_BATCHED_NAMES, OZFP4_BATCHED)
-
 #define OZFP4_EX(name, letter, Int)                                                                                             \
   OZFP4_EXPORT Status name(Handle handle, int transa, int transb, Int m, Int n, Int k, const void* alpha, const void* a,        \
                            int type_a, Int lda, const void* b, int type_b, Int ldb, const void* beta, void* c, int type_c,      \
                            Int ldc, int compute, int algorithm) {                                                               \
     OZFP4_REAL(name);                                                                                                           \
-    Type type = Type::other;                                                                                                    \
-    const Reason known = type_of(type_a, type_b, type_c, compute, &type) ? Reason::none : Reason::other_types;                  \
-    return run(real, handle, product_of(type, transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc), known, [&] {       \
+    const Type type = type_of(type_a, type_b, type_c, compute);                                                                 \
+    return run(real, handle, product_of(type, transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc), [&] {              \
       return reinterpret_cast<decltype(&name)>(real.address)(handle, transa, transb, m, n, k, alpha, a, type_a, lda, b, type_b, \
                                                              ldb, beta, c, type_c, ldc, compute, algorithm);                    \
     });                                                                                                                         \
@@ -102,11 +85,10 @@ OZFP4_ALL_EX_NAMES(OZFP4_EX)
                            const void* beta, void* c, int type_c, Int ldc, long long stride_c, Int batch, int compute,         \
                            int algorithm) {                                                                                    \
     OZFP4_REAL(name);                                                                                                          \
-    Type type = Type::other;                                                                                                   \
-    const Reason known = type_of(type_a, type_b, type_c, compute, &type) ? Reason::none : Reason::other_types;                 \
+    const Type type = type_of(type_a, type_b, type_c, compute);                                                                \
     Product p = product_of(type, transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);                                \
     p.batch = batch, p.stride_a = stride_a, p.stride_b = stride_b, p.stride_c = stride_c;                                      \
-    return run(real, handle, p, known, [&] {                                                                                   \
+    return run(real, handle, p, [&] {                                                                                          \
       return reinterpret_cast<decltype(&name)>(real.address)(handle, transa, transb, m, n, k, alpha, a, type_a, lda, stride_a, \
                                                              b, type_b, ldb, stride_b, beta, c, type_c, ldc, stride_c, batch,  \
                                                              compute, algorithm);                                              \

@@ -42,10 +42,6 @@
 #define OZFP4_CUBLAS_STRIDED_NAMES(X, P, p) \
   X(cublas##P##gemmStridedBatched, p, int)  \
   X(cublas##P##gemmStridedBatched_64, p, std::int64_t)
-// Batches by pointers, of which ozfp4 makes none: calls are counted, and the summary shows why they are left.
-#define OZFP4_CUBLAS_BATCHED_NAMES(X, P, p) \
-  X(cublas##P##gemmBatched, p, int)         \
-  X(cublas##P##gemmBatched_64, p, std::int64_t)
 #define OZFP4_OF_ALL_TYPES(NAMES, X) NAMES(X, S, s) NAMES(X, D, d) NAMES(X, C, c) NAMES(X, Z, z)
 #define OZFP4_ALL_EX_NAMES(X) \
   X(cublasGemmEx, x, int)     \
@@ -56,11 +52,7 @@
 #define OZFP4_ALL_CUBLAS_NAMES(X)                   \
   OZFP4_OF_ALL_TYPES(OZFP4_CUBLAS_GEMM_NAMES, X)    \
   OZFP4_OF_ALL_TYPES(OZFP4_CUBLAS_STRIDED_NAMES, X) \
-  OZFP4_OF_ALL_TYPES(OZFP4_CUBLAS_BATCHED_NAMES, X) \
   OZFP4_ALL_EX_NAMES(X)                             \
-  OZFP4_ALL_STRIDED_EX_NAMES(X)                     \
-  OZFP4_ALL_WATCHED_NAMES(X)
-// Calls of these go through; their arguments are kept.
-#define OZFP4_ALL_WATCHED_NAMES(X) X(cublasSetWorkspace_v2, x, int) X(cublasSetStream_v2, x, int) X(cublasDestroy_v2, x, int)
+  OZFP4_ALL_STRIDED_EX_NAMES(X)
 #define OZFP4_ALL_NAMES(X) \
   OZFP4_ALL_FORTRAN_NAMES(X) OZFP4_ALL_CBLAS_NAMES(X) OZFP4_ALL_TRIANGLE_NAMES(X) OZFP4_ALL_CUBLAS_NAMES(X)

@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -35,6 +36,23 @@ bool is_ours(const void* address) {
     own.store(known, std::memory_order_relaxed);
   }
   return base_of(address) == known;
+}
+
+// The address of `symbol` in a library, or in what it depends on; null where there is none but our own.
+void* symbol_of(void* library, const char* symbol) {
+  void* address = dlsym(library, symbol);
+  return address && !is_ours(address) ? address : nullptr;
+}
+
+CublasState cublas_state(void* library) {
+  CublasState found{};
+  const auto find = [library](const char* name, auto* function) {
+    *function = reinterpret_cast<std::remove_pointer_t<decltype(function)>>(symbol_of(library, name));
+  };
+  find("cublasGetStream_v2", &found.get_stream);
+  find("cublasGetPointerMode_v2", &found.get_pointer_mode);
+  find("cublasGetVersion_v2", &found.get_version);
+  return found;
 }
 
 // The library that holds an address, kept loaded; null of the program itself, whose handle would see us.
@@ -99,7 +117,8 @@ std::unique_ptr<Real> find(Routine routine, const void* caller) {
   if (!address && is_on_device(routine)) end_without(routine);
   void* holder = library_of(address);
   const bool is_64_bit = address && has_64_bit_integers(holder, routine);
-  return std::unique_ptr<Real>(new Real{caller, routine, address, holder, is_64_bit, address == nullptr});
+  const CublasState cublas = is_on_device(routine) ? cublas_state(holder) : CublasState{};
+  return std::unique_ptr<Real>(new Real{caller, routine, address, is_64_bit, cublas, address == nullptr});
 }
 
 ForkLock lock;
@@ -126,11 +145,6 @@ const Real& find_or_remember(Routine routine, const void* caller) {
 }
 
 }  // namespace
-
-void* symbol_of(void* library, const char* symbol) {
-  void* address = dlsym(library, symbol);
-  return address && !is_ours(address) ? address : nullptr;
-}
 
 const Real& real_routine(Routine routine, const void* caller) {
   const auto bits = reinterpret_cast<std::uintptr_t>(caller);

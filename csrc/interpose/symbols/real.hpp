@@ -7,12 +7,19 @@
 
 namespace ozfp4::interpose {
 
+// Functions of a libcublas that tell of a handle; null where it has none of that name.
+struct CublasState {
+  int (*get_stream)(void*, void**);
+  int (*get_pointer_mode)(void*, int*);
+  int (*get_version)(void*, int*);
+};
+
 struct Real {
   const void* caller;  // where the call returns to
   Routine routine;
   void* address;        // null where nobody has it: then is_own
-  void* library;        // that holds it, for dlsym: it stays loaded
   bool is_64_bit;       // its library is one whose integers have 64 bits under names that do not say so
+  CublasState cublas;   // of the library that holds it, which stays loaded
   bool is_own = false;  // nobody has it: what stands in its place is ozfp4's, and there is nothing faster to leave a product to
   // Of products that ozfp4 made for the caller: one had many repairs; on a GPU as many as are few of any, 0 before the first.
   mutable std::atomic<bool> has_many_repairs{false};
@@ -25,8 +32,5 @@ struct Real {
 // reference, dlsym) finds ours: of the CPU's there may then be no other. One of cuBLAS, which has no handle then, ends the
 // process as the dynamic linker does, with a line and status 127.
 const Real& real_routine(Routine routine, const void* caller);
-
-// The address of `symbol` in a library, or in what it depends on; null where there is none but our own.
-void* symbol_of(void* library, const char* symbol);
 
 }  // namespace ozfp4::interpose

@@ -13,8 +13,7 @@ struct Handle {
   void* stream = nullptr;
   int pointer_mode = 0;
 };
-std::atomic<long> made{0}, handles{0};
-std::atomic<int> is_full{0};
+std::atomic<long> made{0};
 
 void take_time() {
   if (const char* slow = std::getenv("FAKE_SLOW")) usleep(static_cast<unsigned>(std::atoi(slow)));
@@ -60,13 +59,9 @@ const void* factor_at(const Handle* handle, const void* address) {
 
 extern "C" {
 long fake_made() { return made; }
-long fake_handles() { return handles; }
-void fake_fill(int full) { is_full = full; }  // there is no memory for handles
-int cublasCreate_v2(Handle** handle) { return is_full ? 3 : (++handles, *handle = new Handle, 0); }
-int cublasDestroy_v2(Handle* handle) { return --handles, delete handle, 0; }
+int cublasCreate_v2(Handle** handle) { return *handle = new Handle, 0; }
 int cublasSetStream_v2(Handle* handle, void* stream) { return handle->stream = stream, 0; }
 int cublasGetStream_v2(Handle* handle, void** stream) { return *stream = handle->stream, 0; }
-int cublasSetWorkspace_v2(Handle*, void*, std::size_t) { return 0; }
 int cublasSetPointerMode_v2(Handle* handle, int mode) { return handle->pointer_mode = mode, 0; }
 int cublasGetPointerMode_v2(Handle* handle, int* mode) { return *mode = handle->pointer_mode, 0; }
 int cublasGetVersion_v2(Handle*, int* version) {
@@ -85,12 +80,6 @@ int cublasGetVersion_v2(Handle*, int* version) {
     for (Int i = 0; i < batch; ++i) {                                                                                          \
       gemm<T>(ta, tb, m, n, k, alpha, at<T>(a, i * sa), lda, at<T>(b, i * sb), ldb, beta, at<T>(c, i * sc), ldc);              \
     }                                                                                                                          \
-    return 0;                                                                                                                  \
-  }                                                                                                                            \
-  int cublas##P##gemmBatched##suffix_64(Handle*, int ta, int tb, Int m, Int n, Int k, const void* alpha, const void* const* a, \
-                                        Int lda, const void* const* b, Int ldb, const void* beta, void* const* c, Int ldc,     \
-                                        Int batch) {                                                                           \
-    for (Int i = 0; i < batch; ++i) gemm<T>(ta, tb, m, n, k, alpha, a[i], lda, b[i], ldb, beta, c[i], ldc);                    \
     return 0;                                                                                                                  \
   }
 #define BOTH(P, T) GEMMS(P, T, int, _v2, ) GEMMS(P, T, std::int64_t, _v2_64, _64)

@@ -33,6 +33,7 @@ bool breaks(bool is_default) {
 extern "C" {
 // A graph is captured on a stream that nobody here calls with, which waits for the default stream or not.
 void fake_capture_elsewhere(int begins, int waits_for_default) { is_elsewhere = begins, does_wait = waits_for_default; }
+int fake_trial() { return breaks(false) ? 900 : 0; }  // of kernels, on a stream of its own
 int fake_is_broken() { return is_broken; }
 int cuThreadExchangeStreamCaptureMode(int* other) { return std::swap(mode, *other), 0; }
 int fake_capture(int status) { return captured = status; }
@@ -51,8 +52,14 @@ void fake_context(int number) {
   context = static_cast<unsigned long long>(number);
 }
 
-int cuMemAllocAsync(std::uintptr_t* address, std::size_t bytes, void* stream) {
-  if (captured || breaks(stream == nullptr)) return 900;
+// A pool is its device, which all streams share here.
+int cuMemPoolCreate(void** pool, const int* properties) {
+  if (breaks(false)) return 900;
+  return *pool = const_cast<int*>(properties), properties[0] == 1 && properties[2] == 1 && properties[3] == 0 ? 0 : 1;
+}
+int cuMemPoolSetAttribute(void*, int attribute, void*) { return attribute == 3 || attribute == 4 ? 0 : 1; }
+int cuMemAllocFromPoolAsync(std::uintptr_t* address, std::size_t bytes, void* pool, void* stream) {
+  if (!pool || captured || breaks(stream == nullptr)) return 900;
   const char* limit = std::getenv("FAKE_MEMORY");
   if (limit && bytes > static_cast<std::size_t>(std::atol(limit))) return 2;
   ++allocated, last = static_cast<long>(bytes);
@@ -78,14 +85,12 @@ int cuStreamIsCapturing(void* stream, int* status) {
   if (stream == nullptr && is_elsewhere && does_wait) return 906;
   return *status = captured, 0;
 }
-int cuStreamGetId(void* stream, unsigned long long* id) { return *id = reinterpret_cast<std::uintptr_t>(stream) + 7, 0; }
 int cuStreamSynchronize(void* stream) {
   ++waiting, ++waits;
   while (stream != nullptr && held == stream) usleep(100);
   --waiting;
   return captured || breaks(stream == nullptr) ? 900 : 0;
 }
-int cuCtxSynchronize() { return captured || breaks(false) ? 900 : 0; }
 int cuCtxGetDevice(int* device) { return *device = 0; }
 int cuCtxGetId(void*, unsigned long long* id) { return *id = context, 0; }
 int cuDeviceGetName(char* name, int bytes, int) {

@@ -74,7 +74,7 @@ ozfp4_status ozfp4_cuda_workspace_size_gemm(ozfp4_type type, int, int, int, int6
                                             const ozfp4_options*, int64_t* bytes) {
   if (is_captured()) return ++broken, OZFP4_DEVICE_ERROR;
   if (void* driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD)) {  // kernels are tried
-    reinterpret_cast<int (*)()>(dlsym(driver, "cuCtxSynchronize"))();
+    reinterpret_cast<int (*)()>(dlsym(driver, "fake_trial"))();
   }
   const auto of = [&](auto x) { return bytes_of(m, n, k, at<decltype(x)>(alpha), at<decltype(x)>(beta), a); };
   switch (type) {

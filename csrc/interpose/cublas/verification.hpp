@@ -9,7 +9,7 @@
 
 namespace ozfp4::interpose::cublas {
 
-// As Verification, which waits for the stream where a product is chosen. None is while a graph is captured.
+// As Verification, which waits for the stream where a product is chosen. Range: no graph is captured there.
 class DeviceVerification {
  public:
   DeviceVerification(const Product& product, Stream stream);

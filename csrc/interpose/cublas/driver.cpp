@@ -1,4 +1,4 @@
-#include "interpose/cublas/device/device.hpp"
+#include "interpose/cublas/driver.hpp"
 
 #include <dlfcn.h>
 
@@ -28,22 +28,40 @@ struct Memcpy2d {
   std::size_t pitch_to;
   std::size_t width, height;
 };
-constexpr unsigned kind_host = 1, kind_device = 2;
+constexpr unsigned kind_host = 1, kind_device = 2;  // CUmemorytype
+
+struct PoolProperties {
+  int type, handles;
+  int location, device;
+  void* security;
+  std::size_t most;
+  unsigned short usage;
+  unsigned char reserved[54];
+};
+enum : int { pinned = 1, on_device = 1 };
+enum : int { reuses_by_dependencies = 3, keeps_bytes = 4 };   // CUmemPool_attribute
+enum : int { major_capability = 75, minor_capability = 76 };  // CUdevice_attribute
+
+// X(name, arguments)
+#define OZFP4_DRIVER(X)                                                   \
+  X(cuMemPoolCreate, void**, const PoolProperties*)                       \
+  X(cuMemPoolSetAttribute, void*, int, void*)                             \
+  X(cuMemAllocFromPoolAsync, std::uintptr_t*, std::size_t, void*, Stream) \
+  X(cuMemFreeAsync, std::uintptr_t, Stream)                               \
+  X(cuMemHostAlloc, void**, std::size_t, unsigned)                        \
+  X(cuStreamIsCapturing, Stream, int*)                                    \
+  X(cuThreadExchangeStreamCaptureMode, int*)                              \
+  X(cuMemcpy2DAsync_v2, const Memcpy2d*, Stream)                          \
+  X(cuStreamSynchronize, Stream)                                          \
+  X(cuCtxGetDevice, int*)                                                 \
+  X(cuCtxGetId, void*, unsigned long long*)                               \
+  X(cuDeviceGetName, char*, int, int)                                     \
+  X(cuDeviceGetAttribute, int*, int, int)
 
 struct Driver {
-  int (*cuMemAllocAsync)(std::uintptr_t*, std::size_t, Stream) = nullptr;
-  int (*cuMemFreeAsync)(std::uintptr_t, Stream) = nullptr;
-  int (*cuMemHostAlloc)(void**, std::size_t, unsigned) = nullptr;
-  int (*cuStreamIsCapturing)(Stream, int*) = nullptr;
-  int (*cuThreadExchangeStreamCaptureMode)(int*) = nullptr;
-  int (*cuStreamGetId)(Stream, unsigned long long*) = nullptr;
-  int (*cuMemcpy2DAsync_v2)(const Memcpy2d*, Stream) = nullptr;
-  int (*cuStreamSynchronize)(Stream) = nullptr;
-  int (*cuCtxSynchronize)() = nullptr;
-  int (*cuCtxGetDevice)(int*) = nullptr;
-  int (*cuCtxGetId)(void*, unsigned long long*) = nullptr;
-  int (*cuDeviceGetName)(char*, int, int) = nullptr;
-  int (*cuDeviceGetAttribute)(int*, int, int) = nullptr;
+#define OZFP4_MEMBER(name, ...) int (*name)(__VA_ARGS__) = nullptr;
+  OZFP4_DRIVER(OZFP4_MEMBER)
+#undef OZFP4_MEMBER
 };
 
 struct Library {
@@ -65,16 +83,11 @@ bool find(void* library, const char* name, Function* function) {
 
 bool find_driver(Driver& driver) {
   void* library = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
-  return library && find(library, "cuMemAllocAsync", &driver.cuMemAllocAsync) &&
-         find(library, "cuMemFreeAsync", &driver.cuMemFreeAsync) && find(library, "cuMemHostAlloc", &driver.cuMemHostAlloc) &&
-         find(library, "cuStreamIsCapturing", &driver.cuStreamIsCapturing) &&
-         find(library, "cuThreadExchangeStreamCaptureMode", &driver.cuThreadExchangeStreamCaptureMode) &&
-         find(library, "cuStreamGetId", &driver.cuStreamGetId) &&
-         find(library, "cuMemcpy2DAsync_v2", &driver.cuMemcpy2DAsync_v2) &&
-         find(library, "cuStreamSynchronize", &driver.cuStreamSynchronize) &&
-         find(library, "cuCtxSynchronize", &driver.cuCtxSynchronize) && find(library, "cuCtxGetDevice", &driver.cuCtxGetDevice) &&
-         find(library, "cuCtxGetId", &driver.cuCtxGetId) && find(library, "cuDeviceGetName", &driver.cuDeviceGetName) &&
-         find(library, "cuDeviceGetAttribute", &driver.cuDeviceGetAttribute);
+  bool has_all = library != nullptr;
+#define OZFP4_FIND(name, ...) has_all = has_all && find(library, #name, &driver.name);
+  OZFP4_DRIVER(OZFP4_FIND)
+#undef OZFP4_FIND
+  return has_all;
 }
 
 bool open_library(const std::string& file, Library& own) {
@@ -114,11 +127,11 @@ const Driver& driver() { return found(find_driver).functions; }
 const Library& library() { return found(find_library).functions; }
 
 std::int64_t threshold_of(int device, Type type) {
-  constexpr int major = 75, minor = 76;  // CUdevice_attribute: of the compute capability
   char name[256] = "";
   int high = 0, low = 0;
-  if (driver().cuDeviceGetName(name, sizeof name, device) != 0 || driver().cuDeviceGetAttribute(&high, major, device) != 0 ||
-      driver().cuDeviceGetAttribute(&low, minor, device) != 0) {
+  if (driver().cuDeviceGetName(name, sizeof name, device) != 0 ||
+      driver().cuDeviceGetAttribute(&high, major_capability, device) != 0 ||
+      driver().cuDeviceGetAttribute(&low, minor_capability, device) != 0) {
     return kNeverFaster;
   }
   return gpu_threshold(name, 10 * high + low, letter_of(type));
@@ -174,9 +187,23 @@ ozfp4_status multiply(const Product& p, void* workspace, std::int64_t bytes, Str
   }
 }
 
-void* allocate(std::size_t bytes, Stream stream) {
+void* make_pool() {
+  PoolProperties properties{};
+  properties.type = pinned, properties.location = on_device;
+  void* pool = nullptr;
+  if (driver().cuCtxGetDevice(&properties.device) != 0 || driver().cuMemPoolCreate(&pool, &properties) != 0) return nullptr;
+  // What is given back is kept, and streams do not wait for each other's memory.
+  std::uint64_t all = UINT64_MAX;
+  int no = 0;
+  driver().cuMemPoolSetAttribute(pool, keeps_bytes, &all);
+  driver().cuMemPoolSetAttribute(pool, reuses_by_dependencies, &no);
+  return pool;
+}
+
+void* allocate(void* pool, std::int64_t bytes, Stream stream) {
   std::uintptr_t address = 0;
-  return driver().cuMemAllocAsync(&address, bytes, stream) == 0 ? reinterpret_cast<void*>(address) : nullptr;
+  const bool is_there = pool && driver().cuMemAllocFromPoolAsync(&address, static_cast<std::size_t>(bytes), pool, stream) == 0;
+  return is_there ? reinterpret_cast<void*>(address) : nullptr;
 }
 
 void release(void* memory, Stream stream) {
@@ -194,19 +221,7 @@ bool is_captured(Stream stream) {
   return driver().cuStreamIsCapturing(stream, &status) != 0 || status != 0;
 }
 
-std::uint64_t id_of(Stream stream) {
-  unsigned long long id = 0;
-  return driver().cuStreamGetId(stream, &id) == 0 ? id : 0;
-}
-
 bool wait_for(Stream stream) { return driver().cuStreamSynchronize(stream) == 0; }
-
-bool wait_for_all() { return driver().cuCtxSynchronize() == 0; }
-
-int current_device() {
-  int device = 0;
-  return driver().cuCtxGetDevice(&device) == 0 ? device : -1;
-}
 
 std::uint64_t current_context() {
   unsigned long long id = 0;

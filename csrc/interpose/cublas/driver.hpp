@@ -34,21 +34,19 @@ ozfp4_status workspace_bytes(const Product& product, const ozfp4_options& option
 ozfp4_status multiply(const Product& product, void* workspace, std::int64_t bytes, Stream stream, const ozfp4_options& options);
 const char* last_error();
 
-// Of the driver. Memory is taken and given back in the stream's order; null where there is none.
-void* allocate(std::size_t bytes, Stream stream);
+// Of the driver. A pool of the current device; null: there is none. Memory of it is taken and given back in a stream's order;
+// null where there is none.
+void* make_pool();
+void* allocate(void* pool, std::int64_t bytes, Stream stream);
 void release(void* memory, Stream stream);
 // On the host, where kernels of the current context can write it; null: there is none. It is given back with the context.
 void* allocate_on_host(std::size_t bytes);
-// Whether a graph is captured on the stream: then nothing may be allocated or waited for. Of the default stream also whether one
-// is on a stream that waits for it, which an operation on it would break.
+// Whether a graph is captured on the stream: then nothing may be waited for. Of the default stream also whether one is on a
+// stream that waits for it, which an operation on it would break.
 bool is_captured(Stream stream);
-// A number that no other stream of the process has, nor ever had; 0 where the driver does not tell.
-std::uint64_t id_of(Stream stream);
 // `height` pieces of `width` bytes, `pitch` bytes apart on the device, one behind another to the host; waits. False: it failed.
 bool to_host(void* to, const void* from, std::size_t pitch, std::size_t width, std::size_t height, Stream stream);
 bool wait_for(Stream stream);
-bool wait_for_all();
-int current_device();  // -1: none is
 // A number that no other context of the process has, nor ever had; 0 where none is current.
 std::uint64_t current_context();
 
