@@ -21,7 +21,6 @@ add_library(ozfp4_blas SHARED
   csrc/interpose/process/settings.cpp
   csrc/interpose/process/summary.cpp
   csrc/interpose/verify/entry.cpp
-  csrc/interpose/verify/exact_sum.cpp
   csrc/interpose/verify/verify.cpp)
 compile_together(ozfp4_blas call "/call/(decide|stack)|/serve/")
 compile_together(ozfp4_blas cublas "/cublas/(gemm|serve)\\.")

@@ -6,9 +6,7 @@
 #include "check.hpp"
 #include "interpose/process/line.hpp"
 #include "interpose/process/settings.hpp"
-#include "interpose/serve/plain.hpp"
 #include "interpose/serve/serve.hpp"
-#include "interpose/serve/triangle.hpp"
 #include "ozfp4.h"
 
 namespace {

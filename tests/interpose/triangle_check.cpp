@@ -5,9 +5,7 @@
 #include <vector>
 
 #include "check.hpp"
-#include "interpose/serve/plain.hpp"
 #include "interpose/serve/serve.hpp"
-#include "interpose/serve/triangle.hpp"
 
 namespace ozfp4::interpose {
 namespace {

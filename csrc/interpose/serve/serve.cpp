@@ -13,7 +13,6 @@
 #include "interpose/process/line.hpp"
 #include "interpose/process/settings.hpp"
 #include "interpose/serve/payload.hpp"
-#include "interpose/serve/triangle.hpp"
 #include "ozfp4.h"
 
 namespace ozfp4::interpose {
@@ -72,27 +71,25 @@ void for_lines_of_c(const Product& p, const Product& other, const Copy& copy) {
   });
 }
 
-// A product that is added to C: where memory ends amid it, some blocks of C are sums already, to which nobody may add again.
-Reason serve_apart(const Product& product, ozfp4_report& report) {
-  Product own = product;
-  own.ldc = std::max<std::int64_t>(product.order == row_major ? product.n : product.m, 1);
-  const Buffer apart = allocate_buffer(product.m * product.n * static_cast<std::int64_t>(size_of(product.type)));
-  own.c = apart.get();
-  for_lines_of_c(product, own, [](const char* from, char* to, std::size_t bytes) { std::memcpy(to, from, bytes); });
-  const Reason how = serve_by_default(own, report);
-  if (how == Reason::none) {
-    for_lines_of_c(product, own, [&product](char* to, char* from, std::size_t bytes) {
-      keep_payloads_of_line(product, to, from, static_cast<std::int64_t>(bytes / size_of(product.type)));
-      std::memcpy(to, from, bytes);
-    });
-  }
+// A product that is added to C, of which some blocks may be sums already where memory ends amid it: C is then as it was.
+Reason serve_added(const Product& product, ozfp4_report& report) {
+  Product before = product;
+  before.ldc = std::max<std::int64_t>(product.order == row_major ? product.n : product.m, 1);
+  const Buffer kept = allocate_buffer(product.m * product.n * static_cast<std::int64_t>(size_of(product.type)));
+  before.c = kept.get();
+  for_lines_of_c(product, before, [](const char* c, char* line, std::size_t bytes) { std::memcpy(line, c, bytes); });
+  const Reason how = serve_by_default(product, report);
+  for_lines_of_c(product, before, [&](char* c, const char* line, std::size_t bytes) {
+    if (how != Reason::none) std::memcpy(c, line, bytes);
+    if (how == Reason::none) keep_payloads_of_line(product, line, c, static_cast<std::int64_t>(bytes / size_of(product.type)));
+  });
   return how;
 }
 
 Reason serve_whole(const Product& product, ozfp4_report& report) {
   const Factor beta = factor(product.type, product.beta);
   try {
-    return beta.real != 0 || beta.imaginary != 0 ? serve_apart(product, report) : serve_by_default(product, report);
+    return beta.real != 0 || beta.imaginary != 0 ? serve_added(product, report) : serve_by_default(product, report);
   } catch (const std::bad_alloc&) {
     return Reason::no_memory;
   } catch (const std::exception&) {  // of OZFP4_NUM_THREADS, which the product would refuse

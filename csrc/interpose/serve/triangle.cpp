@@ -1,11 +1,9 @@
-#include "interpose/serve/triangle.hpp"
-
+// A triangle of a product by blocks: what is off the diagonal is products, and blocks on it are made whole in memory apart.
 #include <algorithm>
 #include <cstring>
 #include <new>
 
 #include "cpu/runtime/buffer.hpp"
-#include "interpose/serve/plain.hpp"
 #include "interpose/serve/serve.hpp"
 
 namespace ozfp4::interpose {
@@ -27,6 +25,18 @@ Product part_of(const Product& p, std::int64_t row, std::int64_t rows, std::int6
   found.a = static_cast<const char*>(p.a) + before_row(p, row);
   found.b = static_cast<const char*>(p.b) + before_column(p, column);
   found.c = static_cast<char*>(p.c) + place_of(p, p.ldc, row, column);
+  return found;
+}
+
+// In two of `half` rows and the others, and the rectangle between them. Range: 0 < half < n.
+Product first_triangle(const Product& p, std::int64_t half) { return part_of(p, 0, half, 0, half); }
+
+Product second_triangle(const Product& p, std::int64_t half) { return part_of(p, half, p.n - half, half, p.n - half); }
+
+Product between_triangles(const Product& p, std::int64_t half) {
+  const bool is_lower = p.triangle == lower_triangle;
+  Product found = is_lower ? part_of(p, half, p.n - half, 0, half) : part_of(p, 0, half, half, p.n - half);
+  found.triangle = 0, found.is_hermitian = false;
   return found;
 }
 
@@ -90,17 +100,6 @@ class Triangles {
 };
 
 }  // namespace
-
-Product first_triangle(const Product& p, std::int64_t half) { return part_of(p, 0, half, 0, half); }
-
-Product second_triangle(const Product& p, std::int64_t half) { return part_of(p, half, p.n - half, half, p.n - half); }
-
-Product between_triangles(const Product& p, std::int64_t half) {
-  const bool is_lower = p.triangle == lower_triangle;
-  Product found = is_lower ? part_of(p, half, p.n - half, 0, half) : part_of(p, 0, half, half, p.n - half);
-  found.triangle = 0, found.is_hermitian = false;
-  return found;
-}
 
 Reason serve_triangle(const Product& triangle, std::int64_t* repaired) {
   *repaired = 0;

@@ -11,7 +11,7 @@
 #include "interpose/call/decide.hpp"
 #include "interpose/process/line.hpp"
 #include "interpose/process/record.hpp"
-#include "interpose/serve/plain.hpp"
+#include "interpose/serve/serve.hpp"
 #include "interpose/symbols/real.hpp"
 
 namespace ozfp4::interpose {

@@ -86,21 +86,16 @@ Complex rounded_sums(const Sums& sums, int precision) {
 
 bool has_both(Factor x) { return x.real != 0 && x.imaginary != 0; }
 
-// |found - exact| <= n (u magnitudes + factor eta / 2) + half a unit in the last place of what was found, in integers.
-bool is_within(double found, const ExactSum& exact, ExactSum magnitudes, std::uint64_t n, double factor, int precision) {
+// |found - exact| <= n (u magnitudes + factor eta / 2) + half a unit in the last place of what was found, but for 2^-50 of that.
+bool is_within(double found, ExactSum error, const ExactSum& magnitudes, double n, double factor, int precision) {
   if (!std::isfinite(found)) return false;
-  ExactSum error = exact;
   error.add(-found, 1, 1);
-  if (error.is_negative()) error.negate();
-  error.shift_left(precision);
-  const double least = precision == 53 ? 0x1p-1074 : 0x1p-149;
-  magnitudes.add(least, 0.5 * std::ldexp(1.0, precision), factor);
-  magnitudes.multiply(n);
+  const long double least = precision == 53 ? 0x1p-1074 : 0x1p-149;
   int exponent = 0;
   std::frexp(found, &exponent);
-  const double unit = std::max(std::ldexp(1.0, exponent - precision), least);
-  magnitudes.add(unit, 0.5, std::ldexp(1.0, precision));
-  return !(magnitudes < error);
+  const long double unit = std::max(std::ldexp(1.0L, exponent - precision), least);
+  const long double bound = n * (std::ldexp(magnitudes.magnitude_about(), -precision) + factor * least / 2) + unit / 2;
+  return error.magnitude_about() <= bound * (1 + 0x1p-50L);
 }
 
 // Of real types: NaN or the infinity that IEEE's sum of products has, and whether `found` is that.
@@ -169,8 +164,8 @@ Checked check_entry(const Product& p, int accuracy, Place place, Complex before)
   const auto nonzeros = [](const Line& line) {
     return std::count_if(line.begin(), line.end(), [](const Complex& x) { return x.real != 0 || x.imaginary != 0; });
   };
-  const auto products = static_cast<std::uint64_t>(std::min(nonzeros(row), nonzeros(column))) * (complex ? 2 : 1);
-  const std::uint64_t n = products + (is_in_two_steps ? 2 : 0);
+  const auto products = static_cast<double>(std::min(nonzeros(row), nonzeros(column))) * (complex ? 2 : 1);
+  const double n = products + (is_in_two_steps ? 2 : 0);
   const double factor = std::fabs(alpha.real) + std::fabs(alpha.imaginary);
   const bool within = is_within(found.real, exact.real, sizes.real, n, factor, precision) &&
                       is_within(found.imaginary, exact.imaginary, sizes.imaginary, n, factor, precision);
