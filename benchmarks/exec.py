@@ -92,7 +92,7 @@ def rows_of(kind: str, scale: int, repeats: int, rounds: int) -> list[dict[str, 
             for found, command in ((plain, []), (under, before)):
                 for name, seconds in run(kind, command, scale, rounds).items():
                     found[name] = min(seconds, found.get(name, seconds))
-        processes = json.loads(report.read_text(encoding="utf-8"))["processes"]
+        processes = [json.loads(line) for line in report.read_text(encoding="utf-8").splitlines()]
     caught, left = (sum(process[key] for process in processes) for key in ("caught", "left"))
     print(f"{kind}: {caught} products caught, {left} left")
     for found in (plain, under):

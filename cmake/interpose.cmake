@@ -19,7 +19,7 @@ add_library(ozfp4_blas SHARED
   csrc/interpose/symbols/real.cpp
   csrc/interpose/process/record.cpp
   csrc/interpose/process/settings.cpp
-  csrc/interpose/process/summary.cpp
+  csrc/interpose/process/report.cpp
   csrc/interpose/verify/entry.cpp
   csrc/interpose/verify/verify.cpp)
 compile_together(ozfp4_blas call "/call/(decide|stack)|/serve/")

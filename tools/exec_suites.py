@@ -62,7 +62,7 @@ def check(package: str, workers: int, folder: str) -> list[str]:
         "--",
     ]
     failed, last = tests([*before, *python], folder)
-    processes = json.loads(report.read_text(encoding="utf-8"))["processes"]
+    processes = [json.loads(line) for line in report.read_text(encoding="utf-8").splitlines()]
     caught = sum(process["caught"] for process in processes)
     print(f"{package}: {last}; {caught} products by ozfp4", flush=True)
     if caught == 0:

@@ -108,11 +108,16 @@ def python(program: str, **settings: Any) -> subprocess.CompletedProcess[str]:
     return done
 
 
+def processes(report: Path) -> list[dict[str, Any]]:
+    """The lines of a report."""
+    return [json.loads(line) for line in report.read_text(encoding="utf-8").splitlines()]
+
+
 def reported(program: str, report: Path, **settings: Any) -> dict[str, Any]:
     """What the one process of a program reports."""
     report.unlink(missing_ok=True)
     python(program, report=report, **settings)
-    (process,) = json.loads(report.read_text())["processes"]
+    (process,) = processes(report)
     return process
 
 

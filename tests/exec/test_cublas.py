@@ -3,7 +3,6 @@ passed on and counted. Products are of small integers, which all of them make ex
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import subprocess
@@ -14,7 +13,7 @@ from typing import Any
 
 import preloaded
 import pytest
-from preloaded import CONSTRUCTED, HEAD, LIBRARY, OPENS
+from preloaded import CONSTRUCTED, HEAD, LIBRARY, OPENS, processes
 
 pytestmark = pytest.mark.slow
 
@@ -124,7 +123,7 @@ def run(folder: Path, tmp_path: Path) -> Run:
             [sys.executable, "-c", text], env=variables, capture_output=True, text=True, timeout=120
         )
         assert ended.returncode == 0, ended.stderr
-        (process,) = json.loads(report.read_text())["processes"]
+        (process,) = processes(report)
         assert not {row["routine"] for row in process["rows"] if not row["routine"].startswith("cublas")}
         process["said"] = ended.stderr
         return process
@@ -352,7 +351,7 @@ def test_a_million_calls(mode: str, folder: Path, tmp_path: Path, compile_c: Cal
     on_device, on_host = map(int, done.stdout.split())
     assert on_device == 0
     assert on_host < 4096
-    (process,) = json.loads(report.read_text())["processes"]
+    (process,) = processes(report)
     assert process["caught" if mode == "always" else "left"] == 1_001_000
 
 

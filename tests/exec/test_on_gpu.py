@@ -4,7 +4,6 @@ They need libozfp4_cuda, or libozfp4 with CUDA, beside libozfp4_blas, the header
 
 from __future__ import annotations
 
-import json
 import shutil
 import subprocess
 import sys
@@ -14,6 +13,7 @@ from typing import Any
 
 import preloaded
 import pytest
+from preloaded import processes
 
 PROGRAMS = Path(__file__).with_name("programs")
 # Of CUDA's wheels, which torch and CuPy bring, and of an installed toolkit.
@@ -67,7 +67,7 @@ def finished(done: subprocess.CompletedProcess[str]) -> str:
 
 def caught(report: Path) -> dict[str, int]:
     """Calls by routine, of those that ozfp4 served."""
-    (process,) = json.loads(report.read_text())["processes"]
+    (process,) = processes(report)
     assert process["verified"]["wrong"] == 0
     found: dict[str, int] = {}
     for row in process["rows"]:

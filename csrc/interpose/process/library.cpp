@@ -3,8 +3,8 @@
 
 #include "interpose/process/line.hpp"
 #include "interpose/process/record.hpp"
+#include "interpose/process/report.hpp"
 #include "interpose/process/settings.hpp"
-#include "interpose/process/summary.hpp"
 
 namespace ozfp4::interpose {
 namespace {
@@ -17,7 +17,7 @@ __attribute__((destructor)) void end() {
   if (!asked.summary && asked.report.empty() && asked.verify == 0) return;
   const std::vector<Row> rows = counted();
   if (rows.empty() && getpid() != asked.root) return;
-  if (!asked.report.empty() && !add_to_report(asked.report, summary_json(rows))) {
+  if (!asked.report.empty() && !add_to_report(asked.report, report_line(rows))) {
     say("the report cannot be written to " + asked.report);
   }
   if (!asked.summary && asked.verify == 0) return;

@@ -36,8 +36,8 @@ struct Kind {
 
 void count(const Kind& kind, std::int64_t nanoseconds);
 
-// A call that is made while this lives. Of each kind the first calls are timed, of later ones one in so many, which stands for
-// all of these: two readings of a clock take as long as all else that a call costs which is left on a GPU.
+// A call that is left, made while this lives. Of each kind the first calls are timed, of later ones one in so many, which stands
+// for all of these: two readings of a clock take as long as all else that such a call costs.
 class CountedCall {
  public:
   explicit CountedCall(const Kind& kind);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "interpose/call/product.hpp"
 #include "interpose/symbols/names.hpp"
@@ -26,6 +27,16 @@ inline const char* name_of(Routine routine) {
   static const char* const names[] = {OZFP4_ALL_NAMES(OZFP4_ROUTINE)};
 #undef OZFP4_ROUTINE
   return names[static_cast<int>(routine)];
+}
+
+// The name of people: dgemm of scipy_cblas_dgemm64_, cublasDgemm of cublasDgemm_v2_64.
+inline std::string plain_name(Routine routine) {
+  std::string name = name_of(routine);
+  if (is_on_device(routine)) return name.substr(0, name.find('_'));
+  for (const char* prefix : {"scipy_", "cblas_"}) {  // of six letters each
+    if (name.compare(0, 6, prefix) == 0) name.erase(0, 6);
+  }
+  return name.substr(0, 5);  // as long as those of all products
 }
 
 // Of its matrices; Type::other where each call says it.

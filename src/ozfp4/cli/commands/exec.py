@@ -31,10 +31,7 @@ LIBRARY = "libozfp4_blas.so"
 PREFIX = "OZFP4_EXEC_"  # of the variables that csrc/interpose/process/settings.cpp reads
 DTYPES = ("float32", "float64", "complex64", "complex128")
 MOST_VERIFIED = 1_000_000
-REPORT_BEGIN, REPORT_END = (
-    b'{"version": 1, "processes": [\n',
-    b"\n]}\n",
-)  # as csrc/interpose/process/summary.cpp has them
+REPORT_BEGIN = b'{"ozfp4_exec": 2, '  # of each line, as csrc/interpose/process/report.cpp has it
 IGNORED_BY_PYTHON = ("SIGPIPE", "SIGXFZ", "SIGXFSZ")  # as subprocess has them
 
 
@@ -65,7 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--report",
         metavar="FILE",
         type=Path,
-        help="add the summary of each process that ended, as JSON, to a file that is new, empty or such a report",
+        help="add the summary of each process that ended, as a line of JSON, to a file that is new, empty or such a report",
     )
     parser.add_argument(
         "--verify",
@@ -190,21 +187,12 @@ def _report(file: Path) -> str:
 
 
 def _is_empty_or_report(path: str) -> bool:
-    import fcntl  # not everywhere, and `ozfp4` imports all commands
-
     if not stat.S_ISREG(os.stat(path).st_mode):  # reading a terminal or a pipe would wait
         if os.path.isdir(path):
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
         return False
     with open(path, "r+b", buffering=0) as file:
-        fcntl.flock(file, fcntl.LOCK_SH)  # another process may be adding to it
-        length = file.seek(0, os.SEEK_END)
-        if length == 0:
-            return True
-        file.seek(0)
-        begin = file.read(len(REPORT_BEGIN))
-        file.seek(max(0, length - len(REPORT_END)))
-        return begin == REPORT_BEGIN and file.read() == REPORT_END
+        return file.read(len(REPORT_BEGIN)) in (b"", REPORT_BEGIN)
 
 
 def _count(text: str) -> int:
