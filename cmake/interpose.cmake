@@ -15,6 +15,7 @@ add_library(ozfp4_blas SHARED
   csrc/interpose/symbols/gemm.cpp
   csrc/interpose/process/library.cpp
   csrc/interpose/process/line.cpp
+  csrc/interpose/symbols/probes.cpp
   csrc/interpose/symbols/rank_k.cpp
   csrc/interpose/symbols/real.cpp
   csrc/interpose/process/record.cpp

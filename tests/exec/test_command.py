@@ -102,7 +102,7 @@ def test_settings_reach_the_program_and_those_that_it_starts(tmp_path: Path) -> 
     report = tmp_path / "a b.json"
     show = (
         "import os\nfor name, value in os.environ.items():\n"
-        "    if name.startswith(('OZFP4_EXEC_', 'LD_PRELOAD')): print(f'{name}={value}')"
+        "    if name.startswith(('OZFP4_EXEC_', 'OZFP4_NUM', 'LD_PRELOAD')): print(f'{name}={value}')"
     )
     flags = (
         "--always",
@@ -114,6 +114,12 @@ def test_settings_reach_the_program_and_those_that_it_starts(tmp_path: Path) -> 
         "--dtypes",
         "float32,float64",
         "--verify",
+        "3",
+        "--only",
+        "dgemm,lib*",
+        "--spare",
+        "zgemm",
+        "--threads",
         "3",
     )
     done = exec_(*flags, "--report", report, sys.executable, "-c", show, LD_PRELOAD="/nothing.so")
@@ -127,6 +133,9 @@ def test_settings_reach_the_program_and_those_that_it_starts(tmp_path: Path) -> 
         "OZFP4_EXEC_ACCURACY": "correct",
         "OZFP4_EXEC_DTYPES": "float32,float64",
         "OZFP4_EXEC_VERIFY": "3",
+        "OZFP4_EXEC_ONLY": "dgemm,lib*",
+        "OZFP4_EXEC_SPARE": "zgemm",
+        "OZFP4_NUM_THREADS": "3",
         "OZFP4_EXEC_REPORT": str(report),
     }
 
@@ -137,6 +146,33 @@ def test_flags_go_before_variables() -> None:
         exec_("--min-size", "5", *show, OZFP4_EXEC_MIN_SIZE="7", OZFP4_EXEC_MODE="always").stdout
         == "always 5\n"
     )
+
+
+def test_python_programs_as_they_are_typed(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text("import sys; print(sys.argv[1:], sys.executable)")
+    here = f"['x'] {sys.executable}\n"
+    assert exec_(script, "x").stdout == here  # it is not executable
+    assert exec_("python", script, "x", PATH="/nowhere").stdout == here
+    script.write_text("#!/bin/sh\necho own")
+    script.chmod(0o755)
+    assert exec_(script).stdout == "own\n"
+
+
+def test_what_no_library_is_loaded_before_is_told(compile_c: Callable[..., Path], tmp_path: Path) -> None:
+    try:
+        program = compile_c("alone", "int main(void) { return 3; }", "-static")
+    except subprocess.CalledProcessError:
+        pytest.skip("no static C library")
+    done = exec_("--summary", program)
+    assert done.returncode == 3
+    assert done.stderr == f"ozfp4 exec: {program}: linked statically: no call of it can be caught\n"
+    program.chmod(0o4755)
+    assert (
+        "a set-user-ID or set-group-ID program: no call of it can be caught"
+        in exec_("--verify", "1", program).stderr
+    )
+    assert exec_(program).stderr == ""  # nobody asks
 
 
 def test_a_script_without_an_interpreter(tmp_path: Path) -> None:
@@ -159,6 +195,10 @@ def test_a_script_without_an_interpreter(tmp_path: Path) -> None:
         (["--verify", "1000001", "true"], 125, "more than 1000000"),
         (["--accuracy", "high", "true"], 125, "invalid choice: 'high'"),
         (["--dtypes", "float64,int8", "true"], 125, "'int8' is not supported"),
+        (["--dtypes", "d,", "true"], 125, "'' is not supported"),
+        (["--only", "", "true"], 125, "'' is not words with commas between"),
+        (["--spare", "a,,b", "true"], 125, "'a,,b' is not words"),
+        (["--threads", "0", "true"], 125, "0 is not within 1 and 65536"),
         (["--report", "/nowhere/report", "true"], 125, "--report: /nowhere/report cannot be written"),
         (["--report", "/", "true"], 125, "--report: / cannot be written: Is a directory"),
         (["--report", "/etc/passwd/report", "true"], 125, "cannot be written: Not a directory"),

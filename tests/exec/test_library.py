@@ -24,7 +24,10 @@ def table() -> set[str]:
         ("c", "herk"),
         ("z", "herk"),
     ]
-    return {f"{before}{letter}{name}{behind}" for before, behind in names for letter, name in routines}
+    probes = {f"{name}{suffix}" for name in ("isamax", "sdot", "cdotc", "zdotc") for suffix in ("_", "_64_")}
+    return probes | {
+        f"{before}{letter}{name}{behind}" for before, behind in names for letter, name in routines
+    }
 
 
 def symbols(library: Path, which: str) -> set[str]:
@@ -36,7 +39,7 @@ def symbols(library: Path, which: str) -> set[str]:
 
 def test_exports_are_the_table() -> None:
     of_blas = {name for name in symbols(LIBRARY, "--defined-only") if not name.startswith("cublas")}
-    assert len(table()) == 110
+    assert len(table()) == 118
     assert of_blas == table()
 
 
@@ -179,6 +182,53 @@ ours.dgemm_64_(n, n, i(7), i(6), i(5), address(one), address(a), i(7), address(b
                ctypes.c_size_t(1), ctypes.c_size_t(1))
 same(np.ascontiguousarray(c), right)
 """
+
+
+# What libblastrampoline asks: the width of integers, and how complex and single numbers are returned.
+PROBES = """
+#include <complex.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <dlfcn.h>
+#define DOT(type, at) ((type (*)(const void*, const void*, const void*, const void*, const void*))found[at])
+int main(void) {
+  const int64_t many = 0xffffffff00000003, one = 1, two = 2;
+  const float x[3] = {1, -3, 2}, y[3] = {4, 5, 6};
+  const double complex z[2] = {1 + 2 * I, 3}, w[2] = {I, 2 - I};
+  const float complex c[2] = {1 + 2 * I, 3}, d[2] = {I, 2 - I};
+  const char* const suffixes[] = {"", "64_"};
+  for (int i = 0; i < 2; ++i) {
+    char name[4][32];
+    snprintf(name[0], 32, "isamax_%s", suffixes[i]), snprintf(name[1], 32, "sdot_%s", suffixes[i]);
+    snprintf(name[2], 32, "cdotc_%s", suffixes[i]), snprintf(name[3], 32, "zdotc_%s", suffixes[i]);
+    void* const found[] = {dlsym(RTLD_DEFAULT, name[0]), dlsym(RTLD_DEFAULT, name[1]), dlsym(RTLD_DEFAULT, name[2]),
+                           dlsym(RTLD_DEFAULT, name[3])};
+    const int64_t place = ((int64_t (*)(const void*, const void*, const void*))found[0])(&many, x, &one);
+    const float dot = DOT(float, 1)(&two, x, &one, y, &one);
+    const float complex of_c = DOT(float complex, 2)(&two, c, &one, d, &one);
+    const double complex of_z = DOT(double complex, 3)(&two, z, &one, w, &one);
+    printf("%d %g %g%+gi %g%+gi\\n", (int)(place & 0xffffffff), dot, crealf(of_c), cimagf(of_c), creal(of_z), cimag(of_z));
+  }
+  return 0;
+}
+"""
+RETURNS = """
+float sdot_(void) { return 0.25f; }
+int isamax_(void) { return 77; }
+double _Complex zdotc_(void) { return 1.5 - 2.5 * 1.0i; }
+float _Complex cdotc_(void) { return 3.5f - 4.5f * 1.0if; }
+"""
+
+
+@pytest.mark.slow
+def test_probes_of_libblastrampoline(compile_c: Callable[..., Path]) -> None:
+    """Ours where nobody has the routine, else whatever that returns."""
+    ours = "-11 8-2i 8-2i"
+    done = run([compile_c("probes", PROBES, "-D_GNU_SOURCE", "-ldl")])
+    assert done.stdout == f"2 {ours}\n0 {ours}\n"
+    other = compile_c("libreturns.so", RETURNS)
+    done = run([compile_c("forwarded", PROBES, "-D_GNU_SOURCE", "-ldl", "-Wl,--no-as-needed", other)])
+    assert done.stdout == f"77 0.25 3.5-4.5i 1.5-2.5i\n0 {ours}\n"
 
 
 @pytest.mark.slow
@@ -705,6 +755,9 @@ def test_a_name_of_a_setting_that_is_unknown() -> None:
         ({"min_size": "9" * 19}, "is not allowed"),
         ({"accuracy": ""}, "'' is not allowed; it is standard, correct or scaled"),
         ({"dtypes": "float64,"}, "'float64,' is not allowed"),
+        ({"dtypes": "d,x"}, "'d,x' is not allowed; it is all, or one or more of float32"),
+        ({"only": ""}, "'' is not allowed; it is words with commas between"),
+        ({"spare": "a,,b"}, "'a,,b' is not allowed"),
         ({"summary": "yes"}, "'yes' is not allowed"),
         ({"report": ""}, "'' is not allowed; it is a file"),
         ({"verify": "1000001"}, "it is at most 1000000"),

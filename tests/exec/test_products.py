@@ -160,6 +160,51 @@ print("end")
     assert (done.stdout, done.stderr) == ("end\n", "")  # a process without calls says nothing
 
 
+NAMED = """
+a, z = numbers((9, 9), float), numbers((9, 9), complex)
+a @ a, z @ z, scipy.linalg.blas.dgemm(1, a, a)
+"""
+
+
+def test_routines_and_libraries_that_are_named_or_spared(tmp_path: Path) -> None:
+    numpys, scipys, zs = "scipy_cblas_dgemm64_", "scipy_dgemm_", "scipy_cblas_zgemm64_"
+    for asked, caught in (
+        ({"only": "dgemm"}, {numpys, scipys}),
+        ({"only": "zgemm,scipy_dgemm_"}, {zs, scipys}),
+        ({"spare": "?gemm"}, set()),
+        ({"spare": "_multiarray_umath*"}, {scipys}),  # which calls
+        ({"only": "_multiarray_umath*", "spare": "zgemm"}, {numpys}),
+        ({"only": "libscipy_openblas*"}, {numpys, scipys, zs}),  # which has the routines
+    ):
+        done = reported(NAMED, tmp_path / "report", mode="always", **asked)
+        assert {row["routine"] for row in done["rows"] if row["caught"]} == caught, asked
+        left = {row["why"] for row in done["rows"] if not row["caught"]}
+        assert left == ({"its routine or library is spared"} if len(caught) < 3 else set())
+
+
+def test_letters_name_dtypes(tmp_path: Path) -> None:
+    for dtypes, expected in (
+        ("s,z", ["float32", "complex128"]),
+        ("all", EVERY.split(",")),
+        ("d", ["float64"]),
+    ):
+        assert reported(NAMED, tmp_path / "report", dtypes=dtypes)["dtypes"] == expected
+
+
+CONJUGATED = """
+a = np.asfortranarray(numbers((5, 5), complex))
+c = np.zeros_like(a)
+fortran("scipy_zgemm_", b"R", b"N", 5, 5, 5, 1, a, 5, a, 5, 0, c, 5)
+np.testing.assert_allclose(c, np.einsum("ij,jk", a.conj(), a))
+"""
+
+
+def test_what_openblas_alone_has(tmp_path: Path) -> None:
+    found = rows(reported(CONJUGATED, tmp_path / "report", mode="always"))
+    text = "a matrix that is conjugated and not transposed, as OpenBLAS alone has it"
+    assert [row[4:] for row in found if row[0] == "scipy_zgemm_"] == [(False, 1, text)]
+
+
 PAYLOADS = """
 quiet = {4: 0x7fc00000, 8: 0x7ff8000000000000}
 def bits(x):

@@ -37,8 +37,9 @@ std::int64_t threshold_on_cpu(Type type) {
 
 }  // namespace
 
-Reason by_request(const Product& product) {
+Reason by_request(const Real& real, const Product& product) {
   const Settings& asked = settings();
+  if (real.is_spared) return Reason::spared;
   if (product.m == 0 || product.n == 0 || product.k == 0 || product.batch == 0) return Reason::nothing_to_multiply;
   if (!asked.types[static_cast<int>(product.type)]) return Reason::type_not_asked;
   return size_of(product) < asked.min_size ? Reason::below_min_size : Reason::none;
@@ -66,7 +67,7 @@ Reason decide(const Real& real, const Product& product) {
     return !has_finite_factors(product) ? Reason::factor_not_finite : has_stack() ? Reason::alone : Reason::little_stack;
   }
   const bool always = settings().always;
-  Reason found = by_request(product);
+  Reason found = by_request(real, product);
   if (found == Reason::none && !always) found = by_threshold(product, threshold_on_cpu(product.type));
   if (found == Reason::none) found = by_factors(product);
   if (found != Reason::none) return found;
@@ -77,6 +78,7 @@ Reason decide(const Real& real, const Product& product) {
 }  // namespace
 
 Reason serve_or_leave(const Real& real, const Product& product) {
+  if (is_conjugated_alone(product)) return Reason::conjugated_alone;
   if (!is_valid(product)) return Reason::refused_by_blas;
   const Reason decided = decide(real, product);
   if (!is_caught(decided)) return decided;

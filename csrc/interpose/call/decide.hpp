@@ -9,9 +9,9 @@
 
 namespace ozfp4::interpose {
 
-// Each is Reason::none, or why the call is left. By type and extents; where the mode is `fastest`, `threshold` is the least of
-// the extents that gain. By alpha and beta, and the mode in which they are multiplied.
-Reason by_request(const Product& product);
+// Each is Reason::none, or why the call is left. By routine, type and extents; where the mode is `fastest`, `threshold` is the
+// least of the extents that gain. By alpha and beta, and the mode in which they are multiplied.
+Reason by_request(const Real& real, const Product& product);
 Reason by_threshold(const Product& product, std::int64_t threshold);
 Reason by_factors(const Product& product);
 

@@ -124,7 +124,7 @@ Reason decide(const Real& real, Handle handle, const Product& product, Stream* s
   const bool always = settings().always;
   if (!is_valid(product)) return Reason::refused_by_blas;
   if (product.type == Type::other) return Reason::other_types;
-  Reason found = by_request(product);
+  Reason found = by_request(real, product);
   if (found == Reason::none && !always) found = by_threshold(product, threshold_on_device(product.type));
   if (found != Reason::none) return found;
   const CublasState& state = real.cublas;

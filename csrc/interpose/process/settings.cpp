@@ -31,17 +31,28 @@ std::int64_t count_of(const std::string& name, const std::string& value) {
   return number;
 }
 
+// Words with commas between; each has a character.
+std::vector<std::string> words_of(const std::string& name, const std::string& value) {
+  std::vector<std::string> words;
+  for (std::size_t from = 0, comma = 0; from <= value.size(); from = comma + 1) {
+    comma = std::min(value.find(',', from), value.size());
+    words.push_back(value.substr(from, comma - from));
+    if (words.back().empty()) refuse(name, value, "it is words with commas between");
+  }
+  return words;
+}
+
 void set_types(const std::string& value, Settings& to) {
-  to.types.fill(false);
-  std::size_t from = 0;
-  while (from <= value.size()) {
-    const std::size_t comma = std::min(value.find(',', from), value.size());
-    const std::string name = value.substr(from, comma - from);
+  to.types.fill(value == "all");
+  if (value == "all") return;
+  for (const std::string& word : words_of("DTYPES", value)) {
     int type = 0;
-    while (type < type_count && name != name_of(static_cast<Type>(type))) ++type;
-    if (type == type_count) refuse("DTYPES", value, "it is one or more of float32, float64, complex64, complex128");
+    const auto is_named = [&](Type of) { return word == name_of(of) || word == std::string(1, letter_of(of)); };
+    while (type < type_count && !is_named(static_cast<Type>(type))) ++type;
+    if (type == type_count) {
+      refuse("DTYPES", value, "it is all, or one or more of float32, float64, complex64, complex128, or s, d, c, z");
+    }
     to.types[type] = true;
-    from = comma + 1;
   }
 }
 
@@ -58,6 +69,8 @@ void set(const std::string& name, const std::string& value, Settings& to) {
                                         : OZFP4_ACCURACY_CORRECT;
   } else if (name == "DTYPES") {
     set_types(value, to);
+  } else if (name == "ONLY" || name == "SPARE") {
+    (name == "ONLY" ? to.only : to.spare) = words_of(name, value);
   } else if (name == "SUMMARY") {
     if (value != "0" && value != "1") refuse(name, value, "it is 0 or 1");
     to.summary = value == "1";
@@ -70,7 +83,7 @@ void set(const std::string& name, const std::string& value, Settings& to) {
     to.verify = count_of(name, value);
     if (to.verify > 1000000) refuse(name, value, "it is at most 1000000");
   } else {
-    say(prefix + name + " is unknown; there are MODE, MIN_SIZE, ACCURACY, DTYPES, SUMMARY, REPORT and VERIFY");
+    say(prefix + name + " is unknown; there are MODE, MIN_SIZE, ACCURACY, DTYPES, ONLY, SPARE, SUMMARY, REPORT and VERIFY");
     _exit(own_error);
   }
 }

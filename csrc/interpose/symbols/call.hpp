@@ -24,6 +24,7 @@ inline int fortran_transpose(char letter) {
     case 'N': return no_transpose;
     case 'T': return transpose;
     case 'C': return conjugate_transpose;
+    case 'R': return conjugate_alone;
     default: return 0;
   }
 }
@@ -61,7 +62,7 @@ const void* address_of(const Scalar& scalar) {
   }
 }
 
-inline int cblas_transpose(int value) { return value >= no_transpose && value <= conjugate_transpose ? value : 0; }
+inline int cblas_transpose(int value) { return value >= no_transpose && value <= conjugate_alone ? value : 0; }
 
 // ---- Either --------------------------------------------------------------------------------------------------------------
 

@@ -34,6 +34,12 @@
 #define OZFP4_ALL_TRIANGLE_NAMES(X) \
   OZFP4_ALL_FORTRAN_SYRK_NAMES(X) OZFP4_ALL_FORTRAN_HERK_NAMES(X) OZFP4_ALL_CBLAS_SYRK_NAMES(X) OZFP4_ALL_CBLAS_HERK_NAMES(X)
 
+// What libblastrampoline asks a library for, to learn its interface: exported for that, and forwarded.
+#define OZFP4_ALL_PROBE_NAMES(X)                                                                                   \
+  X(isamax_, s, std::int32_t)                                                                                      \
+  X(isamax_64_, s, std::int64_t) X(sdot_, s, std::int32_t) X(sdot_64_, s, std::int64_t) X(cdotc_, c, std::int32_t) \
+      X(cdotc_64_, c, std::int64_t) X(zdotc_, z, std::int32_t) X(zdotc_64_, z, std::int64_t)
+
 // cuBLAS: what it calls S, D, C, Z; the names that end with 64 have 64-bit integers. X(name, letter, integer); letter x:
 // functions that are told the type, or have none.
 #define OZFP4_CUBLAS_GEMM_NAMES(X, P, p) \
@@ -54,5 +60,6 @@
   OZFP4_OF_ALL_TYPES(OZFP4_CUBLAS_STRIDED_NAMES, X) \
   OZFP4_ALL_EX_NAMES(X)                             \
   OZFP4_ALL_STRIDED_EX_NAMES(X)
-#define OZFP4_ALL_NAMES(X) \
-  OZFP4_ALL_FORTRAN_NAMES(X) OZFP4_ALL_CBLAS_NAMES(X) OZFP4_ALL_TRIANGLE_NAMES(X) OZFP4_ALL_CUBLAS_NAMES(X)
+#define OZFP4_ALL_NAMES(X)   \
+  OZFP4_ALL_FORTRAN_NAMES(X) \
+  OZFP4_ALL_CBLAS_NAMES(X) OZFP4_ALL_TRIANGLE_NAMES(X) OZFP4_ALL_PROBE_NAMES(X) OZFP4_ALL_CUBLAS_NAMES(X)

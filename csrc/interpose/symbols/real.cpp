@@ -1,13 +1,16 @@
 #include "interpose/symbols/real.hpp"
 
 #include <dlfcn.h>
+#include <fnmatch.h>
 #include <link.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cerrno>
 #include <cstdint>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <string>
@@ -18,6 +21,7 @@
 #include "interpose/call/bypass.hpp"
 #include "interpose/process/fork.hpp"
 #include "interpose/process/line.hpp"
+#include "interpose/process/settings.hpp"
 
 namespace ozfp4::interpose {
 namespace {
@@ -38,10 +42,26 @@ bool is_ours(const void* address) {
   return base_of(address) == known;
 }
 
-// The address of `symbol` in a library, or in what it depends on; null where there is none but our own.
+// The library that holds an address, kept loaded; null of the program itself, whose handle would see us.
+void* library_of(const void* address) {
+  Dl_info info;
+  if (!address || !dladdr(address, &info) || !info.dli_fname || !*info.dli_fname) return nullptr;
+  return dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+}
+
+// Whether an address is that of a routine: not ours, nor libblastrampoline's, which may lead back to us.
+bool is_real(const void* address) {
+  if (!address || is_ours(address)) return false;
+  void* library = library_of(address);
+  const void* forwards = library ? dlsym(library, "lbt_forward") : nullptr;
+  if (library) dlclose(library);
+  return !forwards || base_of(forwards) != base_of(address);
+}
+
+// The address of `symbol` in a library, or in what it depends on; null where none there is real.
 void* symbol_of(void* library, const char* symbol) {
   void* address = dlsym(library, symbol);
-  return address && !is_ours(address) ? address : nullptr;
+  return is_real(address) ? address : nullptr;
 }
 
 CublasState cublas_state(void* library) {
@@ -53,13 +73,6 @@ CublasState cublas_state(void* library) {
   find("cublasGetPointerMode_v2", &found.get_pointer_mode);
   find("cublasGetVersion_v2", &found.get_version);
   return found;
-}
-
-// The library that holds an address, kept loaded; null of the program itself, whose handle would see us.
-void* library_of(const void* address) {
-  Dl_info info;
-  if (!address || !dladdr(address, &info) || !info.dli_fname || !*info.dli_fname) return nullptr;
-  return dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
 }
 
 int add_name(dl_phdr_info* info, std::size_t, void* names) {
@@ -97,6 +110,26 @@ bool has_64_bit_integers(void* library, Routine routine) {
   return static_cast<std::int32_t>(found) == 0;  // of 32 bits no more is defined
 }
 
+// The name of the file that holds an address, without its folders; "" where none does.
+std::string file_of(const void* address) {
+  Dl_info info;
+  const std::string path = address && dladdr(address, &info) && info.dli_fname ? info.dli_fname : "";
+  return path.substr(path.rfind('/') + 1);
+}
+
+// A pattern may be of the routine, by either name, of the file that calls it, or of the one that has it.
+bool is_spared(Routine routine, const void* caller, const void* address) {
+  const std::string names[] = {plain_name(routine), name_of(routine), file_of(caller), file_of(address)};
+  const auto has = [&names](const std::vector<std::string>& patterns) {
+    return std::any_of(patterns.begin(), patterns.end(), [&names](const std::string& pattern) {
+      return std::any_of(std::begin(names), std::end(names),
+                         [&pattern](const std::string& name) { return fnmatch(pattern.c_str(), name.c_str(), 0) == 0; });
+    });
+  };
+  const Settings& asked = settings();
+  return (!asked.only.empty() && !has(asked.only)) || has(asked.spare);
+}
+
 [[noreturn]] void end_without(Routine routine) {
   say(std::string("symbol lookup error: no loaded library has ") + name_of(routine) +
       " but libozfp4_blas, which stands before it");
@@ -106,7 +139,7 @@ bool has_64_bit_integers(void* library, Routine routine) {
 std::unique_ptr<Real> find(Routine routine, const void* caller) {
   const char* name = name_of(routine);
   void* address = dlsym(RTLD_NEXT, name);
-  if (is_ours(address)) address = nullptr;
+  if (!is_real(address)) address = nullptr;
   if (!address) {
     if (void* library = library_of(caller)) {
       address = symbol_of(library, name);
@@ -118,7 +151,8 @@ std::unique_ptr<Real> find(Routine routine, const void* caller) {
   void* holder = library_of(address);
   const bool is_64_bit = address && has_64_bit_integers(holder, routine);
   const CublasState cublas = is_on_device(routine) ? cublas_state(holder) : CublasState{};
-  return std::unique_ptr<Real>(new Real{caller, routine, address, is_64_bit, cublas, address == nullptr});
+  return std::unique_ptr<Real>(
+      new Real{caller, routine, address, is_64_bit, cublas, is_spared(routine, caller, address), address == nullptr});
 }
 
 ForkLock lock;

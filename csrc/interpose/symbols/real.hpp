@@ -20,6 +20,7 @@ struct Real {
   void* address;        // null where nobody has it: then is_own
   bool is_64_bit;       // its library is one whose integers have 64 bits under names that do not say so
   CublasState cublas;   // of the library that holds it, which stays loaded
+  bool is_spared;       // by what `--only` and `--spare` name
   bool is_own = false;  // nobody has it: what stands in its place is ozfp4's, and there is nothing faster to leave a product to
   // Of products that ozfp4 made for the caller: one had many repairs; on a GPU as many as are few of any, 0 before the first.
   mutable std::atomic<bool> has_many_repairs{false};

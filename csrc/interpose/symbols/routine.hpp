@@ -16,7 +16,7 @@ enum class Routine : std::uint16_t { OZFP4_ALL_NAMES(OZFP4_ROUTINE) count };
 constexpr int routine_count = static_cast<int>(Routine::count);
 
 // Whether it makes one triangle of a product, on the CPU.
-constexpr bool makes_triangle(Routine routine) { return routine >= Routine::ssyrk_ && routine < Routine::cublasSgemm_v2; }
+constexpr bool makes_triangle(Routine routine) { return routine >= Routine::ssyrk_ && routine < Routine::isamax_; }
 
 // Whether its matrices are on a GPU.
 constexpr bool is_on_device(Routine routine) { return routine >= Routine::cublasSgemm_v2; }

@@ -1,14 +1,17 @@
 """Run a program whose matrix products go through ozfp4, unchanged.
 
-Its calls of BLAS (dgemm, zgemm; sgemm and cgemm on request) and of cuBLAS reach ozfp4 first, which makes those products that it
-makes faster, or all with --always, and leaves the others, and everything that it does not know, to the routine that the program
-would have called. So it is for the programs that this one starts. Statically linked programs cannot be reached.
+Its calls of BLAS (dgemm, zgemm; sgemm and cgemm on request) and of cuBLAS reach ozfp4 first, which makes those products that
+gain by the threshold of the device, or all with --always, and leaves the others, and everything that it does not know, to the
+routine that the program would have called. So it is for the programs that this one starts. Statically linked programs cannot be
+reached.
 
   ozfp4 exec --summary -- python3 solve.py          what was called, what would gain
   ozfp4 exec --always --verify 20 -- ./solver in    all products exact; the first 20 checked, later ones ever more rarely
+  ozfp4 exec --always --only zgemm,libcusolver.so.* -- ./solver
 
-Variables say the same, OZFP4_EXEC_MODE (always or fastest), _MIN_SIZE, _ACCURACY, _DTYPES, _SUMMARY (1), _REPORT and _VERIFY; a
-flag goes before its variable. OZFP4_NUM_THREADS, else OMP_NUM_THREADS, is how many threads ozfp4's products have; else all CPUs.
+Variables say the same, OZFP4_EXEC_MODE (always or fastest), _MIN_SIZE, _ACCURACY, _DTYPES, _ONLY, _SPARE, _SUMMARY (1), _REPORT
+and _VERIFY; a flag goes before its variable. OZFP4_NUM_THREADS (--threads), else OMP_NUM_THREADS, is how many threads ozfp4's
+products have; else all CPUs.
 
 The exit status is the program's; 125 for bad input of this command, 126 where the program cannot be run, 127 where there is none.
 """
@@ -16,11 +19,13 @@ The exit status is the program's; 125 for bad input of this command, 126 where t
 from __future__ import annotations
 
 import argparse
+import contextlib
 import errno
 import os
 import shutil
 import signal
 import stat
+import struct
 import sys
 from pathlib import Path
 
@@ -29,8 +34,9 @@ from ..errors import InputError
 OWN_ERROR, CANNOT_RUN, NOT_FOUND = 125, 126, 127  # as env(1) has them
 LIBRARY = "libozfp4_blas.so"
 PREFIX = "OZFP4_EXEC_"  # of the variables that csrc/interpose/process/settings.cpp reads
-DTYPES = ("float32", "float64", "complex64", "complex128")
+DTYPES = {"s": "float32", "d": "float64", "c": "complex64", "z": "complex128"}
 MOST_VERIFIED = 1_000_000
+MOST_THREADS = 65_536  # as csrc/cpu/runtime/threads.hpp has it
 REPORT_BEGIN = b'{"ozfp4_exec": 2, '  # of each line, as csrc/interpose/process/report.cpp has it
 IGNORED_BY_PYTHON = ("SIGPIPE", "SIGXFZ", "SIGXFSZ")  # as subprocess has them
 
@@ -44,7 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--always",
         action="store_true",
-        help="make every product; by default those that are faster so, by times measured in each process",
+        help="make every product; by default those that gain, by a threshold of the device (ozfp4 calibrate measures it)",
     )
     parser.add_argument(
         "--min-size",
@@ -56,7 +62,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--accuracy", choices=("standard", "correct", "scaled"), help="as of ozfp4.matmul; default standard"
     )
     parser.add_argument(
-        "--dtypes", metavar="NAMES", type=_dtypes, help=f"of {', '.join(DTYPES)}; default float64,complex128"
+        "--dtypes",
+        metavar="NAMES",
+        type=_dtypes,
+        help=f"of {', '.join(DTYPES.values())}, or of {', '.join(DTYPES)}; or all; default d,z",
+    )
+    parser.add_argument(
+        "--only",
+        metavar="NAMES",
+        type=_words,
+        help="make products of these routines and libraries alone: dgemm, cublasDgemm, libcusolver.so.*, with commas between",
+    )
+    parser.add_argument(
+        "--spare", metavar="NAMES", type=_words, help="leave those of these routines and libraries"
+    )
+    parser.add_argument(
+        "--threads",
+        metavar="N",
+        type=_threads,
+        help="of ozfp4's products on the CPU; in place of OZFP4_NUM_THREADS",
     )
     parser.add_argument(
         "--report",
@@ -82,6 +106,9 @@ def run(options: argparse.Namespace) -> int:
     if not program:
         raise InputError("no program is given (see ozfp4 exec --help)")
     environment = _environment(options, _library())
+    program = _as_typed(program)
+    if options.summary or options.verify:
+        _tell_of_no_way(program[0])
     sys.stdout.flush()
     try:
         _become(program, environment)
@@ -91,6 +118,44 @@ def run(options: argparse.Namespace) -> int:
         status, text = CANNOT_RUN, error.strerror or str(error)
     print(f"ozfp4 exec: {program[0] or repr('')}: {text}", file=sys.stderr)
     return status
+
+
+def _as_typed(program: list[str]) -> list[str]:
+    """A script of Python that cannot be run by itself, and `python` where there is none, go by this Python."""
+    name = program[0]
+    if shutil.which(name) is None:
+        if name.endswith(".py") and os.path.isfile(name):
+            return [sys.executable, *program]
+        if name in ("python", "python3"):
+            return [sys.executable, *program[1:]]
+    return program
+
+
+def _tell_of_no_way(name: str) -> None:
+    """A line where the system loads no library before the program."""
+    path = shutil.which(name)
+    if path is None:
+        return
+    with contextlib.suppress(OSError, struct.error):
+        if os.stat(path).st_mode & (stat.S_ISUID | stat.S_ISGID):
+            why = "a set-user-ID or set-group-ID program"
+        elif _is_static(path):
+            why = "linked statically"
+        else:
+            return
+        print(f"ozfp4 exec: {name}: {why}: no call of it can be caught", file=sys.stderr)
+
+
+def _is_static(path: str) -> bool:
+    """Whether a file is of 64-bit ELF and names no dynamic linker (a header of type 3)."""
+    with open(path, "rb") as file:
+        head = file.read(64)
+        if head[:5] != b"\x7fELF\x02":
+            return False
+        (offset,), (size, count) = struct.unpack_from("<Q", head, 32), struct.unpack_from("<HH", head, 54)
+        file.seek(offset)
+        headers = file.read(size * count)
+    return all(struct.unpack_from("<I", headers, size * i)[0] != 3 for i in range(count))
 
 
 def _become(program: list[str], environment: dict[str, str]) -> None:
@@ -139,6 +204,8 @@ def _environment(options: argparse.Namespace, library: Path) -> dict[str, str]:
         "MIN_SIZE": options.min_size,
         "ACCURACY": options.accuracy,
         "DTYPES": options.dtypes,
+        "ONLY": options.only,
+        "SPARE": options.spare,
         "SUMMARY": "1" if options.summary else None,
         "REPORT": None if options.report is None else _report(options.report),
         "VERIFY": options.verify,
@@ -149,6 +216,7 @@ def _environment(options: argparse.Namespace, library: Path) -> dict[str, str]:
     return {
         **own,
         **{PREFIX + name: str(value) for name, value in asked.items() if value is not None},
+        **({} if options.threads is None else {"OZFP4_NUM_THREADS": str(options.threads)}),
         "LD_PRELOAD": f"{library}:{before}" if before else str(library),
     }
 
@@ -208,9 +276,25 @@ def _verified(text: str) -> int:
     return count
 
 
+def _threads(text: str) -> int:
+    count = _count(text)
+    if not 1 <= count <= MOST_THREADS:
+        raise argparse.ArgumentTypeError(f"{text} is not within 1 and {MOST_THREADS}")
+    return count
+
+
+def _words(text: str) -> str:
+    if not all(text.split(",")):
+        raise argparse.ArgumentTypeError(f"{text!r} is not words with commas between")
+    return text
+
+
 def _dtypes(text: str) -> str:
-    names = text.split(",")
+    if text == "all":
+        return text
+    names = [DTYPES.get(name, name) for name in text.split(",")]
     for name in names:
-        if name not in DTYPES:
-            raise argparse.ArgumentTypeError(f"{name!r} is not supported; allowed are {', '.join(DTYPES)}")
+        if name not in DTYPES.values():
+            allowed = f"all, {', '.join(DTYPES.values())}, {', '.join(DTYPES)}"
+            raise argparse.ArgumentTypeError(f"{name!r} is not supported; allowed are {allowed}")
     return ",".join(names)
