@@ -19,19 +19,22 @@ from ozfp4.cli import calibration, main
 from ozfp4.cost import peaks
 from ozfp4.cost.peaks import WAYS, DevicePeaks
 from ozfp4.dispatch import this_machine
-from ozfp4.measure import calibrate, clocks
+from ozfp4.measure import calibrate, clocks, thresholds
 from ozfp4.support import disk_cache
 
 RATES = {"fp64": 1e9, "int8": 1e12, "fp4": 2e9}
 
 
 @pytest.fixture(autouse=True)
-def plain(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, no_int8_unit: None) -> Iterator[None]:
+def plain(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, no_int8_unit: None, variables: Callable[..., None]
+) -> Iterator[None]:
     monkeypatch.setitem(sys.modules, "rich.table", None)
-    monkeypatch.setenv("OZFP4_CACHE_DIR", str(tmp_path))
+    variables(OZFP4_CACHE_DIR=str(tmp_path))
     monkeypatch.setattr("ozfp4.measure.machine.have_cuda", lambda: False)
     monkeypatch.setattr(clocks, "multiply_rate", lambda device, plan, n: RATES[plan.alphabet])
     monkeypatch.setattr(clocks, "copy_bandwidth", lambda device: 7e9)
+    monkeypatch.setattr(thresholds, "measure", lambda index: ("a CPU", {"float64": 640, "complex128": None}))
     this_machine._forget()
     yield
     this_machine._forget()
@@ -51,6 +54,8 @@ def test_what_is_found_is_shown_kept_and_taken(capsys: pytest.CaptureFixture[str
     nominal = this_machine.nominal_cpu()
     assert table["rate of int8"] == ["1", f"{nominal.rates['II', 'int8'] / 1e12:.4g}", "TOPS"]
     assert table["bandwidth"] == ["7", f"{nominal.bandwidth / 1e9:.4g}", "GB/s"]
+    assert table["complex128"][-1] == "never"
+    assert "a CPU\tfloat64\t640\n" in Path(_core.threshold_file()).read_text()
     assert forget_and_choose() == "int8"
 
 
