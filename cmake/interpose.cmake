@@ -2,11 +2,9 @@
 # exports are the names of BLAS alone; the C++ library is inside, since a program's own may be another one.
 add_library(ozfp4_blas SHARED
   csrc/interpose/call/decide.cpp
-  csrc/interpose/call/stack.cpp
   csrc/interpose/cublas/driver.cpp
   csrc/interpose/cublas/gemm.cpp
   csrc/interpose/cublas/serve.cpp
-  csrc/interpose/cublas/verification.cpp
   csrc/interpose/process/fork.cpp
   csrc/interpose/serve/payload.cpp
   csrc/interpose/serve/plain.cpp
@@ -23,7 +21,7 @@ add_library(ozfp4_blas SHARED
   csrc/interpose/process/report.cpp
   csrc/interpose/verify/entry.cpp
   csrc/interpose/verify/verify.cpp)
-compile_together(ozfp4_blas call "/call/(decide|stack)|/serve/")
+compile_together(ozfp4_blas call "/call/decide|/serve/")
 compile_together(ozfp4_blas cublas "/cublas/(gemm|serve)\\.")
 compile_together(ozfp4_blas process "/process/")
 compile_together(ozfp4_blas real "/symbols/real|/verify/")

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "check.hpp"
-#include "interpose/verify/entry.hpp"
 #include "interpose/verify/exact_sum.hpp"
+#include "interpose/verify/verify.hpp"
 #include "ozfp4.h"
 
 using namespace ozfp4::interpose;
@@ -105,11 +105,10 @@ void check_entries(Type type, int order, int op) {
                         by_row ? n : k, &factors[1], c.data(), by_row ? n : m};
   const std::string name = std::string(name_of(type)) + " " + std::to_string(order) + " " + std::to_string(op) + ": ";
   const auto check = [&](const std::string& what, int accuracy, T value, Finding wanted) {
-    const Place place{3, 2};
     T& entry = c[at(3, 2, m, n)];
     const T kept = entry;
     entry = value;
-    const Checked found = check_entry(product, accuracy, place, {before[at(3, 2, m, n)], 0});
+    const Checked found = check_entry(product, accuracy, {0, 3, 2, {before[at(3, 2, m, n)], 0}}, read_from_host, nullptr);
     report(name + what, found.finding == wanted && found.exact.real == kept);
     entry = kept;
   };
@@ -137,7 +136,7 @@ void check_special() {
       const Product product{Type::float64, row_major, no_transpose, no_transpose, 1, 1, 2, &one, each.a, 2,
                             each.b,        1,         &zero,        &c,           1};
       const Finding wanted = same(found, each.result) ? Finding::correct : Finding::wrong;
-      report("what is not finite", check_entry(product, OZFP4_ACCURACY_STANDARD, {0, 0}, {}).finding == wanted);
+      report("what is not finite", check_entry(product, OZFP4_ACCURACY_STANDARD, {}, read_from_host, nullptr).finding == wanted);
     }
   }
 }

@@ -228,16 +228,19 @@ std::uint64_t current_context() {
   return driver().cuCtxGetId(nullptr, &id) == 0 ? id : 0;
 }
 
-bool to_host(void* to, const void* from, std::size_t pitch, std::size_t width, std::size_t height, Stream stream) {
+bool read_from_device(void* to, const void* from, std::size_t bytes, std::int64_t step, std::int64_t count, Stream stream) {
+  if (count == 0) return true;
+  const bool is_line = step == 1;  // else a column of entries, a step apart
+  const std::size_t width = is_line ? bytes * static_cast<std::size_t>(count) : bytes;
   Memcpy2d copy{};
   copy.kind_from = kind_device;
   copy.device_from = reinterpret_cast<std::uintptr_t>(from);
-  copy.pitch_from = pitch;
+  copy.pitch_from = is_line ? width : bytes * static_cast<std::size_t>(step);
   copy.kind_to = kind_host;
   copy.host_to = to;
   copy.pitch_to = width;
   copy.width = width;
-  copy.height = height;
+  copy.height = is_line ? 1 : static_cast<std::size_t>(count);
   return driver().cuMemcpy2DAsync_v2(&copy, stream) == 0 && wait_for(stream);
 }
 

@@ -44,8 +44,8 @@ void* allocate_on_host(std::size_t bytes);
 // Whether a graph is captured on the stream: then nothing may be waited for. Of the default stream also whether one is on a
 // stream that waits for it, which an operation on it would break.
 bool is_captured(Stream stream);
-// `height` pieces of `width` bytes, `pitch` bytes apart on the device, one behind another to the host; waits. False: it failed.
-bool to_host(void* to, const void* from, std::size_t pitch, std::size_t width, std::size_t height, Stream stream);
+// As Read of verify/verify.hpp; waits for the stream.
+bool read_from_device(void* to, const void* from, std::size_t bytes, std::int64_t step, std::int64_t count, Stream stream);
 bool wait_for(Stream stream);
 // A number that no other context of the process has, nor ever had; 0 where none is current.
 std::uint64_t current_context();

@@ -7,11 +7,11 @@
 #include "interpose/call/bypass.hpp"
 #include "interpose/call/decide.hpp"
 #include "interpose/cublas/driver.hpp"
-#include "interpose/cublas/verification.hpp"
 #include "interpose/process/fork.hpp"
 #include "interpose/process/line.hpp"
 #include "interpose/process/record.hpp"
 #include "interpose/process/settings.hpp"
+#include "interpose/verify/verify.hpp"
 #include "ozfp4.h"
 #include "product/threshold.hpp"
 
@@ -151,12 +151,12 @@ Reason serve_or_leave(const Real& real, Handle handle, const Product& product, S
   if (!is_caught(decided)) return decided;
   const Bypass bypass;
   const BesideCaptures beside;
-  const DeviceVerification verification(product, stream);
+  const Verification verification(product, read_from_device, stream);
   const std::int64_t began = now();
   const Reason how = serve(real, product, stream, status);
   if (how != Reason::none) return how;
   count(kind_of(real.routine, product, decided), now() - began);
-  verification.finish(real.routine, product, stream);
+  verification.finish(real.routine, product);
   return decided;
 }
 

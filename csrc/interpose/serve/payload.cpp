@@ -1,10 +1,9 @@
-#include "interpose/serve/payload.hpp"
-
 #include <cstdint>
 #include <cstring>
 #include <vector>
 
 #include "cpu/runtime/threads.hpp"
+#include "interpose/serve/serve.hpp"
 
 namespace ozfp4::interpose {
 namespace {

@@ -12,7 +12,6 @@
 #include "cpu/runtime/threads.hpp"
 #include "interpose/process/line.hpp"
 #include "interpose/process/settings.hpp"
-#include "interpose/serve/payload.hpp"
 #include "ozfp4.h"
 
 namespace ozfp4::interpose {

@@ -37,8 +37,10 @@
 // What libblastrampoline asks a library for, to learn its interface: exported for that, and forwarded.
 #define OZFP4_ALL_PROBE_NAMES(X)                                                                                   \
   X(isamax_, s, std::int32_t)                                                                                      \
-  X(isamax_64_, s, std::int64_t) X(sdot_, s, std::int32_t) X(sdot_64_, s, std::int64_t) X(cdotc_, c, std::int32_t) \
-      X(cdotc_64_, c, std::int64_t) X(zdotc_, z, std::int32_t) X(zdotc_64_, z, std::int64_t)
+  X(isamax_64_, s, std::int64_t)                                                                                   \
+  X(sdot_, s, std::int32_t)                                                                                        \
+  X(sdot_64_, s, std::int64_t) X(cdotc_, c, std::int32_t) X(cdotc_64_, c, std::int64_t) X(zdotc_, z, std::int32_t) \
+      X(zdotc_64_, z, std::int64_t)
 
 // cuBLAS: what it calls S, D, C, Z; the names that end with 64 have 64-bit integers. X(name, letter, integer); letter x:
 // functions that are told the type, or have none.

@@ -1,33 +1,38 @@
-#include "interpose/verify/entry.hpp"
-
+// Checks of entries, by sums that share nothing with what makes products.
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <vector>
 
 #include "interpose/verify/exact_sum.hpp"
+#include "interpose/verify/verify.hpp"
 #include "ozfp4.h"
 
 namespace ozfp4::interpose {
 namespace {
-
-Complex load(Type type, const void* matrix, std::int64_t place) {
-  const char* at = static_cast<const char*>(matrix) + place * static_cast<std::int64_t>(size_of(type));
-  const Factor found = factor(type, at);
-  return {found.real, found.imaginary};
-}
-
-Complex operand(const Product& p, const void* matrix, std::int64_t leading, int op, std::int64_t row, std::int64_t column) {
-  const bool is_transposed = op != no_transpose, by_row = p.order == row_major;
-  Complex found = load(p.type, matrix, is_transposed == by_row ? row + column * leading : row * leading + column);
-  if (op == conjugate_transpose) found.imaginary = -found.imaginary;
-  return found;
-}
 
 using Line = std::vector<Complex>;
 
 bool is_finite(const Complex& x) { return std::isfinite(x.real) && std::isfinite(x.imaginary); }
 bool is_finite(const Line& line) {
   return std::all_of(line.begin(), line.end(), [](const Complex& x) { return is_finite(x); });
+}
+
+// `count` entries of op(X) from one on, along its row or its column. Empty where they cannot be read.
+Line line_of(const Product& p, const void* matrix, std::int64_t leading, int op, std::int64_t row, std::int64_t column,
+             bool along_row, std::int64_t count, Read read, void* stream) {
+  const bool is_turned = op != no_transpose;
+  const std::int64_t first = is_turned ? place_of(p, leading, column, row) : place_of(p, leading, row, column);
+  const std::int64_t step = (along_row != is_turned) != (p.order == row_major) ? leading : 1;
+  const std::size_t bytes = size_of(p.type);
+  std::vector<char> entries(bytes * static_cast<std::size_t>(count));
+  if (!read(entries.data(), static_cast<const char*>(matrix) + first, bytes, step, count, stream)) return {};
+  Line line;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i) {
+    const Factor x = factor(p.type, entries.data() + bytes * i);
+    line.push_back({x.real, op == conjugate_transpose ? -x.imaginary : x.imaginary});
+  }
+  return line;
 }
 
 // Scaled: entries rounded to `bits` bits of the line's largest, ties to even.
@@ -109,29 +114,35 @@ Checked check_special(const Line& row, const Line& column, Factor alpha, Factor 
   sum *= alpha.real;
   if (beta.real != 0 && !std::isfinite(before.real)) sum += beta.real * before.real;
   const bool is_same = std::isnan(sum) ? std::isnan(found.real) : sum == found.real;
-  return {is_same ? Finding::correct : Finding::wrong, {sum, 0}};
+  return {is_same ? Finding::correct : Finding::wrong, {sum, 0}, found};
 }
 
 }  // namespace
 
-Complex entry_of_c(const Product& product, Place place) {
-  return operand(product, product.c, product.ldc, no_transpose, place.row, place.column);
+bool read_from_host(void* to, const void* from, std::size_t bytes, std::int64_t step, std::int64_t count, void*) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    const auto gap = static_cast<std::int64_t>(bytes);
+    std::memcpy(static_cast<char*>(to) + i * gap, static_cast<const char*>(from) + i * step * gap, bytes);
+  }
+  return true;
 }
 
-Checked check_entry(const Product& p, int accuracy, Place place, Complex before) {
+Checked check_entry(const Product& product, int accuracy, const Sample& entry, Read read, void* stream) {
+  const Product p = matrix_of(product, entry.matrix);
   const bool complex = is_complex(p.type);
   const int precision = is_single(p.type) ? 24 : 53;
-  const Complex found = entry_of_c(p, place);
   const Factor alpha = factor(p.type, p.alpha), beta = factor(p.type, p.beta);
-  const bool multiplies = alpha.real != 0 || alpha.imaginary != 0;  // else neither A nor B is read
-  Line row, column;
-  for (std::int64_t l = 0; l < p.k && multiplies; ++l) {
-    row.push_back(operand(p, p.a, p.lda, p.transpose_a, place.row, l));
-    column.push_back(operand(p, p.b, p.ldb, p.transpose_b, l, place.column));
-  }
   const bool reads_c = beta.real != 0 || beta.imaginary != 0;
+  const std::int64_t k = alpha.real != 0 || alpha.imaginary != 0 ? p.k : 0;  // else neither A nor B is read
+  const Line c = line_of(p, p.c, p.ldc, no_transpose, entry.row, entry.column, true, 1, read, stream);
+  Line row = line_of(p, p.a, p.lda, p.transpose_a, entry.row, 0, true, k, read, stream);
+  Line column = line_of(p, p.b, p.ldb, p.transpose_b, 0, entry.column, false, k, read, stream);
+  if (c.empty() || static_cast<std::int64_t>(row.size()) != k || static_cast<std::int64_t>(column.size()) != k) {
+    return {Finding::unread, {}, {}};
+  }
+  const Complex found = c[0], before = entry.before;
   if (!is_finite(row) || !is_finite(column) || (reads_c && !is_finite(before))) {
-    if (complex) return {Finding::not_finite, {}};
+    if (complex) return {Finding::not_finite, {}, found};
     return check_special(row, column, alpha, beta, before, found);
   }
   if (accuracy == OZFP4_ACCURACY_SCALED) {
@@ -142,22 +153,22 @@ Checked check_entry(const Product& p, int accuracy, Place place, Complex before)
   // As ozfp4.h says: A B is then rounded first, and where it is to be correct what that lost is rounded, too, and kept.
   const bool is_in_two_steps = has_both(alpha) || has_both(beta);
   if (is_in_two_steps) {
-    Sums product = sums_of(complex, row, column, {1, 0}, false);
-    const Complex rounded = rounded_sums(product, precision);
-    if (!is_finite(rounded)) return {Finding::not_finite, {}};
+    Sums exact_product = sums_of(complex, row, column, {1, 0}, false);
+    const Complex rounded = rounded_sums(exact_product, precision);
+    if (!is_finite(rounded)) return {Finding::not_finite, {}, found};
     add_product(exact, complex, alpha, rounded, {1, 0}, false);
     if (accuracy == OZFP4_ACCURACY_CORRECT) {
-      product.real.add(-rounded.real, 1, 1);
-      product.imaginary.add(-rounded.imaginary, 1, 1);
-      add_product(exact, complex, alpha, rounded_sums(product, precision), {1, 0}, false);
+      exact_product.real.add(-rounded.real, 1, 1);
+      exact_product.imaginary.add(-rounded.imaginary, 1, 1);
+      add_product(exact, complex, alpha, rounded_sums(exact_product, precision), {1, 0}, false);
     }
   } else {
     exact = sums_of(complex, row, column, alpha, false);
   }
   if (reads_c) add_product(exact, complex, beta, before, {1, 0}, false);
   const Complex right = rounded_sums(exact, precision);
-  if (right.real == found.real && right.imaginary == found.imaginary) return {Finding::correct, right};
-  if (accuracy != OZFP4_ACCURACY_STANDARD) return {Finding::wrong, right};
+  if (right.real == found.real && right.imaginary == found.imaginary) return {Finding::correct, right, found};
+  if (accuracy != OZFP4_ACCURACY_STANDARD) return {Finding::wrong, right, found};
   // Each part is a sum of two products for each index where the type is complex; what two steps add is below that of one or two
   // terms. Only products that are not 0 count.
   const Sums sizes = sums_of(complex, row, column, alpha, true);
@@ -169,7 +180,7 @@ Checked check_entry(const Product& p, int accuracy, Place place, Complex before)
   const double factor = std::fabs(alpha.real) + std::fabs(alpha.imaginary);
   const bool within = is_within(found.real, exact.real, sizes.real, n, factor, precision) &&
                       is_within(found.imaginary, exact.imaginary, sizes.imaginary, n, factor, precision);
-  return {within ? Finding::within_bound : Finding::wrong, right};
+  return {within ? Finding::within_bound : Finding::wrong, right, found};
 }
 
 }  // namespace ozfp4::interpose

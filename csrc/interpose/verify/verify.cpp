@@ -6,6 +6,7 @@
 #include <new>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "cpu/runtime/fp_mode.hpp"
 #include "interpose/process/fork.hpp"
@@ -37,19 +38,19 @@ std::uint64_t random() {
   return mix(next.fetch_add(0x9e3779b97f4a7c15u, std::memory_order_relaxed));
 }
 
-void tell(Routine routine, const Product& p, Place place, Complex found, Complex exact) {
+std::int64_t random_below(std::int64_t limit) { return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(limit)); }
+
+void tell(Routine routine, const Product& p, const Sample& entry, const Checked& checked) {
   char text[320];
   std::snprintf(text, sizeof text,
                 "verify: %s of %lld x %lld x %lld: entry (%lld, %lld) is %.17g%+.17gi, the exact one %.17g%+.17gi",
                 name_of(routine), static_cast<long long>(p.m), static_cast<long long>(p.n), static_cast<long long>(p.k),
-                static_cast<long long>(place.row), static_cast<long long>(place.column), found.real, found.imaginary, exact.real,
-                exact.imaginary);
+                static_cast<long long>(entry.row), static_cast<long long>(entry.column), checked.found.real,
+                checked.found.imaginary, checked.exact.real, checked.exact.imaginary);
   say(text);
 }
 
-}  // namespace
-
-bool is_chosen_for_verification() {
+bool is_chosen() {
   const std::int64_t wanted = settings().verify;
   if (wanted == 0) return false;
   const std::int64_t number = ++counters.made;
@@ -57,36 +58,24 @@ bool is_chosen_for_verification() {
          static_cast<double>(random() >> 11) * 0x1p-53 * static_cast<double>(number) < static_cast<double>(wanted);
 }
 
-int entries_verified(const Product& product) {
+}  // namespace
+
+Verification::Verification(const Product& product, Read read, void* stream) : read_(read), stream_(stream) {
+  if (!is_chosen()) return;
   const double entries = static_cast<double>(product.m) * static_cast<double>(product.n) * static_cast<double>(product.batch);
-  return static_cast<int>(std::min<double>(most_verified_entries, entries));
-}
-
-std::int64_t random_below(std::int64_t limit) { return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(limit)); }
-
-void count_verified_product() { ++counters.products; }
-
-void count_verified_entry(Routine routine, const Product& product, Place place, Complex found, const Checked& checked) {
-  switch (checked.finding) {
-    case Finding::correct: ++counters.correct; break;
-    case Finding::within_bound: ++counters.within_bound; break;
-    case Finding::not_finite: ++counters.not_finite; break;
-    case Finding::wrong:
-      if (++counters.wrong <= most_lines) tell(routine, product, place, found, checked.exact);
-      break;
-  }
-}
-
-Verification::Verification(const Product& product) {
-  if (!is_chosen_for_verification()) return;
-  count_ = entries_verified(product);
-  for (int i = 0; i < count_; ++i) {
-    places_[i] = {random_below(product.m), random_below(product.n)};
-    if (!is_written(product, places_[i].row, places_[i].column)) std::swap(places_[i].row, places_[i].column);
-    const Factor beta = factor(product.type, product.beta);
-    const bool reads_c = beta.real != 0 || beta.imaginary != 0;
-    before_[i] = reads_c ? entry_of_c(product, places_[i]) : Complex{};
-    if (product.is_hermitian && places_[i].row == places_[i].column) before_[i].imaginary = 0;
+  const Factor beta = factor(product.type, product.beta);
+  for (int i = 0; i < std::min<double>(most, entries); ++i) {
+    Sample entry{random_below(product.batch), random_below(product.m), random_below(product.n), {}};
+    if (!is_written(product, entry.row, entry.column)) std::swap(entry.row, entry.column);
+    const Product p = matrix_of(product, entry.matrix);
+    double number[2];
+    if (beta.real != 0 || beta.imaginary != 0) {
+      const void* const place = static_cast<const char*>(p.c) + place_of(p, p.ldc, entry.row, entry.column);
+      if (!read_(number, place, size_of(p.type), 1, 1, stream_)) continue;
+      const Factor before = factor(p.type, number);
+      entry.before = {before.real, product.is_hermitian && entry.row == entry.column ? 0 : before.imaginary};
+    }
+    entries_[static_cast<std::size_t>(count_++)] = entry;
   }
 }
 
@@ -94,10 +83,14 @@ void Verification::finish(Routine routine, const Product& product) const {
   if (count_ == 0) return;
   const DefaultFpMode mode;
   try {
-    count_verified_product();
+    ++counters.products;
     for (int i = 0; i < count_; ++i) {
-      const Checked checked = check_entry(product, settings().accuracy, places_[i], before_[i]);
-      count_verified_entry(routine, product, places_[i], entry_of_c(product, places_[i]), checked);
+      const Sample& entry = entries_[static_cast<std::size_t>(i)];
+      const Checked checked = check_entry(product, settings().accuracy, entry, read_, stream_);
+      if (checked.finding == Finding::correct) ++counters.correct;
+      if (checked.finding == Finding::within_bound) ++counters.within_bound;
+      if (checked.finding == Finding::not_finite) ++counters.not_finite;
+      if (checked.finding == Finding::wrong && ++counters.wrong <= most_lines) tell(routine, product, entry, checked);
     }
   } catch (const std::bad_alloc&) {  // entries without memory for their lines are not checked; the program may go on
   }
