@@ -9,7 +9,7 @@ ROOT = Path(__file__).resolve().parents[2]
 CSRC = ROOT / "csrc"
 
 # From the bottom. Folders of one layer do not include each other.
-LAYERS = [["arith"], ["plan"], ["cpu", "cuda"], ["product"], ["bindings", "c_api"], ["interpose"]]
+LAYERS = [["arith"], ["plan"], ["cpu", "cuda"], ["product"], ["bindings", "c_api"], ["exec"]]
 # Of csrc/cuda, files by their stems and folders, which may include each other within a layer.
 CUDA_LAYERS = [
     ["views", "code", "launch", "dependent_launch", "device", "runtime"],

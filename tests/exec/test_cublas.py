@@ -585,8 +585,8 @@ for each in threads: each.join()
 
 CONSTANTS = """
 #include <cublas_v2.h>
-#include "interpose/cublas/types.hpp"
-namespace own = ozfp4::interpose::cublas;
+#include "exec/cublas_types.hpp"
+namespace own = ozfp4::exec::cublas;
 static_assert(own::op_n == CUBLAS_OP_N && own::op_t == CUBLAS_OP_T && own::op_c == CUBLAS_OP_C);
 static_assert(own::pointers_to_host == CUBLAS_POINTER_MODE_HOST && own::success == CUBLAS_STATUS_SUCCESS);
 static_assert(own::real_32 == CUDA_R_32F && own::real_64 == CUDA_R_64F);

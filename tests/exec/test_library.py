@@ -17,8 +17,8 @@ ROOT = Path(__file__).parents[2]
 
 
 def table() -> set[str]:
-    """The names of the CPU's routines in csrc/interpose/symbols/names.hpp, for each letter."""
-    text = (ROOT / "csrc/interpose/symbols/names.hpp").read_text()
+    """The names of the CPU's routines in csrc/exec/names.hpp, for each letter."""
+    text = (ROOT / "csrc/exec/names.hpp").read_text()
     names = re.findall(r"X\((\w+?)?(?:##)?p##routine(?:##)?(\w*),", text)
     routines = [(letter, name) for name in ("gemm", "syrk") for letter in "sdcz"] + [
         ("c", "herk"),

@@ -33,11 +33,11 @@ from ..errors import InputError
 
 OWN_ERROR, CANNOT_RUN, NOT_FOUND = 125, 126, 127  # as env(1) has them
 LIBRARY = "libozfp4_blas.so"
-PREFIX = "OZFP4_EXEC_"  # of the variables that csrc/interpose/process/settings.cpp reads
+PREFIX = "OZFP4_EXEC_"  # of the variables that csrc/exec/settings.cpp reads
 DTYPES = {"s": "float32", "d": "float64", "c": "complex64", "z": "complex128"}
 MOST_VERIFIED = 1_000_000
 MOST_THREADS = 65_536  # as csrc/cpu/runtime/threads.hpp has it
-REPORT_BEGIN = b'{"ozfp4_exec": 2, '  # of each line, as csrc/interpose/process/report.cpp has it
+REPORT_BEGIN = b'{"ozfp4_exec": 2, '  # of each line, as csrc/exec/report.cpp has it
 IGNORED_BY_PYTHON = ("SIGPIPE", "SIGXFZ", "SIGXFSZ")  # as subprocess has them
 
 

@@ -1,0 +1,114 @@
+// A product that a program asked for: C = alpha op(A) op(B) + beta C, whatever routine it called.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+namespace ozfp4::exec {
+
+enum class Type : std::uint8_t { float32, float64, complex64, complex128, other };
+constexpr int type_count = 4;  // of those that ozfp4 multiplies
+
+constexpr bool is_complex(Type type) { return type == Type::complex64 || type == Type::complex128; }
+constexpr bool is_single(Type type) { return type == Type::float32 || type == Type::complex64; }
+constexpr std::size_t size_of(Type type) { return (is_single(type) ? 4 : 8) * (is_complex(type) ? 2 : 1); }
+constexpr char letter_of(Type type) { return "sdcz-"[static_cast<int>(type)]; }
+inline const char* name_of(Type type) {
+  static const char* const names[] = {"float32", "float64", "complex64", "complex128", "-"};
+  return names[static_cast<int>(type)];
+}
+
+// Values of CBLAS, which are those of ozfp4.h too.
+enum : int { row_major = 101, column_major = 102, no_transpose = 111, transpose = 112, conjugate_transpose = 113 };
+constexpr int conjugate_alone = 114;  // of OpenBLAS, which ozfp4 does not make
+enum : int { upper_triangle = 121, lower_triangle = 122 };
+
+struct Product {
+  Type type = Type::float64;
+  int order = column_major;
+  int transpose_a = no_transpose, transpose_b = no_transpose;
+  std::int64_t m = 0, n = 0, k = 0;
+  const void* alpha = nullptr;  // one entry of the type
+  const void* a = nullptr;
+  std::int64_t lda = 0;
+  const void* b = nullptr;
+  std::int64_t ldb = 0;
+  const void* beta = nullptr;
+  void* c = nullptr;
+  std::int64_t ldc = 0;
+  std::int64_t batch = 1;  // of so many products, whose matrices lie so many entries apart
+  std::int64_t stride_a = 0, stride_b = 0, stride_c = 0;
+  // upper_triangle or lower_triangle: nothing else of C is read or written, B is A, m is n, and the transposes are each other's.
+  int triangle = 0;
+  bool is_hermitian = false;  // a triangle's: alpha and beta are real, and so is the diagonal of C, whatever it was
+};
+
+// Multiplications of entries. Exact below 2^53, and never beyond the range of double.
+inline double size_of(const Product& p) {
+  return static_cast<double>(p.m) * static_cast<double>(p.n) * static_cast<double>(p.k) * static_cast<double>(p.batch);
+}
+
+// One of the batch.
+inline Product matrix_of(const Product& p, std::int64_t index) {
+  Product found = p;
+  const auto entry = static_cast<std::int64_t>(size_of(p.type));
+  found.a = static_cast<const char*>(p.a) + index * p.stride_a * entry;
+  found.b = static_cast<const char*>(p.b) + index * p.stride_b * entry;
+  found.c = static_cast<char*>(p.c) + index * p.stride_c * entry;
+  found.batch = 1;
+  return found;
+}
+
+inline bool is_conjugated_alone(const Product& p) { return p.transpose_a == conjugate_alone || p.transpose_b == conjugate_alone; }
+
+// Whether BLAS takes the extents and leading dimensions. Transposes of 0 are none of BLAS's.
+inline bool is_valid(const Product& p) {
+  if (p.m < 0 || p.n < 0 || p.k < 0 || p.batch < 0 || p.transpose_a == 0 || p.transpose_b == 0) return false;
+  if (is_conjugated_alone(p)) return false;
+  if (p.order != column_major && p.order != row_major) return false;
+  // Entries side by side of the matrix whose op is rows x columns.
+  const auto line = [&p](int op, std::int64_t rows, std::int64_t columns) {
+    const bool is_transposed = op != no_transpose, has_rows = p.order == row_major;
+    return std::max<std::int64_t>(is_transposed == has_rows ? rows : columns, 1);
+  };
+  return p.lda >= line(p.transpose_a, p.m, p.k) && p.ldb >= line(p.transpose_b, p.k, p.n) &&
+         p.ldc >= line(no_transpose, p.m, p.n);
+}
+
+// C = alpha X op(X) + beta C of a triangle, as ?syrk and ?herk have it. `turned`: of X, one of CBLAS's or 0. What these refuse
+// has transposes of 0.
+inline Product triangle_of(Type type, bool is_hermitian, int order, int triangle, int turned, std::int64_t n, std::int64_t k,
+                           const void* alpha, const void* x, std::int64_t ldx, const void* beta, void* c, std::int64_t ldc) {
+  const int adjoint = is_hermitian ? conjugate_transpose : transpose;
+  const bool is_turned = turned == adjoint || (turned == conjugate_transpose && !is_complex(type));
+  Product p{type, order, 0, 0, n, n, k, alpha, x, ldx, x, ldx, beta, c, ldc};
+  p.triangle = triangle, p.is_hermitian = is_hermitian;
+  if ((triangle != upper_triangle && triangle != lower_triangle) || (turned != no_transpose && !is_turned)) return p;
+  p.transpose_a = is_turned ? adjoint : no_transpose, p.transpose_b = is_turned ? no_transpose : adjoint;
+  return p;
+}
+
+// Whether an entry of C is the product's to write.
+inline bool is_written(const Product& p, std::int64_t row, std::int64_t column) {
+  return p.triangle == 0 || (p.triangle == lower_triangle ? row >= column : row <= column);
+}
+
+// How far an entry of a matrix lies from its first, in bytes.
+inline std::ptrdiff_t place_of(const Product& p, std::int64_t leading, std::int64_t row, std::int64_t column) {
+  const std::int64_t entries = p.order == row_major ? row * leading + column : row + column * leading;
+  return entries * static_cast<std::ptrdiff_t>(size_of(p.type));
+}
+
+// The real and imaginary parts of a factor of this type; 0 where it has no imaginary part.
+struct Factor {
+  double real = 0, imaginary = 0;
+};
+inline Factor factor(Type type, const void* at) {
+  const auto* single = static_cast<const float*>(at);
+  const auto* twice = static_cast<const double*>(at);
+  if (is_single(type)) return {single[0], is_complex(type) ? single[1] : 0};
+  return {twice[0], is_complex(type) ? twice[1] : 0};
+}
+
+}  // namespace ozfp4::exec

@@ -1,0 +1,37 @@
+// The routine that a program would have called, had nobody stood before it.
+#pragma once
+
+#include <atomic>
+
+#include "exec/routine.hpp"
+
+namespace ozfp4::exec {
+
+// Functions of a libcublas that tell of a handle; null where it has none of that name.
+struct CublasState {
+  int (*get_stream)(void*, void**);
+  int (*get_pointer_mode)(void*, int*);
+  int (*get_version)(void*, int*);
+};
+
+struct Real {
+  const void* caller;  // where the call returns to
+  Routine routine;
+  void* address;        // null where nobody has it: then is_own
+  bool is_64_bit;       // its library is one whose integers have 64 bits under names that do not say so
+  CublasState cublas;   // of the library that holds it, which stays loaded
+  bool is_spared;       // by what `--only` and `--spare` name
+  bool is_own = false;  // nobody has it: what stands in its place is ozfp4's, and there is nothing faster to leave a product to
+  // Of products that ozfp4 made for the caller: one had many repairs; on a GPU as many as are few of any, 0 before the first.
+  mutable std::atomic<bool> has_many_repairs{false};
+  mutable std::atomic<std::int64_t> few_repairs{0};
+};
+
+// As the dynamic linker would have bound the symbol for this caller: first what all of the process sees, then what the caller's
+// library brings, which may be hidden from all others (Python's extensions), then any loaded library. Remembered for each place
+// that calls: some nanoseconds from the second call on. A program that only asks whether there is such a routine (a weak
+// reference, dlsym) finds ours: of the CPU's there may then be no other. One of cuBLAS, which has no handle then, ends the
+// process as the dynamic linker does, with a line and status 127.
+const Real& real_routine(Routine routine, const void* caller);
+
+}  // namespace ozfp4::exec
