@@ -588,6 +588,7 @@ CONSTANTS = """
 #include "exec/cublas_types.hpp"
 namespace own = ozfp4::exec::cublas;
 static_assert(own::op_n == CUBLAS_OP_N && own::op_t == CUBLAS_OP_T && own::op_c == CUBLAS_OP_C);
+static_assert(own::allocation_failed == CUBLAS_STATUS_ALLOC_FAILED && own::internal_error == CUBLAS_STATUS_INTERNAL_ERROR);
 static_assert(own::pointers_to_host == CUBLAS_POINTER_MODE_HOST && own::success == CUBLAS_STATUS_SUCCESS);
 static_assert(own::real_32 == CUDA_R_32F && own::real_64 == CUDA_R_64F);
 static_assert(own::complex_32 == CUDA_C_32F && own::complex_64 == CUDA_C_64F);
