@@ -85,11 +85,11 @@ def test_products_with_few_chains_stay(product: Callable[[Any], Any]) -> None:
     assert counts(scope) == (4, 0)
 
 
-def test_a_product_that_tests_its_kernel_says_nothing_of_its_place() -> None:
+def test_the_test_of_a_kernel_counts_for_no_place() -> None:
     with ozfp4.emulate() as scope:
         for _ in range(3):
             guard.forget()
-            np.matmul(COVARIANCE, COVARIANCE)
+            np.matmul(NORMAL, NORMAL)
     assert counts(scope) == (3, 0)
 
 

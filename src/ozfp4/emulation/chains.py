@@ -53,10 +53,9 @@ def made(problem: Problem, options: Options, compute: Callable[[dict[str, Any]],
         return MANY
     if not problem.on_cpu:
         return _on_gpu(place, problem, lambda: compute(keywords))
-    kernels, before = known_count(), _core.repaired()
+    before = _core.repaired()  # which a kernel's self-test does not count
     result = compute(keywords)
-    if known_count() == kernels:  # else repairs are those of a self-test, too
-        place.has_many = _core.repaired() - before > _few(problem)
+    place.has_many = _core.repaired() - before > _few(problem)
     return result
 
 
