@@ -84,7 +84,9 @@ def test_the_next_backend_where_a_kernel_is_disabled() -> None:
     finally:
         _core.break_kernels([])
     assert ozfp4.matmul(a, a.T, report=True)[1].plan.backend == "int8"
-    with pytest.raises(RuntimeError, match=r"^backend: every kernel of 'fp64' failed its self-test: 'FP64 on"):
+    with pytest.raises(
+        RuntimeError, match=r"^backend: every kernel of 'fp64' failed its self-test: 'FP64 on"
+    ):
         ozfp4.plan_for(a, a.T, backend="fp64")
 
 
