@@ -344,9 +344,10 @@ class Unwatched:
         find_interpreters: Callable[[], object],
         find_record: Callable[[], object],
         forward_mode: object,
+        level_name: str,
     ) -> None:
         """`types` are those of tensors that nobody watches by their class; `find_record` finds None unless torch.jit.trace
-        records; `forward_mode` is the module that has ``_current_level``, below 0 where there are no tangents."""
+        records; the attribute `level_name` of `forward_mode` is below 0 where there are no tangents."""
 
     def are(self, operands: tuple[Any, ...]) -> bool:
         """Whether each is None or of the types, none requires grad where gradients are recorded, and torch neither maps nor

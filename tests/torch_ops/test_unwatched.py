@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -82,6 +83,7 @@ def test_errors_of_torch_are_passed_on():
     def fail():
         raise RuntimeError("no answer")
 
+    outside = SimpleNamespace(level=-1)
     never = {
         "records_gradients": bool,
         "count_modes": lambda: 1,
@@ -91,12 +93,12 @@ def test_errors_of_torch_are_passed_on():
     }
     for name in ("count_modes", "has_watching_mode", "find_interpreters", "find_record"):
         asked = _core.Unwatched(
-            (torch.Tensor,), **{**never, name: fail}, forward_mode=torch.autograd.forward_ad
+            (torch.Tensor,), **{**never, name: fail}, forward_mode=outside, level_name="level"
         )
         with pytest.raises(RuntimeError, match="no answer"):
             asked.are((A,))
-    with pytest.raises(AttributeError, match="_current_level"):
-        _core.Unwatched((torch.Tensor,), **never, forward_mode=torch).are((A,))
+    with pytest.raises(AttributeError, match="no_level"):
+        _core.Unwatched((torch.Tensor,), **never, forward_mode=outside, level_name="no_level").are((A,))
 
 
 def test_operands_that_are_here():

@@ -28,9 +28,9 @@ py::object again(const TensorForms& own, PyObject* const* given, Py_ssize_t coun
 
 void register_tensors(py::module_& module) {
   py::class_<Unwatched>(module, "Unwatched")
-      .def(py::init<py::tuple, py::object, py::object, py::object, py::object, py::object, py::object>(), py::arg("types"),
-           py::arg("records_gradients"), py::arg("count_modes"), py::arg("has_watching_mode"), py::arg("find_interpreters"),
-           py::arg("find_record"), py::arg("forward_mode"))
+      .def(py::init<py::tuple, py::object, py::object, py::object, py::object, py::object, py::object, py::str>(),
+           py::arg("types"), py::arg("records_gradients"), py::arg("count_modes"), py::arg("has_watching_mode"),
+           py::arg("find_interpreters"), py::arg("find_record"), py::arg("forward_mode"), py::arg("level_name"))
       .def("are", &Unwatched::are, py::arg("operands"))
       .def_property_readonly("are_here",
                              [](const py::object& self) { return builtin_of<Unwatched, are_here>(self, "are_here"); });

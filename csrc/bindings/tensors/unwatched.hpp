@@ -14,18 +14,19 @@ class Unwatched {
  public:
   // `types` of tensors that nobody watches by their class; what is asked of torch: whether gradients are recorded, how many
   // dispatch modes there are, where there are some whether one wants to see products, the interpreters of torch.func (None: there
-  // are none), what torch.jit.trace records into (None: it does not), and the module whose _current_level is below 0 where there
+  // are none), what torch.jit.trace records into (None: it does not), and a module and its attribute that is below 0 where there
   // are no tangents.
   Unwatched(pybind11::tuple types, pybind11::object records_gradients, pybind11::object count_modes,
             pybind11::object has_watching_mode, pybind11::object find_interpreters, pybind11::object find_record,
-            pybind11::object forward_mode)
+            pybind11::object forward_mode, pybind11::str level_name)
       : types_(std::move(types)),
         records_gradients_(std::move(records_gradients)),
         count_modes_(std::move(count_modes)),
         has_watching_mode_(std::move(has_watching_mode)),
         find_interpreters_(std::move(find_interpreters)),
         find_record_(std::move(find_record)),
-        forward_mode_(std::move(forward_mode)) {}
+        forward_mode_(std::move(forward_mode)),
+        level_name_(std::move(level_name)) {}
 
   // Whether each operand is None or is_plain, and nothing_watches.
   bool are(const pybind11::tuple& operands) const {
@@ -54,7 +55,7 @@ class Unwatched {
   bool nothing_watches() const {
     const bool has_no_mode = number_of(ask(count_modes_)) == 0 || ask(has_watching_mode_).is(pybind11::handle(Py_False));
     return has_no_mode && ask(find_interpreters_).is_none() && ask(find_record_).is_none() &&
-           number_of(answer_of(PyObject_GetAttr(forward_mode_.ptr(), level_.ptr()))) < 0;
+           number_of(answer_of(PyObject_GetAttr(forward_mode_.ptr(), level_name_.ptr()))) < 0;
   }
 
  private:
@@ -62,7 +63,8 @@ class Unwatched {
 
   pybind11::tuple types_;
   pybind11::object records_gradients_, count_modes_, has_watching_mode_, find_interpreters_, find_record_, forward_mode_;
-  pybind11::object requires_grad_ = interned("requires_grad"), level_ = interned("_current_level");
+  pybind11::str level_name_;
+  pybind11::object requires_grad_ = interned("requires_grad");
   pybind11::object is_cuda_ = interned("is_cuda"), is_cpu_ = interned("is_cpu");
 };
 

@@ -32,6 +32,7 @@ from ..request.prepared import NEITHER, Prepared, take_prepared
 from ..request.types import Array, Arrays, No, Yes
 from ..request.types import TensorT as T
 from ..request.written import mark_written
+from ..support import torch_private
 from ..support.logger import LOGGER
 from .integers import integer_product
 
@@ -278,17 +279,15 @@ def is_watched(*operands: Any) -> bool:
             has_tensors = True
             if x.requires_grad and torch.is_grad_enabled():
                 return True
-            if type(x) is not tensor and (
-                isinstance(x, torch._subclasses.FakeTensor) or library.is_dtensor(x)
-            ):
+            if type(x) is not tensor and (torch_private.is_fake(x) or library.is_dtensor(x)):
                 return True
     return has_tensors and bool(
         torch.compiler.is_dynamo_compiling()
-        or torch._C._get_tracing_state() is not None
-        or (torch._C._len_torch_dispatch_stack() and library.has_watching_mode())
-        or torch._C._functorch.peek_interpreter_stack() is not None
+        or torch_private.is_recorded()
+        or (torch_private.mode_count() and library.has_watching_mode())
+        or torch_private.interpreter() is not None
         or (
-            torch.autograd.forward_ad._current_level >= 0
+            torch_private.tangent_level() >= 0
             and any(isinstance(x, torch.Tensor) and library.has_tangent(x) for x in operands)
         )
     )

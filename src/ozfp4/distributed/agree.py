@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 
 from .. import _core
 from ..request.library import require_torch
+from ..support import torch_private
 from ..support.ranks import check_refusals, text_of
 from ..support.version import __version__
 from .collectives import Group, all_gather
@@ -146,9 +147,7 @@ def _cut(found: bytes, size: int) -> list[bytes]:
 
 def _timeout(group: Group, device: Any) -> float:
     """Seconds after which a collective of the group fails."""
-    backend = group.handle._get_backend(device)
-    options = getattr(backend, "options", None)
-    timeout = getattr(options, "_timeout", None)
+    timeout = torch_private.timeout_of(torch_private.backend_of(group.handle, device))
     return 600.0 if timeout is None else float(timeout.total_seconds())
 
 

@@ -12,6 +12,7 @@ from math import prod
 from typing import Any
 
 from ..request.library import require_torch
+from ..support import torch_private
 from .layout import Placed
 
 
@@ -26,7 +27,7 @@ class Group:
     def backend(self, device: Any) -> str:
         """The name of what serves tensors of a device, such as "gloo" and "nccl"; "" where nothing does."""
         try:
-            return str(self.handle._get_backend(device).name()).lower()
+            return str(torch_private.backend_of(self.handle, device).name()).lower()
         except RuntimeError:
             return ""
 

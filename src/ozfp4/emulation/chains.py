@@ -14,6 +14,7 @@ from .. import _core
 from ..backends.cuda import extension
 from ..backends.cuda.launch import is_captured
 from ..request.library import is_integer, require_torch
+from ..support import torch_private
 from ..support.child_lock import ChildLock
 from ..trust.guard import known_count
 from .options import Options
@@ -113,7 +114,7 @@ def _counts_on_host() -> tuple[Any, int]:
     """A count for each place, which kernels of all devices write, and where they begin."""
     if not _counts:
         torch = require_torch()
-        with _lock, torch.utils._python_dispatch._disable_current_modes():
+        with _lock, torch_private.without_modes():
             if not _counts:
                 held = torch.zeros(MOST_PLACES, dtype=torch.int64, device="cpu", pin_memory=True)
                 _counts.append((held.numpy(), held.data_ptr()))

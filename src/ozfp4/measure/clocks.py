@@ -22,6 +22,7 @@ from ..dispatch import on_cuda
 from ..plans.plan import Plan
 from ..request.library import require_torch
 from ..request.operands import matmul_shape
+from ..support import torch_private
 
 LONGEST_SERIES = 200
 REPLAYS = 9  # of a CUDA graph
@@ -126,7 +127,7 @@ def gpu_stages(
         events = [torch.cuda.Event(enable_timing=True) for _ in range(5)]
         for event in events:
             event.record()  # creates the handle
-        torch.cuda._sleep(head_start)
+        torch_private.sleep_on_device(head_start)
         events[0].record()
         handles = (events[1].cuda_event, events[2].cuda_event, events[3].cuda_event)
         launch.run(plan, variant, a, b, c, shape, launch.UNLIMITED, handles, promise=promise)

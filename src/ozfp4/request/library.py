@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .. import _core
+from ..support import torch_private
 from . import remedies
 
 Array = npt.NDArray[Any]
@@ -163,8 +164,7 @@ def is_from_torch(**operands: object) -> bool:
 
 def has_watching_mode() -> bool:
     """Whether a dispatch mode of torch wants to see products as operators; those of ``ozfp4.emulate`` let ours pass."""
-    modes = require_torch().utils._python_dispatch._get_current_dispatch_mode_stack()
-    return any(not getattr(mode, "passes_products", False) for mode in modes)
+    return any(not getattr(mode, "passes_products", False) for mode in torch_private.modes())
 
 
 @lru_cache(maxsize=1)
@@ -173,49 +173,39 @@ def unwatched() -> _core.Unwatched:
     torch = require_torch()
     return _core.Unwatched(
         (torch.Tensor, torch.nn.Parameter),
-        torch.is_grad_enabled,
-        torch._C._len_torch_dispatch_stack,
-        has_watching_mode,
-        torch._C._functorch.peek_interpreter_stack,
-        torch._C._get_tracing_state,
-        torch.autograd.forward_ad,
+        records_gradients=torch.is_grad_enabled,
+        has_watching_mode=has_watching_mode,
+        **torch_private.watching_functions(),
     )
 
 
 def has_own_tangent(x: Any) -> bool:
     """Whether a tensor has a tangent of forward mode, at the one level of torch.func that torch is at. Levels of forward mode are
     the process's, so that only the tensor knows: another thread may have entered one."""
-    torch = require_torch()
-    forward_ad = torch.autograd.forward_ad
-    if forward_ad._current_level < 0:
+    if torch_private.tangent_level() < 0:
         return False
-    if torch._C._dispatch_tls_is_dispatch_key_excluded(torch._C.DispatchKey.ADInplaceOrView):
-        return False  # in the kernel of an operator, whose tangents torch has seen to: there it has no answer
-    return forward_ad.unpack_dual(x).tangent is not None
+    if torch_private.is_below_tangents():
+        return False  # there torch has no answer
+    return require_torch().autograd.forward_ad.unpack_dual(x).tangent is not None
 
 
 def has_tangent(x: Any) -> bool:
     """The same at any level. Range: outside of what torch's dispatcher calls."""
-    torch = require_torch()
-    if torch.autograd.forward_ad._current_level < 0:
+    if torch_private.tangent_level() < 0:
         return False
-    level = torch._C._functorch.peek_interpreter_stack()
+    level = torch_private.interpreter()
     if level is None:
         return has_own_tangent(x)
-    if level.key() == torch._C._functorch.TransformType.Jvp and has_own_tangent(x):
+    if torch_private.is_jvp(level) and has_own_tangent(x):
         return True
-    with (
-        torch._functorch.pyfunctorch.temporarily_pop_interpreter_stack()
-    ):  # each level knows of its own alone
-        is_wrapped = torch._C._functorch.maybe_get_level(x) == level.level()
-        return has_tangent(torch._C._functorch.get_unwrapped(x) if is_wrapped else x)
+    with torch_private.at_outer_level():  # each level knows of its own alone
+        return has_tangent(torch_private.unwrapped(x) if torch_private.is_wrapped_at(x, level) else x)
 
 
 def _requires_grad(x: Any) -> bool:
     """Whether a tensor does, or what it stands for at the outer levels of torch.func, each of which may follow it."""
-    functorch = require_torch()._C._functorch
-    while not x.requires_grad and functorch.is_functorch_wrapped_tensor(x):
-        x = functorch.get_unwrapped(x)
+    while not x.requires_grad and torch_private.is_wrapped(x):
+        x = torch_private.unwrapped(x)
     return bool(x.requires_grad)
 
 
@@ -229,16 +219,15 @@ def check_tensor(name: str, tensor: Any) -> None:
 def check_storage(name: str, tensor: Any) -> None:
     """RuntimeError unless a tensor's storage has all of its entries: programs free storages, and shorten them, of tensors that
     they keep. A tensor that torch.func maps or derives has the storage of the one below it."""
-    functorch = require_torch()._C._functorch
-    while functorch.is_functorch_wrapped_tensor(tensor):
-        tensor = functorch.get_unwrapped(tensor)
+    while torch_private.is_wrapped(tensor):
+        tensor = torch_private.unwrapped(tensor)
     _core.check_storage(name, tensor)
 
 
 def _check_unstored(name: str, tensor: Any) -> None:
     """The same, but for its storage."""
     torch = torch_module()
-    if torch._C._get_tracing_state() is not None:
+    if torch_private.is_recorded():
         raise RuntimeError(
             f"{name}: torch.jit.trace would record the result as a constant; it records ozfp4.matmul, gemm, gram, einsum and "
             "tensordot, without plan, report, return_bound or prepared operands"

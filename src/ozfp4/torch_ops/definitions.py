@@ -12,6 +12,7 @@ from typing import Any
 from .._options import DEFAULTS
 from ..dispatch.plain import products
 from ..request.library import has_own_tangent, require_torch
+from ..support import torch_private
 from . import batches, derivatives, gradients, shapes, tangents
 
 torch: Any = require_torch()
@@ -76,7 +77,7 @@ def _refusing(name: str, operator: Any) -> Callable[..., None]:
                 f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
                 "arguments has a tangent."
             )
-        with torch._C._AutoDispatchBelowAutograd():
+        with torch_private.below_gradients():
             operator(*args, **settings)
 
     return write

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from .._options import current_accuracy
 from ..dispatch.plain import products
 from ..request.library import dtensor_class, require_torch, unwatched
+from ..support import torch_private
 from .shardings import register, resolved
 
 torch: Any = require_torch()
@@ -56,14 +57,14 @@ class Rule(NamedTuple):
 
 def differentiable(operator: Any, rule: Rule) -> Callable[..., Any]:
     """What torch calls for `operator` where gradients and tangents are looked after."""
-    name, are_here = operator._opname, unwatched().are_here
+    name, are_here = torch_private.name_of_operator(operator), unwatched().are_here
 
     def below(arguments: tuple[Any, ...], settings: dict[str, Any]) -> Any:
         """The product where they have been. Between here and what computes it torch has nothing to do for plain tensors that
         nobody watches, and its way there takes microseconds."""
         if are_here(arguments) and not is_compiling():
             return products[name](*arguments, **settings)
-        with torch._C._AutoDispatchBelowAutograd():
+        with torch_private.below_gradients():
             return operator(*arguments, **settings)
 
     function = _function(name, below, rule)
@@ -75,11 +76,11 @@ def differentiable(operator: Any, rule: Rule) -> Callable[..., Any]:
             register()
             arguments = resolved(arguments)
         # Tangents are not seen without asking each tensor: while there may be any, all products take the long way.
-        if not _requires_grad(arguments) and forward_ad._current_level < 0:
+        if not _requires_grad(arguments) and torch_private.tangent_level() < 0:
             return below(arguments, settings)
-        if torch._C._functorch.peek_interpreter_stack() is None:
+        if torch_private.interpreter() is None:
             return function.apply(settings, *arguments)
-        with torch._functorch.autograd_function.enable_single_level_autograd_function():
+        with torch_private.functions_of_one_level():
             return function.apply(settings, *arguments)
 
     return product
@@ -89,15 +90,15 @@ def _function(name: str, below: Callable[..., Any], rule: Rule) -> Any:
     """The node of an operator in the graph of gradients."""
 
     def forward(ctx: Any, settings: dict[str, Any], *arguments: Any) -> Any:
-        if torch._C._functorch.peek_interpreter_stack() is None:
+        if torch_private.interpreter() is None:
             result = below(arguments, settings)
         else:  # torch has switched both modes off, which outer levels still need
-            with torch.enable_grad(), forward_ad._set_fwd_grad_enabled(True):
+            with torch.enable_grad(), torch_private.with_tangents():
                 result = below(arguments, settings)
         ctx.set_materialize_grads(False)
         ctx.arguments, ctx.settings = _without_entries(arguments), _with_accuracy(settings)
         needed, kept = ctx.needs_input_grad, [None] * len(arguments)
-        has_tangents = forward_ad._current_level >= 0
+        has_tangents = torch_private.tangent_level() >= 0
         for place, other in rule.partners.items():
             if has_tangents or needed[1 + place]:
                 kept[other] = arguments[other]
@@ -122,13 +123,13 @@ def _function(name: str, below: Callable[..., Any], rule: Rule) -> Any:
         if all(x is None for x in tangents):
             return None
         # For outer levels, as torch has switched it off; what is saved has the tangents of this level too.
-        with forward_ad._set_fwd_grad_enabled(True):
+        with torch_private.with_tangents():
             primals = [None if x is None else forward_ad.unpack_dual(x).primal for x in ctx.saved_tensors]
             return rule.tangent(call(ctx, primals), tangents)
 
     methods = {f.__name__: staticmethod(f) for f in (forward, backward, jvp)}
     # Of the one level of torch.func that the dispatcher is at; a torch.autograd.Function would begin with the innermost again.
-    return type(f"ozfp4_{name}", (torch.autograd.function._SingleLevelFunction,), methods)
+    return type(f"ozfp4_{name}", (torch_private.function_of_one_level(),), methods)
 
 
 def _with_accuracy(settings: dict[str, Any]) -> dict[str, Any]:

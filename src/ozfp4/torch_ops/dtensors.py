@@ -13,6 +13,7 @@ from ..dispatch.plain import products
 from ..request.library import check_kind, dtensor_class, is_dtensor, require_torch, unwatched
 from ..request.operands import matmul_shape
 from ..request.update import check_addend_shape
+from ..support import torch_private
 from ..support.ranks import LONGEST, check_refusals, is_told, text_of
 from .shardings import RULES, register, resolved
 
@@ -85,8 +86,8 @@ def again(name: str, arguments: tuple[Any, ...], settings: dict[str, Any]) -> An
     if spec is None:
         return None
     tensor = torch.Tensor
-    local = [x._local_tensor if isinstance(x, tensor) else x for x in arguments]
-    return dtensor_class()(products[name](*local, **settings), spec, requires_grad=False)
+    local = [torch_private.local_of(x) if isinstance(x, tensor) else x for x in arguments]
+    return torch_private.dtensor_of(dtensor_class(), products[name](*local, **settings), spec)
 
 
 def product(name: str, arguments: tuple[Any, ...], settings: dict[str, Any]) -> Any:
@@ -101,7 +102,7 @@ def product(name: str, arguments: tuple[Any, ...], settings: dict[str, Any]) -> 
     if key is not None and _stays(name, arguments, result):
         if len(_results) >= _MOST_RESULTS:
             _results.clear()
-        _results[key] = result._spec
+        _results[key] = torch_private.spec_of(result)
     return result
 
 
@@ -151,8 +152,8 @@ def _key(name: str, arguments: tuple[Any, ...]) -> tuple[Any, ...] | None:
         if type(x) is kind:
             if x.requires_grad and torch.is_grad_enabled():
                 return None
-            found.append(x._spec)
-            local.append(x._local_tensor)
+            found.append(torch_private.spec_of(x))
+            local.append(torch_private.local_of(x))
         elif isinstance(x, tensor):
             return None
         else:
@@ -163,13 +164,13 @@ def _key(name: str, arguments: tuple[Any, ...]) -> tuple[Any, ...] | None:
 def _stays(name: str, arguments: tuple[Any, ...], result: Any) -> bool:
     """Whether the result is made of local tensors without any exchange: along each dimension of the mesh its placement and
     those of the operands are in the operator's list. An axis that is cut twice may be so in either order, and is left out."""
-    lying = [x._spec if isinstance(x, torch.Tensor) else x for x in arguments]
+    lying = [torch_private.spec_of(x) if isinstance(x, torch.Tensor) else x for x in arguments]
     specs = [spec for spec, x in zip(lying, arguments, strict=True) if isinstance(x, torch.Tensor)]
     if result.device_mesh.get_coordinate() is None:  # a rank that has no part of it
         return False
     try:
-        type(result)(result._local_tensor, result._spec, requires_grad=False)
-    except TypeError:  # a torch that makes them otherwise
+        torch_private.dtensor_of(type(result), torch_private.local_of(result), torch_private.spec_of(result))
+    except TypeError:
         return False
     for x in (*specs, result):
         axes = [p.dim for p in x.placements if p.is_shard()]

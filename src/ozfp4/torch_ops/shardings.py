@@ -14,6 +14,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from ..request.library import is_dtensor, require_torch
+from ..support import torch_private
 
 torch: Any = require_torch()
 
@@ -106,10 +107,11 @@ def _of_addend(shape: tuple[int, ...], result: Any, axes: int) -> Any:
 
 def resolved(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
     """The arguments; DTensors whose local tensors are lazily conjugated or negated as new ones: not all collectives take such."""
-    return tuple(
-        x.clone() if is_dtensor(x) and (x._local_tensor.is_conj() or x._local_tensor.is_neg()) else x
-        for x in arguments
-    )
+    return tuple(x.clone() if is_dtensor(x) and _is_lazy(torch_private.local_of(x)) else x for x in arguments)
+
+
+def _is_lazy(x: Any) -> bool:
+    return bool(x.is_conj() or x.is_neg())
 
 
 def whole_along(x: Any, axes: tuple[int, ...]) -> Any:

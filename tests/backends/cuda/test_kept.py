@@ -52,7 +52,8 @@ def device(monkeypatch: pytest.MonkeyPatch) -> Any:
     )  # fmt: skip
     for name in ("require_cuda", "extension"):
         monkeypatch.setattr(extension, name, lambda: fake)
-    monkeypatch.setattr(launch, "current_stream", lambda *_: 5)
+    for module in (keep, launch):
+        monkeypatch.setattr(module, "stream_handle", lambda _: 5)
     monkeypatch.setattr(launch, "memory_of", lambda *_: None)
     prepare.cache_clear()
     LAUNCHES.clear()

@@ -7,6 +7,7 @@ from typing import Any
 from ...plans.plan import Plan
 from ...request import library
 from ...support import debug
+from ...support.torch_private import stream_handle
 from . import extension, launch
 from .device_plan import device_plan
 from .kept import Kept
@@ -47,7 +48,7 @@ def keep(x: Any, side: str, plan: Plan, variant: Variant, accuracy: str, single:
     about = store.describe()
     memory = torch.empty(about["bytes"], dtype=torch.uint8, device=x.device)
     scratch = torch.empty(about["scratch"], dtype=torch.uint8, device=x.device)
-    stream = launch.current_stream(torch, index)
+    stream = stream_handle(index)
     shared = launch.memory_of(stream, index)
     try:
         store.launch(

@@ -11,6 +11,7 @@ from ...request.operands import MatmulRequest, MatmulShape
 from ...request.prepared import NEITHER
 from ...request.update import Update
 from ...support import debug
+from ...support.torch_private import stream_handle
 from . import extension
 from .device_plan import device_plan
 from .findings import Findings
@@ -98,18 +99,9 @@ def forget(memory: StreamMemory | None) -> None:
             _memories.pop(key, None)
 
 
-def current_stream(torch: Any, device: int) -> int:
-    """The handle of the device's current stream, without the object around it where torch offers that."""
-    try:
-        handle: int = torch._C._cuda_getCurrentRawStream(device)
-    except AttributeError:
-        handle = torch.cuda.current_stream(device).cuda_stream
-    return handle
-
-
 def is_captured(device: int) -> bool:
     """Whether a graph is captured on the device's current stream."""
-    stream = current_stream(library.require_torch(), device)
+    stream = stream_handle(device)
     return bool(extension.require_cuda().stream_id(stream, device) < 0)
 
 
@@ -227,7 +219,7 @@ def enqueue(
     torch = library.require_torch()
     index = device.index
     problem = prepared.problem
-    stream = current_stream(torch, index)
+    stream = stream_handle(index)
     shared = memory_of(stream, index)
     if prepared.steps is not None:
         _hold_steps(prepared.steps, index, shared is None)
@@ -267,7 +259,7 @@ def relaunch(
     takes the workspace that its stream keeps; one that was laid out in less memory stays so, as a large request that fails costs
     torch all that it keeps."""
     torch, index = library.require_torch(), device.index
-    stream = current_stream(torch, index)
+    stream = stream_handle(index)
     shared = memory_of(stream, index)
     if shared is None or prepared.bytes > _KEPT_WORKSPACE:
         prepared, workspace = _workspace_for(prepared, device)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from ...request import library
+from ...support.torch_private import stream_handle
 from . import extension
-from .launch import current_stream
 
 
 class Expansion(NamedTuple):
@@ -20,9 +20,7 @@ class Expansion(NamedTuple):
         """The columns one behind the other, of the matrices that lie there."""
         torch, index = library.require_torch(), device.index
         columns = torch.empty(self.entries, dtype=self.dtype, device=device)
-        extension.require_cuda().expand(
-            address, *self.about, columns.data_ptr(), current_stream(torch, index), index
-        )
+        extension.require_cuda().expand(address, *self.about, columns.data_ptr(), stream_handle(index), index)
         return columns
 
 

@@ -12,10 +12,11 @@ from ... import _core
 from ..._options import Options
 from ...plans.plan import Plan
 from ...request import library
+from ...support.torch_private import stream_handle
 from ..partial import Range
 from . import extension
 from .device_plan import device_plan
-from .launch import check_extents_of, current_stream
+from .launch import check_extents_of
 from .promise import promise_of
 
 _RECORD_BYTES, _SHIFT_BYTES = 32, 4
@@ -66,9 +67,7 @@ def _facts(side: _Side) -> Any:
     operand, device = side.operand(), side.x.device
     scratch = torch.empty(cuda.piece_facts_scratch(operand), dtype=torch.uint8, device=device)
     found = torch.empty((side.lines, _core.piece_words), dtype=torch.int64, device=device)
-    cuda.piece_facts(
-        operand, found.data_ptr(), scratch.data_ptr(), device.index, current_stream(torch, device.index)
-    )
+    cuda.piece_facts(operand, found.data_ptr(), scratch.data_ptr(), device.index, stream_handle(device.index))
     return found
 
 
@@ -112,7 +111,7 @@ class Partial:
 
     @property
     def _stream(self) -> int:
-        return current_stream(self.torch, self.device.index)
+        return stream_handle(self.device.index)
 
     def _empty(self, size: int) -> Any:
         return self.torch.empty(max(1, size), dtype=self.torch.uint8, device=self.device)

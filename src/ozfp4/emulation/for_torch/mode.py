@@ -6,7 +6,6 @@ backward pass that is started in the scope has it in all its threads.
 
 from __future__ import annotations
 
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -14,6 +13,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from ...request.library import dtensor_class, require_torch
+from ...support import torch_private
 from ...support.refusals import is_over_limit
 from .. import chains
 from ..choice import decide, no_room
@@ -24,8 +24,7 @@ from .flags import kept_flags
 from .operators import OPERATORS, Operator
 
 torch: Any = require_torch()
-python_dispatch: Any = torch.utils._python_dispatch
-_COMPOSITE: Any = torch._C.DispatchKey.CompositeImplicitAutograd
+_OPERATOR: Any = torch_private.operator_class()
 
 
 class _Inner(threading.local):
@@ -39,7 +38,7 @@ _inner = _Inner()
 OF_DTENSORS = Decision(False, "DTensor: torch adds up rounded products; ozfp4.matmul takes them")
 
 
-class EmulationMode(python_dispatch.TorchDispatchMode):  # type: ignore[misc]
+class EmulationMode(torch_private.mode_class()):  # type: ignore[misc]
     """A scope's, for one entry. `passes_products`: what ozfp4 is called for by name does not have to be seen as an operator
     (request/library.py).
 
@@ -53,7 +52,7 @@ class EmulationMode(python_dispatch.TorchDispatchMode):  # type: ignore[misc]
         super().__init__()
         self._entered, self._options, self._record = entered, entered.options, entered.record
         self._decided: dict[Any, Line] = {}
-        modes = python_dispatch._get_current_dispatch_mode_stack()
+        modes = torch_private.modes()
         self._is_nested = any(isinstance(mode, EmulationMode) for mode in modes)
 
     @classmethod
@@ -63,7 +62,7 @@ class EmulationMode(python_dispatch.TorchDispatchMode):  # type: ignore[misc]
         return False
 
     def __enter__(self) -> Any:
-        for mode in python_dispatch._get_current_dispatch_mode_stack():
+        for mode in torch_private.modes():
             if isinstance(mode, EmulationMode) and not mode._entered.is_open:  # left in another thread
                 _put(_taken_above(mode, itself=True))
         with kept_flags(entering=True):
@@ -73,10 +72,10 @@ class EmulationMode(python_dispatch.TorchDispatchMode):  # type: ignore[misc]
         """Wherever the mode lies by now; it is not there in another thread than that of its entry, where it passes all."""
         with kept_flags(entering=False):
             above = []
-            if self in python_dispatch._get_current_dispatch_mode_stack():
+            if self in torch_private.modes():
                 above = _taken_above(self)
             else:
-                python_dispatch._push_mode(self)
+                torch_private.push_mode(self)
             super().__exit__(*exception)
             _put(above)
 
@@ -144,7 +143,7 @@ class EmulationMode(python_dispatch.TorchDispatchMode):  # type: ignore[misc]
     def _other(self, func: Any, types: Any, args: Any, named: dict[str, Any]) -> Any:
         """No product by itself. What is made of others, torch leaves to us to take apart where it keeps no gradients: for tensors
         of inference_mode, and in what wrappers and other modes do."""
-        if not isinstance(func, torch._ops.OpOverload):  # one that calls functions, as torch.cond
+        if not isinstance(func, _OPERATOR):  # one that calls functions, as torch.cond
             return func(*args, **named)
         if types and (foreign := _foreign(types)):
             return _of_foreign(foreign, func, args, named)
@@ -174,22 +173,22 @@ class DynamoEmulationMode(EmulationMode):
 
 def make_mode(entered: Entered) -> EmulationMode:
     """For one entry of a scope."""
-    kind = DynamoEmulationMode if "torch._dynamo" in sys.modules else EmulationMode
+    kind = DynamoEmulationMode if torch_private.has_compiler() else EmulationMode
     return kind(entered)
 
 
 def _taken_above(mode: EmulationMode, *, itself: bool = False) -> list[Any]:
     """What lay above it on torch's stack, from the top; `itself` is taken off too. Range: it is on the stack."""
-    modes = python_dispatch._get_current_dispatch_mode_stack()
-    above = [python_dispatch._pop_mode() for _ in range(modes[::-1].index(mode))]
+    modes = torch_private.modes()
+    above = [torch_private.pop_mode() for _ in range(modes[::-1].index(mode))]
     if itself:
-        python_dispatch._pop_mode()
+        torch_private.pop_mode()
     return above
 
 
 def _put(above: list[Any]) -> None:
     for mode in reversed(above):
-        python_dispatch._push_mode(mode)
+        torch_private.push_mode(mode)
 
 
 @contextmanager
@@ -213,7 +212,7 @@ def _of_foreign(foreign: list[Any], func: Any, args: Any, named: dict[str, Any])
     multiply."""
     if _has_dtensors(foreign):
         return _of_dtensors(func, args, named)
-    if all(str(kind.__module__).startswith("torch._subclasses") for kind in foreign):
+    if all(map(torch_private.is_for_tracing, foreign)):
         return func(*args, **named)
     return NotImplemented
 
@@ -245,6 +244,6 @@ _composites: dict[Any, bool] = {}
 def _is_composite(func: Any) -> bool:
     found = _composites.get(func)
     if found is None:
-        found = torch._C._dispatch_has_kernel_for_dispatch_key(func.name(), _COMPOSITE)
+        found = torch_private.is_composite(func)
         _composites[func] = found
     return found

@@ -15,6 +15,7 @@ from typing import Any
 
 from ... import _core
 from ...request.library import is_integer, require_torch
+from ...support import torch_private
 from ...support.refusals import is_over_limit
 from .. import chains
 from ..choice import decide_call, no_room
@@ -26,8 +27,6 @@ from .products import FUNCTIONS, NOTHING, PLAIN, Call
 torch: Any = require_torch()
 # The compiler knows the answer, and traces nothing behind it.
 is_compiling: Any = torch.compiler.is_compiling
-forward_ad: Any = torch.autograd.forward_ad
-_builtins: Any = torch.jit._builtins
 _OF_FUNCTIONS = ("__objclass__", "__self__", "__code__", "__defaults__", "__kwdefaults__", "__globals__")
 UNCOUNTED: Any = object()  # what is no product
 
@@ -141,8 +140,8 @@ def _is_watched(tensors: Any) -> bool:
     """Whether gradients or tangents of a product may be wanted."""
     return (
         (torch.is_grad_enabled() and any(x.requires_grad for x in tensors))
-        or forward_ad._current_level >= 0
-        or torch._C._functorch.peek_interpreter_stack() is not None
+        or torch_private.tangent_level() >= 0
+        or torch_private.interpreter() is not None
     )
 
 
@@ -155,7 +154,7 @@ def _may_be_torchs(call: Call, error: Exception) -> bool:
 def _is_traced(call: Call) -> bool:
     """Whether torch writes down what is called, or multiplies in another precision than the operands'."""
     first = call.read[0]
-    return torch._C._get_tracing_state() is not None or (
+    return torch_private.is_recorded() or (
         first.dtype == torch.float32 and torch.is_autocast_enabled(first.device.type)
     )
 
@@ -185,9 +184,9 @@ def _sites() -> list[Site]:
 @lru_cache(maxsize=256)  # for all scopes, as long as torch has the same there
 def _emulated(path: str, name: str, original: Any) -> Emulated:
     emulated = Emulated(f"{path}.{name}", original)
-    operator = _builtins._find_builtin(original)
+    operator = torch_private.scripted_operator(original)
     if operator is not None:  # so that what torch.jit scripts meanwhile has torch's operator
-        _builtins._register_builtin(emulated, operator)
+        torch_private.script_as(emulated, operator)
     return emulated
 
 

@@ -11,6 +11,7 @@ from typing import Any
 from ...api.gemm import gemm
 from ...api.matmul import matmul
 from ...request.library import is_integer, require_torch
+from ...support import torch_private
 from ..problem import Problem
 
 torch: Any = require_torch()
@@ -60,7 +61,7 @@ class Operator:
         ):
             return False
         written = c if self.in_place else named.get("out")
-        if written is not None and torch._debug_has_internal_overlap(written) == 1:
+        if written is not None and torch_private.overlaps_itself(written):
             return False
         if (a.ndim, b.ndim) != self.axes or a.shape[-1] != b.shape[-2 if b.ndim > 1 else 0]:
             return False

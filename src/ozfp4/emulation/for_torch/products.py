@@ -14,6 +14,7 @@ from ...api.gemm import gemm
 from ...api.matmul import matmul
 from ...request.library import name_of, require_torch
 from ...request.subscripts import parse
+from ...support import torch_private
 from ..problem import Problem
 from .operators import BY_NAME, Operator
 
@@ -49,7 +50,7 @@ def _are_taken(*tensors: Any) -> bool:
 
 def _in_shape(result: Any, shape: Sequence[int]) -> Any:
     """A new result, which is no view of anything as torch's is none: it may be detached in place. Range: as many entries."""
-    return result if tuple(result.shape) == tuple(shape) else torch.ops.aten._unsafe_view(result, shape)
+    return result if tuple(result.shape) == tuple(shape) else torch_private.in_shape(result, shape)
 
 
 def _problem(a: Any, stack: int, m: int, n: int, k: int) -> Problem:
