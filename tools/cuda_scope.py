@@ -21,7 +21,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 WIDE = (
     *("csrc/cuda/multiply/tcgen05/**/*", ".ci/cuda", ".ci/cache"),
-    *(f"cmake/{name}.cmake" for name in ("cuda", "cutlass", "gpu_targets", "nvcc", "package_cuda", "sm100")),
+    *(f"cmake/{name}.cmake" for name in ("cuda", "cutlass", "gpu_targets", "nvcc", "sm100")),
     *(
         "tools/check_cubins.py",
         "tools/count_main_loop.py",
