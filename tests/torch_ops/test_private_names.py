@@ -17,8 +17,6 @@ torch = pytest.importorskip("torch")
 import ozfp4  # noqa: E402
 from ozfp4.support import torch_private as private  # noqa: E402
 
-# Of torch.jit, and of what forward mode takes from there.
-pytestmark = pytest.mark.filterwarnings("ignore:.torch.jit:DeprecationWarning")
 X = torch.ones(2, 2, dtype=torch.float64)
 forward_ad = torch.autograd.forward_ad
 

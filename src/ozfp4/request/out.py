@@ -14,7 +14,7 @@ def _overlaps(x: Array, y: Array) -> bool:
     effort: Any = 100_000  # the stubs of NumPy 2.4 allow 0 and -1 alone
     try:
         return np.shares_memory(x, y, max_work=effort)
-    except getattr(np, "exceptions", np).TooHardError:  # NumPy 1.24 has it at the top level
+    except np.exceptions.TooHardError:
         return True
 
 
