@@ -11,6 +11,7 @@ if(build_cuda)
     csrc/product/gpu/integers.cpp
     csrc/product/gpu/layout.cpp
     csrc/product/gpu/lines.cpp
+    csrc/product/gpu/numbering.cpp
     csrc/product/gpu/operand.cpp
     csrc/product/gpu/plans.cpp
     csrc/product/gpu/problem.cpp

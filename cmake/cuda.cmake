@@ -58,10 +58,10 @@ add_library(ozfp4_cuda STATIC
   csrc/cuda/matmul.cpp
   csrc/cuda/scale/scale.cu
   csrc/cuda/scale/choose.cu
+  csrc/cuda/complex/copy.cu
   csrc/cuda/complex/expand.cu
   csrc/cuda/complex/join.cu
   csrc/cuda/complex/sum.cu
-  csrc/cuda/complex/turn.cu
   csrc/cuda/gram/mirror.cu
   csrc/cuda/direct/direct.cu
   csrc/cuda/direct/integers.cu

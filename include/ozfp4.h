@@ -165,7 +165,7 @@ typedef struct ozfp4_options {
 
 /* op(A) is m x k, op(B) k x n, C m x n. What alpha or beta does is rounded together with the product, once; where a complex
  * alpha or beta has a real and an imaginary part, A B is rounded first, and then alpha (A B) + beta C once more
- * (OZFP4_ACCURACY_CORRECT keeps A B as the sum of two numbers, at most u^2 of it away), to nearest and without bounds. Complex
+ * (OZFP4_ACCURACY_CORRECT keeps A B as the sum of two numbers, at most u^2 of it away), to nearest. Complex
  * matrices are (re, im) pairs: double complex of C, std::complex<double>, complex(c_double_complex); alpha and beta point to
  * such. */
 OZFP4_API ozfp4_status ozfp4_dgemm(int order, int transa, int transb, int64_t m, int64_t n, int64_t k, double alpha,

@@ -22,7 +22,7 @@ Operand operand_of(const GemmCall& call, const char* name, int transpose, const 
   return operand;
 }
 
-BatchedProduct to_product(const GemmCall& call, const CallOptions& options) {
+Product to_product(const GemmCall& call, const CallOptions& options) {
   const bool has_rows = is_row_major(call.order);
   for (const auto& [name, transpose, given] :
        {std::make_tuple("transa", call.transa, &call.a), std::make_tuple("transb", call.transb, &call.b)}) {
@@ -32,28 +32,44 @@ BatchedProduct to_product(const GemmCall& call, const CallOptions& options) {
   check_extent("batch", call.batch);
   const Operand a = operand_of(call, "a", call.transa, call.a, call.m, call.k);
   const Operand b = operand_of(call, "b", call.transb, call.b, call.k, call.n);
-  const std::int64_t entry = call.type.bytes(), line = has_rows ? call.n : call.m, lines = has_rows ? call.m : call.n;
+  const std::ptrdiff_t entry = call.type.bytes();
+  const std::int64_t line = has_rows ? call.n : call.m, lines = has_rows ? call.m : call.n;
   check_leading("ldc", call.ldc, line);
   check_pointer("c", call.c, line > 0 && lines > 0 && call.batch > 0);
   const bool has_strides = call.batch > 1;
   if (has_strides && call.stride_c < 1) refuse("stride_c: " + std::to_string(call.stride_c) + " is less than 1");
-  check_factors(call.alpha, call.beta, options, options.bound != nullptr);
+  check_factors(call.alpha, call.beta, options);
   BoundStrides bound{0, 0};
   if (options.bound != nullptr) bound = bound_strides({options.ld_bound, options.stride_bound}, line, lines, call.batch);
-  const std::int64_t bound_entry = (call.type.is_complex ? 2 : 1) * static_cast<std::int64_t>(sizeof(double));
-  BatchedProduct batch{{call.type, lines, line, call.k, has_rows ? a : transposed(b), has_rows ? b : transposed(a),
-                        static_cast<char*>(call.c), static_cast<std::ptrdiff_t>(call.ldc * entry), call.alpha, call.beta,
-                        options.bound, static_cast<std::ptrdiff_t>(bound.line * bound_entry), !has_rows}};
-  batch.count = call.batch;
+  const std::ptrdiff_t bound_entry = (call.type.is_complex ? 2 : 1) * static_cast<std::ptrdiff_t>(sizeof(double));
+  Product product{call.type,
+                  lines,
+                  line,
+                  call.k,
+                  has_rows ? a : transposed(b),
+                  has_rows ? b : transposed(a),
+                  call.type,
+                  call.type,
+                  {static_cast<char*>(call.c), call.ldc * entry, entry},
+                  call.alpha,
+                  call.beta};
+  if (call.beta != 0.0) product.addend = product.c;
+  product.addend_part = call.type.part;
+  if (options.bound != nullptr) product.bound = {reinterpret_cast<char*>(options.bound), bound.line * bound_entry, bound_entry};
+  product.is_exchanged = !has_rows;
+  const PreparedPair sides = call.sides();
+  product.prepared_a = sides.left;
+  product.prepared_b = sides.right;
   if (has_strides) {
     const std::int64_t a_bytes = check_stride("stride_a", call.a.stride, call.batch) * entry;
     const std::int64_t b_bytes = check_stride("stride_b", call.b.stride, call.batch) * entry;
-    batch.a_step = has_rows ? a_bytes : b_bytes;
-    batch.b_step = has_rows ? b_bytes : a_bytes;
-    batch.c_step = check_stride("stride_c", call.stride_c, call.batch) * entry;
-    batch.bound_step = check_stride("options.stride_bound", bound.matrix, call.batch) * bound_entry;
+    const std::int64_t c_bytes = check_stride("stride_c", call.stride_c, call.batch) * entry;
+    product.axes.push_back({call.batch, has_rows ? a_bytes : b_bytes, has_rows ? b_bytes : a_bytes, c_bytes, c_bytes, 0,
+                            check_stride("options.stride_bound", bound.matrix, call.batch) * bound_entry});
+  } else if (call.batch == 0) {
+    product.axes.push_back({0});
   }
-  return batch;
+  return product;
 }
 
 // What a query was told of: addresses count, and NULL is one.
@@ -76,12 +92,9 @@ CallOptions options_of(const GemmCall& call, const ozfp4_options* given, Unit un
 
 void multiply(const GemmCall& call, const ozfp4_options* given) {
   const CallOptions options = options_of(call, given, Unit::cpu);
-  Product product = product_of(to_product(call, options));
-  const PreparedPair sides = call.sides();
-  if (sides.left != nullptr) product.a.data = on_cpu(sides.left)->entries.get();
-  if (sides.right != nullptr) product.b.data = on_cpu(sides.right)->entries.get();
-  product.prepared_a = sides.left;
-  product.prepared_b = sides.right;
+  Product product = to_product(call, options);
+  if (product.prepared_a != nullptr) product.a.data = on_cpu(product.prepared_a)->entries.get();
+  if (product.prepared_b != nullptr) product.b.data = on_cpu(product.prepared_b)->entries.get();
   Ran ran;
   product::multiply(product, options, ran);
   write_report(options, ran);
@@ -89,7 +102,7 @@ void multiply(const GemmCall& call, const ozfp4_options* given) {
 
 void multiply(const GemmCall& call, const ozfp4_options* given, const DevicePlace& place) {
   const CallOptions options = options_of(call, given, Unit::gpu);
-  enqueue(to_product(place.needed != nullptr ? placed(call) : call, options), call.sides(), options, place);
+  enqueue(to_product(place.needed != nullptr ? placed(call) : call, options), options, place);
 }
 
 }  // namespace ozfp4::c_api

@@ -28,7 +28,7 @@ void check_transpose(int transpose, bool is_complex) {
 }
 
 // C = X X^H as a product of X, n x k, and its adjoint.
-MatrixProduct to_gram(const GramCall& call, const CallOptions& options) {
+Product to_gram(const GramCall& call, const CallOptions& options) {
   const EntryType type = call.type;
   const bool has_rows = is_row_major(call.order);
   check_transpose(call.transpose, type.is_complex);
@@ -48,8 +48,7 @@ MatrixProduct to_gram(const GramCall& call, const CallOptions& options) {
   check_pointer("c", call.c, n > 0);
   Operand adjoint = transposed(x);
   adjoint.is_conjugated = type.is_complex && !x.is_conjugated;
-  const std::ptrdiff_t line = call.ldc * type.bytes();
-  return {type, n, n, k, x, adjoint, static_cast<char*>(call.c), line, 1.0, 0.0, nullptr, 0};
+  return {type, n, n, k, x, adjoint, type, type, {static_cast<char*>(call.c), call.ldc * type.bytes(), type.bytes()}};
 }
 
 void multiply(const GramCall& call, const ozfp4_options* given) {

@@ -8,14 +8,11 @@
 
 namespace ozfp4::product {
 
-void check_factors(std::complex<double> alpha, std::complex<double> beta, const Options& options, bool has_bound) {
+void check_factors(std::complex<double> alpha, std::complex<double> beta, const Options& options) {
   if (!has_both_parts(alpha) && !has_both_parts(beta)) return;
   if (options.rounding != Rounding::nearest) {
     refuse_option("rounding",
                   "alpha or beta has a real and an imaginary part, so that A B is rounded before the sum; allowed is 'nearest'");
-  }
-  if (has_bound) {
-    refuse_option(Fault::unsupported, "bound", "alpha or beta has a real and an imaginary part, for which there are no bounds");
   }
 }
 

@@ -11,9 +11,8 @@
 
 namespace ozfp4::product {
 
-// Throws Refusal for a direction of rounding, and for bounds, where a factor has a real and an imaginary part: A B is rounded
-// before the sum then.
-void check_factors(std::complex<double> alpha, std::complex<double> beta, const Options& options, bool has_bound);
+// Throws Refusal for a direction of rounding where a factor has a real and an imaginary part: A B is rounded before the sum then.
+void check_factors(std::complex<double> alpha, std::complex<double> beta, const Options& options);
 
 // Throws Refusal for a rounding of complex matrices by which C = X X^H would not be Hermitian.
 void check_gram_rounding(const EntryType& type, const Options& options);

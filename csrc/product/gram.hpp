@@ -2,18 +2,13 @@
 #pragma once
 
 #include "plan/cuts.hpp"
-#include "product/matrices.hpp"
+#include "product/product.hpp"
 
 namespace ozfp4::product {
 
 // Of these columns the rows down to the diagonal.
-inline MatrixProduct part_of(const MatrixProduct& gram, const ColumnRange& columns) {
-  MatrixProduct part = gram;
-  part.m = part.a.rows = columns.last;
-  part.n = part.b.columns = columns.last - columns.first;
-  if (part.b.data != nullptr) part.b.data += columns.first * part.b.column_stride;
-  if (part.c != nullptr) part.c += columns.first * part.type.bytes();
-  return part;
+inline Product part_of(const Product& gram, const ColumnRange& columns) {
+  return part_of(gram, Block{0, columns.last, columns.first, columns.last - columns.first});
 }
 
 }  // namespace ozfp4::product

@@ -21,8 +21,8 @@ bool continues(const Axis& outer, const Axis& inner) {
 }
 
 // The matrices of the only axis may be the rows of one product.
-bool is_tall(const Product& p) {
-  if (p.axes.size() != 1 || p.m == 0 || p.prepared_a != nullptr || p.axes[0].extent > kMostEntries / p.m) return false;
+bool is_tall(const Product& p, std::int64_t most_rows) {
+  if (p.axes.size() != 1 || p.m == 0 || p.prepared_a != nullptr || p.axes[0].extent > most_rows / p.m) return false;
   const Axis& axis = p.axes[0];
   const auto follows = [&](const ResultMatrix& x, std::ptrdiff_t step) { return !x.exists() || step == p.m * x.row_stride; };
   return axis.b == 0 && axis.a == p.m * p.a.row_stride && follows(p.c, axis.c) && follows(p.addend, axis.addend) &&
@@ -31,24 +31,7 @@ bool is_tall(const Product& p) {
 
 }  // namespace
 
-Product product_of(const BatchedProduct& batch) {
-  const std::ptrdiff_t entry = batch.type.bytes();
-  Product product{
-      batch.type,  batch.m,   batch.n, batch.k, batch.a, batch.b, batch.type, batch.type, {batch.c, batch.c_stride, entry},
-      batch.alpha, batch.beta};
-  if (batch.beta != 0.0) product.addend = product.c;
-  product.addend_part = batch.type.part;
-  if (batch.bound != nullptr) {
-    product.bound = {reinterpret_cast<char*>(batch.bound), batch.bound_stride, batch.type.is_complex ? 16 : 8};
-  }
-  product.is_exchanged = batch.is_exchanged;
-  if (batch.count != 1) {
-    product.axes.push_back({batch.count, batch.a_step, batch.b_step, batch.c_step, batch.c_step, 0, batch.bound_step});
-  }
-  return product;
-}
-
-Product merged(Product product) {
+Product merged(Product product, std::int64_t most_rows) {
   std::vector<Axis> axes;
   for (const Axis& axis : product.axes) {
     if (axis.extent == 1) continue;
@@ -61,7 +44,7 @@ Product merged(Product product) {
     }
   }
   product.axes = std::move(axes);
-  if (is_tall(product)) {
+  if (is_tall(product, most_rows)) {
     product.m = product.a.rows = product.m * product.axes[0].extent;
     product.axes.clear();
   }

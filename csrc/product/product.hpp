@@ -25,8 +25,9 @@ struct Axis {
   std::ptrdiff_t a = 0, b = 0, c = 0, addend = 0, upper = 0, bound = 0;
 };
 
-// c = alpha a b + beta addend: m x k times k x n. Real and complex operands, of 24 and of 53 bits, may meet; the result has the
-// type that both promote to, or a wider one.
+// c = alpha a b + beta addend: m x k times k x n, row-major. A column-major C = A B is C^T = B^T A^T, whose entries have the same
+// bits where chains of imaginary parts begin with the operand that was passed first. Real and complex operands, of 24 and of 53
+// bits, may meet; the result has the type that both promote to, or a wider one.
 struct Product {
   EntryType type;  // of the result
   std::int64_t m, n, k;
@@ -52,12 +53,11 @@ struct Product {
   bool reads() const { return k > 0 && alpha != 0.0; }  // the operands at all
 };
 
-// One of a batch of the C interface.
-Product product_of(const BatchedProduct& batch);
+inline bool has_both_parts(const Product& product) { return has_both_parts(product.alpha) || has_both_parts(product.beta); }
 
-// The product with the fewest axes that visit the same matrices; a stack of A times one B as one tall product, where it may be: B
-// is then encoded once.
-Product merged(Product product);
+// The product with the fewest axes that visit the same matrices; a stack of A times one B as one tall product of so many rows at
+// most, where it may be: B is then encoded once.
+Product merged(Product product, std::int64_t most_rows = kMostEntries);
 
 // The matrix of this number, without axes.
 Product matrix_at(const Product& product, std::int64_t number);

@@ -142,7 +142,25 @@ void check_factors(const Type& type) {
       check_case({type, OZFP4_ROW_MAJOR, OZFP4_NO_TRANS, OZFP4_NO_TRANS, 0, 4, 3, alpha, beta, OZFP4_ACCURACY_DEFAULT}, 0);
     }
   }
-  // What is rounded once has a direction and bounds.
+  // Bounds; what is rounded once has a direction too.
+  for (const std::complex<double> alpha : factors) {
+    for (const int accuracy : {OZFP4_ACCURACY_STANDARD, OZFP4_ACCURACY_CORRECT}) {
+      check_case({type,
+                  OZFP4_ROW_MAJOR,
+                  OZFP4_NO_TRANS,
+                  OZFP4_TRANS,
+                  21,
+                  37,
+                  45,
+                  alpha,
+                  {-2.0, 3.0},
+                  accuracy,
+                  true,
+                  OZFP4_ROUND_NEAREST,
+                  true},
+                 1);
+    }
+  }
   const std::complex<double> turns[] = {1.0, {0.0, 1.0}, {0.0, -0.75}};
   for (const std::complex<double> alpha : turns) {
     for (const std::complex<double> beta : turns) {

@@ -212,12 +212,12 @@ def test_bounds(gemm: Any, expect: Any, order: str, dtype: str) -> None:
     a, b = operand(rng, m, k, lib.NONE, dtype, 9), operand(rng, k, n, lib.NONE, dtype, 9)
     a[3, 3] = np.inf
     kind = "complex128" if dtype.startswith("c") else "float64"
-    for gap in (0, 3):
+    for gap, alpha in itertools.product((0, 3), (1.0, 0.5 - 2j) if dtype.startswith("c") else (1.0,)):
         bound, leading = lib.lies(np.zeros((m, n), kind), order, gap)
         asked = lib.options(bound=bound.ctypes.data, ld_bound=leading if gap else 0)
         with np.errstate(invalid="ignore"):
-            c, expected = expect(1.0, a, b, return_bound=True)
-        assert lib.same_bits(gemm(1.0, a, b, order=order, asked=asked), c)
+            c, expected = expect(alpha, a, b, return_bound=True)
+        assert lib.same_bits(gemm(alpha, a, b, order=order, asked=asked), c)
         assert lib.same_bits(lib.seen(bound, order, gap), expected)
 
 

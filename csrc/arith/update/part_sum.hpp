@@ -81,4 +81,16 @@ OZFP4_HD T exact_sum(const PartSum& of, std::int64_t* digit) {
   return round_digits<T>(digit, Rounding::nearest);
 }
 
+// A bound, rounded up, of the error of a part of alpha X, or of that and more: what rounding it can have moved it by, and |alpha|
+// times the errors of this part of X and of the other one. In digits that are 0 before. Range: finite and nonnegative but for
+// the factors.
+OZFP4_HD double sum_bound(std::int64_t* digit, double rounding, double alpha_real, double own, double alpha_imaginary,
+                          double other) {
+  add_product(digit, rounding, 1.0);
+  add_product(digit, fabs(alpha_real), own);
+  add_product(digit, fabs(alpha_imaginary), other);
+  resolve_carries(digit);
+  return round_digits<double>(digit, Rounding::up);
+}
+
 }  // namespace ozfp4

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "arith/accuracy/bound.hpp"
-#include "arith/exact/exact_sum.hpp"
+#include "arith/update/part_sum.hpp"
 #include "cpu/complex/combine.hpp"
 #include "cpu/runtime/buffer.hpp"
 #include "cpu/runtime/matrix_view.hpp"
@@ -66,20 +66,15 @@ void copy_pairs(const ResultMatrix& from, ElementType part, const ResultMatrix& 
   }
 }
 
-// The sum rounded up: half a unit in the last place of the result, and |alpha| times what the product had lost.
-double bound_of(double rounding, double same, double own, double across, double other) {
+// Infinity where nothing is known.
+double bound_of(double rounding, std::complex<double> alpha, double own, double other) {
   if (!std::isfinite(rounding) || !std::isfinite(own) || !std::isfinite(other)) return std::numeric_limits<double>::infinity();
   ExactSum sum;
-  add_product(sum.digit, rounding, 1.0);
-  add_product(sum.digit, same, own);
-  add_product(sum.digit, across, other);
-  resolve_carries(sum.digit);
-  return round_digits<double>(sum.digit, Rounding::up);
+  return sum_bound(sum.digit, rounding, alpha.real(), own, alpha.imag(), other);
 }
 
 // Bounds of what the parts of the result lose. `carried`: those of the product, null: nothing.
 void write_bounds(const Product& block, const ResultMatrix& result, const Pairs* carried) {
-  const double same = std::abs(block.alpha.real()), across = std::abs(block.alpha.imag());
   with_float(block.type.part, [&](auto zero) {
     using T = decltype(zero);
     parallel_for(block.m, 1 + (1 << 10) / (1 + block.n), [&](std::int64_t begin, std::int64_t end) {
@@ -91,7 +86,7 @@ void write_bounds(const Product& block, const ResultMatrix& result, const Pairs*
           if (carried != nullptr) std::memcpy(lost, carried->data.get() + i * carried->stride + j * kBound, sizeof lost);
           for (const int part : {0, 1}) {
             const double rounding = rounding_bound(load<T>(entry + part * sizeof(T)), Rounding::nearest);
-            store(place + part * 8, bound_of(rounding, same, lost[part], across, lost[1 - part]));
+            store(place + part * 8, bound_of(rounding, block.alpha, lost[part], lost[1 - part]));
           }
         }
       }

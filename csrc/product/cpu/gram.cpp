@@ -20,12 +20,12 @@ constexpr std::int64_t kSide = 32;  // of squares that are read and written toge
 // imaginary part on it is +0, as chains of fused multiply-adds leave roundings and infinities there. It is NaN, and stays, where
 // a line holds NaN or infinity, and only there.
 template <class T>
-void mirror(const MatrixProduct& product, std::int64_t first, std::int64_t last, bool is_settled) {
+void mirror(const Product& product, std::int64_t first, std::int64_t last, bool is_settled) {
   const int parts = product.type.is_complex ? 2 : 1;
-  const std::int64_t entry = product.type.bytes();
+  const ResultMatrix& c = product.c;
   const auto copy = [&](std::int64_t row, std::int64_t column) {
-    const char* from = product.c + column * product.c_stride + row * entry;
-    char* to = product.c + row * product.c_stride + column * entry;
+    const char* from = c.data + column * c.row_stride + row * c.column_stride;
+    char* to = c.data + row * c.row_stride + column * c.column_stride;
     store(to, load<T>(from));
     if (parts == 2) store(to + sizeof(T), conjugated(load<T>(from + sizeof(T))));
   };
@@ -40,18 +40,18 @@ void mirror(const MatrixProduct& product, std::int64_t first, std::int64_t last,
     }
   });
   for (std::int64_t i = first; is_settled && i < last; ++i) {
-    char* imaginary = product.c + i * (product.c_stride + entry) + sizeof(T);
+    char* imaginary = c.data + i * (c.row_stride + c.column_stride) + sizeof(T);
     if (!std::isnan(load<T>(imaginary))) store(imaginary, T(0));
   }
 }
 
 }  // namespace
 
-void multiply_gram(const MatrixProduct& gram, const Options& options, Ran& ran) {
+void multiply_gram(const Product& gram, const Options& options, Ran& ran) {
   const std::vector<ColumnRange> blocks = gram_blocks(gram.n, kGramColumns);
   // The largest product first: where it is refused, nothing has been written.
   for (auto block = blocks.rbegin(); block != blocks.rend(); ++block) {
-    multiply(product_of(BatchedProduct{part_of(gram, *block)}), options, ran);
+    multiply(part_of(gram, *block), options, ran);
     const bool is_settled = gram.type.is_complex && options.accuracy == Accuracy::standard;
     with_float(gram.type.part, [&](auto zero) { mirror<decltype(zero)>(gram, block->first, block->last, is_settled); });
   }

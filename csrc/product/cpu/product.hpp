@@ -28,7 +28,7 @@ void multiply_complex(const Product& product, const Options& options, Ran& ran);
 void multiply_with_both_parts(const Product& product, const Options& options, Ran& ran);
 
 // C = X X^H of the product of X and its adjoint. Throws as multiply.
-void multiply_gram(const MatrixProduct& gram, const Options& options, Ran& ran);
+void multiply_gram(const Product& gram, const Options& options, Ran& ran);
 
 struct IntegersRan : Ran {  // without a plan: in machine words of so many bits
   int word_bits = 0;

@@ -113,10 +113,6 @@ void enqueue_nothing(const Options& options, const DevicePlace& place) {
 
 // ---- Prepared operands ----
 
-PreparedSides sides_of(const PreparedPair& prepared) {
-  return {static_cast<const DevicePrepared*>(prepared.left), static_cast<const DevicePrepared*>(prepared.right)};
-}
-
 void check_sides(const PreparedSides& sides, bool is_exchanged) {
   if (sides.any() == nullptr) return;
   const Device device = current_device();
@@ -135,32 +131,31 @@ void check_sides(const PreparedSides& sides, bool is_exchanged) {
 
 bool has_device_code() { return true; }
 
-void enqueue(const BatchedProduct& product, const PreparedPair& prepared, const Options& options, const DevicePlace& place) {
+void enqueue(const Product& product, const Options& options, const DevicePlace& place) {
   const EntryType& type = product.type;
   if (product.is_there()) check_extents(product.m, product.n, product.k, product.is_exchanged, type.is_complex);
-  check_operands(product.a.data, type.bytes(), product.b.data, type.bytes(), product.is_exchanged);
-  check_aligned("c", product.c, type.bytes());
-  check_option_aligned("bound", product.bound);
+  check_operands(product.a.data, product.type_a.bytes(), product.b.data, product.type_b.bytes(), product.is_exchanged);
+  check_aligned("c", product.c.data, type.bytes());
+  check_option_aligned("bound", product.bound.data);
   check_option_aligned("repaired", options.repaired);
   check_place(place, kWorkspace, product.is_there());
   if (!product.is_there()) return enqueue_nothing(options, place);
-  const PreparedSides sides = sides_of(prepared);
-  const BatchedProduct own = product.is_tall(kLongestExtent / width_of(type)) ? product.flattened() : product;
+  const Product own = merged(product, kLongestExtent / width_of(type));
   on_device([&] {
-    check_sides(sides, product.is_exchanged);
-    const DeviceSum sum = find_sum(own, options, stream_of(place), sides);
+    check_sides(sides_of(product), product.is_exchanged);
+    const DeviceSum sum = find_sum(own, options, stream_of(place));
     if (!goes_on(place, kWorkspace, sum.places.bytes)) return;
-    launch(sum, own, options, memory_of(place), stream_of(place), sides);
+    launch(sum, own, options, memory_of(place), stream_of(place));
   });
 }
 
-void enqueue_gram(const MatrixProduct& gram, const Options& options, const DevicePlace& place) {
+void enqueue_gram(const Product& gram, const Options& options, const DevicePlace& place) {
   if (gram.is_there()) {
     check_extent("n", gram.n, gram.type.is_complex);
     check_extent("k", gram.k, gram.type.is_complex);
   }
   check_aligned("a", gram.a.data, gram.type.bytes());
-  check_aligned("c", gram.c, gram.type.bytes());
+  check_aligned("c", gram.c.data, gram.type.bytes());
   check_option_aligned("repaired", options.repaired);
   check_place(place, kWorkspace, gram.is_there());
   if (!gram.is_there()) return enqueue_nothing(options, place);

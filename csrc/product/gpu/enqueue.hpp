@@ -6,9 +6,9 @@
 #include <memory>
 
 #include "product/integers.hpp"
-#include "product/matrices.hpp"
 #include "product/options.hpp"
 #include "product/prepared.hpp"
+#include "product/product.hpp"
 
 namespace ozfp4::product {
 
@@ -28,8 +28,8 @@ struct DevicePlace {
 // Fault::workspace for too little memory; Fault::no_device where there is no device, or no kernel of this build passes its test
 // on it; Fault::device_error for what CUDA says. The options' `repaired` and `overflows` are written where nothing is multiplied,
 // too.
-void enqueue(const BatchedProduct& product, const PreparedPair& prepared, const Options& options, const DevicePlace& place);
-void enqueue_gram(const MatrixProduct& gram, const Options& options, const DevicePlace& place);
+void enqueue(const Product& product, const Options& options, const DevicePlace& place);
+void enqueue_gram(const Product& gram, const Options& options, const DevicePlace& place);
 void enqueue_integers(const IntegerSum& sum, const Options& options, const DevicePlace& place);
 
 // The operand lies in `place.memory` until it is gone. Null where only its size is asked for.

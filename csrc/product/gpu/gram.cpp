@@ -22,43 +22,44 @@ std::vector<ColumnRange> blocks_of(std::int64_t n, bool keeps) {
   return gram_blocks(n, n < kLeastGramExtent ? std::max<std::int64_t>(n, 1) : least);
 }
 
-// A block as a product, the lines that are kept on both sides of it.
+// A block as a product, of the lines that are kept on both sides of it.
 struct BlockProduct {
-  BatchedProduct product;
+  Product product;
   DevicePrepared left{}, right{};
-  bool has_sides;
 
-  BlockProduct(const MatrixProduct& gram, const ColumnRange& columns, const std::optional<KeptLines>& kept, char* workspace)
-      : product{part_of(gram, columns)}, has_sides(kept) {
+  BlockProduct(const Product& gram, const ColumnRange& columns, const std::optional<KeptLines>& kept, char* workspace)
+      : product(part_of(gram, columns)) {
     if (!kept) return;
     left = kept->part(0, columns.last, true, gram.a.data, workspace);
     right = kept->part(columns.first, columns.last, false, gram.a.data, workspace);
+    product.prepared_a = &left;
+    product.prepared_b = &right;
   }
-  PreparedSides sides() const { return has_sides ? PreparedSides{&left, &right} : PreparedSides{}; }
+  BlockProduct(const BlockProduct&) = delete;
 };
 
-GramProblem with_blocks(const MatrixProduct& gram, const std::optional<KeptLines>& kept, const FindBlock& find) {
+GramProblem with_blocks(const Product& gram, const std::optional<KeptLines>& kept, const FindBlock& find) {
   GramProblem problem;
   problem.kept = kept;
   problem.behind = problem.bytes = kept ? kept->bytes() : 0;
   const std::vector<ColumnRange> ranges = blocks_of(gram.n, kept.has_value());
   for (auto range = ranges.rbegin(); range != ranges.rend(); ++range) {
     const BlockProduct own(gram, *range, kept, nullptr);
-    problem.blocks.push_back({*range, find(own.product, own.sides())});
+    problem.blocks.push_back({*range, find(own.product)});
     problem.bytes = std::max(problem.bytes, problem.behind + problem.blocks.back().problem->places.bytes);
   }
   return problem;
 }
 
 // The planes of A, where they may be kept for all blocks.
-std::optional<KeptLines> lines_of(const MatrixProduct& gram, const Options& options, const Device& device, cudaStream_t stream) {
+std::optional<KeptLines> lines_of(const Product& gram, const Options& options, const Device& device, cudaStream_t stream) {
   if (gram.type.is_complex || options.has_limit || !gram.reads()) return std::nullopt;
   return KeptLines::of(gram, options, choose(options, gram.type.precision(), gram.k, false, device, stream), device);
 }
 
 }  // namespace
 
-GramProblem lay_out_gram(const MatrixProduct& gram, const std::optional<KeptLines>& lines, const FindBlock& find) {
+GramProblem lay_out_gram(const Product& gram, const std::optional<KeptLines>& lines, const FindBlock& find) {
   if (!lines) return with_blocks(gram, std::nullopt, find);
   GramProblem keeping = with_blocks(gram, lines, find);
   if (keeping.bytes <= kSmallWorkspace) return keeping;
@@ -66,34 +67,29 @@ GramProblem lay_out_gram(const MatrixProduct& gram, const std::optional<KeptLine
   return keeping.bytes <= plain.bytes + plain.bytes / 4 ? keeping : plain;
 }
 
-std::shared_ptr<const GramProblem> find_gram(const MatrixProduct& gram, const Options& options, cudaStream_t stream) {
+std::shared_ptr<const GramProblem> find_gram(const Product& gram, const Options& options, cudaStream_t stream) {
   if (gram.n < kLeastGramExtent) {
-    const FindBlock find = [&](const BatchedProduct& block, const PreparedSides&) {
-      return find_problem(block, options, stream);
-    };
+    const FindBlock find = [&](const Product& block) { return find_problem(block, options, stream); };
     return std::make_shared<GramProblem>(lay_out_gram(gram, std::nullopt, find));
   }
   check_inner(options, (gram.type.is_complex ? 2 : 1) * gram.k, false);
   const Device device = current_device();
   const auto make = [&] {
-    const FindBlock find = [&](const BatchedProduct& block, const PreparedSides& sides) {
-      return make_problem(block, options, device, stream, sides);
-    };
+    const FindBlock find = [&](const Product& block) { return make_problem(block, options, device, stream); };
     auto made = std::make_shared<GramProblem>(lay_out_gram(gram, lines_of(gram, options, device, stream), find));
     made->asked = options.plan;
     return made;
   };
-  return kept_or_made<GramProblem>(key_of({gram}, options, {}, device.index), make, kMostGrams);
+  return kept_or_made<GramProblem>(key_of(gram, options, device.index), make, kMostGrams);
 }
 
-void launch(const GramProblem& problem, const MatrixProduct& gram, const Options& options, char* workspace, cudaStream_t stream) {
+void launch(const GramProblem& problem, const Product& gram, const Options& options, char* workspace, cudaStream_t stream) {
   if (problem.kept) problem.kept->launch(gram.a.data, workspace, stream);
   for (const GramBlock& block : problem.blocks) {
     const BlockProduct own(gram, block.columns, problem.kept, workspace);
-    launch(*block.problem, own.product, options, workspace + problem.behind, stream, &block != &problem.blocks.front(),
-           own.sides());
-    cuda::launch_mirror({gram.c, gram.type.part, gram.type.is_complex, gram.c_stride, block.columns.first, block.columns.last,
-                         gram.type.is_complex && options.accuracy == Accuracy::standard},
+    launch(*block.problem, own.product, options, workspace + problem.behind, stream, &block != &problem.blocks.front());
+    cuda::launch_mirror({gram.c.data, gram.type.part, gram.type.is_complex, gram.c.row_stride, block.columns.first,
+                         block.columns.last, gram.type.is_complex && options.accuracy == Accuracy::standard},
                         stream);
   }
 }

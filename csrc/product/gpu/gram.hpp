@@ -37,17 +37,17 @@ struct GramProblem {
 // As of DeviceProblem: all blocks have one. Range: a result that is there.
 inline const void* shared_part(const GramProblem& problem) { return shared_part(*problem.blocks.front().problem); }
 
-// What is launched for a product, of lines that are kept where there are sides.
-using FindBlock = std::function<std::shared_ptr<const DeviceProblem>(const BatchedProduct& block, const PreparedSides& sides)>;
+// What is launched for a product, of lines that are kept where its operands are prepared.
+using FindBlock = std::function<std::shared_ptr<const DeviceProblem>(const Product& block)>;
 
 // Of what `find` finds. Lines are kept where they may be, and all of it takes a workspace that is small, or little more than the
 // blocks by themselves.
-GramProblem lay_out_gram(const MatrixProduct& gram, const std::optional<KeptLines>& lines, const FindBlock& find);
+GramProblem lay_out_gram(const Product& gram, const std::optional<KeptLines>& lines, const FindBlock& find);
 
 // Of the current device; blocks that were found for such a matrix before are found again. Throws as find_problem.
-std::shared_ptr<const GramProblem> find_gram(const MatrixProduct& gram, const Options& options, cudaStream_t stream);
+std::shared_ptr<const GramProblem> find_gram(const Product& gram, const Options& options, cudaStream_t stream);
 
 // Throws std::runtime_error. Range: a workspace of problem.bytes, aligned to 256.
-void launch(const GramProblem& problem, const MatrixProduct& gram, const Options& options, char* workspace, cudaStream_t stream);
+void launch(const GramProblem& problem, const Product& gram, const Options& options, char* workspace, cudaStream_t stream);
 
 }  // namespace ozfp4::product

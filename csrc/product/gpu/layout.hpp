@@ -42,8 +42,13 @@ struct PlaceCount {
 // What the workspace limit leaves behind so many bytes of `what`. Throws Refusal Fault::workspace where that is nothing.
 std::int64_t left_behind(std::int64_t taken, const char* what, const Options& options);
 
-// The stages of a product in so many bytes, without planes where `direct` allows it. Throws WorkspaceError where they are too
-// few, std::invalid_argument where a stage would not take the product.
+// Whether the product is launched with parts (cuda::with_parts): by a plan of complex products, with planes.
+inline bool has_parts(const cuda::CudaPlan& plan, const cuda::CudaLayout& layout) {
+  return plan.plan.is_complex && !layout.is_direct;
+}
+
+// The stages of a product without parts in so many bytes, without planes where `direct` allows it. Throws WorkspaceError where
+// they are too few, std::invalid_argument where a stage would not take the product.
 cuda::CudaLayout lay_out_stages(const cuda::CudaPlan& plan, const cuda::CudaProduct& product, const cuda::Gpu& gpu,
                                 std::int64_t bytes, cuda::Direct direct);
 

@@ -16,7 +16,7 @@ constexpr std::int64_t kMostBytes = std::int64_t(1) << 35;
 
 }  // namespace
 
-std::optional<KeptLines> KeptLines::of(const MatrixProduct& product, const Options& options, const Chosen& chosen,
+std::optional<KeptLines> KeptLines::of(const Product& product, const Options& options, const Chosen& chosen,
                                        const Device& device) {
   const Operand& a = product.a;
   KeptLines kept;
@@ -25,7 +25,7 @@ std::optional<KeptLines> KeptLines::of(const MatrixProduct& product, const Optio
   kept.kernel_ = chosen.kernel;
   kept.plan_ = find_cuda_plan(chosen.plan, product.k, chosen.kernel, kept_promise(options.accuracy, product.type.precision()));
   kept.lines_ = {a.data,
-                 product.type.part,
+                 product.type_a.part,
                  narrow<std::int32_t>(a.rows, "n"),
                  narrow<std::int32_t>(a.columns, "k"),
                  a.row_stride,

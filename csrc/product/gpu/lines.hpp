@@ -10,8 +10,8 @@
 #include "product/gpu/choice.hpp"
 #include "product/gpu/device.hpp"
 #include "product/gpu/operand.hpp"
-#include "product/matrices.hpp"
 #include "product/options.hpp"
+#include "product/product.hpp"
 
 namespace ozfp4::product {
 
@@ -20,8 +20,7 @@ class KeptLines {
  public:
   // The rows of A, whatever lies there. None where their planes would take more than 2^35 bytes. Throws std::invalid_argument
   // where a stage would not take them. Range: a real product that reads its operands, no extent above kLongestExtent.
-  static std::optional<KeptLines> of(const MatrixProduct& product, const Options& options, const Chosen& chosen,
-                                     const Device& device);
+  static std::optional<KeptLines> of(const Product& product, const Options& options, const Chosen& chosen, const Device& device);
 
   // Of the workspace, a multiple of 256.
   std::int64_t bytes() const { return bytes_; }

@@ -9,6 +9,7 @@
 #include "cuda/layout/turns.hpp"
 #include "cuda/multiply/contract.hpp"
 #include "product/prepared.hpp"
+#include "product/product.hpp"
 
 namespace ozfp4::product {
 
@@ -19,12 +20,17 @@ struct DevicePrepared : Prepared {
   cuda::StoredOperand stored;  // nothing is kept where there are no entries
 };
 
-// Of a row-major product; null: not prepared.
+// Of a product; null: not prepared.
 struct PreparedSides {
-  const DevicePrepared *left = nullptr, *right = nullptr;
+  const DevicePrepared *left, *right;
 
   const DevicePrepared* any() const { return left != nullptr ? left : right; }
 };
+
+// Range: operands that were prepared lie on a device.
+inline PreparedSides sides_of(const Product& product) {
+  return {static_cast<const DevicePrepared*>(product.prepared_a), static_cast<const DevicePrepared*>(product.prepared_b)};
+}
 
 // A copy of the real operand, what scale and encode leave, and what they need meanwhile.
 struct PreparedPlaces {

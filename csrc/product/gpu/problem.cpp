@@ -1,12 +1,13 @@
 #include "product/gpu/problem.hpp"
 
 #include "arith/narrow.hpp"
+#include "cuda/complex/copy.hpp"
 #include "cuda/complex/expand.hpp"
-#include "cuda/complex/turn.hpp"
 #include "cuda/layout/size_of.hpp"
 #include "cuda/runtime/device_guard.hpp"
 #include "product/choose.hpp"
 #include "product/gpu/choice.hpp"
+#include "product/gpu/numbering.hpp"
 #include "product/gpu/plans.hpp"
 #include "product/gpu/steps.hpp"
 
@@ -15,169 +16,302 @@ namespace {
 
 using namespace ozfp4::cuda;
 
-bool is_update(const BatchedProduct& p) { return p.beta != 0.0 || (p.alpha != 0.0 && p.k > 0 && p.alpha != 1.0); }
+bool is_update(const Product& p) { return p.beta != 0.0 || (p.reads() && p.alpha != 1.0); }
 
-// What is on the device of an operand: lines along K, as it lies or in its copy. `base` is null where only the layout is asked
-// for.
+// Whether real columns of the result are the parts of complex ones, in turn; else the parts of it are two real results.
+bool has_part_columns(const Product& p) { return p.type.is_complex && form_of(p) != ComplexForm::matrices; }
+bool has_part_matrices(const Product& p) { return p.type.is_complex && form_of(p) == ComplexForm::matrices; }
+
+// What the promise has beside the result.
+const ResultMatrix& second_of(const Product& p) { return p.bound.exists() ? p.bound : p.upper; }
+std::ptrdiff_t Axis::* second_step(const Product& p) { return p.bound.exists() ? &Axis::bound : &Axis::upper; }
+ElementType second_part(const Product& p) { return p.bound.exists() ? ElementType::float64 : p.type.part; }
+
+// What is copied before it is multiplied, and afterwards.
+struct Copies {
+  bool left, right, addend, result, second;
+  bool turns_left, turns_right;  // to i times the operand
+};
+
+Copies copies_of(const Product& p) {
+  Copies copies{};
+  if (!p.type.is_complex) return copies;
+  const PreparedSides sides = sides_of(p);
+  const bool is_pair = is_paired(p), is_turned = p.reads() && p.alpha.imag() != 0;
+  const auto are_apart = [](std::ptrdiff_t stride, std::int64_t count, std::int64_t entry) {
+    return count > 1 && stride != entry;
+  };
+  // i times the operand that was passed first, where it is not prepared.
+  const bool may_turn_right = p.is_exchanged ? sides.right == nullptr : sides.left != nullptr;
+  copies.turns_right = is_turned && (!p.type_a.is_complex || (is_pair && may_turn_right));
+  copies.turns_left = is_turned && !copies.turns_right;
+  const bool left_lies_so = !is_pair || !are_apart(p.a.column_stride, p.k, p.type_a.bytes());
+  copies.left =
+      p.reads() && p.type_a.is_complex && sides.left == nullptr && (p.a.is_conjugated || copies.turns_left || !left_lies_so);
+  const bool right_lies_so = !is_pair && !are_apart(p.b.column_stride, p.n, p.type_b.bytes());
+  copies.right =
+      p.reads() && p.type_b.is_complex && sides.right == nullptr && (p.b.is_conjugated || copies.turns_right || !right_lies_so);
+  const auto is_apart = [&](const ResultMatrix& x, ElementType part) {
+    return x.exists() && has_part_columns(p) && are_apart(x.column_stride, p.n, 2 * entry_bytes(part));
+  };
+  copies.addend = p.beta != 0.0 && (p.beta.imag() != 0 || is_apart(p.addend, p.addend_part));
+  copies.result = is_apart(p.c, p.type.part);
+  copies.second = is_apart(second_of(p), second_part(p));
+  return copies;
+}
+
+// ---- Places ----
+
+// Bytes of the copy of one matrix, each line of it twice: itself, and i times it.
+std::int64_t left_bytes(const Product& p) { return size_of({2 * p.m, p.k, p.type_a.bytes()}); }
+std::int64_t right_bytes(const Product& p) { return size_of({2 * p.n, p.k, p.type_b.bytes()}); }
+std::int64_t result_bytes(const Product& p, ElementType part) { return size_of({p.m, p.n, 2 * entry_bytes(part)}); }
+
+DevicePlaces places_of(const Product& p, const DeviceProblem& problem) {
+  DevicePlaces places;
+  PlaceCount count;
+  const auto add = [&](std::int64_t& place, bool is_there, std::ptrdiff_t Axis::* own, std::int64_t bytes) {
+    count.add(place, is_there, is_there ? size_of({Numbering(p.axes, own).count(), bytes}) : 0);
+  };
+  count.add(places.zero, !problem.reads, kPlaceAlignment);
+  add(places.left, problem.copies_left, &Axis::a, problem.copies_left ? left_bytes(p) : 0);
+  add(places.right, problem.copies_right, &Axis::b, problem.copies_right ? right_bytes(p) : 0);
+  add(places.addend, problem.copies_addend, &Axis::addend, result_bytes(p, p.addend_part));
+  add(places.result, problem.copies_result, &Axis::c, result_bytes(p, p.type.part));
+  add(places.second, problem.copies_second, second_step(p), result_bytes(p, second_part(p)));
+  places.stages = count.bytes;
+  return places;
+}
+
+// A matrix of pairs in the workspace, its rows one behind the other.
+ResultMatrix dense_pairs(const Product& p, char* data, ElementType part) {
+  const std::ptrdiff_t pair = 2 * entry_bytes(part);
+  return {data, static_cast<std::ptrdiff_t>(p.n * pair), pair};
+}
+
+// ---- The real product ----
+
+// Lines along K. `data` is null where only the layout is asked for.
 DeviceOperand operand_at(const char* data, ElementType type, std::int64_t outer, std::int64_t inner, std::int64_t outer_stride,
                          std::int64_t inner_stride) {
   return {data, type, narrow<std::int32_t>(outer, "m, n"), narrow<std::int32_t>(inner, "k"), outer_stride, inner_stride, {}};
 }
 
-// Distinct matrices of an operand that lie so many bytes apart.
-std::int64_t matrices_of(const BatchedProduct& p, std::ptrdiff_t step) { return step == 0 ? 1 : p.count; }
+DeviceOperand left_operand(const Product& p, const DeviceProblem& problem, char* workspace) {
+  const ElementType part = p.type_a.part;
+  const std::int64_t half = entry_bytes(part), line = p.k * p.type_a.bytes(), inner = inner_of(p);
+  if (!problem.copies_left) {
+    return operand_at(p.a.data, part, p.m, inner, p.a.row_stride, is_paired(p) ? half : p.a.column_stride);
+  }
+  const char* copy = workspace + problem.places.left + (problem.turns_left ? line : 0);
+  return operand_at(copy, part, p.m, inner, 2 * line, is_paired(p) ? half : 2 * half);
+}
 
-// From matrix to matrix.
-StackAxis axis_of(const BatchedProduct& p, const DeviceProblem& problem) {
-  const std::int64_t line = inner_of(p) * p.type.part_bytes();
-  StackAxis axis{p.count, 0, 0, p.c_step, p.bound_step, problem.copies_addend ? p.m * p.n * p.type.bytes() : p.c_step};
-  if (!problem.reads) return axis;
-  axis.a_stride = problem.copies_left && p.a_step != 0 ? p.m * 2 * line : p.a_step;
-  axis.b_stride = problem.copies_right && p.b_step != 0 ? p.n * 2 * line : p.b_step;
-  return axis;
+DeviceOperand right_operand(const Product& p, const DeviceProblem& problem, char* workspace) {
+  const ElementType part = p.type_b.part;
+  const std::int64_t half = entry_bytes(part), inner = inner_of(p);
+  const char* copy = workspace + problem.places.right;
+  if (is_paired(p)) {
+    if (!problem.copies_right) return operand_at(nullptr, part, 2 * p.n, inner, 0, half);  // it is prepared, or has no entries
+    return operand_at(copy, part, 2 * p.n, inner, p.k * p.type_b.bytes(), half);
+  }
+  if (!p.type_b.is_complex) return operand_at(p.b.data, part, p.n, inner, p.b.column_stride, p.b.row_stride);
+  if (!problem.copies_right) return operand_at(p.b.data, part, 2 * p.n, inner, half, p.b.row_stride);
+  const std::int64_t line = p.n * p.type_b.bytes();
+  return operand_at(copy + (problem.turns_right ? line : 0), part, 2 * p.n, inner, half, 2 * line);
+}
+
+// Where the parts of a complex matrix are two real ones, the real part.
+DeviceResult result_at(const Product& p, const ResultMatrix& x, ElementType part) {
+  const bool has_parts = has_part_columns(p);
+  DeviceResult result;
+  result.data = x.data;
+  result.type = part;
+  result.rows = narrow<std::int32_t>(p.m, "m");
+  result.columns = narrow<std::int32_t>(has_parts ? 2 * p.n : p.n, "n");
+  result.row_stride = x.row_stride;
+  result.column_stride = has_parts ? entry_bytes(part) : x.column_stride;
+  return result;
+}
+
+// From matrix to matrix, of copies in the workspace where there are such; from real to imaginary parts where these are matrices.
+std::vector<StackAxis> axes_of(const Product& p, const DeviceProblem& problem) {
+  std::vector<StackAxis> axes;
+  if (has_part_matrices(p)) {
+    axes.push_back({2, problem.reads ? entry_bytes(p.type_a.part) : 0, 0, p.type.part_bytes(), entry_bytes(second_part(p)),
+                    entry_bytes(p.addend_part)});
+  }
+  const auto stack = axes.size();
+  for (const Axis& axis : p.axes) {
+    axes.push_back(
+        {axis.extent, problem.reads ? axis.a : 0, problem.reads ? axis.b : 0, axis.c, axis.*second_step(p), axis.addend});
+  }
+  const auto put = [&](bool is_copied, std::ptrdiff_t Axis::* own, std::int64_t StackAxis::* stride, std::int64_t bytes) {
+    if (!is_copied || p.axes.empty()) return;
+    const Numbering numbers(p.axes, own);
+    for (std::size_t i = 0; i < p.axes.size(); ++i) axes[stack + i].*stride = numbers.step(i) * bytes;
+  };
+  put(problem.copies_left, &Axis::a, &StackAxis::a_stride, problem.copies_left ? left_bytes(p) : 0);
+  put(problem.copies_right, &Axis::b, &StackAxis::b_stride, problem.copies_right ? right_bytes(p) : 0);
+  put(problem.copies_addend, &Axis::addend, &StackAxis::addend_stride, result_bytes(p, p.addend_part));
+  put(problem.copies_result, &Axis::c, &StackAxis::c_stride, result_bytes(p, p.type.part));
+  put(problem.copies_second, second_step(p), &StackAxis::second_stride, result_bytes(p, second_part(p)));
+  return axes;
 }
 
 // Of a factor that is real or imaginary: what is multiplied by i is a matrix.
 double value_of(std::complex<double> factor) { return factor.imag() != 0 ? factor.imag() : factor.real(); }
 
-// The real product that is multiplied, its copies at `workspace`.
-CudaProduct real_product(const BatchedProduct& p, const DeviceProblem& problem, const PreparedSides& sides, char* workspace) {
-  const ElementType type = p.type.part;
-  const std::int64_t width = p.type.is_complex ? 2 : 1, entry = p.type.part_bytes();
+// The real product that is multiplied, its copies at `workspace`, without parts.
+CudaProduct real_product(const Product& p, const DeviceProblem& problem, char* workspace) {
+  const DevicePlaces& places = problem.places;
+  const PreparedSides sides = sides_of(p);
+  const auto at = [&](bool is_copied, std::int64_t place, const ResultMatrix& x, ElementType part) {
+    return result_at(p, is_copied ? dense_pairs(p, workspace + place, part) : x, part);
+  };
   CudaProduct product;
-  const std::int64_t columns = width * p.n, inner = inner_of(p);
+  product.result = at(problem.copies_result, places.result, p.c, p.type.part);
   if (!problem.reads) {
-    product.a = operand_at(workspace + problem.places.zero, type, p.m, inner, 0, 0);
-    product.b = operand_at(workspace + problem.places.zero, type, columns, inner, 0, 0);
+    const std::int64_t inner = inner_of(p);
+    product.a = operand_at(workspace + places.zero, p.type.part, p.m, inner, 0, 0);
+    product.b = operand_at(workspace + places.zero, p.type.part, product.result.columns, inner, 0, 0);
   } else {
-    // Of its expansion the even lines are the operand itself, the odd ones i times it.
-    const std::int64_t line = inner * entry, odd = p.alpha.imag() != 0 && !problem.turns_right ? line : 0;
-    product.a = problem.copies_left
-                    ? operand_at(workspace + problem.places.left + odd, type, p.m, inner, 2 * line, entry)
-                    : operand_at(p.a.data, type, p.m, inner, p.a.row_stride, p.type.is_complex ? entry : p.a.column_stride);
-    product.b = problem.copies_right ? operand_at(workspace + problem.places.right, type, columns, inner, line, entry)
-                                     : operand_at(p.b.data, type, columns, inner, p.b.column_stride, p.b.row_stride);
+    product.a = left_operand(p, problem, workspace);
+    product.b = right_operand(p, problem, workspace);
     if (sides.left != nullptr) product.a = sides.left->view, product.stored_a = sides.left->stored;
     if (sides.right != nullptr) product.b = sides.right->view, product.stored_b = sides.right->stored;
   }
-  DeviceResult& c = product.result;
-  c.data = p.c;
-  c.type = type;
-  c.rows = narrow<std::int32_t>(p.m, "m");
-  c.columns = narrow<std::int32_t>(columns, "n");
-  c.row_stride = p.c_stride;
-  c.column_stride = entry;
-  if (p.bound != nullptr) {
-    product.second = c;
-    product.second.data = reinterpret_cast<char*>(p.bound);
-    product.second.type = ElementType::float64;
-    product.second.row_stride = p.bound_stride;
-    product.second.column_stride = 8;
-  }
-  if (p.count > 1) product.axes.push_back(axis_of(p, problem));
+  if (second_of(p).exists()) product.second = at(problem.copies_second, places.second, second_of(p), second_part(p));
+  product.axes = axes_of(p, problem);
   if (is_update(p)) {
     product.update.is_asked = true;
     const std::complex<double> alpha = problem.reads ? p.alpha : 1.0;
     product.update.factors = Update::of(value_of(alpha), value_of(p.beta));
-    if (p.beta != 0.0) product.update.c = c;
-    if (problem.copies_addend) {
-      product.update.c.data = workspace + problem.places.addend;
-      product.update.c.row_stride = columns * entry;
-    }
+    if (p.beta != 0.0) product.update.c = at(problem.copies_addend, places.addend, p.addend, p.addend_part);
   }
   return product;
 }
 
-DevicePlaces places_of(const BatchedProduct& p, const DeviceProblem& problem) {
-  DevicePlaces places;
-  PlaceCount count;
-  const std::int64_t line = 2 * p.k * p.type.bytes();
-  count.add(places.zero, !problem.reads, kPlaceAlignment);
-  count.add(places.left, problem.copies_left, size_of({matrices_of(p, p.a_step), p.m, line}));
-  count.add(places.right, problem.copies_right, size_of({matrices_of(p, p.b_step), p.n, line}));
-  count.add(places.addend, problem.copies_addend, size_of({p.count, p.m, p.n, p.type.bytes()}));
-  places.stages = count.bytes;
-  return places;
-}
-
-cuda::Promise promise_of(const BatchedProduct& p, const Options& options, const PreparedSides& sides) {
+cuda::Promise promise_of(const Product& p, const Options& options) {
   cuda::Promise promise;
-  if (options.accuracy == Accuracy::scaled && p.bound == nullptr && !is_update(p)) return promise;  // one plan for either type
+  const bool has_second = second_of(p).exists();
+  if (options.accuracy == Accuracy::scaled && !has_second && !is_update(p)) return promise;  // one plan for either type
   promise.accuracy = options.accuracy;
-  promise.rounding = options.rounding;
-  promise.second = p.bound != nullptr ? Second::bound : Second::none;
+  promise.rounding = p.upper.exists() ? Rounding::down : options.rounding;
+  promise.second = p.bound.exists() ? Second::bound : p.upper.exists() ? Second::upper : Second::none;
   promise.precision = p.type.precision();
   promise.updates = is_update(p);
-  promise.may_lengthen = options.accuracy == Accuracy::correct && p.type.part == ElementType::float64 && sides.left == nullptr &&
-                         sides.right == nullptr;
+  const auto is_double = [](const EntryType& type) { return type.part == ElementType::float64; };
+  promise.may_lengthen = options.accuracy == Accuracy::correct && is_double(p.type_a) && is_double(p.type_b) &&
+                         !p.upper.exists() && sides_of(p).any() == nullptr;
   return promise;
 }
 
-// What is copied before it is multiplied: complex operands as they are expanded, but A where it lies so; i C.
-struct Copies {
-  bool left, right, addend;
-};
-Copies copies_of(const BatchedProduct& p, const PreparedSides& sides) {
-  const bool has_pairs = p.reads() && p.type.is_complex;
-  const bool is_turned = p.a.is_conjugated || p.alpha.imag() != 0 || p.a.column_stride != p.type.bytes();
-  return {has_pairs && sides.left == nullptr && is_turned, has_pairs && sides.right == nullptr, p.beta.imag() != 0};
+// Whether a product may be made without planes: nobody asked for what only the stages have.
+bool may_be_direct(const Product& p, const Options& options) {
+  return options.plan == nullptr && options.alphabet == nullptr && options.scheme == Scheme::two &&
+         options.accuracy != Accuracy::correct && sides_of(p).any() == nullptr;
 }
 
-// Whether a product may be made without planes: nobody asked for what only the stages have. Of other types than real ones of 64
-// bits these kernels are not tried.
-bool may_be_direct(const BatchedProduct& p, const Options& options) {
-  return !p.type.is_complex && p.type.part == ElementType::float64 && options.plan == nullptr && options.alphabet == nullptr &&
-         options.scheme == Scheme::two && options.accuracy != Accuracy::correct;
+// ---- Launches of copies ----
+
+void expand_left(const Product& p, char* to, cudaStream_t stream) {
+  const int pair = p.type_a.bytes();
+  Numbering(p.axes, &Axis::a).for_lines([&](std::int64_t first, const Axis& along, const Axis& offset) {
+    // Lines of A as columns of its transpose, conjugated: (re, im) then.
+    launch_expand({p.a.data + offset.a, p.type_a.part, along.extent, p.k, p.m, along.a / pair, p.a.column_stride / pair,
+                   p.a.row_stride / pair, !p.a.is_conjugated},
+                  to + first * left_bytes(p), stream);
+  });
+}
+
+void expand_right(const Product& p, bool is_turned, char* to, cudaStream_t stream) {
+  const int pair = p.type_b.bytes();
+  const std::int64_t row = p.b.row_stride / pair, column = p.b.column_stride / pair;
+  Numbering(p.axes, &Axis::b).for_lines([&](std::int64_t first, const Axis& along, const Axis& offset) {
+    const char* from = p.b.data + offset.b;
+    char* own = to + first * right_bytes(p);
+    if (is_paired(p)) {
+      launch_expand({from, p.type_b.part, along.extent, p.k, p.n, along.b / pair, row, column, p.b.is_conjugated, is_turned}, own,
+                    stream);
+    } else {  // rows of B, as those of A above
+      launch_expand({from, p.type_b.part, along.extent, p.n, p.k, along.b / pair, column, row, !p.b.is_conjugated}, own, stream);
+    }
+  });
+}
+
+// Between where the pairs lie and the workspace.
+void copy_pairs(const Product& p, const ResultMatrix& x, std::ptrdiff_t Axis::* own, ElementType part, char* workspace,
+                bool is_written, bool is_turned, cudaStream_t stream) {
+  const std::int64_t bytes = result_bytes(p, part);
+  Numbering(p.axes, own).for_lines([&](std::int64_t first, const Axis& along, const Axis& offset) {
+    const ResultMatrix dense = dense_pairs(p, workspace + first * bytes, part);
+    const PairMatrices there{x.data + offset.*own, part, x.row_stride, x.column_stride, along.*own};
+    const PairMatrices here{dense.data, part, dense.row_stride, dense.column_stride, bytes};
+    launch_copy({along.extent, p.m, p.n}, is_written ? here : there, is_written ? there : here, is_turned, stream);
+  });
+}
+
+// Of a sum of nothing, which is exact. `zeros`: as many bytes as an entry has.
+void clear_bounds(const Product& p, char* zeros, cudaStream_t stream) {
+  const ElementType half = p.type.is_complex ? ElementType::float64 : ElementType::float32;
+  Numbering(p.axes, &Axis::bound).for_lines([&](std::int64_t, const Axis& along, const Axis& offset) {
+    const PairMatrices bounds{p.bound.data + offset.bound, half, p.bound.row_stride, p.bound.column_stride, along.bound};
+    launch_copy({along.extent, p.m, p.n}, {zeros, half, 0, 0, 0}, bounds, false, stream);
+  });
 }
 
 }  // namespace
 
-std::int64_t inner_of(const BatchedProduct& p) {
-  const std::int64_t width = p.type.is_complex ? 2 : 1;
-  return p.alpha != 0.0 && p.k > 0 ? width * p.k : width;
+bool is_paired(const Product& p) { return p.type_a.is_complex && p.type_b.is_complex; }
+
+std::int64_t inner_of(const Product& p) {
+  const std::int64_t width = is_paired(p) ? 2 : 1;
+  return p.reads() ? width * p.k : width;
 }
 
-std::shared_ptr<DeviceProblem> lay_out(const BatchedProduct& p, const Options& options, const std::shared_ptr<const Plan>& plan,
-                                       Kernel kernel, const Gpu& gpu, Direct direct, const PreparedSides& sides) {
+std::shared_ptr<DeviceProblem> lay_out(const Product& p, const Options& options, const std::shared_ptr<const Plan>& plan,
+                                       Kernel kernel, const Gpu& gpu, Direct direct) {
   auto problem = std::make_shared<DeviceProblem>();
   problem->reads = p.reads();
-  const Copies copies = copies_of(p, sides);
+  const Copies copies = copies_of(p);
   problem->copies_left = copies.left, problem->copies_right = copies.right, problem->copies_addend = copies.addend;
-  // i times the operand that was passed first, where it is not prepared.
-  problem->turns_right = problem->copies_right && p.alpha.imag() != 0 && (p.is_exchanged || sides.left != nullptr);
-  problem->plan = find_cuda_plan(plan, inner_of(p), kernel, promise_of(p, options, sides));
+  problem->copies_result = copies.result, problem->copies_second = copies.second;
+  problem->turns_left = copies.turns_left, problem->turns_right = copies.turns_right;
+  problem->plan = find_cuda_plan(plan, inner_of(p), kernel, promise_of(p, options));
   problem->places = places_of(p, *problem);
   const std::int64_t left = left_behind(problem->places.stages, "copies of complex matrices take", options);
   auto* const nowhere = reinterpret_cast<char*>(std::uintptr_t(kPlaceAlignment));
-  CudaProduct product = real_product(p, *problem, sides, nowhere);
-  if (problem->plan->plan.is_complex) product = with_parts(product);
-  problem->layout = lay_out_stages(*problem->plan, product, gpu, left, direct);
+  problem->layout = lay_out_stages(*problem->plan, real_product(p, *problem, nowhere), gpu, left, direct);
   problem->places.bytes = problem->places.stages + problem->layout.bytes;
   return problem;
 }
 
-Key key_of(const BatchedProduct& p, const Options& options, const PreparedSides& sides, int device) {
-  const Copies copies = copies_of(p, sides);
+Key key_of(const Product& p, const Options& options, int device) {
+  const Copies copies = copies_of(p);
+  const PreparedSides sides = sides_of(p);
+  const std::ptrdiff_t Axis::* const second = second_step(p);
   Key key{device,
           static_cast<std::int64_t>(p.type.part),
-          p.type.is_complex,
+          static_cast<std::int64_t>(p.type_a.part),
+          static_cast<std::int64_t>(p.type_b.part),
+          p.type_a.is_complex,
+          p.type_b.is_complex,
           p.type.is_complex && p.is_exchanged,
           p.m,
           p.n,
           p.k,
-          p.count,
-          p.c_step,
-          p.c_stride,
-          offset_of(p.c),
+          static_cast<std::int64_t>(p.axes.size()),
           p.alpha == 0.0,
           p.alpha.imag() != 0,
           p.beta != 0.0,
           p.beta.imag() != 0,
           is_update(p),
-          p.bound != nullptr,
-          p.bound_stride,
-          p.bound_step,
-          offset_of(p.bound),
+          p.bound.exists(),
+          p.upper.exists(),
+          copies.left,
+          copies.right,
+          copies.addend,
           static_cast<std::int64_t>(options.accuracy),
           static_cast<std::int64_t>(options.rounding),
           static_cast<std::int64_t>(options.scheme),
@@ -189,15 +323,24 @@ Key key_of(const BatchedProduct& p, const Options& options, const PreparedSides&
           options.has_limit ? options.workspace_limit : 0,
           number_of(options.plan.get())};
   // Where an operand lies does not count of one that is copied, nor of one that nobody reads.
-  const auto add = [&](const Operand& x, std::int64_t step, bool is_copied) {
-    const bool counts = p.reads() && !is_copied;
-    key.insert(key.end(), {counts      ? step
-                           : step != 0 ? 1
-                                       : 0,
-                           counts ? x.row_stride : 0, counts ? x.column_stride : 0, counts ? offset_of(x.data) : 0});
+  const bool counts_a = p.reads() && !copies.left, counts_b = p.reads() && !copies.right;
+  const auto step = [](std::ptrdiff_t own, bool counts) { return counts ? own : std::ptrdiff_t(own != 0); };
+  for (const Axis& axis : p.axes) {
+    key.insert(key.end(), {axis.extent, step(axis.a, counts_a), step(axis.b, counts_b), axis.c, axis.*second,
+                           p.beta != 0.0 ? step(axis.addend, !copies.addend) : 0});
+  }
+  const auto add = [&](const Operand& x, bool counts) {
+    key.insert(key.end(), {counts ? x.row_stride : 0, counts ? x.column_stride : 0, counts ? offset_of(x.data) : 0});
   };
-  add(p.a, p.a_step, copies.left);
-  add(p.b, p.b_step, copies.right);
+  add(p.a, counts_a);
+  add(p.b, counts_b);
+  const auto add_result = [&](const ResultMatrix& x, bool counts) {
+    key.insert(key.end(), {counts ? x.row_stride : 0, counts ? x.column_stride : 0, counts ? offset_of(x.data) : 0});
+  };
+  add_result(p.c, true);
+  add_result(second_of(p), second_of(p).exists());
+  add_result(p.addend, p.beta != 0.0 && !copies.addend);
+  key.push_back(static_cast<std::int64_t>(p.addend_part));
   for (const DevicePrepared* side : {sides.left, sides.right}) {
     key.push_back(side == nullptr ? 0 : number_of(side->plan.get()));
     if (side == nullptr) continue;
@@ -207,14 +350,14 @@ Key key_of(const BatchedProduct& p, const Options& options, const PreparedSides&
   return key;
 }
 
-std::shared_ptr<const DeviceProblem> make_problem(const BatchedProduct& product, const Options& options, const Device& device,
-                                                  cudaStream_t stream, const PreparedSides& sides) {
-  const DevicePrepared* prepared = sides.any();
+std::shared_ptr<const DeviceProblem> make_problem(const Product& product, const Options& options, const Device& device,
+                                                  cudaStream_t stream) {
+  const DevicePrepared* prepared = sides_of(product).any();
   const auto [plan, kernel] =
       prepared != nullptr ? Chosen{prepared->plan, prepared->kernel}
-                          : choose(options, product.type.precision(), inner_of(product), product.type.is_complex, device, stream);
-  const Direct direct = may_be_direct(product, options) && prepared == nullptr ? Direct::where_it_pays : Direct::never;
-  std::shared_ptr<DeviceProblem> made = lay_out(product, options, plan, kernel, device.gpu, direct, sides);
+                          : choose(options, product.type.precision(), inner_of(product), is_paired(product), device, stream);
+  const Direct direct = may_be_direct(product, options) ? Direct::where_it_pays : Direct::never;
+  std::shared_ptr<DeviceProblem> made = lay_out(product, options, plan, kernel, device.gpu, direct);
   // Kernels that it does not take are not tried: that loads all of them.
   if (made->layout.is_direct && !is_trusted(device, kernel, *plan, stream, true)) {
     made = lay_out(product, options, plan, kernel, device.gpu, Direct::never);
@@ -225,41 +368,31 @@ std::shared_ptr<const DeviceProblem> make_problem(const BatchedProduct& product,
   return made;
 }
 
-std::shared_ptr<const DeviceProblem> find_problem(const BatchedProduct& product, const Options& options, cudaStream_t stream,
-                                                  const PreparedSides& sides) {
-  check_inner(options, (product.type.is_complex ? 2 : 1) * product.k, product.bound != nullptr);
+std::shared_ptr<const DeviceProblem> find_problem(const Product& product, const Options& options, cudaStream_t stream) {
+  check_inner(options, (is_paired(product) ? 2 : 1) * product.k, product.bound.exists());
   const Device device = current_device();
-  return kept_or_made<DeviceProblem>(key_of(product, options, sides, device.index),
-                                     [&] { return make_problem(product, options, device, stream, sides); });
+  return kept_or_made<DeviceProblem>(key_of(product, options, device.index),
+                                     [&] { return make_problem(product, options, device, stream); });
 }
 
 void tell_of_none(const Options& options, cudaStream_t stream) {
   check(cudaMemsetAsync(options.repaired, 0, sizeof *options.repaired, stream), "cudaMemsetAsync");
 }
 
-void launch(const DeviceProblem& problem, const BatchedProduct& p, const Options& options, char* workspace, cudaStream_t stream,
-            bool adds, const PreparedSides& sides) {
+void launch(const DeviceProblem& problem, const Product& p, const Options& options, char* workspace, cudaStream_t stream,
+            bool adds) {
   const DevicePlaces& places = problem.places;
-  const int pair = p.type.bytes();
   if (!problem.reads) check(cudaMemsetAsync(workspace + places.zero, 0, kPlaceAlignment, stream), "cudaMemsetAsync");
-  if (problem.copies_left) {  // lines of A as columns of its transpose, conjugated: (re, im) then
-    launch_expand({p.a.data, p.type.part, matrices_of(p, p.a_step), p.k, p.m, p.a_step / pair, p.a.column_stride / pair,
-                   p.a.row_stride / pair, !p.a.is_conjugated},
-                  workspace + places.left, stream);
-  }
-  if (problem.copies_right) {
-    launch_expand({p.b.data, p.type.part, matrices_of(p, p.b_step), p.k, p.n, p.b_step / pair, p.b.row_stride / pair,
-                   p.b.column_stride / pair, p.b.is_conjugated, problem.turns_right},
-                  workspace + places.right, stream);
-  }
+  if (problem.copies_left) expand_left(p, workspace + places.left, stream);
+  if (problem.copies_right) expand_right(p, problem.turns_right, workspace + places.right, stream);
   if (problem.copies_addend) {
-    launch_turn({p.c, p.type.part, p.count, p.m, p.n, p.c_stride, p.c_step}, workspace + places.addend, stream);
+    copy_pairs(p, p.addend, &Axis::addend, p.addend_part, workspace + places.addend, false, p.beta.imag() != 0, stream);
   }
-  CudaProduct product = real_product(p, problem, sides, workspace);
-  if (problem.plan->plan.is_complex) product = with_parts(product);
+  CudaProduct product = real_product(p, problem, workspace);
+  if (has_parts(*problem.plan, problem.layout)) product = with_parts(product);
   LaunchOptions further;
   further.stream = stream;
-  further.exchanges_pairs = p.type.is_complex && p.is_exchanged;
+  further.exchanges_pairs = is_paired(p) && p.is_exchanged;
   if (options.repaired != nullptr && !problem.plan->promise.certifies()) {  // no kernel tells
     if (!adds) tell_of_none(options, stream);
   } else {
@@ -270,6 +403,13 @@ void launch(const DeviceProblem& problem, const BatchedProduct& p, const Options
     launch_matmul(*problem.plan, problem.layout, turn_at(product, problem.layout.turns, turn), workspace + places.stages,
                   problem.steps, further);
   }
+  if (problem.copies_result) {
+    copy_pairs(p, p.c, &Axis::c, p.type.part, workspace + places.result, true, false, stream);
+  }
+  if (problem.copies_second) {
+    copy_pairs(p, second_of(p), second_step(p), second_part(p), workspace + places.second, true, false, stream);
+  }
+  if (p.bound.exists() && !problem.reads && p.beta == 0.0) clear_bounds(p, workspace + places.zero, stream);
 }
 
 }  // namespace ozfp4::product

@@ -11,15 +11,15 @@
 #include "product/gpu/device.hpp"
 #include "product/gpu/layout.hpp"
 #include "product/gpu/operand.hpp"
-#include "product/matrices.hpp"
 #include "product/options.hpp"
+#include "product/product.hpp"
 
 namespace ozfp4::product {
 
-// What a product takes of its workspace: a zero for operands that are not read, the copies of complex operands, i C, the
-// rest.
+// What a product takes of its workspace: a zero for operands that are not read, the copies of complex operands and of what is
+// added, results whose columns are apart, the rest.
 struct DevicePlaces {
-  std::int64_t zero = 0, left = 0, right = 0, addend = 0, stages = 0, bytes = 0;
+  std::int64_t zero = 0, left = 0, right = 0, addend = 0, result = 0, second = 0, stages = 0, bytes = 0;
 };
 
 // Calls of the same extents, strides, alignments and options share it. Immutable.
@@ -31,42 +31,44 @@ struct DeviceProblem {
   std::shared_ptr<const Plan> asked;  // the plan of the options, or of prepared operands: what is kept under its address
   bool reads = false;                 // the operands at all
   bool copies_left = false, copies_right = false, copies_addend = false;
-  bool turns_right = false;  // its copy is of i times the operand
+  bool copies_result = false, copies_second = false;  // out of the workspace
+  bool turns_left = false, turns_right = false;       // the copy is of i times the operand
 };
 
 // Of calls that share it the large part, which others have as well.
 inline const void* shared_part(const DeviceProblem& problem) { return problem.plan.get(); }
 
 // All of it but the steps, which needs no device: a product by this plan and kernel on such a GPU, or without planes where
-// `direct` allows it. Throws WorkspaceError where the workspace limit is too small. Range: what the kernel multiplies; no
-// extent above kLongestExtent; of prepared operands a single product by their plan and kernel, whose alpha is real where
-// both are.
-std::shared_ptr<DeviceProblem> lay_out(const BatchedProduct& product, const Options& options,
-                                       const std::shared_ptr<const Plan>& plan, cuda::Kernel kernel, const cuda::Gpu& gpu,
-                                       cuda::Direct direct, const PreparedSides& sides = {});
+// `direct` allows it. Throws WorkspaceError where the workspace limit is too small. Range: what the kernel multiplies, with
+// entries; no extent above kLongestExtent; bounds, or of alpha = 1 and beta = 0 the product rounded up; of prepared operands a
+// single product by their plan and kernel, whose alpha is real where both are.
+std::shared_ptr<DeviceProblem> lay_out(const Product& product, const Options& options, const std::shared_ptr<const Plan>& plan,
+                                       cuda::Kernel kernel, const cuda::Gpu& gpu, cuda::Direct direct);
+
+// Whether both operands are complex, and plans are those of complex products.
+bool is_paired(const Product& product);
 
 // Entries along K of the real product that is multiplied.
-std::int64_t inner_of(const BatchedProduct& product);
+std::int64_t inner_of(const Product& product);
 
 // What a problem on a device is kept by.
-Key key_of(const BatchedProduct& product, const Options& options, const PreparedSides& sides, int device);
+Key key_of(const Product& product, const Options& options, int device);
 
 // Throws Refusal Fault::no_device where there is none, or no kernel of this build passes its test on it; WorkspaceError where
 // the workspace limit is too small. `stream`: where it will be launched. Range: as lay_out.
-std::shared_ptr<const DeviceProblem> find_problem(const BatchedProduct& product, const Options& options, cudaStream_t stream,
-                                                  const PreparedSides& sides = {});
+std::shared_ptr<const DeviceProblem> find_problem(const Product& product, const Options& options, cudaStream_t stream);
 
 // The same on this device, which is the current one, made anew. Range: an inner dimension that
 // check_inner has nothing against.
-std::shared_ptr<const DeviceProblem> make_problem(const BatchedProduct& product, const Options& options, const Device& device,
-                                                  cudaStream_t stream, const PreparedSides& sides = {});
+std::shared_ptr<const DeviceProblem> make_problem(const Product& product, const Options& options, const Device& device,
+                                                  cudaStream_t stream);
 
 // That nothing is repaired, where no kernel tells. Range: the caller asks. Throws as launch.
 void tell_of_none(const Options& options, cudaStream_t stream);
 
 // `adds`: to what the launch before told of repaired entries. Throws cuda::LaunchError. Range: a workspace of
-// problem.places.bytes, aligned to 256; `sides` like those that the problem was found for.
-void launch(const DeviceProblem& problem, const BatchedProduct& product, const Options& options, char* workspace,
-            cudaStream_t stream, bool adds = false, const PreparedSides& sides = {});
+// problem.places.bytes, aligned to 256.
+void launch(const DeviceProblem& problem, const Product& product, const Options& options, char* workspace, cudaStream_t stream,
+            bool adds = false);
 
 }  // namespace ozfp4::product

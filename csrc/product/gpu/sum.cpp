@@ -4,42 +4,67 @@
 
 #include "cuda/complex/sum.hpp"
 #include "cuda/layout/size_of.hpp"
-#include "cuda/runtime/device_guard.hpp"
 #include "product/gpu/device.hpp"
 #include "product/gpu/layout.hpp"
-#include "product/matrices.hpp"
+#include "product/gpu/numbering.hpp"
 
 namespace ozfp4::product {
 namespace {
 
 using namespace ozfp4::cuda;
 
-// Bytes of A B of all matrices.
-std::int64_t held_bytes(const BatchedProduct& p) { return size_of({p.count, p.m, p.n, p.type.bytes()}); }
+constexpr std::int64_t kBound = 2 * sizeof(double);  // of an entry
 
-// A B, one matrix behind the other; with a beta of -1 what it differs by from what lies there.
-BatchedProduct alone_of(const BatchedProduct& p, char* data, double beta) {
-  BatchedProduct alone = p;
+// Bytes of A B of a matrix, and of its bounds.
+std::int64_t held_bytes(const Product& p) { return size_of({p.m, p.n, p.type.bytes()}); }
+std::int64_t bound_bytes(const Product& p) { return size_of({p.m, p.n, kBound}); }
+
+ResultMatrix rows_at(const Product& p, char* data, std::int64_t entry) {
+  return {data, static_cast<std::ptrdiff_t>(p.n * entry), static_cast<std::ptrdiff_t>(entry)};
+}
+
+// A B, one matrix behind the other; what it differs by from `less` where that is not null. `lost`: where its bounds go, or null.
+Product alone_of(const Product& p, char* data, char* less, char* lost) {
+  Product alone = p;
   alone.alpha = 1.0;
-  alone.beta = beta;
-  alone.c = data;
-  alone.c_stride = p.n * p.type.bytes();
-  alone.c_step = p.count > 1 ? p.m * alone.c_stride : 0;
+  alone.beta = less != nullptr ? -1.0 : 0.0;
+  alone.c = rows_at(p, data, p.type.bytes());
+  alone.addend = less != nullptr ? rows_at(p, less, p.type.bytes()) : ResultMatrix{};
+  alone.addend_part = p.type.part;
+  alone.upper = {};
+  alone.bound = lost != nullptr ? rows_at(p, lost, kBound) : ResultMatrix{};
+  const Numbering numbers(p.axes, &Axis::c);
+  for (std::size_t i = 0; i < p.axes.size(); ++i) {
+    const std::int64_t step = numbers.step(i);
+    Axis& axis = alone.axes[i];
+    axis.c = axis.addend = step * held_bytes(p);
+    axis.bound = step * bound_bytes(p);
+  }
   return alone;
 }
 
 // Whether A B is the sum of two numbers.
-bool keeps_rest(const BatchedProduct& p, const Options& options) {
+bool keeps_rest(const Product& p, const Options& options) {
   return both_parts_entry_bytes(p.type, options.accuracy, p.k) > p.type.bytes();
 }
 
-SumPlaces places_of(const BatchedProduct& p, const Options& options) {
+SumPlaces places_of(const Product& p, const Options& options) {
   SumPlaces places;
   PlaceCount count;
-  count.add(places.product, true, held_bytes(p));
-  count.add(places.rest, keeps_rest(p, options), held_bytes(p));
+  const std::int64_t matrices = p.count();
+  count.add(places.product, true, size_of({matrices, held_bytes(p)}));
+  count.add(places.rest, keeps_rest(p, options), size_of({matrices, held_bytes(p)}));
+  count.add(places.lost, p.bound.exists(), size_of({matrices, bound_bytes(p)}));
   places.stages = count.bytes;
   return places;
+}
+
+// A B, and what is left of it, at `workspace`; the bounds are those of the last one.
+Product product_in(const Product& p, const SumPlaces& places, bool has_rest, char* workspace) {
+  return alone_of(p, workspace + places.product, nullptr, p.bound.exists() && !has_rest ? workspace + places.lost : nullptr);
+}
+Product rest_in(const Product& p, const SumPlaces& places, char* workspace) {
+  return alone_of(p, workspace + places.rest, workspace + places.product, p.bound.exists() ? workspace + places.lost : nullptr);
 }
 
 // Options of what is left of the workspace.
@@ -49,20 +74,30 @@ Options behind(const SumPlaces& places, Options options) {
   return options;
 }
 
-void launch_products(const DeviceSum& sum, const BatchedProduct& p, const Options& options, char* workspace, cudaStream_t stream,
-                     const PreparedSides& sides) {
+void launch_sums(const DeviceSum& sum, const Product& p, char* workspace, cudaStream_t stream) {
   const SumPlaces& places = sum.places;
-  char *product = workspace + places.product, *rest = workspace + places.rest, *stages = workspace + places.stages;
-  launch(*sum.product, alone_of(p, product, 0), options, stages, stream, false, sides);
-  if (!sum.rest) return;
-  check(cudaMemcpyAsync(rest, product, static_cast<std::size_t>(held_bytes(p)), cudaMemcpyDeviceToDevice, stream),
-        "cudaMemcpyAsync");
-  launch(*sum.rest, alone_of(p, rest, -1), options, stages, stream, true, sides);
+  Numbering(p.axes, &Axis::c).for_lines([&](std::int64_t first, const Axis& along, const Axis& offset) {
+    const auto matrices = [](const ResultMatrix& x, std::ptrdiff_t Axis::* own, ElementType part, const Axis& from,
+                             const Axis& to) {
+      return x.exists() ? PairMatrices{x.data + from.*own, part, x.row_stride, x.column_stride, to.*own} : PairMatrices{};
+    };
+    ComplexMatrixSum own;
+    own.extents = {along.extent, p.m, p.n};
+    own.c = matrices(p.c, &Axis::c, p.type.part, offset, along);
+    if (p.beta != 0.0) own.addend = matrices(p.addend, &Axis::addend, p.addend_part, offset, along);
+    own.bound = matrices(p.bound, &Axis::bound, ElementType::float64, offset, along);
+    if (sum.product) own.product = workspace + places.product + first * held_bytes(p);
+    if (sum.rest) own.rest = workspace + places.rest + first * held_bytes(p);
+    if (sum.product && p.bound.exists()) own.lost = workspace + places.lost + first * bound_bytes(p);
+    own.alpha[0] = p.alpha.real(), own.alpha[1] = p.alpha.imag();
+    own.beta[0] = p.beta.real(), own.beta[1] = p.beta.imag();
+    launch_sum(own, stream);
+  });
 }
 
 }  // namespace
 
-DeviceSum lay_out_sum(const BatchedProduct& p, const Options& options, const FindProblem& find) {
+DeviceSum lay_out_sum(const Product& p, const Options& options, const FindProblem& find) {
   DeviceSum sum;
   if (!has_both_parts(p)) {
     sum.product = find(p, options);
@@ -72,43 +107,33 @@ DeviceSum lay_out_sum(const BatchedProduct& p, const Options& options, const Fin
   if (!p.reads()) return sum;
   sum.places = places_of(p, options);
   const Options own = behind(sum.places, options);
-  const auto found = [&](double beta) {
-    auto* const nowhere = reinterpret_cast<char*>(std::uintptr_t(kPlaceAlignment));
-    const auto problem = find(alone_of(p, nowhere, beta), own);
+  const auto found = [&](const Product& alone) {
+    const auto problem = find(alone, own);
     sum.places.bytes = std::max(sum.places.bytes, sum.places.stages + problem->places.bytes);
     return problem;
   };
-  sum.product = found(0);
-  if (keeps_rest(p, options)) sum.rest = found(-1);
+  auto* const nowhere = reinterpret_cast<char*>(std::uintptr_t(kPlaceAlignment));
+  const bool has_rest = keeps_rest(p, options);
+  sum.product = found(product_in(p, sum.places, has_rest, nowhere));
+  if (has_rest) sum.rest = found(rest_in(p, sum.places, nowhere));
   return sum;
 }
 
-DeviceSum find_sum(const BatchedProduct& product, const Options& options, cudaStream_t stream, const PreparedSides& sides) {
+DeviceSum find_sum(const Product& product, const Options& options, cudaStream_t stream) {
   return lay_out_sum(product, options,
-                     [&](const BatchedProduct& own, const Options& asked) { return find_problem(own, asked, stream, sides); });
+                     [&](const Product& own, const Options& asked) { return find_problem(own, asked, stream); });
 }
 
-void launch(const DeviceSum& sum, const BatchedProduct& p, const Options& options, char* workspace, cudaStream_t stream,
-            const PreparedSides& sides) {
-  if (!has_both_parts(p)) return launch(*sum.product, p, options, workspace, stream, false, sides);
-  if (sum.product) {
-    launch_products(sum, p, options, workspace, stream, sides);
-  } else {
+void launch(const DeviceSum& sum, const Product& p, const Options& options, char* workspace, cudaStream_t stream) {
+  if (!has_both_parts(p)) return launch(*sum.product, p, options, workspace, stream);
+  char* const stages = workspace + sum.places.stages;
+  if (sum.product) launch(*sum.product, product_in(p, sum.places, sum.rest != nullptr, workspace), options, stages, stream);
+  if (sum.rest) launch(*sum.rest, rest_in(p, sum.places, workspace), options, stages, stream, true);
+  if (!sum.product) {
     current_device();  // refuses where there is none: no problem was looked for
     if (options.repaired != nullptr) tell_of_none(options, stream);
   }
-  launch_sum({p.c,
-              p.type.part,
-              p.count,
-              p.m,
-              p.n,
-              p.c_stride,
-              p.c_step,
-              sum.product ? workspace + sum.places.product : nullptr,
-              sum.rest ? workspace + sum.places.rest : nullptr,
-              {p.alpha.real(), p.alpha.imag()},
-              {p.beta.real(), p.beta.imag()}},
-             stream);
+  launch_sums(sum, p, workspace, stream);
 }
 
 }  // namespace ozfp4::product

@@ -13,9 +13,9 @@
 
 namespace ozfp4::product {
 
-// What a product takes of its workspace: A B, what rounding it has lost, the rest.
+// What a product takes of its workspace: A B, what rounding it has lost, bounds of that, the rest.
 struct SumPlaces {
-  std::int64_t product = 0, rest = 0, stages = 0, bytes = 0;
+  std::int64_t product = 0, rest = 0, lost = 0, stages = 0, bytes = 0;
 };
 
 // What is launched. Null: nothing of that kind.
@@ -25,16 +25,15 @@ struct DeviceSum {
 };
 
 // What is launched for a product whose factors are real or imaginary.
-using FindProblem = std::function<std::shared_ptr<const DeviceProblem>(const BatchedProduct& product, const Options& options)>;
+using FindProblem = std::function<std::shared_ptr<const DeviceProblem>(const Product& product, const Options& options)>;
 
 // The sum of what `find` finds. Throws Refusal Fault::workspace where A B exceeds the workspace limit.
-DeviceSum lay_out_sum(const BatchedProduct& product, const Options& options, const FindProblem& find);
+DeviceSum lay_out_sum(const Product& product, const Options& options, const FindProblem& find);
 
 // That of find_problem.
-DeviceSum find_sum(const BatchedProduct& product, const Options& options, cudaStream_t stream, const PreparedSides& sides = {});
+DeviceSum find_sum(const Product& product, const Options& options, cudaStream_t stream);
 
 // As launch of a DeviceProblem. Range: a workspace of sum.places.bytes, aligned to 256.
-void launch(const DeviceSum& sum, const BatchedProduct& product, const Options& options, char* workspace, cudaStream_t stream,
-            const PreparedSides& sides = {});
+void launch(const DeviceSum& sum, const Product& product, const Options& options, char* workspace, cudaStream_t stream);
 
 }  // namespace ozfp4::product

@@ -10,8 +10,8 @@
 #include "arith/update/part_sum.hpp"
 #include "check.hpp"
 #include "cpu/complex/combine.hpp"
+#include "cuda/complex/copy.hpp"
 #include "cuda/complex/sum.hpp"
-#include "cuda/complex/turn.hpp"
 #include "cuda/gpu.hpp"
 
 using namespace ozfp4;
@@ -127,9 +127,10 @@ void check_sum(Kind kind, std::int64_t matrices, std::int64_t rows, std::int64_t
   Bytes c = numbers<T>(kind, matrices * matrix_stride / pair);
   const Memory product_there(product), rest_there(rest), c_there(c);
   ComplexMatrixSum sum;
-  sum.c = c_there.data;
-  sum.part = sizeof(T) == 8 ? ElementType::float64 : ElementType::float32;
-  sum.matrices = matrices, sum.rows = rows, sum.columns = columns, sum.stride = stride, sum.matrix_stride = matrix_stride;
+  const ElementType part = sizeof(T) == 8 ? ElementType::float64 : ElementType::float32;
+  sum.extents = {matrices, rows, columns};
+  sum.c = {c_there.data, part, stride, pair, matrix_stride};
+  if (has_addend) sum.addend = sum.c;
   if (held > 0) sum.product = product_there.data;
   if (held > 1) sum.rest = rest_there.data;
   for (double& x : sum.alpha) x = finite_factor<T>();
@@ -143,7 +144,7 @@ void check_sum(Kind kind, std::int64_t matrices, std::int64_t rows, std::int64_t
     if (held > 0) terms.push_back({{sum.alpha[0], sum.alpha[1]}, product.data() + i * own, columns * pair});
     if (held > 1) terms.push_back({{sum.alpha[0], sum.alpha[1]}, rest.data() + i * own, columns * pair});
     if (has_addend) terms.push_back({{sum.beta[0], sum.beta[1]}, place, stride});
-    combine_complex(terms, sum.part, rows, columns, place, stride);
+    combine_complex(terms, part, rows, columns, place, stride);
   }
   report("the sum of " + std::to_string(sizeof(T)) + " bytes, kind " + std::to_string(static_cast<int>(kind)) + ", " +
              std::to_string(matrices) + " x " + std::to_string(rows) + " x " + std::to_string(columns) + ", " +
@@ -152,26 +153,26 @@ void check_sum(Kind kind, std::int64_t matrices, std::int64_t rows, std::int64_t
 }
 
 template <class T>
-void check_turn(std::int64_t matrices, std::int64_t rows, std::int64_t columns) {
+void check_copy(std::int64_t matrices, std::int64_t rows, std::int64_t columns, std::int64_t step, bool is_turned) {
   constexpr std::int64_t pair = 2 * sizeof(T);
-  const std::int64_t stride = (columns + 2) * pair, matrix_stride = rows * stride + pair;
+  constexpr ElementType part = sizeof(T) == 8 ? ElementType::float64 : ElementType::float32;
+  const std::int64_t stride = (columns + 2) * step * pair, matrix_stride = rows * stride + pair;
   const Bytes from = numbers<T>(Kind::wide, matrices * matrix_stride / pair);
   Bytes expected(static_cast<std::size_t>(matrices * rows * columns * pair));
   const Memory there(from), to(expected);
-  launch_turn(
-      {there.data, sizeof(T) == 8 ? ElementType::float64 : ElementType::float32, matrices, rows, columns, stride, matrix_stride},
-      to.data, nullptr);
+  launch_copy({matrices, rows, columns}, {there.data, part, stride, step * pair, matrix_stride},
+              {to.data, part, columns * pair, pair, rows * columns * pair}, is_turned, nullptr);
   char* place = expected.data();
   for (std::int64_t line = 0; line < matrices * rows; ++line) {
     const char* row = from.data() + line / rows * matrix_stride + line % rows * stride;
     for (std::int64_t j = 0; j < columns; ++j, place += pair) {
       T x[2];
-      std::memcpy(x, row + j * pair, sizeof x);
+      std::memcpy(x, row + j * step * pair, sizeof x);
       const T turned[2] = {-x[1], x[0]};
-      std::memcpy(place, turned, sizeof turned);
+      std::memcpy(place, is_turned ? turned : x, sizeof x);
     }
   }
-  report("i times a matrix", to.read(expected.size()) == expected);
+  report(is_turned ? "i times a matrix" : "a copy of a matrix", to.read(expected.size()) == expected);
 }
 
 template <class T>
@@ -188,9 +189,11 @@ void check_type() {
       }
     }
   }
-  check_turn<T>(1, 1, 1);
-  check_turn<T>(3, 40, 257);
-  check_turn<T>(2, 5, 700);
+  for (const bool is_turned : {false, true}) {
+    check_copy<T>(1, 1, 1, 1, is_turned);
+    check_copy<T>(3, 40, 257, 2, is_turned);
+    check_copy<T>(2, 5, 700, 1, is_turned);
+  }
 }
 
 }  // namespace

@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <set>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "check.hpp"
 #include "cuda/multiply/registry.hpp"
 #include "plan/choice.hpp"
 #include "plan/schedule.hpp"
+#include "product/gpu/numbering.hpp"
 #include "product/gpu/plans.hpp"
 #include "product/gpu/problem.hpp"
 #include "product/gpu/products.hpp"
@@ -18,20 +21,19 @@ using namespace ozfp4::product;
 
 namespace {
 
-std::shared_ptr<DeviceProblem> laid_out(const BatchedProduct& product, const Options& options, const cuda::Gpu& gpu) {
+std::shared_ptr<DeviceProblem> laid_out(const Product& product, const Options& options, const cuda::Gpu& gpu) {
   PlanRequest request;
   request.alphabet = Alphabet::int8;
   request.bits =
       options.accuracy == Accuracy::scaled ? product.type.precision() : accuracy_bits(options.accuracy, product.type.precision());
   request.k = inner_of(product);
-  const bool is_complex = product.type.is_complex, may_be_direct = !is_complex && product.type.part == ElementType::float64;
-  return lay_out(product, options, find_plan(request, is_complex), cuda::Kernel::mma_copy, gpu,
+  const bool may_be_direct = options.accuracy != Accuracy::correct;
+  return lay_out(product, options, find_plan(request, is_paired(product)), cuda::Kernel::mma_copy, gpu,
                  may_be_direct ? cuda::Direct::where_it_pays : cuda::Direct::never);
 }
 
-DeviceSum laid_out_sum(const BatchedProduct& product, const Options& options, const cuda::Gpu& gpu) {
-  return lay_out_sum(product, options,
-                     [&](const BatchedProduct& own, const Options& asked) { return laid_out(own, asked, gpu); });
+DeviceSum laid_out_sum(const Product& product, const Options& options, const cuda::Gpu& gpu) {
+  return lay_out_sum(product, options, [&](const Product& own, const Options& asked) { return laid_out(own, asked, gpu); });
 }
 
 // One that this build holds code for.
@@ -43,51 +45,78 @@ cuda::Gpu random_gpu() {
 }
 
 // As it is launched.
-BatchedProduct as_launched(const BatchedProduct& product) {
-  return product.is_tall(kLongestExtent / (product.type.is_complex ? 2 : 1)) ? product.flattened() : product;
-}
+Product as_launched(const Product& product) { return merged(product, kLongestExtent / (product.type.is_complex ? 2 : 1)); }
 
-void check_places(const BatchedProduct& own, bool is_kept, const DeviceProblem& problem) {
+void check_places(const Product& own, const DeviceProblem& problem) {
   const DevicePlaces& places = problem.places;
   report("the places " + text_of(own), places.left <= places.right && places.right <= places.addend &&
-                                           places.addend <= places.stages && places.stages % 256 == 0 &&
+                                           places.addend <= places.result && places.result <= places.second &&
+                                           places.second <= places.stages && places.stages % 256 == 0 &&
                                            places.stages < places.bytes);
-  report("copies " + text_of(own), problem.copies_right == (own.type.is_complex && own.alpha != 0.0) &&
-                                       (!problem.copies_left || own.type.is_complex) &&
-                                       problem.copies_addend == (!is_kept && own.beta.imag() != 0));
+  const bool needs_addend = own.beta.imag() != 0;
+  report("copies " + text_of(own),
+         (problem.copies_right || !is_paired(own) || !own.reads()) && (!problem.copies_left || own.type_a.is_complex) &&
+             (!problem.copies_right || own.type_b.is_complex) && (problem.copies_addend || !needs_addend) &&
+             (!problem.copies_result || own.type.is_complex));
 }
 
-// A B is kept where a factor has both parts, and what it lost where that counts; i C is not copied then.
-void check_sum(const BatchedProduct& own, Accuracy accuracy, const DeviceSum& sum) {
+// A B is kept where a factor has both parts, what it lost where that counts, and its bounds.
+void check_sum(const Product& own, Accuracy accuracy, const DeviceSum& sum) {
   const bool is_kept = has_both_parts(own), has_rest = is_kept && own.alpha != 0.0 && accuracy == Accuracy::correct;
-  const std::int64_t held = own.m * own.n * own.count * own.type.bytes();
+  const std::int64_t entries = own.m * own.n * own.count(), held = entries * own.type.bytes();
   const SumPlaces& places = sum.places;
   report("the sum " + text_of(own), (sum.product == nullptr) == (is_kept && own.alpha == 0.0) &&
                                         (sum.rest != nullptr) == has_rest && places.stages % 256 == 0 && places.rest % 256 == 0);
   if (!is_kept || !sum.product) return;
   report("what is kept " + text_of(own),
-         places.product == 0 && places.rest >= held && places.stages >= places.rest + (has_rest ? held : 0) &&
-             places.bytes >= places.stages + sum.product->places.bytes && sum.product->plan->promise.updates == false);
+         places.product == 0 && places.rest >= held && places.lost >= places.rest + (has_rest ? held : 0) &&
+             places.stages >= places.lost + (own.bound.exists() ? entries * 16 : 0) &&
+             places.bytes >= places.stages + sum.product->places.bytes && sum.product->plan->promise.updates == false &&
+             !sum.product->copies_result && !sum.product->copies_second);
 }
 
 void check_one(const EntryType& type) {
   Options options;
   const Accuracy accuracies[] = {Accuracy::scaled, Accuracy::standard, Accuracy::correct};
-  options.accuracy = accuracies[random_int(0, 2)];
-  const bool has_bound = random_int(0, 3) == 0;
-  BatchedProduct own = random_product(type, !has_bound);
-  if (has_bound) {
-    own.bound = reinterpret_cast<double*>(nowhere(8));
-    own.bound_stride = own.n * (type.is_complex ? 16 : 8);
-    if (own.count > 1) own.bound_step = own.m * own.bound_stride;
-  }
-  own = as_launched(own);
+  const Beside besides[] = {Beside::nothing, Beside::nothing, Beside::bound, Beside::upper};
+  const Beside beside = besides[random_int(0, 3)];
+  options.accuracy = beside == Beside::upper ? Accuracy::correct : accuracies[random_int(0, 2)];
+  const Product own = as_launched(random_product(type, true, false, beside));
   try {
     const DeviceSum sum = laid_out_sum(own, options, random_gpu());
     check_sum(own, options.accuracy, sum);
-    if (sum.product) check_places(own, has_both_parts(own), *sum.product);
+    if (sum.product && !has_both_parts(own)) check_places(own, *sum.product);
   } catch (const std::exception& error) {
     report(text_of(own), false, error.what());
+  }
+}
+
+// Every matrix of a stack has a number, and lines of neighbours lead to all of them.
+void check_numbers() {
+  const Product own = random_product(kZ);
+  for (const auto& [name, step] : {std::make_pair("a", &Axis::a), {"b", &Axis::b}, {"c", &Axis::c}}) {
+    const Numbering numbers(own.axes, step);
+    std::int64_t count = 1;
+    for (const Axis& axis : own.axes) count *= axis.*step == 0 ? 1 : axis.extent;
+    std::set<std::int64_t> found;
+    numbers.for_lines([&](std::int64_t first, const Axis& along, const Axis& offset) {
+      for (std::int64_t i = 0; i < along.extent; ++i) {
+        found.insert(first + i);
+        std::int64_t rest = first + i, bytes = 0;  // by the coordinates that lead to the number
+        std::vector<std::size_t> order(own.axes.size());
+        for (std::size_t axis = 0; axis < order.size(); ++axis) order[axis] = axis;
+        std::sort(order.begin(), order.end(), [&](std::size_t x, std::size_t y) { return numbers.step(x) > numbers.step(y); });
+        for (const std::size_t axis : order) {
+          if (numbers.step(axis) == 0) continue;
+          bytes += rest / numbers.step(axis) * own.axes[axis].*step;
+          rest %= numbers.step(axis);
+        }
+        report("where a matrix lies", rest == 0 && bytes == offset.*step + i * along.*step, name);
+      }
+    });
+    report("numbers of a stack",
+           numbers.count() == count && std::int64_t(found.size()) == count && *found.begin() == 0 && *found.rbegin() == count - 1,
+           name);
   }
 }
 
@@ -95,12 +124,11 @@ void check_one(const EntryType& type) {
 void check_copies() {
   const cuda::Gpu gpu = random_gpu();
   constexpr std::int64_t n = 64, entry = 16;
-  BatchedProduct p{};
-  p.type = kZ;
+  Product p{};
+  p.type = p.type_a = p.type_b = kZ;
   p.m = p.n = p.k = n;
   p.a = p.b = {nowhere(entry), n, n, n * entry, entry, false};
-  p.c = nowhere(entry);
-  p.c_stride = n * entry;
+  p.c = {nowhere(entry), n * entry, entry};
   for (const bool is_transposed : {false, true}) {
     for (const bool is_conjugated : {false, true}) {
       if (is_transposed) p.a = transposed(p.b);
@@ -112,6 +140,19 @@ void check_copies() {
     }
   }
   p.alpha = 1.0;
+  p.a = transposed(p.b);
+  for (const bool is_apart : {false, true}) {
+    p.c.column_stride = is_apart ? 2 * entry : entry;
+    p.type_b = kD;
+    const auto matrices = laid_out(p, {}, gpu);
+    report("parts as matrices", !matrices->copies_left && !matrices->copies_right && !matrices->copies_result);
+    p.type_a = kD, p.type_b = kZ;
+    const auto columns = laid_out(p, {}, gpu);
+    report("parts as columns",
+           !columns->copies_left && columns->copies_right == p.b.is_conjugated && columns->copies_result == is_apart);
+    p.type_a = kZ;
+  }
+  p.c.column_stride = entry;
   Options options;
   options.has_limit = true;
   options.workspace_limit = 1000;
@@ -137,16 +178,19 @@ void check_keys(const EntryType& type) {
   const cuda::Gpu gpu = random_gpu();
   int alike = 0;
   for (int i = 0; i < 20; ++i) {
-    const BatchedProduct given = random_product(type, false), own = as_launched(given);
-    const Key key = key_of(own, {}, {}, 0);
+    const Product given = random_product(type, false, true), own = as_launched(given);
+    const Key key = key_of(own, {}, 0);
     const auto laid = laid_out(own, {}, gpu);
     for (int j = 0; j < 10; ++j) {
-      BatchedProduct other = given;
+      Product other = given;
       if (j % 2 != 0) place_anywhere(other);
       for (Operand* x : {&other.a, &other.b}) x->data = nowhere(type.bytes());
-      other.c = given.c, other.c_stride = given.c_stride, other.c_step = given.c_step;
-      const BatchedProduct product = as_launched(other);
-      if (key_of(product, {}, {}, 0) != key) continue;
+      other.c = given.c, other.addend = given.addend, other.addend_part = given.addend_part;
+      for (std::size_t axis = 0; axis < given.axes.size(); ++axis) {
+        other.axes[axis].c = given.axes[axis].c, other.axes[axis].addend = given.axes[axis].addend;
+      }
+      const Product product = as_launched(other);
+      if (key_of(product, {}, 0) != key) continue;
       const auto found = laid_out(product, {}, gpu);
       ++alike;
       report("one key " + text_of(other),
@@ -206,6 +250,7 @@ int main() {
     for (const EntryType& type : kTypes) check_one(type);
   }
   for (const EntryType& type : kTypes) check_keys(type);
+  for (int i = 0; i < 100; ++i) check_numbers();
   check_plans();
   check_copies();
   return finish();

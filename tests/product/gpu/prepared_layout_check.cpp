@@ -26,7 +26,7 @@ std::shared_ptr<const Plan> plan_of(const Options& options, int precision, std::
 }
 
 // One side of the product.
-DevicePrepared prepared_side(const BatchedProduct& p, const Options& options, bool is_left) {
+DevicePrepared prepared_side(const Product& p, const Options& options, bool is_left) {
   const std::string name = text_of(p) + (is_left ? " left" : " right");
   const Operand& x = is_left ? p.a : p.b;
   const std::int64_t width = p.type.is_complex ? 2 : 1, lines = is_left ? p.m : p.n;
@@ -51,23 +51,22 @@ void check_one(const EntryType& type) {
   Options options;
   constexpr Accuracy accuracies[] = {Accuracy::scaled, Accuracy::standard, Accuracy::correct};
   options.accuracy = accuracies[random_int(0, 2)];
-  BatchedProduct own = random_product(type, false);
-  own.count = 1;
+  Product own = random_product(type, false, true);
+  own.axes.clear();
   own.k = std::min<std::int64_t>(own.k, 60000);
-  own.a_step = own.b_step = own.c_step = 0;
   place_anywhere(own);
   try {
     const DevicePrepared a = prepared_side(own, options, true), b = prepared_side(own, options, false);
     for (const auto& [has_a, has_b] : {std::make_pair(true, false), {false, true}, {true, true}}) {
-      const PreparedSides sides{has_a ? &a : nullptr, has_b ? &b : nullptr};
-      BatchedProduct product = own;
+      Product product = own;
+      product.prepared_a = has_a ? &a : nullptr;
+      product.prepared_b = has_b ? &b : nullptr;
       if (has_a && has_b) product.alpha = product.alpha.real();  // neither is multiplied by i
       if (has_a) product.a = {nullptr, own.m, own.k, 0, 0, false};
       if (has_b) product.b = {nullptr, own.k, own.n, 0, 0, false};
-      const DevicePlaces places =
-          lay_out(product, options, a.plan, cuda::Kernel::mma_copy, kGpu, cuda::Direct::never, sides)->places;
+      const DevicePlaces places = lay_out(product, options, a.plan, cuda::Kernel::mma_copy, kGpu, cuda::Direct::never)->places;
       report("the places of a product " + text_of(own), places.stages % 256 == 0 && places.stages < places.bytes);
-      if (has_a && has_b) report("no copies " + text_of(own), places.left == places.addend || places.zero < places.left);
+      if (has_a && has_b) report("no copies " + text_of(own), places.left == places.addend);
     }
   } catch (const std::exception& error) {
     report(text_of(own), false, error.what());
@@ -75,11 +74,10 @@ void check_one(const EntryType& type) {
 }
 
 // C = X X^H.
-MatrixProduct gram_of(const EntryType& type, const Operand& x, char* c) {
+Product gram_of(const EntryType& type, const Operand& x, char* c) {
   Operand adjoint = transposed(x);
   adjoint.is_conjugated = type.is_complex && !x.is_conjugated;
-  return {type, x.rows, x.rows,  x.columns, x, adjoint, c, static_cast<std::ptrdiff_t>(x.rows * type.bytes()),
-          1.0,  0.0,    nullptr, 0};
+  return {type, x.rows, x.rows, x.columns, x, adjoint, type, type, {c, x.rows * type.bytes(), type.bytes()}};
 }
 
 // Blocks of a Gram matrix, whose operands are lines of one that is kept.
@@ -92,7 +90,7 @@ void check_lines() {
   Options options;
   options.accuracy = random_int(0, 1) == 0 ? Accuracy::standard : Accuracy::scaled;
   try {
-    const MatrixProduct gram = gram_of(type, x, nowhere(type.bytes()));
+    const Product gram = gram_of(type, x, nowhere(type.bytes()));
     const Device device{0, kGpu};
     const Chosen chosen{plan_of(options, type.precision(), k, false), cuda::Kernel::mma_copy};
     char* const workspace = reinterpret_cast<char*>(std::uintptr_t(1) << 30);
@@ -101,9 +99,10 @@ void check_lines() {
     for (const ColumnRange& columns : gram_blocks(n, 256)) {
       const DevicePrepared left = kept->part(0, columns.last, true, gram.a.data, workspace),
                            right = kept->part(columns.first, columns.last, false, gram.a.data, workspace);
-      const BatchedProduct product{part_of(gram, columns)};
-      const auto problem =
-          lay_out(product, options, chosen.plan, chosen.kernel, kGpu, cuda::Direct::never, PreparedSides{&left, &right});
+      Product product = part_of(gram, columns);
+      product.prepared_a = &left;
+      product.prepared_b = &right;
+      const auto problem = lay_out(product, options, chosen.plan, chosen.kernel, kGpu, cuda::Direct::never);
       report("a block " + name, problem->places.stages == 0 && problem->places.bytes > 0);
     }
   } catch (const std::exception& error) {
@@ -121,10 +120,10 @@ LaidOutGram lay_out_gram(std::int64_t n, std::int64_t k, Accuracy accuracy) {
   auto* const at = reinterpret_cast<char*>(std::uintptr_t(4096));
   Options options;
   options.accuracy = accuracy;
-  const MatrixProduct gram = gram_of(kD, {at, n, k, k * 8, 8, false}, at);
+  const Product gram = gram_of(kD, {at, n, k, k * 8, 8, false}, at);
   const Chosen chosen{plan_of(options, 53, k, false), cuda::Kernel::mma_copy};
-  const FindBlock find = [&](const BatchedProduct& block, const PreparedSides& sides) {
-    return lay_out(block, options, chosen.plan, chosen.kernel, kGpu, cuda::Direct::never, sides);
+  const FindBlock find = [&](const Product& block) {
+    return lay_out(block, options, chosen.plan, chosen.kernel, kGpu, cuda::Direct::never);
   };
   const std::optional<KeptLines> lines = KeptLines::of(gram, options, chosen, {0, kGpu});
   return {product::lay_out_gram(gram, lines, find), product::lay_out_gram(gram, std::nullopt, find).bytes};

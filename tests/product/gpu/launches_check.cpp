@@ -1,0 +1,230 @@
+// What is launched for a product has its bits, where a CPU does what kernels do: which copies are made, where they lie, and which
+// real product is multiplied. In place of the launches stand functions on memory of the host.
+#include <cstring>
+#include <memory>
+
+#include "arith/accuracy/bound.hpp"
+#include "arith/update/part_sum.hpp"
+#include "cuda/complex/copy.hpp"
+#include "cuda/complex/expand.hpp"
+#include "cuda/complex/sum.hpp"
+#include "cuda/matmul.hpp"
+#include "cuda/multiply/registry.hpp"
+#include "plan/choice.hpp"
+#include "product/choose.hpp"
+#include "product/gpu/problem.hpp"
+#include "product/gpu/sum.hpp"
+#include "product/gpu/twice.hpp"
+
+// The factors of an update, which it keeps as integers.
+namespace {
+double number_of_parts(const ozfp4::FloatParts& x) {
+  const double value = std::ldexp(static_cast<double>(x.significand), x.weight);
+  return x.is_negative ? -value : value;
+}
+}  // namespace
+
+extern "C" cudaError_t cudaMemsetAsync(void* data, int value, std::size_t bytes, cudaStream_t) {
+  std::memset(data, value, bytes);
+  return cudaSuccess;
+}
+
+namespace ozfp4::cuda {
+namespace {
+
+char* place_of(const PairMatrices& x, std::int64_t matrix, std::int64_t row, std::int64_t column) {
+  return x.data + matrix * x.matrix_stride + row * x.stride + column * x.column_stride;
+}
+
+template <class Body>
+void for_entries(const PairExtents& extents, const Body& body) {
+  for (std::int64_t matrix = 0; matrix < extents.matrices; ++matrix) {
+    for (std::int64_t row = 0; row < extents.rows; ++row) {
+      for (std::int64_t column = 0; column < extents.columns; ++column) body(matrix, row, column);
+    }
+  }
+}
+
+template <class T>
+T rounded(const PartSum& of) {
+  if (!of.are_finite) return special_sum<T>(of);
+  ExactSum sum;
+  return exact_sum<T>(of, sum.digit);
+}
+
+template <class T>
+void add_sums(const ComplexMatrixSum& sum) {
+  const PairExtents& extents = sum.extents;
+  for_entries(extents, [&](std::int64_t matrix, std::int64_t row, std::int64_t column) {
+    const std::int64_t at = 2 * ((matrix * extents.rows + row) * extents.columns + column);
+    ComplexSum of;
+    const auto held = [&](const char* data, std::int64_t part) {
+      T x;
+      std::memcpy(&x, data + (at + part) * static_cast<std::int64_t>(sizeof x), sizeof x);
+      return x;
+    };
+    const auto add = [&](int index, double re, double im, const double* factor) { of.add(index, re, im, factor[0], factor[1]); };
+    if (sum.product != nullptr) add(0, held(sum.product, 0), held(sum.product, 1), sum.alpha);
+    if (sum.rest != nullptr) {
+      const T re = held(sum.rest, 0), im = held(sum.rest, 1);
+      add(1, is_finite(re) ? re : T(0), is_finite(im) ? im : T(0), sum.alpha);
+    }
+    if (sum.addend.data != nullptr) {
+      with_float(sum.addend.part, [&](auto zero) {
+        decltype(zero) x[2];
+        std::memcpy(x, place_of(sum.addend, matrix, row, column), sizeof x);
+        add(2, x[0], x[1], sum.beta);
+      });
+    }
+    const T parts[] = {rounded<T>(of.real), rounded<T>(of.imaginary)};
+    std::memcpy(place_of(sum.c, matrix, row, column), parts, sizeof parts);
+    if (sum.bound.data == nullptr) return;
+    double lost[2] = {0, 0}, bound[2];
+    if (sum.lost != nullptr) std::memcpy(lost, sum.lost + at * 8, sizeof lost);
+    for (const int part : {0, 1}) {
+      const double rounding = rounding_bound(parts[part], Rounding::nearest);
+      ExactSum digits;
+      bound[part] = is_finite(rounding) && is_finite(lost[0]) && is_finite(lost[1])
+                        ? sum_bound(digits.digit, rounding, sum.alpha[0], lost[part], sum.alpha[1], lost[1 - part])
+                        : float_from_bits<double>(kInfinityBits<double>);
+    }
+    std::memcpy(place_of(sum.bound, matrix, row, column), bound, sizeof bound);
+  });
+}
+
+template <class T>
+void expand(const ComplexMatrices& from, char* to) {
+  constexpr std::int64_t pair = 2 * sizeof(T);
+  for_entries({from.matrices, from.k, from.n}, [&](std::int64_t matrix, std::int64_t k, std::int64_t n) {
+    T x[2];
+    std::memcpy(
+        x, static_cast<const char*>(from.data) + pair * (matrix * from.matrix_stride + k * from.k_stride + n * from.n_stride),
+        sizeof x);
+    if (from.is_conjugated) x[1] = -x[1];
+    const T meant[2] = {from.is_turned ? -x[1] : x[0], from.is_turned ? x[0] : x[1]};
+    const T even[2] = {meant[0], -meant[1]}, odd[2] = {meant[1], meant[0]};
+    char* column = to + pair * (2 * (matrix * from.n + n) * from.k + k);
+    std::memcpy(column, even, sizeof even);
+    std::memcpy(column + pair * from.k, odd, sizeof odd);
+  });
+}
+
+// Of the matrix of this number of a stack.
+std::int64_t offset_of(const Stack& stack, std::int64_t number) {
+  std::int64_t offset = 0;
+  for (int i = stack.rank; i-- > 0; number /= stack.extent[i]) offset += number % stack.extent[i] * stack.stride[i];
+  return offset;
+}
+
+}  // namespace
+
+void launch_copy(const PairExtents& extents, const PairMatrices& from, const PairMatrices& to, bool is_turned, cudaStream_t) {
+  with_float(from.part, [&](auto zero) {
+    for_entries(extents, [&](std::int64_t matrix, std::int64_t row, std::int64_t column) {
+      decltype(zero) x[2];
+      std::memcpy(x, place_of(from, matrix, row, column), sizeof x);
+      const decltype(zero) meant[2] = {is_turned ? -x[1] : x[0], is_turned ? x[0] : x[1]};
+      std::memcpy(place_of(to, matrix, row, column), meant, sizeof meant);
+    });
+  });
+}
+
+void launch_sum(const ComplexMatrixSum& sum, cudaStream_t) {
+  with_float(sum.c.part, [&](auto zero) { add_sums<decltype(zero)>(sum); });
+}
+
+void launch_expand(const ComplexMatrices& from, void* to, cudaStream_t) {
+  with_float(from.type, [&](auto zero) { expand<decltype(zero)>(from, static_cast<char*>(to)); });
+}
+
+void launch_matmul(const CudaPlan& plan, const CudaLayout&, const Turn& turn, char*, const GemmStep*, const LaunchOptions&) {
+  using namespace product;
+  const DeviceResult& c = turn.result;
+  const Promise& promise = plan.promise;
+  Options options;
+  options.accuracy = promise.accuracy;
+  options.rounding = promise.second == Second::upper ? Rounding::nearest : promise.rounding;
+  for (std::int64_t matrix = 0; matrix < c.stack.count(); ++matrix) {
+    std::int64_t a = 0, b = 0, rest = matrix;
+    for (int i = c.stack.rank; i-- > 0; rest /= c.stack.extent[i]) {
+      a += rest % c.stack.extent[i] * c.a_step[i];
+      b += rest % c.stack.extent[i] * c.b_step[i];
+    }
+    const auto result = [&](const DeviceResult& x) {
+      return x.data == nullptr ? ResultMatrix{}
+                               : ResultMatrix{x.data + offset_of(x.stack, matrix), x.row_stride, x.column_stride};
+    };
+    Product p{};
+    p.type = {c.type, false};
+    p.m = c.rows, p.n = c.columns, p.k = turn.a.inner;
+    p.alpha = 1.0;
+    p.a = {turn.a.data + offset_of(turn.a.stack, a), p.m, p.k, turn.a.outer_stride, turn.a.inner_stride, false};
+    p.b = {turn.b.data + offset_of(turn.b.stack, b), p.k, p.n, turn.b.inner_stride, turn.b.outer_stride, false};
+    p.type_a = {turn.a.type, false};
+    p.type_b = {turn.b.type, false};
+    p.c = result(c);
+    (promise.second == Second::bound ? p.bound : p.upper) = result(turn.second);
+    if (turn.update.is_asked) {
+      p.alpha = number_of_parts(turn.update.factors.alpha);
+      p.beta = turn.update.c.data == nullptr ? 0.0 : number_of_parts(turn.update.factors.beta);
+      p.addend = result(turn.update.c);
+      p.addend_part = turn.update.c.type;
+    }
+    Ran ran;
+    multiply(p, options, ran);
+  }
+}
+
+}  // namespace ozfp4::cuda
+
+using namespace ozfp4;
+using namespace ozfp4::product;
+
+namespace {
+
+struct OnHost {
+  static char* allocate(const Bytes& from) {
+    char* data = new char[from.size() + 1];
+    std::memcpy(data, from.data(), from.size());
+    return data;
+  }
+  static void release(const char* data) { delete[] data; }
+  static Bytes read(const char* data, std::size_t bytes) { return Bytes(data, data + bytes); }
+};
+
+void multiply_there(const Product& given, const Options& options) {
+  const cuda::Gpu gpu{90, 132, 100 * 1024};
+  const Product product = merged(given, kLongestExtent / 2);
+  const DeviceSum sum = lay_out_sum(product, options, [&](const Product& own, const Options& asked) {
+    const auto plan = plan_for(asked, own.type.precision(), inner_of(own), is_paired(own), {{&Alphabet::int8, 1.0}});
+    const bool may_be_direct = asked.accuracy != Accuracy::correct && random_int(0, 1) == 0;
+    return lay_out(own, asked, plan, cuda::Kernel::mma_copy, gpu,
+                   may_be_direct ? cuda::Direct::where_it_pays : cuda::Direct::never);
+  });
+  const auto bytes = static_cast<std::size_t>(sum.places.bytes);
+  const std::unique_ptr<char[]> memory(new char[bytes + 256]);
+  std::memset(memory.get(), kPoison, bytes + 256);
+  char* const workspace = memory.get() + (256 - reinterpret_cast<std::uintptr_t>(memory.get()) % 256) % 256;
+  launch(sum, product, options, workspace, nullptr);
+}
+
+}  // namespace
+
+int main() {
+  for (int i = 0; i < 30; ++i) {
+    for (const EntryType& type : kTypes) {
+      for (const Accuracy accuracy : {Accuracy::scaled, Accuracy::standard, Accuracy::correct}) {
+        for (const Beside beside : {Beside::nothing, Beside::bound, Beside::upper}) {
+          if (beside == Beside::upper && accuracy != Accuracy::correct) continue;
+          Check<OnHost> check(type, accuracy, beside);
+          const Product& p = check.product();
+          // Kernels make chains of parts, which no real product of a CPU has.
+          if (p.is_exchanged && type.is_complex && accuracy == Accuracy::standard) continue;
+          if (has_both_parts(p) && !p.reads()) continue;
+          check.run(multiply_there);
+        }
+      }
+    }
+  }
+  return finish();
+}
