@@ -154,7 +154,7 @@ def _measure(
 
 def _correct(orbitals: Orbitals, device: str) -> dict[str, Array]:
     there = Orbitals(*(to_device(x, device) for x in (orbitals.S, orbitals.C, orbitals.F)))
-    asked: dict[str, Any] = {"scheme": "II", "backend": "auto", "family": "least", "accuracy": "correct"}
+    asked: dict[str, Any] = {"scheme": "II", "backend": "auto", "accuracy": "correct"}
     products = job.transform(there, lambda a, b: ozfp4.matmul(a, b, **asked, report=True)[0])
     return {name: to_host(x) for name, x in products.items()}
 

@@ -14,7 +14,6 @@ import pytest
 
 import demo
 import orbitals as job
-import ozfp4
 from ozfp4 import _core
 from ozfp4.cli import devices
 
@@ -104,7 +103,7 @@ def flip(x: np.ndarray, index: tuple[int, ...]) -> None:
 def test_one_wrong_bit_of_one_way_fails(
     row: str, molecule: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    right = ozfp4.matmul
+    right = demo.chosen.matmul
 
     def tampered(a: np.ndarray, b: np.ndarray, **options):
         c, report = right(a, b, **options)
@@ -112,7 +111,7 @@ def test_one_wrong_bit_of_one_way_fails(
             flip(c, (3, 2))
         return c, report
 
-    monkeypatch.setattr(ozfp4, "matmul", tampered)
+    monkeypatch.setattr(demo.chosen, "matmul", tampered)
     assert demo.main([molecule]) == 1
     text = capsys.readouterr().out
     assert f"FAILED: {row}: CᵀSC: 1 of 36 entries differ, first at (3, 2): " in text
@@ -125,12 +124,12 @@ def test_one_wrong_bit_of_one_way_fails(
 def test_the_same_wrong_bits_everywhere_fail(
     molecule: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    right = ozfp4.matmul
+    right = demo.chosen.matmul
 
     def tampered(a: np.ndarray, b: np.ndarray, **options):
         return np.matmul(a, b), right(a, b, **options)[1]
 
-    monkeypatch.setattr(ozfp4, "matmul", tampered)
+    monkeypatch.setattr(demo.chosen, "matmul", tampered)
     assert demo.main([molecule]) == 1
     text = capsys.readouterr().out
     for row in ROWS:
@@ -142,13 +141,13 @@ def test_a_result_that_depends_on_the_run_is_noticed(
     molecule: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A sign of zero is a bit like any other."""
-    right = ozfp4.matmul
+    right = demo.chosen.matmul
 
     def tampered(a: np.ndarray, b: np.ndarray, **options):
         c, report = right(a, b, **options)
         return (-c if options["backend"] == "int8" else c), report
 
-    monkeypatch.setattr(ozfp4, "matmul", tampered)
+    monkeypatch.setattr(demo.chosen, "matmul", tampered)
     assert demo.main([molecule]) == 1
     assert "FAILED: II int8 least: SC: 54 of 54 entries differ" in capsys.readouterr().out
 
@@ -222,7 +221,7 @@ def test_interrupt_is_status_130(
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(ozfp4, "matmul", interrupted)
+    monkeypatch.setattr(demo.chosen, "matmul", interrupted)
     assert demo.main([molecule]) == 130
     assert capsys.readouterr().err == "demo.py: interrupted\n"
 

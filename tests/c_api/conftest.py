@@ -16,7 +16,7 @@ import library as lib
 import numpy as np
 import pytest
 
-import ozfp4
+from support import chosen
 
 BUILD = lib.ROOT / "build" / "library"
 
@@ -109,7 +109,7 @@ def expect() -> Callable[..., lib.Array]:
         trans: tuple[int, int] = (lib.NONE, lib.NONE), **further: Any,
     ) -> Any:  # fmt: skip
         names = {lib.NONE: "N", lib.TRANS: "T", lib.CONJ: "C"}
-        return ozfp4.gemm(
+        return chosen.gemm(
             alpha,
             a,
             b,

@@ -380,7 +380,7 @@ def test_refusals() -> None:
         "ValueError: alpha: inf is not",
         "TypeError: a: gram takes no DTensor; ozfp4.matmul(a.mH, a) is the same product",
         "TypeError: a: a DTensor is for ozfp4.matmul and gemm alone; pass a.full_tensor(), or a.to_local()",
-        "TypeError: operands[0]: a DTensor is for ozfp4.matmul and gemm alone",
+        "TypeError: operands[0]: a DTensor has no place here; ozfp4.matmul and gemm multiply DTensors",
         "TypeError: a: a DTensor is for ozfp4.matmul and gemm alone",
         "TypeError: NumPy arrays and torch tensors cannot be mixed: a is a torch tensor, b is a NumPy array",
     ]

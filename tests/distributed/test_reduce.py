@@ -50,6 +50,7 @@ def sizes_of(random, k, ranks):
 
 
 def float_case(here, seed):
+    import ozfp4
     from ozfp4.distributed import reduce
     from ozfp4.distributed.collectives import take_group
     from ozfp4.distributed.layout import Placed, Problem, chunk_sizes
@@ -61,7 +62,9 @@ def float_case(here, seed):
     kind, accuracy = str(random.choice(KINDS)), str(random.choice(["scaled", "standard", "correct"]))
     options = {"accuracy": accuracy, "backend": str(random.choice(["auto", "int8"]))}
     if accuracy == "scaled":
-        options["bits"] = int(random.integers(2, 100))
+        options["plan"] = ozfp4.plan(
+            m, n, k, backend="int8", bits=int(random.integers(2, 100)), accuracy="scaled"
+        )
     if accuracy == "correct":
         options["rounding"] = str(random.choice(["nearest", "down", "up", "zero"]))
     dtypes = [getattr(torch, str(x)) for x in random.choice(["float64", "float64", "float32"], 2)]

@@ -14,6 +14,7 @@ from ozfp4.dispatch import on_cuda
 from ozfp4.measure import clocks
 from ozfp4.measure.calibrate import short_plan
 from ozfp4.plans.plan import make_plan
+from ozfp4.support import torch_private
 
 STAGES = (0.01, 0.02, 0.04, 0.03)  # milliseconds
 
@@ -77,6 +78,7 @@ def take_for_torch(queue: Queue, monkeypatch: pytest.MonkeyPatch) -> None:
     )
     torch = SimpleNamespace(cuda=cuda, empty=lambda *_, **__: None, float64=None)
     monkeypatch.setattr(clocks, "require_torch", lambda: torch)
+    monkeypatch.setattr(torch_private, "sleep_on_device", queue.sleep)
 
 
 def medians(monkeypatch: pytest.MonkeyPatch, host: float) -> tuple[float, ...]:

@@ -80,13 +80,11 @@ def test_contributing_names_what_make_does() -> None:
 def test_contributing_has_the_limits_of_the_checks() -> None:
     rules = text("CONTRIBUTING.md")
     sizes = (ROOT / "tests" / "architecture" / "test_sizes.py").read_text(encoding="utf-8")
-    longest, most = (re.search(rf"^{name} = (\d+)", sizes, re.M) for name in ("LONGEST", "MOST_FILES"))
+    longest = re.search(r"^LONGEST = (\d+)", sizes, re.M)
     columns = re.search(r"^ColumnLimit: (\d+)", (ROOT / ".clang-format").read_text(encoding="utf-8"), re.M)
     assert longest is not None
-    assert most is not None
     assert columns is not None
     assert f"Functions have at most {longest[1]} lines" in rules
-    assert f"a folder of `csrc` at most {most[1]} files" in rules
     assert f"at most {setting('line-length')} columns in Python, {columns[1]} in C++" in rules
     assert f"**Python {setting('requires-python').removeprefix('>=')}**" in rules
     assert f"({setting('manylinux-x86_64-image')})" in rules
