@@ -1,5 +1,4 @@
-"""The CPU's figures as tables: time against np.matmul, and import functools
-import time.
+"""The CPU's figures as tables: time against np.matmul, and import time.
 
     python benchmarks/cpu.py [time] [kernels] [integers] [calls] [modes] [import] [--sizes N ...] [--json FILE]
     python benchmarks/cpu.py kernels modes --sizes 4096 8192
@@ -15,6 +14,7 @@ unless the caller has set it.
 from __future__ import annotations
 
 import argparse
+import functools
 import inspect
 import json
 import os

@@ -31,8 +31,8 @@ void check_serves(const Options& options, const Plan& plan, int precision, std::
                               "' needs " + std::to_string(needed) + "; 'scaled' takes it");
   }
   if (k > plan.k_max) {
-    refuse_option("plan", "its limit is K <= " + std::to_string(plan.k_max) + ", the inner dimension is " + std::to_string(k) + ", " +
-                              std::to_string(k - plan.k_max) + " too long");
+    refuse_option("plan", "its limit is K <= " + std::to_string(plan.k_max) + ", the inner dimension is " + std::to_string(k) +
+                              ", " + std::to_string(k - plan.k_max) + " too long");
   }
 }
 
