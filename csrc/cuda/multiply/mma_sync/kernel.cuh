@@ -31,11 +31,16 @@ struct Multiplier {
   const SharedLayout<C>& shared;
   const int warp_row, warp_column;  // of the warp's tile, entries
   std::uint32_t lane_a, lane_b;     // what this lane points ldmatrix to, from the start of a stage
+  const std::uint32_t zero;         // computed, so that the compiler keeps what is combined with it
   RingPosition<C::kStages> ring;
   std::int32_t acc[C::kRows][C::kColumns][4];
 
   __device__ __forceinline__ Multiplier(const MultiplyParams& p, const SharedLayout<C>& shared, int warp)
-      : p(p), shared(shared), warp_row(warp / C::kWarpsN * C::kWarpM), warp_column(warp % C::kWarpsN * C::kWarpN) {
+      : p(p),
+        shared(shared),
+        warp_row(warp / C::kWarpsN * C::kWarpM),
+        warp_column(warp % C::kWarpsN * C::kWarpN),
+        zero(static_cast<std::uint32_t>(p.blocks_per_split) >> 31) {
     const std::uint32_t lane = threadIdx.x % 32;
     // A: rows 0-7, rows 8-15, then the same rows 16 bytes on. B: columns 0-7, 16 bytes on, then columns 8-15.
     lane_a = swizzled_chunk<C::kRowBytes>(warp_row + lane % 16, lane / 16);
@@ -47,6 +52,7 @@ struct Multiplier {
   __device__ __forceinline__ void multiply_stage() {
     wait_barrier(shared.full(ring.stage), ring.parity);
     const std::uint32_t stage = shared.a(ring.stage);
+    std::uint32_t loaded = 0;  // a word of every ldmatrix of the last step along K
 #pragma unroll
     for (int k = 0; k < C::kRowBytes; k += 32) {
       // The swizzle exchanges chunks of 16 bytes by exclusive or, so a step along K is one, too.
@@ -56,6 +62,7 @@ struct Multiplier {
       for (int j = 0; j < C::kColumns; j += 2) {
         std::uint32_t words[4];
         load_matrices(words, from_b + j * 8 * C::kRowBytes);
+        if (k + 32 == C::kRowBytes) loaded |= words[0];
         b[j][0] = words[0];
         b[j][1] = words[1];
         b[j + 1][0] = words[2];
@@ -65,12 +72,15 @@ struct Multiplier {
       for (int i = 0; i < C::kRows; ++i) {
         std::uint32_t a[4];
         load_matrices(a, from_a + i * 16 * C::kRowBytes);
+        if (k + 32 == C::kRowBytes) loaded |= a[0];
 #pragma unroll
         for (int j = 0; j < C::kColumns; ++j) C::Atom::multiply(acc[i][j], a, b[j]);
       }
     }
     __syncwarp();
-    if (threadIdx.x % 32 < kReleasingLanes) arrive(shared.empty(ring.stage));
+    // The hardware does not hold an arrival back for an ldmatrix in flight, and TMA may then write over what it reads. An
+    // address that depends on the loaded words waits for them.
+    if (threadIdx.x % 32 < kReleasingLanes) arrive(shared.empty(ring.stage) + (loaded & zero));
     ring.advance();
   }
 
