@@ -1,5 +1,6 @@
-"""Docstrings as the reference shows them: examples outside a section of their own become code, as Markdown has no doctests; and
-defaults are those of the signature, where griffe takes the first of the values in braces, of many parameters at once too."""
+"""Docstrings as the reference shows them: examples outside a section of their own become code, as Markdown has no doctests;
+options that a function takes by the name of their dictionary stand in its signature; and defaults are those of the signature,
+where griffe takes the first of the values in braces, of many parameters at once too."""
 
 from __future__ import annotations
 
@@ -11,6 +12,7 @@ import griffe
 
 # Lines from a prompt to the next blank line, and where the section of examples begins, which griffe reads by itself.
 EXAMPLE = re.compile(r"(?:^|(?<=\n\n))( *)(>>> .*?)(?=\n\s*\n|\Z)", re.DOTALL)
+TAKES = re.compile(r"takes\((\w+)(.*)\)")
 SECTION = re.compile(r"^Examples\n-+$", re.MULTILINE)
 
 
@@ -33,6 +35,36 @@ def functions(parent: griffe.Object) -> Iterator[griffe.Function]:
             yield from functions(member)
 
 
+def name_options(function: griffe.Function, options: griffe.Module) -> None:
+    """Put the options that ``@takes(Dictionary, "name", ...)`` stands for into the signature, in place of ``**options``, unless
+    the docstring names them so, too."""
+    if function.docstring and "**options\n" in function.docstring.value:
+        return
+    for decorator in function.decorators:
+        taken = TAKES.fullmatch(str(decorator.value))
+        if not taken:
+            continue
+        dictionary = function.module[taken[1]]
+        if dictionary.is_alias:
+            dictionary = dictionary.final_target
+        bases = [base for base in reversed(dictionary.mro()) if base.is_class]
+        names = [name for each in (*bases, dictionary) for name in each.members]
+        parameters = function.parameters
+        for name in [*names, *re.findall(r"\w+", taken[2])]:
+            if name not in parameters:
+                usual = options["Options"].members[name]
+                default = "None" if name == "accuracy" else usual.value
+                parameters.add(
+                    griffe.Parameter(
+                        name,
+                        annotation=usual.annotation,
+                        kind=griffe.ParameterKind("keyword-only"),
+                        default=default,
+                    )
+                )
+        del parameters["options"]
+
+
 def take_defaults(function: griffe.Function) -> None:
     """Give the parameters of the docstring the defaults of the signature."""
     for section in function.docstring.parsed if function.docstring else []:
@@ -51,4 +83,5 @@ class Docstrings(griffe.Extension):
 
     def on_package(self, *, pkg: griffe.Module, **_: Any) -> None:
         for function in functions(pkg):
+            name_options(function, pkg["_options"])
             take_defaults(function)
