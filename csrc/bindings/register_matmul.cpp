@@ -9,11 +9,11 @@
 #include <utility>
 #include <vector>
 
-#include "bindings/cpu/byte_kernel.hpp"
 #include "bindings/cpu/repaired.hpp"
 #include "bindings/cpu/stacks.hpp"
 #include "bindings/interpreter_lock.hpp"
 #include "bindings/product/options.hpp"
+#include "bindings/product/outcome.hpp"
 #include "bindings/register.hpp"
 #include "cpu/bytes/kernels/kernel.hpp"
 #include "cpu/matmul.hpp"
@@ -36,41 +36,6 @@ ResultView matrix_of(const py::array& stack, ResultView first, py::ssize_t item)
     item /= stack.shape(axis);
   }
   return first;
-}
-
-py::dict describe(const MatmulOutcome& total) {
-  py::dict outcome;
-  outcome["by_planes"] = total.by_planes.count;
-  outcome["in_words"] = total.in_words.count;
-  outcome["by_limbs"] = total.by_limbs.count;
-  outcome["word_moduli"] = total.in_words.moduli_used;
-  outcome["limbs"] = total.limbs;
-  outcome["limb_unit"] = total.limb_unit == nullptr ? "" : total.limb_unit->name;
-  outcome["moduli_used"] = total.reported().moduli_used;
-  outcome["products"] = total.reported().products;
-  outcome["unit"] = named(total.kernel);
-  outcome["workspace"] = total.workspace;
-  const auto range = [](const LineRange& lines) {
-    return lines.empty() ? std::make_pair(0, 0) : std::make_pair(lines.least, lines.largest);
-  };
-  outcome["exponents"] = range(total.exponents);
-  outcome["capacities"] = range(total.capacities);
-  outcome["special_rows"] = total.special_rows;
-  outcome["special_columns"] = total.special_columns;
-  outcome["certified_exact"] = total.entries.exact;
-  outcome["certified_depth"] = total.entries.depth;
-  outcome["certified_magnitude"] = total.entries.magnitude;
-  outcome["certified_result"] = total.entries.result;
-  outcome["chains"] = total.entries.chains;
-  outcome["repaired_pairs"] = total.entries.pairs;
-  outcome["repaired_exact"] = total.entries.exact_sums;
-  outcome["largest_bound"] = total.entries.largest_bound;
-  outcome["scale"] = total.times.scale;
-  outcome["encode"] = total.times.encode;
-  outcome["multiply"] = total.times.multiply;
-  outcome["reconstruct"] = total.times.reconstruct;
-  outcome["repair"] = total.times.repair;
-  return outcome;
 }
 
 // The factors of an update, which matmul with alpha = 1 and no C is not.
@@ -134,7 +99,7 @@ py::dict matmul(const Plan& plan, const py::array& a, const py::array& b, const 
     stack.for_each(run);
   }
   count_repaired(total);
-  return describe(total);
+  return outcome_dict(total);
 }
 
 // Returns the bytes of the workspace.
