@@ -1,4 +1,4 @@
-"""What ``ozfp4.emulate()`` costs and brings for single products of many shapes. Whole programs: programs.py.
+"""Costs and gains of ``ozfp4.emulate()`` for single products of many shapes. Whole programs: programs.py.
 
     python benchmarks/emulate.py [--quick] [--device cuda] [--only shapes calls] [--out FILE]
 

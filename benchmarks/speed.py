@@ -1,4 +1,4 @@
-"""How fast products are on the CPU: the paper's performance table, and the time of each stage. Of a GPU: gpu.py.
+"""How fast products are on the CPU: the paper's performance table, and the time of each stage. For GPUs: gpu.py.
 
 GFLOPS = 2 N³ / t of N x N x N products of normal(0, 1) entries, for the compute stage (multiply and reconstruct) and for whole
 calls; medians of warm calls. "auto" asks for no backend, and lines below the tables say what it took.

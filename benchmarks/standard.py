@@ -1,4 +1,4 @@
-"""What the accuracies cost on matrices that people multiply (common/real_matrices.py), beside the library's own product.
+"""The cost of the accuracies on matrices that people multiply (common/real_matrices.py), beside the library's own product.
 
     python benchmarks/standard.py [--device cpu|cuda] [--sizes N ...] [--kinds WORD ...] [--modes ...] [--check 2000] [--out FILE]
 

@@ -1,4 +1,4 @@
-# The functions of include/ozfp4.h, as objects for libozfp4, libozfp4_cuda and libozfp4_blas. Those of CUDA call
+# The functions of include/ozfp4.h, as objects for libozfp4, libozfp4_cuda and libozfp4_blas. CUDA functions call
 # csrc/product/gpu/enqueue.hpp: with kernels in ozfp4_product_gpu, which libozfp4_blas is without.
 add_library(ozfp4_product_without_gpu STATIC csrc/product/gpu/none.cpp)
 target_link_libraries(ozfp4_product_without_gpu PUBLIC ozfp4_product)

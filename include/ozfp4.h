@@ -287,7 +287,7 @@ OZFP4_API ozfp4_status ozfp4_plan_moduli(const ozfp4_plan* plan, int64_t* moduli
  * read; of addresses it counts what they are modulo 16, and NULL is 0. Calls that differ in addresses that are equal modulo 16,
  * or in factors that are alike in being 0, 1, real, imaginary or neither, take as much.
  *
- * What a CUDA graph is to capture runs once before, as it is. Whatever may try kernels, first products and functions that say a
+ * Run a call once before a CUDA graph captures it. Whatever may try kernels, first products and functions that say a
  * size, allocates, on a stream of its own: graphs that are captured on other streams meanwhile, by any thread, go on.
  * A build without CUDA has these functions, too: they convert their arguments, and return OZFP4_NO_DEVICE. */
 /* `type` is that of the matrices; alpha and beta point to one entry of it. */

@@ -1,4 +1,4 @@
-"""What functions may be asked for: one table of names and defaults, which every signature shows."""
+"""Options of functions: one table of names and defaults, which every signature shows."""
 
 from __future__ import annotations
 

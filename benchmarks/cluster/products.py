@@ -91,7 +91,7 @@ def elapsed_on_gpu(call: Callable[[], object]) -> float:
 
 
 def host_names() -> tuple[str, ...]:
-    """Of all processes, as those of a product tell each other; all of them call this."""
+    """The host names of all processes, which all call this, as in a distributed product."""
     dist = require_torch().distributed
     names: list[Any] = [None] * dist.get_world_size()
     dist.all_gather_object(names, platform.node())
@@ -99,7 +99,7 @@ def host_names() -> tuple[str, ...]:
 
 
 def give_back(device: Any) -> None:
-    """What torch's allocator keeps of a GPU's memory and nobody uses: pieces that the next product may not fit in."""
+    """Return unused cached memory of a GPU: the next product may not fit in its pieces."""
     if device.type == "cuda":
         require_torch().cuda.empty_cache()
 

@@ -1,4 +1,4 @@
-"""What the programs share. It puts tests/support on the path: operands and further references are those of the tests."""
+"""Shared by the programs. It puts tests/support on the path: operands and further references are those of the tests."""
 
 import sys
 from pathlib import Path

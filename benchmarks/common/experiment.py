@@ -1,4 +1,4 @@
-"""What programs that measure share: their arguments, their output folder, how they end, and the files that they write."""
+"""Common parts of programs that measure: their arguments, their output folder, how they end, and the files that they write."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def write_json(path: Path, machine: dict[str, Any], **tables: Iterable[Row] | di
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """What :func:`write_json` wrote."""
+    """The results in a file of :func:`write_json`."""
     results: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     return results
 

@@ -33,7 +33,7 @@ std::int64_t check_extent(const char* name, std::int64_t extent);
 // Of a matrix that is there, rows x columns: as many entries as addresses reach. Range: extents that were checked.
 void check_entries(const char* rows_name, std::int64_t rows, const char* columns_name, std::int64_t columns);
 
-// Of a product m, n and k, and all three of its matrices.
+// Checks m, n and k of a product, and the sizes of its three matrices.
 void check_extents(std::int64_t m, std::int64_t n, std::int64_t k);
 
 // Entries from one matrix of a batch to the next, either way; all of them within what addresses reach.

@@ -72,7 +72,7 @@ Product to_product(const GemmCall& call, const CallOptions& options) {
   return product;
 }
 
-// What a query was told of: addresses count, and NULL is one.
+// The call of a workspace query, with aligned addresses in place of NULL.
 GemmCall placed(GemmCall call) {
   call.a.data = or_aligned(call.a.data);
   call.b.data = or_aligned(call.b.data);

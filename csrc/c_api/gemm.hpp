@@ -15,7 +15,7 @@ struct GivenMatrix {
   const Prepared* prepared = nullptr;  // else nothing else of it is looked at
 };
 
-// Of a function with the arguments of ozfp4_?gemm_strided_batched; strides of a single product are not looked at.
+// The arguments of ozfp4_?gemm_strided_batched; strides of a single product are not looked at.
 struct GemmCall {
   EntryType type;
   int order, transa, transb;

@@ -17,7 +17,7 @@ struct GivenIntegers {
   std::int64_t leading;
 };
 
-// Of a function with the arguments of ozfp4_igemm; `modulus`: of ozfp4_gemm_mod, else 0.
+// The arguments of ozfp4_igemm; `modulus`: that of ozfp4_gemm_mod, else 0.
 struct IntegerCall {
   int order, transa, transb;
   std::int64_t m, n, k;

@@ -15,7 +15,7 @@
 namespace ozfp4::c_api {
 namespace {
 
-// Of a fixed size: keeping a text must not fail where there is no memory.
+// The size is fixed: keeping a text must not fail where there is no memory.
 thread_local char kept_text[1024] = "";
 
 ozfp4_status keep(ozfp4_status status, const char* text) noexcept {

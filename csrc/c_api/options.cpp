@@ -87,7 +87,7 @@ CallOptions to_options(const ozfp4_options& own) {
   return options;
 }
 
-// Of floating-point numbers: what "scaled" alone has, and what integers alone have.
+// Floating-point numbers: refuses options of "scaled" elsewhere, and those of integers.
 void check_numbers(const CallOptions& options) {
   const bool is_scaled = options.accuracy == Accuracy::scaled;
   if (options.bits != 0 && !is_scaled) {

@@ -29,7 +29,7 @@ struct CallOptions : Options {
 enum class Entries : std::uint8_t { numbers, integers };
 enum class Unit : std::uint8_t { cpu, gpu };
 
-// Of a product of such entries there. Throws Refusal, naming the member, its value and what is allowed.
+// The options of a product of such entries on such a unit. Throws Refusal, naming the member, its value and what is allowed.
 CallOptions read_options(const ozfp4_options* given, Entries entries, Unit unit);
 
 // Copies into a structure of the size that a program was compiled with, `written` bytes at most.

@@ -65,7 +65,7 @@ void check_belongs(const GemmCall& call, const char* name, const Prepared* made,
   }
 }
 
-// What a product of prepared operands is asked for: their type, and the factors that alpha and beta point to.
+// The call of a product of prepared operands: their type, and the factors that alpha and beta point to.
 GemmCall completed(GemmCall call, const void* alpha, const void* beta) {
   const Prepared *a = call.a.prepared, *b = call.b.prepared;
   if (a == nullptr && b == nullptr) refuse("prepared_a: is NULL, and so is prepared_b");

@@ -1,4 +1,4 @@
-// What a function of the C interface says when it fails: a status, and a text that is kept for ozfp4_last_error.
+// How a function of the C interface fails: by a status, and a text that is kept for ozfp4_last_error.
 #pragma once
 
 #include "cpu/runtime/fp_mode.hpp"

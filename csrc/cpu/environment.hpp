@@ -11,7 +11,7 @@ struct Environment {
   int threads = 0;          // its number; 0 where it is unset or empty, -1 where it is no number in 1..most_threads
   int openmp_threads = 0;   // the outermost number of OMP_NUM_THREADS, which may be a list such as 4,2; 0 where it has none
   std::string cpu_kernel;   // OZFP4_CPU_KERNEL
-  // What this machine finds out is kept there: OZFP4_CACHE_DIR, else the folder ozfp4 in the system's cache folder; empty:
+  // The folder of verdicts and measured rates: OZFP4_CACHE_DIR, else the folder ozfp4 in the system's cache folder; empty:
   // nowhere.
   std::string cache_folder;
   // OZFP4_SELFTEST: whether kernels are tested "here", in this process, or "apart", each in one of its own; else those are tested

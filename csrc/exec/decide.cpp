@@ -91,7 +91,7 @@ namespace {
 
 // Why a product is caught, or left. Range: is_valid(product).
 Reason decide(const Real& real, const Product& product) {
-  // Of a routine that nobody has there is no other to leave a product to, but for what ozfp4 does not make.
+  // A routine of ozfp4 alone has none to leave a product to, and leaves only products that ozfp4 does not make.
   if (real.is_own) {
     return !has_finite_factors(product) ? Reason::factor_not_finite : has_stack() ? Reason::alone : Reason::little_stack;
   }

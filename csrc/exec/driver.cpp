@@ -192,7 +192,7 @@ void* make_pool() {
   properties.type = pinned, properties.location = on_device;
   void* pool = nullptr;
   if (driver().cuCtxGetDevice(&properties.device) != 0 || driver().cuMemPoolCreate(&pool, &properties) != 0) return nullptr;
-  // What is given back is kept, and streams do not wait for each other's memory.
+  // Memory that is given back stays in the pool, and streams do not wait for each other's memory.
   std::uint64_t all = UINT64_MAX;
   int no = 0;
   driver().cuMemPoolSetAttribute(pool, keeps_bytes, &all);

@@ -34,14 +34,14 @@ ozfp4_status workspace_bytes(const Product& product, const ozfp4_options& option
 ozfp4_status multiply(const Product& product, void* workspace, std::int64_t bytes, Stream stream, const ozfp4_options& options);
 const char* last_error();
 
-// Of the driver. A pool of the current device; null: there is none. Memory of it is taken and given back in a stream's order;
+// The driver's pool of the current device; null: there is none. Memory of it is taken and given back in a stream's order;
 // null where there is none.
 void* make_pool();
 void* allocate(void* pool, std::int64_t bytes, Stream stream);
 void release(void* memory, Stream stream);
 // On the host, where kernels of the current context can write it; null: there is none. It is given back with the context.
 void* allocate_on_host(std::size_t bytes);
-// Whether a graph is captured on the stream: then nothing may be waited for. Of the default stream also whether one is on a
+// Whether a graph is captured on the stream: then nothing may be waited for. For the default stream also whether one is on a
 // stream that waits for it, which an operation on it would break.
 bool is_captured(Stream stream);
 // As Read of verify/verify.hpp; waits for the stream.

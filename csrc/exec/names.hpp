@@ -34,7 +34,7 @@
 #define OZFP4_ALL_TRIANGLE_NAMES(X) \
   OZFP4_ALL_FORTRAN_SYRK_NAMES(X) OZFP4_ALL_FORTRAN_HERK_NAMES(X) OZFP4_ALL_CBLAS_SYRK_NAMES(X) OZFP4_ALL_CBLAS_HERK_NAMES(X)
 
-// What libblastrampoline asks a library for, to learn its interface: exported for that, and forwarded.
+// Names by which libblastrampoline recognises a library's interface: exported for that, and forwarded.
 #define OZFP4_ALL_PROBE_NAMES(X) \
   X(isamax_, s, std::int32_t)    \
   X(isamax_64_, s, std::int64_t) \

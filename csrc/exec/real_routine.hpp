@@ -22,7 +22,7 @@ struct Real {
   CublasState cublas;   // of the library that holds it, which stays loaded
   bool is_spared;       // by what `--only` and `--spare` name
   bool is_own = false;  // nobody has it: what stands in its place is ozfp4's, and there is nothing faster to leave a product to
-  // Of products that ozfp4 made for the caller: one had many repairs; on a GPU as many as are few of any, 0 before the first.
+  // Products that ozfp4 made for the caller: one had many repairs; on a GPU the number that counts as few, 0 before the first.
   mutable std::atomic<bool> has_many_repairs{false};
   mutable std::atomic<std::int64_t> few_repairs{0};
 };

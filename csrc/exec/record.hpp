@@ -36,7 +36,7 @@ struct Kind {
 
 void count(const Kind& kind, std::int64_t nanoseconds);
 
-// A call that is left, made while this lives. Of each kind the first calls are timed, of later ones one in so many, which stands
+// A call that is left, made while this lives. The first calls of each kind are timed, and then one in so many, which stands
 // for all of these: two readings of a clock take as long as all else that such a call costs.
 class CountedCall {
  public:

@@ -38,7 +38,7 @@ struct Sum {
   void add(const Row& row) { calls += row.calls, nanoseconds += row.nanoseconds; }
 };
 
-// Of what was caught, of what was left, and of both by a name.
+// Sums of caught calls, of calls that were left, and of both by name.
 struct Totals {
   Sum caught, left;
   std::map<std::string, std::pair<Sum, Sum>> by_routine, by_reason;
@@ -68,7 +68,7 @@ std::string program() {
   return length < 0 ? "" : std::string(path, static_cast<std::size_t>(length));
 }
 
-// Of a path that is too long for a line its last folders.
+// The path, or its last folders where it is too long for a line.
 std::string shortened(const std::string& path) {
   return path.size() <= most_path ? path : "..." + path.substr(path.find('/', path.size() - most_path));
 }

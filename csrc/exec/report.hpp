@@ -1,4 +1,4 @@
-// What the process tells when it ends.
+// The report at the end of the process.
 #pragma once
 
 #include <string>

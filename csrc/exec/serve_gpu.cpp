@@ -22,8 +22,8 @@ constexpr int cuda_major = 13;             // of this build
 constexpr std::int64_t least_bytes = 256;  // a workspace of none is passed an address all the same
 constexpr std::uint64_t most_counts = 1024;
 
-// What products of a context share: the pool that their workspaces come from, whose memory stays with it until the program ends,
-// and counts on the host that kernels write; null where there is no such memory.
+// State that products of a context share: the pool of their workspaces, whose memory stays with it until the program ends, and
+// counts on the host that kernels write; null where there is no such memory.
 struct Shared {
   void* pool;
   std::int64_t* counts;
@@ -44,7 +44,7 @@ Shared shared() {
     const auto there = contexts().find(context);
     if (there != contexts().end()) return there->second;
   }
-  // Of two threads that are here at once one's pool and memory stay unused.
+  // Where two threads are here at once, one pool and its memory stay unused.
   const Shared made{make_pool(), static_cast<std::int64_t*>(allocate_on_host(most_counts * sizeof(std::int64_t)))};
   if (made.counts) std::fill_n(made.counts, most_counts, 0);
   const ForkLock::Guard hold(lock);
@@ -119,7 +119,7 @@ Reason serve(const Real& real, const Product& product, Stream stream, Status* st
   return Reason::none;
 }
 
-// Why a product is caught, or left; `stream` is the handle's. Of a call that is small the handle is not asked.
+// Why a product is caught, or left; `stream` is the handle's. Small calls do not query the handle.
 Reason decide(const Real& real, Handle handle, const Product& product, Stream* stream) {
   const bool always = settings().always;
   if (!is_valid(product)) return Reason::refused_by_blas;

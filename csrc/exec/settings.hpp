@@ -1,4 +1,4 @@
-// What `ozfp4 exec` was asked for, as the environment brings it to the program and to those that it starts.
+// The settings of `ozfp4 exec`, as the environment brings them to the program and to those that it starts.
 #pragma once
 
 #include <array>

@@ -30,12 +30,12 @@ struct Checked {
   Complex exact, found;  // what the exact result rounds to, and what is there
 };
 
-// What became of an entry: the exact result rounded once, or within what the accuracy (of ozfp4.h) promises. Of entries whose
-// row, column or C holds what is not finite real ones are NaN or infinite as they should be; complex ones are not judged.
+// Whether an entry is the exact result rounded once, or within the promise of the accuracy (of ozfp4.h). Where its row,
+// column or C is not finite, a real entry must be NaN or infinite as by IEEE 754; a complex one is not judged.
 Checked check_entry(const Product& product, int accuracy, const Sample& entry, Read read, void* stream);
 
-// Of one product: made before it, asked after it. Does nothing for those that are not chosen: the first N of the process are,
-// and then the t-th with probability N / t. On a GPU it waits for the stream.
+// Checks one product: constructed before it, called after it. Does nothing for those that are not chosen: the first N of the
+// process are, and then the t-th with probability N / t. On a GPU it waits for the stream.
 class Verification {
  public:
   explicit Verification(const Product& product, Read read = read_from_host, void* stream = nullptr);

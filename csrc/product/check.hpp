@@ -1,4 +1,4 @@
-// What no product takes, wherever it runs: checks that every face of the product has.
+// Checks of arguments that every face of the product has, wherever it runs.
 #pragma once
 
 #include <complex>
@@ -28,7 +28,7 @@ struct BoundStrides {
   std::int64_t line, matrix;
 };
 
-// Those of a batch of matrices of so many lines; 0 of what is given stands for no gap. Throws Refusal where bounds would overlap.
+// Strides for a batch of matrices of so many lines; a given 0 stands for no gap. Throws Refusal where bounds would overlap.
 BoundStrides bound_strides(const BoundStrides& given, std::int64_t line, std::int64_t lines, std::int64_t batch);
 
 }  // namespace ozfp4::product

@@ -6,7 +6,7 @@
 
 namespace ozfp4::product {
 
-// Of these columns the rows down to the diagonal.
+// The product for these columns, with rows down to the diagonal.
 inline Product part_of(const Product& gram, const ColumnRange& columns) {
   return part_of(gram, Block{0, columns.last, columns.first, columns.last - columns.first});
 }

@@ -29,7 +29,7 @@ struct ToPrepare {
     return matrices;
   }
   bool is_there() const { return outer > 0 && inner > 0 && count() > 0; }
-  // Of the matrix of this number.
+  // The offset of the matrix of this number.
   std::ptrdiff_t offset_of(std::int64_t number) const {
     std::ptrdiff_t offset = 0;
     for (auto axis = axes.rbegin(); axis != axes.rend(); number /= axis->first, ++axis) {

@@ -20,7 +20,7 @@ inline std::int64_t threshold_of_correct(std::int64_t threshold) {
   return threshold > kNeverFaster / 2 ? kNeverFaster : 2 * threshold;
 }
 
-// What `ozfp4 calibrate` has measured comes before the tables: lines `device<TAB>dtype<TAB>extent` of the file `thresholds` in
+// Measurements of `ozfp4 calibrate` come before the tables: lines `device<TAB>dtype<TAB>extent` of the file `thresholds` in
 // the cache folder, the extent a number or "never"; the last line of a device and a dtype counts, and others are ignored. The
 // first question reads the file, and so does this call. Range: no other thread sets a variable of the environment meanwhile.
 void read_thresholds();

@@ -147,10 +147,10 @@ def cpu_facts() -> dict[str, str]:
     """All that findings about the CPU depend on."""
 
 def verdict_of(name: str, element: str) -> dict[str, Any]:
-    """What is known, else what the short form finds now. ValueError for a kernel that this CPU does not have."""
+    """The known verdict, else that of the short form, which runs now. ValueError for a kernel that this CPU does not have."""
 
 def known_verdict(name: str, element: str) -> dict[str, Any] | None:
-    """What this process or an earlier one found."""
+    """The verdict of this process or an earlier one."""
 
 def test_kernel(name: str, element: str, short: bool) -> dict[str, Any]:
     """Try it now, and keep the verdict."""

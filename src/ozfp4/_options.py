@@ -1,4 +1,4 @@
-"""What a product may be asked for beside its operands: names, types, defaults and checks, in this one place.
+"""Options of a product beside its operands: names, types, defaults and checks, in this one place.
 
 Functions take ``**options`` of one of the dictionaries below (PEP 692), and :meth:`Options.of` makes the checked value of them.
 """
@@ -32,7 +32,7 @@ def current_accuracy() -> str:
 
 
 class Options(NamedTuple):
-    """What a product was asked for, checked: names that exist, `bits` in 2..200 or None, a plan that they do not contradict or
+    """The checked options of a product: names that exist, `bits` in 2..200 or None, a plan that they do not contradict or
     None, a limit of the workspace in bytes or None, a function to call or None; what is promised of the result, how it is
     rounded, what happens where integers overflow, whether a report and bounds of the errors are wanted; the result's dtype or
     None, which :func:`ozfp4.request.integers.result_dtype` checks beside the operands."""
@@ -84,7 +84,7 @@ class Options(NamedTuple):
         return self.overflow == "raise"
 
 
-#: What stands for an option that was not passed. None, of an accuracy, is the current default or that of a prepared operand.
+#: The values of options that were not passed. An accuracy of None is the current default or that of a prepared operand.
 DEFAULTS: dict[str, Any] = {**Options()._asdict(), "accuracy": None}
 
 
@@ -106,7 +106,7 @@ class PlanOptions(TypedDict, total=False):
 
 
 class RequestOptions(TypedDict, total=False):
-    """What a plan follows from."""
+    """Options that determine a plan."""
 
     scheme: str
     backend: str
@@ -116,14 +116,14 @@ class RequestOptions(TypedDict, total=False):
 
 
 class RoundedOptions(UnitOptions, total=False):
-    """Of functions that make any number of products, each rounded."""
+    """Options of functions that make any number of products, each rounded."""
 
     accuracy: str | None
     rounding: str
 
 
 class ProductOptions(RoundedOptions, total=False):
-    """Of functions whose result is one product, beside the two that change what is returned."""
+    """Options of functions whose result is one product, without the two that change the returned tuple."""
 
     plan: Plan | None
     overflow: str
@@ -147,13 +147,13 @@ class AllOptions(ReportedOptions, TypedOptions, total=False):
 
 
 def plan_options(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Those by which an operand of the product would be prepared."""
+    """The options by which an operand of the product would be prepared."""
     names = {*PlanOptions.__annotations__, *RequestOptions.__annotations__}
     return {name: value for name, value in given.items() if name in names}
 
 
 def takes(options: type, *others: str) -> Callable[[F], F]:
-    """Of a function with ``**options``: the names that it takes, as its `options`, and its signature with them and their
+    """Give a function with ``**options`` the names that it takes, as its `options`, and a signature with them and their
     defaults."""
 
     def mark(function: F) -> F:
@@ -202,7 +202,7 @@ def _check_agrees(plan: Plan, asked: Options) -> None:
             raise ValueError(f"{name}: {value!r} contradicts the given plan, whose {name} is {planned!r}")
 
 
-# What people type for a backend that is a device.
+# Names of devices, in place of a backend.
 _DEVICES = ("cuda", "gpu", "cpu")
 
 

@@ -1,4 +1,4 @@
-"""What the speed experiment derives before it measures; and what its figures say."""
+"""The speed experiment's derived numbers, before it measures, and its figures."""
 
 from __future__ import annotations
 

@@ -341,7 +341,7 @@ def test_prepared_operands_up_to_the_device(cuda: ctypes.CDLL) -> None:
 
 
 def size_of(cuda: ctypes.CDLL, kind: str, given: dict[str, Any]) -> tuple[int, int]:
-    """What a query says of the arguments of a call."""
+    """The answer of a query for the arguments of a call."""
     size = ctypes.c_int64(-1)
     own = [value for name, value in given.items() if name not in ("workspace", "workspace_bytes", "stream")]
     status = getattr(cuda, f"ozfp4_cuda_workspace_size_{kind}")(*own, None, ctypes.addressof(size))

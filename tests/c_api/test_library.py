@@ -53,7 +53,7 @@ def multiply_by(library: ctypes.CDLL, kernel: str) -> subprocess.CompletedProces
     )  # fmt: skip
 
 
-# Of a library with kernels, for the program beside it that tests them.
+# A name that a library with kernels exports for the program that tests them.
 PRIVATE = "ozfp4_cuda_selftest"
 
 

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.usefixtures("cache")
 
 @pytest.fixture
 def break_dgemm() -> Iterator[None]:
-    """What multiplies planes of fp64 seems to be off by one."""
+    """Make the kernel of fp64 planes seem off by one."""
     _core.break_kernels([("FP64 on residues", "fp64")])
     yield
     _core.break_kernels([])

@@ -280,7 +280,7 @@ def test_times_of_calls_that_are_left(run: Run) -> None:
 
 
 def test_a_workspace_is_given_back_with_its_product(run: Run) -> None:
-    # Of the stand-in: 16 times C more where it is multiplied by i, 64 where a factor has both parts.
+    # The stand-in takes 16 times C more where it is multiplied by i, 64 where a factor has both parts.
     run("""
 m, n, k = 40, 50, 30
 def took(letter, alpha=2, beta=-3):

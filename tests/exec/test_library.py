@@ -184,7 +184,7 @@ same(np.ascontiguousarray(c), right)
 """
 
 
-# What libblastrampoline asks: the width of integers, and how complex and single numbers are returned.
+# Probes of libblastrampoline: the width of integers, and how complex and single numbers are returned.
 PROBES = """
 #include <complex.h>
 #include <stdint.h>

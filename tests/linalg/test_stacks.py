@@ -23,7 +23,7 @@ def definite(a):
 
 
 def parts(result):
-    """Of a result its arrays, one after the other."""
+    """The arrays of a result, one after the other."""
     return [np.asarray(x) for x in (result if isinstance(result, tuple) else (result,))]
 
 

@@ -1,4 +1,4 @@
-// What is made once and kept, and which of it goes (csrc/product/gpu/kept.hpp); what is found out once about a device
+// Objects that are made once and kept, and which of them go (csrc/product/gpu/kept.hpp); facts found once about a device
 // (csrc/product/gpu/once.hpp).
 #include <atomic>
 #include <set>

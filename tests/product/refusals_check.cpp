@@ -1,4 +1,4 @@
-// What no product takes, wherever it runs (csrc/product/check.hpp): which argument a refusal names, and why.
+// Refusals of every product, wherever it runs (csrc/product/check.hpp): which argument a refusal names, and why.
 #include <functional>
 #include <string>
 

@@ -22,7 +22,7 @@ forward_ad = torch.autograd.forward_ad
 
 
 def in_jvp(question: Callable[[Any], Any]) -> Any:
-    """What a function of a tensor says within torch.func.jvp."""
+    """The result of a function of a tensor within torch.func.jvp."""
     said = []
 
     def asked(x: Any) -> Any:
@@ -340,7 +340,7 @@ OF_OBJECTS = {"_local_tensor", "_spec", "_opname", "_get_backend", "_current_lev
 
 
 def private_names(source: str) -> list[str]:
-    """What a module has of torch by a private name, its own objects aside."""
+    """The private names of torch in a module, without its own objects."""
     return [
         text
         for node in ast.walk(ast.parse(source))

@@ -25,7 +25,7 @@ def break_kernel() -> Iterator[Callable[..., None]]:
 
 
 def kept_in(folder: Path) -> dict[str, str]:
-    """Of each element of which a verdict is kept in a folder, whether it passed: "yes" or "no"."""
+    """For each element with a verdict in a folder, whether it passed: "yes" or "no"."""
     found = {}
     for file in folder.glob("*.verdict"):
         fields = dict(line.split(": ", 1) for line in file.read_text(encoding="utf-8").splitlines()[1:])

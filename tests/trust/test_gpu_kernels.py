@@ -27,7 +27,7 @@ Named = tuple[int, str, str]
 
 
 class Extension:
-    """What is asked of ozfp4._cuda about kernels: those in `wrong` fail, (name, element)."""
+    """A stand-in for ozfp4._cuda: the kernels in `wrong` fail, (name, element)."""
 
     kernels = KERNELS
     compute_capabilities = ((9, 0),)

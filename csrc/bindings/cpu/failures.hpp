@@ -1,4 +1,4 @@
-// What Python is told of kernels that fail their self-test in a product of the core.
+// Warnings in Python for kernels that fail their self-test in a product of the core.
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -9,7 +9,7 @@ namespace ozfp4::bindings {
 // is held; of Python's errors, none is set.
 void tell_failures();
 
-// What `body` returns, or throws, behind such a call.
+// Returns or throws as `body` does, after such a call.
 template <class Body>
 auto with_failures_told(const Body& body) {
   try {

@@ -1,4 +1,4 @@
-// What Python asks of a product, as the value that csrc/product takes.
+// Options of a product in Python, as the value that csrc/product takes.
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -19,11 +19,11 @@ Rounding rounding_named(const std::string& name);
 // The way of all products on the CPU that may take any, where tests force one. Returns the one before.
 std::optional<std::string> force_way(const std::optional<std::string>& name);
 
-// Of an Options of src/ozfp4/_options.py, a tuple whose names and numbers were checked there.
+// Converts an Options of src/ozfp4/_options.py, a tuple whose names and numbers were checked there.
 product::Options options_of(pybind11::handle asked);
 
-// Of keywords of a product that returns its result alone, and the accuracy where they name none; nothing where one of them is not
-// plain, or not right.
+// Converts the keywords of a product that returns its result alone, and the accuracy where they name none; nothing where one of
+// them is not plain, or not right.
 std::optional<product::Options> plain_options(pybind11::handle accuracy, pybind11::handle keywords);
 
 }  // namespace ozfp4::bindings

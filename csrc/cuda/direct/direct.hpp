@@ -16,7 +16,7 @@ namespace ozfp4::cuda {
 inline constexpr std::int32_t kMostDirectInner = 1024;
 bool can_multiply_directly(const ReconstructJob& job, const CapacityRule& capacity);
 
-// What it takes, in microseconds, on as many multiprocessors as on an H200 (benchmarks/choice.py); other devices are taken to
+// Its time in microseconds on as many multiprocessors as on an H200 (benchmarks/choice.py); other devices are taken to
 // differ from it as in the stages.
 double microseconds_directly(const DeviceResult& result, std::int32_t inner, bool certifies, int multiprocessors);
 

@@ -25,7 +25,7 @@ struct TileDevice {
   int multiprocessors, shared_bytes;  // bytes: that a block may have, 99 KiB or more
 };
 
-// What it takes on an H200 (benchmarks/choice.py), in microseconds; other devices are taken to differ from it as in the stages.
+// Its time in microseconds on an H200 (benchmarks/choice.py); other devices are taken to differ from it as in the stages.
 double microseconds_of_tiles(int limbs, const DeviceResult& result, std::int32_t inner, bool certifies, const TileDevice& device);
 
 // As launch_direct, whose list has all entries of the rows that the lines of a tile do not certify. `limbs`: of tile_limbs; where

@@ -21,7 +21,7 @@ OZFP4_CUDA_EXPORT bool has_thin_kernels();
 inline constexpr std::int32_t kMostThinLines = 8;
 bool can_multiply_thinly(const ReconstructJob& job, const CapacityRule& capacity);
 
-// What it takes, in microseconds, on as many multiprocessors as on an H200 (benchmarks/choice.py); other devices are taken to
+// Its time in microseconds on as many multiprocessors as on an H200 (benchmarks/choice.py); other devices are taken to
 // differ from it as in the stages. Range: can_multiply_thinly.
 double microseconds_of_thin(const ReconstructJob& job, bool certifies, int multiprocessors);
 

@@ -246,7 +246,7 @@ class ComplexProduct {
     return {right_copy_.get(), part, 2 * at.columns, p_.k, half, static_cast<std::ptrdiff_t>(at.columns * entry_b_)};
   }
 
-  // What is added, i times it where beta is imaginary; its parts as columns.
+  // The addend, i times it where beta is imaginary; its parts as columns.
   ResultView addend_view(const Product& own, const Block& at) {
     const ElementType part = p_.addend_part;
     const std::int64_t half = entry_bytes(part);

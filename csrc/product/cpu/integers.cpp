@@ -78,7 +78,7 @@ IntegersRan multiply_integers(const IntegerSum& sum, const Options& options, boo
   if (!sum.has_factors() && !options.raises) {
     return run_product(product, {c, static_cast<std::uint64_t>(sum.modulus)}, 0, options, counts);
   }
-  // What may be refused, or is not yet the result, does not go to C.
+  // A product that may be refused, or is not yet the result, is not written to C.
   const std::int64_t entry = entry_bytes(c.type), bytes = c.rows * c.columns * entry;
   const Buffer apart = allocate_buffer(std::max<std::int64_t>(bytes, 1));
   const ResultView found{apart.get(), c.type, c.rows, c.columns, static_cast<std::ptrdiff_t>(c.columns * entry), entry};

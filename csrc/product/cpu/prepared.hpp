@@ -24,7 +24,7 @@ struct PreparedMatrix : Prepared {
     own.data = data;
     return own;
   }
-  // Of the matrix whose copy begins there.
+  // The prepared form of the matrix whose copy begins there.
   const PreparedOperand* held_at(const char* data) const {
     return held.empty() ? nullptr : &held[static_cast<std::size_t>((data - entries.get()) / matrix_bytes)];
   }

@@ -13,7 +13,7 @@
 
 namespace ozfp4::product {
 
-// What ran for one or more products.
+// The plan and the outcome of one or more products.
 struct Ran {
   std::shared_ptr<const Plan> plan;
   MatmulOutcome outcome;

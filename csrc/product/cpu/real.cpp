@@ -18,7 +18,7 @@ OperandView zeros(ElementType type, std::int64_t outer, std::int64_t inner) {
   return {reinterpret_cast<const char*>(&zero), type, outer, inner, 0, 0};
 }
 
-// What a plan depends on where options leave it open, and the plan.
+// The arguments that determine a plan where options leave it open, and the plan.
 struct LastPlan {
   const ByteKernel* unit;
   int verdicts, rates;
@@ -36,8 +36,8 @@ struct LastPlan {
   }
 };
 
-// A thread's, by K: the same product again asks nobody and allocates nothing, nor do several in turn. Of 2^i and 3 2^i, and so of
-// complex products of these beside real ones, few share a place.
+// A thread's last plans, by K: one product, or several in turn, are repeated without a choice and without an allocation. Few
+// values of K = 2^i and 3 2^i share a place, complex products beside real ones.
 struct LastPlans {
   std::array<LastPlan, 64> of{};
   LastPlan& at(std::int64_t k) { return of[static_cast<std::size_t>(static_cast<std::uint64_t>(k) * 0x9e3779b97f4a7c15u >> 58)]; }

@@ -1,4 +1,4 @@
-// What may multiply on this CPU: what passed its self-test (product/trust), which the first use of each runs.
+// The units that may multiply on this CPU: they passed the self-test (product/trust), which their first use runs.
 #pragma once
 
 #include <string>

@@ -92,7 +92,7 @@ cudaStream_t stream_of(const DevicePlace& place) {
 
 char* memory_of(const DevicePlace& place) { return static_cast<char*>(place.memory); }
 
-// What the runtime says, and what a launch says: errors of the device.
+// Turns errors of the runtime and of launches into errors of the device.
 template <class Body>
 void on_device(const Body& body) {
   try {

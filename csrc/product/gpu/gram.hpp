@@ -37,7 +37,7 @@ struct GramProblem {
 // As of DeviceProblem: all blocks have one. Range: a result that is there.
 inline const void* shared_part(const GramProblem& problem) { return shared_part(*problem.blocks.front().problem); }
 
-// What is launched for a product, of lines that are kept where its operands are prepared.
+// The launches of a product, by lines that are kept where its operands are prepared.
 using FindBlock = std::function<std::shared_ptr<const DeviceProblem>(const Product& block)>;
 
 // Of what `find` finds. Lines are kept where they may be, and all of it takes a workspace that is small, or little more than the

@@ -39,7 +39,7 @@ struct PlaceCount {
   }
 };
 
-// What the workspace limit leaves behind so many bytes of `what`. Throws Refusal Fault::workspace where that is nothing.
+// The bytes that the workspace limit leaves after so many of `what`. Throws Refusal Fault::workspace where that is nothing.
 std::int64_t left_behind(std::int64_t taken, const char* what, const Options& options);
 
 // Whether the product is launched with parts (cuda::with_parts): by a plan of complex products, with planes.

@@ -20,7 +20,7 @@ struct DevicePrepared : Prepared {
   cuda::StoredOperand stored;  // nothing is kept where there are no entries
 };
 
-// Of a product; null: not prepared.
+// The prepared operands of a product; null: not prepared.
 struct PreparedSides {
   const DevicePrepared *left, *right;
 

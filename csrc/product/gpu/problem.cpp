@@ -22,12 +22,12 @@ bool is_update(const Product& p) { return p.beta != 0.0 || (p.reads() && p.alpha
 bool has_part_columns(const Product& p) { return p.type.is_complex && form_of(p) != ComplexForm::matrices; }
 bool has_part_matrices(const Product& p) { return p.type.is_complex && form_of(p) == ComplexForm::matrices; }
 
-// What the promise has beside the result.
+// The second result: the bound, or the upper end.
 const ResultMatrix& second_of(const Product& p) { return p.bound.exists() ? p.bound : p.upper; }
 std::ptrdiff_t Axis::* second_step(const Product& p) { return p.bound.exists() ? &Axis::bound : &Axis::upper; }
 ElementType second_part(const Product& p) { return p.bound.exists() ? ElementType::float64 : p.type.part; }
 
-// What is copied before it is multiplied, and afterwards.
+// The matrices that are copied before the product, and after it.
 struct Copies {
   bool left, right, addend, result, second;
   bool turns_left, turns_right;  // to i times the operand
@@ -159,7 +159,7 @@ std::vector<StackAxis> axes_of(const Product& p, const DeviceProblem& problem) {
   return axes;
 }
 
-// Of a factor that is real or imaginary: what is multiplied by i is a matrix.
+// The part of a real or imaginary factor that is not 0: i is multiplied into a matrix.
 double value_of(std::complex<double> factor) { return factor.imag() != 0 ? factor.imag() : factor.real(); }
 
 // The real product that is multiplied, its copies at `workspace`, without parts.
@@ -252,7 +252,7 @@ void copy_pairs(const Product& p, const ResultMatrix& x, std::ptrdiff_t Axis::* 
   });
 }
 
-// Of a sum of nothing, which is exact. `zeros`: as many bytes as an entry has.
+// Clears the bounds of an empty sum, which is exact. `zeros`: as many bytes as an entry has.
 void clear_bounds(const Product& p, char* zeros, cudaStream_t stream) {
   const ElementType half = p.type.is_complex ? ElementType::float64 : ElementType::float32;
   Numbering(p.axes, &Axis::bound).for_lines([&](std::int64_t, const Axis& along, const Axis& offset) {

@@ -16,7 +16,7 @@
 
 namespace ozfp4::product {
 
-// What a product takes of its workspace: a zero for operands that are not read, the copies of complex operands and of what is
+// Where parts of the workspace begin: a zero for operands that are not read, the copies of complex operands and of what is
 // added, results whose columns are apart, the rest.
 struct DevicePlaces {
   std::int64_t zero = 0, left = 0, right = 0, addend = 0, result = 0, second = 0, stages = 0, bytes = 0;

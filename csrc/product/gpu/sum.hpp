@@ -13,18 +13,18 @@
 
 namespace ozfp4::product {
 
-// What a product takes of its workspace: A B, what rounding it has lost, bounds of that, the rest.
+// Where parts of the workspace begin: A B, what rounding it has lost, bounds of that, the rest.
 struct SumPlaces {
   std::int64_t product = 0, rest = 0, lost = 0, stages = 0, bytes = 0;
 };
 
-// What is launched. Null: nothing of that kind.
+// The launches. Null: none of that kind.
 struct DeviceSum {
   std::shared_ptr<const DeviceProblem> product, rest;
   SumPlaces places;
 };
 
-// What is launched for a product whose factors are real or imaginary.
+// The launches of a product whose factors are real or imaginary.
 using FindProblem = std::function<std::shared_ptr<const DeviceProblem>(const Product& product, const Options& options)>;
 
 // The sum of what `find` finds. Throws Refusal Fault::workspace where A B exceeds the workspace limit.

@@ -10,7 +10,7 @@
 
 namespace ozfp4::product {
 
-// What a unit multiplies.
+// The digits that a unit multiplies.
 struct CaseAlphabet {
   std::string name;
   // All limbs, ascending, where they are few enough for every pair to be tried, else those at the ends and around powers of two.

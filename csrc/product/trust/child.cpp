@@ -84,7 +84,7 @@ Verdict failed(bool is_short, const std::string& reason, bool is_lasting) {
   return verdict;
 }
 
-// What became of a child.
+// The verdict of a child process, once it has ended.
 std::optional<Verdict> outcome_of(pid_t child, int file, bool is_short, bool lasts) {
   const int seconds = (is_short ? 1 : kLongForm) * environment().selftest_seconds;
   std::string text;

@@ -12,7 +12,7 @@
 
 namespace ozfp4::product {
 
-// What multiplies planes of an alphabet: a unit for bytes, or floating point where there is none; integers in machine words;
+// A kernel for planes of an alphabet: a unit for bytes, or floating point where there is none; integers in machine words;
 // small products of numbers in machine words, or by limbs of eight bits.
 struct CpuKernel {
   enum class Kind : std::uint8_t { planes, words, numbers, limbs };
@@ -25,16 +25,17 @@ struct CpuKernel {
 };
 CpuKernel planes_kernel(const ByteKernel* unit, const Alphabet& alphabet);
 
-// Those of this CPU: of each alphabet, best first, but for bytes in plain loops, and without planes; limbs where there is a unit.
+// The kernels of this CPU: for each alphabet the best first, but for bytes in plain loops; then those without planes, limbs where
+// there is a unit.
 std::vector<CpuKernel> cpu_kernels();
 
-// Of that name, bytes and limbs in plain loops too. Throws std::invalid_argument where there is none.
+// The kernel of that name, among them bytes and limbs in plain loops. Throws std::invalid_argument where there is none.
 CpuKernel find_cpu_kernel(const KernelName& name);
 
 // On a kernel about to be used: what is known, else that of the short form, tried now. Throws as examine.
 const Verdict& verdict_of(const CpuKernel& kernel);
 
-// What this process or an earlier one found; nothing before the first test.
+// The verdict of this process or an earlier one; nothing before the first test.
 std::optional<Verdict> known_verdict(const CpuKernel& kernel);
 
 // Tries it now, whatever is known, and keeps the verdict here and on disk.

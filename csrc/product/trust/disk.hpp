@@ -10,7 +10,7 @@
 
 namespace ozfp4::product {
 
-// What store_verdict wrote under this key; nothing where there is none that is whole.
+// The verdict that store_verdict wrote under this key; nothing where none is whole.
 std::optional<Verdict> load_verdict(const Facts& key);
 
 void store_verdict(const Facts& key, const Verdict& verdict);

@@ -22,7 +22,7 @@ struct Sums {
 using MultiplyCase = std::function<std::vector<Sums>(const Case&)>;
 using MultiplyWhole = std::function<std::vector<double>(const WholeProduct&)>;
 
-// What has been tried. Each of `sums`, `whole` and `integers` counts a case and throws the failure of a wrong one.
+// Counts the cases. Each of `sums`, `whole` and `integers` counts a case and throws the failure of a wrong one.
 class Examination {
  public:
   explicit Examination(KernelName kernel) : kernel_(std::move(kernel)) {}
@@ -46,7 +46,7 @@ class Examination {
 
 Plan test_plan(Scheme scheme, const Alphabet& alphabet, const char* family, int bits, std::int64_t k);
 
-// What multiplies planes of an alphabet: all cases of an element, and whole products by a plan of each kind; `digits`: of which
+// A kernel for planes of an alphabet: all cases of an element, and whole products by a plan of each kind; `digits`: of which
 // alphabets it multiplies plans of scheme I.
 struct PlaneKernel {
   std::string element;

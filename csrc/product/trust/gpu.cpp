@@ -261,7 +261,7 @@ std::string selftest_program() {
   return "";
 }
 
-// Of GPUs whose kernels this code has run for years nothing worse than a wrong number is to be feared.
+// Whether the kernels have long run on such GPUs: the worst to expect is a wrong number, not a hang or a trap.
 bool is_proven(const Device& device) { return device.gpu.capability == 90; }
 
 Verdict tried_where_it_may(const Device& device, const GpuKernel& kernel, bool is_short) {
@@ -284,7 +284,7 @@ Key key_of(const Device& device, const GpuKernel& kernel) {
   return {device.index, kernel.has_planes, kernel.kernel, kernel.element};
 }
 
-// Of this process. Threads that test on one device wait for each other, those of several do not: see OncePerDevice.
+// Verdicts of this process. Threads that test on one device wait for each other, those of several do not: see OncePerDevice.
 class Known {
  public:
   Found find(const Key& key) {
@@ -335,7 +335,7 @@ GpuKernel kernel_named(const KernelName& name) {
   throw std::invalid_argument("kernel: '" + name.name + "' (" + name.element + ") is none of a GPU");
 }
 
-// What says that there is no memory, as Python takes it.
+// Runs `body`; where memory is short it throws std::bad_alloc, which Python takes as a MemoryError.
 template <class Body>
 auto with_memory(const Body& body) {
   try {

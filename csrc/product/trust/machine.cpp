@@ -51,8 +51,8 @@ std::string processor() {
   return name + " " + std::to_string(cpuid(1)[0]);  // family, model and stepping
 }
 
-// What the CPU says that it has, and what of it the system keeps for a process: a virtual machine may hide some, and other
-// kernels then serve. Of the first leaf without the number of the CPU that answers.
+// The features that the CPU reports, and those that the system saves for a process: a virtual machine may hide some, and other
+// kernels then serve. The first leaf counts without the number of the CPU.
 std::string instruction_sets() {
   const Registers first = cpuid(1), seventh = cpuid(7), more = cpuid(7, 1);
   unsigned kept = 0, above = 0;
@@ -66,7 +66,7 @@ std::string instruction_sets() {
   return text;
 }
 #else
-// What Linux says about the first CPU under one of two names.
+// A value that Linux lists for the first CPU under one of two names.
 std::string cpuinfo(const char* name, const char* other) {
   std::string found;
   std::FILE* file = std::fopen("/proc/cpuinfo", "re");

@@ -22,7 +22,7 @@ std::string build_stamp();
 // The same of the loaded library whose file name begins so; empty: there is none.
 std::string library_stamp(const char* begin);
 
-// Those facts with the kernel and the cases: the key of a verdict.
+// The key of a verdict: these facts with the kernel and the cases.
 Facts key_of(Facts machine, const KernelName& kernel);
 
 }  // namespace ozfp4::product

@@ -30,7 +30,7 @@ inline constexpr std::uint8_t kNoise = 0x5A;
 // The output and what is behind it.
 using RunPlanes = std::function<std::vector<std::uint8_t>(const PlaneProduct&)>;
 
-// What a kernel leaves of a case. Throws std::runtime_error where it wrote behind its output.
+// The result of a kernel for a case. Throws std::runtime_error where it wrote behind its output.
 std::vector<Sums> sums_by_planes(const Case& own, Element element, const RunPlanes& run);
 
 const char* name_of(Element element);

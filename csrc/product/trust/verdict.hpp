@@ -1,4 +1,4 @@
-// What the self-test found about one kernel, and all that is needed to see a failure again.
+// The result of a kernel's self-test, and all that is needed to see a failure again.
 #pragma once
 
 #include <cstdint>

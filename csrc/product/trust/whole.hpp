@@ -33,7 +33,7 @@ struct OperandMemory {
   ElementType type;
   bool is_across;  // lines do not lie along K
 
-  // Of the bytes, or of a copy of them elsewhere.
+  // A view of the bytes, or of a copy of them elsewhere.
   OperandView at(const char* data) const;
   OperandView view() const { return at(bytes.data()); }
 };
@@ -55,7 +55,7 @@ std::vector<WholeProduct> thin_products(bool is_single);
 // The same of short K, A's lines along K and across it; few tiles and many of them, which may be larger.
 std::vector<WholeProduct> tile_products(std::int64_t most_inner);
 
-// What is left after two products have cancelled that are larger by 2^30, or by 2^600 (2^100 in float32): entry by entry the
+// The rest after two products have cancelled that are larger by 2^30, or by 2^600 (2^100 in float32): entry by entry the
 // product of two numbers, which FP64 rounds once. The first need pairs of FP64 numbers, the second exact sums.
 WholeProduct repaired_product(bool is_single = false);
 

@@ -55,7 +55,7 @@ def make_ways(
     return Ways(library, partial(matmul, **options), is_entrywise)
 
 
-# What a multiplication of entries has not.
+# Options that a multiplication of entries lacks.
 _OF_PRODUCTS = {"plan", "overflow", "report", "return_bound"}
 
 

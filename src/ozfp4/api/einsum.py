@@ -62,7 +62,7 @@ def einsum(
         The order of more than two operands, as in ``numpy.einsum``: True is "greedy", False from left to right; a path of
         ``numpy.einsum_path`` fixes it whatever NumPy is installed.
     dtype : dtype, optional
-        Of the result, as in :func:`ozfp4.matmul`: the operands are brought to it first.
+        The result's, as in :func:`ozfp4.matmul`: the operands are brought to it first.
     **options
         `scheme`, `backend`, `workspace_limit`, `accuracy` and `rounding`: as in :func:`ozfp4.matmul`, for
         every step.

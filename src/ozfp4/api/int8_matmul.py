@@ -36,7 +36,7 @@ _REASON = "int8 products are of FP4 limbs"
 
 
 class Int8Options(TypedDict, total=False):
-    """What :func:`int8_matmul` takes, beside what changes its result's type."""
+    """Options of :func:`int8_matmul`, without those that change its result's type."""
 
     plan: Plan | None
     overflow: str

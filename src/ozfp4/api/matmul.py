@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 
 class MatmulOptions(TypedOptions, total=False):
-    """What :func:`matmul` takes, beside what changes its result's type."""
+    """Options of :func:`matmul`, without those that change its result's type."""
 
     progress: Callable[[float], object] | None
     device: Any
@@ -141,7 +141,7 @@ def matmul(
         Where to write the result: its exact shape and dtype, no memory shared with the inputs. Errors in the arguments leave it
         as it is; what ends a product between its blocks (no memory, a signal, an exception of `progress`) leaves it undefined.
     dtype : dtype, optional
-        Of the result: float64 (complex128) of float32 (complex64) operands, which rounds once to that; of integers any integer
+        The result's: float64 (complex128) of float32 (complex64) operands, which rounds once to that; of integers any integer
         dtype, to whose w bits the exact sum is reduced, or float64 or float32, to which they are converted first.
     report : bool
         Return ``(c, Report)`` instead of ``c``. Of integers it counts the entries that wrapped, for which a CPU takes moduli
@@ -234,7 +234,7 @@ def matmul(
     return product(a, b, out, given, True)
 
 
-# What calls like an earlier one may be asked for.
+# The options that a repeated call of :mod:`ozfp4.dispatch.repeated` may have.
 REPEATED = frozenset(("scheme", "backend", "bits", "family", "workspace_limit", "accuracy", "rounding"))
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class ModOptions(UnitOptions, total=False):
-    """What :func:`matmul_mod` takes, beside what changes its result's type."""
+    """Options of :func:`matmul_mod`, without those that change its result's type."""
 
     plan: Plan | None
     progress: Callable[[float], object] | None

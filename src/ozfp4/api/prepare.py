@@ -140,7 +140,7 @@ def _prepare(x: Any, side: str, dtype: Any, other: str, asked: Options, copies: 
 
 
 def _shape_of(operands: library.Operands) -> Any:
-    """What stands for an operand whose entries are not kept: zeros of its shape and dtype, one in memory."""
+    """A stand-in for an operand whose entries are not kept: zeros of its shape and dtype, one in memory."""
     x, torch = operands.a, operands.torch
     if torch is None:
         return np.broadcast_to(np.zeros((), x.dtype), x.shape)

@@ -40,7 +40,7 @@ def tensordot(
     out : array or tensor, optional
         Where to write the result: its exact shape and dtype, no memory shared with the operands.
     dtype : dtype, optional
-        Of the result, as in :func:`ozfp4.matmul`: the operands are brought to it first.
+        The result's, as in :func:`ozfp4.matmul`: the operands are brought to it first.
     **options
         As in :func:`ozfp4.matmul`, without `device` and `progress`.
 

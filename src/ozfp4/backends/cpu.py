@@ -144,7 +144,7 @@ def _about_integers(outcome: dict[str, Any]) -> dict[str, Any]:
 
 
 def make_report(request: MatmulRequest, plan: Plan, outcome: dict[str, Any]) -> Report:
-    """What a product did, by what the core returned of it."""
+    """The report of a product, made of the core's outcome."""
     core, asked, device = plan._core, request.asked, name()
     kernel, is_direct = _ways(core.alphabet, outcome)
     stages: tuple[str, ...] = ("scale", "encode", "multiply", "reconstruct")

@@ -1,4 +1,4 @@
-"""What a product costs: the one model behind ``backend="auto"``, ``ozfp4 plan`` and ``benchmarks/model.py``.
+"""The cost of a product: the one model behind ``backend="auto"``, ``ozfp4 plan`` and ``benchmarks/model.py``.
 
     t = 2 Q m n k / R  +  D / beta  +  launches
 

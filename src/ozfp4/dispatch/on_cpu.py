@@ -92,7 +92,7 @@ def _plan_of(asked: Options, made: tuple[Any, ...] | None) -> Plan:
 
 
 def prepare(x: Array, side: str, other: str, asked: Options, single: bool) -> tuple[Any, Plan]:
-    """What the core keeps of an operand, and its plan. Raises as :func:`multiply`."""
+    """An operand as the core keeps it, and its plan. Raises as :func:`multiply`."""
     this_machine.tell_core()
     held = _core.prepare(x, side == "right", other == "real", 24 if single else 53, asked)
     return held, _plan_of(asked, held.plan)

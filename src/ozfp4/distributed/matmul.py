@@ -21,7 +21,7 @@ class GroupOptions(ProductOptions, total=False):
     return_bound: bool
 
 
-# Those that each product of a rank has; all of them in this order, so that ranks can compare them.
+# Options of each product of a rank; all of them in this order, so that ranks can compare them.
 _SHARED = tuple(ProductOptions.__annotations__)
 
 

@@ -34,7 +34,7 @@ def _factors(matrices: Any, accuracy: str) -> tuple[Host, Host, Host]:
 
 
 def _products(factors: Host, e: Host) -> Host:
-    """Those of each row by 2^e, in float64 or complex128: out of range only as a whole."""
+    """The product of each row, times 2^e, in float64 or complex128: out of range only as a whole."""
     total: Host = np.ones(len(factors), np.result_type(factors.dtype, np.float64))
     for begin in range(0, factors.shape[1], _AT_ONCE):
         mantissas, exponents = _split(factors[:, begin : begin + _AT_ONCE])

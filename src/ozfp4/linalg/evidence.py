@@ -1,4 +1,4 @@
-"""What a few solutions say of a matrix: that it is not singular and that its factors invert it, and its condition number.
+"""Evidence from a few solutions: that a matrix is not singular, that its factors invert it, and its condition number.
 
 Small corrections are no evidence: factors of a singular matrix make them, too. With R about A^-1 and R A rounded once in every
 entry, |1 - R A| < 1 in some norm proves that A is regular (of full rank if tall), and that a correction by R leaves no more than
@@ -34,7 +34,7 @@ Solve = Callable[[Sequence[Any], Rows], Any]
 _PROBES = 8
 _SMALL = 2.0**-6
 
-# Of the estimate of a condition number (Hager 1984, Higham 1988): steps, and bits that right sides are below the largest entry of
+# The estimate of a condition number (Hager 1984, Higham 1988): steps, and bits that right sides are below the largest entry of
 # A, so that those of 2 and sums of columns are in range.
 _MOST_STEPS = 5
 _BELOW = 8
@@ -107,7 +107,7 @@ def condition_numbers(a: Any, solve: Solve, solve_adjoint: Solve) -> Host:
 
 
 def _inverse_norms(a: Any, scale: Host, solve: Solve, solve_adjoint: Solve) -> Host:
-    """Those of A^-1 times `scale`."""
+    """Norms of A^-1, times `scale`."""
     count, n = a.shape[:2]
 
     def host(way: Solve, x: Host, rows: Rows) -> Host:

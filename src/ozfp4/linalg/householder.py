@@ -32,7 +32,7 @@ class Factors(NamedTuple):
     r: Any
 
     def of(self, rows: native.Rows) -> Factors:
-        """Those of some matrices of the stack."""
+        """The factors of some matrices of the stack."""
         kept = (Reflections(each.begin, pick(each.v, rows), pick(each.t, rows)) for each in self.reflections)
         return Factors(tuple(kept), pick(self.r, rows))
 

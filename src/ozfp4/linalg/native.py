@@ -34,7 +34,7 @@ def dtype_of(x: Any) -> np.dtype[Any]:
 
 
 def limits(x: Any) -> Any:
-    """What NumPy says of its dtype."""
+    """The limits of its dtype, as NumPy gives them."""
     return _limits(dtype_of(x))
 
 

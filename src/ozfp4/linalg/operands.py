@@ -1,4 +1,4 @@
-"""What a function of linear algebra was given: checked, of one library and one dtype, as stacks of matrices."""
+"""The operands of a function of linear algebra: checked, of one library and one dtype, as stacks of matrices."""
 
 from __future__ import annotations
 

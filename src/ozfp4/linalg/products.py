@@ -70,7 +70,7 @@ def add(high: Any, low: Any, d: Any) -> tuple[Any, Any]:
 
 
 def exponents(a: Any) -> Host:
-    """Of each matrix e with its largest magnitude in 2^(e-1)..2^e, the end of the range where it is not finite; 0 for zeros."""
+    """For each matrix, e with its largest magnitude in 2^(e-1)..2^e; 0 for zeros, the end of the range where not finite."""
     largest = column_sizes(a.reshape(len(a), a.shape[1] * a.shape[2], 1))[:, 0]
     return np.where(np.isfinite(largest), np.frexp(largest)[1], _most(a) + 1)
 

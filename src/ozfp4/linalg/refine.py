@@ -34,7 +34,7 @@ class Refined:
     product: Report | None = None
 
     def take(self, rows: Rows, other: Refined, these: Rows) -> None:
-        """What became of the systems `rows` is what the other says of `these`."""
+        """Take the results of the systems `these` of the other for `rows`."""
         put(self.x, rows, pick(other.x, these))
         for name in ("iterations", "correction", "contraction", "converged", "reasons"):
             getattr(self, name)[rows] = getattr(other, name)[these]
@@ -117,10 +117,10 @@ class SolveReport(Tabular):
     Attributes
     ----------
     factorisation : str
-        What the solution comes from: "LU", "Cholesky", and with "of the inverse's product" the factors of fl(R A) with R an
+        The factors that gave the solution: "LU", "Cholesky", and with "of the inverse's product" those of fl(R A) with R an
         approximate inverse by the first ones, where those alone would have converged slowly or not at all.
     accuracy : str
-        Of the products in the factorisation; residuals are "correct".
+        That of the products in the factorisation; residuals are "correct".
     condition : float
         An estimate of ||A|| ||A^-1|| in the 1-norm, rarely below a third of it.
     refined : bool
@@ -135,7 +135,7 @@ class SolveReport(Tabular):
     reason : str
         Why it ended so.
     product : Report or None
-        Of the last residual; None without refinement.
+        That of the last residual; None without refinement.
     """
 
     factorisation: str

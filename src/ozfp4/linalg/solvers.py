@@ -21,7 +21,7 @@ _NOISE = 8
 
 class Solver(NamedTuple):
     """For a stack: `solve` takes up to `terms` matrices X of some of its systems and gives about A^-1 times their sum,
-    `solve_adjoint` about A^-H X of one. Of an error `part` is left, infinite where unknown.
+    `solve_adjoint` about A^-H X of one. `part` is the share of an error that is left, infinite where unknown.
 
     `failures` name zero pivots that were filled, by the systems: there only a refined solution is one.
     """

@@ -113,7 +113,7 @@ class _Stack:
 def _solution(
     a: Any, b: Any, structure: str, refined: bool, report: bool, accuracy: str
 ) -> tuple[Any, SolveReport]:
-    """Of a stack that is not empty."""
+    """The solutions of a stack that is not empty."""
     if (e := lifts(a)).any():
         e = np.where(is_finite(scaled(b, e)), e, 0)  # else X overflows as well
         a, b = scaled(a, e), scaled(b, e)
@@ -141,7 +141,7 @@ def _solution(
 
 
 def _solutions(given: Operands, structure: str, refined: bool, report: bool) -> tuple[Any, SolveReport]:
-    """Of all; a warning where refinement did not converge and no report says so."""
+    """The solutions of all systems; a warning where refinement did not converge and no report says so."""
     reports: list[SolveReport] = []
 
     def steps(a: Any, b: Any) -> tuple[Any]:

@@ -1,1 +1,1 @@
-"""What this machine is and how fast its parts are: for ``ozfp4 calibrate``, ``ozfp4 selftest --report`` and the benchmarks."""
+"""This machine's parts and their speed, for ``ozfp4 calibrate``, ``ozfp4 selftest --report`` and the benchmarks."""

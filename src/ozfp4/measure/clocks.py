@@ -1,6 +1,6 @@
 """Clocks: whole calls on the CPU and on a GPU, the stages of a product, and copies.
 
-What has to do with a GPU needs torch and a CUDA device.
+Functions for a GPU need torch and a CUDA device.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def event_times(run: Callable[[], object], budget: float, batch: int = 1) -> lis
 
 
 def milliseconds(what: Callable[[], object]) -> float:
-    """Of one run, between two events of the current stream."""
+    """The time of one run, between two events of the current stream."""
     torch = require_torch()
     start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
     start.record()
@@ -93,7 +93,7 @@ def milliseconds(what: Callable[[], object]) -> float:
 
 
 def graph_seconds(run: Callable[[], object], *, series: float = 2e-3, most_calls: int = 20) -> float:
-    """Of one call, replayed from a CUDA graph of as many as take `series` seconds, 2 to `most_calls`: what the host takes is not
+    """The time of one call in a replayed CUDA graph of as many as take `series` seconds, 2 to `most_calls`: the host's is not
     in it. The median of REPLAYS."""
     torch = require_torch()
     run()

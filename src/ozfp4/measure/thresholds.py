@@ -135,5 +135,5 @@ def _lines(path: str) -> Iterable[str]:
 
 
 def rows(found: dict[str, int | None]) -> list[list[str]]:
-    """Of each dtype the extent."""
+    """A row for each dtype: its name, its extent."""
     return [[dtype, NEVER if extent is None else str(extent)] for dtype, extent in found.items()]

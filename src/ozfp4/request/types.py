@@ -1,4 +1,4 @@
-"""What type checkers see of operands and flags; of a torch tensor whether or not torch is installed where they run."""
+"""Types of operands and flags for type checkers; torch need not be installed where they run."""
 
 from __future__ import annotations
 

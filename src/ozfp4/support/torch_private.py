@@ -42,8 +42,8 @@ def modes() -> list[Any]:
 
 
 def watching_functions() -> dict[str, Any]:
-    """What ``_core.Unwatched`` takes of torch by itself, by its arguments' names: a function around each would take longer than
-    the answer."""
+    """Functions of torch that ``_core.Unwatched`` calls directly, by its arguments' names: a wrapper around each would take
+    longer than the answer."""
     torch = _torch()
     return {
         "count_modes": torch._C._len_torch_dispatch_stack,
@@ -200,7 +200,7 @@ def without_modes() -> AbstractContextManager[Any]:
     return found
 
 
-# Of all versions of torch; each has some.
+# Names from all versions of torch; each has some.
 MODE_FLAGS = (
     "_is_in_torch_dispatch_mode",
     "_is_in_non_infra_torch_dispatch_mode",
@@ -243,7 +243,7 @@ def dtensor_of(kind: Any, local: Any, spec: Any) -> Any:
 
 
 def backend_of(group: Any, device: Any) -> Any:
-    """What serves tensors of a device in a process group; RuntimeError where nothing does."""
+    """The backend for tensors of a device in a process group; RuntimeError where nothing does."""
     return group._get_backend(device)
 
 

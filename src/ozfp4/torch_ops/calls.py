@@ -73,7 +73,7 @@ def gram(a: Any, left: bool, out: Any, options: Mapping[str, Any]) -> Any:
     return out
 
 
-# What no operator has.
+# Options that no operator has.
 _UNASKED = ("report", "progress", "return_bound")
 
 
@@ -96,7 +96,7 @@ def _are_integers(operands: tuple[Any, ...]) -> bool:
 
 
 def _of_plan(plan: Any, options: Mapping[str, Any], operands: tuple[Any, ...]) -> dict[str, Any]:
-    """What an operator is told of a plan, which it makes anew. Errors are those of plain products."""
+    """The arguments from which an operator makes a plan anew. Errors are those of plain products."""
     asked = Options.of(options)
     singles = (torch.float32, torch.complex64)
     single = asked.dtype is None and all(

@@ -20,7 +20,7 @@ torch: Any = require_torch()
 if not hasattr(torch.library, "register_vmap"):
     raise RuntimeError(f"torch: version {torch.__version__}; gradients and tracing need 2.5 or later")
 
-# Of the options those that an operator has, with their types in its schema.
+# The options that an operator has, with their types in its schema.
 _TYPES = {
     "scheme": "str", "backend": "str", "bits": "int?", "family": "str", "workspace_limit": "int?", "accuracy": "str?",
     "rounding": "str", "overflow": "str",

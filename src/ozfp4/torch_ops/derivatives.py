@@ -133,8 +133,8 @@ def _function(name: str, below: Callable[..., Any], rule: Rule) -> Any:
 
 
 def _with_accuracy(settings: dict[str, Any]) -> dict[str, Any]:
-    """The settings with the accuracy of this product, which its gradients have, too, wherever the backward pass runs. What torch
-    compiles asks for the default as it runs."""
+    """The settings with the accuracy of this product, which its gradients have, too, wherever the backward pass runs. Code
+    that torch compiles reads the default as it runs."""
     if is_compiling() or settings.get("accuracy") is not None:
         return settings
     return {**settings, "accuracy": current_accuracy()}

@@ -43,7 +43,7 @@ def _gram(a: Any, *, left: bool = False, **settings: Any) -> Any:
 
 
 def _dtype_of(settings: dict[str, Any], own: Any, *operands: Any) -> Any:
-    """Of the result: what is asked for, or its own."""
+    """The result's dtype: the requested one, or its own."""
     asked = settings.get("dtype")
     return own if asked is None else getattr(torch, result_dtype(asked, *(x.dtype for x in operands)))
 

@@ -53,7 +53,7 @@ def forget() -> None:
 
 
 def _ask(question: str, kernel: DeviceKernel, *further: Any) -> Verdict | None:
-    """What the core of a kernel's device says of it: its "known_verdict", its "verdict_of" or that of "test_kernel"."""
+    """A kernel's verdict from the core of its device: its "known_verdict", its "verdict_of" or that of "test_kernel"."""
     if kernel.device == "cpu":
         found = getattr(_core, question)(kernel.name, kernel.element, *further)
     else:

@@ -56,7 +56,7 @@ class Verdict:
     reason : str or None
         The case and the first wrong entry, or what the device said; None if all was right.
     failure : Failure or None
-        What is needed to repeat the failure; None if all was right.
+        The data that repeat the failure; None if all was right.
     """
 
     kernel: DeviceKernel

@@ -1,4 +1,4 @@
-// What products of integers on a GPU come to before anything is launched: every one is laid out so that the stages take it,
+// Products of integers on a GPU before anything is launched: each is laid out so that the stages take it,
 // whatever types, addresses, strides and factors are.
 #include <algorithm>
 #include <string>

@@ -1,4 +1,4 @@
-// What is launched for a product has its bits, where a CPU does what kernels do: which copies are made, where they lie, and which
+// The launches of a product give its bits, with kernels that run on the CPU: which copies are made, where they lie, and which
 // real product is multiplied. In place of the launches stand functions on memory of the host.
 #include <cstring>
 #include <memory>
@@ -109,7 +109,7 @@ void expand(const ComplexMatrices& from, char* to) {
   });
 }
 
-// Of the matrix of this number of a stack.
+// The offset of the matrix of this number in a stack.
 std::int64_t offset_of(const Stack& stack, std::int64_t number) {
   std::int64_t offset = 0;
   for (int i = stack.rank; i-- > 0; number /= stack.extent[i]) offset += number % stack.extent[i] * stack.stride[i];

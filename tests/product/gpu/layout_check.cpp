@@ -1,4 +1,4 @@
-// What products on a GPU come to before anything is launched: every one is laid out so that the stages take it, whatever
+// Products on a GPU before anything is launched: each is laid out so that the stages take it, whatever
 // addresses, strides and factors are.
 #include <algorithm>
 #include <set>

@@ -1,4 +1,4 @@
-// What prepared operands on a GPU, products of them and Gram matrices come to before anything is launched: scale and encode take
+// Prepared operands on a GPU, products of them and Gram matrices before anything is launched: scale and encode take
 // the operand, the stages the product, whatever lies where.
 #include <algorithm>
 #include <string>

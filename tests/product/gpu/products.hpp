@@ -68,7 +68,7 @@ inline void place_anywhere(Product& p) {
   }
 }
 
-// What is beside a result.
+// The second result beside the first.
 enum class Beside : std::uint8_t { nothing, bound, upper };
 
 // `is_mixed`: operands may be of other types, and stacks have several axes; `rounds_once`: no factor has both parts.
