@@ -35,7 +35,7 @@ struct DeviceProblem {
   bool turns_left = false, turns_right = false;       // the copy is of i times the operand
 };
 
-// Of calls that share it the large part, which others have as well.
+// The large part of a problem, which others share: its plan.
 inline const void* shared_part(const DeviceProblem& problem) { return problem.plan.get(); }
 
 // All of it but the steps, which needs no device: a product by this plan and kernel on such a GPU, or without planes where
@@ -51,7 +51,7 @@ bool is_paired(const Product& product);
 // Entries along K of the real product that is multiplied.
 std::int64_t inner_of(const Product& product);
 
-// What a problem on a device is kept by.
+// The key of a problem that is kept on a device.
 Key key_of(const Product& product, const Options& options, int device);
 
 // Throws Refusal Fault::no_device where there is none, or no kernel of this build passes its test on it; WorkspaceError where
