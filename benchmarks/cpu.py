@@ -33,6 +33,7 @@ import numpy as np
 import ozfp4
 from common.turns import medians
 from ozfp4 import _core, stages
+from ozfp4._options import Options
 from support.grading import graded
 
 Row = dict[str, Any]
@@ -161,8 +162,8 @@ def call_rows(sizes: tuple[int, ...] = (8, 64)) -> list[Row]:
         cases = {"float64": (x, y), "int64": tuple(integers), "complex128": (x + 1j * y, y - 1j * x)}
         for kind, (a, b) in cases.items():
             if kind == "int64":
-                out = np.empty((n, n), np.int64)
-                call = functools.partial(_core.direct_matmul, a, b, out, 2**30, None)
+                out, asked = np.empty((n, n), np.int64), Options(accuracy="scaled")
+                call = functools.partial(_core.multiply_integers, a, b, out, asked, 64)
             else:
                 call = functools.partial(_core.multiply_plain, a, b, "standard", {})
             whole, core = least_us(functools.partial(ozfp4.matmul, a, b)), least_us(call)

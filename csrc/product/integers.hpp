@@ -1,16 +1,18 @@
-// A product of integers, checked, and its plan.
+// A product of integers, or of stacks of their matrices, checked, and its plan.
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
 #include <string>
 
 #include "cpu/runtime/matrix_view.hpp"
 #include "product/options.hpp"
+#include "product/product.hpp"
 #include "product/refusal.hpp"
 
 namespace ozfp4::product {
 
-// c = alpha a b + beta c, row-major; b from its columns.
+// c = a b, row-major; b from its columns.
 struct IntegerProduct {
   OperandView a, b;
   ResultView c;
@@ -25,15 +27,27 @@ struct IntegerProduct {
   }
 };
 
-// With factors, and a modulus or 0: then modulo 2^w of the result's type.
+// c = alpha a b + beta addend, modulo 2^w of c's type; or a b modulo a number, where `modulus` is not 0.
 struct IntegerSum {
   IntegerProduct product;
   std::int64_t alpha, beta, modulus;
   bool is_exchanged = false;  // a is the operand that was passed second
+  ResultView addend{};        // of any integer type; data null: c itself
+  Axes axes{};                // of a stack; upper and bound have no steps
+  int entry_bits = 0;         // of a plan for the entries, where they are shorter than their types; else 0
+  bool is_truth = false;      // c is 1 where the sum is not 0, and else 0; then all are uint8, 0 or 1, and so are the factors
 
   bool has_factors() const { return alpha != 1 || beta != 0; }
+  bool is_there() const { return product.is_there() && count_of(axes) > 0; }
   bool is_multiplied() const { return alpha != 0 && product.is_multiplied(); }
+  int bits() const { return entry_bits != 0 ? entry_bits : product.bits(); }
+  const ResultView& added() const { return addend.data != nullptr ? addend : product.c; }
 };
+
+// As of a Product.
+IntegerSum merged(IntegerSum sum);
+IntegerSum matrix_at(const IntegerSum& sum, std::int64_t number);
+IntegerSum part_of(const IntegerSum& sum, const Block& at);
 
 // The options by which plan_for finds the plan of a product of integers of so many bits, with a precision of 53 bits, which they
 // have in its place. Throws Refusal where options.plan has too few bits.

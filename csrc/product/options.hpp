@@ -37,6 +37,15 @@ struct Options {
   std::int64_t* overflows = nullptr;     // likewise, of entries that do not fit
 };
 
+// The progress of all of `count` parts, as the one of this number has it.
+inline std::function<void(double)> part_of_progress(const std::function<void(double)>& progress, std::int64_t number,
+                                                    std::int64_t count) {
+  if (!progress || count == 1) return progress;
+  return [&progress, number, count](double fraction) {
+    progress((static_cast<double>(number) + fraction) / static_cast<double>(count));
+  };
+}
+
 // Nothing was asked for that only plans have, so that a small product may be made in machine words.
 inline bool may_go_direct(const Options& options) {
   return options.plan == nullptr && options.scheme == Scheme::two && options.alphabet == nullptr && options.family == "least";

@@ -1,7 +1,5 @@
 #include "product/product.hpp"
 
-#include <utility>
-
 namespace ozfp4::product {
 namespace {
 
@@ -31,19 +29,23 @@ bool is_tall(const Product& p, std::int64_t most_rows) {
 
 }  // namespace
 
-Product merged(Product product, std::int64_t most_rows) {
-  std::vector<Axis> axes;
-  for (const Axis& axis : product.axes) {
+Axes merged(const Axes& axes) {
+  Axes fewest;
+  for (const Axis& axis : axes) {
     if (axis.extent == 1) continue;
-    if (!axes.empty() && continues(axes.back(), axis)) {
-      const std::int64_t extent = axes.back().extent * axis.extent;
-      axes.back() = axis;
-      axes.back().extent = extent;
+    if (!fewest.empty() && continues(fewest.back(), axis)) {
+      const std::int64_t extent = fewest.back().extent * axis.extent;
+      fewest.back() = axis;
+      fewest.back().extent = extent;
     } else {
-      axes.push_back(axis);
+      fewest.push_back(axis);
     }
   }
-  product.axes = std::move(axes);
+  return fewest;
+}
+
+Product merged(Product product, std::int64_t most_rows) {
+  product.axes = merged(product.axes);
   if (is_tall(product, most_rows)) {
     product.m = product.a.rows = product.m * product.axes[0].extent;
     product.axes.clear();
@@ -54,16 +56,14 @@ Product merged(Product product, std::int64_t most_rows) {
 Product matrix_at(const Product& product, std::int64_t number) {
   Product one = product;
   one.axes.clear();
-  for (auto axis = product.axes.rbegin(); axis != product.axes.rend(); ++axis) {
-    const std::int64_t i = number % axis->extent;
-    number /= axis->extent;
-    advance(one.a, i * axis->a);
-    advance(one.b, i * axis->b);
-    advance(one.c, i * axis->c);
-    advance(one.addend, i * axis->addend);
-    advance(one.upper, i * axis->upper);
-    advance(one.bound, i * axis->bound);
-  }
+  for_places(product.axes, number, [&](const Axis& axis, std::int64_t i) {
+    advance(one.a, i * axis.a);
+    advance(one.b, i * axis.b);
+    advance(one.c, i * axis.c);
+    advance(one.addend, i * axis.addend);
+    advance(one.upper, i * axis.upper);
+    advance(one.bound, i * axis.bound);
+  });
   return one;
 }
 

@@ -25,6 +25,27 @@ struct Axis {
   std::ptrdiff_t a = 0, b = 0, c = 0, addend = 0, upper = 0, bound = 0;
 };
 
+// From the outermost to the innermost.
+using Axes = std::vector<Axis>;
+
+inline std::int64_t count_of(const Axes& axes) {
+  std::int64_t matrices = 1;
+  for (const Axis& axis : axes) matrices *= axis.extent;
+  return matrices;
+}
+
+// The fewest axes that visit the same matrices in the same order.
+Axes merged(const Axes& axes);
+
+// Calls body(axis, i) for each axis, along which the matrix of this number is the i-th.
+template <class Body>
+void for_places(const Axes& axes, std::int64_t number, const Body& body) {
+  for (auto axis = axes.rbegin(); axis != axes.rend(); ++axis) {
+    body(*axis, number % axis->extent);
+    number /= axis->extent;
+  }
+}
+
 // c = alpha a b + beta addend: m x k times k x n, row-major. A column-major C = A B is C^T = B^T A^T, whose entries have the same
 // bits where chains of imaginary parts begin with the operand that was passed first. Real and complex operands, of 24 and of 53
 // bits, may meet; the result has the type that both promote to, or a wider one.
@@ -40,15 +61,11 @@ struct Product {
   ResultMatrix upper{};                            // the same product rounded up, beside c, which is rounded down
   ResultMatrix bound{};                            // of the errors: float64, for each part
   bool is_exchanged = false;  // the transpose of the product that was passed: a is the operand that was passed second
-  std::vector<Axis> axes{};   // from the outermost to the innermost
+  Axes axes{};
   // Null: not prepared. Else the operand's data and the axes' steps are those of the prepared copy.
   const Prepared *prepared_a = nullptr, *prepared_b = nullptr;
 
-  std::int64_t count() const {
-    std::int64_t matrices = 1;
-    for (const Axis& axis : axes) matrices *= axis.extent;
-    return matrices;
-  }
+  std::int64_t count() const { return count_of(axes); }
   bool is_there() const { return m > 0 && n > 0 && count() > 0; }
   bool reads() const { return k > 0 && alpha != 0.0; }  // the operands at all
 };

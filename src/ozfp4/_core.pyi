@@ -219,6 +219,48 @@ def multiply_arrays(
     """Put alpha A B + beta C into `out`, of the shape that the product has; `upper` takes the product rounded up, `bound` bounds
     of the errors of all parts. Returns what happened where it is asked for."""
 
+def multiply_integers(
+    a: _Array,
+    b: _Array,
+    out: _Array,
+    asked: Options,
+    bits: int,
+    alpha: int = 1,
+    beta: int = 0,
+    addend: _Array | None = None,
+    modulus: int = 0,
+    counts: bool = False,
+    is_reported: bool = False,
+) -> dict[str, Any]:
+    """Put alpha A B + beta C of integers, modulo 2^w of the dtype of `out`, into it, or A B modulo a `modulus` other than 0; all
+    have the same axes. `bits`: of a plan for the entries. `counts` the entries that wrap. Returns what happened where it is asked
+    for, with a "plan" unless all was done in words."""
+
+def multiply_gram(
+    a: _Array,
+    b: _Array,
+    out: _Array,
+    asked: Options,
+    is_left: bool,
+    least_columns: int,
+    bound: _Array | None = None,
+    is_reported: bool = False,
+) -> dict[str, Any]:
+    """Put X X^H into `out`, by blocks of so many columns at least: `a` is X and `b` its transpose, or where not `is_left` the
+    other way round; the transpose is taken conjugated. Returns what happened where it is asked for."""
+
+def multiply_integer_gram(
+    a: _Array,
+    b: _Array,
+    out: _Array,
+    asked: Options,
+    bits: int,
+    least_columns: int,
+    counts: bool = False,
+    is_reported: bool = False,
+) -> dict[str, Any]:
+    """The same of integers. `out` is undefined where an overflow is refused."""
+
 def force_way(way: str | None) -> str | None:
     """Make all products in "words", by "limbs" or by "planes"; None: as is cheapest. Returns the way before."""
 
@@ -232,22 +274,6 @@ def forget_rates() -> None:
 
 def set_rates(fp64: float = 0.0, int8: float = 0.0, fp4: float = 0.0, basis: str = ...) -> None:
     """Measured operations a second of the CPU's units, 0 where they are not known, and where the figures come from."""
-
-def matmul(
-    plan: Plan,
-    a: _Array,
-    b: _Array,
-    outs: list[_Array],
-    workspace_limit: int,
-    progress: Callable[[float], object] | None,
-    accuracy: str = "scaled",
-    roundings: list[str] = ["nearest"],
-    bound: npt.NDArray[np.float64] | None = None,
-    alpha: float = 1.0,
-    beta: float = 0.0,
-    c: _Array | None = None,
-    way: str = "planes",
-) -> dict[str, Any]: ...
 
 class SharedScales:
     """Scales of whole lines of `k` entries from the facts of their pieces, `words`: (places, lines, 6), each as of
@@ -309,28 +335,6 @@ def finish_residues(
 ) -> npt.NDArray[np.int64]: ...
 def int8_matmul(plan: Plan, a: _Array, b: _Array, out: npt.NDArray[np.int32], workspace_limit: int) -> int:
     """Returns the bytes of the workspace."""
-
-def integer_matmul(
-    plan: Plan,
-    a: _Array,
-    b: _Array,
-    out: _Array,
-    workspace_limit: int,
-    progress: Callable[[float], object] | None,
-    modulus: int = 0,
-) -> dict[str, Any]:
-    """Modulo 2^w of the dtype of `out`, or modulo `modulus` where that is not 0."""
-
-def direct_matmul(
-    a: _Array,
-    b: _Array,
-    out: _Array,
-    workspace_limit: int,
-    progress: Callable[[float], object] | None,
-    wants_exact: bool = False,
-    modulus: int = 0,
-) -> dict[str, Any] | None:
-    """The same in machine words; None where the exact product is asked for, or is reduced, and may not fit them."""
 
 class Unwatched:
     """Whether torch surely does without seeing the products of some tensors as operators."""

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from ozfp4 import _core
-from ozfp4.plans.plan import make_plan
+from ozfp4._options import Options
+from ozfp4.plans.plan import Plan, make_plan
 from ozfp4.testing import assert_same_bits, exact_matmul
 from support import noise
 
@@ -26,18 +27,31 @@ def expanded(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def product(
-    plan: Any,
-    a: np.ndarray,
-    b: np.ndarray,
-    accuracy: str,
-    roundings: list[str],
-    limit: int,
-    dtype: Any = np.float64,
+    plan: Plan, a: np.ndarray, b: np.ndarray, accuracy: str, roundings: list[str], limit: int = 2**30
 ) -> tuple[list[np.ndarray], dict[str, Any]]:
-    outs = [noise((a.shape[0], b.shape[1]), dtype) for _ in roundings]
-    bound = noise((a.shape[0], b.shape[1]), np.float64)
-    outcome = _core.matmul(plan._core, a, b, outs, limit, None, accuracy, roundings, bound)
-    return [*outs, bound], outcome
+    """Results and the bounds of the last, by parts, and what the core says of it."""
+    extents, bound_type = (a.shape[0], b.shape[1]), np.complex128 if plan.is_complex else np.float64
+    outs, outcome = [], {}
+    for rounding in roundings:
+        asked = Options(plan=plan, accuracy=accuracy, rounding=rounding, workspace_limit=limit)
+        outs.append(noise(extents, a.dtype))
+        bound = noise(extents, np.dtype(bound_type))
+        outcome = _core.multiply_arrays(a, b, outs[-1], asked, bound=bound, is_reported=True)
+    return [x.view(x.real.dtype) for x in (*outs, bound)], outcome
+
+
+def compared(
+    plans: list[Plan], x: np.ndarray, y: np.ndarray, accuracy: str, roundings: list[str], limit: int = 2**30
+) -> dict[str, Any]:
+    """What the core says of the complex product, whose bits are those of the expanded one."""
+    plain, pairs = plans
+    (wanted, _), (found, outcome) = (
+        product(plain, *expanded(x, y), accuracy, roundings, limit),
+        product(pairs, x, y, accuracy, roundings, limit),
+    )
+    for own, expected in zip(found, wanted, strict=True):
+        assert_same_bits(own, expected)
+    return outcome
 
 
 def both(backend: str, bits: int, k: int) -> list[Any]:
@@ -52,19 +66,15 @@ def random(rng: np.random.Generator, m: int, n: int, dtype: Any = np.complex128)
 
 @pytest.mark.parametrize("backend", ["int8", "fp64", "fp4"])
 @pytest.mark.parametrize(("accuracy", "bits"), ACCURACIES)
-@pytest.mark.parametrize("limit", [2**30, 30000])
+@pytest.mark.parametrize("limit", [2**30, 34000])
 def test_equals_the_expanded_product(backend: str, accuracy: str, bits: int, limit: int) -> None:
     rng = np.random.default_rng(bits)
     bits = min(bits, 82) if backend == "fp4" else bits  # what its moduli serve
     roundings = ["nearest", "down", "up", "zero"] if accuracy == "correct" else ["nearest"]
     for m, k, n in SHAPES:
-        a, b = expanded(random(rng, m, k), random(rng, k, n))
-        plain, pairs = both(backend, bits, k)
-        (wanted, _), (found, outcome) = (
-            product(plan, a, b, accuracy, roundings, limit) for plan in (plain, pairs)
-        )
-        for x, y in zip(found, wanted, strict=True):
-            assert_same_bits(x, y)
+        plans = both(backend, bits, k)
+        outcome = compared(plans, random(rng, m, k), random(rng, k, n), accuracy, roundings, limit)
+        pairs = plans[1]
         used = outcome["moduli_used"]
         assert outcome["products"] == sum(t.modulus in pairs.moduli[:used] for t in pairs.terms)
 
@@ -72,23 +82,18 @@ def test_equals_the_expanded_product(backend: str, accuracy: str, bits: int, lim
 @pytest.mark.parametrize("backend", ["int8", "fp64", "fp4"])
 def test_equals_python_integers(backend: str) -> None:
     rng = np.random.default_rng(3)
-    a, b = expanded(random(rng, 6, 21), random(rng, 21, 5))
-    (found, _), _ = product(both(backend, 53, 21)[1], a, b, "scaled", ["nearest"], 2**30)
-    assert_same_bits(found, exact_matmul(a, b, bits=53))
+    x, y = random(rng, 6, 21), random(rng, 21, 5)
+    (found, _), _ = product(both(backend, 53, 21)[1], x, y, "scaled", ["nearest"])
+    assert_same_bits(found, exact_matmul(*expanded(x, y), bits=53))
 
 
 @pytest.mark.parametrize("backend", ["int8", "fp64", "fp4"])
 @pytest.mark.parametrize(("accuracy", "bits"), [("scaled", 24), ("standard", 28), ("correct", 47)])
 def test_complex64(backend: str, accuracy: str, bits: int) -> None:
     rng = np.random.default_rng(bits)
-    a, b = expanded(random(rng, 17, 40, np.complex64), random(rng, 40, 9, np.complex64))
-    wanted, found = (
-        product(plan, a, b, accuracy, ["nearest"], 2**30, np.float32)[0] for plan in both(backend, bits, 40)
-    )
-    assert a.dtype == np.float32
-    assert wanted[0].dtype == np.float32
-    for x, y in zip(found, wanted, strict=True):
-        assert_same_bits(x, y)
+    x, y = random(rng, 17, 40, np.complex64), random(rng, 40, 9, np.complex64)
+    assert expanded(x, y)[0].dtype == np.float32
+    compared(both(backend, bits, 40), x, y, accuracy, ["nearest"])
 
 
 @pytest.mark.parametrize("backend", ["int8", "fp64", "fp4"])
@@ -102,24 +107,15 @@ def test_specials_and_extremes(backend: str, accuracy: str) -> None:
     x[5] *= 5e-320
     y[5, 1], y[3, 4] = complex(np.inf, 0), complex(-0.0, -np.inf)
     y[:, 6] *= 2.0**900
-    a, b = expanded(x, y)
-    wanted, found = (product(plan, a, b, accuracy, ["nearest"], 2**30)[0] for plan in both(backend, 76, 12))
-    for u, v in zip(found, wanted, strict=True):
-        assert_same_bits(u, v)
+    compared(both(backend, 76, 12), x, y, accuracy, ["nearest"])
 
 
-def test_operands_without_pairs_are_refused() -> None:
-    plan = both("int8", 53, 4)[1]
-    out = noise((2, 3), np.float64)
+def test_real_operands_are_refused() -> None:
+    asked = Options(plan=both("int8", 53, 4)[1], accuracy="scaled")
+    out = noise((2, 4), np.float64)
     before = out.copy()
-    for a, b in ((np.ones((2, 3)), np.ones((3, 4))), (np.ones((2, 4)), np.ones((4, 3)))):
-        with pytest.raises(ValueError, match="pairs"):
-            _core.matmul(
-                plan._core,
-                a,
-                b,
-                [out[:, : b.shape[1]] if b.shape[1] == 3 else noise((2, 4), np.float64)],
-                2**30,
-                None,
-            )
+    with pytest.raises(
+        ValueError, match=r"^plan: it is of complex products; these operands are not both complex"
+    ):
+        _core.multiply_arrays(np.ones((2, 4)), np.ones((4, 4)), out, asked)
     assert_same_bits(out, before)

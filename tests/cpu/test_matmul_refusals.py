@@ -7,16 +7,22 @@ import pytest
 
 import ozfp4
 from ozfp4 import _core
+from ozfp4._options import Options
 
 Shape = tuple[int, ...]
-PLAN = ozfp4.plan(3, 4, 5, backend="int8", accuracy="scaled")
+ASKED = Options(accuracy="scaled")
 
 
 def refused(a: Shape, b: Shape, c: Shape, reason: str) -> None:
-    out = np.random.default_rng(1).standard_normal(c)
+    x, y = np.ones(a, np.int64), np.ones(b, np.int64)
+    out = np.random.default_rng(1).integers(-9, 9, c)
     before = out.copy()
-    with pytest.raises(ValueError, match=reason):
-        _core.matmul(PLAN._core, np.ones(a), np.ones(b), [out], 1 << 28, None)
+    calls = [lambda: _core.multiply_integers(x, y, out, ASKED, 64)]
+    calls.append(lambda: _core.multiply_integer_gram(x, y, out, ASKED, 64, 256))
+    calls.append(lambda: _core.multiply_gram(x * 1.0, y * 1.0, out.view(np.float64), ASKED, True, 256))
+    for call in calls:
+        with pytest.raises(ValueError, match=reason):
+            call()
     assert np.array_equal(out, before)
 
 
@@ -50,9 +56,12 @@ def test_axes(a: Shape, b: Shape, c: Shape) -> None:
 
 
 def test_an_inner_dimension_beyond_the_plan() -> None:
-    k = PLAN.k_max + 1
+    plan = ozfp4.plan(3, 4, 5, backend="int8", accuracy="scaled")
+    k = plan.k_max + 1
     out = np.ones((1, 1))
     a, b = np.broadcast_to(1.0, (1, k)), np.broadcast_to(1.0, (k, 1))
-    with pytest.raises(ValueError, match="inner dimension exceeds"):
-        _core.matmul(PLAN._core, a, b, [out], 1 << 28, None)
+    with pytest.raises(
+        ValueError, match=f"^plan: its limit is K <= {k - 1}, the inner dimension is {k}, 1 too long"
+    ):
+        _core.multiply_arrays(a, b, out, ASKED._replace(plan=plan))
     assert out[0, 0] == 1

@@ -17,8 +17,8 @@ MODULE = import_module("ozfp4.api.gram")
 
 @pytest.fixture(autouse=True)
 def narrow_blocks(monkeypatch):
-    monkeypatch.setattr(MODULE, "_LEAST_COLUMNS", {True: 64, False: 64})
-    monkeypatch.setattr(MODULE, "_LEAST_EXTENT", {True: 0, False: 0})
+    monkeypatch.setattr(MODULE, "_LEAST_COLUMNS", 64)
+    monkeypatch.setattr(MODULE, "_LEAST_EXTENT", 0)
 
 
 def expected(a, left, **options):
@@ -93,7 +93,7 @@ def test_refusals_leave_out_as_it_was():
 @pytest.mark.parametrize("share", [0.5, 1.02, 1.3])
 def test_a_device_without_room_for_all_planes(monkeypatch, share, accuracy):
     """Nor for the workspace of a block beside them: gram cuts into blocks, as matmul does, and the bits are the same."""
-    monkeypatch.setattr(MODULE, "_LEAST_COLUMNS", {True: 1024, False: 1024})
+    monkeypatch.setattr(MODULE, "_LEAST_COLUMNS", 1024)
     a = torch.randn(4000, 4000, dtype=torch.float64, device=DEVICE)
     options = {"accuracy": accuracy, "backend": "int8"}
     expected = ozfp4.matmul(a.mT, a, **options)

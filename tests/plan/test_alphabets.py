@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from math import gcd, log2, prod
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 
 from ozfp4 import _core, _testing
+from ozfp4._options import Options
 from ozfp4.support.integers import to_words
 from ozfp4.testing import assert_same_bits, exact_matmul, integer_product, round_to_float
 from support import KINDS, noise, operands
@@ -60,6 +63,16 @@ def test_moduli() -> None:
         _core.make_plan(_core.Scheme.II, "int8", "paper", 53, 1)
 
 
+def multiply(
+    plan: _core.Plan, a: np.ndarray, b: np.ndarray, dtype: type, limit: int = WORKSPACE
+) -> np.ndarray:
+    """The product of scaled integers by a plan of the core."""
+    c: np.ndarray = noise((a.shape[0], b.shape[1]), dtype)
+    given: Any = SimpleNamespace(_core=plan)
+    _core.multiply_arrays(a, b, c, Options(plan=given, accuracy="scaled", workspace_limit=limit))
+    return c
+
+
 @pytest.mark.parametrize("dtype", [np.float64, np.float32], ids=["float64", "float32"])
 @pytest.mark.parametrize("kind", KINDS)
 @each_scheme
@@ -67,9 +80,7 @@ def test_whole_products(scheme: _core.Scheme, kind: str, dtype: type) -> None:
     bits = 53 if dtype == np.float64 else 24
     for m, k, n in ((5, 23, 6), (1, 1, 1), (18, 520, 3)):
         a, b = operands(kind, m, k, n, dtype=dtype)
-        c = noise((m, n), dtype)
-        plan = _testing.make_fp8_plan(scheme, bits, k)
-        _core.matmul(plan, a, b, [c], WORKSPACE, None)
+        c = multiply(_testing.make_fp8_plan(scheme, bits, k), a, b, dtype)
         assert_same_bits(c, exact_matmul(a, b, bits=bits), (scheme.name, kind, m, k, n))
 
 
@@ -79,8 +90,7 @@ def test_sums_beyond_the_accumulator(scheme: _core.Scheme) -> None:
     k, rng = 300_001, np.random.default_rng(7)
     column, row = rng.uniform(0.5, 1, (6, 1)), rng.uniform(0.5, 1, (1, 5))
     a, b = np.repeat(column, k, axis=1), np.repeat(row, k, axis=0)
-    c = noise((6, 5))
-    _core.matmul(_testing.make_fp8_plan(scheme, 53, k), a, b, [c], 1 << 28, None)
+    c = multiply(_testing.make_fp8_plan(scheme, 53, k), a, b, np.float64, 1 << 28)
     integers, s, t = integer_product(column, row, 53)
     wanted = [
         [round_to_float(k * x, -int(s[i] + t[j])) for j, x in enumerate(line)]

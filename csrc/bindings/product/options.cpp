@@ -18,7 +18,19 @@ namespace py = pybind11;
 using product::Options;
 
 // Places in Options of src/ozfp4/_options.py.
-enum Place : Py_ssize_t { scheme, backend, bits, family, plan, workspace_limit, progress, accuracy, rounding, kLeastPlaces };
+enum Place : Py_ssize_t {
+  scheme,
+  backend,
+  bits,
+  family,
+  plan,
+  workspace_limit,
+  progress,
+  accuracy,
+  rounding,
+  overflow,
+  kLeastPlaces
+};
 
 std::optional<Way> forced_way;
 
@@ -49,8 +61,6 @@ constexpr std::array<std::pair<const char*, Rounding>, 4> kRoundings{
 const std::array<std::pair<const char*, const Alphabet*>, 4> kBackends{
     {{"auto", nullptr}, {"fp64", &Alphabet::fp64}, {"int8", &Alphabet::int8}, {"fp4", &Alphabet::fp4}}};
 
-}  // namespace
-
 Way way_named(const std::string& name) {
   if (name == "cheaper") return Way::cheaper;
   if (name == "planes") return Way::planes;
@@ -58,6 +68,8 @@ Way way_named(const std::string& name) {
   if (name == "limbs") return Way::limbs;
   throw py::value_error("way: '" + name + "' is none of 'cheaper', 'planes', 'words', 'limbs'");
 }
+
+}  // namespace
 
 Accuracy accuracy_named(const std::string& name) { return by_name("accuracy", name, kAccuracies); }
 
@@ -99,6 +111,7 @@ Options options_of(py::handle asked) {
   if (!at(bits).is_none()) options.bits = static_cast<int>(number_of(at(bits)));
   options.accuracy = by_name("accuracy", at(accuracy).ptr(), kAccuracies);
   options.rounding = by_name("rounding", at(rounding).ptr(), kRoundings);
+  options.raises = is(at(overflow).ptr(), "raise");
   if (!at(workspace_limit).is_none()) {
     options.workspace_limit = number_of(at(workspace_limit));
     options.has_limit = true;

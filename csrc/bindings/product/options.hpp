@@ -12,7 +12,6 @@
 
 namespace ozfp4::bindings {
 
-Way way_named(const std::string& name);
 Accuracy accuracy_named(const std::string& name);
 Rounding rounding_named(const std::string& name);
 

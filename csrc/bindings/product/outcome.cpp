@@ -2,15 +2,24 @@
 
 #include <pybind11/stl.h>
 
+#include <algorithm>
+#include <string>
 #include <utility>
 
 #include "bindings/cpu/byte_kernel.hpp"
+#include "product/cpu/rates.hpp"
+#include "product/cpu/units.hpp"
 
 namespace ozfp4::bindings {
 
 namespace py = pybind11;
+using namespace product;
 
-py::dict outcome_dict(const MatmulOutcome& total) {
+namespace {
+
+py::object or_none(const std::string& text) { return text.empty() ? py::object(py::none()) : py::object(py::str(text)); }
+
+py::dict counted(const MatmulOutcome& total) {
   py::dict outcome;
   outcome["by_planes"] = total.by_planes.count;
   outcome["in_words"] = total.in_words.count;
@@ -42,6 +51,36 @@ py::dict outcome_dict(const MatmulOutcome& total) {
   outcome["multiply"] = total.times.multiply;
   outcome["reconstruct"] = total.times.reconstruct;
   outcome["repair"] = total.times.repair;
+  return outcome;
+}
+
+}  // namespace
+
+py::tuple plan_tuple(const Plan& plan, std::int64_t k) {
+  return py::make_tuple(name_of(plan.scheme), plan.alphabet.name, plan.family, plan.bits, k, plan.is_complex);
+}
+
+py::dict outcome_dict(const Ran& ran, const Options& options, int precision, std::int64_t k) {
+  py::dict outcome = counted(ran.outcome);
+  outcome["plan"] = options.plan != nullptr ? py::object(py::none()) : py::object(plan_tuple(*ran.plan, k));
+  outcome["reason"] = reason_of(options, precision, k);
+  outcome["fallback"] = or_none(fallback_of(options, precision, k));
+  return outcome;
+}
+
+py::dict outcome_dict(const IntegersRan& ran, const Options& options, int bits, std::int64_t k, bool is_exact) {
+  py::dict outcome;
+  if (ran.plan != nullptr) {
+    outcome = outcome_dict(ran, integer_plan_options(options, bits), 53, std::max<std::int64_t>(k, 1));
+    if (outcome["fallback"].is_none() && may_go_direct(options)) outcome["fallback"] = or_none(failure_of_words());
+  } else {
+    outcome = counted(ran.outcome);
+    outcome["reason"] = is_exact ? "the norms of rows and columns say that the product fits machine words"
+                                 : "integers are multiplied as they are";
+    outcome["fallback"] = py::none();
+  }
+  outcome["word_bits"] = ran.word_bits;
+  outcome["overflows"] = ran.overflows;
   return outcome;
 }
 

@@ -1,12 +1,23 @@
-// The outcome of a product on the CPU as a dictionary, from which Python makes its report.
+// What products on the CPU did, as dictionaries from which Python makes its reports.
 #pragma once
 
 #include <pybind11/pybind11.h>
 
-#include "cpu/matmul.hpp"
+#include <cstdint>
+
+#include "product/cpu/product.hpp"
 
 namespace ozfp4::bindings {
 
-pybind11::dict outcome_dict(const MatmulOutcome& total);
+// A plan as the arguments of make_plan.
+pybind11::tuple plan_tuple(const Plan& plan, std::int64_t k);
+
+// With the plan, None where the options have one, and why it was taken. `k` and `precision`: those by which it was chosen.
+pybind11::dict outcome_dict(const product::Ran& ran, const product::Options& options, int precision, std::int64_t k);
+
+// The same of integers, by a plan for so many bits; in words alone there is no "plan". `is_exact`: words serve where they wrap
+// nothing.
+pybind11::dict outcome_dict(const product::IntegersRan& ran, const product::Options& options, int bits, std::int64_t k,
+                            bool is_exact);
 
 }  // namespace ozfp4::bindings

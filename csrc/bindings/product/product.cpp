@@ -15,6 +15,7 @@
 #include "bindings/cpu/failures.hpp"
 #include "bindings/cpu/repaired.hpp"
 #include "bindings/interpreter_lock.hpp"
+#include "bindings/product/arrays.hpp"
 #include "bindings/product/options.hpp"
 #include "bindings/product/outcome.hpp"
 #include "bindings/register.hpp"
@@ -30,62 +31,10 @@ namespace {
 namespace py = pybind11;
 using namespace product;
 
-PyObject* descriptor(const py::array& x) { return py::detail::array_proxy(x.ptr())->descr; }
-
-// The dtypes of this machine's byte order as NumPy makes them; others are equal to one, and not the same object.
-std::optional<EntryType> own_type(const py::array& x) {
-  static PyObject* const known[] = {py::dtype::of<double>().release().ptr(), py::dtype::of<float>().release().ptr(),
-                                    py::dtype::of<std::complex<double>>().release().ptr(),
-                                    py::dtype::of<std::complex<float>>().release().ptr()};
-  constexpr EntryType types[] = {kD, kS, kZ, kC};
-  for (int i = 0; i < 4; ++i) {
-    if (descriptor(x) == known[i]) return types[i];
-  }
-  return std::nullopt;
-}
-
-EntryType type_of(const char* name, const py::array& x) {
-  if (const std::optional<EntryType> found = own_type(x)) return *found;
-  for (const auto& [dtype, type] : {std::make_pair(py::dtype::of<double>(), kD),
-                                    {py::dtype::of<float>(), kS},
-                                    {py::dtype::of<std::complex<double>>(), kZ},
-                                    {py::dtype::of<std::complex<float>>(), kC}}) {
-    if (x.dtype().equal(dtype)) return type;
-  }
-  throw py::type_error(std::string(name) + ": dtype " + std::string(py::str(x.dtype())) + " is no floating-point one");
-}
-
 EntryType promoted(const EntryType& a, const EntryType& b) {
   const bool is_double = a.part == ElementType::float64 || b.part == ElementType::float64;
   return {is_double ? ElementType::float64 : ElementType::float32, a.is_complex || b.is_complex};
 }
-
-py::dtype dtype_of(const EntryType& type) {
-  if (type.is_complex) {
-    return type.part == ElementType::float64 ? py::dtype::of<std::complex<double>>() : py::dtype::of<std::complex<float>>();
-  }
-  return type.part == ElementType::float64 ? py::dtype::of<double>() : py::dtype::of<float>();
-}
-
-using Extents = std::vector<py::ssize_t>;
-
-// Extents of the result without those of the matrix; none where the stacks do not broadcast.
-std::optional<Extents> broadcast(const py::array& a, const py::array& b) {
-  const auto rank_of = [](const py::array& x) { return std::max<py::ssize_t>(x.ndim() - 2, 0); };
-  Extents stack(static_cast<std::size_t>(std::max(rank_of(a), rank_of(b))), 1);
-  for (const py::array* x : {&a, &b}) {
-    const py::ssize_t rank = rank_of(*x);
-    for (py::ssize_t axis = 0; axis < rank; ++axis) {
-      py::ssize_t& extent = stack[stack.size() - static_cast<std::size_t>(rank - axis)];
-      const py::ssize_t own = x->shape(axis);
-      if (extent != 1 && own != 1 && own != extent) return std::nullopt;
-      if (own != 1) extent = own;
-    }
-  }
-  return stack;
-}
-
-py::ssize_t stack_rank(const py::array& x) { return std::max<py::ssize_t>(x.ndim() - 2, 0); }
 
 // Bytes from matrix to matrix along an axis of the result's stack; 0 where the operand has no such axis or repeats along it.
 std::ptrdiff_t step_of(const py::array& x, std::size_t rank, std::size_t axis) {
@@ -104,24 +53,12 @@ std::ptrdiff_t step_of(const PreparedMatrix& x, std::size_t rank, std::size_t ax
   return step;
 }
 
-// The axes of a result are those of the product but for those that 1-D operands lack.
-struct ResultAxes {
-  std::size_t rank;
-  bool has_rows, has_columns;
-};
-
-ResultMatrix result_of(const py::array& x, const ResultAxes& axes, char* data) {
-  const auto rank = static_cast<py::ssize_t>(axes.rank);
-  return {data, axes.has_rows ? x.strides(rank) : 0, axes.has_columns ? x.strides(rank + (axes.has_rows ? 1 : 0)) : x.itemsize()};
-}
-
 struct Arrays {
   py::array a, b, out;
   std::optional<py::array> addend{}, upper{}, bound{};
   const PreparedMatrix *prepared_a = nullptr, *prepared_b = nullptr;  // whose array has the shape alone
 };
 
-// Shapes that fit are the caller's: Python checks them where it allocates the result.
 Product product_of(const Arrays& arrays, const EntryType& type_a, const EntryType& type_b, const EntryType& type,
                    const Extents& stack) {
   const py::array &a = arrays.a, &b = arrays.b;
@@ -175,11 +112,13 @@ Product product_of(const Arrays& arrays, const EntryType& type_a, const EntryTyp
   return p;
 }
 
-Ran run(const Product& p, const Options& options) {
+// Calls multiply(ran).
+template <class Multiply>
+Ran run(const Multiply& multiply) {
   Ran ran = with_failures_told([&] {
     Ran made;
     const Unlocked unlocked;
-    multiply(p, options, made);
+    multiply(made);
     return made;
   });
   count_repaired(ran.outcome);
@@ -211,26 +150,14 @@ py::object multiply_plain(PyObject* const* given, Py_ssize_t count) {
   if (rank_a > 1) shape.push_back(a.shape(rank_a - 2));
   if (rank_b > 1) shape.push_back(b.shape(rank_b - 1));
   py::array out(dtype_of(type), shape);
-  run(product_of({a, b, out}, *type_a, *type_b, type, *stack), *options);
+  const Product p = product_of({a, b, out}, *type_a, *type_b, type, *stack);
+  run([&](Ran& ran) { multiply(p, *options, ran); });
   return out;
 }
 
-py::object plan_of(const Plan& plan, std::int64_t k) {
-  return py::make_tuple(name_of(plan.scheme), plan.alphabet.name, plan.family, plan.bits, k, plan.is_complex);
-}
-
-py::dict describe(const Ran& ran, const Options& options, int precision, std::int64_t k) {
-  py::dict outcome = outcome_dict(ran.outcome);
-  const Plan& plan = *ran.plan;
-  outcome["plan"] = options.plan != nullptr ? py::object(py::none()) : plan_of(plan, k);
-  outcome["reason"] = reason_of(options, precision, k);
-  const std::string fallback = fallback_of(options, precision, k);
-  outcome["fallback"] = fallback.empty() ? py::object(py::none()) : py::object(py::str(fallback));
-  return outcome;
-}
-
-std::optional<py::array> array_or_none(const py::object& x) {
-  return x.is_none() ? std::nullopt : std::optional<py::array>(x.cast<py::array>());
+py::dict outcome_of(const Product& p, const Ran& ran, const Options& options) {
+  const bool is_paired = p.type_a.is_complex && p.type_b.is_complex;
+  return outcome_dict(ran, options, p.type.precision(), std::max<std::int64_t>(is_paired ? 2 * p.k : p.k, 1));
 }
 
 // Runs the product into `out`, and returns what happened.
@@ -246,10 +173,20 @@ py::dict multiply_arrays(const py::array& a, const py::array& b, const py::array
   if (arrays.addend) p.addend_part = type_of("c", *arrays.addend).part;
   p.alpha = alpha;
   p.beta = beta;
-  const Ran ran = run(p, options);
-  if (!is_reported) return py::dict();
-  const bool is_paired = p.type_a.is_complex && p.type_b.is_complex;
-  return describe(ran, options, p.type.precision(), std::max<std::int64_t>(is_paired ? 2 * p.k : p.k, 1));
+  const Ran ran = run([&](Ran& made) { multiply(p, options, made); });
+  return is_reported ? outcome_of(p, ran, options) : py::dict();
+}
+
+// C = X X^H: `a` is X and `b` its transpose, or where not `is_left` the other way round, and the transpose is conjugated.
+py::dict multiply_gram(const py::array& a, const py::array& b, const py::array& out, const py::tuple& asked, bool is_left,
+                       std::int64_t least_columns, const py::object& bound, bool is_reported) {
+  const Options options = options_of(asked);
+  check_stacks(a, b, out);
+  const EntryType type = type_of("a", a);
+  Product p = product_of({a, b, out, {}, {}, array_or_none(bound)}, type, type, type_of("out", out), *broadcast(a, b));
+  (is_left ? p.b : p.a).is_conjugated = type.is_complex;
+  const Ran ran = run([&](Ran& made) { product::multiply_gram(p, options, made, least_columns); });
+  return is_reported ? outcome_of(p, ran, options) : py::dict();
 }
 
 // A prepared operand: X as it is multiplied, the right one from its columns. `is_for_real`: complex, and multiplied with real
@@ -297,7 +234,7 @@ py::tuple choose(const py::tuple& asked, std::int64_t m, std::int64_t n, std::in
     return found;
   });
   const std::int64_t least = std::max<std::int64_t>(inner, 1);
-  return py::make_tuple(options.plan != nullptr ? py::object(py::none()) : plan_of(*plan, least),
+  return py::make_tuple(options.plan != nullptr ? py::object(py::none()) : py::object(plan_tuple(*plan, least)),
                         reason_of(options, precision, least));
 }
 
@@ -318,7 +255,7 @@ void register_product(py::module_& module) {
   py::class_<PreparedMatrix>(module, "Prepared")
       .def_readonly("nbytes", &PreparedMatrix::bytes)
       .def_property_readonly(
-          "plan", [](const PreparedMatrix& made) { return plan_of(*made.plan, std::max<std::int64_t>(made.view.inner, 1)); });
+          "plan", [](const PreparedMatrix& made) { return plan_tuple(*made.plan, std::max<std::int64_t>(made.view.inner, 1)); });
   module.def("prepare", &prepare_array, py::arg("x"), py::arg("is_right"), py::arg("is_for_real"), py::arg("precision"),
              py::arg("asked"));
   module.attr("multiply_plain") = builtin<multiply_plain>("multiply_plain");
@@ -327,6 +264,8 @@ void register_product(py::module_& module) {
              py::arg("alpha") = 1.0, py::arg("beta") = 0.0, py::arg("addend") = py::none(), py::arg("upper") = py::none(),
              py::arg("bound") = py::none(), py::arg("prepared_a") = py::none(), py::arg("prepared_b") = py::none(),
              py::arg("is_reported") = false);
+  module.def("multiply_gram", &multiply_gram, py::arg("a"), py::arg("b"), py::arg("out"), py::arg("asked"), py::arg("is_left"),
+             py::arg("least_columns"), py::arg("bound") = py::none(), py::arg("is_reported") = false);
   module.def("choose", &choose, py::arg("asked"), py::arg("m"), py::arg("n"), py::arg("k"), py::arg("precision"),
              py::arg("is_paired"), py::arg("has_bound"));
   module.def("forget_rates", &forget_rates);

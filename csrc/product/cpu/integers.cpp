@@ -2,11 +2,15 @@
 #include "product/integers.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <string>
+#include <vector>
 
+#include "arith/multiples.hpp"
 #include "cpu/direct/matmul.hpp"
 #include "cpu/integers/matmul.hpp"
 #include "cpu/runtime/buffer.hpp"
+#include "cpu/runtime/threads.hpp"
 #include "product/cpu/product.hpp"
 #include "product/cpu/units.hpp"
 #include "product/refusal.hpp"
@@ -14,76 +18,160 @@
 namespace ozfp4::product {
 namespace {
 
-// The product into `target`, for which `held` bytes were taken, by machine words where they serve and nothing else is asked for,
-// else by a plan.
-IntegersRan run_product(const IntegerProduct& product, const IntegerTarget& target, std::int64_t held, const Options& options,
-                        bool counts) {
+constexpr std::int64_t kCombineGrain = 20000;  // entries; fewer are not worth a thread
+
+// Calls body(product of a matrix of the stack, progress of all of them).
+template <class Body>
+void for_matrices(const IntegerSum& sum, const Options& options, const Body& body) {
+  const std::int64_t count = count_of(sum.axes);
+  for (std::int64_t item = 0; item < count; ++item) {
+    body(matrix_at(sum, item).product, part_of_progress(options.progress, item, count));
+  }
+}
+
+// Of what is multiplied, before it is combined.
+ElementType product_type(const IntegerSum& sum) { return sum.is_truth ? ElementType::int64 : sum.product.c.type; }
+
+// Machine words for all matrices, where they serve and nothing else is asked for: with `is_exact` they do where the norms say
+// that no entry is wrapped.
+std::optional<DirectMatmul> find_words(const IntegerSum& sum, const Options& options, bool is_exact) {
+  if (!may_go_direct(options) || !trusts_words()) return std::nullopt;
+  IntegerTarget target{sum.product.c, static_cast<std::uint64_t>(sum.modulus)};
+  target.result.type = product_type(sum);
+  std::optional<DirectMatmul> words(std::in_place, sum.product.a, sum.product.b, target, is_exact);
+  if (words->needs_norms()) {
+    for_matrices(sum, options, [&](const IntegerProduct& own, const auto&) { words->look(own.a, own.b); });
+  }
+  if (!words->prepare(options.workspace_limit)) words.reset();
+  return words;
+}
+
+IntegersRan run_in_words(const IntegerSum& sum, const Options& options, DirectMatmul& words) {
+  for_matrices(sum, options,
+               [&](const IntegerProduct& own, const auto& progress) { words.multiply(own.a, own.b, own.c, progress); });
+  const DirectOutcome& outcome = words.outcome();
   IntegersRan ran;
-  MatmulOutcome& about = ran.outcome;
-  if (may_go_direct(options) && trusts_words()) {
-    DirectMatmul direct(product.a, product.b, target, options.raises || counts);
-    if (direct.needs_norms()) direct.look(product.a, product.b);
-    if (direct.prepare(options.workspace_limit)) {
-      direct.multiply(product.a, product.b, target.result, {});
-      const DirectOutcome& outcome = direct.outcome();
-      about.in_words = {1, 0, product.is_multiplied() ? outcome.products : 0};
-      about.workspace = outcome.workspace + held;
-      about.times = outcome.times;
-      ran.word_bits = outcome.word_bits;
-      return ran;
-    }
-  }
-  ran.plan = plan_for(integer_plan_options(options, product.bits()), 53, product.a.inner, false);
-  check_trusted(ran.plan->alphabet);
-  const IntegerOutcome outcome = cpu_integer_matmul(*ran.plan, product.a, product.b, target, options.workspace_limit, {});
-  if (options.raises && outcome.overflows > 0) {
-    refuse_option(Fault::overflow, "overflow",
-                  std::to_string(outcome.overflows) +
-                      (outcome.overflows == 1 ? " entry of the product does" : " entries of the product do") +
-                      " not fit the type of c");
-  }
-  about.by_planes = {1, outcome.moduli_used, outcome.products};
-  about.workspace = outcome.workspace + held;
-  about.times = outcome.times;
-  ran.overflows = outcome.overflows;
+  ran.outcome.in_words = {1, 0, outcome.products};
+  ran.outcome.workspace = outcome.workspace;
+  ran.outcome.exponents = outcome.exponents;
+  ran.outcome.times = outcome.times;
+  ran.word_bits = outcome.word_bits;
   return ran;
 }
 
-// c = alpha x + beta c modulo 2^w; c is not read where beta is 0, nor x where it is null.
-void combine(const ResultView& c, const char* x, std::int64_t alpha, std::int64_t beta) {
-  with_integer(c.type, [&](auto zero) {
-    using T = decltype(zero);
-    for (std::int64_t i = 0; i < c.rows; ++i) {
-      for (std::int64_t j = 0; j < c.columns; ++j) {
-        char* place = c.data + i * c.row_stride + j * c.column_stride;
-        std::uint64_t sum = 0;
-        if (x != nullptr) sum = static_cast<std::uint64_t>(alpha) * static_cast<std::uint64_t>(load<T>(x));
-        if (beta != 0) sum += static_cast<std::uint64_t>(beta) * static_cast<std::uint64_t>(load<T>(place));
-        store(place, static_cast<T>(sum));
-        if (x != nullptr) x += sizeof(T);
-      }
+std::string name_of(ElementType type) { return (is_unsigned(type) ? "uint" : "int") + std::to_string(8 * entry_bytes(type)); }
+
+IntegersRan run_by_plan(const IntegerSum& sum, const Options& options) {
+  IntegersRan ran;
+  ran.plan = plan_for(integer_plan_options(options, sum.bits()), 53, sum.product.a.inner, false);
+  check_trusted(ran.plan->alphabet);
+  IntegerOutcome total;
+  for_matrices(sum, options, [&](const IntegerProduct& own, const auto& progress) {
+    const IntegerTarget target{own.c, static_cast<std::uint64_t>(sum.modulus)};
+    total.extend(cpu_integer_matmul(*ran.plan, own.a, own.b, target, options.workspace_limit, progress));
+  });
+  if (options.raises && total.overflows > 0) {
+    refuse_option(Fault::overflow, "overflow",
+                  std::to_string(total.overflows) +
+                      (total.overflows == 1 ? " entry of the product does" : " entries of the product do") + " not fit " +
+                      name_of(sum.product.c.type) + "; nothing was written");
+  }
+  ran.outcome.by_planes = {1, total.moduli_used, total.products};
+  ran.outcome.workspace = total.workspace;
+  ran.outcome.exponents = total.exponents;
+  ran.outcome.times = total.times;
+  ran.outcome.kernel = total.kernel;
+  ran.overflows = total.overflows;
+  return ran;
+}
+
+// words += factor * line, modulo 2^64.
+void add_line(std::vector<std::uint64_t>& words, const ResultView& x, std::int64_t row, std::int64_t factor) {
+  with_integer(x.type, [&](auto zero) {
+    const char* entry = x.data + row * x.row_stride;
+    for (std::uint64_t& word : words) {
+      word += static_cast<std::uint64_t>(factor) * static_cast<std::uint64_t>(load<decltype(zero)>(entry));
+      entry += x.column_stride;
     }
   });
 }
 
+void store_line(const std::vector<std::uint64_t>& words, const ResultView& c, std::int64_t row, bool is_truth) {
+  with_integer(c.type, [&](auto zero) {
+    char* entry = c.data + row * c.row_stride;
+    for (const std::uint64_t word : words) {
+      store(entry, static_cast<decltype(zero)>(is_truth ? word != 0 : word));
+      entry += c.column_stride;
+    }
+  });
+}
+
+// c = alpha x + beta addend, of one matrix; the addend is not read where beta is 0, nor x where alpha is.
+void combine(const IntegerSum& one, const ResultView& x) {
+  const ResultView& c = one.product.c;
+  parallel_for(c.rows, ceil_div(kCombineGrain, std::max<std::int64_t>(c.columns, 1)), [&](std::int64_t begin, std::int64_t end) {
+    std::vector<std::uint64_t> words(static_cast<std::size_t>(c.columns));
+    for (std::int64_t row = begin; row < end; ++row) {
+      std::fill(words.begin(), words.end(), 0);
+      if (one.alpha != 0) add_line(words, x, row, one.alpha);
+      if (one.beta != 0) add_line(words, one.added(), row, one.beta);
+      store_line(words, c, row, one.is_truth);
+    }
+  });
+}
+
+// What is multiplied: all of the stack, or one matrix without an entry.
+IntegerSum multiplied(const IntegerSum& given) {
+  IntegerSum sum = merged(given);
+  if (!sum.is_there()) {  // there may be 2^40 matrices without an entry
+    sum.axes.clear();
+    sum.product.a.outer = sum.product.b.outer = sum.product.c.rows = sum.product.c.columns = 0;
+  }
+  return sum;
+}
+
+// The product alone, whose matrices lie one behind the other in memory of their own: not yet the result, or to be refused.
+struct Apart {
+  std::int64_t bytes;
+  Buffer memory;
+  IntegerSum sum;
+
+  explicit Apart(const IntegerSum& given) : sum(given) {
+    ResultView& c = sum.product.c;
+    c.type = product_type(given);
+    c.column_stride = entry_bytes(c.type);
+    c.row_stride = c.columns * c.column_stride;
+    bytes = c.rows * c.row_stride;
+    for (auto axis = sum.axes.rbegin(); axis != sum.axes.rend(); ++axis) {
+      axis->c = bytes;
+      bytes *= axis->extent;
+    }
+    memory = allocate_buffer(std::max<std::int64_t>(bytes, 1));
+    c.data = memory.get();
+  }
+};
+
 }  // namespace
 
-IntegersRan multiply_integers(const IntegerSum& sum, const Options& options, bool counts) {
-  const IntegerProduct& product = sum.product;
-  const ResultView& c = product.c;
+IntegersRan multiply_integers(const IntegerSum& given, const Options& options, bool counts) {
+  const IntegerSum sum = multiplied(given);
+  const std::int64_t count = count_of(sum.axes);
   if (sum.alpha == 0) {
-    combine(c, nullptr, 0, sum.beta);
-    return {};
+    for (std::int64_t item = 0; item < count; ++item) combine(matrix_at(sum, item), {});
+    IntegersRan ran;
+    ran.outcome.in_words.count = 1;
+    ran.word_bits = 8 * entry_bytes(sum.product.c.type);
+    return ran;
   }
-  if (!sum.has_factors() && !options.raises) {
-    return run_product(product, {c, static_cast<std::uint64_t>(sum.modulus)}, 0, options, counts);
-  }
-  // A product that may be refused, or is not yet the result, is not written to C.
-  const std::int64_t entry = entry_bytes(c.type), bytes = c.rows * c.columns * entry;
-  const Buffer apart = allocate_buffer(std::max<std::int64_t>(bytes, 1));
-  const ResultView found{apart.get(), c.type, c.rows, c.columns, static_cast<std::ptrdiff_t>(c.columns * entry), entry};
-  IntegersRan ran = run_product(product, {found, 0}, bytes, options, counts);
-  combine(c, apart.get(), sum.alpha, sum.beta);
+  std::optional<DirectMatmul> words = find_words(sum, options, options.raises || counts);
+  const bool may_be_refused = options.raises && !words;
+  std::optional<Apart> apart;
+  if (sum.has_factors() || sum.is_truth || may_be_refused) apart.emplace(sum);
+  const IntegerSum& own = apart ? apart->sum : sum;
+  IntegersRan ran = words ? run_in_words(own, options, *words) : run_by_plan(own, options);
+  if (!apart) return ran;
+  ran.outcome.workspace += apart->bytes;
+  for (std::int64_t item = 0; item < count; ++item) combine(matrix_at(sum, item), matrix_at(apart->sum, item).product.c);
   return ran;
 }
 

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "cpu/matmul.hpp"
+#include "plan/cuts.hpp"
 #include "plan/plan.hpp"
 #include "product/integers.hpp"
 #include "product/matrices.hpp"
@@ -27,16 +28,18 @@ void multiply_real(const Product& product, const Options& options, Ran& ran);
 void multiply_complex(const Product& product, const Options& options, Ran& ran);
 void multiply_with_both_parts(const Product& product, const Options& options, Ran& ran);
 
-// C = X X^H of the product of X and its adjoint. Throws as multiply.
-void multiply_gram(const Product& gram, const Options& options, Ran& ran);
-
-struct IntegersRan : Ran {  // without a plan: in machine words of so many bits
-  int word_bits = 0;
+struct IntegersRan : Ran {
+  int word_bits = 0;  // of machine words; by a plan 0, but for blocks of a Gram matrix beside others
   std::int64_t overflows = 0;
 };
 
 // Counts entries that do not fit where `counts`. Throws Refusal, WorkspaceError; nothing is written then.
 IntegersRan multiply_integers(const IntegerSum& sum, const Options& options, bool counts);
+
+// C = X X^H of the product of X and its adjoint, of each matrix of a stack, by blocks of so many columns at least; the outcome is
+// that of all blocks. Throws as multiply; of integers C is undefined where an overflow is refused.
+void multiply_gram(const Product& gram, const Options& options, Ran& ran, std::int64_t least_columns = kGramColumns);
+IntegersRan multiply_gram(const IntegerSum& gram, const Options& options, bool counts, std::int64_t least_columns = kGramColumns);
 
 // The plan of a product of real operands of inner dimension k, or of two complex ones made real: where the options leave it open,
 // that of the cheapest unit of this CPU.

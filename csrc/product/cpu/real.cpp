@@ -149,11 +149,7 @@ void multiply(const Product& given, const Options& options, Ran& ran) {
   const std::int64_t count = stack.count();
   Options own = options;
   for (std::int64_t item = 0; item < count; ++item) {
-    if (options.progress && count > 1) {
-      own.progress = [&options, item, count](double fraction) {
-        options.progress((static_cast<double>(item) + fraction) / static_cast<double>(count));
-      };
-    }
+    own.progress = part_of_progress(options.progress, item, count);
     multiply_matrix(matrix_at(stack, item), own, ran);
   }
 }

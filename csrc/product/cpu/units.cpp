@@ -12,6 +12,11 @@ namespace {
 
 using Kind = CpuKernel::Kind;
 
+std::string text_of(const CpuKernel& kernel) {
+  const KernelName name = kernel.name();
+  return "'" + name.name + "' (" + name.element + ") on cpu";
+}
+
 }  // namespace
 
 const ByteKernel* trusted_unit() {
@@ -34,8 +39,7 @@ std::string failure_of(const Alphabet& alphabet) {
   for (const CpuKernel& kernel : cpu_kernels()) {
     const auto verdict = kernel.alphabet == serving.alphabet ? known_verdict(kernel) : std::nullopt;
     if (!verdict || verdict->is_passed) continue;
-    text +=
-        std::string(text.empty() ? "" : "; ") + "'" + kernel.name().name + "' (" + alphabet.name + ") on cpu: " + verdict->reason;
+    text += (text.empty() ? "" : "; ") + text_of(kernel) + ": " + verdict->reason;
   }
   return "backend: every kernel of '" + std::string(alphabet.name) + "' failed its self-test: " + text;
 }
@@ -47,6 +51,12 @@ void check_trusted(const Alphabet& alphabet) {
 }
 
 bool trusts_words() { return verdict_of({Kind::words}).is_passed; }
+
+std::string failure_of_words() {
+  const CpuKernel words{Kind::words};
+  const Verdict& verdict = verdict_of(words);
+  return verdict.is_passed ? "" : text_of(words) + " failed its self-test: " + verdict.reason;
+}
 
 bool trusts_numbers() {
   if (serving_limb_unit() != nullptr) verdict_of({Kind::limbs});

@@ -18,8 +18,9 @@ std::string failure_of(const Alphabet& alphabet);
 // Throws Refusal where there is such a reason.
 void check_trusted(const Alphabet& alphabet);
 
-// Whether products of integers in machine words may be.
+// Whether products of integers in machine words may be; why they may not, empty: they may.
 bool trusts_words();
+std::string failure_of_words();
 
 // Whether small products of numbers may be made in machine words, or by limbs, where there is a unit for them that passed.
 bool trusts_numbers();

@@ -7,23 +7,22 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
-import numpy as np
-
 from .. import _core
-from .._options import AllOptions, Options, TypedOptions, check_taken, plan_options, takes
-from ..dispatch import on_cuda
+from .._options import AllOptions, Options, TypedOptions, check_taken, check_unasked, plan_options, takes
+from ..dispatch import on_cpu, on_cuda
 from ..dispatch.complex_product import empty_result, to_caller
 from ..dispatch.plain import products
 from ..report import Report, merged_report
 from ..request import library
 from ..request.complex import is_complex
 from ..request.dlpack import any_library
-from ..request.integers import result_dtype
+from ..request.integers import entry_bits, result_dtype, unify_to
 from ..request.operands import MatmulRequest, check_counted, check_matrices, matmul_request
 from ..request.prepared import Prepared
 from ..request.types import Array, Arrays, No, Yes
 from ..request.types import TensorT as T
 from ..request.written import mark_written
+from .integers import integer_request
 from .matmul import is_watched, product, results
 from .prepare import _prepare
 
@@ -108,6 +107,10 @@ def _gram(a: Any, left: bool, out: Any, options: dict[str, Any]) -> Any:
             f"rounding: {asked.rounding!r} gives no Hermitian result, as conjugation turns it round for imaginary parts; "
             "allowed for complex a are 'nearest', 'zero'"
         )
+    if not operands.on_device:
+        c, bound, about = _on_cpu(operands, left, asked, options)
+        mark_written(out)
+        return results(asked, c if out is None else out, bound, about)
     # Before a conjugate is copied.
     check_counted(asked, array.shape[-1 if left else -2], is_complex(array))
     x, y = (array, _adjoint(array)) if left else (_adjoint(array), array)
@@ -116,9 +119,9 @@ def _gram(a: Any, left: bool, out: Any, options: dict[str, Any]) -> Any:
     is_apart = out is None or asked.raises  # an overflow leaves `out` as it was
     c = empty_result(request, request.shape.result, request.dtype) if is_apart else request.out
     bounds = _empty_bounds(request) if asked.return_bound else None
-    blocks = _blocks(request.shape.m, operands.on_device)
+    blocks = _blocks(request.shape.m)
     kept = None
-    if len(blocks) > 1 and operands.on_device and _is_kept(request):
+    if len(blocks) > 1 and _is_kept(request):
         kept = _if_there_is_room(partial(_prepared, x, y, options))
     reports = []
     # The largest product first: where it is refused, nothing has been written.
@@ -151,6 +154,23 @@ def _gram(a: Any, left: bool, out: Any, options: dict[str, Any]) -> Any:
     return results(asked, c, None if bounds is None else to_caller(request, bounds), about)
 
 
+def _on_cpu(
+    operands: library.Operands, left: bool, asked: Options, options: dict[str, Any]
+) -> tuple[Any, Any, Report | None]:
+    """The result of an array in both places, its bounds and the report; None for what was not asked for."""
+    operands, integer, dtype = unify_to(operands, asked.dtype)
+    x, y = operands.a, operands.b.swapaxes(-1, -2)  # as it lies, whatever is conjugated
+    operands = operands._replace(a=x, b=y) if left else operands._replace(a=y, b=x)
+    if integer is not None:
+        check_unasked(options)
+        bits = entry_bits(x.dtype)
+        c, about = on_cpu.multiply_integer_gram(integer_request(operands, asked, integer, bits), bits)
+        return c, None, about
+    if asked.raises:
+        raise ValueError(f"overflow: 'raise' is for products of integers, and a is of {x.dtype}")
+    return on_cpu.multiply_gram(matmul_request(operands, asked, dtype), left)
+
+
 def _of_operator(a: Any, left: bool = False, out: Any = None, **options: Any) -> Any:
     return _gram(a, left, out, options)
 
@@ -161,16 +181,15 @@ products["gram"] = _of_operator
 def _empty_bounds(request: MatmulRequest) -> Any:
     """Room for the bounds of all entries."""
     name = "complex128" if request.is_complex else "float64"
-    on_device = library.is_tensor(request.a)
-    return empty_result(request, request.shape.result, getattr(request.torch if on_device else np, name))
+    return empty_result(request, request.shape.result, getattr(request.torch, name))
 
 
 def _transposed(x: Any) -> Any:
-    return x.mT if library.is_tensor(x) else x.swapaxes(-1, -2)
+    return x.mT
 
 
 def _adjoint(x: Any) -> Any:
-    """The transpose, conjugated where it is complex: a view, but for complex arrays of NumPy."""
+    """The transpose, conjugated where it is complex: a view."""
     return _transposed(x.conj() if is_complex(x) else x)
 
 
@@ -188,9 +207,8 @@ def _settle(block: Any) -> None:
     +0: chains of fused multiply-adds leave other roundings there, and infinity where they overflow. Where a line holds NaN or
     infinity, and only there, it is NaN, and stays."""
     real, imag = block.real, block.imag
-    below, is_tensor = _below(block), library.is_tensor(block)
-    diagonal = imag.diagonal(dim1=-2, dim2=-1) if is_tensor else np.einsum("...ii->...i", imag)
-    is_nan = library.require_torch().isnan if is_tensor else np.isnan
+    below, is_nan = _below(block), library.require_torch().isnan
+    diagonal = imag.diagonal(dim1=-2, dim2=-1)
     real[...] = _choose(below, _transposed(real), real)
     imag[...] = _choose(below, 0.0 - _transposed(imag), imag)
     diagonal[...] = _choose(is_nan(diagonal), diagonal, 0.0)
@@ -198,14 +216,12 @@ def _settle(block: Any) -> None:
 
 def _below(block: Any) -> Any:
     """Which entries of a square block are below its diagonal."""
-    if not library.is_tensor(block):
-        return np.tri(block.shape[-1], k=-1, dtype=bool)
     torch = library.require_torch()
     return torch.ones(block.shape[-2:], dtype=torch.bool, device=block.device).tril(-1)
 
 
 def _choose(where: Any, x: Any, y: Any) -> Any:
-    return (library.require_torch() if library.is_tensor(where) else np).where(where, x, y)
+    return library.require_torch().where(where, x, y)
 
 
 def _is_kept(request: MatmulRequest) -> bool:
@@ -250,19 +266,18 @@ def _if_there_is_room(make: Callable[[], Made]) -> Made | None:
 
 
 # Columns of a block at least: narrower products take longer than their share.
-_LEAST_COLUMNS = {True: 1024, False: _core.GRAM_COLUMNS}
-# Blocks on a GPU from here on: of smaller results the launches of a block take longer than what it saves.
-_LEAST_EXTENT = {True: 6144, False: 0}
+_LEAST_COLUMNS = 1024
+# Blocks from here on: of smaller results the launches of a block take longer than what it saves.
+_LEAST_EXTENT = 6144
 
 
-def _blocks(extent: int, on_device: bool) -> list[tuple[int, int]]:
+def _blocks(extent: int) -> list[tuple[int, int]]:
     """First and last column of each block, whose rows are all down to its diagonal.
 
-    >>> _blocks(600, False), _blocks(600, True), _blocks(0, True)
-    ([(0, 320), (320, 600)], [(0, 600)], [(0, 0)])
+    >>> _blocks(600), _blocks(0)
+    ([(0, 600)], [(0, 0)])
     """
-    is_whole = extent < _LEAST_EXTENT[on_device]
-    return _core.gram_blocks(extent, max(extent, 1) if is_whole else _LEAST_COLUMNS[on_device])
+    return _core.gram_blocks(extent, max(extent, 1) if extent < _LEAST_EXTENT else _LEAST_COLUMNS)
 
 
 def _combined(reports: Sequence[Report]) -> Report:

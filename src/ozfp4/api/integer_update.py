@@ -16,7 +16,7 @@ from ..request.integers import entry_bits, words_of
 from ..request.library import Operands
 from ..request.operands import MatmulShape, matmul_shape
 from ..request.out import check_out, is_same_place
-from ..request.update import check_addend_given, check_addend_shape, without_terms
+from ..request.update import Update, check_addend_given, check_addend_shape, without_terms
 from .integers import integer_product
 
 
@@ -56,19 +56,28 @@ def integer_update(
             check_out(out, shape.result, dtype, c=c)
     if alpha == 0:
         operands = without_terms(operands, fills=False)
+    is_one_product = asked.raises and (beta != 0 or alpha not in (0, 1))
+    if not operands.on_device and not is_one_product:
+        terms = Update(alpha, beta, None if beta == 0 else np.broadcast_to(c, shape.result))
+        found, about, _ = integer_product(operands, asked, dtype, _bits(operands), update=terms)
+        return found, about
     place = out
     if out is None or (beta != 0 and not asked.raises):
         place = empty_result(operands, shape.result, dtype)
     given = operands._replace(out=place)
-    if asked.raises and (beta != 0 or alpha not in (0, 1)):
+    if is_one_product:
         given = _as_one_product(alpha, given, beta, c, shape, dtype)
-    bits = max(entry_bits(given.a.dtype), entry_bits(given.b.dtype))
-    _, about, _ = integer_product(given, asked, dtype, bits)
+    _, about, _ = integer_product(given, asked, dtype, _bits(given))
     if not asked.raises:
         _add(alpha, place, beta, c)
     if out is not None and place is not out:
         out[...] = place
     return to_caller(operands, place if out is None else out), about
+
+
+def _bits(operands: Operands) -> int:
+    """Those of a plan for the operands."""
+    return max(entry_bits(operands.a.dtype), entry_bits(operands.b.dtype))
 
 
 def _check_truth(**factors: int) -> None:
@@ -80,23 +89,8 @@ def _check_truth(**factors: int) -> None:
 
 
 def _add(alpha: int, place: Any, beta: int, c: Any) -> None:
-    """Make alpha times what is there plus beta C of it, modulo 2^w; of bool whether one of both is true."""
-    if library.is_tensor(place):
-        _add_tensor(alpha, place, beta, c)
-        return
-    if place.dtype == np.bool_:
-        if beta != 0:
-            np.logical_or(place, c, out=place)
-        return
-    if alpha not in (0, 1):
-        np.multiply(place, _wrapped(alpha, place.dtype), out=place)
-    if beta != 0:
-        own = c.astype(place.dtype)
-        np.add(place, own if beta == 1 else np.multiply(own, _wrapped(beta, place.dtype)), out=place)
-
-
-def _add_tensor(alpha: int, place: Any, beta: int, c: Any) -> None:
-    """As signed integers of the same width, for torch adds and multiplies few unsigned ones."""
+    """Make alpha times what is there plus beta C of a tensor, modulo 2^w; of bool whether one of both is true. As signed integers
+    of the same width, for torch adds and multiplies few unsigned ones."""
     torch = library.require_torch()
     if place.dtype == torch.bool:
         if beta != 0:

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from .._options import Options
-from ..backends import cpu
 from ..backends.cuda import integers as cuda_integers
 from ..backends.cuda.launch import Launch
 from ..dispatch import on_cpu, on_cuda, told
@@ -17,8 +16,8 @@ from ..report import Report
 from ..request import library
 from ..request.library import Operands
 from ..request.operands import MatmulRequest, matmul_request
+from ..request.update import Update
 from ..support.logger import LOGGER
-from ..trust import guard
 
 
 def integer_product(
@@ -27,9 +26,10 @@ def integer_product(
     dtype: Any,
     bits: int,
     modulus: int = 0,
+    update: Update | None = None,
 ) -> tuple[Any, Report | None, Launch | None]:
     """The product of integers of less than `bits` bits, modulo 2^w of `dtype` or modulo `modulus`; a report where one is
-    asked for; and the launch that a product of other data may repeat, if one made the result.
+    asked for; and the launch that a product of other data may repeat, if one made the result. `update`: of a CPU's product.
 
     Raises
     ------
@@ -39,7 +39,11 @@ def integer_product(
         Where that is asked for, and an entry does not fit the dtype; `out` is as it was.
     """
     request = integer_request(operands, asked, dtype, bits)
-    return (_on_cuda if operands.on_device else _on_cpu)(request, modulus)
+    if operands.on_device:
+        return _on_cuda(request, modulus)
+    if update is not None:
+        request = replace(request, update=update)
+    return *on_cpu.multiply_integers(request, bits, modulus), None
 
 
 def integer_request(operands: Operands, asked: Options, dtype: Any, bits: int) -> MatmulRequest:
@@ -58,39 +62,6 @@ def refuse_overflow(overflows: int, dtype: Any) -> None:
     if overflows:
         entries = "entry of the product does" if overflows == 1 else "entries of the product do"
         raise OverflowError(f"overflow: {overflows} {entries} not fit {dtype}; nothing was written")
-
-
-def _on_cpu(request: MatmulRequest, modulus: int) -> tuple[Any, Report | None, None]:
-    raises, report = request.asked.raises, request.asked.report
-    began = told.begin(request) if LOGGER.isEnabledFor(DEBUG) else None
-    # What may have to be refused, or is not yet the result, does not go to `out`.
-    apart = request.out is not None and (raises or request.dtype == np.bool_)
-    placed = replace(request, out=None) if apart else request
-    found, refusal = None, None
-    if on_cpu.may_go_direct(request.asked) and (refusal := on_cpu.words_refusal(guard.generation)) is None:
-        found = cpu.direct_matmul(placed, modulus, counts=raises or report)
-    about = None
-    if found is not None:
-        c, outcome = found
-        if began is not None:
-            is_exact = raises or report or modulus != 0
-            told.tell(request, on_cpu.WORDS_SERVE if is_exact else on_cpu.WORDS_WRAP, began)
-        about = cpu.make_direct_report(outcome, on_cpu.WORDS_SERVE) if report else None
-    else:
-        decision = on_cpu.decide(request)
-        c, outcome = cpu.integer_matmul(placed, decision.plan, modulus)
-        if began is not None:
-            told.tell(request, decision, began)
-        if raises:
-            refuse_overflow(outcome["overflows"], request.dtype)
-        if report:
-            about = cpu.make_integer_report(
-                decision.plan, outcome, decision.reason, decision.fallback or refusal
-            )
-    if request.out is not None and c is not request.out:
-        request.out[...] = c
-        c = request.out
-    return cpu.like_input(request, c), about, None
 
 
 def _on_cuda(request: MatmulRequest, modulus: int) -> tuple[Any, Report | None, Launch | None]:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import platform
-from collections.abc import Callable, Sequence
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -71,113 +70,64 @@ def int8_matmul(request: MatmulRequest, plan: Plan) -> tuple[Array, int]:
     return result, _core.int8_matmul(plan._core, request.a, request.b, matrix_view(request, result), limit)
 
 
-def integer_matmul(request: MatmulRequest, plan: Plan, modulus: int = 0) -> tuple[Array, dict[str, Any]]:
-    """The product of integers, in the dtype of the request or modulo a number: an array, `out` if it was given, and what the core
-    says of it, how many entries that dtype does not hold among it. Raises as :func:`matmul`."""
-    result, outcome = _of_integers(request, partial(_core.integer_matmul, plan._core), modulus=modulus)
-    if request.dtype == np.bool_:
-        outcome["overflows"] = 0
-    return result, outcome
-
-
-def direct_matmul(
-    request: MatmulRequest, modulus: int = 0, *, counts: bool = False
-) -> tuple[Array, dict[str, Any]] | None:
-    """The same in machine words, without a plan; None, and nothing written, where words may wrap what is to be reduced
-    or, if it `counts`, what they would not see, and where the workspace is too small for a tile."""
-    result, outcome = _of_integers(request, _core.direct_matmul, modulus=modulus, wants_exact=counts)
-    return None if outcome is None else (result, outcome)
-
-
-def _of_integers(request: MatmulRequest, multiply: Callable[..., Any], **further: int) -> tuple[Array, Any]:
-    is_bool = request.dtype == np.bool_  # true where the count of products of two, of 64 bits, is not 0
-    result = np.empty(request.shape.result, np.int64) if is_bool else place(request, request.out)
-    limit = request.asked.workspace_limit or DEFAULT_WORKSPACE
-    a, b, (view,) = _flat_stack(request, [result])
-    outcome = multiply(a, b, view, limit, request.asked.progress, **further)
-    return (result != 0 if is_bool else result), outcome
-
-
-def make_integer_report(plan: Plan, outcome: dict[str, Any], reason: str, fallback: str | None) -> Report:
-    """What a product did, by what :func:`integer_matmul` returned of it."""
-    return Report(
-        backend=plan.backend,
-        kernel=kernel_name(plan.alphabet, outcome["unit"]),
-        plan=plan,
-        moduli_used=outcome["moduli_used"],
-        products=outcome["products"],
-        bits=plan.bits,
-        reason=reason,
-        fallback=fallback,
-        overflows=outcome["overflows"],
-        **_about_integers(outcome),
-    )
-
-
-def make_direct_report(outcome: dict[str, Any], reason: str) -> Report:
-    """The same of :func:`direct_matmul` that counts."""
-    bits = outcome["word_bits"]
-    return Report(
-        backend=DIRECT,
-        kernel=f"words of {bits} bits",
-        plan=None,
-        moduli_used=0,
-        products=outcome["products"],
-        bits=bits,
-        reason=reason,
-        overflows=0,
-        **_about_integers(outcome),
-    )
-
-
-def _about_integers(outcome: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "device": name(),
-        "exponents": outcome["exponents"],
-        "special_rows": 0,
-        "special_columns": 0,
-        "workspace": outcome["workspace"],
-        "seconds": {stage: outcome[stage] for stage in ("scale", "encode", "multiply", "reconstruct")},
-        "accuracy": "exact",
-        "kind": "integer",
-    }
-
-
 def make_report(request: MatmulRequest, plan: Plan, outcome: dict[str, Any]) -> Report:
     """The report of a product, made of the core's outcome."""
-    core, asked, device = plan._core, request.asked, name()
+    core, asked = plan._core, request.asked
     kernel, is_direct = _ways(core.alphabet, outcome)
-    stages: tuple[str, ...] = ("scale", "encode", "multiply", "reconstruct")
-    if asked.accuracy != "scaled":
-        stages += ("repair",)
-    seconds = {stage: outcome[stage] for stage in stages}
-    certified = None
+    certified, further = None, list[str]()
     if asked.accuracy != "scaled":
         counts = {name: outcome[f"certified_{name}"] for name in ("exact", "depth", "magnitude", "result")}
         counts |= {"chains": outcome["chains"], "repaired": outcome["repaired_pairs"]}
         counts["repaired_exactly"] = outcome["repaired_exact"]
-        certified = Certified(**counts, total=sum(counts.values()))
+        certified, further = Certified(**counts, total=sum(counts.values())), ["repair"]
     return Report(
         backend=DIRECT if is_direct else core.alphabet,
         kernel=kernel,
-        device=device,
         plan=plan,
-        moduli_used=outcome["moduli_used"],
-        products=outcome["products"],
         bits=core.bits,
-        exponents=outcome["exponents"],
-        special_rows=outcome["special_rows"],
-        special_columns=outcome["special_columns"],
-        workspace=outcome["workspace"],
         reason=SMALL if is_direct else outcome["reason"],
-        fallback=outcome["fallback"],
-        seconds=seconds,
         accuracy=asked.accuracy,
         kind=_kind_of(request),
         capacities=outcome["capacities"],
         certified=certified,
         largest_bound=outcome["largest_bound"] if asked.return_bound else None,
+        **_about(outcome, *further),
     )
+
+
+def make_integer_report(plan: Plan | None, outcome: dict[str, Any]) -> Report:
+    """The same of integers; without a plan all was multiplied in words, beside one some of it may have been."""
+    bits = outcome["word_bits"]
+    kernels = [] if plan is None else [kernel_name(plan.alphabet, outcome["unit"])]
+    if bits:
+        kernels.append(f"words of {bits} bits")
+    return Report(
+        backend=DIRECT if plan is None else plan.backend,
+        kernel="; ".join(kernels),
+        plan=plan,
+        bits=bits if plan is None else plan.bits,
+        reason=outcome["reason"],
+        accuracy="exact",
+        kind="integer",
+        overflows=outcome["overflows"],
+        **_about(outcome),
+    )
+
+
+def _about(outcome: dict[str, Any], *further: str) -> dict[str, Any]:
+    """What reports have of all products; of the stages the usual ones and `further` ones."""
+    names = (
+        "moduli_used",
+        "products",
+        "exponents",
+        "special_rows",
+        "special_columns",
+        "workspace",
+        "fallback",
+    )
+    stages = ("scale", "encode", "multiply", "reconstruct", *further)
+    about = {name: outcome[name] for name in names}
+    return about | {"device": name(), "seconds": {stage: outcome[stage] for stage in stages}}
 
 
 def _kind_of(request: MatmulRequest) -> str:
@@ -216,22 +166,6 @@ def matrix_view(request: MatmulRequest, result: Array) -> Array:
     if request.shape.a_vector:
         result = result[..., np.newaxis, :]
     return result
-
-
-def _flat_stack(request: MatmulRequest, results: Sequence[Array]) -> tuple[Array, Array, list[Array]]:
-    """A stack of A times one B is one tall product, if A and the results are contiguous: B is then encoded once."""
-    a, b, views = request.a, request.b, [matrix_view(request, result) for result in results]
-    if (
-        a.ndim > 2
-        and request.prepared.a is None
-        and views[0].size
-        and not any(b.strides[:-2])
-        and all(x.flags.c_contiguous for x in (a, *views))
-    ):
-        rows = views[0].size // views[0].shape[-1]
-        flat = [view.reshape(rows, view.shape[-1]) for view in views]
-        return a.reshape(rows, a.shape[-1]), b[(0,) * (b.ndim - 2)], flat
-    return a, b, views
 
 
 def like_input(request: MatmulRequest, result: Array) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from collections.abc import Callable
 from logging import DEBUG
 from typing import Any
 
@@ -56,34 +56,89 @@ def multiply(request: MatmulRequest, encloses: bool = False) -> tuple[Any, Any, 
     RuntimeError
         A kernel that was asked for by name failed its self-test.
     """
-    this_machine.tell_core()
-    asked, torch = request.asked, request.torch
-    is_logged = LOGGER.isEnabledFor(DEBUG)
-    began = told.begin(request) if is_logged else 0.0
     c, beside = cpu.place(request, request.out), None
     if encloses:
         beside = cpu.place(request, request.upper)
-    elif asked.return_bound:
-        beside = new_array(torch, request.shape.result, np.complex128 if request.is_complex else np.float64)
-    further: dict[str, Any] = {"is_reported": asked.report or is_logged}
+    elif request.asked.return_bound:
+        beside = _new_bounds(request)
+    further = _factors(request)
     if beside is not None:
         further["upper" if encloses else "bound"] = cpu.matrix_view(request, beside)
-    if (update := request.update) is not None:
-        addend = None if update.c is None else cpu.matrix_view(request, update.c)
-        further |= {"alpha": update.alpha, "beta": update.beta, "addend": addend}
     for name, side in zip(("prepared_a", "prepared_b"), request.prepared, strict=True):
         if side is not None:
             further[name] = side._held
-    outcome = _core.multiply_arrays(request.a, request.b, cpu.matrix_view(request, c), asked, **further)
-    about = None
-    if further["is_reported"]:
-        plan = _plan_of(asked, outcome["plan"])
-        if is_logged:
-            told.tell(request, Decision(plan, outcome["reason"], outcome["fallback"]), began)
-        if asked.report:
-            about = cpu.make_report(request, plan, outcome)
-    found, other = (None if x is None else cpu.like_input(request, x) for x in (c, beside))
-    return found, other, about
+    about = _run(_core.multiply_arrays, request, c, **further)
+    return cpu.like_input(request, c), None if beside is None else cpu.like_input(request, beside), about
+
+
+def multiply_integers(request: MatmulRequest, bits: int, modulus: int = 0) -> tuple[Any, Report | None]:
+    """The product of integers of less than `bits` bits in the caller's library, modulo 2^w of the result's w bits or modulo a
+    number, or alpha A B + beta C of the request's update; and the report if one is asked for. Raises as :func:`multiply`.
+
+    OverflowError where that is asked for, and an entry does not fit the dtype; `out` is as it was.
+    """
+    c, counts = cpu.place(request, request.out), request.asked.report
+    further = _factors(request)
+    about = _run(_core.multiply_integers, request, c, bits=bits, modulus=modulus, counts=counts, **further)
+    return cpu.like_input(request, c), about
+
+
+def multiply_gram(request: MatmulRequest, is_left: bool) -> tuple[Any, Any, Report | None]:
+    """X X^H of the request for X and its transpose, or where not `is_left` the other way round; the transpose is conjugated.
+    Returns and raises as :func:`multiply`."""
+    c, bound = cpu.place(request, request.out), _new_bounds(request) if request.asked.return_bound else None
+    further = {"is_left": is_left, "least_columns": GRAM_COLUMNS, "bound": bound}
+    about = _run(_core.multiply_gram, request, c, **further)
+    return cpu.like_input(request, c), None if bound is None else cpu.like_input(request, bound), about
+
+
+def multiply_integer_gram(request: MatmulRequest, bits: int) -> tuple[Any, Report | None]:
+    """The same of integers of less than `bits` bits. Returns and raises as :func:`multiply_integers`."""
+    asked, out = request.asked, request.out
+    c = cpu.place(request, None if asked.raises else out)  # an overflow leaves `out` as it was
+    further = {"bits": bits, "least_columns": GRAM_COLUMNS, "counts": asked.report}
+    about = _run(_core.multiply_integer_gram, request, c, **further)
+    if out is not None and c is not out:
+        out[...] = c
+        c = out
+    return cpu.like_input(request, c), about
+
+
+def _run(multiply: Callable[..., Any], request: MatmulRequest, c: Array, **further: Any) -> Report | None:
+    """Make the product by a function of the core into an array of the result's shape. The report if one is asked for; the logger
+    is told where it listens."""
+    this_machine.tell_core()
+    asked, is_logged = request.asked, LOGGER.isEnabledFor(DEBUG)
+    began = told.begin(request) if is_logged else 0.0
+    place = cpu.matrix_view(request, c)
+    is_reported = asked.report or is_logged
+    outcome = multiply(request.a, request.b, place, asked, is_reported=is_reported, **further)
+    if not is_reported:
+        return None
+    plan = _plan_of(asked, outcome["plan"]) if "plan" in outcome else None
+    if is_logged:
+        reason = outcome["reason"]
+        told.tell(request, reason if plan is None else Decision(plan, reason, outcome["fallback"]), began)
+    if not asked.report:
+        return None
+    if plan is None or "overflows" in outcome:
+        return cpu.make_integer_report(plan, outcome)
+    return cpu.make_report(request, plan, outcome)
+
+
+GRAM_COLUMNS = _core.GRAM_COLUMNS  # of a block of a Gram matrix at least
+
+
+def _new_bounds(request: MatmulRequest) -> Array:
+    return new_array(request.torch, request.shape.result, np.complex128 if request.is_complex else np.float64)
+
+
+def _factors(request: MatmulRequest) -> dict[str, Any]:
+    """The arguments of the core for the update of a request."""
+    if (update := request.update) is None:
+        return {}
+    addend = None if update.c is None else cpu.matrix_view(request, update.c)
+    return {"alpha": update.alpha, "beta": update.beta, "addend": addend}
 
 
 def _plan_of(asked: Options, made: tuple[Any, ...] | None) -> Plan:
@@ -105,21 +160,6 @@ def decide_piece(asked: Options, k: int, single: bool) -> Plan:
     plan = plan_asked_for(chosen, chosen.backend, k, single)
     check_trusted(plan)
     return plan
-
-
-WORDS_SERVE = "the norms of rows and columns say that the product fits machine words"
-WORDS_WRAP = "integers are multiplied as they are"  # where no norm is asked whether an entry wraps
-
-
-def may_go_direct(asked: Options) -> bool:
-    """Whether a product may be made in machine words: nothing was asked for that only plans have."""
-    return asked.plan is None and (asked.scheme, asked.backend, asked.family) == ("II", "auto", "least")
-
-
-@lru_cache(maxsize=8)
-def words_refusal(verdicts: int) -> str | None:
-    """None if machine words can be trusted, else why not, by the number of changes of what is known (``guard.generation``)."""
-    return guard.words_refusal()
 
 
 def check_trusted(plan: Plan) -> None:

@@ -15,7 +15,6 @@ from typing import Any
 from .. import _core
 from ..backends.cuda import extension
 from ..backends.kernels import (
-    WORDS,
     DeviceKernel,
     cpu_kernel,
     elements,
@@ -173,12 +172,6 @@ def serves_words(index: int) -> bool:
         return False
     words_tested.add(index)
     return verdict_of(words_kernel(index)).passed
-
-
-def words_refusal() -> str | None:
-    """None if products of integers in machine words can be trusted, else why there are none."""
-    verdict = verdict_of(WORDS)
-    return None if verdict.passed else f"{verdict.kernel} failed its self-test: {verdict.reason}"
 
 
 def serving_kernel(plan: Plan, index: int) -> int:

@@ -12,6 +12,8 @@ import pytest
 
 import ozfp4
 from ozfp4 import _core
+from ozfp4._options import Options
+from ozfp4.request.integers import entry_bits
 from support import VIEWS
 from support.integers import DTYPES, KINDS, exact, modulo, noise, operand, wrapped
 
@@ -22,10 +24,18 @@ SHAPES = [
 LIMIT = 2**30
 
 
-def direct(a: np.ndarray, b: np.ndarray, limit: int = LIMIT, **further: Any) -> tuple[np.ndarray, Any]:
-    """The product in the dtype of `a`, in an array of noise, and what the core says."""
+def multiply(a: np.ndarray, b: np.ndarray, out: np.ndarray, limit: int = LIMIT, **further: Any) -> Any:
+    """What the core says of the product in `out`."""
+    asked, bits = Options(workspace_limit=limit, accuracy="scaled"), max(map(entry_bits, (a.dtype, b.dtype)))
+    return _core.multiply_integers(a, b, out, asked, bits, is_reported=True, **further)
+
+
+def direct(a: np.ndarray, b: np.ndarray, limit: int = LIMIT) -> tuple[np.ndarray, Any]:
+    """The product in the dtype of `a`, in an array of noise, and what the core says; it is made in words."""
     out = noise((a.shape[0], b.shape[1]), a.dtype)
-    return out, _core.direct_matmul(a, b, out, limit, None, **further)
+    about = multiply(a, b, out, limit)
+    assert about["word_bits"] in (32, 64)
+    return out, about
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -48,7 +58,7 @@ def test_operands_of_two_dtypes(first: str, second: str) -> None:
     a = noise((9, 70), bool) if first == "bool" else operand(rng, "full", (9, 70), first)
     b = noise((70, 35), bool) if second == "bool" else operand(rng, "full", (70, 35), second)
     out = noise((9, 35), np.int64)
-    _core.direct_matmul(a, b, out, LIMIT, None)
+    assert multiply(a, b, out)["word_bits"] in (32, 64)
     np.testing.assert_array_equal(out, wrapped(exact(a * 1, b * 1), np.int64))
 
 
@@ -92,11 +102,11 @@ def test_long_sums_of_small_integers() -> None:
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_what_may_overflow_is_left_to_moduli(dtype: str) -> None:
     top = np.array([[np.iinfo(dtype).max]], dtype)
-    found, about = direct(top, top)
-    assert about["may_overflow"]
-    untouched = noise((1, 1), dtype)
-    assert _core.direct_matmul(top, top, untouched, LIMIT, None, True) is None
-    np.testing.assert_array_equal(untouched, noise((1, 1), dtype))
+    found = direct(top, top)[0]
+    counted = noise((1, 1), dtype)
+    about = multiply(top, top, counted, counts=True)
+    assert (about["word_bits"], about["overflows"]) == (0, 1)
+    np.testing.assert_array_equal(counted, found)
     c, report = ozfp4.matmul(top, top, report=True)
     np.testing.assert_array_equal(c, found)
     assert (report.backend, report.overflows) == (report.plan.backend, 1)
@@ -108,14 +118,15 @@ def test_what_may_overflow_is_left_to_moduli(dtype: str) -> None:
 def test_signs_do_not_fit_an_unsigned_result(dtype: str) -> None:
     a, b = np.array([[-3, 2]]), np.array([[1], [1]])
     out = noise((1, 1), dtype)
-    before = out.copy()
     for x, y in ((a, b), (a.astype(np.int8), b.astype(np.uint8)), (abs(a).astype(np.uint8), -b)):
-        assert _core.direct_matmul(x, y, out, LIMIT, None, True) is None
-        np.testing.assert_array_equal(out, before)
-    assert _core.direct_matmul(a, b, out, LIMIT, None)["may_overflow"]
+        about = multiply(x, y, out, counts=True)
+        real = exact(x * 1, y * 1)
+        assert (about["word_bits"], about["overflows"]) == (0, int(real[0, 0] < 0))
+        np.testing.assert_array_equal(out, wrapped(real, dtype))
+    assert multiply(a, b, out)["word_bits"] in (32, 64)
     np.testing.assert_array_equal(out, wrapped(exact(a, b), dtype))
     unsigned = [abs(z).astype(dtype) for z in (a, b)]
-    assert not _core.direct_matmul(*unsigned, out, LIMIT, None, True)["may_overflow"]
+    assert multiply(*unsigned, out, counts=True)["word_bits"] in (32, 64)
     np.testing.assert_array_equal(out, np.array([[5]], dtype))
 
 
@@ -153,7 +164,7 @@ def test_modulo_a_number(m: int) -> None:
     np.testing.assert_array_equal(c, expected)
     assert report.plan is None
     large = np.array([[2**62, 2**62]])
-    assert _core.direct_matmul(large, large.T, np.empty((1, 1), np.int64), LIMIT, None, False, m) is None
+    assert multiply(large, large.T, np.empty((1, 1), np.int64), modulus=m)["word_bits"] == 0
 
 
 def test_progress_and_blocks() -> None:
@@ -173,9 +184,10 @@ def test_progress_and_blocks() -> None:
         ozfp4.matmul(a, b, progress=stop)
     out = noise((70, 65), a.dtype)
     before = out.copy()
-    assert _core.direct_matmul(a, b, out, 319, None) is None
+    with pytest.raises(MemoryError):  # words need 320 bytes, and a plan more
+        multiply(a, b, out, 319)
     np.testing.assert_array_equal(out, before)
-    assert _core.direct_matmul(a, b, out, 320, None)["workspace"] == 320
+    assert multiply(a, b, out, 320)["workspace"] == 320
     np.testing.assert_array_equal(out, c)
 
 
@@ -240,7 +252,7 @@ def test_vectors(dtype: str, kind: str) -> None:
                 assert about["workspace"] == 0
                 wide = noise((2, 3 * lines), dtype)
                 before = wide.copy()
-                _core.direct_matmul(vector.T, matrix.T, wide[:1, ::3], 320, None)
+                multiply(vector.T, matrix.T, wide[:1, ::3], 320)
                 np.testing.assert_array_equal(wide[:1, ::3], expected.T)
                 before[:1, ::3] = expected.T
                 np.testing.assert_array_equal(wide, before)

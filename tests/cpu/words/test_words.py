@@ -13,6 +13,7 @@ import pytest
 
 import ozfp4
 from ozfp4 import _core
+from ozfp4._options import Options
 from ozfp4.testing import (
     Certificate,
     assert_same_bits,
@@ -431,22 +432,20 @@ def _both_ways(rng: np.random.Generator, other: str) -> bool:
     accuracy = ("scaled", "standard", "correct")[int(rng.integers(0, 3))]
     bits = precision if rng.random() < 0.7 else int(rng.integers(2, 77))
     rounding = "nearest"
-    if accuracy != "scaled":
-        bits = precision + 23
     if accuracy == "correct":
         rounding = ("nearest", "down", "up", "zero")[int(rng.integers(0, 4))]
     update: dict[str, Any] = {}
     if rng.random() < 0.2:
         alpha, beta = (float(x) for x in rng.standard_normal(2))
-        update = {"alpha": alpha, "beta": beta, "c": _entries(rng, (m, n)).astype(dtype)}
-    plan = ozfp4.plan(8, 8, 2000, backend="fp64", bits=bits, accuracy="scaled")
+        update = {"alpha": alpha, "beta": beta, "addend": _entries(rng, (m, n)).astype(dtype)}
+    given = {"bits": bits} if accuracy == "scaled" else {}
+    asked = Options(accuracy=accuracy, rounding=rounding, **given)
     found = []
     is_bounded = rng.random() < 0.5
     for way in ("planes", other):
         out, bound = _laid_out(rng, noise((m, n), dtype)), noise((m, n)) if is_bounded else None
-        about = _core.matmul(
-            plan._core, a, b, [out], 2**30, None, accuracy, [rounding], bound, way=way, **update
-        )
+        with forced_on_cpu(**{} if way == "planes" else {way: True}):
+            about = _core.multiply_arrays(a, b, out, asked, bound=bound, is_reported=True, **update)
         found.append((out, bound, about))
     (c, bound, about), (words_c, words_bound, words_about) = found
     assert_same_bits(words_c, c)

@@ -1,0 +1,70 @@
+#include "bindings/product/arrays.hpp"
+
+#include <algorithm>
+#include <complex>
+#include <string>
+#include <utility>
+
+namespace ozfp4::bindings {
+
+namespace py = pybind11;
+using namespace product;
+
+std::optional<EntryType> own_type(const py::array& x) {
+  static PyObject* const known[] = {py::dtype::of<double>().release().ptr(), py::dtype::of<float>().release().ptr(),
+                                    py::dtype::of<std::complex<double>>().release().ptr(),
+                                    py::dtype::of<std::complex<float>>().release().ptr()};
+  constexpr EntryType types[] = {kD, kS, kZ, kC};
+  for (int i = 0; i < 4; ++i) {
+    if (py::detail::array_proxy(x.ptr())->descr == known[i]) return types[i];
+  }
+  return std::nullopt;
+}
+
+EntryType type_of(const char* name, const py::array& x) {
+  if (const std::optional<EntryType> found = own_type(x)) return *found;
+  for (const EntryType& type : {kD, kS, kZ, kC}) {
+    if (x.dtype().equal(dtype_of(type))) return type;
+  }
+  throw py::type_error(std::string(name) + ": dtype " + std::string(py::str(x.dtype())) + " is no floating-point one");
+}
+
+py::dtype dtype_of(const EntryType& type) {
+  if (type.is_complex) {
+    return type.part == ElementType::float64 ? py::dtype::of<std::complex<double>>() : py::dtype::of<std::complex<float>>();
+  }
+  return type.part == ElementType::float64 ? py::dtype::of<double>() : py::dtype::of<float>();
+}
+
+std::optional<Extents> broadcast(const py::array& a, const py::array& b) {
+  Extents stack(static_cast<std::size_t>(std::max(stack_rank(a), stack_rank(b))), 1);
+  for (const py::array* x : {&a, &b}) {
+    const py::ssize_t rank = stack_rank(*x);
+    for (py::ssize_t axis = 0; axis < rank; ++axis) {
+      py::ssize_t& extent = stack[stack.size() - static_cast<std::size_t>(rank - axis)];
+      const py::ssize_t own = x->shape(axis);
+      if (extent != 1 && own != 1 && own != extent) return std::nullopt;
+      if (own != 1) extent = own;
+    }
+  }
+  return stack;
+}
+
+ResultMatrix result_of(const py::array& x, const ResultAxes& axes, char* data) {
+  const auto rank = static_cast<py::ssize_t>(axes.rank);
+  return {data, axes.has_rows ? x.strides(rank) : 0, axes.has_columns ? x.strides(rank + (axes.has_rows ? 1 : 0)) : x.itemsize()};
+}
+
+void check_stacks(const py::array& a, const py::array& b, const py::array& c) {
+  if (a.ndim() < 2 || a.ndim() != b.ndim() || a.ndim() != c.ndim())
+    throw py::value_error("a, b and out need equal numbers of axes");
+  const py::ssize_t rows = a.ndim() - 2, columns = a.ndim() - 1;
+  for (py::ssize_t axis = 0; axis < rows; ++axis) {
+    if (a.shape(axis) != c.shape(axis) || b.shape(axis) != c.shape(axis)) throw py::value_error("stack extents differ");
+  }
+  if (a.shape(columns) != b.shape(rows) || c.shape(rows) != a.shape(rows) || c.shape(columns) != b.shape(columns)) {
+    throw py::value_error("matrix extents do not fit");
+  }
+}
+
+}  // namespace ozfp4::bindings

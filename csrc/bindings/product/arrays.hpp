@@ -1,0 +1,45 @@
+// NumPy arrays as the matrices of csrc/product. Shapes that fit are the caller's: Python checks them where it allocates the
+// result.
+#pragma once
+
+#include <pybind11/numpy.h>
+
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+#include "product/matrices.hpp"
+#include "product/product.hpp"
+
+namespace ozfp4::bindings {
+
+using Extents = std::vector<pybind11::ssize_t>;
+
+// The dtypes of this machine's byte order as NumPy makes them; others are equal to one, and not the same object.
+std::optional<product::EntryType> own_type(const pybind11::array& x);
+
+// Throws a TypeError for a dtype of other numbers.
+product::EntryType type_of(const char* name, const pybind11::array& x);
+pybind11::dtype dtype_of(const product::EntryType& type);
+
+// Axes of an array beside those of its matrices.
+inline pybind11::ssize_t stack_rank(const pybind11::array& x) { return x.ndim() > 2 ? x.ndim() - 2 : 0; }
+
+// Extents of the result without those of the matrix; none where the stacks do not broadcast.
+std::optional<Extents> broadcast(const pybind11::array& a, const pybind11::array& b);
+
+// The axes of a result are those of the product but for those that 1-D operands lack.
+struct ResultAxes {
+  std::size_t rank;
+  bool has_rows, has_columns;
+};
+product::ResultMatrix result_of(const pybind11::array& x, const ResultAxes& axes, char* data);
+
+// Throws a ValueError unless the arrays have the same axes, those of a stack with the same extents.
+void check_stacks(const pybind11::array& a, const pybind11::array& b, const pybind11::array& c);
+
+inline std::optional<pybind11::array> array_or_none(const pybind11::object& x) {
+  return x.is_none() ? std::nullopt : std::optional<pybind11::array>(x.cast<pybind11::array>());
+}
+
+}  // namespace ozfp4::bindings
