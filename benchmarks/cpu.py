@@ -165,7 +165,7 @@ def call_rows(sizes: tuple[int, ...] = (8, 64)) -> list[Row]:
                 out, asked = np.empty((n, n), np.int64), Options(accuracy="scaled")
                 call = functools.partial(_core.multiply_integers, a, b, out, asked, 64)
             else:
-                call = functools.partial(_core.multiply_plain, a, b, "standard", {})
+                call = functools.partial(_core.multiply_plain, a, b, None, "standard", {})
             whole, core = least_us(functools.partial(ozfp4.matmul, a, b)), least_us(call)
             rows.append(
                 {

@@ -13,6 +13,7 @@ PYBIND11_MODULE(_core, module) {
   ozfp4::bindings::register_stages(module);
   ozfp4::bindings::register_matmul(module);
   ozfp4::bindings::register_product(module);
+  ozfp4::bindings::register_plain(module);
   ozfp4::bindings::register_partial(module);
   ozfp4::bindings::register_integers(module);
   ozfp4::bindings::register_tensors(module);

@@ -198,9 +198,24 @@ class Prepared:
 def prepare(x: _Array, is_right: bool, is_for_real: bool, precision: int, asked: Options) -> Prepared:
     """`is_for_real`: a complex operand that is multiplied with real ones; `precision`: of the results, 53 or 24."""
 
-def multiply_plain(a: _Array, b: _Array, accuracy: str, asked: dict[str, Any]) -> Any:
+def multiply_plain(a: _Array, b: _Array, out: _Array | None, accuracy: str, asked: dict[str, Any]) -> Any:
     """The product of two arrays by keywords of :func:`ozfp4.matmul`, and this accuracy where they name none. NotImplemented for
     whatever is not plain or not right, and before :func:`set_rates`."""
+
+class PlainTensors:
+    """The same of tensors on the CPU that nobody watches."""
+
+    def __init__(
+        self,
+        api: Any,
+        unwatched: Unwatched,
+        makers: tuple[Callable[..., Any], ...],
+        increment_version: Callable[..., Any],
+    ) -> None:
+        """`makers` of tensors of a shape and strides, of float64, float32, complex128 and complex64. ValueError, TypeError for an
+        `api` that reads none."""
+    @property
+    def multiply(self) -> Callable[..., Any]: ...
 
 def multiply_arrays(
     a: _Array,

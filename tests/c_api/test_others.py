@@ -168,7 +168,10 @@ def test_overflow_is_an_error_where_it_is_asked_for(library: ctypes.CDLL) -> Non
     a = np.array([[100, 27]], np.int8)
     assert multiply(library, a, np.array([[1], [1]], np.int8), "int8", asked=asked) == 127
     multiply(library, a, np.array([[1], [2]], np.int8), "int8", asked=asked, status=lib.OVERFLOW)
-    assert lib.error(library) == "options.overflow: 1 entry of the product does not fit the type of c"
+    assert (
+        lib.error(library)
+        == "options.overflow: 1 entry of the product does not fit int8; nothing was written"
+    )
     multiply(
         library, np.vstack([a, a]), np.array([[1], [2]], np.int8), "int8", asked=asked, status=lib.OVERFLOW
     )

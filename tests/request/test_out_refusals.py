@@ -101,8 +101,9 @@ def test_memory_that_takes_too_long_to_compare_counts_as_shared(
         raise getattr(np, "exceptions", np).TooHardError("Exceeded max_work")
 
     monkeypatch.setattr(np, "shares_memory", give_up)
-    pattern = r"^out: the array shares memory with a$"
-    check_refused(ValueError, pattern, ozfp4.matmul, A, B, out=noise((3, 5)))
+    pattern, wide = r"^out: the array shares memory with a$", noise((3, 9))
+    wide[:, :4] = A  # beside `out`, within the bytes that it spans
+    check_refused(ValueError, pattern, ozfp4.matmul, wide[:, :4], B, out=wide[:, 4:])
 
 
 def test_neighbours_of_an_operand_are_fine() -> None:

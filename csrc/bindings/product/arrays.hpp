@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include "product/cpu/prepared.hpp"
 #include "product/matrices.hpp"
 #include "product/product.hpp"
 
@@ -28,12 +29,18 @@ inline pybind11::ssize_t stack_rank(const pybind11::array& x) { return x.ndim() 
 // Extents of the result without those of the matrix; none where the stacks do not broadcast.
 std::optional<Extents> broadcast(const pybind11::array& a, const pybind11::array& b);
 
-// The axes of a result are those of the product but for those that 1-D operands lack.
-struct ResultAxes {
-  std::size_t rank;
-  bool has_rows, has_columns;
+// What both types promote to.
+product::EntryType promoted(const product::EntryType& a, const product::EntryType& b);
+
+struct Arrays {
+  pybind11::array a, b, out;
+  std::optional<pybind11::array> addend{}, upper{}, bound{};
+  const product::PreparedMatrix *prepared_a = nullptr, *prepared_b = nullptr;  // whose array has the shape alone
 };
-product::ResultMatrix result_of(const pybind11::array& x, const ResultAxes& axes, char* data);
+
+// `stack`: as of broadcast.
+product::Product product_of(const Arrays& arrays, const product::EntryType& type_a, const product::EntryType& type_b,
+                            const product::EntryType& type, const Extents& stack);
 
 // Throws a ValueError unless the arrays have the same axes, those of a stack with the same extents.
 void check_stacks(const pybind11::array& a, const pybind11::array& b, const pybind11::array& c);

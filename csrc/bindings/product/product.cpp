@@ -13,13 +13,12 @@
 #include <vector>
 
 #include "bindings/cpu/failures.hpp"
-#include "bindings/cpu/repaired.hpp"
 #include "bindings/interpreter_lock.hpp"
 #include "bindings/product/arrays.hpp"
 #include "bindings/product/options.hpp"
 #include "bindings/product/outcome.hpp"
+#include "bindings/product/run.hpp"
 #include "bindings/register.hpp"
-#include "bindings/tensors/python.hpp"
 #include "product/choose.hpp"
 #include "product/cpu/prepared.hpp"
 #include "product/cpu/rates.hpp"
@@ -30,130 +29,6 @@ namespace {
 
 namespace py = pybind11;
 using namespace product;
-
-EntryType promoted(const EntryType& a, const EntryType& b) {
-  const bool is_double = a.part == ElementType::float64 || b.part == ElementType::float64;
-  return {is_double ? ElementType::float64 : ElementType::float32, a.is_complex || b.is_complex};
-}
-
-// Bytes from matrix to matrix along an axis of the result's stack; 0 where the operand has no such axis or repeats along it.
-std::ptrdiff_t step_of(const py::array& x, std::size_t rank, std::size_t axis) {
-  const auto own = static_cast<std::size_t>(stack_rank(x));
-  if (axis + own < rank) return 0;
-  const auto at = static_cast<py::ssize_t>(axis + own - rank);
-  return x.shape(at) == 1 ? 0 : x.strides(at);
-}
-
-// The same of a prepared operand, whose matrices lie one behind the other.
-std::ptrdiff_t step_of(const PreparedMatrix& x, std::size_t rank, std::size_t axis) {
-  const std::size_t own = x.stack.size();
-  if (axis + own < rank || x.stack[axis + own - rank] == 1) return 0;
-  std::ptrdiff_t step = x.parts * x.matrix_bytes;
-  for (std::size_t inner = axis + own - rank + 1; inner < own; ++inner) step *= x.stack[inner];
-  return step;
-}
-
-struct Arrays {
-  py::array a, b, out;
-  std::optional<py::array> addend{}, upper{}, bound{};
-  const PreparedMatrix *prepared_a = nullptr, *prepared_b = nullptr;  // whose array has the shape alone
-};
-
-Product product_of(const Arrays& arrays, const EntryType& type_a, const EntryType& type_b, const EntryType& type,
-                   const Extents& stack) {
-  const py::array &a = arrays.a, &b = arrays.b;
-  const bool has_rows = a.ndim() > 1, has_columns = b.ndim() > 1;
-  const std::size_t rank = stack.size();
-  const auto from_end = [](const py::array& x, py::ssize_t i) { return x.ndim() - i; };
-  Product p;
-  p.type = type;
-  p.type_a = type_a;
-  p.type_b = type_b;
-  p.m = has_rows ? a.shape(from_end(a, 2)) : 1;
-  p.k = a.shape(from_end(a, 1));
-  p.n = has_columns ? b.shape(from_end(b, 1)) : 1;
-  p.a = {static_cast<const char*>(a.data()), p.m,  p.k, has_rows ? a.strides(from_end(a, 2)) : 0,
-         a.strides(from_end(a, 1)),          false};
-  p.b = {static_cast<const char*>(b.data()),
-         p.k,
-         p.n,
-         b.strides(from_end(b, has_columns ? 2 : 1)),
-         has_columns ? b.strides(from_end(b, 1)) : b.itemsize(),
-         false};
-  const ResultAxes axes{rank, has_rows, has_columns};
-  const auto place = [&](const std::optional<py::array>& x, bool is_written) {
-    if (!x) return ResultMatrix{};
-    py::array& own = const_cast<py::array&>(*x);
-    return result_of(own, axes, static_cast<char*>(is_written ? own.mutable_data() : const_cast<void*>(own.data())));
-  };
-  py::array& out = const_cast<py::array&>(arrays.out);
-  p.c = result_of(out, axes, static_cast<char*>(out.mutable_data()));
-  p.addend = place(arrays.addend, false);
-  p.upper = place(arrays.upper, true);
-  p.bound = place(arrays.bound, true);
-  const auto own_step = [](const std::optional<py::array>& x, std::size_t axis) {
-    return x ? x->strides(static_cast<py::ssize_t>(axis)) : 0;
-  };
-  for (const auto& [made, operand] : {std::make_pair(arrays.prepared_a, &p.a), std::make_pair(arrays.prepared_b, &p.b)}) {
-    if (made == nullptr) continue;
-    operand->data = made->entries.get();
-    operand->row_stride = operand->column_stride = 0;
-  }
-  p.prepared_a = arrays.prepared_a;
-  p.prepared_b = arrays.prepared_b;
-  const auto step = [&](const PreparedMatrix* made, const py::array& x, std::size_t axis) {
-    return made != nullptr ? step_of(*made, rank, axis) : step_of(x, rank, axis);
-  };
-  for (std::size_t axis = 0; axis < rank; ++axis) {
-    p.axes.push_back({stack[axis], step(arrays.prepared_a, a, axis), step(arrays.prepared_b, b, axis),
-                      out.strides(static_cast<py::ssize_t>(axis)), own_step(arrays.addend, axis), own_step(arrays.upper, axis),
-                      own_step(arrays.bound, axis)});
-  }
-  return p;
-}
-
-// Calls multiply(ran).
-template <class Multiply>
-Ran run(const Multiply& multiply) {
-  Ran ran = with_failures_told([&] {
-    Ran made;
-    const Unlocked unlocked;
-    multiply(made);
-    return made;
-  });
-  count_repaired(ran.outcome);
-  return ran;
-}
-
-bool is_array(PyObject* x) {
-  return reinterpret_cast<PyObject*>(Py_TYPE(x)) == reinterpret_cast<PyObject*>(py::detail::npy_api::get().PyArray_Type_);
-}
-
-bool is_ready = false;  // measured rates were looked for: see set_rates
-
-// matmul(a, b, accuracy, keywords): the product of two arrays, or NotImplemented for whatever is not plain or not right, of which
-// Python finds out more.
-py::object multiply_plain(PyObject* const* given, Py_ssize_t count) {
-  const py::object unknown = py::reinterpret_borrow<py::object>(Py_NotImplemented);
-  if (count != 4 || !is_ready || !is_array(given[0]) || !is_array(given[1])) return unknown;
-  const auto a = py::reinterpret_borrow<py::array>(given[0]), b = py::reinterpret_borrow<py::array>(given[1]);
-  const py::ssize_t rank_a = a.ndim(), rank_b = b.ndim();
-  if (rank_a == 0 || rank_b == 0 || (rank_a == 1 && rank_b == 1)) return unknown;
-  const std::optional<EntryType> type_a = own_type(a), type_b = own_type(b);
-  if (!type_a || !type_b || a.shape(rank_a - 1) != b.shape(rank_b == 1 ? 0 : rank_b - 2)) return unknown;
-  std::optional<Extents> stack = broadcast(a, b);
-  if (!stack) return unknown;
-  const std::optional<Options> options = plain_options(given[2], given[3]);
-  if (!options) return unknown;
-  const EntryType type = promoted(*type_a, *type_b);
-  Extents shape = *stack;
-  if (rank_a > 1) shape.push_back(a.shape(rank_a - 2));
-  if (rank_b > 1) shape.push_back(b.shape(rank_b - 1));
-  py::array out(dtype_of(type), shape);
-  const Product p = product_of({a, b, out}, *type_a, *type_b, type, *stack);
-  run([&](Ran& ran) { multiply(p, *options, ran); });
-  return out;
-}
 
 py::dict outcome_of(const Product& p, const Ran& ran, const Options& options) {
   const bool is_paired = p.type_a.is_complex && p.type_b.is_complex;
@@ -241,12 +116,12 @@ py::tuple choose(const py::tuple& asked, std::int64_t m, std::int64_t n, std::in
 // Until set_rates is called again products look at nothing that was measured, and none is plain.
 void forget_rates() {
   set_measured_rates({});
-  is_ready = false;
+  is_ready() = false;
 }
 
 void set_rates(double fp64, double int8, double fp4, const std::string& basis) {
   set_measured_rates({fp64, int8, fp4, basis});
-  is_ready = true;
+  is_ready() = true;
 }
 
 }  // namespace
@@ -258,7 +133,6 @@ void register_product(py::module_& module) {
           "plan", [](const PreparedMatrix& made) { return plan_tuple(*made.plan, std::max<std::int64_t>(made.view.inner, 1)); });
   module.def("prepare", &prepare_array, py::arg("x"), py::arg("is_right"), py::arg("is_for_real"), py::arg("precision"),
              py::arg("asked"));
-  module.attr("multiply_plain") = builtin<multiply_plain>("multiply_plain");
   module.def("force_way", &force_way, py::arg("way"));
   module.def("multiply_arrays", &multiply_arrays, py::arg("a"), py::arg("b"), py::arg("out"), py::arg("asked"),
              py::arg("alpha") = 1.0, py::arg("beta") = 0.0, py::arg("addend") = py::none(), py::arg("upper") = py::none(),

@@ -39,7 +39,7 @@ void register_tensors(py::module_& module) {
            py::arg("empty"), py::arg("device"), py::arg("factors"), py::arg("spans"), py::arg("may_be_c"), py::arg("is_whole"))
       .def("may_write", &Repeat::may_write, py::arg("addresses"));
   py::class_<TensorForms>(module, "TensorForms")
-      .def(py::init<const py::capsule&, py::object, std::int32_t>(), py::arg("api"), py::arg("unwatched"),
+      .def(py::init<const py::capsule&, const py::object&, std::int32_t>(), py::arg("api"), py::arg("unwatched"),
            py::arg("device") = dlpack::kCuda)
       .def("of", &TensorForms::of, py::arg("tensors"), py::arg("is_asked") = false)
       .def_property_readonly("again", [](const py::object& self) { return builtin_of<TensorForms, again>(self, "again"); });

@@ -8,14 +8,12 @@
 #include <cstdint>
 #include <cstring>
 #include <stdexcept>
-#include <string>
 #include <utility>
 
 #include "bindings/tensors/dlpack.hpp"
 #include "bindings/tensors/python.hpp"
+#include "bindings/tensors/reader.hpp"
 #include "bindings/tensors/repeat.hpp"
-#include "bindings/tensors/storage.hpp"
-#include "bindings/tensors/unwatched.hpp"
 
 namespace ozfp4::bindings {
 
@@ -39,21 +37,12 @@ class Key {
 
 class TensorForms {
  public:
-  // `unwatched` knows the types of tensors that compute as torch.Tensor does; `device` is a DLDeviceType.
-  TensorForms(const pybind11::capsule& api, pybind11::object unwatched, std::int32_t device)
-      : held_(std::move(unwatched)), unwatched_(held_.cast<const Unwatched&>()), device_(device) {
-    const auto* held = static_cast<const dlpack::ExchangeApi*>(PyCapsule_GetPointer(api.ptr(), dlpack::kCapsule));
-    if (held == nullptr) throw pybind11::error_already_set();
-    if (held->major != dlpack::kMajor || held->dltensor_from_py_object_no_sync == nullptr) {
-      throw std::invalid_argument("api: its version is " + std::to_string(held->major) + "." + std::to_string(held->minor) +
-                                  ", or it reads no tensors");
-    }
-    read_ = held->dltensor_from_py_object_no_sync;
-  }
+  // As of a TensorReader.
+  TensorForms(const pybind11::capsule& api, const pybind11::object& unwatched, std::int32_t device)
+      : reader_(api, unwatched, device) {}
 
-  // A key of all, some of which may be None; None unless each is plain as Unwatched has it, dense, with entries, all of them in
-  // its storage, on the device, and not negated lazily. Tensors may be conjugated lazily. None, too, where `is_asked` and
-  // something may watch.
+  // A key of all, some of which may be None; None unless the reader reads each of the others. Tensors may be conjugated lazily.
+  // None, too, where `is_asked` and something may watch.
   pybind11::object of(const pybind11::tuple& tensors, bool is_asked) const {
     Key key;
     Addresses addresses{};
@@ -79,7 +68,7 @@ class TensorForms {
 
  private:
   bool read(const pybind11::tuple& tensors, bool is_asked, Key& key, Addresses& addresses) const {
-    if (is_asked && !unwatched_.nothing_watches()) return false;
+    if (is_asked && !reader_.nothing_watches()) return false;
     for (std::size_t i = 0; i < tensors.size(); ++i) {
       const pybind11::handle x = PyTuple_GET_ITEM(tensors.ptr(), static_cast<Py_ssize_t>(i));
       std::uintptr_t address = 0;
@@ -90,15 +79,9 @@ class TensorForms {
   }
 
   bool add(pybind11::handle x, Key& key, std::uintptr_t& address) const {
-    if (!unwatched_.is_plain(x)) return false;
     dlpack::Tensor held{};
-    if (read_(x.ptr(), &held) != 0) {  // sparse, nested, of a dtype that DLPack lacks
-      PyErr_Clear();
-      return false;
-    }
-    if (held.data == nullptr || held.device.type != device_ || says(x, is_neg_)) return false;
-    if (!storages_.reach(x, held.ndim, held.shape, held.strides, held.dtype.bits * held.dtype.lanes / 8).fits()) return false;
-    const bool is_conjugated = held.dtype.code == dlpack::kComplex && says(x, is_conj_);
+    if (!reader_.read(x, held)) return false;
+    const bool is_conjugated = reader_.is_conjugated(x, held);
     address = reinterpret_cast<std::uintptr_t>(held.data) + held.byte_offset;
     bool fits = key.add(held.ndim) && key.add(held.device.id) && key.add(static_cast<std::int64_t>(address % kAlignment)) &&
                 key.add(held.dtype.code << 16 | held.dtype.bits << 8 | int(is_conjugated)) && key.add(held.dtype.lanes);
@@ -108,12 +91,8 @@ class TensorForms {
     return fits;
   }
 
-  pybind11::object held_;  // keeps the next one
-  const Unwatched& unwatched_;
-  std::int32_t device_;
-  int (*read_)(void*, dlpack::Tensor*) = nullptr;
-  Storages storages_;
-  pybind11::object is_neg_ = interned("is_neg"), is_conj_ = interned("is_conj"), repeat_ = interned("repeat");
+  TensorReader reader_;
+  pybind11::object repeat_ = interned("repeat");
 };
 
 }  // namespace ozfp4::bindings

@@ -217,16 +217,19 @@ def matmul(
     MemoryError
         A workspace limit below what the smallest blocks need, or on a device below what the smallest tiles need.
     """
-    traced, are_arrays = is_traced(), type(a) is type(b) is np.ndarray
-    if are_arrays and not traced and out is device is None and not LOGGER.isEnabledFor(DEBUG):
-        promised = (SCOPE.get() or PROCESS[0]) if accuracy is None else accuracy
-        c = multiply_plain(a, b, promised, options)
-        if c is not NotImplemented:
-            return c
+    traced = is_traced()
+    if not traced and device is None and not LOGGER.isEnabledFor(DEBUG):
+        multiply = multiply_plain if type(a) is np.ndarray else library.plain_tensors()
+        if multiply is not None:
+            promised = (SCOPE.get() or PROCESS[0]) if accuracy is None else accuracy
+            c = multiply(a, b, out, promised, options)
+            if c is not NotImplemented:
+                return c
     check_taken(matmul, options)
     given = options if accuracy is None else {**options, "accuracy": accuracy}
     if device is not None:
         is_here = isinstance(device, str) and device == "cpu" and given.get("workspace_limit") is None
+        are_arrays = type(a) is type(b) is np.ndarray
         if not (is_here and are_arrays) or given.get("report", False):
             return _streamed(a, b, out, device, given)
     if traced and is_watched(a, b, out):

@@ -179,6 +179,25 @@ def unwatched() -> _core.Unwatched:
     )
 
 
+def plain_tensors() -> Callable[..., Any] | None:
+    """What multiplies tensors on the CPU as ``_core.multiply_plain`` does arrays; None without torch, or where that reads no
+    tensors as C structures (before 2.10)."""
+    return None if sys.modules.get("torch") is None else _plain_tensors()
+
+
+@lru_cache(maxsize=1)
+def _plain_tensors() -> Callable[..., Any] | None:
+    torch = require_torch()
+    api = getattr(torch.Tensor, "__dlpack_c_exchange_api__", None)
+    types = (torch.float64, torch.float32, torch.complex128, torch.complex64)
+    makers = tuple(partial(torch.empty_strided, dtype=t, device=torch.device("cpu")) for t in types)
+    try:
+        found = _core.PlainTensors(api, unwatched(), makers, torch.autograd.graph.increment_version)
+    except (TypeError, ValueError):
+        return None
+    return found.multiply
+
+
 def has_own_tangent(x: Any) -> bool:
     """Whether a tensor has a tangent of forward mode, at the one level of torch.func that torch is at. Levels of forward mode are
     the process's, so that only the tensor knows: another thread may have entered one."""

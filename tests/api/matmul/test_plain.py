@@ -1,4 +1,5 @@
-"""Plain products of NumPy arrays, which the core makes at once, beside those of which Python looks at everything."""
+"""Plain products of arrays and of tensors on the CPU, which the core makes at once, beside those of which Python looks at
+everything."""
 
 from __future__ import annotations
 
@@ -9,8 +10,9 @@ import pytest
 
 import ozfp4
 from ozfp4 import _core
+from ozfp4.request import library
 from ozfp4.testing import assert_same_bits
-from support import chosen
+from support import chosen, noise
 
 rng = np.random.default_rng(3)
 A, B = rng.standard_normal((2, 9, 9)) / 3
@@ -33,7 +35,7 @@ OPERANDS = {
 
 
 def is_plain(a: Any, b: Any, **asked: Any) -> bool:
-    return _core.multiply_plain(a, b, "standard", asked) is not NotImplemented
+    return _core.multiply_plain(a, b, None, "standard", asked) is not NotImplemented
 
 
 @pytest.mark.parametrize("name", OPERANDS)
@@ -51,6 +53,125 @@ def test_the_same_bits(name: str) -> None:
         expected, report = ozfp4.matmul(a, b, report=True, **asked)
         assert_same_bits(found, expected)
         assert report.accuracy == asked.get("accuracy", "standard")
+
+
+ASKED: list[dict[str, Any]] = [{}, {"accuracy": "correct", "rounding": "down"}, {"backend": "fp64"}]
+
+
+@pytest.mark.parametrize("name", OPERANDS)
+def test_out_is_written_where_it_lies(name: str) -> None:
+    a, b = OPERANDS[name]
+    expected = [ozfp4.matmul(a, b, report=True, **asked)[0] for asked in ASKED]
+    shape, dtype = expected[0].shape, expected[0].dtype
+    for asked, c in zip(ASKED, expected, strict=True):
+        wide = noise((*shape[:-1], 2 * shape[-1]), dtype)
+        for out in (noise(shape, dtype), noise(shape[::-1], dtype).T, wide[..., ::-2], wide[..., 1::2]):
+            kept = wide[..., ::2].copy()
+            assert _core.multiply_plain(a, b, out, "standard", asked) is out
+            assert_same_bits(out.copy(), c)
+            if out.base is wide and out.strides[-1] > 0:
+                assert_same_bits(wide[..., ::2].copy(), kept)
+
+
+def test_an_out_that_python_looks_at() -> None:
+    c, wide = ozfp4.matmul(A, B, report=True)[0], noise((9, 18))
+    read_only = noise((9, 9))
+    read_only.flags.writeable = False
+    for out in (
+        noise((9, 8)), noise((9,)), noise((9, 9), np.float32), noise((9, 9)).astype(">f8"), read_only, A, B[::-1],
+        np.broadcast_to(noise((9,)), (9, 9)), np.lib.stride_tricks.as_strided(noise((99,)), (9, 9), (64, 8)),
+        np.ma.array(noise((9, 9))), c.tolist(),
+    ):  # fmt: skip
+        assert _core.multiply_plain(A, B, out, "standard", {}) is NotImplemented
+    wide[:, :9] = A
+    assert _core.multiply_plain(wide[:, :9], B, wide[:, 9:], "standard", {}) is NotImplemented
+    assert_same_bits(ozfp4.matmul(wide[:, :9], B, out=wide[:, 9:]).copy(), c)
+
+
+@pytest.fixture
+def plain_tensors() -> Any:
+    pytest.importorskip("torch")
+    multiply = library.plain_tensors()
+    if multiply is None:
+        pytest.skip("this torch offers no structures")
+    return multiply
+
+
+@pytest.mark.parametrize("name", OPERANDS)
+def test_tensors(plain_tensors: Any, name: str) -> None:
+    torch = pytest.importorskip("torch")
+    a, b = OPERANDS[name]
+    x, y = (
+        torch.from_numpy(z.copy()).mT.contiguous().mT if z.ndim > 1 else torch.from_numpy(z.copy())
+        for z in (a, b)
+    )
+    for asked in ASKED:
+        expected = ozfp4.matmul(a, b, **asked)
+        found = plain_tensors(x, y, None, "standard", asked)
+        if expected.size == 0 or a.size == 0:
+            assert found is NotImplemented
+        else:
+            assert type(found) is torch.Tensor
+            assert found.is_contiguous()
+            assert_same_bits(found.clone().numpy(), expected)
+            found.untyped_storage().resize_(0)  # as of torch's own
+            out = torch.from_numpy(noise((*expected.shape, 2), expected.dtype))[..., 1]
+            version = out._version
+            assert plain_tensors(x, y, out, "standard", asked) is out
+            assert out._version == version + 1
+            assert_same_bits(out.numpy().copy(), expected)
+        assert_same_bits(ozfp4.matmul(x, y, **asked).numpy(), expected)
+
+
+def test_tensors_that_python_looks_at(plain_tensors: Any) -> None:
+    torch = pytest.importorskip("torch")
+    a, b = torch.from_numpy(A.copy()), torch.from_numpy(B.copy())
+
+    def is_plain(x: Any, y: Any, out: Any = None) -> bool:
+        return plain_tensors(x, y, out, "standard", {}) is not NotImplemented
+
+    class Own(torch.Tensor):
+        pass
+
+    ozfp4.matmul(A, B, report=True)
+    assert is_plain(a, b, torch.empty_like(a))
+    watched = a.clone().requires_grad_()
+    freed = a.clone()
+    freed.untyped_storage().resize_(8)
+    z = a * (1 + 1j)
+    negated = torch.imag((z * 1j).conj())
+    assert negated.is_neg()
+    for x in (
+        watched,
+        freed,
+        a.to_sparse(),
+        a.as_subclass(Own),
+        A,
+        z.conj(),
+        negated,
+        a.half(),
+        a.long(),
+        a.to("meta"),
+    ):
+        assert not is_plain(b, x)
+        assert not is_plain(x, b)
+        assert not is_plain(a, b, x)
+    assert not is_plain(a[:, :3], b)
+    assert not is_plain(a, b, a)
+    assert not is_plain(a, b, b.mT)
+    assert not is_plain(a, b, torch.empty(9, dtype=a.dtype).expand(9, 9))
+    with torch.no_grad():
+        assert is_plain(watched, b)
+    with torch.autograd.forward_ad.dual_level():
+        assert not is_plain(a, b)
+    found: list[bool] = []
+    torch.func.vmap(lambda x: found.append(is_plain(a, b)) or x)(a)
+    torch.jit.trace(lambda x: found.append(is_plain(a, b)) or x, (a,), check_trace=False)
+    assert len(found) == 2
+    assert not any(found)
+    with torch.utils._python_dispatch.TorchDispatchMode():
+        assert not is_plain(a, b)
+    assert is_plain(a, b)
 
 
 def test_what_python_looks_at() -> None:

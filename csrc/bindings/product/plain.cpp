@@ -1,0 +1,208 @@
+// matmul(a, b, out, accuracy, keywords) where all is plain: the product, or NotImplemented for whatever is not plain or not
+// right, of which Python finds out more. Short products take less time than Python's checks.
+#include <pybind11/numpy.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstdlib>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "bindings/product/arrays.hpp"
+#include "bindings/product/options.hpp"
+#include "bindings/product/run.hpp"
+#include "bindings/register.hpp"
+#include "bindings/tensors/python.hpp"
+#include "bindings/tensors/reader.hpp"
+#include "product/choose.hpp"
+
+namespace ozfp4::bindings {
+namespace {
+
+namespace py = pybind11;
+using namespace product;
+
+constexpr std::array<EntryType, 4> kTypes{kD, kS, kZ, kC};
+
+bool is_same(const EntryType& x, const EntryType& y) { return x.part == y.part && x.is_complex == y.is_complex; }
+
+py::object unknown() { return py::reinterpret_borrow<py::object>(Py_NotImplemented); }
+
+// A result as its library has it, and its memory.
+struct Made {
+  py::object result;
+  py::array memory;
+};
+
+// Addresses of the first byte and of the one behind the last.
+std::pair<std::intptr_t, std::intptr_t> span_of(const py::array& x) {
+  std::intptr_t first = reinterpret_cast<std::intptr_t>(x.data()), last = first;
+  for (py::ssize_t axis = 0; axis < x.ndim(); ++axis) {
+    if (x.shape(axis) == 0) return {first, first};
+    const std::ptrdiff_t reach = (x.shape(axis) - 1) * x.strides(axis);
+    (reach < 0 ? first : last) += reach;
+  }
+  return {first, last + x.itemsize()};
+}
+
+bool may_overlap(const py::array& x, const py::array& y) {
+  const auto own = span_of(x), other = span_of(y);
+  return own.first < other.second && other.first < own.second;
+}
+
+// Whether two entries may lie in one place: an axis steps over less than those below it span.
+bool may_overlap_itself(const py::array& x) {
+  std::vector<std::pair<std::ptrdiff_t, py::ssize_t>> axes;
+  for (py::ssize_t axis = 0; axis < x.ndim(); ++axis) {
+    if (x.shape(axis) > 1) axes.emplace_back(std::abs(x.strides(axis)), x.shape(axis));
+  }
+  std::sort(axes.begin(), axes.end());
+  std::ptrdiff_t span = x.itemsize();
+  for (const auto& [stride, extent] : axes) {
+    if (stride < span) return true;
+    span += stride * (extent - 1);
+  }
+  return false;
+}
+
+bool is_of_shape(const py::array& x, const Extents& shape) {
+  return static_cast<std::size_t>(x.ndim()) == shape.size() && std::equal(shape.begin(), shape.end(), x.shape());
+}
+
+// `out`: where it goes, else `make` makes a result of a type and a shape.
+template <class Make>
+py::object multiply(const py::array& a, const py::array& b, const std::optional<Made>& out, py::handle accuracy,
+                    py::handle keywords, const Make& make) {
+  const py::ssize_t rank_a = a.ndim(), rank_b = b.ndim();
+  if (rank_a == 0 || rank_b == 0 || (rank_a == 1 && rank_b == 1)) return unknown();
+  const std::optional<EntryType> type_a = own_type(a), type_b = own_type(b);
+  const py::ssize_t k = a.shape(rank_a - 1);
+  if (!type_a || !type_b || k != b.shape(rank_b == 1 ? 0 : rank_b - 2) || k > kLongestCertified / 2) return unknown();
+  const std::optional<Extents> stack = broadcast(a, b);
+  if (!stack) return unknown();
+  const std::optional<Options> options = plain_options(accuracy, keywords);
+  if (!options) return unknown();
+  const EntryType type = promoted(*type_a, *type_b);
+  Extents shape = *stack;
+  if (rank_a > 1) shape.push_back(a.shape(rank_a - 2));
+  if (rank_b > 1) shape.push_back(b.shape(rank_b - 1));
+  if (out) {
+    const py::array& place = out->memory;
+    const std::optional<EntryType> own = own_type(place);
+    if (!own || !is_same(*own, type) || !is_of_shape(place, shape) || !place.writeable()) return unknown();
+    if (may_overlap_itself(place) || may_overlap(place, a) || may_overlap(place, b)) return unknown();
+  }
+  const Made made = out ? *out : make(type, shape);
+  const Product p = product_of({a, b, made.memory}, *type_a, *type_b, type, *stack);
+  run([&](Ran& ran) { product::multiply(p, *options, ran); });
+  return made.result;
+}
+
+bool is_array(PyObject* x) {
+  return reinterpret_cast<PyObject*>(Py_TYPE(x)) == reinterpret_cast<PyObject*>(py::detail::npy_api::get().PyArray_Type_);
+}
+
+// Of arrays of NumPy.
+py::object multiply_plain(PyObject* const* given, Py_ssize_t count) {
+  const bool has_out = count == 5 && given[2] != Py_None;
+  if (count != 5 || !is_ready() || !is_array(given[0]) || !is_array(given[1]) || (has_out && !is_array(given[2])))
+    return unknown();
+  const auto at = [&](int i) { return py::reinterpret_borrow<py::array>(given[i]); };
+  const auto make = [](const EntryType& type, const Extents& shape) {
+    const py::array c(dtype_of(type), shape);
+    return Made{c, c};
+  };
+  return multiply(at(0), at(1), has_out ? std::optional<Made>({at(2), at(2)}) : std::nullopt, given[3], given[4], make);
+}
+
+// Of tensors of torch on the CPU.
+class PlainTensors {
+ public:
+  // `reader` of those on the CPU; `makers` of tensors of a shape and strides, of float64, float32, complex128 and complex64.
+  PlainTensors(const py::capsule& api, const py::object& unwatched, const py::tuple& makers, py::object increment_version)
+      : reader_(api, unwatched, dlpack::kCpu), increment_version_(std::move(increment_version)) {
+    if (makers.size() != makers_.size()) throw py::value_error("makers: one for each of four dtypes is needed");
+    for (std::size_t i = 0; i < makers_.size(); ++i) makers_[i] = makers[i];
+  }
+
+  py::object multiply(PyObject* const* given, Py_ssize_t count) const {
+    if (count != 5 || !is_ready()) return unknown();
+    const bool has_out = given[2] != Py_None;
+    const std::optional<py::array> a = array_of(given[0]);
+    const std::optional<py::array> b = a ? array_of(given[1]) : std::nullopt;
+    if (!b || !reader_.nothing_watches()) return unknown();
+    std::optional<Made> out;
+    if (has_out) {
+      const std::optional<py::array> memory = array_of(given[2]);
+      if (!memory) return unknown();
+      out = {py::reinterpret_borrow<py::object>(given[2]), *memory};
+    }
+    const auto make = [this](const EntryType& type, const Extents& shape) { return made(type, shape); };
+    py::object c = bindings::multiply(*a, *b, out, given[3], given[4], make);
+    if (out && c.ptr() != Py_NotImplemented) answer_of(PyObject_CallOneArg(increment_version_.ptr(), c.ptr()));
+    return c;
+  }
+
+ private:
+  static std::optional<EntryType> type_of(const dlpack::DataType& dtype) {
+    if (dtype.lanes != 1) return std::nullopt;
+    for (const EntryType& type : kTypes) {
+      if (dtype.code == (type.is_complex ? dlpack::kComplex : dlpack::kFloat) && dtype.bits == 8 * type.bytes()) return type;
+    }
+    return std::nullopt;
+  }
+
+  std::optional<py::array> array_of(py::handle x) const {
+    dlpack::Tensor held{};
+    if (!reader_.read(x, held) || reader_.is_conjugated(x, held)) return std::nullopt;
+    const std::optional<EntryType> type = type_of(held.dtype);
+    return type ? std::make_optional(array_at(x, held, *type)) : std::nullopt;
+  }
+
+  static py::array array_at(py::handle x, const dlpack::Tensor& held, const EntryType& type) {
+    Extents shape(held.shape, held.shape + held.ndim), strides(held.strides, held.strides + held.ndim);
+    for (py::ssize_t& stride : strides) stride *= type.bytes();
+    return py::array(dtype_of(type), std::move(shape), std::move(strides), static_cast<char*>(held.data) + held.byte_offset, x);
+  }
+
+  // Entries row by row.
+  Made made(const EntryType& type, const Extents& shape) const {
+    const auto is_own = [&](const EntryType& x) { return is_same(x, type); };
+    const auto at = std::find_if(kTypes.begin(), kTypes.end(), is_own) - kTypes.begin();
+    const py::tuple extents(shape.size()), strides(shape.size());
+    py::ssize_t step = 1;
+    for (std::size_t i = shape.size(); i-- > 0;) {
+      extents[i] = py::int_(shape[i]);
+      strides[i] = py::int_(step);
+      step *= shape[i];
+    }
+    PyObject* const maker = makers_[static_cast<std::size_t>(at)].ptr();
+    const py::object c = answer_of(PyObject_CallFunctionObjArgs(maker, extents.ptr(), strides.ptr(), nullptr));
+    dlpack::Tensor held{};
+    if (!reader_.read_entries(c, held)) throw std::runtime_error("torch makes no plain tensor");
+    return {c, array_at(c, held, type)};
+  }
+
+  TensorReader reader_;
+  std::array<py::object, 4> makers_;
+  py::object increment_version_;
+};
+
+py::object multiply_tensors(const PlainTensors& own, PyObject* const* given, Py_ssize_t count) {
+  return own.multiply(given, count);
+}
+
+}  // namespace
+
+void register_plain(py::module_& module) {
+  module.attr("multiply_plain") = builtin<multiply_plain>("multiply_plain");
+  py::class_<PlainTensors>(module, "PlainTensors")
+      .def(py::init<const py::capsule&, const py::object&, const py::tuple&, py::object>(), py::arg("api"), py::arg("unwatched"),
+           py::arg("makers"), py::arg("increment_version"))
+      .def_property_readonly("multiply",
+                             [](const py::object& self) { return builtin_of<PlainTensors, multiply_tensors>(self, "multiply"); });
+}
+
+}  // namespace ozfp4::bindings

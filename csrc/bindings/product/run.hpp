@@ -1,0 +1,30 @@
+// What every product of floating-point numbers from Python has around it.
+#pragma once
+
+#include "bindings/cpu/failures.hpp"
+#include "bindings/cpu/repaired.hpp"
+#include "bindings/interpreter_lock.hpp"
+#include "product/cpu/product.hpp"
+
+namespace ozfp4::bindings {
+
+// Calls multiply(ran) without the interpreter's lock.
+template <class Multiply>
+product::Ran run(const Multiply& multiply) {
+  product::Ran ran = with_failures_told([&] {
+    product::Ran made;
+    const Unlocked unlocked;
+    multiply(made);
+    return made;
+  });
+  count_repaired(ran.outcome);
+  return ran;
+}
+
+// Whether products may be plain: measured rates of the CPU were looked for. Guarded by the interpreter's lock.
+inline bool& is_ready() {
+  static bool is_set = false;
+  return is_set;
+}
+
+}  // namespace ozfp4::bindings
