@@ -11,7 +11,7 @@ PYBIND11_MODULE(_core, module) {
   ozfp4::bindings::translate_errors();
   ozfp4::bindings::register_plan(module);
   ozfp4::bindings::register_stages(module);
-  ozfp4::bindings::register_matmul(module);
+  ozfp4::bindings::register_choices(module);
   ozfp4::bindings::register_product(module);
   ozfp4::bindings::register_plain(module);
   ozfp4::bindings::register_partial(module);

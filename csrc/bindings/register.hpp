@@ -6,7 +6,7 @@ namespace ozfp4::bindings {
 
 void register_plan(pybind11::module_& module);
 void register_stages(pybind11::module_& module);
-void register_matmul(pybind11::module_& module);
+void register_choices(pybind11::module_& module);
 void register_plain(pybind11::module_& module);
 void register_product(pybind11::module_& module);
 void register_partial(pybind11::module_& module);

@@ -298,24 +298,4 @@ void MatmulOutcome::extend(const MatmulOutcome& other) {
   if (other.by_planes.count > 0) kernel = other.kernel;
 }
 
-std::int64_t cpu_int8_matmul(const Plan& plan, const OperandView& a, const OperandView& b, std::int32_t* result,
-                             std::int64_t workspace_limit) {
-  const DefaultFpMode mode;
-  if (a.outer == 0 || b.outer == 0) return 0;
-  if (a.inner == 0) {
-    std::fill_n(result, a.outer * b.outer, 0);
-    return 0;
-  }
-  const BlockShape shape = choose_blocks(plan, a.outer, b.outer, a.inner, workspace_limit);
-  StageTimes times;
-  run_blocks(plan, 1, {a, {nullptr, 8}}, {b, {nullptr, 8}}, shape, times, {}, [&](const OutputBlock& block) {
-    const auto* sums = static_cast<const std::int64_t*>(block.output);
-    for (std::int64_t i = 0; i < block.rows; ++i, sums += block.columns) {
-      std::int32_t* row = result + (block.row + i) * b.outer + block.column;
-      std::transform(sums, sums + block.columns, row, [](std::int64_t sum) { return static_cast<std::int32_t>(sum); });
-    }
-  });
-  return shape.bytes;
-}
-
 }  // namespace ozfp4

@@ -69,8 +69,4 @@ MatmulOutcome cpu_matmul(const Plan& plan, const MatmulOperand& a, const MatmulO
 MatmulOutcome cpu_matmul(const Plan& plan, const MatmulOperand& a, const MatmulOperand& b, const Target& target,
                          const MatmulOptions& options);
 
-// result = A B for int8 operands, bit-exact in INT32 (row-major, contiguous). Returns the bytes of its workspace.
-std::int64_t cpu_int8_matmul(const Plan& plan, const OperandView& a, const OperandView& b, std::int32_t* result,
-                             std::int64_t workspace_limit);
-
 }  // namespace ozfp4

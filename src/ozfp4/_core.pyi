@@ -348,8 +348,6 @@ def finish_residues(
     first_column: int,
     out: _Array,
 ) -> npt.NDArray[np.int64]: ...
-def int8_matmul(plan: Plan, a: _Array, b: _Array, out: npt.NDArray[np.int32], workspace_limit: int) -> int:
-    """Returns the bytes of the workspace."""
 
 class Unwatched:
     """Whether torch surely does without seeing the products of some tensors as operators."""

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "check.hpp"
+#include "cpu/integers/matmul.hpp"
 #include "cpu/matmul.hpp"
 #include "cpu/runtime/buffer.hpp"
 #include "cpu/runtime/threads.hpp"
@@ -111,8 +112,9 @@ void check_int8(int products, const Shape& shape, std::int64_t limit) {
   std::vector<std::int8_t> a(static_cast<std::size_t>(shape.m * shape.k), 3), b(static_cast<std::size_t>(shape.n * shape.k), -5);
   std::vector<std::int32_t> c(static_cast<std::size_t>(shape.m * shape.n));
   const std::int64_t bytes = measured([&] {
-    cpu_int8_matmul(plan, view_of(a, ElementType::int8, shape.m, shape.k), view_of(b, ElementType::int8, shape.n, shape.k),
-                    c.data(), limit);
+    const ResultView result{reinterpret_cast<char*>(c.data()), ElementType::int32, shape.m, shape.n, 4 * shape.n, 4};
+    cpu_integer_matmul(plan, view_of(a, ElementType::int8, shape.m, shape.k), view_of(b, ElementType::int8, shape.n, shape.k),
+                       {result}, limit, {});
   });
   report("int8 workspace", bytes <= limit,
          std::to_string(products) + " products: measured " + std::to_string(bytes) + ", limit " + std::to_string(limit));

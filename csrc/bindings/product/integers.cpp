@@ -3,7 +3,6 @@
 
 #include <pybind11/numpy.h>
 
-#include <algorithm>
 #include <cstdint>
 #include <optional>
 
@@ -14,7 +13,6 @@
 #include "bindings/product/outcome.hpp"
 #include "bindings/register.hpp"
 #include "bindings/views.hpp"
-#include "cpu/matmul.hpp"
 #include "product/cpu/product.hpp"
 
 namespace ozfp4::bindings {
@@ -96,22 +94,6 @@ py::dict multiply_integer_gram(const py::array& a, const py::array& b, py::array
   return is_reported ? outcome_dict(ran, options, bits, gram.product.a.inner, counts || options.raises) : py::dict();
 }
 
-// Returns the bytes of the workspace.
-std::int64_t int8_matmul(const Plan& plan, const py::array& a, const py::array& b,
-                         py::array_t<std::int32_t, py::array::c_style> out, std::int64_t workspace_limit) {
-  const IntegerSum sum = sum_of(a, b, out, std::nullopt);
-  if (sum.product.a.inner > plan.k_max) throw py::value_error("inner dimension exceeds the plan's k_max");
-  const std::int64_t count = sum.is_there() ? count_of(sum.axes) : 0;
-  const Unlocked unlocked;
-  std::int64_t workspace = 0;
-  for (std::int64_t item = 0; item < count; ++item) {
-    const IntegerProduct own = matrix_at(sum, item).product;
-    auto* const c = reinterpret_cast<std::int32_t*>(own.c.data);
-    workspace = std::max(workspace, cpu_int8_matmul(plan, own.a, own.b, c, workspace_limit));
-  }
-  return workspace;
-}
-
 }  // namespace
 
 void register_integers(py::module_& module) {
@@ -121,8 +103,6 @@ void register_integers(py::module_& module) {
   module.def("multiply_integer_gram", &multiply_integer_gram, py::arg("a"), py::arg("b"), py::arg("out").noconvert(),
              py::arg("asked"), py::arg("bits"), py::arg("least_columns"), py::arg("counts") = false,
              py::arg("is_reported") = false);
-  module.def("int8_matmul", &int8_matmul, py::arg("plan"), py::arg("a"), py::arg("b"), py::arg("out").noconvert(),
-             py::arg("workspace_limit"));
 }
 
 }  // namespace ozfp4::bindings

@@ -70,7 +70,12 @@ py::dict outcome_dict(const Ran& ran, const Options& options, int precision, std
 
 py::dict outcome_dict(const IntegersRan& ran, const Options& options, int bits, std::int64_t k, bool is_exact) {
   py::dict outcome;
-  if (ran.plan != nullptr) {
+  if (ran.plan != nullptr && ran.plan->scheme == Scheme::integer) {
+    outcome = counted(ran.outcome);
+    outcome["plan"] = py::none();
+    outcome["fallback"] = py::none();
+    outcome["reason"] = "int8 products are of FP4 limbs";
+  } else if (ran.plan != nullptr) {
     outcome = outcome_dict(ran, integer_plan_options(options, bits), 53, std::max<std::int64_t>(k, 1));
     if (outcome["fallback"].is_none() && may_go_direct(options)) outcome["fallback"] = or_none(failure_of_words());
   } else {

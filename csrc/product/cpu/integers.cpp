@@ -2,6 +2,7 @@
 #include "product/integers.hpp"
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -61,9 +62,21 @@ IntegersRan run_in_words(const IntegerSum& sum, const Options& options, DirectMa
 
 std::string name_of(ElementType type) { return (is_unsigned(type) ? "uint" : "int") + std::to_string(8 * entry_bytes(type)); }
 
+// A plan of INT8 products, whose sums a CPU holds in 64 bits for any inner dimension; or one of integers of any type.
+std::shared_ptr<const Plan> find_plan(const IntegerSum& sum, const Options& options) {
+  const IntegerProduct& p = sum.product;
+  if (options.plan == nullptr || options.plan->scheme != Scheme::integer) {
+    return plan_for(integer_plan_options(options, sum.bits()), 53, p.a.inner, false);
+  }
+  if (p.a.type != ElementType::int8 || p.b.type != ElementType::int8) {
+    refuse_option("plan", "it is of int8 products; a is of " + name_of(p.a.type) + ", b of " + name_of(p.b.type));
+  }
+  return options.plan;
+}
+
 IntegersRan run_by_plan(const IntegerSum& sum, const Options& options) {
   IntegersRan ran;
-  ran.plan = plan_for(integer_plan_options(options, sum.bits()), 53, sum.product.a.inner, false);
+  ran.plan = find_plan(sum, options);
   check_trusted(ran.plan->alphabet);
   IntegerOutcome total;
   for_matrices(sum, options, [&](const IntegerProduct& own, const auto& progress) {

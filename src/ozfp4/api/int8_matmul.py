@@ -11,7 +11,6 @@ import numpy as np
 import numpy.typing as npt
 
 from .._options import Options, check_plan, check_taken, takes
-from ..backends import cpu
 from ..backends.cuda import integers as cuda_integers
 from ..backends.cuda import launch
 from ..backends.cuda.variant import Variant
@@ -111,10 +110,12 @@ def int8_matmul(a: Any, b: Any, *, products: int = 6, out: Any = None, **options
     asked = Options.of({**options, "accuracy": "scaled"})
     operands = library.take_operands(a, b, out, library.INT8)
     request = matmul_request(operands, asked, np.int32)
-    if operands.on_device:
-        on_cuda.check_device(request.a.device)
-    else:
-        on_cpu.check_trusted(plan)
+    if not operands.on_device:
+        c, about = on_cpu.multiply_integers(replace(request, asked=asked._replace(plan=plan)), bits=8)
+        mark_written(out)
+        c = c if out is None else out
+        return (c, about) if asked.report else c
+    on_cuda.check_device(request.a.device)
     product = _Product(request, plan)
     began = told.begin(request) if LOGGER.isEnabledFor(DEBUG) else None
     c = product.exact()
@@ -125,13 +126,11 @@ def int8_matmul(a: Any, b: Any, *, products: int = 6, out: Any = None, **options
         overflows = int(((c < -_LIMIT) | (c >= _LIMIT)).sum())
         if asked.raises:
             refuse_overflow(overflows, request.dtype)
-        c = c.to(request.dtype) if operands.on_device else c.astype(np.int32)
+        c = c.to(request.dtype)
     if out is not None:
         request.out[...] = c
         mark_written(out)
         c = out
-    elif not operands.on_device:
-        c = cpu.like_input(request, c)
     return (c, product.report(overflows)) if asked.report else c
 
 
@@ -150,7 +149,7 @@ def _check_plan(products: Any, plan: Any) -> Plan:
 
 
 class _Product:
-    """The product of a request, by pieces of the inner dimension where it is too long for INT32, and what ran for it."""
+    """The product on a device, by pieces of the inner dimension where it is too long for INT32, and what ran for it."""
 
     def __init__(self, request: MatmulRequest, plan: Plan) -> None:
         self._request = request
@@ -159,34 +158,27 @@ class _Product:
         self._kernel = "none"
 
     def exact(self) -> Any:
-        """Array or tensor: int32, or int64 of more than one piece. Range: K < 2^49, up to which sums fit 64 bits."""
+        """A tensor: int32, or int64 of more than one piece. Range: K < 2^49, up to which sums fit 64 bits."""
         pieces = list(self._pieces())
         if len(pieces) == 1:
             return self._multiply(pieces[0])
-        is_tensor = self._request.torch is not None and library.is_tensor(self._request.a)
         total: Any = 0
         for piece in pieces:
-            part = self._multiply(piece)
-            total = total + (part.long() if is_tensor else part.astype(np.int64))
+            total = total + self._multiply(piece).long()
         return total
 
     def report(self, overflows: int) -> Report:
         request = self._request
-        on_device = library.is_tensor(request.a)
-        device = cpu.name()
-        if on_device:
-            device = f"{request.a.device} ({library.require_torch().cuda.get_device_name(request.a.device)})"
+        device = f"{request.a.device} ({library.require_torch().cuda.get_device_name(request.a.device)})"
         return Report(
             backend=self._plan.backend,
-            kernel=self._kernel if on_device else cpu.serving_kernel(self._plan.alphabet),
+            kernel=self._kernel,
             device=device,
             plan=self._plan,
             moduli_used=0,
             products=0 if _is_empty(request) else self._plan.products,
             bits=self._plan.bits,
-            exponents=cuda_integers.exponents(request.a, request.b)
-            if on_device
-            else _exponents(request.a, request.b),
+            exponents=cuda_integers.exponents(request.a, request.b),
             special_rows=0,
             special_columns=0,
             workspace=self._workspace,
@@ -215,25 +207,12 @@ class _Product:
             )
 
     def _multiply(self, request: MatmulRequest) -> Any:
-        if not library.is_tensor(request.a):
-            c, self._workspace = cpu.int8_matmul(request, self._plan)
-            return c
         c, made = launch.int8_matmul(request, self._plan, _variant(request, self._plan))
         if made is not None:
             about = made.problem.describe()
             self._workspace = max(self._workspace, about["bytes"])
             self._kernel = f"{about['kernel']}, tile {about['tile']}"
         return c
-
-
-def _exponents(a: Any, b: Any) -> tuple[int, int]:
-    """Least and largest exponent among the largest entries of the rows of A and the columns of B; (0, 0) without any."""
-    found: list[int] = []
-    for lines in (a, np.swapaxes(b, -1, -2)):
-        if lines.size:
-            largest = np.abs(lines.astype(np.int16)).max(-1)
-            found += np.log2(largest[largest > 0]).astype(int).tolist()
-    return min(found, default=0), max(found, default=0)
 
 
 def _is_empty(request: MatmulRequest) -> bool:

@@ -63,13 +63,6 @@ def name() -> str:
     return f"cpu ({model()}, {_core.thread_count()} threads)"
 
 
-def int8_matmul(request: MatmulRequest, plan: Plan) -> tuple[Array, int]:
-    """The int32 product of int8 matrices, an array of its own, and the bytes of the workspace. Raises as :func:`matmul`."""
-    result = place(request, None)
-    limit = request.asked.workspace_limit or DEFAULT_WORKSPACE
-    return result, _core.int8_matmul(plan._core, request.a, request.b, matrix_view(request, result), limit)
-
-
 def make_report(request: MatmulRequest, plan: Plan, outcome: dict[str, Any]) -> Report:
     """The report of a product, made of the core's outcome."""
     core, asked = plan._core, request.asked

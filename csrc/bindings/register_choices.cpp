@@ -1,3 +1,4 @@
+// What products on the CPU are chosen by, as Python asks for it.
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
@@ -40,7 +41,7 @@ std::optional<std::int64_t> threshold(const std::string& device, const std::stri
 
 }  // namespace
 
-void register_matmul(py::module_& module) {
+void register_choices(py::module_& module) {
   module.def("repaired", [] { return repaired_here(); });
   module.def("few_repairs", &few_repairs, py::arg("entries"));
   module.def("threshold", &threshold, py::arg("device"), py::arg("dtype"), py::arg("capability"), py::arg("is_correct"));
