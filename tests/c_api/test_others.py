@@ -168,14 +168,12 @@ def test_overflow_is_an_error_where_it_is_asked_for(library: ctypes.CDLL) -> Non
     a = np.array([[100, 27]], np.int8)
     assert multiply(library, a, np.array([[1], [1]], np.int8), "int8", asked=asked) == 127
     multiply(library, a, np.array([[1], [2]], np.int8), "int8", asked=asked, status=lib.OVERFLOW)
-    assert (
-        lib.error(library)
-        == "options.overflow: 1 entry of the product does not fit int8; nothing was written"
-    )
+    text = "options.overflow: {} not fit int8; nothing was written"
+    assert lib.error(library) == text.format("1 entry of the product does")
     multiply(
         library, np.vstack([a, a]), np.array([[1], [2]], np.int8), "int8", asked=asked, status=lib.OVERFLOW
     )
-    assert lib.error(library) == "options.overflow: 2 entries of the product do not fit the type of c"
+    assert lib.error(library) == text.format("2 entries of the product do")
     assert multiply(library, a, np.array([[1], [2]], np.int8), "int16", asked=asked) == 154
     multiply(library, a, a.T, "int16", asked=asked, factors=(2, 0), status=lib.UNSUPPORTED)
 
