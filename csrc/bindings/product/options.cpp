@@ -18,19 +18,7 @@ namespace py = pybind11;
 using product::Options;
 
 // Places in Options of src/ozfp4/_options.py.
-enum Place : Py_ssize_t {
-  scheme,
-  backend,
-  bits,
-  family,
-  plan,
-  workspace_limit,
-  progress,
-  accuracy,
-  rounding,
-  overflow,
-  kLeastPlaces
-};
+enum Place : Py_ssize_t { scheme, backend, bits, family, plan, workspace_limit, progress, accuracy, rounding, overflow, kPlaces };
 
 std::optional<Way> forced_way;
 
@@ -98,8 +86,7 @@ void look_for_signals(Options& options) {
 }  // namespace
 
 Options options_of(py::handle asked) {
-  if (!PyTuple_Check(asked.ptr()) || PyTuple_GET_SIZE(asked.ptr()) < kLeastPlaces)
-    throw py::type_error("asked: Options are needed");
+  if (!PyTuple_Check(asked.ptr()) || PyTuple_GET_SIZE(asked.ptr()) < kPlaces) throw py::type_error("asked: Options are needed");
   const auto at = [&](Place place) { return py::handle(PyTuple_GET_ITEM(asked.ptr(), place)); };
   Options options;
   look_for_signals(options);
