@@ -1,4 +1,4 @@
-"""Costs and gains of ``ozfp4.emulate()`` for single products of many shapes. Whole programs: programs.py.
+"""Costs and gains of ``ozfp4.emulate()`` for single products of many shapes.
 
     python benchmarks/emulate.py [--quick] [--device cuda] [--only shapes calls] [--out FILE]
 

@@ -193,8 +193,6 @@ def test_figures_need_matplotlib(
         ["cpu.py", "time", "integers", "calls", "modes", "--sizes", "16"],
         ["cpu_small.py", "--sizes", "8"],
         ["cpu_small.py", "--sizes", "8", "--parts"],
-        ["cpu_stages.py", "--sizes", "64", "--threads", "1", "--runs", "1"],
-        ["check_entries.py", "--entries", "100"],
         ["standard.py", "--sizes", "16", "--turns", "1", "--kinds", "normal"],
     ],
     ids=" ".join,
