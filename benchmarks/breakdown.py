@@ -14,28 +14,17 @@ import argparse
 import statistics
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import array_stages
 import ozfp4
-from common import speed
-from common.experiment import (
-    Row,
-    add_output_arguments,
-    draw,
-    prepare_output,
-    report_at_the_end,
-    run_program,
-    write_csv,
-    write_json,
-)
+from common import experiment, speed
+from common.experiment import Row
 from common.methods import own_methods
 from figures import breakdown as figures
 from ozfp4.cli.errors import InputError
 from ozfp4.cli.numbers import positive
 from ozfp4.measure import clocks
-from ozfp4.measure.machine import describe, have_cuda, sentence
 
 SIZES = {"cpu": 1024, "cuda": 8192}
 
@@ -78,15 +67,8 @@ def clock(run: Callable[[], object], device: str, budget: float) -> float:
 def array_times(scheme: str, n: int, device: str, budget: float) -> dict[str, float]:
     """Milliseconds of every stage of array_stages for the paper's plan, after a check of the whole product."""
     a, b = clocks.operands(device, n)
-    plan = ozfp4.plan(
-        n,
-        n,
-        n,
-        scheme=scheme,
-        backend="fp4",
-        family="paper" if scheme == "II" else "least",
-        accuracy="scaled",
-    )
+    family = "paper" if scheme == "II" else "least"
+    plan = ozfp4.plan(n, n, n, scheme=scheme, backend="fp4", family=family, accuracy="scaled")
     (ia, sa), (ib, sb) = array_stages.scale(a, 1), array_stages.scale(b, 0)
     planes_a, planes_b = array_stages.encode(ia, plan), array_stages.encode(ib, plan)
     if device == "cuda":
@@ -115,7 +97,7 @@ def path_row(scheme: str, family: str, n: int, device: str, budget: float) -> Ro
     method = next((m for m in own_methods(device) if m.options == options), None)
     if method is None:
         raise InputError(f"no {scheme} fp4 {family} on {device}: see python -m ozfp4 info")
-    row = speed.measure(method, n, budget)
+    row = speed.attempt(method, n, budget)
     if "skipped" in row:
         raise InputError(row["skipped"])
     return row
@@ -145,59 +127,58 @@ def rows_of(scheme: str, n: int, device: str, budget: float) -> Iterator[Row]:
         yield row
 
 
-def markdown(rows: list[Row]) -> str:
+def show(rows: list[Row]) -> None:
     """One table for each scheme."""
-    lines = []
     for scheme in dict.fromkeys(row["scheme"] for row in rows):
         here = [row for row in rows if row["scheme"] == scheme]
-        lines += ["", f"Scheme {scheme}, N = {here[0]['N']}, ms:", ""]
-        lines += ["| step | products | scale | encode | multiply | reconstruct | sum | times faster than 1 |"]
-        lines += ["|---|" + "---:|" * 7]
-        for row in here:
-            times = " | ".join(f"{row[f'{stage} ms']:.4g}" for stage in clocks.STAGES)
-            gain = here[0]["ms"] / row["ms"]
-            lines.append(
-                f"| {row['step']}. {row['label']} | {row['products']} | {times} | {row['ms']:.4g} | {gain:.2f} |"
-            )
-    return "\n".join(lines[1:])
+        experiment.show_rows(
+            f"Scheme {scheme}, N = {here[0]['N']}, ms",
+            [
+                {
+                    "step": f"{row['step']}. {row['label']}",
+                    "products": row["products"],
+                    **{stage: row[f"{stage} ms"] for stage in clocks.STAGES},
+                    "sum": row["ms"],
+                    "times faster than 1": here[0]["ms"] / row["ms"],
+                }
+                for row in here
+            ],
+        )
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--device", choices=("cpu", "cuda"), default="cuda" if have_cuda() else "cpu")
+    experiment.add_device_argument(parser)
     parser.add_argument(
         "-n", type=positive, help="extent of the matrices; default 1024, on a GPU 8192 as in the paper"
     )
     parser.add_argument("--schemes", nargs="+", choices=list(STEPS), default=list(STEPS))
-    parser.add_argument("--budget", type=float, default=4.0, help="seconds for each measurement; default 4")
-    add_output_arguments(parser)
+    experiment.add_budget_argument(parser, 4.0)
+    experiment.add_output_arguments(parser)
 
 
 def run(options: argparse.Namespace) -> int:
-    folder = prepare_output(options)
-    machine = describe(options.device)
-    print(sentence(machine))
+    device = experiment.device_of(options)
+    machine = experiment.begin(options, device)
     rows: list[Row] = []
-    with report_at_the_end(lambda: report(options, folder, machine, rows)):
+    with experiment.report_at_the_end(lambda: report(options, machine, rows)):
         for scheme in options.schemes:
-            for row in rows_of(scheme, options.n or SIZES[options.device], options.device, options.budget):
+            for row in rows_of(scheme, options.n or SIZES[device], device, options.budget):
                 print(f"scheme {scheme}, step {row['step']}: {row['ms']:.4g} ms", file=sys.stderr, flush=True)
                 rows.append(row)
     return 0
 
 
-def report(options: argparse.Namespace, folder: Path | None, machine: Row, rows: list[Row]) -> None:
-    if not rows:
-        return
-    print(markdown(rows))
-    if folder is not None:
-        write_json(folder / "breakdown.json", machine, rows=rows)
-        write_csv(folder / "breakdown.csv", rows)
-        if not options.no_figures:
-            draw(folder, [("breakdown", figures.breakdown({"machine": machine, "rows": rows}))])
+def report(options: argparse.Namespace, machine: Row, rows: list[Row]) -> None:
+    show(rows)
+    experiment.write_results(options, "breakdown", machine, {"rows": rows}, rows, _figures)
+
+
+def _figures(results: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    yield "breakdown", figures.breakdown(results)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    return run_program("breakdown.py", __doc__, add_arguments, run, arguments)
+    return experiment.run_program(__file__, __doc__, add_arguments, run, arguments)
 
 
 if __name__ == "__main__":

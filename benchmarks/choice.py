@@ -1,6 +1,6 @@
 """How good the choice is: every path that can make a product, timed, beside the one that the library takes.
 
-    python benchmarks/choice.py [--quick] [--device cpu|cuda] [--accuracy scaled|standard] [--out FILE]
+    python benchmarks/choice.py [--quick] [--device cpu|cuda] [--accuracy scaled|standard] [-o FOLDER]
 
 On a GPU: without planes in one launch (direct), in one pass over the larger operand (thin), tile by tile (tiles); by the stages
 on each backend with a kernel, and there each tile of the kernel that serves (--quick: of one backend); without --quick each split
@@ -13,20 +13,21 @@ ozfp4 calibrate.
 from __future__ import annotations
 
 import argparse
-import json
-from collections.abc import Callable, Iterator, Mapping
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
 
 import ozfp4
+from common import experiment
 from common.methods import REFUSALS, gpu_backends
 from common.turns import medians
 from ozfp4.cost.peaks import CPU_BACKENDS
 from ozfp4.measure.calibrate import last_problem
 from ozfp4.measure.clocks import graph_seconds
-from ozfp4.measure.machine import describe, have_cuda, sentence
-from ozfp4.support.table import columns
 from ozfp4.testing import forced
 
 # m, k, n, matrices
@@ -128,9 +129,7 @@ def on_gpu(shape: tuple[int, int, int, int], accuracy: str, quick: bool) -> Foun
                 name = name_of(about, preferred if backend == "auto" else backend)
                 if name not in seconds:
                     seconds[name] = graph_seconds(product)
-        except (
-            REFUSALS
-        ):  # no kernel, no room, or splits that the product cannot have: not a path that can serve
+        except REFUSALS:  # no kernel, no room, or splits that the product cannot have
             return None
         return about
 
@@ -155,59 +154,65 @@ def on_cpu(shape: tuple[int, int, int, int], accuracy: str, quick: bool) -> Foun
     stack = () if matrices == 1 else (matrices,)
     rng = np.random.default_rng(1)
     a, b = rng.standard_normal((*stack, m, k)), rng.standard_normal((*stack, k, n))
-    calls: dict[str, Callable[[], object]] = {}
-    for backend in CPU_BACKENDS:
-        calls[backend] = lambda backend=backend: ozfp4.matmul(a, b, accuracy=accuracy, backend=backend)  # type: ignore[misc]
+    calls: dict[str, Callable[[], object]] = {
+        backend: partial(ozfp4.matmul, a, b, accuracy=accuracy, backend=backend) for backend in CPU_BACKENDS
+    }
     chosen = ozfp4.matmul(a, b, accuracy=accuracy, report=True)[1].backend
     if chosen == "direct":  # in words, which no argument asks for
-        calls[chosen] = lambda: ozfp4.matmul(a, b, accuracy=accuracy)
+        calls[chosen] = partial(ozfp4.matmul, a, b, accuracy=accuracy)
     return Found(shape, medians(calls, 3 if quick else 9), chosen)
 
 
 # ---- Both ----------------------------------------------------------------------------------------------------------
 
 
-def table(rows: list[Found]) -> str:
-    def microseconds(seconds: float) -> str:
-        return f"{1e6 * seconds:.1f}"
-
-    lines = [
+def report(options: argparse.Namespace, machine: dict[str, Any], found: list[Found]) -> None:
+    experiment.show_rows(
+        "Microseconds of the chosen path and of the best",
         [
-            text_of(row.shape), row.chosen, microseconds(row.seconds[row.chosen]), row.best,
-            microseconds(row.seconds[row.best]), f"{row.regret:.1f}", str(len(row.seconds)),
-        ]
-        for row in rows
-    ]  # fmt: skip
-    heads = ["m x k x n", "chosen", "us", "best", "us", "regret %", "paths"]
-    return "\n".join(columns([heads, *lines], right=(2, 4, 5, 6)))
-
-
-def main(arguments: list[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+            {
+                "m x k x n": text_of(row.shape),
+                "chosen": row.chosen,
+                "us": round(1e6 * row.seconds[row.chosen], 1),
+                "best": row.best,
+                "of the best": round(1e6 * row.seconds[row.best], 1),
+                "regret %": round(row.regret, 1),
+                "paths": len(row.seconds),
+            }
+            for row in found
+        ],
     )
+    if found:
+        print(summary(found))
+    rows = [{"shape": row.shape, "chosen": row.chosen, "seconds": row.seconds} for row in found]
+    experiment.write_results(
+        options, "choice", machine, {"settings": {"accuracy": options.accuracy}, "rows": rows}, rows
+    )
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    experiment.add_device_argument(parser)
     parser.add_argument("--quick", action="store_true", help="fewer paths; on a CPU smaller products")
-    parser.add_argument("--device", choices=("cpu", "cuda"), help="default: cuda if torch has it, else cpu")
     parser.add_argument("--accuracy", choices=("scaled", "standard"), default="scaled")
-    parser.add_argument("--out", metavar="FILE")
-    options = parser.parse_args(arguments)
-    device = options.device or ("cuda" if have_cuda() else "cpu")
-    machine = describe(device)
-    print(sentence(machine), flush=True)
+    experiment.add_output_arguments(parser, figures=False)
+
+
+def run(options: argparse.Namespace) -> int:
+    device = experiment.device_of(options)
+    machine = experiment.begin(options, device)
     measure = on_gpu if device == "cuda" else on_cpu
     most = float("inf") if device == "cuda" else MOST_ON_CPU[options.quick]
-    rows = [
-        measure(shape, options.accuracy, options.quick)
-        for shape in SHAPES
-        if shape[0] * shape[1] * shape[2] * shape[3] <= most
-    ]
-    print(table(rows))
-    print(summary(rows))
-    if options.out is not None:
-        found = [{"shape": row.shape, "chosen": row.chosen, "seconds": row.seconds} for row in rows]
-        with open(options.out, "w") as file:
-            json.dump({"machine": machine, "accuracy": options.accuracy, "rows": found}, file, indent=1)
+    shapes = [shape for shape in SHAPES if prod(shape) <= most]
+    found: list[Found] = []
+    with experiment.report_at_the_end(lambda: report(options, machine, found)):
+        for shape in experiment.in_turn(shapes, text_of):
+            found.append(measure(shape, options.accuracy, options.quick))
+    return 0
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    return experiment.run_program(__file__, __doc__, add_arguments, run, arguments)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -1,14 +1,14 @@
-"""The CPU's figures as tables: time against np.matmul, and import time.
+"""The CPU's figures beside np.matmul: kernels, integers, small products and their parts, calls, import.
 
-    python benchmarks/cpu.py [time] [kernels] [integers] [calls] [modes] [import] [--sizes N ...] [--json FILE]
-    python benchmarks/cpu.py kernels modes --sizes 4096 8192
+    python benchmarks/cpu.py [SECTION ...] [--sizes N ...] [--threads N] [-o FOLDER]
+    python benchmarks/cpu.py kernels --sizes 4096 8192
 
---sizes: of the sections that have them, time to modes, in place of their own.
+All accuracies and operands are in modes.py, all schemes and families in speed.py.
 
-Times are medians of runs that alternate between the methods, so that what else the machine does hits all of them; the
-ratios are within one run with the same threads. NumPy and SciPy each bring an OpenBLAS whose threads spin for some 25 ms
-after a product and would take the CPUs of the method measured next: OPENBLAS_THREAD_TIMEOUT=4 sends them to sleep at once,
-unless the caller has set it.
+Times of kernels and integers are medians of runs that alternate between the methods, so that what else the machine does hits all
+of them; the ratios are within one run with the same threads. Those of small products are the lower deciles of repeated calls.
+OPENBLAS_THREAD_TIMEOUT=4 sends the threads of an OpenBLAS to sleep at once, unless the caller has set it: they spin for 25 ms
+after a product and would take the CPUs of the method that is measured next.
 """
 
 from __future__ import annotations
@@ -16,97 +16,89 @@ from __future__ import annotations
 import argparse
 import functools
 import inspect
-import json
 import os
 import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 # Read when NumPy and SciPy load their BLAS, so before them.
 os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")
+if "--threads" in sys.argv:
+    threads = sys.argv[sys.argv.index("--threads") + 1]
+    for variable in ("OZFP4_NUM_THREADS", "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ[variable] = threads
 
 import numpy as np
 
 import ozfp4
-from common.turns import medians
-from ozfp4 import _core, stages
-from ozfp4._options import Options
-from support.grading import graded
+from common import experiment
+from common.experiment import Row
+from common.turns import Calls, medians
+from ozfp4 import _core
+from ozfp4.cli.numbers import positive
+from ozfp4.testing import forced_on_cpu
 
-Row = dict[str, Any]
-
-
-def fmpz_product(a: np.ndarray, b: np.ndarray) -> Callable[[], object]:
-    """python-flint's product of the very integers that ozfp4 multiplies; their conversion is not timed."""
-    import flint
-
-    flint.ctx.threads = ozfp4.info().threads
-    x = flint.fmpz_mat(stages.scale(a, "a").integers.tolist())
-    y = flint.fmpz_mat(stages.scale(b, "b").integers.tolist())
-    return lambda: x * y
-
-
-def time_rows(sizes: tuple[int, ...] = (512, 1024, 2048)) -> list[Row]:
-    rows = []
-    for n in sizes:
-        rng = np.random.default_rng(n)
-        a, b = rng.standard_normal((n, n)), rng.standard_normal((n, n))
-        methods: dict[str, Callable[[], object]] = {"np.matmul": lambda a=a, b=b: np.matmul(a, b)}
-        for backend in ("fp64", "int8", "fp4"):
-            methods[backend] = lambda a=a, b=b, backend=backend: ozfp4.matmul(
-                a, b, backend=backend, accuracy="scaled"
-            )
-        methods["scheme I fp64"] = lambda a=a, b=b: ozfp4.matmul(
-            a, b, scheme="I", backend="fp64", accuracy="scaled"
-        )
-        if n <= 512:
-            methods["flint fmpz_mat"] = fmpz_product(a, b)
-        seconds = medians(methods, 3 if n > 1024 else 7)
-        for name, taken in seconds.items():
-            products = ""
-            if name in ("fp64", "int8", "fp4"):
-                products = ozfp4.matmul(a, b, backend=name, accuracy="scaled", report=True)[1].products
-            rows.append(
-                {
-                    "N": n,
-                    "method": name,
-                    "products": products,
-                    "ms": round(1e3 * taken, 1),
-                    "times np.matmul": round(taken / seconds["np.matmul"], 2),
-                }
-            )
-    return rows
+ACCURACIES = ("scaled", "standard", "correct")
+STAGES = ("scale", "encode", "multiply", "reconstruct", "repair")
+SMALL = (8, 16, 32, 64, 96, 128, 192, 256, 384, 512)
+SKINNY = (
+    (64, 64, 8),
+    (256, 256, 8),
+    (1024, 256, 8),
+    (8, 256, 256),
+    (8, 256, 1024),
+    (1, 256, 256),
+    (256, 256, 1),
+    (1, 4096, 1),
+)
 
 
-def kernel_rows(sizes: tuple[int, ...] = (256, 512, 1024, 2048, 4096)) -> list[Row]:
+def squares(n: int) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(n)
+    return rng.standard_normal((n, n)), rng.standard_normal((n, n))
+
+
+def in_turns(about: Row, calls: Calls, repeats: int) -> list[Row]:
+    """A row for each method, the first one of which the ratios are to."""
+    seconds = medians(calls, repeats)
+    first = next(iter(calls))
+    return [
+        {
+            **about,
+            "method": name,
+            "ms": round(1e3 * taken, 2),
+            f"times {first}": round(taken / seconds[first], 2),
+        }
+        for name, taken in seconds.items()
+    ]
+
+
+def kernel_rows(sizes: Sequence[int] = (256, 512, 1024, 2048, 4096)) -> list[Row]:
     """Every kernel that multiplies planes, by their names; those of an INT8 unit against FP32, which serves elsewhere."""
     settings = [setting for _, setting in _core.byte_kernels() if setting != "portable"]
+
+    def product(a: Any, b: Any, backend: str, setting: str) -> None:
+        with _core.ForcedKernel(setting):
+            ozfp4.matmul(a, b, backend=backend, accuracy="scaled")
+
     rows = []
     for n in sizes:
-        rng = np.random.default_rng(n)
-        a, b = rng.standard_normal((n, n)), rng.standard_normal((n, n))
-        methods: dict[str, Callable[[], object]] = {"np.matmul": lambda a=a, b=b: np.matmul(a, b)}
+        a, b = squares(n)
+        calls: dict[str, Callable[[], object]] = {"np.matmul": functools.partial(np.matmul, a, b)}
         ways = [("int8", setting) for setting in settings] + [("fp64", "sgemm")]
         if n <= 2048:
             ways += [("fp4", setting) for setting in settings] + [("int8", "sgemm")]
         for backend, setting in ways:
-
-            def product(a: Any = a, b: Any = b, backend: str = backend, setting: str = setting) -> None:
-                with _core.ForcedKernel(setting):
-                    ozfp4.matmul(a, b, backend=backend, accuracy="scaled")
-
-            methods[f"{backend}, {'dgemm' if backend == 'fp64' else setting}"] = product
-        seconds = medians(methods, 3 if n > 1024 else 9)
-        for name, taken in seconds.items():
-            ratio = round(taken / seconds["np.matmul"], 2)
-            rows.append({"N": n, "method": name, "ms": round(1e3 * taken, 2), "times np.matmul": ratio})
+            name = f"{backend}, {'dgemm' if backend == 'fp64' else setting}"
+            calls[name] = functools.partial(product, a, b, backend, setting)
+        rows += in_turns({"N": n}, calls, 3 if n > 1024 else 9)
     return rows
 
 
-def integer_rows(sizes: tuple[int, ...] = (512, 1024)) -> list[Row]:
+def integer_rows(sizes: Sequence[int] = (512, 1024)) -> list[Row]:
     """Integers of full range and small ones, against NumPy's own product, which has no BLAS, and against moduli."""
     rows = []
     for n in sizes:
@@ -118,22 +110,78 @@ def integer_rows(sizes: tuple[int, ...] = (512, 1024)) -> list[Row]:
             "int8, full range": rng.integers(-128, 128, (2, n, n), np.int8),
         }
         for kind, (a, b) in cases.items():
-            methods: dict[str, Callable[[], object]] = {
-                "np.matmul": lambda a=a, b=b: np.matmul(a, b),
-                "ozfp4": lambda a=a, b=b: ozfp4.matmul(a, b),
-                "ozfp4, fp64": lambda a=a, b=b: ozfp4.matmul(a, b, backend="fp64"),
+            calls = {
+                "np.matmul": functools.partial(np.matmul, a, b),
+                "ozfp4": functools.partial(ozfp4.matmul, a, b),
+                "ozfp4, fp64": functools.partial(ozfp4.matmul, a, b, backend="fp64"),
             }
-            seconds = medians(methods, 5)
-            for name, taken in seconds.items():
-                rows.append(
-                    {
-                        "N": n,
-                        "operands": kind,
-                        "method": name,
-                        "ms": round(1e3 * taken, 1),
-                        "times faster than np.matmul": round(seconds["np.matmul"] / taken, 1),
-                    }
-                )
+            rows += in_turns({"N": n, "operands": kind}, calls, 5)
+    return rows
+
+
+# ---- Small products ----------------------------------------------------------------------------------------
+
+
+def times_of(call: Callable[[], object], seconds: float = 0.2) -> list[float]:
+    """Microseconds of repeated calls, the least first."""
+    call()
+    start = time.perf_counter()
+    call()
+    count = max(5, min(2000, int(seconds / (time.perf_counter() - start))))
+    times = []
+    for _ in range(count):
+        start = time.perf_counter()
+        call()
+        times.append((time.perf_counter() - start) * 1e6)
+    return sorted(times)
+
+
+def decile(call: Callable[[], object]) -> float:
+    times = times_of(call)
+    return round(times[len(times) // 10], 1)
+
+
+def small_rows(sizes: Sequence[int] = SMALL, ways: Sequence[str | None] = (None,)) -> list[Row]:
+    """Microseconds of each accuracy, by each way, beside np.matmul; then of few rows or columns, and vectors."""
+    rows = []
+    for m, k, n in (*((n, n, n) for n in sizes), *SKINNY):
+        rng = np.random.default_rng(0)
+        a, b = rng.standard_normal((m, k)), rng.standard_normal((k, n))
+        row: Row = {"m × k × n": f"{m} × {k} × {n}", "np.matmul": decile(functools.partial(np.matmul, a, b))}
+        for way in ways:
+            for accuracy in ACCURACIES:
+                call = functools.partial(ozfp4.matmul, a, b, accuracy=accuracy)
+                if way is None:
+                    row[accuracy] = decile(call)
+                    row[f"{accuracy} ×"] = round(row[accuracy] / row["np.matmul"], 1)
+                else:
+                    with forced_on_cpu(words=way == "words", limbs=way == "limbs"):
+                        row[f"{accuracy}, {way}"] = decile(call)
+        rows.append(row)
+    return rows
+
+
+def way_rows(sizes: Sequence[int] = SMALL) -> list[Row]:
+    """In words, by limbs and by planes: what `ways_that_pay` in csrc/cpu/words/product.cpp rests on."""
+    return small_rows(sizes, ("words", "limbs", "planes"))
+
+
+def part_rows(sizes: Sequence[int] = SMALL) -> list[Row]:
+    """Where the time of a call goes, of calls like an earlier one: the least and the median of many, of np.matmul too, what the
+    call takes beside the core's stages, and of each stage the least."""
+    rows = []
+    for n in sizes:
+        a, b = squares(n)
+        reference = statistics.median(times_of(functools.partial(np.matmul, a, b)))
+        for accuracy in ACCURACIES:
+            times = times_of(functools.partial(ozfp4.matmul, a, b, accuracy=accuracy))
+            reports = [
+                ozfp4.matmul(a, b, accuracy=accuracy, report=True)[1] for _ in range(300 if n <= 128 else 20)
+            ]
+            each = {stage: min(x.seconds.get(stage, 0.0) for x in reports) * 1e6 for stage in STAGES}
+            row = {"N": n, "accuracy": accuracy, "least": times[0], "median": statistics.median(times)}
+            row |= {"np.matmul": reference, **each, "beside": times[0] - sum(each.values())}
+            rows.append({**row, "kernel": reports[0].kernel})
     return rows
 
 
@@ -149,68 +197,25 @@ def least_us(call: Callable[[], object], batches: int = 400) -> float:
         for _ in range(batch):
             call()
         taken.append(time.thread_time_ns() - start)
-    return min(taken) / batch / 1e3
+    return round(min(taken) / batch / 1e3, 1)
 
 
-def call_rows(sizes: tuple[int, ...] = (8, 64)) -> list[Row]:
-    """What a call costs beside what the core does with the very arguments that it gets; on one thread."""
+def call_rows(sizes: Sequence[int] = (8, 64)) -> list[Row]:
+    """What a call costs beside what the core does with the very arguments that it gets."""
     rows = []
     for n in sizes:
-        rng = np.random.default_rng(n)
-        x, y = rng.standard_normal((2, n, n))
-        integers = rng.integers(-999, 1000, (2, n, n))
+        x, y = squares(n)
+        integers = np.random.default_rng(n).integers(-999, 1000, (2, n, n))
         cases = {"float64": (x, y), "int64": tuple(integers), "complex128": (x + 1j * y, y - 1j * x)}
         for kind, (a, b) in cases.items():
             if kind == "int64":
-                out, asked = np.empty((n, n), np.int64), Options(accuracy="scaled")
-                call = functools.partial(_core.multiply_integers, a, b, out, asked, 64)
+                call = functools.partial(_core.direct_matmul, a, b, np.empty((n, n), np.int64), 2**30, None)
             else:
-                call = functools.partial(_core.multiply_plain, a, b, None, "standard", {})
+                call = functools.partial(_core.multiply_plain, a, b, "standard", {})
             whole, core = least_us(functools.partial(ozfp4.matmul, a, b)), least_us(call)
             rows.append(
-                {
-                    "N": n,
-                    "operands": kind,
-                    "call, us": round(whole, 1),
-                    "core, us": round(core, 1),
-                    "beside, us": round(whole - core, 1),
-                }
+                {"N": n, "operands": kind, "call": whole, "core": core, "beside": round(whole - core, 1)}
             )
-    return rows
-
-
-def mode_rows(sizes: tuple[int, ...] = (512, 1024, 2048), graded_up_to: int = 1024) -> list[Row]:
-    """The accuracy modes on their ordinary and their worst operands: rows graded by 2^±504, each turned."""
-    rows = []
-    for n in sizes:
-        rng = np.random.default_rng(n)
-        cases = {
-            "normal": (rng.standard_normal((n, n)), rng.standard_normal((n, n))),
-            "uniform": (rng.random((n, n)), rng.random((n, n))),
-        }
-        if n <= graded_up_to:
-            cases["graded"] = graded(n, 504)
-        for kind, (a, b) in cases.items():
-            methods: dict[str, Callable[[], object]] = {"np.matmul": lambda a=a, b=b: np.matmul(a, b)}
-            for mode in ("scaled", "standard", "correct"):
-                methods[mode] = lambda a=a, b=b, mode=mode: ozfp4.matmul(a, b, accuracy=mode)
-            methods["enclose"] = lambda a=a, b=b: ozfp4.enclose(a, b)
-            seconds = medians(methods, 3 if n > 1024 or kind == "graded" else 7)
-            for name, taken in seconds.items():
-                found = None
-                if name in ("standard", "correct"):
-                    found = ozfp4.matmul(a, b, accuracy=name, report=True)[1].certified
-                rows.append(
-                    {
-                        "N": n,
-                        "operands": kind,
-                        "method": name,
-                        "ms": round(1e3 * taken, 1),
-                        "times scaled": round(taken / seconds["scaled"], 2),
-                        "times np.matmul": round(taken / seconds["np.matmul"], 2),
-                        "repaired": "" if found is None else found.repaired + found.repaired_exactly,
-                    }
-                )
     return rows
 
 
@@ -223,56 +228,44 @@ def import_rows() -> list[Row]:
     return [{"import ozfp4 after numpy, ms": round(1e3 * statistics.median(seconds), 1)}]
 
 
-def print_table(title: str, rows: list[Row]) -> None:
-    """A Markdown table."""
-    names = list(rows[0])
-    cells = [names, *([str(row[name]) for name in names] for row in rows)]
-    widths = [max(len(line[i]) for line in cells) for i in range(len(names))]
-    print(f"\n{title}")
-    for number, line in enumerate(cells):
-        print("| " + " | ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)) + " |")
-        if number == 0:
-            print("|" + "|".join("-" * (width + 2) for width in widths) + "|")
-
-
 SECTIONS: dict[str, tuple[str, Callable[..., list[Row]]]] = {
     "import": ("Import", import_rows),
-    "time": ("Time, normal(0,1) float64, N x N x N", time_rows),
     "kernels": ("Kernels, normal(0,1) float64, N x N x N", kernel_rows),
     "integers": ("Integers, N x N x N", integer_rows),
-    "calls": ("Small products, N x N x N (set OZFP4_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1)", call_rows),
-    "modes": ("Accuracy modes, float64, N x N x N", mode_rows),
+    "small": ("Small products, microseconds", small_rows),
+    "ways": ("Small products in words, by limbs and by planes, microseconds", way_rows),
+    "parts": ("Parts of small products, microseconds", part_rows),
+    "calls": ("Calls of small products, N x N x N, microseconds (--threads 1)", call_rows),
 }
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("sections", metavar="SECTION", nargs="*", help=f"default all: {', '.join(SECTIONS)}")
-    parser.add_argument(
-        "--sizes", metavar="N", type=int, nargs="+", help="of products, in the sections that have sizes"
-    )
-    parser.add_argument("--json", help="also write the rows to this file")
-    arguments = parser.parse_args()
-    for name in arguments.sections:
+    experiment.add_sizes_argument(parser, "of products, in the sections that have sizes")
+    parser.add_argument("--threads", type=positive, help="of ozfp4 and of the BLAS; default as they choose")
+    experiment.add_output_arguments(parser, figures=False)
+
+
+def run(options: argparse.Namespace) -> int:
+    for name in options.sections:
         if name not in SECTIONS:
-            parser.error(f"{name}: there is no such section; there are {', '.join(SECTIONS)}")
-    names = arguments.sections or list(SECTIONS)
-    sized = [name for name in names if "sizes" in inspect.signature(SECTIONS[name][1]).parameters]
-    if arguments.sizes and not sized:
-        parser.error(f"--sizes: {', '.join(names)} have none")
+            raise experiment.InputError(f"{name}: there is no such section; there are {', '.join(SECTIONS)}")
+    machine = experiment.begin(options, "cpu")
     print(ozfp4.info())
-    results = {}
-    for name in names:
+    tables: dict[str, list[Row]] = {}
+    for name in options.sections or SECTIONS:
         title, measure = SECTIONS[name]
-        own = {"sizes": tuple(arguments.sizes)} if arguments.sizes and name in sized else {}
-        results[name] = measure(**own)
-        print_table(title, results[name])
-    if arguments.json:
-        with open(arguments.json, "w", encoding="utf-8") as file:
-            json.dump({"device": ozfp4.info().backends[0].device, **results}, file, indent=1)
+        has_sizes = options.sizes and "sizes" in inspect.signature(measure).parameters
+        tables[name] = measure(options.sizes) if has_sizes else measure()
+        experiment.show_rows(title, tables[name], left=2)
+    rows = [{"section": name, **row} for name, table in tables.items() for row in table]
+    experiment.write_results(options, "cpu", machine, tables, rows)
+    return 0
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    return experiment.run_program(__file__, __doc__, add_arguments, run, arguments)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -3,7 +3,7 @@
 #   benchmarks/device.sh [OUTPUT_FOLDER] [benchmark sizes...]
 # Writes build.txt, checks.txt (the stand-alone checks, those of the C interface among them), tests.txt, tests_programs.txt (the C
 # interface and `ozfp4 exec`), with several GPUs tests_ranks.txt (tests of ranks), the checks and tests.txt's of a build that holds
-# nothing but PTX of compute capability 8.0 (build_ptx.txt, tests_ptx.txt), sanitizer.txt, gpu.json and gpu.md to the output folder.
+# nothing but PTX of compute capability 8.0 (build_ptx.txt, tests_ptx.txt), sanitizer.txt, bench.json and bench.txt to the output folder.
 # Needs pybind11, cmake, ninja, pytest.
 set -uo pipefail
 cd "$(dirname "$0")/.."
@@ -70,7 +70,7 @@ if [ "${OZFP4_SANITIZER:-1}" = 1 ] && command -v compute-sanitizer >/dev/null; t
 fi
 
 if [ "${OZFP4_BENCHMARK:-1}" = 1 ]; then
-  python3 benchmarks/gpu.py --out "$out/gpu.json" ${1:+--sizes "$@"} >"$out/gpu.md" 2>"$out/gpu.log" || { status=1; tail -5 "$out/gpu.log"; }
-  cat "$out/gpu.md"
+  python3 benchmarks/speed.py --device cuda -o "$out" --no-figures ${1:+--sizes "$@"} >"$out/bench.txt" 2>&1 || status=1
+  cat "$out/bench.txt"
 fi
 exit $status

@@ -1,6 +1,6 @@
 """Costs and gains of ``ozfp4.emulate()`` for single products of many shapes.
 
-    python benchmarks/emulate.py [--quick] [--device cuda] [--only shapes calls] [--out FILE]
+    python benchmarks/emulate.py [--quick] [--device cpu|cuda] [--only shapes calls] [-o FOLDER]
 
 Shapes: times of products with and without the scope in turns, medians; the first call in it is not timed.
 Those called near identity have a right operand that is the identity but for noise of 2^-40, so that nearly all of their entries
@@ -13,21 +13,18 @@ listed last. --quick: sizes to 4096, fewer calls, under a minute on an H200. On 
 from __future__ import annotations
 
 import argparse
-import json
 import statistics
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
-from functools import partial
-from pathlib import Path
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
 
 import torch
 
 import ozfp4
-from ozfp4.measure.machine import commit
+from common import experiment
+from common.experiment import Row
 
-Row = dict[str, Any]
 ALLOWED = 0.05  # and
 ALLOWED_SECONDS = 5e-6
 PARTS = ("shapes", "calls")
@@ -43,11 +40,7 @@ class Shape(NamedTuple):
 
     @property
     def text(self) -> str:
-        return (
-            f"{self.stack} times {self.m} × {self.n} × {self.k}"
-            if self.stack > 1
-            else f"{self.m} × {self.n} × {self.k}"
-        )
+        return f"{self.stack} times " * (self.stack > 1) + f"{self.m} × {self.n} × {self.k}"
 
 
 NEAR_IDENTITY = "near identity"
@@ -65,14 +58,9 @@ def shapes(largest: int) -> list[Shape]:
         found += [Shape("flat", 1, s, n, n) for s in (16, 128)]
         found += [Shape("outer", 1, n, n, s) for s in (16, 128, 512)]
         found += [Shape("long", 1, s, s, n) for s in (16, 256)]
-    found += [
-        Shape(kind, s, n, n, n)
-        for kind in (
-            "bmm",
-            "stack",
-        )  # torch makes several operations of a product of stacks, of which bmm is one
-        for s, n in ((4, 16), (1000, 16), (256, 64), (64, 256), (16, 1024), (4, 2048))
-    ]
+    # torch makes several operations of a product of stacks, of which bmm is one.
+    stacks = ((4, 16), (1000, 16), (256, 64), (64, 256), (16, 1024), (4, 2048))
+    found += [Shape(kind, s, n, n, n) for kind in ("bmm", "stack") for s, n in stacks]
     found += [Shape(NEAR_IDENTITY, 1, n, n // 4, n) for n in (256, 1024, 4096, 8192)]
     return [
         shape
@@ -92,18 +80,15 @@ def near_identity(rows: int, columns: int, device: str) -> torch.Tensor:
     return identity + 2.0**-40 * entries((rows, columns), device)
 
 
-def clock(device: str) -> float:
-    if device == "cuda":
-        torch.cuda.synchronize()
-    return time.perf_counter()
-
-
 def series(run: Callable[[], object], count: int, device: str) -> float:
-    """Seconds a call, of `count` calls in a row."""
-    began = clock(device)
+    """Seconds a call, of `count` calls in a row, until the device is through."""
+    wait = torch.cuda.synchronize if device == "cuda" else lambda: None
+    wait()
+    began = time.perf_counter()
     for _ in range(count):
         run()
-    return (clock(device) - began) / count
+    wait()
+    return (time.perf_counter() - began) / count
 
 
 def product_row(shape: Shape, device: str, budget: float) -> Row:
@@ -154,10 +139,8 @@ def timed_row(kind: str, text: str, run: Callable[[], object], device: str, budg
     once = series(run, 1, device)
     count = max(1, min(50, int(budget / 14 / max(once, 1e-9))))
     native, within = [], []
-    for _ in range(
-        7
-    ):  # the first call after a scope is entered or left finds what Python remembers of torch's names gone
-        run()
+    for _ in range(7):
+        run()  # the first call after a scope is entered or left finds what Python remembers of torch's names gone
         native.append(series(run, count, device))
         with scope:
             run()
@@ -175,62 +158,37 @@ def is_worse(row: Row) -> bool:
     return bool(row["ratio"] > 1 + ALLOWED and row["us more"] > 1e6 * ALLOWED_SECONDS)
 
 
-def text_of(row: Row) -> str:
-    return " ".join(f"{name}={value}" for name, value in row.items()) + (" WORSE" if is_worse(row) else "")
+def rows_of(options: argparse.Namespace, device: str) -> Iterator[Row]:
+    budget = 0.05 if options.quick else 0.3
+    largest = 256 if device == "cpu" else 4096 if options.quick else 16384
+    for shape in shapes(largest) if "shapes" in options.only else ():
+        yield product_row(shape, device, budget)
+    for name, run in calls(device).items() if "calls" in options.only else ():
+        yield timed_row("call", name, run, device, budget)
 
 
-def shown(makers: Iterable[Callable[[], Row]]) -> Iterator[Row]:
-    """The rows, each printed as soon as it is there."""
-    for make in makers:
-        row = make()
-        print(text_of(row), flush=True)
-        yield row
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    experiment.add_device_argument(parser)
+    parser.add_argument("--quick", action="store_true", help="sizes to 4096, fewer calls")
+    parser.add_argument("--only", nargs="+", choices=PARTS, default=PARTS)
+    experiment.add_output_arguments(parser, figures=False)
 
 
-def tell_worst(rows: list[Row]) -> None:
-    """How many are worse, and those that are most so, by what they took more and by their ratio."""
+def run_all(options: argparse.Namespace) -> int:
+    device = experiment.device_of(options)
+    rows = experiment.collect(options, "emulate", "Milliseconds", device, rows_of(options, device), left=2)
     worse = [row for row in rows if is_worse(row)]
-    print(
-        f"{len(rows)} rows, {sum(row['caught'] for row in rows)} caught, {len(worse)} worse by more than 5 % and 5 us"
-    )
+    caught = sum(row["caught"] for row in rows)
+    print(f"{len(rows)} rows, {caught} caught, {len(worse)} worse by more than 5 % and 5 us")
     for name in ("us more", "ratio"):
-        print(f"Worst by {name}:")
-        for row in sorted(rows, key=lambda row: -float(row[name]))[:LISTED]:
-            print(" ", text_of(row))
-
-
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--device", choices=("cuda", "cpu"), default="cuda")
-    parser.add_argument("--quick", action="store_true")
-    parser.add_argument("--only", nargs="+", choices=PARTS, default=list(PARTS))
-    parser.add_argument("--out", type=Path)
-    asked = parser.parse_args()
-    if asked.device == "cuda" and not torch.cuda.is_available():
-        print("no CUDA device: --device cpu", file=sys.stderr)
-        return 2
-    on_gpu = asked.device == "cuda"
-    name = torch.cuda.get_device_name() if on_gpu else "CPU"
-    print(f"{name}, torch {torch.__version__}, ozfp4 {ozfp4.__version__}, commit {commit()}", flush=True)
-    found: dict[str, Any] = {"device": name, "torch": torch.__version__, "commit": commit()}
-    on_shapes = shapes((4096 if asked.quick else 16384) if on_gpu else 256)
-    budget = 0.05 if asked.quick else 0.3
-    rows = []
-    if "shapes" in asked.only:
-        rows += list(shown(partial(product_row, shape, asked.device, budget) for shape in on_shapes))
-    if "calls" in asked.only:
-        rows += list(
-            shown(
-                partial(timed_row, "call", name, run, asked.device, budget)
-                for name, run in calls(asked.device).items()
-            )
+        experiment.show_rows(
+            f"Worst by {name}", sorted(rows, key=lambda row: -float(row[name]))[:LISTED], left=2
         )
-    if rows:
-        tell_worst(rows)
-        found["rows"] = rows
-    if asked.out:
-        asked.out.write_text(json.dumps(found, indent=1))
-    return 1 if on_gpu and any(map(is_worse, rows)) else 0
+    return int(device == "cuda" and bool(worse))
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    return experiment.run_program(__file__, __doc__, add_arguments, run_all, arguments)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """What `ozfp4 exec` costs and brings: the same program plain and under it, in turns, each in a process of its own.
 
-    python benchmarks/exec.py [--programs NAME,...] [--quick] [--repeats N] [--out FILE]
+    python benchmarks/exec.py [--programs NAME ...] [--quick] [--repeats N] [-o FOLDER]
 
 Programs, of torch on a GPU: large products alone (8192), products of 64 to 8192, and factorisations (eigh, qr, solve and cholesky
 of 4096 and 8192). A program does all its work several times over and tells the seconds of each time; the first is not counted, as
@@ -18,10 +18,11 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-from ozfp4.measure.machine import describe, sentence
+from common import experiment
+from common.experiment import Row
 
 PROGRAM = """
 import json, sys, time
@@ -81,7 +82,7 @@ def run(kind: str, before: list[str], scale: int, rounds: int) -> dict[str, floa
     return {**json.loads(done.stdout or "{}"), WHOLE: wall}
 
 
-def rows_of(kind: str, scale: int, repeats: int, rounds: int) -> list[dict[str, Any]]:
+def rows_of(kind: str, scale: int, repeats: int, rounds: int) -> list[Row]:
     plain: dict[str, float] = {}
     under: dict[str, float] = {}
     with tempfile.TemporaryDirectory() as folder:
@@ -101,37 +102,37 @@ def rows_of(kind: str, scale: int, repeats: int, rounds: int) -> list[dict[str, 
             found["all"] = sum(found.values())
         found[WHOLE] = whole
     return [
-        {"program": kind, "part": name, "plain": seconds, "exec": under[name], "ratio": seconds / under[name]}
+        {
+            "program": kind,
+            "part": name,
+            "plain ms": 1e3 * seconds,
+            "exec ms": 1e3 * under[name],
+            "times as fast": round(seconds / under[name], 3),
+        }
         for name, seconds in plain.items()
     ]
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument(
-        "--programs", default=",".join(KINDS), metavar="NAME,...", help="default: %(default)s"
-    )
-    parser.add_argument("--quick", action="store_true")
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--programs", nargs="+", choices=KINDS, default=KINDS)
+    parser.add_argument("--quick", action="store_true", help="half the sizes")
     parser.add_argument("--repeats", type=int, default=2, help="processes of each kind")
     parser.add_argument("--rounds", type=int, default=3, help="times that each does its work")
-    parser.add_argument("--out", metavar="FILE")
-    arguments = parser.parse_args()
-    kinds = arguments.programs.split(",")
-    if unknown := sorted(set(kinds) - set(KINDS)):
-        parser.error(f"--programs: {', '.join(unknown)}: there are {', '.join(KINDS)}")
-    machine = describe("cuda")
-    print(sentence(machine))
-    rows = []
-    for kind in kinds:
-        for row in rows_of(kind, 2 if arguments.quick else 1, arguments.repeats, arguments.rounds):
-            rows.append(row)
-            times = f"{1e3 * row['plain']:10.2f} ms plain, {1e3 * row['exec']:10.2f} ms under exec"
-            print(f"{row['part']:>19} {times}, {row['ratio']:.3f} times as fast", flush=True)
-    if arguments.out:
-        Path(arguments.out).write_text(json.dumps({"machine": machine, "rows": rows}, indent=1) + "\n")
+    experiment.add_output_arguments(parser, figures=False)
+
+
+def run_all(options: argparse.Namespace) -> int:
+    scale = 2 if options.quick else 1
+    every = (
+        row for kind in options.programs for row in rows_of(kind, scale, options.repeats, options.rounds)
+    )
+    experiment.collect(options, "exec", "Plain and under ozfp4 exec", "cuda", every, left=2)
+    return 0
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    return experiment.run_program(__file__, __doc__, add_arguments, run_all, arguments)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -1,7 +1,7 @@
 """What `ozfp4 exec` costs the host of a call that it leaves, and of one that goes to ozfp4, where launches and products take
 nothing: BLAS, cuBLAS, the driver and ozfp4's kernels are stand-ins that return at once (exec_host/stand_ins.cpp).
 
-    python benchmarks/exec_host.py [--repeats N] [--out FILE]
+    python benchmarks/exec_host.py [--repeats N] [-o FOLDER]
 
 Nanoseconds a call, of the program exec_host/program.cpp plain, under exec in the default mode, and under `--always`, in turns,
 each in a process of its own: of bursts of calls the least and the median one, and the median of calls that find a core's caches
@@ -12,23 +12,23 @@ but a C++ compiler.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from ozfp4.measure.machine import describe, sentence
+from common import experiment
+from common.experiment import Row
 
 SOURCES = Path(__file__).with_name("exec_host")
 NAMES = ("libcublas.so.13", "libcuda.so.1", "libozfp4.so.0")
 EXEC = [sys.executable, "-m", "ozfp4", "exec"]
 MODES = {"plain": [], "exec": [*EXEC, "--"], "always": [*EXEC, "--always", "--"]}
-Times = dict[
-    str, list[float]
-]  # by kind of call: least, median, median of cold calls, products that went to ozfp4's stand-in
+KEYS = ("least", "median", "cold", "caught")  # caught: products that went to ozfp4's stand-in
+Times = dict[str, list[float]]  # by kind of call
 
 
 def build(folder: Path) -> Path:
@@ -61,42 +61,38 @@ def run(program: Path, before: list[str]) -> Times:
     return {name: [float(x) for x in numbers] for name, *numbers in lines}
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+def least_of(runs: list[Times], name: str) -> dict[str, float]:
+    return dict(zip(KEYS, map(min, zip(*(each[name] for each in runs), strict=True)), strict=True))
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--repeats", type=int, default=5, help="processes of each kind")
-    parser.add_argument("--out", metavar="FILE")
-    arguments = parser.parse_args()
-    machine = describe("cpu")
-    print(sentence(machine))
+    experiment.add_output_arguments(parser, figures=False)
+
+
+def rows(repeats: int) -> Iterator[Row]:
     found: dict[str, list[Times]] = {mode: [] for mode in MODES}
     with tempfile.TemporaryDirectory() as folder:
         program = build(Path(folder))
-        for _ in range(arguments.repeats):
+        for _ in range(repeats):
             for mode, before in MODES.items():
                 found[mode].append(run(program, before))
-    rows = []
-    heads = [*MODES, "left, more", "always, more"]
-    print(f"{'':40}" + "".join(f"{head:>18}" for head in heads))
     for name in found["plain"][0]:
-        best = {
-            mode: [min(x) for x in zip(*(each[name] for each in runs), strict=True)]
-            for mode, runs in found.items()
-        }
-        more = [
-            [x - y for x, y in zip(best[mode], best["plain"], strict=True)] for mode in ("exec", "always")
-        ]
-        cells = [" ".join(f"{x:.0f}" for x in times[:3]) for times in (*best.values(), *more)]
-        is_caught = best["exec"][3] > 0
-        print(f"{name:40}" + "".join(f"{cell:>18}" for cell in cells) + " caught" * is_caught, flush=True)
-        keys = ("least", "median", "cold", "caught")
-        rows.append(
-            {"call": name, **{mode: dict(zip(keys, times, strict=True)) for mode, times in best.items()}}
-        )
-    if arguments.out:
-        Path(arguments.out).write_text(json.dumps({"machine": machine, "rows": rows}, indent=1) + "\n")
+        best = {mode: least_of(runs, name) for mode, runs in found.items()}
+        row: Row = {"call": name + ", caught" * (best["exec"]["caught"] > 0)}
+        row |= {f"{mode}, {key}": best[mode][key] for mode in MODES for key in KEYS[:3]}
+        more = {mode: best[mode]["median"] - best["plain"]["median"] for mode in ("exec", "always")}
+        yield row | {f"{mode}, more": round(taken, 1) for mode, taken in more.items()}
+
+
+def run_all(options: argparse.Namespace) -> int:
+    experiment.collect(options, "exec_host", "Nanoseconds a call", "cpu", rows(options.repeats))
+    return 0
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    return experiment.run_program(__file__, __doc__, add_arguments, run_all, arguments)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -1,6 +1,6 @@
 """A product of operands that lie on the host, made by a GPU in tiles, beside the floor that the bus and the products allow.
 
-    python benchmarks/streaming.py [--quick] [--large a b c] [--limit GIB] [--accuracy NAME] [--chunks MIB ...]
+    python benchmarks/streaming.py [--quick] [--large a b c] [--limit GIB] [--accuracy NAME] [--chunks MIB ...] [-o FOLDER]
 
 The large matrix is 65536 x 65536, the other two have 4096 rows or columns. It is A, B or the result, which overwrites it. Of
 each case:
@@ -11,18 +11,19 @@ each case:
               which threads copy on the host), bytes down likewise, all products on the device with their operands there
     device    the most that torch held at once beyond what it held before, in GiB
 
-All rates are measured in the same run. Every result is checked: blocks of random rows and columns against plain products on the
-device, bit for bit; exit status 1 if one differs.
+All rates are measured in the same run; of the copies on the host, the best of 8, 16 and 32 MiB at a time. Every result is
+checked: blocks of random rows and columns against plain products on the device, bit for bit; exit status 1 if one differs.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import statistics
 import sys
 import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -30,22 +31,18 @@ import numpy.typing as npt
 import torch
 
 import ozfp4
+from common import experiment
+from common.experiment import Row
 from ozfp4 import _core
-from ozfp4.measure.machine import commit, driver
 from ozfp4.streaming import copies
 
 Array = npt.NDArray[Any]
 GIB = 2**30
 CORES = ozfp4.get_num_threads()
-BEGAN = time.perf_counter()
 
 
-def say(text: str) -> None:
-    print(f"{time.perf_counter() - BEGAN:6.1f} s  {text}", flush=True)
-
-
-def in_threads(work: Any, items: Any, threads: int = CORES) -> None:
-    with ThreadPoolExecutor(threads) as pool:
+def in_threads(work: Callable[[Any], object], items: Iterable[Any]) -> None:
+    with ThreadPoolExecutor(CORES) as pool:
         list(pool.map(work, items))
 
 
@@ -72,27 +69,25 @@ def seconds(work: Any) -> float:
     return time.perf_counter() - began
 
 
-def bus_rates() -> tuple[float, float]:
-    """Bytes a second of pinned copies to the device and back."""
+def rates_of(x: Array) -> dict[str, float]:
+    """Bytes a second of pinned copies to the device and back, and of threads that copy parts of an array into four small buffers
+    in turn, by the best size of these."""
     host = torch.ones(GIB // 8, dtype=torch.float64, pin_memory=True)
     device = host.cuda()
     up = min(seconds(lambda: device.copy_(host, non_blocking=True)) for _ in range(5))
     down = min(seconds(lambda: host.copy_(device, non_blocking=True)) for _ in range(5))
-    return GIB / up, GIB / down
-
-
-def copy_rate(x: Array, chunk: int) -> float:
-    """Bytes a second that threads copy from an array into four small buffers in turn."""
     flat = x.reshape(-1)[: 2**29]
-    step = chunk // 8
-    buffers = [np.ones(step) for _ in range(4)]
 
-    def copy() -> None:
+    def copy(step: int, buffers: list[Array]) -> None:
         for first in range(0, flat.size, step):
             part = flat[first : first + step]
             _core.copy_entries(buffers[first // step % 4][: part.size], part)
 
-    return flat.nbytes / min(seconds(copy) for _ in range(2))
+    taken = []
+    for step in (2**20, 2**21, 2**22):  # entries
+        buffers = [np.ones(step) for _ in range(4)]
+        taken += [seconds(partial(copy, step, buffers)) for _ in range(2)]
+    return {"up": GIB / up, "down": GIB / down, "copy": flat.nbytes / min(taken)}
 
 
 def product_seconds(m: int, n: int, k: int, accuracy: str) -> float:
@@ -139,10 +134,11 @@ def register(x: Array) -> float:
     return time.perf_counter() - began
 
 
-def case(large: str, arguments: argparse.Namespace, big: Array, rates: dict[str, float]) -> bool:
-    """One product; whether its bits are right."""
-    side, few, accuracy = len(big), arguments.few, arguments.accuracy
-    limit = int(arguments.limit * GIB)
+def case(
+    large: str, options: argparse.Namespace, few: int, limit: float, big: Array, rates: dict[str, float]
+) -> Iterator[Row]:
+    """Rows of one product."""
+    side, accuracy = len(big), options.accuracy
     if large == "a":
         a, b, c = big, filled(side, few, 2), np.zeros((side, few))
     elif large == "b":
@@ -151,62 +147,59 @@ def case(large: str, arguments: argparse.Namespace, big: Array, rates: dict[str,
         a, b, c = filled(side, few, 2), filled(few, side, 3), big
     (m, k), n = a.shape, b.shape[1]
     product = product_seconds(m, n, k, accuracy)
-    up, down = a.nbytes + b.nbytes, c.nbytes
     torch.cuda.empty_cache()
-    say(f"{large}: {m} x {n} x {k}, products alone {product:.3f} s")
-    good = True
     for kind in ("pageable", "pinned"):
-        rate_up, rate_down = rates["up"], rates["down"]
+        up, down, pinning = rates["up"], rates["down"], 0.0
         if kind == "pinned":
-            took = sum(register(x) for x in (a, b, c))
-            say(f"{large}: cudaHostRegister of {(up + down) / 1e9:.1f} GB in {took:.2f} s")
+            pinning = sum(register(x) for x in (a, b, c))
         else:
-            rate_up, rate_down = min(rate_up, rates["copy"]), min(rate_down, rates["copy"])
-        floor = max(up / rate_up, down / rate_down, product)
-        for chunk in arguments.chunks if kind == "pageable" else [copies.CHUNK / 2**20]:
+            up, down = min(up, rates["copy"]), min(down, rates["copy"])
+        floor = max((a.nbytes + b.nbytes) / up, c.nbytes / down, product)
+        for chunk in options.chunks if kind == "pageable" else [copies.CHUNK / 2**20]:
             copies.CHUNK = int(chunk * 2**20)
             c[::511] = np.nan
-            found = [streamed(a, b, c, limit, accuracy) for _ in range(arguments.repeats)]
-            right = check(a, b, c, accuracy)
-            good = good and right
+            found = [streamed(a, b, c, int(limit * GIB), accuracy) for _ in range(options.repeats)]
             best = min(time for time, _ in found)
-            row = {
-                "large": large, "memory": kind, "m": m, "n": n, "k": k, "accuracy": accuracy,
-                "chunk MiB": chunk, "seconds": [round(time, 4) for time, _ in found], "floor": round(floor, 4),
+            yield {
+                "large": large, "memory": kind, "m": m, "n": n, "k": k, "accuracy": accuracy, "chunk MiB": chunk,
+                "seconds": round(best, 4), "products alone": round(product, 4), "floor": round(floor, 4),
                 "of floor": round(floor / best, 3), "TFLOPS": round(2e-12 * m * n * k / best, 1),
-                "limit GiB": arguments.limit, "device GiB": round(max(x for _, x in found), 2), "bits": right,
+                "pinning": round(pinning, 2), "limit GiB": limit, "device GiB": round(max(x for _, x in found), 2),
+                "bits": check(a, b, c, accuracy),
             }  # fmt: skip
-            say(json.dumps(row))
         if kind == "pinned":
             for x in (a, b, c):
                 torch.cuda.cudart().cudaHostUnregister(x.ctypes.data)
-    return good
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+def rows_of(options: argparse.Namespace) -> Iterator[Row]:
+    side, few = (8192, 1024) if options.quick else (65536, 4096)
+    big = filled(side, side, 1)
+    rates = rates_of(big)
+    print("GB/s: " + ", ".join(f"{name} {rate / 1e9:.1f}" for name, rate in rates.items()), flush=True)
+    for large in options.large:
+        yield from case(large, options, few, options.limit or (0.375 if options.quick else 24), big, rates)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--quick", action="store_true", help="8192 and 1024 in place of 65536 and 4096")
     parser.add_argument("--large", nargs="+", choices="abc", default=["a"])
     parser.add_argument("--limit", type=float, help="GiB on the device; 24, or 0.375 with --quick")
     parser.add_argument("--accuracy", default="standard")
     parser.add_argument("--chunks", type=float, nargs="+", default=[copies.CHUNK / 2**20])
     parser.add_argument("--repeats", type=int, default=3)
-    arguments = parser.parse_args()
-    side, arguments.few = (8192, 1024) if arguments.quick else (65536, 4096)
-    arguments.limit = arguments.limit or (0.375 if arguments.quick else 24)
-    say(f"{torch.cuda.get_device_name()}, {driver()}, commit {commit()}, {CORES} threads")
-    big = filled(side, side, 1)
-    say(f"{big.nbytes / 1e9:.1f} GB filled")
-    up, down = bus_rates()
-    copied = {chunk: copy_rate(big, chunk * 2**20) for chunk in (8, 16, 32)}
-    for chunk, rate in copied.items():
-        say(f"host copies, {chunk} MiB at a time: {rate / 1e9:.1f} GB/s")
-    rates = {"up": up, "down": down, "copy": max(copied.values())}
-    say(f"GB/s: {json.dumps({name: round(rate / 1e9, 1) for name, rate in rates.items()})}")
-    good = [case(large, arguments, big, rates) for large in arguments.large]
-    return 0 if all(good) else 1
+    experiment.add_output_arguments(parser, figures=False)
+
+
+def run(options: argparse.Namespace) -> int:
+    rows = experiment.collect(
+        options, "streaming", "Streamed products, seconds", "cuda", rows_of(options), left=2
+    )
+    return int(not all(row["bits"] for row in rows))
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    return experiment.run_program(__file__, __doc__, add_arguments, run, arguments)
 
 
 if __name__ == "__main__":

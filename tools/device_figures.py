@@ -12,6 +12,7 @@ Needs matplotlib and ozfp4 (installed, or PYTHONPATH=src). tools/device_tables.p
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,23 +22,19 @@ import device_tables
 
 sys.path.insert(0, str(device_tables.ROOT / "benchmarks"))
 
-from common.experiment import read_json
 from figures import accuracy, breakdown, model, scaling, speed, style
 
 FOLDER = device_tables.FIGURES
 
 
 def figure_data(measured: dict[str, Any]) -> dict[str, Any]:
-    """The measurements of benchmarks/gpu.py as benchmarks/figures takes them."""
-    totals = [row for row in measured["totals"] if "TFLOPS" in row]
-    methods = dict.fromkeys(row["method"] for row in totals)
+    """The measurements of benchmarks/speed.py as benchmarks/figures takes them, with the newest cuBLAS."""
+    rows = [row for row in measured["rows"] if "TFLOPS" in row]
+    methods = dict.fromkeys(row["method"] for row in rows)
     labels = {name: device_tables.LABELS.get(name, name).replace("`", "") for name in methods}
     if measured.get("torch"):
-        emulated = (name for name in methods if name.startswith("cuBLAS emulation"))
-        labels |= {name: name.replace("cuBLAS emulation", "torch's cuBLAS") for name in emulated}
-    stages = {(row["method"], row["N"]): row for row in measured["stages"]}
-    rows = [stages.get((row["method"], row["N"]), {}) | row for row in totals]
-    sizes = {row["N"] for row in totals}
+        labels = {name: label.replace("cuBLAS emulation", "torch's cuBLAS") for name, label in labels.items()}
+    sizes = {row["N"] for row in rows}
     for label, values in device_tables.newest_cublas(measured).items():
         labels[label] = label.replace(" emulation", "").replace("another", "other")
         rows += [{"N": n, "method": label, "TFLOPS": x} for n, x in values.items() if n in sizes]
@@ -61,7 +58,7 @@ def figures(results: dict[str, Any]) -> Iterator[tuple[Path, Any]]:
     for name, make in makers.items():
         path = FOLDER / f"{name}.json"
         if path.exists():
-            found = read_json(path)
+            found = json.loads(path.read_text(encoding="utf-8"))
             device_tables.check_commit(
                 path, found["machine"], known=False
             )  # where there is none the figure says so

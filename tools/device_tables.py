@@ -1,8 +1,8 @@
 """Write the GPU figures into README.md and pages of docs, from the measurements in docs/data/h200.json.
 
     python tools/device_tables.py                  write the tables
-    python tools/device_tables.py --take FILE      first take FILE, which benchmarks/gpu.py --out wrote, as docs/data/h200.json;
-                                                   or benchmarks/gpu_modes.py, as docs/data/h200_modes.json, or
+    python tools/device_tables.py --take FILE      first take FILE, which benchmarks/speed.py wrote, as docs/data/h200.json;
+                                                   or benchmarks/modes.py, as docs/data/h200_modes.json, or
                                                    benchmarks/scaling.py, as docs/data/scaling.json
     python tools/device_tables.py --check          write nothing; exit status 1 if a page disagrees with the data
 
@@ -11,7 +11,7 @@ words), gpu-stages (compute stage beside whole call), gpu-milliseconds (each sta
 gpu-model (predicted and measured, from benchmarks/model.py --device cuda, in docs/figures/h200), gpu-figures (the figures
 there), scaling-sentence, scaling-links and scaling-products (several GPUs), scaling-paper (what is modelled of many, from
 benchmarks/cluster/projections.py, which needs ozfp4), cpu-sentence and cpu-table (docs/data/cpu.json, written by hand from
-benchmarks/cpu.py). Beside what benchmarks/gpu.py measured with torch's cuBLAS stand the figures of the newest one, of
+benchmarks/cpu.py). Beside what benchmarks/speed.py measured with torch's cuBLAS stand the figures of the newest one, of
 docs/data/cublas.json, which is written by hand as well. What is outside the markers is written by hand.
 """
 
@@ -43,31 +43,36 @@ NOT_MEASURED = "Not measured in the present data."
 Results = dict[str, Any]
 Row = dict[str, Any]
 
-# How tables call the methods of benchmarks/gpu.py; others keep the name that they have there.
+# How tables call the methods of benchmarks/speed.py; others keep the name that they have there.
+NATIVE, INT8, CUBLAS_55 = "torch-cuda", "cuda-II-int8-least", "cublas-55"
 LABELS = {
-    "native": "native FP64 (cuBLAS DGEMM)",
-    "int8": "ozfp4 `int8`",
-    "fp4 least": "ozfp4 `fp4`, least",
-    "fp4 paper": "ozfp4 `fp4`, paper",
-    "scheme I fp4": "ozfp4 scheme I `fp4`",
-    "scheme I int8": "ozfp4 scheme I `int8`",
+    NATIVE: "native FP64 (cuBLAS DGEMM)",
+    INT8: "ozfp4 `int8`",
+    "cuda-II-fp4-least": "ozfp4 `fp4`, least",
+    "cuda-II-fp4-paper": "ozfp4 `fp4`, paper",
+    "cuda-II-fp4-paper-karatsuba": "ozfp4 `fp4`, paper and Karatsuba",
+    "cuda-I-fp4-least": "ozfp4 scheme I `fp4`",
+    "cuda-I-int8-least": "ozfp4 scheme I `int8`",
+    "cuda-auto": "ozfp4, the backend by default",
+    CUBLAS_55: "cuBLAS emulation, 55 bits",
+    "cublas-dynamic": "cuBLAS emulation, dynamic",
+    "gemmul8": "GEMMul8, 15 moduli",
 }
 STAGES = ("scale ms", "encode ms", "multiply ms", "reconstruct ms")
 
 
 def load(path: Path) -> Results:
-    """What benchmarks/gpu.py wrote; ValueError with the reason if it is something else."""
+    """What benchmarks/speed.py, modes.py or scaling.py wrote; ValueError with the reason if it is something else."""
     try:
         results = json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:
         raise ValueError(f"{path}: not JSON: {error}") from None
     if isinstance(results, dict) and "machine" in results:  # what programs with -o write
         results = results.pop("machine") | results
-    rows = results.get("rows", results.get("totals")) if isinstance(results, dict) else None
-    if rows is None or "device" not in results or ("totals" in results) != ("stages" in results):
+    rows = results.get("rows") if isinstance(results, dict) else None
+    if rows is None or "device" not in results:
         raise ValueError(
-            f"{path}: not a file of benchmarks/gpu.py, gpu_modes.py or scaling.py: "
-            "device, rows, totals or stages is missing"
+            f"{path}: not a file of benchmarks/speed.py, modes.py or scaling.py: device or rows is missing"
         )
     if not any("TFLOPS" in row for row in rows):
         raise ValueError(f"{path}: no measured row")
@@ -94,7 +99,7 @@ def check_commit(source: Path, about: dict[str, Any], *, known: bool) -> None:
 def _place(results: Results) -> Path:
     if "ranks" in results:
         return SCALING
-    return MODES if "rows" in results else DATA
+    return MODES if any("operands" in row for row in results["rows"]) else DATA
 
 
 def save(results: Results, path: Path) -> None:
@@ -138,10 +143,15 @@ def newest_cublas(results: Results) -> dict[str, dict[int, float]]:
     }
 
 
+def stage_rows(results: Results) -> list[Row]:
+    """Those that hold the times of stages."""
+    return [row for row in results["rows"] if "multiply ms" in row]
+
+
 def _label(results: Results, method: str) -> str:
-    if method.startswith("cuBLAS emulation") and results.get("torch"):
-        return f"{method} (of torch {results['torch']})"
-    counts = sorted({row["products"] for row in results["stages"] if row["method"] == method})
+    if method.startswith("cublas") and results.get("torch"):
+        return f"{LABELS[method]} (of torch {results['torch']})"
+    counts = sorted({row["products"] for row in stage_rows(results) if row["method"] == method})
     if not counts:
         return LABELS.get(method, method)
     text = f"{counts[0]} to {counts[-1]}" if len(counts) > 1 else f"{counts[0]}"
@@ -159,8 +169,8 @@ def _number(x: float | None) -> str:
 
 def sentence(results: Results) -> str:
     """The largest size at which both INT8 and native FP64 were measured, in words."""
-    cells = {(row["N"], row["method"]): row["TFLOPS"] for row in results["totals"] if "TFLOPS" in row}
-    n = max((n for n, method in cells if method == "int8" and (n, "native") in cells), default=None)
+    cells = {(row["N"], row["method"]): row["TFLOPS"] for row in results["rows"] if "TFLOPS" in row}
+    n = max((n for n, method in cells if method == INT8 and (n, NATIVE) in cells), default=None)
     if n is None:
         return NOT_MEASURED
     has = []
@@ -168,13 +178,13 @@ def sentence(results: Results) -> str:
     if newest is not None:
         another = f"on another card with native FP64 of {newest['native']:.1f},"
         has.append(f"{newest['55 bits']:.1f} in cuBLAS {read(CUBLAS)['cuBLAS']}, {another}")
-    emulated = cells.get((n, "cuBLAS emulation, 55 bits"))
+    emulated = cells.get((n, CUBLAS_55))
     if emulated is not None and results.get("torch"):
         has.append(f"{emulated:.1f} in the cuBLAS that torch {results['torch']} brings")
     other = f" cuBLAS's emulation (55 bits) has {' and '.join(has).rstrip(',')}." if has else ""
     return (
-        f'**{cells[n, "int8"]:.1f} TFLOPS** at N = {n} on an {results["device"]} (`accuracy="scaled"`{_by_default(n)}), where '
-        f"native FP64 has {cells[n, 'native']:.1f}.{other} Commit {results.get('commit') or 'unknown'}, {results['date']}."
+        f'**{cells[n, INT8]:.1f} TFLOPS** at N = {n} on an {results["device"]} (`accuracy="scaled"`{_by_default(n)}), where '
+        f"native FP64 has {cells[n, NATIVE]:.1f}.{other} Commit {results.get('commit') or 'unknown'}, {results['date']}."
     )
 
 
@@ -187,9 +197,9 @@ def _by_default(n: int) -> str:
 
 def whole_calls(results: Results) -> str:
     """TFLOPS of whole calls by method and size, with the reasons for what is missing."""
-    sizes = _sizes(results["totals"])
-    cells = {(row["method"], row["N"]): row for row in results["totals"]}
-    methods = list(dict.fromkeys(row["method"] for row in results["totals"]))
+    sizes = _sizes(results["rows"])
+    cells = {(row["method"], row["N"]): row for row in results["rows"]}
+    methods = list(dict.fromkeys(row["method"] for row in results["rows"]))
     measured = [m for m in methods if any("TFLOPS" in cells.get((m, n), {}) for n in sizes)]
     lines = [
         [_label(results, m), *(_number(cells.get((m, n), {}).get("TFLOPS")) for n in sizes)] for m in measured
@@ -199,7 +209,7 @@ def whole_calls(results: Results) -> str:
     ]
     reasons = [
         f"Not measured: {LABELS.get(row['method'], row['method'])}, N = {row['N']}: {row['skipped']}"
-        for row in results["totals"]
+        for row in results["rows"]
         if "skipped" in row
     ]
     table = _table(["TFLOPS", *map(str, sizes)], lines)
@@ -215,8 +225,8 @@ def compute_tflops(row: Row) -> float | None:
 
 def compute_stage(results: Results) -> str:
     """The paper's table: compute stage and total; methods without stages count whole in both."""
-    totals = {(row["method"], row["N"]): row for row in results["totals"] if "TFLOPS" in row}
-    stages = {(row["method"], row["N"]): row for row in results["stages"]}
+    totals = {(row["method"], row["N"]): row for row in results["rows"] if "TFLOPS" in row}
+    stages = {(row["method"], row["N"]): row for row in stage_rows(results)}
     sizes = _sizes(list(totals.values()))
     lines = []
     for method in dict.fromkeys(method for method, _ in totals):
@@ -233,8 +243,8 @@ def compute_stage(results: Results) -> str:
 
 
 def milliseconds(results: Results) -> str:
-    """Time of each stage, and whether the host's time is in it."""
-    rows = [row for row in results["stages"] if "multiply ms" in row]
+    """Time of each stage, without the host's."""
+    rows = stage_rows(results)
     if not rows:
         return "No times by stage in the present data."
     lines = [
@@ -243,13 +253,7 @@ def milliseconds(results: Results) -> str:
         for row in rows
     ]  # fmt: skip
     head = ["ms", "N", "products", *(name.removesuffix(" ms") for name in STAGES), "multiply, TOPS"]
-    timed_apart = all(row.get("host") == "apart" for row in rows)
-    note = (
-        []
-        if timed_apart
-        else ["What stands under scale includes the time of the host until the first launch."]
-    )
-    return "\n\n".join([_machine(results), _table(head, lines), *note])
+    return f"{_machine(results)}\n\n{_table(head, lines)}"
 
 
 def modes(_: Results) -> str:

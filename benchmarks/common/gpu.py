@@ -66,32 +66,30 @@ def batch_for(n: int) -> int:
     return 20 if n <= 1024 else 5 if n <= 2048 else 1
 
 
-def total_row(name: str, n: int, run: Callable[[], object], sampler: Sampler | None, budget: float) -> Row:
-    """Milliseconds and TFLOPS of whole calls."""
-    row: Row = {"N": n, "method": name}
-    with sampler.during(row) if sampler else contextlib.nullcontext():
-        ms = statistics.median(event_times(run, budget, batch_for(n)))
-    return row | {"ms": round(ms, 4), "TFLOPS": round(2 * n**3 / ms / 1e9, 1)}
+def total_row(n: int, run: Callable[[], object], budget: float) -> Row:
+    """Milliseconds of whole calls, with board power and clock."""
+    row: Row = {}
+    sampler = Sampler()
+    try:
+        with sampler.during(row):
+            row["ms"] = round(statistics.median(event_times(run, budget, batch_for(n))), 4)
+    finally:
+        sampler.close()
+    return row
 
 
 def native_row(n: int, budget: float) -> Row:
-    """torch's own float64 product, with board power and clock."""
-    sampler = Sampler()
-    try:
-        a, b = operands("cuda", n)
-        return total_row("native", n, lambda: a @ b, sampler, budget)
-    finally:
-        sampler.close()
+    """torch's own float64 product."""
+    a, b = operands("cuda", n)
+    return total_row(n, lambda: a @ b, budget)
 
 
-def stage_row(name: str, n: int, a: Any, b: Any, options: dict[str, Any], budget: float) -> Row:
+def stage_row(n: int, a: Any, b: Any, options: dict[str, Any], budget: float) -> Row:
     """Medians of the four stages of one product, with what ran."""
     _, report = matmul(a, b, report=True, **options)
     promise = promise_of(report.accuracy, single=False)
     scale, encode, multiply, reconstruct = gpu_stages(report.plan, a, b, budget, promise)
     return {
-        "N": n,
-        "method": name,
         "products": report.products,
         "kernel": report.kernel,
         "scale ms": round(scale, 4),

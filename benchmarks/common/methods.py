@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import argparse
+import operator
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
+from functools import partial
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ozfp4.api.info import gpu_backends as listed
+from ozfp4.cli.errors import InputError
 from ozfp4.measure.machine import have_cuda, have_torch
 from support import PATHS
 from support.chosen import matmul
@@ -44,7 +49,9 @@ class Method:
     multiply : callable
         float64 matrices in NumPy arrays in and out, wherever the product is computed.
     options : dict
-        Keyword arguments of ``ozfp4.matmul``; environment variables of a peer.
+        Keyword arguments of ``ozfp4.matmul``.
+    peer : Peer, optional
+        The process of another library.
     """
 
     name: str
@@ -53,34 +60,25 @@ class Method:
     device: str
     multiply: Callable[[Array, Array], Array] = field(compare=False)
     options: dict[str, Any] = field(default_factory=dict, compare=False)
+    peer: peers.Peer | None = field(default=None, compare=False)
 
 
-def _numpy(a: Array, b: Array) -> Array:
-    c: Array = np.matmul(a, b)
-    return c
+def _by(multiply: Callable[[Any, Any], Any], device: str) -> Callable[[Array, Array], Array]:
+    """A product of arrays by one of tensors on the device."""
 
-
-def _torch(device: str) -> Callable[[Array, Array], Array]:
-    def multiply(a: Array, b: Array) -> Array:
+    def on_tensors(a: Array, b: Array) -> Array:
         torch = import_module("torch")
-        x, y = (torch.from_numpy(np.ascontiguousarray(z)).to(device) for z in (a, b))
-        c: Array = (x @ y).cpu().numpy()
+        c: Array = (
+            multiply(*(torch.from_numpy(np.ascontiguousarray(x)).to(device) for x in (a, b))).cpu().numpy()
+        )
         return c
 
-    return multiply
+    return on_tensors
 
 
 def _ozfp4(device: str, options: dict[str, Any]) -> Callable[[Array, Array], Array]:
-    def multiply(a: Array, b: Array) -> Array:
-        if device == "cpu":
-            c: Array = matmul(a, b, **options)
-            return c
-        torch = import_module("torch")
-        x, y = (torch.from_numpy(np.ascontiguousarray(z)).to(device) for z in (a, b))
-        product: Array = matmul(x, y, **options).cpu().numpy()
-        return product
-
-    return multiply
+    multiply = partial(matmul, **options)
+    return multiply if device == "cpu" else _by(multiply, device)
 
 
 def gpu_backends() -> set[str]:
@@ -88,8 +86,12 @@ def gpu_backends() -> set[str]:
     return {backend.name for backend in listed() if backend.available}
 
 
-def _prefix(device: str) -> str:
-    return "cuda-" if device == "cuda" else ""
+def _own(name: str, what: str, kind: str, device: str, options: dict[str, Any]) -> Method:
+    """A way of ozfp4; `what`: its label without the device and an accuracy that is not "scaled"."""
+    on_gpu, accuracy = device == "cuda", options["accuracy"]
+    label = f"ozfp4{what}" + (" (GPU)" if on_gpu else "")
+    label += "" if accuracy == "scaled" or kind == "mode" else f", {accuracy}"
+    return Method(("cuda-" if on_gpu else "") + name, label, kind, device, _ozfp4(device, options), options)
 
 
 def own_methods(device: str, accuracy: str = "scaled") -> list[Method]:
@@ -101,39 +103,21 @@ def own_methods(device: str, accuracy: str = "scaled") -> list[Method]:
             continue  # digits are the same as in family "least"
         if device == "cuda" and path.backend not in gpu_backends():
             continue
-        options = {**path._asdict(), "accuracy": accuracy}
-        prefix = _prefix(device)
         family = "" if path.family == "least" and path.backend != "fp4" else f" {path.family}"
-        label = f"ozfp4 {path.scheme} {path.backend}{family}" + (" (GPU)" if device == "cuda" else "")
-        label += "" if accuracy == "scaled" else f", {accuracy}"
-        found.append(
-            Method(f"{prefix}{path}", label, "ozfp4", device, _ozfp4(device, options), dict(options))
-        )
+        options = {**path._asdict(), "accuracy": accuracy}
+        found.append(_own(str(path), f" {path.scheme} {path.backend}{family}", "ozfp4", device, options))
     return found
 
 
 def auto_method(device: str, accuracy: str = "scaled") -> Method:
     """What a product takes of which no more is asked: a backend's planes, machine words or limbs."""
-    label = 'ozfp4, backend="auto"' + (" (GPU)" if device == "cuda" else "")
-    label += "" if accuracy == "scaled" else f", {accuracy}"
-    options = {"accuracy": accuracy}
-    return Method(f"{_prefix(device)}auto", label, "auto", device, _ozfp4(device, options), options)
+    return _own("auto", ', backend="auto"', "auto", device, {"accuracy": accuracy})
 
 
 def accuracy_modes(device: str) -> list[Method]:
     """What promises more than the product of integers of 53 bits, each on the backend that "auto" takes."""
-    where = " (GPU)" if device == "cuda" else ""
-    return [
-        Method(
-            f"{_prefix(device)}{accuracy}",
-            f'ozfp4, accuracy="{accuracy}"{where}',
-            "mode",
-            device,
-            _ozfp4(device, {"accuracy": accuracy}),
-            {"accuracy": accuracy},
-        )
-        for accuracy in ("standard", "correct")
-    ]
+    names = ("standard", "correct")
+    return [_own(name, f', accuracy="{name}"', "mode", device, {"accuracy": name}) for name in names]
 
 
 def peer_methods(gemmul8: str | None) -> list[Method]:
@@ -144,10 +128,11 @@ def peer_methods(gemmul8: str | None) -> list[Method]:
     }
     if gemmul8 is not None:
         environments["gemmul8"] = ("GEMMul8 INT8, 15 moduli", peers.gemmul8_environment(gemmul8))
-    return [
-        Method(name, label, "peer", "cuda", peers.Peer(environment).multiply, environment)
-        for name, (label, environment) in environments.items()
-    ]
+    found = []
+    for name, (label, environment) in environments.items():
+        peer = peers.Peer(environment)
+        found.append(Method(name, label, "peer", "cuda", peer.multiply, peer=peer))
+    return found
 
 
 def at_hand(
@@ -166,33 +151,45 @@ def at_hand(
     auto : bool
         Whether the way that is taken where none is asked for does.
     """
-    found = own_methods("cpu", accuracy)
-    found += [auto_method("cpu", accuracy)] if auto else []
-    found += accuracy_modes("cpu") if modes else []
-    found.append(Method("numpy", "NumPy", "native", "cpu", _numpy))
-    if have_torch():
-        found.append(Method("torch", "torch", "native", "cpu", _torch("cpu")))
-    if have_cuda():
-        found += own_methods("cuda", accuracy)
-        found += [auto_method("cuda", accuracy)] if auto else []
-        found += accuracy_modes("cuda") if modes else []
-        found.append(Method("torch-cuda", "torch (GPU), native FP64", "native", "cuda", _torch("cuda")))
-        found += peer_methods(gemmul8)
+    if gemmul8 is not None and not Path(gemmul8).is_file():
+        raise InputError(f"--gemmul8: no such file: {gemmul8}")
+    found: list[Method] = []
+    for device in ("cpu", "cuda") if have_cuda() else ("cpu",):
+        found += own_methods(device, accuracy)
+        found += [auto_method(device, accuracy)] if auto else []
+        found += accuracy_modes(device) if modes else []
+        if device == "cpu":
+            found.append(Method("numpy", "NumPy", "native", device, np.matmul))
+            found += (
+                [Method("torch", "torch", "native", device, _by(operator.matmul, device))]
+                if have_torch()
+                else []
+            )
+        else:
+            name = "torch (GPU), native FP64"
+            found += [
+                Method("torch-cuda", name, "native", device, _by(operator.matmul, device)),
+                *peer_methods(gemmul8),
+            ]
     return {method.name: method for method in found}
 
 
-def select(names: Iterable[str] | None, methods: dict[str, Method]) -> list[Method]:
-    """The named methods in the order of the table, all without names.
+def add_methods_argument(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--methods", nargs="+", metavar="NAME", help="which to run; default all (an unknown name lists them)"
+    )
 
-    Raises
-    ------
-    ValueError
-        For a name that is not there; the message lists those that are.
+
+def add_gemmul8_argument(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--gemmul8", metavar="LIBRARY", help="GEMMul8's preload library, for a GPU")
+
+
+def select(names: Collection[str] | None, methods: dict[str, Method]) -> list[Method]:
+    """The methods that ``--methods`` names, in the order of the table; all without names.
+
+    InputError for a name that is not there; the message lists those that are.
     """
-    if names is None:
-        return list(methods.values())
-    wanted = list(names)
-    for name in wanted:
+    for name in names or ():
         if name not in methods:
-            raise ValueError(f"{name!r} is not at hand; at hand are {', '.join(methods)}")
-    return [method for name, method in methods.items() if name in wanted]
+            raise InputError(f"--methods: {name!r} is not at hand; at hand are {', '.join(methods)}")
+    return [method for name, method in methods.items() if names is None or name in names]

@@ -16,7 +16,6 @@ Pair = tuple[str, np.ndarray, np.ndarray]
 def pairs(n: int, seed: int = 3) -> Iterator[Pair]:
     """Operands of n x n x n products. Range: n >= 16, a multiple of 8."""
     rng = np.random.default_rng(seed)
-    yield "normal", _normal(rng, n), _normal(rng, n)
     yield from _kernels(rng, n)
     yield from _structured(rng, n)
     features = _normal(rng, n) * 10.0 ** rng.uniform(-8, 8, n)

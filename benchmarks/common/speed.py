@@ -7,20 +7,20 @@ from __future__ import annotations
 
 import os
 import statistics
-import time
 
 from ozfp4.measure.clocks import STAGES, operands
+from ozfp4.measure.machine import have_cuda
 from ozfp4.plans.plan import Plan, make_plan
 from ozfp4.report import Report
+from ozfp4.request.library import require_torch
 from support.chosen import matmul
 
 from . import gpu
 from .experiment import Row
 from .methods import REFUSALS, Method, reason
-from .turns import repeats_for, rest
+from .turns import repeats_for, seconds_of
 
-CPU_SIZES = (512, 1024, 2048)
-GPU_SIZES = (1024, 2048, 4096, 8192, 16384)
+SIZES = {"cpu": (512, 1024, 2048), "cuda": (1024, 2048, 4096, 8192, 16384)}
 OWN = ("ozfp4", "auto")  # kinds of methods that tell of their stages on a CPU
 
 
@@ -65,14 +65,6 @@ def _plan(method: Method, n: int) -> Plan:
     return make_plan(scheme, backend, family, 53, n)
 
 
-def _finish(row: Row, n: int) -> Row:
-    compute = row.get("multiply ms", 0.0) + row.get("reconstruct ms", 0.0) or row["ms"]
-    row["compute ms"] = round(compute, 4)
-    row["TFLOPS"] = float(f"{2 * n**3 / row['ms'] / 1e9:.4g}")
-    row["compute TFLOPS"] = float(f"{2 * n**3 / compute / 1e9:.4g}")
-    return row
-
-
 def measure(method: Method, n: int, budget: float = 1.0) -> Row:
     """One row of the performance table.
 
@@ -89,19 +81,26 @@ def measure(method: Method, n: int, budget: float = 1.0) -> Row:
     dict
         N, method; ms, TFLOPS: whole call, 2 N³ / t; compute ms, compute TFLOPS: multiply and reconstruct, the whole call for
         methods without stages; for our own also products and the milliseconds of each stage, and of kind "auto" what it took.
+        On a GPU also W and MHz, medians of the board's power and clock during whole calls.
 
     Raises
     ------
     RuntimeError, MemoryError
-        What the method raises.
+        What the method raises; MemoryError before it runs where it does not fit.
     """
-    reason = why_too_large(method, n)
-    if reason is not None:
-        return {"N": n, "method": method.name, "skipped": reason}
-    row: Row = {"N": n, "method": method.name}
-    if method.device == "cuda":
-        return _finish(row | _on_gpu(method, n, budget), n)
-    return _finish(row | _on_cpu(method, n, budget), n)
+    missing = why_too_large(method, n)
+    if missing is not None:
+        raise MemoryError(missing)
+    found = (_on_gpu if method.device == "cuda" else _on_cpu)(method, n, budget)
+    compute = found.get("multiply ms", 0.0) + found.get("reconstruct ms", 0.0) or found["ms"]
+    return {
+        "N": n,
+        "method": method.name,
+        **found,
+        "compute ms": round(compute, 4),
+        "TFLOPS": float(f"{2 * n**3 / found['ms'] / 1e9:.4g}"),
+        "compute TFLOPS": float(f"{2 * n**3 / compute / 1e9:.4g}"),
+    }
 
 
 def attempt(method: Method, n: int, budget: float) -> Row:
@@ -110,6 +109,9 @@ def attempt(method: Method, n: int, budget: float) -> Row:
         return measure(method, n, budget)
     except REFUSALS as error:
         return {"N": n, "method": method.name, "skipped": reason(error)}
+    finally:
+        if method.device == "cuda" and have_cuda():
+            require_torch().cuda.empty_cache()  # other processes measure on this GPU, too
 
 
 def _on_cpu(method: Method, n: int, budget: float) -> Row:
@@ -126,16 +128,9 @@ def _on_cpu(method: Method, n: int, budget: float) -> Row:
         else:
             method.multiply(a, b)
 
-    start = time.perf_counter()
-    run()
-    warm = time.perf_counter() - start
+    warm = seconds_of(run)
     stages.clear()
-    taken = []
-    for _ in range(repeats_for(warm, budget)):
-        rest()
-        start = time.perf_counter()
-        run()
-        taken.append(time.perf_counter() - start)
+    taken = [seconds_of(run) for _ in range(repeats_for(warm, budget))]
     row: Row = {"ms": round(1e3 * statistics.median(taken), 4)}
     if stages:
         row["products"] = products
@@ -150,15 +145,14 @@ def what_ran(report: Report) -> str:
 
 
 def _on_gpu(method: Method, n: int, budget: float) -> Row:
+    if method.peer is not None:
+        row: Row = method.peer.ask(time=[n, budget])
+        return row
+    if method.kind == "native":
+        return gpu.native_row(n, budget)
     a, b = operands("cuda", n)
-    sampler = gpu.Sampler()
-    try:
-        if method.kind not in OWN:
-            return gpu.total_row(method.name, n, lambda: a @ b, sampler, budget)
-        options = method.options
-        row = gpu.total_row(method.name, n, lambda: matmul(a, b, **options), sampler, budget)
-        if method.kind == "auto":
-            return row | {"took": what_ran(matmul(a, b, report=True, **options)[1])}
-        return row | gpu.stage_row(method.name, n, a, b, options, budget / 2)
-    finally:
-        sampler.close()
+    options = method.options
+    row = gpu.total_row(n, lambda: matmul(a, b, **options), budget)
+    if method.kind == "auto":
+        return row | {"took": what_ran(matmul(a, b, report=True, **options)[1])}
+    return row | gpu.stage_row(n, a, b, options, budget / 2)

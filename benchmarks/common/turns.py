@@ -1,10 +1,14 @@
-"""Clocks for the CPU: methods measured in turns, so that what else the machine does hits all of them alike."""
+"""Clocks for calls that take turns, so that what else the machine does, or its clock, hits all of them alike."""
 
 from __future__ import annotations
 
 import statistics
 import time
 from collections.abc import Callable, Mapping
+
+from ozfp4.measure.clocks import milliseconds
+
+Calls = Mapping[str, Callable[[], object]]
 
 # NumPy and SciPy each bring an OpenBLAS whose threads spin for some 25 ms after a product and would take the CPUs of the
 # method measured next: so long they are given to fall asleep.
@@ -16,25 +20,47 @@ def rest() -> None:
     time.sleep(REST)
 
 
-def medians(methods: Mapping[str, Callable[[], object]], repeats: int) -> dict[str, float]:
-    """Median seconds of each method, taken in turns after one warm-up.
+def seconds_of(call: Callable[[], object], device: str = "cpu", batch: int = 1) -> float:
+    """Of a call in a batch of them: by the clock after a rest, or between two events of a GPU."""
+
+    def calls() -> None:
+        for _ in range(batch):
+            call()
+
+    if device != "cpu":
+        return 1e-3 * milliseconds(calls) / batch
+    rest()
+    start = time.perf_counter()
+    calls()
+    return (time.perf_counter() - start) / batch
+
+
+def series(calls: Calls, repeats: int, device: str = "cpu", batch: int = 1) -> dict[str, list[float]]:
+    """Seconds of each method, taken in turns after one warm-up; the first one of a turn is another one each time.
 
     Parameters
     ----------
-    methods : mapping of str to callable
+    calls : mapping of str to callable
     repeats : int
         Runs of each method that count.
+    device : {"cpu", "cuda"}
+    batch : int
+        Calls in a row that are timed as one.
     """
-    seconds: dict[str, list[float]] = {name: [] for name in methods}
-    for method in methods.values():
-        method()
-    for _ in range(repeats):
-        for name, method in methods.items():
-            rest()
-            start = time.perf_counter()
-            method()
-            seconds[name].append(time.perf_counter() - start)
-    return {name: statistics.median(taken) for name, taken in seconds.items()}
+    names = list(calls)
+    for name in names:
+        calls[name]()
+    taken: dict[str, list[float]] = {name: [] for name in names}
+    for turn in range(repeats):
+        first = turn % len(names)
+        for name in names[first:] + names[:first]:
+            taken[name].append(seconds_of(calls[name], device, batch))
+    return taken
+
+
+def medians(calls: Calls, repeats: int, device: str = "cpu", batch: int = 1) -> dict[str, float]:
+    """Median seconds of each method; see :func:`series`."""
+    return {name: statistics.median(each) for name, each in series(calls, repeats, device, batch).items()}
 
 
 def repeats_for(seconds: float, budget: float) -> int:

@@ -13,12 +13,17 @@ COLOURS = (style.SKY, style.ORANGE, style.BLUE, style.GREEN)
 HATCHES = ("....", "////", None, "xxxx")
 
 
+def unit_of(rows: list[dict[str, Any]]) -> tuple[float, str]:
+    """What TFLOPS are multiplied by for the table, and its unit: gigaflops where teraflops would begin with zeros."""
+    return (1, "TFLOPS") if max(row.get("TFLOPS", 0) for row in rows) >= 1 else (1000, "GFLOPS")
+
+
 def speeds(results: dict[str, Any]) -> Any:
     """TFLOPS of whole calls against N, one line for each method."""
     labels = results["labels"]
     rows = [row for row in results["rows"] if "skipped" not in row]
     sizes = sorted({row["N"] for row in rows})
-    factor, unit = (1, "TFLOPS") if max(row["TFLOPS"] for row in rows) >= 1 else (1000, "GFLOPS")
+    factor, unit = unit_of(rows)
     with style.styled() as plt:
         figure, axes = plt.subplots(figsize=(7.4, 4.6))
         for index, name in enumerate(name for name in labels if any(row["method"] == name for row in rows)):
@@ -48,14 +53,6 @@ def _vertical_scale(axes: Any, values: list[float]) -> None:
     ]
     axes.set_yticks(ticks, [f"{t:g}" for t in ticks])
     axes.tick_params(axis="y", which="minor", left=False)
-
-
-HOST_TIME = "scale includes what the host takes until the first launch"
-
-
-def with_host_time(row: dict[str, Any]) -> bool:
-    """Whether the stages of a row were timed on a GPU that waited for the host."""
-    return "multiply TOPS" in row and row.get("host") != "apart"
 
 
 def stages(results: dict[str, Any]) -> Any:
@@ -96,10 +93,5 @@ def stages(results: dict[str, Any]) -> Any:
         )
         axes.set_xticks(range(0, 101, 20))
         figure.legend(loc="outside upper left", ncols=4)
-        style.note(
-            figure,
-            "; ".join(
-                [*([HOST_TIME] if any(map(with_host_time, rows)) else []), sentence(results["machine"])]
-            ),
-        )
+        style.note(figure, sentence(results["machine"]))
     return figure

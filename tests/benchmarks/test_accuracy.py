@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from common import cases, methods
+from ozfp4.cli.errors import InputError
 from ozfp4.testing import integer_matmul
 from support import spread
 from support.errors import as_integers, effective_bits, real_product, relative_errors
@@ -75,5 +76,5 @@ def test_a_wrong_bit_is_a_disagreement() -> None:
 
 
 def test_unknown_methods_are_refused_with_a_list() -> None:
-    with pytest.raises(ValueError, match=r"'x' is not at hand; at hand are II-fp4-least, .*numpy"):
+    with pytest.raises(InputError, match=r"'x' is not at hand; at hand are II-fp4-least, .*numpy"):
         methods.select(["x"], methods.at_hand())

@@ -49,7 +49,7 @@ def test_rows_and_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
     arguments = ["--device", "cpu", "-n", "32", "--budget", "0.001", "--no-figures", "-o", str(tmp_path)]
     assert breakdown.main(arguments) == 0
     text = capsys.readouterr().out
-    assert "Scheme II, N = 32, ms:" in text
+    assert "Scheme II, N = 32, ms\n" in text
     rows = json.loads((tmp_path / "breakdown.json").read_text())["rows"]
     assert [(row["scheme"], row["step"]) for row in rows] == [("II", i) for i in range(1, 7)] + [
         ("I", i) for i in (1, 2, 3)

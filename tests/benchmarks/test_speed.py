@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import argparse
+
 import pytest
 
-from common import speed
+from common import experiment, speed
 from common.methods import Method, own_methods
 
 METHODS = {method.name: method for method in own_methods("cpu")}
@@ -46,16 +48,21 @@ def test_a_product_that_cannot_be_made_is_a_row_with_the_reason(
     assert row == {"N": 8, "method": "II-int8-least", "skipped": skipped}
 
 
-@pytest.mark.parametrize("host", ["apart", None])
-def test_a_figure_says_what_its_times_hold(host: str | None) -> None:
+def test_a_figure_has_whole_calls_beside_the_stages() -> None:
     pytest.importorskip("matplotlib")
     from figures import speed as figures
 
     row = {"N": 1024, "method": "int8", "ms": 0.0646, "scale ms": 0.0238, "encode ms": 0.03, "multiply ms": 0.0323,
-           "reconstruct ms": 0.0123, "multiply TOPS": 997, **({"host": host} if host else {})}  # fmt: skip
+           "reconstruct ms": 0.0123}  # fmt: skip
     figure = figures.stages(
         {"machine": {"device": "X", "date": ""}, "labels": {"int8": "int8"}, "rows": [row]}
     )
     texts = [text.get_text() for text in figure.findobj(lambda artist: hasattr(artist, "get_text"))]
-    assert "0.0646 ms" in texts  # the whole call, not the sum of stages that wait for each other
-    assert any(figures.HOST_TIME in text for text in texts) == (host is None)
+    assert "0.0646 ms" in texts  # not the sum of stages that wait for each other
+
+
+@pytest.mark.parametrize("text", ["0", "inf", "nan", "-1", "x"])
+def test_a_budget_is_a_positive_number_of_seconds(text: str) -> None:
+    assert experiment.seconds("0.5") == 0.5
+    with pytest.raises(argparse.ArgumentTypeError, match="is not a positive number of seconds"):
+        experiment.seconds(text)

@@ -291,7 +291,7 @@ def test_tables_files_and_figure(tmp_path: Path) -> None:
 def test_bits_that_differ_are_named(capsys: pytest.CaptureFixture[str]) -> None:
     rows = of_model(2, 64)
     rows[-1]["bits equal"] = False
-    scaling._report(argparse.Namespace(no_figures=True), None, {"device": "any", "cuda": "13"}, rows)
+    scaling._report(argparse.Namespace(output=None), {"device": "any", "cuda": "13"}, rows)
     text = capsys.readouterr().out
     assert text.count("BITS DIFFER: weak N = 64, 2 ranks, a columns, b rows, reduce") == 1
 

@@ -18,14 +18,11 @@ pytestmark = pytest.mark.slow
 
 RESULTS = {
     "device": "NVIDIA H200", "driver": "1.2", "cuda": "13.0", "torch": "2.11", "date": "2026-01-01", "commit": "abc",
-    "totals": [
-        {"N": 1024, "method": "native", "ms": 0.04, "TFLOPS": 51.26},
-        {"N": 1024, "method": "int8", "ms": 0.08, "TFLOPS": 26.8},
-        {"N": 2048, "method": "int8", "skipped": "out of memory"},
-    ],
-    "stages": [
-        {"N": 1024, "method": "int8", "products": 15, "scale ms": 0.01, "encode ms": 0.01, "multiply ms": 0.04,
-         "reconstruct ms": 0.01, "multiply TOPS": 800},
+    "rows": [
+        {"N": 1024, "method": "torch-cuda", "ms": 0.04, "TFLOPS": 51.26},
+        {"N": 1024, "method": "cuda-II-int8-least", "ms": 0.08, "TFLOPS": 26.8, "products": 15, "scale ms": 0.01,
+         "encode ms": 0.01, "multiply ms": 0.04, "reconstruct ms": 0.01, "multiply TOPS": 800},
+        {"N": 2048, "method": "cuda-II-int8-least", "skipped": "out of memory"},
     ],
 }  # fmt: skip
 
@@ -175,7 +172,7 @@ def test_a_changed_figure_is_refused(
     monkeypatch.setattr(device_tables, "ROOT", tmp_path)
     monkeypatch.setattr(device_tables, "DATA", tmp_path / "h200.json")
     monkeypatch.setattr(device_tables, "PAGES", (tmp_path / "README.md",))
-    page, measured = tmp_path / "README.md", tmp_path / "gpu.json"
+    page, measured = tmp_path / "README.md", tmp_path / "bench.json"
     page.write_text("before\n<!-- gpu-table -->\n<!-- /gpu-table -->\nafter\n")
     measured.write_text(json.dumps(RESULTS))
     assert device_tables.main(["--take", str(measured)]) == 0
@@ -204,8 +201,8 @@ def test_what_nobody_can_repeat_is_not_published(
 ) -> None:
     monkeypatch.setattr(device_tables, "DATA", tmp_path / "h200.json")
     monkeypatch.setattr(device_tables, "PAGES", ())
-    (tmp_path / "gpu.json").write_text(json.dumps(RESULTS | {"commit": commit}))
-    assert device_tables.main(["--take", str(tmp_path / "gpu.json")]) == 2
+    (tmp_path / "bench.json").write_text(json.dumps(RESULTS | {"commit": commit}))
+    assert device_tables.main(["--take", str(tmp_path / "bench.json")]) == 2
     assert message in capsys.readouterr().err
     assert not (tmp_path / "h200.json").exists()
 
@@ -217,20 +214,21 @@ def test_compute_stage_beside_the_whole_call() -> None:
     assert f"| ozfp4 `int8` (15 products) | {2 * 1024**3 / 0.05 / 1e9:.1f} | 26.8 |" in text
 
 
-def test_times_by_stage_say_whether_the_host_is_in_them() -> None:
-    assert "includes the time of the host" in device_tables.milliseconds(RESULTS)
-    apart = RESULTS | {"stages": [row | {"host": "apart"} for row in RESULTS["stages"]]}
-    assert "host" not in device_tables.milliseconds(apart)
+def test_times_by_stage() -> None:
+    text = device_tables.milliseconds(RESULTS)
+    assert "| ozfp4 `int8` | 1024 | 15 | 0.010 | 0.010 | 0.040 | 0.010 | 800 |" in text
+    without = RESULTS | {"rows": RESULTS["rows"][:1]}  # type: ignore[index]
+    assert device_tables.milliseconds(without) == "No times by stage in the present data."
 
 
 @pytest.mark.parametrize(
     ("content", "message"),
-    [("{", "not JSON"), ("{}", "not a file of benchmarks/gpu.py"), (None, "No such file")],
+    [("{", "not JSON"), ("{}", "not a file of benchmarks/speed.py"), (None, "No such file")],
 )
 def test_bad_measurements(
     tmp_path: Path, content: str | None, message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    path = tmp_path / "gpu.json"
+    path = tmp_path / "bench.json"
     if content is not None:
         path.write_text(content)
     assert device_tables.main(["--take", str(path)]) == 2
@@ -303,8 +301,8 @@ def test_the_largest_size_in_words(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert device_tables.sentence(RESULTS).startswith(
         '**26.8 TFLOPS** at N = 1024 on an NVIDIA H200 (`accuracy="scaled"`), where native FP64 has 51.3. Commit abc'
     )
-    emulated = {"N": 1024, "method": "cuBLAS emulation, 55 bits", "ms": 0.1, "TFLOPS": 21.5}
-    more = RESULTS | {"totals": [*RESULTS["totals"], emulated]}  # type: ignore[misc]
+    emulated = {"N": 1024, "method": "cublas-55", "ms": 0.1, "TFLOPS": 21.5}
+    more = RESULTS | {"rows": [*RESULTS["rows"], emulated]}  # type: ignore[misc]
     older = "cuBLAS's emulation (55 bits) has 21.5 in the cuBLAS that torch 2.11 brings."
     assert older in device_tables.sentence(more)
     (tmp_path / "cublas.json").write_text(json.dumps(CUBLAS))
@@ -314,6 +312,5 @@ def test_the_largest_size_in_words(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     (tmp_path / "modes.json").write_text(json.dumps(modes))
     assert '(`accuracy="scaled"`; 29.8 by default)' in device_tables.sentence(more)
     assert (
-        device_tables.sentence(RESULTS | {"totals": RESULTS["totals"][:1]})
-        == "Not measured in the present data."
+        device_tables.sentence(RESULTS | {"rows": RESULTS["rows"][:1]}) == "Not measured in the present data."
     )

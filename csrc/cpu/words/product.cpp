@@ -25,7 +25,7 @@ constexpr std::int64_t kPlaneBytes = 8;           // an entry
 // Products of tiles of limbs, some 6 ns each, of which as many are worth a thread; and what it takes to join one tile's sums.
 constexpr std::int64_t kLimbGrain = 4096, kJoinWork = 64;
 
-// Nanoseconds of one thread, by benchmarks/cpu_small.py --ways, in "standard": of one product of entries, of one entry of an
+// Nanoseconds of one thread, by benchmarks/cpu.py ways, in "standard": of one product of entries, of one entry of an
 // operand with what becomes of it, and of what every call takes. On a Zen 4 processor, whose vectors have products of 64 bits
 // (AVX-512), in words with one residue, by planes of bytes on an INT8 unit, and of FP64. On a Zen 3, whose have not, in words,
 // in the accuracy "correct", too, and by planes of FP64 in each accuracy, of which five, six and seven products are asked:
