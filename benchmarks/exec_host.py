@@ -79,8 +79,7 @@ def rows(repeats: int) -> Iterator[Row]:
                 found[mode].append(run(program, before))
     for name in found["plain"][0]:
         best = {mode: least_of(runs, name) for mode, runs in found.items()}
-        row: Row = {"call": name + ", caught" * (best["exec"]["caught"] > 0)}
-        row |= {f"{mode}, {key}": best[mode][key] for mode in MODES for key in KEYS[:3]}
+        row: Row = {"call": name, **{f"{mode}, {key}": best[mode][key] for mode in MODES for key in KEYS}}
         more = {mode: best[mode]["median"] - best["plain"]["median"] for mode in ("exec", "always")}
         yield row | {f"{mode}, more": round(taken, 1) for mode, taken in more.items()}
 

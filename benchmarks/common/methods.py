@@ -51,7 +51,7 @@ class Method:
     options : dict
         Keyword arguments of ``ozfp4.matmul``.
     peer : Peer, optional
-        The process of another library.
+        Another library, in processes of its own.
     """
 
     name: str
@@ -121,7 +121,7 @@ def accuracy_modes(device: str) -> list[Method]:
 
 
 def peer_methods(gemmul8: str | None) -> list[Method]:
-    """cuBLAS's own emulation, and GEMMul8 if its preload library is named; each product starts a child or reuses it."""
+    """cuBLAS's own emulation, and GEMMul8 if its preload library is named; each product starts a process."""
     environments = {
         "cublas-55": ("cuBLAS emulation, 55 bits", peers.CUBLAS_FIXED),
         "cublas-dynamic": ("cuBLAS emulation, dynamic", peers.CUBLAS_DYNAMIC),

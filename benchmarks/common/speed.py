@@ -146,8 +146,7 @@ def what_ran(report: Report) -> str:
 
 def _on_gpu(method: Method, n: int, budget: float) -> Row:
     if method.peer is not None:
-        row: Row = method.peer.ask(time=[n, budget])
-        return row
+        return method.peer.row(n, budget)
     if method.kind == "native":
         return gpu.native_row(n, budget)
     a, b = operands("cuda", n)

@@ -189,7 +189,6 @@ def test_figures_need_matplotlib(
     "arguments",
     [
         ["cpu.py", "kernels", "integers", "small", "parts", "calls", "--sizes", "8", "--threads", "1"],
-        ["exec_host.py", "--repeats", "1"],
         ["modes.py", "--sizes", "16", "--turns", "1", "--kinds", "normal", "graded", "--check", "1"],
     ],
     ids=" ".join,

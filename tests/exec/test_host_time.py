@@ -122,13 +122,12 @@ def test_what_a_call_that_is_left_asks_of_the_system(stand_ins: Path, tmp_path: 
 
 @pytest.mark.nightly
 def test_which_calls_the_benchmark_finds_caught(tmp_path: Path) -> None:
-    out = tmp_path / "times.json"
-    command = [sys.executable, str(BENCHMARKS / "exec_host.py"), "--repeats", "1", "--out", str(out)]
+    command = [sys.executable, str(BENCHMARKS / "exec_host.py"), "--repeats", "1", "-o", str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
-    rows = json.loads(out.read_text())["rows"]
+    rows = json.loads((tmp_path / "exec_host.json").read_text())["rows"]
     caught = {
-        mode: {row["call"] for row in rows if row[mode]["caught"]} for mode in ("plain", "exec", "always")
+        mode: {row["call"] for row in rows if row[f"{mode}, caught"]} for mode in ("plain", "exec", "always")
     }
     assert caught["plain"] == set()
     assert caught["exec"] == {"cublasDgemm 4096"}
