@@ -18,8 +18,9 @@ import hashlib
 import math
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -32,34 +33,31 @@ except ValueError as error:  # nonsense in a variable of the environment
     raise SystemExit(2) from None
 
 import orbitals as job
-from common.turns import rest
-from devices import add_device_argument, take_device, to_device, to_host
+from common import experiment
+from common.experiment import show_rows
+from common.turns import seconds_of
 from orbitals import FOCK, OVERLAP, PRODUCTS, Array, Multiply, Orbitals
-from ozfp4.cli import Parser, status_of, tolerate_any_encoding
+from ozfp4.cli import devices
+from ozfp4.cli.errors import InputError
 from ozfp4.cli.progress import Progress
 from ozfp4.cli.tables import show
 from ozfp4.testing import bits_of, correct_matmul, difference, exact_matmul, standard_matmul
-from support import chosen
+from support import PATHS, chosen
 
 REPEATS = 5
 WARM_UP = 0.3  # seconds for which each way runs at least, unless PATIENCE ends before
 PATIENCE = 1.0  # seconds after which one way has been timed often enough
-PATHS = (
-    ("II", "fp4", "least"),
-    ("II", "fp4", "paper"),
-    ("II", "fp4", "paper-karatsuba"),
-    ("II", "int8", "least"),
-    ("II", "fp64", "least"),
-    ("I", "fp4", "least"),
-    ("I", "int8", "least"),
-    ("I", "fp64", "least"),
-)
+EXACT: dict[str, tuple[Multiply, str]] = {
+    "scaled": (exact_matmul, "scaled integers, rounded once"),
+    "standard": (
+        lambda a, b: standard_matmul(a, b)[0],
+        "scaled integers, rounded once, where that is certified; else a chain of fused multiply-adds",
+    ),
+    "correct": (correct_matmul, "the real product, rounded once"),
+}
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """The exit status: 0, 1 if a check failed, else as those of ``ozfp4``."""
-    tolerate_any_encoding()
-    parser = Parser(prog="demo.py", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "file", metavar="FILE", nargs="?", type=Path, help="another .npz with members S, C and F"
     )
@@ -69,50 +67,96 @@ def main(arguments: Sequence[str] | None = None) -> int:
         default="standard",
         help="default: standard, the default of ozfp4.matmul; its errors stand beside those of correct",
     )
-    add_device_argument(parser)
-    options = parser.parse_args(arguments)
-    return status_of(parser.prog, lambda: run(options))
+    parser.add_argument(
+        "--device",
+        choices=("auto", "cpu", "cuda"),
+        default="auto",
+        help="where to multiply; default auto: the first GPU that torch sees and this build has kernels for, else the CPU",
+    )
 
 
 def run(options: argparse.Namespace) -> int:
     """Compute, check, and print three tables and the verdict."""
     start = time.perf_counter()
-    orbitals = job.load(options.file)
+    orbitals, accuracy = job.load(options.file), options.accuracy
     basis, count = orbitals.C.shape
     what = str(options.file) if options.file else "caffeine, RHF/6-31G*, density fitting"
     print(f"{what}: overlap S, Fock matrix F, {count} orbitals C over {basis} basis functions, FP64")
-    device = take_device(options.device)
+    device = _device(options.device)
     print(f"X = SC, then CᵀX; X = FC, then CᵀX: four products, on the {'CPU' if device == 'cpu' else 'GPU'}")
 
     with Progress("checking against exact integers") as progress:
-        exact = job.transform(orbitals, _exact(options.accuracy))
+        exact = job.transform(orbitals, EXACT[accuracy][0])
         progress.report(0.3)
         outcomes = []
-        # The paper's moduli have no room for the bits of the other accuracies.
-        paths = [path for path in PATHS if options.accuracy == "scaled" or path[2] == "least"]
-        if device != "cpu":
-            paths = [path for path in paths if path[1] != "fp64"]
+        # The paper's moduli have no room for the bits of the other accuracies; its digits are those of family "least".
+        paths = [
+            tuple(path)
+            for path in PATHS
+            if path.family == "least" or (accuracy, path.scheme) == ("scaled", "II")
+        ]
+        paths = [path for path in paths if device == "cpu" or path[1] != "fp64"]
+        there = Orbitals(*(_on(device, x) for x in (orbitals.S, orbitals.C, orbitals.F)))
         for path in paths:
-            outcomes.append(_measure(path, options.accuracy, orbitals, exact, device))
+            counts: list[int] = []
+            multiply = partial(_product, path, accuracy, counts)
+            outcomes.append(_outcome(path, there, exact, multiply, counts))
             progress.report(0.3 + 0.3 * len(outcomes) / len(paths))
-        others = {"NumPy": (numpy_outcome := _measure_numpy(orbitals, exact)).products}
-        if options.accuracy == "standard":
-            others = {"correct": _correct(orbitals, device)} | others
+        numpy_outcome = _outcome(("NumPy", "DGEMM", ""), orbitals, exact, np.matmul, [])
+        others = {"NumPy": numpy_outcome.products}
+        if accuracy == "standard":
+            correct = job.transform(there, partial(ozfp4.matmul, accuracy="correct"))
+            others = {"correct": {name: _on_host(x) for name, x in correct.items()}} | others
         real = job.real_products(orbitals)
 
-    _show_paths([*outcomes, numpy_outcome], sum(x.size for x in exact.values()), options.accuracy)
-    _show_errors(orbitals, {f"ozfp4, {options.accuracy}": outcomes[0].products} | others, real)
-    if options.accuracy == "scaled":
-        _explain_scaled(orbitals)
+    entries = sum(x.size for x in exact.values())
+    _show_paths([*outcomes, numpy_outcome], entries, accuracy)
+    _show_errors(orbitals, {f"ozfp4, {accuracy}": outcomes[0].products} | others, real)
+    if accuracy == "scaled":
+        print(
+            "ozfp4 keeps 53 bits below the largest entry of each row of A and column of B. In one such line entries"
+        )
+        print(
+            f"differ by up to 2^{job.spread(orbitals)} here: sums of small ones have fewer bits than NumPy's."
+        )
     _show_deviations(outcomes[0].products, numpy_outcome.products, real)
-    return _verdict(outcomes, sum(x.size for x in exact.values()), time.perf_counter() - start)
+    return _verdict(outcomes, entries, time.perf_counter() - start)
+
+
+# ---- Where it runs -----------------------------------------------------------------------------------------
+
+
+def _device(asked: str) -> str:
+    """The device of an answer to ``--device``, "cpu" or "cuda:" and a number. InputError for a GPU that is not there."""
+    found = devices.gpus() if asked != "cpu" else []
+    if asked == "cuda" and not found:
+        raise InputError(
+            "--device: there is no GPU that torch sees and this build has kernels for; `ozfp4 info` says why"
+        )
+    return f"cuda:{found[0]}" if found else "cpu"
+
+
+def _on(device: str, x: Any) -> Any:
+    """An array as products on the device take it: itself, or a tensor on that GPU."""
+    if device == "cpu":
+        return x
+    import torch
+
+    return torch.from_numpy(np.array(x, x.dtype.newbyteorder("="), order="C")).to(device)
+
+
+def _on_host(x: Any) -> Any:
+    return x if not hasattr(x, "cpu") else x.cpu().numpy()
+
+
+# ---- Products ----------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Outcome:
     """One way to multiply: its four products, their cost, and where they first differ from the exact ones."""
 
-    labels: tuple[str, str, str]
+    labels: tuple[str, ...]
     products: dict[str, Array]
     plane_products: list[int]
     milliseconds: float
@@ -128,62 +172,30 @@ class Outcome:
         return digest.hexdigest()[:10]
 
 
-def _exact(accuracy: str) -> Multiply:
-    if accuracy == "standard":
-        return lambda a, b: standard_matmul(a, b)[0]
-    return exact_matmul if accuracy == "scaled" else correct_matmul
-
-
-def _measure(
-    path: tuple[str, str, str], accuracy: str, orbitals: Orbitals, exact: dict[str, Array], device: str
-) -> Outcome:
+def _product(path: tuple[str, ...], accuracy: str, counts: list[int], a: Array, b: Array) -> Array:
+    """a b by a scheme, backend and family; the number of plane products is added to the counts."""
     scheme, backend, family = path
-    there = Orbitals(*(to_device(x, device) for x in (orbitals.S, orbitals.C, orbitals.F)))
-    plane_products: list[int] = []
-
-    def multiply(a: Array, b: Array) -> Array:
-        c: Array
-        c, report = chosen.matmul(
-            a, b, scheme=scheme, backend=backend, family=family, accuracy=accuracy, report=True
-        )
-        plane_products.append(report.products)
-        return c
-
-    return _outcome(path, there, exact, multiply, plane_products)
-
-
-def _correct(orbitals: Orbitals, device: str) -> dict[str, Array]:
-    there = Orbitals(*(to_device(x, device) for x in (orbitals.S, orbitals.C, orbitals.F)))
-    asked: dict[str, Any] = {"scheme": "II", "backend": "auto", "accuracy": "correct"}
-    products = job.transform(there, lambda a, b: ozfp4.matmul(a, b, **asked, report=True)[0])
-    return {name: to_host(x) for name, x in products.items()}
-
-
-def _measure_numpy(orbitals: Orbitals, exact: dict[str, Array]) -> Outcome:
-    def multiply(a: Array, b: Array) -> Array:
-        c: Array = np.matmul(a, b)
-        return c
-
-    return _outcome(("NumPy", "DGEMM", ""), orbitals, exact, multiply, [])
+    options = {"scheme": scheme, "backend": backend, "family": family, "accuracy": accuracy}
+    c: Array
+    c, report = chosen.matmul(a, b, report=True, **options)
+    counts.append(report.products)
+    return c
 
 
 def _outcome(
-    labels: tuple[str, str, str],
+    labels: tuple[str, ...],
     orbitals: Orbitals,
     exact: dict[str, Array],
     multiply: Multiply,
     plane_products: list[int],
 ) -> Outcome:
-    products = {name: to_host(x) for name, x in job.transform(orbitals, multiply).items()}
-    seconds: list[float] = []
+    products = {name: _on_host(x) for name, x in job.transform(orbitals, multiply).items()}
     once = list(plane_products)
+    seconds: list[float] = []
     begin = time.perf_counter()
     # A BLAS of which another one's threads have just taken the CPUs needs a while until it is warm.
     while len(seconds) < REPEATS or time.perf_counter() - begin < WARM_UP:
-        rest()
-        start = time.perf_counter()
-        job.transform(orbitals, multiply)
-        seconds.append(time.perf_counter() - start)
+        seconds.append(seconds_of(partial(job.transform, orbitals, multiply)))
         if sum(seconds) > PATIENCE:
             break
     wrong = sum(int(np.count_nonzero(bits_of(products[name]) != bits_of(exact[name]))) for name in exact)
@@ -195,30 +207,24 @@ def _outcome(
 # ---- Tables ------------------------------------------------------------------------------------------------
 
 
-_EXACT = {
-    "scaled": "scaled integers, rounded once",
-    "standard": "scaled integers, rounded once, where that is certified; else a chain of fused multiply-adds",
-    "correct": "the real product, rounded once",
-}
-
-
 def _show_paths(outcomes: list[Outcome], entries: int, accuracy: str) -> None:
     rows = []
     for x in outcomes:
         scheme, backend, family = x.labels
         counts = sorted(set(x.plane_products)) or [1]
-        products = str(counts[0]) if len(counts) == 1 else f"{counts[0]}..{counts[-1]}"
-        ours = scheme != "NumPy"
-        mark = "! " if x.wrong and ours else ""
-        equal = f"{entries - x.wrong:,} of {entries:,}"
-        rows.append([mark + scheme, backend, family, products, f"{x.milliseconds:.1f}", x.fingerprint, equal])
-    show(
-        "Cost and bits",
-        ["scheme", "backend", "family", "products", "ms", "SHA-256 of all bits", "entries equal to exact"],
-        rows,
-        left=3,
-    )
-    print(f"products: of planes, per matrix product; ms: all four; exact: {_EXACT[accuracy]}")
+        rows.append(
+            {
+                "scheme": ("! " if x.wrong and scheme != "NumPy" else "") + scheme,
+                "backend": backend,
+                "family": family,
+                "products": str(counts[0]) if len(counts) == 1 else f"{counts[0]}..{counts[-1]}",
+                "ms": f"{x.milliseconds:.1f}",
+                "SHA-256 of all bits": x.fingerprint,
+                "entries equal to exact": f"{entries - x.wrong:,} of {entries:,}",
+            }
+        )
+    show_rows("Cost and bits", rows, left=3)
+    print(f"products: of planes, per matrix product; ms: all four; exact: {EXACT[accuracy][1]}")
 
 
 def _bits(relative: float) -> str:
@@ -226,58 +232,34 @@ def _bits(relative: float) -> str:
 
 
 def _show_errors(orbitals: Orbitals, results: dict[str, dict[str, Array]], real: dict[str, Any]) -> None:
+    kinds: dict[str, Callable[[job.Errors], str]] = {
+        "bits of Σ|a||b|": lambda e: _bits(e.relative),
+        "bits of ‖a‖‖b‖": lambda e: _bits(e.to_norms),
+        "absolute": lambda e: f"{e.absolute:.2e}",
+    }
+    heads = [f"{kind}: {name}" if not i else name for kind in kinds for i, name in enumerate(results)]
     rows = []
     for name in PRODUCTS:
         found = [job.errors(x[name], real[name], *job.factors(orbitals, x)[name]) for x in results.values()]
-        rows.append([
-            name,
-            *(_bits(e.relative) for e in found),
-            *(_bits(e.to_norms) for e in found),
-            *(f"{e.absolute:.2e}" for e in found),
-        ])  # fmt: skip
-    first, *rest = results
-    show(
-        "Largest errors against the real-number product of the stored entries",
-        [
-            "",
-            f"bits of Σ|a||b|: {first}",
-            *rest,
-            f"bits of ‖a‖‖b‖: {first}",
-            *rest,
-            f"absolute: {first}",
-            *rest,
-        ],
-        rows,
-    )
+        rows.append([name, *(text(e) for text in kinds.values() for e in found)])
+    show("Largest errors against the real-number product of the stored entries", ["", *heads], rows)
     print(
         "bits: -log2 of the error relative to the sum of all magnitudes, or to the norms of row and column;"
     )
     print("the triple products carry the rounding of SC and FC, their first halves, too.")
 
 
-def _explain_scaled(orbitals: Orbitals) -> None:
-    print("ozfp4 keeps 53 bits below the largest entry of each row of A and column of B. In one such line")
-    print(
-        f"entries differ by up to 2^{job.spread(orbitals)} here: sums of small ones have fewer bits than NumPy's."
-    )
-
-
 def _show_deviations(ours: dict[str, Array], numpys: dict[str, Array], real: dict[str, Any]) -> None:
+    kinds = (
+        (f"max |{OVERLAP} - I|", OVERLAP, job.off_identity, job.real_off_identity),
+        (f"max off-diagonal |{FOCK}|", FOCK, job.off_diagonal, job.real_off_diagonal),
+    )
     rows = []
-    if len(real[OVERLAP].product):
-        x, y, z = (
-            job.off_identity(ours[OVERLAP]),
-            job.off_identity(numpys[OVERLAP]),
-            job.real_off_identity(real[OVERLAP]),
-        )
-        rows.append([f"max |{OVERLAP} - I|", *(f"{v:.10e}" for v in (x, y, z))])
-        x, y, z = (
-            job.off_diagonal(ours[FOCK]),
-            job.off_diagonal(numpys[FOCK]),
-            job.real_off_diagonal(real[FOCK]),
-        )
-        rows.append([f"max off-diagonal |{FOCK}|", *(f"{v:.10e}" for v in (x, y, z))])
-    show("Identities of the orbitals", ["", "ozfp4", "NumPy", "no rounding at all"], rows)
+    for title, name, computed, unrounded in kinds if len(real[OVERLAP].product) else ():
+        values = {"ozfp4": computed(ours[name]), "NumPy": computed(numpys[name])}
+        values["no rounding at all"] = unrounded(real[name])
+        rows.append({"": title, **{way: f"{value:.10e}" for way, value in values.items()}})
+    show_rows("Identities of the orbitals", rows)
     print(
         "What is left without rounding lies in the stored matrices: their last bits, the SCF's convergence."
     )
@@ -298,6 +280,11 @@ def _verdict(outcomes: list[Outcome], entries: int, seconds: float) -> int:
         f"all bits the same ({seconds:.1f} s)"
     )
     return 0
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The exit status: 0, 1 if a check failed, else as those of ``ozfp4``."""
+    return experiment.run_program(__file__, __doc__, add_arguments, run, arguments)
 
 
 if __name__ == "__main__":

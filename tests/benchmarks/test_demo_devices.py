@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import demo
-import devices
 import ozfp4
+from ozfp4.cli import devices
 
 
 @pytest.fixture
@@ -43,12 +43,12 @@ def test_the_demo_takes_the_gpu(gpu: list[str], tmp_path: Path, capsys: pytest.C
     text = capsys.readouterr().out
     assert "four products, on the GPU" in text
     assert "OK: 4 ways" in text
-    assert len(gpu) == 3 * 5  # four ways, and "correct"
+    assert len(gpu) == 3
     assert demo.main([str(path), "--device", "cpu"]) == 0
     text = capsys.readouterr().out
     assert "four products, on the CPU" in text
     assert "OK: 6 ways" in text
-    assert len(gpu) == 3 * 5
+    assert len(gpu) == 3
 
 
 def test_a_build_without_kernels_does_not_import_torch(tmp_path: Path) -> None:

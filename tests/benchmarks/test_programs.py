@@ -203,5 +203,5 @@ def test_a_small_run(arguments: list[str]) -> None:
 def test_every_experiment_is_listed() -> None:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     programs = [path for path in ROOT.iterdir() if path.suffix in (".py", ".sh", ".cpp", ".cu")]
-    helpers = {"array_stages.py", "devices.py", "orbitals.py"}
+    helpers = {"array_stages.py", "orbitals.py"}
     assert not [path.name for path in programs if path.name not in helpers and f"`{path.name}`" not in text]
