@@ -274,13 +274,7 @@ def _slowest_copy(ranks: Ranks) -> float:
 def with_model(rows: list[Row], device: str) -> list[Row]:
     """The rows, with what follows from them: TFLOPS; how many times faster than one rank the work is done, and that over the
     ranks; bytes that a rank receives; the model's milliseconds, what moves alone and the share of it that is hidden, and by how
-    many percent the measurement exceeds the model.
-
-    Parameters
-    ----------
-    rows : list of dict
-    device : {"cpu", "cuda"}
-    """
+    many percent the measurement exceeds the model."""
     one = {each["N"]: each for each in rows if each["kind"] == "one" and "ms" in each}
     links = {each["ranks"]: each for each in rows if each["kind"] == "links"}
     found = []

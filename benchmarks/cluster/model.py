@@ -22,28 +22,14 @@ RESIDUE_BLOCK = {"cpu": 2**28, "cuda": 2**31}
 
 @dataclass(frozen=True)
 class Machine:
-    """One rank and its links, all positive.
+    """One rank and its links; all but `start` and `encode` positive."""
 
-    Attributes
-    ----------
-    rate : float
-        Operations a second of its products, two for each of m n k, of operands that are scaled and encoded.
-    gather, exchange : float
-        Bytes a second that it receives while all gather, and while all send a part to each.
-    memory : float
-        Bytes a second that are read and written where residues are added up.
-    start : float
-        Seconds of a collective that moves next to nothing; not negative.
-    encode : float
-        Seconds to scale and encode an entry of an operand; not negative.
-    """
-
-    rate: float
-    gather: float
-    exchange: float
-    memory: float
-    start: float = 0.0
-    encode: float = 0.0
+    rate: float  # operations a second of its products, two for each of m n k, of operands that are scaled and encoded
+    gather: float  # bytes a second that it receives while all gather
+    exchange: float  # and while all send a part to each
+    memory: float  # bytes a second that are read and written where residues are added up
+    start: float = 0.0  # seconds of a collective that moves next to nothing
+    encode: float = 0.0  # seconds to scale and encode an entry of an operand
 
     def local(self, m: float, n: float, k: float) -> float:
         """Seconds of one rank's m x k by k x n."""
@@ -72,15 +58,7 @@ class Times:
 
 
 def predict(problem: Problem, method: str, machine: Machine) -> Times:
-    """The modelled times of a float64 product over a group.
-
-    Parameters
-    ----------
-    problem : Problem
-    method : {"redistribute", "reduce"}
-        "reduce" needs both operands cut along K.
-    machine : Machine
-    """
+    """The modelled times of a float64 product over a group; method "reduce" needs both operands cut along K."""
     return _reduction(problem, machine) if method == "reduce" else _redistribution(problem, machine)
 
 

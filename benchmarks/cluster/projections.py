@@ -34,28 +34,15 @@ MODELLED_N = 16384  # whose rate of products is taken
 
 @dataclass(frozen=True)
 class Cluster:
-    """GPUs of one kind; operations and bytes a second of each.
-
-    Attributes
-    ----------
-    name, backend : str
-    rate : float
-        2 n^3 over the time of an n x n x n product, n = MODELLED_N.
-    encode : float
-        Seconds to scale and encode an entry of an operand.
-    nvlink, adapter : float
-        What it receives inside of its host, and from others through its own network adapter.
-    basis : str
-        Where `rate` comes from.
-    """
+    """GPUs of one kind; operations and bytes a second of each."""
 
     name: str
     backend: str
-    rate: float
-    encode: float
-    nvlink: float
-    adapter: float
-    basis: str
+    rate: float  # 2 n^3 over the time of an n x n x n product, n = MODELLED_N
+    encode: float  # seconds to scale and encode an entry of an operand
+    nvlink: float  # what it receives inside of its host
+    adapter: float  # and from others through its own network adapter
+    basis: str  # where `rate` comes from
 
     @property
     def products(self) -> float:

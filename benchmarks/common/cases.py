@@ -59,14 +59,8 @@ def fingerprint(c: Array) -> str:
 
 
 def measure(case: Case, method: Method) -> Row:
-    """The errors of one method on one case.
-
-    Returns
-    -------
-    dict
-        phi, method; bits: effective bits of the worst entry; error, mean: largest and mean relative error; sha: equal for
-        equal results; seconds: of the product alone.
-    """
+    """The errors of one method on one case: effective bits of the worst entry; largest and mean relative error; sha, equal for
+    equal results; seconds of the product alone."""
     start = time.perf_counter()
     c = method.multiply(case.a, case.b)
     seconds = time.perf_counter() - start

@@ -141,16 +141,10 @@ def verdict(zeros: bool, floating: bool, blocks: bool) -> str:
 def grade_rows(
     name: str, multiply: Multiply, sizes: tuple[int, ...] = SIZES, exponents: tuple[int, ...] = EXPONENTS
 ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """One method's report: a summary row, and rows of test 2b by exponent.
+    """One method's report: a summary row, and rows of test 2b with the quotients of the criteria by exponent.
 
-    Returns
-    -------
-    summary : dict
-        method; uniform: grade at all sizes; slope; quotient: of criterion A at the largest size; graded: grade at the
-        widest exponents; exponent: the widest at which criterion A still holds in test 2b (-1 if at none); the outcomes
-        of the tests; verdict.
-    rows : list of dict
-        method, exponent, a, b, c: quotients of the criteria.
+    In the summary uniform: grade at all sizes; quotient: of criterion A at the largest size; graded: grade at the widest
+    exponents; exponent: the widest at which criterion A still holds in test 2b, -1 if at none; then the outcomes of the tests.
     """
     by_size = growth(multiply, sizes)
     widest = grading.widest_exponent(GRADED_SIZE)

@@ -36,30 +36,17 @@ def reason(error: BaseException) -> str:
 
 @dataclass(frozen=True)
 class Method:
-    """One way to multiply.
+    """One way to multiply."""
 
-    Attributes
-    ----------
-    name, label : str
-        On the command line and in tables.
-    kind : {"ozfp4", "auto", "mode", "native", "peer"}
-        "ozfp4": a scheme, backend and family, for integers of 53 bits; "auto": what is taken where none is asked for; "mode": an
-        accuracy.
-    device : {"cpu", "cuda"}
-    multiply : callable
-        float64 matrices in NumPy arrays in and out, wherever the product is computed.
-    options : dict
-        Keyword arguments of ``ozfp4.matmul``.
-    peer : Peer, optional
-        Another library, in processes of its own.
-    """
-
-    name: str
-    label: str
+    name: str  # on the command line
+    label: str  # in tables
+    # "ozfp4": a scheme, backend and family, for integers of 53 bits; "auto": what is taken where none is asked for; "mode": an
+    # accuracy; "native"; "peer".
     kind: str
-    device: str
+    device: str  # "cpu" or "cuda"
+    # Float64 matrices in NumPy arrays in and out, wherever the product is computed.
     multiply: Callable[[Array, Array], Array] = field(compare=False)
-    options: dict[str, Any] = field(default_factory=dict, compare=False)
+    options: dict[str, Any] = field(default_factory=dict, compare=False)  # of ozfp4.matmul
     peer: peers.Peer | None = field(default=None, compare=False)
 
 
@@ -138,18 +125,10 @@ def peer_methods(gemmul8: str | None) -> list[Method]:
 def at_hand(
     gemmul8: str | None = None, accuracy: str = "scaled", modes: bool = False, auto: bool = False
 ) -> dict[str, Method]:
-    """Everything that can multiply here, by name; ozfp4's ways first.
+    """Everything that can multiply here, by name; ozfp4's ways, of this accuracy, first.
 
-    Parameters
-    ----------
-    gemmul8 : str, optional
-        GEMMul8's preload library; it is used on a GPU only.
-    accuracy : {"scaled", "standard", "correct"}
-        Of ozfp4's ways.
-    modes : bool
-        Whether the accuracy modes belong to it, one way each.
-    auto : bool
-        Whether the way that is taken where none is asked for does.
+    `gemmul8`: its preload library, used on a GPU only. With `modes` one way of each accuracy mode, with `auto` the one that is
+    taken where none is asked for.
     """
     if gemmul8 is not None and not Path(gemmul8).is_file():
         raise InputError(f"--gemmul8: no such file: {gemmul8}")

@@ -54,14 +54,8 @@ PAPER_ATTAINED = {"OzII-FP4": (61, 65), "GEMMul8-FP8": (53, 61)}
 
 
 def paper_rows() -> list[Row]:
-    """The paper's comparison of model and measurement for OzII-FP4, recomputed.
-
-    Returns
-    -------
-    list of dict
-        N; products ms, reconstruct ms: the model; compute ms: measured; percent: measured over model, and what the paper
-        prints; preprocess: measured over D / beta.
-    """
+    """The paper's comparison of model and measurement for OzII-FP4, recomputed: percent is measured over model, beside what the
+    paper prints; the preprocess factor is measured over D / beta."""
     rows = []
     for n, (compute, total) in PAPER_TFLOPS["OzII-FP4"].items():
         times = predict(PAPER_PRODUCTS["OzII-FP4"], n, PAPER_RATE, PAPER_BANDWIDTH, PAPER_TRAFFIC)
@@ -136,12 +130,5 @@ def break_even(contender: Contender, other: Contender) -> float:
 
 
 def winner(rates: dict[str, float], field: list[Contender]) -> Contender:
-    """Who needs the least time for the products: least Q / R.
-
-    Parameters
-    ----------
-    rates : dict
-        R by alphabet, in any common unit; 0 for a missing unit.
-    field : list of Contender
-    """
+    """Who needs the least time for the products, least Q / R; R by alphabet in any common unit, 0 for a missing one."""
     return max(field, key=lambda c: rates[c.alphabet] / c.products)

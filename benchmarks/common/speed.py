@@ -37,15 +37,8 @@ def free_memory() -> int | None:
 
 
 def why_too_large(method: Method, n: int, free: int | None = None) -> str | None:
-    """None if an n × n × n product fits the memory of the method's device; else one clause that says what is missing.
-
-    Parameters
-    ----------
-    method : Method
-    n : int
-    free : int, optional
-        Bytes at hand; by default what the device has free now.
-    """
+    """None if an n × n × n product fits the memory of the method's device, `free` bytes or what it has free now; else one clause
+    that says what is missing."""
     need = 24 * n * n  # A, B and C
     if method.kind in OWN:
         need += 2**30 if method.device == "cpu" else 2 * _plan(method, n).planes_a * n * n
@@ -66,27 +59,12 @@ def _plan(method: Method, n: int) -> Plan:
 
 
 def measure(method: Method, n: int, budget: float = 1.0) -> Row:
-    """One row of the performance table.
+    """One row of the performance table for n × n × n products, measured for `budget` seconds after a warm-up.
 
-    Parameters
-    ----------
-    method : Method
-    n : int
-        The product is n × n × n.
-    budget : float
-        Seconds of measurement, after a warm-up; at least one call.
-
-    Returns
-    -------
-    dict
-        N, method; ms, TFLOPS: whole call, 2 N³ / t; compute ms, compute TFLOPS: multiply and reconstruct, the whole call for
-        methods without stages; for our own also products and the milliseconds of each stage, and of kind "auto" what it took.
-        On a GPU also W and MHz, medians of the board's power and clock during whole calls.
-
-    Raises
-    ------
-    RuntimeError, MemoryError
-        What the method raises; MemoryError before it runs where it does not fit.
+    N, method; ms, TFLOPS: whole call, 2 N³ / t; compute ms, compute TFLOPS: multiply and reconstruct, the whole call for methods
+    without stages; for our own also products and the milliseconds of each stage, and of kind "auto" what it took. On a GPU also W
+    and MHz, medians of the board's power and clock during whole calls. Raises what the method raises, and MemoryError before it
+    runs where it does not fit.
     """
     missing = why_too_large(method, n)
     if missing is not None:

@@ -36,17 +36,8 @@ def seconds_of(call: Callable[[], object], device: str = "cpu", batch: int = 1) 
 
 
 def series(calls: Calls, repeats: int, device: str = "cpu", batch: int = 1) -> dict[str, list[float]]:
-    """Seconds of each method, taken in turns after one warm-up; the first one of a turn is another one each time.
-
-    Parameters
-    ----------
-    calls : mapping of str to callable
-    repeats : int
-        Runs of each method that count.
-    device : {"cpu", "cuda"}
-    batch : int
-        Calls in a row that are timed as one.
-    """
+    """Seconds of each method in `repeats` turns after a warm-up, `batch` calls in a row timed as one; another method begins each
+    turn."""
     names = list(calls)
     for name in names:
         calls[name]()

@@ -51,18 +51,10 @@ def effective_bits(results: dict[str, Any]) -> Any:
         figure, axes = plt.subplots(figsize=(7.2, 4.3))
         for index, (label, points) in enumerate(_curves(results["rows"], results["labels"])):
             x, y = zip(*points, strict=True)
-            axes.plot(x, y, label=label, color=style.CYCLE[index % 8], marker=style.MARKERS[index % 8])
+            axes.plot(x, y, label=label, **style.look(index))
         if settings["k"] == 8192:
-            axes.plot(
-                list(PAPER),
-                list(PAPER.values()),
-                "o",
-                ms=13,
-                mfc="none",
-                mec=style.RED,
-                mew=1.6,
-                label="the paper's text",
-            )
+            ring = {"ms": 13, "mfc": "none", "mec": style.RED, "mew": 1.6}
+            axes.plot(list(PAPER), list(PAPER.values()), "o", label="the paper's text", **ring)
         axes.axhline(53, color=style.BLACK, lw=1, ls=":")
         axes.annotate("2⁻⁵³", (1, 53), (4, 0), textcoords="offset points", va="center", fontsize=9,
                       xycoords=("axes fraction", "data"), annotation_clip=False)  # fmt: skip
@@ -94,12 +86,9 @@ def graded_errors(results: dict[str, Any]) -> Any:
                 if ways
                 else " = ".join(results["labels"][n] for n in names)
             )
-            colour, marker = style.CYCLE[index % 8], style.MARKERS[index % 8]
-            axes.plot(
-                x, [row["a"] for row in rows], color=colour, marker=marker, label=f"{label}, criterion A"
-            )
-            axes.plot(x, [row["b"] for row in rows], color=colour, marker=marker, mfc="white", ls="--", lw=1.2,
-                      label=f"{label}, criterion B")  # fmt: skip
+            axes.plot(x, [row["a"] for row in rows], label=f"{label}, criterion A", **style.look(index))
+            hollow = {**style.look(index), "mfc": "white", "ls": "--", "lw": 1.2}
+            axes.plot(x, [row["b"] for row in rows], label=f"{label}, criterion B", **hollow)
         axes.axhline(1, color=style.BLACK, lw=1.2)
         axes.annotate("allowed: n u", (1, 1), (0, 3), xycoords=("axes fraction", "data"), textcoords="offset points",
                       ha="right", fontsize=9)  # fmt: skip

@@ -9,7 +9,6 @@ from ozfp4.measure.clocks import STAGES
 from ozfp4.measure.machine import sentence
 
 from . import style
-from .speed import COLOURS, HATCHES
 
 
 def breakdown(results: dict[str, Any]) -> Any:
@@ -42,21 +41,9 @@ def breakdown(results: dict[str, Any]) -> Any:
 
 def _panel(axes: Any, rows: list[dict[str, Any]]) -> None:
     for y, row in enumerate(rows):
-        left = 0.0
-        for stage, colour, hatch in zip(STAGES, COLOURS, HATCHES, strict=True):
-            width = row[f"{stage} ms"]
-            axes.barh(y, width, 0.72, left=left, color=colour, hatch=hatch, edgecolor="white", lw=0.4,
-                      label=stage if y == 0 else None)  # fmt: skip
-            left += width
+        end = style.stack(axes, y, {stage: row[f"{stage} ms"] for stage in STAGES}, 0.72)
         gain = f", {rows[0]['ms'] / row['ms']:.1f} ×" if y else ""
-        axes.annotate(
-            f"{row['ms']:.4g} ms{gain}",
-            (left, y),
-            (4, 0),
-            textcoords="offset points",
-            va="center",
-            fontsize=9,
-        )
+        style.beside(axes, f"{row['ms']:.4g} ms{gain}", (end, y))
     labels = [textwrap.fill(f"{row['step']}. {row['label']} ({row['products']})", 34) for row in rows]
     axes.set_yticks(range(len(rows)), labels, fontsize=9)
     axes.set_ylim(len(rows) - 0.45, -0.55)

@@ -39,8 +39,7 @@ def predicted_and_measured(results: dict[str, Any]) -> Any:
                             y + offset, width, 0.36, left=left, color=face, edgecolor=colour, hatch=hatch
                         )
                         left += width
-                axes.annotate(f"{row['percent']:+.1f} %", (left, y + 0.2), (4, 0), textcoords="offset points",
-                              va="center", fontsize=9)  # fmt: skip
+                style.beside(axes, f"{row['percent']:+.1f} %", (left, y + 0.2))
             axes.set(title=f"N = {n}", xlabel="ms")
             axes.margins(x=0.22)
             axes.grid(axis="y", visible=False)
@@ -69,8 +68,7 @@ def projections(results: dict[str, Any]) -> Any:
             ]
             x, y = zip(*points, strict=True)
             shift = 0.09 * (index - (len(methods) - 1) / 2)
-            axes.plot([v + shift for v in x], y, ls="", color=style.CYCLE[index % 8], marker=style.MARKERS[index % 8],
-                      ms=7, label=method)  # fmt: skip
+            axes.plot([v + shift for v in x], y, label=method, **{**style.look(index), "ls": "", "ms": 7})
         axes.set_xticks(range(len(devices)), devices, rotation=30, ha="right")
         axes.set(yscale="log", ylabel="TFLOPS = 2 N³ / t, modelled")
         facts = results["projection"]
@@ -110,16 +108,9 @@ def _mark_devices(axes: Any) -> None:
 
 
 def winners_map(field: list[Contender], fp8_shares: tuple[float, ...], n: int) -> Any:
-    """Who needs the least time for products, over FP4 : INT8 and FP4 : native FP64; a panel for each share of FP8.
+    """Who needs the least time for products of `n`, over FP4 : INT8 and FP4 : native FP64; a panel for each R(FP8) / R(FP4).
 
-    Parameters
-    ----------
-    field : list of Contender
-        At most one for each alphabet.
-    fp8_shares : tuple of float
-        R(FP8) / R(FP4).
-    n : int
-        For which the products hold.
+    `field`: at most one for each alphabet.
     """
     x, y = np.logspace(-0.5, 2.5, 241), np.logspace(0.5, 4.5, 241)
     colours = ["#9ecae1", "#fdd0a2", "#c7e9c0", "#dadaeb"][: len(field)]

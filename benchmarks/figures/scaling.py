@@ -43,11 +43,8 @@ def measured(results: dict[str, Any]) -> Any:
                 x = [1, *(row["ranks"] for row in points)]
                 y = [1, *(row[value] for row in points)]
                 modelled = [1, *(row[value] * row["ms"] / row["model ms"] for row in points)]
-                look = {"color": style.CYCLE[index % 8]}
-                axes.plot(
-                    x, y, marker=style.MARKERS[index % 8], label=name if kind == "strong" else None, **look
-                )
-                axes.plot(x, modelled, ls="--", lw=1.2, **look)
+                axes.plot(x, y, label=name if kind == "strong" else None, **style.look(index))
+                axes.plot(x, modelled, ls="--", lw=1.2, color=style.CYCLE[index % 8])
             axes.set_xticks(ranks, map(str, ranks))
             axes.set(xlabel="ranks", ylabel=label, ylim=(0, None))
             axes.set_title(f"{kind.capitalize()} scaling, N = {n}")
@@ -66,7 +63,7 @@ def modelled() -> Any:
         figure, panels = plt.subplots(1, len(found), figsize=(4.0 * len(found), 4.4), sharey=True)
         for axes, cluster in zip(panels, found, strict=True):
             for index, ranks in enumerate(paper.GROUPS):
-                look = {"color": style.CYCLE[index], "marker": style.MARKERS[index], "ms": 4}
+                look = {**style.look(index), "ms": 4}
                 meshes = (
                     ("rows", paper.rows_only(ranks), "-"),
                     ("mesh", paper.best_mesh(ranks, cluster), "--"),

@@ -9,9 +9,6 @@ from ozfp4.measure.machine import sentence
 
 from . import style
 
-COLOURS = (style.SKY, style.ORANGE, style.BLUE, style.GREEN)
-HATCHES = ("....", "////", None, "xxxx")
-
 
 def unit_of(rows: list[dict[str, Any]]) -> tuple[float, str]:
     """What TFLOPS are multiplied by for the table, and its unit: gigaflops where teraflops would begin with zeros."""
@@ -29,9 +26,7 @@ def speeds(results: dict[str, Any]) -> Any:
         for index, name in enumerate(name for name in labels if any(row["method"] == name for row in rows)):
             points = sorted((row["N"], row["TFLOPS"]) for row in rows if row["method"] == name)
             x, y = zip(*points, strict=True)
-            look = {"color": style.CYCLE[index % 8], "marker": style.MARKERS[index % 8]}
-            more = {} if index < 8 else {"ls": "--", "mfc": "white"}
-            axes.plot(x, [factor * v for v in y], label=labels[name], **look, **more)
+            axes.plot(x, [factor * v for v in y], label=labels[name], **style.look(index))
         axes.set(xscale="log", xlabel="N", ylabel=f"{unit} = 2 N³ / t, whole call")
         _vertical_scale(axes, [factor * row["TFLOPS"] for row in rows])
         axes.set_xticks(sizes, map(str, sizes), minor=False)
@@ -67,21 +62,9 @@ def stages(results: dict[str, Any]) -> Any:
         figure, axes = plt.subplots(figsize=(7.4, 0.27 * len(rows) + 1.5))
         for y, row in enumerate(rows):
             total = sum(row[f"{stage} ms"] for stage in STAGES)
-            left = 0.0
-            for stage, colour, hatch in zip(STAGES, COLOURS, HATCHES, strict=True):
-                share = 100 * row[f"{stage} ms"] / total
-                axes.barh(y, share, 0.8, left=left, color=colour, hatch=hatch, edgecolor="white", lw=0.4,
-                          label=stage if y == 0 else None)  # fmt: skip
-                left += share
+            style.stack(axes, y, {stage: 100 * row[f"{stage} ms"] / total for stage in STAGES}, 0.8)
             call = row["ms"]
-            axes.annotate(
-                f"{call:.3g} ms" if call < 1000 else f"{call / 1e3:.3g} s",
-                (100, y),
-                (4, 0),
-                textcoords="offset points",
-                va="center",
-                fontsize=8.5,
-            )
+            style.beside(axes, f"{call:.3g} ms" if call < 1000 else f"{call / 1e3:.3g} s", (100, y), 8.5)
         axes.set_yticks(
             range(len(rows)), [f"{labels[row['method']]}, {row['N']}" for row in rows], fontsize=9
         )

@@ -41,15 +41,36 @@ RC: Any = {
 }
 
 
+HATCHES = ("....", "////", None, "xxxx")
+STAGE_COLOURS = (SKY, ORANGE, BLUE, GREEN)
+
+
+def look(index: int) -> dict[str, Any]:
+    """Colour and marker of a series; dashed and hollow from the ninth on."""
+    more = {} if index < 8 else {"ls": "--", "mfc": "white"}
+    return {"color": CYCLE[index % 8], "marker": MARKERS[index % 8], **more}
+
+
+def stack(axes: Any, y: float, widths: dict[str, float], height: float) -> float:
+    """A bar of the stages, named for the legend; where it ends."""
+    left = 0.0
+    for (name, width), colour, hatch in zip(widths.items(), STAGE_COLOURS, HATCHES, strict=True):
+        label = name if y == 0 else None
+        axes.barh(
+            y, width, height, left=left, color=colour, hatch=hatch, edgecolor="white", lw=0.4, label=label
+        )
+        left += width
+    return left
+
+
+def beside(axes: Any, text: str, at: tuple[float, float], size: float = 9) -> None:
+    """A text at the right of a place."""
+    axes.annotate(text, at, (4, 0), textcoords="offset points", va="center", fontsize=size)
+
+
 @contextmanager
 def styled() -> Iterator[Any]:
-    """matplotlib.pyplot under this style, drawing to files only; the caller's settings are left alone.
-
-    Raises
-    ------
-    ImportError
-        matplotlib is not installed.
-    """
+    """matplotlib.pyplot under this style, drawing to files only; the caller's settings are left alone."""
     import matplotlib
     from matplotlib import pyplot
 
