@@ -1,5 +1,5 @@
 // What the multiply stage costs in time and in energy where the card's power limit decides, and what changes it: the values of
-// the planes, the order of the moduli, the tiles and the order in which they are walked. Built with OZFP4_BENCHMARKS.
+// the planes, the tiles and the order in which they are walked. Built with OZFP4_BENCHMARKS.
 //
 //   benchmark_power [seconds=S] [N...]
 //
@@ -14,16 +14,13 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <functional>
-#include <list>
-#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "cuda/gpu.hpp"
 #include "cuda/multiply/contract.hpp"
 #include "plan/schedule.hpp"
-#include "timing.cuh"
 
 using namespace ozfp4;
 using namespace ozfp4::cuda;
@@ -63,16 +60,22 @@ class EnergyCounter {
 
 // ---- Data --------------------------------------------------------------------------------------------------------------
 
-enum class Values { residues, balanced, zeros, ones, below_16, all_bits };
+enum class Values { residues, zeros, below_16, all_bits };
+
+// 32 random bits for number i.
+__device__ std::uint32_t random_bits(std::uint64_t seed, std::int64_t i) {
+  std::uint64_t x = seed * 0x9E3779B97F4A7C15ull + static_cast<std::uint64_t>(i);
+  x = (x ^ (x >> 33)) * 0xff51afd7ed558ccdull;
+  x = (x ^ (x >> 33)) * 0xc4ceb9fe1a85ec53ull;
+  return static_cast<std::uint32_t>(x >> 32);
+}
 
 __global__ void fill_plane(std::uint8_t* plane, std::int64_t bytes, std::uint32_t modulus, Values values, std::uint64_t seed) {
   for (std::int64_t i = blockIdx.x * std::int64_t(blockDim.x) + threadIdx.x; i < bytes;
        i += std::int64_t(gridDim.x) * blockDim.x) {
-    const std::uint32_t residue = __umulhi(static_cast<std::uint32_t>(random_bits(seed, i) >> 32), modulus);
+    const std::uint32_t residue = __umulhi(random_bits(seed, i), modulus);
     plane[i] = static_cast<std::uint8_t>(values == Values::residues   ? residue
-                                         : values == Values::balanced ? residue - modulus / 2
                                          : values == Values::zeros    ? 0
-                                         : values == Values::ones     ? 1
                                          : values == Values::below_16 ? residue & 15
                                                                       : 255);
   }
@@ -81,14 +84,30 @@ __global__ void fill_plane(std::uint8_t* plane, std::int64_t bytes, std::uint32_
 // The planes of both operands, and room for the residues of the products.
 class Product {
  public:
-  explicit Product(int n) : n_(n), plan_(make_plan({Scheme::two, Alphabet::int8, "least", 53, n})), area_(std::int64_t(n) * n) {
-    const Schedule all = make_schedule(plan_, Element::u8, n);
-    if (plan_.count() < kModuli || static_cast<int>(all.steps.size()) != plan_.count() || n % 128 != 0) {
+  explicit Product(int n) : area_(std::int64_t(n) * n) {
+    const Plan plan = make_plan({Scheme::two, Alphabet::int8, "least", 53, n});
+    const Schedule all = make_schedule(plan, Element::u8, n);
+    if (plan.count() < kModuli || static_cast<int>(all.steps.size()) != plan.count() || n % 128 != 0) {
       std::printf("N = %d: not a multiple of 128 whose plan has a step for each of %d moduli\n", n, kModuli);
       std::exit(2);
     }
-    order_.assign(all.steps.begin(), all.steps.begin() + kModuli);
     for (std::uint8_t** data : {&a_, &b_, &out_}) REQUIRE(cudaMalloc(data, kModuli * area_));
+    schedule_.element = Element::u8;
+    schedule_.product_bound = 255 * 255;
+    schedule_.planes = schedule_.out_planes = kModuli;
+    schedule_.unit_begin = {0};
+    for (int p = 0; p < kModuli; ++p) {
+      const std::uint32_t modulus = all.steps[static_cast<std::size_t>(p)].modulus;
+      schedule_.steps.push_back(make_step(p, p, 0, n, Action::store_residue, modulus, 1, p, 0));
+      schedule_.unit_begin.push_back(p + 1);
+    }
+    problem_.m = problem_.n = problem_.k = n;
+    problem_.attach(schedule_);
+    problem_.a = {a_, kModuli, 1, n, area_, area_};
+    problem_.b = {b_, kModuli, 1, n, area_, area_};
+    problem_.out = out_;
+    problem_.out_pitch = n;
+    problem_.out_matrix_stride = area_;
     fill(Values::residues);
   }
   ~Product() {
@@ -96,49 +115,19 @@ class Product {
   }
 
   void fill(Values values) {
-    values_ = values;
     for (int p = 0; p < kModuli; ++p) {
-      fill_plane<<<1024, 256>>>(a_ + p * area_, area_, modulus(p), values, 2 * p + 1);
-      fill_plane<<<1024, 256>>>(b_ + p * area_, area_, modulus(p), values, 2 * p + 2);
+      const std::uint32_t modulus = schedule_.steps[static_cast<std::size_t>(p)].modulus;
+      fill_plane<<<1024, 256>>>(a_ + p * area_, area_, modulus, values, 2 * p + 1);
+      fill_plane<<<1024, 256>>>(b_ + p * area_, area_, modulus, values, 2 * p + 2);
     }
     REQUIRE(cudaDeviceSynchronize());
   }
-
-  // Rows from `first` on, of the moduli in the order of `planes`.
-  GemmProblem problem(const std::vector<int>& planes, int first, int rows) {
-    schedules_.emplace_back();
-    Schedule& schedule = schedules_.back();
-    const bool is_balanced = values_ == Values::balanced;
-    schedule.element = is_balanced ? Element::s8 : Element::u8;
-    schedule.product_bound = is_balanced ? 128 * 128 : 255 * 255;
-    schedule.planes = schedule.out_planes = kModuli;
-    schedule.unit_begin = {0};
-    for (const int p : planes) {
-      const std::uint32_t bound = is_balanced ? schedule.product_bound * static_cast<std::uint32_t>(n_) : 0;
-      schedule.steps.push_back(make_step(p, p, 0, n_, Action::store_residue, modulus(p), 1, p, bound));
-      schedule.unit_begin.push_back(static_cast<int>(schedule.steps.size()));
-    }
-    GemmProblem problem;
-    problem.m = rows;
-    problem.n = problem.k = n_;
-    problem.attach(schedule);
-    problem.a = {a_ + std::int64_t(first) * n_, kModuli, 1, n_, area_, area_};
-    problem.b = {b_, kModuli, 1, n_, area_, area_};
-    problem.out = out_ + std::int64_t(first) * n_;
-    problem.out_pitch = n_;
-    problem.out_matrix_stride = area_;
-    return problem;
-  }
+  const GemmProblem& problem() const { return problem_; }
 
  private:
-  std::uint32_t modulus(int p) const { return order_[static_cast<std::size_t>(p)].modulus; }
-
-  int n_;
-  Plan plan_;
   std::int64_t area_;
-  std::vector<GemmStep> order_;
-  std::list<Schedule> schedules_;  // of the problems, which point into them
-  Values values_ = Values::residues;
+  Schedule schedule_;  // which the problem points into
+  GemmProblem problem_;
   std::uint8_t *a_ = nullptr, *b_ = nullptr, *out_ = nullptr;
 };
 
@@ -146,116 +135,86 @@ class Product {
 
 class Meter {
  public:
-  explicit Meter(double seconds) : seconds_(seconds) {}
-
-  // Of a problem, or several that are launched one behind the other. The first after start() is what the others are compared
-  // with.
-  void start(double operations) {
-    operations_ = operations;
-    first_ms_ = 0;
+  explicit Meter(double seconds) : seconds_(seconds) {
+    REQUIRE(cudaEventCreate(&begin_));
+    REQUIRE(cudaEventCreate(&end_));
+    REQUIRE(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking));
   }
-  void report(const std::string& name, const std::vector<GemmProblem>& problems, const TileChoice& choice) {
-    for (const GemmProblem& problem : problems) {
-      if (const char* error = find_problem_error(problem, choice)) {
-        std::printf("  %-40s refused: %s\n", name.c_str(), error);
-        return;
-      }
+
+  // The first one is what the others are compared with.
+  void report(const std::string& name, const Product& product, const TileChoice& choice) {
+    const GemmProblem& problem = product.problem();
+    if (const char* error = find_problem_error(problem, choice)) {
+      std::printf("  %-40s refused: %s\n", name.c_str(), error);
+      return;
     }
-    const double once = run(problems, choice, 1);
-    run(problems, choice, launches(kWarmSeconds, once));
+    const double once = run(problem, choice, 1);
+    run(problem, choice, launches(kWarmSeconds, once));
     const int count = launches(seconds_, once);
-    const double before = counter_.joules(), ms = run(problems, choice, count) / count;
-    const double joules = (counter_.joules() - before) / count;
+    const double before = counter_.joules(), ms = run(problem, choice, count) / count;
+    const double joules = (counter_.joules() - before) / count, operations = 2.0 * kModuli * problem.m * problem.n * problem.k;
     if (first_ms_ == 0) first_ms_ = ms;
-    std::printf("  %-40s %8.3f ms %7.1f TOPS %8.3f J %6.1f W %+6.2f %%\n", name.c_str(), ms, operations_ / ms * 1e-9, joules,
+    std::printf("  %-40s %8.3f ms %7.1f TOPS %8.3f J %6.1f W %+6.2f %%\n", name.c_str(), ms, operations / ms * 1e-9, joules,
                 1e3 * joules / ms, 100 * (ms / first_ms_ - 1));
     std::fflush(stdout);
   }
 
  private:
   static int launches(double seconds, double ms) { return std::max(2, static_cast<int>(1e3 * seconds / ms)); }
-  double run(const std::vector<GemmProblem>& problems, const TileChoice& choice, int count) const {
-    return stopwatch_.measure([&] {
-      for (int i = 0; i < count; ++i) {
-        for (const GemmProblem& problem : problems) launch_gemm(problem, choice, Kernel::hopper, stopwatch_.stream());
-      }
-    });
+  double run(const GemmProblem& problem, const TileChoice& choice, int count) const {
+    REQUIRE(cudaEventRecord(begin_, stream_));
+    for (int i = 0; i < count; ++i) launch_gemm(problem, choice, Kernel::hopper, stream_);
+    REQUIRE(cudaEventRecord(end_, stream_));
+    REQUIRE(cudaEventSynchronize(end_));
+    float ms = 0;
+    REQUIRE(cudaEventElapsedTime(&ms, begin_, end_));
+    return ms;
   }
 
-  double seconds_, operations_ = 0, first_ms_ = 0;
-  Stopwatch stopwatch_;
+  double seconds_, first_ms_ = 0;
+  cudaEvent_t begin_, end_;
+  cudaStream_t stream_;
   EnergyCounter counter_;
 };
 
 // ---- What is tried -----------------------------------------------------------------------------------------------------
 
-std::vector<int> moduli_in_order() {
-  std::vector<int> planes(kModuli);
-  std::iota(planes.begin(), planes.end(), 0);
-  return planes;
-}
-
-void try_walks(Meter& meter, Product& product, int n, const TileChoice& chosen) {
-  const std::vector<GemmProblem> whole{product.problem(moduli_in_order(), 0, n)};
-  for (const int band : {4, 12, 16, 24, 32}) {
-    TileChoice choice = chosen;
-    choice.band = band;
-    meter.report("bands " + std::to_string(band) + " tiles wide", whole, choice);
-  }
-  TileChoice choice = chosen;
-  choice.keep_together = !chosen.keep_together;
-  meter.report(choice.keep_together ? "blocks kept together" : "blocks not kept together", whole, choice);
-  choice = chosen;
-  choice.max_blocks = 128;
-  meter.report("128 blocks", whole, choice);
-  for (const TileShape shape : {TileShape::m256n192, TileShape::m128n256, TileShape::m128n128}) {
-    choice = chosen;
-    choice.shape = shape;
-    meter.report(std::string("tiles of ") + tile_geometry(shape).name, whole, choice);
-  }
-  meter.report("as the library has it", whole, chosen);
-
-  std::vector<GemmProblem> bands;
-  for (int first = 0; first < n; first += 2048) {
-    bands.push_back(product.problem(moduli_in_order(), first, std::min(2048, n - first)));
-  }
-  meter.report("all moduli of 2048 rows, the next rows", bands, chosen);
-}
-
-void try_orders(Meter& meter, Product& product, int n, const TileChoice& chosen) {
-  std::vector<int> planes = moduli_in_order();
-  std::reverse(planes.begin(), planes.end());
-  meter.report("moduli ascending", {product.problem(planes, 0, n)}, chosen);
-  for (int i = 0; i < kModuli; ++i) planes[static_cast<std::size_t>(i)] = i % 2 == 0 ? i / 2 : kModuli - 1 - i / 2;
-  meter.report("large and small moduli in turns", {product.problem(planes, 0, n)}, chosen);
-}
-
-void try_values(Meter& meter, Product& product, int n, const TileChoice& chosen) {
-  const std::pair<const char*, Values> tried[] = {{"balanced residues, s8", Values::balanced},
-                                                  {"zeros", Values::zeros},
-                                                  {"ones", Values::ones},
-                                                  {"residues modulo 16", Values::below_16},
-                                                  {"255 everywhere", Values::all_bits},
-                                                  {"as the library has it", Values::residues}};
-  for (const auto& [name, values] : tried) {
-    product.fill(values);
-    meter.report(name, {product.problem(moduli_in_order(), 0, n)}, chosen);
-  }
-}
-
-void run_size(Meter& meter, int n, const Gpu& gpu) {
+void run_size(double seconds, int n, const Gpu& gpu) {
   Product product(n);
+  Meter meter(seconds);
   GemmShape shape;
   shape.m = shape.n = shape.k = n;
   shape.units = shape.steps = kModuli;
   const TileChoice chosen = choose_tile(shape, Kernel::hopper, Element::u8, gpu);
   std::printf("N = %d, %d moduli, %s, bands of %d%s\n", n, kModuli, tile_geometry(chosen.shape).name, chosen.band,
               chosen.keep_together ? ", blocks kept together" : "");
-  meter.start(2.0 * n * n * n * kModuli);
-  meter.report("as the library has it", {product.problem(moduli_in_order(), 0, n)}, chosen);
-  try_walks(meter, product, n, chosen);
-  try_orders(meter, product, n, chosen);
-  try_values(meter, product, n, chosen);
+  const char* const as_it_is = "as the library has it";
+  meter.report(as_it_is, product, chosen);
+  for (const int band : {4, 12, 16, 24, 32}) {
+    TileChoice choice = chosen;
+    choice.band = band;
+    meter.report("bands " + std::to_string(band) + " tiles wide", product, choice);
+  }
+  TileChoice choice = chosen;
+  choice.keep_together = !chosen.keep_together;
+  meter.report(choice.keep_together ? "blocks kept together" : "blocks not kept together", product, choice);
+  choice = chosen;
+  choice.max_blocks = 128;
+  meter.report("128 blocks", product, choice);
+  for (const TileShape tile : {TileShape::m256n192, TileShape::m128n256, TileShape::m128n128}) {
+    choice = chosen;
+    choice.shape = tile;
+    meter.report(std::string("tiles of ") + tile_geometry(tile).name, product, choice);
+  }
+  meter.report(as_it_is, product, chosen);
+  const std::pair<const char*, Values> tried[] = {{"zeros", Values::zeros},
+                                                  {"residues modulo 16", Values::below_16},
+                                                  {"255 everywhere", Values::all_bits},
+                                                  {as_it_is, Values::residues}};
+  for (const auto& [name, values] : tried) {
+    product.fill(values);
+    meter.report(name, product, chosen);
+  }
 }
 
 }  // namespace
@@ -275,7 +234,6 @@ int main(int argc, char** argv) {
   cudaDeviceProp properties;
   REQUIRE(cudaGetDeviceProperties(&properties, 0));
   std::printf("%s, %d multiprocessors\n", properties.name, properties.multiProcessorCount);
-  Meter meter(seconds);
-  for (const int n : sizes) run_size(meter, n, {10 * properties.major + properties.minor, properties.multiProcessorCount});
+  for (const int n : sizes) run_size(seconds, n, {10 * properties.major + properties.minor, properties.multiProcessorCount});
   return 0;
 }
