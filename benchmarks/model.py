@@ -2,8 +2,8 @@
 
 R (rate of the plane products, from a shorter plan) and beta (copy bandwidth) are measured here; then every method is measured
 and set against the prediction. The paper's own table is recomputed from its constants. Other devices are projected from
-nominal rates, marked as modelled; a table and the map say which ratios of rates make which method win, the last table what
-bounds products over many GPUs.
+nominal rates, marked as modelled; a table and the map say which ratios of rates make which method win. A figure more says
+what bounds products over many GPUs (cluster/projections.py).
 
   python benchmarks/model.py -o results        on the CPU, or on the GPU if torch has one (--device chooses)
   python benchmarks/model.py --no-measure      only the tables that need no measurement
@@ -16,13 +16,12 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from cluster import projections as scaling
 from common import experiment, paper_model, speed
 from common.experiment import Row
 from common.methods import REFUSALS, Method, own_methods, reason, select
 from common.paper_model import Contender, break_even, contenders, deviation, predict, projection, traffic
 from figures import model as figures
-from figures import scaling as scaling_figures
+from figures import scaling
 from ozfp4.cli.errors import InputError
 from ozfp4.cli.numbers import fraction
 from ozfp4.cli.tables import show
@@ -182,16 +181,14 @@ def _finish(options: argparse.Namespace, about: Row, measured: list[Row], method
     rows, field = _projections(options.attained)
     _show_projections(rows, field, options.attained)
     _show_break_even(field)
-    _show_scaling()
     tables: dict[str, Any] = {
         "labels": {method.name: method.label for method in methods},
         "paper": paper_model.paper_rows(),
         "measured": measured,
         "projection": {"n": PROJECTED_N, "attained": options.attained},
         "projections": rows,
-        "scaling": scaling.rows(),
     }
-    kinds = ("paper", "measured", "projections", "scaling")
+    kinds = ("paper", "measured", "projections")
     of_all = [{"table": name, **row} for name in kinds for row in tables[name]]
     experiment.write_results(options, "model", about, tables, of_all, _figures)
 
@@ -203,7 +200,7 @@ def _figures(results: dict[str, Any]) -> Iterator[tuple[str, Any]]:
     best = ("FP4 least", "INT8", "FP8 published", "native FP64")
     field = [contender for contender in contenders(PROJECTED_N) if contender.name in best]
     yield "winners", figures.winners_map(field, FP8_SHARES, PROJECTED_N)
-    yield "scaling-modelled", scaling_figures.modelled()
+    yield "scaling-modelled", scaling.modelled()
 
 
 def _show_projections(rows: list[Row], field: list[Contender], attained: float) -> None:
@@ -229,25 +226,6 @@ def _show_break_even(field: list[Contender]) -> None:
             {"": c.name, **{other.name: f"{break_even(c, other):.2f}" for other in others}}
             for c in field
             if c.alphabet == "fp4"
-        ],
-    )
-
-
-def _show_scaling() -> None:
-    experiment.show_rows(
-        f"MODELLED products over many GPUs, N = {scaling.SHOWN} (nothing of this is measured)",
-        [
-            {
-                "": row["GPU"],
-                "GPUs": row["ranks"],
-                "mesh": row["mesh"],
-                **{name: row[name] for name in ("moving ms", "encode ms", "products ms")},
-                "of a GPU alone": f"{row['efficiency']:.0%}",
-                "if hidden": f"{row['hidden efficiency']:.0%}",
-                "gathers wait for": row["waits for"],
-                "links bound up to N": row["links bound up to"],
-            }
-            for row in scaling.rows()
         ],
     )
 
