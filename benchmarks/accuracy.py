@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 from common import cases, experiment
@@ -178,9 +178,7 @@ def _verdict(bits: list[Row], methods: list[Method]) -> int:
     return 1 if bad else 0
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    return experiment.run_program(__file__, __doc__, add_arguments, run, arguments)
-
+main = experiment.program(__file__, __doc__, add_arguments, run)
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from math import prod
 from typing import Any, NamedTuple
@@ -44,8 +44,6 @@ SHAPES = [
 MOST_ON_CPU = {True: 2**27, False: 2**30}  # multiplications, quick or not
 SPLITS = (1, 2, 4, 8)
 WITHIN = 5.0  # percent
-
-Way = tuple[dict[str, Any], dict[str, Any]]  # what is forced, what is asked for
 
 
 class Found(NamedTuple):
@@ -210,9 +208,7 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    return experiment.run_program(__file__, __doc__, add_arguments, run, arguments)
-
+main = experiment.program(__file__, __doc__, add_arguments, run)
 
 if __name__ == "__main__":
     sys.exit(main())

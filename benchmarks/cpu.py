@@ -263,9 +263,7 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    return experiment.run_program(__file__, __doc__, add_arguments, run, arguments)
-
+main = experiment.program(__file__, __doc__, add_arguments, run)
 
 if __name__ == "__main__":
     sys.exit(main())

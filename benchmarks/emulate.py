@@ -16,7 +16,7 @@ import argparse
 import statistics
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import torch
@@ -187,9 +187,7 @@ def run_all(options: argparse.Namespace) -> int:
     return int(device == "cuda" and bool(worse))
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    return experiment.run_program(__file__, __doc__, add_arguments, run_all, arguments)
-
+main = experiment.program(__file__, __doc__, add_arguments, run_all)
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -18,7 +18,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
 from pathlib import Path
 
 from common import experiment
@@ -130,9 +129,7 @@ def run_all(options: argparse.Namespace) -> int:
     return 0
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    return experiment.run_program(__file__, __doc__, add_arguments, run_all, arguments)
-
+main = experiment.program(__file__, __doc__, add_arguments, run_all)
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -17,7 +17,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 from common import experiment
@@ -89,9 +89,7 @@ def run_all(options: argparse.Namespace) -> int:
     return 0
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    return experiment.run_program(__file__, __doc__, add_arguments, run_all, arguments)
-
+main = experiment.program(__file__, __doc__, add_arguments, run_all)
 
 if __name__ == "__main__":
     sys.exit(main())

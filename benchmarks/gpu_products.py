@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from functools import partial
 
 import torch
@@ -138,9 +138,7 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    return experiment.run_program(__file__, __doc__, add_arguments, run, arguments)
-
+main = experiment.program(__file__, __doc__, add_arguments, run)
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -173,9 +173,7 @@ def run(options: argparse.Namespace) -> int:
     return int(any(row.get("wrong") for row in rows))
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    return experiment.run_program(__file__, __doc__, add_arguments, run, arguments)
-
+main = experiment.program(__file__, __doc__, add_arguments, run)
 
 if __name__ == "__main__":
     sys.exit(main())

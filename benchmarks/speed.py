@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 from common import experiment, speed
@@ -94,9 +94,7 @@ def _show_speeds(rows: list[Row], labels: dict[str, str]) -> None:
     show(f"{unit} = 2 N³ / t of the compute stage and of the whole call", ["", *heads], lines)
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    return experiment.run_program(__file__, __doc__, add_arguments, run, arguments)
-
+main = experiment.program(__file__, __doc__, add_arguments, run)
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -29,20 +29,24 @@ Item = TypeVar("Item")
 # ---- Arguments ---------------------------------------------------------------------------------------------
 
 
-def run_program(
+def program(
     file: str,
     text: str | None,
     add_arguments: Callable[[argparse.ArgumentParser], None],
     run: Callable[[argparse.Namespace], int],
-    arguments: Sequence[str] | None = None,
-) -> int:
-    """Parse, run; the exit status is as that of ``ozfp4``: bad input is one line on stderr and 2."""
-    tolerate_any_encoding()
+) -> Callable[..., int]:
+    """The function of a program that takes its arguments, those of the process without any, and returns the exit status, which
+    is as that of ``ozfp4``: bad input is one line on stderr and 2."""
     name = Path(file).name
-    parser = Parser(prog=name, description=text, formatter_class=argparse.RawDescriptionHelpFormatter)
-    add_arguments(parser)
-    options = parser.parse_args(arguments)
-    return status_of(name, lambda: run(options))
+
+    def main(arguments: Sequence[str] | None = None) -> int:
+        tolerate_any_encoding()
+        parser = Parser(prog=name, description=text, formatter_class=argparse.RawDescriptionHelpFormatter)
+        add_arguments(parser)
+        options = parser.parse_args(arguments)
+        return status_of(name, lambda: run(options))
+
+    return main
 
 
 def add_device_argument(parser: argparse.ArgumentParser) -> None:
