@@ -1,4 +1,4 @@
-"""The CPU's figures beside np.matmul: kernels, integers, small products and their parts, calls, import.
+"""The CPU's figures beside np.matmul: kernels, integers, small products and their parts, import.
 
     python benchmarks/cpu.py [SECTION ...] [--sizes N ...] [--threads N] [-o FOLDER]
     python benchmarks/cpu.py kernels --sizes 4096 8192
@@ -185,40 +185,6 @@ def part_rows(sizes: Sequence[int] = SMALL) -> list[Row]:
     return rows
 
 
-def least_us(call: Callable[[], object], batches: int = 400) -> float:
-    """Microseconds of this thread a call, in the least of many batches, each so short that most are not interrupted: what else
-    runs here is not counted."""
-    start = time.thread_time_ns()
-    call()
-    batch = max(1, 500_000 // (time.thread_time_ns() - start))
-    taken = []
-    for _ in range(batches):
-        start = time.thread_time_ns()
-        for _ in range(batch):
-            call()
-        taken.append(time.thread_time_ns() - start)
-    return round(min(taken) / batch / 1e3, 1)
-
-
-def call_rows(sizes: Sequence[int] = (8, 64)) -> list[Row]:
-    """What a call costs beside what the core does with the very arguments that it gets."""
-    rows = []
-    for n in sizes:
-        x, y = squares(n)
-        integers = np.random.default_rng(n).integers(-999, 1000, (2, n, n))
-        cases = {"float64": (x, y), "int64": tuple(integers), "complex128": (x + 1j * y, y - 1j * x)}
-        for kind, (a, b) in cases.items():
-            if kind == "int64":
-                call = functools.partial(_core.direct_matmul, a, b, np.empty((n, n), np.int64), 2**30, None)
-            else:
-                call = functools.partial(_core.multiply_plain, a, b, "standard", {})
-            whole, core = least_us(functools.partial(ozfp4.matmul, a, b)), least_us(call)
-            rows.append(
-                {"N": n, "operands": kind, "call": whole, "core": core, "beside": round(whole - core, 1)}
-            )
-    return rows
-
-
 def import_rows() -> list[Row]:
     code = "import numpy, time; t = time.perf_counter(); import ozfp4; print(time.perf_counter() - t)"
     seconds = [
@@ -235,7 +201,6 @@ SECTIONS: dict[str, tuple[str, Callable[..., list[Row]]]] = {
     "small": ("Small products, microseconds", small_rows),
     "ways": ("Small products in words, by limbs and by planes, microseconds", way_rows),
     "parts": ("Parts of small products, microseconds", part_rows),
-    "calls": ("Calls of small products, N x N x N, microseconds (--threads 1)", call_rows),
 }
 
 

@@ -97,6 +97,8 @@ def add_output_arguments(parser: argparse.ArgumentParser, figures: bool = True) 
 
 def begin(options: argparse.Namespace, device: str) -> dict[str, Any]:
     """The machine, which is printed; after all that can be refused."""
+    if device == "cuda" and not have_cuda():
+        raise InputError("torch sees no GPU")
     prepare_output(options)
     machine = describe(device)
     print(sentence(machine), flush=True)

@@ -62,9 +62,8 @@ def measure(method: Method, n: int, budget: float = 1.0) -> Row:
     """One row of the performance table for n × n × n products, measured for `budget` seconds after a warm-up.
 
     N, method; ms, TFLOPS: whole call, 2 N³ / t; compute ms, compute TFLOPS: multiply and reconstruct, the whole call for methods
-    without stages; for our own also products and the milliseconds of each stage, and of kind "auto" what it took. On a GPU also W
-    and MHz, medians of the board's power and clock during whole calls. Raises what the method raises, and MemoryError before it
-    runs where it does not fit.
+    without stages; for our own also products and the milliseconds of each stage, and of kind "auto" what it took. Raises what the
+    method raises, and MemoryError before it runs where it does not fit.
     """
     missing = why_too_large(method, n)
     if missing is not None:
@@ -124,12 +123,12 @@ def what_ran(report: Report) -> str:
 
 def _on_gpu(method: Method, n: int, budget: float) -> Row:
     if method.peer is not None:
-        return method.peer.row(n, budget)
+        return {"ms": method.peer.milliseconds(n, budget)}
     if method.kind == "native":
-        return gpu.native_row(n, budget)
+        return {"ms": gpu.native_ms(n, budget)}
     a, b = operands("cuda", n)
     options = method.options
-    row = gpu.total_row(n, lambda: matmul(a, b, **options), budget)
+    row: Row = {"ms": gpu.call_ms(n, lambda: matmul(a, b, **options), budget)}
     if method.kind == "auto":
         return row | {"took": what_ran(matmul(a, b, report=True, **options)[1])}
     return row | gpu.stage_row(n, a, b, options, budget / 2)

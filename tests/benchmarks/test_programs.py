@@ -186,7 +186,7 @@ def test_figures_need_matplotlib(
 @pytest.mark.parametrize(
     "arguments",
     [
-        ["cpu.py", "kernels", "integers", "small", "parts", "calls", "--sizes", "8", "--threads", "1"],
+        ["cpu.py", "kernels", "integers", "small", "parts", "--sizes", "8", "--threads", "1"],
         ["modes.py", "--sizes", "16", "--turns", "1", "--kinds", "normal", "graded", "--check", "1"],
     ],
     ids=" ".join,
