@@ -6,7 +6,7 @@
 All accuracies and operands are in modes.py, all schemes and families in speed.py.
 
 Times of kernels and integers are medians of runs that alternate between the methods, so that what else the machine does hits all
-of them; the ratios are within one run with the same threads. Those of small products are the lower deciles of repeated calls.
+of them; the ratios are within one run with the same threads. Times of small products are lower deciles of repeated calls.
 OPENBLAS_THREAD_TIMEOUT=4 sends the threads of an OpenBLAS to sleep at once, unless the caller has set it: they spin for 25 ms
 after a product and would take the CPUs of the method that is measured next.
 """

@@ -1,4 +1,4 @@
-"""What each accuracy costs on a CPU or a GPU, by operands, beside the library's own product, and what its entries rest on.
+"""The time of each accuracy on a CPU or a GPU, by operands, beside the library's own product, and what its entries rest on.
 
     python benchmarks/modes.py [--device cpu|cuda] [--sizes N ...] [--kinds WORD ...] [--modes NAME ...] [--check ENTRIES]
 
@@ -94,7 +94,7 @@ def wrong_entries(mode: str, a: Array, b: Array, c: Any, entries: int) -> tuple[
 
 
 def certified(mode: str, a: Any, b: Any) -> Row:
-    """What ran, what the entries rest on, and how many were repaired."""
+    """The backend, what the entries rest on, and how many were repaired."""
     if mode not in ("scaled", "standard", "correct"):
         return {}
     _, report = ozfp4.matmul(a, b, accuracy=mode, report=True)
@@ -110,7 +110,7 @@ def certified(mode: str, a: Any, b: Any) -> Row:
 def milliseconds(
     a: Any, b: Any, options: argparse.Namespace, device: str
 ) -> tuple[dict[str, float], list[Row]]:
-    """Of each mode; and rows of those that cannot be made, with the reason."""
+    """The time of each mode; and rows of those that cannot be made, with the reason."""
     taken: dict[str, float] = {}
     skipped: list[Row] = []
     calls: dict[str, Callable[[], object]] = {}

@@ -62,7 +62,7 @@ STAGES = ("scale ms", "encode ms", "multiply ms", "reconstruct ms")
 
 
 def load(path: Path) -> Results:
-    """What benchmarks/speed.py, modes.py or scaling.py wrote; ValueError with the reason if it is something else."""
+    """The file of benchmarks/speed.py, modes.py or scaling.py; ValueError with the reason if it is something else."""
     try:
         results = json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:
@@ -144,7 +144,7 @@ def newest_cublas(results: Results) -> dict[str, dict[int, float]]:
 
 
 def stage_rows(results: Results) -> list[Row]:
-    """Those that hold the times of stages."""
+    """The rows that hold the times of stages."""
     return [row for row in results["rows"] if "multiply ms" in row]
 
 

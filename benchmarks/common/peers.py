@@ -39,7 +39,7 @@ class Peer:
     environment: dict[str, str]
 
     def ask(self, *words: str) -> str:
-        """What the process prints for these arguments of :func:`_answer`; PeerError if it failed."""
+        """Returns what the process prints for these arguments of :func:`_answer`; PeerError if it failed."""
         places = [str(Path(__file__).parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])]
         done = subprocess.run(
             [sys.executable, "-m", "common.peers", *words],
@@ -62,7 +62,7 @@ class Peer:
         return c
 
     def milliseconds(self, n: int, budget: float) -> float:
-        """Of an n × n × n product, measured for `budget` seconds."""
+        """The time of an n × n × n product, measured for `budget` seconds."""
         return float(self.ask("time", str(n), str(budget)))
 
 

@@ -21,7 +21,7 @@ def rest() -> None:
 
 
 def seconds_of(call: Callable[[], object], device: str = "cpu", batch: int = 1) -> float:
-    """Of a call in a batch of them: by the clock after a rest, or between two events of a GPU."""
+    """The time of a call in a batch of them: by the clock after a rest, or between two events of a GPU."""
 
     def calls() -> None:
         for _ in range(batch):

@@ -11,7 +11,7 @@ from . import style
 
 
 def unit_of(rows: list[dict[str, Any]]) -> tuple[float, str]:
-    """What TFLOPS are multiplied by for the table, and its unit: gigaflops where teraflops would begin with zeros."""
+    """The factor for TFLOPS in the table, and its unit: gigaflops where teraflops would begin with zeros."""
     return (1, "TFLOPS") if max(row.get("TFLOPS", 0) for row in rows) >= 1 else (1000, "GFLOPS")
 
 
