@@ -1,29 +1,22 @@
 # libozfp4_blas, which `ozfp4 exec` preloads: csrc/exec and the core, in one file that needs nothing but the C library. Its
 # exports are the names of BLAS alone; the C++ library is inside, since a program's own may be another one.
 add_library(ozfp4_blas SHARED
-  csrc/exec/check_entry.cpp
+  csrc/exec/cpu_names.cpp
   csrc/exec/cublas.cpp
   csrc/exec/decide.cpp
   csrc/exec/driver.cpp
-  csrc/exec/fork.cpp
-  csrc/exec/gemm.cpp
   csrc/exec/library.cpp
-  csrc/exec/line.cpp
-  csrc/exec/payloads.cpp
-  csrc/exec/plain.cpp
   csrc/exec/probes.cpp
-  csrc/exec/rank_k.cpp
   csrc/exec/real_routine.cpp
   csrc/exec/record.cpp
   csrc/exec/report.cpp
   csrc/exec/serve_cpu.cpp
-  csrc/exec/serve_gpu.cpp
   csrc/exec/settings.cpp
-  csrc/exec/triangles.cpp
   csrc/exec/verify.cpp)
-compile_together(ozfp4_blas serve "/exec/(check_entry|decide|payloads|plain|serve_cpu|triangles|verify)")
-compile_together(ozfp4_blas names "/exec/(cublas|probes|real_routine|serve_gpu)\\.")
-compile_together(ozfp4_blas process "/exec/(fork|library|line|record|report|settings)\\.")
+compile_together(ozfp4_blas names "/exec/(cpu_names|decide|probes|real_routine|serve_cpu)\\.")
+compile_together(ozfp4_blas gpu "/exec/(cublas|driver)\\.")
+compile_together(ozfp4_blas process "/exec/(library|record|report|settings)\\.")
+round_products(csrc/exec/verify.cpp)
 target_sources(ozfp4_blas PRIVATE $<TARGET_OBJECTS:ozfp4_c_api>)
 target_link_libraries(ozfp4_blas PRIVATE ozfp4_c_api ozfp4_product_without_gpu)
 target_include_directories(ozfp4_blas PRIVATE csrc include)

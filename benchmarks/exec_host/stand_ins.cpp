@@ -54,14 +54,15 @@ DOES_NOTHING(cuStreamSynchronize)
 // ---- ozfp4 ----
 EXPORT int ozfp4_has_cuda() { return 1; }
 EXPORT const char* ozfp4_last_error() { return ""; }
-EXPORT int ozfp4_cuda_workspace_size_gemm(int, int, int, int, std::int64_t, std::int64_t, std::int64_t, const void*, const void*,
-                                          std::int64_t, const void*, std::int64_t, const void*, const void*, std::int64_t,
-                                          const void*, std::int64_t* bytes) {
+EXPORT int ozfp4_cuda_workspace_size_gemm_strided_batched(int, int, int, int, std::int64_t, std::int64_t, std::int64_t,
+                                                          const void*, const void*, std::int64_t, std::int64_t, const void*,
+                                                          std::int64_t, std::int64_t, const void*, const void*, std::int64_t,
+                                                          std::int64_t, std::int64_t, const void*, std::int64_t* bytes) {
   return *bytes = 4096, 0;
 }
-EXPORT int ozfp4_cuda_dgemm() { return served.fetch_add(1, std::memory_order_relaxed), 0; }
-DOES_NOTHING(ozfp4_cuda_sgemm)
-DOES_NOTHING(ozfp4_cuda_cgemm)
-DOES_NOTHING(ozfp4_cuda_zgemm)
+EXPORT int ozfp4_cuda_dgemm_strided_batched() { return served.fetch_add(1, std::memory_order_relaxed), 0; }
+DOES_NOTHING(ozfp4_cuda_sgemm_strided_batched)
+DOES_NOTHING(ozfp4_cuda_cgemm_strided_batched)
+DOES_NOTHING(ozfp4_cuda_zgemm_strided_batched)
 EXPORT long stand_in_served() { return served; }
 }

@@ -1,97 +1,279 @@
-// cublas?gemm, their batches, and the Ex functions, with types as arguments.
+// Products of cuBLAS: how ozfp4 makes them on a GPU, and the functions that stand before cuBLAS's.
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
 #include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
 
-#include "exec/bypass.hpp"
-#include "exec/record.hpp"
-#include "exec/serve_gpu.hpp"
+#include "exec/cublas_types.hpp"
+#include "exec/decide.hpp"
+#include "exec/driver.hpp"
+#include "exec/settings.hpp"
+#include "product/threshold.hpp"
 
 namespace ozfp4::exec::cublas {
 namespace {
 
-// `forward` calls the real function with the very arguments.
-template <class Forward>
-Status run(const Real& real, Handle handle, const Product& product, const Forward& forward) {
-  if (bypass_depth > 0) return forward();
-  Status status = success;
-  const Reason reason = serve_or_leave(real, handle, product, &status);
-  if (is_caught(reason)) return status;
-  const CountedCall counted(kind_of(real.routine, product, reason));
-  const Bypass bypass;
-  return forward();
+constexpr int cuda_major = 13;             // of this build
+constexpr std::int64_t least_bytes = 256;  // a workspace of none is passed an address all the same
+constexpr std::uint64_t most_counts = 1024;
+
+std::int64_t threshold_of(int device, Type type) {
+  char name[256] = "";
+  int high = 0, low = 0;
+  if (driver()->cuDeviceGetName(name, sizeof name, device) != 0 ||
+      driver()->cuDeviceGetAttribute(&high, major_capability, device) != 0 ||
+      driver()->cuDeviceGetAttribute(&low, minor_capability, device) != 0) {
+    return kNeverFaster;
+  }
+  return gpu_threshold(name, 10 * high + low, letter_of(type));
 }
 
-Product product_of(Type type, int transa, int transb, std::int64_t m, std::int64_t n, std::int64_t k, const void* alpha,
-                   const void* a, std::int64_t lda, const void* b, std::int64_t ldb, const void* beta, void* c,
-                   std::int64_t ldc) {
-  Product p;
-  p.type = type;
-  p.transpose_a = transpose_of(transa), p.transpose_b = transpose_of(transb);
-  p.m = m, p.n = n, p.k = k;
-  p.alpha = alpha, p.a = a, p.lda = lda, p.b = b, p.ldb = ldb, p.beta = beta, p.c = c, p.ldc = ldc;
+// State that products of a context share: the pool of their workspaces, whose memory stays with it until the program ends, and
+// counts on the host that kernels write; null where there is no such memory.
+struct Shared {
+  void* pool = nullptr;
+  std::int64_t* counts = nullptr;
+};
+
+Shared make_shared() {
+  Shared made;
+  PoolProperties properties{};
+  properties.type = pinned, properties.location = on_device;
+  if (driver()->cuCtxGetDevice(&properties.device) == 0 && driver()->cuMemPoolCreate(&made.pool, &properties) == 0) {
+    // Memory that is given back stays in the pool, and streams do not wait for each other's memory.
+    std::uint64_t all = UINT64_MAX;
+    int no = 0;
+    driver()->cuMemPoolSetAttribute(made.pool, keeps_bytes, &all);
+    driver()->cuMemPoolSetAttribute(made.pool, reuses_by_dependencies, &no);
+  }
+  void* counts = nullptr;  // given back with the context
+  if (driver()->cuMemHostAlloc(&counts, most_counts * sizeof(std::int64_t), mapped) == 0) {
+    made.counts = static_cast<std::int64_t*>(counts);
+    std::fill_n(made.counts, most_counts, 0);
+  }
+  return made;
+}
+
+auto& contexts() {
+  static auto& found = *new std::map<unsigned long long, Shared>;  // what those had that are gone is never used again
+  return found;
+}
+
+Shared shared() {
+  unsigned long long context = 0;  // no other one of the process has the number, nor ever had
+  driver()->cuCtxGetId(nullptr, &context);
+  {
+    const Guard hold(table_lock);
+    const auto there = contexts().find(context);
+    if (there != contexts().end()) return there->second;
+  }
+  const Shared made = make_shared();  // where two threads are here at once, one's is never used
+  const Guard hold(table_lock);
+  return contexts().emplace(context, made).first->second;
+}
+
+// The count of a calling address, which another one may share.
+const volatile std::int64_t* count_of(const Real& real, const std::int64_t* counts) {
+  const bool is_asked = !settings().always && settings().accuracy != OZFP4_ACCURACY_SCALED;
+  return is_asked && counts ? counts + reinterpret_cast<std::uintptr_t>(real.caller) / 4 % most_counts : nullptr;
+}
+
+ozfp4_status enqueue(const Product& p, void* workspace, std::int64_t bytes, Stream stream, const ozfp4_options& options) {
+  const auto pass = [&](auto function, auto alpha, auto a, auto b, auto beta, auto c) {
+    return function(p.order, p.transpose_a, p.transpose_b, p.m, p.n, p.k, alpha, a, p.lda, p.stride_a, b, p.ldb, p.stride_b, beta,
+                    c, p.ldc, p.stride_c, p.batch, workspace, bytes, stream, &options);
+  };
+  switch (p.type) {
+    case Type::float32:
+      return pass(library()->ozfp4_cuda_sgemm_strided_batched, *static_cast<const float*>(p.alpha),
+                  static_cast<const float*>(p.a), static_cast<const float*>(p.b), *static_cast<const float*>(p.beta),
+                  static_cast<float*>(p.c));
+    case Type::float64:
+      return pass(library()->ozfp4_cuda_dgemm_strided_batched, *static_cast<const double*>(p.alpha),
+                  static_cast<const double*>(p.a), static_cast<const double*>(p.b), *static_cast<const double*>(p.beta),
+                  static_cast<double*>(p.c));
+    case Type::complex64: return pass(library()->ozfp4_cuda_cgemm_strided_batched, p.alpha, p.a, p.b, p.beta, p.c);
+    default: return pass(library()->ozfp4_cuda_zgemm_strided_batched, p.alpha, p.a, p.b, p.beta, p.c);
+  }
+}
+
+// In a workspace that is the pool's again as soon as the stream has passed the product.
+Reason enqueue(const Product& p, void* pool, Stream stream, std::int64_t* repaired) {
+  static constexpr ozfp4_type types[] = {OZFP4_FLOAT32, OZFP4_FLOAT64, OZFP4_COMPLEX64, OZFP4_COMPLEX128};
+  ozfp4_options options = OZFP4_OPTIONS_INIT;
+  options.accuracy = settings().accuracy, options.repaired = repaired;
+  std::int64_t bytes = 0;
+  ozfp4_status status = library()->ozfp4_cuda_workspace_size_gemm_strided_batched(
+      types[static_cast<int>(p.type)], p.order, p.transpose_a, p.transpose_b, p.m, p.n, p.k, p.alpha, p.a, p.lda, p.stride_a, p.b,
+      p.ldb, p.stride_b, p.beta, p.c, p.ldc, p.stride_c, p.batch, &options, &bytes);
+  if (status == OZFP4_OK) {
+    bytes = std::max(bytes, least_bytes);
+    std::uintptr_t memory = 0;
+    if (!pool || driver()->cuMemAllocFromPoolAsync(&memory, static_cast<std::size_t>(bytes), pool, stream) != 0) {
+      return Reason::no_memory;
+    }
+    status = enqueue(p, reinterpret_cast<void*>(memory), bytes, stream, options);
+    driver()->cuMemFreeAsync(memory, stream);
+  }
+  if (status != OZFP4_OK) say_once(std::string("cuBLAS makes what ozfp4 does not: ") + library()->ozfp4_last_error());
+  return reason_of(status);
+}
+
+// While it lives, the thread may allocate and wait although a graph is captured on another stream than its own, by this thread or
+// by any: the driver refuses that by default, and gives the capture up. Range: the driver is there.
+class BesideCaptures {
+ public:
+  BesideCaptures() { driver()->cuThreadExchangeStreamCaptureMode(&mode_); }
+  ~BesideCaptures() { driver()->cuThreadExchangeStreamCaptureMode(&mode_); }
+  BesideCaptures(const BesideCaptures&) = delete;
+  BesideCaptures& operator=(const BesideCaptures&) = delete;
+
+ private:
+  int mode_ = relaxed;  // and then what it was before
+};
+
+// That of a handle of cuBLAS, which small calls do not query: the current device, on the handle's stream.
+class Gpu final : public Place {
+ public:
+  explicit Gpu(Handle handle) : handle_(handle) {}
+  std::int64_t threshold(Type type) override;
+  Reason is_open(const Real& real) override;
+  // Returns when it is enqueued.
+  Reason make(const Real& real, const Product& product) override;
+  void make_alone(const Real&, const Product&) override {}  // a handle is of a library that has all routines
+  bool read(void* to, const void* from, std::int64_t bytes, std::int64_t step, std::int64_t count) const override;
+
+ private:
+  Handle handle_;
+  Stream stream_ = nullptr;
+  std::optional<BesideCaptures> beside_;
+};
+
+std::int64_t Gpu::threshold(Type type) {
+  constexpr int most = 64;
+  static std::atomic<std::int64_t> known[most][type_count];  // 0: not asked yet
+  int device = 0;
+  if (!driver() || driver()->cuCtxGetDevice(&device) != 0 || device >= most) return kNeverFaster;
+  std::atomic<std::int64_t>& own = known[device][static_cast<int>(type)];
+  std::int64_t least = own.load(std::memory_order_relaxed);
+  if (least != 0) return least;
+  const int kept = errno;
+  own.store(least = threshold_of(device, type), std::memory_order_relaxed);
+  errno = kept;
+  return least;
+}
+
+Reason Gpu::is_open(const Real& real) {
+  const CublasState& state = real.cublas;
+  int mode = 0, version = 0, captured = 0;
+  if (!state.get_pointer_mode || !state.get_stream || !state.get_version) return Reason::refused_by_blas;
+  if (state.get_pointer_mode(handle_, &mode) != success) return Reason::refused_by_blas;
+  if (mode != pointers_to_host) return Reason::factor_on_device;
+  if (!driver() || !library()) return Reason::no_device;
+  if (state.get_stream(handle_, &stream_) != success || state.get_version(handle_, &version) != success) {
+    return Reason::refused_by_blas;
+  }
+  if (version / 10000 != cuda_major) return Reason::other_version;
+  // For the default stream it fails where a graph is captured on a stream that waits for it: the capture would break.
+  if (driver()->cuStreamIsCapturing(stream_, &captured) != 0 || captured != 0) return Reason::captured;
+  beside_.emplace();
+  return Reason::none;
+}
+
+// A kernel writes the count, and the next call looks at it; the first product of a calling address is waited for.
+Reason Gpu::make(const Real& real, const Product& product) {
+  const Shared own = shared();
+  const volatile std::int64_t* const count = count_of(real, own.counts);
+  const std::int64_t before = real.few_repairs;
+  if (count && before > 0 && *count > before) {
+    real.has_many_repairs = true;
+    return Reason::many_repairs;
+  }
+  const Reason how = enqueue(product, own.pool, stream_, const_cast<std::int64_t*>(count));
+  const std::int64_t few = how == Reason::none ? few_repairs(product.m * product.n * product.batch) : 0;
+  if (!count || before >= few) return how;
+  real.few_repairs = few;
+  if (before == 0 && driver()->cuStreamSynchronize(stream_) == 0) real.has_many_repairs = *count > few;
+  return how;
+}
+
+bool Gpu::read(void* to, const void* from, std::int64_t bytes, std::int64_t step, std::int64_t count) const {
+  if (count == 0) return true;
+  const auto entry = static_cast<std::size_t>(bytes);
+  const bool is_line = step == 1;  // else a column of entries, a step apart
+  Memcpy2d copy{};
+  copy.kind_from = kind_device, copy.kind_to = kind_host;
+  copy.device_from = reinterpret_cast<std::uintptr_t>(from), copy.host_to = to;
+  copy.width = is_line ? entry * static_cast<std::size_t>(count) : entry;
+  copy.height = is_line ? 1 : static_cast<std::size_t>(count);
+  copy.pitch_from = is_line ? copy.width : entry * static_cast<std::size_t>(step);
+  copy.pitch_to = copy.width;
+  return driver()->cuMemcpy2DAsync_v2(&copy, stream_) == 0 && driver()->cuStreamSynchronize(stream_) == 0;
+}
+
+using Stride = long long;
+
+Product batch_of(Product p, std::int64_t batch, Stride stride_a, Stride stride_b, Stride stride_c) {
+  p.batch = batch, p.stride_a = stride_a, p.stride_b = stride_b, p.stride_c = stride_c;
   return p;
 }
 
+template <class... Arguments>
+Status call_on_gpu(const Real& real, const Product& product, Handle handle, Arguments... arguments) {
+  Gpu place(handle);
+  return call<Status>(real, product, place, handle, arguments...);
+}
+
 }  // namespace
+
+void forget_contexts() { contexts().clear(); }
+
 }  // namespace ozfp4::exec::cublas
 
 using namespace ozfp4::exec;  // of the definitions below alone
 using namespace ozfp4::exec::cublas;
 
-#define OZFP4_EXPORT extern "C" __attribute__((visibility("default")))
-#define OZFP4_REAL(name) const Real& real = real_routine(Routine::name, __builtin_return_address(0))
+#define OZFP4_PRODUCT(type) \
+  Product { type, column_major, transpose_of(transa), transpose_of(transb), m, n, k, alpha, a, lda, b, ldb, beta, c, ldc }
 
-#define OZFP4_GEMM(name, letter, Int)                                                                                           \
-  OZFP4_EXPORT Status name(Handle handle, int transa, int transb, Int m, Int n, Int k, const void* alpha, const void* a,        \
-                           Int lda, const void* b, Int ldb, const void* beta, void* c, Int ldc) {                               \
-    OZFP4_REAL(name);                                                                                                           \
-    return run(real, handle, product_of(type_of(Routine::name), transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc),  \
-               [&] {                                                                                                            \
-                 return reinterpret_cast<decltype(&name)>(real.address)(handle, transa, transb, m, n, k, alpha, a, lda, b, ldb, \
-                                                                        beta, c, ldc);                                          \
-               });                                                                                                              \
-  }
-OZFP4_OF_ALL_TYPES(OZFP4_CUBLAS_GEMM_NAMES, OZFP4_GEMM)
-
-#define OZFP4_STRIDED(name, letter, Int)                                                                                       \
+#define OZFP4_GEMM(name, letter, Int)                                                                                          \
   OZFP4_EXPORT Status name(Handle handle, int transa, int transb, Int m, Int n, Int k, const void* alpha, const void* a,       \
-                           Int lda, long long stride_a, const void* b, Int ldb, long long stride_b, const void* beta, void* c, \
-                           Int ldc, long long stride_c, Int batch) {                                                           \
+                           Int lda, const void* b, Int ldb, const void* beta, void* c, Int ldc) {                              \
     OZFP4_REAL(name);                                                                                                          \
-    Product p = product_of(type_of(Routine::name), transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);              \
-    p.batch = batch, p.stride_a = stride_a, p.stride_b = stride_b, p.stride_c = stride_c;                                      \
-    return run(real, handle, p, [&] {                                                                                          \
-      return reinterpret_cast<decltype(&name)>(real.address)(handle, transa, transb, m, n, k, alpha, a, lda, stride_a, b, ldb, \
-                                                             stride_b, beta, c, ldc, stride_c, batch);                         \
-    });                                                                                                                        \
+    return call_on_gpu(real, OZFP4_PRODUCT(type_of(#letter[0])), handle, transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, \
+                       c, ldc);                                                                                                \
   }
-OZFP4_OF_ALL_TYPES(OZFP4_CUBLAS_STRIDED_NAMES, OZFP4_STRIDED)
-
-#define OZFP4_EX(name, letter, Int)                                                                                             \
+#define OZFP4_STRIDED(name, letter, Int)                                                                                        \
   OZFP4_EXPORT Status name(Handle handle, int transa, int transb, Int m, Int n, Int k, const void* alpha, const void* a,        \
-                           int type_a, Int lda, const void* b, int type_b, Int ldb, const void* beta, void* c, int type_c,      \
-                           Int ldc, int compute, int algorithm) {                                                               \
+                           Int lda, Stride stride_a, const void* b, Int ldb, Stride stride_b, const void* beta, void* c,        \
+                           Int ldc, Stride stride_c, Int batch) {                                                               \
     OZFP4_REAL(name);                                                                                                           \
-    const Type type = type_of(type_a, type_b, type_c, compute);                                                                 \
-    return run(real, handle, product_of(type, transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc), [&] {              \
-      return reinterpret_cast<decltype(&name)>(real.address)(handle, transa, transb, m, n, k, alpha, a, type_a, lda, b, type_b, \
-                                                             ldb, beta, c, type_c, ldc, compute, algorithm);                    \
-    });                                                                                                                         \
+    return call_on_gpu(real, batch_of(OZFP4_PRODUCT(type_of(#letter[0])), batch, stride_a, stride_b, stride_c), handle, transa, \
+                       transb, m, n, k, alpha, a, lda, stride_a, b, ldb, stride_b, beta, c, ldc, stride_c, batch);              \
   }
-OZFP4_ALL_EX_NAMES(OZFP4_EX)
-
-#define OZFP4_STRIDED_EX(name, letter, Int)                                                                                    \
-  OZFP4_EXPORT Status name(Handle handle, int transa, int transb, Int m, Int n, Int k, const void* alpha, const void* a,       \
-                           int type_a, Int lda, long long stride_a, const void* b, int type_b, Int ldb, long long stride_b,    \
-                           const void* beta, void* c, int type_c, Int ldc, long long stride_c, Int batch, int compute,         \
-                           int algorithm) {                                                                                    \
-    OZFP4_REAL(name);                                                                                                          \
-    const Type type = type_of(type_a, type_b, type_c, compute);                                                                \
-    Product p = product_of(type, transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);                                \
-    p.batch = batch, p.stride_a = stride_a, p.stride_b = stride_b, p.stride_c = stride_c;                                      \
-    return run(real, handle, p, [&] {                                                                                          \
-      return reinterpret_cast<decltype(&name)>(real.address)(handle, transa, transb, m, n, k, alpha, a, type_a, lda, stride_a, \
-                                                             b, type_b, ldb, stride_b, beta, c, type_c, ldc, stride_c, batch,  \
-                                                             compute, algorithm);                                              \
-    });                                                                                                                        \
+#define OZFP4_EX(name, letter, Int)                                                                                              \
+  OZFP4_EXPORT Status name(Handle handle, int transa, int transb, Int m, Int n, Int k, const void* alpha, const void* a,         \
+                           int type_a, Int lda, const void* b, int type_b, Int ldb, const void* beta, void* c, int type_c,       \
+                           Int ldc, int compute, int algorithm) {                                                                \
+    OZFP4_REAL(name);                                                                                                            \
+    return call_on_gpu(real, OZFP4_PRODUCT(type_of(type_a, type_b, type_c, compute)), handle, transa, transb, m, n, k, alpha, a, \
+                       type_a, lda, b, type_b, ldb, beta, c, type_c, ldc, compute, algorithm);                                   \
   }
-OZFP4_ALL_STRIDED_EX_NAMES(OZFP4_STRIDED_EX)
+#define OZFP4_STRIDED_EX(name, letter, Int)                                                                                 \
+  OZFP4_EXPORT Status name(Handle handle, int transa, int transb, Int m, Int n, Int k, const void* alpha, const void* a,    \
+                           int type_a, Int lda, Stride stride_a, const void* b, int type_b, Int ldb, Stride stride_b,       \
+                           const void* beta, void* c, int type_c, Int ldc, Stride stride_c, Int batch, int compute,         \
+                           int algorithm) {                                                                                 \
+    OZFP4_REAL(name);                                                                                                       \
+    const Product one = OZFP4_PRODUCT(type_of(type_a, type_b, type_c, compute));                                            \
+    return call_on_gpu(real, batch_of(one, batch, stride_a, stride_b, stride_c), handle, transa, transb, m, n, k, alpha, a, \
+                       type_a, lda, stride_a, b, type_b, ldb, stride_b, beta, c, type_c, ldc, stride_c, batch, compute,     \
+                       algorithm);                                                                                          \
+  }
+OZFP4_OF_CUBLAS_TYPES(OZFP4_GEMM, gemm, _v2)
+OZFP4_OF_CUBLAS_TYPES(OZFP4_STRIDED, gemmStridedBatched, )
+OZFP4_CUBLAS_NAMES(OZFP4_EX, x, , GemmEx, )
+OZFP4_CUBLAS_NAMES(OZFP4_STRIDED_EX, x, , GemmStridedBatchedEx, )

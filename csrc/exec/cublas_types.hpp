@@ -1,18 +1,11 @@
-// Types and constants of cuBLAS's functions, as cublas_api.h and library_types.h have them (tests/exec compares): a build needs
-// neither.
+// Constants of cuBLAS's functions, as cublas_api.h and library_types.h have them (tests/exec compares): a build needs neither.
 #pragma once
-
-#include <cstddef>
-#include <cstdint>
 
 #include "exec/product.hpp"
 
 namespace ozfp4::exec::cublas {
 
-using Handle = void*;
-using Stream = void*;
-using Status = int;
-constexpr Status success = 0, allocation_failed = 3, internal_error = 14;
+constexpr int success = 0;
 enum : int { op_n = 0, op_t = 1, op_c = 2 };
 constexpr int pointers_to_host = 0;
 enum : int { real_32 = 0, real_64 = 1, complex_32 = 4, complex_64 = 5 };                              // cudaDataType
@@ -25,9 +18,9 @@ inline int transpose_of(int op) {
 
 // That of a product of ours whose matrices have these types, all alike, and whose sums have this one; else Type::other.
 inline Type type_of(int a, int b, int c, int compute) {
-  if (a != b || a != c) return Type::other;
   const bool is_double = compute == compute_64 || compute == compute_64_pedantic;
   const bool is_single = compute == compute_32 || compute == compute_32_pedantic;
+  if (a != b || a != c) return Type::other;
   if (is_double) return a == real_64 ? Type::float64 : a == complex_64 ? Type::complex128 : Type::other;
   if (is_single) return a == real_32 ? Type::float32 : a == complex_32 ? Type::complex64 : Type::other;
   return Type::other;

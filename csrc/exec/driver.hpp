@@ -2,52 +2,94 @@
 // that the program has loaded. Nothing is loaded before.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
-#include "exec/cublas_types.hpp"
-#include "exec/product.hpp"
 #include "ozfp4.h"
 
 namespace ozfp4::exec::cublas {
 
-// Whether both are there.
-bool has_device();
-// From which extent on products gain on the current device (product/threshold.hpp); where there is none, none do.
-std::int64_t threshold_on_device(Type type);
+using Handle = void*;
+using Stream = void*;
+using Status = int;
 
-// While it lives, the thread may allocate and wait although a graph is captured on another stream than its own, by this thread or
-// by any: the driver refuses that by default, and gives the capture up. Range: has_device().
-class BesideCaptures {
- public:
-  BesideCaptures() { exchange(); }
-  ~BesideCaptures() { exchange(); }
-  BesideCaptures(const BesideCaptures&) = delete;
-  BesideCaptures& operator=(const BesideCaptures&) = delete;
+// ---- The driver's interface, as cuda.h has it: a build needs none ----
 
- private:
-  void exchange();
-  int mode_ = 2;  // CU_STREAM_CAPTURE_MODE_RELAXED, and then what it was before
+struct Memcpy2d {
+  std::size_t x_from, y_from;
+  unsigned kind_from;
+  const void* host_from;
+  std::uintptr_t device_from;
+  void* array_from;
+  std::size_t pitch_from;
+  std::size_t x_to, y_to;
+  unsigned kind_to;
+  void* host_to;
+  std::uintptr_t device_to;
+  void* array_to;
+  std::size_t pitch_to;
+  std::size_t width, height;
+};
+constexpr unsigned kind_host = 1, kind_device = 2;  // CUmemorytype
+
+struct PoolProperties {
+  int type, handles;
+  int location, device;
+  void* security;
+  std::size_t most;
+  unsigned short usage;
+  unsigned char reserved[54];
+};
+enum : int { pinned = 1, on_device = 1 };
+enum : int { reuses_by_dependencies = 3, keeps_bytes = 4 };   // CUmemPool_attribute
+enum : int { major_capability = 75, minor_capability = 76 };  // CUdevice_attribute
+constexpr int relaxed = 2;                                    // CUstreamCaptureMode
+constexpr unsigned mapped = 2;                                // of cuMemHostAlloc
+
+// X(name, arguments)
+#define OZFP4_DRIVER(X)                                                   \
+  X(cuMemPoolCreate, void**, const PoolProperties*)                       \
+  X(cuMemPoolSetAttribute, void*, int, void*)                             \
+  X(cuMemAllocFromPoolAsync, std::uintptr_t*, std::size_t, void*, Stream) \
+  X(cuMemFreeAsync, std::uintptr_t, Stream)                               \
+  X(cuMemHostAlloc, void**, std::size_t, unsigned)                        \
+  X(cuStreamIsCapturing, Stream, int*)                                    \
+  X(cuThreadExchangeStreamCaptureMode, int*)                              \
+  X(cuMemcpy2DAsync_v2, const Memcpy2d*, Stream)                          \
+  X(cuStreamSynchronize, Stream)                                          \
+  X(cuCtxGetDevice, int*)                                                 \
+  X(cuCtxGetId, void*, unsigned long long*)                               \
+  X(cuDeviceGetName, char*, int, int)                                     \
+  X(cuDeviceGetAttribute, int*, int, int)
+
+struct Driver {
+#define OZFP4_MEMBER(name, ...) int (*name)(__VA_ARGS__) = nullptr;
+  OZFP4_DRIVER(OZFP4_MEMBER)
+#undef OZFP4_MEMBER
 };
 
-// Of ozfp4.h: what this very product takes, and the product. Range: has_device(), and a product of one matrix.
-ozfp4_status workspace_bytes(const Product& product, const ozfp4_options& options, std::int64_t* bytes);
-ozfp4_status multiply(const Product& product, void* workspace, std::int64_t bytes, Stream stream, const ozfp4_options& options);
-const char* last_error();
+// ---- ozfp4.h's of a library with CUDA ----
 
-// The driver's pool of the current device; null: there is none. Memory of it is taken and given back in a stream's order;
-// null where there is none.
-void* make_pool();
-void* allocate(void* pool, std::int64_t bytes, Stream stream);
-void release(void* memory, Stream stream);
-// On the host, where kernels of the current context can write it; null: there is none. It is given back with the context.
-void* allocate_on_host(std::size_t bytes);
-// Whether a graph is captured on the stream: then nothing may be waited for. For the default stream also whether one is on a
-// stream that waits for it, which an operation on it would break.
-bool is_captured(Stream stream);
-// As Read of verify/verify.hpp; waits for the stream.
-bool read_from_device(void* to, const void* from, std::size_t bytes, std::int64_t step, std::int64_t count, Stream stream);
-bool wait_for(Stream stream);
-// A number that no other context of the process has, nor ever had; 0 where none is current.
-std::uint64_t current_context();
+#define OZFP4_LIBRARY(X)                            \
+  X(ozfp4_has_cuda)                                 \
+  X(ozfp4_last_error)                               \
+  X(ozfp4_cuda_workspace_size_gemm_strided_batched) \
+  X(ozfp4_cuda_sgemm_strided_batched)               \
+  X(ozfp4_cuda_dgemm_strided_batched)               \
+  X(ozfp4_cuda_cgemm_strided_batched)               \
+  X(ozfp4_cuda_zgemm_strided_batched)
+
+struct Library {
+#define OZFP4_MEMBER(name) decltype(&::name) name = nullptr;
+  OZFP4_LIBRARY(OZFP4_MEMBER)
+#undef OZFP4_MEMBER
+};
+
+// Null where one of their functions is not there.
+const Driver* driver();
+const Library* library();
+
+// In a child of fork(), where the device's memory is the parent's (cublas.cpp).
+void forget_contexts();
 
 }  // namespace ozfp4::exec::cublas

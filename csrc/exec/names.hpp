@@ -7,8 +7,11 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
-// X(name, letter, integer)
+#include "exec/product.hpp"
+
+// X(name, letter, integer); letter x: functions that are told the type, or have none.
 #define OZFP4_FORTRAN_NAMES(X, p, routine)  \
   X(p##routine##_, p, std::int32_t)         \
   X(scipy_##p##routine##_, p, std::int32_t) \
@@ -22,46 +25,59 @@
   X(cblas_##p##routine##_64, p, std::int64_t)  \
   X(cblas_##p##routine##_64_, p, std::int64_t) \
   X(scipy_cblas_##p##routine##64_, p, std::int64_t)
-#define OZFP4_NAMES_OF_ALL_TYPES(NAMES, X, routine) \
-  NAMES(X, s, routine) NAMES(X, d, routine) NAMES(X, c, routine) NAMES(X, z, routine)
-#define OZFP4_NAMES_OF_COMPLEX_TYPES(NAMES, X, routine) NAMES(X, c, routine) NAMES(X, z, routine)
-#define OZFP4_ALL_FORTRAN_NAMES(X) OZFP4_NAMES_OF_ALL_TYPES(OZFP4_FORTRAN_NAMES, X, gemm)
-#define OZFP4_ALL_CBLAS_NAMES(X) OZFP4_NAMES_OF_ALL_TYPES(OZFP4_CBLAS_NAMES, X, gemm)
-#define OZFP4_ALL_FORTRAN_SYRK_NAMES(X) OZFP4_NAMES_OF_ALL_TYPES(OZFP4_FORTRAN_NAMES, X, syrk)
-#define OZFP4_ALL_FORTRAN_HERK_NAMES(X) OZFP4_NAMES_OF_COMPLEX_TYPES(OZFP4_FORTRAN_NAMES, X, herk)
-#define OZFP4_ALL_CBLAS_SYRK_NAMES(X) OZFP4_NAMES_OF_ALL_TYPES(OZFP4_CBLAS_NAMES, X, syrk)
-#define OZFP4_ALL_CBLAS_HERK_NAMES(X) OZFP4_NAMES_OF_COMPLEX_TYPES(OZFP4_CBLAS_NAMES, X, herk)
-#define OZFP4_ALL_TRIANGLE_NAMES(X) \
-  OZFP4_ALL_FORTRAN_SYRK_NAMES(X) OZFP4_ALL_FORTRAN_HERK_NAMES(X) OZFP4_ALL_CBLAS_SYRK_NAMES(X) OZFP4_ALL_CBLAS_HERK_NAMES(X)
+#define OZFP4_OF_COMPLEX_TYPES(NAMES, X, routine) NAMES(X, c, routine) NAMES(X, z, routine)
+#define OZFP4_OF_ALL_TYPES(NAMES, X, routine) NAMES(X, s, routine) NAMES(X, d, routine) OZFP4_OF_COMPLEX_TYPES(NAMES, X, routine)
 
 // Names by which libblastrampoline recognises a library's interface: exported for that, and forwarded.
-#define OZFP4_ALL_PROBE_NAMES(X) \
-  X(isamax_, s, std::int32_t)    \
-  X(isamax_64_, s, std::int64_t) \
-  X(sdot_, s, std::int32_t)      \
-  X(sdot_64_, s, std::int64_t)   \
-  X(cdotc_, c, std::int32_t) X(cdotc_64_, c, std::int64_t) X(zdotc_, z, std::int32_t) X(zdotc_64_, z, std::int64_t)
+#define OZFP4_PROBE_NAMES(X, Int, suffix) \
+  X(isamax_##suffix, s, Int) X(sdot_##suffix, s, Int) X(cdotc_##suffix, c, Int) X(zdotc_##suffix, z, Int)
 
-// cuBLAS: what it calls S, D, C, Z; the names that end with 64 have 64-bit integers. X(name, letter, integer); letter x:
-// functions that are told the type, or have none.
-#define OZFP4_CUBLAS_GEMM_NAMES(X, P, p) \
-  X(cublas##P##gemm_v2, p, int)          \
-  X(cublas##P##gemm_v2_64, p, std::int64_t)
-#define OZFP4_CUBLAS_STRIDED_NAMES(X, P, p) \
-  X(cublas##P##gemmStridedBatched, p, int)  \
-  X(cublas##P##gemmStridedBatched_64, p, std::int64_t)
-#define OZFP4_OF_ALL_TYPES(NAMES, X) NAMES(X, S, s) NAMES(X, D, d) NAMES(X, C, c) NAMES(X, Z, z)
-#define OZFP4_ALL_EX_NAMES(X) \
-  X(cublasGemmEx, x, int)     \
-  X(cublasGemmEx_64, x, std::int64_t)
-#define OZFP4_ALL_STRIDED_EX_NAMES(X)   \
-  X(cublasGemmStridedBatchedEx, x, int) \
-  X(cublasGemmStridedBatchedEx_64, x, std::int64_t)
-#define OZFP4_ALL_CUBLAS_NAMES(X)                   \
-  OZFP4_OF_ALL_TYPES(OZFP4_CUBLAS_GEMM_NAMES, X)    \
-  OZFP4_OF_ALL_TYPES(OZFP4_CUBLAS_STRIDED_NAMES, X) \
-  OZFP4_ALL_EX_NAMES(X)                             \
-  OZFP4_ALL_STRIDED_EX_NAMES(X)
-#define OZFP4_ALL_NAMES(X)   \
-  OZFP4_ALL_FORTRAN_NAMES(X) \
-  OZFP4_ALL_CBLAS_NAMES(X) OZFP4_ALL_TRIANGLE_NAMES(X) OZFP4_ALL_PROBE_NAMES(X) OZFP4_ALL_CUBLAS_NAMES(X)
+#define OZFP4_CUBLAS_NAMES(X, p, P, function, version) \
+  X(cublas##P##function##version, p, int) X(cublas##P##function##version##_64, p, std::int64_t)
+#define OZFP4_OF_CUBLAS_TYPES(X, function, version) \
+  OZFP4_CUBLAS_NAMES(X, s, S, function, version)    \
+  OZFP4_CUBLAS_NAMES(X, d, D, function, version)    \
+  OZFP4_CUBLAS_NAMES(X, c, C, function, version) OZFP4_CUBLAS_NAMES(X, z, Z, function, version)
+
+// Those of cuBLAS are the last.
+#define OZFP4_ALL_NAMES(X)                             \
+  OZFP4_OF_ALL_TYPES(OZFP4_FORTRAN_NAMES, X, gemm)     \
+  OZFP4_OF_ALL_TYPES(OZFP4_CBLAS_NAMES, X, gemm)       \
+  OZFP4_OF_ALL_TYPES(OZFP4_FORTRAN_NAMES, X, syrk)     \
+  OZFP4_OF_ALL_TYPES(OZFP4_CBLAS_NAMES, X, syrk)       \
+  OZFP4_OF_COMPLEX_TYPES(OZFP4_FORTRAN_NAMES, X, herk) \
+  OZFP4_OF_COMPLEX_TYPES(OZFP4_CBLAS_NAMES, X, herk)   \
+  OZFP4_PROBE_NAMES(X, std::int32_t, )                 \
+  OZFP4_PROBE_NAMES(X, std::int64_t, 64_)              \
+  OZFP4_OF_CUBLAS_TYPES(X, gemm, _v2)                  \
+  OZFP4_OF_CUBLAS_TYPES(X, gemmStridedBatched, )       \
+  OZFP4_CUBLAS_NAMES(X, x, , GemmEx, )                 \
+  OZFP4_CUBLAS_NAMES(X, x, , GemmStridedBatchedEx, )
+
+namespace ozfp4::exec {
+
+#define OZFP4_NAME(name, ...) name,
+enum class Routine : std::uint16_t { OZFP4_ALL_NAMES(OZFP4_NAME) count };
+#undef OZFP4_NAME
+
+inline bool is_on_device(Routine routine) { return routine >= Routine::cublasSgemm_v2; }
+
+// The name under which the dynamic linker knows it.
+inline const char* name_of(Routine routine) {
+#define OZFP4_NAME(name, ...) #name,
+  static const char* const names[] = {OZFP4_ALL_NAMES(OZFP4_NAME)};
+#undef OZFP4_NAME
+  return names[static_cast<int>(routine)];
+}
+
+// The name of people: dgemm of scipy_cblas_dgemm64_, cublasDgemm of cublasDgemm_v2_64.
+inline std::string plain_name(Routine routine) {
+  std::string name = name_of(routine);
+  if (is_on_device(routine)) return name.substr(0, name.find('_'));
+  for (const char* prefix : {"scipy_", "cblas_"}) {  // of six letters each
+    if (name.compare(0, 6, prefix) == 0) name.erase(0, 6);
+  }
+  return name.substr(0, 5);  // as long as those of all products
+}
+
+}  // namespace ozfp4::exec

@@ -2,9 +2,9 @@
 // single numbers (docs/how-to/unchanged-programs.md). All calls of them in a process come here, and go on to the real routine.
 #include <complex>
 #include <cstdint>
-#include <type_traits>
+#include <cstdlib>
 
-#include "exec/real_routine.hpp"
+#include "exec/decide.hpp"
 
 namespace ozfp4::exec {
 namespace {
@@ -23,18 +23,17 @@ Int isamax(const Int* n, const float* x, const Int* step) {
   return found;
 }
 
+float conjugate(float x) { return x; }
+template <class T>
+std::complex<T> conjugate(std::complex<T> x) {
+  return std::conj(x);
+}
+
 template <class T, class Int>
 T dot(const Int* n, const T* x, const Int* step_x, const T* y, const Int* step_y) {
   T sum = 0;
   const auto begin = [n](Int step) { return step < 0 ? (1 - *n) * step : Int(0); };
-  for (Int i = 0; i < *n; ++i) {
-    const T factor = x[begin(*step_x) + i * *step_x], other = y[begin(*step_y) + i * *step_y];
-    if constexpr (std::is_same_v<T, float>) {
-      sum += factor * other;
-    } else {
-      sum += std::conj(factor) * other;
-    }
-  }
+  for (Int i = 0; i < *n; ++i) sum += conjugate(x[begin(*step_x) + i * *step_x]) * y[begin(*step_y) + i * *step_y];
   return sum;
 }
 
@@ -43,16 +42,15 @@ T dot(const Int* n, const T* x, const Int* step_x, const T* y, const Int* step_y
 
 using namespace ozfp4::exec;  // of the definitions below alone
 
-#define OZFP4_PROBE(name, own)                                                                                            \
-  extern "C" __attribute__((visibility("default"))) void name(const void* a, const void* b, const void* c, const void* d, \
-                                                              const void* e, const void* f) {                             \
-    const Real& real = real_routine(Routine::name, __builtin_return_address(0));                                          \
-    reinterpret_cast<Any>(real.address ? real.address : reinterpret_cast<void*>(&own))(a, b, c, d, e, f);                 \
+#define OZFP4_PROBE(name, own)                                                                                       \
+  OZFP4_EXPORT void name(const void* a, const void* b, const void* c, const void* d, const void* e, const void* f) { \
+    OZFP4_REAL(name);                                                                                                \
+    reinterpret_cast<Any>(real.address ? real.address : reinterpret_cast<void*>(&own))(a, b, c, d, e, f);            \
   }
-#define OZFP4_PROBES(name, Int)                              \
-  OZFP4_PROBE(isamax_##name, isamax<Int>)                    \
-  OZFP4_PROBE(sdot_##name, (dot<float, Int>))                \
-  OZFP4_PROBE(cdotc_##name, (dot<std::complex<float>, Int>)) \
-  OZFP4_PROBE(zdotc_##name, (dot<std::complex<double>, Int>))
+#define OZFP4_PROBES(suffix, Int)                              \
+  OZFP4_PROBE(isamax_##suffix, isamax<Int>)                    \
+  OZFP4_PROBE(sdot_##suffix, (dot<float, Int>))                \
+  OZFP4_PROBE(cdotc_##suffix, (dot<std::complex<float>, Int>)) \
+  OZFP4_PROBE(zdotc_##suffix, (dot<std::complex<double>, Int>))
 OZFP4_PROBES(, std::int32_t)
 OZFP4_PROBES(64_, std::int64_t)

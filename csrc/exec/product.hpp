@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <complex>
 #include <cstddef>
 #include <cstdint>
 
@@ -12,8 +13,13 @@ constexpr int type_count = 4;  // of those that ozfp4 multiplies
 
 constexpr bool is_complex(Type type) { return type == Type::complex64 || type == Type::complex128; }
 constexpr bool is_single(Type type) { return type == Type::float32 || type == Type::complex64; }
-constexpr std::size_t size_of(Type type) { return (is_single(type) ? 4 : 8) * (is_complex(type) ? 2 : 1); }
-constexpr char letter_of(Type type) { return "sdcz-"[static_cast<int>(type)]; }
+constexpr std::int64_t size_of(Type type) { return (is_single(type) ? 4 : 8) * (is_complex(type) ? 2 : 1); }
+constexpr char letter_of(Type type) { return "sdczx"[static_cast<int>(type)]; }
+constexpr Type type_of(char letter) {
+  int type = 0;
+  while (letter_of(static_cast<Type>(type)) != letter) ++type;
+  return static_cast<Type>(type);
+}
 inline const char* name_of(Type type) {
   static const char* const names[] = {"float32", "float64", "complex64", "complex128", "-"};
   return names[static_cast<int>(type)];
@@ -41,8 +47,14 @@ struct Product {
   std::int64_t stride_a = 0, stride_b = 0, stride_c = 0;
   // upper_triangle or lower_triangle: nothing else of C is read or written, B is A, m is n, and the transposes are each other's.
   int triangle = 0;
-  bool is_hermitian = false;  // a triangle's: alpha and beta are real, and so is the diagonal of C, whatever it was
+  bool is_hermitian = false;  // of ?herk: alpha and beta are real numbers, and so is the triangle's diagonal, whatever it was
 };
+
+inline Product gemm_of(Type type, int order, int transpose_a, int transpose_b, std::int64_t m, std::int64_t n, std::int64_t k,
+                       const void* alpha, const void* a, std::int64_t lda, const void* b, std::int64_t ldb, const void* beta,
+                       void* c, std::int64_t ldc) {
+  return {type, order, transpose_a, transpose_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc};
+}
 
 // Multiplications of entries. Exact below 2^53, and never beyond the range of double.
 inline double size_of(const Product& p) {
@@ -52,10 +64,9 @@ inline double size_of(const Product& p) {
 // One of the batch.
 inline Product matrix_of(const Product& p, std::int64_t index) {
   Product found = p;
-  const auto entry = static_cast<std::int64_t>(size_of(p.type));
-  found.a = static_cast<const char*>(p.a) + index * p.stride_a * entry;
-  found.b = static_cast<const char*>(p.b) + index * p.stride_b * entry;
-  found.c = static_cast<char*>(p.c) + index * p.stride_c * entry;
+  found.a = static_cast<const char*>(p.a) + index * p.stride_a * size_of(p.type);
+  found.b = static_cast<const char*>(p.b) + index * p.stride_b * size_of(p.type);
+  found.c = static_cast<char*>(p.c) + index * p.stride_c * size_of(p.type);
   found.batch = 1;
   return found;
 }
@@ -65,8 +76,7 @@ inline bool is_conjugated_alone(const Product& p) { return p.transpose_a == conj
 // Whether BLAS takes the extents and leading dimensions. Transposes of 0 are none of BLAS's.
 inline bool is_valid(const Product& p) {
   if (p.m < 0 || p.n < 0 || p.k < 0 || p.batch < 0 || p.transpose_a == 0 || p.transpose_b == 0) return false;
-  if (is_conjugated_alone(p)) return false;
-  if (p.order != column_major && p.order != row_major) return false;
+  if (is_conjugated_alone(p) || (p.order != column_major && p.order != row_major)) return false;
   // Entries side by side of the matrix whose op is rows x columns.
   const auto line = [&p](int op, std::int64_t rows, std::int64_t columns) {
     const bool is_transposed = op != no_transpose, has_rows = p.order == row_major;
@@ -80,35 +90,45 @@ inline bool is_valid(const Product& p) {
 // has transposes of 0.
 inline Product triangle_of(Type type, bool is_hermitian, int order, int triangle, int turned, std::int64_t n, std::int64_t k,
                            const void* alpha, const void* x, std::int64_t ldx, const void* beta, void* c, std::int64_t ldc) {
-  const int adjoint = is_hermitian ? conjugate_transpose : transpose;
-  const bool is_turned = turned == adjoint || (turned == conjugate_transpose && !is_complex(type));
   Product p{type, order, 0, 0, n, n, k, alpha, x, ldx, x, ldx, beta, c, ldc};
   p.triangle = triangle, p.is_hermitian = is_hermitian;
+  const int adjoint = is_hermitian ? conjugate_transpose : transpose;
+  const bool is_turned = turned == adjoint || (turned == conjugate_transpose && !is_complex(type));
   if ((triangle != upper_triangle && triangle != lower_triangle) || (turned != no_transpose && !is_turned)) return p;
   p.transpose_a = is_turned ? adjoint : no_transpose, p.transpose_b = is_turned ? no_transpose : adjoint;
   return p;
 }
 
-// Whether an entry of C is the product's to write.
+// Whether an entry of C is the product's to write, and whether it is real whatever its type.
 inline bool is_written(const Product& p, std::int64_t row, std::int64_t column) {
   return p.triangle == 0 || (p.triangle == lower_triangle ? row >= column : row <= column);
+}
+inline bool is_real(const Product& p, std::int64_t row, std::int64_t column) {
+  return p.triangle != 0 && p.is_hermitian && row == column;
 }
 
 // How far an entry of a matrix lies from its first, in bytes.
 inline std::ptrdiff_t place_of(const Product& p, std::int64_t leading, std::int64_t row, std::int64_t column) {
-  const std::int64_t entries = p.order == row_major ? row * leading + column : row + column * leading;
-  return entries * static_cast<std::ptrdiff_t>(size_of(p.type));
+  return (p.order == row_major ? row * leading + column : row + column * leading) * size_of(p.type);
+}
+inline std::ptrdiff_t place_in_a(const Product& p, std::int64_t row, std::int64_t k) {
+  return p.transpose_a == no_transpose ? place_of(p, p.lda, row, k) : place_of(p, p.lda, k, row);
+}
+inline std::ptrdiff_t place_in_b(const Product& p, std::int64_t k, std::int64_t column) {
+  return p.transpose_b == no_transpose ? place_of(p, p.ldb, k, column) : place_of(p, p.ldb, column, k);
 }
 
-// The real and imaginary parts of a factor of this type; 0 where it has no imaginary part.
-struct Factor {
-  double real = 0, imaginary = 0;
-};
-inline Factor factor(Type type, const void* at) {
+inline std::complex<double> number_at(const void* at, bool is_single, bool is_complex) {
   const auto* single = static_cast<const float*>(at);
   const auto* twice = static_cast<const double*>(at);
-  if (is_single(type)) return {single[0], is_complex(type) ? single[1] : 0};
-  return {twice[0], is_complex(type) ? twice[1] : 0};
+  if (is_single) return {single[0], is_complex ? single[1] : 0};
+  return {twice[0], is_complex ? twice[1] : 0};
+}
+inline std::complex<double> alpha_of(const Product& p) {
+  return number_at(p.alpha, is_single(p.type), is_complex(p.type) && !p.is_hermitian);
+}
+inline std::complex<double> beta_of(const Product& p) {
+  return number_at(p.beta, is_single(p.type), is_complex(p.type) && !p.is_hermitian);
 }
 
 }  // namespace ozfp4::exec

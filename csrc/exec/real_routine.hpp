@@ -2,26 +2,26 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 
-#include "exec/routine.hpp"
+#include "exec/names.hpp"
 
 namespace ozfp4::exec {
 
 // Functions of a libcublas that tell of a handle; null where it has none of that name.
 struct CublasState {
-  int (*get_stream)(void*, void**);
-  int (*get_pointer_mode)(void*, int*);
-  int (*get_version)(void*, int*);
+  int (*get_stream)(void*, void**) = nullptr;
+  int (*get_pointer_mode)(void*, int*) = nullptr;
+  int (*get_version)(void*, int*) = nullptr;
 };
 
 struct Real {
-  const void* caller;  // where the call returns to
-  Routine routine;
-  void* address;        // null where nobody has it: then is_own
-  bool is_64_bit;       // its library is one whose integers have 64 bits under names that do not say so
-  CublasState cublas;   // of the library that holds it, which stays loaded
-  bool is_spared;       // by what `--only` and `--spare` name
-  bool is_own = false;  // nobody has it: what stands in its place is ozfp4's, and there is nothing faster to leave a product to
+  const void* caller = nullptr;  // where the call returns to
+  Routine routine{};
+  void* address = nullptr;  // null where nobody has it: ozfp4 stands in its place, and has nobody to leave a product to
+  bool is_64_bit = false;   // its library is one whose integers have 64 bits under names that do not say so
+  bool is_spared = false;   // by what `--only` and `--spare` name
+  CublasState cublas;       // of the library that holds it, which stays loaded
   // Products that ozfp4 made for the caller: one had many repairs; on a GPU the number that counts as few, 0 before the first.
   mutable std::atomic<bool> has_many_repairs{false};
   mutable std::atomic<std::int64_t> few_repairs{0};

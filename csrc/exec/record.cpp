@@ -1,77 +1,82 @@
 #include "exec/record.hpp"
 
 #include <algorithm>
+#include <array>
 #include <tuple>
-
-#include "exec/fork.hpp"
-#include "exec/table.hpp"
 
 namespace ozfp4::exec {
 namespace {
 
-constexpr std::size_t capacity = 8192;
-constexpr std::int64_t sampled = 16;  // the first calls of a CountedCall's kind, and of how many later ones one is timed
-
-struct Counters {
-  std::atomic<std::int64_t> calls, nanoseconds;
-  void forget() { calls = nanoseconds = 0; }
+// Open addressing in memory that is there from the start (pages that are never touched cost nothing). Two threads that meet a new
+// kind at once may both add it: equal kinds are added up in the end.
+enum : int { empty, writing, ready };
+struct Entry {
+  std::atomic<int> state;
+  Kind kind;
+  Counts counts;
 };
+constexpr std::size_t capacity = 8192, most_shapes = capacity / 2;  // behind them those of many shapes, which are few
+std::array<Entry, capacity> entries;
+std::atomic<std::size_t> shapes;
 
-Table<Kind, Counters, capacity> kinds;
-Counters others[routine_count][reason_count];
-
-auto order(const Kind& kind) { return std::make_tuple(kind.routine, kind.type, kind.reason, kind.m, kind.n, kind.k, kind.batch); }
-
-void forget() {
-  kinds.forget();
-  for (auto& of_routine : others) {
-    for (Counters& each : of_routine) each.forget();
-  }
+auto key_of(const Kind& kind) {
+  return std::make_tuple(kind.routine, kind.type, kind.reason, kind.m, kind.n, kind.k, kind.batch);
 }
-const bool forgets = (forget_in_children(forget), true);
 
-Counters& counters_of(const Kind& kind) {
-  Counters* found = kinds.at(kind);
-  return found ? *found : others[static_cast<int>(kind.routine)][static_cast<int>(kind.reason)];
+std::uint64_t hash(const Kind& kind) {
+  std::uint64_t x = mix(static_cast<std::uint64_t>(kind.m) + (static_cast<std::uint64_t>(kind.routine) << 48));
+  x = mix(x + static_cast<std::uint64_t>(kind.n) + (static_cast<std::uint64_t>(kind.reason) << 48));
+  return mix(x + static_cast<std::uint64_t>(kind.k) + (static_cast<std::uint64_t>(kind.batch) << 32));
 }
 
 }  // namespace
 
+Counts& counts_of(const Kind& kind) {
+  for (std::size_t place = hash(kind) % capacity;; place = (place + 1) % capacity) {
+    Entry& entry = entries[place];
+    int state = entry.state.load(std::memory_order_acquire);
+    if (state == ready && key_of(entry.kind) == key_of(kind)) return entry.counts;
+    if (state != empty) continue;
+    if (kind.m >= 0 && shapes.load(std::memory_order_relaxed) >= most_shapes) {
+      return counts_of({kind.routine, kind.type, kind.reason, -1, -1, -1});
+    }
+    if (!entry.state.compare_exchange_strong(state, writing, std::memory_order_acquire)) continue;
+    shapes.fetch_add(1, std::memory_order_relaxed);
+    entry.kind = kind;
+    entry.state.store(ready, std::memory_order_release);
+    return entry.counts;
+  }
+}
+
 void count(const Kind& kind, std::int64_t nanoseconds) {
-  Counters& own = counters_of(kind);
+  Counts& own = counts_of(kind);
   own.calls.fetch_add(1, std::memory_order_relaxed);
   own.nanoseconds.fetch_add(nanoseconds, std::memory_order_relaxed);
 }
 
-CountedCall::CountedCall(const Kind& kind) {
-  Counters& own = counters_of(kind);
-  nanoseconds_ = &own.nanoseconds;
-  const std::int64_t before = own.calls.fetch_add(1, std::memory_order_relaxed);
-  if (before >= sampled && before % sampled != 0) return;
-  stands_for_ = before < sampled ? 1 : sampled;
-  began_ = now();
+void forget_counts() {
+  for (Entry& entry : entries) {
+    if (entry.state.load(std::memory_order_relaxed) == empty) continue;
+    entry.counts.calls = entry.counts.nanoseconds = 0;
+    entry.state.store(empty, std::memory_order_release);
+  }
+  shapes = 0;
 }
 
 std::vector<Row> counted() {
   std::vector<Row> rows;
-  kinds.for_each([&](const Kind& kind, Counters& of) { rows.push_back({kind, of.calls, of.nanoseconds}); });
-  std::sort(rows.begin(), rows.end(), [](const Row& x, const Row& y) { return order(x.kind) < order(y.kind); });
+  for (const Entry& entry : entries) {
+    if (entry.state.load(std::memory_order_acquire) != ready) continue;
+    rows.push_back({entry.kind, entry.counts.calls, entry.counts.nanoseconds});
+  }
+  std::sort(rows.begin(), rows.end(), [](const Row& x, const Row& y) { return key_of(x.kind) < key_of(y.kind); });
   const auto end = std::unique(rows.begin(), rows.end(), [](Row& x, const Row& y) {
-    if (!(x.kind == y.kind)) return false;
+    if (key_of(x.kind) != key_of(y.kind)) return false;
     x.calls += y.calls;
     x.nanoseconds += y.nanoseconds;
     return true;
   });
   rows.erase(end, rows.end());
-  for (int routine = 0; routine < routine_count; ++routine) {
-    for (int reason = 0; reason < reason_count; ++reason) {
-      const Counters& of = others[routine][reason];
-      if (of.calls == 0) continue;
-      const Kind kind{
-          static_cast<Routine>(routine), type_of(static_cast<Routine>(routine)), static_cast<Reason>(reason), -1, -1, -1};
-      rows.push_back({kind, of.calls, of.nanoseconds});
-    }
-  }
   std::stable_sort(rows.begin(), rows.end(), [](const Row& x, const Row& y) {
     if (is_caught(x.kind.reason) != is_caught(y.kind.reason)) return is_caught(x.kind.reason);
     return x.nanoseconds > y.nanoseconds;

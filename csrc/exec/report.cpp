@@ -1,26 +1,26 @@
-#include "exec/report.hpp"
-
+// What is told when the process ends.
 #include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <climits>
 #include <cstdarg>
 #include <cstdio>
 #include <map>
 
-#include "exec/no_signals.hpp"
+#include "exec/process.hpp"
+#include "exec/record.hpp"
 #include "exec/settings.hpp"
 #include "exec/verify.hpp"
-#include "ozfp4.h"
 
 namespace ozfp4::exec {
 namespace {
 
-constexpr std::size_t most_rows = 40;                     // for people
-constexpr std::size_t most_path = 300;                    // of format's 512 bytes; above NAME_MAX
-const char* const report_begin = "{\"ozfp4_exec\": 2, ";  // as src/ozfp4/cli/commands/exec.py has it
+constexpr std::size_t most_rows = 40;                    // for people
+constexpr char report_begin[] = "{\"ozfp4_exec\": 2, ";  // as src/ozfp4/cli/commands/exec.py has it
 
+// Of at most 511 bytes.
 __attribute__((format(printf, 1, 2))) std::string format(const char* pattern, ...) {
   char text[512];
   va_list arguments;
@@ -33,28 +33,25 @@ __attribute__((format(printf, 1, 2))) std::string format(const char* pattern, ..
 std::string number(std::int64_t x) { return std::to_string(x); }
 double seconds(std::int64_t nanoseconds) { return 1e-9 * static_cast<double>(nanoseconds); }
 
+// Calls that were caught, and that were left, and what they took.
 struct Sum {
-  std::int64_t calls = 0, nanoseconds = 0;
-  void add(const Row& row) { calls += row.calls, nanoseconds += row.nanoseconds; }
+  std::int64_t calls[2] = {0, 0}, nanoseconds[2] = {0, 0};
+  void add(const Row& row) {
+    const int which = is_caught(row.kind.reason) ? 0 : 1;
+    calls[which] += row.calls, nanoseconds[which] += row.nanoseconds;
+  }
 };
+using Sums = std::map<std::string, Sum>;
 
-// Sums of caught calls, of calls that were left, and of both by name.
 struct Totals {
-  Sum caught, left;
-  std::map<std::string, std::pair<Sum, Sum>> by_routine, by_reason;
-};
-
-Totals totals_of(const std::vector<Row>& rows) {
-  Totals found;
-  for (const Row& row : rows) {
-    const bool is_own = is_caught(row.kind.reason);
-    (is_own ? found.caught : found.left).add(row);
-    for (auto* sums : {&found.by_routine[plain_name(row.kind.routine)], &found.by_reason[text_of(row.kind.reason)]}) {
-      (is_own ? sums->first : sums->second).add(row);
+  Sum all;
+  Sums by_routine, by_reason;
+  explicit Totals(const std::vector<Row>& rows) {
+    for (const Row& row : rows) {
+      for (Sum* each : {&all, &by_routine[plain_name(row.kind.routine)], &by_reason[text_of(row.kind.reason)]}) each->add(row);
     }
   }
-  return found;
-}
+};
 
 std::string shape_of(const Kind& kind) {
   if (kind.m < 0) return "other shapes";
@@ -66,11 +63,6 @@ std::string program() {
   char path[PATH_MAX];
   const ssize_t length = readlink("/proc/self/exe", path, sizeof path);
   return length < 0 ? "" : std::string(path, static_cast<std::size_t>(length));
-}
-
-// The path, or its last folders where it is too long for a line.
-std::string shortened(const std::string& path) {
-  return path.size() <= most_path ? path : "..." + path.substr(path.find('/', path.size() - most_path));
 }
 
 bool is_utf8(const std::string& text) {
@@ -106,102 +98,96 @@ std::string quoted(const std::string& text) {
   return found + '"';
 }
 
-const char* accuracy_name(int accuracy) {
-  return accuracy == OZFP4_ACCURACY_SCALED ? "scaled" : accuracy == OZFP4_ACCURACY_CORRECT ? "correct" : "standard";
+std::string json_of(const Sum& of) {
+  return "\"caught\": " + number(of.calls[0]) + ", \"left\": " + number(of.calls[1]) +
+         format(", \"seconds_caught\": %.9f, \"seconds_left\": %.9f", seconds(of.nanoseconds[0]), seconds(of.nanoseconds[1]));
 }
 
-std::string json_of(const Sum& caught, const Sum& left) {
-  return "\"caught\": " + number(caught.calls) + ", \"left\": " + number(left.calls) +
-         format(", \"seconds_caught\": %.9f, \"seconds_left\": %.9f", seconds(caught.nanoseconds), seconds(left.nanoseconds));
-}
-
-std::string json_of(const std::map<std::string, std::pair<Sum, Sum>>& sums) {
+std::string json_of(const Sums& sums) {
   std::string text;
-  for (const auto& [name, both] : sums) {
-    text += (text.empty() ? "" : ", ") + quoted(name) + ": {" + json_of(both.first, both.second) + "}";
-  }
+  for (const auto& [name, sum] : sums) text += (text.empty() ? "" : ", ") + quoted(name) + ": {" + json_of(sum) + "}";
   return "{" + text + "}";
 }
 
-std::string text_of(const std::map<std::string, std::pair<Sum, Sum>>& sums) {
+std::string json_of(const Row& row) {
+  const Kind& kind = row.kind;
+  const auto extent = [&kind](std::int64_t x) { return kind.m < 0 ? std::string("null") : number(x); };
+  return "{\"routine\": " + quoted(name_of(kind.routine)) +
+         ", \"dtype\": " + (kind.type == Type::other ? "null" : quoted(name_of(kind.type))) +
+         ", \"batch\": " + extent(kind.batch) + ", \"m\": " + extent(kind.m) + ", \"n\": " + extent(kind.n) +
+         ", \"k\": " + extent(kind.k) + ", \"caught\": " + (is_caught(kind.reason) ? "true" : "false") +
+         ", \"calls\": " + number(row.calls) + format(", \"seconds\": %.9f, \"why\": ", seconds(row.nanoseconds)) +
+         quoted(text_of(kind.reason)) + "}";
+}
+
+std::string text_of(const Sums& sums) {
   std::string text;
-  for (const auto& [name, both] : sums) {
-    text += text.empty() ? "" : "; ";
-    text += name + ": " + number(both.first.calls) + " caught, " + number(both.second.calls) + " left";
+  for (const auto& [name, sum] : sums) {
+    text += (text.empty() ? "" : "; ") + name + ": " + number(sum.calls[0]) + " caught, " + number(sum.calls[1]) + " left";
   }
   return text + "\n";
 }
 
 std::string table_of(const std::vector<Row>& rows) {
-  std::size_t name_width = 7, shape_width = 9;
+  std::string text = format("%-37s  %-10s  %-21s  %9s  %12s  why\n", "        routine", "dtype", "m x n x k", "calls", "ms");
   const std::size_t shown = std::min(rows.size(), most_rows);
   for (std::size_t i = 0; i < shown; ++i) {
-    name_width = std::max(name_width, std::string(name_of(rows[i].kind.routine)).size());
-    shape_width = std::max(shape_width, shape_of(rows[i].kind).size());
-  }
-  const int names = static_cast<int>(name_width), shapes = static_cast<int>(shape_width);
-  std::string text =
-      format("        %-*s  %-10s  %-*s  %9s  %12s  why\n", names, "routine", "dtype", shapes, "m x n x k", "calls", "ms");
-  for (std::size_t i = 0; i < shown; ++i) {
     const Kind& kind = rows[i].kind;
-    text += format("%-6s  %-*s  %-10s  %-*s  %9lld  %12.3f  %s\n", is_caught(kind.reason) ? "caught" : "left", names,
-                   name_of(kind.routine), name_of(kind.type), shapes, shape_of(kind).c_str(),
-                   static_cast<long long>(rows[i].calls), 1e3 * seconds(rows[i].nanoseconds), text_of(kind.reason));
+    text += format("%-6s  %-29s  %-10s  %-21s  %9lld  %12.3f  %s\n", is_caught(kind.reason) ? "caught" : "left",
+                   name_of(kind.routine), name_of(kind.type), shape_of(kind).c_str(), static_cast<long long>(rows[i].calls),
+                   1e3 * seconds(rows[i].nanoseconds), text_of(kind.reason));
   }
-  if (shown < rows.size()) text += format("and %zu other kinds\n", rows.size() - shown);
-  return text;
+  return shown < rows.size() ? text + format("and %zu other kinds\n", rows.size() - shown) : text;
 }
 
-}  // namespace
+// Entries that --verify has looked at and judged.
+std::int64_t verified_entries() {
+  return verified(Finding::correct) + verified(Finding::within_bound) + verified(Finding::wrong) + verified(Finding::not_finite);
+}
 
+// For people: what was caught and left, in all, by routine, by reason, and by routine and shape, the longest first.
 std::string summary_text(const std::vector<Row>& rows) {
-  const Totals sums = totals_of(rows);
-  std::string text = format("ozfp4 exec: %s (process %d): ", shortened(program()).c_str(), static_cast<int>(getpid()));
+  const Totals sums(rows);
+  std::string text = "ozfp4 exec: " + program() + " (process " + number(getpid()) + "): ";
   if (rows.empty()) {
     return text +
            "no product reached a routine that ozfp4 stands before; its BLAS may be linked statically, or bound within a "
            "library (docs/how-to/unchanged-programs.md)\n";
   }
-  text += format("caught %lld products in %.3f s, left %lld in %.3f s\n", static_cast<long long>(sums.caught.calls),
-                 seconds(sums.caught.nanoseconds), static_cast<long long>(sums.left.calls), seconds(sums.left.nanoseconds));
+  text += "caught " + number(sums.all.calls[0]) + format(" products in %.3f s, left ", seconds(sums.all.nanoseconds[0])) +
+          number(sums.all.calls[1]) + format(" in %.3f s\n", seconds(sums.all.nanoseconds[1]));
   if (settings().verify > 0) {
-    const Verified of = verified();
-    text += "verified " + number(of.entries) + " entries of " + number(of.products) + " products: " + number(of.correct) +
-            " correctly rounded, " + number(of.within_bound) + " within the bound, " + number(of.wrong) + " wrong, " +
-            number(of.not_finite) + " not finite\n";
+    text += "verified " + number(verified_entries()) + " entries of " + number(verified_products()) +
+            " products: " + number(verified(Finding::correct)) + " correctly rounded, " +
+            number(verified(Finding::within_bound)) + " within the bound, " + number(verified(Finding::wrong)) + " wrong, " +
+            number(verified(Finding::not_finite)) + " not finite\n";
   }
   return text + text_of(sums.by_routine) + text_of(sums.by_reason) + table_of(rows);
 }
 
+// One object of JSON in one line.
 std::string report_line(const std::vector<Row>& rows) {
+  static const char* const accuracies[] = {"", "scaled", "standard", "correct"};
   const Settings& asked = settings();
-  const Totals sums = totals_of(rows);
-  std::string dtypes;
-  for (int type = 0; type < type_count; ++type) {
+  const Totals sums(rows);
+  std::string dtypes, calls;
+  for (std::size_t type = 0; type < asked.types.size(); ++type) {
     if (asked.types[type]) dtypes += (dtypes.empty() ? "" : ", ") + quoted(name_of(static_cast<Type>(type)));
   }
-  std::string text = report_begin + ("\"program\": " + quoted(program()));
-  text += format(", \"process\": %d, \"mode\": \"%s\", \"min_size\": %.0f, \"accuracy\": \"%s\"", static_cast<int>(getpid()),
-                 asked.always ? "always" : "fastest", asked.min_size, accuracy_name(asked.accuracy));
-  const Verified of = verified();
-  text += ", \"dtypes\": [" + dtypes + "], \"verified\": {\"products\": " + number(of.products) +
-          ", \"entries\": " + number(of.entries) + ", \"correct\": " + number(of.correct) +
-          ", \"within_bound\": " + number(of.within_bound) + ", \"wrong\": " + number(of.wrong) +
-          ", \"not_finite\": " + number(of.not_finite) + "}, " + json_of(sums.caught, sums.left) +
-          ", \"by_routine\": " + json_of(sums.by_routine) + ", \"by_reason\": " + json_of(sums.by_reason) + ", \"rows\": [";
-  for (const Row& row : rows) {
-    const Kind& kind = row.kind;
-    const auto extent = [&kind](std::int64_t x) { return kind.m < 0 ? std::string("null") : number(x); };
-    text += format("%s{\"routine\": \"%s\", \"dtype\": ", &row == &rows.front() ? "" : ", ", name_of(kind.routine));
-    text += (kind.type == Type::other ? "null" : quoted(name_of(kind.type))) + ", \"batch\": " + extent(kind.batch) +
-            ", \"m\": " + extent(kind.m) + ", \"n\": " + extent(kind.n) + ", \"k\": " + extent(kind.k);
-    text += format(", \"caught\": %s, \"calls\": %lld, \"seconds\": %.9f, \"why\": ", is_caught(kind.reason) ? "true" : "false",
-                   static_cast<long long>(row.calls), seconds(row.nanoseconds));
-    text += quoted(text_of(kind.reason)) + "}";
-  }
-  return text + "]}\n";
+  for (const Row& row : rows) calls += (calls.empty() ? "" : ", ") + json_of(row);
+  return report_begin + ("\"program\": " + quoted(program())) + ", \"process\": " + number(getpid()) +
+         ", \"mode\": " + (asked.always ? "\"always\"" : "\"fastest\"") + ", \"min_size\": " + number(asked.min_size) +
+         ", \"accuracy\": " + quoted(accuracies[asked.accuracy]) + ", \"dtypes\": [" + dtypes +
+         "], \"verified\": {\"products\": " + number(verified_products()) + ", \"entries\": " + number(verified_entries()) +
+         ", \"correct\": " + number(verified(Finding::correct)) +
+         ", \"within_bound\": " + number(verified(Finding::within_bound)) + ", \"wrong\": " + number(verified(Finding::wrong)) +
+         ", \"not_finite\": " + number(verified(Finding::not_finite)) + "}, " + json_of(sums.all) +
+         ", \"by_routine\": " + json_of(sums.by_routine) + ", \"by_reason\": " + json_of(sums.by_reason) + ", \"rows\": [" +
+         calls + "]}\n";
 }
 
+// Adds the line to a file of such lines, at its end and at once. False where it cannot be written, or the file holds something
+// else.
 bool add_to_report(const std::string& file, const std::string& line) {
   const NoSignals own;
   const int fd = open(file.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
@@ -218,4 +204,17 @@ bool add_to_report(const std::string& file, const std::string& line) {
   return close(fd) == 0 && is_whole && is_left;
 }
 
+// After the program's own last actions. A process that never called a routine says nothing, but the one that was asked for.
+__attribute__((destructor)) void end() {
+  const Settings& asked = settings();
+  if (!asked.summary && asked.report.empty() && asked.verify == 0) return;
+  const std::vector<Row> rows = counted();
+  if (rows.empty() && getpid() != asked.root) return;
+  if (!asked.report.empty() && !add_to_report(asked.report, report_line(rows))) {
+    say("the report cannot be written to " + asked.report);
+  }
+  if (asked.summary || asked.verify != 0) write_on_stderr(summary_text(rows));
+}
+
+}  // namespace
 }  // namespace ozfp4::exec

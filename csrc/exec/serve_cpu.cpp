@@ -1,112 +1,346 @@
 #include "exec/serve_cpu.hpp"
 
+#include <pthread.h>
+
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstring>
-#include <exception>
-#include <new>
 #include <string>
+#include <vector>
 
+#include "arith/float_fields.hpp"
+#include "c_api/gemm.hpp"
 #include "c_api/status.hpp"
 #include "cpu/runtime/buffer.hpp"
+#include "cpu/runtime/matrix_view.hpp"
 #include "cpu/runtime/threads.hpp"
-#include "exec/line.hpp"
 #include "exec/settings.hpp"
-#include "ozfp4.h"
+#include "product/threshold.hpp"
 
 namespace ozfp4::exec {
 namespace {
 
-Reason reason_of(ozfp4_status status) {
-  switch (status) {
-    case OZFP4_OK: return Reason::none;
-    case OZFP4_UNSUPPORTED: return Reason::unsupported;
-    case OZFP4_OUT_OF_MEMORY:
-    case OZFP4_WORKSPACE: return Reason::no_memory;
-    default: return Reason::failed;
+// ---- Payloads of NaNs, which tell R's NA from its NaN: ozfp4 has one NaN ----
+
+constexpr std::int64_t least_work = 1 << 16;  // entries that a thread looks at, at least
+
+template <class T>
+bool is_nan(FloatBits<T> word) {
+  return magnitude_bits(float_from_bits<T>(word)) > kInfinityBits<T>;
+}
+
+// The first NaN of an entry's parts, as arithmetic leaves it: quiet. 0 where there is none.
+template <class T>
+FloatBits<T> nan_of(const char* entry, std::int64_t bytes) {
+  for (std::int64_t part = 0; part < bytes; part += sizeof(T)) {
+    const auto word = load<FloatBits<T>>(entry + part);
+    if (is_nan<T>(word)) return word | kInfinityBits<T> >> 1;
+  }
+  return 0;
+}
+
+// Of each line of an operand, `line_step` and `k_step` bytes apart, where the first NaN is along k, and its bits; k is p.k where
+// there is none.
+template <class T>
+std::vector<std::pair<std::int64_t, FloatBits<T>>> first_nans(const Product& p, const void* operand, std::int64_t lines,
+                                                              std::ptrdiff_t line_step, std::ptrdiff_t k_step) {
+  std::vector<std::pair<std::int64_t, FloatBits<T>>> found(static_cast<std::size_t>(lines), {p.k, 0});
+  parallel_for(lines, least_work / (p.k + 1) + 1, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t line = begin; line < end; ++line) {
+      auto& [k, nan] = found[static_cast<std::size_t>(line)];
+      const char* entry = static_cast<const char*>(operand) + line * line_step;
+      for (k = 0; k < p.k && (nan = nan_of<T>(entry, size_of(p.type))) == 0; ++k) entry += k_step;
+    }
+  });
+  return found;
+}
+
+// Gives the entries of C whose row of op(A) or column of op(B) has a NaN the first one's bits, in the order of k and in a row
+// before a column. A complex entry has them in both of its parts. Range: a product that is made and is no triangle.
+template <class T>
+void keep_payloads(const Product& p) {
+  const auto rows = first_nans<T>(p, p.a, p.m, place_in_a(p, 1, 0), place_in_a(p, 0, 1));
+  const auto columns = first_nans<T>(p, p.b, p.n, place_in_b(p, 0, 1), place_in_b(p, 1, 0));
+  parallel_for(p.n, least_work / (p.m + 1) + 1, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t j = begin; j < end; ++j) {
+      for (std::int64_t i = 0; i < p.m; ++i) {
+        const auto &row = rows[static_cast<std::size_t>(i)], &column = columns[static_cast<std::size_t>(j)];
+        const auto [k, nan] = row.first <= column.first ? row : column;
+        char* entry = static_cast<char*>(p.c) + place_of(p, p.ldc, i, j);
+        for (std::int64_t part = 0; part < size_of(p.type) && k < p.k; part += sizeof(T)) store(entry + part, nan);
+      }
+    }
+  });
+}
+
+// The same for an entry that is NaN by that of C before, in one line of so many bytes: where an operand has a NaN, it goes
+// before.
+template <class T>
+void keep_payloads_of_line(Type type, const char* before, char* line, std::int64_t bytes) {
+  for (std::int64_t entry = 0; entry < bytes; entry += size_of(type)) {
+    const auto nan = nan_of<T>(before + entry, size_of(type));
+    for (std::int64_t part = entry; part < entry + size_of(type) && nan != 0; part += sizeof(T)) {
+      if (is_nan<T>(load<FloatBits<T>>(line + part))) store(line + part, nan);
+    }
   }
 }
 
-ozfp4_status run(const Product& p, const ozfp4_options& options) {
-  const auto pass = [&](auto function, auto alpha, auto a, auto b, auto beta, auto c) {
-    return function(p.order, p.transpose_a, p.transpose_b, p.m, p.n, p.k, alpha, a, p.lda, b, p.ldb, beta, c, p.ldc, &options);
-  };
-  switch (p.type) {
-    case Type::float32:
-      return pass(ozfp4_sgemm, *static_cast<const float*>(p.alpha), static_cast<const float*>(p.a),
-                  static_cast<const float*>(p.b), *static_cast<const float*>(p.beta), static_cast<float*>(p.c));
-    case Type::float64:
-      return pass(ozfp4_dgemm, *static_cast<const double*>(p.alpha), static_cast<const double*>(p.a),
-                  static_cast<const double*>(p.b), *static_cast<const double*>(p.beta), static_cast<double*>(p.c));
-    case Type::complex64: return pass(ozfp4_cgemm, p.alpha, p.a, p.b, p.beta, p.c);
-    default: return pass(ozfp4_zgemm, p.alpha, p.a, p.b, p.beta, p.c);
-  }
+// body(T()), T being the type of real numbers.
+template <class Body>
+void with_part(Type type, const Body& body) {
+  with_float(is_single(type) ? ElementType::float32 : ElementType::float64, body);
 }
 
-Reason serve_by_default(const Product& product, ozfp4_report& report) {
+// ---- Whole matrices ----
+
+// Throws what the core throws.
+void multiply(const Product& p, ozfp4_report& report) {
+  static constexpr c_api::EntryType types[] = {c_api::kS, c_api::kD, c_api::kC, c_api::kZ};
   ozfp4_options options = OZFP4_OPTIONS_INIT;
-  options.accuracy = settings().accuracy;
+  options.accuracy = settings().accuracy, options.report = &report;
   report.size = sizeof report;
-  options.report = &report;
-  const ozfp4_status status = run(product, options);
-  if (status != OZFP4_OK) say_once(std::string("left, as ozfp4 does not make it: ") + ozfp4_last_error());
-  return reason_of(status);
+  const c_api::GivenMatrix a{p.a, p.lda, 0}, b{p.b, p.ldb, 0};
+  const c_api::EntryType type = types[static_cast<int>(p.type)];
+  c_api::multiply({type, p.order, p.transpose_a, p.transpose_b, p.m, p.n, p.k, alpha_of(p), a, b, beta_of(p), p.c, p.ldc, 0, 1},
+                  &options);
 }
 
-// Of C line by line, as it lies: `copy(entries of the one, of the other, bytes)`.
-template <class Copy>
-void for_lines_of_c(const Product& p, const Product& other, const Copy& copy) {
-  constexpr std::int64_t grain = 1 << 18;  // bytes that a thread copies at least
+// use(a line of C as it lies, that of the kept ones, bytes) for each.
+template <class Use>
+void for_lines_of_c(const Product& p, char* kept, const Use& use) {
   const bool by_rows = p.order == row_major;
-  const std::int64_t lines = by_rows ? p.m : p.n;
-  const auto bytes = static_cast<std::size_t>(by_rows ? p.n : p.m) * size_of(p.type);
-  parallel_for(lines, grain / static_cast<std::int64_t>(bytes + 1) + 1, [&](std::int64_t begin, std::int64_t end) {
+  const std::int64_t lines = by_rows ? p.m : p.n, bytes = (by_rows ? p.n : p.m) * size_of(p.type);
+  parallel_for(lines, 4 * least_work / (bytes + 1) + 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
-      const auto line = [&](const Product& of) {
-        return static_cast<char*>(of.c) + (by_rows ? place_of(of, of.ldc, i, 0) : place_of(of, of.ldc, 0, i));
-      };
-      copy(line(p), line(other), bytes);
+      use(static_cast<char*>(p.c) + i * p.ldc * size_of(p.type), kept + i * bytes, bytes);
     }
   });
 }
 
 // A product that is added to C, of which some blocks may be sums already where memory ends amid it: C is then as it was.
-Reason serve_added(const Product& product, ozfp4_report& report) {
-  Product before = product;
-  before.ldc = std::max<std::int64_t>(product.order == row_major ? product.n : product.m, 1);
-  const Buffer kept = allocate_buffer(product.m * product.n * static_cast<std::int64_t>(size_of(product.type)));
-  before.c = kept.get();
-  for_lines_of_c(product, before, [](const char* c, char* line, std::size_t bytes) { std::memcpy(line, c, bytes); });
-  const Reason how = serve_by_default(product, report);
-  for_lines_of_c(product, before, [&](char* c, const char* line, std::size_t bytes) {
-    if (how != Reason::none) std::memcpy(c, line, bytes);
-    if (how == Reason::none) keep_payloads_of_line(product, line, c, static_cast<std::int64_t>(bytes / size_of(product.type)));
+void multiply_added(const Product& p, ozfp4_report& report) {
+  const auto copy = [](char* to, const char* from, std::int64_t bytes) {
+    std::memcpy(to, from, static_cast<std::size_t>(bytes));
+  };
+  const Buffer kept = allocate_buffer(p.m * p.n * size_of(p.type));
+  for_lines_of_c(p, kept.get(), [&](char* c, char* line, std::int64_t bytes) { copy(line, c, bytes); });
+  try {
+    multiply(p, report);
+  } catch (...) {
+    for_lines_of_c(p, kept.get(), copy);
+    throw;
+  }
+  with_part(p.type, [&](auto zero) {
+    for_lines_of_c(p, kept.get(), [&](char* c, char* line, std::int64_t bytes) {
+      keep_payloads_of_line<decltype(zero)>(p.type, line, c, bytes);
+    });
   });
-  return how;
 }
 
-Reason serve_whole(const Product& product, ozfp4_report& report) {
-  const Factor beta = factor(product.type, product.beta);
-  try {
-    return beta.real != 0 || beta.imaginary != 0 ? serve_added(product, report) : serve_by_default(product, report);
-  } catch (const std::bad_alloc&) {
-    return Reason::no_memory;
-  } catch (const std::exception&) {  // of OZFP4_NUM_THREADS, which the product would refuse
-    return Reason::failed;
+Reason serve_matrix(const Product& p, std::int64_t* repaired) {
+  ozfp4_report report{};
+  const ozfp4_status status = c_api::guarded([&] { beta_of(p) != 0.0 ? multiply_added(p, report) : multiply(p, report); });
+  if (status != OZFP4_OK) say_once(std::string("left, as ozfp4 does not make it: ") + ozfp4_last_error());
+  if (status == OZFP4_OK && (report.special_rows != 0 || report.special_columns != 0)) {
+    // Where there is no memory for it, NaNs are those of ozfp4.
+    c_api::guarded([&] { with_part(p.type, [&](auto zero) { keep_payloads<decltype(zero)>(p); }); });
   }
+  *repaired += report.repaired;
+  return reason_of(status);
+}
+
+// ---- By a plain loop ----
+
+// `convert`: of alpha and beta to the type of entries; `adjoint`: of an entry.
+template <class T, class Convert, class Adjoint>
+void multiply_plainly(const Product& p, const Convert& convert, const Adjoint& adjoint) {
+  const T alpha = convert(alpha_of(p)), beta = convert(beta_of(p));
+  const bool multiplies = p.k > 0 && alpha != T(0);  // else neither A nor B is read
+  if (!multiplies && beta == T(1)) return;
+  const auto entry = [&](const void* matrix, std::ptrdiff_t place, int op) {
+    const T x = load<T>(static_cast<const char*>(matrix) + place);
+    return op == conjugate_transpose ? adjoint(x) : x;
+  };
+  for (std::int64_t j = 0; j < p.n; ++j) {
+    for (std::int64_t i = 0; i < p.m; ++i) {
+      if (!is_written(p, i, j)) continue;
+      T sum = 0;
+      for (std::int64_t l = 0; l < p.k && multiplies; ++l) {
+        sum += entry(p.a, place_in_a(p, i, l), p.transpose_a) * entry(p.b, place_in_b(p, l, j), p.transpose_b);
+      }
+      if (multiplies) sum *= alpha;
+      char* const c = static_cast<char*>(p.c) + place_of(p, p.ldc, i, j);
+      const auto real_or = [is_real = is_real(p, i, j)](T x) { return is_real ? T(std::real(x)) : x; };
+      if (beta != T(0)) sum += beta * real_or(load<T>(c));
+      store(c, real_or(sum));
+    }
+  }
+}
+
+template <class T>
+void multiply_real(const Product& p) {
+  multiply_plainly<T>(p, [](std::complex<double> x) { return static_cast<T>(x.real()); }, [](T x) { return x; });
+}
+
+template <class T>
+void multiply_complex(const Product& p) {
+  using Number = std::complex<T>;
+  multiply_plainly<Number>(p, [](std::complex<double> x) { return Number(x); }, [](Number x) { return std::conj(x); });
+}
+
+// ---- Triangles by blocks: what is off the diagonal is products, and blocks on it are made whole in memory apart ----
+
+constexpr std::int64_t block = 256;  // rows of a block on the diagonal, at most, of which nearly half is made for nothing
+
+// Rows from one on and columns from one on.
+Product part_of(const Product& p, std::int64_t row, std::int64_t rows, std::int64_t column, std::int64_t columns) {
+  Product found = p;
+  found.m = rows, found.n = columns;
+  found.a = static_cast<const char*>(p.a) + place_in_a(p, row, 0);
+  found.b = static_cast<const char*>(p.b) + place_in_b(p, 0, column);
+  found.c = static_cast<char*>(p.c) + place_of(p, p.ldc, row, column);
+  return found;
+}
+
+class Triangles {
+ public:
+  Triangles(std::int64_t* repaired, char* apart) : repaired_(repaired), apart_(apart) {}
+
+  // The largest product first: what it is refused for, the triangle is, and nothing has been written. No later one is, but for
+  // memory that others took meanwhile.
+  Reason make(const Product& p) {
+    if (p.n <= block) return make_on_diagonal(p);
+    const std::int64_t half = (p.n / 2 + block - 1) / block * block, rest = p.n - half;
+    Product between = p.triangle == lower_triangle ? part_of(p, half, rest, 0, half) : part_of(p, 0, half, half, rest);
+    between.triangle = 0;
+    const Reason reason = make_one(between);
+    if (reason != Reason::none) return reason;
+    is_begun_ = true;
+    make(part_of(p, 0, half, 0, half));
+    return make(part_of(p, half, rest, half, rest));
+  }
+
+ private:
+  Reason make_one(const Product& p) {
+    const Reason reason = serve_matrix(p, repaired_);
+    if (reason == Reason::none || !is_begun_) return reason;
+    multiply_plainly(p);
+    return Reason::none;
+  }
+
+  Reason make_on_diagonal(const Product& p) {
+    Product whole = p;
+    whole.triangle = 0, whole.c = apart_, whole.ldc = p.n;
+    if (beta_of(p) != 0.0) {
+      std::memset(apart_, 0, static_cast<std::size_t>(p.n * p.n * size_of(p.type)));
+      copy(p, p.c, p.ldc, apart_, p.n);
+    }
+    const Reason reason = make_one(whole);
+    if (reason == Reason::none) copy(p, apart_, p.n, static_cast<char*>(p.c), p.ldc);
+    return reason;
+  }
+
+  // The triangle from one matrix to another.
+  static void copy(const Product& p, const void* from, std::int64_t leading, char* to, std::int64_t leading_to) {
+    const std::int64_t entry = size_of(p.type);
+    // Lines are of entries side by side: before the diagonal, with it, or from it on.
+    const bool ends_at_diagonal = (p.triangle == lower_triangle) == (p.order == row_major);
+    for (std::int64_t i = 0; i < p.n; ++i) {
+      const std::int64_t first = ends_at_diagonal ? 0 : i, last = ends_at_diagonal ? i + 1 : p.n;
+      const char* source = static_cast<const char*>(from) + (i * leading + first) * entry;
+      std::memcpy(to + (i * leading_to + first) * entry, source, static_cast<std::size_t>((last - first) * entry));
+      if (p.is_hermitian) std::memset(to + (i * leading_to + i) * entry + entry / 2, 0, static_cast<std::size_t>(entry / 2));
+    }
+  }
+
+  std::int64_t* repaired_;
+  char* apart_;
+  bool is_begun_ = false;
+};
+
+Reason serve_triangle(const Product& triangle, std::int64_t* repaired) {
+  if (triangle.n == 0) return Reason::none;
+  Reason reason = Reason::none;
+  const ozfp4_status status = c_api::guarded([&] {
+    const std::int64_t rows = std::min(triangle.n, block);
+    const Buffer apart = allocate_buffer(rows * rows * size_of(triangle.type));
+    reason = Triangles(repaired, apart.get()).make(triangle);
+  });
+  return status == OZFP4_OK ? reason : reason_of(status);
+}
+
+// ---- Room on the stack ----
+
+// Products of up to 700^3 need threads of 112 to 128 KiB on Zen 4, with all that the first product does.
+constexpr std::uintptr_t needed_stack = 256 << 10;
+
+struct Stack {
+  std::uintptr_t begin, end;  // both 0: not known yet
+};
+
+Stack own_stack() {
+  pthread_attr_t attributes;
+  void* begin = nullptr;
+  std::size_t bytes = 0;
+  if (pthread_getattr_np(pthread_self(), &attributes) == 0) {
+    if (pthread_attr_getstack(&attributes, &begin, &bytes) != 0) bytes = 0;
+    pthread_attr_destroy(&attributes);
+  }
+  const auto address = reinterpret_cast<std::uintptr_t>(begin);
+  return {address, address + bytes};
 }
 
 }  // namespace
 
+std::int64_t Cpu::threshold(Type type) {
+  static std::atomic<std::int64_t> known[type_count];  // 0: not asked yet
+  std::atomic<std::int64_t>& own = known[static_cast<int>(type)];
+  std::int64_t found = own.load(std::memory_order_relaxed);
+  if (found != 0) return found;
+  const int kept = errno;
+  own.store(found = cpu_threshold(letter_of(type)), std::memory_order_relaxed);
+  errno = kept;
+  return found;
+}
+
+// Not in a thread with little room left, nor on a stack that is not the thread's own, as of a coroutine, whose end nobody tells.
+// Asks the system once in each thread.
+Reason Cpu::is_open(const Real&) {
+  static thread_local Stack stack __attribute__((tls_model("initial-exec"))) = {0, 0};
+  if (stack.end == 0) stack = own_stack();
+  const auto here = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
+  const bool has_room = here < stack.end && here - stack.begin >= needed_stack && here >= stack.begin;
+  return has_room ? Reason::none : Reason::little_stack;
+}
+
+Reason Cpu::make(const Real& real, const Product& product) {
+  std::int64_t repaired = 0;
+  const Reason how = serve(product, &repaired);
+  if (how == Reason::none && repaired > few_repairs(product.m * product.n)) real.has_many_repairs = true;
+  return how;
+}
+
+void Cpu::make_alone(const Real& real, const Product& product) {
+  if (is_valid(product)) return multiply_plainly(product);
+  say_once(std::string(name_of(real.routine)) + ": an argument is none of BLAS's; nothing is written");
+}
+
 Reason serve(const Product& product, std::int64_t* repaired) {
-  if (product.triangle != 0) return serve_triangle(product, repaired);
   const int kept = errno;  // BLAS leaves it alone
-  ozfp4_report report = {};
-  const Reason how = serve_whole(product, report);
-  if (how == Reason::none && (report.special_rows != 0 || report.special_columns != 0)) keep_payloads(product);
-  *repaired = report.repaired;
+  *repaired = 0;
+  const Reason how = product.triangle != 0 ? serve_triangle(product, repaired) : serve_matrix(product, repaired);
   errno = kept;
   return how;
+}
+
+void multiply_plainly(const Product& product) {
+  switch (product.type) {
+    case Type::float32: return multiply_real<float>(product);
+    case Type::float64: return multiply_real<double>(product);
+    case Type::complex64: return multiply_complex<float>(product);
+    default: return multiply_complex<double>(product);
+  }
 }
 
 }  // namespace ozfp4::exec

@@ -6,8 +6,10 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <initializer_list>
+#include <iterator>
 
-#include "exec/line.hpp"
+#include "exec/process.hpp"
 #include "ozfp4.h"
 
 extern char** environ;
@@ -16,86 +18,87 @@ namespace ozfp4::exec {
 namespace {
 
 constexpr int own_error = 125;  // as env(1) has it
-constexpr const char* prefix = "OZFP4_EXEC_";
+constexpr char prefix[] = "OZFP4_EXEC_";
+constexpr std::size_t prefix_length = sizeof prefix - 1;
 
-[[noreturn]] void refuse(const std::string& name, const std::string& value, const std::string& allowed) {
-  say(prefix + name + ": '" + value + "' is not allowed; " + allowed);
-  _exit(own_error);
+// Each sets what a value says, and returns whether it says anything.
+bool set_choice(const std::string& value, std::initializer_list<const char*> names, int first, int& to) {
+  const auto found = std::find(names.begin(), names.end(), value);
+  to = first + static_cast<int>(found - names.begin());
+  return found != names.end();
 }
 
-std::int64_t count_of(const std::string& name, const std::string& value) {
+bool set_count(const std::string& value, std::int64_t& to) {
   errno = 0;
-  const long long number = std::strtoll(value.c_str(), nullptr, 10);
-  const bool has_digits_alone = !value.empty() && value.find_first_not_of("0123456789") == std::string::npos;
-  if (errno || !has_digits_alone) refuse(name, value, "it is a number, 0 or more");
-  return number;
+  to = std::strtoll(value.c_str(), nullptr, 10);
+  return errno == 0 && !value.empty() && value.find_first_not_of("0123456789") == std::string::npos;
 }
 
-// Words with commas between; each has a character.
-std::vector<std::string> words_of(const std::string& name, const std::string& value) {
-  std::vector<std::string> words;
+bool set_words(const std::string& value, std::vector<std::string>& to) {
+  to.clear();
   for (std::size_t from = 0, comma = 0; from <= value.size(); from = comma + 1) {
     comma = std::min(value.find(',', from), value.size());
-    words.push_back(value.substr(from, comma - from));
-    if (words.back().empty()) refuse(name, value, "it is words with commas between");
+    to.push_back(value.substr(from, comma - from));
   }
-  return words;
+  return std::find(to.begin(), to.end(), "") == to.end();
 }
 
-void set_types(const std::string& value, Settings& to) {
-  to.types.fill(value == "all");
-  if (value == "all") return;
-  for (const std::string& word : words_of("DTYPES", value)) {
-    int type = 0;
-    const auto is_named = [&](Type of) { return word == name_of(of) || word == std::string(1, letter_of(of)); };
-    while (type < type_count && !is_named(static_cast<Type>(type))) ++type;
-    if (type == type_count) {
-      refuse("DTYPES", value, "it is all, or one or more of float32, float64, complex64, complex128, or s, d, c, z");
-    }
-    to.types[type] = true;
-  }
+bool set_types(const std::string& value, std::array<bool, type_count>& to) {
+  to.fill(value == "all");
+  std::vector<std::string> words;
+  if (value == "all") return true;
+  return set_words(value, words) && std::all_of(words.begin(), words.end(), [&to](const std::string& word) {
+           int type = 0;
+           const auto is_named = [&](Type of) { return word == name_of(of) || word == std::string(1, letter_of(of)); };
+           while (type < type_count && !is_named(static_cast<Type>(type))) ++type;
+           return type < type_count && (to[static_cast<std::size_t>(type)] = true);
+         });
 }
 
-void set(const std::string& name, const std::string& value, Settings& to) {
-  if (name == "MODE") {
-    if (value != "fastest" && value != "always") refuse(name, value, "it is fastest or always");
-    to.always = value == "always";
-  } else if (name == "MIN_SIZE") {
-    to.min_size = static_cast<double>(count_of(name, value));
-  } else if (name == "ACCURACY") {
-    if (value != "scaled" && value != "standard" && value != "correct") refuse(name, value, "it is standard, correct or scaled");
-    to.accuracy = value == "scaled"     ? OZFP4_ACCURACY_SCALED
-                  : value == "standard" ? OZFP4_ACCURACY_STANDARD
-                                        : OZFP4_ACCURACY_CORRECT;
-  } else if (name == "DTYPES") {
-    set_types(value, to);
-  } else if (name == "ONLY" || name == "SPARE") {
-    (name == "ONLY" ? to.only : to.spare) = words_of(name, value);
-  } else if (name == "SUMMARY") {
-    if (value != "0" && value != "1") refuse(name, value, "it is 0 or 1");
-    to.summary = value == "1";
-  } else if (name == "REPORT") {
-    if (value.empty()) refuse(name, value, "it is a file");
-    to.report = value;
-  } else if (name == "ROOT") {
-    to.root = count_of(name, value);
-  } else if (name == "VERIFY") {
-    to.verify = count_of(name, value);
-    if (to.verify > 1000000) refuse(name, value, "it is at most 1000000");
-  } else {
-    say(prefix + name + " is unknown; there are MODE, MIN_SIZE, ACCURACY, DTYPES, ONLY, SPARE, SUMMARY, REPORT and VERIFY");
-    _exit(own_error);
-  }
+struct Setting {
+  const char* name;
+  const char* allowed;
+  bool (*set)(const std::string& value, Settings& to);
+};
+const Setting known[] = {
+    {"MODE", "it is fastest or always",
+     [](const std::string& value, Settings& to) { return set_choice(value, {"fastest", "always"}, 0, to.always); }},
+    {"MIN_SIZE", "it is a number, 0 or more",
+     [](const std::string& value, Settings& to) { return set_count(value, to.min_size); }},
+    {"ACCURACY", "it is standard, correct or scaled",
+     [](const std::string& value, Settings& to) {
+       return set_choice(value, {"scaled", "standard", "correct"}, OZFP4_ACCURACY_SCALED, to.accuracy);
+     }},
+    {"DTYPES", "it is all, or one or more of float32, float64, complex64, complex128, or s, d, c, z",
+     [](const std::string& value, Settings& to) { return set_types(value, to.types); }},
+    {"ONLY", "it is words with commas between", [](const std::string& value, Settings& to) { return set_words(value, to.only); }},
+    {"SPARE", "it is words with commas between",
+     [](const std::string& value, Settings& to) { return set_words(value, to.spare); }},
+    {"SUMMARY", "it is 0 or 1",
+     [](const std::string& value, Settings& to) { return set_choice(value, {"0", "1"}, 0, to.summary); }},
+    {"REPORT", "it is a file", [](const std::string& value, Settings& to) { return !(to.report = value).empty(); }},
+    {"VERIFY", "it is a number, at most 1000000",
+     [](const std::string& value, Settings& to) { return set_count(value, to.verify) && to.verify <= 1000000; }},
+    {"ROOT", "it is a number", [](const std::string& value, Settings& to) { return set_count(value, to.root); }},
+};
+
+[[noreturn]] void refuse(const std::string& text) {
+  say(prefix + text);
+  _exit(own_error);
 }
 
 Settings from_environment() {
   Settings found;
-  found.accuracy = OZFP4_ACCURACY_STANDARD;
-  const std::size_t length = std::strlen(prefix);
   for (char** each = environ; each && *each; ++each) {
-    const char* equals = std::strchr(*each, '=');
-    if (!equals || std::strncmp(*each, prefix, length) != 0) continue;
-    set(std::string(static_cast<const char*>(*each) + length, equals), equals + 1, found);
+    const std::string variable = *each;
+    const std::size_t equals = variable.find('=');
+    if (equals == std::string::npos || variable.compare(0, prefix_length, prefix) != 0) continue;
+    const std::string name = variable.substr(prefix_length, equals - prefix_length), value = variable.substr(equals + 1);
+    const auto setting = std::find_if(std::begin(known), std::end(known), [&](const Setting& of) { return of.name == name; });
+    if (setting == std::end(known)) {
+      refuse(name + " is unknown; there are MODE, MIN_SIZE, ACCURACY, DTYPES, ONLY, SPARE, SUMMARY, REPORT and VERIFY");
+    }
+    if (!setting->set(value, found)) refuse(name + ": '" + value + "' is not allowed; " + setting->allowed);
   }
   return found;
 }

@@ -7,17 +7,18 @@
 #include <vector>
 
 #include "exec/product.hpp"
+#include "ozfp4.h"
 
 namespace ozfp4::exec {
 
 struct Settings {
-  bool always = false;  // OZFP4_EXEC_MODE: fastest, always
-  double min_size = 0;  // OZFP4_EXEC_MIN_SIZE: multiplications
-  int accuracy = 0;     // OZFP4_EXEC_ACCURACY: standard, correct, scaled; as ozfp4.h has it
+  int always = 0;                          // OZFP4_EXEC_MODE: fastest, always
+  std::int64_t min_size = 0;               // OZFP4_EXEC_MIN_SIZE: multiplications
+  int accuracy = OZFP4_ACCURACY_STANDARD;  // OZFP4_EXEC_ACCURACY: standard, correct, scaled
   std::array<bool, type_count> types{
       {false, true, false, true}};       // OZFP4_EXEC_DTYPES: names or letters, with commas between, or all
   std::vector<std::string> only, spare;  // OZFP4_EXEC_ONLY, _SPARE: patterns of routines and libraries, with commas between
-  bool summary = false;                  // OZFP4_EXEC_SUMMARY: 0, 1
+  int summary = 0;                       // OZFP4_EXEC_SUMMARY: 0, 1
   std::string report;                    // OZFP4_EXEC_REPORT: a file
   std::int64_t root = 0;                 // OZFP4_EXEC_ROOT: the process that `ozfp4 exec` became
   std::int64_t verify = 0;               // OZFP4_EXEC_VERIFY: products

@@ -1,95 +1,115 @@
-// A product that is added to C, where memory ends when half of C is written: C is as it was, for the real routine to add to.
+// Products and triangles for which memory ends: C is as it was, for the real routine to add to; of a triangle that is begun, the
+// other blocks are made anyway.
 #include <complex>
+#include <limits>
+#include <new>
 #include <string>
 #include <vector>
 
+#include "c_api/gemm.hpp"
+#include "c_api/status.hpp"
 #include "check.hpp"
-#include "exec/line.hpp"
-#include "exec/settings.hpp"
 #include "exec/serve_cpu.hpp"
-#include "ozfp4.h"
 
 namespace {
 
-bool has_memory = true;
-
-// In place of the core's.
-template <class T>
-ozfp4_status multiply(ozfp4::exec::Type type, int order, int transa, int transb, std::int64_t m, std::int64_t n, std::int64_t k,
-                      const void* alpha, const void* a, std::int64_t lda, const void* b, std::int64_t ldb, const void* beta,
-                      void* c, std::int64_t ldc) {
-  using namespace ozfp4::exec;
-  Product product{type, order, transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc};
-  if (has_memory) {
-    multiply_plainly(product);
-    return OZFP4_OK;
-  }
-  for (std::int64_t i = 0; i < (m * n + 1) / 2; ++i) {
-    const std::int64_t line = order == row_major ? n : m;
-    *reinterpret_cast<T*>(static_cast<char*>(c) + (i / line * ldc + i % line) * static_cast<std::int64_t>(sizeof(T))) = T(77);
-  }
-  return OZFP4_OUT_OF_MEMORY;
-}
+int products_left = 0;  // for which there is memory
 
 }  // namespace
 
-extern "C" {
-ozfp4_status ozfp4_dgemm(int order, int ta, int tb, int64_t m, int64_t n, int64_t k, double alpha, const double* a, int64_t lda,
-                         const double* b, int64_t ldb, double beta, double* c, int64_t ldc, const ozfp4_options*) {
-  return multiply<double>(ozfp4::exec::Type::float64, order, ta, tb, m, n, k, &alpha, a, lda, b, ldb, &beta, c, ldc);
-}
-ozfp4_status ozfp4_sgemm(int order, int ta, int tb, int64_t m, int64_t n, int64_t k, float alpha, const float* a, int64_t lda,
-                         const float* b, int64_t ldb, float beta, float* c, int64_t ldc, const ozfp4_options*) {
-  return multiply<float>(ozfp4::exec::Type::float32, order, ta, tb, m, n, k, &alpha, a, lda, b, ldb, &beta, c, ldc);
-}
-ozfp4_status ozfp4_zgemm(int order, int ta, int tb, int64_t m, int64_t n, int64_t k, const void* alpha, const void* a,
-                         int64_t lda, const void* b, int64_t ldb, const void* beta, void* c, int64_t ldc, const ozfp4_options*) {
-  using Number = std::complex<double>;
-  return multiply<Number>(ozfp4::exec::Type::complex128, order, ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
-}
-ozfp4_status ozfp4_cgemm(int, int, int, int64_t, int64_t, int64_t, const void*, const void*, int64_t, const void*, int64_t,
-                         const void*, void*, int64_t, const ozfp4_options*) {
-  return OZFP4_INTERNAL;
-}
-const char* ozfp4_last_error() { return ""; }
+// In place of the core's: half of C is written where memory ends.
+namespace ozfp4::c_api {
+
+void multiply(const GemmCall& call, const ozfp4_options*) {
+  const bool is_single = call.type.part == ElementType::float32;
+  const exec::Type type = exec::type_of(is_single ? 's' : call.type.is_complex ? 'z' : 'd');
+  const float single[2] = {static_cast<float>(call.alpha.real()), static_cast<float>(call.beta.real())};
+  const void* const alpha = is_single ? static_cast<const void*>(&single[0]) : &call.alpha;
+  const void* const beta = is_single ? static_cast<const void*>(&single[1]) : &call.beta;
+  if (products_left-- > 0) {
+    return exec::multiply_plainly(exec::gemm_of(type, call.order, call.transa, call.transb, call.m, call.n, call.k, alpha,
+                                                call.a.data, call.a.leading, call.b.data, call.b.leading, beta, call.c,
+                                                call.ldc));
+  }
+  const std::int64_t line = call.order == exec::row_major ? call.n : call.m;
+  for (std::int64_t i = 0; i < (call.m * call.n + 1) / 2; ++i) {
+    std::fill_n(static_cast<char*>(call.c) + (i / line * call.ldc + i % line) * call.type.bytes(), call.type.bytes(), char(77));
+  }
+  throw std::bad_alloc();
 }
 
-namespace ozfp4::c_api {
-ozfp4_status status_of_exception() noexcept { return OZFP4_INTERNAL; }
+ozfp4_status status_of_exception() noexcept { return OZFP4_OUT_OF_MEMORY; }
+
 }  // namespace ozfp4::c_api
 
-namespace ozfp4::exec {
-Reason serve_triangle(const Product&, std::int64_t*) { return Reason::failed; }
-}  // namespace ozfp4::exec
+extern "C" const char* ozfp4_last_error() { return ""; }
 
 using namespace ozfp4::exec;
 
 namespace {
 
+double integer() { return random_int(-9, 9); }
+void draw(float& x) { x = static_cast<float>(integer()); }
+void draw(double& x) { x = integer(); }
+void draw(std::complex<double>& x) { x = {integer(), integer()}; }
+
 template <class T>
-void check(Type type, int order, std::int64_t m, std::int64_t n, double beta_value) {
-  constexpr std::int64_t k = 3, gap = 5;
-  const std::int64_t ldc = (order == row_major ? n : m) + gap, lines = order == row_major ? m : n;
-  std::vector<T> a(static_cast<std::size_t>(m * k)), b(static_cast<std::size_t>(k * n)),
-      before(static_cast<std::size_t>(ldc * lines));
-  for (std::vector<T>* each : {&a, &b, &before}) {
-    for (T& x : *each) x = T(static_cast<float>(random_int(-9, 9)));
+std::vector<T> numbers(std::int64_t count) {
+  std::vector<T> found(static_cast<std::size_t>(count));
+  for (T& x : found) draw(x);
+  return found;
+}
+
+// `product_of` C: with memory for ever more products of the core until it is enough, each time from the same C.
+template <class T, class ProductOf>
+int check(const std::string& name, const std::vector<T>& before, bool reads_c, const ProductOf& product_of) {
+  std::vector<T> right = before;
+  multiply_plainly(product_of(right));
+  for (int products = 0;; ++products) {
+    std::vector<T> found = before;
+    products_left = products;
+    std::int64_t repaired = -1;
+    const Reason reason = serve(product_of(found), &repaired);
+    const std::string with = name + ", " + std::to_string(products) + " products";
+    report(with, reason == (products == 0 ? Reason::no_memory : Reason::none));
+    report(with + ": C", products > 0 ? found == right : !reads_c || found == before);
+    if (products_left >= 0) return products;
   }
+}
+
+template <class T>
+void check_matrix(Type type, int order, std::int64_t m, std::int64_t n, double beta_value) {
+  constexpr std::int64_t k = 3, gap = 5;
+  const bool by_rows = order == row_major;
+  const std::int64_t ldc = (by_rows ? n : m) + gap;
+  const auto a = numbers<T>(m * k), b = numbers<T>(k * n), before = numbers<T>(ldc * (by_rows ? m : n));
   const T alpha = T(2), beta = T(static_cast<float>(beta_value));
-  std::vector<T> right = before, found = before;
-  const auto product = [&](std::vector<T>& c) {
-    const std::int64_t lda = order == row_major ? k : m, ldb = order == row_major ? n : k;
-    return Product{type, order, no_transpose, no_transpose, m, n, k, &alpha, a.data(), lda, b.data(), ldb, &beta, c.data(), ldc};
-  };
-  multiply_plainly(product(right));
   const std::string name = std::to_string(m) + " x " + std::to_string(n) + ", beta " + std::to_string(beta_value);
+  check(name, before, beta_value != 0, [&](std::vector<T>& c) {
+    return gemm_of(type, order, no_transpose, no_transpose, m, n, k, &alpha, a.data(), by_rows ? k : m, b.data(), by_rows ? n : k,
+                   &beta, c.data(), ldc);
+  });
+}
+
+template <class T>
+void check_triangle(Type type, bool is_hermitian, int triangle, int order, std::int64_t n, std::int64_t k) {
+  const auto a = numbers<T>(n * k), before = numbers<T>(n * (n + 3));
+  const T alpha = 2, beta = -3;
+  const std::string name = std::to_string(n) + " x " + std::to_string(k);
+  const int most = check(name, before, true, [&](std::vector<T>& c) {
+    return triangle_of(type, is_hermitian, order, triangle, no_transpose, n, k, &alpha, a.data(), order == row_major ? k : n,
+                       &beta, c.data(), n + 3);
+  });
+  report(name + ": blocks", n <= 256 ? most == 1 : most > 2, std::to_string(most));
+}
+
+void check_none() {
+  const double factor = 1;
   std::int64_t repaired = -1;
-  has_memory = true;
-  report(name, serve(product(found), &repaired) == Reason::none && found == right);
-  found = before;
-  has_memory = false;
-  const Reason how = serve(product(found), &repaired);
-  report(name + " without memory", how == Reason::no_memory && (beta_value == 0 || found == before));
+  const Product none = triangle_of(Type::float64, false, column_major, lower_triangle, no_transpose, 0, 3, &factor, nullptr, 1,
+                                   &factor, nullptr, 1);
+  products_left = 0;
+  report("nothing is to be made of no rows", serve(none, &repaired) == Reason::none && repaired == 0);
 }
 
 }  // namespace
@@ -97,12 +117,20 @@ void check(Type type, int order, std::int64_t m, std::int64_t n, double beta_val
 int main() {
   for (const int order : {row_major, column_major}) {
     for (const double beta : {0.0, 1.0, -3.0}) {
-      check<double>(Type::float64, order, 7, 4, beta);
-      check<double>(Type::float64, order, 1, 1, beta);
-      check<double>(Type::float64, order, 700, 900, beta);
-      check<float>(Type::float32, order, 33, 20, beta);
-      check<std::complex<double>>(Type::complex128, order, 12, 31, beta);
+      check_matrix<double>(Type::float64, order, 7, 4, beta);
+      check_matrix<double>(Type::float64, order, 1, 1, beta);
+      check_matrix<double>(Type::float64, order, 700, 900, beta);
+      check_matrix<float>(Type::float32, order, 33, 20, beta);
+      check_matrix<std::complex<double>>(Type::complex128, order, 12, 31, beta);
+    }
+    for (const std::int64_t n : {1, 200, 257, 700}) {
+      for (const int triangle : {lower_triangle, upper_triangle}) {
+        check_triangle<double>(Type::float64, false, triangle, order, n, 3);
+        check_triangle<std::complex<double>>(Type::complex128, false, triangle, order, n, 2);
+        check_triangle<std::complex<double>>(Type::complex128, true, triangle, order, n, 2);
+      }
     }
   }
+  check_none();
   return finish();
 }

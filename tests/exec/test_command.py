@@ -325,7 +325,7 @@ def test_a_long_path_leaves_the_summary_whole(compile_c: Callable[..., Path], tm
     program = program_at(os.fsencode(folder / "program"), compile_c)
     done = exec_("--summary", "--report", tmp_path / "report", os.fsdecode(program))
     assert "): no product reached a routine" in done.stderr
-    assert done.stderr.startswith(f"ozfp4 exec: .../{'ä' * 120}/program (process ")
+    assert done.stderr.startswith(f"ozfp4 exec: {os.fsdecode(program)} (process ")
     assert processes(tmp_path / "report")[0]["program"] == os.fsdecode(program)
 
 

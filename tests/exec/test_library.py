@@ -760,7 +760,7 @@ def test_a_name_of_a_setting_that_is_unknown() -> None:
         ({"spare": "a,,b"}, "'a,,b' is not allowed"),
         ({"summary": "yes"}, "'yes' is not allowed"),
         ({"report": ""}, "'' is not allowed; it is a file"),
-        ({"verify": "1000001"}, "it is at most 1000000"),
+        ({"verify": "1000001"}, "it is a number, at most 1000000"),
     ):
         done = run(["true"], **settings)
         assert done.returncode == 125
