@@ -20,19 +20,33 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 @pytest.fixture
+def report(tmp_path: Path) -> Path:
+    return tmp_path / "report"
+
+
+@pytest.fixture
 def compile_c(tmp_path: Path) -> Callable[..., Path]:
-    """Compiles a text to `name` in a folder of the test, a library where `name` ends with .so, and gives its path."""
+    """Compiles one of the programs to `target` in a folder of the test, a library where that ends with .so; gives its path."""
     compiler = shutil.which("cc") or shutil.which("gcc")
     if compiler is None:
         pytest.skip("no C compiler")
 
-    def made(name: str, text: str, *further: str | Path) -> Path:
-        source = tmp_path / f"{name}.c"
-        source.write_text(text)
-        kind = ["-shared", "-fPIC"] if name.endswith(".so") else []
-        target = tmp_path / name
-        command = [compiler, "-O1", *kind, source, "-o", target, *further, f"-Wl,-rpath,{tmp_path}"]
+    def made(program: str, target: str | None = None, *further: str | Path) -> Path:
+        file = tmp_path / (target or program)
+        kind = ["-shared", "-fPIC"] if file.suffix == ".so" else []
+        source = preloaded.PROGRAMS / f"{program}.c"
+        command = [
+            compiler,
+            "-O1",
+            "-D_GNU_SOURCE",
+            *kind,
+            source,
+            "-o",
+            file,
+            *further,
+            f"-Wl,-rpath,{tmp_path}",
+        ]
         subprocess.run([str(word) for word in command], check=True)
-        return target
+        return file
 
     return made

@@ -1,0 +1,2 @@
+// A program that calls nothing.
+int main(void) { return 0; }
