@@ -1,7 +1,6 @@
 // Products of cuBLAS: how ozfp4 makes them on a GPU, and the functions that stand before cuBLAS's.
 #include <algorithm>
 #include <atomic>
-#include <cerrno>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -158,12 +157,8 @@ std::int64_t Gpu::threshold(Type type) {
   int device = 0;
   if (!driver() || driver()->cuCtxGetDevice(&device) != 0 || device >= most) return kNeverFaster;
   std::atomic<std::int64_t>& own = known[device][static_cast<int>(type)];
-  std::int64_t least = own.load(std::memory_order_relaxed);
-  if (least != 0) return least;
-  const int kept = errno;
-  own.store(least = threshold_of(device, type), std::memory_order_relaxed);
-  errno = kept;
-  return least;
+  if (own.load(std::memory_order_relaxed) == 0) own.store(threshold_of(device, type), std::memory_order_relaxed);
+  return own.load(std::memory_order_relaxed);
 }
 
 Reason Gpu::is_open(const Real& real) {

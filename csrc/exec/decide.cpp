@@ -1,6 +1,7 @@
 #include "exec/decide.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
 
 #include "cpu/runtime/fp_mode.hpp"
@@ -52,9 +53,16 @@ Reason decide(const Real& real, const Product& product, Place& place) {
   return real.has_many_repairs.load(std::memory_order_relaxed) ? Reason::many_repairs : Reason::large;
 }
 
+// BLAS leaves it alone.
+struct KeptErrno {
+  const int own = errno;
+  ~KeptErrno() { errno = own; }
+};
+
 }  // namespace
 
 Reason serve_or_leave(const Real& real, const Product& product, Place& place) {
+  const KeptErrno kept;
   const Reason decided = decide(real, product, place);
   if (!is_caught(decided)) return decided;
   const NoCancel whole;

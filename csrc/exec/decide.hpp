@@ -16,23 +16,8 @@
 
 namespace ozfp4::exec {
 
-// Where matrices lie: the host's.
-struct Memory {
-  // Copies `count` entries of so many bytes, which lie `step` entries apart, one behind another. False: they cannot be read.
-  virtual bool read(void* to, const void* from, std::int64_t bytes, std::int64_t step, std::int64_t count) const {
-    for (std::int64_t i = 0; i < count; ++i) {
-      const auto* entry = static_cast<const char*>(from) + i * step * bytes;
-      std::memcpy(static_cast<char*>(to) + i * bytes, entry, static_cast<std::size_t>(bytes));
-    }
-    return true;
-  }
-
- protected:
-  ~Memory() = default;
-};
-
-// Where the products of a call are made. The functions are called in this order, each once at most.
-struct Place : Memory {
+// Where the matrices of a call lie and its products are made. All but `read` are called in this order, each once at most.
+struct Place {
   // From which extent on products gain there.
   virtual std::int64_t threshold(Type type) = 0;
   // Why it makes no product for this call, whichever it is, or Reason::none. Before it, alpha and beta may lie anywhere.
@@ -42,6 +27,14 @@ struct Place : Memory {
   virtual Reason make(const Real& real, const Product& product) = 0;
   // In the place of a routine that nobody has: what was not made.
   virtual void make_alone(const Real& real, const Product& product) = 0;
+  // Copies `count` entries of so many bytes, which lie `step` entries apart, one behind another. False: they cannot be read.
+  virtual bool read(void* to, const void* from, std::int64_t bytes, std::int64_t step, std::int64_t count) const {
+    for (std::int64_t i = 0; i < count; ++i) {
+      const auto* entry = static_cast<const char*>(from) + i * step * bytes;
+      std::memcpy(static_cast<char*>(to) + i * bytes, entry, static_cast<std::size_t>(bytes));
+    }
+    return true;
+  }
 
  protected:
   ~Place() = default;

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cerrno>
 #include <cstring>
 #include <string>
 #include <vector>
@@ -270,48 +269,30 @@ Reason serve_triangle(const Product& triangle, std::int64_t* repaired) {
   return status == OZFP4_OK ? reason : reason_of(status);
 }
 
-// ---- Room on the stack ----
-
-// Products of up to 700^3 need threads of 112 to 128 KiB on Zen 4, with all that the first product does.
-constexpr std::uintptr_t needed_stack = 256 << 10;
-
-struct Stack {
-  std::uintptr_t begin, end;  // both 0: not known yet
-};
-
-Stack own_stack() {
-  pthread_attr_t attributes;
-  void* begin = nullptr;
-  std::size_t bytes = 0;
-  if (pthread_getattr_np(pthread_self(), &attributes) == 0) {
-    if (pthread_attr_getstack(&attributes, &begin, &bytes) != 0) bytes = 0;
-    pthread_attr_destroy(&attributes);
-  }
-  const auto address = reinterpret_cast<std::uintptr_t>(begin);
-  return {address, address + bytes};
-}
-
 }  // namespace
 
 std::int64_t Cpu::threshold(Type type) {
   static std::atomic<std::int64_t> known[type_count];  // 0: not asked yet
   std::atomic<std::int64_t>& own = known[static_cast<int>(type)];
-  std::int64_t found = own.load(std::memory_order_relaxed);
-  if (found != 0) return found;
-  const int kept = errno;
-  own.store(found = cpu_threshold(letter_of(type)), std::memory_order_relaxed);
-  errno = kept;
-  return found;
+  if (own.load(std::memory_order_relaxed) == 0) own.store(cpu_threshold(letter_of(type)), std::memory_order_relaxed);
+  return own.load(std::memory_order_relaxed);
 }
 
 // Not in a thread with little room left, nor on a stack that is not the thread's own, as of a coroutine, whose end nobody tells.
-// Asks the system once in each thread.
+// Products of up to 700^3 need threads of 112 to 128 KiB on Zen 4, with all that the first product does. Asks the system once in
+// each thread.
 Reason Cpu::is_open(const Real&) {
-  static thread_local Stack stack __attribute__((tls_model("initial-exec"))) = {0, 0};
-  if (stack.end == 0) stack = own_stack();
-  const auto here = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
-  const bool has_room = here < stack.end && here - stack.begin >= needed_stack && here >= stack.begin;
-  return has_room ? Reason::none : Reason::little_stack;
+  constexpr std::uintptr_t needed = 256 << 10;
+  static __attribute__((tls_model("initial-exec"))) thread_local std::uintptr_t begin = 0, bytes = 0;
+  pthread_attr_t attributes;
+  if (bytes == 0 && pthread_getattr_np(pthread_self(), &attributes) == 0) {
+    void* lowest = nullptr;
+    pthread_attr_getstack(&attributes, &lowest, &bytes);
+    pthread_attr_destroy(&attributes);
+    begin = reinterpret_cast<std::uintptr_t>(lowest);
+  }
+  const auto room = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)) - begin;  // huge below the stack
+  return room >= needed && room < bytes ? Reason::none : Reason::little_stack;
 }
 
 Reason Cpu::make(const Real& real, const Product& product) {
@@ -327,11 +308,8 @@ void Cpu::make_alone(const Real& real, const Product& product) {
 }
 
 Reason serve(const Product& product, std::int64_t* repaired) {
-  const int kept = errno;  // BLAS leaves it alone
   *repaired = 0;
-  const Reason how = product.triangle != 0 ? serve_triangle(product, repaired) : serve_matrix(product, repaired);
-  errno = kept;
-  return how;
+  return product.triangle != 0 ? serve_triangle(product, repaired) : serve_matrix(product, repaired);
 }
 
 void multiply_plainly(const Product& product) {

@@ -56,31 +56,33 @@ bool set_types(const std::string& value, std::array<bool, type_count>& to) {
 }
 
 struct Setting {
-  const char* name;
-  const char* allowed;
-  bool (*set)(const std::string& value, Settings& to);
+  const char *name, *allowed;
 };
-const Setting known[] = {
-    {"MODE", "it is fastest or always",
-     [](const std::string& value, Settings& to) { return set_choice(value, {"fastest", "always"}, 0, to.always); }},
-    {"MIN_SIZE", "it is a number, 0 or more",
-     [](const std::string& value, Settings& to) { return set_count(value, to.min_size); }},
-    {"ACCURACY", "it is standard, correct or scaled",
-     [](const std::string& value, Settings& to) {
-       return set_choice(value, {"scaled", "standard", "correct"}, OZFP4_ACCURACY_SCALED, to.accuracy);
-     }},
-    {"DTYPES", "it is all, or one or more of float32, float64, complex64, complex128, or s, d, c, z",
-     [](const std::string& value, Settings& to) { return set_types(value, to.types); }},
-    {"ONLY", "it is words with commas between", [](const std::string& value, Settings& to) { return set_words(value, to.only); }},
-    {"SPARE", "it is words with commas between",
-     [](const std::string& value, Settings& to) { return set_words(value, to.spare); }},
-    {"SUMMARY", "it is 0 or 1",
-     [](const std::string& value, Settings& to) { return set_choice(value, {"0", "1"}, 0, to.summary); }},
-    {"REPORT", "it is a file", [](const std::string& value, Settings& to) { return !(to.report = value).empty(); }},
-    {"VERIFY", "it is a number, at most 1000000",
-     [](const std::string& value, Settings& to) { return set_count(value, to.verify) && to.verify <= 1000000; }},
-    {"ROOT", "it is a number", [](const std::string& value, Settings& to) { return set_count(value, to.root); }},
+constexpr Setting known[] = {
+    {"MODE", "it is fastest or always"},
+    {"MIN_SIZE", "it is a number, 0 or more"},
+    {"ACCURACY", "it is standard, correct or scaled"},
+    {"DTYPES", "it is all, or one or more of float32, float64, complex64, complex128, or s, d, c, z"},
+    {"ONLY", "it is words with commas between"},
+    {"SPARE", "it is words with commas between"},
+    {"SUMMARY", "it is 0 or 1"},
+    {"REPORT", "it is a file"},
+    {"VERIFY", "it is a number, at most 1000000"},
+    {"ROOT", "it is a number"},
 };
+
+bool set(const std::string& name, const std::string& value, Settings& to) {
+  if (name == "MODE") return set_choice(value, {"fastest", "always"}, 0, to.always);
+  if (name == "MIN_SIZE") return set_count(value, to.min_size);
+  if (name == "ACCURACY") return set_choice(value, {"scaled", "standard", "correct"}, OZFP4_ACCURACY_SCALED, to.accuracy);
+  if (name == "DTYPES") return set_types(value, to.types);
+  if (name == "ONLY") return set_words(value, to.only);
+  if (name == "SPARE") return set_words(value, to.spare);
+  if (name == "SUMMARY") return set_choice(value, {"0", "1"}, 0, to.summary);
+  if (name == "REPORT") return !(to.report = value).empty();
+  if (name == "VERIFY") return set_count(value, to.verify) && to.verify <= 1000000;
+  return set_count(value, to.root);
+}
 
 [[noreturn]] void refuse(const std::string& text) {
   say(prefix + text);
@@ -98,7 +100,7 @@ Settings from_environment() {
     if (setting == std::end(known)) {
       refuse(name + " is unknown; there are MODE, MIN_SIZE, ACCURACY, DTYPES, ONLY, SPARE, SUMMARY, REPORT and VERIFY");
     }
-    if (!setting->set(value, found)) refuse(name + ": '" + value + "' is not allowed; " + setting->allowed);
+    if (!set(name, value, found)) refuse(name + ": '" + value + "' is not allowed; " + setting->allowed);
   }
   return found;
 }

@@ -25,11 +25,11 @@ bool has_both(Number x) { return x.real() != 0 && x.imag() != 0; }
 double part_of(Number x, int part) { return part == 0 ? x.real() : x.imag(); }
 
 // `count` entries from one on, `gap` bytes apart. Empty where they cannot be read.
-Line line_of(const Product& p, const void* first, std::ptrdiff_t gap, int op, std::int64_t count, const Memory& memory) {
+Line line_of(const Product& p, const void* first, std::ptrdiff_t gap, int op, std::int64_t count, const Place& place) {
   const std::int64_t bytes = size_of(p.type);
   std::vector<char> entries(static_cast<std::size_t>(bytes * count));
   Line line;
-  if (!memory.read(entries.data(), first, bytes, gap / bytes, count)) return line;
+  if (!place.read(entries.data(), first, bytes, gap / bytes, count)) return line;
   for (std::int64_t i = 0; i < count; ++i) {
     const Number x = number_at(entries.data() + bytes * i, is_single(p.type), is_complex(p.type));
     line.push_back(op == conjugate_transpose ? std::conj(x) : x);
@@ -189,12 +189,12 @@ void tell(Routine routine, const Product& p, const Sample& entry, const Checked&
 
 }  // namespace
 
-Checked check_entry(const Product& product, int accuracy, const Sample& sample, const Memory& memory) {
+Checked check_entry(const Product& product, int accuracy, const Sample& sample, const Place& place) {
   const Product p = matrix_of(product, sample.matrix);
   const Number alpha = alpha_of(p), beta = beta_of(p);
   const std::int64_t k = alpha != 0.0 ? p.k : 0;  // else neither A nor B is read
   const auto line = [&](const void* matrix, std::ptrdiff_t first, std::ptrdiff_t gap, int op, std::int64_t count) {
-    return line_of(p, static_cast<const char*>(matrix) + first, gap, op, count, memory);
+    return line_of(p, static_cast<const char*>(matrix) + first, gap, op, count, place);
   };
   const Line c = line(p.c, place_of(p, p.ldc, sample.row, sample.column), 0, no_transpose, 1);
   Entry entry{line(p.a, place_in_a(p, sample.row, 0), place_in_a(p, 0, 1), p.transpose_a, k),
@@ -208,7 +208,7 @@ Checked check_entry(const Product& product, int accuracy, const Sample& sample, 
   return is_single(p.type) ? check<float>(p, accuracy, entry, c[0]) : check<double>(p, accuracy, entry, c[0]);
 }
 
-Verification::Verification(const Product& product, const Memory& memory) : memory_(memory) {
+Verification::Verification(const Product& product, const Place& place) : place_(place) {
   if (!is_chosen()) return;
   const double entries = static_cast<double>(product.m) * static_cast<double>(product.n) * static_cast<double>(product.batch);
   for (int i = 0; i < std::min<double>(entries_.size(), entries); ++i) {
@@ -217,8 +217,8 @@ Verification::Verification(const Product& product, const Memory& memory) : memor
     const Product p = matrix_of(product, entry.matrix);
     if (beta_of(p) != 0.0) {
       double number[2];
-      const char* const place = static_cast<const char*>(p.c) + place_of(p, p.ldc, entry.row, entry.column);
-      if (!memory.read(number, place, size_of(p.type), 1, 1)) continue;
+      const char* const before = static_cast<const char*>(p.c) + place_of(p, p.ldc, entry.row, entry.column);
+      if (!place.read(number, before, size_of(p.type), 1, 1)) continue;
       entry.before = number_at(number, is_single(p.type), is_complex(p.type) && !is_real(p, entry.row, entry.column));
     }
     entries_[count_++] = entry;
@@ -231,7 +231,7 @@ void Verification::finish(Routine routine, const Product& product) const {
   try {
     ++products;
     for (std::size_t i = 0; i < count_; ++i) {
-      const Checked checked = check_entry(product, settings().accuracy, entries_[i], memory_);
+      const Checked checked = check_entry(product, settings().accuracy, entries_[i], place_);
       const std::int64_t alike = ++findings[static_cast<int>(checked.finding)];
       if (checked.finding == Finding::wrong && alike <= most_lines) tell(routine, product, entries_[i], checked);
     }

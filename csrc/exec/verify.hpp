@@ -24,19 +24,19 @@ struct Checked {
 // Whether an entry is the exact result rounded once, or within the bound of "standard" (of ozfp4.h) but for a unit in the last
 // place. Where its row, column or C is not finite, a real entry must be NaN or infinite as by IEEE 754; a complex one is not
 // judged.
-Checked check_entry(const Product& product, int accuracy, const Sample& entry, const Memory& memory);
+Checked check_entry(const Product& product, int accuracy, const Sample& entry, const Place& place);
 
 // Checks one product: constructed before it, called after it. Does nothing for those that are not chosen: the first N of the
 // process are, and then the t-th with probability N / t. On a GPU it waits for the stream.
 class Verification {
  public:
-  Verification(const Product& product, const Memory& memory);
+  Verification(const Product& product, const Place& place);
   void finish(Routine routine, const Product& product) const;
 
  private:
   std::array<Sample, 8> entries_;
   std::size_t count_ = 0;
-  const Memory& memory_;
+  const Place& place_;
 };
 
 // How many entries were found to be so, and of how many products.

@@ -166,7 +166,7 @@ def test_a_script_without_an_interpreter(tmp_path: Path) -> None:
         (["--fast", "true"], 125, "ozfp4 exec: unrecognized arguments: --fast (see ozfp4 exec --help)"),
         (["--min-size", "x", "true"], 125, "argument --min-size: 'x' is not a number"),
         (["--min-size", "-1", "true"], 125, "argument --min-size"),
-        (["--verify", "1000001", "true"], 125, "more than 1000000"),
+        (["--verify", "1000001", "true"], 125, "1000001 is not within 0 and 1000000"),
         (["--accuracy", "high", "true"], 125, "invalid choice: 'high'"),
         (["--dtypes", "float64,int8", "true"], 125, "'int8' is not supported"),
         (["--dtypes", "d,", "true"], 125, "'' is not supported"),

@@ -12,7 +12,12 @@ using namespace ozfp4::exec;
 
 namespace {
 
-struct Host final : Memory {};
+struct Host final : Place {
+  std::int64_t threshold(Type) override { return 0; }
+  Reason is_open(const Real&) override { return Reason::failed; }
+  Reason make(const Real&, const Product&) override { return Reason::failed; }
+  void make_alone(const Real&, const Product&) override {}
+};
 
 bool same(double x, double y) { return x == y || (std::isnan(x) && std::isnan(y)); }
 

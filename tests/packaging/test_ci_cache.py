@@ -138,7 +138,7 @@ def append(file: Path) -> None:
         ("csrc/c_api/gemm.cpp", "some"),
         ("csrc/cpu/matmul.hpp", "some"),  # which csrc/cuda includes
         ("csrc/cpu/matmul.cpp", "none"),
-        ("csrc/exec/fork.cpp", "none"),
+        ("csrc/exec/decide.cpp", "none"),
         (".ci/run", "none"),
     ],
 )

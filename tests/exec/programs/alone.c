@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <math.h>
 #include <stdio.h>
+
 #include "blas.h"
 #pragma weak cblas_dgemm
 #pragma weak cblas_zgemm

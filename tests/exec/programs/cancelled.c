@@ -2,6 +2,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+
 #include "blas.h"
 #pragma weak cblas_dgemm
 static double *a, *c;

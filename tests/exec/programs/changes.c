@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
+
 #include "blas.h"
 static volatile int is_over;
 static void* multiply(void* unused) {

@@ -1,5 +1,5 @@
-"""Programs that call cuBLAS, each a function: `python cublas.py NAME ARGUMENTS`. FAKES is the folder of the stand-ins of cuBLAS and the
-driver, OURS that of a libozfp4 with CUDA. Products are of small integers, which all of them make exactly."""
+"""Programs that call cuBLAS, each a function: `python cublas.py NAME ARGUMENTS`. FAKES is the folder of the stand-ins, OURS
+that of a libozfp4 with CUDA. Products are of small integers, which all of them make exactly."""
 
 from __future__ import annotations
 

@@ -2,6 +2,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+
 #include "blas.h"
 static pthread_key_t key;
 static void multiply(const char* when) {

@@ -16,7 +16,7 @@ int main(void) {
   const float complex c[2] = {1 + 2 * I, 3}, d[2] = {I, 2 - I};
   const char* const suffixes[] = {"", "64_"};
   for (int i = 0; i < 2; ++i) {
-    const int64_t place = ((int64_t(*)(const void*, const void*, const void*))found("isamax", suffixes[i]))(&many, x, &one);
+    const int64_t place = ((int64_t (*)(const void*, const void*, const void*))found("isamax", suffixes[i]))(&many, x, &one);
     const float dot = DOT(float, "sdot")(&two, x, &one, y, &one);
     const float complex of_c = DOT(float complex, "cdotc")(&two, c, &one, d, &one);
     const double complex of_z = DOT(double complex, "zdotc")(&two, z, &one, w, &one);

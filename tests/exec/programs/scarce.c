@@ -1,4 +1,5 @@
-// Memory as C++ takes it, by whichever of three functions its library was built for, which there is no longer after so many times.
+// Memory as C++ takes it, by whichever of three functions its library was built for, which there is no longer after so many
+// times.
 #include <dlfcn.h>
 #include <errno.h>
 #include <stddef.h>

@@ -1,6 +1,7 @@
 // How often memory is asked for by products of the same shapes from the same places, when they have been made before.
 #include <stdio.h>
 #include <stdlib.h>
+
 #include "blas.h"
 extern void* __libc_malloc(size_t);
 extern void* __libc_memalign(size_t, size_t);

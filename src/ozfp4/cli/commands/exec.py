@@ -27,6 +27,7 @@ import signal
 import stat
 import struct
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 from ..errors import InputError
@@ -79,7 +80,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--threads",
         metavar="N",
-        type=_threads,
+        type=_within(1, MOST_THREADS),
         help="of ozfp4's products on the CPU; in place of OZFP4_NUM_THREADS",
     )
     parser.add_argument(
@@ -91,7 +92,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--verify",
         metavar="N",
-        type=_verified,
+        type=_within(0, MOST_VERIFIED),
         help="check entries of each process's first N products against exact integers, and of some 0.7 N more whenever"
         " their number has doubled: of the t-th with probability N / t",
     )
@@ -269,18 +270,14 @@ def _count(text: str) -> int:
     return int(text)
 
 
-def _verified(text: str) -> int:
-    count = _count(text)
-    if count > MOST_VERIFIED:
-        raise argparse.ArgumentTypeError(f"{text} is more than {MOST_VERIFIED}")
-    return count
+def _within(least: int, most: int) -> Callable[[str], int]:
+    def count_of(text: str) -> int:
+        count = _count(text)
+        if not least <= count <= most:
+            raise argparse.ArgumentTypeError(f"{text} is not within {least} and {most}")
+        return count
 
-
-def _threads(text: str) -> int:
-    count = _count(text)
-    if not 1 <= count <= MOST_THREADS:
-        raise argparse.ArgumentTypeError(f"{text} is not within 1 and {MOST_THREADS}")
-    return count
+    return count_of
 
 
 def _words(text: str) -> str:
@@ -290,11 +287,8 @@ def _words(text: str) -> str:
 
 
 def _dtypes(text: str) -> str:
-    if text == "all":
-        return text
-    names = [DTYPES.get(name, name) for name in text.split(",")]
-    for name in names:
-        if name not in DTYPES.values():
+    for name in text.split(","):
+        if text != "all" and name not in (*DTYPES, *DTYPES.values()):
             allowed = f"all, {', '.join(DTYPES.values())}, {', '.join(DTYPES)}"
             raise argparse.ArgumentTypeError(f"{name!r} is not supported; allowed are {allowed}")
-    return ",".join(names)
+    return text
