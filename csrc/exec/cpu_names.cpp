@@ -2,7 +2,7 @@
 #include <cctype>
 #include <cstddef>
 #include <cstdint>
-#include <type_traits>
+#include <cstring>
 
 #include "exec/serve_cpu.hpp"
 
@@ -21,31 +21,18 @@ struct Integers {
   std::int64_t operator()(Word word) const { return is_64_bit ? word : static_cast<Int>(word); }
 };
 
-// 0 for what is none of BLAS's.
-int transpose_of(const char* letter) {
-  switch (std::toupper(static_cast<unsigned char>(*letter))) {
-    case 'N': return no_transpose;
-    case 'T': return transpose;
-    case 'C': return conjugate_transpose;
-    case 'R': return conjugate_alone;
-    default: return 0;
-  }
+// One of `letters`, as a number from `first` on; 0 for what is none of BLAS's.
+int value_of(const char* letter, const char* letters, int first) {
+  const char* at = std::strchr(letters, std::toupper(static_cast<unsigned char>(*letter)));
+  return at && *at ? first + static_cast<int>(at - letters) : 0;
 }
+int transpose_of(const char* letter) { return value_of(letter, "NTCR", no_transpose); }
 int transpose_of(int value) { return value >= no_transpose && value <= conjugate_alone ? value : 0; }
+int triangle_of(const char* letter) { return value_of(letter, "UL", upper_triangle); }
 
-int triangle_of(const char* letter) {
-  const int upper = std::toupper(static_cast<unsigned char>(*letter));
-  return upper == 'U' ? upper_triangle : upper == 'L' ? lower_triangle : 0;
-}
-
-template <class Scalar>
-const void* address_of(const Scalar& scalar) {
-  if constexpr (std::is_pointer_v<Scalar>) {
-    return scalar;
-  } else {
-    return &scalar;
-  }
-}
+const void* address_of(const void* scalar) { return scalar; }
+const void* address_of(const float& scalar) { return &scalar; }
+const void* address_of(const double& scalar) { return &scalar; }
 
 template <class... Arguments>
 void call_on_cpu(const Real& real, const Product& product, Arguments... arguments) {

@@ -56,11 +56,6 @@ inline Product gemm_of(Type type, int order, int transpose_a, int transpose_b, s
   return {type, order, transpose_a, transpose_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc};
 }
 
-// Multiplications of entries. Exact below 2^53, and never beyond the range of double.
-inline double size_of(const Product& p) {
-  return static_cast<double>(p.m) * static_cast<double>(p.n) * static_cast<double>(p.k) * static_cast<double>(p.batch);
-}
-
 // One of the batch.
 inline Product matrix_of(const Product& p, std::int64_t index) {
   Product found = p;

@@ -151,13 +151,22 @@ Reason serve_matrix(const Product& p, std::int64_t* repaired) {
 
 // ---- By a plain loop ----
 
-// `convert`: of alpha and beta to the type of entries; `adjoint`: of an entry.
-template <class T, class Convert, class Adjoint>
-void multiply_plainly(const Product& p, const Convert& convert, const Adjoint& adjoint) {
+template <class T>
+T adjoint(T x) {
+  return x;
+}
+template <class T>
+std::complex<T> adjoint(std::complex<T> x) {
+  return std::conj(x);
+}
+
+// `convert`: of alpha and beta to the type of entries.
+template <class T, class Convert>
+void multiply_plainly(const Product& p, const Convert& convert) {
   const T alpha = convert(alpha_of(p)), beta = convert(beta_of(p));
   const bool multiplies = p.k > 0 && alpha != T(0);  // else neither A nor B is read
   if (!multiplies && beta == T(1)) return;
-  const auto entry = [&](const void* matrix, std::ptrdiff_t place, int op) {
+  const auto entry = [](const void* matrix, std::ptrdiff_t place, int op) {
     const T x = load<T>(static_cast<const char*>(matrix) + place);
     return op == conjugate_transpose ? adjoint(x) : x;
   };
@@ -175,17 +184,6 @@ void multiply_plainly(const Product& p, const Convert& convert, const Adjoint& a
       store(c, real_or(sum));
     }
   }
-}
-
-template <class T>
-void multiply_real(const Product& p) {
-  multiply_plainly<T>(p, [](std::complex<double> x) { return static_cast<T>(x.real()); }, [](T x) { return x; });
-}
-
-template <class T>
-void multiply_complex(const Product& p) {
-  using Number = std::complex<T>;
-  multiply_plainly<Number>(p, [](std::complex<double> x) { return Number(x); }, [](Number x) { return std::conj(x); });
 }
 
 // ---- Triangles by blocks: what is off the diagonal is products, and blocks on it are made whole in memory apart ----
@@ -313,12 +311,12 @@ Reason serve(const Product& product, std::int64_t* repaired) {
 }
 
 void multiply_plainly(const Product& product) {
-  switch (product.type) {
-    case Type::float32: return multiply_real<float>(product);
-    case Type::float64: return multiply_real<double>(product);
-    case Type::complex64: return multiply_complex<float>(product);
-    default: return multiply_complex<double>(product);
-  }
+  with_part(product.type, [&product](auto zero) {
+    using T = decltype(zero);
+    using Pair = std::complex<T>;
+    if (is_complex(product.type)) return multiply_plainly<Pair>(product, [](std::complex<double> x) { return Pair(x); });
+    multiply_plainly<T>(product, [](std::complex<double> x) { return static_cast<T>(x.real()); });
+  });
 }
 
 }  // namespace ozfp4::exec
