@@ -3,7 +3,6 @@
 #include <atomic>
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <string>
 
 #include "exec/cublas_types.hpp"
@@ -121,25 +120,15 @@ Reason enqueue(const Product& p, void* pool, Stream stream, std::int64_t* repair
   return reason_of(status);
 }
 
-// While it lives, the thread may allocate and wait although a graph is captured on another stream than its own, by this thread or
-// by any: the driver refuses that by default, and gives the capture up. Range: the driver is there.
-class BesideCaptures {
- public:
-  BesideCaptures() { driver()->cuThreadExchangeStreamCaptureMode(&mode_); }
-  ~BesideCaptures() { driver()->cuThreadExchangeStreamCaptureMode(&mode_); }
-  BesideCaptures(const BesideCaptures&) = delete;
-  BesideCaptures& operator=(const BesideCaptures&) = delete;
-
- private:
-  int mode_ = relaxed;  // and then what it was before
-};
-
 // That of a handle of cuBLAS, which small calls do not query: the current device, on the handle's stream.
 class Gpu final : public Place {
  public:
   explicit Gpu(Handle handle) : handle_(handle) {}
   std::int64_t threshold(Type type) override;
   Reason is_open(const Real& real) override;
+  // Then the thread may allocate and wait although a graph is captured on another stream than its own, by this thread or by any:
+  // the driver refuses that by default, and gives the capture up.
+  void exchange_mode() override { driver()->cuThreadExchangeStreamCaptureMode(&mode_); }
   // Returns when it is enqueued.
   Reason make(const Real& real, const Product& product) override;
   void make_alone(const Real&, const Product&) override {}  // a handle is of a library that has all routines
@@ -148,7 +137,7 @@ class Gpu final : public Place {
  private:
   Handle handle_;
   Stream stream_ = nullptr;
-  std::optional<BesideCaptures> beside_;
+  int mode_ = relaxed;  // and then what it was before
 };
 
 std::int64_t Gpu::threshold(Type type) {
@@ -174,7 +163,6 @@ Reason Gpu::is_open(const Real& real) {
   if (version / 10000 != cuda_major) return Reason::other_version;
   // For the default stream it fails where a graph is captured on a stream that waits for it: the capture would break.
   if (driver()->cuStreamIsCapturing(stream_, &captured) != 0 || captured != 0) return Reason::captured;
-  beside_.emplace();
   return Reason::none;
 }
 

@@ -70,13 +70,16 @@ Reason serve_or_leave(const Real& real, const Product& product, Place& place) {
   if (!is_caught(decided)) return decided;
   const NoCancel whole;
   const Bypass bypass;
+  place.exchange_mode();
   const Verification verification(product, place);
   const std::int64_t began = now();
   const Reason how = place.make(real, product);
-  if (how != Reason::none) return how;
-  count(kind_of(real.routine, product, decided), now() - began);
-  verification.finish(real.routine, product);
-  return decided;
+  if (how == Reason::none) {
+    count(kind_of(real.routine, product, decided), now() - began);
+    verification.finish(real.routine, product);
+  }
+  place.exchange_mode();
+  return how == Reason::none ? decided : how;
 }
 
 }  // namespace ozfp4::exec

@@ -16,12 +16,14 @@
 
 namespace ozfp4::exec {
 
-// Where the matrices of a call lie and its products are made. All but `read` are called in this order, each once at most.
+// Where the matrices of a call lie and its products are made. The functions are called in this order.
 struct Place {
   // From which extent on products gain there.
   virtual std::int64_t threshold(Type type) = 0;
   // Why it makes no product for this call, whichever it is, or Reason::none. Before it, alpha and beta may lie anywhere.
   virtual Reason is_open(const Real& real) = 0;
+  // Before what follows, and again behind it.
+  virtual void exchange_mode() {}
   // Makes the product, and returns Reason::none; or why that cannot be, and nothing is written. Range: is_valid(product), and
   // finite factors.
   virtual Reason make(const Real& real, const Product& product) = 0;

@@ -35,6 +35,7 @@ extern "C" {
 void fake_capture_elsewhere(int begins, int waits_for_default) { is_elsewhere = begins, does_wait = waits_for_default; }
 int fake_trial() { return breaks(false) ? 900 : 0; }  // of kernels, on a stream of its own
 int fake_is_broken() { return is_broken; }
+int fake_mode() { return mode; }  // of captures, in this thread
 int cuThreadExchangeStreamCaptureMode(int* other) { return std::swap(mode, *other), 0; }
 int fake_capture(int status) { return captured = status; }
 long fake_allocated() { return allocated; }
@@ -116,11 +117,9 @@ struct Copy {
   std::size_t pitch_to, width, height;
 };
 int cuMemcpy2DAsync_v2(const Copy* copy, void*) {
-  if (captured || copy->kind_from != 2 || (copy->kind_to != 1 && copy->kind_to != 2)) return 900;
-  const auto* const from = reinterpret_cast<const char*>(copy->from);
-  char* const to = copy->kind_to == 2 ? reinterpret_cast<char*>(copy->device_to) : copy->to;
+  if (captured || copy->kind_from != 2 || copy->kind_to != 1) return 900;
   for (std::size_t i = 0; i < copy->height; ++i) {
-    std::memcpy(to + i * copy->pitch_to, from + i * copy->pitch_from, copy->width);
+    std::memcpy(copy->to + i * copy->pitch_to, reinterpret_cast<const char*>(copy->from) + i * copy->pitch_from, copy->width);
   }
   return 0;
 }

@@ -4,7 +4,6 @@
 #include <cuda_runtime.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <complex>
 #include <cstdint>
@@ -260,24 +259,6 @@ void others(cublasHandle_t handle, const char* name) {
   }
 }
 
-// Microseconds of the host a call: of many small ones, of which the GPU does not keep up with all, the least of several batches.
-void host_time(cublasHandle_t handle, int n) {
-  const auto a = random<double>(n * n);
-  const Device<double> da(a), db(a), dc(a);
-  const double alpha = 1, beta = 0;
-  double least = 1e9;
-  for (int batch = 0; batch < 200; ++batch) {
-    REQUIRE(cudaDeviceSynchronize());
-    const auto start = std::chrono::steady_clock::now();
-    for (int i = 0; i < 50; ++i) {
-      cublasDgemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, n, n, n, &alpha, da.data, n, db.data, n, &beta, dc.data, n);
-    }
-    const std::chrono::duration<double, std::micro> taken = std::chrono::steady_clock::now() - start;
-    least = std::min(least, taken.count() / 50);
-  }
-  std::printf("host time of cublasDgemm of %d: %.2f us\n", n, least);
-}
-
 // Whether a million products leave the device as it was but for what the first ones have taken. Prints the bytes.
 bool keeps_nothing(cublasHandle_t handle) {
   constexpr int n = 16, first = 1000, count = 1000000;
@@ -308,10 +289,6 @@ int main(int argc, char** argv) {
   const std::string mode = argc > 1 ? argv[1] : "";
   cublasHandle_t handle;
   REQUIRE(cublasCreate(&handle));
-  if (mode == "time") {
-    for (const int n : {16, 64, 128}) host_time(handle, n);
-    return 0;
-  }
   if (mode == "long") return keeps_nothing(handle) ? 0 : 1;
   is_exact = mode == "correct";
   gemms<Real>(handle, "D");
