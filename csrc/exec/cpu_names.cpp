@@ -9,11 +9,11 @@
 namespace ozfp4::exec {
 namespace {
 
-// Of CBLAS: as wide as the registers and places on the stack that integers come in (x86-64 and AArch64), and they go on as they
+// Integers of CBLAS, as wide as the registers and places on the stack that they come in (x86-64 and AArch64). They go on as they
 // came: whether the real routine reads 32 or 64 bits of them is its own affair.
 using Word = std::int64_t;
 
-// What integers of the name's width say to the real routine.
+// The value that the real routine reads from integers of the name's width.
 template <class Int>
 struct Integers {
   const bool is_64_bit;

@@ -1,5 +1,4 @@
-// What becomes of a call: whether ozfp4 makes the product, by what was asked for and by the thresholds of the device, or the real
-// routine does.
+// The way of a call: ozfp4 makes the product, by the settings and by the thresholds of the device, or the real routine does.
 #pragma once
 
 #include <cstdint>

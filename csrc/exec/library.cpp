@@ -1,4 +1,4 @@
-// What runs when the library is loaded, and when the process forks.
+// Runs when the library is loaded, and when the process forks.
 #include <pthread.h>
 
 #include "exec/driver.hpp"

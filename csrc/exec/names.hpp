@@ -11,7 +11,7 @@
 
 #include "exec/product.hpp"
 
-// X(name, letter, integer); letter x: functions that are told the type, or have none.
+// X(name, letter, integer); letter x: functions with the type as an argument.
 #define OZFP4_FORTRAN_NAMES(X, p, routine)  \
   X(p##routine##_, p, std::int32_t)         \
   X(scipy_##p##routine##_, p, std::int32_t) \
@@ -39,7 +39,7 @@
   OZFP4_CUBLAS_NAMES(X, d, D, function, version)    \
   OZFP4_CUBLAS_NAMES(X, c, C, function, version) OZFP4_CUBLAS_NAMES(X, z, Z, function, version)
 
-// Those of cuBLAS are the last.
+// The names of cuBLAS come last.
 #define OZFP4_ALL_NAMES(X)                             \
   OZFP4_OF_ALL_TYPES(OZFP4_FORTRAN_NAMES, X, gemm)     \
   OZFP4_OF_ALL_TYPES(OZFP4_CBLAS_NAMES, X, gemm)       \
@@ -62,7 +62,7 @@ enum class Routine : std::uint16_t { OZFP4_ALL_NAMES(OZFP4_NAME) count };
 
 inline bool is_on_device(Routine routine) { return routine >= Routine::cublasSgemm_v2; }
 
-// The name under which the dynamic linker knows it.
+// Its symbol.
 inline const char* name_of(Routine routine) {
 #define OZFP4_NAME(name, ...) #name,
   static const char* const names[] = {OZFP4_ALL_NAMES(OZFP4_NAME)};

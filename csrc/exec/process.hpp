@@ -1,4 +1,4 @@
-// What the library has to do with a process that is not its own: lines on stderr, signals, forks, and calls of its own.
+// How the library lives in a process that is not its own: lines on stderr, signals, forks, and calls that it makes itself.
 #pragma once
 
 #include <unistd.h>
@@ -12,7 +12,7 @@
 namespace ozfp4::exec {
 
 // While it lives the calling thread writes where nobody reads, or more than a file may hold, without the signals of that
-// (SIGPIPE, SIGXFSZ): its calls fail. Those that were pending before are pending afterwards.
+// (SIGPIPE, SIGXFSZ): its calls fail. Signals that were pending before are pending afterwards.
 class NoSignals {
  public:
   NoSignals() {
@@ -62,8 +62,8 @@ class Bypass {
   Bypass& operator=(const Bypass&) = delete;
 };
 
-// Of what is found once and kept. fork() waits for it; it is never held while the dynamic linker or the driver is asked, whose
-// own locks somebody may hold who calls us.
+// Guards what is found once and kept. fork() waits for it; it is never held within the dynamic linker or the driver, whose own
+// locks a caller may hold.
 inline std::mutex table_lock;
 using Guard = std::lock_guard<std::mutex>;
 

@@ -81,8 +81,8 @@ inline bool is_valid(const Product& p) {
          p.ldc >= line(no_transpose, p.m, p.n);
 }
 
-// C = alpha X op(X) + beta C of a triangle, as ?syrk and ?herk have it. `turned`: of X, one of CBLAS's or 0. What these refuse
-// has transposes of 0.
+// C = alpha X op(X) + beta C of a triangle, as ?syrk and ?herk have it. `turned`: of X, one of CBLAS's or 0. Arguments that
+// these refuse give transposes of 0.
 inline Product triangle_of(Type type, bool is_hermitian, int order, int triangle, int turned, std::int64_t n, std::int64_t k,
                            const void* alpha, const void* x, std::int64_t ldx, const void* beta, void* c, std::int64_t ldc) {
   Product p{type, order, 0, 0, n, n, k, alpha, x, ldx, x, ldx, beta, c, ldc};

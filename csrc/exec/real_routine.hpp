@@ -29,7 +29,7 @@ struct Real {
 
 // As the dynamic linker would have bound the symbol for this caller: first what all of the process sees, then what the caller's
 // library brings, which may be hidden from all others (Python's extensions), then any loaded library. Remembered for each place
-// that calls: some nanoseconds from the second call on. A program that only asks whether there is such a routine (a weak
+// that calls: some nanoseconds from the second call on. A program that only looks for such a routine (a weak
 // reference, dlsym) finds ours: of the CPU's there may then be no other. One of cuBLAS, which has no handle then, ends the
 // process as the dynamic linker does, with a line and status 127.
 const Real& real_routine(Routine routine, const void* caller);

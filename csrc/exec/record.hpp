@@ -1,4 +1,4 @@
-// What became of every call, by routine and shape: how often, for how long, and why.
+// Counts of all calls by routine, shape and reason: how often, for how long, and why.
 #pragma once
 
 #include <atomic>
@@ -90,7 +90,7 @@ inline Kind kind_of(Routine routine, const Product& p, Reason reason) {
 struct Counts {
   std::atomic<std::int64_t> calls, nanoseconds;
 };
-// Those of a kind, without a lock and without memory of their own.
+// The counts of a kind, found without a lock and without allocating.
 Counts& counts_of(const Kind& kind);
 void count(const Kind& kind, std::int64_t nanoseconds);
 // In a child of fork().

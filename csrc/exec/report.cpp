@@ -1,4 +1,4 @@
-// What is told when the process ends.
+// The summary and the report at the end of the process.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -20,7 +20,7 @@ namespace {
 constexpr std::size_t most_rows = 40;                    // for people
 constexpr char report_begin[] = "{\"ozfp4_exec\": 2, ";  // as src/ozfp4/cli/commands/exec.py has it
 
-// Of at most 511 bytes.
+// At most 511 bytes.
 __attribute__((format(printf, 1, 2))) std::string format(const char* pattern, ...) {
   char text[512];
   va_list arguments;

@@ -39,8 +39,8 @@ FloatBits<T> nan_of(const char* entry, std::int64_t bytes) {
   return 0;
 }
 
-// Of each line of an operand, `line_step` and `k_step` bytes apart, where the first NaN is along k, and its bits; k is p.k where
-// there is none.
+// The first NaN along k in each line of an operand, `line_step` and `k_step` bytes apart: its place, p.k where there is none, and
+// its bits.
 template <class T>
 std::vector<std::pair<std::int64_t, FloatBits<T>>> first_nans(const Product& p, const void* operand, std::int64_t lines,
                                                               std::ptrdiff_t line_step, std::ptrdiff_t k_step) {
@@ -276,7 +276,7 @@ std::int64_t Cpu::threshold(Type type) {
   return own.load(std::memory_order_relaxed);
 }
 
-// Not in a thread with little room left, nor on a stack that is not the thread's own, as of a coroutine, whose end nobody tells.
+// Not in a thread with little room left, nor on a stack that is not the thread's own, as of a coroutine, whose end is unknown.
 // Products of up to 700^3 need threads of 112 to 128 KiB on Zen 4, with all that the first product does. Asks the system once in
 // each thread.
 Reason Cpu::is_open(const Real&) {

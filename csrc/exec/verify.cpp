@@ -94,7 +94,7 @@ struct Entry {
     return {exact_sum<T>(sum.real, real.digit), exact_sum<T>(sum.imaginary, imaginary.digit)};
   }
 
-  // Of real types, where something is not finite: NaN or the infinity that IEEE's sum of products has.
+  // NaN or the infinity that IEEE's sum of products has, in real types where something is not finite.
   double special() const {
     double sum = 0;
     for (std::size_t l = 0; l < row.size(); ++l) {

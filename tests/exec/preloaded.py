@@ -18,7 +18,7 @@ PREFIX = "OZFP4_EXEC_"
 
 
 def environment(**settings: Any) -> dict[str, str]:
-    """Of a process with the library before it, and these settings; names in capitals are variables of their own."""
+    """The environment of a process with the library before it; names in capitals are variables of their own, not settings."""
     mine = {name: value for name, value in os.environ.items() if not name.startswith(PREFIX)}
     asked = {
         name if name.isupper() else PREFIX + name.upper(): str(value) for name, value in settings.items()
@@ -46,7 +46,7 @@ def processes(report: Path) -> list[dict[str, Any]]:
 
 
 def reported(report: Path, *program: str | Path, **settings: Any) -> dict[str, Any]:
-    """What the one process of a program reports; `printed` is its output."""
+    """The report of a program's one process; `printed` is its output."""
     report.unlink(missing_ok=True)
     printed = python(*program, report=report, **settings).stdout
     (process,) = processes(report)
@@ -54,5 +54,5 @@ def reported(report: Path, *program: str | Path, **settings: Any) -> dict[str, A
 
 
 def why(process: dict[str, Any]) -> set[tuple[str, bool, int, str]]:
-    """Of each row of a process: the routine, whether it was caught, how often, and why."""
+    """Each row of a process: the routine, whether it was caught, how often, and why."""
     return {(row["routine"], row["caught"], row["calls"], row["why"]) for row in process["rows"]}

@@ -38,7 +38,7 @@ def test_the_program_gets_its_arguments_and_gives_its_status() -> None:
 
 
 def test_it_starts_without_what_it_does_not_need() -> None:
-    """Of a program that takes a second its start is noticed."""
+    """The start of a program that takes a second is noticed."""
     command = [sys.executable, "-X", "importtime", "-m", "ozfp4", "exec", "--", "/no/such/program"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)
     imported = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}

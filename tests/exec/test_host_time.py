@@ -1,4 +1,4 @@
-"""What a call asks of the system that exec leaves: counted, since no clock tells it of a machine that others share; against
+"""System calls, locks and look-ups of a call that exec leaves, counted, as clocks vary on a machine that others share; against
 libraries that return at once (benchmarks/exec_host)."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the library exports and needs, whom it calls, and how it lives with threads, forks and long runs."""
+"""Exports and needs of the library, whom it calls, and how it lives with threads, forks and long runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is caught has the bits of ozfp4.gemm, whatever name it was called by; what is not goes to the real routine."""
+"""Products that are caught have the bits of ozfp4.gemm, by whatever name; others go to the real routine."""
 
 from __future__ import annotations
 

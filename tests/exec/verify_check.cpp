@@ -1,4 +1,4 @@
-// What `ozfp4 exec --verify` finds of entries that are right, wrong by a unit in the last place, and wrong by more.
+// Findings of `ozfp4 exec --verify` on entries that are right, wrong by a unit in the last place, and wrong by more.
 #include <cmath>
 #include <limits>
 #include <string>

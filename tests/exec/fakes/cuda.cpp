@@ -22,7 +22,7 @@ std::atomic<unsigned long long> context{1};
 std::mutex lock;
 std::vector<std::pair<void*, std::size_t>> on_host;
 
-// What a capture elsewhere forbids all threads but those that do not care; nobody may touch the default stream where it waits for
+// A capture elsewhere forbids this to all threads but those that do not care; nobody may touch the default stream where it waits for
 // that.
 bool breaks(bool is_default) {
   if (!is_elsewhere || (mode == 2 && !(is_default && does_wait))) return false;

@@ -70,7 +70,7 @@ def call(
 def gemm(
     name: str, flags: str, alpha: Any, a: np.ndarray, b: np.ndarray, beta: Any, c: np.ndarray, **more: Any
 ) -> None:
-    """Of Fortran, of whole column-major matrices."""
+    """A routine of Fortran, with whole column-major matrices."""
     k = a.shape[1 if flags[0] in "Nn" else 0]
     operands = [(x, len(x)) for x in (a, b)]
     call(name, FORTRAN, flags, (*c.shape, more.pop("k", k)), alpha, operands, beta, (c, len(c)), **more)

@@ -63,7 +63,7 @@ std::vector<T> random(std::size_t count) {
   return found;
 }
 
-// A sum of products, and of their magnitudes. Of real numbers the imaginary part is not made: Quad takes its time.
+// A sum of products, and of their magnitudes. Real numbers have no imaginary part made: Quad takes its time.
 struct Sum {
   Quad re = 0, im = 0;
   double size = 0;
@@ -94,7 +94,7 @@ bool is_near(double found, Quad expected, double size, int k) {
   return static_cast<double>(error < 0 ? -error : error) <= size * (k + 4) * 2.3e-16;
 }
 
-// What one product must give, of column-major matrices.
+// Compares one product of column-major matrices.
 template <class T>
 void compare(const std::string& what, cublasOperation_t ta, cublasOperation_t tb, int m, int n, int k, T alpha, const T* a,
              int lda, const T* b, int ldb, T beta, const T* before, int ldc, const T* found) {

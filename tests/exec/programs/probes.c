@@ -1,4 +1,4 @@
-// What libblastrampoline asks of a library: the width of integers, and how complex and single numbers are returned.
+// The probes of libblastrampoline: the width of integers, and how complex and single numbers are returned.
 #include <complex.h>
 #include <dlfcn.h>
 #include <stdint.h>

@@ -52,7 +52,7 @@ def flags_of(kind: str, letter: str) -> list[str]:
 def right(
     kind: str, flags: str, alpha: Any, x: Any, y: Any, beta: Any, c: np.ndarray, accuracy: str
 ) -> np.ndarray:
-    """What BLAS takes as real of C is so, and of C nothing is read that is not the triangle's."""
+    """The oracle: C is read in the triangle alone, and as real where BLAS takes it so."""
     inside = {"L": np.tril, "U": np.triu}.get(flags[0] if kind != "gemm" else "", lambda z: z)(
         np.ones(c.shape)
     )
