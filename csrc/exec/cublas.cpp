@@ -18,17 +18,6 @@ constexpr int cuda_major = 13;             // of this build
 constexpr std::int64_t least_bytes = 256;  // a workspace of none is passed an address all the same
 constexpr std::uint64_t most_counts = 1024;
 
-std::int64_t threshold_of(int device, Type type) {
-  char name[256] = "";
-  int high = 0, low = 0;
-  if (driver()->cuDeviceGetName(name, sizeof name, device) != 0 ||
-      driver()->cuDeviceGetAttribute(&high, major_capability, device) != 0 ||
-      driver()->cuDeviceGetAttribute(&low, minor_capability, device) != 0) {
-    return kNeverFaster;
-  }
-  return gpu_threshold(name, 10 * high + low, letter_of(type));
-}
-
 // State that products of a context share: the pool of their workspaces, whose memory stays with it until the program ends, and
 // counts on the host that kernels write; null where there is no such memory.
 struct Shared {
@@ -71,12 +60,6 @@ Shared shared() {
   const Shared made = make_shared();  // where two threads are here at once, one's is never used
   const Guard hold(table_lock);
   return contexts().emplace(context, made).first->second;
-}
-
-// The count of a calling address, which another one may share.
-const volatile std::int64_t* count_of(const Real& real, const std::int64_t* counts) {
-  const bool is_asked = !settings().always && settings().accuracy != OZFP4_ACCURACY_SCALED;
-  return is_asked && counts ? counts + reinterpret_cast<std::uintptr_t>(real.caller) / 4 % most_counts : nullptr;
 }
 
 ozfp4_status enqueue(const Product& p, void* workspace, std::int64_t bytes, Stream stream, const ozfp4_options& options) {
@@ -146,7 +129,14 @@ std::int64_t Gpu::threshold(Type type) {
   int device = 0;
   if (!driver() || driver()->cuCtxGetDevice(&device) != 0 || device >= most) return kNeverFaster;
   std::atomic<std::int64_t>& own = known[device][static_cast<int>(type)];
-  if (own.load(std::memory_order_relaxed) == 0) own.store(threshold_of(device, type), std::memory_order_relaxed);
+  if (own.load(std::memory_order_relaxed) == 0) {
+    char name[256] = "";
+    int high = 0, low = 0;
+    const bool is_known = driver()->cuDeviceGetName(name, sizeof name, device) == 0 &&
+                          driver()->cuDeviceGetAttribute(&high, major_capability, device) == 0 &&
+                          driver()->cuDeviceGetAttribute(&low, minor_capability, device) == 0;
+    own.store(is_known ? gpu_threshold(name, 10 * high + low, letter_of(type)) : kNeverFaster, std::memory_order_relaxed);
+  }
   return own.load(std::memory_order_relaxed);
 }
 
@@ -169,13 +159,16 @@ Reason Gpu::is_open(const Real& real) {
 // A kernel writes the count, and the next call looks at it; the first product of a calling address is waited for.
 Reason Gpu::make(const Real& real, const Product& product) {
   const Shared own = shared();
-  const volatile std::int64_t* const count = count_of(real, own.counts);
+  const bool counts = own.counts && !settings().always && settings().accuracy != OZFP4_ACCURACY_SCALED;
+  // The count of a calling address, which another one may share.
+  std::int64_t* const word = counts ? own.counts + reinterpret_cast<std::uintptr_t>(real.caller) / 4 % most_counts : nullptr;
+  const volatile std::int64_t* const count = word;
   const std::int64_t before = real.few_repairs;
   if (count && before > 0 && *count > before) {
     real.has_many_repairs = true;
     return Reason::many_repairs;
   }
-  const Reason how = enqueue(product, own.pool, stream_, const_cast<std::int64_t*>(count));
+  const Reason how = enqueue(product, own.pool, stream_, word);
   const std::int64_t few = how == Reason::none ? few_repairs(product.m * product.n * product.batch) : 0;
   if (!count || before >= few) return how;
   real.few_repairs = few;

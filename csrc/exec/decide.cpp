@@ -19,8 +19,9 @@ Reason by_request(const Real& real, const Product& product) {
   if (product.m == 0 || product.n == 0 || product.k == 0 || product.batch == 0) return Reason::nothing_to_multiply;
   if (!asked.types[static_cast<std::size_t>(product.type)]) return Reason::type_not_asked;
   double multiplications = 1;
-  for (const std::int64_t extent : {product.m, product.n, product.k, product.batch})
+  for (const std::int64_t extent : {product.m, product.n, product.k, product.batch}) {
     multiplications *= static_cast<double>(extent);
+  }
   return multiplications < static_cast<double>(asked.min_size) ? Reason::below_min_size : Reason::none;
 }
 

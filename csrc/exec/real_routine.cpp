@@ -29,11 +29,7 @@ Dl_info holder_of(const void* address) {
 }
 
 bool is_ours(const void* address) {
-  // Not a static that is made once, for which others would wait while the dynamic linker is asked.
-  static std::atomic<const void*> own{nullptr};
-  const void* known = own.load(std::memory_order_relaxed);
-  if (!known) own.store(known = holder_of(reinterpret_cast<const void*>(&real_routine)).dli_fbase, std::memory_order_relaxed);
-  return holder_of(address).dli_fbase == known;
+  return holder_of(address).dli_fbase == holder_of(reinterpret_cast<const void*>(&real_routine)).dli_fbase;
 }
 
 // The library that holds an address, kept loaded; null of the program itself, whose handle would see us.

@@ -15,7 +15,7 @@ struct Entry {
   Kind kind;
   Counts counts;
 };
-constexpr std::size_t capacity = 8192, most_shapes = capacity / 2;  // behind them those of many shapes, which are few
+constexpr std::size_t capacity = 8192, most_shapes = capacity / 2;  // the rest has room for the kinds of many shapes
 std::array<Entry, capacity> entries;
 std::atomic<std::size_t> shapes;
 
@@ -37,9 +37,8 @@ Counts& counts_of(const Kind& kind) {
     int state = entry.state.load(std::memory_order_acquire);
     if (state == ready && key_of(entry.kind) == key_of(kind)) return entry.counts;
     if (state != empty) continue;
-    if (kind.m >= 0 && shapes.load(std::memory_order_relaxed) >= most_shapes) {
-      return counts_of({kind.routine, kind.type, kind.reason, -1, -1, -1});
-    }
+    const Kind many{kind.routine, kind.type, kind.reason, -1, -1, -1};
+    if (shapes.load(std::memory_order_relaxed) >= most_shapes && key_of(kind) != key_of(many)) return counts_of(many);
     if (!entry.state.compare_exchange_strong(state, writing, std::memory_order_acquire)) continue;
     shapes.fetch_add(1, std::memory_order_relaxed);
     entry.kind = kind;

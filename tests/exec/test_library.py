@@ -242,6 +242,8 @@ def test_shapes_beyond_the_table_are_counted_together(report: Path) -> None:
     assert done["left"] == sum(row["calls"] for row in done["rows"]) == 118 * 118
     assert sum(row["m"] is None for row in done["rows"]) == 1
     assert len(done["rows"]) > 4000
+    done = reported(report, "refused")
+    assert (done["caught"], done["left"]) == (0, 9000)
 
 
 @pytest.mark.slow

@@ -354,6 +354,13 @@ def shapes() -> None:
         x[:m, :k] @ x[:k, :3]
 
 
+def refused() -> None:
+    """By BLAS, each with another extent."""
+    x = np.zeros((1, 1), order="F")
+    for m in range(-9000, 0):
+        call("scipy_dgemm_", FORTRAN, "NN", (m, 1, 1), 1, [(x, 1)] * 2, 0, (x, 1))
+
+
 def failing() -> None:
     """Whichever piece of memory there is not (scarce.c): children that have nothing left of an earlier product make one of
     integers, which is the same whoever makes it. Prints how many pieces a product takes."""
