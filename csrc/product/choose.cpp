@@ -1,6 +1,7 @@
 #include "product/choose.hpp"
 
 #include <algorithm>
+#include <cstdio>
 #include <string>
 
 #include "arith/accuracy/capacity.hpp"
@@ -82,6 +83,22 @@ std::shared_ptr<const Plan> plan_for(const Options& options, int precision, std:
   PlanRequest request = request_of(options, precision, k);
   request.alphabet = *alphabets_for(options, precision, k, units).front();
   return find_plan(request, is_paired);
+}
+
+std::string reason_of(const Options& options, int precision, std::int64_t k, const std::vector<UnitRate>& units,
+                      const std::string& basis) {
+  if (options.plan != nullptr || options.alphabet != nullptr) return "asked for";
+  if (options.family != "least") return "family '" + options.family + "' is made of limbs of fp4";
+  std::string text;
+  for (const RankedUnit& unit : ranked_units(options, precision, k, units)) {
+    double rate = 0;
+    for (const UnitRate& own : units) rate = own.alphabet == unit.alphabet ? own.rate : rate;
+    char figures[64];
+    std::snprintf(figures, sizeof figures, " %d at %.4g", unit.products, rate / 1e12);
+    text += std::string(text.empty() ? "" : ", ") + unit.alphabet->name + figures;
+  }
+  if (text.empty()) return "no backend has a plan";
+  return "least products / rate: " + text + " TOPS (" + basis + ")";
 }
 
 void check_inner(const Options& options, std::int64_t k, bool has_bound) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "plan/choice.hpp"
@@ -25,6 +26,11 @@ std::vector<RankedUnit> ranked_units(const Options& options, int precision, std:
 // the options leave it open. Throws Refusal for a plan in the options that does not serve.
 std::shared_ptr<const Plan> plan_for(const Options& options, int precision, std::int64_t k, bool is_paired,
                                      const std::vector<UnitRate>& units);
+
+// Why a product is made by the plan of the cheapest unit: what was asked for, or products and rates of each. `basis`: where the
+// rates come from.
+std::string reason_of(const Options& options, int precision, std::int64_t k, const std::vector<UnitRate>& units,
+                      const std::string& basis);
 
 // Throws Refusal where certificates do not reach so far.
 void check_inner(const Options& options, std::int64_t k, bool has_bound);

@@ -33,7 +33,9 @@ struct Options {
   bool has_accuracy = false, has_scheme = false, has_family = false;
   std::function<void(double)> progress;  // called with the fraction done; may throw to stop
   std::optional<Way> way;                // of a CPU's product, where tests force one
+  bool has_stages = false;               // of a GPU's product: it is made by planes, of which a report is made
   std::int64_t* repaired = nullptr;      // of a GPU: a word that it writes, the number of repaired entries
+  bool adds_repaired = false;            // to what is there
   std::int64_t* overflows = nullptr;     // likewise, of entries that do not fit
 };
 

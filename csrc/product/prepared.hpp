@@ -19,8 +19,9 @@ struct ToPrepare {
   bool is_left, is_row_major;
   Operand x;
   std::int64_t outer, inner;
-  int precision;                                                // of the results
-  bool is_for_real = false;                                     // a complex operand that is multiplied with real ones
+  int precision;             // of the results
+  bool is_for_real = false;  // a complex operand that is multiplied with real ones
+  bool stays = false;        // on a GPU: the entries stay where they are, and as they are, so that they are not copied
   std::vector<std::pair<std::int64_t, std::ptrdiff_t>> axes{};  // extent and bytes from matrix to matrix, the outermost first
 
   std::int64_t count() const {

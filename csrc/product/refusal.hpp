@@ -16,6 +16,8 @@ class Refusal : public std::exception {
   Refusal(Fault fault, std::string text, bool is_option) : text_(std::move(text)), fault_(fault), is_option_(is_option) {}
   Fault fault() const { return fault_; }
   bool is_option() const { return is_option_; }
+  // Whether it is of the argument of this name.
+  bool is_of(const std::string& name) const { return text_.compare(0, name.size() + 1, name + ":") == 0; }
   const char* what() const noexcept override { return text_.c_str(); }
 
  private:

@@ -214,30 +214,34 @@ void check_captured(const Type& type, int accuracy) {
   REQUIRE(cudaStreamDestroy(stream));
 }
 
-// A limit that the plain product keeps to and the one that keeps A B does not.
+// Under a limit that A B exceeds, which a factor with both parts keeps, the product is made in blocks, with the same bits; one
+// below its smallest block is refused.
 void check_limit() {
   constexpr std::int64_t n = 256, k = 16;
-  const std::complex<double> both(1, 1), one(1);
-  ozfp4_options options = OZFP4_OPTIONS_INIT;
-  options.workspace_limit = n * n * 16;  // A B
+  const std::complex<double> alpha(1, 1), beta(1);
   const Bytes x = numbers(kTypes[2], n * n, false);
-  const Device a(x), c(x);
-  const auto size_of = [&](const std::complex<double>& alpha, std::int64_t* bytes) {
-    return ozfp4_cuda_workspace_size_gemm(OZFP4_COMPLEX128, OZFP4_ROW_MAJOR, OZFP4_NO_TRANS, OZFP4_NO_TRANS, n, n, k, &alpha,
-                                          a.data, n, a.data, n, &one, c.data, n, &options, bytes);
+  const Device a(x);
+  const auto run = [&](std::int64_t limit, const Device& c, std::int64_t* bytes) {
+    ozfp4_options options = OZFP4_OPTIONS_INIT;
+    options.workspace_limit = limit;
+    const ozfp4_status size =
+        ozfp4_cuda_workspace_size_gemm(OZFP4_COMPLEX128, OZFP4_ROW_MAJOR, OZFP4_NO_TRANS, OZFP4_NO_TRANS, n, n, k, &alpha, a.data,
+                                       n, a.data, n, &beta, c.data, n, &options, bytes);
+    if (size != OZFP4_OK) return size;
+    const Workspace workspace(*bytes);
+    return ozfp4_cuda_zgemm(OZFP4_ROW_MAJOR, OZFP4_NO_TRANS, OZFP4_NO_TRANS, n, n, k, &alpha, a.data, n, a.data, n, &beta, c.data,
+                            n, workspace.memory.data, *bytes, nullptr, &options);
   };
-  std::int64_t bytes = -1;
-  report("a size beyond the limit", size_of(both, &bytes) == OZFP4_WORKSPACE && bytes == -1, ozfp4_last_error());
-  if (!report("a size within", size_of(one, &bytes) == OZFP4_OK && bytes <= options.workspace_limit, ozfp4_last_error())) return;
-  const Workspace workspace(bytes);
-  const auto status = [&](const std::complex<double>& alpha) {
-    return ozfp4_cuda_zgemm(OZFP4_ROW_MAJOR, OZFP4_NO_TRANS, OZFP4_NO_TRANS, n, n, k, &alpha, a.data, n, a.data, n, &one, c.data,
-                            n, workspace.memory.data, bytes, nullptr, &options);
-  };
-  report("A B beyond the limit", status(both) == OZFP4_WORKSPACE && c.read(x.size()) == x, ozfp4_last_error());
-  report("what the limit is for", std::string(ozfp4_last_error()).find("options.workspace_limit: 1048576 bytes are too few") == 0,
+  const Device whole(x), cut(x), refused(x);
+  std::int64_t of_whole = -1, of_cut = -1, of_none = -1;
+  constexpr std::int64_t limit = n * n * 16;  // A B
+  report("a product without a limit", run(0, whole, &of_whole) == OZFP4_OK && of_whole > limit, ozfp4_last_error());
+  report("in blocks", run(limit, cut, &of_cut) == OZFP4_OK && of_cut <= limit, ozfp4_last_error());
+  report("the bits of blocks", cut.read(x.size()) == whole.read(x.size()));
+  report("a limit below a block", run(256, refused, &of_none) == OZFP4_WORKSPACE && of_none == -1, ozfp4_last_error());
+  report("what the limit is for", std::string(ozfp4_last_error()).find("options.workspace_limit: 256 bytes is too small") == 0,
          ozfp4_last_error());
-  report("a plain one within", status(one) == OZFP4_OK, ozfp4_last_error());
+  report("which leaves C as it was", refused.read(x.size()) == x);
 }
 
 // What needs no workspace takes NULL, as the query says; what needs one names it.

@@ -19,6 +19,16 @@ struct PreparedMatrix : Prepared {
   int parts = 1;
   std::int64_t matrix_bytes, bytes;
 
+  const Prepared* about() const { return this; }
+  const char* first_entry() const { return entries.get(); }
+  // Bytes from matrix to matrix along an axis of a stack of so many; 0 where it has no such axis or repeats along it.
+  std::ptrdiff_t step(std::size_t rank, std::size_t axis) const {
+    const std::size_t own = stack.size();
+    if (axis + own < rank || stack[axis + own - rank] == 1) return 0;
+    std::ptrdiff_t bytes_of_step = parts * matrix_bytes;
+    for (std::size_t inner = axis + own - rank + 1; inner < own; ++inner) bytes_of_step *= stack[inner];
+    return bytes_of_step;
+  }
   OperandView view_at(const char* data) const {
     OperandView own = view;
     own.data = data;

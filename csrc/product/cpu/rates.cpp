@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstdio>
 #include <memory>
 #include <mutex>
 
@@ -66,19 +65,8 @@ std::vector<UnitRate> rated_units(const Options& options, int precision, std::in
 }
 
 std::string reason_of(const Options& options, int precision, std::int64_t k) {
-  if (options.plan != nullptr || options.alphabet != nullptr) return "asked for";
-  if (options.family != "least") return "family '" + options.family + "' is made of limbs of fp4";
-  const std::vector<UnitRate> units = rated_units(options, precision, k);
-  std::string text;
-  for (const RankedUnit& unit : ranked_units(options, precision, k, units)) {
-    double rate = 0;
-    for (const UnitRate& own : units) rate = own.alphabet == unit.alphabet ? own.rate : rate;
-    char figures[64];
-    std::snprintf(figures, sizeof figures, " %d at %.4g", unit.products, rate / 1e12);
-    text += std::string(text.empty() ? "" : ", ") + unit.alphabet->name + figures;
-  }
-  if (text.empty()) return "no backend has a plan";
-  return "least products / rate: " + text + " TOPS (" + rates().basis + ")";
+  if (!is_open(options)) return reason_of(options, precision, k, {}, "");  // rates are not looked at
+  return reason_of(options, precision, k, rated_units(options, precision, k), rates().basis);
 }
 
 std::string fallback_of(const Options& options, int precision, std::int64_t k) {

@@ -1,17 +1,39 @@
 #include "product/gpu/choice.hpp"
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "product/choose.hpp"
+#include "product/gpu/settings.hpp"
 #include "product/refusal.hpp"
+#include "product/trust/gpu.hpp"
 
 namespace ozfp4::product {
+namespace {
+
+// The first kernel that can be trusted; else none, and `failures` says why.
+std::optional<cuda::Kernel> serving(const Device& device, const Plan& plan, cudaStream_t stream, std::string& failures) {
+  failures.clear();
+  const std::vector<cuda::Kernel> kernels = kernels_for(device, plan);
+  for (const cuda::Kernel kernel : kernels) {
+    const GpuKernel own{true, kernel, element_of(plan, kernel)};
+    const auto verdict = verdict_of(device, own, stream);
+    if (verdict->is_passed) return kernel;
+    failures += std::string(failures.empty() ? "" : "; ") + full_name(device, own) + ": " + verdict->reason;
+  }
+  failures = kernels.empty() ? "no kernel of this build multiplies its planes on the device"
+                             : std::string("every kernel of '") + plan.alphabet.name + "' failed its self-test: " + failures;
+  return std::nullopt;
+}
+
+}  // namespace
 
 Chosen choose(const Options& options, int precision, std::int64_t inner, bool is_paired, const Device& device,
               cudaStream_t stream) {
   const std::vector<UnitRate> units = device_units(device, options.scheme);
-  std::string tried;
+  const std::optional<cuda::Kernel> forced = forced_on_devices().kernel;
+  std::string fallback, failures;
   for (const Alphabet* alphabet : alphabets_for(options, precision, inner, units)) {
     Options own = options;
     if (own.plan == nullptr) own.alphabet = alphabet;
@@ -19,13 +41,16 @@ Chosen choose(const Options& options, int precision, std::int64_t inner, bool is
     if (plan->alphabet.entry == PlaneEntry::fp64) {
       refuse_option("backend", "'fp64' has no GPU kernel; 'fp4' and 'int8' have");
     }
-    for (const cuda::Kernel kernel : kernels_for(device, *plan)) {
-      if (is_trusted(device, kernel, *plan, stream)) return {plan, kernel};
-      tried += std::string(tried.empty() ? "" : ", ") + kernel_name(kernel);
-    }
+    if (forced) return {plan, *forced};
+    if (const std::optional<cuda::Kernel> kernel = serving(device, *plan, stream, failures)) return {plan, *kernel, fallback};
+    if (fallback.empty()) fallback = "backend: " + failures;
   }
-  refuse(Fault::no_device, tried.empty() ? "cuda: no kernel of this build runs on the device"
-                                         : "cuda: every kernel for the device failed its self-test: " + tried);
+  refuse(Fault::no_device, fallback + "; no other backend is left on cuda:" + std::to_string(device.index));
+}
+
+std::string reason_on(const Device& device, const Options& options, int precision, std::int64_t inner) {
+  const std::optional<DeviceRates> rates = device_rates(device.index);
+  return reason_of(options, precision, inner, device_units(device, options.scheme), rates ? rates->basis : "typical ratios");
 }
 
 }  // namespace ozfp4::product

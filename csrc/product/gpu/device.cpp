@@ -5,6 +5,7 @@
 #include "cuda/multiply/gpu.hpp"
 #include "cuda/multiply/registry.hpp"
 #include "cuda/runtime/device_guard.hpp"
+#include "product/gpu/settings.hpp"
 #include "product/refusal.hpp"
 #include "product/trust/gpu.hpp"
 
@@ -21,13 +22,11 @@ bool takes(const Device& device, Kernel kernel, Element element, bool residues) 
 }  // namespace
 
 Device current_device() {
-  int count = 0, index = 0;
-  const cudaError_t error = cudaGetDeviceCount(&count);
-  if (error != cudaSuccess || count == 0) {
+  int index = 0;
+  if (const cudaError_t error = cudaGetDevice(&index); error != cudaSuccess) {
     cudaGetLastError();
-    refuse(Fault::no_device, std::string("cuda: ") + (error != cudaSuccess ? cudaGetErrorString(error) : "there is no GPU"));
+    refuse(Fault::no_device, std::string("cuda: ") + cudaGetErrorString(error));
   }
-  check(cudaGetDevice(&index), "cudaGetDevice");
   return {index, gpu_of(index)};
 }
 
@@ -64,12 +63,16 @@ std::vector<UnitRate> device_units(const Device& device, Scheme scheme) {
   const auto is_tcgen05 = [](Kernel kernel) { return std::string(kernel_name(kernel)).rfind("tcgen05", 0) == 0; };
   const bool has_tcgen05_bytes = has_bytes && is_tcgen05(bytes);
   const bool has_tcgen05 = has_tcgen05_bytes || (has_codes && is_tcgen05(codes));
+  if (const std::optional<DeviceRates> rates = device_rates(device.index)) {
+    return {{&Alphabet::int8, residues ? rates->int8_by_residues : rates->int8_by_digits},
+            {&Alphabet::fp4, residues ? rates->fp4_by_residues : rates->fp4_by_digits}};
+  }
   return {{&Alphabet::int8, 1.0}, {&Alphabet::fp4, fp4_rate(has_codes, has_tcgen05, has_tcgen05_bytes)}};
 }
 
-bool is_trusted(const Device& device, Kernel kernel, const Plan& plan, cudaStream_t stream, bool without_planes) {
-  const GpuKernel own = without_planes ? kWithoutPlanes : GpuKernel{true, kernel, element_of(plan, kernel)};
-  return verdict_of(device, own, stream)->is_passed;
+Trust trust_without_planes(const Device& device, cudaStream_t stream) {
+  if (is_captured(stream) && !is_known(device, kWithoutPlanes)) return Trust::unknown;
+  return verdict_of(device, kWithoutPlanes, stream)->is_passed ? Trust::passed : Trust::failed;
 }
 
 }  // namespace ozfp4::product

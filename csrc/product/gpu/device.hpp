@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cuda/multiply/contract.hpp"
+#include "cuda/runtime/export.hpp"
 #include "plan/choice.hpp"
 #include "plan/plan.hpp"
 
@@ -17,7 +18,7 @@ struct Device {
 };
 
 // The one that the calling thread has made current. Throws Refusal Fault::no_device where there is none.
-Device current_device();
+OZFP4_CUDA_EXPORT Device current_device();
 
 // Whether a graph is captured on the stream. Throws std::runtime_error where CUDA does not say, as of the default stream while a
 // graph is captured on one that waits for it.
@@ -32,8 +33,9 @@ std::vector<UnitRate> device_units(const Device& device, Scheme scheme);
 // Kernels that multiply the planes of a plan, best first.
 std::vector<cuda::Kernel> kernels_for(const Device& device, const Plan& plan);
 
-// Whether a kernel that multiplies the planes of such a plan passed its self-test on the current device, which is this one, or,
-// without planes, those for small and thin products: its first use runs it (product/trust/gpu). Throws as verdict_of.
-bool is_trusted(const Device& device, cuda::Kernel kernel, const Plan& plan, cudaStream_t stream, bool without_planes = false);
+// Whether the kernels for small and thin products, without planes, passed their self-test on the current device, which is this
+// one: their first use runs it (product/trust/gpu). Unknown where it would be run while `stream` is captured.
+enum class Trust : std::uint8_t { passed, failed, unknown };
+Trust trust_without_planes(const Device& device, cudaStream_t stream);
 
 }  // namespace ozfp4::product

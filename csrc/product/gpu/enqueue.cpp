@@ -3,18 +3,21 @@
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
+#include <mutex>
 #include <stdexcept>
 #include <string>
 #include <utility>
 
 #include "plan/schedule.hpp"
+#include "plan/workspace_error.hpp"
+#include "product/gpu/blocks.hpp"
 #include "product/gpu/choice.hpp"
 #include "product/gpu/device.hpp"
 #include "product/gpu/gram.hpp"
 #include "product/gpu/integers.hpp"
+#include "product/gpu/launching.hpp"
 #include "product/gpu/operand.hpp"
-#include "product/gpu/problem.hpp"
-#include "product/gpu/sum.hpp"
+#include "product/gpu/stream_memory.hpp"
 #include "product/refusal.hpp"
 
 namespace ozfp4::product {
@@ -92,6 +95,68 @@ cudaStream_t stream_of(const DevicePlace& place) {
 
 char* memory_of(const DevicePlace& place) { return static_cast<char*>(place.memory); }
 
+std::int64_t bytes_of(const DeviceBlocks& blocks) { return blocks.bytes; }
+std::int64_t bytes_of(const std::shared_ptr<const GramProblem>& problem) { return problem->bytes; }
+std::int64_t bytes_of(const std::shared_ptr<const IntegerProblem>& problem) { return problem->places.bytes; }
+
+Launching launching_at(const DevicePlace& place) {
+  Launching how(stream_of(place));
+  how.events = {static_cast<cudaEvent_t>(place.events[0]), static_cast<cudaEvent_t>(place.events[1]),
+                static_cast<cudaEvent_t>(place.events[2])};
+  how.waits_for_stages = place.waits_for_stages;
+  how.found = place.found;
+  how.ways = place.ways;
+  return how;
+}
+
+// The problem and memory for it, or what stands in for them where the device has too little. Range: place.allocate.
+template <class Problem, class Find>
+std::pair<Problem, char*> with_memory(const Options& options, const DevicePlace& place, const Problem& asked, const Find& find) {
+  const auto allocated = [&](const Problem& problem, bool is_last) {
+    return static_cast<char*>(place.allocate(bytes_of(problem), is_last));
+  };
+  if (char* const memory = allocated(asked, false)) return {asked, memory};
+  Options own = options;
+  own.has_limit = true;
+  try {
+    // A graph that is captured keeps what it is given: nothing is tried.
+    for (Problem problem = asked; !is_captured(stream_of(place));) {
+      own.workspace_limit = bytes_of(problem) / 2;
+      problem = find(own);
+      if (char* const memory = allocated(problem, false)) return {problem, memory};
+    }
+  } catch (const WorkspaceError&) {  // the smallest blocks have no room
+  } catch (const Refusal& refusal) {
+    if (refusal.fault() != Fault::workspace) throw;
+  }
+  if (char* const memory = allocated(asked, true)) return {asked, memory};
+  refuse(Fault::out_of_memory, "workspace: the device has no memory for " + std::to_string(bytes_of(asked)) + " bytes");
+}
+
+// Finds the problem and launches it: `launch(problem, options, memory, how)`.
+template <class Find, class Launch>
+void run(const Options& options, const DevicePlace& place, const Find& find, const Launch& launch) {
+  const auto problem = find(options);
+  if (!place.allocate) {
+    if (goes_on(place, kWorkspace, bytes_of(problem))) launch(problem, memory_of(place), launching_at(place));
+    return;
+  }
+  const std::shared_ptr<StreamMemory> shared = stream_memory(current_device().index, stream_of(place));
+  const bool is_small = shared != nullptr && bytes_of(problem) <= kSharedWorkspace;
+  const auto& [own, memory] =
+      is_small ? std::make_pair(problem, shared->workspace()) : with_memory(options, place, problem, find);
+  Launching how = launching_at(place);
+  if (shared == nullptr) return launch(own, memory, how);
+  how.counters = shared->counters();
+  const std::lock_guard<std::mutex> alone(shared->launching());
+  try {
+    launch(own, memory, how);
+  } catch (...) {
+    forget(shared);
+    throw;
+  }
+}
+
 // Turns errors of the runtime and of launches into errors of the device.
 template <class Body>
 void on_device(const Body& body) {
@@ -104,7 +169,7 @@ void on_device(const Body& body) {
 
 // A product without entries: none of them is repaired.
 void enqueue_nothing(const Options& options, const DevicePlace& place) {
-  if (!goes_on(place, kWorkspace, 0) || options.repaired == nullptr) return;
+  if (!goes_on(place, kWorkspace, 0) || options.repaired == nullptr || options.adds_repaired) return;
   on_device([&] {
     current_device();
     tell_of_none(options, stream_of(place));
@@ -143,9 +208,9 @@ void enqueue(const Product& product, const Options& options, const DevicePlace& 
   const Product own = merged(product, kLongestExtent / width_of(type));
   on_device([&] {
     check_sides(sides_of(product), product.is_exchanged);
-    const DeviceSum sum = find_sum(own, options, stream_of(place));
-    if (!goes_on(place, kWorkspace, sum.places.bytes)) return;
-    launch(sum, own, options, memory_of(place), stream_of(place));
+    const auto find = [&](const Options& asked) { return find_blocks(own, asked, stream_of(place)); };
+    run(options, place, find,
+        [&](const auto& blocks, char* memory, const Launching& how) { launch(blocks, own, options, memory, how); });
   });
 }
 
@@ -160,9 +225,9 @@ void enqueue_gram(const Product& gram, const Options& options, const DevicePlace
   check_place(place, kWorkspace, gram.is_there());
   if (!gram.is_there()) return enqueue_nothing(options, place);
   on_device([&] {
-    const auto problem = find_gram(gram, options, stream_of(place));
-    if (!goes_on(place, kWorkspace, problem->bytes)) return;
-    launch(*problem, gram, options, memory_of(place), stream_of(place));
+    const auto find = [&](const Options& asked) { return find_gram(gram, asked, stream_of(place)); };
+    run(options, place, find,
+        [&](const auto& problem, char* memory, const Launching& how) { launch(*problem, gram, options, memory, how); });
   });
 }
 
@@ -172,7 +237,7 @@ void enqueue_integers(const IntegerSum& sum, const Options& options, const Devic
     refuse_option(Fault::unsupported, "overflow",
                   "an error would wait for the device; overflows tells how many entries did not fit");
   }
-  if (options.scheme != Scheme::two) {
+  if (options.scheme != Scheme::two && options.plan == nullptr) {
     refuse_option(Fault::unsupported, "scheme", "'I' is not for integers on a GPU; allowed is 'II'");
   }
   if (p.is_there()) check_extents(p.c.rows, p.c.columns, p.a.inner, sum.is_exchanged, false);
@@ -184,10 +249,11 @@ void enqueue_integers(const IntegerSum& sum, const Options& options, const Devic
     if (!goes_on(place, kWorkspace, 0) || (!p.is_there() && options.overflows == nullptr)) return;
     return on_device([&] { launch_nothing(sum, options, stream_of(place)); });
   }
+  const IntegerSum own = merged(sum);
   on_device([&] {
-    const auto problem = find_problem(sum, options, stream_of(place));
-    if (!goes_on(place, kWorkspace, problem->places.bytes)) return;
-    launch(*problem, sum, options, memory_of(place), stream_of(place));
+    const auto find = [&](const Options& asked) { return find_problem(own, asked, stream_of(place)); };
+    run(options, place, find,
+        [&](const auto& problem, char* memory, const Launching& how) { launch(*problem, own, options, memory, how); });
   });
 }
 
@@ -204,17 +270,23 @@ std::shared_ptr<const Prepared> prepare_on_device(const ToPrepare& own, const Op
   std::shared_ptr<DevicePrepared> made;
   on_device([&] {
     const Device device = current_device();
-    const Chosen chosen = choose(options, own.type.precision(), std::max<std::int64_t>(own.inner, 1), own.type.is_complex, device,
-                                 stream_of(place));
+    const bool is_paired = own.type.is_complex && !own.is_for_real;
+    const Chosen chosen =
+        choose(options, own.precision, std::max<std::int64_t>(own.inner, 1), is_paired, device, stream_of(place));
     const auto about = std::make_shared<DevicePrepared>();
     static_cast<Prepared&>(*about) = {own.type, own.is_left, own.is_row_major, rows, columns, chosen.plan, options.accuracy};
     about->device = device.index;
     about->kernel = chosen.kernel;
     if (own.is_there()) {
       const PreparedProblem problem = lay_out(own, options.accuracy, chosen.plan, chosen.kernel, device.gpu);
-      if (!goes_on(place, kMemory, problem.places.bytes)) return;
-      ozfp4::product::place(*about, problem, memory_of(place));
-      launch(problem, own, memory_of(place), stream_of(place));
+      char* memory = memory_of(place);
+      if (place.allocate) {
+        memory = static_cast<char*>(place.allocate(problem.places.bytes, true));
+      } else if (!goes_on(place, kMemory, problem.places.bytes)) {
+        return;
+      }
+      ozfp4::product::place(*about, problem, own, memory);
+      launch(problem, own, memory, launching_at(place));
     }
     made = about;
   });

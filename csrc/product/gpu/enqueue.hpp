@@ -2,9 +2,14 @@
 // much of that they take. A build without CUDA has the same functions (none.cpp), which throw Refusal Fault::no_device.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <string>
+#include <vector>
 
+#include "cuda/runtime/export.hpp"
 #include "product/integers.hpp"
 #include "product/options.hpp"
 #include "product/prepared.hpp"
@@ -15,6 +20,8 @@ namespace ozfp4::product {
 // Whether this build has kernels for GPUs.
 bool has_device_code();
 
+struct DeviceFindings;
+
 // Where a call runs: `bytes` of the caller's memory on the device, aligned to 256, and a cudaStream_t. With `needed` it writes
 // there how many bytes it takes, and enqueues nothing: of the matrices it counts how their addresses are aligned.
 struct DevicePlace {
@@ -22,17 +29,26 @@ struct DevicePlace {
   std::int64_t bytes = 0;
   void* stream = nullptr;
   std::int64_t* needed = nullptr;
+  // In place of `memory`: gives so many bytes that the stream may use until what it has enqueued has run. Where it gives null a
+  // product is tried in half of the bytes, by more blocks, and so on; `is_last`: nothing smaller is left. Small products take
+  // memory that is kept for the stream instead.
+  std::function<void*(std::int64_t bytes, bool is_last)> allocate{};
+  std::array<void*, 3> events{};             // cudaEvent_t: recorded after scale, encode and multiply; null: not
+  bool waits_for_stages = false;             // an error is then found with the stage that made it
+  DeviceFindings* found = nullptr;           // of a product with Options::has_stages; waits for the device
+  std::vector<std::string>* ways = nullptr;  // gets the way in which each launch makes its product
 };
 
 // Prepared operands are those that prepare_on_device has made. Each throws Refusal: for what no product takes, or none on a GPU;
 // Fault::workspace for too little memory; Fault::no_device where there is no device, or no kernel of this build passes its test
 // on it; Fault::device_error for what CUDA says. The options' `repaired` and `overflows` are written where nothing is multiplied,
 // too.
-void enqueue(const Product& product, const Options& options, const DevicePlace& place);
-void enqueue_gram(const Product& gram, const Options& options, const DevicePlace& place);
-void enqueue_integers(const IntegerSum& sum, const Options& options, const DevicePlace& place);
+OZFP4_CUDA_EXPORT void enqueue(const Product& product, const Options& options, const DevicePlace& place);
+OZFP4_CUDA_EXPORT void enqueue_gram(const Product& gram, const Options& options, const DevicePlace& place);
+OZFP4_CUDA_EXPORT void enqueue_integers(const IntegerSum& sum, const Options& options, const DevicePlace& place);
 
 // The operand lies in `place.memory` until it is gone. Null where only its size is asked for.
-std::shared_ptr<const Prepared> prepare_on_device(const ToPrepare& own, const Options& options, const DevicePlace& place);
+OZFP4_CUDA_EXPORT std::shared_ptr<const Prepared> prepare_on_device(const ToPrepare& own, const Options& options,
+                                                                    const DevicePlace& place);
 
 }  // namespace ozfp4::product

@@ -83,11 +83,13 @@ std::shared_ptr<const GramProblem> find_gram(const Product& gram, const Options&
   return kept_or_made<GramProblem>(key_of(gram, options, device.index), make, kMostGrams);
 }
 
-void launch(const GramProblem& problem, const Product& gram, const Options& options, char* workspace, cudaStream_t stream) {
+void launch(const GramProblem& problem, const Product& gram, const Options& options, char* workspace, const Launching& how) {
+  const cudaStream_t stream = how.stream;
   if (problem.kept) problem.kept->launch(gram.a.data, workspace, stream);
   for (const GramBlock& block : problem.blocks) {
     const BlockProduct own(gram, block.columns, problem.kept, workspace);
-    launch(*block.problem, own.product, options, workspace + problem.behind, stream, &block != &problem.blocks.front());
+    launch(*block.problem, own.product, options, workspace + problem.behind, how,
+           options.adds_repaired || &block != &problem.blocks.front());
     cuda::launch_mirror({gram.c.data, gram.type.part, gram.type.is_complex, gram.c.row_stride, block.columns.first,
                          block.columns.last, gram.type.is_complex && options.accuracy == Accuracy::standard},
                         stream);

@@ -48,6 +48,6 @@ GramProblem lay_out_gram(const Product& gram, const std::optional<KeptLines>& li
 std::shared_ptr<const GramProblem> find_gram(const Product& gram, const Options& options, cudaStream_t stream);
 
 // Throws std::runtime_error. Range: a workspace of problem.bytes, aligned to 256.
-void launch(const GramProblem& problem, const Product& gram, const Options& options, char* workspace, cudaStream_t stream);
+void launch(const GramProblem& problem, const Product& gram, const Options& options, char* workspace, const Launching& how);
 
 }  // namespace ozfp4::product

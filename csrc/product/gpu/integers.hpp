@@ -6,8 +6,11 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 
 #include "cuda/matmul.hpp"
+#include "product/gpu/launching.hpp"
+#include "product/gpu/layout.hpp"
 #include "product/integers.hpp"
 #include "product/options.hpp"
 
@@ -23,19 +26,21 @@ struct IntegerProblem {
   std::shared_ptr<const cuda::CudaPlan> plan;
   cuda::CudaLayout layout;
   IntegerPlaces places;
-  const GemmStep* steps = nullptr;    // see device/steps.hpp
-  std::shared_ptr<const Plan> asked;  // the plan of the options: what is kept under its address
+  const GemmStep* steps = nullptr;     // see device/steps.hpp
+  std::shared_ptr<const Plan> chosen;  // as of DeviceProblem, like the rest
+  std::string fallback;
+  bool is_settled = true;
 };
 
 // As of DeviceProblem.
-inline const void* shared_part(const IntegerProblem& problem) { return problem.plan.get(); }
+inline const void* shared_part(const IntegerProblem& problem) { return problem.is_settled ? problem.plan.get() : nullptr; }
 
 // All of it but the steps, which needs no device; without planes where `direct` allows it. Throws Refusal for a plan that no GPU
 // has for integers, and where copies exceed the workspace limit; WorkspaceError where all of it does. Range: what is
-// multiplied, no extent above kLongestExtent.
+// multiplied, no extent above kLongestExtent; a stack of integers of 64 bits, or by a plan of INT8 of eight, without factors.
 std::shared_ptr<IntegerProblem> lay_out(const IntegerSum& integers, const Options& options,
                                         const std::shared_ptr<const Plan>& plan, cuda::Kernel kernel, const cuda::Gpu& gpu,
-                                        cuda::Direct direct);
+                                        const Shaping& how);
 
 // Likewise; `stream`: where it will be launched. Throws Refusal Fault::no_device where there is no device, or no kernel of this
 // build passes its test on it.
@@ -43,7 +48,7 @@ std::shared_ptr<const IntegerProblem> find_problem(const IntegerSum& integers, c
 
 // Throws cuda::LaunchError. Range: a workspace of problem.places.bytes, aligned to 256.
 void launch(const IntegerProblem& problem, const IntegerSum& integers, const Options& options, char* workspace,
-            cudaStream_t stream);
+            const Launching& how);
 
 // The same of what is not multiplied: beta C, and no overflow. Throws Refusal Fault::no_device where there is no device.
 void launch_nothing(const IntegerSum& integers, const Options& options, cudaStream_t stream);

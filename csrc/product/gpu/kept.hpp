@@ -29,7 +29,7 @@ struct KeyEqual {
 
 // Values by key, `most` of them; and of the large parts that values share, `most_parts`. Beyond either the values go that nobody
 // has asked for the longest. A value costs as much to find among many as among few. Value: `shared_part(value)` says where its
-// part is.
+// part is; null of one that is not kept.
 template <class Value>
 class Kept {
  public:
@@ -43,6 +43,7 @@ class Kept {
   std::shared_ptr<const Value> find_or_make(const Key& key, const Make& make) {
     if (std::shared_ptr<const Value> found = find(key)) return found;
     std::shared_ptr<const Value> made = make();
+    if (shared_part(*made) == nullptr) return made;
     const std::lock_guard<std::mutex> alone(lock_);
     if (const auto other = places_.find(&key); other != places_.end()) return other->second->value;
     ++users_[shared_part(*made)];

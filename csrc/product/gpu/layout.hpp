@@ -8,7 +8,9 @@
 
 #include "arith/multiples.hpp"
 #include "cuda/matmul.hpp"
+#include "plan/workspace_error.hpp"
 #include "product/gpu/kept.hpp"
+#include "product/gpu/settings.hpp"
 #include "product/options.hpp"
 
 namespace ozfp4::product {
@@ -39,17 +41,39 @@ struct PlaceCount {
   }
 };
 
-// The bytes that the workspace limit leaves after so many of `what`. Throws Refusal Fault::workspace where that is nothing.
-std::int64_t left_behind(std::int64_t taken, const char* what, const Options& options);
+// What `lay_out(left)` returns for the bytes that the workspace limit leaves behind so many that are taken. Throws a
+// WorkspaceError with the least limit where that is nothing, or too little.
+template <class LayOut>
+auto lay_out_behind(std::int64_t taken, const Options& options, const LayOut& lay_out) {
+  const std::int64_t limit = options.has_limit ? options.workspace_limit : std::int64_t(1) << 62;
+  if (taken >= limit) throw WorkspaceError(limit, taken + 1);
+  try {
+    return lay_out(limit - taken);
+  } catch (const WorkspaceError& error) {
+    throw WorkspaceError(limit, error.least() + taken);
+  }
+}
 
 // Whether the product is launched with parts (cuda::with_parts): by a plan of complex products, with planes.
 inline bool has_parts(const cuda::CudaPlan& plan, const cuda::CudaLayout& layout) {
   return plan.plan.is_complex && !layout.is_direct;
 }
 
-// The stages of a product without parts in so many bytes, without planes where `direct` allows it. Throws WorkspaceError where
+// Whether a product may be made without planes, and what else is decided beside its plan.
+struct Shaping {
+  cuda::Direct direct;
+  DeviceForced forced{};
+  cuda::OfWays factors{1, 1, 1, 1};  // of the device, over what the models say
+
+  Shaping(cuda::Direct own) : direct(own) {}
+};
+
+// The stages of a product without parts in so many bytes, without planes where `how` allows it. Throws WorkspaceError where
 // they are too few, std::invalid_argument where a stage would not take the product.
 cuda::CudaLayout lay_out_stages(const cuda::CudaPlan& plan, const cuda::CudaProduct& product, const cuda::Gpu& gpu,
-                                std::int64_t bytes, cuda::Direct direct);
+                                std::int64_t bytes, const Shaping& how);
+
+// How a product is shaped on this device that may be made without planes, or may not, by what was set for it.
+Shaping shaping_on(int device, const Options& options, bool may_be_direct);
 
 }  // namespace ozfp4::product

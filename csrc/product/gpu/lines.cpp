@@ -48,19 +48,16 @@ void KeptLines::launch(const char* data, char* workspace, cudaStream_t stream) c
 }
 
 DevicePrepared KeptLines::part(std::int64_t first, std::int64_t last, bool is_left, const char* data, char* workspace) const {
-  DevicePrepared part{};
-  static_cast<Prepared&>(part) = about_;
-  part.is_left = is_left;
-  part.device = device_.index;
-  part.kernel = kernel_;
-  part.view = lines_;
-  part.view.data = data + first * lines_.outer_stride;
-  part.view.outer = static_cast<std::int32_t>(last - first);
-  part.stored.memory = workspace;
-  part.stored.lines = lines_.outer;
-  part.stored.first_line = static_cast<std::int32_t>(first);
-  part.stored.matrices = 1;
-  return part;
+  DevicePrepared all{};
+  static_cast<Prepared&>(all) = about_;
+  all.device = device_.index;
+  all.kernel = kernel_;
+  all.view = lines_;
+  all.view.data = data;
+  all.stored.memory = workspace;
+  all.stored.lines = lines_.outer;
+  all.stored.matrices = 1;
+  return lines_of(all, first, last, is_left);
 }
 
 }  // namespace ozfp4::product

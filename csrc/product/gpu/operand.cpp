@@ -1,14 +1,21 @@
 #include "product/gpu/operand.hpp"
 
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "arith/multiples.hpp"
 #include "arith/narrow.hpp"
+#include "cuda/complex/copy.hpp"
 #include "cuda/complex/expand.hpp"
 #include "cuda/layout/size_of.hpp"
 #include "cuda/runtime/device_guard.hpp"
 #include "cuda/scale/scale.hpp"
 #include "cuda/stored/store.hpp"
 #include "product/gpu/layout.hpp"
+#include "product/gpu/numbering.hpp"
 #include "product/gpu/plans.hpp"
+#include "product/refusal.hpp"
 
 namespace ozfp4::product {
 namespace {
@@ -20,7 +27,8 @@ constexpr std::int64_t kMostPitch = INT32_MAX;  // of cudaMemcpy2D
 
 // Whether the copy is made of pairs: what a product takes then are the even lines of A, all of B's.
 bool is_expanded(const ToPrepare& own) {
-  return own.type.is_complex && (!own.is_left || own.x.is_conjugated || own.x.column_stride != own.type.bytes());
+  return own.type.is_complex && !own.is_for_real &&
+         (!own.is_left || own.x.is_conjugated || own.x.column_stride != own.type.bytes());
 }
 
 // Lines of neighbouring entries, as they lie: along K, or across.
@@ -37,8 +45,16 @@ Lines lines_of(const ToPrepare& own) {
 
 std::int64_t pitch_of(const Lines& lines) { return round_up(lines.bytes, kLineAlignment); }
 
+std::vector<Axis> stack_of(const ToPrepare& own) {
+  std::vector<Axis> axes;
+  for (const auto& [extent, step] : own.axes) axes.push_back({extent, step});
+  return axes;
+}
+
+// Of the copy of a matrix.
 std::int64_t copied_bytes(const ToPrepare& own) {
   if (is_expanded(own)) return size_of({own.is_left ? 2 * own.outer : own.outer, own.inner, own.type.part_bytes()});
+  if (own.is_for_real && own.type.is_complex) return size_of({own.x.rows, own.x.columns, own.type.bytes()});
   const Lines lines = lines_of(own);
   return size_of({lines.count, pitch_of(lines)});
 }
@@ -54,6 +70,17 @@ DeviceOperand copy_of(const ToPrepare& own) {
     copy.inner_stride = part;
     return copy;
   }
+  if (own.is_for_real && own.type.is_complex) {  // rows of pairs
+    const std::int64_t row = own.x.columns * own.type.bytes();
+    copy.outer_stride = own.is_left ? row : part;
+    copy.inner_stride = own.is_left ? own.type.bytes() : row;
+    return copy;
+  }
+  if (own.stays) {
+    copy.outer_stride = own.is_left ? own.x.row_stride : own.x.column_stride;
+    copy.inner_stride = own.type.is_complex ? part : own.is_left ? own.x.column_stride : own.x.row_stride;
+    return copy;
+  }
   const std::int64_t pitch = pitch_of(lines_of(own));
   const bool runs_along_k = (own.x.column_stride == own.type.bytes()) == own.is_left;
   copy.outer_stride = runs_along_k ? pitch : part;
@@ -61,40 +88,99 @@ DeviceOperand copy_of(const ToPrepare& own) {
   return copy;
 }
 
-void launch_copy(const ToPrepare& own, char* to, cudaStream_t stream) {
+void copy_lines(const ToPrepare& own, const char* from, char* to, cudaStream_t stream) {
+  const Lines lines = lines_of(own);
+  const std::int64_t pitch = pitch_of(lines);
+  const auto bytes = [](std::int64_t size) { return static_cast<std::size_t>(size); };
+  if (lines.count > 1 && lines.stride <= kMostPitch && pitch <= kMostPitch) {
+    return check(cudaMemcpy2DAsync(to, bytes(pitch), from, bytes(lines.stride), bytes(lines.bytes), bytes(lines.count),
+                                   cudaMemcpyDeviceToDevice, stream),
+                 "cudaMemcpy2DAsync");
+  }
+  for (std::int64_t i = 0; i < lines.count; ++i) {  // few, as long as they are
+    check(cudaMemcpyAsync(to + i * pitch, from + i * lines.stride, bytes(lines.bytes), cudaMemcpyDeviceToDevice, stream),
+          "cudaMemcpyAsync");
+  }
+}
+
+// Matrices along an axis.
+void launch_copy(const ToPrepare& own, const char* from, const Axis& along, char* to, cudaStream_t stream) {
   const Operand& x = own.x;
   const int pair = own.type.bytes();
   if (is_expanded(own)) {  // lines of A as columns of its transpose, conjugated: (re, im) then
     const std::int64_t lines = own.is_left ? x.rows : x.columns;
     const std::int64_t line_stride = (own.is_left ? x.row_stride : x.column_stride) / pair;
     const std::int64_t k_stride = (own.is_left ? x.column_stride : x.row_stride) / pair;
-    return launch_expand(
-        {x.data, own.type.part, 1, own.inner / 2, lines, 0, k_stride, line_stride, x.is_conjugated != own.is_left}, to, stream);
+    return launch_expand({from, own.type.part, along.extent, own.inner / 2, lines, along.a / pair, k_stride, line_stride,
+                          x.is_conjugated != own.is_left},
+                         to, stream);
   }
-  const Lines lines = lines_of(own);
-  const std::int64_t pitch = pitch_of(lines);
-  const auto bytes = [](std::int64_t size) { return static_cast<std::size_t>(size); };
-  if (lines.count > 1 && lines.stride <= kMostPitch && pitch <= kMostPitch) {
-    return check(cudaMemcpy2DAsync(to, bytes(pitch), x.data, bytes(lines.stride), bytes(lines.bytes), bytes(lines.count),
-                                   cudaMemcpyDeviceToDevice, stream),
-                 "cudaMemcpy2DAsync");
+  const std::int64_t bytes = copied_bytes(own);
+  if (own.is_for_real && own.type.is_complex) {
+    const PairMatrices there{const_cast<char*>(from), own.type.part, x.row_stride, x.column_stride, along.a};
+    const PairMatrices here{to, own.type.part, x.columns * pair, pair, bytes};
+    return cuda::launch_copy({along.extent, x.rows, x.columns}, there, here, false, stream);
   }
-  for (std::int64_t i = 0; i < lines.count; ++i) {  // few, as long as they are
-    check(cudaMemcpyAsync(to + i * pitch, x.data + i * lines.stride, bytes(lines.bytes), cudaMemcpyDeviceToDevice, stream),
-          "cudaMemcpyAsync");
+  for (std::int64_t i = 0; i < along.extent; ++i) copy_lines(own, from + i * along.a, to + i * bytes, stream);
+}
+
+void launch_copies(const ToPrepare& own, char* to, cudaStream_t stream) {
+  if (own.stays) return;
+  Numbering(stack_of(own), &Axis::a).for_lines([&](std::int64_t first, const Axis& along, const Axis& offset) {
+    launch_copy(own, own.x.data + offset.a, along, to + first * copied_bytes(own), stream);
+  });
+}
+
+// Bytes from matrix to matrix of the copies, along each axis of the stack.
+std::vector<std::pair<std::int64_t, std::ptrdiff_t>> axes_of_copies(const ToPrepare& own) {
+  auto axes = own.axes;
+  const Numbering numbers(stack_of(own), &Axis::a);
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    if (!own.stays) axes[i].second = numbers.step(i) * copied_bytes(own);
+    if (axes[i].first == 1) axes[i].second = 0;
+  }
+  return axes;
+}
+
+// Adds the axes along which matrices differ, the fewest that visit the same ones.
+void add_stack(DeviceOperand& to, const std::vector<std::pair<std::int64_t, std::ptrdiff_t>>& axes) {
+  std::vector<std::pair<std::int64_t, std::ptrdiff_t>> fewest;
+  for (const auto& [extent, step] : axes) {
+    if (step == 0) continue;
+    if (!fewest.empty() && fewest.back().second == step * extent) {
+      fewest.back() = {fewest.back().first * extent, step};
+    } else {
+      fewest.emplace_back(extent, step);
+    }
+  }
+  const auto most = static_cast<std::size_t>(kMaxStackRank - to.stack.rank);
+  if (fewest.size() > most) {
+    refuse(Fault::unsupported, "x: its matrices lie along " + std::to_string(fewest.size()) +
+                                   " axes that cannot be merged, at most " + std::to_string(most) +
+                                   " are taken; a contiguous copy has one");
+  }
+  for (const auto& [extent, step] : fewest) {
+    to.stack.extent[to.stack.rank] = narrow<std::int32_t>(extent, "matrices of an operand");
+    to.stack.stride[to.stack.rank++] = step;
   }
 }
 
-DeviceOperand encoded_form(const DeviceOperand& copy, const Plan& plan, bool is_left) {
-  DeviceOperand own = copy;
-  if (!plan.is_complex || is_left) return own;
-  own.has_parts = true;
-  own.stack.extent[0] = kPair;
-  own.stack.stride[0] = own.outer_stride;
-  own.stack.rank = 1;
-  own.outer /= kPair;
-  own.outer_stride *= kPair;
-  return own;
+void add_axis(DeviceOperand& to, std::int32_t extent, std::int64_t step) {
+  to.stack.extent[to.stack.rank] = extent;
+  to.stack.stride[to.stack.rank++] = step;
+}
+
+DeviceOperand encoded_form(const DeviceOperand& copy, const ToPrepare& own, const Plan& plan) {
+  DeviceOperand encoded = copy;
+  if (plan.is_complex && !own.is_left) {
+    encoded.has_parts = true;
+    add_axis(encoded, kPair, encoded.outer_stride);
+    encoded.outer /= kPair;
+    encoded.outer_stride *= kPair;
+  } else if (own.is_left && own.type.is_complex && own.is_for_real) {
+    add_axis(encoded, 2, own.type.part_bytes());  // its parts are two matrices
+  }
+  return encoded;
 }
 
 }  // namespace
@@ -110,12 +196,15 @@ cuda::Promise kept_promise(Accuracy accuracy, int precision) {
 PreparedProblem lay_out(const ToPrepare& own, Accuracy accuracy, const std::shared_ptr<const Plan>& plan, Kernel kernel,
                         const Gpu& gpu) {
   PreparedProblem problem;
-  problem.plan = find_cuda_plan(plan, own.inner, kernel, kept_promise(accuracy, own.type.precision()));
+  problem.plan = find_cuda_plan(plan, own.inner, kernel, kept_promise(accuracy, own.precision));
   problem.copy = copy_of(own);
-  const DeviceOperand& encoded = problem.encoded = encoded_form(problem.copy, *plan, own.is_left);
+  problem.axes = axes_of_copies(own);
+  DeviceOperand& encoded = problem.encoded = encoded_form(problem.copy, own, *plan);
+  add_stack(encoded, problem.axes);
   check_store(*problem.plan, encoded, gpu);
   PreparedPlaces& places = problem.places;
-  places.stored = round_up(copied_bytes(own), kPlaceAlignment);
+  const std::int64_t copies = own.stays ? 0 : Numbering(stack_of(own), &Axis::a).count();
+  places.stored = round_up(size_of({copies, copied_bytes(own)}), kPlaceAlignment);
   places.scratch =
       places.stored +
       make_stored_layout(*problem.plan, encoded.stack.count(), encoded.outer, encoded.inner, encoded.has_parts).bytes;
@@ -123,21 +212,29 @@ PreparedProblem lay_out(const ToPrepare& own, Accuracy accuracy, const std::shar
   return problem;
 }
 
-void place(DevicePrepared& made, const PreparedProblem& problem, char* memory) {
+void place(DevicePrepared& made, const PreparedProblem& problem, const ToPrepare& own, char* memory) {
   made.view = problem.copy;
-  made.view.data = memory + problem.places.entries;
+  made.view.data = own.stays ? own.x.data : memory + problem.places.entries;
+  made.axes = problem.axes;
   made.stored.memory = memory + problem.places.stored;
   made.stored.lines = problem.encoded.outer;
   made.stored.matrices = problem.encoded.stack.count();
 }
 
-void launch(const PreparedProblem& problem, const ToPrepare& own, char* memory, cudaStream_t stream) {
-  launch_copy(own, memory + problem.places.entries, stream);
+DevicePrepared lines_of(const DevicePrepared& made, std::int64_t first, std::int64_t last, bool is_left) {
+  DevicePrepared part = made;
+  part.is_left = is_left;
+  part.view.data += first * part.view.outer_stride;
+  part.view.outer = narrow<std::int32_t>(last - first, "m, n");
+  part.stored.first_line += static_cast<std::int32_t>(first);
+  return part;
+}
+
+void launch(const PreparedProblem& problem, const ToPrepare& own, char* memory, const Launching& how) {
+  launch_copies(own, memory + problem.places.entries, how.stream);
   DeviceOperand encoded = problem.encoded;
-  encoded.data = memory + problem.places.entries;
-  LaunchOptions further;
-  further.stream = stream;
-  launch_store(*problem.plan, encoded, memory + problem.places.stored, memory + problem.places.scratch, further);
+  encoded.data = own.stays ? own.x.data : memory + problem.places.entries;
+  launch_store(*problem.plan, encoded, memory + problem.places.stored, memory + problem.places.scratch, how.options());
 }
 
 }  // namespace ozfp4::product

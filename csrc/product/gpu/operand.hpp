@@ -3,11 +3,16 @@
 
 #include <cuda_runtime_api.h>
 
+#include <cstddef>
 #include <cstdint>
+#include <utility>
+#include <vector>
 
 #include "cuda/layout/cuda_plan.hpp"
 #include "cuda/layout/turns.hpp"
 #include "cuda/multiply/contract.hpp"
+#include "cuda/runtime/export.hpp"
+#include "product/gpu/launching.hpp"
 #include "product/prepared.hpp"
 #include "product/product.hpp"
 
@@ -15,9 +20,10 @@ namespace ozfp4::product {
 
 struct DevicePrepared : Prepared {
   int device;
-  cuda::Kernel kernel;         // whose planes they are
-  cuda::DeviceOperand view;    // of the copied entries, as a product takes them
-  cuda::StoredOperand stored;  // nothing is kept where there are no entries
+  cuda::Kernel kernel;                                          // whose planes they are
+  cuda::DeviceOperand view;                                     // of the copied entries, as a product takes them
+  cuda::StoredOperand stored;                                   // nothing is kept where there are no entries
+  std::vector<std::pair<std::int64_t, std::ptrdiff_t>> axes{};  // of its stack: extent and bytes from matrix to matrix
 };
 
 // The prepared operands of a product; null: not prepared.
@@ -40,9 +46,9 @@ struct PreparedPlaces {
 // What is launched for an operand.
 struct PreparedProblem {
   std::shared_ptr<const cuda::CudaPlan> plan;
-  cuda::DeviceOperand copy;  // of the entries, data null: what a product takes
-  cuda::DeviceOperand
-      encoded;  // likewise, what scale and encode take: of a plan of complex products the columns of B by their parts
+  cuda::DeviceOperand copy;     // of the entries, data null: what a product takes
+  cuda::DeviceOperand encoded;  // likewise, what scale and encode take: complex ones by their parts, all matrices of a stack
+  std::vector<std::pair<std::int64_t, std::ptrdiff_t>> axes{};  // of the copies
   PreparedPlaces places;
 };
 
@@ -55,9 +61,13 @@ PreparedProblem lay_out(const ToPrepare& own, Accuracy accuracy, const std::shar
                         const cuda::Gpu& gpu);
 
 // Where such an operand lies in the memory.
-void place(DevicePrepared& made, const PreparedProblem& problem, char* memory);
+void place(DevicePrepared& made, const PreparedProblem& problem, const ToPrepare& own, char* memory);
+
+// Lines [first, last) of every matrix, as an operand on the left or on the right. Range: a real operand; `first` is a multiple of
+// 64, where lines of planes are aligned.
+OZFP4_CUDA_EXPORT DevicePrepared lines_of(const DevicePrepared& made, std::int64_t first, std::int64_t last, bool is_left);
 
 // Enqueues all of it; `memory` is aligned to 256. Throws std::runtime_error. Range: places.bytes of memory.
-void launch(const PreparedProblem& problem, const ToPrepare& own, char* memory, cudaStream_t stream);
+void launch(const PreparedProblem& problem, const ToPrepare& own, char* memory, const Launching& how);
 
 }  // namespace ozfp4::product

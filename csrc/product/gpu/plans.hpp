@@ -4,12 +4,13 @@
 #include <memory>
 
 #include "cuda/layout/cuda_plan.hpp"
+#include "cuda/runtime/export.hpp"
 #include "plan/plan.hpp"
 
 namespace ozfp4::product {
 
 // As make_cuda_plan, which throws.
-std::shared_ptr<const cuda::CudaPlan> find_cuda_plan(const std::shared_ptr<const Plan>& plan, std::int64_t k, cuda::Kernel kernel,
-                                                     const cuda::Promise& promise);
+OZFP4_CUDA_EXPORT std::shared_ptr<const cuda::CudaPlan> find_cuda_plan(const std::shared_ptr<const Plan>& plan, std::int64_t k,
+                                                                       cuda::Kernel kernel, const cuda::Promise& promise);
 
 }  // namespace ozfp4::product

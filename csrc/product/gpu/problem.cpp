@@ -1,9 +1,12 @@
 #include "product/gpu/problem.hpp"
 
+#include <limits>
+
 #include "arith/narrow.hpp"
 #include "cuda/complex/copy.hpp"
 #include "cuda/complex/expand.hpp"
 #include "cuda/layout/size_of.hpp"
+#include "cuda/multiply/registry.hpp"
 #include "cuda/runtime/device_guard.hpp"
 #include "product/choose.hpp"
 #include "product/gpu/choice.hpp"
@@ -265,13 +268,30 @@ void clear_bounds(const Product& p, char* zeros, cudaStream_t stream) {
 
 bool is_paired(const Product& p) { return p.type_a.is_complex && p.type_b.is_complex; }
 
+CopyBytes copy_bytes(const Product& p) {
+  const Copies copies = copies_of(p);
+  const PreparedSides sides = sides_of(p);
+  const auto in_all = [&](bool is_copied, std::ptrdiff_t Axis::* own, std::int64_t bytes) {
+    return is_copied ? size_of({Numbering(p.axes, own).count(), bytes}) : 0;
+  };
+  CopyBytes bytes;
+  bytes.row = in_all(copies.left, &Axis::a, size_of({2, p.k, p.type_a.bytes()}));
+  bytes.column = in_all(copies.right, &Axis::b, size_of({2, p.k, p.type_b.bytes()}));
+  bytes.entry = in_all(copies.addend, &Axis::addend, 2 * entry_bytes(p.addend_part)) +
+                in_all(copies.result, &Axis::c, p.type.bytes()) +
+                in_all(copies.second, second_step(p), 2 * entry_bytes(second_part(p)));
+  bytes.has_whole_rows = sides.left != nullptr;
+  bytes.has_whole_columns = sides.right != nullptr;
+  return bytes;
+}
+
 std::int64_t inner_of(const Product& p) {
   const std::int64_t width = is_paired(p) ? 2 : 1;
   return p.reads() ? width * p.k : width;
 }
 
 std::shared_ptr<DeviceProblem> lay_out(const Product& p, const Options& options, const std::shared_ptr<const Plan>& plan,
-                                       Kernel kernel, const Gpu& gpu, Direct direct) {
+                                       Kernel kernel, const Gpu& gpu, const Shaping& how) {
   auto problem = std::make_shared<DeviceProblem>();
   problem->reads = p.reads();
   const Copies copies = copies_of(p);
@@ -280,9 +300,10 @@ std::shared_ptr<DeviceProblem> lay_out(const Product& p, const Options& options,
   problem->turns_left = copies.turns_left, problem->turns_right = copies.turns_right;
   problem->plan = find_cuda_plan(plan, inner_of(p), kernel, promise_of(p, options));
   problem->places = places_of(p, *problem);
-  const std::int64_t left = left_behind(problem->places.stages, "copies of complex matrices take", options);
   auto* const nowhere = reinterpret_cast<char*>(std::uintptr_t(kPlaceAlignment));
-  problem->layout = lay_out_stages(*problem->plan, real_product(p, *problem, nowhere), gpu, left, direct);
+  problem->layout = lay_out_behind(problem->places.stages, options, [&](std::int64_t left) {
+    return lay_out_stages(*problem->plan, real_product(p, *problem, nowhere), gpu, left, how);
+  });
   problem->places.bytes = problem->places.stages + problem->layout.bytes;
   return problem;
 }
@@ -292,6 +313,8 @@ Key key_of(const Product& p, const Options& options, int device) {
   const PreparedSides sides = sides_of(p);
   const std::ptrdiff_t Axis::* const second = second_step(p);
   Key key{device,
+          device_generation(),
+          options.has_stages,
           static_cast<std::int64_t>(p.type.part),
           static_cast<std::int64_t>(p.type_a.part),
           static_cast<std::int64_t>(p.type_b.part),
@@ -353,18 +376,22 @@ Key key_of(const Product& p, const Options& options, int device) {
 std::shared_ptr<const DeviceProblem> make_problem(const Product& product, const Options& options, const Device& device,
                                                   cudaStream_t stream) {
   const DevicePrepared* prepared = sides_of(product).any();
-  const auto [plan, kernel] =
-      prepared != nullptr ? Chosen{prepared->plan, prepared->kernel}
-                          : choose(options, product.type.precision(), inner_of(product), is_paired(product), device, stream);
-  const Direct direct = may_be_direct(product, options) ? Direct::where_it_pays : Direct::never;
-  std::shared_ptr<DeviceProblem> made = lay_out(product, options, plan, kernel, device.gpu, direct);
+  const Chosen chosen = prepared != nullptr
+                            ? Chosen{prepared->plan, prepared->kernel}
+                            : choose(options, product.type.precision(), inner_of(product), is_paired(product), device, stream);
+  const auto& [plan, kernel, fallback] = chosen;
+  Shaping how = shaping_on(device.index, options, may_be_direct(product, options));
+  std::shared_ptr<DeviceProblem> made = lay_out(product, options, plan, kernel, device.gpu, how);
   // Kernels that it does not take are not tried: that loads all of them.
-  if (made->layout.is_direct && !is_trusted(device, kernel, *plan, stream, true)) {
-    made = lay_out(product, options, plan, kernel, device.gpu, Direct::never);
+  if (made->layout.is_direct && !how.forced.direct) {
+    const Trust trust = trust_without_planes(device, stream);
+    how.direct = Direct::never;
+    if (trust != Trust::passed) made = lay_out(product, options, plan, kernel, device.gpu, how);
+    made->is_settled = trust != Trust::unknown;
   }
   made->steps = steps_on(device, *made->plan, stream);
-  made->asked = options.plan;
-  if (prepared != nullptr) made->asked = prepared->plan;
+  made->fallback = fallback;
+  made->chosen = plan;
   return made;
 }
 
@@ -375,13 +402,35 @@ std::shared_ptr<const DeviceProblem> find_problem(const Product& product, const 
                                      [&] { return make_problem(product, options, device, stream); });
 }
 
+WayOfProduct way_of(const Product& given, const Options& options, cudaStream_t stream) {
+  const Product product = merged(given, kLongestExtent);
+  const auto problem = find_problem(product, options, stream);
+  const CudaLayout& layout = problem->layout;
+  auto* const nowhere = reinterpret_cast<char*>(std::uintptr_t(kPlaceAlignment));
+  constexpr double unknown = std::numeric_limits<double>::infinity();
+  OfWays times{unknown, unknown, unknown, unknown};
+  if (!problem->plan->plan.is_complex) {
+    times = model_times(*problem->plan, real_product(product, *problem, nowhere), current_device().gpu);
+  }
+  return {way_name(layout),
+          layout.scales_and_encodes,
+          kernel_name(problem->plan->kernel),
+          tile_geometry(layout.tile.shape).name,
+          problem->plan->schedule.element,
+          layout.tile.splits,
+          problem->places.bytes,
+          times};
+}
+
 void tell_of_none(const Options& options, cudaStream_t stream) {
   check(cudaMemsetAsync(options.repaired, 0, sizeof *options.repaired, stream), "cudaMemsetAsync");
 }
 
-void launch(const DeviceProblem& problem, const Product& p, const Options& options, char* workspace, cudaStream_t stream,
+void launch(const DeviceProblem& problem, const Product& p, const Options& options, char* workspace, const Launching& how,
             bool adds) {
+  const cudaStream_t stream = how.stream;
   const DevicePlaces& places = problem.places;
+  if (how.ways != nullptr) how.ways->emplace_back(way_name(problem.layout));
   if (!problem.reads) check(cudaMemsetAsync(workspace + places.zero, 0, kPlaceAlignment, stream), "cudaMemsetAsync");
   if (problem.copies_left) expand_left(p, workspace + places.left, stream);
   if (problem.copies_right) expand_right(p, problem.turns_right, workspace + places.right, stream);
@@ -390,8 +439,7 @@ void launch(const DeviceProblem& problem, const Product& p, const Options& optio
   }
   CudaProduct product = real_product(p, problem, workspace);
   if (has_parts(*problem.plan, problem.layout)) product = with_parts(product);
-  LaunchOptions further;
-  further.stream = stream;
+  LaunchOptions further = how.options();
   further.exchanges_pairs = is_paired(p) && p.is_exchanged;
   if (options.repaired != nullptr && !problem.plan->promise.certifies()) {  // no kernel tells
     if (!adds) tell_of_none(options, stream);
@@ -400,8 +448,9 @@ void launch(const DeviceProblem& problem, const Product& p, const Options& optio
   }
   for (std::int64_t turn = 0; turn < problem.layout.turns.count; ++turn) {
     further.repair.adds = adds || turn > 0;
-    launch_matmul(*problem.plan, problem.layout, turn_at(product, problem.layout.turns, turn), workspace + places.stages,
-                  problem.steps, further);
+    const Turn own = turn_at(product, problem.layout.turns, turn);
+    launch_matmul(*problem.plan, problem.layout, own, workspace + places.stages, problem.steps, further);
+    if (how.found != nullptr) how.found->add(*problem.plan, problem.layout, own, workspace + places.stages, stream);
   }
   if (problem.copies_result) {
     copy_pairs(p, p.c, &Axis::c, p.type.part, workspace + places.result, true, false, stream);

@@ -6,9 +6,12 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 
 #include "cuda/matmul.hpp"
+#include "plan/cuts.hpp"
 #include "product/gpu/device.hpp"
+#include "product/gpu/launching.hpp"
 #include "product/gpu/layout.hpp"
 #include "product/gpu/operand.hpp"
 #include "product/options.hpp"
@@ -27,29 +30,47 @@ struct DeviceProblem {
   std::shared_ptr<const cuda::CudaPlan> plan;
   cuda::CudaLayout layout;
   DevicePlaces places;
-  const GemmStep* steps = nullptr;    // see steps.hpp
-  std::shared_ptr<const Plan> asked;  // the plan of the options, or of prepared operands: what is kept under its address
-  bool reads = false;                 // the operands at all
+  const GemmStep* steps = nullptr;     // see steps.hpp
+  std::shared_ptr<const Plan> chosen;  // what is kept under the address of one that was passed holds it
+  std::string fallback;                // why its unit is not the cheapest; empty: it is
+  bool reads = false;                  // the operands at all
   bool copies_left = false, copies_right = false, copies_addend = false;
   bool copies_result = false, copies_second = false;  // out of the workspace
   bool turns_left = false, turns_right = false;       // the copy is of i times the operand
+  bool is_settled = true;  // whether it may be kept: false where a verdict was missing and a graph is captured
 };
 
-// The large part of a problem, which others share: its plan.
-inline const void* shared_part(const DeviceProblem& problem) { return problem.plan.get(); }
+// The large part of a problem, which others share: its plan. Null: it is not kept.
+inline const void* shared_part(const DeviceProblem& problem) { return problem.is_settled ? problem.plan.get() : nullptr; }
 
 // All of it but the steps, which needs no device: a product by this plan and kernel on such a GPU, or without planes where
 // `direct` allows it. Throws WorkspaceError where the workspace limit is too small. Range: what the kernel multiplies, with
 // entries; no extent above kLongestExtent; bounds, or of alpha = 1 and beta = 0 the product rounded up; of prepared operands a
 // single product by their plan and kernel, whose alpha is real where both are.
 std::shared_ptr<DeviceProblem> lay_out(const Product& product, const Options& options, const std::shared_ptr<const Plan>& plan,
-                                       cuda::Kernel kernel, const cuda::Gpu& gpu, cuda::Direct direct);
+                                       cuda::Kernel kernel, const cuda::Gpu& gpu, const Shaping& how);
+
+// Bytes of the copies that a product needs for each row, column and entry of the result.
+CopyBytes copy_bytes(const Product& product);
 
 // Whether both operands are complex, and plans are those of complex products.
 bool is_paired(const Product& product);
 
 // Entries along K of the real product that is multiplied.
 std::int64_t inner_of(const Product& product);
+
+// How a product is made, and what the models say of each way: infinity where there is none, and of complex products. `name`:
+// "direct", "thin", "tiles" or "stages".
+struct WayOfProduct {
+  const char* name;
+  bool scales_and_encodes;  // in one launch
+  std::string kernel, tile;
+  Element element;  // of the planes that it multiplies
+  int splits;
+  std::int64_t bytes;
+  cuda::OfWays microseconds;
+};
+OZFP4_CUDA_EXPORT WayOfProduct way_of(const Product& product, const Options& options, cudaStream_t stream);
 
 // The key of a problem that is kept on a device.
 Key key_of(const Product& product, const Options& options, int device);
@@ -68,7 +89,7 @@ void tell_of_none(const Options& options, cudaStream_t stream);
 
 // `adds`: to what the launch before told of repaired entries. Throws cuda::LaunchError. Range: a workspace of
 // problem.places.bytes, aligned to 256.
-void launch(const DeviceProblem& problem, const Product& product, const Options& options, char* workspace, cudaStream_t stream,
+void launch(const DeviceProblem& problem, const Product& product, const Options& options, char* workspace, const Launching& how,
             bool adds = false);
 
 }  // namespace ozfp4::product

@@ -29,7 +29,7 @@ const GemmStep* steps_on(const Device& device, const cuda::CudaPlan& plan, cudaS
     if (is_captured(stream)) {
       refuse(Fault::unsupported,
              "stream: the first product by this schedule puts it on the device, which a CUDA graph cannot capture; run one such "
-             "product before");
+             "product before the capture");
     }
     const Aside aside;
     auto memory = std::make_unique<const DeviceMemory>(key.second.size());

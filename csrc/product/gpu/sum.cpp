@@ -67,13 +67,6 @@ Product rest_in(const Product& p, const SumPlaces& places, char* workspace) {
   return alone_of(p, workspace + places.rest, workspace + places.product, p.bound.exists() ? workspace + places.lost : nullptr);
 }
 
-// Options of what is left of the workspace.
-Options behind(const SumPlaces& places, Options options) {
-  const std::int64_t left = left_behind(places.stages, "the product before the sum takes", options);
-  if (options.has_limit) options.workspace_limit = left;
-  return options;
-}
-
 void launch_sums(const DeviceSum& sum, const Product& p, char* workspace, cudaStream_t stream) {
   const SumPlaces& places = sum.places;
   Numbering(p.axes, &Axis::c).for_lines([&](std::int64_t first, const Axis& along, const Axis& offset) {
@@ -106,9 +99,12 @@ DeviceSum lay_out_sum(const Product& p, const Options& options, const FindProble
   }
   if (!p.reads()) return sum;
   sum.places = places_of(p, options);
-  const Options own = behind(sum.places, options);
   const auto found = [&](const Product& alone) {
-    const auto problem = find(alone, own);
+    const auto problem = lay_out_behind(sum.places.stages, options, [&](std::int64_t left) {
+      Options own = options;
+      if (own.has_limit) own.workspace_limit = left;
+      return find(alone, own);
+    });
     sum.places.bytes = std::max(sum.places.bytes, sum.places.stages + problem->places.bytes);
     return problem;
   };
@@ -119,21 +115,28 @@ DeviceSum lay_out_sum(const Product& p, const Options& options, const FindProble
   return sum;
 }
 
+std::int64_t sum_entry_bytes(const Product& p, const Options& options) {
+  if (!has_both_parts(p) || !p.reads()) return 0;
+  return p.count() * (both_parts_entry_bytes(p.type, options.accuracy, p.k) + (p.bound.exists() ? kBound : 0));
+}
+
 DeviceSum find_sum(const Product& product, const Options& options, cudaStream_t stream) {
   return lay_out_sum(product, options,
                      [&](const Product& own, const Options& asked) { return find_problem(own, asked, stream); });
 }
 
-void launch(const DeviceSum& sum, const Product& p, const Options& options, char* workspace, cudaStream_t stream) {
-  if (!has_both_parts(p)) return launch(*sum.product, p, options, workspace, stream);
+void launch(const DeviceSum& sum, const Product& p, const Options& options, char* workspace, const Launching& how, bool adds) {
+  if (!has_both_parts(p)) return launch(*sum.product, p, options, workspace, how, adds);
   char* const stages = workspace + sum.places.stages;
-  if (sum.product) launch(*sum.product, product_in(p, sum.places, sum.rest != nullptr, workspace), options, stages, stream);
-  if (sum.rest) launch(*sum.rest, rest_in(p, sum.places, workspace), options, stages, stream, true);
+  if (sum.product) launch(*sum.product, product_in(p, sum.places, sum.rest != nullptr, workspace), options, stages, how, adds);
+  Launching further = how;
+  further.found = nullptr;  // the operands are those of the product
+  if (sum.rest) launch(*sum.rest, rest_in(p, sum.places, workspace), options, stages, further, true);
   if (!sum.product) {
     current_device();  // refuses where there is none: no problem was looked for
-    if (options.repaired != nullptr) tell_of_none(options, stream);
+    if (options.repaired != nullptr && !adds) tell_of_none(options, how.stream);
   }
-  launch_sums(sum, p, workspace, stream);
+  launch_sums(sum, p, workspace, how.stream);
 }
 
 }  // namespace ozfp4::product

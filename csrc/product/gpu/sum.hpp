@@ -27,13 +27,17 @@ struct DeviceSum {
 // The launches of a product whose factors are real or imaginary.
 using FindProblem = std::function<std::shared_ptr<const DeviceProblem>(const Product& product, const Options& options)>;
 
-// The sum of what `find` finds. Throws Refusal Fault::workspace where A B exceeds the workspace limit.
+// The sum of what `find` finds. Throws WorkspaceError where A B exceeds the workspace limit.
 DeviceSum lay_out_sum(const Product& product, const Options& options, const FindProblem& find);
 
 // That of find_problem.
 DeviceSum find_sum(const Product& product, const Options& options, cudaStream_t stream);
 
+// Bytes of A B before the sum for each entry of the result; 0 where it is not kept.
+std::int64_t sum_entry_bytes(const Product& product, const Options& options);
+
 // As launch of a DeviceProblem. Range: a workspace of sum.places.bytes, aligned to 256.
-void launch(const DeviceSum& sum, const Product& product, const Options& options, char* workspace, cudaStream_t stream);
+void launch(const DeviceSum& sum, const Product& product, const Options& options, char* workspace, const Launching& how,
+            bool adds = false);
 
 }  // namespace ozfp4::product

@@ -21,6 +21,7 @@
 #include "product/gpu/aside.hpp"
 #include "product/gpu/integers.hpp"
 #include "product/gpu/memory.hpp"
+#include "product/gpu/settings.hpp"
 #include "product/gpu/steps.hpp"
 #include "product/refusal.hpp"
 #include "product/trust/child.hpp"
@@ -278,27 +279,39 @@ Verdict tried_where_it_may(const Device& device, const GpuKernel& kernel, bool i
 // ---- What is known ----
 
 using Found = std::shared_ptr<const Verdict>;
-using Key = std::tuple<int, bool, Kernel, Element>;
+using VerdictKey = std::tuple<int, bool, Kernel, Element>;
 
-Key key_of(const Device& device, const GpuKernel& kernel) {
+VerdictKey key_of(const Device& device, const GpuKernel& kernel) {
   return {device.index, kernel.has_planes, kernel.kernel, kernel.element};
 }
 
 // Verdicts of this process. Threads that test on one device wait for each other, those of several do not: see OncePerDevice.
 class Known {
  public:
-  Found find(const Key& key) {
+  Found find(const VerdictKey& key) {
     const std::lock_guard<std::mutex> hold(lock_);
     const auto found = verdicts_.find(key);
     return found == verdicts_.end() ? nullptr : found->second;
   }
-  Found keep(const Key& key, Verdict verdict) {
+  Found keep(const VerdictKey& key, Verdict verdict) {
     const std::lock_guard<std::mutex> hold(lock_);
-    return verdicts_[key] = std::make_shared<const Verdict>(std::move(verdict));
+    Found& own = verdicts_[key];
+    if (!verdict.is_passed || (own != nullptr && !own->is_passed)) count_device_change();
+    return own = std::make_shared<const Verdict>(std::move(verdict));
   }
   void clear() {
     const std::lock_guard<std::mutex> hold(lock_);
     verdicts_.clear();
+    count_device_change();
+  }
+  std::vector<std::pair<int, KernelName>> failed() {
+    const std::lock_guard<std::mutex> hold(lock_);
+    std::vector<std::pair<int, KernelName>> found;
+    for (const auto& [key, verdict] : verdicts_) {
+      const auto& [device, has_planes, kernel, element] = key;
+      if (!verdict->is_passed) found.emplace_back(device, GpuKernel{has_planes, kernel, element}.name());
+    }
+    return found;
   }
   std::mutex& testing_on(int device) {
     const std::lock_guard<std::mutex> hold(lock_);
@@ -307,7 +320,7 @@ class Known {
 
  private:
   std::mutex lock_;
-  std::map<Key, Found> verdicts_;
+  std::map<VerdictKey, Found> verdicts_;
   std::map<int, std::mutex> testing_;
 };
 
@@ -353,7 +366,7 @@ KernelName GpuKernel::name() const {
 }
 
 Found verdict_of(const Device& device, const GpuKernel& kernel, cudaStream_t stream) {
-  const Key key = key_of(device, kernel);
+  const VerdictKey key = key_of(device, kernel);
   if (Found found = known().find(key)) return found;
   const std::lock_guard<std::mutex> alone(known().testing_on(device.index));
   if (Found found = known().find(key)) return found;
@@ -362,9 +375,18 @@ Found verdict_of(const Device& device, const GpuKernel& kernel, cudaStream_t str
   }
   if (is_captured(stream)) {
     refuse(Fault::unsupported, "stream: the first product by the kernel '" + kernel.name().name +
-                                   "' tests it, which a CUDA graph cannot capture; run one such product before");
+                                   "' tests it, which a CUDA graph cannot capture; run one such product before the capture");
   }
   return tested(device, kernel, true);
+}
+
+bool is_known(const Device& device, const GpuKernel& kernel) {
+  return known().find(key_of(device, kernel)) != nullptr ||
+         load_verdict(product::key_of(facts_of(device), kernel.name())).has_value();
+}
+
+std::string full_name(const Device& device, const GpuKernel& kernel) {
+  return "'" + kernel.name().name + "' (" + kernel.name().element + ") on cuda:" + std::to_string(device.index);
 }
 
 const Facts& facts_of(const Device& device) {
@@ -406,6 +428,8 @@ Verdict test_on_device(int device, const KernelName& name, bool is_short) {
   const std::lock_guard<std::mutex> alone(known().testing_on(device));
   return with_memory([&] { return *tested(device_of(device), kernel_named(name), is_short); });
 }
+
+std::vector<std::pair<int, KernelName>> failed_device_kernels() { return known().failed(); }
 
 void forget_device_verdicts() {
   known().clear();

@@ -6,6 +6,8 @@
 
 #include <memory>
 #include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "cuda/multiply/contract.hpp"
@@ -29,6 +31,12 @@ inline constexpr GpuKernel kWithoutPlanes{false};
 // captured.
 std::shared_ptr<const Verdict> verdict_of(const Device& device, const GpuKernel& kernel, cudaStream_t stream);
 
+// Whether it is known, by this process or an earlier one; tries nothing.
+bool is_known(const Device& device, const GpuKernel& kernel);
+
+// The name of a kernel on a device, as warnings have it.
+std::string full_name(const Device& device, const GpuKernel& kernel);
+
 // The key of findings about a device: "device", "driver", "build". Waits for nothing.
 const Facts& facts_of(const Device& device);
 
@@ -37,6 +45,7 @@ const Facts& facts_of(const Device& device);
 OZFP4_CUDA_EXPORT Verdict find_device_verdict(int device, const KernelName& name);
 OZFP4_CUDA_EXPORT std::optional<Verdict> known_device_verdict(int device, const KernelName& name);
 OZFP4_CUDA_EXPORT Verdict test_on_device(int device, const KernelName& name, bool is_short);
+OZFP4_CUDA_EXPORT std::vector<std::pair<int, KernelName>> failed_device_kernels();
 OZFP4_CUDA_EXPORT void forget_device_verdicts();
 OZFP4_CUDA_EXPORT void break_device_kernels(std::vector<KernelName> kernels);
 OZFP4_CUDA_EXPORT Facts find_device_facts(int device);

@@ -36,7 +36,7 @@ DevicePrepared prepared_side(const Product& p, const Options& options, bool is_l
   DevicePrepared made{};
   static_cast<Prepared&>(made) = {p.type, is_left, true, x.rows, x.columns, plan, options.accuracy};
   made.kernel = cuda::Kernel::mma_copy;
-  place(made, problem, reinterpret_cast<char*>(std::uintptr_t(1) << 30));
+  place(made, problem, to, reinterpret_cast<char*>(std::uintptr_t(1) << 30));
   const PreparedPlaces& places = problem.places;
   const std::int64_t bytes = std::max(to.outer * to.inner, x.rows * x.columns) * p.type.part_bytes();
   report("the places of an operand " + name, places.entries == 0 && places.stored >= bytes && places.stored % 256 == 0 &&

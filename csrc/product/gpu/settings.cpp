@@ -1,0 +1,47 @@
+#include "product/gpu/settings.hpp"
+
+#include <atomic>
+#include <map>
+#include <mutex>
+
+namespace ozfp4::product {
+namespace {
+
+std::atomic<int> changes{0};
+std::mutex lock;
+DeviceForced forced;
+
+std::map<int, DeviceRates>& rates() {
+  static auto* const held = new std::map<int, DeviceRates>;
+  return *held;
+}
+
+}  // namespace
+
+void set_device_rates(int device, const DeviceRates& given) {
+  const std::lock_guard<std::mutex> hold(lock);
+  rates()[device] = given;
+  count_device_change();
+}
+
+void force_on_devices(const DeviceForced& given) {
+  const std::lock_guard<std::mutex> hold(lock);
+  forced = given;
+  count_device_change();
+}
+
+std::optional<DeviceRates> device_rates(int device) {
+  const std::lock_guard<std::mutex> hold(lock);
+  const auto found = rates().find(device);
+  return found == rates().end() ? std::nullopt : std::optional<DeviceRates>(found->second);
+}
+
+DeviceForced forced_on_devices() {
+  const std::lock_guard<std::mutex> hold(lock);
+  return forced;
+}
+
+int device_generation() { return changes.load(std::memory_order_relaxed); }
+void count_device_change() { ++changes; }
+
+}  // namespace ozfp4::product
