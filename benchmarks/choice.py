@@ -26,7 +26,7 @@ from common import experiment
 from common.methods import REFUSALS, gpu_backends
 from common.turns import medians
 from ozfp4.cost.peaks import CPU_BACKENDS
-from ozfp4.measure.calibrate import last_problem
+from ozfp4.measure.calibrate import way_of
 from ozfp4.measure.clocks import graph_seconds
 from ozfp4.testing import forced
 
@@ -83,9 +83,8 @@ def summary(rows: list[Found]) -> str:
 
 def name_of(about: Mapping[str, Any], backend: str) -> str:
     """A path's name: without planes, or the stages with the tile and the splits that multiply has."""
-    for way in ("direct", "thin", "tiles"):
-        if about[way]:
-            return way
+    if about["way"] != "stages":
+        return str(about["way"])
     return f"{backend} {about['kernel']} {about['tile']} / {about['splits']}"
 
 
@@ -123,7 +122,7 @@ def on_gpu(shape: tuple[int, int, int, int], accuracy: str, quick: bool) -> Foun
 
         try:
             with forced(**forcing):
-                about = last_problem(product).describe()
+                about = way_of(a, b, c, accuracy=accuracy, backend=backend)
                 name = name_of(about, preferred if backend == "auto" else backend)
                 if name not in seconds:
                     seconds[name] = graph_seconds(product)
@@ -139,7 +138,7 @@ def on_gpu(shape: tuple[int, int, int, int], accuracy: str, quick: bool) -> Foun
             continue
         for forcing in ways_of_stages(about, quick):
             time_way(forcing, backend)
-    chosen = name_of(last_problem(lambda: ozfp4.matmul(a, b, out=c, accuracy=accuracy)).describe(), preferred)
+    chosen = name_of(way_of(a, b, c, accuracy=accuracy), preferred)
     time_way({}, "auto")
     return Found(shape, seconds, chosen)
 

@@ -12,12 +12,12 @@ install(TARGETS ozfp4_selftest RUNTIME DESTINATION ozfp4 COMPONENT python)
 
 pybind11_add_module(_cuda MODULE NO_EXTRAS
   csrc/bindings/cuda/module.cpp
-  csrc/bindings/cuda/complex.cpp
   csrc/bindings/cuda/kernels.cpp
   csrc/bindings/cuda/partial.cpp
-  csrc/bindings/cuda/problem.cpp
-  csrc/bindings/cuda/store.cpp
-  csrc/bindings/cuda/trust.cpp)
+  csrc/bindings/cuda/product.cpp
+  csrc/bindings/cuda/tensors.cpp
+  csrc/bindings/cuda/trust.cpp
+  csrc/bindings/product/options.cpp)
 # By its name: without a soname, the path that it is linked by would be what is looked for.
 add_dependencies(_cuda ozfp4_package_cuda)
 target_link_libraries(_cuda PRIVATE ozfp4_cpu "-L$<TARGET_FILE_DIR:ozfp4_package_cuda>"

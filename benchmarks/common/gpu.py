@@ -10,7 +10,6 @@ import statistics
 from collections.abc import Callable
 from typing import Any
 
-from ozfp4.backends.cuda.promise import promise_of
 from ozfp4.measure.clocks import event_times, gpu_stages, operands
 from ozfp4.request.library import require_torch
 from support.chosen import matmul
@@ -37,8 +36,7 @@ def native_ms(n: int, budget: float) -> float:
 def stage_row(n: int, a: Any, b: Any, options: dict[str, Any], budget: float) -> Row:
     """Medians of the four stages of one product, with what ran."""
     _, report = matmul(a, b, report=True, **options)
-    promise = promise_of(report.accuracy, single=False)
-    scale, encode, multiply, reconstruct = gpu_stages(report.plan, a, b, budget, promise)
+    scale, encode, multiply, reconstruct = gpu_stages(report.plan, a, b, budget, report.accuracy)
     return {
         "products": report.products,
         "kernel": report.kernel,

@@ -2,6 +2,7 @@
 #include <pybind11/stl.h>
 
 #include <algorithm>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -102,15 +103,6 @@ void register_choice(py::module_& module) {
   module.def("fp4_rate", &fp4_rate, py::arg("has_codes"), py::arg("has_tcgen05"), py::arg("has_tcgen05_bytes"));
   module.def("rank_units", &rank, py::arg("scheme"), py::arg("family"), py::arg("bits"), py::arg("k"), py::arg("rates"));
   module.def(
-      "cut_for_copies",
-      [](std::int64_t m, std::int64_t n, std::int64_t row, std::int64_t column, std::int64_t entry, std::int64_t budget,
-         bool has_whole_rows, bool has_whole_columns) {
-        const Extents block = cut_for_copies(m, n, {row, column, entry, has_whole_rows, has_whole_columns}, budget);
-        return std::make_pair(block.rows, block.columns);
-      },
-      py::arg("m"), py::arg("n"), py::arg("row"), py::arg("column"), py::arg("entry"), py::arg("budget"),
-      py::arg("has_whole_rows") = false, py::arg("has_whole_columns") = false);
-  module.def(
       "gram_blocks",
       [](std::int64_t extent, std::int64_t least_columns) {
         std::vector<std::pair<std::int64_t, std::int64_t>> blocks;
@@ -132,7 +124,7 @@ void register_plan(py::module_& module) {
   module.attr("LEAST_BITS") = kLeastBits;
   module.attr("MOST_BITS") = kMostBits;
 
-  py::class_<Plan>(module, "Plan")
+  py::class_<Plan, std::shared_ptr<Plan>>(module, "Plan")
       .def_readonly("scheme", &Plan::scheme)
       .def_property_readonly("alphabet", [](const Plan& plan) { return plan.alphabet.name; })
       .def_readonly("family", &Plan::family)

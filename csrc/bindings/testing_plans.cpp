@@ -1,9 +1,11 @@
 #include <pybind11/stl.h>
 
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "bindings/testing.hpp"
+#include "plan/cuts.hpp"
 #include "plan/plan.hpp"
 #include "plan/prefix.hpp"
 
@@ -46,6 +48,15 @@ void register_testing_plans(py::module_& module) {
       "moduli_needed", [](const Plan& plan, double bound) { return moduli_needed(make_prefix_rule(plan, kMaxModuli), bound); },
       py::arg("plan"), py::arg("norm_product_squared"));
   module.def("prefix_rule", &prefix_rule, py::arg("plan"), py::arg("prefixes"));
+  module.def(
+      "cut_for_copies",
+      [](std::int64_t m, std::int64_t n, std::int64_t row, std::int64_t column, std::int64_t entry, std::int64_t budget,
+         bool has_whole_rows, bool has_whole_columns) {
+        const Extents block = cut_for_copies(m, n, {row, column, entry, has_whole_rows, has_whole_columns}, budget);
+        return std::make_pair(block.rows, block.columns);
+      },
+      py::arg("m"), py::arg("n"), py::arg("row"), py::arg("column"), py::arg("entry"), py::arg("budget"),
+      py::arg("has_whole_rows") = false, py::arg("has_whole_columns") = false);
   module.attr("MAX_PREFIXES") = kMaxPrefixes;
 }
 

@@ -84,16 +84,6 @@ def fp4_rate(has_codes: bool, has_tcgen05: bool, has_tcgen05_bytes: bool) -> flo
 def rank_units(
     scheme: Scheme, family: str, bits: int, k: int, rates: Sequence[tuple[str, float]]
 ) -> list[tuple[str, int]]: ...
-def cut_for_copies(
-    m: int,
-    n: int,
-    row: int,
-    column: int,
-    entry: int,
-    budget: int,
-    has_whole_rows: bool = False,
-    has_whole_columns: bool = False,
-) -> tuple[int, int]: ...
 def gram_blocks(extent: int, least_columns: int) -> list[tuple[int, int]]: ...
 def make_plan(
     scheme: Scheme, alphabet: str, family: str, bits: int, k: int, is_complex: bool = ...
@@ -374,26 +364,6 @@ class Unwatched:
     def are_here(self) -> Callable[[tuple[Any, ...]], bool]:
         """The function that says the same of operands on a CPU or a GPU, some of which may be numbers."""
 
-class Repeat:
-    """A product on a GPU that was made before, and is launched again on other data."""
-
-    def __init__(
-        self,
-        launchable: Any,
-        empty: Callable[[], Any],
-        device: Any,
-        factors: tuple[float, float] | None,
-        spans: tuple[int, int, int, int],
-        may_be_c: bool,
-        is_whole: bool,
-    ) -> None:
-        """`empty` makes a tensor for the result. `factors`: alpha and beta of an update; `spans`: how many bytes A, B, C and
-        `out` (0: there is none) span from their addresses on; `may_be_c`: C and `out` have the same form; `is_whole`: the launch
-        is all that is to be done."""
-
-    def may_write(self, addresses: tuple[int, int, int, int]) -> bool:
-        """Whether `out`, the last of them, lies apart from A, B and C, which lie at the others, or is C."""
-
 def check_storage(name: str, tensor: Any, /) -> None:
     """RuntimeError that calls a tensor by its name unless its storage has the bytes of all of its entries."""
 
@@ -401,25 +371,6 @@ def array_of_tensor(name: str, tensor: Any, dtype: np.dtype[Any], /) -> npt.NDAr
     """An array of the same memory, whose base is the tensor; one of its own where there are no entries. Unlike Tensor.numpy() it
     lets torch resize the storage. Range: dense tensors on the CPU that are neither conjugated nor negated lazily. RuntimeError as
     :func:`check_storage`."""
-
-class TensorForms:
-    """What tensors of torch are like but for their data."""
-
-    def __init__(self, api: Any, unwatched: Unwatched, device: int = 2) -> None:
-        """`api` is ``torch.Tensor.__dlpack_c_exchange_api__``, `device` a DLDeviceType."""
-
-    def of(self, tensors: tuple[Any, ...], is_asked: bool = False) -> bytes | None:
-        """A key of all, some of which may be None; None unless each is of the types, dense, with entries, on the device, not
-        negated lazily, and does not require grad where gradients are recorded; None, too, where `is_asked` and torch maps or
-        watches what tensors do, or has tangents."""
-
-    @property
-    def again(self) -> Callable[..., tuple[tuple[Any, ...] | None, Any]]:
-        """The function of tensors A, B, C and `out` as a tuple, arguments, whether it is asked who watches, a generation, a
-        dictionary, and what launches. It returns (generation, :meth:`of` the tensors, arguments), and the product of these by
-        the `repeat`, a :class:`Repeat`, of what the dictionary has there: `launches(launchable, addresses, device, factors,
-        addend)`. None in place of the product where there is none, where the launch is not all, and where it may not write to
-        `out`; None twice where :meth:`of` is None."""
 
 def repaired() -> int:
     """How many entries products of the calling thread on the CPU have made from their row and column alone, in its life."""

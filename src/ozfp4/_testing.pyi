@@ -16,6 +16,16 @@ def make_fp8_plan(scheme: Scheme, bits: int, k: int) -> Plan:
 def make_moduli_plan(alphabet: str, bits: int, moduli: Sequence[int]) -> Plan:
     """A plan of scheme II modulo these numbers."""
 
+def cut_for_copies(
+    m: int,
+    n: int,
+    row: int,
+    column: int,
+    entry: int,
+    budget: int,
+    has_whole_rows: bool = False,
+    has_whole_columns: bool = False,
+) -> tuple[int, int]: ...
 def prefix_rule(plan: Plan, prefixes: int) -> tuple[int, int, list[float]]:
     """(least, all, limits of the counts 1, 2, ...) of the rule for the last `prefixes` counts."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from importlib import import_module
 from itertools import product
 from typing import Any
 
@@ -266,15 +265,19 @@ def test_nothing_to_multiply(factors: tuple[complex, complex]) -> None:
         assert found.shape == bound.shape == shape
 
 
-def test_long_results_are_summed_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
-
+@pytest.mark.parametrize("accuracy", ["standard", "correct"])
+def test_within_a_limit_a_result_is_summed_in_blocks(accuracy: str) -> None:
     rng = np.random.default_rng(8)
-    a, b, c = (draw(rng, s, np.complex64) for s in ((13, 4), (4, 11), (13, 11)))
-    expected = ozfp4.gemm(1 + 2j, a, b, 1j, c, accuracy="correct", return_bound=True)
-    monkeypatch.setattr(import_module("ozfp4.api.complex_factors"), "_ENTRY_BYTES", 2**24)
-    found = ozfp4.gemm(1 + 2j, a, b, 1j, c, accuracy="correct", return_bound=True)
+    a, b, c = (draw(rng, s, np.complex64) for s in ((61, 4), (4, 67), (61, 67)))
+    a[[3, 50], 1], b[2, 60] = np.nan, np.inf
+    given, options = (1 + 2j, a, b, 1j, c), {"accuracy": accuracy, "return_bound": True, "report": True}
+    *expected, whole = ozfp4.gemm(*given, **options)
+    limit = whole.workspace // 4
+    *found, about = ozfp4.gemm(*given, **options, workspace_limit=limit)
+    assert about.workspace <= limit
     for x, y in zip(found, expected, strict=True):
         assert_same_bits(x, y)
+    assert (about.special_rows, about.special_columns) == (whole.special_rows, whole.special_columns)
 
 
 def test_random_gaussian_integers() -> None:

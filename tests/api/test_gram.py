@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import ozfp4
-from ozfp4.dispatch import on_cpu
+from ozfp4.dispatch import product as dispatched
 from ozfp4.request.library import Operands
 from ozfp4.testing import assert_same_bits, correct_matmul, exact_matmul
 from support import noise, operands
@@ -20,7 +20,7 @@ KINDS = ["normal", "phi32", "whole-range", "subnormal", "zero-lines", "largest"]
 
 @pytest.fixture(autouse=True)
 def narrow_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(on_cpu, "GRAM_COLUMNS", 64)
+    monkeypatch.setattr(dispatched, "GRAM_COLUMNS", 64)
     monkeypatch.setattr(MODULE, "_LEAST_COLUMNS", 64)
     monkeypatch.setattr(MODULE, "_LEAST_EXTENT", 0)
 

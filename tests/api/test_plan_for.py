@@ -1,15 +1,14 @@
-"""ozfp4.plan_for takes for tensors what matmul takes: on the CPU, and on a GPU that only pretends to be one."""
+"""ozfp4.plan_for takes for tensors what matmul takes: on the CPU, and what it asks the core of a GPU."""
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 import ozfp4
-from ozfp4.backends.cuda import launch
-from ozfp4.cost.choice import Choice
-from ozfp4.dispatch import on_cuda, this_machine
+from ozfp4.dispatch import on_cuda
 
 torch = pytest.importorskip("torch")
 
@@ -25,38 +24,34 @@ def test_on_the_cpu(shape_a: tuple[int, ...], shape_b: tuple[int, ...], types: t
 
 
 @pytest.mark.parametrize(("shape_a", "shape_b"), SHAPES)
-@pytest.mark.parametrize("types", TYPES)
+@pytest.mark.parametrize("types", [*TYPES, (torch.complex64,) * 2, (torch.float32, torch.complex128)])
 def test_on_a_gpu(
     monkeypatch: pytest.MonkeyPatch,
-    new_process: Any,
     shape_a: tuple[int, ...],
     shape_b: tuple[int, ...],
     types: tuple[Any, Any],
 ) -> None:
     """Tensors without memory, on a device whose best backend failed its self-test."""
     asked: list[Any] = []
-    taken: list[Any] = []
 
-    def gpu_choice(*request: Any) -> Choice:
-        asked.append(request)
-        return Choice(("int8", "fp4"), "")
+    def choose(options: Any, inner: int, precision: int, is_paired: bool, index: Any) -> Any:
+        asked.append((inner, precision, is_paired, index))
+        bits = 28 if precision == 24 else 57
+        return (
+            (options.scheme, "fp4", options.family, bits, max(inner, 1), is_paired),
+            2,
+            "why",
+            "int8 failed",
+        )
 
-    def multiply(request: Any, plan: ozfp4.Plan, *_: Any) -> tuple[None, None, None]:
-        taken.append(plan)
-        return None, None, None
-
-    monkeypatch.setattr(on_cuda, "check_device", lambda device: None)
-    monkeypatch.setattr(this_machine, "gpu_choice", gpu_choice)
-    monkeypatch.setattr(on_cuda, "serving_backend", lambda *_: ("fp4", "int8 failed"))
-    monkeypatch.setattr(on_cuda, "serving_variant", lambda *_: None)
-    monkeypatch.setattr(launch, "matmul", multiply)
+    monkeypatch.setattr(on_cuda, "ready", lambda device: SimpleNamespace(choose=choose))
     a, b = (torch.empty(s, dtype=t, device="meta") for s, t in zip((shape_a, shape_b), types, strict=True))
     plan = ozfp4.plan_for(a, b)
-    ozfp4.matmul(a, b)
-    assert taken == [plan]
-    bits = 28 if types == (torch.float32,) * 2 else 57
-    assert asked == [("II", "least", bits, max(shape_a[-1], 1), None)]  # the decision is kept
-    assert (plan.backend, plan.bits) == ("fp4", bits)
+    is_paired = all(t.is_complex for t in types)
+    is_single = all(t in (torch.float32, torch.complex64) for t in types)
+    inner = shape_a[-1] * (2 if is_paired else 1)
+    assert asked == [(inner, 24 if is_single else 53, is_paired, None)]
+    assert (plan.backend, plan.bits, plan.is_complex) == ("fp4", 28 if is_single else 57, is_paired)
     with pytest.raises(RuntimeError, match=r"^backend: 'fp64' has no GPU kernel"):
         ozfp4.plan_for(a, b, backend="fp64")
 

@@ -28,9 +28,7 @@ def test_regret_and_the_last_line() -> None:
 
 @pytest.mark.parametrize("way", ["direct", "thin", "tiles", None])
 def test_names_of_paths(way: str | None) -> None:
-    about = dict.fromkeys(("direct", "thin", "tiles"), False) | {"kernel": "K", "tile": "1x2", "splits": 4}
-    if way is not None:
-        about[way] = True
+    about = {"way": way or "stages", "kernel": "K", "tile": "1x2", "splits": 4}
     assert choice.name_of(about, "int8") == (way or "int8 K 1x2 / 4")
 
 

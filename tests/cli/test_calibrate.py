@@ -131,17 +131,18 @@ def test_a_gpu_by_its_ways(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every way takes 30 microseconds here, twice the model's; tiles are never made."""
     what: list[dict[str, Any]] = []
 
-    def problem(product: Callable[[], object]) -> Any:
-        about = {way: way != "tiles" and what[-1].get(way, False) for way in WAYS[:-1]}
-        return SimpleNamespace(model_times=lambda: (15.0,) * 4, describe=lambda: about)
+    def way_of(a: Any, b: Any, c: Any) -> dict[str, Any]:
+        (asked,) = (way for way in WAYS if what[-1] == calibrate.MEASURED_WAYS[way][0])
+        made = "stages" if asked == "tiles" else asked
+        return {"way": made, "microseconds": (15.0,) * 4}
 
     def forced(**forcing: bool) -> Any:
         what.append(forcing)
         return nullcontext()
 
-    monkeypatch.setattr(calibrate, "last_problem", problem)
+    monkeypatch.setattr(calibrate, "way_of", way_of)
     monkeypatch.setattr(calibrate, "forced", forced)
-    monkeypatch.setattr(calibrate, "_product", lambda *shape: lambda: None)
+    monkeypatch.setattr(calibrate, "_operands", lambda *shape: (None, None, None))
     monkeypatch.setattr(calibrate, "launch_seconds", lambda: 3e-6)
     monkeypatch.setattr(clocks, "graph_seconds", lambda product: 3e-5)
     done: list[float] = []

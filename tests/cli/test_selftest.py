@@ -11,11 +11,8 @@ import pytest
 
 import ozfp4
 from ozfp4 import _core, _testing, cli
-from ozfp4.backends import kernels
 from ozfp4.cost.peaks import CPU_BACKENDS
 from ozfp4.measure import report as machine_report
-from ozfp4.trust import guard
-from ozfp4.trust.verdict import Verdict
 
 pytestmark = pytest.mark.usefixtures("cache")
 
@@ -130,16 +127,3 @@ def test_short_and_report_exclude_each_other(capsys: pytest.CaptureFixture[str])
         cli.main(["selftest", "--short", "--report"])
     assert stop.value.code == 2
     assert "not allowed with" in capsys.readouterr().err
-
-
-def test_a_repeated_product_forgets_a_disabled_kernel() -> None:
-    """What is kept for quick repetition does not outlive a change of verdict."""
-    pair = kernels.cpu_kernel("fp64")
-    right = Verdict(pair, True, "short", 1, 0.0)
-    guard.adopt_verdict(right)
-    guard._serving[(("u8",), True, 0)] = 0
-    before = guard.generation
-    with pytest.warns(RuntimeWarning, match="is disabled"):
-        guard.adopt_verdict(Verdict(pair, False, "long", 1, 0.0, "wrong"))
-    assert guard.generation == before + 1  # which is part of what two products must share to be repeated
-    assert not guard._serving

@@ -11,9 +11,8 @@ import pytest
 
 import ozfp4
 from ozfp4.backends.cuda import extension
-from ozfp4.backends.cuda.variant import NOTHING, Variant
 from ozfp4.cost import model, peaks
-from ozfp4.cost.choice import Choice, choose
+from ozfp4.cost.choice import choose
 from ozfp4.cost.rates import DEVICES, TERA, device_rates
 from ozfp4.dispatch import on_cuda, this_machine
 from ozfp4.plans import make_plan
@@ -187,27 +186,39 @@ def test_what_a_build_holds_for_a_gpu(
 
 def test_factors_of_ways_come_from_what_was_measured(fresh: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(this_machine, "nominal_gpu", lambda index: machine("H200"))
-    assert this_machine.ways_of(0) is None
+    assert this_machine.this_gpu(0).ways == (1.0, 1.0, 1.0, 1.0)
     assert this_machine.keep_measured(
         0, {"thin": 1.5, "stages": 0.5, "tiles": 1e9, "direct": -1, "launch": 2e-6}
     )
-    assert this_machine.ways_of(0) == (1.0, 1.5, 1.0, 0.5)  # what makes no sense is left out
+    assert this_machine.this_gpu(0).ways == (1.0, 1.5, 1.0, 0.5)  # what makes no sense is left out
     assert this_machine.this_gpu(0).launch == 2e-6
-    assert this_machine.ways_of(1) is None
+    assert this_machine.this_gpu(1).ways == (1.0, 1.0, 1.0, 1.0)
 
 
-@pytest.mark.parametrize("ways", [None, (1.0, 2.0, 1.0, 1.0)])
-def test_factors_of_ways_go_where_the_way_is_chosen(
-    ways: tuple[float, ...] | None, fresh: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    made: dict[str, Any] = {}
-    monkeypatch.setattr(this_machine, "ways_of", lambda index: ways)
-    monkeypatch.setattr(this_machine, "gpu_choice", lambda *request: Choice(("int8",), ""))
-    monkeypatch.setattr(on_cuda, "serving_variant", lambda *request: Variant(3))
-    for may_be in (True, False):
-        monkeypatch.setattr(on_cuda, "_may_be_direct", lambda *request, may_be=may_be: may_be)
-        made[may_be] = on_cuda._decide.__wrapped__(
-            64, 64, False, False, False, "II", "auto", None, "least", None, "scaled", 0, NOTHING, 0, 0
-        ).variant
-    assert made[True] == Variant(3, direct="where it pays", factors=ways)
-    assert made[False] == Variant(3)
+def test_the_core_has_the_figures_of_each_device(fresh: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It chooses backends and ways by them, and gets them anew once others were measured."""
+    given: list[Any] = []
+    core = SimpleNamespace(set_rates=lambda *about: given.append(about))
+    monkeypatch.setattr(on_cuda, "connected", lambda: core)
+    monkeypatch.setattr(on_cuda, "_ready", {0, 1})
+    monkeypatch.setattr(on_cuda, "_told", {})
+    monkeypatch.setattr(this_machine, "nominal_gpu", lambda index: machine("H200"))
+    nominal = machine("H200")
+    rates = [nominal.rates[scheme, backend] for scheme in ("II", "I") for backend in ("int8", "fp4")]
+
+    def ready(index: int) -> None:
+        assert on_cuda.ready(SimpleNamespace(type="cuda", index=index)) is core
+
+    for index in (0, 1, 0, 1):
+        ready(index)
+    assert given == [(index, rates, (1.0,) * 4, nominal.basis) for index in (0, 1)]
+    assert this_machine.keep_measured(0, {"thin": 1.5, "int8": 3e14})
+    for index in (0, 0, 1):
+        ready(index)
+    first, second = given[2:]
+    assert first[0] == 0
+    assert first[1][0] == pytest.approx(3e14)
+    assert first[1][1] == rates[1]
+    assert first[2] == (1.0, 1.5, 1.0, 1.0)
+    assert first[3] != nominal.basis
+    assert second == given[1]

@@ -6,10 +6,9 @@ import pytest
 from first_gpu import DEVICE, torch
 
 import ozfp4
-from ozfp4.backends.cuda import extension, launch
+from ozfp4._options import Options
+from ozfp4.backends.cuda import extension
 from ozfp4.dispatch import on_cuda
-from ozfp4.plans import make_int8_plan
-from ozfp4.request.operands import matmul_shape
 from ozfp4.testing import assert_same_bits
 
 CUDA = extension.extension()
@@ -23,10 +22,11 @@ def layout_of(m, k, n, **options):
     b = torch.randn(k, n, dtype=torch.float64, device=DEVICE)
     c = torch.full((m, n), float("nan"), dtype=torch.float64, device=DEVICE)
     plan = ozfp4.plan(m, n, k, **options, accuracy="scaled")
-    variant = on_cuda.serving_variant(plan, DEVICE.index)
-    made = launch.run(plan, variant, a, b, c, matmul_shape((m, k), (k, n)), launch.UNLIMITED)
+    asked = Options(plan=plan, accuracy="scaled")
+    about = on_cuda.ready(DEVICE).way_of(a, b, c, asked)
+    ozfp4.matmul(a, b, out=c, plan=plan, accuracy="scaled")
     assert_same_bits(c.cpu(), ozfp4.matmul(a.cpu().numpy(), b.cpu().numpy(), accuracy="scaled"))
-    return made.problem.describe()
+    return about
 
 
 def test_the_version_is_that_of_the_code():
@@ -61,30 +61,3 @@ def test_kernels_that_the_build_does_not_hold_say_so():
     assert "warp s8 cp.async" in held
     if PTX < 90:
         assert not any("wgmma" in name or "tma" in name or "tcgen05" in name for name in held)
-
-
-def problem(plan, a, b, result):
-    return CUDA.Problem(plan, a, b, result, [], [], [], [], 0, 2**40, 0)
-
-
-def test_a_result_that_int8_products_cannot_store_is_refused():
-    plan = CUDA.CudaPlan(make_int8_plan(6)._core, 64, CUDA.kernels.index("warp s8 cp.async"))
-    kinds = CUDA.ElementType
-    a = CUDA.Operand(0, kinds.int8, 8, 64, 64, 1)
-    b = CUDA.Operand(0, kinds.int8, 8, 64, 64, 1)
-    assert problem(plan, a, b, CUDA.Result(0, kinds.float32, 8, 8, 32, 4)).bytes > 0
-    with pytest.raises(ValueError, match="result: its columns are 8 bytes apart"):
-        problem(plan, a, b, CUDA.Result(0, kinds.float32, 8, 8, 64, 8))
-
-
-def test_a_refused_product_says_which_stage_and_why():
-    plan = CUDA.CudaPlan(
-        ozfp4.plan(8, 8, 64, backend="int8", accuracy="scaled")._core,
-        64,
-        CUDA.kernels.index("warp s8 cp.async"),
-    )
-    kinds = CUDA.ElementType
-    a = CUDA.Operand(0, kinds.float64, 8, 64, 512, 8)
-    b = CUDA.Operand(0, kinds.float64, 8, 32, 256, 8)
-    with pytest.raises(ValueError, match="the operands differ along K: 64 and 32"):
-        problem(plan, a, b, CUDA.Result(0, kinds.float64, 8, 8, 64, 8))

@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 import without_planes
 from first_gpu import DEVICE, noisy, on_device, torch
-from without_planes import KINDS, note_ways
+from without_planes import KINDS, NotedWays, ways_of
 
 import ozfp4
-from ozfp4.dispatch import repeated
 from ozfp4.testing import assert_same_bits, forced
 from support import chosen, operands
 
@@ -27,8 +26,9 @@ WAYS = [{"bits": b, "accuracy": "scaled"} for b in (2, 24, 53, 54, 62, 63, 76, 8
 
 
 @pytest.fixture(autouse=True)
-def ways(monkeypatch):
-    return note_ways(monkeypatch, "direct")
+def ways():
+    yield NotedWays("direct")
+    without_planes.CUDA.note_ways(False)
 
 
 def check(a, b, x=None, y=None, ways=WAYS, context=""):
@@ -37,14 +37,14 @@ def check(a, b, x=None, y=None, ways=WAYS, context=""):
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_bits_of_the_cpu(kind: str, dtype: type, ways: list[bool]) -> None:
+def test_bits_of_the_cpu(kind: str, dtype: type, ways: NotedWays) -> None:
     for number, shape in enumerate(SHAPES):
         a, b = operands(kind, *shape, seed=number, dtype=dtype)
         check(a, b, context=(kind, shape))
     assert all(ways)
 
 
-def test_views_and_stacks(ways: list[bool]) -> None:
+def test_views_and_stacks(ways: NotedWays) -> None:
     rng = np.random.default_rng(5)
     a, b = rng.standard_normal((3, 2, 20, 40)), rng.standard_normal((2, 40, 50))
     x, y = on_device(a), on_device(b)
@@ -74,7 +74,7 @@ def test_views_and_stacks(ways: list[bool]) -> None:
 
 
 @pytest.mark.parametrize("dtype", [np.complex128, np.complex64])
-def test_complex_products(dtype: type, ways: list[bool]) -> None:
+def test_complex_products(dtype: type, ways: NotedWays) -> None:
     """By the real product that they are, of twice the columns and twice the inner dimension."""
     rng = np.random.default_rng(9)
 
@@ -100,12 +100,11 @@ def test_small_complex_products_take_it() -> None:
     for extent, is_direct in ((64, True), (512, False)):
         a, b = (torch.randn(extent, extent, dtype=torch.complex128, device=DEVICE) for _ in range(2))
         for way in ({}, {"bits": 53, "accuracy": "scaled"}):
-            repeated.made.clear()
             right = chosen.matmul(a.cpu(), b.cpu(), **way)
-            for _ in range(3):
-                assert_same_bits(chosen.matmul(a, b, **way).cpu(), right)
-            (made,) = repeated.made.values()
-            assert made.launchable.problem.describe()["direct"] is is_direct
+            assert_same_bits(chosen.matmul(a, b, **way).cpu(), right)
+            assert ways_of(lambda a=a, b=b, way=way: chosen.matmul(a, b, **way)) == [
+                "direct" if is_direct else "stages"
+            ]
 
 
 def check_update(alpha, a, b, beta, c, context="", x=None, y=None, z=None, ways=WAYS):
@@ -127,7 +126,7 @@ def check_update(alpha, a, b, beta, c, context="", x=None, y=None, z=None, ways=
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_updates(kind: str, dtype: type, ways: list[bool]) -> None:
+def test_updates(kind: str, dtype: type, ways: NotedWays) -> None:
     rng = np.random.default_rng(10)
     for number, (m, k, n) in enumerate(((1, 1, 1), (9, 65, 33), (7, 63, 31), (5, 512, 40), (40, 90, 66))):
         a, b = operands(kind, m, k, n, seed=number, dtype=dtype)
@@ -140,7 +139,7 @@ def test_updates(kind: str, dtype: type, ways: list[bool]) -> None:
     assert all(ways)
 
 
-def test_updates_of_views_stacks_and_specials(ways: list[bool]) -> None:
+def test_updates_of_views_stacks_and_specials(ways: NotedWays) -> None:
     rng = np.random.default_rng(11)
     a, b, c = (rng.standard_normal(s) for s in ((3, 2, 20, 40), (2, 40, 50), (3, 2, 20, 50)))
     x, y, z = on_device(a), on_device(b), on_device(c)
@@ -174,21 +173,19 @@ def test_updates_of_views_stacks_and_specials(ways: list[bool]) -> None:
 def test_small_updates_take_it() -> None:
     a, b, c = (torch.randn(64, 64, dtype=torch.float64, device=DEVICE) for _ in range(3))
     for way in ({}, {"bits": 53, "accuracy": "scaled"}):
-        repeated.made.clear()
         right = chosen.gemm(0.7, a.cpu(), b.cpu(), -1, c.cpu(), **way)
         for _ in range(3):
             assert_same_bits(chosen.gemm(0.7, a, b, -1, c, **way).cpu(), right)
         out = c.clone()
-        chosen.gemm(0.7, a, b, -1, out, out=out, **way)
+        assert ways_of(lambda out=out, way=way: chosen.gemm(0.7, a, b, -1, out, out=out, **way)) == ["direct"]
         assert_same_bits(out.cpu(), right)
-        assert all(made.launchable.problem.describe()["direct"] for made in repeated.made.values())
 
 
 INTEGERS = ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "bool")
 
 
 @pytest.mark.parametrize("name", INTEGERS)
-def test_integers(name: str, ways: list[bool]) -> None:
+def test_integers(name: str, ways: NotedWays) -> None:
     """Every sum modulo 2^w of its dtype; of bool, whether there is any."""
     rng = np.random.default_rng(12)
 
@@ -217,7 +214,7 @@ def test_integers(name: str, ways: list[bool]) -> None:
     assert all(ways)
 
 
-def test_integers_that_need_the_stages(ways: list[bool]) -> None:
+def test_integers_that_need_the_stages(ways: NotedWays) -> None:
     """Sums that may not wrap, those modulo a number, and long ones."""
     rng = np.random.default_rng(13)
     a, b = rng.integers(-9, 9, (20, 30)), rng.integers(-9, 9, (30, 10))
@@ -232,23 +229,20 @@ def test_integers_that_need_the_stages(ways: list[bool]) -> None:
 
 def test_small_integers_take_it() -> None:
     a = torch.randint(-(2**62), 2**62, (64, 64), device=DEVICE)
-    repeated.made.clear()
     right = a.cpu().numpy() @ a.cpu().numpy()
-    for _ in range(3):
-        assert_same_bits(chosen.matmul(a, a).cpu(), right)
-    (made,) = repeated.made.values()
-    assert made.launchable.problem.describe()["direct"]
+    assert_same_bits(chosen.matmul(a, a).cpu(), right)
+    assert ways_of(lambda: chosen.matmul(a, a)) == ["direct"]
     assert_same_bits(chosen.matmul(a, a, report=True)[0].cpu(), right)
 
 
-def test_what_has_no_such_kernel(ways: list[bool]) -> None:
+def test_what_has_no_such_kernel(ways: NotedWays) -> None:
     """The stages make it, with the same bits."""
     rng = np.random.default_rng(8)
     a, b = rng.standard_normal((9, 1025)), rng.standard_normal((1025, 5))
     check(a, b, ways=[{"bits": 53, "accuracy": "scaled"}, {}])
     check(
         rng.standard_normal((65536, 1, 1)),
-        rng.standard_normal((1, 2)),
+        rng.standard_normal((65536, 1, 2)),
         ways=[{"bits": 53, "accuracy": "scaled"}],
     )
     check(a[:, :40], b[:40], ways=[{"bits": 83, "accuracy": "scaled"}, {"accuracy": "correct"}])
@@ -270,18 +264,14 @@ def test_small_products_take_it() -> None:
     """Those of float64 and few bits are made tile by tile."""
     a, b = (torch.randn(64, 64, dtype=torch.float32, device=DEVICE) for _ in range(2))
     for way in ({}, {"bits": 24, "accuracy": "scaled"}, {"accuracy": "standard"}):
-        repeated.made.clear()
         first = chosen.matmul(a, b, **way)
-        (made,) = repeated.made.values()
-        assert made[0].problem.describe()["direct"]
+        assert ways_of(lambda way=way: chosen.matmul(a, b, **way)) == ["direct"]
         assert_same_bits(chosen.matmul(a, b, **way).cpu(), first.cpu())
         reported, report = chosen.matmul(a, b, report=True, **way)
         assert_same_bits(reported.cpu(), first.cpu())
         assert report.moduli_used > 0
     for way in ({"backend": "int8"}, {"accuracy": "correct"}):
-        repeated.made.clear()
-        chosen.matmul(a, b, **way)
-        assert not any(made[0].problem.describe()["direct"] for made in repeated.made.values())
+        assert ways_of(lambda way=way: chosen.matmul(a, b, **way)) == ["stages"]
 
 
 def test_a_graph_and_another_stream() -> None:

@@ -102,14 +102,15 @@ def test_a_device_without_room_for_all_planes(monkeypatch, share, accuracy):
     torch.cuda.synchronize()
     torch.cuda.empty_cache()
     room = torch.cuda.memory_allocated(DEVICE) + int(share * planes)
-    torch.cuda.set_per_process_memory_fraction(room / torch.cuda.get_device_properties(DEVICE).total_memory)
-    try:
-        for product in (
-            lambda: ozfp4.matmul(a.mT, a, out=out, **options),
-            lambda: ozfp4.gram(a, out=out, **options),
-        ):
-            out.fill_(float("nan"))
+    share_of_device = room / torch.cuda.get_device_properties(DEVICE).total_memory
+    for product in (
+        lambda: ozfp4.matmul(a.mT, a, out=out, **options),
+        lambda: ozfp4.gram(a, out=out, **options),
+    ):
+        out.fill_(float("nan"))
+        torch.cuda.set_per_process_memory_fraction(share_of_device)
+        try:
             product()
-            assert bool((out.view(torch.int64) == expected.view(torch.int64)).all())
-    finally:
-        torch.cuda.set_per_process_memory_fraction(1.0)
+        finally:
+            torch.cuda.set_per_process_memory_fraction(1.0)
+        assert bool((out.view(torch.int64) == expected.view(torch.int64)).all())

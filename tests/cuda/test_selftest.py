@@ -13,7 +13,7 @@ from first_gpu import DEVICE, torch
 import ozfp4
 from ozfp4.backends import kernels
 from ozfp4.backends.cuda import extension
-from ozfp4.dispatch import on_cuda, repeated
+from ozfp4.dispatch import on_cuda
 from ozfp4.testing import assert_same_bits, exact_matmul
 from ozfp4.trust import guard
 
@@ -28,9 +28,8 @@ def name(pair):
 
 
 @pytest.fixture(autouse=True)
-def nothing_known(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def nothing_known(cache: Path) -> None:
     """The process knows nothing before, and what it knew again afterwards."""
-    monkeypatch.setattr(repeated, "made", {})
 
 
 @pytest.fixture
@@ -111,7 +110,7 @@ def test_a_stored_verdict_needs_no_test(cache, break_kernels):
     assert len(list(cache.iterdir())) == 2  # of this kernel, and of the one for small products
     guard.forget()
     break_kernels(lambda pair: True)
-    number = guard.serving_kernel(ozfp4.plan(40, 40, 40, backend="int8", accuracy="scaled"), 0)
+    number = on_cuda.serving_kernel(ozfp4.plan(40, 40, 40, backend="int8", accuracy="scaled"), DEVICE)
     assert number == SERVING[0].number
     assert_same_bits(ozfp4.matmul(a, b, accuracy="scaled").cpu(), EXACT)
 
@@ -165,11 +164,10 @@ def test_all_wrong_is_refused(break_kernels):
     assert_same_bits(ozfp4.matmul(A, B, accuracy="scaled"), EXACT)  # the CPU is another device
 
 
-def test_a_disabled_kernel_repeats_no_product(break_kernels):
+def test_a_disabled_kernel_makes_no_product(break_kernels):
     a, b = on_device()
     for _ in range(3):
         assert_same_bits(ozfp4.matmul(a, b, accuracy="scaled").cpu(), EXACT)
-    assert len(repeated.made) == 1
     break_kernels(lambda pair: pair.element == "u8")
     for pair in SERVING:
         if pair.element == "u8":

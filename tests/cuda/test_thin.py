@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 import without_planes
 from first_gpu import DEVICE, noisy, on_device, torch
-from without_planes import KINDS, note_ways
+from without_planes import KINDS, NotedWays, ways_of
 
 from ozfp4.backends.cuda import extension
-from ozfp4.dispatch import repeated
 from ozfp4.testing import assert_same_bits, forced
 from support import chosen, operands
 
@@ -26,8 +25,9 @@ WAYS = [{"bits": b, "accuracy": "scaled"} for b in (2, 24, 53, 54, 82)] + [{"acc
 
 
 @pytest.fixture(autouse=True)
-def ways(monkeypatch):
-    return note_ways(monkeypatch, "thin")
+def ways():
+    yield NotedWays("thin")
+    without_planes.CUDA.note_ways(False)
 
 
 def check(a, b, x=None, y=None, ways=WAYS, context=""):
@@ -41,7 +41,7 @@ def across(a):
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_bits_of_the_cpu(kind: str, dtype: type, ways: list[bool]) -> None:
+def test_bits_of_the_cpu(kind: str, dtype: type, ways: NotedWays) -> None:
     """Few columns and few rows, lines along K and across it."""
     for number, (lines, k, few) in enumerate(SHAPES):
         a, b = operands(kind, lines, k, few, seed=number, dtype=dtype)
@@ -53,7 +53,7 @@ def test_bits_of_the_cpu(kind: str, dtype: type, ways: list[bool]) -> None:
     assert all(ways)
 
 
-def test_longer_lines(ways: list[bool]) -> None:
+def test_longer_lines(ways: NotedWays) -> None:
     """As long as a cluster takes them."""
     for k, few in ((65536, 1), (32768, 2), (16384, 4), (40001, 1)):
         a, b = operands("phi8", 5, k, few, seed=k)
@@ -61,7 +61,7 @@ def test_longer_lines(ways: list[bool]) -> None:
     assert all(ways)
 
 
-def test_views_and_stacks(ways: list[bool]) -> None:
+def test_views_and_stacks(ways: NotedWays) -> None:
     rng = np.random.default_rng(5)
     a, b = rng.standard_normal((3, 2, 20, 140)), rng.standard_normal((2, 140, 5))
     x, y = on_device(a), on_device(b)
@@ -88,7 +88,7 @@ def test_views_and_stacks(ways: list[bool]) -> None:
     assert all(ways)
 
 
-def test_lines_of_their_own_capacity(ways: list[bool]) -> None:
+def test_lines_of_their_own_capacity(ways: NotedWays) -> None:
     """In a tile some lines have integers of two limbs, some of three; few lines likewise."""
     rng = np.random.default_rng(3)
     a, b = rng.standard_normal((40, 3000)), rng.standard_normal((3000, 6))
@@ -101,14 +101,14 @@ def test_lines_of_their_own_capacity(ways: list[bool]) -> None:
     assert all(ways)
 
 
-def test_what_has_no_such_kernel(ways: list[bool]) -> None:
+def test_what_has_no_such_kernel(ways: NotedWays) -> None:
     """The stages make it, with the same bits."""
     rng = np.random.default_rng(8)
     a, b = rng.standard_normal((20, 1025)), rng.standard_normal((1025, 9))
     check(a, b, ways=[{"bits": 53, "accuracy": "scaled"}, {}])
     check(
         rng.standard_normal((65536, 2, 1)),
-        rng.standard_normal((1, 2)),
+        rng.standard_normal((65536, 1, 2)),
         ways=[{"bits": 53, "accuracy": "scaled"}],
     )
     check(
@@ -142,18 +142,14 @@ def test_products_with_a_vector_take_it() -> None:
     b = torch.randn(4096, 1, dtype=torch.float64, device=DEVICE)
     for way in ({}, {"bits": 53, "accuracy": "scaled"}, {"accuracy": "standard"}):
         for x, y in ((a, b), (b.mT, a)):
-            repeated.made.clear()
             first = chosen.matmul(x, y, **way)
-            (made,) = repeated.made.values()
-            assert made[0].problem.describe()["thin"]
+            assert ways_of(lambda x=x, y=y, way=way: chosen.matmul(x, y, **way)) == ["thin"]
             assert_same_bits(chosen.matmul(x, y, **way).cpu(), first.cpu())
             reported, report = chosen.matmul(x, y, report=True, **way)
             assert_same_bits(reported.cpu(), first.cpu())
             assert report.moduli_used > 0
     for way in ({"backend": "int8"}, {"accuracy": "correct"}):
-        repeated.made.clear()
-        chosen.matmul(a, b, **way)
-        assert not any(made[0].problem.describe()["thin"] for made in repeated.made.values())
+        assert ways_of(lambda way=way: chosen.matmul(a, b, **way)) == ["stages"]
 
 
 def test_a_graph_and_another_stream() -> None:

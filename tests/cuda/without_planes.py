@@ -5,10 +5,8 @@ from __future__ import annotations
 from first_gpu import DEVICE, noisy, on_device, torch
 
 import ozfp4
-from ozfp4.backends.cuda import launch
-from ozfp4.dispatch import repeated
+from ozfp4.backends.cuda import extension
 from ozfp4.testing import assert_same_bits, forced
-from ozfp4.trust import guard
 from support import chosen
 
 KINDS = (
@@ -25,23 +23,28 @@ KINDS = (
 )
 
 
-def note_ways(monkeypatch, way: str) -> list[bool]:
-    """Of every product that is prepared from now on, whether it is made this way, as it describes itself."""
-    guard.serves_words(DEVICE.index)
-    ozfp4.matmul(
-        *[torch.ones(1, 1, dtype=torch.float64, device=DEVICE)] * 2, backend="int8"
-    )  # no self-test's product is noted
-    made = []
-    prepare = launch.prepare
+CUDA = extension.require_cuda()
 
-    def noted(*arguments, **further):
-        prepared = prepare(*arguments, **further)
-        made.append(prepared.problem.describe()[way])
-        return prepared
 
-    monkeypatch.setattr(launch, "prepare", noted)
-    monkeypatch.setattr(repeated, "made", {})
-    return made
+class NotedWays:
+    """For each launch since it was made, whether it makes its product in this way."""
+
+    def __init__(self, way: str) -> None:
+        self._way = way
+        ozfp4.matmul(
+            *[torch.ones(1, 1, dtype=torch.float64, device=DEVICE)] * 2
+        )  # tests what has to be tested
+        CUDA.note_ways(True)
+
+    def __iter__(self):
+        return (made == self._way for made in CUDA.noted_ways())
+
+
+def ways_of(product) -> list[str]:
+    """In which ways the launches of a product make it."""
+    CUDA.note_ways(True)
+    product()
+    return CUDA.noted_ways()
 
 
 def made_so(way: str, x, y, dtype, shape, **options):

@@ -142,7 +142,7 @@ class Device:
         self._address = 0
         cuda = SimpleNamespace(tell_repaired=self._tell_repaired)
         monkeypatch.setattr(chains.extension, "require_cuda", lambda: cuda)
-        monkeypatch.setattr(chains, "is_captured", lambda device: self.is_captured)
+        monkeypatch.setattr(torch.cuda, "is_current_stream_capturing", lambda: self.is_captured)
         monkeypatch.setattr(chains, "_counts", [(self.counts, 8)])
 
     def _tell_repaired(self, address: int) -> bool:

@@ -8,8 +8,6 @@ from typing import Any
 import pytest
 
 import ozfp4
-from ozfp4.backends.cuda import launch
-from ozfp4.backends.cuda.variant import Variant
 from ozfp4.dispatch import on_cuda
 from ozfp4.measure import clocks
 from ozfp4.measure.calibrate import short_plan
@@ -37,23 +35,12 @@ class Queue:
     def synchronize(self) -> None:
         self.now = max(self.now, self.free)
 
-    def run(
-        self,
-        plan: Any,
-        variant: Variant,
-        a: Any,
-        b: Any,
-        c: Any,
-        shape: Any,
-        limit: int,
-        handles: tuple[int, ...],
-        promise: Any,
-    ) -> None:
+    def multiply_tensors(self, a: Any, b: Any, c: Any, asked: Any, events: tuple[int, ...]) -> None:
         for i, milliseconds in enumerate(STAGES):
             self.now += self.host / 4
             self.work(milliseconds)
             if i < 3:
-                self.handles[handles[i]].record()
+                self.handles[events[i]].record()
 
 
 class Event:
@@ -84,8 +71,7 @@ def take_for_torch(queue: Queue, monkeypatch: pytest.MonkeyPatch) -> None:
 def medians(monkeypatch: pytest.MonkeyPatch, host: float) -> tuple[float, ...]:
     queue = Queue(host)
     take_for_torch(queue, monkeypatch)
-    monkeypatch.setattr(launch, "run", queue.run)
-    monkeypatch.setattr(on_cuda, "serving_variant", lambda plan, index: Variant(0))
+    monkeypatch.setattr(on_cuda, "ready", lambda device: queue)
     matrix = SimpleNamespace(shape=(8, 8), device=SimpleNamespace(index=0))
     return clocks.gpu_stages(ozfp4.plan(8, 8, 8, backend="int8", accuracy="scaled"), matrix, matrix, 0.0)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ozfp4 import _core
+from ozfp4 import _core, _testing
 from ozfp4.cost.choice import choose
 from ozfp4.cost.peaks import gpu_peaks
 from ozfp4.cost.rates import DEVICES, Rates
@@ -44,7 +44,7 @@ def test_a_unit_without_a_plan_has_no_rank() -> None:
 
 
 def test_blocks_keep_their_copies_below_the_budget() -> None:
-    cut = _core.cut_for_copies
+    cut = _testing.cut_for_copies
     assert cut(10, 20, 8, 64, 0, 2000) == (10, 20)
     assert cut(10, 20, 8, 64, 0, 600) == (10, 3)
     assert cut(10, 20, 0, 64, 16, 600) == (4, 3)

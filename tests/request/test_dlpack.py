@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 import ozfp4
-from ozfp4.backends.cuda.kept import Kept
 from ozfp4.request import dlpack
 from ozfp4.testing import assert_same_bits
 from support import noise
@@ -327,10 +326,8 @@ def test_tensors_view_what_lies_on_a_device(own: ModuleType, monkeypatch: pytest
     assert_same_bits(out.entries, c.entries)
 
 
-def test_what_is_prepared_on_a_device_is_a_copy_that_streams_are_told_of(
-    own: ModuleType, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Among `own` of what is kept; tensors of the CPU stand for those of a device."""
+def test_what_is_prepared_on_a_device_is_a_copy(own: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tensors of the CPU stand for those of a device."""
     torch = pytest.importorskip("torch")
     api = import_module("ozfp4.api.prepare")
     stand_in = SimpleNamespace(from_dlpack=lambda x: torch.from_numpy(x.entries))
@@ -341,21 +338,22 @@ def test_what_is_prepared_on_a_device_is_a_copy_that_streams_are_told_of(
         "take_operand",
         lambda name, x, allowed: take(name, x, allowed)._replace(a=x, b=x, on_device=True),
     )
-    plan = ozfp4.plan_for(normal(3, 4), normal(4, 2))
-    monkeypatch.setattr(api.on_cuda, "decide", lambda request: SimpleNamespace(plan=plan, variant="any"))
-    memory = torch.zeros(8, dtype=torch.uint8)
-    monkeypatch.setattr(api, "keep", lambda *_: Kept(memory, {}, "e2m1", 0, 0, 2))
+
+    def prepare(x: Any, is_right: bool, is_for_real: bool, precision: int, stays: bool, asked: Any) -> Any:
+        return SimpleNamespace(x=x, plan=("II", "int8", "least", 57, 4, False), nbytes=8)
+
+    monkeypatch.setattr(api.on_cuda, "ready", lambda device: SimpleNamespace(prepare=prepare))
     b = normal(4, 2)
     prepared = ozfp4.prepare(Own(b, (2, 0)), "right")
-    assert prepared._held.own is prepared._entries
-    assert prepared.nbytes == memory.nbytes + b.nbytes
+    assert prepared.nbytes == 8 + b.nbytes
     assert prepared._watched is None
     before = b.copy()
     b[...] = noise((4, 2), np.float64)
-    assert_same_bits(prepared._entries.numpy(), before)
+    assert_same_bits(prepared._held.x.numpy(), before)
     watched = torch.from_numpy(b)
     prepared = ozfp4.prepare(watched, "right")  # one of torch itself is watched, and not copied
-    assert prepared._held.own is None
+    assert prepared._held.x.data_ptr() == watched.data_ptr()
+    assert prepared.nbytes == 8
     assert prepared._watched is not None
 
 

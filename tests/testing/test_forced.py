@@ -1,4 +1,4 @@
-"""ozfp4.testing.forced reaches the problem, and leaves the choices as they were; OZFP4_DEBUG is read or refused."""
+"""ozfp4.testing.forced reaches the core of GPUs, and leaves the choices as they were; OZFP4_DEBUG is read or refused."""
 
 from __future__ import annotations
 
@@ -10,40 +10,49 @@ from typing import Any
 
 import pytest
 
-import ozfp4
-from ozfp4.backends.cuda import extension, variant
-from ozfp4.backends.cuda.variant import Variant
+from ozfp4.backends.cuda import extension
 from ozfp4.dispatch import on_cuda
+from ozfp4.request import library
 from ozfp4.support import debug
 from ozfp4.testing import forced
-from ozfp4.trust import guard
 
-PLAN = ozfp4.plan(1, 1, 1, backend="int8", accuracy="scaled")
+NOTHING = (None,) * 5  # kernel, tile, splits, overlap, a way without planes
+
+
+class Core:
+    """What is forced on it."""
+
+    kernels = ("wgmma s8", "warp s8")
+
+    def __init__(self) -> None:
+        self.forced: tuple[Any, ...] = NOTHING
+
+    def force(self, *choices: Any) -> None:
+        self.forced = choices
 
 
 @pytest.fixture(autouse=True)
-def kernels(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(extension, "extension", lambda: SimpleNamespace(kernels=("wgmma s8", "warp s8")))
-    monkeypatch.setattr(guard, "serving_kernel", lambda plan, index: 0)
+def core(monkeypatch: pytest.MonkeyPatch) -> Core:
+    made = Core()
+    monkeypatch.setattr(extension, "extension", lambda: made)
+    return made
 
 
-def test_what_is_forced_replaces_a_choice() -> None:
-    assert on_cuda.serving_variant(PLAN, 0) == Variant(0)
+def test_what_is_forced_replaces_a_choice(core: Core) -> None:
     with forced(kernel="warp s8"):
-        assert on_cuda.serving_variant(PLAN, 0) == Variant(1)
+        assert core.forced == (1, None, None, None, None)
         with forced(tile="64x64", splits=3, overlap=False):
-            assert on_cuda.serving_variant(PLAN, 0) == Variant(0, "64x64", 3, False)
-        with forced(thin=True):
-            assert on_cuda.serving_variant(PLAN, 0) == Variant(0, direct="thin")
-        with forced(tiles=True):
-            assert on_cuda.serving_variant(PLAN, 0) == Variant(0, direct="tiles")
-        with forced(thin=False):
-            assert on_cuda.serving_variant(PLAN, 0) == Variant(0)
-        assert on_cuda.serving_variant(PLAN, 0) == Variant(1)
-    assert variant.forced is variant.NOTHING
+            assert core.forced == (None, "64x64", 3, False, None)
+        for way, name in (("direct", "always"), ("thin", "thin"), ("tiles", "tiles")):
+            with forced(**{way: True}):
+                assert core.forced == (None, None, None, None, name)
+            with forced(**{way: False}):
+                assert core.forced == (None, None, None, None, "never")
+        assert core.forced == (1, None, None, None, None)
+    assert core.forced == NOTHING
     with pytest.raises(KeyError), forced(splits=2):
         raise KeyError
-    assert variant.forced is variant.NOTHING
+    assert core.forced == NOTHING
 
 
 @pytest.mark.parametrize(
@@ -73,10 +82,10 @@ def test_what_is_forced_replaces_a_choice() -> None:
         ),
     ],
 )
-def test_refusals(choice: dict[str, Any], error: type[Exception], message: str) -> None:
+def test_refusals(core: Core, choice: dict[str, Any], error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message), forced(**choice):
         pass
-    assert variant.forced is variant.NOTHING
+    assert core.forced == NOTHING
 
 
 def test_words_of_debug() -> None:
@@ -86,13 +95,25 @@ def test_words_of_debug() -> None:
         debug.read("sync,synch")
 
 
-@pytest.mark.parametrize(("value", "expected"), [("sync", "{'sync_stages': True}"), ("", "{}")])
-def test_debug_reaches_every_launch(value: str, expected: str) -> None:
-    program = "from ozfp4.backends.cuda import launch; print(launch._DEBUG)"
+@pytest.mark.parametrize("waits", [False, True])
+def test_debug_reaches_the_core(monkeypatch: pytest.MonkeyPatch, waits: bool) -> None:
+    pytest.importorskip("torch")
+    given: dict[str, Any] = {}
+    core = SimpleNamespace(connect=lambda **about: given.update(about))
+    monkeypatch.setattr(extension, "require_cuda", lambda: core)
+    monkeypatch.setattr(library, "unwatched", lambda: None)
+    monkeypatch.setattr(debug, "SYNC_STAGES", waits)
+    assert on_cuda.connected.__wrapped__() is core
+    assert given["waits_for_stages"] is waits
+
+
+@pytest.mark.parametrize(("value", "expected"), [("sync", True), ("", False)])
+def test_the_environment_asks_for_it(value: str, expected: bool) -> None:
+    program = "from ozfp4.support import debug; print(debug.SYNC_STAGES)"
     done = subprocess.run(
         [sys.executable, "-c", program], env={**os.environ, "OZFP4_DEBUG": value}, capture_output=True, text=True, timeout=60
     )  # fmt: skip
-    assert done.stdout.strip() == expected
+    assert done.stdout.strip() == str(expected)
 
 
 def test_an_unknown_word_is_an_error_at_once() -> None:

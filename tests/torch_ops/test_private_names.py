@@ -248,6 +248,10 @@ CASES: dict[str, tuple[str, Callable[[], Any]]] = {
         "torch._C._cuda_getCurrentRawStream",
         lambda: on_gpu(lambda: private.stream_handle(0) >= 0),
     ),
+    "stream_function": (
+        "torch._C._cuda_getCurrentRawStream",
+        lambda: on_gpu(lambda: private.stream_function()(0) == private.stream_handle(0)),
+    ),
     "sleep_on_device": ("torch.cuda._sleep", lambda: on_gpu(lambda: private.sleep_on_device(1) is None)),
 }
 # The same with a process group.

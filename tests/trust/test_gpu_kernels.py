@@ -1,10 +1,14 @@
-"""Which GPU kernel serves, without a GPU: what is fake is the extension, which says of each kernel what a test is to find.
+"""Self-tests of GPU kernels as Python has them, without a GPU: what is fake is the extension, which says of each kernel what a
+test is to find.
 
-That wrong kernels are found is tested in tests/product/trust_check.cpp, that the real ones pass in tests/cuda/test_selftest.py.
+That wrong kernels are found is tested in tests/product/trust_check.cpp; that the real ones pass, and others serve in place of
+wrong ones, in tests/cuda/test_selftest.py.
 """
 
 from __future__ import annotations
 
+import sys
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,8 +19,7 @@ import pytest
 import ozfp4
 from ozfp4.backends import kernels
 from ozfp4.backends.cuda import extension
-from ozfp4.cost.choice import Choice
-from ozfp4.dispatch import on_cuda
+from ozfp4.backends.kernels import DeviceKernel
 from ozfp4.trust import guard
 
 torch = pytest.importorskip("torch")
@@ -56,11 +59,17 @@ class Extension:
         self.kept[device, name, element] = {**found, "reason": reason, "failure": None}
         return self.kept[device, name, element]
 
+    def forget_verdicts(self) -> None:
+        """What is kept on disk stays."""
+
     def known_verdict(self, device: int, name: str, element: str) -> dict[str, Any] | None:
         return self.kept.get((device, name, element))
 
     def verdict_of(self, device: int, name: str, element: str) -> dict[str, Any]:
         return self.known_verdict(device, name, element) or self.test_kernel(device, name, element, True)
+
+    def failed_kernels(self) -> list[Named]:
+        return [named for named, found in self.kept.items() if not found["passed"]]
 
 
 @pytest.fixture
@@ -68,6 +77,7 @@ def cuda(monkeypatch: pytest.MonkeyPatch, cache: Path) -> Iterator[Extension]:
     fake = Extension()
     monkeypatch.setattr(extension, "extension", lambda: fake)
     monkeypatch.setattr(extension, "require_cuda", lambda: fake)
+    monkeypatch.setitem(sys.modules, "ozfp4._cuda", fake)
     monkeypatch.setattr(torch.cuda, "is_current_stream_capturing", lambda: False)
     monkeypatch.setattr(torch.cuda, "get_device_name", lambda device: "Some GPU")
     kernels.gpu_kernels.cache_clear()
@@ -75,48 +85,60 @@ def cuda(monkeypatch: pytest.MonkeyPatch, cache: Path) -> Iterator[Extension]:
     kernels.gpu_kernels.cache_clear()
 
 
-# ---- Which kernel serves --------------------------------------------------------------------------------------------
+# ---- What is known of kernels ---------------------------------------------------------------------------------------
 
 
 INT8 = ozfp4.plan(1, 1, 1, backend="int8", accuracy="scaled")
 FP4 = ozfp4.plan(1, 1, 1, backend="fp4", accuracy="scaled")
-DIGITS = ozfp4.plan(1, 1, 1, scheme="I", backend="fp4", accuracy="scaled")
-AUTO = Choice(("int8", "fp4"), "")
 
 
-def test_the_best_kernel_serves_and_is_tested_once(cuda: Extension) -> None:
+def best(element: str = "u8") -> DeviceKernel:
+    return kernels.gpu_kernels((element,), 0)[0]
+
+
+def test_a_kernel_is_tested_once(cuda: Extension) -> None:
     for _ in range(2):
-        assert guard.serving_kernel(INT8, 0) == 0
+        assert guard.verdict_of(best()).passed
     assert cuda.tested == [(0, "wgmma s8", "u8")]
     guard.forget()
-    assert guard.serving_kernel(INT8, 0) == 0
+    assert guard.verdict_of(best()).passed
     assert len(cuda.tested) == 1  # the verdict was kept
-    assert guard.serving_kernel(FP4, 0) == 2
-    assert guard.serving_kernel(INT8, 1) == 0
-    assert cuda.tested[1:] == [(0, "warp fp4", "e2m1"), (1, "wgmma s8", "u8")]
+    assert guard.verdict_of(kernels.gpu_kernels(("u8",), 1)[0]).passed
+    assert cuda.tested[1:] == [(1, "wgmma s8", "u8")]
 
 
-def test_the_next_kernel_and_the_next_backend_serve(cuda: Extension) -> None:
-    cuda.wrong = {("wgmma s8", "u8"), ("wgmma s8", "s8"), ("warp fp4", "e2m1")}
-    with pytest.warns(RuntimeWarning, match=r"the kernel 'wgmma s8' \(u8\) on cuda:0 \(Some GPU\) failed"):
-        assert guard.serving_kernel(INT8, 0) == 1
-    assert on_cuda.serving_backend(AUTO, "II", 0) == ("int8", None)
-    with pytest.warns(RuntimeWarning, match=r"the kernel 'warp fp4' \(e2m1\)"):
-        assert guard.serving_kernel(FP4, 0) == 3  # limbs as bytes
+def test_the_kernel_that_is_likely_to_serve(cuda: Extension) -> None:
+    assert guard.likely_kernel(INT8, 0) == ("wgmma s8", "")
+    assert guard.likely_kernel(FP4, 0) == ("warp fp4", "")
+    assert cuda.tested == []
+    cuda.wrong = {("wgmma s8", "u8"), ("warp fp4", "e2m1")}
+    for kernel in (best(), best("e2m1")):
+        text = rf"the kernel '{kernel.name}' \({kernel.element}\) on cuda:0 \(Some GPU\) failed"
+        with pytest.warns(RuntimeWarning, match=text):
+            guard.test(kernel, short=True)
     assert guard.likely_kernel(INT8, 0) == ("warp s8", "")
-    assert guard.likely_kernel(FP4, 0) == ("tcgen05 s8", "")
-
+    assert guard.likely_kernel(FP4, 0) == ("tcgen05 s8", "")  # limbs as bytes
     cuda.wrong = {(name, "u8") for name in KERNELS}
-    for pair in kernels.gpu_kernels(("u8",), 0)[1:]:  # the first one failed before
+    for kernel in kernels.gpu_kernels(("u8",), 0)[1:]:  # the first one failed before
         with pytest.warns(RuntimeWarning, match="is disabled"):
-            guard.test(pair, short=True)
-    with pytest.raises(RuntimeError, match="every kernel of 'int8' failed its self-test: 'wgmma s8'"):
-        guard.serving_kernel(INT8, 0)
-    backend, fallback = on_cuda.serving_backend(AUTO, "II", 0)
-    assert backend == "fp4"
-    assert fallback is not None
-    assert "every kernel of 'int8' failed" in fallback
-    assert guard.likely_kernel(INT8, 0)[0] == ""
+            guard.test(kernel, short=True)
+    name, reason = guard.likely_kernel(INT8, 0)
+    assert name == ""
+    assert reason.startswith("backend: every kernel of 'int8' failed its self-test: 'wgmma s8'")
+
+
+def test_what_failed_in_a_product_is_told_once(cuda: Extension) -> None:
+    """The core has tested it, and calls this behind the product."""
+    cuda.wrong = {("wgmma s8", "u8")}
+    for name in ("wgmma s8", "warp s8"):
+        cuda.test_kernel(0, name, "u8", True)
+    text = r"the kernel 'wgmma s8' \(u8\) on cuda:0 \(Some GPU\) failed"
+    with pytest.warns(RuntimeWarning, match=text):
+        guard.tell_failures()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        guard.tell_failures()
+    assert len(cuda.tested) == 2
 
 
 def test_no_memory_is_no_verdict(cuda: Extension, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -124,20 +146,12 @@ def test_no_memory_is_no_verdict(cuda: Extension, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(torch.cuda, "empty_cache", lambda: emptied.append(None))
     cuda.memory_errors = 2
     with pytest.raises(MemoryError):
-        guard.serving_kernel(INT8, 0)
+        guard.test(best(), short=True)
     assert (cuda.tested, len(emptied)) == ([], 1)
+    assert guard.known_verdict(best()) is None
     cuda.memory_errors = 1
-    assert guard.serving_kernel(INT8, 0) == 0  # in what torch held and did not use
+    assert guard.test(best(), short=True).passed  # in what torch held and did not use
     assert len(emptied) == 2
-
-
-def test_no_backend_left(cuda: Extension) -> None:
-    cuda.wrong = {(name, element) for name in KERNELS for element in TAKES}
-    with (
-        pytest.warns(RuntimeWarning, match="is disabled"),
-        pytest.raises(RuntimeError, match=r"every kernel of 'int8'.*no other backend is left on cuda:0"),
-    ):
-        on_cuda.serving_backend(AUTO, "II", 0)
 
 
 def test_digits_never_go_to_a_kernel_that_stores_residues(cuda: Extension) -> None:
@@ -148,24 +162,11 @@ def test_digits_never_go_to_a_kernel_that_stores_residues(cuda: Extension) -> No
         "wgmma s8",
         "warp s8",
     ]
-    assert guard.serving_kernel(DIGITS, 0) == 2
 
 
 def test_stand_ins_serve_nothing(cuda: Extension) -> None:
     assert [pair.name for pair in kernels.gpu_kernels(("e2m1",), 0)] == ["warp fp4"]
     assert [pair.name for pair in kernels.stand_ins(0)] == ["warp fp4 stand-in"]
-
-
-def test_a_graph_capture_cannot_test(cuda: Extension, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(torch.cuda, "is_current_stream_capturing", lambda: True)
-    with pytest.raises(RuntimeError, match=r"'wgmma s8' \(u8\) on cuda:0 .* before the capture"):
-        guard.serving_kernel(INT8, 0)
-    assert cuda.tested == []
-    monkeypatch.setattr(torch.cuda, "is_current_stream_capturing", lambda: False)
-    assert guard.serving_kernel(INT8, 0) == 0
-    guard.forget()
-    monkeypatch.setattr(torch.cuda, "is_current_stream_capturing", lambda: True)
-    assert guard.serving_kernel(INT8, 0) == 0  # what is kept needs no test
 
 
 # ---- Extensions and drivers that do not work ------------------------------------------------------------------------

@@ -2,15 +2,20 @@
 #include "cuda/partial/partial.hpp"
 
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 
 #include "arith/accuracy/piece_facts.hpp"
 #include "arith/narrow.hpp"
 #include "bindings/cuda/register.hpp"
+#include "bindings/cuda/tensors.hpp"
 #include "bindings/interpreter_lock.hpp"
+#include "bindings/product/options.hpp"
 #include "cuda/partial/facts.hpp"
 #include "cuda/runtime/device_guard.hpp"
+#include "product/gpu/plans.hpp"
+#include "product/gpu/steps.hpp"
 
 namespace ozfp4::bindings {
 namespace {
@@ -23,13 +28,26 @@ T* pointer(std::uintptr_t address) {
   return reinterpret_cast<T*>(address);
 }
 
-void require_float(const DeviceOperand& operand) {
-  if (!is_float(operand.type)) throw std::invalid_argument("operand: float64 or float32 is needed");
-  if (operand.outer < 1 || operand.inner < 1) throw std::invalid_argument("operand: it has no entries");
+// Rows of A or columns of B, a matrix of floating-point numbers.
+DeviceOperand operand_of(const py::object& x, bool is_right) {
+  const std::optional<TensorView> view = Torch::get().read(x);
+  if (!view || view->ndim() != 2 || !view->float_type() || view->float_type()->is_complex) {
+    throw std::invalid_argument("operand: a matrix of float64 or float32 on a CUDA device is needed");
+  }
+  if (!view->has_entries()) throw std::invalid_argument("operand: it has no entries");
+  const py::ssize_t outer = is_right ? 1 : 0, inner = is_right ? 0 : 1;
+  return {static_cast<const char*>(view->data()),
+          view->float_type()->part,
+          narrow<std::int32_t>(view->shape(outer), "rows of a or columns of b"),
+          narrow<std::int32_t>(view->shape(inner), "k"),
+          view->strides(outer),
+          view->strides(inner),
+          {}};
 }
 
-void piece_facts(const DeviceOperand& operand, std::uintptr_t words, std::uintptr_t scratch, int device, std::uintptr_t stream) {
-  require_float(operand);
+void piece_facts(const py::object& x, bool is_right, std::uintptr_t words, std::uintptr_t scratch, int device,
+                 std::uintptr_t stream) {
+  const DeviceOperand operand = operand_of(x, is_right);
   const Unlocked unlocked;
   const DeviceGuard guard(device);
   launch_piece_facts(operand, pointer<std::int64_t>(words), pointer<void>(scratch), pointer<CUstream_st>(stream));
@@ -38,19 +56,16 @@ void piece_facts(const DeviceOperand& operand, std::uintptr_t words, std::uintpt
 // A piece's stages by the plan of its own inner dimension, and those of the whole lines by that of theirs.
 class Partial {
  public:
-  Partial(std::shared_ptr<CudaPlan> piece, std::shared_ptr<CudaPlan> whole, int device)
-      : piece_(std::move(piece)), whole_(std::move(whole)), device_(device), gpu_(make_gpu(device)) {
-    for (const CudaPlan* plan : {piece_.get(), whole_.get()}) {
-      const Promise& promise = plan->promise;
-      if (!plan->plan.has_moduli() || plan->plan.is_complex || promise.is_whole || promise.updates ||
-          promise.second != Second::none) {
-        throw std::invalid_argument("plan: one of moduli is needed, for real products that leave nothing but their result");
-      }
-    }
-    if (piece_->schedule.planes_per_modulus() != whole_->schedule.planes_per_modulus() ||
-        piece_->promise.accuracy != whole_->promise.accuracy) {
-      throw std::invalid_argument("plan: the two are of different products");
-    }
+  Partial(const std::shared_ptr<Plan>& plan, std::int64_t piece_k, std::int64_t whole_k, int kernel, const std::string& accuracy,
+          const std::string& rounding, int precision, int device)
+      : device_(device), gpu_(make_gpu(device)) {
+    cuda::Promise promise;
+    promise.accuracy = accuracy_named(accuracy);
+    promise.rounding = rounding_named(rounding);
+    promise.precision = precision;
+    if (!plan->has_moduli() || plan->is_complex) throw std::invalid_argument("plan: one of moduli is needed, for real products");
+    piece_ = product::find_cuda_plan(plan, piece_k, kernel_of(kernel), promise);
+    whole_ = product::find_cuda_plan(plan, whole_k, kernel_of(kernel), promise);
   }
 
   std::int64_t plane_bytes(std::int64_t lines) const {
@@ -67,9 +82,9 @@ class Partial {
     return (whole_->plan.count() - count) * whole_->schedule.planes_per_modulus();
   }
 
-  void encode(const DeviceOperand& operand, std::uintptr_t shift, std::uintptr_t record, std::uintptr_t planes,
+  void encode(const py::object& x, bool is_right, std::uintptr_t shift, std::uintptr_t record, std::uintptr_t planes,
               std::uintptr_t verdict, std::uintptr_t stream) const {
-    require_float(operand);
+    const DeviceOperand operand = operand_of(x, is_right);
     if (operand.inner != piece_->k) throw std::invalid_argument("operand: the plan is for another inner dimension");
     const Unlocked unlocked;
     run(*piece_, stream, [&](const Stages& stages) {
@@ -79,28 +94,30 @@ class Partial {
 
   void multiply(std::uintptr_t planes_a, std::int64_t lines_a, std::int64_t first_row, std::int64_t rows, std::uintptr_t planes_b,
                 std::int64_t lines_b, std::int64_t first_column, std::int64_t columns, std::uintptr_t out, std::uintptr_t verdict,
-                std::uintptr_t device_steps, std::uintptr_t stream) const {
+                std::uintptr_t stream) const {
     const PieceLines a = lines_of(planes_a, lines_a, first_row, rows), b = lines_of(planes_b, lines_b, first_column, columns);
     const Unlocked unlocked;
+    const DeviceGuard guard(device_);
+    const GemmStep* const steps = product::steps_on({device_, gpu_}, *piece_, pointer<CUstream_st>(stream));
     run(*piece_, stream, [&](const Stages& stages) {
-      multiply_piece(*piece_, a, b, piece_->k, pointer<std::uint8_t>(out), pointer<Verdict>(verdict),
-                     pointer<const GemmStep>(device_steps), gpu_, stages);
+      multiply_piece(*piece_, a, b, piece_->k, pointer<std::uint8_t>(out), pointer<Verdict>(verdict), steps, gpu_, stages);
     });
   }
 
   // Shifts and records are those of the part's first row and column.
   void finish(std::uintptr_t residues, int pieces, std::int64_t piece_bytes, std::uintptr_t shift_a, std::uintptr_t record_a,
-              std::uintptr_t shift_b, std::uintptr_t record_b, const DeviceResult& result, std::uintptr_t listed,
+              std::uintptr_t shift_b, std::uintptr_t record_b, const py::object& out, std::uintptr_t listed,
               std::uintptr_t counts, std::uintptr_t verdict, std::uintptr_t stream) const {
     if (pieces < 1 || pieces > kMaxSplits) throw std::invalid_argument("pieces: 1 to " + std::to_string(kMaxSplits));
     if ((listed != 0) != whole_->promise.certifies()) throw std::invalid_argument("listed: needed where entries are certified");
+    const DeviceResult result = result_of(out);
     DeviceOperand lines;
     lines.inner = whole_->k;
     lines.outer = result.rows;
     const ScaledOperand a = scaled(lines, shift_a, record_a);
     lines.outer = result.columns;
     const ScaledOperand b = scaled(lines, shift_b, record_b);
-    Listed list;
+    cuda::Listed list;
     list.word = pointer<std::uint32_t>(listed);
     list.pitch = listed_pitch(result.columns);
     list.matrix_stride = result.rows * list.pitch;
@@ -113,6 +130,20 @@ class Partial {
   }
 
  private:
+  static DeviceResult result_of(const py::object& out) {
+    std::optional<TensorView> view = Torch::get().read(out);
+    if (!view || view->ndim() != 2 || !view->float_type())
+      throw std::invalid_argument("out: a matrix on a CUDA device is needed");
+    DeviceResult result;
+    result.data = static_cast<char*>(view->mutable_data());
+    result.type = view->float_type()->part;
+    result.rows = narrow<std::int32_t>(view->shape(0), "rows of c");
+    result.columns = narrow<std::int32_t>(view->shape(1), "columns of c");
+    result.row_stride = view->strides(0);
+    result.column_stride = view->strides(1);
+    return result;
+  }
+
   static Gpu make_gpu(int device) {
     const DeviceGuard guard(device);
     return gpu_of(device);
@@ -142,7 +173,7 @@ class Partial {
             narrow<std::int32_t>(count, "lines of a part")};
   }
 
-  std::shared_ptr<CudaPlan> piece_, whole_;
+  std::shared_ptr<const CudaPlan> piece_, whole_;
   int device_;
   Gpu gpu_;
 };
@@ -150,27 +181,31 @@ class Partial {
 }  // namespace
 
 void register_partial(py::module_& module) {
-  module.def("piece_facts_scratch", &piece_facts_scratch, py::arg("operand"));
-  module.def("piece_facts", &piece_facts, py::arg("operand"), py::arg("words"), py::arg("scratch"), py::arg("device"),
-             py::arg("stream"));
+  module.def(
+      "piece_facts_scratch", [](const py::object& x, bool is_right) { return piece_facts_scratch(operand_of(x, is_right)); },
+      py::arg("x"), py::arg("is_right"));
+  module.def("piece_facts", &piece_facts, py::arg("x"), py::arg("is_right"), py::arg("words"), py::arg("scratch"),
+             py::arg("device"), py::arg("stream"));
   module.def("listed_words", &listed_pitch, py::arg("columns"));
   module.attr("verdict_bytes") = sizeof(Verdict);
   module.attr("repair_count_bytes") = kRepairCounterBytes;
   module.attr("most_prefixes") = kMaxPrefixes;
   module.attr("most_pieces") = kMaxSplits;
   py::class_<Partial>(module, "Partial")
-      .def(py::init<std::shared_ptr<CudaPlan>, std::shared_ptr<CudaPlan>, int>(), py::arg("piece"), py::arg("whole"),
-           py::arg("device"))
+      .def(py::init<const std::shared_ptr<Plan>&, std::int64_t, std::int64_t, int, const std::string&, const std::string&, int,
+                    int>(),
+           py::arg("plan"), py::arg("piece_k"), py::arg("whole_k"), py::arg("kernel"), py::arg("accuracy"), py::arg("rounding"),
+           py::arg("precision"), py::arg("device"))
       .def("plane_bytes", &Partial::plane_bytes, py::arg("lines"))
       .def("residue_bytes", &Partial::residue_bytes, py::arg("count"), py::arg("rows"), py::arg("columns"))
       .def("spare_planes", &Partial::spare_planes, py::arg("count"))
-      .def("encode", &Partial::encode, py::arg("operand"), py::arg("shift"), py::arg("record"), py::arg("planes"),
+      .def("encode", &Partial::encode, py::arg("x"), py::arg("is_right"), py::arg("shift"), py::arg("record"), py::arg("planes"),
            py::arg("verdict"), py::arg("stream"))
       .def("multiply", &Partial::multiply, py::arg("planes_a"), py::arg("lines_a"), py::arg("first_row"), py::arg("rows"),
            py::arg("planes_b"), py::arg("lines_b"), py::arg("first_column"), py::arg("columns"), py::arg("out"),
-           py::arg("verdict"), py::arg("device_steps"), py::arg("stream"))
+           py::arg("verdict"), py::arg("stream"))
       .def("finish", &Partial::finish, py::arg("residues"), py::arg("pieces"), py::arg("piece_bytes"), py::arg("shift_a"),
-           py::arg("record_a"), py::arg("shift_b"), py::arg("record_b"), py::arg("result"), py::arg("listed"), py::arg("counts"),
+           py::arg("record_a"), py::arg("shift_b"), py::arg("record_b"), py::arg("out"), py::arg("listed"), py::arg("counts"),
            py::arg("verdict"), py::arg("stream"));
 }
 

@@ -45,6 +45,13 @@ void register_trust(py::module_& module) {
         return as_dict(found);
       },
       py::arg("device"), py::arg("name"), py::arg("element"), py::arg("short"));
+  module.def("failed_kernels", [] {
+    py::list found;
+    for (const auto& [device, kernel] : product::failed_device_kernels()) {
+      found.append(py::make_tuple(device, kernel.name, kernel.element));
+    }
+    return found;
+  });
   module.def("forget_verdicts", [] { product::forget_device_verdicts(); });
   module.def(
       "break_kernels",

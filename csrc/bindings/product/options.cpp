@@ -103,9 +103,7 @@ Options options_of(py::handle asked) {
     options.workspace_limit = number_of(at(workspace_limit));
     options.has_limit = true;
   }
-  if (!at(plan).is_none()) {  // the caller holds it
-    options.plan = std::shared_ptr<const Plan>(std::shared_ptr<const void>(), &at(plan).attr("_core").cast<const Plan&>());
-  }
+  if (!at(plan).is_none()) options.plan = at(plan).attr("_core").cast<std::shared_ptr<Plan>>();
   if (!at(progress).is_none()) {
     options.progress = [told = at(progress)](double done) {
       const Locked locked;

@@ -67,7 +67,7 @@ bool may_overlap_itself(const py::array& x) {
   return false;
 }
 
-bool is_of_shape(const py::array& x, const Extents& shape) {
+bool is_of_shape(const py::array& x, const StackExtents& shape) {
   return static_cast<std::size_t>(x.ndim()) == shape.size() && std::equal(shape.begin(), shape.end(), x.shape());
 }
 
@@ -79,15 +79,13 @@ py::object multiply(const py::array& a, const py::array& b, const std::optional<
   if (rank_a == 0 || rank_b == 0 || (rank_a == 1 && rank_b == 1)) return unknown();
   const std::optional<EntryType> type_a = own_type(a), type_b = own_type(b);
   const py::ssize_t k = a.shape(rank_a - 1);
-  if (!type_a || !type_b || k != b.shape(rank_b == 1 ? 0 : rank_b - 2) || k > kLongestCertified / 2) return unknown();
-  const std::optional<Extents> stack = broadcast(a, b);
+  if (!type_a || !type_b || !inner_fits(a, b) || k > kLongestCertified / 2) return unknown();
+  const std::optional<StackExtents> stack = broadcast(a, b);
   if (!stack) return unknown();
   const std::optional<Options> options = plain_options(accuracy, keywords);
   if (!options) return unknown();
   const EntryType type = promoted(*type_a, *type_b);
-  Extents shape = *stack;
-  if (rank_a > 1) shape.push_back(a.shape(rank_a - 2));
-  if (rank_b > 1) shape.push_back(b.shape(rank_b - 1));
+  const StackExtents shape = result_shape(a, b, *stack);
   if (out) {
     const py::array& place = out->memory;
     const std::optional<EntryType> own = own_type(place);
@@ -95,7 +93,7 @@ py::object multiply(const py::array& a, const py::array& b, const std::optional<
     if (may_overlap_itself(place) || may_overlap(place, a) || may_overlap(place, b)) return unknown();
   }
   const Made made = out ? *out : make(type, shape);
-  const Product p = product_of({a, b, made.memory}, *type_a, *type_b, type, *stack);
+  const Product p = product_of(Arrays{a, b, made.memory}, *type_a, *type_b, type, *stack);
   run([&](Ran& ran) { product::multiply(p, *options, ran); });
   return made.result;
 }
@@ -110,7 +108,7 @@ py::object multiply_plain(PyObject* const* given, Py_ssize_t count) {
   if (count != 5 || !is_ready() || !is_array(given[0]) || !is_array(given[1]) || (has_out && !is_array(given[2])))
     return unknown();
   const auto at = [&](int i) { return py::reinterpret_borrow<py::array>(given[i]); };
-  const auto make = [](const EntryType& type, const Extents& shape) {
+  const auto make = [](const EntryType& type, const StackExtents& shape) {
     const py::array c(dtype_of(type), shape);
     return Made{c, c};
   };
@@ -139,7 +137,7 @@ class PlainTensors {
       if (!memory) return unknown();
       out = {py::reinterpret_borrow<py::object>(given[2]), *memory};
     }
-    const auto make = [this](const EntryType& type, const Extents& shape) { return made(type, shape); };
+    const auto make = [this](const EntryType& type, const StackExtents& shape) { return made(type, shape); };
     py::object c = bindings::multiply(*a, *b, out, given[3], given[4], make);
     if (out && c.ptr() != Py_NotImplemented) answer_of(PyObject_CallOneArg(increment_version_.ptr(), c.ptr()));
     return c;
@@ -162,13 +160,13 @@ class PlainTensors {
   }
 
   static py::array array_at(py::handle x, const dlpack::Tensor& held, const EntryType& type) {
-    Extents shape(held.shape, held.shape + held.ndim), strides(held.strides, held.strides + held.ndim);
+    StackExtents shape(held.shape, held.shape + held.ndim), strides(held.strides, held.strides + held.ndim);
     for (py::ssize_t& stride : strides) stride *= type.bytes();
     return py::array(dtype_of(type), std::move(shape), std::move(strides), static_cast<char*>(held.data) + held.byte_offset, x);
   }
 
   // Entries row by row.
-  Made made(const EntryType& type, const Extents& shape) const {
+  Made made(const EntryType& type, const StackExtents& shape) const {
     const auto is_own = [&](const EntryType& x) { return is_same(x, type); };
     const auto at = std::find_if(kTypes.begin(), kTypes.end(), is_own) - kTypes.begin();
     const py::tuple extents(shape.size()), strides(shape.size());

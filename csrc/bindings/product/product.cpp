@@ -42,7 +42,7 @@ py::dict multiply_arrays(const py::array& a, const py::array& b, const py::array
                          bool is_reported) {
   const Options options = options_of(asked);
   const Arrays arrays{a, b, out, array_or_none(addend), array_or_none(upper), array_or_none(bound), prepared_a, prepared_b};
-  const std::optional<Extents> stack = broadcast(a, b);
+  const std::optional<StackExtents> stack = broadcast(a, b);
   if (!stack) throw py::value_error("a, b: their stacks do not broadcast");
   Product p = product_of(arrays, type_of("a", a), type_of("b", b), type_of("out", out), *stack);
   if (arrays.addend) p.addend_part = type_of("c", *arrays.addend).part;
@@ -58,7 +58,7 @@ py::dict multiply_gram(const py::array& a, const py::array& b, const py::array& 
   const Options options = options_of(asked);
   check_stacks(a, b, out);
   const EntryType type = type_of("a", a);
-  Product p = product_of({a, b, out, {}, {}, array_or_none(bound)}, type, type, type_of("out", out), *broadcast(a, b));
+  Product p = product_of(Arrays{a, b, out, {}, {}, array_or_none(bound)}, type, type, type_of("out", out), *broadcast(a, b));
   (is_left ? p.b : p.a).is_conjugated = type.is_complex;
   const Ran ran = run([&](Ran& made) { product::multiply_gram(p, options, made, least_columns); });
   return is_reported ? outcome_of(p, ran, options) : py::dict();

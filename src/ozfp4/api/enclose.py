@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from logging import DEBUG
 from typing import TYPE_CHECKING, Any, overload
 
 from .._options import Options, UnitOptions, check_taken, takes
-from ..backends.cuda import launch
-from ..backends.cuda.findings import Findings, make_report
-from ..backends.cuda.promise import promise_of
-from ..dispatch import complex_product, on_cpu, on_cuda, told
+from ..dispatch.product import multiply
 from ..report import Report
 from ..request import library
 from ..request.dlpack import any_library
-from ..request.operands import MatmulRequest, matmul_request
+from ..request.operands import matmul_request
 from ..request.prepared import NEITHER, Prepared, take_prepared
 from ..request.types import Array, Arrays, No, Yes
 from ..request.types import TensorT as T
 from ..request.written import mark_written
-from ..support.logger import LOGGER
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -90,12 +85,7 @@ def enclose(a: Any, b: Any, *, out: Any = None, **options: Any) -> Any:
     operands = library.take_operands(a, b, lower, library.NUMBERS)
     other = None if upper is None else library.take_operands(a, b, upper, library.NUMBERS).out
     request = matmul_request(operands, asked, upper=other, prepared=sides)
-    if not operands.on_device:
-        found = on_cpu.multiply(request, encloses=True)
-    elif request.is_complex:
-        found = complex_product.multiply(request, on_cuda.decide, _on_cuda, encloses=True)
-    else:
-        found = _on_cuda(request)
+    found = multiply(request, encloses=True)
     mark_written(lower, upper)
     result = found[:2] if out is None else (lower, upper)
     return (*result, found[2]) if asked.report else result
@@ -111,23 +101,3 @@ def _pair(out: Any) -> tuple[Any, Any]:
             f"out: a pair of arrays is needed, for the lower and the upper bounds; given is {text}"
         )
     return out[0], out[1]
-
-
-def _on_cuda(request: MatmulRequest) -> tuple[Any, Any, Report | None]:
-    promise = promise_of("correct", request.single, encloses=True)
-    decision = on_cuda.decide(request)
-    findings = Findings(decision.plan) if request.asked.report else None
-    began = told.begin(request) if LOGGER.isEnabledFor(DEBUG) else None
-    lower, upper, made = launch.matmul(request, decision.plan, decision.variant, findings, promise)
-    if began is not None:
-        told.tell(request, decision, began)
-    if request.upper is not None:
-        request.upper.copy_(upper)
-    if findings is None:
-        return lower, upper, None
-    problem = None if made is None else made.prepared.problem
-    about = make_report(
-        decision.plan, request.a, request.b, problem, findings, decision.reason, decision.fallback,
-        request.asked.accuracy, 2 * lower.numel(),
-    )  # fmt: skip
-    return lower, upper, about

@@ -3,33 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from logging import DEBUG
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from .._options import Options, ReportedOptions, check_taken, check_unasked, current_accuracy, takes
-from ..backends.cuda.launch import OnlyLaunch
-from ..dispatch import repeated
 from ..dispatch.plain import operators, products
-from ..report import Report
+from ..dispatch.product import multiply
 from ..request import dlpack, library
 from ..request.factors import check_factor, has_both_parts
 from ..request.integers import common_dtype, unify_update
-from ..request.operands import MatmulRequest
-from ..request.prepared import NEITHER, Prepared, Sides, check_addend, take_prepared
-from ..request.update import (
-    check_addend_given,
-    check_complex,
-    take_addend,
-    transposed_operands,
-    update_request,
-)
+from ..request.prepared import NEITHER, Prepared, check_addend, take_prepared
+from ..request.update import take_addend, transposed_operands, update_request
 from ..request.written import mark_written
-from ..support.logger import LOGGER
-from .complex_factors import check_directions, combine
 from .integer_update import integer_update
-from .matmul import REPEATED, _promoted, is_traced, is_watched, results, run
+from .matmul import _promoted, is_traced, is_watched, results, short_way
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -119,8 +105,13 @@ def gemm(
     OverflowError
         As `overflow` says.
     """
+    traced = is_traced()
+    if not traced and (short := short_way("update_plain", a)) is not None:
+        found = short(alpha, a, b, beta, c, trans_a, trans_b, out, current_accuracy(), options, True)
+        if found is not NotImplemented:
+            return found
     check_taken(gemm, options)
-    if is_traced() and is_watched(a, b, c, out):
+    if traced and is_watched(a, b, c, out):
         return _by_operator(alpha, a, b, beta, c, trans_a, trans_b, out, options)
     return _gemm(alpha, a, b, beta, c, trans_a, trans_b, out, options, True)
 
@@ -145,14 +136,10 @@ def _gemm(
     is_asked: bool = False,
 ) -> Any:
     """The update itself. `is_asked`: somebody may watch the operands, as :func:`is_watched` has it; nobody traces this."""
-    like, passed = None, (a, b, c, out)
-    if type(a) is not np.ndarray and REPEATED.issuperset(options) and not LOGGER.isEnabledFor(DEBUG):
-        values = (alpha, beta, trans_a, trans_b, *options.values())
-        like, again = repeated.product(
-            passed, (current_accuracy(), *options, *values, *map(type, values)), is_asked
-        )
-        if again is not None:
-            return again
+    if not is_asked and (short := short_way("update_plain", a)) is not None:
+        found = short(alpha, a, b, beta, c, trans_a, trans_b, out, current_accuracy(), options, False)
+        if found is not NotImplemented:
+            return found
     if is_asked and is_watched(a, b, c, out):
         by_operator: Callable[..., Any] = operators.get("gemm", _by_operator)
         return by_operator(alpha, a, b, beta, c, trans_a, trans_b, out, options)
@@ -176,12 +163,10 @@ def _gemm(
     else:
         if sides is not NEITHER and c is not None:
             check_addend(sides, operands, c, addend.dtype)
-        factors = check_factor("alpha", alpha), check_factor("beta", beta)
-        only = OnlyLaunch()
-        found, bound, about = _rounded(factors, operands, c, (trans_a, trans_b), asked, sides, only)
-        if like is not None:
-            shape, dtype = tuple(found.shape), found.dtype
-            repeated.enter(like, only.launch, passed, shape, dtype, factors, (trans_a, trans_b))
+        check_direction(asked.rounding, alpha=check_factor("alpha", alpha), beta=check_factor("beta", beta))
+        found, bound, about = multiply(
+            update_request(alpha, operands, beta, c, trans_a, trans_b, asked, sides)
+        )
     mark_written(out)
     return results(asked, found if out is None else out, bound, about)
 
@@ -203,30 +188,11 @@ def _why_not(given: library.Operands, c: Any) -> str:
     return f"; a and b are, and c is of {c.dtype}: convert it to {common}"
 
 
-def _rounded(
-    factors: tuple[complex, complex],
-    operands: library.Operands,
-    c: Any,
-    transposes: tuple[bool | str, bool | str],
-    asked: Options,
-    sides: Sides,
-    only: OnlyLaunch,
-) -> tuple[Any, Any, Report | None]:
-    """The result of floating-point operands, its bounds or None, the report or None; tells `only` of its
-    products' launches on a GPU."""
-
-    def product(request: MatmulRequest) -> tuple[Any, Any, Report | None]:
-        found, bound, made, about = run(request)
-        only.add(made)
-        return found, bound, about
-
-    alpha, beta = factors
-    if not operands.on_device or not (has_both_parts(alpha) or has_both_parts(beta)):
-        check_directions(asked.rounding, alpha=alpha, beta=beta)
-        return product(update_request(alpha, operands, beta, c, *transposes, asked, sides))
-    check_complex(np.promote_types(*(library.name_of(x.dtype) for x in operands[:2])), alpha=alpha, beta=beta)
-    check_directions(asked.rounding, alpha=alpha, beta=beta)
-    check_addend_given(c, beta)
-    terms = [0.0 if factor == 0 else 1.0 for factor in factors]
-    request = update_request(terms[0], operands, terms[1], c, *transposes, asked, sides)
-    return combine(alpha, beta, request, product)
+def check_direction(rounding: str, **factors: complex) -> None:
+    """ValueError for a direction, which a result that is rounded twice does not have."""
+    for name, factor in factors.items():
+        if has_both_parts(factor) and rounding != "nearest":
+            raise ValueError(
+                f"rounding: {rounding!r} is not for {name} = {factor}, which has a real and an imaginary part: A B is rounded "
+                "before the sum; allowed is 'nearest'"
+            )

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from .. import _core
 from .._options import AllOptions, Options, TypedOptions, check_taken, check_unasked, plan_options, takes
-from ..dispatch import on_cpu, on_cuda
-from ..dispatch.complex_product import empty_result, to_caller
+from ..dispatch import on_cuda
 from ..dispatch.plain import products
+from ..dispatch.product import empty_result, multiply_gram, multiply_integer_gram, to_caller
 from ..report import Report, merged_report
 from ..request import library
 from ..request.complex import is_complex
@@ -164,11 +164,11 @@ def _on_cpu(
     if integer is not None:
         check_unasked(options)
         bits = entry_bits(x.dtype)
-        c, about = on_cpu.multiply_integer_gram(integer_request(operands, asked, integer, bits), bits)
+        c, about = multiply_integer_gram(integer_request(operands, asked, integer, bits), bits)
         return c, None, about
     if asked.raises:
         raise ValueError(f"overflow: 'raise' is for products of integers, and a is of {x.dtype}")
-    return on_cpu.multiply_gram(matmul_request(operands, asked, dtype), left)
+    return multiply_gram(matmul_request(operands, asked, dtype), left)
 
 
 def _of_operator(a: Any, left: bool = False, out: Any = None, **options: Any) -> Any:

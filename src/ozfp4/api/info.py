@@ -13,8 +13,7 @@ from ..backends import cpu
 from ..backends.cuda import extension
 from ..backends.kernels import DeviceKernel, cpu_kernel, device_name, installed_kernels
 from ..cost.peaks import GPU_BACKENDS
-from ..dispatch import on_cuda
-from ..plans.plan import ALPHABETS
+from ..plans.plan import ALPHABETS, make_plan
 from ..request import library
 from ..support.table import Table, Tabular
 from ..support.version import __version__
@@ -97,7 +96,9 @@ def gpu_backends() -> tuple[Backend, ...]:
             device = f"cuda:{index} ({torch.cuda.get_device_name(index)})"
             for name in GPU_BACKENDS:
                 kernel, reason = (
-                    ("", missing) if missing else guard.likely_kernel(on_cuda.plan_of("II", name), index)
+                    ("", missing)
+                    if missing
+                    else guard.likely_kernel(make_plan("II", name, "least", 53, 1), index)
                 )
                 found.append(Backend(device, name, not reason, reason or kernel))
         return tuple(found)

@@ -11,11 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from .._options import Options, check_plan, check_taken, takes
-from ..backends.cuda import integers as cuda_integers
-from ..backends.cuda import launch
-from ..backends.cuda.variant import Variant
-from ..dispatch import on_cpu, on_cuda, told
+from ..backends.cuda.findings import integer_exponents
+from ..dispatch import on_cuda, told
 from ..dispatch.decision import Decision
+from ..dispatch.product import empty_result, multiply_integers, refuse_overflow
 from ..plans.plan import Plan, make_int8_plan
 from ..report import Report
 from ..request import library
@@ -25,7 +24,6 @@ from ..request.types import Arrays, No, Yes
 from ..request.types import TensorT as T
 from ..request.written import mark_written
 from ..support.logger import LOGGER
-from .integers import refuse_overflow
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -111,7 +109,7 @@ def int8_matmul(a: Any, b: Any, *, products: int = 6, out: Any = None, **options
     operands = library.take_operands(a, b, out, library.INT8)
     request = matmul_request(operands, asked, np.int32)
     if not operands.on_device:
-        c, about = on_cpu.multiply_integers(replace(request, asked=asked._replace(plan=plan)), bits=8)
+        c, about = multiply_integers(replace(request, asked=asked._replace(plan=plan)), bits=8)
         mark_written(out)
         c = c if out is None else out
         return (c, about) if asked.report else c
@@ -178,7 +176,7 @@ class _Product:
             moduli_used=0,
             products=0 if _is_empty(request) else self._plan.products,
             bits=self._plan.bits,
-            exponents=cuda_integers.exponents(request.a, request.b),
+            exponents=integer_exponents(request.a, request.b),
             special_rows=0,
             special_columns=0,
             workspace=self._workspace,
@@ -207,22 +205,26 @@ class _Product:
             )
 
     def _multiply(self, request: MatmulRequest) -> Any:
-        c, made = launch.int8_matmul(request, self._plan, _variant(request, self._plan))
-        if made is not None:
-            about = made.problem.describe()
-            self._workspace = max(self._workspace, about["bytes"])
-            self._kernel = f"{about['kernel']}, tile {about['tile']}"
-        return c
+        shape = request.shape
+        # The kernel stores pairs of entries, and a matrix of a stack begins where 16 bytes do: what is more is cut off.
+        multiple = 4 if shape.stack else 2
+        extents = (*shape.stack, shape.m, shape.n + -shape.n % multiple)
+        c = empty_result(request, extents, np.int32)
+        if _is_empty(request):
+            c.zero_()
+        else:
+            asked = request.asked._replace(plan=self._plan)
+            multiply, is_reported = on_cuda.core_for(request).multiply_integers, request.asked.report
+            outcome = multiply(
+                request.a, request.b, c[..., : shape.n], asked, bits=0, is_reported=is_reported
+            )
+            if is_reported:
+                self._workspace = max(self._workspace, outcome["workspace"])
+                self._kernel = outcome["kernel"]
+        return c[..., : shape.n].contiguous().reshape(shape.result)
 
 
 def _is_empty(request: MatmulRequest) -> bool:
     """Whether there is nothing to multiply."""
     shape = request.shape
     return 0 in (shape.m, shape.n, shape.k, *shape.stack)
-
-
-def _variant(request: MatmulRequest, plan: Plan) -> Variant | None:
-    """What multiplies; None where there is nothing to multiply."""
-    if _is_empty(request):
-        return None
-    return on_cuda.serving_variant(plan, request.a.device.index)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._options import Options
-from ..dispatch.complex_product import empty_result, to_caller
+from ..dispatch.product import empty_result, to_caller
 from ..report import Report
 from ..request import library
 from ..request.complex import matrices, with_matrix_axes
@@ -16,7 +16,7 @@ from ..request.integers import entry_bits, words_of
 from ..request.library import Operands
 from ..request.operands import MatmulShape, matmul_shape
 from ..request.out import check_out, is_same_place
-from ..request.update import Update, check_addend_given, check_addend_shape, without_terms
+from ..request.update import Update, check_addend_given, check_addend_shape
 from .integers import integer_product
 
 
@@ -55,11 +55,11 @@ def integer_update(
         if beta != 0 and not is_same_place(out, c):
             check_out(out, shape.result, dtype, c=c)
     if alpha == 0:
-        operands = without_terms(operands, fills=False)
+        operands = _without_terms(operands)
     is_one_product = asked.raises and (beta != 0 or alpha not in (0, 1))
     if not operands.on_device and not is_one_product:
         terms = Update(alpha, beta, None if beta == 0 else np.broadcast_to(c, shape.result))
-        found, about, _ = integer_product(operands, asked, dtype, _bits(operands), update=terms)
+        found, about = integer_product(operands, asked, dtype, _bits(operands), update=terms)
         return found, about
     place = out
     if out is None or (beta != 0 and not asked.raises):
@@ -67,12 +67,18 @@ def integer_update(
     given = operands._replace(out=place)
     if is_one_product:
         given = _as_one_product(alpha, given, beta, c, shape, dtype)
-    _, about, _ = integer_product(given, asked, dtype, _bits(given))
+    _, about = integer_product(given, asked, dtype, _bits(given))
     if not asked.raises:
         _add(alpha, place, beta, c)
     if out is not None and place is not out:
         out[...] = place
     return to_caller(operands, place if out is None else out), about
+
+
+def _without_terms(operands: Operands) -> Operands:
+    """The operands with an inner dimension of 0."""
+    b = operands.b
+    return operands._replace(a=operands.a[..., :0], b=b[:0] if b.ndim == 1 else b[..., :0, :])
 
 
 def _bits(operands: Operands) -> int:

@@ -20,14 +20,12 @@ from .._options import (
     current_accuracy,
     takes,
 )
-from ..backends.cuda import launch
-from ..backends.cuda.findings import Findings, make_report
-from ..backends.cuda.promise import promise_of
-from ..dispatch import complex_product, on_cpu, on_cuda, plain, repeated, told
+from ..dispatch import plain
+from ..dispatch.product import multiply
 from ..report import Report
 from ..request import dlpack, library
 from ..request.integers import entry_bits, unify_to
-from ..request.operands import MatmulRequest, matmul_request
+from ..request.operands import matmul_request
 from ..request.prepared import NEITHER, Prepared, take_prepared
 from ..request.types import Array, Arrays, No, Yes
 from ..request.types import TensorT as T
@@ -219,7 +217,7 @@ def matmul(
     """
     traced = is_traced()
     if not traced and device is None and not LOGGER.isEnabledFor(DEBUG):
-        multiply = multiply_plain if type(a) is np.ndarray else library.plain_tensors()
+        multiply = multiply_plain if type(a) is np.ndarray else library.plain_tensors(a)
         if multiply is not None:
             promised = (SCOPE.get() or PROCESS[0]) if accuracy is None else accuracy
             c = multiply(a, b, out, promised, options)
@@ -235,10 +233,6 @@ def matmul(
     if traced and is_watched(a, b, out):
         return _by_operator(a, b, out, given)
     return product(a, b, out, given, True)
-
-
-# The options that a repeated call of :mod:`ozfp4.dispatch.repeated` may have.
-REPEATED = frozenset(("scheme", "backend", "bits", "family", "workspace_limit", "accuracy", "rounding"))
 
 
 def _by_operator(a: Any, b: Any, out: Any, options: Mapping[str, Any]) -> Any:
@@ -304,15 +298,10 @@ def product(
     is_asked: bool = False,
 ) -> Any:
     """The product itself. `is_asked`: somebody may watch the operands, as :func:`is_watched` has it; nobody traces this."""
-    like = None
-    passed = (a, b, None, out)
-    if type(a) is not np.ndarray and REPEATED.issuperset(options) and not LOGGER.isEnabledFor(DEBUG):
-        values = options.values()
-        like, again = repeated.product(
-            passed, (current_accuracy(), *options, *values, *map(type, values)), is_asked
-        )
-        if again is not None:
-            return again
+    if not is_asked and (short := short_way("multiply_plain", a)) is not None:
+        c = short(a, b, out, current_accuracy(), options, False)
+        if c is not NotImplemented:
+            return c
     if is_asked and is_watched(a, b, out):
         by_operator: Callable[..., Any] = plain.operators.get("matmul", _by_operator)
         return by_operator(a, b, out, options)
@@ -325,26 +314,28 @@ def product(
     asked = Options.of(given)
     taken = library.take_operands(a, b, out, library.TAKEN)
     operands, integer, dtype = unify_to(taken, asked.dtype)
-    if taken.has_integers and integer is None:
-        like = None  # converted operands lie elsewhere the next time
     if integer is not None:
         check_unasked(given)
         needed = max(entry_bits(operands.a.dtype), entry_bits(operands.b.dtype))
-        c, about, made = integer_product(operands, asked, integer, needed)
-        if like is not None:
-            repeated.enter(like, made, passed, tuple(c.shape), c.dtype)
+        c, about = integer_product(operands, asked, integer, needed)
         mark_written(out)
         c = c if out is None else out
         return (c, about) if asked.report else c
     if asked.raises:
         raise ValueError(f"overflow: 'raise' is for products of integers{_promoted(taken)}")
     request = matmul_request(operands, asked, dtype, prepared=sides)
-    c, bound, made, about = run(request)
-    if like is not None:
-        repeated.enter(like, made, passed, request.shape.result, request.dtype)
+    c, bound, about = multiply(request)
     if out is not None and operands.torch is not None:  # as mark_written does: one module less on the way
         operands.torch.autograd.graph.increment_version(out)
     return results(asked, c if out is None else out, bound, about)
+
+
+def short_way(name: str, a: Any) -> Callable[..., Any] | None:
+    """The core's function of a CUDA device for products with nothing to check, which answers NotImplemented for others; None
+    where `a` lies elsewhere, no product was made there yet, or somebody listens to what is made."""
+    if getattr(a, "is_cuda", False) is not True or LOGGER.isEnabledFor(DEBUG):
+        return None
+    return getattr(sys.modules.get("ozfp4._cuda"), name, None)
 
 
 def results(asked: Options, c: Any, bound: Any, about: Report | None) -> Any:
@@ -367,46 +358,3 @@ def _promoted(given: library.Operands) -> str:
     if not (library.is_integer(first) and library.is_integer(second)):
         return ""
     return f"; {first} and {second} promote to float64: convert one of them to the other's dtype"
-
-
-def run(request: MatmulRequest) -> tuple[Any, Any, launch.Launch | None, Report | None]:
-    """A product of floating-point numbers where its operands lie: the result, its bounds, the launch if one on a GPU is all of
-    it, and the report; None for what was not asked for."""
-    if not library.is_tensor(request.a):
-        c, bound, about = on_cpu.multiply(request)
-        return c, bound, None, about
-    if not request.is_complex:
-        return _on_cuda(request)
-    only = launch.OnlyLaunch()
-
-    def part(real: MatmulRequest) -> tuple[Any, Any, Report | None]:
-        c, bound, made, about = _on_cuda(real)
-        only.add(made)
-        return c, bound, about
-
-    c, bound, about = complex_product.multiply(request, on_cuda.decide, part)
-    return c, bound, only.launch, about
-
-
-def _on_cuda(request: MatmulRequest) -> tuple[Any, Any, launch.Launch | None, Report | None]:
-    asked, updates = request.asked, request.update is not None
-    promise = promise_of(asked.accuracy, request.single, asked.rounding, asked.return_bound, updates=updates)
-    decision = on_cuda.decide(request)
-    findings = Findings(decision.plan) if asked.report else None
-    began = told.begin(request) if LOGGER.isEnabledFor(DEBUG) else None
-    chosen = decision.variant
-    if chosen is not None and (
-        asked.report or began is not None
-    ):  # what is told of a product is of its stages
-        chosen = chosen._replace(direct=None)
-    c, bound, made = launch.matmul(request, decision.plan, chosen, findings, promise)
-    if began is not None:
-        told.tell(request, decision, began)
-    if findings is None:
-        return c, bound, made, None
-    problem = None if made is None else made.prepared.problem
-    about = make_report(
-        decision.plan, request.a, request.b, problem, findings, decision.reason, decision.fallback,
-        asked.accuracy, c.numel(), bound,
-    )  # fmt: skip
-    return c, bound, made, about

@@ -96,7 +96,7 @@ def matmul_mod(a: Any, b: Any, modulus: int, *, out: Any = None, **options: Any)
     asked = Options.of(options)
     operands = library.take_operands(a, b, out, library.INTEGERS)
     operands, bits = reduce_operands(operands, modulus)
-    c, about, _ = integer_product(operands, asked, np.dtype(np.int64), bits, modulus)
+    c, about = integer_product(operands, asked, np.dtype(np.int64), bits, modulus)
     mark_written(out)
     c = c if out is None else out
     return (c, about) if asked.report else c

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from .._options import Options, RequestOptions, check_extent, check_taken, check_unasked, takes
@@ -12,7 +11,6 @@ from ..dispatch import on_cpu, on_cuda, this_machine
 from ..dispatch.decision import capacity
 from ..plans.plan import Plan, make_plan
 from ..request import library
-from ..request.complex import are_paired, real_shape
 from ..request.dlpack import any_library
 from ..request.integers import entry_bits, unify
 from ..request.operands import matmul_request
@@ -116,9 +114,6 @@ def plan_for(a: Any, b: Any, **options: Unpack[RequestOptions]) -> Plan:
         check_unasked(options)
         needed = max(entry_bits(operands.a.dtype), entry_bits(operands.b.dtype))
         request = integer_request(operands, asked, integer, needed)
-    if request.is_complex:
-        shape = real_shape(request, request.shape.m, request.shape.n)
-        request = replace(request, shape=shape, is_paired=are_paired(request.a, request.b))
     decide = on_cuda.decide if operands.on_device else on_cpu.decide
     return decide(request).plan
 

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .._options import Options, PlanOptions, check_taken, takes
-from ..backends.cuda import pairs
-from ..backends.cuda.keep import keep
 from ..dispatch import on_cpu, on_cuda, plain
-from ..request import complex as forms
 from ..request import library
 from ..request.dlpack import any_library
-from ..request.operands import LONGEST_CERTIFIED, MatmulRequest, matmul_request
+from ..request.operands import LONGEST_CERTIFIED
 from ..request.prepared import DOUBLE, OTHERS, SIDES, SINGLE, Prepared, is_watched, watch
 from .matmul import matmul
 
@@ -98,29 +94,20 @@ def _prepare(x: Any, side: str, dtype: Any, other: str, asked: Options, copies: 
             f"x: a matrix or a stack of matrices is needed, its shape is {tuple(entries.shape)}; pass vectors as they are"
         )
     result = _result_dtype(entries.dtype, dtype, operands.torch)
-    is_complex = forms.is_complex(entries)
-    is_paired = is_complex and other == "complex"
-    request = _request(operands, side, asked, result, other)
-    if request.shape.k > LONGEST_CERTIFIED:
+    is_complex = library.is_complex(entries.dtype)
+    inner, is_paired = entries.shape[-1 if side == "left" else -2], is_complex and other == "complex"
+    if inner > LONGEST_CERTIFIED // (2 if is_paired else 1):
+        most, where = (30, " where both operands are complex") if is_paired else (31, "")
         raise ValueError(
-            f"x: its lines are counted up to K <= 2**31, the inner dimension is {request.shape.k}"
+            f"x: its lines are counted up to K <= 2**{most}{where}, the inner dimension is {inner}"
         )
     watched = not copies and is_watched(x)
-    held, real = None, None
+    single = result.name in SINGLE
     if operands.on_device:
-        decision = on_cuda.decide(request)
-        made = decision.plan
-        real = forms.real_form(entries, side, is_paired, pairs.expand) if is_complex else entries
-        if not watched and forms.lie_together(real, x):
-            real = real.clone()
-        own = None if forms.lie_together(real, x) else real
-        if decision.variant is not None:
-            held = keep(real, side, made, decision.variant, asked.accuracy, request.single)
-            held = replace(held, own=own)
-        kept = entries if is_complex and own is None else _shape_of(operands) if is_complex else real
+        held, made, nbytes, kept = on_cuda.prepare(entries, side, other, asked, single, stays=watched)
     else:
-        held, made = on_cpu.prepare(entries, side, other, asked, request.single)
-        kept = _shape_of(operands)
+        held, made = on_cpu.prepare(entries, side, other, asked, single)
+        nbytes, kept = held.nbytes, None
     return Prepared(
         shape=tuple(entries.shape),
         dtype=entries.dtype if operands.torch is None else x.dtype,
@@ -129,11 +116,10 @@ def _prepare(x: Any, side: str, dtype: Any, other: str, asked: Options, copies: 
         accuracy=asked.accuracy,
         result_dtype=result.name,
         device=str(entries.device) if operands.on_device else "cpu",
-        nbytes=0 if held is None else held.nbytes,
+        nbytes=nbytes,
         other=other if is_complex else "any",
-        _entries=kept,
+        _entries=_shape_of(operands) if kept is None else kept,
         _held=held,
-        _real=real if is_complex else None,
         _watched=watch(x) if watched else None,
         _version=x._version if watched else 0,
     )
@@ -146,29 +132,6 @@ def _shape_of(operands: library.Operands) -> Any:
         return np.broadcast_to(np.zeros((), x.dtype), x.shape)
     device = x.device if operands.on_device else "cpu"
     return torch.zeros((), dtype=getattr(torch, library.name_of(x.dtype)), device=device).expand(x.shape)
-
-
-def _request(
-    operands: library.Operands, side: str, asked: Options, result: np.dtype[Any], other: str
-) -> MatmulRequest:
-    """The real product of the operand with one line, of the dtype that makes the result's; its entries are not looked at."""
-    x = operands.a
-    is_complex = forms.is_complex(x)
-    name = result.name
-    if is_complex and other == "real":
-        name = DOUBLE[0] if name in DOUBLE else SINGLE[0]
-    inner = x.shape[-1] if side == "left" else x.shape[-2]
-    shape = (inner, 1) if side == "left" else (1, inner)
-    if operands.on_device:
-        line = operands.torch.empty((), dtype=getattr(operands.torch, name), device=x.device).expand(shape)
-    else:
-        line = np.broadcast_to(np.zeros((), name), shape)
-    both = operands._replace(b=line) if side == "left" else operands._replace(a=line)
-    request = matmul_request(both, asked)
-    if not is_complex:
-        return request
-    real = forms.real_shape(request, request.shape.m, request.shape.n)
-    return replace(request, shape=real, is_complex=False, is_paired=other == "complex")
 
 
 def _result_dtype(own: Any, asked: Any, torch: Any) -> np.dtype[Any]:

@@ -11,7 +11,7 @@ from .. import _core
 from .rates import GIGA, TERA, Rates, alphabet_rate
 
 ATTAINED = 0.65  # of nominal peaks: what the paper's kernel reaches on its device
-WAYS = ("direct", "thin", "tiles", "stages")  # to make a product on a GPU, as Problem.model_times lists them
+WAYS = ("direct", "thin", "tiles", "stages")  # to make a product on a GPU, as _cuda.way_of lists them
 FACTORS = (0.05, 20.0)  # beyond these a measurement is none: of a model that is right on one GPU
 LAUNCH_SECONDS = 4e-6  # of one kernel where the next one starts early
 GPU_BACKENDS = ("int8", "fp4")  # among equals the first one is taken

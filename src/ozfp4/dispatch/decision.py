@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from .. import _core
 from .._options import Options, check_family
-from ..backends.cuda.variant import Variant
 from ..plans.plan import Plan, make_plan
 
 ASKED_FOR = "asked for"
@@ -16,14 +16,13 @@ ASKED_FOR = "asked for"
 class Decision:
     """The plan, why its backend, and why that is not the preferred one (None if it is).
 
-    `variant` is what multiplies on a GPU; None on the CPU, whose kernel is its backend's, and where there is nothing to
-    multiply.
+    `kernel` is the number of what multiplies on a GPU; None on the CPU, whose kernel is its backend's.
     """
 
     plan: Plan
     reason: str
     fallback: str | None = None
-    variant: Variant | None = None
+    kernel: int | None = None
 
 
 def capacity(asked: Options, single: bool) -> int:
@@ -39,6 +38,11 @@ def capacity(asked: Options, single: bool) -> int:
         check_family(asked.family, asked.accuracy, bits)
         return bits
     return precision if asked.bits is None else asked.bits
+
+
+def plan_of(asked: Options, made: tuple[Any, ...] | None) -> Plan:
+    """The plan that was passed, or the core's."""
+    return asked.plan if asked.plan is not None else make_plan(*(made or ()))
 
 
 MOST_COMPLEX_BITS = _core.MOST_COMPLEX_BITS  # of longer integers no GPU encodes pairs (csrc/plan/choice.hpp)

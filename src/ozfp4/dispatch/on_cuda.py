@@ -1,161 +1,69 @@
-"""Which plan and which kernel serve a product on a CUDA device: the cheapest backend with a kernel that can be trusted."""
+"""Products on a CUDA device: what they need there, and what its core (csrc/product/gpu) decides about them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
 from .._options import Options
-from ..backends.cuda import extension, variant
-from ..backends.cuda.launch import check_extents
-from ..backends.cuda.variant import Forced, Variant
-from ..cost.choice import Choice
+from ..backends.cuda import extension
 from ..cost.peaks import GPU_BACKENDS
-from ..plans.plan import Plan, make_plan
+from ..plans.plan import Plan
 from ..request import library
 from ..request.operands import MatmulRequest
-from ..trust import guard
+from ..support import debug, torch_private
 from . import this_machine
-from .decision import ASKED_FOR, Decision, capacity, plan_asked_for
+from .decision import Decision, plan_of
+
+_LONGEST_EXTENT = 2**31 - 4096  # kLongestExtent of csrc/plan/schedule.hpp
 
 _ready: set[int] = set()  # devices that this build has kernels for
+_told: dict[int, int] = {}  # the generation of the figures that the core has, by device
 
 
-def decide(request: MatmulRequest) -> Decision:
-    """The decision about a request.
+# ---- What must be there ---------------------------------------------------------------------------------------------
 
-    Raises
-    ------
-    ValueError
-        An extent or an inner dimension that the plan or the device does not take.
-    RuntimeError
-        For a device that this build has no kernels for, and if no kernel that may serve passed its self-test, or it would
-        have to be tested while a CUDA graph is captured.
-    """
-    device, shape, asked = request.a.device, request.shape, request.asked
+
+@lru_cache(maxsize=1)
+def connected() -> Any:
+    """The extension, which knows by now the functions of torch that it calls; RuntimeError where there is none."""
+    cuda, torch = extension.require_cuda(), library.require_torch()
+    kinds = (
+        ("int", 0, (8, 16, 32, 64)),
+        ("uint", 1, (8, 16, 32, 64)),
+        ("float", 2, (32, 64)),
+        ("complex", 5, (64, 128)),
+    )
+    dtypes = {
+        f"{kind}{bits}": (code, bits) for kind, code, sizes in kinds for bits in sizes
+    }  # codes of DLPack
+    cuda.connect(
+        api=getattr(torch.Tensor, "__dlpack_c_exchange_api__", None),
+        unwatched=library.unwatched(),
+        dtypes={own: made for name, made in dtypes.items() if (own := getattr(torch, name, None)) is not None},
+        empty=torch.empty,
+        empty_strided=torch.empty_strided,
+        uint8=torch.uint8,
+        find_stream=torch_private.stream_function(),
+        find_current_stream=torch.cuda.current_stream,
+        increment_version=torch.autograd.graph.increment_version,
+        out_of_memory=torch.cuda.OutOfMemoryError,
+        waits_for_stages=debug.SYNC_STAGES,
+    )  # fmt: skip
+    return cuda
+
+
+def ready(device: Any) -> Any:
+    """The extension, with the figures of a torch device. Raises as :func:`check_device`."""
     if device.index not in _ready or device.type != "cuda":
         check_device(device)
-    check_extents(shape)
-    # While a graph is captured nothing can be tested: what is decided without a verdict is not kept.
-    how: Callable[..., Decision] = _decide
-    if device.index not in guard.words_tested and device.type == "cuda":
-        how = _decide.__wrapped__ if library.require_torch().cuda.is_current_stream_capturing() else _decide
-    return how(
-        shape.k, min(shape.m, shape.n, _MANY),
-        request.single, request.is_paired, 0 in (shape.m, shape.n, shape.k, *shape.stack), asked.scheme,
-        asked.backend,
-        asked.bits, asked.family, asked.plan, asked.accuracy, device.index,
-        variant.forced, guard.generation, this_machine.generation,
-    )  # fmt: skip
-
-
-def decide_piece(asked: Options, k: int, single: bool, index: int) -> tuple[Plan, int]:
-    """The plan and the kernel of a product of which a device has a piece of K. Raises as :func:`decide`. Range:
-    :func:`check_device` has nothing against the device."""
-    backend = asked.backend
-    if asked.plan is None and backend == "auto":
-        choice = this_machine.gpu_choice("II", asked.family, capacity(asked, single), max(k, 1), index)
-        backend, _ = serving_backend(choice, "II", index)
-    plan = plan_asked_for(asked, backend, k, single)
-    check_gpu_backend(plan.backend, f"cuda:{index}")
-    return plan, serving_variant(plan, index).kernel
-
-
-_MANY = 64  # rows or columns: no product of so many is made as one of few
-
-
-@lru_cache(maxsize=512)
-def _decide(
-    k: int,
-    few: int,
-    single: bool,
-    is_paired: bool,
-    is_empty: bool,
-    scheme: str,
-    backend: str,
-    bits: int | None,
-    family: str,
-    plan: Plan | None,
-    accuracy: str,
-    index: int,
-    forced: Forced,
-    verdicts: int,
-    figures: int,
-) -> Decision:
-    """The same by what it depends on; the last two count changes of what is known."""
-    reason, fallback = ASKED_FOR, None
-    asked = Options(scheme, backend, bits, family, plan, accuracy=accuracy)
-    if plan is None and backend == "auto":
-        choice = this_machine.gpu_choice(scheme, family, capacity(asked, single), max(k, 1), index)
-        reason = choice.reason
-        backend, fallback = serving_backend(choice, scheme, index, forced)
-    chosen = plan_asked_for(asked, backend, k, single, is_paired)
-    check_gpu_backend(chosen.backend, f"cuda:{index}")
-    if is_empty:
-        return Decision(chosen, reason, fallback, None)
-    serving = serving_variant(chosen, index, forced)
-    if serving is not None and forced == variant.NOTHING and _may_be_direct(k, few, asked, index):
-        serving = serving._replace(direct="where it pays", factors=this_machine.ways_of(index))
-    return Decision(chosen, reason, fallback, serving)
-
-
-def _may_be_direct(k: int, few: int, asked: Options, index: int) -> bool:
-    """Whether a product that is small or has few rows or columns may be made without planes: nobody asked for what only the
-    stages have."""
-    return (
-        asked.plan is None
-        and asked.backend == "auto"
-        and asked.scheme == "II"
-        and asked.accuracy != "correct"
-        and (
-            few <= extension.require_cuda().most_thin_lines or k <= extension.require_cuda().most_direct_inner
-        )
-        and guard.serves_words(index)
-    )
-
-
-def serving_variant(plan: Plan, index: int, forced: Forced | None = None) -> Variant:
-    """What multiplies the planes of a plan on a CUDA device: the forced kernel, or the best one that can be trusted.
-
-    RuntimeError as :func:`ozfp4.trust.guard.serving_kernel`.
-    """
-    asked = variant.forced if forced is None else forced
-    serving = guard.serving_kernel(plan, index) if asked.kernel is None else asked.kernel
-    direct = "always" if asked.direct else "thin" if asked.thin else "tiles" if asked.tiles else None
-    return Variant(serving, asked.tile, asked.splits, asked.overlap, direct)
-
-
-def plan_of(scheme: str, backend: str) -> Plan:
-    """Some plan of a backend: all of a scheme have planes of the same kind."""
-    return make_plan(scheme, backend, "least", 53, 1)
-
-
-def serving_backend(
-    choice: Choice, scheme: str, index: int, forced: Forced = variant.NOTHING
-) -> tuple[str, str | None]:
-    """The first of the choice's backends that has a kernel on a CUDA device which passes its self-test, and why it is not
-    the very first (None if it is).
-
-    Raises
-    ------
-    RuntimeError
-        If no kernel on the device passes its self-test, or it would have to be tested while a CUDA graph is captured.
-    """
-    fallback = None
-    for backend in choice.order:
-        try:
-            serving_variant(plan_of(scheme, backend), index, forced)
-            return backend, fallback
-        except guard.AllFailedError as error:
-            fallback = fallback or str(error)
-    raise RuntimeError(f"{fallback}; no other backend is left on cuda:{index}")
-
-
-def check_gpu_backend(backend: str, device: object) -> None:
-    """RuntimeError for a backend that no GPU has."""
-    if backend not in GPU_BACKENDS:
-        raise RuntimeError(f"backend: {backend!r} has no GPU kernel; available on {device}: 'int8', 'fp4'")
+    cuda, generation = connected(), this_machine.generation
+    if _told.get(device.index) != generation:
+        peaks = this_machine.this_gpu(device.index)
+        rates = [peaks.rates[scheme, backend] for scheme in ("II", "I") for backend in GPU_BACKENDS]
+        cuda.set_rates(device.index, rates, peaks.ways, peaks.basis)
+        _told[device.index] = generation
+    return cuda
 
 
 def check_device(device: Any) -> None:
@@ -174,3 +82,92 @@ def check_device(device: Any) -> None:
             "run one product before the capture"
         )
     _ready.add(device.index)
+
+
+def check_gpu_backend(backend: str, device: object) -> None:
+    """RuntimeError for a backend that no GPU has."""
+    if backend not in (*GPU_BACKENDS, "auto"):
+        raise RuntimeError(f"backend: {backend!r} has no GPU kernel; available on {device}: 'int8', 'fp4'")
+
+
+def check_extents(m: int, n: int, k: int) -> None:
+    """ValueError for an extent that no product on a GPU takes."""
+    if max(m, n, k) > _LONGEST_EXTENT:
+        name, extent = max((("m", m), ("n", n), ("k", k)), key=lambda x: x[1])
+        raise ValueError(f"{name}: {extent} exceeds 2**31 - 4096, the largest extent of a product on a GPU")
+
+
+# ---- What is decided ------------------------------------------------------------------------------------------------
+
+
+def decide(request: MatmulRequest) -> Decision:
+    """The decision about a request.
+
+    Raises
+    ------
+    ValueError
+        An extent or an inner dimension that the plan or the device does not take.
+    RuntimeError
+        For a device that this build has no kernels for, and if no kernel that may serve passed its self-test, or it would
+        have to be tested while a CUDA graph is captured.
+    """
+    shape = request.shape
+    check_extents(shape.m, shape.n, shape.k)
+    is_paired = library.is_complex(request.a.dtype) and library.is_complex(request.b.dtype)
+    inner = shape.k * (2 if is_paired else 1)
+    return _choose(request.asked, inner, request.single, is_paired, request.a.device)
+
+
+def decide_piece(asked: Options, k: int, single: bool, device: Any) -> Decision:
+    """The same of a product of which a device has a piece of K."""
+    return _choose(asked, k, single, False, device)
+
+
+def serving_kernel(plan: Plan, device: Any) -> int:
+    """The number of the kernel that multiplies the planes of a plan on a device. Raises as :func:`decide`."""
+    kernel = _choose(Options(plan=plan, accuracy="scaled"), 1, False, plan.is_complex, device).kernel
+    assert kernel is not None
+    return kernel
+
+
+def _choose(asked: Options, inner: int, single: bool, is_paired: bool, device: Any) -> Decision:
+    _check_backend(asked, device)
+    chosen, kernel, reason, fallback = ready(device).choose(
+        asked, inner, 24 if single else 53, is_paired, device.index
+    )
+    return Decision(plan_of(asked, chosen), reason, fallback, kernel)
+
+
+def _check_backend(asked: Options, device: Any) -> None:
+    check_gpu_backend(asked.backend if asked.plan is None else asked.plan.backend, device)
+
+
+# ---- Products -------------------------------------------------------------------------------------------------------
+
+
+def core_for(request: MatmulRequest) -> Any:
+    """The core of the device of a request. Raises as :func:`decide`."""
+    shape = request.shape
+    check_extents(shape.m, shape.n, shape.k)
+    _check_backend(request.asked, request.a.device)
+    return ready(request.a.device)
+
+
+def prepare(
+    x: Any, side: str, other: str, asked: Options, single: bool, stays: bool
+) -> tuple[Any, Plan, int, Any]:
+    """An operand as the core keeps it, its plan, bytes that it takes, and the tensor that products read beside it, or None;
+    `stays`: whoever passed `x` keeps it as it is, so that it may be read later. Raises as :func:`decide`."""
+    _check_backend(asked, x.device)
+    cuda = ready(x.device)
+    is_complex = library.is_complex(x.dtype)
+    # The core copies complex operands in the form that is multiplied, but for rows of pairs side by side.
+    is_read = not is_complex or (side, other, x.is_conj(), x.stride(-1)) == ("left", "complex", False, 1)
+    is_cloned = is_read and not stays
+    if is_cloned:
+        x = x.clone()
+    elif other == "real":
+        x = x.resolve_conj()
+    held = cuda.prepare(x, side == "right", other == "real", 24 if single else 53, is_read, asked)
+    nbytes = held.nbytes + (x.nbytes if is_cloned else 0)
+    return held, plan_of(asked, held.plan), nbytes, x if is_read else None

@@ -27,10 +27,12 @@ def make(a: Any, b: Any, k: int, asked: Options, dtype: Any) -> Any:
         check_storage(name, x)
     single = dtype == require_torch().float32
     if a.device.type == "cuda":
-        on_cuda.check_device(a.device)
+        on_cuda.check_extents(a.shape[0], b.shape[1], k)
+        on_cuda.ready(a.device)
         if (refusal := cuda_partial.facts_refusal(a.device.index)) is not None:
             raise RuntimeError(refusal)
-        plan, kernel = on_cuda.decide_piece(asked, k, single, a.device.index)
-        return cuda_partial.Partial(a, b, k, plan, asked, dtype, kernel)
+        made = on_cuda.decide_piece(asked, k, single, a.device)
+        assert made.kernel is not None
+        return cuda_partial.Partial(a, b, k, made.plan, asked, dtype, made.kernel)
     plan = on_cpu.decide_piece(asked, k, single)
     return partial.Partial(a, b, k, plan, asked, dtype)

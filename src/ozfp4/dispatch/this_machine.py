@@ -3,6 +3,7 @@ some, come before nominal ones."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from functools import lru_cache
 
@@ -79,12 +80,6 @@ def nominal_gpu(index: int) -> DevicePeaks:
     return DevicePeaks(
         name, rates, peaks.bandwidth, packed, peaks.launch, codes.startswith("tcgen05"), peaks.basis
     )
-
-
-def ways_of(index: int) -> tuple[float, ...] | None:
-    """What the ways to make a product take over their models on a CUDA device; None where nobody has measured it."""
-    ways = this_gpu(index).ways
-    return None if set(ways) == {1.0} else ways
 
 
 def _byte_unit() -> str:
@@ -168,6 +163,8 @@ def _forget() -> None:
     for cached in (_gpu_of, _cpu_with, _cpu_choice, _gpu_choice):
         cached.cache_clear()
     _core.forget_rates()
+    if (cuda := sys.modules.get("ozfp4._cuda")) is not None:
+        cuda.forget_rates()
 
 
 @lru_cache(maxsize=512)

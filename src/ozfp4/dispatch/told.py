@@ -9,7 +9,6 @@ from ..backends import cpu
 from ..request.library import is_tensor, name_of, require_torch
 from ..request.operands import MatmulRequest
 from ..support.logger import LOGGER
-from .complex_product import Part
 from .decision import Decision
 
 
@@ -33,13 +32,7 @@ def line(request: MatmulRequest, decision: Decision | str, seconds: float | None
     stack = f"{' × '.join(map(str, shape.stack))} times " if shape.stack else ""
     result = name_of(request.dtype)
     promised = "exact" if result.startswith(("int", "uint", "bool")) else request.asked.accuracy
-    of = (
-        "part of a complex product"
-        if isinstance(request, Part)
-        else "product"
-        if request.update is None
-        else "update"
-    )
+    of = "product" if request.update is None else "update"
     where = str(request.a.device) if is_tensor(request.a) else cpu.name()
     took = "captured" if seconds is None else f"{1e3 * seconds:.3f} ms"
     if isinstance(decision, str):

@@ -12,13 +12,11 @@ from typing import Any
 
 from .. import _core
 from ..backends.cuda import extension
-from ..backends.cuda.launch import is_captured
 from ..request.library import is_integer, require_torch
 from ..support import torch_private
 from ..support.child_lock import ChildLock
-from ..trust.guard import known_count
 from .options import Options
-from .problem import Problem, gpu_index
+from .problem import Problem
 from .summary import Decision
 
 MANY = Decision(False, "many entries of a product from its place in the program needed repair")
@@ -63,7 +61,7 @@ def made(problem: Problem, options: Options, compute: Callable[[dict[str, Any]],
 def _on_gpu(place: Place, problem: Problem, compute: Callable[[], Any]) -> Any:
     """Nothing waits: a kernel writes the count to the host, and the next call looks at it. Until that of the first product is
     there, others are the library's."""
-    if is_captured(gpu_index(problem.device)):  # a graph has what is known, and is not asked
+    if require_torch().cuda.is_current_stream_capturing():  # a graph has what is known, and is not asked
         return compute()
     cuda, (counts, address) = extension.require_cuda(), _counts_on_host()
     if place.few:
@@ -74,16 +72,16 @@ def _on_gpu(place: Place, problem: Problem, compute: Callable[[], Any]) -> Any:
             return MANY
         if not place.is_tried:
             return AWAITED
-    before, kernels = place.few, known_count()
+    before = place.few
     place.few = max(before, _few(problem))
     counts[place.number] = -1
     cuda.tell_repaired(address + counts.itemsize * place.number)
-    is_told = False
+    is_made = False
     try:
         result = compute()
-        is_told = known_count() == kernels  # a self-test's repairs are none of the product's
+        is_made = True
     finally:
-        if not cuda.tell_repaired(0) or not is_told:  # nothing tells of this product
+        if not cuda.tell_repaired(0) or not is_made:  # nothing tells of this product
             counts[place.number], place.few = 0, before
     return result
 

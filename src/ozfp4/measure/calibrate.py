@@ -9,11 +9,13 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Callable
+from functools import partial
 from typing import Any
-from unittest import mock
 
+from .._options import Options
 from ..api.matmul import matmul
 from ..cost.peaks import CPU_BACKENDS, GPU_BACKENDS, WAYS
+from ..dispatch import on_cuda
 from ..plans.plan import Plan, make_plan
 from ..request.library import require_torch
 from ..testing import forced
@@ -77,36 +79,27 @@ def factor_of(way: str) -> float | None:
     forcing, shapes = MEASURED_WAYS[way]
     ratios = []
     for shape in shapes:
-        product = _product(*shape)
+        operands = _operands(*shape)
+        product = partial(matmul, *operands, accuracy="scaled")
         with forced(**forcing):
-            problem = last_problem(product)
-            microseconds = problem.model_times()[WAYS.index(way)]
-            if (way == "stages" or problem.describe()[way]) and math.isfinite(microseconds):
+            made = way_of(*operands)
+            microseconds = made["microseconds"][WAYS.index(way)]
+            if made["way"] == way and math.isfinite(microseconds):
                 ratios.append(1e6 * clocks.graph_seconds(product) / microseconds)
     return statistics.median(ratios) if ratios else None
 
 
-def last_problem(product: Callable[[], object]) -> Any:
-    """The ``cuda.Problem`` that a product makes when nothing is repeated: the last one, as self-tests make theirs before it."""
-    from ..backends.cuda import launch
-    from ..dispatch import repeated
-
-    made = []
-    prepare: Callable[..., Any] = launch.prepare  # type: ignore[attr-defined]  # by another module
-
-    def noted(*arguments: Any, **further: Any) -> Any:
-        made.append(prepare(*arguments, **further))
-        return made[-1]
-
-    with mock.patch.object(launch, "prepare", noted), mock.patch.object(repeated, "made", {}):
-        product()
-    return made[-1].problem
+def way_of(a: Any, b: Any, c: Any, **options: Any) -> dict[str, Any]:
+    """How the core makes the product of two tensors into a third, and what its models say."""
+    asked = Options.of({"accuracy": "scaled", **options})
+    made: dict[str, Any] = on_cuda.ready(a.device).way_of(a, b, c, asked)
+    return made
 
 
-def _product(m: int, k: int, n: int) -> Callable[[], object]:
+def _operands(m: int, k: int, n: int) -> tuple[Any, Any, Any]:
+    """Two operands, and a place for their product."""
     torch = require_torch()
     generator = torch.Generator("cuda").manual_seed(1)
     options = {"dtype": torch.float64, "device": "cuda"}
     a, b = (torch.randn(*shape, generator=generator, **options) for shape in ((m, k), (k, n)))
-    c = torch.empty(m, n, **options)
-    return lambda: matmul(a, b, out=c, accuracy="scaled")
+    return a, b, torch.empty(m, n, **options)

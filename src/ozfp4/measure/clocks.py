@@ -15,13 +15,11 @@ from typing import Any
 import numpy as np
 
 from .. import _core
+from .._options import Options
 from ..api.matmul import matmul
-from ..backends.cuda import launch
-from ..backends.cuda.promise import PLAIN, Promise
 from ..dispatch import on_cuda
 from ..plans.plan import Plan
 from ..request.library import require_torch
-from ..request.operands import matmul_shape
 from ..support import torch_private
 
 LONGEST_SERIES = 200
@@ -108,7 +106,7 @@ def graph_seconds(run: Callable[[], object], *, series: float = 2e-3, most_calls
 
 
 def gpu_stages(
-    plan: Plan, a: Any, b: Any, budget: float, promise: Promise = PLAIN
+    plan: Plan, a: Any, b: Any, budget: float, accuracy: str = "scaled"
 ) -> tuple[float, float, float, float]:
     """Milliseconds of scale, encode, multiply and reconstruct of one product of two n × n tensors, without the host's time;
     what is repaired counts as reconstruct.
@@ -117,9 +115,8 @@ def gpu_stages(
     """
     torch = require_torch()
     n = a.shape[0]
-    shape = matmul_shape(tuple(a.shape), tuple(b.shape))
     c = torch.empty(n, n, dtype=torch.float64, device="cuda")
-    variant = on_cuda.serving_variant(plan, a.device.index)
+    asked, core = Options(plan=plan, accuracy=accuracy), on_cuda.ready(a.device)
     samples: list[list[float]] = []
     head_start = _HEAD_START
     start = time.perf_counter()
@@ -130,7 +127,7 @@ def gpu_stages(
         torch_private.sleep_on_device(head_start)
         events[0].record()
         handles = (events[1].cuda_event, events[2].cuda_event, events[3].cuda_event)
-        launch.run(plan, variant, a, b, c, shape, launch.UNLIMITED, handles, promise=promise)
+        core.multiply_tensors(a, b, c, asked, events=handles)
         events[4].record()
         too_short = events[0].query()  # the GPU had begun before all was enqueued
         torch.cuda.synchronize()

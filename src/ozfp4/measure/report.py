@@ -14,7 +14,6 @@ from typing import Any
 from ..api.matmul import matmul
 from ..api.selftest import SelfTest
 from ..backends import cpu
-from ..backends.cuda.promise import promise_of
 from ..backends.kernels import device_name
 from ..cost.peaks import CPU_BACKENDS, GPU_BACKENDS
 from ..request import library
@@ -103,9 +102,7 @@ def _time(device: str, n: int, options: dict[str, Any]) -> dict[str, Any]:
         else:
             times = clocks.event_times(lambda: matmul(a, b, **options), SECONDS)
             if ran.plan is not None:
-                measured = clocks.gpu_stages(
-                    ran.plan, a, b, SECONDS / 2, promise_of(ran.accuracy, single=False)
-                )
+                measured = clocks.gpu_stages(ran.plan, a, b, SECONDS / 2, ran.accuracy)
                 stages = dict(zip(clocks.STAGES, measured, strict=True))
     except (RuntimeError, MemoryError, ValueError) as error:  # no kernel, no memory
         return row | {"skipped": (str(error) or type(error).__name__).splitlines()[0]}

@@ -65,18 +65,16 @@ class Plan(Tabular):
     0
     """
 
-    __slots__ = ("_core", "_device_plans", "_hash", "_request", "_terms")
+    __slots__ = ("_core", "_hash", "_request", "_terms")
     _core: _CorePlan
     _request: tuple[Any, ...]
     _terms: tuple[Term, ...]
     _hash: int
-    _device_plans: dict[Any, Any]  # what GPUs make of the plan, by (k, kernel, device); filled on first use
 
     def __init__(self, core: _CorePlan, request: tuple[Any, ...]) -> None:
         object.__setattr__(self, "_core", core)
         object.__setattr__(self, "_request", request)
         object.__setattr__(self, "_terms", tuple(_terms_of(core)))
-        object.__setattr__(self, "_device_plans", {})
         object.__setattr__(self, "_hash", hash(self._key()))
 
     def __setattr__(self, name: str, value: object) -> None:

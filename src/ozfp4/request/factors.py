@@ -1,15 +1,10 @@
-"""The factors of an update as numbers: real, imaginary, with both parts, or integers; and i times a matrix."""
+"""The factors of an update as numbers: real, imaginary, with both parts, or integers."""
 
 from __future__ import annotations
 
 import math
 import numbers
 from typing import Any
-
-import numpy as np
-
-from ..support.fp_mode import in_default_mode
-from .library import is_tensor, require_torch
 
 
 def check_factor(name: str, factor: Any) -> complex:
@@ -60,15 +55,3 @@ def check_integer_factor(name: str, factor: Any) -> int:
 def has_both_parts(factor: complex) -> bool:
     """Whether it is neither real nor imaginary: products with the others round nothing."""
     return factor.real != 0 and factor.imag != 0
-
-
-@in_default_mode
-def turned(x: Any) -> Any:
-    """i times a complex array or tensor, a copy: parts change places, and nothing is rounded."""
-    if is_tensor(x):
-        torch = require_torch()
-        return torch.complex(-x.imag, x.real)
-    result = np.empty(x.shape, x.dtype)
-    np.multiply(x.imag, -1, out=result.real)  # np.negative of NumPy 2.4 errs where `out` has gaps
-    result.imag = x.real
-    return result

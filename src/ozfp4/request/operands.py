@@ -132,10 +132,7 @@ class MatmulRequest:
     prepared : Sides
         What was made of the operands before.
     is_complex : bool
-        The result is complex (request/complex.py has the real product that gives its parts).
-    is_paired : bool
-        The operands are two complex ones expanded: A with (re, im) along K, B with (re, -im) along K in even columns and (im, re)
-        in odd ones, whose scales are the same.
+        The result is complex.
     update : Update or None
         What the product is scaled by and added to (request/update.py).
     """
@@ -151,7 +148,6 @@ class MatmulRequest:
     upper: Any = None
     prepared: Sides = NEITHER
     is_complex: bool = False
-    is_paired: bool = False
     update: Any = None
 
     def __post_init__(self) -> None:

@@ -52,9 +52,8 @@ class Prepared(Tabular):
     device: str
     nbytes: int
     other: str
-    _entries: Any  # as an operand of a product: an array, or a tensor on a device
-    _held: Any  # what the backend made of it, or of its real form; None without entries
-    _real: Any = None  # of a complex operand: its real form (request/complex.py), and then nothing reads the entries themselves
+    _entries: Any  # what products read of the operand itself, or where they do not, a stand-in of its shape and dtype
+    _held: Any  # what the core of its device made of it
     _watched: Callable[[], Any] | None = None  # the tensor that was passed, if torch counts its versions
     _version: int = 0
     _library: str | None = None  # the library of its products, where that is another than NumPy and torch
@@ -109,7 +108,12 @@ class Prepared(Tabular):
         """Those of its rows (columns, on the right) alone. Range: a real operand on a device, `first` a multiple of 64."""
         rows, columns = (slice(first, last), slice(None))[:: 1 if self.side == "left" else -1]
         entries = self._entries[..., rows, columns]
-        return replace(self, shape=tuple(entries.shape), _entries=entries, _held=self._held.part(first, last))
+        return replace(
+            self,
+            shape=tuple(entries.shape),
+            _entries=entries,
+            _held=self._held.part(first, last, self.side == "right"),
+        )
 
     def _again(self, **changes: str) -> str:
         """The call that prepares it anew with these keywords."""

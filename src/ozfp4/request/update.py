@@ -11,7 +11,7 @@ from .._options import Options
 from ..support.fp_mode import in_default_mode
 from . import library
 from .complex import is_complex
-from .factors import check_factor, turned
+from .factors import check_factor
 from .library import Operands
 from .operands import MatmulRequest, broadcast, matmul_request, matmul_shape
 from .out import check_out, is_same_place
@@ -22,7 +22,7 @@ _TRANSPOSES = {"N": False, "T": True, "C": True}
 
 @dataclass(frozen=True, eq=False)
 class Update:
-    """Finite factors, on a GPU real ones and `alpha` not 0; `c` is an array or a tensor of the result's extents, None where
+    """Finite factors; `c` is an array or a tensor of the result's extents, None where
     `beta` is 0. It may be the result itself."""
 
     alpha: complex
@@ -89,23 +89,6 @@ def _as_complex(c: Any, product: np.dtype[Any]) -> Any:
     return c.to(getattr(library.require_torch(), dtype.name)) if library.is_tensor(c) else c.astype(dtype)
 
 
-def without_terms(operands: Operands, fills: bool) -> Operands:
-    """The operands with an inner dimension of 0, or, to be multiplied all the same, of one zero."""
-    a = operands.a[..., :0]
-    b = operands.b[:0] if operands.b.ndim == 1 else operands.b[..., :0, :]
-    if fills:
-        shapes = ((*a.shape[:-1], 1), (1,) if b.ndim == 1 else (*b.shape[:-2], 1, b.shape[-1]))
-        if operands.on_device:
-            torch = operands.torch
-            a, b = (
-                torch.zeros((), dtype=x.dtype, device=x.device).expand(shape)
-                for x, shape in zip((a, b), shapes, strict=True)
-            )
-        else:
-            a, b = (np.broadcast_to(x.dtype.type(0), s) for x, s in zip((a, b), shapes, strict=True))
-    return operands._replace(a=a, b=b)
-
-
 def check_addend_shape(c: Any, shape: tuple[int, ...]) -> None:
     """ValueError unless C broadcasts to a result of this shape."""
     if broadcast(tuple(c.shape), shape) != shape:
@@ -131,9 +114,8 @@ def update_request(
 ) -> MatmulRequest:
     """The request for alpha A B + beta C; its `update` is None where that is A B.
 
-    Where `alpha` is 0 the operands are not read, where `beta` is 0 C is not; where a factor is imaginary, i times the matrix
-    stands for it. `c` is what :func:`take_addend` returns, `sides` are those of the operands that were prepared. Range: no
-    factor has both a real and an imaginary part.
+    Where `alpha` is 0 the operands are not read, where `beta` is 0 C is not. `c` is what :func:`take_addend` returns, `sides` are
+    those of the operands that were prepared.
 
     Raises
     ------
@@ -155,30 +137,15 @@ def update_request(
         c = _as_complex(c, dtype)
         dtype = np.promote_types(dtype, library.name_of(c.dtype))
         check_addend_shape(c, shape.result)
-    if not operands.on_device:  # the core leaves out what is multiplied by 0, and takes complex factors
-        if alpha.imag != 0:
-            _turned_name(operands, sides, alpha)
-        request = matmul_request(operands, asked, dtype, prepared=sides)
-        if beta == 0:
-            return request if alpha == 1 else replace(request, update=Update(alpha, beta, None))
-        if request.out is not None and not is_same_place(request.out, c):
-            check_out(request.out, request.shape.result, request.dtype, c=c)
-        return replace(request, update=Update(alpha, beta, np.broadcast_to(c, shape.result)))
-    if alpha == 0 or shape.k == 0:
-        if sides is not NEITHER:  # the plan is theirs, for their inner dimension and their kind
-            asked, sides = asked._replace(plan=None), NEITHER
-        operands, alpha = without_terms(operands, fills=beta != 0), complex(1)
+    if alpha.imag != 0 and alpha.real == 0:
+        _check_turned(operands, sides, alpha)
     request = matmul_request(operands, asked, dtype, prepared=sides)
-    if alpha.imag != 0:  # memory was compared with the operands that were passed
-        request = matmul_request(_turned_operands(operands, sides, alpha), asked, dtype, prepared=sides)
-    own, other = (factor.imag or factor.real for factor in (alpha, beta))
     if beta == 0:
-        return request if own == 1 else replace(request, update=Update(own, other, None))
+        return request if alpha == 1 else replace(request, update=Update(alpha, beta, None))
     if request.out is not None and not is_same_place(request.out, c):
         check_out(request.out, request.shape.result, request.dtype, c=c)
-    c = turned(c) if beta.imag != 0 else c
-    whole = c.expand(shape.result)
-    return replace(request, update=Update(own, other, whole))
+    whole = c.expand(shape.result) if operands.on_device else np.broadcast_to(c, shape.result)
+    return replace(request, update=Update(alpha, beta, whole))
 
 
 def check_complex(product: np.dtype[Any], **factors: complex) -> None:
@@ -190,18 +157,10 @@ def check_complex(product: np.dtype[Any], **factors: complex) -> None:
             )
 
 
-def _turned_name(operands: Operands, sides: Sides, alpha: complex) -> str:
-    """Which operand may be taken i times; ValueError where all that are complex are prepared. Range: one is complex."""
+def _check_turned(operands: Operands, sides: Sides, alpha: complex) -> None:
+    """ValueError where every complex operand is prepared, so that none can be taken i times. Range: one is complex."""
     names = [name for name in ("a", "b") if is_complex(getattr(operands, name))]
-    name = next((name for name in names if getattr(sides, name) is None), None)
-    if name is None and alpha.real == 0:
+    if all(getattr(sides, name) is not None for name in names):
         raise ValueError(
             f"alpha: {alpha} is imaginary, and {names[0]} is prepared as it is; prepare 1j times it"
         )
-    return name or names[0]
-
-
-def _turned_operands(operands: Operands, sides: Sides, alpha: complex) -> Operands:
-    """i times one of them. Raises as :func:`_turned_name`."""
-    name = _turned_name(operands, sides, alpha)
-    return operands._replace(**{name: turned(getattr(operands, name))})

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from ..dispatch import on_cuda, plain
 from ..request import library
 from ..request.operands import MatmulRequest
-from .devices import Event, as_real, multiply_into
+from .devices import Event, multiply_into
 
 Array = npt.NDArray[Any]
 _SHARE = 0.8  # of free memory, where no limit is given
@@ -67,9 +67,10 @@ class Cuda:
 
     def check(self, request: MatmulRequest, is_integer: bool) -> None:
         there = self._torch.empty(0, device=self.device)
-        real = as_real(request)
-        tile = real.shape._replace(m=min(real.shape.m, 2**20), n=min(real.shape.n, 2**20))
-        on_cuda.decide(replace(real, a=there, b=there, out=None, shape=tile))
+        shape = request.shape
+        tile = shape._replace(m=min(shape.m, 2**20), n=min(shape.n, 2**20))
+        a, b = (there.to(getattr(self._torch, library.name_of(x.dtype))) for x in (request.a, request.b))
+        on_cuda.decide(replace(request, a=a, b=b, out=None, shape=tile))
 
     def default_limit(self) -> int:
         """A share of what the driver has, and of what torch holds without a use for it."""

@@ -6,14 +6,12 @@ device whose queues are always empty: its copies are plain ones.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from ..dispatch import on_cpu, plain
-from ..request import complex as forms
 from ..request.operands import MatmulRequest
 
 Array = npt.NDArray[Any]
@@ -105,7 +103,7 @@ class Cpu:
 
     def check(self, request: MatmulRequest, is_integer: bool) -> None:
         if not is_integer:
-            on_cpu.decide(as_real(request))
+            on_cpu.decide(request)
 
     def default_limit(self) -> int:
         return 2**30
@@ -167,13 +165,3 @@ def multiply_into(a: Any, b: Any, outs: list[Any], options: dict[str, Any]) -> N
     found = plain.products["matmul"](a, b, out=outs[0], **bounds, **options)
     if len(outs) > 1:
         outs[1][...] = found[1]
-
-
-def as_real(request: MatmulRequest) -> MatmulRequest:
-    """The request for the real product of a complex one; a real one as it is."""
-    if not request.is_complex:
-        return request
-    shape = forms.real_shape(request, request.shape.m, request.shape.n)
-    return replace(
-        request, shape=shape, out=None, is_complex=False, is_paired=forms.are_paired(request.a, request.b)
-    )

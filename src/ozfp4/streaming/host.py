@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..backends.cuda.views import collapse
 from .tiles import Range
 
 Array = npt.NDArray[Any]
@@ -111,9 +110,13 @@ class HostMatrices:
 
 def _merged(x: Array) -> Array | None:
     """A view of one stack axis; None where the axes of the stack cannot be merged."""
-    extents, (strides,) = collapse(x.shape[:-2], x.strides[:-2])
-    if len(extents) > 1:
-        return None
-    own = (math.prod(x.shape[:-2]), *x.shape[-2:])
-    steps = (strides[0] if strides else 0, *x.strides[-2:])
+    count, step = 1, 0
+    for extent, stride in zip(x.shape[-3::-1], x.strides[-3::-1], strict=True):
+        if extent == 1:
+            continue
+        if count > 1 and stride != step * count:
+            return None
+        step = stride if count == 1 else step
+        count *= extent
+    own, steps = (count, *x.shape[-2:]), (step, *x.strides[-2:])
     return np.lib.stride_tricks.as_strided(x, own, steps, writeable=x.flags.writeable)

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from .. import _core
-from ..backends.cuda import extension, variant
-from ..backends.cuda.variant import Forced
+from ..backends.cuda import extension
 
 
 @contextmanager
@@ -77,12 +77,25 @@ def forced(
     ways = [name for name, value in without_planes.items() if value]
     if len(ways) > 1:
         raise ValueError(f"{ways[1]}: True and {ways[0]}=True are two ways to make a product")
-    before = variant.forced
-    variant.forced = Forced(number, tile, splits, overlap, direct, thin, tiles)
+    way = "always" if direct else "thin" if thin else "tiles" if tiles else None
+    if way is None and False in without_planes.values():
+        way = "never"
+    cuda = extension.extension()
+    before = _FORCED[0]
+    _force(cuda, (number, tile, splits, overlap, way))
     try:
         yield
     finally:
-        variant.forced = before
+        _force(cuda, before)
+
+
+_FORCED: list[tuple[Any, ...]] = [(None,) * 5]  # the arguments of the extension's force()
+
+
+def _force(cuda: Any, choices: tuple[Any, ...]) -> None:
+    _FORCED[0] = choices
+    if cuda is not None:
+        cuda.force(*choices)
 
 
 @contextmanager

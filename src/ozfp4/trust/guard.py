@@ -19,7 +19,6 @@ from ..backends.kernels import (
     cpu_kernel,
     elements,
     gpu_kernels,
-    words_kernel,
 )
 from ..plans.plan import Plan
 from ..request import library
@@ -28,24 +27,15 @@ from ..support.child_lock import ChildLock
 from .verdict import Verdict, of_core
 
 _verdicts: dict[DeviceKernel, Verdict] = {}  # of this process
-_serving: dict[tuple[tuple[str, ...], bool, int], int] = {}  # what serving_kernel found
-words_tested: set[int] = set()  # CUDA devices on which it is known whether machine words serve
 _lock = ChildLock()  # of the first use
-# Counts the changes of verdicts that were used: what was decided under another number may rest on a kernel that is disabled
-# by now.
-generation = 0
 
 
 def forget() -> None:
     """Know as little as a new process does."""
-    global generation
     _verdicts.clear()
     _core.forget_verdicts()
     if (cuda := sys.modules.get("ozfp4._cuda")) is not None:
         cuda.forget_verdicts()
-    _serving.clear()
-    words_tested.clear()
-    generation += 1
 
 
 # ---- What is known --------------------------------------------------------------------------------------------------
@@ -73,12 +63,8 @@ def _found(question: str, kernel: DeviceKernel, *further: Any) -> Verdict:
 
 def adopt_verdict(verdict: Verdict) -> None:
     """Make a verdict that of this process. RuntimeWarning if it disables the kernel."""
-    global generation
     before = _verdicts.get(verdict.kernel)
     _verdicts[verdict.kernel] = verdict
-    if before is not None and before.passed != verdict.passed:
-        _serving.clear()
-        generation += 1
     if not verdict.passed and (before is None or before.passed):
         warnings.warn(
             f"ozfp4: the kernel {verdict.kernel} failed its self-test and is disabled; others serve in its place. "
@@ -93,11 +79,6 @@ def known_verdict(kernel: DeviceKernel) -> Verdict | None:
     return _verdicts.get(kernel) or _ask("known_verdict", kernel)
 
 
-def known_count() -> int:
-    """How often a verdict became known in this process: more after a product that had to test a kernel first."""
-    return _core.verdict_count() + sum(kernel.device != "cpu" for kernel in _verdicts)
-
-
 def test(kernel: DeviceKernel, *, short: bool) -> Verdict:
     """Test a kernel now, whatever is known; keep the verdict here and on disk."""
     with _lock:
@@ -107,44 +88,26 @@ def test(kernel: DeviceKernel, *, short: bool) -> Verdict:
 
 
 def verdict_of(kernel: DeviceKernel) -> Verdict:
-    """The verdict on a kernel about to be used: what is known, else that of the short form, run now.
-
-    Raises
-    ------
-    RuntimeError
-        If the test would have to run while a CUDA graph is captured.
-    """
+    """The verdict on a kernel about to be used: what is known, else that of the short form, run now."""
     known = _verdicts.get(kernel)
     if known is not None:
         return known
     with _lock:
-        if kernel.device != "cpu" and known_verdict(kernel) is None:
-            _refuse_capture(kernel)
         found = _found("verdict_of", kernel)
         adopt_verdict(found)
     return found
 
 
 def tell_failures() -> None:
-    """Warn of the CPU's kernels that failed in a product of the core, which calls this behind it."""
+    """Warn of the kernels that failed in a product of a core, which calls this behind it."""
     for name, element in _core.failed_kernels():
         verdict_of(DeviceKernel("cpu", name, element))
-
-
-def _refuse_capture(kernel: DeviceKernel) -> None:
-    torch = library.require_torch()
-    if torch.cuda.is_current_stream_capturing():
-        raise RuntimeError(
-            f"the first product by the kernel {kernel} tests it, which a CUDA graph cannot capture; run one such product "
-            f"before the capture"
-        )
+    if (cuda := sys.modules.get("ozfp4._cuda")) is not None:
+        for index, name, element in cuda.failed_kernels():
+            verdict_of(DeviceKernel(f"cuda:{index}", name, element))
 
 
 # ---- Who serves -----------------------------------------------------------------------------------------------------
-
-
-class AllFailedError(RuntimeError):
-    """Every kernel that could serve failed its self-test."""
 
 
 def _refusal(backend: str, verdicts: Sequence[Verdict]) -> str:
@@ -163,48 +126,6 @@ def cpu_refusal(alphabet: str) -> str | None:
         failed.append(verdict)
         verdict = verdict_of(cpu_kernel(alphabet))  # of the next unit, as this one is disabled
     return None if verdict.passed else _refusal(alphabet, failed)
-
-
-def serves_words(index: int) -> bool:
-    """Whether small products on a CUDA device may be made in machine words: not where that would have to be tested while a graph
-    is captured."""
-    if index not in words_tested and library.require_torch().cuda.is_current_stream_capturing():
-        return False
-    words_tested.add(index)
-    return verdict_of(words_kernel(index)).passed
-
-
-def serving_kernel(plan: Plan, index: int) -> int:
-    """The number of the best kernel on a CUDA device that multiplies the planes of a plan and can be trusted.
-
-    Raises
-    ------
-    AllFailedError
-        If each of them failed its self-test.
-    RuntimeError
-        If there is none, or it would have to be tested while a CUDA graph is captured.
-    """
-    taken, residues = elements(plan), plan.scheme == "II"
-    key = (taken, residues, index)
-    number = _serving.get(key)
-    if number is None:
-        with _lock:  # no verdict changes between the choice and its entry
-            number = _serving[key] = _first_good(taken, residues, index, plan.backend)
-    return number
-
-
-def _first_good(taken: tuple[str, ...], residues: bool, index: int, backend: str) -> int:
-    kernels = gpu_kernels(taken, index, residues)
-    if not kernels:
-        raise RuntimeError(
-            f"no multiply kernel of this build takes {' or '.join(taken)} planes on cuda:{index}"
-        )
-    verdicts = []
-    for kernel in kernels:
-        verdicts.append(verdict_of(kernel))
-        if verdicts[-1].passed:
-            return kernel.number
-    raise AllFailedError(_refusal(backend, verdicts))
 
 
 def likely_kernel(plan: Plan, index: int) -> tuple[str, str]:

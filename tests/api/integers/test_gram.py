@@ -9,14 +9,14 @@ import pytest
 
 import ozfp4
 from ozfp4._core import WorkspaceError
-from ozfp4.dispatch import on_cpu
+from ozfp4.dispatch import product
 from support.integers import DTYPES, KINDS, exact, noise, operand, overflows, wrapped
 
 
 @pytest.fixture(autouse=True, params=["blocks", "whole"])
 def narrow_blocks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     if request.param == "blocks":
-        monkeypatch.setattr(on_cpu, "GRAM_COLUMNS", 64)
+        monkeypatch.setattr(product, "GRAM_COLUMNS", 64)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -89,7 +89,7 @@ def test_refusals() -> None:
 
 def test_the_report_beside_blocks_in_machine_words(monkeypatch: pytest.MonkeyPatch) -> None:
     """The block of the first columns alone exceeds words, and the report is that of its plan."""
-    monkeypatch.setattr(on_cpu, "GRAM_COLUMNS", 256)
+    monkeypatch.setattr(product, "GRAM_COLUMNS", 256)
     a = np.ones((4, 600), np.int64)
     a[:, :100] = 2**31
     report = ozfp4.gram(a, report=True)[1]

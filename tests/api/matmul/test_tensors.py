@@ -161,6 +161,7 @@ def test_complex_tensors(dtype: Any) -> None:
         (a.real, b.mH),
         (a.conj().imag, b.mT),
         (b.conj(), a.mT.real),
+        (torch._neg_view(b), torch._neg_view(a).mH),
     ):
         plain = [z.resolve_conj().resolve_neg().numpy() for z in (x, y)]
         c, bound, report = ozfp4.matmul(x, y, return_bound=True, report=True)

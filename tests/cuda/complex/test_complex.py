@@ -8,9 +8,8 @@ from first_gpu import DEVICE, MODES, check, noisy, on_device, torch
 
 import ozfp4
 from ozfp4.backends import kernels
-from ozfp4.backends.cuda import extension, pairs
+from ozfp4.backends.cuda import extension
 from ozfp4.plans.plan import make_plan
-from ozfp4.request import complex as forms
 from ozfp4.testing import assert_same_bits, forced
 from support import chosen, operands
 
@@ -134,18 +133,6 @@ def test_views_stacks_and_conjugates(mode, backend):
     out = noisy((2, 3, 34, 40), torch.complex128).mT
     assert chosen.matmul(x, y, out=out, backend=backend, **mode) is out
     assert_same_bits(out.cpu(), chosen.matmul(a, b, **mode))
-
-
-@pytest.mark.parametrize("dtype", [torch.complex128, torch.complex64])
-def test_the_columns_made_on_the_device(dtype):
-    for extents in ((1, 1), (5, 3), (33, 64), (100, 31), (2, 3, 40, 35), (4, 7, 1), (3, 1, 9)):
-        b = torch.randn(extents, dtype=dtype, device=DEVICE)
-        views = [b, b.conj(), b.mT, b.mH, b[..., ::2, :], b[..., ::3], b.mT[..., 1:, :]]
-        for view in (v for v in views if v.numel() > 0):
-            columns = pairs.expand(view)
-            assert_same_bits(
-                columns.cpu(), forms.real_operands(view.mT, view)[1].cpu(), (extents, view.stride())
-            )
 
 
 @each_backend

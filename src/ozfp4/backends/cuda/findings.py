@@ -1,4 +1,4 @@
-"""What a product on a GPU left in its workspace, for its report."""
+"""The report of a product on a GPU, from what its core found."""
 
 from __future__ import annotations
 
@@ -7,155 +7,141 @@ from typing import Any
 from ...plans.plan import Plan
 from ...report import Certified, Report
 from ...request import library
-from .kept import Kept
-
-_RECORD_BYTES = 32  # of a line: depth, nonzeros, rounded entries in 64 bits, capacity and exponent in 32
-
-
-class Findings:
-    """What scale left in the workspace, gathered after every turn; looking at it waits for the device."""
-
-    def __init__(self, plan: Plan) -> None:
-        self._plan = plan
-        self.moduli, self.special_rows, self.special_columns = 0, 0, 0
-        self.repaired, self.repaired_exactly = 0, 0
-        self._exponents: list[int] = []
-        self._capacities: list[int] = []
-        self._unshifted: set[str] = set()  # operands with lines whose shift is 0
-
-    def add(self, problem: Any, turn: int, workspace: Any) -> None:
-        torch = library.require_torch()
-        about = problem.describe()
-        if self._plan.moduli:
-            start = about["units_used"]
-            self.moduli = max(self.moduli, int(workspace[start : start + 4].view(torch.int32).item()))
-        rows, columns = problem.new_lines(turn)
-        self.special_rows += self._take("a", rows, about, workspace, torch.int32)
-        self.special_columns += self._take("b", columns, about, workspace, torch.int32)
-        if "counts" in about:
-            listed, exact, disjoint = workspace[about["counts"] :][:24].view(torch.int64).tolist()
-            self.repaired += listed - exact - disjoint
-            self.repaired_exactly += exact
-
-    def add_kept(self, name: str, kept: Kept) -> None:
-        """The lines that a product takes of an operand that was scaled before."""
-        torch = library.require_torch()
-        matrices, lines = kept.about["matrices"], kept.about["lines"]
-        part = slice(kept.first, kept.first + kept.count)
-        flags = kept.memory[kept.about["special"] :][: matrices * lines].view(matrices, lines)[:, part]
-        records = kept.memory[kept.about["record"] :][: _RECORD_BYTES * matrices * lines].view(torch.int32)
-        self._take_records(records.view(matrices, lines, -1)[:, part].reshape(-1))
-        special = int((flags != 0).sum().item())
-        if name == "a":
-            self.special_rows += special
-        else:
-            self.special_columns += special
-
-    def _take(self, name: str, lines: int, about: dict[str, Any], workspace: Any, word: Any) -> int:
-        """The number of an operand's lines with special entries; notes their exponents."""
-        if lines == 0:
-            return 0
-        flags = workspace[about[f"special_{name}"] :][:lines]
-        if f"record_{name}" in about:
-            self._take_records(workspace[about[f"record_{name}"] :][: _RECORD_BYTES * lines].view(word))
-            return int((flags != 0).sum().item())
-        shifts = workspace[about[f"shift_{name}"] :][: 4 * lines].view(word)
-        others = shifts[shifts != 0]
-        top = self._plan.bits - 1
-        if len(others) > 0:
-            self._exponents += [top - int(others.max()), top - int(others.min())]
-        if len(others) < lines:
-            self._unshifted.add(name)
-        return int((flags != 0).sum().item())
-
-    def _take_records(self, words: Any) -> None:
-        """Notes the exponents and the capacities of lines (struct LineRecord of csrc/arith/accuracy/certificate.hpp)."""
-        records = words.view(-1, _RECORD_BYTES // 4)
-        others = records[(records[:, 2] != 0) | (records[:, 3] != 0)]  # with a finite nonzero entry
-        if len(others) > 0:
-            self._capacities += [int(others[:, 6].min()), int(others[:, 6].max())]
-            self._exponents += [int(others[:, 7].min()), int(others[:, 7].max())]
-
-    def capacities(self, exponents: tuple[int, int]) -> tuple[int, int]:
-        """Least and largest capacity of the lines of the operands, whose exponents are given; (0, 0) where none has one."""
-        if self._capacities:
-            return min(self._capacities), max(self._capacities)
-        return (self._plan.bits, self._plan.bits) if exponents != (0, 0) else (0, 0)
-
-    def exponents(self, a: Any, b: Any) -> tuple[int, int]:
-        """Least and largest exponent of the lines of the operands; those with nothing finite but zeros have none.
-
-        Their shift is 0, and so is that of lines whose largest entry has the exponent bits - 1: the operand says whether there
-        are such.
-        """
-        torch = library.require_torch()
-        found = list(self._exponents)
-        top = self._plan.bits - 1
-        for name, lines in (("a", a), ("b", b.mT if b.dim() > 1 else b)):
-            if name in self._unshifted:
-                largest = torch.where(torch.isfinite(lines), lines, 0).abs().amax(-1)
-                if bool(((largest >= 2.0**top) & (largest < 2.0 ** (top + 1))).any()):
-                    found.append(top)
-        return min(found, default=0), max(found, default=0)
+from ...request.integers import words_of
+from ...request.operands import MatmulRequest
+from ..kernels import device_name
 
 
-def largest_bound(a: Any, b: Any, bound: Any) -> float:
+def make_report(request: MatmulRequest, plan: Plan, outcome: dict[str, Any], c: Any, beside: Any) -> Report:
+    """What the launches of a product did, by what the core returned of it; `c` is the result, `beside` the bounds or the product
+    rounded up, or None."""
+    asked = request.asked
+    complex_ones = [library.is_complex(x.dtype) for x in (request.a, request.b)]
+    names = ["complex" if kind else "real" for kind in complex_ones]
+    is_paired = all(complex_ones)
+    # Columns of a complex B are two of the same numbers beside a complex A.
+    special_columns = outcome["special_columns"] // (2 if is_paired else 1)
+    exponents = _exponents(request, plan, outcome)
+    capacities = outcome["capacities"]
+    if capacities == (0, 0) and exponents != (0, 0):
+        capacities = plan.bits, plan.bits
+    certified = None
+    if asked.accuracy != "scaled":
+        entries = (
+            c.numel() * (2 if any(complex_ones) else 1) * (1 if beside is None or asked.return_bound else 2)
+        )
+        repaired, exactly = outcome["repaired"], outcome["repaired_exactly"]
+        chains = repaired + exactly if asked.accuracy == "standard" else 0
+        if chains:
+            repaired = exactly = 0
+        certified = Certified(None, None, None, None, chains, repaired, exactly, entries)
+    return Report(
+        backend=plan.backend,
+        kernel=outcome["kernel"],
+        device=device_name(str(request.a.device)),
+        plan=plan,
+        moduli_used=outcome["moduli_used"],
+        products=products_made(plan, outcome["moduli_used"])
+        * (1 if plan.is_complex or not any(complex_ones) else 4 if is_paired else 2),
+        bits=plan.bits,
+        exponents=exponents,
+        special_rows=outcome["special_rows"],
+        special_columns=special_columns,
+        workspace=outcome["workspace"],
+        reason=outcome["reason"],
+        fallback=outcome["fallback"],
+        accuracy=asked.accuracy,
+        kind=names[0] if names[0] == names[1] else " by ".join(names),
+        capacities=capacities,
+        certified=certified,
+        largest_bound=_largest_bound(request, beside) if asked.return_bound else None,
+    )
+
+
+def make_integer_report(
+    request: MatmulRequest,
+    plan: Plan,
+    reason: str,
+    fallback: str | None,
+    outcome: dict[str, Any],
+    overflows: int,
+) -> Report:
+    """The same of integers; `overflows`: entries that the result's dtype does not hold."""
+    return Report(
+        backend=plan.backend,
+        kernel=outcome["kernel"],
+        device=device_name(str(request.a.device)),
+        plan=plan,
+        moduli_used=outcome["moduli_used"],
+        products=products_made(plan, outcome["moduli_used"]),
+        bits=plan.bits,
+        exponents=integer_exponents(request.a, request.b),
+        special_rows=0,
+        special_columns=0,
+        workspace=outcome["workspace"],
+        reason=reason,
+        fallback=fallback,
+        accuracy="exact",
+        kind="integer",
+        overflows=overflows,
+    )
+
+
+def products_made(plan: Plan, moduli_used: int) -> int:
+    """Plane products of as many moduli: of a plan that was lengthened, which is one of INT8, one each."""
+    if not plan.moduli:
+        return plan.products
+    if moduli_used > len(plan.moduli):
+        return moduli_used
+    used = plan.moduli[:moduli_used]
+    return sum(term.modulus in used for term in plan.terms)
+
+
+def _exponents(request: MatmulRequest, plan: Plan, outcome: dict[str, Any]) -> tuple[int, int]:
+    """Least and largest exponent of the lines of the operands; those with nothing finite but zeros have none.
+
+    The shift of these is 0, and so is that of lines whose largest entry has the exponent bits - 1: the operand says whether there
+    are such.
+    """
+    torch, top = library.require_torch(), plan.bits - 1
+    found = list(outcome["exponents"]) if outcome["has_exponents"] else []
+    for has_unshifted, x, axis in zip(
+        outcome["unshifted"], (request.a, request.b), (-1, -2 if request.b.dim() > 1 else -1), strict=True
+    ):
+        if not has_unshifted or x.numel() == 0:
+            continue
+        parts = torch.view_as_real(x.resolve_conj()).abs().amax(-1) if x.is_complex() else x.abs()
+        largest = torch.where(torch.isfinite(parts), parts, 0).amax(axis)
+        if bool(((largest >= 2.0**top) & (largest < 2.0 ** (top + 1))).any()):
+            found.append(top)
+    return min(found, default=0), max(found, default=0)
+
+
+def _largest_bound(request: MatmulRequest, bound: Any) -> float:
     """Of the bounds of a product's entries, those left out whose row or column holds a NaN or an infinity; 0 without any."""
-    torch = library.require_torch()
+    torch, a, b = library.require_torch(), request.a, request.b
     rows, columns = torch.isfinite(a).all(-1), torch.isfinite(b).all(-2 if b.dim() > 1 else -1)
     if a.dim() > 1 and b.dim() > 1:
         rows, columns = rows.unsqueeze(-1), columns.unsqueeze(-2)
-    found = bound[(rows & columns).expand(bound.shape)]
+    bounds = torch.view_as_real(bound).amax(-1) if bound.is_complex() else bound
+    found = bounds[(rows & columns).expand(bounds.shape)]
     return float(found.max().item()) if found.numel() > 0 else 0.0
 
 
-def make_report(
-    plan: Plan,
-    a: Any,
-    b: Any,
-    problem: Any | None,
-    findings: Findings,
-    reason: str,
-    fallback: str | None,
-    accuracy: str = "scaled",
-    entries: int = 0,
-    bound: Any = None,
-) -> Report:
-    """What the launches of a product did; `problem` is None where there was nothing to launch, `entries` how many were
-    computed, `bound` what was returned."""
+def integer_exponents(a: Any, b: Any) -> tuple[int, int]:
+    """Least and largest exponent among the largest entries of the rows of A and the columns of B; (0, 0) without any."""
     torch = library.require_torch()
-    workspace, kernel = 0, "none"
-    if problem is not None:
-        about = problem.describe()
-        workspace = about["bytes"]
-        splits = f", {about['splits']} splits" if about["splits"] > 1 else ""
-        kernel = f"{about['kernel']}, tile {about['tile']}{splits}"
-    used = plan.moduli[: findings.moduli] if plan.moduli else ()
-    products = sum(term.modulus in used for term in plan.terms) if plan.moduli else plan.products
-    if plan.moduli and findings.moduli > len(plan.moduli):  # a longer plan of INT8: a product each
-        products = findings.moduli
-    exponents = findings.exponents(a, b)
-    certified = None
-    if accuracy != "scaled":
-        listed = (findings.repaired, findings.repaired_exactly)
-        counts = (sum(listed), 0, 0) if accuracy == "standard" else (0, *listed)
-        certified = Certified(None, None, None, None, *counts, entries)
-    return Report(
-        backend=plan.backend,
-        kernel=kernel,
-        device=f"{a.device} ({torch.cuda.get_device_name(a.device)})",
-        plan=plan,
-        moduli_used=findings.moduli,
-        products=products,
-        bits=plan.bits,
-        exponents=exponents,
-        special_rows=findings.special_rows,
-        special_columns=findings.special_columns,
-        workspace=workspace,
-        reason=reason,
-        fallback=fallback,
-        accuracy=accuracy,
-        capacities=findings.capacities(exponents),
-        certified=certified,
-        largest_bound=None if bound is None else largest_bound(a, b, bound),
-    )
+    found: list[int] = []
+    for operand, lines in ((a, a), (b, b.mT if b.dim() > 1 else b)):
+        words = words_of(lines, has_unsigned=False)
+        if words.numel() == 0:
+            continue
+        most, least = words.amax(-1), words.amin(-1)
+        largest = torch.maximum(most, -least)  # of -2^63 the same again: bit 63, as of uint64
+        if library.name_of(operand.dtype) == "uint64":
+            largest = torch.where(least < 0, least, most)
+        bits = sum((largest >= 2**i).to(torch.int64) for i in range(63))
+        bits = torch.where((largest < 0) | (least == -(2**63)), torch.full_like(bits, 64), bits)
+        if bool((bits > 0).any()):
+            found += [int(bits[bits > 0].min()) - 1, int(bits.max()) - 1]
+    return min(found, default=0), max(found, default=0)

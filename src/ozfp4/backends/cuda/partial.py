@@ -15,9 +15,6 @@ from ...request import library
 from ...support.torch_private import stream_handle
 from ..partial import Range
 from . import extension
-from .device_plan import device_plan
-from .launch import check_extents_of
-from .promise import promise_of
 
 _RECORD_BYTES, _SHIFT_BYTES = 32, 4
 _SQUARES = 4  # the word of a piece that bounds its sum of squares
@@ -34,13 +31,6 @@ class _Side:
         self.records: Any = None  # int64, (lines, 4)
         self.special: Any = None
         self.planes: Any = None
-
-    def operand(self) -> Any:
-        cuda, x = extension.require_cuda(), self.x
-        inner, outer = (0, 1) if self.is_right else (1, 0)
-        steps = [step * x.element_size() for step in x.stride()]
-        kind = getattr(cuda.ElementType, str(x.dtype).removeprefix("torch."))
-        return cuda.Operand(x.data_ptr(), kind, x.shape[outer], x.shape[inner], steps[outer], steps[inner])
 
     def settle(self, scales: Any, is_counted: bool) -> None:
         """Brings the scales of whole lines to the device."""
@@ -64,10 +54,12 @@ class _Side:
 def _facts(side: _Side) -> Any:
     """int64 words, (lines, 6)."""
     torch, cuda = library.require_torch(), extension.require_cuda()
-    operand, device = side.operand(), side.x.device
-    scratch = torch.empty(cuda.piece_facts_scratch(operand), dtype=torch.uint8, device=device)
+    operand, device = (side.x, side.is_right), side.x.device
+    scratch = torch.empty(cuda.piece_facts_scratch(*operand), dtype=torch.uint8, device=device)
     found = torch.empty((side.lines, _core.piece_words), dtype=torch.int64, device=device)
-    cuda.piece_facts(operand, found.data_ptr(), scratch.data_ptr(), device.index, stream_handle(device.index))
+    cuda.piece_facts(
+        *operand, found.data_ptr(), scratch.data_ptr(), device.index, stream_handle(device.index)
+    )
     return found
 
 
@@ -97,14 +89,11 @@ class Partial:
         self.device = a.device
         self.sides = _Side(a, False), _Side(b, True)
         self.k, self.plan, self.asked = k, plan, asked
-        check_extents_of(a.shape[0], b.shape[1], k)
         single = dtype == self.torch.float32
         self.precision = 24 if single else 53
-        promise = promise_of(asked.accuracy, single, asked.rounding)._replace(may_lengthen=False)
-        index = self.device.index
-        self.own = device_plan(plan, max(1, a.shape[1]), kernel, index, promise)
-        self.whole = device_plan(plan, k, kernel, index, promise)
-        self.stages = self.cuda.Partial(self.own.cuda_plan, self.whole.cuda_plan, index)
+        promise = asked.accuracy, asked.rounding, self.precision
+        inner = max(1, a.shape[1]), k
+        self.stages = self.cuda.Partial(plan._core, *inner, kernel, *promise, self.device.index)
         self.is_empty = a.shape[1] == 0
         self.count = 0
         self._listed: list[tuple[Range, Range, Any, Any]] = []
@@ -144,7 +133,8 @@ class Partial:
         for side in self.sides:
             side.planes = self._empty(self.stages.plane_bytes(side.lines))
             self.stages.encode(
-                side.operand(),
+                side.x,
+                side.is_right,
                 *side.addresses(0),
                 side.planes.data_ptr(),
                 self.verdict.data_ptr(),
@@ -182,16 +172,12 @@ class Partial:
             for target in targets:
                 target.zero_()
             return
-        if (
-            self.own.steps is not None
-        ):  # its memory came from another stream: it must outlive this one's launches
-            self.own.steps.record_stream(self.torch.cuda.current_stream(self.device))
         a, b = self.sides
         for (rows, columns), target in zip(parts, targets, strict=True):
             if rows[1] and columns[1]:
                 self.stages.multiply(
                     a.planes.data_ptr(), a.lines, *rows, b.planes.data_ptr(), b.lines, *columns, target.data_ptr(),
-                    self.verdict.data_ptr(), self.own.steps_address(), self._stream,
+                    self.verdict.data_ptr(), self._stream,
                 )  # fmt: skip
 
     def finish(self, received: Any, pieces: int, rows: Range, columns: Range, out: Any) -> None:
@@ -204,12 +190,9 @@ class Partial:
             listed = torch.zeros((rows[1], width), dtype=torch.int32, device=self.device)
             counts = torch.zeros(cuda.repair_count_bytes // 8, dtype=torch.int64, device=self.device)
             self._listed.append((rows, columns, listed, counts))
-        kind = getattr(cuda.ElementType, str(out.dtype).removeprefix("torch."))
-        steps = [step * out.element_size() for step in out.stride()]
-        result = cuda.Result(out.data_ptr(), kind, rows[1], columns[1], *steps)
         self.stages.finish(
             received.data_ptr(), pieces, self.bytes_of(rows[1], columns[1]),
-            *self.sides[0].addresses(rows[0]), *self.sides[1].addresses(columns[0]), result,
+            *self.sides[0].addresses(rows[0]), *self.sides[1].addresses(columns[0]), out,
             0 if listed is None else listed.data_ptr(), 0 if counts is None else counts.data_ptr(),
             self.verdict.data_ptr(), self._stream,
         )  # fmt: skip

@@ -1,33 +1,38 @@
-"""Products and updates like one before, which are launched without checks: bits, refusals, streams, threads and graphs."""
+"""Products and updates on the short way through the core: bits, refusals, streams, threads and graphs."""
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import threading
+from functools import partial
 
 import numpy as np
 import pytest
 from first_gpu import DEVICE, noisy, torch
 
 import ozfp4
-from ozfp4.backends.cuda import launch
-from ozfp4.dispatch import repeated
+from ozfp4.dispatch import on_cuda
 from ozfp4.testing import assert_same_bits
 from support import chosen
 
 DTYPES = (torch.float64, torch.float32, torch.complex128, torch.complex64, torch.int64, torch.int32)
 
 
+def noted(own, found, *given):
+    result = own(*given)
+    if result is not NotImplemented:
+        found.append(result)
+    return result
+
+
 @pytest.fixture
-def relaunched(monkeypatch):
-    """The launches that were repeated."""
-    own, found = repeated.relaunch, []
-
-    def watched(*arguments):
-        found.append(arguments)
-        own(*arguments)
-
-    monkeypatch.setattr(repeated, "relaunch", watched)
-    monkeypatch.setattr(repeated, "made", {})
+def short(monkeypatch):
+    """The results that the core made without a closer look at the arguments."""
+    cuda, found = on_cuda.ready(DEVICE), []
+    for name in ("multiply_plain", "update_plain"):
+        monkeypatch.setattr(cuda, name, partial(noted, getattr(cuda, name), found))
     return found
 
 
@@ -43,19 +48,9 @@ def expected(product, *given, **options):
     )
 
 
-def test_tensors_are_read_as_structures():
-    """Where torch offers that: what attributes say takes three times as long."""
-    if not hasattr(torch.Tensor, "__dlpack_c_exchange_api__"):
-        pytest.skip("this torch offers no structures")
-    a, b = draw(4, 5), draw(5, 3)
-    assert repeated._reader() is not None
-    assert isinstance(repeated._forms((a, b), torch), bytes)
-    assert repeated._forms((a.cpu(), b), torch) is None
-
-
 @pytest.mark.parametrize("left", [0, 64, 32 * 32 * 8 - 1])
 @pytest.mark.parametrize("freed", ["a", "b", "c", "out"])
-def test_storages_without_all_entries(freed, left, relaunched):
+def test_storages_without_all_entries(freed, left, short):
     """Refused by the argument's name, the first time and where a product like it could be launched again."""
 
     def update(freed=None):
@@ -67,8 +62,9 @@ def test_storages_without_all_entries(freed, left, relaunched):
     for _ in range(2):
         with pytest.raises(RuntimeError, match=rf"^{freed}: .* {32 * 32 * 8} bytes .* {left}:"):
             chosen.gemm(1.0, beta=1.0, **update(freed))
-        assert not relaunched
-        chosen.gemm(1.0, beta=1.0, **update())
+        short.clear()
+        ozfp4.gemm(1.0, beta=1.0, **update())
+        assert len(short) == 1
     if freed in ("a", "b"):
         for product in (
             chosen.matmul,
@@ -94,23 +90,25 @@ def test_storages_without_all_entries(freed, left, relaunched):
 @pytest.mark.parametrize(
     "shapes", [((70, 65), (65, 33)), ((3, 64, 64), (64, 64)), ((65,), (65, 33))], ids=str
 )
-def test_products(shapes, options, dtype, relaunched):
+def test_products(shapes, options, dtype, short):
     if options and not (dtype.is_floating_point or dtype.is_complex):
         pytest.skip("for floating-point numbers")
+    multiply = chosen.matmul if "bits" in options else ozfp4.matmul
     for turn in range(3):
         a, b = (draw(*shape, dtype=dtype) for shape in shapes)
-        right = expected(chosen.matmul, a, b, **options)
-        assert_same_bits(chosen.matmul(a, b, **options).cpu(), right)
+        right = expected(multiply, a, b, **options)
+        assert_same_bits(multiply(a, b, **options).cpu(), right)
         out = torch.empty(right.shape, dtype=dtype, device=DEVICE).fill_(7)
         before = out._version
-        assert chosen.matmul(a, b, out=out, **options) is out
+        assert multiply(a, b, out=out, **options) is out
         assert out._version > before
         assert_same_bits(out.cpu(), right)
-        assert len(relaunched) == 2 * turn
+        is_short = dtype.is_floating_point or dtype.is_complex
+        assert len(short) == (2 * (turn + 1) if is_short and "bits" not in options else 0)
 
 
 @pytest.mark.parametrize("dtype", DTYPES[:4], ids=str)
-def test_updates(dtype, relaunched):
+def test_updates(dtype, short):
     for turn in range(3):
         a, b, c = draw(64, 65, dtype=dtype), draw(65, 34, dtype=dtype), draw(64, 34, dtype=dtype)
         for given, options in (
@@ -118,11 +116,11 @@ def test_updates(dtype, relaunched):
             ((-2.0, a, b, 0.5, c[0]), {}),
             ((1, a.mT.contiguous(), b, 1, c), {"trans_a": "C"}),
         ):
-            assert_same_bits(chosen.gemm(*given, **options).cpu(), expected(chosen.gemm, *given, **options))
+            assert_same_bits(ozfp4.gemm(*given, **options).cpu(), expected(ozfp4.gemm, *given, **options))
         right = expected(chosen.gemm, 1, a, b, 1, c)
-        assert chosen.gemm(1, a, b, 1, c, out=c) is c
+        assert ozfp4.gemm(1, a, b, 1, c, out=c) is c
         assert_same_bits(c.cpu(), right)
-        assert turn == 0 or len(relaunched) > 0
+        assert len(short) == 3 * (turn + 1)  # one C has another shape
 
 
 def test_what_overlaps_is_refused():
@@ -136,19 +134,19 @@ def test_what_overlaps_is_refused():
     assert torch.equal(memory, kept)
 
 
-def test_operators_and_gradients(relaunched):
-    import ozfp4.torch_ops  # noqa: F401 - enters the operators
+def test_operators_and_gradients(short):
+    import ozfp4.torch_ops
 
-    for turn in range(3):
+    for _ in range(3):
         a, b = draw(64, 65), draw(65, 34)
         right = expected(chosen.matmul, a, b)
-        before = len(relaunched)
+        before = len(short)
         assert_same_bits(torch.ops.ozfp4.matmul(a, b).cpu(), right)
-        assert len(relaunched) == before + (turn > 0)
+        assert len(short) == before + 1
         x, y = a.clone().requires_grad_(), torch.nn.Parameter(b.clone())
-        c = chosen.matmul(x, y)
+        c = ozfp4.matmul(x, y)
         assert_same_bits(c.detach().cpu(), right)
-        assert len(relaunched) == before + (turn > 0) + 1
+        assert len(short) == before + 2
         ones = torch.ones_like(c)
         c.backward(ones)
         assert_same_bits(x.grad.cpu(), expected(chosen.matmul, ones, b.mT))
@@ -210,32 +208,108 @@ def test_threads_on_one_stream():
             assert_same_bits(c.cpu(), right)
 
 
-def test_a_workspace_larger_than_the_kept_one(relaunched):
+def test_a_workspace_larger_than_the_kept_one(short):
     for n in (64, 1000):
         a, b = draw(n, n), draw(n, n)
         for _ in range(2):
-            assert_same_bits(chosen.matmul(a, b).cpu(), expected(chosen.matmul, a, b))
-    sizes = [arguments[0].bytes for arguments in relaunched]
-    assert sizes[0] <= launch._KEPT_WORKSPACE < sizes[1]
+            assert_same_bits(ozfp4.matmul(a, b).cpu(), expected(ozfp4.matmul, a, b))
+    assert len(short) == 4
 
 
-def test_a_launch_refuses_other_arguments(relaunched):
-    a, b = draw(8, 8), draw(8, 8)
+# Each in a process of its own: the process has made no product before.
+BEFORE = {
+    "info": "ozfp4.info()",
+    "plan": "ozfp4.plan(8, 8, 8, device='cuda')",
+    "forced": "from ozfp4.testing import forced\nwith forced(): pass",
+    "attributes": "torch.Tensor.__dlpack_c_exchange_api__ = None",  # of a torch that offers no structures
+}
+PROGRAM = """
+import ozfp4, torch
+{before}
+a, b = torch.randn(2, 40, 40, dtype=torch.float64, device="cuda")
+a[0] *= 1e200
+for x, y in ((a, b), (a.mT, b), (a.to(torch.complex128).conj(), b.to(torch.complex64))):
     for _ in range(2):
-        right = chosen.matmul(a, b)
-    launch_again = relaunched[-1][0].relaunch
-    out = noisy((8, 8), torch.float64)
-    at = a.data_ptr(), b.data_ptr(), out.data_ptr(), 0, 0, 0
-    for given, error, words in (
-        ((), TypeError, "relaunch: takes 9 arguments, not 0"),
-        ((*at, 1.0, 0.0), TypeError, "relaunch: takes 9 arguments, not 8"),
-        (("a", *at[1:], 1.0, 0.0, 0), TypeError, ""),
-        ((*at, "1", 0.0, 0), TypeError, ""),
-        ((-8, *at[1:], 1.0, 0.0, 0), OverflowError, ""),
-        ((*at, 0.0, 0.0, 0), ValueError, "alpha, beta, addend: out of range"),
-        ((at[0] + 8, *at[1:], 1.0, 0.0, 0), ValueError, "a pointer is aligned otherwise"),
+        assert torch.equal(ozfp4.matmul(x, y).cpu(), ozfp4.matmul(x.cpu().resolve_conj(), y.cpu())), "bits"
+"""
+
+
+@pytest.mark.parametrize("before", BEFORE)
+def test_the_first_product_of_a_process(before):
+    subprocess.run([sys.executable, "-c", PROGRAM.format(before=BEFORE[before])], check=True, timeout=120)
+
+
+def test_every_stage_is_waited_for():
+    """So that an error names the stage that made it."""
+    environment = {**os.environ, "OZFP4_DEBUG": "sync"}
+    program = PROGRAM.format(before="")
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=120, env=environment)
+
+
+def test_factors_that_are_none(short):
+    a, b = draw(16, 16), draw(16, 16)
+    ozfp4.gemm(2, a, b)
+    assert len(short) == 1
+    for alpha, error in (
+        (True, TypeError),
+        ("1", TypeError),
+        (float("nan"), ValueError),
+        (2**53 + 1, ValueError),
     ):
-        with pytest.raises(error, match=words or None):
-            launch_again(*given)
-    assert torch.isnan(out).all()
-    assert torch.equal(chosen.matmul(a, b), right)
+        with pytest.raises(error, match=r"^alpha"):
+            ozfp4.gemm(alpha, a, b)
+    with pytest.raises(TypeError, match=r"^alpha"):
+        ozfp4.gemm(1j, a, b)
+    assert len(short) == 1
+
+
+def test_an_out_between_the_columns_of_an_operand(short):
+    memory = draw(64, 128)
+    a, out, b = memory[:, ::2], memory[:, 1::2], draw(64, 64)
+    right = expected(ozfp4.matmul, a, b)
+    assert ozfp4.matmul(a, b, out=out) is out
+    assert_same_bits(out.cpu(), right)
+    assert not short
+
+
+def test_threads_that_are_the_first_on_a_stream():
+    a, b = draw(64, 64), draw(64, 64)
+    right = expected(ozfp4.matmul, a, b)
+    torch.cuda.synchronize()
+    for _ in range(10):
+        stream, found = torch.cuda.Stream(), []
+
+        def multiply(stream=stream, found=found):
+            with torch.cuda.stream(stream):
+                found.append(ozfp4.matmul(a, b))
+
+        threads = [threading.Thread(target=multiply) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        torch.cuda.synchronize()
+        assert len(found) == 4
+        for c in found:
+            assert_same_bits(c.cpu(), right)
+
+
+def test_nothing_is_kept_of_a_product():
+    a, b = draw(300, 300), draw(300, 300)
+    ozfp4.matmul(a, b)
+    ozfp4.gemm(2, a, b, 1, a)
+    torch.cuda.synchronize()
+    held = torch.cuda.memory_allocated(DEVICE)
+    for _ in range(3):
+        x, y = draw(300, 300), draw(300, 300)
+        ozfp4.gemm(2, x, y, 1, x)
+        ozfp4.matmul(x, y)
+    del x, y
+    assert torch.cuda.memory_allocated(DEVICE) == held
+
+
+def test_prepared_operands_without_entries():
+    a, b = chosen.prepare(draw(0, 1000), "left"), chosen.prepare(draw(1000, 3), "right")
+    assert tuple(chosen.matmul(a, b).shape) == (0, 3)
+    a, b = chosen.prepare(draw(5, 0), "left"), chosen.prepare(draw(0, 3), "right")
+    assert_same_bits(chosen.matmul(a, b).cpu(), np.zeros((5, 3)))

@@ -1,5 +1,5 @@
-"""What gemm does with tensors on a device beside launching products, without a GPU: tensors lie on torch's CPU, and what would be
-launched is multiplied there."""
+"""What gemm does with tensors of integers on a device beside their products, without a GPU: tensors lie on torch's CPU, and what
+the core would multiply is multiplied there."""
 
 from __future__ import annotations
 
@@ -9,16 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-import ozfp4
 from ozfp4._options import Options
-from ozfp4.api.complex_factors import combine
 from ozfp4.api.integer_update import integer_update
 from ozfp4.request.integers import unify_update
 from ozfp4.request.library import Operands
-from ozfp4.request.operands import MatmulRequest
-from ozfp4.request.update import take_addend, update_request
-from ozfp4.testing import assert_same_bits
-from support import complex_gemm_reference, noise
+from ozfp4.request.update import take_addend
 from support.integers import DTYPES, exact, overflows, wrapped
 from support.integers import noise as integers
 
@@ -36,7 +31,7 @@ def multiplied(monkeypatch: pytest.MonkeyPatch) -> list[Operands]:
     """Products of integers are those of Python's; what they were of."""
     found: list[Operands] = []
 
-    def multiply(operands: Operands, asked: Options, dtype: Any, bits: int) -> tuple[Any, None, None]:
+    def multiply(operands: Operands, asked: Options, dtype: Any, bits: int) -> tuple[Any, None]:
         found.append(operands)
         name = str(dtype).removeprefix("torch.")
         real = exact(operands.a.numpy(), operands.b.numpy())
@@ -44,7 +39,7 @@ def multiplied(monkeypatch: pytest.MonkeyPatch) -> list[Operands]:
             raise OverflowError("as a product does")
         value = real.astype(bool) if name == "bool" else wrapped(real, name)
         operands.out.copy_(torch.from_numpy(np.asarray(value)))
-        return operands.out, None, None
+        return operands.out, None
 
     monkeypatch.setattr(import_module("ozfp4.api.integer_update"), "integer_product", multiply)
     return found
@@ -126,48 +121,3 @@ def test_truth(multiplied: list[Operands]) -> None:
             place = tensor(c)
             assert update(alpha, tensor(a), tensor(b), beta, place, place, raises) is place
             np.testing.assert_array_equal(place.numpy(), (np.matmul(a, b) & bool(alpha)) | (c & bool(beta)))
-
-
-@pytest.mark.parametrize("dtype", [np.complex128, np.complex64])
-@pytest.mark.parametrize("accuracy", ["scaled", "standard", "correct"])
-def test_factors_of_both_parts(accuracy: str, dtype: Any) -> None:
-    rng = np.random.default_rng(2)
-    a, b, c = (
-        (rng.standard_normal(s) + 1j * rng.standard_normal(s)).astype(dtype) for s in ((6, 9), (9, 4), (6, 4))
-    )
-    a[3, 3] = np.inf
-    asked = Options.of({"accuracy": accuracy, "return_bound": True})
-
-    def product(request: MatmulRequest) -> tuple[Any, Any, None]:
-        factors = (1, 0) if request.update is None else (request.update.alpha, request.update.beta)
-        made = ozfp4.gemm(factors[0], request.a, request.b, factors[1], None if request.update is None else request.update.c,
-                          accuracy=accuracy, return_bound=True)  # fmt: skip
-        request.out.copy_(made[0])
-        return request.out, made[1], None
-
-    for alpha, beta in ((1 + 2j, 1.0), (2 - 1j, 0.0), (0.0, 3 + 1j), (1j, 0.5 - 1j)):
-        expected, bound = ozfp4.gemm(alpha, a, b, beta, c, accuracy=accuracy, return_bound=True)
-        assert_same_bits(expected, complex_gemm_reference(alpha, a, b, beta, c, accuracy))
-        for out in (None, tensor(noise((6, 4), np.dtype(dtype)))):
-            given = Operands(tensor(a), tensor(b), out, torch, on_device=True)
-            terms = (float(alpha != 0), given, float(beta != 0), tensor(c))
-            found = combine(alpha, beta, update_request(*terms, False, False, asked), product)
-            assert_same_bits(found[0].numpy(), expected, (alpha, beta))
-            assert_same_bits(found[1].numpy(), bound, (alpha, beta, "bound"))
-            if out is not None:
-                assert_same_bits(out.numpy(), expected, (alpha, beta, "out"))
-
-
-def test_i_times_a_tensor() -> None:
-    rng = np.random.default_rng(3)
-    a, c = (rng.standard_normal(s) + 1j * rng.standard_normal(s) for s in ((4, 3), (4, 2)))
-    b = rng.standard_normal((3, 2))
-    for x, y, z, turned in ((a, b, c, 0), (b.T, a.T, c.T, 1)):
-        given = Operands(tensor(x), tensor(y).conj(), None, torch, on_device=True)
-        request = update_request(-2j, given, 3j, tensor(z), False, False, Options(accuracy="scaled"))
-        assert (request.update.alpha, request.update.beta) == (-2.0, 3.0)
-        own = (request.a, request.b)[turned].resolve_conj().numpy()
-        whole = (x, y.conj())[turned]
-        for found, of in ((own, whole), (request.update.c.numpy(), z)):
-            assert_same_bits(found.real.copy(), -of.imag)
-            assert_same_bits(found.imag.copy(), of.real.copy())

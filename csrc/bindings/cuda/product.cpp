@@ -1,0 +1,572 @@
+// Products of CUDA tensors of floating-point numbers by csrc/product, as bindings/product/product.cpp has those of arrays.
+#include <cuda_runtime_api.h>
+#include <pybind11/complex.h>
+#include <pybind11/stl.h>
+
+#include <cmath>
+#include <complex>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bindings/cuda/register.hpp"
+#include "bindings/cuda/tensors.hpp"
+#include "bindings/interpreter_lock.hpp"
+#include "bindings/product/options.hpp"
+#include "bindings/product/shapes.hpp"
+#include "bindings/tensors/python.hpp"
+#include "cuda/runtime/device_guard.hpp"
+#include "product/gpu/choice.hpp"
+#include "product/gpu/enqueue.hpp"
+#include "product/gpu/findings.hpp"
+#include "product/gpu/operand.hpp"
+#include "product/gpu/problem.hpp"
+#include "product/gpu/settings.hpp"
+#include "product/integers.hpp"
+#include "product/trust/gpu.hpp"
+
+namespace ozfp4::bindings {
+namespace {
+
+namespace py = pybind11;
+using namespace product;
+using cuda::DeviceGuard;
+
+bool waits_for_stages = false;
+std::vector<bool> ready;  // by device: rates were set, and the build has kernels for it
+
+std::optional<std::vector<std::string>> noted_ways;  // of all products since note_ways; guarded by the interpreter's lock
+
+// Where the thread's products tell how many entries they repair, each beside those before it, and whether one has.
+struct Telling {
+  std::int64_t* told = nullptr;
+  bool has_told = false;
+};
+thread_local Telling telling;
+
+// 0: nobody asks. Returns whether a product told since the last call.
+bool tell_repaired(std::uintptr_t address) {
+  const bool has_told = telling.has_told;
+  telling = {reinterpret_cast<std::int64_t*>(address), false};
+  return has_told;
+}
+
+// Calls ozfp4.trust.guard.tell_failures where a kernel failed its self-test since it was last called.
+void tell_failures() {
+  static int told = 0;  // guarded by the interpreter's lock
+  const int generation = device_generation();
+  if (generation == told) return;
+  told = generation;
+  if (!failed_device_kernels().empty()) py::module_::import("ozfp4.trust.guard").attr("tell_failures")();
+}
+
+// Runs `body` with the device current and without the interpreter's lock, and again where a self-test found no memory: torch may
+// hold what is not used.
+template <class Body>
+void run_on(int device, const Body& body) {
+  const auto run = [&] {
+    const Unlocked unlocked;
+    const DeviceGuard guard(device);
+    body();
+  };
+  try {
+    run();
+  } catch (const Refusal& refusal) {
+    tell_failures();
+    if (refusal.fault() == Fault::unsupported && refusal.is_of("stream")) throw std::runtime_error(refusal.what());
+    if (refusal.fault() != Fault::out_of_memory) throw;
+    py::module_::import("torch").attr("cuda").attr("empty_cache")();
+    run();
+  }
+  tell_failures();
+}
+
+// Where a product of these tensors runs: on the current stream of their device, in memory that torch allocates.
+class Place {
+ public:
+  Place(const Torch& torch, const py::object& tensor, int device)
+      : torch_(torch), device_(device), where_(tensor.attr("device")) {
+    place_.stream = reinterpret_cast<void*>(torch.stream_on(device));
+    place_.waits_for_stages = waits_for_stages;
+    place_.ways = noted_ways ? &*noted_ways : nullptr;
+    place_.allocate = [this](std::int64_t bytes, bool is_last) -> void* {
+      const Locked locked;
+      const py::object made = torch_.empty_bytes(bytes, where_, is_last);
+      if (!made) return nullptr;
+      memory_ = made;
+      return torch_.address_of(made);
+    };
+  }
+  Place(const Place&) = delete;
+  Place& operator=(const Place&) = delete;
+
+  DevicePlace& get() { return place_; }
+  const py::object& device() const { return where_; }
+  // None where none was allocated.
+  const py::object& memory() const { return memory_; }
+  int index() const { return device_; }
+  std::uintptr_t stream() const { return reinterpret_cast<std::uintptr_t>(place_.stream); }
+
+ private:
+  const Torch& torch_;
+  int device_;
+  py::object where_, memory_ = py::none();
+  DevicePlace place_;
+};
+
+// ---- Prepared operands ----
+
+struct PreparedTensor {
+  std::shared_ptr<const DevicePrepared> made;
+  py::object memory, entries;  // tensors; entries: None where they were copied
+  std::uintptr_t stream;       // on which it was enqueued
+  std::int64_t inner;          // of the real products of it
+
+  const Prepared* about() const { return made.get(); }
+  const char* first_entry() const { return made->view.data; }
+  std::ptrdiff_t step(std::size_t rank, std::size_t axis) const {
+    const std::size_t own = made->axes.size();
+    return axis + own < rank ? 0 : made->axes[axis + own - rank].second;
+  }
+  // Lets its memory outlive what the current stream, another one, has enqueued.
+  void follow(const Torch& torch, std::uintptr_t current) const {
+    if (current == stream) return;
+    if (!memory.is_none()) torch.record_stream(memory, made->device);
+    if (!entries.is_none()) torch.record_stream(entries, made->device);
+  }
+};
+
+using Tensors = Given<TensorView, PreparedTensor>;
+
+TensorView view_of(const Torch& torch, const char* name, py::handle x) {
+  std::optional<TensorView> view = torch.read(x);
+  if (!view) throw py::type_error(std::string(name) + ": a dense tensor on a CUDA device is needed");
+  return *std::move(view);
+}
+
+EntryType type_of(const char* name, const TensorView& x) {
+  const std::optional<EntryType> type = x.float_type();
+  if (!type) throw py::type_error(std::string(name) + ": its dtype is no floating-point one of 32 or 64 bits");
+  return *type;
+}
+
+py::object plan_of(const Plan& plan, std::int64_t k) {
+  return py::make_tuple(name_of(plan.scheme), plan.alphabet.name, plan.family, plan.bits, k, plan.is_complex);
+}
+
+py::object text_or_none(const std::string& text) { return text.empty() ? py::object(py::none()) : py::object(py::str(text)); }
+
+py::tuple range_of(const FoundRange& range) {
+  const bool is_empty = range.is_empty();
+  return py::make_tuple(is_empty ? 0 : range.least, is_empty ? 0 : range.largest);
+}
+
+void run(const Torch&, const Product& p, Options options, Place& place) {
+  if (telling.told != nullptr) {
+    options.repaired = telling.told;
+    options.adds_repaired = telling.has_told;
+    telling.has_told = true;
+  }
+  run_on(place.index(), [&] { enqueue(p, options, place.get()); });
+}
+
+// `precision`, `k`: of the product that a plan is for, `is_paired`: of two complex operands.
+py::dict describe(const DeviceFindings& found, const Options& options, int precision, std::int64_t k, bool is_paired,
+                  int device) {
+  py::dict outcome;
+  std::string reason, fallback = found.fallback;
+  std::shared_ptr<const Plan> plan = found.plan;
+  run_on(device, [&] {
+    const Device own = current_device();
+    reason = reason_on(own, options, precision, k);
+    if (plan == nullptr) {
+      const Chosen chosen = choose(options, precision, k, is_paired, own, no_stream());
+      plan = chosen.plan;
+      fallback = chosen.fallback;
+    }
+  });
+  outcome["plan"] = options.plan != nullptr ? py::object(py::none()) : plan_of(*plan, k);
+  outcome["reason"] = reason;
+  outcome["fallback"] = text_or_none(fallback);
+  outcome["kernel"] = found.kernel.empty() ? "none" : found.kernel;
+  outcome["workspace"] = found.workspace;
+  outcome["moduli_used"] = found.moduli_used;
+  outcome["special_rows"] = found.special_rows;
+  outcome["special_columns"] = found.special_columns;
+  outcome["exponents"] = range_of(found.exponents);
+  outcome["capacities"] = range_of(found.capacities);
+  outcome["has_exponents"] = !found.exponents.is_empty();
+  outcome["unshifted"] = py::make_tuple(found.has_unshifted_a, found.has_unshifted_b);
+  outcome["repaired"] = found.listed - found.exact;
+  outcome["repaired_exactly"] = found.exact;
+  return outcome;
+}
+
+std::optional<TensorView> view_or_none(const Torch& torch, const char* name, const py::object& x) {
+  return x.is_none() ? std::nullopt : std::optional<TensorView>(view_of(torch, name, x));
+}
+
+// Enqueues the product into `out`, and returns what happened where it is reported, for which the device is waited for. `events`:
+// handles of three CUDA events, see DevicePlace.
+py::dict multiply_tensors(const py::object& a, const py::object& b, const py::object& out, const py::tuple& asked,
+                          std::complex<double> alpha, std::complex<double> beta, const py::object& addend,
+                          const py::object& upper, const py::object& bound, const PreparedTensor* prepared_a,
+                          const PreparedTensor* prepared_b, bool is_reported, const std::array<std::uintptr_t, 3>& events) {
+  const Torch& torch = Torch::get();
+  Options options = options_of(asked);
+  options.has_stages = is_reported;
+  const Tensors given{view_of(torch, "a", a),
+                      view_of(torch, "b", b),
+                      view_of(torch, "out", out),
+                      view_or_none(torch, "c", addend),
+                      view_or_none(torch, "upper", upper),
+                      view_or_none(torch, "bound", bound),
+                      prepared_a,
+                      prepared_b};
+  const std::optional<StackExtents> stack = broadcast(given.a, given.b);
+  if (!stack) throw py::value_error("a, b: their stacks do not broadcast");
+  Product p = product_of(given, type_of("a", given.a), type_of("b", given.b), type_of("out", given.out), *stack);
+  if (given.addend) p.addend_part = type_of("c", *given.addend).part;
+  p.alpha = alpha;
+  p.beta = beta;
+  Place place(torch, out, given.out.device());
+  for (std::size_t i = 0; i < events.size(); ++i) place.get().events[i] = reinterpret_cast<void*>(events[i]);
+  for (const PreparedTensor* made : {prepared_a, prepared_b}) {
+    if (made != nullptr) made->follow(torch, place.stream());
+  }
+  DeviceFindings found;
+  if (is_reported) place.get().found = &found;
+  run(torch, p, options, place);
+  if (!is_reported) return py::dict();
+  const bool is_paired = p.type_a.is_complex && p.type_b.is_complex;
+  const std::int64_t k = std::max<std::int64_t>(is_paired ? 2 * p.k : p.k, 1);
+  return describe(found, options, p.type.precision(), k, is_paired, place.index());
+}
+
+// ---- Integers ----
+
+ElementType integer_type(const char* name, const TensorView& x) {
+  const std::optional<ElementType> type = x.integer_type();
+  if (!type) throw py::type_error(std::string(name) + ": its dtype is none of integers");
+  return *type;
+}
+
+OperandView lines_of(const TensorView& x, ElementType type, bool is_right) {
+  const py::ssize_t rank = stack_rank(x);
+  const char* const data = static_cast<const char*>(x.data());
+  if (x.ndim() == 1) return {data, type, 1, x.shape(0), 0, x.strides(0)};
+  const py::ssize_t outer = is_right ? rank + 1 : rank, inner = is_right ? rank : rank + 1;
+  return {data, type, x.shape(outer), x.shape(inner), x.strides(outer), x.strides(inner)};
+}
+
+// a b, modulo 2^w of the dtype of `out`, or where `modulus` is not 0 modulo that; with both matrix axes there. `bits`: of a plan
+// for the entries; `overflows`: a tensor of one int64 that grows by the entries that the dtype does not hold, or None. Operands
+// are integers of 64 bits, or by a plan of INT8 of eight. Range: entries, and an inner dimension of at least 1.
+py::dict multiply_integers(const py::object& a, const py::object& b, const py::object& out, const py::tuple& asked, int bits,
+                           std::int64_t modulus, const py::object& overflows, bool is_reported) {
+  const Torch& torch = Torch::get();
+  Options options = options_of(asked);
+  options.has_stages = is_reported;
+  options.raises = false;  // Python looks at `overflows`
+  const TensorView left = view_of(torch, "a", a), right = view_of(torch, "b", b);
+  TensorView c = view_of(torch, "out", out);
+  const std::optional<StackExtents> stack = broadcast(left, right);
+  if (!stack || static_cast<std::size_t>(c.ndim()) != stack->size() + 2)
+    throw py::value_error("a, b, out: their axes do not fit");
+  const py::ssize_t rank = stack_rank(c);
+  IntegerSum sum{{lines_of(left, integer_type("a", left), false),
+                  lines_of(right, integer_type("b", right), true),
+                  {static_cast<char*>(c.mutable_data()), integer_type("out", c), c.shape(rank), c.shape(rank + 1),
+                   c.strides(rank), c.strides(rank + 1)}},
+                 1,
+                 0,
+                 modulus};
+  sum.entry_bits = bits;
+  for (std::size_t axis = 0; axis < stack->size(); ++axis) {
+    sum.axes.push_back({(*stack)[axis], step_of(left, stack->size(), axis), step_of(right, stack->size(), axis),
+                        c.strides(static_cast<py::ssize_t>(axis))});
+  }
+  if (!overflows.is_none()) options.overflows = static_cast<std::int64_t*>(torch.address_of(overflows));
+  Place place(torch, out, c.device());
+  DeviceFindings found;
+  if (is_reported) place.get().found = &found;
+  run_on(place.index(), [&] { enqueue_integers(sum, options, place.get()); });
+  if (!is_reported) return py::dict();
+  Options own = options;
+  if (own.plan == nullptr) own.bits = bits;
+  return describe(found, own, 53, sum.product.a.inner, false, place.index());
+}
+
+// How such a product of real matrices is made, and microseconds by the models of "direct", "thin", "tiles" and "stages".
+py::dict way_of_product(const py::object& a, const py::object& b, const py::object& out, const py::tuple& asked) {
+  const Torch& torch = Torch::get();
+  const Options options = options_of(asked);
+  const Tensors given{view_of(torch, "a", a), view_of(torch, "b", b), view_of(torch, "out", out)};
+  const std::optional<StackExtents> stack = broadcast(given.a, given.b);
+  if (!stack) throw py::value_error("a, b: their stacks do not broadcast");
+  const Product p = product_of(given, type_of("a", given.a), type_of("b", given.b), type_of("out", given.out), *stack);
+  std::optional<WayOfProduct> found;
+  run_on(given.out.device(), [&] { found = way_of(p, options, no_stream()); });
+  py::dict way;
+  way["way"] = found->name;
+  way["scales_and_encodes"] = found->scales_and_encodes;
+  way["kernel"] = found->kernel;
+  way["tile"] = found->tile;
+  way["element"] = element_name(found->element);
+  way["splits"] = found->splits;
+  way["bytes"] = found->bytes;
+  const cuda::OfWays& times = found->microseconds;
+  way["microseconds"] = py::make_tuple(times.direct, times.thin, times.tiles, times.stages);
+  return way;
+}
+
+// ---- The short way ----
+
+// alpha A B + beta C, or A B.
+struct Asked {
+  PyObject *a, *b, *c, *out, *accuracy, *keywords;
+  PyObject *alpha, *beta, *trans_a, *trans_b;  // null: of no update
+  bool is_asked;                               // somebody may watch the operands
+};
+
+std::optional<std::complex<double>> factor_of(PyObject* given) {
+  if (PyLong_CheckExact(given)) {  // beyond these some are no float64 numbers
+    int is_large = 0;
+    const long long number = PyLong_AsLongLongAndOverflow(given, &is_large);
+    constexpr long long most = 1LL << 53;
+    return is_large == 0 && -most <= number && number <= most ? std::make_optional<std::complex<double>>(number) : std::nullopt;
+  }
+  if (!PyFloat_CheckExact(given) && !PyComplex_CheckExact(given)) return std::nullopt;
+  const Py_complex found = PyComplex_AsCComplex(given);
+  if (PyErr_Occurred() != nullptr) {
+    PyErr_Clear();
+    return std::nullopt;
+  }
+  if (!std::isfinite(found.real) || !std::isfinite(found.imag)) return std::nullopt;
+  return std::complex<double>(found.real, found.imag);
+}
+
+// What is plain of how an operand is taken: nothing of texts in other cases.
+std::optional<TensorView> taken(TensorView x, PyObject* trans) {
+  if (trans == nullptr || trans == Py_False) return x;
+  const auto is = [&](const char* name) { return PyUnicode_Check(trans) && PyUnicode_CompareWithASCIIString(trans, name) == 0; };
+  if (is("N")) return x;
+  const bool conjugates = is("C");
+  if ((trans != Py_True && !is("T") && !conjugates) || x.ndim() < 2) return std::nullopt;
+  return x.transposed(conjugates);
+}
+
+bool has_shape(const TensorView& x, const StackExtents& shape) {
+  if (static_cast<std::size_t>(x.ndim()) != shape.size()) return false;
+  for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+    if (x.shape(static_cast<py::ssize_t>(axis)) != shape[axis]) return false;
+  }
+  return true;
+}
+
+bool is_same_place(const TensorView& x, const TensorView& y) {
+  if (x.data() != y.data() || x.ndim() != y.ndim()) return false;
+  for (py::ssize_t axis = 0; axis < x.ndim(); ++axis) {
+    if (x.shape(axis) > 1 && x.strides(axis) != y.strides(axis)) return false;
+  }
+  return true;
+}
+
+bool is_same(const EntryType& x, const EntryType& y) { return x.part == y.part && x.is_complex == y.is_complex; }
+
+// The result, or NotImplemented for whatever is not plain or not right, of which Python finds out more.
+py::object multiply_plain(const Asked& asked) {
+  const py::object unknown = py::reinterpret_borrow<py::object>(Py_NotImplemented);
+  if (!Torch::is_connected()) return unknown;
+  const Torch& torch = Torch::get();
+  if (asked.is_asked && !torch.nothing_watches()) return unknown;
+  const bool updates = asked.alpha != nullptr;
+  const auto alpha = updates ? factor_of(asked.alpha) : 1.0, beta = updates ? factor_of(asked.beta) : 0.0;
+  if (!alpha || !beta) return unknown;
+  const bool adds = *beta != 0.0, has_out = asked.out != Py_None;
+  std::optional<TensorView> a = torch.read_plain(asked.a), b, c, out;
+  if (!a || !(b = torch.read_plain(asked.b))) return unknown;
+  if (adds && !(c = torch.read_plain(asked.c))) return unknown;
+  if (has_out && !(out = torch.read_plain(asked.out))) return unknown;
+  const int device = a->device();
+  if (b->device() != device || (c && c->device() != device) || (out && out->device() != device)) return unknown;
+  if (static_cast<std::size_t>(device) >= ready.size() || !ready[static_cast<std::size_t>(device)]) return unknown;
+  if (!(a = taken(*a, asked.trans_a)) || !(b = taken(*b, asked.trans_b))) return unknown;
+  const std::optional<EntryType> type_a = a->float_type(), type_b = b->float_type();
+  if (!type_a || !type_b || a->ndim() == 0 || b->ndim() == 0 || (a->ndim() == 1 && b->ndim() == 1)) return unknown;
+  const std::optional<StackExtents> stack = broadcast(*a, *b);
+  if (!stack || !inner_fits(*a, *b)) return unknown;
+  EntryType type = promoted(*type_a, *type_b);
+  if ((alpha->imag() != 0 || beta->imag() != 0) && !type.is_complex) return unknown;
+  const StackExtents shape = result_shape(*a, *b, *stack);
+  if (c) {
+    const std::optional<EntryType> own = c->float_type();
+    if (!own || own->is_complex != type.is_complex || c->is_conjugated() || !has_shape(*c, shape)) return unknown;
+    type = promoted(type, *own);
+  }
+  if (out) {
+    const std::optional<EntryType> own = out->float_type();
+    if (!own || !is_same(*own, type) || out->is_conjugated() || !has_shape(*out, shape) || !out->is_apart_in_itself())
+      return unknown;
+    if (out->shares_memory(*a) || out->shares_memory(*b)) return unknown;
+    if (c && out->shares_memory(*c) && !(is_same(*c->float_type(), type) && is_same_place(*out, *c))) return unknown;
+  }
+  const std::optional<Options> options = plain_options(asked.accuracy, asked.keywords);
+  if (!options || (options->alphabet != nullptr && options->alphabet->entry == PlaneEntry::fp64)) return unknown;
+  if ((has_both_parts(*alpha) || has_both_parts(*beta)) && options->rounding != Rounding::nearest) return unknown;
+  Place place(torch, py::reinterpret_borrow<py::object>(asked.a), device);
+  py::object result = py::reinterpret_borrow<py::object>(asked.out);
+  if (!has_out) {
+    auto made = torch.empty(std::vector<std::int64_t>(shape.begin(), shape.end()), type, place.device(), device);
+    result = std::move(made.first);
+    out = made.second;
+  }
+  Product p = product_of(Tensors{*a, *b, *out, c}, *type_a, *type_b, type, *stack);
+  if (c) p.addend_part = c->float_type()->part;
+  p.alpha = *alpha;
+  p.beta = *beta;
+  run(torch, p, *options, place);
+  if (has_out) torch.mark_written(result);
+  return result;
+}
+
+// (a, b, out, accuracy, keywords), and whether somebody may watch the operands, as is meant where nothing is said of it.
+py::object matmul_plain(PyObject* const* given, Py_ssize_t count) {
+  if (count != 5 && count != 6) throw py::type_error("multiply_plain: takes 5 or 6 arguments");
+  return multiply_plain({given[0], given[1], Py_None, given[2], given[3], given[4], nullptr, nullptr, nullptr, nullptr,
+                         count == 5 || given[5] == Py_True});
+}
+
+// (alpha, a, b, beta, c, trans_a, trans_b, out, accuracy, keywords, whether somebody may watch the operands)
+py::object gemm_plain(PyObject* const* given, Py_ssize_t count) {
+  if (count != 11) throw py::type_error("update_plain: takes 11 arguments");
+  return multiply_plain(
+      {given[1], given[2], given[4], given[7], given[8], given[9], given[0], given[3], given[5], given[6], given[10] == Py_True});
+}
+
+// ---- What is chosen, and what is set ----
+
+// The plan that a product would take, as arguments of make_plan (None: the one that was passed), the number of the kernel, why,
+// and why it is not that of the cheapest unit (None: it is). `inner` is that of the real product.
+py::tuple choose_on(const py::tuple& asked, std::int64_t inner, int precision, bool is_paired, int device) {
+  const Options options = options_of(asked);
+  const auto stream = reinterpret_cast<cudaStream_t>(Torch::get().stream_on(device));
+  const std::int64_t k = std::max<std::int64_t>(inner, 1);
+  std::optional<Chosen> chosen;
+  std::string reason;
+  run_on(device, [&] {
+    const Device own = current_device();
+    chosen = choose(options, precision, k, is_paired, own, stream);
+    reason = reason_on(own, options, precision, k);
+  });
+  return py::make_tuple(options.plan != nullptr ? py::object(py::none()) : plan_of(*chosen->plan, k),
+                        static_cast<int>(chosen->kernel), reason, text_or_none(chosen->fallback));
+}
+
+// X as it is multiplied, the right one from its columns; `stays`: its entries are not copied. `precision`: of the results;
+// `is_for_real`: a complex operand that is multiplied with real ones.
+std::unique_ptr<PreparedTensor> prepare_tensor(const py::object& x, bool is_right, bool is_for_real, int precision, bool stays,
+                                               const py::tuple& asked) {
+  const Torch& torch = Torch::get();
+  const Options options = options_of(asked);
+  const TensorView view = view_of(torch, "x", x);
+  if (view.ndim() < 2) throw py::value_error("x: a matrix or a stack of matrices is needed");
+  const py::ssize_t rank = stack_rank(view);
+  const EntryType type = type_of("x", view);
+  ToPrepare own{type,
+                !is_right,
+                true,
+                {static_cast<const char*>(view.data()), view.shape(rank), view.shape(rank + 1), view.strides(rank),
+                 view.strides(rank + 1), view.is_conjugated()},
+                0,
+                0,
+                precision};
+  own.is_for_real = type.is_complex && is_for_real;
+  own.stays = stays;
+  const std::int64_t lines = is_right ? own.x.columns : own.x.rows, inner = is_right ? own.x.rows : own.x.columns;
+  own.outer = is_right && type.is_complex ? 2 * lines : lines;
+  own.inner = type.is_complex && !is_for_real ? 2 * inner : inner;
+  for (py::ssize_t axis = 0; axis < rank; ++axis) own.axes.emplace_back(view.shape(axis), view.strides(axis));
+  Place place(torch, x, view.device());
+  std::shared_ptr<const Prepared> made;
+  run_on(view.device(), [&] { made = prepare_on_device(own, options, place.get()); });
+  return std::make_unique<PreparedTensor>(PreparedTensor{std::static_pointer_cast<const DevicePrepared>(made), place.memory(),
+                                                         stays ? x : py::object(py::none()), place.stream(), own.inner});
+}
+
+std::unique_ptr<PreparedTensor> part_of(const PreparedTensor& x, std::int64_t first, std::int64_t last, bool is_right) {
+  return std::make_unique<PreparedTensor>(PreparedTensor{
+      std::make_shared<const DevicePrepared>(lines_of(*x.made, first, last, !is_right)), x.memory, x.entries, x.stream, x.inner});
+}
+
+void set_rates(int device, const std::array<double, 4>& rates, const std::array<double, 4>& ways, const std::string& basis) {
+  set_device_rates(device, {rates[0], rates[1], rates[2], rates[3], {ways[0], ways[1], ways[2], ways[3]}, basis});
+  const auto at = static_cast<std::size_t>(device);
+  if (ready.size() <= at) ready.resize(at + 1);
+  ready[at] = true;
+}
+
+void force(std::optional<int> kernel, const std::optional<std::string>& tile, std::optional<int> splits,
+           std::optional<bool> overlap, const std::optional<std::string>& direct) {
+  DeviceForced forced{{}, tile, splits, overlap, {}};
+  if (kernel) forced.kernel = kernel_of(*kernel);
+  if (direct) {
+    forced.direct = *direct == "always"  ? cuda::Direct::always
+                    : *direct == "thin"  ? cuda::Direct::thin
+                    : *direct == "tiles" ? cuda::Direct::tiles
+                                         : cuda::Direct::never;
+  }
+  force_on_devices(forced);
+}
+
+}  // namespace
+
+void register_product(py::module_& module) {
+  module.def(
+      "connect",
+      [](py::object api, py::object unwatched, py::dict dtypes, py::object empty, py::object empty_strided, py::object uint8,
+         py::object find_stream, py::object find_current_stream, py::object increment_version, py::object out_of_memory,
+         bool syncs) {
+        Torch::connect(std::move(api), std::move(unwatched), std::move(dtypes), std::move(empty), std::move(empty_strided),
+                       std::move(uint8), std::move(find_stream), std::move(find_current_stream), std::move(increment_version),
+                       std::move(out_of_memory));
+        waits_for_stages = syncs;
+      },
+      py::arg("api"), py::arg("unwatched"), py::arg("dtypes"), py::arg("empty"), py::arg("empty_strided"), py::arg("uint8"),
+      py::arg("find_stream"), py::arg("find_current_stream"), py::arg("increment_version"), py::arg("out_of_memory"),
+      py::arg("waits_for_stages"));
+  py::class_<PreparedTensor>(module, "Prepared")
+      .def_property_readonly("nbytes",
+                             [](const PreparedTensor& x) {
+                               return x.memory.is_none() ? std::int64_t(0) : x.memory.attr("nbytes").cast<std::int64_t>();
+                             })
+      .def_property_readonly("plan",
+                             [](const PreparedTensor& x) { return plan_of(*x.made->plan, std::max<std::int64_t>(x.inner, 1)); })
+      .def("part", &part_of, py::arg("first"), py::arg("last"), py::arg("is_right"));
+  module.def("prepare", &prepare_tensor, py::arg("x"), py::arg("is_right"), py::arg("is_for_real"), py::arg("precision"),
+             py::arg("stays"), py::arg("asked"));
+  module.attr("multiply_plain") = builtin<matmul_plain>("multiply_plain");
+  module.attr("update_plain") = builtin<gemm_plain>("update_plain");
+  module.def("multiply_tensors", &multiply_tensors, py::arg("a"), py::arg("b"), py::arg("out"), py::arg("asked"),
+             py::arg("alpha") = 1.0, py::arg("beta") = 0.0, py::arg("addend") = py::none(), py::arg("upper") = py::none(),
+             py::arg("bound") = py::none(), py::arg("prepared_a") = py::none(), py::arg("prepared_b") = py::none(),
+             py::arg("is_reported") = false, py::arg("events") = std::array<std::uintptr_t, 3>{});
+  module.def("multiply_integers", &multiply_integers, py::arg("a"), py::arg("b"), py::arg("out"), py::arg("asked"),
+             py::arg("bits"), py::arg("modulus") = 0, py::arg("overflows") = py::none(), py::arg("is_reported") = false);
+  module.def("way_of", &way_of_product, py::arg("a"), py::arg("b"), py::arg("out"), py::arg("asked"));
+  module.def("choose", &choose_on, py::arg("asked"), py::arg("inner"), py::arg("precision"), py::arg("is_paired"),
+             py::arg("device"));
+  module.def("set_rates", &set_rates, py::arg("device"), py::arg("rates"), py::arg("ways"), py::arg("basis"));
+  module.def("forget_rates", [] { ready.clear(); });
+  module.def("force", &force, py::arg("kernel") = py::none(), py::arg("tile") = py::none(), py::arg("splits") = py::none(),
+             py::arg("overlap") = py::none(), py::arg("direct") = py::none());
+  module.def(
+      "note_ways", [](bool notes) { noted_ways = notes ? std::optional<std::vector<std::string>>(std::in_place) : std::nullopt; },
+      py::arg("notes"));
+  module.def("noted_ways", [] { return noted_ways.value_or(std::vector<std::string>()); });
+  module.def("tell_repaired", &tell_repaired, py::arg("address"));
+}
+
+}  // namespace ozfp4::bindings

@@ -1,0 +1,143 @@
+// From what was passed to a product as a value: NumPy's rules of shapes, for arrays and for tensors on a device.
+//
+// A Matrices class has ndim(), shape(axis), strides(axis) in bytes, itemsize(), data() and mutable_data(), and is_conjugated();
+// a prepared operand first_entry(), about() and step(rank, axis), as step_of has it.
+#pragma once
+
+#include <pybind11/numpy.h>
+
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+#include "product/product.hpp"
+
+namespace ozfp4::bindings {
+
+using StackExtents = std::vector<pybind11::ssize_t>;
+
+inline bool is_conjugated(const pybind11::array&) { return false; }
+
+inline product::EntryType promoted(const product::EntryType& a, const product::EntryType& b) {
+  const bool is_double = a.part == ElementType::float64 || b.part == ElementType::float64;
+  return {is_double ? ElementType::float64 : ElementType::float32, a.is_complex || b.is_complex};
+}
+
+template <class Matrices>
+pybind11::ssize_t stack_rank(const Matrices& x) {
+  return std::max<pybind11::ssize_t>(x.ndim() - 2, 0);
+}
+
+// Extents of the result without those of the matrix; none where the stacks do not broadcast.
+template <class Matrices>
+std::optional<StackExtents> broadcast(const Matrices& a, const Matrices& b) {
+  StackExtents stack(static_cast<std::size_t>(std::max(stack_rank(a), stack_rank(b))), 1);
+  for (const Matrices* x : {&a, &b}) {
+    const pybind11::ssize_t rank = stack_rank(*x);
+    for (pybind11::ssize_t axis = 0; axis < rank; ++axis) {
+      pybind11::ssize_t& extent = stack[stack.size() - static_cast<std::size_t>(rank - axis)];
+      const pybind11::ssize_t own = x->shape(axis);
+      if (extent != 1 && own != 1 && own != extent) return std::nullopt;
+      if (own != 1) extent = own;
+    }
+  }
+  return stack;
+}
+
+// The shape of the result: the axes of the product but for those that 1-D operands lack.
+template <class Matrices>
+StackExtents result_shape(const Matrices& a, const Matrices& b, const StackExtents& stack) {
+  StackExtents shape = stack;
+  if (a.ndim() > 1) shape.push_back(a.shape(a.ndim() - 2));
+  if (b.ndim() > 1) shape.push_back(b.shape(b.ndim() - 1));
+  return shape;
+}
+
+// Whether the inner dimensions are the same. Range: each has an axis.
+template <class Matrices>
+bool inner_fits(const Matrices& a, const Matrices& b) {
+  return a.shape(a.ndim() - 1) == b.shape(b.ndim() == 1 ? 0 : b.ndim() - 2);
+}
+
+// Bytes from matrix to matrix along an axis of the result's stack; 0 where the operand has no such axis or repeats along it.
+template <class Matrices>
+std::ptrdiff_t step_of(const Matrices& x, std::size_t rank, std::size_t axis) {
+  const auto own = static_cast<std::size_t>(stack_rank(x));
+  if (axis + own < rank) return 0;
+  const auto at = static_cast<pybind11::ssize_t>(axis + own - rank);
+  return x.shape(at) == 1 ? 0 : x.strides(at);
+}
+
+// What was passed. The matrices of a prepared operand have the shape alone.
+template <class Matrices, class PreparedOperand>
+struct Given {
+  Matrices a, b, out;
+  std::optional<Matrices> addend{}, upper{}, bound{};
+  const PreparedOperand *prepared_a = nullptr, *prepared_b = nullptr;
+};
+
+// Shapes that fit are the caller's: Python checks them where it allocates the result.
+template <class Matrices, class PreparedOperand>
+product::Product product_of(const Given<Matrices, PreparedOperand>& given, const product::EntryType& type_a,
+                            const product::EntryType& type_b, const product::EntryType& type, const StackExtents& stack) {
+  using pybind11::ssize_t;
+  const Matrices &a = given.a, &b = given.b;
+  const bool has_rows = a.ndim() > 1, has_columns = b.ndim() > 1;
+  const std::size_t rank = stack.size();
+  const auto from_end = [](const Matrices& x, ssize_t i) { return x.ndim() - i; };
+  product::Product p;
+  p.type = type;
+  p.type_a = type_a;
+  p.type_b = type_b;
+  p.m = has_rows ? a.shape(from_end(a, 2)) : 1;
+  p.k = a.shape(from_end(a, 1));
+  p.n = has_columns ? b.shape(from_end(b, 1)) : 1;
+  p.a = {static_cast<const char*>(a.data()),
+         p.m,
+         p.k,
+         has_rows ? a.strides(from_end(a, 2)) : 0,
+         a.strides(from_end(a, 1)),
+         is_conjugated(a)};
+  p.b = {static_cast<const char*>(b.data()),
+         p.k,
+         p.n,
+         b.strides(from_end(b, has_columns ? 2 : 1)),
+         has_columns ? b.strides(from_end(b, 1)) : b.itemsize(),
+         is_conjugated(b)};
+  const auto result_of = [&](const Matrices& x, char* data) {
+    const auto row = static_cast<ssize_t>(rank);
+    return product::ResultMatrix{data, has_rows ? x.strides(row) : 0,
+                                 has_columns ? x.strides(row + (has_rows ? 1 : 0)) : x.itemsize()};
+  };
+  const auto place = [&](const std::optional<Matrices>& x, bool is_written) {
+    if (!x) return product::ResultMatrix{};
+    Matrices& own = const_cast<Matrices&>(*x);
+    return result_of(own, static_cast<char*>(is_written ? own.mutable_data() : const_cast<void*>(own.data())));
+  };
+  Matrices& out = const_cast<Matrices&>(given.out);
+  p.c = result_of(out, static_cast<char*>(out.mutable_data()));
+  p.addend = place(given.addend, false);
+  p.upper = place(given.upper, true);
+  p.bound = place(given.bound, true);
+  for (const auto& [made, operand] : {std::make_pair(given.prepared_a, &p.a), std::make_pair(given.prepared_b, &p.b)}) {
+    if (made == nullptr) continue;
+    operand->data = made->first_entry();
+    operand->row_stride = operand->column_stride = 0;
+  }
+  if (given.prepared_a != nullptr) p.prepared_a = given.prepared_a->about();
+  if (given.prepared_b != nullptr) p.prepared_b = given.prepared_b->about();
+  const auto step = [&](const PreparedOperand* made, const Matrices& x, std::size_t axis) {
+    return made != nullptr ? made->step(rank, axis) : step_of(x, rank, axis);
+  };
+  const auto own_step = [](const std::optional<Matrices>& x, std::size_t axis) {
+    return x ? x->strides(static_cast<ssize_t>(axis)) : 0;
+  };
+  for (std::size_t axis = 0; axis < rank; ++axis) {
+    p.axes.push_back({stack[axis], step(given.prepared_a, a, axis), step(given.prepared_b, b, axis),
+                      out.strides(static_cast<ssize_t>(axis)), own_step(given.addend, axis), own_step(given.upper, axis),
+                      own_step(given.bound, axis)});
+  }
+  return p;
+}
+
+}  // namespace ozfp4::bindings

@@ -1,0 +1,59 @@
+"""What is decided before the core of a GPU is called, without a GPU: tensors lie on torch's CPU."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from ozfp4._options import Options
+from ozfp4.dispatch import on_cuda
+
+torch = pytest.importorskip("torch")
+
+
+@pytest.mark.parametrize("name", ["m", "n", "k"])
+def test_the_longest_extent(name: str) -> None:
+    extents = {"m": 3, "n": 5, "k": 4}
+    on_cuda.check_extents(**{**extents, name: 2**31 - 4096})
+    with pytest.raises(ValueError, match=rf"^{name}: 2147479553 exceeds 2\*\*31 - 4096"):
+        on_cuda.check_extents(**{**extents, name: 2**31 - 4095})
+
+
+COMPLEX = torch.complex(torch.arange(12.0).view(3, 4), torch.ones(3, 4))
+REAL = COMPLEX.real.contiguous()
+
+
+@pytest.mark.parametrize(
+    ("x", "side", "other", "is_read"),
+    [
+        (REAL, "left", "complex", True),
+        (REAL.mT, "right", "complex", True),
+        (COMPLEX, "left", "complex", True),
+        (COMPLEX, "left", "real", False),
+        (COMPLEX, "right", "complex", False),
+        (COMPLEX.mT, "left", "complex", False),
+        (COMPLEX.conj(), "left", "complex", False),
+        (COMPLEX.conj(), "left", "real", False),
+    ],
+)
+@pytest.mark.parametrize("stays", [False, True])
+def test_the_core_reads_what_stays(
+    x: Any, side: str, other: str, is_read: bool, stays: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It reads the entries again, unless it copies them; those that do not stay may be changed by whoever passed them."""
+
+    def prepare(x: Any, is_right: bool, is_for_real: bool, precision: int, reads: bool, asked: Any) -> Any:
+        about = (is_right, is_for_real, precision, reads)
+        return SimpleNamespace(x=x, about=about, plan=("II", "int8", "least", 57, 8, False), nbytes=100)
+
+    monkeypatch.setattr(on_cuda, "ready", lambda device: SimpleNamespace(prepare=prepare))
+    held, plan, nbytes, kept = on_cuda.prepare(x, side, other, Options(), single=False, stays=stays)
+    assert held.about == (side == "right", other == "real", 53, is_read)
+    is_cloned = is_read and not stays
+    assert (held.x.data_ptr() == x.data_ptr()) == (not is_cloned and not (other == "real" and x.is_conj()))
+    assert torch.equal(held.x, x)
+    assert nbytes == 100 + (x.nbytes if is_cloned else 0)
+    assert kept is (held.x if is_read else None)
+    assert (plan.backend, plan.bits) == ("int8", 57)
