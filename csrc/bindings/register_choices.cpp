@@ -1,4 +1,4 @@
-// What products on the CPU are chosen by, as Python asks for it.
+// The choices of products on the CPU, for Python's explanations.
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 

@@ -145,9 +145,6 @@ def known_verdict(name: str, element: str) -> dict[str, Any] | None:
 def test_kernel(name: str, element: str, short: bool) -> dict[str, Any]:
     """Try it now, and keep the verdict."""
 
-def verdict_count() -> int:
-    """How often a verdict became known in this process."""
-
 def failed_kernels() -> list[tuple[str, str]]:
     """Kernels of which this process knows that they failed."""
 

@@ -1,7 +1,7 @@
 """The extension module of products on NVIDIA GPUs (source: csrc/bindings/cuda); not in every build.
 
-Tensors are torch's, on CUDA devices; products are enqueued on the current stream of theirs. What a function refuses comes as
-ValueError, a failed call of CUDA as RuntimeError.
+Tensors are torch's, on CUDA devices; products are enqueued on their current stream. A refused
+argument raises ValueError, a failed call of CUDA RuntimeError.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -11,9 +11,6 @@ from ._core import Plan
 
 compute_capabilities: tuple[tuple[int, int], ...]
 kernels: tuple[str, ...]
-most_direct_inner: int  # the longest K of products in one launch
-most_tile_inner: int  # the longest K of products made tile by tile in one launch
-most_thin_lines: int  # rows of A or columns of B of products in one pass over the other
 
 # ---- What is set ----
 
@@ -30,7 +27,7 @@ def connect(
     out_of_memory: type,
     waits_for_stages: bool,
 ) -> None:
-    """What products call of torch: `api` is ``torch.Tensor.__dlpack_c_exchange_api__`` or None, `unwatched` a
+    """The functions of torch that products call: `api` is ``torch.Tensor.__dlpack_c_exchange_api__`` or None, `unwatched` a
     ``_core.Unwatched``, `dtypes` has the code and the bits of each dtype as in DLPack. With `waits_for_stages` every stage is
     waited for, so that an error names the stage that made it."""
 

@@ -43,7 +43,7 @@ def product(
 def compared(
     plans: list[Plan], x: np.ndarray, y: np.ndarray, accuracy: str, roundings: list[str], limit: int = 2**30
 ) -> dict[str, Any]:
-    """What the core says of the complex product, whose bits are those of the expanded one."""
+    """The core's findings of the complex product, whose bits are those of the expanded one."""
     plain, pairs = plans
     (wanted, _), (found, outcome) = (
         product(plain, *expanded(x, y), accuracy, roundings, limit),

@@ -123,6 +123,15 @@ def test_updates(dtype, short):
         assert len(short) == 3 * (turn + 1)  # one C has another shape
 
 
+def test_an_addend_times_zero():
+    """Nobody reads it, and it counts all the same, the first time and later."""
+    a, b = draw(32, 32, dtype=torch.float32), draw(32, 32, dtype=torch.float32)
+    for _ in range(2):
+        assert ozfp4.gemm(1.0, a, b, 0.0, draw(32, 32)).dtype == torch.float64
+        with pytest.raises(ValueError, match=r"^c: "):
+            ozfp4.gemm(1.0, a, b, 0.0, draw(31, 32))
+
+
 def test_what_overlaps_is_refused():
     memory = draw(10_000)
     a, b, out = memory[:4096].view(64, 64), draw(64, 64), noisy((64, 64))

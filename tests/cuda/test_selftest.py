@@ -11,6 +11,7 @@ import pytest
 from first_gpu import DEVICE, torch
 
 import ozfp4
+from ozfp4._options import Options
 from ozfp4.backends import kernels
 from ozfp4.backends.cuda import extension
 from ozfp4.dispatch import on_cuda
@@ -110,7 +111,10 @@ def test_a_stored_verdict_needs_no_test(cache, break_kernels):
     assert len(list(cache.iterdir())) == 2  # of this kernel, and of the one for small products
     guard.forget()
     break_kernels(lambda pair: True)
-    number = on_cuda.serving_kernel(ozfp4.plan(40, 40, 40, backend="int8", accuracy="scaled"), DEVICE)
+    plan = ozfp4.plan(40, 40, 40, backend="int8", accuracy="scaled")
+    number = on_cuda.decide_piece(
+        Options(plan=plan, accuracy="scaled"), 1, False, torch.device(DEVICE)
+    ).kernel
     assert number == SERVING[0].number
     assert_same_bits(ozfp4.matmul(a, b, accuracy="scaled").cpu(), EXACT)
 
@@ -149,6 +153,19 @@ def test_a_wrong_backend_is_replaced_and_refused(break_kernels):
     about = {x.name: x for x in ozfp4.info().backends if x.device.startswith("cuda:0")}
     assert not about["int8"].available
     assert about["fp4"].available
+
+
+def test_planes_of_a_kernel_that_fails_later_are_refused(break_kernels):
+    a, b = on_device()
+    prepared = ozfp4.prepare(b, side="right", backend="int8", accuracy="scaled")
+    assert_same_bits((a @ prepared).cpu(), EXACT)
+    break_kernels(lambda pair: pair.element == "u8")
+    for pair in SERVING:
+        if pair.element == "u8":
+            with pytest.warns(RuntimeWarning, match="is disabled"):
+                guard.test(pair, short=True)
+    with pytest.raises(RuntimeError, match=r"the kernel of its planes, failed .* prepare it anew"):
+        ozfp4.matmul(a, prepared)
 
 
 def test_all_wrong_is_refused(break_kernels):

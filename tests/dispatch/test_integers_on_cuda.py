@@ -1,5 +1,5 @@
-"""What Python does with integers on a device beside the call of its core, without a GPU: tensors lie on torch's CPU, and a core
-of its own multiplies them."""
+"""Python's part of integer products on a device, without a GPU: tensors lie on torch's CPU, and a core of the test multiplies
+them."""
 
 from __future__ import annotations
 

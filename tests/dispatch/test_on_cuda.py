@@ -1,4 +1,4 @@
-"""What is decided before the core of a GPU is called, without a GPU: tensors lie on torch's CPU."""
+"""Decisions before the core of a GPU is called, without a GPU: tensors lie on torch's CPU."""
 
 from __future__ import annotations
 

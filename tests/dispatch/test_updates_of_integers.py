@@ -1,5 +1,5 @@
-"""What gemm does with tensors of integers on a device beside their products, without a GPU: tensors lie on torch's CPU, and what
-the core would multiply is multiplied there."""
+"""Updates by gemm of integer tensors on a device, without a GPU: tensors lie on torch's CPU, and the products of the core are
+made there."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ NOTHING = (None,) * 5  # kernel, tile, splits, overlap, a way without planes
 
 
 class Core:
-    """What is forced on it."""
+    """A core that keeps the choices forced on it."""
 
     kernels = ("wgmma s8", "warp s8")
 

@@ -60,7 +60,7 @@ class Extension:
         return self.kept[device, name, element]
 
     def forget_verdicts(self) -> None:
-        """What is kept on disk stays."""
+        """The verdicts kept on disk stay."""
 
     def known_verdict(self, device: int, name: str, element: str) -> dict[str, Any] | None:
         return self.kept.get((device, name, element))

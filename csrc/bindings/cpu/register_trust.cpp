@@ -58,7 +58,6 @@ void register_trust(py::module_& module) {
         return as_dict(*found);
       },
       py::arg("name"), py::arg("element"), py::arg("short"));
-  module.def("verdict_count", &product::verdict_count);
   module.def("failed_kernels", [] {
     std::vector<Named> found;
     for (const product::CpuKernel& kernel : product::failed_kernels())

@@ -2,10 +2,8 @@
 // that torch allocates. Nothing synchronises but for a report. Needs `ozfp4._core` for the type of plans.
 #include "bindings/cuda/register.hpp"
 #include "bindings/errors.hpp"
-#include "cuda/direct/direct.hpp"
-#include "cuda/fused/tile.hpp"
 #include "cuda/runtime/device_guard.hpp"
-#include "cuda/thin/thin.hpp"
+#include "cuda/scale/scale.hpp"
 
 namespace py = pybind11;
 using namespace ozfp4::cuda;
@@ -18,9 +16,6 @@ PYBIND11_MODULE(_cuda, module) {
   ozfp4::bindings::register_partial(module);
   ozfp4::bindings::register_product(module);
   ozfp4::bindings::register_trust(module);
-  module.attr("most_direct_inner") = kMostDirectInner;
-  module.attr("most_tile_inner") = kMostTileInner;
-  module.attr("most_thin_lines") = kMostThinLines;
   module.def(
       "code_version",
       [](int device) {

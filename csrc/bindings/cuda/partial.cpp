@@ -132,8 +132,8 @@ class Partial {
  private:
   static DeviceResult result_of(const py::object& out) {
     std::optional<TensorView> view = Torch::get().read(out);
-    if (!view || view->ndim() != 2 || !view->float_type())
-      throw std::invalid_argument("out: a matrix on a CUDA device is needed");
+    if (!view || view->ndim() != 2 || !view->float_type() || view->float_type()->is_complex)
+      throw std::invalid_argument("out: a real matrix on a CUDA device is needed");
     DeviceResult result;
     result.data = static_cast<char*>(view->mutable_data());
     result.type = view->float_type()->part;

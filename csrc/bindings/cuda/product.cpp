@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <complex>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -90,7 +91,7 @@ class Place {
       : torch_(torch), device_(device), where_(tensor.attr("device")) {
     place_.stream = reinterpret_cast<void*>(torch.stream_on(device));
     place_.waits_for_stages = waits_for_stages;
-    place_.ways = noted_ways ? &*noted_ways : nullptr;
+    place_.ways = noted_ways ? &ways_ : nullptr;
     place_.allocate = [this](std::int64_t bytes, bool is_last) -> void* {
       const Locked locked;
       const py::object made = torch_.empty_bytes(bytes, where_, is_last);
@@ -98,6 +99,9 @@ class Place {
       memory_ = made;
       return torch_.address_of(made);
     };
+  }
+  ~Place() {
+    if (noted_ways) noted_ways->insert(noted_ways->end(), ways_.begin(), ways_.end());
   }
   Place(const Place&) = delete;
   Place& operator=(const Place&) = delete;
@@ -113,6 +117,7 @@ class Place {
   const Torch& torch_;
   int device_;
   py::object where_, memory_ = py::none();
+  std::vector<std::string> ways_;  // filled without the interpreter's lock
   DevicePlace place_;
 };
 
@@ -163,7 +168,7 @@ py::tuple range_of(const FoundRange& range) {
   return py::make_tuple(is_empty ? 0 : range.least, is_empty ? 0 : range.largest);
 }
 
-void run(const Torch&, const Product& p, Options options, Place& place) {
+void run(const Product& p, Options options, Place& place) {
   if (telling.told != nullptr) {
     options.repaired = telling.told;
     options.adds_repaired = telling.has_told;
@@ -238,7 +243,7 @@ py::dict multiply_tensors(const py::object& a, const py::object& b, const py::ob
   }
   DeviceFindings found;
   if (is_reported) place.get().found = &found;
-  run(torch, p, options, place);
+  run(p, options, place);
   if (!is_reported) return py::dict();
   const bool is_paired = p.type_a.is_complex && p.type_b.is_complex;
   const std::int64_t k = std::max<std::int64_t>(is_paired ? 2 * p.k : p.k, 1);
@@ -348,7 +353,7 @@ std::optional<std::complex<double>> factor_of(PyObject* given) {
   return std::complex<double>(found.real, found.imag);
 }
 
-// What is plain of how an operand is taken: nothing of texts in other cases.
+// The operand as `trans` takes it, where that is one of BLAS's letters or a bool; nothing for other texts.
 std::optional<TensorView> taken(TensorView x, PyObject* trans) {
   if (trans == nullptr || trans == Py_False) return x;
   const auto is = [&](const char* name) { return PyUnicode_Check(trans) && PyUnicode_CompareWithASCIIString(trans, name) == 0; };
@@ -386,6 +391,7 @@ py::object multiply_plain(const Asked& asked) {
   const auto alpha = updates ? factor_of(asked.alpha) : 1.0, beta = updates ? factor_of(asked.beta) : 0.0;
   if (!alpha || !beta) return unknown;
   const bool adds = *beta != 0.0, has_out = asked.out != Py_None;
+  if (!adds && asked.c != Py_None) return unknown;  // C is not read, but its dtype and shape count
   std::optional<TensorView> a = torch.read_plain(asked.a), b, c, out;
   if (!a || !(b = torch.read_plain(asked.b))) return unknown;
   if (adds && !(c = torch.read_plain(asked.c))) return unknown;
@@ -427,12 +433,12 @@ py::object multiply_plain(const Asked& asked) {
   if (c) p.addend_part = c->float_type()->part;
   p.alpha = *alpha;
   p.beta = *beta;
-  run(torch, p, *options, place);
+  run(p, *options, place);
   if (has_out) torch.mark_written(result);
   return result;
 }
 
-// (a, b, out, accuracy, keywords), and whether somebody may watch the operands, as is meant where nothing is said of it.
+// (a, b, out, accuracy, keywords), and whether somebody may watch the operands, by default true.
 py::object matmul_plain(PyObject* const* given, Py_ssize_t count) {
   if (count != 5 && count != 6) throw py::type_error("multiply_plain: takes 5 or 6 arguments");
   return multiply_plain({given[0], given[1], Py_None, given[2], given[3], given[4], nullptr, nullptr, nullptr, nullptr,
@@ -513,10 +519,13 @@ void force(std::optional<int> kernel, const std::optional<std::string>& tile, st
   DeviceForced forced{{}, tile, splits, overlap, {}};
   if (kernel) forced.kernel = kernel_of(*kernel);
   if (direct) {
-    forced.direct = *direct == "always"  ? cuda::Direct::always
-                    : *direct == "thin"  ? cuda::Direct::thin
-                    : *direct == "tiles" ? cuda::Direct::tiles
-                                         : cuda::Direct::never;
+    const std::map<std::string, cuda::Direct> ways = {{"always", cuda::Direct::always},
+                                                      {"thin", cuda::Direct::thin},
+                                                      {"tiles", cuda::Direct::tiles},
+                                                      {"never", cuda::Direct::never}};
+    const auto found = ways.find(*direct);
+    if (found == ways.end()) throw py::value_error("direct: '" + *direct + "' is none of 'always', 'thin', 'tiles' and 'never'");
+    forced.direct = found->second;
   }
   force_on_devices(forced);
 }

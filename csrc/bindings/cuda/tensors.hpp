@@ -83,7 +83,7 @@ class TensorView {
 
 inline bool is_conjugated(const TensorView& x) { return x.is_conjugated(); }
 
-// What products ask of torch: connect() sets it, once.
+// The functions of torch that products call; connect() sets them, once.
 class Torch {
  public:
   // `api` is torch.Tensor.__dlpack_c_exchange_api__, or None; `dtypes` maps torch's dtypes to (code, bits) of DLPack.

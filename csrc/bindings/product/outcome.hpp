@@ -1,4 +1,4 @@
-// What products on the CPU did, as dictionaries from which Python makes its reports.
+// The findings of products on the CPU, as dictionaries from which Python makes its reports.
 #pragma once
 
 #include <pybind11/pybind11.h>

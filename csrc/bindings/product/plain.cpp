@@ -102,7 +102,7 @@ bool is_array(PyObject* x) {
   return reinterpret_cast<PyObject*>(Py_TYPE(x)) == reinterpret_cast<PyObject*>(py::detail::npy_api::get().PyArray_Type_);
 }
 
-// Of arrays of NumPy.
+// The product of NumPy arrays.
 py::object multiply_plain(PyObject* const* given, Py_ssize_t count) {
   const bool has_out = count == 5 && given[2] != Py_None;
   if (count != 5 || !is_ready() || !is_array(given[0]) || !is_array(given[1]) || (has_out && !is_array(given[2])))
@@ -115,7 +115,7 @@ py::object multiply_plain(PyObject* const* given, Py_ssize_t count) {
   return multiply(at(0), at(1), has_out ? std::optional<Made>({at(2), at(2)}) : std::nullopt, given[3], given[4], make);
 }
 
-// Of tensors of torch on the CPU.
+// Products of torch's tensors on the CPU.
 class PlainTensors {
  public:
   // `reader` of those on the CPU; `makers` of tensors of a shape and strides, of float64, float32, complex128 and complex64.

@@ -1,4 +1,4 @@
-// What every product of floating-point numbers from Python has around it.
+// The steps around every floating-point product from Python: the interpreter's lock, the pool's failures, repaired entries.
 #pragma once
 
 #include "bindings/cpu/failures.hpp"

@@ -68,7 +68,7 @@ std::ptrdiff_t step_of(const Matrices& x, std::size_t rank, std::size_t axis) {
   return x.shape(at) == 1 ? 0 : x.strides(at);
 }
 
-// What was passed. The matrices of a prepared operand have the shape alone.
+// The arguments of a product. The matrices of a prepared operand have the shape alone.
 template <class Matrices, class PreparedOperand>
 struct Given {
   Matrices a, b, out;

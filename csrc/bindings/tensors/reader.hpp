@@ -39,14 +39,14 @@ class TensorReader {
     return storages_.reach(x, held.ndim, held.shape, held.strides, held.dtype.bits * held.dtype.lanes / 8).fits();
   }
 
-  // The same of a tensor that was just made.
+  // The tensor as it lies in memory, without those checks.
   bool read_entries(pybind11::handle x, dlpack::Tensor& held) const {
     if (read_(x.ptr(), &held) == 0) return true;
     PyErr_Clear();  // sparse, nested, of a dtype that DLPack lacks
     return false;
   }
 
-  // Of a tensor that was read.
+  // Whether a tensor that was read is conjugated lazily.
   bool is_conjugated(pybind11::handle x, const dlpack::Tensor& held) const {
     return held.dtype.code == dlpack::kComplex && says(x, is_conj_);
   }

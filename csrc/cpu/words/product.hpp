@@ -31,7 +31,7 @@ struct WordWays {
   bool any() const { return words || limbs != nullptr; }
 };
 
-// Those that take less time than planes, as far as the extents say: measured by benchmarks/cpu.py. `bits`: the capacity
+// The ways that take less time than planes, as far as the extents say: measured by benchmarks/cpu.py. `bits`: the capacity
 // where the accuracy is scaled.
 WordWays ways_that_pay(std::int64_t m, std::int64_t n, std::int64_t k, const Promise& promise, int bits);
 

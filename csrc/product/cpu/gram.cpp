@@ -58,7 +58,7 @@ void settle_diagonal(const ResultMatrix& c, std::int64_t first, std::int64_t las
   }
 }
 
-// What a block of columns leaves below it, in every matrix.
+// Mirrors the part below a block of columns, in every matrix.
 void complete(const Product& gram, const Block& block, bool is_chained) {
   const std::int64_t first = block.column, last = block.column + block.columns, count = gram.is_there() ? gram.count() : 0;
   const bool is_complex = gram.type.is_complex, is_settled = is_complex && is_chained;

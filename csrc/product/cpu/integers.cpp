@@ -30,7 +30,7 @@ void for_matrices(const IntegerSum& sum, const Options& options, const Body& bod
   }
 }
 
-// Of what is multiplied, before it is combined.
+// The type of the product before it is combined.
 ElementType product_type(const IntegerSum& sum) { return sum.is_truth ? ElementType::int64 : sum.product.c.type; }
 
 // Machine words for all matrices, where they serve and nothing else is asked for: with `is_exact` they do where the norms say
@@ -133,7 +133,7 @@ void combine(const IntegerSum& one, const ResultView& x) {
   });
 }
 
-// What is multiplied: all of the stack, or one matrix without an entry.
+// The sum that is multiplied: all of the stack, or one matrix without an entry.
 IntegerSum multiplied(const IntegerSum& given) {
   IntegerSum sum = merged(given);
   if (!sum.is_there()) {  // there may be 2^40 matrices without an entry

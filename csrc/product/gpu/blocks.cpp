@@ -15,7 +15,7 @@ Extents extents_of_blocks(const Product& p, const Options& options) {
   return cut_for_copies(p.m, p.n, bytes, options.workspace_limit / 2);
 }
 
-// What is the same for all blocks.
+// Fills in the findings that all blocks share.
 void describe(const DeviceBlocks& blocks, DeviceFindings& found) {
   found.workspace = blocks.bytes;
   const auto& problem = blocks.blocks.front().sum.product;

@@ -1,5 +1,5 @@
 // A product on the current device in blocks of the result, where not all of it has room in the workspace limit: of complex
-// matrices by their copies. What the stages take is cut by their own layout.
+// matrices by their copies. The stages cut their own buffers.
 #pragma once
 
 #include <cstdint>

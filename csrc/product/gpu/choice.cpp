@@ -48,6 +48,15 @@ Chosen choose(const Options& options, int precision, std::int64_t inner, bool is
   refuse(Fault::no_device, fallback + "; no other backend is left on cuda:" + std::to_string(device.index));
 }
 
+void check_serving(const Device& device, const Plan& plan, cuda::Kernel kernel, cudaStream_t stream) {
+  if (forced_on_devices().kernel) return;
+  const GpuKernel own{true, kernel, element_of(plan, kernel)};
+  const auto verdict = verdict_of(device, own, stream);
+  if (verdict->is_passed) return;
+  refuse(Fault::no_device, "prepared operand: " + full_name(device, own) +
+                               ", the kernel of its planes, failed its self-test: " + verdict->reason + "; prepare it anew");
+}
+
 std::string reason_on(const Device& device, const Options& options, int precision, std::int64_t inner) {
   const std::optional<DeviceRates> rates = device_rates(device.index);
   return reason_of(options, precision, inner, device_units(device, options.scheme), rates ? rates->basis : "typical ratios");

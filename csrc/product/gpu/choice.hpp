@@ -24,6 +24,9 @@ struct Chosen {
 OZFP4_CUDA_EXPORT Chosen choose(const Options& options, int precision, std::int64_t inner, bool is_paired, const Device& device,
                                 cudaStream_t stream);
 
+// Checks that the kernel of prepared planes may serve still. Throws Refusal Fault::no_device where its test failed.
+void check_serving(const Device& device, const Plan& plan, cuda::Kernel kernel, cudaStream_t stream);
+
 // Why a product is made by the plan of the cheapest unit: what was asked for, or products and rates of each.
 OZFP4_CUDA_EXPORT std::string reason_on(const Device& device, const Options& options, int precision, std::int64_t inner);
 

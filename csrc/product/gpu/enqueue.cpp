@@ -115,6 +115,7 @@ std::pair<Problem, char*> with_memory(const Options& options, const DevicePlace&
   const auto allocated = [&](const Problem& problem, bool is_last) {
     return static_cast<char*>(place.allocate(bytes_of(problem), is_last));
   };
+  if (bytes_of(asked) == 0) return {asked, nullptr};
   if (char* const memory = allocated(asked, false)) return {asked, memory};
   Options own = options;
   own.has_limit = true;
@@ -123,6 +124,7 @@ std::pair<Problem, char*> with_memory(const Options& options, const DevicePlace&
     for (Problem problem = asked; !is_captured(stream_of(place));) {
       own.workspace_limit = bytes_of(problem) / 2;
       problem = find(own);
+      if (bytes_of(problem) == 0) return {problem, nullptr};
       if (char* const memory = allocated(problem, false)) return {problem, memory};
     }
   } catch (const WorkspaceError&) {  // the smallest blocks have no room
@@ -147,8 +149,8 @@ void run(const Options& options, const DevicePlace& place, const Find& find, con
       is_small ? std::make_pair(problem, shared->workspace()) : with_memory(options, place, problem, find);
   Launching how = launching_at(place);
   if (shared == nullptr) return launch(own, memory, how);
-  how.counters = shared->counters();
   const std::lock_guard<std::mutex> alone(shared->launching());
+  if (!shared->is_forgotten()) how.counters = shared->counters();  // another thread's launch may have failed meanwhile
   try {
     launch(own, memory, how);
   } catch (...) {
@@ -188,7 +190,8 @@ void check_sides(const PreparedSides& sides, bool is_exchanged) {
            std::to_string(device.index));
   }
   if (a != nullptr && b != nullptr && a->kernel != b->kernel) {
-    refuse("prepared_b: its planes are of another kernel than those of prepared_a");
+    refuse("prepared_b: its planes are of " + std::string(cuda::kernel_name(b->kernel)) + ", those of prepared_a of " +
+           cuda::kernel_name(a->kernel) + "; prepare both anew");
   }
 }
 

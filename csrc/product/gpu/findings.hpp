@@ -1,4 +1,4 @@
-// What a product left in its workspace, for a report.
+// The figures that a product left in its workspace, for a report.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -32,7 +32,7 @@ const char* way_name(const cuda::CudaLayout& layout);
 // The name of a plan's kernel, with its tile and splits.
 std::string kernel_text(const cuda::CudaPlan& plan, const cuda::CudaLayout& layout);
 
-// Of all launches of a call. Lines of A and of B that several launches read count once.
+// The findings of all launches of a call. Lines of A and of B that several launches read count once.
 struct DeviceFindings {
   std::shared_ptr<const Plan> plan;  // null: nothing was launched
   std::string kernel;                // with its tile and splits

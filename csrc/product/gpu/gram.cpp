@@ -77,7 +77,6 @@ std::shared_ptr<const GramProblem> find_gram(const Product& gram, const Options&
   const auto make = [&] {
     const FindBlock find = [&](const Product& block) { return make_problem(block, options, device, stream); };
     auto made = std::make_shared<GramProblem>(lay_out_gram(gram, lines_of(gram, options, device, stream), find));
-    made->asked = options.plan;
     return made;
   };
   return kept_or_made<GramProblem>(key_of(gram, options, device.index), make, kMostGrams);

@@ -31,7 +31,6 @@ struct GramProblem {
   std::optional<KeptLines> kept;
   std::vector<GramBlock> blocks;
   std::int64_t behind = 0, bytes = 0;
-  std::shared_ptr<const Plan> asked;  // the plan of the options: what is kept under its address
 };
 
 // As of DeviceProblem: all blocks have one. Range: a result that is there.

@@ -68,7 +68,7 @@ IntegerLines lines_of(const OperandView& x) {
           runs_along_k ? x.outer_stride : x.inner_stride};
 }
 
-// What scale and encode read: the operand itself, or its copy (null: none is made).
+// The operand that scale and encode read: itself, or its copy (null: none is made).
 DeviceOperand operand_at(const OperandView& x, char* copy) {
   DeviceOperand operand{
       x.data,         x.type, narrow<std::int32_t>(x.outer, "m, n"), narrow<std::int32_t>(x.inner, "k"), x.outer_stride,

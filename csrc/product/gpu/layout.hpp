@@ -41,8 +41,8 @@ struct PlaceCount {
   }
 };
 
-// What `lay_out(left)` returns for the bytes that the workspace limit leaves behind so many that are taken. Throws a
-// WorkspaceError with the least limit where that is nothing, or too little.
+// The result of `lay_out(left)`, where `left` is the rest of the workspace limit behind `taken` bytes. Throws a WorkspaceError
+// with the least limit where that is nothing, or too little.
 template <class LayOut>
 auto lay_out_behind(std::int64_t taken, const Options& options, const LayOut& lay_out) {
   const std::int64_t limit = options.has_limit ? options.workspace_limit : std::int64_t(1) << 62;

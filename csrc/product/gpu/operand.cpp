@@ -51,7 +51,7 @@ std::vector<Axis> stack_of(const ToPrepare& own) {
   return axes;
 }
 
-// Of the copy of a matrix.
+// Bytes of the copy of a matrix.
 std::int64_t copied_bytes(const ToPrepare& own) {
   if (is_expanded(own)) return size_of({own.is_left ? 2 * own.outer : own.outer, own.inner, own.type.part_bytes()});
   if (own.is_for_real && own.type.is_complex) return size_of({own.x.rows, own.x.columns, own.type.bytes()});

@@ -376,6 +376,7 @@ Key key_of(const Product& p, const Options& options, int device) {
 std::shared_ptr<const DeviceProblem> make_problem(const Product& product, const Options& options, const Device& device,
                                                   cudaStream_t stream) {
   const DevicePrepared* prepared = sides_of(product).any();
+  if (prepared != nullptr) check_serving(device, *prepared->plan, prepared->kernel, stream);
   const Chosen chosen = prepared != nullptr
                             ? Chosen{prepared->plan, prepared->kernel}
                             : choose(options, product.type.precision(), inner_of(product), is_paired(product), device, stream);

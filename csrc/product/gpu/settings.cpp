@@ -3,6 +3,7 @@
 #include <atomic>
 #include <map>
 #include <mutex>
+#include <tuple>
 
 namespace ozfp4::product {
 namespace {
@@ -16,10 +17,20 @@ std::map<int, DeviceRates>& rates() {
   return *held;
 }
 
+auto figures_of(const DeviceRates& x) {
+  const cuda::OfWays& ways = x.ways;
+  return std::tie(x.int8_by_residues, x.fp4_by_residues, x.int8_by_digits, x.fp4_by_digits, ways.direct, ways.thin, ways.tiles,
+                  ways.stages, x.basis);
+}
+
+bool is_same(const DeviceRates& x, const DeviceRates& y) { return figures_of(x) == figures_of(y); }
+
 }  // namespace
 
 void set_device_rates(int device, const DeviceRates& given) {
   const std::lock_guard<std::mutex> hold(lock);
+  const auto known = rates().find(device);
+  if (known != rates().end() && is_same(known->second, given)) return;  // problems that are kept stay in use
   rates()[device] = given;
   count_device_change();
 }

@@ -1,4 +1,4 @@
-// What holds for all products on devices from now on: measured rates, and choices that a test or a measurement forces.
+// Settings of all products on devices from now on: measured rates, and choices that a test or a measurement forces.
 #pragma once
 
 #include <optional>

@@ -24,8 +24,7 @@ std::map<Key, std::shared_ptr<StreamMemory>>& memories() {
 
 }  // namespace
 
-StreamMemory::StreamMemory() : counters_(cuda::kCounterBytes), workspace_(kSharedWorkspace) {
-  const Aside aside;
+StreamMemory::StreamMemory(const Aside& aside) : counters_(cuda::kCounterBytes), workspace_(kSharedWorkspace) {
   const std::vector<char> zeros(cuda::kCounterBytes);
   counters_.fill(zeros.data(), aside);
 }
@@ -42,7 +41,7 @@ std::shared_ptr<StreamMemory> stream_memory(int device, cudaStream_t stream) {
   }
   try {
     const Aside aside;  // lets the thread allocate although another one captures
-    auto made = std::make_shared<StreamMemory>();
+    auto made = std::make_shared<StreamMemory>(aside);
     const std::lock_guard<std::mutex> hold(lock);
     return memories().emplace(key, std::move(made)).first->second;  // another thread's, if it was first
   } catch (const Refusal& refusal) {
@@ -52,6 +51,7 @@ std::shared_ptr<StreamMemory> stream_memory(int device, cudaStream_t stream) {
 }
 
 void forget(const std::shared_ptr<StreamMemory>& memory) {
+  memory->is_forgotten_ = true;
   const std::lock_guard<std::mutex> hold(lock);
   for (auto own = memories().begin(); own != memories().end(); ++own) {
     if (own->second == memory) {

@@ -1,5 +1,5 @@
-// What launches of one stream share, which follow each other: counters that they leave as they found them, zero, and a workspace
-// for small products. It saves a launch that clears them, and asking for memory.
+// Memory that the launches of one stream share, as they follow each other: counters that each leaves zero, and a workspace for
+// small products. It saves the launch that clears counters, and an allocation.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -16,22 +16,27 @@ inline constexpr std::int64_t kSharedWorkspace = std::int64_t(1) << 20;
 
 class StreamMemory {
  public:
-  StreamMemory();
+  explicit StreamMemory(const Aside& aside);
   char* counters() const { return counters_.get(); }
   char* workspace() const { return workspace_.get(); }
   // Held while the launches of a product are enqueued: threads on one stream enqueue one after the other.
   std::mutex& launching() { return launching_; }
+  // Whether a launch failed on it: its counters serve no more. Range: launching() is held.
+  bool is_forgotten() const { return is_forgotten_; }
 
  private:
+  friend void forget(const std::shared_ptr<StreamMemory>& memory);
+
   DeviceMemory counters_, workspace_;
   std::mutex launching_;
+  bool is_forgotten_ = false;
 };
 
-// That of a stream of the current device, which is this one. Null while the stream is captured, as a graph may run beside it;
+// The memory of a stream of the current device, `device`. Null while the stream is captured, as a graph may run beside it;
 // where the device has no memory left; and for the streams of a process beyond its first few hundred.
 std::shared_ptr<StreamMemory> stream_memory(int device, cudaStream_t stream);
 
-// Behind a launch that failed: those before it have left the counters as they were in between.
+// Drops the memory after a launch that failed: the counters may not be zero. Range: launching() is held.
 void forget(const std::shared_ptr<StreamMemory>& memory);
 
 }  // namespace ozfp4::product

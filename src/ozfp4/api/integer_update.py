@@ -82,7 +82,7 @@ def _without_terms(operands: Operands) -> Operands:
 
 
 def _bits(operands: Operands) -> int:
-    """Those of a plan for the operands."""
+    """The bits of an entry that a plan for the operands needs."""
     return max(entry_bits(operands.a.dtype), entry_bits(operands.b.dtype))
 
 

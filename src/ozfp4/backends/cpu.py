@@ -108,7 +108,7 @@ def make_integer_report(plan: Plan | None, outcome: dict[str, Any]) -> Report:
 
 
 def _about(outcome: dict[str, Any], *further: str) -> dict[str, Any]:
-    """What reports have of all products; of the stages the usual ones and `further` ones."""
+    """The entries of a report that all products have; of the stages the usual ones and `further` ones."""
     names = (
         "moduli_used",
         "products",

@@ -9,8 +9,6 @@ from .. import _core
 from .._options import Options, check_family
 from ..plans.plan import Plan, make_plan
 
-ASKED_FOR = "asked for"
-
 
 @dataclass(frozen=True)
 class Decision:

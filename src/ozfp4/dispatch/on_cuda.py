@@ -123,13 +123,6 @@ def decide_piece(asked: Options, k: int, single: bool, device: Any) -> Decision:
     return _choose(asked, k, single, False, device)
 
 
-def serving_kernel(plan: Plan, device: Any) -> int:
-    """The number of the kernel that multiplies the planes of a plan on a device. Raises as :func:`decide`."""
-    kernel = _choose(Options(plan=plan, accuracy="scaled"), 1, False, plan.is_complex, device).kernel
-    assert kernel is not None
-    return kernel
-
-
 def _choose(asked: Options, inner: int, single: bool, is_paired: bool, device: Any) -> Decision:
     _check_backend(asked, device)
     chosen, kernel, reason, fallback = ready(device).choose(
@@ -165,7 +158,8 @@ def prepare(
     is_read = not is_complex or (side, other, x.is_conj(), x.stride(-1)) == ("left", "complex", False, 1)
     is_cloned = is_read and not stays
     if is_cloned:
-        x = x.clone()
+        # Rows of pairs of overlapping windows must not become columns.
+        x = x.clone(memory_format=library.require_torch().contiguous_format) if is_complex else x.clone()
     elif other == "real":
         x = x.resolve_conj()
     held = cuda.prepare(x, side == "right", other == "real", 24 if single else 53, is_read, asked)

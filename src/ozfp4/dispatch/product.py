@@ -172,7 +172,7 @@ def _run(
 
 
 def _decision(asked: Options, outcome: dict[str, Any]) -> Decision | str:
-    """What the core of the CPU decided; the reason for words, which have no plan."""
+    """The decision of the CPU's core; the reason alone for words, which have no plan."""
     if "plan" not in outcome:
         return str(outcome["reason"])
     return Decision(plan_of(asked, outcome["plan"]), outcome["reason"], outcome["fallback"])

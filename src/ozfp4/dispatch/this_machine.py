@@ -108,7 +108,7 @@ def nominal_cpu() -> DevicePeaks:
 
 def keep_measured(index: int | None, figures: Mapping[str, float]) -> bool:
     """Keep measured figures of a CUDA device, or of the CPU (None) with as many threads as it has now, for this and later
-    processes. Products on a GPU that this process repeats stay as they were made.
+    processes.
 
     Parameters
     ----------

@@ -180,8 +180,8 @@ def unwatched() -> _core.Unwatched:
 
 
 def plain_tensors(a: Any) -> Callable[..., Any] | None:
-    """What multiplies tensors like `a` as ``_core.multiply_plain`` does arrays. None for other objects; on the CPU where torch
-    offers no C structures (before 2.10), on a GPU before its first product."""
+    """The function that multiplies tensors like `a` as ``_core.multiply_plain`` does arrays. None for other objects; on the CPU
+    where torch offers no C structures (before 2.10), on a GPU before its first product."""
     if getattr(a, "is_cuda", False) is True:
         return getattr(sys.modules.get("ozfp4._cuda"), "multiply_plain", None)
     return None if sys.modules.get("torch") is None else _plain_tensors()

@@ -267,7 +267,7 @@ def stream_handle(device: int) -> int:
 
 
 def stream_function() -> Callable[[int], int]:
-    """What gives the handle of a device's current stream the fastest."""
+    """The fastest function for the handle of a device's current stream."""
     return getattr(_torch()._C, "_cuda_getCurrentRawStream", stream_handle)
 
 

@@ -25,7 +25,7 @@ LIMIT = 2**30
 
 
 def multiply(a: np.ndarray, b: np.ndarray, out: np.ndarray, limit: int = LIMIT, **further: Any) -> Any:
-    """What the core says of the product in `out`."""
+    """The core's findings of the product in `out`."""
     asked, bits = Options(workspace_limit=limit, accuracy="scaled"), max(map(entry_bits, (a.dtype, b.dtype)))
     return _core.multiply_integers(a, b, out, asked, bits, is_reported=True, **further)
 

@@ -1,4 +1,4 @@
-"""What a GPU's report makes of what the core found, without a GPU: the stage on the CPU finds the shifts of lines."""
+"""Reports of a GPU's findings, without a GPU: the stage on the CPU finds the shifts of lines."""
 
 from __future__ import annotations
 

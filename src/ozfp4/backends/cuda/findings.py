@@ -13,7 +13,7 @@ from ..kernels import device_name
 
 
 def make_report(request: MatmulRequest, plan: Plan, outcome: dict[str, Any], c: Any, beside: Any) -> Report:
-    """What the launches of a product did, by what the core returned of it; `c` is the result, `beside` the bounds or the product
+    """The report of a product from the core's findings; `c` is the result, `beside` the bounds or the product
     rounded up, or None."""
     asked = request.asked
     complex_ones = [library.is_complex(x.dtype) for x in (request.a, request.b)]
@@ -118,7 +118,7 @@ def _exponents(request: MatmulRequest, plan: Plan, outcome: dict[str, Any]) -> t
 
 
 def _largest_bound(request: MatmulRequest, bound: Any) -> float:
-    """Of the bounds of a product's entries, those left out whose row or column holds a NaN or an infinity; 0 without any."""
+    """The largest bound of a product's entries, without those whose row or column holds a NaN or an infinity; 0 without any."""
     torch, a, b = library.require_torch(), request.a, request.b
     rows, columns = torch.isfinite(a).all(-1), torch.isfinite(b).all(-2 if b.dim() > 1 else -1)
     if a.dim() > 1 and b.dim() > 1:
