@@ -363,14 +363,6 @@ std::optional<TensorView> taken(TensorView x, PyObject* trans) {
   return x.transposed(conjugates);
 }
 
-bool has_shape(const TensorView& x, const StackExtents& shape) {
-  if (static_cast<std::size_t>(x.ndim()) != shape.size()) return false;
-  for (std::size_t axis = 0; axis < shape.size(); ++axis) {
-    if (x.shape(static_cast<py::ssize_t>(axis)) != shape[axis]) return false;
-  }
-  return true;
-}
-
 bool is_same_place(const TensorView& x, const TensorView& y) {
   if (x.data() != y.data() || x.ndim() != y.ndim()) return false;
   for (py::ssize_t axis = 0; axis < x.ndim(); ++axis) {
@@ -378,8 +370,6 @@ bool is_same_place(const TensorView& x, const TensorView& y) {
   }
   return true;
 }
-
-bool is_same(const EntryType& x, const EntryType& y) { return x.part == y.part && x.is_complex == y.is_complex; }
 
 // The result, or NotImplemented for whatever is not plain or not right, of which Python finds out more.
 py::object multiply_plain(const Asked& asked) {
@@ -414,10 +404,10 @@ py::object multiply_plain(const Asked& asked) {
   }
   if (out) {
     const std::optional<EntryType> own = out->float_type();
-    if (!own || !is_same(*own, type) || out->is_conjugated() || !has_shape(*out, shape) || !out->is_apart_in_itself())
+    if (!own || !is_same(*own, type) || out->is_conjugated() || !has_shape(*out, shape) || may_overlap_itself(*out))
       return unknown;
-    if (out->shares_memory(*a) || out->shares_memory(*b)) return unknown;
-    if (c && out->shares_memory(*c) && !(is_same(*c->float_type(), type) && is_same_place(*out, *c))) return unknown;
+    if (may_overlap(*out, *a) || may_overlap(*out, *b)) return unknown;
+    if (c && may_overlap(*out, *c) && !(is_same(*c->float_type(), type) && is_same_place(*out, *c))) return unknown;
   }
   const std::optional<Options> options = plain_options(asked.accuracy, asked.keywords);
   if (!options || (options->alphabet != nullptr && options->alphabet->entry == PlaneEntry::fp64)) return unknown;

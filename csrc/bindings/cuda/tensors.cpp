@@ -28,22 +28,6 @@ py::object called(const py::object& function, std::initializer_list<PyObject*> g
 
 }  // namespace
 
-bool TensorView::is_apart_in_itself() const {
-  std::array<int, kMostAxes> order{};
-  int count = 0;
-  for (int axis = 0; axis < rank_; ++axis) {
-    if (shape(axis) > 1) order[static_cast<std::size_t>(count++)] = axis;
-  }
-  std::sort(order.begin(), order.begin() + count, [&](int x, int y) { return strides(x) < strides(y); });
-  std::int64_t taken = itemsize();
-  for (int i = 0; i < count; ++i) {
-    const int axis = order[static_cast<std::size_t>(i)];
-    if (strides(axis) < taken) return false;
-    taken += strides(axis) * (shape(axis) - 1);
-  }
-  return true;
-}
-
 TensorView TensorView::transposed(bool conjugates) const {
   TensorView view = *this;
   const auto last = static_cast<std::size_t>(rank_ - 1);

@@ -57,18 +57,6 @@ class TensorView {
   bool has_entries() const {
     return std::all_of(shape_.begin(), shape_.begin() + rank_, [](std::int64_t extent) { return extent != 0; });
   }
-  // Bytes from the first entry to the end of the last one. Range: it has entries.
-  std::int64_t span() const {
-    std::int64_t last = 0;
-    for (int axis = 0; axis < rank_; ++axis) last += (shape(axis) - 1) * strides(axis);
-    return last + itemsize();
-  }
-  bool shares_memory(const TensorView& other) const {
-    const char *first = static_cast<const char*>(data_), *second = static_cast<const char*>(other.data_);
-    return first < second + other.span() && second < first + span();
-  }
-  // Whether no two entries lie in one place for sure: no axis steps over less than those below it span.
-  bool is_apart_in_itself() const;
   // The same matrices, the last two axes exchanged. Range: it has two.
   TensorView transposed(bool conjugates) const;
 

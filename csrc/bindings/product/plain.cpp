@@ -4,8 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdint>
-#include <cstdlib>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -26,8 +24,6 @@ using namespace product;
 
 constexpr std::array<EntryType, 4> kTypes{kD, kS, kZ, kC};
 
-bool is_same(const EntryType& x, const EntryType& y) { return x.part == y.part && x.is_complex == y.is_complex; }
-
 py::object unknown() { return py::reinterpret_borrow<py::object>(Py_NotImplemented); }
 
 // A result as its library has it, and its memory.
@@ -35,41 +31,6 @@ struct Made {
   py::object result;
   py::array memory;
 };
-
-// Addresses of the first byte and of the one behind the last.
-std::pair<std::intptr_t, std::intptr_t> span_of(const py::array& x) {
-  std::intptr_t first = reinterpret_cast<std::intptr_t>(x.data()), last = first;
-  for (py::ssize_t axis = 0; axis < x.ndim(); ++axis) {
-    if (x.shape(axis) == 0) return {first, first};
-    const std::ptrdiff_t reach = (x.shape(axis) - 1) * x.strides(axis);
-    (reach < 0 ? first : last) += reach;
-  }
-  return {first, last + x.itemsize()};
-}
-
-bool may_overlap(const py::array& x, const py::array& y) {
-  const auto own = span_of(x), other = span_of(y);
-  return own.first < other.second && other.first < own.second;
-}
-
-// Whether two entries may lie in one place: an axis steps over less than those below it span.
-bool may_overlap_itself(const py::array& x) {
-  std::vector<std::pair<std::ptrdiff_t, py::ssize_t>> axes;
-  for (py::ssize_t axis = 0; axis < x.ndim(); ++axis) {
-    if (x.shape(axis) > 1) axes.emplace_back(std::abs(x.strides(axis)), x.shape(axis));
-  }
-  std::sort(axes.begin(), axes.end());
-  std::ptrdiff_t span = x.itemsize();
-  for (const auto& [stride, extent] : axes) {
-    if (stride < span) return true;
-    span += stride * (extent - 1);
-  }
-  return false;
-}
-
-bool is_of_shape(const py::array& x, const StackExtents& shape) {
-  return static_cast<std::size_t>(x.ndim()) == shape.size() && std::equal(shape.begin(), shape.end(), x.shape());
-}
 
 // `out`: where it goes, else `make` makes a result of a type and a shape.
 template <class Make>
@@ -89,7 +50,7 @@ py::object multiply(const py::array& a, const py::array& b, const std::optional<
   if (out) {
     const py::array& place = out->memory;
     const std::optional<EntryType> own = own_type(place);
-    if (!own || !is_same(*own, type) || !is_of_shape(place, shape) || !place.writeable()) return unknown();
+    if (!own || !is_same(*own, type) || !has_shape(place, shape) || !place.writeable()) return unknown();
     if (may_overlap_itself(place) || may_overlap(place, a) || may_overlap(place, b)) return unknown();
   }
   const Made made = out ? *out : make(type, shape);

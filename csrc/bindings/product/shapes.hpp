@@ -7,7 +7,10 @@
 #include <pybind11/numpy.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <cstdlib>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "product/product.hpp"
@@ -17,6 +20,10 @@ namespace ozfp4::bindings {
 using StackExtents = std::vector<pybind11::ssize_t>;
 
 inline bool is_conjugated(const pybind11::array&) { return false; }
+
+inline bool is_same(const product::EntryType& x, const product::EntryType& y) {
+  return x.part == y.part && x.is_complex == y.is_complex;
+}
 
 inline product::EntryType promoted(const product::EntryType& a, const product::EntryType& b) {
   const bool is_double = a.part == ElementType::float64 || b.part == ElementType::float64;
@@ -57,6 +64,49 @@ StackExtents result_shape(const Matrices& a, const Matrices& b, const StackExten
 template <class Matrices>
 bool inner_fits(const Matrices& a, const Matrices& b) {
   return a.shape(a.ndim() - 1) == b.shape(b.ndim() == 1 ? 0 : b.ndim() - 2);
+}
+
+template <class Matrices>
+bool has_shape(const Matrices& x, const StackExtents& shape) {
+  if (static_cast<std::size_t>(x.ndim()) != shape.size()) return false;
+  for (pybind11::ssize_t axis = 0; axis < x.ndim(); ++axis) {
+    if (x.shape(axis) != shape[static_cast<std::size_t>(axis)]) return false;
+  }
+  return true;
+}
+
+// Addresses of the first byte and of the one behind the last.
+template <class Matrices>
+std::pair<std::intptr_t, std::intptr_t> span_of(const Matrices& x) {
+  std::intptr_t first = reinterpret_cast<std::intptr_t>(x.data()), last = first;
+  for (pybind11::ssize_t axis = 0; axis < x.ndim(); ++axis) {
+    if (x.shape(axis) == 0) return {first, first};
+    const std::ptrdiff_t reach = (x.shape(axis) - 1) * x.strides(axis);
+    (reach < 0 ? first : last) += reach;
+  }
+  return {first, last + x.itemsize()};
+}
+
+template <class Matrices>
+bool may_overlap(const Matrices& x, const Matrices& y) {
+  const auto own = span_of(x), other = span_of(y);
+  return own.first < other.second && other.first < own.second;
+}
+
+// Whether two entries may lie in one place: an axis steps over less than those below it span.
+template <class Matrices>
+bool may_overlap_itself(const Matrices& x) {
+  std::vector<std::pair<std::ptrdiff_t, std::ptrdiff_t>> axes;
+  for (pybind11::ssize_t axis = 0; axis < x.ndim(); ++axis) {
+    if (x.shape(axis) > 1) axes.emplace_back(std::abs(x.strides(axis)), x.shape(axis));
+  }
+  std::sort(axes.begin(), axes.end());
+  std::ptrdiff_t span = x.itemsize();
+  for (const auto& [stride, extent] : axes) {
+    if (stride < span) return true;
+    span += stride * (extent - 1);
+  }
+  return false;
 }
 
 // Bytes from matrix to matrix along an axis of the result's stack; 0 where the operand has no such axis or repeats along it.
