@@ -30,10 +30,10 @@ from common.methods import (
     select,
 )
 from figures import accuracy as figures
-from ozfp4.cli.errors import InputError
-from ozfp4.cli.numbers import natural, positive
-from ozfp4.cli.tables import show
-from ozfp4.measure.machine import describe, sentence
+from ozfp4._cli.errors import InputError
+from ozfp4._cli.numbers import natural, positive
+from ozfp4._cli.tables import show
+from ozfp4._measure.machine import describe, sentence
 
 LARGEST_PHI = 500  # beyond, products of two entries leave the range of FP64
 

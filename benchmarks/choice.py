@@ -25,9 +25,9 @@ import ozfp4
 from common import experiment
 from common.methods import REFUSALS, gpu_backends
 from common.turns import medians
-from ozfp4.cost.peaks import CPU_BACKENDS
-from ozfp4.measure.calibrate import way_of
-from ozfp4.measure.clocks import graph_seconds
+from ozfp4._cost.peaks import CPU_BACKENDS
+from ozfp4._measure.calibrate import way_of
+from ozfp4._measure.clocks import graph_seconds
 from ozfp4.testing import forced
 
 # m, k, n, matrices
@@ -92,7 +92,7 @@ def ways_of_stages(about: Mapping[str, Any], quick: bool) -> Iterator[dict[str, 
     """What forces each tile of the kernel that serves; where not quick, each split of K and each other kernel."""
     import torch
 
-    from ozfp4.backends.cuda import extension
+    from ozfp4._backends.cuda import extension
 
     cuda, index = extension.require_cuda(), torch.cuda.current_device()
     for number, kernel in enumerate(cuda.kernels):

@@ -37,10 +37,10 @@ from common import experiment
 from common.experiment import show_rows
 from common.turns import seconds_of
 from orbitals import FOCK, OVERLAP, PRODUCTS, Array, Multiply, Orbitals
-from ozfp4.cli import devices
-from ozfp4.cli.errors import InputError
-from ozfp4.cli.progress import Progress
-from ozfp4.cli.tables import show
+from ozfp4._cli import devices
+from ozfp4._cli.errors import InputError
+from ozfp4._cli.progress import Progress
+from ozfp4._cli.tables import show
 from ozfp4.testing import bits_of, correct_matmul, difference, exact_matmul, standard_matmul
 from support import PATHS, chosen
 

@@ -22,15 +22,15 @@ from common.methods import REFUSALS, Method, own_methods, reason, select
 from common.paper_model import Contender, break_even, contenders, deviation, predict, projection, traffic
 from figures import model as figures
 from figures import scaling
-from ozfp4.cli.errors import InputError
-from ozfp4.cli.numbers import fraction
-from ozfp4.cli.tables import show
-from ozfp4.cost.peaks import ATTAINED
-from ozfp4.cost.rates import DEVICES
-from ozfp4.measure.calibrate import short_plan
-from ozfp4.measure.clocks import copy_bandwidth, multiply_rate
-from ozfp4.measure.machine import describe, sentence
-from ozfp4.plans.plan import make_plan
+from ozfp4._cli.errors import InputError
+from ozfp4._cli.numbers import fraction
+from ozfp4._cli.tables import show
+from ozfp4._cost.peaks import ATTAINED
+from ozfp4._cost.rates import DEVICES
+from ozfp4._measure.calibrate import short_plan
+from ozfp4._measure.clocks import copy_bandwidth, multiply_rate
+from ozfp4._measure.machine import describe, sentence
+from ozfp4._plans.plan import make_plan
 
 DEFAULT_METHODS = ("II-fp4-least", "II-fp4-paper", "II-int8-least", "II-fp64-least")
 PROJECTED_N = 16384

@@ -23,8 +23,8 @@ from cluster.products import Ranks, give_back, host_names
 from common import experiment
 from common.experiment import Row
 from figures import scaling as figures
-from ozfp4.cli.errors import InputError
-from ozfp4.measure.machine import describe, have_cuda, have_torch, sentence
+from ozfp4._cli.errors import InputError
+from ozfp4._measure.machine import describe, have_cuda, have_torch, sentence
 
 SIZES = {"cuda": (8192, 16384, 32768), "cpu": (512, 1024)}
 QUICK_SIZES = {"cuda": (4096, 8192), "cpu": (256,)}

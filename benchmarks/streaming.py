@@ -34,7 +34,7 @@ import ozfp4
 from common import experiment
 from common.experiment import Row
 from ozfp4 import _core
-from ozfp4.streaming import copies
+from ozfp4._streaming import copies
 
 Array = npt.NDArray[Any]
 GIB = 2**30

@@ -83,7 +83,7 @@ def no_int8_unit(variables: Callable[..., None]) -> None:
 @pytest.fixture
 def new_process() -> Iterator[Callable[[], None]]:
     """The process knows nothing of its kernels and decisions, before and afterwards; the function makes it so once more."""
-    from ozfp4.trust import guard
+    from ozfp4._trust import guard
 
     guard.forget()
     yield guard.forget

@@ -22,7 +22,7 @@ from pathlib import Path
 import numpy as np
 
 import ozfp4
-from ozfp4.backends.cuda import extension
+from ozfp4._backends.cuda import extension
 
 
 def check_package(version: str | None) -> None:

@@ -37,7 +37,7 @@ TAG = "deterministic"
 NEEDS = "needs"  # in a notebook's metadata: names of packages beside those of ozfp4[notebook]
 TEXT_TYPES = ("text/markdown", "text/plain")  # the first one that an output carries is compared
 PNG_TYPE = "image/png"
-DIRTY = re.compile(r"\b[0-9a-f]{7,40}-dirty\b")  # as ozfp4.measure.machine.commit names a tree with changes
+DIRTY = re.compile(r"\b[0-9a-f]{7,40}-dirty\b")  # as ozfp4._measure.machine.commit names a tree with changes
 ANSI_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 

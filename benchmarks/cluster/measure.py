@@ -12,13 +12,15 @@ from typing import Any
 
 from common.experiment import Row
 from common.paper_model import deviation
-from ozfp4.api.matmul import matmul
-from ozfp4.distributed import agree, cost, inner
-from ozfp4.distributed.collectives import all_gather, take_group
-from ozfp4.distributed.layout import Problem
-from ozfp4.distributed.matmul import matmul as distributed_matmul
-from ozfp4.measure.clocks import copy_bandwidth
-from ozfp4.request.library import require_torch
+from ozfp4._api.matmul import matmul
+from ozfp4._measure.clocks import copy_bandwidth
+from ozfp4._request.library import require_torch
+from ozfp4.distributed import _agree as agree
+from ozfp4.distributed import _cost as cost
+from ozfp4.distributed import _inner as inner
+from ozfp4.distributed._collectives import all_gather, take_group
+from ozfp4.distributed._layout import Problem
+from ozfp4.distributed._matmul import matmul as distributed_matmul
 
 from .model import Machine, predict
 from .products import Ranks, give_back, median, part, problem_of, same_bits

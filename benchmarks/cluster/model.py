@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
-from ozfp4.distributed import cost
-from ozfp4.distributed.layout import Placed, Problem
+from ozfp4.distributed import _cost as cost
+from ozfp4.distributed._layout import Placed, Problem
 
 # Bytes of the residues that ranks exchange at a time, as in ``distributed/reduce``.
 RESIDUE_BLOCK = {"cpu": 2**28, "cuda": 2**31}

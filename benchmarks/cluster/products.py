@@ -9,9 +9,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from ozfp4.distributed.layout import Placed, Problem, axis_of, chunk_sizes
-from ozfp4.measure.clocks import milliseconds
-from ozfp4.request.library import require_torch
+from ozfp4._measure.clocks import milliseconds
+from ozfp4._request.library import require_torch
+from ozfp4.distributed._layout import Placed, Problem, axis_of, chunk_sizes
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from functools import lru_cache
 
 from common.experiment import Row
 from common.paper_model import contenders, projection
-from ozfp4.cost.rates import GIGA, TERA, device_rates
+from ozfp4._cost.rates import GIGA, TERA, device_rates
 
 GROUPS = (8, 64, 512)
 HOST = 8  # GPUs

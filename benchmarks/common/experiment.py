@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from figures import style
-from ozfp4.cli import Parser, status_of, tolerate_any_encoding
-from ozfp4.cli.errors import InputError
-from ozfp4.cli.numbers import positive
-from ozfp4.cli.progress import Progress
-from ozfp4.cli.tables import show
-from ozfp4.measure.machine import describe, have_cuda, sentence
+from ozfp4._cli import Parser, status_of, tolerate_any_encoding
+from ozfp4._cli.errors import InputError
+from ozfp4._cli.numbers import positive
+from ozfp4._cli.progress import Progress
+from ozfp4._cli.tables import show
+from ozfp4._measure.machine import describe, have_cuda, sentence
 
 Row = dict[str, Any]
 Figures = Callable[[dict[str, Any]], Iterable[tuple[str, Any]]]

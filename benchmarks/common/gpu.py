@@ -10,8 +10,8 @@ import statistics
 from collections.abc import Callable
 from typing import Any
 
-from ozfp4.measure.clocks import event_times, gpu_stages, operands
-from ozfp4.request.library import require_torch
+from ozfp4._measure.clocks import event_times, gpu_stages, operands
+from ozfp4._request.library import require_torch
 from support.chosen import matmul
 
 from .experiment import Row

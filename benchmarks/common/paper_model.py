@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ozfp4.cost import model as cost
-from ozfp4.cost.model import Times, Traffic, traffic
-from ozfp4.cost.rates import GIGA, TERA, Rates, alphabet_rate
-from ozfp4.plans.plan import make_plan
+from ozfp4._cost import model as cost
+from ozfp4._cost.model import Times, Traffic, traffic
+from ozfp4._cost.rates import GIGA, TERA, Rates, alphabet_rate
+from ozfp4._plans.plan import make_plan
 
 from .experiment import Row
 
@@ -19,7 +19,7 @@ __all__ = ["Times", "Traffic", "predict", "traffic"]
 
 
 def predict(products: int, n: int, rate: float, bandwidth: float, moved: Traffic) -> Times:
-    """The model for an n × n × n product, without launches; see :func:`ozfp4.cost.predict`."""
+    """The model for an n × n × n product, without launches; see :func:`ozfp4._cost.predict`."""
     return cost.predict(products, (n, n, n), rate, bandwidth, moved)
 
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 import os
 import statistics
 
-from ozfp4.measure.clocks import STAGES, operands
-from ozfp4.measure.machine import have_cuda
-from ozfp4.plans.plan import Plan, make_plan
-from ozfp4.report import Report
-from ozfp4.request.library import require_torch
+from ozfp4._measure.clocks import STAGES, operands
+from ozfp4._measure.machine import have_cuda
+from ozfp4._plans.plan import Plan, make_plan
+from ozfp4._report import Report
+from ozfp4._request.library import require_torch
 from support.chosen import matmul
 
 from . import gpu

@@ -6,7 +6,7 @@ import statistics
 import time
 from collections.abc import Callable, Mapping
 
-from ozfp4.measure.clocks import milliseconds
+from ozfp4._measure.clocks import milliseconds
 
 Calls = Mapping[str, Callable[[], object]]
 

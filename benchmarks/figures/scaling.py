@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ozfp4.measure.machine import sentence
+from ozfp4._measure.machine import sentence
 
 from . import style
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ozfp4.measure.clocks import STAGES
-from ozfp4.measure.machine import sentence
+from ozfp4._measure.clocks import STAGES
+from ozfp4._measure.machine import sentence
 
 from . import style
 

@@ -18,7 +18,7 @@ namespace ozfp4::exec {
 namespace {
 
 constexpr std::size_t most_rows = 40;                    // for people
-constexpr char report_begin[] = "{\"ozfp4_exec\": 2, ";  // as src/ozfp4/cli/commands/exec.py has it
+constexpr char report_begin[] = "{\"ozfp4_exec\": 2, ";  // as src/ozfp4/_cli/commands/exec.py has it
 
 // At most 511 bytes.
 __attribute__((format(printf, 1, 2))) std::string format(const char* pattern, ...) {

@@ -9,33 +9,33 @@
 from importlib import import_module as _import_module
 from typing import TYPE_CHECKING
 
-from .support import (
+from ._support import (
     built,  # noqa: F401 - first: where _core is missing, all else fails with less to say
     environment,  # noqa: F401
 )
 
 if TYPE_CHECKING:
     from . import linalg, stages
-    from .api.default_accuracy import default_accuracy, get_default_accuracy, set_default_accuracy
-    from .api.einsum import einsum
-    from .api.enclose import enclose
-    from .api.gemm import gemm
-    from .api.gram import gram
-    from .api.info import info
-    from .api.int8_matmul import int8_matmul
-    from .api.matmul import matmul
-    from .api.matmul_mod import matmul_mod
-    from .api.plan import plan, plan_for
-    from .api.prepare import prepare
-    from .api.read_environment import read_environment
-    from .api.selftest import SelfTest, selftest
-    from .api.tensordot import tensordot
-    from .api.threads import get_num_threads, set_num_threads
-    from .emulation.scope import emulate
-    from .plans import Plan, Term
-    from .report import Report
-    from .request.prepared import Prepared
-    from .support.version import __version__
+    from ._api.default_accuracy import default_accuracy, get_default_accuracy, set_default_accuracy
+    from ._api.einsum import einsum
+    from ._api.enclose import enclose
+    from ._api.gemm import gemm
+    from ._api.gram import gram
+    from ._api.info import info
+    from ._api.int8_matmul import int8_matmul
+    from ._api.matmul import matmul
+    from ._api.matmul_mod import matmul_mod
+    from ._api.plan import plan, plan_for
+    from ._api.prepare import prepare
+    from ._api.read_environment import read_environment
+    from ._api.selftest import SelfTest, selftest
+    from ._api.tensordot import tensordot
+    from ._api.threads import get_num_threads, set_num_threads
+    from ._emulation.scope import emulate
+    from ._plans import Plan, Term
+    from ._report import Report
+    from ._request.prepared import Prepared
+    from ._support.version import __version__
 
 __all__ = [
     "Plan",
@@ -70,19 +70,19 @@ __all__ = [
 
 _MODULES = ("linalg", "stages")
 _HOMES = {
-    "Plan": "plans",
-    "Prepared": "request.prepared",
-    "Report": "report",
-    "SelfTest": "api.selftest",
-    "Term": "plans",
-    "__version__": "support.version",
-    "emulate": "emulation.scope",
-    "get_default_accuracy": "api.default_accuracy",
-    "get_num_threads": "api.threads",
-    "plan_for": "api.plan",
-    "set_default_accuracy": "api.default_accuracy",
-    "set_num_threads": "api.threads",
-}  # of what is not in the module of its own name in `api`
+    "Plan": "_plans",
+    "Prepared": "_request.prepared",
+    "Report": "_report",
+    "SelfTest": "_api.selftest",
+    "Term": "_plans",
+    "__version__": "_support.version",
+    "emulate": "_emulation.scope",
+    "get_default_accuracy": "_api.default_accuracy",
+    "get_num_threads": "_api.threads",
+    "plan_for": "_api.plan",
+    "set_default_accuracy": "_api.default_accuracy",
+    "set_num_threads": "_api.threads",
+}  # of what is not in the module of its own name in `_api`
 
 if not TYPE_CHECKING:  # to checkers it would say that the package has all names
 
@@ -93,7 +93,7 @@ if not TYPE_CHECKING:  # to checkers it would say that the package has all names
         if name in _MODULES:
             found: object = _import_module(f"{__name__}.{name}")
         else:
-            found = getattr(_import_module(f"{__name__}.{_HOMES.get(name, f'api.{name}')}"), name)
+            found = getattr(_import_module(f"{__name__}.{_HOMES.get(name, f'_api.{name}')}"), name)
         globals()[name] = found
         return found
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypedDict, TypeVar
 import numpy as np
 
 from ._core import LEAST_BITS, MOST_BITS
-from .plans.plan import ALPHABETS, FAMILIES, SCHEMES, Plan
+from ._plans.plan import ALPHABETS, FAMILIES, SCHEMES, Plan
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -35,7 +35,7 @@ class Options(NamedTuple):
     """The checked options of a product: names that exist, `bits` in 2..200 or None, a plan that they do not contradict or
     None, a limit of the workspace in bytes or None, a function to call or None; what is promised of the result, how it is
     rounded, what happens where integers overflow, whether a report and bounds of the errors are wanted; the result's dtype or
-    None, which :func:`ozfp4.request.integers.result_dtype` checks beside the operands."""
+    None, which :func:`ozfp4._request.integers.result_dtype` checks beside the operands."""
 
     scheme: str = "II"
     backend: str = "auto"

@@ -18,11 +18,11 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _core
+from ._dispatch import on_cpu
 from ._options import check_bits, check_plan
-from .dispatch import on_cpu
-from .plans.plan import ALPHABET_TEXT, Plan
-from .request.library import as_array, check_dtype
-from .support.integers import check_integers, of_words, to_words, words_of
+from ._plans.plan import ALPHABET_TEXT, Plan
+from ._request.library import as_array, check_dtype
+from ._support.integers import check_integers, of_words, to_words, words_of
 
 
 @dataclass(frozen=True)

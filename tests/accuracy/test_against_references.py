@@ -9,7 +9,7 @@ import pytest
 
 import ozfp4
 from ozfp4.testing import Certificate, assert_same_bits, correct_matmul, standard_matmul
-from ozfp4.testing.oracle import ROUNDINGS
+from ozfp4.testing._oracle import ROUNDINGS
 from support import HARD, KINDS, hard_operands, operands
 
 dtypes = pytest.mark.parametrize("dtype", [np.float64, np.float32], ids=["float64", "float32"])

@@ -15,8 +15,8 @@ import pytest
 
 import ozfp4
 from ozfp4.testing import Certificate, assert_same_bits, standard_matmul
-from ozfp4.testing.correct import special_value
-from ozfp4.testing.forced import forced_on_cpu
+from ozfp4.testing._correct import special_value
+from ozfp4.testing._forced import forced_on_cpu
 from support import complex_matmul, noise
 from support.update import gemm_reference, round_fraction
 

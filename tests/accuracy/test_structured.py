@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import ozfp4
-from ozfp4.report import Certified
+from ozfp4._report import Certified
 from ozfp4.testing import Certificate, assert_same_bits, correct_matmul, standard_matmul
-from ozfp4.testing.certified import PRECISIONS, correct_certificates, disjoint, scaled_product
-from ozfp4.testing.oracle import ROUNDINGS
+from ozfp4.testing._certified import PRECISIONS, correct_certificates, disjoint, scaled_product
+from ozfp4.testing._oracle import ROUNDINGS
 from support import STRUCTURED, noise, structured_operands
 
 dtypes = pytest.mark.parametrize("dtype", [np.float64, np.float32], ids=["float64", "float32"])

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 import ozfp4
-from ozfp4.dispatch import product as dispatched
-from ozfp4.request.library import Operands
+from ozfp4._dispatch import product as dispatched
+from ozfp4._request.library import Operands
 from ozfp4.testing import assert_same_bits, correct_matmul, exact_matmul
 from support import noise, operands
 
-MODULE = import_module("ozfp4.api.gram")
+MODULE = import_module("ozfp4._api.gram")
 KINDS = ["normal", "phi32", "whole-range", "subnormal", "zero-lines", "largest"]
 
 

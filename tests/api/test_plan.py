@@ -11,9 +11,9 @@ import pytest
 
 import ozfp4
 from ozfp4 import _core
-from ozfp4.backends.cuda import extension
-from ozfp4.cost.choice import Choice
-from ozfp4.dispatch import this_machine
+from ozfp4._backends.cuda import extension
+from ozfp4._cost.choice import Choice
+from ozfp4._dispatch import this_machine
 from support import PATHS, chosen
 
 OPERANDS = [

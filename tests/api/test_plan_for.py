@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import ozfp4
-from ozfp4.dispatch import on_cuda
+from ozfp4._dispatch import on_cuda
 
 torch = pytest.importorskip("torch")
 

@@ -11,7 +11,7 @@ import ozfp4
 from ozfp4.testing import assert_same_bits
 
 torch = pytest.importorskip("torch")
-import ozfp4.torch_ops  # noqa: E402 - it imports torch
+import ozfp4._torch_ops  # noqa: E402 - it imports torch
 
 F64, INT = torch.float64, torch.int64
 

@@ -9,7 +9,7 @@ pytest.importorskip("torch")
 
 from piece_cases import Case, cases, check
 
-from ozfp4.backends.partial import Partial
+from ozfp4._backends.partial import Partial
 
 
 @pytest.mark.parametrize("seed", range(8))

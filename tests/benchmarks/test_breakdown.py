@@ -13,7 +13,7 @@ import pytest
 import array_stages
 import breakdown
 import ozfp4
-from ozfp4.measure.clocks import STAGES
+from ozfp4._measure.clocks import STAGES
 from support import operands
 
 LIBRARIES: dict[str, Callable[[Any], Any]] = {

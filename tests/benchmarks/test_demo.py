@@ -14,7 +14,7 @@ import pytest
 
 import demo
 import orbitals as job
-from ozfp4.cli import devices
+from ozfp4._cli import devices
 
 PROGRAM = Path(demo.__file__)
 ROWS = [f"{scheme} {backend} {family}" for scheme, backend, family in demo.PATHS if family == "least"]

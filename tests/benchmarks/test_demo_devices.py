@@ -12,7 +12,7 @@ import pytest
 
 import demo
 import ozfp4
-from ozfp4.cli import devices
+from ozfp4._cli import devices
 
 
 @pytest.fixture
@@ -55,9 +55,9 @@ def test_a_build_without_kernels_does_not_import_torch(tmp_path: Path) -> None:
     (tmp_path / "torch.py").write_text("raise SystemExit('torch was imported')\n", encoding="utf-8")
     program = (
         "import sys; sys.path.insert(0, '.')\n"
-        "from ozfp4.backends.cuda import extension\n"
+        "from ozfp4._backends.cuda import extension\n"
         "extension.extension = lambda: None\n"
-        "from ozfp4.cli.devices import gpus\n"
+        "from ozfp4._cli.devices import gpus\n"
         "sys.exit(len(gpus()))\n"
     )
     done = subprocess.run(

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from common import paper_model as model
-from ozfp4.cost.rates import device_rates
-from ozfp4.plans import make_plan
+from ozfp4._cost.rates import device_rates
+from ozfp4._plans import make_plan
 
 
 def test_the_papers_deviations() -> None:

@@ -15,12 +15,12 @@ import pytest
 
 import ozfp4
 from ozfp4 import _core
-from ozfp4.cli import calibration, main
-from ozfp4.cost import peaks
-from ozfp4.cost.peaks import WAYS, DevicePeaks
-from ozfp4.dispatch import this_machine
-from ozfp4.measure import calibrate, clocks, thresholds
-from ozfp4.support import disk_cache
+from ozfp4._cli import calibration, main
+from ozfp4._cost import peaks
+from ozfp4._cost.peaks import WAYS, DevicePeaks
+from ozfp4._dispatch import this_machine
+from ozfp4._measure import calibrate, clocks, thresholds
+from ozfp4._support import disk_cache
 
 RATES = {"fp64": 1e9, "int8": 1e12, "fp4": 2e9}
 
@@ -31,7 +31,7 @@ def plain(
 ) -> Iterator[None]:
     monkeypatch.setitem(sys.modules, "rich.table", None)
     variables(OZFP4_CACHE_DIR=str(tmp_path))
-    monkeypatch.setattr("ozfp4.measure.machine.have_cuda", lambda: False)
+    monkeypatch.setattr("ozfp4._measure.machine.have_cuda", lambda: False)
     monkeypatch.setattr(clocks, "multiply_rate", lambda device, plan, n: RATES[plan.alphabet])
     monkeypatch.setattr(clocks, "copy_bandwidth", lambda device: 7e9)
     monkeypatch.setattr(thresholds, "measure", lambda index: ("a CPU", {"float64": 640, "complex128": None}))

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 import ozfp4
-from ozfp4 import _core, cli
+from ozfp4 import _cli as cli
+from ozfp4 import _core
 
 
 def run_module(*arguments: str, **options) -> subprocess.CompletedProcess[str]:
@@ -42,7 +43,7 @@ def test_info_looks_for_gpus_where_torch_is_installed(tmp_path: Path) -> None:
     program = (
         f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n"
         "from ozfp4 import cli\n"
-        "from ozfp4.backends.cuda import extension\n"
+        "from ozfp4._backends.cuda import extension\n"
         "extension.extension = lambda: object()  # as in a build with CUDA kernels\n"
         "assert 'torch' not in sys.modules\n"
         "cli.main(['info'])\n"
@@ -161,7 +162,7 @@ def test_nonsense_in_the_environment_is_told_in_one_line(
     variable: str, value: str, complaint: str, tmp_path: Path
 ) -> None:
     script = tmp_path / "ozfp4"
-    script.write_text("import sys\nfrom ozfp4.cli import main\nsys.exit(main())\n", encoding="utf-8")
+    script.write_text("import sys\nfrom ozfp4._cli import main\nsys.exit(main())\n", encoding="utf-8")
     environment = {**os.environ, "PYTHONPATH": ":".join(sys.path), variable: value}
     for program in (["-m", "ozfp4"], ["-mozfp4"], [str(script)]):
         done = subprocess.run(
@@ -181,7 +182,7 @@ COMMANDS = ("selftest --short", "plan 64 64 64", "calibrate --device cpu", "exec
 def test_what_does_not_multiply_here_is_told_in_one_line(variable: str, value: str, complaint: str) -> None:
     program = (
         "import sys\n"
-        "from ozfp4.cli import main\n"
+        "from ozfp4._cli import main\n"
         f"for command in {COMMANDS!r}:\n"
         "    print(main(command.split()), file=sys.stderr)\n"
     )

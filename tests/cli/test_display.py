@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from ozfp4.cli import progress, tables
+from ozfp4._cli import progress, tables
 from ozfp4.testing import forced_on_cpu
 
 

@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 import ozfp4
-from ozfp4.cli import main
-from ozfp4.cli.commands import plan as plan_command
-from ozfp4.dispatch import this_machine
-from ozfp4.measure import clocks
-from ozfp4.plans import make_plan
+from ozfp4._cli import main
+from ozfp4._cli.commands import plan as plan_command
+from ozfp4._dispatch import this_machine
+from ozfp4._measure import clocks
+from ozfp4._plans import make_plan
 
 
 @pytest.fixture(autouse=True)
@@ -24,7 +24,7 @@ def plain(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, no_int8_unit: None) -
     monkeypatch.setitem(sys.modules, "rich.table", None)
     monkeypatch.setenv("OZFP4_CACHE_DIR", str(tmp_path))
     # No GPU, whatever this machine has.
-    monkeypatch.setattr("ozfp4.measure.machine.have_cuda", lambda: False)
+    monkeypatch.setattr("ozfp4._measure.machine.have_cuda", lambda: False)
     this_machine._forget()
     yield
     this_machine._forget()

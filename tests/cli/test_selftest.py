@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 import ozfp4
-from ozfp4 import _core, _testing, cli
-from ozfp4.cost.peaks import CPU_BACKENDS
-from ozfp4.measure import report as machine_report
+from ozfp4 import _cli as cli
+from ozfp4 import _core, _testing
+from ozfp4._cost.peaks import CPU_BACKENDS
+from ozfp4._measure import report as machine_report
 
 pytestmark = pytest.mark.usefixtures("cache")
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import ozfp4
-from ozfp4.support.table import Table
+from ozfp4._support.table import Table
 
 
 def test_columns_and_cells() -> None:
@@ -45,8 +45,8 @@ def test_a_value_shows_itself_as_a_table(name: str) -> None:
 
 
 def test_a_failure_is_in_the_table() -> None:
-    from ozfp4.backends.kernels import cpu_kernel
-    from ozfp4.trust.verdict import Verdict
+    from ozfp4._backends.kernels import cpu_kernel
+    from ozfp4._trust.verdict import Verdict
 
     tested = ozfp4.SelfTest((Verdict(cpu_kernel("fp64"), False, "short", 3, 0.5, "case <7>"),))
     assert not tested

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from ozfp4 import _core
-from ozfp4.measure import thresholds
+from ozfp4._measure import thresholds
 
 
 class Machine:

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 import ozfp4
-from ozfp4.backends.cuda import extension
-from ozfp4.cost import model, peaks
-from ozfp4.cost.choice import choose
-from ozfp4.cost.rates import DEVICES, TERA, device_rates
-from ozfp4.dispatch import on_cuda, this_machine
-from ozfp4.plans import make_plan
-from ozfp4.request import library
+from ozfp4._backends.cuda import extension
+from ozfp4._cost import model, peaks
+from ozfp4._cost.choice import choose
+from ozfp4._cost.rates import DEVICES, TERA, device_rates
+from ozfp4._dispatch import on_cuda, this_machine
+from ozfp4._plans import make_plan
+from ozfp4._request import library
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from ozfp4.cost.rates import DEVICES, Rates, alphabet_rate, device_rates, predicted_seconds
+from ozfp4._cost.rates import DEVICES, Rates, alphabet_rate, device_rates, predicted_seconds
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 
 from ozfp4 import _core
 from ozfp4._options import Options
-from ozfp4.plans.plan import Plan, make_plan
+from ozfp4._plans.plan import Plan, make_plan
 from ozfp4.testing import assert_same_bits, exact_matmul
 from support import noise
 

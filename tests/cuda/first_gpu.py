@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import ozfp4
-from ozfp4.backends.cuda import extension
+from ozfp4._backends.cuda import extension
 from ozfp4.testing import assert_same_bits
 from support import chosen
 

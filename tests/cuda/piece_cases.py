@@ -16,8 +16,8 @@ from support.chosen import matmul
 
 torch = pytest.importorskip("torch")
 
-from ozfp4.backends.partial import Partial  # noqa: E402
-from ozfp4.dispatch.decision import plan_asked_for  # noqa: E402
+from ozfp4._backends.partial import Partial  # noqa: E402
+from ozfp4._dispatch.decision import plan_asked_for  # noqa: E402
 
 
 @dataclasses.dataclass(frozen=True)

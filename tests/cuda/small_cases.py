@@ -18,8 +18,8 @@ from pathlib import Path
 import torch
 
 import ozfp4
-from ozfp4.backends import kernels
-from ozfp4.backends.cuda import extension
+from ozfp4._backends import kernels
+from ozfp4._backends.cuda import extension
 from ozfp4.testing import forced
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))  # without pytest

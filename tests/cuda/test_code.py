@@ -6,9 +6,9 @@ import pytest
 from first_gpu import DEVICE, torch
 
 import ozfp4
+from ozfp4._backends.cuda import extension
+from ozfp4._dispatch import on_cuda
 from ozfp4._options import Options
-from ozfp4.backends.cuda import extension
-from ozfp4.dispatch import on_cuda
 from ozfp4.testing import assert_same_bits
 
 CUDA = extension.extension()

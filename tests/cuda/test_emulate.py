@@ -11,8 +11,8 @@ import pytest
 from first_gpu import DEVICE, torch
 
 import ozfp4
-from ozfp4.emulation import chains, choice
-from ozfp4.emulation.summary import Decision
+from ozfp4._emulation import chains, choice
+from ozfp4._emulation.summary import Decision
 from ozfp4.testing import assert_same_bits
 
 REAL = torch.float64

@@ -12,7 +12,7 @@ import ozfp4
 from ozfp4.testing import assert_same_bits
 from support import operands
 
-MODULE = import_module("ozfp4.api.gram")
+MODULE = import_module("ozfp4._api.gram")
 
 
 @pytest.fixture(autouse=True)

@@ -8,9 +8,9 @@ import pytest
 from first_gpu import DEVICE, torch
 from piece_cases import MOST_BITS, Case, cases, check, operands
 
+from ozfp4._backends.partial import Partial
+from ozfp4._dispatch import decision, pieces
 from ozfp4._options import Options
-from ozfp4.backends.partial import Partial
-from ozfp4.dispatch import decision, pieces
 
 SQUARES = 4  # of the words of a piece
 

@@ -13,7 +13,7 @@ import pytest
 from first_gpu import DEVICE, noisy, torch
 
 import ozfp4
-from ozfp4.dispatch import on_cuda
+from ozfp4._dispatch import on_cuda
 from ozfp4.testing import assert_same_bits
 from support import chosen
 
@@ -144,7 +144,7 @@ def test_what_overlaps_is_refused():
 
 
 def test_operators_and_gradients(short):
-    import ozfp4.torch_ops
+    import ozfp4._torch_ops
 
     for _ in range(3):
         a, b = draw(64, 65), draw(65, 34)

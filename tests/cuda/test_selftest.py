@@ -11,12 +11,12 @@ import pytest
 from first_gpu import DEVICE, torch
 
 import ozfp4
+from ozfp4._backends import kernels
+from ozfp4._backends.cuda import extension
+from ozfp4._dispatch import on_cuda
 from ozfp4._options import Options
-from ozfp4.backends import kernels
-from ozfp4.backends.cuda import extension
-from ozfp4.dispatch import on_cuda
+from ozfp4._trust import guard
 from ozfp4.testing import assert_same_bits, exact_matmul
-from ozfp4.trust import guard
 
 SERVING = kernels.gpu_kernels(("u8", "s8", "e2m1"), 0)
 PAIRS = [*SERVING, *kernels.stand_ins(0), kernels.words_kernel(0)]

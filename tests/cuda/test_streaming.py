@@ -7,7 +7,7 @@ import pytest
 from first_gpu import DEVICE, torch
 
 import ozfp4
-from ozfp4.streaming import copies
+from ozfp4._streaming import copies
 from ozfp4.testing import assert_same_bits
 
 MIB = 2**20

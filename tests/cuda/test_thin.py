@@ -9,7 +9,7 @@ import without_planes
 from first_gpu import DEVICE, noisy, on_device, torch
 from without_planes import KINDS, NotedWays, ways_of
 
-from ozfp4.backends.cuda import extension
+from ozfp4._backends.cuda import extension
 from ozfp4.testing import assert_same_bits, forced
 from support import chosen, operands
 

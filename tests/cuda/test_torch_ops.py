@@ -7,7 +7,7 @@ import pytest
 from first_gpu import DEVICE, torch
 
 import ozfp4
-import ozfp4.torch_ops
+import ozfp4._torch_ops
 from ozfp4.testing import assert_same_bits
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # torch's own, of what it traces

@@ -193,8 +193,8 @@ def test_updates_of_integers_in_a_graph() -> None:
 @pytest.mark.parametrize("dtype", [*DTYPES, "bool"])
 def test_gram_of_integers(dtype: str, is_cut: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     if is_cut:
-        monkeypatch.setattr(import_module("ozfp4.api.gram"), "_LEAST_COLUMNS", 64)
-        monkeypatch.setattr(import_module("ozfp4.api.gram"), "_LEAST_EXTENT", 0)
+        monkeypatch.setattr(import_module("ozfp4._api.gram"), "_LEAST_COLUMNS", 64)
+        monkeypatch.setattr(import_module("ozfp4._api.gram"), "_LEAST_EXTENT", 0)
     for shape in ((30, 201), (2, 9, 130), (0, 70), (1, 1)):
         a = noise(shape, dtype)
         turned = a.swapaxes(-1, -2)

@@ -9,8 +9,8 @@ import pytest
 from first_gpu import DEVICE, noisy, on_device, torch
 
 import ozfp4
-from ozfp4.dispatch import this_machine
-from ozfp4.measure import calibrate
+from ozfp4._dispatch import this_machine
+from ozfp4._measure import calibrate
 from ozfp4.testing import assert_same_bits
 from support import operands
 

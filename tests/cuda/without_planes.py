@@ -5,7 +5,7 @@ from __future__ import annotations
 from first_gpu import DEVICE, noisy, on_device, torch
 
 import ozfp4
-from ozfp4.backends.cuda import extension
+from ozfp4._backends.cuda import extension
 from ozfp4.testing import assert_same_bits, forced
 from support import chosen
 

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from ozfp4._api.integers import integer_request
+from ozfp4._dispatch import on_cuda, product
 from ozfp4._options import Options
-from ozfp4.api.integers import integer_request
-from ozfp4.dispatch import on_cuda, product
-from ozfp4.request.integers import entry_bits, unify
-from ozfp4.request.library import Operands
+from ozfp4._request.integers import entry_bits, unify
+from ozfp4._request.library import Operands
 from support import STACKS
 from support.integers import DTYPES, exact, noise, overflows, wrapped
 

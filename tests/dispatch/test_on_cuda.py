@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from ozfp4._dispatch import on_cuda
 from ozfp4._options import Options
-from ozfp4.dispatch import on_cuda
 
 torch = pytest.importorskip("torch")
 

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from ozfp4._api.integer_update import integer_update
 from ozfp4._options import Options
-from ozfp4.api.integer_update import integer_update
-from ozfp4.request.integers import unify_update
-from ozfp4.request.library import Operands
-from ozfp4.request.update import take_addend
+from ozfp4._request.integers import unify_update
+from ozfp4._request.library import Operands
+from ozfp4._request.update import take_addend
 from support.integers import DTYPES, exact, overflows, wrapped
 from support.integers import noise as integers
 
@@ -41,7 +41,7 @@ def multiplied(monkeypatch: pytest.MonkeyPatch) -> list[Operands]:
         operands.out.copy_(torch.from_numpy(np.asarray(value)))
         return operands.out, None
 
-    monkeypatch.setattr(import_module("ozfp4.api.integer_update"), "integer_product", multiply)
+    monkeypatch.setattr(import_module("ozfp4._api.integer_update"), "integer_product", multiply)
     return found
 
 

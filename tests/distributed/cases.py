@@ -9,8 +9,8 @@ from typing import Any
 
 import torch
 
-from ozfp4.distributed import cost
-from ozfp4.distributed.layout import LAYOUTS
+from ozfp4.distributed import _cost as cost
+from ozfp4.distributed._layout import LAYOUTS
 
 Layout = tuple[str, str]
 AXES = {"rows": -2, "columns": -1, "stack": 0}

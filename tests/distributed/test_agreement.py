@@ -20,8 +20,10 @@ from ranks import FAILING, PAIRS, Here, Ranks, check_gpus, group, named
 
 import ozfp4
 import ozfp4.distributed
-from ozfp4.distributed import agree, gathered, local
-from ozfp4.distributed.collectives import take_group
+from ozfp4.distributed import _agree as agree
+from ozfp4.distributed import _gathered as gathered
+from ozfp4.distributed import _local as local
+from ozfp4.distributed._collectives import take_group
 
 
 def operands(here: Here) -> tuple[torch.Tensor, torch.Tensor]:
@@ -124,7 +126,7 @@ def test_what_differs_is_raised_by_all(failing: Ranks, name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "file", ["_core.so", "_cuda.cpython-311.so", "libozfp4_cuda.so", "__init__.py", "trust/guard.py"]
+    "file", ["_core.so", "_cuda.cpython-311.so", "libozfp4_cuda.so", "__init__.py", "_trust/guard.py"]
 )
 def test_a_byte_of_what_computes_is_another_build(tmp_path: Path, file: str) -> None:
     """The kernels for GPUs are in a library beside the extension."""

@@ -10,8 +10,10 @@ from cases import part
 from ranks import Here, group
 
 import ozfp4.distributed
-from ozfp4.distributed import collectives, cost, gathered
-from ozfp4.distributed.layout import Placed, Problem, axis_of, chunk_sizes
+from ozfp4.distributed import _collectives as collectives
+from ozfp4.distributed import _cost as cost
+from ozfp4.distributed import _gathered as gathered
+from ozfp4.distributed._layout import Placed, Problem, axis_of, chunk_sizes
 
 NAMES = ("replicated", "rows", "columns")
 

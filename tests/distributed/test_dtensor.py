@@ -13,7 +13,7 @@ from meshes import PLACED, assert_is, mesh_of, placed, random, stacks, words_for
 from ranks import Here, Ranks
 
 import ozfp4
-from ozfp4.request.library import is_dtensor
+from ozfp4._request.library import is_dtensor
 
 SHAPES = [((7, 9), (9, 5)), ((2, 3), (3, 17)), ((9, 4), (4, 1)), ((0, 5), (5, 4)), ((6, 0), (0, 3))]
 
@@ -261,7 +261,7 @@ def overflowing(here: Here) -> str:
 
 def unspeakable(here: Here) -> str:
     """Rank 0 raises what is no text: a lone surrogate, as a path of undecodable bytes has it."""
-    from ozfp4.torch_ops import dtensors
+    from ozfp4._torch_ops import dtensors
 
     x = placed(here, torch.ones(2, 2, device=here.device), mesh_of(here, (here.size,)), ["R"])
 
@@ -421,7 +421,7 @@ import sys
 import ozfp4, torch
 assert "torch.distributed.tensor" not in sys.modules
 ozfp4.matmul(torch.ones(2, 2), torch.ones(2, 2, requires_grad=True))  # the operators are there before DTensors are
-import ozfp4.torch_ops
+import ozfp4._torch_ops
 assert "torch.distributed.tensor" not in sys.modules
 import torch.distributed as dist
 from torch.distributed.tensor import Shard, distribute_tensor, init_device_mesh

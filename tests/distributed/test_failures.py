@@ -15,8 +15,11 @@ from ranks import Here, Ranks, group  # noqa: E402
 from test_agreement import alike, check_in_order, error_of, operands  # noqa: E402
 
 import ozfp4.distributed  # noqa: E402
-from ozfp4.distributed import agree, gathered, reduce, run  # noqa: E402
-from ozfp4.distributed.cost import Way  # noqa: E402
+from ozfp4.distributed import _agree as agree  # noqa: E402
+from ozfp4.distributed import _gathered as gathered  # noqa: E402
+from ozfp4.distributed import _reduce as reduce  # noqa: E402
+from ozfp4.distributed import _run as run  # noqa: E402
+from ozfp4.distributed._cost import Way  # noqa: E402
 
 INNER = ("columns", "rows")
 
@@ -154,7 +157,7 @@ def local_product(here: Here, what: str) -> str:
     """DTensors whose parts of the result move on; rank 0 alone has rows to multiply, or one rank breaks."""
     from torch.distributed.tensor import Replicate
 
-    from ozfp4.distributed import dtensor
+    from ozfp4.distributed import _dtensor as dtensor
 
     mesh = mesh_of(here, (here.size,))
     kind: Any = {"dtype": torch.float64, "device": here.device}
@@ -265,7 +268,7 @@ def test_what_ranks_may_pass_alone_is_no_other_call(pair: Ranks) -> None:
 
 def different_calls(here: Here) -> str:
     """Rank 1 begins a call while rank 0 is within one."""
-    from ozfp4.distributed.collectives import take_group
+    from ozfp4.distributed._collectives import take_group
 
     over = take_group(None)
     try:
@@ -286,10 +289,10 @@ def alive(here: Here, layout: str) -> int:
     """The most gathered pieces that are there at once."""
     import weakref
 
-    from ozfp4.distributed import collectives
-    from ozfp4.distributed.collectives import take_group
-    from ozfp4.distributed.layout import Placed, Problem, chunk_sizes
-    from ozfp4.distributed.local import Products
+    from ozfp4.distributed import _collectives as collectives
+    from ozfp4.distributed._collectives import take_group
+    from ozfp4.distributed._layout import Placed, Problem, chunk_sizes
+    from ozfp4.distributed._local import Products
 
     made: list[Any] = []
     most = [0]

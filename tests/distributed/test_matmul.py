@@ -12,7 +12,9 @@ from ranks import Here, Ranks
 
 import ozfp4
 import ozfp4.distributed
-from ozfp4.distributed import agree, cost, local
+from ozfp4.distributed import _agree as agree
+from ozfp4.distributed import _cost as cost
+from ozfp4.distributed import _local as local
 
 
 def many(here: Here, seeds: range, in_pieces: bool) -> list[str]:

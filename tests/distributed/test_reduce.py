@@ -51,10 +51,10 @@ def sizes_of(random, k, ranks):
 
 def float_case(here, seed):
     import ozfp4
-    from ozfp4.distributed import reduce
-    from ozfp4.distributed.collectives import take_group
-    from ozfp4.distributed.layout import Placed, Problem, chunk_sizes
-    from ozfp4.distributed.local import Products
+    from ozfp4.distributed import _reduce as reduce
+    from ozfp4.distributed._collectives import take_group
+    from ozfp4.distributed._layout import Placed, Problem, chunk_sizes
+    from ozfp4.distributed._local import Products
 
     random = np.random.default_rng(seed)
     m, n = (int(x) for x in random.integers(1, 20, 2))
@@ -95,7 +95,8 @@ def float_case(here, seed):
 
 
 def float_cases(here, first, count, limits=None):
-    from ozfp4.distributed import cost, reduce
+    from ozfp4.distributed import _cost as cost
+    from ozfp4.distributed import _reduce as reduce
 
     with pytest.MonkeyPatch.context() as patch:
         if limits is not None:
@@ -110,10 +111,10 @@ def float_cases(here, first, count, limits=None):
 
 
 def integer_cases(here, first, count):
-    from ozfp4.distributed import reduce
-    from ozfp4.distributed.collectives import take_group
-    from ozfp4.distributed.layout import Placed, Problem, chunk_sizes
-    from ozfp4.distributed.local import Products
+    from ozfp4.distributed import _reduce as reduce
+    from ozfp4.distributed._collectives import take_group
+    from ozfp4.distributed._layout import Placed, Problem, chunk_sizes
+    from ozfp4.distributed._local import Products
 
     names = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "bool"]
     for seed in range(first, first + count):
@@ -205,7 +206,7 @@ def disagree(here):
     from unittest import mock
 
     from ozfp4 import distributed
-    from ozfp4.dispatch import on_cpu
+    from ozfp4._dispatch import on_cpu
 
     a, b = torch.randn(4, 3, dtype=torch.float64), torch.randn(3, 5, dtype=torch.float64)
 

@@ -19,7 +19,7 @@ import ozfp4
 import scaling
 from cluster import measure, model
 from cluster.products import Ranks, give_back, host_names, problem_of
-from ozfp4.distributed import cost
+from ozfp4.distributed import _cost as cost
 
 LAYOUTS = [("rows", "replicated"), ("rows", "columns"), ("rows", "rows"), ("columns", "rows")]
 METHODS = [(*layout, "redistribute") for layout in LAYOUTS] + [("columns", "rows", "reduce")]

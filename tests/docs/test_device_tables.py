@@ -271,7 +271,7 @@ def test_figures_of_a_tree_with_changes_are_not_drawn(
 
 
 def test_a_caption_says_that_the_commit_is_unknown() -> None:
-    from ozfp4.measure.machine import sentence
+    from ozfp4._measure.machine import sentence
 
     assert sentence({"device": "X", "date": "2026-01-01"}) == "X, commit unknown, 2026-01-01"
     assert device_tables._machine({"device": "X", "date": "2026-01-01"}) == "X, commit unknown, 2026-01-01:"

@@ -13,12 +13,12 @@ import pytest
 
 import ozfp4
 from ozfp4 import _core
-from ozfp4.emulation import chains, choice
-from ozfp4.emulation.options import check_options
-from ozfp4.emulation.problem import Problem
-from ozfp4.emulation.summary import Decision
+from ozfp4._emulation import chains, choice
+from ozfp4._emulation.options import check_options
+from ozfp4._emulation.problem import Problem
+from ozfp4._emulation.summary import Decision
+from ozfp4._trust import guard
 from ozfp4.testing import assert_same_bits
-from ozfp4.trust import guard
 
 torch = pytest.importorskip("torch")
 

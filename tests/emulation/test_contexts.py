@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import ozfp4
-from ozfp4.emulation.summary import Record
+from ozfp4._emulation.summary import Record
 
 ORIGINAL = np.matmul
 A = np.eye(3)
@@ -180,11 +180,11 @@ kind, mode = sys.argv[1:]
 if kind == "torch":
     import torch
 if mode == "always" and kind == "torch":
-    from ozfp4.emulation.for_torch import flags as module
+    from ozfp4._emulation.for_torch import flags as module
 elif kind == "torch":
-    from ozfp4.emulation.for_torch.names import EXCHANGE as module
+    from ozfp4._emulation.for_torch.names import EXCHANGE as module
 else:
-    from ozfp4.emulation.numpy_patch import EXCHANGE as module
+    from ozfp4._emulation.numpy_patch import EXCHANGE as module
 
 original = np.matmul
 

@@ -10,9 +10,9 @@ import pytest
 
 import ozfp4
 from ozfp4 import _core
-from ozfp4.emulation import choice, entered, summary
-from ozfp4.emulation.options import check_options
-from ozfp4.emulation.problem import Problem
+from ozfp4._emulation import choice, entered, summary
+from ozfp4._emulation.options import check_options
+from ozfp4._emulation.problem import Problem
 
 torch = pytest.importorskip("torch")
 

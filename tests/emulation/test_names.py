@@ -16,15 +16,15 @@ from typing import Any, no_type_check
 import pytest
 
 import ozfp4
-from ozfp4.emulation import chains, choice
-from ozfp4.emulation.problem import Problem
-from ozfp4.emulation.summary import Decision
+from ozfp4._emulation import chains, choice
+from ozfp4._emulation.problem import Problem
+from ozfp4._emulation.summary import Decision
 from ozfp4.testing import assert_same_bits
 
 torch = pytest.importorskip("torch")
 from torch_devices import DEVICES  # noqa: E402
 
-from ozfp4.emulation.for_torch import names, operators  # noqa: E402
+from ozfp4._emulation.for_torch import names, operators  # noqa: E402
 
 REAL, COMPLEX = torch.float64, torch.complex128
 NOISE = -7.25

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ozfp4.linalg import products
+from ozfp4.linalg import _products as products
 
 
 @pytest.fixture(autouse=True)

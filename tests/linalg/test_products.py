@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import ozfp4
-from ozfp4.linalg.products import residual, update
+from ozfp4.linalg._products import residual, update
 from ozfp4.testing import assert_same_bits, correct_matmul
 
 RNG = np.random.default_rng(31)

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from ozfp4 import linalg
-from ozfp4.linalg import native, operands
+from ozfp4.linalg import _native as native
+from ozfp4.linalg import _operands as operands
 from ozfp4.testing import assert_same_bits
 
 RNG = np.random.default_rng(41)

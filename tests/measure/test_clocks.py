@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 import ozfp4
-from ozfp4.dispatch import on_cuda
-from ozfp4.measure import clocks
-from ozfp4.measure.calibrate import short_plan
-from ozfp4.plans.plan import make_plan
-from ozfp4.support import torch_private
+from ozfp4._dispatch import on_cuda
+from ozfp4._measure import clocks
+from ozfp4._measure.calibrate import short_plan
+from ozfp4._plans.plan import make_plan
+from ozfp4._support import torch_private
 
 STAGES = (0.01, 0.02, 0.04, 0.03)  # milliseconds
 

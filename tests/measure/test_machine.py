@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from ozfp4.measure import machine
+from ozfp4._measure import machine
 
 
 @pytest.fixture
@@ -25,7 +25,7 @@ def test_outside_a_checkout_nothing_is_known(folder: Path) -> None:
 
 def test_git_archive_fills_in_the_commit() -> None:
     root = Path(__file__).parents[2]
-    written = (root / "src/ozfp4/measure/archival.txt").read_text().strip()
+    written = (root / "src/ozfp4/_measure/archival.txt").read_text().strip()
     attributes = (root / ".gitattributes").read_text()
-    assert "src/ozfp4/measure/archival.txt export-subst" in attributes
+    assert "src/ozfp4/_measure/archival.txt export-subst" in attributes
     assert written == "$Format:%h$" or not written.startswith("$")

@@ -44,9 +44,9 @@ def test_it_is_what_type_checkers_believe(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["matmul", "gemm", "gram", "prepare"])
 def test_what_others_hand_on_is_there_whatever_was_asked_for(name: str) -> None:
-    program = f"from ozfp4.dispatch import plain; print(plain.products[{name!r}].__module__)"
+    program = f"from ozfp4._dispatch import plain; print(plain.products[{name!r}].__module__)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert done.stdout.startswith("ozfp4.api.")
+    assert done.stdout.startswith("ozfp4._api.")
 
 
 def test_other_names_are_errors() -> None:

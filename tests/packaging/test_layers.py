@@ -14,26 +14,26 @@ import ozfp4
 
 LAYERS = (
     "__main__",
-    "cli",
-    "measure",
+    "_cli",
+    "_measure",
     "testing",
     "__init__",
     "linalg",
-    "emulation",
+    "_emulation",
     "distributed",
-    "api",
-    "torch_ops",
-    "streaming",
+    "_api",
+    "_torch_ops",
+    "_streaming",
     "stages",
-    "dispatch",
-    "trust",
-    "backends",
-    "report",
-    "cost",
-    "request",
+    "_dispatch",
+    "_trust",
+    "_backends",
+    "_report",
+    "_cost",
+    "_request",
     "_options",
-    "plans",
-    "support",
+    "_plans",
+    "_support",
     "_cuda",
     "_testing",
     "_core",
@@ -123,11 +123,11 @@ def test_no_circle() -> None:
 
 
 def test_what_counts_as_an_import() -> None:
-    known = {"cost.model", "plans.plan", "plans", "_core", "trust.guard", "__init__"}
-    text = "from .. import _core\nfrom ..plans.plan import Plan\ndef f():\n    from ..trust import guard\n    import ozfp4\n"
-    assert imports("cost.model", text, False, known) == {"_core", "plans.plan", "trust.guard", "__init__"}
-    assert imports("plans", "from .plan import Plan\n", True, known) == {"plans.plan"}
-    assert imports("trust.guard", "from ozfp4.cost.model import x\n", False, known) == {"cost.model"}
+    known = {"_cost.model", "_plans.plan", "_plans", "_core", "_trust.guard", "__init__"}
+    text = "from .. import _core\nfrom .._plans.plan import Plan\ndef f():\n    from .._trust import guard\n    import ozfp4\n"
+    assert imports("_cost.model", text, False, known) == {"_core", "_plans.plan", "_trust.guard", "__init__"}
+    assert imports("_plans", "from .plan import Plan\n", True, known) == {"_plans.plan"}
+    assert imports("_trust.guard", "from ozfp4._cost.model import x\n", False, known) == {"_cost.model"}
 
 
 # What torch makes on its default device unless it is named.
@@ -138,7 +138,7 @@ FACTORIES = {
 
 
 def made_anywhere(source: str) -> list[str]:
-    """Calls that leave it to torch's default device where a tensor lies; those of NumPy and of `linalg.native` name none."""
+    """Calls that leave it to torch's default device where a tensor lies; those of NumPy and of `linalg._native` name none."""
     return [
         ast.unparse(node)
         for node in ast.walk(ast.parse(source))

@@ -11,7 +11,7 @@ import pytest
 
 from ozfp4 import _core, _testing
 from ozfp4._options import Options
-from ozfp4.support.integers import to_words
+from ozfp4._support.integers import to_words
 from ozfp4.testing import assert_same_bits, exact_matmul, integer_product, round_to_float
 from support import KINDS, noise, operands
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from ozfp4 import _core, _testing
-from ozfp4.cost.choice import choose
-from ozfp4.cost.peaks import gpu_peaks
-from ozfp4.cost.rates import DEVICES, Rates
-from ozfp4.plans.plan import SCHEMES, make_plan
+from ozfp4._cost.choice import choose
+from ozfp4._cost.peaks import gpu_peaks
+from ozfp4._cost.rates import DEVICES, Rates
+from ozfp4._plans.plan import SCHEMES, make_plan
 
 UNITS = ("fp64", "int8", "fp4")
 

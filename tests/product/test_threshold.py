@@ -74,7 +74,7 @@ def test_what_is_kept_comes_first(file: Path, variables: Callable[..., None]) ->
 
 @pytest.mark.skipif(os.name == "nt", reason="folders of Unix")
 def test_the_folder_is_that_of_all_findings(variables: Callable[..., None]) -> None:
-    from ozfp4.support.disk_cache import cache_folder
+    from ozfp4._support.disk_cache import cache_folder
 
     for settings in (
         {"OZFP4_CACHE_DIR": "/a/b"},

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import ozfp4
-from ozfp4.request import dlpack
+from ozfp4._request import dlpack
 from ozfp4.testing import assert_same_bits
 from support import noise
 
@@ -329,7 +329,7 @@ def test_tensors_view_what_lies_on_a_device(own: ModuleType, monkeypatch: pytest
 def test_what_is_prepared_on_a_device_is_a_copy(own: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tensors of the CPU stand for those of a device."""
     torch = pytest.importorskip("torch")
-    api = import_module("ozfp4.api.prepare")
+    api = import_module("ozfp4._api.prepare")
     stand_in = SimpleNamespace(from_dlpack=lambda x: torch.from_numpy(x.entries))
     monkeypatch.setattr(dlpack.Library, "_torch", lambda self, name, index: stand_in)
     take = api.library.take_operand

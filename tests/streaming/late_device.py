@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from ozfp4.dispatch import plain
-from ozfp4.streaming.devices import multiply_into
+from ozfp4._dispatch import plain
+from ozfp4._streaming.devices import multiply_into
 
 
 class LateEvent:
@@ -36,7 +36,7 @@ class Later:
 
 
 class LateDevice:
-    """As :class:`ozfp4.streaming.devices.Device`; `delay` is the longest in seconds, `keeps` whether operands are prepared."""
+    """As :class:`ozfp4._streaming.devices.Device`; `delay` is the longest in seconds, `keeps` whether operands are prepared."""
 
     least_workspace = 2**20
     inner_workspace = 0.5

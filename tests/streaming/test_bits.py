@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ozfp4
-from ozfp4.streaming import call, copies
+from ozfp4._streaming import call, copies
 from ozfp4.testing import assert_same_bits
 
 DTYPES = ["f8", "f4", "c16", "c8", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "?"]

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import ozfp4
-from ozfp4.dispatch import on_cuda
-from ozfp4.streaming import call, copies
+from ozfp4._dispatch import on_cuda
+from ozfp4._streaming import call, copies
 from ozfp4.testing import assert_same_bits
 
 torch = pytest.importorskip("torch")
@@ -41,7 +41,7 @@ class Event:
 @pytest.fixture
 def pinned(monkeypatch: pytest.MonkeyPatch) -> set[int]:
     """The addresses of host memory that is pinned."""
-    from ozfp4.streaming import cuda
+    from ozfp4._streaming import cuda
 
     found: set[int] = set()
     empty = torch.empty

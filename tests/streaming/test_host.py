@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ozfp4.streaming.host import Box, HostMatrices
+from ozfp4._streaming.host import Box, HostMatrices
 
 
 @given(st.data())

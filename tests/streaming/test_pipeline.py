@@ -15,8 +15,8 @@ import pytest
 from late_device import LateDevice
 
 import ozfp4
-from ozfp4.streaming import call, copies, engine
-from ozfp4.streaming.tiles import Tiling
+from ozfp4._streaming import call, copies, engine
+from ozfp4._streaming.tiles import Tiling
 from ozfp4.testing import assert_same_bits
 
 RANDOM = np.random.default_rng(5)

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from ozfp4._options import Options
-from ozfp4.request import library
-from ozfp4.request.operands import matmul_request
-from ozfp4.streaming.devices import Cpu
-from ozfp4.streaming.host import HostMatrices
-from ozfp4.streaming.sizing import sizes_of
-from ozfp4.streaming.tiles import Sizes
+from ozfp4._request import library
+from ozfp4._request.operands import matmul_request
+from ozfp4._streaming.devices import Cpu
+from ozfp4._streaming.host import HostMatrices
+from ozfp4._streaming.sizing import sizes_of
+from ozfp4._streaming.tiles import Sizes
 
 
 def sizes(a: Any, b: Any, dtype: str) -> Sizes:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ozfp4.streaming.tiles import Sizes, Tiling, best_tiling
+from ozfp4._streaming.tiles import Sizes, Tiling, best_tiling
 
 GIB = 2**30
 

@@ -13,14 +13,14 @@ from typing import Any
 import pytest
 
 import ozfp4
-from ozfp4.emulation import chains, choice
-from ozfp4.emulation.summary import Decision
+from ozfp4._emulation import chains, choice
+from ozfp4._emulation.summary import Decision
 
 torch = pytest.importorskip("torch")
 from torch_devices import DEVICES  # noqa: E402
 from torch_samples import WIDE, operators, samples  # noqa: E402
 
-from ozfp4.emulation.for_torch.products import FUNCTIONS  # noqa: E402
+from ozfp4._emulation.for_torch.products import FUNCTIONS  # noqa: E402
 
 # By torch's name: what has to be caught of all samples together, forward and backward.
 CAUGHT: dict[str, set[str]] = {

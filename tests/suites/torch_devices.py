@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ozfp4.backends.cuda import extension
+from ozfp4._backends.cuda import extension
 
 torch: Any = pytest.importorskip("torch")
 WITH_CUDA = torch.cuda.is_available() and not extension.why_unavailable(torch.device("cuda", 0))

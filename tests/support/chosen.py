@@ -6,10 +6,10 @@ from importlib import import_module
 from typing import Any
 
 from ozfp4._options import Options
-from ozfp4.request.prepared import Prepared
+from ozfp4._request.prepared import Prepared
 
 _matmul, _gemm, _gram, _prepare = (
-    import_module(f"ozfp4.api.{name}") for name in ("matmul", "gemm", "gram", "prepare")
+    import_module(f"ozfp4._api.{name}") for name in ("matmul", "gemm", "gram", "prepare")
 )
 
 

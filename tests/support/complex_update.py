@@ -8,7 +8,7 @@ from functools import reduce
 import numpy as np
 import numpy.typing as npt
 
-from ozfp4.testing.oracle import round_to_float
+from ozfp4.testing._oracle import round_to_float
 
 from .complex import Array, real_form
 from .update import dyadic, gemm_reference, plus, times

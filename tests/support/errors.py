@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ozfp4.testing.correct import real_sums, split
+from ozfp4.testing._correct import real_sums, split
 
 Array = npt.NDArray[Any]
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ozfp4.testing.correct import real_sums
+from ozfp4.testing._correct import real_sums
 
 from .generators import Array, Format
 

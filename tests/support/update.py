@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ozfp4.testing.certified import PRECISIONS, Certificate, certificates, chain, scaled_product
-from ozfp4.testing.correct import Array, over_stacks, real_sums, special_entries, special_value
-from ozfp4.testing.oracle import round_to_float
+from ozfp4.testing._certified import PRECISIONS, Certificate, certificates, chain, scaled_product
+from ozfp4.testing._correct import Array, over_stacks, real_sums, special_entries, special_value
+from ozfp4.testing._oracle import round_to_float
 
 # A sum of powers of two: (integer, exponent) is integer 2^exponent. Python's Fraction looks for common divisors at every step.
 Dyadic = tuple[int, int]

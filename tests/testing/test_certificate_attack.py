@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 from ozfp4.testing import Certificate, error_bound
-from ozfp4.testing.certified import certificates, scaled_product
-from ozfp4.testing.correct import real_sums
+from ozfp4.testing._certified import certificates, scaled_product
+from ozfp4.testing._correct import real_sums
 
 pytestmark = pytest.mark.slow
 

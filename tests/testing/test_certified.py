@@ -17,8 +17,8 @@ from ozfp4.testing import (
     line_facts,
     standard_matmul,
 )
-from ozfp4.testing.certified import Facts, certify, scaled_product, standard_record
-from ozfp4.testing.correct import real_sums
+from ozfp4.testing._certified import Facts, certify, scaled_product, standard_record
+from ozfp4.testing._correct import real_sums
 from support import KINDS, STACKS, grading, operands, spread, stack_operands
 from support.update import round_fraction
 

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ozfp4.testing import assert_same_bits, correct_matmul, round_to_float
-from ozfp4.testing.correct import real_sums, special_value, split
-from ozfp4.testing.oracle import ROUNDINGS
+from ozfp4.testing._correct import real_sums, special_value, split
+from ozfp4.testing._oracle import ROUNDINGS
 from support import KINDS, STACKS, operands, stack_operands
 from support.errors import real_product
 

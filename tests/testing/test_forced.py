@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from ozfp4.backends.cuda import extension
-from ozfp4.dispatch import on_cuda
-from ozfp4.request import library
-from ozfp4.support import debug
+from ozfp4._backends.cuda import extension
+from ozfp4._dispatch import on_cuda
+from ozfp4._request import library
+from ozfp4._support import debug
 from ozfp4.testing import forced
 
 NOTHING = (None,) * 5  # kernel, tile, splits, overlap, a way without planes
@@ -109,7 +109,7 @@ def test_debug_reaches_the_core(monkeypatch: pytest.MonkeyPatch, waits: bool) ->
 
 @pytest.mark.parametrize(("value", "expected"), [("sync", True), ("", False)])
 def test_the_environment_asks_for_it(value: str, expected: bool) -> None:
-    program = "from ozfp4.support import debug; print(debug.SYNC_STAGES)"
+    program = "from ozfp4._support import debug; print(debug.SYNC_STAGES)"
     done = subprocess.run(
         [sys.executable, "-c", program], env={**os.environ, "OZFP4_DEBUG": value}, capture_output=True, text=True, timeout=60
     )  # fmt: skip

@@ -15,7 +15,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import ozfp4  # noqa: E402
-from ozfp4.support import torch_private as private  # noqa: E402
+from ozfp4._support import torch_private as private  # noqa: E402
 
 X = torch.ones(2, 2, dtype=torch.float64)
 forward_ad = torch.autograd.forward_ad

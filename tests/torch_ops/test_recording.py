@@ -12,7 +12,7 @@ import ozfp4
 from ozfp4.testing import assert_same_bits
 
 torch = pytest.importorskip("torch")
-import ozfp4.torch_ops  # noqa: E402 - it imports torch
+import ozfp4._torch_ops  # noqa: E402 - it imports torch
 
 # torch.jit.trace is deprecated since torch 2.9
 pytestmark = pytest.mark.filterwarnings("ignore")

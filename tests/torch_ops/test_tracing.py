@@ -13,7 +13,7 @@ import ozfp4
 from ozfp4.testing import assert_same_bits
 
 torch = pytest.importorskip("torch")
-import ozfp4.torch_ops  # noqa: E402 - it imports torch
+import ozfp4._torch_ops  # noqa: E402 - it imports torch
 
 # torch's own, of what it compiles with
 pytestmark = pytest.mark.filterwarnings("ignore")

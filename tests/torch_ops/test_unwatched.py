@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from ozfp4.request import library
+from ozfp4._request import library
 
 torch = pytest.importorskip("torch")
 A = torch.ones(2, 2, dtype=torch.float64)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ozfp4 import _core
-from ozfp4.backends import kernels
+from ozfp4._backends import kernels
 
 
 @pytest.fixture

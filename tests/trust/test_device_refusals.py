@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from ozfp4.backends.cuda import extension
-from ozfp4.dispatch import on_cuda
-from ozfp4.request import library
+from ozfp4._backends.cuda import extension
+from ozfp4._dispatch import on_cuda
+from ozfp4._request import library
 
 
 @pytest.mark.parametrize("capturing", [False, True])

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ozfp4.support import disk_cache
+from ozfp4._support import disk_cache
 
 KEY = {"device": "cpu", "build": "1"}
 VALUE = {"passed": True, "cases": 3}

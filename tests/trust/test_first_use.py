@@ -19,9 +19,9 @@ import pytest
 
 import ozfp4
 from ozfp4 import _core, stages
-from ozfp4.backends import kernels
+from ozfp4._backends import kernels
+from ozfp4._trust import guard
 from ozfp4.testing import assert_same_bits, exact_matmul, forced_on_cpu
-from ozfp4.trust import guard
 from support import chosen
 
 A, B = np.random.default_rng(0).standard_normal((2, 9, 9))
@@ -315,8 +315,8 @@ def test_nothing_is_written_outside_of_the_folder(cache: Path, tmp_path: Path) -
 FORK_DURING_A_TEST = """
 import os, threading, time
 import numpy as np, ozfp4
-from ozfp4.backends import kernels
-from ozfp4.trust import guard
+from ozfp4._backends import kernels
+from ozfp4._trust import guard
 
 a = np.ones((2, 2))
 thread = threading.Thread(target=guard.test, args=(kernels.cpu_kernel("fp4"),), kwargs={"short": False})

@@ -17,10 +17,10 @@ import numpy as np
 import pytest
 
 import ozfp4
-from ozfp4.backends import kernels
-from ozfp4.backends.cuda import extension
-from ozfp4.backends.kernels import DeviceKernel
-from ozfp4.trust import guard
+from ozfp4._backends import kernels
+from ozfp4._backends.cuda import extension
+from ozfp4._backends.kernels import DeviceKernel
+from ozfp4._trust import guard
 
 torch = pytest.importorskip("torch")
 

@@ -12,9 +12,9 @@ import pytest
 
 import ozfp4
 from ozfp4 import _core
-from ozfp4.backends.kernels import cpu_kernel, cpu_kernels
+from ozfp4._backends.kernels import cpu_kernel, cpu_kernels
+from ozfp4._trust import guard
 from ozfp4.testing import assert_same_bits, exact_matmul, forced_on_cpu
-from ozfp4.trust import guard
 
 A, B = np.random.default_rng(0).standard_normal((2, 9, 9))
 EXACT = exact_matmul(A, B)

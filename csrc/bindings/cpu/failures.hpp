@@ -5,7 +5,7 @@
 
 namespace ozfp4::bindings {
 
-// Calls ozfp4.trust.guard.tell_failures where a kernel of the CPU failed since it was last called. Range: the interpreter's lock
+// Calls ozfp4._trust.guard.tell_failures where a kernel of the CPU failed since it was last called. Range: the interpreter's lock
 // is held; of Python's errors, none is set.
 void tell_failures();
 

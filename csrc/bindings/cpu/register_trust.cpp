@@ -20,7 +20,7 @@ void tell_failures() {
   static int told = 0;  // guarded by the interpreter's lock
   const int failed = product::failure_count();
   if (failed == told) return;
-  py::module_::import("ozfp4.trust.guard").attr("tell_failures")();
+  py::module_::import("ozfp4._trust.guard").attr("tell_failures")();
   told = failed;
 }
 

@@ -54,13 +54,13 @@ bool tell_repaired(std::uintptr_t address) {
   return has_told;
 }
 
-// Calls ozfp4.trust.guard.tell_failures where a kernel failed its self-test since it was last called.
+// Calls ozfp4._trust.guard.tell_failures where a kernel failed its self-test since it was last called.
 void tell_failures() {
   static int told = 0;  // guarded by the interpreter's lock
   const int generation = device_generation();
   if (generation == told) return;
   told = generation;
-  if (!failed_device_kernels().empty()) py::module_::import("ozfp4.trust.guard").attr("tell_failures")();
+  if (!failed_device_kernels().empty()) py::module_::import("ozfp4._trust.guard").attr("tell_failures")();
 }
 
 // Runs `body` with the device current and without the interpreter's lock, and again where a self-test found no memory: torch may

@@ -7,6 +7,6 @@ and the bits are those of one device.
 
 import torch.distributed  # noqa: F401 - what all modules here take from torch that is imported
 
-from .matmul import matmul
+from ._matmul import matmul
 
 __all__ = ["matmul"]

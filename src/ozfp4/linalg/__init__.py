@@ -5,14 +5,14 @@
 >>> x = ozfp4.linalg.solve(a, b, refine=True)     # NumPy arrays or torch tensors, matrices or stacks
 """
 
-from .definite import cholesky
-from .determinants import Slogdet, det, slogdet
-from .householder import qr
-from .least_squares import LstsqResult, lstsq
-from .lu import lu_factor, lu_solve
-from .refine import SolveReport
-from .systems import inv, solve
-from .triangles import solve_triangular
+from ._definite import cholesky
+from ._determinants import Slogdet, det, slogdet
+from ._householder import qr
+from ._least_squares import LstsqResult, lstsq
+from ._lu import lu_factor, lu_solve
+from ._refine import SolveReport
+from ._systems import inv, solve
+from ._triangles import solve_triangular
 
 __all__ = [
     "LstsqResult",

@@ -1,10 +1,10 @@
 """For your tests and ours: the exact reference, comparison of bits, choices that are forced."""
 
-from .certified import Certificate, error_bound, line_capacity, line_facts, standard_matmul
-from .compare import assert_same_bits, bits_of, difference
-from .correct import correct_matmul
-from .forced import forced, forced_on_cpu
-from .oracle import (
+from ._certified import Certificate, error_bound, line_capacity, line_facts, standard_matmul
+from ._compare import assert_same_bits, bits_of, difference
+from ._correct import correct_matmul
+from ._forced import forced, forced_on_cpu
+from ._oracle import (
     exact_matmul,
     integer_matmul,
     integer_product,

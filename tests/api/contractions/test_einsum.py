@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ozfp4
-from ozfp4.api import contraction
+from ozfp4._api import contraction
 from ozfp4.testing import assert_same_bits, correct_matmul, exact_matmul
 from support import noise
 

@@ -13,7 +13,7 @@ import pytest
 import ozfp4
 from ozfp4 import _core
 from ozfp4._options import Options
-from ozfp4.request.integers import entry_bits
+from ozfp4._request.integers import entry_bits
 from support import VIEWS
 from support.integers import DTYPES, KINDS, exact, modulo, noise, operand, wrapped
 

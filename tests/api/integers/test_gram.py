@@ -9,7 +9,7 @@ import pytest
 
 import ozfp4
 from ozfp4._core import WorkspaceError
-from ozfp4.dispatch import product
+from ozfp4._dispatch import product
 from support.integers import DTYPES, KINDS, exact, noise, operand, overflows, wrapped
 
 

@@ -10,7 +10,7 @@ import pytest
 
 import ozfp4
 from ozfp4 import _core
-from ozfp4.request import library
+from ozfp4._request import library
 from ozfp4.testing import assert_same_bits
 from support import chosen, noise
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import ozfp4
-from ozfp4.support.refusals import is_over_limit
+from ozfp4._support.refusals import is_over_limit
 from ozfp4.testing import assert_same_bits, exact_matmul
 from support import PATHS, Path, chosen, noise, operands
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from ozfp4 import _core, _testing, stages
-from ozfp4.plans import make_plan
-from ozfp4.support.integers import of_words, to_words
+from ozfp4._plans import make_plan
+from ozfp4._support.integers import of_words, to_words
 from ozfp4.testing import assert_same_bits
 from support import PATHS, Path
 

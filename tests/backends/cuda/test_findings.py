@@ -9,10 +9,10 @@ import pytest
 
 import ozfp4
 from ozfp4 import stages
+from ozfp4._backends.cuda.findings import make_report
 from ozfp4._options import Options
-from ozfp4.backends.cuda.findings import make_report
-from ozfp4.request.library import Operands
-from ozfp4.request.operands import MatmulRequest, matmul_request
+from ozfp4._request.library import Operands
+from ozfp4._request.operands import MatmulRequest, matmul_request
 
 torch = pytest.importorskip("torch")
 

@@ -12,7 +12,7 @@ import pytest
 
 import ozfp4
 from ozfp4 import _core
-from ozfp4.dispatch import this_machine
+from ozfp4._dispatch import this_machine
 from ozfp4.testing import assert_same_bits, correct_matmul, exact_matmul
 from support import KINDS, PATHS, Path, chosen, noise, operands
 

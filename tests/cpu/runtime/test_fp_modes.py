@@ -18,9 +18,9 @@ import pytest
 
 import ozfp4
 from ozfp4 import stages
-from ozfp4.backends.kernels import NUMBERS, WORDS, cpu_kernel
+from ozfp4._backends.kernels import NUMBERS, WORDS, cpu_kernel
+from ozfp4._trust import guard
 from ozfp4.testing import assert_same_bits, correct_matmul, exact_matmul, forced_on_cpu, standard_matmul
-from ozfp4.trust import guard
 from support import KINDS, PATHS, chosen, operands
 
 pytestmark = pytest.mark.skipif(

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import ozfp4
 from ozfp4 import _testing, stages
-from ozfp4.plans import Plan
+from ozfp4._plans import Plan
 from ozfp4.testing import assert_same_bits, round_to_float
 from support import PATHS, Path
 

@@ -7,9 +7,9 @@ import pytest
 from first_gpu import DEVICE, MODES, check, noisy, on_device, torch
 
 import ozfp4
-from ozfp4.backends import kernels
-from ozfp4.backends.cuda import extension
-from ozfp4.plans.plan import make_plan
+from ozfp4._backends import kernels
+from ozfp4._backends.cuda import extension
+from ozfp4._plans.plan import make_plan
 from ozfp4.testing import assert_same_bits, forced
 from support import chosen, operands
 

@@ -9,7 +9,7 @@ import pytest
 from first_gpu import DEVICE, noisy, on_device, torch
 
 import ozfp4
-from ozfp4.plans.plan import make_plan
+from ozfp4._plans.plan import make_plan
 from ozfp4.testing import assert_same_bits
 from support import KINDS, STACKS, chosen, operands, stack_operands
 

@@ -7,8 +7,8 @@ import pytest
 from first_gpu import DEVICE, torch
 
 import ozfp4
-from ozfp4.backends import kernels
-from ozfp4.backends.cuda import extension
+from ozfp4._backends import kernels
+from ozfp4._backends.cuda import extension
 from ozfp4.testing import assert_same_bits, forced
 from support import chosen
 

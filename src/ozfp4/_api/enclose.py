@@ -1,0 +1,103 @@
+"""``ozfp4.enclose``: the tightest enclosure of a product that floating-point numbers can hold."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, overload
+
+from .._dispatch.product import multiply
+from .._options import Options, UnitOptions, check_taken, takes
+from .._report import Report
+from .._request import library
+from .._request.dlpack import any_library
+from .._request.operands import matmul_request
+from .._request.prepared import NEITHER, Prepared, take_prepared
+from .._request.types import Array, Arrays, No, Yes
+from .._request.types import TensorT as T
+from .._request.written import mark_written
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+
+Pair = tuple[Array, Array]
+
+
+# fmt: off
+@overload
+def enclose(a: T, b: T, *, out: tuple[T, T] | None = ..., report: No = ..., **options: Unpack[UnitOptions]) -> tuple[T, T]: ...
+@overload
+def enclose(a: T, b: T, *, out: tuple[T, T] | None = ..., report: Yes, **options: Unpack[UnitOptions]) -> tuple[T, T, Report]: ...
+@overload
+def enclose(
+    a: Arrays, b: Arrays, *, out: Pair | None = ..., report: No = ..., **options: Unpack[UnitOptions]
+) -> Pair: ...
+@overload
+def enclose(
+    a: Arrays, b: Arrays, *, out: Pair | None = ..., report: Yes, **options: Unpack[UnitOptions]
+) -> tuple[Array, Array, Report]: ...
+@overload
+def enclose(a: Any, b: Any, *, out: Any = ..., report: bool = ..., **options: Unpack[UnitOptions]) -> Any: ...
+# fmt: on
+@takes(UnitOptions, "report")
+@any_library
+def enclose(a: Any, b: Any, *, out: Any = None, **options: Any) -> Any:
+    """Lower and upper bounds of the real product of `a` and `b`, entry by entry, with no floating-point number between them.
+
+    Both are the product of ``matmul(a, b, accuracy="correct")``, the lower one with ``rounding="down"``, the upper one with
+    ``rounding="up"``, from one multiplication: they are equal where the real product is a floating-point number, else
+    neighbours. An exact zero is [-0, +0]. Where NaN or infinity takes part, both are what IEEE arithmetic gives. Of complex
+    operands the real and the imaginary part are enclosed each.
+
+    Parameters
+    ----------
+    a, b : array_like, torch.Tensor or Prepared
+        float64, float32, complex128 or complex64; integers, whose products are exact, are for :func:`ozfp4.matmul`. Else as
+        there, prepared for accuracy="correct".
+    out : (array, array) or (tensor, tensor), optional
+        Where to write the lower and the upper bounds; as in :func:`ozfp4.matmul`, and apart from each other in memory.
+    backend, scheme, workspace_limit
+        As in :func:`ozfp4.matmul`.
+    report : bool
+        Return ``(lower, upper, Report)``; it counts the entries of both.
+
+    Returns
+    -------
+    (lower, upper) or (lower, upper, Report)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> lower, upper = enclose(np.array([[1.0, 1.0]]), np.array([[1.0], [2.0**-80]]))
+    >>> lower.item(), upper.item()
+    (1.0, 1.0000000000000002)
+
+    Raises
+    ------
+    TypeError, ValueError, RuntimeError, MemoryError
+        As :func:`ozfp4.matmul`; TypeError for `out` that is no pair.
+    """
+    check_taken(enclose, options)
+    sides, given = NEITHER, {**options, "accuracy": "correct"}
+    if isinstance(a, Prepared) or isinstance(b, Prepared):
+        sides, a, b, given = take_prepared(a, b, given)
+    asked = Options.of({**given, "rounding": "down"})
+    lower, upper = _pair(out)
+    operands = library.take_operands(a, b, lower, library.NUMBERS)
+    other = None if upper is None else library.take_operands(a, b, upper, library.NUMBERS).out
+    request = matmul_request(operands, asked, upper=other, prepared=sides)
+    found = multiply(request, encloses=True)
+    mark_written(lower, upper)
+    result = found[:2] if out is None else (lower, upper)
+    return (*result, found[2]) if asked.report else result
+
+
+def _pair(out: Any) -> tuple[Any, Any]:
+    """Both of a tuple or list of two, (None, None) for None; TypeError for anything else."""
+    if out is None:
+        return None, None
+    if not isinstance(out, (tuple, list)) or len(out) != 2 or any(x is None for x in out):
+        text = f"{len(out)} of them" if isinstance(out, (tuple, list)) else type(out).__name__
+        raise TypeError(
+            f"out: a pair of arrays is needed, for the lower and the upper bounds; given is {text}"
+        )
+    return out[0], out[1]

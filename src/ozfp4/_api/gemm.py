@@ -1,0 +1,198 @@
+"""``ozfp4.gemm``: a product added to a matrix before it is rounded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from .._dispatch.plain import operators, products
+from .._dispatch.product import multiply
+from .._options import Options, ReportedOptions, check_taken, check_unasked, current_accuracy, takes
+from .._request import dlpack, library
+from .._request.factors import check_factor, has_both_parts
+from .._request.integers import common_dtype, unify_update
+from .._request.prepared import NEITHER, Prepared, check_addend, take_prepared
+from .._request.update import take_addend, transposed_operands, update_request
+from .._request.written import mark_written
+from .integer_update import integer_update
+from .matmul import _promoted, is_traced, is_watched, results, short_way
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+
+@takes(ReportedOptions)
+def gemm(
+    alpha: complex,
+    a: Any,
+    b: Any,
+    beta: complex = 0.0,
+    c: Any = None,
+    *,
+    trans_a: bool | str = False,
+    trans_b: bool | str = False,
+    out: Any = None,
+    **options: Unpack[ReportedOptions],
+) -> Any:
+    """alpha A B + beta C, rounded once: whatever the factors are, neither the product nor its sum with C is rounded before.
+
+    `accuracy` says what is promised, as for :func:`ozfp4.matmul`, with n the fewer nonzero entries of row and column, and u the
+    unit roundoff of the result type. A residual, ``gemm(-1, a, x, 1, b, accuracy="correct")``, keeps what is left after
+    cancellation; by the other two it need not:
+
+    - "scaled": alpha times the exact product of the scaled integers, plus beta C, rounded to nearest.
+    - "standard": the result is off by n u |alpha| (|A| |B|) at most and half a unit in its own last place. After cancellation the
+      first may be all of it.
+    - "correct": every entry is the real alpha A B + beta C, rounded once in the direction `rounding`.
+
+    An exact zero is +0, and -0 when rounding down. An entry depends on its row, its column and its entry of C alone. NaN and
+    infinity follow IEEE: what they make of the product is added to what they make of beta C, and finite numbers change nothing.
+
+    Of a complex product all of this holds for each part, with factors that are real or imaginary. Where one has both parts, A B
+    is rounded to T first, as ``matmul(a, b, accuracy=accuracy)`` does to the result's dtype, and then alpha T + beta C, each part
+    once more. "correct" keeps T as the sum of two numbers, at most u^2 of each part of A B away from it, and multiplies A and B
+    twice for that.
+
+    Integers are exact: the result is alpha A B + beta C modulo 2^w of the w bits of the dtype that `a`, `b` and `c` promote to,
+    and of bool whether A B or C is True. Where one of them holds floating-point numbers, integers are converted to the common
+    dtype, each entry rounded once, as by :func:`ozfp4.matmul`.
+
+    Parameters
+    ----------
+    alpha, beta : complex
+        Finite, their parts float64 numbers; real beside a real product. Of integers any integers, of bool 0 or 1. Where alpha is
+        0, A and B are not read; where beta is 0, C is not.
+    a, b : array_like, torch.Tensor or Prepared
+        As in :func:`ozfp4.matmul`, stacks and broadcasting included.
+    c : array_like or torch.Tensor, optional
+        Of the result's shape or one that broadcasts to it, real, or complex if the product is. Needed where beta is not 0.
+    trans_a, trans_b : {False, True, "N", "T", "C"}
+        Take the operand with its last two axes exchanged, and for "C" conjugated.
+    out : array or tensor, optional
+        Where to write the result: its exact shape and dtype. It may be `c` itself, to update that in place, and shares no
+        memory with anything else. It is undefined, and `c` with it, where something ends a product between its blocks, as in
+        :func:`ozfp4.matmul`.
+    overflow : {"wrap", "raise"}
+        Of integers: "raise" is an OverflowError, and leaves `out` unchanged, where an entry of the exact result does not fit its
+        dtype. It multiplies [A C] by [alpha B; beta I], whose right operand has to fit 64 bits, and waits for a GPU.
+    scheme, backend, plan, report, workspace_limit, accuracy, rounding, return_bound
+        As in :func:`ozfp4.matmul`; bounds are those of the error of the result, a report is one of A B. A factor with both parts
+        rounds to nearest.
+
+    Returns
+    -------
+    c, or (c, bound), (c, Report), (c, bound, Report)
+        float32 if `a`, `b` and `c` are float32, else float64; complex64 or complex128 likewise, each part rounded once; of
+        integers as above.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> a = np.array([[0.1, 0.3]])
+    >>> b = np.array([[0.7], [0.9]])
+    >>> gemm(-1, a, b, 1, [[0.1 * 0.7 + 0.3 * 0.9]], accuracy="correct").item()  # what the sum in float64 lost
+    2.831068712794149e-17
+    >>> gemm(2, np.array([[2**62, 3]]), np.array([[4], [5]]), -1, [[1]])
+    array([[29]])
+
+    Raises
+    ------
+    TypeError, ValueError, RuntimeError, MemoryError
+        As :func:`ozfp4.matmul`; also for a factor that is not a finite number with parts that float64 holds, a complex one beside
+        a real product, one of integers that is no integer, a C that is missing or does not broadcast to the result, an `out` that
+        overlaps C without being the same, a direction of rounding with a factor of both parts, an imaginary alpha where every
+        complex operand is prepared.
+    OverflowError
+        As `overflow` says.
+    """
+    traced = is_traced()
+    if not traced and (short := short_way("update_plain", a)) is not None:
+        found = short(alpha, a, b, beta, c, trans_a, trans_b, out, current_accuracy(), options, True)
+        if found is not NotImplemented:
+            return found
+    check_taken(gemm, options)
+    if traced and is_watched(a, b, c, out):
+        return _by_operator(alpha, a, b, beta, c, trans_a, trans_b, out, options)
+    return _gemm(alpha, a, b, beta, c, trans_a, trans_b, out, options, True)
+
+
+def _by_operator(*given: Any) -> Any:
+    """The update by ``torch.ops.ozfp4.gemm``."""
+    from .._torch_ops import calls  # imports torch
+
+    return calls.gemm(*given)
+
+
+def _gemm(
+    alpha: Any,
+    a: Any,
+    b: Any,
+    beta: Any,
+    c: Any,
+    trans_a: bool | str,
+    trans_b: bool | str,
+    out: Any,
+    options: Mapping[str, Any],
+    is_asked: bool = False,
+) -> Any:
+    """The update itself. `is_asked`: somebody may watch the operands, as :func:`is_watched` has it; nobody traces this."""
+    if not is_asked and (short := short_way("update_plain", a)) is not None:
+        found = short(alpha, a, b, beta, c, trans_a, trans_b, out, current_accuracy(), options, False)
+        if found is not NotImplemented:
+            return found
+    if is_asked and is_watched(a, b, c, out):
+        by_operator: Callable[..., Any] = operators.get("gemm", _by_operator)
+        return by_operator(alpha, a, b, beta, c, trans_a, trans_b, out, options)
+    if not dlpack.plain.issuperset(map(type, (a, b, c, out))) and dlpack.are_given(a, b, c, out):
+        return dlpack.call(_gemm, {**locals(), "is_asked": False})
+
+    sides, given = NEITHER, options
+    if isinstance(a, Prepared) or isinstance(b, Prepared):
+        sides, a, b, given = take_prepared(a, b, options)
+    asked = Options.of(given)
+    taken = library.take_operands(a, b, out, library.TAKEN)
+    addend = take_addend(c, taken)
+    operands, c, integer = unify_update(taken, addend)
+    bound = None
+    if integer is not None:
+        check_unasked(given)
+        operands = transposed_operands(operands, trans_a, trans_b)
+        found, about = integer_update(alpha, operands, beta, c, integer, asked)
+    elif asked.raises:
+        raise ValueError(f"overflow: 'raise' is for products of integers{_why_not(taken, addend)}")
+    else:
+        if sides is not NEITHER and c is not None:
+            check_addend(sides, operands, c, addend.dtype)
+        check_direction(asked.rounding, alpha=check_factor("alpha", alpha), beta=check_factor("beta", beta))
+        found, bound, about = multiply(
+            update_request(alpha, operands, beta, c, trans_a, trans_b, asked, sides)
+        )
+    mark_written(out)
+    return results(asked, found if out is None else out, bound, about)
+
+
+def _in_order_of_operator(
+    a: Any, b: Any, alpha: Any, beta: Any = 0.0, c: Any = None, out: Any = None, **options: Any
+) -> Any:
+    return _gemm(alpha, a, b, beta, c, False, False, out, options)
+
+
+products["gemm"] = _in_order_of_operator
+
+
+def _why_not(given: library.Operands, c: Any) -> str:
+    """What is said of integers whose update is none of integers."""
+    common = common_dtype(given)
+    if c is None or not library.is_integer(common):
+        return _promoted(given)
+    return f"; a and b are, and c is of {c.dtype}: convert it to {common}"
+
+
+def check_direction(rounding: str, **factors: complex) -> None:
+    """ValueError for a direction, which a result that is rounded twice does not have."""
+    for name, factor in factors.items():
+        if has_both_parts(factor) and rounding != "nearest":
+            raise ValueError(
+                f"rounding: {rounding!r} is not for {name} = {factor}, which has a real and an imaginary part: A B is rounded "
+                "before the sum; allowed is 'nearest'"
+            )

@@ -1,0 +1,146 @@
+"""``ozfp4.plan`` and ``ozfp4.plan_for``: the plan that answers a request, without a product."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from .._backends.cuda import extension
+from .._dispatch import on_cpu, on_cuda, this_machine
+from .._dispatch.decision import capacity
+from .._options import Options, RequestOptions, check_extent, check_taken, check_unasked, takes
+from .._plans.plan import Plan, make_plan
+from .._request import library
+from .._request.dlpack import any_library
+from .._request.integers import entry_bits, unify
+from .._request.operands import matmul_request
+from .integers import integer_request
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+
+@takes(RequestOptions)
+def plan(m: int, n: int, k: int, *, device: Any = None, **options: Unpack[RequestOptions]) -> Plan:
+    """The plan for an m × k by k × n product on a device.
+
+    Parameters
+    ----------
+    m, n, k : int
+        Extents of the product. Exactness depends on `k` alone.
+    scheme : {"II", "I"}
+        Residues and CRT, or positional digits.
+    backend : {"auto", "fp4", "int8", "fp64"}
+        The alphabet; "auto" takes the one that is fastest on the device by :mod:`ozfp4._cost`. A GPU has no "fp64".
+    bits : int, optional
+        For ``accuracy="scaled"``: capacity of the scaled integers, 2..200, by default 53; float32 operands need 24
+        (:func:`ozfp4.plan_for` knows them).
+    family : {"least", "paper", "paper-karatsuba"}
+        Fewest products, or of ``accuracy="scaled"`` the paper's 19 moduli with 75 or 68 products (fp4, scheme II).
+    device : str or torch.device, optional
+        "cpu" (the default), "cuda" (the current GPU), "cuda:1"; a GPU needs torch imported.
+    accuracy : {"standard", "correct", "scaled"}
+        The promise for a float64 result, by default "standard": the plan has 57 bits, the most that a row or a column takes, and
+        76 for "correct".
+
+    Examples
+    --------
+    >>> plan(1000, 1000, 1000, backend="fp4").bits, plan(1000, 1000, 1000, backend="fp4").products
+    (57, 62)
+    >>> plan(1000, 1000, 1000, backend="fp4", family="paper", accuracy="scaled").moduli[:4]
+    (169, 115, 113, 112)
+
+    Raises
+    ------
+    TypeError
+        For extents or bits that are not integers, or a device that is neither a string nor a torch.device.
+    ValueError
+        For unknown names, bits out of range, negative extents, or a `k` that no such plan serves exactly
+        (the message names the bound and the limit).
+    RuntimeError
+        For a GPU that is not there or that this build has no kernels for, and for a backend that a GPU does not have.
+    """
+    check_taken(plan, options)
+    asked = Options.of(options)
+    scheme, backend, family, bits = asked.scheme, asked.backend, asked.family, capacity(asked, single=False)
+    *_, inner = (check_extent(name, extent) for name, extent in (("m", m), ("n", n), ("k", k)))
+    inner = max(inner, 1)
+    index = _cuda_index(device)
+    if backend == "auto":
+        if index is None:
+            backend = this_machine.cpu_choice(scheme, family, bits, inner).backend
+        else:
+            backend = this_machine.gpu_choice(scheme, family, bits, inner, index).backend
+    if index is not None:
+        on_cuda.check_gpu_backend(backend, f"cuda:{index}")
+    return make_plan(scheme, backend, family, bits, inner)
+
+
+@takes(RequestOptions)
+@any_library
+def plan_for(a: Any, b: Any, **options: Unpack[RequestOptions]) -> Plan:
+    """The plan that :func:`ozfp4.matmul` would take for `a` and `b`, by their shapes, dtypes and device; nothing is multiplied.
+
+    Like a product it runs the self-test of a kernel on its first use, and takes the next backend where one failed. Of integers on
+    a CPU it is the plan for those that machine words do not serve.
+
+    Parameters
+    ----------
+    a, b : array_like or torch.Tensor
+        The operands: as in :func:`ozfp4.matmul`, 1-D, 2-D, or stacks with broadcasting. Their entries are not looked at.
+    scheme, backend, bits, family, accuracy
+        As in :func:`ozfp4.plan`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> plan_for(np.ones((2, 3), np.float32), np.ones((3, 4), np.float32), backend="int8").bits
+    28
+
+    Raises
+    ------
+    TypeError, ValueError, RuntimeError
+        What matmul raises for these operands; that a tensor requires grad changes nothing.
+    """
+    a, b = (x.detach() if library.is_tensor(x) else x for x in (a, b))
+    check_taken(plan_for, options)
+    asked = Options.of(options)
+    operands, integer = library.take_operands(a, b, None, library.TAKEN), None
+    if operands.has_integers:
+        operands, integer = unify(operands)
+    if integer is None:
+        request = matmul_request(operands, asked)
+    else:
+        check_unasked(options)
+        needed = max(entry_bits(operands.a.dtype), entry_bits(operands.b.dtype))
+        request = integer_request(operands, asked, integer, needed)
+    decide = on_cuda.decide if operands.on_device else on_cpu.decide
+    return decide(request).plan
+
+
+def _cuda_index(device: object) -> int | None:
+    """The number of a CUDA device that this build has kernels for; None for the CPU."""
+    torch = library.torch_module()
+    text = "cpu" if device is None else device
+    if torch is not None and isinstance(device, torch.device):
+        text = str(device)
+    if not isinstance(text, str):
+        raise TypeError(f"device: {device!r} is neither a string nor a torch.device")
+    found = re.fullmatch(r"cpu|(cuda)(?::(\d{1,9}))?", text)
+    if found is None:
+        raise ValueError(f"device: {text!r} is unknown; allowed are 'cpu', 'cuda', 'cuda:0' and so on")
+    if found[1] is None:
+        return None
+    if torch is None:
+        raise RuntimeError(f"device: {text!r}: torch is not imported; GPU products take torch CUDA tensors")
+    if not torch.cuda.is_available():
+        raise RuntimeError(f"device: {text!r}: torch sees no CUDA device")
+    index = int(torch.cuda.current_device() if found[2] is None else found[2])
+    if index >= torch.cuda.device_count():
+        raise RuntimeError(
+            f"device: {text!r} is not there; torch sees cuda:0 to cuda:{torch.cuda.device_count() - 1}"
+        )
+    reason = extension.why_unavailable(torch.device("cuda", index))
+    if reason is not None:
+        raise RuntimeError(f"device: {text!r}: {reason}")
+    return index

@@ -1,0 +1,153 @@
+"""``ozfp4.prepare``: an operand that is scaled and encoded once, for any number of products."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .._dispatch import on_cpu, on_cuda, plain
+from .._options import Options, PlanOptions, check_taken, takes
+from .._request import library
+from .._request.dlpack import any_library
+from .._request.operands import LONGEST_CERTIFIED
+from .._request.prepared import DOUBLE, OTHERS, SIDES, SINGLE, Prepared, is_watched, watch
+from .matmul import matmul
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+
+@takes(PlanOptions)
+def prepare(
+    x: Any, side: str, *, dtype: Any = None, other: str = "complex", **options: Unpack[PlanOptions]
+) -> Prepared:
+    """Scale and encode an operand once, for any number of products: ``matmul(a, prepare(b, "right"))`` has the bits of
+    ``matmul(a, b)``.
+
+    On the CPU the entries are copied, on a GPU those of a complex operand where they do not lie as they are multiplied (on the
+    right to twice their size), others not. Later changes of a NumPy array are not seen; a product of a tensor that was modified
+    in place since, by torch's count, is refused, if its entries are a copy as long as that tensor is there.
+
+    Parameters
+    ----------
+    x : array_like or torch.Tensor
+        float64, float32, complex128 or complex64, 2-D or a stack of matrices, any strides; a tensor may be conjugated or
+        negated lazily.
+    side : {"left", "right"}
+        Where it will stand: ``matmul(prepared, b)`` or ``matmul(a, prepared)``.
+    scheme, backend, plan, accuracy
+        As in :func:`ozfp4.matmul`, for all products of it. "correct" serves every rounding.
+    dtype : dtype, optional
+        Of the results: float64, or float32, which only float32 operands have; by default that of `x`. float32 entries that
+        will meet float64 ones need float64 here. Of a complex `x` likewise complex128 or complex64.
+    other : {"complex", "real"}
+        What a complex `x` will be multiplied with: for complex operands the parts of a line are scaled alike, for real ones each
+        by itself. A real `x` serves both.
+
+    Returns
+    -------
+    Prepared
+        With `shape`, `dtype`, `side`, `plan`, `accuracy`, `result_dtype`, `other`, `device` and `nbytes`; prints as a
+        table.
+
+    Examples
+    --------
+    >>> import numpy as np, ozfp4
+    >>> b = prepare(np.eye(3), "right", backend="int8")
+    >>> b.shape, b.side, b.accuracy
+    ((3, 3), 'right', 'standard')
+    >>> np.arange(6.0).reshape(2, 3) @ b
+    array([[0., 1., 2.],
+           [3., 4., 5.]])
+    >>> ozfp4.matmul(np.array([[1, 1j]]), prepare(np.array([[1j], [2 - 1j]]), "right"))
+    array([[1.+3.j]])
+
+    Raises
+    ------
+    TypeError, ValueError, RuntimeError, MemoryError
+        As :func:`ozfp4.matmul`; ValueError for an unknown `side` or `other`, `x` of fewer than two dimensions, and a `dtype`
+        that no product of `x` has.
+    """
+    check_taken(prepare, options)
+    return _prepare(x, side, dtype, other, Options.of(options))
+
+
+plain.products["prepare"] = prepare
+Prepared.multiply = staticmethod(matmul)
+
+
+@partial(any_library, keeps=True)
+def _prepare(x: Any, side: str, dtype: Any, other: str, asked: Options, copies: bool = False) -> Prepared:
+    """The operand itself, of any library; `copies`: what a device keeps is its own, and no version of `x` is watched."""
+    if not isinstance(side, str) or side not in SIDES:
+        raise ValueError(f"side: {side!r} is unknown; allowed are 'left', 'right'")
+    if not isinstance(other, str) or other not in OTHERS:
+        raise ValueError(f"other: {other!r} is unknown; allowed are 'complex', 'real'")
+    if isinstance(x, Prepared):
+        raise TypeError("x: it is prepared already")
+    operands = library.take_operand("x", x, library.NUMBERS)
+    entries = operands.a
+    if entries.ndim < 2:
+        raise ValueError(
+            f"x: a matrix or a stack of matrices is needed, its shape is {tuple(entries.shape)}; pass vectors as they are"
+        )
+    result = _result_dtype(entries.dtype, dtype, operands.torch)
+    is_complex = library.is_complex(entries.dtype)
+    inner, is_paired = entries.shape[-1 if side == "left" else -2], is_complex and other == "complex"
+    if inner > LONGEST_CERTIFIED // (2 if is_paired else 1):
+        most, where = (30, " where both operands are complex") if is_paired else (31, "")
+        raise ValueError(
+            f"x: its lines are counted up to K <= 2**{most}{where}, the inner dimension is {inner}"
+        )
+    watched = not copies and is_watched(x)
+    single = result.name in SINGLE
+    if operands.on_device:
+        held, made, nbytes, kept = on_cuda.prepare(entries, side, other, asked, single, stays=watched)
+    else:
+        held, made = on_cpu.prepare(entries, side, other, asked, single)
+        nbytes, kept = held.nbytes, None
+    return Prepared(
+        shape=tuple(entries.shape),
+        dtype=entries.dtype if operands.torch is None else x.dtype,
+        side=side,
+        plan=made,
+        accuracy=asked.accuracy,
+        result_dtype=result.name,
+        device=str(entries.device) if operands.on_device else "cpu",
+        nbytes=nbytes,
+        other=other if is_complex else "any",
+        _entries=_shape_of(operands) if kept is None else kept,
+        _held=held,
+        _watched=watch(x) if watched else None,
+        _version=x._version if watched else 0,
+    )
+
+
+def _shape_of(operands: library.Operands) -> Any:
+    """A stand-in for an operand whose entries are not kept: zeros of its shape and dtype, one in memory."""
+    x, torch = operands.a, operands.torch
+    if torch is None:
+        return np.broadcast_to(np.zeros((), x.dtype), x.shape)
+    device = x.device if operands.on_device else "cpu"
+    return torch.zeros((), dtype=getattr(torch, library.name_of(x.dtype)), device=device).expand(x.shape)
+
+
+def _result_dtype(own: Any, asked: Any, torch: Any) -> np.dtype[Any]:
+    """Of products of entries of a dtype: what is asked for, or their own; ValueError or TypeError where they have no such."""
+    name = library.name_of(own)
+    kind = library.is_complex(own)
+    allowed = [DOUBLE[kind]] if name in DOUBLE else [SINGLE[kind], DOUBLE[kind]]
+    if asked is None:
+        return np.dtype(name)
+    is_torch = torch is not None and isinstance(asked, torch.dtype)
+    try:
+        result = np.dtype(library.name_of(asked) if is_torch else asked)
+    except TypeError:
+        raise TypeError(f"dtype: {asked!r} is no dtype; allowed are {', '.join(allowed)}") from None
+    if result.name not in allowed:
+        raise ValueError(
+            f"dtype: {asked!r} is of no product of {name} entries; allowed are {', '.join(allowed)}"
+        )
+    return result

@@ -1,0 +1,162 @@
+"""Every kernel of this installation on every device: which there are, and which take the planes of a plan.
+
+On the CPU a kernel is floating point or an INT8 unit on the planes of one alphabet, or the loops over integers or numbers in
+machine words or limbs of eight bits; on a GPU it is one of the extension's multiply kernels with one type of plane entries.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from .. import _core
+from .._plans.plan import ALPHABETS, Plan
+from .._request import library
+from . import cpu
+from .cuda import extension
+
+FLOAT_SETTING = "sgemm"  # of OZFP4_CPU_KERNEL
+_STAND_IN = "stand-in"  # in the names of kernels that only tests call
+_RESIDUES_ONLY = "tcgen05"  # begins the names of kernels that store residues, but neither digits nor INT32
+
+
+@dataclass(frozen=True)
+class DeviceKernel:
+    """A kernel on a device.
+
+    Attributes
+    ----------
+    device : str
+        "cpu", or "cuda:0" and so on.
+    name : str
+        The kernel's name, as in a Report.
+    element : str
+        Entries of its planes: an alphabet of the CPU ("fp4", "int8", "fp64"); without planes "words", or on the CPU
+        "numbers" and "limbs" for floating-point operands; residues ("u8"), limbs ("s8") or E2M1 codes ("e2m1") of a GPU.
+    """
+
+    device: str
+    name: str
+    element: str
+
+    @property
+    def index(self) -> int:
+        """Number of the CUDA device."""
+        return int(self.device.partition(":")[2])
+
+    @property
+    def number(self) -> int:
+        """Number of the CUDA kernel."""
+        return int(extension.require_cuda().kernels.index(self.name))
+
+    @property
+    def stores_residues_only(self) -> bool:
+        """It serves scheme II alone."""
+        return self.name.startswith(_RESIDUES_ONLY)
+
+    def __str__(self) -> str:
+        return f"'{self.name}' ({self.element}) on {device_name(self.device)}"
+
+
+# Products of integers on the CPU that no plan serves.
+WORDS = DeviceKernel("cpu", "integers in machine words", "words")
+# Small products of floating-point numbers on the CPU, which have no planes.
+NUMBERS = DeviceKernel("cpu", "numbers in machine words", "numbers")
+# The same by limbs of eight bits, where the CPU has a unit for them.
+LIMBS = DeviceKernel("cpu", "numbers by limbs of eight bits", "limbs")
+
+
+def words_kernel(index: int) -> DeviceKernel:
+    """Small products on a CUDA device, which have no planes."""
+    return DeviceKernel(f"cuda:{index}", WORDS.name, WORDS.element)
+
+
+def device_name(device: str) -> str:
+    """The device with the name of its hardware, e.g. ``cuda:0 (NVIDIA H200)``."""
+    if device == "cpu":
+        return cpu.name()
+    return f"{device} ({library.require_torch().cuda.get_device_name(device)})"
+
+
+@lru_cache(maxsize=64)
+def _cpu_kernel(alphabet: str, unit: tuple[str, str] | None) -> DeviceKernel:
+    return DeviceKernel("cpu", cpu.kernel_name(alphabet, unit), alphabet)
+
+
+def cpu_kernel(alphabet: str) -> DeviceKernel:
+    """What multiplies the planes of an alphabet on the CPU now.
+
+    Raises
+    ------
+    ValueError
+        OZFP4_CPU_KERNEL names none, or one that this CPU does not have.
+    """
+    return _cpu_kernel(alphabet, _core.serving_byte_kernel())
+
+
+def cpu_kernels() -> list[DeviceKernel]:
+    """Those of each alphabet, best first, but for bytes in plain loops."""
+    units = [unit for unit in _core.byte_kernels() if unit[1] != "portable"]
+    found = []
+    for alphabet in ALPHABETS:
+        found += [_cpu_kernel(alphabet, unit) for unit in units if alphabet != "fp64"]
+        found.append(_cpu_kernel(alphabet, None))
+    return [*found, WORDS, NUMBERS, *([LIMBS] if _core.has_limb_unit() else [])]
+
+
+def elements(plan: Plan) -> tuple[str, ...]:
+    """What the planes of a plan can be on a GPU, best first: E2M1 codes ("e2m1"), limbs ("s8") or residues ("u8")."""
+    if plan.alphabet == "fp4":
+        return ("e2m1", "s8") if plan.scheme in ("I", "II") else ("s8",)
+    return ("u8",) if plan.scheme == "II" else ("s8",)
+
+
+@lru_cache(maxsize=256)
+def gpu_kernels(elements: Sequence[str], index: int, residues: bool = True) -> tuple[DeviceKernel, ...]:
+    """Those of a CUDA device that may serve planes of these elements, best first; without stand-ins.
+
+    `residues`: nothing but residues is stored, as by scheme II.
+    """
+    cuda = extension.require_cuda()
+    found: list[DeviceKernel] = []
+    for element in elements:
+        best = cuda.find_kernel(element, index, residues)
+        numbers = sorted(range(len(cuda.kernels)), key=lambda number: number != best)
+        candidates = [
+            DeviceKernel(f"cuda:{index}", cuda.kernels[number], element)
+            for number in numbers
+            if cuda.kernel_error(number, element, index) is None
+        ]
+        found += [
+            kernel
+            for kernel in candidates
+            if _STAND_IN not in kernel.name and (residues or not kernel.stores_residues_only)
+        ]
+    return tuple(found)
+
+
+def stand_ins(index: int) -> list[DeviceKernel]:
+    """Those of a CUDA device that only tests use: kernels for FP4 units with the instruction itself replaced."""
+    cuda = extension.require_cuda()
+    return [
+        DeviceKernel(f"cuda:{index}", name, "e2m1")
+        for number, name in enumerate(cuda.kernels)
+        if _STAND_IN in name and cuda.kernel_error(number, "e2m1", index) is None
+    ]
+
+
+def installed_kernels(*, with_stand_ins: bool = False) -> list[DeviceKernel]:
+    """All kernels of this installation; those of GPUs if torch is imported and sees them.
+
+    `with_stand_ins`: also those that serve no product, only tests.
+    """
+    found = cpu_kernels()
+    torch = library.torch_module()
+    if torch is None or extension.extension() is None or not torch.cuda.is_available():
+        return found
+    for index in range(torch.cuda.device_count()):
+        if extension.why_unavailable(torch.device("cuda", index)) is None:
+            found += [*gpu_kernels(("u8", "s8", "e2m1"), index), words_kernel(index)]
+            found += stand_ins(index) if with_stand_ins else []
+    return found

@@ -1,0 +1,25 @@
+"""Show devices, backends, build and versions."""
+
+from __future__ import annotations
+
+import argparse
+
+from ..environment import check_kernels
+
+CHECKS_KERNELS = True  # after it has shown the rest
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """This command takes none."""
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print ``ozfp4.info()``; InputError where it says that the environment asks for what does not serve."""
+    import ozfp4
+
+    from ..._measure.machine import have_cuda
+
+    have_cuda()  # imports torch where it is installed: info() itself sees no GPU without it
+    print(ozfp4.info())
+    check_kernels()
+    return 0

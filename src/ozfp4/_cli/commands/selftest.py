@@ -1,0 +1,88 @@
+"""Prove on this machine that its kernels are exact.
+
+Runs every kernel on every device on integer products whose results are known: sums at the limits of the accumulators,
+alternating signs, every pair of limbs, extents around the boundaries of tiles, whole products. A kernel that fails is
+disabled until it passes; `ozfp4 info` shows the verdicts.
+
+  ozfp4 selftest                      the long form, under a minute
+  ozfp4 selftest --short              what the first product of each kernel runs
+  ozfp4 selftest --report card.json   also times by size and plan, and what repeats a failure, in a file for the developers
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import tempfile
+import warnings
+from pathlib import Path
+
+from ..errors import InputError
+from ..progress import Progress
+from ..tables import show
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of ``ozfp4 selftest``."""
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--short", action="store_true", help="only the cases that a first product runs")
+    form.add_argument(
+        "--report",
+        metavar="FILE",
+        type=Path,
+        nargs="?",
+        const=Path("ozfp4-report.json"),
+        help="measure, too, and write device, clocks, verdicts and times as JSON; default ozfp4-report.json",
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Test, print; 1 if a kernel fails."""
+    import ozfp4
+
+    from ..._backends.kernels import device_name
+    from ..._measure.machine import have_cuda
+
+    report: Path | None = options.report
+    if report is not None:
+        _check_writable(report)
+    have_cuda()  # imports torch where it is installed, so that GPUs are tested
+    with warnings.catch_warnings(), Progress("self-test") as progress:
+        warnings.simplefilter("ignore", RuntimeWarning)  # the table tells the same
+        tested = ozfp4.selftest(short=options.short, progress=progress.report)
+    rows = [
+        [
+            f"{'' if v.passed else '! '}{device_name(v.kernel.device)}", v.kernel.name, v.kernel.element,
+            str(v.cases), f"{1e3 * v.seconds:.1f}", v.text,
+        ]
+        for v in tested.verdicts
+    ]  # fmt: skip
+    show(
+        "Self-test: exact results or none",
+        ["device", "kernel", "element", "cases", "ms", "verdict"],
+        rows,
+        left=3,
+    )
+    for backend in ozfp4.info().backends:
+        if not backend.available:
+            print(f"no {backend.name} on {backend.device}: {backend.detail}")
+    if report is not None:
+        from ..._measure import report as machine_report
+
+        with Progress("times") as progress:
+            measured = machine_report.report(tested, progress=progress.report)
+        machine_report.write(report, measured)
+        print(f"wrote {report}")
+    return 0 if tested.passed else 1
+
+
+def _check_writable(file: Path) -> None:
+    """InputError before minutes of measurement, not after."""
+    try:
+        if not file.exists():
+            # Permissions do not say it: /proc takes no file.
+            tempfile.TemporaryFile(dir=file.parent).close()
+        elif file.is_dir() or not os.access(file, os.W_OK):
+            raise InputError(f"--report: {file} cannot be written")
+    except OSError:
+        raise InputError(f"--report: {file} cannot be written") from None

@@ -1,0 +1,63 @@
+"""Products on the CPU: what its core (csrc/product/cpu) decides about them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy.typing as npt
+
+from .. import _core
+from .._options import Options
+from .._plans.plan import Plan
+from .._request.library import is_complex
+from .._request.operands import MatmulRequest
+from .._trust import guard
+from . import this_machine
+from .decision import Decision, plan_asked_for, plan_of
+
+Array = npt.NDArray[Any]
+
+
+def core() -> Any:
+    """The core, which knows by now what was measured."""
+    this_machine.tell_core()
+    return _core
+
+
+def decide(request: MatmulRequest) -> Decision:
+    """The decision about a request.
+
+    Raises
+    ------
+    ValueError
+        An inner dimension that the plan does not serve exactly.
+    RuntimeError
+        If no kernel that may serve passed its self-test.
+    """
+    asked, shape = request.asked, request.shape
+    is_paired = is_complex(request.a.dtype) and is_complex(request.b.dtype)
+    chosen, reason = core().choose(
+        asked, shape.m, shape.n, shape.k, 24 if request.single else 53, is_paired, asked.return_bound
+    )
+    return Decision(plan_of(asked, chosen), reason)
+
+
+def prepare(x: Array, side: str, other: str, asked: Options, single: bool) -> tuple[Any, Plan]:
+    """An operand as the core keeps it, and its plan. Raises as :func:`multiply`."""
+    held = core().prepare(x, side == "right", other == "real", 24 if single else 53, asked)
+    return held, plan_of(asked, held.plan)
+
+
+def decide_piece(asked: Options, k: int, single: bool) -> Plan:
+    """The plan of a product of which this process has a piece of K: where no backend is asked for, the same one on every machine,
+    whatever was measured there. Raises as :func:`decide`."""
+    chosen = asked._replace(backend="fp64") if asked.backend == "auto" and asked.plan is None else asked
+    plan = plan_asked_for(chosen, chosen.backend, k, single)
+    check_trusted(plan)
+    return plan
+
+
+def check_trusted(plan: Plan) -> None:
+    """RuntimeError unless the kernel that multiplies this plan's planes passed its self-test."""
+    if (refusal := guard.cpu_refusal(plan.alphabet)) is not None:
+        raise RuntimeError(refusal)

@@ -1,0 +1,167 @@
+"""Products on a CUDA device: what they need there, and what its core (csrc/product/gpu) decides about them."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+from .._backends.cuda import extension
+from .._cost.peaks import GPU_BACKENDS
+from .._options import Options
+from .._plans.plan import Plan
+from .._request import library
+from .._request.operands import MatmulRequest
+from .._support import debug, torch_private
+from . import this_machine
+from .decision import Decision, plan_of
+
+_LONGEST_EXTENT = 2**31 - 4096  # kLongestExtent of csrc/plan/schedule.hpp
+
+_ready: set[int] = set()  # devices that this build has kernels for
+_told: dict[int, int] = {}  # the generation of the figures that the core has, by device
+
+
+# ---- What must be there ---------------------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=1)
+def connected() -> Any:
+    """The extension, which knows by now the functions of torch that it calls; RuntimeError where there is none."""
+    cuda, torch = extension.require_cuda(), library.require_torch()
+    kinds = (
+        ("int", 0, (8, 16, 32, 64)),
+        ("uint", 1, (8, 16, 32, 64)),
+        ("float", 2, (32, 64)),
+        ("complex", 5, (64, 128)),
+    )
+    dtypes = {
+        f"{kind}{bits}": (code, bits) for kind, code, sizes in kinds for bits in sizes
+    }  # codes of DLPack
+    cuda.connect(
+        api=getattr(torch.Tensor, "__dlpack_c_exchange_api__", None),
+        unwatched=library.unwatched(),
+        dtypes={own: made for name, made in dtypes.items() if (own := getattr(torch, name, None)) is not None},
+        empty=torch.empty,
+        empty_strided=torch.empty_strided,
+        uint8=torch.uint8,
+        find_stream=torch_private.stream_function(),
+        find_current_stream=torch.cuda.current_stream,
+        increment_version=torch.autograd.graph.increment_version,
+        out_of_memory=torch.cuda.OutOfMemoryError,
+        waits_for_stages=debug.SYNC_STAGES,
+    )  # fmt: skip
+    return cuda
+
+
+def ready(device: Any) -> Any:
+    """The extension, with the figures of a torch device. Raises as :func:`check_device`."""
+    if device.index not in _ready or device.type != "cuda":
+        check_device(device)
+    cuda, generation = connected(), this_machine.generation
+    if _told.get(device.index) != generation:
+        peaks = this_machine.this_gpu(device.index)
+        rates = [peaks.rates[scheme, backend] for scheme in ("II", "I") for backend in GPU_BACKENDS]
+        cuda.set_rates(device.index, rates, peaks.ways, peaks.basis)
+        _told[device.index] = generation
+    return cuda
+
+
+def check_device(device: Any) -> None:
+    """RuntimeError unless this build has kernels for a torch device."""
+    if device.type != "cuda":
+        held = "cpu" if extension.extension() is None else "cpu, cuda"
+        raise RuntimeError(f"a: device {device} has no kernel in this build; it holds: {held}")
+    if device.index in _ready:
+        return
+    reason = extension.why_unavailable(device)
+    if reason is not None:
+        raise RuntimeError(f"a: device {device}: {reason}")
+    if library.require_torch().cuda.is_current_stream_capturing():
+        raise RuntimeError(
+            f"a: the first product on {device} loads its kernels, which a CUDA graph cannot capture; "
+            "run one product before the capture"
+        )
+    _ready.add(device.index)
+
+
+def check_gpu_backend(backend: str, device: object) -> None:
+    """RuntimeError for a backend that no GPU has."""
+    if backend not in (*GPU_BACKENDS, "auto"):
+        raise RuntimeError(f"backend: {backend!r} has no GPU kernel; available on {device}: 'int8', 'fp4'")
+
+
+def check_extents(m: int, n: int, k: int) -> None:
+    """ValueError for an extent that no product on a GPU takes."""
+    if max(m, n, k) > _LONGEST_EXTENT:
+        name, extent = max((("m", m), ("n", n), ("k", k)), key=lambda x: x[1])
+        raise ValueError(f"{name}: {extent} exceeds 2**31 - 4096, the largest extent of a product on a GPU")
+
+
+# ---- What is decided ------------------------------------------------------------------------------------------------
+
+
+def decide(request: MatmulRequest) -> Decision:
+    """The decision about a request.
+
+    Raises
+    ------
+    ValueError
+        An extent or an inner dimension that the plan or the device does not take.
+    RuntimeError
+        For a device that this build has no kernels for, and if no kernel that may serve passed its self-test, or it would
+        have to be tested while a CUDA graph is captured.
+    """
+    shape = request.shape
+    check_extents(shape.m, shape.n, shape.k)
+    is_paired = library.is_complex(request.a.dtype) and library.is_complex(request.b.dtype)
+    inner = shape.k * (2 if is_paired else 1)
+    return _choose(request.asked, inner, request.single, is_paired, request.a.device)
+
+
+def decide_piece(asked: Options, k: int, single: bool, device: Any) -> Decision:
+    """The same of a product of which a device has a piece of K."""
+    return _choose(asked, k, single, False, device)
+
+
+def _choose(asked: Options, inner: int, single: bool, is_paired: bool, device: Any) -> Decision:
+    _check_backend(asked, device)
+    chosen, kernel, reason, fallback = ready(device).choose(
+        asked, inner, 24 if single else 53, is_paired, device.index
+    )
+    return Decision(plan_of(asked, chosen), reason, fallback, kernel)
+
+
+def _check_backend(asked: Options, device: Any) -> None:
+    check_gpu_backend(asked.backend if asked.plan is None else asked.plan.backend, device)
+
+
+# ---- Products -------------------------------------------------------------------------------------------------------
+
+
+def core_for(request: MatmulRequest) -> Any:
+    """The core of the device of a request. Raises as :func:`decide`."""
+    shape = request.shape
+    check_extents(shape.m, shape.n, shape.k)
+    _check_backend(request.asked, request.a.device)
+    return ready(request.a.device)
+
+
+def prepare(
+    x: Any, side: str, other: str, asked: Options, single: bool, stays: bool
+) -> tuple[Any, Plan, int, Any]:
+    """An operand as the core keeps it, its plan, bytes that it takes, and the tensor that products read beside it, or None;
+    `stays`: whoever passed `x` keeps it as it is, so that it may be read later. Raises as :func:`decide`."""
+    _check_backend(asked, x.device)
+    cuda = ready(x.device)
+    is_complex = library.is_complex(x.dtype)
+    # The core copies complex operands in the form that is multiplied, but for rows of pairs side by side.
+    is_read = not is_complex or (side, other, x.is_conj(), x.stride(-1)) == ("left", "complex", False, 1)
+    is_cloned = is_read and not stays
+    if is_cloned:
+        # Rows of pairs of overlapping windows must not become columns.
+        x = x.clone(memory_format=library.require_torch().contiguous_format) if is_complex else x.clone()
+    elif other == "real":
+        x = x.resolve_conj()
+    held = cuda.prepare(x, side == "right", other == "real", 24 if single else 53, is_read, asked)
+    nbytes = held.nbytes + (x.nbytes if is_cloned else 0)
+    return held, plan_of(asked, held.plan), nbytes, x if is_read else None

@@ -1,0 +1,128 @@
+"""What a scope did: which products it caught and which it left, by operation, dtype and shape, how often, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from .. import _core
+from .._support.child_lock import ChildLock
+from .._support.table import Table, Tabular
+from .problem import Problem
+
+MOST_ROWS = 40  # of a table for people
+MOST_LINES = 4096  # kinds of products that are told apart by their extents
+
+
+class Decision(NamedTuple):
+    """Whether ozfp4 makes a product, and why."""
+
+    take: bool
+    reason: str
+
+
+class Line:
+    """Products of one kind, and what became of them: `calls` without a lock, `seconds` under the record's."""
+
+    __slots__ = ("calls", "decision", "operation", "problem", "seconds")
+
+    def __init__(self, operation: str, problem: Problem, decision: Decision) -> None:
+        self.operation, self.problem, self.decision = operation, problem, decision
+        self.calls, self.seconds = _core.Calls(), 0.0
+
+
+class Record:
+    """The lines of a scope, which grow while it is entered, and what is decided from one entry to the next (entered.py)."""
+
+    def __init__(self) -> None:
+        self.lock = ChildLock()  # which a collection of garbage may want again
+        self._lines: dict[tuple[str, Problem, bool, str], Line] = {}
+        self.left: dict[Any, Line] = {}
+        self.decided: dict[Any, Line] = {}
+        self.left_by_name: dict[Any, Any] = {}
+
+    def line(self, operation: str, problem: Problem, decision: Decision) -> Line:
+        """The line of such products; a new one where there is none, and beyond so many one of all other extents."""
+        with self.lock:
+            key = (operation, problem, decision.take, decision.reason)
+            if key not in self._lines and len(self._lines) >= MOST_LINES:
+                problem, decision = problem.of_other_extents(), decision._replace(reason="various")
+                key = (operation, problem, decision.take, decision.reason)
+            return self._lines.setdefault(key, Line(operation, problem, decision))
+
+    def count(self, line: Line, seconds: float = 0.0) -> None:
+        line.calls.add()
+        if seconds:
+            with self.lock:
+                line.seconds += seconds
+
+    def summary(self) -> Summary:
+        with self.lock:
+            rows = [
+                Row(
+                    line.operation, line.problem, line.decision.take, line.calls.value,
+                    line.seconds if line.decision.take and line.problem.on_cpu else None, line.decision.reason,
+                )
+                for line in self._lines.values()
+                if line.calls.value
+            ]  # fmt: skip
+        return Summary(tuple(sorted(rows, key=lambda row: (not row.taken, -row.problem.size * row.calls))))
+
+
+class Row(NamedTuple):
+    """Products of one kind: what was called, on what, whether ozfp4 made them, how often, the wall-clock seconds that this took
+    on a CPU (None on a GPU, which nothing waits for, and of what was left), and why."""
+
+    operation: str
+    problem: Problem
+    taken: bool
+    calls: int
+    seconds: float | None
+    reason: str
+
+
+@dataclass(frozen=True, repr=False)
+class Summary(Tabular):
+    """What a scope caught and left.
+
+    Attributes
+    ----------
+    rows : tuple of Row
+        Products of one kind each, those caught first, and among them those with most multiplications.
+    """
+
+    rows: tuple[Row, ...]
+
+    @property
+    def caught(self) -> int:
+        """Calls that ozfp4 made."""
+        return sum(row.calls for row in self.rows if row.taken)
+
+    @property
+    def left(self) -> int:
+        """Calls that were left as they are, but for those that are in no row: what NumPy and torch see to themselves (other
+        dtypes and kinds of arrays, arguments that ozfp4 does not have) and what they refuse."""
+        return sum(row.calls for row in self.rows if not row.taken)
+
+    def _tables(self) -> Iterator[Table]:
+        shown = self.rows[:MOST_ROWS]
+        hidden = self.rows[MOST_ROWS:]
+        more = (
+            [("not shown", f"{len(hidden)} kinds, {sum(row.calls for row in hidden)} calls")]
+            if hidden
+            else []
+        )
+        yield Table([("caught", f"{self.caught} products"), ("left", f"{self.left} products"), *more])
+        yield Table(
+            [
+                (
+                    "caught" if row.taken else "left", row.operation, row.problem.dtype, row.problem.device,
+                    row.problem.extents, str(row.calls),
+                    "" if row.seconds is None else f"{1e3 * row.seconds:.3f}", row.reason,
+                )
+                for row in shown
+            ],
+            ("", "operation", "dtype", "device", "m × n × k", "calls", "ms", "why"),
+            right=(5, 6),
+        )  # fmt: skip

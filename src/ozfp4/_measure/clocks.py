@@ -1,0 +1,182 @@
+"""Clocks: whole calls on the CPU and on a GPU, the stages of a product, and copies.
+
+Functions for a GPU need torch and a CUDA device.
+"""
+
+from __future__ import annotations
+
+import itertools
+import statistics
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+
+from .. import _core
+from .._api.matmul import matmul
+from .._dispatch import on_cuda
+from .._options import Options
+from .._plans.plan import Plan
+from .._request.library import require_torch
+from .._support import torch_private
+
+LONGEST_SERIES = 200
+REPLAYS = 9  # of a CUDA graph
+STAGES = ("scale", "encode", "multiply", "reconstruct")
+
+# Clocks that the GPU is kept busy for while the host enqueues a product: else its first stage would hold the host's time.
+# Doubled for as long as the GPU is through before the host.
+_HEAD_START = 2_000_000
+_LONGEST_HEAD_START = 2**33  # some seconds
+
+
+def operands(device: str, n: int) -> tuple[Any, Any]:
+    """A pair of seeded n × n float64 matrices, normal(0, 1): arrays for "cpu", tensors for "cuda"."""
+    if device == "cpu":
+        rng = np.random.default_rng(n)
+        return rng.standard_normal((n, n)), rng.standard_normal((n, n))
+    torch = require_torch()
+    generator = torch.Generator("cuda").manual_seed(n)
+    options = {"dtype": torch.float64, "device": "cuda", "generator": generator}
+    return torch.randn(n, n, **options), torch.randn(n, n, **options)
+
+
+def call_times(run: Callable[[], object], budget: float) -> list[float]:
+    """Seconds of calls on the CPU after one to warm up: as many as fit `budget` seconds, 1 to 15."""
+    run()
+    taken: list[float] = []
+    start = time.perf_counter()
+    while not taken or (time.perf_counter() - start < budget and len(taken) < 15):
+        began = time.perf_counter()
+        run()
+        taken.append(time.perf_counter() - began)
+    return taken
+
+
+def event_times(run: Callable[[], object], budget: float, batch: int = 1) -> list[float]:
+    """Milliseconds per call, `batch` calls between two events, after a warm-up of a third of `budget` seconds."""
+    torch = require_torch()
+    run()
+    torch.cuda.synchronize()
+    start = time.perf_counter()
+    while time.perf_counter() - start < budget / 3:
+        run()
+        torch.cuda.synchronize()
+    times: list[float] = []
+    start = time.perf_counter()
+    while time.perf_counter() - start < budget or len(times) < 5:
+        first, last = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+        first.record()
+        for _ in range(batch):
+            run()
+        last.record()
+        torch.cuda.synchronize()
+        times.append(first.elapsed_time(last) / batch)
+        if len(times) >= LONGEST_SERIES:
+            break
+    return times
+
+
+def milliseconds(what: Callable[[], object]) -> float:
+    """The time of one run, between two events of the current stream."""
+    torch = require_torch()
+    start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+    start.record()
+    what()
+    end.record()
+    torch.cuda.synchronize()
+    return float(start.elapsed_time(end))
+
+
+def graph_seconds(run: Callable[[], object], *, series: float = 2e-3, most_calls: int = 20) -> float:
+    """The time of one call in a replayed CUDA graph of as many as take `series` seconds, 2 to `most_calls`: the host's is not
+    in it. The median of REPLAYS."""
+    torch = require_torch()
+    run()
+    run()
+    count = max(2, min(most_calls, int(1e3 * series / max(milliseconds(run), 1e-3))))
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        for _ in range(count):
+            run()
+    graph.replay()
+    return 1e-3 * statistics.median(milliseconds(graph.replay) for _ in range(REPLAYS)) / count
+
+
+def gpu_stages(
+    plan: Plan, a: Any, b: Any, budget: float, accuracy: str = "scaled"
+) -> tuple[float, float, float, float]:
+    """Milliseconds of scale, encode, multiply and reconstruct of one product of two n × n tensors, without the host's time;
+    what is repaired counts as reconstruct.
+
+    RuntimeError where the host needs seconds to enqueue a product.
+    """
+    torch = require_torch()
+    n = a.shape[0]
+    c = torch.empty(n, n, dtype=torch.float64, device="cuda")
+    asked, core = Options(plan=plan, accuracy=accuracy), on_cuda.ready(a.device)
+    samples: list[list[float]] = []
+    head_start = _HEAD_START
+    start = time.perf_counter()
+    while time.perf_counter() - start < budget or len(samples) < 6:
+        events = [torch.cuda.Event(enable_timing=True) for _ in range(5)]
+        for event in events:
+            event.record()  # creates the handle
+        torch_private.sleep_on_device(head_start)
+        events[0].record()
+        handles = (events[1].cuda_event, events[2].cuda_event, events[3].cuda_event)
+        core.multiply_tensors(a, b, c, asked, events=handles)
+        events[4].record()
+        too_short = events[0].query()  # the GPU had begun before all was enqueued
+        torch.cuda.synchronize()
+        if too_short:
+            head_start *= 2
+            if head_start > _LONGEST_HEAD_START:
+                raise RuntimeError(
+                    "stages: the host takes seconds to enqueue a product; they cannot be timed apart from it"
+                )
+            continue
+        samples.append([x.elapsed_time(y) for x, y in itertools.pairwise(events)])
+        if len(samples) >= LONGEST_SERIES // 2:
+            break
+    scale, encode, multiply, reconstruct = (
+        statistics.median(column) for column in zip(*samples[2:], strict=True)
+    )
+    return scale, encode, multiply, reconstruct
+
+
+def multiply_rate(device: str, plan: Plan, n: int, budget: float = 0.5) -> float:
+    """Operations a second, 2 n³ for each plane product, of the multiply stage of n × n × n products by a plan."""
+    a, b = operands(device, n)
+    if device == "cuda":
+        seconds = 1e-3 * gpu_stages(plan, a, b, budget)[2]
+        used = matmul(a, b, plan=plan, accuracy="scaled", report=True)[1].products
+        return float(2 * used * n**3 / seconds)
+    taken: list[float] = []
+    used = 0
+    start = time.perf_counter()
+    while len(taken) < 4 or (time.perf_counter() - start < budget and len(taken) < 50):
+        _, report = matmul(a, b, plan=plan, accuracy="scaled", report=True)
+        taken.append(report.seconds["multiply"])
+        used = report.products
+    return float(2 * used * n**3 / statistics.median(taken[1:]))
+
+
+def copy_bandwidth(device: str, size: int = 2**27) -> float:
+    """Bytes a second, read plus written, of a copy: of 4 GiB on a GPU, on the CPU of `size` bytes by each of all threads."""
+    if device == "cuda":
+        torch = require_torch()
+        x = torch.empty(2**29, dtype=torch.float64, device="cuda").normal_()
+        y = torch.empty_like(x)
+        return 2e3 * float(x.nbytes) / statistics.median(event_times(lambda: y.copy_(x), 0.3))
+    threads = _core.thread_count()
+    pairs = [(np.ones(size // 8), np.zeros(size // 8)) for _ in range(threads)]
+    taken = []
+    with ThreadPoolExecutor(threads) as pool:
+        for _ in range(7):
+            start = time.perf_counter()
+            list(pool.map(lambda pair: np.copyto(pair[1], pair[0]), pairs))  # releases the interpreter's lock
+            taken.append(time.perf_counter() - start)
+    return 2 * threads * size / statistics.median(taken[1:])

@@ -1,0 +1,93 @@
+"""Where and when something was measured: every file of results begins with this."""
+
+from __future__ import annotations
+
+import platform
+import subprocess
+import time
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .._backends import cpu
+from .._request import library
+from .._support.version import __version__
+
+
+def commit() -> str | None:
+    """Commit of the source tree that the package runs from, "-dirty" with changes.
+
+    Of a tree that ``git archive`` has exported, and of a package installed from one, the commit that it was exported at; None for
+    other installed packages.
+    """
+    folder = Path(__file__).parent
+    exported = (folder / "archival.txt").read_text().strip()  # git archive writes the commit there
+    if not exported.startswith("$"):
+        return exported
+    if "site-packages" in folder.parts:
+        return None
+    command = ["git", "-C", str(folder), "describe", "--always", "--dirty", "--exclude=*"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=20)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return done.stdout.strip() or None
+
+
+def have_torch() -> bool:
+    """Whether torch is installed; does not import it."""
+    return find_spec("torch") is not None
+
+
+def have_cuda() -> bool:
+    """Whether torch is installed and sees a CUDA device; imports torch, which takes a second or two."""
+    if not have_torch():
+        return False
+    import torch
+
+    return bool(torch.cuda.is_available())
+
+
+def driver() -> str | None:
+    """Driver version and power limit as nvidia-smi prints them; None without an NVIDIA driver."""
+    query = ["nvidia-smi", "--query-gpu=driver_version,power.limit", "--format=csv,noheader", "-i", "0"]
+    try:
+        done = subprocess.run(query, capture_output=True, text=True, check=False, timeout=60)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return done.stdout.strip() or None
+
+
+def describe(device: str) -> dict[str, Any]:
+    """Device, driver, versions, commit and date.
+
+    Parameters
+    ----------
+    device : {"cpu", "cuda"}
+
+    Returns
+    -------
+    dict
+        Plain values, as they go into a JSON file; names of what is missing are left out.
+    """
+    about: dict[str, Any] = {"device": cpu.name(), "date": time.strftime("%Y-%m-%d")}
+    if device == "cuda":
+        import torch
+
+        about |= {"device": torch.cuda.get_device_name(0), "driver": driver(), "cuda": torch.version.cuda}
+    about |= {"ozfp4": __version__, "commit": commit(), "python": platform.python_version()}
+    about |= {"numpy": np.__version__}
+    torch_seen = library.torch_module()
+    if torch_seen is not None:
+        about["torch"] = str(torch_seen.__version__)
+    return {name: value for name, value in about.items() if value is not None}
+
+
+def sentence(about: dict[str, Any]) -> str:
+    """The description in one line, for tables and captions."""
+    parts = [str(about["device"])]
+    parts += [f"{name} {about[name]}" for name in ("driver", "cuda", "torch", "numpy") if about.get(name)]
+    parts += [f"commit {about.get('commit', 'unknown')}"]
+    return ", ".join([*parts, str(about["date"])])

@@ -1,0 +1,139 @@
+"""Measuring from which extent on products gain over a device's own library: for ``ozfp4 exec`` and ``ozfp4.emulate``."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .. import _core
+from .._api.matmul import matmul
+
+DTYPES = ("float32", "float64", "complex64", "complex128")
+SIZES = (256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192)
+MARGIN = 1.1  # native has to take so many times as long as ours
+LONGEST = 0.5  # seconds of a native product that is measured
+LARGEST_ON_CPU = 4096  # three matrices of complex128 take 0.8 GB
+NEVER = "never"
+Product = Callable[[], object]
+
+
+def measure(index: int | None) -> tuple[str, dict[str, int | None]]:
+    """The device's name in the file of thresholds, and the least extent of each dtype; None: no size gains. `index`: of a CUDA
+    device, which must be torch's current one; None: the CPU."""
+    products, clock = (_on_cpu, time.perf_counter) if index is None else (_on_gpu, _gpu_clock)
+    found = {dtype: _threshold(partial(products, dtype), clock, index is None) for dtype in DTYPES}
+    return _name(index), found
+
+
+def _threshold(
+    products: Callable[[int], tuple[Product, Product]], clock: Callable[[], float], on_cpu: bool
+) -> int | None:
+    """By bisection, as ours gains with each extent on native: what is done for an entry is shared by more multiplications."""
+    native, _ = products(SIZES[0])
+    first = _seconds(native, clock)
+    sizes = [
+        n for n in SIZES if first * (n / SIZES[0]) ** 3 <= LONGEST and not (on_cpu and n > LARGEST_ON_CPU)
+    ]
+
+    def gains(n: int) -> bool:
+        native, ours = products(n)
+        return _seconds(ours, clock) * MARGIN <= _seconds(native, clock)
+
+    low, high = 0, len(sizes)  # sizes below low do not gain, those from high on do, or are not measured
+    if not sizes or not gains(sizes[-1]):
+        return None
+    high -= 1
+    while low < high:
+        middle = (low + high) // 2
+        if gains(sizes[middle]):
+            high = middle
+        else:
+            low = middle + 1
+    return sizes[high]
+
+
+def _seconds(product: Product, clock: Callable[[], float]) -> float:
+    """The least of three, after one that may test its kernel; of a long one the first."""
+    product()
+    best = float("inf")
+    for _ in range(3):
+        began = clock()
+        product()
+        best = min(best, clock() - began)
+        if best > LONGEST / 5:
+            break
+    return best
+
+
+def _on_cpu(dtype: str, n: int) -> tuple[Product, Product]:
+    rng = np.random.default_rng(1)
+    a, b = (_entries(rng, n, dtype) for _ in range(2))
+    return lambda: np.matmul(a, b), lambda: matmul(a, b)
+
+
+def _entries(rng: np.random.Generator, n: int, dtype: str) -> Any:
+    numbers = rng.standard_normal((n, n))
+    return (numbers + 1j * numbers.T if dtype.startswith("complex") else numbers).astype(dtype)
+
+
+def _on_gpu(dtype: str, n: int) -> tuple[Product, Product]:
+    import torch
+
+    generator = torch.Generator("cuda").manual_seed(1)
+    a, b = (
+        torch.randn(n, n, dtype=getattr(torch, dtype), device="cuda", generator=generator) for _ in range(2)
+    )
+    return lambda: torch.matmul(a, b), lambda: matmul(a, b)
+
+
+def _gpu_clock() -> float:
+    import torch
+
+    torch.cuda.synchronize()
+    return time.perf_counter()
+
+
+def _name(index: int | None) -> str:
+    if index is None:
+        return _core.cpu_name()
+    import torch
+
+    return str(torch.cuda.get_device_name(index))
+
+
+def keep(name: str, found: dict[str, int | None]) -> bool:
+    """Write a device's thresholds to the file, in place of those that it had. Returns whether that could be done."""
+    path = _core.threshold_file()
+    if not path:
+        return False
+    try:
+        others = [
+            line for line in _lines(path) if line.split("\t")[:2] not in [[name, dtype] for dtype in found]
+        ]
+        lines = [f"{name}\t{dtype}\t{NEVER if extent is None else extent}" for dtype, extent in found.items()]
+        beside = Path(f"{path}-{os.getpid()}")
+        beside.parent.mkdir(parents=True, exist_ok=True)
+        beside.write_text("".join(f"{line}\n" for line in [*others, *lines]), encoding="utf-8")
+        os.replace(beside, path)
+    except OSError:
+        return False
+    _core.read_environment()
+    return True
+
+
+def _lines(path: str) -> Iterable[str]:
+    try:
+        return Path(path).read_text(encoding="utf-8", errors="replace").splitlines()
+    except FileNotFoundError:
+        return []
+
+
+def rows(found: dict[str, int | None]) -> list[list[str]]:
+    """A row for each dtype: its name, its extent."""
+    return [[dtype, NEVER if extent is None else str(extent)] for dtype, extent in found.items()]

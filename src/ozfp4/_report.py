@@ -1,0 +1,220 @@
+"""What a product did: returned beside the result by ``report=True``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
+
+from ._plans.plan import Plan
+from ._support.table import Table, Tabular
+
+
+@dataclass(frozen=True)
+class Certified:
+    """How many entries of a result rest on what; entries of rows and columns with a NaN or an infinity on nothing of it.
+    The first four are None where a GPU made the product: it counts only the entries that have no certificate.
+
+    Attributes
+    ----------
+    exact : int
+        No entry of the row or the column was rounded to an integer; in "correct" also those of lines that are nonzero at no
+        common index.
+    depth : int
+        In "standard": the row and the column are not deep, as their entries lie, on average, few binades below the largest.
+    magnitude : int
+        In "standard": the products of the magnitudes, eight bits of each entry, add up to enough.
+    result : int
+        In "correct": every number within the entry's error rounds to the same.
+    chains : int
+        In "standard": chains of fused multiply-adds, as nothing certifies the entry.
+    repaired : int
+        In "correct": summed anew from the row and the column in pairs of FP64 numbers, and rounded once.
+    repaired_exactly : int
+        The same by an exact sum, or on a CPU in threes of FP64 numbers, where pairs do not tell.
+    total : int
+        All of these; from a GPU the entries of the result.
+    """
+
+    exact: int | None
+    depth: int | None
+    magnitude: int | None
+    result: int | None
+    chains: int
+    repaired: int
+    repaired_exactly: int
+    total: int
+
+    def rows(self, accuracy: str) -> Iterator[tuple[str, str]]:
+        """Of a table."""
+        counted = {
+            "exact": self.exact,
+            "by depth": self.depth,
+            "by magnitudes": self.magnitude,
+            "by result": self.result,
+        }
+        shown = ", ".join(f"{count} {why}" for why, count in counted.items() if count)
+        if self.exact is not None:
+            yield "certified", shown or "0"
+        alone = self.repaired + self.repaired_exactly
+        if accuracy == "standard":
+            yield "chains", f"{self.chains} of fused multiply-adds"
+            return
+        yield "repaired", f"{self.repaired} in pairs of FP64 numbers, {self.repaired_exactly} by exact sums"
+        if 2 * alone > self.total:
+            share = 100 * alone / self.total
+            yield (
+                "slow path",
+                f"{share:.0f} % of the entries had no certificate; most of the time may be theirs",
+            )
+
+
+DIRECT = "direct"  # the backend of what a CPU multiplied without planes
+
+
+@dataclass(frozen=True, repr=False)
+class Report(Tabular):
+    """What ran, on what, and how.
+
+    Attributes
+    ----------
+    backend, kernel, device : str
+        The alphabet, the routine that multiplied the planes, and where.
+    plan : Plan or None
+        The plan; of its moduli the first `moduli_used` were needed for this data (0 for scheme I). In "correct" a longer
+        plan may have been used, of more moduli. Where a CPU multiplied without planes, `backend` is "direct": integers as they
+        are, in words of `bits` bits, by no plan (None); or the plan's integers
+        of a small product in words, in FP64 and modulo `moduli_used` numbers of their own, or by limbs of eight bits. Where
+        matrices of a stack, or blocks, were made in different ways, all this is of those by planes, if there are any; `kernel`
+        names the other ways, too.
+    products : int
+        Plane products that ran, or sums of products that stand for them, for each matrix, the most of a stack; like `moduli_used`
+        and `bits` of the first product, where a GPU makes a second. By limbs those of all pairs of limbs, also where results are
+        known without the least of them.
+    bits : int
+        Capacity of the scaled integers, the plan's; of integers without one the bits of a word.
+    exponents : (int, int)
+        Least and largest exponent among the largest finite entries of the rows of A and the columns of B; zeros have none,
+        and (0, 0) says that there is none at all.
+    special_rows, special_columns : int
+        Rows of A and columns of B that hold a NaN or an infinity.
+    workspace : int
+        Bytes used beside inputs and output.
+    reason : str
+        Why this backend: what "auto" compared, or that it was asked for.
+    fallback : str or None
+        Why another backend than the preferred one ran; None if none did.
+    seconds : dict
+        Wall-clock seconds per stage.
+    accuracy : str
+        The promise: "standard", "correct" or "scaled"; "exact" of integers.
+    capacities : (int, int)
+        Least and largest capacity among the rows of A and the columns of B, which choose their own unless the accuracy is
+        "scaled"; those without a finite nonzero entry have none.
+    certified : Certified or None
+        What the entries rest on; None where the accuracy is "scaled".
+    largest_bound : float or None
+        The largest of the bounds that were returned; None if there are none.
+    kind : str
+        "real"; "integer"; "complex", "complex by real" or "real by complex" for complex operands. Of a complex product
+        `products` counts plane products of the extents of A and B: those of a plan of complex products, else four for each of
+        its real form, two where one operand is real. Entries of the result are counted by parts, and so are the special lines
+        of a complex operand beside a real one.
+    overflows : int or None
+        Entries of a product of integers that its dtype does not hold and that are wrapped therefore; None of other products.
+    """
+
+    backend: str
+    kernel: str
+    device: str
+    plan: Plan | None
+    moduli_used: int
+    products: int
+    bits: int
+    exponents: tuple[int, int]
+    special_rows: int
+    special_columns: int
+    workspace: int
+    reason: str = ""
+    fallback: str | None = None
+    seconds: dict[str, float] = field(default_factory=dict, compare=False)
+    accuracy: str = "scaled"
+    capacities: tuple[int, int] = (0, 0)
+    certified: Certified | None = None
+    largest_bound: float | None = None
+    kind: str = "real"
+    overflows: int | None = None
+
+    def _tables(self) -> Iterator[Table]:
+        plan = self.plan
+        by_planes = plan is not None and self.backend != DIRECT
+        moduli = ""
+        if plan and plan.moduli and by_planes:
+            of_plan = f" of {len(plan.moduli)}" if self.moduli_used <= len(plan.moduli) else ""
+            moduli = f" ({self.moduli_used}{of_plan} moduli)"
+        scheme = f"scheme {plan.scheme}, " if plan and by_planes else ""
+        bits = f"{self.bits}"
+        if self.accuracy not in ("scaled", "exact"):
+            bits = (
+                f"{self.capacities[0]} .. {self.capacities[1]} of rows and columns, {self.bits} of the plan"
+            )
+        bound = [] if self.largest_bound is None else [("largest bound", f"{self.largest_bound:.3g}")]
+        overflows = [] if self.overflows is None else [("overflows", f"{self.overflows}")]
+        yield Table(
+            [
+                ("ran", f"{scheme}{self.backend} ({self.kernel}) on {self.device}"),
+                *([] if self.kind == "real" else [("product", self.kind)]),
+                ("accuracy", self.accuracy),
+                *([] if self.certified is None else self.certified.rows(self.accuracy)),
+                *bound,
+                *overflows,
+                ("products", f"{self.products}{moduli}"),
+                ("bits", bits),
+                ("exponents", f"{self.exponents[0]} .. {self.exponents[1]}"),
+                ("specials", f"{self.special_rows} rows of A, {self.special_columns} columns of B"),
+                ("workspace", f"{self.workspace / 2**20:.1f} MiB"),
+                ("chosen", self.reason),
+                ("fallback", self.fallback or "none"),
+            ]
+        )
+        yield Table(
+            [(stage, f"{1e3 * seconds:.3f} ms") for stage, seconds in self.seconds.items()],
+            right=(1,),
+        )
+
+
+def merged_report(abouts: Sequence[Report], kind: str) -> Report:
+    """One report of a product from those of its parts, of which there is at least one; each line is special in one of them.
+    The plan and its products are those of the parts that ran by planes, where any did, else by a plan."""
+    with_lines = [about for about in abouts if about.capacities != (0, 0)] or abouts[:1]
+    by_planes = [about for about in abouts if about.plan is not None and about.backend != DIRECT]
+    planned = by_planes or [about for about in abouts if about.plan is not None] or abouts
+    first = planned[0]
+    counts = [about.certified for about in abouts if about.certified is not None]
+    bounds = [about.largest_bound for about in abouts if about.largest_bound is not None]
+    return replace(
+        first,
+        kind=kind,
+        kernel="; ".join(dict.fromkeys(about.kernel for about in (*planned, *abouts))),
+        moduli_used=max(about.moduli_used for about in planned),
+        products=max(about.products for about in planned),
+        exponents=_range([about.exponents for about in with_lines]),
+        special_rows=sum(about.special_rows for about in abouts),
+        special_columns=sum(about.special_columns for about in abouts),
+        workspace=max(about.workspace for about in abouts),
+        seconds={stage: sum(about.seconds[stage] for about in abouts) for stage in first.seconds},
+        capacities=_range([about.capacities for about in with_lines]),
+        certified=_added(counts) if counts else None,
+        largest_bound=max(bounds, default=None),
+    )
+
+
+def _range(ranges: Sequence[tuple[int, int]]) -> tuple[int, int]:
+    return min(low for low, _ in ranges), max(high for _, high in ranges)
+
+
+def _added(counts: Sequence[Certified]) -> Certified:
+    """Sums of what was counted; what a GPU does not count stays None."""
+    columns = {f.name: [getattr(each, f.name) for each in counts] for f in fields(Certified)}
+    sums: dict[str, Any] = {name: None if None in column else sum(column) for name, column in columns.items()}
+    return Certified(**sums)

@@ -1,0 +1,396 @@
+"""NumPy or torch: whose arrays the operands are, and their dtypes. torch is used where the caller has imported it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from functools import lru_cache, partial
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from .. import _core
+from .._support import torch_private
+from . import remedies
+
+Array = npt.NDArray[Any]
+FLOATS = (np.float64, np.float32)
+INTEGERS = (
+    np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64, np.bool_,
+)  # fmt: skip
+NUMBERS = (*FLOATS, np.complex128, np.complex64)
+TAKEN = (*NUMBERS, *INTEGERS)  # what matmul takes
+INT8 = (np.int8,)  # what int8_matmul takes
+
+# torch if the caller has imported it, else None; we never import it ourselves. What torch.compile traces asks sys.modules itself,
+# as not every version of it traces a bound method of a dictionary.
+torch_module: Callable[[], Any] = partial(sys.modules.get, "torch")
+
+
+@lru_cache(maxsize=1)
+def require_torch() -> Any:
+    """torch; RuntimeError where the caller has not imported it."""
+    torch = sys.modules.get("torch")
+    if torch is None:
+        raise RuntimeError("torch is not imported; GPU products take torch CUDA tensors")
+    return torch
+
+
+class Operands(NamedTuple):
+    """What the caller passed: arrays of one library, of dtypes that the product takes.
+
+    `torch` is the module where they are tensors, else None. Tensors on the CPU are here as NumPy arrays that share their
+    memory; those on a device are tensors (`on_device`).
+    """
+
+    a: Any
+    b: Any
+    out: Any
+    torch: Any
+    on_device: bool
+
+    @property
+    def has_integers(self) -> bool:
+        return is_integer(self.a.dtype) or is_integer(self.b.dtype)
+
+
+@lru_cache(maxsize=256)  # NumPy takes microseconds to write a name
+def name_of(dtype: Any) -> str:
+    """The name of a dtype of NumPy or torch, as NumPy has it."""
+    return str(dtype).removeprefix("torch.")
+
+
+@lru_cache(maxsize=16)
+def _names(allowed: tuple[type, ...]) -> frozenset[str]:
+    """The names of dtypes; NumPy takes microseconds for each."""
+    return frozenset(dtype.name for dtype in dtypes_of(allowed))
+
+
+@lru_cache(maxsize=256)
+def _is_taken(dtype: Any) -> bool:
+    """Whether matmul takes a dtype of torch."""
+    return name_of(dtype) in _names(TAKEN)
+
+
+@lru_cache(maxsize=256)
+def is_integer(dtype: Any) -> bool:
+    """Whether a dtype of NumPy or torch is one of integers; bool is."""
+    return name_of(dtype).startswith(("int", "uint", "bool"))
+
+
+def is_complex(dtype: Any) -> bool:
+    """Whether a dtype of NumPy or torch is one of complex numbers."""
+    return name_of(dtype).startswith("complex")
+
+
+def is_tensor(x: object) -> bool:
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(x, torch.Tensor)
+
+
+def dtensor_class() -> Any:
+    """The class of the tensors of ``torch.distributed.tensor``, None where the program has not imported it; we never do for the
+    question."""
+    module = sys.modules.get("torch.distributed.tensor")
+    return getattr(module, "DTensor", None)  # also None while another thread imports it
+
+
+def is_dtensor(x: object) -> bool:
+    kind = dtensor_class()
+    return kind is not None and isinstance(x, kind)
+
+
+def take_operands(a: Any, b: Any, out: Any, allowed: tuple[type, ...]) -> Operands:
+    """The operands as the product takes them.
+
+    Raises
+    ------
+    TypeError
+        NumPy mixed with torch, dtypes that are not `allowed`, masked arrays, tensors that are not dense.
+    RuntimeError
+        Tensors that require grad, have a tangent, or lie on different devices.
+    """
+    are_arrays = type(a) is np.ndarray and type(b) is np.ndarray and out is None
+    if are_arrays or not is_from_torch(a=a, b=b, out=out):
+        return Operands(_array("a", a, allowed), _array("b", b, allowed), _checked_out(out), None, False)
+    torch = torch_module()
+    if a.is_cpu and b.is_cpu:
+        x, y = (check_dtype(name, array_of_tensor(name, z), allowed) for name, z in (("a", a), ("b", b)))
+        return Operands(x, y, _checked_out(out), torch, False)
+    for name, x in (("a", a), ("b", b)):
+        check_tensor(name, x)
+    check_device("b", b, a)
+    for name, x in (("a", a), ("b", b)):
+        if name_of(x.dtype) not in _names(allowed):
+            raise TypeError(
+                f"{name}: dtype {x.dtype} is not supported"
+                f"{remedies.of_torch_dtype(name, x.dtype, np.float64 in allowed)}; allowed is {listed(allowed, 'torch.')}"
+            )
+    if out is not None:
+        if out.device != a.device:
+            raise RuntimeError(f"out: device {out.device} differs from {a.device}, where the operands lie")
+        check_tensor("out", out)
+        check_not_lazy(out)
+    return Operands(a.resolve_neg(), b.resolve_neg(), out, torch, True)
+
+
+def take_operand(name: str, x: Any, allowed: tuple[type, ...]) -> Operands:
+    """One operand that no other is there for yet, in both places. Raises as :func:`take_operands`."""
+    if not is_tensor(x) or x.device.type == "cpu":
+        array = _array(name, x, allowed)
+        return Operands(array, array, None, torch_module() if is_tensor(x) else None, False)
+    check_tensor(name, x)
+    if name_of(x.dtype) not in _names(allowed):
+        raise TypeError(
+            f"{name}: dtype {x.dtype} is not supported{remedies.of_torch_dtype(name, x.dtype, np.float64 in allowed)}; "
+            f"allowed is {listed(allowed, 'torch.')}"
+        )
+    resolved = x.resolve_neg()
+    return Operands(resolved, resolved, None, torch_module(), True)
+
+
+def is_from_torch(**operands: object) -> bool:
+    """True for torch, False for NumPy; TypeError when they are mixed. An `out` or a `c` may be None."""
+    given = {name: is_tensor(x) for name, x in operands.items() if x is not None or name in ("a", "b")}
+    if len(set(given.values())) > 1:
+        remedies.check_unprepared(**operands)
+        kinds = ", ".join(
+            f"{name} is a {'torch tensor' if t else 'NumPy array'}" for name, t in given.items()
+        )
+        raise TypeError(f"NumPy arrays and torch tensors cannot be mixed: {kinds}")
+    return given["a"]
+
+
+def has_watching_mode() -> bool:
+    """Whether a dispatch mode of torch wants to see products as operators; those of ``ozfp4.emulate`` let ours pass."""
+    return any(not getattr(mode, "passes_products", False) for mode in torch_private.modes())
+
+
+@lru_cache(maxsize=1)
+def unwatched() -> _core.Unwatched:
+    """What says of operands, None or tensors, that nobody watches them; False where that needs a closer look."""
+    torch = require_torch()
+    return _core.Unwatched(
+        (torch.Tensor, torch.nn.Parameter),
+        records_gradients=torch.is_grad_enabled,
+        has_watching_mode=has_watching_mode,
+        **torch_private.watching_functions(),
+    )
+
+
+def plain_tensors(a: Any) -> Callable[..., Any] | None:
+    """The function that multiplies tensors like `a` as ``_core.multiply_plain`` does arrays. None for other objects; on the CPU
+    where torch offers no C structures (before 2.10), on a GPU before its first product."""
+    if getattr(a, "is_cuda", False) is True:
+        return getattr(sys.modules.get("ozfp4._cuda"), "multiply_plain", None)
+    return None if sys.modules.get("torch") is None else _plain_tensors()
+
+
+@lru_cache(maxsize=1)
+def _plain_tensors() -> Callable[..., Any] | None:
+    torch = require_torch()
+    api = getattr(torch.Tensor, "__dlpack_c_exchange_api__", None)
+    types = (torch.float64, torch.float32, torch.complex128, torch.complex64)
+    makers = tuple(partial(torch.empty_strided, dtype=t, device=torch.device("cpu")) for t in types)
+    try:
+        found = _core.PlainTensors(api, unwatched(), makers, torch.autograd.graph.increment_version)
+    except (TypeError, ValueError):
+        return None
+    return found.multiply
+
+
+def has_own_tangent(x: Any) -> bool:
+    """Whether a tensor has a tangent of forward mode, at the one level of torch.func that torch is at. Levels of forward mode are
+    the process's, so that only the tensor knows: another thread may have entered one."""
+    if torch_private.tangent_level() < 0:
+        return False
+    if torch_private.is_below_tangents():
+        return False  # there torch has no answer
+    return require_torch().autograd.forward_ad.unpack_dual(x).tangent is not None
+
+
+def has_tangent(x: Any) -> bool:
+    """The same at any level. Range: outside of what torch's dispatcher calls."""
+    if torch_private.tangent_level() < 0:
+        return False
+    level = torch_private.interpreter()
+    if level is None:
+        return has_own_tangent(x)
+    if torch_private.is_jvp(level) and has_own_tangent(x):
+        return True
+    with torch_private.at_outer_level():  # each level knows of its own alone
+        return has_tangent(torch_private.unwrapped(x) if torch_private.is_wrapped_at(x, level) else x)
+
+
+def _requires_grad(x: Any) -> bool:
+    """Whether a tensor does, or what it stands for at the outer levels of torch.func, each of which may follow it."""
+    while not x.requires_grad and torch_private.is_wrapped(x):
+        x = torch_private.unwrapped(x)
+    return bool(x.requires_grad)
+
+
+def check_tensor(name: str, tensor: Any) -> None:
+    """RuntimeError for a tensor that requires grad, has a tangent, is recorded or has a storage that is too small, TypeError for
+    one not dense or of no dtype of ours."""
+    _check_unstored(name, tensor)
+    check_storage(name, tensor)
+
+
+def check_storage(name: str, tensor: Any) -> None:
+    """RuntimeError unless a tensor's storage has all of its entries: programs free storages, and shorten them, of tensors that
+    they keep. A tensor that torch.func maps or derives has the storage of the one below it."""
+    while torch_private.is_wrapped(tensor):
+        tensor = torch_private.unwrapped(tensor)
+    _core.check_storage(name, tensor)
+
+
+def _check_unstored(name: str, tensor: Any) -> None:
+    """The same, but for its storage."""
+    torch = torch_module()
+    if torch_private.is_recorded():
+        raise RuntimeError(
+            f"{name}: torch.jit.trace would record the result as a constant; it records ozfp4.matmul, gemm, gram, einsum and "
+            "tensordot, without plan, report, return_bound or prepared operands"
+        )
+    if torch.is_grad_enabled() and _requires_grad(tensor):
+        raise RuntimeError(
+            f"{name}: the tensor requires grad, and this product has no derivative (those of ozfp4.matmul, gemm, gram, "
+            f"einsum and tensordot have); pass {name}.detach() or call it under torch.no_grad()"
+        )
+    if has_tangent(tensor):
+        raise RuntimeError(
+            f"{name}: the tensor has a tangent, and this product has no derivative (those of ozfp4.matmul, gemm, gram, "
+            f"einsum and tensordot have); pass {name}.detach()"
+        )
+    kind = type(tensor)
+    if kind is not torch.Tensor and kind.__torch_dispatch__ is not torch.Tensor.__torch_dispatch__:
+        raise TypeError(remedies.of_tensor(name, tensor))
+    check_kind(name, tensor)
+
+
+def check_kind(name: str, tensor: Any) -> None:
+    """TypeError for a tensor that is not dense or of no dtype of ours."""
+    if tensor.is_nested or tensor.layout is not require_torch().strided:
+        raise TypeError(remedies.of_tensor(name, tensor))
+    if not _is_taken(tensor.dtype):
+        raise TypeError(
+            f"{name}: dtype {tensor.dtype} is not supported{remedies.of_torch_dtype(name, tensor.dtype)}; allowed are "
+            "torch.float64, torch.float32, torch.complex128, torch.complex64, integers and torch.bool"
+        )
+
+
+def array_of_tensor(name: str, tensor: Any) -> Array:
+    """A NumPy view of a CPU tensor, whose storage torch may resize after it; a lazily negated or conjugated tensor is resolved
+    first."""
+    _check_unstored(name, tensor)
+    if not tensor.is_cpu:
+        raise RuntimeError(f"{name}: device {tensor.device} has no kernel in this build; it holds: cpu")
+    if tensor.is_conj() or tensor.is_neg():
+        _core.check_storage(name, tensor)
+        tensor = tensor.detach().resolve_conj().resolve_neg()
+    return _core.array_of_tensor(name, tensor, _numpy_dtype(tensor.dtype))
+
+
+def new_array(torch: Any, shape: tuple[int, ...], dtype: Any) -> Array:
+    """An array for a result, of memory of torch's where the caller's arrays are its tensors (else None)."""
+    if torch is None:
+        return np.empty(shape, dtype)
+    dtype = np.dtype(dtype)
+    return _core.array_of_tensor("out", _empty_of(dtype)(shape), dtype)
+
+
+def tensor_of_array(array: npt.ArrayLike) -> Any:
+    """The tensor whose memory an array is, by :func:`new_array` or :func:`array_of_tensor`; a copy of any other array, as torch
+    never resizes the storage of what from_numpy makes."""
+    torch, array = require_torch(), np.asarray(array)
+    made = array.base
+    return made if type(made) is torch.Tensor else torch.from_numpy(array).clone()
+
+
+@lru_cache(maxsize=64)
+def _numpy_dtype(dtype: Any) -> np.dtype[Any]:
+    """The dtype of torch as NumPy has it."""
+    return np.dtype(name_of(dtype))
+
+
+@lru_cache(maxsize=64)
+def _empty_of(dtype: np.dtype[Any]) -> Callable[..., Any]:
+    """A function that makes a tensor on the CPU, whatever torch's default device is."""
+    torch = require_torch()
+    return partial(torch.empty, dtype=getattr(torch, dtype.name), device=torch.device("cpu"))
+
+
+def _checked_out(out: Any) -> Array | None:
+    """`out` as an array; TypeError or ValueError where it cannot be one."""
+    if out is None:
+        return None
+    if is_tensor(out):
+        check_not_lazy(out)
+    elif not isinstance(out, np.ndarray):
+        raise TypeError(f"out: {type(out).__name__} is neither a NumPy array nor a torch tensor")
+    return as_array("out", out)
+
+
+def check_device(name: str, x: Any, a: Any) -> None:
+    """RuntimeError unless a tensor lies where A does."""
+    if x.device != a.device:
+        raise RuntimeError(f"{name}: device {x.device} differs from {a.device}, where a lies")
+
+
+def check_not_lazy(out: Any) -> None:
+    """ValueError for a tensor that is a lazily conjugated or negated view: writing to a resolved copy would lose the result."""
+    if out.is_conj():
+        raise ValueError("out: a lazily conjugated tensor cannot be written to; pass out.resolve_conj()")
+    if out.is_neg():
+        raise ValueError("out: a lazily negated tensor cannot be written to; pass out.resolve_neg()")
+
+
+def as_array(name: str, x: object) -> Array:
+    """A NumPy array of `x` without a copy where possible."""
+    if type(x) is np.ndarray:
+        return x
+    if is_tensor(x):
+        return array_of_tensor(name, x)
+    _check_entries(name, x)
+    return np.asarray(x)
+
+
+def _check_entries(name: str, x: object) -> None:
+    """Errors of :func:`as_array`, for a list or a tuple those of what it holds."""
+    if is_tensor(x):
+        check_tensor(name, x)
+    elif remedies.is_no_array(x):
+        raise TypeError(remedies.of_array(name, x))
+    elif isinstance(x, (list, tuple)):
+        if not all(issubclass(kind, (int, float, complex, np.generic)) for kind in set(map(type, x))):
+            for i, each in enumerate(x):
+                _check_entries(f"{name}[{i}]", each)
+    else:
+        remedies.check_here(name, x)
+
+
+def listed(allowed: tuple[type, ...], prefix: str = "") -> str:
+    """The names of dtypes; those of integers as one where all are allowed."""
+    if not set(INTEGERS) <= set(allowed):
+        return " or ".join(f"{prefix}{np.dtype(t).name}" for t in allowed)
+    names = [f"{prefix}{np.dtype(t).name}" for t in allowed if t not in INTEGERS]
+    return " or ".join([*names, "an integer dtype", f"{prefix}bool"])
+
+
+@lru_cache(maxsize=32)
+def dtypes_of(allowed: tuple[type, ...]) -> tuple[np.dtype[Any], ...]:
+    return tuple(np.dtype(t) for t in allowed)
+
+
+def check_dtype(name: str, array: Array, allowed: tuple[type, ...]) -> Array:
+    """`array` in native byte order; TypeError unless its dtype is among `allowed`."""
+    native = array.dtype if array.dtype.isnative else array.dtype.newbyteorder("=")
+    if native not in dtypes_of(allowed):
+        remedy = remedies.of_dtype(name, native) if np.float64 in allowed else ""
+        raise TypeError(f"{name}: dtype {array.dtype} is not supported{remedy}; allowed is {listed(allowed)}")
+    return array if array.dtype.isnative else array.astype(native)
+
+
+def _array(name: str, x: object, allowed: tuple[type, ...]) -> Array:
+    return check_dtype(name, as_array(name, x), allowed)

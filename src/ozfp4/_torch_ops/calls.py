@@ -1,0 +1,200 @@
+"""From the arguments of ``ozfp4.matmul``, ``gemm`` and ``gram`` to the operators, where torch watches the tensors.
+
+torch may be tracing this: nothing here looks at entries or addresses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from .._dispatch import plain
+from .._dispatch.decision import plan_asked_for
+from .._options import Options, unusual
+from .._request import library, remedies
+from .._request.factors import check_factor, check_integer_factor
+from .._request.integers import dtype_name
+from .._request.library import require_torch
+from .._request.update import transposed
+from . import dtensors
+
+torch: Any = require_torch()
+
+
+def matmul(a: Any, b: Any, out: Any, options: Mapping[str, Any]) -> Any:
+    settings, unasked = _split(options, a, b)
+    if dtensors.are_given(a, b, out):
+        if out is None and not unasked and not torch.compiler.is_compiling():  # the shortest way
+            found = dtensors.again("matmul", (a, b), settings)
+            if found is not None:
+                return found
+        return _of_dtensors("matmul", out, unasked, settings, a=a, b=b)
+    _check_unasked(unasked)
+    _check_tensors(a=a, b=b, out=out)
+    asked = _checked(settings)
+    if out is None:
+        return torch.ops.ozfp4.matmul.default(a, b, **asked)
+    torch.ops.ozfp4.matmul.out(a, b, **asked, out=out)
+    return out
+
+
+def gemm(
+    alpha: Any, a: Any, b: Any, beta: Any, c: Any, trans_a: Any, trans_b: Any, out: Any, options: Mapping[str, Any]
+) -> Any:  # fmt: skip
+    settings, unasked = _split(options, a, b, c)
+    if dtensors.are_given(a, b, c, out):
+        a, b = transposed("a", a, trans_a), transposed("b", b, trans_b)
+        return _of_dtensors("gemm", out, unasked, settings, a=a, b=b, alpha=alpha, beta=beta, c=c)
+    _check_unasked(unasked)
+    _check_tensors(a=a, b=b, c=c, out=out)
+    if not torch.compiler.is_compiling():  # else the operator checks them as it computes
+        alpha, beta = _factors(alpha, beta, (a, b, c), settings)
+    operands = transposed("a", a, trans_a), transposed("b", b, trans_b)
+    asked = _checked(settings)
+    if out is None:
+        return torch.ops.ozfp4.gemm.default(*operands, alpha, beta, c, **asked)
+    torch.ops.ozfp4.gemm.out(*operands, alpha, beta, c, **asked, out=out)
+    return out
+
+
+def gram(a: Any, left: bool, out: Any, options: Mapping[str, Any]) -> Any:
+    settings, unasked = _split(options, a)
+    if dtensors.are_given(a, out):
+        name = "a" if dtensors.are_given(a) else "out"
+        raise TypeError(f"{name}: gram takes no DTensor; ozfp4.matmul(a.mH, a) is the same product")
+    _check_unasked(unasked)
+    _check_tensors(a=a, out=out)
+    asked = _checked(settings)
+    if left:
+        asked["left"] = left
+    if out is None:
+        return torch.ops.ozfp4.gram.default(a, **asked)
+    torch.ops.ozfp4.gram.out(a, **asked, out=out)
+    return out
+
+
+# Options that no operator has.
+_UNASKED = ("report", "progress", "return_bound")
+
+
+def _split(options: Mapping[str, Any], *operands: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The settings of an operator, and what none has, of what is not as by default: to hand one over takes torch longer than to
+    leave it out."""
+    settings, unasked = {}, {}
+    for name, value in unusual(options).items():
+        if name == "plan" and not torch.compiler.is_compiling() and not _are_integers(operands):
+            settings.update(_of_plan(value, options, operands))
+        elif name in _UNASKED or name == "plan":
+            unasked[name] = value
+        else:
+            settings[name] = value
+    return settings, unasked
+
+
+def _are_integers(operands: tuple[Any, ...]) -> bool:
+    return all(x is None or library.is_integer(getattr(x, "dtype", "")) for x in operands)
+
+
+def _of_plan(plan: Any, options: Mapping[str, Any], operands: tuple[Any, ...]) -> dict[str, Any]:
+    """The arguments from which an operator makes a plan anew. Errors are those of plain products."""
+    asked = Options.of(options)
+    singles = (torch.float32, torch.complex64)
+    single = asked.dtype is None and all(
+        getattr(x, "dtype", None) in singles for x in operands if x is not None
+    )
+    plan_asked_for(asked, plan.backend, 0, single=single, is_paired=plan.is_complex)
+    settings = {"scheme": plan.scheme, "backend": plan.backend}
+    if asked.accuracy == "scaled":
+        settings |= {"bits": plan.bits, "family": plan.family}
+    return settings
+
+
+def _of_dtensors(
+    name: str, out: Any, unasked: dict[str, Any], settings: dict[str, Any], **arguments: Any
+) -> Any:
+    """A product of DTensors by its operator; `arguments` are in the order of the schema."""
+    if torch.compiler.is_compiling():  # the operator checks them
+        return getattr(torch.ops.ozfp4, name).default(*arguments.values(), **_checked(settings))
+    if name != "matmul" and out is None and not unasked:
+        result = dtensors.again(name, tuple(arguments.values()), settings)
+        if result is not None:
+            return result
+    numbers = {key: arguments[key] for key in ("alpha", "beta") if key in arguments}
+    tensors = {key: x for key, x in arguments.items() if key not in numbers}
+    if not all(x is None or isinstance(x, torch.Tensor) for x in tensors.values()):
+        library.is_from_torch(**tensors)
+    dtensors.check(out, unasked, **tensors)
+    if numbers:
+        factors = _factors(arguments["alpha"], arguments["beta"], tuple(tensors.values()), settings)
+        arguments["alpha"], arguments["beta"] = factors
+    return dtensors.product(name, tuple(arguments.values()), _checked(settings))
+
+
+def _factors(alpha: Any, beta: Any, tensors: tuple[Any, ...], settings: dict[str, Any]) -> tuple[Any, Any]:
+    """Both factors of an update of A, B and C, as torch takes them."""
+    is_integer = all(x is None or library.is_integer(x.dtype) for x in tensors)
+    is_bool = all(x is None or x.dtype == torch.bool for x in tensors)
+    wraps = settings.get("overflow", "wrap") == "wrap" and not is_bool
+    # Without C beta has to be 0 itself.
+    return _factor("alpha", alpha, is_integer, wraps), _factor(
+        "beta", beta, is_integer, wraps and tensors[-1] is not None
+    )
+
+
+def _factor(name: str, factor: Any, is_integer: bool, wraps: bool) -> Any:
+    """A factor as torch takes it: a float or complex number, or of integers one of 64 bits, to which any is reduced if the
+    result `wraps`."""
+    if not is_integer:
+        value = check_factor(name, factor)
+        return value if value.imag != 0 else value.real
+    exact = check_integer_factor(name, factor)
+    if -(2**63) <= exact < 2**63:
+        return exact
+    if not wraps:
+        raise ValueError(f"{name}: {exact} does not fit the 64 bits that an operator of torch takes")
+    return (exact + 2**63) % 2**64 - 2**63  # the same modulo 2^64, as the result is
+
+
+def _checked(settings: dict[str, Any]) -> dict[str, Any]:
+    """The settings as a schema takes them; errors are those of plain products. As torch compiles, the operator has to check."""
+    if torch.compiler.is_compiling() or not settings:
+        return settings
+    checked = Options.of(settings)
+    asked = {name: getattr(checked, name) for name in settings}
+    if "dtype" in asked:
+        asked["dtype"] = getattr(torch, dtype_name(asked["dtype"]))
+    return asked
+
+
+_WATCHED = "is not for tensors that require grad, or that torch traces, maps or watches"
+
+
+def _check_unasked(given: dict[str, Any]) -> None:
+    """ValueError for an option that an operator cannot have; TypeError for one that nobody could ask for."""
+    for name, value in given.items():
+        if not torch.compiler.is_compiling():
+            Options.of({name: value})
+        if name in ("report", "return_bound") and not value:  # NumPy's False
+            continue
+        what = repr(value) if isinstance(value, bool) else f"a {type(value).__name__}"
+        raise ValueError(f"{name}: {what} {_WATCHED}; pass detached tensors, outside of what watches them")
+
+
+def _check_tensors(**given: Any) -> None:
+    """TypeError for prepared operands, arrays beside tensors, and tensors that are not dense."""
+    for name, x in given.items():
+        if remedies.is_prepared(x):
+            raise TypeError(f"{name}: a prepared operand {_WATCHED}; pass the matrix itself")
+        if not (x is None or isinstance(x, torch.Tensor)):
+            library.is_from_torch(**given)
+    is_compiling = torch.compiler.is_compiling()
+    for name, x in given.items():
+        if x is None:
+            continue
+        if not is_compiling:
+            library.check_kind(name, x)
+        elif x.is_nested or x.layout != torch.strided:
+            raise TypeError(remedies.of_tensor(name, x))
+
+
+plain.operators.update(matmul=matmul, gemm=gemm)

@@ -1,0 +1,153 @@
+"""What torch's automatic differentiation calls: the product below it, and the rules of its gradients and tangents above."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from .._dispatch.plain import products
+from .._options import current_accuracy
+from .._request.library import dtensor_class, require_torch, unwatched
+from .._support import torch_private
+from .shardings import register, resolved
+
+torch: Any = require_torch()
+forward_ad: Any = torch.autograd.forward_ad
+is_compiling: Any = torch.compiler.is_compiling
+
+
+class Like(NamedTuple):
+    """What a gradient has to be like."""
+
+    shape: Any
+    dtype: Any
+
+
+@dataclass
+class Call:
+    """A product whose derivative is wanted: its arguments in the order of the schema, tensors whose entries nobody needs as None;
+    what each tensor is like; whose gradients are wanted; the settings."""
+
+    arguments: tuple[Any, ...]
+    likes: tuple[Like | None, ...]
+    needed: tuple[bool, ...]
+    settings: dict[str, Any]
+
+    @property
+    def shared(self) -> dict[str, Any]:
+        """The settings that are those of the products of a tangent too, which has the dtype of the result."""
+        return {name: value for name, value in self.settings.items() if name not in ("left", "overflow")}
+
+    @property
+    def of_gradients(self) -> dict[str, Any]:
+        """The same of gradients, whose dtypes are those of the operands."""
+        return {name: value for name, value in self.shared.items() if name != "dtype"}
+
+
+class Rule(NamedTuple):
+    """`partners`: by its place, the argument whose entries the gradient of each needs. `gradients` makes of a call, and of the
+    gradient of its result, those of the arguments, None for what needs none; `tangent` of a call, and of the tangents of its
+    arguments, some of them None, that of the result."""
+
+    partners: dict[int, int]
+    gradients: Callable[[Call, Any], tuple[Any, ...]]
+    tangent: Callable[[Call, tuple[Any, ...]], Any]
+
+
+def differentiable(operator: Any, rule: Rule) -> Callable[..., Any]:
+    """What torch calls for `operator` where gradients and tangents are looked after."""
+    name, are_here = torch_private.name_of_operator(operator), unwatched().are_here
+
+    def below(arguments: tuple[Any, ...], settings: dict[str, Any]) -> Any:
+        """The product where they have been. Between here and what computes it torch has nothing to do for plain tensors that
+        nobody watches, and its way there takes microseconds."""
+        if are_here(arguments) and not is_compiling():
+            return products[name](*arguments, **settings)
+        with torch_private.below_gradients():
+            return operator(*arguments, **settings)
+
+    function = _function(name, below, rule)
+
+    def product(*arguments: Any, **settings: Any) -> Any:
+        if are_here(arguments) and not is_compiling():  # as below
+            return products[name](*arguments, **settings)
+        if dtensor_class() is not None:
+            register()
+            arguments = resolved(arguments)
+        # Tangents are not seen without asking each tensor: while there may be any, all products take the long way.
+        if not _requires_grad(arguments) and torch_private.tangent_level() < 0:
+            return below(arguments, settings)
+        if torch_private.interpreter() is None:
+            return function.apply(settings, *arguments)
+        with torch_private.functions_of_one_level():
+            return function.apply(settings, *arguments)
+
+    return product
+
+
+def _function(name: str, below: Callable[..., Any], rule: Rule) -> Any:
+    """The node of an operator in the graph of gradients."""
+
+    def forward(ctx: Any, settings: dict[str, Any], *arguments: Any) -> Any:
+        if torch_private.interpreter() is None:
+            result = below(arguments, settings)
+        else:  # torch has switched both modes off, which outer levels still need
+            with torch.enable_grad(), torch_private.with_tangents():
+                result = below(arguments, settings)
+        ctx.set_materialize_grads(False)
+        ctx.arguments, ctx.settings = _without_entries(arguments), _with_accuracy(settings)
+        needed, kept = ctx.needs_input_grad, [None] * len(arguments)
+        has_tangents = torch_private.tangent_level() >= 0
+        for place, other in rule.partners.items():
+            if has_tangents or needed[1 + place]:
+                kept[other] = arguments[other]
+        if has_tangents:
+            ctx.save_for_forward(*kept)
+        ctx.save_for_backward(*kept)
+        return result
+
+    def call(ctx: Any, saved: Any) -> Call:
+        likes = tuple(Like(*x) if type(x) is tuple else None for x in ctx.arguments)
+        arguments = tuple(
+            number if like is None else x for x, number, like in zip(saved, ctx.arguments, likes, strict=True)
+        )
+        return Call(arguments, likes, ctx.needs_input_grad[1:], ctx.settings)
+
+    def backward(ctx: Any, grad: Any) -> tuple[Any, ...]:
+        if grad is None:
+            return (None,) * (1 + len(ctx.arguments))
+        return (None, *rule.gradients(call(ctx, ctx.saved_tensors), grad))
+
+    def jvp(ctx: Any, _: Any, *tangents: Any) -> Any:
+        if all(x is None for x in tangents):
+            return None
+        # For outer levels, as torch has switched it off; what is saved has the tangents of this level too.
+        with torch_private.with_tangents():
+            primals = [None if x is None else forward_ad.unpack_dual(x).primal for x in ctx.saved_tensors]
+            return rule.tangent(call(ctx, primals), tangents)
+
+    methods = {f.__name__: staticmethod(f) for f in (forward, backward, jvp)}
+    # Of the one level of torch.func that the dispatcher is at; a torch.autograd.Function would begin with the innermost again.
+    return type(f"ozfp4_{name}", (torch_private.function_of_one_level(),), methods)
+
+
+def _with_accuracy(settings: dict[str, Any]) -> dict[str, Any]:
+    """The settings with the accuracy of this product, which its gradients have, too, wherever the backward pass runs. Code
+    that torch compiles reads the default as it runs."""
+    if is_compiling() or settings.get("accuracy") is not None:
+        return settings
+    return {**settings, "accuracy": current_accuracy()}
+
+
+def _without_entries(arguments: tuple[Any, ...]) -> list[Any]:
+    """What each tensor is like, as a tuple; all others as they are."""
+    return [(x.shape, x.dtype) if isinstance(x, torch.Tensor) else x for x in arguments]
+
+
+def _requires_grad(arguments: tuple[Any, ...]) -> bool:
+    if torch.is_grad_enabled():
+        for x in arguments:
+            if isinstance(x, torch.Tensor) and x.requires_grad:
+                return True
+    return False

@@ -1,1 +1,0 @@
-"""The subcommands, one module each; see :mod:`ozfp4.cli`."""

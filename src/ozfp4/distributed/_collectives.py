@@ -1,0 +1,194 @@
+"""The few collectives of products: whole matrices from parts, parts cut otherwise. Entries of any dtype travel as bytes.
+
+Parts of any sizes: what all ranks gather is filled up to the largest part. Tensors on a GPU in a Gloo group travel by the host.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+from .._request.library import require_torch
+from .._support import torch_private
+from ._layout import Placed
+
+
+@dataclass(frozen=True)
+class Group:
+    """The ranks of a product: torch's group, this rank in it, how many there are."""
+
+    handle: Any
+    rank: int
+    size: int
+
+    def backend(self, device: Any) -> str:
+        """The name of what serves tensors of a device, such as "gloo" and "nccl"; "" where nothing does."""
+        try:
+            return str(torch_private.backend_of(self.handle, device).name()).lower()
+        except RuntimeError:
+            return ""
+
+    def goes_by_host(self, x: Any) -> bool:
+        return x.device.type != "cpu" and self.backend(x.device) == "gloo"
+
+
+def take_group(handle: Any) -> Group:
+    """The group of a product.
+
+    Raises
+    ------
+    RuntimeError
+        torch.distributed is not there or not initialised, or this process is no member.
+    TypeError
+        Something else than a group.
+    """
+    dist = require_torch().distributed
+    if not dist.is_available():
+        raise RuntimeError("group: this build of torch has no torch.distributed")
+    if not dist.is_initialized():
+        raise RuntimeError(
+            "group: torch.distributed is not initialised; call torch.distributed.init_process_group first"
+        )
+    if handle is None:
+        handle = dist.group.WORLD
+    if handle == dist.GroupMember.NON_GROUP_MEMBER:
+        raise RuntimeError("group: this process is no member of it; its members alone multiply there")
+    if not isinstance(handle, dist.ProcessGroup):
+        raise TypeError(
+            f"group: {type(handle).__name__} is no torch.distributed group; of a DeviceMesh pass get_group(axis)"
+        )
+    return Group(handle, handle.rank(), handle.size())
+
+
+def device_of(x: Any) -> AbstractContextManager[Any]:
+    """A scope in which the GPU where a tensor lies is the current one, as collectives want it."""
+    torch = require_torch()
+    if isinstance(x, torch.Tensor) and x.is_cuda:
+        scope: AbstractContextManager[Any] = torch.cuda.device(x.device)
+        return scope
+    return nullcontext()
+
+
+class Pending:
+    """What comes: :meth:`wait` gives it, and makes the current stream wait where it is on a GPU."""
+
+    def __init__(self, work: Any, result: Callable[[], Any]) -> None:
+        self._work, self._result = work, result
+
+    def wait(self) -> Any:
+        if self._work is not None:
+            self._work.wait()
+        return self._result()
+
+
+def as_bytes(x: Any) -> Any:
+    """The bytes of a contiguous tensor, one axis; a view."""
+    # Not view(-1): an axis of one entry may have any stride.
+    return x.as_strided((x.numel(),), (1,)).view(require_torch().uint8)
+
+
+def packed(x: Any) -> Any:
+    """The entries of a tensor one after the other; the tensor itself where they lie so."""
+    return x.resolve_conj().resolve_neg().contiguous()
+
+
+def all_gather(found: Any, sent: Any, group: Group) -> Any:
+    """torch's collective of one tensor from each rank; the work that it returns. Newer versions have another name for it."""
+    dist = require_torch().distributed
+    function = getattr(dist, "all_gather_single", None) or dist.all_gather_into_tensor
+    return function(found, sent, group=group.handle, async_op=True)
+
+
+def gather(group: Group, x: Any) -> Pending:
+    """The contiguous `x` of all ranks, of one shape, behind each other along a new first axis."""
+    torch = require_torch()
+    by_host = group.goes_by_host(x)
+    sent = x.cpu() if by_host else x
+    found = torch.empty((group.size, *x.shape), dtype=x.dtype, device=sent.device)
+    work = None
+    if x.numel():
+        work = all_gather(as_bytes(found), as_bytes(sent), group)
+    return Pending(work, lambda: found.to(x.device) if by_host else found)
+
+
+def exchange(group: Group, parts: list[Any], shapes: list[tuple[int, ...]]) -> list[Any]:
+    """`parts[r]` goes to rank r; back come those that the ranks sent here, of these shapes."""
+    sent = require_torch().cat([packed(part).reshape(-1) for part in parts])
+    return exchange_lines(group, sent, [part.numel() for part in parts], shapes)
+
+
+def exchange_lines(group: Group, x: Any, counts: Sequence[int], shapes: list[tuple[int, ...]]) -> list[Any]:
+    """Of the first axis of the contiguous `x` so many go to each rank, in rank order; back come those that the ranks sent here,
+    of these shapes, as views of one memory."""
+    torch = require_torch()
+    by_host = group.goes_by_host(x)
+    sent = as_bytes(x.cpu() if by_host else x)
+    line, item = prod(x.shape[1:]), x.element_size()
+    received = [item * prod(shape) for shape in shapes]
+    found = torch.empty(sum(received), dtype=torch.uint8, device=sent.device)
+    torch.distributed.all_to_all_single(
+        found, sent, received, [item * line * count for count in counts], group=group.handle
+    )
+    parts = (found.to(x.device) if by_host else found).split(received)
+    return [part.view(x.dtype).view(shape) for part, shape in zip(parts, shapes, strict=True)]
+
+
+def gather_whole(group: Group, x: Any, placed: Placed) -> Pending:
+    """All of a matrix of which each rank has a part."""
+    torch = require_torch()
+    axis, sizes = placed.axis, placed.sizes
+    assert axis is not None
+    most = max(sizes)
+    lines = x.movedim(axis, 0)
+    if lines.shape[0] < most:
+        filled = torch.empty((most, *lines.shape[1:]), dtype=x.dtype, device=x.device)
+        filled[: lines.shape[0]] = lines
+        lines = filled
+    pending = gather(group, packed(lines))
+
+    def joined() -> Any:
+        found = pending.wait()
+        if is_compact(sizes):
+            whole = found.flatten(0, 1)[: sum(sizes)]
+        else:
+            whole = torch.cat([found[rank, :size] for rank, size in enumerate(sizes)])
+        return whole.movedim(0, axis)
+
+    return Pending(None, joined)
+
+
+def is_compact(sizes: tuple[int, ...]) -> bool:
+    """Whether parts that are filled up to the largest one lie without gaps: all are as large, up to one that only empty ones
+    follow."""
+    most = max(sizes)
+    ends = [size for size in sizes if size != most]
+    return tuple(sorted(sizes, reverse=True)) == sizes and not any(ends[1:])
+
+
+def move(group: Group, x: Any, source: Placed, target: Placed) -> Any:
+    """This rank's part of a matrix that lies as `source` says, as `target` says."""
+    if source == target:
+        return x
+    if source.axis is None or group.size == 1:
+        return target.part(x, group.rank)
+    if target.axis is None:
+        return gather_whole(group, x, source).wait()
+    torch = require_torch()
+    if source.entries == 0:
+        return torch.empty(target.local(group.rank), dtype=x.dtype, device=x.device)
+    if (
+        source.axis == target.axis
+    ):  # two cuts of one axis; nothing of ours makes them, and no bytes are to be saved there
+        return target.part(gather_whole(group, x, source).wait(), group.rank)
+    # With the axis first along which the parts for the ranks lie; what comes lies so, too, and is joined along the other.
+    lines = packed(x.movedim(target.axis, 0))
+    order = [target.axis, *(axis for axis in range(-x.ndim, 0) if axis != target.axis)]
+    place, shapes = order.index(source.axis), []
+    for rank in range(group.size):
+        shape = [target.sizes[group.rank], *lines.shape[1:]]
+        shape[place] = source.sizes[rank]
+        shapes.append(tuple(shape))
+    return torch.cat(exchange_lines(group, lines, target.sizes, shapes), place).movedim(0, target.axis)

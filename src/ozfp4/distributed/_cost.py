@@ -1,0 +1,174 @@
+"""What a product over several ranks costs, by shapes alone, so that every rank chooses the same way.
+
+Bytes are those that a rank receives. The rates are nominal and only rank ways; benchmarks/scaling.py measures.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from math import prod
+
+from ._layout import Placed, Problem, chunk_sizes
+
+LINK = {"cuda": 2.5e11, "cpu": 2.0e9}  # bytes a second that a rank receives
+BETWEEN_HOSTS = {"cuda": 5.0e10, "cpu": 1.0e9}
+RATE = {"cuda": 8.0e13, "cpu": 1.0e11}  # operations a second of a rank's products, two for each of its m n K
+START = {"cuda": 3.0e-5, "cpu": 2.0e-4}  # seconds of a collective, whatever it moves
+# Bytes of an entry's partial result: some 16 moduli of a byte, or seven of four bytes.
+RESIDUES = {"cuda": 16, "cpu": 28}
+WORD = 8  # bytes of a partial sum of integers
+LINE = 48  # bytes of what ranks tell each other of a row or column
+
+# What moves, operands or residues, moves by itself where that takes less than this share of the products' time. Beyond, one piece
+# travels while another is multiplied: products of pieces are slower, and slower beside a collective.
+PIECES_FROM = 0.25
+LEAST_COLUMNS = 1024  # of a piece
+MOST_PIECES = 8  # the first, for which a rank waits, is a small part
+MOST_BYTES = 2**32  # of a piece as it is gathered
+MOST_WHOLE = 2**34  # of what comes at once
+
+
+@dataclass(frozen=True)
+class Way:
+    """One way to a result.
+
+    Attributes
+    ----------
+    method : {"redistribute", "reduce"}
+    computed : Placed
+        The result as the ranks compute it, before it is moved to where it belongs.
+    bytes : int
+        What a rank receives.
+    seconds : float
+        Modelled.
+    """
+
+    method: str
+    computed: Placed
+    bytes: int
+    seconds: float
+
+
+@lru_cache(maxsize=4096)
+def choose(problem: Problem, method: str, reduces: bool, has_integers: bool) -> Way:
+    """The way of the least modelled seconds, the first of equal ones. `reduces`: partial results can be added up. Range: that is
+    so where `method` is "reduce"."""
+    ways = [] if method == "reduce" else redistributions(problem)
+    if reduces and method != "redistribute":
+        ways.append(reduction(problem, has_integers))
+    return min(ways, key=lambda way: way.seconds)
+
+
+def redistributions(problem: Problem) -> list[Way]:
+    """The ways that move entries of A, B and C: each rank computes some rows, columns or matrices, or all of them."""
+    result, ranks = problem.result.whole, problem.ranks
+    axes = [-2, -1] + ([-len(result.shape)] if len(result.shape) > 2 else [])
+    own = problem.result.axis
+    axes.sort(key=lambda axis: axis != own)  # of equal ones that which leaves the result where it is
+    ways = [result.cut(axis, chunk_sizes(result.shape[axis], ranks)) for axis in axes]
+    ways.insert(0 if own is None else len(ways), result)
+    return [_redistribution(problem, computed) for computed in ways]
+
+
+def _redistribution(problem: Problem, computed: Placed) -> Way:
+    a, b = needed(problem, computed)
+    moves = [
+        moved(problem.a, a, problem.ranks) * problem.item_a,
+        moved(problem.b, b, problem.ranks) * problem.item_b,
+        moved(computed, problem.result, problem.ranks) * problem.item,
+    ]
+    share = 1.0
+    if computed.axis is not None and computed.shape[computed.axis]:
+        share = max(computed.sizes) / computed.shape[computed.axis]
+    # Before a result moves, all ranks make sure that everybody has one.
+    received, collectives = sum(moves), sum(move > 0 for move in moves) + (computed != problem.result)
+    return Way("redistribute", computed, received, seconds_of(problem, received, collectives, share))
+
+
+def pieces(problem: Problem, computed: Placed) -> list[tuple[int, int]]:
+    """Where the pieces begin and how wide they are in which an operand comes of which a rank needs all lines: of all its columns
+    (of A, rows), or where these are cut themselves of those of each rank, whose parts make a piece together. One that is as
+    wide as all of them: the operand comes at once. Range: the ranks compute rows or columns, and that operand's matrices are
+    cut."""
+    moving, free, item = (problem.b, -1, problem.item_b)
+    if computed.axis == -1:
+        moving, free, item = problem.a, -2, problem.item_a
+    extent, received = moving.shape[free], moved(moving, moving.whole, problem.ranks) * item
+    work = seconds_of(problem, 0, 0, max(computed.sizes) / max(1, sum(computed.sizes)))
+    is_short = received / link(problem) < PIECES_FROM * work and moving.entries * item <= MOST_WHOLE
+    if is_short or extent == 0:
+        return [(0, extent)]
+    if moving.axis != free:
+        return steps(extent, max(LEAST_COLUMNS, -(-extent // MOST_PIECES)))
+    most = max(moving.sizes)
+    line = max(1, moving.entries // extent * item * problem.ranks)
+    return steps(most, max(LEAST_COLUMNS, min(-(-2 * most // MOST_PIECES), MOST_BYTES // line)))
+
+
+def steps(extent: int, width: int) -> list[tuple[int, int]]:
+    """Where parts of that width begin, and how wide they are; the last may be less."""
+    return [(begin, min(width, extent - begin)) for begin in range(0, extent, width)]
+
+
+def link(problem: Problem) -> float:
+    """Bytes a second that a rank receives."""
+    return (LINK if problem.hosts == 1 else BETWEEN_HOSTS)[problem.device]
+
+
+def reduction(problem: Problem, has_integers: bool) -> Way:
+    """The way that moves exact partial results: each rank multiplies all rows and columns, of its part of K."""
+    result, ranks = problem.result, problem.ranks
+    computed = result
+    if result.axis is None:
+        computed = result.cut(-2, chunk_sizes(result.shape[-2], ranks))
+    parts = 2 if problem.item > WORD else 1  # of complex128
+    of_entry = WORD if has_integers else parts * RESIDUES[problem.device]
+    received = prod(computed.local(0)) * of_entry * (ranks - 1) + LINE * (problem.m + problem.n) * ranks
+    received += moved(computed, result, ranks) * problem.item
+    share = max(problem.a.sizes) / problem.k if problem.k else 0.0
+    return Way("reduce", computed, received, seconds_of(problem, received, 3 + (computed != result), share))
+
+
+def hides_residues(problem: Problem, computed: Placed) -> bool:
+    """Whether the residues of a block of the result travel while the next one is multiplied. Range: A is cut along K."""
+    received = prod(computed.local(0)) * RESIDUES[problem.device] * (problem.ranks - 1)
+    return received / link(problem) >= PIECES_FROM * seconds_of(
+        problem, 0, 0, max(problem.a.sizes) / problem.k
+    )
+
+
+def seconds_of(problem: Problem, received: int, collectives: int, share: float) -> float:
+    """Modelled seconds: `share` of all operations on the busiest rank, and what it receives."""
+    operations = 2.0 * problem.matrices * problem.m * problem.n * problem.k * share
+    kind = problem.device
+    return operations / RATE[kind] + received / link(problem) + collectives * START[kind]
+
+
+def needed(problem: Problem, computed: Placed) -> tuple[Placed, Placed]:
+    """What each rank has to have of both operands for its part of the result."""
+    found = []
+    for operand, own in ((problem.a, -2), (problem.b, -1)):
+        axis = computed.axis
+        has_it = axis is not None and (
+            axis == own
+            or (axis < -2 and len(operand.shape) == -axis and operand.shape[axis] == computed.shape[axis])
+        )
+        found.append(
+            operand.whole.cut(axis, computed.sizes) if has_it and axis is not None else operand.whole
+        )
+    return found[0], found[1]
+
+
+def moved(source: Placed, target: Placed, ranks: int) -> int:
+    """Entries that the rank that gets most receives, so that a matrix that lies as `source` says lies as `target` says."""
+    if source.axis is None or source == target or ranks == 1:
+        return 0
+    held = max(source.sizes)
+    if target.axis is None:
+        extent = source.shape[source.axis]
+        return source.entries // extent * (extent - min(source.sizes)) if extent else 0
+    extents = source.shape[source.axis], target.shape[target.axis]
+    if 0 in extents or held == 0:
+        return 0
+    return source.entries // (extents[0] * extents[1]) * max(target.sizes) * (extents[0] - min(source.sizes))

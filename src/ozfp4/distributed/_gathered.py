@@ -1,0 +1,185 @@
+"""Products of whole lines: operands move, as they are, until each rank has the rows and columns of what it computes.
+
+An entry of the result depends on its row and its column alone, so that these are the bits of one device. While a rank multiplies
+one piece of the operand that moves, the next one travels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from math import prod
+from typing import Any
+
+from .._request.library import require_torch
+from . import _agree as agree
+from ._collectives import Group, Pending, gather, gather_whole, move, packed
+from ._cost import Way, needed, pieces
+from ._layout import Placed, Problem
+from ._local import Products
+
+
+def multiply(
+    group: Group, problem: Problem, way: Way, a: Any, b: Any, products: Products, out: Any, bound: Any
+) -> None:
+    """This rank's part of the result into `out`, and bounds into `bound` (None where not asked for).
+
+    Raises
+    ------
+    Exception
+        What the products of this rank raise, as ``ozfp4.matmul`` does, after all that others wait for.
+    RuntimeError
+        What those of another rank raised, where the result of that rank was to move here; or a rank has ended.
+    """
+    reserve(group, problem, way.computed, a.device)
+    if way.computed == problem.result:
+        compute(group, problem, way.computed, a, b, products, out, bound)
+        if products.failure is not None:
+            raise products.failure
+        return
+    mine = [None if x is None else x.new_empty(way.computed.local(group.rank)) for x in (out, bound)]
+    compute(group, problem, way.computed, a, b, products, *mine)
+    agree.confirm(group, products.failure)
+    for target, found in zip((out, bound), mine, strict=True):
+        if target is not None:
+            target.copy_(move(group, found, way.computed, problem.result))
+
+
+def reserve(group: Group, problem: Problem, computed: Placed, device: Any) -> None:
+    """Makes sure that every rank has memory for what it will receive, so that none is missing where others wait for it: torch's
+    allocator keeps what is asked for and given back here. All ranks know alike whether this is worth an exchange."""
+    if group.size == 1:
+        return
+    sizes = _buffers(problem, computed)
+    if sum(sizes) < agree.LEAST_CONFIRMED:
+        return
+    torch = require_torch()
+
+    def take() -> None:
+        held = [torch.empty(size, dtype=torch.uint8, device=device) for size in sizes]
+        del held
+
+    agree.together(group, sum(sizes), take)
+
+
+def _buffers(problem: Problem, computed: Placed) -> list[int]:
+    """About the bytes of what a rank sends and receives at a time, and of results that move with their bounds."""
+    found = []
+    for source, target, item in zip(
+        (problem.a, problem.b), needed(problem, computed), (problem.item_a, problem.item_b), strict=True
+    ):
+        if source.axis is None or source == target:
+            continue
+        received, buffers = prod(target.local(0)) * item, 1
+        if source.axis in (-1, -2) and target.axis is None and computed.axis in (-1, -2):
+            free = -3 - computed.axis
+            widest = max(width for _, width in pieces(problem, computed))
+            if widest < source.shape[free]:
+                parts = problem.ranks if source.axis == free else 1
+                received, buffers = received * widest * parts // source.shape[free], 2
+        found += [received, received // problem.ranks] * buffers
+    if computed != problem.result:
+        found += 2 * [prod(x.local(0)) * problem.item for x in (computed, problem.result)]
+    return found
+
+
+def compute(
+    group: Group, problem: Problem, computed: Placed, a: Any, b: Any, products: Products, out: Any, bound: Any
+) -> None:
+    """This rank's part of a result that lies as `computed` says."""
+    need_a, need_b = needed(problem, computed)
+    if computed.axis == -2 and problem.b.axis in (-1, -2):
+        kept = move(group, a, problem.a, need_a)
+        _stream(group, problem, computed, kept, b, products, out, bound)
+    elif computed.axis == -1 and problem.a.axis in (-1, -2):
+        kept = move(group, b, problem.b, need_b)
+        _stream(group, problem, computed, kept, a, products, out, bound)
+    else:
+        products(move(group, a, problem.a, need_a), move(group, b, problem.b, need_b), out, bound)
+
+
+def _stream(
+    group: Group,
+    problem: Problem,
+    computed: Placed,
+    kept: Any,
+    moving: Any,
+    products: Products,
+    out: Any,
+    bound: Any,
+) -> None:
+    """The product of what a rank keeps and all of the other operand, whose matrices are cut."""
+    is_left = computed.axis == -2
+    free, placed = (-1, problem.b) if is_left else (-2, problem.a)
+    steps, extent = pieces(problem, computed), placed.shape[free]
+    if steps == [(0, extent)]:
+        coming = iter([(0, gather_whole(group, moving, placed).wait())])
+    else:
+        kept = products.keep(kept, is_left, moving, extent)
+        reserve(group, problem, computed, moving.device)  # beside what is kept
+        coming = (_lines if placed.axis == free else _halves)(group, moving, placed, free, steps)
+    for begin, piece in coming:
+        width = piece.shape[free]
+        target, errors = (None if x is None else x.narrow(free, begin, width) for x in (out, bound))
+        products(*((kept, piece) if is_left else (piece, kept)), target, errors)
+        del piece, target, errors  # their memory is that of the next one but one, which is asked for now
+
+
+def _halves(
+    group: Group, moving: Any, placed: Placed, free: int, steps: list[tuple[int, int]]
+) -> Iterator[tuple[int, Any]]:
+    """Pieces of some whole lines, of which each rank has a part of K."""
+
+    def launch(step: tuple[int, int]) -> Pending:
+        begin, width = step
+        shape = list(placed.shape)
+        shape[free] = width
+        return gather_whole(group, moving.narrow(free, begin, width), replace(placed, shape=tuple(shape)))
+
+    coming = _ahead(steps, launch)  # asked by itself: zip would hold what it gave before
+    for begin, _ in steps:
+        yield begin, next(coming)
+
+
+def _lines(
+    group: Group, moving: Any, placed: Placed, free: int, steps: list[tuple[int, int]]
+) -> Iterator[tuple[int, Any]]:
+    """Pieces of whole lines that one rank has: first its own, while those of others travel."""
+
+    def launch(step: tuple[int, int]) -> Pending:
+        begin, width = step
+        own = moving.shape[free]
+        part = moving.narrow(free, min(begin, own), max(0, min(width, own - begin)))
+        if part.shape[free] < width:
+            shape = list(part.shape)
+            shape[free] = width
+            filled = part.new_empty(shape)
+            filled.narrow(free, 0, part.shape[free]).copy_(part)
+            part = filled
+        return gather(group, packed(part))
+
+    coming = _ahead(steps, launch)
+    yield placed.begin(group.rank), moving
+    for begin, width in steps:
+        parts = next(coming)
+        for rank in range(group.size):
+            has = min(width, placed.sizes[rank] - begin)
+            if rank != group.rank and has > 0:
+                yield placed.begin(rank) + begin, parts[rank].narrow(free, 0, has)
+        del parts
+
+
+def _ahead(steps: list[Any], launch: Callable[[Any], Pending]) -> Iterator[Any]:
+    """What comes of each launch. The first is launched here, each next one before the caller has what came, and so travels while
+    that is multiplied; not before, as its memory is that of the one but last."""
+    waiting = [launch(step) for step in steps[:1]]
+
+    def come() -> Iterator[Any]:
+        for step in [*steps[1:], None]:
+            if not waiting:
+                return
+            if step is not None:
+                waiting.append(launch(step))
+            yield waiting.pop(0).wait()  # held by whoever asked alone
+
+    return come()

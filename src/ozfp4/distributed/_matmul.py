@@ -1,0 +1,167 @@
+"""``ozfp4.distributed.matmul``: the way of one product over a group, from the parts of a rank to its part of the result."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .._options import DEFAULTS, ProductOptions, check_taken, current_accuracy, takes
+from .._request import library
+from .._request.library import is_dtensor
+from . import _dtensor as dtensor
+from . import _request as request
+from ._collectives import device_of, take_group
+from ._run import run
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+
+class GroupOptions(ProductOptions, total=False):
+    """The options that :func:`matmul` takes."""
+
+    return_bound: bool
+
+
+# Options of each product of a rank; all of them in this order, so that ranks can compare them.
+_SHARED = tuple(ProductOptions.__annotations__)
+
+
+@takes(GroupOptions)
+def matmul(
+    a: Any,
+    b: Any,
+    *,
+    group: Any = None,
+    layout: tuple[str, str] = ("rows", "replicated"),
+    result: str | None = None,
+    out: Any = None,
+    method: str = "auto",
+    whole: Any = None,
+    check: str = "always",
+    placements: Any = None,
+    **options: Unpack[GroupOptions],
+) -> Any:
+    """Matrix product over the ranks of a torch.distributed group, with the bits of ``ozfp4.matmul(a, b)`` on one device.
+
+    Every rank passes its parts of the operands and gets its part of the result, whatever the number of ranks, the layouts and
+    the way that entries take. All ranks of the group call this with the same keywords.
+
+    Layouts are "replicated" (each rank has all of it), "rows" (axis -2 is cut over the ranks, in rank order), "columns" (axis -1)
+    and "stack" (the first axis of a stack of matrices). Parts are those of ``torch.chunk``: ceil(n / P) of the n rows on each
+    of P ranks, the last ones fewer or none.
+
+    Before any data move, the ranks tell each other in one small exchange what they were called with: whatever does not fit, of
+    the ranks' arguments, versions or builds, is an error on each rank that says whose. What a rank refuses by itself it raises,
+    and the others raise that it did. The ranks of a mesh do so before the first of equal products of DTensors. Where ranks wait
+    for each other's entries afterwards, and one cannot compute its own, all raise; where none waits, that rank alone does.
+
+    Parameters
+    ----------
+    a, b : torch.Tensor
+        Both DTensors, or this rank's parts; shapes (..., m, k) and (..., k, n) of the whole ones, with broadcasting of stacks; on
+        one device, of a kind that the group's backend serves. Dtypes as in :func:`ozfp4.matmul`. Parts may have no entries; any
+        strides.
+    group : torch.distributed.ProcessGroup, optional
+        By default all processes. Those that are no members do not call this.
+    layout : (str, str)
+        How `a` and `b` lie. `a` by columns and `b` by rows are cuts of k; one of them alone is allowed. "stack" needs all axes of
+        the result's stack, and its first extent.
+    result : str, optional
+        How the result is to lie. By default "stack" if an operand is cut so, else "rows" if `a` is cut by rows, "columns" if `b`
+        is by columns, "rows" where k is cut, and "replicated" where nothing is.
+    out : torch.Tensor, optional
+        Where to write this rank's part of the result: its exact shape and dtype, no memory shared with the inputs. Some ranks may
+        pass one and others none.
+    method : {"auto", "redistribute", "reduce"}
+        Of what is cut along k: whether entries of the operands move until every rank has whole rows and columns, or exact partial
+        results do. "auto" takes what is cheaper by a model of the shapes alone. The bits are the same.
+    whole : (shape, shape), optional
+        The shapes of the whole operands, which are then checked, too.
+    check : {"always", "first"}
+        "first": a call like an earlier one of this rank in this group, with the same `whole`, makes no exchange, which is most of
+        the time of a small product. The ranks then have to make the same calls in the same order by themselves: one that differs
+        is an error of the backend, or waits until the group's timeout.
+    placements : sequence of Placement, optional
+        Of the result of DTensors, ``Replicate`` or ``Shard``, one a dimension of their mesh. By default what moves the fewest
+        bytes. `group`, `layout`, `result`, `out`, `whole` and `check` are then left out: DTensors know how they lie.
+    **options
+        As in :func:`ozfp4.matmul`, without `report`, `progress` and `device`. An overflow that is to be raised is so on all
+        ranks.
+
+    Returns
+    -------
+    c, or (c, bound)
+        This rank's part of the result, and of the bounds.
+
+    Notes
+    -----
+    Tensors that require grad get gradients: products over the group that lie as the operands do. The gradient of a replicated
+    operand is whole and the same on each rank; that of a replicated result has to be so. The backward pass is a collective
+    call as well.
+
+    On a GPU products are enqueued on the current stream. The host waits for the exchange, not for what the device computes,
+    unless the result moves, as one that is to be replicated does: then all ranks make sure that everybody's products could be
+    enqueued.
+
+    Raises
+    ------
+    TypeError, ValueError, OverflowError, MemoryError
+        As :func:`ozfp4.matmul`; arrays of other libraries, unknown layouts, parts that are not those of ``torch.chunk``.
+    RuntimeError
+        torch.distributed is not initialised, this process is no member of `group`, or its backend serves no tensors of this
+        device; another rank refused its arguments, failed, or did not answer within the group's timeout; `out` or
+        `return_bound` for tensors that require grad.
+
+    Examples
+    --------
+    With ``torchrun --nproc-per-node 2``, the rows of A over both ranks and B on each:
+
+    >>> a, b = whole_a.chunk(2)[rank], whole_b  # doctest: +SKIP
+    >>> c = ozfp4.distributed.matmul(a, b)  # doctest: +SKIP
+    >>> bool((c == ozfp4.matmul(whole_a, whole_b).chunk(2)[rank]).all())  # doctest: +SKIP
+    True
+    """
+    check_taken(matmul, options)
+    shared = {name: options.get(name, DEFAULTS[name]) for name in _SHARED}
+    if shared["accuracy"] is None and current_accuracy() != "standard" and not _are_integers(a, b):
+        shared["accuracy"] = current_accuracy()  # that of this rank and thread, for all to compare
+    return_bound = options.get("return_bound", False)
+    if is_dtensor(a) or is_dtensor(b):
+        _check_unasked(
+            group=(group, None), layout=(layout, ("rows", "replicated")), result=(result, None), out=(out, None),
+            whole=(whole, None), check=(check, "always"),
+        )  # fmt: skip
+        return dtensor.matmul(matmul, a, b, placements, method, shared, return_bound)
+    if placements is not None:
+        raise ValueError(
+            f"placements: {placements!r} is for DTensors; layout= and result= are for parts of ranks"
+        )
+    if isinstance(layout, list):
+        layout = tuple(layout)
+    if isinstance(whole, (tuple, list)) and all(isinstance(shape, (tuple, list)) for shape in whole):
+        whole = tuple(tuple(shape) for shape in whole)
+    asked = request.Asked(a, b, out, layout, result, method, whole, return_bound, shared)
+    with device_of(a):
+        members = take_group(group)
+        call = request.take(members, asked, check)
+        if call.needs_gradient:
+            from . import (
+                _gradients as gradients,  # makes a class of torch's, which takes longer than most calls
+            )
+
+            return gradients.product(members, call, a, b)
+        c, bound = run(members, call, a.detach(), b.detach(), out)
+    return (c, bound) if return_bound else c
+
+
+def _are_integers(a: Any, b: Any) -> bool:
+    return all(library.is_integer(getattr(x, "dtype", "")) for x in (a, b))
+
+
+def _check_unasked(**given: tuple[Any, Any]) -> None:
+    """ValueError for what is not as by default, and says what DTensors know."""
+    for name, (value, usual) in given.items():
+        if value is not usual and value != usual:
+            raise ValueError(
+                f"{name}: is not for DTensors, which know how they lie; placements= says how the result does"
+            )

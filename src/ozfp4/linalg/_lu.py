@@ -1,0 +1,277 @@
+"""``ozfp4.linalg.lu_factor`` and ``lu_solve``."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any, NamedTuple, overload
+
+import numpy as np
+
+from .._request import library
+from .._request.dlpack import any_library
+from .._request.types import Array, Arrays
+from .._request.types import TensorT as T
+from .._support.fp_mode import in_default_mode
+from . import _native as native
+from ._native import Host, Rows, adjoint, from_host, pick, put
+from ._operands import over_stack, take
+from ._products import blocks, fits, room, scaled, update
+from ._triangles import check_diagonal, substitute, transposition
+
+ZERO_PIVOT = "the pivot {}, counted from 0, rounds to zero: the matrix is singular or nearly so"
+
+
+class Factors(NamedTuple):
+    """P A = L U times a power of two: L (unit) and U packed in one matrix; the exchanges of rows, from 0; A was taken by
+    2^-exponents."""
+
+    packed: Any
+    pivots: Host
+    exponents: Host
+
+
+def order_of(pivots: Host, rows: int) -> Host:
+    """The rows in the order that the exchanges of row i with row pivots[i], one after the other, leave them in."""
+    count, steps = pivots.shape
+    if count <= steps:
+        return np.array([_order(each, rows) for each in pivots.tolist()], dtype=np.int64)
+    order = np.tile(np.arange(rows), (count, 1))
+    every = np.arange(count)
+    for i, j in enumerate(pivots.T):
+        order[every, j], order[:, i] = order[:, i].copy(), order[every, j]
+    return order
+
+
+def _order(pivots: list[int], rows: int) -> list[int]:
+    order = list(range(rows))
+    for i, j in enumerate(pivots):
+        order[i], order[j] = order[j], order[i]
+    return order
+
+
+def factorise(a: Any, accuracy: str) -> tuple[Any, Host]:
+    """L (unit) and U packed in one matrix, and the exchanges of rows, from 0.
+
+    A block of columns, and then one of rows, loses the products of all before it at once (Crout's order).
+    """
+    m, n = a.shape[1:]
+    packed = native.copy(a)
+    pivots = np.empty((len(a), min(m, n)), np.int32)
+    for begin, end in blocks(min(m, n)):
+        here, done = slice(begin, end), slice(0, begin)
+        columns = update(packed[:, begin:, here], packed[:, begin:, done], packed[:, done, here], accuracy)
+        panel, exchanged = native.lu(columns)
+        pivots[:, here] = exchanged + begin
+        if end - begin < n:
+            _exchange(packed[:, begin:], order_of(exchanged, m - begin))
+        packed[:, begin:, here] = panel
+        if end < n:
+            rows = update(packed[:, here, end:], packed[:, here, done], packed[:, done, end:], accuracy)
+            packed[:, here, end:] = native.triangular(panel[:, : end - begin], rows, lower=True, unit=True)
+    return packed, pivots
+
+
+def _exchange(matrices: Any, orders: Host) -> None:
+    """Move the rows that change their places: each large matrix by itself."""
+    for matrix, order in zip(matrices, orders, strict=True):
+        moved = np.flatnonzero(order != np.arange(len(order)))
+        to, source = (from_host(rows, matrices) for rows in (moved, order[moved]))
+        matrix[to] = matrix[source]
+
+
+def factorise_in_range(a: Any, accuracy: str) -> Factors:
+    """The factors of 2^-e A, with e the least of a few with which those of a finite A are well in range."""
+    packed, pivots = factorise(a, accuracy)
+    exponents = np.zeros(len(a), np.int64)
+    for e in (4, room(a)):
+        outside = np.flatnonzero(~fits(packed))
+        outside = outside[native.is_finite(pick(a, outside))]
+        if not outside.size:
+            break
+        exponents[outside] = e
+        again, pivots[outside] = factorise(scaled(pick(a, outside), -exponents[outside]), accuracy)
+        put(packed, outside, again)
+    return Factors(packed, pivots, exponents)
+
+
+def fill_zeros(packed: Any) -> tuple[dict[int, str], Rows]:
+    """Put u times the largest entry of its column of U in place of a zero pivot: A changes by no more than its rounding errors.
+
+    The words that name the first zero, of the matrices that have one; and the matrices, among these, of which a column holds
+    nothing else: it proves them singular.
+    """
+    zeros = native.diagonal(packed) == 0
+    failures: dict[int, str] = {}
+    singular = []
+    for i in np.flatnonzero(zeros.any(1)).tolist():
+        places = np.flatnonzero(zeros[i]).tolist()
+        sizes = native.column_sizes(native.triangle(packed[i : i + 1], lower=False))[0]
+        for k in places:
+            packed[i, k, k] = native.roundoff(packed) * sizes[k]
+        left = np.flatnonzero(native.diagonal(packed[i : i + 1])[0] == 0)
+        if left.size:
+            singular.append(i)
+        failures[i] = ZERO_PIVOT.format(left[0] if left.size else places[0])
+    return failures, np.array(singular, dtype=np.intp)
+
+
+def solve_factored(packed: Any, order: Host, b: Any, accuracy: str, way: str = "N") -> Any:
+    """X with op(A) X = B, from A's factors and the order of its rows; the diagonal of U holds no zero."""
+    if way == "N":
+        y = substitute(packed, _rows_of(b, order), accuracy, lower=True, unit=True)
+        return substitute(packed, y, accuracy, lower=False)
+    turned = adjoint(packed) if way == "C" else packed.swapaxes(1, 2)
+    y = substitute(turned, b, accuracy, lower=True)
+    y = substitute(turned, y, accuracy, lower=False, unit=True)
+    return _rows_of(y, np.argsort(order, axis=1))
+
+
+def _rows_of(x: Any, order: Host) -> Any:
+    """The rows of each matrix in an order of its own."""
+    every = np.arange(len(order))[:, None]
+    return x[from_host(every, x), from_host(order, x)]
+
+
+# fmt: off
+@overload
+def lu_factor(a: T, *, accuracy: str | None = ..., check_finite: bool = ...) -> tuple[T, T]: ...
+@overload
+def lu_factor(a: Arrays, *, accuracy: str | None = ..., check_finite: bool = ...) -> tuple[Array, Array]: ...
+# fmt: on
+@any_library
+@in_default_mode
+def lu_factor(a: Any, *, accuracy: str | None = None, check_finite: bool = True) -> Any:
+    """P A = L U with partial pivoting, as SciPy and torch keep it.
+
+    Parameters
+    ----------
+    a : array_like or torch.Tensor
+        (..., m, n), float64, float32, complex128 or complex64; integers and bool become float64.
+    accuracy : {"standard", "correct", "scaled"}, optional
+        Of the products, as in :func:`ozfp4.matmul`.
+    check_finite : bool
+        Refuse NaN and infinity; else they take their way through the arithmetic.
+
+    Returns
+    -------
+    lu : array or tensor
+        Of the shape of a: U on and above the diagonal, below it L, whose diagonal is 1.
+    piv : array or tensor of int32
+        (..., min(m, n)): row i was exchanged with row piv[i], one after the other. Counted from 0 for NumPy, from 1 for torch,
+        as their own functions do.
+
+    A zero on the diagonal of U is no error here, but one of :func:`ozfp4.linalg.lu_solve`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> lu, piv = lu_factor(np.array([[1.0, 3.0], [2.0, 4.0]]))
+    >>> lu, piv.tolist()
+    (array([[2. , 4. ],
+           [0.5, 1. ]]), [1, 1])
+
+    Raises
+    ------
+    TypeError, ValueError, RuntimeError
+        As :func:`ozfp4.linalg.solve`.
+    """
+    given = take(a, has_b=False, accuracy=accuracy, check_finite=check_finite)
+    first = np.int32(1 if given.torch else 0)
+
+    def steps(matrices: Any) -> tuple[Any, Any]:
+        packed, pivots = factorise(matrices, given.accuracy)
+        return packed, from_host(pivots + first, packed)
+
+    return over_stack(given, steps, given.a)
+
+
+# fmt: off
+@overload
+def lu_solve(
+    lu_and_piv: tuple[T, T], b: T, *, trans: int | str = ...,
+    accuracy: str | None = ..., check_finite: bool = ...
+) -> T: ...
+@overload
+def lu_solve(
+    lu_and_piv: tuple[Arrays, Arrays], b: Arrays, *, trans: int | str = ...,
+    accuracy: str | None = ..., check_finite: bool = ...
+) -> Array: ...
+# fmt: on
+@any_library
+@in_default_mode
+def lu_solve(
+    lu_and_piv: Any,
+    b: Any,
+    *,
+    trans: int | str = 0,
+    accuracy: str | None = None,
+    check_finite: bool = True,
+) -> Any:
+    """X with op(A) X = B, from the factors of :func:`ozfp4.linalg.lu_factor` of a square A, or SciPy's or torch's own.
+
+    Parameters
+    ----------
+    lu_and_piv : (array, array) or (tensor, tensor)
+        As returned by lu_factor.
+    b : array_like or torch.Tensor
+        (n,), or (..., n, k) with broadcasting stacks.
+    trans : {0 or "N", 1 or "T", 2 or "C"}
+        op(A): A itself, its transpose, its conjugate transpose.
+    accuracy, check_finite
+        As in lu_factor.
+
+    Returns
+    -------
+    x : array or tensor
+        Of the shape of b, or of the stack.
+
+    Raises
+    ------
+    LinAlgError
+        A pivot that is zero, with its index; NumPy's, or torch's for tensors.
+    TypeError, ValueError, RuntimeError
+        As :func:`ozfp4.linalg.solve`; the factors are called a. ValueError for pivots that are none.
+    """
+    way = transposition(trans)
+    if not isinstance(lu_and_piv, (tuple, list)) or len(lu_and_piv) != 2:
+        raise TypeError("lu_and_piv: a pair (lu, piv) is needed, as lu_factor returns it")
+    lu, piv = lu_and_piv
+    given = take(lu, b, square=True, accuracy=accuracy, check_finite=check_finite)
+    pivots = _checked_pivots(piv, given.a.shape[-1], given.lead, given.torch is not None)
+
+    def steps(packed: Any, right: Any, exchanged: Host) -> tuple[Any]:
+        check_diagonal(packed, ZERO_PIVOT)
+        order = order_of(exchanged, packed.shape[1])
+        return (solve_factored(packed, order, right, given.accuracy, way),)
+
+    (x,) = over_stack(given, steps, given.a, given.b, pivots)
+    return given.like_b(x)
+
+
+def _checked_pivots(piv: Any, n: int, lead: tuple[int, ...], are_tensors: bool) -> Host:
+    """The exchanges on the host, from 0, for each matrix of the stack; TypeError or ValueError unless they are such."""
+    if library.is_tensor(piv) != are_tensors:
+        raise TypeError("piv: NumPy arrays and torch tensors cannot be mixed; lu is of the other library")
+    first = 1 if are_tensors else 0
+    try:
+        if are_tensors:
+            library.check_tensor("piv", piv)
+        host = (
+            library.array_of_tensor("piv", piv.detach().cpu())
+            if are_tensors
+            else library.as_array("piv", piv)
+        )
+    except ValueError:  # NumPy's, of lists of different lengths
+        raise TypeError(f"piv: {piv!r} is no array of integers") from None
+    if host.dtype.kind not in "iu":
+        raise TypeError(f"piv: dtype {piv.dtype if are_tensors else host.dtype} holds no integers")
+    needed = (*lead, n)
+    try:
+        if host.shape[-1:] != (n,):
+            raise ValueError
+        exchanged = np.broadcast_to(host, needed)
+    except ValueError:
+        raise ValueError(f"piv: shape {host.shape} does not fit lu; {needed} is needed") from None
+    if host.size and not (host.min() >= first and host.max() < n + first):
+        raise ValueError(f"piv: an index is outside {first}..{n - 1 + first}")
+    return exchanged.reshape(prod(lead), n).astype(np.int64) - first
