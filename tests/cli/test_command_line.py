@@ -42,11 +42,11 @@ def test_info_looks_for_gpus_where_torch_is_installed(tmp_path: Path) -> None:
     )
     program = (
         f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n"
-        "from ozfp4 import cli\n"
+        "from ozfp4 import _cli\n"
         "from ozfp4._backends.cuda import extension\n"
         "extension.extension = lambda: object()  # as in a build with CUDA kernels\n"
         "assert 'torch' not in sys.modules\n"
-        "cli.main(['info'])\n"
+        "_cli.main(['info'])\n"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
     assert done.stderr == ""
