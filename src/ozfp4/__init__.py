@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from ._api.matmul_mod import matmul_mod
     from ._api.plan import plan, plan_for
     from ._api.prepare import prepare
+    from ._api.progress import progress
     from ._api.read_environment import read_environment
     from ._api.selftest import SelfTest, selftest
     from ._api.tensordot import tensordot
@@ -60,6 +61,7 @@ __all__ = [
     "plan",
     "plan_for",
     "prepare",
+    "progress",
     "read_environment",
     "selftest",
     "set_default_accuracy",

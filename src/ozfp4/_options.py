@@ -25,6 +25,9 @@ OVERFLOWS = ("wrap", "raise")
 PROCESS = ["standard"]
 SCOPE: ContextVar[str] = ContextVar("ozfp4_accuracy", default="")
 
+# What products of this thread and context report to.
+PROGRESS: ContextVar[Callable[[float], object] | None] = ContextVar("ozfp4_progress", default=None)
+
 
 def current_accuracy() -> str:
     """The accuracy where none is asked for."""
@@ -33,8 +36,8 @@ def current_accuracy() -> str:
 
 class Options(NamedTuple):
     """The checked options of a product: names that exist, `bits` in 2..200 or None, a plan that they do not contradict or
-    None, a limit of the workspace in bytes or None, a function to call or None; what is promised of the result, how it is
-    rounded, what happens where integers overflow, whether a report and bounds of the errors are wanted; the result's dtype or
+    None, a limit of the workspace in bytes or None, what the product reports to or None; what is promised of the result, how it
+    is rounded, what happens where integers overflow, whether a report and bounds of the errors are wanted; the result's dtype or
     None, which :func:`ozfp4._request.integers.result_dtype` checks beside the operands."""
 
     scheme: str = "II"
@@ -59,7 +62,7 @@ class Options(NamedTuple):
         ------
         TypeError, ValueError
             Unknown names, bits outside of 2..200, a plan that is none or contradicts the rest, a limit that is no positive number
-            of bytes, `progress` that cannot be called, flags that are no truth values; bits beside an accuracy other than
+            of bytes, flags that are no truth values; bits beside an accuracy other than
             "scaled", a rounding that the accuracy does not have.
         """
         asked = cls(**given)
@@ -74,9 +77,7 @@ class Options(NamedTuple):
         if asked.plan is not None:
             _check_agrees(check_plan(asked.plan), asked)
         limit = None if asked.workspace_limit is None else check_workspace(asked.workspace_limit)
-        if asked.progress is not None and not callable(asked.progress):
-            raise TypeError(f"progress: {asked.progress!r} is not callable")
-        return asked._replace(bits=bits, accuracy=accuracy, workspace_limit=limit)
+        return asked._replace(bits=bits, accuracy=accuracy, workspace_limit=limit, progress=PROGRESS.get())
 
     @property
     def raises(self) -> bool:

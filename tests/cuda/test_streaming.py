@@ -157,8 +157,8 @@ def test_what_progress_raises_ends_the_product():
         raise KeyboardInterrupt
 
     for _ in range(2):
-        with pytest.raises(KeyboardInterrupt):
-            ozfp4.matmul(a, a[:700], device=DEVICE, workspace_limit=LIMIT, progress=stop)
+        with pytest.raises(KeyboardInterrupt), ozfp4.progress(stop):
+            ozfp4.matmul(a, a[:700], device=DEVICE, workspace_limit=LIMIT)
     check(ozfp4.matmul(a, a[:700], device=DEVICE, workspace_limit=LIMIT), expected(a, a[:700]))
 
 

@@ -160,7 +160,8 @@ def test_a_tile_travels_while_another_is_multiplied(late: Any, jobs: list[Any]) 
 def test_progress_rises_to_one(late: Any, jobs: list[Any]) -> None:
     late()
     told: list[float] = []
-    ozfp4.matmul(A, B, device="late", workspace_limit=LIMIT, progress=told.append)
+    with ozfp4.progress(told.append):
+        ozfp4.matmul(A, B, device="late", workspace_limit=LIMIT)
     assert told == sorted(set(told))
     assert told[-1] == 1.0
     assert 1 < len(told) <= jobs[0][0].tiling.count
@@ -174,8 +175,8 @@ def test_what_progress_raises_ends_everything(late: Any, error: type[BaseExcepti
     def stop(fraction: float) -> None:
         raise error
 
-    with pytest.raises(error):
-        ozfp4.matmul(A, B, device="late", workspace_limit=LIMIT, progress=stop)
+    with pytest.raises(error), ozfp4.progress(stop):
+        ozfp4.matmul(A, B, device="late", workspace_limit=LIMIT)
     assert set(threading.enumerate()) <= threads
     products = device.products
     time.sleep(0.05)
@@ -288,7 +289,7 @@ def test_nothing_is_left_without_a_collector(late: Any, monkeypatch: pytest.Monk
 
     monkeypatch.setattr(device, "memory", watched)
 
-    def progress(_: float) -> None:
+    def report(_: float) -> None:
         if fails:
             raise ValueError("no more")
 
@@ -299,10 +300,11 @@ def test_nothing_is_left_without_a_collector(late: Any, monkeypatch: pytest.Monk
         before = threads_of_the_system()
         for _ in range(2):
             if fails:
-                with pytest.raises(ValueError, match="no more"):
-                    ozfp4.matmul(A, B, device="late", workspace_limit=LIMIT, progress=progress)
+                with pytest.raises(ValueError, match="no more"), ozfp4.progress(report):
+                    ozfp4.matmul(A, B, device="late", workspace_limit=LIMIT)
             else:
-                ozfp4.matmul(A, B, device="late", workspace_limit=LIMIT, progress=progress)
+                with ozfp4.progress(report):
+                    ozfp4.matmul(A, B, device="late", workspace_limit=LIMIT)
         ends = time.monotonic() + 10  # the device's own queues let go of what ran there a little later
         while (
             any(each() is not None for each in made) or threads_of_the_system() > before
@@ -322,11 +324,11 @@ def test_nothing_is_left_without_a_collector(late: Any, monkeypatch: pytest.Monk
 def test_what_progress_raises_is_told_as_it_is(late: Any, error: BaseException) -> None:
     late()
 
-    def progress(_: float) -> None:
+    def report(_: float) -> None:
         raise error
 
-    with pytest.raises(type(error)) as raised:
-        ozfp4.matmul(A, B, device="late", workspace_limit=LIMIT, progress=progress)
+    with pytest.raises(type(error)) as raised, ozfp4.progress(report):
+        ozfp4.matmul(A, B, device="late", workspace_limit=LIMIT)
     assert raised.value is error
 
 
@@ -346,10 +348,10 @@ def test_an_interrupt_amid_the_end_leaves_nothing_under_way(
     monkeypatch.setattr(device, "finish", interrupted)
     before = {thread for thread in threading.enumerate() if thread.name.startswith("ozfp4 ")}
 
-    def progress(_: float) -> None:
+    def report(_: float) -> None:
         raise KeyboardInterrupt("first")
 
-    with pytest.raises(KeyboardInterrupt, match="first"):
-        ozfp4.matmul(A, B, device="late", workspace_limit=LIMIT, progress=progress)
+    with pytest.raises(KeyboardInterrupt, match="first"), ozfp4.progress(report):
+        ozfp4.matmul(A, B, device="late", workspace_limit=LIMIT)
     assert finished == [True]
     assert {thread for thread in threading.enumerate() if thread.name.startswith("ozfp4 ")} <= before

@@ -38,7 +38,6 @@ OUT = np.full((4, 4), np.nan)
         (ValueError, "accuracy: 'best' is unknown", {"device": "cpu", "accuracy": "best"}),
         (ValueError, "rounding: 'up' needs accuracy='correct'", {"device": "cpu", "rounding": "up"}),
         (TypeError, r"matmul\(\) got an unexpected keyword argument 'bits'", {"device": "cpu", "bits": 1}),
-        (TypeError, "progress: 3 is not callable", {"device": "cpu", "progress": 3}),
         (ValueError, "workspace_limit: -1 is not a positive", {"device": "cpu", "workspace_limit": -1}),
     ],
 )  # fmt: skip

@@ -109,7 +109,6 @@ def test_meta_tensors_of_a_graph_have_shapes() -> None:
 OTHER_RESULTS: dict[str, Callable[[Any], Any]] = {
     "report": lambda a: ozfp4.matmul(a, B, report=True),
     "return_bound": lambda a: ozfp4.matmul(a, B, return_bound=True),
-    "progress": lambda a: ozfp4.matmul(a, B, progress=print),
 }
 
 

@@ -66,7 +66,7 @@ def gram(a: Any, *, left: bool = False, out: Any = None, **options: Any) -> Any:
     out
         As in :func:`ozfp4.matmul`.
     **options
-        As in :func:`ozfp4.matmul`, without `device` and `progress`. The workspace limit is that of a block's product; without
+        As in :func:`ozfp4.matmul`, without `device`. The workspace limit is that of a block's product; without
         one a GPU keeps the planes of all of `a`, which it then encodes once, where its memory has room for them.
 
     Returns

@@ -14,6 +14,7 @@ from .._dispatch import plain
 from .._dispatch.product import multiply
 from .._options import (
     PROCESS,
+    PROGRESS,
     SCOPE,
     Options,
     TypedOptions,
@@ -41,7 +42,6 @@ if TYPE_CHECKING:
 class MatmulOptions(TypedOptions, total=False):
     """Options of :func:`matmul`, without those that change its result's type."""
 
-    progress: Callable[[float], object] | None
     device: Any
 
 
@@ -116,7 +116,7 @@ def matmul(
 
     For tensors that require grad, and where torch traces or maps (``torch.compile``, ``export``, ``torch.jit.trace``,
     ``torch.func``), it is ``torch.ops.ozfp4.matmul``, an operator whose derivatives are products with the same keywords;
-    `report`, `return_bound`, `progress` and prepared operands are then refused, `plan` where torch compiles or of integers.
+    `report`, `return_bound` and prepared operands are then refused, `plan` where torch compiles or of integers.
     :func:`ozfp4.gemm` and :func:`ozfp4.gram` are such too.
     For DTensors (``torch.distributed.tensor``) it is that operator as well, and so is :func:`ozfp4.gemm`: the result is a DTensor
     with the bits of one device, whatever the placements; `out` is then refused, too.
@@ -137,7 +137,8 @@ def matmul(
         float32 result).
     out : array or tensor, optional
         Where to write the result: its exact shape and dtype, no memory shared with the inputs. Errors in the arguments leave it
-        as it is; what ends a product between its blocks (no memory, a signal, an exception of `progress`) leaves it undefined.
+        as it is; what ends a product between its blocks (no memory, a signal, an exception of what :func:`ozfp4.progress` calls)
+        leaves it undefined.
     dtype : dtype, optional
         The result's: float64 (complex128) of float32 (complex64) operands, which rounds once to that; of integers any integer
         dtype, to whose w bits the exact sum is reduced, or float64 or float32, to which they are converted first.
@@ -150,9 +151,6 @@ def matmul(
         need a copy of B of twice its size. With `device`: bytes that the
         product takes on each device, by default four fifths of what is free there; beside device="cpu" the product is cut into
         tiles where a limit is given.
-    progress : callable, optional
-        Called between blocks with the fraction done, and with `device` as tiles of the result arrive. Not called for tensors on a
-        GPU, whose products are only enqueued.
     accuracy : {"standard", "correct", "scaled"}, optional
         As above; by default "standard", or what :func:`ozfp4.set_default_accuracy` or :func:`ozfp4.default_accuracy` say, or
         that of a prepared operand.
@@ -216,7 +214,7 @@ def matmul(
         A workspace limit below what the smallest blocks need, or on a device below what the smallest tiles need.
     """
     traced = is_traced()
-    if not traced and device is None and not LOGGER.isEnabledFor(DEBUG):
+    if not traced and device is None and PROGRESS.get() is None and not LOGGER.isEnabledFor(DEBUG):
         multiply = multiply_plain if type(a) is np.ndarray else library.plain_tensors(a)
         if multiply is not None:
             promised = (SCOPE.get() or PROCESS[0]) if accuracy is None else accuracy

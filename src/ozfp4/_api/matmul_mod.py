@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
@@ -28,7 +27,6 @@ class ModOptions(UnitOptions, total=False):
     """Options of :func:`matmul_mod`, without those that change its result's type."""
 
     plan: Plan | None
-    progress: Callable[[float], object] | None
 
 
 Integers = npt.NDArray[np.int64]
@@ -62,7 +60,7 @@ def matmul_mod(a: Any, b: Any, modulus: int, *, out: Any = None, **options: Any)
         Integers or bool, of any size and sign, not necessarily of one dtype; shapes as in :func:`ozfp4.matmul`.
     modulus : int
         1 <= modulus < 2**63; it need not be prime.
-    scheme, backend, report, workspace_limit, progress
+    scheme, backend, report, workspace_limit
         As in :func:`ozfp4.matmul`.
     plan : Plan, optional
         As there; its bits are at least two more than those of modulus // 2, or one more than those of the entries' dtypes.

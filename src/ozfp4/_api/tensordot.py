@@ -42,7 +42,7 @@ def tensordot(
     dtype : dtype, optional
         The result's, as in :func:`ozfp4.matmul`: the operands are brought to it first.
     **options
-        As in :func:`ozfp4.matmul`, without `device` and `progress`.
+        As in :func:`ozfp4.matmul`, without `device`.
 
     Returns
     -------

@@ -198,7 +198,7 @@ def _job(
         "dtype": np.dtype(names[0] if is_complex else names[1]),
         "other": "complex" if both_complex else "real",
     }
-    apart = ("progress", "return_bound", "report")
+    apart = ("return_bound", "report")
     of_tile = {name: value for name, value in options.items() if name not in apart}
     return Job(tiling, host[0], host[1], views, of_tile, kept, limit, 2**62, asked.progress)
 

@@ -74,7 +74,7 @@ def gram(a: Any, left: bool, out: Any, options: Mapping[str, Any]) -> Any:
 
 
 # Options that no operator has.
-_UNASKED = ("report", "progress", "return_bound")
+_UNASKED = ("report", "return_bound")
 
 
 def _split(options: Mapping[str, Any], *operands: Any) -> tuple[dict[str, Any], dict[str, Any]]:

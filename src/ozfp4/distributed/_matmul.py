@@ -85,7 +85,7 @@ def matmul(
         Of the result of DTensors, ``Replicate`` or ``Shard``, one a dimension of their mesh. By default what moves the fewest
         bytes. `group`, `layout`, `result`, `out`, `whole` and `check` are then left out: DTensors know how they lie.
     **options
-        As in :func:`ozfp4.matmul`, without `report`, `progress` and `device`. An overflow that is to be raised is so on all
+        As in :func:`ozfp4.matmul`, without `report` and `device`. An overflow that is to be raised is so on all
         ranks.
 
     Returns

@@ -171,7 +171,8 @@ def test_progress_and_blocks() -> None:
     rng = np.random.default_rng(6)
     a, b = operand(rng, "full", (70, 900), "int64"), operand(rng, "full", (900, 65), "int64")
     called: list[float] = []
-    c = ozfp4.matmul(a, b, workspace_limit=300_000, progress=called.append)
+    with ozfp4.progress(called.append):
+        c = ozfp4.matmul(a, b, workspace_limit=300_000)
     np.testing.assert_array_equal(c, wrapped(exact(a, b), np.int64))
     assert len(called) > 1
     assert called[-1] == 1.0
@@ -180,8 +181,8 @@ def test_progress_and_blocks() -> None:
     def stop(_: float) -> None:
         raise KeyError("enough")
 
-    with pytest.raises(KeyError, match="enough"):
-        ozfp4.matmul(a, b, progress=stop)
+    with pytest.raises(KeyError, match="enough"), ozfp4.progress(stop):
+        ozfp4.matmul(a, b)
     out = noise((70, 65), a.dtype)
     before = out.copy()
     with pytest.raises(MemoryError):  # words need 320 bytes, and a plan more
@@ -226,7 +227,8 @@ def test_progress_of_a_stack_never_decreases(further: dict[str, bool]) -> None:
     a[2, 0, 0] = 2**62
     b = rng.integers(-9, 9, (3, 600, 40))
     called: list[float] = []
-    ozfp4.matmul(a, b, progress=called.append, **further)
+    with ozfp4.progress(called.append):
+        ozfp4.matmul(a, b, **further)
     assert len(called) >= 3
     assert called[-1] == 1.0
     assert all(x < y for x, y in pairwise([0.0, *called]))

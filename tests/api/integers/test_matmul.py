@@ -160,9 +160,8 @@ def test_blocks_and_pieces_of_k() -> None:
     a, b = operand(rng, "full", (70, 900), "int64"), operand(rng, "full", (900, 65), "int64")
     called: list[float] = []
     for backend in ("fp64", "int8", "fp4"):
-        c, report = ozfp4.matmul(
-            a, b, backend=backend, workspace_limit=300_000, report=True, progress=called.append
-        )
+        with ozfp4.progress(called.append):
+            c, report = ozfp4.matmul(a, b, backend=backend, workspace_limit=300_000, report=True)
         same(c, np.matmul(a, b))
         assert report.workspace <= 300_000
     assert called[-1] == 1.0

@@ -19,7 +19,11 @@ begun = threading.Barrier(4)
 def multiply():
     begun.wait()
     while True:
-        ozfp4.matmul(a, b, **({"progress": lambda _: None, "workspace_limit": 2**20} if sys.argv[1] == "progress" else {}))
+        if sys.argv[1] == "progress":
+            with ozfp4.progress(lambda _: None):
+                ozfp4.matmul(a, b, workspace_limit=2**20)
+        else:
+            ozfp4.matmul(a, b)
 
 ozfp4.matmul(a, b)
 for _ in range(3):

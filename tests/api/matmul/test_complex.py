@@ -238,9 +238,10 @@ def test_any_workspace(which: Any, stack: tuple[int, ...]) -> None:
     for limit in (10_000, 30_000, 100_000, 2**30):
         seen: list[float] = []
         out = np.swapaxes(noise((*stack, 31, 21), np.complex128), -1, -2)
-        c, errors, report = ozfp4.matmul(
-            a, b, out=out, return_bound=True, report=True, workspace_limit=limit, progress=seen.append
-        )
+        with ozfp4.progress(seen.append):
+            c, errors, report = ozfp4.matmul(
+                a, b, out=out, return_bound=True, report=True, workspace_limit=limit
+            )
         assert c is out
         assert_same_bits(c, whole, limit)
         assert_same_bits(errors, bound, limit)

@@ -40,15 +40,8 @@ def test_blocks_along_k(path: Path) -> None:
         for limit in (20_000, 150_000, 1_000_000):
             out = noise((5, 4))
             seen: list[float] = []
-            chosen.matmul(
-                a,
-                b,
-                out=out,
-                workspace_limit=limit,
-                progress=seen.append,
-                **path._asdict(),
-                accuracy="scaled",
-            )
+            with ozfp4.progress(seen.append):
+                chosen.matmul(a, b, out=out, workspace_limit=limit, **path._asdict(), accuracy="scaled")
             assert_same_bits(out, expected, (kind, limit))
         assert len(seen) >= 1
 
@@ -60,7 +53,8 @@ def test_one_entry_at_a_time(path: Path) -> None:
         chosen.matmul(a, b, workspace_limit=1, **path._asdict(), accuracy="scaled")
     least = int(str(refused.value).split("at least ")[1].split()[0])
     seen: list[float] = []
-    c = chosen.matmul(a, b, workspace_limit=least, progress=seen.append, **path._asdict(), accuracy="scaled")
+    with ozfp4.progress(seen.append):
+        c = chosen.matmul(a, b, workspace_limit=least, **path._asdict(), accuracy="scaled")
     assert_same_bits(c, exact_matmul(a, b))
     assert len(seen) % (3 * 4 * 2) == 0
     with pytest.raises(MemoryError, match=rf"workspace_limit = {least - 1} bytes .* at least {least} bytes"):
@@ -98,7 +92,8 @@ def test_int8_products_in_blocks(products: int) -> None:
 def test_progress_rises_to_one(path: Path) -> None:
     a, b = operands("normal", 40, 50, 30)
     seen: list[float] = []
-    chosen.matmul(a, b, progress=seen.append, workspace_limit=20_000, **path._asdict(), accuracy="scaled")
+    with ozfp4.progress(seen.append):
+        chosen.matmul(a, b, workspace_limit=20_000, **path._asdict(), accuracy="scaled")
     assert len(seen) > 1
     assert seen == sorted(seen)
     assert seen[0] > 0
@@ -108,14 +103,9 @@ def test_progress_rises_to_one(path: Path) -> None:
 @every_path
 def test_progress_is_told_within_a_block(path: Path) -> None:
     seen: list[float] = []
-    _, report = chosen.matmul(
-        np.ones((9, 9)),
-        np.ones((9, 9)),
-        progress=seen.append,
-        report=True,
-        **path._asdict(),
-        accuracy="scaled",
-    )
+    x = np.ones((9, 9))
+    with ozfp4.progress(seen.append):
+        _, report = chosen.matmul(x, x, report=True, **path._asdict(), accuracy="scaled")
     assert len(seen) == (report.moduli_used or len({t.group for t in report.plan.terms}))
     assert seen == sorted(seen)
     assert seen[-1] == 1.0
@@ -124,7 +114,8 @@ def test_progress_is_told_within_a_block(path: Path) -> None:
 def test_progress_of_a_stack_rises_over_the_whole_stack() -> None:
     a, b = np.ones((3, 4, 5)), np.ones((3, 5, 6))
     seen: list[float] = []
-    ozfp4.matmul(a, b, progress=seen.append, accuracy="scaled")
+    with ozfp4.progress(seen.append):
+        ozfp4.matmul(a, b, accuracy="scaled")
     assert seen == sorted(seen)
     assert len(seen) >= 3
     assert seen[-1] == 1.0
@@ -140,13 +131,13 @@ def test_an_exception_in_progress_comes_through(path: Path) -> None:
     before = a.tobytes(), b.tobytes()
     calls: list[float] = []
 
-    def progress(done: float) -> None:
+    def stop(done: float) -> None:
         calls.append(done)
         if len(calls) == 3:
             raise StopHereError(f"at {done}")
 
-    with pytest.raises(StopHereError, match="at "):
-        chosen.matmul(a, b, progress=progress, workspace_limit=10_000, **path._asdict(), accuracy="scaled")
+    with pytest.raises(StopHereError, match="at "), ozfp4.progress(stop):
+        chosen.matmul(a, b, workspace_limit=10_000, **path._asdict(), accuracy="scaled")
     assert len(calls) == 3
     assert (a.tobytes(), b.tobytes()) == before
     assert_same_bits(
@@ -155,23 +146,18 @@ def test_an_exception_in_progress_comes_through(path: Path) -> None:
 
 
 def test_keyboard_interrupts_come_through() -> None:
-    def progress(done: float) -> None:
+    def stop(done: float) -> None:
         raise KeyboardInterrupt
 
-    with pytest.raises(KeyboardInterrupt):
-        ozfp4.matmul(np.ones((3, 3)), np.ones((3, 3)), progress=progress, accuracy="scaled")
+    with pytest.raises(KeyboardInterrupt), ozfp4.progress(stop):
+        ozfp4.matmul(np.ones((3, 3)), np.ones((3, 3)), accuracy="scaled")
 
 
 def test_progress_may_multiply_itself() -> None:
     a, b = operands("normal", 20, 20, 20)
     inner: list[np.ndarray] = []
-    c = ozfp4.matmul(
-        a,
-        b,
-        progress=lambda done: inner.append(ozfp4.matmul(b, a, accuracy="scaled")),
-        workspace_limit=20_000,
-        accuracy="scaled",
-    )
+    with ozfp4.progress(lambda done: inner.append(ozfp4.matmul(b, a, accuracy="scaled"))):
+        c = ozfp4.matmul(a, b, workspace_limit=20_000, accuracy="scaled")
     assert_same_bits(c, exact_matmul(a, b))
     for x in inner:
         assert_same_bits(x, exact_matmul(b, a))
@@ -186,8 +172,8 @@ def test_errors_of_others_are_no_refusals(dtype: str, error: type[Exception]) ->
     def stop(_: float) -> None:
         raise error("workspace_limit = 5 bytes is my own")
 
-    with pytest.raises(error, match=r"^workspace_limit = 5 bytes is my own$") as caught:
-        ozfp4.matmul(x, x, progress=stop)
+    with pytest.raises(error, match=r"^workspace_limit = 5 bytes is my own$") as caught, ozfp4.progress(stop):
+        ozfp4.matmul(x, x)
     assert type(caught.value) is error
     assert not is_over_limit(caught.value)
 

@@ -47,7 +47,8 @@ SOME = [PATHS[0], *(pytest.param(path, marks=pytest.mark.slow) for path in PATHS
 @pytest.mark.usefixtures("three_threads")
 def test_their_numbers_stay_during_a_product() -> None:
     seen: list[dict[str, int]] = []
-    ozfp4.matmul(A, B, backend="fp64", progress=lambda _: seen.append(blas_threads()))
+    with ozfp4.progress(lambda _: seen.append(blas_threads())):
+        ozfp4.matmul(A, B, backend="fp64")
     assert seen
     assert all(set(threads.values()) == {3} for threads in seen)
 
@@ -66,7 +67,8 @@ def test_limits_that_another_thread_sets_and_takes_back_meanwhile(limit: int) ->
         may_go.wait(60)
 
     def multiply() -> None:
-        ozfp4.matmul(A, B, backend="fp64", progress=wait)
+        with ozfp4.progress(wait):
+            ozfp4.matmul(A, B, backend="fp64")
         is_over.set()
 
     for amid_at_the_start in (True, False):
@@ -115,7 +117,8 @@ def test_shapes_of_tiles(shape: tuple[int, int, int], path: tuple[str, str]) -> 
     parts = [0.0]
     try:
         ozfp4.set_num_threads(4)
-        chosen.matmul(a, b, **path._asdict(), accuracy="scaled", out=out, progress=parts.append)
+        with ozfp4.progress(parts.append):
+            chosen.matmul(a, b, **path._asdict(), accuracy="scaled", out=out)
         assert parts == sorted(parts)
         assert parts[-1] == 1
         ozfp4.set_num_threads(1)
