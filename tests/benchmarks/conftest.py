@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-
 import pytest
 
 from common import turns
@@ -13,4 +11,3 @@ from common import turns
 def plain(monkeypatch: pytest.MonkeyPatch) -> None:
     """No test looks at how long a product takes, so that none waits until other threads sleep."""
     monkeypatch.setattr(turns, "REST", 0.0)
-    monkeypatch.setitem(sys.modules, "rich.table", None)

@@ -9,18 +9,11 @@ import time
 import pytest
 
 from ozfp4._cli import progress, tables
-from ozfp4.testing import forced_on_cpu
 
 
 class Terminal(io.StringIO):
     def isatty(self) -> bool:
         return True
-
-
-@pytest.fixture
-def without_rich(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "rich.progress", None)
-    monkeypatch.setitem(sys.modules, "rich.table", None)
 
 
 def work(monkeypatch: pytest.MonkeyPatch, stderr: io.StringIO, *, patience: float) -> str:
@@ -35,22 +28,12 @@ def work(monkeypatch: pytest.MonkeyPatch, stderr: io.StringIO, *, patience: floa
     return stderr.getvalue()
 
 
-@pytest.mark.usefixtures("without_rich")
 def test_plain_progress(monkeypatch: pytest.MonkeyPatch) -> None:
     text = work(monkeypatch, Terminal(), patience=0)
     first, *_, blanks, end = text.split("\r")
     assert first == ""
     assert "\rmultiplying  25 % " in text
     assert blanks.strip() == end == ""  # wiped
-
-
-def test_rich_progress(no_int8_unit: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("rich")
-    monkeypatch.setenv("TERM", "xterm")
-    with forced_on_cpu(words=False):  # in blocks
-        text = work(monkeypatch, Terminal(), patience=0)
-    assert "multiplying" in text
-    assert "25%" in text
 
 
 def test_short_work_shows_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -61,7 +44,6 @@ def test_no_terminal_shows_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     assert work(monkeypatch, io.StringIO(), patience=0.0001) == ""
 
 
-@pytest.mark.usefixtures("without_rich")
 def test_progress_ends_with_the_work_that_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
@@ -83,7 +65,6 @@ def test_progress_ends_with_the_work_that_fails(monkeypatch: pytest.MonkeyPatch)
 ROWS = [["a", "1", "20.5"], ["long name", "100", "3"]]
 
 
-@pytest.mark.usefixtures("without_rich")
 def test_plain_table(capsys: pytest.CaptureFixture[str]) -> None:
     tables.show("Title", ["name", "n", "ms"], ROWS)
     assert capsys.readouterr().out.splitlines() == [
@@ -96,12 +77,3 @@ def test_plain_table(capsys: pytest.CaptureFixture[str]) -> None:
         "long name  100     3",
         "--------------------",
     ]
-
-
-def test_rich_table_holds_every_cell_unfolded(capsys: pytest.CaptureFixture[str]) -> None:
-    pytest.importorskip("rich")
-    wide = [["[b]x[/b]", "y" * 200, "z"]]
-    tables.show("Title", ["name", "n", "ms"], [*ROWS, *wide])
-    lines = capsys.readouterr().out.splitlines()
-    assert any(line.split() == ["long", "name", "100", "3"] for line in lines)
-    assert any(line.split() == wide[0] for line in lines)  # nothing taken for markup, nothing cut

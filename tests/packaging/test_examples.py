@@ -17,7 +17,7 @@ MODULES = sorted(
     if ">>> " in path.read_text(encoding="utf-8")
 )
 # What a module may need that not every install has.
-OPTIONAL = ("matplotlib", "rich", "torch")
+OPTIONAL = ("matplotlib", "torch")
 
 
 def test_modules_are_found() -> None:

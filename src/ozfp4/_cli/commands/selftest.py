@@ -19,7 +19,6 @@ from pathlib import Path
 
 from ..errors import InputError
 from ..progress import Progress
-from ..tables import show
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -40,7 +39,6 @@ def run(options: argparse.Namespace) -> int:
     """Test, print; 1 if a kernel fails."""
     import ozfp4
 
-    from ..._backends.kernels import device_name
     from ..._measure.machine import have_cuda
 
     report: Path | None = options.report
@@ -50,19 +48,7 @@ def run(options: argparse.Namespace) -> int:
     with warnings.catch_warnings(), Progress("self-test") as progress:
         warnings.simplefilter("ignore", RuntimeWarning)  # the table tells the same
         tested = ozfp4.selftest(short=options.short, progress=progress.report)
-    rows = [
-        [
-            f"{'' if v.passed else '! '}{device_name(v.kernel.device)}", v.kernel.name, v.kernel.element,
-            str(v.cases), f"{1e3 * v.seconds:.1f}", v.text,
-        ]
-        for v in tested.verdicts
-    ]  # fmt: skip
-    show(
-        "Self-test: exact results or none",
-        ["device", "kernel", "element", "cases", "ms", "verdict"],
-        rows,
-        left=3,
-    )
+    print(tested)
     for backend in ozfp4.info().backends:
         if not backend.available:
             print(f"no {backend.name} on {backend.device}: {backend.detail}")
