@@ -3,7 +3,7 @@
 Every module of :mod:`ozfp4._cli.commands` is a subcommand: its docstring is the help,
 ``add_arguments(parser)`` declares the arguments and ``run(options)`` does the work and returns the exit
 status. Adding a command means adding that file. ``CHECKS_KERNELS = True`` there: it calls
-:func:`ozfp4._cli.environment.check_kernels` itself.
+:func:`ozfp4._cli.errors.check_environment` itself, for kernels.
 """
 
 from __future__ import annotations
@@ -19,8 +19,7 @@ from types import ModuleType
 from typing import NoReturn
 
 from . import commands
-from .environment import check_kernels, check_threads
-from .errors import InputError
+from .errors import InputError, check_environment
 
 BAD_INPUT = 2
 INTERRUPTED = 130  # as shells count a death by SIGINT
@@ -121,12 +120,10 @@ def status_of(name: str, work: Callable[[], int], *, bad_input: int = BAD_INPUT,
     bad_input : int
         The status for an InputError and for files that cannot be used.
     kernels : bool
-        Whether that look includes :func:`ozfp4._cli.environment.check_kernels`.
+        Whether that look includes those of the CPU.
     """
     try:
-        check_threads()
-        if kernels:
-            check_kernels()
+        check_environment(kernels=kernels)
         status = work()
         sys.stdout.flush()
     except InputError as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from ..environment import check_kernels
+from ..errors import check_environment
 
 CHECKS_KERNELS = True  # after it has shown the rest
 
@@ -21,5 +21,5 @@ def run(options: argparse.Namespace) -> int:
 
     have_cuda()  # imports torch where it is installed: info() itself sees no GPU without it
     print(ozfp4.info())
-    check_kernels()
+    check_environment()
     return 0
