@@ -29,9 +29,10 @@ from common.methods import (
     reason,
     select,
 )
+from common.numbers import natural
 from figures import accuracy as figures
 from ozfp4._cli.errors import InputError
-from ozfp4._cli.numbers import natural, positive
+from ozfp4._cli.numbers import positive
 from ozfp4._cli.tables import show
 from ozfp4._measure.machine import describe, sentence
 

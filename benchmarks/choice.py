@@ -25,9 +25,9 @@ import ozfp4
 from common import experiment
 from common.methods import REFUSALS, gpu_backends
 from common.turns import medians
-from ozfp4._cost.peaks import CPU_BACKENDS
 from ozfp4._measure.calibrate import way_of
 from ozfp4._measure.clocks import graph_seconds
+from ozfp4._plans.plan import ALPHABETS
 from ozfp4.testing import forced
 
 # m, k, n, matrices
@@ -152,7 +152,7 @@ def on_cpu(shape: tuple[int, int, int, int], accuracy: str, quick: bool) -> Foun
     rng = np.random.default_rng(1)
     a, b = rng.standard_normal((*stack, m, k)), rng.standard_normal((*stack, k, n))
     calls: dict[str, Callable[[], object]] = {
-        backend: partial(ozfp4.matmul, a, b, accuracy=accuracy, backend=backend) for backend in CPU_BACKENDS
+        backend: partial(ozfp4.matmul, a, b, accuracy=accuracy, backend=backend) for backend in ALPHABETS
     }
     chosen = ozfp4.matmul(a, b, accuracy=accuracy, report=True)[1].backend
     if chosen == "direct":  # in words, which no argument asks for

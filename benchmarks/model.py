@@ -17,18 +17,18 @@ from collections.abc import Iterator
 from typing import Any
 
 from common import experiment, paper_model, speed
+from common.bandwidth import copy_bandwidth
+from common.device_rates import ATTAINED, DEVICES
 from common.experiment import Row
 from common.methods import REFUSALS, Method, own_methods, reason, select
+from common.numbers import fraction
 from common.paper_model import Contender, break_even, contenders, deviation, predict, projection, traffic
 from figures import model as figures
 from figures import scaling
 from ozfp4._cli.errors import InputError
-from ozfp4._cli.numbers import fraction
 from ozfp4._cli.tables import show
-from ozfp4._cost.peaks import ATTAINED
-from ozfp4._cost.rates import DEVICES
 from ozfp4._measure.calibrate import short_plan
-from ozfp4._measure.clocks import copy_bandwidth, multiply_rate
+from ozfp4._measure.clocks import multiply_rate
 from ozfp4._measure.machine import describe, sentence
 from ozfp4._plans.plan import make_plan
 

@@ -10,10 +10,10 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from typing import Any
 
+from common.bandwidth import copy_bandwidth
 from common.experiment import Row
 from common.paper_model import deviation
 from ozfp4._api.matmul import matmul
-from ozfp4._measure.clocks import copy_bandwidth
 from ozfp4._request.library import require_torch
 from ozfp4.distributed import _agree as agree
 from ozfp4.distributed import _cost as cost

@@ -16,9 +16,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 
+from common.device_rates import GIGA, TERA, device_rates
 from common.experiment import Row
 from common.paper_model import contenders, projection
-from ozfp4._cost.rates import GIGA, TERA, device_rates
 
 GROUPS = (8, 64, 512)
 HOST = 8  # GPUs

@@ -8,19 +8,57 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ozfp4._cost import model as cost
-from ozfp4._cost.model import Times, Traffic, traffic
-from ozfp4._cost.rates import GIGA, TERA, Rates, alphabet_rate
-from ozfp4._plans.plan import make_plan
+from ozfp4._plans.plan import Plan, make_plan
 
+from .device_rates import GIGA, TERA, Rates, alphabet_rate
 from .experiment import Row
 
-__all__ = ["Times", "Traffic", "predict", "traffic"]
+
+@dataclass(frozen=True)
+class Traffic:
+    """Bytes moved: by preprocessing for each entry of A and of B, by reconstruct for each entry of C."""
+
+    operand: float
+    result: float
+
+
+def traffic(plan: Plan, *, packed: bool = False) -> Traffic:
+    """What our pipeline moves for a plan that runs whole.
+
+    Scale reads each entry; encode reads it again and writes its planes, one byte a limb (half a byte with `packed` E2M1,
+    eight bytes in the FP64 alphabet); reconstruct reads one output for each group and writes FP64. A residue is 1 byte up
+    to modulus 256 and 4 beyond; scheme I's groups are sums of 8 bytes.
+    """
+    limb = 8.0 if plan.alphabet == "fp64" else 0.5 if packed and plan.alphabet == "fp4" else 1.0
+    if plan.moduli:
+        outputs = plan._core.parts * len(plan.moduli) * (1 if max(plan.moduli) <= 256 else 4)
+    else:
+        outputs = 8 * (1 + max(term.group or 0 for term in plan.terms))
+    return Traffic(8 + 8 + limb * plan.planes_a, outputs + 8)
+
+
+@dataclass(frozen=True)
+class Times:
+    """Seconds that the model predicts."""
+
+    products: float
+    reconstruct: float
+    preprocess: float
+
+    @property
+    def compute(self) -> float:
+        return self.products + self.reconstruct
+
+    @property
+    def total(self) -> float:
+        return self.compute + self.preprocess
 
 
 def predict(products: int, n: int, rate: float, bandwidth: float, moved: Traffic) -> Times:
-    """The model for an n × n × n product, without launches; see :func:`ozfp4._cost.predict`."""
-    return cost.predict(products, (n, n, n), rate, bandwidth, moved)
+    """The model for an n × n × n product: Q `products` at so many operations, and bytes, a second."""
+    return Times(
+        2 * products * n**3 / rate, moved.result * n * n / bandwidth, moved.operand * 2 * n * n / bandwidth
+    )
 
 
 def deviation(measured: float, predicted: float) -> float:

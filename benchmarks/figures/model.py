@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from common.device_rates import DEVICES
 from common.paper_model import Contender, winner
-from ozfp4._cost.rates import DEVICES
 from ozfp4._measure.machine import sentence
 
 from . import style
@@ -78,7 +78,7 @@ def projections(results: dict[str, Any]) -> Any:
         figure.legend(loc="outside upper left", fontsize=9, ncols=4)
         style.note(
             figure,
-            "modelled from nominal rates (ozfp4._cost.rates); FP8: published products, no backend of ozfp4",
+            "modelled from nominal rates (benchmarks/common/device_rates.py); FP8: published products, no backend of ozfp4",
         )
     return figure
 
@@ -139,6 +139,6 @@ def winners_map(field: list[Contender], fp8_shares: tuple[float, ...], n: int) -
         panels[0][0].set_ylabel("rate of FP4 : rate of native FP64")
         style.note(
             figure,
-            "modelled: least products / rate; dots: nominal rates of devices (ozfp4._cost.rates), whatever their FP8",
+            "modelled: least products / rate; dots: nominal rates of devices, whatever their FP8",
         )
     return figure

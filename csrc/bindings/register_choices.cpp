@@ -8,28 +8,13 @@
 #include "bindings/cpu/repaired.hpp"
 #include "bindings/product/options.hpp"
 #include "bindings/register.hpp"
-#include "cpu/bytes/kernels/kernel.hpp"
-#include "cpu/words/product.hpp"
+#include "product/cpu/rates.hpp"
 #include "product/threshold.hpp"
 
 namespace ozfp4::bindings {
 namespace {
 
 namespace py = pybind11;
-
-// How a float64 product of real scaled integers is made whose way is the cheaper one: "words" or "limbs" where its entries let
-// it, or "planes". As cpu_matmul decides, for extents of 1 and more.
-std::string small_way(std::int64_t m, std::int64_t n, std::int64_t k, int bits, std::int64_t workspace_limit) {
-  const Promise promise{Accuracy::scaled, 53};
-  const ScaleRequest request{promise.accuracy, bits, promise.precision, false, false};
-  const auto may = [&](std::int64_t rows, std::int64_t columns) {
-    return may_multiply_words(rows, columns, k, request, workspace_limit);
-  };
-  // First of all that the extents are not too long to be asked how they are turned.
-  if (is_byte_kernel_asked() || !may(m, n) || (is_turned(m, n) && !may(n, m))) return "planes";
-  const WordWays ways = ways_that_pay(m, n, k, promise, bits);
-  return ways.limbs != nullptr ? "limbs" : ways.words ? "words" : "planes";
-}
 
 // None where no product of the dtype gains.
 std::optional<std::int64_t> threshold(const std::string& device, const std::string& dtype, int capability, bool is_correct) {
@@ -46,8 +31,8 @@ void register_choices(py::module_& module) {
   module.def("few_repairs", &few_repairs, py::arg("entries"));
   module.def("threshold", &threshold, py::arg("device"), py::arg("dtype"), py::arg("capability"), py::arg("is_correct"));
   module.def("cpu_name", &cpu_name);
-  module.def("threshold_file", &threshold_file);
-  module.def("small_way", &small_way, py::arg("m"), py::arg("n"), py::arg("k"), py::arg("bits"), py::arg("workspace_limit"));
+  module.def("rates_device", &product::rates_device);
+  module.def("measured_file", &measured_file);
   module.def(
       "accuracy_bits",
       [](const std::string& accuracy, int precision) { return accuracy_bits(accuracy_named(accuracy), precision); },

@@ -10,7 +10,6 @@
 #include "arith/limbs/e2m1.hpp"
 #include "arith/limits.hpp"
 #include "bindings/register.hpp"
-#include "cpu/units.hpp"
 #include "plan/choice.hpp"
 #include "plan/cuts.hpp"
 #include "plan/moduli/moduli.hpp"
@@ -77,31 +76,9 @@ py::array encode(const Plan& plan, const py::array_t<std::uint32_t, py::array::c
   return planes.attr("astype")("int8");
 }
 
-using Rates = std::vector<std::pair<std::string, double>>;
-
-// (alphabet, products) of the units that have a plan, the cheapest first.
-std::vector<std::pair<std::string, int>> rank(Scheme scheme, const std::string& family, int bits, std::int64_t k,
-                                              const Rates& rates) {
-  std::vector<UnitRate> units;
-  for (const auto& [name, rate] : rates) {
-    if (!(rate > 0)) throw py::value_error("rates: that of " + name + " is not positive");
-    units.push_back({&find_alphabet(name), rate});
-  }
-  std::vector<std::pair<std::string, int>> ranked;
-  for (const RankedUnit& unit : rank_units({scheme, Alphabet::fp4, family, bits, k, false}, units)) {
-    ranked.emplace_back(unit.alphabet->name, unit.products);
-  }
-  return ranked;
-}
-
 void register_choice(py::module_& module) {
-  Rates bytes;
-  for (const ByteRate& unit : kByteRates) bytes.emplace_back(unit.setting, unit.rate);
-  module.attr("BYTE_RATES") = bytes;
   module.attr("MOST_COMPLEX_BITS") = kMostComplexBits;
   module.attr("GRAM_COLUMNS") = kGramColumns;
-  module.def("fp4_rate", &fp4_rate, py::arg("has_codes"), py::arg("has_tcgen05"), py::arg("has_tcgen05_bytes"));
-  module.def("rank_units", &rank, py::arg("scheme"), py::arg("family"), py::arg("bits"), py::arg("k"), py::arg("rates"));
   module.def(
       "gram_blocks",
       [](std::int64_t extent, std::int64_t least_columns) {

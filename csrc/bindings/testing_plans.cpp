@@ -1,10 +1,12 @@
 #include <pybind11/stl.h>
 
+#include <string>
 #include <tuple>
 #include <utility>
 #include <vector>
 
 #include "bindings/testing.hpp"
+#include "plan/choice.hpp"
 #include "plan/cuts.hpp"
 #include "plan/plan.hpp"
 #include "plan/prefix.hpp"
@@ -30,12 +32,29 @@ std::vector<std::vector<std::tuple<int, int, std::int64_t>>> chains(const Plan& 
   return chains;
 }
 
+// (alphabet, products) of the units that have a plan, the cheapest first.
+std::vector<std::pair<std::string, int>> rank(Scheme scheme, const std::string& family, int bits, std::int64_t k,
+                                              const std::vector<std::pair<std::string, double>>& rates) {
+  std::vector<UnitRate> units;
+  for (const auto& [name, rate] : rates) {
+    if (!(rate > 0)) throw py::value_error("rates: that of " + name + " is not positive");
+    units.push_back({&find_alphabet(name), rate});
+  }
+  std::vector<std::pair<std::string, int>> ranked;
+  for (const RankedUnit& unit : rank_units({scheme, Alphabet::fp4, family, bits, k, false}, units)) {
+    ranked.emplace_back(unit.alphabet->name, unit.products);
+  }
+  return ranked;
+}
+
 }  // namespace
 
 void register_testing_plans(py::module_& module) {
   module.def(
       "make_fp8_plan",
-      [](Scheme scheme, int bits, std::int64_t k) { return make_plan({scheme, fp8_alphabet(), "least", bits, k}); },
+      [](Scheme scheme, int bits, std::int64_t k) {
+        return make_plan({scheme, fp8_alphabet(), "least", bits, k});
+      },
       py::arg("scheme"), py::arg("bits"), py::arg("k"));
   module.def(
       "make_moduli_plan",
@@ -43,6 +62,8 @@ void register_testing_plans(py::module_& module) {
         return make_moduli_plan(find_alphabet(alphabet), bits, moduli);
       },
       py::arg("alphabet"), py::arg("bits"), py::arg("moduli"));
+  module.def("fp4_rate", &fp4_rate, py::arg("has_codes"), py::arg("has_tcgen05"), py::arg("has_tcgen05_bytes"));
+  module.def("rank_units", &rank, py::arg("scheme"), py::arg("family"), py::arg("bits"), py::arg("k"), py::arg("rates"));
   module.def("chains", &chains, py::arg("plan"));
   module.def(
       "moduli_needed", [](const Plan& plan, double bound) { return moduli_needed(make_prefix_rule(plan, kMaxModuli), bound); },

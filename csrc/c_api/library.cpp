@@ -7,10 +7,10 @@
 
 #include "c_api/arguments.hpp"
 #include "c_api/status.hpp"
-#include "cpu/environment.hpp"
 #include "cpu/runtime/threads.hpp"
 #include "plan/workspace_error.hpp"
 #include "product/gpu/enqueue.hpp"
+#include "product/measured.hpp"
 
 namespace ozfp4::c_api {
 namespace {
@@ -99,7 +99,7 @@ const char* ozfp4_version_string(void) {
 }
 
 ozfp4_status ozfp4_read_environment(void) {
-  return guarded([] { read_environment(); });
+  return guarded([] { read_measured(); });
 }
 
 ozfp4_status ozfp4_set_num_threads(int count) {

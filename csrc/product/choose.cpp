@@ -86,7 +86,7 @@ std::shared_ptr<const Plan> plan_for(const Options& options, int precision, std:
 }
 
 std::string reason_of(const Options& options, int precision, std::int64_t k, const std::vector<UnitRate>& units,
-                      const std::string& basis) {
+                      const RateBasis& basis) {
   if (options.plan != nullptr || options.alphabet != nullptr) return "asked for";
   if (options.family != "least") return "family '" + options.family + "' is made of limbs of fp4";
   std::string text;
@@ -94,11 +94,11 @@ std::string reason_of(const Options& options, int precision, std::int64_t k, con
     double rate = 0;
     for (const UnitRate& own : units) rate = own.alphabet == unit.alphabet ? own.rate : rate;
     char figures[64];
-    std::snprintf(figures, sizeof figures, " %d at %.4g", unit.products, rate / 1e12);
+    std::snprintf(figures, sizeof figures, " %d at %.4g", unit.products, rate / basis.one);
     text += std::string(text.empty() ? "" : ", ") + unit.alphabet->name + figures;
   }
   if (text.empty()) return "no backend has a plan";
-  return "least products / rate: " + text + " TOPS (" + basis + ")";
+  return "least products / rate: " + text + basis.text;
 }
 
 void check_inner(const Options& options, std::int64_t k, bool has_bound) {

@@ -27,10 +27,15 @@ std::vector<RankedUnit> ranked_units(const Options& options, int precision, std:
 std::shared_ptr<const Plan> plan_for(const Options& options, int precision, std::int64_t k, bool is_paired,
                                      const std::vector<UnitRate>& units);
 
-// Why a product is made by the plan of the cheapest unit: what was asked for, or products and rates of each. `basis`: where the
-// rates come from.
+// What stands behind rates: so many operations a second are 1 there, and their unit and source.
+struct RateBasis {
+  double one = 1;
+  std::string text;
+};
+
+// Why a product is made by the plan of the cheapest unit: what was asked for, or products and rates of each.
 std::string reason_of(const Options& options, int precision, std::int64_t k, const std::vector<UnitRate>& units,
-                      const std::string& basis);
+                      const RateBasis& basis);
 
 // Throws Refusal where certificates do not reach so far.
 void check_inner(const Options& options, std::int64_t k, bool has_bound);

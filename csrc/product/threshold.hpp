@@ -2,13 +2,15 @@
 #pragma once
 
 #include <cstdint>
-#include <limits>
 #include <string>
+
+#include "product/measured.hpp"
 
 namespace ozfp4 {
 
-// A product is worth taking if each of m, n and k is at least the threshold of its type. `type`: 's', 'd', 'c' or 'z'.
-inline constexpr std::int64_t kNeverFaster = std::numeric_limits<std::int64_t>::max();
+// A product is worth taking if each of m, n and k is at least the threshold of its type, as it was measured here (measured.hpp),
+// else by a table. `type`: 's', 'd', 'c' or 'z'.
+inline constexpr std::int64_t kNeverFaster = kNever;
 
 // The CPU of this process.
 std::int64_t cpu_threshold(char type);
@@ -19,14 +21,6 @@ std::int64_t gpu_threshold(const std::string& name, int capability, char type);
 inline std::int64_t threshold_of_correct(std::int64_t threshold) {
   return threshold > kNeverFaster / 2 ? kNeverFaster : 2 * threshold;
 }
-
-// Measurements of `ozfp4 calibrate` come before the tables: lines `device<TAB>dtype<TAB>extent` of the file `thresholds` in
-// the cache folder, the extent a number or "never"; the last line of a device and a dtype counts, and others are ignored. The
-// first question reads the file, and so does this call. Range: no other thread sets a variable of the environment meanwhile.
-void read_thresholds();
-// The name of the CPU in the file, and the path of the file; "" where there is no cache folder.
-std::string cpu_name();
-std::string threshold_file();
 
 // More repaired entries than this make a product slower than the device's own library: on an H200 so many take 0.2 of the 2 ms of
 // a product of 4096^3.

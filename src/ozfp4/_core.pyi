@@ -76,14 +76,9 @@ class WorkspaceError(MemoryError):
     least: int
 
 # Plans, limbs and bounds.
-BYTE_RATES: list[tuple[str, float]]
 MOST_COMPLEX_BITS: int
 GRAM_COLUMNS: int
 
-def fp4_rate(has_codes: bool, has_tcgen05: bool, has_tcgen05_bytes: bool) -> float: ...
-def rank_units(
-    scheme: Scheme, family: str, bits: int, k: int, rates: Sequence[tuple[str, float]]
-) -> list[tuple[str, int]]: ...
 def gram_blocks(extent: int, least_columns: int) -> list[tuple[int, int]]: ...
 def make_plan(
     scheme: Scheme, alphabet: str, family: str, bits: int, k: int, is_complex: bool = ...
@@ -116,10 +111,6 @@ def integers(plan: Plan, count: int, output: _Array) -> npt.NDArray[np.uint32]:
     """Little-endian 32-bit words, two's complement, along the last axis."""
 
 # Whole products.
-def small_way(m: int, n: int, k: int, bits: int, workspace_limit: int) -> str:
-    """How "cheaper" makes a float64 product of scaled integers: in "words" or by "limbs", where its entries let it, or by
-    "planes"."""
-
 def byte_kernels() -> list[tuple[str, str]]: ...
 def serving_byte_kernel() -> tuple[str, str] | None: ...
 def has_limb_unit() -> bool:
@@ -144,6 +135,15 @@ def known_verdict(name: str, element: str) -> dict[str, Any] | None:
 
 def test_kernel(name: str, element: str, short: bool) -> dict[str, Any]:
     """Try it now, and keep the verdict."""
+
+def cpu_kernels() -> list[tuple[str, str]]:
+    """All of this CPU: for each alphabet the best first, but for bytes in plain loops; then those without planes."""
+
+def serving_kernel(alphabet: str) -> str:
+    """What multiplies the planes of an alphabet now. ValueError where OZFP4_CPU_KERNEL names none."""
+
+def check_trusted(alphabet: str) -> None:
+    """RuntimeError unless what multiplies these planes passed its self-test; one that failed is passed over for the next."""
 
 def failed_kernels() -> list[tuple[str, str]]:
     """Kernels of which this process knows that they failed."""
@@ -187,7 +187,7 @@ def prepare(x: _Array, is_right: bool, is_for_real: bool, precision: int, asked:
 
 def multiply_plain(a: _Array, b: _Array, out: _Array | None, accuracy: str, asked: dict[str, Any]) -> Any:
     """The product of two arrays by keywords of :func:`ozfp4.matmul`, and this accuracy where they name none. NotImplemented for
-    whatever is not plain or not right, and before :func:`set_rates`."""
+    whatever is not plain or not right."""
 
 class PlainTensors:
     """The same of tensors on the CPU that nobody watches."""
@@ -271,11 +271,8 @@ def choose(
 ) -> tuple[tuple[str, str, str, int, int, bool] | None, str]:
     """The plan that a product would take, as arguments of ``plans.plan.make_plan`` (None: the one that was passed), and why."""
 
-def forget_rates() -> None:
-    """Until :func:`set_rates` is called again no product is plain."""
-
-def set_rates(fp64: float = 0.0, int8: float = 0.0, fp4: float = 0.0, basis: str = ...) -> None:
-    """Measured operations a second of the CPU's units, 0 where they are not known, and where the figures come from."""
+def cheapest(asked: Options, precision: int, k: int) -> tuple[str, str]:
+    """The backend of the plan of real operands, and why it is that one, whatever its self-test finds."""
 
 class SharedScales:
     """Scales of whole lines of `k` entries from the facts of their pieces, `words`: (places, lines, 6), each as of
@@ -380,10 +377,13 @@ def threshold(device: str, dtype: str, capability: int, is_correct: bool) -> int
     CPU, ""; None: none does. `is_correct`: those of accuracy "correct"."""
 
 def cpu_name() -> str:
-    """The name of the CPU in the file of thresholds."""
+    """The CPU in lines of thresholds of the file of calibration (csrc/product/measured.hpp)."""
 
-def threshold_file() -> str:
-    """The path of the file of thresholds (csrc/product/threshold.hpp); "" where there is no cache folder."""
+def rates_device() -> str:
+    """The CPU in lines of its rates: with the unit that serves bytes, and the number of threads now."""
+
+def measured_file() -> str:
+    """The path of that file; "" where there is no cache folder."""
 
 class Calls:
     """How often something was done, by any number of threads."""

@@ -31,12 +31,11 @@ def connect(
     ``_core.Unwatched``, `dtypes` has the code and the bits of each dtype as in DLPack. With `waits_for_stages` every stage is
     waited for, so that an error names the stage that made it."""
 
-def set_rates(device: int, rates: Sequence[float], ways: Sequence[float], basis: str) -> None:
-    """Operations a second of INT8 and FP4 planes by scheme II, then by scheme I; what "direct", "thin", "tiles" and "stages" take
-    over their models; where the figures come from."""
+def mark_ready(device: int) -> None:
+    """The build has kernels for it; before this none of its products is plain."""
 
-def forget_rates() -> None:
-    """Until set_rates is called again for a device, none of its products is plain."""
+def read_environment() -> None:
+    """Read again what was measured."""
 
 def force(
     kernel: int | None = None,
@@ -113,6 +112,9 @@ def choose(
     asked: tuple[Any, ...], inner: int, precision: int, is_paired: bool, device: int
 ) -> tuple[tuple[Any, ...] | None, int, str, str | None]:
     """The arguments of make_plan (None: a plan was passed), the number of the kernel, why, and why not the cheapest."""
+
+def cheapest(asked: tuple[Any, ...], precision: int, inner: int, device: int) -> tuple[str, str]:
+    """As ``_core.cheapest``."""
 
 def way_of(a: Any, b: Any, out: Any, asked: tuple[Any, ...]) -> dict[str, Any]:
     """How such a product is made; `microseconds` by the models of "direct", "thin", "tiles" and "stages", infinite where there is

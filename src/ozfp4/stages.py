@@ -18,7 +18,6 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _core
-from ._dispatch import on_cpu
 from ._options import check_bits, check_plan
 from ._plans.plan import ALPHABET_TEXT, Plan
 from ._request.library import as_array, check_dtype
@@ -175,7 +174,7 @@ def multiply(
         )
     _check_limbs("planes_a", array_a, plan)
     _check_limbs("planes_b", array_b, plan)
-    on_cpu.check_trusted(plan)
+    _core.check_trusted(plan.alphabet)
     return _core.multiply(plan._core, _count(plan, moduli), array_a, array_b)
 
 

@@ -12,8 +12,6 @@ import pytest
 import ozfp4
 from ozfp4 import _core
 from ozfp4._backends.cuda import extension
-from ozfp4._cost.choice import Choice
-from ozfp4._dispatch import this_machine
 from support import PATHS, chosen
 
 OPERANDS = [
@@ -90,6 +88,12 @@ def test_the_next_backend_where_a_kernel_is_disabled() -> None:
         ozfp4.plan_for(a, a.T, backend="fp64")
 
 
+def test_only_backends_with_a_plan_are_taken(no_int8_unit: None) -> None:
+    # The FP64 alphabet sums 87381 products of digits exactly, no more.
+    assert ozfp4.plan(1, 1, 1000, scheme="I", accuracy="scaled").backend == "fp64"
+    assert ozfp4.plan(1, 1, 100_000, scheme="I", accuracy="scaled").backend == "int8"
+
+
 # ---- A GPU ---------------------------------------------------------------------------------------------------------
 
 
@@ -111,10 +115,10 @@ def two_gpus(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "torch", torch)
     monkeypatch.setattr(extension, "why_unavailable", lambda device: None)
 
-    def gpu_choice(scheme: str, family: str, bits: int, k: int, index: int) -> Choice:
-        return Choice(("int8", "fp4") if index == 0 else ("fp4", "int8"), "")
+    def cheapest(asked: Any, precision: int, k: int, index: int) -> tuple[str, str]:
+        return "int8" if index == 0 else "fp4", ""
 
-    monkeypatch.setattr(this_machine, "gpu_choice", gpu_choice)
+    monkeypatch.setattr(extension, "require_cuda", lambda: SimpleNamespace(cheapest=cheapest))
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from common import paper_model as model
-from ozfp4._cost.rates import device_rates
+from common.device_rates import device_rates
 from ozfp4._plans import make_plan
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from ozfp4 import _core
 from ozfp4._measure import thresholds
+from ozfp4._measure.kept import keep
 
 
 class Machine:
@@ -61,16 +62,16 @@ def test_what_takes_long_is_not_measured(measured: Callable[..., tuple[Machine, 
 def test_what_is_kept_is_what_others_read(variables: Callable[..., None], tmp_path: Path) -> None:
     variables(OZFP4_CACHE_DIR=str(tmp_path / "cache"))
     none = dict.fromkeys(thresholds.DTYPES)
-    assert thresholds.keep("NVIDIA H200", {**none, "float64": 4096})
-    assert thresholds.keep("a GPU", {**none, "complex64": 5})
-    assert thresholds.keep("NVIDIA H200", {**none, "float64": 1024})
+    assert keep("NVIDIA H200", {**none, "float64": 4096})
+    assert keep("a GPU", {**none, "complex64": 5})
+    assert keep("NVIDIA H200", {**none, "float64": 1024})
     assert _core.threshold("NVIDIA H200", "float64", 90, False) == 1024
     assert _core.threshold("NVIDIA H200", "complex128", 90, False) is None
     assert _core.threshold("a GPU", "complex64", 0, False) == 5
-    assert len((tmp_path / "cache/thresholds").read_text().splitlines()) == 8
+    assert len((tmp_path / "cache/calibration").read_text().splitlines()) == 8
     (tmp_path / "file").touch()
     variables(OZFP4_CACHE_DIR=str(tmp_path / "file"))
-    assert not thresholds.keep("a GPU", none)
+    assert not keep("a GPU", none)
 
 
 def test_products_of_a_cpu() -> None:

@@ -17,7 +17,8 @@ from support.chosen import matmul
 torch = pytest.importorskip("torch")
 
 from ozfp4._backends.partial import Partial  # noqa: E402
-from ozfp4._dispatch.decision import plan_asked_for  # noqa: E402
+from ozfp4._dispatch.decision import capacity  # noqa: E402
+from ozfp4._plans.plan import make_plan  # noqa: E402
 
 
 @dataclasses.dataclass(frozen=True)
@@ -69,7 +70,7 @@ def product(case: Case, a: Any, b: Any, make: Any = Partial) -> tuple[Any, Any]:
     """The result by pieces, and which entries are to be made elsewhere."""
     asked = Options(backend=case.backend, bits=case.bits, accuracy=case.accuracy, rounding=case.rounding)
     k, m, n = a.shape[1], case.m, case.n
-    plan = plan_asked_for(asked, case.backend, k, case.dtype == "float32")
+    plan = make_plan("II", case.backend, "least", capacity(asked, case.dtype == "float32"), k)
     begins = np.cumsum((0, *case.cuts))
     pieces = [make(a[:, i:j], b[i:j], k, plan, asked, a.dtype) for i, j in itertools.pairwise(begins)]
     facts = torch.stack([piece.facts() for piece in pieces])

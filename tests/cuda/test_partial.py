@@ -11,6 +11,7 @@ from piece_cases import MOST_BITS, Case, cases, check, operands
 from ozfp4._backends.partial import Partial
 from ozfp4._dispatch import decision, pieces
 from ozfp4._options import Options
+from ozfp4._plans.plan import make_plan
 
 SQUARES = 4  # of the words of a piece
 
@@ -58,7 +59,7 @@ def test_facts_are_those_of_the_cpu(dtype):
             case = Case(m, n, (k,), kind, "standard", "int8", dtype=dtype, seed=seed)
             a, b = operands(case)
             asked = Options(accuracy="standard", backend="int8")
-            plan = decision.plan_asked_for(asked, "int8", k, dtype == "float32")
+            plan = make_plan("II", "int8", "least", decision.capacity(asked, dtype == "float32"), k)
             host = Partial(a, b, k, plan, asked, a.dtype).facts()
             device = make(a.to(DEVICE), b.to(DEVICE), k, plan, asked, a.dtype).facts().cpu()
             rest = [i for i in range(host.shape[1]) if i != SQUARES]

@@ -3,30 +3,26 @@ kernels are missing."""
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
 import pytest
 from first_gpu import DEVICE, noisy, on_device, torch
 
 import ozfp4
-from ozfp4._dispatch import this_machine
 from ozfp4._measure import calibrate
+from ozfp4._measure.kept import keep
 from ozfp4.testing import assert_same_bits
 from support import operands
 
 
 @pytest.fixture
-def measured(monkeypatch):
+def measured(tmp_path, variables):
     """Takes the place of what this machine has measured."""
     ozfp4.matmul(*[torch.ones(1, 1, dtype=torch.float64, device=DEVICE)] * 2)  # tests what has to be tested
 
     def take(figures):
-        monkeypatch.setattr(this_machine, "disk_cache", SimpleNamespace(load=lambda key: figures))
-        this_machine._forget()
+        variables(OZFP4_CACHE_DIR=str(tmp_path))
+        assert keep(*calibrate.kept(DEVICE.index, figures))
 
-    yield take
-    monkeypatch.undo()
-    this_machine._forget()
+    return take
 
 
 @pytest.mark.parametrize("way", ["direct", "tiles", "stages"])
@@ -40,6 +36,6 @@ def test_the_way_of_the_least_factor_is_taken(way: str, measured) -> None:
 
 
 def test_what_a_way_takes_over_its_model(measured) -> None:
-    measured(None)
+    measured({})
     factors = {way: calibrate.factor_of(way) for way in ("direct", "stages")}
     assert all(factor is not None and factor > 0 for factor in factors.values())

@@ -105,7 +105,7 @@ def test_a_report_counts_overflows(core: Core, monkeypatch: pytest.MonkeyPatch) 
     counted: list[int] = []
     decision = SimpleNamespace(plan=None, reason="why", fallback=None)
     monkeypatch.setattr(on_cuda, "decide", lambda request: decision)
-    monkeypatch.setattr(product.findings, "make_integer_report", lambda *about: counted.append(about[-1]))
+    monkeypatch.setattr(product.reports, "make_integer_report", lambda *about: counted.append(about[-1]))
     a, b = np.full((2, 1), 2**31 - 1, np.int32), np.array([[1, 2, 3]], np.int32)
     operands, dtype = unify(Operands(torch.from_numpy(a), torch.from_numpy(b), None, torch, on_device=True))
     product.multiply_integers(integer_request(operands, Options(report=True), dtype, 32), 32)

@@ -74,7 +74,7 @@ def test_a_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_what_calibration_keeps_counts(cache: Path) -> None:
     cache.mkdir()
-    (cache / "thresholds").write_text(f"{_core.cpu_name()}\tfloat64\t100\n")
+    (cache / "calibration").write_text(f"{_core.cpu_name()}\tfloat64\t100\n")
     ozfp4.read_environment()
     a = np.ones((100, 100))
     with ozfp4.emulate() as scope:

@@ -119,7 +119,7 @@ def test_what_there_is_no_memory_for_is_made_all_the_same(compile_c: Callable[..
 
 def test_products_from_the_threshold_on(cache: Path, report: Path) -> None:
     cache.mkdir()
-    (cache / "thresholds").write_text(f"{_core.cpu_name()}\tfloat64\t96\n")
+    (cache / "calibration").write_text(f"{_core.cpu_name()}\tfloat64\t96\n")
     assert why(reported(report, "repairs")) == {
         ("scipy_dgemm_", True, 4, "large enough to gain"),
         ("scipy_dgemm_", False, 1, "an extent below what gains on this device"),

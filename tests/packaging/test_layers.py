@@ -29,7 +29,6 @@ LAYERS = (
     "_trust",
     "_backends",
     "_report",
-    "_cost",
     "_request",
     "_options",
     "_plans",
@@ -123,11 +122,11 @@ def test_no_circle() -> None:
 
 
 def test_what_counts_as_an_import() -> None:
-    known = {"_cost.model", "_plans.plan", "_plans", "_core", "_trust.guard", "__init__"}
+    known = {"_api.plan", "_plans.plan", "_plans", "_core", "_trust.guard", "__init__"}
     text = "from .. import _core\nfrom .._plans.plan import Plan\ndef f():\n    from .._trust import guard\n    import ozfp4\n"
-    assert imports("_cost.model", text, False, known) == {"_core", "_plans.plan", "_trust.guard", "__init__"}
+    assert imports("_api.plan", text, False, known) == {"_core", "_plans.plan", "_trust.guard", "__init__"}
     assert imports("_plans", "from .plan import Plan\n", True, known) == {"_plans.plan"}
-    assert imports("_trust.guard", "from ozfp4._cost.model import x\n", False, known) == {"_cost.model"}
+    assert imports("_trust.guard", "from ozfp4._api.plan import x\n", False, known) == {"_api.plan"}
 
 
 # What torch makes on its default device unless it is named.

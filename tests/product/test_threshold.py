@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -21,7 +22,7 @@ def of(device: str, capability: int = 0, is_correct: bool = False) -> list[int |
 @pytest.fixture
 def file(tmp_path: Path, variables: Callable[..., None]) -> Path:
     variables(OZFP4_CACHE_DIR=str(tmp_path))
-    return tmp_path / "thresholds"
+    return tmp_path / "calibration"
 
 
 @pytest.mark.parametrize(
@@ -52,7 +53,7 @@ def test_a_cpu(file: Path, variables: Callable[..., None]) -> None:
 
 
 def test_what_is_kept_comes_first(file: Path, variables: Callable[..., None]) -> None:
-    assert _core.threshold_file() == str(file)
+    assert _core.measured_file() == str(file)
     cpu = _core.cpu_name()
     lines = [
         f"{cpu}\tfloat64\t700",
@@ -62,7 +63,7 @@ def test_what_is_kept_comes_first(file: Path, variables: Callable[..., None]) ->
         "NVIDIA H200\tfloat32\t1",
         # None of these is a line of the format.
         "NVIDIA H200\tcomplex64\t0", "NVIDIA H200\tcomplex64\t-5", "NVIDIA H200\tcomplex64\t1e3",
-        "NVIDIA H200\tcomplex64\t99999999999", "NVIDIA H200\tcomplex64", "NVIDIA H200", "", "\t\t\t",
+        "NVIDIA H200\tcomplex64\t9999999999999999999", "NVIDIA H200\tcomplex64", "NVIDIA H200", "", "\t\t\t",
         "NVIDIA H200\tint8\t5", "NVIDIA H200 \tcomplex64\t5", "NVIDIA H200\tcomplex64\t5\t6",
     ]  # fmt: skip
     file.write_text("\n".join(lines) + "\nNVIDIA H200\tcomplex64\t5")  # the last one has no end
@@ -74,15 +75,15 @@ def test_what_is_kept_comes_first(file: Path, variables: Callable[..., None]) ->
 
 @pytest.mark.skipif(os.name == "nt", reason="folders of Unix")
 def test_the_folder_is_that_of_all_findings(variables: Callable[..., None]) -> None:
-    from ozfp4._support.disk_cache import cache_folder
-
-    for settings in (
-        {"OZFP4_CACHE_DIR": "/a/b"},
-        {"OZFP4_CACHE_DIR": "", "XDG_CACHE_HOME": "/c"},
-        {"OZFP4_CACHE_DIR": None, "XDG_CACHE_HOME": "", "HOME": "/d"},
+    cache = "Library/Caches" if sys.platform == "darwin" else ".cache"
+    for settings, folder in (
+        ({"OZFP4_CACHE_DIR": "/a/b"}, "/a/b"),
+        ({"OZFP4_CACHE_DIR": "", "XDG_CACHE_HOME": "/c"}, "/c/ozfp4"),
+        ({"OZFP4_CACHE_DIR": None, "XDG_CACHE_HOME": "", "HOME": "/d"}, f"/d/{cache}/ozfp4"),
+        ({"OZFP4_CACHE_DIR": None, "XDG_CACHE_HOME": "", "HOME": ""}, None),
     ):
         variables(**settings)
-        assert _core.threshold_file() == f"{cache_folder()}/thresholds"
+        assert _core.measured_file() == (f"{folder}/calibration" if folder else "")
 
 
 def test_a_missing_or_unreadable_file_says_nothing(file: Path, variables: Callable[..., None]) -> None:

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from ozfp4 import _core
-from ozfp4._backends import kernels
+
+LIMBS = "numbers by limbs of eight bits", "limbs"  # in plain loops where there is no unit for them
 
 
 @pytest.fixture
@@ -17,8 +18,8 @@ def break_kernel() -> Iterator[Callable[..., None]]:
     entry of each product."""
 
     def make(*what: str) -> None:
-        every = {*kernels.cpu_kernels(), kernels.LIMBS}
-        _core.break_kernels([(kernel.name, kernel.element) for kernel in every if kernel.element in what])
+        every = {*_core.cpu_kernels(), LIMBS}
+        _core.break_kernels([(name, element) for name, element in every if element in what])
 
     yield make
     _core.break_kernels([])

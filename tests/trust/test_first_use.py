@@ -342,7 +342,7 @@ def test_a_child_forked_during_a_test_tests_for_itself(cache: Path) -> None:
 @pytest.mark.parametrize("short", [True, False])
 def test_limbs_pass_on_every_cpu(short: bool) -> None:
     """In plain loops where there is no unit for them."""
-    verdict = guard.test(kernels.LIMBS, short=short)
+    verdict = guard.test(kernels.DeviceKernel("cpu", "numbers by limbs of eight bits", "limbs"), short=short)
     assert verdict.passed, verdict.reason
     assert verdict.cases > 20
 

@@ -6,7 +6,7 @@
 #include "bindings/register.hpp"
 #include "cpu/runtime/fp_mode.hpp"
 #include "cpu/runtime/threads.hpp"
-#include "product/threshold.hpp"
+#include "product/measured.hpp"
 
 namespace ozfp4::bindings {
 namespace {
@@ -22,7 +22,7 @@ struct FpModeContext {
 
 void register_runtime(pybind11::module_& module) {
   module.def("thread_count", &thread_count);
-  module.def("read_environment", &read_thresholds);
+  module.def("read_environment", &read_measured);
   module.def("set_thread_count", &set_thread_count, py::arg("count"));
   py::class_<FpModeContext>(module, "DefaultFpMode")
       .def(py::init())

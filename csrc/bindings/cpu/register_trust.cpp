@@ -8,6 +8,7 @@
 #include "bindings/interpreter_lock.hpp"
 #include "bindings/register.hpp"
 #include "bindings/verdicts.hpp"
+#include "product/cpu/units.hpp"
 #include "product/trust/cpu.hpp"
 #include "product/trust/examination.hpp"
 #include "product/trust/machine.hpp"
@@ -15,6 +16,14 @@
 namespace ozfp4::bindings {
 
 namespace py = pybind11;
+
+using Named = std::pair<std::string, std::string>;
+
+static std::vector<Named> names_of(const std::vector<product::CpuKernel>& kernels) {
+  std::vector<Named> found;
+  for (const product::CpuKernel& kernel : kernels) found.emplace_back(kernel.name().name, kernel.name().element);
+  return found;
+}
 
 void tell_failures() {
   static int told = 0;  // guarded by the interpreter's lock
@@ -25,7 +34,6 @@ void tell_failures() {
 }
 
 void register_trust(py::module_& module) {
-  using Named = std::pair<std::string, std::string>;
   module.def("cpu_facts", [] { return as_dict(product::cpu_facts()); });
   module.def(
       "verdict_of",
@@ -58,12 +66,24 @@ void register_trust(py::module_& module) {
         return as_dict(*found);
       },
       py::arg("name"), py::arg("element"), py::arg("short"));
-  module.def("failed_kernels", [] {
-    std::vector<Named> found;
-    for (const product::CpuKernel& kernel : product::failed_kernels())
-      found.emplace_back(kernel.name().name, kernel.name().element);
-    return found;
-  });
+  module.def("cpu_kernels", [] { return names_of(product::cpu_kernels()); });
+  module.def("failed_kernels", [] { return names_of(product::failed_kernels()); });
+  module.def(
+      "serving_kernel",
+      [](const std::string& alphabet) {
+        return product::planes_kernel(serving_byte_kernel(), find_alphabet(alphabet)).name().name;
+      },
+      py::arg("alphabet"));
+  module.def(
+      "check_trusted",
+      [](const std::string& alphabet) {
+        with_failures_told([&] {
+          const Unlocked unlocked;
+          product::check_trusted(find_alphabet(alphabet));
+          return true;
+        });
+      },
+      py::arg("alphabet"));
   module.def("forget_verdicts", &product::forget_cpu_verdicts);
   module.def(
       "break_kernels",

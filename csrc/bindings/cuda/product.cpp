@@ -36,7 +36,7 @@ using namespace product;
 using cuda::DeviceGuard;
 
 bool waits_for_stages = false;
-std::vector<bool> ready;  // by device: rates were set, and the build has kernels for it
+std::vector<bool> ready;  // by device: the build has kernels for it
 
 std::optional<std::vector<std::string>> noted_ways;  // of all products since note_ways; guarded by the interpreter's lock
 
@@ -177,9 +177,14 @@ void run(const Product& p, Options options, Place& place) {
   run_on(place.index(), [&] { enqueue(p, options, place.get()); });
 }
 
-// `precision`, `k`: of the product that a plan is for, `is_paired`: of two complex operands.
-py::dict describe(const DeviceFindings& found, const Options& options, int precision, std::int64_t k, bool is_paired,
-                  int device) {
+// Plane products of as many moduli: of a plan that was lengthened, which is one of INT8, one each.
+int products_made(const Plan& plan, int moduli_used) {
+  if (!plan.has_moduli()) return plan.products();
+  return moduli_used > plan.count() ? moduli_used : plan.products_of(moduli_used);
+}
+
+// `precision`, `k`: of the product that a plan is for, `complex_operands`: how many of the operands are complex.
+py::dict describe(const DeviceFindings& found, const Options& options, int precision, std::int64_t k, int complex_operands, int device) {
   py::dict outcome;
   std::string reason, fallback = found.fallback;
   std::shared_ptr<const Plan> plan = found.plan;
@@ -187,7 +192,7 @@ py::dict describe(const DeviceFindings& found, const Options& options, int preci
     const Device own = current_device();
     reason = reason_on(own, options, precision, k);
     if (plan == nullptr) {
-      const Chosen chosen = choose(options, precision, k, is_paired, own, no_stream());
+      const Chosen chosen = choose(options, precision, k, complex_operands == 2, own, no_stream());
       plan = chosen.plan;
       fallback = chosen.fallback;
     }
@@ -198,6 +203,7 @@ py::dict describe(const DeviceFindings& found, const Options& options, int preci
   outcome["kernel"] = found.kernel.empty() ? "none" : found.kernel;
   outcome["workspace"] = found.workspace;
   outcome["moduli_used"] = found.moduli_used;
+  outcome["products"] = products_made(*plan, found.moduli_used) * (plan->is_complex || complex_operands == 0 ? 1 : 2 * complex_operands);
   outcome["special_rows"] = found.special_rows;
   outcome["special_columns"] = found.special_columns;
   outcome["exponents"] = range_of(found.exponents);
@@ -245,9 +251,9 @@ py::dict multiply_tensors(const py::object& a, const py::object& b, const py::ob
   if (is_reported) place.get().found = &found;
   run(p, options, place);
   if (!is_reported) return py::dict();
-  const bool is_paired = p.type_a.is_complex && p.type_b.is_complex;
-  const std::int64_t k = std::max<std::int64_t>(is_paired ? 2 * p.k : p.k, 1);
-  return describe(found, options, p.type.precision(), k, is_paired, place.index());
+  const int complex_operands = (p.type_a.is_complex ? 1 : 0) + (p.type_b.is_complex ? 1 : 0);
+  const std::int64_t k = std::max<std::int64_t>(complex_operands == 2 ? 2 * p.k : p.k, 1);
+  return describe(found, options, p.type.precision(), k, complex_operands, place.index());
 }
 
 // ---- Integers ----
@@ -301,7 +307,7 @@ py::dict multiply_integers(const py::object& a, const py::object& b, const py::o
   if (!is_reported) return py::dict();
   Options own = options;
   if (own.plan == nullptr) own.bits = bits;
-  return describe(found, own, 53, sum.product.a.inner, false, place.index());
+  return describe(found, own, 53, sum.product.a.inner, 0, place.index());
 }
 
 // How such a product of real matrices is made, and microseconds by the models of "direct", "thin", "tiles" and "stages".
@@ -497,8 +503,16 @@ std::unique_ptr<PreparedTensor> part_of(const PreparedTensor& x, std::int64_t fi
       std::make_shared<const DevicePrepared>(lines_of(*x.made, first, last, !is_right)), x.memory, x.entries, x.stream, x.inner});
 }
 
-void set_rates(int device, const std::array<double, 4>& rates, const std::array<double, 4>& ways, const std::string& basis) {
-  set_device_rates(device, {rates[0], rates[1], rates[2], rates[3], {ways[0], ways[1], ways[2], ways[3]}, basis});
+// As _core.cheapest has it.
+py::tuple cheapest_unit(const py::tuple& asked, int precision, std::int64_t inner, int device) {
+  const Options options = options_of(asked);
+  const std::int64_t k = std::max<std::int64_t>(inner, 1);
+  const DeviceGuard guard(device);
+  const Device own = current_device();
+  return py::make_tuple(cheapest_on(own, options, precision, k).name, reason_on(own, options, precision, k));
+}
+
+void mark_ready(int device) {
   const auto at = static_cast<std::size_t>(device);
   if (ready.size() <= at) ready.resize(at + 1);
   ready[at] = true;
@@ -557,8 +571,9 @@ void register_product(py::module_& module) {
   module.def("way_of", &way_of_product, py::arg("a"), py::arg("b"), py::arg("out"), py::arg("asked"));
   module.def("choose", &choose_on, py::arg("asked"), py::arg("inner"), py::arg("precision"), py::arg("is_paired"),
              py::arg("device"));
-  module.def("set_rates", &set_rates, py::arg("device"), py::arg("rates"), py::arg("ways"), py::arg("basis"));
-  module.def("forget_rates", [] { ready.clear(); });
+  module.def("cheapest", &cheapest_unit, py::arg("asked"), py::arg("precision"), py::arg("inner"), py::arg("device"));
+  module.def("mark_ready", &mark_ready, py::arg("device"));
+  module.def("read_environment", &read_device_rates);
   module.def("force", &force, py::arg("kernel") = py::none(), py::arg("tile") = py::none(), py::arg("splits") = py::none(),
              py::arg("overlap") = py::none(), py::arg("direct") = py::none());
   module.def(

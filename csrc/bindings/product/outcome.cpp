@@ -6,9 +6,9 @@
 #include <string>
 #include <utility>
 
-#include "bindings/cpu/byte_kernel.hpp"
 #include "product/cpu/rates.hpp"
 #include "product/cpu/units.hpp"
+#include "product/trust/cpu.hpp"
 
 namespace ozfp4::bindings {
 
@@ -19,8 +19,10 @@ namespace {
 
 py::object or_none(const std::string& text) { return text.empty() ? py::object(py::none()) : py::object(py::str(text)); }
 
-py::dict counted(const MatmulOutcome& total) {
+// `plan`: whose planes were multiplied, or null.
+py::dict counted(const MatmulOutcome& total, const Plan* plan) {
   py::dict outcome;
+  outcome["kernel"] = plan == nullptr ? "" : planes_kernel(total.kernel, plan->alphabet).name().name;
   outcome["by_planes"] = total.by_planes.count;
   outcome["in_words"] = total.in_words.count;
   outcome["by_limbs"] = total.by_limbs.count;
@@ -29,7 +31,6 @@ py::dict counted(const MatmulOutcome& total) {
   outcome["limb_unit"] = total.limb_unit == nullptr ? "" : total.limb_unit->name;
   outcome["moduli_used"] = total.reported().moduli_used;
   outcome["products"] = total.reported().products;
-  outcome["unit"] = named(total.kernel);
   outcome["workspace"] = total.workspace;
   const auto range = [](const LineRange& lines) {
     return lines.empty() ? std::make_pair(0, 0) : std::make_pair(lines.least, lines.largest);
@@ -61,7 +62,7 @@ py::tuple plan_tuple(const Plan& plan, std::int64_t k) {
 }
 
 py::dict outcome_dict(const Ran& ran, const Options& options, int precision, std::int64_t k) {
-  py::dict outcome = counted(ran.outcome);
+  py::dict outcome = counted(ran.outcome, ran.plan.get());
   outcome["plan"] = options.plan != nullptr ? py::object(py::none()) : py::object(plan_tuple(*ran.plan, k));
   outcome["reason"] = reason_of(options, precision, k);
   outcome["fallback"] = or_none(fallback_of(options, precision, k));
@@ -71,7 +72,7 @@ py::dict outcome_dict(const Ran& ran, const Options& options, int precision, std
 py::dict outcome_dict(const IntegersRan& ran, const Options& options, int bits, std::int64_t k, bool is_exact) {
   py::dict outcome;
   if (ran.plan != nullptr && ran.plan->scheme == Scheme::integer) {
-    outcome = counted(ran.outcome);
+    outcome = counted(ran.outcome, ran.plan.get());
     outcome["plan"] = py::none();
     outcome["fallback"] = py::none();
     outcome["reason"] = "int8 products are of FP4 limbs";
@@ -79,7 +80,7 @@ py::dict outcome_dict(const IntegersRan& ran, const Options& options, int bits, 
     outcome = outcome_dict(ran, integer_plan_options(options, bits), 53, std::max<std::int64_t>(k, 1));
     if (outcome["fallback"].is_none() && may_go_direct(options)) outcome["fallback"] = or_none(failure_of_words());
   } else {
-    outcome = counted(ran.outcome);
+    outcome = counted(ran.outcome, nullptr);
     outcome["reason"] = is_exact ? "the norms of rows and columns say that the product fits machine words"
                                  : "integers are multiplied as they are";
     outcome["fallback"] = py::none();

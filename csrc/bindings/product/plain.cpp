@@ -66,8 +66,7 @@ bool is_array(PyObject* x) {
 // The product of NumPy arrays.
 py::object multiply_plain(PyObject* const* given, Py_ssize_t count) {
   const bool has_out = count == 5 && given[2] != Py_None;
-  if (count != 5 || !is_ready() || !is_array(given[0]) || !is_array(given[1]) || (has_out && !is_array(given[2])))
-    return unknown();
+  if (count != 5 || !is_array(given[0]) || !is_array(given[1]) || (has_out && !is_array(given[2]))) return unknown();
   const auto at = [&](int i) { return py::reinterpret_borrow<py::array>(given[i]); };
   const auto make = [](const EntryType& type, const StackExtents& shape) {
     const py::array c(dtype_of(type), shape);
@@ -87,7 +86,7 @@ class PlainTensors {
   }
 
   py::object multiply(PyObject* const* given, Py_ssize_t count) const {
-    if (count != 5 || !is_ready()) return unknown();
+    if (count != 5) return unknown();
     const bool has_out = given[2] != Py_None;
     const std::optional<py::array> a = array_of(given[0]);
     const std::optional<py::array> b = a ? array_of(given[1]) : std::nullopt;

@@ -113,15 +113,10 @@ py::tuple choose(const py::tuple& asked, std::int64_t m, std::int64_t n, std::in
                         reason_of(options, precision, least));
 }
 
-// Until set_rates is called again products look at nothing that was measured, and none is plain.
-void forget_rates() {
-  set_measured_rates({});
-  is_ready() = false;
-}
-
-void set_rates(double fp64, double int8, double fp4, const std::string& basis) {
-  set_measured_rates({fp64, int8, fp4, basis});
-  is_ready() = true;
+// The alphabet of the plan of real operands, and why it is that one, whatever its self-test finds.
+py::tuple cheapest_unit(const py::tuple& asked, int precision, std::int64_t k) {
+  const Cheapest found = cheapest(options_of(asked), precision, std::max<std::int64_t>(k, 1));
+  return py::make_tuple(found.alphabet->name, found.reason);
 }
 
 }  // namespace
@@ -142,9 +137,7 @@ void register_product(py::module_& module) {
              py::arg("least_columns"), py::arg("bound") = py::none(), py::arg("is_reported") = false);
   module.def("choose", &choose, py::arg("asked"), py::arg("m"), py::arg("n"), py::arg("k"), py::arg("precision"),
              py::arg("is_paired"), py::arg("has_bound"));
-  module.def("forget_rates", &forget_rates);
-  module.def("set_rates", &set_rates, py::arg("fp64") = 0.0, py::arg("int8") = 0.0, py::arg("fp4") = 0.0,
-             py::arg("basis") = MeasuredRates{}.basis);
+  module.def("cheapest", &cheapest_unit, py::arg("asked"), py::arg("precision"), py::arg("k"));
 }
 
 }  // namespace ozfp4::bindings

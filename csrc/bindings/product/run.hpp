@@ -21,10 +21,4 @@ product::Ran run(const Multiply& multiply) {
   return ran;
 }
 
-// Whether products may be plain: measured rates of the CPU were looked for. Guarded by the interpreter's lock.
-inline bool& is_ready() {
-  static bool is_set = false;
-  return is_set;
-}
-
 }  // namespace ozfp4::bindings

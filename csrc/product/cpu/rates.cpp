@@ -1,31 +1,29 @@
 #include "product/cpu/rates.hpp"
 
 #include <algorithm>
-#include <atomic>
-#include <memory>
-#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "cpu/runtime/threads.hpp"
 #include "cpu/units.hpp"
 #include "product/choose.hpp"
 #include "product/cpu/units.hpp"
+#include "product/measured.hpp"
 
 namespace ozfp4::product {
 namespace {
 
 constexpr double kThreadFlops = 40e9;  // DGEMM of one thread: 16 operations a clock at 2.5 GHz
 
-std::atomic<const MeasuredRates*> measured{nullptr};  // what was there before stays, for those that read it
-std::atomic<int> generation{0};
-
-const MeasuredRates& rates() {
-  static const MeasuredRates none;
-  const MeasuredRates* found = measured;
-  return found != nullptr ? *found : none;
+std::string threads_text() {
+  const int count = thread_count();
+  return std::to_string(count) + (count == 1 ? " thread" : " threads");
 }
 
-double rate_of(const MeasuredRates& found, const Alphabet& alphabet) {
-  return &alphabet == &Alphabet::fp64 ? found.fp64 : &alphabet == &Alphabet::int8 ? found.int8 : found.fp4;
+std::string serving_setting() {
+  const ByteKernel* const kernel = serving_byte_kernel();
+  return kernel != nullptr ? kernel->setting : "sgemm";
 }
 
 // Nothing is asked for that leaves one unit.
@@ -33,45 +31,66 @@ bool is_open(const Options& options) {
   return options.plan == nullptr && options.alphabet == nullptr && options.family == "least";
 }
 
-std::vector<UnitRate> rated(std::vector<UnitRate> units) {
-  const MeasuredRates& found = rates();
-  const double scale = kThreadFlops * thread_count();
-  for (UnitRate& unit : units) {
-    const double own = rate_of(found, *unit.alphabet);
-    unit.rate = own > 0 ? own : unit.rate * scale;
+// Where some are measured they are taken, and the typical figures for the others.
+struct Rated {
+  std::vector<UnitRate> units;
+  bool is_measured = false;
+};
+
+Rated rated() {
+  Rated found{cpu_units()};
+  const std::string device = has_measured() ? rates_device() : "";
+  for (UnitRate& unit : found.units) {
+    const std::optional<std::int64_t> own = measured(device, unit.alphabet->name);
+    unit.rate = own ? static_cast<double>(*own) : unit.rate * kThreadFlops * thread_count();
+    found.is_measured |= own.has_value();
   }
-  return units;
+  return found;
+}
+
+std::string reason_of(const Options& options, int precision, std::int64_t k, const Rated& own) {
+  const std::string basis = own.is_measured ? "measured on this machine with " + threads_text() : "typical figures of a thread";
+  return reason_of(options, precision, k, own.units, {1e12, " TOPS (" + basis + ")"});
+}
+
+// Those of which the cheapest for such a product passed its self-test, where any did.
+Rated trusted(const Options& options, int precision, std::int64_t k) {
+  trusted_unit();
+  Rated own = rated();
+  while (is_open(options) && !own.units.empty()) {
+    const std::vector<RankedUnit> ranked = ranked_units(options, precision, k, own.units);
+    if (ranked.empty() || failure_of(*ranked.front().alphabet).empty()) return own;
+    const auto is_best = [&](const UnitRate& unit) { return unit.alphabet == ranked.front().alphabet; };
+    own.units.erase(std::find_if(own.units.begin(), own.units.end(), is_best));
+  }
+  return rated();  // of which the one that is taken is refused, if none passed
 }
 
 }  // namespace
 
-void set_measured_rates(const MeasuredRates& given) {
-  measured = new MeasuredRates(given);
-  ++generation;
+std::string rates_device() { return cpu_name() + ", " + serving_setting() + ", " + threads_text(); }
+
+std::int64_t rates_stamp() {
+  return (static_cast<std::int64_t>(measured_generation()) << 32) + (has_measured() ? thread_count() : 0);
 }
 
-int rates_generation() { return generation; }
-
 std::vector<UnitRate> rated_units(const Options& options, int precision, std::int64_t k) {
-  trusted_unit();
-  std::vector<UnitRate> units = rated(cpu_units());
-  while (is_open(options) && !units.empty()) {
-    const std::vector<RankedUnit> ranked = ranked_units(options, precision, k, units);
-    if (ranked.empty() || failure_of(*ranked.front().alphabet).empty()) return units;
-    const auto is_best = [&](const UnitRate& unit) { return unit.alphabet == ranked.front().alphabet; };
-    units.erase(std::find_if(units.begin(), units.end(), is_best));
-  }
-  return rated(cpu_units());  // of which the one that is taken is refused, if none passed
+  return trusted(options, precision, k).units;
 }
 
 std::string reason_of(const Options& options, int precision, std::int64_t k) {
-  if (!is_open(options)) return reason_of(options, precision, k, {}, "");  // rates are not looked at
-  return reason_of(options, precision, k, rated_units(options, precision, k), rates().basis);
+  if (!is_open(options)) return reason_of(options, precision, k, {}, {});  // rates are not looked at
+  return reason_of(options, precision, k, trusted(options, precision, k));
+}
+
+Cheapest cheapest(const Options& options, int precision, std::int64_t k) {
+  const Rated own = rated();
+  return {alphabets_for(options, precision, k, own.units).front(), reason_of(options, precision, k, own)};
 }
 
 std::string fallback_of(const Options& options, int precision, std::int64_t k) {
   if (!is_open(options)) return "";
-  const std::vector<RankedUnit> ranked = ranked_units(options, precision, k, rated(cpu_units()));
+  const std::vector<RankedUnit> ranked = ranked_units(options, precision, k, rated().units);
   return ranked.empty() ? "" : failure_of(*ranked.front().alphabet);
 }
 

@@ -1,6 +1,7 @@
 // How fast the units of this CPU are beside each other: nominal figures, or measured ones where they are known.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -9,23 +10,25 @@
 
 namespace ozfp4::product {
 
-// Operations a second of the units of planes; 0: not measured.
-struct MeasuredRates {
-  double fp64 = 0, int8 = 0, fp4 = 0;
-  std::string basis = "typical figures of a thread";
-};
+// The CPU in lines of measured rates, operations a second by the names of alphabets: with the unit that serves bytes now, and the
+// number of threads, as rates do not grow with it alike.
+std::string rates_device();
 
-// In place of those before. Any thread may call it.
-void set_measured_rates(const MeasuredRates& rates);
-
-// Counts the calls of set_measured_rates: a plan that was chosen before another number may rest on other rates.
-int rates_generation();
+// A plan that was chosen before another number may rest on other rates.
+std::int64_t rates_stamp();
 
 // The units of this CPU, of which the cheapest for such a product passed its self-test, where any did. Throws as trusted_unit.
 std::vector<UnitRate> rated_units(const Options& options, int precision, std::int64_t k);
 
 // Why a product is made by this plan: what was asked for, or products and rates of each unit.
 std::string reason_of(const Options& options, int precision, std::int64_t k);
+
+// The unit of a plan, whatever its self-test finds, and why.
+struct Cheapest {
+  const Alphabet* alphabet;
+  std::string reason;
+};
+Cheapest cheapest(const Options& options, int precision, std::int64_t k);
 
 // Where the options leave the unit open, why the cheapest was not taken; empty: it passed its self-test.
 std::string fallback_of(const Options& options, int precision, std::int64_t k);

@@ -21,7 +21,8 @@ OperandView zeros(ElementType type, std::int64_t outer, std::int64_t inner) {
 // The arguments that determine a plan where options leave it open, and the plan.
 struct LastPlan {
   const ByteKernel* unit;
-  int verdicts, rates;
+  int verdicts;
+  std::int64_t rates;
   Scheme scheme;
   const Alphabet* alphabet;
   int bits;
@@ -53,9 +54,8 @@ std::shared_ptr<const Plan> plan_for(const Options& options, int precision, std:
   if (options.plan != nullptr || options.has_family || LastPlans::are_gone) {
     return plan_for(options, precision, k, is_paired, rated_units(options, precision, k));
   }
-  LastPlan asked{
-      trusted_unit(), verdict_count(), rates_generation(), options.scheme, options.alphabet, bits_of(options, precision), k,
-      is_paired,      nullptr};
+  LastPlan asked{trusted_unit(), verdict_count(), rates_stamp(), options.scheme, options.alphabet, bits_of(options, precision), k,
+                 is_paired,      nullptr};
   LastPlan& last = last_plans.at(k);
   if (!last.is_like(asked)) {
     asked.plan = plan_for(options, precision, k, is_paired, rated_units(options, precision, k));

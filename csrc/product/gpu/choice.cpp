@@ -58,8 +58,14 @@ void check_serving(const Device& device, const Plan& plan, cuda::Kernel kernel, 
 }
 
 std::string reason_on(const Device& device, const Options& options, int precision, std::int64_t inner) {
-  const std::optional<DeviceRates> rates = device_rates(device.index);
-  return reason_of(options, precision, inner, device_units(device, options.scheme), rates ? rates->basis : "typical ratios");
+  const bool are_measured = device_rates(device.index).are_measured();
+  const RateBasis basis =
+      are_measured ? RateBasis{1e12, " TOPS (measured on this machine)"} : RateBasis{1, " of INT8's (typical ratios)"};
+  return reason_of(options, precision, inner, device_units(device, options.scheme), basis);
+}
+
+const Alphabet& cheapest_on(const Device& device, const Options& options, int precision, std::int64_t inner) {
+  return *alphabets_for(options, precision, inner, device_units(device, options.scheme)).front();
 }
 
 }  // namespace ozfp4::product

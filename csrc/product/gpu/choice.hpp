@@ -30,4 +30,7 @@ void check_serving(const Device& device, const Plan& plan, cuda::Kernel kernel, 
 // Why a product is made by the plan of the cheapest unit: what was asked for, or products and rates of each.
 OZFP4_CUDA_EXPORT std::string reason_on(const Device& device, const Options& options, int precision, std::int64_t inner);
 
+// The unit of that plan, whatever its self-test finds.
+OZFP4_CUDA_EXPORT const Alphabet& cheapest_on(const Device& device, const Options& options, int precision, std::int64_t inner);
+
 }  // namespace ozfp4::product

@@ -19,6 +19,17 @@ bool takes(const Device& device, Kernel kernel, Element element, bool residues) 
          (residues || !stores_residues_only(kernel));
 }
 
+// INT8 is 1, and FP4 what csrc/plan/choice.hpp says.
+std::vector<UnitRate> typical_units(const Device& device, Scheme scheme) {
+  Kernel codes = Kernel::hopper, bytes = Kernel::hopper;
+  const bool has_codes = find_kernel(Element::e2m1, device.gpu, scheme == Scheme::two, &codes);
+  const bool has_bytes = find_kernel(Element::u8, device.gpu, true, &bytes);
+  const auto is_tcgen05 = [](Kernel kernel) { return std::string(kernel_name(kernel)).rfind("tcgen05", 0) == 0; };
+  const bool has_tcgen05_bytes = has_bytes && is_tcgen05(bytes);
+  const bool has_tcgen05 = has_tcgen05_bytes || (has_codes && is_tcgen05(codes));
+  return {{&Alphabet::int8, 1.0}, {&Alphabet::fp4, fp4_rate(has_codes, has_tcgen05, has_tcgen05_bytes)}};
+}
+
 }  // namespace
 
 Device current_device() {
@@ -56,18 +67,14 @@ std::vector<Kernel> kernels_for(const Device& device, const Plan& plan) {
 }
 
 std::vector<UnitRate> device_units(const Device& device, Scheme scheme) {
-  const bool residues = scheme == Scheme::two;
-  Kernel codes = Kernel::hopper, bytes = Kernel::hopper;
-  const bool has_codes = find_kernel(Element::e2m1, device.gpu, residues, &codes);
-  const bool has_bytes = find_kernel(Element::u8, device.gpu, true, &bytes);
-  const auto is_tcgen05 = [](Kernel kernel) { return std::string(kernel_name(kernel)).rfind("tcgen05", 0) == 0; };
-  const bool has_tcgen05_bytes = has_bytes && is_tcgen05(bytes);
-  const bool has_tcgen05 = has_tcgen05_bytes || (has_codes && is_tcgen05(codes));
-  if (const std::optional<DeviceRates> rates = device_rates(device.index)) {
-    return {{&Alphabet::int8, residues ? rates->int8_by_residues : rates->int8_by_digits},
-            {&Alphabet::fp4, residues ? rates->fp4_by_residues : rates->fp4_by_digits}};
-  }
-  return {{&Alphabet::int8, 1.0}, {&Alphabet::fp4, fp4_rate(has_codes, has_tcgen05, has_tcgen05_bytes)}};
+  const DeviceRates rates = device_rates(device.index);
+  std::vector<UnitRate> units = typical_units(device, scheme);
+  if (!rates.are_measured()) return units;
+  // Scheme I is measured by no one: it scales with the unit.
+  const std::vector<UnitRate> of_residues = typical_units(device, Scheme::two);
+  units[0].rate *= rates.int8 / of_residues[0].rate;
+  units[1].rate *= rates.fp4 / of_residues[1].rate;
+  return units;
 }
 
 Trust trust_without_planes(const Device& device, cudaStream_t stream) {

@@ -23,7 +23,7 @@ Shaping shaping_on(int device, const Options& options, bool may_be_direct) {
   if (is_forced) how.direct = cuda::Direct::never;  // what is forced are stages
   if (forced.direct) how.direct = *forced.direct;
   if (options.has_stages) how.direct = cuda::Direct::never;
-  if (const std::optional<DeviceRates> rates = device_rates(device)) how.factors = rates->ways;
+  how.factors = device_rates(device).ways;
   return how;
 }
 

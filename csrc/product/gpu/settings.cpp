@@ -1,9 +1,15 @@
 #include "product/gpu/settings.hpp"
 
+#include <cuda_runtime_api.h>
+
 #include <atomic>
 #include <map>
 #include <mutex>
-#include <tuple>
+#include <string>
+
+#include "cuda/runtime/device_guard.hpp"
+#include "plan/alphabet.hpp"
+#include "product/measured.hpp"
 
 namespace ozfp4::product {
 namespace {
@@ -12,26 +18,38 @@ std::atomic<int> changes{0};
 std::mutex lock;
 DeviceForced forced;
 
-std::map<int, DeviceRates>& rates() {
-  static auto* const held = new std::map<int, DeviceRates>;
-  return *held;
+// As the driver has it, which takes a millisecond to find.
+std::string name_of(int device) {
+  static auto* const names = new std::map<int, std::string>;
+  const std::lock_guard<std::mutex> hold(lock);
+  std::string& name = (*names)[device];
+  if (name.empty()) {
+    cudaDeviceProp about{};
+    cuda::check(cudaGetDeviceProperties(&about, device), "cudaGetDeviceProperties");
+    name = about.name;
+  }
+  return name;
 }
 
-auto figures_of(const DeviceRates& x) {
-  const cuda::OfWays& ways = x.ways;
-  return std::tie(x.int8_by_residues, x.fp4_by_residues, x.int8_by_digits, x.fp4_by_digits, ways.direct, ways.thin, ways.tiles,
-                  ways.stages, x.basis);
+// Kept in millionths. Beyond the bounds a measurement is none, of a model that is right on one GPU.
+double factor_of(const std::string& device, const char* way) {
+  const double found = 1e-6 * static_cast<double>(measured(device, way).value_or(0));
+  return 0.05 < found && found < 20 ? found : 1.0;
 }
-
-bool is_same(const DeviceRates& x, const DeviceRates& y) { return figures_of(x) == figures_of(y); }
 
 }  // namespace
 
-void set_device_rates(int device, const DeviceRates& given) {
-  const std::lock_guard<std::mutex> hold(lock);
-  const auto known = rates().find(device);
-  if (known != rates().end() && is_same(known->second, given)) return;  // problems that are kept stay in use
-  rates()[device] = given;
+DeviceRates device_rates(int device) {
+  if (!has_measured()) return {};
+  const std::string name = name_of(device);
+  const auto rate = [&](const Alphabet& of) { return static_cast<double>(measured(name, of.name).value_or(0)); };
+  return {rate(Alphabet::int8),
+          rate(Alphabet::fp4),
+          {factor_of(name, "direct"), factor_of(name, "thin"), factor_of(name, "tiles"), factor_of(name, "stages")}};
+}
+
+void read_device_rates() {
+  read_measured();
   count_device_change();
 }
 
@@ -39,12 +57,6 @@ void force_on_devices(const DeviceForced& given) {
   const std::lock_guard<std::mutex> hold(lock);
   forced = given;
   count_device_change();
-}
-
-std::optional<DeviceRates> device_rates(int device) {
-  const std::lock_guard<std::mutex> hold(lock);
-  const auto found = rates().find(device);
-  return found == rates().end() ? std::nullopt : std::optional<DeviceRates>(found->second);
 }
 
 DeviceForced forced_on_devices() {

@@ -1,4 +1,4 @@
-// Settings of all products on devices from now on: measured rates, and choices that a test or a measurement forces.
+// What products on devices rest on beside their options: measured rates, and choices that a test or a measurement forces.
 #pragma once
 
 #include <optional>
@@ -10,11 +10,13 @@
 
 namespace ozfp4::product {
 
-// Operations a second of a device's units for planes of either scheme, and what each way to make a product takes over its model.
+// Operations a second of a device's units for planes of scheme II, 0: not measured; and what each way to make a product takes
+// over its model.
 struct DeviceRates {
-  double int8_by_residues, fp4_by_residues, int8_by_digits, fp4_by_digits;
+  double int8 = 0, fp4 = 0;
   cuda::OfWays ways{1, 1, 1, 1};
-  std::string basis;  // where the figures come from
+
+  bool are_measured() const { return int8 > 0 && fp4 > 0; }
 };
 
 // In place of what the kernels and the package would choose.
@@ -26,13 +28,14 @@ struct DeviceForced {
   std::optional<cuda::Direct> direct{};
 };
 
-// In place of those before. Any thread may call them.
-OZFP4_CUDA_EXPORT void set_device_rates(int device, const DeviceRates& rates);
-OZFP4_CUDA_EXPORT void force_on_devices(const DeviceForced& forced);
-
-// Nothing where none were set.
-std::optional<DeviceRates> device_rates(int device);
+// Any thread may call them.
+DeviceRates device_rates(int device);
 DeviceForced forced_on_devices();
+
+// In place of those before.
+OZFP4_CUDA_EXPORT void force_on_devices(const DeviceForced& forced);
+// Reads what was measured again.
+OZFP4_CUDA_EXPORT void read_device_rates();
 
 // Counts the changes of what problems depend on beside their key: settings, and verdicts on kernels.
 OZFP4_CUDA_EXPORT int device_generation();

@@ -11,8 +11,7 @@ import numpy as np
 from .. import _core
 from .._backends import cpu
 from .._backends.cuda import extension
-from .._backends.kernels import DeviceKernel, cpu_kernel, device_name, installed_kernels
-from .._cost.peaks import GPU_BACKENDS
+from .._backends.kernels import GPU_BACKENDS, DeviceKernel, cpu_kernel, device_name, installed_kernels
 from .._plans.plan import ALPHABETS, make_plan
 from .._request import library
 from .._support.table import Table, Tabular
@@ -76,7 +75,7 @@ def _cpu_backend(name: str) -> Backend:
     except ValueError as error:  # of OZFP4_CPU_KERNEL, as every product raises it
         return Backend(cpu.name(), name, False, str(error))
     failed = verdict is not None and not verdict.passed
-    detail = verdict.text if verdict is not None and failed else cpu.serving_kernel(name)
+    detail = verdict.text if verdict is not None and failed else _core.serving_kernel(name)
     return Backend(cpu.name(), name, not failed, detail)
 
 

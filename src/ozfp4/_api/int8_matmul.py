@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, overload
 import numpy as np
 import numpy.typing as npt
 
-from .._backends.cuda.findings import integer_exponents
+from .._backends.reports import integer_exponents
 from .._dispatch import on_cuda, told
 from .._dispatch.decision import Decision
 from .._dispatch.product import empty_result, multiply_integers, refuse_overflow

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from .. import _core
 from .._backends.cuda import extension
-from .._dispatch import on_cpu, on_cuda, this_machine
+from .._dispatch import on_cpu, on_cuda
 from .._dispatch.decision import capacity
 from .._options import Options, RequestOptions, check_extent, check_taken, check_unasked, takes
 from .._plans.plan import Plan, make_plan
@@ -31,7 +32,7 @@ def plan(m: int, n: int, k: int, *, device: Any = None, **options: Unpack[Reques
     scheme : {"II", "I"}
         Residues and CRT, or positional digits.
     backend : {"auto", "fp4", "int8", "fp64"}
-        The alphabet; "auto" takes the one that is fastest on the device by :mod:`ozfp4._cost`. A GPU has no "fp64".
+        The alphabet; "auto" takes the one that is fastest on the device. A GPU has no "fp64".
     bits : int, optional
         For ``accuracy="scaled"``: capacity of the scaled integers, 2..200, by default 53; float32 operands need 24
         (:func:`ozfp4.plan_for` knows them).
@@ -67,10 +68,7 @@ def plan(m: int, n: int, k: int, *, device: Any = None, **options: Unpack[Reques
     inner = max(inner, 1)
     index = _cuda_index(device)
     if backend == "auto":
-        if index is None:
-            backend = this_machine.cpu_choice(scheme, family, bits, inner).backend
-        else:
-            backend = this_machine.gpu_choice(scheme, family, bits, inner, index).backend
+        backend, _ = cheapest(asked, inner, index)
     if index is not None:
         on_cuda.check_gpu_backend(backend, f"cuda:{index}")
     return make_plan(scheme, backend, family, bits, inner)
@@ -116,6 +114,14 @@ def plan_for(a: Any, b: Any, **options: Unpack[RequestOptions]) -> Plan:
         request = integer_request(operands, asked, integer, needed)
     decide = on_cuda.decide if operands.on_device else on_cpu.decide
     return decide(request).plan
+
+
+def cheapest(asked: Options, k: int, index: int | None) -> tuple[str, str]:
+    """What "auto" takes for real operands on a CUDA device, or on the CPU (None), and why; no kernel is tested."""
+    if index is None:
+        return _core.cheapest(asked, 53, k)
+    found: tuple[str, str] = extension.require_cuda().cheapest(asked, 53, k, index)
+    return found
 
 
 def _cuda_index(device: object) -> int | None:

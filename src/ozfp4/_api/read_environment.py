@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from .._dispatch import this_machine
+import sys
+
+from .. import _core
 
 
 def read_environment() -> None:
@@ -29,4 +31,6 @@ def read_environment() -> None:
     ...     os.environ["OZFP4_NUM_THREADS"] = before
     >>> read_environment()
     """
-    this_machine.read_environment()
+    _core.read_environment()
+    if (cuda := sys.modules.get("ozfp4._cuda")) is not None:
+        cuda.read_environment()

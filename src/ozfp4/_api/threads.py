@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from .. import _core
-from .._dispatch.this_machine import set_threads
 
 MOST = 65536
 
@@ -51,10 +50,10 @@ def set_num_threads(count: int | None) -> None:
         Outside 1..65536.
     """
     if count is None:
-        set_threads(0)
+        _core.set_thread_count(0)
         return
     if isinstance(count, bool) or not isinstance(count, (int, np.integer)):
         raise TypeError(f"count: {count!r} is not an integer")
     if not 1 <= count <= MOST:
         raise ValueError(f"count: {count} is outside 1..{MOST}")
-    set_threads(int(count))
+    _core.set_thread_count(int(count))

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from .. import _core
-from .._plans.plan import ALPHABETS, Plan
+from .._plans.plan import Plan
 from .._request import library
 from . import cpu
 from .cuda import extension
 
-FLOAT_SETTING = "sgemm"  # of OZFP4_CPU_KERNEL
+GPU_BACKENDS = ("int8", "fp4")  # among equals the first one is taken
 _STAND_IN = "stand-in"  # in the names of kernels that only tests call
 _RESIDUES_ONLY = "tcgen05"  # begins the names of kernels that store residues, but neither digits nor INT32
 
@@ -59,17 +59,9 @@ class DeviceKernel:
         return f"'{self.name}' ({self.element}) on {device_name(self.device)}"
 
 
-# Products of integers on the CPU that no plan serves.
-WORDS = DeviceKernel("cpu", "integers in machine words", "words")
-# Small products of floating-point numbers on the CPU, which have no planes.
-NUMBERS = DeviceKernel("cpu", "numbers in machine words", "numbers")
-# The same by limbs of eight bits, where the CPU has a unit for them.
-LIMBS = DeviceKernel("cpu", "numbers by limbs of eight bits", "limbs")
-
-
 def words_kernel(index: int) -> DeviceKernel:
     """Small products on a CUDA device, which have no planes."""
-    return DeviceKernel(f"cuda:{index}", WORDS.name, WORDS.element)
+    return DeviceKernel(f"cuda:{index}", "integers in machine words", "words")
 
 
 def device_name(device: str) -> str:
@@ -77,11 +69,6 @@ def device_name(device: str) -> str:
     if device == "cpu":
         return cpu.name()
     return f"{device} ({library.require_torch().cuda.get_device_name(device)})"
-
-
-@lru_cache(maxsize=64)
-def _cpu_kernel(alphabet: str, unit: tuple[str, str] | None) -> DeviceKernel:
-    return DeviceKernel("cpu", cpu.kernel_name(alphabet, unit), alphabet)
 
 
 def cpu_kernel(alphabet: str) -> DeviceKernel:
@@ -92,17 +79,12 @@ def cpu_kernel(alphabet: str) -> DeviceKernel:
     ValueError
         OZFP4_CPU_KERNEL names none, or one that this CPU does not have.
     """
-    return _cpu_kernel(alphabet, _core.serving_byte_kernel())
+    return DeviceKernel("cpu", _core.serving_kernel(alphabet), alphabet)
 
 
 def cpu_kernels() -> list[DeviceKernel]:
-    """Those of each alphabet, best first, but for bytes in plain loops."""
-    units = [unit for unit in _core.byte_kernels() if unit[1] != "portable"]
-    found = []
-    for alphabet in ALPHABETS:
-        found += [_cpu_kernel(alphabet, unit) for unit in units if alphabet != "fp64"]
-        found.append(_cpu_kernel(alphabet, None))
-    return [*found, WORDS, NUMBERS, *([LIMBS] if _core.has_limb_unit() else [])]
+    """Those of each alphabet, best first, but for bytes in plain loops; then those without planes."""
+    return [DeviceKernel("cpu", name, element) for name, element in _core.cpu_kernels()]
 
 
 def elements(plan: Plan) -> tuple[str, ...]:

@@ -56,23 +56,11 @@ def complex_plan(scheme: str, backend: str, family: str, bits: int, k: int) -> P
         return None
 
 
-def plan_asked_for(asked: Options, backend: str, k: int, single: bool, is_paired: bool = False) -> Plan:
-    """The plan that was given, or that of a backend; ValueError where it is not exact for inner dimension `k`, has too few
-    bits for the accuracy, or is of complex products and `is_paired`, whether the operands are such, is not set."""
-    plan = asked.plan
+def check_bits_of_plan(asked: Options, single: bool) -> None:
+    """ValueError unless the plan that was given has enough bits for the accuracy."""
+    assert asked.plan is not None
     bits = capacity(asked, single)
-    if plan is None:
-        request = (asked.scheme, backend, asked.family, bits, max(k, 1))
-        return (complex_plan(*request) if is_paired else None) or make_plan(*request)
-    if plan.is_complex and not is_paired:
-        raise ValueError("plan: it is of complex products; these operands are not both complex")
-    if asked.accuracy != "scaled" and plan.bits < bits:
+    if asked.accuracy != "scaled" and asked.plan.bits < bits:
         raise ValueError(
-            f"plan: its bits are {plan.bits}, accuracy={asked.accuracy!r} needs {bits} for a "
-            f"{'float32' if single else 'float64'} result; accuracy='scaled' takes it, and "
-            f"ozfp4.plan(m, n, k, accuracy={asked.accuracy!r}) makes one that serves"
+            f"plan: its bits are {asked.plan.bits}, the accuracy {asked.accuracy!r} needs {bits}; 'scaled' takes it"
         )
-    k_max = plan._core.k_max
-    if k > k_max:
-        raise ValueError(f"plan: its limit is K <= {k_max}, the inner dimension is {k}, {k - k_max} too long")
-    return plan

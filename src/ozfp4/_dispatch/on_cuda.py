@@ -6,19 +6,17 @@ from functools import lru_cache
 from typing import Any
 
 from .._backends.cuda import extension
-from .._cost.peaks import GPU_BACKENDS
+from .._backends.kernels import GPU_BACKENDS
 from .._options import Options
 from .._plans.plan import Plan
 from .._request import library
 from .._request.operands import MatmulRequest
 from .._support import debug, torch_private
-from . import this_machine
 from .decision import Decision, plan_of
 
 _LONGEST_EXTENT = 2**31 - 4096  # kLongestExtent of csrc/plan/schedule.hpp
 
 _ready: set[int] = set()  # devices that this build has kernels for
-_told: dict[int, int] = {}  # the generation of the figures that the core has, by device
 
 
 # ---- What must be there ---------------------------------------------------------------------------------------------
@@ -54,16 +52,9 @@ def connected() -> Any:
 
 
 def ready(device: Any) -> Any:
-    """The extension, with the figures of a torch device. Raises as :func:`check_device`."""
-    if device.index not in _ready or device.type != "cuda":
-        check_device(device)
-    cuda, generation = connected(), this_machine.generation
-    if _told.get(device.index) != generation:
-        peaks = this_machine.this_gpu(device.index)
-        rates = [peaks.rates[scheme, backend] for scheme in ("II", "I") for backend in GPU_BACKENDS]
-        cuda.set_rates(device.index, rates, peaks.ways, peaks.basis)
-        _told[device.index] = generation
-    return cuda
+    """The extension, for products on a torch device. Raises as :func:`check_device`."""
+    check_device(device)
+    return connected()
 
 
 def check_device(device: Any) -> None:
@@ -81,6 +72,7 @@ def check_device(device: Any) -> None:
             f"a: the first product on {device} loads its kernels, which a CUDA graph cannot capture; "
             "run one product before the capture"
         )
+    connected().mark_ready(device.index)
     _ready.add(device.index)
 
 

@@ -9,15 +9,14 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from .._backends import cpu
-from .._backends.cuda import findings
+from .._backends import cpu, reports
 from .._options import Options
 from .._report import Report
 from .._request import library
 from .._request.integers import words_of
 from .._request.operands import MatmulRequest
 from .._support.logger import LOGGER
-from . import on_cpu, on_cuda, told
+from . import on_cuda, told
 from .decision import Decision, plan_of
 
 GRAM_COLUMNS = _core.GRAM_COLUMNS  # of a block of a Gram matrix on the CPU at least
@@ -42,7 +41,7 @@ def multiply(request: MatmulRequest, encloses: bool = False) -> tuple[Any, Any, 
         self-test.
     """
     on_device = library.is_tensor(request.a)
-    core = on_cuda.core_for(request).multiply_tensors if on_device else on_cpu.core().multiply_arrays
+    core = on_cuda.core_for(request).multiply_tensors if on_device else _core.multiply_arrays
     c, beside = _place(request, request.out), None
     if encloses:
         beside = _place(request, request.upper)
@@ -59,7 +58,7 @@ def multiply(request: MatmulRequest, encloses: bool = False) -> tuple[Any, Any, 
     if request.asked.report:
         plan = plan_of(request.asked, outcome["plan"])
         further_facts = (c, beside) if on_device else ()
-        about = (findings if on_device else cpu).make_report(request, plan, outcome, *further_facts)
+        about = reports.make_report(request, plan, outcome, *further_facts)
     return _to_caller(request, c), None if beside is None else _to_caller(request, beside), about
 
 
@@ -68,10 +67,10 @@ def multiply_gram(request: MatmulRequest, is_left: bool) -> tuple[Any, Any, Repo
     the CPU. Returns and raises as :func:`multiply`."""
     c, bound = _place(request, request.out), _new_bounds(request) if request.asked.return_bound else None
     further = {"is_left": is_left, "least_columns": GRAM_COLUMNS, "bound": bound}
-    outcome = _run(on_cpu.core().multiply_gram, request, c, **further)
+    outcome = _run(_core.multiply_gram, request, c, **further)
     about = None
     if request.asked.report:
-        about = cpu.make_report(request, plan_of(request.asked, outcome["plan"]), outcome)
+        about = reports.make_report(request, plan_of(request.asked, outcome["plan"]), outcome)
     return _to_caller(request, c), None if bound is None else _to_caller(request, bound), about
 
 
@@ -89,9 +88,7 @@ def multiply_integers(request: MatmulRequest, bits: int, modulus: int = 0) -> tu
         return _multiply_integers_on_device(request, bits, modulus)
     c, counts = _place(request, request.out), request.asked.report
     further = _factors(request)
-    outcome = _run(
-        on_cpu.core().multiply_integers, request, c, bits=bits, modulus=modulus, counts=counts, **further
-    )
+    outcome = _run(_core.multiply_integers, request, c, bits=bits, modulus=modulus, counts=counts, **further)
     return _to_caller(request, c), _about_integers(request, outcome)
 
 
@@ -100,7 +97,7 @@ def multiply_integer_gram(request: MatmulRequest, bits: int) -> tuple[Any, Repor
     out = request.out
     c = _place(request, None if request.asked.raises else out)  # an overflow leaves `out` as it was
     further = {"bits": bits, "least_columns": GRAM_COLUMNS, "counts": request.asked.report}
-    outcome = _run(on_cpu.core().multiply_integer_gram, request, c, **further)
+    outcome = _run(_core.multiply_integer_gram, request, c, **further)
     if out is not None and c is not out:
         out[...] = c
         c = out
@@ -139,9 +136,8 @@ def _multiply_integers_on_device(
     about = None
     if asked.report:
         made = on_cuda.decide(request)
-        about = findings.make_integer_report(
-            request, made.plan, made.reason, made.fallback, outcome, overflows
-        )
+        outcome |= {"reason": made.reason, "fallback": made.fallback}
+        about = reports.make_integer_report(request, made.plan, outcome, overflows)
     c = c != 0 if is_bool else c
     if out is None or c is out:
         return c, about
@@ -182,7 +178,7 @@ def _about_integers(request: MatmulRequest, outcome: dict[str, Any]) -> Report |
     if not request.asked.report:
         return None
     plan = plan_of(request.asked, outcome["plan"]) if "plan" in outcome else None
-    return cpu.make_integer_report(plan, outcome)
+    return reports.make_integer_report(request, plan, outcome)
 
 
 def empty_result(given: MatmulRequest | library.Operands, shape: tuple[int, ...], dtype: Any) -> Any:

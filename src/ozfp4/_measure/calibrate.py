@@ -1,7 +1,7 @@
-"""What the constants of the model of cost are on this machine: measured in seconds, kept by ``this_machine.keep_measured``.
+"""What choices rest on: measured in seconds.
 
-Rates of one plane product in every alphabet and the bandwidth of a copy; on a GPU also what a launch takes, and what each way to
-make a product takes over what its model says, near where the choice turns from one to another.
+Rates of one plane product in every alphabet; on a GPU also what each way to make a product takes over what its model says, near
+where the choice turns from one to another.
 """
 
 from __future__ import annotations
@@ -12,15 +12,17 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from .. import _core
 from .._api.matmul import matmul
-from .._cost.peaks import CPU_BACKENDS, GPU_BACKENDS, WAYS
+from .._backends.kernels import GPU_BACKENDS
 from .._dispatch import on_cuda
 from .._options import Options
-from .._plans.plan import Plan, make_plan
+from .._plans.plan import ALPHABETS, Plan, make_plan
 from .._request.library import require_torch
 from ..testing import forced
 from . import clocks
 
+WAYS = ("direct", "thin", "tiles", "stages")  # to make a product on a GPU, as _cuda.way_of lists them
 Figures = dict[str, float]
 Tell = Callable[[float], None]  # takes the fraction done
 
@@ -34,16 +36,15 @@ MEASURED_WAYS: dict[str, tuple[dict[str, Any], tuple[tuple[int, int, int], ...]]
 
 
 def measure(index: int | None, tell: Tell = lambda done: None) -> Figures:
-    """The figures of a CUDA device, which must be torch's current one, or of the CPU (None), by the names that are kept."""
-    device, backends = ("cpu", CPU_BACKENDS) if index is None else ("cuda", GPU_BACKENDS)
+    """The figures of a CUDA device, which must be torch's current one, or of the CPU (None), by the names that are kept:
+    operations a second by backend, factors by way."""
+    device, backends = ("cpu", ALPHABETS) if index is None else ("cuda", GPU_BACKENDS)
     n = 1024 if index is None else 4096
     steps: dict[str, Callable[[], float | None]] = {
         backend: lambda backend=backend: clocks.multiply_rate(device, short_plan("II", backend, n), n)  # type: ignore[misc]
         for backend in backends
     }
-    steps["bandwidth"] = lambda: clocks.copy_bandwidth(device)
     if index is not None:
-        steps["launch"] = launch_seconds
         for way in WAYS:
             steps[way] = lambda way=way: factor_of(way)  # type: ignore[misc]
     figures: Figures = {}
@@ -56,6 +57,12 @@ def measure(index: int | None, tell: Tell = lambda done: None) -> Figures:
     return figures
 
 
+def kept(index: int | None, figures: Figures) -> tuple[str, dict[str, int | None]]:
+    """The device and its figures as they are kept: rates, and factors in millionths."""
+    device = _core.rates_device() if index is None else str(require_torch().cuda.get_device_name(index))
+    return device, {name: round(x * 1e6 if name in WAYS else x) for name, x in figures.items()}
+
+
 def short_plan(scheme: str, backend: str, n: int) -> Plan:
     """A plan of the same alphabet with half as many products as 53 bits take: what one costs, in a stage that is like the whole.
     It differs from those that the rate is used to predict, as the paper's kernel benchmark does."""
@@ -65,13 +72,6 @@ def short_plan(scheme: str, backend: str, n: int) -> Plan:
         if plan.products >= max(3, whole // 2):
             return plan
     raise AssertionError("53 bits take more than half of their products in every alphabet")
-
-
-def launch_seconds() -> float:
-    """Of a kernel that does next to nothing, behind another one."""
-    torch = require_torch()
-    x = torch.zeros(1, device="cuda")
-    return clocks.graph_seconds(lambda: x.add_(1), most_calls=200)
 
 
 def factor_of(way: str) -> float | None:

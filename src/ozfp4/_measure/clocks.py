@@ -1,4 +1,4 @@
-"""Clocks: whole calls on the CPU and on a GPU, the stages of a product, and copies.
+"""Clocks: whole calls on the CPU and on a GPU, and the stages of a product.
 
 Functions for a GPU need torch and a CUDA device.
 """
@@ -9,12 +9,10 @@ import itertools
 import statistics
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 
-from .. import _core
 from .._api.matmul import matmul
 from .._dispatch import on_cuda
 from .._options import Options
@@ -162,21 +160,3 @@ def multiply_rate(device: str, plan: Plan, n: int, budget: float = 0.5) -> float
         taken.append(report.seconds["multiply"])
         used = report.products
     return float(2 * used * n**3 / statistics.median(taken[1:]))
-
-
-def copy_bandwidth(device: str, size: int = 2**27) -> float:
-    """Bytes a second, read plus written, of a copy: of 4 GiB on a GPU, on the CPU of `size` bytes by each of all threads."""
-    if device == "cuda":
-        torch = require_torch()
-        x = torch.empty(2**29, dtype=torch.float64, device="cuda").normal_()
-        y = torch.empty_like(x)
-        return 2e3 * float(x.nbytes) / statistics.median(event_times(lambda: y.copy_(x), 0.3))
-    threads = _core.thread_count()
-    pairs = [(np.ones(size // 8), np.zeros(size // 8)) for _ in range(threads)]
-    taken = []
-    with ThreadPoolExecutor(threads) as pool:
-        for _ in range(7):
-            start = time.perf_counter()
-            list(pool.map(lambda pair: np.copyto(pair[1], pair[0]), pairs))  # releases the interpreter's lock
-            taken.append(time.perf_counter() - start)
-    return 2 * threads * size / statistics.median(taken[1:])

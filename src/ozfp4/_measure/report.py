@@ -11,13 +11,14 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+from .. import _core
 from .._api.matmul import matmul
 from .._api.selftest import SelfTest
 from .._backends import cpu
-from .._backends.kernels import device_name
-from .._cost.peaks import CPU_BACKENDS, GPU_BACKENDS
+from .._backends.cuda import extension
+from .._backends.kernels import GPU_BACKENDS, device_name
+from .._plans.plan import ALPHABETS
 from .._request import library
-from .._trust.identity import cpu_identity, gpu_identity
 from . import clocks
 from .machine import describe
 
@@ -78,7 +79,8 @@ def _verdicts(tested: SelfTest) -> list[dict[str, Any]]:
             "reason": verdict.reason,
         }
         if verdict.failure is not None:
-            about = cpu_identity() if kernel.device == "cpu" else gpu_identity(kernel.index)
+            is_cpu = kernel.device == "cpu"
+            about = _core.cpu_facts() if is_cpu else extension.require_cuda().device_facts(kernel.index)
             row["failure"] = dataclasses.asdict(verdict.failure) | about
         rows.append(row)
     return rows
@@ -112,35 +114,17 @@ def _time(device: str, n: int, options: dict[str, Any]) -> dict[str, Any]:
 
 
 def report(tested: SelfTest, *, progress: Callable[[float], Any] | None = None) -> dict[str, Any]:
-    """Measure this machine and put everything into one value, plain JSON.
+    """Measure this machine and put everything into one value, plain JSON. `tested`: by the long form; `progress` takes the
+    fraction done.
 
-    Parameters
-    ----------
-    tested : SelfTest
-        The long form's verdicts.
-    progress : callable, optional
-        Called with the fraction done.
-
-    Returns
-    -------
-    dict
-        - ``schema``: 1.
-        - ``machine``: device, driver and power limit, versions, commit, date, as every file of results begins
-          (:func:`ozfp4._measure.machine.describe`); ``cpu`` is the processor with its number of threads.
-        - ``gpus``: for each device its name, compute capability, multiprocessors, memory.
-        - ``clocks before``, ``clocks after``: for each GPU its clocks, power and temperature as nvidia-smi prints them,
-          around the measurements.
-        - ``verdicts``: for each (device, kernel, element) ``passed``, ``form``, ``cases``, ``seconds`` and, where it failed,
-          the ``reason``: the case and the first wrong entry; and ``failure``, all that it takes to repeat it: the case's name
-          and extents, whose operands are the same on any machine, plan, modulus, entry, what was found and what is exact,
-          with device, driver and build.
-        - ``times``: for each device (the first GPU), size N, backend of "scaled" and accuracy the milliseconds of a whole call
-          and of each stage, ``products`` and ``kernel``; or ``skipped`` and why.
+    "machine" is as of :func:`ozfp4._measure.machine.describe`; clocks of GPUs are as nvidia-smi prints them around the
+    measurements. "verdicts" hold of a "failure" all that repeats it. "times" are milliseconds of whole calls and of each stage,
+    for each device (the first GPU), size, backend of "scaled" and accuracy, or why they were "skipped".
     """
     import scipy
 
     gpus = _gpus()
-    asked = [("cpu", n, options) for n in CPU_SIZES for options in _products(CPU_BACKENDS)]
+    asked = [("cpu", n, options) for n in CPU_SIZES for options in _products(ALPHABETS)]
     if gpus:
         asked += [("cuda", n, options) for n in GPU_SIZES for options in _products(GPU_BACKENDS)]
     machine = describe("cuda" if gpus else "cpu") | {"scipy": scipy.__version__, "cpu": cpu.name()}

@@ -2,29 +2,27 @@
 
 from __future__ import annotations
 
-import os
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from .. import _core
 from .._api.matmul import matmul
+from .kept import NEVER
 
 DTYPES = ("float32", "float64", "complex64", "complex128")
 SIZES = (256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192)
 MARGIN = 1.1  # native has to take so many times as long as ours
 LONGEST = 0.5  # seconds of a native product that is measured
 LARGEST_ON_CPU = 4096  # three matrices of complex128 take 0.8 GB
-NEVER = "never"
 Product = Callable[[], object]
 
 
 def measure(index: int | None) -> tuple[str, dict[str, int | None]]:
-    """The device's name in the file of thresholds, and the least extent of each dtype; None: no size gains. `index`: of a CUDA
+    """The device's name in the file of calibration, and the least extent of each dtype; None: no size gains. `index`: of a CUDA
     device, which must be torch's current one; None: the CPU."""
     products, clock = (_on_cpu, time.perf_counter) if index is None else (_on_gpu, _gpu_clock)
     found = {dtype: _threshold(partial(products, dtype), clock, index is None) for dtype in DTYPES}
@@ -105,33 +103,6 @@ def _name(index: int | None) -> str:
     import torch
 
     return str(torch.cuda.get_device_name(index))
-
-
-def keep(name: str, found: dict[str, int | None]) -> bool:
-    """Write a device's thresholds to the file, in place of those that it had. Returns whether that could be done."""
-    path = _core.threshold_file()
-    if not path:
-        return False
-    try:
-        others = [
-            line for line in _lines(path) if line.split("\t")[:2] not in [[name, dtype] for dtype in found]
-        ]
-        lines = [f"{name}\t{dtype}\t{NEVER if extent is None else extent}" for dtype, extent in found.items()]
-        beside = Path(f"{path}-{os.getpid()}")
-        beside.parent.mkdir(parents=True, exist_ok=True)
-        beside.write_text("".join(f"{line}\n" for line in [*others, *lines]), encoding="utf-8")
-        os.replace(beside, path)
-    except OSError:
-        return False
-    _core.read_environment()
-    return True
-
-
-def _lines(path: str) -> Iterable[str]:
-    try:
-        return Path(path).read_text(encoding="utf-8", errors="replace").splitlines()
-    except FileNotFoundError:
-        return []
 
 
 def rows(found: dict[str, int | None]) -> list[list[str]]:

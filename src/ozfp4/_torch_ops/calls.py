@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from .._dispatch import plain
-from .._dispatch.decision import plan_asked_for
+from .._dispatch.decision import check_bits_of_plan
 from .._options import Options, unusual
 from .._request import library, remedies
 from .._request.factors import check_factor, check_integer_factor
@@ -102,7 +102,7 @@ def _of_plan(plan: Any, options: Mapping[str, Any], operands: tuple[Any, ...]) -
     single = asked.dtype is None and all(
         getattr(x, "dtype", None) in singles for x in operands if x is not None
     )
-    plan_asked_for(asked, plan.backend, 0, single=single, is_paired=plan.is_complex)
+    check_bits_of_plan(asked, single)
     settings = {"scheme": plan.scheme, "backend": plan.backend}
     if asked.accuracy == "scaled":
         settings |= {"bits": plan.bits, "family": plan.family}

@@ -12,7 +12,6 @@ import pytest
 
 import ozfp4
 from ozfp4 import _core
-from ozfp4._dispatch import this_machine
 from ozfp4.testing import assert_same_bits, correct_matmul, exact_matmul
 from support import KINDS, PATHS, Path, chosen, noise, operands
 
@@ -31,7 +30,7 @@ def kernel(setting: str, variables: Callable[..., None]) -> str:
 @pytest.fixture
 def threads() -> Iterator[None]:
     yield
-    this_machine.set_threads(0)
+    _core.set_thread_count(0)
 
 
 def check(a: Any, b: Any, expected: Any, what: object, **options: Any) -> None:
@@ -95,7 +94,7 @@ def test_a_long_inner_dimension(kernel: str) -> None:
 @every_kernel
 def test_accuracies_types_and_threads(kernel: str, threads: None) -> None:
     for count, dtype in itertools.product((1, 2, 5), (np.float64, np.float32)):
-        this_machine.set_threads(count)
+        _core.set_thread_count(count)
         for kind in ("normal", "specials", "row-exponents"):
             a, b = operands(kind, 37, 70, 45, dtype=dtype)
             check(a, b, correct_matmul(a, b), (kind, count), backend="int8", accuracy="correct")

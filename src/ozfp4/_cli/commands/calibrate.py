@@ -1,8 +1,8 @@
 """Measure, in seconds, what backend="auto" and the choice among kernels rest on, for this and later processes.
 
-Rates of plane products and the bandwidth of a copy, on a GPU also what launches and each way to make a product take; and from
-which extent on products gain over the device's own library, by which `ozfp4 exec` and ozfp4.emulate choose. The figures are kept
-in OZFP4_CACHE_DIR and shown beside those that are taken where nobody has measured.
+Rates of plane products, on a GPU also what each way to make a product takes; and from which extent on products gain over the
+device's own library, by which `ozfp4 exec` and ozfp4.emulate choose. The figures are kept in OZFP4_CACHE_DIR, and products from
+Python, C and `ozfp4 exec` follow them.
 
   ozfp4 calibrate                        this CPU, and the first GPU that products run on
   ozfp4 calibrate --device cpu
@@ -11,41 +11,62 @@ in OZFP4_CACHE_DIR and shown beside those that are taken where nobody has measur
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
 from contextlib import ExitStack
 
-from ..calibration import DEVICES, calibrate, show_found
+from ..devices import gpus
 from ..errors import InputError
+from ..progress import Progress
 from ..tables import show
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of ``ozfp4 calibrate``."""
-    parser.add_argument("--device", choices=DEVICES, help="default: all that there are")
+    parser.add_argument("--device", choices=("cpu", "cuda"), help="default: all that there are")
 
 
 def run(options: argparse.Namespace) -> int:
     """Measure, keep, show."""
-    found = calibrate((options.device,) if options.device else DEVICES)
-    if not found:
+    devices: list[int | None] = [] if options.device == "cuda" else [None]
+    if options.device != "cpu":
+        devices += gpus()[:1]
+    if not devices:
         raise InputError(f"--device: {options.device}: no GPU here has kernels in this build")
-    show_found(found)
-    for index in found:
-        _thresholds(index)
+    for index in devices:
+        with ExitStack() as stack:
+            if index is not None:
+                import torch
+
+                stack.enter_context(torch.cuda.device(index))
+            _calibrate(index)
     return 0
 
 
-def _thresholds(index: int | None) -> None:
-    from ..._measure import thresholds  # which needs NumPy, as no other command does at its start
+def _calibrate(index: int | None) -> None:
+    from ..._measure import calibrate, thresholds  # which need NumPy, as no other command does at its start
+    from ..._measure.kept import keep
 
     device = "the CPU" if index is None else f"cuda:{index}"
-    with ExitStack() as stack:
-        if index is not None:
-            import torch
-
-            stack.enter_context(torch.cuda.device(index))
-        name, found = thresholds.measure(index)
-    if not thresholds.keep(name, found):
-        print("the cache folder cannot be written: the thresholds are not kept")
+    with Progress(f"measuring {device}") as progress:
+        figures = calibrate.measure(index, progress.report)
+    name, kept = calibrate.kept(index, figures)
+    is_kept = keep(name, kept)
+    show(f"{device}: {name}", ["", "measured", ""], rows(figures))
+    name, found = thresholds.measure(index)
+    if not (keep(name, found) and is_kept):
+        print("the cache folder cannot be written: these figures are not kept")
     show(
         f"{device}: products gain where every extent is at least", ["dtype", "extent"], thresholds.rows(found)
     )
+
+
+def rows(figures: Mapping[str, float]) -> list[list[str]]:
+    """Of each figure: what it is, its value, its unit."""
+    from ..._measure.calibrate import WAYS
+
+    return [
+        [f"time, {name}", f"{x:.4g}", "of its model"]
+        if name in WAYS
+        else [f"rate of {name}", f"{x / 1e12:.4g}", "TOPS"]
+        for name, x in figures.items()
+    ]

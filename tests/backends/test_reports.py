@@ -9,7 +9,7 @@ import pytest
 
 import ozfp4
 from ozfp4 import stages
-from ozfp4._backends.cuda.findings import make_report
+from ozfp4._backends.reports import make_report
 from ozfp4._options import Options
 from ozfp4._request.library import Operands
 from ozfp4._request.operands import MatmulRequest, matmul_request
@@ -25,7 +25,7 @@ def found(a: np.ndarray, b: np.ndarray, bits: int) -> dict[str, Any]:
     """As the core's DeviceFindings of a product that is scaled."""
     exponents: list[int] = []
     outcome: dict[str, Any] = {
-        "kernel": "none", "workspace": 0, "moduli_used": 3, "reason": "why", "fallback": None, "repaired": 0,
+        "kernel": "none", "workspace": 0, "moduli_used": 3, "products": 3, "reason": "why", "fallback": None, "repaired": 0,
         "repaired_exactly": 0, "capacities": (0, 0),
     }  # fmt: skip
     unshifted = []

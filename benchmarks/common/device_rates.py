@@ -1,5 +1,4 @@
-"""What matrix units and memories of devices can do, as vendors state it: one table, for the runtime model and for choosing
-a backend by products / rate.
+"""What matrix units and memories of devices can do, as vendors state it: one table, for the runtime model.
 
 Dense peaks per device, in 10^12 operations a second (an operation is half a multiply-add); 0 where there is no such unit.
 Nominal: a kernel attains a fraction of them, and clocks drop under load. Where sources disagree the lower figure is taken
@@ -10,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+ATTAINED = 0.65  # of nominal peaks: what the paper's kernel reaches on its device
 TERA = 1e12
 GIGA = 1e9
 
@@ -26,14 +26,10 @@ class Rates:
         Peak rates in 10^12 operations a second; fp64 is the faster of vector and matrix units.
     bandwidth : float
         Memory, 10^9 bytes a second.
-    watts : int
-        Board power limit.
     matches : tuple of str
         All of these, in lower case, occur in the name that the driver gives the device.
     int8_warp : float
         INT8 rate of warp-level instructions on devices with tcgen05, whose own kernels store residues only; 0: no tcgen05.
-    fp4_step_64 : float
-        FP4 rate of instructions with K = 64 where the peak takes K = 96; 0: the peak.
     """
 
     name: str
@@ -42,32 +38,29 @@ class Rates:
     int8: float
     fp64: float
     bandwidth: float
-    watts: int
     matches: tuple[str, ...]
     int8_warp: float = 0.0
-    fp4_step_64: float = 0.0
 
 
 # First match counts: longer names before their prefixes.
 DEVICES: tuple[Rates, ...] = (
     # NVIDIA's data sheet states 4000 AI TOPS with sparsity; 2000/1000/1000 dense, FP64 as the paper measures it (1/64 of FP32).
-    Rates("RTX PRO 6000", 2000, 1000, 1000, 1.85, 1792, 600, ("rtx pro 6000",)),
+    Rates("RTX PRO 6000", 2000, 1000, 1000, 1.85, 1792, ("rtx pro 6000",)),
     # NVIDIA RTX Blackwell architecture paper: 1676 FP4, 838 INT8, FP8 with FP32 sums 419 (FP4 measured: 1474 to 2060).
-    Rates("RTX 5090", 1676, 419, 838, 1.64, 1792, 575, ("rtx 5090",)),
+    Rates("RTX 5090", 1676, 419, 838, 1.64, 1792, ("rtx 5090",)),
     # NVIDIA HGX platform tables. FP8 of B300 is 4500 in most sources, 7000 in one; INT8 is nearly gone (150), FP64 1.25.
-    # FP4 by K = 64 instructions, as on B200, is two thirds of the peak.
-    Rates("GB300", 15000, 5000, 165, 1.3, 8000, 1400, ("gb300",), 165, 10000),
-    Rates("B300", 13500, 4500, 150, 1.25, 7700, 1100, ("b300",), 150, 9000),
+    Rates("GB300", 15000, 5000, 165, 1.3, 8000, ("gb300",), 165),
+    Rates("B300", 13500, 4500, 150, 1.25, 7700, ("b300",), 150),
     # GB200: some tables give 9000/4500/4500. Warp-level INT8: 1024 multiply-adds a clock and multiprocessor, assumed.
-    Rates("GB200", 10000, 5000, 5000, 40, 8000, 1200, ("gb200",), 560),
-    Rates("B200", 9000, 4500, 4500, 37, 7700, 1000, ("b200",), 560),
+    Rates("GB200", 10000, 5000, 5000, 40, 8000, ("gb200",), 560),
+    Rates("B200", 9000, 4500, 4500, 37, 7700, ("b200",), 560),
     # NVIDIA's data sheets, SXM boards. FP8 keeps 13 fraction bits of its sums: not usable for exact ones.
-    Rates("H200", 0, 1979, 1979, 67, 4800, 700, ("h200",)),
-    Rates("H100 SXM", 0, 1979, 1979, 67, 3350, 700, ("h100",)),
-    Rates("A100 SXM", 0, 0, 624, 19.5, 2039, 400, ("a100",)),
+    Rates("H200", 0, 1979, 1979, 67, 4800, ("h200",)),
+    Rates("H100 SXM", 0, 1979, 1979, 67, 3350, ("h100",)),
+    Rates("A100 SXM", 0, 0, 624, 19.5, 2039, ("a100",)),
     # NVIDIA Ada data sheets; FP8 of the 4090 with FP32 accumulation.
-    Rates("L40S", 0, 733, 733, 1.4, 864, 350, ("l40s",)),
-    Rates("RTX 4090", 0, 330, 661, 1.29, 1008, 450, ("rtx 4090",)),
+    Rates("L40S", 0, 733, 733, 1.4, 864, ("l40s",)),
+    Rates("RTX 4090", 0, 330, 661, 1.29, 1008, ("rtx 4090",)),
 )
 
 
@@ -99,11 +92,3 @@ def alphabet_rate(rates: Rates, alphabet: str) -> float:
             f"alphabet: {alphabet!r} is unknown; allowed are {', '.join(map(repr, by_alphabet))}"
         )
     return by_alphabet[alphabet]
-
-
-def predicted_seconds(
-    products: int, m: int, n: int, k: int, rates: Rates, alphabet: str, attained: float = 1.0
-) -> float:
-    """Time of the plane products alone, 2 Q m n k / R, R the `attained` fraction of the peak; infinite without a unit."""
-    rate = attained * TERA * alphabet_rate(rates, alphabet)
-    return 2 * products * m * n * k / rate if rate > 0 else float("inf")

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
-
 import pytest
 
-from ozfp4._cost.rates import DEVICES, Rates, alphabet_rate, device_rates, predicted_seconds
+from common.device_rates import DEVICES, Rates, alphabet_rate, device_rates
+from ozfp4 import _testing
+from ozfp4._plans.plan import SCHEMES
 
 
 @pytest.mark.parametrize(
@@ -30,7 +30,7 @@ def test_every_device_is_plausible() -> None:
     for rates in DEVICES:
         assert device_rates(f"NVIDIA {rates.name}") is rates
         assert rates.fp4 == 0 or rates.fp4 >= rates.fp8 >= rates.int8 * 0.4 or rates.int8 > rates.fp8
-        assert min(rates.fp64, rates.bandwidth, rates.watts) > 0
+        assert min(rates.fp64, rates.bandwidth) > 0
 
 
 def test_limbs_run_as_bytes_without_an_fp4_unit() -> None:
@@ -41,7 +41,20 @@ def test_limbs_run_as_bytes_without_an_fp4_unit() -> None:
     assert alphabet_rate(b300, "fp4") > 50 * alphabet_rate(b300, "int8")
     with pytest.raises(ValueError, match="alphabet: 'fp6' is unknown"):
         alphabet_rate(h200, "fp6")
-    assert predicted_seconds(16, 1000, 1000, 1000, h200, "int8", attained=0.5) == pytest.approx(
-        32e9 / 989.5e12
-    )
-    assert predicted_seconds(1, 1, 1, 1, Rates("X", 1, 0, 1, 1, 1, 1, ()), "fp8") == math.inf
+
+
+@pytest.mark.parametrize("rates", DEVICES, ids=lambda rates: rates.name)
+def test_typical_ratios_choose_as_these_rates_do(rates: Rates) -> None:
+    """By csrc/plan/choice.hpp products on a GPU that was not measured go by the kernels that run there alone."""
+    has_tcgen05 = rates.int8_warp > 0
+    ratio = _testing.fp4_rate(rates.fp4 > 0, has_tcgen05, has_tcgen05 and rates.int8_warp < rates.int8)
+    of_table = [(unit, float(alphabet_rate(rates, unit))) for unit in ("int8", "fp4")]
+    for bits in (24, 40, 53, 76, 100):
+        for k in (1, 100, 10000, 2**20):
+            expected, found = (
+                _testing.rank_units(SCHEMES["II"], "least", bits, k, units)[0][0]
+                for units in (of_table, [("int8", 1.0), ("fp4", ratio)])
+            )
+            assert found == expected
+            if bits == 53 and k == 10000:
+                assert found == ("fp4" if "B300" in rates.name else "int8")

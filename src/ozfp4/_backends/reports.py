@@ -1,0 +1,203 @@
+"""Reports of products, made of what the cores found."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .._plans.plan import Plan
+from .._report import DIRECT, Certified, Report
+from .._request import library
+from .._request.integers import words_of
+from .._request.operands import MatmulRequest
+from .kernels import device_name
+
+_OF_NOTHING = {"products": 0, "exponents": (0, 0), "special_rows": 0, "special_columns": 0}
+SMALL = "so small a product takes less time without planes"
+
+
+def make_report(
+    request: MatmulRequest, plan: Plan, outcome: dict[str, Any], c: Any = None, beside: Any = None
+) -> Report:
+    """The report of a product of floating-point numbers. On a GPU `c` is the result, `beside` the bounds or the product rounded
+    up, or None."""
+    asked = request.asked
+    kinds = ["complex" if library.is_complex(x.dtype) else "real" for x in (request.a, request.b)]
+    of_device = _on_cuda if library.is_tensor(request.a) else _on_cpu
+    about: dict[str, Any] = {
+        **_common(plan, outcome),
+        "device": _device(request),
+        "bits": plan.bits,
+        "backend": plan.backend,
+        "accuracy": asked.accuracy,
+        "kind": kinds[0] if kinds[0] == kinds[1] else " by ".join(kinds),
+    }
+    return Report(**{**about, **of_device(request, plan, outcome, kinds, c, beside)})
+
+
+def make_integer_report(
+    request: MatmulRequest, plan: Plan | None, outcome: dict[str, Any], overflows: int | None = None
+) -> Report:
+    """The same of integers; without a plan all was multiplied in words, beside one some of it may have been. `overflows`: entries
+    that the result's dtype does not hold, where the outcome does not say."""
+    about = _common(plan, {**_OF_NOTHING, **outcome})
+    bits = outcome.get("word_bits", 0)
+    if library.is_tensor(request.a):
+        about["exponents"] = integer_exponents(request.a, request.b)
+    else:
+        overflows = outcome["overflows"]
+        kernels = [] if plan is None else [outcome["kernel"]]
+        about["kernel"] = "; ".join([*kernels, f"words of {bits} bits"] if bits else kernels)
+        about["seconds"] = _seconds(outcome)
+    return Report(
+        **about,
+        device=_device(request),
+        bits=bits if plan is None else plan.bits,
+        backend=DIRECT if plan is None else plan.backend,
+        accuracy="exact",
+        kind="integer",
+        overflows=overflows,
+    )
+
+
+def _common(plan: Plan | None, outcome: dict[str, Any]) -> dict[str, Any]:
+    """The entries of a report that need nothing else."""
+    names = (
+        "kernel",
+        "moduli_used",
+        "products",
+        "exponents",
+        "special_rows",
+        "special_columns",
+        "workspace",
+        "reason",
+        "fallback",
+    )
+    return {"plan": plan, **{name: outcome[name] for name in names}}
+
+
+def _device(request: MatmulRequest) -> str:
+    return device_name(str(request.a.device) if library.is_tensor(request.a) else "cpu")
+
+
+# ---- CPU ------------------------------------------------------------------------------------------------------------
+
+
+def _on_cpu(
+    request: MatmulRequest, plan: Plan, outcome: dict[str, Any], kinds: list[str], c: Any, beside: Any
+) -> dict[str, Any]:
+    asked = request.asked
+    kernel, is_direct = _ways(outcome)
+    about = {
+        "kernel": kernel,
+        "seconds": _seconds(outcome),
+        "capacities": outcome["capacities"],
+        "largest_bound": outcome["largest_bound"] if asked.return_bound else None,
+    }
+    if is_direct:
+        about |= {"backend": DIRECT, "reason": SMALL}
+    if asked.accuracy != "scaled":
+        counts = {name: outcome[f"certified_{name}"] for name in ("exact", "depth", "magnitude", "result")}
+        counts |= {"chains": outcome["chains"], "repaired": outcome["repaired_pairs"]}
+        counts["repaired_exactly"] = outcome["repaired_exact"]
+        about["certified"] = Certified(**counts, total=sum(counts.values()))
+        about["seconds"]["repair"] = outcome["repair"]
+    return about
+
+
+def _seconds(outcome: dict[str, Any]) -> dict[str, float]:
+    return {stage: outcome[stage] for stage in ("scale", "encode", "multiply", "reconstruct")}
+
+
+def _ways(outcome: dict[str, Any]) -> tuple[str, bool]:
+    """The names of what multiplied, first those that the report describes; and whether it was without planes."""
+    counts = [outcome[name] for name in ("by_planes", "by_limbs", "in_words")]
+    planes, limbs, words = counts
+    names = [
+        outcome["kernel"],
+        f"{_most(outcome['limbs'], limbs)} limbs of eight bits on {outcome['limb_unit']}",
+        f"words of 64 bits, FP64 and {_most(outcome['word_moduli'], words)} residues",
+    ]
+    taken = [(name, count) for name, count in zip(names, counts, strict=True) if count] or [(names[0], 0)]
+    others = (f"{count} of {sum(counts)} matrices by {name}" for name, count in taken[1:])
+    return "; ".join((taken[0][0], *others)), planes == 0 < limbs + words
+
+
+def _most(number: int, count: int) -> str:
+    return f"up to {number}" if count > 1 else f"{number}"
+
+
+# ---- GPU ------------------------------------------------------------------------------------------------------------
+
+
+def _on_cuda(
+    request: MatmulRequest, plan: Plan, outcome: dict[str, Any], kinds: list[str], c: Any, beside: Any
+) -> dict[str, Any]:
+    asked = request.asked
+    about: dict[str, Any] = {
+        "exponents": _exponents(request, plan, outcome),
+        "capacities": outcome["capacities"],
+    }
+    if about["capacities"] == (0, 0) and about["exponents"] != (0, 0):
+        about["capacities"] = plan.bits, plan.bits
+    if kinds == ["complex", "complex"]:  # columns of B are two of the same numbers beside a complex A
+        about["special_columns"] = outcome["special_columns"] // 2
+    if asked.accuracy != "scaled":
+        results = 1 if beside is None or asked.return_bound else 2
+        entries = c.numel() * (2 if "complex" in kinds else 1) * results
+        repaired, exactly, chains = outcome["repaired"], outcome["repaired_exactly"], 0
+        if asked.accuracy == "standard":
+            repaired, exactly, chains = 0, 0, repaired + exactly
+        about["certified"] = Certified(None, None, None, None, chains, repaired, exactly, entries)
+    if asked.return_bound:
+        about["largest_bound"] = _largest_bound(request, beside)
+    return about
+
+
+def _exponents(request: MatmulRequest, plan: Plan, outcome: dict[str, Any]) -> tuple[int, int]:
+    """Least and largest exponent of the lines of the operands; those with nothing finite but zeros have none.
+
+    The shift of these is 0, and so is that of lines whose largest entry has the exponent bits - 1: the operand says whether there
+    are such.
+    """
+    torch, top = library.require_torch(), plan.bits - 1
+    found = list(outcome["exponents"]) if outcome["has_exponents"] else []
+    for has_unshifted, x, axis in zip(
+        outcome["unshifted"], (request.a, request.b), (-1, -2 if request.b.dim() > 1 else -1), strict=True
+    ):
+        if not has_unshifted or x.numel() == 0:
+            continue
+        parts = torch.view_as_real(x.resolve_conj()).abs().amax(-1) if x.is_complex() else x.abs()
+        largest = torch.where(torch.isfinite(parts), parts, 0).amax(axis)
+        if bool(((largest >= 2.0**top) & (largest < 2.0 ** (top + 1))).any()):
+            found.append(top)
+    return min(found, default=0), max(found, default=0)
+
+
+def _largest_bound(request: MatmulRequest, bound: Any) -> float:
+    """The largest bound of a product's entries, without those whose row or column holds a NaN or an infinity; 0 without any."""
+    torch, a, b = library.require_torch(), request.a, request.b
+    rows, columns = torch.isfinite(a).all(-1), torch.isfinite(b).all(-2 if b.dim() > 1 else -1)
+    if a.dim() > 1 and b.dim() > 1:
+        rows, columns = rows.unsqueeze(-1), columns.unsqueeze(-2)
+    bounds = torch.view_as_real(bound).amax(-1) if bound.is_complex() else bound
+    found = bounds[(rows & columns).expand(bounds.shape)]
+    return float(found.max().item()) if found.numel() > 0 else 0.0
+
+
+def integer_exponents(a: Any, b: Any) -> tuple[int, int]:
+    """Least and largest exponent among the largest entries of the rows of A and the columns of B; (0, 0) without any."""
+    torch = library.require_torch()
+    found: list[int] = []
+    for operand, lines in ((a, a), (b, b.mT if b.dim() > 1 else b)):
+        words = words_of(lines, has_unsigned=False)
+        if words.numel() == 0:
+            continue
+        most, least = words.amax(-1), words.amin(-1)
+        largest = torch.maximum(most, -least)  # of -2^63 the same again: bit 63, as of uint64
+        if library.name_of(operand.dtype) == "uint64":
+            largest = torch.where(least < 0, least, most)
+        bits = sum((largest >= 2**i).to(torch.int64) for i in range(63))
+        bits = torch.where((largest < 0) | (least == -(2**63)), torch.full_like(bits, 64), bits)
+        if bool((bits > 0).any()):
+            found += [int(bits[bits > 0].min()) - 1, int(bits.max()) - 1]
+    return min(found, default=0), max(found, default=0)
