@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -105,6 +106,20 @@ def test_versions_agree(library: ctypes.CDLL) -> None:
     declared = re.search(r'fallback_version = "([\d.]+?)\.dev0"', (lib.ROOT / "pyproject.toml").read_text())
     assert declared is not None
     assert declared.group(1) == text
+
+
+def test_what_was_measured_counts(
+    library: ctypes.CDLL, gemm: Callable[..., lib.Array], tmp_path: Path, variables: Callable[..., None]
+) -> None:
+    variables(OZFP4_CACHE_DIR=str(tmp_path), OZFP4_CPU_KERNEL="sgemm")
+    a, report = np.ones((9, 9)), lib.new_report()
+    asked = lib.options(report=ctypes.pointer(report))
+    for rate, backend in ((None, "fp64"), (10**15, "int8")):
+        if rate is not None:
+            Path(_core.measured_file()).write_text(f"{_core.rates_device()}\tint8\t{rate}\n")
+        assert library.ozfp4_read_environment() == lib.OK
+        assert (gemm(1.0, a, a, asked=asked) == 9).all()
+        assert report.backend == lib.BACKENDS[backend]
 
 
 def test_nothing_of_python_is_needed(library: ctypes.CDLL) -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 from .. import _core
 from .._plans.plan import Plan
@@ -44,16 +43,6 @@ class DeviceKernel:
     def index(self) -> int:
         """Number of the CUDA device."""
         return int(self.device.partition(":")[2])
-
-    @property
-    def number(self) -> int:
-        """Number of the CUDA kernel."""
-        return int(extension.require_cuda().kernels.index(self.name))
-
-    @property
-    def stores_residues_only(self) -> bool:
-        """It serves scheme II alone."""
-        return self.name.startswith(_RESIDUES_ONLY)
 
     def __str__(self) -> str:
         return f"'{self.name}' ({self.element}) on {device_name(self.device)}"
@@ -94,28 +83,21 @@ def elements(plan: Plan) -> tuple[str, ...]:
     return ("u8",) if plan.scheme == "II" else ("s8",)
 
 
-@lru_cache(maxsize=256)
-def gpu_kernels(elements: Sequence[str], index: int, residues: bool = True) -> tuple[DeviceKernel, ...]:
+def gpu_kernels(elements: Sequence[str], index: int, residues: bool = True) -> list[DeviceKernel]:
     """Those of a CUDA device that may serve planes of these elements, best first; without stand-ins.
 
     `residues`: nothing but residues is stored, as by scheme II.
     """
     cuda = extension.require_cuda()
-    found: list[DeviceKernel] = []
+    found = []
     for element in elements:
         best = cuda.find_kernel(element, index, residues)
-        numbers = sorted(range(len(cuda.kernels)), key=lambda number: number != best)
-        candidates = [
-            DeviceKernel(f"cuda:{index}", cuda.kernels[number], element)
-            for number in numbers
-            if cuda.kernel_error(number, element, index) is None
-        ]
-        found += [
-            kernel
-            for kernel in candidates
-            if _STAND_IN not in kernel.name and (residues or not kernel.stores_residues_only)
-        ]
-    return tuple(found)
+        for number in sorted(range(len(cuda.kernels)), key=lambda number: number != best):
+            name = cuda.kernels[number]
+            may_serve = _STAND_IN not in name and (residues or not name.startswith(_RESIDUES_ONLY))
+            if may_serve and cuda.kernel_error(number, element, index) is None:
+                found.append(DeviceKernel(f"cuda:{index}", name, element))
+    return found
 
 
 def stand_ins(index: int) -> list[DeviceKernel]:

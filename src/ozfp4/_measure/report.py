@@ -19,6 +19,7 @@ from .._backends.cuda import extension
 from .._backends.kernels import GPU_BACKENDS, device_name
 from .._plans.plan import ALPHABETS
 from .._request import library
+from .._trust.verdict import Verdict
 from . import clocks
 from .machine import describe
 
@@ -64,26 +65,15 @@ def _clocks() -> list[dict[str, Any]]:
     return [dict(zip(names, line, strict=True)) for line in lines if len(line) == len(names)]
 
 
-def _verdicts(tested: SelfTest) -> list[dict[str, Any]]:
-    rows = []
-    for verdict in tested.verdicts:
-        kernel = verdict.kernel
-        row: dict[str, Any] = {
-            "device": device_name(kernel.device),
-            "kernel": kernel.name,
-            "element": kernel.element,
-            "passed": verdict.passed,
-            "form": verdict.form,
-            "cases": verdict.cases,
-            "seconds": verdict.seconds,
-            "reason": verdict.reason,
-        }
-        if verdict.failure is not None:
-            is_cpu = kernel.device == "cpu"
-            about = _core.cpu_facts() if is_cpu else extension.require_cuda().device_facts(kernel.index)
-            row["failure"] = dataclasses.asdict(verdict.failure) | about
-        rows.append(row)
-    return rows
+def _verdict(verdict: Verdict) -> dict[str, Any]:
+    kernel, about = verdict.kernel, dataclasses.asdict(verdict)
+    failure = about.pop("failure")
+    about |= {"device": device_name(kernel.device), "kernel": kernel.name, "element": kernel.element}
+    if failure is not None:
+        is_cpu = kernel.device == "cpu"
+        facts = _core.cpu_facts() if is_cpu else extension.require_cuda().device_facts(kernel.index)
+        about["failure"] = failure | facts
+    return about
 
 
 def _products(backends: Iterable[str]) -> list[dict[str, Any]]:
@@ -140,7 +130,7 @@ def report(tested: SelfTest, *, progress: Callable[[float], Any] | None = None) 
         "gpus": gpus,
         "clocks before": before,
         "clocks after": _clocks(),
-        "verdicts": _verdicts(tested),
+        "verdicts": [_verdict(verdict) for verdict in tested.verdicts],
         "times": times,
     }
 

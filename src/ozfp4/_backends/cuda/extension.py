@@ -9,7 +9,6 @@ from typing import Any
 from ..._request import library
 
 
-@lru_cache(maxsize=1)
 def extension() -> Any | None:
     """The CUDA extension, or None in a build without it or where it cannot be loaded: see extension_error."""
     return _load()[0]
@@ -28,7 +27,6 @@ def _load() -> tuple[Any | None, str]:
         return None, f"the CUDA kernels of this build cannot be loaded: {error}"
 
 
-@lru_cache(maxsize=1)
 def require_cuda() -> Any:
     """The CUDA extension; RuntimeError that says why there is none."""
     cuda = extension()
