@@ -30,7 +30,7 @@ def plain(
     variables(OZFP4_CACHE_DIR=str(tmp_path))
     monkeypatch.setattr("ozfp4._measure.machine.have_cuda", lambda: False)
     monkeypatch.setattr(clocks, "multiply_rate", lambda device, plan, n: RATES[plan.alphabet])
-    monkeypatch.setattr(thresholds, "measure", lambda index: ("a CPU", {"float64": 640, "complex128": None}))
+    monkeypatch.setattr(thresholds, "measure", lambda index: {"float64": 640, "complex128": None})
 
 
 def forget_and_choose() -> str:
@@ -46,7 +46,7 @@ def test_what_is_found_is_shown_kept_and_taken(capsys: pytest.CaptureFixture[str
     table = {line.split("  ")[0]: line.split()[-2:] for line in text.splitlines()}
     assert table["rate of int8"] == ["1", "TOPS"]
     assert table["complex128"][-1] == "never"
-    assert "a CPU\tfloat64\t640\n" in Path(_core.measured_file()).read_text()
+    assert f"{_core.cpu_name()}\tfloat64\t640\n" in Path(_core.measured_file()).read_text()
     assert forget_and_choose() == "int8"
 
 
@@ -129,7 +129,6 @@ def test_the_gpu_that_serves_is_measured(monkeypatch: pytest.MonkeyPatch) -> Non
         return {"int8": 1.0, "thin": 0.5}
 
     cuda = SimpleNamespace(device=device, get_device_name=lambda index: f"GPU {index}")
-    monkeypatch.setattr(calibrate, "require_torch", lambda: SimpleNamespace(cuda=cuda))
     monkeypatch.setitem(sys.modules, "torch", SimpleNamespace(cuda=cuda))
     monkeypatch.setattr(command, "gpus", lambda: [1, 3])
     monkeypatch.setattr(calibrate, "measure", measure)

@@ -20,7 +20,7 @@ def measured(tmp_path, variables):
 
     def take(figures):
         variables(OZFP4_CACHE_DIR=str(tmp_path))
-        assert keep(*calibrate.kept(DEVICE.index, figures))
+        assert keep(torch.cuda.get_device_name(DEVICE), calibrate.kept(figures))
 
     return take
 

@@ -12,7 +12,6 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from .. import _core
 from .._api.matmul import matmul
 from .._backends.kernels import GPU_BACKENDS
 from .._dispatch import on_cuda
@@ -57,10 +56,9 @@ def measure(index: int | None, tell: Tell = lambda done: None) -> Figures:
     return figures
 
 
-def kept(index: int | None, figures: Figures) -> tuple[str, dict[str, int | None]]:
-    """The device and its figures as they are kept: rates, and factors in millionths."""
-    device = _core.rates_device() if index is None else str(require_torch().cuda.get_device_name(index))
-    return device, {name: round(x * 1e6 if name in WAYS else x) for name, x in figures.items()}
+def kept(figures: Figures) -> dict[str, int | None]:
+    """As they are kept: rates, and factors in millionths."""
+    return {name: round(x * 1e6 if name in WAYS else x) for name, x in figures.items()}
 
 
 def short_plan(scheme: str, backend: str, n: int) -> Plan:

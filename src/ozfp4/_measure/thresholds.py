@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from .. import _core
 from .._api.matmul import matmul
 from .kept import NEVER
 
@@ -21,12 +20,11 @@ LARGEST_ON_CPU = 4096  # three matrices of complex128 take 0.8 GB
 Product = Callable[[], object]
 
 
-def measure(index: int | None) -> tuple[str, dict[str, int | None]]:
-    """The device's name in the file of calibration, and the least extent of each dtype; None: no size gains. `index`: of a CUDA
-    device, which must be torch's current one; None: the CPU."""
+def measure(index: int | None) -> dict[str, int | None]:
+    """The least extent of each dtype that gains; None: no size does. `index`: of a CUDA device, which must be torch's current
+    one; None: the CPU."""
     products, clock = (_on_cpu, time.perf_counter) if index is None else (_on_gpu, _gpu_clock)
-    found = {dtype: _threshold(partial(products, dtype), clock, index is None) for dtype in DTYPES}
-    return _name(index), found
+    return {dtype: _threshold(partial(products, dtype), clock, index is None) for dtype in DTYPES}
 
 
 def _threshold(
@@ -95,14 +93,6 @@ def _gpu_clock() -> float:
 
     torch.cuda.synchronize()
     return time.perf_counter()
-
-
-def _name(index: int | None) -> str:
-    if index is None:
-        return _core.cpu_name()
-    import torch
-
-    return str(torch.cuda.get_device_name(index))
 
 
 def rows(found: dict[str, int | None]) -> list[list[str]]:

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping
-from contextlib import ExitStack
 
+from ... import _core
 from ..devices import gpus
 from ..errors import InputError
 from ..progress import Progress
@@ -33,31 +33,33 @@ def run(options: argparse.Namespace) -> int:
     if not devices:
         raise InputError(f"--device: {options.device}: no GPU here has kernels in this build")
     for index in devices:
-        with ExitStack() as stack:
-            if index is not None:
-                import torch
+        if index is None:
+            _calibrate(None, _core.rates_device(), _core.cpu_name())
+            continue
+        import torch
 
-                stack.enter_context(torch.cuda.device(index))
-            _calibrate(index)
+        with torch.cuda.device(index):
+            name = str(torch.cuda.get_device_name(index))
+            _calibrate(index, name, name)
     return 0
 
 
-def _calibrate(index: int | None) -> None:
+def _calibrate(index: int | None, with_rates: str, with_thresholds: str) -> None:
+    """`with_rates`, `with_thresholds`: the device in the lines of these."""
     from ..._measure import calibrate, thresholds  # which need NumPy, as no other command does at its start
     from ..._measure.kept import keep
 
     device = "the CPU" if index is None else f"cuda:{index}"
     with Progress(f"measuring {device}") as progress:
         figures = calibrate.measure(index, progress.report)
-    name, kept = calibrate.kept(index, figures)
-    is_kept = keep(name, kept)
-    show(f"{device}: {name}", ["", "measured", ""], rows(figures))
-    name, found = thresholds.measure(index)
-    if not (keep(name, found) and is_kept):
+    show(f"{device}: {with_rates}", ["", "measured", ""], rows(figures))
+    # What is kept first counts for the products by which the thresholds are measured.
+    is_kept = keep(with_rates, calibrate.kept(figures))
+    found = thresholds.measure(index)
+    title = f"{device}: products gain where every extent is at least"
+    show(title, ["dtype", "extent"], thresholds.rows(found))
+    if not (keep(with_thresholds, found) and is_kept):
         print("the cache folder cannot be written: these figures are not kept")
-    show(
-        f"{device}: products gain where every extent is at least", ["dtype", "extent"], thresholds.rows(found)
-    )
 
 
 def rows(figures: Mapping[str, float]) -> list[list[str]]:
