@@ -24,7 +24,7 @@ unexport PYTHONPATH
 
 .PHONY: run test test-all library lint notebooks docs wheels device-tables clean
 
-run: $(VENV)/ready/cli
+run: $(VENV)/ready/package
 	$(VENV)/bin/python benchmarks/demo.py
 
 test: $(VENV)/ready/test
