@@ -13,7 +13,7 @@ from ozfp4._api.integer_update import integer_update
 from ozfp4._options import Options
 from ozfp4._request.integers import unify_update
 from ozfp4._request.library import Operands
-from ozfp4._request.update import take_addend
+from ozfp4._request.operands import take_addend
 from support.integers import DTYPES, exact, overflows, wrapped
 from support.integers import noise as integers
 

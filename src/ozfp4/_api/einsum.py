@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._options import RoundedOptions, check_taken, takes
-from .._request import library, many
 from .._request.dlpack import any_library
-from .._request.subscripts import from_lists, order, parse
-from .contraction import Term, contract, make_ways, wide
-from .matmul import is_watched
+from .._request.library import is_tensor
+from .._request.subscripts import Subscripts, from_lists, order, parse
+from .contraction import sum_of_products
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -92,21 +91,17 @@ def einsum(
     check_taken(einsum, options)
     if isinstance(subscripts, str):
         text, given = subscripts, list(operands)
-        if len(given) == 1 and isinstance(given[0], (list, tuple)) and any(map(library.is_tensor, given[0])):
+        if len(given) == 1 and isinstance(given[0], (list, tuple)) and any(map(is_tensor, given[0])):
             given = list(given[0])  # torch's form; a list of anything else is one array, as in NumPy
     else:
         text, given = from_lists([subscripts, *operands])
     if not given:
         raise ValueError("operands: at least one is needed")
-    watched = is_watched(*given, out)
-    given, xp = many.take_all(given, out, is_watched=watched)
-    found = parse(text, [tuple(x.shape) for x in given])
-    steps = order(found, optimize)
-    given, dtype = many.of_one_dtype(given, xp, dtype, is_watched=watched)
-    ways = make_ways(xp, given, options, is_watched=watched)
-    many.check_room(out, tuple(found.extents[label] for label in found.result), dtype, given)
-    terms = [
-        wide(Term(x, labels), found.extents, xp) for x, labels in zip(given, found.operands, strict=True)
-    ]
-    result = contract(terms, found.result, steps, ways)
-    return many.write(result[()] if xp is np else result, out)
+
+    def read(*shapes: tuple[int, ...], has_tensors: bool) -> tuple[Subscripts, list[tuple[int, ...]]]:
+        found = parse(text, shapes)
+        return found, order(found, optimize)
+
+    named = {f"operands[{i}]": x for i, x in enumerate(given)}
+    result, _ = sum_of_products(named, out, dtype, options, read)
+    return result[()] if out is None and isinstance(result, np.ndarray) else result

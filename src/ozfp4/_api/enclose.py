@@ -5,15 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, overload
 
 from .._dispatch.product import multiply
-from .._options import Options, UnitOptions, check_taken, takes
+from .._options import UnitOptions, check_taken, takes
 from .._report import Report
 from .._request import library
 from .._request.dlpack import any_library
-from .._request.operands import matmul_request
-from .._request.prepared import NEITHER, Prepared, take_prepared
+from .._request.operands import matmul_request, take
 from .._request.types import Array, Arrays, No, Yes
 from .._request.types import TensorT as T
-from .._request.written import mark_written
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -77,16 +75,13 @@ def enclose(a: Any, b: Any, *, out: Any = None, **options: Any) -> Any:
         As :func:`ozfp4.matmul`; TypeError for `out` that is no pair.
     """
     check_taken(enclose, options)
-    sides, given = NEITHER, {**options, "accuracy": "correct"}
-    if isinstance(a, Prepared) or isinstance(b, Prepared):
-        sides, a, b, given = take_prepared(a, b, given)
-    asked = Options.of({**given, "rounding": "down"})
     lower, upper = _pair(out)
-    operands = library.take_operands(a, b, lower, library.NUMBERS)
-    other = None if upper is None else library.take_operands(a, b, upper, library.NUMBERS).out
+    given = {**options, "accuracy": "correct", "rounding": "down"}
+    asked, operands, sides = take(a, b, lower, given, library.NUMBERS)
+    other = None if upper is None else take(a, b, upper, given, library.NUMBERS)[1].out
     request = matmul_request(operands, asked, upper=other, prepared=sides)
     found = multiply(request, encloses=True)
-    mark_written(lower, upper)
+    library.mark_written(lower, upper)
     result = found[:2] if out is None else (lower, upper)
     return (*result, found[2]) if asked.report else result
 

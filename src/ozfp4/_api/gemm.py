@@ -6,16 +6,21 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from .._dispatch.plain import operators, products
-from .._dispatch.product import multiply
-from .._options import Options, ReportedOptions, check_taken, check_unasked, current_accuracy, takes
+from .._dispatch.product import multiply, promoted, results
+from .._options import ReportedOptions, check_taken, check_unasked, current_accuracy, takes
 from .._request import dlpack, library
-from .._request.factors import check_factor, has_both_parts
 from .._request.integers import common_dtype, unify_update
-from .._request.prepared import NEITHER, Prepared, check_addend, take_prepared
-from .._request.update import take_addend, transposed_operands, update_request
-from .._request.written import mark_written
+from .._request.library import is_integer, is_traced, is_watched, mark_written, short_way
+from .._request.operands import (
+    check_factor,
+    check_transpose,
+    take,
+    take_addend,
+    transposed,
+    update_request,
+)
+from .._request.prepared import NEITHER, check_addend
 from .integer_update import integer_update
-from .matmul import _promoted, is_traced, is_watched, results, short_way
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -144,30 +149,32 @@ def _gemm(
         by_operator: Callable[..., Any] = operators.get("gemm", _by_operator)
         return by_operator(alpha, a, b, beta, c, trans_a, trans_b, out, options)
     if not dlpack.plain.issuperset(map(type, (a, b, c, out))) and dlpack.are_given(a, b, c, out):
-        return dlpack.call(_gemm, {**locals(), "is_asked": False})
+        return dlpack.of_another(_gemm, alpha, a, b, beta, c, trans_a, trans_b, out, options)
 
-    sides, given = NEITHER, options
-    if isinstance(a, Prepared) or isinstance(b, Prepared):
-        sides, a, b, given = take_prepared(a, b, options)
-    asked = Options.of(given)
-    taken = library.take_operands(a, b, out, library.TAKEN)
-    addend = take_addend(c, taken)
-    operands, c, integer = unify_update(taken, addend)
+    asked, taken, sides = take(a, b, out, options, library.TAKEN)
+    given = take_addend(c, taken)
+    operands, addend, integer = taken, given, None
+    if taken.has_integers or (given is not None and is_integer(given.dtype)):
+        operands, addend, integer = unify_update(taken, given)
+    for name, side, is_turned in (("a", sides.a, trans_a), ("b", sides.b, trans_b)):
+        if side is not None and check_transpose(f"trans_{name}", is_turned):
+            raise ValueError(f"trans_{name}: {name} is prepared as it is; prepare its transpose")
+    x, y = transposed("a", operands.a, trans_a), transposed("b", operands.b, trans_b)
+    operands = operands._replace(a=x, b=y)
     bound = None
     if integer is not None:
-        check_unasked(given)
-        operands = transposed_operands(operands, trans_a, trans_b)
-        found, about = integer_update(alpha, operands, beta, c, integer, asked)
+        check_unasked(options)
+        found, about = integer_update(alpha, operands, beta, addend, integer, asked)
     elif asked.raises:
-        raise ValueError(f"overflow: 'raise' is for products of integers{_why_not(taken, addend)}")
+        raise ValueError(f"overflow: 'raise' is for products of integers{_why_not(taken, given)}")
     else:
-        if sides is not NEITHER and c is not None:
-            check_addend(sides, operands, c, addend.dtype)
-        check_direction(asked.rounding, alpha=check_factor("alpha", alpha), beta=check_factor("beta", beta))
-        found, bound, about = multiply(
-            update_request(alpha, operands, beta, c, trans_a, trans_b, asked, sides)
-        )
-    mark_written(out)
+        if sides is not NEITHER and given is not None:
+            check_addend(sides, operands, addend, given.dtype)
+        alpha, beta = check_factor("alpha", alpha), check_factor("beta", beta)
+        _check_direction(asked.rounding, alpha=alpha, beta=beta)
+        found, bound, about = multiply(update_request(alpha, operands, beta, addend, asked, sides))
+    if operands.torch is not None:
+        mark_written(out)
     return results(asked, found if out is None else out, bound, about)
 
 
@@ -183,15 +190,15 @@ products["gemm"] = _in_order_of_operator
 def _why_not(given: library.Operands, c: Any) -> str:
     """What is said of integers whose update is none of integers."""
     common = common_dtype(given)
-    if c is None or not library.is_integer(common):
-        return _promoted(given)
+    if c is None or not is_integer(common):
+        return promoted(given)
     return f"; a and b are, and c is of {c.dtype}: convert it to {common}"
 
 
-def check_direction(rounding: str, **factors: complex) -> None:
+def _check_direction(rounding: str, **factors: complex) -> None:
     """ValueError for a direction, which a result that is rounded twice does not have."""
     for name, factor in factors.items():
-        if has_both_parts(factor) and rounding != "nearest":
+        if factor.real != 0 and factor.imag != 0 and rounding != "nearest":
             raise ValueError(
                 f"rounding: {rounding!r} is not for {name} = {factor}, which has a real and an imaginary part: A B is rounded "
                 "before the sum; allowed is 'nearest'"

@@ -10,20 +10,19 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 from .. import _core
 from .._dispatch import on_cuda
 from .._dispatch.plain import products
-from .._dispatch.product import empty_result, multiply_gram, multiply_integer_gram, to_caller
+from .._dispatch.product import empty_result, multiply_gram, multiply_integer_gram, results, to_caller
 from .._options import AllOptions, Options, TypedOptions, check_taken, check_unasked, plan_options, takes
 from .._report import Report, merged_report
 from .._request import library
-from .._request.complex import is_complex
 from .._request.dlpack import any_library
 from .._request.integers import entry_bits, result_dtype, unify_to
+from .._request.library import is_complex, is_watched, mark_written
 from .._request.operands import MatmulRequest, check_counted, check_matrices, matmul_request
 from .._request.prepared import Prepared
 from .._request.types import Array, Arrays, No, Yes
 from .._request.types import TensorT as T
-from .._request.written import mark_written
 from .integers import integer_request
-from .matmul import is_watched, product, results
+from .matmul import product
 from .prepare import _prepare
 
 if TYPE_CHECKING:
@@ -102,7 +101,7 @@ def _gram(a: Any, left: bool, out: Any, options: dict[str, Any]) -> Any:
     operands = library.take_operands(a, a, out, library.TAKEN)
     array = operands.a
     check_matrices(tuple(array.shape))
-    if is_complex(array) and asked.rounding in ("down", "up"):
+    if is_complex(array.dtype) and asked.rounding in ("down", "up"):
         raise ValueError(
             f"rounding: {asked.rounding!r} gives no Hermitian result, as conjugation turns it round for imaginary parts; "
             "allowed for complex a are 'nearest', 'zero'"
@@ -112,7 +111,7 @@ def _gram(a: Any, left: bool, out: Any, options: dict[str, Any]) -> Any:
         mark_written(out)
         return results(asked, c if out is None else out, bound, about)
     # Before a conjugate is copied.
-    check_counted(asked, array.shape[-1 if left else -2], is_complex(array))
+    check_counted(asked, array.shape[-1 if left else -2], is_complex(array.dtype))
     x, y = (array, _adjoint(array)) if left else (_adjoint(array), array)
     dtype = None if asked.dtype is None else result_dtype(asked.dtype, array.dtype)
     request = matmul_request(operands._replace(a=x, b=y), asked, dtype)
@@ -136,7 +135,7 @@ def _gram(a: Any, left: bool, out: Any, options: dict[str, Any]) -> Any:
         if asked.report:
             reports.append(made[-1])
         _mirror(c[..., :first, first:last], c[..., first:last, :first])
-        if is_complex(c) and asked.accuracy == "standard":
+        if is_complex(c.dtype) and asked.accuracy == "standard":
             _settle(c[..., first:last, first:last])
         if bounds is not None:
             bounds[..., :last, first:last] = made[1]
@@ -190,12 +189,12 @@ def _transposed(x: Any) -> Any:
 
 def _adjoint(x: Any) -> Any:
     """The transpose, conjugated where it is complex: a view."""
-    return _transposed(x.conj() if is_complex(x) else x)
+    return _transposed(x.conj() if is_complex(x.dtype) else x)
 
 
 def _mirror(above: Any, below: Any) -> None:
     """Fill the block below the diagonal with the adjoint of the one above. An imaginary part of +0 stays one, as in a product."""
-    if not is_complex(above):
+    if not is_complex(above.dtype):
         below[...] = _transposed(above)
         return
     below.real[...] = _transposed(above.real)

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, TypedDict, overload
 import numpy as np
 import numpy.typing as npt
 
-from .._backends.reports import integer_exponents
+from .._backends.reports import make_integer_report
 from .._dispatch import on_cuda, told
 from .._dispatch.decision import Decision
-from .._dispatch.product import empty_result, multiply_integers, refuse_overflow
+from .._dispatch.product import empty_result, multiply_integers, refuse_overflow, results
 from .._options import Options, check_plan, check_taken, takes
 from .._plans.plan import Plan, make_int8_plan
 from .._report import Report
@@ -22,7 +22,6 @@ from .._request.dlpack import any_library
 from .._request.operands import MatmulRequest, matmul_request
 from .._request.types import Arrays, No, Yes
 from .._request.types import TensorT as T
-from .._request.written import mark_written
 from .._support.logger import LOGGER
 
 if TYPE_CHECKING:
@@ -108,28 +107,12 @@ def int8_matmul(a: Any, b: Any, *, products: int = 6, out: Any = None, **options
     asked = Options.of({**options, "accuracy": "scaled"})
     operands = library.take_operands(a, b, out, library.INT8)
     request = matmul_request(operands, asked, np.int32)
-    if not operands.on_device:
+    if operands.on_device:
+        c, about = _on_device(request, plan)
+    else:
         c, about = multiply_integers(replace(request, asked=asked._replace(plan=plan)), bits=8)
-        mark_written(out)
-        c = c if out is None else out
-        return (c, about) if asked.report else c
-    on_cuda.check_device(request.a.device)
-    product = _Product(request, plan)
-    began = told.begin(request) if LOGGER.isEnabledFor(DEBUG) else None
-    c = product.exact()
-    if began is not None:
-        told.tell(request, Decision(plan, _REASON), began)
-    overflows = 0
-    if request.shape.k > plan.k_max:
-        overflows = int(((c < -_LIMIT) | (c >= _LIMIT)).sum())
-        if asked.raises:
-            refuse_overflow(overflows, request.dtype)
-        c = c.to(request.dtype)
-    if out is not None:
-        request.out[...] = c
-        mark_written(out)
-        c = out
-    return (c, product.report(overflows)) if asked.report else c
+    library.mark_written(out)
+    return results(asked, c if out is None else out, None, about)
 
 
 def _check_plan(products: Any, plan: Any) -> Plan:
@@ -146,82 +129,68 @@ def _check_plan(products: Any, plan: Any) -> Plan:
     return make_int8_plan(plan.products)
 
 
-class _Product:
-    """The product on a device, by pieces of the inner dimension where it is too long for INT32, and what ran for it."""
+def _on_device(request: MatmulRequest, plan: Plan) -> tuple[Any, Report | None]:
+    """The product, also in `out` if there is one, and the report where it is asked for."""
+    asked, shape = request.asked, request.shape
+    on_cuda.check_device(request.a.device)
+    began = told.begin(request) if LOGGER.isEnabledFor(DEBUG) else None
+    outcome: dict[str, Any] = {
+        "kernel": "none",
+        "workspace": 0,
+        "moduli_used": 0,
+        "products": 0 if _is_empty(request) else plan.products,
+        "reason": _REASON,
+        "fallback": None,
+    }
+    parts = (_multiply(piece, plan, outcome) for piece in _pieces(request, plan.k_max))
+    c = next(parts)
+    for part in parts:  # sums fit 64 bits up to K = 2^49
+        c = c.long() + part
+    if began is not None:
+        told.tell(request, Decision(plan, _REASON), began)
+    overflows = 0
+    if shape.k > plan.k_max:
+        overflows = int(((c < -_LIMIT) | (c >= _LIMIT)).sum())
+        if asked.raises:
+            refuse_overflow(overflows, request.dtype)
+        c = c.to(request.dtype)
+    if request.out is not None:
+        request.out[...] = c
+    about = make_integer_report(request, plan, outcome, overflows) if asked.report else None
+    return c, about
 
-    def __init__(self, request: MatmulRequest, plan: Plan) -> None:
-        self._request = request
-        self._plan = plan
-        self._workspace = 0
-        self._kernel = "none"
 
-    def exact(self) -> Any:
-        """A tensor: int32, or int64 of more than one piece. Range: K < 2^49, up to which sums fit 64 bits."""
-        pieces = list(self._pieces())
-        if len(pieces) == 1:
-            return self._multiply(pieces[0])
-        total: Any = 0
-        for piece in pieces:
-            total = total + self._multiply(piece).long()
-        return total
-
-    def report(self, overflows: int) -> Report:
-        request = self._request
-        device = f"{request.a.device} ({library.require_torch().cuda.get_device_name(request.a.device)})"
-        return Report(
-            backend=self._plan.backend,
-            kernel=self._kernel,
-            device=device,
-            plan=self._plan,
-            moduli_used=0,
-            products=0 if _is_empty(request) else self._plan.products,
-            bits=self._plan.bits,
-            exponents=integer_exponents(request.a, request.b),
-            special_rows=0,
-            special_columns=0,
-            workspace=self._workspace,
-            reason=_REASON,
-            accuracy="exact",
-            kind="integer",
-            overflows=overflows,
+def _pieces(request: MatmulRequest, most: int) -> Iterator[MatmulRequest]:
+    """The request by ranges of its inner dimension that INT32 holds, which begin where vectors do."""
+    shape, b = request.shape, request.b
+    step = max(shape.k if shape.k <= most else most // 64 * 64, 1)
+    for first in range(0, max(shape.k, 1), step):
+        inner = slice(first, min(first + step, shape.k))
+        yield replace(
+            request,
+            a=request.a[..., inner],
+            b=b[inner] if shape.b_vector else b[..., inner, :],
+            out=None,
+            shape=shape._replace(k=inner.stop - first),
         )
 
-    def _pieces(self) -> Iterator[MatmulRequest]:
-        """The request by ranges of its inner dimension that INT32 holds."""
-        request, most = self._request, self._plan.k_max
-        most = (
-            request.shape.k if request.shape.k <= most else most // 64 * 64
-        )  # pieces begin where vectors do
-        for first in range(0, max(request.shape.k, 1), max(most, 1)):
-            k = min(most, request.shape.k - first)
-            inner = slice(first, first + k)
-            is_vector = request.b.ndim == 1
-            yield replace(
-                request,
-                a=request.a[..., inner],
-                b=request.b[inner] if is_vector else request.b[..., inner, :],
-                out=None,
-                shape=request.shape._replace(k=k),
-            )
 
-    def _multiply(self, request: MatmulRequest) -> Any:
-        shape = request.shape
-        # The kernel stores pairs of entries, and a matrix of a stack begins where 16 bytes do: what is more is cut off.
-        multiple = 4 if shape.stack else 2
-        extents = (*shape.stack, shape.m, shape.n + -shape.n % multiple)
-        c = empty_result(request, extents, np.int32)
-        if _is_empty(request):
-            c.zero_()
-        else:
-            asked = request.asked._replace(plan=self._plan)
-            multiply, is_reported = on_cuda.core_for(request).multiply_integers, request.asked.report
-            outcome = multiply(
-                request.a, request.b, c[..., : shape.n], asked, bits=0, is_reported=is_reported
-            )
-            if is_reported:
-                self._workspace = max(self._workspace, outcome["workspace"])
-                self._kernel = outcome["kernel"]
-        return c[..., : shape.n].contiguous().reshape(shape.result)
+def _multiply(request: MatmulRequest, plan: Plan, outcome: dict[str, Any]) -> Any:
+    """A tensor of int32; the outcome of a reported product goes into `outcome`."""
+    shape, asked = request.shape, request.asked
+    # The kernel stores pairs of entries, and a matrix of a stack begins where 16 bytes do: what is more is cut off.
+    multiple = 4 if shape.stack else 2
+    c = empty_result(request, (*shape.stack, shape.m, shape.n + -shape.n % multiple), np.int32)
+    if _is_empty(request):
+        c.zero_()
+    else:
+        multiply = on_cuda.core_for(request).multiply_integers
+        planned = asked._replace(plan=plan)
+        made = multiply(request.a, request.b, c[..., : shape.n], planned, bits=0, is_reported=asked.report)
+        if asked.report:
+            outcome["workspace"] = max(outcome["workspace"], made["workspace"])
+            outcome["kernel"] = made["kernel"]
+    return c[..., : shape.n].contiguous().reshape(shape.result)
 
 
 def _is_empty(request: MatmulRequest) -> bool:

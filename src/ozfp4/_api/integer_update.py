@@ -10,13 +10,19 @@ from .._dispatch.product import empty_result, to_caller
 from .._options import Options
 from .._report import Report
 from .._request import library
-from .._request.complex import matrices, with_matrix_axes
-from .._request.factors import check_integer_factor
 from .._request.integers import entry_bits, words_of
 from .._request.library import Operands
-from .._request.operands import MatmulShape, matmul_shape
+from .._request.operands import (
+    MatmulShape,
+    Update,
+    check_addend_given,
+    check_addend_shape,
+    check_integer_factor,
+    matmul_shape,
+    matrices,
+    with_matrix_axes,
+)
 from .._request.out import check_out, is_same_place
-from .._request.update import Update, check_addend_given, check_addend_shape
 from .integers import integer_product
 
 

@@ -12,8 +12,7 @@ from .._options import Options
 from .._report import Report
 from .._request import library
 from .._request.library import Operands
-from .._request.operands import MatmulRequest, matmul_request
-from .._request.update import Update
+from .._request.operands import MatmulRequest, Update, matmul_request
 
 
 def integer_product(

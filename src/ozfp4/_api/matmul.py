@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Mapping
 from logging import DEBUG
 from typing import TYPE_CHECKING, Any, overload
@@ -11,12 +10,11 @@ import numpy as np
 
 from .._core import multiply_plain
 from .._dispatch import plain
-from .._dispatch.product import multiply
+from .._dispatch.product import multiply, promoted, results
 from .._options import (
     PROCESS,
     PROGRESS,
     SCOPE,
-    Options,
     TypedOptions,
     check_taken,
     check_unasked,
@@ -26,12 +24,10 @@ from .._options import (
 from .._report import Report
 from .._request import dlpack, library
 from .._request.integers import entry_bits, unify_to
-from .._request.operands import matmul_request
-from .._request.prepared import NEITHER, Prepared, take_prepared
+from .._request.library import is_traced, is_watched, short_way
+from .._request.operands import matmul_request, take
 from .._request.types import Array, Arrays, No, Yes
 from .._request.types import TensorT as T
-from .._request.written import mark_written
-from .._support import torch_private
 from .._support.logger import LOGGER
 from .integers import integer_product
 
@@ -254,40 +250,6 @@ def _streamed(a: Any, b: Any, out: Any, device: Any, options: dict[str, Any]) ->
     return call.matmul(a, b, out, device, limit, rest)
 
 
-def is_traced() -> bool:
-    """Whether torch.compile traces this, and so whatever is done before it is asked who watches."""
-    torch = sys.modules.get("torch")  # not by torch_module: torch.compile traces this
-    return torch is not None and bool(torch.compiler.is_dynamo_compiling())
-
-
-def is_watched(*operands: Any) -> bool:
-    """Whether torch has to see the product of these as an operator: for gradients or tangents, as it traces, maps or watches what
-    tensors do, or as they lie on several devices. In this module, as it stands on the way of every product."""
-    torch = sys.modules.get("torch")  # not by torch_module: torch.compile traces this
-    if torch is None or type(operands[0]) is np.ndarray:  # beside which tensors are refused
-        return False
-    if not is_traced() and library.unwatched().are(operands):
-        return False
-    tensor, has_tensors = torch.Tensor, False
-    for x in operands:
-        if x is not None and isinstance(x, tensor):
-            has_tensors = True
-            if x.requires_grad and torch.is_grad_enabled():
-                return True
-            if type(x) is not tensor and (torch_private.is_fake(x) or library.is_dtensor(x)):
-                return True
-    return has_tensors and bool(
-        torch.compiler.is_dynamo_compiling()
-        or torch_private.is_recorded()
-        or (torch_private.mode_count() and library.has_watching_mode())
-        or torch_private.interpreter() is not None
-        or (
-            torch_private.tangent_level() >= 0
-            and any(isinstance(x, torch.Tensor) and library.has_tangent(x) for x in operands)
-        )
-    )
-
-
 def product(
     a: Any,
     b: Any,
@@ -304,42 +266,24 @@ def product(
         by_operator: Callable[..., Any] = plain.operators.get("matmul", _by_operator)
         return by_operator(a, b, out, options)
     if not dlpack.plain.issuperset(map(type, (a, b, out))) and dlpack.are_given(a, b, out):
-        return dlpack.call(product, {**locals(), "is_asked": False})
+        return dlpack.of_another(product, a, b, out, options)
 
-    sides, given = NEITHER, options
-    if isinstance(a, Prepared) or isinstance(b, Prepared):
-        sides, a, b, given = take_prepared(a, b, options)
-    asked = Options.of(given)
-    taken = library.take_operands(a, b, out, library.TAKEN)
-    operands, integer, dtype = unify_to(taken, asked.dtype)
+    asked, taken, sides = take(a, b, out, options, library.TAKEN)
+    operands, integer, dtype = taken, None, None
+    if asked.dtype is not None or taken.has_integers:
+        operands, integer, dtype = unify_to(taken, asked.dtype)
+    bound = None
     if integer is not None:
-        check_unasked(given)
+        check_unasked(options)
         needed = max(entry_bits(operands.a.dtype), entry_bits(operands.b.dtype))
         c, about = integer_product(operands, asked, integer, needed)
-        mark_written(out)
-        c = c if out is None else out
-        return (c, about) if asked.report else c
-    if asked.raises:
-        raise ValueError(f"overflow: 'raise' is for products of integers{_promoted(taken)}")
-    request = matmul_request(operands, asked, dtype, prepared=sides)
-    c, bound, about = multiply(request)
-    if out is not None and operands.torch is not None:  # as mark_written does: one module less on the way
-        operands.torch.autograd.graph.increment_version(out)
+    elif asked.raises:
+        raise ValueError(f"overflow: 'raise' is for products of integers{promoted(taken)}")
+    else:
+        c, bound, about = multiply(matmul_request(operands, asked, dtype, prepared=sides))
+    if operands.torch is not None:
+        library.mark_written(out)
     return results(asked, c if out is None else out, bound, about)
-
-
-def short_way(name: str, a: Any) -> Callable[..., Any] | None:
-    """The core's function of a CUDA device for products with nothing to check, which answers NotImplemented for others; None
-    where `a` lies elsewhere, no product was made there yet, or somebody listens to what is made."""
-    if getattr(a, "is_cuda", False) is not True or LOGGER.isEnabledFor(DEBUG):
-        return None
-    return getattr(sys.modules.get("ozfp4._cuda"), name, None)
-
-
-def results(asked: Options, c: Any, bound: Any, about: Report | None) -> Any:
-    """The result, with its bounds and the report behind it where they were asked for."""
-    found = (c, *([bound] if asked.return_bound else []), *([about] if asked.report else []))
-    return found if len(found) > 1 else c
 
 
 def _matmul(a: Any, b: Any, out: Any = None, **options: Any) -> Any:
@@ -348,11 +292,3 @@ def _matmul(a: Any, b: Any, out: Any = None, **options: Any) -> Any:
 
 
 plain.products["matmul"] = _matmul
-
-
-def _promoted(given: library.Operands) -> str:
-    """What is said of integers whose product is none of integers."""
-    first, second = given.a.dtype, given.b.dtype
-    if not (library.is_integer(first) and library.is_integer(second)):
-        return ""
-    return f"; {first} and {second} promote to float64: convert one of them to the other's dtype"

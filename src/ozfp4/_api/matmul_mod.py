@@ -13,10 +13,10 @@ from .._report import Report
 from .._request import library
 from .._request.dlpack import any_library
 from .._request.integers import check_modulus
+from .._request.library import mark_written
 from .._request.reduced import reduce_operands
 from .._request.types import Array, Arrays, No, Yes
 from .._request.types import TensorT as T
-from .._request.written import mark_written
 from .integers import integer_product
 
 if TYPE_CHECKING:

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from .._options import ReportedOptions, check_taken, takes
 from .._report import Report
-from .._request import many
 from .._request.dlpack import any_library
-from .contraction import Term, contract, make_ways, wide
-from .matmul import is_watched
+from .._request.subscripts import Label, Subscripts
+from .contraction import sum_of_products
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -62,41 +58,24 @@ def tensordot(
         As :func:`ozfp4.matmul`; ValueError for axes that do not exist, come twice, or differ in extent.
     """
     check_taken(tensordot, options)
-    watched = is_watched(a, b, out)
-    given, xp = many.take_all([a, b], out, ("a", "b"), is_watched=watched)
-    of_a, of_b = _axes(axes, tuple(given[0].shape), tuple(given[1].shape), xp is not np)
-    given, dtype = many.of_one_dtype(given, xp, dtype, is_watched=watched)
-    beside: list[Any] = []
-    ways = make_ways(xp, given, options, is_watched=watched)
-    ways = ways._replace(matmul=partial(_first, ways.matmul, beside))
-    a, b = given
-    # Axes of a are its numbers; those of b that are summed over with them are the same, the others come behind.
-    labels_a = tuple(range(a.ndim))
-    labels_b = tuple(of_a[of_b.index(i)] if i in of_b else a.ndim + i for i in range(b.ndim))
-    result = (*(i for i in labels_a if i not in of_a), *(i for i in labels_b if i >= a.ndim))
-    shape = (
-        *(n for i, n in enumerate(a.shape) if i not in of_a),
-        *(n for i, n in enumerate(b.shape) if i not in of_b),
-    )
-    many.check_room(out, shape, dtype, given, ("a", "b"))
-    extents = dict(zip(labels_b, b.shape, strict=True))
-    extents |= {
-        label: n for label, n in zip(labels_a, a.shape, strict=True) if n != 1 or label not in extents
-    }
-    terms = [wide(Term(x, labels), extents, xp) for x, labels in ((a, labels_a), (b, labels_b))]
-    c = many.write(contract(terms, result, [(0, 1)], ways), out)
+    c, beside = sum_of_products({"a": a, "b": b}, out, dtype, options, partial(_read, axes))
     if not beside:
         return c
-    return (c, *(x if isinstance(x, Report) else x.reshape(shape) for x in beside))
+    return (c, *(x if isinstance(x, Report) else x.reshape(c.shape) for x in beside))
 
 
-def _first(product: Callable[[Any, Any], Any], beside: list[Any], x: Any, y: Any) -> Any:
-    """The product of x and y; what is returned with it goes into the list."""
-    found = product(x, y)
-    if not isinstance(found, tuple):
-        return found
-    beside.extend(found[1:])
-    return found[0]
+def _read(
+    axes: Any, a: tuple[int, ...], b: tuple[int, ...], has_tensors: bool
+) -> tuple[Subscripts, list[tuple[int, int]]]:
+    """Labels of the axes: of those of a their numbers; of those of b that are summed over with them the same, and numbers behind
+    them."""
+    of_a, of_b = _axes(axes, a, b, has_tensors)
+    labels_a = tuple(range(len(a)))
+    labels_b = tuple(of_a[of_b.index(i)] if i in of_b else len(a) + i for i in range(len(b)))
+    result = (*(i for i in labels_a if i not in of_a), *(i for i in labels_b if i >= len(a)))
+    extents: dict[Label, int] = dict(zip(labels_b, b, strict=True))
+    extents |= {label: n for label, n in zip(labels_a, a, strict=True) if n != 1 or label not in extents}
+    return Subscripts((labels_a, labels_b), result, extents), [(0, 1)]
 
 
 def _axes(axes: Any, a: tuple[int, ...], b: tuple[int, ...], broadcast: bool) -> tuple[list[int], list[int]]:

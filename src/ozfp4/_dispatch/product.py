@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from .._backends import cpu, reports
+from .._backends import reports
 from .._options import Options
 from .._report import Report
 from .._request import library
 from .._request.integers import words_of
-from .._request.operands import MatmulRequest
+from .._request.operands import MatmulRequest, matrices
 from .._support.logger import LOGGER
 from . import on_cuda, told
 from .decision import Decision, plan_of
@@ -59,7 +59,7 @@ def multiply(request: MatmulRequest, encloses: bool = False) -> tuple[Any, Any, 
         plan = plan_of(request.asked, outcome["plan"])
         further_facts = (c, beside) if on_device else ()
         about = reports.make_report(request, plan, outcome, *further_facts)
-    return _to_caller(request, c), None if beside is None else _to_caller(request, beside), about
+    return to_caller(request, c), None if beside is None else to_caller(request, beside), about
 
 
 def multiply_gram(request: MatmulRequest, is_left: bool) -> tuple[Any, Any, Report | None]:
@@ -71,7 +71,7 @@ def multiply_gram(request: MatmulRequest, is_left: bool) -> tuple[Any, Any, Repo
     about = None
     if request.asked.report:
         about = reports.make_report(request, plan_of(request.asked, outcome["plan"]), outcome)
-    return _to_caller(request, c), None if bound is None else _to_caller(request, bound), about
+    return to_caller(request, c), None if bound is None else to_caller(request, bound), about
 
 
 # ---- Integers -------------------------------------------------------------------------------------------------------
@@ -89,7 +89,7 @@ def multiply_integers(request: MatmulRequest, bits: int, modulus: int = 0) -> tu
     c, counts = _place(request, request.out), request.asked.report
     further = _factors(request)
     outcome = _run(_core.multiply_integers, request, c, bits=bits, modulus=modulus, counts=counts, **further)
-    return _to_caller(request, c), _about_integers(request, outcome)
+    return to_caller(request, c), _about_integers(request, outcome)
 
 
 def multiply_integer_gram(request: MatmulRequest, bits: int) -> tuple[Any, Report | None]:
@@ -101,7 +101,7 @@ def multiply_integer_gram(request: MatmulRequest, bits: int) -> tuple[Any, Repor
     if out is not None and c is not out:
         out[...] = c
         c = out
-    return _to_caller(request, c), _about_integers(request, outcome)
+    return to_caller(request, c), _about_integers(request, outcome)
 
 
 def refuse_overflow(overflows: int, dtype: Any) -> None:
@@ -128,7 +128,7 @@ def _multiply_integers_on_device(
     if 0 in (*c.shape, shape.k):
         c.zero_()
     else:
-        view = _with_matrix_axes(request, c)
+        view = matrices(request.shape, c)
         outcome = _run(core, request, view, a, b, bits=bits, modulus=modulus, overflows=counter)
     overflows = 0 if counter is None else int(counter.item())
     if asked.raises:
@@ -196,6 +196,20 @@ def to_caller(given: MatmulRequest | library.Operands, result: Any) -> Any:
     return result[()] if result.ndim == 0 else result
 
 
+def results(asked: Options, c: Any, bound: Any, about: Report | None) -> Any:
+    """The result, with its bounds and the report behind it where they were asked for."""
+    found = (c, *([bound] if asked.return_bound else []), *([about] if asked.report else []))
+    return found if len(found) > 1 else c
+
+
+def promoted(given: library.Operands) -> str:
+    """What is said of integers whose product is none of integers."""
+    first, second = given.a.dtype, given.b.dtype
+    if not (library.is_integer(first) and library.is_integer(second)):
+        return ""
+    return f"; {first} and {second} promote to float64: convert one of them to the other's dtype"
+
+
 def _place(request: MatmulRequest, out: Any) -> Any:
     return empty_result(request, request.shape.result, request.dtype) if out is None else out
 
@@ -204,15 +218,9 @@ def _new_bounds(request: MatmulRequest) -> Any:
     return empty_result(request, request.shape.result, np.complex128 if request.is_complex else np.float64)
 
 
-def _with_matrix_axes(request: MatmulRequest, x: Any) -> Any:
-    """A tensor of the result's shape with both matrix axes, as a view."""
-    view = x.unsqueeze(-1) if request.shape.b_vector else x
-    return view.unsqueeze(-2) if request.shape.a_vector else view
-
-
 def _view(request: MatmulRequest, x: Any) -> Any:
     """A result as the core takes it: an array with both matrix axes, a tensor as it is."""
-    return x if library.is_tensor(x) else cpu.matrix_view(request, x)
+    return x if library.is_tensor(x) else matrices(request.shape, x)
 
 
 def _factors(request: MatmulRequest) -> dict[str, Any]:
@@ -221,7 +229,3 @@ def _factors(request: MatmulRequest) -> dict[str, Any]:
         return {}
     addend = None if update.c is None else _view(request, update.c)
     return {"alpha": update.alpha, "beta": update.beta, "addend": addend}
-
-
-def _to_caller(request: MatmulRequest, result: Any) -> Any:
-    return result if library.is_tensor(result) else cpu.like_input(request, result)

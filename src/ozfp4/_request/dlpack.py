@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache, wraps
-from inspect import BoundArguments, Signature, signature
+from inspect import Signature, signature
 from typing import Any, TypeVar, cast
 
 import numpy as np
@@ -69,13 +69,18 @@ def any_library(product: F, keeps: bool = False) -> F:
     def of_any_library(*given: Any, **named: Any) -> Any:
         if not are_given(*given, *named.values()):
             return product(*given, **named)
-        return _of_another(product, _signature(product).bind(*given, **named), keeps)
+        if keeps:  # torch counts no modification that their library makes
+            named["copies"] = True
+        return of_another(product, *given, **named)
 
     return cast(F, of_any_library)
 
 
-def call(product: Callable[..., Any], given: dict[str, Any]) -> Any:
-    """The product of arguments by their names, which may be arrays of another library; other names are left out.
+_signature: Callable[[Callable[..., Any]], Signature] = lru_cache(maxsize=64)(signature)
+
+
+def of_another(product: Callable[..., Any], *given: Any, **named: Any) -> Any:
+    """The product of views of its operands, which may be arrays of another library.
 
     Raises
     ------
@@ -84,50 +89,39 @@ def call(product: Callable[..., Any], given: dict[str, Any]) -> Any:
     RuntimeError
         Arrays on two devices, or where no product runs.
     """
-    own = _signature(product)
-    return _of_another(product, BoundArguments(own, {name: given[name] for name in own.parameters}))
-
-
-_signature: Callable[[Callable[..., Any]], Signature] = lru_cache(maxsize=64)(signature)
-
-
-def _of_another(product: Callable[..., Any], bound: BoundArguments, keeps: bool = False) -> Any:
-    """The product of views of its operands."""
+    bound = _signature(product).bind(*given, **named)
+    arguments = bound.arguments
     for name in _PAIRS:
-        if isinstance(pair := bound.arguments.get(name), list):
-            bound.arguments[name] = tuple(pair)
-    operands = dict(_operands(bound.arguments))
+        if isinstance(pair := arguments.get(name), list):
+            arguments[name] = tuple(pair)
+    operands = dict(_operands(arguments))
     library = _library_of(operands)
     if library is None:
         return product(*bound.args, **bound.kwargs)
-    library.check_out(operands)
+    outs = {name: x for name, x in operands.items() if name.startswith("out") and x is not None}
+    for name in outs:
+        if library.name == "jax":
+            raise TypeError(f"{name}: arrays of jax are immutable; leave out= out and take what is returned")
     views = {id(x): library.view(name, x) for name, x in operands.items() if x is not None}
-    arguments = {
-        name: _mapped(value, lambda x: views.get(id(x), x)) if name in _OPERANDS else value
-        for name, value in bound.arguments.items()
-    }
-    if keeps:  # torch counts no modification that their library makes
-        arguments["copies"] = True
-    made = BoundArguments(bound.signature, arguments)
-    result = product(*made.args, **made.kwargs)
-    given = {id(views[id(x)]): x for name, x in operands.items() if name.startswith("out") and x is not None}
+    for name in set(_OPERANDS).intersection(arguments):
+        arguments[name] = _mapped(arguments[name], lambda x: views.get(id(x), x))
+    result = product(*bound.args, **bound.kwargs)
+    written = {id(views[id(x)]): x for x in outs.values()}
     library.release(views.values())
-    return _mapped(result, lambda x: given[id(x)] if id(x) in given else library.take_back(x))
+    return _mapped(result, lambda x: written[id(x)] if id(x) in written else library.take_back(x))
 
 
 def _operands(arguments: dict[str, Any]) -> Iterator[tuple[str, Any]]:
     """What was passed for operands, by the names that errors have; of several each by itself."""
-    has_lists = not isinstance(
+    has_labels = not isinstance(
         arguments.get("subscripts", ""), str
-    )  # of labels: NumPy's other form of einsum
+    )  # in lists: NumPy's other form of einsum
     for name in _OPERANDS:
         value = arguments.get(name)
         if isinstance(value, tuple):
-            yield from (
-                (f"{name}[{i}]", x)
-                for i, x in enumerate(value)
-                if not (has_lists and isinstance(x, (list, tuple)))
-            )
+            for i, x in enumerate(value):
+                if not (has_labels and isinstance(x, (list, tuple))):
+                    yield f"{name}[{i}]", x
         elif not isinstance(value, str):
             yield name, value
 
@@ -148,14 +142,6 @@ class Library:
     name: str
     module: Any
     like: Any
-
-    def check_out(self, operands: dict[str, Any]) -> None:
-        """TypeError where this library's arrays cannot be written to."""
-        for name, x in operands.items():
-            if name.startswith("out") and x is not None and self.name == "jax":
-                raise TypeError(
-                    f"{name}: arrays of jax are immutable; leave out= out and take what is returned"
-                )
 
     def view(self, name: str, x: Any) -> Any:
         """The same entries as an array, or on a CUDA device as a tensor; a prepared operand as one of these."""
@@ -223,40 +209,32 @@ def _library_of(operands: dict[str, Any]) -> Library | None:
 
     TypeError for operands of two libraries, RuntimeError for those on two devices.
     """
-    for name, x in operands.items():
-        if _is_tracer(x):
-            raise TypeError(
-                f"{name}: a tracer of jax has no entries; call this outside of jit, grad and vmap, or by jax.pure_callback"
-            )
-        if _is_proxy(x):
-            raise TypeError(
-                f"{name}: a Proxy of torch.fx has no entries; import ozfp4._torch_ops and call torch.ops.ozfp4.matmul, gemm or "
-                "gram, or torch.fx.wrap a function that calls this"
-            )
-    names = {name: _library_name(x) for name, x in operands.items() if x is not None}
-    first = next((name for name in names if _is_of_another(operands[name])), None)
+    given = {name: x for name, x in operands.items() if x is not None}
+    names = {name: _library_name(name, x) for name, x in given.items()}
     if len(set(names.values())) > 1:
         kinds = ", ".join(f"{name} is of {library}" for name, library in names.items())
         raise TypeError(f"arrays of two libraries cannot be mixed: {kinds}")
+    arrays = {name: x for name, x in given.items() if not isinstance(x, Prepared)}
+    first = next((name for name, x in arrays.items() if _is_of_another(x)), None)
     if first is None:
-        prepared = next((x._library for x in operands.values() if isinstance(x, Prepared)), None)
+        prepared = next((x._library for x in given.values() if isinstance(x, Prepared)), None)
         return None if prepared is None else Library(prepared, _modules[prepared], None)
-    like = operands[first]
+    like = arrays[first]
     module = _module_of(like)
     if module is None:
         raise TypeError(
             f"{first}: {type(like).__name__} is of a library without from_dlpack, which takes no result; "
             f"pass np.from_dlpack({first}) or torch.from_dlpack({first})"
         )
-    for name in names:
-        x = operands[name]
-        if isinstance(x, Prepared):
-            continue
-        here, there = ((_place(n, y), getattr(y, "device", None)) for n, y in ((name, x), (first, like)))
-        if here != there:
-            raise RuntimeError(
-                f"{name}: device {_shown(here)} differs from {_shown(there)}, where {first} lies"
+    there, where = _place(first, like), getattr(like, "device", None)
+    for name, x in arrays.items():
+        here, device = _place(name, x), getattr(x, "device", None)
+        if (here, device) != (there, where):
+            own, other = (
+                f"{place} of DLPack" if shown is None else shown
+                for place, shown in ((here, device), (there, where))
             )
+            raise RuntimeError(f"{name}: device {own} differs from {other}, where {first} lies")
     return Library(names[first], module, like)
 
 
@@ -265,21 +243,26 @@ def _dtype(x: Any) -> str:
     return str(getattr(x, "dtype", "unknown")).rpartition(".")[2]
 
 
-def _shown(place: tuple[tuple[int, int], object]) -> object:
-    return f"{place[0]} of DLPack" if place[1] is None else place[1]
-
-
 # By names of libraries, those that were met.
 _modules: dict[str, Any] = {}
 
 
-def _library_name(x: Any) -> str:
-    """The library of an operand, as errors call it."""
-    if isinstance(x, Prepared):
-        own = "torch" if is_tensor(x._entries) else "NumPy"
-        return own if x._library is None else x._library
-    if not _is_of_another(x):
-        return "torch" if is_tensor(x) else "NumPy"
+def _library_name(argument: str, x: Any) -> str:
+    """The library of an operand, as errors call it; TypeError for what stands for an array and has no entries."""
+    jax = sys.modules.get("jax")
+    if jax is not None and isinstance(x, jax.core.Tracer):
+        raise TypeError(
+            f"{argument}: a tracer of jax has no entries; call this outside of jit, grad and vmap, or by jax.pure_callback"
+        )
+    if _is_proxy(x):
+        raise TypeError(
+            f"{argument}: a Proxy of torch.fx has no entries; import ozfp4._torch_ops and call torch.ops.ozfp4.matmul, gemm or "
+            "gram, or torch.fx.wrap a function that calls this"
+        )
+    if isinstance(x, Prepared) and x._library is not None:
+        return x._library
+    if isinstance(x, Prepared) or not _is_of_another(x):
+        return "torch" if is_tensor(x._entries if isinstance(x, Prepared) else x) else "NumPy"
     module = _module_of(x)
     if module is None:
         return type(x).__module__.partition(".")[0]
@@ -306,11 +289,6 @@ def _place(name: str, x: Any) -> tuple[int, int]:
             f"{name}: {type(x).__name__} does not say by DLPack where it lies: {error}"
         ) from None
     return int(kind), int(index)
-
-
-def _is_tracer(x: object) -> bool:
-    jax = sys.modules.get("jax")
-    return jax is not None and isinstance(x, jax.core.Tracer)
 
 
 def _is_proxy(x: object) -> bool:

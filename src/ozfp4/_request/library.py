@@ -1,10 +1,11 @@
-"""NumPy or torch: whose arrays the operands are, and their dtypes. torch is used where the caller has imported it."""
+"""Whose arrays the operands are, NumPy's or torch's, and who watches them. torch is used where the caller has imported it."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable
 from functools import lru_cache, partial
+from logging import DEBUG
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,6 +13,7 @@ import numpy.typing as npt
 
 from .. import _core
 from .._support import torch_private
+from .._support.logger import LOGGER
 from . import remedies
 
 Array = npt.NDArray[Any]
@@ -63,14 +65,7 @@ def name_of(dtype: Any) -> str:
 
 @lru_cache(maxsize=16)
 def _names(allowed: tuple[type, ...]) -> frozenset[str]:
-    """The names of dtypes; NumPy takes microseconds for each."""
-    return frozenset(dtype.name for dtype in dtypes_of(allowed))
-
-
-@lru_cache(maxsize=256)
-def _is_taken(dtype: Any) -> bool:
-    """Whether matmul takes a dtype of torch."""
-    return name_of(dtype) in _names(TAKEN)
+    return frozenset(np.dtype(t).name for t in allowed)
 
 
 @lru_cache(maxsize=256)
@@ -79,6 +74,7 @@ def is_integer(dtype: Any) -> bool:
     return name_of(dtype).startswith(("int", "uint", "bool"))
 
 
+@lru_cache(maxsize=256)
 def is_complex(dtype: Any) -> bool:
     """Whether a dtype of NumPy or torch is one of complex numbers."""
     return name_of(dtype).startswith("complex")
@@ -101,6 +97,9 @@ def is_dtensor(x: object) -> bool:
     return kind is not None and isinstance(x, kind)
 
 
+# ---- Operands -------------------------------------------------------------------------------------------------------
+
+
 def take_operands(a: Any, b: Any, out: Any, allowed: tuple[type, ...]) -> Operands:
     """The operands as the product takes them.
 
@@ -112,128 +111,100 @@ def take_operands(a: Any, b: Any, out: Any, allowed: tuple[type, ...]) -> Operan
         Tensors that require grad, have a tangent, or lie on different devices.
     """
     are_arrays = type(a) is np.ndarray and type(b) is np.ndarray and out is None
-    if are_arrays or not is_from_torch(a=a, b=b, out=out):
-        return Operands(_array("a", a, allowed), _array("b", b, allowed), _checked_out(out), None, False)
-    torch = torch_module()
-    if a.is_cpu and b.is_cpu:
-        x, y = (check_dtype(name, array_of_tensor(name, z), allowed) for name, z in (("a", a), ("b", b)))
-        return Operands(x, y, _checked_out(out), torch, False)
-    for name, x in (("a", a), ("b", b)):
-        check_tensor(name, x)
+    has_tensors = not are_arrays and is_from_torch(a=a, b=b, out=out)
+    if not has_tensors or (a.is_cpu and b.is_cpu):
+        torch = torch_module() if has_tensors else None
+        return Operands(
+            take_array("a", a, allowed), take_array("b", b, allowed), checked_out(out), torch, False
+        )
+    x, y = (take_tensor(name, x, allowed) for name, x in (("a", a), ("b", b)))
     check_device("b", b, a)
-    for name, x in (("a", a), ("b", b)):
-        if name_of(x.dtype) not in _names(allowed):
-            raise TypeError(
-                f"{name}: dtype {x.dtype} is not supported"
-                f"{remedies.of_torch_dtype(name, x.dtype, np.float64 in allowed)}; allowed is {listed(allowed, 'torch.')}"
-            )
     if out is not None:
-        if out.device != a.device:
-            raise RuntimeError(f"out: device {out.device} differs from {a.device}, where the operands lie")
+        check_device("out", out, a)
         check_tensor("out", out)
         check_not_lazy(out)
-    return Operands(a.resolve_neg(), b.resolve_neg(), out, torch, True)
+    return Operands(x, y, out, torch_module(), True)
 
 
 def take_operand(name: str, x: Any, allowed: tuple[type, ...]) -> Operands:
     """One operand that no other is there for yet, in both places. Raises as :func:`take_operands`."""
-    if not is_tensor(x) or x.device.type == "cpu":
-        array = _array(name, x, allowed)
-        return Operands(array, array, None, torch_module() if is_tensor(x) else None, False)
-    check_tensor(name, x)
-    if name_of(x.dtype) not in _names(allowed):
-        raise TypeError(
-            f"{name}: dtype {x.dtype} is not supported{remedies.of_torch_dtype(name, x.dtype, np.float64 in allowed)}; "
-            f"allowed is {listed(allowed, 'torch.')}"
-        )
-    resolved = x.resolve_neg()
-    return Operands(resolved, resolved, None, torch_module(), True)
+    has_tensor = is_tensor(x)
+    on_device = has_tensor and not x.is_cpu
+    taken = take_tensor(name, x, allowed) if on_device else take_array(name, x, allowed)
+    return Operands(taken, taken, None, torch_module() if has_tensor else None, on_device)
 
 
 def is_from_torch(**operands: object) -> bool:
     """True for torch, False for NumPy; TypeError when they are mixed. An `out` or a `c` may be None."""
-    given = {name: is_tensor(x) for name, x in operands.items() if x is not None or name in ("a", "b")}
+    given = {name: is_tensor(x) for name, x in operands.items() if x is not None or name not in ("c", "out")}
     if len(set(given.values())) > 1:
         remedies.check_unprepared(**operands)
         kinds = ", ".join(
             f"{name} is a {'torch tensor' if t else 'NumPy array'}" for name, t in given.items()
         )
         raise TypeError(f"NumPy arrays and torch tensors cannot be mixed: {kinds}")
-    return given["a"]
+    return any(given.values())
 
 
-def has_watching_mode() -> bool:
-    """Whether a dispatch mode of torch wants to see products as operators; those of ``ozfp4.emulate`` let ours pass."""
-    return any(not getattr(mode, "passes_products", False) for mode in torch_private.modes())
+def take_array(name: str, x: object, allowed: tuple[type, ...]) -> Array:
+    """An array, or a tensor on the CPU, as an array in native byte order; TypeError unless its dtype is among `allowed`."""
+    return check_dtype(name, as_array(name, x), allowed)
 
 
-@lru_cache(maxsize=1)
-def unwatched() -> _core.Unwatched:
-    """What says of operands, None or tensors, that nobody watches them; False where that needs a closer look."""
-    torch = require_torch()
-    return _core.Unwatched(
-        (torch.Tensor, torch.nn.Parameter),
-        records_gradients=torch.is_grad_enabled,
-        has_watching_mode=has_watching_mode,
-        **torch_private.watching_functions(),
-    )
+def take_tensor(name: str, x: Any, allowed: tuple[type, ...]) -> Any:
+    """A tensor on a device, as entries in memory but for their conjugation."""
+    check_tensor(name, x, allowed)
+    return x.resolve_neg()
 
 
-def plain_tensors(a: Any) -> Callable[..., Any] | None:
-    """The function that multiplies tensors like `a` as ``_core.multiply_plain`` does arrays. None for other objects; on the CPU
-    where torch offers no C structures (before 2.10), on a GPU before its first product."""
-    if getattr(a, "is_cuda", False) is True:
-        return getattr(sys.modules.get("ozfp4._cuda"), "multiply_plain", None)
-    return None if sys.modules.get("torch") is None else _plain_tensors()
+def as_array(name: str, x: object) -> Array:
+    """A NumPy array of `x` without a copy where possible."""
+    if type(x) is np.ndarray:
+        return x
+    if is_tensor(x):
+        return array_of_tensor(name, x)
+    _check_entries(name, x)
+    return np.asarray(x)
 
 
-@lru_cache(maxsize=1)
-def _plain_tensors() -> Callable[..., Any] | None:
-    torch = require_torch()
-    api = getattr(torch.Tensor, "__dlpack_c_exchange_api__", None)
-    types = (torch.float64, torch.float32, torch.complex128, torch.complex64)
-    makers = tuple(partial(torch.empty_strided, dtype=t, device=torch.device("cpu")) for t in types)
-    try:
-        found = _core.PlainTensors(api, unwatched(), makers, torch.autograd.graph.increment_version)
-    except (TypeError, ValueError):
-        return None
-    return found.multiply
+def _check_entries(name: str, x: object) -> None:
+    """Errors of :func:`as_array`, for a list or a tuple those of what it holds."""
+    if is_tensor(x):
+        check_tensor(name, x)
+    elif remedies.is_no_array(x):
+        raise TypeError(remedies.of_array(name, x))
+    elif isinstance(x, (list, tuple)):
+        if not all(issubclass(kind, (int, float, complex, np.generic)) for kind in set(map(type, x))):
+            for i, each in enumerate(x):
+                _check_entries(f"{name}[{i}]", each)
+    else:
+        remedies.check_here(name, x)
 
 
-def has_own_tangent(x: Any) -> bool:
-    """Whether a tensor has a tangent of forward mode, at the one level of torch.func that torch is at. Levels of forward mode are
-    the process's, so that only the tensor knows: another thread may have entered one."""
-    if torch_private.tangent_level() < 0:
-        return False
-    if torch_private.is_below_tangents():
-        return False  # there torch has no answer
-    return require_torch().autograd.forward_ad.unpack_dual(x).tangent is not None
+def check_dtype(name: str, array: Array, allowed: tuple[type, ...]) -> Array:
+    """`array` in native byte order; TypeError unless its dtype is among `allowed`."""
+    native = array.dtype if array.dtype.isnative else array.dtype.newbyteorder("=")
+    if name_of(native) not in _names(allowed):
+        remedy = remedies.of_dtype(name, native) if np.float64 in allowed else ""
+        raise TypeError(f"{name}: dtype {array.dtype} is not supported{remedy}; allowed is {listed(allowed)}")
+    return array if array.dtype.isnative else array.astype(native)
 
 
-def has_tangent(x: Any) -> bool:
-    """The same at any level. Range: outside of what torch's dispatcher calls."""
-    if torch_private.tangent_level() < 0:
-        return False
-    level = torch_private.interpreter()
-    if level is None:
-        return has_own_tangent(x)
-    if torch_private.is_jvp(level) and has_own_tangent(x):
-        return True
-    with torch_private.at_outer_level():  # each level knows of its own alone
-        return has_tangent(torch_private.unwrapped(x) if torch_private.is_wrapped_at(x, level) else x)
+def listed(allowed: tuple[type, ...], prefix: str = "") -> str:
+    """The names of dtypes; those of integers as one where all are allowed."""
+    if not set(INTEGERS) <= set(allowed):
+        return " or ".join(f"{prefix}{np.dtype(t).name}" for t in allowed)
+    names = [f"{prefix}{np.dtype(t).name}" for t in allowed if t not in INTEGERS]
+    return " or ".join([*names, "an integer dtype", f"{prefix}bool"])
 
 
-def _requires_grad(x: Any) -> bool:
-    """Whether a tensor does, or what it stands for at the outer levels of torch.func, each of which may follow it."""
-    while not x.requires_grad and torch_private.is_wrapped(x):
-        x = torch_private.unwrapped(x)
-    return bool(x.requires_grad)
+# ---- Tensors --------------------------------------------------------------------------------------------------------
 
 
-def check_tensor(name: str, tensor: Any) -> None:
+def check_tensor(name: str, tensor: Any, allowed: tuple[type, ...] = TAKEN) -> None:
     """RuntimeError for a tensor that requires grad, has a tangent, is recorded or has a storage that is too small, TypeError for
-    one not dense or of no dtype of ours."""
-    _check_unstored(name, tensor)
+    one not dense or of another dtype."""
+    _check_unstored(name, tensor, allowed)
     check_storage(name, tensor)
 
 
@@ -245,7 +216,7 @@ def check_storage(name: str, tensor: Any) -> None:
     _core.check_storage(name, tensor)
 
 
-def _check_unstored(name: str, tensor: Any) -> None:
+def _check_unstored(name: str, tensor: Any, allowed: tuple[type, ...] = TAKEN) -> None:
     """The same, but for its storage."""
     torch = torch_module()
     if torch_private.is_recorded():
@@ -253,31 +224,55 @@ def _check_unstored(name: str, tensor: Any) -> None:
             f"{name}: torch.jit.trace would record the result as a constant; it records ozfp4.matmul, gemm, gram, einsum and "
             "tensordot, without plan, report, return_bound or prepared operands"
         )
-    if torch.is_grad_enabled() and _requires_grad(tensor):
-        raise RuntimeError(
-            f"{name}: the tensor requires grad, and this product has no derivative (those of ozfp4.matmul, gemm, gram, "
-            f"einsum and tensordot have); pass {name}.detach() or call it under torch.no_grad()"
+    requires_grad = torch.is_grad_enabled() and _requires_grad(tensor)
+    if requires_grad or has_tangent(tensor):
+        has, remedy = (
+            ("requires grad", " or call it under torch.no_grad()") if requires_grad else ("has a tangent", "")
         )
-    if has_tangent(tensor):
         raise RuntimeError(
-            f"{name}: the tensor has a tangent, and this product has no derivative (those of ozfp4.matmul, gemm, gram, "
-            f"einsum and tensordot have); pass {name}.detach()"
+            f"{name}: the tensor {has}, and this product has no derivative (those of ozfp4.matmul, gemm, gram, einsum and "
+            f"tensordot have); pass {name}.detach(){remedy}"
         )
     kind = type(tensor)
     if kind is not torch.Tensor and kind.__torch_dispatch__ is not torch.Tensor.__torch_dispatch__:
         raise TypeError(remedies.of_tensor(name, tensor))
-    check_kind(name, tensor)
+    check_kind(name, tensor, allowed)
 
 
-def check_kind(name: str, tensor: Any) -> None:
-    """TypeError for a tensor that is not dense or of no dtype of ours."""
+def check_kind(name: str, tensor: Any, allowed: tuple[type, ...] = TAKEN) -> None:
+    """TypeError for a tensor that is not dense or of a dtype that is not `allowed`."""
     if tensor.is_nested or tensor.layout is not require_torch().strided:
         raise TypeError(remedies.of_tensor(name, tensor))
-    if not _is_taken(tensor.dtype):
+    if name_of(tensor.dtype) not in _names(allowed):
+        remedy = remedies.of_torch_dtype(name, tensor.dtype, np.float64 in allowed)
         raise TypeError(
-            f"{name}: dtype {tensor.dtype} is not supported{remedies.of_torch_dtype(name, tensor.dtype)}; allowed are "
-            "torch.float64, torch.float32, torch.complex128, torch.complex64, integers and torch.bool"
+            f"{name}: dtype {tensor.dtype} is not supported{remedy}; allowed is {listed(allowed, 'torch.')}"
         )
+
+
+def check_device(name: str, x: Any, a: Any, first: str = "a") -> None:
+    """RuntimeError unless a tensor lies where A does, or the operand that is called `first`."""
+    if x.device != a.device:
+        raise RuntimeError(f"{name}: device {x.device} differs from {a.device}, where {first} lies")
+
+
+def check_not_lazy(out: Any) -> None:
+    """ValueError for a tensor that is a lazily conjugated or negated view: writing to a resolved copy would lose the result."""
+    kind = "conj" if out.is_conj() else "neg" if out.is_neg() else ""
+    if kind:
+        done = {"conj": "conjugated", "neg": "negated"}[kind]
+        raise ValueError(f"out: a lazily {done} tensor cannot be written to; pass out.resolve_{kind}()")
+
+
+def checked_out(out: Any) -> Array | None:
+    """`out` as an array; TypeError or ValueError where it cannot be one."""
+    if out is None:
+        return None
+    if is_tensor(out):
+        check_not_lazy(out)
+    elif not isinstance(out, np.ndarray):
+        raise TypeError(f"out: {type(out).__name__} is neither a NumPy array nor a torch tensor")
+    return as_array("out", out)
 
 
 def array_of_tensor(name: str, tensor: Any) -> Array:
@@ -321,76 +316,123 @@ def _empty_of(dtype: np.dtype[Any]) -> Callable[..., Any]:
     return partial(torch.empty, dtype=getattr(torch, dtype.name), device=torch.device("cpu"))
 
 
-def _checked_out(out: Any) -> Array | None:
-    """`out` as an array; TypeError or ValueError where it cannot be one."""
-    if out is None:
+def mark_written(*outs: Any) -> None:
+    """Count what was passed as `out` as modified: autograd and prepared operands ask for the version. Range: tensors, arrays or
+    None."""
+    for out in outs:
+        if is_tensor(out):  # those of inference mode have no version, and torch knows
+            require_torch().autograd.graph.increment_version(out)
+
+
+# ---- Short ways -----------------------------------------------------------------------------------------------------
+
+
+def plain_tensors(a: Any) -> Callable[..., Any] | None:
+    """The function that multiplies tensors like `a` as ``_core.multiply_plain`` does arrays. None for other objects; on the CPU
+    where torch offers no C structures (before 2.10), on a GPU before its first product."""
+    if getattr(a, "is_cuda", False) is True:
+        return getattr(sys.modules.get("ozfp4._cuda"), "multiply_plain", None)
+    return None if sys.modules.get("torch") is None else _plain_tensors()
+
+
+@lru_cache(maxsize=1)
+def _plain_tensors() -> Callable[..., Any] | None:
+    torch = require_torch()
+    api = getattr(torch.Tensor, "__dlpack_c_exchange_api__", None)
+    types = (torch.float64, torch.float32, torch.complex128, torch.complex64)
+    makers = tuple(partial(torch.empty_strided, dtype=t, device=torch.device("cpu")) for t in types)
+    try:
+        found = _core.PlainTensors(api, unwatched(), makers, torch.autograd.graph.increment_version)
+    except (TypeError, ValueError):
         return None
-    if is_tensor(out):
-        check_not_lazy(out)
-    elif not isinstance(out, np.ndarray):
-        raise TypeError(f"out: {type(out).__name__} is neither a NumPy array nor a torch tensor")
-    return as_array("out", out)
+    return found.multiply
 
 
-def check_device(name: str, x: Any, a: Any) -> None:
-    """RuntimeError unless a tensor lies where A does."""
-    if x.device != a.device:
-        raise RuntimeError(f"{name}: device {x.device} differs from {a.device}, where a lies")
+def short_way(name: str, a: Any) -> Callable[..., Any] | None:
+    """The core's function of a CUDA device for products with nothing to check, which answers NotImplemented for others; None
+    where `a` lies elsewhere, no product was made there yet, or somebody listens to what is made."""
+    if getattr(a, "is_cuda", False) is not True or LOGGER.isEnabledFor(DEBUG):
+        return None
+    return getattr(sys.modules.get("ozfp4._cuda"), name, None)
 
 
-def check_not_lazy(out: Any) -> None:
-    """ValueError for a tensor that is a lazily conjugated or negated view: writing to a resolved copy would lose the result."""
-    if out.is_conj():
-        raise ValueError("out: a lazily conjugated tensor cannot be written to; pass out.resolve_conj()")
-    if out.is_neg():
-        raise ValueError("out: a lazily negated tensor cannot be written to; pass out.resolve_neg()")
+# ---- Who watches ----------------------------------------------------------------------------------------------------
 
 
-def as_array(name: str, x: object) -> Array:
-    """A NumPy array of `x` without a copy where possible."""
-    if type(x) is np.ndarray:
-        return x
-    if is_tensor(x):
-        return array_of_tensor(name, x)
-    _check_entries(name, x)
-    return np.asarray(x)
+def is_traced() -> bool:
+    """Whether torch.compile traces this, and so whatever is done before it is asked who watches."""
+    torch = sys.modules.get("torch")  # not by torch_module: torch.compile traces this
+    return torch is not None and bool(torch.compiler.is_dynamo_compiling())
 
 
-def _check_entries(name: str, x: object) -> None:
-    """Errors of :func:`as_array`, for a list or a tuple those of what it holds."""
-    if is_tensor(x):
-        check_tensor(name, x)
-    elif remedies.is_no_array(x):
-        raise TypeError(remedies.of_array(name, x))
-    elif isinstance(x, (list, tuple)):
-        if not all(issubclass(kind, (int, float, complex, np.generic)) for kind in set(map(type, x))):
-            for i, each in enumerate(x):
-                _check_entries(f"{name}[{i}]", each)
-    else:
-        remedies.check_here(name, x)
+def is_watched(*operands: Any) -> bool:
+    """Whether torch has to see the product of these as an operator: for gradients or tangents, as it traces, maps or watches what
+    tensors do, or as they lie on several devices."""
+    torch = sys.modules.get("torch")  # not by torch_module: torch.compile traces this
+    if torch is None or type(operands[0]) is np.ndarray:  # beside which tensors are refused
+        return False
+    if not is_traced() and unwatched().are(operands):
+        return False
+    tensor, has_tensors = torch.Tensor, False
+    for x in operands:
+        if x is not None and isinstance(x, tensor):
+            has_tensors = True
+            if x.requires_grad and torch.is_grad_enabled():
+                return True
+            if type(x) is not tensor and (torch_private.is_fake(x) or is_dtensor(x)):
+                return True
+    return has_tensors and bool(
+        torch.compiler.is_dynamo_compiling()
+        or torch_private.is_recorded()
+        or (torch_private.mode_count() and has_watching_mode())
+        or torch_private.interpreter() is not None
+        or (
+            torch_private.tangent_level() >= 0
+            and any(isinstance(x, torch.Tensor) and has_tangent(x) for x in operands)
+        )
+    )
 
 
-def listed(allowed: tuple[type, ...], prefix: str = "") -> str:
-    """The names of dtypes; those of integers as one where all are allowed."""
-    if not set(INTEGERS) <= set(allowed):
-        return " or ".join(f"{prefix}{np.dtype(t).name}" for t in allowed)
-    names = [f"{prefix}{np.dtype(t).name}" for t in allowed if t not in INTEGERS]
-    return " or ".join([*names, "an integer dtype", f"{prefix}bool"])
+def has_watching_mode() -> bool:
+    """Whether a dispatch mode of torch wants to see products as operators; those of ``ozfp4.emulate`` let ours pass."""
+    return any(not getattr(mode, "passes_products", False) for mode in torch_private.modes())
 
 
-@lru_cache(maxsize=32)
-def dtypes_of(allowed: tuple[type, ...]) -> tuple[np.dtype[Any], ...]:
-    return tuple(np.dtype(t) for t in allowed)
+@lru_cache(maxsize=1)
+def unwatched() -> _core.Unwatched:
+    """What says of operands, None or tensors, that nobody watches them; False where that needs a closer look."""
+    torch = require_torch()
+    return _core.Unwatched(
+        (torch.Tensor, torch.nn.Parameter),
+        records_gradients=torch.is_grad_enabled,
+        has_watching_mode=has_watching_mode,
+        **torch_private.watching_functions(),
+    )
 
 
-def check_dtype(name: str, array: Array, allowed: tuple[type, ...]) -> Array:
-    """`array` in native byte order; TypeError unless its dtype is among `allowed`."""
-    native = array.dtype if array.dtype.isnative else array.dtype.newbyteorder("=")
-    if native not in dtypes_of(allowed):
-        remedy = remedies.of_dtype(name, native) if np.float64 in allowed else ""
-        raise TypeError(f"{name}: dtype {array.dtype} is not supported{remedy}; allowed is {listed(allowed)}")
-    return array if array.dtype.isnative else array.astype(native)
+def has_own_tangent(x: Any) -> bool:
+    """Whether a tensor has a tangent of forward mode, at the one level of torch.func that torch is at. Levels of forward mode are
+    the process's, so that only the tensor knows: another thread may have entered one."""
+    if torch_private.tangent_level() < 0 or torch_private.is_below_tangents():  # where torch has no answer
+        return False
+    return require_torch().autograd.forward_ad.unpack_dual(x).tangent is not None
 
 
-def _array(name: str, x: object, allowed: tuple[type, ...]) -> Array:
-    return check_dtype(name, as_array(name, x), allowed)
+def has_tangent(x: Any) -> bool:
+    """The same at any level. Range: outside of what torch's dispatcher calls."""
+    if torch_private.tangent_level() < 0:
+        return False
+    level = torch_private.interpreter()
+    if level is None:
+        return has_own_tangent(x)
+    if torch_private.is_jvp(level) and has_own_tangent(x):
+        return True
+    with torch_private.at_outer_level():  # each level knows of its own alone
+        return has_tangent(torch_private.unwrapped(x) if torch_private.is_wrapped_at(x, level) else x)
+
+
+def _requires_grad(x: Any) -> bool:
+    """Whether a tensor does, or what it stands for at the outer levels of torch.func, each of which may follow it."""
+    while not x.requires_grad and torch_private.is_wrapped(x):
+        x = torch_private.unwrapped(x)
+    return bool(x.requires_grad)

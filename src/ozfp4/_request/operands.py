@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+import numbers
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from .._options import Options
-from .library import Operands, is_complex, name_of
-from .out import check_out
-from .prepared import NEITHER, Sides, check_others, check_result
+from .._support.fp_mode import in_default_mode
+from . import library
+from .library import Operands, is_complex, name_of, take_operands
+from .out import check_out, is_same_place
+from .prepared import NEITHER, Prepared, Sides, check_others, check_result, take_prepared
 
 Extents = tuple[int, ...]
 Array = npt.NDArray[Any]
+
+
+# ---- Shapes ---------------------------------------------------------------------------------------------------------
 
 
 class MatmulShape(NamedTuple):
@@ -44,14 +52,9 @@ def matmul_shape(a: Extents, b: Extents) -> MatmulShape:
     k_b, n = (b[0], 1) if b_vector else b[-2:]
     if k_a != k_b:
         raise ValueError(f"inner dimensions differ: a has shape {a}, b has shape {b}: {k_a} != {k_b}")
-    stack_a, stack_b = a[:-2], b[:-2]
-    if stack_a == stack_b:
-        stack = stack_a
-    else:
-        common = broadcast(stack_a, stack_b)
-        if common is None:
-            raise ValueError(f"stacks do not broadcast: a has shape {a}, b has shape {b}")
-        stack = common
+    stack = a[:-2] if a[:-2] == b[:-2] else broadcast(a[:-2], b[:-2])
+    if stack is None:
+        raise ValueError(f"stacks do not broadcast: a has shape {a}, b has shape {b}")
     result = (*stack, *(() if a_vector else (m,)), *(() if b_vector else (n,)))
     return MatmulShape(stack, m, n, k_a, a_vector, b_vector, result)
 
@@ -82,17 +85,26 @@ def broadcast(x: Extents, y: Extents) -> Extents | None:
     return tuple(common)
 
 
-def broadcast_operands(a: Array, b: Array, shape: MatmulShape) -> tuple[Array, Array]:
-    """Both with the matrix axes and all axes of the stack, stride 0 along broadcast ones."""
-    rows = a[np.newaxis, :] if shape.a_vector else a
-    columns = b[:, np.newaxis] if shape.b_vector else b
-    return broadcast_stack(rows, shape.stack), broadcast_stack(columns, shape.stack)
+def matrices(shape: MatmulShape, result: Any) -> Any:
+    """A result of the caller's shape with both matrix axes, as a view."""
+    result = result[..., None] if shape.b_vector else result
+    return result[..., None, :] if shape.a_vector else result
 
 
-def broadcast_stack(x: Array, stack: Extents) -> Array:
+def with_matrix_axes(a: Any, b: Any) -> tuple[Any, Any]:
+    """Views with both matrix axes and equally many axes of stacks."""
+    rows = a[None, :] if a.ndim == 1 else a
+    columns = b[:, None] if b.ndim == 1 else b
+    axes = max(rows.ndim, columns.ndim)
+    return rows[(None,) * (axes - rows.ndim)], columns[(None,) * (axes - columns.ndim)]
+
+
+def _broadcast_stack(x: Array, stack: Extents) -> Array:
     """Matrices with all axes of a stack; as they are where they have them, which takes a tenth of the time."""
     return x if x.shape[:-2] == stack else np.broadcast_to(x, (*stack, *x.shape[-2:]))
 
+
+# ---- Products -------------------------------------------------------------------------------------------------------
 
 # Up to here csrc/arith/accuracy and arith/exact prove certificates, bounds and exact sums.
 LONGEST_CERTIFIED = 2**31
@@ -110,8 +122,18 @@ def check_counted(asked: Options, k: int, pairs: bool) -> None:
 
 
 @dataclass(frozen=True, eq=False)
+class Update:
+    """Finite factors; `c` is an array or a tensor of the result's extents, None where
+    `beta` is 0. It may be the result itself."""
+
+    alpha: complex
+    beta: complex
+    c: Any
+
+
+@dataclass(frozen=True, eq=False)
 class MatmulRequest:
-    """One product: operands, shape, dtype, where to, and how. Making one refuses what cannot be done.
+    """One product: operands, shape, dtype, where to, and how. :func:`matmul_request` refuses what cannot be done.
 
     Attributes
     ----------
@@ -134,7 +156,7 @@ class MatmulRequest:
     is_complex : bool
         The result is complex.
     update : Update or None
-        What the product is scaled by and added to (request/update.py).
+        What the product is scaled by and added to.
     """
 
     a: Any
@@ -148,20 +170,17 @@ class MatmulRequest:
     upper: Any = None
     prepared: Sides = NEITHER
     is_complex: bool = False
-    update: Any = None
+    update: Update | None = None
 
-    def __post_init__(self) -> None:
-        asked, k = self.asked, self.shape.k
-        if self.prepared is not NEITHER:
-            check_result(self.prepared, "float32" if self.single else "float64")
-        pairs = self.is_complex and is_complex(self.a.dtype) and is_complex(self.b.dtype)
-        check_counted(asked, k, pairs)
-        beside = {"a": self.a, "b": self.b}
-        if self.out is not None:
-            check_out(self.out, self.shape.result, self.dtype, **beside)
-            beside["out[0]"] = self.out
-        if self.upper is not None:
-            check_out(self.upper, self.shape.result, self.dtype, **beside)
+
+def take(
+    a: Any, b: Any, out: Any, options: Mapping[str, Any], allowed: tuple[type, ...]
+) -> tuple[Options, Operands, Sides]:
+    """The options of a product, its operands, and which of them are prepared."""
+    sides = NEITHER
+    if isinstance(a, Prepared) or isinstance(b, Prepared):
+        sides, a, b, options = take_prepared(a, b, options)
+    return Options.of(options), take_operands(a, b, out, allowed), sides
 
 
 def matmul_request(
@@ -174,19 +193,192 @@ def matmul_request(
     ------
     TypeError, ValueError
         Shapes that do not fit; `out` of another shape or dtype, read-only or overlapping; a result of another dtype than was
-        prepared for, an operand that is complex where real ones are prepared for, or the other way round.
+        prepared for, an operand that is complex where real ones are prepared for, or the other way round; an inner dimension
+        beyond what the accuracy counts.
     """
     a, b, out, torch, on_device = operands
     shape = matmul_shape(tuple(a.shape), tuple(b.shape))
-    if prepared is not NEITHER:
-        check_others(prepared, a.dtype, b.dtype)
+    pairs = is_complex(a.dtype) and is_complex(b.dtype)
     if on_device:
         dtype = (
             torch.promote_types(a.dtype, b.dtype) if dtype is None else getattr(torch, np.dtype(dtype).name)
         )
     else:
         dtype = np.promote_types(a.dtype, b.dtype) if dtype is None else np.dtype(dtype)
-        a, b = broadcast_operands(a, b, shape)
-    kind = name_of(dtype)
-    single = kind in ("float32", "complex64")
+        a = _broadcast_stack(a[None, :] if shape.a_vector else a, shape.stack)
+        b = _broadcast_stack(b[:, None] if shape.b_vector else b, shape.stack)
+    single = name_of(dtype) in ("float32", "complex64")
+    if prepared is not NEITHER:
+        check_others(prepared, a.dtype, b.dtype)
+        check_result(prepared, "float32" if single else "float64")
+    check_counted(asked, shape.k, pairs)
+    if out is not None:
+        check_out(out, shape.result, dtype, a=a, b=b)
+    if upper is not None:
+        check_out(upper, shape.result, dtype, a=a, b=b, **{"out[0]": out})
     return MatmulRequest(a, b, out, shape, dtype, single, torch, asked, upper, prepared, is_complex(dtype))
+
+
+# ---- Updates --------------------------------------------------------------------------------------------------------
+
+
+def check_factor(name: str, factor: Any) -> complex:
+    """A factor whose parts are float64 numbers; TypeError or ValueError unless it is a finite number with such parts."""
+    _check_number(name, factor)
+    if isinstance(factor, numbers.Real):
+        return complex(_check_part(name, factor))
+    return complex(_check_part(f"{name}.real", factor.real), _check_part(f"{name}.imag", factor.imag))
+
+
+def _check_number(name: str, factor: object) -> None:
+    if isinstance(factor, bool) or not isinstance(factor, numbers.Complex):
+        kind, shape = type(factor).__name__, getattr(factor, "shape", None)
+        # torch reads a tensor to show it, and crashes where its storage is freed.
+        what = f"{factor!r}, of type {kind}," if shape is None else f"{kind} of shape {tuple(shape)}"
+        raise TypeError(f"{name}: {what} is not a number")
+
+
+def _check_part(name: str, part: Any) -> float:
+    if isinstance(part, numbers.Integral):  # NumPy compares its own integers with floats as floats
+        part = int(part)
+    try:
+        value = float(part)
+    except OverflowError:
+        raise ValueError(f"{name}: {part!r} is beyond the largest float64 number") from None
+    if not math.isfinite(value):
+        raise ValueError(f"{name}: {value} is not finite")
+    if value != part:
+        raise ValueError(f"{name}: {part!r} is not a float64 number, the nearest is {value!r}")
+    return value
+
+
+def check_integer_factor(name: str, factor: Any) -> int:
+    """A factor of integers, of any size; TypeError for what is no number, ValueError for one that is no integer."""
+    _check_number(name, factor)
+    real: Any = factor if isinstance(factor, numbers.Real) else factor.real
+    try:
+        value = int(real)
+    except (OverflowError, ValueError):  # infinity and NaN
+        raise ValueError(f"{name}: {factor} is not finite") from None
+    if value != factor:
+        raise ValueError(
+            f"{name}: {factor!r} is no integer, and all operands are; convert one of them to floating-point numbers"
+        )
+    return value
+
+
+_TRANSPOSES = {"N": False, "T": True, "C": True}
+
+
+def check_transpose(name: str, asked: object) -> bool:
+    """Whether an operand is taken transposed; ValueError for what says neither."""
+    if isinstance(asked, (bool, np.bool_)):
+        return bool(asked)
+    if isinstance(asked, str) and asked.upper() in _TRANSPOSES:
+        return _TRANSPOSES[asked.upper()]
+    raise ValueError(f"{name}: {asked!r} is unknown; allowed are False, True, 'N', 'T', 'C'")
+
+
+def transposed(name: str, operand: Any, asked: object) -> Any:
+    """The operand, or as `trans_` of its name asks a view of its transpose or adjoint; ValueError where there is none."""
+    if not check_transpose(f"trans_{name}", asked):
+        return operand
+    if isinstance(asked, str) and asked.upper() == "C":
+        operand = operand.conj()  # real operands themselves
+    if operand.ndim < 2:
+        raise ValueError(f"trans_{name}: {name} has shape {tuple(operand.shape)}; a transpose needs two axes")
+    return operand.swapaxes(-1, -2)
+
+
+def take_addend(c: Any, operands: Operands) -> Any:
+    """C as the operands are: an array, or a tensor on their device; None where it is None. Errors as those of take_operands."""
+    if c is None:
+        return None
+    if library.is_tensor(c) != (operands.torch is not None):
+        given, other = ("NumPy arrays", "a torch tensor")
+        if operands.torch is not None:
+            given, other = ("torch tensors", "a NumPy array")
+        raise TypeError(f"NumPy arrays and torch tensors cannot be mixed: a and b are {given}, c is {other}")
+    if not operands.on_device:
+        return library.take_array("c", c, library.TAKEN)
+    library.check_device("c", c, operands.a)
+    return library.take_tensor("c", c, library.TAKEN).resolve_conj()
+
+
+def check_addend_given(c: Any, beta: complex) -> None:
+    """ValueError where C is needed and missing."""
+    if c is None and beta != 0:
+        shown = beta if beta.imag else beta.real
+        raise ValueError(f"c: is None, and beta is {shown}; without c beta is 0")
+
+
+def check_addend_shape(c: Any, shape: Extents) -> None:
+    """ValueError unless C broadcasts to a result of this shape."""
+    if broadcast(tuple(c.shape), shape) != shape:
+        raise ValueError(f"c: shape {tuple(c.shape)} does not broadcast to the result's shape {shape}")
+
+
+def update_request(
+    alpha: complex, operands: Operands, beta: complex, c: Any, asked: Options, sides: Sides = NEITHER
+) -> MatmulRequest:
+    """The request for alpha A B + beta C; its `update` is None where that is A B.
+
+    Where `alpha` is 0 the operands are not read, where `beta` is 0 C is not. The operands are transposed as they are multiplied,
+    `c` is what :func:`take_addend` returns, `sides` are those of the operands that were prepared.
+
+    Raises
+    ------
+    TypeError, ValueError, RuntimeError
+        As :func:`matmul_request`; factors that are imaginary where the product is real, a C that is missing, does not broadcast
+        to the result, or shares memory with `out` without being the same; an imaginary alpha where every complex operand is
+        prepared.
+    """
+    product = np.promote_types(*(name_of(x.dtype) for x in operands[:2]))
+    _check_real(product, alpha, beta, c)
+    check_addend_given(c, beta)
+    dtype = product
+    if c is not None:
+        if product.kind == "c" and not is_complex(c.dtype):
+            c = _as_complex(c)
+        dtype = np.promote_types(product, name_of(c.dtype))
+    if alpha.imag != 0 and alpha.real == 0:
+        _check_turned(operands, sides, alpha)
+    request = matmul_request(operands, asked, dtype, prepared=sides)
+    extents = request.shape.result
+    if c is not None:
+        check_addend_shape(c, extents)
+    if beta == 0:
+        return request if alpha == 1 else replace(request, update=Update(alpha, beta, None))
+    if request.out is not None and not is_same_place(request.out, c):
+        check_out(request.out, extents, request.dtype, c=c)
+    whole = c.expand(extents) if operands.on_device else np.broadcast_to(c, extents)
+    return replace(request, update=Update(alpha, beta, whole))
+
+
+def _check_real(product: np.dtype[Any], alpha: complex, beta: complex, c: Any) -> None:
+    """TypeError for complex terms of a real product."""
+    if product.kind == "c":
+        return
+    for name, factor in (("alpha", alpha), ("beta", beta)):
+        if factor.imag != 0:
+            raise TypeError(
+                f"{name}: {factor} is complex, and the product is real, of {product}; make a or b complex"
+            )
+    if c is not None and is_complex(c.dtype):
+        raise TypeError(f"c: dtype {c.dtype}, and the product is real, of {product}; make a or b complex")
+
+
+@in_default_mode
+def _as_complex(c: Any) -> Any:
+    """A real C beside a complex product."""
+    dtype = np.promote_types(name_of(c.dtype), np.complex64)
+    return c.to(getattr(library.require_torch(), dtype.name)) if library.is_tensor(c) else c.astype(dtype)
+
+
+def _check_turned(operands: Operands, sides: Sides, alpha: complex) -> None:
+    """ValueError where every complex operand is prepared, so that none can be taken i times. Range: one is complex."""
+    names = [name for name in ("a", "b") if is_complex(getattr(operands, name).dtype)]
+    if all(getattr(sides, name) is not None for name in names):
+        raise ValueError(
+            f"alpha: {alpha} is imaginary, and {names[0]} is prepared as it is; prepare 1j times it"
+        )

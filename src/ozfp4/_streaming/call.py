@@ -17,10 +17,9 @@ from .._options import Options, check_unasked, check_workspace, plan_options
 from .._request import library
 from .._request.dlpack import any_library
 from .._request.integers import common_dtype, entry_bits, result_dtype
-from .._request.library import Operands
+from .._request.library import Operands, mark_written
 from .._request.operands import MatmulRequest, matmul_request
 from .._request.prepared import Prepared
-from .._request.written import mark_written
 from .._support.logger import LOGGER
 from .._support.refusals import is_over_limit
 from .devices import Cpu, Device

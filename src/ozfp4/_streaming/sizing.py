@@ -32,7 +32,7 @@ def sizes_of(
     shape = request.shape
     plan = _plan(request)
     planes = _MOST_PLANES if plan is None else max(plan.planes_a, plan.planes_b)
-    # Of complex entries both parts, and of B the columns that both parts of A meet (request/complex.py), which are copied.
+    # Of complex entries both parts, and of B the columns that both parts of A meet (csrc/cpu/complex), which are copied.
     a_parts = 2 if a.dtype.kind == "c" else 1
     b_parts = 2 if b.dtype.kind == "c" else 1
     is_paired = a_parts == b_parts == 2

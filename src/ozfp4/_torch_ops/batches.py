@@ -7,8 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .._request.library import require_torch
-from .._request.operands import check_matrices, matmul_shape
-from .._request.update import check_addend_shape
+from .._request.operands import check_addend_shape, check_matrices, matmul_shape
 from .derivatives import Like
 
 torch: Any = require_torch()

@@ -12,10 +12,9 @@ from .._dispatch import plain
 from .._dispatch.decision import check_bits_of_plan
 from .._options import Options, unusual
 from .._request import library, remedies
-from .._request.factors import check_factor, check_integer_factor
 from .._request.integers import dtype_name
 from .._request.library import require_torch
-from .._request.update import transposed
+from .._request.operands import check_factor, check_integer_factor, transposed
 from . import dtensors
 
 torch: Any = require_torch()

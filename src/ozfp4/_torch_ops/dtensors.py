@@ -11,8 +11,7 @@ from typing import Any
 
 from .._dispatch.plain import products
 from .._request.library import check_kind, dtensor_class, is_dtensor, require_torch, unwatched
-from .._request.operands import matmul_shape
-from .._request.update import check_addend_shape
+from .._request.operands import check_addend_shape, matmul_shape
 from .._support import torch_private
 from .._support.ranks import LONGEST, check_refusals, is_told, text_of
 from .shardings import RULES, register, resolved

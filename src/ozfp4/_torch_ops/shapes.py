@@ -12,9 +12,8 @@ from .._options import Options
 from .._request import library
 from .._request.integers import result_dtype
 from .._request.library import require_torch
-from .._request.operands import check_matrices, matmul_shape
+from .._request.operands import check_addend_shape, check_matrices, matmul_shape
 from .._request.out import check_form
-from .._request.update import check_addend_shape
 
 torch: Any = require_torch()
 
