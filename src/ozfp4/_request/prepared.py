@@ -7,9 +7,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple, NoReturn
 
-from .._core import accuracy_bits
 from .._options import DEFAULTS, Options
-from .._plans.plan import Plan, make_plan
+from .._plans.plan import Plan
 from .._support.table import Table, Tabular
 from . import library
 
@@ -76,11 +75,6 @@ class Prepared(Tabular):
         )
 
     @property
-    def _tensor(self) -> Any:
-        """The tensor whose version says whether it was modified; None where there is none, or none any more."""
-        return None if self._watched is None else self._watched()
-
-    @property
     def _part_dtype(self) -> str:
         """Of its results, or of their parts."""
         return "float32" if self.result_dtype in SINGLE else "float64"
@@ -115,15 +109,6 @@ class Prepared(Tabular):
             _held=self._held.part(first, last, self.side == "right"),
         )
 
-    def _again(self, **changes: str) -> str:
-        """The call that prepares it anew with these keywords."""
-        if self.other == "real":
-            changes = {"other": repr(self.other)} | changes
-        if self.accuracy != "standard":
-            changes = {"accuracy": repr(self.accuracy)} | changes
-        words = ", ".join(f"{name}={value}" for name, value in changes.items())
-        return f"ozfp4.prepare(x, side={self.side!r}{', ' if words else ''}{words})"
-
 
 class Sides(NamedTuple):
     """Which operands of a product are prepared."""
@@ -152,10 +137,10 @@ def sides_of(a: Any, b: Any) -> Sides:
             raise ValueError(
                 f"{name}: it was prepared for the {prepared.side} side; ozfp4.prepare(x, side={side!r}) serves here"
             )
-        tensor = prepared._tensor
+        tensor = None if prepared._watched is None else prepared._watched()
         if tensor is not None and tensor._version != prepared._version:
             raise ValueError(
-                f"{name}: the tensor was modified in place since it was prepared; {prepared._again()} prepares it anew"
+                f"{name}: the tensor was modified in place since it was prepared; ozfp4.prepare it anew"
             )
     if sides.a is not None and sides.b is not None:
         check_others(sides, sides.a.dtype, sides.b.dtype)
@@ -173,73 +158,31 @@ def check_others(sides: Sides, dtype_a: Any, dtype_b: Any) -> None:
         kind = "complex" if library.is_complex(dtype) else "real"
         if prepared is not None and prepared.other not in ("any", kind):
             raise ValueError(
-                f"{name}: it was prepared for {prepared.other} operands, and {other} is {kind}; "
-                f"{prepared._again(other=repr(kind))} serves it"
+                f"{name}: it was prepared for {prepared.other} operands, and {other} is {kind}; prepare it with other={kind!r}"
             )
-
-
-def check_agrees(sides: Sides, given: Mapping[str, Any]) -> tuple[Plan, str]:
-    """The plan and the accuracy of a product of prepared operands, with the options that were passed.
-
-    ValueError for what is asked for otherwise than it was prepared; defaults take what there is. Range: one is prepared.
-    """
-    name, prepared = ("a", sides.a) if sides.a is not None else ("b", sides.b)
-    assert prepared is not None
-    if given.get("plan") not in (None, prepared.plan):
-        raise ValueError(
-            f"plan: {name} was prepared by another plan; {prepared._again(plan='...')} takes this one"
-        )
-    made = prepared.plan
-    has = {name: getattr(made, name) for name in ("scheme", "backend", "bits", "family")}
-    has["accuracy"] = prepared.accuracy
-    chosen = {key: given[key] for key in has if given.get(key, DEFAULTS[key]) != DEFAULTS[key]}
-    for key, value in chosen.items():
-        own = has[key]
-        if value != own:
-            again = prepared._again(**{k: repr(v) for k, v in chosen.items()})
-            remedy = f"; {again} serves it" if _is_served(prepared, **chosen) else ""
-            raise ValueError(f"{key}: {value!r} is not what {name} was prepared for, {own!r}{remedy}")
-    return made, prepared.accuracy
-
-
-def _is_served(
-    prepared: Prepared,
-    scheme: str = "II",
-    backend: str = "auto",
-    family: str = "least",
-    bits: int | None = None,
-    accuracy: str | None = None,
-) -> bool:
-    """Whether it can be prepared so where it lies. ValueError for what no plan has."""
-    if backend != "auto" or family != "least":
-        inner = prepared.shape[-1 if prepared.side == "left" else -2]
-        inner = 2 * inner if prepared.other == "complex" else inner
-        precision = 24 if library.name_of(prepared.dtype) in SINGLE else 53
-        accuracy = prepared.accuracy if accuracy is None else accuracy
-        if family != "least" and accuracy != "scaled":
-            return False
-        if accuracy != "scaled":
-            bits = accuracy_bits(accuracy, precision)
-        make_plan(scheme, "fp4" if backend == "auto" else backend, family, bits or precision, max(inner, 1))
-    return prepared.device == "cpu" or backend != "fp64"
 
 
 def take_prepared(a: Any, b: Any, given: Mapping[str, Any]) -> tuple[Sides, Any, Any, dict[str, Any]]:
     """Which of `a` and `b` are prepared; both as entries; and the options that were passed, with their plan and accuracy. Range:
     one is prepared, the other as it was passed.
 
-    Raises as :meth:`Options.of`, then as :func:`sides_of` and :func:`check_agrees`.
+    Raises as :meth:`Options.of`, then as :func:`sides_of`; ValueError for what is asked for otherwise than it was prepared.
     """
-    own = next(x.accuracy for x in (a, b) if isinstance(x, Prepared))
-    Options.of({**given, "accuracy": own if given.get("accuracy") is None else given["accuracy"]})
+    name, prepared = ("a", a) if isinstance(a, Prepared) else ("b", b)
+    own = {"plan": prepared.plan, "accuracy": prepared.accuracy}
+    Options.of({**given, "accuracy": own["accuracy"] if given.get("accuracy") is None else given["accuracy"]})
     sides = sides_of(a, b)
-    plan, accuracy = check_agrees(sides, given)
-    return (
-        sides,
-        a if sides.a is None else sides.a._entries,
-        b if sides.b is None else sides.b._entries,
-        {**given, "plan": plan, "accuracy": accuracy},
-    )
+    planned = {key: getattr(prepared.plan, key) for key in ("scheme", "backend", "bits", "family")}
+    for key, has in {**own, **planned}.items():
+        value = given.get(key, DEFAULTS[key])
+        if value not in (DEFAULTS[key], has):
+            if key == "plan":
+                raise ValueError(f"plan: {name} was prepared by another plan; prepare it with this one")
+            raise ValueError(
+                f"{key}: {value!r} is not what {name} was prepared for, {has!r}; prepare it with {key}={value!r}"
+            )
+    x, y = (x if side is None else side._entries for x, side in zip((a, b), sides, strict=True))
+    return sides, x, y, {**given, **own}
 
 
 def check_result(sides: Sides, part_dtype: str) -> None:
@@ -250,7 +193,7 @@ def check_result(sides: Sides, part_dtype: str) -> None:
             made = prepared._like(part_dtype)
             raise ValueError(
                 f"{name}: it was prepared for results of {prepared.result_dtype}, and the other operand makes this one "
-                f"{made}; {prepared._again(dtype=repr(made))} serves it"
+                f"{made}; prepare it with dtype={made!r}"
             )
 
 
@@ -267,7 +210,7 @@ def check_addend(sides: Sides, operands: library.Operands, c: Any, given: Any) -
             made = prepared._like("float64")
             raise ValueError(
                 f"c: dtype {library.name_of(given)} makes the result {made}, and {name} was prepared for results of "
-                f"{prepared.result_dtype}; pass a c of {SINGLE[DOUBLE.index(of_c)]}, or {prepared._again(dtype=repr(made))}"
+                f"{prepared.result_dtype}; pass a c of {SINGLE[DOUBLE.index(of_c)]}, or prepare {name} with dtype={made!r}"
             )
 
 
