@@ -381,9 +381,9 @@ def test_what_it_cannot_serve() -> None:
         ozfp4.gemm(1, np.float32(a.real), real, 1, c)
     for error, text, options in (
         (ValueError, "^other: 'both' is unknown; allowed are 'complex', 'real'", {"other": "both"}),
-        (ValueError, "^dtype: .* is of no product of complex128 entries", {"dtype": np.complex64}),
-        (ValueError, "^dtype: .* is of no product of complex128 entries", {"dtype": np.float64}),
-        (TypeError, "^dtype: 'bogus' is no dtype; allowed are complex128", {"dtype": "bogus"}),
+        (ValueError, "^dtype: .* is of no product of complex128", {"dtype": np.complex64}),
+        (ValueError, "^dtype: .* is of no product of complex128", {"dtype": np.float64}),
+        (TypeError, "^dtype: 'bogus' is no dtype", {"dtype": "bogus"}),
     ):
         with pytest.raises(error, match=text):
             ozfp4.prepare(b, "right", **options)

@@ -11,8 +11,9 @@ from .._dispatch import on_cpu, on_cuda, plain
 from .._options import Options, PlanOptions, check_taken, takes
 from .._request import library
 from .._request.dlpack import any_library
-from .._request.operands import LONGEST_CERTIFIED
-from .._request.prepared import DOUBLE, OTHERS, SIDES, SINGLE, Prepared, is_watched, watch
+from .._request.integers import result_dtype
+from .._request.operands import check_counted
+from .._request.prepared import OTHERS, SIDES, SINGLE, Prepared, is_watched, watch
 from .matmul import matmul
 
 if TYPE_CHECKING:
@@ -93,16 +94,12 @@ def _prepare(x: Any, side: str, dtype: Any, other: str, asked: Options, copies: 
         raise ValueError(
             f"x: a matrix or a stack of matrices is needed, its shape is {tuple(entries.shape)}; pass vectors as they are"
         )
-    result = _result_dtype(entries.dtype, dtype, operands.torch)
+    result = library.name_of(entries.dtype) if dtype is None else result_dtype(dtype, entries.dtype)
     is_complex = library.is_complex(entries.dtype)
-    inner, is_paired = entries.shape[-1 if side == "left" else -2], is_complex and other == "complex"
-    if inner > LONGEST_CERTIFIED // (2 if is_paired else 1):
-        most, where = (30, " where both operands are complex") if is_paired else (31, "")
-        raise ValueError(
-            f"x: its lines are counted up to K <= 2**{most}{where}, the inner dimension is {inner}"
-        )
+    is_paired = is_complex and other == "complex"
+    check_counted(asked._replace(return_bound=True), entries.shape[-1 if side == "left" else -2], is_paired)
     watched = not copies and is_watched(x)
-    single = result.name in SINGLE
+    single = result in SINGLE
     if operands.on_device:
         held, made, nbytes, kept = on_cuda.prepare(entries, side, other, asked, single, stays=watched)
     else:
@@ -114,7 +111,7 @@ def _prepare(x: Any, side: str, dtype: Any, other: str, asked: Options, copies: 
         side=side,
         plan=made,
         accuracy=asked.accuracy,
-        result_dtype=result.name,
+        result_dtype=result,
         device=str(entries.device) if operands.on_device else "cpu",
         nbytes=nbytes,
         other=other if is_complex else "any",
@@ -132,22 +129,3 @@ def _shape_of(operands: library.Operands) -> Any:
         return np.broadcast_to(np.zeros((), x.dtype), x.shape)
     device = x.device if operands.on_device else "cpu"
     return torch.zeros((), dtype=getattr(torch, library.name_of(x.dtype)), device=device).expand(x.shape)
-
-
-def _result_dtype(own: Any, asked: Any, torch: Any) -> np.dtype[Any]:
-    """Of products of entries of a dtype: what is asked for, or their own; ValueError or TypeError where they have no such."""
-    name = library.name_of(own)
-    kind = library.is_complex(own)
-    allowed = [DOUBLE[kind]] if name in DOUBLE else [SINGLE[kind], DOUBLE[kind]]
-    if asked is None:
-        return np.dtype(name)
-    is_torch = torch is not None and isinstance(asked, torch.dtype)
-    try:
-        result = np.dtype(library.name_of(asked) if is_torch else asked)
-    except TypeError:
-        raise TypeError(f"dtype: {asked!r} is no dtype; allowed are {', '.join(allowed)}") from None
-    if result.name not in allowed:
-        raise ValueError(
-            f"dtype: {asked!r} is of no product of {name} entries; allowed are {', '.join(allowed)}"
-        )
-    return result

@@ -106,12 +106,10 @@ def _broadcast_stack(x: Array, stack: Extents) -> Array:
 
 # ---- Products -------------------------------------------------------------------------------------------------------
 
-# Up to here csrc/arith/accuracy and arith/exact prove certificates, bounds and exact sums.
-LONGEST_CERTIFIED = 2**31
-
 
 def check_counted(asked: Options, k: int, pairs: bool) -> None:
-    """ValueError for more entries in a row or a column than an accuracy counts; `pairs`: both operands are complex."""
+    """ValueError for more entries in a row or a column than csrc/arith/accuracy and arith/exact prove certificates, bounds and
+    exact sums for; `pairs`: both operands are complex."""
     most, where = (30, " where both operands are complex") if pairs else (31, "")
     if k > 2**most and (asked.accuracy != "scaled" or asked.return_bound):
         raise ValueError(

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from contextlib import AbstractContextManager
 from typing import Any
 
 # ---- Who sees products: torch.func, forward mode, torch.jit.trace, dispatch modes
@@ -19,10 +18,9 @@ def interpreter() -> Any:
     return _torch()._C._functorch.peek_interpreter_stack()
 
 
-def tangent_level() -> int:
+def tangent_level() -> Any:
     """The level of forward mode that the process is at; below 0 where no tensor has a tangent."""
-    level: int = _torch().autograd.forward_ad._current_level
-    return level
+    return _torch().autograd.forward_ad._current_level
 
 
 def is_recorded() -> bool:
@@ -30,16 +28,14 @@ def is_recorded() -> bool:
     return _torch()._C._get_tracing_state() is not None
 
 
-def mode_count() -> int:
+def mode_count() -> Any:
     """How many dispatch modes this thread is in."""
-    count: int = _torch()._C._len_torch_dispatch_stack()
-    return count
+    return _torch()._C._len_torch_dispatch_stack()
 
 
-def modes() -> list[Any]:
+def modes() -> Any:
     """The dispatch modes of this thread, the innermost last."""
-    found: list[Any] = _torch().utils._python_dispatch._get_current_dispatch_mode_stack()
-    return found
+    return _torch().utils._python_dispatch._get_current_dispatch_mode_stack()
 
 
 def watching_functions() -> dict[str, Any]:
@@ -74,16 +70,14 @@ def has_compiler() -> bool:
 # ---- Levels of torch.func
 
 
-def is_jvp(level: Any) -> bool:
+def is_jvp(level: Any) -> Any:
     """Whether a level is one of ``torch.func.jvp``."""
-    is_one: bool = level.key() == _torch()._C._functorch.TransformType.Jvp
-    return is_one
+    return level.key() == _torch()._C._functorch.TransformType.Jvp
 
 
-def at_outer_level() -> AbstractContextManager[Any]:
+def at_outer_level() -> Any:
     """In it, the thread is at the level around the innermost one."""
-    found: AbstractContextManager[Any] = _torch()._functorch.pyfunctorch.temporarily_pop_interpreter_stack()
-    return found
+    return _torch()._functorch.pyfunctorch.temporarily_pop_interpreter_stack()
 
 
 def is_wrapped(x: Any) -> bool:
@@ -91,10 +85,9 @@ def is_wrapped(x: Any) -> bool:
     return bool(_torch()._C._functorch.is_functorch_wrapped_tensor(x))
 
 
-def is_wrapped_at(x: Any, level: Any) -> bool:
+def is_wrapped_at(x: Any, level: Any) -> Any:
     """Whether a tensor stands for another one at this level."""
-    is_one: bool = _torch()._C._functorch.maybe_get_level(x) == level.level()
-    return is_one
+    return _torch()._C._functorch.maybe_get_level(x) == level.level()
 
 
 def unwrapped(x: Any) -> Any:
@@ -105,10 +98,9 @@ def unwrapped(x: Any) -> Any:
 # ---- Gradients and tangents of an operator
 
 
-def below_gradients() -> AbstractContextManager[Any]:
+def below_gradients() -> Any:
     """In it, operators go to what computes them, past gradients and tangents."""
-    found: AbstractContextManager[Any] = _torch()._C._AutoDispatchBelowAutograd()
-    return found
+    return _torch()._C._AutoDispatchBelowAutograd()
 
 
 def is_below_tangents() -> bool:
@@ -117,10 +109,9 @@ def is_below_tangents() -> bool:
     return bool(torch._C._dispatch_tls_is_dispatch_key_excluded(torch._C.DispatchKey.ADInplaceOrView))
 
 
-def with_tangents() -> AbstractContextManager[Any]:
+def with_tangents() -> Any:
     """In it, products have tangents, which torch switches off around a function of its own."""
-    found: AbstractContextManager[Any] = _torch().autograd.forward_ad._set_fwd_grad_enabled(True)
-    return found
+    return _torch().autograd.forward_ad._set_fwd_grad_enabled(True)
 
 
 def function_of_one_level() -> Any:
@@ -128,12 +119,9 @@ def function_of_one_level() -> Any:
     return _torch().autograd.function._SingleLevelFunction
 
 
-def functions_of_one_level() -> AbstractContextManager[Any]:
+def functions_of_one_level() -> Any:
     """In it, such a node can be made at a level of torch.func."""
-    found: AbstractContextManager[Any] = (
-        _torch()._functorch.autograd_function.enable_single_level_autograd_function()
-    )
-    return found
+    return _torch()._functorch.autograd_function.enable_single_level_autograd_function()
 
 
 # ---- Operators
@@ -144,10 +132,9 @@ def operator_class() -> Any:
     return _torch()._ops.OpOverload
 
 
-def name_of_operator(operator: Any) -> str:
+def name_of_operator(operator: Any) -> Any:
     """The name of an operator with one schema, without its namespace and variant."""
-    name: str = operator._opname
-    return name
+    return operator._opname
 
 
 def is_composite(operator: Any) -> bool:
@@ -195,10 +182,9 @@ def pop_mode() -> Any:
     return _torch().utils._python_dispatch._pop_mode()
 
 
-def without_modes() -> AbstractContextManager[Any]:
+def without_modes() -> Any:
     """In it, this thread is in no dispatch mode."""
-    found: AbstractContextManager[Any] = _torch().utils._python_dispatch._disable_current_modes()
-    return found
+    return _torch().utils._python_dispatch._disable_current_modes()
 
 
 # Names from all versions of torch; each has some.
