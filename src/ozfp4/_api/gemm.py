@@ -19,7 +19,6 @@ from .._request.operands import (
     transposed,
     update_request,
 )
-from .._request.prepared import NEITHER, check_addend
 from .integer_update import integer_update
 
 if TYPE_CHECKING:
@@ -168,8 +167,6 @@ def _gemm(
     elif asked.raises:
         raise ValueError(f"overflow: 'raise' is for products of integers{_why_not(taken, given)}")
     else:
-        if sides is not NEITHER and given is not None:
-            check_addend(sides, operands, addend, given.dtype)
         alpha, beta = check_factor("alpha", alpha), check_factor("beta", beta)
         _check_direction(asked.rounding, alpha=alpha, beta=beta)
         found, bound, about = multiply(update_request(alpha, operands, beta, addend, asked, sides))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,7 @@ from .._request import library
 from .._request.dlpack import any_library
 from .._request.integers import result_dtype
 from .._request.operands import check_counted
-from .._request.prepared import OTHERS, SIDES, SINGLE, Prepared, is_watched, watch
+from .._request.prepared import OTHERS, SIDES, SINGLE, Prepared
 from .matmul import matmul
 
 if TYPE_CHECKING:
@@ -98,10 +99,10 @@ def _prepare(x: Any, side: str, dtype: Any, other: str, asked: Options, copies: 
     is_complex = library.is_complex(entries.dtype)
     is_paired = is_complex and other == "complex"
     check_counted(asked._replace(return_bound=True), entries.shape[-1 if side == "left" else -2], is_paired)
-    watched = not copies and is_watched(x)
+    is_counted = not copies and library.is_tensor(x) and not x.is_inference()  # by torch, as modified
     single = result in SINGLE
     if operands.on_device:
-        held, made, nbytes, kept = on_cuda.prepare(entries, side, other, asked, single, stays=watched)
+        held, made, nbytes, kept = on_cuda.prepare(entries, side, other, asked, single, stays=is_counted)
     else:
         held, made = on_cpu.prepare(entries, side, other, asked, single)
         nbytes, kept = held.nbytes, None
@@ -117,8 +118,9 @@ def _prepare(x: Any, side: str, dtype: Any, other: str, asked: Options, copies: 
         other=other if is_complex else "any",
         _entries=_shape_of(operands) if kept is None else kept,
         _held=held,
-        _watched=watch(x) if watched else None,
-        _version=x._version if watched else 0,
+        # A view is short-lived, and modified where its base is.
+        _watched=weakref.ref(x if x._base is None else x._base) if is_counted else None,
+        _version=x._version if is_counted else 0,
     )
 
 

@@ -208,7 +208,7 @@ def matmul_request(
     single = name_of(dtype) in ("float32", "complex64")
     if prepared is not NEITHER:
         check_others(prepared, a.dtype, b.dtype)
-        check_result(prepared, "float32" if single else "float64")
+        check_result(prepared, single)
     check_counted(asked, shape.k, pairs)
     if out is not None:
         check_out(out, shape.result, dtype, a=a, b=b)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple, NoReturn
@@ -74,15 +73,6 @@ class Prepared(Tabular):
             "a prepared operand cannot be copied or pickled; copy the matrix, and ozfp4.prepare it anew"
         )
 
-    @property
-    def _part_dtype(self) -> str:
-        """Of its results, or of their parts."""
-        return "float32" if self.result_dtype in SINGLE else "float64"
-
-    def _like(self, part_dtype: str) -> str:
-        """The result_dtype of these parts."""
-        return (SINGLE if part_dtype == "float32" else DOUBLE)[self.other != "any"]
-
     def _tables(self) -> Iterator[Table]:
         shape = " × ".join(map(str, self.shape))
         others = "" if self.other == "any" else f", for {self.other} ones"
@@ -144,11 +134,12 @@ def sides_of(a: Any, b: Any) -> Sides:
             )
     if sides.a is not None and sides.b is not None:
         check_others(sides, sides.a.dtype, sides.b.dtype)
-        for name in ("plan", "accuracy", "result_dtype"):
-            of_a, of_b = getattr(sides.a, name), getattr(sides.b, name)
-            if of_a != of_b and (name != "result_dtype" or sides.a._part_dtype != sides.b._part_dtype):
-                shown = "another plan" if name == "plan" else f"{name} {of_b!r}, a for {of_a!r}"
-                raise ValueError(f"b: it was prepared for {shown}; prepare both alike")
+        if sides.a.plan != sides.b.plan:
+            raise ValueError("b: it was prepared for another plan; prepare both alike")
+        if sides.a.accuracy != sides.b.accuracy:
+            raise ValueError(
+                f"b: it was prepared for accuracy {sides.b.accuracy!r}, a for {sides.a.accuracy!r}; prepare both alike"
+            )
     return sides
 
 
@@ -185,41 +176,14 @@ def take_prepared(a: Any, b: Any, given: Mapping[str, Any]) -> tuple[Sides, Any,
     return sides, x, y, {**given, **own}
 
 
-def check_result(sides: Sides, part_dtype: str) -> None:
-    """ValueError where the other operand makes the result, or the parts of a complex one, of another dtype than was prepared
-    for."""
+def check_result(sides: Sides, single: bool) -> None:
+    """ValueError where the result is of another precision than was prepared for; `single`: of float32."""
     for name, prepared in zip(SIDES.values(), sides, strict=True):
-        if prepared is not None and prepared._part_dtype != part_dtype:
-            made = prepared._like(part_dtype)
+        if prepared is None:
+            continue
+        if (prepared.result_dtype in SINGLE) != single:
+            made = (SINGLE if single else DOUBLE)[prepared.other != "any"]
             raise ValueError(
-                f"{name}: it was prepared for results of {prepared.result_dtype}, and the other operand makes this one "
-                f"{made}; prepare it with dtype={made!r}"
+                f"{name}: it was prepared for results of {prepared.result_dtype}, and this one is {made}; prepare it with "
+                f"dtype={made!r}"
             )
-
-
-def check_addend(sides: Sides, operands: library.Operands, c: Any, given: Any) -> None:
-    """ValueError where C alone makes the result one of another dtype than was prepared for. `given` is the dtype that C had
-    before it was converted beside the operands."""
-    of_c = library.name_of(c.dtype)
-    of_both = [library.name_of(x.dtype) for x in operands[:2]]
-    is_taken = not library.is_complex(of_c) or any(map(library.is_complex, of_both))
-    if of_c not in DOUBLE or not is_taken or any(name not in SINGLE for name in of_both):
-        return
-    for name, prepared in zip(SIDES.values(), sides, strict=True):
-        if prepared is not None and prepared._part_dtype == "float32":
-            made = prepared._like("float64")
-            raise ValueError(
-                f"c: dtype {library.name_of(given)} makes the result {made}, and {name} was prepared for results of "
-                f"{prepared.result_dtype}; pass a c of {SINGLE[DOUBLE.index(of_c)]}, or prepare {name} with dtype={made!r}"
-            )
-
-
-def watch(tensor: Any) -> Callable[[], Any]:
-    """A weak reference to a tensor that is modified where this one is: to what it is a view of, as views are short-lived."""
-    base = tensor._base
-    return weakref.ref(tensor if base is None else base)
-
-
-def is_watched(tensor: Any) -> bool:
-    """Whether torch counts the modifications of a tensor."""
-    return library.is_tensor(tensor) and not tensor.is_inference()
