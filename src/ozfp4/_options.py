@@ -69,8 +69,13 @@ class Options(NamedTuple):
         check_names(asked.scheme, asked.backend, asked.family)
         bits = None if asked.bits is None else check_bits(asked.bits)
         accuracy = check_accuracy(given.get("accuracy"), bits)
-        check_rounding(asked.rounding, accuracy)
-        check_overflow(asked.overflow)
+        check_name("rounding", asked.rounding, ROUNDINGS)
+        if asked.rounding != "nearest" and accuracy != "correct":
+            raise ValueError(
+                f"rounding: {asked.rounding!r} needs accuracy='correct'; with accuracy={accuracy!r} results are rounded to "
+                "nearest"
+            )
+        check_name("overflow", asked.overflow, OVERFLOWS)
         for name in ("report", "return_bound"):
             if not isinstance(flag := getattr(asked, name), (bool, np.bool_)):
                 raise TypeError(f"{name}: {flag!r} is neither True nor False")
@@ -213,17 +218,18 @@ def _listed(names: Collection[str]) -> str:
 
 def check_names(scheme: str, backend: str, family: str) -> None:
     """Raise ValueError for an unknown scheme, backend or family, naming what is allowed."""
-    _check_name("scheme", scheme, SCHEMES)
+    check_name("scheme", scheme, SCHEMES)
     if isinstance(backend, str) and backend.partition(":")[0] in _DEVICES:
         raise ValueError(
             f"backend: {backend!r} is unknown; a product runs where its operands lie (for a GPU pass torch CUDA "
             f"tensors: a.to('cuda')), and backend names what it multiplies there: {_listed(('auto', *ALPHABETS))}"
         )
-    _check_name("backend", backend, ("auto", *ALPHABETS))
-    _check_name("family", family, FAMILIES)
+    check_name("backend", backend, ("auto", *ALPHABETS))
+    check_name("family", family, FAMILIES)
 
 
-def _check_name(argument: str, name: object, allowed: Collection[str]) -> None:
+def check_name(argument: str, name: object, allowed: Collection[str]) -> None:
+    """ValueError for an unknown name of what an argument may be."""
     if not isinstance(name, str) or name not in allowed:
         raise ValueError(f"{argument}: {name!r} is unknown; allowed are {_listed(allowed)}")
 
@@ -232,7 +238,7 @@ def check_accuracy(accuracy: object, bits: object = None) -> str:
     """The name of an accuracy, the current default for None; ValueError for an unknown one, or for `bits` beside one that gives
     every line its own."""
     accuracy = current_accuracy() if accuracy is None else accuracy
-    _check_name("accuracy", accuracy, ACCURACIES)
+    check_name("accuracy", accuracy, ACCURACIES)
     if bits is not None and accuracy != "scaled":
         raise ValueError(
             f"bits: {bits!r} is for products of floating-point numbers with accuracy='scaled'; with accuracy={accuracy!r} every "
@@ -247,20 +253,6 @@ def check_family(family: str, accuracy: str, bits: int) -> None:
         raise ValueError(
             f"family: {family!r} is for accuracy='scaled'; it has 53 bits, and accuracy={accuracy!r} takes {bits}"
         )
-
-
-def check_rounding(rounding: object, accuracy: str) -> None:
-    """ValueError for an unknown rounding, or one that the accuracy does not have."""
-    _check_name("rounding", rounding, ROUNDINGS)
-    if rounding != "nearest" and accuracy != "correct":
-        raise ValueError(
-            f"rounding: {rounding!r} needs accuracy='correct'; with accuracy={accuracy!r} results are rounded to nearest"
-        )
-
-
-def check_overflow(overflow: object) -> None:
-    """ValueError for an unknown name of what is done about overflow."""
-    _check_name("overflow", overflow, OVERFLOWS)
 
 
 def check_unasked(given: Mapping[str, Any]) -> None:
@@ -281,32 +273,19 @@ def check_plan(plan: object) -> Plan:
 
 
 def check_bits(bits: object) -> int:
-    """`bits` as an int in 2..200; TypeError or ValueError otherwise."""
-    bits = _integer("bits", bits)
-    if not LEAST_BITS <= bits <= MOST_BITS:
-        raise ValueError(f"bits: {bits} is outside {LEAST_BITS}..{MOST_BITS}")
-    return bits
-
-
-def check_extent(name: str, extent: object) -> int:
-    """A matrix extent as an int in 0..2^63 - 1; TypeError or ValueError otherwise."""
-    extent = _integer(name, extent)
-    if extent < 0:
-        raise ValueError(f"{name}: {extent} is negative")
-    if extent >= 2**63:
-        raise ValueError(f"{name}: {extent} does not fit 63 bits")
-    return extent
+    """`bits` as an int; TypeError or ValueError unless it is a number of bits that plans have."""
+    return check_integer("bits", bits, LEAST_BITS, MOST_BITS)
 
 
 def check_workspace(limit: object) -> int:
-    """A limit of the workspace as an int; TypeError or ValueError unless it is a positive number of bytes below 2^62."""
-    limit = _integer("workspace_limit", limit)
-    if not 0 < limit < 2**62:
-        raise ValueError(f"workspace_limit: {limit} is not a positive number of bytes below 2**62")
-    return limit
+    """A limit of the workspace as an int; TypeError or ValueError unless it is a number of bytes below 2^62."""
+    return check_integer("workspace_limit", limit, 1, 2**62 - 1, "1..2**62 - 1 bytes")
 
 
-def _integer(name: str, value: object) -> int:
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
+def check_integer(name: str, value: object, least: int, most: int, allowed: str = "") -> int:
+    """`value` as an int; TypeError or ValueError unless it is one from `least` to `most`, shown as `allowed`."""
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)):
         raise TypeError(f"{name}: {value!r} is not an integer")
+    if not least <= value <= most:
+        raise ValueError(f"{name}: {value} is outside {allowed or f'{least}..{most}'}")
     return int(value)

@@ -18,9 +18,9 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _core
-from ._options import check_bits, check_plan
+from ._options import check_bits, check_integer, check_plan
 from ._plans.plan import ALPHABET_TEXT, Plan
-from ._request.library import as_array, check_dtype
+from ._request.library import as_array, take_array
 from ._support.integers import check_integers, of_words, to_words, words_of
 
 
@@ -51,10 +51,11 @@ def _check_plan(plan: object) -> None:
         raise ValueError("plan: it is of complex products; the stages by themselves take plans of real ones")
 
 
-def _matrix(name: str, x: object, allowed: tuple[type, ...]) -> npt.NDArray[Any]:
-    array = check_dtype(name, as_array(name, x), allowed)
-    if array.ndim != 2:
-        raise ValueError(f"{name}: {array.ndim} dimensions; a matrix has 2")
+def _array(name: str, x: object, axes: int, *allowed: type) -> npt.NDArray[Any]:
+    array = take_array(name, x, allowed) if allowed else as_array(name, x)
+    if array.ndim != axes:
+        what = "matrix has" if axes == 2 else "stack of matrices has"
+        raise ValueError(f"{name}: {array.ndim} dimensions; a {what} {axes}")
     return array
 
 
@@ -65,15 +66,8 @@ def _lines(matrix: npt.NDArray[Any], operand: str) -> npt.NDArray[Any]:
     return matrix if operand == "a" else matrix.T
 
 
-def _stack(name: str, x: object) -> npt.NDArray[Any]:
-    array = as_array(name, x)
-    if array.ndim != 3:
-        raise ValueError(f"{name}: {array.ndim} dimensions; a stack of matrices has 3")
-    return array
-
-
 def _exponents(name: str, x: object, count: int) -> npt.NDArray[np.int32]:
-    array = check_dtype(name, as_array(name, x), (np.int32,))
+    array = take_array(name, x, (np.int32,))
     if array.shape != (count,):
         raise ValueError(f"{name}: shape {array.shape} is not {(count,)}, one exponent per row or column")
     return array
@@ -112,11 +106,7 @@ def _count(plan: Plan, moduli: int | None) -> int:
         return everything
     if not plan.moduli:
         raise ValueError(f"moduli: {moduli!r} given, but this plan has no moduli")
-    if isinstance(moduli, bool) or not isinstance(moduli, (int, np.integer)):
-        raise TypeError(f"moduli: {moduli!r} is not an integer")
-    if not 1 <= moduli <= everything:
-        raise ValueError(f"moduli: {moduli} is outside 1..{everything}, the moduli of this plan")
-    return int(moduli)
+    return check_integer("moduli", moduli, 1, everything, f"1..{everything}, the moduli of this plan")
 
 
 def quantise(lines: npt.NDArray[Any], exponents: npt.NDArray[np.int32], bits: int) -> npt.NDArray[Any]:
@@ -130,7 +120,7 @@ def scale(x: object, operand: str = "a", bits: int = 53) -> Scaled:
 
     `x` is a float64 or float32 matrix; 2 <= bits <= 200.
     """
-    matrix = _matrix("x", x, (np.float64, np.float32))
+    matrix = _array("x", x, 2, np.float64, np.float32)
     lines = _lines(matrix, operand)
     capacity = check_bits(bits)
     exponents, special, norm_squared = _core.scale(lines, capacity)
@@ -147,7 +137,7 @@ def encode(
     first so many moduli. ValueError for integers beyond the plan's bits.
     """
     _check_plan(plan)
-    array = check_integers("integers", _matrix("integers", integers, (np.int64, np.object_)))
+    array = check_integers("integers", _array("integers", integers, 2, np.int64, np.object_))
     least, largest = (-128, 127) if plan.scheme == "INT8" else (-(2**plan.bits), 2**plan.bits)
     if array.size and not (least <= int(array.min()) and int(array.max()) <= largest):
         raise ValueError(
@@ -167,7 +157,7 @@ def multiply(
     failed its self-test.
     """
     _check_plan(plan)
-    array_a, array_b = _stack("planes_a", planes_a), _stack("planes_b", planes_b)
+    array_a, array_b = _array("planes_a", planes_a, 3), _array("planes_b", planes_b, 3)
     if array_a.shape[2] > plan.k_max:
         raise ValueError(
             f"planes_a: the inner dimension {array_a.shape[2]} exceeds {plan.k_max}, the plan's limit"
@@ -181,7 +171,7 @@ def multiply(
 def integers(output: npt.NDArray[Any], plan: Plan, *, moduli: int | None = None) -> npt.NDArray[Any]:
     """The exact integers that the output of :func:`multiply` stands for, as an array of Python integers."""
     _check_plan(plan)
-    return of_words(_core.integers(plan._core, _count(plan, moduli), _stack("output", output)))
+    return of_words(_core.integers(plan._core, _count(plan, moduli), _array("output", output, 3)))
 
 
 def reconstruct(
@@ -197,7 +187,7 @@ def reconstruct(
     _check_plan(plan)
     if np.dtype(dtype) not in (np.dtype(np.float64), np.dtype(np.float32)):
         raise TypeError(f"dtype: {np.dtype(dtype)} is not supported; allowed is float64 or float32")
-    array, single = _stack("output", output), np.dtype(dtype) == np.float32
+    array, single = _array("output", output, 3), np.dtype(dtype) == np.float32
     rows = _exponents("exponents_a", exponents_a, array.shape[1])
     columns = _exponents("exponents_b", exponents_b, array.shape[2])
     return _core.reconstruct(plan._core, _count(plan, moduli), array, rows, columns, single)

@@ -358,7 +358,7 @@ def test_what_it_cannot_serve() -> None:
         ),
         ("^plan: b was prepared by another plan", a, y, {"plan": ozfp4.plan(5, 6, 20, accuracy="scaled")}),
         (
-            "^b: it was prepared for results of float32, and this one is float64; .*dtype='float64'",
+            "^b: it was prepared for results of float32, and all operands make it float64; .*dtype='float64'",
             chosen.prepare(a, "left", other="real", backend="int8", bits=53, accuracy="scaled"),
             chosen.prepare(np.float32(b.real), "right", backend="int8", bits=53, accuracy="scaled"),
             {},
@@ -373,7 +373,8 @@ def test_what_it_cannot_serve() -> None:
     c = np.zeros((5, 6), np.complex128)
     with pytest.raises(
         ValueError,
-        match=r"^b: it was prepared for results of complex64, and this one is complex128; prepare it with dtype='complex128'$",
+        match=r"^b: it was prepared for results of complex64, and all operands make it complex128; "
+        r"prepare it with dtype='complex128'$",
     ):
         ozfp4.gemm(1, np.complex64(a), single, 1, c)
     with pytest.raises(TypeError, match=r"^c: dtype complex128, and the product is real, of float32"):

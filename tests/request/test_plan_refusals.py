@@ -9,9 +9,9 @@ import ozfp4
 from ozfp4._plans import make_int8_plan
 
 EXTENTS = [
-    ((-1, 1, 1), ValueError, r"^m: -1 is negative$"),
-    ((1, -2, 1), ValueError, r"^n: -2 is negative$"),
-    ((1, 1, -3), ValueError, r"^k: -3 is negative$"),
+    ((-1, 1, 1), ValueError, r"^m: -1 is outside 0\.\.2\*\*63 - 1$"),
+    ((1, -2, 1), ValueError, r"^n: -2 is outside 0\.\.2\*\*63 - 1$"),
+    ((1, 1, -3), ValueError, r"^k: -3 is outside 0\.\.2\*\*63 - 1$"),
     ((1.0, 1, 1), TypeError, r"^m: 1\.0 is not an integer$"),
     ((1, "1", 1), TypeError, r"^n: '1' is not an integer$"),
     ((1, 1, None), TypeError, r"^k: None is not an integer$"),

@@ -23,10 +23,10 @@ ARRAYS = [
     ("clongdouble", A.astype(np.clongdouble), "(a.astype(np.complex128) rounds it to 53 bits)"),
     ("object", A.astype(object), "(a.astype(np.float64) converts what can be a number)"),
     ("decimals", [[Decimal(1)] * 4], "(a.astype(np.float64) converts what can be a number)"),
-    ("text", A.astype(str), "(a.astype(np.float64) reads text as numbers)"),
-    ("bytes", A.astype("S4"), "(a.astype(np.float64) reads text as numbers)"),
+    ("text", A.astype(str), "(a.astype(np.float64) converts what can be a number)"),
+    ("bytes", A.astype("S4"), "(a.astype(np.float64) converts what can be a number)"),
     ("durations", A.astype("m8[ms]"), "(a / np.timedelta64(1, 's') is a number of seconds)"),
-    ("dates", A.astype("M8[D]"), "dates have no product; (a - a.min()) / np.timedelta64(1, 's')"),
+    ("dates", A.astype("M8[D]"), "((a - a.min()) / np.timedelta64(1, 's') is a number of seconds)"),
     ("records", np.zeros((3, 4), "f8,f8"), "(pass a field: a['f0'])"),
     ("raw bytes", A.view("V8"), "dtype |V8 is not supported; allowed is"),
     ("masked", np.ma.masked_array(A), "pass a.filled(0) to leave masked entries out of every sum"),
@@ -37,7 +37,7 @@ ARRAYS = [
 ]
 if hasattr(np.dtypes, "StringDType"):  # NumPy 2
     text = A.astype(np.dtypes.StringDType())
-    ARRAYS.append(("text of any length", text, "(a.astype(np.float64) reads text as numbers)"))
+    ARRAYS.append(("text of any length", text, "(a.astype(np.float64) converts what can be a number)"))
 
 
 @pytest.mark.parametrize(("a", "words"), [pytest.param(*case[1:], id=case[0]) for case in ARRAYS])

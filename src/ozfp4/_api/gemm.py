@@ -109,13 +109,8 @@ def gemm(
     OverflowError
         As `overflow` says.
     """
-    traced = is_traced()
-    if not traced and (short := short_way("update_plain", a)) is not None:
-        found = short(alpha, a, b, beta, c, trans_a, trans_b, out, current_accuracy(), options, True)
-        if found is not NotImplemented:
-            return found
     check_taken(gemm, options)
-    if traced and is_watched(a, b, c, out):
+    if is_traced() and is_watched(a, b, c, out):
         return _by_operator(alpha, a, b, beta, c, trans_a, trans_b, out, options)
     return _gemm(alpha, a, b, beta, c, trans_a, trans_b, out, options, True)
 
@@ -140,8 +135,8 @@ def _gemm(
     is_asked: bool = False,
 ) -> Any:
     """The update itself. `is_asked`: somebody may watch the operands, as :func:`is_watched` has it; nobody traces this."""
-    if not is_asked and (short := short_way("update_plain", a)) is not None:
-        found = short(alpha, a, b, beta, c, trans_a, trans_b, out, current_accuracy(), options, False)
+    if (short := short_way("update_plain", a)) is not None:
+        found = short(alpha, a, b, beta, c, trans_a, trans_b, out, current_accuracy(), options, is_asked)
         if found is not NotImplemented:
             return found
     if is_asked and is_watched(a, b, c, out):

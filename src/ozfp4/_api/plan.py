@@ -9,7 +9,7 @@ from .. import _core
 from .._backends.cuda import extension
 from .._dispatch import on_cpu, on_cuda
 from .._dispatch.decision import capacity
-from .._options import Options, RequestOptions, check_extent, check_taken, check_unasked, takes
+from .._options import Options, RequestOptions, check_integer, check_taken, check_unasked, takes
 from .._plans.plan import Plan, make_plan
 from .._request import library
 from .._request.dlpack import any_library
@@ -64,7 +64,9 @@ def plan(m: int, n: int, k: int, *, device: Any = None, **options: Unpack[Reques
     check_taken(plan, options)
     asked = Options.of(options)
     scheme, backend, family, bits = asked.scheme, asked.backend, asked.family, capacity(asked, single=False)
-    *_, inner = (check_extent(name, extent) for name, extent in (("m", m), ("n", n), ("k", k)))
+    *_, inner = (
+        check_integer(name, x, 0, 2**63 - 1, "0..2**63 - 1") for name, x in (("m", m), ("n", n), ("k", k))
+    )
     inner = max(inner, 1)
     index = _cuda_index(device)
     if backend == "auto":

@@ -171,14 +171,13 @@ def _check_entries(name: str, x: object) -> None:
     """Errors of :func:`as_array`, for a list or a tuple those of what it holds."""
     if is_tensor(x):
         check_tensor(name, x)
-    elif remedies.is_no_array(x):
-        raise TypeError(remedies.of_array(name, x))
-    elif isinstance(x, (list, tuple)):
-        if not all(issubclass(kind, (int, float, complex, np.generic)) for kind in set(map(type, x))):
-            for i, each in enumerate(x):
-                _check_entries(f"{name}[{i}]", each)
-    else:
+        return
+    remedies.check_array(name, x)
+    if not isinstance(x, (list, tuple)):
         remedies.check_here(name, x)
+    elif not all(issubclass(kind, (int, float, complex, np.generic)) for kind in set(map(type, x))):
+        for i, each in enumerate(x):
+            _check_entries(f"{name}[{i}]", each)
 
 
 def check_dtype(name: str, array: Array, allowed: tuple[type, ...]) -> Array:

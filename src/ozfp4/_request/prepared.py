@@ -184,6 +184,6 @@ def check_result(sides: Sides, single: bool) -> None:
         if (prepared.result_dtype in SINGLE) != single:
             made = (SINGLE if single else DOUBLE)[prepared.other != "any"]
             raise ValueError(
-                f"{name}: it was prepared for results of {prepared.result_dtype}, and this one is {made}; prepare it with "
-                f"dtype={made!r}"
+                f"{name}: it was prepared for results of {prepared.result_dtype}, and all operands make it {made}; "
+                f"prepare it with dtype={made!r}"
             )

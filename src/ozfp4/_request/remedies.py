@@ -20,26 +20,20 @@ def of_dtype(name: str, dtype: np.dtype[Any]) -> str:
     >>> of_dtype("a", np.dtype(np.float16))
     ' (a.astype(np.float32) holds its values)'
     """
+    kind, width = dtype.kind, dtype.itemsize
     if dtype.name.startswith(_NARROW):
         return f" ({name}.astype(np.float32) holds its values)"
-    if dtype.kind == "f" and dtype.itemsize > 8:
-        return f" ({name}.astype(np.float64) rounds it to 53 bits)"
-    if dtype.kind == "c" and dtype.itemsize > 16:
-        return f" ({name}.astype(np.complex128) rounds it to 53 bits)"
-    by_kind = {
-        "O": f"{name}.astype(np.float64) converts what can be a number",
-        "U": f"{name}.astype(np.float64) reads text as numbers",
-        "S": f"{name}.astype(np.float64) reads text as numbers",
-        "T": f"{name}.astype(np.float64) reads text as numbers",
-        "m": f"{name} / np.timedelta64(1, 's') is a number of seconds",
-        "M": f"dates have no product; ({name} - {name}.min()) / np.timedelta64(1, 's') is a number of seconds",
-    }
-    if dtype.kind in "iub":
-        does = "rounds it to 53 bits" if dtype.itemsize > 4 else "holds its values"
+    if kind in "iub":
+        does = "rounds it to 53 bits" if width > 4 else "holds its values"
         return f" ({name}.astype(np.float64), or {name}.to(torch.float64) of a tensor, {does})"
-    if dtype.names is not None:
-        return f" (pass a field: {name}[{dtype.names[0]!r}])"
-    return f" ({by_kind[dtype.kind]})" if dtype.kind in by_kind else ""
+    if kind in "fc":
+        return f" ({name}.astype(np.{'float64' if kind == 'f' else 'complex128'}) rounds it to 53 bits)"
+    if kind in "OUST":
+        return f" ({name}.astype(np.float64) converts what can be a number)"
+    if kind in "mM":
+        span = name if kind == "m" else f"({name} - {name}.min())"
+        return f" ({span} / np.timedelta64(1, 's') is a number of seconds)"
+    return f" (pass a field: {name}[{dtype.names[0]!r}])" if dtype.names else ""
 
 
 def of_torch_dtype(name: str, dtype: object, takes_floats: bool = True) -> str:
@@ -58,17 +52,39 @@ def of_torch_dtype(name: str, dtype: object, takes_floats: bool = True) -> str:
     if short.startswith(("int", "uint", "bool")) and takes_floats:
         does = "rounds it to 53 bits" if short.endswith("64") else "holds its values"
         return f" ({name}.to(torch.float64) {does})"
-    if short.startswith(("qint", "quint")):
-        return f" ({name}.dequantize() gives its values)"
-    return ""
+    return f" ({name}.dequantize() gives its values)" if short.startswith(("qint", "quint")) else ""
 
 
-def is_no_array(x: Any) -> bool:
-    """Whether np.asarray would lose entries, of masked arrays, of sparse ones and prepared operands, which it wraps; or what
-    the entries mean."""
-    if isinstance(x, np.ndarray):
-        return isinstance(x, np.ma.MaskedArray) or _has_own_products(x)
-    return hasattr(x, "toarray") or is_prepared(x) or _has_own_products(x)
+def is_prepared(x: object) -> bool:
+    return getattr(type(x), "is_prepared", False) is True
+
+
+def check_unprepared(**given: object) -> None:
+    """TypeError for the first of these that is a prepared operand."""
+    for name, x in given.items():
+        if is_prepared(x):
+            check_array(name, x)
+
+
+def check_array(name: str, x: Any) -> None:
+    """TypeError for what np.asarray would take entries from (masked and sparse arrays, prepared operands, which it wraps), or the
+    meaning (arrays with units)."""
+    if is_prepared(x):
+        raise TypeError(f"{name}: a prepared operand is not taken here; pass the matrix itself")
+    if isinstance(x, np.ma.MaskedArray):
+        instead = (
+            "out.data" if name == "out" else f"{name}.filled(0) to leave masked entries out of every sum"
+        )
+        raise TypeError(f"{name}: masked arrays are not supported, their mask would be lost; pass {instead}")
+    if not isinstance(x, np.ndarray) and hasattr(x, "toarray"):
+        raise TypeError(
+            f"{name}: {type(x).__name__} is sparse, and only dense arrays are supported; pass {name}.toarray()"
+        )
+    if _has_own_products(x):
+        raise TypeError(
+            f"{name}: {type(x).__name__} has products of its own, and what they add to numbers, such as units, would be lost; "
+            f"np.asarray({name}) has its numbers alone"
+        )
 
 
 def _has_own_products(x: Any) -> bool:
@@ -100,34 +116,6 @@ def check_here(name: str, x: Any) -> None:
             f"{name}: {kind.__name__} lies on {place}, and would be copied to the CPU; copy it there, or pass an array of a "
             "library with __dlpack__ and from_dlpack"
         )
-
-
-def check_unprepared(**given: object) -> None:
-    """TypeError for the first of these that is a prepared operand."""
-    for name, x in given.items():
-        if is_prepared(x):
-            raise TypeError(of_array(name, x))
-
-
-def is_prepared(x: object) -> bool:
-    return getattr(type(x), "is_prepared", False) is True
-
-
-def of_array(name: str, x: Any) -> str:
-    """What is said of what `is_no_array`."""
-    if is_prepared(x):
-        return f"{name}: a prepared operand is not taken here; pass the matrix itself"
-    if isinstance(x, np.ma.MaskedArray):
-        instead = (
-            "out.data" if name == "out" else f"{name}.filled(0) to leave masked entries out of every sum"
-        )
-        return f"{name}: masked arrays are not supported, their mask would be lost; pass {instead}"
-    if not hasattr(x, "toarray"):
-        return (
-            f"{name}: {type(x).__name__} has products of its own, and what they add to numbers, such as units, would be lost; "
-            f"np.asarray({name}) has its numbers alone"
-        )
-    return f"{name}: {type(x).__name__} is sparse, and only dense arrays are supported; pass {name}.toarray()"
 
 
 def of_tensor(name: str, tensor: Any) -> str:
