@@ -56,15 +56,7 @@ class Options(NamedTuple):
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> Options:
-        """The options as a value, of those that were passed.
-
-        Raises
-        ------
-        TypeError, ValueError
-            Unknown names, bits outside of 2..200, a plan that is none or contradicts the rest, a limit that is no positive number
-            of bytes, flags that are no truth values; bits beside an accuracy other than
-            "scaled", a rounding that the accuracy does not have.
-        """
+        """The options as a value, of those that were passed. TypeError or ValueError for what contradicts the rest."""
         asked = cls(**given)
         check_names(asked.scheme, asked.backend, asked.family)
         bits = None if asked.bits is None else check_bits(asked.bits)

@@ -27,19 +27,7 @@ GRAM_COLUMNS = _core.GRAM_COLUMNS  # of a block of a Gram matrix on the CPU at l
 
 def multiply(request: MatmulRequest, encloses: bool = False) -> tuple[Any, Any, Report | None]:
     """The product, or alpha A B + beta C of the request's update, in the caller's library; beside it bounds of its errors, or the
-    product rounded up (`encloses`); and the report. None for what was not asked for.
-
-    Raises
-    ------
-    ValueError
-        An inner dimension that the plan does not serve exactly; a plan that does not serve the accuracy; an extent that no GPU
-        takes.
-    MemoryError
-        A workspace limit below what the smallest blocks need.
-    RuntimeError
-        A device that this build has no kernels for, or that has no memory left; a backend whose every kernel failed its
-        self-test.
-    """
+    product rounded up (`encloses`); and the report. None for what was not asked for. Raises as :func:`ozfp4.matmul`."""
     on_device = library.is_tensor(request.a)
     core = on_cuda.core_for(request).multiply_tensors if on_device else _core.multiply_arrays
     c, beside = _place(request, request.out), None

@@ -80,15 +80,8 @@ _signature: Callable[[Callable[..., Any]], Signature] = lru_cache(maxsize=64)(si
 
 
 def of_another(product: Callable[..., Any], *given: Any, **named: Any) -> Any:
-    """The product of views of its operands, which may be arrays of another library.
-
-    Raises
-    ------
-    TypeError
-        Arrays of two libraries, those of one that takes nothing back, tracers of JAX, an `out` that is immutable.
-    RuntimeError
-        Arrays on two devices, or where no product runs.
-    """
+    """The product of views of operands of another library. TypeError for arrays of two libraries, of one that takes nothing back,
+    tracers of JAX, an `out` that is immutable; RuntimeError for two devices, or one where no product runs."""
     bound = _signature(product).bind(*given, **named)
     arguments = bound.arguments
     for name in _PAIRS:
@@ -205,10 +198,7 @@ class Library:
 
 
 def _library_of(operands: dict[str, Any]) -> Library | None:
-    """The library of all operands; None where none is of another than NumPy and torch.
-
-    TypeError for operands of two libraries, RuntimeError for those on two devices.
-    """
+    """The library of all operands; None where none is of another than NumPy and torch."""
     given = {name: x for name, x in operands.items() if x is not None}
     names = {name: _library_name(name, x) for name, x in given.items()}
     if len(set(names.values())) > 1:

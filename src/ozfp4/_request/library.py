@@ -40,11 +40,8 @@ def require_torch() -> Any:
 
 
 class Operands(NamedTuple):
-    """What the caller passed: arrays of one library, of dtypes that the product takes.
-
-    `torch` is the module where they are tensors, else None. Tensors on the CPU are here as NumPy arrays that share their
-    memory; those on a device are tensors (`on_device`).
-    """
+    """Arrays of one library, of dtypes that the product takes. Tensors on the CPU are here as NumPy arrays of their memory,
+    those on a device are tensors (`on_device`); `torch` is the module where the caller passed tensors, else None."""
 
     a: Any
     b: Any
@@ -101,15 +98,8 @@ def is_dtensor(x: object) -> bool:
 
 
 def take_operands(a: Any, b: Any, out: Any, allowed: tuple[type, ...]) -> Operands:
-    """The operands as the product takes them.
-
-    Raises
-    ------
-    TypeError
-        NumPy mixed with torch, dtypes that are not `allowed`, masked arrays, tensors that are not dense.
-    RuntimeError
-        Tensors that require grad, have a tangent, or lie on different devices.
-    """
+    """The operands as the product takes them. TypeError for NumPy mixed with torch, dtypes that are not `allowed`, masked arrays,
+    tensors that are not dense; RuntimeError for tensors that require grad, have a tangent, or lie on different devices."""
     are_arrays = type(a) is np.ndarray and type(b) is np.ndarray and out is None
     has_tensors = not are_arrays and is_from_torch(a=a, b=b, out=out)
     if not has_tensors or (a.is_cpu and b.is_cpu):

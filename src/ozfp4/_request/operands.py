@@ -131,43 +131,19 @@ class Update:
 
 @dataclass(frozen=True, eq=False)
 class MatmulRequest:
-    """One product: operands, shape, dtype, where to, and how. :func:`matmul_request` refuses what cannot be done.
+    """One product: operands, shape, dtype, where to, and how. :func:`matmul_request` refuses what cannot be done."""
 
-    Attributes
-    ----------
-    a, b : array or tensor
-        On the CPU arrays with both matrix axes and all axes of the stack; on a device tensors as they were passed.
-    out : array, tensor or None
-        Of the result's shape and dtype, apart from the operands in memory.
-    shape : MatmulShape
-    dtype : NumPy or torch dtype
-        Of the result.
-    single : bool
-        The operands are float32 or complex64, and so is the result.
-    torch : module or None
-        torch where the operands are tensors.
-    asked : Options
-    upper : array, tensor or None
-        As `out`, for a second result.
-    prepared : Sides
-        What was made of the operands before.
-    is_complex : bool
-        The result is complex.
-    update : Update or None
-        What the product is scaled by and added to.
-    """
-
-    a: Any
+    a: Any  # on the CPU arrays with both matrix axes and all axes of the stack, on a device tensors as they were passed
     b: Any
-    out: Any
+    out: Any  # of the result's shape and dtype, apart from the operands in memory; or None
     shape: MatmulShape
-    dtype: Any
-    single: bool
-    torch: Any
+    dtype: Any  # of the result, NumPy's or torch's
+    single: bool  # whether the result is float32 or complex64
+    torch: Any  # the module where the operands are tensors, else None
     asked: Options
-    upper: Any = None
+    upper: Any = None  # as `out`, for a second result
     prepared: Sides = NEITHER
-    is_complex: bool = False
+    is_complex: bool = False  # whether the result is
     update: Update | None = None
 
 
@@ -185,15 +161,7 @@ def matmul_request(
     operands: Operands, asked: Options, dtype: Any = None, upper: Any = None, prepared: Sides = NEITHER
 ) -> MatmulRequest:
     """The request for a product of these operands; `dtype` of the result, by default the one that both promote to; `upper` as
-    the operands' `out`, for a second result; `prepared` of what was prepared, whose entries the operands have.
-
-    Raises
-    ------
-    TypeError, ValueError
-        Shapes that do not fit; `out` of another shape or dtype, read-only or overlapping; a result of another dtype than was
-        prepared for, an operand that is complex where real ones are prepared for, or the other way round; an inner dimension
-        beyond what the accuracy counts.
-    """
+    the operands' `out`, for a second result; `prepared` of what was prepared, whose entries the operands have."""
     a, b, out, torch, on_device = operands
     shape = matmul_shape(tuple(a.shape), tuple(b.shape))
     pairs = is_complex(a.dtype) and is_complex(b.dtype)
@@ -319,18 +287,8 @@ def check_addend_shape(c: Any, shape: Extents) -> None:
 def update_request(
     alpha: complex, operands: Operands, beta: complex, c: Any, asked: Options, sides: Sides = NEITHER
 ) -> MatmulRequest:
-    """The request for alpha A B + beta C; its `update` is None where that is A B.
-
-    Where `alpha` is 0 the operands are not read, where `beta` is 0 C is not. The operands are transposed as they are multiplied,
-    `c` is what :func:`take_addend` returns, `sides` are those of the operands that were prepared.
-
-    Raises
-    ------
-    TypeError, ValueError, RuntimeError
-        As :func:`matmul_request`; factors that are imaginary where the product is real, a C that is missing, does not broadcast
-        to the result, or shares memory with `out` without being the same; an imaginary alpha where every complex operand is
-        prepared.
-    """
+    """The request for alpha A B + beta C; its `update` is None where that is A B. Where `alpha` is 0 the operands are not read,
+    where `beta` is 0 C is not. The operands are transposed, `c` is as :func:`take_addend` returns it."""
     product = np.promote_types(*(name_of(x.dtype) for x in operands[:2]))
     _check_real(product, alpha, beta, c)
     check_addend_given(c, beta)

@@ -68,10 +68,8 @@ def check_form(out: Any, shape: tuple[int, ...], dtype: Any) -> None:
 
 
 def check_out(out: Any, shape: tuple[int, ...], dtype: Any, **inputs: Any) -> None:
-    """TypeError or ValueError unless `out`, an array or a tensor on a device, can take a result of this shape and dtype.
-
-    Its entries share memory neither with each other nor with the inputs; addresses alone are looked at.
-    """
+    """TypeError or ValueError unless `out`, an array or a tensor on a device, can take a result of this shape and dtype. Its
+    entries share memory neither with each other nor with the inputs; addresses alone are looked at."""
     check_form(out, shape, dtype)
     places = _places(out)
     if isinstance(out, np.ndarray) and not out.flags.writeable:

@@ -111,14 +111,8 @@ NEITHER = Sides()
 
 
 def sides_of(a: Any, b: Any) -> Sides:
-    """The prepared ones of two operands, of which one is, each on its side and as it was prepared.
-
-    Raises
-    ------
-    ValueError
-        One on the other side, or of a tensor that was modified since; two of different plans or accuracies, or that are not for
-        each other.
-    """
+    """The prepared ones of two operands, of which one is. ValueError for one on the other side, or of a tensor that was modified
+    since; for two of different plans or accuracies, or that are not for each other."""
     sides = Sides(*(x if isinstance(x, Prepared) else None for x in (a, b)))
     for (side, name), prepared in zip(SIDES.items(), sides, strict=True):
         if prepared is None:
@@ -154,11 +148,8 @@ def check_others(sides: Sides, dtype_a: Any, dtype_b: Any) -> None:
 
 
 def take_prepared(a: Any, b: Any, given: Mapping[str, Any]) -> tuple[Sides, Any, Any, dict[str, Any]]:
-    """Which of `a` and `b` are prepared; both as entries; and the options that were passed, with their plan and accuracy. Range:
-    one is prepared, the other as it was passed.
-
-    Raises as :meth:`Options.of`, then as :func:`sides_of`; ValueError for what is asked for otherwise than it was prepared.
-    """
+    """Which of `a` and `b` are prepared; both as entries; and the options with the plan and accuracy of the prepared one. Range:
+    one is prepared. Raises as :meth:`Options.of` and :func:`sides_of`; ValueError for options that it was not prepared for."""
     name, prepared = ("a", a) if isinstance(a, Prepared) else ("b", b)
     own = {"plan": prepared.plan, "accuracy": prepared.accuracy}
     Options.of({**given, "accuracy": own["accuracy"] if given.get("accuracy") is None else given["accuracy"]})
