@@ -309,7 +309,7 @@ def test_refusals() -> None:
         (ValueError, r"rounding: 'zero' is not for beta = \(2-1j\)", (1, a, b, 2 - 1j, c),
          {"accuracy": "correct", "rounding": "zero"}),
         (TypeError, r"alpha: \(1\+1j\) is complex, and the product is real, of float64", (1 + 1j, b.T, b), {}),
-        (ValueError, "overflow: 'raise' is for products of integers$", (1j, a, b), {"overflow": "raise"}),
+        (ValueError, "overflow: 'raise' is for products of integers; ", (1j, a, b), {"overflow": "raise"}),
         (ValueError, "overflow: 'stop' is unknown", (1j, a, b), {"overflow": "stop"}),
     ]  # fmt: skip
     for error, words, args, given in refused:

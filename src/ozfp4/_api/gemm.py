@@ -6,14 +6,15 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from .._dispatch.plain import operators, products
-from .._dispatch.product import multiply, promoted, results
+from .._dispatch.product import multiply, results
 from .._options import ReportedOptions, check_taken, check_unasked, current_accuracy, takes
 from .._request import dlpack, library
-from .._request.integers import common_dtype, unify_update
+from .._request.integers import unify_update
 from .._request.library import is_integer, is_traced, is_watched, mark_written, short_way
 from .._request.operands import (
     check_factor,
     check_transpose,
+    check_wraps,
     take,
     take_addend,
     transposed,
@@ -159,9 +160,8 @@ def _gemm(
     if integer is not None:
         check_unasked(options)
         found, about = integer_update(alpha, operands, beta, addend, integer, asked)
-    elif asked.raises:
-        raise ValueError(f"overflow: 'raise' is for products of integers{_why_not(taken, given)}")
     else:
+        check_wraps(asked, taken.a, taken.b, given)
         alpha, beta = check_factor("alpha", alpha), check_factor("beta", beta)
         _check_direction(asked.rounding, alpha=alpha, beta=beta)
         found, bound, about = multiply(update_request(alpha, operands, beta, addend, asked, sides))
@@ -177,14 +177,6 @@ def _in_order_of_operator(
 
 
 products["gemm"] = _in_order_of_operator
-
-
-def _why_not(given: library.Operands, c: Any) -> str:
-    """What is said of integers whose update is none of integers."""
-    common = common_dtype(given)
-    if c is None or not is_integer(common):
-        return promoted(given)
-    return f"; a and b are, and c is of {c.dtype}: convert it to {common}"
 
 
 def _check_direction(rounding: str, **factors: complex) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from .._core import multiply_plain
 from .._dispatch import plain
-from .._dispatch.product import multiply, promoted, results
+from .._dispatch.product import multiply, results
 from .._options import (
     PROCESS,
     PROGRESS,
@@ -25,7 +25,7 @@ from .._report import Report
 from .._request import dlpack, library
 from .._request.integers import entry_bits, unify_to
 from .._request.library import is_traced, is_watched, short_way
-from .._request.operands import matmul_request, take
+from .._request.operands import check_wraps, matmul_request, take
 from .._request.types import Array, Arrays, No, Yes
 from .._request.types import TensorT as T
 from .._support.logger import LOGGER
@@ -277,9 +277,8 @@ def product(
         check_unasked(options)
         needed = max(entry_bits(operands.a.dtype), entry_bits(operands.b.dtype))
         c, about = integer_product(operands, asked, integer, needed)
-    elif asked.raises:
-        raise ValueError(f"overflow: 'raise' is for products of integers{promoted(taken)}")
     else:
+        check_wraps(asked, taken.a, taken.b)
         c, bound, about = multiply(matmul_request(operands, asked, dtype, prepared=sides))
     if operands.torch is not None:
         library.mark_written(out)

@@ -190,14 +190,6 @@ def results(asked: Options, c: Any, bound: Any, about: Report | None) -> Any:
     return found if len(found) > 1 else c
 
 
-def promoted(given: library.Operands) -> str:
-    """What is said of integers whose product is none of integers."""
-    first, second = given.a.dtype, given.b.dtype
-    if not (library.is_integer(first) and library.is_integer(second)):
-        return ""
-    return f"; {first} and {second} promote to float64: convert one of them to the other's dtype"
-
-
 def _place(request: MatmulRequest, out: Any) -> Any:
     return empty_result(request, request.shape.result, request.dtype) if out is None else out
 

@@ -119,6 +119,15 @@ def check_counted(asked: Options, k: int, pairs: bool) -> None:
         )
 
 
+def check_wraps(asked: Options, *operands: Any) -> None:
+    """ValueError for overflow="raise" beside operands, or None, whose product is none of integers."""
+    if asked.raises:
+        names = [name_of(x.dtype) for x in operands if x is not None]
+        raise ValueError(
+            f"overflow: 'raise' is for products of integers; {', '.join(names)} promote to {np.result_type(*names)}"
+        )
+
+
 @dataclass(frozen=True, eq=False)
 class Update:
     """Finite factors; `c` is an array or a tensor of the result's extents, None where

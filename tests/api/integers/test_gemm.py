@@ -247,12 +247,12 @@ def test_refusals(check_refused: Any) -> None:
         given = {"trans_a": "X"} if "trans" in words else {}
         check_refused(ValueError, words, lambda *_, args=args, **k: ozfp4.gemm(*args, **k), a, b, **given)
     for c_dtype, words in (
-        (np.float64, "; a and b are, and c is of float64: convert it to int64"),
-        (np.uint64, "; a and b are, and c is of uint64: convert it to int64"),
+        (np.float64, "; int64, int64, float64 promote to float64"),
+        (np.uint64, "; int64, int64, uint64 promote to float64"),
     ):
         with pytest.raises(ValueError, match=rf"^overflow: 'raise' is for products of integers{words}$"):
             ozfp4.gemm(1, a, b, 1, c.astype(c_dtype), overflow="raise")
-    words = "int64 and uint64 promote to float64: convert one of them to the other's dtype"
+    words = "int64, uint64, int64 promote to float64"
     with pytest.raises(ValueError, match=rf"; {words}$"):
         ozfp4.gemm(1, a, b.astype(np.uint64), 1, c, overflow="raise")
     room = np.arange(40)

@@ -255,7 +255,7 @@ def test_refusals(check_refused: Any) -> None:
         overflow="stop",
     )
     check_refused(
-        ValueError, "^overflow: 'raise' is for products of integers$", ozfp4.matmul, x, y, overflow="raise"
+        ValueError, "^overflow: 'raise' is for products of integers; ", ozfp4.matmul, x, y, overflow="raise"
     )
     check_refused(
         TypeError,
@@ -331,9 +331,16 @@ def test_what_else_refuses_integers(check_refused: Any) -> None:
 def test_overflow_of_integers_that_promote_to_floats(check_refused: Any) -> None:
     a, b = np.ones((3, 3), np.uint64), np.ones((3, 3), np.int64)
     words = "^overflow: 'raise' is for products of integers"
-    promoted = words + "; uint64 and int64 promote to float64: convert one of them to the other's dtype$"
+    promoted = words + "; uint64, int64 promote to float64$"
     check_refused(ValueError, promoted, ozfp4.matmul, a, b, overflow="raise")
-    check_refused(ValueError, words + "$", ozfp4.matmul, a, b.astype(float), overflow="raise")
+    check_refused(
+        ValueError,
+        words + "; uint64, float64 promote to float64$",
+        ozfp4.matmul,
+        a,
+        b.astype(float),
+        overflow="raise",
+    )
 
 
 @pytest.mark.parametrize("code", list("?bhilqBHILQ"))
