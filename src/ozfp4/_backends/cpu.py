@@ -1,15 +1,10 @@
-"""The CPU by name, and results as its core takes them."""
+"""The CPU by name."""
 
 from __future__ import annotations
 
 import platform
-from typing import Any
-
-import numpy.typing as npt
 
 from .. import _core
-
-Array = npt.NDArray[Any]
 
 DEFAULT_WORKSPACE = 2**30
 
