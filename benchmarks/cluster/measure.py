@@ -17,7 +17,7 @@ from ozfp4._api.matmul import matmul
 from ozfp4._request.library import require_torch
 from ozfp4.distributed import _agree as agree
 from ozfp4.distributed import _cost as cost
-from ozfp4.distributed import _inner as inner
+from ozfp4.distributed import _reduce as reduce
 from ozfp4.distributed._collectives import all_gather, take_group
 from ozfp4.distributed._layout import Problem
 from ozfp4.distributed._matmul import matmul as distributed_matmul
@@ -87,7 +87,7 @@ def row(ranks: Ranks, job: Job, repeat: int) -> Row:
     problem = _problem(job, ranks.device.type, ranks.hosts)
     float64 = require_torch().float64
     if job.method == "reduce" and (
-        why := inner.why_not_reduce(problem, float64, float64, {"accuracy": None}, False)
+        why := reduce.why_not(problem, float64, float64, {"accuracy": None}, False)
     ):
         return job.key | {"skipped": why}
     try:

@@ -96,7 +96,7 @@ def problem_of(ranks: Ranks, m: int, k: int, n: int, layout: tuple[str, str], re
 
     def placed(shape: tuple[int, int], word: str) -> Placed:
         axis = axis_of(word, 2)
-        return Placed(shape) if axis is None else Placed(shape, axis, chunk_sizes(shape[axis], ranks.size))
+        return Placed(shape).cut(axis, ranks.size)
 
     a, b = placed((m, k), layout[0]), placed((k, n), layout[1])
     return Problem(ranks.size, a, b, placed((m, n), result), 8, 8, 8, ranks.device.type, ranks.hosts)

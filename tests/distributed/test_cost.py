@@ -13,7 +13,7 @@ import ozfp4.distributed
 from ozfp4.distributed import _collectives as collectives
 from ozfp4.distributed import _cost as cost
 from ozfp4.distributed import _gathered as gathered
-from ozfp4.distributed._layout import Placed, Problem, axis_of, chunk_sizes
+from ozfp4.distributed._layout import Placed, Problem, axis_of
 
 NAMES = ("replicated", "rows", "columns")
 
@@ -22,8 +22,7 @@ def problem(
     ranks: int, m: int, k: int, n: int, layout: tuple[str, str], result: str, device: str = "cuda"
 ) -> Problem:
     def placed(shape: tuple[int, int], word: str) -> Placed:
-        axis = axis_of(word, 2)
-        return Placed(shape) if axis is None else Placed(shape, axis, chunk_sizes(shape[axis], ranks))
+        return Placed(shape).cut(axis_of(word, 2), ranks)
 
     places = placed((m, k), layout[0]), placed((k, n), layout[1]), placed((m, n), result)
     return Problem(ranks, *places, 8, 8, 8, device)

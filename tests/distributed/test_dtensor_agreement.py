@@ -162,7 +162,7 @@ def other_calls(here: Here) -> str:
 
 
 def test_parts_and_dtensors_are_different_calls(pair: Ranks) -> None:
-    told = "RuntimeError: the ranks are in different calls: rank 0 with DTensors, the others with parts"
+    told = "RuntimeError: the ranks are in different calls: a product of DTensors on rank 0; a product of parts on rank 1"
     assert pair.run(other_calls) == [told, told]
 
 
@@ -250,9 +250,12 @@ def other_calls_in_a_row(here: Here) -> str:
 
 
 def test_other_calls_are_told_along_the_next_dimension() -> None:
-    told = "RuntimeError: the ranks are in different calls: rank {} with DTensors, the others with parts"
+    told = (
+        "RuntimeError: the ranks are in different calls: a product of {} on rank 0; a product of {} on rank 1"
+    )
     start = time.monotonic()
     found = group(4).run(other_calls_in_a_row)
-    assert [found[0], found[1], found[3]] == [told.format(0), told.format(0), told.format(1)]
-    assert found[2].startswith(f"RuntimeError: rank 0 refused: {told.format(0)}")
+    first, second = told.format("DTensors", "parts"), told.format("parts", "DTensors")
+    assert [found[0], found[1], found[3]] == [first, first, second]
+    assert found[2].startswith(f"RuntimeError: rank 0 refused: {first}")
     assert time.monotonic() - start < 30

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import itertools
 from typing import Any
 
@@ -203,9 +202,7 @@ def test_random_cases(meshed: tuple[Ranks, tuple[int, ...]], cases: Any) -> None
 
 @pytest.mark.parametrize("mesh", [(2,), (2, 2)], ids=str)
 def test_both_ways_of_a_long_inner_dimension(mesh: tuple[int, ...]) -> None:
-    methods = ["auto", "redistribute"]
-    if importlib.util.find_spec("ozfp4.distributed._reduce") is not None:
-        methods.append("reduce")
+    methods = ["auto", "redistribute", "reduce"]
     group(2 ** len(mesh)).run(long_inner, mesh, methods)
 
 

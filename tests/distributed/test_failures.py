@@ -126,7 +126,7 @@ class ShortOfBytes:
 
 def lines_without_memory(here: Here, where: str) -> str:
     """A line with NaN, whose products are made anew from whole lines; rank 1 has no memory for these, or for the products."""
-    own = agree.LEAST_CONFIRMED, reduce.require_torch, reduce._put_products
+    own = agree.LEAST_CONFIRMED, reduce.require_torch, reduce._Reduction._put_products
     agree.LEAST_CONFIRMED = 1
     a, b = inner_parts(here, 6)
     a[1], a[3] = float("nan"), float("nan")  # of a part each
@@ -139,10 +139,10 @@ def lines_without_memory(here: Here, where: str) -> str:
             short = ShortOfBytes(2)  # first of all the residues'
             reduce.require_torch = lambda: short
         elif here.rank == 1:
-            reduce._put_products = refuse
+            reduce._Reduction._put_products = refuse
         return error_of(lambda: ozfp4.distributed.matmul(a, b, layout=INNER, result="rows", method="reduce"))
     finally:
-        agree.LEAST_CONFIRMED, reduce.require_torch, reduce._put_products = own
+        agree.LEAST_CONFIRMED, reduce.require_torch, reduce._Reduction._put_products = own
         check_in_order(here)
 
 
@@ -281,7 +281,7 @@ def different_calls(here: Here) -> str:
 
 
 def test_ranks_in_different_calls_say_so(pair: Ranks) -> None:
-    text = "RuntimeError: the ranks are in different calls: rank 0 within an earlier one, which another rank has left"
+    text = "RuntimeError: the ranks are in different calls: within an earlier call on rank 0; a product of parts on rank 1"
     assert pair.run(different_calls) == [text, text]
 
 

@@ -53,7 +53,7 @@ def float_case(here, seed):
     import ozfp4
     from ozfp4.distributed import _reduce as reduce
     from ozfp4.distributed._collectives import take_group
-    from ozfp4.distributed._layout import Placed, Problem, chunk_sizes
+    from ozfp4.distributed._layout import Placed, Problem
     from ozfp4.distributed._local import Products
 
     random = np.random.default_rng(seed)
@@ -74,9 +74,7 @@ def float_case(here, seed):
     )
     sizes = sizes_of(random, k, here.size)
     axis = [-2, -1, None][int(random.integers(3))]
-    result = Placed((m, n))
-    if axis is not None:
-        result = result.cut(axis, chunk_sizes((m, n)[axis], here.size))
+    result = Placed((m, n)).cut(axis, here.size)
     problem = Problem(
         here.size, Placed((m, k), -1, sizes), Placed((k, n), -2, sizes), result,
         a.element_size(), b.element_size(), 8, here.device.partition(":")[0],
@@ -113,7 +111,7 @@ def float_cases(here, first, count, limits=None):
 def integer_cases(here, first, count):
     from ozfp4.distributed import _reduce as reduce
     from ozfp4.distributed._collectives import take_group
-    from ozfp4.distributed._layout import Placed, Problem, chunk_sizes
+    from ozfp4.distributed._layout import Placed, Problem
     from ozfp4.distributed._local import Products
 
     names = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "bool"]
@@ -132,9 +130,7 @@ def integer_cases(here, first, count):
         a, b = a.to(here.device), b.to(here.device)
         sizes = sizes_of(random, k, here.size)
         axis = [-2, -1, None][int(random.integers(3))]
-        result = Placed((m, n))
-        if axis is not None:
-            result = result.cut(axis, chunk_sizes((m, n)[axis], here.size))
+        result = Placed((m, n)).cut(axis, here.size)
         problem = Problem(
             here.size, Placed((m, k), -1, sizes), Placed((k, n), -2, sizes), result, 8, 8, 8, "cpu"
         )

@@ -1,7 +1,5 @@
-"""The one small exchange before any data moves: every rank says what it was called with, or why it refuses that, and all come to
-the same conclusion. :func:`confirm` is a smaller one in between: did every rank come so far?
-
-A rank whose own arguments are wrong takes part, so that nobody waits for it.
+"""The small exchanges in which ranks agree. Before any data move, each says what it was called with, or why it refuses that; in
+between, whether it came so far. A rank whose own arguments are wrong takes part, so that nobody waits for it.
 """
 
 from __future__ import annotations
@@ -27,36 +25,28 @@ REMEMBERED = 4096  # calls of a group
 # From so many bytes on, all ranks make sure that all of them have the memory before any sends.
 LEAST_CONFIRMED = 2**28
 PATIENCE = 0.8  # a share of the timeout: at its end torch ends a process that waits for NCCL, and with it what we would say
-CONFIRMS = "confirms"  # a field of messages within a call
-MESH = "mesh"  # the only field of messages of DTensors: what a part of their mesh has said
 CODE = ("*.py", "_core*.so", "_cuda*.so", "libozfp4_cuda*.so")
+WITHIN = "within an earlier call"  # a kind of call, as errors name it
 Fields = dict[str, Any]
-Agreed = TypeVar("Agreed")
 Taken = TypeVar("Taken")
-
-
-@lru_cache(maxsize=1)
-def build() -> str:
-    """A digest of the package: ranks of one version may have been built from different sources."""
-    # An editable installation has its Python code elsewhere than the extension modules.
-    folders = Path(__file__).parents[1], Path(str(_core.__file__)).parent
-    return digest_of(*dict.fromkeys(folders))
 
 
 def digest_of(*folders: Path) -> str:
     """Of all that computes there: the Python code, the extension modules, and the library that holds the kernels for GPUs."""
     digest = hashlib.blake2b(digest_size=8)
     for folder in folders:
-        found = [path for pattern in CODE for path in folder.rglob(pattern)]
-        for path in sorted(found):
+        for path in sorted(path for pattern in CODE for path in folder.rglob(pattern)):
             digest.update(f"{path.relative_to(folder).as_posix()}\0".encode())
             digest.update(hashlib.blake2b(path.read_bytes()).digest())
     return digest.hexdigest()
 
 
+@lru_cache(maxsize=1)
 def identity() -> str:
-    """The library that a rank runs, and the torch beneath."""
-    return f"ozfp4 {__version__}, build {build()}, torch {require_torch().__version__}"
+    """The library that a rank runs, and the torch beneath: ranks of one version may have been built from different sources."""
+    # An editable installation has its Python code elsewhere than the extension modules.
+    folders = dict.fromkeys((Path(__file__).parents[1], Path(str(_core.__file__)).parent))
+    return f"ozfp4 {__version__}, build {digest_of(*folders)}, torch {require_torch().__version__}"
 
 
 class Channel:
@@ -66,9 +56,7 @@ class Channel:
         torch = require_torch()
         # Of what the group is, not of what this rank was called with, which may be wrong.
         self.on_host = group.backend(torch.device("cpu")) != ""
-        self.agreed: dict[bytes, tuple[list[bytes], Any]] = {}  # by the message of this rank
-        self.messages: dict[Any, bytes] = {}  # of this rank, by what it was called with
-        self.known: dict[Any, Any] = {}  # by what a rank was called with, where that says what all were
+        self.known: dict[Any, Any] = {}  # by what this rank was called with
         self.meshes: dict[Any, dict[Any, Any]] = {}  # the same of DTensors, by their mesh
         self._streams: dict[int, Any] = {}  # by the index of a device
 
@@ -80,34 +68,37 @@ class Channel:
         RuntimeError
             A rank did not answer within the group's timeout, or its process has ended.
         """
-        frames = self._swap(group, _framed(message, FRAME))
+        frames = self._swap(group, message, FRAME)
         lengths = [int.from_bytes(frame[:4], "little") for frame in frames]
         if max(lengths) > FRAME - 4:
-            frames = self._swap(group, _framed(message, max(lengths) + 4))
+            frames = self._swap(group, message, max(lengths) + 4)
         return [frame[4 : 4 + length] for frame, length in zip(frames, lengths, strict=True)]
 
-    def _swap(self, group: Group, frame: bytearray) -> list[bytes]:
+    def _swap(self, group: Group, message: bytes, size: int) -> list[bytes]:
+        torch = require_torch()
+        frame = bytearray(len(message).to_bytes(4, "little") + message[: size - 4]).ljust(size, b"\0")
         if not self.on_host:
             _check_not_captured()
         try:
-            return (self._by_host if self.on_host else self._by_device)(group, frame)
-        except require_torch().cuda.OutOfMemoryError:  # a RuntimeError, and nobody else's fault
+            found = (self._by_host if self.on_host else self._by_device)(group, frame).numpy().tobytes()
+        except torch.cuda.OutOfMemoryError:  # a RuntimeError, and nobody else's fault
             raise
         except RuntimeError as error:  # of torch.distributed, which has no narrower ones everywhere
             raise RuntimeError(
                 f"rank {group.rank} of {group.size} had no answer of all other ranks: one of them has ended, or raised or "
                 f"waits elsewhere: {error}"
             ) from error
+        return [found[start : start + size] for start in range(0, len(found), size)]
 
     @staticmethod
-    def _by_host(group: Group, frame: bytearray) -> list[bytes]:
+    def _by_host(group: Group, frame: bytearray) -> Any:
         torch = require_torch()
         sent = torch.frombuffer(frame, dtype=torch.uint8)
         found = torch.empty(group.size * len(frame), dtype=torch.uint8, device="cpu")
         all_gather(found, sent, group).wait()
-        return _cut(found.numpy().tobytes(), len(frame))
+        return found
 
-    def _by_device(self, group: Group, frame: bytearray) -> list[bytes]:
+    def _by_device(self, group: Group, frame: bytearray) -> Any:
         """On a stream of its own: what the current one still computes is not waited for."""
         torch = require_torch()
         index = torch.cuda.current_device()
@@ -126,7 +117,7 @@ class Channel:
         while not done.query():
             if time.monotonic() > ends:
                 raise RuntimeError(f"nothing came in {limit:.3g} s, {PATIENCE} of the group's timeout")
-        return _cut(host.numpy().tobytes(), len(frame))
+        return host
 
 
 def _check_not_captured() -> None:
@@ -135,14 +126,6 @@ def _check_not_captured() -> None:
             "a CUDA graph is being captured, in which no rank can wait for the others; whole= and check='first' leave the "
             "exchange out of a call like an earlier one"
         )
-
-
-def _framed(message: bytes, size: int) -> bytearray:
-    return bytearray(len(message).to_bytes(4, "little") + message[: size - 4]).ljust(size, b"\0")
-
-
-def _cut(found: bytes, size: int) -> list[bytes]:
-    return [found[start : start + size] for start in range(0, len(found), size)]
 
 
 def _timeout(group: Group, device: Any) -> float:
@@ -161,47 +144,11 @@ def channel(group: Group) -> Channel:
     return found
 
 
-def agree(
-    group: Group, message: bytes | None, error: Exception | None, conclude: Callable[[list[Fields]], Agreed]
-) -> Agreed:
-    """What `conclude` makes of the fields of all ranks: the same on each rank, or the same error.
-
-    `message` is of :func:`encode`; None on a rank that refuses what it was called with, because of `error`.
-
-    Raises
-    ------
-    Exception
-        `error` itself on a rank that has one.
-    RuntimeError
-        On the others, with the rank and what it said (an OverflowError for one); or a rank has ended.
-    """
-    if group.size == 1:
-        if error is not None:
-            raise error
-        assert message is not None
-        return conclude([json.loads(message)])
-    said = message if message is not None else encode({"refused": text_of(error)})
-    place = channel(group)
-    found = place.swap(group, said)
-    before = place.agreed.get(said)
-    if before is not None and before[0] == found:
-        concluded: Agreed = before[1]
-        return concluded
-    if error is not None:
-        raise error
-    fields = [json.loads(each) for each in found]
-    _check_place(fields)
-    _check_refusals(fields)
-    result = conclude(fields)
-    remember(place.agreed, said, (found, result))
-    return result
-
-
-def over_mesh(
-    groups: Sequence[Group], ranks: list[int], fields: Fields | None, error: Exception | None
-) -> None:
-    """Returns where all ranks of a mesh have the same fields. `groups`: this rank's, one a dimension of the mesh; `ranks`: all of
-    the mesh, in its order, as errors name them.
+def all_calls(
+    groups: Sequence[Group], ranks: Sequence[int], kind: str, fields: Fields | None, error: Exception | None
+) -> list[Fields]:
+    """What all ranks were called with, in the order of `ranks`, which are their names in errors. `kind`: of call; `fields`: of
+    this rank, unless it refuses the call because of `error`. `groups`: one a dimension of the ranks' mesh.
 
     What one dimension has told travels along the next one, so that each rank knows what all have said, and no rank goes on
     that another one's refusal has not reached.
@@ -210,30 +157,31 @@ def over_mesh(
     ------
     Exception
         `error` itself on a rank that has one.
-    ValueError
-        The fields differ; the first that does, with the values of all ranks.
     RuntimeError
-        A rank refuses (an OverflowError for one), makes another call, or has ended: that of a rank which met another call is
-        told in place of what its dimension has said.
+        On the others, with the rank and what it said (an OverflowError for one); or a rank makes another call, or has ended.
     """
-    found: list[Fields] = [{"refused": text_of(error)} if fields is None else fields]
+    found: list[Any] = [fields if error is None else text_of(error)]
     for group in reversed(groups):
-        if group.size > 1:
-            parts = [json.loads(each) for each in channel(group).swap(group, encode({MESH: found}))]
-            try:
-                _check_place(parts)
-            except (
-                RuntimeError
-            ) as other:  # the ranks of the next dimension wait for this one, and are told there
-                found = [{"refused": text_of(other)}] * (len(found) * len(parts))
-                error = other if error is None else error
-            else:
-                found = [each for part in parts for each in part[MESH]]
+        if group.size == 1:
+            continue
+        message = json.dumps([kind, found], separators=(",", ":")).encode()
+        answers = [_decoded(each) for each in channel(group).swap(group, message)]
+        kinds = [each for each, _ in answers]
+        if kinds == [kind] * group.size:
+            found = [each for _, part in answers for each in part]
+        else:  # the ranks of the next dimension wait for this one, and are told there
+            other = RuntimeError(f"the ranks are in different calls: {_shares(kinds, range(group.size))}")
+            found = [text_of(other)] * (len(found) * group.size)
+            error = error or other
     if error is not None:
         raise error
-    check_refusals({rank: x["refused"] for rank, x in zip(ranks, found, strict=True) if "refused" in x})
-    check_alike(found, ("library",), ranks)  # another one may say other things
-    check_alike(found, tuple(found[0]), ranks)
+    check_refusals({rank: each for rank, each in zip(ranks, found, strict=True) if isinstance(each, str)})
+    return found
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _decoded(message: bytes) -> Any:
+    return json.loads(message)
 
 
 def remember(found: dict[Any, Any], key: Any, value: Any) -> None:
@@ -245,27 +193,12 @@ def remember(found: dict[Any, Any], key: Any, value: Any) -> None:
 def confirm(group: Group, error: Exception | None) -> None:
     """Returns where no rank has an error; else each rank raises its own, or a RuntimeError (an OverflowError for one) that names
     the ranks and theirs. Waits for all ranks."""
-    if group.size > 1:
-        said: Fields = {CONFIRMS: True}
-        if error is not None:
-            said |= {"refused": text_of(error)}
-        fields = [json.loads(each) for each in channel(group).swap(group, encode(said))]
-        _check_place(fields)
-        if error is None:
-            _check_refusals(fields)
-    if error is not None:
-        raise error
+    all_calls([group], range(group.size), WITHIN, {}, error)
 
 
 def together(group: Group, size: int, take: Callable[[], Taken]) -> Taken:
-    """What `take` gives, memory above all: on every rank or on none, so that none waits for one that has none. `size` is about
-    its bytes, the same on all ranks: less than LEAST_CONFIRMED is not worth an exchange.
-
-    Raises
-    ------
-    Exception
-        As :func:`confirm`.
-    """
+    """What `take` gives, memory above all: on every rank or on none, so that none waits for one that has none. Raises as
+    :func:`confirm`. `size`: about its bytes, the same on all ranks; less than LEAST_CONFIRMED is not worth an exchange."""
     taken, failure = None, None
     try:
         taken = take()
@@ -278,46 +211,24 @@ def together(group: Group, size: int, take: Callable[[], Taken]) -> Taken:
     return taken  # type: ignore[return-value]
 
 
-def encode(fields: Fields) -> bytes:
-    return json.dumps(fields, separators=(",", ":")).encode()
+def check_alike(fields: Sequence[Fields], ranks: Sequence[int], own: Sequence[str] = ()) -> None:
+    """ValueError for the first field that the ranks have different values of, but for their `own`; it names all values."""
+    for name in fields[0]:
+        if name not in own:  # another library, the first field, may have others
+            values = [each[name] for each in fields]
+            if any(value != values[0] for value in values):
+                raise ValueError(f"{name}: the ranks differ: {_shares(values, ranks)}")
 
 
-def _check_place(fields: list[Fields]) -> None:
-    """RuntimeError where some ranks begin a call, and others another kind of call or are within one: what they would exchange
-    next is not alike."""
-    within = [rank for rank, each in enumerate(fields) if CONFIRMS in each]
-    if 0 < len(within) < len(fields):
-        raise RuntimeError(
-            f"the ranks are in different calls: {_ranks(within)} within an earlier one, which another rank has left"
-        )
-    on_mesh = [rank for rank, each in enumerate(fields) if MESH in each]
-    if 0 < len(on_mesh) < len(fields):
-        raise RuntimeError(
-            f"the ranks are in different calls: {_ranks(on_mesh)} with DTensors, the others with parts"
-        )
+def _shares(values: Sequence[Any], ranks: Sequence[int]) -> str:
+    """Which ranks have which value."""
+    said: dict[str, list[int]] = {}
+    for rank, value in zip(ranks, values, strict=True):
+        said.setdefault(value if isinstance(value, str) and " " in value else repr(value), []).append(rank)
+    return "; ".join(f"{value} on {_named(who)}" for value, who in said.items())
 
 
-def _check_refusals(fields: list[Fields]) -> None:
-    check_refusals({rank: each["refused"] for rank, each in enumerate(fields) if "refused" in each})
-
-
-def check_alike(fields: list[Fields], names: tuple[str, ...], ranks: list[int] | None = None) -> None:
-    """ValueError for the first of these fields that the ranks have different values of; it names them all, as `ranks` does."""
-    for name in names:
-        values = [each[name] for each in fields]
-        if any(value != values[0] for value in values):
-            said: dict[str, list[int]] = {}
-            for rank, value in zip(ranks or range(len(values)), values, strict=True):
-                said.setdefault(_shown(value), []).append(rank)
-            shown = "; ".join(f"{value} on {_ranks(who)}" for value, who in said.items())
-            raise ValueError(f"{name}: the ranks differ: {shown}")
-
-
-def _shown(value: Any) -> str:
-    return value if isinstance(value, str) and " " in value else repr(value)
-
-
-def _ranks(ranks: list[int]) -> str:
+def _named(ranks: list[int]) -> str:
     if len(ranks) == 1:
         return f"rank {ranks[0]}"
     if len(ranks) > 8:

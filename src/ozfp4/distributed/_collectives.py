@@ -138,51 +138,30 @@ def exchange_lines(group: Group, x: Any, counts: Sequence[int], shapes: list[tup
 
 def gather_whole(group: Group, x: Any, placed: Placed) -> Pending:
     """All of a matrix of which each rank has a part."""
-    torch = require_torch()
-    axis, sizes = placed.axis, placed.sizes
+    axis, most = placed.axis, placed.sizes[0]
     assert axis is not None
-    most = max(sizes)
     lines = x.movedim(axis, 0)
     if lines.shape[0] < most:
-        filled = torch.empty((most, *lines.shape[1:]), dtype=x.dtype, device=x.device)
+        filled = require_torch().empty((most, *lines.shape[1:]), dtype=x.dtype, device=x.device)
         filled[: lines.shape[0]] = lines
         lines = filled
     pending = gather(group, packed(lines))
-
-    def joined() -> Any:
-        found = pending.wait()
-        if is_compact(sizes):
-            whole = found.flatten(0, 1)[: sum(sizes)]
-        else:
-            whole = torch.cat([found[rank, :size] for rank, size in enumerate(sizes)])
-        return whole.movedim(0, axis)
-
-    return Pending(None, joined)
-
-
-def is_compact(sizes: tuple[int, ...]) -> bool:
-    """Whether parts that are filled up to the largest one lie without gaps: all are as large, up to one that only empty ones
-    follow."""
-    most = max(sizes)
-    ends = [size for size in sizes if size != most]
-    return tuple(sorted(sizes, reverse=True)) == sizes and not any(ends[1:])
+    # Only last parts are filled up, so that the entries lie without gaps.
+    return Pending(None, lambda: pending.wait().flatten(0, 1)[: placed.shape[axis]].movedim(0, axis))
 
 
 def move(group: Group, x: Any, source: Placed, target: Placed) -> Any:
-    """This rank's part of a matrix that lies as `source` says, as `target` says."""
+    """This rank's part of a matrix that lies as `source` says, as `target` says. Range: not two cuts of one axis that differ."""
     if source == target:
         return x
     if source.axis is None or group.size == 1:
         return target.part(x, group.rank)
     if target.axis is None:
         return gather_whole(group, x, source).wait()
+    assert source.axis != target.axis
     torch = require_torch()
     if source.entries == 0:
         return torch.empty(target.local(group.rank), dtype=x.dtype, device=x.device)
-    if (
-        source.axis == target.axis
-    ):  # two cuts of one axis; nothing of ours makes them, and no bytes are to be saved there
-        return target.part(gather_whole(group, x, source).wait(), group.rank)
     # With the axis first along which the parts for the ranks lie; what comes lies so, too, and is joined along the other.
     lines = packed(x.movedim(target.axis, 0))
     order = [target.axis, *(axis for axis in range(-x.ndim, 0) if axis != target.axis)]

@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
 
-from ._layout import Placed, Problem, chunk_sizes
+from ._layout import Placed, Problem
+
+METHODS = ("auto", "redistribute", "reduce")
 
 LINK = {"cuda": 2.5e11, "cpu": 2.0e9}  # bytes a second that a rank receives
 BETWEEN_HOSTS = {"cuda": 5.0e10, "cpu": 1.0e9}
@@ -31,23 +33,18 @@ MOST_WHOLE = 2**34  # of what comes at once
 
 @dataclass(frozen=True)
 class Way:
-    """One way to a result.
+    """One way to a result."""
 
-    Attributes
-    ----------
-    method : {"redistribute", "reduce"}
-    computed : Placed
-        The result as the ranks compute it, before it is moved to where it belongs.
-    bytes : int
-        What a rank receives.
-    seconds : float
-        Modelled.
-    """
+    method: str  # "redistribute" or "reduce"
+    computed: Placed  # the result as the ranks compute it, before it is moved to where it belongs
+    bytes: int  # that a rank receives
+    seconds: float  # modelled
 
-    method: str
-    computed: Placed
-    bytes: int
-    seconds: float
+
+def check_method(method: object) -> None:
+    """ValueError for an unknown one."""
+    if not isinstance(method, str) or method not in METHODS:
+        raise ValueError(f"method: {method!r} is unknown; allowed are {', '.join(map(repr, METHODS))}")
 
 
 @lru_cache(maxsize=4096)
@@ -66,7 +63,7 @@ def redistributions(problem: Problem) -> list[Way]:
     axes = [-2, -1] + ([-len(result.shape)] if len(result.shape) > 2 else [])
     own = problem.result.axis
     axes.sort(key=lambda axis: axis != own)  # of equal ones that which leaves the result where it is
-    ways = [result.cut(axis, chunk_sizes(result.shape[axis], ranks)) for axis in axes]
+    ways = [result.cut(axis, ranks) for axis in axes]
     ways.insert(0 if own is None else len(ways), result)
     return [_redistribution(problem, computed) for computed in ways]
 
@@ -79,8 +76,8 @@ def _redistribution(problem: Problem, computed: Placed) -> Way:
         moved(computed, problem.result, problem.ranks) * problem.item,
     ]
     share = 1.0
-    if computed.axis is not None and computed.shape[computed.axis]:
-        share = max(computed.sizes) / computed.shape[computed.axis]
+    if computed.axis is not None:
+        share = max(computed.sizes) / max(1, computed.shape[computed.axis])
     # Before a result moves, all ranks make sure that everybody has one.
     received, collectives = sum(moves), sum(move > 0 for move in moves) + (computed != problem.result)
     return Way("redistribute", computed, received, seconds_of(problem, received, collectives, share))
@@ -119,15 +116,19 @@ def link(problem: Problem) -> float:
 def reduction(problem: Problem, has_integers: bool) -> Way:
     """The way that moves exact partial results: each rank multiplies all rows and columns, of its part of K."""
     result, ranks = problem.result, problem.ranks
-    computed = result
-    if result.axis is None:
-        computed = result.cut(-2, chunk_sizes(result.shape[-2], ranks))
+    computed = partial_result(problem)
     parts = 2 if problem.item > WORD else 1  # of complex128
     of_entry = WORD if has_integers else parts * RESIDUES[problem.device]
     received = prod(computed.local(0)) * of_entry * (ranks - 1) + LINE * (problem.m + problem.n) * ranks
     received += moved(computed, result, ranks) * problem.item
     share = max(problem.a.sizes) / problem.k if problem.k else 0.0
     return Way("reduce", computed, received, seconds_of(problem, received, 3 + (computed != result), share))
+
+
+def partial_result(problem: Problem) -> Placed:
+    """How the result lies as it is made from partial ones: by rows where no axis of it is cut."""
+    result = problem.result
+    return result.cut(-2, problem.ranks) if result.axis is None else result
 
 
 def hides_residues(problem: Problem, computed: Placed) -> bool:
@@ -147,28 +148,23 @@ def seconds_of(problem: Problem, received: int, collectives: int, share: float) 
 
 def needed(problem: Problem, computed: Placed) -> tuple[Placed, Placed]:
     """What each rank has to have of both operands for its part of the result."""
-    found = []
-    for operand, own in ((problem.a, -2), (problem.b, -1)):
+
+    def of(operand: Placed, own: int) -> Placed:
         axis = computed.axis
-        has_it = axis is not None and (
-            axis == own
-            or (axis < -2 and len(operand.shape) == -axis and operand.shape[axis] == computed.shape[axis])
-        )
-        found.append(
-            operand.whole.cut(axis, computed.sizes) if has_it and axis is not None else operand.whole
-        )
-    return found[0], found[1]
+        is_of_stack = axis is not None and axis < -2 and len(operand.shape) == -axis
+        if axis == own or (is_of_stack and operand.shape[0] == computed.shape[0]):
+            return Placed(operand.shape, axis, computed.sizes)
+        return operand.whole
+
+    return of(problem.a, -2), of(problem.b, -1)
 
 
 def moved(source: Placed, target: Placed, ranks: int) -> int:
     """Entries that the rank that gets most receives, so that a matrix that lies as `source` says lies as `target` says."""
     if source.axis is None or source == target or ranks == 1:
         return 0
-    held = max(source.sizes)
-    if target.axis is None:
-        extent = source.shape[source.axis]
-        return source.entries // extent * (extent - min(source.sizes)) if extent else 0
-    extents = source.shape[source.axis], target.shape[target.axis]
-    if 0 in extents or held == 0:
+    if source.entries == 0:
         return 0
-    return source.entries // (extents[0] * extents[1]) * max(target.sizes) * (extents[0] - min(source.sizes))
+    extent = source.shape[source.axis]
+    missing = source.entries // extent * (extent - min(source.sizes))
+    return missing if target.axis is None else missing // target.shape[target.axis] * max(target.sizes)

@@ -48,18 +48,11 @@ def multiply(
 def reserve(group: Group, problem: Problem, computed: Placed, device: Any) -> None:
     """Makes sure that every rank has memory for what it will receive, so that none is missing where others wait for it: torch's
     allocator keeps what is asked for and given back here. All ranks know alike whether this is worth an exchange."""
-    if group.size == 1:
-        return
-    sizes = _buffers(problem, computed)
-    if sum(sizes) < agree.LEAST_CONFIRMED:
-        return
-    torch = require_torch()
-
-    def take() -> None:
-        held = [torch.empty(size, dtype=torch.uint8, device=device) for size in sizes]
-        del held
-
-    agree.together(group, sum(sizes), take)
+    torch, sizes = require_torch(), _buffers(problem, computed)
+    if group.size > 1 and sum(sizes) >= agree.LEAST_CONFIRMED:
+        agree.together(
+            group, sum(sizes), lambda: [torch.empty(size, dtype=torch.uint8, device=device) for size in sizes]
+        )
 
 
 def _buffers(problem: Problem, computed: Placed) -> list[int]:
@@ -131,12 +124,11 @@ def _halves(
     """Pieces of some whole lines, of which each rank has a part of K."""
 
     def launch(step: tuple[int, int]) -> Pending:
-        begin, width = step
         shape = list(placed.shape)
-        shape[free] = width
-        return gather_whole(group, moving.narrow(free, begin, width), replace(placed, shape=tuple(shape)))
+        shape[free] = step[1]
+        return gather_whole(group, moving.narrow(free, *step), replace(placed, shape=tuple(shape)))
 
-    coming = _ahead(steps, launch)  # asked by itself: zip would hold what it gave before
+    coming = _ahead(steps, launch)  # taken one by one: zip would hold what it gave before
     for begin, _ in steps:
         yield begin, next(coming)
 
@@ -175,11 +167,10 @@ def _ahead(steps: list[Any], launch: Callable[[Any], Pending]) -> Iterator[Any]:
     waiting = [launch(step) for step in steps[:1]]
 
     def come() -> Iterator[Any]:
-        for step in [*steps[1:], None]:
-            if not waiting:
-                return
-            if step is not None:
-                waiting.append(launch(step))
-            yield waiting.pop(0).wait()  # held by whoever asked alone
+        for step in steps[1:]:
+            waiting.append(launch(step))
+            yield waiting.pop(0).wait()  # held by whoever took it alone
+        if waiting:
+            yield waiting.pop().wait()
 
     return come()

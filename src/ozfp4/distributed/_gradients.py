@@ -1,90 +1,84 @@
 """Gradients of products over a group are products over it: G B^H and A^H G, each entry one sum, rounded once.
 
-What broadcasting repeats goes into the inner dimension, as in ``torch_ops/gradients``. The order of that is the same in both
+What broadcasting repeats goes into the inner dimension, as in ``_torch_ops/gradients``. The order of that is the same in both
 factors, and what is cut comes first in it, so that a rank's part is one range.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from math import prod
 from typing import Any, NamedTuple
 
 from .._request.library import require_torch
+from .._torch_ops.derivatives import Like
 from . import _agree as agree
 from ._collectives import Group, move
-from ._layout import Placed, Problem
-from ._request import Call
-from ._run import run
+from ._layout import Placed
+from ._run import Call, run
 
 torch: Any = require_torch()
 
 
-def product(group: Group, call: Call, a: Any, b: Any) -> Any:
-    """This rank's part of the result, with a gradient."""
-    return _Product.apply(a, b, group, call)
+class Differentiable(torch.autograd.Function):  # type: ignore[misc]
+    """What `multiply` makes of detached operands, with gradients: `derive` makes them of both operands, None for one that no
+    wanted gradient needs, of the result's gradient, and of which gradients are wanted."""
 
-
-class _Product(torch.autograd.Function):  # type: ignore[misc]
     @staticmethod
-    def forward(ctx: Any, a: Any, b: Any, group: Group, call: Call) -> Any:
-        ctx.group, ctx.call = group, call
-        ctx.likes = _Like(a.shape, a.dtype, call.problem.a), _Like(b.shape, b.dtype, call.problem.b)
+    def forward(ctx: Any, a: Any, b: Any, multiply: Callable[..., Any], derive: Callable[..., Any]) -> Any:
         for_a, for_b = ctx.needs_input_grad[:2]
-        ctx.save_for_backward(
-            a if for_b else None, b if for_a else None
-        )  # each is in the gradient of the other
-        return run(group, call, a.detach(), b.detach())[0]
+        ctx.save_for_backward(a if for_b else None, b if for_a else None)
+        ctx.derive = derive
+        return multiply(a.detach(), b.detach())
 
     @staticmethod
     def backward(ctx: Any, grad: Any) -> Any:
-        a, b = ctx.saved_tensors
-        group, call, wanted = ctx.group, ctx.call, ctx.needs_input_grad[:2]
-        problem = call.problem
-        _check_together(group, problem, wanted)
-        of_a = of_b = None
-        g = _Part(grad, problem.result)
-        if wanted[0]:
-            of_a = _gradient(group, call, g, _Part(b, problem.b), ctx.likes[0], -1)
-        if wanted[1]:
-            of_b = _gradient(group, call, g, _Part(a, problem.a), ctx.likes[1], -2)
-        return of_a, of_b, None, None
+        return (*ctx.derive(*ctx.saved_tensors, grad, ctx.needs_input_grad[:2]), None, None)
 
 
-class _Like(NamedTuple):
-    """What a gradient has to be like: the shape of this rank's part, the dtype, how the whole lies."""
+def product(group: Group, call: Call, a: Any, b: Any) -> Any:
+    """This rank's part of the result, with a gradient where that is wanted."""
 
-    shape: Any
-    dtype: Any
-    placed: Placed
+    def multiply(a: Any, b: Any) -> Any:
+        return run(group, call, a, b)[0]
 
-
-def _check_together(group: Group, problem: Problem, wanted: tuple[bool, ...]) -> None:
-    """All ranks are in the gradient of the same product."""
-    said = agree.encode({"gradient": repr(problem), "wanted": list(wanted)})
-    agree.agree(group, said, None, lambda fields: agree.check_alike(fields, ("gradient", "wanted")))
+    likes = Like(a.shape, a.dtype), Like(b.shape, b.dtype)
+    return Differentiable.apply(a, b, multiply, partial(_derive, group, call, likes))
 
 
-class _Part:
+def _derive(
+    group: Group, call: Call, likes: tuple[Like, Like], a: Any, b: Any, grad: Any, wanted: tuple[bool, ...]
+) -> tuple[Any, Any]:
+    problem, ranks = call.problem, range(group.size)
+    fields = {"library": agree.identity(), "gradient": repr(problem), "wanted": wanted}
+    agree.check_alike(agree.all_calls([group], ranks, "gradients", fields, None), ranks)
+    g, of_a, of_b = _Part(grad, problem.result), None, None
+    if wanted[0]:
+        of_a = _gradient(group, call, g, _Part(b, problem.b), likes[0], -1)
+    if wanted[1]:
+        of_b = _gradient(group, call, g, _Part(a, problem.a), likes[1], -2)
+    return of_a, of_b
+
+
+class _Part(NamedTuple):
     """A rank's part of a matrix, and how the matrix lies."""
 
-    def __init__(self, x: Any, placed: Placed) -> None:
-        self.x, self.placed = x, placed
+    x: Any
+    placed: Placed
 
     @property
     def adjoint(self) -> _Part:
-        shape = list(self.placed.shape)
-        shape[-2:] = shape[:-3:-1]
+        *stack, rows, columns = self.placed.shape
         axis = {-1: -2, -2: -1}.get(self.placed.axis or 0, self.placed.axis)
-        return _Part(self.x.mH, Placed(tuple(shape), axis, self.placed.sizes))
+        return _Part(self.x.mH, replace(self.placed, shape=(*stack, columns, rows), axis=axis))
 
     def padded(self, axes: int) -> _Part:
         """With that many axes, new ones of one entry first."""
-        missing = axes - len(self.placed.shape)
-        if not missing:
-            return self
-        x = self.x.reshape((*(1,) * missing, *self.x.shape))
-        return _Part(x, replace(self.placed, shape=(*(1,) * missing, *self.placed.shape)))
+        ones = (1,) * (axes - len(self.placed.shape))
+        placed = replace(self.placed, shape=(*ones, *self.placed.shape))
+        return _Part(self.x.reshape((*ones, *self.x.shape)), placed)
 
     def merged(self, axes: list[int], into: int, order: list[int]) -> _Part:
         """With axes of its stack in the matrix axis `into`: there the axes follow each other in `order`, all counted from
@@ -93,34 +87,31 @@ class _Part:
             return self
         placed, dims = self.placed, len(self.placed.shape)
         kept = [axis for axis in range(-dims, -2) if axis not in axes]
-        other = -3 - into
-        lead = [*kept, *([other] if into == -1 else [])]
-        tail = [other] if into == -2 else []
-        whole = prod(placed.shape[axis] for axis in order)
-        shape = [placed.shape[axis] for axis in kept] + [whole, placed.shape[other]][
-            :: 1 if into == -2 else -1
-        ]
-        local = [self.x.shape[axis] for axis in kept]
-        rows = prod(self.x.shape[axis] for axis in order)
-        local += [rows, self.x.shape[other]][:: 1 if into == -2 else -1]
-        axis, sizes = placed.axis, placed.sizes
+        turned = [*kept, *order, -1] if into == -2 else [*kept, -2, *order]
+
+        def joined(shape: Any) -> tuple[int, ...]:
+            found = [shape[axis] for axis in (*kept, -2, -1)]
+            found[into] = prod(shape[axis] for axis in order)
+            return tuple(found)
+
+        shape, axis, sizes = joined(placed.shape), placed.axis, placed.sizes
         if axis in order:
             assert axis == order[0]
             others = prod(placed.shape[each] for each in order[1:])
             axis, sizes = into, tuple(size * others for size in sizes)
         elif placed.is_stack_cut:
             axis = -len(shape)
-        x = self.x.permute([*lead, *order, *tail]).reshape(local)
-        return _Part(x, Placed(tuple(shape), axis, sizes))
+        x = self.x.permute(turned).reshape(joined(self.x.shape))
+        return _Part(x, Placed(shape, axis, sizes))
 
 
-def _gradient(group: Group, call: Call, grad: _Part, partner: _Part, own: _Like, inner: int) -> Any:
+def _gradient(group: Group, call: Call, grad: _Part, partner: _Part, like: Like, inner: int) -> Any:
     """The gradient of an operand, this rank's part: `inner` is -1 for A, whose partner is B, and -2 for B, whose partner is A."""
     result = call.problem.result
+    own = call.problem.a if inner == -1 else call.problem.b
     dims = len(result.shape)
     partner = partner.padded(dims)
-    missing = dims - len(own.placed.shape)
-    shape = (1,) * missing + own.placed.shape
+    shape = (1,) * (dims - len(own.shape)) + own.shape
     repeated = [axis for axis in range(-dims, -2) if shape[axis] == 1 and result.shape[axis] != 1]
     axes = [*repeated, inner]
     cuts = [x.placed.axis for x in (grad, partner) if x.placed.axis in axes]
@@ -130,26 +121,21 @@ def _gradient(group: Group, call: Call, grad: _Part, partner: _Part, own: _Like,
                 "a gradient of a gradient of this layout is not there: the result is cut along another axis of the stack than "
                 "an operand; give both the same layout"
             )
-        moved = Placed(partner.placed.shape, grad.placed.axis, grad.placed.sizes)
+        moved = replace(partner.placed, axis=grad.placed.axis, sizes=grad.placed.sizes)
         partner = _Part(move(group, partner.x, partner.placed, moved), moved)
     order = [*cuts[:1], *(axis for axis in axes if axis not in cuts[:1])]
     g, p = grad.merged(repeated, inner, order), partner.merged(repeated, inner, order)
     left, right = (g, p.adjoint) if inner == -1 else (p.adjoint, g)
-    kept = [result.shape[axis] for axis in range(-dims, -2) if axis not in repeated]
-    gradient = (*kept, *own.placed.shape[-2:])
-    placed = Placed(
-        gradient, -len(gradient) if own.placed.is_stack_cut else own.placed.axis, own.placed.sizes
-    )
-    items = {"item_a": left.x.element_size(), "item_b": right.x.element_size()}
-    problem = replace(call.problem, a=left.placed, b=right.placed, result=placed, **items)
+    gradient = *(result.shape[axis] for axis in range(-dims, -2) if axis not in repeated), *own.shape[-2:]
+    placed = Placed(gradient, -len(gradient) if own.is_stack_cut else own.axis, own.sizes)
+    problem = replace(
+        call.problem, a=left.placed, b=right.placed, result=placed,
+        item_a=left.x.element_size(), item_b=right.x.element_size(),
+    )  # fmt: skip
     options = {name: value for name, value in call.options.items() if name != "overflow"}
     method = "auto" if call.method == "reduce" else call.method
     again = Call(problem, torch.promote_types(left.x.dtype, right.x.dtype), options, method, False, True)
-    c = (
-        product(group, again, left.x, right.x)
-        if torch.is_grad_enabled()
-        else run(group, again, left.x, right.x)[0]
-    )
-    if c.is_complex() and not own.dtype.is_complex:
+    c = product(group, again, left.x, right.x)
+    if c.is_complex() and not like.dtype.is_complex:
         c = c.real
-    return c.reshape(own.shape).to(own.dtype)
+    return c.reshape(like.shape).to(like.dtype)

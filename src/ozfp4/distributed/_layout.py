@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import prod
 from typing import Any
 
@@ -11,11 +11,10 @@ Extents = tuple[int, ...]
 LAYOUTS = ("replicated", "rows", "columns", "stack")
 
 
-def check_layout(name: str, word: object) -> str:
-    """`word` itself; ValueError unless it is one of the four."""
+def check_layout(name: str, word: object) -> None:
+    """ValueError unless `word` is one of the four."""
     if not isinstance(word, str) or word not in LAYOUTS:
         raise ValueError(f"{name}: {word!r} is unknown; allowed are {', '.join(map(repr, LAYOUTS))}")
-    return word
 
 
 def axis_of(word: str, axes: int) -> int | None:
@@ -44,12 +43,19 @@ class Placed:
     axis : int or None
         The axis that is cut, counted from behind (negative); None: each rank has all of it.
     sizes : tuple of int
-        What each rank has of that axis, in rank order; empty where none is cut.
+        What each rank has of that axis, in rank order: of one size, but that the last ones may have less or none. Empty where
+        no axis is cut.
     """
 
     shape: Extents
     axis: int | None = None
     sizes: Extents = ()
+
+    def cut(self, axis: int | None, ranks: int) -> Placed:
+        """The same, cut along an axis as ``torch.chunk`` does; the same on each rank with None."""
+        if axis is None:
+            return Placed(self.shape)
+        return Placed(self.shape, axis, chunk_sizes(self.shape[axis], ranks))
 
     def local(self, rank: int) -> Extents:
         """The shape of a rank's part."""
@@ -63,6 +69,10 @@ class Placed:
         """Where a rank's part begins along the axis that is cut."""
         return sum(self.sizes[:rank])
 
+    def range(self, axis: int, rank: int) -> tuple[int, int]:
+        """Where a rank's part begins along an axis, and its extent there."""
+        return (self.begin(rank), self.sizes[rank]) if axis == self.axis else (0, self.shape[axis])
+
     def part(self, whole: Any, rank: int) -> Any:
         """The view of a rank's part of a whole tensor."""
         return whole if self.axis is None else whole.narrow(self.axis, self.begin(rank), self.sizes[rank])
@@ -71,10 +81,6 @@ class Placed:
     def whole(self) -> Placed:
         """The same on each rank."""
         return Placed(self.shape)
-
-    def cut(self, axis: int, sizes: Extents) -> Placed:
-        """The same, cut otherwise."""
-        return replace(self, axis=axis, sizes=sizes)
 
     @property
     def entries(self) -> int:
@@ -93,8 +99,8 @@ class Problem:
     ----------
     ranks : int
     a, b, result : Placed
-        With both matrix axes. Cuts of K have any sizes, the same in both operands where both have one; all others are those of
-        ``torch.chunk``. An operand that is cut along its stack has all axes of the result's and the same extent there.
+        With both matrix axes. Cuts of K are the same in both operands where both have one. An operand that is cut along its stack
+        has all axes of the result's and the same extent there.
     item_a, item_b, item : int
         Bytes of an entry of A, B and C.
     device : str

@@ -8,6 +8,7 @@ from .._options import DEFAULTS, ProductOptions, check_taken, current_accuracy, 
 from .._request import library
 from .._request.library import is_dtensor
 from . import _dtensor as dtensor
+from . import _gradients as gradients
 from . import _request as request
 from ._collectives import device_of, take_group
 from ._run import run
@@ -131,24 +132,16 @@ def matmul(
             group=(group, None), layout=(layout, ("rows", "replicated")), result=(result, None), out=(out, None),
             whole=(whole, None), check=(check, "always"),
         )  # fmt: skip
-        return dtensor.matmul(matmul, a, b, placements, method, shared, return_bound)
+        return dtensor.matmul(a, b, placements, dtensor.Asked(shared, method, return_bound))
     if placements is not None:
         raise ValueError(
             f"placements: {placements!r} is for DTensors; layout= and result= are for parts of ranks"
         )
-    if isinstance(layout, list):
-        layout = tuple(layout)
-    if isinstance(whole, (tuple, list)) and all(isinstance(shape, (tuple, list)) for shape in whole):
-        whole = tuple(tuple(shape) for shape in whole)
     asked = request.Asked(a, b, out, layout, result, method, whole, return_bound, shared)
     with device_of(a):
         members = take_group(group)
         call = request.take(members, asked, check)
         if call.needs_gradient:
-            from . import (
-                _gradients as gradients,  # makes a class of torch's, which takes longer than most calls
-            )
-
             return gradients.product(members, call, a, b)
         c, bound = run(members, call, a.detach(), b.detach(), out)
     return (c, bound) if return_bound else c

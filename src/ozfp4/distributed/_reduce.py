@@ -22,7 +22,7 @@ from .._request.library import require_torch
 from . import _agree as agree
 from . import _cost as cost
 from ._collectives import Group, Pending, exchange, gather, move
-from ._layout import Extents, Placed, Problem, chunk_sizes
+from ._layout import Extents, Placed, Problem
 from ._local import Products
 
 MOST_RANKS = (
@@ -65,6 +65,17 @@ def why_not(problem: Problem, dtype_a: Any, dtype_b: Any, options: dict[str, Any
     return ""
 
 
+def check_serves(
+    problem: Problem, method: str, dtype_a: Any, dtype_b: Any, options: dict[str, Any], bounds: bool
+) -> None:
+    """NotImplementedError where "reduce" is asked for and cannot serve."""
+    why = why_not(problem, dtype_a, dtype_b, options, bounds) if method == "reduce" else ""
+    if why:
+        raise NotImplementedError(
+            f"method: 'reduce' does not serve this product: {why}; 'auto' and 'redistribute' have the same bits"
+        )
+
+
 def is_captured(problem: Problem) -> bool:
     """Whether a CUDA graph is being captured, in which nobody can ask how many entries are left."""
     return problem.device == "cuda" and bool(require_torch().cuda.is_current_stream_capturing())
@@ -85,11 +96,8 @@ def multiply(group: Group, problem: Problem, a: Any, b: Any, products: Products,
     if out.dtype.is_complex:
         _multiply_parts(group, problem, a, b, products, out)
         return
-    computed = problem.result
-    if computed.axis is None:
-        computed = computed.cut(-2, chunk_sizes(problem.m, group.size))
-    mine = out
-    if computed is not problem.result:
+    computed, mine = cost.partial_result(problem), out
+    if computed != problem.result:
         size = prod(computed.local(0)) * problem.item
         mine = agree.together(group, size, lambda: out.new_empty(computed.local(group.rank)))
     if library.is_integer(out.dtype):
@@ -98,8 +106,8 @@ def multiply(group: Group, problem: Problem, a: Any, b: Any, products: Products,
         products(a.new_empty((mine.shape[0], 0)), b.new_empty((0, mine.shape[1])), mine, None)
     else:
         a, b = (x.detach().resolve_neg() for x in (a, b))
-        _add_residues(group, problem, computed, a, b, products, mine)
-    if computed is not problem.result:
+        _Reduction(group, problem, computed, a, b, products, mine).run()
+    if computed != problem.result:
         agree.confirm(group, products.failure)
         out.copy_(move(group, mine, computed, problem.result))
     elif products.failure is not None:
@@ -192,288 +200,214 @@ def _summed() -> dict[Any, Any]:
 _SUMMED = _summed()
 
 
-def _add_residues(
-    group: Group, problem: Problem, computed: Placed, a: Any, b: Any, products: Products, out: Any
-) -> None:
-    asked = Options.of(products.options)
-    axis = computed.axis
-    assert axis is not None
-    free = -3 - axis  # the other one
-    piece, step = _prepare(group, problem, computed, asked, a, b, out.dtype)
-    own = (computed.begin(group.rank), computed.sizes[group.rank])
-    ranges = [(computed.begin(rank), computed.sizes[rank]) for rank in range(group.size)]
+class _Reduction:
+    """The product of floating-point matrices: this rank's part of what lies as `computed`, into `out`."""
 
-    def ordered(along: Any, block: Any) -> Any:
-        return (along, block) if axis == -2 else (block, along)
+    def __init__(
+        self, group: Group, problem: Problem, computed: Placed, a: Any, b: Any, products: Products, out: Any
+    ) -> None:
+        self.group, self.problem, self.computed = group, problem, computed
+        self.a, self.b, self.products, self.out = a, b, products, out
+        assert computed.axis is not None
+        self.axis, self.free = computed.axis, -3 - computed.axis
+        self.own = [computed.range(axis, group.rank) for axis in (-2, -1)]  # rows, columns
+        self.piece: Any = None
 
-    def finish(begin: int, width: int, coming: Pending) -> None:
-        received = coming.wait()
-        rows, columns = ordered(own, (begin, width))
-        if rows[1] and columns[1]:
-            products.attempt(
-                lambda: piece.finish(received, group.size, rows, columns, out.narrow(free, begin, width))
-            )
-
-    extent, before = computed.shape[free], None
-    is_hidden = cost.hides_residues(problem, computed)
-    for begin in range(0, extent, step):
-        width = min(step, extent - begin)
-        parts = [ordered(along, (begin, width)) for along in ranges]
-        sizes = [piece.bytes_of(rows[1], columns[1]) for rows, columns in parts]
-        coming = _exchange(group, piece, parts, sizes, a, products)
-        if not is_hidden:
-            finish(begin, width, coming)
-            continue
+    def run(self) -> None:
+        step = self._prepare()
+        extent, before = self.computed.shape[self.free], None
+        is_hidden = cost.hides_residues(self.problem, self.computed)
+        for begin in range(0, extent, step):
+            block = begin, min(step, extent - begin)
+            coming = self._exchange(block)
+            if not is_hidden:
+                self._finish(block, coming)
+                continue
+            if before is not None:
+                self._finish(*before)
+            before = block, coming
         if before is not None:
-            finish(*before)
-        before = begin, width, coming
-    if before is not None:
-        finish(*before)
-    _mend(group, problem, computed, piece, a, b, products, out)
+            self._finish(*before)
+        self._mend()
 
-
-def _prepare(
-    group: Group, problem: Problem, computed: Placed, asked: Options, a: Any, b: Any, dtype: Any
-) -> tuple[Any, int]:
-    """The piece of this rank with the scales of whole lines, and the lines of a block. What fails on a rank raises on all."""
-    torch = require_torch()
-    piece, failure, words = None, None, None
-    try:
-        piece = pieces.make(a, b, problem.k, asked, dtype)
-        words = piece.facts()
-    except Exception as error:
-        failure = error
-    agree.confirm(group, failure)
-    assert piece is not None
-    assert words is not None
-    digest = hashlib.blake2b(repr(piece.plan._key()).encode(), digest_size=8).digest()
-    mark = torch.full_like(words[:1], int.from_bytes(digest, "little", signed=True))
-    found = gather(group, torch.cat([words, mark])).wait().cpu()
-    if not bool((found[:, -1] == found[0, -1]).all()):
-        raise RuntimeError(
-            "the ranks' devices would multiply by different plans; with backend= or plan= all take the same one"
-        )
-    step = 1
-    try:
-        piece.settle(found[:, :-1])
-        step = _step(piece, computed, a.device.type)
-        _reserve(piece, computed, step, group, a.device)
+    def _prepare(self) -> int:
+        """Makes the piece, with the scales of whole lines; gives the lines of a block. What fails on a rank raises on all."""
+        torch, group = require_torch(), self.group
+        asked = Options.of(self.products.options)
+        failure, words, step = None, None, 1
+        try:
+            self.piece = pieces.make(self.a, self.b, self.problem.k, asked, self.out.dtype)
+            words = self.piece.facts()
+        except Exception as error:
+            failure = error
+        agree.confirm(group, failure)
+        assert words is not None
+        digest = hashlib.blake2b(repr(self.piece.plan._key()).encode(), digest_size=8).digest()
+        mark = torch.full_like(words[:1], int.from_bytes(digest, "little", signed=True))
+        found = gather(group, torch.cat([words, mark])).wait().cpu()
+        if not bool((found[:, -1] == found[0, -1]).all()):
+            raise RuntimeError(
+                "the ranks' devices would multiply by different plans; with backend= or plan= all take the same one"
+            )
+        try:
+            self.piece.settle(found[:, :-1])
+            step = self._step()
+            self._reserve(step)
+            if asked.accuracy == "correct":
+                words = self.piece.rounded()
+        except Exception as error:
+            failure = error
+        agree.confirm(group, failure)
         if asked.accuracy == "correct":
-            words = piece.rounded()
-    except Exception as error:
-        failure = error
-    agree.confirm(group, failure)
-    if asked.accuracy == "correct":
-        piece.set_rounded(gather(group, words).wait().sum(0))
-    return piece, step
+            self.piece.set_rounded(gather(group, words).wait().sum(0))
+        return step
+
+    def _bytes_of(self, along: int, free: int) -> int:
+        """Of the residues of so many lines along the axis that is cut, and along the other one."""
+        return int(self.piece.bytes_of(*((along, free) if self.axis == -2 else (free, along))))
+
+    def _step(self) -> int:
+        """Lines of a block along the axis that no rank cuts: blocks of about the same size, none too large."""
+        along, extent = self.computed.shape[self.axis], self.computed.shape[self.free]
+        most = max(1, MOST_BYTES[self.a.device.type] // max(1, self._bytes_of(along, ALIGNED))) * ALIGNED
+        blocks = -(-extent // most)
+        return int(min(most, -(-extent // (blocks * ALIGNED)) * ALIGNED))
+
+    def _reserve(self, step: int) -> None:
+        """Makes sure that there is memory for two blocks on their way out and two on their way in: torch's allocator keeps what
+        is asked for and given back here."""
+        torch, sizes = require_torch(), self.computed.sizes
+        lines = sum(sizes), self.group.size * sizes[self.group.rank]
+        total = sum(2 * self._bytes_of(count, step) for count in lines)
+        torch.empty(total, dtype=torch.uint8, device=self.a.device)
+
+    def _part(self, rank: int, block: tuple[int, int]) -> Any:
+        """The rows and columns of a rank's part of a block."""
+        along = self.computed.range(self.axis, rank)
+        return (along, block) if self.axis == -2 else (block, along)
+
+    def _exchange(self, block: tuple[int, int]) -> Pending:
+        """The residues of this rank's part, of all pieces: those of other ranks, which are on their way, in rank order, and
+        behind them its own. Each rank sends every other one the residues of that one's part; zeros after a failure."""
+        torch, group, piece = require_torch(), self.group, self.piece
+        parts = [self._part(rank, block) for rank in range(group.size)]
+        sizes = [piece.bytes_of(rows[1], columns[1]) for rows, columns in parts]
+        own = sizes[group.rank]
+        others = [0 if rank == group.rank else size for rank, size in enumerate(sizes)]
+        sent = self.a.new_empty(sum(others), dtype=torch.uint8)
+        received = self.a.new_empty(group.size * own + piece.tail(own), dtype=torch.uint8)
+        travelling = received[: (group.size - 1) * own]
+        targets = list(sent.split(others))
+        targets[group.rank] = received[len(travelling) : len(travelling) + own]
+        self.products.attempt(lambda: piece.residues(parts, targets))
+        if self.products.failure is not None:
+            for target in targets:
+                target.zero_()
+        if group.size == 1:
+            return Pending(None, lambda: received)
+        by_host = group.goes_by_host(sent)
+        given, found = (sent.cpu(), travelling.cpu()) if by_host else (sent, travelling)
+        coming = [0 if rank == group.rank else own for rank in range(group.size)]
+        work = torch.distributed.all_to_all_single(
+            found, given, coming, others, group=group.handle, async_op=True
+        )
+
+        def result() -> Any:
+            if by_host:
+                travelling.copy_(found)
+            return received if given is not None else None  # holds what is sent until it has gone
+
+        return Pending(work, result)
+
+    def _finish(self, block: tuple[int, int], coming: Pending) -> None:
+        received = coming.wait()
+        rows, columns = self._part(self.group.rank, block)
+        if rows[1] and columns[1]:
+            out = self.out.narrow(self.free, *block)
+            self.products.attempt(lambda: self.piece.finish(received, self.group.size, rows, columns, out))
+
+    def _mend(self) -> None:
+        """Entries that are not certified, then those of lines with NaN or infinity: from whole lines."""
+        torch = require_torch()
+        all_lines = [
+            [_indices(self.computed.range(axis, rank)) for axis in (-2, -1)]
+            for rank in range(self.group.size)
+        ]
+        self._make_anew(self._listed())
+        rows, columns = self.piece.special_lines
+        self._make_anew([(own[torch.isin(own, rows)], other) for own, other in all_lines])
+        self._make_anew([(other, own[torch.isin(own, columns)]) for other, own in all_lines])
+
+    def _listed(self) -> list[tuple[Any, Any]]:
+        """The rows and columns of each rank's entries that are not certified, on the CPU. Raises on all ranks where one has
+        failed: its residues are in the sums of the others."""
+        torch, m = require_torch(), self.problem.m
+        marks = torch.zeros(m + self.problem.n + 1, dtype=torch.bool, device="cpu")
+        count = self.products.attempt(self.piece.count_listed) or 0
+        if count > self.out.numel() // MANY:
+            places = [_indices(own) for own in self.own]
+        else:
+            found = self.products.attempt(self.piece.listed) if count else None
+            places = [] if found is None else [found[:, 0], found[:, 1]]
+        for first, lines in zip((0, m), places, strict=False):
+            marks[first + lines] = True
+        marks[-1] = self.products.failure is not None
+        all_marks = gather(self.group, marks.to(self.a.device)).wait().cpu()
+        if bool(all_marks[:, -1].any()):
+            agree.confirm(self.group, self.products.failure)
+        return [(each[:m].nonzero().view(-1), each[m:-1].nonzero().view(-1)) for each in all_marks]
+
+    def _make_anew(self, wanted: list[tuple[Any, Any]]) -> None:
+        """The products of some rows with some columns, each rank's own, sorted, by blocks of whole lines, of which the ranks send
+        each other their pieces. Every rank takes part until all have theirs."""
+        if not any(len(rows) and len(columns) for rows, columns in wanted):
+            return
+        rank, operands = self.group.rank, (self.a, self.b)
+        steps = [max(1, REPAIR_BYTES // max(1, x.element_size() * self.problem.k)) for x in operands]
+        most = [max(len(each[side]) for each in wanted) for side in (0, 1)]
+        self._reserve_lines(wanted, steps)
+        for first in range(0, most[0], steps[0]):
+            rows = [each[first : first + steps[0]] for each, _ in wanted]
+            a = self._whole_lines(self.a, 0, rows)
+            for second in range(0, most[1], steps[1]):
+                columns = [each[second : second + steps[1]] for _, each in wanted]
+                b = self._whole_lines(self.b, 1, columns)
+                if len(rows[rank]) and len(columns[rank]):
+                    self.products.attempt(partial(self._put_products, a, b, rows[rank], columns[rank]))
+
+    def _put_products(self, a: Any, b: Any, rows: Any, columns: Any) -> None:
+        values = self.out.new_empty((len(rows), len(columns)))
+        self.products(a, b, values, None)
+        if self.products.failure is None:
+            i, j = (
+                x.to(self.out.device) - begin for x, (begin, _) in zip((rows, columns), self.own, strict=True)
+            )
+            self.out[i[:, None], j] = values
+
+    def _reserve_lines(self, wanted: list[tuple[Any, Any]], steps: list[int]) -> None:
+        """Makes sure on all ranks or on none that there is memory for the lines of a step on their way out, on their way in and
+        put together, and for their products; as :meth:`_reserve`."""
+        torch, problem, items = require_torch(), self.problem, [x.element_size() for x in (self.a, self.b)]
+
+        def bytes_of(rank: int) -> int:
+            own, travelling = [], 0
+            for side, item in enumerate(items):
+                lines = [min(len(each[side]), steps[side]) for each in wanted]
+                own.append(lines[rank])
+                travelling += item * (sum(lines) * problem.a.sizes[rank] + 2 * own[side] * problem.k)
+            return int(travelling + prod(own) * max(items))
+
+        largest = max(bytes_of(rank) for rank in range(self.group.size))
+        own = bytes_of(self.group.rank)
+        agree.together(self.group, largest, lambda: torch.empty(own, dtype=torch.uint8, device=self.a.device))
+
+    def _whole_lines(self, x: Any, axis: int, indices: list[Any]) -> Any:
+        """The lines at this rank's indices, of all of K."""
+        parts = [x.index_select(axis, each.to(x.device)) for each in indices]
+        own = len(indices[self.group.rank])
+        shapes: list[Extents] = [(size, own) if axis else (own, size) for size in self.problem.a.sizes]
+        return require_torch().cat(exchange(self.group, parts, shapes), 1 - axis)
 
 
-def _step(piece: Any, computed: Placed, device: str) -> int:
-    """Lines of a block along the axis that no rank cuts: blocks of about the same size, none too large."""
-    axis = computed.axis
-    assert axis is not None
-    along, extent = computed.shape[axis], computed.shape[-3 - axis]
-    most = max(1, MOST_BYTES[device] // max(1, piece.bytes_of(along, ALIGNED))) * ALIGNED
-    blocks = -(-extent // most)
-    return int(min(most, -(-extent // (blocks * ALIGNED)) * ALIGNED))
-
-
-def _reserve(piece: Any, computed: Placed, step: int, group: Group, device: Any) -> None:
-    """Makes sure that there is memory for two blocks on their way out and two on their way in: torch's allocator keeps what is
-    asked for and given back here."""
-    assert computed.axis is not None
-    own = computed.sizes[group.rank]
-    lines = [sum(computed.sizes), group.size * own]
-    total = sum(
-        2 * piece.bytes_of(*((count, step) if computed.axis == -2 else (step, count))) for count in lines
-    )
-    require_torch().empty(total, dtype=require_torch().uint8, device=device)
-
-
-def _exchange(
-    group: Group, piece: Any, parts: list[Any], sizes: list[int], a: Any, products: Products
-) -> Pending:
-    """The residues of this rank's part, of all pieces: those of other ranks, which are on their way, in rank order, and behind
-    them its own. Each rank sends every other one the residues of that one's part; zeros after a failure."""
-    torch = require_torch()
-    import torch.distributed as dist
-
-    own = sizes[group.rank]
-    others = [0 if rank == group.rank else size for rank, size in enumerate(sizes)]
-    sent = a.new_empty(sum(others), dtype=torch.uint8)
-    received = a.new_empty(group.size * own + piece.tail(own), dtype=torch.uint8)
-    travelling = received[: (group.size - 1) * own]
-    targets = list(sent.split(others))
-    targets[group.rank] = received[len(travelling) : len(travelling) + own]
-    products.attempt(lambda: piece.residues(parts, targets))
-    if products.failure is not None:
-        for target in targets:
-            target.zero_()
-    if group.size == 1:
-        return Pending(None, lambda: received)
-    by_host = group.goes_by_host(sent)
-    given, found = (sent.cpu(), travelling.cpu()) if by_host else (sent, travelling)
-    coming = [0 if rank == group.rank else own for rank in range(group.size)]
-    work = dist.all_to_all_single(found, given, coming, others, group=group.handle, async_op=True)
-
-    def result() -> Any:
-        if by_host:
-            travelling.copy_(found)
-        return received if given is not None else None  # holds what is sent until it has gone
-
-    return Pending(work, result)
-
-
-def _mend(
-    group: Group, problem: Problem, computed: Placed, piece: Any, a: Any, b: Any, products: Products, out: Any
-) -> None:
-    """Entries that are not certified, then those of lines with NaN or infinity: from whole lines."""
-    rows, columns = _part(computed, -2, group.rank), _part(computed, -1, group.rank)
-    corner = rows[0], columns[0]
-
-    def put(first: Any, second: Any, values: Any) -> None:
-        targets = (x - begin for x, begin in zip((first, second), corner, strict=True))
-        i, j = (x.to(out.device) for x in targets)
-        out[i[:, None], j[None, :]] = values
-
-    arange = require_torch().arange
-    listed = products.attempt(piece.count_listed) or 0
-    if listed > out.numel() // MANY:
-        _blocks(group, problem, a, b, products, (arange(*_ends(rows)), arange(*_ends(columns))), put)
-    else:
-        places = products.attempt(piece.listed) if listed else None
-        if places is None:
-            places = arange(0).view(0, 2)
-        _from_lines(group, problem, a, b, products, out, corner, places)
-    for axis, lines in zip((0, 1), piece.special_lines, strict=True):
-        if not lines.numel():
-            continue
-        begin, count = (rows, columns)[axis]
-        own = lines[(lines >= begin) & (lines < begin + count)]
-        whole = arange(*_ends((columns, rows)[axis]))
-        _blocks(group, problem, a, b, products, (own, whole) if axis == 0 else (whole, own), put)
-
-
-def _ends(part: tuple[int, int]) -> tuple[int, int]:
-    return part[0], part[0] + part[1]
-
-
-def _part(computed: Placed, axis: int, rank: int) -> tuple[int, int]:
-    """Where a rank's part of the result begins along an axis, and its extent there."""
-    if computed.axis == axis:
-        return computed.begin(rank), computed.sizes[rank]
-    return 0, computed.shape[axis]
-
-
-def _from_lines(
-    group: Group, problem: Problem, a: Any, b: Any, products: Products, out: Any, origin: Any, places: Any
-) -> None:
-    """The entries at `places` of the whole result, (entries, 2): all products of their rows and columns, these of them kept."""
-    torch = require_torch()
-    rows, columns = torch.unique(places[:, 0]), torch.unique(places[:, 1])
-    at = (
-        torch.searchsorted(rows, places[:, 0].contiguous()),
-        torch.searchsorted(columns, places[:, 1].contiguous()),
-    )
-
-    def put(first: Any, second: Any, values: Any) -> None:
-        begins = [int(torch.searchsorted(x, y[0])) for x, y in ((rows, first), (columns, second))]
-        is_here = torch.ones(len(places), dtype=torch.bool, device=places.device)
-        for found, begin, count in zip(at, begins, values.shape, strict=True):
-            is_here &= (found >= begin) & (found < begin + count)
-        i, j = ((found[is_here] - begin).to(out.device) for found, begin in zip(at, begins, strict=True))
-        chosen = places[is_here]
-        targets = [(chosen[:, k] - origin[k]).to(out.device) for k in (0, 1)]
-        out[targets[0], targets[1]] = values[i, j]
-
-    _blocks(group, problem, a, b, products, (rows, columns), put)
-
-
-def _blocks(
-    group: Group, problem: Problem, a: Any, b: Any, products: Products, lines: tuple[Any, Any], put: Any
-) -> None:
-    """Calls put(rows, columns, their products) for blocks of the products of some rows with some columns, each rank's own, sorted
-    int64 on the CPU, whose pieces the ranks send each other. Every rank takes part until all have theirs; where one has failed
-    before, all raise."""
-    wanted = _all_lines(group, lines, a.device, products)
-    if not any(len(rows) and len(columns) for rows, columns in wanted):
-        return
-    sizes = problem.a.sizes
-    steps = [
-        max(1, REPAIR_BYTES // max(1, item * problem.k)) for item in (a.element_size(), b.element_size())
-    ]
-    most = [max(len(each[side]) for each in wanted) for side in (0, 1)]
-    _reserve_lines(group, problem, a, b, wanted, steps)
-    dtype = require_torch().promote_types(a.dtype, b.dtype)
-    for first in range(0, most[0], steps[0]):
-        indices = [rows[first : first + steps[0]] for rows, _ in wanted]
-        own_rows = indices[group.rank]
-        whole_a = _whole_lines(group, a, 0, indices, [(len(own_rows), size) for size in sizes])
-        for second in range(0, most[1], steps[1]):
-            indices = [columns[second : second + steps[1]] for _, columns in wanted]
-            own_columns = indices[group.rank]
-            whole_b = _whole_lines(group, b, 1, indices, [(size, len(own_columns)) for size in sizes])
-            extents = len(own_rows), len(own_columns)
-            if 0 not in extents:
-                products.attempt(
-                    partial(_put_products, products, whole_a, whole_b, dtype, put, own_rows, own_columns)
-                )
-
-
-def _put_products(products: Products, a: Any, b: Any, dtype: Any, put: Any, rows: Any, columns: Any) -> None:
-    values = a.new_empty((len(rows), len(columns)), dtype=dtype)
-    products(a, b, values, None)
-    if products.failure is None:
-        put(rows, columns, values)
-
-
-def _reserve_lines(
-    group: Group, problem: Problem, a: Any, b: Any, wanted: list[tuple[Any, Any]], steps: list[int]
-) -> None:
-    """Makes sure on all ranks or on none that there is memory for the lines of a step on their way out, on their way in and put
-    together, and for their products; as :func:`_reserve`."""
-
-    def bytes_of(rank: int) -> int:
-        own, travelling = [], 0
-        for x, side in ((a, 0), (b, 1)):
-            lines = [min(len(each[side]), steps[side]) for each in wanted]
-            own.append(lines[rank])
-            travelling += x.element_size() * (sum(lines) * problem.a.sizes[rank] + 2 * own[side] * problem.k)
-        return int(travelling + prod(own) * max(a.element_size(), b.element_size()))
-
-    def take() -> None:
-        require_torch().empty(bytes_of(group.rank), dtype=require_torch().uint8, device=a.device)
-
-    agree.together(group, max(bytes_of(rank) for rank in range(group.size)), take)
-
-
-def _whole_lines(group: Group, x: Any, axis: int, indices: list[Any], shapes: list[Extents]) -> Any:
-    """The lines at this rank's indices, of all of K."""
-    parts = [x.index_select(axis, each.to(x.device)) for each in indices]
-    return require_torch().cat(exchange(group, parts, shapes), 1 - axis)
-
-
-def _all_lines(
-    group: Group, lines: tuple[Any, Any], device: Any, products: Products
-) -> list[tuple[Any, Any]]:
-    """The rows and columns of all ranks, on the CPU. Raises on all ranks where one has failed: its residues are in the sums of
-    the others."""
-    torch = require_torch()
-    own = torch.tensor(
-        [*(len(x) for x in lines), int(products.failure is not None)], dtype=torch.int64, device="cpu"
-    )
-    counts = gather(group, own.to(device)).wait().cpu()
-    if bool(counts[:, 2].any()):
-        agree.confirm(group, products.failure)
-    counts = counts[:, :2]
-    width = counts.max(0).values
-    if not bool(counts.prod(1).any()):
-        return [(lines[0][:0], lines[1][:0])] * group.size
-    padded = torch.zeros(int(width.sum()), dtype=torch.int64, device="cpu")
-    padded[: own[0]] = lines[0]
-    padded[width[0] : width[0] + own[1]] = lines[1]
-    found = gather(group, padded.to(device)).wait().cpu()
-    return [
-        (each[: count[0]], each[width[0] : width[0] + count[1]])
-        for each, count in zip(found, counts, strict=True)
-    ]
+def _indices(lines: tuple[int, int]) -> Any:
+    return require_torch().arange(lines[0], sum(lines), device="cpu")

@@ -1,11 +1,11 @@
-"""What a product over a group was asked for: checked here on each rank, agreed upon by all, and then a value."""
+"""What a product over a group was asked for: checked here on each rank, agreed upon by all, and then a :class:`Call`."""
 
 from __future__ import annotations
 
 import hashlib
+import operator
 import platform
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 from .._api.matmul import matmul
@@ -15,36 +15,15 @@ from .._request.library import require_torch
 from .._request.operands import matmul_shape
 from .._request.out import check_out
 from . import _agree as agree
+from . import _reduce as reduce
 from ._collectives import Group
-from ._inner import check_method, check_serves
-from ._layout import Extents, Placed, Problem, axis_of, check_layout, chunk_sizes
+from ._cost import check_method
+from ._layout import Extents, Placed, Problem, axis_of, check_layout
+from ._run import Call
 
 CHECKS = ("always", "first")
-
-
-@dataclass(frozen=True)
-class Call:
-    """A product as all ranks know it.
-
-    Attributes
-    ----------
-    problem : Problem
-    dtype : torch.dtype
-        Of the result.
-    options : dict
-        Keywords of ``ozfp4.matmul``.
-    method : str
-    return_bound : bool
-    needs_gradient : bool
-        An operand requires grad.
-    """
-
-    problem: Problem
-    dtype: Any
-    options: dict[str, Any]
-    method: str
-    return_bound: bool
-    needs_gradient: bool
+# Fields that may be others on each rank.
+_OWN = ("a", "b", "host", "out")
 
 
 @dataclass(frozen=True)
@@ -61,29 +40,45 @@ class Asked:
     return_bound: Any
     options: dict[str, Any]
 
-    @property
-    def gradients(self) -> tuple[bool, bool]:
-        """Of which operands they are asked for."""
-        is_enabled = require_torch().is_grad_enabled()
-        return is_enabled and bool(self.a.requires_grad), is_enabled and bool(self.b.requires_grad)
 
-    def key(self, *, with_out: bool) -> Any:
-        """What the messages of this rank follow from, and without `out` what those of all ranks do once they have agreed; no
-        memory addresses. TypeError where it cannot be a key."""
-        out = self.out if with_out else None
-        tensors = [None if x is None else (x.shape, x.dtype, x.device) for x in (self.a, self.b, out)]
-        grads = self.gradients
-        rest = (self.layout, self.result, self.method, self.whole, self.return_bound)
-        values = tuple((type(x), x) for x in (*rest, *self.options.values()))
-        key = (*tensors, grads, values)
-        hash(key)
-        return key
+def gradients_of(a: Any, b: Any) -> tuple[bool, ...]:
+    """Of which operands they are asked for."""
+    is_enabled = require_torch().is_grad_enabled()
+    return tuple(is_enabled and bool(x.requires_grad) for x in (a, b))
+
+
+def fields_of(a: Any, b: Any, device: str, asked: Any) -> agree.Fields:
+    """What all ranks have to say alike of a product of parts or of DTensors, hashable; nothing is checked."""
+    return {
+        "library": agree.identity(),
+        "device": device,
+        "dtype of a": str(a.dtype),
+        "dtype of b": str(b.dtype),
+        "gradients": gradients_of(a, b),
+        "method": shown(asked.method),
+        "return_bound": shown(asked.return_bound),
+        **{name: shown(value) for name, value in asked.options.items()},
+    }
+
+
+def shown(value: Any) -> Any:
+    """An argument as all ranks can compare it."""
+    if value is None or isinstance(value, (str, bool)):
+        return value
+    if isinstance(value, Plan):
+        digest = hashlib.blake2b(repr(value._key()).encode(), digest_size=8).hexdigest()
+        return f"{value.scheme} {value.backend} {value.family} of {value.bits} bits, {len(value.terms)} products, {digest}"
+    try:
+        return operator.index(value)
+    except TypeError:  # it will be refused
+        return f"{type(value)}: {value!r}"
 
 
 def take(group: Group, asked: Asked, check: Any) -> Call:
     """The call that all ranks agree upon; each raises where one refuses its arguments or has other ones."""
-    message, key, error = None, None, None
-    known: Call | None = None
+    fields, key, error = None, None, None
+    agreed: tuple[list[agree.Fields], Call] | None = None  # before, and upon what
+    known, ranks = agree.channel(group).known, range(group.size)
     try:
         if check not in CHECKS:
             raise ValueError(f"check: {check!r} is unknown; allowed are 'always', 'first'")
@@ -92,37 +87,29 @@ def take(group: Group, asked: Asked, check: Any) -> Call:
                 "check: 'first' needs whole=(shape of a, shape of b): the shapes of one rank do not say those of the others"
             )
         _check_tensors(asked)
-        key = _key(asked, with_out=False)
-        if check == "first":
-            known = agree.channel(group).known.get(key)
-        if known is None:
-            message = _message(group, asked, _key(asked, with_out=True))
+        fields = _fields(asked)
+        key = tuple(fields.values())
+        agreed = known.get(key)
+        _check_gradients(asked)
+        if agreed is None:
+            _check(group, asked, fields)
+        out = asked.out
+        fields["out"] = None if out is None else (tuple(out.shape), str(out.dtype))
     except Exception as refusal:
         error = refusal
-    if known is not None:  # nobody exchanges anything
+    if check == "first" and agreed is not None:  # nobody exchanges anything
+        if error is not None:
+            raise error
+        call = agreed[1]
         if asked.out is not None:  # which other ranks may not have passed
-            _check_out_of(group, known, asked)
-        return known
-    call: Call = agree.agree(group, message, error, lambda fields: _conclude(asked, fields))
-    if key is not None and asked.whole is not None:
-        agree.remember(agree.channel(group).known, key, call)
-    return call
-
-
-def _check_out_of(group: Group, call: Call, asked: Asked) -> None:
-    """`out` of a call like one that all ranks have agreed upon."""
-    if call.needs_gradient:
-        raise RuntimeError(_NO_GRADIENT.format("out"))
-    check_out(
-        asked.out, call.problem.result.local(group.rank), call.dtype, a=asked.a.detach(), b=asked.b.detach()
-    )
-
-
-def _key(asked: Asked, *, with_out: bool) -> Any:
-    try:
-        return asked.key(with_out=with_out)
-    except TypeError:  # an argument that is wrong, which _message says
-        return None
+            shape = call.problem.result.local(group.rank)
+            check_out(asked.out, shape, call.dtype, a=asked.a.detach(), b=asked.b.detach())
+        return call
+    found = agree.all_calls([group], ranks, "a product of parts", fields, error)
+    if agreed is None or agreed[0] != found:
+        agreed = found, _conclude(asked, found)
+        agree.remember(known, key, agreed)
+    return agreed[1]
 
 
 def _check_tensors(asked: Asked) -> None:
@@ -154,62 +141,31 @@ def _check_tensors(asked: Asked) -> None:
         check_out(asked.out, tuple(asked.out.shape), asked.out.dtype, a=asked.a.detach(), b=asked.b.detach())
 
 
-def _message(group: Group, asked: Asked, key: Any) -> bytes:
-    """What this rank says of the call."""
-    messages = agree.channel(group).messages
-    message: bytes | None = None if key is None else messages.get(key)
-    if message is None:
-        message = agree.encode(_fields(group, asked))
-        if key is not None:
-            agree.remember(messages, key, message)
-    return message
+def _check_gradients(asked: Asked) -> None:
+    for name, is_given in (("out", asked.out is not None), ("return_bound", asked.return_bound)):
+        if is_given and any(gradients_of(asked.a, asked.b)):
+            raise RuntimeError(f"{name}: it is not for tensors that require grad; pass detached ones")
 
 
-def _fields(group: Group, asked: Asked) -> agree.Fields:
-    """What this rank was called with, checked as far as it can be by itself."""
-    a, b, out = asked.a, asked.b, asked.out
-    if not isinstance(asked.layout, (tuple, list)) or len(asked.layout) != 2:
-        raise ValueError(f"layout: {asked.layout!r} is not a pair of names, one of a and one of b")
-    words = [check_layout(f"layout of {name}", word) for name, word in zip("ab", asked.layout, strict=True)]
-    result = natural(*words) if asked.result is None else check_layout("result", asked.result)
-    check_method(asked.method)
-    for name, x, word in (("a", a, words[0]), ("b", b, words[1])):
-        if x.ndim < 2 + (word == "stack"):
-            needs = "a stack of matrices" if word == "stack" else "a matrix or a stack of matrices"
-            raise ValueError(f"{name}: layout {word!r} needs {needs}, its shape is {tuple(x.shape)}")
-    if group.backend(a.device) == "":
-        raise RuntimeError(
-            f"a: device {a.device} is served by no backend of the group; it has {_backends(group)}"
+def _fields(asked: Asked) -> agree.Fields:
+    """What this rank was called with, but for its `out`."""
+    a, b, layout, whole = asked.a, asked.b, asked.layout, asked.whole
+    if not isinstance(layout, (tuple, list)) or len(layout) != 2:
+        raise ValueError(f"layout: {layout!r} is not a pair of names, one of a and one of b")
+    if whole is not None and (not isinstance(whole, (tuple, list)) or len(whole) != 2):
+        raise ValueError(
+            f"whole: {whole!r} is not a pair of shapes, that of the whole a and that of the whole b"
         )
-    needs_gradient = any(asked.gradients)
-    if needs_gradient and (out is not None or asked.return_bound):
-        name = "out" if out is not None else "return_bound"
-        raise RuntimeError(_NO_GRADIENT.format(name))
-    dry_run(asked, max(a.shape[-1], b.shape[-2]))
-    options = {name: shown(value) for name, value in asked.options.items()}
     return {
-        "library": agree.identity(),
-        "device": a.device.type,
-        "layout of a": words[0],
-        "layout of b": words[1],
-        "result": result,
-        "method": asked.method,
-        "dtype of a": str(a.dtype),
-        "dtype of b": str(b.dtype),
-        "gradients": list(asked.gradients),
-        "return_bound": bool(asked.return_bound),
-        "whole": None if asked.whole is None else _whole_shapes(asked.whole),
-        **options,
-        "a": list(a.shape),
-        "b": list(b.shape),
+        **fields_of(a, b, a.device.type, asked),
+        "layout of a": shown(layout[0]),
+        "layout of b": shown(layout[1]),
+        "result": natural(*layout) if asked.result is None else shown(asked.result),
+        "whole": None if whole is None else tuple(tuple(int(extent) for extent in shape) for shape in whole),
+        "a": tuple(a.shape),
+        "b": tuple(b.shape),
         "host": platform.node(),
-        "out": None if out is None else [list(out.shape), str(out.dtype)],
     }
-
-
-_NO_GRADIENT = "{}: it is not for tensors that require grad; pass detached ones"
-# Fields that may be others on each rank.
-_OWN = ("a", "b", "host", "out")
 
 
 def natural(a: str, b: str) -> str:
@@ -223,110 +179,90 @@ def natural(a: str, b: str) -> str:
     return "rows" if a == "columns" or b == "rows" else "replicated"
 
 
-def _backends(group: Group) -> str:
-    torch = require_torch()
-    found = {kind: group.backend(torch.device(kind)) for kind in ("cpu", "cuda")}
-    return ", ".join(f"{name} for {kind}" for kind, name in found.items() if name) or "none"
+def _check(group: Group, asked: Asked, fields: agree.Fields) -> None:
+    """What this rank can check by itself, of a call that is not known."""
+    a, b = asked.a, asked.b
+    for name in ("layout of a", "layout of b", "result"):
+        check_layout(name, fields[name])
+    check_method(asked.method)
+    for name, x in (("a", a), ("b", b)):
+        word = fields[f"layout of {name}"]
+        if x.ndim < 2 + (word == "stack"):
+            needs = "a stack of matrices" if word == "stack" else "a matrix or a stack of matrices"
+            raise ValueError(f"{name}: layout {word!r} needs {needs}, its shape is {tuple(x.shape)}")
+    if group.backend(a.device) == "":
+        served = {kind: group.backend(require_torch().device(kind)) for kind in ("cpu", "cuda")}
+        has = ", ".join(f"{name} for {kind}" for kind, name in served.items() if name) or "none"
+        raise RuntimeError(f"a: device {a.device} is served by no backend of the group; it has {has}")
+    result_dtype(a, b, max(a.shape[-1], b.shape[-2]), asked)
 
 
-def shown(value: Any) -> Any:
-    """An option as all ranks can compare it."""
-    if isinstance(value, Plan):
-        digest = hashlib.blake2b(repr(value._key()).encode(), digest_size=8).hexdigest()
-        return f"{value.scheme} {value.backend} {value.family} of {value.bits} bits, {len(value.terms)} products, {digest}"
-    return value if value is None or isinstance(value, (str, bool)) else int(value)
-
-
-def _whole_shapes(whole: Any) -> list[list[int]]:
-    if not isinstance(whole, (tuple, list)) or len(whole) != 2:
-        raise ValueError(
-            f"whole: {whole!r} is not a pair of shapes, that of the whole a and that of the whole b"
-        )
-    return [[int(extent) for extent in shape] for shape in whole]
-
-
-def dry_run(asked: Asked, k: int) -> Any:
+def result_dtype(a: Any, b: Any, k: int, asked: Any) -> Any:
     """The dtype of the result, from a product without entries: raises what ``ozfp4.matmul`` raises of arguments, dtypes, devices
     and of this inner dimension."""
-    a, b = asked.a.detach().new_empty((0, k)), asked.b.detach().new_empty((k, 0))
+    a, b = a.detach().new_empty((0, k)), b.detach().new_empty((k, 0))
     found = matmul(a, b, return_bound=asked.return_bound, **asked.options)
     return found[0].dtype if asked.return_bound else found.dtype
 
 
 def _conclude(asked: Asked, fields: list[agree.Fields]) -> Call:
     """The call, of what all ranks said; or an error that is the same on each, as it follows from that alone."""
-    first = fields[0]
-    agree.check_alike(fields, ("library",))  # another one may say other things
-    agree.check_alike(fields, tuple(name for name in first if name not in _OWN))
-    a, b = (_placed(name, first[f"layout of {name}"], [each[name] for each in fields]) for name in "ab")
-    whole = first["whole"]
-    for name, placed, said in zip("ab", (a, b), whole or (None, None), strict=True):
+    first, ranks = fields[0], len(fields)
+    agree.check_alike(fields, range(ranks), _OWN)
+    a, b = (
+        _placed(name, first[f"layout of {name}"], [tuple(each[name]) for each in fields]) for name in "ab"
+    )
+    for name, placed, said in zip("ab", (a, b), first["whole"] or (None, None), strict=True):
         if said is not None and tuple(said) != placed.shape:
             raise ValueError(
                 f"whole: {name} has shape {tuple(said)} there, and the parts of the ranks make {placed.shape}"
             )
     shape = matmul_shape(a.shape, b.shape)
-    result = _placed_result(first["result"], shape.result, len(fields))
+    if first["result"] == "stack" and len(shape.result) < 3:
+        raise ValueError(f"result: 'stack' needs a stack of matrices, and its shape is {shape.result}")
+    result = Placed(shape.result).cut(axis_of(first["result"], len(shape.result)), ranks)
     for name, placed in (("a", a), ("b", b)):
-        axes = len(shape.result)
-        if placed.is_stack_cut and (len(placed.shape) != axes or placed.shape[0] != shape.result[0]):
+        has_all = len(placed.shape) == len(shape.result) and placed.shape[0] == shape.result[0]
+        if placed.is_stack_cut and not has_all:
             raise ValueError(
                 f"layout of {name}: 'stack' cuts the first axis of the result, {shape.result}, and its shape is {placed.shape}; "
                 "an operand that is repeated there is replicated"
             )
-    dtype = dry_run(asked, shape.k)
+    dtype = result_dtype(asked.a, asked.b, shape.k, asked)
     for rank, each in enumerate(fields):
-        _check_result(rank, each["out"], result.local(rank), dtype)
+        if each["out"] is not None:
+            _check_out(rank, each["out"], result.local(rank), dtype)
     hosts = len({each["host"] for each in fields})
     items = asked.a.element_size(), asked.b.element_size(), dtype.itemsize
-    problem = Problem(len(fields), a, b, result, *items, first["device"], hosts)
-    check_serves(problem, first["method"], asked.a.dtype, asked.b.dtype, asked.options, first["return_bound"])
-    return Call(
-        problem, dtype, asked.options, first["method"], first["return_bound"], any(first["gradients"])
-    )
+    problem = Problem(ranks, a, b, result, *items, first["device"], hosts)
+    method, return_bound = first["method"], first["return_bound"]
+    reduce.check_serves(problem, method, asked.a.dtype, asked.b.dtype, asked.options, return_bound)
+    return Call(problem, dtype, asked.options, method, return_bound, any(first["gradients"]))
 
 
-def _placed(name: str, word: str, shapes: list[list[int]]) -> Placed:
+def _placed(name: str, word: str, shapes: list[Extents]) -> Placed:
     """How an operand lies; ValueError where the parts of the ranks are not those that ``torch.chunk`` makes."""
-    axes = {len(shape) for shape in shapes}
     axis = axis_of(word, len(shapes[0]))
-    others = [
-        [extent for place, extent in enumerate(shape, -len(shape)) if place != axis] for shape in shapes
-    ]
-    if len(axes) > 1 or any(other != others[0] for other in others):
-        agree.check_alike([{f"shape of {name}": tuple(shape)} for shape in shapes], (f"shape of {name}",))
-    shape = list(shapes[0])
+    others = {tuple(x for place, x in enumerate(shape, -len(shape)) if place != axis) for shape in shapes}
+    if len(others) > 1 or len({len(shape) for shape in shapes}) > 1:
+        agree.check_alike([{f"shape of {name}": shape} for shape in shapes], range(len(shapes)))
     if axis is None:
-        return Placed(tuple(shape))
-    sizes = tuple(each[axis] for each in shapes)
-    shape[axis] = sum(sizes)
-    expected = chunk_sizes(sum(sizes), len(shapes))
-    if sizes != expected:
+        return Placed(shapes[0])
+    sizes = tuple(shape[axis] for shape in shapes)
+    whole = list(shapes[0])
+    whole[axis] = sum(sizes)
+    placed = Placed(tuple(whole)).cut(axis, len(shapes))
+    if sizes != placed.sizes:
         raise ValueError(
-            f"{name}: layout {word!r} has the parts that torch.chunk makes of {sum(sizes)}, {expected}; those of the "
+            f"{name}: layout {word!r} has the parts that torch.chunk makes of {sum(sizes)}, {placed.sizes}; those of the "
             f"ranks are {sizes}"
         )
-    return Placed(tuple(shape), axis, sizes)
+    return placed
 
 
-def _placed_result(word: str, shape: Extents, ranks: int) -> Placed:
-    if word == "stack" and len(shape) < 3:
-        raise ValueError(f"result: 'stack' needs a stack of matrices, and its shape is {shape}")
-    axis = axis_of(word, len(shape))
-    return Placed(shape) if axis is None else Placed(shape, axis, chunk_sizes(shape[axis], ranks))
-
-
-def _check_result(rank: int, out: Any, shape: Extents, dtype: Any) -> None:
-    if out is None:
-        return
+def _check_out(rank: int, out: Any, shape: Extents, dtype: Any) -> None:
     given, kind = tuple(out[0]), out[1]
     if given != shape:
         raise ValueError(f"out: shape {given} on rank {rank} is not that of its part of the result, {shape}")
     if kind != str(dtype):
         raise TypeError(f"out: dtype {kind} on rank {rank} is not the result's dtype {dtype}")
-
-
-@lru_cache(maxsize=4)
-def bound_dtype(is_complex: bool) -> Any:
-    torch = require_torch()
-    return torch.complex128 if is_complex else torch.float64

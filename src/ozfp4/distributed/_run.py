@@ -2,15 +2,30 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import prod
 from typing import Any
 
-from .._request.library import require_torch
+from .._request.library import is_integer, require_torch
 from . import _agree as agree
-from . import _inner as inner
+from . import _cost as cost
+from . import _gathered as gathered
+from . import _reduce as reduce
 from ._collectives import Group
+from ._layout import Problem
 from ._local import Products
-from ._request import Call, bound_dtype
+
+
+@dataclass(frozen=True)
+class Call:
+    """A product as all ranks know it: the dtype of the result, keywords of ``ozfp4.matmul``, whether an operand requires grad."""
+
+    problem: Problem
+    dtype: Any
+    options: dict[str, Any]
+    method: str
+    return_bound: bool
+    needs_gradient: bool
 
 
 def run(group: Group, call: Call, a: Any, b: Any, out: Any = None) -> tuple[Any, Any]:
@@ -29,16 +44,14 @@ def run(group: Group, call: Call, a: Any, b: Any, out: Any = None) -> tuple[Any,
 
     def results() -> tuple[Any, Any]:
         c = torch.empty(shape, dtype=call.dtype, device=a.device) if out is None or raises else out
-        if not call.return_bound:
-            return c, None
-        return c, torch.empty(shape, dtype=bound_dtype(call.dtype.is_complex), device=a.device)
+        of_bound = torch.complex128 if call.dtype.is_complex else torch.float64
+        return c, torch.empty(shape, dtype=of_bound, device=a.device) if call.return_bound else None
 
     largest = prod(call.problem.result.local(0)) * call.problem.item  # some ranks may have an `out`
     c, bound = agree.together(group, largest * (1 + call.return_bound), results)
-    products = Products(call.options, call.return_bound)
     failure = None
     try:
-        inner.multiply(group, call.problem, call.method, a, b, products, c, bound)
+        _multiply(group, call, a, b, c, bound)
     except Exception as error:
         if not raises:
             raise
@@ -48,3 +61,19 @@ def run(group: Group, call: Call, a: Any, b: Any, out: Any = None) -> tuple[Any,
     if out is not None and c is not out:
         out.copy_(c)
     return c if out is None else out, bound
+
+
+def _multiply(group: Group, call: Call, a: Any, b: Any, out: Any, bound: Any) -> None:
+    """The product by the way of the least cost. All have the same bits."""
+    problem, method = call.problem, call.method
+    reduces = method != "redistribute" and not reduce.why_not(
+        problem, a.dtype, b.dtype, call.options, call.return_bound
+    )
+    if method == "auto" and reduces:
+        reduces = not reduce.is_captured(problem)
+    way = cost.choose(problem, method, reduces, is_integer(a.dtype) and is_integer(b.dtype))
+    products = Products(call.options, call.return_bound)
+    if way.method == "reduce":
+        reduce.multiply(group, problem, a, b, products, out)
+    else:
+        gathered.multiply(group, problem, way, a, b, products, out, bound)
