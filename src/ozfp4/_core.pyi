@@ -274,15 +274,37 @@ def choose(
 def cheapest(asked: Options, precision: int, k: int) -> tuple[str, str]:
     """The backend of the plan of real operands, and why it is that one, whatever its self-test finds."""
 
-class SharedScales:
-    """Scales of whole lines of `k` entries from the facts of their pieces, `words`: (places, lines, 6), each as of
-    :func:`piece_facts`."""
+piece_words: int
+
+def piece_facts(operand: _Array, is_right: bool) -> npt.NDArray[np.int64]: ...
+
+class Pieces:
+    """A product whose operands are cut along K: the scales of whole lines of `k` entries, rows of A and then columns of B, from
+    the facts of their pieces, `words`: (places, lines, 6), each as of :func:`piece_facts`; and the stages by them."""
 
     def __init__(
-        self, words: npt.NDArray[np.int64], k: int, accuracy: str, bits: int, precision: int
+        self,
+        plan: Plan,
+        words: npt.NDArray[np.int64],
+        rows: int,
+        k: int,
+        accuracy: str,
+        rounding: str,
+        precision: int,
+        prefixes: int,
     ) -> None: ...
     @property
-    def lines(self) -> int: ...
+    def count(self) -> int:
+        """Moduli, of the last `prefixes` counts of the plan's."""
+
+    @property
+    def groups(self) -> int:
+        """Residues of an entry, of `entry_bytes` each."""
+
+    @property
+    def entry_bytes(self) -> int: ...
+    @property
+    def is_certain(self) -> bool: ...
     @property
     def shift(self) -> npt.NDArray[np.int32]: ...
     @property
@@ -292,46 +314,15 @@ class SharedScales:
         """LineRecord in four words a line: depth, nonzeros, rounded, capacity and exponent; without lines where the accuracy is
         "scaled"."""
 
-    @property
-    def norm_squared(self) -> float: ...
-    @property
-    def special_lines(self) -> int: ...
-    def count_rounded(self, operand: _Array, is_right: bool) -> npt.NDArray[np.int64]: ...
+    def count_rounded(self, a: _Array, b: _Array) -> npt.NDArray[np.int64]: ...
     def set_rounded(self, counts: npt.NDArray[np.int64]) -> None: ...
-
-piece_words: int
-
-def piece_facts(operand: _Array, is_right: bool) -> npt.NDArray[np.int64]: ...
-def is_certain(a: SharedScales, b: SharedScales, k: int, accuracy: str) -> bool: ...
-def moduli_needed(plan: Plan, prefixes: int, norms: float) -> int: ...
-def residue_bytes(plan: Plan) -> int: ...
-def groups_of(plan: Plan, count: int) -> int: ...
-def residues(
-    plan: Plan,
-    count: int,
-    a: _Array,
-    b: _Array,
-    scales_a: SharedScales,
-    first_row: int,
-    scales_b: SharedScales,
-    first_column: int,
-    out: _Array,
-    workspace_limit: int,
-) -> None: ...
-def add_residues(plan: Plan, count: int, sum: _Array, part: _Array) -> None: ...
-def finish_residues(
-    plan: Plan,
-    count: int,
-    sums: _Array,
-    k: int,
-    accuracy: str,
-    rounding: str,
-    scales_a: SharedScales,
-    first_row: int,
-    scales_b: SharedScales,
-    first_column: int,
-    out: _Array,
-) -> npt.NDArray[np.int64]: ...
+    def residues(
+        self, a: _Array, first_row: int, b: _Array, first_column: int, out: _Array, workspace_limit: int
+    ) -> None: ...
+    def finish(
+        self, received: _Array, first_row: int, first_column: int, out: _Array
+    ) -> npt.NDArray[np.int64]:
+        """Rounds; the rows and columns, (entries, 2), of those that nothing certifies."""
 
 class Unwatched:
     """Whether torch surely does without seeing the products of some tensors as operators."""

@@ -130,10 +130,8 @@ def tell_repaired(address: int) -> bool:
 
 # ---- A piece of K ----
 
-verdict_bytes: int
 repair_count_bytes: int
 most_prefixes: int
-most_pieces: int
 
 def piece_facts_scratch(x: Any, is_right: bool) -> int: ...
 def piece_facts(x: Any, is_right: bool, words: int, scratch: int, device: int, stream: int) -> None: ...

@@ -245,12 +245,12 @@ def break_product(here: Here, where: str, result: str) -> str:
             local.matmul = fail
         else:
             agree.LEAST_CONFIRMED = 1
-            gathered.require_torch = lambda: type("torch", (), {"empty": short, "uint8": torch.uint8})
+            gathered.torch = type("torch", (), {"empty": short, "uint8": torch.uint8})
         with by_bytes():
             return error_of(call)
     finally:
         local.matmul, agree.LEAST_CONFIRMED = own[:2]
-        gathered.require_torch = agree.require_torch
+        gathered.torch = torch
         check_in_order(here)
 
 
@@ -406,13 +406,13 @@ def by_device(here: Here, what: str) -> tuple[str, float]:
     over = take_group(None)
     channel = agree.Channel(over)
     channel.on_host = False
-    own = agree.require_torch, agree._timeout
-    agree.require_torch, agree._timeout = lambda: OnCpu(what), lambda *_: 1.0
+    own = agree.torch, agree._timeout
+    agree.torch, agree._timeout = OnCpu(what), lambda *_: 1.0
     start = time.monotonic()
     try:
         said = error_of(lambda: check_order(channel.swap(over, f"{here.rank}".encode())))
     finally:
-        agree.require_torch, agree._timeout = own
+        agree.torch, agree._timeout = own
     taken = time.monotonic() - start
     check_in_order(here)
     return said, taken

@@ -85,7 +85,7 @@ class Short:
 
 
 def without_memory(here: Here, where: str) -> str:
-    own = agree.LEAST_CONFIRMED, run.require_torch, reduce.require_torch
+    own = agree.LEAST_CONFIRMED, run.torch, reduce.torch
     agree.LEAST_CONFIRMED = 1
     module, shape = (reduce, (4, 5)) if where == "integers" else (run, (4, 5) if where == "whole" else (2, 5))
     dtype = torch.int64 if where == "integers" else torch.complex128 if where == "complex" else torch.float64
@@ -95,10 +95,10 @@ def without_memory(here: Here, where: str) -> str:
     result = "replicated" if where in ("whole", "integers") else "rows"
     try:
         if here.rank == 1:
-            module.require_torch = lambda: Short(shape)
+            module.torch = Short(shape)
         return error_of(lambda: ozfp4.distributed.matmul(a, b, layout=INNER, result=result, method="reduce"))
     finally:
-        agree.LEAST_CONFIRMED, run.require_torch, reduce.require_torch = own
+        agree.LEAST_CONFIRMED, run.torch, reduce.torch = own
         check_in_order(here)
 
 
@@ -126,7 +126,7 @@ class ShortOfBytes:
 
 def lines_without_memory(here: Here, where: str) -> str:
     """A line with NaN, whose products are made anew from whole lines; rank 1 has no memory for these, or for the products."""
-    own = agree.LEAST_CONFIRMED, reduce.require_torch, reduce._Reduction._put_products
+    own = agree.LEAST_CONFIRMED, reduce.torch, reduce._Reduction._put_products
     agree.LEAST_CONFIRMED = 1
     a, b = inner_parts(here, 6)
     a[1], a[3] = float("nan"), float("nan")  # of a part each
@@ -136,13 +136,12 @@ def lines_without_memory(here: Here, where: str) -> str:
 
     try:
         if here.rank == 1 and where == "lines":
-            short = ShortOfBytes(2)  # first of all the residues'
-            reduce.require_torch = lambda: short
+            reduce.torch = ShortOfBytes(2)  # first of all the residues'
         elif here.rank == 1:
             reduce._Reduction._put_products = refuse
         return error_of(lambda: ozfp4.distributed.matmul(a, b, layout=INNER, result="rows", method="reduce"))
     finally:
-        agree.LEAST_CONFIRMED, reduce.require_torch, reduce._Reduction._put_products = own
+        agree.LEAST_CONFIRMED, reduce.torch, reduce._Reduction._put_products = own
         check_in_order(here)
 
 
@@ -320,8 +319,7 @@ def alive(here: Here, layout: str) -> int:
     of_b, result = Placed((n, n), axis, sizes), Placed((here.size, n), -2, of_a.sizes)
     problem = Problem(here.size, of_a, of_b, result, 8, 8, 8, "cpu", 1)
     gathered.pieces = lambda problem, computed: [(begin, 2) for begin in range(0, 12 if axis == -1 else n, 2)]
-    taken = collectives.require_torch
-    collectives.require_torch = lambda: Counting()
+    collectives.torch = Counting()
     out = torch.full((1, n), 7.0, dtype=torch.float64)
     try:
         way = Way("redistribute", result, 0, 0.0)
@@ -337,7 +335,7 @@ def alive(here: Here, layout: str) -> int:
             None,
         )
     finally:
-        gathered.pieces, collectives.require_torch = real, taken
+        gathered.pieces, collectives.torch = real, torch
     assert bool((out == n).all())
     return most[0]
 

@@ -1,10 +1,12 @@
-// Products of which every place holds a piece of K: facts of the pieces of lines, the scales that they share, residues of a
-// piece, their sums, and results of the sums. `ozfp4.distributed` is what calls it; the facts and scales serve the GPU, too.
+// Products of which every place holds a piece of K, for `ozfp4.distributed`: facts of the pieces of lines, the scales that they
+// share, residues of a piece, and results from those of all pieces. The facts and scales serve the GPU, too.
 #include <pybind11/numpy.h>
 #include <pybind11/stl.h>
 
 #include <algorithm>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "arith/accuracy/certain.hpp"
@@ -27,10 +29,15 @@ using Words = py::array_t<std::int64_t, py::array::c_style>;
 
 constexpr std::int64_t kLineGrain = 4096;  // lines that a thread combines at least
 
-// [line][kPieceWords], of the rows of a matrix or, `is_right`, of its columns.
-Words piece_facts(const py::array& operand, bool is_right) {
+OperandView float_view(const py::array& operand, bool is_right) {
   const OperandView view = operand_view(operand, is_right);
   if (!is_float(view.type)) throw py::type_error("operand: float64 or float32 is needed");
+  return view;
+}
+
+// [line][kPieceWords], of the rows of a matrix or, `is_right`, of its columns.
+Words piece_facts(const py::array& operand, bool is_right) {
+  const OperandView view = float_view(operand, is_right);
   Words words(std::vector<py::ssize_t>{view.outer, kPieceWords});
   std::int64_t* data = words.mutable_data();
   const Unlocked unlocked;
@@ -40,230 +47,209 @@ Words piece_facts(const py::array& operand, bool is_right) {
   return words;
 }
 
-// Scales of whole lines, made from the facts of all of their pieces.
-class SharedScales {
+// A product of which every place holds a piece of K: the scales of whole lines, and the stages by them on the CPU. Lines are the
+// rows of A, then the columns of B.
+class Pieces {
  public:
-  // `words`: [place][line][kPieceWords]; `k`: entries of a whole line; `bits`: of the plan.
-  SharedScales(const Words& words, std::int64_t k, const std::string& accuracy, int bits, int precision)
-      : is_scaled_(accuracy_named(accuracy) == Accuracy::scaled) {
+  // `words`: [place][line][kPieceWords], of `rows` rows of A and of columns of B; `k`: entries of a whole line; `prefixes`: so
+  // many of the largest counts of moduli are tried.
+  Pieces(std::shared_ptr<const Plan> plan, const Words& words, std::int64_t rows, std::int64_t k, const std::string& accuracy,
+         const std::string& rounding, int precision, int prefixes)
+      : plan_(std::move(plan)), promise_{accuracy_named(accuracy), precision}, rounding_(rounding_named(rounding)), k_(k) {
     require_dimensions(words, 3);
     if (words.shape(0) < 1 || words.shape(2) != kPieceWords) throw py::value_error("words: [place][line][6], one place at least");
-    if (k < 0) throw py::value_error("k: it is negative");
-    if (bits < kLeastBits || bits > kMostBits) throw py::value_error("bits: outside 2..200");
-    if (precision != 53 && precision != 24) throw py::value_error("precision: 53 or 24");
-    if (!is_scaled_ && bits < accuracy_bits(accuracy_named(accuracy), precision))
-      throw py::value_error("bits: too few for the accuracy");
-    const auto lines = static_cast<std::size_t>(words.shape(1));
+    if (rows < 0 || rows > words.shape(1)) throw py::value_error("rows: outside the lines");
+    if (!plan_->has_moduli() || plan_->is_complex) throw py::value_error("plan: one of scheme II for real products is needed");
     const std::int64_t* data = words.data();
-    const auto places = static_cast<std::size_t>(words.shape(0));
+    const std::int64_t places = words.shape(0), lines = words.shape(1);
     const Unlocked unlocked;
     const DefaultFpMode mode;
-    std::vector<PieceFacts> whole(lines);
-    parallel_for(static_cast<std::int64_t>(lines), kLineGrain, [&](std::int64_t begin, std::int64_t end) {
-      for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
-        whole[i] = piece_of_words(data + i * kPieceWords);
-        for (std::size_t place = 1; place < places; ++place) {
-          whole[i] = combine(whole[i], piece_of_words(data + (place * lines + i) * kPieceWords));
+    std::vector<PieceFacts> whole(static_cast<std::size_t>(lines));
+    parallel_for(lines, kLineGrain, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i) {
+        PieceFacts& line = whole[static_cast<std::size_t>(i)];
+        line = piece_of_words(data + i * kPieceWords);
+        for (std::int64_t place = 1; place < places; ++place) {
+          line = combine(line, piece_of_words(data + (place * lines + i) * kPieceWords));
         }
       }
     });
-    scales_ = scales_of(whole, k, {accuracy_named(accuracy), bits, precision});
+    const ScaleRequest request{promise_.accuracy, plan_->bits, precision};
+    a_ = scales_of({whole.begin(), whole.begin() + rows}, k, request);
+    b_ = scales_of({whole.begin() + rows, whole.end()}, k, request);
+    const PrefixRule rule = make_prefix_rule(*plan_, std::min(prefixes, plan_->count()));
+    count_ = moduli_needed(rule, a_.norm_squared * b_.norm_squared);
   }
 
-  const Scales& scales() const { return scales_; }
-  bool has_records() const { return !is_scaled_; }
-  std::int64_t lines() const { return static_cast<std::int64_t>(scales_.shift.size()); }
+  int count() const { return count_; }
+  int groups() const { return plan_->groups_of(count_); }
+  std::int64_t entry_bytes() const { return output_entry_bytes(*plan_); }
 
-  py::array_t<std::int32_t> shift() const {
-    return py::array_t<std::int32_t>(static_cast<py::ssize_t>(scales_.shift.size()), scales_.shift.data());
+  // Whether the lines certify all entries of their product, see arith/accuracy/certain.hpp; false says nothing.
+  bool certain() const {
+    if (!promise_.certifies() || k_ < 1 || k_ >= std::int64_t(1) << 31) return false;
+    const auto extremes = [k = k_](const Scales& scales) {
+      LineExtremes all{};
+      for (std::size_t i = 0; i < scales.records.size(); ++i) {
+        all = combine(all, line_extremes(scales.records[i], scales.special[i] != kFinite, k));
+      }
+      return all;
+    };
+    return is_certain(extremes(a_), extremes(b_), promise_.accuracy, k_);
   }
-  py::array_t<std::uint8_t> special() const {
-    return py::array_t<std::uint8_t>(static_cast<py::ssize_t>(scales_.special.size()), scales_.special.data());
-  }
+
+  py::array_t<std::int32_t> shift() const { return joined(&Scales::shift); }
+  py::array_t<std::uint8_t> special() const { return joined(&Scales::special); }
   // LineRecord as int64 words: depth, nonzeros, rounded, then capacity and exponent.
   Words records() const {
     static_assert(sizeof(LineRecord) == 4 * sizeof(std::int64_t), "four words each");
-    Words words(std::vector<py::ssize_t>{static_cast<py::ssize_t>(scales_.records.size()), 4});
-    if (!scales_.records.empty()) {
-      std::memcpy(words.mutable_data(), scales_.records.data(), scales_.records.size() * sizeof(LineRecord));
-    }
+    Words words(std::vector<py::ssize_t>{static_cast<py::ssize_t>(a_.records.size() + b_.records.size()), 4});
+    auto* const records = reinterpret_cast<LineRecord*>(words.mutable_data());
+    std::copy(b_.records.begin(), b_.records.end(), std::copy(a_.records.begin(), a_.records.end(), records));
     return words;
   }
 
   // How many entries of a piece the scales round, of lines that they do not make exact; one count a line.
-  Words count_rounded(const py::array& operand, bool is_right) const {
-    if (!has_records()) throw py::value_error("the accuracy scaled counts nothing");
-    const OperandView view = operand_view(operand, is_right);
-    if (!is_float(view.type)) throw py::type_error("operand: float64 or float32 is needed");
-    if (view.outer != lines()) throw py::value_error("operand: it has other lines");
-    Words counts(static_cast<py::ssize_t>(lines()));
+  Words count_rounded(const py::array& a, const py::array& b) const {
+    const OperandView view_a = float_view(a, false), view_b = float_view(b, true);
+    if (view_a.outer != lines(a_) || view_b.outer != lines(b_)) throw py::value_error("operands: they have other lines");
+    Words counts(lines(a_) + lines(b_));
     std::int64_t* data = counts.mutable_data();
     const Unlocked unlocked;
     const DefaultFpMode mode;
-    Scales own = scales_;
-    cpu_count_rounded(view, own);
-    for (std::size_t i = 0; i < own.records.size(); ++i) data[i] = static_cast<std::int64_t>(own.records[i].rounded);
+    for (const auto& [view, scales] : {std::pair(view_a, &a_), std::pair(view_b, &b_)}) {
+      Scales own = *scales;
+      cpu_count_rounded(view, own);
+      for (const LineRecord& record : own.records) *data++ = static_cast<std::int64_t>(record.rounded);
+    }
     return counts;
   }
 
-  // Sums over all pieces of what count_rounded tells.
+  // Sums over all pieces of what count_rounded finds.
   void set_rounded(const Words& counts) {
-    if (!has_records() || counts.ndim() != 1 || counts.shape(0) != lines()) throw py::value_error("counts: one a line is needed");
-    for (std::size_t i = 0; i < scales_.records.size(); ++i) {
-      scales_.records[i].rounded = static_cast<std::uint64_t>(counts.at(static_cast<py::ssize_t>(i)));
+    if (counts.ndim() != 1 || counts.shape(0) != lines(a_) + lines(b_)) throw py::value_error("counts: one a line is needed");
+    const std::int64_t* data = counts.data();
+    for (Scales* scales : {&a_, &b_}) {
+      for (LineRecord& record : scales->records) record.rounded = static_cast<std::uint64_t>(*data++);
     }
   }
 
- private:
-  bool is_scaled_;
-  Scales scales_;
-};
-
-// Whether the lines certify all entries of their product, see arith/accuracy/certain.hpp; false says nothing.
-bool certain(const SharedScales& a, const SharedScales& b, std::int64_t k, const std::string& accuracy) {
-  if (!a.has_records() || !b.has_records() || k < 1 || k >= std::int64_t(1) << 31) return false;
-  const auto extremes = [k](const Scales& scales) {
-    LineExtremes all{};
-    for (std::size_t i = 0; i < scales.records.size(); ++i) {
-      all = combine(all, line_extremes(scales.records[i], scales.special[i] != kFinite, k));
-    }
-    return all;
-  };
-  return is_certain(extremes(a.scales()), extremes(b.scales()), accuracy_named(accuracy), k);
-}
-
-void require_residue_plan(const Plan& plan, int count) {
-  if (!plan.has_moduli() || plan.is_complex) throw py::value_error("plan: one of scheme II for real products is needed");
-  if (count < 1 || count > plan.count()) throw py::value_error("count: outside the plan's moduli");
-}
-
-// Of the last `prefixes` counts the least whose moduli hold every entry of a product of lines of these squared norms.
-int needed(const Plan& plan, int prefixes, double norms) {
-  require_residue_plan(plan, plan.count());
-  return moduli_needed(make_prefix_rule(plan, std::min(prefixes, plan.count())), norms);
-}
-
-// Residues as [group][row][column] bytes or uint32, C-contiguous and writable.
-void require_residues(const Plan& plan, int count, const py::array& residues, std::int64_t rows, std::int64_t columns) {
-  require_residue_plan(plan, count);
-  require_dimensions(residues, 3);
-  if (residues.itemsize() != output_entry_bytes(plan) || residues.dtype().kind() != 'u') {
-    throw py::type_error("residues: unsigned integers of " + std::to_string(output_entry_bytes(plan)) + " bytes are needed");
-  }
-  if ((residues.flags() & py::array::c_style) == 0) throw py::value_error("residues: not C-contiguous");
-  if (residues.shape(0) != plan.groups_of(count) || residues.shape(1) != rows || residues.shape(2) != columns) {
-    throw py::value_error("residues: [group][row][column] of the operands' extents is needed");
-  }
-}
-
-ShiftedOperand shifted(const OperandView& view, const SharedScales& scales, std::int64_t first, const char* name) {
-  if (!is_float(view.type)) throw py::type_error(std::string(name) + ": float64 or float32 is needed");
-  if (first < 0 || first + view.outer > scales.lines()) {
-    throw py::value_error(std::string(name) + ": it has more lines than the scales");
-  }
-  LineScales lines = line_scales(scales.scales());
-  lines.shift += first;
-  return {view, lines};
-}
-
-// Writes the residues of a piece: a, rows from `first_row` on of the scales, times b, columns from `first_column` on.
-void residues(const Plan& plan, int count, const py::array& a, const py::array& b, const SharedScales& scales_a,
-              std::int64_t first_row, const SharedScales& scales_b, std::int64_t first_column, py::array out,
-              std::int64_t workspace_limit) {
-  const OperandView view_a = operand_view(a, false), view_b = operand_view(b, true);
-  if (view_a.inner != view_b.inner) throw py::value_error("b: another inner dimension than that of a");
-  if (view_a.inner > plan.k_max) throw py::value_error("a: the inner dimension exceeds the plan's k_max");
-  require_residues(plan, count, out, view_a.outer, view_b.outer);
-  const ShiftedOperand own_a = shifted(view_a, scales_a, first_row, "a"), own_b = shifted(view_b, scales_b, first_column, "b");
-  void* data = out.mutable_data();
-  const Unlocked unlocked;
-  const DefaultFpMode mode;
-  cpu_residues(plan, count, own_a, own_b, workspace_limit, data);
-}
-
-void add_residues(const Plan& plan, int count, py::array sum, const py::array& part) {
-  require_dimensions(sum, 3);
-  require_residues(plan, count, sum, sum.shape(1), sum.shape(2));
-  require_residues(plan, count, part, sum.shape(1), sum.shape(2));
-  const std::int64_t entries = sum.shape(1) * sum.shape(2);
-  void* data = sum.mutable_data();
-  const Unlocked unlocked;
-  cpu_add_residues(plan, count, entries, data, part.data());
-}
-
-// Rounds the sums of all pieces into `out`; returns the places [entry][2] of those whose results are void, as nothing certifies
-// them. Results of special lines are void, too, and not among these.
-Words finish(const Plan& plan, int count, const py::array& sums, std::int64_t k, const std::string& accuracy,
-             const std::string& rounding, const SharedScales& scales_a, std::int64_t first_row, const SharedScales& scales_b,
-             std::int64_t first_column, py::array out) {
-  require_dimensions(out, 2);
-  const std::int64_t rows = out.shape(0), columns = out.shape(1);
-  require_residues(plan, count, sums, rows, columns);
-  if (first_row < 0 || first_row + rows > scales_a.lines()) throw py::value_error("out: it has more rows than the scales");
-  if (first_column < 0 || first_column + columns > scales_b.lines()) throw py::value_error("out: more columns than the scales");
-  const Promise promise{accuracy_named(accuracy), element_type(out) == ElementType::float64 ? 53 : 24};
-  if (promise.certifies() && !(scales_a.has_records() && scales_b.has_records())) {
-    throw py::value_error("scales: they were made for another accuracy");
-  }
-  if (k < 1 && rows * columns > 0) throw py::value_error("k: 1 or more is needed");
-  Target target{{static_cast<char*>(out.mutable_data()), element_type(out), rows, columns, out.strides(0), out.strides(1)},
-                rounding_named(rounding)};
-  std::vector<std::int64_t> found;
-  {
+  // Writes the residues of a piece: of the rows of A from `first_row` on, times the columns of B from `first_column` on.
+  void residues(const py::array& a, std::int64_t first_row, const py::array& b, std::int64_t first_column, py::array out,
+                std::int64_t workspace_limit) const {
+    const OperandView view_a = float_view(a, false), view_b = float_view(b, true);
+    if (view_a.inner != view_b.inner) throw py::value_error("b: another inner dimension than that of a");
+    if (view_a.inner > plan_->k_max) throw py::value_error("a: the inner dimension exceeds the plan's k_max");
+    require_lines(first_row, view_a.outer, first_column, view_b.outer);
+    require_residues(out, 1, view_a.outer, view_b.outer);
+    LineScales lines_a = line_scales(a_), lines_b = line_scales(b_);
+    lines_a.shift += first_row;
+    lines_b.shift += first_column;
+    void* data = out.mutable_data();
     const Unlocked unlocked;
     const DefaultFpMode mode;
-    const Scales &a = scales_a.scales(), &b = scales_b.scales();
-    if (!promise.certifies()) {
-      cpu_reconstruct(plan, count, sums.data(), a.shift.data() + first_row, b.shift.data() + first_column, target.result);
-    } else {
-      Listed listed(rows, columns);
-      cpu_reconstruct_certified(plan, count, sums.data(), promise, k, {a, first_row}, {b, first_column}, nullptr, target, listed);
-      for (const Listed::Place& place : listed.places()) {
-        for (std::uint64_t word = listed.word(place.row, place.index); word != 0; word &= word - 1) {
-          found.push_back(place.row);
-          found.push_back(64 * static_cast<std::int64_t>(place.index) + __builtin_ctzll(word));
+    cpu_residues(*plan_, count_, {view_a, lines_a}, {view_b, lines_b}, workspace_limit, data);
+  }
+
+  // Rounds the sums of the residues of all pieces, which become the first one's, into `out`; returns the rows and columns
+  // [entry][2] of those whose results are void, as nothing certifies them. Results of special lines are void, too, and not among
+  // these.
+  Words finish(py::array received, std::int64_t first_row, std::int64_t first_column, py::array out) const {
+    require_dimensions(out, 2);
+    require_dimensions(received, 4);
+    const std::int64_t rows = out.shape(0), columns = out.shape(1);
+    require_lines(first_row, rows, first_column, columns);
+    require_residues(received, received.shape(0), rows, columns);
+    const ElementType type = element_type(out);
+    if (type != (promise_.precision == 53 ? ElementType::float64 : ElementType::float32))
+      throw py::type_error("out: another dtype");
+    if (k_ < 1 && rows * columns > 0) throw py::value_error("k: 1 or more is needed");
+    Target target{{static_cast<char*>(out.mutable_data()), type, rows, columns, out.strides(0), out.strides(1)}, rounding_};
+    char* const sums = static_cast<char*>(received.mutable_data());
+    const std::int64_t pieces = received.shape(0), piece_bytes = received.strides(0);
+    std::vector<std::int64_t> found;
+    {
+      const Unlocked unlocked;
+      const DefaultFpMode mode;
+      for (std::int64_t piece = 1; piece < pieces; ++piece) {
+        cpu_add_residues(*plan_, count_, rows * columns, sums, sums + piece * piece_bytes);
+      }
+      if (!promise_.certifies()) {
+        cpu_reconstruct(*plan_, count_, sums, a_.shift.data() + first_row, b_.shift.data() + first_column, target.result);
+      } else {
+        Listed listed(rows, columns);
+        const BlockLines of_a(a_, first_row), of_b(b_, first_column);
+        cpu_reconstruct_certified(*plan_, count_, sums, promise_, k_, of_a, of_b, nullptr, target, listed);
+        for (const Listed::Place& place : listed.places()) {
+          for (std::uint64_t word = listed.word(place.row, place.index); word != 0; word &= word - 1) {
+            found.push_back(first_row + place.row);
+            found.push_back(first_column + 64 * static_cast<std::int64_t>(place.index) + __builtin_ctzll(word));
+          }
         }
       }
     }
+    Words places(std::vector<py::ssize_t>{static_cast<py::ssize_t>(found.size() / 2), 2});
+    std::copy(found.begin(), found.end(), places.mutable_data());
+    return places;
   }
-  Words places(std::vector<py::ssize_t>{static_cast<py::ssize_t>(found.size() / 2), 2});
-  std::copy(found.begin(), found.end(), places.mutable_data());
-  return places;
-}
+
+ private:
+  static std::int64_t lines(const Scales& scales) { return static_cast<std::int64_t>(scales.shift.size()); }
+
+  template <class T>
+  py::array_t<T> joined(std::vector<T> Scales::* values) const {
+    py::array_t<T> found(lines(a_) + lines(b_));
+    const std::vector<T>&a = a_.*values, &b = b_.*values;
+    std::copy(b.begin(), b.end(), std::copy(a.begin(), a.end(), found.mutable_data()));
+    return found;
+  }
+
+  void require_lines(std::int64_t first_row, std::int64_t rows, std::int64_t first_column, std::int64_t columns) const {
+    if (first_row < 0 || first_row + rows > lines(a_)) throw py::value_error("first_row: there are more rows than scales");
+    if (first_column < 0 || first_column + columns > lines(b_)) throw py::value_error("first_column: more columns than scales");
+  }
+
+  // Those of some pieces, one behind the other: [group][row][column] bytes or uint32 each, C-contiguous.
+  void require_residues(const py::array& residues, std::int64_t pieces, std::int64_t rows, std::int64_t columns) const {
+    if (residues.itemsize() != entry_bytes() || residues.dtype().kind() != 'u' || (residues.flags() & py::array::c_style) == 0) {
+      throw py::type_error("residues: C-contiguous unsigned integers of " + std::to_string(entry_bytes()) + " bytes are needed");
+    }
+    if (pieces < 1 || residues.size() != pieces * groups() * rows * columns) {
+      throw py::value_error("residues: [group][row][column] of the operands' extents is needed");
+    }
+  }
+
+  std::shared_ptr<const Plan> plan_;
+  Promise promise_;
+  Rounding rounding_;
+  std::int64_t k_;
+  Scales a_, b_;
+  int count_ = 0;
+};
 
 }  // namespace
 
 void register_partial(py::module_& module) {
-  py::class_<SharedScales>(module, "SharedScales")
-      .def(py::init<const Words&, std::int64_t, const std::string&, int, int>(), py::arg("words"), py::arg("k"),
-           py::arg("accuracy"), py::arg("bits"), py::arg("precision"))
-      .def_property_readonly("lines", &SharedScales::lines)
-      .def_property_readonly("shift", &SharedScales::shift)
-      .def_property_readonly("special", &SharedScales::special)
-      .def_property_readonly("records", &SharedScales::records)
-      .def_property_readonly("norm_squared", [](const SharedScales& self) { return self.scales().norm_squared; })
-      .def_property_readonly("special_lines", [](const SharedScales& self) { return self.scales().special_lines; })
-      .def("count_rounded", &SharedScales::count_rounded, py::arg("operand"), py::arg("is_right"))
-      .def("set_rounded", &SharedScales::set_rounded, py::arg("counts"));
   module.attr("piece_words") = kPieceWords;
   module.def("piece_facts", &piece_facts, py::arg("operand"), py::arg("is_right"));
-  module.def("is_certain", &certain, py::arg("a"), py::arg("b"), py::arg("k"), py::arg("accuracy"));
-  module.def("moduli_needed", &needed, py::arg("plan"), py::arg("prefixes"), py::arg("norms"));
-  module.def(
-      "residue_bytes",
-      [](const Plan& plan) {
-        require_residue_plan(plan, 1);
-        return output_entry_bytes(plan);
-      },
-      py::arg("plan"));
-  module.def("groups_of", [](const Plan& plan, int count) { return plan.groups_of(count); }, py::arg("plan"), py::arg("count"));
-  module.def("residues", &residues, py::arg("plan"), py::arg("count"), py::arg("a"), py::arg("b"), py::arg("scales_a"),
-             py::arg("first_row"), py::arg("scales_b"), py::arg("first_column"), py::arg("out").noconvert(),
-             py::arg("workspace_limit"));
-  module.def("add_residues", &add_residues, py::arg("plan"), py::arg("count"), py::arg("sum").noconvert(), py::arg("part"));
-  module.def("finish_residues", &finish, py::arg("plan"), py::arg("count"), py::arg("sums"), py::arg("k"), py::arg("accuracy"),
-             py::arg("rounding"), py::arg("scales_a"), py::arg("first_row"), py::arg("scales_b"), py::arg("first_column"),
-             py::arg("out").noconvert());
+  py::class_<Pieces>(module, "Pieces")
+      .def(py::init<std::shared_ptr<Plan>, const Words&, std::int64_t, std::int64_t, const std::string&, const std::string&, int,
+                    int>(),
+           py::arg("plan"), py::arg("words"), py::arg("rows"), py::arg("k"), py::arg("accuracy"), py::arg("rounding"),
+           py::arg("precision"), py::arg("prefixes"))
+      .def_property_readonly("count", &Pieces::count)
+      .def_property_readonly("groups", &Pieces::groups)
+      .def_property_readonly("entry_bytes", &Pieces::entry_bytes)
+      .def_property_readonly("is_certain", &Pieces::certain)
+      .def_property_readonly("shift", &Pieces::shift)
+      .def_property_readonly("special", &Pieces::special)
+      .def_property_readonly("records", &Pieces::records)
+      .def("count_rounded", &Pieces::count_rounded, py::arg("a"), py::arg("b"))
+      .def("set_rounded", &Pieces::set_rounded, py::arg("counts"))
+      .def("residues", &Pieces::residues, py::arg("a"), py::arg("first_row"), py::arg("b"), py::arg("first_column"),
+           py::arg("out").noconvert(), py::arg("workspace_limit"))
+      .def("finish", &Pieces::finish, py::arg("received").noconvert(), py::arg("first_row"), py::arg("first_column"),
+           py::arg("out").noconvert());
 }
 
 }  // namespace ozfp4::bindings

@@ -28,20 +28,25 @@ T* pointer(std::uintptr_t address) {
   return reinterpret_cast<T*>(address);
 }
 
-// Rows of A or columns of B, a matrix of floating-point numbers.
-DeviceOperand operand_of(const py::object& x, bool is_right) {
-  const std::optional<TensorView> view = Torch::get().read(x);
+TensorView matrix_of(const py::object& x) {
+  std::optional<TensorView> view = Torch::get().read(x);
   if (!view || view->ndim() != 2 || !view->float_type() || view->float_type()->is_complex) {
-    throw std::invalid_argument("operand: a matrix of float64 or float32 on a CUDA device is needed");
+    throw std::invalid_argument("a matrix of float64 or float32 on a CUDA device is needed");
   }
-  if (!view->has_entries()) throw std::invalid_argument("operand: it has no entries");
+  if (!view->has_entries()) throw std::invalid_argument("the matrix has no entries");
+  return *view;
+}
+
+// Rows of A or columns of B.
+DeviceOperand operand_of(const py::object& x, bool is_right) {
+  const TensorView view = matrix_of(x);
   const py::ssize_t outer = is_right ? 1 : 0, inner = is_right ? 0 : 1;
-  return {static_cast<const char*>(view->data()),
-          view->float_type()->part,
-          narrow<std::int32_t>(view->shape(outer), "rows of a or columns of b"),
-          narrow<std::int32_t>(view->shape(inner), "k"),
-          view->strides(outer),
-          view->strides(inner),
+  return {static_cast<const char*>(view.data()),
+          view.float_type()->part,
+          narrow<std::int32_t>(view.shape(outer), "rows of a or columns of b"),
+          narrow<std::int32_t>(view.shape(inner), "k"),
+          view.strides(outer),
+          view.strides(inner),
           {}};
 }
 
@@ -131,16 +136,14 @@ class Partial {
 
  private:
   static DeviceResult result_of(const py::object& out) {
-    std::optional<TensorView> view = Torch::get().read(out);
-    if (!view || view->ndim() != 2 || !view->float_type() || view->float_type()->is_complex)
-      throw std::invalid_argument("out: a real matrix on a CUDA device is needed");
+    TensorView view = matrix_of(out);
     DeviceResult result;
-    result.data = static_cast<char*>(view->mutable_data());
-    result.type = view->float_type()->part;
-    result.rows = narrow<std::int32_t>(view->shape(0), "rows of c");
-    result.columns = narrow<std::int32_t>(view->shape(1), "columns of c");
-    result.row_stride = view->strides(0);
-    result.column_stride = view->strides(1);
+    result.data = static_cast<char*>(view.mutable_data());
+    result.type = view.float_type()->part;
+    result.rows = narrow<std::int32_t>(view.shape(0), "rows of c");
+    result.columns = narrow<std::int32_t>(view.shape(1), "columns of c");
+    result.row_stride = view.strides(0);
+    result.column_stride = view.strides(1);
     return result;
   }
 
@@ -187,10 +190,8 @@ void register_partial(py::module_& module) {
   module.def("piece_facts", &piece_facts, py::arg("x"), py::arg("is_right"), py::arg("words"), py::arg("scratch"),
              py::arg("device"), py::arg("stream"));
   module.def("listed_words", &listed_pitch, py::arg("columns"));
-  module.attr("verdict_bytes") = sizeof(Verdict);
   module.attr("repair_count_bytes") = kRepairCounterBytes;
   module.attr("most_prefixes") = kMaxPrefixes;
-  module.attr("most_pieces") = kMaxSplits;
   py::class_<Partial>(module, "Partial")
       .def(py::init<const std::shared_ptr<Plan>&, std::int64_t, std::int64_t, int, const std::string&, const std::string&, int,
                     int>(),

@@ -30,10 +30,7 @@ class Partial:
         self.a, self.b = (array_of_tensor(name, x.detach()) for name, x in (("a", a), ("b", b)))
         self.k, self.plan, self.asked = k, plan, asked
         self.precision = 53 if dtype == self.torch.float64 else 24
-        self.entry = _core.residue_bytes(plan._core)
-        self.scales: tuple[Any, Any] = (None, None)
-        self.count = 0
-        self._listed: list[Any] = []
+        self._listed = [np.empty((0, 2), np.int64)]
 
     def facts(self) -> Any:
         """What the lines of the piece say of themselves: int64 words, (m + n, 6)."""
@@ -42,39 +39,21 @@ class Partial:
 
     def settle(self, facts: Any) -> None:
         """Scales and the number of moduli, from the facts of all pieces, (pieces, m + n, 6)."""
-        words, m = facts.cpu().numpy(), self.a.shape[0]
-        rest = (self.k, self.asked.accuracy, self.plan.bits, self.precision)
-        self.scales = _core.SharedScales(words[:, :m], *rest), _core.SharedScales(words[:, m:], *rest)
-        norms = self.scales[0].norm_squared * self.scales[1].norm_squared
-        self.count = _core.moduli_needed(self.plan._core, self.prefixes, norms)
-
-    @property
-    def special_lines(self) -> tuple[Any, Any]:
-        """Places of the rows of A and columns of B that hold NaN or infinity: int64 tensors on the CPU."""
-        rows, columns = (self.torch.from_numpy(np.flatnonzero(scales.special)) for scales in self.scales)
-        return rows, columns
-
-    @property
-    def groups(self) -> int:
-        """Residues of an entry."""
-        return int(_core.groups_of(self.plan._core, self.count))
+        self.shared = settled(self, facts, self.a.shape[0])
+        self.special_lines = special_lines(self.shared, self.a.shape[0])
+        self._dtype = np.dtype(f"u{self.shared.entry_bytes}")
 
     def rounded(self) -> Any:
         """How many entries of each line of this piece the scales round: int64, (m + n,)."""
-        a, b = self.scales
-        return self.torch.from_numpy(
-            np.concatenate([a.count_rounded(self.a, False), b.count_rounded(self.b, True)])
-        )
+        return self.torch.from_numpy(self.shared.count_rounded(self.a, self.b))
 
     def set_rounded(self, counts: Any) -> None:
         """The sums of these over all pieces."""
-        numbers, m = counts.numpy(), self.a.shape[0]
-        self.scales[0].set_rounded(numbers[:m])
-        self.scales[1].set_rounded(numbers[m:])
+        self.shared.set_rounded(counts.numpy())
 
     def bytes_of(self, rows: int, columns: int) -> int:
         """Of the residues of a block."""
-        return self.groups * rows * columns * self.entry
+        return self.shared.groups * rows * columns * self.shared.entry_bytes
 
     def tail(self, part: int) -> int:
         """Bytes that :meth:`finish` may read behind what was received, of parts of `part` bytes."""
@@ -84,11 +63,10 @@ class Partial:
         """The residues of each part, rows and columns of the result, into its target, a tensor of :meth:`bytes_of` bytes. Range:
         the parts lie side by side, in this order, along rows or along columns, and have the same range of the other axis."""
         rows, columns = (_hull([part[axis] for part in parts]) for axis in (0, 1))
-        found = np.empty((self.groups, rows[1], columns[1]), self._dtype)
-        _core.residues(
-            self.plan._core, self.count, self.a[_slice(rows)], self.b[:, _slice(columns)],
-            self.scales[0], rows[0], self.scales[1], columns[0], found, self._limit,
-        )  # fmt: skip
+        found = np.empty((self.shared.groups, rows[1], columns[1]), self._dtype)
+        limit = self.asked.workspace_limit or cpu.DEFAULT_WORKSPACE
+        a, b = self.a[_slice(rows)], self.b[:, _slice(columns)]
+        self.shared.residues(a, rows[0], b, columns[0], found, limit)
         for (own_rows, own_columns), target in zip(parts, targets, strict=True):
             part = found[:, _slice(own_rows, rows[0]), _slice(own_columns, columns[0])]
             target.numpy().view(self._dtype).reshape(part.shape)[...] = part
@@ -96,18 +74,10 @@ class Partial:
     def finish(self, received: Any, pieces: int, rows: Range, columns: Range, out: Any) -> None:
         """The block of the result whose residues of all pieces were received, one piece behind the other, rounded into `out`, a
         tensor of the block's shape; the places of what nothing certifies are kept."""
-        shape = (pieces, self.groups, rows[1], columns[1])
-        parts = (
-            received.numpy()[: pieces * self.bytes_of(rows[1], columns[1])].view(self._dtype).reshape(shape)
-        )
-        for part in parts[1:]:
-            _core.add_residues(self.plan._core, self.count, parts[0], part)
-        places = _core.finish_residues(
-            self.plan._core, self.count, parts[0], self.k, self.asked.accuracy, self.asked.rounding,
-            self.scales[0], rows[0], self.scales[1], columns[0], array_of_tensor("out", out.detach()),
-        )  # fmt: skip
-        if len(places):
-            self._listed.append(places + np.array([rows[0], columns[0]]))
+        parts = received.numpy()[: pieces * self.bytes_of(rows[1], columns[1])].view(self._dtype)
+        parts = parts.reshape(pieces, self.shared.groups, rows[1], columns[1])
+        found = self.shared.finish(parts, rows[0], columns[0], array_of_tensor("out", out.detach()))
+        self._listed.append(found)
 
     def count_listed(self) -> int:
         """How many entries of the finished blocks are still to be made."""
@@ -115,16 +85,28 @@ class Partial:
 
     def listed(self) -> Any:
         """Rows and columns of these: int64, (entries, 2), on the CPU."""
-        found = np.concatenate(self._listed) if self._listed else np.empty((0, 2), np.int64)
-        return self.torch.from_numpy(found)
+        return self.torch.from_numpy(np.concatenate(self._listed))
 
-    @property
-    def _dtype(self) -> Any:
-        return np.dtype(f"u{self.entry}")
 
-    @property
-    def _limit(self) -> int:
-        return self.asked.workspace_limit or cpu.DEFAULT_WORKSPACE
+def settled(piece: Any, facts: Any, rows: int) -> _core.Pieces:
+    """What the lines of A, so many rows, and of B have in common in all pieces, of the facts of these."""
+    asked = piece.asked
+    return _core.Pieces(
+        piece.plan._core,
+        facts.cpu().numpy(),
+        rows,
+        piece.k,
+        asked.accuracy,
+        asked.rounding,
+        piece.precision,
+        piece.prefixes,
+    )
+
+
+def special_lines(shared: _core.Pieces, rows: int) -> tuple[Any, Any]:
+    """Places of the rows of A and columns of B that hold NaN or infinity: int64 tensors on the CPU."""
+    special = require_torch().from_numpy(shared.special)
+    return special[:rows].nonzero().view(-1), special[rows:].nonzero().view(-1)
 
 
 def _slice(of: Range, begin: int = 0) -> slice:

@@ -10,6 +10,7 @@ import time
 import weakref
 from collections.abc import Callable, Sequence
 from functools import lru_cache
+from math import inf
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -19,6 +20,8 @@ from .._support import torch_private
 from .._support.ranks import check_refusals, text_of
 from .._support.version import __version__
 from ._collectives import Group, all_gather
+
+torch: Any = require_torch()
 
 FRAME = 1024  # bytes of a message, its length in the first four; what is longer takes a second exchange
 REMEMBERED = 4096  # calls of a group
@@ -46,14 +49,13 @@ def identity() -> str:
     """The library that a rank runs, and the torch beneath: ranks of one version may have been built from different sources."""
     # An editable installation has its Python code elsewhere than the extension modules.
     folders = dict.fromkeys((Path(__file__).parents[1], Path(str(_core.__file__)).parent))
-    return f"ozfp4 {__version__}, build {digest_of(*folders)}, torch {require_torch().__version__}"
+    return f"ozfp4 {__version__}, build {digest_of(*folders)}, torch {torch.__version__}"
 
 
 class Channel:
     """Where the messages of a group travel, and what was agreed there."""
 
     def __init__(self, group: Group) -> None:
-        torch = require_torch()
         # Of what the group is, not of what this rank was called with, which may be wrong.
         self.on_host = group.backend(torch.device("cpu")) != ""
         self.known: dict[Any, Any] = {}  # by what this rank was called with
@@ -75,7 +77,6 @@ class Channel:
         return [frame[4 : 4 + length] for frame, length in zip(frames, lengths, strict=True)]
 
     def _swap(self, group: Group, message: bytes, size: int) -> list[bytes]:
-        torch = require_torch()
         frame = bytearray(len(message).to_bytes(4, "little") + message[: size - 4]).ljust(size, b"\0")
         if not self.on_host:
             _check_not_captured()
@@ -92,7 +93,6 @@ class Channel:
 
     @staticmethod
     def _by_host(group: Group, frame: bytearray) -> Any:
-        torch = require_torch()
         sent = torch.frombuffer(frame, dtype=torch.uint8)
         found = torch.empty(group.size * len(frame), dtype=torch.uint8, device="cpu")
         all_gather(found, sent, group).wait()
@@ -100,7 +100,6 @@ class Channel:
 
     def _by_device(self, group: Group, frame: bytearray) -> Any:
         """On a stream of its own: what the current one still computes is not waited for."""
-        torch = require_torch()
         index = torch.cuda.current_device()
         if index not in self._streams:
             self._streams[index] = torch.cuda.Stream()
@@ -121,7 +120,7 @@ class Channel:
 
 
 def _check_not_captured() -> None:
-    if require_torch().cuda.is_current_stream_capturing():
+    if torch.cuda.is_current_stream_capturing():
         raise RuntimeError(
             "a CUDA graph is being captured, in which no rank can wait for the others; whole= and check='first' leave the "
             "exchange out of a call like an earlier one"
@@ -196,9 +195,9 @@ def confirm(group: Group, error: Exception | None) -> None:
     all_calls([group], range(group.size), WITHIN, {}, error)
 
 
-def together(group: Group, size: int, take: Callable[[], Taken]) -> Taken:
-    """What `take` gives, memory above all: on every rank or on none, so that none waits for one that has none. Raises as
-    :func:`confirm`. `size`: about its bytes, the same on all ranks; less than LEAST_CONFIRMED is not worth an exchange."""
+def together(group: Group, take: Callable[[], Taken], size: float = inf) -> Taken:
+    """What `take` gives: on every rank or on none, so that none waits for one that has failed. Raises as :func:`confirm`.
+    `size`: of memory about its bytes, the same on all ranks; less than LEAST_CONFIRMED is not worth an exchange."""
     taken, failure = None, None
     try:
         taken = take()

@@ -1,7 +1,5 @@
-"""The few collectives of products: whole matrices from parts, parts cut otherwise. Entries of any dtype travel as bytes.
-
-Parts of any sizes: what all ranks gather is filled up to the largest part. Tensors on a GPU in a Gloo group travel by the host.
-"""
+"""The few collectives of products: whole matrices from parts, parts cut otherwise. Entries of any dtype travel as bytes, tensors
+on a GPU in a Gloo group by the host."""
 
 from __future__ import annotations
 
@@ -14,6 +12,8 @@ from typing import Any
 from .._request.library import require_torch
 from .._support import torch_private
 from ._layout import Placed
+
+torch: Any = require_torch()
 
 
 @dataclass(frozen=True)
@@ -36,16 +36,8 @@ class Group:
 
 
 def take_group(handle: Any) -> Group:
-    """The group of a product.
-
-    Raises
-    ------
-    RuntimeError
-        torch.distributed is not there or not initialised, or this process is no member.
-    TypeError
-        Something else than a group.
-    """
-    dist = require_torch().distributed
+    """The group of a product; RuntimeError where this process is in none, TypeError for something else."""
+    dist = torch.distributed
     if not dist.is_available():
         raise RuntimeError("group: this build of torch has no torch.distributed")
     if not dist.is_initialized():
@@ -65,11 +57,8 @@ def take_group(handle: Any) -> Group:
 
 def device_of(x: Any) -> AbstractContextManager[Any]:
     """A scope in which the GPU where a tensor lies is the current one, as collectives want it."""
-    torch = require_torch()
-    if isinstance(x, torch.Tensor) and x.is_cuda:
-        scope: AbstractContextManager[Any] = torch.cuda.device(x.device)
-        return scope
-    return nullcontext()
+    is_there = isinstance(x, torch.Tensor) and x.is_cuda
+    return torch.cuda.device(x.device) if is_there else nullcontext()
 
 
 class Pending:
@@ -87,7 +76,7 @@ class Pending:
 def as_bytes(x: Any) -> Any:
     """The bytes of a contiguous tensor, one axis; a view."""
     # Not view(-1): an axis of one entry may have any stride.
-    return x.as_strided((x.numel(),), (1,)).view(require_torch().uint8)
+    return x.as_strided((x.numel(),), (1,)).view(torch.uint8)
 
 
 def packed(x: Any) -> Any:
@@ -97,14 +86,13 @@ def packed(x: Any) -> Any:
 
 def all_gather(found: Any, sent: Any, group: Group) -> Any:
     """torch's collective of one tensor from each rank; the work that it returns. Newer versions have another name for it."""
-    dist = require_torch().distributed
+    dist = torch.distributed
     function = getattr(dist, "all_gather_single", None) or dist.all_gather_into_tensor
     return function(found, sent, group=group.handle, async_op=True)
 
 
 def gather(group: Group, x: Any) -> Pending:
     """The contiguous `x` of all ranks, of one shape, behind each other along a new first axis."""
-    torch = require_torch()
     by_host = group.goes_by_host(x)
     sent = x.cpu() if by_host else x
     found = torch.empty((group.size, *x.shape), dtype=x.dtype, device=sent.device)
@@ -116,14 +104,13 @@ def gather(group: Group, x: Any) -> Pending:
 
 def exchange(group: Group, parts: list[Any], shapes: list[tuple[int, ...]]) -> list[Any]:
     """`parts[r]` goes to rank r; back come those that the ranks sent here, of these shapes."""
-    sent = require_torch().cat([packed(part).reshape(-1) for part in parts])
+    sent = torch.cat([packed(part).reshape(-1) for part in parts])
     return exchange_lines(group, sent, [part.numel() for part in parts], shapes)
 
 
 def exchange_lines(group: Group, x: Any, counts: Sequence[int], shapes: list[tuple[int, ...]]) -> list[Any]:
     """Of the first axis of the contiguous `x` so many go to each rank, in rank order; back come those that the ranks sent here,
     of these shapes, as views of one memory."""
-    torch = require_torch()
     by_host = group.goes_by_host(x)
     sent = as_bytes(x.cpu() if by_host else x)
     line, item = prod(x.shape[1:]), x.element_size()
@@ -142,7 +129,7 @@ def gather_whole(group: Group, x: Any, placed: Placed) -> Pending:
     assert axis is not None
     lines = x.movedim(axis, 0)
     if lines.shape[0] < most:
-        filled = require_torch().empty((most, *lines.shape[1:]), dtype=x.dtype, device=x.device)
+        filled = torch.empty((most, *lines.shape[1:]), dtype=x.dtype, device=x.device)
         filled[: lines.shape[0]] = lines
         lines = filled
     pending = gather(group, packed(lines))
@@ -159,7 +146,6 @@ def move(group: Group, x: Any, source: Placed, target: Placed) -> Any:
     if target.axis is None:
         return gather_whole(group, x, source).wait()
     assert source.axis != target.axis
-    torch = require_torch()
     if source.entries == 0:
         return torch.empty(target.local(group.rank), dtype=x.dtype, device=x.device)
     # With the axis first along which the parts for the ranks lie; what comes lies so, too, and is joined along the other.

@@ -17,6 +17,7 @@ from .._api.matmul import matmul as local_product
 from .._options import Options, unusual
 from .._request.library import check_storage, dtensor_class, is_dtensor, require_torch
 from .._request.operands import matmul_shape
+from .._support import torch_private
 from .._torch_ops import dtensors, gradients
 from .._torch_ops.derivatives import Call as Differentiated
 from .._torch_ops.derivatives import Like
@@ -45,9 +46,10 @@ class Asked:
 
 @dataclass(frozen=True)
 class _Agreed:
-    """How a product is made, and the hosts of all ranks of the mesh."""
+    """How a product is made, the dtype of its result where K is cut, and the hosts of all ranks of the mesh."""
 
     way: Way
+    dtype: Any
     hosts: dict[int, str]
 
 
@@ -69,11 +71,10 @@ def matmul(a: Any, b: Any, placements: Any, asked: Asked) -> Any:
 
 def _agree(mesh: Any, a: Any, b: Any, placements: Any, asked: Asked) -> _Agreed:
     """What all ranks of the mesh agree upon, once for equal calls; each raises where one refuses its call or has another one."""
-    groups = [take_group(mesh.get_group(dim)) for dim in range(mesh.ndim)]
     # Of this mesh alone, as only then its ranks all have the same there.
-    known = agree.channel(groups[0]).meshes.setdefault(mesh, {})
+    known = agree.channel(take_group(mesh.get_group(0))).meshes.setdefault(mesh, {})
     agreed: _Agreed | None = None
-    way, fields, key, error = None, None, None, None
+    way, dtype, fields, key, error = None, None, None, None, None
     try:
         dtensors.check(None, {}, a=a, b=b)
         axes = len(matmul_shape(tuple(a.shape), tuple(b.shape)).result)
@@ -87,25 +88,28 @@ def _agree(mesh: Any, a: Any, b: Any, placements: Any, asked: Asked) -> _Agreed:
         }
         key = tuple(fields.values())
         agreed = known.get(key)
-        for name, x in (("a", a), ("b", b)):
-            local = x.detach().to_local()
-            if type(local) is torch.Tensor:  # others say themselves where their entries are
-                check_storage(name, local)
+        local = [torch_private.local_of(x) for x in (a, b)]
+        for name, x in zip("ab", local, strict=True):
+            if type(x) is torch.Tensor:  # others say themselves where their entries are
+                check_storage(name, x)
         if agreed is None:
             _check(asked, fields["gradients"])
             way = choose(a, b, asked.method, wanted)
+            dtype = None if way.inner is None else result_dtype(local[0], local[1], a.shape[-1], asked)
     except Exception as refusal:
         error = refusal
     if agreed is not None:
         if error is not None:
             raise error
         return agreed
+    groups = [take_group(mesh.get_group(dim)) for dim in range(mesh.ndim)]
     ranks = mesh.mesh.flatten().tolist()
-    with device_of((a if is_dtensor(a) else b).detach().to_local()):
+    with device_of(torch_private.local_of(a if is_dtensor(a) else b)):
         found = agree.all_calls(groups, ranks, "a product of DTensors", fields, error)
     agree.check_alike(found, ranks, ("host",))
     assert way is not None
-    agreed = _Agreed(way, {rank: each["host"] for rank, each in zip(ranks, found, strict=True)})
+    hosts = {rank: each["host"] for rank, each in zip(ranks, found, strict=True)}
+    agreed = _Agreed(way, dtype, hosts)
     agree.remember(known, key, agreed)
     return agreed
 
@@ -180,15 +184,14 @@ def _over_group(x: Any, y: Any, a: Any, b: Any, asked: Asked, agreed: _Agreed) -
     axis = None
     if placement.is_shard():
         axis = -2 if axes[0] and placement.dim == rows_of(a, b) else -1
-    dtype = result_dtype(x, y, k, asked)
     result = Placed(matmul_shape(of_a, of_b).result).cut(axis, group.size)
     hosts = {agreed.hosts[rank] for rank in torch.distributed.get_process_group_ranks(group.handle)}
     problem = Problem(
         group.size, Placed(of_a).cut(-1, group.size), Placed(of_b).cut(-2, group.size), result,
-        x.element_size(), y.element_size(), dtype.itemsize, x.device.type, len(hosts),
+        x.element_size(), y.element_size(), agreed.dtype.itemsize, x.device.type, len(hosts),
     )  # fmt: skip
     reduce.check_serves(problem, asked.method, x.dtype, y.dtype, asked.options, asked.return_bound)
-    call = Call(problem, dtype, asked.options, asked.method, asked.return_bound, False)
+    call = Call(problem, agreed.dtype, asked.options, asked.method, asked.return_bound, False)
     with device_of(x):
         made = run(group, call, x, y)
     found = [_without_axes(c, axes) for c in (made if asked.return_bound else made[:1])]

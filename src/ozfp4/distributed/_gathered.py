@@ -18,40 +18,35 @@ from ._cost import Way, needed, pieces
 from ._layout import Placed, Problem
 from ._local import Products
 
+torch: Any = require_torch()
+
 
 def multiply(
     group: Group, problem: Problem, way: Way, a: Any, b: Any, products: Products, out: Any, bound: Any
 ) -> None:
-    """This rank's part of the result into `out`, and bounds into `bound` (None where not asked for).
-
-    Raises
-    ------
-    Exception
-        What the products of this rank raise, as ``ozfp4.matmul`` does, after all that others wait for.
-    RuntimeError
-        What those of another rank raised, where the result of that rank was to move here; or a rank has ended.
-    """
-    reserve(group, problem, way.computed, a.device)
-    if way.computed == problem.result:
-        compute(group, problem, way.computed, a, b, products, out, bound)
-        if products.failure is not None:
-            raise products.failure
-        return
-    mine = [None if x is None else x.new_empty(way.computed.local(group.rank)) for x in (out, bound)]
-    compute(group, problem, way.computed, a, b, products, *mine)
-    agree.confirm(group, products.failure)
-    for target, found in zip((out, bound), mine, strict=True):
-        if target is not None:
-            target.copy_(move(group, found, way.computed, problem.result))
+    """This rank's part of the result into `out`, and bounds into `bound` (None where not asked for). What its products raise is
+    raised after all that others wait for; a RuntimeError where the result of another rank, which has failed, was to move here."""
+    computed, results = way.computed, [out, bound]
+    reserve(group, problem, computed, a.device)
+    if computed != problem.result:
+        results = [None if x is None else x.new_empty(computed.local(group.rank)) for x in results]
+    compute(group, problem, computed, products, (a, b), results)
+    if computed != problem.result:
+        agree.confirm(group, products.failure)
+        for target, found in zip((out, bound), results, strict=True):
+            if target is not None:
+                target.copy_(move(group, found, computed, problem.result))
+    elif products.failure is not None:
+        raise products.failure
 
 
 def reserve(group: Group, problem: Problem, computed: Placed, device: Any) -> None:
     """Makes sure that every rank has memory for what it will receive, so that none is missing where others wait for it: torch's
     allocator keeps what is asked for and given back here. All ranks know alike whether this is worth an exchange."""
-    torch, sizes = require_torch(), _buffers(problem, computed)
+    sizes = _buffers(problem, computed)
     if group.size > 1 and sum(sizes) >= agree.LEAST_CONFIRMED:
         agree.together(
-            group, sum(sizes), lambda: [torch.empty(size, dtype=torch.uint8, device=device) for size in sizes]
+            group, lambda: [torch.empty(size, dtype=torch.uint8, device=device) for size in sizes], sum(sizes)
         )
 
 
@@ -77,29 +72,21 @@ def _buffers(problem: Problem, computed: Placed) -> list[int]:
 
 
 def compute(
-    group: Group, problem: Problem, computed: Placed, a: Any, b: Any, products: Products, out: Any, bound: Any
+    group: Group, problem: Problem, computed: Placed, products: Products, given: tuple[Any, Any], results: Any
 ) -> None:
     """This rank's part of a result that lies as `computed` says."""
-    need_a, need_b = needed(problem, computed)
-    if computed.axis == -2 and problem.b.axis in (-1, -2):
-        kept = move(group, a, problem.a, need_a)
-        _stream(group, problem, computed, kept, b, products, out, bound)
-    elif computed.axis == -1 and problem.a.axis in (-1, -2):
-        kept = move(group, b, problem.b, need_b)
-        _stream(group, problem, computed, kept, a, products, out, bound)
+    laid, targets = (problem.a, problem.b), needed(problem, computed)
+    moving = {-2: 1, -1: 0}.get(computed.axis or 0)  # which operand all ranks have to have
+    if moving is not None and laid[moving].axis in (-1, -2):
+        kept = move(group, given[1 - moving], laid[1 - moving], targets[1 - moving])
+        _stream(group, problem, computed, products, kept, given[moving], results)
     else:
-        products(move(group, a, problem.a, need_a), move(group, b, problem.b, need_b), out, bound)
+        moved = [move(group, *each) for each in zip(given, laid, targets, strict=True)]
+        products(*moved, *results)
 
 
 def _stream(
-    group: Group,
-    problem: Problem,
-    computed: Placed,
-    kept: Any,
-    moving: Any,
-    products: Products,
-    out: Any,
-    bound: Any,
+    group: Group, problem: Problem, computed: Placed, products: Products, kept: Any, moving: Any, results: Any
 ) -> None:
     """The product of what a rank keeps and all of the other operand, whose matrices are cut."""
     is_left = computed.axis == -2
@@ -113,7 +100,7 @@ def _stream(
         coming = (_lines if placed.axis == free else _halves)(group, moving, placed, free, steps)
     for begin, piece in coming:
         width = piece.shape[free]
-        target, errors = (None if x is None else x.narrow(free, begin, width) for x in (out, bound))
+        target, errors = (None if x is None else x.narrow(free, begin, width) for x in results)
         products(*((kept, piece) if is_left else (piece, kept)), target, errors)
         del piece, target, errors  # their memory is that of the next one but one, which is asked for now
 

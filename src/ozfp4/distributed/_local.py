@@ -7,6 +7,8 @@ raised where nobody waits any more.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
 from typing import Any
 
 from .._api.matmul import matmul
@@ -14,6 +16,8 @@ from .._api.prepare import prepare
 from .._options import plan_options, unusual
 from .._request import library
 from .._request.library import require_torch
+
+torch: Any = require_torch()
 
 # Where a rank multiplies several pieces by one operand: from so many operations on it is scaled and encoded once, and up to so
 # many entries, as the planes take more memory than the operand.
@@ -25,23 +29,13 @@ class Products:
     """`options`: keywords of ``ozfp4.matmul``; `bounds`: whether bounds of the errors are wanted, too."""
 
     def __init__(self, options: dict[str, Any], bounds: bool) -> None:
-        self.options, self.bounds = unusual(options), bounds
+        self.options, self.bounds = unusual({**options, "return_bound": bounds}), bounds
         self.failure: Exception | None = None
 
     def __call__(self, a: Any, b: Any, out: Any, bound: Any) -> None:
         """A B into `out`, and its bounds into `bound`, views of a result; after a failure nothing."""
-        if self.failure is not None or not out.numel():
-            return
-        try:
-            has_room = True
-            try:
-                self._multiply(a, b, out, bound, self.options)
-            except require_torch().cuda.OutOfMemoryError:
-                has_room = False
-            if not has_room:  # not where the error still holds what the first attempt had taken
-                self._multiply(a, b, out, bound, self._with_less(out))
-        except Exception as error:
-            self.failure = error
+        if out.numel():
+            self.attempt(partial(self._multiply, a, b, out, bound))
 
     def attempt(self, do: Callable[[], Any]) -> Any:
         """What it gives; None after a failure, and where it fails."""
@@ -53,21 +47,18 @@ class Products:
             self.failure = error
             return None
 
-    def _multiply(self, a: Any, b: Any, out: Any, bound: Any, options: dict[str, Any]) -> None:
+    def _multiply(self, a: Any, b: Any, out: Any, bound: Any) -> None:
+        found = None
+        with suppress(torch.cuda.OutOfMemoryError):
+            found = matmul(a, b, out=out, **self.options)
+        if found is None:  # the error does not hold any more what the first attempt had taken
+            # Operands that came take a part of the memory that a product cannot have in one piece. The bits are the same.
+            torch.cuda.empty_cache()
+            free, _ = torch.cuda.mem_get_info(out.device)
+            limit = min(free * 3 // 4, self.options.get("workspace_limit") or free)
+            found = matmul(a, b, out=out, **{**self.options, "workspace_limit": limit})
         if self.bounds:
-            _, found = matmul(a, b, out=out, return_bound=True, **options)
-            bound.copy_(found)
-        else:
-            matmul(a, b, out=out, **options)
-
-    def _with_less(self, out: Any) -> dict[str, Any]:
-        """The options where the device had no memory for them as they are: operands that came take a part of it that the next
-        product cannot have in one piece. The bits are the same."""
-        cuda = require_torch().cuda
-        cuda.empty_cache()
-        free, _ = cuda.mem_get_info(out.device)
-        asked = self.options.get("workspace_limit")
-        return {**self.options, "workspace_limit": min(free * 3 // 4, asked or free)}
+            bound.copy_(found[1])
 
     def keep(self, x: Any, is_left: bool, other: Any, entries: int) -> Any:
         """`x` for products with several pieces of `other`, which have so many columns (on the left rows) of `x`'s lines
@@ -79,7 +70,7 @@ class Products:
             return x
         if library.is_integer(x.dtype) or library.is_integer(other.dtype):
             return x
-        result = require_torch().promote_types(x.dtype, other.dtype)
+        result = torch.promote_types(x.dtype, other.dtype)
         if not x.dtype.is_complex and result.is_complex:
             result = result.to_real()
         kind = "complex" if other.dtype.is_complex else "real"

@@ -25,9 +25,10 @@ from ._collectives import Group, Pending, exchange, gather, move
 from ._layout import Extents, Placed, Problem
 from ._local import Products
 
-MOST_RANKS = (
-    64  # so many residues of a modulus reconstruct sums on a GPU (kMaxSplits in csrc/plan/schedule.hpp)
-)
+torch: Any = require_torch()
+
+# A GPU sums so many residues of a modulus as it reconstructs (kMaxSplits in csrc/plan/schedule.hpp).
+MOST_RANKS = 64
 # Bytes of the residues of a block: while one travels, the next one may be multiplied, and the memory is that of two on their way
 # out and two on their way in.
 MOST_BYTES = {"cpu": 2**28, "cuda": 2**31}
@@ -48,11 +49,8 @@ def why_not(problem: Problem, dtype_a: Any, dtype_b: Any, options: dict[str, Any
     if all(kinds):
         if options.get("overflow", "wrap") != "wrap":
             return "whether an entry fits its dtype is asked of whole lines"
-        return (
-            ""
-            if require_torch().promote_types(dtype_a, dtype_b) in _SUMMED
-            else "its integers are not summed by torch"
-        )
+        is_summed = torch.promote_types(dtype_a, dtype_b) in _SUMMED
+        return "" if is_summed else "its integers are not summed by torch"
     if any(not (dtype.is_floating_point or dtype.is_complex) for dtype in (dtype_a, dtype_b)):
         return f"it is for floating-point operands, or for integers alone; these are {dtype_a} and {dtype_b}"
     if bounds:
@@ -78,19 +76,12 @@ def check_serves(
 
 def is_captured(problem: Problem) -> bool:
     """Whether a CUDA graph is being captured, in which nobody can ask how many entries are left."""
-    return problem.device == "cuda" and bool(require_torch().cuda.is_current_stream_capturing())
+    return problem.device == "cuda" and bool(torch.cuda.is_current_stream_capturing())
 
 
 def multiply(group: Group, problem: Problem, a: Any, b: Any, products: Products, out: Any) -> None:
-    """This rank's part of the result into `out`. Range: what :func:`why_not` has nothing against.
-
-    Raises
-    ------
-    Exception
-        As ``ozfp4.matmul`` does, on the rank whose product it is.
-    RuntimeError
-        On the others then; or the ranks would multiply by different plans, or a rank has ended.
-    """
+    """This rank's part of the result into `out`. Range: what :func:`why_not` has nothing against. What one rank raises is a
+    RuntimeError on the others, as are different plans."""
     if 0 in (problem.m, problem.n):
         return
     if out.dtype.is_complex:
@@ -99,7 +90,7 @@ def multiply(group: Group, problem: Problem, a: Any, b: Any, products: Products,
     computed, mine = cost.partial_result(problem), out
     if computed != problem.result:
         size = prod(computed.local(0)) * problem.item
-        mine = agree.together(group, size, lambda: out.new_empty(computed.local(group.rank)))
+        mine = agree.together(group, lambda: out.new_empty(computed.local(group.rank)), size)
     if library.is_integer(out.dtype):
         _add_integers(group, computed, a, b, products, mine)
     elif problem.k == 0:
@@ -117,7 +108,6 @@ def multiply(group: Group, problem: Problem, a: Any, b: Any, products: Products,
 def _multiply_parts(group: Group, problem: Problem, a: Any, b: Any, products: Products, out: Any) -> None:
     """A complex product as the real one that has its bits (docs/accuracy.md): of two complex operands (re, im) side by side along
     K, else the real and the imaginary part of one of them side by side."""
-    torch = require_torch()
     inner = 1 + (a.is_complex() and b.is_complex())
     by_columns = b.is_complex()
     twice = {-2: 1 + (not by_columns), -1: 1 + by_columns}  # how far each axis of the result grows
@@ -135,7 +125,7 @@ def _multiply_parts(group: Group, problem: Problem, a: Any, b: Any, products: Pr
         return *_as_real(a, b), torch.empty(shape, dtype=out.dtype.to_real(), device=out.device)
 
     items = (problem.item_a, laid_a), (problem.item_b, laid_b), (problem.item, result)
-    a, b, found = agree.together(group, sum(item * prod(x.local(0)) for item, x in items), take)
+    a, b, found = agree.together(group, take, sum(item * prod(x.local(0)) for item, x in items))
     real = replace(
         problem, a=laid_a, b=laid_b, result=result,
         item_a=a.element_size(), item_b=b.element_size(), item=problem.item // 2,
@@ -151,7 +141,6 @@ def _multiply_parts(group: Group, problem: Problem, a: Any, b: Any, products: Pr
 
 def _as_real(a: Any, b: Any) -> tuple[Any, Any]:
     """The operands of the real product."""
-    torch = require_torch()
     a, b = (x.detach().resolve_conj().resolve_neg() for x in (a, b))
     if not b.is_complex():
         return torch.stack([a.real, a.imag], 1).flatten(0, 1), b
@@ -164,7 +153,6 @@ def _as_real(a: Any, b: Any) -> tuple[Any, Any]:
 
 def _add_integers(group: Group, computed: Placed, a: Any, b: Any, products: Products, out: Any) -> None:
     """Modulo 2^w of the result's dtype the sum of the ranks' products is that of all of K; of bool, whether any is true."""
-    torch = require_torch()
 
     def take() -> Any:
         """The partial product; what is sent of it and received has room then, too."""
@@ -172,7 +160,7 @@ def _add_integers(group: Group, computed: Placed, a: Any, b: Any, products: Prod
         torch.empty((2, *computed.shape), dtype=out.dtype, device=out.device)
         return partial
 
-    partial = agree.together(group, 3 * prod(computed.shape) * out.element_size(), take)
+    partial = agree.together(group, take, 3 * prod(computed.shape) * out.element_size())
     products(a, b, partial, None)
     agree.confirm(group, products.failure)
     parts = [computed.part(partial, rank) for rank in range(group.size)]
@@ -189,7 +177,6 @@ def _add_integers(group: Group, computed: Placed, a: Any, b: Any, products: Prod
 
 def _summed() -> dict[Any, Any]:
     """Dtypes of integers, and those of the same bits that torch adds everywhere."""
-    torch = require_torch()
     names = {"bool": "uint8", "uint8": "uint8", "int8": "int8"}
     names |= {f"{sign}int{bits}": f"int{bits}" for sign in ("", "u") for bits in (16, 32, 64)}
     return {
@@ -232,16 +219,15 @@ class _Reduction:
 
     def _prepare(self) -> int:
         """Makes the piece, with the scales of whole lines; gives the lines of a block. What fails on a rank raises on all."""
-        torch, group = require_torch(), self.group
+        group = self.group
         asked = Options.of(self.products.options)
-        failure, words, step = None, None, 1
-        try:
+        is_correct = asked.accuracy == "correct"
+
+        def facts() -> Any:
             self.piece = pieces.make(self.a, self.b, self.problem.k, asked, self.out.dtype)
-            words = self.piece.facts()
-        except Exception as error:
-            failure = error
-        agree.confirm(group, failure)
-        assert words is not None
+            return self.piece.facts()
+
+        words = agree.together(group, facts)
         digest = hashlib.blake2b(repr(self.piece.plan._key()).encode(), digest_size=8).digest()
         mark = torch.full_like(words[:1], int.from_bytes(digest, "little", signed=True))
         found = gather(group, torch.cat([words, mark])).wait().cpu()
@@ -249,18 +235,17 @@ class _Reduction:
             raise RuntimeError(
                 "the ranks' devices would multiply by different plans; with backend= or plan= all take the same one"
             )
-        try:
+
+        def settle() -> Any:
             self.piece.settle(found[:, :-1])
             step = self._step()
             self._reserve(step)
-            if asked.accuracy == "correct":
-                words = self.piece.rounded()
-        except Exception as error:
-            failure = error
-        agree.confirm(group, failure)
-        if asked.accuracy == "correct":
-            self.piece.set_rounded(gather(group, words).wait().sum(0))
-        return step
+            return step, self.piece.rounded() if is_correct else None
+
+        step, rounded = agree.together(group, settle)
+        if is_correct:
+            self.piece.set_rounded(gather(group, rounded).wait().sum(0))
+        return int(step)
 
     def _bytes_of(self, along: int, free: int) -> int:
         """Of the residues of so many lines along the axis that is cut, and along the other one."""
@@ -276,7 +261,7 @@ class _Reduction:
     def _reserve(self, step: int) -> None:
         """Makes sure that there is memory for two blocks on their way out and two on their way in: torch's allocator keeps what
         is asked for and given back here."""
-        torch, sizes = require_torch(), self.computed.sizes
+        sizes = self.computed.sizes
         lines = sum(sizes), self.group.size * sizes[self.group.rank]
         total = sum(2 * self._bytes_of(count, step) for count in lines)
         torch.empty(total, dtype=torch.uint8, device=self.a.device)
@@ -289,7 +274,7 @@ class _Reduction:
     def _exchange(self, block: tuple[int, int]) -> Pending:
         """The residues of this rank's part, of all pieces: those of other ranks, which are on their way, in rank order, and
         behind them its own. Each rank sends every other one the residues of that one's part; zeros after a failure."""
-        torch, group, piece = require_torch(), self.group, self.piece
+        group, piece = self.group, self.piece
         parts = [self._part(rank, block) for rank in range(group.size)]
         sizes = [piece.bytes_of(rows[1], columns[1]) for rows, columns in parts]
         own = sizes[group.rank]
@@ -328,7 +313,6 @@ class _Reduction:
 
     def _mend(self) -> None:
         """Entries that are not certified, then those of lines with NaN or infinity: from whole lines."""
-        torch = require_torch()
         all_lines = [
             [_indices(self.computed.range(axis, rank)) for axis in (-2, -1)]
             for rank in range(self.group.size)
@@ -341,7 +325,7 @@ class _Reduction:
     def _listed(self) -> list[tuple[Any, Any]]:
         """The rows and columns of each rank's entries that are not certified, on the CPU. Raises on all ranks where one has
         failed: its residues are in the sums of the others."""
-        torch, m = require_torch(), self.problem.m
+        m = self.problem.m
         marks = torch.zeros(m + self.problem.n + 1, dtype=torch.bool, device="cpu")
         count = self.products.attempt(self.piece.count_listed) or 0
         if count > self.out.numel() // MANY:
@@ -387,7 +371,7 @@ class _Reduction:
     def _reserve_lines(self, wanted: list[tuple[Any, Any]], steps: list[int]) -> None:
         """Makes sure on all ranks or on none that there is memory for the lines of a step on their way out, on their way in and
         put together, and for their products; as :meth:`_reserve`."""
-        torch, problem, items = require_torch(), self.problem, [x.element_size() for x in (self.a, self.b)]
+        problem, items = self.problem, [x.element_size() for x in (self.a, self.b)]
 
         def bytes_of(rank: int) -> int:
             own, travelling = [], 0
@@ -399,15 +383,15 @@ class _Reduction:
 
         largest = max(bytes_of(rank) for rank in range(self.group.size))
         own = bytes_of(self.group.rank)
-        agree.together(self.group, largest, lambda: torch.empty(own, dtype=torch.uint8, device=self.a.device))
+        agree.together(self.group, lambda: torch.empty(own, dtype=torch.uint8, device=self.a.device), largest)
 
     def _whole_lines(self, x: Any, axis: int, indices: list[Any]) -> Any:
         """The lines at this rank's indices, of all of K."""
         parts = [x.index_select(axis, each.to(x.device)) for each in indices]
         own = len(indices[self.group.rank])
         shapes: list[Extents] = [(size, own) if axis else (own, size) for size in self.problem.a.sizes]
-        return require_torch().cat(exchange(self.group, parts, shapes), 1 - axis)
+        return torch.cat(exchange(self.group, parts, shapes), 1 - axis)
 
 
 def _indices(lines: tuple[int, int]) -> Any:
-    return require_torch().arange(lines[0], sum(lines), device="cpu")
+    return torch.arange(lines[0], sum(lines), device="cpu")

@@ -10,7 +10,7 @@ from typing import Any
 
 from .._api.matmul import matmul
 from .._plans.plan import Plan
-from .._request import library, remedies
+from .._request import library
 from .._request.library import require_torch
 from .._request.operands import matmul_shape
 from .._request.out import check_out
@@ -20,6 +20,8 @@ from ._collectives import Group
 from ._cost import check_method
 from ._layout import Extents, Placed, Problem, axis_of, check_layout
 from ._run import Call
+
+torch: Any = require_torch()
 
 CHECKS = ("always", "first")
 # Fields that may be others on each rank.
@@ -43,7 +45,7 @@ class Asked:
 
 def gradients_of(a: Any, b: Any) -> tuple[bool, ...]:
     """Of which operands they are asked for."""
-    is_enabled = require_torch().is_grad_enabled()
+    is_enabled = torch.is_grad_enabled()
     return tuple(is_enabled and bool(x.requires_grad) for x in (a, b))
 
 
@@ -114,7 +116,6 @@ def take(group: Group, asked: Asked, check: Any) -> Call:
 
 def _check_tensors(asked: Asked) -> None:
     """What depends on more than shapes and dtypes."""
-    torch = require_torch()
     for name, x in (("a", asked.a), ("b", asked.b), ("out", asked.out)):
         if x is None and name == "out":
             continue
@@ -123,19 +124,9 @@ def _check_tensors(asked: Asked) -> None:
                 f"{name}: {type(x).__name__} is no torch tensor, and only tensors are multiplied over a group; "
                 f"torch.from_numpy shares the memory of a NumPy array"
             )
-        kind = type(x)
-        if kind not in (torch.Tensor, torch.nn.Parameter) and (
-            kind.__torch_dispatch__ is not torch.Tensor.__torch_dispatch__
-        ):
-            raise TypeError(remedies.of_tensor(name, x))
-        library.check_kind(name, x)
-        library.check_storage(name, x)
-        if library.has_tangent(x):
-            raise RuntimeError(
-                f"{name}: the tensor has a tangent, and products over a group have gradients alone"
-            )
-        if x.device != asked.a.device:
-            raise RuntimeError(f"{name}: device {x.device} differs from {asked.a.device}, where a lies")
+        with torch.no_grad():  # gradients are taken here
+            library.check_tensor(name, x)
+        library.check_device(name, x, asked.a)
     if asked.out is not None:
         library.check_not_lazy(asked.out)
         check_out(asked.out, tuple(asked.out.shape), asked.out.dtype, a=asked.a.detach(), b=asked.b.detach())
@@ -191,7 +182,7 @@ def _check(group: Group, asked: Asked, fields: agree.Fields) -> None:
             needs = "a stack of matrices" if word == "stack" else "a matrix or a stack of matrices"
             raise ValueError(f"{name}: layout {word!r} needs {needs}, its shape is {tuple(x.shape)}")
     if group.backend(a.device) == "":
-        served = {kind: group.backend(require_torch().device(kind)) for kind in ("cpu", "cuda")}
+        served = {kind: group.backend(torch.device(kind)) for kind in ("cpu", "cuda")}
         has = ", ".join(f"{name} for {kind}" for kind, name in served.items() if name) or "none"
         raise RuntimeError(f"a: device {a.device} is served by no backend of the group; it has {has}")
     result_dtype(a, b, max(a.shape[-1], b.shape[-2]), asked)

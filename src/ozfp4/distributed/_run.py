@@ -15,6 +15,8 @@ from ._collectives import Group
 from ._layout import Problem
 from ._local import Products
 
+torch: Any = require_torch()
+
 
 @dataclass(frozen=True)
 class Call:
@@ -29,16 +31,8 @@ class Call:
 
 
 def run(group: Group, call: Call, a: Any, b: Any, out: Any = None) -> tuple[Any, Any]:
-    """This rank's part of the result, in `out` if it is given, and bounds of its errors or None.
-
-    Raises
-    ------
-    Exception
-        As ``ozfp4.matmul`` does, on the rank whose product it is; RuntimeError on others that need its entries.
-    OverflowError
-        Where that is asked for, on each rank.
-    """
-    torch = require_torch()
+    """This rank's part of the result, in `out` if it is given, and bounds of its errors or None. What one rank's product raises
+    is a RuntimeError on others that need its entries; an OverflowError is one on each rank."""
     shape = call.problem.result.local(group.rank)
     raises = call.options.get("overflow") == "raise"
 
@@ -48,19 +42,13 @@ def run(group: Group, call: Call, a: Any, b: Any, out: Any = None) -> tuple[Any,
         return c, torch.empty(shape, dtype=of_bound, device=a.device) if call.return_bound else None
 
     largest = prod(call.problem.result.local(0)) * call.problem.item  # some ranks may have an `out`
-    c, bound = agree.together(group, largest * (1 + call.return_bound), results)
-    failure = None
-    try:
+    c, bound = agree.together(group, results, largest * (1 + call.return_bound))
+    if not raises:
         _multiply(group, call, a, b, c, bound)
-    except Exception as error:
-        if not raises:
-            raise
-        failure = error
-    if raises:  # nobody's `out` is written where an entry of anybody's does not fit
-        agree.confirm(group, failure)
-    if out is not None and c is not out:
-        out.copy_(c)
-    return c if out is None else out, bound
+        return c, bound
+    # Nobody's `out` is written where an entry of anybody's does not fit.
+    agree.together(group, lambda: _multiply(group, call, a, b, c, bound))
+    return c if out is None else out.copy_(c), bound
 
 
 def _multiply(group: Group, call: Call, a: Any, b: Any, out: Any, bound: Any) -> None:

@@ -15,7 +15,7 @@ from ..._options import Options
 from ..._plans.plan import Plan
 from ..._request import library
 from ..._support.torch_private import stream_handle
-from ..partial import Range
+from ..partial import Range, settled, special_lines
 from . import extension
 
 _RECORD_BYTES, _SHIFT_BYTES = 32, 4
@@ -23,44 +23,13 @@ _SQUARES = 4  # the word of a piece that bounds its sum of squares
 _ROUNDED = 2  # the word of a record that counts rounded entries
 
 
-class _Side:
-    """Rows of A, or columns of B: the piece, and what the product has of its lines."""
-
-    def __init__(self, x: Any, is_right: bool) -> None:
-        self.x, self.is_right = x, is_right
-        self.lines = x.shape[1] if is_right else x.shape[0]
-        self.shift: Any = None
-        self.records: Any = None  # int64, (lines, 4)
-        self.special: Any = None
-        self.planes: Any = None
-
-    def settle(self, scales: Any, is_counted: bool) -> None:
-        """Brings the scales of whole lines to the device."""
-        torch = library.require_torch()
-
-        def brought(array: Any) -> Any:
-            return torch.from_numpy(array).to(self.x.device)
-
-        records = scales.records
-        if is_counted:
-            records[:, _ROUNDED] = 0
-        self.shift, self.records = brought(scales.shift), brought(records)
-        self.special = torch.from_numpy(scales.special)
-
-    def addresses(self, first: int) -> tuple[int, int]:
-        """Of the shift and of the record of a line."""
-        records = self.records.data_ptr() + first * _RECORD_BYTES if self.records.numel() else 0
-        return self.shift.data_ptr() + first * _SHIFT_BYTES, records
-
-
-def _facts(side: _Side) -> Any:
-    """int64 words, (lines, 6)."""
-    torch, cuda = library.require_torch(), extension.require_cuda()
-    operand, device = (side.x, side.is_right), side.x.device
-    scratch = torch.empty(cuda.piece_facts_scratch(*operand), dtype=torch.uint8, device=device)
-    found = torch.empty((side.lines, _core.piece_words), dtype=torch.int64, device=device)
+def _facts(x: Any, is_right: bool) -> Any:
+    """Of the rows of a piece of A, or the columns of one of B: int64 words, (lines, 6)."""
+    torch, cuda, device = library.require_torch(), extension.require_cuda(), x.device
+    scratch = torch.empty(cuda.piece_facts_scratch(x, is_right), dtype=torch.uint8, device=device)
+    found = torch.empty((x.shape[int(is_right)], _core.piece_words), dtype=torch.int64, device=device)
     cuda.piece_facts(
-        *operand, found.data_ptr(), scratch.data_ptr(), device.index, stream_handle(device.index)
+        x, is_right, found.data_ptr(), scratch.data_ptr(), device.index, stream_handle(device.index)
     )
     return found
 
@@ -74,7 +43,7 @@ def facts_refusal(index: int) -> str | None:
     x[3, 5], x[4, 6] = float("inf"), float("nan")
     for own, is_right in ((x, False), (x.t(), True), (x.t().contiguous(), True)):
         words = torch.from_numpy(_core.piece_facts(own.numpy(), is_right))
-        found = _facts(_Side(own.to(torch.device("cuda", index)), is_right)).cpu()
+        found = _facts(own.to(torch.device("cuda", index)), is_right).cpu()
         bounds = [of[:, _SQUARES].contiguous().view(torch.float64) for of in (words, found)]
         is_bound = bool((bounds[1] >= bounds[0] * (1 - 1e-12)).all() and (bounds[1] <= 2 * bounds[0]).all())
         words[:, _SQUARES] = found[:, _SQUARES]
@@ -88,76 +57,65 @@ class Partial:
 
     def __init__(self, a: Any, b: Any, k: int, plan: Plan, asked: Options, dtype: Any, kernel: int) -> None:
         self.torch, self.cuda = library.require_torch(), extension.require_cuda()
-        self.device = a.device
-        self.sides = _Side(a, False), _Side(b, True)
+        self.a, self.b, self.device = a, b, a.device
+        self.m, self.n = a.shape[0], b.shape[1]
         self.k, self.plan, self.asked = k, plan, asked
-        single = dtype == self.torch.float32
-        self.precision = 24 if single else 53
+        self.precision = 24 if dtype == self.torch.float32 else 53
+        self.prefixes = self.cuda.most_prefixes
         promise = asked.accuracy, asked.rounding, self.precision
         inner = max(1, a.shape[1]), k
         self.stages = self.cuda.Partial(plan._core, *inner, kernel, *promise, self.device.index)
         self.is_empty = a.shape[1] == 0
-        self.count = 0
         self._listed: list[tuple[Range, Range, Any, Any]] = []
 
     @property
     def _stream(self) -> int:
         return stream_handle(self.device.index)
 
-    def _empty(self, size: int) -> Any:
-        return self.torch.empty(max(1, size), dtype=self.torch.uint8, device=self.device)
-
     def facts(self) -> Any:
         """What the lines of the piece say of themselves: int64 words, (m + n, 6)."""
         torch = self.torch
         if self.is_empty:
-            lines = sum(side.lines for side in self.sides)
-            none = torch.empty((lines, 0), dtype=torch.float64, device="cpu")
+            none = torch.empty((self.m + self.n, 0), dtype=torch.float64, device="cpu")
             return torch.from_numpy(_core.piece_facts(none.numpy(), False)).to(self.device)
-        return torch.cat([_facts(side) for side in self.sides])
+        return torch.cat([_facts(self.a, False), _facts(self.b, True)])
 
     def settle(self, facts: Any) -> None:
         """Scales, the number of moduli, and the planes, from the facts of all pieces, (pieces, m + n, 6)."""
-        words, m = facts.cpu().numpy(), self.sides[0].lines
-        rest = (self.k, self.asked.accuracy, self.plan.bits, self.precision)
-        scales = _core.SharedScales(words[:, :m], *rest), _core.SharedScales(words[:, m:], *rest)
-        norms = scales[0].norm_squared * scales[1].norm_squared
-        self.count = _core.moduli_needed(self.plan._core, self.cuda.most_prefixes, norms)
-        certain = _core.is_certain(*scales, self.k, self.asked.accuracy)
-        verdict = bytearray(struct.pack("ii", self.count, int(certain)))
-        self.verdict = self.torch.frombuffer(verdict, dtype=self.torch.uint8).to(self.device)
-        for side, own in zip(self.sides, scales, strict=True):
-            side.settle(own, self.asked.accuracy == "correct")
+        torch, shared = self.torch, settled(self, facts, self.m)
+        self.special_lines = special_lines(shared, self.m)
+        self.count, records = shared.count, shared.records
+        if self.asked.accuracy == "correct":
+            records[:, _ROUNDED] = 0
+        self.shift, self.records = (
+            torch.from_numpy(array).to(self.device) for array in (shared.shift, records)
+        )
+        verdict = bytearray(struct.pack("ii", self.count, int(shared.is_certain)))
+        self.verdict = torch.frombuffer(verdict, dtype=torch.uint8).to(self.device)
         if not self.is_empty:
-            self._encode()
+            self.planes_a = self._encode(self.a, False, 0)
+            self.planes_b = self._encode(self.b, True, self.m)
 
-    def _encode(self) -> None:
-        for side in self.sides:
-            side.planes = self._empty(self.stages.plane_bytes(side.lines))
-            self.stages.encode(
-                side.x,
-                side.is_right,
-                *side.addresses(0),
-                side.planes.data_ptr(),
-                self.verdict.data_ptr(),
-                self._stream,
-            )
+    def _encode(self, x: Any, is_right: bool, first: int) -> Any:
+        """The planes of an operand, whose lines are those from `first` on."""
+        size = max(1, self.stages.plane_bytes(x.shape[int(is_right)]))
+        planes = self.torch.empty(size, dtype=self.torch.uint8, device=self.device)
+        scales = self._addresses(first)
+        self.stages.encode(x, is_right, *scales, planes.data_ptr(), self.verdict.data_ptr(), self._stream)
+        return planes
 
-    @property
-    def special_lines(self) -> tuple[Any, Any]:
-        """Places of the rows of A and columns of B that hold NaN or infinity: int64 tensors on the CPU."""
-        rows, columns = (side.special.nonzero().view(-1) for side in self.sides)
-        return rows, columns
+    def _addresses(self, line: int) -> tuple[int, int]:
+        """Of the shift and of the record of a line of both operands, those of A first."""
+        records = self.records.data_ptr() + line * _RECORD_BYTES if self.records.numel() else 0
+        return self.shift.data_ptr() + line * _SHIFT_BYTES, records
 
     def rounded(self) -> Any:
         """How many entries of each line of this piece the scales round: int64, (m + n,)."""
-        return self.torch.cat([side.records[:, _ROUNDED] for side in self.sides])
+        return self.records[:, _ROUNDED].contiguous()
 
     def set_rounded(self, counts: Any) -> None:
         """The sums of these over all pieces."""
-        m = self.sides[0].lines
-        self.sides[0].records[:, _ROUNDED] = counts[:m]
-        self.sides[1].records[:, _ROUNDED] = counts[m:]
+        self.records[:, _ROUNDED] = counts
 
     def bytes_of(self, rows: int, columns: int) -> int:
         """Of the residues of a block."""
@@ -174,12 +132,11 @@ class Partial:
             for target in targets:
                 target.zero_()
             return
-        a, b = self.sides
         for (rows, columns), target in zip(parts, targets, strict=True):
             if rows[1] and columns[1]:
                 self.stages.multiply(
-                    a.planes.data_ptr(), a.lines, *rows, b.planes.data_ptr(), b.lines, *columns, target.data_ptr(),
-                    self.verdict.data_ptr(), self._stream,
+                    self.planes_a.data_ptr(), self.m, *rows, self.planes_b.data_ptr(), self.n, *columns,
+                    target.data_ptr(), self.verdict.data_ptr(), self._stream,
                 )  # fmt: skip
 
     def finish(self, received: Any, pieces: int, rows: Range, columns: Range, out: Any) -> None:
@@ -194,7 +151,7 @@ class Partial:
             self._listed.append((rows, columns, listed, counts))
         self.stages.finish(
             received.data_ptr(), pieces, self.bytes_of(rows[1], columns[1]),
-            *self.sides[0].addresses(rows[0]), *self.sides[1].addresses(columns[0]), out,
+            *self._addresses(rows[0]), *self._addresses(self.m + columns[0]), out,
             0 if listed is None else listed.data_ptr(), 0 if counts is None else counts.data_ptr(),
             self.verdict.data_ptr(), self._stream,
         )  # fmt: skip
