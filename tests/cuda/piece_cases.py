@@ -57,6 +57,12 @@ def operands(case: Case) -> list[Any]:
             axis = 1 if len(pair) == 0 else 0
             scale = np.repeat(2.0 ** random.integers(-90, 90, len(case.cuts)), case.cuts)
             x *= np.expand_dims(scale, 1 - axis)
+        elif case.kind == "crossed":  # large entries across from small ones
+            axis = 1 if len(pair) == 0 else 0
+            steps = 2.0 ** (np.linspace(-40, 40, k) * (1 if axis else -1)).round()
+            x *= np.expand_dims(steps, 1 - axis)
+        elif case.kind == "zeros":
+            x[...] = 0
         elif case.kind == "special":
             x[random.random(shape) < 0.02] = np.inf
             x[random.random(shape) < 0.02] = -np.inf
@@ -116,7 +122,7 @@ def check(case: Case, make: Any = Partial, device: str = "cpu") -> Any:
 
 
 MOST_BITS = {"fp4": 104, "int8": 160}  # of moduli, up to K = 2^20
-KINDS = ("normal", "spread", "wild", "sparse", "small", "integers", "pieces", "special")
+KINDS = ("normal", "spread", "wild", "sparse", "small", "integers", "pieces", "special", "crossed", "zeros")
 
 
 def cases(count: int, seed: int) -> Iterator[Case]:

@@ -63,29 +63,29 @@ def count(here: Here, shape: tuple[int, int, int], layout: tuple[str, str], resu
     """Bytes that this rank receives from others: counted, and by the model."""
     import torch
 
-    received, gather, exchange = [0], collectives.gather, collectives.exchange_lines
+    received, gather, exchange = [0], collectives.gather, collectives.exchange
 
     def counting_gather(members: collectives.Group, x: torch.Tensor) -> collectives.Pending:
         received[0] += x.numel() * x.element_size() * (members.size - 1)
         return gather(members, x)
 
     def counting_exchange(
-        members: collectives.Group, x: torch.Tensor, counts: tuple[int, ...], shapes: list[tuple[int, ...]]
+        members: collectives.Group, parts: list[torch.Tensor], shapes: list[tuple[int, ...]]
     ) -> list[torch.Tensor]:
         others = [torch.Size(each).numel() for rank, each in enumerate(shapes) if rank != members.rank]
-        received[0] += sum(others) * x.element_size()
-        return exchange(members, x, counts, shapes)
+        received[0] += sum(others) * parts[0].element_size()
+        return exchange(members, parts, shapes)
 
     m, k, n = shape
     a, b = torch.ones(m, k, dtype=torch.float64), torch.ones(k, n, dtype=torch.float64)
     mine = [part(x, word, here.rank, here.size) for x, word in zip((a, b), layout, strict=True)]
     collectives.gather = gathered.gather = counting_gather
-    collectives.exchange_lines = counting_exchange
+    collectives.exchange = counting_exchange
     try:
         ozfp4.distributed.matmul(*mine, layout=layout, result=result, method="redistribute")
     finally:
         collectives.gather = gathered.gather = gather
-        collectives.exchange_lines = exchange
+        collectives.exchange = exchange
     way = cost.choose(problem(here.size, m, k, n, layout, result, "cpu"), "redistribute", False, False)
     return received[0], way.bytes
 

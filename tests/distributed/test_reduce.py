@@ -8,53 +8,21 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from cases import draw, equal, part  # noqa: E402
+from piece_cases import KINDS, Case, operands  # noqa: E402
 from ranks import group  # noqa: E402
 
+from ozfp4.distributed._layout import chunk_sizes  # noqa: E402
 from support.chosen import matmul  # noqa: E402
 
-KINDS = ("normal", "spread", "wild", "sparse", "small", "integers", "pieces", "special", "crossed", "zeros")
 
-
-def entries(random, shape, kind, axis):
-    """float64 entries; K is along `axis`."""
-    x = random.standard_normal(shape)
-    if kind == "spread":
-        x *= 2.0 ** random.integers(-30, 31, shape)
-    elif kind == "wild":
-        x *= 2.0 ** random.integers(-400, 401, shape)
-    elif kind == "sparse":
-        x[random.random(shape) < 0.8] = 0
-    elif kind == "small":
-        x *= 2.0**-1060 if axis else 2.0**-30
-    elif kind == "integers":
-        x = random.integers(-9, 10, shape).astype(float)
-    elif kind == "pieces" and shape[axis]:
-        steps = 2.0 ** np.repeat(random.integers(-90, 90, shape[axis] // 3 + 1), 3)[: shape[axis]]
-        x *= np.expand_dims(steps, 1 - axis)
-    elif kind == "special":
-        for value in (np.inf, -np.inf, np.nan):
-            x[random.random(shape) < 0.01] = value
-        x[random.random(shape) < 0.2] = 0
-    elif kind == "crossed" and shape[axis]:  # large entries across from small ones
-        steps = 2.0 ** (np.linspace(-40, 40, shape[axis]) * (1 if axis else -1)).round()
-        x *= np.expand_dims(steps, 1 - axis)
-    elif kind == "zeros":
-        x[...] = 0
-    return x
-
-
-def sizes_of(random, k, ranks):
-    """Any cut of K, empty pieces among them."""
-    cuts = np.sort(random.integers(0, k + 1, ranks - 1))
-    return tuple(int(x) for x in np.diff([0, *cuts, k]))
+def cut(x, axis, here):
+    """This rank's part of K; now and then as a view that is transposed."""
+    mine = part(x, ("rows", "columns")[axis], here.rank, here.size).to(here.device)
+    return mine.t().contiguous().t() if mine.numel() % 3 == 0 else mine
 
 
 def float_case(here, seed):
-    import ozfp4
-    from ozfp4.distributed import _reduce as reduce
-    from ozfp4.distributed._collectives import take_group
-    from ozfp4.distributed._layout import Placed, Problem
-    from ozfp4.distributed._local import Products
+    import ozfp4.distributed
 
     random = np.random.default_rng(seed)
     m, n = (int(x) for x in random.integers(1, 20, 2))
@@ -68,28 +36,21 @@ def float_case(here, seed):
     if accuracy == "correct":
         options["rounding"] = str(random.choice(["nearest", "down", "up", "zero"]))
     dtypes = [getattr(torch, str(x)) for x in random.choice(["float64", "float64", "float32"], 2)]
-    a, b = (
-        torch.from_numpy(entries(random, shape, kind, axis)).to(dtype).to(here.device)
-        for shape, axis, dtype in zip(((m, k), (k, n)), (1, 0), dtypes, strict=True)
+    whole = operands(Case(m, n, chunk_sizes(k, here.size), kind, accuracy, seed=seed))
+    a, b = (x.to(dtype) for x, dtype in zip(whole, dtypes, strict=True))
+    result = ("rows", "columns", "replicated")[int(random.integers(3))]
+    found = ozfp4.distributed.matmul(
+        cut(a, 1, here),
+        cut(b, 0, here),
+        layout=("columns", "rows"),
+        result=result,
+        method="reduce",
+        **options,
     )
-    sizes = sizes_of(random, k, here.size)
-    axis = [-2, -1, None][int(random.integers(3))]
-    result = Placed((m, n)).cut(axis, here.size)
-    problem = Problem(
-        here.size, Placed((m, k), -1, sizes), Placed((k, n), -2, sizes), result,
-        a.element_size(), b.element_size(), 8, here.device.partition(":")[0],
-    )  # fmt: skip
-    assert reduce.why_not(problem, a.dtype, b.dtype, options, False) == ""
-    dtype = torch.promote_types(a.dtype, b.dtype)
-    out = torch.full(result.local(here.rank), 3.0, dtype=dtype, device=here.device)
-    own_a, own_b = problem.a.part(a, here.rank), problem.b.part(b, here.rank)
-    if seed % 3 == 0:
-        own_a = own_a.t().contiguous().t()
-    reduce.multiply(take_group(None), problem, own_a, own_b, Products(options, False), out)
-    expected = result.part(matmul(a, b, **options), here.rank)
-    bits = torch.int64 if dtype == torch.float64 else torch.int32
-    if not torch.equal(out.contiguous().view(bits), expected.contiguous().view(bits)):
-        raise AssertionError(f"seed {seed}: {kind} {options} {(m, k, n)} {sizes} {axis}\n{out}\n{expected}")
+    expected = part(matmul(a.to(here.device), b.to(here.device), **options), result, here.rank, here.size)
+    bits = torch.int64 if found.dtype == torch.float64 else torch.int32
+    if not torch.equal(found.contiguous().view(bits), expected.contiguous().view(bits)):
+        raise AssertionError(f"seed {seed}: {kind} {options} {(m, k, n)} {result}\n{found}\n{expected}")
 
 
 def float_cases(here, first, count, limits=None):
@@ -109,16 +70,13 @@ def float_cases(here, first, count, limits=None):
 
 
 def integer_cases(here, first, count):
-    from ozfp4.distributed import _reduce as reduce
-    from ozfp4.distributed._collectives import take_group
-    from ozfp4.distributed._layout import Placed, Problem
-    from ozfp4.distributed._local import Products
+    import ozfp4.distributed
 
     names = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "bool"]
     for seed in range(first, first + count):
         random = np.random.default_rng(seed)
         m, k, n = (int(x) for x in random.integers(1, 12, 3))
-        dtype = str(random.choice(names))
+        dtype, result = str(random.choice(names)), str(random.choice(["rows", "columns", "replicated"]))
         a, b = (
             torch.from_numpy(random.integers(0, 256, (*shape, np.dtype(dtype).itemsize), np.uint8))
             .view(getattr(torch, dtype))
@@ -127,19 +85,11 @@ def integer_cases(here, first, count):
             else torch.from_numpy(random.random(shape) < 0.2)
             for shape in ((m, k), (k, n))
         )
-        a, b = a.to(here.device), b.to(here.device)
-        sizes = sizes_of(random, k, here.size)
-        axis = [-2, -1, None][int(random.integers(3))]
-        result = Placed((m, n)).cut(axis, here.size)
-        problem = Problem(
-            here.size, Placed((m, k), -1, sizes), Placed((k, n), -2, sizes), result, 8, 8, 8, "cpu"
+        found = ozfp4.distributed.matmul(
+            cut(a, 1, here), cut(b, 0, here), layout=("columns", "rows"), result=result, method="reduce"
         )
-        assert reduce.why_not(problem, a.dtype, b.dtype, {}, False) == ""
-        out = torch.zeros(result.local(here.rank), dtype=a.dtype, device=here.device)
-        parts = problem.a.part(a, here.rank), problem.b.part(b, here.rank)
-        reduce.multiply(take_group(None), problem, *parts, Products({}, False), out)
-        expected = result.part(matmul(a, b), here.rank)
-        assert torch.equal(out.cpu(), expected.cpu()), (seed, dtype, sizes, axis)
+        expected = part(matmul(a.to(here.device), b.to(here.device)), result, here.rank, here.size)
+        assert torch.equal(found.cpu(), expected.cpu()), (seed, dtype, (m, k, n), result)
     return count
 
 

@@ -111,6 +111,7 @@ class Pieces {
 
   // How many entries of a piece the scales round, of lines that they do not make exact; one count a line.
   Words count_rounded(const py::array& a, const py::array& b) const {
+    if (!promise_.certifies()) throw py::value_error("the accuracy scaled counts nothing");
     const OperandView view_a = float_view(a, false), view_b = float_view(b, true);
     if (view_a.outer != lines(a_) || view_b.outer != lines(b_)) throw py::value_error("operands: they have other lines");
     Words counts(lines(a_) + lines(b_));

@@ -8,6 +8,7 @@ import hashlib
 import json
 import time
 import weakref
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from math import inf
@@ -53,23 +54,19 @@ def identity() -> str:
 
 
 class Channel:
-    """Where the messages of a group travel, and what was agreed there."""
+    """Where the messages of a group travel."""
 
     def __init__(self, group: Group) -> None:
         # Of what the group is, not of what this rank was called with, which may be wrong.
         self.on_host = group.backend(torch.device("cpu")) != ""
-        self.known: dict[Any, Any] = {}  # by what this rank was called with
-        self.meshes: dict[Any, dict[Any, Any]] = {}  # the same of DTensors, by their mesh
+        # What was agreed, by what this rank was called with. Calls with `whole`, those without and those of each mesh are kept
+        # apart: all ranks have the same ones of a kind, but for those without, and forget them at once where there are too many.
+        self.known: dict[Any, dict[Any, Any]] = defaultdict(dict)
         self._streams: dict[int, Any] = {}  # by the index of a device
 
     def swap(self, group: Group, message: bytes) -> list[bytes]:
-        """The messages of all ranks, in rank order; waits for them.
-
-        Raises
-        ------
-        RuntimeError
-            A rank did not answer within the group's timeout, or its process has ended.
-        """
+        """The messages of all ranks, in rank order; waits for them. RuntimeError where a rank has ended, or does not answer
+        within the group's timeout."""
         frames = self._swap(group, message, FRAME)
         lengths = [int.from_bytes(frame[:4], "little") for frame in frames]
         if max(lengths) > FRAME - 4:
@@ -146,18 +143,11 @@ def channel(group: Group) -> Channel:
 def all_calls(
     groups: Sequence[Group], ranks: Sequence[int], kind: str, fields: Fields | None, error: Exception | None
 ) -> list[Fields]:
-    """What all ranks were called with, in the order of `ranks`, which are their names in errors. `kind`: of call; `fields`: of
-    this rank, unless it refuses the call because of `error`. `groups`: one a dimension of the ranks' mesh.
+    """What all ranks were called with, in the order of `ranks`, which are their names in errors. `groups`: one a dimension of
+    their mesh. `fields`: of this rank, unless it refuses the call because of `error`, which it raises then, and the others a
+    RuntimeError that says so (an OverflowError for one), as they do where a rank makes another `kind` of call.
 
-    What one dimension has told travels along the next one, so that each rank knows what all have said, and no rank goes on
-    that another one's refusal has not reached.
-
-    Raises
-    ------
-    Exception
-        `error` itself on a rank that has one.
-    RuntimeError
-        On the others, with the rank and what it said (an OverflowError for one); or a rank makes another call, or has ended.
+    What one dimension has told travels along the next one, so that no rank goes on that another one's refusal has not reached.
     """
     found: list[Any] = [fields if error is None else text_of(error)]
     for group in reversed(groups):

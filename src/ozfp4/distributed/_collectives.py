@@ -3,7 +3,7 @@ on a GPU in a Gloo group by the host."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from math import prod
@@ -103,24 +103,20 @@ def gather(group: Group, x: Any) -> Pending:
 
 
 def exchange(group: Group, parts: list[Any], shapes: list[tuple[int, ...]]) -> list[Any]:
-    """`parts[r]` goes to rank r; back come those that the ranks sent here, of these shapes."""
-    sent = torch.cat([packed(part).reshape(-1) for part in parts])
-    return exchange_lines(group, sent, [part.numel() for part in parts], shapes)
-
-
-def exchange_lines(group: Group, x: Any, counts: Sequence[int], shapes: list[tuple[int, ...]]) -> list[Any]:
-    """Of the first axis of the contiguous `x` so many go to each rank, in rank order; back come those that the ranks sent here,
-    of these shapes, as views of one memory."""
-    by_host = group.goes_by_host(x)
-    sent = as_bytes(x.cpu() if by_host else x)
-    line, item = prod(x.shape[1:]), x.element_size()
+    """`parts[r]` goes to rank r; back come those that the ranks sent here, of these shapes, as views of one memory."""
+    x = parts[0]
+    counts = [part.numel() for part in parts]
+    lines = x.new_empty(sum(counts))
+    for target, part in zip(lines.split(counts), parts, strict=True):
+        target.view(part.shape).copy_(part)
+    by_host, item = group.goes_by_host(x), x.element_size()
+    sent = as_bytes(lines.cpu() if by_host else lines)
     received = [item * prod(shape) for shape in shapes]
     found = torch.empty(sum(received), dtype=torch.uint8, device=sent.device)
-    torch.distributed.all_to_all_single(
-        found, sent, received, [item * line * count for count in counts], group=group.handle
-    )
-    parts = (found.to(x.device) if by_host else found).split(received)
-    return [part.view(x.dtype).view(shape) for part, shape in zip(parts, shapes, strict=True)]
+    given = [item * count for count in counts]
+    torch.distributed.all_to_all_single(found, sent, received, given, group=group.handle)
+    pieces = (found.to(x.device) if by_host else found).split(received)
+    return [piece.view(x.dtype).view(shape) for piece, shape in zip(pieces, shapes, strict=True)]
 
 
 def gather_whole(group: Group, x: Any, placed: Placed) -> Pending:
@@ -148,12 +144,11 @@ def move(group: Group, x: Any, source: Placed, target: Placed) -> Any:
     assert source.axis != target.axis
     if source.entries == 0:
         return torch.empty(target.local(group.rank), dtype=x.dtype, device=x.device)
-    # With the axis first along which the parts for the ranks lie; what comes lies so, too, and is joined along the other.
-    lines = packed(x.movedim(target.axis, 0))
-    order = [target.axis, *(axis for axis in range(-x.ndim, 0) if axis != target.axis)]
-    place, shapes = order.index(source.axis), []
+    shapes = []
     for rank in range(group.size):
-        shape = [target.sizes[group.rank], *lines.shape[1:]]
-        shape[place] = source.sizes[rank]
+        shape = list(target.local(group.rank))
+        shape[source.axis] = source.sizes[rank]
         shapes.append(tuple(shape))
-    return torch.cat(exchange_lines(group, lines, target.sizes, shapes), place).movedim(0, target.axis)
+    return torch.cat(
+        exchange(group, [target.part(x, rank) for rank in range(group.size)], shapes), source.axis
+    )

@@ -8,6 +8,7 @@ along one of them the inner dimension may stay cut, and the local tensors are mu
 from __future__ import annotations
 
 import platform
+import weakref
 from dataclasses import dataclass
 from functools import partial
 from math import prod
@@ -69,10 +70,17 @@ def matmul(a: Any, b: Any, placements: Any, asked: Asked) -> Any:
     return multiply(a.detach(), b.detach())
 
 
+# By mesh, what is the same of one that some ranks make anew; it takes microseconds.
+_places: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
+
+
 def _agree(mesh: Any, a: Any, b: Any, placements: Any, asked: Asked) -> _Agreed:
     """What all ranks of the mesh agree upon, once for equal calls; each raises where one refuses its call or has another one."""
-    # Of this mesh alone, as only then its ranks all have the same there.
-    known = agree.channel(take_group(mesh.get_group(0))).meshes.setdefault(mesh, {})
+    place = _places.get(mesh)
+    if place is None:
+        place = _places[mesh] = mesh.device_type, tuple(mesh.shape), tuple(mesh.mesh.flatten().tolist())
+    ranks = place[2]
+    known = agree.channel(take_group(mesh.get_group(0))).known[place]
     agreed: _Agreed | None = None
     way, dtype, fields, key, error = None, None, None, None, None
     try:
@@ -103,7 +111,6 @@ def _agree(mesh: Any, a: Any, b: Any, placements: Any, asked: Asked) -> _Agreed:
             raise error
         return agreed
     groups = [take_group(mesh.get_group(dim)) for dim in range(mesh.ndim)]
-    ranks = mesh.mesh.flatten().tolist()
     with device_of(torch_private.local_of(a if is_dtensor(a) else b)):
         found = agree.all_calls(groups, ranks, "a product of DTensors", fields, error)
     agree.check_alike(found, ranks, ("host",))

@@ -34,21 +34,11 @@ def chunk_sizes(extent: int, ranks: int) -> Extents:
 
 @dataclass(frozen=True)
 class Placed:
-    """A matrix or a stack of them, and how it lies over the ranks.
+    """A matrix or a stack of them, and how it lies over the ranks."""
 
-    Attributes
-    ----------
-    shape : tuple of int
-        Of the whole.
-    axis : int or None
-        The axis that is cut, counted from behind (negative); None: each rank has all of it.
-    sizes : tuple of int
-        What each rank has of that axis, in rank order: of one size, but that the last ones may have less or none. Empty where
-        no axis is cut.
-    """
-
-    shape: Extents
-    axis: int | None = None
+    shape: Extents  # of the whole
+    axis: int | None = None  # that is cut, counted from behind (negative); None: each rank has all of it
+    # What each rank has of that axis, in rank order: one size, but that the last ones may have less or none.
     sizes: Extents = ()
 
     def cut(self, axis: int | None, ranks: int) -> Placed:
@@ -93,31 +83,19 @@ class Placed:
 
 @dataclass(frozen=True)
 class Problem:
-    """One product over a group, as all ranks know it.
-
-    Attributes
-    ----------
-    ranks : int
-    a, b, result : Placed
-        With both matrix axes. Cuts of K are the same in both operands where both have one. An operand that is cut along its stack
-        has all axes of the result's and the same extent there.
-    item_a, item_b, item : int
-        Bytes of an entry of A, B and C.
-    device : str
-        "cpu" or "cuda": the kind of all devices.
-    hosts : int
-        On how many the ranks run.
-    """
+    """One product over a group, as all ranks know it."""
 
     ranks: int
+    # With both matrix axes. Cuts of K are the same in both operands where both have one. An operand that is cut along its stack
+    # has all axes of the result's and the same extent there.
     a: Placed
     b: Placed
     result: Placed
-    item_a: int
+    item_a: int  # bytes of an entry
     item_b: int
     item: int
-    device: str
-    hosts: int = 1
+    device: str  # "cpu" or "cuda": the kind of all devices
+    hosts: int = 1  # on how many the ranks run
 
     @property
     def m(self) -> int:

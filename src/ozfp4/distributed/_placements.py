@@ -23,13 +23,7 @@ class Way:
 
 
 def check_placements(placements: Any, dims: int, axes: int) -> tuple[Any, ...] | None:
-    """The placements of a result with that many axes on a mesh of so many dimensions, axes from the front; None of None.
-
-    Raises
-    ------
-    TypeError, ValueError
-        No sequence of so many placements; a sum over ranks, which would be rounded before it is made; an axis that is not there.
-    """
+    """The placements of a result with that many axes on a mesh of so many dimensions, axes from the front; None of None."""
     if placements is None:
         return None
     if not isinstance(placements, Sequence) or not all(hasattr(p, "is_shard") for p in placements):

@@ -80,7 +80,7 @@ def take(group: Group, asked: Asked, check: Any) -> Call:
     """The call that all ranks agree upon; each raises where one refuses its arguments or has other ones."""
     fields, key, error = None, None, None
     agreed: tuple[list[agree.Fields], Call] | None = None  # before, and upon what
-    known, ranks = agree.channel(group).known, range(group.size)
+    known, ranks = agree.channel(group).known[asked.whole is None], range(group.size)
     try:
         if check not in CHECKS:
             raise ValueError(f"check: {check!r} is unknown; allowed are 'always', 'first'")
