@@ -232,12 +232,10 @@ class Pieces {
 
 void register_partial(py::module_& module) {
   module.attr("piece_words") = kPieceWords;
-  module.def("piece_facts", &piece_facts, py::arg("operand"), py::arg("is_right"));
+  module.def("piece_facts", &piece_facts);
   py::class_<Pieces>(module, "Pieces")
       .def(py::init<std::shared_ptr<Plan>, const Words&, std::int64_t, std::int64_t, const std::string&, const std::string&, int,
-                    int>(),
-           py::arg("plan"), py::arg("words"), py::arg("rows"), py::arg("k"), py::arg("accuracy"), py::arg("rounding"),
-           py::arg("precision"), py::arg("prefixes"))
+                    int>())
       .def_property_readonly("count", &Pieces::count)
       .def_property_readonly("groups", &Pieces::groups)
       .def_property_readonly("entry_bytes", &Pieces::entry_bytes)
@@ -245,12 +243,10 @@ void register_partial(py::module_& module) {
       .def_property_readonly("shift", &Pieces::shift)
       .def_property_readonly("special", &Pieces::special)
       .def_property_readonly("records", &Pieces::records)
-      .def("count_rounded", &Pieces::count_rounded, py::arg("a"), py::arg("b"))
-      .def("set_rounded", &Pieces::set_rounded, py::arg("counts"))
-      .def("residues", &Pieces::residues, py::arg("a"), py::arg("first_row"), py::arg("b"), py::arg("first_column"),
-           py::arg("out").noconvert(), py::arg("workspace_limit"))
-      .def("finish", &Pieces::finish, py::arg("received").noconvert(), py::arg("first_row"), py::arg("first_column"),
-           py::arg("out").noconvert());
+      .def("count_rounded", &Pieces::count_rounded)
+      .def("set_rounded", &Pieces::set_rounded)
+      .def("residues", &Pieces::residues)
+      .def("finish", &Pieces::finish);
 }
 
 }  // namespace ozfp4::bindings

@@ -184,30 +184,21 @@ class Partial {
 }  // namespace
 
 void register_partial(py::module_& module) {
-  module.def(
-      "piece_facts_scratch", [](const py::object& x, bool is_right) { return piece_facts_scratch(operand_of(x, is_right)); },
-      py::arg("x"), py::arg("is_right"));
-  module.def("piece_facts", &piece_facts, py::arg("x"), py::arg("is_right"), py::arg("words"), py::arg("scratch"),
-             py::arg("device"), py::arg("stream"));
-  module.def("listed_words", &listed_pitch, py::arg("columns"));
+  module.def("piece_facts_scratch",
+             [](const py::object& x, bool is_right) { return piece_facts_scratch(operand_of(x, is_right)); });
+  module.def("piece_facts", &piece_facts);
+  module.def("listed_words", &listed_pitch);
   module.attr("repair_count_bytes") = kRepairCounterBytes;
   module.attr("most_prefixes") = kMaxPrefixes;
   py::class_<Partial>(module, "Partial")
       .def(py::init<const std::shared_ptr<Plan>&, std::int64_t, std::int64_t, int, const std::string&, const std::string&, int,
-                    int>(),
-           py::arg("plan"), py::arg("piece_k"), py::arg("whole_k"), py::arg("kernel"), py::arg("accuracy"), py::arg("rounding"),
-           py::arg("precision"), py::arg("device"))
-      .def("plane_bytes", &Partial::plane_bytes, py::arg("lines"))
-      .def("residue_bytes", &Partial::residue_bytes, py::arg("count"), py::arg("rows"), py::arg("columns"))
-      .def("spare_planes", &Partial::spare_planes, py::arg("count"))
-      .def("encode", &Partial::encode, py::arg("x"), py::arg("is_right"), py::arg("shift"), py::arg("record"), py::arg("planes"),
-           py::arg("verdict"), py::arg("stream"))
-      .def("multiply", &Partial::multiply, py::arg("planes_a"), py::arg("lines_a"), py::arg("first_row"), py::arg("rows"),
-           py::arg("planes_b"), py::arg("lines_b"), py::arg("first_column"), py::arg("columns"), py::arg("out"),
-           py::arg("verdict"), py::arg("stream"))
-      .def("finish", &Partial::finish, py::arg("residues"), py::arg("pieces"), py::arg("piece_bytes"), py::arg("shift_a"),
-           py::arg("record_a"), py::arg("shift_b"), py::arg("record_b"), py::arg("out"), py::arg("listed"), py::arg("counts"),
-           py::arg("verdict"), py::arg("stream"));
+                    int>())
+      .def("plane_bytes", &Partial::plane_bytes)
+      .def("residue_bytes", &Partial::residue_bytes)
+      .def("spare_planes", &Partial::spare_planes)
+      .def("encode", &Partial::encode)
+      .def("multiply", &Partial::multiply)
+      .def("finish", &Partial::finish);
 }
 
 }  // namespace ozfp4::bindings

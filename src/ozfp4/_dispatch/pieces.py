@@ -13,16 +13,7 @@ from . import on_cpu, on_cuda
 
 def make(a: Any, b: Any, k: int, asked: Options, dtype: Any) -> Any:
     """The piece a (m x K_r) and b (K_r x n), float64 or float32 tensors of one device, of products of `k` terms with results of
-    `dtype`: a :class:`ozfp4._backends.partial.Partial`, or its like on a GPU.
-
-    Raises
-    ------
-    ValueError
-        An inner dimension that the plan does not serve exactly.
-    RuntimeError
-        For storages without all entries, for a device that this build has no kernels for, and if no kernel that may serve passed
-        its self-test.
-    """
+    `dtype`: a :class:`ozfp4._backends.partial.Partial`, or its like on a GPU."""
     for name, x in (("a", a), ("b", b)):
         check_storage(name, x)
     single = dtype == require_torch().float32

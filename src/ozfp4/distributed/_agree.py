@@ -75,8 +75,11 @@ class Channel:
 
     def _swap(self, group: Group, message: bytes, size: int) -> list[bytes]:
         frame = bytearray(len(message).to_bytes(4, "little") + message[: size - 4]).ljust(size, b"\0")
-        if not self.on_host:
-            _check_not_captured()
+        if not self.on_host and torch.cuda.is_current_stream_capturing():
+            raise RuntimeError(
+                "a CUDA graph is being captured, in which no rank can wait for the others; whole= and check='first' leave the "
+                "exchange out of a call like an earlier one"
+            )
         try:
             found = (self._by_host if self.on_host else self._by_device)(group, frame).numpy().tobytes()
         except torch.cuda.OutOfMemoryError:  # a RuntimeError, and nobody else's fault
@@ -114,14 +117,6 @@ class Channel:
             if time.monotonic() > ends:
                 raise RuntimeError(f"nothing came in {limit:.3g} s, {PATIENCE} of the group's timeout")
         return host
-
-
-def _check_not_captured() -> None:
-    if torch.cuda.is_current_stream_capturing():
-        raise RuntimeError(
-            "a CUDA graph is being captured, in which no rank can wait for the others; whole= and check='first' leave the "
-            "exchange out of a call like an earlier one"
-        )
 
 
 def _timeout(group: Group, device: Any) -> float:
