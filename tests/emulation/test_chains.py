@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from types import SimpleNamespace
 from typing import Any
@@ -133,17 +133,27 @@ def test_places_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class Device:
-    """A GPU that counts when it is told to."""
+    """cuda:1, not the current device, which counts when it is told to."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.counts = np.zeros(chains.MOST_PLACES, np.int64)
         self.is_captured, self.tells = False, True
+        self.current = "cuda:0"
         self.enqueued: list[int] = []  # where those that are not done count
         self._address = 0
         cuda = SimpleNamespace(tell_repaired=self._tell_repaired)
         monkeypatch.setattr(chains.extension, "require_cuda", lambda: cuda)
-        monkeypatch.setattr(torch.cuda, "is_current_stream_capturing", lambda: self.is_captured)
+        monkeypatch.setattr(torch.cuda, "device", self._current)
+        monkeypatch.setattr(
+            torch.cuda, "is_current_stream_capturing", lambda: self.is_captured and self.current == "cuda:1"
+        )
         monkeypatch.setattr(chains, "_counts", [(self.counts, 8)])
+
+    @contextlib.contextmanager
+    def _current(self, device: str) -> Iterator[None]:
+        before, self.current = self.current, device
+        yield
+        self.current = before
 
     def _tell_repaired(self, address: int) -> bool:
         before, self._address = self._address, address
@@ -168,7 +178,7 @@ def device(monkeypatch: pytest.MonkeyPatch) -> Device:
 def asked(device: Device, times: int = 1) -> list[Any]:
     """What becomes of products of one place."""
     options = check_options(("float64",), 0, "fastest", False, choice_keywords())
-    problem = Problem("torch", "cuda:0", "float64", 2, 1024, 1024, 1024)
+    problem = Problem("torch", "cuda:1", "float64", 2, 1024, 1024, 1024)
     return [chains.made(problem, options, device.multiply) for _ in range(times)]
 
 

@@ -50,18 +50,22 @@ def made(problem: Problem, options: Options, compute: Callable[[dict[str, Any]],
     place = _place()
     if place.has_many:
         return MANY
+    few = _core.few_repairs(problem.stack * problem.m * problem.n)
     if not problem.on_cpu:
-        return _on_gpu(place, problem, lambda: compute(keywords))
+        return _on_gpu(place, few, problem.device, lambda: compute(keywords))
     before = _core.repaired()  # which a kernel's self-test does not count
     result = compute(keywords)
-    place.has_many = _core.repaired() - before > _few(problem)
+    place.has_many = _core.repaired() - before > few
     return result
 
 
-def _on_gpu(place: Place, problem: Problem, compute: Callable[[], Any]) -> Any:
+def _on_gpu(place: Place, few: int, device: str, compute: Callable[[], Any]) -> Any:
     """Nothing waits: a kernel writes the count to the host, and the next call looks at it. Until that of the first product is
     there, others are the library's."""
-    if require_torch().cuda.is_current_stream_capturing():  # a graph has what is known, and is not asked
+    torch_cuda = require_torch().cuda
+    with torch_cuda.device(device):
+        is_captured = torch_cuda.is_current_stream_capturing()
+    if is_captured:  # a graph has what is known, and counts nothing
         return compute()
     cuda, (counts, address) = extension.require_cuda(), _counts_on_host()
     if place.few:
@@ -73,7 +77,7 @@ def _on_gpu(place: Place, problem: Problem, compute: Callable[[], Any]) -> Any:
         if not place.is_tried:
             return AWAITED
     before = place.few
-    place.few = max(before, _few(problem))
+    place.few = max(before, few)
     counts[place.number] = -1
     cuda.tell_repaired(address + counts.itemsize * place.number)
     is_made = False
@@ -86,17 +90,11 @@ def _on_gpu(place: Place, problem: Problem, compute: Callable[[], Any]) -> Any:
     return result
 
 
-def _few(problem: Problem) -> int:
-    return _core.few_repairs(problem.stack * problem.m * problem.n)
-
-
 def _place() -> Place:
     """The place of the innermost call outside of libraries; for a thread that has none, as torch's for gradients, of its
     outermost."""
     frame = sys._getframe(1)
-    while (frame.f_globals.get("__name__") or "").partition(".")[
-        0
-    ] in _LIBRARIES and frame.f_back is not None:
+    while _library_of(frame) in _LIBRARIES and frame.f_back is not None:
         frame = frame.f_back
     key = id(frame.f_code), frame.f_lasti
     found = _places.get(key)
@@ -106,6 +104,10 @@ def _place() -> Place:
                 _places.clear()  # a count may then be that of another place, once
             found = _places.setdefault(key, Place(frame.f_code, len(_places)))
     return found
+
+
+def _library_of(frame: Any) -> str:
+    return (frame.f_globals.get("__name__") or "").partition(".")[0]
 
 
 def _counts_on_host() -> tuple[Any, int]:
