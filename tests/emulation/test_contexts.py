@@ -180,7 +180,7 @@ kind, mode = sys.argv[1:]
 if kind == "torch":
     import torch
 if mode == "always" and kind == "torch":
-    from ozfp4._emulation.for_torch import flags as module
+    from ozfp4._emulation.for_torch import mode as module
 elif kind == "torch":
     from ozfp4._emulation.for_torch.names import EXCHANGE as module
 else:

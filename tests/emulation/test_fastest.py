@@ -10,7 +10,7 @@ import pytest
 
 import ozfp4
 from ozfp4 import _core
-from ozfp4._emulation import choice, entered, summary
+from ozfp4._emulation import calls, choice, summary
 from ozfp4._emulation.options import check_options
 from ozfp4._emulation.problem import Problem
 
@@ -127,7 +127,7 @@ def test_integers_of_numpy_without_room_are_numpys() -> None:
 
 @pytest.mark.parametrize("mode", ["always", "fastest"])
 def test_scopes_of_ever_new_shapes_are_bounded(mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(entered, "MOST_KEPT", 5)
+    monkeypatch.setattr(summary, "MOST_KEPT", 5)
     monkeypatch.setattr(summary, "MOST_LINES", 8)
     with ozfp4.emulate(mode=mode, min_size=2**40) as scope:
         for _ in range(2):
@@ -136,8 +136,7 @@ def test_scopes_of_ever_new_shapes_are_bounded(mode: str, monkeypatch: pytest.Mo
                 np.matmul(a.T, a)
                 t = torch.from_numpy(a)
                 t.mT @ t
-        (here,) = scope._open
-        assert max(map(len, (here.left, here.decided, here.left_by_name or ()))) <= 5
+        assert len(scope._record.left) <= 5
     rows = scope.summary.rows
     assert scope.summary.left == 120
     assert len(rows) <= 10
@@ -146,37 +145,38 @@ def test_scopes_of_ever_new_shapes_are_bounded(mode: str, monkeypatch: pytest.Mo
     assert "others" in str(scope.summary)
 
 
-def test_decisions_are_made_once_a_shape(monkeypatch: pytest.MonkeyPatch) -> None:
-    made: list[Problem] = []
+@pytest.fixture
+def decided(monkeypatch: pytest.MonkeyPatch) -> list[Problem]:
+    """The problems that are decided from here on."""
+    found: list[Problem] = []
     decide = choice.decide
 
-    def counted(problem: Problem, options: Any) -> Any:
-        made.append(problem)
-        return decide(problem, options)
+    def noted(problem: Problem, options: Any, **named: Any) -> Any:
+        found.append(problem)
+        return decide(problem, options, **named)
 
-    monkeypatch.setattr(choice, "decide", counted)
-    a = torch.ones(20, 30, dtype=torch.float64)
-    with ozfp4.emulate() as scope:
-        for _ in range(5):
-            a @ a.mT
-        torch.mm(a.mT, a)
-    assert len(made) == 2
-    assert scope.summary.left == 6
+    monkeypatch.setattr(calls, "decide", noted)
+    return found
 
 
-def test_decisions_are_kept_from_one_entry_to_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
-    made: list[Problem] = []
-    decide = choice.decide
-
-    def counted(problem: Problem, options: Any) -> Any:
-        made.append(problem)
-        return decide(problem, options)
-
-    monkeypatch.setattr(choice, "decide", counted)
+def test_decisions_are_made_once_a_shape(decided: list[Problem]) -> None:
     a = torch.ones(20, 30, dtype=torch.float64)
     scope = ozfp4.emulate()
-    for _ in range(3):
+    for _ in range(3):  # and kept from one entry to the next
         with scope:
             a @ a.mT, np.matmul(a.numpy(), a.numpy().T)
-    assert len(made) == 2
-    assert scope.summary.left == 6
+    with scope:
+        torch.mm(a.mT, a)
+    assert len(decided) == 3
+    assert scope.summary.left == 7
+
+
+def test_gradients_have_the_least_extent_of_their_product(on_h200: None) -> None:
+    """So that a product that gains has gradients that do."""
+    for dtype in ("float64", "complex128"):
+        for m, n, k in ((1024, 4096, 8192), (4096, 4096, 8192)):
+            found = {
+                choice.decide(on_gpu(*extents, dtype), OPTIONS)
+                for extents in ((m, n, k), (m, k, n), (k, n, m))
+            }
+            assert len(found) == 1

@@ -191,7 +191,7 @@ def test_no_other_operation_is_looked_at() -> None:
 # ---- Gradients
 
 
-def test_gradients_have_to_gain_too(told: Any) -> None:
+def test_gradients_of_what_is_caught(told: Any) -> None:
     x, w = entries(6, 40).requires_grad_(), entries(40, 5).requires_grad_()
     start = entries(6, 5)
     with ozfp4.emulate() as scope:
@@ -200,20 +200,6 @@ def test_gradients_have_to_gain_too(told: Any) -> None:
     assert row.taken
     assert_same_bits(x.grad, ozfp4.matmul(start, w.detach().mT))
     assert_same_bits(w.grad, ozfp4.matmul(x.detach().mT, start))
-    for slower in ((6, 40, 5), (40, 5, 6)):
-        told(lambda problem, slower=slower: (problem.m, problem.n, problem.k) != slower)
-        with ozfp4.emulate() as scope:
-            for _ in range(2):
-                assert_same_bits((x @ w).detach(), torch.mm(x, w).detach())
-                x.detach() @ w.detach()
-            with torch.no_grad():
-                x @ w
-        found = {(row.operation, row.taken, row.calls, row.reason) for row in scope.summary.rows}
-        assert found == {
-            ("matmul", True, 3, "told"),
-            ("matmul", False, 2, "for its gradients: told"),
-            ("mm", False, 2, "for its gradients: told"),
-        }
 
 
 @pytest.mark.filterwarnings("ignore")  # torch's own, of its forward mode

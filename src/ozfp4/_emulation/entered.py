@@ -6,49 +6,40 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from types import SimpleNamespace
 from typing import Any
 
 from .options import Options
 from .summary import Record
 
-MOST_KEPT = 4096  # of what is decided in one scope: a program whose shapes never come again does not grow
-
-
-def keep(table: dict[Any, Any], key: Any, value: Any) -> None:
-    """In a table of what is decided, which is emptied where it is full."""
-    if len(table) >= MOST_KEPT:
-        table.clear()
-    table[key] = value
-
 
 class Entered:
     """One entry of a scope, which contexts are in: options and record of it, what the context was in before; whether torch's
-    products are those of its functions by name, or of a dispatch mode; by their keys the lines of NumPy's products that it
-    leaves, the counts of torch's by name that it leaves (None: it catches none by name, or is closed), and the lines of all of
-    these that are decided, with gradients or without. It may be left in another context than that where it was entered, and in
-    another order: it counts until it is closed, wherever a context still holds it."""
+    products are those of its functions by name, or of a dispatch mode. It may be left in another context than that where it was
+    entered, and in another order: it counts until it is closed, wherever a context still holds it."""
 
-    __slots__ = (
-        "by_name", "decided", "is_open", "left", "left_by_name", "options", "outer", "record", "thread",
-    )  # fmt: skip
+    __slots__ = ("by_name", "is_open", "left_by_name", "options", "outer", "record", "thread")
 
     def __init__(self, options: Options, record: Record, outer: Entered | None) -> None:
         self.options, self.record, self.outer = options, record, outer
-        self.left, self.decided = record.left, record.decided
         self.thread, self.is_open = threading.get_ident(), True
         # A mode around it would see what it leaves.
         self.by_name: bool = options.mode == "fastest" and (outer is None or outer.by_name)
-        # Read by csrc/bindings/tensors/left.cpp.
-        self.left_by_name: dict[Any, Any] | None = record.left_by_name if self.by_name else None
+        # Read by csrc/bindings/tensors/left.cpp; None: torch's names are not looked at, or it is closed.
+        self.left_by_name = record.left if self.by_name else None
 
     def is_here(self) -> bool:
-        """Whether what runs now is in it. Threads that torch hands its modes to have no contexts: what torch asks there is."""
-        if not self.is_open:
+        """Whether what runs now is in it. Threads that torch hands its modes to have no contexts: what torch multiplies there
+        is."""
+        found = current.get()
+        if not self.is_open or found is NOWHERE:
             return False
-        return current.get() is self or threading.get_ident() != self.thread or self in entered_here()
+        return found is self or threading.get_ident() != self.thread or self in entered_here()
 
 
 current: ContextVar[Entered | None] = ContextVar("ozfp4_emulate", default=None)
+# What a context is in while it is in no scope, in threads of torch's too.
+NOWHERE: Any = SimpleNamespace(is_open=False, outer=None, left_by_name=None)
 
 
 def entered_here() -> Iterator[Entered]:
@@ -82,7 +73,7 @@ def entered(options: Options, record: Record) -> Iterator[Entered]:
 @contextmanager
 def nowhere() -> Iterator[None]:
     """Nothing that is called meanwhile belongs to a scope."""
-    token = current.set(None)
+    token = current.set(NOWHERE)
     try:
         yield
     finally:

@@ -4,17 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import Any
 
 from .._support.child_lock import ChildLock
 
-
-class Site(NamedTuple):
-    """A module or a class, a name there, and what it stands for meanwhile."""
-
-    namespace: Any
-    name: str
-    now: Any
+Site = tuple[Any, str, Any]  # a module or a class, a name there, and what it stands for meanwhile
+_INHERITED = object()  # from a base of the class
 
 
 class Exchange:
@@ -31,7 +26,9 @@ class Exchange:
         with self._lock:
             self._entered += 1
             if not self._before:
-                self._exchange()
+                self._before = [(site, vars(site[0]).get(site[1], _INHERITED)) for site in self._find()]
+                for site, _ in self._before:
+                    setattr(*site)
         try:
             yield
         finally:
@@ -40,22 +37,13 @@ class Exchange:
                 if self._entered == 0:
                     self._restore()
 
-    def _exchange(self) -> None:
-        for site in self._find():
-            self._before.append((site, vars(site.namespace).get(site.name, _INHERITED)))
-        for site, _ in self._before:
-            setattr(site.namespace, site.name, site.now)
-
     def _restore(self) -> None:
         """What others have set meanwhile stays."""
-        for site, before in self._before:
-            if vars(site.namespace).get(site.name) is not site.now:
+        for (namespace, name, now), before in self._before:
+            if vars(namespace).get(name) is not now:
                 continue
             if before is _INHERITED:
-                delattr(site.namespace, site.name)
+                delattr(namespace, name)
             else:
-                setattr(site.namespace, site.name, before)
-        self._before.clear()
-
-
-_INHERITED = object()  # from a base of the class
+                setattr(namespace, name, before)
+        self._before = []

@@ -36,12 +36,3 @@ class Problem(NamedTuple):
     def of_other_extents(self) -> Problem:
         """The problem that stands for products of any extents."""
         return self._replace(stack=1, m=-1, n=-1, k=-1)
-
-
-def gpu_index(device: str) -> int:
-    """Range: the name of a CUDA device.
-
-    >>> gpu_index("cuda:3"), gpu_index("cuda")
-    (3, 0)
-    """
-    return int(device.partition(":")[2] or 0)

@@ -43,8 +43,8 @@ def emulate(
     With mode="fastest": torch's functions and methods of those names, inner, ``nn.functional.linear`` (so ``nn.Linear``), einsum
     of two operands, tensordot and the operator ``@``, where a program calls them. They stand for others while such a scope is
     entered anywhere; no other operation takes longer. What torch makes of products inside of itself is not looked at: multi_dot,
-    matrix_power, gradients of what is left. The gradients of what is caught are ozfp4's, wherever the backward pass starts: such
-    a product is caught where its gradients gain too. Compiled, scripted and traced functions stay torch's.
+    matrix_power, gradients of what is left. The gradients of what is caught are ozfp4's, wherever the backward pass starts.
+    Compiled, scripted and traced functions stay torch's.
 
     Of NumPy: ``np.matmul``, ``np.dot``, ``np.vdot``, ``np.inner``, ``np.tensordot``, ``np.einsum``, and what ``np.linalg`` makes
     of them: multi_dot, matrix_power, pinv. These names stand for other functions while any scope is entered; the operator ``@``
@@ -118,9 +118,10 @@ class Scope:
             here = stack.enter_context(entered(self._options, self._record))
             stack.enter_context(numpy_patch.EXCHANGE.entered())
             if "torch" in sys.modules:
-                from .for_torch.reach import reached
+                from .for_torch import mode, names
 
-                stack.enter_context(reached(here))
+                reached = names.EXCHANGE.entered() if here.by_name else mode.make_mode(here)
+                stack.enter_context(reached)
             self._open[here] = stack.pop_all()
         return self
 

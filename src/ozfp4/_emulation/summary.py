@@ -13,6 +13,7 @@ from .problem import Problem
 
 MOST_ROWS = 40  # of a table for people
 MOST_LINES = 4096  # kinds of products that are told apart by their extents
+MOST_KEPT = 4096  # keys of products that are left
 
 
 class Decision(NamedTuple):
@@ -33,29 +34,34 @@ class Line:
 
 
 class Record:
-    """The lines of a scope, which grow while it is entered, and what is decided from one entry to the next (entered.py)."""
+    """The lines of a scope, which grow while it is entered; by the keys of NumPy's and torch's calls the counts of those that it
+    leaves."""
 
     def __init__(self) -> None:
         self.lock = ChildLock()  # which a collection of garbage may want again
-        self._lines: dict[tuple[str, Problem, bool, str], Line] = {}
-        self.left: dict[Any, Line] = {}
-        self.decided: dict[Any, Line] = {}
-        self.left_by_name: dict[Any, Any] = {}
+        self._lines: dict[tuple[str, Problem, Decision], Line] = {}
+        self.left: dict[Any, Any] = {}
 
     def line(self, operation: str, problem: Problem, decision: Decision) -> Line:
         """The line of such products; a new one where there is none, and beyond so many one of all other extents."""
+        found = self._lines.get((operation, problem, decision))
+        if found is not None:
+            return found
         with self.lock:
-            key = (operation, problem, decision.take, decision.reason)
-            if key not in self._lines and len(self._lines) >= MOST_LINES:
+            if len(self._lines) >= MOST_LINES:
                 problem, decision = problem.of_other_extents(), decision._replace(reason="various")
-                key = (operation, problem, decision.take, decision.reason)
-            return self._lines.setdefault(key, Line(operation, problem, decision))
+            return self._lines.setdefault((operation, problem, decision), Line(operation, problem, decision))
 
-    def count(self, line: Line, seconds: float = 0.0) -> None:
+    def keep(self, key: Any, calls: Any) -> None:
+        """Calls of this key are left, and counted there. A program whose shapes never come again does not grow."""
+        if len(self.left) >= MOST_KEPT:
+            self.left.clear()
+        self.left[key] = calls
+
+    def count(self, line: Line, seconds: float) -> None:
         line.calls.add()
-        if seconds:
-            with self.lock:
-                line.seconds += seconds
+        with self.lock:
+            line.seconds += seconds
 
     def summary(self) -> Summary:
         with self.lock:
@@ -106,14 +112,11 @@ class Summary(Tabular):
         return sum(row.calls for row in self.rows if not row.taken)
 
     def _tables(self) -> Iterator[Table]:
-        shown = self.rows[:MOST_ROWS]
         hidden = self.rows[MOST_ROWS:]
-        more = (
-            [("not shown", f"{len(hidden)} kinds, {sum(row.calls for row in hidden)} calls")]
-            if hidden
-            else []
-        )
-        yield Table([("caught", f"{self.caught} products"), ("left", f"{self.left} products"), *more])
+        counts = [("caught", f"{self.caught} products"), ("left", f"{self.left} products")]
+        if hidden:
+            counts.append(("not shown", f"{len(hidden)} kinds, {sum(row.calls for row in hidden)} calls"))
+        yield Table(counts)
         yield Table(
             [
                 (
@@ -121,7 +124,7 @@ class Summary(Tabular):
                     row.problem.extents, str(row.calls),
                     "" if row.seconds is None else f"{1e3 * row.seconds:.3f}", row.reason,
                 )
-                for row in shown
+                for row in self.rows[:MOST_ROWS]
             ],
             ("", "operation", "dtype", "device", "m × n × k", "calls", "ms", "why"),
             right=(5, 6),

@@ -6,13 +6,15 @@ from __future__ import annotations
 import cmath
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from math import prod
 from typing import Any
 
 from ..._api.gemm import gemm
 from ..._api.matmul import matmul
 from ..._request.library import is_integer, require_torch
+from ..._request.operands import broadcast, matmul_shape
 from ..._support import torch_private
-from ..problem import Problem
+from ..calls import Call, Keywords, problem_of
 
 torch: Any = require_torch()
 
@@ -20,12 +22,13 @@ torch: Any = require_torch()
 @dataclass(frozen=True, eq=False)
 class Operator:
     """A product by its name: the places of A, B and C (None: there is none) among its arguments, the numbers of axes of A and B;
-    what it does to A and B before; whether the result goes to C's place."""
+    what it does to A and B before; whether the products of a stack are summed, whether the result goes to C's place."""
 
     name: str
     places: tuple[int, int, int | None]
     axes: tuple[int, int]
     before: Callable[[Any, Any], tuple[Any, Any]] | None = None
+    is_sum: bool = False
     in_place: bool = False
 
     def key(self, args: Any) -> Any:
@@ -39,57 +42,44 @@ class Operator:
         first, second, _ = self.places
         return bool(args[first].is_nested or args[second].is_nested)
 
-    def operands(self, args: Any) -> tuple[Any, Any, Any]:
+    def call(self, args: Any, named: dict[str, Any]) -> Call | None:
+        """What is multiplied; None where torch would not take it, and says itself what is wrong."""
         first, second, third = self.places
-        return args[first], args[second], None if third is None else args[third]
-
-    def problem(self, a: Any, b: Any) -> Problem:
-        """Range: as :meth:`fits` says."""
-        stack = a.shape[0] if a.ndim == 3 and self.before is None else 1
-        m = a.shape[-2] if a.ndim > 1 else 1
-        n = b.shape[-1] if b.ndim > 1 else 1
-        k = a.shape[-1] * (a.shape[0] if a.ndim == 3 and self.before is not None else 1)
-        device = str(a.device)
-        return Problem("torch", device, str(a.dtype).removeprefix("torch."), stack, m, n, k)
-
-    def fits(self, a: Any, b: Any, c: Any, named: dict[str, Any]) -> bool:
-        """Whether torch would take these; it says itself what is wrong with others."""
-        tensors = [x for x in (a, b, c, named.get("out")) if x is not None]
-        if any(
-            x.dtype != a.dtype or x.device != a.device or x.layout != torch.strided or x.is_nested
-            for x in tensors
-        ):
-            return False
-        written = c if self.in_place else named.get("out")
-        if written is not None and torch_private.overlaps_itself(written):
-            return False
-        if (a.ndim, b.ndim) != self.axes or a.shape[-1] != b.shape[-2 if b.ndim > 1 else 0]:
-            return False
-        if a.ndim == 3 and a.shape[0] != b.shape[0]:
-            return False
-        if c is not None and not self._takes(c, a, b):
-            return False
-        return all(_is_factor(factor, a.dtype) for factor in _factors(named))
-
-    def _takes(self, c: Any, a: Any, b: Any) -> bool:
-        shape = self.result(a, b)
-        if self.in_place:
-            return tuple(c.shape) == shape
-        short = len(shape) - c.ndim
-        return short >= 0 and all(x in (1, n) for x, n in zip(c.shape, shape[short:], strict=True))
-
-    def result(self, a: Any, b: Any) -> tuple[int, ...]:
-        """The shape of A B. Range: as :meth:`fits` says."""
-        stack = a.shape[:1] if a.ndim == 3 and self.before is None else ()
-        return (*stack, *a.shape[-2:-1], *(b.shape[-1:] if b.ndim > 1 else ()))
-
-    def compute(self, a: Any, b: Any, c: Any, named: dict[str, Any], keywords: dict[str, Any]) -> Any:
-        """By ozfp4. Range: as :meth:`fits` says."""
+        a, b, c = args[first], args[second], None if third is None else args[third]
         out = c if self.in_place else named.get("out")
+        read = [x for x in (a, b, c) if x is not None]
+        if not are_alike(*read, *([] if out is None else [out])) or (a.ndim, b.ndim) != self.axes:
+            return None
+        if out is not None and torch_private.overlaps_itself(out):
+            return None
+        if a.shape[:-2] != b.shape[:-2]:
+            return None
+        if not all(_is_factor(named[name], a.dtype) for name in ("alpha", "beta") if name in named):
+            return None
+        try:
+            found = matmul_shape(tuple(a.shape), tuple(b.shape))
+        except ValueError:
+            return None
+        stack, k, shape = prod(found.stack), found.k, found.result
+        if self.is_sum:
+            stack, k, shape = 1, k * stack, shape[1:]
+        if c is not None and (tuple(c.shape) if self.in_place else broadcast(tuple(c.shape), shape)) != shape:
+            return None
+        return Call(
+            problem_of((a, b), stack, found.m, found.n, k),
+            lambda keywords: self._compute(a, b, c, out, shape, named, keywords),
+            shape,
+            read,
+            out,
+        )
+
+    def _compute(
+        self, a: Any, b: Any, c: Any, out: Any, shape: Any, named: dict[str, Any], keywords: Keywords
+    ) -> Any:
         read = [a, b] if out is c or c is None else [a, b, c]
         fitting = (
             out is not None
-            and tuple(out.shape) == self.result(a, b)
+            and tuple(out.shape) == shape
             and not (out.is_conj() or out.is_neg())
             and not any(_share(out, x) for x in read)
         )
@@ -106,11 +96,19 @@ class Operator:
         return out
 
 
-def _factors(named: dict[str, Any]) -> tuple[Any, Any]:
-    alpha, beta = (named.get(name, 1) for name in ("alpha", "beta"))
-    return int(alpha) if alpha is True or alpha is False else alpha, int(
-        beta
-    ) if beta is True or beta is False else beta
+def are_alike(*tensors: Any) -> bool:
+    """Whether all are dense, of one dtype, and on one device that ozfp4 multiplies on."""
+    first = tensors[0]
+    for x in tensors:
+        if x.layout is not torch.strided or x.is_nested or x.dtype != first.dtype or x.device != first.device:
+            return False
+    return first.device.type in ("cpu", "cuda")
+
+
+def _factors(named: dict[str, Any]) -> list[Any]:
+    """Alpha and beta."""
+    given = [named.get(name, 1) for name in ("alpha", "beta")]
+    return [int(factor) if isinstance(factor, bool) else factor for factor in given]
 
 
 def _is_factor(factor: Any, dtype: Any) -> bool:
@@ -137,26 +135,18 @@ def _joined(a: Any, b: Any) -> tuple[Any, Any]:
     return a.transpose(0, 1).reshape(m, stack * k), b.reshape(stack * k, b.shape[2])
 
 
-def _conjugated(a: Any, b: Any) -> tuple[Any, Any]:
-    return a.conj(), b
-
-
 _ALL = (
     Operator("mm", (0, 1, None), (2, 2)),
     Operator("bmm", (0, 1, None), (3, 3)),
     Operator("mv", (0, 1, None), (2, 1)),
     Operator("dot", (0, 1, None), (1, 1)),
-    Operator("vdot", (0, 1, None), (1, 1), _conjugated),
+    Operator("vdot", (0, 1, None), (1, 1), lambda a, b: (a.conj(), b)),
     Operator("addmm", (1, 2, 0), (2, 2)),
     Operator("addmv", (1, 2, 0), (2, 1)),
     Operator("baddbmm", (1, 2, 0), (3, 3)),
-    Operator("addbmm", (1, 2, 0), (3, 3), _joined),
+    Operator("addbmm", (1, 2, 0), (3, 3), _joined, is_sum=True),
 )
-_IN_PLACE = tuple(
-    replace(operator, name=f"{operator.name}_", in_place=True)
-    for operator in _ALL
-    if operator.places[2] is not None
-)
+_IN_PLACE = [replace(x, name=f"{x.name}_", in_place=True) for x in _ALL if x.places[2] is not None]
 BY_NAME = {operator.name: operator for operator in (*_ALL, *_IN_PLACE)}
 
 
