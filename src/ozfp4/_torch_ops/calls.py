@@ -23,18 +23,9 @@ torch: Any = require_torch()
 def matmul(a: Any, b: Any, out: Any, options: Mapping[str, Any]) -> Any:
     settings, unasked = _split(options, a, b)
     if dtensors.are_given(a, b, out):
-        if out is None and not unasked and not torch.compiler.is_compiling():  # the shortest way
-            found = dtensors.again("matmul", (a, b), settings)
-            if found is not None:
-                return found
         return _of_dtensors("matmul", out, unasked, settings, a=a, b=b)
-    _check_unasked(unasked)
-    _check_tensors(a=a, b=b, out=out)
-    asked = _checked(settings)
-    if out is None:
-        return torch.ops.ozfp4.matmul.default(a, b, **asked)
-    torch.ops.ozfp4.matmul.out(a, b, **asked, out=out)
-    return out
+    _check(unasked, a=a, b=b, out=out)
+    return _by_operator("matmul", (a, b), out, _checked(settings))
 
 
 def gemm(
@@ -44,16 +35,11 @@ def gemm(
     if dtensors.are_given(a, b, c, out):
         a, b = transposed("a", a, trans_a), transposed("b", b, trans_b)
         return _of_dtensors("gemm", out, unasked, settings, a=a, b=b, alpha=alpha, beta=beta, c=c)
-    _check_unasked(unasked)
-    _check_tensors(a=a, b=b, c=c, out=out)
+    _check(unasked, a=a, b=b, c=c, out=out)
     if not torch.compiler.is_compiling():  # else the operator checks them as it computes
         alpha, beta = _factors(alpha, beta, (a, b, c), settings)
-    operands = transposed("a", a, trans_a), transposed("b", b, trans_b)
-    asked = _checked(settings)
-    if out is None:
-        return torch.ops.ozfp4.gemm.default(*operands, alpha, beta, c, **asked)
-    torch.ops.ozfp4.gemm.out(*operands, alpha, beta, c, **asked, out=out)
-    return out
+    a, b = transposed("a", a, trans_a), transposed("b", b, trans_b)
+    return _by_operator("gemm", (a, b, alpha, beta, c), out, _checked(settings))
 
 
 def gram(a: Any, left: bool, out: Any, options: Mapping[str, Any]) -> Any:
@@ -61,14 +47,16 @@ def gram(a: Any, left: bool, out: Any, options: Mapping[str, Any]) -> Any:
     if dtensors.are_given(a, out):
         name = "a" if dtensors.are_given(a) else "out"
         raise TypeError(f"{name}: gram takes no DTensor; ozfp4.matmul(a.mH, a) is the same product")
-    _check_unasked(unasked)
-    _check_tensors(a=a, out=out)
+    _check(unasked, a=a, out=out)
     asked = _checked(settings)
-    if left:
-        asked["left"] = left
+    return _by_operator("gram", (a,), out, {**asked, "left": left} if left else asked)
+
+
+def _by_operator(name: str, arguments: tuple[Any, ...], out: Any, settings: dict[str, Any]) -> Any:
+    operator = getattr(torch.ops.ozfp4, name)
     if out is None:
-        return torch.ops.ozfp4.gram.default(a, **asked)
-    torch.ops.ozfp4.gram.out(a, **asked, out=out)
+        return operator.default(*arguments, **settings)
+    operator.out(*arguments, **settings, out=out)
     return out
 
 
@@ -113,8 +101,8 @@ def _of_dtensors(
 ) -> Any:
     """A product of DTensors by its operator; `arguments` are in the order of the schema."""
     if torch.compiler.is_compiling():  # the operator checks them
-        return getattr(torch.ops.ozfp4, name).default(*arguments.values(), **_checked(settings))
-    if name != "matmul" and out is None and not unasked:
+        return _by_operator(name, tuple(arguments.values()), None, settings)
+    if out is None and not unasked:  # the shortest way
         result = dtensors.again(name, tuple(arguments.values()), settings)
         if result is not None:
             return result
@@ -131,12 +119,13 @@ def _of_dtensors(
 
 def _factors(alpha: Any, beta: Any, tensors: tuple[Any, ...], settings: dict[str, Any]) -> tuple[Any, Any]:
     """Both factors of an update of A, B and C, as torch takes them."""
-    is_integer = all(x is None or library.is_integer(x.dtype) for x in tensors)
+    is_integer = _are_integers(tensors)
     is_bool = all(x is None or x.dtype == torch.bool for x in tensors)
     wraps = settings.get("overflow", "wrap") == "wrap" and not is_bool
-    # Without C beta has to be 0 itself.
-    return _factor("alpha", alpha, is_integer, wraps), _factor(
-        "beta", beta, is_integer, wraps and tensors[-1] is not None
+    has_addend = tensors[-1] is not None  # without C beta has to be 0 itself
+    return (
+        _factor("alpha", alpha, is_integer, wraps),
+        _factor("beta", beta, is_integer, wraps and has_addend),
     )
 
 
@@ -168,25 +157,22 @@ def _checked(settings: dict[str, Any]) -> dict[str, Any]:
 _WATCHED = "is not for tensors that require grad, or that torch traces, maps or watches"
 
 
-def _check_unasked(given: dict[str, Any]) -> None:
-    """ValueError for an option that an operator cannot have; TypeError for one that nobody could ask for."""
-    for name, value in given.items():
-        if not torch.compiler.is_compiling():
+def _check(unasked: dict[str, Any], **given: Any) -> None:
+    """ValueError for an option that an operator cannot have; TypeError for one that nobody could ask for, prepared operands,
+    arrays beside tensors, and tensors that are not dense."""
+    is_compiling = torch.compiler.is_compiling()
+    for name, value in unasked.items():
+        if not is_compiling:
             Options.of({name: value})
         if name in ("report", "return_bound") and not value:  # NumPy's False
             continue
         what = repr(value) if isinstance(value, bool) else f"a {type(value).__name__}"
         raise ValueError(f"{name}: {what} {_WATCHED}; pass detached tensors, outside of what watches them")
-
-
-def _check_tensors(**given: Any) -> None:
-    """TypeError for prepared operands, arrays beside tensors, and tensors that are not dense."""
     for name, x in given.items():
         if remedies.is_prepared(x):
             raise TypeError(f"{name}: a prepared operand {_WATCHED}; pass the matrix itself")
         if not (x is None or isinstance(x, torch.Tensor)):
             library.is_from_torch(**given)
-    is_compiling = torch.compiler.is_compiling()
     for name, x in given.items():
         if x is None:
             continue

@@ -13,7 +13,7 @@ from .._dispatch.plain import products
 from .._options import DEFAULTS
 from .._request.library import has_own_tangent, require_torch
 from .._support import torch_private
-from . import batches, derivatives, gradients, shapes, tangents
+from . import batches, derivatives, gradients, shapes
 
 torch: Any = require_torch()
 
@@ -36,9 +36,9 @@ _ARGUMENTS = {
     "gram": f"Tensor a, *, bool left=False, {_SETTINGS}, ScalarType? dtype=None",
 }
 _RULES = {
-    "matmul": derivatives.Rule({0: 1, 1: 0}, gradients.of_matmul, tangents.of_matmul),
-    "gemm": derivatives.Rule({0: 1, 1: 0}, gradients.of_gemm, tangents.of_gemm),
-    "gram": derivatives.Rule({0: 0}, gradients.of_gram, tangents.of_gram),
+    "matmul": derivatives.Rule({0: 1, 1: 0}, gradients.of_matmul, gradients.tangent_of_matmul),
+    "gemm": derivatives.Rule({0: 1, 1: 0}, gradients.of_gemm, gradients.tangent_of_gemm),
+    "gram": derivatives.Rule({0: 0}, gradients.of_gram, gradients.tangent_of_gram),
 }
 # Devices of torch whose tensors the package multiplies; it says itself what its build has no kernel for.
 _DEVICES = ("CPU", "CUDA")
@@ -48,18 +48,12 @@ _LAZY = ("Conjugate", "Negative")
 _library: Any = torch.library.Library("ozfp4", "DEF")
 
 
-def _computing(name: str) -> Callable[..., Any]:
+def _computing(name: str, *, returns: bool) -> Callable[..., Any]:
     def compute(*args: Any, **settings: Any) -> Any:
-        return products[name](*args, **settings)
+        result = products[name](*args, **settings)
+        return result if returns else None
 
     return compute
-
-
-def _writing(name: str) -> Callable[..., None]:
-    def write(*args: Any, **settings: Any) -> None:
-        products[name](*args, **settings)
-
-    return write
 
 
 def _refusing(name: str, operator: Any) -> Callable[..., None]:
@@ -67,15 +61,15 @@ def _refusing(name: str, operator: Any) -> Callable[..., None]:
 
     def write(*args: Any, **settings: Any) -> None:
         tensors = [x for x in (*args, settings["out"]) if isinstance(x, torch.Tensor)]
+        what = ""
         if torch.is_grad_enabled() and any(x.requires_grad for x in tensors):
+            what = "requires grad"
+        elif any(map(has_own_tangent, tensors)):
+            what = "has a tangent"
+        if what:
             raise RuntimeError(
                 f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
-                "arguments requires grad."
-            )
-        if any(map(has_own_tangent, tensors)):
-            raise RuntimeError(
-                f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
-                "arguments has a tangent."
+                f"arguments {what}."
             )
         with torch_private.below_gradients():
             operator(*args, **settings)
@@ -90,8 +84,8 @@ def _define(name: str) -> None:
     _library.define(f"{variant}({arguments}, Tensor(a!) out) -> ()", tags=tags)
     operators: Any = getattr(torch.ops.ozfp4, name)
     for device in _DEVICES:
-        _library.impl(name, _computing(name), device)
-        _library.impl(variant, _writing(name), device)
+        _library.impl(name, _computing(name, returns=True), device)
+        _library.impl(variant, _computing(name, returns=False), device)
     for key in _LAZY:
         for each in (name, variant):
             _library.impl(each, torch.library.fallthrough_kernel, key)

@@ -146,8 +146,4 @@ def _without_entries(arguments: tuple[Any, ...]) -> list[Any]:
 
 
 def _requires_grad(arguments: tuple[Any, ...]) -> bool:
-    if torch.is_grad_enabled():
-        for x in arguments:
-            if isinstance(x, torch.Tensor) and x.requires_grad:
-                return True
-    return False
+    return torch.is_grad_enabled() and any(isinstance(x, torch.Tensor) and x.requires_grad for x in arguments)

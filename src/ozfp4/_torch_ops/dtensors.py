@@ -17,7 +17,6 @@ from .._support.ranks import LONGEST, check_refusals, is_told, text_of
 from .shardings import RULES, register, resolved
 
 torch: Any = require_torch()
-forward_ad: Any = torch.autograd.forward_ad
 
 _results: dict[tuple[Any, ...], Any] = {}  # how the result lies, by the operator and how its tensors lie
 _MOST_RESULTS = 512

@@ -1,5 +1,6 @@
 """Gradients of products are products: each entry is one sum, with all that broadcasting repeats in its inner dimension, rounded
-once. Conventions for complex numbers are torch's: of a real loss L, dL = Re tr(G^H dC)."""
+once. Conventions for complex numbers are torch's: of a real loss L, dL = Re tr(G^H dC). Tangents are products, too: dA B + A dB
+is that of (dA, A) and (B, dB) side by side."""
 
 from __future__ import annotations
 
@@ -55,13 +56,11 @@ def _of_operands(product: Callable[..., Any], call: Call, grad: Any) -> tuple[An
     grad = grad.unsqueeze(-2) if len(of_a.shape) == 1 else grad
     found: list[Any] = [None, None]
     if call.needed[0]:
-        repeated = _repeated(of_a.shape[:-2], grad.shape[:-2])
-        columns = _padded(b.unsqueeze(-1) if b.ndim == 1 else b, grad.ndim)
-        found[0] = _like(of_a, product(_merged(grad, repeated, -1), _merged(columns, repeated, -1).mH))
+        g, columns = _merged(of_a, grad, b.unsqueeze(-1) if b.ndim == 1 else b, -1)
+        found[0] = _like(of_a, product(g, columns.mH))
     if call.needed[1]:
-        repeated = _repeated(of_b.shape[:-2], grad.shape[:-2])
-        rows = _padded(a.unsqueeze(-2) if a.ndim == 1 else a, grad.ndim)
-        found[1] = _like(of_b, product(_merged(rows, repeated, -2).mH, _merged(grad, repeated, -2)))
+        g, rows = _merged(of_b, grad, a.unsqueeze(-2) if a.ndim == 1 else a, -2)
+        found[1] = _like(of_b, product(rows.mH, g))
     return found[0], found[1]
 
 
@@ -101,23 +100,24 @@ def _repeated(shape: Any, whole: Any) -> list[int]:
     return [i for i in range(len(whole)) if (i < missing or shape[i - missing] == 1) and whole[i] != 1]
 
 
-def _padded(x: Any, axes: int) -> Any:
-    """`x` with that many axes, new ones first."""
-    return reshaped(x, (*(1,) * (axes - x.ndim), *x.shape)) if x.ndim < axes else x
-
-
-def _merged(x: Any, axes: list[int], into: int) -> Any:
-    """`x` with those axes of its stack, of which it has all entries, in the matrix axis `into`, -1 or -2; in both operands of a
-    product they come in the same order."""
+def _merged(like: Like, grad: Any, partner: Any, into: int) -> list[Any]:
+    """The gradient of the result and the partner of an operand, with the axes along which that was repeated in the matrix axis
+    `into`, -1 or -2, in the same order. Both have all entries along them."""
+    axes = _repeated(like.shape[:-2], grad.shape[:-2])
+    if partner.ndim < grad.ndim:
+        partner = reshaped(partner, (*(1,) * (grad.ndim - partner.ndim), *partner.shape))
     if not axes:
-        return x
-    kept = [axis for axis in range(x.ndim - 2) if axis not in axes]
-    m, n = x.ndim - 2, x.ndim - 1
-    x = whole_along(x, (*axes, m if into == -2 else n))
+        return [grad, partner]
+    m, n = grad.ndim - 2, grad.ndim - 1
+    kept = [axis for axis in range(m) if axis not in axes]
     order = [*kept, m, *axes, n] if into == -1 else [*kept, *axes, m, n]
-    extents = [*(x.shape[axis] for axis in kept), x.shape[m], x.shape[n]]
-    extents[into] = extents[into] * prod(x.shape[axis] for axis in axes)
-    return reshaped(x.permute(order), tuple(extents))
+    found = []
+    for x in (grad, partner):
+        x = whole_along(x, (*axes, m if into == -2 else n))
+        extents = [*(x.shape[axis] for axis in kept), x.shape[m], x.shape[n]]
+        extents[into] *= prod(x.shape[axis] for axis in axes)
+        found.append(reshaped(x.permute(order), tuple(extents)))
+    return found
 
 
 def _like(like: Like, x: Any) -> Any:
@@ -125,3 +125,44 @@ def _like(like: Like, x: Any) -> Any:
     if x.is_complex() and not like.dtype.is_complex:
         x = x.real
     return reshaped(x, like.shape).to(like.dtype)
+
+
+# ---- Tangents
+
+
+def tangent_of_matmul(call: Call, tangents: tuple[Any, ...]) -> Any:
+    rows, columns = _joined(call.arguments[:2], tangents[:2])
+    return torch.ops.ozfp4.matmul.default(rows, columns, **call.shared)
+
+
+def tangent_of_gemm(call: Call, tangents: tuple[Any, ...]) -> Any:
+    a, b, alpha, *beta_c = call.arguments
+    of_a, of_b, of_c = tangents[0], tangents[1], tangents[4] if len(tangents) > 4 else None
+    if of_a is None and of_b is None:
+        alpha, rows, columns = 0.0, a, b  # which are not read, and say the result's shape
+    else:
+        rows, columns = _joined((a, b), (of_a, of_b))
+    beta = beta_c[0] if of_c is not None else 0.0
+    like = call.likes[4] if len(call.likes) > 4 else None
+    if of_c is None and like is not None:  # C, which says the result's dtype
+        of_c = torch.zeros((), dtype=like.dtype, device=a.device)
+    return torch.ops.ozfp4.gemm.default(rows, columns, alpha, beta, of_c, **call.shared)
+
+
+def tangent_of_gram(call: Call, tangents: tuple[Any, ...]) -> Any:
+    (a,), (of_a,) = call.arguments, tangents
+    if call.settings.get("left", False):
+        rows, columns = torch.cat((of_a, a), -1), torch.cat((a, of_a), -1).mH
+    else:
+        rows, columns = torch.cat((of_a, a), -2).mH, torch.cat((a, of_a), -2)
+    return torch.ops.ozfp4.matmul.default(rows, columns, **call.shared)
+
+
+def _joined(operands: Any, tangents: Any) -> tuple[Any, Any]:
+    """Whose product is dA B + A dB, where None stands for zeros."""
+    (a, b), (of_a, of_b) = operands, tangents
+    if of_b is None:
+        return of_a, b
+    if of_a is None:
+        return a, of_b
+    return torch.cat((of_a, a), -1), torch.cat((b, of_b), 0 if b.ndim == 1 else -2)
