@@ -385,7 +385,7 @@ class Calls:
 class Left:
     """What stands for a function of torch that is a product: where a scope is known to leave it, a call goes on to the
     function, and is counted; outside of scopes to the function alone. What is derived has `_otherwise(args, named, key)` for
-    all other calls; `key` is None where the scope's `left_by_name` is."""
+    all other calls. A `key` is what all that is decided of a product depends on; calls that have none are the function's."""
 
     def __init__(
         self,
@@ -405,5 +405,3 @@ class Left:
 
     def __call__(self, *args: Any, **named: Any) -> Any: ...
     def __get__(self, tensor: Any, kind: Any = None) -> Any: ...
-    def _key(self, args: Any, named: Any, /) -> tuple[Any, ...] | None:
-        """What all that is decided of a product depends on, but for gradients; None where torch alone knows what this is."""

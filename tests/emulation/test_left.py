@@ -31,6 +31,10 @@ class Standing(_core.Left):
         self.others.append((args, named, key))
         return "otherwise"
 
+    def key(self, *args: Any, **named: Any) -> Any:
+        """What the arguments are looked up by; None where torch alone knows what they are."""
+        return self.others[-1][2] if self(*args, **named) == "otherwise" else None
+
 
 @pytest.fixture
 def scopes() -> ContextVar[Any]:
@@ -62,7 +66,7 @@ def test_outside_of_scopes_and_in_those_without_names(scopes: Any) -> None:
     assert f(input=1, other=2) == ((), {"input": 1, "other": 2})
     scopes.set(SimpleNamespace(left_by_name=None))
     assert f(A, B) == "otherwise"
-    assert f.others == [((A, B), {}, None)]
+    assert f.others == [((A, B), {}, KEY)]
     scopes.set(SimpleNamespace())
     with pytest.raises(AttributeError, match="left_by_name"):
         f(A, B)
@@ -97,9 +101,9 @@ def test_what_is_no_product_of_plain_tensors_goes_on(scopes: Any) -> None:
 def test_keys_differ_by_all_that_decides(scopes: Any) -> None:
     f = Standing(scopes)
     products = [(A, B), (A.mT, A), (A[:2], B), (A, B[:, :1]), (A.float(), B)]
-    keys = [f._key(given, {}) for given in products]
+    keys = [f.key(*given) for given in products]
     assert len(set(keys)) == len(keys)
-    assert f._key((A + 1, B.mT.contiguous().mT), {}) == keys[0]
+    assert f.key(A + 1, B.mT.contiguous().mT) == keys[0]
 
 
 def test_of_other_arguments_what_is_asked_for(scopes: Any) -> None:
@@ -111,9 +115,9 @@ def test_of_other_arguments_what_is_asked_for(scopes: Any) -> None:
         ((A, B, A), {}),
         ((A, B), {"bias": A}),
     ]
-    assert [by_name._key(*case)[-1] for case in cases] == [False, False, False, True, True]
+    assert [by_name.key(*given, **named)[-1] for given, named in cases] == [False, False, False, True, True]
     by_function = Standing(scopes, lambda args, named: (len(args), named), place=1, names=())
-    assert by_function._key(("ij", A, B), {}) is None  # a dictionary is nothing to be found by
+    assert by_function.key("ij", A, B, named=3) is None  # a dictionary is nothing to be found by
     assert by_function((0, A, B)) == (((0, A, B),), {})
     scopes.get().left_by_name["f", A.shape, B.shape, torch.float64, -1, (3, None)] = calls = _core.Calls()
     by_function("ij", A, B)

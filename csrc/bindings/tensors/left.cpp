@@ -81,7 +81,7 @@ py::object further_of(const Left& own, const Arguments& arguments) {
   return py::bool_(next != nullptr && next != Py_None);
 }
 
-// What all that is decided of a product depends on, but for gradients: neither strides nor entries. None where torch alone knows
+// What all that is decided of a product depends on: neither strides nor entries. None where torch alone knows
 // what these arguments are.
 py::object key_of(const Left& own, const Arguments& arguments) {
   static const auto& shape = *new py::object(interned("shape"));  // they outlive the interpreter
@@ -129,11 +129,10 @@ py::object answer(PyObject* self, PyObject* given, PyObject* named) {
   const auto scope = py::reinterpret_steal<py::object>(found);
   if (scope.is_none()) return answer_of(PyObject_Call(own.original, given, named));
   const Arguments arguments = placed(own, given, named);
+  const py::object key = key_of(own, arguments);
+  if (key.is_none()) return pass_on(own, arguments);
   const py::object left = answer_of(PyObject_GetAttr(scope.ptr(), left_by_name.ptr()));
-  py::object key = py::none();
   if (!left.is_none()) {
-    key = key_of(own, arguments);
-    if (key.is_none()) return pass_on(own, arguments);
     PyObject* const line = PyDict_GetItemWithError(left.ptr(), key.ptr());
     if (line != nullptr) {
       if (Py_IS_TYPE(line, calls_type)) ++reinterpret_cast<Calls*>(line)->value;
@@ -147,14 +146,6 @@ py::object answer(PyObject* self, PyObject* given, PyObject* named) {
 
 PyObject* call_left(PyObject* self, PyObject* given, PyObject* named) {
   return returned([&] { return answer(self, given, named); });
-}
-
-PyObject* key_of_left(PyObject* self, PyObject* both) {
-  PyObject *given = nullptr, *named = nullptr;
-  if (PyArg_ParseTuple(both, "O!O!", &PyTuple_Type, &given, &PyDict_Type, &named) == 0) return nullptr;
-  return returned([&] {
-    return key_of(known(self), {py::reinterpret_borrow<py::object>(given), py::reinterpret_borrow<py::object>(named)});
-  });
 }
 
 // Bound where the original would be: a method of tensors and a function of Python, but no builtin function.
@@ -223,11 +214,10 @@ void register_left(py::module_& module) {
   static PyMethodDef of_calls[] = {{"add", &add_call, METH_NOARGS, nullptr}, {}};
   static PyType_Slot calls[] = {{Py_tp_members, members}, {Py_tp_methods, of_calls}, {}};
   calls_type = made(module, {"ozfp4._core.Calls", sizeof(Calls), 0, Py_TPFLAGS_DEFAULT, calls});
-  static PyMethodDef of_left[] = {{"_key", &key_of_left, METH_VARARGS, nullptr}, {}};
-  static PyType_Slot left[] = {
-      {Py_tp_new, slot(PyType_GenericNew)}, {Py_tp_init, slot(init_left)},      {Py_tp_call, slot(call_left)},
-      {Py_tp_descr_get, slot(bind_left)},   {Py_tp_traverse, slot(visit_left)}, {Py_tp_clear, slot(clear_left)},
-      {Py_tp_dealloc, slot(end_left)},      {Py_tp_methods, of_left},           {}};
+  static PyType_Slot left[] = {{Py_tp_new, slot(PyType_GenericNew)}, {Py_tp_init, slot(init_left)},
+                               {Py_tp_call, slot(call_left)},        {Py_tp_descr_get, slot(bind_left)},
+                               {Py_tp_traverse, slot(visit_left)},   {Py_tp_clear, slot(clear_left)},
+                               {Py_tp_dealloc, slot(end_left)},      {}};
   made(module, {"ozfp4._core.Left", sizeof(Left), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, left});
 }
 
