@@ -1,8 +1,4 @@
-"""Every kernel of this installation on every device: which there are, and which take the planes of a plan.
-
-On the CPU a kernel is floating point or an INT8 unit on the planes of one alphabet, or the loops over integers or numbers in
-machine words or limbs of eight bits; on a GPU it is one of the extension's multiply kernels with one type of plane entries.
-"""
+"""Every kernel of this installation on every device: which there are, and which take the planes of a plan."""
 
 from __future__ import annotations
 
@@ -22,17 +18,10 @@ _RESIDUES_ONLY = "tcgen05"  # begins the names of kernels that store residues, b
 
 @dataclass(frozen=True)
 class DeviceKernel:
-    """A kernel on a device.
+    """A kernel on a device, "cpu" or "cuda:0" and so on, by its name in a Report.
 
-    Attributes
-    ----------
-    device : str
-        "cpu", or "cuda:0" and so on.
-    name : str
-        The kernel's name, as in a Report.
-    element : str
-        Entries of its planes: an alphabet of the CPU ("fp4", "int8", "fp64"); without planes "words", or on the CPU
-        "numbers" and "limbs" for floating-point operands; residues ("u8"), limbs ("s8") or E2M1 codes ("e2m1") of a GPU.
+    `element`: entries of its planes, an alphabet of the CPU; residues ("u8"), limbs ("s8") or E2M1 codes ("e2m1") of a GPU.
+    Without planes "words", and on the CPU "numbers" or "limbs" for floating-point operands.
     """
 
     device: str
@@ -61,13 +50,7 @@ def device_name(device: str) -> str:
 
 
 def cpu_kernel(alphabet: str) -> DeviceKernel:
-    """What multiplies the planes of an alphabet on the CPU now.
-
-    Raises
-    ------
-    ValueError
-        OZFP4_CPU_KERNEL names none, or one that this CPU does not have.
-    """
+    """What multiplies the planes of an alphabet on the CPU now. ValueError where OZFP4_CPU_KERNEL names none that is here."""
     return DeviceKernel("cpu", _core.serving_kernel(alphabet), alphabet)
 
 
@@ -84,10 +67,8 @@ def elements(plan: Plan) -> tuple[str, ...]:
 
 
 def gpu_kernels(elements: Sequence[str], index: int, residues: bool = True) -> list[DeviceKernel]:
-    """Those of a CUDA device that may serve planes of these elements, best first; without stand-ins.
-
-    `residues`: nothing but residues is stored, as by scheme II.
-    """
+    """Those of a CUDA device that may serve planes of these elements, best first; without stand-ins. `residues`: nothing else is
+    stored, as by scheme II."""
     cuda = extension.require_cuda()
     found = []
     for element in elements:
@@ -111,10 +92,8 @@ def stand_ins(index: int) -> list[DeviceKernel]:
 
 
 def installed_kernels(*, with_stand_ins: bool = False) -> list[DeviceKernel]:
-    """All kernels of this installation; those of GPUs if torch is imported and sees them.
-
-    `with_stand_ins`: also those that serve no product, only tests.
-    """
+    """All kernels of this installation; those of GPUs if torch is imported and sees them. `with_stand_ins`: also those that only
+    tests call."""
     found = cpu_kernels()
     torch = library.torch_module()
     if torch is None or extension.extension() is None or not torch.cuda.is_available():

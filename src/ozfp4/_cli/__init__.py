@@ -80,17 +80,9 @@ def tolerate_any_encoding() -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command.
+    """Run one command: `arguments` are what follows the program's name, by default the process's own.
 
-    Parameters
-    ----------
-    arguments : sequence of str, optional
-        What follows the program's name; by default the process's own arguments.
-
-    Returns
-    -------
-    int
-        Exit status: 0; 1 if a check failed; 2 (125 of ``exec``) for bad input, with one line on stderr; 130 after Ctrl-C.
+    Returns the exit status: 0; 1 if a check failed; 2 (125 of ``exec``) for bad input, with one line on stderr; 130 after Ctrl-C.
     """
     tolerate_any_encoding()
     words = sys.argv[1:] if arguments is None else list(arguments)
@@ -109,19 +101,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def status_of(name: str, work: Callable[[], int], *, bad_input: int = BAD_INPUT, kernels: bool = True) -> int:
-    """The status that the work returns, or the one that stands for what ended it, with one line on stderr.
-
-    Parameters
-    ----------
-    name : str
-        The program's, for that line.
-    work : callable
-        Begins after a look at the environment.
-    bad_input : int
-        The status for an InputError and for files that cannot be used.
-    kernels : bool
-        Whether that look includes those of the CPU.
-    """
+    """The status that the work returns after a look at the environment, or the one that stands for what ended it, with a line on
+    stderr that begins with `name`. `bad_input`: that of an InputError and of files that cannot be used; `kernels`: whether the
+    look includes the CPU's kernels."""
     try:
         check_environment(kernels=kernels)
         status = work()

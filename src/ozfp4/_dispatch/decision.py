@@ -12,10 +12,7 @@ from .._plans.plan import Plan, make_plan
 
 @dataclass(frozen=True)
 class Decision:
-    """The plan, why its backend, and why that is not the preferred one (None if it is).
-
-    `kernel` is the number of what multiplies on a GPU; None on the CPU, whose kernel is its backend's.
-    """
+    """The plan, why its backend, and why that is not the preferred one (None if it is); of a GPU the number of its kernel."""
 
     plan: Plan
     reason: str

@@ -17,15 +17,8 @@ Array = npt.NDArray[Any]
 
 
 def decide(request: MatmulRequest) -> Decision:
-    """The decision about a request.
-
-    Raises
-    ------
-    ValueError
-        An inner dimension that the plan does not serve exactly.
-    RuntimeError
-        If no kernel that may serve passed its self-test.
-    """
+    """The decision about a request. ValueError for an inner dimension that the plan does not serve exactly, RuntimeError if no
+    kernel that may serve passed its self-test."""
     asked, shape = request.asked, request.shape
     is_paired = is_complex(request.a.dtype) and is_complex(request.b.dtype)
     chosen, reason = _core.choose(

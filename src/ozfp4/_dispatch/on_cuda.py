@@ -93,16 +93,8 @@ def check_extents(m: int, n: int, k: int) -> None:
 
 
 def decide(request: MatmulRequest) -> Decision:
-    """The decision about a request.
-
-    Raises
-    ------
-    ValueError
-        An extent or an inner dimension that the plan or the device does not take.
-    RuntimeError
-        For a device that this build has no kernels for, and if no kernel that may serve passed its self-test, or it would
-        have to be tested while a CUDA graph is captured.
-    """
+    """The decision about a request. ValueError for an extent or an inner dimension that the plan or the device does not take,
+    RuntimeError where no kernel may serve, or one would have to be tested while a CUDA graph is captured."""
     shape = request.shape
     check_extents(shape.m, shape.n, shape.k)
     is_paired = library.is_complex(request.a.dtype) and library.is_complex(request.b.dtype)

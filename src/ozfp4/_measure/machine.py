@@ -61,17 +61,7 @@ def driver() -> str | None:
 
 
 def describe(device: str) -> dict[str, Any]:
-    """Device, driver, versions, commit and date.
-
-    Parameters
-    ----------
-    device : {"cpu", "cuda"}
-
-    Returns
-    -------
-    dict
-        Plain values, as they go into a JSON file; names of what is missing are left out.
-    """
+    """Device ("cpu" or "cuda"), driver, versions, commit and date, plain values for a JSON file; what is missing is left out."""
     about: dict[str, Any] = {"device": cpu.name(), "date": time.strftime("%Y-%m-%d")}
     if device == "cuda":
         import torch

@@ -11,25 +11,9 @@ from .._backends.kernels import DeviceKernel
 
 @dataclass(frozen=True)
 class Failure:
-    """The first wrong case of a self-test.
-
-    Attributes
-    ----------
-    case : str
-        Its name; its operands are the same on any machine (csrc/product/trust).
-    extents : tuple of int
-        m, n, k.
-    text : str
-        What was wrong, in a sentence.
-    plan : str or None
-        Of a whole product: scheme, backend, family, bits; None for a product of planes alone.
-    modulus : int or None
-        Of the residues that were wrong; None for sums and whole products.
-    entry : (int, int) or None
-        The first wrong entry; None where the kernel did not come to an end.
-    found, expected : str
-        That entry as it was and as it is exactly; "" without an entry.
-    """
+    """The first wrong case of a self-test, all that repeats it: the case's name, whose operands are the same on any machine, and
+    m, n, k; what was wrong, in a sentence; of a whole product its plan, of residues their modulus; the first wrong entry, where
+    the kernel came to an end, as it was found and as it is exactly."""
 
     case: str
     extents: tuple[int, ...]
@@ -45,18 +29,8 @@ class Failure:
 class Verdict:
     """What the self-test found about one kernel on one device.
 
-    Attributes
-    ----------
-    kernel : DeviceKernel
-    passed : bool
-    form : {"short", "long"}
-    cases : int
-        How many were tried; the last one is that which failed.
-    seconds : float
-    reason : str or None
-        The case and the first wrong entry, or what the device said; None if all was right.
-    failure : Failure or None
-        The data that repeat the failure; None if all was right.
+    `form` is "short" or "long"; of `cases` that were tried the last one failed. `reason` is the case and the first wrong entry,
+    or what the device said, and `failure` the data that repeat it; both None if all was right.
     """
 
     kernel: DeviceKernel
