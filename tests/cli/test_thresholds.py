@@ -19,7 +19,7 @@ class Machine:
     def __init__(self, gains_from: float, rate: float) -> None:
         self.gains_from, self.rate, self.now, self.sizes = gains_from, rate, 0.0, set[int]()
 
-    def products(self, dtype: str, n: int) -> tuple[Callable[[], object], Callable[[], object]]:
+    def products(self, device: str, dtype: str, n: int) -> tuple[Callable[[], object], Callable[[], object]]:
         self.sizes.add(n)
         native = n**3 / self.rate * 1e-9
 
@@ -34,7 +34,7 @@ class Machine:
 def measured(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[Machine, Any]]:
     def on(gains_from: float, rate: float = 1e4) -> tuple[Machine, Any]:
         machine = Machine(gains_from, rate)
-        monkeypatch.setattr(thresholds, "_on_cpu", machine.products)
+        monkeypatch.setattr(thresholds, "_products", machine.products)
         monkeypatch.setattr(thresholds.time, "perf_counter", lambda: machine.now)
         return machine, thresholds.measure(None)
 
@@ -75,5 +75,5 @@ def test_what_is_kept_is_what_others_read(variables: Callable[..., None], tmp_pa
 
 def test_products_of_a_cpu() -> None:
     for dtype in thresholds.DTYPES:
-        native, ours = thresholds._on_cpu(dtype, 20)
+        native, ours = thresholds._products("cpu", dtype, 20)
         assert native().dtype == ours().dtype == dtype  # type: ignore[attr-defined]

@@ -30,14 +30,19 @@ _HEAD_START = 2_000_000
 _LONGEST_HEAD_START = 2**33  # some seconds
 
 
-def operands(device: str, n: int) -> tuple[Any, Any]:
-    """A pair of seeded n × n float64 matrices, normal(0, 1): arrays for "cpu", tensors for "cuda"."""
+def operands(device: str, n: int, dtype: str = "float64") -> tuple[Any, Any]:
+    """A pair of seeded n × n matrices, normal(0, 1): arrays for "cpu", tensors for "cuda"."""
     if device == "cpu":
-        rng = np.random.default_rng(n)
-        return rng.standard_normal((n, n)), rng.standard_normal((n, n))
+        rng, has_parts = np.random.default_rng(n), dtype.startswith("complex")
+        a, b = (rng.standard_normal((n, n)) for _ in range(2))
+        a, b = ((x + 1j * x.T if has_parts else x).astype(dtype, copy=False) for x in (a, b))
+        return a, b
     torch = require_torch()
-    generator = torch.Generator("cuda").manual_seed(n)
-    options = {"dtype": torch.float64, "device": "cuda", "generator": generator}
+    options = {
+        "dtype": getattr(torch, dtype),
+        "device": "cuda",
+        "generator": torch.Generator("cuda").manual_seed(n),
+    }
     return torch.randn(n, n, **options), torch.randn(n, n, **options)
 
 

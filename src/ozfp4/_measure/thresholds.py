@@ -5,11 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import numpy as np
 
 from .._api.matmul import matmul
+from .._request.library import require_torch
+from . import clocks
 from .kept import NEVER
 
 DTYPES = ("float32", "float64", "complex64", "complex128")
@@ -23,8 +24,8 @@ Product = Callable[[], object]
 def measure(index: int | None) -> dict[str, int | None]:
     """The least extent of each dtype that gains; None: no size does. `index`: of a CUDA device, which must be torch's current
     one; None: the CPU."""
-    products, clock = (_on_cpu, time.perf_counter) if index is None else (_on_gpu, _gpu_clock)
-    return {dtype: _threshold(partial(products, dtype), clock, index is None) for dtype in DTYPES}
+    device, clock = ("cpu", time.perf_counter) if index is None else ("cuda", _gpu_clock)
+    return {dtype: _threshold(partial(_products, device, dtype), clock, index is None) for dtype in DTYPES}
 
 
 def _threshold(
@@ -67,31 +68,15 @@ def _seconds(product: Product, clock: Callable[[], float]) -> float:
     return best
 
 
-def _on_cpu(dtype: str, n: int) -> tuple[Product, Product]:
-    rng = np.random.default_rng(1)
-    a, b = (_entries(rng, n, dtype) for _ in range(2))
-    return lambda: np.matmul(a, b), lambda: matmul(a, b)
-
-
-def _entries(rng: np.random.Generator, n: int, dtype: str) -> Any:
-    numbers = rng.standard_normal((n, n))
-    return (numbers + 1j * numbers.T if dtype.startswith("complex") else numbers).astype(dtype)
-
-
-def _on_gpu(dtype: str, n: int) -> tuple[Product, Product]:
-    import torch
-
-    generator = torch.Generator("cuda").manual_seed(1)
-    a, b = (
-        torch.randn(n, n, dtype=getattr(torch, dtype), device="cuda", generator=generator) for _ in range(2)
-    )
-    return lambda: torch.matmul(a, b), lambda: matmul(a, b)
+def _products(device: str, dtype: str, n: int) -> tuple[Product, Product]:
+    """A product of the device's own library, and ours."""
+    a, b = clocks.operands(device, n, dtype)
+    native = np.matmul if device == "cpu" else require_torch().matmul
+    return lambda: native(a, b), lambda: matmul(a, b)
 
 
 def _gpu_clock() -> float:
-    import torch
-
-    torch.cuda.synchronize()
+    require_torch().cuda.synchronize()
     return time.perf_counter()
 
 
