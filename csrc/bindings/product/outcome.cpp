@@ -19,6 +19,30 @@ namespace {
 
 py::object or_none(const std::string& text) { return text.empty() ? py::object(py::none()) : py::object(py::str(text)); }
 
+py::dict seconds_of(const StageTimes& times) {
+  py::dict seconds;
+  seconds["scale"] = times.scale;
+  seconds["encode"] = times.encode;
+  seconds["multiply"] = times.multiply;
+  seconds["reconstruct"] = times.reconstruct;
+  return seconds;
+}
+
+// The fields of Python's Certified.
+py::dict certified(const EntryCounts& entries) {
+  py::dict counts;
+  counts["exact"] = entries.exact;
+  counts["depth"] = entries.depth;
+  counts["magnitude"] = entries.magnitude;
+  counts["result"] = entries.result;
+  counts["chains"] = entries.chains;
+  counts["repaired"] = entries.pairs;
+  counts["repaired_exactly"] = entries.exact_sums;
+  counts["total"] =
+      entries.exact + entries.depth + entries.magnitude + entries.result + entries.chains + entries.pairs + entries.exact_sums;
+  return counts;
+}
+
 // `plan`: whose planes were multiplied, or null.
 py::dict counted(const MatmulOutcome& total, const Plan* plan) {
   py::dict outcome;
@@ -39,19 +63,8 @@ py::dict counted(const MatmulOutcome& total, const Plan* plan) {
   outcome["capacities"] = range(total.capacities);
   outcome["special_rows"] = total.special_rows;
   outcome["special_columns"] = total.special_columns;
-  outcome["certified_exact"] = total.entries.exact;
-  outcome["certified_depth"] = total.entries.depth;
-  outcome["certified_magnitude"] = total.entries.magnitude;
-  outcome["certified_result"] = total.entries.result;
-  outcome["chains"] = total.entries.chains;
-  outcome["repaired_pairs"] = total.entries.pairs;
-  outcome["repaired_exact"] = total.entries.exact_sums;
   outcome["largest_bound"] = total.entries.largest_bound;
-  outcome["scale"] = total.times.scale;
-  outcome["encode"] = total.times.encode;
-  outcome["multiply"] = total.times.multiply;
-  outcome["reconstruct"] = total.times.reconstruct;
-  outcome["repair"] = total.times.repair;
+  outcome["seconds"] = seconds_of(total.times);
   return outcome;
 }
 
@@ -64,6 +77,10 @@ py::tuple plan_tuple(const Plan& plan, std::int64_t k) {
 py::dict outcome_dict(const Ran& ran, const Options& options, int precision, std::int64_t k) {
   py::dict outcome = counted(ran.outcome, ran.plan.get());
   outcome["plan"] = options.plan != nullptr ? py::object(py::none()) : py::object(plan_tuple(*ran.plan, k));
+  if (options.accuracy != Accuracy::scaled) {
+    outcome["certified"] = certified(ran.outcome.entries);
+    outcome["seconds"]["repair"] = ran.outcome.times.repair;
+  }
   outcome["reason"] = reason_of(options, precision, k);
   outcome["fallback"] = or_none(fallback_of(options, precision, k));
   return outcome;

@@ -47,7 +47,7 @@ def make_integer_report(
         overflows = outcome["overflows"]
         kernels = [] if plan is None else [outcome["kernel"]]
         about["kernel"] = "; ".join([*kernels, f"words of {bits} bits"] if bits else kernels)
-        about["seconds"] = _seconds(outcome)
+        about["seconds"] = outcome["seconds"]
     return Report(
         **about,
         device=_device(request),
@@ -89,23 +89,15 @@ def _on_cpu(
     kernel, is_direct = _ways(outcome)
     about = {
         "kernel": kernel,
-        "seconds": _seconds(outcome),
+        "seconds": outcome["seconds"],
         "capacities": outcome["capacities"],
         "largest_bound": outcome["largest_bound"] if asked.return_bound else None,
     }
     if is_direct:
         about |= {"backend": DIRECT, "reason": SMALL}
-    if asked.accuracy != "scaled":
-        counts = {name: outcome[f"certified_{name}"] for name in ("exact", "depth", "magnitude", "result")}
-        counts |= {"chains": outcome["chains"], "repaired": outcome["repaired_pairs"]}
-        counts["repaired_exactly"] = outcome["repaired_exact"]
-        about["certified"] = Certified(**counts, total=sum(counts.values()))
-        about["seconds"]["repair"] = outcome["repair"]
+    if "certified" in outcome:
+        about["certified"] = Certified(**outcome["certified"])
     return about
-
-
-def _seconds(outcome: dict[str, Any]) -> dict[str, float]:
-    return {stage: outcome[stage] for stage in ("scale", "encode", "multiply", "reconstruct")}
 
 
 def _ways(outcome: dict[str, Any]) -> tuple[str, bool]:
