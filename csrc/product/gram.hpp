@@ -2,12 +2,14 @@
 #pragma once
 
 #include "plan/cuts.hpp"
+#include "product/integers.hpp"
 #include "product/product.hpp"
 
 namespace ozfp4::product {
 
 // The product for these columns, with rows down to the diagonal.
-inline Product part_of(const Product& gram, const ColumnRange& columns) {
+template <class Gram>
+Gram part_of(const Gram& gram, const ColumnRange& columns) {
   return part_of(gram, Block{0, columns.last, columns.first, columns.last - columns.first});
 }
 

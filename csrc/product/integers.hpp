@@ -18,14 +18,10 @@ struct IntegerProduct {
   ResultView c;
 
   bool is_there() const { return c.rows > 0 && c.columns > 0; }
-  bool is_multiplied() const { return is_there() && a.inner > 0; }
-
-  // Bits of a plan for it: one more than the magnitudes of its integers have.
-  int bits() const {
-    const auto of = [](ElementType type) { return 8 * entry_bytes(type) + (is_unsigned(type) ? 1 : 0); };
-    return std::max(of(a.type), of(b.type));
-  }
 };
+
+// Bits of a plan for integers of a type: one more than their magnitudes have.
+constexpr int bits_of(ElementType type) { return 8 * entry_bytes(type) + (is_unsigned(type) ? 1 : 0); }
 
 // c = alpha a b + beta addend, modulo 2^w of c's type; or a b modulo a number, where `modulus` is not 0.
 struct IntegerSum {
@@ -39,9 +35,23 @@ struct IntegerSum {
 
   bool has_factors() const { return alpha != 1 || beta != 0; }
   bool is_there() const { return product.is_there() && count_of(axes) > 0; }
-  bool is_multiplied() const { return alpha != 0 && product.is_multiplied(); }
-  int bits() const { return entry_bits != 0 ? entry_bits : product.bits(); }
+  bool is_multiplied() const { return alpha != 0 && is_there() && product.a.inner > 0; }
   const ResultView& added() const { return addend.data != nullptr ? addend : product.c; }
+  ElementType product_type() const { return is_truth ? ElementType::int64 : product.c.type; }  // before the sum
+
+  // Of entries that are nearest to zero modulo `modulus`, where there is one.
+  int residue_bits() const {
+    int bits = 2;
+    while (bits < 63 && modulus >> bits != 0) ++bits;
+    return bits;
+  }
+  // Whether an operand is multiplied by such entries in place of its own, which are longer.
+  bool is_reduced(const OperandView& x) const { return modulus != 0 && bits_of(x.type) > residue_bits(); }
+  // Of a plan.
+  int bits() const {
+    const int own = entry_bits != 0 ? entry_bits : std::max(bits_of(product.a.type), bits_of(product.b.type));
+    return modulus != 0 ? std::min(own, residue_bits()) : own;
+  }
 };
 
 // As of a Product.

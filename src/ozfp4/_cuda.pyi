@@ -84,12 +84,40 @@ def multiply_integers(
     out: Any,
     asked: tuple[Any, ...],
     bits: int,
+    alpha: int = 1,
+    beta: int = 0,
+    addend: Any = None,
     modulus: int = 0,
     overflows: Any = None,
     is_reported: bool = False,
 ) -> dict[str, Any]:
-    """The same of integers of 64 bits, or by a plan of INT8 of eight; `out` has both matrix axes. `overflows` is a tensor of one
-    int64, which grows by the entries that the dtype does not hold."""
+    """The same of integers, modulo 2^w of the dtype of `out`; of bool whether it is not 0; or A B modulo a `modulus` that is not
+    0. `bits`: of a plan for the entries as they are. `overflows`: a tensor of one int64, which gets the number of entries of A B
+    that the dtype does not hold. `out` may have both matrix axes beside operands of one axis."""
+
+def multiply_gram(
+    a: Any,
+    b: Any,
+    out: Any,
+    asked: tuple[Any, ...],
+    is_left: bool,
+    least_columns: int,
+    bound: Any = None,
+    is_reported: bool = False,
+) -> dict[str, Any]:
+    """As that of the core for the CPU."""
+
+def multiply_integer_gram(
+    a: Any,
+    b: Any,
+    out: Any,
+    asked: tuple[Any, ...],
+    bits: int,
+    least_columns: int,
+    overflows: Any = None,
+    is_reported: bool = False,
+) -> dict[str, Any]:
+    """The same of integers, with `overflows` as in :func:`multiply_integers`."""
 
 class Prepared:
     """An operand that is scaled and encoded once."""

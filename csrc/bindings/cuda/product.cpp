@@ -168,13 +168,19 @@ py::tuple range_of(const FoundRange& range) {
   return py::make_tuple(is_empty ? 0 : range.least, is_empty ? 0 : range.largest);
 }
 
-void run(const Product& p, Options options, Place& place) {
+// Calls enqueue(options, place).
+template <class Enqueue>
+void run(Options options, Place& place, const Enqueue& enqueue) {
   if (telling.told != nullptr) {
     options.repaired = telling.told;
     options.adds_repaired = telling.has_told;
     telling.has_told = true;
   }
-  run_on(place.index(), [&] { enqueue(p, options, place.get()); });
+  run_on(place.index(), [&] { enqueue(options, place.get()); });
+}
+
+void run(const Product& p, const Options& options, Place& place) {
+  run(options, place, [&](const Options& own, const DevicePlace& at) { enqueue(p, own, at); });
 }
 
 // Plane products of as many moduli: of a plan that was lengthened, which is one of INT8, one each.
@@ -256,6 +262,28 @@ py::dict multiply_tensors(const py::object& a, const py::object& b, const py::ob
   return describe(found, options, p.type.precision(), k, complex_operands, place.index());
 }
 
+// C = X X^H: `a` is X and `b` its transpose, or where not `is_left` the other way round, and the transpose is conjugated.
+py::dict multiply_gram(const py::object& a, const py::object& b, const py::object& out, const py::tuple& asked, bool is_left,
+                       std::int64_t least_columns, const py::object& bound, bool is_reported) {
+  const Torch& torch = Torch::get();
+  Options options = options_of(asked);
+  options.has_stages = is_reported;
+  const Tensors given{
+      view_of(torch, "a", a), view_of(torch, "b", b), view_of(torch, "out", out), {}, {}, view_or_none(torch, "bound", bound)};
+  const EntryType type = type_of("a", given.a);
+  Product p = product_of(given, type, type, type_of("out", given.out), *broadcast(given.a, given.b));
+  if (type.is_complex) (is_left ? p.b : p.a).is_conjugated ^= true;
+  Place place(torch, out, given.out.device());
+  DeviceFindings found;
+  if (is_reported) place.get().found = &found;
+  run(options, place, [&](const Options& own, const DevicePlace& at) { enqueue_gram(p, own, at, least_columns); });
+  if (!is_reported) return py::dict();
+  const std::int64_t k = std::max<std::int64_t>(type.is_complex ? 2 * p.k : p.k, 1);
+  py::dict outcome = describe(found, options, p.type.precision(), k, type.is_complex ? 2 : 0, place.index());
+  outcome["entries"] = found.entries;
+  return outcome;
+}
+
 // ---- Integers ----
 
 ElementType integer_type(const char* name, const TensorView& x) {
@@ -272,42 +300,80 @@ OperandView lines_of(const TensorView& x, ElementType type, bool is_right) {
   return {data, type, x.shape(outer), x.shape(inner), x.strides(outer), x.strides(inner)};
 }
 
-// a b, modulo 2^w of the dtype of `out`, or where `modulus` is not 0 modulo that; with both matrix axes there. `bits`: of a plan
-// for the entries; `overflows`: a tensor of one int64 that grows by the entries that the dtype does not hold, or None. Operands
-// are integers of 64 bits, or by a plan of INT8 of eight. Range: entries, and an inner dimension of at least 1.
-py::dict multiply_integers(const py::object& a, const py::object& b, const py::object& out, const py::tuple& asked, int bits,
-                           std::int64_t modulus, const py::object& overflows, bool is_reported) {
+IntegerSum sum_of(const TensorView& a, const TensorView& b, TensorView& out, const std::optional<TensorView>& addend) {
+  const std::optional<StackExtents> stack = broadcast(a, b);
+  if (!stack) throw py::value_error("a, b: their stacks do not broadcast");
+  const std::size_t rank = stack->size();
+  const OperandView left = lines_of(a, integer_type("a", a), false), right = lines_of(b, integer_type("b", b), true);
+  // The result has both matrix axes, or lacks those that operands of one axis lack.
+  const bool is_whole = static_cast<std::size_t>(out.ndim()) == rank + 2;
+  const py::ssize_t row = is_whole || a.ndim() > 1 ? static_cast<py::ssize_t>(rank) : -1;
+  const py::ssize_t column = is_whole || b.ndim() > 1 ? static_cast<py::ssize_t>(rank) + (row < 0 ? 0 : 1) : -1;
+  const auto matrix = [&](const char* name, const TensorView& x) {
+    return ResultView{static_cast<char*>(const_cast<void*>(x.data())),
+                      integer_type(name, x),
+                      row < 0 ? 1 : x.shape(row),
+                      column < 0 ? 1 : x.shape(column),
+                      row < 0 ? 0 : x.strides(row),
+                      column < 0 ? 0 : x.strides(column)};
+  };
+  IntegerSum sum{{left, right, matrix("out", out)}, 1, 0, 0};
+  if (addend) sum.addend = matrix("c", *addend);
+  sum.is_truth = out.is_truth();
+  for (std::size_t axis = 0; axis < rank; ++axis) {
+    const auto at = static_cast<py::ssize_t>(axis);
+    sum.axes.push_back(
+        {(*stack)[axis], step_of(a, rank, axis), step_of(b, rank, axis), out.strides(at), addend ? addend->strides(at) : 0});
+  }
+  return sum;
+}
+
+// Makes a product of integers by `enqueue`, of those that the tensors are, as `asked` has it. `overflows`: a tensor of one int64
+// that gets the number of entries that the dtype of `out` does not hold, or None.
+template <class Enqueue>
+py::dict multiply_integers(const IntegerSum& sum, const py::object& out, const py::tuple& asked, const py::object& overflows,
+                           bool is_reported, const Enqueue& enqueue) {
   const Torch& torch = Torch::get();
   Options options = options_of(asked);
   options.has_stages = is_reported;
   options.raises = false;  // Python looks at `overflows`
-  const TensorView left = view_of(torch, "a", a), right = view_of(torch, "b", b);
-  TensorView c = view_of(torch, "out", out);
-  const std::optional<StackExtents> stack = broadcast(left, right);
-  if (!stack || static_cast<std::size_t>(c.ndim()) != stack->size() + 2)
-    throw py::value_error("a, b, out: their axes do not fit");
-  const py::ssize_t rank = stack_rank(c);
-  IntegerSum sum{{lines_of(left, integer_type("a", left), false),
-                  lines_of(right, integer_type("b", right), true),
-                  {static_cast<char*>(c.mutable_data()), integer_type("out", c), c.shape(rank), c.shape(rank + 1),
-                   c.strides(rank), c.strides(rank + 1)}},
-                 1,
-                 0,
-                 modulus};
-  sum.entry_bits = bits;
-  for (std::size_t axis = 0; axis < stack->size(); ++axis) {
-    sum.axes.push_back({(*stack)[axis], step_of(left, stack->size(), axis), step_of(right, stack->size(), axis),
-                        c.strides(static_cast<py::ssize_t>(axis))});
-  }
+  options.limits_copies = false;
   if (!overflows.is_none()) options.overflows = static_cast<std::int64_t*>(torch.address_of(overflows));
-  Place place(torch, out, c.device());
+  Place place(torch, out, view_of(torch, "out", out).device());
   DeviceFindings found;
   if (is_reported) place.get().found = &found;
-  run_on(place.index(), [&] { enqueue_integers(sum, options, place.get()); });
+  run_on(place.index(), [&] { enqueue(options, place.get()); });
   if (!is_reported) return py::dict();
-  Options own = options;
-  if (own.plan == nullptr) own.bits = bits;
-  return describe(found, own, 53, sum.product.a.inner, 0, place.index());
+  if (options.plan == nullptr) options.bits = sum.bits();
+  return describe(found, options, 53, std::max<std::int64_t>(sum.product.a.inner, 1), 0, place.index());
+}
+
+// alpha a b + beta addend, modulo 2^w of the dtype of `out`; of bool whether it is not 0; or where `modulus` is not 0, a b modulo
+// that. `bits`: of a plan for the entries, which are of eight bits where the plan is one of INT8; 0: by their dtypes.
+py::dict update_integers(const py::object& a, const py::object& b, const py::object& out, const py::tuple& asked, int bits,
+                         const py::int_& alpha, const py::int_& beta, const py::object& addend, std::int64_t modulus,
+                         const py::object& overflows, bool is_reported) {
+  const Torch& torch = Torch::get();
+  TensorView to = view_of(torch, "out", out);
+  IntegerSum sum = sum_of(view_of(torch, "a", a), view_of(torch, "b", b), to, view_or_none(torch, "c", addend));
+  sum.alpha = wrapped(alpha);
+  sum.beta = wrapped(beta);
+  sum.modulus = modulus;
+  sum.entry_bits = bits;
+  return multiply_integers(sum, out, asked, overflows, is_reported,
+                           [&](const Options& options, const DevicePlace& place) { enqueue_integers(sum, options, place); });
+}
+
+// C = X X^T, of X and its transpose in either order.
+py::dict multiply_integer_gram(const py::object& a, const py::object& b, const py::object& out, const py::tuple& asked, int bits,
+                               std::int64_t least_columns, const py::object& overflows, bool is_reported) {
+  const Torch& torch = Torch::get();
+  TensorView to = view_of(torch, "out", out);
+  IntegerSum gram = sum_of(view_of(torch, "a", a), view_of(torch, "b", b), to, std::nullopt);
+  gram.entry_bits = bits;
+  return multiply_integers(gram, out, asked, overflows, is_reported, [&](const Options& options, const DevicePlace& place) {
+    enqueue_gram(gram, options, place, least_columns);
+  });
 }
 
 // How such a product of real matrices is made, and microseconds by the models of "direct", "thin", "tiles" and "stages".
@@ -566,8 +632,13 @@ void register_product(py::module_& module) {
              py::arg("alpha") = 1.0, py::arg("beta") = 0.0, py::arg("addend") = py::none(), py::arg("upper") = py::none(),
              py::arg("bound") = py::none(), py::arg("prepared_a") = py::none(), py::arg("prepared_b") = py::none(),
              py::arg("is_reported") = false, py::arg("events") = std::array<std::uintptr_t, 3>{});
-  module.def("multiply_integers", &multiply_integers, py::arg("a"), py::arg("b"), py::arg("out"), py::arg("asked"),
-             py::arg("bits"), py::arg("modulus") = 0, py::arg("overflows") = py::none(), py::arg("is_reported") = false);
+  module.def("multiply_gram", &multiply_gram, py::arg("a"), py::arg("b"), py::arg("out"), py::arg("asked"), py::arg("is_left"),
+             py::arg("least_columns"), py::arg("bound") = py::none(), py::arg("is_reported") = false);
+  module.def("multiply_integers", &update_integers, py::arg("a"), py::arg("b"), py::arg("out"), py::arg("asked"), py::arg("bits"),
+             py::arg("alpha") = 1, py::arg("beta") = 0, py::arg("addend") = py::none(), py::arg("modulus") = 0,
+             py::arg("overflows") = py::none(), py::arg("is_reported") = false);
+  module.def("multiply_integer_gram", &multiply_integer_gram, py::arg("a"), py::arg("b"), py::arg("out"), py::arg("asked"),
+             py::arg("bits"), py::arg("least_columns"), py::arg("overflows") = py::none(), py::arg("is_reported") = false);
   module.def("way_of", &way_of_product, py::arg("a"), py::arg("b"), py::arg("out"), py::arg("asked"));
   module.def("choose", &choose_on, py::arg("asked"), py::arg("inner"), py::arg("precision"), py::arg("is_paired"),
              py::arg("device"));

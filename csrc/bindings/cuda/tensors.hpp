@@ -42,9 +42,11 @@ class TensorView {
     return product::EntryType{bits == 64 ? ElementType::float64 : ElementType::float32, is_complex};
   }
 
-  // Nothing for floating-point numbers and truth values.
+  bool is_truth() const { return type_.code == dlpack::kBool; }
+
+  // Nothing for floating-point numbers; truth values count as uint8.
   std::optional<ElementType> integer_type() const {
-    if (type_.code != dlpack::kInt && type_.code != dlpack::kUint) return std::nullopt;
+    if (type_.code != dlpack::kInt && type_.code != dlpack::kUint && !is_truth()) return std::nullopt;
     const bool is_signed = type_.code == dlpack::kInt;
     switch (type_.bits) {
       case 8: return is_signed ? ElementType::int8 : ElementType::uint8;

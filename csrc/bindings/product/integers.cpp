@@ -12,6 +12,7 @@
 #include "bindings/product/options.hpp"
 #include "bindings/product/outcome.hpp"
 #include "bindings/register.hpp"
+#include "bindings/tensors/python.hpp"
 #include "bindings/views.hpp"
 #include "product/cpu/product.hpp"
 
@@ -29,13 +30,6 @@ ResultView result_view(const py::array& x, const void* data) {
           x.shape(columns),
           x.strides(rows),
           x.strides(columns)};
-}
-
-// A factor modulo 2^64.
-std::int64_t wrapped(const py::int_& factor) {
-  const unsigned long long bits = PyLong_AsUnsignedLongLongMask(factor.ptr());
-  if (bits == static_cast<unsigned long long>(-1) && PyErr_Occurred() != nullptr) throw py::error_already_set();
-  return static_cast<std::int64_t>(bits);
 }
 
 IntegerSum sum_of(const py::array& a, const py::array& b, py::array& out, const std::optional<py::array>& addend) {

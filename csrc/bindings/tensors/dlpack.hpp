@@ -8,8 +8,8 @@ namespace ozfp4::bindings::dlpack {
 
 constexpr const char* kCapsule = "dlpack_exchange_api";
 constexpr std::uint32_t kMajor = 1;
-constexpr std::uint8_t kInt = 0, kUint = 1, kFloat = 2, kComplex = 5;  // of DataType::code
-constexpr std::int32_t kCpu = 1, kCuda = 2;                            // of Device::type
+constexpr std::uint8_t kInt = 0, kUint = 1, kFloat = 2, kComplex = 5, kBool = 6;  // of DataType::code
+constexpr std::int32_t kCpu = 1, kCuda = 2;                                       // of Device::type
 
 struct Device {
   std::int32_t type, id;

@@ -30,6 +30,13 @@ inline std::int64_t number_of(pybind11::handle found) {
   return value;
 }
 
+// An integer modulo 2^64.
+inline std::int64_t wrapped(pybind11::handle number) {
+  const unsigned long long bits = PyLong_AsUnsignedLongLongMask(number.ptr());
+  if (bits == static_cast<unsigned long long>(-1) && PyErr_Occurred() != nullptr) throw pybind11::error_already_set();
+  return static_cast<std::int64_t>(bits);
+}
+
 inline bool is_set(pybind11::handle x, const pybind11::object& attribute) {
   return answer_of(PyObject_GetAttr(x.ptr(), attribute.ptr())).is(pybind11::handle(Py_True));
 }

@@ -18,6 +18,12 @@ struct Entry {
   T part[Parts];
 };
 
+template <class T, int Parts>
+__device__ Entry<T, Parts>& entry_at(const Mirrored& m, std::int64_t matrix, std::int64_t row, std::int64_t column) {
+  char* const at = m.data + matrix * m.matrix_stride + row * m.row_stride + column * m.column_stride;
+  return *reinterpret_cast<Entry<T, Parts>*>(at);
+}
+
 // Tiles of the rows [first, last) and columns [0, first), or up to the diagonal, whose transposes are above it.
 template <class T, int Parts>
 __global__ void __launch_bounds__(kSide* kRows) mirror_kernel(const __grid_constant__ Mirrored m) {
@@ -26,19 +32,20 @@ __global__ void __launch_bounds__(kSide* kRows) mirror_kernel(const __grid_const
   const std::int64_t end = m.is_settled ? m.last : m.first;
   const std::int64_t across = (end + kSide - 1) / kSide, down = (m.last - m.first + kSide - 1) / kSide;
   const int x = static_cast<int>(threadIdx.x), y = static_cast<int>(threadIdx.y);
-  for (std::int64_t at = blockIdx.x; at < across * down; at += gridDim.x) {
-    const std::int64_t column = at % across * kSide, row = m.first + at / across * kSide;
+  for (std::int64_t at = blockIdx.x; at < across * down * m.matrices; at += gridDim.x) {
+    const std::int64_t matrix = at / (across * down), place = at % (across * down);
+    const std::int64_t column = place % across * kSide, row = m.first + place / across * kSide;
     for (int i = y; i < kSide; i += kRows) {
-      if (column + i < end && row + x < m.last) {
-        tile[i][x] = reinterpret_cast<const Own*>(m.data + (column + i) * m.stride)[row + x];
-      }
+      if (column + i < end && row + x < m.last) tile[i][x] = entry_at<T, Parts>(m, matrix, column + i, row + x);
     }
     __syncthreads();
     for (int i = y; i < kSide; i += kRows) {
       if (row + i < m.last && column + x < min(end, row + i)) {
         Own entry = tile[x][i];
-        if (Parts == 2) entry.part[Parts - 1] = conjugated(entry.part[Parts - 1]);
-        reinterpret_cast<Own*>(m.data + (row + i) * m.stride)[column + x] = entry;
+        if constexpr (Parts == 2) {
+          if (m.is_conjugated) entry.part[1] = conjugated(entry.part[1]);
+        }
+        entry_at<T, Parts>(m, matrix, row + i, column + x) = entry;
       }
     }
     __syncthreads();
@@ -47,17 +54,30 @@ __global__ void __launch_bounds__(kSide* kRows) mirror_kernel(const __grid_const
 
 template <class T>
 __global__ void settle_diagonal(const __grid_constant__ Mirrored m) {
-  const std::int64_t row = m.first + blockIdx.x * std::int64_t(blockDim.x) + threadIdx.x;
-  if (row >= m.last) return;
-  T& imaginary = reinterpret_cast<Entry<T, 2>*>(m.data + row * m.stride)[row].part[1];
-  if (magnitude_bits(imaginary) <= kInfinityBits<T>) imaginary = 0;  // NaN where the line is not finite
+  const std::int64_t rows = m.last - m.first, step = std::int64_t(gridDim.x) * blockDim.x;
+  for (std::int64_t at = blockIdx.x * std::int64_t(blockDim.x) + threadIdx.x; at < rows * m.matrices; at += step) {
+    const std::int64_t row = m.first + at % rows;
+    T& imaginary = entry_at<T, 2>(m, at / rows, row, row).part[1];
+    if (magnitude_bits(imaginary) <= kInfinityBits<T>) imaginary = 0;  // NaN where the line is not finite
+  }
+}
+
+// Calls body(T()), T being an unsigned integer of so many bytes.
+template <class Body>
+void with_word(int bytes, const Body& body) {
+  switch (bytes) {
+    case 1: return body(std::uint8_t());
+    case 2: return body(std::uint16_t());
+    case 4: return body(std::uint32_t());
+    default: return body(std::uint64_t());
+  }
 }
 
 }  // namespace
 
 void launch_mirror(const Mirrored& matrix, cudaStream_t stream) {
   const std::int64_t end = matrix.is_settled ? matrix.last : matrix.first, rows = matrix.last - matrix.first;
-  const std::int64_t tiles = ceil_div(end, kSide) * ceil_div(rows, kSide);
+  const std::int64_t tiles = ceil_div(end, kSide) * ceil_div(rows, kSide) * matrix.matrices;
   if (tiles == 0) return;
   LaunchConfig config;
   config.stage = Stage::reconstruct;
@@ -65,13 +85,13 @@ void launch_mirror(const Mirrored& matrix, cudaStream_t stream) {
   config.grid = dim3(static_cast<unsigned>(std::min(tiles, kMostBlocks)));
   config.block = dim3(kSide, kRows);
   config.stream = stream;
-  if (matrix.part == ElementType::float64) {
-    launch(matrix.is_complex ? mirror_kernel<double, 2> : mirror_kernel<double, 1>, config, matrix);
+  if (!matrix.is_complex) {
+    with_word(entry_bytes(matrix.part), [&](auto zero) { launch(mirror_kernel<decltype(zero), 1>, config, matrix); });
   } else {
-    launch(matrix.is_complex ? mirror_kernel<float, 2> : mirror_kernel<float, 1>, config, matrix);
+    launch(matrix.part == ElementType::float64 ? mirror_kernel<double, 2> : mirror_kernel<float, 2>, config, matrix);
   }
-  if (!matrix.is_settled) return;
-  config.grid = dim3(static_cast<unsigned>(ceil_div(rows, 256)));
+  if (!matrix.is_settled || !matrix.is_conjugated) return;
+  config.grid = dim3(static_cast<unsigned>(std::min(ceil_div(rows * matrix.matrices, 256), kMostBlocks)));
   config.block = dim3(256);
   launch(matrix.part == ElementType::float64 ? settle_diagonal<double> : settle_diagonal<float>, config, matrix);
 }

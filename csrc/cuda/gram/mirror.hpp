@@ -9,19 +9,22 @@
 
 namespace ozfp4::cuda {
 
-// A square matrix, row-major, of numbers or pairs of them; `stride` bytes from row to row.
+// Square matrices of numbers or of pairs of them, strides in bytes.
 struct Mirrored {
   char* data = nullptr;
   ElementType part = ElementType::float64;
   bool is_complex = false;
-  std::int64_t stride = 0, first = 0, last = 0;
-  // Of complex products of "standard": also the square of these rows and columns, whose imaginary parts on the diagonal are +0
-  // where they are no NaN, as where lines are finite. Chains of fused multiply-adds leave roundings and infinities there.
+  bool is_conjugated = false;  // pairs: the adjoint, else the transpose
+  std::int64_t row_stride = 0, column_stride = 0, first = 0, last = 0;
+  // Also the square of these rows and columns. Imaginary parts of an adjoint on its diagonal become +0 where they are no NaN, as
+  // where lines are finite: chains of fused multiply-adds leave roundings and infinities there.
   bool is_settled = false;
+  std::int64_t matrices = 1, matrix_stride = 0;
 };
 
-// Rows [first, last) left of column `first` from the columns above: the adjoint. Neither synchronises nor allocates; may be
-// captured. Throws LaunchError. Range: 0 <= first <= last < 2^31; float64 or float32, rows aligned to their entries' parts.
+// Rows [first, last) left of column `first` from the columns above. Neither synchronises nor allocates; may be captured. Throws
+// LaunchError. Range: 0 <= first <= last < 2^31, at least one matrix; entries aligned to their parts, which are floating-point
+// numbers where they are pairs.
 void launch_mirror(const Mirrored& matrix, cudaStream_t stream);
 
 }  // namespace ozfp4::cuda

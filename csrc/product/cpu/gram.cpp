@@ -88,7 +88,7 @@ void complete(const IntegerSum& gram, const Block& block) {
 // has been written.
 std::vector<Block> blocks_of(std::int64_t n, std::int64_t least_columns) {
   std::vector<Block> blocks;
-  for (const ColumnRange& columns : gram_blocks(n, least_columns)) {
+  for (const ColumnRange& columns : gram_blocks(n, least_columns != 0 ? least_columns : kGramColumns)) {
     blocks.insert(blocks.begin(), {0, columns.last, columns.first, columns.last - columns.first});
   }
   return blocks;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "arith/multiples.hpp"
+#include "arith/nearest_residue.hpp"
 #include "cpu/direct/matmul.hpp"
 #include "cpu/integers/matmul.hpp"
 #include "cpu/runtime/buffer.hpp"
@@ -30,15 +31,12 @@ void for_matrices(const IntegerSum& sum, const Options& options, const Body& bod
   }
 }
 
-// The type of the product before it is combined.
-ElementType product_type(const IntegerSum& sum) { return sum.is_truth ? ElementType::int64 : sum.product.c.type; }
-
 // Machine words for all matrices, where they serve and nothing else is asked for: with `is_exact` they do where the norms say
 // that no entry is wrapped.
 std::optional<DirectMatmul> find_words(const IntegerSum& sum, const Options& options, bool is_exact) {
   if (!may_go_direct(options) || !trusts_words()) return std::nullopt;
   IntegerTarget target{sum.product.c, static_cast<std::uint64_t>(sum.modulus)};
-  target.result.type = product_type(sum);
+  target.result.type = sum.product_type();
   std::optional<DirectMatmul> words(std::in_place, sum.product.a, sum.product.b, target, is_exact);
   if (words->needs_norms()) {
     for_matrices(sum, options, [&](const IntegerProduct& own, const auto&) { words->look(own.a, own.b); });
@@ -133,6 +131,51 @@ void combine(const IntegerSum& one, const ResultView& x) {
   });
 }
 
+// Operands whose entries are nearest to zero modulo the modulus, in memory of their own, where their own ones are longer.
+struct Reduced {
+  Buffer left, right;
+  IntegerSum sum;
+
+  explicit Reduced(const IntegerSum& given) : sum(given) {
+    if (given.is_reduced(given.product.a)) left = reduce(sum.product.a, &Axis::a);
+    if (given.is_reduced(given.product.b)) right = reduce(sum.product.b, &Axis::b);
+  }
+
+ private:
+  // The matrices one behind the other, without repetitions.
+  Buffer reduce(OperandView& x, std::ptrdiff_t Axis::* own) {
+    const OperandView from = x;
+    constexpr std::int64_t word = 8;
+    std::int64_t bytes = x.outer * x.inner * word;
+    Axes distinct;
+    for (auto axis = sum.axes.rbegin(); axis != sum.axes.rend(); ++axis) {
+      if ((*axis).*own == 0) continue;
+      distinct.insert(distinct.begin(), {axis->extent, (*axis).*own, 0, bytes});
+      (*axis).*own = bytes;
+      bytes *= axis->extent;
+    }
+    Buffer memory = allocate_buffer(std::max<std::int64_t>(bytes, 1));
+    x = {memory.get(), ElementType::int64, x.outer, x.inner, x.inner * word, word};
+    const std::int64_t lines = count_of(distinct) * x.outer;
+    parallel_for(lines, ceil_div(kCombineGrain, std::max<std::int64_t>(x.inner, 1)), [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t line = begin; line < end; ++line) {
+        const char* entry = from.data + line % x.outer * from.outer_stride;
+        char* to = memory.get() + line % x.outer * x.outer_stride;
+        for_places(distinct, line / x.outer, [&](const Axis& axis, std::int64_t i) {
+          entry += i * axis.a;
+          to += i * axis.c;
+        });
+        with_integer(from.type, [&](auto zero) {
+          for (std::int64_t k = 0; k < x.inner; ++k) {
+            store(to + k * word, nearest_residue(load<decltype(zero)>(entry + k * from.inner_stride), sum.modulus));
+          }
+        });
+      }
+    });
+    return memory;
+  }
+};
+
 // The sum that is multiplied: all of the stack, or one matrix without an entry.
 IntegerSum multiplied(const IntegerSum& given) {
   IntegerSum sum = merged(given);
@@ -151,7 +194,7 @@ struct Apart {
 
   explicit Apart(const IntegerSum& given) : sum(given) {
     ResultView& c = sum.product.c;
-    c.type = product_type(given);
+    c.type = given.product_type();
     c.column_stride = entry_bytes(c.type);
     c.row_stride = c.columns * c.column_stride;
     bytes = c.rows * c.row_stride;
@@ -167,7 +210,8 @@ struct Apart {
 }  // namespace
 
 IntegersRan multiply_integers(const IntegerSum& given, const Options& options, bool counts) {
-  const IntegerSum sum = multiplied(given);
+  const Reduced reduced(multiplied(given));
+  const IntegerSum& sum = reduced.sum;
   const std::int64_t count = count_of(sum.axes);
   if (sum.alpha == 0) {
     for (std::int64_t item = 0; item < count; ++item) combine(matrix_at(sum, item), {});

@@ -36,10 +36,10 @@ struct IntegersRan : Ran {
 // Counts entries that do not fit where `counts`. Throws Refusal, WorkspaceError; nothing is written then.
 IntegersRan multiply_integers(const IntegerSum& sum, const Options& options, bool counts);
 
-// C = X X^H of the product of X and its adjoint, of each matrix of a stack, by blocks of so many columns at least; the outcome is
-// that of all blocks. Throws as multiply; of integers C is undefined where an overflow is refused.
-void multiply_gram(const Product& gram, const Options& options, Ran& ran, std::int64_t least_columns = kGramColumns);
-IntegersRan multiply_gram(const IntegerSum& gram, const Options& options, bool counts, std::int64_t least_columns = kGramColumns);
+// C = X X^H of the product of X and its adjoint, of each matrix of a stack, by blocks of so many columns at least (0: of
+// kGramColumns); the outcome is that of all blocks. Throws as multiply; of integers C is undefined where an overflow is refused.
+void multiply_gram(const Product& gram, const Options& options, Ran& ran, std::int64_t least_columns = 0);
+IntegersRan multiply_gram(const IntegerSum& gram, const Options& options, bool counts, std::int64_t least_columns = 0);
 
 // The plan of a product of real operands of inner dimension k, or of two complex ones made real: where the options leave it open,
 // that of the cheapest unit of this CPU.

@@ -97,6 +97,7 @@ char* memory_of(const DevicePlace& place) { return static_cast<char*>(place.memo
 
 std::int64_t bytes_of(const DeviceBlocks& blocks) { return blocks.bytes; }
 std::int64_t bytes_of(const std::shared_ptr<const GramProblem>& problem) { return problem->bytes; }
+std::int64_t bytes_of(const std::shared_ptr<const IntegerGramProblem>& problem) { return problem->bytes; }
 std::int64_t bytes_of(const std::shared_ptr<const IntegerProblem>& problem) { return problem->places.bytes; }
 
 Launching launching_at(const DevicePlace& place) {
@@ -118,7 +119,7 @@ std::pair<Problem, char*> with_memory(const Options& options, const DevicePlace&
   if (bytes_of(asked) == 0) return {asked, nullptr};
   if (char* const memory = allocated(asked, false)) return {asked, memory};
   Options own = options;
-  own.has_limit = true;
+  own.has_limit = own.limits_copies = true;
   try {
     // A graph that is captured keeps what it is given: nothing is tried.
     for (Problem problem = asked; !is_captured(stream_of(place));) {
@@ -217,24 +218,29 @@ void enqueue(const Product& product, const Options& options, const DevicePlace& 
   });
 }
 
-void enqueue_gram(const Product& gram, const Options& options, const DevicePlace& place) {
+void enqueue_gram(const Product& gram, const Options& options, const DevicePlace& place, std::int64_t least_columns) {
   if (gram.is_there()) {
     check_extent("n", gram.n, gram.type.is_complex);
     check_extent("k", gram.k, gram.type.is_complex);
   }
   check_aligned("a", gram.a.data, gram.type.bytes());
   check_aligned("c", gram.c.data, gram.type.bytes());
+  check_option_aligned("bound", gram.bound.data);
   check_option_aligned("repaired", options.repaired);
   check_place(place, kWorkspace, gram.is_there());
   if (!gram.is_there()) return enqueue_nothing(options, place);
+  Product own = gram;
+  own.axes = merged(gram.axes);
   on_device([&] {
-    const auto find = [&](const Options& asked) { return find_gram(gram, asked, stream_of(place)); };
+    const auto find = [&](const Options& asked) { return find_gram(own, asked, least_columns, stream_of(place)); };
     run(options, place, find,
-        [&](const auto& problem, char* memory, const Launching& how) { launch(*problem, gram, options, memory, how); });
+        [&](const auto& problem, char* memory, const Launching& how) { launch(*problem, own, options, memory, how); });
   });
 }
 
-void enqueue_integers(const IntegerSum& sum, const Options& options, const DevicePlace& place) {
+namespace {
+
+void check_integers(const IntegerSum& sum, const Options& options, const DevicePlace& place) {
   const IntegerProduct& p = sum.product;
   if (options.raises) {
     refuse_option(Fault::unsupported, "overflow",
@@ -248,13 +254,33 @@ void enqueue_integers(const IntegerSum& sum, const Options& options, const Devic
   check_aligned("c", p.c.data, entry_bytes(p.c.type));
   check_option_aligned("overflows", options.overflows);
   check_place(place, kWorkspace, sum.is_multiplied());
-  if (!sum.is_multiplied()) {
-    if (!goes_on(place, kWorkspace, 0) || (!p.is_there() && options.overflows == nullptr)) return;
-    return on_device([&] { launch_nothing(sum, options, stream_of(place)); });
-  }
+}
+
+void enqueue_no_integers(const IntegerSum& sum, const Options& options, const DevicePlace& place) {
+  if (!goes_on(place, kWorkspace, 0) || (!sum.is_there() && options.overflows == nullptr)) return;
+  on_device([&] { launch_nothing(sum, options, stream_of(place)); });
+}
+
+}  // namespace
+
+void enqueue_integers(const IntegerSum& sum, const Options& options, const DevicePlace& place) {
+  check_integers(sum, options, place);
+  if (!sum.is_multiplied()) return enqueue_no_integers(sum, options, place);
   const IntegerSum own = merged(sum);
   on_device([&] {
     const auto find = [&](const Options& asked) { return find_problem(own, asked, stream_of(place)); };
+    run(options, place, find,
+        [&](const auto& problem, char* memory, const Launching& how) { launch(*problem, own, options, memory, how); });
+  });
+}
+
+void enqueue_gram(const IntegerSum& gram, const Options& options, const DevicePlace& place, std::int64_t least_columns) {
+  check_integers(gram, options, place);
+  if (!gram.is_multiplied()) return enqueue_no_integers(gram, options, place);
+  IntegerSum own = gram;
+  own.axes = merged(gram.axes);
+  on_device([&] {
+    const auto find = [&](const Options& asked) { return find_gram(own, asked, least_columns, stream_of(place)); };
     run(options, place, find,
         [&](const auto& problem, char* memory, const Launching& how) { launch(*problem, own, options, memory, how); });
   });

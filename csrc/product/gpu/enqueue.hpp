@@ -44,8 +44,14 @@ struct DevicePlace {
 // on it; Fault::device_error for what CUDA says. The options' `repaired` and `overflows` are written where nothing is multiplied,
 // too.
 OZFP4_CUDA_EXPORT void enqueue(const Product& product, const Options& options, const DevicePlace& place);
-OZFP4_CUDA_EXPORT void enqueue_gram(const Product& gram, const Options& options, const DevicePlace& place);
 OZFP4_CUDA_EXPORT void enqueue_integers(const IntegerSum& sum, const Options& options, const DevicePlace& place);
+
+// C = X X^H of the product of X and its adjoint, of each matrix of a stack. `least_columns`: of the blocks that it is cut into,
+// whatever its extent; 0: by what pays.
+OZFP4_CUDA_EXPORT void enqueue_gram(const Product& gram, const Options& options, const DevicePlace& place,
+                                    std::int64_t least_columns = 0);
+OZFP4_CUDA_EXPORT void enqueue_gram(const IntegerSum& gram, const Options& options, const DevicePlace& place,
+                                    std::int64_t least_columns = 0);
 
 // The operand lies in `place.memory` until it is gone. Null where only its size is asked for.
 OZFP4_CUDA_EXPORT std::shared_ptr<const Prepared> prepare_on_device(const ToPrepare& own, const Options& options,

@@ -39,6 +39,7 @@ struct DeviceFindings {
   std::string fallback;              // why it is not that of the cheapest unit; empty: it is
   std::int64_t workspace = 0, special_rows = 0, special_columns = 0;
   std::int64_t listed = 0, exact = 0;  // entries that were repaired, and those of them by sums of all products
+  std::int64_t entries = 0;            // of a Gram matrix, that were multiplied
   int moduli_used = 0;
   FoundRange exponents, capacities;
   // Lines whose shift is 0: all of them zeros, or with an exponent that the shift does not tell.

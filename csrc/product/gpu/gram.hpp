@@ -10,8 +10,9 @@
 #include <optional>
 #include <vector>
 
+#include "product/gpu/blocks.hpp"
+#include "product/gpu/integers.hpp"
 #include "product/gpu/lines.hpp"
-#include "product/gpu/problem.hpp"
 #include "product/gram.hpp"
 #include "product/options.hpp"
 
@@ -23,7 +24,7 @@ inline constexpr std::int64_t kLeastGramExtent = 6144;
 // Columns of the result, down to the diagonal, and what is launched for them.
 struct GramBlock {
   ColumnRange columns;
-  std::shared_ptr<const DeviceProblem> problem;
+  DeviceBlocks product;
 };
 
 // The largest block first; planes of A that are kept lie before what all of them use. Immutable.
@@ -34,19 +35,39 @@ struct GramProblem {
 };
 
 // As of DeviceProblem: all blocks have one. Range: a result that is there.
-inline const void* shared_part(const GramProblem& problem) { return shared_part(*problem.blocks.front().problem); }
+inline const void* shared_part(const GramProblem& problem) {
+  return shared_part(*problem.blocks.front().product.blocks.front().sum.product);
+}
 
 // The launches of a product, by lines that are kept where its operands are prepared.
-using FindBlock = std::function<std::shared_ptr<const DeviceProblem>(const Product& block)>;
+using FindBlock = std::function<DeviceBlocks(const Product& block)>;
 
 // Of what `find` finds. Lines are kept where they may be, and all of it takes a workspace that is small, or little more than the
-// blocks by themselves.
-GramProblem lay_out_gram(const Product& gram, const std::optional<KeptLines>& lines, const FindBlock& find);
+// blocks by themselves. `least_columns`: of a block; 0: by what pays.
+GramProblem lay_out_gram(const Product& gram, const std::optional<KeptLines>& lines, const FindBlock& find,
+                         std::int64_t least_columns = 0);
 
 // Of the current device; blocks that were found for such a matrix before are found again. Throws as find_problem.
-std::shared_ptr<const GramProblem> find_gram(const Product& gram, const Options& options, cudaStream_t stream);
+std::shared_ptr<const GramProblem> find_gram(const Product& gram, const Options& options, std::int64_t least_columns,
+                                             cudaStream_t stream);
 
 // Throws std::runtime_error. Range: a workspace of problem.bytes, aligned to 256.
 void launch(const GramProblem& problem, const Product& gram, const Options& options, char* workspace, const Launching& how);
+
+// The same of integers.
+struct IntegerGramBlock {
+  ColumnRange columns;
+  std::shared_ptr<const IntegerProblem> problem;
+};
+struct IntegerGramProblem {
+  std::vector<IntegerGramBlock> blocks;
+  std::int64_t bytes = 0;
+};
+using FindIntegers = std::function<std::shared_ptr<const IntegerProblem>(const IntegerSum& block)>;
+IntegerGramProblem lay_out_gram(const IntegerSum& gram, const FindIntegers& find, std::int64_t least_columns);
+std::shared_ptr<const IntegerGramProblem> find_gram(const IntegerSum& gram, const Options& options, std::int64_t least_columns,
+                                                    cudaStream_t stream);
+void launch(const IntegerGramProblem& problem, const IntegerSum& gram, const Options& options, char* workspace,
+            const Launching& how);
 
 }  // namespace ozfp4::product

@@ -12,6 +12,7 @@
 #include "product/gpu/choice.hpp"
 #include "product/gpu/device.hpp"
 #include "product/gpu/layout.hpp"
+#include "product/gpu/numbering.hpp"
 #include "product/gpu/plans.hpp"
 #include "product/gpu/steps.hpp"
 #include "product/refusal.hpp"
@@ -25,6 +26,9 @@ constexpr std::int64_t kWord = 8;
 
 // Operands of eight bits are multiplied as they are.
 bool is_of_bytes(const Options& options) { return options.plan != nullptr && options.plan->scheme == Scheme::integer; }
+
+// Whether the product is not yet the result.
+bool is_apart(const IntegerSum& integers) { return integers.has_factors() || integers.is_truth; }
 
 Key key_of(const IntegerSum& integers, const Options& options, int device) {
   const IntegerProduct& p = integers.product;
@@ -47,25 +51,37 @@ Key key_of(const IntegerSum& integers, const Options& options, int device) {
           offset_of(p.b.data),
           offset_of(p.c.data),
           integers.bits(),
-          integers.has_factors(),
+          is_apart(integers),
+          integers.is_truth,
           integers.modulus,
           options.overflows != nullptr,
           number_of(options.alphabet),
           number_of(options.family),
           options.has_limit ? options.workspace_limit : 0,
+          options.limits_copies,
           number_of(options.plan.get())};
   for (const Axis& axis : integers.axes) key.insert(key.end(), {axis.extent, axis.a, axis.b, axis.c});
   return key;
 }
 
 // To integers of 64 bits.
-bool is_copied(const OperandView& x, const Options& options) { return entry_bytes(x.type) != kWord && !is_of_bytes(options); }
+bool is_copied(const IntegerSum& integers, const OperandView& x, const Options& options) {
+  return !is_of_bytes(options) && (entry_bytes(x.type) != kWord || integers.is_reduced(x));
+}
 
-// As it lies: entries of a line side by side.
-IntegerLines lines_of(const OperandView& x) {
-  const bool runs_along_k = x.inner_stride == entry_bytes(x.type);
-  return {x.data, x.type, runs_along_k ? x.outer : x.inner, runs_along_k ? x.inner : x.outer,
-          runs_along_k ? x.outer_stride : x.inner_stride};
+// As it lies: entries side by side where they are so.
+bool runs_along_k(const OperandView& x) { return x.inner_stride == entry_bytes(x.type) || x.outer_stride != entry_bytes(x.type); }
+
+void copy(const IntegerSum& integers, const OperandView& x, std::ptrdiff_t Axis::* own, char* to, cudaStream_t stream) {
+  IntegerLines lines{x.data, x.type, x.outer, x.inner, x.outer_stride, x.inner_stride};
+  if (!runs_along_k(x)) lines = {x.data, x.type, x.inner, x.outer, x.inner_stride, x.outer_stride};
+  if (integers.is_reduced(x)) lines.modulus = integers.modulus;
+  Numbering(integers.axes, own).for_lines([&](std::int64_t first, const Axis& along, const Axis& offset) {
+    lines.data = x.data + offset.*own;
+    lines.matrices = along.extent;
+    lines.matrix_stride = along.*own;
+    launch_widen(lines, to + first * x.outer * x.inner * kWord, stream);
+  });
 }
 
 // The operand that scale and encode read: itself, or its copy (null: none is made).
@@ -74,31 +90,43 @@ DeviceOperand operand_at(const OperandView& x, char* copy) {
       x.data,         x.type, narrow<std::int32_t>(x.outer, "m, n"), narrow<std::int32_t>(x.inner, "k"), x.outer_stride,
       x.inner_stride, {}};
   if (copy == nullptr) return operand;
-  const bool runs_along_k = x.inner_stride == entry_bytes(x.type);
   operand.data = copy;
   operand.type = ElementType::int64;
-  operand.outer_stride = runs_along_k ? x.inner * kWord : kWord;
-  operand.inner_stride = runs_along_k ? kWord : x.outer * kWord;
+  operand.outer_stride = runs_along_k(x) ? x.inner * kWord : kWord;
+  operand.inner_stride = runs_along_k(x) ? kWord : x.outer * kWord;
   return operand;
 }
 
+// The product before the sum, rows and matrices one behind the other.
+ResultView product_in(const IntegerSum& integers, char* data) {
+  const ResultView& c = integers.product.c;
+  const std::int64_t entry = entry_bytes(integers.product_type());
+  return {data, integers.product_type(), c.rows, c.columns, c.columns * entry, entry};
+}
+
+std::int64_t bytes_of(const OperandView& x) { return size_of({x.outer, x.inner, kWord}); }
+std::int64_t bytes_of(const ResultView& x) { return size_of({x.rows, x.columns, entry_bytes(x.type)}); }
+
 CudaProduct product_at(const IntegerSum& integers, const Options& options, const IntegerPlaces& places, char* workspace) {
   const IntegerProduct& p = integers.product;
-  const std::int64_t entry = entry_bytes(p.c.type);
   CudaProduct product;
-  const auto copied = [&](const OperandView& x, std::int64_t place) {
-    return is_copied(x, options) ? operand_at(x, workspace + place) : operand_at(x, nullptr);
-  };
-  product.a = copied(p.a, places.a);
-  product.b = copied(p.b, places.b);
-  DeviceResult& c = product.result;
-  c.data = integers.has_factors() ? workspace + places.product : p.c.data;
-  c.type = p.c.type;
-  c.rows = product.a.outer;
-  c.columns = product.b.outer;
-  c.row_stride = integers.has_factors() ? p.c.columns * entry : p.c.row_stride;
-  c.column_stride = integers.has_factors() ? entry : p.c.column_stride;
-  for (const Axis& axis : integers.axes) product.axes.push_back({axis.extent, axis.a, axis.b, axis.c, 0, 0});
+  const bool copies_a = is_copied(integers, p.a, options), copies_b = is_copied(integers, p.b, options);
+  product.a = operand_at(p.a, copies_a ? workspace + places.a : nullptr);
+  product.b = operand_at(p.b, copies_b ? workspace + places.b : nullptr);
+  const ResultView to = is_apart(integers) ? product_in(integers, workspace + places.product) : p.c;
+  product.result.data = to.data;
+  product.result.type = to.type;
+  product.result.rows = product.a.outer;
+  product.result.columns = product.b.outer;
+  product.result.row_stride = to.row_stride;
+  product.result.column_stride = to.column_stride;
+  const Numbering a(integers.axes, &Axis::a), b(integers.axes, &Axis::b), c(integers.axes, &Axis::c);
+  for (std::size_t i = 0; i < integers.axes.size(); ++i) {
+    const Axis& axis = integers.axes[i];
+    product.axes.push_back({axis.extent, copies_a ? a.step(i) * bytes_of(p.a) : axis.a,
+                            copies_b ? b.step(i) * bytes_of(p.b) : axis.b, is_apart(integers) ? c.step(i) * bytes_of(to) : axis.c,
+                            0, 0});
+  }
   product.second.data = reinterpret_cast<char*>(options.overflows);
   return product;
 }
@@ -107,9 +135,12 @@ IntegerPlaces places_of(const IntegerSum& integers, const Options& options) {
   const IntegerProduct& p = integers.product;
   IntegerPlaces places;
   PlaceCount count;
-  count.add(places.a, is_copied(p.a, options), size_of({p.a.outer, p.a.inner, kWord}));
-  count.add(places.b, is_copied(p.b, options), size_of({p.b.outer, p.b.inner, kWord}));
-  count.add(places.product, integers.has_factors(), size_of({p.c.rows, p.c.columns, entry_bytes(p.c.type)}));
+  const auto all = [&](std::ptrdiff_t Axis::* own, std::int64_t bytes) {
+    return size_of({Numbering(integers.axes, own).count(), bytes});
+  };
+  count.add(places.a, is_copied(integers, p.a, options), all(&Axis::a, bytes_of(p.a)));
+  count.add(places.b, is_copied(integers, p.b, options), all(&Axis::b, bytes_of(p.b)));
+  count.add(places.product, is_apart(integers), all(&Axis::c, bytes_of(product_in(integers, nullptr))));
   places.stages = count.bytes;
   return places;
 }
@@ -150,11 +181,26 @@ void clear_overflows(const Options& options, cudaStream_t stream) {
   check(cudaMemsetAsync(options.overflows, 0, sizeof *options.overflows, stream), "cudaMemsetAsync");
 }
 
-void combine(const IntegerSum& integers, const char* product, cudaStream_t stream) {
-  const ResultView& c = integers.product.c;
-  launch_combine({c.data, c.type, c.rows, c.columns, c.row_stride, product, static_cast<std::uint64_t>(integers.alpha),
-                  static_cast<std::uint64_t>(integers.beta)},
-                 stream);
+// `product`: null: zeros.
+void combine(const IntegerSum& integers, char* product, cudaStream_t stream) {
+  const ResultView &c = integers.product.c, x = product_in(integers, product);
+  const auto added = integers.addend.data != nullptr ? &Axis::addend : &Axis::c;
+  Numbering(integers.axes, &Axis::c).for_lines([&](std::int64_t first, const Axis& along, const Axis& offset) {
+    const auto matrices = [](const ResultView& own, std::ptrdiff_t from, std::ptrdiff_t step) {
+      return IntegerMatrices{own.data + from, own.type, own.row_stride, own.column_stride, step};
+    };
+    cuda::IntegerSum sum;
+    sum.matrices = along.extent;
+    sum.rows = c.rows;
+    sum.columns = c.columns;
+    sum.to = matrices(c, offset.c, along.c);
+    if (product != nullptr) sum.x = matrices(x, first * bytes_of(x), bytes_of(x));
+    if (integers.beta != 0) sum.addend = matrices(integers.added(), offset.*added, along.*added);
+    sum.alpha = static_cast<std::uint64_t>(integers.alpha);
+    sum.beta = static_cast<std::uint64_t>(integers.beta);
+    sum.is_truth = integers.is_truth;
+    launch_combine(sum, stream);
+  });
 }
 
 }  // namespace
@@ -168,7 +214,7 @@ std::shared_ptr<IntegerProblem> lay_out(const IntegerSum& integers, const Option
   problem->places = places_of(integers, options);
   auto* const nowhere = reinterpret_cast<char*>(std::uintptr_t(kPlaceAlignment));
   const CudaProduct product = product_at(integers, options, problem->places, nowhere);
-  problem->layout = lay_out_behind(problem->places.stages, options,
+  problem->layout = lay_out_behind(options.limits_copies ? problem->places.stages : 0, options,
                                    [&](std::int64_t left) { return lay_out_stages(*problem->plan, product, gpu, left, how); });
   problem->places.bytes = problem->places.stages + problem->layout.bytes;
   return problem;
@@ -196,18 +242,18 @@ std::shared_ptr<const IntegerProblem> find_problem(const IntegerSum& integers, c
 }
 
 void launch(const IntegerProblem& problem, const IntegerSum& integers, const Options& options, char* workspace,
-            const Launching& how) {
+            const Launching& how, bool adds) {
   const cudaStream_t stream = how.stream;
   const IntegerPlaces& places = problem.places;
   if (how.ways != nullptr) how.ways->emplace_back(way_name(problem.layout));
   const IntegerProduct& p = integers.product;
-  if (is_copied(p.a, options)) launch_widen(lines_of(p.a), workspace + places.a, stream);
-  if (is_copied(p.b, options)) launch_widen(lines_of(p.b), workspace + places.b, stream);
-  clear_overflows(options, stream);
+  if (is_copied(integers, p.a, options)) copy(integers, p.a, &Axis::a, workspace + places.a, stream);
+  if (is_copied(integers, p.b, options)) copy(integers, p.b, &Axis::b, workspace + places.b, stream);
+  if (!adds) clear_overflows(options, stream);
   if (how.found != nullptr) {
     how.found->plan = problem.chosen;
     how.found->fallback = problem.fallback;
-    how.found->workspace = places.bytes;
+    how.found->workspace = places.bytes - (options.limits_copies ? 0 : places.stages);
     how.found->kernel = kernel_text(*problem.plan, problem.layout);
   }
   const CudaProduct product = product_at(integers, options, places, workspace);
@@ -216,13 +262,13 @@ void launch(const IntegerProblem& problem, const IntegerSum& integers, const Opt
     launch_matmul(*problem.plan, problem.layout, own, workspace + places.stages, problem.steps, how.options());
     if (how.found != nullptr) how.found->add(*problem.plan, problem.layout, own, workspace + places.stages, stream);
   }
-  if (integers.has_factors()) combine(integers, product.result.data, stream);
+  if (is_apart(integers)) combine(integers, product.result.data, stream);
 }
 
 void launch_nothing(const IntegerSum& integers, const Options& options, cudaStream_t stream) {
   current_device();  // whose absence is told as for what is multiplied
   clear_overflows(options, stream);
-  if (integers.product.is_there()) combine(integers, nullptr, stream);
+  if (integers.is_there()) combine(integers, nullptr, stream);
 }
 
 }  // namespace ozfp4::product

@@ -37,7 +37,7 @@ inline const void* shared_part(const IntegerProblem& problem) { return problem.i
 
 // All of it but the steps, which needs no device; without planes where `direct` allows it. Throws Refusal for a plan that no GPU
 // has for integers, and where copies exceed the workspace limit; WorkspaceError where all of it does. Range: what is
-// multiplied, no extent above kLongestExtent; a stack of integers of 64 bits, or by a plan of INT8 of eight, without factors.
+// multiplied, no extent above kLongestExtent.
 std::shared_ptr<IntegerProblem> lay_out(const IntegerSum& integers, const Options& options,
                                         const std::shared_ptr<const Plan>& plan, cuda::Kernel kernel, const cuda::Gpu& gpu,
                                         const Shaping& how);
@@ -46,9 +46,10 @@ std::shared_ptr<IntegerProblem> lay_out(const IntegerSum& integers, const Option
 // build passes its test on it.
 std::shared_ptr<const IntegerProblem> find_problem(const IntegerSum& integers, const Options& options, cudaStream_t stream);
 
-// Throws cuda::LaunchError. Range: a workspace of problem.places.bytes, aligned to 256.
+// `adds`: to what the launch before counted of overflows. Throws cuda::LaunchError. Range: a workspace of problem.places.bytes,
+// aligned to 256.
 void launch(const IntegerProblem& problem, const IntegerSum& integers, const Options& options, char* workspace,
-            const Launching& how);
+            const Launching& how, bool adds = false);
 
 // The same of what is not multiplied: beta C, and no overflow. Throws Refusal Fault::no_device where there is no device.
 void launch_nothing(const IntegerSum& integers, const Options& options, cudaStream_t stream);

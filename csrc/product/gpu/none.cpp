@@ -12,7 +12,8 @@ namespace {
 bool has_device_code() { return false; }
 
 void enqueue(const Product&, const Options&, const DevicePlace&) { refuse_device(); }
-void enqueue_gram(const Product&, const Options&, const DevicePlace&) { refuse_device(); }
+void enqueue_gram(const Product&, const Options&, const DevicePlace&, std::int64_t) { refuse_device(); }
+void enqueue_gram(const IntegerSum&, const Options&, const DevicePlace&, std::int64_t) { refuse_device(); }
 void enqueue_integers(const IntegerSum&, const Options&, const DevicePlace&) { refuse_device(); }
 std::shared_ptr<const Prepared> prepare_on_device(const ToPrepare&, const Options&, const DevicePlace&) { refuse_device(); }
 

@@ -150,7 +150,7 @@ Words integers_in_one_launch(const Device& device, Kernel kernel, const Words& a
                             0};
   PlanRequest request;
   request.alphabet = Alphabet::int8;
-  request.bits = integers.product.bits();
+  request.bits = integers.bits();
   request.k = k;
   const auto problem = lay_out(integers, {}, find_plan(request, false), kernel, device.gpu, Direct::always);
   if (!problem->layout.is_direct) throw std::runtime_error("the integers were not multiplied in one launch");

@@ -31,8 +31,8 @@ std::string text_of(const IntegerSum& sum) {
 char* nowhere(ElementType type) { return reinterpret_cast<char*>(std::uintptr_t(4096 + random_int(0, 4) * entry_bytes(type))); }
 
 std::shared_ptr<IntegerProblem> laid_out(const IntegerSum& integers, const Options& options, const cuda::Gpu& gpu) {
-  const std::shared_ptr<const Plan> plan = plan_for(integer_plan_options(options, integers.product.bits()), 53,
-                                                    integers.product.a.inner, false, {{&Alphabet::int8, 1.0}});
+  const std::shared_ptr<const Plan> plan =
+      plan_for(integer_plan_options(options, integers.bits()), 53, integers.product.a.inner, false, {{&Alphabet::int8, 1.0}});
   return lay_out(integers, options, plan, cuda::Kernel::mma_copy, gpu, cuda::Direct::where_it_pays);
 }
 
@@ -79,7 +79,9 @@ void check_one() {
     ++(problem->layout.is_direct ? direct : staged);
     const IntegerPlaces& places = problem->places;
     const IntegerProduct& p = sum.product;
-    const auto words = [](const OperandView& x) { return entry_bytes(x.type) == 8 ? 0 : x.outer * x.inner * 8; };
+    const auto words = [&](const OperandView& x) {
+      return entry_bytes(x.type) == 8 && !sum.is_reduced(x) ? 0 : x.outer * x.inner * 8;
+    };
     const std::int64_t apart = sum.has_factors() ? p.c.rows * p.c.columns * entry_bytes(p.c.type) : 0;
     report("the places " + text_of(sum), places.a == 0 && places.b - places.a >= words(p.a) &&
                                              places.product - places.b >= words(p.b) && places.stages - places.product >= apart &&

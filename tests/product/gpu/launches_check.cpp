@@ -1,17 +1,20 @@
-// The launches of a product give its bits, with kernels that run on the CPU: which copies are made, where they lie, and which
-// real product is multiplied. In place of the launches stand functions on memory of the host.
+// The launches of a product, or of a Gram matrix, give its bits, with kernels that run on the CPU: which copies are made, where
+// they lie, and which real product is multiplied. In place of the launches stand functions on memory of the host.
 #include <cstring>
 #include <memory>
 
 #include "arith/accuracy/bound.hpp"
+#include "arith/exact/conjugate.hpp"
 #include "arith/update/part_sum.hpp"
 #include "cuda/complex/copy.hpp"
 #include "cuda/complex/expand.hpp"
 #include "cuda/complex/sum.hpp"
+#include "cuda/gram/mirror.hpp"
 #include "cuda/matmul.hpp"
 #include "cuda/multiply/registry.hpp"
 #include "plan/choice.hpp"
 #include "product/choose.hpp"
+#include "product/gpu/gram.hpp"
 #include "product/gpu/problem.hpp"
 #include "product/gpu/sum.hpp"
 #include "product/gpu/twice.hpp"
@@ -137,6 +140,25 @@ void launch_expand(const ComplexMatrices& from, void* to, cudaStream_t) {
   with_float(from.type, [&](auto zero) { expand<decltype(zero)>(from, static_cast<char*>(to)); });
 }
 
+void launch_mirror(const Mirrored& m, cudaStream_t) {
+  with_float(m.part, [&](auto zero) {
+    using T = decltype(zero);
+    for (std::int64_t matrix = 0; matrix < m.matrices; ++matrix) {
+      const auto at = [&](std::int64_t row, std::int64_t column) {
+        return m.data + matrix * m.matrix_stride + row * m.row_stride + column * m.column_stride;
+      };
+      for (std::int64_t row = m.first; row < m.last; ++row) {
+        for (std::int64_t column = 0; column < (m.is_settled ? row : m.first); ++column) {
+          std::memcpy(at(row, column), at(column, row), (m.is_complex ? 2 : 1) * sizeof(T));
+          if (m.is_conjugated) store(at(row, column) + sizeof(T), conjugated(load<T>(at(column, row) + sizeof(T))));
+        }
+        char* const imaginary = at(row, row) + sizeof(T);
+        if (m.is_settled && m.is_conjugated && !std::isnan(load<T>(imaginary))) store(imaginary, T(0));
+      }
+    }
+  });
+}
+
 void launch_matmul(const CudaPlan& plan, const CudaLayout&, const Turn& turn, char*, const GemmStep*, const LaunchOptions&) {
   using namespace product;
   const DeviceResult& c = turn.result;
@@ -192,20 +214,74 @@ struct OnHost {
   static Bytes read(const char* data, std::size_t bytes) { return Bytes(data, data + bytes); }
 };
 
-void multiply_there(const Product& given, const Options& options) {
+DeviceSum laid_out(const Product& product, const Options& options) {
   const cuda::Gpu gpu{90, 132, 100 * 1024};
-  const Product product = merged(given, kLongestExtent / 2);
-  const DeviceSum sum = lay_out_sum(product, options, [&](const Product& own, const Options& asked) {
+  return lay_out_sum(product, options, [&](const Product& own, const Options& asked) {
     const auto plan = plan_for(asked, own.type.precision(), inner_of(own), is_paired(own), {{&Alphabet::int8, 1.0}});
     const bool may_be_direct = asked.accuracy != Accuracy::correct && random_int(0, 1) == 0;
     return lay_out(own, asked, plan, cuda::Kernel::mma_copy, gpu,
                    may_be_direct ? cuda::Direct::where_it_pays : cuda::Direct::never);
   });
-  const auto bytes = static_cast<std::size_t>(sum.places.bytes);
+}
+
+// Calls launch(workspace).
+template <class Launch>
+void with_workspace(std::int64_t size, const Launch& launch) {
+  const auto bytes = static_cast<std::size_t>(size);
   const std::unique_ptr<char[]> memory(new char[bytes + 256]);
   std::memset(memory.get(), kPoison, bytes + 256);
-  char* const workspace = memory.get() + (256 - reinterpret_cast<std::uintptr_t>(memory.get()) % 256) % 256;
-  launch(sum, product, options, workspace, nullptr);
+  launch(memory.get() + (256 - reinterpret_cast<std::uintptr_t>(memory.get()) % 256) % 256);
+}
+
+void multiply_there(const Product& given, const Options& options) {
+  const Product product = merged(given, kLongestExtent / 2);
+  const DeviceSum sum = laid_out(product, options);
+  with_workspace(sum.places.bytes, [&](char* workspace) { launch(sum, product, options, workspace, nullptr); });
+}
+
+// X X^H, by blocks or not, of each matrix of a stack, wherever these and the bounds lie.
+void check_gram(const EntryType& type, Accuracy accuracy, bool has_bound) {
+  Product gram{};
+  gram.type = gram.type_a = gram.type_b = type;
+  gram.m = gram.n = random_int(1, 200);
+  gram.k = random_int(1, 40);
+  if (random_int(0, 2) == 0) gram.axes = {{random_int(2, 3), 1, 1, 1, 0, 0, 1}};
+  const Place at_a = random_place(gram, &Axis::a, gram.m, gram.k, type.bytes());
+  const Place at_c = random_place(gram, &Axis::c, gram.m, gram.n, type.bytes());
+  const std::int64_t bound_entry = type.is_complex ? 16 : 8;
+  const Place at_bound = random_place(gram, &Axis::bound, gram.m, gram.n, bound_entry);
+  for (std::size_t i = 0; i < gram.axes.size(); ++i) {
+    gram.axes[i] = {gram.axes[i].extent, at_a.steps[i], at_a.steps[i], at_c.steps[i], 0, 0, at_bound.steps[i]};
+  }
+  const Bytes a = random_numbers(at_a.bytes, type.part, random_int(0, 1) == 0);
+  gram.a = {a.data() + at_a.first, gram.m, gram.k, at_a.row_stride, at_a.column_stride, type.is_complex && random_int(0, 1) == 0};
+  gram.b = {gram.a.data, gram.k, gram.m, at_a.column_stride, at_a.row_stride, type.is_complex && !gram.a.is_conjugated};
+  Bytes c[2], bound[2];
+  Product own[2] = {gram, gram};
+  for (int i = 0; i < 2; ++i) {
+    c[i] = i == 0 ? random_numbers(at_c.bytes, type.part, false) : c[0];
+    bound[i] = i == 0 ? random_numbers(at_bound.bytes, ElementType::float64, false) : bound[0];
+    own[i].c = {c[i].data() + at_c.first, at_c.row_stride, at_c.column_stride};
+    if (has_bound) own[i].bound = {bound[i].data() + at_bound.first, at_bound.row_stride, at_bound.column_stride};
+  }
+  Options options;
+  options.accuracy = accuracy;
+  const std::int64_t least = random_int(0, 1) == 0 ? 64 : 0;
+  const std::string name = "a Gram matrix " + text_of(gram) + " accuracy " + std::to_string(static_cast<int>(accuracy));
+  try {
+    const FindBlock find = [&](const Product& block) {
+      const DeviceSum sum = laid_out(block, options);
+      return DeviceBlocks{{{{0, block.m, 0, block.n}, sum}}, sum.places.bytes};
+    };
+    const GramProblem problem = product::lay_out_gram(own[1], std::nullopt, find, least);
+    with_workspace(problem.bytes, [&](char* workspace) { launch(problem, own[1], options, workspace, nullptr); });
+    Ran ran;
+    multiply_gram(own[0], options, ran, least != 0 ? least : gram.n);
+    report(name, c[0] == c[1]);
+    report("bounds of " + name, bound[0] == bound[1]);
+  } catch (const std::exception& error) {
+    report(name, false, error.what());
+  }
 }
 
 }  // namespace
@@ -223,6 +299,7 @@ int main() {
           if (has_both_parts(p) && !p.reads()) continue;
           check.run(multiply_there);
         }
+        check_gram(type, accuracy, random_int(0, 1) == 0);
       }
     }
   }

@@ -123,7 +123,9 @@ LaidOutGram lay_out_gram(std::int64_t n, std::int64_t k, Accuracy accuracy) {
   const Product gram = gram_of(kD, {at, n, k, k * 8, 8, false}, at);
   const Chosen chosen{plan_of(options, 53, k, false), cuda::Kernel::mma_copy};
   const FindBlock find = [&](const Product& block) {
-    return lay_out(block, options, chosen.plan, chosen.kernel, kGpu, cuda::Direct::never);
+    DeviceSum sum;
+    sum.product = lay_out(block, options, chosen.plan, chosen.kernel, kGpu, cuda::Direct::never);
+    return DeviceBlocks{{{{0, block.m, 0, block.n}, sum}}, sum.product->places.bytes};
   };
   const std::optional<KeptLines> lines = KeptLines::of(gram, options, chosen, {0, kGpu});
   return {product::lay_out_gram(gram, lines, find), product::lay_out_gram(gram, std::nullopt, find).bytes};
@@ -154,7 +156,7 @@ void check_grams() {
       std::int64_t columns = 0;
       for (const GramBlock& block : problem.blocks) {
         columns += block.columns.last - block.columns.first;
-        report(name + " block", problem.behind + block.problem->places.bytes <= bytes);
+        report(name + " block", problem.behind + block.product.bytes <= bytes);
       }
       report(name + " columns", columns == own.n && problem.blocks.front().columns.last == own.n);
     } catch (const std::exception& error) {

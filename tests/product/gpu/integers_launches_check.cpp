@@ -1,0 +1,243 @@
+// The launches of sums and Gram matrices of integers give the bits of a CPU, with kernels that run there: which copies are made,
+// where they lie, and what is combined. In place of the launches stand functions on memory of the host.
+#include <cstring>
+#include <memory>
+
+#include "arith/nearest_residue.hpp"
+#include "cuda/gram/mirror.hpp"
+#include "cuda/integers/combine.hpp"
+#include "cuda/integers/widen.hpp"
+#include "cuda/matmul.hpp"
+#include "plan/choice.hpp"
+#include "product/choose.hpp"
+#include "product/gpu/gram.hpp"
+#include "product/gpu/twice.hpp"
+
+extern "C" cudaError_t cudaMemsetAsync(void* data, int value, std::size_t bytes, cudaStream_t) {
+  std::memset(data, value, bytes);
+  return cudaSuccess;
+}
+
+namespace ozfp4::cuda {
+namespace {
+
+std::uint64_t word_at(const IntegerMatrices& x, std::int64_t matrix, std::int64_t row, std::int64_t column) {
+  const char* const at = x.data + matrix * x.matrix_stride + row * x.row_stride + column * x.column_stride;
+  return with_integer(x.type, [&](auto zero) { return static_cast<std::uint64_t>(load<decltype(zero)>(at)); });
+}
+
+// The offset of the matrix of this number in a stack.
+std::int64_t offset_of(const Stack& stack, std::int64_t number) {
+  std::int64_t offset = 0;
+  for (int i = stack.rank; i-- > 0; number /= stack.extent[i]) offset += number % stack.extent[i] * stack.stride[i];
+  return offset;
+}
+
+}  // namespace
+
+void launch_widen(const IntegerLines& from, char* to, cudaStream_t) {
+  for (std::int64_t at = 0; at < from.matrices * from.lines * from.entries; ++at, to += 8) {
+    const std::int64_t line = at / from.entries, matrix = line / from.lines;
+    const char* const own =
+        from.data + matrix * from.matrix_stride + line % from.lines * from.line_stride + at % from.entries * from.entry_stride;
+    with_integer(from.type, [&](auto zero) {
+      const auto x = load<decltype(zero)>(own);
+      store(to, from.modulus == 0 ? static_cast<std::int64_t>(x) : nearest_residue(x, from.modulus));
+    });
+  }
+}
+
+void launch_combine(const IntegerSum& sum, cudaStream_t) {
+  for (std::int64_t at = 0; at < sum.matrices * sum.rows * sum.columns; ++at) {
+    const std::int64_t matrix = at / (sum.rows * sum.columns), row = at / sum.columns % sum.rows, column = at % sum.columns;
+    std::uint64_t word = sum.x.data != nullptr ? sum.alpha * word_at(sum.x, matrix, row, column) : 0;
+    if (sum.beta != 0) word += sum.beta * word_at(sum.addend, matrix, row, column);
+    if (sum.is_truth) word = word != 0;
+    const IntegerMatrices& to = sum.to;
+    char* const place = to.data + matrix * to.matrix_stride + row * to.row_stride + column * to.column_stride;
+    with_integer(to.type, [&](auto zero) { store(place, static_cast<decltype(zero)>(word)); });
+  }
+}
+
+void launch_mirror(const Mirrored& m, cudaStream_t) {
+  for (std::int64_t matrix = 0; matrix < m.matrices; ++matrix) {
+    for (std::int64_t row = m.first; row < m.last; ++row) {
+      for (std::int64_t column = 0; column < m.first; ++column) {
+        char* const own = m.data + matrix * m.matrix_stride;
+        std::memcpy(own + row * m.row_stride + column * m.column_stride, own + column * m.row_stride + row * m.column_stride,
+                    static_cast<std::size_t>(entry_bytes(m.part)));
+      }
+    }
+  }
+}
+
+void launch_matmul(const CudaPlan& plan, const CudaLayout&, const Turn& turn, char*, const GemmStep*, const LaunchOptions&) {
+  using namespace product;
+  const DeviceResult& c = turn.result;
+  for (std::int64_t matrix = 0; matrix < c.stack.count(); ++matrix) {
+    std::int64_t a = 0, b = 0, rest = matrix;
+    for (int i = c.stack.rank; i-- > 0; rest /= c.stack.extent[i]) {
+      a += rest % c.stack.extent[i] * c.a_step[i];
+      b += rest % c.stack.extent[i] * c.b_step[i];
+    }
+    const auto operand = [](const DeviceOperand& x, std::int64_t number) {
+      const char* const data = x.data + offset_of(x.stack, number);
+      return OperandView{data, x.type, x.outer, x.inner, x.outer_stride, x.inner_stride};
+    };
+    const ResultView result{c.data + offset_of(c.stack, matrix), c.type, c.rows, c.columns, c.row_stride, c.column_stride};
+    const bool counts = plan.promise.second == Second::overflows;
+    product::IntegerSum sum{{operand(turn.a, a), operand(turn.b, b), result}, 1, 0, 0};
+    sum.modulus = static_cast<std::int64_t>(plan.promise.modulus);
+    const IntegersRan ran = multiply_integers(sum, Options{}, counts);
+    if (counts) *reinterpret_cast<std::int64_t*>(turn.second.data) += ran.overflows;
+  }
+}
+
+}  // namespace ozfp4::cuda
+
+using namespace ozfp4;
+using namespace ozfp4::product;
+
+namespace {
+
+constexpr ElementType kIntegers[] = {ElementType::int8,  ElementType::int16,  ElementType::int32,  ElementType::int64,
+                                     ElementType::uint8, ElementType::uint16, ElementType::uint32, ElementType::uint64};
+ElementType random_type() { return kIntegers[random_int(0, 7)]; }
+
+// Memory of integers of any size, or of truth values.
+Bytes random_bytes(std::int64_t bytes, bool is_truth) {
+  Bytes found(static_cast<std::size_t>(bytes));
+  for (char& byte : found) byte = static_cast<char>(is_truth ? random_int(0, 5) == 0 : random_int(-128, 127));
+  return found;
+}
+
+// A sum on the CPU and once more on other memory; what lies around the matrices of C counts, too.
+struct Twice {
+  Product shape{};  // of which random_place takes the axes
+  Bytes a, b, addend, here, there;
+  IntegerSum of_here{}, of_there{};
+  std::int64_t overflows = -1;
+  Options options{};
+
+  Twice(std::int64_t m, std::int64_t n, std::int64_t k, bool is_truth) {
+    options.accuracy = Accuracy::scaled;
+    const auto step = [] { return random_int(0, 2) == 0 ? 0 : 1; };
+    for (int i = static_cast<int>(random_int(0, 2)); i > 0; --i)
+      shape.axes.push_back({random_int(1, 4), step(), step(), 1, step()});
+    shape.axes = merged(shape.axes);
+    const auto type = [&] { return is_truth ? ElementType::uint8 : random_type(); };
+    IntegerSum& sum = of_here;
+    sum.alpha = 1, sum.beta = 0, sum.modulus = 0;
+    sum.is_truth = is_truth;
+    sum.axes = shape.axes;
+    const ElementType of_a = type(), of_b = type(), of_c = type(), of_addend = type();
+    const Place at_a = put(a, &Axis::a, m, k, of_a), at_b = put(b, &Axis::b, k, n, of_b);
+    const Place at_c = put(here, &Axis::c, m, n, of_c), at_addend = put(addend, &Axis::addend, m, n, of_addend);
+    sum.product.a = {a.data() + at_a.first, of_a, m, k, at_a.row_stride, at_a.column_stride};
+    sum.product.b = {b.data() + at_b.first, of_b, n, k, at_b.column_stride, at_b.row_stride};
+    sum.product.c = {here.data() + at_c.first, of_c, m, n, at_c.row_stride, at_c.column_stride};
+    sum.addend = {addend.data() + at_addend.first, of_addend, m, n, at_addend.row_stride, at_addend.column_stride};
+    there = here;
+  }
+
+  Place put(Bytes& memory, std::ptrdiff_t Axis::* own, std::int64_t rows, std::int64_t columns, ElementType type) {
+    const Place place = random_place(shape, own, rows, columns, entry_bytes(type));
+    memory = random_bytes(place.bytes, of_here.is_truth);
+    for (std::size_t i = 0; i < shape.axes.size(); ++i) of_here.axes[i].*own = place.steps[i];
+    return place;
+  }
+
+  const IntegerSum& sum_there() {
+    of_there = of_here;
+    of_there.product.c.data = there.data() + (of_here.product.c.data - here.data());
+    if (options.overflows != nullptr) options.overflows = &overflows;
+    return of_there;
+  }
+
+  std::string text() const {
+    const IntegerProduct& p = of_here.product;
+    std::string text = std::to_string(p.c.rows) + " x " + std::to_string(p.c.columns) + " x " + std::to_string(p.a.inner);
+    for (const std::int64_t x : {of_here.alpha, of_here.beta, of_here.modulus, static_cast<std::int64_t>(shape.axes.size()),
+                                 std::int64_t(p.a.type), std::int64_t(p.b.type), std::int64_t(p.c.type)}) {
+      text += " " + std::to_string(x);
+    }
+    return text + (of_here.is_truth ? " truth" : "");
+  }
+};
+
+std::shared_ptr<const IntegerProblem> laid_out(const IntegerSum& sum, const Options& options) {
+  const cuda::Gpu gpu{90, 132, 100 * 1024};
+  const auto plan = plan_for(integer_plan_options(options, sum.bits()), 53, sum.product.a.inner, false, {{&Alphabet::int8, 1.0}});
+  return lay_out(sum, options, plan, cuda::Kernel::mma_copy, gpu, cuda::Direct::where_it_pays);
+}
+
+// Calls launch(workspace).
+template <class Launch>
+void with_workspace(std::int64_t bytes, const Launch& launch) {
+  const std::unique_ptr<char[]> memory(new char[static_cast<std::size_t>(bytes) + 256]);
+  std::memset(memory.get(), kPoison, static_cast<std::size_t>(bytes) + 256);
+  launch(memory.get() + (256 - reinterpret_cast<std::uintptr_t>(memory.get()) % 256) % 256);
+}
+
+std::int64_t random_number() { return random_int(0, 1) == 0 ? random_int(-3, 3) : random_int(INT64_MIN, INT64_MAX); }
+
+void check_sum() {
+  const bool is_truth = random_int(0, 4) == 0;
+  Twice twice(random_int(1, 40), random_int(1, 40), random_int(1, 60), is_truth);
+  IntegerSum& sum = twice.of_here;
+  if (is_truth) {
+    sum.alpha = random_int(0, 1), sum.beta = random_int(0, 1);
+    sum.entry_bits = 2;
+  } else if (random_int(0, 3) == 0 && sum.product.c.type == ElementType::int64) {
+    sum.modulus = std::int64_t(1) << random_int(0, 62);
+    sum.modulus += random_int(std::int64_t(0), sum.modulus - 1);
+  } else if (random_int(0, 1) == 0) {
+    sum.alpha = random_number(), sum.beta = random_number();
+  }
+  std::int64_t counted = 0;
+  const bool counts = !is_truth && sum.modulus == 0 && random_int(0, 1) == 0;
+  if (counts) twice.options.overflows = &counted;
+  try {
+    const IntegerSum there = merged(twice.sum_there());
+    if (!there.is_multiplied()) return;
+    const auto problem = laid_out(there, twice.options);
+    with_workspace(problem->places.bytes, [&](char* at) { launch(*problem, there, twice.options, at, Launching(nullptr)); });
+    const IntegersRan ran = multiply_integers(sum, Options{}, counts);
+    report("a sum " + twice.text(), twice.here == twice.there);
+    report("overflows " + twice.text(), !counts || ran.overflows == twice.overflows);
+  } catch (const std::exception& error) {
+    report(twice.text(), false, error.what());
+  }
+}
+
+void check_gram() {
+  const std::int64_t n = random_int(1, 300);
+  Twice twice(n, n, random_int(1, 9), random_int(0, 3) == 0);
+  IntegerSum& gram = twice.of_here;
+  gram.product.b = gram.product.a;
+  for (Axis& axis : gram.axes) axis.b = axis.a;
+  std::int64_t counted = 0;
+  const bool counts = !gram.is_truth && random_int(0, 1) == 0;
+  if (counts) twice.options.overflows = &counted;
+  const std::int64_t least_columns = random_int(0, 3) == 0 ? 0 : 64;
+  try {
+    const IntegerSum& there = twice.sum_there();
+    const IntegerGramProblem problem =
+        lay_out_gram(there, [&](const IntegerSum& block) { return laid_out(block, twice.options); }, least_columns);
+    report("blocks " + twice.text(), (problem.blocks.size() > 1) == (least_columns != 0 && n > 64 + 63));
+    with_workspace(problem.bytes, [&](char* at) { launch(problem, there, twice.options, at, Launching(nullptr)); });
+    const IntegersRan ran = multiply_gram(gram, Options{}, counts, least_columns != 0 ? least_columns : n);
+    report("a Gram matrix " + twice.text(), twice.here == twice.there);
+    report("overflows of a Gram matrix " + twice.text(), !counts || ran.overflows == twice.overflows);
+  } catch (const std::exception& error) {
+    report("a Gram matrix " + twice.text(), false, error.what());
+  }
+}
+
+}  // namespace
+
+int main() {
+  for (int i = 0; i < 2000; ++i) check_sum();
+  for (int i = 0; i < 200; ++i) check_gram();
+  return finish();
+}
