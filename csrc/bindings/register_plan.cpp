@@ -78,7 +78,6 @@ py::array encode(const Plan& plan, const py::array_t<std::uint32_t, py::array::c
 
 void register_choice(py::module_& module) {
   module.attr("MOST_COMPLEX_BITS") = kMostComplexBits;
-  module.attr("GRAM_COLUMNS") = kGramColumns;
   module.def(
       "gram_blocks",
       [](std::int64_t extent, std::int64_t least_columns) {

@@ -77,7 +77,6 @@ class WorkspaceError(MemoryError):
 
 # Plans, limbs and bounds.
 MOST_COMPLEX_BITS: int
-GRAM_COLUMNS: int
 
 def gram_blocks(extent: int, least_columns: int) -> list[tuple[int, int]]: ...
 def make_plan(
@@ -235,8 +234,8 @@ def multiply_integers(
     is_reported: bool = False,
 ) -> dict[str, Any]:
     """Put alpha A B + beta C of integers, modulo 2^w of the dtype of `out`, into it, or A B modulo a `modulus` other than 0; all
-    have the same axes. `bits`: of a plan for the entries. `counts` the entries that wrap. Returns what happened where it is asked
-    for, with a "plan" unless all was done in words."""
+    have the same axes. `bits`: of a plan for the entries as they are. `counts` the entries that wrap. Returns what happened
+    where it is asked for, with a "plan" unless all was done in words."""
 
 def multiply_gram(
     a: _Array,
@@ -248,8 +247,8 @@ def multiply_gram(
     bound: _Array | None = None,
     is_reported: bool = False,
 ) -> dict[str, Any]:
-    """Put X X^H into `out`, by blocks of so many columns at least: `a` is X and `b` its transpose, or where not `is_left` the
-    other way round; the transpose is taken conjugated. Returns what happened where it is asked for."""
+    """Put X X^H into `out`, by blocks of so many columns at least (0: as pays): `a` is X and `b` its transpose, or where not
+    `is_left` the other way round; the transpose is taken conjugated. Returns what happened where it is asked for."""
 
 def multiply_integer_gram(
     a: _Array,

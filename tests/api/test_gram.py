@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -10,19 +9,15 @@ import pytest
 
 import ozfp4
 from ozfp4._dispatch import product as dispatched
-from ozfp4._request.library import Operands
 from ozfp4.testing import assert_same_bits, correct_matmul, exact_matmul
 from support import noise, operands
 
-MODULE = import_module("ozfp4._api.gram")
 KINDS = ["normal", "phi32", "whole-range", "subnormal", "zero-lines", "largest"]
 
 
 @pytest.fixture(autouse=True)
 def narrow_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dispatched, "GRAM_COLUMNS", 64)
-    monkeypatch.setattr(MODULE, "_LEAST_COLUMNS", 64)
-    monkeypatch.setattr(MODULE, "_LEAST_EXTENT", 0)
 
 
 def product(a: np.ndarray, left: bool, **options: Any) -> Any:
@@ -226,47 +221,3 @@ def test_refusals() -> None:
             ozfp4.gram(operand, **options)
     assert_same_bits(out, kept)
     assert_same_bits(a, before)
-
-
-def test_a_gpu_without_room_for_all_planes_goes_on_without_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where they do not fit, or a block's product does not fit beside them. The CPU stands for the GPU here."""
-    torch = pytest.importorskip("torch")
-
-    class Kept:
-        """Lines of A whose planes are kept."""
-
-        def __init__(self, lines: Any, is_left: bool) -> None:
-            self.lines, self.is_left = lines, is_left
-
-        def _lines(self, first: int, last: int) -> Kept:
-            own = self.lines[first:last] if self.is_left else self.lines[:, first:last]
-            return Kept(own, self.is_left)
-
-    def prepared(x: Any, y: Any, asked: object) -> tuple[Any, Any]:
-        if room == 0:
-            raise torch.cuda.OutOfMemoryError("no room for all planes")
-        return Kept(x, True), Kept(y, False)
-
-    def multiply(x: Any, y: Any, out: Any, options: dict[str, Any]) -> Any:
-        made.append(type(x))
-        if type(x) is Kept and made.count(Kept) > room:
-            raise torch.cuda.OutOfMemoryError("no room beside the planes")
-        plain = [z.lines if type(z) is Kept else z for z in (x, y)]
-        return ozfp4.matmul(*plain, out=out)
-
-    def take(x: Any, y: Any, *given: Any) -> Any:
-        return Operands(x, y, None, torch, True) if x is y else own_take(x, y, *given)
-
-    a = torch.from_numpy(np.random.default_rng(7).standard_normal((20, 300)))
-    expected, count = ozfp4.gram(a), len(MODULE._blocks(300))
-    own_take = MODULE.library.take_operands
-    monkeypatch.setattr(MODULE.library, "take_operands", take)
-    monkeypatch.setattr(MODULE, "_is_kept", lambda request: True)
-    monkeypatch.setattr(MODULE, "_prepared", prepared)
-    monkeypatch.setattr(MODULE, "product", multiply)
-    for room, kept in ((0, 0), (2, 3), (100, count)):
-        made: list[type] = []
-        assert_same_bits(MODULE._gram(a, False, None, {}), expected)
-        assert made.count(Kept) == kept
-        assert len(made) == count + (room == 2)
-    assert count >= 3

@@ -33,10 +33,16 @@ def test_integers(caplog):
         ozfp4.matmul(n, n.T)
         ozfp4.matmul_mod(n, n.T, 7)
         ozfp4.int8_matmul(n.to(torch.int8), n.T.to(torch.int8))
+        ozfp4.matmul(n[:, :0], n.T[:0])
+        ozfp4.gemm(2, n, n.T, 1, n[:, :3])
+        ozfp4.gram(n)
     assert [line.partition(":")[0] for line in caplog.messages] == [
         "product 3 × 3 × 4 int64 exact",
         "product 3 × 3 × 4 int64 exact",
         "product 3 × 3 × 4 int32 exact",
+        "product 3 × 3 × 0 int64 exact",
+        "update 3 × 3 × 4 int64 exact",
+        "product 4 × 4 × 3 int64 exact",
     ]
 
 

@@ -4,7 +4,6 @@ Skipped where torch, a GPU or its kernels are missing."""
 
 from __future__ import annotations
 
-from importlib import import_module
 from itertools import product
 from typing import Any
 
@@ -13,6 +12,7 @@ import pytest
 from first_gpu import DEVICE, noisy, on_device, torch
 
 import ozfp4
+from ozfp4._dispatch import product as dispatched
 from ozfp4.testing import assert_same_bits
 from support.integers import DTYPES, KINDS, exact, noise, operand, overflows, wrapped
 
@@ -193,8 +193,7 @@ def test_updates_of_integers_in_a_graph() -> None:
 @pytest.mark.parametrize("dtype", [*DTYPES, "bool"])
 def test_gram_of_integers(dtype: str, is_cut: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     if is_cut:
-        monkeypatch.setattr(import_module("ozfp4._api.gram"), "_LEAST_COLUMNS", 64)
-        monkeypatch.setattr(import_module("ozfp4._api.gram"), "_LEAST_EXTENT", 0)
+        monkeypatch.setattr(dispatched, "GRAM_COLUMNS", 64)
     for shape in ((30, 201), (2, 9, 130), (0, 70), (1, 1)):
         a = noise(shape, dtype)
         turned = a.swapaxes(-1, -2)
@@ -204,3 +203,46 @@ def test_gram_of_integers(dtype: str, is_cut: bool, monkeypatch: pytest.MonkeyPa
         out = on_device(noise(found.shape, dtype))
         assert ozfp4.gram(on_device(turned), left=True, out=out) is out
         same(out, np.matmul(turned, a))
+
+
+@pytest.mark.parametrize("is_cut", [True, False])
+def test_overflow_of_gram(is_cut: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    if is_cut:
+        monkeypatch.setattr(dispatched, "GRAM_COLUMNS", 64)
+    a = np.random.default_rng(9).integers(-9, 9, (2, 150, 150)).astype(np.int8)
+    real = exact(a, a.swapaxes(-1, -2))
+    out = on_device(noise((2, 150, 150), np.int8))
+    before = out.clone()
+    with pytest.raises(
+        OverflowError, match=r"^overflow: \d+ entries of the product do not fit torch.int8; nothing"
+    ):
+        ozfp4.gram(on_device(a), left=True, out=out, overflow="raise")
+    assert torch.equal(out, before)
+    report = ozfp4.gram(on_device(a), left=True, report=True)[1]
+    assert report.overflows == ozfp4.gram(a, left=True, report=True)[1].overflows
+    if not is_cut:
+        assert report.overflows == overflows(real, np.int8)
+    wide = on_device(a.astype(np.int64))
+    same(ozfp4.gram(wide, left=True, overflow="raise"), real.astype(np.int64))
+
+
+@pytest.mark.parametrize("dtype", [*DTYPES, "bool"])
+def test_stacks_strides_and_other_types(dtype: str) -> None:
+    """What is added of every dtype that promotes to the operands', wherever they lie."""
+    rng = np.random.default_rng(10)
+    a, b = noise((2, 3, 18, 30), dtype)[..., ::2, ::3], noise((3, 10, 26), dtype)[..., ::2]
+    for other in (dtype, "bool"):
+        c = noise((3, 1, 26), other)[..., ::2]
+        alpha, beta = (1, 1) if dtype == "bool" else (int(rng.integers(-9, 9)) or 2, -3)
+        real = np.asarray(alpha * exact(a, b) + beta * c.astype(object), object)
+        expected = real.astype(bool) if dtype == "bool" else wrapped(real, dtype)
+        x, y, z = (on_device(np.ascontiguousarray(v)) for v in (a, b, c))
+        same(ozfp4.gemm(alpha, x, y, beta, z), expected)
+        apart = on_device(noise((2, 3, 18, 39), dtype))[..., ::2, ::3]
+        assert ozfp4.gemm(alpha, x, y.mT.contiguous().mT, beta, z, out=apart) is apart
+        same(apart.contiguous(), expected)
+        wide = on_device(np.repeat(a[..., np.newaxis], 2, -1))[
+            ..., 0
+        ]  # neither axis has its entries side by side
+        same(ozfp4.gemm(alpha, wide, y, beta, z), expected)
+        same(ozfp4.gemm(alpha, x[0, 0, 0], y[0], beta, z[0, 0]), expected[0, 0, 0])

@@ -3,52 +3,21 @@ them."""
 
 from __future__ import annotations
 
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
 from ozfp4._api.integers import integer_request
-from ozfp4._dispatch import on_cuda, product
+from ozfp4._dispatch import product
 from ozfp4._options import Options
 from ozfp4._request.integers import entry_bits, unify
 from ozfp4._request.library import Operands
 from support import STACKS
+from support.integer_core import IntegerCore
 from support.integers import DTYPES, exact, noise, overflows, wrapped
 
 torch = pytest.importorskip("torch")
-
-
-class Core:
-    """Takes tensors of 64 bits, and results with both matrix axes."""
-
-    def __init__(self) -> None:
-        self.calls: list[Any] = []
-
-    def multiply_integers(
-        self, a: Any, b: Any, out: Any, asked: Any, bits: int, modulus: int, overflows: Any, is_reported: bool
-    ) -> dict[str, Any]:
-        self.calls.append((bits, modulus, overflows is not None))
-        assert {a.dtype, b.dtype} <= {torch.int64, torch.uint64}
-        found = exact(a.numpy(), b.numpy())
-        found = found[..., None] if b.ndim == 1 else found
-        found = found[..., None, :] if a.ndim == 1 else found
-        found = np.asarray(found % modulus if modulus else found, object)
-        assert tuple(out.shape) == found.shape
-        name = str(out.dtype).removeprefix("torch.")
-        out.copy_(torch.from_numpy(wrapped(found, name)))
-        if overflows is not None:
-            info = np.iinfo(name)
-            overflows += int(np.sum((found < info.min) | (found > info.max)))
-        return {}
-
-
-@pytest.fixture
-def core(monkeypatch: pytest.MonkeyPatch) -> Core:
-    made = Core()
-    monkeypatch.setattr(on_cuda, "ready", lambda device: made)
-    return made
 
 
 def multiply(a: Any, b: Any, out: Any = None, raises: bool = False, modulus: int = 0) -> Any:
@@ -63,7 +32,7 @@ def multiply(a: Any, b: Any, out: Any = None, raises: bool = False, modulus: int
 @pytest.mark.parametrize("has_out", [False, True])
 @pytest.mark.parametrize("dtype", [*DTYPES, "bool"])
 @pytest.mark.parametrize("shapes", STACKS, ids=str)
-def test_results_of_every_dtype_and_shape(shapes: Any, dtype: str, has_out: bool, core: Core) -> None:
+def test_results_of_every_dtype_and_shape(shapes: Any, dtype: str, has_out: bool, core: IntegerCore) -> None:
     rng = np.random.default_rng(3)
     a, b = (rng.random(s) < 0.4 if dtype == "bool" else noise(s, dtype) for s in shapes)
     expected = np.matmul(a, b) if dtype == "bool" else wrapped(np.asarray(exact(a, b), object), dtype)
@@ -72,12 +41,12 @@ def test_results_of_every_dtype_and_shape(shapes: Any, dtype: str, has_out: bool
     assert (found is out) == has_out
     assert str(found.dtype) == f"torch.{dtype}"
     np.testing.assert_array_equal(found.numpy(), expected)
-    is_multiplied = 0 not in (*a.shape, *b.shape)
-    assert core.calls == ([(entry_bits(getattr(torch, dtype)), 0, False)] if is_multiplied else [])
+    (call,) = core.calls
+    assert (call["bits"], call["modulus"], call["counts"]) == (entry_bits(getattr(torch, dtype)), 0, False)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_overflow_leaves_out_as_it_was(dtype: str, core: Core) -> None:
+def test_overflow_leaves_out_as_it_was(dtype: str, core: IntegerCore) -> None:
     info = np.iinfo(dtype)
     for last in (0, 1):
         a, b = np.array([[info.max, 1], [0, 1]], dtype), np.array([[1], [last]], dtype)
@@ -91,20 +60,19 @@ def test_overflow_leaves_out_as_it_was(dtype: str, core: Core) -> None:
         else:
             assert multiply(a, b, out, raises=True) is out
             np.testing.assert_array_equal(out.numpy(), [[info.max], [0]])
-    assert [counts for *_, counts in core.calls] == [True, True]
+    assert [call["counts"] for call in core.calls] == [True, True]
 
 
-def test_a_modulus_counts_no_overflows(core: Core) -> None:
+def test_a_modulus_counts_no_overflows(core: IntegerCore) -> None:
     a, b = noise((3, 5), "int32"), noise((5, 4), "int32")
     found = multiply(a, b, modulus=7)
     np.testing.assert_array_equal(found.numpy(), np.asarray(exact(a, b) % 7, np.int32))
-    assert core.calls == [(32, 7, False)]
+    assert (core.calls[0]["modulus"], core.calls[0]["counts"]) == (7, False)
 
 
-def test_a_report_counts_overflows(core: Core, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_report_counts_overflows(core: IntegerCore, monkeypatch: pytest.MonkeyPatch) -> None:
     counted: list[int] = []
-    decision = SimpleNamespace(plan=None, reason="why", fallback=None)
-    monkeypatch.setattr(on_cuda, "decide", lambda request: decision)
+    monkeypatch.setattr(product, "plan_of", lambda asked, made: None)
     monkeypatch.setattr(product.reports, "make_integer_report", lambda *about: counted.append(about[-1]))
     a, b = np.full((2, 1), 2**31 - 1, np.int32), np.array([[1, 2, 3]], np.int32)
     operands, dtype = unify(Operands(torch.from_numpy(a), torch.from_numpy(b), None, torch, on_device=True))

@@ -1,9 +1,7 @@
-"""Updates by gemm of integer tensors on a device, without a GPU: tensors lie on torch's CPU, and the products of the core are
-made there."""
+"""Updates of integer tensors on a device, without a GPU: tensors lie on torch's CPU; a core of the tests makes them."""
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -14,6 +12,7 @@ from ozfp4._options import Options
 from ozfp4._request.integers import unify_update
 from ozfp4._request.library import Operands
 from ozfp4._request.operands import take_addend
+from support.integer_core import IntegerCore
 from support.integers import DTYPES, exact, overflows, wrapped
 from support.integers import noise as integers
 
@@ -26,25 +25,6 @@ def tensor(x: np.ndarray) -> Any:
     return torch.from_numpy(x.copy())
 
 
-@pytest.fixture
-def multiplied(monkeypatch: pytest.MonkeyPatch) -> list[Operands]:
-    """Products of integers are those of Python's; what they were of."""
-    found: list[Operands] = []
-
-    def multiply(operands: Operands, asked: Options, dtype: Any, bits: int) -> tuple[Any, None]:
-        found.append(operands)
-        name = str(dtype).removeprefix("torch.")
-        real = exact(operands.a.numpy(), operands.b.numpy())
-        if asked.raises and overflows(real, name):
-            raise OverflowError("as a product does")
-        value = real.astype(bool) if name == "bool" else wrapped(real, name)
-        operands.out.copy_(torch.from_numpy(np.asarray(value)))
-        return operands.out, None
-
-    monkeypatch.setattr(import_module("ozfp4._api.integer_update"), "integer_product", multiply)
-    return found
-
-
 def update(alpha: int, a: Any, b: Any, beta: int, c: Any, out: Any, raises: bool) -> Any:
     given = Operands(a, b, out, torch, on_device=True)
     operands, c, dtype = unify_update(given, take_addend(c, given))
@@ -53,7 +33,7 @@ def update(alpha: int, a: Any, b: Any, beta: int, c: Any, out: Any, raises: bool
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_integers_of_every_dtype(dtype: str, multiplied: list[Operands]) -> None:
+def test_integers_of_every_dtype(dtype: str, core: IntegerCore) -> None:
     for alpha, beta in FACTORS:
         for extents in ((3, 4), (4,), ()):
             a, b, c = (integers(s, dtype) for s in ((3, 5), (5, 4), extents))
@@ -68,7 +48,7 @@ def test_integers_of_every_dtype(dtype: str, multiplied: list[Operands]) -> None
         )
         assert update(alpha, tensor(a), tensor(b), beta, place, place, False) is place
         assert_equal(place, expected)
-    assert multiplied
+    assert core.calls
 
 
 def assert_equal(found: Any, expected: np.ndarray) -> None:
@@ -77,7 +57,7 @@ def assert_equal(found: Any, expected: np.ndarray) -> None:
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_overflow_is_of_the_exact_sum(dtype: str, multiplied: list[Operands]) -> None:
+def test_overflow_is_of_the_exact_sum(dtype: str, core: IntegerCore) -> None:
     info = np.iinfo(dtype)
     a, b = np.array([[info.max, 1], [0, 1]], dtype), np.array([[1], [1]], dtype)
     for alpha, beta, c in (
@@ -100,20 +80,20 @@ def test_overflow_is_of_the_exact_sum(dtype: str, multiplied: list[Operands]) ->
     assert tuple(vector.shape) == (1,)
 
 
-def test_factors_that_64_bits_do_not_hold(multiplied: list[Operands]) -> None:
+def test_factors_that_64_bits_do_not_hold(core: IntegerCore) -> None:
     large = torch.tensor([[2**64 - 1, 2**63]], dtype=torch.uint64)
     one, none = torch.ones((2, 1), dtype=torch.uint64), torch.zeros((1, 1), dtype=torch.uint64)
     with pytest.raises(ValueError, match=rf"^overflow: 'raise' .* they reach from {-(2**65) + 2} to 1;"):
         update(-2, one.T, large.T.contiguous(), 1, none, None, True)
     assert update(1, large[:, :1], one[:1], 0, None, None, True).item() == 2**64 - 1
     update(2**63, one.T, one, 0, None, None, False)
-    assert multiplied[-1].b.shape == one.shape
+    assert core.calls[-1]["b"].shape == one.shape
     with pytest.raises(OverflowError):
         update(2**63, one.T, one, 0, None, None, True)
-    assert multiplied[-1].b.dtype == torch.uint64
+    assert core.calls[-1]["b"].dtype == torch.uint64
 
 
-def test_truth(multiplied: list[Operands]) -> None:
+def test_truth(core: IntegerCore) -> None:
     rng = np.random.default_rng(1)
     a, b, c = rng.random((4, 3)) < 0.4, rng.random((3, 5)) < 0.4, rng.random((4, 5)) < 0.3
     for alpha, beta in ((1, 1), (0, 1), (1, 0), (0, 0)):

@@ -63,22 +63,13 @@ def integer_update(
     if alpha == 0:
         operands = _without_terms(operands)
     is_one_product = asked.raises and (beta != 0 or alpha not in (0, 1))
-    if not operands.on_device and not is_one_product:
-        terms = Update(alpha, beta, None if beta == 0 else np.broadcast_to(c, shape.result))
-        found, about = integer_product(operands, asked, dtype, _bits(operands), update=terms)
-        return found, about
-    place = out
-    if out is None or (beta != 0 and not asked.raises):
-        place = empty_result(operands, shape.result, dtype)
-    given = operands._replace(out=place)
-    if is_one_product:
-        given = _as_one_product(alpha, given, beta, c, shape, dtype)
-    _, about = integer_product(given, asked, dtype, _bits(given))
-    if not asked.raises:
-        _add(alpha, place, beta, c)
-    if out is not None and place is not out:
-        out[...] = place
-    return to_caller(operands, place if out is None else out), about
+    if not is_one_product:
+        terms = Update(alpha, beta, None if beta == 0 else _whole(c, shape.result))
+        return integer_product(operands, asked, dtype, _bits(operands), update=terms)
+    place = empty_result(operands, shape.result, dtype) if out is None else out
+    given = _as_one_product(alpha, operands._replace(out=place), beta, c, shape, dtype)
+    about = integer_product(given, asked, dtype, _bits(given))[1]
+    return to_caller(operands, place), about
 
 
 def _without_terms(operands: Operands) -> Operands:
@@ -98,23 +89,6 @@ def _check_truth(**factors: int) -> None:
             raise ValueError(
                 f"{name}: {factor} is neither 0 nor 1, and all operands are bool; convert one of them to an integer dtype"
             )
-
-
-def _add(alpha: int, place: Any, beta: int, c: Any) -> None:
-    """Make alpha times what is there plus beta C of a tensor, modulo 2^w; of bool whether one of both is true. As signed integers
-    of the same width, for torch adds and multiplies few unsigned ones."""
-    torch = library.require_torch()
-    if place.dtype == torch.bool:
-        if beta != 0:
-            place.logical_or_(c)
-        return
-    width = f"int{8 * place.element_size()}"
-    words = place.view(getattr(torch, width))
-    if alpha not in (0, 1):
-        words.mul_(int(_wrapped(alpha, np.dtype(width))))
-    if beta != 0:
-        own = words_of(c).to(words.dtype)
-        words.add_(own if beta == 1 else own * int(_wrapped(beta, np.dtype(width))))
 
 
 def _wrapped(factor: int, dtype: np.dtype[Any]) -> Any:

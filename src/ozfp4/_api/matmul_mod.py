@@ -12,9 +12,8 @@ from .._plans.plan import Plan
 from .._report import Report
 from .._request import library
 from .._request.dlpack import any_library
-from .._request.integers import check_modulus
+from .._request.integers import check_modulus, entry_bits
 from .._request.library import mark_written
-from .._request.reduced import reduce_operands
 from .._request.types import Array, Arrays, No, Yes
 from .._request.types import TensorT as T
 from .integers import integer_product
@@ -93,7 +92,8 @@ def matmul_mod(a: Any, b: Any, modulus: int, *, out: Any = None, **options: Any)
     check_taken(matmul_mod, options)
     asked = Options.of(options)
     operands = library.take_operands(a, b, out, library.INTEGERS)
-    operands, bits = reduce_operands(operands, modulus)
+    # The core multiplies what is nearest to zero modulo the modulus.
+    bits = min(max(entry_bits(x.dtype) for x in operands[:2]), max(modulus.bit_length(), 2))
     c, about = integer_product(operands, asked, np.dtype(np.int64), bits, modulus)
     mark_written(out)
     c = c if out is None else out

@@ -35,6 +35,7 @@ def connected() -> Any:
     dtypes = {
         f"{kind}{bits}": (code, bits) for kind, code, sizes in kinds for bits in sizes
     }  # codes of DLPack
+    dtypes["bool"] = (6, 8)
     cuda.connect(
         api=getattr(torch.Tensor, "__dlpack_c_exchange_api__", None),
         unwatched=library.unwatched(),

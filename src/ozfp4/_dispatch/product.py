@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from logging import DEBUG
 from typing import Any
 
@@ -13,13 +14,12 @@ from .._backends import reports
 from .._options import Options
 from .._report import Report
 from .._request import library
-from .._request.integers import words_of
 from .._request.operands import MatmulRequest, matrices
 from .._support.logger import LOGGER
 from . import on_cuda, told
 from .decision import Decision, plan_of
 
-GRAM_COLUMNS = _core.GRAM_COLUMNS  # of a block of a Gram matrix on the CPU at least
+GRAM_COLUMNS = 0  # of a block of a Gram matrix at least; 0: as the device's core has it
 
 
 # ---- Floating-point numbers -----------------------------------------------------------------------------------------
@@ -28,8 +28,8 @@ GRAM_COLUMNS = _core.GRAM_COLUMNS  # of a block of a Gram matrix on the CPU at l
 def multiply(request: MatmulRequest, encloses: bool = False) -> tuple[Any, Any, Report | None]:
     """The product, or alpha A B + beta C of the request's update, in the caller's library; beside it bounds of its errors, or the
     product rounded up (`encloses`); and the report. None for what was not asked for. Raises as :func:`ozfp4.matmul`."""
-    on_device = library.is_tensor(request.a)
-    core = on_cuda.core_for(request).multiply_tensors if on_device else _core.multiply_arrays
+    core = _core_of(request)
+    make = core.multiply_tensors if library.is_tensor(request.a) else core.multiply_arrays
     c, beside = _place(request, request.out), None
     if encloses:
         beside = _place(request, request.upper)
@@ -41,24 +41,18 @@ def multiply(request: MatmulRequest, encloses: bool = False) -> tuple[Any, Any, 
     for name, side in zip(("prepared_a", "prepared_b"), request.prepared, strict=True):
         if side is not None:
             further[name] = side._held
-    outcome = _run(core, request, c, **further)
-    about = None
-    if request.asked.report:
-        plan = plan_of(request.asked, outcome["plan"])
-        further_facts = (c, beside) if on_device else ()
-        about = reports.make_report(request, plan, outcome, *further_facts)
+    about = _about(request, _run(make, request, c, **further), c, beside)
     return to_caller(request, c), None if beside is None else to_caller(request, beside), about
 
 
 def multiply_gram(request: MatmulRequest, is_left: bool) -> tuple[Any, Any, Report | None]:
-    """X X^H of the request for X and its transpose, or where not `is_left` the other way round; the transpose is conjugated. On
-    the CPU. Returns and raises as :func:`multiply`."""
+    """X X^H of the request for X and its transpose, or where not `is_left` the other way round; the transpose is conjugated.
+    Returns and raises as :func:`multiply`."""
     c, bound = _place(request, request.out), _new_bounds(request) if request.asked.return_bound else None
     further = {"is_left": is_left, "least_columns": GRAM_COLUMNS, "bound": bound}
-    outcome = _run(_core.multiply_gram, request, c, **further)
-    about = None
-    if request.asked.report:
-        about = reports.make_report(request, plan_of(request.asked, outcome["plan"]), outcome)
+    about = _about(request, _run(_core_of(request).multiply_gram, request, c, **further), c, bound)
+    if about is not None:
+        about = replace(about, special_columns=about.special_rows)
     return to_caller(request, c), None if bound is None else to_caller(request, bound), about
 
 
@@ -67,29 +61,40 @@ def multiply_gram(request: MatmulRequest, is_left: bool) -> tuple[Any, Any, Repo
 
 def multiply_integers(request: MatmulRequest, bits: int, modulus: int = 0) -> tuple[Any, Report | None]:
     """The product of integers of less than `bits` bits in the caller's library, modulo 2^w of the result's w bits or modulo a
-    number, or on the CPU alpha A B + beta C of the request's update; and the report if one is asked for. Raises as
-    :func:`multiply`.
+    number, or alpha A B + beta C of the request's update; and the report if one is asked for. Raises as :func:`multiply`.
 
-    OverflowError where that is asked for, and an entry does not fit the dtype; `out` is as it was.
+    OverflowError where that is asked for, and an entry of the product does not fit the dtype; `out` is as it was.
     """
-    if library.is_tensor(request.a):
-        return _multiply_integers_on_device(request, bits, modulus)
-    c, counts = _place(request, request.out), request.asked.report
-    further = _factors(request)
-    outcome = _run(_core.multiply_integers, request, c, bits=bits, modulus=modulus, counts=counts, **further)
-    return to_caller(request, c), _about_integers(request, outcome)
+    return _multiply_integers(request, "multiply_integers", bits=bits, modulus=modulus, **_factors(request))
 
 
 def multiply_integer_gram(request: MatmulRequest, bits: int) -> tuple[Any, Report | None]:
-    """X X^T of integers on the CPU, as :func:`multiply_gram`. Returns and raises as :func:`multiply_integers`."""
-    out = request.out
-    c = _place(request, None if request.asked.raises else out)  # an overflow leaves `out` as it was
-    further = {"bits": bits, "least_columns": GRAM_COLUMNS, "counts": request.asked.report}
-    outcome = _run(_core.multiply_integer_gram, request, c, **further)
-    if out is not None and c is not out:
+    """X X^T of integers, as :func:`multiply_gram`. Returns and raises as :func:`multiply_integers`."""
+    return _multiply_integers(request, "multiply_integer_gram", bits=bits, least_columns=GRAM_COLUMNS)
+
+
+def _multiply_integers(request: MatmulRequest, name: str, **further: Any) -> tuple[Any, Report | None]:
+    asked, out, counter = request.asked, request.out, None
+    on_device, is_truth = library.is_tensor(request.a), library.name_of(request.dtype) == "bool"
+    # One product on the CPU refuses an overflow before it writes; blocks and a GPU find it later.
+    is_apart = out is not None and asked.raises and (on_device or "least_columns" in further)
+    c = _place(request, None if is_apart else out)
+    if not on_device:
+        further["counts"] = asked.report
+    elif (asked.raises or asked.report) and not is_truth and not further.get("modulus"):
+        counter = further["overflows"] = empty_result(request, (1,), np.int64)
+    outcome = _run(getattr(_core_of(request), name), request, c, **further)
+    overflows = 0 if counter is None else int(counter.item())
+    if asked.raises:
+        refuse_overflow(overflows, request.dtype)
+    about = None
+    if asked.report:
+        plan = plan_of(asked, outcome["plan"]) if "plan" in outcome else None
+        about = reports.make_integer_report(request, plan, outcome, overflows)
+    if is_apart:
         out[...] = c
         c = out
-    return to_caller(request, c), _about_integers(request, outcome)
+    return to_caller(request, c), about
 
 
 def refuse_overflow(overflows: int, dtype: Any) -> None:
@@ -99,56 +104,19 @@ def refuse_overflow(overflows: int, dtype: Any) -> None:
         raise OverflowError(f"overflow: {overflows} {entries} not fit {dtype}; nothing was written")
 
 
-def _multiply_integers_on_device(
-    request: MatmulRequest, bits: int, modulus: int
-) -> tuple[Any, Report | None]:
-    asked, torch, out, shape = request.asked, request.torch, request.out, request.shape
-    core = on_cuda.core_for(request).multiply_integers
-    is_bool = request.dtype == torch.bool  # true where a count of products is not 0, which 64 bits hold
-    counts = (asked.raises or asked.report) and not is_bool and modulus == 0
-    a, b = (words_of(x, has_unsigned=counts) for x in (request.a, request.b))
-    is_apart = out is None or asked.raises or is_bool
-    c = _place(request, None) if is_apart and not is_bool else out
-    if is_bool:
-        c = torch.empty(shape.result, dtype=torch.int64, device=a.device)
-    counter = torch.zeros(1, dtype=torch.int64, device=a.device) if counts else None
-    outcome: dict[str, Any] = {"kernel": "none", "workspace": 0, "moduli_used": 0}
-    if 0 in (*c.shape, shape.k):
-        c.zero_()
-    else:
-        view = matrices(request.shape, c)
-        outcome = _run(core, request, view, a, b, bits=bits, modulus=modulus, overflows=counter)
-    overflows = 0 if counter is None else int(counter.item())
-    if asked.raises:
-        refuse_overflow(overflows, request.dtype)
-    about = None
-    if asked.report:
-        made = on_cuda.decide(request)
-        outcome |= {"reason": made.reason, "fallback": made.fallback}
-        about = reports.make_integer_report(request, made.plan, outcome, overflows)
-    c = c != 0 if is_bool else c
-    if out is None or c is out:
-        return c, about
-    out.copy_(c)
-    return out, about
-
-
 # ---- What they share ------------------------------------------------------------------------------------------------
 
 
-def _run(
-    multiply: Callable[..., Any], request: MatmulRequest, c: Any, a: Any = None, b: Any = None, **further: Any
-) -> dict[str, Any]:
-    """Make the product by a function of a core into a result; the logger is told where it listens. `a`, `b`: in place of the
-    request's operands. Returns what happened, nothing where nobody asks."""
+def _run(multiply: Callable[..., Any], request: MatmulRequest, c: Any, **further: Any) -> dict[str, Any]:
+    """Make the product by a function of a core into a result; the logger is told where it listens. Returns what happened, nothing
+    where nobody asks."""
     asked, is_logged = request.asked, LOGGER.isEnabledFor(DEBUG)
     began = told.begin(request) if is_logged else 0.0
-    operands = request.a if a is None else a, request.b if b is None else b
     on_device = library.is_tensor(request.a)
     # The core of a device waits for it where it reports, which the capture of a graph forbids.
     is_reported = asked.report or (is_logged and not on_device)
     outcome: dict[str, Any] = multiply(
-        *operands, _view(request, c), asked, is_reported=is_reported, **further
+        request.a, request.b, _view(request, c), asked, is_reported=is_reported, **further
     )
     if is_logged:
         told.tell(request, on_cuda.decide(request) if on_device else _decision(asked, outcome), began)
@@ -162,11 +130,16 @@ def _decision(asked: Options, outcome: dict[str, Any]) -> Decision | str:
     return Decision(plan_of(asked, outcome["plan"]), outcome["reason"], outcome["fallback"])
 
 
-def _about_integers(request: MatmulRequest, outcome: dict[str, Any]) -> Report | None:
+def _core_of(request: MatmulRequest) -> Any:
+    """The core of the device where the operands lie."""
+    return on_cuda.core_for(request) if library.is_tensor(request.a) else _core
+
+
+def _about(request: MatmulRequest, outcome: dict[str, Any], c: Any, beside: Any) -> Report | None:
+    """The report of a product of floating-point numbers, if one is asked for."""
     if not request.asked.report:
         return None
-    plan = plan_of(request.asked, outcome["plan"]) if "plan" in outcome else None
-    return reports.make_integer_report(request, plan, outcome)
+    return reports.make_report(request, plan_of(request.asked, outcome["plan"]), outcome, c, beside)
 
 
 def empty_result(given: MatmulRequest | library.Operands, shape: tuple[int, ...], dtype: Any) -> Any:
