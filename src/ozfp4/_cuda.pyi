@@ -128,9 +128,6 @@ class Prepared:
     def plan(self) -> tuple[Any, ...]:
         """The arguments of make_plan."""
 
-    def part(self, first: int, last: int, is_right: bool) -> Prepared:
-        """Some of its lines; `first` is a multiple of 64."""
-
 def prepare(
     x: Any, is_right: bool, is_for_real: bool, precision: int, stays: bool, asked: tuple[Any, ...]
 ) -> Prepared:

@@ -190,7 +190,8 @@ int products_made(const Plan& plan, int moduli_used) {
 }
 
 // `precision`, `k`: of the product that a plan is for, `complex_operands`: how many of the operands are complex.
-py::dict describe(const DeviceFindings& found, const Options& options, int precision, std::int64_t k, int complex_operands, int device) {
+py::dict describe(const DeviceFindings& found, const Options& options, int precision, std::int64_t k, int complex_operands,
+                  int device) {
   py::dict outcome;
   std::string reason, fallback = found.fallback;
   std::shared_ptr<const Plan> plan = found.plan;
@@ -209,7 +210,8 @@ py::dict describe(const DeviceFindings& found, const Options& options, int preci
   outcome["kernel"] = found.kernel.empty() ? "none" : found.kernel;
   outcome["workspace"] = found.workspace;
   outcome["moduli_used"] = found.moduli_used;
-  outcome["products"] = products_made(*plan, found.moduli_used) * (plan->is_complex || complex_operands == 0 ? 1 : 2 * complex_operands);
+  outcome["products"] =
+      products_made(*plan, found.moduli_used) * (plan->is_complex || complex_operands == 0 ? 1 : 2 * complex_operands);
   outcome["special_rows"] = found.special_rows;
   outcome["special_columns"] = found.special_columns;
   outcome["exponents"] = range_of(found.exponents);
@@ -286,48 +288,6 @@ py::dict multiply_gram(const py::object& a, const py::object& b, const py::objec
 
 // ---- Integers ----
 
-ElementType integer_type(const char* name, const TensorView& x) {
-  const std::optional<ElementType> type = x.integer_type();
-  if (!type) throw py::type_error(std::string(name) + ": its dtype is none of integers");
-  return *type;
-}
-
-OperandView lines_of(const TensorView& x, ElementType type, bool is_right) {
-  const py::ssize_t rank = stack_rank(x);
-  const char* const data = static_cast<const char*>(x.data());
-  if (x.ndim() == 1) return {data, type, 1, x.shape(0), 0, x.strides(0)};
-  const py::ssize_t outer = is_right ? rank + 1 : rank, inner = is_right ? rank : rank + 1;
-  return {data, type, x.shape(outer), x.shape(inner), x.strides(outer), x.strides(inner)};
-}
-
-IntegerSum sum_of(const TensorView& a, const TensorView& b, TensorView& out, const std::optional<TensorView>& addend) {
-  const std::optional<StackExtents> stack = broadcast(a, b);
-  if (!stack) throw py::value_error("a, b: their stacks do not broadcast");
-  const std::size_t rank = stack->size();
-  const OperandView left = lines_of(a, integer_type("a", a), false), right = lines_of(b, integer_type("b", b), true);
-  // The result has both matrix axes, or lacks those that operands of one axis lack.
-  const bool is_whole = static_cast<std::size_t>(out.ndim()) == rank + 2;
-  const py::ssize_t row = is_whole || a.ndim() > 1 ? static_cast<py::ssize_t>(rank) : -1;
-  const py::ssize_t column = is_whole || b.ndim() > 1 ? static_cast<py::ssize_t>(rank) + (row < 0 ? 0 : 1) : -1;
-  const auto matrix = [&](const char* name, const TensorView& x) {
-    return ResultView{static_cast<char*>(const_cast<void*>(x.data())),
-                      integer_type(name, x),
-                      row < 0 ? 1 : x.shape(row),
-                      column < 0 ? 1 : x.shape(column),
-                      row < 0 ? 0 : x.strides(row),
-                      column < 0 ? 0 : x.strides(column)};
-  };
-  IntegerSum sum{{left, right, matrix("out", out)}, 1, 0, 0};
-  if (addend) sum.addend = matrix("c", *addend);
-  sum.is_truth = out.is_truth();
-  for (std::size_t axis = 0; axis < rank; ++axis) {
-    const auto at = static_cast<py::ssize_t>(axis);
-    sum.axes.push_back(
-        {(*stack)[axis], step_of(a, rank, axis), step_of(b, rank, axis), out.strides(at), addend ? addend->strides(at) : 0});
-  }
-  return sum;
-}
-
 // Makes a product of integers by `enqueue`, of those that the tensors are, as `asked` has it. `overflows`: a tensor of one int64
 // that gets the number of entries that the dtype of `out` does not hold, or None.
 template <class Enqueue>
@@ -355,7 +315,7 @@ py::dict update_integers(const py::object& a, const py::object& b, const py::obj
                          const py::object& overflows, bool is_reported) {
   const Torch& torch = Torch::get();
   TensorView to = view_of(torch, "out", out);
-  IntegerSum sum = sum_of(view_of(torch, "a", a), view_of(torch, "b", b), to, view_or_none(torch, "c", addend));
+  IntegerSum sum = integers_of(view_of(torch, "a", a), view_of(torch, "b", b), to, view_or_none(torch, "c", addend));
   sum.alpha = wrapped(alpha);
   sum.beta = wrapped(beta);
   sum.modulus = modulus;
@@ -369,7 +329,7 @@ py::dict multiply_integer_gram(const py::object& a, const py::object& b, const p
                                std::int64_t least_columns, const py::object& overflows, bool is_reported) {
   const Torch& torch = Torch::get();
   TensorView to = view_of(torch, "out", out);
-  IntegerSum gram = sum_of(view_of(torch, "a", a), view_of(torch, "b", b), to, std::nullopt);
+  IntegerSum gram = integers_of(view_of(torch, "a", a), view_of(torch, "b", b), to, {});
   gram.entry_bits = bits;
   return multiply_integers(gram, out, asked, overflows, is_reported, [&](const Options& options, const DevicePlace& place) {
     enqueue_gram(gram, options, place, least_columns);
@@ -564,11 +524,6 @@ std::unique_ptr<PreparedTensor> prepare_tensor(const py::object& x, bool is_righ
                                                          stays ? x : py::object(py::none()), place.stream(), own.inner});
 }
 
-std::unique_ptr<PreparedTensor> part_of(const PreparedTensor& x, std::int64_t first, std::int64_t last, bool is_right) {
-  return std::make_unique<PreparedTensor>(PreparedTensor{
-      std::make_shared<const DevicePrepared>(lines_of(*x.made, first, last, !is_right)), x.memory, x.entries, x.stream, x.inner});
-}
-
 // As _core.cheapest has it.
 py::tuple cheapest_unit(const py::tuple& asked, int precision, std::int64_t inner, int device) {
   const Options options = options_of(asked);
@@ -622,8 +577,7 @@ void register_product(py::module_& module) {
                                return x.memory.is_none() ? std::int64_t(0) : x.memory.attr("nbytes").cast<std::int64_t>();
                              })
       .def_property_readonly("plan",
-                             [](const PreparedTensor& x) { return plan_of(*x.made->plan, std::max<std::int64_t>(x.inner, 1)); })
-      .def("part", &part_of, py::arg("first"), py::arg("last"), py::arg("is_right"));
+                             [](const PreparedTensor& x) { return plan_of(*x.made->plan, std::max<std::int64_t>(x.inner, 1)); });
   module.def("prepare", &prepare_tensor, py::arg("x"), py::arg("is_right"), py::arg("is_for_real"), py::arg("precision"),
              py::arg("stays"), py::arg("asked"));
   module.attr("multiply_plain") = builtin<matmul_plain>("multiply_plain");

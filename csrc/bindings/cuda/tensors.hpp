@@ -42,11 +42,9 @@ class TensorView {
     return product::EntryType{bits == 64 ? ElementType::float64 : ElementType::float32, is_complex};
   }
 
-  bool is_truth() const { return type_.code == dlpack::kBool; }
-
   // Nothing for floating-point numbers; truth values count as uint8.
   std::optional<ElementType> integer_type() const {
-    if (type_.code != dlpack::kInt && type_.code != dlpack::kUint && !is_truth()) return std::nullopt;
+    if (type_.code != dlpack::kInt && type_.code != dlpack::kUint && type_.code != dlpack::kBool) return std::nullopt;
     const bool is_signed = type_.code == dlpack::kInt;
     switch (type_.bits) {
       case 8: return is_signed ? ElementType::int8 : ElementType::uint8;
@@ -72,6 +70,11 @@ class TensorView {
 };
 
 inline bool is_conjugated(const TensorView& x) { return x.is_conjugated(); }
+inline bool is_truth(const TensorView& x) { return x.type().code == dlpack::kBool; }
+inline ElementType integer_type(const TensorView& x) {
+  if (const std::optional<ElementType> type = x.integer_type()) return *type;
+  throw pybind11::type_error("a tensor's dtype is none of integers");
+}
 
 // The functions of torch that products call; connect() sets them, once.
 class Torch {

@@ -11,9 +11,9 @@
 #include "bindings/product/arrays.hpp"
 #include "bindings/product/options.hpp"
 #include "bindings/product/outcome.hpp"
+#include "bindings/product/shapes.hpp"
 #include "bindings/register.hpp"
 #include "bindings/tensors/python.hpp"
-#include "bindings/views.hpp"
 #include "product/cpu/product.hpp"
 
 namespace ozfp4::bindings {
@@ -21,45 +21,16 @@ namespace {
 
 using namespace product;
 
-// `data`: of an array that is only read.
-ResultView result_view(const py::array& x, const void* data) {
-  const py::ssize_t rows = x.ndim() - 2, columns = x.ndim() - 1;
-  return {static_cast<char*>(const_cast<void*>(data)),
-          integer_type(x),
-          x.shape(rows),
-          x.shape(columns),
-          x.strides(rows),
-          x.strides(columns)};
-}
-
-IntegerSum sum_of(const py::array& a, const py::array& b, py::array& out, const std::optional<py::array>& addend) {
-  check_stacks(a, b, out);
-  const bool is_truth = out.dtype().kind() == 'b';
-  IntegerSum sum{
-      {operand_view(a, integer_type(a), false, static_cast<const char*>(a.data())),
-       operand_view(b, integer_type(b), true, static_cast<const char*>(b.data())), result_view(out, out.mutable_data())},
-      1,
-      0,
-      0};
-  sum.is_truth = is_truth;
-  if (addend) {
-    check_stacks(a, b, *addend);
-    sum.addend = result_view(*addend, addend->data());
-  }
-  for (py::ssize_t axis = 0; axis < out.ndim() - 2; ++axis) {
-    sum.axes.push_back(
-        {out.shape(axis), a.strides(axis), b.strides(axis), out.strides(axis), addend ? addend->strides(axis) : 0});
-  }
-  return sum;
-}
-
 // alpha a b + beta addend, modulo 2^w of the dtype of `out`; of bool whether it is not 0; or where `modulus` is not 0, a b modulo
 // that. `bits`: of a plan for the entries. Counts what wraps where `counts`. Returns what happened.
 py::dict multiply_integers(const py::array& a, const py::array& b, py::array out, const py::tuple& asked, int bits,
                            const py::int_& alpha, const py::int_& beta, const py::object& addend, std::int64_t modulus,
                            bool counts, bool is_reported) {
   const Options options = options_of(asked);
-  IntegerSum sum = sum_of(a, b, out, array_or_none(addend));
+  check_stacks(a, b, out);
+  const std::optional<py::array> added = array_or_none(addend);
+  if (added) check_stacks(a, b, *added);
+  IntegerSum sum = integers_of(a, b, out, added);
   if (modulus < 0 || (modulus > 0 && entry_bytes(sum.product.c.type) != 8)) {
     throw py::value_error("modulus: a number from 1 to 2^63 - 1 and a result of 64 bits are needed");
   }
@@ -79,7 +50,8 @@ py::dict multiply_integers(const py::array& a, const py::array& b, py::array out
 py::dict multiply_integer_gram(const py::array& a, const py::array& b, py::array out, const py::tuple& asked, int bits,
                                std::int64_t least_columns, bool counts, bool is_reported) {
   const Options options = options_of(asked);
-  IntegerSum gram = sum_of(a, b, out, std::nullopt);
+  check_stacks(a, b, out);
+  IntegerSum gram = integers_of<py::array>(a, b, out, {});
   gram.entry_bits = bits;
   const IntegersRan ran = with_failures_told([&] {
     const Unlocked unlocked;

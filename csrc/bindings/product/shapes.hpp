@@ -13,6 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include "bindings/views.hpp"
+#include "product/integers.hpp"
 #include "product/product.hpp"
 
 namespace ozfp4::bindings {
@@ -20,6 +22,7 @@ namespace ozfp4::bindings {
 using StackExtents = std::vector<pybind11::ssize_t>;
 
 inline bool is_conjugated(const pybind11::array&) { return false; }
+inline bool is_truth(const pybind11::array& x) { return x.dtype().kind() == 'b'; }
 
 inline bool is_same(const product::EntryType& x, const product::EntryType& y) {
   return x.part == y.part && x.is_complex == y.is_complex;
@@ -188,6 +191,39 @@ product::Product product_of(const Given<Matrices, PreparedOperand>& given, const
                       own_step(given.bound, axis)});
   }
   return p;
+}
+
+// A product of integers, whose factors are 1 and 0. The result has both matrix axes, or lacks those that operands of one axis
+// lack.
+template <class Matrices>
+product::IntegerSum integers_of(const Matrices& a, const Matrices& b, Matrices& out, const std::optional<Matrices>& addend) {
+  using pybind11::ssize_t;
+  const std::optional<StackExtents> stack = broadcast(a, b);
+  if (!stack) throw pybind11::value_error("a, b: their stacks do not broadcast");
+  const auto rank = static_cast<ssize_t>(stack->size());
+  const auto lines = [](const Matrices& x, bool is_right) {
+    const ssize_t last = x.ndim() - 1, outer = is_right ? last : last - 1, inner = is_right ? last - 1 : last;
+    const char* const data = static_cast<const char*>(x.data());
+    if (last == 0) return OperandView{data, integer_type(x), 1, x.shape(0), 0, x.strides(0)};
+    return OperandView{data, integer_type(x), x.shape(outer), x.shape(inner), x.strides(outer), x.strides(inner)};
+  };
+  const bool is_whole = out.ndim() == rank + 2, has_rows = is_whole || a.ndim() > 1, has_columns = is_whole || b.ndim() > 1;
+  const ssize_t row = rank, column = rank + (has_rows ? 1 : 0);
+  product::IntegerSum sum{{lines(a, false), lines(b, true), {}}, 1, 0, 0};
+  const auto matrix = [&](const Matrices& x, void* data) {
+    return ResultView{static_cast<char*>(data),      integer_type(x),
+                      sum.product.a.outer,           sum.product.b.outer,
+                      has_rows ? x.strides(row) : 0, has_columns ? x.strides(column) : 0};
+  };
+  sum.product.c = matrix(out, out.mutable_data());
+  if (addend) sum.addend = matrix(*addend, const_cast<void*>(addend->data()));
+  sum.is_truth = is_truth(out);
+  for (ssize_t axis = 0; axis < rank; ++axis) {
+    const auto at = static_cast<std::size_t>(axis);
+    sum.axes.push_back({(*stack)[at], step_of(a, stack->size(), at), step_of(b, stack->size(), at), out.strides(axis),
+                        addend ? addend->strides(axis) : 0});
+  }
+  return sum;
 }
 
 }  // namespace ozfp4::bindings

@@ -131,10 +131,21 @@ void combine(const IntegerSum& one, const ResultView& x) {
   });
 }
 
+// Makes the steps of a stack those of its matrices one behind the other, of so many bytes each, without repetitions. Returns the
+// bytes of all.
+std::int64_t lay_apart(Axes& axes, std::ptrdiff_t Axis::* own, std::int64_t bytes) {
+  for (auto axis = axes.rbegin(); axis != axes.rend(); ++axis) {
+    if ((*axis).*own == 0) continue;
+    (*axis).*own = bytes;
+    bytes *= axis->extent;
+  }
+  return bytes;
+}
+
 // Operands whose entries are nearest to zero modulo the modulus, in memory of their own, where their own ones are longer.
 struct Reduced {
-  Buffer left, right;
   IntegerSum sum;
+  Buffer left, right;
 
   explicit Reduced(const IntegerSum& given) : sum(given) {
     if (given.is_reduced(given.product.a)) left = reduce(sum.product.a, &Axis::a);
@@ -142,18 +153,15 @@ struct Reduced {
   }
 
  private:
-  // The matrices one behind the other, without repetitions.
   Buffer reduce(OperandView& x, std::ptrdiff_t Axis::* own) {
-    const OperandView from = x;
     constexpr std::int64_t word = 8;
-    std::int64_t bytes = x.outer * x.inner * word;
-    Axes distinct;
-    for (auto axis = sum.axes.rbegin(); axis != sum.axes.rend(); ++axis) {
-      if ((*axis).*own == 0) continue;
-      distinct.insert(distinct.begin(), {axis->extent, (*axis).*own, 0, bytes});
-      (*axis).*own = bytes;
-      bytes *= axis->extent;
+    const OperandView from = x;
+    Axes distinct;  // a: from matrix to matrix there, c: here
+    for (const Axis& axis : sum.axes) {
+      if (axis.*own != 0) distinct.push_back({axis.extent, axis.*own, 0, word});
     }
+    const std::int64_t bytes = lay_apart(distinct, &Axis::c, x.outer * x.inner * word);
+    lay_apart(sum.axes, own, x.outer * x.inner * word);
     Buffer memory = allocate_buffer(std::max<std::int64_t>(bytes, 1));
     x = {memory.get(), ElementType::int64, x.outer, x.inner, x.inner * word, word};
     const std::int64_t lines = count_of(distinct) * x.outer;
@@ -197,11 +205,7 @@ struct Apart {
     c.type = given.product_type();
     c.column_stride = entry_bytes(c.type);
     c.row_stride = c.columns * c.column_stride;
-    bytes = c.rows * c.row_stride;
-    for (auto axis = sum.axes.rbegin(); axis != sum.axes.rend(); ++axis) {
-      axis->c = bytes;
-      bytes *= axis->extent;
-    }
+    bytes = lay_apart(sum.axes, &Axis::c, c.rows * c.row_stride);
     memory = allocate_buffer(std::max<std::int64_t>(bytes, 1));
     c.data = memory.get();
   }

@@ -97,7 +97,6 @@ char* memory_of(const DevicePlace& place) { return static_cast<char*>(place.memo
 
 std::int64_t bytes_of(const DeviceBlocks& blocks) { return blocks.bytes; }
 std::int64_t bytes_of(const std::shared_ptr<const GramProblem>& problem) { return problem->bytes; }
-std::int64_t bytes_of(const std::shared_ptr<const IntegerGramProblem>& problem) { return problem->bytes; }
 std::int64_t bytes_of(const std::shared_ptr<const IntegerProblem>& problem) { return problem->places.bytes; }
 
 Launching launching_at(const DevicePlace& place) {
@@ -158,6 +157,12 @@ void run(const Options& options, const DevicePlace& place, const Find& find, con
     forget(shared);
     throw;
   }
+}
+
+// The launches of a problem that was found for `own`.
+template <class Own>
+auto launches(const Own& own, const Options& options) {
+  return [&](const auto& problem, char* memory, const Launching& how) { launch(*problem, own, options, memory, how); };
 }
 
 // Turns errors of the runtime and of launches into errors of the device.
@@ -233,8 +238,7 @@ void enqueue_gram(const Product& gram, const Options& options, const DevicePlace
   own.axes = merged(gram.axes);
   on_device([&] {
     const auto find = [&](const Options& asked) { return find_gram(own, asked, least_columns, stream_of(place)); };
-    run(options, place, find,
-        [&](const auto& problem, char* memory, const Launching& how) { launch(*problem, own, options, memory, how); });
+    run(options, place, find, launches(own, options));
   });
 }
 
@@ -269,8 +273,7 @@ void enqueue_integers(const IntegerSum& sum, const Options& options, const Devic
   const IntegerSum own = merged(sum);
   on_device([&] {
     const auto find = [&](const Options& asked) { return find_problem(own, asked, stream_of(place)); };
-    run(options, place, find,
-        [&](const auto& problem, char* memory, const Launching& how) { launch(*problem, own, options, memory, how); });
+    run(options, place, find, launches(own, options));
   });
 }
 
@@ -281,8 +284,7 @@ void enqueue_gram(const IntegerSum& gram, const Options& options, const DevicePl
   own.axes = merged(gram.axes);
   on_device([&] {
     const auto find = [&](const Options& asked) { return find_gram(own, asked, least_columns, stream_of(place)); };
-    run(options, place, find,
-        [&](const auto& problem, char* memory, const Launching& how) { launch(*problem, own, options, memory, how); });
+    run(options, place, find, launches(own, options));
   });
 }
 

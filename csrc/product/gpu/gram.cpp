@@ -51,7 +51,7 @@ GramProblem with_blocks(const Product& gram, const std::optional<KeptLines>& kep
   problem.behind = problem.bytes = kept ? kept->bytes() : 0;
   for (const ColumnRange& columns : blocks_of(gram.n, kept.has_value(), least_columns)) {
     const BlockProduct own(gram, columns, kept, nullptr);
-    problem.blocks.push_back({columns, find(own.product)});
+    problem.blocks.push_back({columns, find(own.product), nullptr});
     problem.bytes = std::max(problem.bytes, problem.behind + problem.blocks.back().product.bytes);
   }
   return problem;
@@ -77,9 +77,10 @@ void add_block(DeviceFindings& found, const DeviceFindings& block, std::int64_t 
 }
 
 // Launches every block by launch_block(block, how, whether it is the first).
-template <class Blocks, class Launch>
-void launch_blocks(const Blocks& blocks, std::int64_t matrices, const Launching& how, const Launch& launch_block) {
-  for (const auto& block : blocks) {
+template <class Launch>
+void launch_blocks(const std::vector<GramBlock>& blocks, std::int64_t matrices, const Launching& how,
+                   const Launch& launch_block) {
+  for (const GramBlock& block : blocks) {
     const bool is_first = &block == &blocks.front();
     DeviceFindings own;
     Launching further = how;
@@ -150,26 +151,25 @@ void launch(const GramProblem& problem, const Product& gram, const Options& opti
   if (how.found != nullptr) how.found->workspace = problem.bytes;
 }
 
-IntegerGramProblem lay_out_gram(const IntegerSum& gram, const FindIntegers& find, std::int64_t least_columns) {
-  IntegerGramProblem problem;
+GramProblem lay_out_gram(const IntegerSum& gram, const FindIntegers& find, std::int64_t least_columns) {
+  GramProblem problem;
   for (const ColumnRange& columns : blocks_of(gram.product.c.columns, false, least_columns)) {
-    problem.blocks.push_back({columns, find(part_of(gram, columns))});
-    problem.bytes = std::max(problem.bytes, problem.blocks.back().problem->places.bytes);
+    problem.blocks.push_back({columns, {}, find(part_of(gram, columns))});
+    problem.bytes = std::max(problem.bytes, problem.blocks.back().integers->places.bytes);
   }
   return problem;
 }
 
-std::shared_ptr<const IntegerGramProblem> find_gram(const IntegerSum& gram, const Options& options, std::int64_t least_columns,
-                                                    cudaStream_t stream) {
+std::shared_ptr<const GramProblem> find_gram(const IntegerSum& gram, const Options& options, std::int64_t least_columns,
+                                             cudaStream_t stream) {
   const FindIntegers find = [&](const IntegerSum& block) { return find_problem(block, options, stream); };
-  return std::make_shared<IntegerGramProblem>(lay_out_gram(gram, find, least_columns));
+  return std::make_shared<GramProblem>(lay_out_gram(gram, find, least_columns));
 }
 
-void launch(const IntegerGramProblem& problem, const IntegerSum& gram, const Options& options, char* workspace,
-            const Launching& how) {
+void launch(const GramProblem& problem, const IntegerSum& gram, const Options& options, char* workspace, const Launching& how) {
   const ResultView& c = gram.product.c;
-  const auto launch_block = [&](const IntegerGramBlock& block, const Launching& further, bool is_first) {
-    launch(*block.problem, part_of(gram, block.columns), options, workspace, further, !is_first);
+  const auto launch_block = [&](const GramBlock& block, const Launching& further, bool is_first) {
+    launch(*block.integers, part_of(gram, block.columns), options, workspace, further, !is_first);
     const auto& [first, last] = block.columns;
     mirror(gram.axes, &Axis::c, {c.data, c.type, false, false, c.row_stride, c.column_stride, first, last}, how.stream);
   };

@@ -25,6 +25,7 @@ inline constexpr std::int64_t kLeastGramExtent = 6144;
 struct GramBlock {
   ColumnRange columns;
   DeviceBlocks product;
+  std::shared_ptr<const IntegerProblem> integers;  // in place of it
 };
 
 // The largest block first; planes of A that are kept lie before what all of them use. Immutable.
@@ -54,20 +55,11 @@ std::shared_ptr<const GramProblem> find_gram(const Product& gram, const Options&
 // Throws std::runtime_error. Range: a workspace of problem.bytes, aligned to 256.
 void launch(const GramProblem& problem, const Product& gram, const Options& options, char* workspace, const Launching& how);
 
-// The same of integers.
-struct IntegerGramBlock {
-  ColumnRange columns;
-  std::shared_ptr<const IntegerProblem> problem;
-};
-struct IntegerGramProblem {
-  std::vector<IntegerGramBlock> blocks;
-  std::int64_t bytes = 0;
-};
+// The same of integers, of which no planes are kept.
 using FindIntegers = std::function<std::shared_ptr<const IntegerProblem>(const IntegerSum& block)>;
-IntegerGramProblem lay_out_gram(const IntegerSum& gram, const FindIntegers& find, std::int64_t least_columns);
-std::shared_ptr<const IntegerGramProblem> find_gram(const IntegerSum& gram, const Options& options, std::int64_t least_columns,
-                                                    cudaStream_t stream);
-void launch(const IntegerGramProblem& problem, const IntegerSum& gram, const Options& options, char* workspace,
-            const Launching& how);
+GramProblem lay_out_gram(const IntegerSum& gram, const FindIntegers& find, std::int64_t least_columns);
+std::shared_ptr<const GramProblem> find_gram(const IntegerSum& gram, const Options& options, std::int64_t least_columns,
+                                             cudaStream_t stream);
+void launch(const GramProblem& problem, const IntegerSum& gram, const Options& options, char* workspace, const Launching& how);
 
 }  // namespace ozfp4::product

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, NoReturn
 
 from .._options import DEFAULTS, Options
@@ -86,17 +86,6 @@ class Prepared(Tabular):
                 ),
                 ("memory", f"{self.nbytes / 2**20:.1f} MiB"),
             ]
-        )
-
-    def _lines(self, first: int, last: int) -> Prepared:
-        """Those of its rows (columns, on the right) alone. Range: a real operand on a device, `first` a multiple of 64."""
-        rows, columns = (slice(first, last), slice(None))[:: 1 if self.side == "left" else -1]
-        entries = self._entries[..., rows, columns]
-        return replace(
-            self,
-            shape=tuple(entries.shape),
-            _entries=entries,
-            _held=self._held.part(first, last, self.side == "right"),
         )
 
 

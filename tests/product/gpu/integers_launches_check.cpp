@@ -222,7 +222,7 @@ void check_gram() {
   const std::int64_t least_columns = random_int(0, 3) == 0 ? 0 : 64;
   try {
     const IntegerSum& there = twice.sum_there();
-    const IntegerGramProblem problem =
+    const GramProblem problem =
         lay_out_gram(there, [&](const IntegerSum& block) { return laid_out(block, twice.options); }, least_columns);
     report("blocks " + twice.text(), (problem.blocks.size() > 1) == (least_columns != 0 && n > 64 + 63));
     with_workspace(problem.bytes, [&](char* at) { launch(problem, there, twice.options, at, Launching(nullptr)); });
