@@ -135,7 +135,8 @@ def _on_cuda(
         about["special_columns"] = outcome["special_columns"] // 2
     if asked.accuracy != "scaled":
         results = 1 if beside is None or asked.return_bound else 2
-        entries = outcome.get("entries", c.numel()) * (2 if "complex" in kinds else 1) * results
+        made = outcome.get("entries", c.numel()) if request.shape.k else 0  # an empty sum needs no certificate
+        entries = made * (2 if "complex" in kinds else 1) * results
         repaired, exactly, chains = outcome["repaired"], outcome["repaired_exactly"], 0
         if asked.accuracy == "standard":
             repaired, exactly, chains = 0, 0, repaired + exactly
