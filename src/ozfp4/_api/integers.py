@@ -23,16 +23,8 @@ def integer_product(
     modulus: int = 0,
     update: Update | None = None,
 ) -> tuple[Any, Report | None]:
-    """The product of integers of less than `bits` bits, modulo 2^w of `dtype` or modulo `modulus`; and a report where one is
-    asked for. `update`: of a CPU's product.
-
-    Raises
-    ------
-    ValueError
-        A plan of too few bits; and what :func:`ozfp4.matmul` says of shapes, `out` and inner dimensions.
-    OverflowError
-        Where that is asked for, and an entry does not fit the dtype; `out` is as it was.
-    """
+    """The product of integers of less than `bits` bits, modulo 2^w of `dtype` or modulo `modulus`, or their `update`; and a
+    report where one is asked for. Raises as :func:`ozfp4.matmul`; ValueError for a plan of too few bits."""
     request = integer_request(operands, asked, dtype, bits)
     if update is not None:
         request = replace(request, update=update)
