@@ -16,7 +16,7 @@ METHODS = ("auto", "redistribute", "reduce")
 
 LINK = {"cuda": 2.5e11, "cpu": 2.0e9}  # bytes a second that a rank receives
 BETWEEN_HOSTS = {"cuda": 5.0e10, "cpu": 1.0e9}
-RATE = {"cuda": OPERATIONS, "cpu": 1.0e11}  # operations a second of a rank's products, two for each of its m n K
+RATE = {"cuda": OPERATIONS, "cpu": 1.0e11}  # operations a second of a rank's products, 2 m n K
 START = {"cuda": 3.0e-5, "cpu": 2.0e-4}  # seconds of a collective, whatever it moves
 # Bytes of an entry's partial result: some 16 moduli of a byte, or seven of four bytes.
 RESIDUES = {"cuda": 16, "cpu": 28}
