@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
+#include <string>
+#include <utility>
 
 #include "c_api/status.hpp"
 
@@ -14,28 +15,15 @@ std::string given(const char* name, std::int64_t value) { return std::string(nam
 }  // namespace
 
 EntryType float_type(const char* name, int type) {
-  switch (type) {
-    case OZFP4_FLOAT64: return {ElementType::float64, false};
-    case OZFP4_FLOAT32: return {ElementType::float32, false};
-    case OZFP4_COMPLEX128: return {ElementType::float64, true};
-    case OZFP4_COMPLEX64: return {ElementType::float32, true};
-    default: break;
-  }
+  static constexpr EntryType types[] = {kD, kS, kZ, kC};
+  if (type >= OZFP4_FLOAT64 && type <= OZFP4_COMPLEX64) return types[type - OZFP4_FLOAT64];
   refuse(given(name, type) + " is not OZFP4_FLOAT64, OZFP4_FLOAT32, OZFP4_COMPLEX128 or OZFP4_COMPLEX64 (1 to 4)");
 }
 
-ElementType integer_type(const char* name, int type) {
-  switch (type) {
-    case OZFP4_INT8: return ElementType::int8;
-    case OZFP4_INT16: return ElementType::int16;
-    case OZFP4_INT32: return ElementType::int32;
-    case OZFP4_INT64: return ElementType::int64;
-    case OZFP4_UINT8: return ElementType::uint8;
-    case OZFP4_UINT16: return ElementType::uint16;
-    case OZFP4_UINT32: return ElementType::uint32;
-    case OZFP4_UINT64: return ElementType::uint64;
-    default: break;
-  }
+EntryType integer_type(const char* name, int type) {
+  using E = ElementType;
+  static constexpr E types[] = {E::int8, E::int16, E::int32, E::int64, E::uint8, E::uint16, E::uint32, E::uint64};
+  if (type >= OZFP4_INT8 && type <= OZFP4_UINT64) return {types[type - OZFP4_INT8], false};
   refuse(given(name, type) + " is not one of OZFP4_INT8 to OZFP4_UINT64 (5 to 12)");
 }
 
@@ -65,22 +53,10 @@ void check_entries(const char* rows_name, std::int64_t rows, const char* columns
          " exceeds 2^48, the most entries of a matrix");
 }
 
-void check_extents(std::int64_t m, std::int64_t n, std::int64_t k) {
-  check_extent("m", m);
-  check_extent("n", n);
-  check_extent("k", k);
-  if (m == 0 || n == 0 || k == 0) return;
-  check_entries("m", m, "k", k);
-  check_entries("k", k, "n", n);
-  check_entries("m", m, "n", n);
-}
-
-std::int64_t check_stride(const char* name, std::int64_t stride, std::int64_t batch) {
-  const std::int64_t most = kMostEntries / std::max<std::int64_t>(batch, 1);
-  if (stride > most || stride < -most) {
-    refuse(given(name, stride) + " is beyond 2^48 entries in a batch of " + std::to_string(batch));
-  }
-  return stride;
+void check_stride(const char* name, std::int64_t stride, std::int64_t batch) {
+  const std::int64_t most = kMostEntries / batch;
+  if (stride <= most && stride >= -most) return;
+  refuse(given(name, stride) + " is beyond 2^48 entries in a batch of " + std::to_string(batch));
 }
 
 std::int64_t check_leading(const char* name, std::int64_t leading, std::int64_t least) {
@@ -101,29 +77,50 @@ std::complex<double> check_factor(const char* name, double factor, EntryType) {
 
 std::complex<double> check_factor(const char* name, const void* factor, EntryType type) {
   check_pointer(name, factor, true);
-  double parts[2] = {0, 0};
-  const int count = type.is_complex ? 2 : 1;
-  for (int i = 0; i < count; ++i) {
-    const char* place = static_cast<const char*>(factor) + i * type.part_bytes();
-    if (type.part == ElementType::float64) {
-      std::memcpy(&parts[i], place, sizeof(double));
-    } else {
-      float part = 0;
-      std::memcpy(&part, place, sizeof part);
-      parts[i] = part;
-    }
-    check_factor(name, parts[i], type);
-  }
-  return {parts[0], parts[1]};
+  const auto part = [&](int i) -> double {
+    const double found =
+        type.part == ElementType::float64 ? static_cast<const double*>(factor)[i] : static_cast<const float*>(factor)[i];
+    return check_factor(name, found, type).real();
+  };
+  return {part(0), type.is_complex ? part(1) : 0};
 }
 
-Operand take_operand(const std::string& name, int order, int transpose, const void* data, std::int64_t rows, std::int64_t columns,
-                     std::int64_t leading, int entry_bytes) {
+Operand take_operand(const char* name, int order, int transpose, const GivenMatrix& x, std::int64_t rows, std::int64_t columns,
+                     bool is_read) {
+  if (x.prepared != nullptr) return {nullptr, rows, columns, 0, 0, false};
   // As it lies: lines of neighbouring entries are columns of X where it is column-major, and X^T has the lines of X as the other.
-  const bool has_rows = is_row_major(order) != is_transposed(("trans" + name).c_str(), transpose);
-  const std::ptrdiff_t line = check_leading(("ld" + name).c_str(), leading, has_rows ? columns : rows) * entry_bytes;
-  return {static_cast<const char*>(data), rows, columns, has_rows ? line : entry_bytes, has_rows ? entry_bytes : line,
-          transpose == OZFP4_CONJ_TRANS};
+  const bool has_rows = is_row_major(order) != is_transposed((std::string("trans") + name).c_str(), transpose);
+  const std::ptrdiff_t entry = x.type.bytes();
+  const std::ptrdiff_t line = check_leading((std::string("ld") + name).c_str(), x.leading, has_rows ? columns : rows) * entry;
+  check_pointer(name, x.data, is_read && rows > 0 && columns > 0);
+  const bool is_conjugated = x.type.is_complex && transpose == OZFP4_CONJ_TRANS;
+  return {static_cast<const char*>(x.data), rows, columns, has_rows ? line : entry, has_rows ? entry : line, is_conjugated};
+}
+
+Sides take_sides(const GivenProduct& product, bool alpha_is_zero) {
+  const auto& [order, transa, transb, m, n, k, a, b, c, batch] = product;
+  const bool has_rows = is_row_major(order);
+  for (const auto& [name, extent] : {std::pair("m", m), std::pair("n", n), std::pair("k", k), std::pair("batch", batch)}) {
+    check_extent(name, extent);
+  }
+  if (m > 0 && n > 0 && k > 0) {
+    check_entries("m", m, "k", k);
+    check_entries("k", k, "n", n);
+    check_entries("m", m, "n", n);
+  }
+  const bool is_read = m > 0 && n > 0 && k > 0 && batch > 0 && !alpha_is_zero;
+  const Operand left = take_operand("a", order, transa, a, m, k, is_read);
+  const Operand right = take_operand("b", order, transb, b, k, n, is_read);
+  check_leading("ldc", c.leading, has_rows ? n : m);
+  check_pointer("c", c.data, m > 0 && n > 0 && batch > 0);
+  if (batch > 1) {
+    if (c.stride < 1) refuse(given("stride_c", c.stride) + " is less than 1");
+    check_stride("stride_a", a.stride, batch);
+    check_stride("stride_b", b.stride, batch);
+    check_stride("stride_c", c.stride, batch);
+  }
+  if (has_rows) return {false, left, right, a, b, m, n};
+  return {true, transposed(right), transposed(left), b, a, n, m};
 }
 
 }  // namespace ozfp4::c_api

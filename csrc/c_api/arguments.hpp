@@ -4,12 +4,12 @@
 #include <complex>
 #include <cstddef>
 #include <cstdint>
-#include <string>
 
 #include "arith/element_type.hpp"
 #include "ozfp4.h"
 #include "product/gpu/enqueue.hpp"
 #include "product/matrices.hpp"
+#include "product/prepared.hpp"
 
 // The functions of each letter of BLAS: X(letter, what entries are, what factors are, its type).
 #define OZFP4_OF_EACH_LETTER(X) \
@@ -24,7 +24,7 @@ using namespace ozfp4::product;
 
 // Floating-point types alone, integers alone.
 EntryType float_type(const char* name, int type);
-ElementType integer_type(const char* name, int type);
+EntryType integer_type(const char* name, int type);
 
 bool is_row_major(int order);
 bool is_transposed(const char* name, int transpose);
@@ -33,11 +33,8 @@ std::int64_t check_extent(const char* name, std::int64_t extent);
 // Of a matrix that is there, rows x columns: as many entries as addresses reach. Range: extents that were checked.
 void check_entries(const char* rows_name, std::int64_t rows, const char* columns_name, std::int64_t columns);
 
-// Checks m, n and k of a product, and the sizes of its three matrices.
-void check_extents(std::int64_t m, std::int64_t n, std::int64_t k);
-
-// Entries from one matrix of a batch to the next, either way; all of them within what addresses reach.
-std::int64_t check_stride(const char* name, std::int64_t stride, std::int64_t batch);
+// Entries from one matrix of a batch to the next, either way; all of them within what addresses reach. Range: batch > 0.
+void check_stride(const char* name, std::int64_t stride, std::int64_t batch);
 
 // At least `least`, and 1, entries.
 std::int64_t check_leading(const char* name, std::int64_t leading, std::int64_t least);
@@ -49,9 +46,34 @@ void check_pointer(const char* name, const void* data, bool is_read);
 std::complex<double> check_factor(const char* name, double factor, EntryType type);
 std::complex<double> check_factor(const char* name, const void* factor, EntryType type);
 
-// op(X) of so many rows and columns, where X lies in `order`.
-Operand take_operand(const std::string& name, int order, int transpose, const void* data, std::int64_t rows, std::int64_t columns,
-                     std::int64_t leading, int entry_bytes);
+// A matrix as it is passed.
+struct GivenMatrix {
+  EntryType type;
+  const void* data;
+  std::int64_t leading, stride = 0;    // to the next matrix of a batch
+  const Prepared* prepared = nullptr;  // else nothing else of it is looked at
+};
+
+// op(X) of so many rows and columns, where X lies in `order`; `name` is that of X.
+Operand take_operand(const char* name, int order, int transpose, const GivenMatrix& x, std::int64_t rows, std::int64_t columns,
+                     bool is_read);
+
+// C = op(A) op(B), or a batch of such, as it is passed; strides of a single product are not looked at.
+struct GivenProduct {
+  int order, transa, transb;
+  std::int64_t m, n, k;
+  GivenMatrix a, b, c;
+  std::int64_t batch = 1;
+};
+
+// Its matrices as they stand in the row-major product, of so many lines of C; `is_exchanged`: left is B.
+struct Sides {
+  bool is_exchanged;
+  Operand left, right;
+  const GivenMatrix &given_left, &given_right;
+  std::int64_t lines, line;
+};
+Sides take_sides(const GivenProduct& product, bool alpha_is_zero);
 
 // Where a function runs that has a workspace; and of a function that asks for its size.
 inline DevicePlace place_of(void* memory, std::int64_t bytes, void* stream) { return {memory, bytes, stream, nullptr}; }
@@ -64,6 +86,10 @@ inline DevicePlace size_into(std::int64_t* needed) {
 template <class T>
 T* or_aligned(T* data) {
   return data != nullptr ? data : reinterpret_cast<T*>(std::uintptr_t(256));
+}
+inline GivenProduct or_aligned(GivenProduct product) {
+  for (GivenMatrix* own : {&product.a, &product.b, &product.c}) own->data = or_aligned(own->data);
+  return product;
 }
 
 }  // namespace ozfp4::c_api

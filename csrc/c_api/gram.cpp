@@ -9,13 +9,9 @@ namespace ozfp4::c_api {
 namespace {
 
 struct GramCall {
-  EntryType type;
   int order, transpose;
   std::int64_t n, k;
-  const void* a;
-  std::int64_t lda;
-  void* c;
-  std::int64_t ldc;
+  GivenMatrix a, c;
 };
 
 void check_transpose(int transpose, bool is_complex) {
@@ -29,7 +25,7 @@ void check_transpose(int transpose, bool is_complex) {
 
 // C = X X^H as a product of X, n x k, and its adjoint.
 Product to_gram(const GramCall& call, const CallOptions& options) {
-  const EntryType type = call.type;
+  const EntryType type = call.c.type;
   const bool has_rows = is_row_major(call.order);
   check_transpose(call.transpose, type.is_complex);
   const std::int64_t n = check_extent("n", call.n), k = check_extent("k", call.k);
@@ -37,18 +33,18 @@ Product to_gram(const GramCall& call, const CallOptions& options) {
     check_entries("n", n, "k", k);
     check_entries("n", n, "n", n);
   }
-  if (options.bound != nullptr) refuse(Fault::unsupported, "options.bound: a Gram matrix has none here; ozfp4_?gemm has");
+  if (options.given.bound != nullptr) refuse(Fault::unsupported, "options.bound: a Gram matrix has none here; ozfp4_?gemm has");
   check_gram_rounding(type, options);
   // Memory that is column-major is read as the transpose of C, which is conj(X) X^T.
   const int transpose = call.transpose == OZFP4_NO_TRANS ? OZFP4_NO_TRANS : OZFP4_TRANS;
-  Operand x = take_operand("a", call.order, transpose, call.a, n, k, call.lda, type.bytes());
+  Operand x = take_operand("a", call.order, transpose, call.a, n, k, true);
   x.is_conjugated = type.is_complex && (call.transpose != OZFP4_NO_TRANS) == has_rows;
-  check_leading("ldc", call.ldc, n);
-  check_pointer("a", call.a, n > 0 && k > 0);
-  check_pointer("c", call.c, n > 0);
+  check_leading("ldc", call.c.leading, n);
+  check_pointer("c", call.c.data, n > 0);
   Operand adjoint = transposed(x);
   adjoint.is_conjugated = type.is_complex && !x.is_conjugated;
-  return {type, n, n, k, x, adjoint, type, type, {static_cast<char*>(call.c), call.ldc * type.bytes(), type.bytes()}};
+  auto* c = static_cast<char*>(const_cast<void*>(call.c.data));
+  return {type, n, n, k, x, adjoint, type, type, {c, call.c.leading * type.bytes(), type.bytes()}};
 }
 
 void multiply(const GramCall& call, const ozfp4_options* given) {
@@ -71,12 +67,13 @@ using namespace ozfp4::c_api;  // of the definitions below alone
 #define OZFP4_GRAM(letter, T, Factor, kType)                                                                                     \
   ozfp4_status ozfp4_##letter##gram(int order, int trans, int64_t n, int64_t k, const T* a, int64_t lda, T* c, int64_t ldc,      \
                                     const ozfp4_options* options) {                                                              \
-    return guarded([&] { multiply(GramCall{kType, order, trans, n, k, a, lda, c, ldc}, options); });                             \
+    return guarded([&] { multiply(GramCall{order, trans, n, k, {kType, a, lda}, {kType, c, ldc}}, options); });                  \
   }                                                                                                                              \
   ozfp4_status ozfp4_cuda_##letter##gram(int order, int trans, int64_t n, int64_t k, const T* a, int64_t lda, T* c, int64_t ldc, \
                                          void* workspace, int64_t workspace_bytes, void* stream, const ozfp4_options* options) { \
     return guarded([&] {                                                                                                         \
-      multiply(GramCall{kType, order, trans, n, k, a, lda, c, ldc}, options, place_of(workspace, workspace_bytes, stream));      \
+      const DevicePlace place = place_of(workspace, workspace_bytes, stream);                                                    \
+      multiply(GramCall{order, trans, n, k, {kType, a, lda}, {kType, c, ldc}}, options, place);                                  \
     });                                                                                                                          \
   }
 
@@ -89,8 +86,8 @@ ozfp4_status ozfp4_cuda_workspace_size_gram(ozfp4_type type, int order, int tran
                                             int64_t* bytes) {
   return guarded([&] {
     const DevicePlace place = size_into(bytes);
-    void* const to = or_aligned(const_cast<void*>(c));
-    multiply(GramCall{float_type("type", type), order, trans, n, k, or_aligned(a), lda, to, ldc}, options, place);
+    const EntryType own = float_type("type", type);
+    multiply(GramCall{order, trans, n, k, {own, or_aligned(a), lda}, {own, or_aligned(c), ldc}}, options, place);
   });
 }
 

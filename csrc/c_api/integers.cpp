@@ -10,25 +10,13 @@
 namespace ozfp4::c_api {
 namespace {
 
-// A matrix as it is passed.
-struct GivenIntegers {
-  ElementType type;
-  const void* data;
-  std::int64_t leading;
-};
-
 // The arguments of ozfp4_igemm; `modulus`: that of ozfp4_gemm_mod, else 0.
 struct IntegerCall {
-  int order, transa, transb;
-  std::int64_t m, n, k;
-  std::int64_t alpha;
-  GivenIntegers a, b;
-  std::int64_t beta;
-  GivenIntegers c;
-  std::int64_t modulus = 0;
+  GivenProduct product;
+  std::int64_t alpha, beta, modulus = 0;
 };
 
-GivenIntegers as_given(const char* name, ozfp4_type type, const void* data, std::int64_t leading) {
+GivenMatrix integers(const char* name, ozfp4_type type, const void* data, std::int64_t leading) {
   return {integer_type(name, type), data, leading};
 }
 
@@ -37,45 +25,28 @@ std::int64_t check_modulus(std::int64_t modulus) {
   return modulus;
 }
 
-OperandView view_of(const Operand& x, ElementType type, bool is_right) {
-  return is_right ? OperandView{x.data, type, x.columns, x.rows, x.column_stride, x.row_stride}
-                  : OperandView{x.data, type, x.rows, x.columns, x.row_stride, x.column_stride};
-}
-
 IntegerSum to_sum(const IntegerCall& call, const CallOptions& options) {
-  const bool has_rows = is_row_major(call.order);
-  is_transposed("transa", call.transa);
-  is_transposed("transb", call.transb);
-  check_extents(call.m, call.n, call.k);
-  const Operand a =
-      take_operand("a", call.order, call.transa, call.a.data, call.m, call.k, call.a.leading, entry_bytes(call.a.type));
-  const Operand b =
-      take_operand("b", call.order, call.transb, call.b.data, call.k, call.n, call.b.leading, entry_bytes(call.b.type));
-  const std::int64_t line = has_rows ? call.n : call.m, lines = has_rows ? call.m : call.n, entry = entry_bytes(call.c.type);
-  check_leading("ldc", call.c.leading, line);
-  const bool is_read = call.m > 0 && call.n > 0 && call.k > 0 && call.alpha != 0;
-  check_pointer("a", call.a.data, is_read);
-  check_pointer("b", call.b.data, is_read);
-  check_pointer("c", call.c.data, line > 0 && lines > 0);
-  auto* data = static_cast<char*>(const_cast<void*>(call.c.data));
-  const ResultView c{data, call.c.type, lines, line, static_cast<std::ptrdiff_t>(call.c.leading * entry), entry};
-  const OperandView left = has_rows ? view_of(a, call.a.type, false) : view_of(transposed(b), call.b.type, false);
-  const OperandView right = has_rows ? view_of(b, call.b.type, true) : view_of(transposed(a), call.a.type, true);
-  const IntegerSum sum{{left, right, c}, call.alpha, call.beta, call.modulus, !has_rows};
+  const auto& [is_exchanged, a, b, of_a, of_b, lines, line] = take_sides(call.product, call.alpha == 0);
+  const OperandView left{a.data, of_a.type.part, a.rows, a.columns, a.row_stride, a.column_stride};
+  const OperandView right{b.data, of_b.type.part, b.columns, b.rows, b.column_stride, b.row_stride};
+  const GivenMatrix& given = call.product.c;
+  const std::ptrdiff_t entry = given.type.bytes();
+  const ResultView c{
+      static_cast<char*>(const_cast<void*>(given.data)), given.type.part, lines, line, given.leading * entry, entry};
+  const IntegerSum sum{{left, right, c}, call.alpha, call.beta, call.modulus, is_exchanged};
   check_overflow(sum, options);
   return sum;
 }
 
 void multiply(const IntegerCall& call, const ozfp4_options* given) {
   const CallOptions options = read_options(given, Entries::integers, Unit::cpu);
-  write_report(options, multiply_integers(to_sum(call, options), options, options.report != nullptr));
+  const IntegersRan ran = multiply_integers(to_sum(call, options), options, options.given.report != nullptr);
+  write_report(options, ran, ran.word_bits, ran.overflows);
 }
 
 void multiply(IntegerCall call, const ozfp4_options* given, const DevicePlace& place) {
   const CallOptions options = read_options(given, Entries::integers, Unit::gpu);
-  if (place.needed != nullptr) {
-    for (GivenIntegers* own : {&call.a, &call.b, &call.c}) own->data = or_aligned(own->data);
-  }
+  if (place.needed != nullptr) call.product = or_aligned(call.product);
   enqueue_integers(to_sum(call, options), options, place);
 }
 
@@ -83,6 +54,22 @@ void multiply(IntegerCall call, const ozfp4_options* given, const DevicePlace& p
 }  // namespace ozfp4::c_api
 
 using namespace ozfp4::c_api;  // of the definitions below alone
+
+// The calls of functions below, of whose arguments they are made.
+#define OZFP4_INTEGERS(type_c)         \
+  {order,                              \
+   transa,                             \
+   transb,                             \
+   m,                                  \
+   n,                                  \
+   k,                                  \
+   integers("type_a", type_a, a, lda), \
+   integers("type_b", type_b, b, ldb), \
+   integers("type_c", type_c, c, ldc)}
+#define OZFP4_IGEMM \
+  IntegerCall { OZFP4_INTEGERS(type_c), alpha, beta }
+#define OZFP4_GEMM_MOD \
+  IntegerCall { OZFP4_INTEGERS(OZFP4_INT64), 1, 0, check_modulus(modulus) }
 
 // The functions of given types are the general one.
 #define OZFP4_TYPED(name, T, kType, Result, kResult)                                                                           \
@@ -103,22 +90,14 @@ extern "C" {
 ozfp4_status ozfp4_igemm(int order, int transa, int transb, int64_t m, int64_t n, int64_t k, int64_t alpha, ozfp4_type type_a,
                          const void* a, int64_t lda, ozfp4_type type_b, const void* b, int64_t ldb, int64_t beta,
                          ozfp4_type type_c, void* c, int64_t ldc, const ozfp4_options* options) {
-  return guarded([&] {
-    multiply(IntegerCall{order, transa, transb, m, n, k, alpha, as_given("type_a", type_a, a, lda),
-                         as_given("type_b", type_b, b, ldb), beta, as_given("type_c", type_c, c, ldc)},
-             options);
-  });
+  return guarded([&] { multiply(OZFP4_IGEMM, options); });
 }
 
 ozfp4_status ozfp4_cuda_igemm(int order, int transa, int transb, int64_t m, int64_t n, int64_t k, int64_t alpha,
                               ozfp4_type type_a, const void* a, int64_t lda, ozfp4_type type_b, const void* b, int64_t ldb,
                               int64_t beta, ozfp4_type type_c, void* c, int64_t ldc, void* workspace, int64_t workspace_bytes,
                               void* stream, const ozfp4_options* options) {
-  return guarded([&] {
-    multiply(IntegerCall{order, transa, transb, m, n, k, alpha, as_given("type_a", type_a, a, lda),
-                         as_given("type_b", type_b, b, ldb), beta, as_given("type_c", type_c, c, ldc)},
-             options, place_of(workspace, workspace_bytes, stream));
-  });
+  return guarded([&] { multiply(OZFP4_IGEMM, options, place_of(workspace, workspace_bytes, stream)); });
 }
 
 ozfp4_status ozfp4_cuda_workspace_size_igemm(int order, int transa, int transb, int64_t m, int64_t n, int64_t k, int64_t alpha,
@@ -127,9 +106,7 @@ ozfp4_status ozfp4_cuda_workspace_size_igemm(int order, int transa, int transb, 
                                              const ozfp4_options* options, int64_t* bytes) {
   return guarded([&] {
     const DevicePlace place = size_into(bytes);
-    multiply(IntegerCall{order, transa, transb, m, n, k, alpha, as_given("type_a", type_a, a, lda),
-                         as_given("type_b", type_b, b, ldb), beta, as_given("type_c", type_c, c, ldc)},
-             options, place);
+    multiply(OZFP4_IGEMM, options, place);
   });
 }
 
@@ -140,23 +117,14 @@ OZFP4_TYPED(i64i64i64, int64_t, OZFP4_INT64, int64_t, OZFP4_INT64)
 ozfp4_status ozfp4_gemm_mod(int order, int transa, int transb, int64_t m, int64_t n, int64_t k, ozfp4_type type_a, const void* a,
                             int64_t lda, ozfp4_type type_b, const void* b, int64_t ldb, int64_t modulus, int64_t* c, int64_t ldc,
                             const ozfp4_options* options) {
-  return guarded([&] {
-    const GivenIntegers left = as_given("type_a", type_a, a, lda), right = as_given("type_b", type_b, b, ldb);
-    const GivenIntegers result = as_given("type_c", OZFP4_INT64, c, ldc);
-    multiply(IntegerCall{order, transa, transb, m, n, k, 1, left, right, 0, result, check_modulus(modulus)}, options);
-  });
+  return guarded([&] { multiply(OZFP4_GEMM_MOD, options); });
 }
 
 ozfp4_status ozfp4_cuda_gemm_mod(int order, int transa, int transb, int64_t m, int64_t n, int64_t k, ozfp4_type type_a,
                                  const void* a, int64_t lda, ozfp4_type type_b, const void* b, int64_t ldb, int64_t modulus,
                                  int64_t* c, int64_t ldc, void* workspace, int64_t workspace_bytes, void* stream,
                                  const ozfp4_options* options) {
-  return guarded([&] {
-    const GivenIntegers left = as_given("type_a", type_a, a, lda), right = as_given("type_b", type_b, b, ldb);
-    const GivenIntegers result = as_given("type_c", OZFP4_INT64, c, ldc);
-    multiply(IntegerCall{order, transa, transb, m, n, k, 1, left, right, 0, result, check_modulus(modulus)}, options,
-             place_of(workspace, workspace_bytes, stream));
-  });
+  return guarded([&] { multiply(OZFP4_GEMM_MOD, options, place_of(workspace, workspace_bytes, stream)); });
 }
 
 ozfp4_status ozfp4_cuda_workspace_size_gemm_mod(int order, int transa, int transb, int64_t m, int64_t n, int64_t k,
@@ -165,9 +133,7 @@ ozfp4_status ozfp4_cuda_workspace_size_gemm_mod(int order, int transa, int trans
                                                 const ozfp4_options* options, int64_t* bytes) {
   return guarded([&] {
     const DevicePlace place = size_into(bytes);
-    const GivenIntegers left = as_given("type_a", type_a, a, lda), right = as_given("type_b", type_b, b, ldb);
-    const GivenIntegers result = as_given("type_c", OZFP4_INT64, c, ldc);
-    multiply(IntegerCall{order, transa, transb, m, n, k, 1, left, right, 0, result, check_modulus(modulus)}, options, place);
+    multiply(OZFP4_GEMM_MOD, options, place);
   });
 }
 

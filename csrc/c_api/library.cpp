@@ -23,19 +23,9 @@ ozfp4_status keep(ozfp4_status status, const char* text) noexcept {
   return status;
 }
 
-ozfp4_status status_of(Fault fault) {
-  switch (fault) {
-    case Fault::argument: return OZFP4_INVALID_ARGUMENT;
-    case Fault::unsupported: return OZFP4_UNSUPPORTED;
-    case Fault::out_of_memory: return OZFP4_OUT_OF_MEMORY;
-    case Fault::workspace: return OZFP4_WORKSPACE;
-    case Fault::overflow: return OZFP4_OVERFLOW;
-    case Fault::no_device: return OZFP4_NO_DEVICE;
-    case Fault::device_error: return OZFP4_DEVICE_ERROR;
-    case Fault::internal: break;
-  }
-  return OZFP4_INTERNAL;
-}
+// Statuses but OZFP4_OK are in the order of faults.
+ozfp4_status status_of(Fault fault) { return static_cast<ozfp4_status>(static_cast<int>(fault) + OZFP4_INVALID_ARGUMENT); }
+static_assert(static_cast<int>(Fault::internal) + OZFP4_INVALID_ARGUMENT == OZFP4_INTERNAL);
 
 }  // namespace
 
@@ -74,18 +64,10 @@ using namespace ozfp4::c_api;  // of the definitions below alone
 extern "C" {
 
 const char* ozfp4_status_name(ozfp4_status status) {
-  switch (status) {
-    case OZFP4_OK: return "OZFP4_OK";
-    case OZFP4_INVALID_ARGUMENT: return "OZFP4_INVALID_ARGUMENT";
-    case OZFP4_UNSUPPORTED: return "OZFP4_UNSUPPORTED";
-    case OZFP4_OUT_OF_MEMORY: return "OZFP4_OUT_OF_MEMORY";
-    case OZFP4_WORKSPACE: return "OZFP4_WORKSPACE";
-    case OZFP4_OVERFLOW: return "OZFP4_OVERFLOW";
-    case OZFP4_NO_DEVICE: return "OZFP4_NO_DEVICE";
-    case OZFP4_DEVICE_ERROR: return "OZFP4_DEVICE_ERROR";
-    case OZFP4_INTERNAL: return "OZFP4_INTERNAL";
-  }
-  return "unknown";
+  static const char* const names[] = {"OZFP4_OK",        "OZFP4_INVALID_ARGUMENT", "OZFP4_UNSUPPORTED", "OZFP4_OUT_OF_MEMORY",
+                                      "OZFP4_WORKSPACE", "OZFP4_OVERFLOW",         "OZFP4_NO_DEVICE",   "OZFP4_DEVICE_ERROR",
+                                      "OZFP4_INTERNAL"};
+  return status >= OZFP4_OK && status <= OZFP4_INTERNAL ? names[status] : "unknown";
 }
 
 const char* ozfp4_last_error(void) { return kept_text; }

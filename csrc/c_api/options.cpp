@@ -59,6 +59,7 @@ void check_names(const ozfp4_options& given) {
 
 CallOptions to_options(const ozfp4_options& own) {
   CallOptions options;
+  options.given = own;
   options.has_accuracy = own.accuracy != OZFP4_ACCURACY_DEFAULT;
   options.accuracy = own.accuracy == OZFP4_ACCURACY_CORRECT  ? Accuracy::correct
                      : own.accuracy == OZFP4_ACCURACY_SCALED ? Accuracy::scaled
@@ -78,10 +79,6 @@ CallOptions to_options(const ozfp4_options& own) {
   options.has_limit = own.workspace_limit != 0;
   if (options.has_limit) options.workspace_limit = own.workspace_limit;
   if (own.plan != nullptr) options.plan = own.plan->plan;
-  options.bound = own.bound;
-  options.ld_bound = own.ld_bound;
-  options.stride_bound = own.stride_bound;
-  options.report = own.report;
   options.repaired = own.repaired;
   options.overflows = own.overflows;
   return options;
@@ -107,7 +104,7 @@ void check_integers(const CallOptions& options) {
   const char* name = options.has_accuracy                    ? "accuracy"
                      : options.rounding != Rounding::nearest ? "rounding"
                      : options.bits != 0                     ? "bits"
-                     : options.bound != nullptr              ? "bound"
+                     : options.given.bound != nullptr        ? "bound"
                                                              : nullptr;
   if (name == nullptr) return;
   refuse(std::string("options.") + name + ": is for products of floating-point numbers; integers are neither scaled nor rounded");
@@ -116,7 +113,7 @@ void check_integers(const CallOptions& options) {
 // The report is the CPU's, and words that the device writes are a GPU's.
 void check_unit(const CallOptions& options, Entries entries, Unit unit) {
   const bool is_cpu = unit == Unit::cpu;
-  if (options.report != nullptr && !is_cpu) {
+  if (options.given.report != nullptr && !is_cpu) {
     refuse(Fault::unsupported,
            std::string("options.report: what ran on a GPU is known when it has run; ") +
                (entries == Entries::numbers ? "options.repaired tells of the repairs then"
@@ -128,30 +125,6 @@ void check_unit(const CallOptions& options, Entries entries, Unit unit) {
   if (options.overflows != nullptr && is_cpu) {
     refuse("options.overflows: is for ozfp4_cuda_igemm; options.report has that on the CPU");
   }
-}
-
-// `plan`: null where machine words multiplied, of so many bits.
-void write_outcome(const CallOptions& options, const Plan* plan, const MatmulOutcome& outcome, std::int64_t overflows,
-                   int word_bits) {
-  if (options.report == nullptr) return;
-  ozfp4_report report = {};
-  report.backend = plan != nullptr ? backend_of(plan->alphabet) : 0;
-  report.scheme = plan == nullptr ? 0 : plan->scheme == Scheme::one ? OZFP4_SCHEME_I : OZFP4_SCHEME_II;
-  report.bits = plan != nullptr ? plan->bits : word_bits;
-  report.products = outcome.reported().products;
-  report.moduli_used = outcome.reported().moduli_used;
-  report.workspace = outcome.workspace;
-  report.repaired = outcome.entries.chains + outcome.entries.pairs + outcome.entries.exact_sums;
-  report.special_rows = outcome.special_rows;
-  report.special_columns = outcome.special_columns;
-  report.overflows = overflows;
-  report.largest_bound = outcome.entries.largest_bound;
-  report.seconds_scale = outcome.times.scale;
-  report.seconds_encode = outcome.times.encode;
-  report.seconds_multiply = outcome.times.multiply;
-  report.seconds_reconstruct = outcome.times.reconstruct;
-  report.seconds_repair = outcome.times.repair;
-  write_sized(options.report, &report, options.report->size, sizeof report);
 }
 
 }  // namespace
@@ -187,13 +160,31 @@ void write_sized(void* to, const void* from, std::size_t has, std::size_t writte
               std::min(has, written) - sizeof has);
 }
 
-void write_report(const CallOptions& options, const Ran& ran) {
-  const bool is_direct = ran.outcome.is_without_planes();
-  write_outcome(options, is_direct ? nullptr : ran.plan.get(), ran.outcome, 0, is_direct ? 64 : 0);
-}
-
-void write_report(const CallOptions& options, const IntegersRan& ran) {
-  write_outcome(options, ran.plan.get(), ran.outcome, ran.overflows, ran.word_bits);
+void write_report(const CallOptions& options, const Ran& ran, int word_bits, std::int64_t overflows) {
+  ozfp4_report* const to = options.given.report;
+  if (to == nullptr) return;
+  const MatmulOutcome& outcome = ran.outcome;
+  ozfp4_report report = {};
+  const Plan* const plan = word_bits == 0 ? ran.plan.get() : nullptr;
+  if (plan != nullptr) {
+    report.backend = backend_of(plan->alphabet);
+    report.scheme = plan->scheme == Scheme::one ? OZFP4_SCHEME_I : OZFP4_SCHEME_II;
+  }
+  report.bits = plan != nullptr ? plan->bits : word_bits;
+  report.products = outcome.reported().products;
+  report.moduli_used = outcome.reported().moduli_used;
+  report.workspace = outcome.workspace;
+  report.repaired = outcome.entries.chains + outcome.entries.pairs + outcome.entries.exact_sums;
+  report.special_rows = outcome.special_rows;
+  report.special_columns = outcome.special_columns;
+  report.overflows = overflows;
+  report.largest_bound = outcome.entries.largest_bound;
+  report.seconds_scale = outcome.times.scale;
+  report.seconds_encode = outcome.times.encode;
+  report.seconds_multiply = outcome.times.multiply;
+  report.seconds_reconstruct = outcome.times.reconstruct;
+  report.seconds_repair = outcome.times.repair;
+  write_sized(to, &report, to->size, sizeof report);
 }
 
 }  // namespace ozfp4::c_api

@@ -19,11 +19,9 @@ namespace ozfp4::c_api {
 
 using namespace ozfp4::product;
 
-// With the memory that the caller gives for what is beside the result.
+// With what the caller gave, of which the memory for bounds and the report is used as it is.
 struct CallOptions : Options {
-  double* bound = nullptr;
-  std::int64_t ld_bound = 0, stride_bound = 0;
-  ozfp4_report* report = nullptr;
+  ozfp4_options given = {};
 };
 
 enum class Entries : std::uint8_t { numbers, integers };
@@ -35,9 +33,11 @@ CallOptions read_options(const ozfp4_options* given, Entries entries, Unit unit)
 // Copies into a structure of the size that a program was compiled with, `written` bytes at most.
 void write_sized(void* to, const void* from, std::size_t has, std::size_t written);
 
-// Writes what happened where the caller wants it.
-void write_report(const CallOptions& options, const Ran& ran);
-void write_report(const CallOptions& options, const IntegersRan& ran);
+// Writes what happened where the caller wants it. `word_bits`: of machine words that multiplied; 0: by the plan.
+void write_report(const CallOptions& options, const Ran& ran, int word_bits, std::int64_t overflows);
+inline void write_report(const CallOptions& options, const Ran& ran) {
+  write_report(options, ran, ran.outcome.is_without_planes() ? 64 : 0, 0);
+}
 
 // The number of an alphabet, of a family.
 int backend_of(const Alphabet& alphabet);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "c_api/gemm.hpp"
+#include "c_api/options.hpp"
 #include "c_api/status.hpp"
 #include "product/check.hpp"
 #include "product/cpu/product.hpp"
@@ -22,26 +23,21 @@ namespace {
 
 // The arguments of ozfp4_prepare.
 struct PrepareCall {
-  int type, side, order, trans;
+  int side, order, trans;
   std::int64_t rows, columns;
-  const void* x;
-  std::int64_t ldx;
+  GivenMatrix x;
 };
 
 ToPrepare to_operand(const PrepareCall& call, const CallOptions& options) {
-  const EntryType type = float_type("type", call.type);
+  const EntryType type = call.x.type;
   if (call.side != OZFP4_LEFT && call.side != OZFP4_RIGHT) {
     refuse("side: " + std::to_string(call.side) + " is neither OZFP4_LEFT (141) nor OZFP4_RIGHT (142)");
   }
   const bool has_rows = is_row_major(call.order);
   is_transposed("trans", call.trans);
-  check_extent("rows", call.rows);
-  check_extent("columns", call.columns);
-  check_entries("rows", call.rows, "columns", call.columns);
-  Operand x = take_operand("x", call.order, call.trans, call.x, call.rows, call.columns, call.ldx, type.bytes());
-  x.is_conjugated = x.is_conjugated && type.is_complex;
-  check_pointer("x", call.x, call.rows > 0 && call.columns > 0);
-  const char* of_products = options.bound != nullptr ? "bound" : options.repaired != nullptr ? "repaired" : nullptr;
+  check_entries("rows", check_extent("rows", call.rows), "columns", check_extent("columns", call.columns));
+  Operand x = take_operand("x", call.order, call.trans, call.x, call.rows, call.columns, true);
+  const char* of_products = options.given.bound != nullptr ? "bound" : options.repaired != nullptr ? "repaired" : nullptr;
   if (of_products != nullptr) refuse(std::string("options.") + of_products + ": is for products");
   const bool is_left = (call.side == OZFP4_LEFT) == has_rows;
   if (!has_rows) x = transposed(x);
@@ -52,36 +48,33 @@ ToPrepare to_operand(const PrepareCall& call, const CallOptions& options) {
   return own;
 }
 
-void check_belongs(const GemmCall& call, const char* name, const Prepared* made, std::int64_t rows, std::int64_t columns) {
+void check_belongs(const std::string& name, const GivenMatrix& given, int order, std::int64_t rows, std::int64_t columns) {
+  const Prepared* made = given.prepared;
   if (made == nullptr) return;
-  const std::string text = std::string("prepared_") + name + ": ";
-  if (made->is_row_major != is_row_major(call.order)) {
-    refuse(text + "it was prepared with another order than " + std::to_string(call.order));
+  const std::string text = "prepared_" + name + ": ";
+  if (given.data != nullptr) refuse(name + ": is not NULL, and neither is prepared_" + name);
+  if (made->is_row_major != is_row_major(order)) {
+    refuse(text + "it was prepared with another order than " + std::to_string(order));
   }
-  if (made->is_left != ((*name == 'a') == made->is_row_major)) refuse(text + "it was prepared for the other side");
+  if (made->is_left != ((name == "a") == made->is_row_major)) refuse(text + "it was prepared for the other side");
   if (made->rows != rows || made->columns != columns) {
     refuse(text + "it is " + std::to_string(made->rows) + " x " + std::to_string(made->columns) + ", this product needs " +
            std::to_string(rows) + " x " + std::to_string(columns));
   }
 }
 
-// The call of a product of prepared operands: their type, and the factors that alpha and beta point to.
-GemmCall completed(GemmCall call, const void* alpha, const void* beta) {
-  const Prepared *a = call.a.prepared, *b = call.b.prepared;
+// The call of a product of prepared operands, whose type is theirs; the types of the others are not yet set.
+GemmCall completed(GivenProduct product, const void* alpha, const void* beta) {
+  const Prepared *a = product.a.prepared, *b = product.b.prepared;
   if (a == nullptr && b == nullptr) refuse("prepared_a: is NULL, and so is prepared_b");
-  for (const auto& [name, given] : {std::make_pair("a", &call.a), std::make_pair("b", &call.b)}) {
-    if (given->prepared != nullptr && given->data != nullptr) {
-      refuse(std::string(name) + ": is not NULL, and neither is prepared_" + name);
-    }
-  }
-  call.type = (a != nullptr ? a : b)->type;
-  call.alpha = check_factor("alpha", alpha, call.type);
-  call.beta = check_factor("beta", beta, call.type);
-  check_belongs(call, "a", a, call.m, call.k);
-  check_belongs(call, "b", b, call.k, call.n);
+  const EntryType type = (a != nullptr ? a : b)->type;
+  product.a.type = product.b.type = product.c.type = type;
+  check_belongs("a", product.a, product.order, product.m, product.k);
+  check_belongs("b", product.b, product.order, product.k, product.n);
+  const GemmCall call{product, check_factor("alpha", alpha, type), check_factor("beta", beta, type)};
   if (a == nullptr || b == nullptr) return call;
   if (!are_alike(*a, *b)) refuse("prepared_b: it was prepared for another type, plan or accuracy than prepared_a");
-  if (is_imaginary(call.alpha) && call.k > 0) {
+  if (is_imaginary(call.alpha) && product.k > 0) {
     refuse("alpha: it is imaginary, and both operands are prepared as they are; prepare i times one of them");
   }
   return call;
@@ -94,6 +87,16 @@ const Prepared* of(const ozfp4_cuda_prepared* prepared) { return prepared != nul
 
 using namespace ozfp4::c_api;  // of the definitions below alone
 
+// The calls of functions below, of whose arguments they are made.
+#define OZFP4_OPERAND                                                       \
+  {                                                                         \
+    side, order, trans, rows, columns, { float_type("type", type), x, ldx } \
+  }
+#define OZFP4_PREPARED(own_a, own_b)                                                               \
+  {                                                                                                \
+    order, transa, transb, m, n, k, {kD, a, lda, 0, own_a}, {kD, b, ldb, 0, own_b}, { kD, c, ldc } \
+  }
+
 extern "C" {
 
 ozfp4_status ozfp4_prepare(ozfp4_type type, ozfp4_side side, int order, int trans, int64_t rows, int64_t columns, const void* x,
@@ -102,7 +105,7 @@ ozfp4_status ozfp4_prepare(ozfp4_type type, ozfp4_side side, int order, int tran
     check_pointer("prepared", prepared, true);
     const CallOptions read = read_options(options, Entries::numbers, Unit::cpu);
     auto made = std::make_unique<ozfp4_prepared>();
-    prepare(to_operand({type, side, order, trans, rows, columns, x, ldx}, read), read, *made);
+    prepare(to_operand(OZFP4_OPERAND, read), read, *made);
     made->rows = rows;
     made->columns = columns;
     *prepared = made.release();
@@ -117,11 +120,7 @@ ozfp4_status ozfp4_gemm_prepared(int order, int transa, int transb, int64_t m, i
                                  const void* a, int64_t lda, const ozfp4_prepared* prepared_a, const void* b, int64_t ldb,
                                  const ozfp4_prepared* prepared_b, const void* beta, void* c, int64_t ldc,
                                  const ozfp4_options* options) {
-  return guarded([&] {
-    const GivenMatrix left{a, lda, 0, prepared_a}, right{b, ldb, 0, prepared_b};
-    const GemmCall call{kD, order, transa, transb, m, n, k, 0.0, left, right, 0.0, c, ldc, 0, 1};
-    multiply(completed(call, alpha, beta), options);
-  });
+  return guarded([&] { multiply(completed(OZFP4_PREPARED(prepared_a, prepared_b), alpha, beta), options); });
 }
 
 ozfp4_status ozfp4_cuda_prepare(ozfp4_type type, ozfp4_side side, int order, int trans, int64_t rows, int64_t columns,
@@ -130,7 +129,7 @@ ozfp4_status ozfp4_cuda_prepare(ozfp4_type type, ozfp4_side side, int order, int
   return guarded([&] {
     check_pointer("prepared", prepared, true);
     const CallOptions read = read_options(options, Entries::numbers, Unit::gpu);
-    const ToPrepare own = to_operand({type, side, order, trans, rows, columns, x, ldx}, read);
+    const ToPrepare own = to_operand(OZFP4_OPERAND, read);
     *prepared = new ozfp4_cuda_prepared{prepare_on_device(own, read, place_of(memory, memory_bytes, stream))};
   });
 }
@@ -140,7 +139,8 @@ ozfp4_status ozfp4_cuda_prepared_size(ozfp4_type type, ozfp4_side side, int orde
   return guarded([&] {
     const DevicePlace place = size_into(bytes);
     const CallOptions read = read_options(options, Entries::numbers, Unit::gpu);
-    prepare_on_device(to_operand({type, side, order, trans, rows, columns, or_aligned(x), ldx}, read), read, place);
+    x = or_aligned(x);
+    prepare_on_device(to_operand(OZFP4_OPERAND, read), read, place);
   });
 }
 
@@ -151,9 +151,8 @@ ozfp4_status ozfp4_cuda_gemm_prepared(int order, int transa, int transb, int64_t
                                       int64_t ldb, const ozfp4_cuda_prepared* prepared_b, const void* beta, void* c, int64_t ldc,
                                       void* workspace, int64_t workspace_bytes, void* stream, const ozfp4_options* options) {
   return guarded([&] {
-    const GivenMatrix left{a, lda, 0, of(prepared_a)}, right{b, ldb, 0, of(prepared_b)};
-    const GemmCall call{kD, order, transa, transb, m, n, k, 0.0, left, right, 0.0, c, ldc, 0, 1};
-    multiply(completed(call, alpha, beta), options, place_of(workspace, workspace_bytes, stream));
+    multiply(completed(OZFP4_PREPARED(of(prepared_a), of(prepared_b)), alpha, beta), options,
+             place_of(workspace, workspace_bytes, stream));
   });
 }
 
@@ -164,9 +163,7 @@ ozfp4_status ozfp4_cuda_workspace_size_gemm_prepared(int order, int transa, int 
                                                      int64_t ldc, const ozfp4_options* options, int64_t* bytes) {
   return guarded([&] {
     const DevicePlace place = size_into(bytes);
-    const GivenMatrix left{a, lda, 0, of(prepared_a)}, right{b, ldb, 0, of(prepared_b)};
-    const GemmCall call{kD, order, transa, transb, m, n, k, 0.0, left, right, 0.0, const_cast<void*>(c), ldc, 0, 1};
-    multiply(completed(call, alpha, beta), options, place);
+    multiply(completed(OZFP4_PREPARED(of(prepared_a), of(prepared_b)), alpha, beta), options, place);
   });
 }
 

@@ -26,8 +26,8 @@ int value_of(const char* letter, const char* letters, int first) {
   const char* at = std::strchr(letters, std::toupper(static_cast<unsigned char>(*letter)));
   return at && *at ? first + static_cast<int>(at - letters) : 0;
 }
-int transpose_of(const char* letter) { return value_of(letter, "NTCR", no_transpose); }
-int transpose_of(int value) { return value >= no_transpose && value <= conjugate_alone ? value : 0; }
+int transpose_of(const char* letter) { return value_of(letter, "NTC", no_transpose); }
+int transpose_of(int value) { return value >= no_transpose && value <= conjugate_transpose ? value : 0; }
 int triangle_of(const char* letter) { return value_of(letter, "UL", upper_triangle); }
 
 const void* address_of(const void* scalar) { return scalar; }

@@ -40,7 +40,6 @@ bool are_finite(std::complex<double> alpha, std::complex<double> beta) {
 
 // A routine of ozfp4 alone has none to leave a product to, and leaves only products that ozfp4 does not make.
 Reason decide(const Real& real, const Product& product, Place& place) {
-  if (is_conjugated_alone(product)) return Reason::conjugated_alone;
   if (!is_valid(product)) return Reason::refused_by_blas;
   if (product.type == Type::other) return Reason::other_types;
   const bool is_own = real.address == nullptr;

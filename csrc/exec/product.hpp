@@ -5,6 +5,7 @@
 #include <complex>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 namespace ozfp4::exec {
 
@@ -27,7 +28,6 @@ inline const char* name_of(Type type) {
 
 // Values of CBLAS, which are those of ozfp4.h too.
 enum : int { row_major = 101, column_major = 102, no_transpose = 111, transpose = 112, conjugate_transpose = 113 };
-constexpr int conjugate_alone = 114;  // of OpenBLAS, which ozfp4 does not make
 enum : int { upper_triangle = 121, lower_triangle = 122 };
 
 struct Product {
@@ -66,12 +66,10 @@ inline Product matrix_of(const Product& p, std::int64_t index) {
   return found;
 }
 
-inline bool is_conjugated_alone(const Product& p) { return p.transpose_a == conjugate_alone || p.transpose_b == conjugate_alone; }
-
-// Whether BLAS takes the extents and leading dimensions. Transposes of 0 are none of BLAS's.
+// Whether BLAS takes the extents and leading dimensions. Transposes of 0 are none of BLAS's, as R of OpenBLAS alone.
 inline bool is_valid(const Product& p) {
   if (p.m < 0 || p.n < 0 || p.k < 0 || p.batch < 0 || p.transpose_a == 0 || p.transpose_b == 0) return false;
-  if (is_conjugated_alone(p) || (p.order != column_major && p.order != row_major)) return false;
+  if (p.order != column_major && p.order != row_major) return false;
   // Entries side by side of the matrix whose op is rows x columns.
   const auto line = [&p](int op, std::int64_t rows, std::int64_t columns) {
     const bool is_transposed = op != no_transpose, has_rows = p.order == row_major;
@@ -111,6 +109,15 @@ inline std::ptrdiff_t place_in_a(const Product& p, std::int64_t row, std::int64_
 }
 inline std::ptrdiff_t place_in_b(const Product& p, std::int64_t k, std::int64_t column) {
   return p.transpose_b == no_transpose ? place_of(p, p.ldb, k, column) : place_of(p, p.ldb, column, k);
+}
+
+template <class T>
+T conjugate(T x) {
+  if constexpr (std::is_floating_point_v<T>) {
+    return x;
+  } else {
+    return std::conj(x);
+  }
 }
 
 inline std::complex<double> number_at(const void* at, bool is_single, bool is_complex) {

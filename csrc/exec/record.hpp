@@ -11,28 +11,27 @@
 #include "ozfp4.h"
 
 // X(name, text): those that are caught; those that are left by what was asked for, by the call, by time, and by what it met.
-#define OZFP4_REASONS(X)                                                                          \
-  X(always, "always")                                                                             \
-  X(alone, "no other library has the routine")                                                    \
-  X(large, "large enough to gain")                                                                \
-  X(spared, "its routine or library is spared")                                                   \
-  X(type_not_asked, "its dtype is not asked for")                                                 \
-  X(below_min_size, "below the least size")                                                       \
-  X(refused_by_blas, "arguments that BLAS refuses, or that this BLAS alone knows")                \
-  X(conjugated_alone, "a matrix that is conjugated and not transposed, as OpenBLAS alone has it") \
-  X(nothing_to_multiply, "nothing to multiply")                                                   \
-  X(factor_not_finite, "alpha or beta is not finite")                                             \
-  X(other_rounding, "the program rounds otherwise than to nearest")                               \
-  X(small, "an extent below what gains on this device")                                           \
-  X(many_repairs, "a product from its calling address needed many repairs")                       \
-  X(unsupported, "its extents are larger than any plan is exact for")                             \
-  X(no_device, "no libozfp4 with CUDA is there, or no GPU that it has kernels for")               \
-  X(other_version, "a cuBLAS that is not of CUDA 13")                                             \
-  X(factor_on_device, "alpha and beta are on the device")                                         \
-  X(other_types, "types that ozfp4 does not have")                                                \
-  X(captured, "a CUDA graph is captured")                                                         \
-  X(no_memory, "no memory for it")                                                                \
-  X(little_stack, "its thread has too little stack left, or a stack of the program's own")        \
+#define OZFP4_REASONS(X)                                                                   \
+  X(always, "always")                                                                      \
+  X(alone, "no other library has the routine")                                             \
+  X(large, "large enough to gain")                                                         \
+  X(spared, "its routine or library is spared")                                            \
+  X(type_not_asked, "its dtype is not asked for")                                          \
+  X(below_min_size, "below the least size")                                                \
+  X(refused_by_blas, "arguments that BLAS refuses, or that this BLAS alone knows")         \
+  X(nothing_to_multiply, "nothing to multiply")                                            \
+  X(factor_not_finite, "alpha or beta is not finite")                                      \
+  X(other_rounding, "the program rounds otherwise than to nearest")                        \
+  X(small, "an extent below what gains on this device")                                    \
+  X(many_repairs, "a product from its calling address needed many repairs")                \
+  X(unsupported, "its extents are larger than any plan is exact for")                      \
+  X(no_device, "no libozfp4 with CUDA is there, or no GPU that it has kernels for")        \
+  X(other_version, "a cuBLAS that is not of CUDA 13")                                      \
+  X(factor_on_device, "alpha and beta are on the device")                                  \
+  X(other_types, "types that ozfp4 does not have")                                         \
+  X(captured, "a CUDA graph is captured")                                                  \
+  X(no_memory, "no memory for it")                                                         \
+  X(little_stack, "its thread has too little stack left, or a stack of the program's own") \
   X(failed, "an error of ozfp4")
 
 namespace ozfp4::exec {

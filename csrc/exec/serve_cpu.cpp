@@ -3,6 +3,7 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstring>
 #include <string>
@@ -12,6 +13,7 @@
 #include "c_api/gemm.hpp"
 #include "c_api/status.hpp"
 #include "cpu/runtime/buffer.hpp"
+#include "cpu/runtime/copies.hpp"
 #include "cpu/runtime/matrix_view.hpp"
 #include "cpu/runtime/threads.hpp"
 #include "exec/settings.hpp"
@@ -19,6 +21,9 @@
 
 namespace ozfp4::exec {
 namespace {
+
+// Of C, as it lies.
+std::int64_t entries_of_line(const Product& p) { return p.order == row_major ? p.n : p.m; }
 
 // ---- Payloads of NaNs, which tell R's NA from its NaN: ozfp4 has one NaN ----
 
@@ -73,16 +78,22 @@ void keep_payloads(const Product& p) {
   });
 }
 
-// The same for an entry that is NaN by that of C before, in one line of so many bytes: where an operand has a NaN, it goes
-// before.
+// The same for entries that are NaN by those of C before, which lie without gaps: where an operand has a NaN, it goes before.
 template <class T>
-void keep_payloads_of_line(Type type, const char* before, char* line, std::int64_t bytes) {
-  for (std::int64_t entry = 0; entry < bytes; entry += size_of(type)) {
-    const auto nan = nan_of<T>(before + entry, size_of(type));
-    for (std::int64_t part = entry; part < entry + size_of(type) && nan != 0; part += sizeof(T)) {
-      if (is_nan<T>(load<FloatBits<T>>(line + part))) store(line + part, nan);
+void keep_payloads_of_c(const Product& p, const char* before) {
+  const std::int64_t size = size_of(p.type), entries = entries_of_line(p);
+  parallel_for(p.m * p.n / entries, 4 * least_work / entries + 1, [&](std::int64_t line, std::int64_t end) {
+    for (; line < end; ++line) {
+      const char* kept = before + line * entries * size;
+      char* c = static_cast<char*>(p.c) + line * p.ldc * size;
+      for (std::int64_t i = 0; i < entries; ++i, kept += size, c += size) {
+        const auto nan = nan_of<T>(kept, size);
+        for (std::int64_t part = 0; part < size && nan != 0; part += sizeof(T)) {
+          if (is_nan<T>(load<FloatBits<T>>(c + part))) store(c + part, nan);
+        }
+      }
     }
-  }
+  });
 }
 
 // body(T()), T being the type of real numbers.
@@ -99,42 +110,26 @@ void multiply(const Product& p, ozfp4_report& report) {
   ozfp4_options options = OZFP4_OPTIONS_INIT;
   options.accuracy = settings().accuracy, options.report = &report;
   report.size = sizeof report;
-  const c_api::GivenMatrix a{p.a, p.lda, 0}, b{p.b, p.ldb, 0};
   const c_api::EntryType type = types[static_cast<int>(p.type)];
-  c_api::multiply({type, p.order, p.transpose_a, p.transpose_b, p.m, p.n, p.k, alpha_of(p), a, b, beta_of(p), p.c, p.ldc, 0, 1},
-                  &options);
-}
-
-// use(a line of C as it lies, that of the kept ones, bytes) for each.
-template <class Use>
-void for_lines_of_c(const Product& p, char* kept, const Use& use) {
-  const bool by_rows = p.order == row_major;
-  const std::int64_t lines = by_rows ? p.m : p.n, bytes = (by_rows ? p.n : p.m) * size_of(p.type);
-  parallel_for(lines, 4 * least_work / (bytes + 1) + 1, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) {
-      use(static_cast<char*>(p.c) + i * p.ldc * size_of(p.type), kept + i * bytes, bytes);
-    }
-  });
+  const c_api::GivenMatrix a{type, p.a, p.lda}, b{type, p.b, p.ldb}, c{type, p.c, p.ldc};
+  c_api::multiply({{p.order, p.transpose_a, p.transpose_b, p.m, p.n, p.k, a, b, c}, alpha_of(p), beta_of(p)}, &options);
 }
 
 // A product that is added to C, of which some blocks may be sums already where memory ends amid it: C is then as it was.
 void multiply_added(const Product& p, ozfp4_report& report) {
-  const auto copy = [](char* to, const char* from, std::int64_t bytes) {
-    std::memcpy(to, from, static_cast<std::size_t>(bytes));
-  };
-  const Buffer kept = allocate_buffer(p.m * p.n * size_of(p.type));
-  for_lines_of_c(p, kept.get(), [&](char* c, char* line, std::int64_t bytes) { copy(line, c, bytes); });
+  const std::int64_t entries = entries_of_line(p), size = size_of(p.type);
+  if (p.m == 0 || p.n == 0) return multiply(p, report);
+  const Buffer before = allocate_buffer(p.m * p.n * size);
+  const StridedEntries c{static_cast<char*>(p.c), {p.ldc * size, size, 0}}, kept{before.get(), {entries * size, size, 0}};
+  const std::array<std::int64_t, 3> extents{p.m * p.n / entries, entries, 1};
+  copy_entries(kept, c, extents, static_cast<int>(size));
   try {
     multiply(p, report);
   } catch (...) {
-    for_lines_of_c(p, kept.get(), copy);
+    copy_entries(c, kept, extents, static_cast<int>(size));
     throw;
   }
-  with_part(p.type, [&](auto zero) {
-    for_lines_of_c(p, kept.get(), [&](char* c, char* line, std::int64_t bytes) {
-      keep_payloads_of_line<decltype(zero)>(p.type, line, c, bytes);
-    });
-  });
+  with_part(p.type, [&](auto zero) { keep_payloads_of_c<decltype(zero)>(p, before.get()); });
 }
 
 Reason serve_matrix(const Product& p, std::int64_t* repaired) {
@@ -151,15 +146,6 @@ Reason serve_matrix(const Product& p, std::int64_t* repaired) {
 
 // ---- By a plain loop ----
 
-template <class T>
-T adjoint(T x) {
-  return x;
-}
-template <class T>
-std::complex<T> adjoint(std::complex<T> x) {
-  return std::conj(x);
-}
-
 // `convert`: of alpha and beta to the type of entries.
 template <class T, class Convert>
 void multiply_plainly(const Product& p, const Convert& convert) {
@@ -168,7 +154,7 @@ void multiply_plainly(const Product& p, const Convert& convert) {
   if (!multiplies && beta == T(1)) return;
   const auto entry = [](const void* matrix, std::ptrdiff_t place, int op) {
     const T x = load<T>(static_cast<const char*>(matrix) + place);
-    return op == conjugate_transpose ? adjoint(x) : x;
+    return op == conjugate_transpose ? conjugate(x) : x;
   };
   for (std::int64_t j = 0; j < p.n; ++j) {
     for (std::int64_t i = 0; i < p.m; ++i) {

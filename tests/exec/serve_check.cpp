@@ -21,19 +21,20 @@ int products_left = 0;  // for which there is memory
 namespace ozfp4::c_api {
 
 void multiply(const GemmCall& call, const ozfp4_options*) {
-  const bool is_single = call.type.part == ElementType::float32;
-  const exec::Type type = exec::type_of(is_single ? 's' : call.type.is_complex ? 'z' : 'd');
+  const auto& [order, transa, transb, m, n, k, a, b, c, batch] = call.product;
+  const bool is_single = c.type.part == ElementType::float32;
+  const exec::Type type = exec::type_of(is_single ? 's' : c.type.is_complex ? 'z' : 'd');
   const float single[2] = {static_cast<float>(call.alpha.real()), static_cast<float>(call.beta.real())};
   const void* const alpha = is_single ? static_cast<const void*>(&single[0]) : &call.alpha;
   const void* const beta = is_single ? static_cast<const void*>(&single[1]) : &call.beta;
+  auto* const data = static_cast<char*>(const_cast<void*>(c.data));
   if (products_left-- > 0) {
-    return exec::multiply_plainly(exec::gemm_of(type, call.order, call.transa, call.transb, call.m, call.n, call.k, alpha,
-                                                call.a.data, call.a.leading, call.b.data, call.b.leading, beta, call.c,
-                                                call.ldc));
+    return exec::multiply_plainly(
+        exec::gemm_of(type, order, transa, transb, m, n, k, alpha, a.data, a.leading, b.data, b.leading, beta, data, c.leading));
   }
-  const std::int64_t line = call.order == exec::row_major ? call.n : call.m;
-  for (std::int64_t i = 0; i < (call.m * call.n + 1) / 2; ++i) {
-    std::fill_n(static_cast<char*>(call.c) + (i / line * call.ldc + i % line) * call.type.bytes(), call.type.bytes(), char(77));
+  const std::int64_t line = order == exec::row_major ? n : m;
+  for (std::int64_t i = 0; i < (m * n + 1) / 2; ++i) {
+    std::fill_n(data + (i / line * c.leading + i % line) * c.type.bytes(), c.type.bytes(), char(77));
   }
   throw std::bad_alloc();
 }
