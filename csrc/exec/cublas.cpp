@@ -67,15 +67,14 @@ ozfp4_status enqueue(const Product& p, void* workspace, std::int64_t bytes, Stre
     return function(p.order, p.transpose_a, p.transpose_b, p.m, p.n, p.k, alpha, a, p.lda, p.stride_a, b, p.ldb, p.stride_b, beta,
                     c, p.ldc, p.stride_c, p.batch, workspace, bytes, stream, &options);
   };
+  const auto pass_real = [&](auto function, auto zero) {
+    using T = decltype(zero);
+    return pass(function, *static_cast<const T*>(p.alpha), static_cast<const T*>(p.a), static_cast<const T*>(p.b),
+                *static_cast<const T*>(p.beta), static_cast<T*>(p.c));
+  };
   switch (p.type) {
-    case Type::float32:
-      return pass(library()->ozfp4_cuda_sgemm_strided_batched, *static_cast<const float*>(p.alpha),
-                  static_cast<const float*>(p.a), static_cast<const float*>(p.b), *static_cast<const float*>(p.beta),
-                  static_cast<float*>(p.c));
-    case Type::float64:
-      return pass(library()->ozfp4_cuda_dgemm_strided_batched, *static_cast<const double*>(p.alpha),
-                  static_cast<const double*>(p.a), static_cast<const double*>(p.b), *static_cast<const double*>(p.beta),
-                  static_cast<double*>(p.c));
+    case Type::float32: return pass_real(library()->ozfp4_cuda_sgemm_strided_batched, float());
+    case Type::float64: return pass_real(library()->ozfp4_cuda_dgemm_strided_batched, double());
     case Type::complex64: return pass(library()->ozfp4_cuda_cgemm_strided_batched, p.alpha, p.a, p.b, p.beta, p.c);
     default: return pass(library()->ozfp4_cuda_zgemm_strided_batched, p.alpha, p.a, p.b, p.beta, p.c);
   }

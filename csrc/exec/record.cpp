@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <tuple>
 
 namespace ozfp4::exec {
@@ -63,19 +64,14 @@ void forget_counts() {
 }
 
 std::vector<Row> counted() {
-  std::vector<Row> rows;
+  std::map<decltype(key_of({})), Row> found;
   for (const Entry& entry : entries) {
     if (entry.state.load(std::memory_order_acquire) != ready) continue;
-    rows.push_back({entry.kind, entry.counts.calls, entry.counts.nanoseconds});
+    Row& row = found.try_emplace(key_of(entry.kind), Row{entry.kind, 0, 0}).first->second;
+    row.calls += entry.counts.calls, row.nanoseconds += entry.counts.nanoseconds;
   }
-  std::sort(rows.begin(), rows.end(), [](const Row& x, const Row& y) { return key_of(x.kind) < key_of(y.kind); });
-  const auto end = std::unique(rows.begin(), rows.end(), [](Row& x, const Row& y) {
-    if (key_of(x.kind) != key_of(y.kind)) return false;
-    x.calls += y.calls;
-    x.nanoseconds += y.nanoseconds;
-    return true;
-  });
-  rows.erase(end, rows.end());
+  std::vector<Row> rows;
+  for (const auto& [key, row] : found) rows.push_back(row);
   std::stable_sort(rows.begin(), rows.end(), [](const Row& x, const Row& y) {
     if (is_caught(x.kind.reason) != is_caught(y.kind.reason)) return is_caught(x.kind.reason);
     return x.nanoseconds > y.nanoseconds;

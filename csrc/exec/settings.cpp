@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <initializer_list>
-#include <iterator>
+#include <sstream>
 
 #include "exec/process.hpp"
 #include "ozfp4.h"
@@ -36,10 +36,8 @@ bool set_count(const std::string& value, std::int64_t& to) {
 
 bool set_words(const std::string& value, std::vector<std::string>& to) {
   to.clear();
-  for (std::size_t from = 0, comma = 0; from <= value.size(); from = comma + 1) {
-    comma = std::min(value.find(',', from), value.size());
-    to.push_back(value.substr(from, comma - from));
-  }
+  std::istringstream words(value + ',');
+  for (std::string word; std::getline(words, word, ',');) to.push_back(word);
   return std::find(to.begin(), to.end(), "") == to.end();
 }
 
@@ -47,46 +45,40 @@ bool set_types(const std::string& value, std::array<bool, type_count>& to) {
   to.fill(value == "all");
   std::vector<std::string> words;
   if (value == "all") return true;
-  return set_words(value, words) && std::all_of(words.begin(), words.end(), [&to](const std::string& word) {
-           int type = 0;
-           const auto is_named = [&](Type of) { return word == name_of(of) || word == std::string(1, letter_of(of)); };
-           while (type < type_count && !is_named(static_cast<Type>(type))) ++type;
-           return type < type_count && (to[static_cast<std::size_t>(type)] = true);
-         });
+  if (!set_words(value, words)) return false;
+  for (const std::string& word : words) {
+    std::size_t type = 0;
+    const auto is_named = [&word](Type of) { return word == name_of(of) || word == std::string(1, letter_of(of)); };
+    while (type < to.size() && !is_named(static_cast<Type>(type))) ++type;
+    if (type == to.size()) return false;
+    to[type] = true;
+  }
+  return true;
 }
 
-struct Setting {
-  const char *name, *allowed;
-};
-constexpr Setting known[] = {
-    {"MODE", "it is fastest or always"},
-    {"MIN_SIZE", "it is a number, 0 or more"},
-    {"ACCURACY", "it is standard, correct or scaled"},
-    {"DTYPES", "it is all, or one or more of float32, float64, complex64, complex128, or s, d, c, z"},
-    {"ONLY", "it is words with commas between"},
-    {"SPARE", "it is words with commas between"},
-    {"SUMMARY", "it is 0 or 1"},
-    {"REPORT", "it is a file"},
-    {"VERIFY", "it is a number, at most 1000000"},
-    {"ROOT", "it is a number"},
-};
-
-bool set(const std::string& name, const std::string& value, Settings& to) {
-  if (name == "MODE") return set_choice(value, {"fastest", "always"}, 0, to.always);
-  if (name == "MIN_SIZE") return set_count(value, to.min_size);
-  if (name == "ACCURACY") return set_choice(value, {"scaled", "standard", "correct"}, OZFP4_ACCURACY_SCALED, to.accuracy);
-  if (name == "DTYPES") return set_types(value, to.types);
-  if (name == "ONLY") return set_words(value, to.only);
-  if (name == "SPARE") return set_words(value, to.spare);
-  if (name == "SUMMARY") return set_choice(value, {"0", "1"}, 0, to.summary);
-  if (name == "REPORT") return !(to.report = value).empty();
-  if (name == "VERIFY") return set_count(value, to.verify) && to.verify <= 1000000;
-  return set_count(value, to.root);
-}
-
-[[noreturn]] void refuse(const std::string& text) {
-  say(prefix + text);
-  _exit(own_error);
+// Sets what a value says. Returns what is wrong with it, to stand behind the name, or "".
+std::string set(const std::string& name, const std::string& value, Settings& to) {
+  const auto check = [&value](bool is_set, const std::string& allowed) {
+    return is_set ? "" : ": '" + value + "' is not allowed; it is " + allowed;
+  };
+  const auto check_words = [&](std::vector<std::string>& words) {
+    return check(set_words(value, words), "words with commas between");
+  };
+  const std::string types = "all, or one or more of float32, float64, complex64, complex128, or s, d, c, z";
+  if (name == "MODE") return check(set_choice(value, {"fastest", "always"}, 0, to.always), "fastest or always");
+  if (name == "MIN_SIZE") return check(set_count(value, to.min_size), "a number, 0 or more");
+  if (name == "ACCURACY") {
+    constexpr int first = OZFP4_ACCURACY_SCALED;
+    return check(set_choice(value, {"scaled", "standard", "correct"}, first, to.accuracy), "standard, correct or scaled");
+  }
+  if (name == "DTYPES") return check(set_types(value, to.types), types);
+  if (name == "ONLY") return check_words(to.only);
+  if (name == "SPARE") return check_words(to.spare);
+  if (name == "SUMMARY") return check(set_choice(value, {"0", "1"}, 0, to.summary), "0 or 1");
+  if (name == "REPORT") return check(!(to.report = value).empty(), "a file");
+  if (name == "VERIFY") return check(set_count(value, to.verify) && to.verify <= 1000000, "a number, at most 1000000");
+  if (name == "ROOT") return check(set_count(value, to.root), "a number");
+  return " is unknown; there are MODE, MIN_SIZE, ACCURACY, DTYPES, ONLY, SPARE, SUMMARY, REPORT and VERIFY";
 }
 
 Settings from_environment() {
@@ -96,11 +88,10 @@ Settings from_environment() {
     const std::size_t equals = variable.find('=');
     if (equals == std::string::npos || variable.compare(0, prefix_length, prefix) != 0) continue;
     const std::string name = variable.substr(prefix_length, equals - prefix_length), value = variable.substr(equals + 1);
-    const auto setting = std::find_if(std::begin(known), std::end(known), [&](const Setting& of) { return of.name == name; });
-    if (setting == std::end(known)) {
-      refuse(name + " is unknown; there are MODE, MIN_SIZE, ACCURACY, DTYPES, ONLY, SPARE, SUMMARY, REPORT and VERIFY");
-    }
-    if (!set(name, value, found)) refuse(name + ": '" + value + "' is not allowed; " + setting->allowed);
+    const std::string wrong = set(name, value, found);
+    if (wrong.empty()) continue;
+    say(prefix + name + wrong);
+    _exit(own_error);
   }
   return found;
 }
