@@ -1,10 +1,9 @@
-// ozfp4_cuda_?gemm has the bits of ozfp4_?gemm and of products of integers; its workspace is as large as
-// it says, and what is refused leaves C.
+// ozfp4_cuda_?gemm and ozfp4_cuda_?gemm_strided_batched have the bits of the functions without "cuda"; their workspace is as
+// large as it says, what is refused leaves C, and so does what is written what lies between lines and matrices of C.
 #include <ozfp4.h>
 
 #include <algorithm>
 #include <complex>
-#include <cstdio>
 #include <string>
 
 #include "check.hpp"
@@ -13,82 +12,91 @@
 
 namespace {
 
-std::string number_text(double x) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%g", x);
-  return text;
-}
-
 struct Case {
   const Type& type;
   int order, transa, transb;
-  std::int64_t m, n, k;
+  std::int64_t m, n, k, gap;
   std::complex<double> alpha, beta;
   int accuracy;
   bool has_bounds = false;
   int rounding = OZFP4_ROUND_NEAREST;
   bool has_specials = false;
+  std::int64_t stride_a = 0, stride_b = 0, batch = 1;  // strides in matrices: -1, 0, 1
+  bool is_batch = false;                               // by the functions of batches
 
   std::string text() const {
-    return std::string(type.name) + " " + std::to_string(order) + " " + std::to_string(transa) + " " + std::to_string(transb) +
-           " " + std::to_string(m) + " x " + std::to_string(n) + " x " + std::to_string(k) + " alpha " +
-           number_text(alpha.real()) + " " + number_text(alpha.imag()) + " beta " + number_text(beta.real()) + " " +
-           number_text(beta.imag()) + " accuracy " + std::to_string(accuracy) + (has_bounds ? " bounds" : "") + " rounding " +
-           std::to_string(rounding) + (has_specials ? " specials" : "");
+    return text_of(type.name, {order, transa, transb, m, n, k, gap, accuracy, rounding, stride_a, stride_b, batch}) +
+           text_of(alpha) + text_of(beta) + (has_bounds ? " bounds" : "") + (has_specials ? " specials" : "");
   }
 };
 
-std::int64_t leading(const Case& own, int transpose, std::int64_t rows, std::int64_t columns, std::int64_t gap) {
-  const bool has_rows = (own.order == OZFP4_ROW_MAJOR) == (transpose == OZFP4_NO_TRANS);
-  return std::max<std::int64_t>(has_rows ? columns : rows, 1) + gap;
+Case batch_of(Case one, std::int64_t stride_a, std::int64_t stride_b, std::int64_t batch) {
+  one.stride_a = stride_a, one.stride_b = stride_b, one.batch = batch, one.is_batch = true;
+  return one;
 }
 
-template <class Call>
-ozfp4_status with_factors(const Case& own, const Call& call) {
-  const std::complex<float> alpha(own.alpha), beta(own.beta);
-  return own.type.is_double ? call(&own.alpha, &own.beta) : call(&alpha, &beta);
-}
+struct Places {
+  const char *a, *b;
+  char* c;
+  std::int64_t lda, stride_a, ldb, stride_b, ldc, stride_c;
+};
 
 // `workspace` of `bytes`; null: on the host.
-ozfp4_status multiply(const Case& own, const void* a, std::int64_t lda, const void* b, std::int64_t ldb, void* c,
-                      std::int64_t ldc, char* workspace, std::int64_t bytes, const ozfp4_options* options,
+ozfp4_status multiply(const Case& own, const Places& p, char* workspace, std::int64_t bytes, const ozfp4_options* options,
                       cudaStream_t stream = nullptr) {
 #define OZFP4_CALL(letter, T, alpha, beta)                                                                                       \
-  (workspace == nullptr                                                                                                          \
-       ? ozfp4_##letter##gemm(own.order, own.transa, own.transb, own.m, own.n, own.k, alpha, static_cast<const T*>(a), lda,      \
-                              static_cast<const T*>(b), ldb, beta, static_cast<T*>(c), ldc, options)                             \
-       : ozfp4_cuda_##letter##gemm(own.order, own.transa, own.transb, own.m, own.n, own.k, alpha, static_cast<const T*>(a), lda, \
-                                   static_cast<const T*>(b), ldb, beta, static_cast<T*>(c), ldc, workspace, bytes, stream,       \
-                                   options))
+  const auto *a = reinterpret_cast<const T*>(p.a), *b = reinterpret_cast<const T*>(p.b);                                         \
+  auto* c = reinterpret_cast<T*>(p.c);                                                                                           \
+  if (own.is_batch && workspace == nullptr) {                                                                                    \
+    return ozfp4_##letter##gemm_strided_batched(own.order, own.transa, own.transb, own.m, own.n, own.k, alpha, a, p.lda,         \
+                                                p.stride_a, b, p.ldb, p.stride_b, beta, c, p.ldc, p.stride_c, own.batch,         \
+                                                options);                                                                        \
+  }                                                                                                                              \
+  if (own.is_batch) {                                                                                                            \
+    return ozfp4_cuda_##letter##gemm_strided_batched(own.order, own.transa, own.transb, own.m, own.n, own.k, alpha, a, p.lda,    \
+                                                     p.stride_a, b, p.ldb, p.stride_b, beta, c, p.ldc, p.stride_c, own.batch,    \
+                                                     workspace, bytes, stream, options);                                         \
+  }                                                                                                                              \
+  return workspace == nullptr ? ozfp4_##letter##gemm(own.order, own.transa, own.transb, own.m, own.n, own.k, alpha, a, p.lda, b, \
+                                                     p.ldb, beta, c, p.ldc, options)                                             \
+                              : ozfp4_cuda_##letter##gemm(own.order, own.transa, own.transb, own.m, own.n, own.k, alpha, a,      \
+                                                          p.lda, b, p.ldb, beta, c, p.ldc, workspace, bytes, stream, options);
+  const Factor alpha(own.type, own.alpha), beta(own.type, own.beta);
   switch (own.type.type) {
-    case OZFP4_FLOAT64: return OZFP4_CALL(d, double, own.alpha.real(), own.beta.real());
-    case OZFP4_FLOAT32: return OZFP4_CALL(s, float, static_cast<float>(own.alpha.real()), static_cast<float>(own.beta.real()));
-    case OZFP4_COMPLEX128:
-      return with_factors(own, [&](const void* alpha, const void* beta) { return OZFP4_CALL(z, void, alpha, beta); });
-    default: return with_factors(own, [&](const void* alpha, const void* beta) { return OZFP4_CALL(c, void, alpha, beta); });
+    case OZFP4_FLOAT64: {
+      OZFP4_CALL(d, double, alpha.pair.real(), beta.pair.real())
+    }
+    case OZFP4_FLOAT32: {
+      OZFP4_CALL(s, float, alpha.single.real(), beta.single.real())
+    }
+    case OZFP4_COMPLEX128: {
+      OZFP4_CALL(z, void, alpha.at, beta.at)
+    }
+    default: {
+      OZFP4_CALL(c, void, alpha.at, beta.at)
+    }
   }
 #undef OZFP4_CALL
 }
 
-ozfp4_status query(const Case& own, const void* a, std::int64_t lda, const void* b, std::int64_t ldb, const void* c,
-                   std::int64_t ldc, const ozfp4_options* options, std::int64_t* bytes) {
-  const double doubles[] = {own.alpha.real(), own.beta.real()};
-  const float singles[] = {static_cast<float>(doubles[0]), static_cast<float>(doubles[1])};
-  const auto with = [&](const void* alpha, const void* beta) {
-    return ozfp4_cuda_workspace_size_gemm(own.type.type, own.order, own.transa, own.transb, own.m, own.n, own.k, alpha, a, lda, b,
-                                          ldb, beta, c, ldc, options, bytes);
-  };
-  return own.type.is_complex  ? with_factors(own, with)
-         : own.type.is_double ? with(&doubles[0], &doubles[1])
-                              : with(&singles[0], &singles[1]);
+ozfp4_status query(const Case& own, const Places& p, const ozfp4_options* options, std::int64_t* bytes) {
+  const Factor alpha(own.type, own.alpha), beta(own.type, own.beta);
+  if (!own.is_batch) {
+    return ozfp4_cuda_workspace_size_gemm(own.type.type, own.order, own.transa, own.transb, own.m, own.n, own.k, alpha.at, p.a,
+                                          p.lda, p.b, p.ldb, beta.at, p.c, p.ldc, options, bytes);
+  }
+  return ozfp4_cuda_workspace_size_gemm_strided_batched(own.type.type, own.order, own.transa, own.transb, own.m, own.n, own.k,
+                                                        alpha.at, p.a, p.lda, p.stride_a, p.b, p.ldb, p.stride_b, beta.at, p.c,
+                                                        p.ldc, p.stride_c, own.batch, options, bytes);
 }
 
-void check_case(const Case& own, std::int64_t gap) {
-  const std::string name = own.text() + " gap " + std::to_string(gap);
-  const std::int64_t lda = leading(own, own.transa, own.m, own.k, gap), ldb = leading(own, own.transb, own.k, own.n, gap);
-  const std::int64_t ldc = leading(own, OZFP4_NO_TRANS, own.m, own.n, gap), most = std::max({own.m, own.n, own.k}) + 8;
-  Bytes a = numbers(own.type, lda * most, false), b = numbers(own.type, ldb * most, false);
-  Bytes c = numbers(own.type, ldc * most, false);
+void check_case(const Case& own) {
+  const std::int64_t most = std::max({own.m, own.n, own.k}) + 8, matrices = std::max<std::int64_t>(own.batch, 1);
+  const std::int64_t lda = leading_of(own.order, own.transa, own.m, own.k, own.gap);
+  const std::int64_t ldb = leading_of(own.order, own.transb, own.k, own.n, own.gap);
+  const std::int64_t ldc = leading_of(own.order, OZFP4_NO_TRANS, own.m, own.n, own.gap);
+  Bytes a = numbers(own.type, lda * most * matrices, false), b = numbers(own.type, ldb * most * matrices, false);
+  Bytes c = numbers(own.type, (ldc * most + 5) * matrices, false), bound;
   if (own.beta == 0.0) c = Bytes(c.size(), '\xff');  // NaN
   if (own.has_specials) {
     put_specials(own.type, a);
@@ -98,29 +106,27 @@ void check_case(const Case& own, std::int64_t gap) {
   ozfp4_options options = OZFP4_OPTIONS_INIT;
   options.accuracy = own.accuracy;
   options.rounding = own.rounding;
-  const Device on_a(a), on_b(b), on_c(c);
-  Bytes bound;
   if (own.has_bounds) {
     options.ld_bound = ldc + 2;
-    bound = bounds(own.type, options.ld_bound * most);
+    options.stride_bound = options.ld_bound * most + 3;
+    bound = bounds(own.type, options.stride_bound * matrices);
   }
-  const Device on_bound(bound);
+  const Device on_a(a), on_b(b), on_c(c), on_bound(bound);
+  const auto places = [&](const char* of_a, const char* of_b, char* of_c, char* of_bound) {
+    if (own.has_bounds) options.bound = reinterpret_cast<double*>(of_bound);
+    const std::int64_t stride_a = own.stride_a * lda * most, stride_b = own.stride_b * ldb * most;
+    const auto first = [&](const char* data, std::int64_t stride) {
+      return stride < 0 ? data - stride * (matrices - 1) * static_cast<std::int64_t>(own.type.bytes) : data;
+    };
+    return Places{first(of_a, stride_a), first(of_b, stride_b), of_c, lda, stride_a, ldb, stride_b, ldc, ldc * most + 5};
+  };
   std::vector<Written> results{{on_c, c}};
   if (own.has_bounds) results.push_back({on_bound, bound});
-  const auto at = [&](const char* place) {
-    if (own.has_bounds) options.bound = reinterpret_cast<double*>(const_cast<char*>(place));
-  };
-  at(on_bound.data);
+  const Places there = places(on_a.data, on_b.data, on_c.data, on_bound.data);
   compare(
-      name, [&](std::int64_t* bytes) { return query(own, on_a.data, lda, on_b.data, ldb, on_c.data, ldc, &options, bytes); },
-      [&](char* workspace, std::int64_t bytes) {
-        return multiply(own, on_a.data, lda, on_b.data, ldb, on_c.data, ldc, workspace, bytes, &options);
-      },
-      [&] {
-        at(bound.data());
-        return multiply(own, a.data(), lda, b.data(), ldb, c.data(), ldc, nullptr, 0, &options);
-      },
-      results);
+      own.text(), [&](std::int64_t* bytes) { return query(own, there, &options, bytes); },
+      [&](char* workspace, std::int64_t bytes) { return multiply(own, there, workspace, bytes, &options); },
+      [&] { return multiply(own, places(a.data(), b.data(), c.data(), bound.data()), nullptr, 0, &options); }, results);
 }
 
 // Every pair of factors of these.
@@ -132,14 +138,13 @@ void check_factors(const Type& type) {
     for (const std::complex<double> beta : factors) {
       for (const int accuracy : {OZFP4_ACCURACY_SCALED, OZFP4_ACCURACY_STANDARD, OZFP4_ACCURACY_CORRECT}) {
         for (const bool has_specials : {false, true}) {
-          check_case({type, OZFP4_ROW_MAJOR, OZFP4_NO_TRANS, OZFP4_NO_TRANS, 33, 19, 21, alpha, beta, accuracy, false,
-                      OZFP4_ROUND_NEAREST, has_specials},
-                     1);
+          check_case({type, OZFP4_ROW_MAJOR, OZFP4_NO_TRANS, OZFP4_NO_TRANS, 33, 19, 21, 1, alpha, beta, accuracy, false,
+                      OZFP4_ROUND_NEAREST, has_specials});
         }
-        check_case({type, OZFP4_COL_MAJOR, OZFP4_CONJ_TRANS, OZFP4_TRANS, 7, 300, 65, alpha, beta, accuracy}, 2);
+        check_case({type, OZFP4_COL_MAJOR, OZFP4_CONJ_TRANS, OZFP4_TRANS, 7, 300, 65, 2, alpha, beta, accuracy});
       }
-      check_case({type, OZFP4_COL_MAJOR, OZFP4_NO_TRANS, OZFP4_NO_TRANS, 5, 1, 0, alpha, beta, OZFP4_ACCURACY_CORRECT}, 0);
-      check_case({type, OZFP4_ROW_MAJOR, OZFP4_NO_TRANS, OZFP4_NO_TRANS, 0, 4, 3, alpha, beta, OZFP4_ACCURACY_DEFAULT}, 0);
+      check_case({type, OZFP4_COL_MAJOR, OZFP4_NO_TRANS, OZFP4_NO_TRANS, 5, 1, 0, 0, alpha, beta, OZFP4_ACCURACY_CORRECT});
+      check_case({type, OZFP4_ROW_MAJOR, OZFP4_NO_TRANS, OZFP4_NO_TRANS, 0, 4, 3, 0, alpha, beta, OZFP4_ACCURACY_DEFAULT});
     }
   }
   // Bounds; what is rounded once has a direction too.
@@ -152,25 +157,24 @@ void check_factors(const Type& type) {
                   21,
                   37,
                   45,
+                  1,
                   alpha,
                   {-2.0, 3.0},
                   accuracy,
                   true,
                   OZFP4_ROUND_NEAREST,
-                  true},
-                 1);
+                  true});
     }
   }
   const std::complex<double> turns[] = {1.0, {0.0, 1.0}, {0.0, -0.75}};
   for (const std::complex<double> alpha : turns) {
     for (const std::complex<double> beta : turns) {
       for (const int rounding : {OZFP4_ROUND_DOWN, OZFP4_ROUND_UP, OZFP4_ROUND_ZERO}) {
-        check_case(
-            {type, OZFP4_COL_MAJOR, OZFP4_TRANS, OZFP4_NO_TRANS, 31, 40, 50, alpha, beta, OZFP4_ACCURACY_CORRECT, true, rounding},
-            1);
+        check_case({type, OZFP4_COL_MAJOR, OZFP4_TRANS, OZFP4_NO_TRANS, 31, 40, 50, 1, alpha, beta, OZFP4_ACCURACY_CORRECT, true,
+                    rounding});
       }
-      check_case({type, OZFP4_ROW_MAJOR, OZFP4_TRANS, OZFP4_CONJ_TRANS, 70, 33, 80, alpha, beta, OZFP4_ACCURACY_STANDARD, true},
-                 0);
+      check_case(
+          {type, OZFP4_ROW_MAJOR, OZFP4_TRANS, OZFP4_CONJ_TRANS, 70, 33, 80, 0, alpha, beta, OZFP4_ACCURACY_STANDARD, true});
     }
   }
 }
@@ -186,17 +190,16 @@ void check_captured(const Type& type, int accuracy) {
   options.accuracy = accuracy;
   options.repaired = reinterpret_cast<std::int64_t*>(told.data);
   std::int64_t bytes = 0;
-  const Case own{type, OZFP4_ROW_MAJOR, OZFP4_NO_TRANS, OZFP4_NO_TRANS, m, n, k, alpha, beta, accuracy};
-  const Case nothing{type, OZFP4_ROW_MAJOR, OZFP4_NO_TRANS, OZFP4_NO_TRANS, m, n, k, 0.0, beta, accuracy};
+  const Case own{type, OZFP4_ROW_MAJOR, OZFP4_NO_TRANS, OZFP4_NO_TRANS, m, n, k, 0, alpha, beta, accuracy};
+  const Case nothing{type, OZFP4_ROW_MAJOR, OZFP4_NO_TRANS, OZFP4_NO_TRANS, m, n, k, 0, 0.0, beta, accuracy};
+  const Places there{a_there.data, b_there.data, c.data, k, 0, n, 0, n, 0};
   const std::string name = own.text() + " captured";
-  report(name + " workspace", query(own, a_there.data, k, b_there.data, n, c.data, n, &options, &bytes) == OZFP4_OK,
-         ozfp4_last_error());
+  report(name + " workspace", query(own, there, &options, &bytes) == OZFP4_OK, ozfp4_last_error());
   const Workspace workspace(bytes);
   cudaStream_t stream = nullptr;
   REQUIRE(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
   const auto enqueue = [&](const Case& each) {
-    const ozfp4_status status =
-        multiply(each, a_there.data, k, b_there.data, n, c.data, n, workspace.memory.data, bytes, &options, stream);
+    const ozfp4_status status = multiply(each, there, workspace.memory.data, bytes, &options, stream);
     report(name + " status", status == OZFP4_OK, ozfp4_last_error());
   };
   const auto count = [&] {
@@ -270,6 +273,76 @@ void check_no_workspace() {
   report("the same without a workspace", here == OZFP4_OK && c_there.read(c.size()) == c);
 }
 
+void check_refusals() {
+  ozfp4_options options = OZFP4_OPTIONS_INIT;
+  double* const place = reinterpret_cast<double*>(256);
+  const auto status = [&](std::int64_t stride_c, std::int64_t batch) {
+    return ozfp4_cuda_dgemm_strided_batched(OZFP4_ROW_MAJOR, OZFP4_NO_TRANS, OZFP4_NO_TRANS, 2, 2, 2, 1, place, 2, 4, place, 2, 4,
+                                            0, place, 2, stride_c, batch, place, 1 << 20, nullptr, &options);
+  };
+  report("a stride of C of 0",
+         status(0, 2) == OZFP4_INVALID_ARGUMENT && std::string(ozfp4_last_error()).find("stride_c: 0 is less than 1") == 0);
+  report("a negative batch",
+         status(4, -1) == OZFP4_INVALID_ARGUMENT && std::string(ozfp4_last_error()).find("batch: -1 is negative") == 0);
+}
+
+// Tall batches, too, which are one product.
+void check_factors_of_batches(const Type& type) {
+  const std::complex<double> i(0, 1), both(1, 1), other(-0.75, 2);
+  for (const std::complex<double> alpha : {std::complex<double>(0), std::complex<double>(1), i, both, other}) {
+    for (const std::complex<double> beta : {std::complex<double>(0), std::complex<double>(-2), i, both, other}) {
+      for (const int accuracy : {OZFP4_ACCURACY_SCALED, OZFP4_ACCURACY_STANDARD, OZFP4_ACCURACY_CORRECT}) {
+        for (const std::int64_t stride_b : {0, 1}) {
+          check_case(batch_of({type, OZFP4_ROW_MAJOR, OZFP4_NO_TRANS, OZFP4_CONJ_TRANS, 21, 17, 30, 1, alpha, beta, accuracy}, 1,
+                              stride_b, 3));
+          check_case(batch_of({type, OZFP4_COL_MAJOR, OZFP4_TRANS, OZFP4_NO_TRANS, 9, 33, 5, 1, alpha, beta, accuracy}, -1,
+                              stride_b, 2));
+        }
+        check_case(batch_of({type, OZFP4_ROW_MAJOR, OZFP4_NO_TRANS, OZFP4_NO_TRANS, 4, 3, 0, 1, alpha, beta, accuracy}, 1, 1, 5));
+        check_case(batch_of({type, OZFP4_ROW_MAJOR, OZFP4_NO_TRANS, OZFP4_NO_TRANS, 4, 3, 2, 1, alpha, beta, accuracy}, 1, 1, 0));
+      }
+    }
+  }
+}
+
+void check_batches() {
+  check_refusals();
+  for (const Type& type : kTypes) {
+    for (const int order : {OZFP4_ROW_MAJOR, OZFP4_COL_MAJOR}) {
+      for (const int transa : {OZFP4_NO_TRANS, OZFP4_CONJ_TRANS}) {
+        for (const int transb : {OZFP4_NO_TRANS, OZFP4_TRANS}) {
+          check_case(batch_of({type, order, transa, transb, 33, 20, 50, 1, 1.0, 0.0, OZFP4_ACCURACY_DEFAULT}, 1, 1, 5));
+          check_case(batch_of({type, order, transa, transb, 17, 70, 300, 1, -3.0, 2.0, OZFP4_ACCURACY_CORRECT}, 0, 1, 3));
+        }
+      }
+    }
+    for (const std::int64_t stride_a : {-1, 0, 1}) {
+      for (const std::int64_t stride_b : {-1, 0, 1}) {
+        check_case(
+            batch_of({type, OZFP4_COL_MAJOR, OZFP4_NO_TRANS, OZFP4_NO_TRANS, 40, 64, 2000, 1, 1.0, 0.0, OZFP4_ACCURACY_SCALED},
+                     stride_a, stride_b, 4));
+        check_case(batch_of({type, OZFP4_ROW_MAJOR, OZFP4_TRANS, OZFP4_NO_TRANS, 9, 5, 8, 1, 2.0, 1.0, OZFP4_ACCURACY_DEFAULT},
+                            stride_a, stride_b, 7));
+      }
+    }
+    for (const int accuracy : {OZFP4_ACCURACY_SCALED, OZFP4_ACCURACY_STANDARD, OZFP4_ACCURACY_CORRECT}) {
+      for (const std::int64_t stride_b : {0, 1}) {
+        check_case(batch_of({type, OZFP4_COL_MAJOR, OZFP4_TRANS, OZFP4_NO_TRANS, 35, 22, 60, 1, 1.0, 0.0, accuracy, true}, 1,
+                            stride_b, 3));
+      }
+      check_case(
+          batch_of({type, OZFP4_ROW_MAJOR, OZFP4_NO_TRANS, OZFP4_NO_TRANS, 20, 31, 700, 1, 1.0, 0.0, accuracy, true}, 0, 1, 4));
+    }
+    if (type.is_complex) check_factors_of_batches(type);
+    for (const std::int64_t batch : {0, 1, 2, 300}) {
+      for (const std::int64_t k : {0, 1, 16}) {
+        check_case(batch_of({type, OZFP4_ROW_MAJOR, OZFP4_NO_TRANS, OZFP4_NO_TRANS, 8, 8, k, 1, 1.0, 0.5, OZFP4_ACCURACY_DEFAULT},
+                            1, 1, batch));
+      }
+    }
+  }
+}
+
 }  // namespace
 
 int main() {
@@ -278,29 +351,30 @@ int main() {
     for (const int order : {OZFP4_ROW_MAJOR, OZFP4_COL_MAJOR}) {
       for (const int transa : {OZFP4_NO_TRANS, OZFP4_TRANS, OZFP4_CONJ_TRANS}) {
         for (const int transb : {OZFP4_NO_TRANS, OZFP4_CONJ_TRANS}) {
-          check_case({type, order, transa, transb, 33, 70, 129, 1.0, 0.0, OZFP4_ACCURACY_DEFAULT}, 1);
-          check_case({type, order, transa, transb, 64, 5, 40, -0.5, 2.0, OZFP4_ACCURACY_CORRECT}, 0);
+          check_case({type, order, transa, transb, 33, 70, 129, 1, 1.0, 0.0, OZFP4_ACCURACY_DEFAULT});
+          check_case({type, order, transa, transb, 64, 5, 40, 0, -0.5, 2.0, OZFP4_ACCURACY_CORRECT});
         }
       }
     }
     for (const std::int64_t k : {0, 1, 3000}) {
       for (const double alpha : {0.0, 1.0, 3.0}) {
         for (const double beta : {0.0, 1.0, -2.0}) {
-          check_case({type, OZFP4_COL_MAJOR, OZFP4_NO_TRANS, OZFP4_TRANS, 130, 67, k, alpha, beta, OZFP4_ACCURACY_SCALED}, 0);
+          check_case({type, OZFP4_COL_MAJOR, OZFP4_NO_TRANS, OZFP4_TRANS, 130, 67, k, 0, alpha, beta, OZFP4_ACCURACY_SCALED});
         }
       }
     }
     for (const int accuracy : {OZFP4_ACCURACY_SCALED, OZFP4_ACCURACY_STANDARD, OZFP4_ACCURACY_CORRECT}) {
       for (const double beta : {0.0, 0.5}) {
-        check_case({type, OZFP4_COL_MAJOR, OZFP4_NO_TRANS, OZFP4_TRANS, 60, 41, 90, 1.0, beta, accuracy, true}, 1);
-        check_case({type, OZFP4_ROW_MAJOR, OZFP4_TRANS, OZFP4_NO_TRANS, 150, 131, 600, 1.0, beta, accuracy, true}, 3);
+        check_case({type, OZFP4_COL_MAJOR, OZFP4_NO_TRANS, OZFP4_TRANS, 60, 41, 90, 1, 1.0, beta, accuracy, true});
+        check_case({type, OZFP4_ROW_MAJOR, OZFP4_TRANS, OZFP4_NO_TRANS, 150, 131, 600, 3, 1.0, beta, accuracy, true});
       }
     }
-    check_case({type, OZFP4_ROW_MAJOR, OZFP4_NO_TRANS, OZFP4_NO_TRANS, 0, 5, 7, 1.0, 0.0, OZFP4_ACCURACY_DEFAULT}, 0);
+    check_case({type, OZFP4_ROW_MAJOR, OZFP4_NO_TRANS, OZFP4_NO_TRANS, 0, 5, 7, 0, 1.0, 0.0, OZFP4_ACCURACY_DEFAULT});
     if (!type.is_complex) continue;
     check_factors(type);
     for (const int accuracy : {OZFP4_ACCURACY_STANDARD, OZFP4_ACCURACY_CORRECT}) check_captured(type, accuracy);
   }
+  check_batches();
   check_limit();
   check_no_workspace();
   return finish();

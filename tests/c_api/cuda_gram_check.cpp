@@ -21,15 +21,6 @@ struct Case {
   std::int64_t limit = 0;  // of the workspace; 0: none
 };
 
-std::string text_of(const Case& own) {
-  std::string text = own.type.name;
-  for (const std::int64_t x :
-       {std::int64_t(own.order), std::int64_t(own.transpose), own.n, own.k, own.gap, std::int64_t(own.accuracy), own.limit}) {
-    text += " " + std::to_string(x);
-  }
-  return text;
-}
-
 // `workspace` null: on the host.
 ozfp4_status multiply(const Case& own, const char* a, std::int64_t lda, char* c, std::int64_t ldc, char* workspace,
                       std::int64_t bytes, const ozfp4_options* options) {
@@ -49,9 +40,9 @@ ozfp4_status multiply(const Case& own, const char* a, std::int64_t lda, char* c,
 }
 
 void check_case(const Case& own, bool has_specials = false) {
-  const std::string name = text_of(own);
+  const std::string name = text_of(own.type.name, {own.order, own.transpose, own.n, own.k, own.gap, own.accuracy, own.limit});
   const bool has_rows = (own.order == OZFP4_ROW_MAJOR) == (own.transpose == OZFP4_NO_TRANS);
-  const std::int64_t lda = std::max<std::int64_t>(has_rows ? own.k : own.n, 1) + own.gap;
+  const std::int64_t lda = leading_of(own.order, own.transpose, own.n, own.k, own.gap);
   const std::int64_t ldc = std::max<std::int64_t>(own.n, 1) + own.gap;
   Bytes a = numbers(own.type, lda * ((has_rows ? own.n : own.k) + 1), false);
   Bytes c = noise(own.type, ldc * (own.n + 1));

@@ -35,12 +35,8 @@ struct Case {
   Entries entries;
 
   std::string text() const {
-    std::string text = std::string(type_a.name) + " " + type_b.name + " " + type_c.name;
-    for (const std::int64_t x : {std::int64_t(order), std::int64_t(transa), std::int64_t(transb), m, n, k, gap, alpha, beta,
-                                 modulus, static_cast<std::int64_t>(entries)}) {
-      text += " " + std::to_string(x);
-    }
-    return text;
+    return text_of(std::string(type_a.name) + " " + type_b.name + " " + type_c.name,
+                   {order, transa, transb, m, n, k, gap, alpha, beta, modulus, static_cast<int>(entries)});
   }
 };
 
@@ -55,11 +51,6 @@ Bytes integers(const Integer& type, std::int64_t count, Entries entries) {
     std::memcpy(&bytes[static_cast<std::size_t>(i * type.bytes)], &x, static_cast<std::size_t>(type.bytes));
   }
   return bytes;
-}
-
-std::int64_t leading(const Case& own, int transpose, std::int64_t rows, std::int64_t columns) {
-  const bool has_rows = (own.order == OZFP4_ROW_MAJOR) == (transpose == OZFP4_NO_TRANS);
-  return std::max<std::int64_t>(has_rows ? columns : rows, 1) + own.gap;
 }
 
 struct Places {
@@ -104,9 +95,9 @@ void check_case(const Case& own, bool counts = false, int backend = OZFP4_BACKEN
   Places on_host{nullptr,
                  nullptr,
                  nullptr,
-                 leading(own, own.transa, own.m, own.k),
-                 leading(own, own.transb, own.k, own.n),
-                 leading(own, OZFP4_NO_TRANS, own.m, own.n)};
+                 leading_of(own.order, own.transa, own.m, own.k, own.gap),
+                 leading_of(own.order, own.transb, own.k, own.n, own.gap),
+                 leading_of(own.order, OZFP4_NO_TRANS, own.m, own.n, own.gap)};
   const std::int64_t most = std::max({own.m, own.n, own.k}) + 3;
   const Bytes a = integers(own.type_a, on_host.lda * most, own.entries);
   const Bytes b = integers(own.type_b, on_host.ldb * most, own.entries);

@@ -7,6 +7,7 @@
 #include <complex>
 #include <cstdlib>
 #include <cstring>
+#include <initializer_list>
 #include <limits>
 #include <string>
 #include <vector>
@@ -27,6 +28,31 @@ inline constexpr Type kTypes[] = {{OZFP4_FLOAT64, 8, false, true, "d"},
 inline constexpr std::size_t kGuard = 256;  // bytes behind the workspace, which stay as they are
 
 using Bytes = std::vector<char>;
+
+// A case's name: words and numbers.
+inline std::string text_of(std::string text, std::initializer_list<std::int64_t> numbers) {
+  for (const std::int64_t x : numbers) text += " " + std::to_string(x);
+  return text;
+}
+inline std::string text_of(std::complex<double> x) {
+  return " (" + std::to_string(x.real()) + ", " + std::to_string(x.imag()) + ")";
+}
+
+// Entries from line to line of X where op(X) is rows x columns.
+inline std::int64_t leading_of(int order, int transpose, std::int64_t rows, std::int64_t columns, std::int64_t gap) {
+  const bool has_rows = (order == OZFP4_ROW_MAJOR) == (transpose == OZFP4_NO_TRANS);
+  return std::max<std::int64_t>(has_rows ? columns : rows, 1) + gap;
+}
+
+// One entry of a type.
+struct Factor {
+  std::complex<double> pair;
+  std::complex<float> single;
+  const void* at;
+  Factor(const Type& type, std::complex<double> value)
+      : pair(value), single(value), at(type.is_double ? static_cast<const void*>(&pair) : &single) {}
+  Factor(const Factor&) = delete;
+};
 
 // Numbers that are not integers, or integers of 8 bits.
 inline Bytes numbers(const Type& type, std::int64_t count, bool are_integers) {

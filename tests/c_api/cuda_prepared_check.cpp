@@ -24,13 +24,8 @@ struct Case {
   bool has_bounds = false;
 
   std::string text() const {
-    std::string text = type.name;
-    for (const std::int64_t x : {std::int64_t(order), std::int64_t(transa), std::int64_t(transb), m, n, k, gap,
-                                 std::int64_t(accuracy), std::int64_t(has_a), std::int64_t(has_b)}) {
-      text += " " + std::to_string(x);
-    }
-    return text + " alpha " + std::to_string(alpha.real()) + " " + std::to_string(alpha.imag()) + " beta " +
-           std::to_string(beta.real()) + " " + std::to_string(beta.imag()) + (has_bounds ? " bounds" : "");
+    return text_of(type.name, {order, transa, transb, m, n, k, gap, accuracy, has_a, has_b}) + text_of(alpha) + text_of(beta) +
+           (has_bounds ? " bounds" : "");
   }
 };
 
@@ -47,8 +42,7 @@ struct Given {
         trans(is_left ? own.transa : own.transb),
         rows(is_left ? own.m : own.k),
         columns(is_left ? own.k : own.n),
-        leading(std::max<std::int64_t>((own.order == OZFP4_ROW_MAJOR) == (trans == OZFP4_NO_TRANS) ? columns : rows, 1) +
-                own.gap),
+        leading(leading_of(own.order, trans, rows, columns, own.gap)),
         here(numbers(own.type, leading * (std::max(rows, columns) + 1), false)),
         there(here) {}
 
@@ -102,23 +96,11 @@ ozfp4_options options_of(const Case& own) {
   return options;
 }
 
-// One entry of the type.
-struct Factor {
-  double pair[2];
-  float single[2];
-  bool is_double;
-  Factor(const Type& type, std::complex<double> value)
-      : pair{value.real(), value.imag()},
-        single{static_cast<float>(value.real()), static_cast<float>(value.imag())},
-        is_double(type.is_double) {}
-  const void* at() const { return is_double ? static_cast<const void*>(pair) : single; }
-};
-
 void check_product(const Case& own, const Given& a, const Given& b, const OnDevice* prepared_a, const OnDevice* prepared_b,
                    const OnHost* host_a, const OnHost* host_b, const std::string& further = "") {
   const std::string name = own.text() + further;
   const std::int64_t most = std::max(own.m, own.n) + 1;
-  const std::int64_t ldc = std::max<std::int64_t>(own.order == OZFP4_ROW_MAJOR ? own.n : own.m, 1) + own.gap;
+  const std::int64_t ldc = leading_of(own.order, OZFP4_NO_TRANS, own.m, own.n, own.gap);
   Bytes c = numbers(own.type, ldc * most, false), bound;
   ozfp4_options options = options_of(own);
   if (own.has_bounds) {
@@ -138,19 +120,19 @@ void check_product(const Case& own, const Given& a, const Given& b, const OnDevi
       name,
       [&](std::int64_t* bytes) {
         return ozfp4_cuda_workspace_size_gemm_prepared(
-            own.order, own.transa, own.transb, own.m, own.n, own.k, alpha.at(), made_a ? nullptr : a.there.data, a.leading,
-            made_a, made_b ? nullptr : b.there.data, b.leading, made_b, beta.at(), c_there.data, ldc, &options, bytes);
+            own.order, own.transa, own.transb, own.m, own.n, own.k, alpha.at, made_a ? nullptr : a.there.data, a.leading, made_a,
+            made_b ? nullptr : b.there.data, b.leading, made_b, beta.at, c_there.data, ldc, &options, bytes);
       },
       [&](char* workspace, std::int64_t bytes) {
-        return ozfp4_cuda_gemm_prepared(own.order, own.transa, own.transb, own.m, own.n, own.k, alpha.at(),
+        return ozfp4_cuda_gemm_prepared(own.order, own.transa, own.transb, own.m, own.n, own.k, alpha.at,
                                         made_a ? nullptr : a.there.data, a.leading, made_a, made_b ? nullptr : b.there.data,
-                                        b.leading, made_b, beta.at(), c_there.data, ldc, workspace, bytes, nullptr, &options);
+                                        b.leading, made_b, beta.at, c_there.data, ldc, workspace, bytes, nullptr, &options);
       },
       [&] {
         bounds_at(bound.data());
-        return ozfp4_gemm_prepared(own.order, own.transa, own.transb, own.m, own.n, own.k, alpha.at(),
+        return ozfp4_gemm_prepared(own.order, own.transa, own.transb, own.m, own.n, own.k, alpha.at,
                                    host_a ? nullptr : a.here.data(), a.leading, host_a ? host_a->made : nullptr,
-                                   host_b ? nullptr : b.here.data(), b.leading, host_b ? host_b->made : nullptr, beta.at(),
+                                   host_b ? nullptr : b.here.data(), b.leading, host_b ? host_b->made : nullptr, beta.at,
                                    c.data(), ldc, &options);
       },
       results);
@@ -211,16 +193,16 @@ void check_streams(const Type& type) {
     Bytes noise = numbers(type, own.m * own.n, false);
     const Device c(noise);
     report("streams workspace",
-           ozfp4_cuda_workspace_size_gemm_prepared(own.order, own.transa, own.transb, own.m, own.n, own.k, alpha.at(), nullptr, 1,
-                                                   prepared_a.made, nullptr, 1, prepared_b.made, beta.at(), c.data, own.m,
-                                                   &options, &bytes) == OZFP4_OK,
+           ozfp4_cuda_workspace_size_gemm_prepared(own.order, own.transa, own.transb, own.m, own.n, own.k, alpha.at, nullptr, 1,
+                                                   prepared_a.made, nullptr, 1, prepared_b.made, beta.at, c.data, own.m, &options,
+                                                   &bytes) == OZFP4_OK,
            ozfp4_last_error());
     const Workspace workspace(bytes);
     const auto multiply = [&] {
       report("streams status",
-             ozfp4_cuda_gemm_prepared(own.order, own.transa, own.transb, own.m, own.n, own.k, alpha.at(), nullptr, 1,
-                                      prepared_a.made, nullptr, 1, prepared_b.made, beta.at(), c.data, own.m,
-                                      workspace.memory.data, bytes, second, &options) == OZFP4_OK,
+             ozfp4_cuda_gemm_prepared(own.order, own.transa, own.transb, own.m, own.n, own.k, alpha.at, nullptr, 1,
+                                      prepared_a.made, nullptr, 1, prepared_b.made, beta.at, c.data, own.m, workspace.memory.data,
+                                      bytes, second, &options) == OZFP4_OK,
              ozfp4_last_error());
     };
     multiply();
@@ -229,8 +211,8 @@ void check_streams(const Type& type) {
     Bytes expected = noise;
     const OnHost host_a(own, a, options), host_b(own, b, options);
     const ozfp4_status status =
-        ozfp4_gemm_prepared(own.order, own.transa, own.transb, own.m, own.n, own.k, alpha.at(), nullptr, 1, host_a.made, nullptr,
-                            1, host_b.made, beta.at(), expected.data(), own.m, &options);
+        ozfp4_gemm_prepared(own.order, own.transa, own.transb, own.m, own.n, own.k, alpha.at, nullptr, 1, host_a.made, nullptr, 1,
+                            host_b.made, beta.at, expected.data(), own.m, &options);
     report("streams", status == OZFP4_OK && found == expected, difference(found, expected));
   }
   REQUIRE(cudaEventDestroy(event));
@@ -254,10 +236,9 @@ void check_refusals() {
   const Factor one(own.type, 1.0), turned(own.type, {0.0, 1.0});
   const auto refused = [&](const char* text, ozfp4_status expected, const OnDevice* x, const OnDevice* y, const Factor& alpha,
                            int order, std::int64_t k, const ozfp4_options& asked) {
-    const ozfp4_status status =
-        ozfp4_cuda_gemm_prepared(order, OZFP4_NO_TRANS, OZFP4_NO_TRANS, 4, 5, k, alpha.at(), x ? nullptr : a.there.data, 6,
-                                 x ? x->made : nullptr, y ? nullptr : b.there.data, 5, y ? y->made : nullptr, one.at(), c.data, 5,
-                                 workspace.memory.data, 1 << 20, nullptr, &asked);
+    const ozfp4_status status = ozfp4_cuda_gemm_prepared(
+        order, OZFP4_NO_TRANS, OZFP4_NO_TRANS, 4, 5, k, alpha.at, x ? nullptr : a.there.data, 6, x ? x->made : nullptr,
+        y ? nullptr : b.there.data, 5, y ? y->made : nullptr, one.at, c.data, 5, workspace.memory.data, 1 << 20, nullptr, &asked);
     report(text, status == expected && std::string(ozfp4_last_error()).find(text) == 0 && c.read(noise.size()) == noise,
            ozfp4_last_error());
   };
