@@ -83,13 +83,11 @@ def gemm(library: ctypes.CDLL) -> Callable[..., lib.Array]:
         before = np.full((m, n), np.nan, a.dtype) if c is None else c
         held_c, ldc = lib.lies(before, order, gap)
         kept = held_c.copy()
-        factors = [lib.factor(x, a.dtype) for x in (alpha, beta)]
-        first, last = [lib.pointer(x) if isinstance(x, np.ndarray) else x for x in factors]
+        first, last = (lib.factor(x, a.dtype) for x in (alpha, beta))
         function = getattr(library, f"ozfp4_{lib.LETTERS[a.dtype.name]}gemm")
         found = function(
-            lib.ORDERS[order], *trans, m, n, k, first, lib.pointer(held_a), lda, lib.pointer(held_b), ldb, last,
-            lib.pointer(held_c), ldc, None if asked is None else ctypes.addressof(asked),
-        )  # fmt: skip
+            lib.ORDERS[order], *trans, m, n, k, first, held_a, lda, held_b, ldb, last, held_c, ldc, asked
+        )
         assert found == status, lib.error(library)
         if gap:  # nothing is written between the lines
             assert held_c[:, -gap:].tobytes() == kept[:, -gap:].tobytes()
@@ -109,15 +107,7 @@ def expect() -> Callable[..., lib.Array]:
         trans: tuple[int, int] = (lib.NONE, lib.NONE), **further: Any,
     ) -> Any:  # fmt: skip
         names = {lib.NONE: "N", lib.TRANS: "T", lib.CONJ: "C"}
-        return chosen.gemm(
-            alpha,
-            a,
-            b,
-            beta,
-            c if beta != 0 else None,
-            trans_a=names[trans[0]],
-            trans_b=names[trans[1]],
-            **further,
-        )
+        further |= {"trans_a": names[trans[0]], "trans_b": names[trans[1]]}
+        return chosen.gemm(alpha, a, b, beta, c if beta != 0 else None, **further)
 
     return call

@@ -48,19 +48,9 @@ class Report(ctypes.Structure):
 class Options(ctypes.Structure):
     _fields_ = [
         ("size", ctypes.c_size_t),
-        *(
-            (name, ctypes.c_int32)
-            for name in (
-                "accuracy",
-                "rounding",
-                "scheme",
-                "backend",
-                "family",
-                "bits",
-                "overflow",
-                "reserved",
-            )
-        ),
+        *((name, ctypes.c_int32) for name in ("accuracy", "rounding", "scheme", "backend", "family", "bits")),
+        ("overflow", ctypes.c_int32),
+        ("reserved", ctypes.c_int32),
         ("workspace_limit", ctypes.c_int64),
         ("plan", ctypes.c_void_p),
         ("bound", ctypes.c_void_p),
@@ -99,15 +89,21 @@ def declared() -> dict[str, list[str]]:
 
 
 _PLAIN = {
-    "int": ctypes.c_int,
-    "int32_t": ctypes.c_int32,
-    "int64_t": ctypes.c_int64,
-    "double": ctypes.c_double,
-    "float": ctypes.c_float,
-    "ozfp4_type": ctypes.c_int,
-    "ozfp4_side": ctypes.c_int,
-    "ozfp4_status": ctypes.c_int,
-}
+    "int32_t": ctypes.c_int32, "int64_t": ctypes.c_int64, "double": ctypes.c_double, "float": ctypes.c_float,
+    **dict.fromkeys(("int", "ozfp4_type", "ozfp4_side", "ozfp4_status"), ctypes.c_int),
+}  # fmt: skip
+
+
+class Address:
+    """An argument that is one: that of an array, of a structure, of a number; a handle, and None, which is NULL."""
+
+    @staticmethod
+    def from_param(x: Any) -> Any:
+        if isinstance(x, np.ndarray):
+            return ctypes.c_void_p(x.ctypes.data)
+        if x is None or isinstance(x, int):
+            return ctypes.c_void_p(x)
+        return x if isinstance(x, ctypes.c_void_p) else ctypes.byref(x)
 
 
 def load(path: Path) -> ctypes.CDLL:
@@ -116,7 +112,7 @@ def load(path: Path) -> ctypes.CDLL:
     for name, given in declared().items():
         function = getattr(library, name)
         function.argtypes = [
-            ctypes.c_void_p if "*" in argument else _PLAIN[argument.rsplit(" ", 1)[0]] for argument in given
+            Address if "*" in argument else _PLAIN[argument.rsplit(" ", 1)[0]] for argument in given
         ]
     for name in ("ozfp4_status_name", "ozfp4_last_error", "ozfp4_version_string"):
         getattr(library, name).restype = ctypes.c_char_p
@@ -124,6 +120,11 @@ def load(path: Path) -> ctypes.CDLL:
     for name in ("ozfp4_release", "ozfp4_plan_destroy", "ozfp4_cuda_release"):
         getattr(library, name).restype = None
     return library
+
+
+def succeed(library: ctypes.CDLL, name: str, *given: Any) -> None:
+    status = getattr(library, f"ozfp4_{name}")(*given)
+    assert status == OK, error(library)
 
 
 def error(library: ctypes.CDLL) -> str:
@@ -145,10 +146,6 @@ def seen(memory: Array, order: str, gap: int = 0) -> Array:
     """The matrix that lies so."""
     lines = memory[..., : memory.shape[-1] - gap]
     return lines if order == "row" else lines.swapaxes(-1, -2)
-
-
-def pointer(x: Array | None) -> int | None:
-    return None if x is None else x.ctypes.data
 
 
 def factor(value: complex, dtype: np.dtype[Any]) -> Any:

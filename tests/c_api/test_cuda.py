@@ -40,9 +40,7 @@ def call(
     cuda: ctypes.CDLL, letter: str = "d", asked: lib.Options | None = None, **changes: Any
 ) -> tuple[int, str]:
     given = ARGUMENTS | changes
-    status = getattr(cuda, f"ozfp4_cuda_{letter}gemm")(
-        *given.values(), None if asked is None else ctypes.addressof(asked)
-    )
+    status = getattr(cuda, f"ozfp4_cuda_{letter}gemm")(*given.values(), asked)
     return status, lib.error(cuda)
 
 
@@ -84,20 +82,23 @@ def test_arguments(library: ctypes.CDLL, name: str, value: Any, text: str) -> No
     check_refused(library, call(library, **{name: value}), text)
 
 
+def size_of(
+    cuda: ctypes.CDLL, kind: str, given: dict[str, Any], asked: lib.Options | None = None
+) -> tuple[int, int]:
+    """The answer of a query for the arguments of a call."""
+    size = ctypes.c_int64(-1)
+    own = [value for name, value in given.items() if name not in ("workspace", "workspace_bytes", "stream")]
+    status = getattr(cuda, f"ozfp4_cuda_workspace_size_{kind}")(*own, asked, size)
+    return status, size.value
+
+
 def own_workspace(
     cuda: ctypes.CDLL, kind: str = "float64", asked: lib.Options | None = None, **changes: Any
 ) -> tuple[int, str, int]:
     factor = np.array([1.0, 0.5], kind)
-    addresses = {"alpha": factor.ctypes.data, "beta": factor[1:].ctypes.data}
-    given = ARGUMENTS | addresses | changes
-    for name in ("workspace", "workspace_bytes", "stream"):
-        given.pop(name)
-    size = ctypes.c_int64(-1)
-    options = None if asked is None else ctypes.addressof(asked)
-    status = cuda.ozfp4_cuda_workspace_size_gemm(
-        given.pop("type", lib.TYPES[kind]), *given.values(), options, ctypes.addressof(size)
-    )
-    return status, lib.error(cuda), size.value
+    given = {"type": lib.TYPES[kind]} | ARGUMENTS | {"alpha": factor, "beta": factor[1:]} | changes
+    status, size = size_of(cuda, "gemm", given, asked)
+    return status, lib.error(cuda), size
 
 
 @pytest.mark.parametrize(
@@ -126,7 +127,7 @@ def test_factors_whose_workspace_is_asked_for(cuda: ctypes.CDLL) -> None:
     for kind in lib.LETTERS:
         for name in ("alpha", "beta"):
             factor = np.array([np.nan], kind)
-            status, error, size = own_workspace(cuda, kind, a=256, b=256, c=256, **{name: factor.ctypes.data})
+            status, error, size = own_workspace(cuda, kind, a=256, b=256, c=256, **{name: factor})
             assert (status, size) == (lib.INVALID, -1)
             assert error == f"{name}: nan is not finite"
         assert own_workspace(cuda, kind, m=0)[::2] == (lib.OK, 0)
@@ -156,7 +157,7 @@ def test_factors_with_both_parts(cuda: ctypes.CDLL) -> None:
     one, both = np.array([1 + 0j]), np.array([1 + 1j])
     given = {"a": 256, "b": 256, "c": 256}
     for alpha, beta in ((both, one), (one, both), (both, both)):
-        factors = given | {"alpha": alpha.ctypes.data, "beta": beta.ctypes.data}
+        factors = given | {"alpha": alpha, "beta": beta}
         asked = lib.options(accuracy=lib.ACCURACIES["correct"], rounding=1)
         for given_extents in ({}, {"m": 0}):  # whatever the extents
             assert call(cuda, "z", asked, **given_extents, **factors)[0] == lib.INVALID
@@ -165,7 +166,7 @@ def test_factors_with_both_parts(cuda: ctypes.CDLL) -> None:
     for value in (complex(1, np.nan), complex(-np.inf, 1)):
         factor = np.array([value])
         for name in ("alpha", "beta"):
-            factors = given | {"alpha": both.ctypes.data, "beta": both.ctypes.data, name: factor.ctypes.data}
+            factors = given | {"alpha": both, "beta": both, name: factor}
             status, error = call(cuda, "z", **factors)
             assert status == lib.INVALID
             assert error.startswith(f"{name}: ")
@@ -204,14 +205,11 @@ def integers(
     cuda: ctypes.CDLL, asked: lib.Options | None = None, modulus: int | None = None, **changes: Any
 ) -> tuple[int, str]:
     given = INTEGERS | changes
-    function = cuda.ozfp4_cuda_igemm
-    if modulus is not None:
-        given = {name: value for name, value in given.items() if name not in ("alpha", "type_c")}
-        given = {("modulus" if name == "beta" else name): value for name, value in given.items()} | {
-            "modulus": modulus
-        }
-        function = cuda.ozfp4_cuda_gemm_mod
-    return function(*given.values(), None if asked is None else ctypes.addressof(asked)), lib.error(cuda)
+    if modulus is None:
+        return cuda.ozfp4_cuda_igemm(*given.values(), asked), lib.error(cuda)
+    given["beta"] = modulus  # which stands in its place
+    own = [value for name, value in given.items() if name not in ("alpha", "type_c")]
+    return cuda.ozfp4_cuda_gemm_mod(*own, asked), lib.error(cuda)
 
 
 @pytest.mark.parametrize(
@@ -266,9 +264,7 @@ PREPARE: dict[str, Any] = {
 def prepare(cuda: ctypes.CDLL, asked: lib.Options | None = None, **changes: Any) -> tuple[int, str]:
     made = ctypes.c_void_p(77)
     given = PREPARE | changes
-    status = cuda.ozfp4_cuda_prepare(
-        *given.values(), None if asked is None else ctypes.addressof(asked), ctypes.addressof(made)
-    )
+    status = cuda.ozfp4_cuda_prepare(*given.values(), asked, ctypes.addressof(made))
     if status != lib.OK:
         assert made.value == 77
     return status, lib.error(cuda)
@@ -301,51 +297,23 @@ def test_prepared_operands_up_to_the_device(cuda: ctypes.CDLL) -> None:
         assert prepare(cuda, asked) == (lib.INVALID, f"options.{name}: is for products")
         size = ctypes.c_int64(-1)
         operand = (lib.TYPES["float64"], lib.LEFT, lib.ROW, lib.NONE, 3, 5, None, 5)
-        given = (*operand, ctypes.addressof(asked), ctypes.addressof(size))
+        given = (*operand, asked, size)
         assert cuda.ozfp4_cuda_prepared_size(*given) == lib.INVALID
         assert lib.error(cuda) == f"options.{name}: is for products"
     status, error = prepare(cuda, rows=2**31, columns=1, ldx=1)
     assert status == lib.UNSUPPORTED
     assert error.startswith("rows: 2147483648 exceeds 2147479552")
-    alpha = np.ones(1).ctypes.data
-    given = (
-        lib.ROW,
-        lib.NONE,
-        lib.NONE,
-        3,
-        4,
-        5,
-        alpha,
-        256,
-        5,
-        None,
-        256,
-        4,
-        None,
-        alpha,
-        256,
-        4,
-        256,
-        2**20,
-        None,
-        None,
-    )
+    alpha = np.ones(1)
+    extents = (lib.ROW, lib.NONE, lib.NONE, 3, 4, 5)
+    given = (*extents, alpha, 256, 5, None, 256, 4, None, alpha, 256, 4, 256, 2**20, None, None)
     assert cuda.ozfp4_cuda_gemm_prepared(*given) == lib.INVALID
     assert lib.error(cuda) == "prepared_a: is NULL, and so is prepared_b"
     size = ctypes.c_int64(-1)
     operand = (lib.TYPES["complex64"], lib.RIGHT, lib.COLUMN, lib.CONJ, 0, 4, None, 4)
-    given = (*operand, None, ctypes.addressof(size))
+    given = (*operand, None, size)
     assert cuda.ozfp4_cuda_prepared_size(*given) == lib.OK
     assert size.value == 0
     cuda.ozfp4_cuda_release(None)
-
-
-def size_of(cuda: ctypes.CDLL, kind: str, given: dict[str, Any]) -> tuple[int, int]:
-    """The answer of a query for the arguments of a call."""
-    size = ctypes.c_int64(-1)
-    own = [value for name, value in given.items() if name not in ("workspace", "workspace_bytes", "stream")]
-    status = getattr(cuda, f"ozfp4_cuda_workspace_size_{kind}")(*own, None, ctypes.addressof(size))
-    return status, size.value
 
 
 def test_empty_products_of_integers_need_no_device(cuda: ctypes.CDLL) -> None:
@@ -379,7 +347,7 @@ def test_arguments_of_batches(library: ctypes.CDLL, name: str, value: Any, text:
 def test_an_empty_batch_needs_no_device(cuda: ctypes.CDLL) -> None:
     for changes in ({"batch": 0}, {"m": 0}):
         assert batched(cuda, c=None, workspace=None, **changes)[0] == lib.OK
-    one = np.ones(1).ctypes.data
+    one = np.ones(1)
     given = batched_arguments(alpha=one, beta=one, batch=0, c=None)
     assert size_of(cuda, "gemm_strided_batched", {"type": lib.TYPES["float64"]} | given) == (lib.OK, 0)
 
@@ -410,10 +378,10 @@ def test_without_a_device(cuda: ctypes.CDLL) -> None:
         assert error.startswith("cuda: ")
     assert call(cuda)[0] == own_workspace(cuda)[0] == lib.NO_DEVICE
     both = np.array([1 + 1j])
-    assert call(cuda, "z", alpha=both.ctypes.data, beta=both.ctypes.data)[0] == lib.NO_DEVICE
+    assert call(cuda, "z", alpha=both, beta=both)[0] == lib.NO_DEVICE
     # NULL is a workspace of 0 bytes, which is what a product of alpha = 0 needs.
     zero, none = np.array([0j]), {"workspace": None, "workspace_bytes": 0}
-    assert call(cuda, "z", alpha=zero.ctypes.data, beta=both.ctypes.data, **none)[0] == lib.NO_DEVICE
+    assert call(cuda, "z", alpha=zero, beta=both, **none)[0] == lib.NO_DEVICE
     assert integers(cuda)[0] == integers(cuda, modulus=7)[0] == prepare(cuda)[0] == lib.NO_DEVICE
     # What is not multiplied is written there all the same; so is what nobody finds of nothing.
     for changes in ({"k": 0}, {"alpha": 0}, {"modulus": 7, "k": 0}):

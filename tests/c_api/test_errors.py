@@ -71,7 +71,7 @@ def call(library: ctypes.CDLL, asked: lib.Options | None = None, **changes: Any)
     given = DGEMM | changes
     values = [memory[name].ctypes.data if given[name] is ... else given[name] for name in DGEMM]
     before = memory["c"].tobytes()
-    status = library.ozfp4_dgemm(*values, None if asked is None else ctypes.addressof(asked))
+    status = library.ozfp4_dgemm(*values, asked)
     return status, before, memory["c"].tobytes()
 
 
@@ -124,10 +124,7 @@ def test_sizes_of_structures(library: ctypes.CDLL) -> None:
 def test_a_plan_that_does_not_serve(library: ctypes.CDLL) -> None:
     def plan(kind: str, k: int, **given: Any) -> ctypes.c_void_p:
         made, asked = ctypes.c_void_p(), lib.options(**given)
-        status = library.ozfp4_plan_create(
-            lib.TYPES[kind], k, ctypes.addressof(asked), ctypes.addressof(made)
-        )
-        assert status == lib.OK, lib.error(library)
+        lib.succeed(library, "plan_create", lib.TYPES[kind], k, asked, ctypes.addressof(made))
         return made
 
     short = plan("float64", 4, accuracy=1, backend=2, bits=90)
@@ -144,7 +141,7 @@ def test_a_plan_that_does_not_serve(library: ctypes.CDLL) -> None:
         assert call(library, lib.options(plan=made.value, **given))[0] == lib.INVALID
         assert lib.error(library).startswith(text), lib.error(library)
     info = lib.PlanInfo(size=ctypes.sizeof(lib.PlanInfo))
-    assert library.ozfp4_plan_describe(short, ctypes.addressof(info)) == lib.OK
+    assert library.ozfp4_plan_describe(short, info) == lib.OK
     status = call(
         library, lib.options(plan=short.value, accuracy=1), k=info.k_max + 1, lda=info.k_max + 1, m=0
     )[0]
@@ -163,7 +160,7 @@ def test_inner_dimensions_that_no_plan_or_certificate_serves(library: ctypes.CDL
 
 
 def test_other_functions(library: ctypes.CDLL) -> None:
-    memory = np.zeros((4, 4)).ctypes.data
+    memory = np.zeros((4, 4))
     cases: list[tuple[str, tuple[Any, ...], int, str]] = [
         ("ozfp4_dgram", (lib.ROW, lib.CONJ, 2, 2, memory, 2, memory, 2, None), lib.INVALID, "trans: 113"),
         ("ozfp4_zgram", (lib.ROW, lib.TRANS, 2, 2, memory, 2, memory, 2, None), lib.INVALID, "trans: 112"),
@@ -200,29 +197,24 @@ def test_other_functions(library: ctypes.CDLL) -> None:
         assert lib.error(library).startswith(text), (name, lib.error(library))
 
 
+def igemm(library: ctypes.CDLL, asked: lib.Options) -> int:
+    x = np.zeros((1, 1), np.int8)
+    status: int = library.ozfp4_igemm(
+        lib.ROW, lib.NONE, lib.NONE, 1, 1, 1, 1, 5, x, 1, 5, x, 1, 0, 5, x, 1, asked
+    )
+    return status
+
+
 def test_options_of_floating_point_are_refused_for_integers(library: ctypes.CDLL) -> None:
-    x = np.zeros((1, 1), np.int8).ctypes.data
-    for given in (
-        {"accuracy": 2},
-        {"bits": 40},
-        {"bound": x},
-        {"accuracy": 3, "rounding": 1},
-    ):
-        asked = lib.options(**given)
-        status = library.ozfp4_igemm(
-            lib.ROW, lib.NONE, lib.NONE, 1, 1, 1, 1, 5, x, 1, 5, x, 1, 0, 5, x, 1, ctypes.addressof(asked)
-        )
-        assert status == lib.INVALID
-        assert lib.error(library).startswith(
-            f"options.{next(iter(given))}: is for products of floating-point"
-        )
+    for given in ({"accuracy": 2}, {"bits": 40}, {"bound": 256}, {"accuracy": 3, "rounding": 1}):
+        assert igemm(library, lib.options(**given)) == lib.INVALID
+        text = f"options.{next(iter(given))}: is for products of floating-point"
+        assert lib.error(library).startswith(text)
 
 
 def test_overflows_are_counted_in_a_report_on_the_cpu(library: ctypes.CDLL) -> None:
-    x, count = np.zeros((1, 1), np.int8).ctypes.data, ctypes.c_int64()
-    asked = lib.options(overflows=ctypes.pointer(count))
-    given = (lib.ROW, lib.NONE, lib.NONE, 1, 1, 1, 1, 5, x, 1, 5, x, 1, 0, 5, x, 1, ctypes.addressof(asked))
-    assert library.ozfp4_igemm(*given) == lib.INVALID
+    asked = lib.options(overflows=ctypes.pointer(ctypes.c_int64()))
+    assert igemm(library, asked) == lib.INVALID
     assert lib.error(library).startswith("options.overflows: is for ozfp4_cuda_igemm; options.report")
     assert call(library, asked=asked)[0] == lib.INVALID
     assert lib.error(library) == "options.overflows: is for products of integers"
@@ -262,13 +254,13 @@ library = lib.load(sys.argv[1])
 n = 1 << 13
 a = np.full((n, n), 1 / 3)  # whose integers have 53 bits: those of few bits may be multiplied in less memory than is left
 c = np.full((n, n), 3.0)
-call = lambda: library.ozfp4_dgemm(lib.ROW, lib.NONE, lib.NONE, n, n, n, 1.0, a.ctypes.data, n, a.ctypes.data, n, 0.0,
-                                   c.ctypes.data, n, None)
+call = lambda: library.ozfp4_dgemm(lib.ROW, lib.NONE, lib.NONE, n, n, n, 1.0, a, n, a, n, 0.0,
+                                   c, n, None)
 # A product by planes, with all that comes once.
 m = 1 << 10
 one = np.ones((m, m))
-assert library.ozfp4_dgemm(lib.ROW, lib.NONE, lib.NONE, m, m, m, 1.0, a.ctypes.data, m, a.ctypes.data, m, 0.0,
-                           one.ctypes.data, m, None) == lib.OK, lib.error(library)
+assert library.ozfp4_dgemm(lib.ROW, lib.NONE, lib.NONE, m, m, m, 1.0, a, m, a, m, 0.0,
+                           one, m, None) == lib.OK, lib.error(library)
 library.ozfp4_set_num_threads(1)
 size = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
 resource.setrlimit(resource.RLIMIT_AS, (size + (64 << 20), -1))

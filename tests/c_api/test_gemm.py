@@ -170,16 +170,14 @@ def test_empty_products(gemm: Any, expect: Any, order: str, dtype: str) -> None:
 
 def test_beta_of_0_does_not_read_c_nor_alpha_of_0_its_operands(library: ctypes.CDLL) -> None:
     c = np.full((2, 2), np.nan)
-    status = library.ozfp4_dgemm(
-        lib.ROW, lib.NONE, lib.NONE, 2, 2, 2, 0.0, None, 2, None, 2, 0.0, c.ctypes.data, 2, None
+    lib.succeed(
+        library, "dgemm", lib.ROW, lib.NONE, lib.NONE, 2, 2, 2, 0.0, None, 2, None, 2, 0.0, c, 2, None
     )
-    assert status == lib.OK
     assert not c.any()
     c[...] = [[1.0, 2.0], [np.inf, np.nan]]
-    status = library.ozfp4_dgemm(
-        lib.ROW, lib.NONE, lib.NONE, 2, 2, 2, 0.0, None, 2, None, 2, 3.0, c.ctypes.data, 2, None
+    lib.succeed(
+        library, "dgemm", lib.ROW, lib.NONE, lib.NONE, 2, 2, 2, 0.0, None, 2, None, 2, 3.0, c, 2, None
     )
-    assert status == lib.OK
     assert np.array_equal(c, [[3.0, 6.0], [np.inf, np.nan]], equal_nan=True)
 
 
@@ -247,12 +245,11 @@ def test_batches(library: ctypes.CDLL, expect: Any, repeated: str, order: str, d
             0 if name == repeated else x.strides[0] // x.itemsize
             for name, x in (("a", held_a), ("b", held_b))
         ]
-        factors = [lib.factor(x, a.dtype) for x in (1.5, beta)]
-        alpha, last = [lib.pointer(x) if isinstance(x, np.ndarray) else x for x in factors]
+        alpha, last = (lib.factor(x, a.dtype) for x in (1.5, beta))
         function = getattr(library, f"ozfp4_{lib.LETTERS[dtype]}gemm_strided_batched")
         status = function(
-            lib.ORDERS[order], lib.NONE, lib.NONE, m, n, k, alpha, held_a.ctypes.data, lda, strides[0],
-            held_b.ctypes.data, ldb, strides[1], last, held_c.ctypes.data, ldc, held_c.strides[0] // held_c.itemsize, batch, None,
+            lib.ORDERS[order], lib.NONE, lib.NONE, m, n, k, alpha, held_a, lda, strides[0], held_b, ldb,
+            strides[1], last, held_c, ldc, held_c.strides[0] // held_c.itemsize, batch, None,
         )  # fmt: skip
         assert status == lib.OK, lib.error(library)
         assert lib.same_bits(lib.seen(held_c, order, gap), expect(1.5, a, b, beta, c))
@@ -266,13 +263,11 @@ def test_bounds_of_batches(library: ctypes.CDLL, expect: Any, dtype: str) -> Non
     c, (bound, leading) = np.full((3, 4, 5), np.nan, dtype), lib.lies(np.zeros((3, 4, 5), kind), "row", 1)
     for stride in (0, bound[0].size):
         asked = lib.options(bound=bound.ctypes.data, ld_bound=leading, stride_bound=stride)
-        factors = [np.array([x], dtype) for x in (1, 0)]
-        alpha, beta = [x.ctypes.data if dtype.startswith("c") else float(x[0]) for x in factors]
-        status = getattr(library, f"ozfp4_{lib.LETTERS[dtype]}gemm_strided_batched")(
-            lib.ROW, lib.NONE, lib.NONE, 4, 5, 20, alpha, a.ctypes.data, 20, 80, b.ctypes.data, 5, 100, beta,
-            c.ctypes.data, 5, 20, 3, ctypes.addressof(asked),
+        alpha, beta = (lib.factor(x, a.dtype) for x in (1.0, 0.0))
+        lib.succeed(
+            library, f"{lib.LETTERS[dtype]}gemm_strided_batched", lib.ROW, lib.NONE, lib.NONE, 4, 5, 20,
+            alpha, a, 20, 80, b, 5, 100, beta, c, 5, 20, 3, asked,
         )  # fmt: skip
-        assert status == lib.OK, lib.error(library)
         expected = expect(1.0, a, b, return_bound=True)
         assert lib.same_bits(c, expected[0])
         assert lib.same_bits(lib.seen(bound, "row", 1), expected[1])
@@ -304,11 +299,10 @@ def test_a_stack_of_which_words_refuse_a_matrix_is_reported_by_planes(library: c
     for batch in (1, 2):
         report = lib.new_report()
         asked = lib.options(report=ctypes.pointer(report))
-        status = library.ozfp4_dgemm_strided_batched(
-            lib.ROW, lib.NONE, lib.NONE, 20, 20, 20, 1.0, x.ctypes.data, 20, 400, x.ctypes.data, 20, 400, 0.0,
-            c.ctypes.data, 20, 400, batch, ctypes.addressof(asked),
+        lib.succeed(
+            library, "dgemm_strided_batched", lib.ROW, lib.NONE, lib.NONE, 20, 20, 20, 1.0, x, 20, 400, x,
+            20, 400, 0.0, c, 20, 400, batch, asked,
         )  # fmt: skip
-        assert status == lib.OK, lib.error(library)
         reports.append((report.backend, report.bits, report.products, report.moduli_used))
     assert reports[0][0] != 0
     assert reports[0] == reports[1]

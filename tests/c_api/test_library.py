@@ -32,15 +32,16 @@ for n in (1, 4, 40, 520):
     for backend in (0, lib.BACKENDS["fp64"]):
         for accuracy in (0, 1, 2, 3) if n < 100 else (0,):
             options = lib.options(accuracy=accuracy, backend=backend)
-            status = library.ozfp4_dgemm(lib.ROW, lib.NONE, lib.NONE, n, n, n, 1.0, a.ctypes.data, n, b.ctypes.data, n, 0.0,
-                                         c.ctypes.data, n, ctypes.byref(options))
+            status = library.ozfp4_dgemm(
+                lib.ROW, lib.NONE, lib.NONE, n, n, n, 1.0, a, n, b, n, 0.0, c, n, options
+            )
             if status != lib.OK:
                 sys.exit(f"{status} {lib.error(library)}")
             assert np.array_equal(c, a @ b), (n, backend, accuracy)
 n, z = 4, a[:4, :4] + 1j * b[:4, :4]
 one, zero, found = np.array([1 + 2j]), np.array([0j]), np.empty((n, n), complex)
-status = library.ozfp4_zgemm(lib.ROW, lib.NONE, lib.CONJ, n, n, n, one.ctypes.data, z.ctypes.data, n, z.ctypes.data, n,
-                             zero.ctypes.data, found.ctypes.data, n, None)
+status = library.ozfp4_zgemm(lib.ROW, lib.NONE, lib.CONJ, n, n, n, one, z, n, z, n,
+                             zero, found, n, None)
 assert status == lib.OK, lib.error(library)
 assert np.array_equal(found, (1 + 2j) * (z @ z.conj().T))
 """
@@ -143,7 +144,7 @@ def test_a_kernel_that_is_none_is_refused(library: ctypes.CDLL) -> None:
 def test_threads(library: ctypes.CDLL) -> None:
     count = ctypes.c_int()
     assert library.ozfp4_set_num_threads(3) == lib.OK
-    assert library.ozfp4_get_num_threads(ctypes.addressof(count)) == lib.OK
+    assert library.ozfp4_get_num_threads(count) == lib.OK
     assert count.value == 3
     assert library.ozfp4_set_num_threads(0) == lib.OK
 
@@ -152,7 +153,7 @@ def test_the_environment_counts_when_it_is_read(library: ctypes.CDLL) -> None:
     count = ctypes.c_int()
 
     def threads() -> int:
-        assert library.ozfp4_get_num_threads(ctypes.addressof(count)) == lib.OK
+        assert library.ozfp4_get_num_threads(count) == lib.OK
         return count.value
 
     assert library.ozfp4_read_environment() == lib.OK
@@ -175,8 +176,8 @@ def test_products_of_several_threads_at_once(library: ctypes.CDLL) -> None:
         c = np.empty((40, 30))
         for _ in range(20):
             c[...] = np.nan
-            given = (lib.ROW, lib.NONE, lib.NONE, 40, 30, 90, 1.0, a.ctypes.data, 90, b.ctypes.data, 30)
-            assert library.ozfp4_dgemm(*given, 0.0, c.ctypes.data, 30, None) == lib.OK
+            given = (lib.ROW, lib.NONE, lib.NONE, 40, 30, 90, 1.0, a, 90, b, 30)
+            assert library.ozfp4_dgemm(*given, 0.0, c, 30, None) == lib.OK
         results[number] = c
 
     threads = [threading.Thread(target=product, args=(i,)) for i in range(6)]
@@ -192,13 +193,11 @@ def test_a_build_without_cuda_says_so(library: ctypes.CDLL) -> None:
     """It has the same functions, which convert their arguments."""
     if library.ozfp4_has_cuda():
         pytest.skip("this build has CUDA")
-    x = np.ones(1).ctypes.data
+    x = np.ones(1)
     extents, size = (lib.ROW, lib.NONE, lib.NONE, 1, 1, 1), ctypes.c_int64(-1)
     statuses = (
         library.ozfp4_cuda_dgemm(*extents, 1.0, x, 1, x, 1, 0.0, x, 1, None, 0, None, None),
-        library.ozfp4_cuda_workspace_size_gemm(
-            1, *extents, x, None, 1, None, 1, x, None, 1, None, ctypes.addressof(size)
-        ),
+        library.ozfp4_cuda_workspace_size_gemm(1, *extents, x, None, 1, None, 1, x, None, 1, None, size),
         library.ozfp4_cuda_dgram(lib.ROW, lib.NONE, 1, 1, x, 1, x, 1, None, 0, None, None),
         library.ozfp4_cuda_igemm(*extents, 1, 8, x, 1, 8, x, 1, 0, 8, x, 1, None, 0, None, None),
         library.ozfp4_cuda_prepare(1, lib.LEFT, lib.ROW, lib.NONE, 1, 1, x, 1, None, 0, None, None, x),

@@ -45,9 +45,7 @@ def test_gram(library: ctypes.CDLL, order: str, dtype: str, accuracy: str) -> No
         x = normal(rng, (n, k) if trans == lib.NONE else (k, n), dtype)
         a, lda = lib.lies(x, order, 1)
         c, ldc = lib.lies(np.full((n, n), np.nan, dtype), order, 2)
-        status = function(
-            lib.ORDERS[order], trans, n, k, a.ctypes.data, lda, c.ctypes.data, ldc, ctypes.addressof(asked)
-        )
+        status = function(lib.ORDERS[order], trans, n, k, a, lda, c, ldc, asked)
         assert status == lib.OK, lib.error(library)
         found = lib.seen(c, order, 2)
         expected = ozfp4.gram(x, left=trans == lib.NONE, accuracy=accuracy)
@@ -67,7 +65,7 @@ def test_the_diagonal_is_real_where_chains_overflow(library: ctypes.CDLL, dtype:
     assert np.isinf(ozfp4.matmul(x, x.conj().T).diagonal().imag).any()
     c = np.empty((20, 20), dtype)
     function = getattr(library, f"ozfp4_{lib.LETTERS[dtype]}gram")
-    status = function(lib.ROW, lib.NONE, 20, 30, x.ctypes.data, 30, c.ctypes.data, 20, None)
+    status = function(lib.ROW, lib.NONE, 20, 30, x, 30, c, 20, None)
     assert status == lib.OK, lib.error(library)
     expected = np.zeros(20, c.real.dtype)
     expected[[3, 11]] = np.nan
@@ -101,9 +99,8 @@ def multiply(
     held_c, ldc = lib.lies(np.full((m, n), 77, dtype) if c is None else c, order, 3)
     before = held_c.copy()
     found = library.ozfp4_igemm(
-        lib.ORDERS[order], lib.NONE, lib.NONE, m, n, k, factors[0], lib.TYPES[a.dtype.name], held_a.ctypes.data, lda,
-        lib.TYPES[b.dtype.name], held_b.ctypes.data, ldb, factors[1], lib.TYPES[dtype], held_c.ctypes.data, ldc,
-        None if asked is None else ctypes.addressof(asked),
+        lib.ORDERS[order], lib.NONE, lib.NONE, m, n, k, factors[0], lib.TYPES[a.dtype.name], held_a, lda,
+        lib.TYPES[b.dtype.name], held_b, ldb, factors[1], lib.TYPES[dtype], held_c, ldc, asked,
     )  # fmt: skip
     assert found == status, lib.error(library)
     if found != lib.OK:
@@ -183,29 +180,11 @@ def test_named_integer_functions(library: ctypes.CDLL) -> None:
     for name, entry, result in (
         ("i8i8i32", "int8", "int32"), ("i32i32i64", "int32", "int64"), ("i64i64i64", "int64", "int64"),
     ):  # fmt: skip
-        a, b, c = (
-            any_integers(rng, (7, 33), entry),
-            any_integers(rng, (5, 33), entry),
-            np.ones((7, 5), result),
+        a, b = (any_integers(rng, shape, entry) for shape in ((7, 33), (5, 33)))
+        c = np.ones((7, 5), result)
+        lib.succeed(
+            library, f"gemm_{name}", lib.ROW, lib.NONE, lib.TRANS, 7, 5, 33, 1, a, 33, b, 33, 1, c, 5, None
         )
-        status = getattr(library, f"ozfp4_gemm_{name}")(
-            lib.ROW,
-            lib.NONE,
-            lib.TRANS,
-            7,
-            5,
-            33,
-            1,
-            a.ctypes.data,
-            33,
-            b.ctypes.data,
-            33,
-            1,
-            c.ctypes.data,
-            5,
-            None,
-        )
-        assert status == lib.OK, lib.error(library)
         assert np.array_equal(c, wrapped(a, b.T, result) + np.ones((), result))
 
 
@@ -219,11 +198,10 @@ def test_products_modulo_a_number(library: ctypes.CDLL) -> None:
         for order in lib.ORDERS:
             (held_a, lda), (held_b, ldb) = lib.lies(a, order), lib.lies(b, order)
             c, ldc = lib.lies(np.full((6, 8), -1), order, 1)
-            status = library.ozfp4_gemm_mod(
-                lib.ORDERS[order], lib.NONE, lib.NONE, 6, 8, 41, lib.TYPES[dtype], held_a.ctypes.data, lda,
-                lib.TYPES[dtype], held_b.ctypes.data, ldb, modulus, c.ctypes.data, ldc, None,
+            lib.succeed(
+                library, "gemm_mod", lib.ORDERS[order], lib.NONE, lib.NONE, 6, 8, 41, lib.TYPES[dtype],
+                held_a, lda, lib.TYPES[dtype], held_b, ldb, modulus, c, ldc, None,
             )  # fmt: skip
-            assert status == lib.OK, lib.error(library)
             assert np.array_equal(lib.seen(c, order, 1), expected)
             assert np.array_equal(expected, ozfp4.matmul_mod(a, b, modulus))
 
@@ -237,11 +215,10 @@ def prepare(
     held, leading = lib.lies(x, order, 1)
     rows, columns = x.shape if trans == lib.NONE else x.shape[::-1]
     made = ctypes.c_void_p()
-    status = library.ozfp4_prepare(
-        lib.TYPES[x.dtype.name], side, lib.ORDERS[order], trans, rows, columns, held.ctypes.data, leading,
-        None if asked is None else ctypes.addressof(asked), ctypes.addressof(made),
+    lib.succeed(
+        library, "prepare", lib.TYPES[x.dtype.name], side, lib.ORDERS[order], trans, rows, columns, held,
+        leading, asked, ctypes.addressof(made),
     )  # fmt: skip
-    assert status == lib.OK, lib.error(library)
     held[...] = np.nan  # it is a copy
     return made
 
@@ -266,13 +243,11 @@ def test_prepared_operands(library: ctypes.CDLL, expect: Any, order: str, dtype:
             continue
         (held_a, lda), (held_b, ldb), (held_c, ldc) = (lib.lies(x, order, 2) for x in (a, b, c))
         first, last = np.array([alpha], dtype), np.array([beta], dtype)
-        status = library.ozfp4_gemm_prepared(
-            lib.ORDERS[order], *trans, m, n, k, first.ctypes.data,
-            *((None, 0, made[0]) if uses_a else (held_a.ctypes.data, lda, None)),
-            *((None, 0, made[1]) if uses_b else (held_b.ctypes.data, ldb, None)),
-            last.ctypes.data, held_c.ctypes.data, ldc, None,
+        lib.succeed(
+            library, "gemm_prepared", lib.ORDERS[order], *trans, m, n, k, first,
+            *((None, 0, made[0]) if uses_a else (held_a, lda, None)),
+            *((None, 0, made[1]) if uses_b else (held_b, ldb, None)), last, held_c, ldc, None,
         )  # fmt: skip
-        assert status == lib.OK, lib.error(library)
         expected = expect(alpha, a, b, beta, c, trans=trans, accuracy=accuracy)
         assert lib.same_bits(lib.seen(held_c, order, 2), expected), (uses_a, uses_b, alpha, beta)
     for x in made:
@@ -289,9 +264,8 @@ def test_what_a_prepared_operand_was_not_prepared_for(library: ctypes.CDLL) -> N
     def refusal(of_a: Any, of_b: Any, data_b: Any = b, k: int = 6, **asked: Any) -> str:
         chosen = lib.options(**asked)
         status = library.ozfp4_gemm_prepared(
-            lib.ROW, lib.NONE, lib.NONE, 4, 5, k, one.ctypes.data, None, 6, of_a, lib.pointer(data_b), 5, of_b,
-            one.ctypes.data, c.ctypes.data, 5, ctypes.addressof(chosen),
-        )  # fmt: skip
+            lib.ROW, lib.NONE, lib.NONE, 4, 5, k, one, None, 6, of_a, data_b, 5, of_b, one, c, 5, chosen
+        )
         assert status == lib.INVALID
         assert not c.any()
         return lib.error(library)
@@ -329,11 +303,11 @@ def test_plans_are_those_of_python(library: ctypes.CDLL, gemm: Any, dtype: str) 
         asked = lib.options(**{name: numbers[name][x] if name in numbers else x for name, x in given.items()})
         plan, info = ctypes.c_void_p(), lib.PlanInfo(size=ctypes.sizeof(lib.PlanInfo))
         k = 300
-        made = library.ozfp4_plan_create(lib.TYPES[dtype], k, ctypes.addressof(asked), ctypes.addressof(plan))
+        made = library.ozfp4_plan_create(lib.TYPES[dtype], k, asked, ctypes.addressof(plan))
         assert made == lib.OK, lib.error(library)
-        assert library.ozfp4_plan_describe(plan, ctypes.addressof(info)) == lib.OK
+        assert library.ozfp4_plan_describe(plan, info) == lib.OK
         moduli = (ctypes.c_int64 * max(info.moduli, 1))()
-        assert library.ozfp4_plan_moduli(plan, ctypes.addressof(moduli), info.moduli) == lib.OK
+        assert library.ozfp4_plan_moduli(plan, moduli, info.moduli) == lib.OK
         a, b = normal(rng, (4, k), dtype), normal(rng, (k, 3), dtype)
         with forced_on_cpu():  # complex products in machine words take a plan of real ones
             c, report = chosen.matmul(a, b, report=True, **given)
