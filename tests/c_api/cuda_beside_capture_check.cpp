@@ -79,30 +79,29 @@ int main() {
   // Scheme I on limbs of 8 bits: 677 steps for 200 bits, which a kernel's parameters do not hold.
   const Case cases[] = {
       {"the default", OZFP4_OPTIONS_INIT},
-      {"a long schedule", options_of(OZFP4_ACCURACY_SCALED, OZFP4_SCHEME_I, OZFP4_BACKEND_INT8, 200)},
-      {"FP4", options_of(OZFP4_ACCURACY_CORRECT, OZFP4_SCHEME_II, OZFP4_BACKEND_FP4, 0)},
+      {"a long schedule", options_of(kScaled, OZFP4_SCHEME_I, OZFP4_BACKEND_INT8, 200)},
+      {"FP4", options_of(kCorrect, OZFP4_SCHEME_II, OZFP4_BACKEND_FP4, 0)},
   };
   const auto at = [](const Device& matrix) { return reinterpret_cast<double*>(matrix.data); };
   for (const Case& own : cases) {
     on_c.write(noise);
     check_beside_capture(own.name, cudaStreamDefault, [&] {
       std::int64_t bytes = 0;
-      report(
-          std::string(own.name) + ": its size",
-          ozfp4_cuda_workspace_size_gemm(OZFP4_FLOAT64, OZFP4_ROW_MAJOR, OZFP4_NO_TRANS, OZFP4_NO_TRANS, kM, kN, kK, &kOne,
-                                         on_a.data, kK, on_b.data, kN, &kZero, on_c.data, kN, &own.options, &bytes) == OZFP4_OK,
-          ozfp4_last_error());
+      report(std::string(own.name) + ": its size",
+             ozfp4_cuda_workspace_size_gemm(OZFP4_FLOAT64, kRows, kNone, kNone, kM, kN, kK, &kOne, on_a.data, kK, on_b.data, kN,
+                                            &kZero, on_c.data, kN, &own.options, &bytes) == OZFP4_OK,
+             ozfp4_last_error());
       report(std::string(own.name) + ": fits", bytes <= kWorkspace, std::to_string(bytes) + " bytes");
       report(std::string(own.name) + ": enqueued",
-             ozfp4_cuda_dgemm(OZFP4_ROW_MAJOR, OZFP4_NO_TRANS, OZFP4_NO_TRANS, kM, kN, kK, 1.0, at(on_a), kK, at(on_b), kN, 0.0,
-                              at(on_c), kN, workspace.memory.data, kWorkspace, stream, &own.options) == OZFP4_OK,
+             ozfp4_cuda_dgemm(kRows, kNone, kNone, kM, kN, kK, 1.0, at(on_a), kK, at(on_b), kN, 0.0, at(on_c), kN,
+                              workspace.memory.data, kWorkspace, stream, &own.options) == OZFP4_OK,
              ozfp4_last_error());
     });
     REQUIRE(cudaStreamSynchronize(stream));
     Bytes on_host = noise;
-    const ozfp4_status status = ozfp4_dgemm(
-        OZFP4_ROW_MAJOR, OZFP4_NO_TRANS, OZFP4_NO_TRANS, kM, kN, kK, 1.0, reinterpret_cast<const double*>(a.data()), kK,
-        reinterpret_cast<const double*>(b.data()), kN, 0.0, reinterpret_cast<double*>(on_host.data()), kN, &own.options);
+    const ozfp4_status status = ozfp4_dgemm(kRows, kNone, kNone, kM, kN, kK, 1.0, reinterpret_cast<const double*>(a.data()), kK,
+                                            reinterpret_cast<const double*>(b.data()), kN, 0.0,
+                                            reinterpret_cast<double*>(on_host.data()), kN, &own.options);
     const Bytes found = on_c.read(on_host.size());
     report(std::string(own.name) + ": the product", status == OZFP4_OK && found == on_host, difference(found, on_host));
   }
@@ -110,16 +109,14 @@ int main() {
   on_c.write(noise);
   check_beside_capture("integers", cudaStreamNonBlocking, [&] {
     report("integers: enqueued",
-           ozfp4_cuda_igemm(OZFP4_ROW_MAJOR, OZFP4_NO_TRANS, OZFP4_NO_TRANS, kM, kN, kK, 1, OZFP4_INT64, ints_a.data, kK,
-                            OZFP4_INT64, ints_b.data, kN, 0, OZFP4_INT64, on_c.data, kN, workspace.memory.data, kWorkspace,
-                            stream, nullptr) == OZFP4_OK,
+           ozfp4_cuda_igemm(kRows, kNone, kNone, kM, kN, kK, 1, OZFP4_INT64, ints_a.data, kK, OZFP4_INT64, ints_b.data, kN, 0,
+                            OZFP4_INT64, on_c.data, kN, workspace.memory.data, kWorkspace, stream, nullptr) == OZFP4_OK,
            ozfp4_last_error());
   });
   REQUIRE(cudaStreamSynchronize(stream));
   Bytes on_host = noise;
-  const ozfp4_status status =
-      ozfp4_igemm(OZFP4_ROW_MAJOR, OZFP4_NO_TRANS, OZFP4_NO_TRANS, kM, kN, kK, 1, OZFP4_INT64, whole_a.data(), kK, OZFP4_INT64,
-                  whole_b.data(), kN, 0, OZFP4_INT64, on_host.data(), kN, nullptr);
+  const ozfp4_status status = ozfp4_igemm(kRows, kNone, kNone, kM, kN, kK, 1, OZFP4_INT64, whole_a.data(), kK, OZFP4_INT64,
+                                          whole_b.data(), kN, 0, OZFP4_INT64, on_host.data(), kN, nullptr);
   report("integers: the product", status == OZFP4_OK && on_c.read(on_host.size()) == on_host, "differs");
   REQUIRE(cudaStreamDestroy(stream));
   return finish();

@@ -21,7 +21,7 @@ const Type& kType = kTypes[0];  // float64
 // Scheme I on limbs of 8 bits: 677 steps for 200 bits.
 ozfp4_options long_options() {
   ozfp4_options options = OZFP4_OPTIONS_INIT;
-  options.accuracy = OZFP4_ACCURACY_SCALED;
+  options.accuracy = kScaled;
   options.scheme = OZFP4_SCHEME_I;
   options.backend = OZFP4_BACKEND_INT8;
   options.bits = 200;
@@ -32,8 +32,8 @@ std::int64_t workspace_of(std::int64_t n, const ozfp4_options& options) {
   const double one = 1, zero = 0;
   std::int64_t bytes = 0;
   report("workspace of " + std::to_string(n),
-         ozfp4_cuda_workspace_size_gemm(OZFP4_FLOAT64, OZFP4_ROW_MAJOR, OZFP4_NO_TRANS, OZFP4_NO_TRANS, kM, n, kK, &one, nullptr,
-                                        kK, nullptr, n, &zero, nullptr, n, &options, &bytes) == OZFP4_OK,
+         ozfp4_cuda_workspace_size_gemm(OZFP4_FLOAT64, kRows, kNone, kNone, kM, n, kK, &one, nullptr, kK, nullptr, n, &zero,
+                                        nullptr, n, &options, &bytes) == OZFP4_OK,
          ozfp4_last_error());
   return bytes;
 }
@@ -53,8 +53,8 @@ int main() {
   REQUIRE(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
   const auto at = [](const Device& matrix) { return reinterpret_cast<double*>(matrix.data); };
   const auto enqueue = [&](std::int64_t n, const ozfp4_options& own) {
-    const ozfp4_status status = ozfp4_cuda_dgemm(OZFP4_ROW_MAJOR, OZFP4_NO_TRANS, OZFP4_NO_TRANS, kM, n, kK, 1.0, at(on_a), kK,
-                                                 at(on_b), n, 0.0, at(on_c), n, workspace.memory.data, bytes, stream, &own);
+    const ozfp4_status status = ozfp4_cuda_dgemm(kRows, kNone, kNone, kM, n, kK, 1.0, at(on_a), kK, at(on_b), n, 0.0, at(on_c), n,
+                                                 workspace.memory.data, bytes, stream, &own);
     report("enqueued, n = " + std::to_string(n), status == OZFP4_OK, ozfp4_last_error());
   };
   constexpr auto kCount = static_cast<std::size_t>(kM * kN * 8);
@@ -63,7 +63,7 @@ int main() {
   const Bytes first = on_c.read(kCount);
   Bytes on_host = noise;
   const ozfp4_status status =
-      ozfp4_dgemm(OZFP4_ROW_MAJOR, OZFP4_NO_TRANS, OZFP4_NO_TRANS, kM, kN, kK, 1.0, reinterpret_cast<const double*>(a.data()), kK,
+      ozfp4_dgemm(kRows, kNone, kNone, kM, kN, kK, 1.0, reinterpret_cast<const double*>(a.data()), kK,
                   reinterpret_cast<const double*>(b.data()), kN, 0.0, reinterpret_cast<double*>(on_host.data()), kN, &options);
   on_host.resize(kCount);
   report("the product", status == OZFP4_OK && first == on_host, ozfp4_last_error());

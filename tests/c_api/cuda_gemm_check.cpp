@@ -94,7 +94,7 @@ void check_case(const Case& own) {
   const std::int64_t most = std::max({own.m, own.n, own.k}) + 8, matrices = std::max<std::int64_t>(own.batch, 1);
   const std::int64_t lda = leading_of(own.order, own.transa, own.m, own.k, own.gap);
   const std::int64_t ldb = leading_of(own.order, own.transb, own.k, own.n, own.gap);
-  const std::int64_t ldc = leading_of(own.order, OZFP4_NO_TRANS, own.m, own.n, own.gap);
+  const std::int64_t ldc = leading_of(own.order, kNone, own.m, own.n, own.gap);
   Bytes a = numbers(own.type, lda * most * matrices, false), b = numbers(own.type, ldb * most * matrices, false);
   Bytes c = numbers(own.type, (ldc * most + 5) * matrices, false), bound;
   if (own.beta == 0.0) c = Bytes(c.size(), '\xff');  // NaN
@@ -136,45 +136,29 @@ void check_factors(const Type& type) {
                                           {1.0, 1.0}, {-2.0, 3.0}, {tiny, tiny}, {huge, 0.5}, {0.75, huge}};
   for (const std::complex<double> alpha : factors) {
     for (const std::complex<double> beta : factors) {
-      for (const int accuracy : {OZFP4_ACCURACY_SCALED, OZFP4_ACCURACY_STANDARD, OZFP4_ACCURACY_CORRECT}) {
+      for (const int accuracy : kAccuracies) {
         for (const bool has_specials : {false, true}) {
-          check_case({type, OZFP4_ROW_MAJOR, OZFP4_NO_TRANS, OZFP4_NO_TRANS, 33, 19, 21, 1, alpha, beta, accuracy, false,
-                      OZFP4_ROUND_NEAREST, has_specials});
+          check_case({type, kRows, kNone, kNone, 33, 19, 21, 1, alpha, beta, accuracy, false, OZFP4_ROUND_NEAREST, has_specials});
         }
-        check_case({type, OZFP4_COL_MAJOR, OZFP4_CONJ_TRANS, OZFP4_TRANS, 7, 300, 65, 2, alpha, beta, accuracy});
+        check_case({type, kColumns, kConj, kTrans, 7, 300, 65, 2, alpha, beta, accuracy});
       }
-      check_case({type, OZFP4_COL_MAJOR, OZFP4_NO_TRANS, OZFP4_NO_TRANS, 5, 1, 0, 0, alpha, beta, OZFP4_ACCURACY_CORRECT});
-      check_case({type, OZFP4_ROW_MAJOR, OZFP4_NO_TRANS, OZFP4_NO_TRANS, 0, 4, 3, 0, alpha, beta, OZFP4_ACCURACY_DEFAULT});
+      check_case({type, kColumns, kNone, kNone, 5, 1, 0, 0, alpha, beta, kCorrect});
+      check_case({type, kRows, kNone, kNone, 0, 4, 3, 0, alpha, beta, kDefault});
     }
   }
   // Bounds; what is rounded once has a direction too.
   for (const std::complex<double> alpha : factors) {
-    for (const int accuracy : {OZFP4_ACCURACY_STANDARD, OZFP4_ACCURACY_CORRECT}) {
-      check_case({type,
-                  OZFP4_ROW_MAJOR,
-                  OZFP4_NO_TRANS,
-                  OZFP4_TRANS,
-                  21,
-                  37,
-                  45,
-                  1,
-                  alpha,
-                  {-2.0, 3.0},
-                  accuracy,
-                  true,
-                  OZFP4_ROUND_NEAREST,
-                  true});
+    for (const int accuracy : {kStandard, kCorrect}) {
+      check_case({type, kRows, kNone, kTrans, 21, 37, 45, 1, alpha, {-2.0, 3.0}, accuracy, true, OZFP4_ROUND_NEAREST, true});
     }
   }
   const std::complex<double> turns[] = {1.0, {0.0, 1.0}, {0.0, -0.75}};
   for (const std::complex<double> alpha : turns) {
     for (const std::complex<double> beta : turns) {
       for (const int rounding : {OZFP4_ROUND_DOWN, OZFP4_ROUND_UP, OZFP4_ROUND_ZERO}) {
-        check_case({type, OZFP4_COL_MAJOR, OZFP4_TRANS, OZFP4_NO_TRANS, 31, 40, 50, 1, alpha, beta, OZFP4_ACCURACY_CORRECT, true,
-                    rounding});
+        check_case({type, kColumns, kTrans, kNone, 31, 40, 50, 1, alpha, beta, kCorrect, true, rounding});
       }
-      check_case(
-          {type, OZFP4_ROW_MAJOR, OZFP4_TRANS, OZFP4_CONJ_TRANS, 70, 33, 80, 0, alpha, beta, OZFP4_ACCURACY_STANDARD, true});
+      check_case({type, kRows, kTrans, kConj, 70, 33, 80, 0, alpha, beta, kStandard, true});
     }
   }
 }
@@ -190,8 +174,8 @@ void check_captured(const Type& type, int accuracy) {
   options.accuracy = accuracy;
   options.repaired = reinterpret_cast<std::int64_t*>(told.data);
   std::int64_t bytes = 0;
-  const Case own{type, OZFP4_ROW_MAJOR, OZFP4_NO_TRANS, OZFP4_NO_TRANS, m, n, k, 0, alpha, beta, accuracy};
-  const Case nothing{type, OZFP4_ROW_MAJOR, OZFP4_NO_TRANS, OZFP4_NO_TRANS, m, n, k, 0, 0.0, beta, accuracy};
+  const Case own{type, kRows, kNone, kNone, m, n, k, 0, alpha, beta, accuracy};
+  const Case nothing{type, kRows, kNone, kNone, m, n, k, 0, 0.0, beta, accuracy};
   const Places there{a_there.data, b_there.data, c.data, k, 0, n, 0, n, 0};
   const std::string name = own.text() + " captured";
   report(name + " workspace", query(own, there, &options, &bytes) == OZFP4_OK, ozfp4_last_error());
@@ -227,13 +211,12 @@ void check_limit() {
   const auto run = [&](std::int64_t limit, const Device& c, std::int64_t* bytes) {
     ozfp4_options options = OZFP4_OPTIONS_INIT;
     options.workspace_limit = limit;
-    const ozfp4_status size =
-        ozfp4_cuda_workspace_size_gemm(OZFP4_COMPLEX128, OZFP4_ROW_MAJOR, OZFP4_NO_TRANS, OZFP4_NO_TRANS, n, n, k, &alpha, a.data,
-                                       n, a.data, n, &beta, c.data, n, &options, bytes);
+    const ozfp4_status size = ozfp4_cuda_workspace_size_gemm(OZFP4_COMPLEX128, kRows, kNone, kNone, n, n, k, &alpha, a.data, n,
+                                                             a.data, n, &beta, c.data, n, &options, bytes);
     if (size != OZFP4_OK) return size;
     const Workspace workspace(*bytes);
-    return ozfp4_cuda_zgemm(OZFP4_ROW_MAJOR, OZFP4_NO_TRANS, OZFP4_NO_TRANS, n, n, k, &alpha, a.data, n, a.data, n, &beta, c.data,
-                            n, workspace.memory.data, *bytes, nullptr, &options);
+    return ozfp4_cuda_zgemm(kRows, kNone, kNone, n, n, k, &alpha, a.data, n, a.data, n, &beta, c.data, n, workspace.memory.data,
+                            *bytes, nullptr, &options);
   };
   const Device whole(x), cut(x), refused(x);
   std::int64_t of_whole = -1, of_cut = -1, of_none = -1;
@@ -255,21 +238,20 @@ void check_no_workspace() {
   Bytes c = numbers(kTypes[2], m * n, false);
   const Device a_there(a), b_there(b), c_there(c);
   std::int64_t bytes = -1;
-  const ozfp4_status queried =
-      ozfp4_cuda_workspace_size_gemm(OZFP4_COMPLEX128, OZFP4_ROW_MAJOR, OZFP4_NO_TRANS, OZFP4_NO_TRANS, m, n, k, &none,
-                                     a_there.data, k, b_there.data, n, &both, c_there.data, n, nullptr, &bytes);
+  const ozfp4_status queried = ozfp4_cuda_workspace_size_gemm(OZFP4_COMPLEX128, kRows, kNone, kNone, m, n, k, &none, a_there.data,
+                                                              k, b_there.data, n, &both, c_there.data, n, nullptr, &bytes);
   report("no workspace is needed", queried == OZFP4_OK && bytes == 0, ozfp4_last_error());
   const auto on_device = [&](const std::complex<double>& alpha) {
-    return ozfp4_cuda_zgemm(OZFP4_ROW_MAJOR, OZFP4_NO_TRANS, OZFP4_NO_TRANS, m, n, k, &alpha, a_there.data, k, b_there.data, n,
-                            &both, c_there.data, n, nullptr, 0, nullptr, nullptr);
+    return ozfp4_cuda_zgemm(kRows, kNone, kNone, m, n, k, &alpha, a_there.data, k, b_there.data, n, &both, c_there.data, n,
+                            nullptr, 0, nullptr, nullptr);
   };
   report("a workspace is needed",
          on_device(one) == OZFP4_WORKSPACE && std::string(ozfp4_last_error()).find("workspace_bytes: 0 are fewer than") == 0,
          ozfp4_last_error());
   report("it is untouched", c_there.read(c.size()) == c);
   report("without a workspace", on_device(none) == OZFP4_OK, ozfp4_last_error());
-  const ozfp4_status here = ozfp4_zgemm(OZFP4_ROW_MAJOR, OZFP4_NO_TRANS, OZFP4_NO_TRANS, m, n, k, &none, a.data(), k, b.data(), n,
-                                        &both, c.data(), n, nullptr);
+  const ozfp4_status here =
+      ozfp4_zgemm(kRows, kNone, kNone, m, n, k, &none, a.data(), k, b.data(), n, &both, c.data(), n, nullptr);
   report("the same without a workspace", here == OZFP4_OK && c_there.read(c.size()) == c);
 }
 
@@ -277,8 +259,8 @@ void check_refusals() {
   ozfp4_options options = OZFP4_OPTIONS_INIT;
   double* const place = reinterpret_cast<double*>(256);
   const auto status = [&](std::int64_t stride_c, std::int64_t batch) {
-    return ozfp4_cuda_dgemm_strided_batched(OZFP4_ROW_MAJOR, OZFP4_NO_TRANS, OZFP4_NO_TRANS, 2, 2, 2, 1, place, 2, 4, place, 2, 4,
-                                            0, place, 2, stride_c, batch, place, 1 << 20, nullptr, &options);
+    return ozfp4_cuda_dgemm_strided_batched(kRows, kNone, kNone, 2, 2, 2, 1, place, 2, 4, place, 2, 4, 0, place, 2, stride_c,
+                                            batch, place, 1 << 20, nullptr, &options);
   };
   report("a stride of C of 0",
          status(0, 2) == OZFP4_INVALID_ARGUMENT && std::string(ozfp4_last_error()).find("stride_c: 0 is less than 1") == 0);
@@ -291,15 +273,13 @@ void check_factors_of_batches(const Type& type) {
   const std::complex<double> i(0, 1), both(1, 1), other(-0.75, 2);
   for (const std::complex<double> alpha : {std::complex<double>(0), std::complex<double>(1), i, both, other}) {
     for (const std::complex<double> beta : {std::complex<double>(0), std::complex<double>(-2), i, both, other}) {
-      for (const int accuracy : {OZFP4_ACCURACY_SCALED, OZFP4_ACCURACY_STANDARD, OZFP4_ACCURACY_CORRECT}) {
+      for (const int accuracy : kAccuracies) {
         for (const std::int64_t stride_b : {0, 1}) {
-          check_case(batch_of({type, OZFP4_ROW_MAJOR, OZFP4_NO_TRANS, OZFP4_CONJ_TRANS, 21, 17, 30, 1, alpha, beta, accuracy}, 1,
-                              stride_b, 3));
-          check_case(batch_of({type, OZFP4_COL_MAJOR, OZFP4_TRANS, OZFP4_NO_TRANS, 9, 33, 5, 1, alpha, beta, accuracy}, -1,
-                              stride_b, 2));
+          check_case(batch_of({type, kRows, kNone, kConj, 21, 17, 30, 1, alpha, beta, accuracy}, 1, stride_b, 3));
+          check_case(batch_of({type, kColumns, kTrans, kNone, 9, 33, 5, 1, alpha, beta, accuracy}, -1, stride_b, 2));
         }
-        check_case(batch_of({type, OZFP4_ROW_MAJOR, OZFP4_NO_TRANS, OZFP4_NO_TRANS, 4, 3, 0, 1, alpha, beta, accuracy}, 1, 1, 5));
-        check_case(batch_of({type, OZFP4_ROW_MAJOR, OZFP4_NO_TRANS, OZFP4_NO_TRANS, 4, 3, 2, 1, alpha, beta, accuracy}, 1, 1, 0));
+        check_case(batch_of({type, kRows, kNone, kNone, 4, 3, 0, 1, alpha, beta, accuracy}, 1, 1, 5));
+        check_case(batch_of({type, kRows, kNone, kNone, 4, 3, 2, 1, alpha, beta, accuracy}, 1, 1, 0));
       }
     }
   }
@@ -308,36 +288,30 @@ void check_factors_of_batches(const Type& type) {
 void check_batches() {
   check_refusals();
   for (const Type& type : kTypes) {
-    for (const int order : {OZFP4_ROW_MAJOR, OZFP4_COL_MAJOR}) {
-      for (const int transa : {OZFP4_NO_TRANS, OZFP4_CONJ_TRANS}) {
-        for (const int transb : {OZFP4_NO_TRANS, OZFP4_TRANS}) {
-          check_case(batch_of({type, order, transa, transb, 33, 20, 50, 1, 1.0, 0.0, OZFP4_ACCURACY_DEFAULT}, 1, 1, 5));
-          check_case(batch_of({type, order, transa, transb, 17, 70, 300, 1, -3.0, 2.0, OZFP4_ACCURACY_CORRECT}, 0, 1, 3));
+    for (const int order : kOrders) {
+      for (const int transa : {kNone, kConj}) {
+        for (const int transb : {kNone, kTrans}) {
+          check_case(batch_of({type, order, transa, transb, 33, 20, 50, 1, 1.0, 0.0, kDefault}, 1, 1, 5));
+          check_case(batch_of({type, order, transa, transb, 17, 70, 300, 1, -3.0, 2.0, kCorrect}, 0, 1, 3));
         }
       }
     }
     for (const std::int64_t stride_a : {-1, 0, 1}) {
       for (const std::int64_t stride_b : {-1, 0, 1}) {
-        check_case(
-            batch_of({type, OZFP4_COL_MAJOR, OZFP4_NO_TRANS, OZFP4_NO_TRANS, 40, 64, 2000, 1, 1.0, 0.0, OZFP4_ACCURACY_SCALED},
-                     stride_a, stride_b, 4));
-        check_case(batch_of({type, OZFP4_ROW_MAJOR, OZFP4_TRANS, OZFP4_NO_TRANS, 9, 5, 8, 1, 2.0, 1.0, OZFP4_ACCURACY_DEFAULT},
-                            stride_a, stride_b, 7));
+        check_case(batch_of({type, kColumns, kNone, kNone, 40, 64, 2000, 1, 1.0, 0.0, kScaled}, stride_a, stride_b, 4));
+        check_case(batch_of({type, kRows, kTrans, kNone, 9, 5, 8, 1, 2.0, 1.0, kDefault}, stride_a, stride_b, 7));
       }
     }
-    for (const int accuracy : {OZFP4_ACCURACY_SCALED, OZFP4_ACCURACY_STANDARD, OZFP4_ACCURACY_CORRECT}) {
+    for (const int accuracy : kAccuracies) {
       for (const std::int64_t stride_b : {0, 1}) {
-        check_case(batch_of({type, OZFP4_COL_MAJOR, OZFP4_TRANS, OZFP4_NO_TRANS, 35, 22, 60, 1, 1.0, 0.0, accuracy, true}, 1,
-                            stride_b, 3));
+        check_case(batch_of({type, kColumns, kTrans, kNone, 35, 22, 60, 1, 1.0, 0.0, accuracy, true}, 1, stride_b, 3));
       }
-      check_case(
-          batch_of({type, OZFP4_ROW_MAJOR, OZFP4_NO_TRANS, OZFP4_NO_TRANS, 20, 31, 700, 1, 1.0, 0.0, accuracy, true}, 0, 1, 4));
+      check_case(batch_of({type, kRows, kNone, kNone, 20, 31, 700, 1, 1.0, 0.0, accuracy, true}, 0, 1, 4));
     }
     if (type.is_complex) check_factors_of_batches(type);
     for (const std::int64_t batch : {0, 1, 2, 300}) {
       for (const std::int64_t k : {0, 1, 16}) {
-        check_case(batch_of({type, OZFP4_ROW_MAJOR, OZFP4_NO_TRANS, OZFP4_NO_TRANS, 8, 8, k, 1, 1.0, 0.5, OZFP4_ACCURACY_DEFAULT},
-                            1, 1, batch));
+        check_case(batch_of({type, kRows, kNone, kNone, 8, 8, k, 1, 1.0, 0.5, kDefault}, 1, 1, batch));
       }
     }
   }
@@ -348,31 +322,31 @@ void check_batches() {
 int main() {
   require_gpu();
   for (const Type& type : kTypes) {
-    for (const int order : {OZFP4_ROW_MAJOR, OZFP4_COL_MAJOR}) {
-      for (const int transa : {OZFP4_NO_TRANS, OZFP4_TRANS, OZFP4_CONJ_TRANS}) {
-        for (const int transb : {OZFP4_NO_TRANS, OZFP4_CONJ_TRANS}) {
-          check_case({type, order, transa, transb, 33, 70, 129, 1, 1.0, 0.0, OZFP4_ACCURACY_DEFAULT});
-          check_case({type, order, transa, transb, 64, 5, 40, 0, -0.5, 2.0, OZFP4_ACCURACY_CORRECT});
+    for (const int order : kOrders) {
+      for (const int transa : kTransposes) {
+        for (const int transb : {kNone, kConj}) {
+          check_case({type, order, transa, transb, 33, 70, 129, 1, 1.0, 0.0, kDefault});
+          check_case({type, order, transa, transb, 64, 5, 40, 0, -0.5, 2.0, kCorrect});
         }
       }
     }
     for (const std::int64_t k : {0, 1, 3000}) {
       for (const double alpha : {0.0, 1.0, 3.0}) {
         for (const double beta : {0.0, 1.0, -2.0}) {
-          check_case({type, OZFP4_COL_MAJOR, OZFP4_NO_TRANS, OZFP4_TRANS, 130, 67, k, 0, alpha, beta, OZFP4_ACCURACY_SCALED});
+          check_case({type, kColumns, kNone, kTrans, 130, 67, k, 0, alpha, beta, kScaled});
         }
       }
     }
-    for (const int accuracy : {OZFP4_ACCURACY_SCALED, OZFP4_ACCURACY_STANDARD, OZFP4_ACCURACY_CORRECT}) {
+    for (const int accuracy : kAccuracies) {
       for (const double beta : {0.0, 0.5}) {
-        check_case({type, OZFP4_COL_MAJOR, OZFP4_NO_TRANS, OZFP4_TRANS, 60, 41, 90, 1, 1.0, beta, accuracy, true});
-        check_case({type, OZFP4_ROW_MAJOR, OZFP4_TRANS, OZFP4_NO_TRANS, 150, 131, 600, 3, 1.0, beta, accuracy, true});
+        check_case({type, kColumns, kNone, kTrans, 60, 41, 90, 1, 1.0, beta, accuracy, true});
+        check_case({type, kRows, kTrans, kNone, 150, 131, 600, 3, 1.0, beta, accuracy, true});
       }
     }
-    check_case({type, OZFP4_ROW_MAJOR, OZFP4_NO_TRANS, OZFP4_NO_TRANS, 0, 5, 7, 0, 1.0, 0.0, OZFP4_ACCURACY_DEFAULT});
+    check_case({type, kRows, kNone, kNone, 0, 5, 7, 0, 1.0, 0.0, kDefault});
     if (!type.is_complex) continue;
     check_factors(type);
-    for (const int accuracy : {OZFP4_ACCURACY_STANDARD, OZFP4_ACCURACY_CORRECT}) check_captured(type, accuracy);
+    for (const int accuracy : {kStandard, kCorrect}) check_captured(type, accuracy);
   }
   check_batches();
   check_limit();

@@ -41,7 +41,7 @@ ozfp4_status multiply(const Case& own, const char* a, std::int64_t lda, char* c,
 
 void check_case(const Case& own, bool has_specials = false) {
   const std::string name = text_of(own.type.name, {own.order, own.transpose, own.n, own.k, own.gap, own.accuracy, own.limit});
-  const bool has_rows = (own.order == OZFP4_ROW_MAJOR) == (own.transpose == OZFP4_NO_TRANS);
+  const bool has_rows = (own.order == kRows) == (own.transpose == kNone);
   const std::int64_t lda = leading_of(own.order, own.transpose, own.n, own.k, own.gap);
   const std::int64_t ldc = std::max<std::int64_t>(own.n, 1) + own.gap;
   Bytes a = numbers(own.type, lda * ((has_rows ? own.n : own.k) + 1), false);
@@ -88,24 +88,22 @@ void check_repairs() {
   std::int64_t gram_bytes = 0, product_bytes = 0;
   const double one = 1, zero = 0;
   report("repairs workspace",
-         ozfp4_cuda_workspace_size_gram(OZFP4_FLOAT64, OZFP4_ROW_MAJOR, OZFP4_NO_TRANS, n, k, a, k, c, n, &options,
-                                        &gram_bytes) == OZFP4_OK &&
-             ozfp4_cuda_workspace_size_gemm(OZFP4_FLOAT64, OZFP4_ROW_MAJOR, OZFP4_NO_TRANS, OZFP4_TRANS, n, n, k, &one, a, k, a,
-                                            k, &zero, c, n, &options, &product_bytes) == OZFP4_OK,
+         ozfp4_cuda_workspace_size_gram(OZFP4_FLOAT64, kRows, kNone, n, k, a, k, c, n, &options, &gram_bytes) == OZFP4_OK &&
+             ozfp4_cuda_workspace_size_gemm(OZFP4_FLOAT64, kRows, kNone, kTrans, n, n, k, &one, a, k, a, k, &zero, c, n, &options,
+                                            &product_bytes) == OZFP4_OK,
          ozfp4_last_error());
   const Workspace workspace(std::max(gram_bytes, product_bytes));
   const auto found = [&](const char* name, ozfp4_status status) {
     report(name, status == OZFP4_OK, ozfp4_last_error());
     return c_there.read(static_cast<std::size_t>(n * n) * sizeof(double));
   };
-  const Bytes whole =
-      found("repairs product", ozfp4_cuda_dgemm(OZFP4_ROW_MAJOR, OZFP4_NO_TRANS, OZFP4_TRANS, n, n, k, 1.0, a, k, a, k, 0.0, c, n,
-                                                workspace.memory.data, product_bytes, nullptr, &options));
+  const Bytes whole = found("repairs product", ozfp4_cuda_dgemm(kRows, kNone, kTrans, n, n, k, 1.0, a, k, a, k, 0.0, c, n,
+                                                                workspace.memory.data, product_bytes, nullptr, &options));
   const std::int64_t of_whole = *told;
   report("much is not certified", of_whole > n * n / 100, std::to_string(of_whole));
   c_there.write(Bytes(whole.size(), static_cast<char>(kPoison)));
-  const Bytes all = found("repairs gram", ozfp4_cuda_dgram(OZFP4_ROW_MAJOR, OZFP4_NO_TRANS, n, k, a, k, c, n,
-                                                           workspace.memory.data, gram_bytes, nullptr, &options));
+  const Bytes all = found("repairs gram",
+                          ozfp4_cuda_dgram(kRows, kNone, n, k, a, k, c, n, workspace.memory.data, gram_bytes, nullptr, &options));
   report("repairs bits", all == whole, difference(all, whole));
   const std::int64_t count = *told;  // of what is multiplied: what lies above the diagonal, and a part of what lies below
   report("repairs told", 2 * count >= of_whole && count < of_whole, std::to_string(count) + " and " + std::to_string(of_whole));
@@ -117,25 +115,25 @@ void check_repairs() {
 int main() {
   require_gpu();
   for (const Type& type : kTypes) {
-    const int adjoint = type.is_complex ? OZFP4_CONJ_TRANS : OZFP4_TRANS;
-    for (const int order : {OZFP4_ROW_MAJOR, OZFP4_COL_MAJOR}) {
-      for (const int transpose : {int(OZFP4_NO_TRANS), adjoint}) {
-        check_case({type, order, transpose, 70, 33, 1, OZFP4_ACCURACY_DEFAULT});
-        check_case({type, order, transpose, 33, 300, 0, OZFP4_ACCURACY_CORRECT});
-        check_case({type, order, transpose, 7001, 9, 1, OZFP4_ACCURACY_SCALED});  // several blocks
-        check_case({type, order, transpose, 65, 20, 3, OZFP4_ACCURACY_DEFAULT}, true);
+    const int adjoint = type.is_complex ? kConj : kTrans;
+    for (const int order : kOrders) {
+      for (const int transpose : {kNone, adjoint}) {
+        check_case({type, order, transpose, 70, 33, 1, kDefault});
+        check_case({type, order, transpose, 33, 300, 0, kCorrect});
+        check_case({type, order, transpose, 7001, 9, 1, kScaled});  // several blocks
+        check_case({type, order, transpose, 65, 20, 3, kDefault}, true);
       }
     }
-    check_case({type, OZFP4_ROW_MAJOR, OZFP4_NO_TRANS, 6200, 40, 0, OZFP4_ACCURACY_DEFAULT}, true);
+    check_case({type, kRows, kNone, 6200, 40, 0, kDefault}, true);
     // Planes are kept for all blocks, of real types and without a limit.
-    for (const int accuracy : {OZFP4_ACCURACY_SCALED, OZFP4_ACCURACY_STANDARD, OZFP4_ACCURACY_CORRECT}) {
+    for (const int accuracy : kAccuracies) {
       if (type.is_complex) continue;
-      check_case({type, OZFP4_ROW_MAJOR, OZFP4_NO_TRANS, 6145, 131, 1, accuracy});
-      check_case({type, OZFP4_COL_MAJOR, OZFP4_NO_TRANS, 6210, 64, 0, accuracy}, true);
+      check_case({type, kRows, kNone, 6145, 131, 1, accuracy});
+      check_case({type, kColumns, kNone, 6210, 64, 0, accuracy}, true);
     }
-    check_case({type, OZFP4_ROW_MAJOR, adjoint, 6300, 100, 0, OZFP4_ACCURACY_DEFAULT, std::int64_t(1) << 30});
+    check_case({type, kRows, adjoint, 6300, 100, 0, kDefault, std::int64_t(1) << 30});
     for (const std::int64_t n : {0, 1, 5}) {
-      for (const std::int64_t k : {0, 1}) check_case({type, OZFP4_COL_MAJOR, adjoint, n, k, 0, OZFP4_ACCURACY_DEFAULT});
+      for (const std::int64_t k : {0, 1}) check_case({type, kColumns, adjoint, n, k, 0, kDefault});
     }
   }
   check_repairs();

@@ -97,7 +97,7 @@ void check_case(const Case& own, bool counts = false, int backend = OZFP4_BACKEN
                  nullptr,
                  leading_of(own.order, own.transa, own.m, own.k, own.gap),
                  leading_of(own.order, own.transb, own.k, own.n, own.gap),
-                 leading_of(own.order, OZFP4_NO_TRANS, own.m, own.n, own.gap)};
+                 leading_of(own.order, kNone, own.m, own.n, own.gap)};
   const std::int64_t most = std::max({own.m, own.n, own.k}) + 3;
   const Bytes a = integers(own.type_a, on_host.lda * most, own.entries);
   const Bytes b = integers(own.type_b, on_host.ldb * most, own.entries);
@@ -137,18 +137,17 @@ void check_typed(const Integer& type, const Integer& type_c, const Function& fun
   compare(
       std::string("typed ") + type.name,
       [&](std::int64_t* bytes) {
-        return ozfp4_cuda_workspace_size_igemm(OZFP4_ROW_MAJOR, OZFP4_NO_TRANS, OZFP4_NO_TRANS, m, n, k, -3, type.type,
-                                               a_there.data, k, type.type, b_there.data, n, 7, type_c.type, c_there.data, n,
-                                               nullptr, bytes);
+        return ozfp4_cuda_workspace_size_igemm(kRows, kNone, kNone, m, n, k, -3, type.type, a_there.data, k, type.type,
+                                               b_there.data, n, 7, type_c.type, c_there.data, n, nullptr, bytes);
       },
       [&](char* workspace, std::int64_t bytes) {
-        return function(OZFP4_ROW_MAJOR, OZFP4_NO_TRANS, OZFP4_NO_TRANS, m, n, k, -3, reinterpret_cast<const T*>(a_there.data), k,
+        return function(kRows, kNone, kNone, m, n, k, -3, reinterpret_cast<const T*>(a_there.data), k,
                         reinterpret_cast<const T*>(b_there.data), n, 7, reinterpret_cast<Result*>(c_there.data), n, workspace,
                         bytes, nullptr, nullptr);
       },
       [&] {
-        return ozfp4_igemm(OZFP4_ROW_MAJOR, OZFP4_NO_TRANS, OZFP4_NO_TRANS, m, n, k, -3, type.type, a.data(), k, type.type,
-                           b.data(), n, 7, type_c.type, c.data(), n, nullptr);
+        return ozfp4_igemm(kRows, kNone, kNone, m, n, k, -3, type.type, a.data(), k, type.type, b.data(), n, 7, type_c.type,
+                           c.data(), n, nullptr);
       },
       {{c_there, c}});
 }
@@ -157,16 +156,13 @@ void check_types() {
   for (const Integer& type_a : kIntegers) {
     for (const Integer& type_b : kIntegers) {
       for (const Integer& type_c : kIntegers) {
-        check_case({type_a, type_b, type_c, OZFP4_COL_MAJOR, OZFP4_NO_TRANS, OZFP4_TRANS, 37, 22, 65, 1, 1, 0, 0, Entries::all});
+        check_case({type_a, type_b, type_c, kColumns, kNone, kTrans, 37, 22, 65, 1, 1, 0, 0, Entries::all});
       }
-      check_case(
-          {type_a, type_b, kInt64, OZFP4_ROW_MAJOR, OZFP4_TRANS, OZFP4_NO_TRANS, 21, 50, 33, 3, 1, 0, 1000003, Entries::all});
+      check_case({type_a, type_b, kInt64, kRows, kTrans, kNone, 21, 50, 33, 3, 1, 0, 1000003, Entries::all});
     }
     for (const Entries entries : {Entries::all, Entries::extreme, Entries::few}) {
-      check_case({type_a, type_a, type_a, OZFP4_ROW_MAJOR, OZFP4_NO_TRANS, OZFP4_NO_TRANS, 70, 67, 300, 0, 1, 0, 0, entries},
-                 true);
-      check_case({type_a, type_a, kInt64, OZFP4_ROW_MAJOR, OZFP4_NO_TRANS, OZFP4_NO_TRANS, 15, 30, 2000, 0, 1, 0, 0, entries},
-                 true);
+      check_case({type_a, type_a, type_a, kRows, kNone, kNone, 70, 67, 300, 0, 1, 0, 0, entries}, true);
+      check_case({type_a, type_a, kInt64, kRows, kNone, kNone, 15, 30, 2000, 0, 1, 0, 0, entries}, true);
     }
   }
   check_typed<std::int8_t, std::int32_t>(kInt8, kInt32, ozfp4_cuda_gemm_i8i8i32);
@@ -175,9 +171,9 @@ void check_types() {
 }
 
 void check_shapes(const Integer& type) {
-  for (const int order : {OZFP4_ROW_MAJOR, OZFP4_COL_MAJOR}) {
-    for (const int transa : {OZFP4_NO_TRANS, OZFP4_TRANS}) {
-      for (const int transb : {OZFP4_NO_TRANS, OZFP4_CONJ_TRANS}) {
+  for (const int order : kOrders) {
+    for (const int transa : {kNone, kTrans}) {
+      for (const int transb : {kNone, kConj}) {
         for (const std::int64_t gap : {0, 1, 5}) {
           check_case({type, type, type, order, transa, transb, 45, 130, 71, gap, 1, 0, 0, Entries::all});
           check_case({type, type, kInt64, order, transa, transb, 16, 32, 64, gap, 1, 0, 97, Entries::extreme});
@@ -188,15 +184,15 @@ void check_shapes(const Integer& type) {
   for (const std::int64_t alpha : {0, 1, -1, 3}) {
     for (const std::int64_t beta : {0, 1, -2}) {
       for (const std::int64_t k : {0, 1, 90}) {
-        check_case({type, type, type, OZFP4_ROW_MAJOR, OZFP4_NO_TRANS, OZFP4_TRANS, 33, 41, k, 1, alpha, beta, 0, Entries::all});
+        check_case({type, type, type, kRows, kNone, kTrans, 33, 41, k, 1, alpha, beta, 0, Entries::all});
       }
     }
   }
   for (const std::int64_t m : {0, 1, 3}) {
     for (const std::int64_t n : {0, 1, 300}) {
       for (const std::int64_t k : {0, 1, 3000}) {
-        check_case({type, type, type, OZFP4_COL_MAJOR, OZFP4_TRANS, OZFP4_NO_TRANS, m, n, k, 0, 1, 0, 0, Entries::all}, true);
-        check_case({type, type, kInt64, OZFP4_COL_MAJOR, OZFP4_TRANS, OZFP4_NO_TRANS, m, n, k, 0, 1, 0, INT64_MAX, Entries::all});
+        check_case({type, type, type, kColumns, kTrans, kNone, m, n, k, 0, 1, 0, 0, Entries::all}, true);
+        check_case({type, type, kInt64, kColumns, kTrans, kNone, m, n, k, 0, 1, 0, INT64_MAX, Entries::all});
       }
     }
   }
@@ -206,9 +202,8 @@ void check_larger() {
   for (const Integer* type : {&kInt8, &kInt64, &kUint64}) {
     for (const std::int64_t modulus : {std::int64_t(0), std::int64_t(1), std::int64_t(2), INT64_MAX}) {
       for (const int backend : {OZFP4_BACKEND_AUTO, OZFP4_BACKEND_INT8, OZFP4_BACKEND_FP4}) {
-        check_case({*type, *type, kInt64, OZFP4_ROW_MAJOR, OZFP4_NO_TRANS, OZFP4_NO_TRANS, 515, 390, 1030, 1, 1, 0, modulus,
-                    Entries::extreme},
-                   false, backend);
+        check_case({*type, *type, kInt64, kRows, kNone, kNone, 515, 390, 1030, 1, 1, 0, modulus, Entries::extreme}, false,
+                   backend);
       }
     }
   }
@@ -226,25 +221,24 @@ void check_streams() {
       const std::string name = std::string("a stream ") + type->name + " " + std::to_string(extent);
       std::int64_t bytes = 0;
       report(name + " workspace",
-             ozfp4_cuda_workspace_size_igemm(OZFP4_COL_MAJOR, OZFP4_NO_TRANS, OZFP4_NO_TRANS, extent, extent, extent, 5,
-                                             type->type, a_there.data, extent, type->type, b_there.data, extent, 0, OZFP4_INT64,
-                                             c_there.data, extent, nullptr, &bytes) == OZFP4_OK,
+             ozfp4_cuda_workspace_size_igemm(kColumns, kNone, kNone, extent, extent, extent, 5, type->type, a_there.data, extent,
+                                             type->type, b_there.data, extent, 0, OZFP4_INT64, c_there.data, extent, nullptr,
+                                             &bytes) == OZFP4_OK,
              ozfp4_last_error());
       const Workspace workspace(bytes);
       const auto multiply = [&] {
         report(name,
-               ozfp4_cuda_igemm(OZFP4_COL_MAJOR, OZFP4_NO_TRANS, OZFP4_NO_TRANS, extent, extent, extent, 5, type->type,
-                                a_there.data, extent, type->type, b_there.data, extent, 0, OZFP4_INT64, c_there.data, extent,
-                                workspace.memory.data, bytes, stream, nullptr) == OZFP4_OK,
+               ozfp4_cuda_igemm(kColumns, kNone, kNone, extent, extent, extent, 5, type->type, a_there.data, extent, type->type,
+                                b_there.data, extent, 0, OZFP4_INT64, c_there.data, extent, workspace.memory.data, bytes, stream,
+                                nullptr) == OZFP4_OK,
                ozfp4_last_error());
       };
       multiply();
       const Bytes found = c_there.read(noise.size());
       check_replays(name, stream, {c_there, noise}, found, multiply);
       Bytes expected = noise;
-      const ozfp4_status status =
-          ozfp4_igemm(OZFP4_COL_MAJOR, OZFP4_NO_TRANS, OZFP4_NO_TRANS, extent, extent, extent, 5, type->type, a.data(), extent,
-                      type->type, b.data(), extent, 0, OZFP4_INT64, expected.data(), extent, nullptr);
+      const ozfp4_status status = ozfp4_igemm(kColumns, kNone, kNone, extent, extent, extent, 5, type->type, a.data(), extent,
+                                              type->type, b.data(), extent, 0, OZFP4_INT64, expected.data(), extent, nullptr);
       report(name + " on the host", status == OZFP4_OK && expected == found, difference(found, expected));
     }
   }

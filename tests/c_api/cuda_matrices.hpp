@@ -27,6 +27,13 @@ inline constexpr Type kTypes[] = {{OZFP4_FLOAT64, 8, false, true, "d"},
                                   {OZFP4_COMPLEX64, 8, true, false, "c"}};
 inline constexpr std::size_t kGuard = 256;  // bytes behind the workspace, which stay as they are
 
+// Shorter names of what most cases are made of.
+inline constexpr int kRows = OZFP4_ROW_MAJOR, kColumns = OZFP4_COL_MAJOR, kOrders[] = {kRows, kColumns};
+inline constexpr int kNone = OZFP4_NO_TRANS, kTrans = OZFP4_TRANS, kConj = OZFP4_CONJ_TRANS;
+inline constexpr int kTransposes[] = {kNone, kTrans, kConj};
+inline constexpr int kDefault = OZFP4_ACCURACY_DEFAULT, kScaled = OZFP4_ACCURACY_SCALED, kStandard = OZFP4_ACCURACY_STANDARD;
+inline constexpr int kCorrect = OZFP4_ACCURACY_CORRECT, kAccuracies[] = {kScaled, kStandard, kCorrect};
+
 using Bytes = std::vector<char>;
 
 // A case's name: words and numbers.

@@ -100,7 +100,7 @@ void check_product(const Case& own, const Given& a, const Given& b, const OnDevi
                    const OnHost* host_a, const OnHost* host_b, const std::string& further = "") {
   const std::string name = own.text() + further;
   const std::int64_t most = std::max(own.m, own.n) + 1;
-  const std::int64_t ldc = leading_of(own.order, OZFP4_NO_TRANS, own.m, own.n, own.gap);
+  const std::int64_t ldc = leading_of(own.order, kNone, own.m, own.n, own.gap);
   Bytes c = numbers(own.type, ldc * most, false), bound;
   ozfp4_options options = options_of(own);
   if (own.has_bounds) {
@@ -158,8 +158,7 @@ void check_case(const Case& own) {
 
 // One operand, many products: other extents, factors and matrices.
 void check_many(const Type& type) {
-  const Case first{type, OZFP4_ROW_MAJOR,         OZFP4_NO_TRANS, OZFP4_TRANS, 40, 50, 300, 1, 1.0,
-                   0.0,  OZFP4_ACCURACY_STANDARD, false,          true};
+  const Case first{type, kRows, kNone, kTrans, 40, 50, 300, 1, 1.0, 0.0, kStandard, false, true};
   const Given b(first, false);
   const ozfp4_options options = options_of(first);
   const OnDevice prepared(first, b, options);
@@ -175,8 +174,7 @@ void check_many(const Type& type) {
 
 // Prepared on one stream, multiplied on another behind an event, as a graph that is launched twice.
 void check_streams(const Type& type) {
-  const Case own{type, OZFP4_COL_MAJOR, OZFP4_NO_TRANS, OZFP4_NO_TRANS, 90, 80, 200, 0, 1.0, 0.0, OZFP4_ACCURACY_STANDARD, true,
-                 true};
+  const Case own{type, kColumns, kNone, kNone, 90, 80, 200, 0, 1.0, 0.0, kStandard, true, true};
   const Given a(own, true), b(own, false);
   const ozfp4_options options = options_of(own);
   cudaStream_t first = nullptr, second = nullptr;
@@ -222,13 +220,12 @@ void check_streams(const Type& type) {
 
 // What an operand was not prepared for.
 void check_refusals() {
-  const Case own{kTypes[2], OZFP4_ROW_MAJOR, OZFP4_NO_TRANS, OZFP4_NO_TRANS, 4, 5, 6, 0, 1.0, 0.0, OZFP4_ACCURACY_STANDARD, true,
-                 true};
+  const Case own{kTypes[2], kRows, kNone, kNone, 4, 5, 6, 0, 1.0, 0.0, kStandard, true, true};
   const Given a(own, true), b(own, false);
   const ozfp4_options options = options_of(own);
   const OnDevice left(own, a, options), right(own, b, options);
   ozfp4_options other = options;
-  other.accuracy = OZFP4_ACCURACY_CORRECT;
+  other.accuracy = kCorrect;
   const OnDevice correct(own, b, other);
   const Bytes noise = numbers(own.type, 40, false);
   const Device c(noise);
@@ -237,16 +234,15 @@ void check_refusals() {
   const auto refused = [&](const char* text, ozfp4_status expected, const OnDevice* x, const OnDevice* y, const Factor& alpha,
                            int order, std::int64_t k, const ozfp4_options& asked) {
     const ozfp4_status status = ozfp4_cuda_gemm_prepared(
-        order, OZFP4_NO_TRANS, OZFP4_NO_TRANS, 4, 5, k, alpha.at, x ? nullptr : a.there.data, 6, x ? x->made : nullptr,
-        y ? nullptr : b.there.data, 5, y ? y->made : nullptr, one.at, c.data, 5, workspace.memory.data, 1 << 20, nullptr, &asked);
+        order, kNone, kNone, 4, 5, k, alpha.at, x ? nullptr : a.there.data, 6, x ? x->made : nullptr, y ? nullptr : b.there.data,
+        5, y ? y->made : nullptr, one.at, c.data, 5, workspace.memory.data, 1 << 20, nullptr, &asked);
     report(text, status == expected && std::string(ozfp4_last_error()).find(text) == 0 && c.read(noise.size()) == noise,
            ozfp4_last_error());
   };
-  const int rows = OZFP4_ROW_MAJOR;
+  const int rows = kRows;
   refused("prepared_a: is NULL, and so is prepared_b", OZFP4_INVALID_ARGUMENT, nullptr, nullptr, one, rows, 6, options);
   refused("prepared_a: it was prepared for the other side", OZFP4_INVALID_ARGUMENT, &right, nullptr, one, rows, 6, options);
-  refused("prepared_a: it was prepared with another order", OZFP4_INVALID_ARGUMENT, &left, nullptr, one, OZFP4_COL_MAJOR, 6,
-          options);
+  refused("prepared_a: it was prepared with another order", OZFP4_INVALID_ARGUMENT, &left, nullptr, one, kColumns, 6, options);
   refused("prepared_a: it is 4 x 6, this product needs 4 x 7", OZFP4_INVALID_ARGUMENT, &left, nullptr, one, rows, 7, options);
   refused("prepared_b: it was prepared for another type, plan or accuracy", OZFP4_INVALID_ARGUMENT, &left, &correct, one, rows, 6,
           options);
@@ -259,38 +255,38 @@ void check_refusals() {
 void check_type(const Type& type) {
   const std::complex<double> i(0, 1);
   for (const auto& [has_a, has_b] : {std::make_pair(true, false), {false, true}, {true, true}}) {
-    for (const int order : {OZFP4_ROW_MAJOR, OZFP4_COL_MAJOR}) {
-      for (const int transa : {OZFP4_NO_TRANS, OZFP4_TRANS, OZFP4_CONJ_TRANS}) {
-        for (const int transb : {OZFP4_NO_TRANS, OZFP4_TRANS, OZFP4_CONJ_TRANS}) {
-          check_case({type, order, transa, transb, 33, 70, 129, 1, 1.0, 0.0, OZFP4_ACCURACY_DEFAULT, has_a, has_b});
-          check_case({type, order, transa, transb, 64, 5, 40, 0, -0.5, 2.0, OZFP4_ACCURACY_CORRECT, has_a, has_b});
+    for (const int order : kOrders) {
+      for (const int transa : kTransposes) {
+        for (const int transb : kTransposes) {
+          check_case({type, order, transa, transb, 33, 70, 129, 1, 1.0, 0.0, kDefault, has_a, has_b});
+          check_case({type, order, transa, transb, 64, 5, 40, 0, -0.5, 2.0, kCorrect, has_a, has_b});
         }
       }
       for (const std::complex<double> alpha : {std::complex<double>(-1), i, {1.0, 1.0}, {2.0, -0.5}}) {
         if (!type.is_complex || (alpha == i && has_a && has_b)) continue;  // what is multiplied by i is not prepared
         for (const std::complex<double> beta : {std::complex<double>(0), std::complex<double>(1), i, {-3.0, 0.25}}) {
-          for (const int accuracy : {OZFP4_ACCURACY_SCALED, OZFP4_ACCURACY_STANDARD, OZFP4_ACCURACY_CORRECT}) {
-            check_case({type, order, OZFP4_NO_TRANS, OZFP4_CONJ_TRANS, 40, 30, 50, 1, alpha, beta, accuracy, has_a, has_b});
-            check_case({type, order, OZFP4_TRANS, OZFP4_NO_TRANS, 5, 9, 0, 0, alpha, beta, accuracy, has_a, has_b});
+          for (const int accuracy : kAccuracies) {
+            check_case({type, order, kNone, kConj, 40, 30, 50, 1, alpha, beta, accuracy, has_a, has_b});
+            check_case({type, order, kTrans, kNone, 5, 9, 0, 0, alpha, beta, accuracy, has_a, has_b});
           }
         }
       }
     }
-    for (const int accuracy : {OZFP4_ACCURACY_SCALED, OZFP4_ACCURACY_STANDARD, OZFP4_ACCURACY_CORRECT}) {
-      check_case({type, OZFP4_COL_MAJOR, OZFP4_TRANS, OZFP4_NO_TRANS, 150, 131, 600, 3, 1.0, 0.0, accuracy, has_a, has_b, true});
-      check_case({type, OZFP4_ROW_MAJOR, OZFP4_NO_TRANS, OZFP4_TRANS, 515, 390, 2050, 0, 1.0, 0.0, accuracy, has_a, has_b});
+    for (const int accuracy : kAccuracies) {
+      check_case({type, kColumns, kTrans, kNone, 150, 131, 600, 3, 1.0, 0.0, accuracy, has_a, has_b, true});
+      check_case({type, kRows, kNone, kTrans, 515, 390, 2050, 0, 1.0, 0.0, accuracy, has_a, has_b});
       for (const std::int64_t k : {0, 1, 5000}) {
         for (const double beta : {0.0, 1.0}) {
-          check_case({type, OZFP4_COL_MAJOR, OZFP4_NO_TRANS, OZFP4_TRANS, 13, 67, k, 0, 2.0, beta, accuracy, has_a, has_b});
+          check_case({type, kColumns, kNone, kTrans, 13, 67, k, 0, 2.0, beta, accuracy, has_a, has_b});
         }
       }
     }
     for (const std::int64_t m : {0, 1, 2}) {
       for (const std::int64_t n : {0, 1, 2}) {
-        for (const int order : {OZFP4_ROW_MAJOR, OZFP4_COL_MAJOR}) {
+        for (const int order : kOrders) {
           for (const std::int64_t gap : {0, 1}) {
-            check_case({type, order, OZFP4_NO_TRANS, OZFP4_TRANS, m, n, 20, gap, 1.0, 1.0, OZFP4_ACCURACY_DEFAULT, has_a, has_b});
-            check_case({type, order, OZFP4_TRANS, OZFP4_NO_TRANS, m, n, 1, gap, 1.0, 0.0, OZFP4_ACCURACY_DEFAULT, has_a, has_b});
+            check_case({type, order, kNone, kTrans, m, n, 20, gap, 1.0, 1.0, kDefault, has_a, has_b});
+            check_case({type, order, kTrans, kNone, m, n, 1, gap, 1.0, 0.0, kDefault, has_a, has_b});
           }
         }
       }
