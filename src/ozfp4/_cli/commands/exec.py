@@ -45,60 +45,29 @@ IGNORED_BY_PYTHON = ("SIGPIPE", "SIGXFZ", "SIGXFSZ")  # as subprocess has them
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of ``ozfp4 exec``."""
     parser.set_defaults(bad_input=OWN_ERROR)
-    parser.add_argument(
-        "--summary", action="store_true", help="tell on stderr what was caught and left, when it ends"
+    add = parser.add_argument
+    add("--summary", action="store_true", help="tell on stderr what was caught and left, when it ends")
+    gain = "by default those that gain, by a threshold of the device (ozfp4 calibrate measures it)"
+    add("--always", action="store_true", help=f"make every product; {gain}")
+    fewer = "leave products of fewer multiplications, m n k; default 0"
+    add("--min-size", metavar="N", type=_count, help=fewer)
+    accuracies = ("standard", "correct", "scaled")
+    add("--accuracy", choices=accuracies, help="as of ozfp4.matmul; default standard")
+    names = f"of {', '.join(DTYPES.values())}, or of {', '.join(DTYPES)}; or all; default d,z"
+    add("--dtypes", metavar="NAMES", type=_dtypes, help=names)
+    only = "make products of these routines and libraries alone: dgemm, cublasDgemm, libcusolver.so.*"
+    add("--only", metavar="NAMES", type=_words, help=f"{only}, with commas between")
+    add("--spare", metavar="NAMES", type=_words, help="leave those of these routines and libraries")
+    threads = "of ozfp4's products on the CPU; in place of OZFP4_NUM_THREADS"
+    add("--threads", metavar="N", type=_within(1, MOST_THREADS), help=threads)
+    line = "add the summary of each process that ended, as a line of JSON, to a file"
+    add("--report", metavar="FILE", type=Path, help=f"{line} that is new, empty or such a report")
+    checked = (
+        "check entries of each process's first N products against exact integers, and of some 0.7 N more"
+        " whenever their number has doubled: of the t-th with probability N / t"
     )
-    parser.add_argument(
-        "--always",
-        action="store_true",
-        help="make every product; by default those that gain, by a threshold of the device (ozfp4 calibrate measures it)",
-    )
-    parser.add_argument(
-        "--min-size",
-        metavar="N",
-        type=_count,
-        help="leave products of fewer multiplications, m n k; default 0",
-    )
-    parser.add_argument(
-        "--accuracy", choices=("standard", "correct", "scaled"), help="as of ozfp4.matmul; default standard"
-    )
-    parser.add_argument(
-        "--dtypes",
-        metavar="NAMES",
-        type=_dtypes,
-        help=f"of {', '.join(DTYPES.values())}, or of {', '.join(DTYPES)}; or all; default d,z",
-    )
-    parser.add_argument(
-        "--only",
-        metavar="NAMES",
-        type=_words,
-        help="make products of these routines and libraries alone: dgemm, cublasDgemm, libcusolver.so.*, with commas between",
-    )
-    parser.add_argument(
-        "--spare", metavar="NAMES", type=_words, help="leave those of these routines and libraries"
-    )
-    parser.add_argument(
-        "--threads",
-        metavar="N",
-        type=_within(1, MOST_THREADS),
-        help="of ozfp4's products on the CPU; in place of OZFP4_NUM_THREADS",
-    )
-    parser.add_argument(
-        "--report",
-        metavar="FILE",
-        type=Path,
-        help="add the summary of each process that ended, as a line of JSON, to a file that is new, empty or such a report",
-    )
-    parser.add_argument(
-        "--verify",
-        metavar="N",
-        type=_within(0, MOST_VERIFIED),
-        help="check entries of each process's first N products against exact integers, and of some 0.7 N more whenever"
-        " their number has doubled: of the t-th with probability N / t",
-    )
-    parser.add_argument(
-        "program", metavar="-- PROGRAM ARGUMENTS", nargs=argparse.REMAINDER, help="what to run"
-    )
+    add("--verify", metavar="N", type=_within(0, MOST_VERIFIED), help=checked)
+    add("program", metavar="-- PROGRAM ARGUMENTS", nargs=argparse.REMAINDER, help="what to run")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -165,25 +134,19 @@ def _become(program: list[str], environment: dict[str, str]) -> None:
     # They outlive exec. Whether they were ignored before Python came, nobody can tell.
     changed = [getattr(signal, name) for name in IGNORED_BY_PYTHON if hasattr(signal, name)]
     ignored = [each for each in changed if signal.getsignal(each) == signal.SIG_IGN]
-    try:
-        for each in ignored:
-            signal.signal(each, signal.SIG_DFL)
-        _execute(program, environment)
-    finally:  # it cannot be run: a line is to be written yet
-        for each in ignored:
-            signal.signal(each, signal.SIG_IGN)
-
-
-def _execute(program: list[str], environment: dict[str, str]) -> None:
+    for each in ignored:
+        signal.signal(each, signal.SIG_DFL)
     try:
         os.execvpe(program[0], program, environment)
     except OSError as error:
         path = shutil.which(program[0])
         if error.errno != errno.ENOEXEC or path is None:
             raise
-        os.execve(
-            "/bin/sh", ["/bin/sh", path, *program[1:]], environment
-        )  # a script that names no interpreter
+        shell = ["/bin/sh", path, *program[1:]]  # for a script that names no interpreter
+        os.execve(shell[0], shell, environment)
+    finally:  # it cannot be run: a line is to be written yet
+        for each in ignored:
+            signal.signal(each, signal.SIG_IGN)
 
 
 def _library() -> Path:
@@ -240,14 +203,7 @@ def _report(file: Path) -> str:
     """Its path, whatever folder the program goes to. InputError unless libozfp4_blas can add to it; nothing is touched."""
     path = os.path.realpath(file)
     try:
-        try:
-            is_report = _is_empty_or_report(path)
-        except FileNotFoundError:
-            folder = os.path.dirname(path)
-            os.stat(folder)
-            if not os.access(folder, os.W_OK | os.X_OK):
-                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES)) from None
-            return path
+        is_report = _can_be_report(path)
     except OSError as error:
         raise InputError(f"--report: {file} cannot be written: {error.strerror}") from None
     if not is_report:
@@ -255,10 +211,19 @@ def _report(file: Path) -> str:
     return path
 
 
-def _is_empty_or_report(path: str) -> bool:
-    if not stat.S_ISREG(os.stat(path).st_mode):  # reading a terminal or a pipe would wait
-        if os.path.isdir(path):
-            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+def _can_be_report(path: str) -> bool:
+    """Whether nothing is there, an empty file or a report. OSError where it cannot be written."""
+    try:
+        mode = os.stat(path).st_mode
+    except FileNotFoundError:
+        folder = os.path.dirname(path)
+        os.stat(folder)
+        if os.access(folder, os.W_OK | os.X_OK):
+            return True
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES)) from None
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+    if not stat.S_ISREG(mode):  # reading a terminal or a pipe would wait
         return False
     with open(path, "r+b", buffering=0) as file:
         return file.read(len(REPORT_BEGIN)) in (b"", REPORT_BEGIN)
@@ -287,8 +252,8 @@ def _words(text: str) -> str:
 
 
 def _dtypes(text: str) -> str:
+    allowed = ("all", *DTYPES.values(), *DTYPES)
     for name in text.split(","):
-        if text != "all" and name not in (*DTYPES, *DTYPES.values()):
-            allowed = f"all, {', '.join(DTYPES.values())}, {', '.join(DTYPES)}"
-            raise argparse.ArgumentTypeError(f"{name!r} is not supported; allowed are {allowed}")
+        if name not in allowed[text != "all" :]:
+            raise argparse.ArgumentTypeError(f"{name!r} is not supported; allowed are {', '.join(allowed)}")
     return text
