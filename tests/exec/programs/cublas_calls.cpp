@@ -1,14 +1,11 @@
 // Products of cuBLAS that a program asks for, each compared with its own entries made on the host: exactly rounded where the
 // argument is "correct", else to the precision of FP64. Prints "N passed, N failed"; status 77 without a GPU.
 #include <cublas_v2.h>
-#include <cuda_runtime.h>
 
 #include <algorithm>
 #include <cmath>
 #include <complex>
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <limits>
 #include <random>
@@ -16,38 +13,14 @@
 #include <utility>
 #include <vector>
 
+#include "device.hpp"
+
 namespace {
 
 using Complex = std::complex<double>;
 using Quad = __float128;  // 113 bits: sums of so few products of 106 are rounded right but for near ties of 2^-50
 
-int passed = 0, failed = 0;
 bool is_exact = false;
-
-void require(int status, const char* what) {
-  if (status == 0) return;
-  std::fprintf(stderr, "%s: status %d\n", what, status);
-  std::exit(2);
-}
-#define REQUIRE(call) require(static_cast<int>(call), #call)
-
-template <class T>
-struct Device {
-  T* data = nullptr;
-  std::size_t count;
-  explicit Device(const std::vector<T>& from) : count(from.size()) {
-    REQUIRE(cudaMalloc(reinterpret_cast<void**>(&data), count * sizeof(T) + 256));
-    REQUIRE(cudaMemcpy(data, from.data(), count * sizeof(T), cudaMemcpyHostToDevice));
-  }
-  Device(const Device&) = delete;
-  ~Device() { cudaFree(data); }
-  std::vector<T> read() const {
-    std::vector<T> found(count);
-    REQUIRE(cudaDeviceSynchronize());
-    REQUIRE(cudaMemcpy(found.data(), data, count * sizeof(T), cudaMemcpyDeviceToHost));
-    return found;
-  }
-};
 
 std::mt19937_64 engine(7);
 double number() {
@@ -284,8 +257,7 @@ bool keeps_nothing(cublasHandle_t handle) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  int devices = 0;
-  if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0) return 77;
+  if (!has_gpu()) return skipped;
   const std::string mode = argc > 1 ? argv[1] : "";
   cublasHandle_t handle;
   REQUIRE(cublasCreate(&handle));
@@ -296,6 +268,5 @@ int main(int argc, char** argv) {
   others<Real>(handle, "D");
   others<Imaginary>(handle, "Z");
   REQUIRE(cublasDestroy(handle));
-  std::printf("%d passed, %d failed\n", passed, failed);
-  return failed == 0 ? 0 : 1;
+  return finish();
 }

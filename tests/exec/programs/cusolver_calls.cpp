@@ -1,50 +1,21 @@
 // cuSOLVER's factorisations of one matrix, or the one that the argument names, each compared with the matrix on the host. Prints
 // "N passed, N failed"; status 77 without a GPU.
-#include <cuda_runtime.h>
 #include <cusolverDn.h>
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
-#include <cstdlib>
 #include <numeric>
 #include <random>
 #include <string>
 #include <vector>
 
+#include "device.hpp"
+
 namespace {
 
 using Matrix = std::vector<double>;  // n x n, column-major
 
-int passed = 0, failed = 0;
 constexpr int n = 768;
-
-void require(int status, const char* what) {
-  if (status == 0) return;
-  std::fprintf(stderr, "%s: status %d\n", what, status);
-  std::exit(2);
-}
-#define REQUIRE(call) require(static_cast<int>(call), #call)
-
-template <class T>
-struct Device {
-  T* data = nullptr;
-  std::size_t count;
-  explicit Device(std::size_t size) : count(size) {
-    REQUIRE(cudaMalloc(reinterpret_cast<void**>(&data), count * sizeof(T) + 16));
-  }
-  explicit Device(const std::vector<T>& from) : Device(from.size()) {
-    REQUIRE(cudaMemcpy(data, from.data(), count * sizeof(T), cudaMemcpyHostToDevice));
-  }
-  Device(const Device&) = delete;
-  ~Device() { cudaFree(data); }
-  std::vector<T> read() const {
-    std::vector<T> found(count);
-    REQUIRE(cudaDeviceSynchronize());
-    REQUIRE(cudaMemcpy(found.data(), data, count * sizeof(T), cudaMemcpyDeviceToHost));
-    return found;
-  }
-};
 
 std::size_t at(int i, int j) { return static_cast<std::size_t>(j) * n + i; }
 
@@ -99,8 +70,7 @@ Matrix transposed(const Matrix& x) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  int devices = 0;
-  if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0) return 77;
+  if (!has_gpu()) return skipped;
   const auto is_asked = [&](const char* name) { return argc < 2 || std::string(argv[1]) == name; };
   std::mt19937_64 engine(3);
   std::normal_distribution<double> normal;
@@ -156,6 +126,5 @@ int main(int argc, char** argv) {
     note("syevd", product(definite, vectors), scaled);
   }
   REQUIRE(cusolverDnDestroy(handle));
-  std::printf("%d passed, %d failed\n", passed, failed);
-  return failed == 0 ? 0 : 1;
+  return finish();
 }
