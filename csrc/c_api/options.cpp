@@ -84,47 +84,39 @@ CallOptions to_options(const ozfp4_options& own) {
   return options;
 }
 
-// Floating-point numbers: refuses options of "scaled" elsewhere, and those of integers.
-void check_numbers(const CallOptions& options) {
+// Refuses options of "scaled" elsewhere, and those of other entries and of the other unit.
+void check_asked(const CallOptions& options, Entries entries, Unit unit) {
+  const ozfp4_options& given = options.given;
+  const bool are_numbers = entries == Entries::numbers, is_cpu = unit == Unit::cpu;
   const bool is_scaled = options.accuracy == Accuracy::scaled;
-  if (options.bits != 0 && !is_scaled) {
-    refuse(member("bits", options.bits) +
-           " is for OZFP4_ACCURACY_SCALED; with the others every row and column has bits of its own");
+  const auto refuse_where = [](bool is_asked, const char* name, const char* text, Fault fault = Fault::argument) {
+    if (is_asked) refuse(fault, std::string("options.") + name + ": " + text);
+  };
+  if (are_numbers) {
+    if (given.bits != 0 && !is_scaled) {
+      refuse(member("bits", given.bits) +
+             " is for OZFP4_ACCURACY_SCALED; with the others every row and column has bits of its own");
+    }
+    if (options.has_family && !is_scaled) {
+      refuse(member("family", given.family) + " is for OZFP4_ACCURACY_SCALED; it has 53 bits, and the others take more");
+    }
+    refuse_where(options.raises, "overflow", "OZFP4_OVERFLOW_ERROR is for products of integers");
+    refuse_where(given.overflows != nullptr, "overflows", "is for products of integers");
+  } else {
+    const char* const text = "is for products of floating-point numbers; integers are neither scaled nor rounded";
+    refuse_where(options.has_accuracy, "accuracy", text);
+    refuse_where(given.rounding != OZFP4_ROUND_NEAREST, "rounding", text);
+    refuse_where(given.bits != 0, "bits", text);
+    refuse_where(given.bound != nullptr, "bound", text);
   }
-  if (options.has_family && !is_scaled) {
-    refuse(member("family", family_of(options.family)) +
-           " is for OZFP4_ACCURACY_SCALED; it has 53 bits, and the others take more");
-  }
-  if (options.raises) refuse("options.overflow: OZFP4_OVERFLOW_ERROR is for products of integers");
-  if (options.overflows != nullptr) refuse("options.overflows: is for products of integers");
-}
-
-// Nothing of integers is rounded.
-void check_integers(const CallOptions& options) {
-  const char* name = options.has_accuracy                    ? "accuracy"
-                     : options.rounding != Rounding::nearest ? "rounding"
-                     : options.bits != 0                     ? "bits"
-                     : options.given.bound != nullptr        ? "bound"
-                                                             : nullptr;
-  if (name == nullptr) return;
-  refuse(std::string("options.") + name + ": is for products of floating-point numbers; integers are neither scaled nor rounded");
-}
-
-// The report is the CPU's, and words that the device writes are a GPU's.
-void check_unit(const CallOptions& options, Entries entries, Unit unit) {
-  const bool is_cpu = unit == Unit::cpu;
-  if (options.given.report != nullptr && !is_cpu) {
-    refuse(Fault::unsupported,
-           std::string("options.report: what ran on a GPU is known when it has run; ") +
-               (entries == Entries::numbers ? "options.repaired tells of the repairs then"
-                                            : "options.overflows tells of the entries that did not fit then"));
-  }
-  if (options.repaired != nullptr && (is_cpu || entries == Entries::integers)) {
-    refuse(std::string("options.repaired: is for ozfp4_cuda_?gemm") + (is_cpu ? "; options.report has that on the CPU" : ""));
-  }
-  if (options.overflows != nullptr && is_cpu) {
-    refuse("options.overflows: is for ozfp4_cuda_igemm; options.report has that on the CPU");
-  }
+  const char* const told = are_numbers
+                               ? "what ran on a GPU is known when it has run; options.repaired tells of the repairs then"
+                               : "what ran on a GPU is known when it has run; options.overflows tells of the entries that did "
+                                 "not fit then";
+  refuse_where(given.report != nullptr && !is_cpu, "report", told, Fault::unsupported);
+  refuse_where(given.repaired != nullptr && is_cpu, "repaired", "is for ozfp4_cuda_?gemm; options.report has that on the CPU");
+  refuse_where(given.repaired != nullptr && !are_numbers, "repaired", "is for ozfp4_cuda_?gemm");
+  refuse_where(given.overflows != nullptr && is_cpu, "overflows", "is for ozfp4_cuda_igemm; options.report has that on the CPU");
 }
 
 }  // namespace
@@ -145,13 +137,8 @@ CallOptions read_options(const ozfp4_options* given, Entries entries, Unit unit)
     check_names(own);
     options = to_options(own);
   }
-  if (entries == Entries::numbers) {
-    check_numbers(options);
-  } else {
-    check_integers(options);
-    options.accuracy = Accuracy::scaled;
-  }
-  check_unit(options, entries, unit);
+  check_asked(options, entries, unit);
+  if (entries == Entries::integers) options.accuracy = Accuracy::scaled;
   return options;
 }
 

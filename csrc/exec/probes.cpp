@@ -17,7 +17,7 @@ using Any = void (*)(const void*, const void*, const void*, const void*, const v
 template <class Int>
 Int isamax(const Int* n, const float* x, const Int* step) {
   Int found = 0;
-  for (Int i = 0; i<*n&& * step> 0; ++i) {
+  for (Int i = 0; i < *n && *step > 0; ++i) {
     if (i == 0 || std::abs(x[i * *step]) > std::abs(x[(found - 1) * *step])) found = i + 1;
   }
   return found;

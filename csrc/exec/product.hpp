@@ -111,20 +111,25 @@ inline std::ptrdiff_t place_in_b(const Product& p, std::int64_t k, std::int64_t 
   return p.transpose_b == no_transpose ? place_of(p, p.ldb, k, column) : place_of(p, p.ldb, column, k);
 }
 
+// A number of a real or a complex type.
+template <class T>
+T number_of(std::complex<double> x) {
+  if constexpr (std::is_floating_point_v<T>) {
+    return static_cast<T>(x.real());
+  } else {
+    return T(x);
+  }
+}
 template <class T>
 T conjugate(T x) {
-  if constexpr (std::is_floating_point_v<T>) {
-    return x;
-  } else {
-    return std::conj(x);
-  }
+  return number_of<T>(std::conj(x));
 }
 
 inline std::complex<double> number_at(const void* at, bool is_single, bool is_complex) {
-  const auto* single = static_cast<const float*>(at);
-  const auto* twice = static_cast<const double*>(at);
-  if (is_single) return {single[0], is_complex ? single[1] : 0};
-  return {twice[0], is_complex ? twice[1] : 0};
+  const auto part = [&](int i) -> double {
+    return is_single ? static_cast<const float*>(at)[i] : static_cast<const double*>(at)[i];
+  };
+  return {part(0), is_complex ? part(1) : 0};
 }
 inline std::complex<double> alpha_of(const Product& p) {
   return number_at(p.alpha, is_single(p.type), is_complex(p.type) && !p.is_hermitian);

@@ -107,10 +107,12 @@ bool is_spared(Routine routine, const void* caller, const void* address) {
   };
   const std::string names[] = {plain_name(routine), name_of(routine), file_of(caller), file_of(address)};
   const auto has = [&names](const std::vector<std::string>& patterns) {
-    return std::any_of(patterns.begin(), patterns.end(), [&names](const std::string& pattern) {
-      const auto is_named = [&pattern](const std::string& name) { return fnmatch(pattern.c_str(), name.c_str(), 0) == 0; };
-      return std::any_of(std::begin(names), std::end(names), is_named);
-    });
+    for (const std::string& pattern : patterns) {
+      for (const std::string& name : names) {
+        if (fnmatch(pattern.c_str(), name.c_str(), 0) == 0) return true;
+      }
+    }
+    return false;
   };
   const Settings& asked = settings();
   return (!asked.only.empty() && !has(asked.only)) || has(asked.spare);

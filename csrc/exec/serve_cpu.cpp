@@ -146,10 +146,9 @@ Reason serve_matrix(const Product& p, std::int64_t* repaired) {
 
 // ---- By a plain loop ----
 
-// `convert`: of alpha and beta to the type of entries.
-template <class T, class Convert>
-void multiply_plainly(const Product& p, const Convert& convert) {
-  const T alpha = convert(alpha_of(p)), beta = convert(beta_of(p));
+template <class T>
+void multiply_plainly(const Product& p) {
+  const T alpha = number_of<T>(alpha_of(p)), beta = number_of<T>(beta_of(p));
   const bool multiplies = p.k > 0 && alpha != T(0);  // else neither A nor B is read
   if (!multiplies && beta == T(1)) return;
   const auto entry = [](const void* matrix, std::ptrdiff_t place, int op) {
@@ -299,9 +298,7 @@ Reason serve(const Product& product, std::int64_t* repaired) {
 void multiply_plainly(const Product& product) {
   with_part(product.type, [&product](auto zero) {
     using T = decltype(zero);
-    using Pair = std::complex<T>;
-    if (is_complex(product.type)) return multiply_plainly<Pair>(product, [](std::complex<double> x) { return Pair(x); });
-    multiply_plainly<T>(product, [](std::complex<double> x) { return static_cast<T>(x.real()); });
+    is_complex(product.type) ? multiply_plainly<std::complex<T>>(product) : multiply_plainly<T>(product);
   });
 }
 
