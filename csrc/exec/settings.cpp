@@ -7,7 +7,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <initializer_list>
-#include <sstream>
 
 #include "exec/process.hpp"
 #include "ozfp4.h"
@@ -36,8 +35,10 @@ bool set_count(const std::string& value, std::int64_t& to) {
 
 bool set_words(const std::string& value, std::vector<std::string>& to) {
   to.clear();
-  std::istringstream words(value + ',');
-  for (std::string word; std::getline(words, word, ',');) to.push_back(word);
+  for (std::size_t from = 0, comma = 0; from <= value.size(); from = comma + 1) {
+    comma = std::min(value.find(',', from), value.size());
+    to.push_back(value.substr(from, comma - from));
+  }
   return std::find(to.begin(), to.end(), "") == to.end();
 }
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -27,26 +26,14 @@ def report(tmp_path: Path) -> Path:
 @pytest.fixture
 def compile_c(tmp_path: Path) -> Callable[..., Path]:
     """Compiles one of the programs to `target` in a folder of the test, a library where that ends with .so; gives its path."""
-    compiler = shutil.which("cc") or shutil.which("gcc")
-    if compiler is None:
-        pytest.skip("no C compiler")
+    compiler = preloaded.compiler("cc", "gcc")
 
     def made(program: str, target: str | None = None, *further: str | Path) -> Path:
         file = tmp_path / (target or program)
         kind = ["-shared", "-fPIC"] if file.suffix == ".so" else []
         source = preloaded.PROGRAMS / f"{program}.c"
-        command = [
-            compiler,
-            "-O1",
-            "-D_GNU_SOURCE",
-            *kind,
-            source,
-            "-o",
-            file,
-            *further,
-            f"-Wl,-rpath,{tmp_path}",
-        ]
-        subprocess.run([str(word) for word in command], check=True)
+        command = [compiler, "-O1", "-D_GNU_SOURCE", *kind, source, "-o", file, *further]
+        subprocess.run([*map(str, command), f"-Wl,-rpath,{tmp_path}"], check=True)
         return file
 
     return made

@@ -4,17 +4,25 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from ozfp4 import _core
 
 LIBRARY = Path(_core.__file__).with_name("libozfp4_blas.so")
 PROGRAMS = Path(__file__).with_name("programs")
 PREFIX = "OZFP4_EXEC_"
+
+
+def compiler(*names: str) -> str:
+    """The first of these that there is; else the test is skipped."""
+    return next(filter(None, map(shutil.which, names)), None) or pytest.skip(f"no {names[0]}")
 
 
 def environment(**settings: Any) -> dict[str, str]:

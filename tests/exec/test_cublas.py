@@ -24,20 +24,21 @@ SOURCES = {"cuda": "libcuda.so.1", "ozfp4": INSTALLED, "cublas": "libcublas.so.1
 Run = Callable[..., dict[str, Any]]
 
 
-def compiler() -> str:
-    found = shutil.which("c++") or shutil.which("g++")
-    if found is None:
-        pytest.skip("no C++ compiler")
-    return found
-
-
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """The library and its stand-ins."""
     made = tmp_path_factory.mktemp("fakes")
     shutil.copy(LIBRARY, made)
     for source, name in SOURCES.items():
-        command = [compiler(), "-std=c++17", "-O1", "-shared", "-fPIC", "-Bsymbolic", f"-Wl,-soname,{name}"]
+        command = [
+            preloaded.compiler("c++", "g++"),
+            "-std=c++17",
+            "-O1",
+            "-shared",
+            "-fPIC",
+            "-Bsymbolic",
+            f"-Wl,-soname,{name}",
+        ]
         words = [*command, "-I", ROOT / "include", FAKES / f"{source}.cpp", "-o", made / name]
         subprocess.run(words, check=True)
     yield made
@@ -60,14 +61,9 @@ def run(folder: Path, tmp_path: Path, report: Path) -> Run:
         if packaged:
             shutil.copy(where / INSTALLED, where / PACKAGED)
         report.unlink(missing_ok=True)
-        asked = {
-            "mode": "always",
-            "LD_PRELOAD": where / LIBRARY.name,
-            "FAKES": where,
-            "OURS": ours,
-            **settings,
-        }
-        ended = preloaded.run([sys.executable, PROGRAMS / "cublas.py", *program], 120, report=report, **asked)
+        places = {"LD_PRELOAD": where / LIBRARY.name, "FAKES": where, "OURS": ours}
+        asked = {"mode": "always", "report": report, **places, **settings}
+        ended = preloaded.run([sys.executable, PROGRAMS / "cublas.py", *program], 120, **asked)
         assert ended.returncode == 0, ended.stderr
         (process,) = processes(report)
         assert all(row["routine"].startswith("cublas") for row in process["rows"])
@@ -284,5 +280,11 @@ def test_constants_are_those_of_cublas() -> None:
     if not any((each / "cublas_v2.h").exists() for each in folders):
         pytest.skip("no cublas_v2.h")
     includes = [part for each in (*folders, ROOT / "csrc", ROOT / "include") for part in ("-I", each)]
-    command = [compiler(), "-std=c++17", "-fsyntax-only", *includes, PROGRAMS / "constants.cpp"]
+    command = [
+        preloaded.compiler("c++", "g++"),
+        "-std=c++17",
+        "-fsyntax-only",
+        *includes,
+        PROGRAMS / "constants.cpp",
+    ]
     subprocess.run(command, check=True)

@@ -4,7 +4,6 @@ They need libozfp4_cuda, or libozfp4 with CUDA, beside libozfp4_blas, the header
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterable
@@ -19,11 +18,7 @@ PROGRAMS = Path(__file__).with_name("programs")
 # Of CUDA's wheels, which torch and CuPy bring, and of an installed toolkit.
 FOLDERS = [
     *(Path(folder) / "nvidia" / "cu13" for folder in sys.path),
-    *(
-        Path(folder) / "nvidia" / part
-        for folder in sys.path
-        for part in ("cublas", "cusolver", "cuda_runtime")
-    ),
+    *(Path(x) / "nvidia" / part for x in sys.path for part in ("cublas", "cusolver", "cuda_runtime")),
     Path("/usr/local/cuda"),
 ]
 CUBLAS = ("libcudart.so.13", "libcublas.so.13")
@@ -34,12 +29,12 @@ Build = Callable[..., Path]
 @pytest.fixture(scope="module")
 def build(tmp_path_factory: pytest.TempPathFactory) -> Build:
     """Compiles one of the programs, linked with these libraries and no others."""
-    compiler = shutil.which("c++") or shutil.which("g++")
+    compiler = preloaded.compiler("c++", "g++")
     headers = [folder / "include" for folder in FOLDERS if (folder / "include").is_dir()]
     found = [folder / lib for folder in FOLDERS for lib in ("lib", "lib64") if (folder / lib).is_dir()]
     kernels = ("libozfp4_cuda.so", "libozfp4.so.0")
-    if compiler is None or not any(preloaded.LIBRARY.with_name(name).is_file() for name in kernels):
-        pytest.skip("no C++ compiler, or no library with CUDA")
+    if not any(preloaded.LIBRARY.with_name(name).is_file() for name in kernels):
+        pytest.skip("no library with CUDA")
     if not any((folder / "cublas_v2.h").is_file() for folder in headers):
         pytest.skip("no cublas_v2.h")
 
@@ -118,6 +113,6 @@ def test_factorisations_of_cusolver(factorisations: Path, name: str, tmp_path: P
     assert said.endswith("1 passed, 0 failed\n")
     if (
         name == "potrf" and not report.exists()
-    ):  # whose products cuSOLVER 12 makes itself: no routine of cuBLAS was called
+    ):  # cuSOLVER 12 makes its products itself, by no routine of cuBLAS
         return
     assert sum(caught(report).values()) >= 1
