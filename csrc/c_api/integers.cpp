@@ -56,16 +56,11 @@ void multiply(IntegerCall call, const ozfp4_options* given, const DevicePlace& p
 using namespace ozfp4::c_api;  // of the definitions below alone
 
 // The calls of functions below, of whose arguments they are made.
-#define OZFP4_INTEGERS(type_c)         \
-  {order,                              \
-   transa,                             \
-   transb,                             \
-   m,                                  \
-   n,                                  \
-   k,                                  \
-   integers("type_a", type_a, a, lda), \
-   integers("type_b", type_b, b, ldb), \
-   integers("type_c", type_c, c, ldc)}
+#define OZFP4_INTEGERS(type_c)                                                                              \
+  GivenProduct {                                                                                            \
+    order, transa, transb, m, n, k, integers("type_a", type_a, a, lda), integers("type_b", type_b, b, ldb), \
+        integers("type_c", type_c, c, ldc)                                                                  \
+  }
 #define OZFP4_IGEMM \
   IntegerCall { OZFP4_INTEGERS(type_c), alpha, beta }
 #define OZFP4_GEMM_MOD \

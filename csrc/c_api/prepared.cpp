@@ -63,7 +63,7 @@ void check_belongs(const std::string& name, const GivenMatrix& given, int order,
   }
 }
 
-// The call of a product of prepared operands, whose type is theirs; the types of the others are not yet set.
+// The call of a product of prepared operands; its type is theirs, whatever the matrices say.
 GemmCall completed(GivenProduct product, const void* alpha, const void* beta) {
   const Prepared *a = product.a.prepared, *b = product.b.prepared;
   if (a == nullptr && b == nullptr) refuse("prepared_a: is NULL, and so is prepared_b");
@@ -93,7 +93,7 @@ using namespace ozfp4::c_api;  // of the definitions below alone
     side, order, trans, rows, columns, { float_type("type", type), x, ldx } \
   }
 #define OZFP4_PREPARED(own_a, own_b)                                                               \
-  {                                                                                                \
+  GivenProduct {                                                                                   \
     order, transa, transb, m, n, k, {kD, a, lda, 0, own_a}, {kD, b, ldb, 0, own_b}, { kD, c, ldc } \
   }
 
