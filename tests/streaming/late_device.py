@@ -13,40 +13,26 @@ from typing import Any
 
 import numpy as np
 
-from ozfp4._dispatch import plain
-from ozfp4._streaming.devices import multiply_into
+from ozfp4._streaming.devices import Cpu
 
 
 class LateEvent:
     def __init__(self) -> None:
         self._reached = threading.Event()
 
-    def wait(self) -> None:
+    def synchronize(self) -> None:
         assert self._reached.wait(60), "an event that never comes"
 
     def reach(self) -> None:
         self._reached.set()
 
 
-class Later:
-    """What `prepare` returns before it has run."""
-
-    nbytes = 0
-    made: Any = None
-
-
-class LateDevice:
-    """As :class:`ozfp4._streaming.devices.Device`; `delay` is the longest in seconds, `keeps` whether operands are prepared."""
-
-    least_workspace = 2**20
-    inner_workspace = 0.5
-    line_workspace = 0
-    slack = 0
+class LateDevice(Cpu):
+    """`delay` is the longest in seconds, `keeps` whether operands are prepared."""
 
     def __init__(self, name: str = "late", delay: float = 0.0003, keeps: bool = True, seed: int = 1) -> None:
         self.name, self.keeps, self.delay = name, keeps, delay
         self.allocated = self.reserved = 0
-        self.workspaces: list[int] = []
         self.products = 0
         self.failure: BaseException | None = None
         self._random = random.Random(seed)
@@ -69,9 +55,6 @@ class LateDevice:
     def check(self, request: Any, is_integer: bool) -> None:
         return
 
-    def default_limit(self) -> int:
-        return 2**30
-
     def memory(self, nbytes: int) -> Any:
         self.allocated += nbytes
         memory = np.empty(nbytes, np.uint8)
@@ -83,72 +66,48 @@ class LateDevice:
     def reserve(self, nbytes: int) -> None:
         assert nbytes > 0
         self.reserved += nbytes
-
-    def settle(self) -> None:
-        there = self.mark("product")
+        there = self._mark("product")
         for kind in ("up", "down"):
-            self._queues[kind].put(there.wait)
+            self._queues[kind].put(there.synchronize)
 
     def staging(self, nbytes: int) -> Any:
         return np.full(nbytes, 0x5A, np.uint8)
 
-    def host(self, staging: Any) -> Any:
-        return staging
-
     def is_staging(self, array: Any) -> bool:
         return False
 
-    def direct(self, view: Any) -> Any:
-        return view.reshape(-1).view(np.uint8)
-
-    def view(self, memory: Any, dtype: Any, shape: tuple[int, ...]) -> Any:
-        return memory[: int(np.prod(shape)) * dtype.itemsize].view(dtype).reshape(shape)
-
-    def upload(self, staging: Any, memory: Any, first: int, nbytes: int) -> None:
+    def upload(self, array: Any, memory: Any, first: int) -> LateEvent:
         def copy() -> None:
-            memory[first : first + nbytes] = staging[:nbytes]
+            memory[first : first + array.nbytes] = array.reshape(-1).view(np.uint8)
 
         self._queues["up"].put(copy)
+        return self._mark("up")
 
-    def download(self, memory: Any, first: int, nbytes: int, staging: Any) -> None:
+    def download(self, memory: Any, first: int, array: Any) -> None:
         def copy() -> None:
-            staging[:nbytes] = memory[first : first + nbytes]
+            array.reshape(-1).view(np.uint8)[...] = memory[first : first + array.nbytes]
 
         self._queues["down"].put(copy)
+        self._mark("down").synchronize()
 
-    def mark(self, kind: str) -> LateEvent:
-        event = LateEvent()
-        self._queues[kind].put(event.reach)
-        return event
-
-    def multiply(self, a: Any, b: Any, outs: Any, after: Any, options: Any) -> LateEvent:
-        self.workspaces.append(options["workspace_limit"])
+    def run(self, after: Any, work: Any) -> LateEvent:
         self.products += 1
 
         def product() -> None:
             for event in after:
-                event.wait()
-            operands = [x.made if isinstance(x, Later) else x for x in (a, b)]
-            for out in outs:
-                out.view(np.uint8 if out.dtype == bool else out.real.dtype)[...] = 77
-            multiply_into(*operands, outs, options)
+                event.synchronize()
+            work()
 
         self._queues["product"].put(product)
-        return self.mark("product")
+        return self._mark("product")
 
-    def prepare(self, x: Any, side: str, after: Any, options: Any) -> Later:
-        later = Later()
-
-        def make() -> None:
-            for event in after:
-                event.wait()
-            later.made = plain.products["prepare"](x, side, **options)
-
-        self._queues["product"].put(make)
-        return later
+    def _mark(self, kind: str) -> LateEvent:
+        event = LateEvent()
+        self._queues[kind].put(event.reach)
+        return event
 
     def finish(self) -> None:
         for kind in self._queues:
-            self.mark(kind).wait()
+            self._mark(kind).synchronize()
         if self.failure is not None:
             raise self.failure

@@ -10,7 +10,7 @@ import pytest
 
 import ozfp4
 from ozfp4._dispatch import on_cuda
-from ozfp4._streaming import call, copies
+from ozfp4._streaming import call, copies, devices
 from ozfp4.testing import assert_same_bits
 
 torch = pytest.importorskip("torch")
@@ -41,8 +41,6 @@ class Event:
 @pytest.fixture
 def pinned(monkeypatch: pytest.MonkeyPatch) -> set[int]:
     """The addresses of host memory that is pinned."""
-    from ozfp4._streaming import cuda
-
     found: set[int] = set()
     empty = torch.empty
     monkeypatch.setattr(torch, "empty", lambda *shape, pin_memory=False, **options: empty(*shape, **options))
@@ -50,14 +48,13 @@ def pinned(monkeypatch: pytest.MonkeyPatch) -> set[int]:
     monkeypatch.setattr(torch.cuda, "Event", Event)
     monkeypatch.setattr(torch.cuda, "stream", lambda stream: contextlib.nullcontext())
     monkeypatch.setattr(torch.cuda, "current_stream", lambda device: Stream())
-    monkeypatch.setattr(
-        cuda, "_streams_of", lambda index: {kind: Stream() for kind in ("up", "product", "down")}
-    )
+    streams = {kind: Stream() for kind in ("up", "product", "down")}
+    monkeypatch.setattr(devices, "_streams_of", lambda index: streams)
     monkeypatch.setattr(on_cuda, "check_device", lambda device: None)
-    monkeypatch.setattr(cuda.Cuda, "check", lambda *_: None)
-    monkeypatch.setattr(cuda.Cuda, "slack", 0)
-    monkeypatch.setattr(cuda.Cuda, "least_workspace", 2**20)
-    monkeypatch.setattr(call, "devices_of", lambda given: [cuda.Cuda(torch.device("cpu"))])
+    monkeypatch.setattr(devices.Cuda, "check", lambda *_: None)
+    monkeypatch.setattr(devices.Cuda, "slack", 0)
+    monkeypatch.setattr(devices.Cuda, "least_workspace", 2**20)
+    monkeypatch.setattr(call, "devices_of", lambda given: [devices.Cuda(torch.device("cpu"))])
     monkeypatch.setattr(copies, "CHUNK", 3_000)
     monkeypatch.setattr(copies, "DIRECT_CHUNK", 5_000)
     return found

@@ -19,7 +19,7 @@ from ozfp4._streaming.tiles import Sizes
 def sizes(a: Any, b: Any, dtype: str) -> Sizes:
     request = matmul_request(library.take_operands(a, b, None, library.TAKEN), Options(), np.dtype(dtype))
     result = HostMatrices(np.empty(request.shape.result, dtype))
-    return sizes_of(request, HostMatrices(a), HostMatrices(b), [result], Cpu(), overflow=False)
+    return sizes_of(request, HostMatrices(a), HostMatrices(b), [result], Cpu())
 
 
 @pytest.mark.parametrize(("second", "copied"), [("c16", 16), ("f8", 0)])
@@ -27,6 +27,6 @@ def test_a_complex_left_operand_by_columns_is_copied(second: str, copied: int) -
     """Where both are complex: what is made of its pairs is made of rows."""
     a, b = np.ones((30, 40), "c16"), np.ones((40, 50), second)
     rows, columns = (sizes(x, b, "c16") for x in (a, np.asfortranarray(a)))
-    assert columns.a_planes - rows.a_planes == copied
-    assert (columns.a_turned, rows.a_turned) == (True, False)
-    assert (columns.b_planes, columns.c_planes) == (rows.b_planes, rows.c_planes)
+    assert columns.a.planes - rows.a.planes == copied
+    assert (columns.a.is_turned, rows.a.is_turned) == (True, False)
+    assert (columns.b, columns.c) == (rows.b, rows.c)

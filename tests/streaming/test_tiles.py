@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from traffic import moved_bytes
 
-from ozfp4._streaming.tiles import Sizes, Tiling, best_tiling
+from ozfp4._streaming.tiles import Matrix, Sizes, Tiling, best_tiling
 
 GIB = 2**30
 
@@ -19,10 +20,10 @@ def sizes(draw: st.DrawFn) -> Sizes:
     matrices = draw(st.integers(1, 5))
     shared = draw(st.sampled_from([(False, False), (True, False), (False, True)]))
     few = st.integers(1, 24)
+    first, second = (True, True) if matrices == 1 else shared
+    a, b, c = (Matrix(draw(few), draw(few), draw(few), each) for each in (first, second, False))
     return Sizes(
-        matrices, *(draw(st.integers(1, 700)) for _ in range(3)),
-        *((True, True) if matrices == 1 else shared), *(draw(few) for _ in range(6)),
-        a_copied=draw(few), b_copied=draw(few), c_copied=draw(few), keeps=draw(st.booleans()),
+        matrices, *(draw(st.integers(1, 700)) for _ in range(3)), a, b, c, keeps=draw(st.booleans()),
         least_workspace=draw(st.integers(1, 1000)), line_workspace=draw(few),
     )  # fmt: skip
 
@@ -61,7 +62,8 @@ def test_the_next_matrices_of_a_stack_travel_meanwhile(
     resident: str, shared: tuple[bool, bool], places: tuple[int, int]
 ) -> None:
     """Where a tile is a whole product, each brings both operands, but for one that stands in all."""
-    tiling = Tiling(Sizes(5, 40, 50, 60, *shared, 8, 8, 8, 15, 15, 15), 1, 40, 50, resident)
+    a, b = (Matrix(8, 15, is_shared=each) for each in shared)
+    tiling = Tiling(Sizes(5, 40, 50, 60, a, b, Matrix(8, 15)), 1, 40, 50, resident)
     assert (tiling.slots("a"), tiling.slots("b")) == places
 
 
@@ -69,9 +71,9 @@ def test_the_next_matrices_of_a_stack_travel_meanwhile(
 def test_pieces_fit_their_places(tiling: Tiling) -> None:
     made = tiling.sizes
     for tile in tiling.tiles():
-        for side, entry in (("a", made.a), ("b", made.b)):
+        for side, matrix in (("a", made.a), ("b", made.b)):
             (s, t), (i, j) = tiling.piece(side, tile)
-            assert (t - s) * (j - i) * made.k * entry <= tiling.piece_bytes(side)
+            assert (t - s) * (j - i) * made.k * matrix.entry <= tiling.piece_bytes(side)
 
 
 @given(tilings())
@@ -86,16 +88,16 @@ def test_a_resident_block_stays_for_its_strips(tiling: Tiling) -> None:
 def test_the_traffic_is_no_more_than_blocks_times_the_other_operand(tiling: Tiling) -> None:
     made = tiling.sizes
     whole = {
-        "a": (1 if made.a_shared else made.matrices) * made.m * made.k * made.a,
-        "b": (1 if made.b_shared else made.matrices) * made.n * made.k * made.b,
+        "a": (1 if made.a.is_shared else made.matrices) * made.m * made.k * made.a.entry,
+        "b": (1 if made.b.is_shared else made.matrices) * made.n * made.k * made.b.entry,
     }
-    result = made.matrices * made.m * made.n * made.c
-    moved = tiling.moved_bytes()
+    result = made.matrices * made.m * made.n * made.c.entry
+    moved = moved_bytes(tiling)
     assert moved >= whole["a"] + whole["b"] + result
     other = "b" if tiling.resident == "a" else "a"
     own, length = (made.m, tiling.rows) if tiling.resident == "a" else (made.n, tiling.columns)
     times = -(-own // length)
-    if not tiling._is_shared(tiling.resident) and tiling._is_shared(other):
+    if not getattr(made, tiling.resident).is_shared and getattr(made, other).is_shared:
         times *= -(-made.matrices // tiling.matrices)
     assert moved <= whole[tiling.resident] + times * whole[other] + result
 
@@ -115,17 +117,18 @@ def test_the_best_is_within_the_limit(made: Sizes, part: int) -> None:
     assert tiling.held_bytes + tiling.least_workspace <= limit
     if part == 1:
         assert (
-            tiling.moved_bytes()
+            moved_bytes(tiling)
             == sum(
-                (1 if shared else made.matrices) * lines * made.k * entry
-                for shared, lines, entry in ((made.a_shared, made.m, made.a), (made.b_shared, made.n, made.b))
+                (1 if matrix.is_shared else made.matrices) * lines * made.k * matrix.entry
+                for lines, matrix in ((made.m, made.a), (made.n, made.b))
             )
-            + made.matrices * made.m * made.n * made.c
+            + made.matrices * made.m * made.n * made.c.entry
         )
 
 
 def large(m: int, n: int, k: int) -> Sizes:
-    return Sizes(1, m, n, k, True, True, 8, 8, 8, 22, 22, 46, keeps=True, least_workspace=2**25)
+    side = Matrix(8, 22, is_shared=True)
+    return Sizes(1, m, n, k, side, side, Matrix(8, 46), keeps=True, least_workspace=2**25)
 
 
 @pytest.mark.parametrize(
@@ -136,7 +139,7 @@ def test_the_small_operand_stays(m: int, n: int, k: int, resident: str) -> None:
     tiling = best_tiling(large(m, n, k), 24 * GIB)
     assert tiling.resident == resident
     assert tiling.is_kept
-    assert tiling.moved_bytes() == 8 * (m * k + k * n + m * n)
+    assert moved_bytes(tiling) == 8 * (m * k + k * n + m * n)
     assert tiling.held_bytes + tiling.wanted_workspace < 24 * GIB
     assert (
         16 <= tiling.count <= 128
@@ -147,7 +150,7 @@ def test_both_operands_larger_than_the_limit() -> None:
     made = large(65536, 65536, 65536)
     tiling = best_tiling(made, 24 * GIB)
     operations = 2 * 65536**3
-    assert tiling.moved_bytes() / 5e10 < 1.05 * operations / 9e13  # the bus is not what it waits for
+    assert moved_bytes(tiling) / 5e10 < 1.05 * operations / 9e13  # the bus is not what it waits for
     assert tiling.seconds(24 * GIB) < 1.7 * operations / 9e13  # by figures that are cautious of small tiles
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
 from .. import _core
@@ -68,7 +67,7 @@ def plan(m: int, n: int, k: int, *, device: Any = None, **options: Unpack[Reques
         check_integer(name, x, 0, 2**63 - 1, "0..2**63 - 1") for name, x in (("m", m), ("n", n), ("k", k))
     )
     inner = max(inner, 1)
-    index = _cuda_index(device)
+    index = on_cuda.index_of("cpu" if device is None else device)
     if backend == "auto":
         backend, _ = cheapest(asked, inner, index)
     if index is not None:
@@ -124,31 +123,3 @@ def cheapest(asked: Options, k: int, index: int | None) -> tuple[str, str]:
         return _core.cheapest(asked, 53, k)
     found: tuple[str, str] = extension.require_cuda().cheapest(asked, 53, k, index)
     return found
-
-
-def _cuda_index(device: object) -> int | None:
-    """The number of a CUDA device that this build has kernels for; None for the CPU."""
-    torch = library.torch_module()
-    text = "cpu" if device is None else device
-    if torch is not None and isinstance(device, torch.device):
-        text = str(device)
-    if not isinstance(text, str):
-        raise TypeError(f"device: {device!r} is neither a string nor a torch.device")
-    found = re.fullmatch(r"cpu|(cuda)(?::(\d{1,9}))?", text)
-    if found is None:
-        raise ValueError(f"device: {text!r} is unknown; allowed are 'cpu', 'cuda', 'cuda:0' and so on")
-    if found[1] is None:
-        return None
-    if torch is None:
-        raise RuntimeError(f"device: {text!r}: torch is not imported; GPU products take torch CUDA tensors")
-    if not torch.cuda.is_available():
-        raise RuntimeError(f"device: {text!r}: torch sees no CUDA device")
-    index = int(torch.cuda.current_device() if found[2] is None else found[2])
-    if index >= torch.cuda.device_count():
-        raise RuntimeError(
-            f"device: {text!r} is not there; torch sees cuda:0 to cuda:{torch.cuda.device_count() - 1}"
-        )
-    reason = extension.why_unavailable(torch.device("cuda", index))
-    if reason is not None:
-        raise RuntimeError(f"device: {text!r}: {reason}")
-    return index

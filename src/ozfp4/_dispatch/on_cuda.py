@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 from typing import Any
 
@@ -75,6 +76,33 @@ def check_device(device: Any) -> None:
         )
     connected().mark_ready(device.index)
     _ready.add(device.index)
+
+
+def index_of(device: object) -> int | None:
+    """The number of a device that this build has kernels for, by its name or torch's; None for the CPU. Errors name `device`."""
+    torch, text = library.torch_module(), device
+    if torch is not None and isinstance(device, torch.device):
+        text = str(device)
+    if not isinstance(text, str):
+        raise TypeError(f"device: {device!r} is neither a string nor a torch.device")
+    found = re.fullmatch(r"cpu(?::0)?|(cuda)(?::(\d{1,9}))?", text)
+    if found is None:
+        raise ValueError(f"device: {text!r} is unknown; allowed are 'cpu', 'cuda', 'cuda:0' and so on")
+    if found[1] is None:
+        return None
+    if torch is None:
+        raise RuntimeError(f"device: {text!r}: torch is not imported; GPU products take torch CUDA tensors")
+    if not torch.cuda.is_available():
+        raise RuntimeError(f"device: {text!r}: torch sees no CUDA device")
+    index = int(torch.cuda.current_device() if found[2] is None else found[2])
+    if index >= torch.cuda.device_count():
+        raise RuntimeError(
+            f"device: {text!r} is not there; torch sees cuda:0 to cuda:{torch.cuda.device_count() - 1}"
+        )
+    reason = extension.why_unavailable(torch.device("cuda", index))
+    if reason is not None:
+        raise RuntimeError(f"device: {text!r}: {reason}")
+    return index
 
 
 def check_gpu_backend(backend: str, device: object) -> None:

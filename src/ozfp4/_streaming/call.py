@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from dataclasses import replace
-from functools import partial
 from logging import DEBUG
 from typing import Any
 
@@ -21,15 +18,14 @@ from .._request.library import Operands, mark_written
 from .._request.operands import MatmulRequest, matmul_request
 from .._request.prepared import Prepared
 from .._support.logger import LOGGER
-from .._support.refusals import is_over_limit
-from .devices import Cpu, Device
+from .devices import Cpu, devices_of
 from .engine import Job, Moved, multiply
 from .host import HostMatrices
-from .named import devices_of
 from .sizing import sizes_of
 from .tiles import best_tiling
 
 Array = npt.NDArray[Any]
+_Dtypes = tuple[np.dtype[Any], np.dtype[Any]]
 
 
 @any_library
@@ -37,71 +33,38 @@ def matmul(a: Any, b: Any, out: Any, device: Any, limit: Any, options: dict[str,
     """The product. Raises as :func:`ozfp4.matmul`."""
     _check_on_host(a, b, out, options.get("report", False))
     devices = devices_of(device)
-    in_one_piece = partial(plain.products["matmul"], a, b, out, **options)
-    if limit is None and all(isinstance(each, Cpu) for each in devices):
-        return in_one_piece()
+    if limit is None and [each.name for each in devices] == ["cpu"]:
+        return plain.products["matmul"](a, b, out, **options)
     asked = Options.of(options)
     operands = library.take_operands(a, b, out, library.TAKEN)
-    dtypes, dtype, is_integer = _dtypes(operands, asked.dtype)
+    dtypes, dtype = _dtypes(operands, asked.dtype)
+    is_integer = library.is_integer(dtype)
     if is_integer:
         check_unasked(options)
         asked = _of_integers(asked, dtypes)
+    elif asked.raises:
+        raise ValueError("overflow: 'raise' is for products of integers")
     else:
-        if asked.raises:
-            raise ValueError("overflow: 'raise' is for products of integers")
         options = {**options, "accuracy": asked.accuracy}  # the threads that multiply have another default
     request = matmul_request(operands, asked, dtype)
-    limit = _limit(limit, devices)
+    if limit is not None:
+        limit = check_workspace(limit)
     if 0 in (*request.shape.stack, request.shape.m, request.shape.n, request.shape.k):
-        return in_one_piece()
+        return plain.products["matmul"](a, b, out, **options)
     for each in devices:
         each.check(request, is_integer)
 
-    results = [
-        request.out
-        if request.out is not None and not asked.raises
-        else library.new_array(request.torch, request.shape.result, dtype)
-    ]
+    is_in_place = request.out is not None and not asked.raises
+    results = [request.out if is_in_place else library.new_array(request.torch, request.shape.result, dtype)]
     if asked.return_bound:
         kind = np.complex128 if request.is_complex else np.float64
         results.append(library.new_array(request.torch, request.shape.result, kind))
     job = _job(request, dtypes, results, limit, devices, options)
     began = time.perf_counter()
-    own: list[BaseException] = []  # of the caller's progress, which is told as it is
-    if job.progress is not None:
-        job = replace(job, progress=_watched(job.progress, own))
-    try:
-        moved = multiply(job, devices)
-    except OverflowError as error:
-        if not asked.raises or any(error is each for each in own):
-            raise
-        raise OverflowError(
-            f"overflow: entries of the product do not fit {request.dtype}; nothing was written"
-        ) from None
-    except MemoryError as error:
-        if not is_over_limit(error) or any(error is each for each in own):
-            raise
-        raise MemoryError(
-            f"workspace_limit: {limit} bytes leave too few for a tile's workspace: {error}"
-        ) from None
-    finally:
-        own.clear()  # an error that is raised holds this frame
+    moved = multiply(job, devices, asked.progress)
     if LOGGER.isEnabledFor(DEBUG):
-        _tell(job, devices, moved, time.perf_counter() - began)
+        _log(job, devices, moved, time.perf_counter() - began)
     return _to_caller(request, results, out)
-
-
-def _watched(progress: Callable[[float], object], raised: list[BaseException]) -> Callable[[float], object]:
-    """The same; what it raises is in the list."""
-
-    def told(fraction: float) -> None:
-        try:
-            progress(fraction)
-        except BaseException as error:
-            raised.append(error)
-            raise
-
-    return told
 
 
 def _check_on_host(a: Any, b: Any, out: Any, report: Any) -> None:
@@ -122,84 +85,64 @@ def _check_on_host(a: Any, b: Any, out: Any, report: Any) -> None:
                 )
 
 
-def _dtypes(
-    operands: Operands, asked: Any
-) -> tuple[tuple[np.dtype[Any], np.dtype[Any]], np.dtype[Any], bool]:
-    """The dtypes of A and B on a device and that of the result, by the rules of the library that they come from; and whether the
-    product is one of integers.
+def _dtypes(operands: Operands, asked: Any) -> tuple[_Dtypes, np.dtype[Any]]:
+    """The dtypes of A and B on a device and that of the result, by the rules of the library that they come from.
 
     A device multiplies tensors: integers that torch promotes otherwise are made of the common dtype first, which holds them;
     integers beside floating-point numbers are rounded to these.
     """
     own = operands.a.dtype, operands.b.dtype
-    if asked is not None:
-        name = result_dtype(asked, *own)
-        real = np.dtype(np.float32 if name in ("float32", "complex64") else np.float64)
-        is_integer = library.is_integer(name)
-        first, second = (real if library.is_integer(x) and not is_integer else x for x in own)
-        return (first, second), np.dtype(name), is_integer
-    if not operands.has_integers:
-        return own, np.promote_types(*own), False
-    common = np.dtype(common_dtype(operands))
-    if not library.is_integer(common):
-        real = np.dtype(np.float32 if common.name in ("float32", "complex64") else np.float64)
-        first, second = (real if library.is_integer(x) else x for x in own)
-        return (first, second), np.promote_types(first, second), False
-    return (own if own[0] == own[1] else (common, common)), common, True
+    if asked is None and not operands.has_integers:
+        return own, np.promote_types(*own)
+    dtype = np.dtype(common_dtype(operands) if asked is None else result_dtype(asked, *own))
+    if library.is_integer(dtype):
+        return own if asked is not None or own[0] == own[1] else (dtype, dtype), dtype
+    real = np.dtype(np.float32 if dtype.name in ("float32", "complex64") else np.float64)
+    first, second = (real if library.is_integer(x) else x for x in own)
+    return (first, second), dtype if asked is not None else np.promote_types(first, second)
 
 
-def _of_integers(asked: Options, dtypes: tuple[np.dtype[Any], np.dtype[Any]]) -> Options:
+def _of_integers(asked: Options, dtypes: _Dtypes) -> Options:
     bits = max(map(entry_bits, dtypes))
-    if asked.plan is not None:
-        if asked.plan.bits < bits:
-            raise ValueError(f"plan: its bits are {asked.plan.bits}, these integers need {bits}")
-        return asked._replace(accuracy="scaled")
-    return asked._replace(bits=bits, accuracy="scaled")
-
-
-def _limit(given: Any, devices: list[Device]) -> int:
-    """Bytes on each device."""
-    if given is None:
-        return min(device.default_limit() for device in devices)
-    return check_workspace(given)
+    if asked.plan is None:
+        return asked._replace(bits=bits, accuracy="scaled")
+    if asked.plan.bits < bits:
+        raise ValueError(f"plan: its bits are {asked.plan.bits}, these integers need {bits}")
+    return asked._replace(accuracy="scaled")
 
 
 def _job(
     request: MatmulRequest,
-    dtypes: tuple[np.dtype[Any], np.dtype[Any]],
+    dtypes: _Dtypes,
     results: list[Array],
-    limit: int,
-    devices: list[Device],
+    limit: int | None,
+    devices: list[Cpu],
     options: dict[str, Any],
 ) -> Job:
     """What is to be done for a request that is not empty. Raises MemoryError where the limit is too small."""
-    shape, asked = request.shape, request.asked
-    operands = [_one(x) for x in (request.a, request.b)]
-    host = [HostMatrices(x, dtype) for x, dtype in zip(operands, dtypes, strict=True)]
+    shape = request.shape
+    a, b = (HostMatrices(_one(x), dtype) for x, dtype in zip((request.a, request.b), dtypes, strict=True))
     views = []
     for result in results:
         view = result[..., None] if shape.b_vector else result
         views.append(HostMatrices(view[..., None, :] if shape.a_vector else view))
-    first = devices[0]
-    sizes = sizes_of(request, host[0], host[1], views, first, overflow=asked.raises)
+    if limit is None:
+        limit = min(device.default_limit() for device in devices)
     slack = max(device.slack for device in devices)
     if limit <= slack:
         raise MemoryError(
             f"workspace_limit: {limit} bytes are too few; at least {slack} are needed for any product"
         )
-    tiling = best_tiling(sizes, limit - slack)
-    side = host[0] if tiling.resident == "a" else host[1]
-    both_complex = all(x.dtype.kind == "c" for x in host)
-    is_complex = side.dtype.kind == "c"
-    names = ("complex64", "float32") if request.single else ("complex128", "float64")
-    kept: dict[str, Any] = {
+    tiling = best_tiling(sizes_of(request, a, b, views, devices[0]), limit - slack)
+    are_complex = [x.dtype.kind == "c" for x in (a, b)]
+    real, paired = ("float32", "complex64") if request.single else ("float64", "complex128")
+    kept = {
         **plan_options(options),
-        "dtype": np.dtype(names[0] if is_complex else names[1]),
-        "other": "complex" if both_complex else "real",
+        "dtype": np.dtype(paired if are_complex["ab".index(tiling.resident)] else real),
+        "other": "complex" if all(are_complex) else "real",
     }
-    apart = ("return_bound", "report")
-    of_tile = {name: value for name, value in options.items() if name not in apart}
-    return Job(tiling, host[0], host[1], views, of_tile, kept, limit, 2**62, asked.progress)
+    of_tile = {name: value for name, value in options.items() if name not in ("return_bound", "report")}
+    return Job(tiling, {"a": a, "b": b}, views, of_tile, kept, limit)
 
 
 def _one(x: Array) -> Array:
@@ -211,23 +154,19 @@ def _one(x: Array) -> Array:
 
 
 def _to_caller(request: MatmulRequest, results: list[Array], out: Any) -> Any:
-    made = []
-    for result in results:
-        given: Any = result
-        if result is results[0] and out is not None:
-            if result is not request.out:
-                request.out[...] = result
-            mark_written(out)
-            given = out
-        elif request.torch is not None:
-            given = library.tensor_of_array(result)
-        elif result.ndim == 0:
-            given = result[()]
-        made.append(given)
+    made: list[Any] = [
+        library.tensor_of_array(x) if request.torch is not None else x[()] if x.ndim == 0 else x
+        for x in results
+    ]
+    if out is not None:
+        if results[0] is not request.out:
+            request.out[...] = results[0]
+        mark_written(out)
+        made[0] = out
     return tuple(made) if len(made) > 1 else made[0]
 
 
-def _tell(job: Job, devices: list[Device], moved: list[Moved], seconds: float) -> None:
+def _log(job: Job, devices: list[Cpu], moved: list[Moved], seconds: float) -> None:
     """The logger's line."""
     sizes, tiling = job.tiling.sizes, job.tiling
     LOGGER.debug(

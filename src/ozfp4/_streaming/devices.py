@@ -6,85 +6,36 @@ device whose queues are always empty: its copies are plain ones.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
+from functools import lru_cache
+from importlib import import_module
+from math import prod
 from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from .._dispatch import on_cpu, plain
+from .._dispatch import on_cpu, on_cuda
+from .._request import library
 from .._request.operands import MatmulRequest
 
 Array = npt.NDArray[Any]
+_SHARE = 0.8  # of a GPU's free memory, where no limit is given
 
 
 class Event(Protocol):
-    """A place in a queue."""
+    """A place in a queue, as torch's events are."""
 
-    def wait(self) -> None:
+    def synchronize(self) -> None:
         """Return once the queue has come there."""
-
-
-class Device(Protocol):
-    """See the module."""
-
-    name: str
-    least_workspace: int  # of products of short lines
-    inner_workspace: float  # that each entry of a line adds to it
-    line_workspace: int  # that each row and column adds to it
-    slack: int  # bytes of a limit that rounded sizes of allocations may take
-    keeps: bool  # whether operands can be prepared within a limit
-
-    def check(self, request: MatmulRequest, is_integer: bool) -> None:
-        """Raise what a product would, without its operands."""
-
-    def default_limit(self) -> int:
-        """Bytes that a product takes where nobody says how many."""
-
-    def memory(self, nbytes: int) -> Any:
-        """Bytes on the device."""
-
-    def reserve(self, nbytes: int) -> None:
-        """So much will products take on the device, one after the other and each in pieces of its own."""
-
-    def settle(self) -> None:
-        """Let copies wait for what the queue of products does to the memory that was taken. Once, before the first copy."""
-
-    def staging(self, nbytes: int) -> Any:
-        """Bytes on the host from and to which it copies while the host goes on."""
-
-    def host(self, staging: Any) -> Array:
-        """Such bytes as an array."""
-
-    def is_staging(self, array: Array) -> bool:
-        """Whether an array lies in such memory."""
-
-    def direct(self, view: Array) -> Any:
-        """The bytes of such an array as they were allocated. Range: its entries lie one behind the other."""
-
-    def view(self, memory: Any, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Any:
-        """The first bytes as an array, or a tensor, of the device."""
-
-    def upload(self, staging: Any, memory: Any, first: int, nbytes: int) -> None:
-        """Copy the first `nbytes` from the host to those of the device from `first` on."""
-
-    def download(self, memory: Any, first: int, nbytes: int, staging: Any) -> None: ...
-
-    def mark(self, queue: str) -> Event: ...
-
-    def multiply(self, a: Any, b: Any, outs: list[Any], after: list[Event], options: dict[str, Any]) -> Event:
-        """Enqueue a product, and what is beside it, into `outs`, behind these events; the event of its end."""
-
-    def prepare(self, x: Any, side: str, after: list[Event], options: dict[str, Any]) -> Any:
-        """An operand as it is encoded once for many products, which its `nbytes` counts."""
-
-    def finish(self) -> None:
-        """Return once all queues are empty."""
 
 
 class Done:
     """The event of what has been done."""
 
-    def wait(self) -> None:
+    def synchronize(self) -> None:
         return
 
 
@@ -92,76 +43,191 @@ DONE = Done()
 
 
 class Cpu:
-    """The CPU as a device."""
+    """The CPU as a device, and what other devices do in their way."""
 
     name = "cpu"
-    least_workspace = 2**20
-    inner_workspace = 0.5
-    line_workspace = 0
-    slack = 0
-    keeps = False
+    least_workspace = 2**20  # of products of short lines
+    inner_workspace = 0.5  # that each entry of a line adds to it
+    line_workspace = 0  # that each row and column adds to it
+    slack = 0  # bytes of a limit that rounded sizes of allocations may take
+    keeps = False  # whether operands can be prepared within a limit
 
     def check(self, request: MatmulRequest, is_integer: bool) -> None:
+        """Raise what a product would, without its operands."""
         if not is_integer:
             on_cpu.decide(request)
 
     def default_limit(self) -> int:
+        """Bytes that a product takes where no limit is given."""
         return 2**30
 
-    def memory(self, nbytes: int) -> Array:
+    def memory(self, nbytes: int) -> Any:
+        """Bytes on the device."""
         return np.empty(nbytes, np.uint8)
 
     def reserve(self, nbytes: int) -> None:
-        return
+        """Room for products, one after the other, each in pieces of its own. Once, after `memory` and before the first copy."""
 
-    def settle(self) -> None:
-        return
+    def view(self, memory: Any, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Any:
+        """The first bytes as an array, or a tensor, of the device."""
+        return memory[: prod(shape) * dtype.itemsize].view(dtype).reshape(shape)
 
     def staging(self, nbytes: int) -> Array:
+        """Bytes on the host from and to which the device copies while the host goes on."""
         return np.empty(nbytes, np.uint8)
 
-    def host(self, staging: Array) -> Array:
-        return staging
-
     def is_staging(self, array: Array) -> bool:
+        """Whether an array lies in such memory."""
         return True
 
-    def direct(self, view: Array) -> Array:
-        return view.reshape(-1).view(np.uint8)
-
-    def view(self, memory: Array, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Array:
-        nbytes = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
-        return memory[:nbytes].view(dtype).reshape(shape)
-
-    def upload(self, staging: Array, memory: Array, first: int, nbytes: int) -> None:
-        memory[first : first + nbytes] = staging[:nbytes]
-
-    def download(self, memory: Array, first: int, nbytes: int, staging: Array) -> None:
-        staging[:nbytes] = memory[first : first + nbytes]
-
-    def mark(self, queue: str) -> Event:
+    def upload(self, array: Array, memory: Any, first: int) -> Event:
+        """Copy a compact array of staging memory to the bytes of the device from `first` on."""
+        memory[first : first + array.nbytes] = _bytes_of(array)
         return DONE
 
-    def multiply(self, a: Any, b: Any, outs: list[Any], after: list[Event], options: dict[str, Any]) -> Event:
-        for event in after:
-            event.wait()
-        multiply_into(a, b, outs, options)
-        return DONE
+    def download(self, memory: Any, first: int, array: Array) -> None:
+        """The other way round; returns once it is there."""
+        _bytes_of(array)[...] = memory[first : first + array.nbytes]
 
-    def prepare(self, x: Any, side: str, after: list[Event], options: dict[str, Any]) -> Any:
-        for event in after:
-            event.wait()
-        return plain.products["prepare"](x, side, **options)
+    def run(self, after: list[Any], work: Callable[[], object]) -> Event:
+        """Enqueue the products that `work` makes, behind these events; the event of their end."""
+        work()
+        return DONE
 
     def finish(self) -> None:
-        return
+        """Return once all queues are empty."""
 
 
-def multiply_into(a: Any, b: Any, outs: list[Any], options: dict[str, Any]) -> None:
-    """The product into the first of `outs`, its bounds into the second if there is one."""
-    bounds = (
-        {"return_bound": True} if len(outs) > 1 else {}
-    )  # what is as by default costs a repeated product least
-    found = plain.products["matmul"](a, b, out=outs[0], **bounds, **options)
-    if len(outs) > 1:
-        outs[1][...] = found[1]
+def _bytes_of(array: Array) -> Array:
+    return array.reshape(-1).view(np.uint8)
+
+
+@lru_cache(maxsize=64)
+def _streams_of(index: int) -> dict[str, Any]:
+    """The streams of a device by the names of queues. The same ones for all products: torch keeps memory for the stream that it
+    was allocated for."""
+    torch = library.require_torch()
+    return {queue: torch.cuda.Stream(torch.device("cuda", index)) for queue in ("up", "product", "down")}
+
+
+class Cuda(Cpu):
+    """A CUDA device of torch, with its index: a stream for each queue, staging in pinned memory."""
+
+    least_workspace = 2**25
+    inner_workspace = 0.0  # the inner dimension is cut
+    line_workspace = 48
+    slack = 2**25
+    keeps = True
+
+    def __init__(self, device: Any) -> None:
+        self._torch = library.require_torch()
+        self.device = device
+        self.name = str(device)
+        on_cuda.check_device(device)
+        self._streams = _streams_of(device.index)
+        # What the caller enqueued may have freed memory that is allocated here.
+        for stream in self._streams.values():
+            stream.wait_stream(self._torch.cuda.current_stream(device))
+
+    def check(self, request: MatmulRequest, is_integer: bool) -> None:
+        there = self._torch.empty(0, device=self.device)
+        shape = request.shape
+        tile = shape._replace(m=min(shape.m, 2**20), n=min(shape.n, 2**20))
+        a, b = (there.to(getattr(self._torch, library.name_of(x.dtype))) for x in (request.a, request.b))
+        on_cuda.decide(replace(request, a=a, b=b, out=None, shape=tile))
+
+    def default_limit(self) -> int:
+        """A share of what the driver has, and of what torch holds without a use for it."""
+        cuda = self._torch.cuda
+        free, _ = cuda.mem_get_info(self.device)
+        held = cuda.memory_reserved(self.device) - cuda.memory_allocated(self.device)
+        return int(_SHARE * (free + held))
+
+    def memory(self, nbytes: int) -> Any:
+        # Written by threads without the caller's inference mode, which an inference tensor would refuse.
+        with self._torch.inference_mode(False), self._torch.cuda.stream(self._streams["product"]):
+            return self._torch.empty(nbytes, dtype=self._torch.uint8, device=self.device)
+
+    def reserve(self, nbytes: int) -> None:
+        # torch keeps what is let go of and cuts it. Products that grow would each leave it a piece too small for the next one.
+        with suppress(self._torch.cuda.OutOfMemoryError):
+            self.memory(nbytes)
+        # torch may fill what it gives, and another product may have freed it that is still under way there.
+        for queue in ("up", "down"):
+            self._streams[queue].wait_stream(self._streams["product"])
+
+    def view(self, memory: Any, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Any:
+        nbytes = prod(shape) * dtype.itemsize
+        return memory[:nbytes].view(getattr(self._torch, dtype.name)).view(shape)
+
+    def staging(self, nbytes: int) -> Array:
+        with self._torch.inference_mode(False):
+            pinned = self._torch.empty(nbytes, dtype=self._torch.uint8, device="cpu", pin_memory=True)
+        array: Array = pinned.numpy()
+        return array
+
+    def is_staging(self, array: Array) -> bool:
+        # Of the rest torch has no view.
+        if not array.flags.writeable or any(x < 0 or x % array.itemsize for x in array.strides):
+            return False
+        return bool(self._torch.from_numpy(array).is_pinned())
+
+    def upload(self, array: Array, memory: Any, first: int) -> Event:
+        with self._torch.cuda.stream(self._streams["up"]):
+            there = memory[first : first + array.nbytes]
+            there.copy_(self._torch.from_numpy(_bytes_of(array)), non_blocking=True)
+        return self._mark("up")
+
+    def download(self, memory: Any, first: int, array: Array) -> None:
+        with self._torch.cuda.stream(self._streams["down"]):
+            there = memory[first : first + array.nbytes]
+            self._torch.from_numpy(_bytes_of(array)).copy_(there, non_blocking=True)
+        self._mark("down").synchronize()
+
+    def run(self, after: list[Any], work: Callable[[], object]) -> Event:
+        with self._torch.cuda.stream(self._streams["product"]):
+            for event in after:
+                self._streams["product"].wait_event(event)
+            work()
+        return self._mark("product")
+
+    def _mark(self, queue: str) -> Event:
+        # Who waits for it sleeps: the processor is for those that copy.
+        event: Event = self._torch.cuda.Event(blocking=True)
+        event.record(self._streams[queue])  # type: ignore[attr-defined]
+        return event
+
+    def finish(self) -> None:
+        for stream in self._streams.values():
+            stream.synchronize()
+
+
+def devices_of(given: Any) -> list[Cpu]:
+    """Devices by their names, or torch's devices; one, or a sequence of them.
+
+    Raises
+    ------
+    TypeError, ValueError
+        What is no device, devices named twice, an empty sequence.
+    RuntimeError
+        A device that is not there, that this build has no kernels for, or torch is not installed.
+    """
+    names = list(given) if isinstance(given, (list, tuple)) else [given]
+    if not names:
+        raise ValueError(f"device: {given!r} names no device")
+    devices = [_device(name) for name in names]
+    known = [device.name for device in devices]
+    twice = [name for name in known if known.count(name) > 1]
+    if twice:
+        raise ValueError(f"device: {twice[0]!r} is named twice")
+    return devices
+
+
+def _device(name: Any) -> Cpu:
+    if str(name).startswith("cuda") and library.torch_module() is None:  # arrays may be NumPy's
+        try:
+            import_module("torch")
+        except ImportError:
+            raise RuntimeError(f"device: {name!r} needs torch, which is not installed") from None
+    index = on_cuda.index_of(name)
+    return Cpu() if index is None else Cuda(library.require_torch().device("cuda", index))

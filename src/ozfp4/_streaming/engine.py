@@ -1,56 +1,41 @@
 """The pipeline: tile t + 1 travels to a device while tile t is multiplied and tile t - 1 travels back.
 
-Every device has a thread that feeds it and one that multiplies; copies have threads of their own. Devices take tiles from one
-queue, each as soon as it has room for one, so that a faster one makes more of them.
+A thread of each device feeds it and multiplies; copies have threads of their own. Devices take tiles from one queue, each as soon
+as it has room for one, so that a faster one makes more of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from threading import Thread
+from collections import deque
+from collections.abc import Callable, Iterable
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import partial
+from queue import SimpleQueue
 from traceback import clear_frames
 from typing import Any, NamedTuple
 
+from .._dispatch import plain
+from .._support.refusals import is_over_limit
 from .copies import Copies
-from .devices import Device, Event
+from .devices import DONE, Cpu, Event
 from .host import Box, HostMatrices
-from .run import Countdown, Passed, Run, Shared
-from .slots import Slot, Slots
 from .tiles import Tile, Tiling
 
 
-@dataclass(frozen=True)
-class Job:
-    """A product to be made.
+class Job(NamedTuple):
+    """A product to be made, within `limit` bytes on each device.
 
-    Attributes
-    ----------
-    tiling : Tiling
-    a, b : HostMatrices
-    results : list of HostMatrices
-        The product, and bounds of its error if they are wanted.
-    options : dict
-        Of :func:`ozfp4.matmul`, for every tile.
-    kept : dict
-        Of :func:`ozfp4.prepare`, for the resident operand where the tiling keeps it.
-    limit : int
-        Bytes on each device.
-    most_workspace : int
-        Bytes of it that a product may take, whatever is left.
-    progress : callable or None
-        Called with the fraction of the result that is there.
+    `host` has the operands by their names. `results` are the product, and bounds of its error if they are wanted. `options` are
+    those of :func:`ozfp4.matmul` for every tile, `kept` those of :func:`ozfp4.prepare` for a resident operand that is kept.
     """
 
     tiling: Tiling
-    a: HostMatrices
-    b: HostMatrices
+    host: dict[str, HostMatrices]
     results: list[HostMatrices]
     options: dict[str, Any]
     kept: dict[str, Any]
     limit: int
-    most_workspace: int
-    progress: Callable[[float], object] | None = None
 
 
 @dataclass
@@ -65,58 +50,31 @@ class Moved:
 _SIDES = {"a": "left", "b": "right"}  # of ozfp4.prepare
 
 
-class _Fed(NamedTuple):
-    """A tile, and the slots of what it needs by the operand's name."""
-
-    tile: Tile
-    slots: dict[str, Slot]
-
-
-class Finished:
-    """Entries of the result that are on the host."""
-
-    def __init__(self, run: Run) -> None:
-        self._run, self.entries = run, 0
-
-    def add(self, entries: int) -> None:
-        def count() -> None:
-            self.entries += entries
-
-        self._run.change(count)
-
-    def beyond(self, told: int) -> int:
-        """How many they are, once they are more than were told of."""
-        return self._run.wait_for(lambda: self.entries if self.entries > told else 0)
-
-
-def multiply(job: Job, devices: list[Device]) -> list[Moved]:
-    """Make the product of a job on devices. Returns once the results are there.
+def multiply(job: Job, devices: list[Cpu], progress: Callable[[float], object] | None) -> list[Moved]:
+    """Make the product of a job on devices. Returns once the results are there; `progress` is called with the fraction that is.
 
     What a thread raises, and what `progress` does, ends all of them: nothing is under way when it is raised here, and the results
     are then undefined.
     """
-    run, tiles = Run(), Shared(job.tiling.tiles())
-    finished, sizes = Finished(run), job.tiling.sizes
-    entries = sizes.matrices * sizes.m * sizes.n
+    tiles, news = deque(job.tiling.tiles()), SimpleQueue[Any]()
+    threads = ThreadPoolExecutor(len(devices), "ozfp4 multiply")
     lines: list[_Line] = []
+    failure = None
     try:
-        for device in devices:
-            lines.append(_Line(run, job, device, tiles, finished))
-        for line in lines:
-            line.start()
-        told = 0
-        while told < entries:
-            told = finished.beyond(told)
-            if job.progress is not None:
-                job.progress(told / entries)
+        lines.extend(_Line(job, device, tiles, news) for device in devices)
+        _drive(job, lines, threads, news, progress)
     except BaseException as error:
-        run.fail(error)
-    finally:
-        for line in lines:
-            run.guard(line.end)
+        failure = error
+    tiles.clear()
+    pools = [*(each.threads for line in lines for each in (line.up, line.down)), threads]
+    steps = [partial(each.shutdown, cancel_futures=True) for each in pools]
+    late = _all_of([*steps, *(line.device.finish for line in lines)])
+    failure = failure or late
+    while news.qsize():
+        news.get()  # what a line raised refers to this queue
     moved = [line.moved for line in lines]
     lines.clear()
-    if (failure := run.release()) is not None:
+    if failure is not None:
         clear_frames(failure.__traceback__)  # of threads, which hold memory of devices
         try:
             raise failure
@@ -125,145 +83,205 @@ def multiply(job: Job, devices: list[Device]) -> list[Moved]:
     return moved
 
 
+def _drive(
+    job: Job, lines: list[_Line], threads: ThreadPoolExecutor, news: SimpleQueue[Any], progress: Any
+) -> None:
+    """Start all lines, and report the entries that are there until these are all."""
+    sizes = job.tiling.sizes
+    entries, there = sizes.matrices * sizes.m * sizes.n, 0
+    for line in lines:
+        threads.submit(line.run).add_done_callback(news.put)
+    while there < entries:
+        found = news.get()
+        if isinstance(found, Future):  # a line that has ended
+            found.result()
+            continue
+        there += found
+        if progress is not None:
+            progress(there / entries)
+
+
+def _all_of(steps: Iterable[Callable[[], object]]) -> BaseException | None:
+    """Do all of it, whatever interrupts that; what was raised last."""
+    raised: BaseException | None = None
+    for step in steps:
+        while True:
+            try:
+                step()
+                break
+            except KeyboardInterrupt as error:
+                raised = error
+            except Exception as error:
+                raised = error
+                break
+    return raised
+
+
+@dataclass(eq=False)
+class _Slot:
+    """Memory for one piece of an operand at a time.
+
+    `parts` are copied to it, and none of them after a product has waited for it; `last` is the end of the last product that reads
+    it; `kept` is a piece and what was prepared of it.
+    """
+
+    memory: Any
+    piece: object = None
+    parts: list[Future[Event]] = field(default_factory=list)
+    last: Event = DONE
+    kept: tuple[object, Any] | None = None
+
+
+@dataclass(eq=False)
+class _Place:
+    """Memory for a tile of each result; `is_free` once what was there is on the host."""
+
+    memory: list[Any]
+    is_free: Future[None] | None = None
+
+
+_Slots = dict[str, _Slot]  # of what a tile needs, by the operand's name
+
+
 class _Line:
     """The pipeline of one device."""
 
-    def __init__(self, run: Run, job: Job, device: Device, tiles: Shared[Tile], finished: Finished) -> None:
-        self._run, self._job, self._device, self._tiles, self._finished = run, job, device, tiles, finished
+    def __init__(self, job: Job, device: Cpu, tiles: deque[Tile], news: SimpleQueue[Any]) -> None:
+        self._job, self.device, self._tiles, self._news = job, device, tiles, news
         self.moved = Moved()
-        self._threads: list[Thread] = []
-        self._fed: Passed[_Fed] = Passed(run, 2)
         tiling = job.tiling
-        self._slots = {
-            side: Slots(
-                run, [Slot(device.memory(tiling.piece_bytes(side))) for _ in range(tiling.slots(side))]
-            )
+        self._slots = {  # of each operand, the one that was not used for longest first
+            side: [_Slot(device.memory(tiling.piece_bytes(side))) for _ in range(tiling.slots(side))]
             for side in "ab"
         }
         entries = tiling.matrices * tiling.rows * tiling.columns
-        self._result_slots = Slots(
-            run,
-            [
-                Slot([device.memory(entries * x.dtype.itemsize) for x in job.results])
-                for _ in range(tiling.result_slots)
-            ],
+        self._places = deque(
+            _Place([device.memory(entries * x.dtype.itemsize) for x in job.results])
+            for _ in range(tiling.result_slots)
         )
         device.reserve(tiling.product_bytes(job.limit - device.slack))
-        device.settle()
-        self._up = Copies(run, device, "up", max(map(tiling.piece_bytes, "ab")))
-        self._down = Copies(run, device, "down", tiling.result_bytes)
+        self.up = Copies(device, "up", max(map(tiling.piece_bytes, "ab")))
+        self.down = Copies(device, "down", tiling.result_bytes)
 
-    def start(self) -> None:
-        self._threads = [
-            self._run.thread(self._feed, f"feed {self._device.name}"),
-            self._run.thread(self._multiply, f"multiply {self._device.name}"),
+    def run(self) -> None:
+        """Take tiles, let what they need travel, and multiply the first one where there is no room for another."""
+        fed: deque[tuple[Tile, _Slots]] = deque()
+        for tile in iter(self._next, None):
+            while len(fed) == 2 or (slots := self._room(tile, [x for _, x in fed])) is None:
+                self._multiply(*fed.popleft())
+            for side, slot in slots.items():
+                self._bring(side, tile, slot)
+            fed.append((tile, slots))
+        while fed:
+            self._multiply(*fed.popleft())
+        for place in self._places:
+            if place.is_free is not None:
+                place.is_free.result()
+
+    def _next(self) -> Tile | None:
+        try:
+            return self._tiles.popleft()
+        except IndexError:
+            return None
+
+    def _room(self, tile: Tile, used: list[_Slots]) -> _Slots | None:
+        """Slots that hold what a tile needs, or are not used; None where one is missing."""
+        found = {}
+        for side, slots in self._slots.items():
+            piece = self._job.tiling.piece(side, tile)
+            free = (x for x in slots if all(x is not each[side] for each in used))
+            slot = next((x for x in slots if x.piece == piece), None) or next(free, None)
+            if slot is None:
+                return None
+            found[side] = slot
+        return found
+
+    def _bring(self, side: str, tile: Tile, slot: _Slot) -> None:
+        """Let the piece of an operand that a tile needs travel to a slot, unless it is there."""
+        self._slots[side].remove(slot)
+        self._slots[side].append(slot)
+        piece, box, host = self._job.tiling.piece(side, tile), self._box(side, tile), self._job.host[side]
+        if slot.piece == piece:
+            return
+        slot.piece = piece
+        self.moved.up += box.entries * host.dtype.itemsize
+        slot.parts = self.up.upload(host, box, slot.memory, slot.last)
+
+    def _multiply(self, tile: Tile, slots: _Slots) -> None:
+        """Enqueue the product of a tile, and send it back."""
+        after = [part.result() for slot in slots.values() for part in slot.parts]
+        place = self._places[0]
+        self._places.rotate(-1)
+        if place.is_free is not None:
+            place.is_free.result()
+        outs = [
+            self._view(memory, host, host.box(*tile))
+            for memory, host in zip(place.memory, self._job.results, strict=True)
         ]
+        last = self.device.run(after, partial(self._product, tile, slots, outs))
+        for slot in slots.values():
+            slot.parts, slot.last = [], last
+        parts = []
+        for memory, host in zip(place.memory, self._job.results, strict=True):
+            box = host.box(*tile)
+            self.moved.down += box.entries * host.dtype.itemsize
+            parts += self.down.download(memory, host, box, last)
+        self.moved.tiles += 1
+        place.is_free = self.down.threads.submit(self._arrive, tile, parts)
 
-    def end(self) -> None:
-        """Return once nothing of it is under way, whatever interrupts that, which is raised then; its memory is given back."""
-        steps = [
-            *(thread.join for thread in self._threads),
-            self._up.close,
-            self._down.close,
-            self._device.finish,
-        ]
-        interrupt = None
-        for step in steps:
-            while True:
-                try:
-                    step()
-                    break
-                except KeyboardInterrupt as error:
-                    interrupt = error
-        for slots in (*self._slots.values(), self._result_slots):
-            slots.release()
-        if interrupt is not None:
-            raise interrupt
+    def _arrive(self, tile: Tile, parts: list[Future[None]]) -> None:
+        """Report a tile once all parts of it are there. They are under way by now, as threads take them in order."""
+        for part in parts:
+            part.result()
+        self._news.put(tile.entries)
 
-    def _feed(self) -> None:
-        """Take tiles, and let what they need travel into slots as these become free."""
-        while (tile := self._tiles.take()) is not None:
-            self._fed.put(_Fed(tile, {side: self._bring(side, tile) for side in "ab"}))
-        self._fed.put(None)
-
-    def _bring(self, side: str, tile: Tile) -> Slot:
-        """A slot with the piece of an operand that a tile needs, or to which it travels."""
-        slot, is_new = self._slots[side].take(self._job.tiling.piece(side, tile))
-        if is_new:
-            slot.last.wait()  # not the queue, where chunks of other pieces still follow
-            box = self._box(side, tile)
-            host = self._host(side)
-            self.moved.up += box.entries * host.dtype.itemsize
-
-            def arrive() -> None:
-                slot.arrived = self._device.mark("up")
-
-            slot.filled = self._up.upload(host, box, slot.memory, arrive)
-        return slot
-
-    def _multiply(self) -> None:
-        """Enqueue the products of what was fed, and send the results back."""
-        number = 0
-        while (fed := self._fed.take()) is not None:
-            for slot in fed.slots.values():
-                slot.wait_filled()
-            place, _ = self._result_slots.take(number)
-            last = self._product(fed, place)
-            for side, slot in fed.slots.items():
-                self._slots[side].give_back(slot, last)
-            self._send_back(fed.tile, place, last)
-            number += 1
-
-    def _product(self, fed: _Fed, place: Slot) -> Event:
-        tiling, device, results = self._job.tiling, self._device, self._job.results
-        after = [slot.arrived for slot in fed.slots.values()]
-        operands = {side: self._on_device(side, fed.tile, slot) for side, slot in fed.slots.items()}
+    def _product(self, tile: Tile, slots: _Slots, outs: list[Any]) -> None:
+        job, tiling = self._job, self._job.tiling
+        operands = {
+            side: self._view(slot.memory, job.host[side], self._box(side, tile))
+            for side, slot in slots.items()
+        }
         kept = 0
         if tiling.is_kept:
             side = tiling.resident
-            slot = fed.slots[side]
-            if slot.kept is None or slot.kept[0] != slot.piece:
-                self._slots[side].forget_kept()  # before the next one takes its memory
-                slot.kept = slot.piece, device.prepare(operands[side], _SIDES[side], after, self._job.kept)
-            operands[side] = slot.kept[1]
+            operands[side] = self._prepared(side, tiling.piece(side, tile), slots[side], operands[side])
             kept = operands[side].nbytes
-        left = self._job.limit - device.slack - tiling.held_bytes + min(0, tiling.kept_bytes - kept)
-        options = {**self._job.options, "workspace_limit": max(1, min(left, self._job.most_workspace))}
-        outs = [
-            _view(device, memory, host, host.box(*fed.tile))
-            for memory, host in zip(place.memory, results, strict=True)
-        ]
-        return device.multiply(operands["a"], operands["b"], outs, after, options)
+        left = job.limit - self.device.slack - tiling.held_bytes + min(0, tiling.kept_bytes - kept)
+        out, *bounds = outs
+        options = {**job.options, "workspace_limit": max(1, left)}
+        if bounds:  # what is as by default costs a repeated product least
+            options["return_bound"] = True
+        try:
+            found = plain.products["matmul"](operands["a"], operands["b"], out=out, **options)
+        except OverflowError:
+            dtype = job.results[0].dtype
+            raise OverflowError(
+                f"overflow: entries of the product do not fit {dtype}; nothing was written"
+            ) from None
+        except MemoryError as error:
+            if not is_over_limit(error):
+                raise
+            raise MemoryError(
+                f"workspace_limit: {job.limit} bytes leave too few for a tile's workspace: {error}"
+            ) from None
+        for bound in bounds:
+            bound[...] = found[1]
 
-    def _send_back(self, tile: Tile, place: Slot, last: Event) -> None:
-        results = self._job.results
-
-        def there() -> None:
-            self._result_slots.give_back(place, last)
-            self.moved.tiles += 1
-            self._finished.add(tile.entries)
-
-        whole = Countdown(self._run, len(results), there)
-        for memory, host in zip(place.memory, results, strict=True):
-            box = host.box(*tile)
-            self.moved.down += box.entries * host.dtype.itemsize
-            self._down.download(memory, host, box, last, whole.part_is_done)
-
-    def _host(self, side: str) -> HostMatrices:
-        return self._job.a if side == "a" else self._job.b
+    def _prepared(self, side: str, piece: object, slot: _Slot, operand: Any) -> Any:
+        if slot.kept is None or slot.kept[0] != piece:
+            for each in self._slots[side]:
+                each.kept = None  # before the next one takes its memory
+            slot.kept = piece, plain.products["prepare"](operand, _SIDES[side], **self._job.kept)
+        return slot.kept[1]
 
     def _box(self, side: str, tile: Tile) -> Box:
         """Where a tile's piece of an operand lies on the host."""
         matrices, lines = self._job.tiling.piece(side, tile)
         inner = (0, self._job.tiling.sizes.k)
-        return self._host(side).box(matrices, *((lines, inner) if side == "a" else (inner, lines)))
+        return self._job.host[side].box(matrices, *((lines, inner) if side == "a" else (inner, lines)))
 
-    def _on_device(self, side: str, tile: Tile, slot: Slot) -> Any:
-        return _view(self._device, slot.memory, self._host(side), self._box(side, tile))
-
-
-def _view(device: Device, memory: Any, host: HostMatrices, box: Box) -> Any:
-    """A box of host matrices as it lies on a device, with both matrix axes, and one of a stack if there are several."""
-    view = device.view(memory, host.dtype, box.shape)
-    view = view[0] if box.shape[0] == 1 else view
-    return view.swapaxes(-1, -2) if host.is_turned else view
+    def _view(self, memory: Any, host: HostMatrices, box: Box) -> Any:
+        """A box of host matrices as it lies on the device, with both matrix axes, and one of a stack if there are several."""
+        view = self.device.view(memory, host.dtype, box.shape)
+        view = view[0] if box.shape[0] == 1 else view
+        return view.swapaxes(-1, -2) if host.is_turned else view

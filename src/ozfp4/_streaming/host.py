@@ -38,74 +38,52 @@ class Chunk(NamedTuple):
 
 
 class HostMatrices:
-    """A stack of matrices that lies on the host, and the dtype that its entries have on a device.
+    """A stack of matrices that lies on the host, and the dtype that its entries have on a device, by default its own.
 
-    Their lines are rows, or columns where these lie closer together (`is_turned`), so that what travels is read and written in
-    the order of memory.
-
-    Parameters
-    ----------
-    matrices : array
-        With both matrix axes, and any axes of a stack.
-    dtype : dtype, optional
-        By default that of the array; integers may become floating-point numbers, or longer integers.
+    Its lines are rows, or columns where these lie closer together (`is_turned`), so that what travels is read and written in the
+    order of memory.
     """
 
     def __init__(self, matrices: Array, dtype: Any = None) -> None:
         rows, columns = matrices.strides[-2:]
-        self.is_turned = abs(rows) < abs(columns) and min(matrices.shape[-2:]) > 1
-        lines = matrices.swapaxes(-1, -2) if self.is_turned else matrices
-        self.dtype = np.dtype(matrices.dtype if dtype is None else dtype)
-        self.count = math.prod(matrices.shape[:-2])
-        self._stack = matrices.shape[:-2]
-        self._lines = lines
-        self._merged = _merged(lines)
         self.array = matrices
+        self.dtype = np.dtype(matrices.dtype if dtype is None else dtype)
         self.is_converted = self.dtype != matrices.dtype
-
-    @property
-    def most_matrices(self) -> int | None:
-        """How many matrices one view shows: any number (None), or one, where the stack's axes cannot be merged."""
-        return None if self._merged is not None else 1
+        self.is_turned = abs(rows) < abs(columns) and min(matrices.shape[-2:]) > 1
+        self.count = math.prod(matrices.shape[:-2])
+        self._lines = matrices.swapaxes(-1, -2) if self.is_turned else matrices
+        self._merged = _merged(self._lines)
 
     def box(self, matrices: Range, rows: Range, columns: Range) -> Box:
         """That of these rows and columns."""
         return Box(matrices, columns, rows) if self.is_turned else Box(matrices, rows, columns)
 
     def view(self, box: Box) -> Array:
-        """The entries of a box, of shape (matrices, lines, inner). Range: no more than `most_matrices`."""
+        """The entries of a box, of shape (matrices, lines, inner). Range: one matrix where axes of a stack cannot be merged."""
         (s, t), lines, inner = box
         if self._merged is not None:
             return self._merged[s:t, slice(*lines), slice(*inner)]
-        index = np.unravel_index(s, self._stack)
-        matrix: Array = self._lines[index]
+        matrix: Array = self._lines[np.unravel_index(s, self.array.shape[:-2])]
         return matrix[np.newaxis, slice(*lines), slice(*inner)]
 
     def chunks(self, box: Box, most_bytes: int) -> Iterator[Chunk]:
-        """Parts of a box of at most so many bytes on a device, at least one entry: whole matrices, whole lines of one, or a part
-        of a line."""
-        count, lines, inner = box.shape
-        (s, t), (i, _), (x, _) = box
+        """Parts of a box of at most so many bytes on a device, at least one entry, that `view` shows: whole matrices, whole lines
+        of one, or a part of a line."""
+        _, lines, inner = box.shape
+        (s, t), (i, j), (x, y) = box
         entries = max(1, most_bytes // self.dtype.itemsize)
-        if lines * inner <= entries:
-            each = entries // max(1, lines * inner)
-            each = each if self.most_matrices is None else min(each, self.most_matrices)
-            for first in range(s, t, each):
-                last = min(first + each, t)
-                yield Chunk(Box((first, last), box.lines, box.inner), (first - s) * lines * inner)
-            return
-        each = max(1, entries // inner)
+        group = max(1, entries // (lines * inner)) if self._merged is not None else 1
+        count = min(lines, max(1, entries // inner))
         length = min(inner, entries)
-        for matrix in range(count):
-            for line in range(0, lines, each):
-                end = min(line + each, lines)
-                for entry in range(0, inner, length):
+        for matrix in range(s, t, group):
+            for line in range(i, j, count):
+                for entry in range(x, y, length):
                     part = Box(
-                        (s + matrix, s + matrix + 1),
-                        (i + line, i + end),
-                        (x + entry, x + min(entry + length, inner)),
+                        (matrix, min(matrix + group, t)),
+                        (line, min(line + count, j)),
+                        (entry, min(entry + length, y)),
                     )
-                    yield Chunk(part, (matrix * lines + line) * inner + entry)
+                    yield Chunk(part, ((matrix - s) * lines + line - i) * inner + entry - x)
 
 
 def _merged(x: Array) -> Array | None:

@@ -9,9 +9,9 @@ import numpy as np
 from .._dispatch.decision import capacity, complex_plan
 from .._plans.plan import Plan, make_plan
 from .._request.operands import MatmulRequest
-from .devices import Device
+from .devices import Cpu
 from .host import HostMatrices
-from .tiles import Sizes
+from .tiles import Matrix, Sizes
 
 _OUTPUTS = 24  # bytes of an entry of the workspace beside a byte for each modulus: lists of repair, words of certificates
 
@@ -20,62 +20,47 @@ _MOST_CUT = 256  # products of plans that cut K on a GPU
 
 
 def sizes_of(
-    request: MatmulRequest,
-    a: HostMatrices,
-    b: HostMatrices,
-    results: list[HostMatrices],
-    device: Device,
-    *,
-    overflow: bool,
+    request: MatmulRequest, a: HostMatrices, b: HostMatrices, results: list[HostMatrices], device: Cpu
 ) -> Sizes:
-    """A request that is not empty, as its cutter sees it; `overflow`: entries that wrap are refused."""
+    """A request that is not empty, as its cutter sees it."""
     shape = request.shape
     plan = _plan(request)
     planes = _MOST_PLANES if plan is None else max(plan.planes_a, plan.planes_b)
     # Of complex entries both parts, and of B the columns that both parts of A meet (csrc/cpu/complex), which are copied.
-    a_parts = 2 if a.dtype.kind == "c" else 1
-    b_parts = 2 if b.dtype.kind == "c" else 1
+    a_parts, b_parts = (2 if x.dtype.kind == "c" else 1 for x in (a, b))
     is_paired = a_parts == b_parts == 2
-    b_copy = 2 * b.dtype.itemsize if is_paired else b.dtype.itemsize * (b_parts - 1)
-    bounds = sum(x.dtype.itemsize for x in results[1:])
-    result = results[0].dtype
+    planes_a = a_parts * planes
+    if is_paired:  # a plan of complex products may have more than twice the planes of a real one
+        paired = plan and complex_plan(plan.scheme, plan.backend, plan.family, plan.bits, 2 * shape.k)
+        planes_a = max(planes_a, paired.planes_a if paired else 0)
+        planes_a += a.dtype.itemsize if a.is_turned else 0  # it is prepared of a copy
+    planes_b = b_parts * (planes * a_parts if is_paired else planes)
+    planes_b += b.dtype.itemsize * (2 if is_paired else b_parts - 1)  # it is copied
+    planes_c = max(a_parts, b_parts) * (planes + _OUTPUTS)
+    c_entry = sum(x.dtype.itemsize for x in results)
+    result, *bounds = (x.dtype for x in results)
+    c_copied = sum(x.itemsize for x in bounds)
+    if result == np.bool_:
+        c_copied += 9
+    elif request.asked.raises:  # entries that wrap are refused
+        c_copied += result.itemsize
     # A row and a column of complex entries are copied in half of the workspace, and plans of many products do not cut K.
     line = 2 * (a.dtype.itemsize + 4 * b.dtype.itemsize) if a_parts * b_parts > 1 else 0
     if plan is not None and plan.products > _MOST_CUT:
         line += 64 * planes * (a_parts + 2 * b_parts)
     return Sizes(
-        matrices=prod(shape.stack),
-        m=shape.m,
-        n=shape.n,
-        k=shape.k,
-        a_shared=a.count == 1,
-        b_shared=b.count == 1,
-        a=a.dtype.itemsize,
-        b=b.dtype.itemsize,
-        c=sum(x.dtype.itemsize for x in results),
-        a_planes=_planes_of_a(request, plan, a_parts * planes, is_paired=is_paired)
-        + (a.dtype.itemsize if is_paired and a.is_turned else 0),  # it is prepared of a copy
-        b_planes=b_parts * (2 if is_paired else 1) * planes + b_copy,
-        c_planes=max(a_parts, b_parts) * (planes + _OUTPUTS),
-        a_copied=_words(a.dtype),
-        b_copied=_words(b.dtype),
-        c_copied=bounds + (9 if result == np.bool_ else result.itemsize if overflow else 0),
-        a_turned=a.is_turned,
-        b_turned=b.is_turned,
-        c_turned=results[0].is_turned,
+        prod(shape.stack),
+        shape.m,
+        shape.n,
+        shape.k,
+        a=Matrix(a.dtype.itemsize, planes_a, _words(a.dtype), a.count == 1, a.is_turned),
+        b=Matrix(b.dtype.itemsize, planes_b, _words(b.dtype), b.count == 1, b.is_turned),
+        c=Matrix(c_entry, planes_c, c_copied, is_turned=results[0].is_turned),
         operations=2 * a_parts * b_parts,
         keeps=device.keeps and result.kind in "fc",
         least_workspace=device.least_workspace + int(shape.k * (device.inner_workspace + line)),
         line_workspace=device.line_workspace,
     )
-
-
-def _planes_of_a(request: MatmulRequest, plan: Plan | None, estimate: int, *, is_paired: bool) -> int:
-    """Bytes of the planes of an entry of A: a plan of complex products may have more than twice those of a real one."""
-    if plan is None or not is_paired:
-        return estimate
-    paired = complex_plan(plan.scheme, plan.backend, plan.family, plan.bits, 2 * request.shape.k)
-    return estimate if paired is None else max(estimate, paired.planes_a)
 
 
 def _plan(request: MatmulRequest) -> Plan | None:
@@ -86,10 +71,9 @@ def _plan(request: MatmulRequest) -> Plan | None:
     backend = asked.backend
     if backend == "auto":
         backend = "int8" if asked.family == "least" else "fp4"
+    bits = capacity(asked, request.single)
     try:
-        return make_plan(
-            asked.scheme, backend, asked.family, capacity(asked, request.single), request.shape.k
-        )
+        return make_plan(asked.scheme, backend, asked.family, bits, request.shape.k)
     except ValueError:
         return None
 

@@ -25,7 +25,7 @@ LAUNCH = 1e-4
 _HALF_BUSY = 2**20  # entries of a tile whose product reaches half of the operations a second
 _ROOM = 1.25  # that the bus shall not have to wait for products that take longer than they should
 _ALIGNED = (
-    128  # rows and columns of tiles are multiples of this where there are more, as those of kernels are
+    128  # of which rows and columns of tiles are multiples where there are more, as those of kernels are
 )
 _FEW_TILES = 4  # with fewer strips to a block, the next block travels beside the one in use
 
@@ -43,50 +43,36 @@ class Tile(NamedTuple):
         return (t - s) * (p - i) * (q - j)
 
 
+class Matrix(NamedTuple):
+    """A, B or C: bytes of an entry on the device, of C in all results together.
+
+    `planes` are bytes of workspace that an entry takes, an estimate, as the product runs in blocks where it has less; `copied`
+    those beside, while it is multiplied, that no limit of the workspace counts. `is_shared`: one matrix stands in all products.
+    `is_turned`: on the host columns lie together; what is a part of every line is copied there, and travels slower.
+    """
+
+    entry: int
+    planes: int
+    copied: int = 0
+    is_shared: bool = False
+    is_turned: bool = False
+
+
 @dataclass(frozen=True)
 class Sizes:
-    """A product as its cutter sees it.
+    """`matrices` products of m × k by k × n, every extent at least 1, as their cutter sees them.
 
-    Attributes
-    ----------
-    matrices, m, n, k : int
-        `matrices` products of m × k by k × n, every extent at least 1.
-    a_shared, b_shared : bool
-        One matrix of the operand stands in all of the products.
-    a, b, c : int
-        Bytes of an entry on the device, for C of all results together.
-    a_planes, b_planes, c_planes : int
-        Bytes of workspace that an entry of A, B and C takes: estimates, as the product runs in blocks where it has less.
-    a_copied, b_copied, c_copied : int
-        Bytes that an entry of A, B and C takes beside, while it is multiplied, and that no limit of the workspace counts.
-    a_turned, b_turned, c_turned : bool
-        On the host columns lie together, not rows: what is a part of every line is copied there, and travels slower.
-    operations : int
-        Of real numbers, for each of the m n k.
-    keeps : bool
-        A resident operand can be prepared, and is then encoded once.
-    least_workspace, line_workspace : int
-        Bytes that the smallest blocks need, and what they need for each row and column of a tile.
+    `operations` of real numbers are made for each of the m n k. A resident operand can be prepared where it `keeps`, and is then
+    encoded once. The smallest blocks need `least_workspace` bytes, and `line_workspace` for each row and column of a tile.
     """
 
     matrices: int
     m: int
     n: int
     k: int
-    a_shared: bool
-    b_shared: bool
-    a: int
-    b: int
-    c: int
-    a_planes: int
-    b_planes: int
-    c_planes: int
-    a_copied: int = 0
-    b_copied: int = 0
-    c_copied: int = 0
-    a_turned: bool = False
-    b_turned: bool = False
-    c_turned: bool = False
+    a: Matrix
+    b: Matrix
+    c: Matrix
     operations: int = 2
     keeps: bool = False
     least_workspace: int = 2**20
@@ -111,7 +97,7 @@ class Tiling:
         outer, inner = _ranges(sizes.n, self.columns), _ranges(sizes.m, self.rows)
         if self.resident == "a":
             outer, inner = inner, outer
-        if self._is_shared(self.resident):
+        if self._matrix(self.resident).is_shared:
             passes = [(block, [(group, strip) for group in groups for strip in inner]) for block in outer]
         else:
             passes = [(block, [(group, strip) for strip in inner]) for group in groups for block in outer]
@@ -119,76 +105,74 @@ class Tiling:
             for group, strip in steps[:: -1 if number % 2 else 1]:
                 yield Tile(group, strip, block) if self.resident == "b" else Tile(group, block, strip)
 
-    def piece(self, side: str, tile: Tile) -> tuple[Range, Range]:
-        """What a tile needs of an operand: matrices of its own stack, and rows of A or columns of B."""
-        matrices = (0, 1) if self._is_shared(side) else tile.matrices
-        return matrices, tile.rows if side == "a" else tile.columns
-
-    def piece_bytes(self, side: str) -> int:
-        """Of the largest piece of an operand."""
-        sizes = self.sizes
-        lines, entry = (self.rows, sizes.a) if side == "a" else (self.columns, sizes.b)
-        return self._matrices_of(side) * lines * sizes.k * entry
-
-    @property
-    def result_bytes(self) -> int:
-        """Of the largest tile."""
-        return self.matrices * self.rows * self.columns * self.sizes.c
+    @cached_property
+    def _groups(self) -> int:
+        return _count(self.sizes.matrices, self.matrices)
 
     @cached_property
     def strips(self) -> int:
         """Tiles that a resident block serves, one after the other."""
         sizes = self.sizes
         inner = _count(sizes.m, self.rows) if self.resident == "b" else _count(sizes.n, self.columns)
-        return inner * (_count(sizes.matrices, self.matrices) if self._is_shared(self.resident) else 1)
+        return inner * (self._groups if self._matrix(self.resident).is_shared else 1)
 
     @cached_property
     def count(self) -> int:
         """Of all tiles."""
-        sizes = self.sizes
-        return (
-            _count(sizes.matrices, self.matrices) * _count(sizes.m, self.rows) * _count(sizes.n, self.columns)
-        )
+        return self._groups * _count(self.sizes.m, self.rows) * _count(self.sizes.n, self.columns)
 
     def slots(self, side: str) -> int:
         """Places for pieces of an operand: two where one is filled while the other is multiplied."""
-        passes = self.count // self.strips
-        pieces = passes if side == self.resident else self.strips
-        if side != self.resident and not self._is_shared(side) and not self._is_shared(self.resident):
-            pieces *= _count(self.sizes.matrices, self.matrices)  # each group of matrices brings its own
+        pieces = self.count // self.strips if side == self.resident else self.strips
+        if side != self.resident and not (self.sizes.a.is_shared or self.sizes.b.is_shared):
+            pieces *= self._groups  # each group of matrices brings its own
         return 1 if pieces == 1 or (side == self.resident and self.strips >= _FEW_TILES) else 2
 
     @property
     def result_slots(self) -> int:
         return min(2, self.count)
 
+    def _matrix(self, side: str) -> Matrix:
+        return self.sizes.a if side == "a" else self.sizes.b
+
+    def piece(self, side: str, tile: Tile) -> tuple[Range, Range]:
+        """What a tile needs of an operand: matrices of its own stack, and rows of A or columns of B."""
+        matrices = (0, 1) if self._matrix(side).is_shared else tile.matrices
+        return matrices, tile.rows if side == "a" else tile.columns
+
+    def _piece_entries(self, side: str) -> int:
+        lines = self.rows if side == "a" else self.columns
+        return (1 if self._matrix(side).is_shared else self.matrices) * lines * self.sizes.k
+
+    @property
+    def _entries(self) -> int:
+        return self.matrices * self.rows * self.columns
+
+    def piece_bytes(self, side: str) -> int:
+        """Of the largest piece of an operand."""
+        return self._piece_entries(side) * self._matrix(side).entry
+
+    @property
+    def result_bytes(self) -> int:
+        """Of the largest tile."""
+        return self._entries * self.sizes.c.entry
+
     @property
     def kept_bytes(self) -> int:
         """Of what is prepared of a resident block, an estimate."""
-        if not self.is_kept:
-            return 0
-        sizes = self.sizes
-        lines, planes = (
-            (self.rows, sizes.a_planes) if self.resident == "a" else (self.columns, sizes.b_planes)
-        )
-        return self._matrices_of(self.resident) * lines * sizes.k * planes
-
-    @property
-    def held_bytes(self) -> int:
-        """Of everything on the device but the workspace."""
-        sizes = self.sizes
-        copied = sizes.k * (
-            sizes.a_copied * self.rows * self._matrices_of("a")
-            + sizes.b_copied * self.columns * self._matrices_of("b")
-        )
-        copied += self.matrices * self.rows * self.columns * sizes.c_copied
-        return self.slot_bytes + copied + self.kept_bytes
+        return self._piece_entries(self.resident) * self._matrix(self.resident).planes if self.is_kept else 0
 
     @property
     def slot_bytes(self) -> int:
         """Of the places for pieces of the operands and for tiles of the result."""
         pieces = sum(self.slots(side) * self.piece_bytes(side) for side in "ab")
         return pieces + self.result_slots * self.result_bytes
+
+    @property
+    def held_bytes(self) -> int:
+        """Of everything on the device but the workspace."""
+        copied = sum(self._piece_entries(side) * self._matrix(side).copied for side in "ab")
+        return self.slot_bytes + copied + self._entries * self.sizes.c.copied + self.kept_bytes
 
     def product_bytes(self, limit: int) -> int:
         """That products may take beside the slots: all of the limit, unless twice what is estimated is less."""
@@ -197,76 +181,40 @@ class Tiling:
     @property
     def least_workspace(self) -> int:
         """Bytes with which a tile can be made at all."""
-        sizes = self.sizes
-        return sizes.least_workspace + self.matrices * (self.rows + self.columns) * sizes.line_workspace
+        lines = self.matrices * (self.rows + self.columns)
+        return self.sizes.least_workspace + lines * self.sizes.line_workspace
 
     @property
     def wanted_workspace(self) -> int:
         """Bytes with which a tile is one block, an estimate."""
-        sizes = self.sizes
-        lines = sum(self._encoded(side) for side in "ab")
-        return lines + self.matrices * self.rows * self.columns * sizes.c_planes + self.least_workspace
+        return self._encoded + self._entries * self.sizes.c.planes + self.least_workspace
 
-    def _encoded(self, side: str) -> int:
-        """Bytes of planes that a tile encodes of an operand."""
-        if self.is_kept and side == self.resident:
-            return 0
-        lines, planes = (
-            (self.rows, self.sizes.a_planes) if side == "a" else (self.columns, self.sizes.b_planes)
-        )
-        return self._matrices_of(side) * lines * self.sizes.k * planes
-
-    def fits(self, limit: int) -> bool:
-        return self.held_bytes + self.least_workspace <= limit
+    @property
+    def _encoded(self) -> int:
+        """Bytes of planes that a tile encodes."""
+        planes = sum(self._piece_entries(side) * self._matrix(side).planes for side in "ab")
+        return planes - self.kept_bytes
 
     def seconds(self, limit: int) -> float:
-        """By the nominal figures, within a limit that it fits."""
+        """By the nominal figures, within a limit in which it is held."""
         sizes = self.sizes
         other = "a" if self.resident == "b" else "b"
         entries = self.matrices * (self.rows + _ALIGNED) * (self.columns + _ALIGNED) + _HALF_BUSY
         work = entries * sizes.k * sizes.operations / OPERATIONS
-        wanted = self.wanted_workspace
-        blocks = max(1.0, wanted / max(1, limit - self.held_bytes))
-        encoded = sum(self._encoded(side) for side in "ab") * blocks / ENCODED
-        tile = work + encoded + LAUNCH * blocks
+        blocks = max(1.0, self.wanted_workspace / max(1, limit - self.held_bytes))
+        tile = work + self._encoded * blocks / ENCODED + LAUNCH * blocks
         up = self.piece_bytes(other) / self._rate(other)
         down = self.result_bytes / self._rate("c")
+        resident = self.piece_bytes(self.resident) / self._rate(self.resident) + self.kept_bytes / ENCODED
         passes = self.count // self.strips
-        resident = self.piece_bytes(self.resident) / self._rate(self.resident)
-        once = self.kept_bytes / ENCODED
-        return passes * (resident + once) + self.count * max(up, _ROOM * tile, down) + up + tile + down
+        return passes * resident + self.count * max(up, _ROOM * tile, down) + up + tile + down
 
     def _rate(self, name: str) -> float:
         """Bytes a second that pieces of a matrix travel."""
-        sizes = self.sizes
-        whole_rows = name == "a" or self.columns == sizes.n
-        whole_columns = name == "b" or self.rows == sizes.m
-        is_turned = {"a": sizes.a_turned, "b": sizes.b_turned, "c": sizes.c_turned}[name]
-        return BUS if (whole_columns if is_turned else whole_rows) else GATHERED
-
-    def moved_bytes(self) -> int:
-        """That cross the bus in both directions, if one device makes all of the tiles."""
-        sizes, moved = self.sizes, 0
-        places: dict[str, list[object]] = {"a": [], "b": []}
-        for tile in self.tiles():
-            moved += tile.entries * sizes.c
-            for side, entry in (("a", sizes.a), ("b", sizes.b)):
-                piece, held = self.piece(side, tile), places[side]
-                if piece in held:
-                    held.remove(piece)
-                else:
-                    (s, t), (i, j) = piece
-                    moved += (t - s) * (j - i) * sizes.k * entry
-                    if len(held) == self.slots(side):
-                        held.pop(0)
-                held.append(piece)
-        return moved
-
-    def _is_shared(self, side: str) -> bool:
-        return self.sizes.a_shared if side == "a" else self.sizes.b_shared
-
-    def _matrices_of(self, side: str) -> int:
-        return 1 if self._is_shared(side) else self.matrices
+        matrix = self.sizes.c if name == "c" else self._matrix(name)
+        whole_rows = name == "a" or self.columns == self.sizes.n
+        whole_columns = name == "b" or self.rows == self.sizes.m
+        return BUS if (whole_columns if matrix.is_turned else whole_rows) else GATHERED
 
 
 @lru_cache(maxsize=64)
@@ -279,19 +227,14 @@ def best_tiling(sizes: Sizes, limit: int) -> Tiling:
         Where not even tiles of one entry fit, naming the least that would do.
     """
     for least in (_ALIGNED, 1):
-        fitting = [tiling for tiling in _candidates(sizes, least) if tiling.fits(limit)]
+        fitting = [x for x in _candidates(sizes, least) if x.held_bytes + x.least_workspace <= limit]
         if fitting:
             return min(fitting, key=lambda tiling: tiling.seconds(limit))
-    smallest = _smallest(sizes)
+    smallest = (Tiling(sizes, 1, 1, 1, resident) for resident in "ab")
     raise MemoryError(
         f"workspace_limit: {limit} bytes are too few for an inner dimension of {sizes.k}: the smallest tiles take "
-        f"{smallest.held_bytes + smallest.least_workspace}"
+        f"{min(x.held_bytes + x.least_workspace for x in smallest)}"
     )
-
-
-def _smallest(sizes: Sizes) -> Tiling:
-    tilings = [Tiling(sizes, 1, 1, 1, resident) for resident in "ab"]
-    return min(tilings, key=lambda tiling: tiling.held_bytes + tiling.least_workspace)
 
 
 def _candidates(sizes: Sizes, least: int) -> Iterator[Tiling]:
