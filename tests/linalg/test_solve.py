@@ -11,7 +11,7 @@ import scipy.linalg
 from ozfp4 import linalg
 from ozfp4.linalg import _operands as operands
 from ozfp4.linalg._native import eye
-from ozfp4.linalg._solvers import by_inverse, by_lu
+from ozfp4.linalg._systems import by_inverse, by_lu
 from ozfp4.testing import assert_same_bits
 
 U = 2.0**-53

@@ -5,14 +5,12 @@
 >>> x = ozfp4.linalg.solve(a, b, refine=True)     # NumPy arrays or torch tensors, matrices or stacks
 """
 
-from ._definite import cholesky
-from ._determinants import Slogdet, det, slogdet
 from ._householder import qr
 from ._least_squares import LstsqResult, lstsq
-from ._lu import lu_factor, lu_solve
+from ._lu import Slogdet, det, lu_factor, lu_solve, slogdet
 from ._refine import SolveReport
 from ._systems import inv, solve
-from ._triangles import solve_triangular
+from ._triangles import cholesky, solve_triangular
 
 __all__ = [
     "LstsqResult",

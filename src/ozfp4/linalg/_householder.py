@@ -96,10 +96,8 @@ def qr(a: Any, *, mode: str = "reduced", accuracy: str | None = None, check_fini
         (..., m, n), float64, float32, complex128 or complex64; integers and bool become float64.
     mode : {"reduced", "complete", "r"}
         Q with min(m, n) columns, with m, or R alone.
-    accuracy : {"standard", "correct", "scaled"}, optional
-        Of the products, as in :func:`ozfp4.matmul`.
-    check_finite : bool
-        Refuse NaN and infinity; else they take their way through the arithmetic.
+    accuracy, check_finite
+        As in :func:`ozfp4.linalg.solve`.
 
     Returns
     -------
@@ -120,7 +118,7 @@ def qr(a: Any, *, mode: str = "reduced", accuracy: str | None = None, check_fini
     """
     if mode not in MODES:
         raise ValueError(f"mode: {mode!r} is unknown; allowed are {', '.join(map(repr, MODES))}")
-    given = take(a, has_b=False, accuracy=accuracy, check_finite=check_finite)
+    given = take(a, accuracy=accuracy, check_finite=check_finite)
 
     def steps(matrices: Any) -> tuple[Any, ...]:
         m, n = matrices.shape[1:]

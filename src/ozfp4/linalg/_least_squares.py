@@ -10,11 +10,11 @@ import numpy as np
 from .._report import Report
 from .._request.dlpack import any_library
 from .._support.fp_mode import in_default_mode
-from ._evidence import part_left, quick
 from ._householder import factorise, times_q
 from ._native import Rows, adjoint, copy, eye, join, pick, put, zeros
 from ._operands import check_flags, over_stack, take
 from ._products import residual
+from ._refine import part_left, quick
 from ._refine import refine as refined_solution
 from ._systems import warn_of
 from ._triangles import check_diagonal, substitute

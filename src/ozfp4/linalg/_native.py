@@ -8,7 +8,6 @@ when it is first needed, as importing it takes a quarter of a second.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -35,12 +34,7 @@ def dtype_of(x: Any) -> np.dtype[Any]:
 
 def limits(x: Any) -> Any:
     """The limits of its dtype, as NumPy gives them."""
-    return _limits(dtype_of(x))
-
-
-@lru_cache(maxsize=8)  # NumPy takes microseconds
-def _limits(dtype: np.dtype[Any]) -> Any:
-    return np.finfo(dtype)
+    return np.finfo(dtype_of(x))
 
 
 def roundoff(x: Any) -> float:
@@ -59,11 +53,10 @@ def copy(x: Any, dtype: np.dtype[Any] | None = None) -> Any:
 
 def eye(rows: int, columns: int, like: Any) -> Any:
     """Ones on the diagonal, zeros elsewhere, for each matrix of the stack `like`: a view, to be read alone."""
-    if isinstance(like, np.ndarray):
-        unit: Any = np.eye(rows, columns, dtype=like.dtype)
-    else:
-        unit = require_torch().eye(rows, columns, dtype=like.dtype, device=like.device)
-    return library_of(like).broadcast_to(unit, (len(like), rows, columns))
+    library = library_of(like)
+    where = {} if library is np else {"device": like.device}
+    unit = library.eye(rows, columns, dtype=like.dtype, **where)
+    return library.broadcast_to(unit, (len(like), rows, columns))
 
 
 def zeros(rows: int, columns: int, like: Any) -> Any:
@@ -120,11 +113,9 @@ def put(x: Any, rows: Rows, values: Any) -> None:
 
 def column_sizes(x: Any) -> Host:
     """The largest magnitude of each column, on the host, (count, columns)."""
-    if isinstance(x, np.ndarray):
-        return np.asarray(np.abs(x).max(1, initial=0.0), dtype=np.float64)
     if x.shape[1] == 0:
         return np.zeros((len(x), x.shape[2]))
-    return to_host(x.abs().amax(1)).astype(np.float64)
+    return to_host(library_of(x).amax(abs(x), 1)).astype(np.float64)
 
 
 def diagonal(x: Any) -> Host:
@@ -150,7 +141,7 @@ def cholesky(blocks: Any) -> tuple[Any, Host]:
         return factors, to_host(infos)
     if blocks.shape[1] <= SMALL:
         return _small_cholesky(blocks)
-    (potrf,) = _routines(blocks, "potrf")
+    potrf = _routine("potrf", blocks)
     factors, minors = np.empty_like(blocks), np.empty(len(blocks), np.int32)
     for i, block in enumerate(blocks):
         factors[i], minors[i] = potrf(block, lower=1, clean=1)
@@ -164,7 +155,7 @@ def lu(panels: Any) -> tuple[Any, Host]:
         return packed, to_host(pivots) - 1
     if max(panels.shape[1:]) <= SMALL:
         return _small_lu(panels)
-    (getrf,) = _routines(panels, "getrf")
+    getrf = _routine("getrf", panels)
     packed, pivots = np.empty_like(panels), np.empty((len(panels), min(panels.shape[1:])), np.int32)
     for i, panel in enumerate(panels):
         packed[i], pivots[i], _ = getrf(panel)
@@ -175,11 +166,9 @@ def qr(panels: Any) -> tuple[Any, Any]:
     """R on and above the diagonal, below it the vectors v of the reflections I - tau v v^H, whose first entry 1 is not stored;
     and their tau."""
     if not isinstance(panels, np.ndarray):
-        packed, tau = require_torch().geqrf(panels)
-        return packed, tau
+        return tuple(require_torch().geqrf(panels))
     packed, tau = np.linalg.qr(panels, mode="raw")
-    dtype = panels.dtype  # NumPy's are of double precision
-    return packed.swapaxes(1, 2).astype(dtype, copy=False), tau.astype(dtype, copy=False)
+    return numbers(packed.swapaxes(1, 2), panels), numbers(tau, panels)  # NumPy's are of double precision
 
 
 def triangular(t: Any, b: Any, *, lower: bool, unit: bool = False) -> Any:
@@ -190,18 +179,18 @@ def triangular(t: Any, b: Any, *, lower: bool, unit: bool = False) -> Any:
         return _small_triangular(t, b, lower, unit)
     x = np.array(b, order="C")
     if x.shape[2]:
-        (trtrs,) = _routines(t, "trtrs")
+        trtrs = _routine("trtrs", t)
         turned = t[0].flags.c_contiguous  # LAPACK reads it as its transpose, without a copy
         for i, each in enumerate(t.swapaxes(1, 2) if turned else t):
             x[i], _ = trtrs(each, x[i], lower=lower != turned, trans=int(turned), unitdiag=unit)
     return x
 
 
-def _routines(x: Host, *names: str) -> Any:
+def _routine(name: str, x: Host) -> Any:
     """LAPACK's for the dtype of x."""
     from scipy.linalg import get_lapack_funcs
 
-    return get_lapack_funcs(names, (x[0],))
+    return get_lapack_funcs(name, (x[0],))
 
 
 def _stack_last(x: Host) -> Host:

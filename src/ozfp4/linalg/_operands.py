@@ -27,9 +27,9 @@ class FailureError(Exception):
 
 
 class Operands(NamedTuple):
-    """The matrices a (count, m, n) and b (count, m, k) of one dtype, or None for b; `lead` is the shape of their stack.
-    `vector` says that b was 1-D: it is a column here, and the result loses its last axis. `torch` is the module where the caller
-    gave tensors, which are arrays here if they lie on the CPU: threads of torch have floating-point modes of their own."""
+    """The matrices a (count, m, n) and b (count, m, k) of one dtype, or None for b; `lead` is the shape of their stack, `vector`
+    whether b was 1-D. `torch` is the module where the caller gave tensors, which are arrays here if they lie on the CPU: threads
+    of torch have floating-point modes of their own."""
 
     torch: Any
     a: Any
@@ -54,55 +54,37 @@ class Operands(NamedTuple):
         return cast(Exception, kind(f"a{place}: {words}"))
 
 
-def take(
-    a: Any,
-    b: Any = None,
-    *,
-    square: bool = False,
-    accuracy: str | None,
-    check_finite: bool,
-    has_b: bool = True,
-) -> Operands:
-    """The operands; b is left out where `has_b` is False.
-
-    Raises
-    ------
-    TypeError
-        NumPy mixed with torch, dtypes other than `library.TAKEN`, masked arrays, tensors that are not dense.
-    ValueError
-        Shapes that do not fit, NaN or infinity where `check_finite`, an unknown accuracy.
-    RuntimeError
-        Tensors that require grad, on different devices, or on one without a kernel in this build.
-    """
+def take(a: Any, *b: Any, square: bool = False, accuracy: str | None, check_finite: bool) -> Operands:
+    """The operands, with or without b. Raises as :func:`ozfp4.linalg.solve`."""
     accuracy = check_accuracy(accuracy)
-    given = {"a": a, "b": b} if has_b else {"a": a}
+    given = dict(zip("ab", (a, *b), strict=False))
     torch = library.torch_module() if library.is_from_torch(**given) else None
     arrays = {name: _checked(name, x) for name, x in given.items()}
-    if torch and has_b:
-        library.check_device("b", b, a)
-    if torch and lies_on_host(a):
-        arrays = {name: library.array_of_tensor(name, x) for name, x in arrays.items()}
-    a, b = arrays["a"], arrays.get("b")
+    if torch:
+        library.check_device("b", given.get("b", a), a)
+        if lies_on_host(a):
+            arrays = {name: library.array_of_tensor(name, x) for name, x in arrays.items()}
+    a, right = arrays["a"], arrays.get("b")
     if a.ndim < 2:
         raise ValueError(f"a: a matrix or a stack of them is needed; its shape is {tuple(a.shape)}")
     if square and a.shape[-2] != a.shape[-1]:
         raise ValueError(f"a: a square matrix is needed; its shape is {tuple(a.shape)}")
-    vector = has_b and b.ndim == 1
-    if has_b:
-        b = _fitting(a, b)
+    if right is not None:
+        right = _fitting(a, right)
     for name, x in arrays.items():
         if check_finite and not is_finite(x.reshape(1, 1, -1)).all():
             raise ValueError(f"{name}: holds NaN or infinity; check_finite=False lets them pass")
     dtype, lead = np.result_type(*map(dtype_of, arrays.values())), tuple(a.shape[:-2])
-    if has_b:
+    if right is not None:
         try:
-            lead = np.broadcast_shapes(lead, tuple(b.shape[:-2]))
+            lead = np.broadcast_shapes(lead, tuple(right.shape[:-2]))
         except ValueError:
             raise ValueError(
-                f"b: shape {tuple(b.shape)} does not broadcast with {tuple(a.shape)}, the shape of a"
+                f"b: shape {tuple(right.shape)} does not broadcast with {tuple(a.shape)}, the shape of a"
             ) from None
-        b = _stack(b, dtype, lead)
-    return Operands(torch, _stack(a, dtype, lead), b, lead, vector, accuracy)
+        right = _stack(right, dtype, lead)
+    vector = right is not None and arrays["b"].ndim == 1
+    return Operands(torch, _stack(a, dtype, lead), right, lead, vector, accuracy)
 
 
 def lies_on_host(tensor: Any) -> bool:

@@ -3,7 +3,7 @@ numbers an entry, powers of two that keep matrices away from the ends of their d
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -17,14 +17,9 @@ from ._native import Host, column_sizes, copy, dtype_of, eye, join, limits, numb
 SIZE = 128
 
 
-def blocks(n: int) -> Iterator[tuple[int, int]]:
+def blocks(n: int) -> list[tuple[int, int]]:
     """Begin and end of each block of 0..n, in order; n >= 0."""
-    return ((begin, min(begin + SIZE, n)) for begin in range(0, n, SIZE))
-
-
-def blocks_reversed(n: int) -> Iterator[tuple[int, int]]:
-    """The same blocks, the last one first."""
-    return reversed(list(blocks(n)))
+    return [(begin, min(begin + SIZE, n)) for begin in range(0, n, SIZE)]
 
 
 def multiply(a: Any, b: Any, accuracy: str) -> Any:

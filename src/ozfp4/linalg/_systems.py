@@ -1,9 +1,11 @@
-"""``ozfp4.linalg.solve`` and ``inv``."""
+"""``ozfp4.linalg.solve`` and ``inv``, and the approximate inverses of square matrices that they refine with: functions from the
+factors of a matrix, and from those of a product with the inverse."""
 
 from __future__ import annotations
 
 import warnings
-from typing import Any, overload
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 
@@ -13,30 +15,161 @@ from .._request.types import Array, Arrays, No, Yes
 from .._request.types import TensorT as T
 from .._support.caller import stack_level
 from .._support.fp_mode import in_default_mode
-from ._evidence import condition_numbers, part_left, quick
-from ._native import Host, Rows, eye, is_finite, pick, put
+from . import _lu as lu
+from ._native import Host, Rows, adjoint, eye, is_finite, join, numbers, pick, put, roundoff
 from ._operands import FailureError, Operands, check_flags, over_stack, take
-from ._products import lifts, residual, scaled
-from ._refine import Refined, SolveReport, refine, worst
-from ._solvers import Solver, by_cholesky, by_inverse, by_lu, by_matrix
+from ._products import lifts, multiply, residual, scaled
+from ._refine import (
+    Refined,
+    Solve,
+    SolveReport,
+    condition_numbers,
+    part_left,
+    quick,
+    random_numbers,
+    refine,
+    worst,
+)  # fmt: skip
+from ._triangles import lower_factor, substitute
 
-STRUCTURES = {"gen": by_lu, "pos": by_cholesky}
 # So often an approximate inverse is made better: the first ones of a matrix far beyond the precision are hardly any.
 _ROUNDS = 2
+# The noise of an inverse, in units of the roundoff.
+_NOISE = 8
+
+
+class Solver(NamedTuple):
+    """For a stack: `solve` takes up to `terms` matrices X of some of its systems and gives about A^-1 times their sum,
+    `solve_adjoint` about A^-H X of one. `part` is the share of an error that is left, infinite where unknown. `failures` name
+    zero pivots that were filled, by the systems: there only a refined solution is one."""
+
+    name: str
+    solve: Solve
+    solve_adjoint: Solve
+    part: Host
+    terms: int = 1
+    failures: Mapping[int, str] = {}
+
+    def of(self, kept: Rows) -> Solver:
+        """That of some of the systems, which are counted anew."""
+        return self._replace(
+            solve=lambda x, rows: self.solve(x, kept[rows]),
+            solve_adjoint=lambda x, rows: self.solve_adjoint(x, kept[rows]),
+            part=self.part[kept],
+            failures={},
+        )
+
+
+def by_lu(a: Any, accuracy: str) -> Solver:
+    """From P A = L U; FailureError for a matrix that is plainly singular."""
+    solver, singular = _by_lu(a, accuracy)
+    if singular.size:
+        first = int(singular[0])
+        raise FailureError(first, solver.failures[first])
+    return solver
+
+
+def _by_lu(a: Any, accuracy: str) -> tuple[Solver, Rows]:
+    """The same, and the matrices that are plainly singular."""
+    factors = lu.factorise_in_range(a, accuracy)
+    failures, singular = lu.fill_zeros(factors.packed)
+    order = lu.order_of(factors.pivots, a.shape[1])
+
+    def solve(terms: Sequence[Any], rows: Rows, way: str = "N") -> Any:
+        x = scaled(terms[0], -factors.exponents[rows])
+        return lu.solve_factored(pick(factors.packed, rows), pick(order, rows), x, accuracy, way)
+
+    unknown = np.full(len(a), np.inf)
+    solver = Solver("LU", solve, lambda x, rows: solve(x, rows, "C"), unknown, failures=failures)
+    return solver, singular
+
+
+def by_cholesky(a: Any, accuracy: str) -> Solver:
+    """From A = L L^H; FailureError for a matrix that is not positive definite."""
+    factor = lower_factor(a, accuracy)
+
+    def solve(terms: Sequence[Any], rows: Rows) -> Any:
+        left = pick(factor, rows)
+        y = substitute(left, terms[0], accuracy, lower=True)
+        return substitute(adjoint(left), y, accuracy, lower=False)
+
+    return Solver("Cholesky", solve, solve, np.full(len(a), np.inf))
+
+
+def by_matrix(name: str, inverse: Any, part: Host) -> Solver:
+    """By products with the inverse itself, each entry rounded once."""
+    return Solver(
+        name,
+        lambda x, rows: _times(pick(inverse, rows), x),
+        lambda x, rows: _times(adjoint(pick(inverse, rows)), x),
+        part,
+        2,
+    )
+
+
+def by_inverse(a: Any, inverse: Any, name: str, accuracy: str) -> list[tuple[Solver, Rows]]:
+    """From C = fl(R A), R about A^-1, an `inverse` by the factors `name`: A^-1 = C^-1 R (Rump). Solvers, each with its systems;
+    none is for those where R overflows or C is plainly singular.
+
+    C is rounded once, so its condition is about u times that of A. R has its last bits at random, without which it may be as
+    singular as A, and C too.
+    """
+    noise = 1 + _NOISE * roundoff(a) * random_numbers(*a.shape[1:])
+    matrix = inverse * numbers(noise, a)
+    product = multiply(matrix, a, "correct")
+    rows = np.flatnonzero(is_finite(product))
+    if not rows.size:
+        return []
+    second, singular = _by_lu(pick(product, rows), accuracy)
+    left = np.setdiff1d(np.arange(len(rows)), singular)
+    if not left.size:
+        return []
+    second, rows = second.of(left), rows[left]
+    matrix, product = pick(matrix, rows), pick(product, rows)
+    part, _ = quick(product, second.solve, product[:, :, :0])
+    second, found = second._replace(part=part), []
+    if (sure := np.flatnonzero(part < np.inf)).size:
+        found.append((_after(name, pick(matrix, sure), second.of(sure)), rows[sure]))
+    if (unsure := np.flatnonzero(part == np.inf)).size:
+        product = pick(product, unsure)
+        again = second.solve([eye(a.shape[1], a.shape[1], product)], unsure)
+        proven = by_matrix(second.name, again, part_left(product, again, roundoff(product)))
+        found.append((_after(name, pick(matrix, unsure), proven), rows[unsure]))
+    return found
+
+
+def _after(name: str, matrix: Any, second: Solver) -> Solver:
+    """By products with the matrix R, then the solver of C."""
+    return Solver(
+        f"{name}, then {second.name} of the inverse's product",
+        lambda x, rows: second.solve([_times(pick(matrix, rows), x)], rows),
+        lambda x, rows: _times(adjoint(pick(matrix, rows)), [second.solve_adjoint(x, rows)]),
+        second.part,
+        2,
+    )
+
+
+def _times(matrix: Any, x: Sequence[Any]) -> Any:
+    """The matrix by the sum of some X, rounded once."""
+    return multiply(join([matrix] * len(x), 2), join(x, 1), "correct")
+
+
+STRUCTURES = {"gen": by_lu, "pos": by_cholesky}
 
 
 class _Stack:
-    """The systems of a stack on their way: solvers, and which of them each system's solution comes from."""
+    """The systems of a stack on their way. Of each the name of the factors that its solution comes from, and by these an estimate
+    of its condition number where a report is asked for."""
 
     def __init__(self, a: Any, b: Any, first: Solver, report: bool, accuracy: str) -> None:
-        self.a, self.b, self.report, self.accuracy = a, b, report, accuracy
+        self.a, self.b, self.first, self.report, self.accuracy = a, b, first, report, accuracy
         self.every: Rows = np.arange(len(a))
-        self.solvers = [(first, self.every)]
-        self.used = np.zeros(len(a), np.intp)
+        self.names, self.conditions = np.full(len(a), "", object), np.zeros(len(a))
+        self._use(first, self.every, np.ones(len(a), bool))
 
     def refined(self) -> Refined:
         """The refined solutions: by the first factors, or where those converge slowly, by better ones."""
-        first, every = self.solvers[0][0], self.every
+        first, every = self.first, self.every
         part, x = quick(self.a, first.solve, self.b)
         found = self._refine(x, every, first._replace(part=part))
         unproven = np.flatnonzero(part == np.inf)
@@ -53,7 +186,7 @@ class _Stack:
 
     def _improve(self, found: Refined, open_: Rows) -> None:
         """Refine those that are open by better factors, and those that stay so not at all."""
-        first = self.solvers[0][0]
+        first = self.first
         reasons = found.reasons.copy()
         groups = [(open_, first.solve([self._unit(open_)], open_))]
         for _ in range(_ROUNDS):
@@ -91,23 +224,15 @@ class _Stack:
 
     def _use(self, solver: Solver, rows: Rows, converged: Host) -> None:
         """The solver's solutions are those of the systems that converged by it."""
-        self.used[rows[converged]] = len(self.solvers)
-        self.solvers.append((solver, rows))
+        places = np.flatnonzero(converged)
+        self.names[rows[places]] = solver.name
+        if self.report and places.size and self.a.shape[1]:
+            some, a = solver.of(places), pick(self.a, rows[places])
+            self.conditions[rows[places]] = condition_numbers(a, some.solve, some.solve_adjoint)
 
     def _unit(self, rows: Rows) -> Any:
         n = self.a.shape[1]
         return eye(n, n, pick(self.a, rows))
-
-    def conditions(self) -> Host:
-        """Estimates of condition numbers, by the solver that was used."""
-        found = np.zeros(len(self.a))
-        for k, (solver, rows) in enumerate(self.solvers):
-            places = np.flatnonzero(self.used[rows] == k)
-            if places.size and self.a.shape[1]:
-                some = solver.of(places)
-                a = pick(self.a, rows[places])
-                found[rows[places]] = condition_numbers(a, some.solve, some.solve_adjoint)
-        return found
 
 
 def _solution(
@@ -123,11 +248,11 @@ def _solution(
     for i, words in first.failures.items():
         if found is None or not found.converged[i]:
             raise FailureError(i, words)
-    condition = float(stack.conditions().max()) if report else 0.0
+    condition = float(stack.conditions.max())
     if found is None:
         return first.solve([b], stack.every), SolveReport(first.name, accuracy, condition, False)
     return found.x, SolveReport(
-        max((stack.solvers[k][0].name for k in set(stack.used.tolist())), key=len),
+        max(stack.names.tolist(), key=len),
         accuracy,
         condition,
         True,
@@ -298,6 +423,6 @@ def inv(a: Any, *, refine: bool = False, accuracy: str | None = None, check_fini
         As :func:`ozfp4.linalg.solve`.
     """
     check_flags(refine=refine)
-    given = take(a, square=True, has_b=False, accuracy=accuracy, check_finite=check_finite)
+    given = take(a, square=True, accuracy=accuracy, check_finite=check_finite)
     n = given.a.shape[-1]
     return _solutions(given._replace(b=eye(n, n, given.a)), "gen", refine, False)[0]
