@@ -135,7 +135,7 @@ def _on_cuda(
         about["special_columns"] = outcome["special_columns"] // 2
     if asked.accuracy != "scaled":
         results = 1 if beside is None or asked.return_bound else 2
-        made = outcome.get("entries", c.numel()) if request.shape.k else 0  # an empty sum needs no certificate
+        made = outcome.get("entries", c.numel()) if request.shape.k else 0  # empty sums have none
         entries = made * (2 if "complex" in kinds else 1) * results
         repaired, exactly, chains = outcome["repaired"], outcome["repaired_exactly"], 0
         if asked.accuracy == "standard":
