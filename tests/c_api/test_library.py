@@ -17,6 +17,7 @@ import library as lib
 import numpy as np
 import pytest
 
+import ozfp4
 from ozfp4 import _core
 
 pytestmark = pytest.mark.slow
@@ -110,17 +111,22 @@ def test_versions_agree(library: ctypes.CDLL) -> None:
 
 
 def test_what_was_measured_counts(
-    library: ctypes.CDLL, gemm: Callable[..., lib.Array], tmp_path: Path, variables: Callable[..., None]
+    library: ctypes.CDLL, gemm: Callable[..., lib.Array], tmp_path: Path
 ) -> None:
-    variables(OZFP4_CACHE_DIR=str(tmp_path), OZFP4_CPU_KERNEL="sgemm")
     a, report = np.ones((9, 9)), lib.new_report()
     asked = lib.options(report=ctypes.pointer(report))
-    for rate, backend in ((None, "fp64"), (10**15, "int8")):
-        if rate is not None:
-            Path(_core.measured_file()).write_text(f"{_core.rates_device()}\tint8\t{rate}\n")
-        assert library.ozfp4_read_environment() == lib.OK
-        assert (gemm(1.0, a, a, asked=asked) == 9).all()
-        assert report.backend == lib.BACKENDS[backend]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("OZFP4_CACHE_DIR", str(tmp_path))
+        patch.setenv("OZFP4_CPU_KERNEL", "sgemm")
+        ozfp4.read_environment()
+        for rate, backend in ((None, "fp64"), (10**15, "int8")):
+            if rate is not None:
+                Path(_core.measured_file()).write_text(f"{_core.rates_device()}\tint8\t{rate}\n")
+            assert library.ozfp4_read_environment() == lib.OK
+            assert (gemm(1.0, a, a, asked=asked) == 9).all()
+            assert report.backend == lib.BACKENDS[backend]
+    ozfp4.read_environment()
+    assert library.ozfp4_read_environment() == lib.OK  # as it is for other tests
 
 
 def test_nothing_of_python_is_needed(library: ctypes.CDLL) -> None:
