@@ -4,7 +4,6 @@ add_library(ozfp4_product_without_gpu STATIC csrc/product/gpu/none.cpp)
 target_link_libraries(ozfp4_product_without_gpu PUBLIC ozfp4_product)
 if(build_cuda)
   add_library(ozfp4_product_gpu STATIC
-    csrc/product/gpu/blocks.cpp
     csrc/product/gpu/choice.cpp
     csrc/product/gpu/device.cpp
     csrc/product/gpu/enqueue.cpp
@@ -12,13 +11,11 @@ if(build_cuda)
     csrc/product/gpu/gram.cpp
     csrc/product/gpu/integers.cpp
     csrc/product/gpu/layout.cpp
-    csrc/product/gpu/lines.cpp
     csrc/product/gpu/numbering.cpp
     csrc/product/gpu/operand.cpp
     csrc/product/gpu/plans.cpp
     csrc/product/gpu/problem.cpp
     csrc/product/gpu/settings.cpp
-    csrc/product/gpu/steps.cpp
     csrc/product/gpu/stream_memory.cpp
     csrc/product/gpu/sum.cpp
     csrc/product/trust/gpu.cpp)

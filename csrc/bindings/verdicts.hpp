@@ -4,6 +4,12 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bindings/interpreter_lock.hpp"
 #include "product/trust/verdict.hpp"
 
 namespace ozfp4::bindings {
@@ -30,10 +36,33 @@ inline pybind11::dict as_dict(const product::Verdict& verdict) {
   found["passed"] = verdict.is_passed;
   found["form"] = verdict.is_short ? "short" : "long";
   found["cases"] = verdict.cases;
-  found["seconds"] = verdict.seconds;
+  found["seconds"] = 1e-6 * static_cast<double>(verdict.microseconds);
   found["reason"] = or_none(!verdict.is_passed, verdict.reason);
   found["failure"] = failure;
   return found;
+}
+
+// The same of find(), which takes as long as a test does, without the interpreter's lock.
+template <class Find>
+pybind11::dict found_dict(const Find& find) {
+  product::Verdict found;
+  {
+    const Unlocked unlocked;
+    found = find();
+  }
+  return as_dict(found);
+}
+
+inline pybind11::object as_dict(const std::optional<product::Verdict>& found) {
+  return found ? pybind11::object(as_dict(*found)) : pybind11::object(pybind11::none());
+}
+
+// (name, element)
+using NamedElements = std::vector<std::pair<std::string, std::string>>;
+inline std::vector<product::KernelName> kernel_names(const NamedElements& kernels) {
+  std::vector<product::KernelName> names;
+  for (const auto& [name, element] : kernels) names.push_back({name, element});
+  return names;
 }
 
 inline pybind11::dict as_dict(const product::Facts& facts) {

@@ -1,5 +1,8 @@
 #include "product/product.hpp"
 
+#include <algorithm>
+#include <iterator>
+
 namespace ozfp4::product {
 namespace {
 
@@ -13,9 +16,8 @@ void advance(Operand& x, std::ptrdiff_t bytes) {
 
 // The inner axis continues the outer one for every matrix.
 bool continues(const Axis& outer, const Axis& inner) {
-  const auto follows = [&](std::ptrdiff_t step, std::ptrdiff_t own) { return step == own * inner.extent; };
-  return follows(outer.a, inner.a) && follows(outer.b, inner.b) && follows(outer.c, inner.c) &&
-         follows(outer.addend, inner.addend) && follows(outer.upper, inner.upper) && follows(outer.bound, inner.bound);
+  return std::all_of(std::begin(kSteps), std::end(kSteps),
+                     [&](std::ptrdiff_t Axis::* step) { return outer.*step == inner.*step * inner.extent; });
 }
 
 // The matrices of the only axis may be the rows of one product.

@@ -25,6 +25,8 @@ struct Axis {
   std::ptrdiff_t a = 0, b = 0, c = 0, addend = 0, upper = 0, bound = 0;
 };
 
+inline constexpr std::ptrdiff_t Axis::* kSteps[] = {&Axis::a, &Axis::b, &Axis::c, &Axis::addend, &Axis::upper, &Axis::bound};
+
 // From the outermost to the innermost.
 using Axes = std::vector<Axis>;
 

@@ -94,7 +94,7 @@ def test_in_a_process_of_its_own(pair, monkeypatch):
     command = [PROGRAM, library, device, pair.name, pair.element, "short"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0
-    assert done.stdout.startswith("passed: yes\nform: short\ncases: ")
+    assert done.stdout.startswith("passed: yes\nshort: yes\ncases: ")
     assert subprocess.run([*command[:2], "another", *command[3:]], capture_output=True).returncode == 1
     monkeypatch.setenv("OZFP4_SELFTEST", "apart")
     guard.forget()

@@ -1,5 +1,4 @@
-// Objects that are made once and kept, and which of them go (csrc/product/gpu/kept.hpp); facts found once about a device
-// (csrc/product/gpu/once.hpp).
+// Objects that are made once and kept, and which of them go (csrc/product/gpu/kept.hpp).
 #include <atomic>
 #include <set>
 #include <stdexcept>
@@ -8,7 +7,6 @@
 
 #include "check.hpp"
 #include "product/gpu/kept.hpp"
-#include "product/gpu/once.hpp"
 
 using namespace ozfp4::product;
 
@@ -115,38 +113,6 @@ void check_waiting() {
   report("the first one is kept", late->number == 3 && values.kept().size() == 3);
 }
 
-void check_devices() {
-  OncePerDevice<std::pair<int, int>, int> values;
-  std::atomic<int> made{0};
-  const auto ask = [&](int device, int key) {
-    return values.find_or_make(device, {device, key}, [&] { return ++made, 10 * device + key; });
-  };
-  // Of one device while another one is tried, which waits for that.
-  const int first = values.find_or_make(0, {0, 1}, [&] {
-    int other = 0;
-    std::thread([&] { other = ask(1, 1); }).join();
-    return other;
-  });
-  report("another device was tried meanwhile", first == 11 && made == 1);
-  report("it is known from then on", ask(1, 1) == 11 && ask(0, 1) == 11 && made == 1);
-  try {
-    values.find_or_make(0, {0, 2}, []() -> int { throw std::length_error("none"); });
-    report("an error goes on", false);
-  } catch (const std::length_error&) {
-    report("and nothing is kept of it", ask(0, 2) == 2);
-  }
-  std::vector<std::thread> threads;
-  std::atomic<int> wrong{0};
-  made = 0;
-  for (int i = 0; i < 4; ++i) {
-    threads.emplace_back([&] {
-      for (int call = 0; call < 10'000; ++call) wrong += ask(2 + call % 2, call % 50) != 10 * (2 + call % 2) + call % 50;
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-  report("each once", wrong == 0 && made == 50, std::to_string(made));
-}
-
 // Keys that differ in one number, by steps as extents and addresses have them, are spread over a table as random ones are: of
 // 4096 in as many places 63 % have something.
 void check_hashes() {
@@ -172,7 +138,6 @@ int main() {
   check_parts();
   check_errors();
   check_threads();
-  check_devices();
   check_hashes();
   return finish();
 }

@@ -23,10 +23,9 @@
 #include "product/refusal.hpp"
 #include "product/trust/child.hpp"
 #include "product/trust/cpu.hpp"
-#include "product/trust/disk.hpp"
 #include "product/trust/examination.hpp"
 #include "product/trust/machine.hpp"
-#include "product/trust/planes.hpp"
+#include "product/trust/verdict.hpp"
 
 using namespace ozfp4;
 using namespace ozfp4::product;
@@ -201,7 +200,7 @@ void check_whole_products() {
   const Plan plan = make_plan(request);
   const auto verdict_with = [&](const std::function<void(std::vector<double>&)>& spoil) {
     return examine({"a kernel", "fp64"}, true, [&](Examination& examination) {
-      examination.whole(product, plan, [&](const WholeProduct& given) {
+      examination.whole(product, plan, [&](const WholeProduct& given, const Plan&) {
         std::vector<double> c = given.expected;
         spoil(c);
         return c;
@@ -247,12 +246,12 @@ void check_errors() {
 void check_disk(const std::string& folder) {
   const Facts key{{"device", "one"}, {"build", "a\nb"}}, other{{"device", "two"}, {"build", "a\nb"}};
   Verdict verdict;
-  verdict.cases = 7, verdict.seconds = 0.25;
+  verdict.cases = 7, verdict.microseconds = 250;
   report("nothing is known at first", !load_verdict(key));
   store_verdict(key, verdict);
   const auto passed = load_verdict(key);
   report("what passed comes back",
-         passed && passed->is_passed && passed->is_short && passed->cases == 7 && passed->seconds == 0.25);
+         passed && passed->is_passed && passed->is_short && passed->cases == 7 && passed->microseconds == 250);
   report("of another key nothing", !load_verdict(other));
   verdict.is_passed = verdict.is_short = false;
   verdict.reason = "entry (0, 1)\nis 3";
@@ -327,12 +326,12 @@ void check_copies() {
 std::optional<Verdict> by_shell(const std::string& line) { return examine_by_program(true, {"/bin/sh", "-c", line}); }
 
 void check_programs() {
-  const auto passed = by_shell("printf 'passed: yes\\nform: short\\ncases: 7\\nmicroseconds: 9\\n'");
+  const auto passed = by_shell("printf 'passed: yes\\nshort: yes\\ncases: 7\\nmicroseconds: 9\\n'");
   report("a verdict comes from a program", passed && passed->is_passed && passed->cases == 7);
   const auto trap = by_shell("kill -ILL $$");
   report("a trap ends the program alone", trap && !trap->is_passed && trap->is_lasting);
   report("one that is killed from elsewhere says nothing for good", !by_shell("kill -KILL $$")->is_lasting);
-  report("half a verdict is none", !by_shell("printf 'passed: yes\\nform: short'"));
+  report("half a verdict is none", !by_shell("printf 'passed: yes\\nshort: yes'"));
   report("no verdict", !by_shell("exit 1") && !examine_by_program(true, {"/dev/null/none"}));
   report("nothing is preloaded", !by_shell("test -z \"$LD_PRELOAD\" || kill -ILL $$"));
   set_limit("1");

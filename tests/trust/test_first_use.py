@@ -46,7 +46,7 @@ def rewrite(cache: Path, before: str, after: str) -> None:
 
 
 FAILED = (
-    "passed: no\nform: short\ncases: 1\nmicroseconds: 1\nreason: a wrong entry\nlasting: yes\ncase: sums\nm: 2\nn: 3\nk: 4\n"
+    "passed: no\nshort: yes\ncases: 1\nmicroseconds: 1\nreason: a wrong entry\nlasting: yes\ncase: sums\nm: 2\nn: 3\nk: 4\n"
     "plan: \nmodulus: 0\nrow: 0\ncolumn: 1\nfound: 5\nexpected: 6\ntext: a wrong entry\n"
 )
 
@@ -121,12 +121,12 @@ def test_threads_test_together(kept: Kept) -> None:
         ("text: a wrong entry\n", "text: a wrong entry"),
         ("reason: a wrong entry", "reason: "),
         ("row: 0", "row: first"),
-        ("form: short", "form: x"),
+        ("short: yes", "short: x"),
         ("cases: 1", "cases: three"),
         ("cases: 1", "cases: -1"),
         ("microseconds: 1", "microseconds: 1.5"),
         ("text: a wrong entry\n", "text: a wrong entry\nmore: 1\n"),
-        ("ozfp4 verdict 1", "ozfp4 verdict 2"),
+        ("ozfp4 verdict 2", "ozfp4 verdict 3"),
         ("device: ", "device: another "),
         ("element: fp64", "element: fp4"),
     ],

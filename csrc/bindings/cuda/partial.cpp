@@ -15,7 +15,6 @@
 #include "cuda/partial/facts.hpp"
 #include "cuda/runtime/device_guard.hpp"
 #include "product/gpu/plans.hpp"
-#include "product/gpu/steps.hpp"
 
 namespace ozfp4::bindings {
 namespace {

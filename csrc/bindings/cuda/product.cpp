@@ -163,8 +163,8 @@ py::object plan_of(const Plan& plan, std::int64_t k) {
 
 py::object text_or_none(const std::string& text) { return text.empty() ? py::object(py::none()) : py::object(py::str(text)); }
 
-py::tuple range_of(const FoundRange& range) {
-  const bool is_empty = range.is_empty();
+py::tuple range_of(const LineRange& range) {
+  const bool is_empty = range.empty();
   return py::make_tuple(is_empty ? 0 : range.least, is_empty ? 0 : range.largest);
 }
 
@@ -216,7 +216,7 @@ py::dict describe(const DeviceFindings& found, const Options& options, int preci
   outcome["special_columns"] = found.special_columns;
   outcome["exponents"] = range_of(found.exponents);
   outcome["capacities"] = range_of(found.capacities);
-  outcome["has_exponents"] = !found.exponents.is_empty();
+  outcome["has_exponents"] = !found.exponents.empty();
   outcome["unshifted"] = py::make_tuple(found.has_unshifted_a, found.has_unshifted_b);
   outcome["repaired"] = found.listed - found.exact;
   outcome["repaired_exactly"] = found.exact;

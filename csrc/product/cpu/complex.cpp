@@ -126,7 +126,7 @@ class ComplexProduct {
                            left_ != nullptr ? left_->held_at(own.a.data) : nullptr,
                            right_ != nullptr ? right_->held_at(own.b.data) : nullptr,
                            p_.is_exchanged};
-    const MatmulOutcome outcome = run_real(*ran_.plan, real, told(), options_.workspace_limit - copied);
+    const MatmulOutcome outcome = run_real(*ran_.plan, real, options_of_part(), options_.workspace_limit - copied);
     if (copies[0] != nullptr) copy_pairs(real.c, own.c);
     if (copies[1] != nullptr) copy_pairs(real.upper, own.upper);
     if (copies[2] != nullptr) copy_pairs(real.bound, own.bound);
@@ -137,7 +137,7 @@ class ComplexProduct {
   MatmulOutcome run_matrices(const Product& own, const Block& at, std::int64_t copied) {
     MatmulOutcome outcome;
     const ResultView addend = addend_view(own, at);
-    const OperandView pairs = left_pairs(at), right = real_right(at);
+    const OperandView pairs = left_view(at), right = right_view(at);
     const ElementType part = p_.type.part;
     for (const int i : {0, 1}) {
       const auto part_at = [&](const ResultMatrix& x, ElementType type) {
@@ -160,7 +160,7 @@ class ComplexProduct {
                              own_addend,
                              left_ != nullptr ? left_->held_at(left.data) : nullptr,
                              right_ != nullptr ? right_->held_at(own.b.data) : nullptr};
-      outcome.extend(run_real(*ran_.plan, real, told(i, 2), options_.workspace_limit - copied));
+      outcome.extend(run_real(*ran_.plan, real, options_of_part(i, 2), options_.workspace_limit - copied));
     }
     return outcome;
   }
@@ -170,7 +170,7 @@ class ComplexProduct {
     return left_ != nullptr ? left_->matrix_bytes : entry_bytes(own.type_a.part);
   }
 
-  Options told(int number = 0, int of = 1) const {
+  Options options_of_part(int number = 0, int of = 1) const {
     Options own = options_;
     if (options_.progress && blocks_ * of > 1) {
       own.progress = [this, number, of](double fraction) {
@@ -185,23 +185,15 @@ class ComplexProduct {
 
   const char* left_data(const Block& at) const { return reads_ ? p_.a.data + at.row * p_.a.row_stride : nullptr; }
 
-  // (re, im) along K for two complex operands; A itself where it is real.
+  // (re, im) along K for two complex operands; else A itself, or its real parts, behind each of which its imaginary part lies.
   OperandView left_view(const Block& at) {
     if (left_ != nullptr) return left_->view_at(p_.a.data);
-    const ElementType part = p_.type_a.part;
-    if (form_ == ComplexForm::columns) return {left_data(at), part, at.rows, p_.k, p_.a.row_stride, p_.a.column_stride};
-    if (!copies_a_) return {left_data(at), part, at.rows, 2 * p_.k, p_.a.row_stride, entry_a_ / 2};
-    copy_left(at);
-    return {left_copy_.get(), part, at.rows, 2 * p_.k, p_.k * entry_a_, entry_a_ / 2};
-  }
-
-  // The real parts of A, behind each of which its imaginary part lies.
-  OperandView left_pairs(const Block& at) {
-    if (left_ != nullptr) return left_->view_at(p_.a.data);
-    const ElementType part = p_.type_a.part;
-    if (!copies_a_) return {left_data(at), part, at.rows, p_.k, p_.a.row_stride, p_.a.column_stride};
-    copy_left(at);
-    return {left_copy_.get(), part, at.rows, p_.k, p_.k * entry_a_, entry_a_};
+    if (copies_a_) copy_left(at);
+    const char* data = copies_a_ ? left_copy_.get() : left_data(at);
+    const std::ptrdiff_t row = copies_a_ ? static_cast<std::ptrdiff_t>(p_.k * entry_a_) : p_.a.row_stride;
+    const std::ptrdiff_t column = copies_a_ ? static_cast<std::ptrdiff_t>(entry_a_) : p_.a.column_stride;
+    const std::ptrdiff_t half = entry_bytes(p_.type_a.part);
+    return {data, p_.type_a.part, at.rows, inner_, row, form_ == ComplexForm::paired ? half : column};
   }
 
   void copy_left(const Block& at) {
@@ -216,34 +208,30 @@ class ComplexProduct {
 
   const char* right_data(const Block& at) const { return reads_ ? p_.b.data + at.column * p_.b.column_stride : nullptr; }
 
-  OperandView real_right(const Block& at) const {
-    if (right_ != nullptr) return right_->view_at(p_.b.data);
-    return {right_data(at), p_.type_b.part, at.columns, p_.k, p_.b.column_stride, p_.b.row_stride};
-  }
-
-  // Two columns for each one of B.
+  // Two columns for each one of B, where it is complex.
   OperandView right_view(const Block& at) {
     if (right_ != nullptr) return right_->view_at(p_.b.data);
     const Operand& b = p_.b;
     const ElementType part = p_.type_b.part;
-    const std::int64_t half = entry_b_ / 2;
-    if (reads_ && !copies_b_) return {right_data(at), part, 2 * at.columns, p_.k, half, b.row_stride};
-    if (form_ == ComplexForm::paired) {
-      if (reads_) {
-        right_copy_.reset();
-        right_copy_ = allocate_buffer(std::max<std::int64_t>(2 * at.columns * p_.k * entry_b_, 1));
-        expand_right({right_data(at), part, at.columns, p_.k, b.column_stride, b.row_stride, b.is_conjugated, turns_b_},
-                     right_copy_.get());
-      }
-      return {right_copy_.get(), part, 2 * at.columns, 2 * p_.k, p_.k * entry_b_, half};
-    }
-    if (reads_) {  // rows of pairs
-      right_copy_.reset();
-      right_copy_ = allocate_buffer(std::max<std::int64_t>(at.columns * p_.k * entry_b_, 1));
-      expand_left({right_data(at), part, p_.k, at.columns, b.row_stride, b.column_stride, b.is_conjugated, turns_b_},
-                  right_copy_.get());
-    }
+    const std::int64_t half = entry_bytes(part);
+    if (form_ == ComplexForm::matrices) return {right_data(at), part, at.columns, p_.k, b.column_stride, b.row_stride};
+    if (copies_b_) copy_right(at);
+    if (form_ == ComplexForm::paired) return {right_copy_.get(), part, 2 * at.columns, inner_, p_.k * entry_b_, half};
+    if (!copies_b_) return {right_data(at), part, 2 * at.columns, p_.k, half, b.row_stride};
     return {right_copy_.get(), part, 2 * at.columns, p_.k, half, static_cast<std::ptrdiff_t>(at.columns * entry_b_)};
+  }
+
+  void copy_right(const Block& at) {
+    const Operand& b = p_.b;
+    right_copy_.reset();
+    right_copy_ = allocate_buffer(std::max<std::int64_t>(width_b_ * at.columns * p_.k * entry_b_, 1));
+    if (form_ == ComplexForm::paired) {
+      return expand_right(
+          {right_data(at), p_.type_b.part, at.columns, p_.k, b.column_stride, b.row_stride, b.is_conjugated, turns_b_},
+          right_copy_.get());
+    }
+    expand_left({right_data(at), p_.type_b.part, p_.k, at.columns, b.row_stride, b.column_stride, b.is_conjugated, turns_b_},
+                right_copy_.get());  // rows of pairs
   }
 
   // The addend, i times it where beta is imaginary; its parts as columns.

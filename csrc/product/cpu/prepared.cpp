@@ -30,10 +30,6 @@ PairView lines_of(const Operand& x, ElementType part, bool is_left) {
   return {x.data, part, x.columns, x.rows, x.column_stride, x.row_stride, x.is_conjugated};
 }
 
-}  // namespace
-
-namespace {
-
 // The real form of one matrix, whose lines lie one behind the other.
 void copy_real_form(const ToPrepare& own, const PairView& lines, std::int64_t matrix_bytes, char* to) {
   if (!own.type.is_complex) {

@@ -10,14 +10,13 @@
 
 #include "plan/schedule.hpp"
 #include "plan/workspace_error.hpp"
-#include "product/gpu/blocks.hpp"
 #include "product/gpu/choice.hpp"
 #include "product/gpu/device.hpp"
 #include "product/gpu/gram.hpp"
 #include "product/gpu/integers.hpp"
-#include "product/gpu/launching.hpp"
 #include "product/gpu/operand.hpp"
 #include "product/gpu/stream_memory.hpp"
+#include "product/gpu/sum.hpp"
 #include "product/refusal.hpp"
 
 namespace ozfp4::product {
@@ -41,20 +40,12 @@ void check_extents(std::int64_t rows, std::int64_t columns, std::int64_t inner, 
   check_extent("k", inner, is_complex);
 }
 
-bool is_aligned(const void* data, std::int64_t bytes) {
-  return reinterpret_cast<std::uintptr_t>(data) % static_cast<std::uintptr_t>(bytes) == 0;
+void check_aligned(const char* name, const void* data, std::int64_t bytes, bool is_option = false) {
+  if (reinterpret_cast<std::uintptr_t>(data) % static_cast<std::uintptr_t>(bytes) == 0) return;
+  throw Refusal(Fault::argument, std::string(name) + ": its address is not a multiple of " + std::to_string(bytes), is_option);
 }
 
-std::string unaligned(std::int64_t bytes) { return "its address is not a multiple of " + std::to_string(bytes); }
-
-void check_aligned(const char* name, const void* data, std::int64_t bytes) {
-  if (!is_aligned(data, bytes)) refuse(std::string(name) + ": " + unaligned(bytes));
-}
-
-void check_option_aligned(const char* name, const void* data) {
-  constexpr std::int64_t word = 8;
-  if (!is_aligned(data, word)) refuse_option(name, unaligned(word));
-}
+void check_option_aligned(const char* name, const void* word) { check_aligned(name, word, 8, true); }
 
 // The operands of a row-major product, by the names that they were passed by.
 void check_operands(const char* left, std::int64_t left_bytes, const char* right, std::int64_t right_bytes, bool is_exchanged) {
@@ -64,29 +55,24 @@ void check_operands(const char* left, std::int64_t left_bytes, const char* right
 
 // ---- The place ----
 
-// By which names it was passed.
-struct PlaceNames {
-  const char *memory, *bytes;
-};
-constexpr PlaceNames kWorkspace{"workspace", "workspace_bytes"}, kMemory{"memory", "memory_bytes"};
-
-// Before it is known how much is taken; null is a place of 0 bytes.
-void check_place(const DevicePlace& place, const PlaceNames& names, bool is_used) {
-  if (place.bytes < 0) refuse(std::string(names.bytes) + ": " + std::to_string(place.bytes) + " is negative");
+// Before it is known how much is taken; null is a place of 0 bytes. `name`: by which the memory was passed, and with _bytes its
+// size.
+void check_place(const DevicePlace& place, const std::string& name, bool is_used) {
+  if (place.bytes < 0) refuse(name + "_bytes: " + std::to_string(place.bytes) + " is negative");
   if (!is_used) return;
-  if (place.memory == nullptr && place.bytes > 0) refuse(std::string(names.memory) + ": is NULL");
-  check_aligned(names.memory, place.memory, kPlaceAlignment);
+  if (place.memory == nullptr && place.bytes > 0) refuse(name + ": is NULL");
+  check_aligned(name.c_str(), place.memory, kPlaceAlignment);
 }
 
-// Whether the call is to go on in so much memory; else it was asked for that alone, which is told.
-bool goes_on(const DevicePlace& place, const PlaceNames& names, std::int64_t needed) {
+// Whether the call is to go on in so much memory; else the size alone was wanted, which it writes.
+bool goes_on(const DevicePlace& place, const std::string& name, std::int64_t needed) {
   if (place.needed != nullptr) {
     *place.needed = needed;
     return false;
   }
   if (place.bytes >= needed) return true;
-  refuse(Fault::workspace, std::string(names.bytes) + ": " + std::to_string(place.bytes) + " are fewer than " +
-                               std::to_string(needed) + ", which this call takes");
+  refuse(Fault::workspace, name + "_bytes: " + std::to_string(place.bytes) + " are fewer than " + std::to_string(needed) +
+                               ", which this call takes");
 }
 
 cudaStream_t stream_of(const DevicePlace& place) {
@@ -96,8 +82,8 @@ cudaStream_t stream_of(const DevicePlace& place) {
 char* memory_of(const DevicePlace& place) { return static_cast<char*>(place.memory); }
 
 std::int64_t bytes_of(const DeviceBlocks& blocks) { return blocks.bytes; }
-std::int64_t bytes_of(const std::shared_ptr<const GramProblem>& problem) { return problem->bytes; }
-std::int64_t bytes_of(const std::shared_ptr<const IntegerProblem>& problem) { return problem->places.bytes; }
+std::int64_t bytes_of(const GramProblem& problem) { return problem.bytes; }
+std::int64_t bytes_of(const IntegerProblem& problem) { return problem.places.bytes; }
 
 Launching launching_at(const DevicePlace& place) {
   Launching how(stream_of(place));
@@ -113,18 +99,18 @@ Launching launching_at(const DevicePlace& place) {
 template <class Problem, class Find>
 std::pair<Problem, char*> with_memory(const Options& options, const DevicePlace& place, const Problem& asked, const Find& find) {
   const auto allocated = [&](const Problem& problem, bool is_last) {
-    return static_cast<char*>(place.allocate(bytes_of(problem), is_last));
+    return static_cast<char*>(place.allocate(bytes_of(*problem), is_last));
   };
-  if (bytes_of(asked) == 0) return {asked, nullptr};
+  if (bytes_of(*asked) == 0) return {asked, nullptr};
   if (char* const memory = allocated(asked, false)) return {asked, memory};
   Options own = options;
   own.has_limit = own.limits_copies = true;
   try {
     // A graph that is captured keeps what it is given: nothing is tried.
     for (Problem problem = asked; !is_captured(stream_of(place));) {
-      own.workspace_limit = bytes_of(problem) / 2;
+      own.workspace_limit = bytes_of(*problem) / 2;
       problem = find(own);
-      if (bytes_of(problem) == 0) return {problem, nullptr};
+      if (bytes_of(*problem) == 0) return {problem, nullptr};
       if (char* const memory = allocated(problem, false)) return {problem, memory};
     }
   } catch (const WorkspaceError&) {  // the smallest blocks have no room
@@ -132,37 +118,31 @@ std::pair<Problem, char*> with_memory(const Options& options, const DevicePlace&
     if (refusal.fault() != Fault::workspace) throw;
   }
   if (char* const memory = allocated(asked, true)) return {asked, memory};
-  refuse(Fault::out_of_memory, "workspace: the device has no memory for " + std::to_string(bytes_of(asked)) + " bytes");
+  refuse(Fault::out_of_memory, "workspace: the device has no memory for " + std::to_string(bytes_of(*asked)) + " bytes");
 }
 
-// Finds the problem and launches it: `launch(problem, options, memory, how)`.
-template <class Find, class Launch>
-void run(const Options& options, const DevicePlace& place, const Find& find, const Launch& launch) {
+// Launches what find(options) finds for the product.
+template <class Own, class Find>
+void run(const Own& product, const Options& options, const DevicePlace& place, const Find& find) {
   const auto problem = find(options);
   if (!place.allocate) {
-    if (goes_on(place, kWorkspace, bytes_of(problem))) launch(problem, memory_of(place), launching_at(place));
-    return;
+    if (!goes_on(place, "workspace", bytes_of(*problem))) return;
+    return launch(*problem, product, options, memory_of(place), launching_at(place));
   }
   const std::shared_ptr<StreamMemory> shared = stream_memory(current_device().index, stream_of(place));
-  const bool is_small = shared != nullptr && bytes_of(problem) <= kSharedWorkspace;
+  const bool is_small = shared != nullptr && bytes_of(*problem) <= kSharedWorkspace;
   const auto& [own, memory] =
-      is_small ? std::make_pair(problem, shared->workspace()) : with_memory(options, place, problem, find);
+      is_small ? std::make_pair(problem, shared->workspace.get()) : with_memory(options, place, problem, find);
   Launching how = launching_at(place);
-  if (shared == nullptr) return launch(own, memory, how);
-  const std::lock_guard<std::mutex> alone(shared->launching());
-  if (!shared->is_forgotten()) how.counters = shared->counters();  // another thread's launch may have failed meanwhile
+  if (shared == nullptr) return launch(*own, product, options, memory, how);
+  const std::lock_guard<std::mutex> alone(shared->launching);
+  if (!shared->is_forgotten) how.counters = shared->counters.get();  // another thread's launch may have failed meanwhile
   try {
-    launch(own, memory, how);
+    launch(*own, product, options, memory, how);
   } catch (...) {
     forget(shared);
     throw;
   }
-}
-
-// The launches of a problem that was found for `own`.
-template <class Own>
-auto launches(const Own& own, const Options& options) {
-  return [&](const auto& problem, char* memory, const Launching& how) { launch(*problem, own, options, memory, how); };
 }
 
 // Turns errors of the runtime and of launches into errors of the device.
@@ -177,10 +157,10 @@ void on_device(const Body& body) {
 
 // A product without entries: none of them is repaired.
 void enqueue_nothing(const Options& options, const DevicePlace& place) {
-  if (!goes_on(place, kWorkspace, 0) || options.repaired == nullptr || options.adds_repaired) return;
+  if (!goes_on(place, "workspace", 0) || options.repaired == nullptr || options.adds_repaired) return;
   on_device([&] {
     current_device();
-    tell_of_none(options, stream_of(place));
+    store_no_repairs(options, stream_of(place));
   });
 }
 
@@ -212,14 +192,13 @@ void enqueue(const Product& product, const Options& options, const DevicePlace& 
   check_aligned("c", product.c.data, type.bytes());
   check_option_aligned("bound", product.bound.data);
   check_option_aligned("repaired", options.repaired);
-  check_place(place, kWorkspace, product.is_there());
+  check_place(place, "workspace", product.is_there());
   if (!product.is_there()) return enqueue_nothing(options, place);
   const Product own = merged(product, kLongestExtent / width_of(type));
   on_device([&] {
     check_sides(sides_of(product), product.is_exchanged);
-    const auto find = [&](const Options& asked) { return find_blocks(own, asked, stream_of(place)); };
-    run(options, place, find,
-        [&](const auto& blocks, char* memory, const Launching& how) { launch(blocks, own, options, memory, how); });
+    run(own, options, place,
+        [&](const Options& asked) { return std::make_shared<const DeviceBlocks>(find_blocks(own, asked, stream_of(place))); });
   });
 }
 
@@ -232,13 +211,12 @@ void enqueue_gram(const Product& gram, const Options& options, const DevicePlace
   check_aligned("c", gram.c.data, gram.type.bytes());
   check_option_aligned("bound", gram.bound.data);
   check_option_aligned("repaired", options.repaired);
-  check_place(place, kWorkspace, gram.is_there());
+  check_place(place, "workspace", gram.is_there());
   if (!gram.is_there()) return enqueue_nothing(options, place);
   Product own = gram;
   own.axes = merged(gram.axes);
   on_device([&] {
-    const auto find = [&](const Options& asked) { return find_gram(own, asked, least_columns, stream_of(place)); };
-    run(options, place, find, launches(own, options));
+    run(own, options, place, [&](const Options& asked) { return find_gram(own, asked, least_columns, stream_of(place)); });
   });
 }
 
@@ -257,11 +235,11 @@ void check_integers(const IntegerSum& sum, const Options& options, const DeviceP
   check_operands(p.a.data, entry_bytes(p.a.type), p.b.data, entry_bytes(p.b.type), sum.is_exchanged);
   check_aligned("c", p.c.data, entry_bytes(p.c.type));
   check_option_aligned("overflows", options.overflows);
-  check_place(place, kWorkspace, sum.is_multiplied());
+  check_place(place, "workspace", sum.is_multiplied());
 }
 
 void enqueue_no_integers(const IntegerSum& sum, const Options& options, const DevicePlace& place) {
-  if (!goes_on(place, kWorkspace, 0) || (!sum.is_there() && options.overflows == nullptr)) return;
+  if (!goes_on(place, "workspace", 0) || (!sum.is_there() && options.overflows == nullptr)) return;
   on_device([&] { launch_nothing(sum, options, stream_of(place)); });
 }
 
@@ -271,10 +249,7 @@ void enqueue_integers(const IntegerSum& sum, const Options& options, const Devic
   check_integers(sum, options, place);
   if (!sum.is_multiplied()) return enqueue_no_integers(sum, options, place);
   const IntegerSum own = merged(sum);
-  on_device([&] {
-    const auto find = [&](const Options& asked) { return find_problem(own, asked, stream_of(place)); };
-    run(options, place, find, launches(own, options));
-  });
+  on_device([&] { run(own, options, place, [&](const Options& asked) { return find_problem(own, asked, stream_of(place)); }); });
 }
 
 void enqueue_gram(const IntegerSum& gram, const Options& options, const DevicePlace& place, std::int64_t least_columns) {
@@ -283,8 +258,7 @@ void enqueue_gram(const IntegerSum& gram, const Options& options, const DevicePl
   IntegerSum own = gram;
   own.axes = merged(gram.axes);
   on_device([&] {
-    const auto find = [&](const Options& asked) { return find_gram(own, asked, least_columns, stream_of(place)); };
-    run(options, place, find, launches(own, options));
+    run(own, options, place, [&](const Options& asked) { return find_gram(own, asked, least_columns, stream_of(place)); });
   });
 }
 
@@ -296,8 +270,8 @@ std::shared_ptr<const Prepared> prepare_on_device(const ToPrepare& own, const Op
     check_extent("columns", columns, own.type.is_complex);
   }
   check_aligned("x", own.x.data, own.type.bytes());
-  check_place(place, kMemory, own.is_there());
-  if (!own.is_there() && !goes_on(place, kMemory, 0)) return nullptr;
+  check_place(place, "memory", own.is_there());
+  if (!own.is_there() && !goes_on(place, "memory", 0)) return nullptr;
   std::shared_ptr<DevicePrepared> made;
   on_device([&] {
     const Device device = current_device();
@@ -313,7 +287,7 @@ std::shared_ptr<const Prepared> prepare_on_device(const ToPrepare& own, const Op
       char* memory = memory_of(place);
       if (place.allocate) {
         memory = static_cast<char*>(place.allocate(problem.places.bytes, true));
-      } else if (!goes_on(place, kMemory, problem.places.bytes)) {
+      } else if (!goes_on(place, "memory", problem.places.bytes)) {
         return;
       }
       ozfp4::product::place(*about, problem, own, memory);

@@ -1,5 +1,6 @@
 #include "product/gpu/findings.hpp"
 
+#include <algorithm>
 #include <vector>
 
 #include "arith/accuracy/certificate.hpp"
@@ -34,8 +35,8 @@ std::int64_t special_lines(const FoundLines& lines, cudaStream_t stream) {
 void add_records(DeviceFindings& to, const FoundLines& lines, cudaStream_t stream) {
   for (const LineRecord& line : read<LineRecord>(lines.record, lines.count, stream)) {
     if (line.nonzeros == 0) continue;
-    to.capacities.add(line.capacity);
-    to.exponents.add(line.exponent);
+    to.capacities.extend({line.capacity, line.capacity});
+    to.exponents.extend({line.exponent, line.exponent});
   }
 }
 
@@ -43,11 +44,9 @@ void add_records(DeviceFindings& to, const FoundLines& lines, cudaStream_t strea
 bool add_shifts(DeviceFindings& to, const FoundLines& lines, int bits, cudaStream_t stream) {
   bool has_unshifted = false;
   for (const std::int32_t shift : read<std::int32_t>(lines.shift, lines.count, stream)) {
-    if (shift == 0) {
-      has_unshifted = true;
-    } else {
-      to.exponents.add(bits - 1 - shift);
-    }
+    const std::int32_t exponent = bits - 1 - shift;
+    if (shift != 0) to.exponents.extend({exponent, exponent});
+    has_unshifted = has_unshifted || shift == 0;
   }
   return has_unshifted;
 }

@@ -1,30 +1,21 @@
-// The figures that a product left in its workspace, for a report.
+// Where launches are enqueued and what is done beside them, among that the figures that a product left in its workspace.
 #pragma once
 
 #include <cuda_runtime_api.h>
 
-#include <algorithm>
-#include <climits>
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
+#include "cpu/stages/scale.hpp"
 #include "cuda/layout/blocks.hpp"
 #include "cuda/layout/cuda_plan.hpp"
 #include "cuda/layout/turns.hpp"
+#include "cuda/stages.hpp"
 #include "plan/plan.hpp"
 
 namespace ozfp4::product {
-
-struct FoundRange {
-  int least = INT_MAX, largest = INT_MIN;
-
-  bool is_empty() const { return least > largest; }
-  void add(int value) {
-    least = std::min(least, value);
-    largest = std::max(largest, value);
-  }
-};
 
 // How a product is made: "direct", "thin" or "tiles", or by "stages".
 const char* way_name(const cuda::CudaLayout& layout);
@@ -41,7 +32,7 @@ struct DeviceFindings {
   std::int64_t listed = 0, exact = 0;  // entries that were repaired, and those of them by sums of all products
   std::int64_t entries = 0;            // of a Gram matrix, that were multiplied
   int moduli_used = 0;
-  FoundRange exponents, capacities;
+  LineRange exponents, capacities;
   // Lines whose shift is 0: all of them zeros, or with an exponent that the shift does not tell.
   bool has_unshifted_a = false, has_unshifted_b = false;
   bool counts_rows = true, counts_columns = true;  // whether the next launch has lines that are new
@@ -49,6 +40,27 @@ struct DeviceFindings {
   // Reads what a turn left behind `stages`, and waits for the device.
   void add(const cuda::CudaPlan& plan, const cuda::CudaLayout& layout, const cuda::Turn& turn, const char* stages,
            cudaStream_t stream);
+};
+
+// Where launches are enqueued.
+struct Launching {
+  cudaStream_t stream;
+  void* counters = nullptr;       // see cuda::LaunchOptions::clear_counters; null: each launch clears its own
+  cuda::StageEvents events{};     // recorded after the stages of the last turn
+  bool waits_for_stages = false;  // an error is then found with the stage that made it
+  DeviceFindings* found = nullptr;
+  std::vector<std::string>* ways = nullptr;  // gets the way_name of each launch
+
+  Launching(cudaStream_t on) : stream(on) {}  // nothing beside them
+
+  cuda::LaunchOptions options() const {
+    cuda::LaunchOptions made;
+    made.stream = stream;
+    made.clear_counters = counters;
+    made.events = events;
+    made.sync_stages = waits_for_stages;
+    return made;
+  }
 };
 
 }  // namespace ozfp4::product

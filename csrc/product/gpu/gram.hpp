@@ -10,9 +10,9 @@
 #include <optional>
 #include <vector>
 
-#include "product/gpu/blocks.hpp"
 #include "product/gpu/integers.hpp"
-#include "product/gpu/lines.hpp"
+#include "product/gpu/operand.hpp"
+#include "product/gpu/sum.hpp"
 #include "product/gram.hpp"
 #include "product/options.hpp"
 

@@ -14,7 +14,6 @@
 #include "product/gpu/layout.hpp"
 #include "product/gpu/numbering.hpp"
 #include "product/gpu/plans.hpp"
-#include "product/gpu/steps.hpp"
 #include "product/refusal.hpp"
 
 namespace ozfp4::product {

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "cuda/matmul.hpp"
-#include "product/gpu/launching.hpp"
+#include "product/gpu/findings.hpp"
 #include "product/gpu/layout.hpp"
 #include "product/integers.hpp"
 #include "product/options.hpp"

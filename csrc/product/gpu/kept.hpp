@@ -13,6 +13,11 @@ namespace ozfp4::product {
 
 using Key = std::vector<std::int64_t>;
 
+template <class... Numbers>
+void add(Key& key, Numbers... numbers) {
+  (key.push_back(static_cast<std::int64_t>(numbers)), ...);
+}
+
 struct KeyHash {
   std::size_t operator()(const Key* key) const {
     std::uint64_t hash = key->size();

@@ -1,6 +1,6 @@
 #include "product/gpu/layout.hpp"
 
-#include "product/gpu/steps.hpp"
+#include "product/gpu/plans.hpp"
 
 namespace ozfp4::product {
 

@@ -1,4 +1,4 @@
-// Memory of the current device that lives as long as its owner: of what is done aside, where it may be allocated and freed.
+// Work on a device beside that of a program, which may be capturing graphs meanwhile, and memory for it.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -7,11 +7,41 @@
 #include <string>
 
 #include "cuda/runtime/device_guard.hpp"
-#include "product/gpu/aside.hpp"
 #include "product/refusal.hpp"
 
 namespace ozfp4::product {
 
+// A stream of the current device that waits for no other, nor others for it. While it lives the thread may allocate, free and
+// wait although a graph is captured on another stream, by this thread or by any: CUDA refuses that by default, and gives the
+// capture up.
+class Aside {
+ public:
+  Aside() {
+    exchange();
+    const cudaError_t error = cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking);
+    if (error != cudaSuccess) exchange();
+    cuda::check(error, "cudaStreamCreateWithFlags");
+  }
+  ~Aside() {
+    if (cudaStreamDestroy(stream_) != cudaSuccess) cudaGetLastError();  // of earlier work, which whoever waits for that gets
+    exchange();
+  }
+  Aside(const Aside&) = delete;
+  Aside& operator=(const Aside&) = delete;
+
+  cudaStream_t stream() const { return stream_; }
+  void wait() const { cuda::check(cudaStreamSynchronize(stream_), "cudaStreamSynchronize"); }
+
+ private:
+  void exchange() {
+    if (cudaThreadExchangeStreamCaptureMode(&mode_) != cudaSuccess) cudaGetLastError();
+  }
+
+  cudaStreamCaptureMode mode_ = cudaStreamCaptureModeRelaxed;  // and then what it was before
+  cudaStream_t stream_ = nullptr;
+};
+
+// Memory of the current device that lives as long as its owner. Range: an Aside lives while it is made and freed.
 class DeviceMemory {
  public:
   explicit DeviceMemory(std::size_t bytes) : bytes_(bytes) {
@@ -24,7 +54,7 @@ class DeviceMemory {
     cuda::check(error, "cudaMalloc");
   }
   ~DeviceMemory() {
-    if (cudaFree(memory_) != cudaSuccess) cudaGetLastError();  // of earlier work, which whoever waits for that is told
+    if (cudaFree(memory_) != cudaSuccess) cudaGetLastError();  // of earlier work, which whoever waits for that gets
   }
   DeviceMemory(const DeviceMemory&) = delete;
   DeviceMemory& operator=(const DeviceMemory&) = delete;

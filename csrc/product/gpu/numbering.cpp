@@ -26,12 +26,7 @@ Axis Numbering::offset_of(std::int64_t first) const {
     if (step_[i] == 0 || i == longest_) continue;
     const Axis& axis = axes_[i];
     const std::int64_t at = first / step_[i] % axis.extent;
-    offset.a += at * axis.a;
-    offset.b += at * axis.b;
-    offset.c += at * axis.c;
-    offset.addend += at * axis.addend;
-    offset.upper += at * axis.upper;
-    offset.bound += at * axis.bound;
+    for (std::ptrdiff_t Axis::* own : kSteps) offset.*own += at * axis.*own;
   }
   return offset;
 }

@@ -22,8 +22,9 @@ namespace {
 
 using namespace ozfp4::cuda;
 
-constexpr std::int64_t kLineAlignment = 16;     // the widest loads
-constexpr std::int64_t kMostPitch = INT32_MAX;  // of cudaMemcpy2D
+constexpr std::int64_t kLineAlignment = 16;                // the widest loads
+constexpr std::int64_t kMostPitch = INT32_MAX;             // of cudaMemcpy2D
+constexpr std::int64_t kMostKept = std::int64_t(1) << 35;  // bytes
 
 // Whether the copy is made of pairs: what a product takes then are the even lines of A, all of B's.
 bool is_expanded(const ToPrepare& own) {
@@ -235,6 +236,36 @@ void launch(const PreparedProblem& problem, const ToPrepare& own, char* memory, 
   DeviceOperand encoded = problem.encoded;
   encoded.data = own.stays ? own.x.data : memory + problem.places.entries;
   launch_store(*problem.plan, encoded, memory + problem.places.stored, memory + problem.places.scratch, how.options());
+}
+
+std::optional<KeptLines> KeptLines::of(const Product& product, const Options& options, const Chosen& chosen,
+                                       const Device& device) {
+  const Operand& a = product.a;
+  KeptLines kept;
+  kept.rows_ = {product.type_a, true, true, a, a.rows, a.columns, product.type.precision()};
+  kept.rows_.stays = true;
+  kept.problem_ = lay_out(kept.rows_, options.accuracy, chosen.plan, chosen.kernel, device.gpu);
+  if (kept.problem_.places.scratch - kept.problem_.places.stored > kMostKept) return std::nullopt;
+  static_cast<Prepared&>(kept.about_) = {product.type, true, true, a.rows, a.columns, chosen.plan, options.accuracy};
+  kept.about_.device = device.index;
+  kept.about_.kernel = chosen.kernel;
+  return kept;
+}
+
+ToPrepare KeptLines::at(const char* data) const {
+  ToPrepare rows = rows_;
+  rows.x.data = data;
+  return rows;
+}
+
+void KeptLines::launch(const char* data, char* workspace, cudaStream_t stream) const {
+  product::launch(problem_, at(data), workspace, stream);
+}
+
+DevicePrepared KeptLines::part(std::int64_t first, std::int64_t last, bool is_left, const char* data, char* workspace) const {
+  DevicePrepared all = about_;
+  place(all, problem_, at(data), workspace);
+  return lines_of(all, first, last, is_left);
 }
 
 }  // namespace ozfp4::product

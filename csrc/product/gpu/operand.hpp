@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -12,7 +13,9 @@
 #include "cuda/layout/turns.hpp"
 #include "cuda/multiply/contract.hpp"
 #include "cuda/runtime/export.hpp"
-#include "product/gpu/launching.hpp"
+#include "product/gpu/choice.hpp"
+#include "product/gpu/findings.hpp"
+#include "product/options.hpp"
 #include "product/prepared.hpp"
 #include "product/product.hpp"
 
@@ -69,5 +72,31 @@ OZFP4_CUDA_EXPORT DevicePrepared lines_of(const DevicePrepared& made, std::int64
 
 // Enqueues all of it; `memory` is aligned to 256. Throws std::runtime_error. Range: places.bytes of memory.
 void launch(const PreparedProblem& problem, const ToPrepare& own, char* memory, const Launching& how);
+
+// Lines of a real matrix that are scaled and encoded once, in the workspace of several products that have them on either side:
+// rows of one matrix are columns of its transpose, and lines of either side are encoded alike.
+class KeptLines {
+ public:
+  // The rows of A, whatever lies there. None where their planes would take more than 2^35 bytes. Throws std::invalid_argument
+  // where a stage would not take them. Range: a real product that reads its operands, no extent above kLongestExtent.
+  static std::optional<KeptLines> of(const Product& product, const Options& options, const Chosen& chosen, const Device& device);
+
+  // Of the workspace, a multiple of 256.
+  std::int64_t bytes() const { return problem_.places.bytes; }
+
+  // Enqueues scale and encode. Throws std::runtime_error. Range: `data` is aligned as that of the product was, `workspace` to
+  // 256.
+  void launch(const char* data, char* workspace, cudaStream_t stream) const;
+
+  // Rows [first, last), as an operand on the left or, as columns, on the right. Range: as lines_of.
+  DevicePrepared part(std::int64_t first, std::int64_t last, bool is_left, const char* data, char* workspace) const;
+
+ private:
+  ToPrepare at(const char* data) const;
+
+  ToPrepare rows_;
+  PreparedProblem problem_;
+  DevicePrepared about_;
+};
 
 }  // namespace ozfp4::product

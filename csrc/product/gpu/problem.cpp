@@ -12,7 +12,6 @@
 #include "product/gpu/choice.hpp"
 #include "product/gpu/numbering.hpp"
 #include "product/gpu/plans.hpp"
-#include "product/gpu/steps.hpp"
 
 namespace ozfp4::product {
 namespace {
@@ -29,12 +28,6 @@ bool has_part_matrices(const Product& p) { return p.type.is_complex && form_of(p
 const ResultMatrix& second_of(const Product& p) { return p.bound.exists() ? p.bound : p.upper; }
 std::ptrdiff_t Axis::* second_step(const Product& p) { return p.bound.exists() ? &Axis::bound : &Axis::upper; }
 ElementType second_part(const Product& p) { return p.bound.exists() ? ElementType::float64 : p.type.part; }
-
-// The matrices that are copied before the product, and after it.
-struct Copies {
-  bool left, right, addend, result, second;
-  bool turns_left, turns_right;  // to i times the operand
-};
 
 Copies copies_of(const Product& p) {
   Copies copies{};
@@ -77,11 +70,11 @@ DevicePlaces places_of(const Product& p, const DeviceProblem& problem) {
     count.add(place, is_there, is_there ? size_of({Numbering(p.axes, own).count(), bytes}) : 0);
   };
   count.add(places.zero, !problem.reads, kPlaceAlignment);
-  add(places.left, problem.copies_left, &Axis::a, problem.copies_left ? left_bytes(p) : 0);
-  add(places.right, problem.copies_right, &Axis::b, problem.copies_right ? right_bytes(p) : 0);
-  add(places.addend, problem.copies_addend, &Axis::addend, result_bytes(p, p.addend_part));
-  add(places.result, problem.copies_result, &Axis::c, result_bytes(p, p.type.part));
-  add(places.second, problem.copies_second, second_step(p), result_bytes(p, second_part(p)));
+  add(places.left, problem.copies.left, &Axis::a, problem.copies.left ? left_bytes(p) : 0);
+  add(places.right, problem.copies.right, &Axis::b, problem.copies.right ? right_bytes(p) : 0);
+  add(places.addend, problem.copies.addend, &Axis::addend, result_bytes(p, p.addend_part));
+  add(places.result, problem.copies.result, &Axis::c, result_bytes(p, p.type.part));
+  add(places.second, problem.copies.second, second_step(p), result_bytes(p, second_part(p)));
   places.stages = count.bytes;
   return places;
 }
@@ -103,10 +96,10 @@ DeviceOperand operand_at(const char* data, ElementType type, std::int64_t outer,
 DeviceOperand left_operand(const Product& p, const DeviceProblem& problem, char* workspace) {
   const ElementType part = p.type_a.part;
   const std::int64_t half = entry_bytes(part), line = p.k * p.type_a.bytes(), inner = inner_of(p);
-  if (!problem.copies_left) {
+  if (!problem.copies.left) {
     return operand_at(p.a.data, part, p.m, inner, p.a.row_stride, is_paired(p) ? half : p.a.column_stride);
   }
-  const char* copy = workspace + problem.places.left + (problem.turns_left ? line : 0);
+  const char* copy = workspace + problem.places.left + (problem.copies.turns_left ? line : 0);
   return operand_at(copy, part, p.m, inner, 2 * line, is_paired(p) ? half : 2 * half);
 }
 
@@ -115,13 +108,13 @@ DeviceOperand right_operand(const Product& p, const DeviceProblem& problem, char
   const std::int64_t half = entry_bytes(part), inner = inner_of(p);
   const char* copy = workspace + problem.places.right;
   if (is_paired(p)) {
-    if (!problem.copies_right) return operand_at(nullptr, part, 2 * p.n, inner, 0, half);  // it is prepared, or has no entries
+    if (!problem.copies.right) return operand_at(nullptr, part, 2 * p.n, inner, 0, half);  // it is prepared, or has no entries
     return operand_at(copy, part, 2 * p.n, inner, p.k * p.type_b.bytes(), half);
   }
   if (!p.type_b.is_complex) return operand_at(p.b.data, part, p.n, inner, p.b.column_stride, p.b.row_stride);
-  if (!problem.copies_right) return operand_at(p.b.data, part, 2 * p.n, inner, half, p.b.row_stride);
+  if (!problem.copies.right) return operand_at(p.b.data, part, 2 * p.n, inner, half, p.b.row_stride);
   const std::int64_t line = p.n * p.type_b.bytes();
-  return operand_at(copy + (problem.turns_right ? line : 0), part, 2 * p.n, inner, half, 2 * line);
+  return operand_at(copy + (problem.copies.turns_right ? line : 0), part, 2 * p.n, inner, half, 2 * line);
 }
 
 // Where the parts of a complex matrix are two real ones, the real part.
@@ -154,11 +147,11 @@ std::vector<StackAxis> axes_of(const Product& p, const DeviceProblem& problem) {
     const Numbering numbers(p.axes, own);
     for (std::size_t i = 0; i < p.axes.size(); ++i) axes[stack + i].*stride = numbers.step(i) * bytes;
   };
-  put(problem.copies_left, &Axis::a, &StackAxis::a_stride, problem.copies_left ? left_bytes(p) : 0);
-  put(problem.copies_right, &Axis::b, &StackAxis::b_stride, problem.copies_right ? right_bytes(p) : 0);
-  put(problem.copies_addend, &Axis::addend, &StackAxis::addend_stride, result_bytes(p, p.addend_part));
-  put(problem.copies_result, &Axis::c, &StackAxis::c_stride, result_bytes(p, p.type.part));
-  put(problem.copies_second, second_step(p), &StackAxis::second_stride, result_bytes(p, second_part(p)));
+  put(problem.copies.left, &Axis::a, &StackAxis::a_stride, problem.copies.left ? left_bytes(p) : 0);
+  put(problem.copies.right, &Axis::b, &StackAxis::b_stride, problem.copies.right ? right_bytes(p) : 0);
+  put(problem.copies.addend, &Axis::addend, &StackAxis::addend_stride, result_bytes(p, p.addend_part));
+  put(problem.copies.result, &Axis::c, &StackAxis::c_stride, result_bytes(p, p.type.part));
+  put(problem.copies.second, second_step(p), &StackAxis::second_stride, result_bytes(p, second_part(p)));
   return axes;
 }
 
@@ -173,7 +166,7 @@ CudaProduct real_product(const Product& p, const DeviceProblem& problem, char* w
     return result_at(p, is_copied ? dense_pairs(p, workspace + place, part) : x, part);
   };
   CudaProduct product;
-  product.result = at(problem.copies_result, places.result, p.c, p.type.part);
+  product.result = at(problem.copies.result, places.result, p.c, p.type.part);
   if (!problem.reads) {
     const std::int64_t inner = inner_of(p);
     product.a = operand_at(workspace + places.zero, p.type.part, p.m, inner, 0, 0);
@@ -184,13 +177,13 @@ CudaProduct real_product(const Product& p, const DeviceProblem& problem, char* w
     if (sides.left != nullptr) product.a = sides.left->view, product.stored_a = sides.left->stored;
     if (sides.right != nullptr) product.b = sides.right->view, product.stored_b = sides.right->stored;
   }
-  if (second_of(p).exists()) product.second = at(problem.copies_second, places.second, second_of(p), second_part(p));
+  if (second_of(p).exists()) product.second = at(problem.copies.second, places.second, second_of(p), second_part(p));
   product.axes = axes_of(p, problem);
   if (is_update(p)) {
     product.update.is_asked = true;
     const std::complex<double> alpha = problem.reads ? p.alpha : 1.0;
     product.update.factors = Update::of(value_of(alpha), value_of(p.beta));
-    if (p.beta != 0.0) product.update.c = at(problem.copies_addend, places.addend, p.addend, p.addend_part);
+    if (p.beta != 0.0) product.update.c = at(problem.copies.addend, places.addend, p.addend, p.addend_part);
   }
   return product;
 }
@@ -294,10 +287,7 @@ std::shared_ptr<DeviceProblem> lay_out(const Product& p, const Options& options,
                                        Kernel kernel, const Gpu& gpu, const Shaping& how) {
   auto problem = std::make_shared<DeviceProblem>();
   problem->reads = p.reads();
-  const Copies copies = copies_of(p);
-  problem->copies_left = copies.left, problem->copies_right = copies.right, problem->copies_addend = copies.addend;
-  problem->copies_result = copies.result, problem->copies_second = copies.second;
-  problem->turns_left = copies.turns_left, problem->turns_right = copies.turns_right;
+  problem->copies = copies_of(p);
   problem->plan = find_cuda_plan(plan, inner_of(p), kernel, promise_of(p, options));
   problem->places = places_of(p, *problem);
   auto* const nowhere = reinterpret_cast<char*>(std::uintptr_t(kPlaceAlignment));
@@ -312,63 +302,34 @@ Key key_of(const Product& p, const Options& options, int device) {
   const Copies copies = copies_of(p);
   const PreparedSides sides = sides_of(p);
   const std::ptrdiff_t Axis::* const second = second_step(p);
-  Key key{device,
-          device_generation(),
-          options.has_stages,
-          static_cast<std::int64_t>(p.type.part),
-          static_cast<std::int64_t>(p.type_a.part),
-          static_cast<std::int64_t>(p.type_b.part),
-          p.type_a.is_complex,
-          p.type_b.is_complex,
-          p.type.is_complex && p.is_exchanged,
-          p.m,
-          p.n,
-          p.k,
-          static_cast<std::int64_t>(p.axes.size()),
-          p.alpha == 0.0,
-          p.alpha.imag() != 0,
-          p.beta != 0.0,
-          p.beta.imag() != 0,
-          is_update(p),
-          p.bound.exists(),
-          p.upper.exists(),
-          copies.left,
-          copies.right,
-          copies.addend,
-          static_cast<std::int64_t>(options.accuracy),
-          static_cast<std::int64_t>(options.rounding),
-          static_cast<std::int64_t>(options.scheme),
-          options.has_scheme,
-          options.has_family,
-          number_of(options.alphabet),
-          number_of(options.family),
-          options.bits,
-          options.has_limit ? options.workspace_limit : 0,
-          number_of(options.plan.get())};
+  Key key;
+  add(key, device, device_generation(), options.has_stages, options.accuracy, options.rounding, options.scheme,
+      options.has_scheme, options.has_family, number_of(options.alphabet), number_of(options.family), options.bits,
+      options.has_limit ? options.workspace_limit : 0, number_of(options.plan.get()));
+  add(key, p.type.part, p.type_a.part, p.type_b.part, p.addend_part, p.type_a.is_complex, p.type_b.is_complex,
+      p.type.is_complex && p.is_exchanged);
+  add(key, p.m, p.n, p.k, p.axes.size(), p.alpha == 0.0, p.alpha.imag() != 0, p.beta != 0.0, p.beta.imag() != 0, is_update(p),
+      p.bound.exists(), p.upper.exists(), copies.left, copies.right, copies.addend);
   // Where an operand lies does not count of one that is copied, nor of one that nobody reads.
   const bool counts_a = p.reads() && !copies.left, counts_b = p.reads() && !copies.right;
   const auto step = [](std::ptrdiff_t own, bool counts) { return counts ? own : std::ptrdiff_t(own != 0); };
   for (const Axis& axis : p.axes) {
-    key.insert(key.end(), {axis.extent, step(axis.a, counts_a), step(axis.b, counts_b), axis.c, axis.*second,
-                           p.beta != 0.0 ? step(axis.addend, !copies.addend) : 0});
+    add(key, axis.extent, step(axis.a, counts_a), step(axis.b, counts_b), axis.c, axis.*second,
+        p.beta != 0.0 ? step(axis.addend, !copies.addend) : 0);
   }
-  const auto add = [&](const Operand& x, bool counts) {
-    key.insert(key.end(), {counts ? x.row_stride : 0, counts ? x.column_stride : 0, counts ? offset_of(x.data) : 0});
+  const auto add_place = [&](const auto& x, bool counts) {
+    add(key, counts ? x.row_stride : 0, counts ? x.column_stride : 0, counts ? offset_of(x.data) : 0);
   };
-  add(p.a, counts_a);
-  add(p.b, counts_b);
-  const auto add_result = [&](const ResultMatrix& x, bool counts) {
-    key.insert(key.end(), {counts ? x.row_stride : 0, counts ? x.column_stride : 0, counts ? offset_of(x.data) : 0});
-  };
-  add_result(p.c, true);
-  add_result(second_of(p), second_of(p).exists());
-  add_result(p.addend, p.beta != 0.0 && !copies.addend);
-  key.push_back(static_cast<std::int64_t>(p.addend_part));
+  add_place(p.a, counts_a);
+  add_place(p.b, counts_b);
+  add_place(p.c, true);
+  add_place(second_of(p), second_of(p).exists());
+  add_place(p.addend, p.beta != 0.0 && !copies.addend);
   for (const DevicePrepared* side : {sides.left, sides.right}) {
-    key.push_back(side == nullptr ? 0 : number_of(side->plan.get()));
+    add(key, side == nullptr ? 0 : number_of(side->plan.get()));
     if (side == nullptr) continue;
-    key.insert(key.end(), {static_cast<std::int64_t>(side->kernel), side->stored.lines, side->stored.matrices,
-                           side->view.outer_stride, side->view.inner_stride, offset_of(side->view.data)});
+    add(key, side->kernel, side->stored.lines, side->stored.matrices, side->view.outer_stride, side->view.inner_stride,
+        offset_of(side->view.data));
   }
   return key;
 }
@@ -423,7 +384,7 @@ WayOfProduct way_of(const Product& given, const Options& options, cudaStream_t s
           times};
 }
 
-void tell_of_none(const Options& options, cudaStream_t stream) {
+void store_no_repairs(const Options& options, cudaStream_t stream) {
   check(cudaMemsetAsync(options.repaired, 0, sizeof *options.repaired, stream), "cudaMemsetAsync");
 }
 
@@ -433,17 +394,17 @@ void launch(const DeviceProblem& problem, const Product& p, const Options& optio
   const DevicePlaces& places = problem.places;
   if (how.ways != nullptr) how.ways->emplace_back(way_name(problem.layout));
   if (!problem.reads) check(cudaMemsetAsync(workspace + places.zero, 0, kPlaceAlignment, stream), "cudaMemsetAsync");
-  if (problem.copies_left) expand_left(p, workspace + places.left, stream);
-  if (problem.copies_right) expand_right(p, problem.turns_right, workspace + places.right, stream);
-  if (problem.copies_addend) {
+  if (problem.copies.left) expand_left(p, workspace + places.left, stream);
+  if (problem.copies.right) expand_right(p, problem.copies.turns_right, workspace + places.right, stream);
+  if (problem.copies.addend) {
     copy_pairs(p, p.addend, &Axis::addend, p.addend_part, workspace + places.addend, false, p.beta.imag() != 0, stream);
   }
   CudaProduct product = real_product(p, problem, workspace);
   if (has_parts(*problem.plan, problem.layout)) product = with_parts(product);
   LaunchOptions further = how.options();
   further.exchanges_pairs = is_paired(p) && p.is_exchanged;
-  if (options.repaired != nullptr && !problem.plan->promise.certifies()) {  // no kernel tells
-    if (!adds) tell_of_none(options, stream);
+  if (options.repaired != nullptr && !problem.plan->promise.certifies()) {  // no kernel stores it
+    if (!adds) store_no_repairs(options, stream);
   } else {
     further.repair.told = reinterpret_cast<long long*>(options.repaired);
   }
@@ -453,10 +414,10 @@ void launch(const DeviceProblem& problem, const Product& p, const Options& optio
     launch_matmul(*problem.plan, problem.layout, own, workspace + places.stages, problem.steps, further);
     if (how.found != nullptr) how.found->add(*problem.plan, problem.layout, own, workspace + places.stages, stream);
   }
-  if (problem.copies_result) {
+  if (problem.copies.result) {
     copy_pairs(p, p.c, &Axis::c, p.type.part, workspace + places.result, true, false, stream);
   }
-  if (problem.copies_second) {
+  if (problem.copies.second) {
     copy_pairs(p, second_of(p), second_step(p), second_part(p), workspace + places.second, true, false, stream);
   }
   if (p.bound.exists() && !problem.reads && p.beta == 0.0) clear_bounds(p, workspace + places.zero, stream);

@@ -11,7 +11,7 @@
 #include "cuda/matmul.hpp"
 #include "plan/cuts.hpp"
 #include "product/gpu/device.hpp"
-#include "product/gpu/launching.hpp"
+#include "product/gpu/findings.hpp"
 #include "product/gpu/layout.hpp"
 #include "product/gpu/operand.hpp"
 #include "product/options.hpp"
@@ -25,6 +25,12 @@ struct DevicePlaces {
   std::int64_t zero = 0, left = 0, right = 0, addend = 0, result = 0, second = 0, stages = 0, bytes = 0;
 };
 
+// The matrices that are copied before the product, and after it.
+struct Copies {
+  bool left, right, addend, result, second;
+  bool turns_left, turns_right;  // to i times the operand
+};
+
 // Calls of the same extents, strides, alignments and options share it. Immutable.
 struct DeviceProblem {
   std::shared_ptr<const cuda::CudaPlan> plan;
@@ -34,9 +40,7 @@ struct DeviceProblem {
   std::shared_ptr<const Plan> chosen;  // what is kept under the address of one that was passed holds it
   std::string fallback;                // why its unit is not the cheapest; empty: it is
   bool reads = false;                  // the operands at all
-  bool copies_left = false, copies_right = false, copies_addend = false;
-  bool copies_result = false, copies_second = false;  // out of the workspace
-  bool turns_left = false, turns_right = false;       // the copy is of i times the operand
+  Copies copies{};
   bool is_settled = true;  // whether it may be kept: false where a verdict was missing and a graph is captured
 };
 
@@ -84,10 +88,10 @@ std::shared_ptr<const DeviceProblem> find_problem(const Product& product, const 
 std::shared_ptr<const DeviceProblem> make_problem(const Product& product, const Options& options, const Device& device,
                                                   cudaStream_t stream);
 
-// That nothing is repaired, where no kernel tells. Range: the caller asks. Throws as launch.
-void tell_of_none(const Options& options, cudaStream_t stream);
+// Stores that nothing is repaired, where no kernel does. Range: options.repaired. Throws as launch.
+void store_no_repairs(const Options& options, cudaStream_t stream);
 
-// `adds`: to what the launch before told of repaired entries. Throws cuda::LaunchError. Range: a workspace of
+// `adds`: to the repaired entries that the launch before has stored. Throws cuda::LaunchError. Range: a workspace of
 // problem.places.bytes, aligned to 256.
 void launch(const DeviceProblem& problem, const Product& product, const Options& options, char* workspace, const Launching& how,
             bool adds = false);

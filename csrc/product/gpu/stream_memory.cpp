@@ -6,7 +6,7 @@
 
 #include "cuda/runtime/stream.hpp"
 #include "cuda/stages.hpp"
-#include "product/gpu/aside.hpp"
+#include "product/gpu/memory.hpp"
 #include "product/refusal.hpp"
 
 namespace ozfp4::product {
@@ -24,9 +24,9 @@ std::map<Key, std::shared_ptr<StreamMemory>>& memories() {
 
 }  // namespace
 
-StreamMemory::StreamMemory(const Aside& aside) : counters_(cuda::kCounterBytes), workspace_(kSharedWorkspace) {
+StreamMemory::StreamMemory(const Aside& aside) : counters(cuda::kCounterBytes), workspace(kSharedWorkspace) {
   const std::vector<char> zeros(cuda::kCounterBytes);
-  counters_.fill(zeros.data(), aside);
+  counters.fill(zeros.data(), aside);
 }
 
 std::shared_ptr<StreamMemory> stream_memory(int device, cudaStream_t stream) {
@@ -51,7 +51,7 @@ std::shared_ptr<StreamMemory> stream_memory(int device, cudaStream_t stream) {
 }
 
 void forget(const std::shared_ptr<StreamMemory>& memory) {
-  memory->is_forgotten_ = true;
+  memory->is_forgotten = true;
   const std::lock_guard<std::mutex> hold(lock);
   for (auto own = memories().begin(); own != memories().end(); ++own) {
     if (own->second == memory) {

@@ -1,6 +1,7 @@
 // alpha A B + beta C with whatever factors on the current device, checked. Where one of them has a real and an imaginary part, A
 // B is rounded to a matrix in the workspace, or to the sum of two, and then alpha (A B) + beta C, as product/cpu/both_parts.cpp
-// has it.
+// has it. Where not all of it has room in the workspace limit it is made in blocks of the result: of complex matrices by their
+// copies. The stages cut their own buffers.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -8,6 +9,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <vector>
 
 #include "product/gpu/problem.hpp"
 
@@ -39,5 +41,22 @@ std::int64_t sum_entry_bytes(const Product& product, const Options& options);
 // As launch of a DeviceProblem. Range: a workspace of sum.places.bytes, aligned to 256.
 void launch(const DeviceSum& sum, const Product& product, const Options& options, char* workspace, const Launching& how,
             bool adds = false);
+
+struct DeviceBlock {
+  Block at;
+  DeviceSum sum;
+};
+
+// One after the other in the same workspace.
+struct DeviceBlocks {
+  std::vector<DeviceBlock> blocks;
+  std::int64_t bytes = 0;
+};
+
+// Throws as find_problem.
+DeviceBlocks find_blocks(const Product& product, const Options& options, cudaStream_t stream);
+
+// As launch of a DeviceProblem. Range: a workspace of blocks.bytes, aligned to 256.
+void launch(const DeviceBlocks& blocks, const Product& product, const Options& options, char* workspace, const Launching& how);
 
 }  // namespace ozfp4::product

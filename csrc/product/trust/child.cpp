@@ -15,7 +15,7 @@
 #include <exception>
 
 #include "cpu/environment.hpp"
-#include "product/trust/disk.hpp"
+#include "product/trust/verdict.hpp"
 
 extern char** environ;
 

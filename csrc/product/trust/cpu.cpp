@@ -3,6 +3,7 @@
 #include <array>
 #include <atomic>
 #include <cstddef>
+#include <deque>
 #include <mutex>
 #include <stdexcept>
 #include <utility>
@@ -16,7 +17,6 @@
 #include "cpu/threading/child_lock.hpp"
 #include "product/options.hpp"
 #include "product/trust/child.hpp"
-#include "product/trust/disk.hpp"
 #include "product/trust/examination.hpp"
 #include "product/trust/machine.hpp"
 
@@ -60,8 +60,7 @@ Sums sums_in_words(const Case& own, std::int64_t modulus, ElementType type) {
 std::vector<double> whole_product(const WholeProduct& product, const Plan& plan, Way way) {
   const OperandMemory a = memory_of_a(product), b = memory_of_b(product);
   const std::int64_t entry = entry_bytes(product.type());
-  // NaN, which is no entry of a result.
-  std::vector<char> found(product.expected.size() * static_cast<std::size_t>(entry), char(0xFF)), zeros(found.size(), 0);
+  std::vector<char> found = memory_of_result(product), zeros(found.size(), 0);
   const auto view = [&](std::vector<char>& bytes) {
     return ResultView{bytes.data(), product.type(), product.m, product.n, entry * product.n, entry};
   };
@@ -76,11 +75,7 @@ std::vector<double> whole_product(const WholeProduct& product, const Plan& plan,
   if ((way == Way::words && outcome.in_words.count == 0) || (way == Way::limbs && outcome.by_limbs.count == 0)) {
     throw std::runtime_error("the product was not made in words or by limbs");
   }
-  std::vector<double> result;
-  for (const char* at = found.data(); at != found.data() + found.size(); at += entry) {
-    result.push_back(with_float(product.type(), [&](auto zero) { return static_cast<double>(load<decltype(zero)>(at)); }));
-  }
-  return result;
+  return numbers_in(found, product.type());
 }
 
 // ---- The test of a kernel ----
@@ -102,27 +97,21 @@ void try_planes(Examination& examination, const CpuKernel& kernel, bool is_short
 // hold the integers of chained products of float64.
 void try_numbers(Examination& examination, Way way, bool is_short) {
   const bool has_limbs = way == Way::limbs;
-  const auto try_both = [&](WholeProduct product, int bits) {
-    const Plan plan = test_plan(Scheme::two, Alphabet::int8, "least", bits, product.k);
-    for (const bool updates : {false, true}) {
-      product.updates = updates;
-      examination.whole(product, plan, [&](const WholeProduct& given) { return whole_product(given, plan, way); });
-    }
-  };
+  const auto multiply = [way](const WholeProduct& product, const Plan& plan) { return whole_product(product, plan, way); };
   for (const bool is_single : {false, true}) {
     if (is_single && is_short && !has_limbs) continue;
     const int precision = is_single ? 24 : 53, longest = accuracy_bits(Accuracy::correct, precision);
     std::vector<int> scaled = is_single ? std::vector<int>{24, 40} : std::vector<int>{53, 62};
     if (has_limbs && !is_single) scaled.push_back(70);
-    for (WholeProduct product : number_products(is_short, is_single)) {
-      for (const int bits : scaled) try_both(product, bits);
+    for (const WholeProduct& product : number_products(is_short, is_single)) {
+      for (const int bits : scaled) try_numbers(examination, product, Accuracy::scaled, bits, true, multiply);
       for (const Accuracy accuracy : {Accuracy::standard, Accuracy::correct}) {
-        product.accuracy = accuracy;
-        try_both(product, longest);
+        try_numbers(examination, product, accuracy, longest, true, multiply);
       }
     }
     if (has_limbs && !is_single) continue;
-    try_both(first_columns(chained_product(is_single), 5), accuracy_bits(Accuracy::standard, precision));
+    try_numbers(examination, chained_product(is_single, 5), Accuracy::standard, accuracy_bits(Accuracy::standard, precision),
+                true, multiply);
   }
 }
 
@@ -158,12 +147,6 @@ Verdict tried_where_it_may(const CpuKernel& kernel, bool is_short) {
 constexpr const ByteKernel* kUnits[] = {&amx_kernel, &avx512_vnni_kernel, &avx_vnni_kernel, &portable_bytes_kernel, nullptr};
 constexpr std::size_t kAlphabets = 3, kOfPlanes = std::size(kUnits) * kAlphabets;
 
-// All that ever were, so that whoever reads one may go on.
-struct Kept {
-  Verdict verdict;
-  const Kept* earlier;
-};
-std::atomic<const Kept*> all{nullptr};
 std::atomic<int> verdicts{0}, failures{0};
 std::array<std::atomic<const Verdict*>, kOfPlanes + 3> known;  // of this process, by place_of
 ChildLock testing;
@@ -176,27 +159,32 @@ std::size_t place_of(const CpuKernel& kernel) {
   return unit * kAlphabets + alphabet;
 }
 
-// Disabled is what failed for any alphabet.
-void disable_failed() {
-  std::vector<const ByteKernel*> failed;
-  for (std::size_t place = 0; place < kOfPlanes; ++place) {
-    const Verdict* found = known[place];
-    const ByteKernel* unit = kUnits[place / kAlphabets];
-    if (unit != nullptr && found != nullptr && !found->is_passed) failed.push_back(unit);
-  }
-  disable_byte_kernels(failed);
-  const Verdict* limbs = known[place_of({Kind::limbs})];
-  disable_limb_unit(limbs != nullptr && !limbs->is_passed);
+CpuKernel kernel_at(std::size_t place) {
+  if (place >= kOfPlanes) return {static_cast<Kind>(place - kOfPlanes + 1)};
+  return {Kind::planes, kUnits[place / kAlphabets], alphabets().begin()[place % kAlphabets]};
 }
 
+// Disabled is what failed for any alphabet.
+void disable_failed() {
+  std::vector<const ByteKernel*> units;
+  bool has_limbs = false;
+  for (const CpuKernel& kernel : failed_kernels()) {
+    if (kernel.unit != nullptr) units.push_back(kernel.unit);
+    has_limbs = has_limbs || kernel.kind == Kind::limbs;
+  }
+  disable_byte_kernels(units);
+  disable_limb_unit(has_limbs);
+}
+
+// Range: `testing` is held.
 const Verdict& adopt(const CpuKernel& kernel, Verdict verdict) {
-  const auto* kept = new Kept{std::move(verdict), all};
-  all = kept;
-  known[place_of(kernel)].store(&kept->verdict, std::memory_order_release);
+  static auto* const all = new std::deque<Verdict>;  // that ever were: whoever reads one may go on
+  const Verdict& kept = all->emplace_back(std::move(verdict));
+  known[place_of(kernel)].store(&kept, std::memory_order_release);
   disable_failed();
   ++verdicts;
-  failures += kept->verdict.is_passed ? 0 : 1;
-  return kept->verdict;
+  failures += kept.is_passed ? 0 : 1;
+  return kept;
 }
 
 const Verdict& tested(const CpuKernel& kernel, bool is_short) {
@@ -276,14 +264,10 @@ int failure_count() { return failures.load(std::memory_order_relaxed); }
 
 std::vector<CpuKernel> failed_kernels() {
   std::vector<CpuKernel> found;
-  const auto add = [&](const CpuKernel& kernel) {
-    const Verdict* verdict = known[place_of(kernel)];
-    if (verdict != nullptr && !verdict->is_passed) found.push_back(kernel);
-  };
-  for (std::size_t place = 0; place < kOfPlanes; ++place) {
-    add({Kind::planes, kUnits[place / kAlphabets], alphabets().begin()[place % kAlphabets]});
+  for (std::size_t place = 0; place < known.size(); ++place) {
+    const Verdict* verdict = known[place];
+    if (verdict != nullptr && !verdict->is_passed) found.push_back(kernel_at(place));
   }
-  for (const Kind kind : {Kind::words, Kind::numbers, Kind::limbs}) add({kind});
   return found;
 }
 

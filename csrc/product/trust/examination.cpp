@@ -11,6 +11,8 @@
 #include <utility>
 
 #include "arith/accuracy/capacity.hpp"
+#include "arith/limbs/e2m1.hpp"
+#include "arith/multiples.hpp"
 #include "cpu/runtime/fp_mode.hpp"
 #include "product/options.hpp"
 #include "product/refusal.hpp"
@@ -59,6 +61,28 @@ void compare(Failure about, std::vector<T> found, const std::vector<T>& expected
   throw WrongEntry{about};
 }
 
+// Residues modulo all of them tell any two sums below 2^39 apart: pairwise coprime, each in a byte.
+constexpr std::uint32_t kModuli[] = {256, 255, 253, 251, 247};
+
+constexpr std::uint8_t kMinusZero = 8;
+
+std::vector<std::uint8_t> plane_of(const std::vector<std::uint8_t>& entries, std::int64_t rows, std::int64_t k, Element element,
+                                   std::int64_t pitch) {
+  std::vector<std::uint8_t> plane(static_cast<std::size_t>(rows * pitch), kNoise);
+  for (std::int64_t i = 0; i < rows; ++i) {
+    const std::uint8_t* from = entries.data() + i * k;
+    std::uint8_t* row = plane.data() + i * pitch;
+    if (element != Element::e2m1) {
+      std::copy(from, from + k, row);
+      continue;
+    }
+    for (std::int64_t p = 0; p < k; p += 2) {
+      row[p / 2] = static_cast<std::uint8_t>(from[p] | (p + 1 < k ? from[p + 1] << 4 : 0));
+    }
+  }
+  return plane;
+}
+
 }  // namespace
 
 void Examination::begin(const std::string& name) {
@@ -86,7 +110,7 @@ void Examination::whole(const WholeProduct& product, const Plan& plan, const Mul
   const std::string name = product.name + ", " + by + (product.updates ? ", as an update" : "");
   begin(name);
   Failure about{name, product.m, product.n, product.k, by + ", " + std::to_string(plan.bits) + " bits", 0, -1, -1, "", "", ""};
-  compare(std::move(about), multiply(product), product.expected, seems_broken(kernel_));
+  compare(std::move(about), multiply(product, plan), product.expected, seems_broken(kernel_));
 }
 
 void Examination::integers(const std::string& name, std::int64_t m, std::int64_t n, std::int64_t k,
@@ -110,7 +134,7 @@ void try_planes(Examination& examination, const PlaneKernel& kernel, bool is_sho
   for_each_case(case_alphabet(kernel.element), is_short, [&](const Case& own) { examination.sums(own, kernel.multiply); });
   const Alphabet& alphabet = kernel.alphabet;
   const auto try_whole = [&](const WholeProduct& product, const Plan& plan) {
-    examination.whole(product, plan, [&](const WholeProduct& given) { return kernel.multiply_whole(given, plan); });
+    examination.whole(product, plan, kernel.multiply_whole);
   };
   for (const WholeProduct& product : whole_products(is_short)) {
     try_whole(product, test_plan(Scheme::two, alphabet, "least", 53, product.k));
@@ -130,6 +154,45 @@ void try_planes(Examination& examination, const PlaneKernel& kernel, bool is_sho
   for (const WholeProduct& product : certified) {
     try_whole(product, test_plan(Scheme::two, alphabet, "least", accuracy_bits(product.accuracy, 53), product.k));
   }
+}
+
+void try_numbers(Examination& examination, WholeProduct product, Accuracy accuracy, int bits, bool also_updates,
+                 const MultiplyWhole& multiply) {
+  const Plan plan = test_plan(Scheme::two, Alphabet::int8, "least", bits, product.k);
+  product.accuracy = accuracy;
+  examination.whole(product, plan, multiply);
+  product.updates = true;
+  if (also_updates) examination.whole(product, plan, multiply);
+}
+
+const char* name_of(Element element) { return element == Element::u8 ? "u8" : element == Element::s8 ? "s8" : "e2m1"; }
+
+std::vector<Sums> sums_by_planes(const Case& own, Element element, const RunPlanes& run) {
+  const auto byte = [&](std::int32_t limb) {
+    if (element != Element::e2m1) return static_cast<std::uint8_t>(limb);
+    return own.minus_zero && limb == 0 ? kMinusZero : static_cast<std::uint8_t>(e2m1_encode(limb));
+  };
+  PlaneProduct product{element, static_cast<int>(own.m()), static_cast<int>(own.n()), static_cast<int>(own.k()), 0, {}, {}, {},
+                       0};
+  product.pitch = round_up(row_bytes(element, own.k()), 16);
+  product.a = plane_of(own.lines_of_a<std::uint8_t>(byte), own.m(), own.k(), element, product.pitch);
+  product.b = plane_of(own.lines_of_b<std::uint8_t>(byte), own.n(), own.k(), element, product.pitch);
+  for (int i = 0; i < own.repeats; ++i) product.moduli.insert(product.moduli.end(), std::begin(kModuli), std::end(kModuli));
+  product.out_pitch = round_up(own.n(), 16);
+  const std::vector<std::uint8_t> left = run(product);
+  if (std::any_of(left.end() - kBehind, left.end(), [](std::uint8_t x) { return x != kNoise; })) {
+    throw std::runtime_error("the kernel wrote behind its output");
+  }
+  std::vector<Sums> found;
+  const std::uint8_t* row = left.data();
+  for (const std::uint32_t modulus : product.moduli) {
+    found.push_back({modulus, {}});
+    found.back().entries.reserve(static_cast<std::size_t>(own.m() * own.n()));
+    for (std::int64_t i = 0; i < own.m(); ++i, row += product.out_pitch) {
+      found.back().entries.insert(found.back().entries.end(), row, row + own.n());
+    }
+  }
+  return found;
 }
 
 Verdict examine(const KernelName& kernel, bool is_short, const std::function<void(Examination&)>& tries) {
@@ -158,7 +221,7 @@ Verdict examine(const KernelName& kernel, bool is_short, const std::function<voi
     fail(verdict.failure.text);
   }
   verdict.cases = examination.count();
-  verdict.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  verdict.microseconds = std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - start).count();
   return verdict;
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "plan/plan.hpp"
+#include "plan/schedule.hpp"
 #include "product/trust/cases.hpp"
 #include "product/trust/verdict.hpp"
 #include "product/trust/whole.hpp"
@@ -20,7 +21,7 @@ struct Sums {
   std::vector<std::int64_t> entries;
 };
 using MultiplyCase = std::function<std::vector<Sums>(const Case&)>;
-using MultiplyWhole = std::function<std::vector<double>(const WholeProduct&)>;
+using MultiplyWhole = std::function<std::vector<double>(const WholeProduct&, const Plan&)>;
 
 // Counts the cases. Each of `sums`, `whole` and `integers` counts a case and throws the failure of a wrong one.
 class Examination {
@@ -53,9 +54,41 @@ struct PlaneKernel {
   const Alphabet& alphabet;
   std::vector<const Alphabet*> digits;
   MultiplyCase multiply;
-  std::function<std::vector<double>(const WholeProduct&, const Plan&)> multiply_whole;
+  MultiplyWhole multiply_whole;
 };
 void try_planes(Examination& examination, const PlaneKernel& kernel, bool is_short);
+
+// What makes products without planes: the product with an accuracy, by a plan of residues of so many bits, and as an update, too.
+void try_numbers(Examination& examination, WholeProduct product, Accuracy accuracy, int bits, bool also_updates,
+                 const MultiplyWhole& multiply);
+
+// ---- Cases as the multiply kernels of a GPU take them (csrc/cuda/multiply/contract.hpp) ----
+
+// One plane of each operand, rows at a multiple of 16 bytes with noise behind them, times each other modulo several numbers.
+struct PlaneProduct {
+  Element element;
+  int m, n, k;
+  std::int64_t pitch;              // of rows of A and of B
+  std::vector<std::uint8_t> a, b;  // rows of A, columns of B
+  std::vector<std::uint32_t> moduli;
+  std::int64_t out_pitch;  // of rows of the output, a matrix for each modulus
+
+  std::int64_t out_bytes() const { return static_cast<std::int64_t>(moduli.size()) * m * out_pitch; }
+};
+
+// Bytes behind the output, which must stay as they were, and what all of it holds before.
+inline constexpr std::int64_t kBehind = 256;
+inline constexpr std::uint8_t kNoise = 0x5A;
+
+// The output and what is behind it.
+using RunPlanes = std::function<std::vector<std::uint8_t>(const PlaneProduct&)>;
+
+// The result of a kernel for a case. Throws std::runtime_error where it wrote behind its output.
+std::vector<Sums> sums_by_planes(const Case& own, Element element, const RunPlanes& run);
+
+const char* name_of(Element element);
+
+// ---- The verdict ----
 
 // The verdict of what `tries` makes of it, in the default floating-point mode: an exception of the kernel fails it. Throws
 // std::bad_alloc, and Refusal Fault::out_of_memory: where there is no memory for the test, nothing is said about the kernel.

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <map>
 #include <mutex>
-#include <new>
 #include <stdexcept>
 #include <string>
 #include <tuple>
@@ -18,17 +17,14 @@
 #include "cuda/matmul.hpp"
 #include "cuda/multiply/gpu.hpp"
 #include "cuda/thin/thin.hpp"
-#include "product/gpu/aside.hpp"
 #include "product/gpu/integers.hpp"
 #include "product/gpu/memory.hpp"
+#include "product/gpu/plans.hpp"
 #include "product/gpu/settings.hpp"
-#include "product/gpu/steps.hpp"
 #include "product/refusal.hpp"
 #include "product/trust/child.hpp"
-#include "product/trust/disk.hpp"
 #include "product/trust/examination.hpp"
 #include "product/trust/machine.hpp"
-#include "product/trust/planes.hpp"
 
 namespace ozfp4::product {
 namespace {
@@ -94,7 +90,7 @@ std::vector<double> whole_product(const Device& device, Kernel kernel, const Pla
   const CudaPlan made = make_cuda_plan(plan, static_cast<int>(own.k), kernel, promise);
   const OperandMemory of_a = memory_of_a(own), of_b = memory_of_b(own);
   const std::int64_t entry = entry_bytes(own.type());
-  std::vector<char> found(own.expected.size() * static_cast<std::size_t>(entry), char(0xFF));  // NaN, no entry of a result
+  std::vector<char> found = memory_of_result(own);
   const Aside aside;
   const DeviceMemory a(of_a.bytes.size()), b(of_b.bytes.size()), c(found.size());
   a.fill(of_a.bytes.data(), aside);
@@ -123,11 +119,7 @@ std::vector<double> whole_product(const Device& device, Kernel kernel, const Pla
     launch_matmul(made, layout, turn_at(product, layout.turns, turn), workspace.get(), steps, options);
   }
   c.read(found.data(), aside);
-  std::vector<double> result;
-  for (const char* at = found.data(); at != found.data() + found.size(); at += entry) {
-    result.push_back(with_float(own.type(), [&](auto zero) { return static_cast<double>(load<decltype(zero)>(at)); }));
-  }
-  return result;
+  return numbers_in(found, own.type());
 }
 
 using Words = std::vector<std::int64_t>;
@@ -185,23 +177,16 @@ struct Asked {
 
 // Products that need no planes in memory, and the first columns of one that is left to chains; in one launch as updates, too.
 void try_direct(Examination& examination, const Device& device, Kernel kernel, const std::vector<WholeProduct>& products,
-                Direct way, const std::vector<Asked>& asked, bool is_single) {
-  const auto try_one = [&](WholeProduct product, int bits) {
-    const Plan plan = test_plan(Scheme::two, Alphabet::int8, "least", bits, product.k);
-    for (const bool updates : {false, true}) {
-      if (updates && way != Direct::always) continue;
-      product.updates = updates;
-      examination.whole(product, plan,
-                        [&](const WholeProduct& given) { return whole_product(device, kernel, plan, given, way); });
-    }
+                Direct way, const std::vector<Asked>& asked) {
+  const auto multiply = [&](const WholeProduct& product, const Plan& plan) {
+    return whole_product(device, kernel, plan, product, way);
   };
-  for (WholeProduct product : products) {
-    for (const auto& [accuracy, bits] : asked) {
-      product.accuracy = accuracy;
-      try_one(product, bits);
-    }
+  const bool is_single = products.front().is_single, updates = way == Direct::always;
+  for (const WholeProduct& product : products) {
+    for (const auto& [accuracy, bits] : asked) try_numbers(examination, product, accuracy, bits, updates, multiply);
   }
-  try_one(first_columns(chained_product(is_single), 5), accuracy_bits(Accuracy::standard, is_single ? 24 : 53));
+  try_numbers(examination, chained_product(is_single, 5), Accuracy::standard,
+              accuracy_bits(Accuracy::standard, is_single ? 24 : 53), updates, multiply);
 }
 
 void try_integers(Examination& examination, const Device& device, Kernel kernel) {
@@ -238,12 +223,12 @@ void try_without_planes(Examination& examination, const Device& device) {
   for (const bool is_single : {false, true}) {
     const Asked certified{Accuracy::standard, accuracy_bits(Accuracy::standard, is_single ? 24 : 53)};
     const std::vector<Asked> asked{{Accuracy::scaled, is_single ? 24 : 53}, {Accuracy::scaled, 76}, certified};
-    try_direct(examination, device, kernel, whole_products(false, is_single, kMostDirectInner), Direct::always, asked, is_single);
-    if (has_thin_kernels()) try_direct(examination, device, kernel, thin_products(is_single), Direct::thin, asked, is_single);
+    try_direct(examination, device, kernel, whole_products(false, is_single, kMostDirectInner), Direct::always, asked);
+    if (has_thin_kernels()) try_direct(examination, device, kernel, thin_products(is_single), Direct::thin, asked);
   }
   try_integers(examination, device, kernel);
   try_direct(examination, device, kernel, tile_products(kMostTileInner), Direct::tiles,
-             {{Accuracy::scaled, 53}, {Accuracy::scaled, 58}, in_pairs}, false);
+             {{Accuracy::scaled, 53}, {Accuracy::scaled, 58}, in_pairs});
 }
 
 Verdict tried(const Device& device, const GpuKernel& kernel, bool is_short) {
@@ -285,43 +270,12 @@ VerdictKey key_of(const Device& device, const GpuKernel& kernel) {
   return {device.index, kernel.has_planes, kernel.kernel, kernel.element};
 }
 
-// Verdicts of this process. Threads that test on one device wait for each other, those of several do not: see OncePerDevice.
-class Known {
- public:
-  Found find(const VerdictKey& key) {
-    const std::lock_guard<std::mutex> hold(lock_);
-    const auto found = verdicts_.find(key);
-    return found == verdicts_.end() ? nullptr : found->second;
-  }
-  Found keep(const VerdictKey& key, Verdict verdict) {
-    const std::lock_guard<std::mutex> hold(lock_);
-    Found& own = verdicts_[key];
-    if (!verdict.is_passed || (own != nullptr && !own->is_passed)) count_device_change();
-    return own = std::make_shared<const Verdict>(std::move(verdict));
-  }
-  void clear() {
-    const std::lock_guard<std::mutex> hold(lock_);
-    verdicts_.clear();
-    count_device_change();
-  }
-  std::vector<std::pair<int, KernelName>> failed() {
-    const std::lock_guard<std::mutex> hold(lock_);
-    std::vector<std::pair<int, KernelName>> found;
-    for (const auto& [key, verdict] : verdicts_) {
-      const auto& [device, has_planes, kernel, element] = key;
-      if (!verdict->is_passed) found.emplace_back(device, GpuKernel{has_planes, kernel, element}.name());
-    }
-    return found;
-  }
-  std::mutex& testing_on(int device) {
-    const std::lock_guard<std::mutex> hold(lock_);
-    return testing_[device];
-  }
-
- private:
-  std::mutex lock_;
-  std::map<VerdictKey, Found> verdicts_;
-  std::map<int, std::mutex> testing_;
+// Verdicts of this process. Threads that test on one device wait for each other, those of several do not: what the device of one
+// thread has to end first may wait for what another thread has yet to enqueue on its own.
+struct Known {
+  std::mutex lock;
+  std::map<VerdictKey, Found> verdicts;
+  std::map<int, std::mutex> testing;  // by device
 };
 
 Known& known() {
@@ -329,10 +283,28 @@ Known& known() {
   return *all;
 }
 
+Found find(const VerdictKey& key) {
+  const std::lock_guard<std::mutex> hold(known().lock);
+  const auto found = known().verdicts.find(key);
+  return found == known().verdicts.end() ? nullptr : found->second;
+}
+
+Found keep(const VerdictKey& key, Verdict verdict) {
+  const std::lock_guard<std::mutex> hold(known().lock);
+  Found& own = known().verdicts[key];
+  if (!verdict.is_passed || (own != nullptr && !own->is_passed)) count_device_change();
+  return own = std::make_shared<const Verdict>(std::move(verdict));
+}
+
+std::mutex& testing_on(int device) {
+  const std::lock_guard<std::mutex> hold(known().lock);
+  return known().testing[device];
+}
+
 Found tested(const Device& device, const GpuKernel& kernel, bool is_short) {
   Verdict found = tried_where_it_may(device, kernel, is_short);
   store_verdict(product::key_of(facts_of(device), kernel.name()), found);
-  return known().keep(key_of(device, kernel), std::move(found));
+  return keep(key_of(device, kernel), std::move(found));
 }
 
 Device device_of(int index) { return {index, gpu_of(index)}; }
@@ -348,17 +320,6 @@ GpuKernel kernel_named(const KernelName& name) {
   throw std::invalid_argument("kernel: '" + name.name + "' (" + name.element + ") is none of a GPU");
 }
 
-// Runs `body`; where memory is short it throws std::bad_alloc, which Python takes as a MemoryError.
-template <class Body>
-auto with_memory(const Body& body) {
-  try {
-    return body();
-  } catch (const Refusal& refusal) {
-    if (refusal.fault() == Fault::out_of_memory) throw std::bad_alloc();
-    throw std::runtime_error(refusal.what());
-  }
-}
-
 }  // namespace
 
 KernelName GpuKernel::name() const {
@@ -367,11 +328,11 @@ KernelName GpuKernel::name() const {
 
 Found verdict_of(const Device& device, const GpuKernel& kernel, cudaStream_t stream) {
   const VerdictKey key = key_of(device, kernel);
-  if (Found found = known().find(key)) return found;
-  const std::lock_guard<std::mutex> alone(known().testing_on(device.index));
-  if (Found found = known().find(key)) return found;
+  if (Found found = find(key)) return found;
+  const std::lock_guard<std::mutex> alone(testing_on(device.index));
+  if (Found found = find(key)) return found;
   if (std::optional<Verdict> stored = load_verdict(product::key_of(facts_of(device), kernel.name()))) {
-    return known().keep(key, *std::move(stored));
+    return keep(key, *std::move(stored));
   }
   if (is_captured(stream)) {
     refuse(Fault::unsupported, "stream: the first product by the kernel '" + kernel.name().name +
@@ -381,8 +342,7 @@ Found verdict_of(const Device& device, const GpuKernel& kernel, cudaStream_t str
 }
 
 bool is_known(const Device& device, const GpuKernel& kernel) {
-  return known().find(key_of(device, kernel)) != nullptr ||
-         load_verdict(product::key_of(facts_of(device), kernel.name())).has_value();
+  return find(key_of(device, kernel)) != nullptr || load_verdict(product::key_of(facts_of(device), kernel.name())).has_value();
 }
 
 std::string full_name(const Device& device, const GpuKernel& kernel) {
@@ -413,26 +373,38 @@ const Facts& facts_of(const Device& device) {
 
 Verdict find_device_verdict(int device, const KernelName& name) {
   const DeviceGuard guard(device);
-  return with_memory([&] { return *verdict_of(device_of(device), kernel_named(name), no_stream()); });
+  return *verdict_of(device_of(device), kernel_named(name), no_stream());
 }
 
 std::optional<Verdict> known_device_verdict(int device, const KernelName& name) {
   const Device own = device_of(device);
   const GpuKernel kernel = kernel_named(name);
-  if (const Found found = known().find(key_of(own, kernel))) return *found;
+  if (const Found found = find(key_of(own, kernel))) return *found;
   return load_verdict(product::key_of(facts_of(own), name));
 }
 
 Verdict test_on_device(int device, const KernelName& name, bool is_short) {
   const DeviceGuard guard(device);
-  const std::lock_guard<std::mutex> alone(known().testing_on(device));
-  return with_memory([&] { return *tested(device_of(device), kernel_named(name), is_short); });
+  const std::lock_guard<std::mutex> alone(testing_on(device));
+  return *tested(device_of(device), kernel_named(name), is_short);
 }
 
-std::vector<std::pair<int, KernelName>> failed_device_kernels() { return known().failed(); }
+std::vector<std::pair<int, KernelName>> failed_device_kernels() {
+  const std::lock_guard<std::mutex> hold(known().lock);
+  std::vector<std::pair<int, KernelName>> found;
+  for (const auto& [key, verdict] : known().verdicts) {
+    const auto& [device, has_planes, kernel, element] = key;
+    if (!verdict->is_passed) found.emplace_back(device, GpuKernel{has_planes, kernel, element}.name());
+  }
+  return found;
+}
 
 void forget_device_verdicts() {
-  known().clear();
+  {
+    const std::lock_guard<std::mutex> hold(known().lock);
+    known().verdicts.clear();
+    count_device_change();
+  }
   read_environment();
 }
 

@@ -41,7 +41,7 @@ std::string full_name(const Device& device, const GpuKernel& kernel);
 const Facts& facts_of(const Device& device);
 
 // The same for ozfp4._cuda: of any device and by names. They throw std::invalid_argument for a name that is no kernel's, and
-// std::bad_alloc where the device has no memory for the test.
+// Refusal Fault::out_of_memory where the device has no memory for the test.
 OZFP4_CUDA_EXPORT Verdict find_device_verdict(int device, const KernelName& name);
 OZFP4_CUDA_EXPORT std::optional<Verdict> known_device_verdict(int device, const KernelName& name);
 OZFP4_CUDA_EXPORT Verdict test_on_device(int device, const KernelName& name, bool is_short);

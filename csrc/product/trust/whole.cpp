@@ -19,8 +19,13 @@ std::string named(const char* kind, const WholeProduct& product) {
 
 double rounded(double x, bool is_single) { return is_single ? static_cast<double>(static_cast<float>(x)) : x; }
 
+struct Shape {
+  std::int64_t m, k, n;
+};
+
 // Rows repeat after 7, columns after 5 and places along K after 16, but for powers of two.
-WholeProduct make_whole(const char* kind, std::int64_t m, std::int64_t k, std::int64_t n, bool is_single) {
+WholeProduct make_whole(const char* kind, const Shape& shape, bool is_single) {
+  const auto [m, k, n] = shape;
   const std::int64_t rows = std::min<std::int64_t>(m, 7), columns = std::min<std::int64_t>(n, 5),
                      places = std::min<std::int64_t>(k, 16);
   const int bits = is_single ? 24 : 53;
@@ -88,8 +93,8 @@ struct Cancelling {
 
 constexpr std::size_t kFirst = 0, kMiddle = 16, kLast = 32, kInner = 33;
 
-Cancelling cancelling(bool is_single, const std::vector<int>& exponents) {
-  Cancelling made{{}, {}, {}, {"", 37, 70, kInner, {}, {}, {}, is_single}};
+Cancelling cancelling(bool is_single, std::int64_t columns, const std::vector<int>& exponents) {
+  Cancelling made{{}, {}, {}, {"", 37, columns, kInner, {}, {}, {}, is_single}};
   WholeProduct& product = made.product;
   const auto number = [&](std::uint64_t seed, std::size_t i) {
     return rounded(static_cast<double>(scattered(seed, i)) * 0x1p-64 + 0.5, is_single);
@@ -147,91 +152,70 @@ OperandMemory memory_of_b(const WholeProduct& product) {
   return memory_of(product.b, product.n, product.k, product.type(), product.b_by_rows);
 }
 
-WholeProduct first_columns(WholeProduct product, std::int64_t columns) {
-  std::vector<double> expected;
-  for (std::int64_t i = 0; i < product.m; ++i) {
-    const auto row = product.expected.begin() + i * product.n;
-    expected.insert(expected.end(), row, row + columns);
+std::vector<char> memory_of_result(const WholeProduct& product) {
+  return std::vector<char>(product.expected.size() * static_cast<std::size_t>(entry_bytes(product.type())), char(0xFF));
+}
+
+std::vector<double> numbers_in(const std::vector<char>& memory, ElementType type) {
+  std::vector<double> numbers;
+  for (const char* at = memory.data(); at != memory.data() + memory.size(); at += entry_bytes(type)) {
+    numbers.push_back(with_float(type, [&](auto zero) { return static_cast<double>(load<decltype(zero)>(at)); }));
   }
-  product.b.resize(size_of(columns, product.k));
-  product.expected = std::move(expected);
-  product.n = columns;
-  return product;
+  return numbers;
 }
 
 std::vector<WholeProduct> whole_products(bool is_short, bool is_single, std::int64_t most_inner) {
-  struct Shape {
-    std::int64_t m, k, n;
-  };
   // The long K is for outputs of few tiles, whose K a GPU cuts into ranges.
   constexpr Shape kShapes[] = {{19, 700, 23}, {1, 1, 1}, {70, 129, 33}, {9, 9000, 140}, {300, 65, 270}};
   std::vector<WholeProduct> found;
   for (const Shape& shape : kShapes) {
-    if (shape.k <= most_inner) found.push_back(make_whole("whole product", shape.m, shape.k, shape.n, is_single));
+    if (shape.k <= most_inner) found.push_back(make_whole("whole product", shape, is_single));
     if (is_short) break;
   }
   return found;
 }
 
 std::vector<WholeProduct> number_products(bool is_short, bool is_single) {
+  std::vector<Shape> shapes{{5, 7, 35}, {6, 301, 33}};
+  if (!is_short) shapes = {{5, 7, 35}, {1, 1, 1}, {70, 129, 33}, {6, 1201, 33}};
   std::vector<WholeProduct> found;
-  const auto add = [&](std::int64_t m, std::int64_t k, std::int64_t n) {
-    found.push_back(make_whole("numbers", m, k, n, is_single));
+  for (const Shape& shape : shapes) {
+    found.push_back(make_whole("numbers", shape, is_single));
     found.push_back(transposed(found.back()));
     found.back().b_by_rows = true;
-  };
-  add(5, 7, 35);
-  if (is_short) {
-    add(6, 301, 33);
-  } else {
-    add(1, 1, 1);
-    add(70, 129, 33);
-    add(6, 1201, 33);
   }
   return found;
 }
 
 std::vector<WholeProduct> thin_products(bool is_single) {
+  constexpr Shape kShapes[] = {{1, 1, 1}, {70, 129, 2}, {300, 65, 8}, {19, 2500, 3}, {9, 8000, 8}, {33, 8192, 1}};
   std::vector<WholeProduct> found;
-  const auto add = [&](std::int64_t m, std::int64_t k, std::int64_t n) {
-    WholeProduct product = make_whole("few lines", m, k, n, is_single), turned = transposed(product);
-    found.push_back(product);
-    found.push_back(turned);
+  for (const Shape& shape : kShapes) {
+    WholeProduct product = make_whole("few lines", shape, is_single), turned = transposed(product);
+    found.insert(found.end(), {product, turned});
     product.a_by_columns = turned.b_by_rows = true;
     product.name += " by columns";
     turned.name += " by rows";
-    found.push_back(product);
-    found.push_back(turned);
-  };
-  add(1, 1, 1);
-  add(70, 129, 2);
-  add(300, 65, 8);
-  add(19, 2500, 3);
-  add(9, 8000, 8);
-  add(33, 8192, 1);
+    found.insert(found.end(), {product, turned});
+  }
   return found;
 }
 
 std::vector<WholeProduct> tile_products(std::int64_t most_inner) {
+  const Shape shapes[] = {{1, 1, 1},      {64, most_inner, 64}, {70, most_inner - 1, 130}, {150, 17, 33}, {40, 128, 100},
+                          {900, 63, 801}, {901, 128, 800}};
   std::vector<WholeProduct> found;
-  const auto add = [&](std::int64_t m, std::int64_t k, std::int64_t n) {
-    found.push_back(make_whole("tiles", m, k, n, false));
+  for (const Shape& shape : shapes) {
+    found.push_back(make_whole("tiles", shape, false));
     found.push_back(found.back());
     found.back().a_by_columns = true;
     found.back().name += " by columns";
-  };
-  add(1, 1, 1);
-  add(64, most_inner, 64);
-  add(70, most_inner - 1, 130);
-  add(150, 17, 33);
-  add(40, 128, 100);
-  add(900, 63, 801);
-  add(901, 128, 800);
+  }
   return found;
 }
 
 WholeProduct repaired_product(bool is_single) {
-  const Cancelling made = cancelling(is_single, {30, is_single ? 100 : 600});
+  const Cancelling made = cancelling(is_single, 70, {30, is_single ? 100 : 600});
   WholeProduct product = made.product;
   product.name = named("repaired product", product);
   product.accuracy = Accuracy::correct;
@@ -241,9 +225,9 @@ WholeProduct repaired_product(bool is_single) {
   return product;
 }
 
-WholeProduct chained_product(bool is_single) {
+WholeProduct chained_product(bool is_single, std::int64_t columns) {
   constexpr std::size_t kOfA = 5, kOfB = 20;  // places of the largest entries
-  const Cancelling made = cancelling(is_single, {0, 30, is_single ? 100 : 600});
+  const Cancelling made = cancelling(is_single, columns, {0, 30, is_single ? 100 : 600});
   WholeProduct product = made.product;
   product.name = named("chained product", product);
   product.accuracy = Accuracy::standard;

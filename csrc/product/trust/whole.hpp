@@ -40,8 +40,9 @@ struct OperandMemory {
 OperandMemory memory_of_a(const WholeProduct& product);
 OperandMemory memory_of_b(const WholeProduct& product);
 
-// Its first columns alone.
-WholeProduct first_columns(WholeProduct product, std::int64_t columns);
+// Memory for the result, of NaN, which is no entry of one; and the numbers there.
+std::vector<char> memory_of_result(const WholeProduct& product);
+std::vector<double> numbers_in(const std::vector<char>& memory, ElementType type);
 
 // Products of integers of 53 bits, or of 24 in float32, times powers of two; `most_inner`: no longer ones along K.
 std::vector<WholeProduct> whole_products(bool is_short, bool is_single = false, std::int64_t most_inner = INT64_MAX);
@@ -62,7 +63,7 @@ WholeProduct repaired_product(bool is_single = false);
 // The same sums as chains of fused multiply-adds: the largest entries of the lines meet zeros, so that nothing certifies an
 // entry, and the roundings of a chain are what cancellation leaves. Another order, or a product that is rounded by itself, gives
 // other numbers.
-WholeProduct chained_product(bool is_single = false);
+WholeProduct chained_product(bool is_single = false, std::int64_t columns = 70);
 
 // Sums that cancel but for twice one product, of lines of 106 bits by lines of 106 and of 60: on a GPU "correct" converts them
 // exactly, by more moduli than its plan has.

@@ -56,9 +56,9 @@ void check_places(const Product& own, const DeviceProblem& problem) {
                                            places.stages < places.bytes);
   const bool needs_addend = own.beta.imag() != 0;
   report("copies " + text_of(own),
-         (problem.copies_right || !is_paired(own) || !own.reads()) && (!problem.copies_left || own.type_a.is_complex) &&
-             (!problem.copies_right || own.type_b.is_complex) && (problem.copies_addend || !needs_addend) &&
-             (!problem.copies_result || own.type.is_complex));
+         (problem.copies.right || !is_paired(own) || !own.reads()) && (!problem.copies.left || own.type_a.is_complex) &&
+             (!problem.copies.right || own.type_b.is_complex) && (problem.copies.addend || !needs_addend) &&
+             (!problem.copies.result || own.type.is_complex));
 }
 
 // A B is kept where a factor has both parts, what it lost where that counts, and its bounds.
@@ -73,7 +73,7 @@ void check_sum(const Product& own, Accuracy accuracy, const DeviceSum& sum) {
          places.product == 0 && places.rest >= held && places.lost >= places.rest + (has_rest ? held : 0) &&
              places.stages >= places.lost + (own.bound.exists() ? entries * 16 : 0) &&
              places.bytes >= places.stages + sum.product->places.bytes && sum.product->plan->promise.updates == false &&
-             !sum.product->copies_result && !sum.product->copies_second);
+             !sum.product->copies.result && !sum.product->copies.second);
 }
 
 void check_one(const EntryType& type) {
@@ -135,9 +135,9 @@ void check_copies() {
       if (is_transposed) p.a = transposed(p.b);
       p.a.is_conjugated = is_conjugated;
       p.alpha = 1.0;
-      report("a copy of A", laid_out(p, {}, gpu)->copies_left == (is_transposed || is_conjugated));
+      report("a copy of A", laid_out(p, {}, gpu)->copies.left == (is_transposed || is_conjugated));
       p.alpha = {0.0, 1.0};
-      report("a copy of i A", laid_out(p, {}, gpu)->copies_left);
+      report("a copy of i A", laid_out(p, {}, gpu)->copies.left);
     }
   }
   p.alpha = 1.0;
@@ -146,11 +146,11 @@ void check_copies() {
     p.c.column_stride = is_apart ? 2 * entry : entry;
     p.type_b = kD;
     const auto matrices = laid_out(p, {}, gpu);
-    report("parts as matrices", !matrices->copies_left && !matrices->copies_right && !matrices->copies_result);
+    report("parts as matrices", !matrices->copies.left && !matrices->copies.right && !matrices->copies.result);
     p.type_a = kD, p.type_b = kZ;
     const auto columns = laid_out(p, {}, gpu);
     report("parts as columns",
-           !columns->copies_left && columns->copies_right == p.b.is_conjugated && columns->copies_result == is_apart);
+           !columns->copies.left && columns->copies.right == p.b.is_conjugated && columns->copies.result == is_apart);
     p.type_a = kZ;
   }
   p.c.column_stride = entry;
@@ -198,8 +198,8 @@ void check_keys(const EntryType& type) {
                  found->places.right == laid->places.right && found->places.addend == laid->places.addend &&
                  found->places.stages == laid->places.stages && found->layout.bytes == laid->layout.bytes &&
                  found->layout.turns.count == laid->layout.turns.count && found->layout.is_direct == laid->layout.is_direct &&
-                 found->copies_left == laid->copies_left && found->copies_right == laid->copies_right &&
-                 found->copies_addend == laid->copies_addend && found->reads == laid->reads);
+                 found->copies.left == laid->copies.left && found->copies.right == laid->copies.right &&
+                 found->copies.addend == laid->copies.addend && found->reads == laid->reads);
     }
   }
   report("keys alike", alike > 0, std::to_string(alike));

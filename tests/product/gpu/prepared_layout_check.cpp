@@ -9,7 +9,6 @@
 #include "product/choose.hpp"
 #include "product/gpu/gram.hpp"
 #include "product/gpu/layout.hpp"
-#include "product/gpu/lines.hpp"
 #include "product/gpu/operand.hpp"
 #include "product/gpu/problem.hpp"
 #include "product/gpu/products.hpp"
