@@ -11,16 +11,12 @@ PYBIND11_MODULE(_core, module) {
   ozfp4::bindings::translate_errors();
   ozfp4::bindings::register_plan(module);
   ozfp4::bindings::register_stages(module);
-  ozfp4::bindings::register_choices(module);
   ozfp4::bindings::register_product(module);
   ozfp4::bindings::register_plain(module);
   ozfp4::bindings::register_partial(module);
   ozfp4::bindings::register_integers(module);
   ozfp4::bindings::register_tensors(module);
-  ozfp4::bindings::register_storages(module);
   ozfp4::bindings::register_left(module);
-  ozfp4::bindings::register_bytes(module);
   ozfp4::bindings::register_runtime(module);
-  ozfp4::bindings::register_copies(module);
   ozfp4::bindings::register_trust(module);
 }

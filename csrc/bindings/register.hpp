@@ -6,16 +6,12 @@ namespace ozfp4::bindings {
 
 void register_plan(pybind11::module_& module);
 void register_stages(pybind11::module_& module);
-void register_choices(pybind11::module_& module);
 void register_plain(pybind11::module_& module);
 void register_product(pybind11::module_& module);
 void register_partial(pybind11::module_& module);
 void register_integers(pybind11::module_& module);
 void register_tensors(pybind11::module_& module);
-void register_bytes(pybind11::module_& module);
 void register_runtime(pybind11::module_& module);
-void register_copies(pybind11::module_& module);
-void register_storages(pybind11::module_& module);
 void register_left(pybind11::module_& module);
 void register_trust(pybind11::module_& module);
 

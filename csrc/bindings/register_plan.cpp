@@ -20,14 +20,6 @@ namespace {
 
 namespace py = pybind11;
 
-py::int_ to_python(const PlanInt& x) {
-  const std::uint32_t sign = wide_sign_mask(x);
-  const PlanInt magnitude = wide_magnitude(x, sign);
-  py::int_ value(0);
-  for (int i = kMaxWords - 1; i >= 0; --i) value = py::int_((value << py::int_(32)) | py::int_(magnitude.word[i]));
-  return sign != 0 ? py::int_(-value) : value;
-}
-
 // Whether |v| <= 2^bits, or v is an int8 where those are encoded.
 bool is_inside(const Plan& plan, const PlanInt& v) {
   const std::uint32_t sign = wide_sign_mask(v);
@@ -41,8 +33,10 @@ PlanInt take_integer(const Plan& plan, const std::uint32_t* word, py::ssize_t wi
   PlanInt v = wide_from<kMaxWords>(static_cast<std::int32_t>(word[width - 1]) < 0 ? -1 : 0);
   std::copy_n(word, width, v.word);
   if (!is_inside(plan, v)) {
-    throw py::value_error("x: " + std::string(py::str(to_python(v))) + " is outside the plan's range of " +
-                          std::to_string(plan.bits) + " bits");
+    const py::bytes bytes(reinterpret_cast<const char*>(word), static_cast<std::size_t>(4 * width));
+    const py::object value = py::type::of(py::int_()).attr("from_bytes")(bytes, "little", py::arg("signed") = true);
+    throw py::value_error("x: " + std::string(py::str(value)) + " is outside the plan's range of " + std::to_string(plan.bits) +
+                          " bits");
   }
   return v;
 }
@@ -127,7 +121,6 @@ void register_plan(py::module_& module) {
                                for (const Term& t : plan.terms) terms.emplace_back(t.group, t.a_plane, t.b_plane, t.weight);
                                return terms;
                              })
-      .def("product", [](const Plan& plan, int count) { return to_python(moduli_product(plan, count)); })
       .def("encode", &encode);
 
   module.def(

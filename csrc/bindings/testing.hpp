@@ -9,8 +9,6 @@ namespace ozfp4::bindings {
 
 void register_arith(pybind11::module_& module);
 void register_exact(pybind11::module_& module);
-void register_testing_plans(pybind11::module_& module);
-void register_testing_trust(pybind11::module_& module);
 
 // FP8 (E4M3): integers of four significant bits.
 const Alphabet& fp8_alphabet();

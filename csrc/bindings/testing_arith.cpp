@@ -46,14 +46,19 @@ void put_words(Array<std::uint32_t>& words, py::ssize_t i, const WideInt<Words>&
   for (int k = 0; k < Words; ++k) words.mutable_data()[i * Words + k] = x.word[k];
 }
 
-// Rounds the integers given as little-endian 32-bit words [n][Words] times 2^exponent.
-template <class T, int Words>
-Array<T> round_words(const Array<std::uint32_t>& words, const Array<std::int32_t>& exponent) {
+// round(integer, exponent) of all integers given as little-endian 32-bit words [n][Words].
+template <class T, int Words, class Round>
+Array<T> each_rounded(const Array<std::uint32_t>& words, const Array<std::int32_t>& exponent, const Round& round) {
   Array<T> result(words.shape(0));
   for (py::ssize_t i = 0; i < words.shape(0); ++i) {
-    result.mutable_data()[i] = round_scaled<T>(take_words<Words>(words, i), exponent.data()[i]);
+    result.mutable_data()[i] = round(take_words<Words>(words, i), exponent.data()[i]);
   }
   return result;
+}
+
+template <class T, int Words>
+Array<T> round_words(const Array<std::uint32_t>& words, const Array<std::int32_t>& exponent) {
+  return each_rounded<T, Words>(words, exponent, round_scaled<T, Words>);
 }
 
 // The dot product of two lists of integers of three words, cut into limbs, as words.
@@ -232,13 +237,9 @@ std::vector<int> word_counts() {
 }
 
 Array<double> round_five_words(const Array<std::uint32_t>& words, const Array<std::int32_t>& exponent) {
-  if (words.ndim() != 2 || words.shape(1) != 5 || exponent.ndim() != 1 || words.shape(0) != exponent.shape(0))
-    throw py::value_error("shapes do not fit");
-  Array<double> result(words.shape(0));
-  for (py::ssize_t i = 0; i < words.shape(0); ++i) {
-    result.mutable_data()[i] = round_double(sum_of_parts(sum_parts(take_words<5>(words, i))), exponent.data()[i]);
-  }
-  return result;
+  if (words_of(words, exponent) != 5) throw py::value_error("words: 5 per integer");
+  return each_rounded<double, 5>(
+      words, exponent, [](const WideInt<5>& x, std::int32_t own) { return round_double(sum_of_parts(sum_parts(x)), own); });
 }
 
 // round_words by conversion instructions, and which results are rare.

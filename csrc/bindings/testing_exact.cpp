@@ -40,6 +40,12 @@ auto dispatch_float(const py::dtype& type, Use&& use) {
   throw py::value_error("dtype: neither float32 nor float64");
 }
 
+// A result as NumPy has it.
+template <class T>
+py::object scalar(T x) {
+  return py::array_t<T>(1, &x)[py::int_(0)];
+}
+
 // ---- Rounding -------------------------------------------------------------------------------------------------------
 
 template <class T>
@@ -92,8 +98,7 @@ py::tuple dot(const py::array& a, const py::array& b, const std::string& roundin
   return dispatch_float(type, [&](auto zero) {
     return dispatch_lines(a, b, [&](const auto& x, const auto& y) {
       const auto result = correct_dot<decltype(zero)>(x, y, a.shape(0), rounding_of(rounding));
-      const Array<decltype(zero)> value(1, &result.value);
-      return py::make_tuple(value[py::int_(0)], result.path == DotPath::pairs ? "pairs" : "exact");
+      return py::make_tuple(scalar(result.value), result.path == DotPath::pairs ? "pairs" : "exact");
     });
   });
 }
@@ -137,16 +142,13 @@ py::tuple settled(double high, double low, double bound, int exponent, const std
   return dispatch_float(type, [&](auto zero) {
     decltype(zero) result;
     const bool is_certain = settle(DoubleDot{high, low, 0.0}, bound, exponent, rounding_of(rounding), result);
-    const Array<decltype(zero)> value(1, &result);
-    return py::make_tuple(is_certain, value[py::int_(0)]);
+    return py::make_tuple(is_certain, scalar(result));
   });
 }
 
 py::object pair(double x, double y, int exponent, const std::string& rounding, const py::dtype& type) {
-  return dispatch_float(type, [&](auto zero) -> py::object {
-    const auto result = round_pair<decltype(zero)>(x, y, exponent, rounding_of(rounding));
-    return Array<decltype(zero)>(1, &result)[py::int_(0)];
-  });
+  return dispatch_float(
+      type, [&](auto zero) -> py::object { return scalar(round_pair<decltype(zero)>(x, y, exponent, rounding_of(rounding))); });
 }
 
 // The exact sum alone, and its digits before any carry.
@@ -156,9 +158,7 @@ py::tuple exact(const py::array& a, const py::array& b, const std::string& round
       ExactSum sum;
       for (std::int64_t k = 0; k < a.shape(0); ++k) add_product(sum, entry(x, k), entry(y, k));
       const Array<std::int64_t> digits(kExactDigits, sum.digit);
-      const auto result = round_exact<decltype(zero)>(sum, rounding_of(rounding));
-      const Array<decltype(zero)> value(1, &result);
-      return py::make_tuple(value[py::int_(0)], digits);
+      return py::make_tuple(scalar(round_exact<decltype(zero)>(sum, rounding_of(rounding))), digits);
     });
   });
 }
@@ -168,8 +168,7 @@ py::object digits(const Array<std::int64_t>& digits, const std::string& rounding
   return dispatch_float(type, [&](auto zero) -> py::object {
     ExactSum sum;
     for (int i = 0; i < kExactDigits; ++i) sum.digit[i] = digits.data()[i];
-    const auto result = round_exact<decltype(zero)>(sum, rounding_of(rounding));
-    return Array<decltype(zero)>(1, &result)[py::int_(0)];
+    return scalar(round_exact<decltype(zero)>(sum, rounding_of(rounding)));
   });
 }
 
@@ -181,8 +180,7 @@ py::object update(const Array<std::uint32_t>& words, int exponent, double alpha,
     return dispatch_words(static_cast<int>(words.size()), [&](auto count) -> py::object {
       WideInt<count()> x;
       for (int k = 0; k < count(); ++k) x.word[k] = words.data()[k];
-      const auto result = round_update<decltype(zero)>(x, exponent, factors, addend_of(factors, c), rounding_of(rounding));
-      return Array<decltype(zero)>(1, &result)[py::int_(0)];
+      return scalar(round_update<decltype(zero)>(x, exponent, factors, addend_of(factors, c), rounding_of(rounding)));
     });
   });
 }
@@ -199,10 +197,8 @@ py::tuple dot_update(const py::array& a, const py::array& b, double alpha, doubl
       for (std::int64_t k = 0; k < a.shape(0); ++k) add_product(sum, entry(x, k), entry(y, k));
       resolve_carries(sum.digit);
       std::uint32_t room[kScaledDigits];
-      const decltype(zero) both[2] = {
-          result.value, round_digits_update<decltype(zero)>(sum.digit, factors, addend, room, rounding_of(rounding))};
-      const Array<decltype(zero)> value(2, both);
-      return py::make_tuple(value[py::int_(0)], result.path == DotPath::pairs ? "pairs" : "exact", value[py::int_(1)]);
+      const auto whole = round_digits_update<decltype(zero)>(sum.digit, factors, addend, room, rounding_of(rounding));
+      return py::make_tuple(scalar(result.value), result.path == DotPath::pairs ? "pairs" : "exact", scalar(whole));
     });
   });
 }

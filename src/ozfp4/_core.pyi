@@ -66,8 +66,6 @@ class Plan:
     @property
     def terms(self) -> list[tuple[int, int, int, int]]:
         """(group, plane of A, plane of B, weight)."""
-    def product(self, count: int, /) -> int:
-        """Product of the first `count` moduli."""
     def encode(self, words: npt.NDArray[np.uint32], /) -> npt.NDArray[np.int8] | npt.NDArray[np.int32]: ...
 
 class WorkspaceError(MemoryError):
@@ -188,20 +186,14 @@ def multiply_plain(a: _Array, b: _Array, out: _Array | None, accuracy: str, aske
     """The product of two arrays by keywords of :func:`ozfp4.matmul`, and this accuracy where they name none. NotImplemented for
     whatever is not plain or not right."""
 
-class PlainTensors:
-    """The same of tensors on the CPU that nobody watches."""
-
-    def __init__(
-        self,
-        api: Any,
-        unwatched: Unwatched,
-        makers: tuple[Callable[..., Any], ...],
-        increment_version: Callable[..., Any],
-    ) -> None:
-        """`makers` of tensors of a shape and strides, of float64, float32, complex128 and complex64. ValueError, TypeError for an
-        `api` that reads none."""
-    @property
-    def multiply(self) -> Callable[..., Any]: ...
+def plain_tensors(
+    api: Any,
+    unwatched: Unwatched,
+    makers: tuple[Callable[..., Any], ...],
+    increment_version: Callable[..., Any],
+) -> Callable[..., Any]:
+    """The same function of tensors on the CPU that nobody watches. `makers` of tensors of a shape and strides, of float64,
+    float32, complex128 and complex64. ValueError for an `api` that reads none."""
 
 def multiply_arrays(
     a: _Array,
@@ -329,6 +321,8 @@ class Unwatched:
     def __init__(
         self,
         types: tuple[type, ...],
+        /,
+        *,
         records_gradients: Callable[[], bool],
         count_modes: Callable[[], int],
         has_watching_mode: Callable[[], bool],

@@ -15,6 +15,7 @@ kernels: tuple[str, ...]
 # ---- What is set ----
 
 def connect(
+    *,
     api: Any,
     unwatched: Any,
     dtypes: Mapping[Any, tuple[int, int]],
@@ -50,13 +51,13 @@ def force(
 # ---- Products ----
 
 def multiply_plain(
-    a: Any, b: Any, out: Any, accuracy: str, keywords: Mapping[str, Any], is_asked: bool = True
+    a: Any, b: Any, out: Any, accuracy: str, keywords: Mapping[str, Any], may_be_watched: bool = True
 ) -> Any:
-    """The product; NotImplemented for whatever is not plain or not right. `is_asked`: somebody may watch the operands."""
+    """The product; NotImplemented for whatever is not plain or not right. `may_be_watched`: the operands."""
 
 def update_plain(
     alpha: Any, a: Any, b: Any, beta: Any, c: Any, trans_a: Any, trans_b: Any, out: Any, accuracy: str,
-    keywords: Mapping[str, Any], is_asked: bool,
+    keywords: Mapping[str, Any], may_be_watched: bool,
 ) -> Any:  # fmt: skip
     """alpha A B + beta C likewise."""
 
@@ -149,9 +150,9 @@ def note_ways(notes: bool) -> None:
     """Whether products are noted from now on, of one thread."""
 
 def noted_ways() -> list[str]: ...
-def tell_repaired(address: int) -> bool:
+def count_repaired_at(address: int) -> bool:
     """Let products of the calling thread store together how many entries they repair at an address that the device can write
-    to; 0: nowhere. Returns whether any was to tell since the last call."""
+    to; 0: nowhere. Returns whether one was enqueued that stores it at the address before."""
 
 # ---- A piece of K ----
 

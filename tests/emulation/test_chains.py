@@ -141,7 +141,7 @@ class Device:
         self.current = "cuda:0"
         self.enqueued: list[int] = []  # where those that are not done count
         self._address = 0
-        cuda = SimpleNamespace(tell_repaired=self._tell_repaired)
+        cuda = SimpleNamespace(count_repaired_at=self._count_repaired_at)
         monkeypatch.setattr(chains.extension, "require_cuda", lambda: cuda)
         monkeypatch.setattr(torch.cuda, "device", self._current)
         monkeypatch.setattr(
@@ -155,7 +155,7 @@ class Device:
         yield
         self.current = before
 
-    def _tell_repaired(self, address: int) -> bool:
+    def _count_repaired_at(self, address: int) -> bool:
         before, self._address = self._address, address
         return before != 0 and self.tells
 

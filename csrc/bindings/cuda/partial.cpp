@@ -28,7 +28,7 @@ T* pointer(std::uintptr_t address) {
 }
 
 TensorView matrix_of(const py::object& x) {
-  std::optional<TensorView> view = Torch::get().read(x);
+  std::optional<TensorView> view = Torch::get().reader().read(x);
   if (!view || view->ndim() != 2 || !view->float_type() || view->float_type()->is_complex) {
     throw std::invalid_argument("a matrix of float64 or float32 on a CUDA device is needed");
   }

@@ -40,26 +40,26 @@ std::vector<bool> ready;  // by device: the build has kernels for it
 
 std::optional<std::vector<std::string>> noted_ways;  // of all products since note_ways; guarded by the interpreter's lock
 
-// Where the thread's products tell how many entries they repair, each beside those before it, and whether one has.
-struct Telling {
-  std::int64_t* told = nullptr;
-  bool has_told = false;
+// Where the thread's products write how many entries they repair, all together, and whether one of them was enqueued to.
+struct RepairCount {
+  std::int64_t* place = nullptr;
+  bool is_written = false;
 };
-thread_local Telling telling;
+thread_local RepairCount repair_count;
 
-// 0: nobody asks. Returns whether a product told since the last call.
-bool tell_repaired(std::uintptr_t address) {
-  const bool has_told = telling.has_told;
-  telling = {reinterpret_cast<std::int64_t*>(address), false};
-  return has_told;
+// 0: nowhere. Returns whether a product was enqueued that writes to the place before.
+bool count_repaired_at(std::uintptr_t address) {
+  const bool is_written = repair_count.is_written;
+  repair_count = {reinterpret_cast<std::int64_t*>(address), false};
+  return is_written;
 }
 
 // Calls ozfp4._trust.guard.tell_failures where a kernel failed its self-test since it was last called.
-void tell_failures() {
-  static int told = 0;  // guarded by the interpreter's lock
+void warn_of_failures() {
+  static int last = 0;  // guarded by the interpreter's lock
   const int generation = device_generation();
-  if (generation == told) return;
-  told = generation;
+  if (generation == last) return;
+  last = generation;
   if (!failed_device_kernels().empty()) py::module_::import("ozfp4._trust.guard").attr("tell_failures")();
 }
 
@@ -75,13 +75,13 @@ void run_on(int device, const Body& body) {
   try {
     run();
   } catch (const Refusal& refusal) {
-    tell_failures();
+    warn_of_failures();
     if (refusal.fault() == Fault::unsupported && refusal.is_of("stream")) throw std::runtime_error(refusal.what());
     if (refusal.fault() != Fault::out_of_memory) throw;
     py::module_::import("torch").attr("cuda").attr("empty_cache")();
     run();
   }
-  tell_failures();
+  warn_of_failures();
 }
 
 // Where a product of these tensors runs: on the current stream of their device, in memory that torch allocates.
@@ -97,7 +97,7 @@ class Place {
       const py::object made = torch_.empty_bytes(bytes, where_, is_last);
       if (!made) return nullptr;
       memory_ = made;
-      return torch_.address_of(made);
+      return address_of(made);
     };
   }
   ~Place() {
@@ -146,22 +146,10 @@ struct PreparedTensor {
 using Tensors = Given<TensorView, PreparedTensor>;
 
 TensorView view_of(const Torch& torch, const char* name, py::handle x) {
-  std::optional<TensorView> view = torch.read(x);
+  std::optional<TensorView> view = torch.reader().read(x);
   if (!view) throw py::type_error(std::string(name) + ": a dense tensor on a CUDA device is needed");
   return *std::move(view);
 }
-
-EntryType type_of(const char* name, const TensorView& x) {
-  const std::optional<EntryType> type = x.float_type();
-  if (!type) throw py::type_error(std::string(name) + ": its dtype is no floating-point one of 32 or 64 bits");
-  return *type;
-}
-
-py::object plan_of(const Plan& plan, std::int64_t k) {
-  return py::make_tuple(name_of(plan.scheme), plan.alphabet.name, plan.family, plan.bits, k, plan.is_complex);
-}
-
-py::object text_or_none(const std::string& text) { return text.empty() ? py::object(py::none()) : py::object(py::str(text)); }
 
 py::tuple range_of(const LineRange& range) {
   const bool is_empty = range.empty();
@@ -171,10 +159,10 @@ py::tuple range_of(const LineRange& range) {
 // Calls enqueue(options, place).
 template <class Enqueue>
 void run(Options options, Place& place, const Enqueue& enqueue) {
-  if (telling.told != nullptr) {
-    options.repaired = telling.told;
-    options.adds_repaired = telling.has_told;
-    telling.has_told = true;
+  if (repair_count.place != nullptr) {
+    options.repaired = repair_count.place;
+    options.adds_repaired = repair_count.is_written;
+    repair_count.is_written = true;
   }
   run_on(place.index(), [&] { enqueue(options, place.get()); });
 }
@@ -204,9 +192,9 @@ py::dict describe(const DeviceFindings& found, const Options& options, int preci
       fallback = chosen.fallback;
     }
   });
-  outcome["plan"] = options.plan != nullptr ? py::object(py::none()) : plan_of(*plan, k);
+  outcome["plan"] = options.plan != nullptr ? py::object(py::none()) : py::object(plan_tuple(*plan, k));
   outcome["reason"] = reason;
-  outcome["fallback"] = text_or_none(fallback);
+  outcome["fallback"] = or_none(fallback);
   outcome["kernel"] = found.kernel.empty() ? "none" : found.kernel;
   outcome["workspace"] = found.workspace;
   outcome["moduli_used"] = found.moduli_used;
@@ -244,10 +232,7 @@ py::dict multiply_tensors(const py::object& a, const py::object& b, const py::ob
                       view_or_none(torch, "bound", bound),
                       prepared_a,
                       prepared_b};
-  const std::optional<StackExtents> stack = broadcast(given.a, given.b);
-  if (!stack) throw py::value_error("a, b: their stacks do not broadcast");
-  Product p = product_of(given, type_of("a", given.a), type_of("b", given.b), type_of("out", given.out), *stack);
-  if (given.addend) p.addend_part = type_of("c", *given.addend).part;
+  Product p = product_of(given);
   p.alpha = alpha;
   p.beta = beta;
   Place place(torch, out, given.out.device());
@@ -260,8 +245,7 @@ py::dict multiply_tensors(const py::object& a, const py::object& b, const py::ob
   run(p, options, place);
   if (!is_reported) return py::dict();
   const int complex_operands = (p.type_a.is_complex ? 1 : 0) + (p.type_b.is_complex ? 1 : 0);
-  const std::int64_t k = std::max<std::int64_t>(complex_operands == 2 ? 2 * p.k : p.k, 1);
-  return describe(found, options, p.type.precision(), k, complex_operands, place.index());
+  return describe(found, options, p.type.precision(), planned_inner(p), complex_operands, place.index());
 }
 
 // C = X X^H: `a` is X and `b` its transpose, or where not `is_left` the other way round, and the transpose is conjugated.
@@ -272,16 +256,15 @@ py::dict multiply_gram(const py::object& a, const py::object& b, const py::objec
   options.has_stages = is_reported;
   const Tensors given{
       view_of(torch, "a", a), view_of(torch, "b", b), view_of(torch, "out", out), {}, {}, view_or_none(torch, "bound", bound)};
-  const EntryType type = type_of("a", given.a);
-  Product p = product_of(given, type, type, type_of("out", given.out), *broadcast(given.a, given.b));
-  if (type.is_complex) (is_left ? p.b : p.a).is_conjugated ^= true;
+  Product p = product_of(given);
+  const bool is_complex = p.type_a.is_complex;
+  if (is_complex) (is_left ? p.b : p.a).is_conjugated ^= true;
   Place place(torch, out, given.out.device());
   DeviceFindings found;
   if (is_reported) place.get().found = &found;
   run(options, place, [&](const Options& own, const DevicePlace& at) { enqueue_gram(p, own, at, least_columns); });
   if (!is_reported) return py::dict();
-  const std::int64_t k = std::max<std::int64_t>(type.is_complex ? 2 * p.k : p.k, 1);
-  py::dict outcome = describe(found, options, p.type.precision(), k, type.is_complex ? 2 : 0, place.index());
+  py::dict outcome = describe(found, options, p.type.precision(), planned_inner(p), is_complex ? 2 : 0, place.index());
   outcome["entries"] = found.entries;
   return outcome;
 }
@@ -298,7 +281,7 @@ py::dict multiply_integers(const IntegerSum& sum, const py::object& out, const p
   options.has_stages = is_reported;
   options.raises = false;  // Python looks at `overflows`
   options.limits_copies = false;
-  if (!overflows.is_none()) options.overflows = static_cast<std::int64_t*>(torch.address_of(overflows));
+  if (!overflows.is_none()) options.overflows = static_cast<std::int64_t*>(address_of(overflows));
   Place place(torch, out, view_of(torch, "out", out).device());
   DeviceFindings found;
   if (is_reported) place.get().found = &found;
@@ -341,9 +324,7 @@ py::dict way_of_product(const py::object& a, const py::object& b, const py::obje
   const Torch& torch = Torch::get();
   const Options options = options_of(asked);
   const Tensors given{view_of(torch, "a", a), view_of(torch, "b", b), view_of(torch, "out", out)};
-  const std::optional<StackExtents> stack = broadcast(given.a, given.b);
-  if (!stack) throw py::value_error("a, b: their stacks do not broadcast");
-  const Product p = product_of(given, type_of("a", given.a), type_of("b", given.b), type_of("out", given.out), *stack);
+  const Product p = product_of(given);
   std::optional<WayOfProduct> found;
   run_on(given.out.device(), [&] { found = way_of(p, options, no_stream()); });
   py::dict way;
@@ -365,7 +346,7 @@ py::dict way_of_product(const py::object& a, const py::object& b, const py::obje
 struct Asked {
   PyObject *a, *b, *c, *out, *accuracy, *keywords;
   PyObject *alpha, *beta, *trans_a, *trans_b;  // null: of no update
-  bool is_asked;                               // somebody may watch the operands
+  bool may_be_watched;                         // the operands
 };
 
 std::optional<std::complex<double>> factor_of(PyObject* given) {
@@ -408,16 +389,16 @@ py::object multiply_plain(const Asked& asked) {
   const py::object unknown = py::reinterpret_borrow<py::object>(Py_NotImplemented);
   if (!Torch::is_connected()) return unknown;
   const Torch& torch = Torch::get();
-  if (asked.is_asked && !torch.nothing_watches()) return unknown;
+  if (asked.may_be_watched && !torch.reader().nothing_watches()) return unknown;
   const bool updates = asked.alpha != nullptr;
   const auto alpha = updates ? factor_of(asked.alpha) : 1.0, beta = updates ? factor_of(asked.beta) : 0.0;
   if (!alpha || !beta) return unknown;
   const bool adds = *beta != 0.0, has_out = asked.out != Py_None;
   if (!adds && asked.c != Py_None) return unknown;  // C is not read, but its dtype and shape count
-  std::optional<TensorView> a = torch.read_plain(asked.a), b, c, out;
-  if (!a || !(b = torch.read_plain(asked.b))) return unknown;
-  if (adds && !(c = torch.read_plain(asked.c))) return unknown;
-  if (has_out && !(out = torch.read_plain(asked.out))) return unknown;
+  std::optional<TensorView> a = torch.reader().read_plain(asked.a), b, c, out;
+  if (!a || !(b = torch.reader().read_plain(asked.b))) return unknown;
+  if (adds && !(c = torch.reader().read_plain(asked.c))) return unknown;
+  if (has_out && !(out = torch.reader().read_plain(asked.out))) return unknown;
   const int device = a->device();
   if (b->device() != device || (c && c->device() != device) || (out && out->device() != device)) return unknown;
   if (static_cast<std::size_t>(device) >= ready.size() || !ready[static_cast<std::size_t>(device)]) return unknown;
@@ -447,7 +428,7 @@ py::object multiply_plain(const Asked& asked) {
   Place place(torch, py::reinterpret_borrow<py::object>(asked.a), device);
   py::object result = py::reinterpret_borrow<py::object>(asked.out);
   if (!has_out) {
-    auto made = torch.empty(std::vector<std::int64_t>(shape.begin(), shape.end()), type, place.device(), device);
+    auto made = torch.empty(shape, type, place.device());
     result = std::move(made.first);
     out = made.second;
   }
@@ -489,34 +470,18 @@ py::tuple choose_on(const py::tuple& asked, std::int64_t inner, int precision, b
     chosen = choose(options, precision, k, is_paired, own, stream);
     reason = reason_on(own, options, precision, k);
   });
-  return py::make_tuple(options.plan != nullptr ? py::object(py::none()) : plan_of(*chosen->plan, k),
-                        static_cast<int>(chosen->kernel), reason, text_or_none(chosen->fallback));
+  return py::make_tuple(options.plan != nullptr ? py::object(py::none()) : py::object(plan_tuple(*chosen->plan, k)),
+                        static_cast<int>(chosen->kernel), reason, or_none(chosen->fallback));
 }
 
-// X as it is multiplied, the right one from its columns; `stays`: its entries are not copied. `precision`: of the results;
-// `is_for_real`: a complex operand that is multiplied with real ones.
+// `stays`: the entries are not copied.
 std::unique_ptr<PreparedTensor> prepare_tensor(const py::object& x, bool is_right, bool is_for_real, int precision, bool stays,
                                                const py::tuple& asked) {
   const Torch& torch = Torch::get();
   const Options options = options_of(asked);
   const TensorView view = view_of(torch, "x", x);
-  if (view.ndim() < 2) throw py::value_error("x: a matrix or a stack of matrices is needed");
-  const py::ssize_t rank = stack_rank(view);
-  const EntryType type = type_of("x", view);
-  ToPrepare own{type,
-                !is_right,
-                true,
-                {static_cast<const char*>(view.data()), view.shape(rank), view.shape(rank + 1), view.strides(rank),
-                 view.strides(rank + 1), view.is_conjugated()},
-                0,
-                0,
-                precision};
-  own.is_for_real = type.is_complex && is_for_real;
+  ToPrepare own = to_prepare(view, type_of("x", view), is_right, is_for_real, precision);
   own.stays = stays;
-  const std::int64_t lines = is_right ? own.x.columns : own.x.rows, inner = is_right ? own.x.rows : own.x.columns;
-  own.outer = is_right && type.is_complex ? 2 * lines : lines;
-  own.inner = type.is_complex && !is_for_real ? 2 * inner : inner;
-  for (py::ssize_t axis = 0; axis < rank; ++axis) own.axes.emplace_back(view.shape(axis), view.strides(axis));
   Place place(torch, x, view.device());
   std::shared_ptr<const Prepared> made;
   run_on(view.device(), [&] { made = prepare_on_device(own, options, place.get()); });
@@ -558,26 +523,17 @@ void force(std::optional<int> kernel, const std::optional<std::string>& tile, st
 }  // namespace
 
 void register_product(py::module_& module) {
-  module.def(
-      "connect",
-      [](py::object api, py::object unwatched, py::dict dtypes, py::object empty, py::object empty_strided, py::object uint8,
-         py::object find_stream, py::object find_current_stream, py::object increment_version, py::object out_of_memory,
-         bool syncs) {
-        Torch::connect(std::move(api), std::move(unwatched), std::move(dtypes), std::move(empty), std::move(empty_strided),
-                       std::move(uint8), std::move(find_stream), std::move(find_current_stream), std::move(increment_version),
-                       std::move(out_of_memory));
-        waits_for_stages = syncs;
-      },
-      py::arg("api"), py::arg("unwatched"), py::arg("dtypes"), py::arg("empty"), py::arg("empty_strided"), py::arg("uint8"),
-      py::arg("find_stream"), py::arg("find_current_stream"), py::arg("increment_version"), py::arg("out_of_memory"),
-      py::arg("waits_for_stages"));
+  module.def("connect", [](const py::kwargs& functions) {
+    Torch::connect(functions);
+    waits_for_stages = functions["waits_for_stages"].cast<bool>();
+  });
   py::class_<PreparedTensor>(module, "Prepared")
       .def_property_readonly("nbytes",
                              [](const PreparedTensor& x) {
                                return x.memory.is_none() ? std::int64_t(0) : x.memory.attr("nbytes").cast<std::int64_t>();
                              })
-      .def_property_readonly("plan",
-                             [](const PreparedTensor& x) { return plan_of(*x.made->plan, std::max<std::int64_t>(x.inner, 1)); });
+      .def_property_readonly(
+          "plan", [](const PreparedTensor& x) { return plan_tuple(*x.made->plan, std::max<std::int64_t>(x.inner, 1)); });
   module.def("prepare", &prepare_tensor, py::arg("x"), py::arg("is_right"), py::arg("is_for_real"), py::arg("precision"),
              py::arg("stays"), py::arg("asked"));
   module.attr("multiply_plain") = builtin<matmul_plain>("multiply_plain");
@@ -605,7 +561,7 @@ void register_product(py::module_& module) {
       "note_ways", [](bool notes) { noted_ways = notes ? std::optional<std::vector<std::string>>(std::in_place) : std::nullopt; },
       py::arg("notes"));
   module.def("noted_ways", [] { return noted_ways.value_or(std::vector<std::string>()); });
-  module.def("tell_repaired", &tell_repaired, py::arg("address"));
+  module.def("count_repaired_at", &count_repaired_at, py::arg("address"));
 }
 
 }  // namespace ozfp4::bindings

@@ -15,8 +15,6 @@ namespace ozfp4::bindings {
 // The dtypes of this machine's byte order as NumPy makes them; others are equal to one, and not the same object.
 std::optional<product::EntryType> own_type(const pybind11::array& x);
 
-// Throws a TypeError for a dtype of other numbers.
-product::EntryType type_of(const char* name, const pybind11::array& x);
 pybind11::dtype dtype_of(const product::EntryType& type);
 
 using Arrays = Given<pybind11::array, product::PreparedMatrix>;

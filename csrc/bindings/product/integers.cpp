@@ -6,11 +6,11 @@
 #include <cstdint>
 #include <optional>
 
-#include "bindings/cpu/failures.hpp"
 #include "bindings/interpreter_lock.hpp"
 #include "bindings/product/arrays.hpp"
 #include "bindings/product/options.hpp"
 #include "bindings/product/outcome.hpp"
+#include "bindings/product/run.hpp"
 #include "bindings/product/shapes.hpp"
 #include "bindings/register.hpp"
 #include "bindings/tensors/python.hpp"
@@ -38,7 +38,7 @@ py::dict multiply_integers(const py::array& a, const py::array& b, py::array out
   sum.beta = wrapped(beta);
   sum.modulus = modulus;
   sum.entry_bits = bits;
-  const IntegersRan ran = with_failures_told([&] {
+  const IntegersRan ran = warning_of_failures([&] {
     const Unlocked unlocked;
     return product::multiply_integers(sum, options, counts);
   });
@@ -53,7 +53,7 @@ py::dict multiply_integer_gram(const py::array& a, const py::array& b, py::array
   check_stacks(a, b, out);
   IntegerSum gram = integers_of<py::array>(a, b, out, {});
   gram.entry_bits = bits;
-  const IntegersRan ran = with_failures_told([&] {
+  const IntegersRan ran = warning_of_failures([&] {
     const Unlocked unlocked;
     return product::multiply_gram(gram, options, counts, least_columns);
   });

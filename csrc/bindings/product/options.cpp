@@ -49,13 +49,8 @@ constexpr std::array<std::pair<const char*, Rounding>, 4> kRoundings{
 const std::array<std::pair<const char*, const Alphabet*>, 4> kBackends{
     {{"auto", nullptr}, {"fp64", &Alphabet::fp64}, {"int8", &Alphabet::int8}, {"fp4", &Alphabet::fp4}}};
 
-Way way_named(const std::string& name) {
-  if (name == "cheaper") return Way::cheaper;
-  if (name == "planes") return Way::planes;
-  if (name == "words") return Way::words;
-  if (name == "limbs") return Way::limbs;
-  throw py::value_error("way: '" + name + "' is none of 'cheaper', 'planes', 'words', 'limbs'");
-}
+constexpr std::array<std::pair<const char*, Way>, 4> kWays{
+    {{"cheaper", Way::cheaper}, {"planes", Way::planes}, {"words", Way::words}, {"limbs", Way::limbs}}};
 
 }  // namespace
 
@@ -65,10 +60,8 @@ Rounding rounding_named(const std::string& name) { return by_name("rounding", na
 
 std::optional<std::string> force_way(const std::optional<std::string>& name) {
   static std::optional<std::string> before;
-  const std::optional<std::string> last = before;
-  forced_way = name ? std::optional<Way>(way_named(*name)) : std::nullopt;
-  before = name;
-  return last;
+  forced_way = name ? std::optional<Way>(by_name("way", *name, kWays)) : std::nullopt;
+  return std::exchange(before, name);
 }
 
 namespace {
@@ -105,13 +98,17 @@ Options options_of(py::handle asked) {
   }
   if (!at(plan).is_none()) options.plan = at(plan).attr("_core").cast<std::shared_ptr<Plan>>();
   if (!at(progress).is_none()) {
-    options.progress = [told = at(progress)](double done) {
+    options.progress = [call = at(progress)](double done) {
       const Locked locked;
       if (PyErr_CheckSignals() != 0) throw py::error_already_set();
-      told(done);
+      call(done);
     };
   }
   return options;
+}
+
+py::tuple plan_tuple(const Plan& plan, std::int64_t k) {
+  return py::make_tuple(product::name_of(plan.scheme), plan.alphabet.name, plan.family, plan.bits, k, plan.is_complex);
 }
 
 std::optional<Options> plain_options(py::handle given_accuracy, py::handle keywords) {

@@ -21,6 +21,14 @@ std::optional<std::string> force_way(const std::optional<std::string>& name);
 // Converts an Options of src/ozfp4/_options.py, a tuple whose names and numbers were checked there.
 product::Options options_of(pybind11::handle asked);
 
+// A plan as the arguments of make_plan.
+pybind11::tuple plan_tuple(const Plan& plan, std::int64_t k);
+
+// None for an empty text.
+inline pybind11::object or_none(const std::string& text) {
+  return text.empty() ? pybind11::object(pybind11::none()) : pybind11::object(pybind11::str(text));
+}
+
 // Converts the keywords of a product that returns its result alone, and the accuracy where they name none; nothing where one of
 // them is not plain, or not right.
 std::optional<product::Options> plain_options(pybind11::handle accuracy, pybind11::handle keywords);

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "bindings/product/options.hpp"
 #include "product/cpu/rates.hpp"
 #include "product/cpu/units.hpp"
 #include "product/trust/cpu.hpp"
@@ -16,8 +17,6 @@ namespace py = pybind11;
 using namespace product;
 
 namespace {
-
-py::object or_none(const std::string& text) { return text.empty() ? py::object(py::none()) : py::object(py::str(text)); }
 
 py::dict seconds_of(const StageTimes& times) {
   py::dict seconds;
@@ -69,10 +68,6 @@ py::dict counted(const MatmulOutcome& total, const Plan* plan) {
 }
 
 }  // namespace
-
-py::tuple plan_tuple(const Plan& plan, std::int64_t k) {
-  return py::make_tuple(name_of(plan.scheme), plan.alphabet.name, plan.family, plan.bits, k, plan.is_complex);
-}
 
 py::dict outcome_dict(const Ran& ran, const Options& options, int precision, std::int64_t k) {
   py::dict outcome = counted(ran.outcome, ran.plan.get());

@@ -9,9 +9,6 @@
 
 namespace ozfp4::bindings {
 
-// A plan as the arguments of make_plan.
-pybind11::tuple plan_tuple(const Plan& plan, std::int64_t k);
-
 // With the plan, None where the options have one, and why it was taken. `k` and `precision`: those by which it was chosen.
 pybind11::dict outcome_dict(const product::Ran& ran, const product::Options& options, int precision, std::int64_t k);
 

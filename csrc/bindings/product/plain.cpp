@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -26,15 +27,16 @@ constexpr std::array<EntryType, 4> kTypes{kD, kS, kZ, kC};
 
 py::object unknown() { return py::reinterpret_borrow<py::object>(Py_NotImplemented); }
 
+bool is_writeable(const py::array& x) { return x.writeable(); }
+bool is_writeable(const TensorView&) { return true; }
+
 // A result as its library has it, and its memory.
-struct Made {
-  py::object result;
-  py::array memory;
-};
+template <class Matrices>
+using Made = std::pair<py::object, Matrices>;
 
 // `out`: where it goes, else `make` makes a result of a type and a shape.
-template <class Make>
-py::object multiply(const py::array& a, const py::array& b, const std::optional<Made>& out, py::handle accuracy,
+template <class Matrices, class Make>
+py::object multiply(const Matrices& a, const Matrices& b, const std::optional<Made<Matrices>>& out, py::handle accuracy,
                     py::handle keywords, const Make& make) {
   const py::ssize_t rank_a = a.ndim(), rank_b = b.ndim();
   if (rank_a == 0 || rank_b == 0 || (rank_a == 1 && rank_b == 1)) return unknown();
@@ -48,15 +50,15 @@ py::object multiply(const py::array& a, const py::array& b, const std::optional<
   const EntryType type = promoted(*type_a, *type_b);
   const StackExtents shape = result_shape(a, b, *stack);
   if (out) {
-    const py::array& place = out->memory;
+    const Matrices& place = out->second;
     const std::optional<EntryType> own = own_type(place);
-    if (!own || !is_same(*own, type) || !has_shape(place, shape) || !place.writeable()) return unknown();
+    if (!own || !is_same(*own, type) || !has_shape(place, shape) || !is_writeable(place)) return unknown();
     if (may_overlap_itself(place) || may_overlap(place, a) || may_overlap(place, b)) return unknown();
   }
-  const Made made = out ? *out : make(type, shape);
-  const Product p = product_of(Arrays{a, b, made.memory}, *type_a, *type_b, type, *stack);
+  const Made<Matrices> made = out ? *out : make(type, shape);
+  const Product p = product_of(Given<Matrices, PreparedMatrix>{a, b, made.second}, *type_a, *type_b, type, *stack);
   run([&](Ran& ran) { product::multiply(p, *options, ran); });
-  return made.result;
+  return made.first;
 }
 
 bool is_array(PyObject* x) {
@@ -70,17 +72,19 @@ py::object multiply_plain(PyObject* const* given, Py_ssize_t count) {
   const auto at = [&](int i) { return py::reinterpret_borrow<py::array>(given[i]); };
   const auto make = [](const EntryType& type, const StackExtents& shape) {
     const py::array c(dtype_of(type), shape);
-    return Made{c, c};
+    return Made<py::array>{c, c};
   };
-  return multiply(at(0), at(1), has_out ? std::optional<Made>({at(2), at(2)}) : std::nullopt, given[3], given[4], make);
+  const auto out = has_out ? std::optional<Made<py::array>>({at(2), at(2)}) : std::nullopt;
+  return multiply(at(0), at(1), out, given[3], given[4], make);
 }
 
 // Products of torch's tensors on the CPU.
 class PlainTensors {
  public:
-  // `reader` of those on the CPU; `makers` of tensors of a shape and strides, of float64, float32, complex128 and complex64.
-  PlainTensors(const py::capsule& api, const py::object& unwatched, const py::tuple& makers, py::object increment_version)
-      : reader_(api, unwatched, dlpack::kCpu), increment_version_(std::move(increment_version)) {
+  // `makers` of tensors of a shape and strides, of float64, float32, complex128 and complex64.
+  PlainTensors(const py::object& api, const py::object& unwatched, const py::tuple& makers, py::object increment_version)
+      : reader_(api, unwatched, dlpack::kCpu, {}), increment_version_(std::move(increment_version)) {
+    if (!reader_.has_structures()) throw py::value_error("api: None, or of a version whose structures are unknown");
     if (makers.size() != makers_.size()) throw py::value_error("makers: one for each of four dtypes is needed");
     for (std::size_t i = 0; i < makers_.size(); ++i) makers_[i] = makers[i];
   }
@@ -88,12 +92,11 @@ class PlainTensors {
   py::object multiply(PyObject* const* given, Py_ssize_t count) const {
     if (count != 5) return unknown();
     const bool has_out = given[2] != Py_None;
-    const std::optional<py::array> a = array_of(given[0]);
-    const std::optional<py::array> b = a ? array_of(given[1]) : std::nullopt;
+    const std::optional<TensorView> a = taken(given[0]), b = a ? taken(given[1]) : std::nullopt;
     if (!b || !reader_.nothing_watches()) return unknown();
-    std::optional<Made> out;
+    std::optional<Made<TensorView>> out;
     if (has_out) {
-      const std::optional<py::array> memory = array_of(given[2]);
+      const std::optional<TensorView> memory = taken(given[2]);
       if (!memory) return unknown();
       out = {py::reinterpret_borrow<py::object>(given[2]), *memory};
     }
@@ -104,43 +107,21 @@ class PlainTensors {
   }
 
  private:
-  static std::optional<EntryType> type_of(const dlpack::DataType& dtype) {
-    if (dtype.lanes != 1) return std::nullopt;
-    for (const EntryType& type : kTypes) {
-      if (dtype.code == (type.is_complex ? dlpack::kComplex : dlpack::kFloat) && dtype.bits == 8 * type.bytes()) return type;
-    }
-    return std::nullopt;
-  }
-
-  std::optional<py::array> array_of(py::handle x) const {
-    dlpack::Tensor held{};
-    if (!reader_.read(x, held) || reader_.is_conjugated(x, held)) return std::nullopt;
-    const std::optional<EntryType> type = type_of(held.dtype);
-    return type ? std::make_optional(array_at(x, held, *type)) : std::nullopt;
-  }
-
-  static py::array array_at(py::handle x, const dlpack::Tensor& held, const EntryType& type) {
-    StackExtents shape(held.shape, held.shape + held.ndim), strides(held.strides, held.strides + held.ndim);
-    for (py::ssize_t& stride : strides) stride *= type.bytes();
-    return py::array(dtype_of(type), std::move(shape), std::move(strides), static_cast<char*>(held.data) + held.byte_offset, x);
+  std::optional<TensorView> taken(py::handle x) const {
+    std::optional<TensorView> view = reader_.read_plain(x);
+    return view && !view->is_conjugated() ? view : std::nullopt;
   }
 
   // Entries row by row.
-  Made made(const EntryType& type, const StackExtents& shape) const {
+  Made<TensorView> made(const EntryType& type, const StackExtents& shape) const {
     const auto is_own = [&](const EntryType& x) { return is_same(x, type); };
     const auto at = std::find_if(kTypes.begin(), kTypes.end(), is_own) - kTypes.begin();
-    const py::tuple extents(shape.size()), strides(shape.size());
-    py::ssize_t step = 1;
-    for (std::size_t i = shape.size(); i-- > 0;) {
-      extents[i] = py::int_(shape[i]);
-      strides[i] = py::int_(step);
-      step *= shape[i];
-    }
+    const auto& [extents, strides] = dense_layout(shape);
     PyObject* const maker = makers_[static_cast<std::size_t>(at)].ptr();
-    const py::object c = answer_of(PyObject_CallFunctionObjArgs(maker, extents.ptr(), strides.ptr(), nullptr));
-    dlpack::Tensor held{};
-    if (!reader_.read_entries(c, held)) throw std::runtime_error("torch makes no plain tensor");
-    return {c, array_at(c, held, type)};
+    py::object c = answer_of(PyObject_CallFunctionObjArgs(maker, extents.ptr(), strides.ptr(), nullptr));
+    const std::optional<TensorView> view = reader_.read_unchecked(c);
+    if (!view) throw std::runtime_error("torch makes no plain tensor");
+    return {std::move(c), *view};
   }
 
   TensorReader reader_;
@@ -156,11 +137,13 @@ py::object multiply_tensors(const PlainTensors& own, PyObject* const* given, Py_
 
 void register_plain(py::module_& module) {
   module.attr("multiply_plain") = builtin<multiply_plain>("multiply_plain");
-  py::class_<PlainTensors>(module, "PlainTensors")
-      .def(py::init<const py::capsule&, const py::object&, const py::tuple&, py::object>(), py::arg("api"), py::arg("unwatched"),
-           py::arg("makers"), py::arg("increment_version"))
-      .def_property_readonly("multiply",
-                             [](const py::object& self) { return builtin_of<PlainTensors, multiply_tensors>(self, "multiply"); });
+  module.def(
+      "plain_tensors",
+      [](const py::object& api, const py::object& unwatched, const py::tuple& makers, py::object increment_version) {
+        auto made = std::make_unique<PlainTensors>(api, unwatched, makers, std::move(increment_version));
+        return builtin_of<PlainTensors, multiply_tensors>(std::move(made), "multiply_tensors");
+      },
+      py::arg("api"), py::arg("unwatched"), py::arg("makers"), py::arg("increment_version"));
 }
 
 }  // namespace ozfp4::bindings

@@ -1,4 +1,4 @@
-// Products of NumPy arrays of floating-point numbers by csrc/product.
+// Products of NumPy arrays of floating-point numbers by csrc/product, and the choices of it, for Python's explanations.
 #include "product/cpu/product.hpp"
 
 #include <pybind11/numpy.h>
@@ -12,7 +12,6 @@
 #include <utility>
 #include <vector>
 
-#include "bindings/cpu/failures.hpp"
 #include "bindings/interpreter_lock.hpp"
 #include "bindings/product/arrays.hpp"
 #include "bindings/product/options.hpp"
@@ -23,6 +22,7 @@
 #include "product/cpu/prepared.hpp"
 #include "product/cpu/rates.hpp"
 #include "product/cpu/units.hpp"
+#include "product/threshold.hpp"
 
 namespace ozfp4::bindings {
 namespace {
@@ -31,8 +31,7 @@ namespace py = pybind11;
 using namespace product;
 
 py::dict outcome_of(const Product& p, const Ran& ran, const Options& options) {
-  const bool is_paired = p.type_a.is_complex && p.type_b.is_complex;
-  return outcome_dict(ran, options, p.type.precision(), std::max<std::int64_t>(is_paired ? 2 * p.k : p.k, 1));
+  return outcome_dict(ran, options, p.type.precision(), planned_inner(p));
 }
 
 // Runs the product into `out`, and returns what happened.
@@ -42,10 +41,7 @@ py::dict multiply_arrays(const py::array& a, const py::array& b, const py::array
                          bool is_reported) {
   const Options options = options_of(asked);
   const Arrays arrays{a, b, out, array_or_none(addend), array_or_none(upper), array_or_none(bound), prepared_a, prepared_b};
-  const std::optional<StackExtents> stack = broadcast(a, b);
-  if (!stack) throw py::value_error("a, b: their stacks do not broadcast");
-  Product p = product_of(arrays, type_of("a", a), type_of("b", b), type_of("out", out), *stack);
-  if (arrays.addend) p.addend_part = type_of("c", *arrays.addend).part;
+  Product p = product_of(arrays);
   p.alpha = alpha;
   p.beta = beta;
   const Ran ran = run([&](Ran& made) { multiply(p, options, made); });
@@ -57,36 +53,17 @@ py::dict multiply_gram(const py::array& a, const py::array& b, const py::array& 
                        std::int64_t least_columns, const py::object& bound, bool is_reported) {
   const Options options = options_of(asked);
   check_stacks(a, b, out);
-  const EntryType type = type_of("a", a);
-  Product p = product_of(Arrays{a, b, out, {}, {}, array_or_none(bound)}, type, type, type_of("out", out), *broadcast(a, b));
-  (is_left ? p.b : p.a).is_conjugated = type.is_complex;
+  Product p = product_of(Arrays{a, b, out, {}, {}, array_or_none(bound)});
+  (is_left ? p.b : p.a).is_conjugated = p.type_a.is_complex;
   const Ran ran = run([&](Ran& made) { product::multiply_gram(p, options, made, least_columns); });
   return is_reported ? outcome_of(p, ran, options) : py::dict();
 }
 
-// A prepared operand: X as it is multiplied, the right one from its columns. `is_for_real`: complex, and multiplied with real
-// ones; `precision`: of the results.
 std::unique_ptr<PreparedMatrix> prepare_array(const py::array& x, bool is_right, bool is_for_real, int precision,
                                               const py::tuple& asked) {
   const Options options = options_of(asked);
-  if (x.ndim() < 2) throw py::value_error("x: a matrix or a stack of matrices is needed");
-  const py::ssize_t rank = stack_rank(x);
-  const EntryType type = type_of("x", x);
-  ToPrepare own{
-      type,
-      !is_right,
-      true,
-      {static_cast<const char*>(x.data()), x.shape(rank), x.shape(rank + 1), x.strides(rank), x.strides(rank + 1), false},
-      0,
-      0,
-      precision};
-  own.is_for_real = type.is_complex && is_for_real;
-  const std::int64_t lines = is_right ? own.x.columns : own.x.rows, inner = is_right ? own.x.rows : own.x.columns;
-  const bool is_paired = type.is_complex && !is_for_real;
-  own.outer = is_right && type.is_complex ? 2 * lines : lines;
-  own.inner = is_paired ? 2 * inner : inner;
-  for (py::ssize_t axis = 0; axis < rank; ++axis) own.axes.emplace_back(x.shape(axis), x.strides(axis));
-  return with_failures_told([&] {
+  const ToPrepare own = to_prepare(x, type_of("x", x), is_right, is_for_real, precision);
+  return warning_of_failures([&] {
     auto made = std::make_unique<PreparedMatrix>();
     made->rows = own.x.rows;
     made->columns = own.x.columns;
@@ -103,7 +80,7 @@ py::tuple choose(const py::tuple& asked, std::int64_t m, std::int64_t n, std::in
   const Options options = options_of(asked);
   const std::int64_t inner = is_paired ? 2 * k : k;
   check_inner(options, inner, has_bound);
-  const auto plan = with_failures_told([&] {
+  const auto plan = warning_of_failures([&] {
     auto found = plan_for(options, precision, inner, is_paired && !complex_words_pay(options, m, n, k));
     check_trusted(found->alphabet);
     return found;
@@ -117,6 +94,14 @@ py::tuple choose(const py::tuple& asked, std::int64_t m, std::int64_t n, std::in
 py::tuple cheapest_unit(const py::tuple& asked, int precision, std::int64_t k) {
   const Cheapest found = cheapest(options_of(asked), precision, std::max<std::int64_t>(k, 1));
   return py::make_tuple(found.alphabet->name, found.reason);
+}
+
+// None where no product of the dtype gains.
+std::optional<std::int64_t> threshold(const std::string& device, const std::string& dtype, int capability, bool is_correct) {
+  const char type = dtype == "float32" ? 's' : dtype == "float64" ? 'd' : dtype == "complex64" ? 'c' : 'z';
+  const std::int64_t found = device.empty() ? cpu_threshold(type) : gpu_threshold(device, capability, type);
+  const std::int64_t least = is_correct ? threshold_of_correct(found) : found;
+  return least == kNeverFaster ? std::nullopt : std::make_optional(least);
 }
 
 }  // namespace
@@ -138,6 +123,16 @@ void register_product(py::module_& module) {
   module.def("choose", &choose, py::arg("asked"), py::arg("m"), py::arg("n"), py::arg("k"), py::arg("precision"),
              py::arg("is_paired"), py::arg("has_bound"));
   module.def("cheapest", &cheapest_unit, py::arg("asked"), py::arg("precision"), py::arg("k"));
+  module.def("repaired", [] { return repaired_here(); });
+  module.def("few_repairs", &few_repairs, py::arg("entries"));
+  module.def("threshold", &threshold, py::arg("device"), py::arg("dtype"), py::arg("capability"), py::arg("is_correct"));
+  module.def("cpu_name", &cpu_name);
+  module.def("rates_device", &rates_device);
+  module.def("measured_file", &measured_file);
+  module.def(
+      "accuracy_bits",
+      [](const std::string& accuracy, int precision) { return accuracy_bits(accuracy_named(accuracy), precision); },
+      py::arg("accuracy"), py::arg("precision"));
 }
 
 }  // namespace ozfp4::bindings

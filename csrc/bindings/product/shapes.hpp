@@ -1,7 +1,7 @@
 // From what was passed to a product as a value: NumPy's rules of shapes, for arrays and for tensors on a device.
 //
 // A Matrices class has ndim(), shape(axis), strides(axis) in bytes, itemsize(), data() and mutable_data(), and is_conjugated();
-// a prepared operand first_entry(), about() and step(rank, axis), as step_of has it.
+// a prepared operand first_entry(), about() and step(rank, axis), as step_of has it. type_of(name, x) gives the type of entries.
 #pragma once
 
 #include <pybind11/numpy.h>
@@ -15,6 +15,7 @@
 
 #include "bindings/views.hpp"
 #include "product/integers.hpp"
+#include "product/prepared.hpp"
 #include "product/product.hpp"
 
 namespace ozfp4::bindings {
@@ -23,6 +24,9 @@ using StackExtents = std::vector<pybind11::ssize_t>;
 
 inline bool is_conjugated(const pybind11::array&) { return false; }
 inline bool is_truth(const pybind11::array& x) { return x.dtype().kind() == 'b'; }
+
+// Throws a TypeError for a dtype of other numbers than floating-point ones.
+product::EntryType type_of(const char* name, const pybind11::array& x);
 
 inline bool is_same(const product::EntryType& x, const product::EntryType& y) {
   return x.part == y.part && x.is_complex == y.is_complex;
@@ -112,6 +116,22 @@ bool may_overlap_itself(const Matrices& x) {
   return false;
 }
 
+// The operand as it is multiplied, the right one from its columns. `precision`: of the results; `is_for_real`: a complex operand
+// that is multiplied with real ones.
+template <class Matrices>
+product::ToPrepare to_prepare(const Matrices& x, const product::EntryType& type, bool is_right, bool is_for_real, int precision) {
+  if (x.ndim() < 2) throw pybind11::value_error("x: a matrix or a stack of matrices is needed");
+  const pybind11::ssize_t rank = stack_rank(x);
+  const std::int64_t rows = x.shape(rank), columns = x.shape(rank + 1);
+  product::ToPrepare own{type, !is_right, true, {}, is_right ? columns : rows, is_right ? rows : columns, precision};
+  own.x = {static_cast<const char*>(x.data()), rows, columns, x.strides(rank), x.strides(rank + 1), is_conjugated(x)};
+  own.is_for_real = type.is_complex && is_for_real;
+  if (type.is_complex && is_right) own.outer *= 2;
+  if (type.is_complex && !is_for_real) own.inner *= 2;
+  for (pybind11::ssize_t axis = 0; axis < rank; ++axis) own.axes.emplace_back(x.shape(axis), x.strides(axis));
+  return own;
+}
+
 // Bytes from matrix to matrix along an axis of the result's stack; 0 where the operand has no such axis or repeats along it.
 template <class Matrices>
 std::ptrdiff_t step_of(const Matrices& x, std::size_t rank, std::size_t axis) {
@@ -191,6 +211,21 @@ product::Product product_of(const Given<Matrices, PreparedOperand>& given, const
                       own_step(given.bound, axis)});
   }
   return p;
+}
+
+// The same with the types of the matrices. Throws a ValueError where the stacks do not broadcast.
+template <class Matrices, class PreparedOperand>
+product::Product product_of(const Given<Matrices, PreparedOperand>& given) {
+  const std::optional<StackExtents> stack = broadcast(given.a, given.b);
+  if (!stack) throw pybind11::value_error("a, b: their stacks do not broadcast");
+  product::Product p = product_of(given, type_of("a", given.a), type_of("b", given.b), type_of("out", given.out), *stack);
+  if (given.addend) p.addend_part = type_of("c", *given.addend).part;
+  return p;
+}
+
+// Entries along K of the real product, as plans are chosen by them.
+inline std::int64_t planned_inner(const product::Product& p) {
+  return std::max<std::int64_t>(p.type_a.is_complex && p.type_b.is_complex ? 2 * p.k : p.k, 1);
 }
 
 // A product of integers, whose factors are 1 and 0. The result has both matrix axes, or lacks those that operands of one axis

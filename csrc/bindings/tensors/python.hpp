@@ -1,10 +1,11 @@
-// What Python says of objects, asked by the fastest of its calls.
+// Attributes and methods of Python's objects by its fastest calls, and functions that it reaches as fast.
 #pragma once
 
 #include <pybind11/pybind11.h>
 
 #include <cstdint>
 #include <exception>
+#include <memory>
 #include <new>
 #include <optional>
 #include <stdexcept>
@@ -41,8 +42,16 @@ inline bool is_set(pybind11::handle x, const pybind11::object& attribute) {
   return answer_of(PyObject_GetAttr(x.ptr(), attribute.ptr())).is(pybind11::handle(Py_True));
 }
 
-inline bool says(pybind11::handle x, const pybind11::object& method) {
+inline bool returns_true(pybind11::handle x, const pybind11::object& method) {
   return answer_of(PyObject_CallMethodNoArgs(x.ptr(), method.ptr())).is(pybind11::handle(Py_True));
+}
+
+// The address of a tensor's first entry.
+inline void* address_of(pybind11::handle tensor) {
+  static const auto& data_ptr = *new pybind11::object(interned("data_ptr"));  // it outlives the interpreter
+  void* const address = PyLong_AsVoidPtr(answer_of(PyObject_CallMethodNoArgs(tensor.ptr(), data_ptr.ptr())).ptr());
+  if (address == nullptr && PyErr_Occurred() != nullptr) throw pybind11::error_already_set();
+  return address;
 }
 
 // What a function of C returns to Python: the object, or null and an error, the one that pybind11 makes of the exception.
@@ -70,20 +79,20 @@ PyObject* returned(const Call& call) {
   return nullptr;
 }
 
-// A builtin function of `call(object, arguments, count)`, which pybind11 would take two tenths of a microsecond to reach. The
-// object, which `owner` holds, lives as long as the function. `call` is as in fast_call.
+// A builtin function of `call(object, arguments, count)`, which pybind11 would take two tenths of a microsecond to reach; it owns
+// the object.
 template <class T, pybind11::object (*call)(const T&, PyObject* const*, Py_ssize_t)>
 PyObject* fast_call(PyObject* self, PyObject* const* given, Py_ssize_t count) {
   return returned([&] { return call(*static_cast<const T*>(PyCapsule_GetPointer(self, nullptr)), given, count); });
 }
 
 template <class T, pybind11::object (*call)(const T&, PyObject* const*, Py_ssize_t)>
-pybind11::object builtin_of(const pybind11::object& owner, const char* name) {
+pybind11::object builtin_of(std::unique_ptr<T> owned, const char* name) {
   static PyMethodDef definition{name, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&fast_call<T, call>)),
                                 METH_FASTCALL, nullptr};
-  const auto end = [](PyObject* capsule) { Py_XDECREF(static_cast<PyObject*>(PyCapsule_GetContext(capsule))); };
-  const pybind11::object self = answer_of(PyCapsule_New(const_cast<T*>(&owner.cast<const T&>()), nullptr, end));
-  if (PyCapsule_SetContext(self.ptr(), Py_NewRef(owner.ptr())) != 0) throw pybind11::error_already_set();
+  const auto end = [](PyObject* capsule) { delete static_cast<T*>(PyCapsule_GetPointer(capsule, nullptr)); };
+  const pybind11::object self = answer_of(PyCapsule_New(owned.get(), nullptr, end));
+  owned.release();
   return answer_of(PyCFunction_NewEx(&definition, self.ptr(), nullptr));
 }
 
@@ -110,7 +119,7 @@ inline std::optional<pybind11::object> found_in(pybind11::handle dictionary, pyb
   return std::nullopt;
 }
 
-// A tuple among the arguments of a builtin function, whose number is told.
+// A tuple among the arguments of a builtin function, which takes so many.
 inline pybind11::tuple tuple_at(PyObject* const* given, Py_ssize_t count, Py_ssize_t place, Py_ssize_t number) {
   if (count != number || !PyTuple_Check(given[place])) {
     PyErr_SetString(PyExc_TypeError, "another number of arguments, or one is no tuple");

@@ -1,16 +1,19 @@
-// Tensors on the CPU as NumPy arrays of the same memory. Tensor.numpy() makes such ones too, and has torch never resize the
-// storage again.
+// Tensors for Python: whether torch surely does without seeing their products; those on the CPU as NumPy arrays of
+// the same memory. Tensor.numpy() makes such ones too, and has torch never resize the storage again.
 #include "bindings/tensors/storage.hpp"
 
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
 
+#include <memory>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "bindings/register.hpp"
 #include "bindings/tensors/python.hpp"
+#include "bindings/tensors/unwatched.hpp"
 
 namespace ozfp4::bindings {
 
@@ -20,7 +23,7 @@ namespace {
 
 struct Names {
   py::object shape = interned("shape"), stride = interned("stride"), element_size = interned("element_size"),
-             data_ptr = interned("data_ptr"), is_meta = interned("is_meta");
+             is_meta = interned("is_meta");
   Storages storages;
 };
 
@@ -37,7 +40,7 @@ std::vector<py::ssize_t> numbers(const py::object& found) {
 }
 
 struct Layout {
-  std::vector<py::ssize_t> shape, strides;  // in entries
+  std::vector<py::ssize_t> shape, strides;  // in bytes
   py::ssize_t entry_bytes;
   void* data;
 };
@@ -52,10 +55,10 @@ Layout checked_layout(py::handle name, py::handle tensor) {
   Layout found{numbers(answer_of(PyObject_GetAttr(tensor.ptr(), own.shape.ptr()))),
                numbers(answer_of(PyObject_CallMethodNoArgs(tensor.ptr(), own.stride.ptr()))),
                number_of(answer_of(PyObject_CallMethodNoArgs(tensor.ptr(), own.element_size.ptr()))), nullptr};
-  const auto axes = static_cast<std::int32_t>(found.shape.size());
+  for (py::ssize_t& stride : found.strides) stride *= found.entry_bytes;
   Reach reach{};
   try {
-    reach = own.storages.reach(tensor, axes, found.shape, found.strides, found.entry_bytes);
+    reach = own.storages.reach(tensor, static_cast<int>(found.shape.size()), found.shape, found.strides, found.entry_bytes);
   } catch (py::error_already_set& error) {
     if (!error.matches(PyExc_NotImplementedError)) throw;
     refuse(name, "torch shows no memory of this tensor, as of those that torch.func maps or derives: " +
@@ -66,12 +69,9 @@ Layout checked_layout(py::handle name, py::handle tensor) {
                      std::to_string(reach.held) + ": it was freed or resized, as untyped_storage().resize_() does");
   }
   if (reach.needed == 0) return found;
-  found.data = PyLong_AsVoidPtr(answer_of(PyObject_CallMethodNoArgs(tensor.ptr(), own.data_ptr.ptr())).ptr());
-  if (found.data == nullptr) {
-    if (PyErr_Occurred() != nullptr) throw py::error_already_set();
-    if (!is_set(tensor, own.is_meta)) {
-      refuse(name, "torch holds no memory for its entries, as of a ZeroTensor; clone() gives it some");
-    }
+  found.data = address_of(tensor);
+  if (found.data == nullptr && !is_set(tensor, own.is_meta)) {
+    refuse(name, "torch holds no memory for its entries, as of a ZeroTensor; clone() gives it some");
   }
   return found;
 }
@@ -93,13 +93,22 @@ py::object array_of_tensor(PyObject* const* given, Py_ssize_t count) {
   Layout found = checked_layout(given[0], given[1]);
   const auto dtype = py::reinterpret_borrow<py::dtype>(given[2]);
   if (dtype.itemsize() != found.entry_bytes) throw py::type_error("dtype: its entries have another number of bytes");
-  for (py::ssize_t& stride : found.strides) stride *= found.entry_bytes;
   return py::array(dtype, std::move(found.shape), std::move(found.strides), found.data, given[1]);
+}
+
+py::object are_here(const Unwatched& own, PyObject* const* given, Py_ssize_t count) {
+  return py::bool_(own.are_here(tuple_at(given, count, 0, 1)));
 }
 
 }  // namespace
 
-void register_storages(py::module_& module) {
+void register_tensors(py::module_& module) {
+  py::class_<Unwatched>(module, "Unwatched")
+      .def(py::init([](py::tuple types, const py::kwargs& functions) { return Unwatched(std::move(types), functions); }))
+      .def("are", &Unwatched::are, py::arg("operands"))
+      .def_property_readonly("are_here", [](const Unwatched& own) {
+        return builtin_of<Unwatched, are_here>(std::make_unique<Unwatched>(own), "are_here");
+      });
   module.attr("check_storage") = builtin<&check_storage>("check_storage");
   module.attr("array_of_tensor") = builtin<&array_of_tensor>("array_of_tensor");
 }

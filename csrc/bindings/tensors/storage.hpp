@@ -1,5 +1,5 @@
 // Whether a tensor's storage still has its entries: a program may free or shorten it behind the tensor's back, as FSDP does
-// between its layers, and what then lies there is another's. Asked of torch by methods, which all of its versions have.
+// between its layers, and what then lies there is another's. By methods of tensors, which all versions of torch have.
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -18,19 +18,18 @@ struct Reach {
 
 class Storages {
  public:
-  // Extents and strides, in entries, are the tensor's; torch has no negative strides. Throws where torch shows no storage.
+  // Extents and strides, in bytes, are the tensor's; torch has no negative strides. Throws where torch shows no storage.
   template <class Numbers>
-  Reach reach(pybind11::handle tensor, std::int32_t axes, const Numbers& shape, const Numbers& strides,
-              std::int64_t entry_bytes) const {
+  Reach reach(pybind11::handle tensor, int axes, const Numbers& shape, const Numbers& strides, std::int64_t entry_bytes) const {
     std::int64_t last = 0;
-    for (std::int32_t axis = 0; axis < axes; ++axis) {
+    for (std::size_t axis = 0; axis < static_cast<std::size_t>(axes); ++axis) {
       if (shape[axis] == 0) return {0, 0};
       last += (shape[axis] - 1) * strides[axis];
     }
     const pybind11::object storage = answer_of(PyObject_CallMethodNoArgs(tensor.ptr(), untyped_storage_.ptr()));
     const std::int64_t held = number_of(answer_of(PyObject_CallMethodNoArgs(storage.ptr(), nbytes_.ptr())));
     const std::int64_t first = number_of(answer_of(PyObject_CallMethodNoArgs(tensor.ptr(), storage_offset_.ptr())));
-    return {(first + last + 1) * entry_bytes, held};
+    return {(first + 1) * entry_bytes + last, held};
   }
 
  private:

@@ -79,13 +79,13 @@ def _on_gpu(place: Place, few: int, device: str, compute: Callable[[], Any]) -> 
     before = place.few
     place.few = max(before, few)
     counts[place.number] = -1
-    cuda.tell_repaired(address + counts.itemsize * place.number)
+    cuda.count_repaired_at(address + counts.itemsize * place.number)
     is_made = False
     try:
         result = compute()
         is_made = True
     finally:
-        if not cuda.tell_repaired(0) or not is_made:  # nothing tells of this product
+        if not cuda.count_repaired_at(0) or not is_made:  # nothing tells of this product
             counts[place.number], place.few = 0, before
     return result
 

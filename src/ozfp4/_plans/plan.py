@@ -183,7 +183,7 @@ class Plan(Tabular):
     @property
     def modulus_product(self) -> int:
         """P, the product of all moduli (1 without moduli)."""
-        return self._core.product(len(self.moduli))
+        return math.prod(self.moduli)
 
     def encode(self, x: npt.ArrayLike, operand: str = "a") -> npt.NDArray[np.int8] | npt.NDArray[np.int32]:
         """Limb planes of the integers `x`, shape ``(planes, *x.shape)``.

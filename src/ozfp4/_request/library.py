@@ -331,10 +331,9 @@ def _plain_tensors() -> Callable[..., Any] | None:
     types = (torch.float64, torch.float32, torch.complex128, torch.complex64)
     makers = tuple(partial(torch.empty_strided, dtype=t, device=torch.device("cpu")) for t in types)
     try:
-        found = _core.PlainTensors(api, unwatched(), makers, torch.autograd.graph.increment_version)
-    except (TypeError, ValueError):
+        return _core.plain_tensors(api, unwatched(), makers, torch.autograd.graph.increment_version)
+    except ValueError:
         return None
-    return found.multiply
 
 
 def short_way(name: str, a: Any) -> Callable[..., Any] | None:
