@@ -231,7 +231,8 @@ def test_stacks_strides_and_other_types(dtype: str) -> None:
     """What is added of every dtype that promotes to the operands', wherever they lie."""
     rng = np.random.default_rng(10)
     a, b = noise((2, 3, 18, 30), dtype)[..., ::2, ::3], noise((3, 10, 26), dtype)[..., ::2]
-    for other in (dtype, "bool"):
+    has_no_promotion = dtype in ("uint16", "uint32", "uint64")  # in torch
+    for other in (dtype,) if has_no_promotion else (dtype, "bool"):
         c = noise((3, 1, 26), other)[..., ::2]
         alpha, beta = (1, 1) if dtype == "bool" else (int(rng.integers(-9, 9)) or 2, -3)
         real = np.asarray(alpha * exact(a, b) + beta * c.astype(object), object)
