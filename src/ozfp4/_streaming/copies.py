@@ -6,10 +6,11 @@ next. More of them would hold each other up.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from contextlib import contextmanager
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
+from threading import Thread
 from typing import Any
 
 import numpy as np
@@ -38,6 +39,46 @@ class _Buffer:
         self.free: Event = DONE
 
 
+class Workers:
+    """Daemon threads that do what they are given in its order. Those of ThreadPoolExecutor refuse work once the main thread has
+    ended, though products in other threads and at exit go on."""
+
+    def __init__(self, count: int, name: str) -> None:
+        self._tasks: SimpleQueue[Any] = SimpleQueue()
+        self._ends: list[Future[None]] = [Future() for _ in range(count)]
+        for number, end in enumerate(self._ends):
+            Thread(target=self._serve, args=(end,), name=f"{name} {number}", daemon=True).start()
+
+    def submit(self, do: Callable[..., Any], *args: Any) -> Future[Any]:
+        done: Future[Any] = Future()
+        self._tasks.put((done, do, args))
+        return done
+
+    def shutdown(self) -> None:
+        """Cancel what has not begun, and wait for the rest. May be called again after an interrupt."""
+        try:
+            while True:
+                if (task := self._tasks.get_nowait()) is not None:
+                    task[0].cancel()
+        except Empty:
+            pass
+        for _ in self._ends:
+            self._tasks.put(None)
+        for end in self._ends:
+            end.result()
+
+    def _serve(self, end: Future[None]) -> None:
+        while (task := self._tasks.get()) is not None:
+            done, do, args = task
+            if done.set_running_or_notify_cancel():
+                try:
+                    done.set_result(do(*args))
+                except BaseException as error:
+                    done.set_exception(error)
+            del task, done, do, args  # which hold memory of devices
+        end.set_result(None)
+
+
 class Copies:
     """One direction of a device, as `name` says, by threads of its own.
 
@@ -50,7 +91,7 @@ class Copies:
         self._buffers: SimpleQueue[_Buffer] = SimpleQueue()
         for _ in range(CARRIERS * _BUFFERS):
             self._buffers.put(_Buffer())
-        self.threads = ThreadPoolExecutor(CARRIERS, f"ozfp4 {name} {device.name}")
+        self.threads = Workers(CARRIERS, f"ozfp4 {name} {device.name}")
 
     def upload(self, host: HostMatrices, box: Box, memory: Any, behind: Event) -> list[Future[Event]]:
         """Begin to copy a box to the device, once an event is there: parts that are done when they are enqueued."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from functools import partial
 from queue import SimpleQueue
@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from .._dispatch import plain
 from .._support.refusals import is_over_limit
-from .copies import Copies
+from .copies import Copies, Workers
 from .devices import DONE, Cpu, Event
 from .host import Box, HostMatrices
 from .tiles import Tile, Tiling
@@ -57,7 +57,7 @@ def multiply(job: Job, devices: list[Cpu], progress: Callable[[float], object] |
     are then undefined.
     """
     tiles, news = deque(job.tiling.tiles()), SimpleQueue[Any]()
-    threads = ThreadPoolExecutor(len(devices), "ozfp4 multiply")
+    threads = Workers(len(devices), "ozfp4 multiply")
     lines: list[_Line] = []
     failure = None
     try:
@@ -67,7 +67,7 @@ def multiply(job: Job, devices: list[Cpu], progress: Callable[[float], object] |
         failure = error
     tiles.clear()
     pools = [*(each.threads for line in lines for each in (line.up, line.down)), threads]
-    steps = [partial(each.shutdown, cancel_futures=True) for each in pools]
+    steps = [each.shutdown for each in pools]
     late = _all_of([*steps, *(line.device.finish for line in lines)])
     failure = failure or late
     while news.qsize():
@@ -83,9 +83,7 @@ def multiply(job: Job, devices: list[Cpu], progress: Callable[[float], object] |
     return moved
 
 
-def _drive(
-    job: Job, lines: list[_Line], threads: ThreadPoolExecutor, news: SimpleQueue[Any], progress: Any
-) -> None:
+def _drive(job: Job, lines: list[_Line], threads: Workers, news: SimpleQueue[Any], progress: Any) -> None:
     """Start all lines, and report the entries that are there until these are all."""
     sizes = job.tiling.sizes
     entries, there = sizes.matrices * sizes.m * sizes.n, 0
