@@ -163,6 +163,8 @@ REFUSED = {
     "overlap": "ValueError: out: the array shares memory with a",
     "gradient": "RuntimeError: out: it is not for tensors that require grad",
     "whole": "ValueError: whole: 6 is not a pair of shapes",
+    "extent": "ValueError: whole: ((4, 5), (5, 'x')) is not a pair of shapes",
+    "flag": "TypeError: return_bound: ",
     "unhashable": "ValueError: accuracy: ['standard'] is unknown",
     "long": "ValueError: backend: '" + 3000 * "x",
     "device of a": "RuntimeError: b: device {device} differs from meta, where a lies",
@@ -174,12 +176,17 @@ def refuse(here: Here, name: str) -> tuple[str, bool]:
     a, b = operands(here)
     before = a.clone()
     options: dict[str, Any] = {}
+    if name == "flag":
+        ozfp4.distributed.matmul(
+            a, b, return_bound=True
+        )  # a call that is known has the flag's value, not its type
     if here.rank == 1:
         options = {
             "layout": {"layout": ("row", "rows")}, "layouts": {"layout": "rows"}, "method": {"method": "fast"},
             "check": {"check": "never"}, "first": {"check": "first"}, "backend": {"backend": "tf32"},
             "scheme": {"scheme": "III"}, "rounding": {"rounding": "up"}, "overlap": {"out": a[:, :3]},
-            "gradient": {"out": a.new_empty(2, 3)}, "whole": {"whole": 6}, "unhashable": {"accuracy": ["standard"]},
+            "gradient": {"out": a.new_empty(2, 3)}, "whole": {"whole": 6},
+            "extent": {"whole": ((4, 5), (5, "x"))}, "flag": {"return_bound": 1}, "unhashable": {"accuracy": ["standard"]},
             "long": {"backend": 3000 * "x"},
         }.get(name, {})  # fmt: skip
         a = {

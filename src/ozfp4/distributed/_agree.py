@@ -163,9 +163,19 @@ def all_calls(
     return found
 
 
-@lru_cache(maxsize=REMEMBERED)
+@lru_cache(maxsize=256)
 def _decoded(message: bytes) -> Any:
     return json.loads(message)
+
+
+def key_of(fields: Fields) -> tuple[Any, ...]:
+    """The fields as a key of calls; True is no 1."""
+    return tuple((type(value), value) for value in fields.values())
+
+
+def digest_of_answers(found: list[Fields]) -> bytes:
+    """What tells the answers of all ranks from others, in the place of which it is kept."""
+    return hashlib.blake2b(repr(found).encode(), digest_size=16).digest()
 
 
 def remember(found: dict[Any, Any], key: Any, value: Any) -> None:

@@ -94,7 +94,7 @@ def _agree(mesh: Any, a: Any, b: Any, placements: Any, asked: Asked) -> _Agreed:
             "placements": None if wanted is None else str(wanted),
             "host": platform.node(),
         }
-        key = tuple(fields.values())
+        key = agree.key_of(fields)
         agreed = known.get(key)
         local = [torch_private.local_of(x) for x in (a, b)]
         for name, x in zip("ab", local, strict=True):

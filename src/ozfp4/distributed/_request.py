@@ -79,7 +79,7 @@ def shown(value: Any) -> Any:
 def take(group: Group, asked: Asked, check: Any) -> Call:
     """The call that all ranks agree upon; each raises where one refuses its arguments or has other ones."""
     fields, key, error = None, None, None
-    agreed: tuple[list[agree.Fields], Call] | None = None  # before, and upon what
+    agreed: tuple[bytes, Call] | None = None  # before: a digest of all answers, and the call
     known, ranks = agree.channel(group).known[asked.whole is None], range(group.size)
     try:
         if check not in CHECKS:
@@ -90,7 +90,7 @@ def take(group: Group, asked: Asked, check: Any) -> Call:
             )
         _check_tensors(asked)
         fields = _fields(asked)
-        key = tuple(fields.values())
+        key = agree.key_of(fields)
         agreed = known.get(key)
         _check_gradients(asked)
         if agreed is None:
@@ -108,8 +108,9 @@ def take(group: Group, asked: Asked, check: Any) -> Call:
             check_out(asked.out, shape, call.dtype, a=asked.a.detach(), b=asked.b.detach())
         return call
     found = agree.all_calls([group], ranks, "a product of parts", fields, error)
-    if agreed is None or agreed[0] != found:
-        agreed = found, _conclude(asked, found)
+    digest = agree.digest_of_answers(found)
+    if agreed is None or agreed[0] != digest:
+        agreed = digest, _conclude(asked, found)
         agree.remember(known, key, agreed)
     return agreed[1]
 
@@ -143,16 +144,21 @@ def _fields(asked: Asked) -> agree.Fields:
     a, b, layout, whole = asked.a, asked.b, asked.layout, asked.whole
     if not isinstance(layout, (tuple, list)) or len(layout) != 2:
         raise ValueError(f"layout: {layout!r} is not a pair of names, one of a and one of b")
-    if whole is not None and (not isinstance(whole, (tuple, list)) or len(whole) != 2):
+    shapes = None
+    try:
+        if whole is not None:
+            of_a, of_b = whole
+            shapes = tuple(tuple(map(operator.index, shape)) for shape in (of_a, of_b))
+    except (TypeError, ValueError):
         raise ValueError(
             f"whole: {whole!r} is not a pair of shapes, that of the whole a and that of the whole b"
-        )
+        ) from None
     return {
         **fields_of(a, b, a.device.type, asked),
         "layout of a": shown(layout[0]),
         "layout of b": shown(layout[1]),
         "result": natural(*layout) if asked.result is None else shown(asked.result),
-        "whole": None if whole is None else tuple(tuple(int(extent) for extent in shape) for shape in whole),
+        "whole": shapes,
         "a": tuple(a.shape),
         "b": tuple(b.shape),
         "host": platform.node(),
