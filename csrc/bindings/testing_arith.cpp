@@ -197,7 +197,7 @@ py::tuple crt(const Array<std::uint32_t>& residues, const std::vector<std::int64
   return dispatch_words(words, [&](auto chosen) { return crt_of_residues<chosen()>(residues, moduli); });
 }
 
-// Every function of arith/wide/wide_int.hpp on one pair of integers, as tests/arith/test_wide_int.py names them.
+// Every function of arith/wide/wide_int.hpp on one pair of integers, as tests/arith/wide/test_wide_int.py names them.
 template <int Words>
 py::dict wide_functions(const Array<std::uint32_t>& x_words, const Array<std::uint32_t>& y_words, std::uint32_t factor) {
   const WideInt<Words> x = take_words<Words>(x_words, 0), y = take_words<Words>(y_words, 0);

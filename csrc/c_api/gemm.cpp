@@ -30,12 +30,18 @@ Product to_product(const GemmCall& call, const CallOptions& options) {
   std::ptrdiff_t bound_step = 0;
   if (const ozfp4_options& own = options.given; own.bound != nullptr) {
     const BoundStrides bound = bound_strides({own.ld_bound, own.stride_bound}, sides.line, sides.lines, batch);
-    if (batch > 1) check_stride("options.stride_bound", bound.matrix, batch);
     const std::ptrdiff_t bound_entry = (type.is_complex ? 2 : 1) * static_cast<std::ptrdiff_t>(sizeof(double));
     product.bound = {reinterpret_cast<char*>(own.bound), bound.line * bound_entry, bound_entry};
-    bound_step = bound.matrix * bound_entry;
+    if (batch > 1) {
+      check_stride("options.stride_bound", bound.matrix, batch);
+      bound_step = bound.matrix * bound_entry;
+    }
   }
   if (batch == 1) return product;
+  if (batch == 0) {  // strides of no matrix are not checked
+    product.axes.push_back({0});
+    return product;
+  }
   const std::ptrdiff_t step = stride * entry;
   product.axes.push_back({batch, sides.given_left.stride * entry, sides.given_right.stride * entry, step, step, 0, bound_step});
   return product;

@@ -19,7 +19,11 @@ void for_lines(const std::string& file, char separator, const Use& use) {
   char text[512];
   while (std::fgets(text, sizeof text, opened) != nullptr) {
     std::string line = text;
-    if (line.empty() || line.back() != '\n') break;  // cut short, or no such file
+    if (line.empty() || line.back() != '\n') {  // too long for a figure, or cut short
+      int next = 0;
+      while (next != '\n' && next != EOF) next = std::fgetc(opened);
+      continue;
+    }
     line.pop_back();
     const std::size_t first = line.find(separator), second = first == std::string::npos ? first : line.find(separator, first + 1);
     const auto part = [&](std::size_t from, std::size_t to) { return from <= line.size() ? line.substr(from, to - from) : ""; };

@@ -57,6 +57,7 @@ def test_what_is_kept_comes_first(file: Path, variables: Callable[..., None]) ->
     cpu = _core.cpu_name()
     lines = [
         f"{cpu}\tfloat64\t700",
+        f"{cpu}\tfloat64\t{600 * '5'}",  # no figure, however long
         f"{cpu}\tfloat64\t640",  # the later one
         f"{cpu}\tcomplex128\tnever",
         "NVIDIA H200\tfloat64\tnever",

@@ -48,10 +48,7 @@ DeviceRates device_rates(int device) {
           {factor_of(name, "direct"), factor_of(name, "thin"), factor_of(name, "tiles"), factor_of(name, "stages")}};
 }
 
-void read_device_rates() {
-  read_measured();
-  count_device_change();
-}
+void read_device_rates() { read_measured(); }
 
 void force_on_devices(const DeviceForced& given) {
   const std::lock_guard<std::mutex> hold(lock);
@@ -64,7 +61,7 @@ DeviceForced forced_on_devices() {
   return forced;
 }
 
-int device_generation() { return changes.load(std::memory_order_relaxed); }
+int device_generation() { return changes.load(std::memory_order_relaxed) + measured_generation(); }
 void count_device_change() { ++changes; }
 
 }  // namespace ozfp4::product

@@ -43,7 +43,7 @@ std::shared_ptr<StreamMemory> stream_memory(int device, cudaStream_t stream) {
     const Aside aside;  // lets the thread allocate although another one captures
     auto made = std::make_shared<StreamMemory>(aside);
     const std::lock_guard<std::mutex> hold(lock);
-    return memories().emplace(key, std::move(made)).first->second;  // another thread's, if it was first
+    return memories().try_emplace(key, made).first->second;  // another thread's, if it was first; the lock is free by then
   } catch (const Refusal& refusal) {
     if (refusal.fault() != Fault::out_of_memory) throw;
     return nullptr;

@@ -3,7 +3,6 @@
 #include <array>
 #include <atomic>
 #include <cstddef>
-#include <deque>
 #include <mutex>
 #include <stdexcept>
 #include <utility>
@@ -147,6 +146,12 @@ Verdict tried_where_it_may(const CpuKernel& kernel, bool is_short) {
 constexpr const ByteKernel* kUnits[] = {&amx_kernel, &avx512_vnni_kernel, &avx_vnni_kernel, &portable_bytes_kernel, nullptr};
 constexpr std::size_t kAlphabets = 3, kOfPlanes = std::size(kUnits) * kAlphabets;
 
+// All that ever were, so that whoever reads one may go on. A forked child finds them whole.
+struct Kept {
+  Verdict verdict;
+  const Kept* earlier;
+};
+std::atomic<const Kept*> all{nullptr};
 std::atomic<int> verdicts{0}, failures{0};
 std::array<std::atomic<const Verdict*>, kOfPlanes + 3> known;  // of this process, by place_of
 ChildLock testing;
@@ -178,13 +183,13 @@ void disable_failed() {
 
 // Range: `testing` is held.
 const Verdict& adopt(const CpuKernel& kernel, Verdict verdict) {
-  static auto* const all = new std::deque<Verdict>;  // that ever were: whoever reads one may go on
-  const Verdict& kept = all->emplace_back(std::move(verdict));
-  known[place_of(kernel)].store(&kept, std::memory_order_release);
+  const auto* kept = new Kept{std::move(verdict), all};
+  all = kept;
+  known[place_of(kernel)].store(&kept->verdict, std::memory_order_release);
   disable_failed();
   ++verdicts;
-  failures += kept.is_passed ? 0 : 1;
-  return kept;
+  failures += kept->verdict.is_passed ? 0 : 1;
+  return kept->verdict;
 }
 
 const Verdict& tested(const CpuKernel& kernel, bool is_short) {
