@@ -69,8 +69,8 @@ OZFP4_API int ozfp4_version(void);
 OZFP4_API const char* ozfp4_version_string(void);
 
 /* Reads OZFP4_NUM_THREADS, OMP_NUM_THREADS, OZFP4_CPU_KERNEL and those of the self-test again: OZFP4_CACHE_DIR, OZFP4_SELFTEST,
- * OZFP4_SELFTEST_SECONDS; and what `ozfp4 calibrate` has kept. The library reads them when it is loaded, and never by itself afterwards. Not while another thread
- * changes the environment. */
+ * OZFP4_SELFTEST_SECONDS; and the figures that `ozfp4 calibrate` has kept. The library reads them when it is loaded, and never by
+ * itself afterwards. Not while another thread changes the environment. */
 OZFP4_API ozfp4_status ozfp4_read_environment(void);
 /* Threads of products on the CPU: by default OZFP4_NUM_THREADS, OMP_NUM_THREADS, or all CPUs of the process. 0 is the default. */
 OZFP4_API ozfp4_status ozfp4_set_num_threads(int count);

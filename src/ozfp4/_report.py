@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, fields, replace
-from typing import Any
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 
 from ._plans.plan import Plan
 from ._support.table import Table, Tabular
@@ -181,40 +180,3 @@ class Report(Tabular):
             [(stage, f"{1e3 * seconds:.3f} ms") for stage, seconds in self.seconds.items()],
             right=(1,),
         )
-
-
-def merged_report(abouts: Sequence[Report], kind: str) -> Report:
-    """One report of a product from those of its parts, of which there is at least one; each line is special in one of them.
-    The plan and its products are those of the parts that ran by planes, where any did, else by a plan."""
-    with_lines = [about for about in abouts if about.capacities != (0, 0)] or abouts[:1]
-    by_planes = [about for about in abouts if about.plan is not None and about.backend != DIRECT]
-    planned = by_planes or [about for about in abouts if about.plan is not None] or abouts
-    first = planned[0]
-    counts = [about.certified for about in abouts if about.certified is not None]
-    bounds = [about.largest_bound for about in abouts if about.largest_bound is not None]
-    return replace(
-        first,
-        kind=kind,
-        kernel="; ".join(dict.fromkeys(about.kernel for about in (*planned, *abouts))),
-        moduli_used=max(about.moduli_used for about in planned),
-        products=max(about.products for about in planned),
-        exponents=_range([about.exponents for about in with_lines]),
-        special_rows=sum(about.special_rows for about in abouts),
-        special_columns=sum(about.special_columns for about in abouts),
-        workspace=max(about.workspace for about in abouts),
-        seconds={stage: sum(about.seconds[stage] for about in abouts) for stage in first.seconds},
-        capacities=_range([about.capacities for about in with_lines]),
-        certified=_added(counts) if counts else None,
-        largest_bound=max(bounds, default=None),
-    )
-
-
-def _range(ranges: Sequence[tuple[int, int]]) -> tuple[int, int]:
-    return min(low for low, _ in ranges), max(high for _, high in ranges)
-
-
-def _added(counts: Sequence[Certified]) -> Certified:
-    """Sums of what was counted; what a GPU does not count stays None."""
-    columns = {f.name: [getattr(each, f.name) for each in counts] for f in fields(Certified)}
-    sums: dict[str, Any] = {name: None if None in column else sum(column) for name, column in columns.items()}
-    return Certified(**sums)

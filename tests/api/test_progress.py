@@ -96,6 +96,19 @@ def test_an_exception_ends_the_product_and_the_scope() -> None:
     ozfp4.matmul(A, A)
 
 
+def test_a_callback_without_memory_ends_a_product_of_emulate_too() -> None:
+    def stop(_: float) -> None:
+        raise MemoryError("the callback's")
+
+    n = np.arange(6400).reshape(80, 80)
+    with (
+        ozfp4.emulate(dtypes="integers"),
+        ozfp4.progress(stop),
+        pytest.raises(MemoryError, match=r"^the callback's$"),
+    ):
+        np.matmul(n, n)
+
+
 @pytest.mark.parametrize("wrong", [5, None, "print"])
 def test_refusals(wrong: Any) -> None:
     with pytest.raises(TypeError, match=rf"^callback: {wrong!r} is not callable$"):

@@ -22,6 +22,7 @@ LAYERS = (
     "_emulation",
     "distributed",
     "_api",
+    "torch_ops",
     "_torch_ops",
     "_streaming",
     "stages",

@@ -161,7 +161,7 @@ def _gemm(
         check_unasked(options)
         found, about = integer_update(alpha, operands, beta, addend, integer, asked)
     else:
-        check_wraps(asked, taken.a, taken.b, given)
+        check_wraps(asked, (taken.a, taken.b, given), (operands.a, operands.b, addend))
         alpha, beta = check_factor("alpha", alpha), check_factor("beta", beta)
         _check_direction(asked.rounding, alpha=alpha, beta=beta)
         found, bound, about = multiply(update_request(alpha, operands, beta, addend, asked, sides))

@@ -12,7 +12,7 @@ from .._request import library
 from .._request.dlpack import any_library
 from .._request.integers import entry_bits, unify_to
 from .._request.library import is_complex, is_watched, mark_written
-from .._request.operands import check_matrices, matmul_request
+from .._request.operands import check_matrices, check_wraps, matmul_request
 from .._request.types import Array, Arrays, No, Yes
 from .._request.types import TensorT as T
 from .integers import integer_request
@@ -87,14 +87,14 @@ def gram(a: Any, *, left: bool = False, out: Any = None, **options: Any) -> Any:
 def _gram(a: Any, left: bool, out: Any, options: dict[str, Any]) -> Any:
     """The product itself, of what nobody watches."""
     asked = Options.of(options)
-    operands = library.take_operands(a, a, out, library.TAKEN)
-    check_matrices(tuple(operands.a.shape))
-    if is_complex(operands.a.dtype) and asked.rounding in ("down", "up"):
+    given = library.take_operands(a, a, out, library.TAKEN)
+    check_matrices(tuple(given.a.shape))
+    if is_complex(given.a.dtype) and asked.rounding in ("down", "up"):
         raise ValueError(
             f"rounding: {asked.rounding!r} gives no Hermitian result, as conjugation turns it round for imaginary parts; "
             "allowed for complex a are 'nearest', 'zero'"
         )
-    operands, integer, dtype = unify_to(operands, asked.dtype)
+    operands, integer, dtype = unify_to(given, asked.dtype)
     x, y = operands.a, operands.a.swapaxes(-1, -2)  # the core conjugates the transpose
     operands = operands._replace(a=x, b=y) if left else operands._replace(a=y, b=x)
     bound = None
@@ -102,9 +102,8 @@ def _gram(a: Any, left: bool, out: Any, options: dict[str, Any]) -> Any:
         check_unasked(options)
         bits = entry_bits(x.dtype)
         c, about = multiply_integer_gram(integer_request(operands, asked, integer, bits), bits)
-    elif asked.raises:
-        raise ValueError(f"overflow: 'raise' is for products of integers, and a is of {x.dtype}")
     else:
+        check_wraps(asked, [given.a], [x], dtype)
         c, bound, about = multiply_gram(matmul_request(operands, asked, dtype), left)
     mark_written(out)
     return results(asked, c if out is None else out, bound, about)

@@ -278,7 +278,7 @@ def product(
         needed = max(entry_bits(operands.a.dtype), entry_bits(operands.b.dtype))
         c, about = integer_product(operands, asked, integer, needed)
     else:
-        check_wraps(asked, taken.a, taken.b)
+        check_wraps(asked, taken[:2], operands[:2], dtype)
         c, bound, about = multiply(matmul_request(operands, asked, dtype, prepared=sides))
     if operands.torch is not None:
         library.mark_written(out)

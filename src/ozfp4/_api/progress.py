@@ -16,8 +16,9 @@ def progress(callback: Callable[[float], object]) -> Iterator[None]:
     the thread that called; the last fraction is 1. What it raises ends the product, whose `out` is then undefined.
 
     Every product reports its own fraction, from its first block to 1: those inside :mod:`ozfp4.linalg`, :func:`ozfp4.einsum`, a
-    gradient or a rank, and the blocks of :func:`ozfp4.gram`, one after the other. Products of tensors on a GPU, which are only
-    enqueued, report nothing.
+    gradient or a rank, both of a :func:`ozfp4.gemm` with a complex factor, and the blocks of :func:`ozfp4.gram`, one after the
+    other. Products of tensors on a GPU, which are only enqueued, products without an entry, and pieces of K on several ranks
+    report nothing.
 
     The scope is that of its thread and context (:mod:`contextvars`), as :func:`ozfp4.default_accuracy` is. The innermost of
     several counts. Products that `callback` itself makes report nothing.
@@ -48,6 +49,9 @@ def progress(callback: Callable[[float], object]) -> Iterator[None]:
         scope = PROGRESS.set(None)
         try:
             callback(fraction)
+        except Exception as error:
+            error.ends_product = True  # type: ignore[attr-defined]  # though it be of memory, for which emulate has a remedy
+            raise
         finally:
             PROGRESS.reset(scope)
 

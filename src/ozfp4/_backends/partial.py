@@ -1,5 +1,5 @@
 """A product of which this process holds a piece of K, on the CPU: the stages before its residues are summed with those of the
-other pieces, and the one behind that. ``backends.cuda.partial`` has the same methods for a GPU."""
+other pieces, and the one behind that. ``_backends.cuda.partial`` has the same methods for a GPU."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The products that ``ozfp4._torch_ops`` hands to torch: what computes them, by name. `api` enters them, which stands above.
+"""The products that ``ozfp4._torch_ops`` hands to torch: what computes them, by name. `_api` enters them, which stands above.
 
 They take tensors as they are, and ask neither for gradients nor for who is watching.
 """

@@ -123,6 +123,8 @@ def _without_room(call: Call, options: Options, error: Exception) -> Decision | 
     """Why the library makes a product for which memory ended; None where it does not: where another error was raised, all
     products have to be ozfp4's, the library has none, or a part of the result may be written."""
     torch = torch_module()
+    if getattr(error, "ends_product", False):  # of what ozfp4.progress calls
+        return None
     if not isinstance(error, MemoryError if torch is None else (MemoryError, torch.cuda.OutOfMemoryError)):
         return None
     is_refused = is_over_limit(error)

@@ -246,7 +246,7 @@ def _library_name(argument: str, x: Any) -> str:
         )
     if _is_proxy(x):
         raise TypeError(
-            f"{argument}: a Proxy of torch.fx has no entries; import ozfp4._torch_ops and call torch.ops.ozfp4.matmul, gemm or "
+            f"{argument}: a Proxy of torch.fx has no entries; import ozfp4.torch_ops and call torch.ops.ozfp4.matmul, gemm or "
             "gram, or torch.fx.wrap a function that calls this"
         )
     if isinstance(x, Prepared) and x._library is not None:

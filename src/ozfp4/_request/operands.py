@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -119,13 +119,13 @@ def check_counted(asked: Options, k: int, pairs: bool) -> None:
         )
 
 
-def check_wraps(asked: Options, *operands: Any) -> None:
-    """ValueError for overflow="raise" beside operands, or None, whose product is none of integers."""
+def check_wraps(asked: Options, given: Sequence[Any], used: Sequence[Any], dtype: str | None = None) -> None:
+    """ValueError for overflow="raise" beside operands, or None, whose product is none of integers. `used`: as they are
+    multiplied; `dtype`: the one that was asked for."""
     if asked.raises:
-        names = [name_of(x.dtype) for x in operands if x is not None]
-        raise ValueError(
-            f"overflow: 'raise' is for products of integers; {', '.join(names)} promote to {np.result_type(*names)}"
-        )
+        before, after = ([name_of(x.dtype) for x in each if x is not None] for each in (given, used))
+        made = f"promote to {np.result_type(*after)}" if dtype is None else f"become {dtype} by dtype"
+        raise ValueError(f"overflow: 'raise' is for products of integers; {', '.join(before)} {made}")
 
 
 @dataclass(frozen=True, eq=False)

@@ -58,7 +58,7 @@ class Prepared(Tabular):
 
     is_prepared: ClassVar[bool] = True
     __array_ufunc__: ClassVar[None] = None  # NumPy's operators leave it to those below
-    multiply: ClassVar[Callable[[Any, Any], Any]]  # ozfp4.matmul, which api/prepare enters: it stands above
+    multiply: ClassVar[Callable[[Any, Any], Any]]  # ozfp4.matmul, which _api/prepare enters: it stands above
 
     def __matmul__(self, other: Any) -> Any:
         """``ozfp4.matmul(self, other)``."""

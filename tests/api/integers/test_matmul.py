@@ -341,6 +341,8 @@ def test_overflow_of_integers_that_promote_to_floats(check_refused: Any) -> None
         b.astype(float),
         overflow="raise",
     )
+    by_dtype = words + "; int64, int64 become float64 by dtype$"
+    check_refused(ValueError, by_dtype, ozfp4.matmul, b, b, dtype=float, overflow="raise")
 
 
 @pytest.mark.parametrize("code", list("?bhilqBHILQ"))

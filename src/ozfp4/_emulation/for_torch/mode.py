@@ -30,7 +30,7 @@ OF_DTENSORS = Decision(False, "DTensor: torch adds up rounded products; ozfp4.ma
 
 class EmulationMode(torch_private.mode_class()):  # type: ignore[misc]
     """A scope's, for one entry. `passes_products`: what ozfp4 is called for by name does not have to be seen as an operator
-    (request/library.py).
+    (_request/library.py).
 
     torch's stack of modes is the thread's, so that other contexts of it, as asyncio's tasks, have the mode there too: it passes
     what they do."""
