@@ -1,4 +1,4 @@
-"""What memory does."""
+"""The bandwidth of memory, measured."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What matrix units and memories of devices can do, as vendors state it: one table, for the runtime model.
+"""Peak rates of matrix units and memories of devices, as vendors state them: one table, for the runtime model.
 
 Dense peaks per device, in 10^12 operations a second (an operation is half a multiply-add); 0 where there is no such unit.
 Nominal: a kernel attains a fraction of them, and clocks drop under load. Where sources disagree the lower figure is taken

@@ -22,7 +22,7 @@
 namespace ozfp4::exec {
 namespace {
 
-// Of C, as it lies.
+// The length of a line of C in memory.
 std::int64_t entries_of_line(const Product& p) { return p.order == row_major ? p.n : p.m; }
 
 // ---- Payloads of NaNs, which tell R's NA from its NaN: ozfp4 has one NaN ----

@@ -27,7 +27,7 @@ std::vector<RankedUnit> ranked_units(const Options& options, int precision, std:
 std::shared_ptr<const Plan> plan_for(const Options& options, int precision, std::int64_t k, bool is_paired,
                                      const std::vector<UnitRate>& units);
 
-// What stands behind rates: so many operations a second are 1 there, and their unit and source.
+// The basis of rates: the operations a second that a rate of 1 stands for, and a text with their unit and source.
 struct RateBasis {
   double one = 1;
   std::string text;

@@ -39,7 +39,7 @@ struct IntegerSum {
   const ResultView& added() const { return addend.data != nullptr ? addend : product.c; }
   ElementType product_type() const { return is_truth ? ElementType::int64 : product.c.type; }  // before the sum
 
-  // Of entries that are nearest to zero modulo `modulus`, where there is one.
+  // Bits of entries that are nearest to zero modulo `modulus`, where there is one.
   int residue_bits() const {
     int bits = 2;
     while (bits < 63 && modulus >> bits != 0) ++bits;
@@ -47,7 +47,7 @@ struct IntegerSum {
   }
   // Whether an operand is multiplied by such entries in place of its own, which are longer.
   bool is_reduced(const OperandView& x) const { return modulus != 0 && bits_of(x.type) > residue_bits(); }
-  // Of a plan.
+  // Bits of entries that a plan serves.
   int bits() const {
     const int own = entry_bits != 0 ? entry_bits : std::max(bits_of(product.a.type), bits_of(product.b.type));
     return modulus != 0 ? std::min(own, residue_bits()) : own;

@@ -1,6 +1,6 @@
-// What `ozfp4 calibrate` keeps of this machine, for Python, C and `ozfp4 exec` alike: lines `device<TAB>name<TAB>figure` of the
-// file `calibration` in the cache folder (cpu/environment.hpp). The last line of a device and a name counts; what is no such line
-// is ignored.
+// Figures of this machine that `ozfp4 calibrate` keeps, for Python, C and `ozfp4 exec` alike: lines `device<TAB>name<TAB>figure`
+// of the file `calibration` in the cache folder (cpu/environment.hpp). The last line of a device and a name counts; what is no
+// such line is ignored.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ void read_measured();
 // Counts the calls of read_measured.
 int measured_generation();
 
-// Of the file; "" where there is no cache folder.
+// The path of the file; "" where there is no cache folder.
 std::string measured_file();
 
 // The CPU of this process in lines of thresholds.

@@ -137,7 +137,7 @@ def cpu_kernels() -> list[tuple[str, str]]:
     """All of this CPU: for each alphabet the best first, but for bytes in plain loops; then those without planes."""
 
 def serving_kernel(alphabet: str) -> str:
-    """What multiplies the planes of an alphabet now. ValueError where OZFP4_CPU_KERNEL names none."""
+    """The name of the kernel that multiplies the planes of an alphabet now. ValueError where OZFP4_CPU_KERNEL names none."""
 
 def check_trusted(alphabet: str) -> None:
     """RuntimeError unless what multiplies these planes passed its self-test; one that failed is passed over for the next."""

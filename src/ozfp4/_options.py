@@ -25,7 +25,7 @@ OVERFLOWS = ("wrap", "raise")
 PROCESS = ["standard"]
 SCOPE: ContextVar[str] = ContextVar("ozfp4_accuracy", default="")
 
-# What products of this thread and context report to.
+# The function that products of this thread and context report to.
 PROGRESS: ContextVar[Callable[[float], object] | None] = ContextVar("ozfp4_progress", default=None)
 
 

@@ -17,7 +17,7 @@ def make_moduli_plan(alphabet: str, bits: int, moduli: Sequence[int]) -> Plan:
     """A plan of scheme II modulo these numbers."""
 
 def fp4_rate(has_codes: bool, has_tcgen05: bool, has_tcgen05_bytes: bool) -> float:
-    """Of an FP4 unit beside that of bytes, by the kernels that run on a GPU."""
+    """The rate of an FP4 unit beside that of bytes, by the kernels that run on a GPU."""
 
 def rank_units(
     scheme: Scheme, family: str, bits: int, k: int, rates: Sequence[tuple[str, float]]

@@ -228,7 +228,7 @@ def test_overflow_of_gram(is_cut: bool, monkeypatch: pytest.MonkeyPatch) -> None
 
 @pytest.mark.parametrize("dtype", [*DTYPES, "bool"])
 def test_stacks_strides_and_other_types(dtype: str) -> None:
-    """What is added of every dtype that promotes to the operands', wherever they lie."""
+    """Addends of every dtype that promotes to the operands', wherever they lie."""
     rng = np.random.default_rng(10)
     a, b = noise((2, 3, 18, 30), dtype)[..., ::2, ::3], noise((3, 10, 26), dtype)[..., ::2]
     has_no_promotion = dtype in ("uint16", "uint32", "uint64")  # in torch

@@ -1,4 +1,4 @@
-"""What moves arrives where it should, for parts of all sizes: uneven and empty ones, strided, of any dtype."""
+"""Moved parts arrive where they should, for parts of all sizes: uneven and empty ones, strided, of any dtype."""
 
 from __future__ import annotations
 

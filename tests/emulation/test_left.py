@@ -32,7 +32,7 @@ class Standing(_core.Left):
         return "otherwise"
 
     def key(self, *args: Any, **named: Any) -> Any:
-        """What the arguments are looked up by; None where torch alone knows what they are."""
+        """The key of arguments; None where torch alone knows what they are."""
         return self.others[-1][2] if self(*args, **named) == "otherwise" else None
 
 

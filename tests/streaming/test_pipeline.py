@@ -49,7 +49,7 @@ def jobs(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 
 @pytest.fixture
 def workspaces(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Those of tiles' products, whose results are filled with something else before."""
+    """Workspaces of tiles' products, whose results are filled with something else before."""
     found: list[int] = []
     product = plain.products["matmul"]
 

@@ -1,4 +1,4 @@
-"""What a product moves between the host and a device."""
+"""The bytes that a product moves between the host and a device."""
 
 from __future__ import annotations
 

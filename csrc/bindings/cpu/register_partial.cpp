@@ -210,7 +210,7 @@ class Pieces {
     if (first_column < 0 || first_column + columns > lines(b_)) throw py::value_error("first_column: more columns than scales");
   }
 
-  // Those of some pieces, one behind the other: [group][row][column] bytes or uint32 each, C-contiguous.
+  // Checks residues of some pieces, one behind the other: [group][row][column] bytes or uint32 each, C-contiguous.
   void require_residues(const py::array& residues, std::int64_t pieces, std::int64_t rows, std::int64_t columns) const {
     if (residues.itemsize() != entry_bytes() || residues.dtype().kind() != 'u' || (residues.flags() & py::array::c_style) == 0) {
       throw py::type_error("residues: C-contiguous unsigned integers of " + std::to_string(entry_bytes()) + " bytes are needed");

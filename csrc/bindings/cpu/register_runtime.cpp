@@ -1,4 +1,4 @@
-// What products on the CPU run by and in, as Python sees it: kernels for the INT8 units, a name and a setting each, threads, the
+// The environment of products on the CPU, for Python: kernels for the INT8 units, a name and a setting each, threads, the
 // floating-point mode; and copies of arrays by several threads, for operands that travel to a device and results that come back.
 #include <pybind11/numpy.h>
 #include <pybind11/stl.h>

@@ -81,8 +81,7 @@ py::object further_of(const Left& own, const Arguments& arguments) {
   return py::bool_(next != nullptr && next != Py_None);
 }
 
-// What all that is decided of a product depends on: neither strides nor entries. None where torch alone knows
-// what these arguments are.
+// The key of decisions about a product, without strides and entries. None where torch alone can read these arguments.
 py::object key_of(const Left& own, const Arguments& arguments) {
   static const auto& shape = *new py::object(interned("shape"));  // they outlive the interpreter
   static const auto& dtype = *new py::object(interned("dtype"));

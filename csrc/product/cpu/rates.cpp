@@ -53,7 +53,7 @@ std::string reason_of(const Options& options, int precision, std::int64_t k, con
   return reason_of(options, precision, k, own.units, {1e12, " TOPS (" + basis + ")"});
 }
 
-// Those of which the cheapest for such a product passed its self-test, where any did.
+// The rates of units, without the cheapest ones for such a product that failed their self-test.
 Rated trusted(const Options& options, int precision, std::int64_t k) {
   trusted_unit();
   Rated own = rated();

@@ -1,4 +1,4 @@
-// What plans become on a GPU, made once for all products that have one: most of what a new product costs the host. Schedules are
+// Plans as they are on a GPU, made once for all products that have one: most of what a new product costs the host. Schedules are
 // on the device where they are too long for a kernel's parameters.
 #pragma once
 

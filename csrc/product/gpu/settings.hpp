@@ -1,4 +1,4 @@
-// What products on devices rest on beside their options: measured rates, and choices that a test or a measurement forces.
+// Settings of products on devices, beside their options: measured rates, and choices that a test or a measurement forces.
 #pragma once
 
 #include <optional>

@@ -58,7 +58,8 @@ struct PlaneKernel {
 };
 void try_planes(Examination& examination, const PlaneKernel& kernel, bool is_short);
 
-// What makes products without planes: the product with an accuracy, by a plan of residues of so many bits, and as an update, too.
+// Tests a function that makes products without planes: the product with an accuracy, by a plan of residues of so many bits, and
+// as an update, too.
 void try_numbers(Examination& examination, WholeProduct product, Accuracy accuracy, int bits, bool also_updates,
                  const MultiplyWhole& multiply);
 

@@ -118,7 +118,7 @@ def plan_for(a: Any, b: Any, **options: Unpack[RequestOptions]) -> Plan:
 
 
 def cheapest(asked: Options, k: int, index: int | None) -> tuple[str, str]:
-    """What "auto" takes for real operands on a CUDA device, or on the CPU (None), and why; no kernel is tested."""
+    """The choice of "auto" for real operands on a CUDA device, or on the CPU (None), and why; no kernel is tested."""
     if index is None:
         return _core.cheapest(asked, 53, k)
     found: tuple[str, str] = extension.require_cuda().cheapest(asked, 53, k, index)

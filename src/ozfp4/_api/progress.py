@@ -13,7 +13,7 @@ def progress(callback: Callable[[float], object]) -> Iterator[None]:
     """Report how far products are: ``with ozfp4.progress(callback): c = ozfp4.matmul(a, b)``.
 
     `callback(fraction)` is called between blocks of a product on the CPU, and with `device=` as tiles of the result arrive, in
-    the thread that called; the last fraction is 1. What it raises ends the product, whose `out` is then undefined.
+    the thread that called; the last fraction is 1. An exception of it ends the product, whose `out` is then undefined.
 
     Every product reports its own fraction, from its first block to 1: those inside :mod:`ozfp4.linalg`, :func:`ozfp4.einsum`, a
     gradient or a rank, both of a :func:`ozfp4.gemm` with a complex factor, and the blocks of :func:`ozfp4.gram`, one after the

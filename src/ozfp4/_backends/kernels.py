@@ -50,25 +50,25 @@ def device_name(device: str) -> str:
 
 
 def cpu_kernel(alphabet: str) -> DeviceKernel:
-    """What multiplies the planes of an alphabet on the CPU now. ValueError where OZFP4_CPU_KERNEL names none that is here."""
+    """The CPU's kernel for the planes of an alphabet now. ValueError where OZFP4_CPU_KERNEL names none that is here."""
     return DeviceKernel("cpu", _core.serving_kernel(alphabet), alphabet)
 
 
 def cpu_kernels() -> list[DeviceKernel]:
-    """Those of each alphabet, best first, but for bytes in plain loops; then those without planes."""
+    """The kernels of each alphabet, best first, but for bytes in plain loops; then those without planes."""
     return [DeviceKernel("cpu", name, element) for name, element in _core.cpu_kernels()]
 
 
 def elements(plan: Plan) -> tuple[str, ...]:
-    """What the planes of a plan can be on a GPU, best first: E2M1 codes ("e2m1"), limbs ("s8") or residues ("u8")."""
+    """The elements that planes of a plan can have on a GPU, best first: E2M1 codes ("e2m1"), limbs ("s8") or residues ("u8")."""
     if plan.alphabet == "fp4":
         return ("e2m1", "s8") if plan.scheme in ("I", "II") else ("s8",)
     return ("u8",) if plan.scheme == "II" else ("s8",)
 
 
 def gpu_kernels(elements: Sequence[str], index: int, residues: bool = True) -> list[DeviceKernel]:
-    """Those of a CUDA device that may serve planes of these elements, best first; without stand-ins. `residues`: nothing else is
-    stored, as by scheme II."""
+    """The kernels of a CUDA device that may serve planes of these elements, best first; without stand-ins. `residues`:
+    nothing else is stored, as by scheme II."""
     cuda = extension.require_cuda()
     found = []
     for element in elements:

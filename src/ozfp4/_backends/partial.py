@@ -89,7 +89,7 @@ class Partial:
 
 
 def settled(piece: Any, facts: Any, rows: int) -> _core.Pieces:
-    """What the lines of A, so many rows, and of B have in common in all pieces, of the facts of these."""
+    """The shared facts of lines of A, so many rows, and of B, from the facts of all pieces."""
     asked = piece.asked
     return _core.Pieces(
         piece.plan._core,

@@ -1,4 +1,4 @@
-"""What NumPy's and torch's products have in common: a call of one as a value, and who makes it."""
+"""A call of a product of NumPy or torch as a value, and who makes it."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def by_axes(a: Any, b: Any, of_a: Iterable[int], of_b: Iterable[int]) -> Call:
 
 
 def axes_of(axes: Any, count: int) -> tuple[Iterable[int], Iterable[int]]:
-    """Those of an argument of tensordot, whose first operand has `count`."""
+    """The axes of both operands, from an argument of tensordot whose first operand has `count`."""
     if isinstance(axes, (int, np.integer)):
         return range(count - axes, count), range(axes)
     of_a, of_b = axes
@@ -89,7 +89,7 @@ def by_subscripts(text: str, found: Subscripts, operands: Sequence[Any], **named
 
 
 def line_of(entered: Entered, name: str, call: Call, key: Any) -> Line:
-    """The line of a call. What the library makes is kept by its key, if it has one."""
+    """The line of a call. A product that the library makes is kept by its key, if it has one."""
     decision = decide(call.problem, entered.options, is_several=call.is_several)
     line = entered.record.line(name, call.problem, decision)
     if key is not None and not decision.take:

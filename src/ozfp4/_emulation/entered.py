@@ -38,7 +38,7 @@ class Entered:
 
 
 current: ContextVar[Entered | None] = ContextVar("ozfp4_emulate", default=None)
-# What a context is in while it is in no scope, in threads of torch's too.
+# The place of a context that is in no scope, in threads of torch's too.
 NOWHERE: Any = SimpleNamespace(is_open=False, outer=None, left_by_name=None)
 
 

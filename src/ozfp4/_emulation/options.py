@@ -30,7 +30,7 @@ class Options:
     keywords: dict[str, Any]
 
     def keywords_of(self, dtype: str) -> dict[str, Any]:
-        """Those that products of a dtype have."""
+        """The keywords that products of a dtype have."""
         if not is_integer(dtype):
             return self.keywords
         return {name: value for name, value in self.keywords.items() if name not in OF_ROUNDING}

@@ -1,4 +1,4 @@
-"""What choices rest on: measured in seconds.
+"""Figures that choices rest on, measured in seconds.
 
 Rates of one plane product in every alphabet; on a GPU also what each way to make a product takes over what its model says, near
 where the choice turns from one to another.

@@ -1,4 +1,4 @@
-"""Whose arrays the operands are, NumPy's or torch's, and who watches them. torch is used where the caller has imported it."""
+"""The library of the operands, NumPy or torch, and who watches them. torch is used where the caller has imported it."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ class _Buffer:
 
 
 class Workers:
-    """Daemon threads that do what they are given in its order. Those of ThreadPoolExecutor refuse work once the main thread has
+    """Daemon threads that do what they are given in its order. ThreadPoolExecutor refuses work once the main thread has
     ended, though products in other threads and at exit go on."""
 
     def __init__(self, count: int, name: str) -> None:

@@ -26,7 +26,7 @@ def sizes_of(
     shape = request.shape
     plan = _plan(request)
     planes = _MOST_PLANES if plan is None else max(plan.planes_a, plan.planes_b)
-    # Of complex entries both parts, and of B the columns that both parts of A meet (csrc/cpu/complex), which are copied.
+    # Complex entries have two parts, and B has the columns that both parts of A meet (csrc/cpu/complex), which are copied.
     a_parts, b_parts = (2 if x.dtype.kind == "c" else 1 for x in (a, b))
     is_paired = a_parts == b_parts == 2
     planes_a = a_parts * planes

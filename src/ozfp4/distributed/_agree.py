@@ -59,7 +59,7 @@ class Channel:
     def __init__(self, group: Group) -> None:
         # Of what the group is, not of what this rank was called with, which may be wrong.
         self.on_host = group.backend(torch.device("cpu")) != ""
-        # What was agreed, by what this rank was called with. Calls with `whole`, those without and those of each mesh are kept
+        # Agreements, by the arguments of this rank. Calls with `whole`, those without and those of each mesh are kept
         # apart: all ranks have the same ones of a kind, but for those without, and forget them at once where there are too many.
         self.known: dict[Any, dict[Any, Any]] = defaultdict(dict)
         self._streams: dict[int, Any] = {}  # by the index of a device
@@ -138,11 +138,11 @@ def channel(group: Group) -> Channel:
 def all_calls(
     groups: Sequence[Group], ranks: Sequence[int], kind: str, fields: Fields | None, error: Exception | None
 ) -> list[Fields]:
-    """What all ranks were called with, in the order of `ranks`, which are their names in errors. `groups`: one a dimension of
+    """The arguments of all ranks, in the order of `ranks`, which are their names in errors. `groups`: one a dimension of
     their mesh. `fields`: of this rank, unless it refuses the call because of `error`, which it raises then, and the others a
     RuntimeError that says so (an OverflowError for one), as they do where a rank makes another `kind` of call.
 
-    What one dimension has told travels along the next one, so that no rank goes on that another one's refusal has not reached.
+    The result of one dimension travels along the next one, so that no rank goes on that another one's refusal has not reached.
     """
     found: list[Any] = [fields if error is None else text_of(error)]
     for group in reversed(groups):
@@ -174,7 +174,7 @@ def key_of(fields: Fields) -> tuple[Any, ...]:
 
 
 def digest_of_answers(found: list[Fields]) -> bytes:
-    """What tells the answers of all ranks from others, in the place of which it is kept."""
+    """A digest, kept in place of the answers of all ranks."""
     return hashlib.blake2b(repr(found).encode(), digest_size=16).digest()
 
 
@@ -191,7 +191,7 @@ def confirm(group: Group, error: Exception | None) -> None:
 
 
 def together(group: Group, take: Callable[[], Taken], size: float = inf) -> Taken:
-    """What `take` gives: on every rank or on none, so that none waits for one that has failed. Raises as :func:`confirm`.
+    """The result of `take`: on every rank or on none, so that none waits for one that has failed. Raises as :func:`confirm`.
     `size`: of memory about its bytes, the same on all ranks; less than LEAST_CONFIRMED is not worth an exchange."""
     taken, failure = None, None
     try:

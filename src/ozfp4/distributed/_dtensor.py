@@ -75,7 +75,7 @@ _places: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
 
 
 def _agree(mesh: Any, a: Any, b: Any, placements: Any, asked: Asked) -> _Agreed:
-    """What all ranks of the mesh agree upon, once for equal calls; each raises where one refuses its call or has another one."""
+    """The agreement of all ranks of the mesh, once for equal calls; each raises where one refuses its call or has another one."""
     place = _places.get(mesh)
     if place is None:
         place = _places[mesh] = mesh.device_type, tuple(mesh.shape), tuple(mesh.mesh.flatten().tolist())

@@ -24,7 +24,7 @@ torch: Any = require_torch()
 def multiply(
     group: Group, problem: Problem, way: Way, a: Any, b: Any, products: Products, out: Any, bound: Any
 ) -> None:
-    """This rank's part of the result into `out`, and bounds into `bound` (None where not asked for). What its products raise is
+    """This rank's part of the result into `out`, and bounds into `bound` (None where not asked for). An error of its products is
     raised after all that others wait for; a RuntimeError where the result of another rank, which has failed, was to move here."""
     computed, results = way.computed, [out, bound]
     reserve(group, problem, computed, a.device)

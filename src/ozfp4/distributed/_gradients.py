@@ -1,6 +1,6 @@
 """Gradients of products over a group are products over it: G B^H and A^H G, each entry one sum, rounded once.
 
-What broadcasting repeats goes into the inner dimension, as in ``_torch_ops/gradients``. The order of that is the same in both
+Repetitions by broadcasting go into the inner dimension, as in ``_torch_ops/gradients``. The order of that is the same in both
 factors, and what is cut comes first in it, so that a rank's part is one range.
 """
 
@@ -23,7 +23,7 @@ torch: Any = require_torch()
 
 
 class Differentiable(torch.autograd.Function):  # type: ignore[misc]
-    """What `multiply` makes of detached operands, with gradients: `derive` makes them of both operands, None for one that no
+    """The results of `multiply` for detached operands, with gradients: `derive` makes them of both operands, None for one that no
     wanted gradient needs, of the result's gradient, and of which gradients are wanted."""
 
     @staticmethod

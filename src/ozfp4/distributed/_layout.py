@@ -38,7 +38,7 @@ class Placed:
 
     shape: Extents  # of the whole
     axis: int | None = None  # that is cut, counted from behind (negative); None: each rank has all of it
-    # What each rank has of that axis, in rank order: one size, but that the last ones may have less or none.
+    # The extent of that axis on each rank, in rank order: one size, but that the last ones may have less or none.
     sizes: Extents = ()
 
     def cut(self, axis: int | None, ranks: int) -> Placed:

@@ -80,7 +80,7 @@ def is_captured(problem: Problem) -> bool:
 
 
 def multiply(group: Group, problem: Problem, a: Any, b: Any, products: Products, out: Any) -> None:
-    """This rank's part of the result into `out`. Range: what :func:`why_not` has nothing against. What one rank raises is a
+    """This rank's part of the result into `out`. Range: what :func:`why_not` has nothing against. An error of one rank is a
     RuntimeError on the others, as are different plans."""
     if 0 in (problem.m, problem.n):
         return
@@ -218,7 +218,7 @@ class _Reduction:
         self._mend()
 
     def _prepare(self) -> int:
-        """Makes the piece, with the scales of whole lines; gives the lines of a block. What fails on a rank raises on all."""
+        """Makes the piece, with the scales of whole lines; gives the lines of a block. A failure on one rank raises on all."""
         group = self.group
         asked = Options.of(self.products.options)
         is_correct = asked.accuracy == "correct"
@@ -248,7 +248,7 @@ class _Reduction:
         return int(step)
 
     def _bytes_of(self, along: int, free: int) -> int:
-        """Of the residues of so many lines along the axis that is cut, and along the other one."""
+        """Bytes of the residues of so many lines along the axis that is cut, and along the other one."""
         return int(self.piece.bytes_of(*((along, free) if self.axis == -2 else (free, along))))
 
     def _step(self) -> int:

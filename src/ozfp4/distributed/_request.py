@@ -1,4 +1,4 @@
-"""What a product over a group was asked for: checked here on each rank, agreed upon by all, and then a :class:`Call`."""
+"""The arguments of a product over a group: checked here on each rank, agreed upon by all, and then a :class:`Call`."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def gradients_of(a: Any, b: Any) -> tuple[bool, ...]:
 
 
 def fields_of(a: Any, b: Any, device: str, asked: Any) -> agree.Fields:
-    """What all ranks have to say alike of a product of parts or of DTensors, hashable; nothing is checked."""
+    """The fields that all ranks must have alike for a product of parts or of DTensors, hashable; nothing is checked."""
     return {
         "library": agree.identity(),
         "device": device,
@@ -140,7 +140,7 @@ def _check_gradients(asked: Asked) -> None:
 
 
 def _fields(asked: Asked) -> agree.Fields:
-    """What this rank was called with, but for its `out`."""
+    """The arguments of this rank, but for its `out`."""
     a, b, layout, whole = asked.a, asked.b, asked.layout, asked.whole
     if not isinstance(layout, (tuple, list)) or len(layout) != 2:
         raise ValueError(f"layout: {layout!r} is not a pair of names, one of a and one of b")
@@ -177,7 +177,7 @@ def natural(a: str, b: str) -> str:
 
 
 def _check(group: Group, asked: Asked, fields: agree.Fields) -> None:
-    """What this rank can check by itself, of a call that is not known."""
+    """Checks that this rank can make by itself, of a call that is not known."""
     a, b = asked.a, asked.b
     for name in ("layout of a", "layout of b", "result"):
         check_layout(name, fields[name])

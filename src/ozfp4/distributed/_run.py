@@ -31,7 +31,7 @@ class Call:
 
 
 def run(group: Group, call: Call, a: Any, b: Any, out: Any = None) -> tuple[Any, Any]:
-    """This rank's part of the result, in `out` if it is given, and bounds of its errors or None. What one rank's product raises
+    """This rank's part of the result, in `out` if it is given, and bounds of its errors or None. An error of one rank's product
     is a RuntimeError on others that need its entries; an OverflowError is one on each rank."""
     shape = call.problem.result.local(group.rank)
     raises = call.options.get("overflow") == "raise"

@@ -158,8 +158,8 @@ STRUCTURES = {"gen": by_lu, "pos": by_cholesky}
 
 
 class _Stack:
-    """The systems of a stack on their way. Of each the name of the factors that its solution comes from, and by these an estimate
-    of its condition number where a report is asked for."""
+    """The systems of a stack on their way: for each the name of the factors that its solution comes from, and by these an
+    estimate of its condition number where a report is asked for."""
 
     def __init__(self, a: Any, b: Any, first: Solver, report: bool, accuracy: str) -> None:
         self.a, self.b, self.first, self.report, self.accuracy = a, b, first, report, accuracy

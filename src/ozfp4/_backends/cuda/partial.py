@@ -24,7 +24,7 @@ _ROUNDED = 2  # the word of a record that counts rounded entries
 
 
 def _facts(x: Any, is_right: bool) -> Any:
-    """Of the rows of a piece of A, or the columns of one of B: int64 words, (lines, 6)."""
+    """Facts of the rows of a piece of A, or the columns of one of B: int64 words, (lines, 6)."""
     torch, cuda, device = library.require_torch(), extension.require_cuda(), x.device
     scratch = torch.empty(cuda.piece_facts_scratch(x, is_right), dtype=torch.uint8, device=device)
     found = torch.empty((x.shape[int(is_right)], _core.piece_words), dtype=torch.int64, device=device)
@@ -105,7 +105,7 @@ class Partial:
         return planes
 
     def _addresses(self, line: int) -> tuple[int, int]:
-        """Of the shift and of the record of a line of both operands, those of A first."""
+        """Addresses of the shift and of the record of a line of both operands, those of A first."""
         records = self.records.data_ptr() + line * _RECORD_BYTES if self.records.numel() else 0
         return self.shift.data_ptr() + line * _SHIFT_BYTES, records
 

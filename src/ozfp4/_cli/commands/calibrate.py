@@ -53,7 +53,7 @@ def _calibrate(index: int | None, with_rates: str, with_thresholds: str) -> None
     with Progress(f"measuring {device}") as progress:
         figures = calibrate.measure(index, progress.report)
     show(f"{device}: {with_rates}", ["", "measured", ""], rows(figures))
-    # What is kept first counts for the products by which the thresholds are measured.
+    # Rates are kept first, as they count for the products by which the thresholds are measured.
     is_kept = keep(with_rates, calibrate.kept(figures))
     found = thresholds.measure(index)
     title = f"{device}: products gain where every extent is at least"
@@ -63,7 +63,7 @@ def _calibrate(index: int | None, with_rates: str, with_thresholds: str) -> None
 
 
 def rows(figures: Mapping[str, float]) -> list[list[str]]:
-    """Of each figure: what it is, its value, its unit."""
+    """A row for each figure: what it is, its value, its unit."""
     from ..._measure.calibrate import WAYS
 
     return [

@@ -76,7 +76,7 @@ class EmulationMode(torch_private.mode_class()):  # type: ignore[misc]
         operator = OPERATORS.get(func)
         if not self._entered.is_here() or (operator is not None and operator.is_nested(args)):
             return func(*args, **named)
-        # Those of the kinds of tensors that say themselves what their operations are.
+        # Kinds of tensors that define their operations themselves.
         foreign = [kind for kind in types if kind.__torch_dispatch__ is not _PLAIN] if types else types
         if foreign and isinstance(func, _OPERATOR):
             return self._of_foreign(foreign, operator, func, args, named)
@@ -113,7 +113,7 @@ class EmulationMode(torch_private.mode_class()):  # type: ignore[misc]
     def _of_foreign(
         self, foreign: list[Any], operator: Operator | None, func: Any, args: Any, named: dict[str, Any]
     ) -> Any:
-        """What a wrapper is made of comes here again, but of DTensors, which are as without a scope with all that is done for
+        """The tensors in a wrapper come here again, but for DTensors, which are as without a scope with all that is done for
         them on this device; the kinds that torch traces with have no entries to multiply."""
         kind = dtensor_class()
         if kind is not None and any(issubclass(each, kind) for each in foreign):

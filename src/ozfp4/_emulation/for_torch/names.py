@@ -60,8 +60,8 @@ class Emulated(_core.Left):
         return multiplied(scope, line, call, native)
 
     def _call(self, args: Any, named: Any) -> Call | None:
-        """What is multiplied; None where torch has to see to it itself, as to arguments that it does not have, and to what is
-        wrong with what is written to."""
+        """The product as a call; None where torch has to refuse it, for arguments that it does not have or an `out` that is
+        wrong."""
         try:
             call = self._function.product(*args, **named)
         except (TypeError, ValueError, IndexError):

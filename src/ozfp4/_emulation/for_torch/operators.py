@@ -43,7 +43,7 @@ class Operator:
         return bool(args[first].is_nested or args[second].is_nested)
 
     def call(self, args: Any, named: dict[str, Any]) -> Call | None:
-        """What is multiplied; None where torch would not take it, and says itself what is wrong."""
+        """The product as a call; None where torch refuses it."""
         first, second, third = self.places
         a, b, c = args[first], args[second], None if third is None else args[third]
         out = c if self.in_place else named.get("out")
