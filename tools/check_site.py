@@ -20,7 +20,7 @@ import shutil
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from html.parser import HTMLParser
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -33,6 +33,7 @@ WIDTHS = (1280, 400)
 SCHEMES = ("light", "dark")
 TABS = 4
 SEARCH = "input.md-search__input"
+SEARCH_TRIES = 30
 NO_INDEX = {"config": {"lang": ["en"], "separator": "[\\s\\-]+", "pipeline": [], "fields": {}}, "docs": []}
 STILL = "*, *::before, *::after { transition: none !important; animation: none !important; }"
 TWO_FRAMES = "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
@@ -140,18 +141,23 @@ async def look(page: Any, wrong: list[str], address: str, name: str, pictures: P
 
 async def search(chromium: Any, address: str) -> list[str]:
     """What is wrong with the site's search."""
+    from playwright.async_api import TimeoutError
+
     page = await chromium.new_page()
     await page.goto(address + "index.html")
     if not await page.locator(SEARCH).count():
         return ["index.html: no search"]
-    await page.fill(SEARCH, "matmul")
+    found = page.locator("a.md-search-result__link").first
     try:
-        await page.locator("a.md-search-result__link").first.wait_for(timeout=20_000)
-    except Exception as error:  # of Playwright, which is imported late
-        return [f"index.html: the search finds nothing: {str(error).splitlines()[0]}"]
+        for _ in range(SEARCH_TRIES):  # a query that precedes the page's listener is lost
+            await page.fill(SEARCH, "matmul")
+            await page.press(SEARCH, "End")
+            with suppress(TimeoutError):
+                await found.wait_for(timeout=5_000)
+                return []
     finally:
         await page.close()
-    return []
+    return ["index.html: the search finds nothing"]
 
 
 def is_foreign(url: str, address: str) -> bool:
