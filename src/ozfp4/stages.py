@@ -46,11 +46,6 @@ class Scaled:
     norm_squared: float
 
 
-def _check_plan(plan: object) -> None:
-    if check_plan(plan).is_complex:
-        raise ValueError("plan: it is of complex products; the stages by themselves take plans of real ones")
-
-
 def _array(name: str, x: object, axes: int, *allowed: type) -> npt.NDArray[Any]:
     array = take_array(name, x, allowed) if allowed else as_array(name, x)
     if array.ndim != axes:
@@ -73,24 +68,14 @@ def _exponents(name: str, x: object, count: int) -> npt.NDArray[np.int32]:
     return array
 
 
-# Whether a byte is a limb of S.
-_IS_LIMB = np.zeros(256, bool)
-_IS_LIMB[np.array([0, *(s * x for x in (1, 2, 3, 4, 6, 8, 12) for s in (1, -1))], np.int8).view(np.uint8)] = (
-    True
-)
-
-
-def _fp64_limit(plan: Plan) -> int:
-    """Of the magnitude of FP64 limbs: FP64 sums chunks of 512 products of digits, of 256 of residues."""
-    return max((m // 2 for m in plan.moduli), default=2**22)
-
-
 def _check_limbs(name: str, planes: npt.NDArray[Any], plan: Plan) -> None:
     """ValueError for entries outside the plan's alphabet, whose sums no bound covers; every byte is one of INT8's."""
     if plan.alphabet == "fp4" and planes.dtype == np.int8:
-        good = _IS_LIMB[planes.view(np.uint8)]
+        good = np.isin(np.abs(planes), (0, 1, 2, 3, 4, 6, 8, 12))
     elif plan.alphabet == "fp64" and planes.dtype == np.float64:
-        good = (np.abs(planes) <= _fp64_limit(plan)) & (planes == np.rint(planes))
+        # FP64 sums chunks of 512 products of digits, of 256 of residues.
+        most = max((m // 2 for m in plan.moduli), default=2**22)
+        good = (np.abs(planes) <= most) & (planes == np.rint(planes))
     else:
         return
     if not good.all():
@@ -101,6 +86,9 @@ def _check_limbs(name: str, planes: npt.NDArray[Any], plan: Plan) -> None:
 
 
 def _count(plan: Plan, moduli: int | None) -> int:
+    """How many moduli, or groups, of a plan are used; errors for what is no plan of real products."""
+    if check_plan(plan).is_complex:
+        raise ValueError("plan: it is of complex products; the stages by themselves take plans of real ones")
     everything = plan._core.count
     if moduli is None:
         return everything
@@ -136,16 +124,14 @@ def encode(
     `integers`: int64, or Python integers (dtype object). int8 limbs, or float64 for the fp64 alphabet. `moduli`: use only the
     first so many moduli. ValueError for integers beyond the plan's bits.
     """
-    _check_plan(plan)
+    count = _count(plan, moduli)
     array = check_integers("integers", _array("integers", integers, 2, np.int64, np.object_))
     least, largest = (-128, 127) if plan.scheme == "INT8" else (-(2**plan.bits), 2**plan.bits)
     if array.size and not (least <= int(array.min()) and int(array.max()) <= largest):
         raise ValueError(
             f"integers: {array.min()}..{array.max()} exceeds the plan's range {least}..{largest}"
         )
-    return _core.encode(
-        plan._core, _count(plan, moduli), to_words(np.ascontiguousarray(_lines(array, operand)))
-    )
+    return _core.encode(plan._core, count, to_words(np.ascontiguousarray(_lines(array, operand))))
 
 
 def multiply(
@@ -156,7 +142,7 @@ def multiply(
     ValueError for entries outside the plan's alphabet and an inner dimension beyond its limit, RuntimeError if the kernel
     failed its self-test.
     """
-    _check_plan(plan)
+    count = _count(plan, moduli)
     array_a, array_b = _array("planes_a", planes_a, 3), _array("planes_b", planes_b, 3)
     if array_a.shape[2] > plan.k_max:
         raise ValueError(
@@ -165,13 +151,13 @@ def multiply(
     _check_limbs("planes_a", array_a, plan)
     _check_limbs("planes_b", array_b, plan)
     _core.check_trusted(plan.alphabet)
-    return _core.multiply(plan._core, _count(plan, moduli), array_a, array_b)
+    return _core.multiply(plan._core, count, array_a, array_b)
 
 
 def integers(output: npt.NDArray[Any], plan: Plan, *, moduli: int | None = None) -> npt.NDArray[Any]:
     """The exact integers that the output of :func:`multiply` stands for, as an array of Python integers."""
-    _check_plan(plan)
-    return of_words(_core.integers(plan._core, _count(plan, moduli), _array("output", output, 3)))
+    count = _count(plan, moduli)
+    return of_words(_core.integers(plan._core, count, _array("output", output, 3)))
 
 
 def reconstruct(
@@ -184,10 +170,10 @@ def reconstruct(
     moduli: int | None = None,
 ) -> npt.NDArray[Any]:
     """Stage 4: integer · 2^-(s_i + t_j), rounded once to `dtype` (float64 or float32), ties to even."""
-    _check_plan(plan)
-    if np.dtype(dtype) not in (np.dtype(np.float64), np.dtype(np.float32)):
-        raise TypeError(f"dtype: {np.dtype(dtype)} is not supported; allowed is float64 or float32")
-    array, single = _array("output", output, 3), np.dtype(dtype) == np.float32
+    count, kind = _count(plan, moduli), np.dtype(dtype)
+    if kind not in (np.float64, np.float32):
+        raise TypeError(f"dtype: {kind} is not supported; allowed is float64 or float32")
+    array = _array("output", output, 3)
     rows = _exponents("exponents_a", exponents_a, array.shape[1])
     columns = _exponents("exponents_b", exponents_b, array.shape[2])
-    return _core.reconstruct(plan._core, _count(plan, moduli), array, rows, columns, single)
+    return _core.reconstruct(plan._core, count, array, rows, columns, kind == np.float32)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
@@ -19,15 +19,12 @@ SCHEMES = {"I": _core.Scheme.I, "II": _core.Scheme.II}
 ALPHABETS = _core.ALPHABETS
 FAMILIES = ("least", "paper", "paper-karatsuba")
 PAIR = ("first", "second")
+_CorePlan = _core.Plan  # the attribute _core of the class below hides the module from its annotation
 ALPHABET_TEXT = {
     "fp4": "S = {0, ±1, ±2, ±3, ±4, ±6, ±8, ±12} (E2M1 × 2)",
     "int8": "-128..127",
     "fp64": "integers up to 2^22 (digits) or m / 2 (residues) in magnitude",
 }
-
-
-# The class below has an attribute _core, which would hide the module from its annotation.
-_CorePlan = _core.Plan
 
 
 @dataclass(frozen=True)
@@ -47,6 +44,7 @@ class Term:
     part: str | None = None
 
 
+@dataclass(frozen=True, repr=False)
 class Plan(Tabular):
     """Moduli or digit groups, planes, terms and limits of one way to multiply; immutable.
 
@@ -54,6 +52,37 @@ class Plan(Tabular):
     ``sum(t.weight * l[t.a_plane] * k[t.b_plane])`` over the terms of one modulus is congruent to ``x * y``; over all terms of a
     plan without moduli it equals ``x * y``.
 
+    Attributes
+    ----------
+    scheme : str
+        "I", "II" or "INT8".
+    alphabet : str
+        What one matrix unit multiplies exactly: "fp4", "int8" or "fp64".
+    family : str
+        The set of moduli and terms: "least", "paper" or "paper-karatsuba".
+    bits : int
+        Capacity c: scaled integers are at most 2^c in magnitude.
+    moduli : tuple of int
+        Pairwise coprime moduli in the order in which they are used; empty without moduli.
+    is_complex : bool
+        Whether the plan is of complex products, each integer x + i y of two, scaled alike. Modulo m, with r^2 = -1, the two
+        residues x + r y and x - r y are multiplied each by itself: two products a modulus, whose outputs P and Q give the parts
+        (P + Q) / 2 and (P - Q) / (2 r). Where there is no r, four products of x and y. Each is one product of planes for int8 and
+        fp64, for fp4 as many as the modulus takes in a plan of real products. `bits` and `k_max` count for the parts of the
+        result, sums of 2 K products of integers.
+    terms : tuple of Term
+        The plane products: which planes, with which weight, for which modulus or group.
+    base : int or None
+        Base of the digits of scheme I (and of the 9-product INT8 plan).
+    k_max : int
+        Longest inner dimension for which the plan is exact whatever the data.
+    products : int
+        Number of plane products Q, of planes of half the entries where the plan is complex.
+    planes_a, planes_b : int
+        How many planes :meth:`encode` makes of A, and of B.
+
+    Examples
+    --------
     >>> import ozfp4
     >>> plan = ozfp4.plan(100, 100, 1000, backend="int8", accuracy="scaled")
     >>> plan.products, plan.planes_a, len(plan.moduli), plan.moduli[:3]
@@ -63,122 +92,41 @@ class Plan(Tabular):
     >>> total = sum(t.weight * int(x[t.a_plane, 0]) * int(y[t.b_plane, 0]) for t in plan.terms if t.modulus == m)
     >>> (total - 123456789 * -987654321) % m
     0
+    >>> ozfp4.plan(1, 1, 1024, backend="fp4", accuracy="scaled").terms[-1]
+    Term(a_plane=48, b_plane=48, weight=1, modulus=7, group=None, part=None)
+    >>> plan = make_plan("II", "int8", "least", 53, 2 * 16384, is_complex=True)
+    >>> plan.products, plan.moduli[:4]
+    (34, (241, 233, 229, 221))
     """
 
-    __slots__ = ("_core", "_hash", "_request", "_terms")
-    _core: _CorePlan
-    _request: tuple[Any, ...]
-    _terms: tuple[Term, ...]
-    _hash: int
-
-    def __init__(self, core: _CorePlan, request: tuple[Any, ...]) -> None:
-        object.__setattr__(self, "_core", core)
-        object.__setattr__(self, "_request", request)
-        object.__setattr__(self, "_terms", tuple(_terms_of(core)))
-        object.__setattr__(self, "_hash", hash(self._key()))
-
-    def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError(f"a Plan is immutable: {name} cannot be set")
-
-    def __delattr__(self, name: str) -> None:
-        raise AttributeError(f"a Plan is immutable: {name} cannot be deleted")
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Plan):
-            return NotImplemented
-        return self._key() == other._key()
-
-    def __hash__(self) -> int:
-        return self._hash
+    scheme: str
+    alphabet: str
+    family: str
+    bits: int
+    moduli: tuple[int, ...]
+    is_complex: bool
+    terms: tuple[Term, ...] = field(hash=False)
+    base: int | None = field(compare=False)
+    k_max: int = field(compare=False)
+    products: int = field(compare=False)
+    planes_a: int = field(compare=False)
+    planes_b: int = field(compare=False)
+    _core: _CorePlan = field(compare=False)
+    _made_by: tuple[Callable[..., Plan], tuple[Any, ...]] = field(compare=False)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuild, (self._request,)
+        return self._made_by
 
     def _key(self) -> tuple[Any, ...]:
+        """What equal plans have alike."""
         return (
-            self.scheme, self.alphabet, self.family, self.bits, self.moduli, self.is_complex, self._terms
+            self.scheme, self.alphabet, self.family, self.bits, self.moduli, self.is_complex, self.terms
         )  # fmt: skip
-
-    @property
-    def scheme(self) -> str:
-        """Which scheme: "I", "II" or "INT8"."""
-        return self._core.scheme.name
-
-    @property
-    def alphabet(self) -> str:
-        """What one matrix unit multiplies exactly: "fp4", "int8" or "fp64"."""
-        return self._core.alphabet
 
     @property
     def backend(self) -> str:
         """The backend that runs this plan; named as its alphabet."""
         return self.alphabet
-
-    @property
-    def family(self) -> str:
-        """The set of moduli and terms: "least", "paper" or "paper-karatsuba"."""
-        return self._core.family
-
-    @property
-    def bits(self) -> int:
-        """Capacity c: scaled integers are at most 2^c in magnitude."""
-        return self._core.bits
-
-    @property
-    def k_max(self) -> int:
-        """Longest inner dimension for which the plan is exact whatever the data."""
-        return self._core.k_max
-
-    @property
-    def base(self) -> int | None:
-        """Base of the digits of scheme I (and of the 9-product INT8 plan)."""
-        return self._core.base or None
-
-    @property
-    def moduli(self) -> tuple[int, ...]:
-        """Pairwise coprime moduli in the order in which they are used; empty without moduli."""
-        return tuple(self._core.moduli)
-
-    @property
-    def is_complex(self) -> bool:
-        """Whether the plan is of complex products, each integer x + i y of two, scaled alike.
-
-        Modulo m, with r^2 = -1, the two residues x + r y and x - r y are multiplied each by itself: two products a modulus, whose
-        outputs P and Q give the parts (P + Q) / 2 and (P - Q) / (2 r). Where there is no r, four products of x and y. Each is one
-        product of planes for int8 and fp64, for fp4 as many as the modulus takes in a plan of real products. `bits` and `k_max`
-        count for the parts of the result, sums of 2 K products of integers.
-
-        >>> plan = make_plan("II", "int8", "least", 53, 2 * 16384, is_complex=True)
-        >>> plan.products, plan.moduli[:4]
-        (34, (241, 233, 229, 221))
-        >>> make_plan("II", "fp4", "least", 53, 2 * 16384, is_complex=True).products
-        142
-        """
-        return self._core.is_complex
-
-    @property
-    def products(self) -> int:
-        """Number of plane products Q, of planes of half the entries where the plan is complex."""
-        return self._core.products
-
-    @property
-    def planes_a(self) -> int:
-        """How many planes :meth:`encode` makes of A."""
-        return self._core.planes_a
-
-    @property
-    def planes_b(self) -> int:
-        """How many planes :meth:`encode` makes of B."""
-        return self._core.planes_b
-
-    @property
-    def terms(self) -> tuple[Term, ...]:
-        """The plane products: which planes, with which weight, for which modulus or group.
-
-        >>> make_plan("II", "fp4", "least", 53, 1024).terms[-1]
-        Term(a_plane=48, b_plane=48, weight=1, modulus=7, group=None, part=None)
-        """
-        return self._terms
 
     @property
     def modulus_product(self) -> int:
@@ -225,6 +173,26 @@ class Plan(Tabular):
             yield Table([*facts, ("weights", ", ".join(str(t.weight) for t in self.terms))])
 
 
+def plan_of_core(core: _core.Plan, make: Callable[..., Plan], *arguments: Any) -> Plan:
+    """The value of a plan of the core; `make` returns it for these arguments."""
+    return Plan(
+        core.scheme.name,
+        core.alphabet,
+        core.family,
+        core.bits,
+        tuple(core.moduli),
+        core.is_complex,
+        tuple(_terms_of(core)),
+        core.base or None,
+        core.k_max,
+        core.products,
+        core.planes_a,
+        core.planes_b,
+        core,
+        (make, arguments),
+    )
+
+
 def _terms_of(core: _core.Plan) -> Iterator[Term]:
     moduli = core.moduli
     for group, a_plane, b_plane, weight in core.terms:
@@ -250,14 +218,10 @@ def _modulus_row(plan: Plan, modulus: int) -> tuple[str, str, str, str]:
 
 @lru_cache(maxsize=256)
 def make_plan(scheme: str, alphabet: str, family: str, bits: int, k: int, is_complex: bool = False) -> Plan:
-    request = (scheme, alphabet, family, bits, k, is_complex)
-    return Plan(_core.make_plan(SCHEMES[scheme], alphabet, family, bits, k, is_complex), request)
+    core = _core.make_plan(SCHEMES[scheme], alphabet, family, bits, k, is_complex)
+    return plan_of_core(core, make_plan, scheme, alphabet, family, bits, k, is_complex)
 
 
 @lru_cache(maxsize=2)
 def make_int8_plan(products: int) -> Plan:
-    return Plan(_core.make_int8_matmul_plan(products), ("INT8", products))
-
-
-def _rebuild(request: tuple[Any, ...]) -> Plan:
-    return make_int8_plan(request[1]) if request[0] == "INT8" else make_plan(*request)
+    return plan_of_core(_core.make_int8_matmul_plan(products), make_int8_plan, products)

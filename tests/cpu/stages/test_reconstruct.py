@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import ozfp4
 from ozfp4 import _testing, stages
-from ozfp4._plans import Plan
+from ozfp4._plans.plan import Plan, plan_of_core
 from ozfp4.testing import assert_same_bits, round_to_float
 from support import PATHS, Path
 
@@ -63,7 +63,7 @@ def coprime(largest: int, step: int, count: int) -> list[int]:
 
 
 def plan_of(alphabet: str, moduli: list[int]) -> Plan:
-    return Plan(_testing.make_moduli_plan(alphabet, 53, moduli), ("given", alphabet, *moduli))
+    return plan_of_core(_testing.make_moduli_plan(alphabet, 53, moduli), plan_of, alphabet, moduli)
 
 
 def long_plans() -> list[Plan]:
