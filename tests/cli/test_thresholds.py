@@ -35,7 +35,7 @@ def measured(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[Machine, An
     def on(gains_from: float, rate: float = 1e4) -> tuple[Machine, Any]:
         machine = Machine(gains_from, rate)
         monkeypatch.setattr(thresholds, "_products", machine.products)
-        monkeypatch.setattr(thresholds.time, "perf_counter", lambda: machine.now)
+        monkeypatch.setattr(thresholds.clocks.time, "perf_counter", lambda: machine.now)
         return machine, thresholds.measure(None)
 
     return on

@@ -37,19 +37,14 @@ MEASURED_WAYS: dict[str, tuple[dict[str, Any], tuple[tuple[int, int, int], ...]]
 def measure(index: int | None, tell: Tell = lambda done: None) -> Figures:
     """The figures of a CUDA device, which must be torch's current one, or of the CPU (None), by the names that are kept:
     operations a second by backend, factors by way."""
-    device, backends = ("cpu", ALPHABETS) if index is None else ("cuda", GPU_BACKENDS)
-    n = 1024 if index is None else 4096
-    steps: dict[str, Callable[[], float | None]] = {
-        backend: lambda backend=backend: clocks.multiply_rate(device, short_plan("II", backend, n), n)  # type: ignore[misc]
-        for backend in backends
-    }
-    if index is not None:
-        for way in WAYS:
-            steps[way] = lambda way=way: factor_of(way)  # type: ignore[misc]
+    device, n = ("cpu", 1024) if index is None else ("cuda", 4096)
+    names = ALPHABETS if index is None else (*GPU_BACKENDS, *WAYS)
     figures: Figures = {}
-    for done, (name, step) in enumerate(steps.items()):
-        tell(done / len(steps))
-        found = step()
+    for done, name in enumerate(names):
+        tell(done / len(names))
+        found = (
+            factor_of(name) if name in WAYS else clocks.multiply_rate(device, short_plan("II", name, n), n)
+        )
         if found is not None:
             figures[name] = found
     tell(1.0)

@@ -6,9 +6,10 @@ Functions for a GPU need torch and a CUDA device.
 from __future__ import annotations
 
 import itertools
+import math
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -17,11 +18,11 @@ from .._api.matmul import matmul
 from .._dispatch import on_cuda
 from .._options import Options
 from .._plans.plan import Plan
+from .._report import Report
 from .._request.library import require_torch
 from .._support import torch_private
 
 LONGEST_SERIES = 200
-REPLAYS = 9  # of a CUDA graph
 STAGES = ("scale", "encode", "multiply", "reconstruct")
 
 # Clocks that the GPU is kept busy for while the host enqueues a product: else its first stage would hold the host's time.
@@ -38,20 +39,24 @@ def operands(device: str, n: int, dtype: str = "float64") -> tuple[Any, Any]:
         a, b = ((x + 1j * x.T if has_parts else x).astype(dtype, copy=False) for x in (a, b))
         return a, b
     torch = require_torch()
-    options = {
-        "dtype": getattr(torch, dtype),
-        "device": "cuda",
-        "generator": torch.Generator("cuda").manual_seed(n),
-    }
+    generator = torch.Generator("cuda").manual_seed(n)
+    options = {"dtype": getattr(torch, dtype), "device": "cuda", "generator": generator}
     return torch.randn(n, n, **options), torch.randn(n, n, **options)
+
+
+def rounds(budget: float, least: int, most: float = LONGEST_SERIES) -> Iterator[None]:
+    """As many as fit `budget` seconds, `least` to `most`."""
+    start, done = time.perf_counter(), 0
+    while done < least or (done < most and time.perf_counter() - start < budget):
+        yield
+        done += 1
 
 
 def call_times(run: Callable[[], object], budget: float) -> list[float]:
     """Seconds of calls on the CPU after one to warm up: as many as fit `budget` seconds, 1 to 15."""
     run()
     taken: list[float] = []
-    start = time.perf_counter()
-    while not taken or (time.perf_counter() - start < budget and len(taken) < 15):
+    for _ in rounds(budget, 1, 15):
         began = time.perf_counter()
         run()
         taken.append(time.perf_counter() - began)
@@ -60,52 +65,36 @@ def call_times(run: Callable[[], object], budget: float) -> list[float]:
 
 def event_times(run: Callable[[], object], budget: float, batch: int = 1) -> list[float]:
     """Milliseconds per call, `batch` calls between two events, after a warm-up of a third of `budget` seconds."""
-    torch = require_torch()
-    run()
-    torch.cuda.synchronize()
-    start = time.perf_counter()
-    while time.perf_counter() - start < budget / 3:
-        run()
-        torch.cuda.synchronize()
-    times: list[float] = []
-    start = time.perf_counter()
-    while time.perf_counter() - start < budget or len(times) < 5:
-        first, last = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-        first.record()
-        for _ in range(batch):
-            run()
-        last.record()
-        torch.cuda.synchronize()
-        times.append(first.elapsed_time(last) / batch)
-        if len(times) >= LONGEST_SERIES:
-            break
-    return times
+    milliseconds(run)
+    for _ in rounds(budget / 3, 0, math.inf):
+        milliseconds(run)
+    return [milliseconds(run, batch) / batch for _ in rounds(budget, 5)]
 
 
-def milliseconds(what: Callable[[], object]) -> float:
-    """The time of one run, between two events of the current stream."""
+def milliseconds(run: Callable[[], object], batch: int = 1) -> float:
+    """The time of so many runs, between two events of the current stream."""
     torch = require_torch()
     start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
     start.record()
-    what()
+    for _ in range(batch):
+        run()
     end.record()
     torch.cuda.synchronize()
     return float(start.elapsed_time(end))
 
 
-def graph_seconds(run: Callable[[], object], *, series: float = 2e-3, most_calls: int = 20) -> float:
-    """The time of one call in a replayed CUDA graph of as many as take `series` seconds, 2 to `most_calls`: the host's is not
-    in it. The median of REPLAYS."""
+def graph_seconds(run: Callable[[], object]) -> float:
+    """The time of one call in a replayed CUDA graph of as many as take 2 ms, 2 to 20: the host's is not in it. The median of
+    nine."""
     torch = require_torch()
-    run()
-    run()
-    count = max(2, min(most_calls, int(1e3 * series / max(milliseconds(run), 1e-3))))
+    milliseconds(run, 2)
+    count = max(2, min(20, int(2 / max(milliseconds(run), 1e-3))))
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
         for _ in range(count):
             run()
     graph.replay()
-    return 1e-3 * statistics.median(milliseconds(graph.replay) for _ in range(REPLAYS)) / count
+    return 1e-3 * statistics.median(milliseconds(graph.replay) for _ in range(9)) / count
 
 
 def gpu_stages(
@@ -121,47 +110,39 @@ def gpu_stages(
     c = torch.empty(n, n, dtype=torch.float64, device="cuda")
     asked, core = Options(plan=plan, accuracy=accuracy), on_cuda.ready(a.device)
     samples: list[list[float]] = []
-    head_start = _HEAD_START
-    start = time.perf_counter()
-    while time.perf_counter() - start < budget or len(samples) < 6:
+    head_start, start = _HEAD_START, time.perf_counter()
+    while len(samples) < 6 or (len(samples) < LONGEST_SERIES // 2 and time.perf_counter() - start < budget):
         events = [torch.cuda.Event(enable_timing=True) for _ in range(5)]
         for event in events:
             event.record()  # creates the handle
         torch_private.sleep_on_device(head_start)
         events[0].record()
-        handles = (events[1].cuda_event, events[2].cuda_event, events[3].cuda_event)
-        core.multiply_tensors(a, b, c, asked, events=handles)
+        core.multiply_tensors(a, b, c, asked, events=tuple(event.cuda_event for event in events[1:4]))
         events[4].record()
         too_short = events[0].query()  # the GPU had begun before all was enqueued
         torch.cuda.synchronize()
-        if too_short:
-            head_start *= 2
-            if head_start > _LONGEST_HEAD_START:
-                raise RuntimeError(
-                    "stages: the host takes seconds to enqueue a product; they cannot be timed apart from it"
-                )
+        if not too_short:
+            samples.append([x.elapsed_time(y) for x, y in itertools.pairwise(events)])
             continue
-        samples.append([x.elapsed_time(y) for x, y in itertools.pairwise(events)])
-        if len(samples) >= LONGEST_SERIES // 2:
-            break
-    scale, encode, multiply, reconstruct = (
-        statistics.median(column) for column in zip(*samples[2:], strict=True)
-    )
+        head_start *= 2
+        if head_start > _LONGEST_HEAD_START:
+            raise RuntimeError(
+                "stages: the host takes seconds to enqueue a product; they cannot be timed apart from it"
+            )
+    scale, encode, multiply, reconstruct = map(statistics.median, zip(*samples[2:], strict=True))
     return scale, encode, multiply, reconstruct
 
 
 def multiply_rate(device: str, plan: Plan, n: int, budget: float = 0.5) -> float:
     """Operations a second, 2 n³ for each plane product, of the multiply stage of n × n × n products by a plan."""
     a, b = operands(device, n)
+
+    def run() -> Report:
+        return matmul(a, b, plan=plan, accuracy="scaled", report=True)[1]  # type: ignore[no-any-return]
+
+    used = run().products
     if device == "cuda":
         seconds = 1e-3 * gpu_stages(plan, a, b, budget)[2]
-        used = matmul(a, b, plan=plan, accuracy="scaled", report=True)[1].products
-        return float(2 * used * n**3 / seconds)
-    taken: list[float] = []
-    used = 0
-    start = time.perf_counter()
-    while len(taken) < 4 or (time.perf_counter() - start < budget and len(taken) < 50):
-        _, report = matmul(a, b, plan=plan, accuracy="scaled", report=True)
-        taken.append(report.seconds["multiply"])
-        used = report.products
-    return float(2 * used * n**3 / statistics.median(taken[1:]))
+    else:
+        seconds = statistics.median(run().seconds["multiply"] for _ in rounds(budget, 3, 50))
+    return float(2 * used * n**3 / seconds)

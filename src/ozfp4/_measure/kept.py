@@ -18,21 +18,21 @@ def keep(device: str, figures: Mapping[str, int | None]) -> bool:
     if not path:
         return False
     replaced = [[device, name] for name in figures]
+    lines = [f"{device}\t{name}\t{NEVER if x is None else x}" for name, x in figures.items()]
     try:
-        others = [line for line in _lines(path) if line.split("\t")[:2] not in replaced]
-        lines = [f"{device}\t{name}\t{NEVER if x is None else x}" for name, x in figures.items()]
-        beside = Path(f"{path}-{os.getpid()}")
-        beside.parent.mkdir(parents=True, exist_ok=True)
-        beside.write_text("".join(f"{line}\n" for line in [*others, *lines]), encoding="utf-8")
-        os.replace(beside, path)
+        file = Path(path)
+        held = file.read_text(encoding="utf-8", errors="replace").splitlines() if file.exists() else []
+        file.parent.mkdir(parents=True, exist_ok=True)
+        others = [line for line in held if line.split("\t")[:2] not in replaced]
+        write(file, "".join(f"{line}\n" for line in [*others, *lines]))
     except OSError:
         return False
     read_environment()
     return True
 
 
-def _lines(path: str) -> list[str]:
-    try:
-        return Path(path).read_text(encoding="utf-8", errors="replace").splitlines()
-    except FileNotFoundError:
-        return []
+def write(file: Path, text: str) -> None:
+    """Write a file, replacing what is there only when all of it is written."""
+    beside = file.with_name(f".{file.name}.{os.getpid()}")
+    beside.write_text(text, encoding="utf-8")
+    os.replace(beside, file)

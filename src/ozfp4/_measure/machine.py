@@ -28,12 +28,16 @@ def commit() -> str | None:
         return exported
     if "site-packages" in folder.parts:
         return None
-    command = ["git", "-C", str(folder), "describe", "--always", "--dirty", "--exclude=*"]
+    return output("git", "-C", str(folder), "describe", "--always", "--dirty", "--exclude=*") or None
+
+
+def output(*command: str) -> str:
+    """What a program prints; nothing where it fails or is not there."""
     try:
-        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=20)
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    return done.stdout.strip() or None
+        done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    return done.stdout.strip()
 
 
 def have_torch() -> bool:
@@ -50,23 +54,20 @@ def have_cuda() -> bool:
     return bool(torch.cuda.is_available())
 
 
-def driver() -> str | None:
-    """Driver version and power limit as nvidia-smi prints them; None without an NVIDIA driver."""
-    query = ["nvidia-smi", "--query-gpu=driver_version,power.limit", "--format=csv,noheader", "-i", "0"]
-    try:
-        done = subprocess.run(query, capture_output=True, text=True, check=False, timeout=60)
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    return done.stdout.strip() or None
-
-
 def describe(device: str) -> dict[str, Any]:
     """Device ("cpu" or "cuda"), driver, versions, commit and date, plain values for a JSON file; what is missing is left out."""
     about: dict[str, Any] = {"device": cpu.name(), "date": time.strftime("%Y-%m-%d")}
     if device == "cuda":
         import torch
 
-        about |= {"device": torch.cuda.get_device_name(0), "driver": driver(), "cuda": torch.version.cuda}
+        driver = output(
+            "nvidia-smi", "--query-gpu=driver_version,power.limit", "--format=csv,noheader", "-i", "0"
+        )
+        about |= {
+            "device": torch.cuda.get_device_name(0),
+            "driver": driver or None,
+            "cuda": torch.version.cuda,
+        }
     about |= {"ozfp4": __version__, "commit": commit(), "python": platform.python_version()}
     about |= {"numpy": np.__version__}
     torch_seen = library.torch_module()

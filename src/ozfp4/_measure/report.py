@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-import json
-import os
 import statistics
-import subprocess
-from collections.abc import Callable, Iterable
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 from .. import _core
@@ -21,48 +17,36 @@ from .._plans.plan import ALPHABETS
 from .._request import library
 from .._trust.verdict import Verdict
 from . import clocks
-from .machine import describe
+from .machine import describe, output
 
 SCHEMA = 1
 CPU_SIZES = (512, 1024)
 GPU_SIZES = (1024, 4096, 8192, 16384)
 SECONDS = 0.5  # of measurement for each time
 _CLOCKS = (
-    "clocks.sm", "clocks.mem", "clocks.max.sm", "clocks.max.mem", "power.draw", "power.limit", "temperature.gpu",
+    "index", "name", "clocks.sm", "clocks.mem", "clocks.max.sm", "clocks.max.mem", "power.draw", "power.limit", "temperature.gpu",
     "ecc.mode.current",
 )  # fmt: skip
 
 
-def _gpus() -> list[dict[str, Any]]:
+def _gpus(torch: Any) -> list[dict[str, Any]]:
     """One entry for each CUDA device that torch sees."""
-    torch = library.torch_module()
-    if torch is None or not torch.cuda.is_available():
-        return []
-    found = []
-    for index in range(torch.cuda.device_count()):
-        about = torch.cuda.get_device_properties(index)
-        found.append(
-            {
-                "device": f"cuda:{index}",
-                "name": about.name,
-                "capability": f"{about.major}.{about.minor}",
-                "multiprocessors": about.multi_processor_count,
-                "memory GiB": round(about.total_memory / 2**30, 1),
-            }
-        )
-    return found
+    return [
+        {
+            "device": f"cuda:{index}",
+            "name": about.name,
+            "capability": f"{about.major}.{about.minor}",
+            "multiprocessors": about.multi_processor_count,
+            "memory GiB": round(about.total_memory / 2**30, 1),
+        }
+        for index, about in enumerate(map(torch.cuda.get_device_properties, range(torch.cuda.device_count())))
+    ]
 
 
-def _clocks() -> list[dict[str, Any]]:
+def _clocks() -> list[dict[str, str]]:
     """Clocks, power and temperature of each GPU as nvidia-smi prints them; empty without it."""
-    query = ["nvidia-smi", f"--query-gpu=index,name,{','.join(_CLOCKS)}", "--format=csv,noheader"]
-    try:
-        done = subprocess.run(query, capture_output=True, text=True, check=False, timeout=60)
-    except (OSError, subprocess.TimeoutExpired):
-        return []
-    names = ("index", "name", *_CLOCKS)
-    lines = [line.split(", ") for line in done.stdout.splitlines()] if done.returncode == 0 else []
-    return [dict(zip(names, line, strict=True)) for line in lines if len(line) == len(names)]
+    found = output("nvidia-smi", f"--query-gpu={','.join(_CLOCKS)}", "--format=csv,noheader")
+    return [dict(zip(_CLOCKS, line.split(", "), strict=False)) for line in found.splitlines()]
 
 
 def _verdict(verdict: Verdict) -> dict[str, Any]:
@@ -74,12 +58,6 @@ def _verdict(verdict: Verdict) -> dict[str, Any]:
         facts = _core.cpu_facts() if is_cpu else extension.require_cuda().device_facts(kernel.index)
         about["failure"] = failure | facts
     return about
-
-
-def _products(backends: Iterable[str]) -> list[dict[str, Any]]:
-    """Keyword arguments of ``ozfp4.matmul``: each backend of the scaled contract, and each other accuracy."""
-    scaled: list[dict[str, Any]] = [{"accuracy": "scaled", "backend": backend} for backend in backends]
-    return [*scaled, {"accuracy": "standard"}, {"accuracy": "correct"}]
 
 
 def _time(device: str, n: int, options: dict[str, Any]) -> dict[str, Any]:
@@ -98,9 +76,9 @@ def _time(device: str, n: int, options: dict[str, Any]) -> dict[str, Any]:
                 stages = dict(zip(clocks.STAGES, measured, strict=True))
     except (RuntimeError, MemoryError, ValueError) as error:  # no kernel, no memory
         return row | {"skipped": (str(error) or type(error).__name__).splitlines()[0]}
-    found = {"ms": statistics.median(times), **{f"{name} ms": ms for name, ms in stages.items()}}
-    rounded = {name: round(ms, 4) for name, ms in found.items()}
-    return row | rounded | {"products": ran.products, "kernel": ran.kernel}
+    row["ms"] = round(statistics.median(times), 4)
+    row |= {f"{name} ms": round(ms, 4) for name, ms in stages.items()}
+    return row | {"products": ran.products, "kernel": ran.kernel}
 
 
 def report(tested: SelfTest, *, progress: Callable[[float], Any] | None = None) -> dict[str, Any]:
@@ -113,10 +91,14 @@ def report(tested: SelfTest, *, progress: Callable[[float], Any] | None = None) 
     """
     import scipy
 
-    gpus = _gpus()
-    asked = [("cpu", n, options) for n in CPU_SIZES for options in _products(ALPHABETS)]
-    if gpus:
-        asked += [("cuda", n, options) for n in GPU_SIZES for options in _products(GPU_BACKENDS)]
+    torch = library.torch_module()
+    gpus = _gpus(torch) if torch is not None and torch.cuda.is_available() else []
+    asked: list[tuple[str, int, dict[str, Any]]] = []
+    for device, sizes, backends in (("cpu", CPU_SIZES, ALPHABETS), ("cuda", GPU_SIZES, GPU_BACKENDS)):
+        products = [{"accuracy": "scaled", "backend": backend} for backend in backends]
+        products += [{"accuracy": "standard"}, {"accuracy": "correct"}]
+        if device == "cpu" or gpus:
+            asked += [(device, n, options) for n in sizes for options in products]
     machine = describe("cuda" if gpus else "cpu") | {"scipy": scipy.__version__, "cpu": cpu.name()}
     before = _clocks()
     times = []
@@ -133,10 +115,3 @@ def report(tested: SelfTest, *, progress: Callable[[float], Any] | None = None) 
         "verdicts": [_verdict(verdict) for verdict in tested.verdicts],
         "times": times,
     }
-
-
-def write(file: Path, value: dict[str, Any]) -> None:
-    """Write the report, replacing what is there only when all of it is written."""
-    beside = file.with_name(f".{file.name}.part")
-    beside.write_text(json.dumps(value, indent=1) + "\n", encoding="utf-8")
-    os.replace(beside, file)

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import time
+from bisect import bisect_left
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import numpy as np
 
 from .._api.matmul import matmul
 from .._request.library import require_torch
 from . import clocks
-from .kept import NEVER
 
 DTYPES = ("float32", "float64", "complex64", "complex128")
 SIZES = (256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192)
@@ -24,62 +24,37 @@ Product = Callable[[], object]
 def measure(index: int | None) -> dict[str, int | None]:
     """The least extent of each dtype that gains; None: no size does. `index`: of a CUDA device, which must be torch's current
     one; None: the CPU."""
-    device, clock = ("cpu", time.perf_counter) if index is None else ("cuda", _gpu_clock)
-    return {dtype: _threshold(partial(_products, device, dtype), clock, index is None) for dtype in DTYPES}
+    device, largest = ("cpu", LARGEST_ON_CPU) if index is None else ("cuda", SIZES[-1])
+    return {dtype: _threshold(partial(_products, device, dtype), largest) for dtype in DTYPES}
 
 
-def _threshold(
-    products: Callable[[int], tuple[Product, Product]], clock: Callable[[], float], on_cpu: bool
-) -> int | None:
+def _threshold(products: Callable[[int], tuple[Product, Product]], largest: int) -> int | None:
     """By bisection, as ours gains with each extent on native: what is done for an entry is shared by more multiplications."""
-    native, _ = products(SIZES[0])
-    first = _seconds(native, clock)
-    sizes = [
-        n for n in SIZES if first * (n / SIZES[0]) ** 3 <= LONGEST and not (on_cpu and n > LARGEST_ON_CPU)
-    ]
+    first = _seconds(products(SIZES[0])[0])
+    sizes = [n for n in SIZES if first * (n / SIZES[0]) ** 3 <= LONGEST and n <= largest]
 
     def gains(n: int) -> bool:
         native, ours = products(n)
-        return _seconds(ours, clock) * MARGIN <= _seconds(native, clock)
+        return _seconds(ours) * MARGIN <= _seconds(native)
 
-    low, high = 0, len(sizes)  # sizes below low do not gain, those from high on do, or are not measured
     if not sizes or not gains(sizes[-1]):
         return None
-    high -= 1
-    while low < high:
-        middle = (low + high) // 2
-        if gains(sizes[middle]):
-            high = middle
-        else:
-            low = middle + 1
-    return sizes[high]
+    return sizes[bisect_left(sizes, True, hi=len(sizes) - 1, key=gains)]
 
 
-def _seconds(product: Product, clock: Callable[[], float]) -> float:
-    """The least of three, after one that may test its kernel; of a long one the first."""
-    product()
-    best = float("inf")
-    for _ in range(3):
-        began = clock()
-        product()
-        best = min(best, clock() - began)
-        if best > LONGEST / 5:
-            break
-    return best
+def _seconds(product: Product) -> float:
+    return min(clocks.call_times(product, LONGEST / 5))
 
 
 def _products(device: str, dtype: str, n: int) -> tuple[Product, Product]:
     """A product of the device's own library, and ours."""
     a, b = clocks.operands(device, n, dtype)
-    native = np.matmul if device == "cpu" else require_torch().matmul
-    return lambda: native(a, b), lambda: matmul(a, b)
+    if device == "cpu":
+        return lambda: np.matmul(a, b), lambda: matmul(a, b)
+    torch = require_torch()
 
+    def finish(multiply: Callable[..., Any]) -> None:
+        multiply(a, b)
+        torch.cuda.synchronize()
 
-def _gpu_clock() -> float:
-    require_torch().cuda.synchronize()
-    return time.perf_counter()
-
-
-def rows(found: dict[str, int | None]) -> list[list[str]]:
-    """A row for each dtype: its name, its extent."""
-    return [[dtype, NEVER if extent is None else str(extent)] for dtype, extent in found.items()]
+    return partial(finish, torch.matmul), partial(finish, matmul)

@@ -47,7 +47,7 @@ def run(options: argparse.Namespace) -> int:
 def _calibrate(index: int | None, with_rates: str, with_thresholds: str) -> None:
     """`with_rates`, `with_thresholds`: the device in the lines of these."""
     from ..._measure import calibrate, thresholds  # which need NumPy, as no other command does at its start
-    from ..._measure.kept import keep
+    from ..._measure.kept import NEVER, keep
 
     device = "the CPU" if index is None else f"cuda:{index}"
     with Progress(f"measuring {device}") as progress:
@@ -57,7 +57,8 @@ def _calibrate(index: int | None, with_rates: str, with_thresholds: str) -> None
     is_kept = keep(with_rates, calibrate.kept(figures))
     found = thresholds.measure(index)
     title = f"{device}: products gain where every extent is at least"
-    show(title, ["dtype", "extent"], thresholds.rows(found))
+    extents = [[dtype, NEVER if extent is None else str(extent)] for dtype, extent in found.items()]
+    show(title, ["dtype", "extent"], extents)
     if not (keep(with_thresholds, found) and is_kept):
         print("the cache folder cannot be written: these figures are not kept")
 

@@ -12,6 +12,7 @@ disabled until it passes; `ozfp4 info` shows the verdicts.
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import tempfile
 import warnings
@@ -53,11 +54,12 @@ def run(options: argparse.Namespace) -> int:
         if not backend.available:
             print(f"no {backend.name} on {backend.device}: {backend.detail}")
     if report is not None:
+        from ..._measure import kept
         from ..._measure import report as machine_report
 
         with Progress("times") as progress:
             measured = machine_report.report(tested, progress=progress.report)
-        machine_report.write(report, measured)
+        kept.write(report, json.dumps(measured, indent=1) + "\n")
         print(f"wrote {report}")
     return 0 if tested.passed else 1
 
