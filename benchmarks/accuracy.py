@@ -31,9 +31,8 @@ from common.methods import (
 )
 from common.numbers import natural
 from figures import accuracy as figures
-from ozfp4._cli.errors import InputError
-from ozfp4._cli.numbers import positive
-from ozfp4._cli.tables import show
+from ozfp4._cli import InputError, positive
+from ozfp4._cli.display import show
 from ozfp4._measure.machine import describe, sentence
 
 LARGEST_PHI = 500  # beyond, products of two entries leave the range of FP64

@@ -22,8 +22,7 @@ from common import experiment, speed
 from common.experiment import Row
 from common.methods import own_methods
 from figures import breakdown as figures
-from ozfp4._cli.errors import InputError
-from ozfp4._cli.numbers import positive
+from ozfp4._cli import InputError, positive
 from ozfp4._measure import clocks
 
 SIZES = {"cpu": 1024, "cuda": 8192}

@@ -38,7 +38,7 @@ from common import experiment
 from common.experiment import Row
 from common.turns import Calls, medians
 from ozfp4 import _core
-from ozfp4._cli.numbers import positive
+from ozfp4._cli import positive
 from ozfp4.testing import forced_on_cpu
 
 ACCURACIES = ("scaled", "standard", "correct")

@@ -37,10 +37,9 @@ from common import experiment
 from common.experiment import show_rows
 from common.turns import seconds_of
 from orbitals import FOCK, OVERLAP, PRODUCTS, Array, Multiply, Orbitals
-from ozfp4._cli import devices
-from ozfp4._cli.errors import InputError
-from ozfp4._cli.progress import Progress
-from ozfp4._cli.tables import show
+from ozfp4._cli import InputError
+from ozfp4._cli.display import Progress, show
+from ozfp4._measure import machine
 from ozfp4.testing import bits_of, correct_matmul, difference, exact_matmul, standard_matmul
 from support import PATHS, chosen
 
@@ -128,7 +127,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _device(asked: str) -> str:
     """The device of an answer to ``--device``, "cpu" or "cuda:" and a number. InputError for a GPU that is not there."""
-    found = devices.gpus() if asked != "cpu" else []
+    found = machine.gpus() if asked != "cpu" else []
     if asked == "cuda" and not found:
         raise InputError(
             "--device: there is no GPU that torch sees and this build has kernels for; `ozfp4 info` says why"

@@ -25,8 +25,8 @@ from common.numbers import fraction
 from common.paper_model import Contender, break_even, contenders, deviation, predict, projection, traffic
 from figures import model as figures
 from figures import scaling
-from ozfp4._cli.errors import InputError
-from ozfp4._cli.tables import show
+from ozfp4._cli import InputError
+from ozfp4._cli.display import show
 from ozfp4._measure.calibrate import short_plan
 from ozfp4._measure.clocks import multiply_rate
 from ozfp4._measure.machine import describe, sentence

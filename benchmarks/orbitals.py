@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 import common  # noqa: F401 - puts tests/support on the path
-from ozfp4._cli.errors import InputError
+from ozfp4._cli import InputError
 from ozfp4.testing import integer_matmul
 from support.errors import RealProduct, as_integers, relative_errors
 

@@ -23,7 +23,7 @@ from cluster.products import Ranks, give_back, host_names
 from common import experiment
 from common.experiment import Row
 from figures import scaling as figures
-from ozfp4._cli.errors import InputError
+from ozfp4._cli import InputError
 from ozfp4._measure.machine import describe, have_cuda, have_torch, sentence
 
 SIZES = {"cuda": (8192, 16384, 32768), "cpu": (512, 1024)}

@@ -21,7 +21,7 @@ from common import experiment, speed
 from common.experiment import Row
 from common.methods import Method, add_gemmul8_argument, add_methods_argument, at_hand, select
 from figures import speed as figures
-from ozfp4._cli.tables import show
+from ozfp4._cli.display import show
 from ozfp4._measure.clocks import STAGES
 
 

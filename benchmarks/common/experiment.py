@@ -14,11 +14,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from figures import style
-from ozfp4._cli import Parser, status_of, tolerate_any_encoding
-from ozfp4._cli.errors import InputError
-from ozfp4._cli.numbers import positive
-from ozfp4._cli.progress import Progress
-from ozfp4._cli.tables import show
+from ozfp4._cli import InputError, Parser, positive, status_of, tolerate_any_encoding
+from ozfp4._cli.display import Progress, show
 from ozfp4._measure.machine import describe, have_cuda, sentence
 
 Row = dict[str, Any]

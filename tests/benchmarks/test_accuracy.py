@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from common import cases, methods
-from ozfp4._cli.errors import InputError
+from ozfp4._cli import InputError
 from ozfp4.testing import integer_matmul
 from support import spread
 from support.errors import as_integers, effective_bits, real_product, relative_errors

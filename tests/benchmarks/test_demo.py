@@ -14,7 +14,7 @@ import pytest
 
 import demo
 import orbitals as job
-from ozfp4._cli import devices
+from ozfp4._measure import machine
 
 PROGRAM = Path(demo.__file__)
 ROWS = [f"{scheme} {backend} {family}" for scheme, backend, family in demo.PATHS if family == "least"]
@@ -33,7 +33,7 @@ def molecule(tmp_path: Path) -> str:
 @pytest.fixture(autouse=True)
 def no_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever this machine has."""
-    monkeypatch.setattr(devices, "gpus", list)
+    monkeypatch.setattr(machine, "gpus", list)
 
 
 @pytest.fixture(autouse=True)

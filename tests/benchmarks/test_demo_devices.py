@@ -12,7 +12,7 @@ import pytest
 
 import demo
 import ozfp4
-from ozfp4._cli import devices
+from ozfp4._measure import machine
 
 
 @pytest.fixture
@@ -29,7 +29,7 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         return tensor
 
     plan = ozfp4.plan
-    monkeypatch.setattr(devices, "gpus", lambda: [1, 3])
+    monkeypatch.setattr(machine, "gpus", lambda: [1, 3])
     monkeypatch.setattr(torch.Tensor, "to", send)
     monkeypatch.setattr(ozfp4, "plan", lambda *a, device, **o: plan(*a, **o))
     return sent
@@ -57,7 +57,7 @@ def test_a_build_without_kernels_does_not_import_torch(tmp_path: Path) -> None:
         "import sys; sys.path.insert(0, '.')\n"
         "from ozfp4._backends.cuda import extension\n"
         "extension.extension = lambda: None\n"
-        "from ozfp4._cli.devices import gpus\n"
+        "from ozfp4._measure.machine import gpus\n"
         "sys.exit(len(gpus()))\n"
     )
     done = subprocess.run(
@@ -67,7 +67,7 @@ def test_a_build_without_kernels_does_not_import_torch(tmp_path: Path) -> None:
 
 
 def test_a_gpu_that_is_not_there(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr(devices, "gpus", list)
+    monkeypatch.setattr(machine, "gpus", list)
     assert demo.main(["--device", "cuda"]) == 2
     complaint = capsys.readouterr().err.strip()
     assert complaint.startswith("demo.py: --device: there is no GPU that torch sees")

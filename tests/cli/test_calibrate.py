@@ -113,7 +113,9 @@ def test_a_folder_that_cannot_be_written_is_said(
     assert "the cache folder cannot be written" in capsys.readouterr().out
 
 
-def test_the_gpu_that_serves_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_gpu_that_serves_is_measured(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     current: list[int] = []
 
     @contextmanager
@@ -134,6 +136,8 @@ def test_the_gpu_that_serves_is_measured(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(calibrate, "measure", measure)
     assert main(["calibrate"]) == 0
     assert measured == [(None, []), (1, [1])]
+    shown = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert ["time,", "thin", "0.5", "of", "its", "model"] in shown
     assert "GPU 1\tthin\t500000\n" in Path(_core.measured_file()).read_text()
 
 
@@ -159,6 +163,3 @@ def test_a_gpu_by_its_ways(monkeypatch: pytest.MonkeyPatch) -> None:
     assert figures == pytest.approx({"int8": 1e12, "fp4": 2e9, "direct": 2, "thin": 2, "stages": 2})
     assert done == sorted(done)
     assert done[-1] == 1
-    rows = command.rows(figures)
-    assert ["rate of int8", "1", "TOPS"] in rows
-    assert ["time, thin", "2", "of its model"] in rows

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from ozfp4._cli import progress, tables
+from ozfp4._cli import display
 
 
 class Terminal(io.StringIO):
@@ -18,9 +18,9 @@ class Terminal(io.StringIO):
 
 def work(monkeypatch: pytest.MonkeyPatch, stderr: io.StringIO, *, patience: float) -> str:
     monkeypatch.setattr(sys, "stderr", stderr)
-    monkeypatch.setattr(progress, "PATIENCE", patience)
-    monkeypatch.setattr(progress, "INTERVAL", 0.01)
-    with progress.Progress("multiplying") as bar:
+    monkeypatch.setattr(display, "PATIENCE", patience)
+    monkeypatch.setattr(display, "INTERVAL", 0.01)
+    with display.Progress("multiplying") as bar:
         bar.report(0.25)
         end = time.monotonic() + 10
         while patience == 0 and "25%" not in stderr.getvalue().replace(" ", "") and time.monotonic() < end:
@@ -47,8 +47,8 @@ def test_no_terminal_shows_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_progress_ends_with_the_work_that_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
-    monkeypatch.setattr(progress, "PATIENCE", 0)
-    bar = progress.Progress("x")
+    monkeypatch.setattr(display, "PATIENCE", 0)
+    bar = display.Progress("x")
 
     def interrupted() -> None:
         with bar:
@@ -66,7 +66,7 @@ ROWS = [["a", "1", "20.5"], ["long name", "100", "3"]]
 
 
 def test_plain_table(capsys: pytest.CaptureFixture[str]) -> None:
-    tables.show("Title", ["name", "n", "ms"], ROWS)
+    display.show("Title", ["name", "n", "ms"], ROWS)
     assert capsys.readouterr().out.splitlines() == [
         "",
         "Title",

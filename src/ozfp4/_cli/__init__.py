@@ -3,7 +3,7 @@
 Every module of :mod:`ozfp4._cli.commands` is a subcommand: its docstring is the help,
 ``add_arguments(parser)`` declares the arguments and ``run(options)`` does the work and returns the exit
 status. Adding a command means adding that file. ``CHECKS_KERNELS = True`` there: it calls
-:func:`ozfp4._cli.errors.check_environment` itself, for kernels.
+:func:`check_environment` itself, for kernels.
 """
 
 from __future__ import annotations
@@ -18,12 +18,16 @@ from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import NoReturn
 
+from .. import _core
 from . import commands
-from .errors import InputError, check_environment
 
 BAD_INPUT = 2
 INTERRUPTED = 130  # as shells count a death by SIGINT
 READER_GONE = 141  # and by SIGPIPE
+
+
+class InputError(Exception):
+    """What the user gave cannot be used; the message names the argument. A line on stderr and an exit status of its own."""
 
 
 class Parser(argparse.ArgumentParser):
@@ -33,6 +37,13 @@ class Parser(argparse.ArgumentParser):
         self.exit(
             self.get_default("bad_input") or BAD_INPUT, f"{self.prog}: {message} (see {self.prog} --help)\n"
         )
+
+
+def positive(text: str) -> int:
+    """An argparse type: an integer from 1 on."""
+    if not text.isascii() or not text.isdigit() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a positive integer")
+    return int(text)
 
 
 class _Version(argparse.Action):
@@ -100,6 +111,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
 
 
+def check_environment(*, kernels: bool = True) -> None:
+    """InputError for nonsense in OZFP4_NUM_THREADS, and for what does not serve in OZFP4_CPU_KERNEL: each product would refuse
+    it, and a command that reports refusals among results would seem to have worked."""
+    try:
+        _core.thread_count()
+        if kernels:
+            _core.serving_byte_kernel()
+    except ValueError as error:
+        raise InputError(str(error)) from None
+
+
 def status_of(name: str, work: Callable[[], int], *, bad_input: int = BAD_INPUT, kernels: bool = True) -> int:
     """The status that the work returns after a look at the environment, or the one that stands for what ended it, with a line on
     stderr that begins with `name`. `bad_input`: that of an InputError and of files that cannot be used; `kernels`: whether the
@@ -108,9 +130,6 @@ def status_of(name: str, work: Callable[[], int], *, bad_input: int = BAD_INPUT,
         check_environment(kernels=kernels)
         status = work()
         sys.stdout.flush()
-    except InputError as error:
-        print(f"{name}: {error}", file=sys.stderr)
-        return bad_input
     except KeyboardInterrupt:
         print(f"{name}: interrupted", file=sys.stderr)
         return INTERRUPTED
@@ -118,7 +137,7 @@ def status_of(name: str, work: Callable[[], int], *, bad_input: int = BAD_INPUT,
         # The reader has seen enough (`| head`); what is still buffered must not complain at exit either.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return READER_GONE
-    except OSError as error:  # a full disk, a folder where a file should be
+    except (InputError, OSError) as error:  # of the system: a full disk, a folder where a file should be
         print(f"{name}: {error}", file=sys.stderr)
         return bad_input
     return status

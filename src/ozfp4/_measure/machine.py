@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from .._backends import cpu
+from .._backends.cuda import extension
 from .._request import library
 from .._support.version import __version__
 
@@ -52,6 +53,16 @@ def have_cuda() -> bool:
     import torch
 
     return bool(torch.cuda.is_available())
+
+
+def gpus() -> list[int]:
+    """The numbers of the CUDA devices that products run on; imports torch where it is installed and this build has kernels."""
+    if extension.extension() is None or not have_cuda():
+        return []
+    import torch
+
+    count = torch.cuda.device_count()
+    return [i for i in range(count) if extension.why_unavailable(torch.device("cuda", i)) is None]
 
 
 def describe(device: str) -> dict[str, Any]:

@@ -11,13 +11,13 @@ Python, C and `ozfp4 exec` follow them.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
 
 from ... import _core
-from ..devices import gpus
-from ..errors import InputError
-from ..progress import Progress
-from ..tables import show
+from ..._measure import calibrate, thresholds
+from ..._measure.kept import NEVER, keep
+from ..._measure.machine import gpus
+from .. import InputError
+from ..display import Progress, show
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -46,13 +46,16 @@ def run(options: argparse.Namespace) -> int:
 
 def _calibrate(index: int | None, with_rates: str, with_thresholds: str) -> None:
     """`with_rates`, `with_thresholds`: the device in the lines of these."""
-    from ..._measure import calibrate, thresholds  # which need NumPy, as no other command does at its start
-    from ..._measure.kept import NEVER, keep
-
     device = "the CPU" if index is None else f"cuda:{index}"
     with Progress(f"measuring {device}") as progress:
         figures = calibrate.measure(index, progress.report)
-    show(f"{device}: {with_rates}", ["", "measured", ""], rows(figures))
+    rows = [
+        [f"time, {name}", f"{x:.4g}", "of its model"]
+        if name in calibrate.WAYS
+        else [f"rate of {name}", f"{x / 1e12:.4g}", "TOPS"]
+        for name, x in figures.items()
+    ]
+    show(f"{device}: {with_rates}", ["", "measured", ""], rows)
     # Rates are kept first, as they count for the products by which the thresholds are measured.
     is_kept = keep(with_rates, calibrate.kept(figures))
     found = thresholds.measure(index)
@@ -61,15 +64,3 @@ def _calibrate(index: int | None, with_rates: str, with_thresholds: str) -> None
     show(title, ["dtype", "extent"], extents)
     if not (keep(with_thresholds, found) and is_kept):
         print("the cache folder cannot be written: these figures are not kept")
-
-
-def rows(figures: Mapping[str, float]) -> list[list[str]]:
-    """A row for each figure: what it is, its value, its unit."""
-    from ..._measure.calibrate import WAYS
-
-    return [
-        [f"time, {name}", f"{x:.4g}", "of its model"]
-        if name in WAYS
-        else [f"rate of {name}", f"{x / 1e12:.4g}", "TOPS"]
-        for name, x in figures.items()
-    ]

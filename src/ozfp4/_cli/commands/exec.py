@@ -30,7 +30,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from ..errors import InputError
+from .. import InputError
 
 OWN_ERROR, CANNOT_RUN, NOT_FOUND = 125, 126, 127  # as env(1) has them
 LIBRARY = "libozfp4_blas.so"

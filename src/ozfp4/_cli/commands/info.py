@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import argparse
 
-from ..errors import check_environment
+import ozfp4
+
+from ..._measure.machine import have_cuda
+from .. import check_environment
 
 CHECKS_KERNELS = True  # after it has shown the rest
 
@@ -15,10 +18,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print ``ozfp4.info()``; InputError where it says that the environment asks for what does not serve."""
-    import ozfp4
-
-    from ..._measure.machine import have_cuda
-
     have_cuda()  # imports torch where it is installed: info() itself sees no GPU without it
     print(ozfp4.info())
     check_environment()

@@ -11,17 +11,13 @@ from __future__ import annotations
 
 import argparse
 import math
-from typing import TYPE_CHECKING
 
-from ..devices import gpus
-from ..errors import InputError
-from ..numbers import positive
-from ..tables import show
-
-if TYPE_CHECKING:
-    from ..._plans.plan import Plan
-
-Extents = tuple[int, int, int]
+from ..._api.plan import cheapest
+from ..._measure.machine import gpus
+from ..._options import Options, check_bits, check_names
+from ..._plans.plan import Plan, make_plan
+from .. import InputError, positive
+from ..display import show
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -39,9 +35,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print the plans, and what is taken where."""
-    from ..._api.plan import cheapest
-    from ..._options import Options
-
     extents = _extents(options.size)
     plans = _plans(options, extents[2])
     size = " × ".join(map(str, extents))
@@ -61,7 +54,7 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _extents(size: list[int]) -> Extents:
+def _extents(size: list[int]) -> tuple[int, int, int]:
     if max(size, default=0) >= 2**63:
         raise InputError(f"N: {max(size)} does not fit 63 bits")
     if len(size) == 3:
@@ -74,17 +67,16 @@ def _extents(size: list[int]) -> Extents:
 
 def _plans(options: argparse.Namespace, k: int) -> list[Plan]:
     """Every plan of the request that exists: families other than the first have plans in FP4 alone."""
-    from ..._options import check_bits, check_names
-    from ..._plans.plan import make_plan
-
     try:
         check_names(options.scheme, options.backend or "auto", options.family or "least")
         check_bits(options.bits)
     except ValueError as error:
         raise InputError(f"--{error}") from None
     found, refusals = [], []
-    for backend in (options.backend,) if options.backend not in (None, "auto") else ("fp64", "int8", "fp4"):
-        for family in (options.family,) if options.family else ("least", "paper-karatsuba", "paper"):
+    backends = ("fp64", "int8", "fp4") if options.backend in (None, "auto") else (options.backend,)
+    families = (options.family,) if options.family else ("least", "paper-karatsuba", "paper")
+    for backend in backends:
+        for family in families:
             if family != "least" and (backend != "fp4" or (options.scheme == "I" and not options.family)):
                 continue
             try:

@@ -18,8 +18,13 @@ import tempfile
 import warnings
 from pathlib import Path
 
-from ..errors import InputError
-from ..progress import Progress
+import ozfp4
+
+from ..._measure import kept
+from ..._measure import report as machine_report
+from ..._measure.machine import have_cuda
+from .. import InputError
+from ..display import Progress
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -38,10 +43,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Test, print; 1 if a kernel fails."""
-    import ozfp4
-
-    from ..._measure.machine import have_cuda
-
     report: Path | None = options.report
     if report is not None:
         _check_writable(report)
@@ -54,9 +55,6 @@ def run(options: argparse.Namespace) -> int:
         if not backend.available:
             print(f"no {backend.name} on {backend.device}: {backend.detail}")
     if report is not None:
-        from ..._measure import kept
-        from ..._measure import report as machine_report
-
         with Progress("times") as progress:
             measured = machine_report.report(tested, progress=progress.report)
         kept.write(report, json.dumps(measured, indent=1) + "\n")

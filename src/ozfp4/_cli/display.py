@@ -1,19 +1,23 @@
-"""Progress on stderr of work that takes longer than a second; nothing where stderr is no terminal."""
+"""Tables on stdout, and progress on stderr."""
 
 from __future__ import annotations
 
 import sys
 import threading
 import time
+from collections.abc import Sequence
+
+from .._support.table import columns as text_columns
 
 PATIENCE = 1.0  # seconds before anything is shown
 INTERVAL = 0.2
 
 
 class Progress:
-    """``with Progress("multiplying") as progress: work(progress.report)``.
+    """``with Progress("multiplying") as progress: work(progress.report)``, which takes the fraction done.
 
-    `report` takes the fraction done. A thread rewrites one line, so that the seconds go on between two reports.
+    Shown of work that takes longer than a second, where stderr is a terminal. A thread rewrites one line, so that the seconds
+    go on between two reports.
     """
 
     def __init__(self, title: str) -> None:
@@ -45,3 +49,10 @@ class Progress:
             print(f"\r{line}", end="", file=sys.stderr, flush=True)
         if width:
             print(f"\r{' ' * width}\r", end="", file=sys.stderr, flush=True)
+
+
+def show(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 1) -> None:
+    """Print a table, of which so many leading columns are aligned left, the others right."""
+    lines = text_columns([columns, *rows], right=range(left, len(columns)))
+    rule = "-" * max(map(len, lines))
+    print("\n".join(["", title, rule, lines[0], rule, *lines[1:], rule]))
