@@ -70,7 +70,15 @@ def test_every_command_has_help(command: str, capsys: pytest.CaptureFixture[str]
 
 
 @pytest.mark.parametrize(
-    "arguments", [[], ["nonsense"], ["info", "extra"], ["plan", "8", "--x"], ["selftest", "--x"]]
+    "arguments",
+    [
+        [],
+        ["nonsense"],
+        ["info", "extra"],
+        ["plan", "8", "--x"],
+        ["plan", "8", "8", "9223372036854775808"],
+        ["selftest", "--x"],
+    ],
 )
 def test_wrong_usage_is_one_line_and_status_2(
     arguments: list[str], capsys: pytest.CaptureFixture[str]

@@ -64,7 +64,6 @@ def test_plans_are_listed_with_their_own_figures(scheme: str, capsys: pytest.Cap
     ("arguments", "complaint"),
     [
         (["1", "2"], "2 extents: give one for N × N × N, or three for M N K"),
-        (["2", "2", "9223372036854775808"], "N: 9223372036854775808 does not fit 63 bits"),
         (["--family", "most"], "--family: 'most' is unknown"),
         (["--bits", "201"], "--bits: 201 is outside 2..200"),
         (["--backend", "int8", "--family", "paper"], "family 'paper' is of backend 'fp4' alone"),

@@ -39,11 +39,20 @@ class Parser(argparse.ArgumentParser):
         )
 
 
-def positive(text: str) -> int:
-    """An argparse type: an integer from 1 on."""
-    if not text.isascii() or not text.isdigit() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a positive integer")
-    return int(text)
+def within(least: int, most: int = 2**63 - 1) -> Callable[[str], int]:
+    """An argparse type: an integer of these."""
+
+    def number(text: str) -> int:
+        if not text.isascii() or not text.isdigit():
+            raise argparse.ArgumentTypeError(f"{text!r} is not a number, 0 or more")
+        if not least <= int(text) <= most:
+            raise argparse.ArgumentTypeError(f"{text} is not within {least} and {most}")
+        return int(text)
+
+    return number
+
+
+positive = within(1)
 
 
 class _Version(argparse.Action):

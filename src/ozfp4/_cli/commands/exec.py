@@ -27,10 +27,10 @@ import signal
 import stat
 import struct
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
-from .. import InputError
+from ... import _core
+from .. import InputError, within
 
 OWN_ERROR, CANNOT_RUN, NOT_FOUND = 125, 126, 127  # as env(1) has them
 LIBRARY = "libozfp4_blas.so"
@@ -50,7 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     gain = "by default those that gain, by a threshold of the device (ozfp4 calibrate measures it)"
     add("--always", action="store_true", help=f"make every product; {gain}")
     fewer = "leave products of fewer multiplications, m n k; default 0"
-    add("--min-size", metavar="N", type=_count, help=fewer)
+    add("--min-size", metavar="N", type=within(0), help=fewer)
     accuracies = ("standard", "correct", "scaled")
     add("--accuracy", choices=accuracies, help="as of ozfp4.matmul; default standard")
     names = f"of {', '.join(DTYPES.values())}, or of {', '.join(DTYPES)}; or all; default d,z"
@@ -59,14 +59,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--only", metavar="NAMES", type=_words, help=f"{only}, with commas between")
     add("--spare", metavar="NAMES", type=_words, help="leave those of these routines and libraries")
     threads = "of ozfp4's products on the CPU; in place of OZFP4_NUM_THREADS"
-    add("--threads", metavar="N", type=_within(1, MOST_THREADS), help=threads)
+    add("--threads", metavar="N", type=within(1, MOST_THREADS), help=threads)
     line = "add the summary of each process that ended, as a line of JSON, to a file"
     add("--report", metavar="FILE", type=Path, help=f"{line} that is new, empty or such a report")
     checked = (
         "check entries of each process's first N products against exact integers, and of some 0.7 N more"
         " whenever their number has doubled: of the t-th with probability N / t"
     )
-    add("--verify", metavar="N", type=_within(0, MOST_VERIFIED), help=checked)
+    add("--verify", metavar="N", type=within(0, MOST_VERIFIED), help=checked)
     add("program", metavar="-- PROGRAM ARGUMENTS", nargs=argparse.REMAINDER, help="what to run")
 
 
@@ -151,8 +151,6 @@ def _become(program: list[str], environment: dict[str, str]) -> None:
 
 def _library() -> Path:
     """The library that is preloaded, beside the extension."""
-    from ... import _core
-
     library = Path(_core.__file__).with_name(LIBRARY)
     if not library.is_file():
         raise InputError(f"{library} is not there: builds of ozfp4 for Linux alone have it")
@@ -201,48 +199,24 @@ def _own_environment() -> dict[str, str]:
 
 def _report(file: Path) -> str:
     """Its path, whatever folder the program goes to. InputError unless libozfp4_blas can add to it; nothing is touched."""
-    path = os.path.realpath(file)
+    path, is_report = os.path.realpath(file), False
     try:
-        is_report = _can_be_report(path)
+        try:
+            mode = os.stat(path).st_mode
+        except FileNotFoundError:
+            folder = os.path.dirname(path)
+            os.stat(folder)
+            if not os.access(folder, os.W_OK | os.X_OK):
+                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES)) from None
+            return path
+        if stat.S_ISREG(mode) or stat.S_ISDIR(mode):  # reading a terminal or a pipe would wait
+            with open(path, "r+b", buffering=0) as held:
+                is_report = held.read(len(REPORT_BEGIN)) in (b"", REPORT_BEGIN)
     except OSError as error:
         raise InputError(f"--report: {file} cannot be written: {error.strerror}") from None
     if not is_report:
         raise InputError(f"--report: {file} holds something else than a report, and stays as it is")
     return path
-
-
-def _can_be_report(path: str) -> bool:
-    """Whether nothing is there, an empty file or a report. OSError where it cannot be written."""
-    try:
-        mode = os.stat(path).st_mode
-    except FileNotFoundError:
-        folder = os.path.dirname(path)
-        os.stat(folder)
-        if os.access(folder, os.W_OK | os.X_OK):
-            return True
-        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES)) from None
-    if stat.S_ISDIR(mode):
-        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
-    if not stat.S_ISREG(mode):  # reading a terminal or a pipe would wait
-        return False
-    with open(path, "r+b", buffering=0) as file:
-        return file.read(len(REPORT_BEGIN)) in (b"", REPORT_BEGIN)
-
-
-def _count(text: str) -> int:
-    if not text.isascii() or not text.isdigit() or int(text) >= 2**63:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number, 0 or more and below 2^63")
-    return int(text)
-
-
-def _within(least: int, most: int) -> Callable[[str], int]:
-    def count_of(text: str) -> int:
-        count = _count(text)
-        if not least <= count <= most:
-            raise argparse.ArgumentTypeError(f"{text} is not within {least} and {most}")
-        return count
-
-    return count_of
 
 
 def _words(text: str) -> str:

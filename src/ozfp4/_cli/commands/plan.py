@@ -35,9 +35,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print the plans, and what is taken where."""
-    extents = _extents(options.size)
-    plans = _plans(options, extents[2])
-    size = " × ".join(map(str, extents))
+    given = options.size or [4096]
+    if len(given) not in (1, 3):
+        raise InputError(f"{len(given)} extents: give one for N × N × N, or three for M N K")
+    m, n, k = given if len(given) == 3 else 3 * given
+    plans = _plans(options, k)
     rows = [
         [
             plan.backend, plan.family, str(plan.products), str(len(plan.moduli) or "-"), str(plan.planes_a),
@@ -46,23 +48,12 @@ def run(options: argparse.Namespace) -> int:
         for plan in plans
     ]  # fmt: skip
     columns = ["backend", "family", "products", "moduli", "planes", "log2 P", "K limit"]
-    show(f"Plans of scheme {options.scheme} for {size}, {options.bits} bits", columns, rows, left=2)
+    show(f"Plans of scheme {options.scheme} for {m} × {n} × {k}, {options.bits} bits", columns, rows, left=2)
     asked = Options(scheme=options.scheme, bits=options.bits, accuracy="scaled", family=plans[0].family)
     for index in (None, *gpus()):
-        backend, reason = cheapest(asked, extents[2], index)
+        backend, reason = cheapest(asked, k, index)
         print(f"{'the CPU' if index is None else f'cuda:{index}'}: {backend} ({reason})")
     return 0
-
-
-def _extents(size: list[int]) -> tuple[int, int, int]:
-    if max(size, default=0) >= 2**63:
-        raise InputError(f"N: {max(size)} does not fit 63 bits")
-    if len(size) == 3:
-        return size[0], size[1], size[2]
-    if len(size) > 1:
-        raise InputError(f"{len(size)} extents: give one for N × N × N, or three for M N K")
-    n = size[0] if size else 4096
-    return n, n, n
 
 
 def _plans(options: argparse.Namespace, k: int) -> list[Plan]:
