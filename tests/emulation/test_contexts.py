@@ -202,11 +202,11 @@ class Collecting:
     def __init__(self, lock):
         self.lock = lock
     def __enter__(self):
-        self.lock.acquire()
+        self.lock.__enter__()
         gc.collect()
     def __exit__(self, *exception):
         gc.collect()
-        self.lock.release()
+        self.lock.__exit__()
 
 module._lock = Collecting(module._lock)
 gc.disable()
@@ -234,5 +234,5 @@ def test_garbage_may_hold_scopes(of: str, mode: str) -> None:
 def test_a_record_may_be_asked_while_it_is_counted() -> None:
     record = Record()
     with record.lock:
-        assert record.lock.acquire(blocking=False)  # as a finaliser in this thread would
-        record.lock.release()
+        assert record.lock.lock.acquire(blocking=False)  # as a finaliser in this thread would
+        record.lock.lock.release()

@@ -13,7 +13,7 @@ import pytest
 from ozfp4._backends.cuda import extension
 from ozfp4._dispatch import on_cuda
 from ozfp4._request import library
-from ozfp4._support import debug
+from ozfp4._support import environment
 from ozfp4.testing import forced
 
 NOTHING = (None,) * 5  # kernel, tile, splits, overlap, a way without planes
@@ -89,10 +89,12 @@ def test_refusals(core: Core, choice: dict[str, Any], error: type[Exception], me
 
 
 def test_words_of_debug() -> None:
-    assert debug.read(None) == debug.read("") == frozenset()
-    assert debug.read("sync") == debug.read(" sync,") == {"sync"}
+    assert not environment.is_sync(None)
+    assert not environment.is_sync("")
+    assert environment.is_sync("sync")
+    assert environment.is_sync(" sync,")
     with pytest.raises(ValueError, match=r"^OZFP4_DEBUG: 'synch' is unknown; allowed is 'sync'$"):
-        debug.read("sync,synch")
+        environment.is_sync("sync,synch")
 
 
 @pytest.mark.parametrize("waits", [False, True])
@@ -102,14 +104,14 @@ def test_debug_reaches_the_core(monkeypatch: pytest.MonkeyPatch, waits: bool) ->
     core = SimpleNamespace(connect=lambda **about: given.update(about))
     monkeypatch.setattr(extension, "require_cuda", lambda: core)
     monkeypatch.setattr(library, "unwatched", lambda: None)
-    monkeypatch.setattr(debug, "SYNC_STAGES", waits)
+    monkeypatch.setattr(environment, "SYNC_STAGES", waits)
     assert on_cuda.connected.__wrapped__() is core
     assert given["waits_for_stages"] is waits
 
 
 @pytest.mark.parametrize(("value", "expected"), [("sync", True), ("", False)])
 def test_the_environment_asks_for_it(value: str, expected: bool) -> None:
-    program = "from ozfp4._support import debug; print(debug.SYNC_STAGES)"
+    program = "from ozfp4._support import environment; print(environment.SYNC_STAGES)"
     done = subprocess.run(
         [sys.executable, "-c", program], env={**os.environ, "OZFP4_DEBUG": value}, capture_output=True, text=True, timeout=60
     )  # fmt: skip

@@ -22,7 +22,7 @@ from .._request.dlpack import any_library
 from .._request.operands import MatmulRequest, matmul_request
 from .._request.types import Arrays, No, Yes
 from .._request.types import TensorT as T
-from .._support.logger import LOGGER
+from .._support.environment import LOGGER
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack

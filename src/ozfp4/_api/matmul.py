@@ -28,7 +28,7 @@ from .._request.library import is_traced, is_watched, short_way
 from .._request.operands import check_wraps, matmul_request, take
 from .._request.types import Array, Arrays, No, Yes
 from .._request.types import TensorT as T
-from .._support.logger import LOGGER
+from .._support.environment import LOGGER
 from .integers import integer_product
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from .._options import Options
 from .._plans.plan import Plan
 from .._request import library
 from .._request.operands import MatmulRequest
-from .._support import debug, torch_private
+from .._support import environment, torch_private
 from .decision import Decision, plan_of
 
 _LONGEST_EXTENT = 2**31 - 4096  # kLongestExtent of csrc/plan/schedule.hpp
@@ -48,7 +48,7 @@ def connected() -> Any:
         find_current_stream=torch.cuda.current_stream,
         increment_version=torch.autograd.graph.increment_version,
         out_of_memory=torch.cuda.OutOfMemoryError,
-        waits_for_stages=debug.SYNC_STAGES,
+        waits_for_stages=environment.SYNC_STAGES,
     )  # fmt: skip
     return cuda
 

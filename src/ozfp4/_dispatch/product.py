@@ -15,7 +15,7 @@ from .._options import Options
 from .._report import Report
 from .._request import library
 from .._request.operands import MatmulRequest, matrices
-from .._support.logger import LOGGER
+from .._support.environment import LOGGER
 from . import on_cuda, told
 from .decision import Decision, plan_of
 

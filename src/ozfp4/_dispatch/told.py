@@ -8,7 +8,7 @@ from typing import Any
 from .._backends import cpu
 from .._request.library import is_tensor, name_of, require_torch
 from .._request.operands import MatmulRequest
-from .._support.logger import LOGGER
+from .._support.environment import LOGGER
 from .decision import Decision
 
 

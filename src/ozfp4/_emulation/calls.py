@@ -11,9 +11,9 @@ import numpy as np
 
 from .._api.einsum import einsum
 from .._api.tensordot import tensordot
+from .._core import WorkspaceError
 from .._request.library import is_integer, name_of, torch_module
 from .._request.subscripts import Subscripts
-from .._support.refusals import OVER_LIMIT, is_over_limit
 from . import chains
 from .choice import decide
 from .entered import Entered, nowhere
@@ -127,8 +127,10 @@ def _without_room(call: Call, options: Options, error: Exception) -> Decision | 
         return None
     if not isinstance(error, MemoryError if torch is None else (MemoryError, torch.cuda.OutOfMemoryError)):
         return None
-    is_refused = is_over_limit(error)
+    is_refused = isinstance(error, WorkspaceError)
     has_native = call.problem.on_cpu or not is_integer(call.problem.dtype)
     if options.mode == "always" or not has_native or not (is_refused or call.out is None):
         return None
-    return Decision(False, OVER_LIMIT if is_refused else "ozfp4 found no memory for it")
+    return Decision(
+        False, "ozfp4 needs more than workspace_limit" if is_refused else "ozfp4 found no memory for it"
+    )

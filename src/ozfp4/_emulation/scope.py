@@ -11,7 +11,7 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from .._options import RoundedOptions, check_taken, takes
-from .._support.logger import LOGGER
+from .._support.environment import LOGGER
 from . import numpy_patch
 from .entered import Entered, entered, entered_here
 from .options import Options, check_options

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from .. import _core
 from .._support import torch_private
-from .._support.logger import LOGGER
+from .._support.environment import LOGGER
 from . import remedies
 
 Array = npt.NDArray[Any]

@@ -17,7 +17,7 @@ from .._request.integers import common_dtype, entry_bits, result_dtype
 from .._request.library import Operands, mark_written
 from .._request.operands import MatmulRequest, matmul_request
 from .._request.prepared import Prepared
-from .._support.logger import LOGGER
+from .._support.environment import LOGGER
 from .devices import Cpu, devices_of
 from .engine import Job, Moved, multiply
 from .host import HostMatrices

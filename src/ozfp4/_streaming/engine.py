@@ -15,8 +15,8 @@ from queue import SimpleQueue
 from traceback import clear_frames
 from typing import Any, NamedTuple
 
+from .._core import WorkspaceError
 from .._dispatch import plain
-from .._support.refusals import is_over_limit
 from .copies import Copies, Workers
 from .devices import DONE, Cpu, Event
 from .host import Box, HostMatrices
@@ -256,9 +256,7 @@ class _Line:
             raise OverflowError(
                 f"overflow: entries of the product do not fit {dtype}; nothing was written"
             ) from None
-        except MemoryError as error:
-            if not is_over_limit(error):
-                raise
+        except WorkspaceError as error:
             raise MemoryError(
                 f"workspace_limit: {job.limit} bytes leave too few for a tile's workspace: {error}"
             ) from None

@@ -11,36 +11,25 @@ class ChildLock:
     """Re-entrant, for ``with``. Its data have to be whole whenever a process may fork."""
 
     def __init__(self) -> None:
-        self._lock = threading.RLock()
+        self.lock = threading.RLock()
         self._held = threading.local()  # what a thread has taken: it gives that back, in a child too
         _all.add(self)
 
-    def acquire(self, blocking: bool = True) -> bool:
-        lock = self._lock
-        is_taken = lock.acquire(blocking)
-        if is_taken:
-            self._held.__dict__.setdefault("locks", []).append(lock)
-        return is_taken
-
-    def release(self) -> None:
-        self._held.locks.pop().release()
-
     def __enter__(self) -> None:
-        self.acquire()
+        lock = self.lock
+        lock.acquire()
+        self._held.__dict__.setdefault("locks", []).append(lock)
 
     def __exit__(self, *_: object) -> None:
-        self.release()
-
-    def renew(self) -> None:
-        self._lock = threading.RLock()
+        self._held.locks.pop().release()
 
 
 _all: weakref.WeakSet[ChildLock] = weakref.WeakSet()
 
 
 def _renew_all() -> None:
-    for lock in list(_all):
-        lock.renew()
+    for each in list(_all):
+        each.lock = threading.RLock()
 
 
 if hasattr(os, "register_at_fork"):
