@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import Any
 
 from .._plans.plan import Plan
@@ -11,8 +12,8 @@ from .._request.integers import words_of
 from .._request.operands import MatmulRequest
 from .kernels import device_name
 
-_OF_NOTHING = {"products": 0, "exponents": (0, 0), "special_rows": 0, "special_columns": 0}
 SMALL = "so small a product takes less time without planes"
+_NAMES = {field.name for field in fields(Report)} - {"plan", "certified", "largest_bound"}
 
 
 def make_report(
@@ -20,18 +21,24 @@ def make_report(
 ) -> Report:
     """The report of a product of floating-point numbers. On a GPU `c` is the result, `beside` the bounds or the product rounded
     up, or None."""
-    asked = request.asked
     kinds = ["complex" if library.is_complex(x.dtype) else "real" for x in (request.a, request.b)]
-    of_device = _on_cuda if library.is_tensor(request.a) else _on_cpu
-    about: dict[str, Any] = {
-        **_common(plan, outcome),
+    about = {
+        **_named(outcome),
+        "plan": plan,
         "device": _device(request),
         "bits": plan.bits,
         "backend": plan.backend,
-        "accuracy": asked.accuracy,
+        "accuracy": request.asked.accuracy,
         "kind": kinds[0] if kinds[0] == kinds[1] else " by ".join(kinds),
     }
-    return Report(**{**about, **of_device(request, plan, outcome, kinds, c, beside)})
+    if library.is_tensor(request.a):
+        return Report(**about | _on_cuda(request, plan, outcome, kinds, c, beside))
+    about["kernel"], is_direct = _ways(outcome)
+    if is_direct:
+        about |= {"backend": DIRECT, "reason": SMALL}
+    if "certified" in outcome:
+        about["certified"] = Certified(**outcome["certified"])
+    return Report(**about, largest_bound=outcome["largest_bound"] if request.asked.return_bound else None)
 
 
 def make_integer_report(
@@ -39,97 +46,61 @@ def make_integer_report(
 ) -> Report:
     """The same of integers; without a plan all was multiplied in words, beside one some of it may have been. `overflows`: entries
     that the result's dtype does not hold, where the outcome does not say."""
-    about = _common(plan, {**_OF_NOTHING, **outcome})
     bits = outcome.get("word_bits", 0)
+    about = {
+        "products": 0,
+        "special_rows": 0,
+        "special_columns": 0,
+        "overflows": overflows,
+        **_named(outcome),
+    }
     if library.is_tensor(request.a):
-        about["exponents"] = integer_exponents(request.a, request.b)
+        about["exponents"] = _integer_exponents(request.a, request.b)
     else:
-        overflows = outcome["overflows"]
         kernels = [] if plan is None else [outcome["kernel"]]
         about["kernel"] = "; ".join([*kernels, f"words of {bits} bits"] if bits else kernels)
-        about["seconds"] = outcome["seconds"]
-    return Report(
-        **about,
-        device=_device(request),
-        bits=bits if plan is None else plan.bits,
-        backend=DIRECT if plan is None else plan.backend,
-        accuracy="exact",
-        kind="integer",
-        overflows=overflows,
-    )
+    about |= {
+        "plan": plan,
+        "device": _device(request),
+        "bits": bits if plan is None else plan.bits,
+        "backend": DIRECT if plan is None else plan.backend,
+        "accuracy": "exact",
+        "capacities": (0, 0),
+        "kind": "integer",
+    }
+    return Report(**about)
 
 
-def _common(plan: Plan | None, outcome: dict[str, Any]) -> dict[str, Any]:
-    """The entries of a report that need nothing else."""
-    names = (
-        "kernel",
-        "moduli_used",
-        "products",
-        "exponents",
-        "special_rows",
-        "special_columns",
-        "workspace",
-        "reason",
-        "fallback",
-    )
-    return {"plan": plan, **{name: outcome[name] for name in names}}
+def _named(outcome: dict[str, Any]) -> dict[str, Any]:
+    """What a core states by the names of a report."""
+    return {name: found for name, found in outcome.items() if name in _NAMES}
 
 
 def _device(request: MatmulRequest) -> str:
     return device_name(str(request.a.device) if library.is_tensor(request.a) else "cpu")
 
 
-# ---- CPU ------------------------------------------------------------------------------------------------------------
-
-
-def _on_cpu(
-    request: MatmulRequest, plan: Plan, outcome: dict[str, Any], kinds: list[str], c: Any, beside: Any
-) -> dict[str, Any]:
-    asked = request.asked
-    kernel, is_direct = _ways(outcome)
-    about = {
-        "kernel": kernel,
-        "seconds": outcome["seconds"],
-        "capacities": outcome["capacities"],
-        "largest_bound": outcome["largest_bound"] if asked.return_bound else None,
-    }
-    if is_direct:
-        about |= {"backend": DIRECT, "reason": SMALL}
-    if "certified" in outcome:
-        about["certified"] = Certified(**outcome["certified"])
-    return about
-
-
 def _ways(outcome: dict[str, Any]) -> tuple[str, bool]:
     """The names of what multiplied, first those that the report describes; and whether it was without planes."""
     counts = [outcome[name] for name in ("by_planes", "by_limbs", "in_words")]
     planes, limbs, words = counts
+    most = ["up to " if count > 1 else "" for count in (limbs, words)]
     names = [
         outcome["kernel"],
-        f"{_most(outcome['limbs'], limbs)} limbs of eight bits on {outcome['limb_unit']}",
-        f"words of 64 bits, FP64 and {_most(outcome['word_moduli'], words)} residues",
+        f"{most[0]}{outcome['limbs']} limbs of eight bits on {outcome['limb_unit']}",
+        f"words of 64 bits, FP64 and {most[1]}{outcome['word_moduli']} residues",
     ]
     taken = [(name, count) for name, count in zip(names, counts, strict=True) if count] or [(names[0], 0)]
     others = (f"{count} of {sum(counts)} matrices by {name}" for name, count in taken[1:])
     return "; ".join((taken[0][0], *others)), planes == 0 < limbs + words
 
 
-def _most(number: int, count: int) -> str:
-    return f"up to {number}" if count > 1 else f"{number}"
-
-
-# ---- GPU ------------------------------------------------------------------------------------------------------------
-
-
 def _on_cuda(
     request: MatmulRequest, plan: Plan, outcome: dict[str, Any], kinds: list[str], c: Any, beside: Any
 ) -> dict[str, Any]:
     asked = request.asked
-    about: dict[str, Any] = {
-        "exponents": _exponents(request, plan, outcome),
-        "capacities": outcome["capacities"],
-    }
-    if about["capacities"] == (0, 0) and about["exponents"] != (0, 0):
+    about: dict[str, Any] = {"exponents": _exponents(request, plan, outcome)}
+    if outcome["capacities"] == (0, 0) and about["exponents"] != (0, 0):
         about["capacities"] = plan.bits, plan.bits
     if kinds == ["complex", "complex"]:  # columns of B are two of the same numbers beside a complex A
         about["special_columns"] = outcome["special_columns"] // 2
@@ -177,20 +148,17 @@ def _largest_bound(request: MatmulRequest, bound: Any) -> float:
     return float(found.max().item()) if found.numel() > 0 else 0.0
 
 
-def integer_exponents(a: Any, b: Any) -> tuple[int, int]:
+def _integer_exponents(a: Any, b: Any) -> tuple[int, int]:
     """Least and largest exponent among the largest entries of the rows of A and the columns of B; (0, 0) without any."""
-    torch = library.require_torch()
-    found: list[int] = []
+    lengths: list[int] = []
     for operand, lines in ((a, a), (b, b.mT if b.dim() > 1 else b)):
         words = words_of(lines, has_unsigned=False)
         if words.numel() == 0:
             continue
-        most, least = words.amax(-1), words.amin(-1)
-        largest = torch.maximum(most, -least)  # of -2^63 the same again: bit 63, as of uint64
-        if library.name_of(operand.dtype) == "uint64":
-            largest = torch.where(least < 0, least, most)
-        bits = sum((largest >= 2**i).to(torch.int64) for i in range(63))
-        bits = torch.where((largest < 0) | (least == -(2**63)), torch.full_like(bits, 64), bits)
-        if bool((bits > 0).any()):
-            found += [int(bits[bits > 0].min()) - 1, int(bits.max()) - 1]
-    return min(found, default=0), max(found, default=0)
+        is_unsigned = library.name_of(operand.dtype) == "uint64"
+        for least, most in zip(
+            *(x.flatten().tolist() for x in (words.amin(-1), words.amax(-1))), strict=True
+        ):
+            largest = max(most, -least) if least >= 0 or not is_unsigned else 2**63
+            lengths += [largest.bit_length()] if largest else []
+    return min(lengths, default=1) - 1, max(lengths, default=1) - 1
