@@ -244,13 +244,9 @@ CASES: dict[str, tuple[str, Callable[[], Any]]] = {
     ),
     "mode_flags": (f"{MODES}: {', '.join(private.MODE_FLAGS)}", lambda: private.mode_flags()),
     "set_mode_flags": (f"{MODES}.set_is_in_mode_without_ignore_compile_internals", flags_are_set),
-    "stream_handle": (
-        "torch._C._cuda_getCurrentRawStream",
-        lambda: on_gpu(lambda: private.stream_handle(0) >= 0),
-    ),
     "stream_function": (
         "torch._C._cuda_getCurrentRawStream",
-        lambda: on_gpu(lambda: private.stream_function()(0) == private.stream_handle(0)),
+        lambda: on_gpu(lambda: private.stream_function()(0) == torch.cuda.current_stream(0).cuda_stream),
     ),
     "sleep_on_device": ("torch.cuda._sleep", lambda: on_gpu(lambda: private.sleep_on_device(1) is None)),
 }

@@ -40,7 +40,6 @@ class Partial:
     def settle(self, facts: Any) -> None:
         """Scales and the number of moduli, from the facts of all pieces, (pieces, m + n, 6)."""
         self.shared = settled(self, facts, self.a.shape[0])
-        self.special_lines = special_lines(self.shared, self.a.shape[0])
         self._dtype = np.dtype(f"u{self.shared.entry_bytes}")
 
     def rounded(self) -> Any:
@@ -62,7 +61,10 @@ class Partial:
     def residues(self, parts: list[tuple[Range, Range]], targets: list[Any]) -> None:
         """The residues of each part, rows and columns of the result, into its target, a tensor of :meth:`bytes_of` bytes. Range:
         the parts lie side by side, in this order, along rows or along columns, and have the same range of the other axis."""
-        rows, columns = (_hull([part[axis] for part in parts]) for axis in (0, 1))
+        # From the begin of the first to the end of the last.
+        rows, columns = (
+            (ranges[0][0], max(map(sum, ranges)) - ranges[0][0]) for ranges in zip(*parts, strict=True)
+        )
         found = np.empty((self.shared.groups, rows[1], columns[1]), self._dtype)
         limit = self.asked.workspace_limit or cpu.DEFAULT_WORKSPACE
         a, b = self.a[_slice(rows)], self.b[:, _slice(columns)]
@@ -76,8 +78,8 @@ class Partial:
         tensor of the block's shape; the places of what nothing certifies are kept."""
         parts = received.numpy()[: pieces * self.bytes_of(rows[1], columns[1])].view(self._dtype)
         parts = parts.reshape(pieces, self.shared.groups, rows[1], columns[1])
-        found = self.shared.finish(parts, rows[0], columns[0], array_of_tensor("out", out.detach()))
-        self._listed.append(found)
+        out = array_of_tensor("out", out.detach())
+        self._listed.append(self.shared.finish(parts, rows[0], columns[0], out))
 
     def count_listed(self) -> int:
         """How many entries of the finished blocks are still to be made."""
@@ -89,11 +91,12 @@ class Partial:
 
 
 def settled(piece: Any, facts: Any, rows: int) -> _core.Pieces:
-    """The shared facts of lines of A, so many rows, and of B, from the facts of all pieces."""
-    asked = piece.asked
-    return _core.Pieces(
+    """The shared facts of lines of A, so many rows, and of B, from the facts of all pieces; `special_lines` of the piece: places
+    of those that hold NaN or infinity, int64 tensors on the CPU."""
+    asked, words = piece.asked, facts.cpu().numpy()
+    shared = _core.Pieces(
         piece.plan._core,
-        facts.cpu().numpy(),
+        words,
         rows,
         piece.k,
         asked.accuracy,
@@ -101,19 +104,10 @@ def settled(piece: Any, facts: Any, rows: int) -> _core.Pieces:
         piece.precision,
         piece.prefixes,
     )
-
-
-def special_lines(shared: _core.Pieces, rows: int) -> tuple[Any, Any]:
-    """Places of the rows of A and columns of B that hold NaN or infinity: int64 tensors on the CPU."""
     special = require_torch().from_numpy(shared.special)
-    return special[:rows].nonzero().view(-1), special[rows:].nonzero().view(-1)
+    piece.special_lines = tuple(part.nonzero().view(-1) for part in (special[:rows], special[rows:]))
+    return shared
 
 
 def _slice(of: Range, begin: int = 0) -> slice:
     return slice(of[0] - begin, of[0] - begin + of[1])
-
-
-def _hull(ranges: list[Range]) -> Range:
-    """From the begin of the first to the end of the last."""
-    first = ranges[0][0]
-    return first, max(begin + count for begin, count in ranges) - first

@@ -242,19 +242,12 @@ def timeout_of(backend: Any) -> Any:
 # ---- CUDA
 
 
-def stream_handle(device: int) -> int:
-    """The handle of a device's current stream, without the object that torch has around it where there is a way."""
-    torch = _torch()
-    try:
-        handle: int = torch._C._cuda_getCurrentRawStream(device)
-    except AttributeError:
-        handle = torch.cuda.current_stream(device).cuda_stream
-    return handle
-
-
 def stream_function() -> Callable[[int], int]:
-    """The fastest function for the handle of a device's current stream."""
-    return getattr(_torch()._C, "_cuda_getCurrentRawStream", stream_handle)
+    """The fastest function for the handle of a device's current stream, without the object that torch has around it."""
+    torch = _torch()
+    return getattr(
+        torch._C, "_cuda_getCurrentRawStream", lambda device: torch.cuda.current_stream(device).cuda_stream
+    )
 
 
 def sleep_on_device(cycles: int) -> None:

@@ -14,8 +14,8 @@ from ... import _core
 from ..._options import Options
 from ..._plans.plan import Plan
 from ..._request import library
-from ..._support.torch_private import stream_handle
-from ..partial import Range, settled, special_lines
+from ..._support.torch_private import stream_function
+from ..partial import Range, settled
 from . import extension
 
 _RECORD_BYTES, _SHIFT_BYTES = 32, 4
@@ -28,9 +28,8 @@ def _facts(x: Any, is_right: bool) -> Any:
     torch, cuda, device = library.require_torch(), extension.require_cuda(), x.device
     scratch = torch.empty(cuda.piece_facts_scratch(x, is_right), dtype=torch.uint8, device=device)
     found = torch.empty((x.shape[int(is_right)], _core.piece_words), dtype=torch.int64, device=device)
-    cuda.piece_facts(
-        x, is_right, found.data_ptr(), scratch.data_ptr(), device.index, stream_handle(device.index)
-    )
+    stream = stream_function()(device.index)
+    cuda.piece_facts(x, is_right, found.data_ptr(), scratch.data_ptr(), device.index, stream)
     return found
 
 
@@ -70,10 +69,9 @@ class Partial:
 
     @property
     def _stream(self) -> int:
-        return stream_handle(self.device.index)
+        return stream_function()(self.device.index)
 
     def facts(self) -> Any:
-        """What the lines of the piece say of themselves: int64 words, (m + n, 6)."""
         torch = self.torch
         if self.is_empty:
             none = torch.empty((self.m + self.n, 0), dtype=torch.float64, device="cpu")
@@ -81,9 +79,7 @@ class Partial:
         return torch.cat([_facts(self.a, False), _facts(self.b, True)])
 
     def settle(self, facts: Any) -> None:
-        """Scales, the number of moduli, and the planes, from the facts of all pieces, (pieces, m + n, 6)."""
         torch, shared = self.torch, settled(self, facts, self.m)
-        self.special_lines = special_lines(shared, self.m)
         self.count, records = shared.count, shared.records
         if self.asked.accuracy == "correct":
             records[:, _ROUNDED] = 0
@@ -110,24 +106,19 @@ class Partial:
         return self.shift.data_ptr() + line * _SHIFT_BYTES, records
 
     def rounded(self) -> Any:
-        """How many entries of each line of this piece the scales round: int64, (m + n,)."""
         return self.records[:, _ROUNDED].contiguous()
 
     def set_rounded(self, counts: Any) -> None:
-        """The sums of these over all pieces."""
         self.records[:, _ROUNDED] = counts
 
     def bytes_of(self, rows: int, columns: int) -> int:
-        """Of the residues of a block."""
         return int(self.stages.residue_bytes(self.count, rows, columns))
 
     def tail(self, part: int) -> int:
-        """Bytes that :meth:`finish` may read behind what was received, of parts of `part` bytes."""
         return -(-part * int(self.stages.spare_planes(self.count)) // self.count) + 16
 
     def residues(self, parts: list[tuple[Range, Range]], targets: list[Any]) -> None:
-        """The residues of each part, rows and columns of the result, into its target, a tensor of :meth:`bytes_of` bytes that
-        is aligned to 16."""
+        """Each target has to be aligned to 16 bytes."""
         if self.is_empty:
             for target in targets:
                 target.zero_()
@@ -140,8 +131,7 @@ class Partial:
                 )  # fmt: skip
 
     def finish(self, received: Any, pieces: int, rows: Range, columns: Range, out: Any) -> None:
-        """The block of the result whose residues of all pieces were received, one piece behind the other, rounded into `out`, a
-        tensor of the block's shape; the places of what nothing certifies are kept. `received` has :meth:`tail` bytes more."""
+        """`received` has :meth:`tail` bytes more."""
         cuda, torch = self.cuda, self.torch
         listed = counts = None
         if self.asked.accuracy != "scaled":
@@ -157,13 +147,12 @@ class Partial:
         )  # fmt: skip
 
     def count_listed(self) -> int:
-        """How many entries of the finished blocks are still to be made; waits for the device."""
+        """Waits for the device."""
         if not self._listed:
             return 0
         return int(self.torch.stack([block[3][0] for block in self._listed]).sum())
 
     def listed(self) -> Any:
-        """Rows and columns of these: int64, (entries, 2), on the CPU."""
         torch, found = self.torch, [self.torch.empty((0, 2), dtype=self.torch.int64, device="cpu")]
         bits = torch.arange(32, device=self.device, dtype=torch.int32)
         for rows, columns, words, _ in self._listed:
