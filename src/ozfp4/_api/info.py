@@ -9,7 +9,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from .. import _core
-from .._backends import cpu
 from .._backends.cuda import extension
 from .._backends.kernels import GPU_BACKENDS, DeviceKernel, cpu_kernel, device_name, installed_kernels
 from .._plans.plan import ALPHABETS, make_plan
@@ -73,10 +72,10 @@ def _cpu_backend(name: str) -> Backend:
     try:
         verdict = guard.known_verdict(cpu_kernel(name))
     except ValueError as error:  # of OZFP4_CPU_KERNEL, as every product raises it
-        return Backend(cpu.name(), name, False, str(error))
+        return Backend(device_name("cpu"), name, False, str(error))
     failed = verdict is not None and not verdict.passed
     detail = verdict.text if verdict is not None and failed else _core.serving_kernel(name)
-    return Backend(cpu.name(), name, not failed, detail)
+    return Backend(device_name("cpu"), name, not failed, detail)
 
 
 def gpu_backends() -> tuple[Backend, ...]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import platform
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from .. import _core
 from .._plans.plan import Plan
 from .._request import library
-from . import cpu
 from .cuda import extension
 
 GPU_BACKENDS = ("int8", "fp4")  # among equals the first one is taken
@@ -43,9 +43,11 @@ def words_kernel(index: int) -> DeviceKernel:
 
 
 def device_name(device: str) -> str:
-    """The device with the name of its hardware, e.g. ``cuda:0 (NVIDIA H200)``."""
+    """The device with the name of its hardware, e.g. ``cuda:0 (NVIDIA H200)``, of the CPU also the number of threads that there
+    are now."""
     if device == "cpu":
-        return cpu.name()
+        model = _core.cpu_name().removeprefix("cpu").strip() or platform.machine()
+        return f"cpu ({model}, {_core.thread_count()} threads)"
     return f"{device} ({library.require_torch().cuda.get_device_name(device)})"
 
 

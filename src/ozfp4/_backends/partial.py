@@ -11,8 +11,8 @@ from .. import _core
 from .._options import Options
 from .._plans.plan import Plan
 from .._request.library import array_of_tensor, require_torch
-from . import cpu
 
+_WORKSPACE = 2**30  # where no limit is asked for
 Range = tuple[int, int]  # where it begins, and how many lines it has
 
 
@@ -66,7 +66,7 @@ class Partial:
             (ranges[0][0], max(map(sum, ranges)) - ranges[0][0]) for ranges in zip(*parts, strict=True)
         )
         found = np.empty((self.shared.groups, rows[1], columns[1]), self._dtype)
-        limit = self.asked.workspace_limit or cpu.DEFAULT_WORKSPACE
+        limit = self.asked.workspace_limit or _WORKSPACE
         a, b = self.a[_slice(rows)], self.b[:, _slice(columns)]
         self.shared.residues(a, rows[0], b, columns[0], found, limit)
         for (own_rows, own_columns), target in zip(parts, targets, strict=True):

@@ -9,12 +9,14 @@ status. Adding a command means adding that file. ``CHECKS_KERNELS = True`` there
 from __future__ import annotations
 
 import argparse
+import errno
 import importlib
 import io
 import os
 import pkgutil
 import sys
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from types import ModuleType
 from typing import NoReturn
 
@@ -129,6 +131,21 @@ def check_environment(*, kernels: bool = True) -> None:
             _core.serving_byte_kernel()
     except ValueError as error:
         raise InputError(str(error)) from None
+
+
+def check_writable(file: Path) -> None:
+    """InputError of --report before the work, not after it; nothing is touched."""
+    import tempfile  # which takes longer than ``ozfp4 exec``
+
+    try:
+        if file.is_dir():
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        if not file.exists():  # permissions do not say it: /proc takes no file
+            tempfile.TemporaryFile(dir=file.parent).close()
+        elif not os.access(file, os.W_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+    except OSError as error:
+        raise InputError(f"--report: {file} cannot be written: {error.strerror}") from None
 
 
 def status_of(name: str, work: Callable[[], int], *, bad_input: int = BAD_INPUT, kernels: bool = True) -> int:

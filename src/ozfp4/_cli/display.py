@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Sequence
 
-from .._support.table import columns as text_columns
+from .._support.table import Table
 
 PATIENCE = 1.0  # seconds before anything is shown
 INTERVAL = 0.2
@@ -53,6 +53,6 @@ class Progress:
 
 def show(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 1) -> None:
     """Print a table, of which so many leading columns are aligned left, the others right."""
-    lines = text_columns([columns, *rows], right=range(left, len(columns)))
+    lines = Table(rows, columns, range(left, len(columns))).lines()
     rule = "-" * max(map(len, lines))
     print("\n".join(["", title, rule, lines[0], rule, *lines[1:], rule]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from .._backends import cpu
+from .._backends.kernels import device_name
 from .._request.library import is_tensor, name_of, require_torch
 from .._request.operands import MatmulRequest
 from .._support.environment import LOGGER
@@ -33,7 +33,7 @@ def line(request: MatmulRequest, decision: Decision | str, seconds: float | None
     result = name_of(request.dtype)
     promised = "exact" if result.startswith(("int", "uint", "bool")) else request.asked.accuracy
     of = "product" if request.update is None else "update"
-    where = str(request.a.device) if is_tensor(request.a) else cpu.name()
+    where = str(request.a.device) if is_tensor(request.a) else device_name("cpu")
     took = "captured" if seconds is None else f"{1e3 * seconds:.3f} ms"
     if isinstance(decision, str):
         by, because = "machine words", decision

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from .._backends import cpu
 from .._backends.cuda import extension
+from .._backends.kernels import device_name
 from .._request import library
 from .._support.version import __version__
 
@@ -67,7 +67,7 @@ def gpus() -> list[int]:
 
 def describe(device: str) -> dict[str, Any]:
     """Device ("cpu" or "cuda"), driver, versions, commit and date, plain values for a JSON file; what is missing is left out."""
-    about: dict[str, Any] = {"device": cpu.name(), "date": time.strftime("%Y-%m-%d")}
+    about: dict[str, Any] = {"device": device_name("cpu"), "date": time.strftime("%Y-%m-%d")}
     if device == "cuda":
         import torch
 

@@ -10,7 +10,6 @@ from typing import Any
 from .. import _core
 from .._api.matmul import matmul
 from .._api.selftest import SelfTest
-from .._backends import cpu
 from .._backends.cuda import extension
 from .._backends.kernels import GPU_BACKENDS, device_name
 from .._plans.plan import ALPHABETS
@@ -99,7 +98,7 @@ def report(tested: SelfTest, *, progress: Callable[[float], Any] | None = None) 
         products += [{"accuracy": "standard"}, {"accuracy": "correct"}]
         if device == "cpu" or gpus:
             asked += [(device, n, options) for n in sizes for options in products]
-    machine = describe("cuda" if gpus else "cpu") | {"scipy": scipy.__version__, "cpu": cpu.name()}
+    machine = describe("cuda" if gpus else "cpu") | {"scipy": scipy.__version__, "cpu": device_name("cpu")}
     before = _clocks()
     times = []
     for done, each in enumerate(asked):

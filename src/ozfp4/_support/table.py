@@ -2,39 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
 
 
-def columns(rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> list[str]:
-    """Lines whose columns are as wide as their widest cell; those of the numbers in `right` are flush right.
-
-    >>> columns([("fp4", "59"), ("int8", "16")], right=(1,))
-    ['fp4   59', 'int8  16']
-    """
-    widths = [max(map(len, cells)) for cells in zip(*rows, strict=True)]
-    return [
-        "  ".join(
-            cell.rjust(width) if i in right else cell.ljust(width)
-            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in rows
-    ]
-
-
 @dataclass(frozen=True)
 class Table:
-    """Rows of cells, the heads of the columns (none: names and values), and which columns are flush right."""
+    """Rows of cells, the heads of the columns (none: names and values), and which columns are flush right.
+
+    >>> Table([("fp4", "59"), ("int8", "16")], right=(1,)).lines()
+    ['fp4   59', 'int8  16']
+    """
 
     rows: Sequence[Sequence[str]]
     heads: Sequence[str] = ()
-    right: Sequence[int] = ()
+    right: Container[int] = ()
 
     def lines(self) -> list[str]:
-        """As text."""
+        """As text, whose columns are as wide as their widest cell."""
         rows = [self.heads, *self.rows] if self.heads else self.rows
-        return columns(rows, self.right) if rows else []
+        widths = [max(map(len, cells)) for cells in zip(*rows, strict=True)]
+        return [
+            "  ".join(
+                cell.rjust(width) if i in self.right else cell.ljust(width)
+                for i, (cell, width) in enumerate(zip(row, widths, strict=True))
+            ).rstrip()
+            for row in rows
+        ]
 
     def html(self) -> str:
         """As an HTML table; every cell is escaped."""

@@ -30,7 +30,7 @@ import sys
 from pathlib import Path
 
 from ... import _core
-from .. import InputError, within
+from .. import InputError, check_writable, within
 
 OWN_ERROR, CANNOT_RUN, NOT_FOUND = 125, 126, 127  # as env(1) has them
 LIBRARY = "libozfp4_blas.so"
@@ -199,21 +199,13 @@ def _own_environment() -> dict[str, str]:
 
 def _report(file: Path) -> str:
     """Its path, whatever folder the program goes to. InputError unless libozfp4_blas can add to it; nothing is touched."""
-    path, is_report = os.path.realpath(file), False
-    try:
-        try:
-            mode = os.stat(path).st_mode
-        except FileNotFoundError:
-            folder = os.path.dirname(path)
-            os.stat(folder)
-            if not os.access(folder, os.W_OK | os.X_OK):
-                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES)) from None
-            return path
-        if stat.S_ISREG(mode) or stat.S_ISDIR(mode):  # reading a terminal or a pipe would wait
-            with open(path, "r+b", buffering=0) as held:
+    check_writable(file)
+    path, is_report = os.path.realpath(file), True
+    if os.path.exists(path):
+        is_report = os.path.isfile(path)  # reading a terminal or a pipe would wait
+        if is_report:
+            with open(path, "rb", buffering=0) as held:
                 is_report = held.read(len(REPORT_BEGIN)) in (b"", REPORT_BEGIN)
-    except OSError as error:
-        raise InputError(f"--report: {file} cannot be written: {error.strerror}") from None
     if not is_report:
         raise InputError(f"--report: {file} holds something else than a report, and stays as it is")
     return path

@@ -13,8 +13,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import tempfile
 import warnings
 from pathlib import Path
 
@@ -23,7 +21,7 @@ import ozfp4
 from ..._measure import kept
 from ..._measure import report as machine_report
 from ..._measure.machine import have_cuda
-from .. import InputError
+from .. import check_writable
 from ..display import Progress
 
 
@@ -45,7 +43,7 @@ def run(options: argparse.Namespace) -> int:
     """Test, print; 1 if a kernel fails."""
     report: Path | None = options.report
     if report is not None:
-        _check_writable(report)
+        check_writable(report)
     have_cuda()  # imports torch where it is installed, so that GPUs are tested
     with warnings.catch_warnings(), Progress("self-test") as progress:
         warnings.simplefilter("ignore", RuntimeWarning)  # the table tells the same
@@ -60,15 +58,3 @@ def run(options: argparse.Namespace) -> int:
         kept.write(report, json.dumps(measured, indent=1) + "\n")
         print(f"wrote {report}")
     return 0 if tested.passed else 1
-
-
-def _check_writable(file: Path) -> None:
-    """InputError before minutes of measurement, not after."""
-    try:
-        if not file.exists():
-            # Permissions do not say it: /proc takes no file.
-            tempfile.TemporaryFile(dir=file.parent).close()
-        elif file.is_dir() or not os.access(file, os.W_OK):
-            raise InputError(f"--report: {file} cannot be written")
-    except OSError:
-        raise InputError(f"--report: {file} cannot be written") from None
