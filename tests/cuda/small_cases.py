@@ -18,13 +18,12 @@ from pathlib import Path
 import torch
 
 import ozfp4
-from ozfp4._backends import kernels
 from ozfp4._backends.cuda import extension
 from ozfp4.testing import forced
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))  # without pytest
 
-from support import chosen, structured_operands
+from support import chosen, gpu_elements, structured_operands
 
 PATHS = [
     ("II", "int8", "least"),
@@ -52,7 +51,7 @@ def equal(x: torch.Tensor, y: torch.Tensor) -> bool:
 
 def takes(kernel: str, options: dict[str, str]) -> bool:
     """Whether a kernel multiplies the planes of a plan here."""
-    elements = kernels.elements(ozfp4.plan(9, 9, 9, **options, accuracy="scaled"))
+    elements = gpu_elements(options["scheme"], options["backend"])
     number = cuda.kernels.index(kernel)
     return any(cuda.kernel_error(number, element, 0) is None for element in elements)
 

@@ -15,6 +15,7 @@ from .generators import (
     spread,
     stack_operands,
 )
+from .gpu_elements import gpu_elements
 from .hard import HARD, hard_operands
 from .structured import STRUCTURED, structured_operands
 from .update import gemm_reference
@@ -32,6 +33,7 @@ __all__ = [
     "constant_columns",
     "constant_rows",
     "gemm_reference",
+    "gpu_elements",
     "hard_operands",
     "noise",
     "operands",

@@ -23,15 +23,18 @@ from ozfp4._trust import guard
 
 torch = pytest.importorskip("torch")
 
-KERNELS = ("wgmma s8", "warp s8", "warp fp4", "tcgen05 s8", "warp fp4 stand-in")
-TAKES = {"u8": (0, 1, 3), "s8": (0, 1, 3), "e2m1": (2, 4)}
+# By alphabet, best first; what has no planes, and what only tests call.
+SERVING = {
+    "int8": [("wgmma s8", "u8"), ("warp s8", "u8"), ("tcgen05 s8", "u8")],
+    "fp4": [("warp fp4", "e2m1"), ("tcgen05 s8", "s8"), ("wgmma s8", "s8")],
+}
+OTHERS = [("integers in machine words", "words"), ("warp fp4 stand-in", "e2m1")]
 Named = tuple[int, str, str]
 
 
 class Extension:
     """A stand-in for ozfp4._cuda: the kernels in `wrong` fail, (name, element)."""
 
-    kernels = KERNELS
     compute_capabilities = ((9, 0),)
 
     def __init__(self) -> None:
@@ -40,12 +43,11 @@ class Extension:
         self.tested: list[Named] = []
         self.memory_errors = 0
 
-    def kernel_error(self, kernel: int, element: str, device: int) -> str | None:
-        return None if kernel in TAKES[element] else "the kernel multiplies something else"
+    def kernels_of(self, device: int, plan: Any) -> list[tuple[str, str]]:
+        return [*SERVING["int8"], *SERVING["fp4"], *OTHERS] if plan is None else SERVING[plan.alphabet]
 
     def find_kernel(self, element: str, device: int, residues: bool = True) -> int | None:
-        best = {"u8": 0, "s8": 3 if residues else 0, "e2m1": 2}
-        return best[element]
+        return 0
 
     def test_kernel(self, device: int, name: str, element: str, short: bool) -> dict[str, Any]:
         if self.memory_errors > 0:
@@ -89,8 +91,8 @@ INT8 = ozfp4.plan(1, 1, 1, backend="int8", accuracy="scaled")
 FP4 = ozfp4.plan(1, 1, 1, backend="fp4", accuracy="scaled")
 
 
-def best(element: str = "u8") -> DeviceKernel:
-    return kernels.gpu_kernels((element,), 0)[0]
+def best(plan: ozfp4.Plan = INT8, index: int = 0) -> DeviceKernel:
+    return kernels.gpu_kernels(index, plan)[0]
 
 
 def test_a_kernel_is_tested_once(cuda: Extension) -> None:
@@ -100,7 +102,7 @@ def test_a_kernel_is_tested_once(cuda: Extension) -> None:
     guard.forget()
     assert guard.verdict_of(best()).passed
     assert len(cuda.tested) == 1  # the verdict was kept
-    assert guard.verdict_of(kernels.gpu_kernels(("u8",), 1)[0]).passed
+    assert guard.verdict_of(best(index=1)).passed
     assert cuda.tested[1:] == [(1, "wgmma s8", "u8")]
 
 
@@ -109,14 +111,14 @@ def test_the_kernel_that_is_likely_to_serve(cuda: Extension) -> None:
     assert guard.likely_kernel(FP4, 0) == ("warp fp4", "")
     assert cuda.tested == []
     cuda.wrong = {("wgmma s8", "u8"), ("warp fp4", "e2m1")}
-    for kernel in (best(), best("e2m1")):
+    for kernel in (best(), best(FP4)):
         text = rf"the kernel '{kernel.name}' \({kernel.element}\) on cuda:0 \(Some GPU\) failed"
         with pytest.warns(RuntimeWarning, match=text):
             guard.test(kernel, short=True)
     assert guard.likely_kernel(INT8, 0) == ("warp s8", "")
     assert guard.likely_kernel(FP4, 0) == ("tcgen05 s8", "")  # limbs as bytes
-    cuda.wrong = {(name, "u8") for name in KERNELS}
-    for kernel in kernels.gpu_kernels(("u8",), 0)[1:]:  # the first one failed before
+    cuda.wrong = set(SERVING["int8"])
+    for kernel in kernels.gpu_kernels(0, INT8)[1:]:  # the first one failed before
         with pytest.warns(RuntimeWarning, match="is disabled"):
             guard.test(kernel, short=True)
     name, reason = guard.likely_kernel(INT8, 0)
@@ -151,19 +153,16 @@ def test_no_memory_is_no_verdict(cuda: Extension, monkeypatch: pytest.MonkeyPatc
     assert len(emptied) == 2
 
 
-def test_digits_never_go_to_a_kernel_that_stores_residues(cuda: Extension) -> None:
-    names = [pair.name for pair in kernels.gpu_kernels(("s8",), 0, False)]
-    assert names == ["wgmma s8", "warp s8"]
-    assert [pair.name for pair in kernels.gpu_kernels(("s8",), 0)] == [
-        "tcgen05 s8",
-        "wgmma s8",
-        "warp s8",
-    ]
-
-
-def test_stand_ins_serve_nothing(cuda: Extension) -> None:
-    assert [pair.name for pair in kernels.gpu_kernels(("e2m1",), 0)] == ["warp fp4"]
-    assert [pair.name for pair in kernels.stand_ins(0)] == ["warp fp4 stand-in"]
+def test_stand_ins_are_tested_where_they_are_asked_for(
+    cuda: Extension, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
+    serving = {(kernel.name, kernel.element) for kernel in kernels.installed_kernels()}
+    assert serving >= {*SERVING["int8"], *SERVING["fp4"], OTHERS[0]}
+    assert OTHERS[1] not in serving
+    everything = kernels.installed_kernels(with_stand_ins=True)
+    assert {(kernel.name, kernel.element) for kernel in everything} - serving == {OTHERS[1]}
 
 
 # ---- Extensions and drivers that do not work ------------------------------------------------------------------------

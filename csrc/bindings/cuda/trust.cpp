@@ -1,5 +1,7 @@
 // The self-test of a GPU's kernels, as bindings/cpu/register_trust of those of the CPU.
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "bindings/cuda/register.hpp"
 #include "bindings/verdicts.hpp"
@@ -10,6 +12,16 @@ namespace ozfp4::bindings {
 namespace py = pybind11;
 
 void register_trust(py::module_& module) {
+  module.def(
+      "kernels_of",
+      [](int device, const Plan* plan) {
+        std::vector<std::pair<std::string, std::string>> named;
+        for (const product::KernelName& kernel : product::device_kernels(device, plan)) {
+          named.emplace_back(kernel.name, kernel.element);
+        }
+        return named;
+      },
+      py::arg("device"), py::arg("plan"));
   module.def("device_facts", [](int device) { return as_dict(product::find_device_facts(device)); }, py::arg("device"));
   module.def(
       "verdict_of",

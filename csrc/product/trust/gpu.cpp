@@ -410,6 +410,28 @@ void forget_device_verdicts() {
 
 void break_device_kernels(std::vector<KernelName> kernels) { break_kernels(std::move(kernels)); }
 
+std::vector<KernelName> device_kernels(int index, const Plan* plan) {
+  const Device device = device_of(index);
+  std::vector<KernelName> found;
+  const auto add = [&](Kernel kernel, Element element) { found.push_back(GpuKernel{true, kernel, element}.name()); };
+  if (plan != nullptr) {
+    for (const Kernel kernel : kernels_for(device, *plan)) add(kernel, element_of(*plan, kernel));
+    return found;
+  }
+  for (const Element element : {Element::u8, Element::s8, Element::e2m1}) {
+    Kernel best = Kernel::hopper;
+    const bool has_best = find_kernel(element, device.gpu, true, &best);
+    if (has_best) add(best, element);
+    for (int i = 0; i < kKernels; ++i) {
+      const auto kernel = static_cast<Kernel>(i);
+      if (has_best && kernel == best) continue;
+      if (find_kernel_error(kernel, element, device.gpu) == nullptr) add(kernel, element);
+    }
+  }
+  found.push_back(kWithoutPlanes.name());
+  return found;
+}
+
 Facts find_device_facts(int device) { return facts_of(device_of(device)); }
 
 }  // namespace ozfp4::product

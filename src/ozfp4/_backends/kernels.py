@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from .. import _core
@@ -13,7 +12,6 @@ from .cuda import extension
 
 GPU_BACKENDS = ("int8", "fp4")  # among equals the first one is taken
 _STAND_IN = "stand-in"  # in the names of kernels that only tests call
-_RESIDUES_ONLY = "tcgen05"  # begins the names of kernels that store residues, but neither digits nor INT32
 
 
 @dataclass(frozen=True)
@@ -37,11 +35,6 @@ class DeviceKernel:
         return f"'{self.name}' ({self.element}) on {device_name(self.device)}"
 
 
-def words_kernel(index: int) -> DeviceKernel:
-    """Small products on a CUDA device, which have no planes."""
-    return DeviceKernel(f"cuda:{index}", "integers in machine words", "words")
-
-
 def device_name(device: str) -> str:
     """The device with the name of its hardware, e.g. ``cuda:0 (NVIDIA H200)``, of the CPU also the number of threads that there
     are now."""
@@ -61,36 +54,10 @@ def cpu_kernels() -> list[DeviceKernel]:
     return [DeviceKernel("cpu", name, element) for name, element in _core.cpu_kernels()]
 
 
-def elements(plan: Plan) -> tuple[str, ...]:
-    """The elements that planes of a plan can have on a GPU, best first: E2M1 codes ("e2m1"), limbs ("s8") or residues ("u8")."""
-    if plan.alphabet == "fp4":
-        return ("e2m1", "s8") if plan.scheme in ("I", "II") else ("s8",)
-    return ("u8",) if plan.scheme == "II" else ("s8",)
-
-
-def gpu_kernels(elements: Sequence[str], index: int, residues: bool = True) -> list[DeviceKernel]:
-    """The kernels of a CUDA device that may serve planes of these elements, best first; without stand-ins. `residues`:
-    nothing else is stored, as by scheme II."""
-    cuda = extension.require_cuda()
-    found = []
-    for element in elements:
-        best = cuda.find_kernel(element, index, residues)
-        for number in sorted(range(len(cuda.kernels)), key=lambda number: number != best):
-            name = cuda.kernels[number]
-            may_serve = _STAND_IN not in name and (residues or not name.startswith(_RESIDUES_ONLY))
-            if may_serve and cuda.kernel_error(number, element, index) is None:
-                found.append(DeviceKernel(f"cuda:{index}", name, element))
-    return found
-
-
-def stand_ins(index: int) -> list[DeviceKernel]:
-    """Those of a CUDA device that only tests use: kernels for FP4 units with the instruction itself replaced."""
-    cuda = extension.require_cuda()
-    return [
-        DeviceKernel(f"cuda:{index}", name, "e2m1")
-        for number, name in enumerate(cuda.kernels)
-        if _STAND_IN in name and cuda.kernel_error(number, "e2m1", index) is None
-    ]
+def gpu_kernels(index: int, plan: Plan | None = None) -> list[DeviceKernel]:
+    """The kernels of a CUDA device that multiply the planes of a plan, best first; without a plan all, those of tests, too."""
+    named = extension.require_cuda().kernels_of(index, None if plan is None else plan._core)
+    return [DeviceKernel(f"cuda:{index}", name, element) for name, element in named]
 
 
 def installed_kernels(*, with_stand_ins: bool = False) -> list[DeviceKernel]:
@@ -102,6 +69,5 @@ def installed_kernels(*, with_stand_ins: bool = False) -> list[DeviceKernel]:
         return found
     for index in range(torch.cuda.device_count()):
         if extension.why_unavailable(torch.device("cuda", index)) is None:
-            found += [*gpu_kernels(("u8", "s8", "e2m1"), index), words_kernel(index)]
-            found += stand_ins(index) if with_stand_ins else []
+            found += [x for x in gpu_kernels(index) if with_stand_ins or _STAND_IN not in x.name]
     return found

@@ -12,7 +12,7 @@ from typing import Any
 
 from .. import _core
 from .._backends.cuda import extension
-from .._backends.kernels import DeviceKernel, elements, gpu_kernels
+from .._backends.kernels import DeviceKernel, gpu_kernels
 from .._plans.plan import Plan
 from .._request import library
 from .._support.caller import stack_level
@@ -89,7 +89,7 @@ def tell_failures() -> None:
 def likely_kernel(plan: Plan, index: int) -> tuple[str, str]:
     """The name of the kernel that serves a plan's planes as far as is known, without a test, or "" and the reason."""
     failed = []
-    for kernel in gpu_kernels(elements(plan), index, plan.scheme == "II"):
+    for kernel in gpu_kernels(index, plan):
         verdict = known_verdict(kernel)
         if verdict is None or verdict.passed:
             return kernel.name, ""

@@ -7,11 +7,10 @@ import pytest
 from first_gpu import DEVICE, MODES, check, noisy, on_device, torch
 
 import ozfp4
-from ozfp4._backends import kernels
 from ozfp4._backends.cuda import extension
 from ozfp4._plans.plan import make_plan
 from ozfp4.testing import assert_same_bits, forced
-from support import chosen, operands
+from support import chosen, gpu_elements, operands
 
 SHAPES = [(1, 1, 1), (3, 7, 5), (129, 130, 67), (200, 65, 1), (64, 1000, 33), (300, 8, 300)]
 BACKENDS = ["int8", "fp4"]
@@ -38,10 +37,7 @@ def test_equals_cpu(kind, dtype, backend):
 
 def fp4_kernels():
     """Those of this device and build that multiply the planes of a complex FP4 plan, as E2M1 codes or as bytes."""
-    cuda, elements = (
-        extension.extension(),
-        kernels.elements(make_plan("II", "fp4", "least", 53, 2, is_complex=True)),
-    )
+    cuda, elements = extension.extension(), gpu_elements("II", "fp4")
     return [
         name
         for number, name in enumerate(cuda.kernels)

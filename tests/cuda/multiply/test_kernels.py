@@ -7,10 +7,9 @@ import pytest
 from first_gpu import DEVICE, torch
 
 import ozfp4
-from ozfp4._backends import kernels
 from ozfp4._backends.cuda import extension
 from ozfp4.testing import assert_same_bits, forced
-from support import chosen
+from support import chosen, gpu_elements
 
 CUDA = extension.extension()
 PATHS = [
@@ -52,8 +51,9 @@ INNER = (
 
 def runs_on(kernel, path):
     """Whether the kernel takes the planes of a path's plan on this device."""
-    plan = ozfp4.plan(1, 1, 1, scheme=path[0], backend=path[1], family=path[2], accuracy="scaled")
-    return any(CUDA.kernel_error(kernel, element, DEVICE.index) is None for element in kernels.elements(plan))
+    return any(
+        CUDA.kernel_error(kernel, element, DEVICE.index) is None for element in gpu_elements(*path[:2])
+    )
 
 
 PAIRS = [
