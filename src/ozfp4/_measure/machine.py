@@ -13,7 +13,7 @@ import numpy as np
 
 from .._backends.cuda import extension
 from .._backends.kernels import device_name
-from .._request import library
+from .._request.library import require_torch, torch_module
 from .._support.version import __version__
 
 
@@ -67,23 +67,20 @@ def gpus() -> list[int]:
 
 def describe(device: str) -> dict[str, Any]:
     """Device ("cpu" or "cuda"), driver, versions, commit and date, plain values for a JSON file; what is missing is left out."""
-    about: dict[str, Any] = {"device": device_name("cpu"), "date": time.strftime("%Y-%m-%d")}
+    torch = require_torch() if device == "cuda" else torch_module()
+    about = {
+        "device": device_name("cpu"),
+        "date": time.strftime("%Y-%m-%d"),
+        "ozfp4": __version__,
+        "commit": commit(),
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "torch": None if torch is None else str(torch.__version__),
+    }
     if device == "cuda":
-        import torch
-
-        driver = output(
-            "nvidia-smi", "--query-gpu=driver_version,power.limit", "--format=csv,noheader", "-i", "0"
-        )
-        about |= {
-            "device": torch.cuda.get_device_name(0),
-            "driver": driver or None,
-            "cuda": torch.version.cuda,
-        }
-    about |= {"ozfp4": __version__, "commit": commit(), "python": platform.python_version()}
-    about |= {"numpy": np.__version__}
-    torch_seen = library.torch_module()
-    if torch_seen is not None:
-        about["torch"] = str(torch_seen.__version__)
+        query = ("--query-gpu=driver_version,power.limit", "--format=csv,noheader", "-i", "0")
+        about |= {"device": torch.cuda.get_device_name(0), "cuda": torch.version.cuda}
+        about["driver"] = output("nvidia-smi", *query) or None
     return {name: value for name, value in about.items() if value is not None}
 
 

@@ -18,7 +18,7 @@ from .._trust.verdict import Verdict
 from . import clocks
 from .machine import describe, output
 
-SCHEMA = 1
+SCHEMA = 2
 CPU_SIZES = (512, 1024)
 GPU_SIZES = (1024, 4096, 8192, 16384)
 SECONDS = 0.5  # of measurement for each time
@@ -26,20 +26,6 @@ _CLOCKS = (
     "index", "name", "clocks.sm", "clocks.mem", "clocks.max.sm", "clocks.max.mem", "power.draw", "power.limit", "temperature.gpu",
     "ecc.mode.current",
 )  # fmt: skip
-
-
-def _gpus(torch: Any) -> list[dict[str, Any]]:
-    """One entry for each CUDA device that torch sees."""
-    return [
-        {
-            "device": f"cuda:{index}",
-            "name": about.name,
-            "capability": f"{about.major}.{about.minor}",
-            "multiprocessors": about.multi_processor_count,
-            "memory GiB": round(about.total_memory / 2**30, 1),
-        }
-        for index, about in enumerate(map(torch.cuda.get_device_properties, range(torch.cuda.device_count())))
-    ]
 
 
 def _clocks() -> list[dict[str, str]]:
@@ -84,14 +70,15 @@ def report(tested: SelfTest, *, progress: Callable[[float], Any] | None = None) 
     """Measure this machine and put everything into one value, plain JSON. `tested`: by the long form; `progress` takes the
     fraction done.
 
-    "machine" is as of :func:`ozfp4._measure.machine.describe`; clocks of GPUs are as nvidia-smi prints them around the
-    measurements. "verdicts" hold of a "failure" all that repeats it. "times" are milliseconds of whole calls and of each stage,
-    for each device (the first GPU), size, backend of "scaled" and accuracy, or why they were "skipped".
+    "machine" is as of :func:`ozfp4._measure.machine.describe`, "gpus" as torch prints them; their clocks are as nvidia-smi prints
+    them before and after. "verdicts" hold of a "failure" all that repeats it. "times" are milliseconds of whole calls and of each
+    stage, for each device (the first GPU), size, backend of "scaled" and accuracy, or why they were "skipped".
     """
     import scipy
 
     torch = library.torch_module()
-    gpus = _gpus(torch) if torch is not None and torch.cuda.is_available() else []
+    count = torch.cuda.device_count() if torch is not None and torch.cuda.is_available() else 0
+    gpus = [str(torch.cuda.get_device_properties(index)) for index in range(count)]
     asked: list[tuple[str, int, dict[str, Any]]] = []
     for device, sizes, backends in (("cpu", CPU_SIZES, ALPHABETS), ("cuda", GPU_SIZES, GPU_BACKENDS)):
         products = [{"accuracy": "scaled", "backend": backend} for backend in backends]

@@ -163,9 +163,8 @@ class Plan(Tabular):
             if self.is_complex:
                 facts.append(("integers", "complex: x + r y and x - r y modulo m, r^2 = -1"))
             yield Table([*facts, ("P", f"2^{math.log2(self.modulus_product):.2f}")])
-            yield Table(
-                [_modulus_row(self, m) for m in self.moduli], ("modulus", "products", "planes", "weights")
-            )
+            rows = [_modulus_row(self, m) for m in self.moduli]
+            yield Table(rows, ("modulus", "products", "planes", "weights"))
         elif self.scheme == "I":
             groups = 1 + max(t.group or 0 for t in self.terms)
             yield Table([*facts, ("digits", f"{self.planes_a} of base {self.base}, {groups} groups i + j")])
@@ -207,13 +206,9 @@ def _terms_of(core: _core.Plan) -> Iterator[Term]:
 
 def _modulus_row(plan: Plan, modulus: int) -> tuple[str, str, str, str]:
     terms = [t for t in plan.terms if t.modulus == modulus]
-    planes = sorted({t.a_plane for t in terms})
-    return (
-        str(modulus),
-        str(len(terms)),
-        f"{planes[0]}..{planes[-1]}",
-        ", ".join(str(t.weight) for t in terms),
-    )
+    planes = [t.a_plane for t in terms]
+    weights = ", ".join(str(t.weight) for t in terms)
+    return str(modulus), str(len(terms)), f"{min(planes)}..{max(planes)}", weights
 
 
 @lru_cache(maxsize=256)

@@ -39,7 +39,6 @@ DTYPES = {"s": "float32", "d": "float64", "c": "complex64", "z": "complex128"}
 MOST_VERIFIED = 1_000_000
 MOST_THREADS = 65_536  # as csrc/cpu/runtime/threads.hpp has it
 REPORT_BEGIN = b'{"ozfp4_exec": 2, '  # of each line, as csrc/exec/report.cpp has it
-IGNORED_BY_PYTHON = ("SIGPIPE", "SIGXFZ", "SIGXFSZ")  # as subprocess has them
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -132,7 +131,7 @@ def _become(program: list[str], environment: dict[str, str]) -> None:
     if not program[0]:
         raise FileNotFoundError  # as execvp has it; Python's own is a ValueError
     # They outlive exec. Whether they were ignored before Python came, nobody can tell.
-    changed = [getattr(signal, name) for name in IGNORED_BY_PYTHON if hasattr(signal, name)]
+    changed = {signal.SIGPIPE, signal.SIGXFSZ}  # as subprocess has them
     ignored = [each for each in changed if signal.getsignal(each) == signal.SIG_IGN]
     for each in ignored:
         signal.signal(each, signal.SIG_DFL)
@@ -186,14 +185,10 @@ def _environment(options: argparse.Namespace, library: Path) -> dict[str, str]:
 def _own_environment() -> dict[str, str]:
     """As this process found it: where nothing names a locale, Python adds LC_CTYPE=C.UTF-8 (PEP 538)."""
     own = dict(os.environ)
-    try:
-        found = Path("/proc/self/environ").read_bytes()  # of the start
-    except OSError:  # no /proc
-        return own
-    own.pop("LC_CTYPE", None)
-    for each in found.split(b"\0"):
-        if each.startswith(b"LC_CTYPE="):
-            own["LC_CTYPE"] = os.fsdecode(each.partition(b"=")[2])
+    with contextlib.suppress(OSError):  # no /proc
+        found = Path("/proc/self/environ").read_bytes().split(b"\0")  # of the start
+        own.pop("LC_CTYPE", None)
+        own |= {"LC_CTYPE": os.fsdecode(x[9:]) for x in found if x.startswith(b"LC_CTYPE=")}
     return own
 
 
