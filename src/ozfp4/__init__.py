@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from ._api.tensordot import tensordot
     from ._api.threads import get_num_threads, set_num_threads
     from ._emulation.scope import emulate
-    from ._plans import Plan, Term
+    from ._plans.plan import Plan, Term
     from ._report import Report
     from ._request.prepared import Prepared
     from ._support.version import __version__
@@ -72,11 +72,11 @@ __all__ = [
 
 _MODULES = ("linalg", "stages")
 _HOMES = {
-    "Plan": "_plans",
+    "Plan": "_plans.plan",
     "Prepared": "_request.prepared",
     "Report": "_report",
     "SelfTest": "_api.selftest",
-    "Term": "_plans",
+    "Term": "_plans.plan",
     "__version__": "_support.version",
     "emulate": "_emulation.scope",
     "get_default_accuracy": "_api.default_accuracy",

@@ -9,7 +9,7 @@ import pytest
 
 from common import paper_model as model
 from common.device_rates import device_rates
-from ozfp4._plans import make_plan
+from ozfp4._plans.plan import make_plan
 
 
 def test_the_papers_deviations() -> None:

@@ -12,8 +12,7 @@ import pytest
 
 from ozfp4 import stages
 from ozfp4._dispatch.decision import MOST_COMPLEX_BITS, complex_plan
-from ozfp4._plans import Plan
-from ozfp4._plans.plan import make_plan
+from ozfp4._plans.plan import Plan, make_plan
 
 CASES = [
     ("int8", 53, 2**15), ("int8", 24, 2**15), ("int8", 76, 2**15), ("int8", 94, 2000), ("int8", 2, 2),

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import ozfp4
 from ozfp4 import _testing
-from ozfp4._plans import Plan, make_int8_plan
+from ozfp4._plans.plan import Plan, make_int8_plan
 from support import PATHS, Path
 
 S = {0, 1, 2, 3, 4, 6, 8, 12, -1, -2, -3, -4, -6, -8, -12}

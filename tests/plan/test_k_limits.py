@@ -7,7 +7,7 @@ import math
 import pytest
 
 from ozfp4 import _core
-from ozfp4._plans import make_plan
+from ozfp4._plans.plan import make_plan
 
 
 def test_lemma_1() -> None:

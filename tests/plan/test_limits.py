@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import ozfp4
-from ozfp4._plans import Plan, make_int8_plan
+from ozfp4._plans.plan import Plan, make_int8_plan
 from ozfp4.testing import assert_same_bits, exact_matmul
 from support import PATHS, Path, chosen
 

@@ -8,7 +8,7 @@ from math import inf, nan, nextafter, prod
 import pytest
 
 from ozfp4 import _core, _testing
-from ozfp4._plans import make_plan
+from ozfp4._plans.plan import make_plan
 from support import PATHS, Path
 
 with_moduli = pytest.mark.parametrize("path", [path for path in PATHS if path.scheme == "II"], ids=str)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import ozfp4
-from ozfp4._plans import make_int8_plan
+from ozfp4._plans.plan import make_int8_plan
 from ozfp4.testing import assert_same_bits
 from support import PATHS
 

@@ -9,7 +9,7 @@ import pytest
 
 import ozfp4
 from ozfp4._core import WorkspaceError
-from ozfp4._plans import make_int8_plan
+from ozfp4._plans.plan import make_int8_plan
 from support import chosen, noise
 
 A = np.random.default_rng(0).standard_normal((3, 4))

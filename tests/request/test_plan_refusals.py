@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import ozfp4
-from ozfp4._plans import make_int8_plan
+from ozfp4._plans.plan import make_int8_plan
 
 EXTENTS = [
     ((-1, 1, 1), ValueError, r"^m: -1 is outside 0\.\.2\*\*63 - 1$"),

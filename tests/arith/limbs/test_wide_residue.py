@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from ozfp4 import _core, _testing, stages
-from ozfp4._plans import make_plan
+from ozfp4._plans.plan import make_plan
 from ozfp4._support.integers import of_words, to_words
 from ozfp4.testing import assert_same_bits
 from support import PATHS, Path

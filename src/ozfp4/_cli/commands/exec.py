@@ -188,7 +188,9 @@ def _own_environment() -> dict[str, str]:
     with contextlib.suppress(OSError):  # no /proc
         found = Path("/proc/self/environ").read_bytes().split(b"\0")  # of the start
         own.pop("LC_CTYPE", None)
-        own |= {"LC_CTYPE": os.fsdecode(x[9:]) for x in found if x.startswith(b"LC_CTYPE=")}
+        for each in found:
+            if each.startswith(b"LC_CTYPE="):
+                own["LC_CTYPE"] = os.fsdecode(each[9:])
     return own
 
 
