@@ -14,9 +14,8 @@ import numpy as np
 import pytest
 
 import ozfp4
-from ozfp4.testing import Certificate, assert_same_bits, standard_matmul
-from ozfp4.testing._correct import special_value
-from ozfp4.testing._forced import forced_on_cpu
+from ozfp4.testing import Certificate, assert_same_bits, forced_on_cpu, standard_matmul
+from ozfp4.testing._oracle import special_value
 from support import complex_matmul, noise
 from support.update import gemm_reference, round_fraction
 

@@ -11,9 +11,10 @@ import pytest
 import ozfp4
 from ozfp4._report import Certified
 from ozfp4.testing import Certificate, assert_same_bits, correct_matmul, standard_matmul
-from ozfp4.testing._certified import PRECISIONS, correct_certificates, disjoint, scaled_product
-from ozfp4.testing._oracle import ROUNDINGS
+from ozfp4.testing._certified import scaled_product
+from ozfp4.testing._oracle import PRECISIONS, ROUNDINGS
 from support import STRUCTURED, noise, structured_operands
+from support.certificates import correct_certificates, disjoint
 
 dtypes = pytest.mark.parametrize("dtype", [np.float64, np.float32], ids=["float64", "float32"])
 kinds = pytest.mark.parametrize("kind", list(STRUCTURED))

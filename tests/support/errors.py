@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ozfp4.testing._correct import real_sums, split
+from ozfp4.testing._oracle import exact_exponents, real_sums, scaled_integers
 
 Array = npt.NDArray[Any]
 
@@ -25,15 +25,15 @@ class RealProduct:
 
 def as_integers(x: Array) -> tuple[Array, int]:
     """x = integers * 2^exponent, exactly, with one exponent for the whole matrix."""
-    line = split(x.reshape(1, -1))
-    integers = line.significands.astype(object) << line.shifts.astype(object)
-    return integers.reshape(x.shape), int(line.exponents[0])
+    line = x.reshape(1, -1)
+    up = exact_exponents(line)
+    return scaled_integers(line, up).astype(object).reshape(x.shape), -int(up[0])
 
 
 def real_product(a: Array, b: Array) -> RealProduct:
     """The real-number product of two finite 2-D FP64 arrays and the sums of |a| |b|, without any rounding."""
-    sums, magnitudes = real_sums(a, b), real_sums(a, b, magnitudes=True)
-    exponents = sums.rows[:, np.newaxis] + sums.columns
+    sums, magnitudes = real_sums(a, b), real_sums(abs(a), abs(b))
+    exponents = -(sums.s[:, np.newaxis] + sums.t)
     lowest = int(exponents.min()) if exponents.size else 0
     up = (exponents - lowest).astype(object)
     return RealProduct(sums.integers << up, magnitudes.integers << up, lowest)

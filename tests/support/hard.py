@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ozfp4.testing._correct import real_sums
+from ozfp4.testing._oracle import real_sums
 
 from .generators import Array, Format
 
@@ -52,7 +52,7 @@ def solve(row: Array, column: Array, target: Fraction, precision: int, slots: in
     """
     free = len(row) - slots
     sums = real_sums(row[np.newaxis, :free], column[:free, np.newaxis])
-    so_far = int(sums.integers[0, 0]) * _power(int(sums.rows[0] + sums.columns[0]))
+    so_far = int(sums.integers[0, 0]) * _power(sums.exponent(0, 0))
     pieces = _pieces(target - so_far, precision)
     if len(pieces) > slots:
         raise ValueError(f"{len(pieces)} pieces do not fit {slots} slots")

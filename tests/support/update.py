@@ -11,27 +11,25 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ozfp4.testing._certified import PRECISIONS, Certificate, certificates, chain, scaled_product
-from ozfp4.testing._correct import Array, over_stacks, real_sums, special_entries, special_value
-from ozfp4.testing._oracle import round_to_float
-
-# A sum of powers of two: (integer, exponent) is integer 2^exponent. Python's Fraction looks for common divisors at every step.
-Dyadic = tuple[int, int]
-
-
-def dyadic(x: float) -> Dyadic:
-    """A finite number, exactly."""
-    numerator, denominator = x.as_integer_ratio()
-    return numerator, 1 - denominator.bit_length()
-
-
-def times(x: Dyadic, y: Dyadic) -> Dyadic:
-    return x[0] * y[0], x[1] + y[1]
-
-
-def plus(x: Dyadic, y: Dyadic) -> Dyadic:
-    exponent = min(x[1], y[1])
-    return (x[0] << (x[1] - exponent)) + (y[0] << (y[1] - exponent)), exponent
+from ozfp4.testing._certified import (
+    Certificate,
+    Dyadic,
+    certificates,
+    chain,
+    dyadic,
+    plus,
+    scaled_product,
+    times,
+)
+from ozfp4.testing._oracle import (
+    PRECISIONS,
+    Array,
+    over_stacks,
+    real_sums,
+    round_to_float,
+    special_entries,
+    special_value,
+)
 
 
 def round_fraction(x: Fraction, dtype: npt.DTypeLike = np.float64, rounding: str = "nearest") -> float:
@@ -58,25 +56,23 @@ def _products(
 ) -> list[list[Dyadic]]:
     """What the accuracy takes for A B, entry by entry."""
     a, b = left.x, right.x
-    shape = (a.shape[0], b.shape[1])
+    chains = np.zeros((a.shape[0], b.shape[1]), bool)
     if accuracy == "correct":
         sums = real_sums(a, b, engine)
-        return [
-            [(int(sums.integers[i, j]), int(sums.rows[i] + sums.columns[j])) for j in range(shape[1])]
-            for i in range(shape[0])
-        ]
-    product = scaled_product(a, b, accuracy, precision, precision if bits is None else bits, engine)
-    chains = np.zeros(shape, bool)
-    if accuracy == "standard":
-        chains = certificates(a, b, product, precision) == Certificate.NONE
+    else:
+        sums, rows, columns = scaled_product(
+            a, b, accuracy, precision, precision if bits is None else bits, engine
+        )
+        if accuracy == "standard":
+            chains = certificates(a, b, rows, columns, precision) == Certificate.NONE
     dtype = np.float64 if precision == 53 else np.float32
 
     def entry(i: int, j: int) -> Dyadic:
         if chains[i, j]:
             return chain(a[i], b[:, j], dtype)
-        return int(product.integers[i, j]), -int(product.s[i] + product.t[j])
+        return int(sums.integers[i, j]), sums.exponent(i, j)
 
-    return [[entry(i, j) for j in range(shape[1])] for i in range(shape[0])]
+    return [[entry(i, j) for j in range(b.shape[1])] for i in range(a.shape[0])]
 
 
 def _special(x: float, y: float) -> float:

@@ -15,7 +15,7 @@ import pytest
 
 from ozfp4.testing import Certificate, error_bound
 from ozfp4.testing._certified import certificates, scaled_product
-from ozfp4.testing._correct import real_sums
+from ozfp4.testing._oracle import real_sums
 
 pytestmark = pytest.mark.slow
 
@@ -28,16 +28,16 @@ def precision_of(dtype: type) -> int:
 
 def quotients(a: np.ndarray, b: np.ndarray, precision: int) -> list[tuple[Certificate, Fraction]]:
     """Certificate and error / ((n - 1) u |A||B|) of every entry that is not exact; the error is never above E."""
-    scaled = scaled_product(a, b, "standard", precision)
-    found = certificates(a, b, scaled, precision)
-    exact, size = real_sums(a, b), real_sums(a, b, magnitudes=True)
+    scaled, rows, columns = scaled_product(a, b, "standard", precision)
+    found = certificates(a, b, rows, columns, precision)
+    exact, size = real_sums(a, b), real_sums(abs(a), abs(b))
     result = []
     for i, j in np.ndindex(*found.shape):
-        unit = Fraction(2) ** -(scaled.s[i] + scaled.t[j])
-        power = Fraction(2) ** int(exact.rows[i] + exact.columns[j])
+        unit = Fraction(2) ** scaled.exponent(i, j)
+        power = Fraction(2) ** exact.exponent(i, j)
         error = abs(scaled.integers[i, j] * unit - int(exact.integers[i, j]) * power)
-        assert error <= error_bound(scaled.rows[i], scaled.columns[j]) * unit
-        n = min(scaled.rows[i].facts.nonzeros, scaled.columns[j].facts.nonzeros)
+        assert error <= error_bound(rows[i], columns[j]) * unit
+        n = min(rows[i].facts.nonzeros, columns[j].facts.nonzeros)
         allowed = max(n - 1, 0) * Fraction(2) ** -precision * int(size.integers[i, j]) * power
         if found[i, j] == Certificate.EXACT:
             assert error == 0

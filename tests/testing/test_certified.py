@@ -18,7 +18,7 @@ from ozfp4.testing import (
     standard_matmul,
 )
 from ozfp4.testing._certified import Facts, certify, scaled_product, standard_record
-from ozfp4.testing._correct import real_sums
+from ozfp4.testing._oracle import real_sums
 from support import KINDS, STACKS, grading, operands, spread, stack_operands
 from support.update import round_fraction
 
@@ -27,7 +27,7 @@ FINITE = [kind for kind in KINDS if kind not in ("specials", "infinities")]
 
 
 def exact_value(sums, i: int, j: int) -> Fraction:
-    return Fraction(int(sums.integers[i, j])) * Fraction(2) ** int(sums.rows[i] + sums.columns[j])
+    return Fraction(int(sums.integers[i, j])) * Fraction(2) ** sums.exponent(i, j)
 
 
 def check_promise(a: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -35,16 +35,16 @@ def check_promise(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     and (n - 1) eta / 2 more of a chain. The certificates."""
     dtype = np.promote_types(a.dtype, b.dtype)
     precision, tiny = (53, -1074) if dtype == np.float64 else (24, -149)
-    product = scaled_product(a, b, "standard", precision)
+    sums, rows, columns = scaled_product(a, b, "standard", precision)
     result, found = standard_matmul(a, b)
-    exact, size = real_sums(a, b), real_sums(a, b, magnitudes=True)
+    exact, size = real_sums(a, b), real_sums(abs(a), abs(b))
     for i, j in np.ndindex(*found.shape):
-        unit = Fraction(2) ** -(product.s[i] + product.t[j])
+        unit = Fraction(2) ** sums.exponent(i, j)
         value = exact_value(exact, i, j)
-        error = abs(product.integers[i, j] * unit - value)
-        bound = error_bound(product.rows[i], product.columns[j]) * unit
+        error = abs(sums.integers[i, j] * unit - value)
+        bound = error_bound(rows[i], columns[j]) * unit
         assert error <= bound
-        n = min(product.rows[i].facts.nonzeros, product.columns[j].facts.nonzeros)
+        n = min(rows[i].facts.nonzeros, columns[j].facts.nonzeros)
         allowed = max(n - 1, 0) * Fraction(2) ** -precision * exact_value(size, i, j)
         if found[i, j] == Certificate.EXACT:
             assert error == 0
@@ -116,7 +116,7 @@ def test_graded_rows_are_right() -> None:
     for exponent in (8, 64, 504):
         a, b = grading.graded(24, exponent)
         c, _ = standard_matmul(a, b)
-        exact, size = real_sums(a, b), real_sums(a, b, magnitudes=True)
+        exact, size = real_sums(a, b), real_sums(abs(a), abs(b))
         for i, j in np.ndindex(24, 24):
             allowed = 24 * Fraction(2) ** -53 * exact_value(size, i, j) + Fraction(math.ulp(c[i, j])) / 2
             assert abs(Fraction(float(c[i, j])) - exact_value(exact, i, j)) <= allowed
@@ -188,12 +188,13 @@ def test_the_lines_alone_certify_at_huge_k() -> None:
         for log_k in range(1, 32):
             k = 2**log_k
             shallow = Facts(0, -1074, k, -k, k)  # mean depth 1
-            record = standard_record(shallow, precision)
-            assert record.capacity == precision + 4
+            capacity = line_capacity("standard", 0, shallow, precision)
+            assert capacity == precision + 4
+            record = standard_record(shallow, capacity)
             # 4 (k + k) <= k (floor(4 log2(k - 1)) + 8)
             assert certify(record, record, precision) == (Certificate.DEPTH if k > 1 else Certificate.NONE)
             deep = Facts(0, -1074, k, -k * (2 + log_k), k)
-            record = standard_record(deep, precision)
+            record = standard_record(deep, line_capacity("standard", 0, deep, precision))
             assert certify(record, record, precision) == Certificate.NONE
 
 

@@ -59,7 +59,7 @@ def test_what_is_forced_replaces_a_choice(core: Core) -> None:
     ("choice", "error", "message"),
     [
         ({"kernel": "none such"}, ValueError, "^kernel: 'none such' is none of wgmma s8, warp s8$"),
-        ({"splits": 0}, ValueError, "^splits: 0 is below 1$"),
+        ({"splits": 0}, ValueError, r"^splits: 0 is outside 1\.\."),
         ({"splits": True}, TypeError, "^splits: True is not an integer$"),
         ({"tile": 128}, TypeError, "^tile: 128 is not a string$"),
         ({"overlap": 1}, TypeError, "^overlap: 1 is not a bool$"),

@@ -2,9 +2,9 @@
 
 from ._certified import Certificate, error_bound, line_capacity, line_facts, standard_matmul
 from ._compare import assert_same_bits, bits_of, difference
-from ._correct import correct_matmul
 from ._forced import forced, forced_on_cpu
 from ._oracle import (
+    correct_matmul,
     exact_matmul,
     integer_matmul,
     integer_product,

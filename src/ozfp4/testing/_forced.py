@@ -9,6 +9,7 @@ from typing import Any
 
 from .. import _core
 from .._backends.cuda import extension
+from .._options import check_integer
 
 
 @contextmanager
@@ -51,36 +52,28 @@ def forced(
         For a kernel that the extension does not have, splits below 1, choices of a stage beside direct=True, thin=True or
         tiles=True, and two of these.
     """
-    number = None
-    if kernel is not None:
-        cuda = extension.extension()
-        names = () if cuda is None else tuple(cuda.kernels)
-        if kernel not in names:
-            raise ValueError(
-                f"kernel: {kernel!r} is none of {', '.join(names) or 'this build, which has none'}"
-            )
-        number = names.index(kernel)
+    cuda = extension.extension()
+    kernels = () if cuda is None else tuple(cuda.kernels)
+    if kernel is not None and kernel not in kernels:
+        raise ValueError(
+            f"kernel: {kernel!r} is none of {', '.join(kernels) or 'this build, which has none'}"
+        )
+    if splits is not None:
+        splits = check_integer("splits", splits, 1, 2**31 - 1)
     if tile is not None and not isinstance(tile, str):
         raise TypeError(f"tile: {tile!r} is not a string")
-    if splits is not None and (isinstance(splits, bool) or not isinstance(splits, int)):
-        raise TypeError(f"splits: {splits!r} is not an integer")
-    if splits is not None and splits < 1:
-        raise ValueError(f"splits: {splits} is below 1")
-    if overlap is not None and not isinstance(overlap, bool):
-        raise TypeError(f"overlap: {overlap!r} is not a bool")
     without_planes = {"direct": direct, "thin": thin, "tiles": tiles}
-    for name, value in without_planes.items():
+    for name, value in {"overlap": overlap, **without_planes}.items():
         if value is not None and not isinstance(value, bool):
             raise TypeError(f"{name}: {value!r} is not a bool")
-        if value and not (tile is None and splits is None):
-            raise ValueError(f"{name}: True leaves no stage that tile or splits could be of")
     ways = [name for name, value in without_planes.items() if value]
+    if ways and not (tile is None and splits is None):
+        raise ValueError(f"{ways[0]}: True leaves no stage that tile or splits could be of")
     if len(ways) > 1:
         raise ValueError(f"{ways[1]}: True and {ways[0]}=True are two ways to make a product")
-    way = "always" if direct else "thin" if thin else "tiles" if tiles else None
-    if way is None and False in without_planes.values():
-        way = "never"
-    cuda = extension.extension()
+    unforced = "never" if False in without_planes.values() else None
+    way = "always" if direct else ways[0] if ways else unforced
+    number = None if kernel is None else kernels.index(kernel)
     before = _FORCED[0]
     _force(cuda, (number, tile, splits, overlap, way))
     try:

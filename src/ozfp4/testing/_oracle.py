@@ -1,52 +1,68 @@
-"""The reference: what every path must return, bit for bit, in NumPy's and Python's integers.
+"""The references of "scaled" and "correct": what every path must return, bit for bit, in NumPy's and Python's integers.
 
 Written a second time on purpose. Nothing here calls the core: the two can only agree by both being right.
 
     s_i = bits - 1 - e_i          e_i: exponent of the largest magnitude in row i of A (t_j: column j of B)
     Ã = round(A 2^s), B̃ = round(B 2^t)                      ties to even
     C_ij = round((Ã B̃)_ij 2^-(s_i + t_j))                   once, ties to even, to float64 or float32
+
+"correct" is the same by larger s and t, which leave nothing to round in Ã and B̃.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from .._options import ROUNDINGS, check_name
+
 Array = npt.NDArray[Any]
+Integers = npt.NDArray[np.int64]
 
 # Precision in bits, exponent of the largest finite number and of the smallest subnormal one.
 _FORMATS = {np.dtype(np.float64): (53, 1023, -1074), np.dtype(np.float32): (24, 127, -149)}
+PRECISIONS = {dtype: precision for dtype, (precision, _, _) in _FORMATS.items()}
 ENGINES = ("auto", "flint", "object")
-ROUNDINGS = ("nearest", "down", "up", "zero")
+_FAR = 2**40  # beyond all exponents
 
 
-def scale_exponents(lines: Array, bits: int) -> npt.NDArray[np.int64]:
+def split(lines: Array) -> tuple[Integers, Integers]:
+    """m and e with x = m 2^e of each entry, m of 53 bits; m = 0 for zeros and non-finite entries."""
+    wide = lines.astype(np.float64)  # exact for float32, and makes its subnormal numbers normal
+    fractions, exponents = np.frexp(np.where(np.isfinite(wide), wide, 0.0))
+    return np.ldexp(fractions, 53).astype(np.int64), exponents.astype(np.int64) - 53
+
+
+def scale_exponents(lines: Array, bits: int | Integers) -> Integers:
     """``bits - 1 - e`` of each row, e the exponent of its largest finite magnitude; 0 for a row without one.
 
     Parameters
     ----------
     lines : float array, shape (rows, K)
-    bits : int
+    bits : int, or int64 array, shape (rows,)
 
     Returns
     -------
     int64 array, shape (rows,)
     """
-    wide = lines.astype(np.float64)  # exact for float32, and makes its subnormal numbers normal
-    _, exponent = np.frexp(np.where(np.isfinite(wide), wide, 0.0))
-    nonzero = np.isfinite(wide) & (wide != 0.0)
-    # frexp's significand lies in [1/2, 1): its exponent is e + 1.
-    largest = np.where(nonzero, exponent.astype(np.int64), np.iinfo(np.int64).min).max(
-        axis=1, initial=np.iinfo(np.int64).min
-    )
-    return np.where(nonzero.any(axis=1), bits - largest, 0)
+    significands, exponents = split(lines)
+    largest = exponents.max(axis=1, initial=-_FAR, where=significands != 0)
+    return np.where(largest == -_FAR, 0, bits - 53 - largest)
 
 
-def scaled_integers(lines: Array, exponents: npt.NDArray[np.int64]) -> Array:
+def exact_exponents(lines: Array) -> Integers:
+    """s of each row for which all x · 2^s are integers."""
+    significands, exponents = split(lines)
+    lowest = exponents.min(axis=1, initial=_FAR, where=significands != 0)
+    return np.where(lowest == _FAR, 0, -lowest)
+
+
+def scaled_integers(lines: Array, exponents: Integers) -> Array:
     """``round(x · 2^s)`` of each row, ties to even; 0 for non-finite entries.
 
     Parameters
@@ -60,18 +76,14 @@ def scaled_integers(lines: Array, exponents: npt.NDArray[np.int64]) -> Array:
     array, shape (rows, K)
         int64, or Python integers (dtype object) where one has more than 62 bits.
     """
-    wide = lines.astype(np.float64)
-    significand, exponent = np.frexp(np.where(np.isfinite(wide), wide, 0.0))
-    exact = np.ldexp(np.abs(significand), 53).astype(np.int64)  # |x| = exact · 2^(exponent - 53)
-    # x · 2^s = exact / 2^right, and from 55 places on that is below 1/2; or it is exact · 2^left.
-    right = 53 - exponent.astype(np.int64) - exponents[:, np.newaxis]
-    places, left = np.clip(right, 0, 60), np.where(exact == 0, 0, np.maximum(-right, 0))
-    quotient = exact >> places
-    twice_rest = 2 * (exact - (quotient << places))
-    one = np.int64(1) << places
+    significands, places = split(lines)
+    places += exponents[:, np.newaxis]
+    # From 55 places on a quotient is below 1/2.
+    right, left = np.clip(-places, 0, 60), np.where(significands == 0, 0, np.maximum(places, 0))
+    quotient = significands >> right  # the floor, of negative numbers too
+    twice_rest, one = 2 * (significands - (quotient << right)), np.int64(1) << right
     quotient += (twice_rest > one) | ((twice_rest == one) & (quotient % 2 == 1))
-    signed: Array = np.where(wide < 0, -quotient, quotient)
-    return signed << left if left.max(initial=0) <= 9 else signed.astype(object) << left.astype(object)
+    return quotient << left if left.max(initial=0) <= 9 else quotient.astype(object) << left.astype(object)
 
 
 def _dot_flint(x: Array, y: Array) -> Array:
@@ -79,16 +91,7 @@ def _dot_flint(x: Array, y: Array) -> Array:
 
     (m, k), n = x.shape, y.shape[1]
     product = fmpz_mat(m, k, x.ravel().tolist()) * fmpz_mat(k, n, y.ravel().tolist())
-    result = np.empty(m * n, dtype=object)
-    result[:] = [int(entry) for entry in product.entries()]
-    return result.reshape(m, n)
-
-
-def _dot_object(x: Array, y: Array) -> Array:
-    result = np.zeros((x.shape[0], y.shape[1]), dtype=object)
-    for k in range(x.shape[1]):
-        result += np.multiply.outer(x[:, k].astype(object), y[k].astype(object))
-    return result
+    return np.array([int(entry) for entry in product.entries()], dtype=object).reshape(m, n)
 
 
 def integer_matmul(x: Array, y: Array, engine: str = "auto") -> Array:
@@ -104,18 +107,47 @@ def integer_matmul(x: Array, y: Array, engine: str = "auto") -> Array:
     -------
     object array, shape (m, n)
     """
-    if engine not in ENGINES:
-        raise ValueError(f"engine: {engine!r} is unknown; allowed are {', '.join(map(repr, ENGINES))}")
-    if engine == "auto":
-        engine = "flint" if find_spec("flint") else "object"
+    check_name("engine", engine, ENGINES)
     if 0 in (*x.shape, *y.shape):
         return np.zeros((x.shape[0], y.shape[1]), dtype=object)
-    return _dot_flint(x, y) if engine == "flint" else _dot_object(x, y)
+    if engine == "flint" or (engine == "auto" and find_spec("flint")):
+        return _dot_flint(x, y)
+    product: Array = x.astype(object) @ y.astype(object)
+    return product
+
+
+class Sums(NamedTuple):
+    """A product entry by entry: integers[i, j] 2^-(s[i] + t[j])."""
+
+    integers: Array
+    s: Integers
+    t: Integers
+
+    def exponent(self, i: int, j: int) -> int:
+        """That of 2 of an entry."""
+        return -int(self.s[i] + self.t[j])
+
+    def rounded(self, dtype: npt.DTypeLike, rounding: str = "nearest") -> Array:
+        """All entries, each rounded once."""
+        result = np.empty(self.integers.shape, dtype)
+        for i, j in np.ndindex(*result.shape):
+            result[i, j] = round_to_float(self.integers[i, j], self.exponent(i, j), dtype, rounding)
+        return result
+
+
+def scaled_sums(a: Array, b: Array, s: Integers, t: Integers, engine: str = "auto") -> Sums:
+    """Ã B̃ by these scale exponents."""
+    return Sums(integer_matmul(scaled_integers(a, s), scaled_integers(b.T, t).T, engine), s, t)
+
+
+def real_sums(a: Array, b: Array, engine: str = "auto") -> Sums:
+    """A B of two 2-D matrices without any rounding; non-finite entries count as zeros."""
+    return scaled_sums(a, b, exact_exponents(a), exact_exponents(b.T), engine)
 
 
 def integer_product(
     a: Array, b: Array, bits: int = 53, *, engine: str = "auto"
-) -> tuple[Array, npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+) -> tuple[Array, Integers, Integers]:
     """The exact integers Ã B̃ of two float matrices and their scale exponents.
 
     Parameters
@@ -133,8 +165,7 @@ def integer_product(
     s, t : int64 arrays, shapes (m,) and (n,)
         Scale exponents of the rows of A and the columns of B.
     """
-    s, t = scale_exponents(a, bits), scale_exponents(b.T, bits)
-    return integer_matmul(scaled_integers(a, s), scaled_integers(b.T, t).T, engine), s, t
+    return scaled_sums(a, b, scale_exponents(a, bits), scale_exponents(b.T, bits), engine)
 
 
 def round_to_float(
@@ -156,23 +187,13 @@ def round_to_float(
         Exactly representable in `dtype`, or an infinity. Zero is +0, and -0 when rounding down; a number that is not
         zero and rounds to zero keeps its sign.
     """
-    if rounding not in ROUNDINGS:
-        raise ValueError(f"rounding: {rounding!r} is unknown; allowed are {', '.join(map(repr, ROUNDINGS))}")
+    check_name("rounding", rounding, ROUNDINGS)
     precision, max_exponent, lowest = _FORMATS[np.dtype(dtype)]
     magnitude = abs(integer)
     if magnitude == 0:
         return -0.0 if rounding == "down" else 0.0
     away = rounding == ("down" if integer < 0 else "up")
     leading = magnitude.bit_length() - 1 + exponent
-    if (
-        rounding == "nearest"
-        and precision == 53
-        and -1022 <= leading < max_exponent
-        and leading - exponent < 1023
-    ):
-        return math.ldexp(
-            float(integer), exponent
-        )  # Python's float() rounds integers so, and the rest is exact
     last_place = max(leading - precision + 1, lowest)  # the result is a multiple of 2^last_place
     drop = last_place - exponent
     if drop <= 0:
@@ -193,8 +214,8 @@ def round_to_float(
     return -value if integer < 0 else value
 
 
-def _special(x: Array, y: Array) -> float:
-    """IEEE dot product of a row and a column that hold a NaN or an infinity."""
+def special_value(x: Array, y: Array) -> float:
+    """IEEE dot product of a row and a column of which one holds a NaN or an infinity."""
     meets = ~(np.isfinite(x) & np.isfinite(y))
     if np.isnan(x[meets]).any() or np.isnan(y[meets]).any():
         return math.nan
@@ -202,16 +223,42 @@ def _special(x: Array, y: Array) -> float:
     return math.inf if signs == {1.0} else -math.inf if signs == {-1.0} else math.nan
 
 
-def _exact_matrix(a: Array, b: Array, bits: int, dtype: np.dtype[Any], engine: str) -> Array:
-    integers, s, t = integer_product(a, b, bits, engine=engine)
-    result = np.empty(integers.shape, dtype)
-    for i, row in enumerate(integers):
-        exponents = (-(s[i] + t)).tolist()
-        result[i] = [round_to_float(x, e, dtype) for x, e in zip(row.tolist(), exponents, strict=True)]
+def special_entries(a: Array, b: Array) -> list[tuple[int, int]]:
+    """The entries whose row or column holds a NaN or an infinity."""
     finite = np.logical_and.outer(np.isfinite(a).all(axis=1), np.isfinite(b).all(axis=0))
-    for i, j in np.argwhere(~finite):
-        result[i, j] = _special(a[i], b[:, j])
+    return [(int(i), int(j)) for i, j in np.argwhere(~finite)]
+
+
+def with_specials(result: Array, a: Array, b: Array) -> Array:
+    """`result` with the IEEE dot products at those entries."""
+    for i, j in special_entries(a, b):
+        result[i, j] = special_value(a[i], b[:, j])
     return result
+
+
+def over_stacks(
+    a: npt.ArrayLike, b: npt.ArrayLike, multiply: Callable[[Array, Array, np.dtype[Any]], tuple[Array, ...]]
+) -> tuple[Array, ...]:
+    """``multiply(x, y, dtype)`` of each pair of matrices, shapes as for ``numpy.matmul``; one array for each array it gives."""
+    x, y = np.asarray(a), np.asarray(b)
+    x, y = x.astype(x.dtype.newbyteorder("=")), y.astype(y.dtype.newbyteorder("="))
+    if {x.dtype, y.dtype} - set(_FORMATS):
+        raise TypeError(f"dtypes {x.dtype} and {y.dtype}: the reference takes float64 and float32")
+    dtype = np.promote_types(x.dtype, y.dtype)
+    matrix_x = x[np.newaxis, :] if x.ndim == 1 else x
+    matrix_y = y[:, np.newaxis] if y.ndim == 1 else y
+    (m, k), (rows, n) = matrix_x.shape[-2:], matrix_y.shape[-2:]
+    if k != rows:
+        raise ValueError(f"inner dimensions differ: {x.shape} and {y.shape}")
+    stack = np.broadcast_shapes(matrix_x.shape[:-2], matrix_y.shape[:-2])
+    stack_x = np.broadcast_to(matrix_x, (*stack, m, k))
+    stack_y = np.broadcast_to(matrix_y, (*stack, k, n))
+    found = [multiply(stack_x[index], stack_y[index], dtype) for index in np.ndindex(*stack)]
+    if not found:
+        found = [multiply(np.zeros((m, k)), np.zeros((k, n)), dtype)]
+    shape = stack + (m,) * (x.ndim > 1) + (n,) * (y.ndim > 1)
+    count = math.prod(stack)
+    return tuple(np.stack(parts)[:count].reshape(shape) for parts in zip(*found, strict=True))
 
 
 def exact_matmul(
@@ -233,21 +280,35 @@ def exact_matmul(
     ndarray
         float32 if both operands are, else float64. A product of two vectors gives a 0-d array.
     """
-    x, y = np.asarray(a), np.asarray(b)
-    x, y = x.astype(x.dtype.newbyteorder("=")), y.astype(y.dtype.newbyteorder("="))
-    dtype = np.promote_types(x.dtype, y.dtype)
-    if {x.dtype, y.dtype} - set(_FORMATS):
-        raise TypeError(f"dtypes {x.dtype} and {y.dtype}: the reference takes float64 and float32")
-    capacity = bits if bits is not None else _FORMATS[dtype][0]
-    matrix_x = x[np.newaxis, :] if x.ndim == 1 else x
-    matrix_y = y[:, np.newaxis] if y.ndim == 1 else y
-    if matrix_x.shape[-1] != matrix_y.shape[-2]:
-        raise ValueError(f"inner dimensions differ: {x.shape} and {y.shape}")
-    stack = np.broadcast_shapes(matrix_x.shape[:-2], matrix_y.shape[:-2])
-    stack_x = np.broadcast_to(matrix_x, stack + matrix_x.shape[-2:])
-    stack_y = np.broadcast_to(matrix_y, stack + matrix_y.shape[-2:])
-    result = np.empty((*stack, matrix_x.shape[-2], matrix_y.shape[-1]), dtype)
-    for index in np.ndindex(*stack):
-        result[index] = _exact_matrix(stack_x[index], stack_y[index], capacity, dtype, engine)
-    shape = stack + matrix_x.shape[-2:-1] * (x.ndim > 1) + matrix_y.shape[-1:] * (y.ndim > 1)
-    return result.reshape(shape)
+
+    def multiply(x: Array, y: Array, dtype: np.dtype[Any]) -> tuple[Array]:
+        capacity = PRECISIONS[dtype] if bits is None else bits
+        sums = Sums(*integer_product(x, y, capacity, engine=engine))
+        return (with_specials(sums.rounded(dtype), x, y),)
+
+    return over_stacks(a, b, multiply)[0]
+
+
+def correct_matmul(
+    a: npt.ArrayLike, b: npt.ArrayLike, rounding: str = "nearest", *, engine: str = "auto"
+) -> Array:
+    """The real product, rounded once: ``ozfp4.matmul(a, b, accuracy="correct", rounding=rounding)``, bit for bit (NaNs as such).
+
+    Parameters
+    ----------
+    a, b, engine
+        As for :func:`exact_matmul`.
+    rounding : {"nearest", "down", "up", "zero"}
+        An exact zero is +0, and -0 when rounding down. NaN and infinities as IEEE dot products give them.
+
+    Returns
+    -------
+    ndarray
+        float32 if both operands are, else float64. A product of two vectors gives a 0-d array.
+    """
+    check_name("rounding", rounding, ROUNDINGS)
+
+    def multiply(x: Array, y: Array, dtype: np.dtype[Any]) -> tuple[Array]:
+        return (with_specials(real_sums(x, y, engine).rounded(dtype, rounding), x, y),)
+
+    return over_stacks(a, b, multiply)[0]
