@@ -77,6 +77,8 @@ def test_every_command_has_help(command: str, capsys: pytest.CaptureFixture[str]
         ["info", "extra"],
         ["plan", "8", "--x"],
         ["plan", "8", "8", "9223372036854775808"],
+        ["plan", "--family", "most"],
+        ["plan", "--backend", "fp3"],
         ["selftest", "--x"],
     ],
 )

@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import argparse
 import math
+from itertools import product
 
 from ..._api.plan import cheapest
 from ..._measure.machine import gpus
-from ..._options import Options, check_bits, check_names
-from ..._plans.plan import Plan, make_plan
+from ..._options import Options
+from ..._plans.plan import ALPHABETS, FAMILIES, Plan, make_plan
 from .. import InputError, positive
 from ..display import show
 
@@ -29,8 +30,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--bits", type=positive, default=53, help="of the scaled integers; default 53, 24 for float32"
     )
-    parser.add_argument("--family", help="least, paper or paper-karatsuba; default: the plans of all")
-    parser.add_argument("--backend", help="fp4, int8 or fp64; default: all that there are")
+    parser.add_argument("--family", choices=FAMILIES, help="default: the plans of all")
+    parser.add_argument("--backend", choices=("auto", *ALPHABETS), default="auto", help="default: all")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -57,23 +58,15 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _plans(options: argparse.Namespace, k: int) -> list[Plan]:
-    """Every plan of the request that exists: families other than the first have plans in FP4 alone."""
-    try:
-        check_names(options.scheme, options.backend or "auto", options.family or "least")
-        check_bits(options.bits)
-    except ValueError as error:
-        raise InputError(f"--{error}") from None
-    found, refusals = [], []
-    backends = ("fp64", "int8", "fp4") if options.backend in (None, "auto") else (options.backend,)
+    """Every plan of the request that exists; InputError with the first refusal where there is none."""
+    backends = ("fp64", "int8", "fp4") if options.backend == "auto" else (options.backend,)
     families = (options.family,) if options.family else ("least", "paper-karatsuba", "paper")
-    for backend in backends:
-        for family in families:
-            if family != "least" and (backend != "fp4" or (options.scheme == "I" and not options.family)):
-                continue
-            try:
-                found.append(make_plan(options.scheme, backend, family, options.bits, k))
-            except ValueError as error:
-                refusals.append(str(error))
+    found, refusals = [], []
+    for backend, family in product(backends, families):
+        try:
+            found.append(make_plan(options.scheme, backend, family, options.bits, k))
+        except ValueError as error:
+            refusals.append(str(error))
     if not found:
-        raise InputError(refusals[0] if refusals else f"family {options.family!r} is of backend 'fp4' alone")
+        raise InputError(refusals[0])
     return found
