@@ -372,7 +372,7 @@ def is_watched(*operands: Any) -> bool:
     return has_tensors and bool(
         torch.compiler.is_dynamo_compiling()
         or torch_private.is_recorded()
-        or (torch_private.mode_count() and has_watching_mode())
+        or has_watching_mode()
         or torch_private.interpreter() is not None
         or (
             torch_private.tangent_level() >= 0

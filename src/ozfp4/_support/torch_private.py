@@ -28,11 +28,6 @@ def is_recorded() -> bool:
     return _torch()._C._get_tracing_state() is not None
 
 
-def mode_count() -> Any:
-    """How many dispatch modes this thread is in."""
-    return _torch()._C._len_torch_dispatch_stack()
-
-
 def modes() -> Any:
     """The dispatch modes of this thread, the innermost last."""
     return _torch().utils._python_dispatch._get_current_dispatch_mode_stack()
@@ -130,11 +125,6 @@ def functions_of_one_level() -> Any:
 def operator_class() -> Any:
     """The class of operators with one schema."""
     return _torch()._ops.OpOverload
-
-
-def name_of_operator(operator: Any) -> Any:
-    """The name of an operator with one schema, without its namespace and variant."""
-    return operator._opname
 
 
 def is_composite(operator: Any) -> bool:

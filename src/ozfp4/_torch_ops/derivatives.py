@@ -57,7 +57,7 @@ class Rule(NamedTuple):
 
 def differentiable(operator: Any, rule: Rule) -> Callable[..., Any]:
     """What torch calls for `operator` where gradients and tangents are looked after."""
-    name, are_here = torch_private.name_of_operator(operator), unwatched().are_here
+    name, are_here = operator.overloadpacket.__name__, unwatched().are_here
 
     def below(arguments: tuple[Any, ...], settings: dict[str, Any]) -> Any:
         """The product where they have been. Between here and what computes it torch has nothing to do for plain tensors that
