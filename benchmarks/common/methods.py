@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ozfp4._api.info import gpu_backends as listed
+from ozfp4._api.machine import gpu_backends as listed
 from ozfp4._cli import InputError
 from ozfp4._measure.machine import have_cuda, have_torch
 from support import PATHS

@@ -16,22 +16,26 @@ from ._support import (
 
 if TYPE_CHECKING:
     from . import linalg, stages
-    from ._api.default_accuracy import default_accuracy, get_default_accuracy, set_default_accuracy
     from ._api.einsum import einsum
     from ._api.enclose import enclose
     from ._api.gemm import gemm
     from ._api.gram import gram
-    from ._api.info import info
     from ._api.int8_matmul import int8_matmul
+    from ._api.machine import SelfTest, info, selftest
     from ._api.matmul import matmul
     from ._api.matmul_mod import matmul_mod
     from ._api.plan import plan, plan_for
     from ._api.prepare import prepare
-    from ._api.progress import progress
-    from ._api.read_environment import read_environment
-    from ._api.selftest import SelfTest, selftest
+    from ._api.settings import (
+        default_accuracy,
+        get_default_accuracy,
+        get_num_threads,
+        progress,
+        read_environment,
+        set_default_accuracy,
+        set_num_threads,
+    )
     from ._api.tensordot import tensordot
-    from ._api.threads import get_num_threads, set_num_threads
     from ._emulation.scope import emulate
     from ._plans.plan import Plan, Term
     from ._report import Report
@@ -70,21 +74,26 @@ __all__ = [
     "tensordot",
 ]
 
-_MODULES = ("linalg", "stages")
 _HOMES = {
-    "Plan": "_plans.plan",
-    "Prepared": "_request.prepared",
-    "Report": "_report",
-    "SelfTest": "_api.selftest",
-    "Term": "_plans.plan",
-    "__version__": "_support.version",
-    "emulate": "_emulation.scope",
-    "get_default_accuracy": "_api.default_accuracy",
-    "get_num_threads": "_api.threads",
-    "plan_for": "_api.plan",
-    "set_default_accuracy": "_api.default_accuracy",
-    "set_num_threads": "_api.threads",
-}  # of what is not in the module of its own name in `_api`
+    "_api.machine": ("SelfTest", "info", "selftest"),
+    "_api.plan": ("plan_for",),
+    "_api.settings": (
+        "default_accuracy",
+        "get_default_accuracy",
+        "get_num_threads",
+        "progress",
+        "read_environment",
+        "set_default_accuracy",
+        "set_num_threads",
+    ),
+    "_emulation.scope": ("emulate",),
+    "_plans.plan": ("Plan", "Term"),
+    "_report": ("Report",),
+    "_request.prepared": ("Prepared",),
+    "_support.version": ("__version__",),
+    "linalg": ("linalg",),
+    "stages": ("stages",),
+}  # fmt: skip - of what is not in the module of its own name in `_api`
 
 if not TYPE_CHECKING:  # to checkers it would say that the package has all names
 
@@ -92,11 +101,9 @@ if not TYPE_CHECKING:  # to checkers it would say that the package has all names
         """Imports what is asked for the first time: ``ozfp4 exec`` becomes another program, and needs none of it (PEP 562)."""
         if name not in __all__:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        if name in _MODULES:
-            found: object = _import_module(f"{__name__}.{name}")
-        else:
-            found = getattr(_import_module(f"{__name__}.{_HOMES.get(name, f'_api.{name}')}"), name)
-        globals()[name] = found
+        home = next((home for home, names in _HOMES.items() if name in names), f"_api.{name}")
+        module = _import_module(f"{__name__}.{home}")
+        globals()[name] = found = module if home == name else getattr(module, name)
         return found
 
 

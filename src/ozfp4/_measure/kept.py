@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from .. import _core
-from .._api.read_environment import read_environment
+from .._api.settings import read_environment
 
 NEVER = "never"
 

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import _core
+from .._api.machine import SelfTest
 from .._api.matmul import matmul
-from .._api.selftest import SelfTest
 from .._backends.cuda import extension
 from .._backends.kernels import GPU_BACKENDS, device_name
 from .._plans.plan import ALPHABETS

@@ -1,10 +1,11 @@
-"""``ozfp4.info``: what this installation can run, and why not the rest."""
+"""``ozfp4.info`` and ``ozfp4.selftest``: what this installation can run, and proof on this machine that its kernels are exact."""
 
 from __future__ import annotations
 
 import platform
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from .._request import library
 from .._support.table import Table, Tabular
 from .._support.version import __version__
 from .._trust import guard
+from .._trust.verdict import Verdict
 
 
 @dataclass(frozen=True)
@@ -51,13 +53,8 @@ class Info(Tabular):
     kernels: tuple[Kernel, ...]
 
     def _tables(self) -> Iterator[Table]:
-        yield Table(
-            [
-                (
-                    f"ozfp4 {self.version}, Python {self.python}, NumPy {self.numpy}, SciPy {self.scipy}, {self.threads} threads",
-                )
-            ]
-        )
+        made = f"ozfp4 {self.version}, Python {self.python}, NumPy {self.numpy}, SciPy {self.scipy}"
+        yield Table([(f"{made}, {self.threads} threads",)])
         yield Table(
             [(b.device, b.name, "yes" if b.available else "no", b.detail) for b in self.backends],
             ("device", "backend", "available", "detail"),
@@ -73,9 +70,9 @@ def _cpu_backend(name: str) -> Backend:
         verdict = guard.known_verdict(cpu_kernel(name))
     except ValueError as error:  # of OZFP4_CPU_KERNEL, as every product raises it
         return Backend(device_name("cpu"), name, False, str(error))
-    failed = verdict is not None and not verdict.passed
-    detail = verdict.text if verdict is not None and failed else _core.serving_kernel(name)
-    return Backend(device_name("cpu"), name, not failed, detail)
+    if verdict is not None and not verdict.passed:
+        return Backend(device_name("cpu"), name, False, verdict.text)
+    return Backend(device_name("cpu"), name, True, _core.serving_kernel(name))
 
 
 def gpu_backends() -> tuple[Backend, ...]:
@@ -122,5 +119,58 @@ def info() -> Info:
         scipy.__version__,
         _core.thread_count(),
         (*map(_cpu_backend, ALPHABETS), *gpu_backends()),
-        tuple(_kernel(kernel) for kernel in installed_kernels()),
+        tuple(map(_kernel, installed_kernels())),
     )
+
+
+@dataclass(frozen=True, repr=False)
+class SelfTest(Tabular):
+    """Verdicts on all kernels of all devices; true if every kernel passed; shows itself as a table."""
+
+    verdicts: tuple[Verdict, ...]
+
+    @property
+    def passed(self) -> bool:
+        return all(verdict.passed for verdict in self.verdicts)
+
+    def __bool__(self) -> bool:
+        return self.passed
+
+    def _tables(self) -> Iterator[Table]:
+        rows = []
+        for v in self.verdicts:
+            kernel, took = v.kernel, f"{1e3 * v.seconds:.1f}"
+            rows.append((device_name(kernel.device), kernel.name, kernel.element, str(v.cases), took, v.text))
+        yield Table(rows, ("device", "kernel", "element", "cases", "ms", "verdict"), right=(3, 4))
+
+
+def selftest(*, short: bool = False, progress: Callable[[float], Any] | None = None) -> SelfTest:
+    """Run every kernel of this installation on adversarial integer products whose exact results are known.
+
+    Sums at and near the limits of the accumulators, signs that alternate along K, every pair of limbs, every place along
+    K, extents around the boundaries of tiles, and whole products. What comes out must be equal to the exact integer.
+
+    The first product on a device runs the short form for the kernel that it needs, and the verdict is kept in the user's
+    cache folder (``OZFP4_CACHE_DIR``), for this device, driver and build. This function always runs, replaces what was
+    kept, and so also enables a kernel again that was disabled. A kernel that fails is disabled with a RuntimeWarning that
+    names it; the next kernel or backend serves in its place. GPUs are tested if torch is imported and sees them.
+
+    Parameters
+    ----------
+    short : bool
+        Only the cases that the first product runs.
+    progress : callable, optional
+        Called with the fraction done.
+
+    Raises
+    ------
+    MemoryError
+        If there is no memory for the test.
+    """
+    chosen = installed_kernels(with_stand_ins=not short)
+    verdicts = []
+    for done, kernel in enumerate(chosen):
+        if progress is not None:
+            progress(done / len(chosen))
+        verdicts.append(guard.test(kernel, short=short))
+    return SelfTest(tuple(verdicts))
