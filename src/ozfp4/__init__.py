@@ -16,7 +16,7 @@ from ._support import (
 
 if TYPE_CHECKING:
     from . import linalg, stages
-    from ._api.einsum import einsum
+    from ._api.contraction import einsum, tensordot
     from ._api.enclose import enclose
     from ._api.gemm import gemm
     from ._api.gram import gram
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
         set_default_accuracy,
         set_num_threads,
     )
-    from ._api.tensordot import tensordot
     from ._emulation.scope import emulate
     from ._plans.plan import Plan, Term
     from ._report import Report
@@ -75,6 +74,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "_api.contraction": ("einsum", "tensordot"),
     "_api.machine": ("SelfTest", "info", "selftest"),
     "_api.plan": ("plan_for",),
     "_api.settings": (

@@ -1,57 +1,200 @@
-"""Sums of products over labelled axes, as products of two matrices one after the other."""
+"""``ozfp4.einsum`` and ``ozfp4.tensordot``: sums of products over axes, as products of two matrices one after the other."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import operator
+from collections.abc import Iterable, Mapping, Sequence
 from functools import reduce
-from typing import Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
-from .._options import Options, check_unasked, unusual
+from .._options import Options, ReportedOptions, RoundedOptions, check_taken, check_unasked, takes, unusual
+from .._report import Report
 from .._request import library
+from .._request.dlpack import any_library
 from .._request.integers import result_dtype
-from .._request.library import array_of_tensor, is_complex, is_integer, is_tensor, require_torch
+from .._request.library import is_complex, is_integer, is_tensor, require_torch
 from .._request.out import check_out
-from .._request.subscripts import Label, Labels, Subscripts
+from .._request.subscripts import Label, Labels, Subscripts, from_lists, order, parse
 from .._support.fp_mode import in_default_mode
 from .matmul import matmul
 
-# Options that a multiplication of entries lacks.
-_OF_PRODUCTS = {"plan", "overflow", "report", "return_bound"}
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 
-def sum_of_products(
-    operands: Mapping[str, Any],
-    out: Any,
-    dtype: Any,
-    options: Mapping[str, Any],
-    read: Callable[..., tuple[Subscripts, Sequence[Sequence[int]]]],
-) -> tuple[Any, list[Any]]:
-    """The sum over every label that the result has not; and what matmul returns beside its products.
+@takes(RoundedOptions)
+@any_library
+def einsum(
+    subscripts: Any,
+    /,
+    *operands: Any,
+    out: Any = None,
+    optimize: Any = True,
+    dtype: Any = None,
+    **options: Unpack[RoundedOptions],
+) -> Any:
+    """Sum of products over the axes that the result has not, as ``numpy.einsum`` and ``torch.einsum``, by :func:`ozfp4.matmul`.
 
-    `operands` have the names that errors call them. ``read(*shapes, has_tensors=...)`` gives the labels of their axes, and the
-    steps: each names the terms to multiply by their places among those that are left; their product goes to the end. Raises as
-    :func:`ozfp4.matmul`.
+    Two operands at a time, each such step rounds once, as :func:`ozfp4.matmul` with the same arguments does:
+
+    - A step that sums over axes of both operands is a product of (stacks of) matrices: the axes that both have and that stay
+      are the stack's, the other axes of the first are the rows, those of the second the columns.
+    - Axes of one operand alone that do not stay are summed before: a product with ones.
+    - A step that sums nothing (outer and entrywise products) is one multiplication an entry, rounded to nearest as IEEE 754
+      says; by matmul with accuracy="scaled", another rounding, of complex numbers, and where gradients or tangents are wanted.
+    - Diagonals and transposes are views. One operand without a sum gives a view of it, as in NumPy and torch.
+
+    Sums and products of integers wrap, those of bool are "or" and "and". With up to two operands, each summing over common axes
+    alone, the result is a product of the promised accuracy. The result of more depends on the order of the steps, by a rounding
+    a step.
+
+    Parameters
+    ----------
+    subscripts : str
+        Such as "ij,jk->ik": a letter an axis, "..." for axes that broadcast, without "->" the letters that come once in the order
+        of the alphabet. Axes of extent 1 go with any extent. Also NumPy's other form, ``einsum(a, [0, 1], b, [1, 2], [0, 2])``.
+        Axes of an ellipsis that the result has not are summed.
+    *operands : array_like or torch.Tensor
+        Of any number of axes, brought to the dtype that all of them promote to. Tensors may come in one list.
+    optimize : bool, {"greedy", "optimal"}, or path
+        The order of more than two operands, as in ``numpy.einsum``: True is "greedy", False from left to right; a path of
+        ``numpy.einsum_path`` fixes it whatever NumPy is installed.
+    out, dtype, scheme, backend, workspace_limit, accuracy, rounding
+        As in :func:`ozfp4.matmul`, for every step; the operands are brought to `dtype` first.
+
+    Returns
+    -------
+    array or tensor
+        Of the shape that ``numpy.einsum`` or ``torch.einsum`` gives, and the dtype that all operands promote to (torch sums short
+        integers of one operand alone in int64).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> a, b = np.array([[1.0, 2.0**-60], [3.0, 1.0]]), np.array([[2.0**60, -1.0], [-(2.0**120), 1.0]])
+    >>> einsum("ij,ji->i", a, b, accuracy="correct")
+    array([ 0., -2.])
+    >>> einsum(a, [0, 1], [1, 0])
+    array([[1.00000000e+00, 3.00000000e+00],
+           [8.67361738e-19, 1.00000000e+00]])
+
+    Raises
+    ------
+    TypeError, ValueError, RuntimeError, MemoryError
+        As :func:`ozfp4.matmul`; ValueError for subscripts that do not fit the operands, and an `optimize` that is no
+        order of them.
     """
-    is_watched = library.is_watched(*operands.values(), out)
-    terms, xp = _taken(operands, out, is_watched)
-    found, steps = read(*(tuple(x.shape) for x in terms), has_tensors=xp is not np)
-    terms, dtype = _of_one_dtype(terms, xp, dtype, is_watched)
-    contraction = _Contraction(terms, xp, options, is_watched)
-    if out is not None:
-        shape = tuple(found.extents[label] for label in found.result)
-        check_out(out, shape, dtype, **dict(zip(operands, terms, strict=True)))
-    left = [_wide(x, labels, found.extents, xp) for x, labels in zip(terms, found.operands, strict=True)]
-    result = contraction.contract(left, found.result, steps)
-    if out is None:
-        return result, contraction.beside
-    if is_tensor(out):
-        out.copy_(result)
+    check_taken(einsum, options)
+    if isinstance(subscripts, str):
+        text, given = subscripts, list(operands)
+        if len(given) == 1 and isinstance(given[0], (list, tuple)) and any(map(is_tensor, given[0])):
+            given = list(given[0])  # torch's form; a list of anything else is one array, as in NumPy
     else:
-        out[...] = result
-    return out, contraction.beside
+        text, given = from_lists([subscripts, *operands])
+    if not given:
+        raise ValueError("operands: at least one is needed")
+    terms = _Terms({f"operands[{i}]": x for i, x in enumerate(given)}, out, dtype, options)
+    found = parse(text, terms.shapes)
+    result = terms.contracted(found, order(found, optimize))
+    return result[()] if out is None and isinstance(result, np.ndarray) else result
+
+
+@takes(ReportedOptions)
+@any_library
+def tensordot(
+    a: Any, b: Any, axes: Any = 2, *, out: Any = None, dtype: Any = None, **options: Unpack[ReportedOptions]
+) -> Any:
+    """Sum of products over `axes` of `a` and `b`, as ``numpy.tensordot`` and ``torch.tensordot``: one :func:`ozfp4.matmul`.
+
+    Without axes to sum over it is the outer product, one multiplication an entry, as in :func:`ozfp4.einsum`.
+
+    Parameters
+    ----------
+    a, b : array_like or torch.Tensor
+        Of any number of axes.
+    axes : int or pair
+        How many of the last axes of `a` and the first of `b`; or the axes of `a`, and as many of `b` that they go with: numbers,
+        lists or arrays of them, or both as the rows of one array.
+        An extent of 1 goes with every other in torch, and in NumPy with 1 alone.
+    out, dtype, **options
+        As in :func:`ozfp4.matmul`, without `device`; the operands are brought to `dtype` first.
+
+    Returns
+    -------
+    c, or (c, bound), (c, Report), (c, bound, Report)
+        Its axes are those of `a`, then those of `b`, that are not summed over.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> a, b = np.arange(24.0).reshape(2, 3, 4), np.arange(12.0).reshape(4, 3)
+    >>> tensordot(a, b, axes=([1, 2], [1, 0]))
+    array([ 440., 1232.])
+
+    Raises
+    ------
+    TypeError, ValueError, RuntimeError, MemoryError
+        As :func:`ozfp4.matmul`; ValueError for axes that do not exist, come twice, or differ in extent.
+    """
+    check_taken(tensordot, options)
+    terms = _Terms({"a": a, "b": b}, out, dtype, options)
+    c = terms.contracted(_subscripts(axes, terms.shapes, terms.xp is not np), [(0, 1)])
+    beside = [x if isinstance(x, Report) else x.reshape(c.shape) for x in terms.beside]
+    return (c, *beside) if beside else c
+
+
+# ---- Axes of tensordot ----------------------------------------------------------------------------------------------
+
+
+def _subscripts(axes: Any, shapes: Sequence[tuple[int, ...]], broadcast: bool) -> Subscripts:
+    """Labels of the axes: of those of a their numbers; of those of b that are summed over with them the same, and numbers behind
+    them. `broadcast`: an extent of 1 goes with every other."""
+    a, b = shapes
+    of_a, of_b = _axes(axes, a, b)
+    for i, j in zip(of_a, of_b, strict=True):
+        if a[i] != b[j] and not (broadcast and 1 in (a[i], b[j])):
+            raise ValueError(f"axes: axis {i} of a is {a[i]}, axis {j} of b is {b[j]}")
+    labels_a = tuple(range(len(a)))
+    labels_b = tuple(of_a[of_b.index(i)] if i in of_b else len(a) + i for i in range(len(b)))
+    result = (*(i for i in labels_a if i not in of_a), *(i for i in labels_b if i >= len(a)))
+    extents: dict[Label, int] = dict(zip(labels_b, b, strict=True))
+    extents |= {label: n for label, n in zip(labels_a, a, strict=True) if n != 1 or label not in extents}
+    return Subscripts((labels_a, labels_b), result, extents)
+
+
+def _axes(axes: Any, a: tuple[int, ...], b: tuple[int, ...]) -> tuple[list[int], list[int]]:
+    """As many axes of a and of b, counted from the first."""
+    try:
+        count = operator.index(axes)
+    except TypeError:
+        of_a, of_b = _pair(axes)
+    else:
+        if not 0 <= count <= min(len(a), len(b)):
+            raise ValueError(
+                f"axes: {count} is outside 0..{min(len(a), len(b))}; a has shape {a}, b has shape {b}"
+            )
+        of_a, of_b = list(range(len(a) - count, len(a))), list(range(count))
+    for name, shape, chosen in (("a", a, of_a), ("b", b, of_b)):
+        for axis in chosen:
+            if not -len(shape) <= axis < len(shape):
+                raise ValueError(f"axes: {axis} is no axis of {name}, whose shape is {shape}")
+        chosen[:] = [axis % len(shape) for axis in chosen]
+        if len(set(chosen)) < len(chosen):
+            raise ValueError(f"axes: an axis of {name} comes twice in {axes!r}")
+    if len(of_a) != len(of_b):
+        raise ValueError(f"axes: {len(of_a)} of a do not go with {len(of_b)} of b")
+    return of_a, of_b
+
+
+def _pair(axes: Any) -> tuple[list[int], list[int]]:
+    try:
+        of_a, of_b = ([operator.index(i) for i in (x if np.iterable(x) else [x])] for x in axes)
+    except (TypeError, ValueError):
+        raise TypeError(f"axes: {axes!r} is neither a number nor a pair of axes or lists of axes") from None
+    return of_a, of_b
 
 
 # ---- Operands -------------------------------------------------------------------------------------------------------
@@ -120,9 +263,9 @@ def _converted(x: Any, dtype: Any, is_watched: bool) -> Any:
         return x.astype(dtype)
     if x.device.type != "cpu" or is_watched:
         return x.to(dtype)
-    result = require_torch().empty(x.shape, dtype=dtype, device="cpu")
-    array_of_tensor("x", result)[...] = array_of_tensor("x", x)  # threads of torch have modes of their own
-    return result
+    made = library.new_array(require_torch(), x.shape, library.name_of(dtype))
+    made[...] = library.array_of_tensor("x", x)  # threads of torch have modes of their own
+    return library.tensor_of_array(made)
 
 
 # ---- Products -------------------------------------------------------------------------------------------------------
@@ -140,41 +283,66 @@ class _Term(NamedTuple):
         x = self.entries
         return x.transpose(axes) if isinstance(x, np.ndarray) else x.permute(axes)
 
+    def diagonal(self) -> _Term:
+        """A view along the diagonals of labels that come twice."""
+        x, labels = self
+        while len(set(labels)) < len(labels):
+            second = next(i for i, label in enumerate(labels) if label in labels[:i])
+            first = labels.index(labels[second])
+            writable = isinstance(x, np.ndarray) and x.flags.writeable
+            x = x.diagonal(0, first, second)
+            if writable:
+                x.flags.writeable = True  # np.einsum's is, np.diagonal's not
+            labels = (*(label for i, label in enumerate(labels) if i not in (first, second)), labels[first])
+        return _Term(x, labels)
 
-class _Contraction:
-    """How terms are multiplied: the library that they are of, what was asked for, and whether a product without a sum is one of
-    entries, which rounds as was asked for (of complex numbers it rounds more than once)."""
 
-    def __init__(
-        self, operands: Sequence[Any], xp: Any, options: Mapping[str, Any], is_watched: bool
-    ) -> None:
-        """TypeError or ValueError for options that matmul would refuse."""
-        asked = Options.of(options)
-        if all(is_integer(x.dtype) for x in operands):
+class _Terms:
+    """Operands of one library and dtype, by the names that errors call them, and how they are multiplied: the options of the
+    products, and whether one without a sum is of entries, which rounds as was asked for. Raises as :func:`ozfp4.matmul`."""
+
+    def __init__(self, operands: Mapping[str, Any], out: Any, dtype: Any, options: Mapping[str, Any]) -> None:
+        asked, is_watched = Options.of(options), library.is_watched(*operands.values(), out)
+        terms, self.xp = _taken(operands, out, is_watched)
+        terms, self._dtype = _of_one_dtype(terms, self.xp, dtype, is_watched)
+        if is_integer(self._dtype):
             check_unasked(options)
-        self._xp = xp
-        self._options = options
+        self._operands = dict(zip(operands, terms, strict=True))
+        self._out, self._options = out, options
         self._is_entrywise = (
             asked.accuracy != "scaled"
             and asked.rounding == "nearest"
             and not is_watched
-            and not any(is_complex(x.dtype) for x in operands)
-            and not _OF_PRODUCTS.intersection(unusual(options))
+            and not any(is_complex(x.dtype) for x in terms)
+            and {"plan", "overflow", "report", "return_bound"}.isdisjoint(unusual(options))
         )
-        self.beside: list[Any] = []  # bounds and reports
+        self.shapes = [tuple(x.shape) for x in terms]
+        self.beside: list[Any] = []  # bounds and reports of the products
 
-    def contract(self, terms: Sequence[_Term], result: Labels, steps: Sequence[Sequence[int]]) -> Any:
-        """The sum of products with the axes of the result in its order. Axes of one label are of one extent."""
-        left = [_diagonal(term) for term in terms]
+    def contracted(self, found: Subscripts, steps: Sequence[Sequence[int]]) -> Any:
+        """The sum over every label that the result has not. A step names terms by their places among those that are left; their
+        product goes to the end."""
+        if self._out is not None:
+            shape = tuple(found.extents[label] for label in found.result)
+            check_out(self._out, shape, self._dtype, **self._operands)
+        left = []
+        for x, labels in zip(self._operands.values(), found.operands, strict=True):
+            whole = tuple(found.extents[label] for label in labels)
+            left.append(_Term(x if x.shape == whole else self.xp.broadcast_to(x, whole), labels).diagonal())
         for step in steps:
             x, *others = (left[place] for place in step)
             left = [term for place, term in enumerate(left) if place not in step]
             while others:
                 y, *others = others
-                x = self._multiplied(x, y, _labels(result, left, others))
-            left.append(self._summed(x, _labels(result, left)))
-        (last,) = left
-        return last.ordered(result)
+                x = self._multiplied(x, y, _labels(found.result, left, others))
+            left.append(self._summed(x, _labels(found.result, left)))
+        result = left[0].ordered(found.result)
+        if self._out is None:
+            return result
+        if is_tensor(self._out):
+            return self._out.copy_(result)
+        self._out[...] = result
+        return self._out
 
     def _matmul(self, x: Any, y: Any) -> Any:
         found = matmul(x, y, **self._options)
@@ -190,8 +358,8 @@ class _Contraction:
             return term
         x = term.ordered(kept + tuple(label for label in term.labels if label not in keep))
         shape, extent = x.shape[: len(kept)], math.prod(x.shape[len(kept) :])
-        where = {} if self._xp is np else {"device": x.device}
-        ones = self._xp.ones((extent, 1), dtype=x.real.dtype, **where)
+        where = {} if self.xp is np else {"device": x.device}
+        ones = self.xp.ones((extent, 1), dtype=x.real.dtype, **where)
         return _Term(self._matmul(x.reshape(math.prod(shape), extent), ones).reshape(shape), kept)
 
     def _multiplied(self, x: _Term, y: _Term, keep: set[Label]) -> _Term:
@@ -205,52 +373,28 @@ class _Contraction:
         a, b = x.ordered(stack + rows + inner), y.ordered(stack + inner + columns)
         outer, of_rows = a.shape[: len(stack)], a.shape[len(stack) : len(stack + rows)]
         of_columns = b.shape[len(stack + inner) :]
-        shape = (*outer, *of_rows, *of_columns)
         if not inner and self._is_entrywise:
-            a, b = (
-                a.reshape((*a.shape, *[1] * len(columns))),
-                b.reshape((*outer, *[1] * len(rows), *of_columns)),
-            )
+            a = a.reshape((*a.shape, *[1] * len(columns)))
+            b = b.reshape((*outer, *[1] * len(rows), *of_columns))
             return _Term(_entrywise(a, b), stack + rows + columns)
         m, n, k = math.prod(of_rows), math.prod(of_columns), math.prod(a.shape[len(stack + rows) :])
         product = self._matmul(a.reshape((*outer, m, k)), b.reshape((*outer, k, n)))
-        return _Term(product.reshape(shape), stack + rows + columns)
-
-
-def _wide(x: Any, labels: Labels, extents: Mapping[Label, int], xp: Any) -> _Term:
-    """With the full extent of a label where it has 1, without a copy."""
-    shape = tuple(extents[label] for label in labels)
-    return _Term(x if tuple(x.shape) == shape else xp.broadcast_to(x, shape), labels)
+        return _Term(product.reshape((*outer, *of_rows, *of_columns)), stack + rows + columns)
 
 
 def _labels(result: Labels, *terms: Iterable[_Term]) -> set[Label]:
     return set(result).union(*(term.labels for group in terms for term in group))
 
 
-def _diagonal(term: _Term) -> _Term:
-    """A view along the diagonals of labels that come twice."""
-    x, labels = term
-    while len(set(labels)) < len(labels):
-        second = next(i for i, label in enumerate(labels) if label in labels[:i])
-        first = labels.index(labels[second])
-        writable = isinstance(x, np.ndarray) and x.flags.writeable
-        x = x.diagonal(0, first, second)
-        if writable:
-            x.flags.writeable = True  # np.einsum's is, np.diagonal's not
-        labels = (*(label for i, label in enumerate(labels) if i not in (first, second)), labels[first])
-    return _Term(x, labels)
-
-
 @in_default_mode
 def _entrywise(x: Any, y: Any) -> Any:
     """The products of entries, each rounded to nearest; extents of 1 go with any. Range: of one dtype, not complex."""
+    if is_tensor(x) and x.device.type != "cpu":
+        return x * y
+    torch = require_torch() if is_tensor(x) else None
+    first, second = (library.as_array("x", z) for z in (x, y))
+    shape = np.broadcast_shapes(first.shape, second.shape)
     with np.errstate(all="ignore"):  # as matmul, which warns of nothing
-        if not is_tensor(x):
-            return np.asarray(x * y)  # NumPy's product of two 0-d arrays is none
-        if x.device.type != "cpu":
-            return x * y
-        torch = require_torch()
-        result = torch.empty(torch.broadcast_shapes(x.shape, y.shape), dtype=x.dtype, device="cpu")
-        first, second, third = (array_of_tensor("x", z) for z in (x, y, result))
-        np.multiply(first, second, out=third)  # threads of torch have modes of their own
-        return result
+        # By NumPy, as threads of torch have modes of their own.
+        made = np.multiply(first, second, out=library.new_array(torch, shape, first.dtype))
+    return made if torch is None else library.tensor_of_array(made)

@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._api.einsum import einsum
-from .._api.tensordot import tensordot
+from .._api.contraction import einsum, tensordot
 from .._core import WorkspaceError
 from .._request.library import is_integer, name_of, torch_module
 from .._request.subscripts import Subscripts
