@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from ._api.gemm import gemm
     from ._api.gram import gram
     from ._api.int8_matmul import int8_matmul
+    from ._api.integers import matmul_mod
     from ._api.machine import SelfTest, info, selftest
     from ._api.matmul import matmul
-    from ._api.matmul_mod import matmul_mod
     from ._api.plan import plan, plan_for
     from ._api.prepare import prepare
     from ._api.settings import (
@@ -75,6 +75,7 @@ __all__ = [
 
 _HOMES = {
     "_api.contraction": ("einsum", "tensordot"),
+    "_api.integers": ("matmul_mod",),
     "_api.machine": ("SelfTest", "info", "selftest"),
     "_api.plan": ("plan_for",),
     "_api.settings": (

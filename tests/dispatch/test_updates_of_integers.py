@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ozfp4._api.integer_update import integer_update
+from ozfp4._api.integers import integer_update
 from ozfp4._options import Options
 from ozfp4._request.integers import unify_update
 from ozfp4._request.library import Operands

@@ -49,14 +49,11 @@ def enclose(a: Any, b: Any, *, out: Any = None, **options: Any) -> Any:
     Parameters
     ----------
     a, b : array_like, torch.Tensor or Prepared
-        float64, float32, complex128 or complex64; integers, whose products are exact, are for :func:`ozfp4.matmul`. Else as
-        there, prepared for accuracy="correct".
+        As in :func:`ozfp4.matmul`, prepared for accuracy="correct"; no integers, whose products are exact.
     out : (array, array) or (tensor, tensor), optional
-        Where to write the lower and the upper bounds; as in :func:`ozfp4.matmul`, and apart from each other in memory.
-    backend, scheme, workspace_limit
-        As in :func:`ozfp4.matmul`.
-    report : bool
-        Return ``(lower, upper, Report)``; it counts the entries of both.
+        As in :func:`ozfp4.matmul`, for the lower and the upper bounds, apart from each other in memory.
+    backend, scheme, workspace_limit, report
+        As in :func:`ozfp4.matmul`; the report counts the entries of both.
 
     Returns
     -------

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from .._dispatch.plain import operators, products
@@ -20,7 +21,8 @@ from .._request.operands import (
     transposed,
     update_request,
 )
-from .integer_update import integer_update
+from .integers import integer_update
+from .matmul import by_operator
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -55,12 +57,11 @@ def gemm(
 
     Of a complex product all of this holds for each part, with factors that are real or imaginary. Where one has both parts, A B
     is rounded to T first, as ``matmul(a, b, accuracy=accuracy)`` does to the result's dtype, and then alpha T + beta C, each part
-    once more. "correct" keeps T as the sum of two numbers, at most u^2 of each part of A B away from it, and multiplies A and B
-    twice for that.
+    once more, to nearest. "correct" keeps T as the sum of two numbers, at most u^2 of each part of A B away from it, and
+    multiplies A and B twice for that.
 
     Integers are exact: the result is alpha A B + beta C modulo 2^w of the w bits of the dtype that `a`, `b` and `c` promote to,
-    and of bool whether A B or C is True. Where one of them holds floating-point numbers, integers are converted to the common
-    dtype, each entry rounded once, as by :func:`ozfp4.matmul`.
+    and of bool whether A B or C is True. Integers beside floating-point numbers are converted as by :func:`ozfp4.matmul`.
 
     Parameters
     ----------
@@ -74,15 +75,11 @@ def gemm(
     trans_a, trans_b : {False, True, "N", "T", "C"}
         Take the operand with its last two axes exchanged, and for "C" conjugated.
     out : array or tensor, optional
-        Where to write the result: its exact shape and dtype. It may be `c` itself, to update that in place, and shares no
-        memory with anything else. It is undefined, and `c` with it, where something ends a product between its blocks, as in
-        :func:`ozfp4.matmul`.
+        As in :func:`ozfp4.matmul`; it may be `c` itself, to update that in place.
     overflow : {"wrap", "raise"}
-        Of integers: "raise" is an OverflowError, and leaves `out` unchanged, where an entry of the exact result does not fit its
-        dtype. It multiplies [A C] by [alpha B; beta I], whose right operand has to fit 64 bits, and waits for a GPU.
+        As in :func:`ozfp4.matmul`. "raise" multiplies [A C] by [alpha B; beta I], whose right operand has to fit 64 bits.
     scheme, backend, plan, report, workspace_limit, accuracy, rounding, return_bound
-        As in :func:`ozfp4.matmul`; bounds are those of the error of the result, a report is one of A B. A factor with both parts
-        rounds to nearest.
+        As in :func:`ozfp4.matmul`; bounds are those of the error of the result, a report is one of A B.
 
     Returns
     -------
@@ -102,25 +99,16 @@ def gemm(
 
     Raises
     ------
-    TypeError, ValueError, RuntimeError, MemoryError
+    TypeError, ValueError, OverflowError, RuntimeError, MemoryError
         As :func:`ozfp4.matmul`; also for a factor that is not a finite number with parts that float64 holds, a complex one beside
         a real product, one of integers that is no integer, a C that is missing or does not broadcast to the result, an `out` that
         overlaps C without being the same, a direction of rounding with a factor of both parts, an imaginary alpha where every
         complex operand is prepared.
-    OverflowError
-        As `overflow` says.
     """
     check_taken(gemm, options)
     if is_traced() and is_watched(a, b, c, out):
-        return _by_operator(alpha, a, b, beta, c, trans_a, trans_b, out, options)
+        return by_operator("gemm", alpha, a, b, beta, c, trans_a, trans_b, out, options)
     return _gemm(alpha, a, b, beta, c, trans_a, trans_b, out, options, True)
-
-
-def _by_operator(*given: Any) -> Any:
-    """The update by ``torch.ops.ozfp4.gemm``."""
-    from .._torch_ops import calls  # imports torch
-
-    return calls.gemm(*given)
 
 
 def _gemm(
@@ -141,8 +129,8 @@ def _gemm(
         if found is not NotImplemented:
             return found
     if is_asked and is_watched(a, b, c, out):
-        by_operator: Callable[..., Any] = operators.get("gemm", _by_operator)
-        return by_operator(alpha, a, b, beta, c, trans_a, trans_b, out, options)
+        known = operators.get("gemm") or partial(by_operator, "gemm")
+        return known(alpha, a, b, beta, c, trans_a, trans_b, out, options)
     if not dlpack.plain.issuperset(map(type, (a, b, c, out))) and dlpack.are_given(a, b, c, out):
         return dlpack.of_another(_gemm, alpha, a, b, beta, c, trans_a, trans_b, out, options)
 
@@ -165,18 +153,13 @@ def _gemm(
         alpha, beta = check_factor("alpha", alpha), check_factor("beta", beta)
         _check_direction(asked.rounding, alpha=alpha, beta=beta)
         found, bound, about = multiply(update_request(alpha, operands, beta, addend, asked, sides))
-    if operands.torch is not None:
-        mark_written(out)
+    mark_written(out)
     return results(asked, found if out is None else out, bound, about)
 
 
-def _in_order_of_operator(
-    a: Any, b: Any, alpha: Any, beta: Any = 0.0, c: Any = None, out: Any = None, **options: Any
-) -> Any:
-    return _gemm(alpha, a, b, beta, c, False, False, out, options)
-
-
-products["gemm"] = _in_order_of_operator
+products["gemm"] = lambda a, b, alpha, beta=0.0, c=None, out=None, **options: _gemm(
+    alpha, a, b, beta, c, False, False, out, options
+)
 
 
 def _check_direction(rounding: str, **factors: complex) -> None:

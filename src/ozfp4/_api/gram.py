@@ -10,12 +10,13 @@ from .._options import AllOptions, Options, TypedOptions, check_taken, check_una
 from .._report import Report
 from .._request import library
 from .._request.dlpack import any_library
-from .._request.integers import entry_bits, unify_to
+from .._request.integers import unify_to
 from .._request.library import is_complex, is_watched, mark_written
 from .._request.operands import check_matrices, check_wraps, matmul_request
 from .._request.types import Array, Arrays, No, Yes
 from .._request.types import TensorT as T
-from .integers import integer_request
+from .integers import bits_of, integer_request
+from .matmul import by_operator
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -48,14 +49,12 @@ def gram(a: Any, *, left: bool = False, out: Any = None, **options: Any) -> Any:
     Parameters
     ----------
     a : array_like or torch.Tensor
-        float64, float32, complex128, complex64, integers or bool, 2-D or a stack of matrices, any strides.
+        As in :func:`ozfp4.matmul`, 2-D or a stack of matrices.
     left : bool
         The transpose (adjoint) on the right: sums over the columns of `a` instead of its rows.
-    out
-        As in :func:`ozfp4.matmul`.
-    **options
-        As in :func:`ozfp4.matmul`, without `device`. The workspace limit is that of a block's product; without
-        one a GPU keeps the planes of all of `a`, which it then encodes once, where its memory has room for them.
+    out, **options
+        As in :func:`ozfp4.matmul`, without `device`. The workspace limit is that of a block's product; without one a GPU keeps
+        the planes of all of `a`, which it then encodes once, where its memory has room for them.
 
     Returns
     -------
@@ -71,15 +70,13 @@ def gram(a: Any, *, left: bool = False, out: Any = None, **options: Any) -> Any:
 
     Raises
     ------
-    TypeError, ValueError, RuntimeError, MemoryError
+    TypeError, ValueError, OverflowError, RuntimeError, MemoryError
         As :func:`ozfp4.matmul`; ValueError for `a` of fewer than two dimensions, and for a complex one that would be rounded
         up or down.
     """
     check_taken(gram, options)
     if is_watched(a, out):
-        from .._torch_ops import calls  # imports torch
-
-        return calls.gram(a, left, out, options)
+        return by_operator("gram", a, left, out, options)
     return _gram(a, left, out, options)
 
 
@@ -100,7 +97,7 @@ def _gram(a: Any, left: bool, out: Any, options: dict[str, Any]) -> Any:
     bound = None
     if integer is not None:
         check_unasked(options)
-        bits = entry_bits(x.dtype)
+        bits = bits_of(operands)
         c, about = multiply_integer_gram(integer_request(operands, asked, integer, bits), bits)
     else:
         check_wraps(asked, [given.a], [x], dtype)
@@ -109,8 +106,4 @@ def _gram(a: Any, left: bool, out: Any, options: dict[str, Any]) -> Any:
     return results(asked, c if out is None else out, bound, about)
 
 
-def _of_operator(a: Any, left: bool = False, out: Any = None, **options: Any) -> Any:
-    return _gram(a, left, out, options)
-
-
-products["gram"] = _of_operator
+products["gram"] = lambda a, left=False, out=None, **options: _gram(a, left, out, options)

@@ -74,16 +74,11 @@ def int8_matmul(a: Any, b: Any, *, products: int = 6, out: Any = None, **options
         base-13 limbs (paper, section III).
     plan : Plan, optional
         The plan of an earlier report in place of `products`.
-    out : array or tensor, optional
-        Where to write the result: its exact shape, int32, no memory shared with the inputs.
     overflow : {"wrap", "raise"}
         Of an inner dimension above 131,071, from which on 128 · 128 · K could exceed INT32: it is cut into pieces, whose sum is
-        exact. Where it does not fit INT32, "raise" is an OverflowError that leaves `out` unchanged (on a GPU it waits for the
-        product, once); "wrap" keeps it modulo 2^32.
-    report : bool
-        Return ``(c, Report)`` instead of ``c``.
-    workspace_limit : int, optional
-        Bytes that may be used beside inputs and output, 2**30 by default; see :func:`ozfp4.matmul`.
+        exact, and kept modulo 2^32, or refused as by :func:`ozfp4.matmul`.
+    out, report, workspace_limit
+        As in :func:`ozfp4.matmul`; `out` is int32.
 
     Examples
     --------
@@ -93,14 +88,9 @@ def int8_matmul(a: Any, b: Any, *, products: int = 6, out: Any = None, **options
 
     Raises
     ------
-    TypeError
-        For dtypes other than int8, `out` of another than int32.
-    ValueError
-        For shapes that do not fit, `products` other than 6 and 9, a plan of another kind.
-    OverflowError
-        As `overflow` says.
-    RuntimeError
-        If the kernels that could serve failed their self-test (:func:`ozfp4.selftest`).
+    TypeError, ValueError, OverflowError, RuntimeError, MemoryError
+        As :func:`ozfp4.matmul`; TypeError for dtypes other than int8, ValueError for `products` other than 6 and 9 and a plan of
+        another kind.
     """
     check_taken(int8_matmul, options)
     plan = _check_plan(products, options.pop("plan", None))
@@ -138,14 +128,18 @@ def _on_device(request: MatmulRequest, plan: Plan) -> tuple[Any, Report | None]:
         "kernel": "none",
         "workspace": 0,
         "moduli_used": 0,
-        "products": 0 if _is_empty(request) else plan.products,
+        "products": 0,
         "reason": _REASON,
         "fallback": None,
     }
-    parts = (_multiply(piece, plan, outcome) for piece in _pieces(request, plan.k_max))
-    c = next(parts)
-    for part in parts:  # sums fit 64 bits up to K = 2^49
-        c = c.long() + part
+    if 0 in (shape.m, shape.n, shape.k, *shape.stack):
+        c = empty_result(request, shape.result, np.int32).zero_()
+    else:
+        outcome["products"] = plan.products
+        parts = (_multiply(piece, plan, outcome) for piece in _pieces(request, plan.k_max))
+        c = next(parts)
+        for part in parts:  # sums fit 64 bits up to K = 2^49
+            c = c.long() + part
     if began is not None:
         told.tell(request, Decision(plan, _REASON), began)
     overflows = 0
@@ -163,8 +157,8 @@ def _on_device(request: MatmulRequest, plan: Plan) -> tuple[Any, Report | None]:
 def _pieces(request: MatmulRequest, most: int) -> Iterator[MatmulRequest]:
     """The request by ranges of its inner dimension that INT32 holds, which begin where vectors do."""
     shape, b = request.shape, request.b
-    step = max(shape.k if shape.k <= most else most // 64 * 64, 1)
-    for first in range(0, max(shape.k, 1), step):
+    step = shape.k if shape.k <= most else most // 64 * 64
+    for first in range(0, shape.k, step):
         inner = slice(first, min(first + step, shape.k))
         yield replace(
             request,
@@ -177,23 +171,14 @@ def _pieces(request: MatmulRequest, most: int) -> Iterator[MatmulRequest]:
 
 def _multiply(request: MatmulRequest, plan: Plan, outcome: dict[str, Any]) -> Any:
     """A tensor of int32; the outcome of a reported product goes into `outcome`."""
-    shape, asked = request.shape, request.asked
+    shape, asked = request.shape, request.asked._replace(plan=plan)
     # The kernel stores pairs of entries, and a matrix of a stack begins where 16 bytes do: what is more is cut off.
     multiple = 4 if shape.stack else 2
     c = empty_result(request, (*shape.stack, shape.m, shape.n + -shape.n % multiple), np.int32)
-    if _is_empty(request):
-        c.zero_()
-    else:
-        multiply = on_cuda.core_for(request).multiply_integers
-        planned = asked._replace(plan=plan)
-        made = multiply(request.a, request.b, c[..., : shape.n], planned, bits=0, is_reported=asked.report)
-        if asked.report:
-            outcome["workspace"] = max(outcome["workspace"], made["workspace"])
-            outcome["kernel"] = made["kernel"]
-    return c[..., : shape.n].contiguous().reshape(shape.result)
-
-
-def _is_empty(request: MatmulRequest) -> bool:
-    """Whether there is nothing to multiply."""
-    shape = request.shape
-    return 0 in (shape.m, shape.n, shape.k, *shape.stack)
+    c = c[..., : shape.n]
+    multiply = on_cuda.core_for(request).multiply_integers
+    made = multiply(request.a, request.b, c, asked, bits=0, is_reported=asked.report)
+    if asked.report:
+        outcome["workspace"] = max(outcome["workspace"], made["workspace"])
+        outcome["kernel"] = made["kernel"]
+    return c.contiguous().reshape(shape.result)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from functools import partial
 from logging import DEBUG
 from typing import TYPE_CHECKING, Any, overload
 
@@ -23,13 +24,13 @@ from .._options import (
 )
 from .._report import Report
 from .._request import dlpack, library
-from .._request.integers import entry_bits, unify_to
+from .._request.integers import unify_to
 from .._request.library import is_traced, is_watched, short_way
 from .._request.operands import check_wraps, matmul_request, take
 from .._request.types import Array, Arrays, No, Yes
 from .._request.types import TensorT as T
 from .._support.environment import LOGGER
-from .integers import integer_product
+from .integers import bits_of, integer_product
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -111,11 +112,10 @@ def matmul(
     sign, both are first converted to the common dtype, each entry rounded once.
 
     For tensors that require grad, and where torch traces or maps (``torch.compile``, ``export``, ``torch.jit.trace``,
-    ``torch.func``), it is ``torch.ops.ozfp4.matmul``, an operator whose derivatives are products with the same keywords;
-    `report`, `return_bound` and prepared operands are then refused, `plan` where torch compiles or of integers.
-    :func:`ozfp4.gemm` and :func:`ozfp4.gram` are such too.
-    For DTensors (``torch.distributed.tensor``) it is that operator as well, and so is :func:`ozfp4.gemm`: the result is a DTensor
-    with the bits of one device, whatever the placements; `out` is then refused, too.
+    ``torch.func``), it is ``torch.ops.ozfp4.matmul``, an operator whose derivatives are products with the same keywords; so are
+    :func:`ozfp4.gemm` and :func:`ozfp4.gram`. `report`, `return_bound` and prepared operands are then refused, `plan` where torch
+    compiles or of integers. For DTensors (``torch.distributed.tensor``) matmul and gemm are operators as well: the result is a
+    DTensor with the bits of one device, whatever the placements; `out` is then refused, too.
 
     Parameters
     ----------
@@ -144,9 +144,8 @@ def matmul(
     workspace_limit : int, optional
         Bytes that may be used beside inputs and output, 2**30 by default (on a GPU no limit, but 2**34 for stacks of
         matrices); larger products run in turns of matrices, blocks, and pieces of the inner dimension. Two complex operands
-        need a copy of B of twice its size. With `device`: bytes that the
-        product takes on each device, by default four fifths of what is free there; beside device="cpu" the product is cut into
-        tiles where a limit is given.
+        need a copy of B of twice its size. With `device`: bytes that the product takes on each device, by default four fifths of
+        what is free there; beside device="cpu" the product is cut into tiles where a limit is given.
     accuracy : {"standard", "correct", "scaled"}, optional
         As above; by default "standard", or what :func:`ozfp4.set_default_accuracy` or :func:`ozfp4.default_accuracy` say, or
         that of a prepared operand.
@@ -154,8 +153,8 @@ def matmul(
         Of accuracy="correct"; the others round to nearest. :func:`ozfp4.enclose` rounds down and up at once.
     overflow : {"wrap", "raise"}
         Of integers: "raise" is an OverflowError, and leaves `out` unchanged, where an entry of the exact product does not fit
-        the result's dtype. On a GPU it waits for the product, once. Other arguments that speak of rounding (`accuracy`,
-        `rounding`, `return_bound`) are refused for integers.
+        the result's dtype. On a GPU it waits for the product, once. `accuracy`, `rounding` and `return_bound` are refused for
+        integers.
     return_bound : bool
         Return bounds of |C - AB| after `c`: float64, rounded up, infinity where the result is not finite. Of complex operands
         complex128: bounds of the errors of both parts.
@@ -223,71 +222,44 @@ def matmul(
         is_here = isinstance(device, str) and device == "cpu" and given.get("workspace_limit") is None
         are_arrays = type(a) is type(b) is np.ndarray
         if not (is_here and are_arrays) or given.get("report", False):
-            return _streamed(a, b, out, device, given)
+            from .._streaming import call
+
+            return call.matmul(a, b, out, device, given)
     if traced and is_watched(a, b, out):
-        return _by_operator(a, b, out, given)
+        return by_operator("matmul", a, b, out, given)
     return product(a, b, out, given, True)
 
 
-def _by_operator(a: Any, b: Any, out: Any, options: Mapping[str, Any]) -> Any:
-    """The product by ``torch.ops.ozfp4.matmul``."""
+def by_operator(name: str, *given: Any) -> Any:
+    """A product by its operator of ``torch.ops.ozfp4``."""
     from .._torch_ops import calls  # imports torch
 
-    return calls.matmul(a, b, out, options)
+    return getattr(calls, name)(*given)
 
 
-def _streamed(a: Any, b: Any, out: Any, device: Any, options: dict[str, Any]) -> Any:
-    """The product on devices of operands that lie on the host."""
-    if is_traced() or is_watched(a, b, out):
-        raise RuntimeError(
-            "device: operands that require grad or have a tangent are not streamed, nor are those that torch traces or maps; "
-            "pass a.detach() and b.detach(), or call it under torch.no_grad()"
-        )
-    from .._streaming import call
-
-    limit = options.get("workspace_limit")
-    rest = {name: value for name, value in options.items() if name != "workspace_limit"}
-    return call.matmul(a, b, out, device, limit, rest)
-
-
-def product(
-    a: Any,
-    b: Any,
-    out: Any,
-    options: Mapping[str, Any],
-    is_asked: bool = False,
-) -> Any:
+def product(a: Any, b: Any, out: Any, options: Mapping[str, Any], is_asked: bool = False) -> Any:
     """The product itself. `is_asked`: somebody may watch the operands, as :func:`is_watched` has it; nobody traces this."""
     if not is_asked and (short := short_way("multiply_plain", a)) is not None:
         c = short(a, b, out, current_accuracy(), options, False)
         if c is not NotImplemented:
             return c
     if is_asked and is_watched(a, b, out):
-        by_operator: Callable[..., Any] = plain.operators.get("matmul", _by_operator)
-        return by_operator(a, b, out, options)
+        known = plain.operators.get("matmul") or partial(by_operator, "matmul")
+        return known(a, b, out, options)
     if not dlpack.plain.issuperset(map(type, (a, b, out))) and dlpack.are_given(a, b, out):
         return dlpack.of_another(product, a, b, out, options)
 
     asked, taken, sides = take(a, b, out, options, library.TAKEN)
-    operands, integer, dtype = taken, None, None
-    if asked.dtype is not None or taken.has_integers:
-        operands, integer, dtype = unify_to(taken, asked.dtype)
+    operands, integer, dtype = unify_to(taken, asked.dtype)
     bound = None
     if integer is not None:
         check_unasked(options)
-        needed = max(entry_bits(operands.a.dtype), entry_bits(operands.b.dtype))
-        c, about = integer_product(operands, asked, integer, needed)
+        c, about = integer_product(operands, asked, integer, bits_of(operands))
     else:
         check_wraps(asked, taken[:2], operands[:2], dtype)
         c, bound, about = multiply(matmul_request(operands, asked, dtype, prepared=sides))
-    if operands.torch is not None:
-        library.mark_written(out)
+    library.mark_written(out)
     return results(asked, c if out is None else out, bound, about)
 
 
-def _matmul(a: Any, b: Any, out: Any = None, **options: Any) -> Any:
-    """The product of what nobody watches."""
-    return product(a, b, out, options)
-
-
-plain.products["matmul"] = _matmul
+plain.products["matmul"] = lambda a, b, out=None, **options: product(a, b, out, options)

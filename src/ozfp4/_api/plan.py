@@ -12,9 +12,9 @@ from .._options import Options, RequestOptions, check_integer, check_taken, chec
 from .._plans.plan import Plan, make_plan
 from .._request import library
 from .._request.dlpack import any_library
-from .._request.integers import entry_bits, unify
+from .._request.integers import unify
 from .._request.operands import matmul_request
-from .integers import integer_request
+from .integers import bits_of, integer_request
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -28,10 +28,8 @@ def plan(m: int, n: int, k: int, *, device: Any = None, **options: Unpack[Reques
     ----------
     m, n, k : int
         Extents of the product. Exactness depends on `k` alone.
-    scheme : {"II", "I"}
-        Residues and CRT, or positional digits.
-    backend : {"auto", "fp4", "int8", "fp64"}
-        The alphabet; "auto" takes the one that is fastest on the device. A GPU has no "fp64".
+    scheme, backend
+        As in :func:`ozfp4.matmul`. A GPU has no "fp64".
     bits : int, optional
         For ``accuracy="scaled"``: capacity of the scaled integers, 2..200, by default 53; float32 operands need 24
         (:func:`ozfp4.plan_for` knows them).
@@ -78,41 +76,26 @@ def plan(m: int, n: int, k: int, *, device: Any = None, **options: Unpack[Reques
 @takes(RequestOptions)
 @any_library
 def plan_for(a: Any, b: Any, **options: Unpack[RequestOptions]) -> Plan:
-    """The plan that :func:`ozfp4.matmul` would take for `a` and `b`, by their shapes, dtypes and device; nothing is multiplied.
+    """The plan that :func:`ozfp4.matmul` would take for `a` and `b`, by their shapes, dtypes and device; nothing is multiplied,
+    and no entry looked at.
 
     Like a product it runs the self-test of a kernel on its first use, and takes the next backend where one failed. Of integers on
-    a CPU it is the plan for those that machine words do not serve.
+    a CPU it is the plan for those that machine words do not serve. Operands and errors are as in :func:`ozfp4.matmul`, but that
+    a tensor requires grad changes nothing; `scheme`, `backend`, `bits`, `family` and `accuracy` as in :func:`ozfp4.plan`.
 
-    Parameters
-    ----------
-    a, b : array_like or torch.Tensor
-        The operands: as in :func:`ozfp4.matmul`, 1-D, 2-D, or stacks with broadcasting. Their entries are not looked at.
-    scheme, backend, bits, family, accuracy
-        As in :func:`ozfp4.plan`.
-
-    Examples
-    --------
     >>> import numpy as np
     >>> plan_for(np.ones((2, 3), np.float32), np.ones((3, 4), np.float32), backend="int8").bits
     28
-
-    Raises
-    ------
-    TypeError, ValueError, RuntimeError
-        What matmul raises for these operands; that a tensor requires grad changes nothing.
     """
     a, b = (x.detach() if library.is_tensor(x) else x for x in (a, b))
     check_taken(plan_for, options)
     asked = Options.of(options)
-    operands, integer = library.take_operands(a, b, None, library.TAKEN), None
-    if operands.has_integers:
-        operands, integer = unify(operands)
+    operands, integer = unify(library.take_operands(a, b, None, library.TAKEN))
     if integer is None:
         request = matmul_request(operands, asked)
     else:
         check_unasked(options)
-        needed = max(entry_bits(operands.a.dtype), entry_bits(operands.b.dtype))
-        request = integer_request(operands, asked, integer, needed)
+        request = integer_request(operands, asked, integer, bits_of(operands))
     decide = on_cuda.decide if operands.on_device else on_cpu.decide
     return decide(request).plan
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._dispatch import on_cpu, on_cuda, plain
-from .._options import Options, PlanOptions, check_taken, takes
+from .._options import Options, PlanOptions, check_name, check_taken, takes
 from .._request import library
 from .._request.dlpack import any_library
 from .._request.integers import result_dtype
@@ -35,8 +35,7 @@ def prepare(
     Parameters
     ----------
     x : array_like or torch.Tensor
-        float64, float32, complex128 or complex64, 2-D or a stack of matrices, any strides; a tensor may be conjugated or
-        negated lazily.
+        As in :func:`ozfp4.matmul`, 2-D or a stack of matrices, no integers.
     side : {"left", "right"}
         Where it will stand: ``matmul(prepared, b)`` or ``matmul(a, prepared)``.
     scheme, backend, plan, accuracy
@@ -47,12 +46,6 @@ def prepare(
     other : {"complex", "real"}
         What a complex `x` will be multiplied with: for complex operands the parts of a line are scaled alike, for real ones each
         by itself. A real `x` serves both.
-
-    Returns
-    -------
-    Prepared
-        With `shape`, `dtype`, `side`, `plan`, `accuracy`, `result_dtype`, `other`, `device` and `nbytes`; prints as a
-        table.
 
     Examples
     --------
@@ -83,10 +76,8 @@ Prepared.multiply = staticmethod(matmul)
 @partial(any_library, keeps=True)
 def _prepare(x: Any, side: str, dtype: Any, other: str, asked: Options, copies: bool = False) -> Prepared:
     """The operand itself, of any library; `copies`: what a device keeps is its own, and no version of `x` is watched."""
-    if not isinstance(side, str) or side not in SIDES:
-        raise ValueError(f"side: {side!r} is unknown; allowed are 'left', 'right'")
-    if not isinstance(other, str) or other not in OTHERS:
-        raise ValueError(f"other: {other!r} is unknown; allowed are 'complex', 'real'")
+    check_name("side", side, SIDES)
+    check_name("other", other, OTHERS)
     if isinstance(x, Prepared):
         raise TypeError("x: it is prepared already")
     operands = library.take_operand("x", x, library.NUMBERS)

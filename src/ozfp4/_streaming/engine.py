@@ -56,13 +56,23 @@ def multiply(job: Job, devices: list[Cpu], progress: Callable[[float], object] |
     What a thread raises, and what `progress` does, ends all of them: nothing is under way when it is raised here, and the results
     are then undefined.
     """
-    tiles, news = deque(job.tiling.tiles()), SimpleQueue[Any]()
+    tiles, news, sizes = deque(job.tiling.tiles()), SimpleQueue[Any](), job.tiling.sizes
+    entries, there = sizes.matrices * sizes.m * sizes.n, 0
     threads = Workers(len(devices), "ozfp4 multiply")
     lines: list[_Line] = []
     failure = None
     try:
         lines.extend(_Line(job, device, tiles, news) for device in devices)
-        _drive(job, lines, threads, news, progress)
+        for line in lines:
+            threads.submit(line.run).add_done_callback(news.put)
+        while there < entries:
+            found = news.get()
+            if isinstance(found, Future):  # a line that has ended
+                found.result()
+                continue
+            there += found
+            if progress is not None:
+                progress(there / entries)
     except BaseException as error:
         failure = error
     tiles.clear()
@@ -81,22 +91,6 @@ def multiply(job: Job, devices: list[Cpu], progress: Callable[[float], object] |
         finally:
             del failure
     return moved
-
-
-def _drive(job: Job, lines: list[_Line], threads: Workers, news: SimpleQueue[Any], progress: Any) -> None:
-    """Start all lines, and report the entries that are there until these are all."""
-    sizes = job.tiling.sizes
-    entries, there = sizes.matrices * sizes.m * sizes.n, 0
-    for line in lines:
-        threads.submit(line.run).add_done_callback(news.put)
-    while there < entries:
-        found = news.get()
-        if isinstance(found, Future):  # a line that has ended
-            found.result()
-            continue
-        there += found
-        if progress is not None:
-            progress(there / entries)
 
 
 def _all_of(steps: Iterable[Callable[[], object]]) -> BaseException | None:
@@ -167,8 +161,7 @@ class _Line:
         for tile in iter(self._next, None):
             while len(fed) == 2 or (slots := self._room(tile, [x for _, x in fed])) is None:
                 self._multiply(*fed.popleft())
-            for side, slot in slots.items():
-                self._bring(side, tile, slot)
+            self._bring(tile, slots)
             fed.append((tile, slots))
         while fed:
             self._multiply(*fed.popleft())
@@ -194,16 +187,16 @@ class _Line:
             found[side] = slot
         return found
 
-    def _bring(self, side: str, tile: Tile, slot: _Slot) -> None:
-        """Let the piece of an operand that a tile needs travel to a slot, unless it is there."""
-        self._slots[side].remove(slot)
-        self._slots[side].append(slot)
-        piece, box, host = self._job.tiling.piece(side, tile), self._box(side, tile), self._job.host[side]
-        if slot.piece == piece:
-            return
-        slot.piece = piece
-        self.moved.up += box.entries * host.dtype.itemsize
-        slot.parts = self.up.upload(host, box, slot.memory, slot.last)
+    def _bring(self, tile: Tile, slots: _Slots) -> None:
+        """Let the pieces of the operands that a tile needs travel to slots, unless they are there."""
+        for side, slot in slots.items():
+            self._slots[side].remove(slot)
+            self._slots[side].append(slot)
+            piece, box, host = self._job.tiling.piece(side, tile), self._box(side, tile), self._job.host[side]
+            if slot.piece != piece:
+                slot.piece = piece
+                self.moved.up += box.entries * host.dtype.itemsize
+                slot.parts = self.up.upload(host, box, slot.memory, slot.last)
 
     def _multiply(self, tile: Tile, slots: _Slots) -> None:
         """Enqueue the product of a tile, and send it back."""
@@ -246,11 +239,10 @@ class _Line:
             kept = operands[side].nbytes
         left = job.limit - self.device.slack - tiling.held_bytes + min(0, tiling.kept_bytes - kept)
         out, *bounds = outs
-        options = {**job.options, "workspace_limit": max(1, left)}
-        if bounds:  # what is as by default costs a repeated product least
-            options["return_bound"] = True
         try:
-            found = plain.products["matmul"](operands["a"], operands["b"], out=out, **options)
+            found = plain.products["matmul"](
+                operands["a"], operands["b"], out, **{**job.options, "workspace_limit": max(1, left)}
+            )
         except OverflowError:
             dtype = job.results[0].dtype
             raise OverflowError(
