@@ -30,11 +30,11 @@ def test_chunks_are_parts_of_the_compact_box(data: st.DataObject) -> None:
     assert box.entries == whole.size
     compact = np.full(box.entries, np.nan)
     most = data.draw(st.integers(1, 600))
-    for chunk in host.chunks(box, most):
-        assert chunk.box.entries * host.dtype.itemsize <= max(most, host.dtype.itemsize)
-        place = compact[chunk.first : chunk.first + chunk.box.entries]
+    for chunk, first in host.chunks(box, most):
+        assert chunk.entries * host.dtype.itemsize <= max(most, host.dtype.itemsize)
+        place = compact[first : first + chunk.entries]
         assert np.isnan(place).all()
-        place[...] = host.view(chunk.box).ravel()
+        place[...] = host.view(chunk).ravel()
     found = compact.reshape(box.shape)
     assert np.array_equal(found.swapaxes(-1, -2) if host.is_turned else found, whole)
 

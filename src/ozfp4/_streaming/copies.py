@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
-from contextlib import contextmanager
+from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import Any
@@ -17,8 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from .._core import copy_entries
-from .devices import DONE, Cpu, Event
-from .host import Box, Chunk, HostMatrices
+from .devices import DONE, Cpu
+from .host import Box, HostMatrices
 
 Array = npt.NDArray[Any]
 
@@ -31,12 +31,12 @@ CARRIERS = 2
 _BUFFERS = 2  # of each carrier
 
 
+@dataclass(eq=False)
 class _Buffer:
     """Staging memory, allocated by its first user, and the event behind which it can be written again."""
 
-    def __init__(self) -> None:
-        self.memory: Array | None = None
-        self.free: Event = DONE
+    memory: Any = None
+    free: Any = DONE
 
 
 class Workers:
@@ -80,81 +80,69 @@ class Workers:
 
 
 class Copies:
-    """One direction of a device, as `name` says, by threads of its own.
+    """One direction of a device, "up" or "down", by threads of its own, and the bytes that it was given.
 
     `largest`: bytes of the largest box. Chunks of it are smaller than the whole, so that a part travels while another is copied.
     """
 
     def __init__(self, device: Cpu, name: str, largest: int) -> None:
-        self._device = device
+        self._device, self._is_up = device, name == "up"
         self._chunk = max(min(CHUNK, largest // 8), min(CHUNK, LEAST_CHUNK))
         self._buffers: SimpleQueue[_Buffer] = SimpleQueue()
         for _ in range(CARRIERS * _BUFFERS):
             self._buffers.put(_Buffer())
         self.threads = Workers(CARRIERS, f"ozfp4 {name} {device.name}")
+        self.bytes = 0
 
-    def upload(self, host: HostMatrices, box: Box, memory: Any, behind: Event) -> list[Future[Event]]:
-        """Begin to copy a box to the device, once an event is there: parts that are done when they are enqueued."""
-        return [self.threads.submit(self._up, host, memory, behind, *part) for part in self._parts(host, box)]
-
-    def download(self, memory: Any, host: HostMatrices, box: Box, behind: Event) -> list[Future[None]]:
-        """Begin to copy a box to the host, once an event is there: parts that are done when they are there."""
+    def begin(self, host: HostMatrices, box: Box, memory: Any, behind: Any) -> list[Future[Any]]:
+        """Begin to copy a box, once an event is there. Parts of it are done when they are enqueued, with the event of their end;
+        on the way down when they are there."""
+        self.bytes += box.entries * host.dtype.itemsize
         return [
-            self.threads.submit(self._down, host, memory, behind, *part) for part in self._parts(host, box)
+            self.threads.submit(self._carry, host, memory, behind, *part) for part in self._parts(host, box)
         ]
 
-    def _parts(self, host: HostMatrices, box: Box) -> Iterator[tuple[Chunk, bool]]:
-        """A box in chunks, and whether one travels by itself: it lies in staging memory, one entry behind the other."""
+    def _parts(self, host: HostMatrices, box: Box) -> Iterator[tuple[Box, int, bool]]:
+        """A box in chunks, which begin at these entries, and whether one travels by itself: it lies in staging memory, one entry
+        behind the other."""
         if host.is_converted or not self._device.is_staging(host.array):
-            for chunk in host.chunks(box, self._chunk):
-                yield chunk, False
+            for chunk, first in host.chunks(box, self._chunk):
+                yield chunk, first, False
             return
-        for chunk in host.chunks(box, DIRECT_CHUNK):
-            if host.view(chunk.box).flags.c_contiguous:
-                yield chunk, True
+        for chunk, first in host.chunks(box, DIRECT_CHUNK):
+            if host.view(chunk).flags.c_contiguous:
+                yield chunk, first, True
             else:
-                for each in host.chunks(chunk.box, self._chunk):
-                    yield Chunk(each.box, chunk.first + each.first), False
+                for part, inner in host.chunks(chunk, self._chunk):
+                    yield part, first + inner, False
 
-    def _up(self, host: HostMatrices, memory: Any, behind: Event, chunk: Chunk, is_direct: bool) -> Event:
-        view, first = host.view(chunk.box), chunk.first * host.dtype.itemsize
+    def _carry(
+        self, host: HostMatrices, memory: Any, behind: Any, box: Box, first: int, is_direct: bool
+    ) -> Any:
+        view, place = host.view(box), first * host.dtype.itemsize
         behind.synchronize()
         if is_direct:
-            return self._device.upload(view, memory, first)
-        with self._buffer() as buffer:
-            part = _part(buffer, host, view)
-            _copy(part, view)
-            buffer.free = self._device.upload(part, memory, first)
-            return buffer.free
-
-    def _down(self, host: HostMatrices, memory: Any, behind: Event, chunk: Chunk, is_direct: bool) -> None:
-        view, first = host.view(chunk.box), chunk.first * host.dtype.itemsize
-        behind.synchronize()
-        if is_direct:
-            self._device.download(memory, first, view)
-            return
-        with self._buffer() as buffer:
-            part = _part(buffer, host, view)
-            self._device.download(memory, first, part)
-            _copy(view, part)
-
-    @contextmanager
-    def _buffer(self) -> Iterator[_Buffer]:
-        """The one that was not used for longest, once what was in it has travelled."""
-        buffer = self._buffers.get()
+            return self._travel(view, memory, place)
+        buffer = self._buffers.get()  # the one that was not used for longest
         try:
             if buffer.memory is None:
                 buffer.memory = self._device.staging(self._chunk)
             buffer.free.synchronize()
-            yield buffer
+            part = buffer.memory[: view.size * host.dtype.itemsize].view(host.dtype).reshape(view.shape)
+            if self._is_up:
+                _copy(part, view)
+            buffer.free = self._travel(part, memory, place)
+            if not self._is_up:
+                _copy(view, part)
+            return buffer.free
         finally:
             self._buffers.put(buffer)
 
-
-def _part(buffer: _Buffer, host: HostMatrices, view: Array) -> Array:
-    """The first bytes of a buffer as entries like those of a view of the host."""
-    assert buffer.memory is not None
-    return buffer.memory[: view.size * host.dtype.itemsize].view(host.dtype).reshape(view.shape)
+    def _travel(self, array: Array, memory: Any, place: int) -> Any:
+        if self._is_up:
+            return self._device.upload(array, memory, place)
+        self._device.download(memory, place, array)
+        return DONE
 
 
 def _copy(to: Array, view: Array) -> None:

@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import lru_cache
 from importlib import import_module
 from math import prod
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -25,18 +25,11 @@ Array = npt.NDArray[Any]
 _SHARE = 0.8  # of a GPU's free memory, where no limit is given
 
 
-class Event(Protocol):
-    """A place in a queue, as torch's events are."""
+class Done:
+    """The event of what has been done; others are torch's."""
 
     def synchronize(self) -> None:
         """Return once the queue has come there."""
-
-
-class Done:
-    """The event of what has been done."""
-
-    def synchronize(self) -> None:
-        return
 
 
 DONE = Done()
@@ -80,7 +73,7 @@ class Cpu:
         """Whether an array lies in such memory."""
         return True
 
-    def upload(self, array: Array, memory: Any, first: int) -> Event:
+    def upload(self, array: Array, memory: Any, first: int) -> Any:
         """Copy a compact array of staging memory to the bytes of the device from `first` on."""
         memory[first : first + array.nbytes] = _bytes_of(array)
         return DONE
@@ -89,7 +82,7 @@ class Cpu:
         """The other way round; returns once it is there."""
         _bytes_of(array)[...] = memory[first : first + array.nbytes]
 
-    def run(self, after: list[Any], work: Callable[[], object]) -> Event:
+    def run(self, after: list[Any], work: Callable[[], object]) -> Any:
         """Enqueue the products that `work` makes, behind these events; the event of their end."""
         work()
         return DONE
@@ -172,7 +165,7 @@ class Cuda(Cpu):
             return False
         return bool(self._torch.from_numpy(array).is_pinned())
 
-    def upload(self, array: Array, memory: Any, first: int) -> Event:
+    def upload(self, array: Array, memory: Any, first: int) -> Any:
         with self._torch.cuda.stream(self._streams["up"]):
             there = memory[first : first + array.nbytes]
             there.copy_(self._torch.from_numpy(_bytes_of(array)), non_blocking=True)
@@ -184,17 +177,17 @@ class Cuda(Cpu):
             self._torch.from_numpy(_bytes_of(array)).copy_(there, non_blocking=True)
         self._mark("down").synchronize()
 
-    def run(self, after: list[Any], work: Callable[[], object]) -> Event:
+    def run(self, after: list[Any], work: Callable[[], object]) -> Any:
         with self._torch.cuda.stream(self._streams["product"]):
             for event in after:
                 self._streams["product"].wait_event(event)
             work()
         return self._mark("product")
 
-    def _mark(self, queue: str) -> Event:
+    def _mark(self, queue: str) -> Any:
         # Who waits for it sleeps: the processor is for those that copy.
-        event: Event = self._torch.cuda.Event(blocking=True)
-        event.record(self._streams[queue])  # type: ignore[attr-defined]
+        event = self._torch.cuda.Event(blocking=True)
+        event.record(self._streams[queue])
         return event
 
     def finish(self) -> None:
@@ -203,15 +196,8 @@ class Cuda(Cpu):
 
 
 def devices_of(given: Any) -> list[Cpu]:
-    """Devices by their names, or torch's devices; one, or a sequence of them.
-
-    Raises
-    ------
-    TypeError, ValueError
-        What is no device, devices named twice, an empty sequence.
-    RuntimeError
-        A device that is not there, that this build has no kernels for, or torch is not installed.
-    """
+    """Devices by their names, or torch's devices; one, or a sequence of them. TypeError or ValueError for what is none, twice the
+    same, and an empty sequence; RuntimeError for one that is not there or has no kernels, or where torch is not installed."""
     names = list(given) if isinstance(given, (list, tuple)) else [given]
     if not names:
         raise ValueError(f"device: {given!r} names no device")

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from .._core import WorkspaceError
 from .._dispatch import plain
 from .copies import Copies, Workers
-from .devices import DONE, Cpu, Event
+from .devices import DONE, Cpu
 from .host import Box, HostMatrices
 from .tiles import Tile, Tiling
 
@@ -38,13 +38,12 @@ class Job(NamedTuple):
     limit: int
 
 
-@dataclass
-class Moved:
+class Moved(NamedTuple):
     """What a device did: bytes in both directions, and tiles."""
 
-    up: int = 0
-    down: int = 0
-    tiles: int = 0
+    up: int
+    down: int
+    tiles: int
 
 
 _SIDES = {"a": "left", "b": "right"}  # of ozfp4.prepare
@@ -82,7 +81,7 @@ def multiply(job: Job, devices: list[Cpu], progress: Callable[[float], object] |
     failure = failure or late
     while news.qsize():
         news.get()  # what a line raised refers to this queue
-    moved = [line.moved for line in lines]
+    moved = [Moved(line.up.bytes, line.down.bytes, line.made) for line in lines]
     lines.clear()
     if failure is not None:
         clear_frames(failure.__traceback__)  # of threads, which hold memory of devices
@@ -119,8 +118,8 @@ class _Slot:
 
     memory: Any
     piece: object = None
-    parts: list[Future[Event]] = field(default_factory=list)
-    last: Event = DONE
+    parts: list[Future[Any]] = field(default_factory=list)
+    last: Any = DONE
     kept: tuple[object, Any] | None = None
 
 
@@ -140,7 +139,7 @@ class _Line:
 
     def __init__(self, job: Job, device: Cpu, tiles: deque[Tile], news: SimpleQueue[Any]) -> None:
         self._job, self.device, self._tiles, self._news = job, device, tiles, news
-        self.moved = Moved()
+        self.made = 0
         tiling = job.tiling
         self._slots = {  # of each operand, the one that was not used for longest first
             side: [_Slot(device.memory(tiling.piece_bytes(side))) for _ in range(tiling.slots(side))]
@@ -149,11 +148,11 @@ class _Line:
         entries = tiling.matrices * tiling.rows * tiling.columns
         self._places = deque(
             _Place([device.memory(entries * x.dtype.itemsize) for x in job.results])
-            for _ in range(tiling.result_slots)
+            for _ in range(tiling.slots("c"))
         )
         device.reserve(tiling.product_bytes(job.limit - device.slack))
         self.up = Copies(device, "up", max(map(tiling.piece_bytes, "ab")))
-        self.down = Copies(device, "down", tiling.result_bytes)
+        self.down = Copies(device, "down", tiling.piece_bytes("c"))
 
     def run(self) -> None:
         """Take tiles, let what they need travel, and multiply the first one where there is no room for another."""
@@ -195,8 +194,7 @@ class _Line:
             piece, box, host = self._job.tiling.piece(side, tile), self._box(side, tile), self._job.host[side]
             if slot.piece != piece:
                 slot.piece = piece
-                self.moved.up += box.entries * host.dtype.itemsize
-                slot.parts = self.up.upload(host, box, slot.memory, slot.last)
+                slot.parts = self.up.begin(host, box, slot.memory, slot.last)
 
     def _multiply(self, tile: Tile, slots: _Slots) -> None:
         """Enqueue the product of a tile, and send it back."""
@@ -205,22 +203,17 @@ class _Line:
         self._places.rotate(-1)
         if place.is_free is not None:
             place.is_free.result()
-        outs = [
-            self._view(memory, host, host.box(*tile))
-            for memory, host in zip(place.memory, self._job.results, strict=True)
-        ]
+        there = list(zip(place.memory, self._job.results, strict=True))
+        outs = [self._view(memory, host, host.box(*tile)) for memory, host in there]
         last = self.device.run(after, partial(self._product, tile, slots, outs))
         for slot in slots.values():
             slot.parts, slot.last = [], last
-        parts = []
-        for memory, host in zip(place.memory, self._job.results, strict=True):
-            box = host.box(*tile)
-            self.moved.down += box.entries * host.dtype.itemsize
-            parts += self.down.download(memory, host, box, last)
-        self.moved.tiles += 1
+        begun = (self.down.begin(host, host.box(*tile), memory, last) for memory, host in there)
+        parts = [part for each in begun for part in each]
+        self.made += 1
         place.is_free = self.down.threads.submit(self._arrive, tile, parts)
 
-    def _arrive(self, tile: Tile, parts: list[Future[None]]) -> None:
+    def _arrive(self, tile: Tile, parts: list[Future[Any]]) -> None:
         """Report a tile once all parts of it are there. They are under way by now, as threads take them in order."""
         for part in parts:
             part.result()

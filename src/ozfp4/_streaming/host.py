@@ -30,13 +30,6 @@ class Box(NamedTuple):
         return math.prod(self.shape)
 
 
-class Chunk(NamedTuple):
-    """A box whose entries, where the whole is compact, lie one behind the other from `first` on."""
-
-    box: Box
-    first: int
-
-
 class HostMatrices:
     """A stack of matrices that lies on the host, and the dtype that its entries have on a device, by default its own.
 
@@ -66,9 +59,9 @@ class HostMatrices:
         matrix: Array = self._lines[np.unravel_index(s, self.array.shape[:-2])]
         return matrix[np.newaxis, slice(*lines), slice(*inner)]
 
-    def chunks(self, box: Box, most_bytes: int) -> Iterator[Chunk]:
+    def chunks(self, box: Box, most_bytes: int) -> Iterator[tuple[Box, int]]:
         """Parts of a box of at most so many bytes on a device, at least one entry, that `view` shows: whole matrices, whole lines
-        of one, or a part of a line."""
+        of one, or a part of a line. With each the entries of a compact box that lie before it."""
         _, lines, inner = box.shape
         (s, t), (i, j), (x, y) = box
         entries = max(1, most_bytes // self.dtype.itemsize)
@@ -78,12 +71,9 @@ class HostMatrices:
         for matrix in range(s, t, group):
             for line in range(i, j, count):
                 for entry in range(x, y, length):
-                    part = Box(
-                        (matrix, min(matrix + group, t)),
-                        (line, min(line + count, j)),
-                        (entry, min(entry + length, y)),
-                    )
-                    yield Chunk(part, ((matrix - s) * lines + line - i) * inner + entry - x)
+                    ends = min(matrix + group, t), min(line + count, j), min(entry + length, y)
+                    part = Box(*zip((matrix, line, entry), ends, strict=True))
+                    yield part, ((matrix - s) * lines + line - i) * inner + entry - x
 
 
 def _merged(x: Array) -> Array | None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
+from math import prod
 from typing import NamedTuple
 
 Range = tuple[int, int]
@@ -24,9 +25,7 @@ LAUNCH = 1e-4
 
 _HALF_BUSY = 2**20  # entries of a tile whose product reaches half of the operations a second
 _ROOM = 1.25  # that the bus shall not have to wait for products that take longer than they should
-_ALIGNED = (
-    128  # of which rows and columns of tiles are multiples where there are more, as those of kernels are
-)
+_ALIGNED = 128  # tiles of more rows or columns have multiples of it, as those of kernels have
 _FEW_TILES = 4  # with fewer strips to a block, the next block travels beside the one in use
 
 
@@ -106,77 +105,72 @@ class Tiling:
                 yield Tile(group, strip, block) if self.resident == "b" else Tile(group, block, strip)
 
     @cached_property
-    def _groups(self) -> int:
-        return _count(self.sizes.matrices, self.matrices)
-
-    @cached_property
-    def strips(self) -> int:
-        """Tiles that a resident block serves, one after the other."""
+    def _counts(self) -> tuple[int, int, int]:
+        """Of groups of matrices, blocks of rows and blocks of columns."""
         sizes = self.sizes
-        inner = _count(sizes.m, self.rows) if self.resident == "b" else _count(sizes.n, self.columns)
-        return inner * (self._groups if self._matrix(self.resident).is_shared else 1)
-
-    @cached_property
-    def count(self) -> int:
-        """Of all tiles."""
-        return self._groups * _count(self.sizes.m, self.rows) * _count(self.sizes.n, self.columns)
-
-    def slots(self, side: str) -> int:
-        """Places for pieces of an operand: two where one is filled while the other is multiplied."""
-        pieces = self.count // self.strips if side == self.resident else self.strips
-        if side != self.resident and not (self.sizes.a.is_shared or self.sizes.b.is_shared):
-            pieces *= self._groups  # each group of matrices brings its own
-        return 1 if pieces == 1 or (side == self.resident and self.strips >= _FEW_TILES) else 2
+        return (
+            _count(sizes.matrices, self.matrices), _count(sizes.m, self.rows), _count(sizes.n, self.columns)
+        )  # fmt: skip
 
     @property
-    def result_slots(self) -> int:
-        return min(2, self.count)
+    def count(self) -> int:
+        """Of all tiles."""
+        return prod(self._counts)
 
-    def _matrix(self, side: str) -> Matrix:
-        return self.sizes.a if side == "a" else self.sizes.b
+    @property
+    def strips(self) -> int:
+        """Tiles that a resident block serves, one after the other."""
+        groups, rows, columns = self._counts
+        inner = rows if self.resident == "b" else columns
+        return inner * (groups if self._matrix(self.resident).is_shared else 1)
+
+    def slots(self, name: str) -> int:
+        """Places for pieces of a matrix: two where one is filled while the other is used."""
+        if name == "c":
+            return min(2, self.count)
+        pieces = self.count // self.strips if name == self.resident else self.strips
+        if name != self.resident and not (self.sizes.a.is_shared or self.sizes.b.is_shared):
+            pieces *= self._counts[0]  # each group of matrices brings its own
+        return 1 if pieces == 1 or (name == self.resident and self.strips >= _FEW_TILES) else 2
 
     def piece(self, side: str, tile: Tile) -> tuple[Range, Range]:
         """What a tile needs of an operand: matrices of its own stack, and rows of A or columns of B."""
         matrices = (0, 1) if self._matrix(side).is_shared else tile.matrices
         return matrices, tile.rows if side == "a" else tile.columns
 
-    def _piece_entries(self, side: str) -> int:
-        lines = self.rows if side == "a" else self.columns
-        return (1 if self._matrix(side).is_shared else self.matrices) * lines * self.sizes.k
+    def _matrix(self, name: str) -> Matrix:
+        sizes = self.sizes
+        return sizes.a if name == "a" else sizes.b if name == "b" else sizes.c
 
-    @property
-    def _entries(self) -> int:
-        return self.matrices * self.rows * self.columns
+    def _entries(self, name: str) -> int:
+        """Of the largest piece of an operand, or tile of the result."""
+        lines = self.columns if name == "b" else self.rows
+        inner = self.columns if name == "c" else self.sizes.k
+        return (1 if self._matrix(name).is_shared else self.matrices) * lines * inner
 
-    def piece_bytes(self, side: str) -> int:
-        """Of the largest piece of an operand."""
-        return self._piece_entries(side) * self._matrix(side).entry
-
-    @property
-    def result_bytes(self) -> int:
-        """Of the largest tile."""
-        return self._entries * self.sizes.c.entry
+    def piece_bytes(self, name: str) -> int:
+        """The same in bytes."""
+        return self._entries(name) * self._matrix(name).entry
 
     @property
     def kept_bytes(self) -> int:
         """Of what is prepared of a resident block, an estimate."""
-        return self._piece_entries(self.resident) * self._matrix(self.resident).planes if self.is_kept else 0
+        return self._entries(self.resident) * self._matrix(self.resident).planes if self.is_kept else 0
 
     @property
-    def slot_bytes(self) -> int:
+    def _slot_bytes(self) -> int:
         """Of the places for pieces of the operands and for tiles of the result."""
-        pieces = sum(self.slots(side) * self.piece_bytes(side) for side in "ab")
-        return pieces + self.result_slots * self.result_bytes
+        return sum(self.slots(name) * self.piece_bytes(name) for name in "abc")
 
     @property
     def held_bytes(self) -> int:
         """Of everything on the device but the workspace."""
-        copied = sum(self._piece_entries(side) * self._matrix(side).copied for side in "ab")
-        return self.slot_bytes + copied + self._entries * self.sizes.c.copied + self.kept_bytes
+        copied = sum(self._entries(name) * self._matrix(name).copied for name in "abc")
+        return self._slot_bytes + copied + self.kept_bytes
 
     def product_bytes(self, limit: int) -> int:
         """That products may take beside the slots: all of the limit, unless twice what is estimated is less."""
-        return min(limit, 2 * (self.held_bytes + self.wanted_workspace)) - self.slot_bytes
+        return min(limit, 2 * (self.held_bytes + self.wanted_workspace)) - self._slot_bytes
 
     @property
     def least_workspace(self) -> int:
@@ -187,34 +181,31 @@ class Tiling:
     @property
     def wanted_workspace(self) -> int:
         """Bytes with which a tile is one block, an estimate."""
-        return self._encoded + self._entries * self.sizes.c.planes + self.least_workspace
+        return self._encoded + self._entries("c") * self.sizes.c.planes + self.least_workspace
 
     @property
     def _encoded(self) -> int:
         """Bytes of planes that a tile encodes."""
-        planes = sum(self._piece_entries(side) * self._matrix(side).planes for side in "ab")
-        return planes - self.kept_bytes
+        return sum(self._entries(name) * self._matrix(name).planes for name in "ab") - self.kept_bytes
 
     def seconds(self, limit: int) -> float:
         """By the nominal figures, within a limit in which it is held."""
         sizes = self.sizes
-        other = "a" if self.resident == "b" else "b"
         entries = self.matrices * (self.rows + _ALIGNED) * (self.columns + _ALIGNED) + _HALF_BUSY
         work = entries * sizes.k * sizes.operations / OPERATIONS
         blocks = max(1.0, self.wanted_workspace / max(1, limit - self.held_bytes))
         tile = work + self._encoded * blocks / ENCODED + LAUNCH * blocks
-        up = self.piece_bytes(other) / self._rate(other)
-        down = self.result_bytes / self._rate("c")
-        resident = self.piece_bytes(self.resident) / self._rate(self.resident) + self.kept_bytes / ENCODED
+        moved = {name: self.piece_bytes(name) / self._rate(name) for name in "abc"}
+        up, down = moved["a" if self.resident == "b" else "b"], moved["c"]
+        resident = moved[self.resident] + self.kept_bytes / ENCODED
         passes = self.count // self.strips
         return passes * resident + self.count * max(up, _ROOM * tile, down) + up + tile + down
 
     def _rate(self, name: str) -> float:
         """Bytes a second that pieces of a matrix travel."""
-        matrix = self.sizes.c if name == "c" else self._matrix(name)
         whole_rows = name == "a" or self.columns == self.sizes.n
         whole_columns = name == "b" or self.rows == self.sizes.m
-        return BUS if (whole_columns if matrix.is_turned else whole_rows) else GATHERED
+        return BUS if (whole_columns if self._matrix(name).is_turned else whole_rows) else GATHERED
 
 
 @lru_cache(maxsize=64)
