@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ozfp4._streaming.host import Box, HostMatrices
+from ozfp4._streaming.host import HostMatrices
+from ozfp4._streaming.tiles import Box
 
 
 @given(st.data())

@@ -16,8 +16,7 @@ def moved_bytes(tiling: Tiling) -> int:
             if piece in held:
                 held.remove(piece)
             else:
-                (s, t), (i, j) = piece
-                moved += (t - s) * (j - i) * sizes.k * matrix.entry
+                moved += piece.entries * matrix.entry
                 if len(held) == tiling.slots(side):
                     held.pop(0)
             held.append(piece)

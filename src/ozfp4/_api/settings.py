@@ -23,24 +23,14 @@ def set_default_accuracy(accuracy: str) -> None:
     accuracy that they were prepared for, and gradients that of their product. Products of integers stay exact. A function that
     torch has compiled takes the accuracy of the process, or of a scope of the calling thread, as it runs.
 
-    Parameters
-    ----------
-    accuracy : {"standard", "correct", "scaled"}
-        As in :func:`ozfp4.matmul`.
+    `accuracy` is one of those of :func:`ozfp4.matmul`; another name is a ValueError.
 
-    Examples
-    --------
     >>> import numpy as np, ozfp4
     >>> row, column = np.array([1e200, 1.0, -1e200]), np.array([1e100, 3.0, 1e100])
     >>> set_default_accuracy("scaled")
     >>> float(ozfp4.matmul(row, column)), float(ozfp4.matmul(row, column, accuracy="correct"))
     (0.0, 3.0)
     >>> set_default_accuracy("standard")
-
-    Raises
-    ------
-    ValueError
-        For another name.
     """
     check_name("accuracy", accuracy, ACCURACIES)
     PROCESS[0] = accuracy
@@ -83,13 +73,9 @@ def set_num_threads(count: int | None) -> None:
 
     No bit of a result depends on their number. The threads of NumPy's and SciPy's BLAS are not touched.
 
-    Parameters
-    ----------
-    count : int or None
-        1..65536; None for what the environment said when it was last read, as at the start.
+    `count` is an integer in 1..65536, or None for what the environment said when it was last read, as at the start; all else is a
+    TypeError or a ValueError.
 
-    Examples
-    --------
     >>> before = get_num_threads()
     >>> set_num_threads(3)
     >>> get_num_threads()
@@ -97,11 +83,6 @@ def set_num_threads(count: int | None) -> None:
     >>> set_num_threads(None)
     >>> get_num_threads() == before
     True
-
-    Raises
-    ------
-    TypeError, ValueError
-        For what is no integer, and outside 1..65536.
     """
     _core.set_thread_count(0 if count is None else check_integer("count", count, 1, 65536))
 
@@ -112,25 +93,19 @@ def progress(callback: Callable[[float], object]) -> Iterator[None]:
 
     `callback(fraction)`, of a float above 0 and at most 1, is called between blocks of a product on the CPU, and with `device=`
     as tiles of the result arrive, in the thread that called. An exception of it ends the product, whose `out` is then undefined.
+    What cannot be called is a TypeError.
 
     Every product reports its own fraction, from its first block to 1: those inside :mod:`ozfp4.linalg`, :func:`ozfp4.einsum`, a
     gradient or a rank, both of a :func:`ozfp4.gemm` with a complex factor, and the blocks of :func:`ozfp4.gram`, one after the
     other. Products of tensors on a GPU, which are only enqueued, products without an entry, and pieces of K on several ranks
     report nothing, nor do products that `callback` itself makes. The scope is as that of :func:`ozfp4.default_accuracy`.
 
-    Examples
-    --------
     >>> import numpy as np, ozfp4
     >>> done = []
     >>> with progress(done.append):
     ...     c = ozfp4.matmul(np.ones((40, 50)), np.ones((50, 30)))
     >>> done[-1]
     1.0
-
-    Raises
-    ------
-    TypeError
-        A `callback` that cannot be called.
     """
     if not callable(callback):
         raise TypeError(f"callback: {callback!r} is not callable")

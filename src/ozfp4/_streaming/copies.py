@@ -18,7 +18,8 @@ import numpy.typing as npt
 
 from .._core import copy_entries
 from .devices import DONE, Cpu
-from .host import Box, HostMatrices
+from .host import HostMatrices
+from .tiles import Box
 
 Array = npt.NDArray[Any]
 
@@ -94,13 +95,12 @@ class Copies:
         self.threads = Workers(CARRIERS, f"ozfp4 {name} {device.name}")
         self.bytes = 0
 
-    def begin(self, host: HostMatrices, box: Box, memory: Any, behind: Any) -> list[Future[Any]]:
-        """Begin to copy a box, once an event is there. Parts of it are done when they are enqueued, with the event of their end;
-        on the way down when they are there."""
-        self.bytes += box.entries * host.dtype.itemsize
-        return [
-            self.threads.submit(self._carry, host, memory, behind, *part) for part in self._parts(host, box)
-        ]
+    def begin(self, host: HostMatrices, piece: Box, memory: Any, behind: Any) -> list[Future[Any]]:
+        """Begin to copy a piece, once an event is there. Parts of it are done when they are enqueued, with the event of their
+        end; on the way down when they are there."""
+        self.bytes += piece.entries * host.dtype.itemsize
+        parts = self._parts(host, host.box(*piece))
+        return [self.threads.submit(self._carry, host, memory, behind, *part) for part in parts]
 
     def _parts(self, host: HostMatrices, box: Box) -> Iterator[tuple[Box, int, bool]]:
         """A box in chunks, which begin at these entries, and whether one travels by itself: it lies in staging memory, one entry

@@ -19,8 +19,8 @@ from .._core import WorkspaceError
 from .._dispatch import plain
 from .copies import Copies, Workers
 from .devices import DONE, Cpu
-from .host import Box, HostMatrices
-from .tiles import Tile, Tiling
+from .host import HostMatrices
+from .tiles import Box, Tiling
 
 
 class Job(NamedTuple):
@@ -137,7 +137,7 @@ _Slots = dict[str, _Slot]  # of what a tile needs, by the operand's name
 class _Line:
     """The pipeline of one device."""
 
-    def __init__(self, job: Job, device: Cpu, tiles: deque[Tile], news: SimpleQueue[Any]) -> None:
+    def __init__(self, job: Job, device: Cpu, tiles: deque[Box], news: SimpleQueue[Any]) -> None:
         self._job, self.device, self._tiles, self._news = job, device, tiles, news
         self.made = 0
         tiling = job.tiling
@@ -156,7 +156,7 @@ class _Line:
 
     def run(self) -> None:
         """Take tiles, let what they need travel, and multiply the first one where there is no room for another."""
-        fed: deque[tuple[Tile, _Slots]] = deque()
+        fed: deque[tuple[Box, _Slots]] = deque()
         for tile in iter(self._next, None):
             while len(fed) == 2 or (slots := self._room(tile, [x for _, x in fed])) is None:
                 self._multiply(*fed.popleft())
@@ -168,13 +168,13 @@ class _Line:
             if place.is_free is not None:
                 place.is_free.result()
 
-    def _next(self) -> Tile | None:
+    def _next(self) -> Box | None:
         try:
             return self._tiles.popleft()
         except IndexError:
             return None
 
-    def _room(self, tile: Tile, used: list[_Slots]) -> _Slots | None:
+    def _room(self, tile: Box, used: list[_Slots]) -> _Slots | None:
         """Slots that hold what a tile needs, or are not used; None where one is missing."""
         found = {}
         for side, slots in self._slots.items():
@@ -186,17 +186,17 @@ class _Line:
             found[side] = slot
         return found
 
-    def _bring(self, tile: Tile, slots: _Slots) -> None:
+    def _bring(self, tile: Box, slots: _Slots) -> None:
         """Let the pieces of the operands that a tile needs travel to slots, unless they are there."""
         for side, slot in slots.items():
             self._slots[side].remove(slot)
             self._slots[side].append(slot)
-            piece, box, host = self._job.tiling.piece(side, tile), self._box(side, tile), self._job.host[side]
+            piece = self._job.tiling.piece(side, tile)
             if slot.piece != piece:
                 slot.piece = piece
-                slot.parts = self.up.begin(host, box, slot.memory, slot.last)
+                slot.parts = self.up.begin(self._job.host[side], piece, slot.memory, slot.last)
 
-    def _multiply(self, tile: Tile, slots: _Slots) -> None:
+    def _multiply(self, tile: Box, slots: _Slots) -> None:
         """Enqueue the product of a tile, and send it back."""
         after = [part.result() for slot in slots.values() for part in slot.parts]
         place = self._places[0]
@@ -204,31 +204,31 @@ class _Line:
         if place.is_free is not None:
             place.is_free.result()
         there = list(zip(place.memory, self._job.results, strict=True))
-        outs = [self._view(memory, host, host.box(*tile)) for memory, host in there]
+        outs = [self._view(memory, host, tile) for memory, host in there]
         last = self.device.run(after, partial(self._product, tile, slots, outs))
         for slot in slots.values():
             slot.parts, slot.last = [], last
-        begun = (self.down.begin(host, host.box(*tile), memory, last) for memory, host in there)
+        begun = (self.down.begin(host, tile, memory, last) for memory, host in there)
         parts = [part for each in begun for part in each]
         self.made += 1
         place.is_free = self.down.threads.submit(self._arrive, tile, parts)
 
-    def _arrive(self, tile: Tile, parts: list[Future[Any]]) -> None:
+    def _arrive(self, tile: Box, parts: list[Future[Any]]) -> None:
         """Report a tile once all parts of it are there. They are under way by now, as threads take them in order."""
         for part in parts:
             part.result()
         self._news.put(tile.entries)
 
-    def _product(self, tile: Tile, slots: _Slots, outs: list[Any]) -> None:
+    def _product(self, tile: Box, slots: _Slots, outs: list[Any]) -> None:
         job, tiling = self._job, self._job.tiling
+        pieces = {side: tiling.piece(side, tile) for side in slots}
         operands = {
-            side: self._view(slot.memory, job.host[side], self._box(side, tile))
-            for side, slot in slots.items()
+            side: self._view(slot.memory, job.host[side], pieces[side]) for side, slot in slots.items()
         }
         kept = 0
         if tiling.is_kept:
             side = tiling.resident
-            operands[side] = self._prepared(side, tiling.piece(side, tile), slots[side], operands[side])
+            operands[side] = self._prepared(side, pieces[side], slots[side], operands[side])
             kept = operands[side].nbytes
         left = job.limit - self.device.slack - tiling.held_bytes + min(0, tiling.kept_bytes - kept)
         out, *bounds = outs
@@ -255,14 +255,9 @@ class _Line:
             slot.kept = piece, plain.products["prepare"](operand, _SIDES[side], **self._job.kept)
         return slot.kept[1]
 
-    def _box(self, side: str, tile: Tile) -> Box:
-        """Where a tile's piece of an operand lies on the host."""
-        matrices, lines = self._job.tiling.piece(side, tile)
-        inner = (0, self._job.tiling.sizes.k)
-        return self._job.host[side].box(matrices, *((lines, inner) if side == "a" else (inner, lines)))
-
-    def _view(self, memory: Any, host: HostMatrices, box: Box) -> Any:
-        """A box of host matrices as it lies on the device, with both matrix axes, and one of a stack if there are several."""
-        view = self.device.view(memory, host.dtype, box.shape)
-        view = view[0] if box.shape[0] == 1 else view
+    def _view(self, memory: Any, host: HostMatrices, piece: Box) -> Any:
+        """A piece of host matrices as it lies on the device, with both matrix axes, and one of a stack if there are several."""
+        shape = host.box(*piece).shape
+        view = self.device.view(memory, host.dtype, shape)
+        view = view[0] if shape[0] == 1 else view
         return view.swapaxes(-1, -2) if host.is_turned else view

@@ -4,30 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from .tiles import Range
+from .tiles import Box, Range
 
 Array = npt.NDArray[Any]
-
-
-class Box(NamedTuple):
-    """Matrices of a stack, and of each of them lines and entries of these, all from the first up to and without the last."""
-
-    matrices: Range
-    lines: Range
-    inner: Range
-
-    @property
-    def shape(self) -> tuple[int, int, int]:
-        return tuple(last - first for first, last in self)  # type: ignore[return-value]
-
-    @property
-    def entries(self) -> int:
-        return math.prod(self.shape)
 
 
 class HostMatrices:

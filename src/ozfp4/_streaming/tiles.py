@@ -29,17 +29,21 @@ _ALIGNED = 128  # tiles of more rows or columns have multiples of it, as those o
 _FEW_TILES = 4  # with fewer strips to a block, the next block travels beside the one in use
 
 
-class Tile(NamedTuple):
-    """Of the result: matrices of the stack, rows and columns, each from the first up to and without the last."""
+class Box(NamedTuple):
+    """Matrices of a stack, and their rows and columns, each from the first up to and without the last: a tile of the result, or a
+    part of matrices on the host, whose rows are the lines that lie together there."""
 
     matrices: Range
     rows: Range
     columns: Range
 
     @property
+    def shape(self) -> tuple[int, int, int]:
+        return tuple(last - first for first, last in self)  # type: ignore[return-value]
+
+    @property
     def entries(self) -> int:
-        (s, t), (i, p), (j, q) = self
-        return (t - s) * (p - i) * (q - j)
+        return prod(self.shape)
 
 
 class Matrix(NamedTuple):
@@ -89,7 +93,7 @@ class Tiling:
     resident: str
     is_kept: bool = False
 
-    def tiles(self) -> Iterator[Tile]:
+    def tiles(self) -> Iterator[Box]:
         """All of them, in order. Every other pass goes backwards, so that it begins with the strips that are there."""
         sizes = self.sizes
         groups = _ranges(sizes.matrices, self.matrices)
@@ -102,7 +106,7 @@ class Tiling:
             passes = [(block, [(group, strip) for strip in inner]) for group in groups for block in outer]
         for number, (block, steps) in enumerate(passes):
             for group, strip in steps[:: -1 if number % 2 else 1]:
-                yield Tile(group, strip, block) if self.resident == "b" else Tile(group, block, strip)
+                yield Box(group, strip, block) if self.resident == "b" else Box(group, block, strip)
 
     @cached_property
     def _counts(self) -> tuple[int, int, int]:
@@ -133,10 +137,10 @@ class Tiling:
             pieces *= self._counts[0]  # each group of matrices brings its own
         return 1 if pieces == 1 or (name == self.resident and self.strips >= _FEW_TILES) else 2
 
-    def piece(self, side: str, tile: Tile) -> tuple[Range, Range]:
-        """What a tile needs of an operand: matrices of its own stack, and rows of A or columns of B."""
-        matrices = (0, 1) if self._matrix(side).is_shared else tile.matrices
-        return matrices, tile.rows if side == "a" else tile.columns
+    def piece(self, side: str, tile: Box) -> Box:
+        """What a tile needs of an operand."""
+        matrices, inner = (0, 1) if self._matrix(side).is_shared else tile.matrices, (0, self.sizes.k)
+        return Box(matrices, tile.rows, inner) if side == "a" else Box(matrices, inner, tile.columns)
 
     def _matrix(self, name: str) -> Matrix:
         sizes = self.sizes
