@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ozfp4._streaming.host import HostMatrices
+from ozfp4._streaming.copies import HostMatrices
 from ozfp4._streaming.tiles import Box
 
 

@@ -11,8 +11,8 @@ from ozfp4._options import Options
 from ozfp4._request import library
 from ozfp4._request.operands import matmul_request
 from ozfp4._streaming.call import sizes_of
+from ozfp4._streaming.copies import HostMatrices
 from ozfp4._streaming.devices import Cpu
-from ozfp4._streaming.host import HostMatrices
 from ozfp4._streaming.tiles import Sizes
 
 

@@ -22,9 +22,9 @@ from .._request.library import Operands, is_integer
 from .._request.operands import MatmulRequest, matmul_request, matrices
 from .._request.prepared import Prepared
 from .._support.environment import LOGGER
+from .copies import HostMatrices
 from .devices import Cpu, devices_of
 from .engine import Job, Moved, multiply
-from .host import HostMatrices
 from .tiles import Matrix, Sizes, best_tiling
 
 Array = npt.NDArray[Any]
@@ -131,7 +131,7 @@ def _job(
     options: dict[str, Any],
 ) -> Job:
     """What is to be done for a request that is not empty. Raises MemoryError where the limit is too small."""
-    a, b = (HostMatrices(_one(x), dtype) for x, dtype in zip((request.a, request.b), dtypes, strict=True))
+    a, b = (HostMatrices(x, dtype) for x, dtype in zip((request.a, request.b), dtypes, strict=True))
     views = [HostMatrices(matrices(request.shape, x)) for x in results]
     if limit is None:
         limit = min(device.default_limit() for device in devices)
@@ -149,14 +149,6 @@ def _job(
         "other": "complex" if all(are_complex) else "real",
     }
     return Job(tiling, {"a": a, "b": b}, views, options, kept, limit)
-
-
-def _one(x: Array) -> Array:
-    """The matrix that a broadcast stack repeats, or the stack."""
-    repeats = all(
-        stride == 0 or extent == 1 for stride, extent in zip(x.strides[:-2], x.shape[:-2], strict=True)
-    )
-    return x[(0,) * (x.ndim - 2)] if repeats else x
 
 
 def _log(job: Job, devices: list[Cpu], moved: list[Moved], seconds: float) -> None:

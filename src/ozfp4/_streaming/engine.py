@@ -17,9 +17,8 @@ from typing import Any, NamedTuple
 
 from .._core import WorkspaceError
 from .._dispatch import plain
-from .copies import Copies, Workers
+from .copies import Copies, HostMatrices, Workers
 from .devices import DONE, Cpu
-from .host import HostMatrices
 from .tiles import Box, Tiling
 
 
