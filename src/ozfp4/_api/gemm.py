@@ -151,7 +151,12 @@ def _gemm(
     else:
         check_wraps(asked, (taken.a, taken.b, given), (operands.a, operands.b, addend))
         alpha, beta = check_factor("alpha", alpha), check_factor("beta", beta)
-        _check_direction(asked.rounding, alpha=alpha, beta=beta)
+        for name, factor in (("alpha", alpha), ("beta", beta)):
+            if factor.real != 0 and factor.imag != 0 and asked.rounding != "nearest":  # rounded twice
+                raise ValueError(
+                    f"rounding: {asked.rounding!r} is not for {name} = {factor}, which has a real and an imaginary part: A B is "
+                    "rounded before the sum; allowed is 'nearest'"
+                )
         found, bound, about = multiply(update_request(alpha, operands, beta, addend, asked, sides))
     mark_written(out)
     return results(asked, found if out is None else out, bound, about)
@@ -160,13 +165,3 @@ def _gemm(
 products["gemm"] = lambda a, b, alpha, beta=0.0, c=None, out=None, **options: _gemm(
     alpha, a, b, beta, c, False, False, out, options
 )
-
-
-def _check_direction(rounding: str, **factors: complex) -> None:
-    """ValueError for a direction, which a result that is rounded twice does not have."""
-    for name, factor in factors.items():
-        if factor.real != 0 and factor.imag != 0 and rounding != "nearest":
-            raise ValueError(
-                f"rounding: {rounding!r} is not for {name} = {factor}, which has a real and an imaginary part: A B is rounded "
-                "before the sum; allowed is 'nearest'"
-            )

@@ -50,13 +50,10 @@ def plan(m: int, n: int, k: int, *, device: Any = None, **options: Unpack[Reques
 
     Raises
     ------
-    TypeError
-        For extents or bits that are not integers, or a device that is neither a string nor a torch.device.
-    ValueError
-        For unknown names, bits out of range, negative extents, or a `k` that no such plan serves exactly
-        (the message names the bound and the limit).
-    RuntimeError
-        For a GPU that is not there or that this build has no kernels for, and for a backend that a GPU does not have.
+    TypeError, ValueError, RuntimeError
+        For extents, bits and devices of other types; for unknown names, bits out of range, negative extents, or a `k` that no
+        such plan serves exactly (the message names the bound and the limit); for a GPU that is not there or that this build has
+        no kernels for, and for a backend that a GPU does not have.
     """
     check_taken(plan, options)
     asked = Options.of(options)
