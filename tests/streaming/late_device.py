@@ -76,18 +76,12 @@ class LateDevice(Cpu):
     def is_staging(self, array: Any) -> bool:
         return False
 
-    def upload(self, array: Any, memory: Any, first: int) -> LateEvent:
-        def copy() -> None:
-            memory[first : first + array.nbytes] = array.reshape(-1).view(np.uint8)
-
-        self._queues["up"].put(copy)
+    def upload(self, data: Any, there: Any) -> LateEvent:
+        self._queues["up"].put(lambda: np.copyto(there, data))
         return self._mark("up")
 
-    def download(self, memory: Any, first: int, array: Any) -> None:
-        def copy() -> None:
-            array.reshape(-1).view(np.uint8)[...] = memory[first : first + array.nbytes]
-
-        self._queues["down"].put(copy)
+    def download(self, there: Any, data: Any) -> None:
+        self._queues["down"].put(lambda: np.copyto(data, there))
         self._mark("down").synchronize()
 
     def run(self, after: Any, work: Any) -> LateEvent:

@@ -210,10 +210,14 @@ def _taken(operands: Mapping[str, Any], out: Any, is_watched: bool) -> tuple[lis
     for name, x in (*operands.items(), ("out", out)):
         if x is None:
             continue
-        if is_watched:
-            _check_watched(name, x)
-        else:
+        if not is_watched:
             library.check_tensor(name, x)
+        elif library.is_dtensor(x):
+            raise TypeError(f"{name}: a DTensor has no place here; ozfp4.matmul and gemm multiply DTensors")
+        else:
+            library.check_kind(name, x)
+            if type(x) in (require_torch().Tensor, require_torch().nn.Parameter):
+                library.check_storage(name, x)
         if x.device.type not in ("cpu", "cuda"):
             raise RuntimeError(
                 f"{name}: device {x.device} has no kernel; tensors lie on the CPU or on a CUDA device"
@@ -226,15 +230,6 @@ def _taken(operands: Mapping[str, Any], out: Any, is_watched: bool) -> tuple[lis
                 "out: it is not for tensors that require grad, or that torch traces, maps or watches; leave it out"
             )
     return [x if is_watched else x.detach() for x in operands.values()], require_torch()
-
-
-def _check_watched(name: str, tensor: Any) -> None:
-    """TypeError for a tensor that no operator here takes, RuntimeError for one whose storage is too small."""
-    if library.is_dtensor(tensor):
-        raise TypeError(f"{name}: a DTensor has no place here; ozfp4.matmul and gemm multiply DTensors")
-    library.check_kind(name, tensor)
-    if type(tensor) in (require_torch().Tensor, require_torch().nn.Parameter):
-        library.check_storage(name, tensor)
 
 
 @in_default_mode

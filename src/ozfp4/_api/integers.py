@@ -227,7 +227,11 @@ def integer_update(
     """
     alpha, beta = check_integer_factor("alpha", alpha), check_integer_factor("beta", beta)
     if library.name_of(dtype) == "bool":
-        _check_truth(alpha=alpha, beta=beta)
+        for name, factor in (("alpha", alpha), ("beta", beta)):
+            if factor not in (0, 1):
+                raise ValueError(
+                    f"{name}: {factor} is neither 0 nor 1, and all operands are bool; convert one of them to an integer dtype"
+                )
         asked = asked._replace(overflow="wrap")
     shape = matmul_shape(tuple(operands.a.shape), tuple(operands.b.shape))
     check_addend_given(c, beta)
@@ -252,14 +256,6 @@ def integer_update(
     given = operands._replace(a=a, b=b, out=matrices(shape, place))
     about = integer_product(given, asked, dtype, bits_of(given))[1]
     return to_caller(operands, place), about
-
-
-def _check_truth(**factors: int) -> None:
-    for name, factor in factors.items():
-        if factor not in (0, 1):
-            raise ValueError(
-                f"{name}: {factor} is neither 0 nor 1, and all operands are bool; convert one of them to an integer dtype"
-            )
 
 
 def _as_one_product(

@@ -202,9 +202,11 @@ class Copies:
             self._buffers.put(buffer)
 
     def _travel(self, array: Array, memory: Any, place: int) -> Any:
+        data = array.reshape(-1).view(np.uint8)
+        there = memory[place : place + data.nbytes]
         if self._is_up:
-            return self._device.upload(array, memory, place)
-        self._device.download(memory, place, array)
+            return self._device.upload(data, there)
+        self._device.download(there, data)
         return DONE
 
 

@@ -73,14 +73,14 @@ class Cpu:
         """Whether an array lies in such memory."""
         return True
 
-    def upload(self, array: Array, memory: Any, first: int) -> Any:
-        """Copy a compact array of staging memory to the bytes of the device from `first` on."""
-        memory[first : first + array.nbytes] = _bytes_of(array)
+    def upload(self, data: Array, there: Any) -> Any:
+        """Copy bytes of staging memory to as many of the device; the event of their arrival."""
+        there[...] = data
         return DONE
 
-    def download(self, memory: Any, first: int, array: Array) -> None:
-        """The other way round; returns once it is there."""
-        _bytes_of(array)[...] = memory[first : first + array.nbytes]
+    def download(self, there: Any, data: Array) -> None:
+        """The other way round; returns once they are there."""
+        data[...] = there
 
     def run(self, after: list[Any], work: Callable[[], object]) -> Any:
         """Enqueue the products that `work` makes, behind these events; the event of their end."""
@@ -89,10 +89,6 @@ class Cpu:
 
     def finish(self) -> None:
         """Return once all queues are empty."""
-
-
-def _bytes_of(array: Array) -> Array:
-    return array.reshape(-1).view(np.uint8)
 
 
 @lru_cache(maxsize=64)
@@ -165,16 +161,14 @@ class Cuda(Cpu):
             return False
         return bool(self._torch.from_numpy(array).is_pinned())
 
-    def upload(self, array: Array, memory: Any, first: int) -> Any:
+    def upload(self, data: Array, there: Any) -> Any:
         with self._torch.cuda.stream(self._streams["up"]):
-            there = memory[first : first + array.nbytes]
-            there.copy_(self._torch.from_numpy(_bytes_of(array)), non_blocking=True)
+            there.copy_(self._torch.from_numpy(data), non_blocking=True)
         return self._mark("up")
 
-    def download(self, memory: Any, first: int, array: Array) -> None:
+    def download(self, there: Any, data: Array) -> None:
         with self._torch.cuda.stream(self._streams["down"]):
-            there = memory[first : first + array.nbytes]
-            self._torch.from_numpy(_bytes_of(array)).copy_(there, non_blocking=True)
+            self._torch.from_numpy(data).copy_(there, non_blocking=True)
         self._mark("down").synchronize()
 
     def run(self, after: list[Any], work: Callable[[], object]) -> Any:
