@@ -55,7 +55,7 @@ def gemm(
     An exact zero is +0, and -0 when rounding down. An entry depends on its row, its column and its entry of C alone. NaN and
     infinity follow IEEE: what they make of the product is added to what they make of beta C, and finite numbers change nothing.
 
-    Of a complex product all of this holds for each part, with factors that are real or imaginary. Where one has both parts, A B
+    For a complex product all of this holds for each part, with factors that are real or imaginary. Where one has both parts, A B
     is rounded to T first, as ``matmul(a, b, accuracy=accuracy)`` does to the result's dtype, and then alpha T + beta C, each part
     once more, to nearest. "correct" keeps T as the sum of two numbers, at most u^2 of each part of A B away from it, and
     multiplies A and B twice for that.
@@ -66,12 +66,12 @@ def gemm(
     Parameters
     ----------
     alpha, beta : complex
-        Finite, their parts float64 numbers; real beside a real product. Of integers any integers, of bool 0 or 1. Where alpha is
-        0, A and B are not read; where beta is 0, C is not.
+        Finite, their parts float64 numbers; real beside a real product. Any integers for integers, 0 or 1 for bool. Where alpha
+        is 0, A and B are not read; where beta is 0, C is not.
     a, b : array_like, torch.Tensor or Prepared
         As in :func:`ozfp4.matmul`, stacks and broadcasting included.
     c : array_like or torch.Tensor, optional
-        Of the result's shape or one that broadcasts to it, real, or complex if the product is. Needed where beta is not 0.
+        It has the result's shape or one that broadcasts to it, real, or complex if the product is. Needed where beta is not 0.
     trans_a, trans_b : {False, True, "N", "T", "C"}
         Take the operand with its last two axes exchanged, and for "C" conjugated.
     out : array or tensor, optional

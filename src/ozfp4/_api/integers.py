@@ -154,8 +154,8 @@ def int8_matmul(a: Any, b: Any, *, products: int = 6, out: Any = None, **options
     plan : Plan, optional
         The plan of an earlier report in place of `products`.
     overflow : {"wrap", "raise"}
-        Of an inner dimension above 131,071, from which on 128 · 128 · K could exceed INT32: it is cut into pieces, whose sum is
-        exact, and kept modulo 2^32, or refused as by :func:`ozfp4.matmul`.
+        An inner dimension above 131,071, from which on 128 · 128 · K could exceed INT32, is cut into pieces. Their sum is exact,
+        and kept modulo 2^32, or refused as by :func:`ozfp4.matmul`.
     out, report, workspace_limit
         As in :func:`ozfp4.matmul`; `out` is int32.
 

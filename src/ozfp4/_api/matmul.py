@@ -102,8 +102,8 @@ def matmul(
     An entry depends on its row and its column alone: not on scheme, backend, family, device, workspace, threads, or what else
     is multiplied. NaN and infinity follow IEEE dot products.
 
-    Of complex operands all of this holds for each part of an entry: both are sums of 2 n real products, whose scales are those of
-    whole rows and columns, and each is rounded once. A real operand multiplies the parts of a complex one separately.
+    For complex operands all of this holds for each part of an entry: both are sums of 2 n real products, whose scales are those
+    of whole rows and columns, and each is rounded once. A real operand multiplies the parts of a complex one separately.
 
     Integers are multiplied as they are: the result has the dtype that the library promotes the operands to, and is the exact sum
     modulo 2^w of its w bits; of bool, whether any product is True. A CPU multiplies them in machine words, which takes a fifth of
@@ -140,7 +140,7 @@ def matmul(
         The result's: float64 (complex128) of float32 (complex64) operands, which rounds once to that; of integers any integer
         dtype, to whose w bits the exact sum is reduced, or float64 or float32, to which they are converted first.
     report : bool
-        Return ``(c, Report)`` instead of ``c``. Of integers it counts the entries that wrapped, for which a CPU takes moduli
+        Return ``(c, Report)`` instead of ``c``. For integers it counts the entries that wrapped, for which a CPU takes moduli
         where the norms of rows and columns do not exclude them.
     workspace_limit : int, optional
         Bytes that may be used beside inputs and output, 2**30 by default (on a GPU no limit, but 2**34 for stacks of
@@ -151,14 +151,14 @@ def matmul(
         As above; by default "standard", or what :func:`ozfp4.set_default_accuracy` or :func:`ozfp4.default_accuracy` say, or
         that of a prepared operand.
     rounding : {"nearest", "down", "up", "zero"}
-        Of accuracy="correct"; the others round to nearest. :func:`ozfp4.enclose` rounds down and up at once.
+        For accuracy="correct"; the others round to nearest. :func:`ozfp4.enclose` rounds down and up at once.
     overflow : {"wrap", "raise"}
-        Of integers: "raise" is an OverflowError, and leaves `out` unchanged, where an entry of the exact product does not fit
-        the result's dtype. On a GPU it waits for the product, once. `accuracy`, `rounding` and `return_bound` are refused for
+        "raise" is an OverflowError, and leaves `out` unchanged, where an entry of an exact product of integers does not fit the
+        result's dtype. On a GPU it waits for the product, once. `accuracy`, `rounding` and `return_bound` are refused for
         integers.
     return_bound : bool
-        Return bounds of |C - AB| after `c`: float64, rounded up, infinity where the result is not finite. Of complex operands
-        complex128: bounds of the errors of both parts.
+        Return bounds of |C - AB| after `c`: float64, rounded up, infinity where the result is not finite. For complex operands
+        they are complex128: bounds of the errors of both parts.
     device : str, torch.device or sequence of these, optional
         Where operands that lie on the host are multiplied: "cuda", "cuda:1", several, or "cpu". Tiles with the whole inner
         dimension travel there while others are multiplied, so operands and result may be larger than the device's memory; the
@@ -296,8 +296,8 @@ def enclose(a: Any, b: Any, *, out: Any = None, **options: Any) -> Any:
 
     Both are the product of ``matmul(a, b, accuracy="correct")``, the lower one with ``rounding="down"``, the upper one with
     ``rounding="up"``, from one multiplication: they are equal where the real product is a floating-point number, else
-    neighbours. An exact zero is [-0, +0]. Where NaN or infinity takes part, both are what IEEE arithmetic gives. Of complex
-    operands the real and the imaginary part are enclosed each.
+    neighbours. An exact zero is [-0, +0]. Where NaN or infinity takes part, both are what IEEE arithmetic gives. For
+    complex operands the real and the imaginary part are enclosed each.
 
     Parameters
     ----------

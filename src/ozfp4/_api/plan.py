@@ -76,9 +76,9 @@ def plan_for(a: Any, b: Any, **options: Unpack[RequestOptions]) -> Plan:
     """The plan that :func:`ozfp4.matmul` would take for `a` and `b`, by their shapes, dtypes and device; nothing is multiplied,
     and no entry looked at.
 
-    Like a product it runs the self-test of a kernel on its first use, and takes the next backend where one failed. Of integers on
-    a CPU it is the plan for those that machine words do not serve. Operands and errors are as in :func:`ozfp4.matmul`, but that
-    a tensor requires grad changes nothing; `scheme`, `backend`, `bits`, `family` and `accuracy` as in :func:`ozfp4.plan`.
+    Like a product it runs the self-test of a kernel on its first use, and takes the next backend where one failed. For integers
+    on a CPU it is the plan for those that machine words do not serve. Operands and errors are as in :func:`ozfp4.matmul`, but
+    that a tensor requires grad changes nothing; `scheme`, `backend`, `bits`, `family` and `accuracy` as in :func:`ozfp4.plan`.
 
     >>> import numpy as np
     >>> plan_for(np.ones((2, 3), np.float32), np.ones((3, 4), np.float32), backend="int8").bits

@@ -41,8 +41,8 @@ def prepare(
     scheme, backend, plan, accuracy
         As in :func:`ozfp4.matmul`, for all products of it. "correct" serves every rounding.
     dtype : dtype, optional
-        Of the results: float64, or float32, which only float32 operands have; by default that of `x`. float32 entries that
-        will meet float64 ones need float64 here. Of a complex `x` likewise complex128 or complex64.
+        The results': float64, or float32, which only float32 operands have; by default that of `x`. float32 entries that
+        will meet float64 ones need float64 here. For a complex `x` likewise complex128 or complex64.
     other : {"complex", "real"}
         What a complex `x` will be multiplied with: for complex operands the parts of a line are scaled alike, for real ones each
         by itself. A real `x` serves both.

@@ -93,7 +93,7 @@ def progress(callback: Callable[[float], object]) -> Iterator[None]:
 
     `callback(fraction)`, of a float above 0 and at most 1, is called between blocks of a product on the CPU, and with `device=`
     as tiles of the result arrive, in the thread that called. An exception of it ends the product, whose `out` is then undefined.
-    What cannot be called is a TypeError.
+    A `callback` that cannot be called is a TypeError.
 
     Every product reports its own fraction, from its first block to 1: those inside :mod:`ozfp4.linalg`, :func:`ozfp4.einsum`, a
     gradient or a rank, both of a :func:`ozfp4.gemm` with a complex factor, and the blocks of :func:`ozfp4.gram`, one after the

@@ -110,7 +110,7 @@ class Tiling:
 
     @cached_property
     def _counts(self) -> tuple[int, int, int]:
-        """Of groups of matrices, blocks of rows and blocks of columns."""
+        """How many groups of matrices, blocks of rows and blocks of columns there are."""
         sizes = self.sizes
         return (
             _count(sizes.matrices, self.matrices), _count(sizes.m, self.rows), _count(sizes.n, self.columns)
@@ -118,7 +118,7 @@ class Tiling:
 
     @property
     def count(self) -> int:
-        """Of all tiles."""
+        """How many tiles there are."""
         return prod(self._counts)
 
     @property
@@ -138,7 +138,7 @@ class Tiling:
         return 1 if pieces == 1 or (name == self.resident and self.strips >= _FEW_TILES) else 2
 
     def piece(self, side: str, tile: Box) -> Box:
-        """What a tile needs of an operand."""
+        """The part of an operand that a tile needs."""
         matrices, inner = (0, 1) if self._matrix(side).is_shared else tile.matrices, (0, self.sizes.k)
         return Box(matrices, tile.rows, inner) if side == "a" else Box(matrices, inner, tile.columns)
 
@@ -147,28 +147,28 @@ class Tiling:
         return sizes.a if name == "a" else sizes.b if name == "b" else sizes.c
 
     def _entries(self, name: str) -> int:
-        """Of the largest piece of an operand, or tile of the result."""
+        """How many the largest piece of an operand has, or the largest tile of the result."""
         lines = self.columns if name == "b" else self.rows
         inner = self.columns if name == "c" else self.sizes.k
         return (1 if self._matrix(name).is_shared else self.matrices) * lines * inner
 
     def piece_bytes(self, name: str) -> int:
-        """The same in bytes."""
+        """Bytes of these."""
         return self._entries(name) * self._matrix(name).entry
 
     @property
     def kept_bytes(self) -> int:
-        """Of what is prepared of a resident block, an estimate."""
+        """Bytes of a resident block that is prepared, an estimate."""
         return self._entries(self.resident) * self._matrix(self.resident).planes if self.is_kept else 0
 
     @property
     def _slot_bytes(self) -> int:
-        """Of the places for pieces of the operands and for tiles of the result."""
+        """Bytes of the places for pieces of the operands and for tiles of the result."""
         return sum(self.slots(name) * self.piece_bytes(name) for name in "abc")
 
     @property
     def held_bytes(self) -> int:
-        """Of everything on the device but the workspace."""
+        """Bytes of everything on the device but the workspace."""
         copied = sum(self._entries(name) * self._matrix(name).copied for name in "abc")
         return self._slot_bytes + copied + self.kept_bytes
 
