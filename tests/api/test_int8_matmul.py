@@ -9,8 +9,15 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 import ozfp4
+from ozfp4._api import integers
+from ozfp4._dispatch import on_cuda
+from ozfp4._options import Options
+from ozfp4._plans.plan import make_int8_plan
+from ozfp4._request.library import Operands
+from ozfp4._request.operands import matmul_request
 from ozfp4.testing import assert_same_bits
 from support import STACKS, VIEWS, constant_columns, constant_rows
+from support.integer_core import IntegerCore
 
 both = pytest.mark.parametrize("products", [6, 9])
 
@@ -157,3 +164,21 @@ def test_the_report_of_an_empty_product_counts_none(shape, products: int) -> Non
     c, report = ozfp4.int8_matmul(random(1, m, k), random(2, k, n), products=products, report=True)
     assert_same_bits(c, np.zeros((m, n), np.int32))
     assert (report.products, report.plan.products) == (0, products)
+
+
+@pytest.mark.parametrize(
+    "shapes", [((3, 5), (5, 4)), ((2, 3, 70), (70, 5)), ((2, 131_200), (131_200, 3))], ids=str
+)
+def test_pieces_on_a_device(shapes, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a GPU: tensors lie on torch's CPU; a core of the tests multiplies them."""
+    torch = pytest.importorskip("torch")
+    core, asked = IntegerCore(), Options(accuracy="scaled", overflow="raise")
+    monkeypatch.setattr(on_cuda, "core_for", lambda request: core)
+    monkeypatch.setattr(on_cuda, "check_device", lambda device: None)
+    a, b = random(1, *shapes[0]), random(2, *shapes[1])
+    given = Operands(torch.from_numpy(a), torch.from_numpy(b), None, torch, on_device=True)
+    c, about = integers._on_device(matmul_request(given, asked, np.int32), make_int8_plan(6))
+    assert about is None
+    assert_same_bits(c.numpy(), exact(a, b))
+    extents = [call["a"].shape[-1] for call in core.calls]
+    assert extents == ([131_008, 192] if a.shape[-1] > 131_071 else [a.shape[-1]])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from logging import DEBUG
 from typing import TYPE_CHECKING, Any, TypedDict, overload
@@ -339,13 +338,14 @@ def _on_device(request: MatmulRequest, plan: Plan) -> tuple[Any, Report | None]:
         "fallback": None,
     }
     if 0 in (shape.m, shape.n, shape.k, *shape.stack):
-        c = empty_result(request, shape.result, np.int32).zero_()
+        c: Any = empty_result(request, shape.result, np.int32).zero_()
     else:
         outcome["products"] = plan.products
-        parts = (_multiply(piece, plan, outcome) for piece in _pieces(request, plan.k_max))
-        c = next(parts)
-        for part in parts:  # sums fit 64 bits up to K = 2^49
-            c = c.long() + part
+        step = shape.k if shape.k <= plan.k_max else plan.k_max // 64 * 64  # of vectors
+        c = None
+        for first in range(0, shape.k, step):  # sums fit 64 bits up to K = 2^49
+            part = _multiply(request, plan, first, min(first + step, shape.k), outcome)
+            c = part if c is None else c.long() + part
     if began is not None:
         told.tell(request, Decision(plan, _REASON), began)
     overflows = 0
@@ -360,30 +360,18 @@ def _on_device(request: MatmulRequest, plan: Plan) -> tuple[Any, Report | None]:
     return c, about
 
 
-def _pieces(request: MatmulRequest, most: int) -> Iterator[MatmulRequest]:
-    """The request by ranges of its inner dimension that INT32 holds, which begin where vectors do."""
-    shape, b = request.shape, request.b
-    step = shape.k if shape.k <= most else most // 64 * 64
-    for first in range(0, shape.k, step):
-        inner = slice(first, min(first + step, shape.k))
-        yield replace(
-            request,
-            a=request.a[..., inner],
-            b=b[inner] if shape.b_vector else b[..., inner, :],
-            out=None,
-            shape=shape._replace(k=inner.stop - first),
-        )
-
-
-def _multiply(request: MatmulRequest, plan: Plan, outcome: dict[str, Any]) -> Any:
-    """A tensor of int32; the outcome of a reported product goes into `outcome`."""
-    shape, asked = request.shape, request.asked._replace(plan=plan)
+def _multiply(request: MatmulRequest, plan: Plan, first: int, last: int, outcome: dict[str, Any]) -> Any:
+    """A tensor of int32, of a range of the inner dimension; the outcome of a reported product goes into `outcome`."""
+    asked, b = request.asked, request.b[..., first:last, :] if request.b.ndim > 1 else request.b[first:last]
+    request = replace(request, shape=request.shape._replace(k=last - first))
+    shape = request.shape
     # The kernel stores pairs of entries, and a matrix of a stack begins where 16 bytes do: what is more is cut off.
     multiple = 4 if shape.stack else 2
     c = empty_result(request, (*shape.stack, shape.m, shape.n + -shape.n % multiple), np.int32)
     c = c[..., : shape.n]
     multiply = on_cuda.core_for(request).multiply_integers
-    made = multiply(request.a, request.b, c, asked, bits=0, is_reported=asked.report)
+    planned = asked._replace(plan=plan)
+    made = multiply(request.a[..., first:last], b, c, planned, bits=0, is_reported=asked.report)
     if asked.report:
         outcome["workspace"] = max(outcome["workspace"], made["workspace"])
         outcome["kernel"] = made["kernel"]
