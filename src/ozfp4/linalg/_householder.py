@@ -3,38 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
+from .._options import check_name
 from .._request.dlpack import any_library
 from .._request.types import Array, Arrays
 from .._request.types import TensorT as T
 from .._support.fp_mode import in_default_mode
 from . import _native as native
 from ._native import adjoint, pick
-from ._operands import over_stack, take
+from ._operands import Common, over_stack, take
 from ._products import blocks, multiply, update
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 MODES = ("reduced", "complete", "r")
 
 
-class Reflections(NamedTuple):
-    """I - V T V^H of rows `begin` and below; V lower trapezoidal, T upper triangular."""
-
-    begin: int
-    v: Any
-    t: Any
-
-
 class Factors(NamedTuple):
-    """A = Q R: Q as the product of its reflections, R upper trapezoidal with min(m, n) rows."""
+    """A = Q R: Q as the product of I - V T V^H of rows `begin` and below, each as (begin, V, T), V lower trapezoidal and T upper
+    triangular; R upper trapezoidal with min(m, n) rows."""
 
-    reflections: tuple[Reflections, ...]
+    reflections: list[tuple[int, Any, Any]]
     r: Any
 
     def of(self, rows: native.Rows) -> Factors:
         """The factors of some matrices of the stack."""
-        kept = (Reflections(each.begin, pick(each.v, rows), pick(each.t, rows)) for each in self.reflections)
-        return Factors(tuple(kept), pick(self.r, rows))
+        return Factors(
+            [(i, pick(v, rows), pick(t, rows)) for i, v, t in self.reflections], pick(self.r, rows)
+        )
 
 
 def factorise(a: Any, accuracy: str) -> Factors:
@@ -46,10 +44,10 @@ def factorise(a: Any, accuracy: str) -> Factors:
         panel, tau = native.qr(packed[:, begin:, begin:end])
         packed[:, begin:, begin:end] = panel
         v = native.triangle(panel, lower=True, offset=-1) + native.eye(m - begin, end - begin, packed)
-        found.append(Reflections(begin, v, _inner(v, tau, accuracy)))
-        if end < n:
-            packed[:, begin:, end:] = _reflect(packed[:, begin:, end:], v, adjoint(found[-1].t), accuracy)
-    return Factors(tuple(found), native.triangle(packed[:, : min(m, n)], lower=False))
+        t = _inner(v, tau, accuracy)
+        found.append((begin, v, t))
+        packed[:, begin:, end:] = _reflect(packed[:, begin:, end:], v, adjoint(t), accuracy)
+    return Factors(found, native.triangle(packed[:, : min(m, n)], lower=False))
 
 
 def _inner(v: Any, tau: Any, accuracy: str) -> Any:
@@ -68,23 +66,18 @@ def _reflect(c: Any, v: Any, t: Any, accuracy: str) -> Any:
     return update(c, v, inner, accuracy)
 
 
-def times_q(reflections: Sequence[Reflections], c: Any, accuracy: str, *, inverse: bool) -> Any:
+def times_q(reflections: Sequence[tuple[int, Any, Any]], c: Any, accuracy: str, *, inverse: bool) -> Any:
     """Q C, or Q^H C where `inverse`, for the whole m x m Q."""
     c = native.copy(c)
-    for each in reflections if inverse else reversed(reflections):
-        t = adjoint(each.t) if inverse else each.t
-        c[:, each.begin :] = _reflect(c[:, each.begin :], each.v, t, accuracy)
+    for begin, v, t in reflections if inverse else reversed(reflections):
+        c[:, begin:] = _reflect(c[:, begin:], v, adjoint(t) if inverse else t, accuracy)
     return c
 
 
-# fmt: off
 @overload
-def qr(a: T, *, mode: str = ..., accuracy: str | None = ..., check_finite: bool = ...) -> tuple[T, T]: ...
+def qr(a: T, *, mode: str = ..., **options: Unpack[Common]) -> tuple[T, T]: ...
 @overload
-def qr(
-    a: Arrays, *, mode: str = ..., accuracy: str | None = ..., check_finite: bool = ...
-) -> tuple[Array, Array]: ...
-# fmt: on
+def qr(a: Arrays, *, mode: str = ..., **options: Unpack[Common]) -> tuple[Array, Array]: ...
 @any_library
 @in_default_mode
 def qr(a: Any, *, mode: str = "reduced", accuracy: str | None = None, check_finite: bool = True) -> Any:
@@ -93,11 +86,9 @@ def qr(a: Any, *, mode: str = "reduced", accuracy: str | None = None, check_fini
     Parameters
     ----------
     a : array_like or torch.Tensor
-        (..., m, n), float64, float32, complex128 or complex64; integers and bool become float64.
+        (..., m, n). Dtypes, `accuracy`, `check_finite` and errors are those of :func:`ozfp4.linalg.solve`.
     mode : {"reduced", "complete", "r"}
         Q with min(m, n) columns, with m, or R alone.
-    accuracy, check_finite
-        As in :func:`ozfp4.linalg.solve`.
 
     Returns
     -------
@@ -110,14 +101,8 @@ def qr(a: Any, *, mode: str = "reduced", accuracy: str | None = None, check_fini
     >>> q, r = qr(np.array([[3.0, 5.0], [4.0, 10.0]]))
     >>> bool(np.allclose(q @ r, [[3, 5], [4, 10]])), float(round(abs(r[0, 0]), 12))
     (True, 5.0)
-
-    Raises
-    ------
-    TypeError, ValueError, RuntimeError
-        As :func:`ozfp4.linalg.solve`; ValueError for an unknown mode.
     """
-    if mode not in MODES:
-        raise ValueError(f"mode: {mode!r} is unknown; allowed are {', '.join(map(repr, MODES))}")
+    check_name("mode", mode, MODES)
     given = take(a, accuracy=accuracy, check_finite=check_finite)
 
     def steps(matrices: Any) -> tuple[Any, ...]:

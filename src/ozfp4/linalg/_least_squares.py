@@ -11,10 +11,10 @@ from .._report import Report
 from .._request.dlpack import any_library
 from .._support.fp_mode import in_default_mode
 from ._householder import factorise, times_q
-from ._native import Rows, adjoint, copy, eye, join, pick, put, zeros
+from ._native import Host, Rows, adjoint, eye, join, pick, put, zeros
 from ._operands import check_flags, over_stack, take
 from ._products import residual
-from ._refine import part_left, quick
+from ._refine import ABOUT, part_left, quick
 from ._refine import refine as refined_solution
 from ._systems import warn_of
 from ._triangles import check_diagonal, substitute
@@ -31,10 +31,8 @@ class LstsqResult(NamedTuple):
     residuals: Any
 
 
-def _augmented(
-    tall: Any, b: Any, least_squares: bool, refine: bool, accuracy: str
-) -> tuple[Any, Any, list[str]]:
-    """R and X with R + T X = top, T^H R = bottom for a stack of tall T of full rank; and why they are not refined, or "".
+def _augmented(tall: Any, b: Any, least_squares: bool, refine: bool, accuracy: str) -> tuple[Any, Any, Host]:
+    """R and X with R + T X = top, T^H R = bottom for a stack of tall T of full rank; and what `ABOUT` has of their refinement.
 
     Least squares is top = B, bottom = 0: X is the solution, R the residual. Least norm is top = 0, bottom = B with T = A^H: R is
     the solution.
@@ -62,26 +60,22 @@ def _augmented(
         lower, _ = residual([pick(bottom, rows)], adjoint(matrices), rs)
         return [join([upper, lower], 1)], None
 
-    first = solve([join([top, bottom], 1)], every)
-    if not refine:
-        return first[:, :m], first[:, m:], [""] * count
-
     def left_inverse(terms: Sequence[Any], rows: Rows) -> Any:
         (y,) = terms
         return solve([join([y, zeros(n, y.shape[2], y)], 1)], rows)[:, m:]
 
-    part, _ = quick(tall, left_inverse, tall[:, :, :0])
-    unproven = np.flatnonzero(part == np.inf)
-    if unproven.size:
-        matrices = pick(tall, unproven)
-        part[unproven] = part_left(matrices, left_inverse([eye(m, m, matrices)], unproven))
-    answer = slice(m, None) if least_squares else slice(0, m)
-    found = refined_solution(first, residual_of, solve, part, answer)
-    slow = np.flatnonzero(~found.converged)
-    if slow.size:
-        put(found.x, slow, pick(first, slow))
-    reasons = ["" if done else reason for done, reason in zip(found.converged, found.reasons, strict=True)]
-    return found.x[:, :m], found.x[:, m:], reasons
+    z, about = solve([join([top, bottom], 1)], every), np.zeros(count, ABOUT)
+    if refine:
+        part, _ = quick(tall, left_inverse, tall[:, :, :0])
+        unproven = np.flatnonzero(part == np.inf)
+        if unproven.size:
+            matrices = pick(tall, unproven)
+            part[unproven] = part_left(matrices, left_inverse([eye(m, m, matrices)], unproven))
+        answer = slice(m, None) if least_squares else slice(0, m)
+        refined, about, _ = refined_solution(z, residual_of, solve, part, answer)
+        done = np.flatnonzero(about["converged"])
+        put(z, done, pick(refined, done))
+    return z[:, :m], z[:, m:], about
 
 
 @any_library
@@ -94,15 +88,13 @@ def lstsq(
     Parameters
     ----------
     a : array_like or torch.Tensor
-        (..., m, n), float64, float32, complex128 or complex64, of rank min(m, n); integers and bool become float64.
-        Unrefined, only a zero in R is an error.
+        (..., m, n), of rank min(m, n); unrefined, only a zero in R is an error. Dtypes, `accuracy`, `check_finite` and other
+        errors are those of :func:`ozfp4.linalg.solve`.
     b : array_like or torch.Tensor
         (m,), or (..., m, k) with broadcasting stacks.
     refine : bool
         Correct X and the residual together (Björck's augmented system), with residuals that are rounded once; as in
         :func:`ozfp4.linalg.solve`, up to condition numbers of about 2^48. LinAlgWarning (SciPy's) where that fails.
-    accuracy, check_finite
-        As in :func:`ozfp4.linalg.solve`.
 
     Returns
     -------
@@ -121,8 +113,6 @@ def lstsq(
     ------
     LinAlgError
         A zero on the diagonal of R, with its index; NumPy's, or torch's for tensors.
-    TypeError, ValueError, RuntimeError
-        As :func:`ozfp4.linalg.solve`.
     """
     check_flags(refine=refine)
     given = take(a, b, accuracy=accuracy, check_finite=check_finite)
@@ -131,20 +121,16 @@ def lstsq(
     def steps(matrices: Any, right: Any) -> tuple[Any, Any]:
         least_squares = matrices.shape[1] >= matrices.shape[2]
         tall = matrices if least_squares else adjoint(matrices)
-        r, x, why = _augmented(tall, right, least_squares, refine, given.accuracy)
-        reasons.extend(filter(None, why))
-        if not least_squares:
-            x = r
-        if not (refine and least_squares):
-            rest = residual([right], matrices, [x])[0]
-        else:
-            rest, unrefined = copy(r), np.flatnonzero(np.array(why) != "")
-            if unrefined.size:
-                left = residual([pick(right, unrefined)], pick(matrices, unrefined), [pick(x, unrefined)])
-                put(rest, unrefined, left[0])
+        r, x, about = _augmented(tall, right, least_squares, refine, given.accuracy)
+        reasons.extend(about["reason"][~about["converged"]])
+        x = x if least_squares else r
+        rest, _ = residual([right], matrices, [x])
+        if least_squares:
+            done = np.flatnonzero(about["converged"])
+            put(rest, done, pick(r, done))
         return x, (abs(rest) ** 2).sum(1)
 
     x, sums = over_stack(given, steps, given.a, given.b)
-    if reasons:
+    if refine and reasons:
         warn_of(reasons[0])
     return LstsqResult(given.like_b(x), given.like_b(sums))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import prod
-from typing import Any, NamedTuple, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import numpy as np
 
@@ -13,25 +13,19 @@ from .._request.types import Array, Arrays
 from .._request.types import TensorT as T
 from .._support.fp_mode import in_default_mode
 from . import _native as native
-from ._native import Host, Rows, adjoint, from_host, pick, put
-from ._operands import over_stack, take
+from ._native import Host, adjoint, from_host, pick, put
+from ._operands import Common, over_stack, take
 from ._products import blocks, fits, room, scaled, update
 from ._triangles import check_diagonal, substitute, transposition
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 # Factors of 1/2..1 (complex: of up to 2^(1/2)) whose product is in range for certain, and an exponent that never is.
 _AT_ONCE = 512
 _FAR = 10000
 
 ZERO_PIVOT = "the pivot {}, counted from 0, rounds to zero: the matrix is singular or nearly so"
-
-
-class Factors(NamedTuple):
-    """P A = L U times a power of two: L (unit) and U packed in one matrix; the exchanges of rows, from 0; A was taken by
-    2^-exponents."""
-
-    packed: Any
-    pivots: Host
-    exponents: Host
 
 
 def order_of(pivots: Host, rows: int) -> Host:
@@ -73,8 +67,8 @@ def _exchange(matrices: Any, orders: Host) -> None:
         matrix[to] = matrix[source]
 
 
-def factorise_in_range(a: Any, accuracy: str) -> Factors:
-    """The factors of 2^-e A, with e the least of a few with which those of a finite A are well in range."""
+def factorise_in_range(a: Any, accuracy: str) -> tuple[Any, Host, Host]:
+    """The factors of 2^-e A, and e: the least of a few with which those of a finite A are well in range."""
     packed, pivots = factorise(a, accuracy)
     exponents = np.zeros(len(a), np.int64)
     for e in (4, room(a)):
@@ -85,28 +79,23 @@ def factorise_in_range(a: Any, accuracy: str) -> Factors:
         exponents[outside] = e
         again, pivots[outside] = factorise(scaled(pick(a, outside), -exponents[outside]), accuracy)
         put(packed, outside, again)
-    return Factors(packed, pivots, exponents)
+    return packed, pivots, exponents
 
 
-def fill_zeros(packed: Any) -> tuple[dict[int, str], Rows]:
+def fill_zeros(packed: Any) -> dict[int, str]:
     """Put u times the largest entry of its column of U in place of a zero pivot: A changes by no more than its rounding errors.
 
-    The words that name the first zero, of the matrices that have one; and the matrices, among these, of which a column holds
-    nothing else: it proves them singular.
+    The words that name the first zero, of the matrices that have one: that of a column of zeros, which nothing fills, or any.
     """
     zeros = native.diagonal(packed) == 0
-    failures: dict[int, str] = {}
-    singular = []
+    failures = {}
     for i in np.flatnonzero(zeros.any(1)).tolist():
-        places = np.flatnonzero(zeros[i]).tolist()
         sizes = native.column_sizes(native.triangle(packed[i : i + 1], lower=False))[0]
-        for k in places:
+        for k in np.flatnonzero(zeros[i]).tolist():
             packed[i, k, k] = native.roundoff(packed) * sizes[k]
-        left = np.flatnonzero(native.diagonal(packed[i : i + 1])[0] == 0)
-        if left.size:
-            singular.append(i)
-        failures[i] = ZERO_PIVOT.format(left[0] if left.size else places[0])
-    return failures, np.array(singular, dtype=np.intp)
+        left = native.diagonal(packed[i : i + 1])[0] == 0
+        failures[i] = ZERO_PIVOT.format((left if left.any() else zeros[i]).argmax())
+    return failures
 
 
 def solve_factored(packed: Any, order: Host, b: Any, accuracy: str, way: str = "N") -> Any:
@@ -126,12 +115,10 @@ def _rows_of(x: Any, order: Host) -> Any:
     return x[from_host(every, x), from_host(order, x)]
 
 
-# fmt: off
 @overload
-def lu_factor(a: T, *, accuracy: str | None = ..., check_finite: bool = ...) -> tuple[T, T]: ...
+def lu_factor(a: T, **options: Unpack[Common]) -> tuple[T, T]: ...
 @overload
-def lu_factor(a: Arrays, *, accuracy: str | None = ..., check_finite: bool = ...) -> tuple[Array, Array]: ...
-# fmt: on
+def lu_factor(a: Arrays, **options: Unpack[Common]) -> tuple[Array, Array]: ...
 @any_library
 @in_default_mode
 def lu_factor(a: Any, *, accuracy: str | None = None, check_finite: bool = True) -> Any:
@@ -140,9 +127,7 @@ def lu_factor(a: Any, *, accuracy: str | None = None, check_finite: bool = True)
     Parameters
     ----------
     a : array_like or torch.Tensor
-        (..., m, n), float64, float32, complex128 or complex64; integers and bool become float64.
-    accuracy, check_finite
-        As in :func:`ozfp4.linalg.solve`.
+        (..., m, n). Dtypes, `accuracy`, `check_finite` and errors are those of :func:`ozfp4.linalg.solve`.
 
     Returns
     -------
@@ -161,11 +146,6 @@ def lu_factor(a: Any, *, accuracy: str | None = None, check_finite: bool = True)
     >>> lu, piv.tolist()
     (array([[2. , 4. ],
            [0.5, 1. ]]), [1, 1])
-
-    Raises
-    ------
-    TypeError, ValueError, RuntimeError
-        As :func:`ozfp4.linalg.solve`.
     """
     given = take(a, accuracy=accuracy, check_finite=check_finite)
     first = np.int32(1 if given.torch else 0)
@@ -177,18 +157,12 @@ def lu_factor(a: Any, *, accuracy: str | None = None, check_finite: bool = True)
     return over_stack(given, steps, given.a)
 
 
-# fmt: off
+@overload
+def lu_solve(lu_and_piv: tuple[T, T], b: T, *, trans: int | str = ..., **options: Unpack[Common]) -> T: ...
 @overload
 def lu_solve(
-    lu_and_piv: tuple[T, T], b: T, *, trans: int | str = ...,
-    accuracy: str | None = ..., check_finite: bool = ...
-) -> T: ...
-@overload
-def lu_solve(
-    lu_and_piv: tuple[Arrays, Arrays], b: Arrays, *, trans: int | str = ...,
-    accuracy: str | None = ..., check_finite: bool = ...
+    lu_and_piv: tuple[Arrays, Arrays], b: Arrays, *, trans: int | str = ..., **options: Unpack[Common]
 ) -> Array: ...
-# fmt: on
 @any_library
 @in_default_mode
 def lu_solve(
@@ -204,13 +178,12 @@ def lu_solve(
     Parameters
     ----------
     lu_and_piv : (array, array) or (tensor, tensor)
-        As returned by lu_factor.
+        As returned by lu_factor. Dtypes, `accuracy`, `check_finite` and errors, which call the factors a, are those of
+        :func:`ozfp4.linalg.solve`.
     b : array_like or torch.Tensor
         (n,), or (..., n, k) with broadcasting stacks.
     trans : {0 or "N", 1 or "T", 2 or "C"}
         op(A): A itself, its transpose, its conjugate transpose.
-    accuracy, check_finite
-        As in :func:`ozfp4.linalg.solve`.
 
     Returns
     -------
@@ -221,8 +194,8 @@ def lu_solve(
     ------
     LinAlgError
         A pivot that is zero, with its index; NumPy's, or torch's for tensors.
-    TypeError, ValueError, RuntimeError
-        As :func:`ozfp4.linalg.solve`; the factors are called a. ValueError for pivots that are none.
+    ValueError
+        Pivots that are none.
     """
     way = transposition(trans)
     if not isinstance(lu_and_piv, (tuple, list)) or len(lu_and_piv) != 2:
@@ -315,9 +288,7 @@ def slogdet(a: Any, *, accuracy: str | None = None, check_finite: bool = True) -
     Parameters
     ----------
     a : array_like or torch.Tensor
-        (..., n, n), float64, float32, complex128 or complex64; integers and bool become float64.
-    accuracy, check_finite
-        As in :func:`ozfp4.linalg.solve`.
+        (..., n, n). Dtypes, `accuracy`, `check_finite` and errors are those of :func:`ozfp4.linalg.solve`.
 
     Returns
     -------
@@ -330,11 +301,6 @@ def slogdet(a: Any, *, accuracy: str | None = None, check_finite: bool = True) -
     >>> sign, logarithm = slogdet(-np.eye(3) * 1e200)
     >>> float(sign), float(round(logarithm, 6))
     (-1.0, 1381.551056)
-
-    Raises
-    ------
-    TypeError, ValueError, RuntimeError
-        As :func:`ozfp4.linalg.solve`.
     """
     given = take(a, square=True, accuracy=accuracy, check_finite=check_finite)
 
@@ -349,12 +315,10 @@ def slogdet(a: Any, *, accuracy: str | None = None, check_finite: bool = True) -
     return Slogdet(*over_stack(given, steps, given.a))
 
 
-# fmt: off
 @overload
-def det(a: T, *, accuracy: str | None = ..., check_finite: bool = ...) -> T: ...
+def det(a: T, **options: Unpack[Common]) -> T: ...
 @overload
-def det(a: Arrays, *, accuracy: str | None = ..., check_finite: bool = ...) -> Array: ...
-# fmt: on
+def det(a: Arrays, **options: Unpack[Common]) -> Array: ...
 @any_library
 @in_default_mode
 def det(a: Any, *, accuracy: str | None = None, check_finite: bool = True) -> Any:
@@ -363,9 +327,7 @@ def det(a: Any, *, accuracy: str | None = None, check_finite: bool = True) -> An
     Parameters
     ----------
     a : array_like or torch.Tensor
-        (..., n, n), float64, float32, complex128 or complex64; integers and bool become float64.
-    accuracy, check_finite
-        As in :func:`ozfp4.linalg.solve`.
+        (..., n, n). Dtypes, `accuracy`, `check_finite` and errors are those of :func:`ozfp4.linalg.solve`.
 
     Returns
     -------
@@ -377,11 +339,6 @@ def det(a: Any, *, accuracy: str | None = None, check_finite: bool = True) -> An
     >>> import numpy as np
     >>> float(det(np.array([[0.0, 2.0], [3.0, 4.0]])))
     -6.0
-
-    Raises
-    ------
-    TypeError, ValueError, RuntimeError
-        As :func:`ozfp4.linalg.solve`.
     """
     given = take(a, square=True, accuracy=accuracy, check_finite=check_finite)
 

@@ -4,18 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import prod
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, TypedDict, cast
 
 import numpy as np
 
 from .._dispatch.on_cuda import check_device
 from .._options import check_accuracy
-from .._request import library
+from .._request.library import TAKEN, is_integer, take_operand, take_operands
 from ._native import copy, dtype_of, eye, is_finite, join, library_of, numbers
 
-_NAMES = tuple(np.dtype(t).name for t in library.TAKEN)
 # Matrices go through a function together while they take no more bytes than this, so that what it makes of them stays small.
 _AT_ONCE = 2**24
+
+
+class Common(TypedDict, total=False):
+    """Options of every function."""
+
+    accuracy: str | None
+    check_finite: bool
 
 
 class FailureError(Exception):
@@ -57,39 +63,34 @@ class Operands(NamedTuple):
 def take(a: Any, *b: Any, square: bool = False, accuracy: str | None, check_finite: bool) -> Operands:
     """The operands, with or without b. Raises as :func:`ozfp4.linalg.solve`."""
     accuracy = check_accuracy(accuracy)
-    given = dict(zip("ab", (a, *b), strict=False))
-    torch = library.torch_module() if library.is_from_torch(**given) else None
-    arrays = {name: _checked(name, x) for name, x in given.items()}
-    if torch:
-        library.check_device("b", given.get("b", a), a)
-        if lies_on_host(a):
-            arrays = {name: library.array_of_tensor(name, x) for name, x in arrays.items()}
-    a, right = arrays["a"], arrays.get("b")
-    if a.ndim < 2:
-        raise ValueError(f"a: a matrix or a stack of them is needed; its shape is {tuple(a.shape)}")
-    if square and a.shape[-2] != a.shape[-1]:
-        raise ValueError(f"a: a square matrix is needed; its shape is {tuple(a.shape)}")
-    if right is not None:
-        right = _fitting(a, right)
-    for name, x in arrays.items():
+    given = take_operands(a, b[0], None, TAKEN) if b else take_operand("a", a, TAKEN)
+    if given.on_device:
+        check_device(given.a.device)
+    matrices, shape, vector = [given.a], tuple(given.a.shape), False
+    if len(shape) < 2:
+        raise ValueError(f"a: a matrix or a stack of them is needed; its shape is {shape}")
+    if square and shape[-2] != shape[-1]:
+        raise ValueError(f"a: a square matrix is needed; its shape is {shape}")
+    if b:
+        if given.b.ndim == 0:
+            raise ValueError("b: a vector, a matrix or a stack of matrices is needed; it is a single number")
+        vector = given.b.ndim == 1
+        matrices.append(given.b[:, None] if vector else given.b)
+        rows = matrices[1].shape[-2]
+        if rows != shape[-2]:
+            raise ValueError(f"b: {rows} rows do not fit {shape}, the shape of a; {shape[-2]} are needed")
+    for name, x in zip("ab", matrices, strict=False):
         if check_finite and not is_finite(x.reshape(1, 1, -1)).all():
             raise ValueError(f"{name}: holds NaN or infinity; check_finite=False lets them pass")
-    dtype, lead = np.result_type(*map(dtype_of, arrays.values())), tuple(a.shape[:-2])
-    if right is not None:
-        try:
-            lead = np.broadcast_shapes(lead, tuple(right.shape[:-2]))
-        except ValueError:
-            raise ValueError(
-                f"b: shape {tuple(right.shape)} does not broadcast with {tuple(a.shape)}, the shape of a"
-            ) from None
-        right = _stack(right, dtype, lead)
-    vector = right is not None and arrays["b"].ndim == 1
-    return Operands(torch, _stack(a, dtype, lead), right, lead, vector, accuracy)
-
-
-def lies_on_host(tensor: Any) -> bool:
-    """Whether NumPy and SciPy compute with it."""
-    return bool(tensor.is_cpu)
+    try:
+        lead = np.broadcast_shapes(*(tuple(x.shape[:-2]) for x in matrices))
+    except ValueError:
+        raise ValueError(
+            f"b: shape {tuple(given.b.shape)} does not broadcast with {shape}, the shape of a"
+        ) from None
+    dtype = np.result_type(*(np.float64 if is_integer(x.dtype) else dtype_of(x) for x in matrices))
+    stacks = [_stack(x, dtype, lead) for x in matrices]
+    return Operands(given.torch, stacks[0], stacks[1] if b else None, lead, vector, accuracy)
 
 
 def check_flags(**flags: object) -> None:
@@ -99,40 +100,13 @@ def check_flags(**flags: object) -> None:
             raise TypeError(f"{name}: {value!r} is neither True nor False")
 
 
-def _checked(name: str, x: Any) -> Any:
-    """An array or tensor of floating-point or complex numbers; integers become float64, as NumPy's linear algebra has it."""
-    if not library.is_tensor(x):
-        x = library.check_dtype(name, library.as_array(name, x), library.TAKEN)
-        return x.astype(np.float64) if library.is_integer(x.dtype) else x
-    library.check_tensor(name, x)
-    if library.name_of(x.dtype) not in _NAMES:
-        allowed = library.listed(library.TAKEN, "torch.")
-        raise TypeError(f"{name}: dtype {x.dtype} is not supported; allowed is {allowed}")
-    if not x.is_cpu:
-        check_device(x.device)
-    return x.detach().double() if library.is_integer(x.dtype) else x.detach()
-
-
-def _fitting(a: Any, b: Any) -> Any:
-    """b with two axes at least, and as many rows as a has."""
-    if b.ndim == 0:
-        raise ValueError("b: a vector, a matrix or a stack of matrices is needed; it is a single number")
-    columns = b[:, None] if b.ndim == 1 else b
-    if columns.shape[-2] != a.shape[-2]:
-        raise ValueError(
-            f"b: {columns.shape[-2]} rows do not fit {tuple(a.shape)}, the shape of a; {a.shape[-2]} are needed"
-        )
-    return columns
-
-
 def _stack(x: Any, dtype: np.dtype[Any], lead: tuple[int, ...]) -> Any:
     """A copy with one axis for the stack."""
-    x, shape = copy(x, dtype), tuple(x.shape[-2:])
-    if x.shape[:-2] != lead:
-        x = library_of(x).broadcast_to(x, (*lead, *shape))
-    return x.reshape(prod(lead), *shape)
+    shape = tuple(x.shape[-2:])
+    return copy(library_of(x).broadcast_to(x, (*lead, *shape)), dtype).reshape(prod(lead), *shape)
 
 
+@np.errstate(all="ignore")  # as matmul, which warns of nothing
 def over_stack(given: Operands, function: Callable[..., tuple[Any, ...]], *operands: Any) -> tuple[Any, ...]:
     """The function's results for the stack, which it gets in pieces; LinAlgError for the first matrix that it fails for.
 
@@ -144,10 +118,9 @@ def over_stack(given: Operands, function: Callable[..., tuple[Any, ...]], *opera
     most = max(1, _AT_ONCE // max(1, prod(given.a.shape[1:]) * dtype_of(given.a).itemsize))
     results = []
     for begin in range(0, max(count, 1), most):
-        piece = tuple(x[begin : begin + most] for x in operands)
+        piece = [x[begin : begin + most] for x in operands]
         try:
-            with np.errstate(all="ignore"):  # as matmul, which warns of nothing
-                results.append(function(*piece))
+            results.append(function(*piece))
         except FailureError as error:
             first = _first_failure(function, piece, error)
             raise given.error(str(first), begin + first.index) from None
@@ -155,18 +128,13 @@ def over_stack(given: Operands, function: Callable[..., tuple[Any, ...]], *opera
     return tuple(map(given.result, parts))
 
 
-def _first_failure(
-    function: Callable[..., Any], operands: tuple[Any, ...], error: FailureError
-) -> FailureError:
+def _first_failure(function: Callable[..., Any], operands: list[Any], error: FailureError) -> FailureError:
     """That of the first matrix that has one: a later matrix may fail in an earlier step."""
-    while error.index > 0:
-        try:
-            with np.errstate(all="ignore"):
-                function(*(x[: error.index] for x in operands))
-        except FailureError as earlier:
-            error = earlier
-        else:
-            break
+    try:
+        if error.index:
+            function(*(x[: error.index] for x in operands))
+    except FailureError as earlier:
+        return _first_failure(function, operands, earlier)
     return error
 
 

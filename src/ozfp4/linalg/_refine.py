@@ -9,9 +9,8 @@ that part of an error. A few right sides show as much in nearly all cases.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from functools import lru_cache
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -49,6 +48,14 @@ _BELOW = 8
 # A step that leaves more than this part of the error is not worth taking: a better factorisation is.
 _SLOWEST = 0.25
 
+# What a :class:`SolveReport` has of each system.
+ABOUT = np.dtype(
+    [
+        ("factorisation", object), ("condition", np.float64), ("iterations", np.intp), ("correction", np.float64),
+        ("contraction", np.float64), ("converged", np.bool_), ("reason", object),
+    ]
+)  # fmt: skip
+
 
 def quick(a: Any, solve: Solve, b: Any) -> tuple[Host, Any]:
     """About the part of an error that `solve` leaves where that is plainly small, else infinity, and what it makes of B.
@@ -59,8 +66,8 @@ def quick(a: Any, solve: Solve, b: Any) -> tuple[Host, Any]:
     m, n = a.shape[1:]
     columns, rows = _weights(a)
     columns, rows = columns[:, :, None], rows[:, :, None]
-    known = numbers(_probes(n) / columns, a)
-    right = [numbers(_probes(m) * rows, a), multiply(a, known, "correct"), b]
+    known = numbers(random_numbers(n, _PROBES) / columns, a)
+    right = [numbers(random_numbers(m, _PROBES) * rows, a), multiply(a, known, "correct"), b]
     found = solve([join(right, 2)], np.arange(len(a)))
     sizes = to_host(abs(found[:, :, :_PROBES])) * columns
     rest = to_host(abs(found[:, :, _PROBES : 2 * _PROBES] - known)) * columns
@@ -100,11 +107,6 @@ def random_numbers(rows: int, columns: int) -> Host:
     return rng.choice([-1.0, 1.0], (rows, columns)) * rng.uniform(0.5, 1, (rows, columns))
 
 
-@lru_cache(maxsize=16)
-def _probes(rows: int) -> Host:
-    return random_numbers(rows, _PROBES)
-
-
 def condition_numbers(a: Any, solve: Solve, solve_adjoint: Solve) -> Host:
     """Lower bounds of ||A|| ||A^-1|| in the 1-norm, rarely below a third of it; A is n x n, n >= 1."""
     count, n = a.shape[:2]
@@ -140,28 +142,15 @@ def condition_numbers(a: Any, solve: Solve, solve_adjoint: Solve) -> Host:
 def _totals(y: Host) -> Host:
     """The sums of the magnitudes, infinite as well where infinities have become NaN on their way."""
     totals: Host = np.abs(y).sum(1)
-    totals[~np.isfinite(totals)] = np.inf
-    return totals
+    return np.where(np.isfinite(totals), totals, np.inf)
 
 
-@dataclass
-class Refined:
-    """Solutions of a stack, rounded from pairs, and how they came about, as :class:`SolveReport` has it for each system."""
+class Refined(NamedTuple):
+    """Solutions of a stack, rounded from pairs, what `ABOUT` has of each, and the report of the last residual."""
 
     x: Any
-    iterations: Host
-    correction: Host
-    contraction: Host
-    converged: Host
-    reasons: Host
-    product: Report | None = None
-
-    def take(self, rows: Rows, other: Refined, these: Rows) -> None:
-        """Take the results of the systems `these` of the other for `rows`."""
-        put(self.x, rows, pick(other.x, these))
-        for name in ("iterations", "correction", "contraction", "converged", "reasons"):
-            getattr(self, name)[rows] = getattr(other, name)[these]
-        self.product = other.product or self.product
+    about: Host
+    product: Report | None
 
 
 def refine(
@@ -178,22 +167,20 @@ def refine(
     to be below u / 64 of the largest entry of every column, in the rows `answer` of X. The first correction proves nothing, as a
     solution may hide directions of larger errors.
     """
-    count, columns = high.shape[0], high.shape[2]
-    result = Refined(
-        copy(high), np.zeros(count, np.intp), np.zeros(count), part.copy(), np.zeros(count, bool),
-        np.array([f"the factors leave {each:.2g} of the error" for each in part], object),
-    )  # fmt: skip
+    x, about, product = copy(high), np.zeros(len(high), ABOUT), None
+    about["contraction"] = part
+    about["reason"] = [f"the factors leave {each:.2g} of the error" for each in part]
     goal = roundoff(high) / 64
     rows = np.flatnonzero(part <= _SLOWEST)
     high = pick(high, rows)
     low = 0 * high
     parts = [high]
-    before = np.ones((len(rows), columns))
-    most = np.repeat(part[rows, None], columns, 1)
+    before = np.ones((len(rows), high.shape[2]))
+    most = np.repeat(part[rows, None], high.shape[2], 1)
     iteration = 0
     while rows.size:
         iteration += 1
-        terms, result.product = residual_of(parts, rows)
+        terms, product = residual_of(parts, rows)
         d = solve(terms, rows)
         high, low = add(high, low, d)
         now = _ratio(column_sizes(d[:, answer]), column_sizes(high[:, answer]))
@@ -204,27 +191,21 @@ def refine(
         lost = ~np.isfinite(now).all(1)
         slow = np.where(open_, ratio, 0).max(1, initial=0.0)
         ended = done | lost | (slow > _SLOWEST)
-        if ended.any():
-            at = rows[ended]
-            put(result.x, at, pick(high, np.flatnonzero(ended)))
-            result.iterations[at] = iteration
-            result.correction[at] = now[ended].max(1, initial=0.0)
-            result.contraction[at] = most[ended].max(1, initial=0.0)
-            result.converged[at] = done[ended]
-            for i in np.flatnonzero(ended).tolist():
-                result.reasons[rows[i]] = _reason(bool(done[i]), bool(lost[i]), float(slow[i]))
-            left = np.flatnonzero(~ended)
-            rows, high, low = rows[left], pick(high, left), pick(low, left)
-            now, most = now[left], most[left]
+        put(x, rows[ended], pick(high, np.flatnonzero(ended)))
+        for i in np.flatnonzero(ended).tolist():
+            reason = (
+                "the corrections are not finite"
+                if lost[i]
+                else f"a correction leaves {slow[i]:.2g} of the error"
+            )
+            if done[i]:
+                reason = "what the corrections leave is below u / 64"
+            sizes = now[i].max(initial=0.0), most[i].max(initial=0.0)
+            about[rows[i]] = ("", 0.0, iteration, *sizes, done[i], reason)
+        left = np.flatnonzero(~ended)
+        rows, high, low, now, most = rows[left], pick(high, left), pick(low, left), now[left], most[left]
         parts, before = [high, low], now
-    return result
-
-
-def _reason(done: bool, lost: bool, slow: float) -> str:
-    """Why refinement ended."""
-    if done:
-        return "what the corrections leave is below u / 64"
-    return "the corrections are not finite" if lost else f"a correction leaves {slow:.2g} of the error"
+    return Refined(x, about, product)
 
 
 def _ratio(x: Any, y: Any) -> Any:
@@ -285,10 +266,16 @@ class SolveReport(Tabular):
         yield Table([*rows, ("converged", f"{'yes' if self.converged else 'no'}: {self.reason}")])
 
 
-def worst(reports: Sequence[SolveReport]) -> SolveReport:
+def report_of(about: Host, accuracy: str, refined: bool, product: Report | None) -> SolveReport:
     """One report of a stack that is not empty."""
-    first = next((report for report in reports if not report.converged), reports[0])
-    longest = max((report.factorisation for report in reports), key=len)
-    sizes = ("condition", "iterations", "correction", "contraction")
-    largest = {name: max(getattr(report, name) for report in reports) for name in sizes}
-    return replace(first, factorisation=longest, **largest)
+    first = about[about["converged"].argmin()]  # that did not converge, or of all
+    return SolveReport(
+        factorisation=max(about["factorisation"].tolist(), key=len),
+        accuracy=accuracy,
+        refined=refined,
+        iterations=int(about["iterations"].max()),
+        converged=bool(about["converged"].all()),
+        reason=first["reason"],
+        product=product,
+        **{name: float(about[name].max()) for name in ("condition", "correction", "contraction")},
+    )

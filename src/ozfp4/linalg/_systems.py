@@ -5,10 +5,11 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import numpy as np
 
+from .._options import check_name
 from .._report import Report
 from .._request.dlpack import any_library
 from .._request.types import Array, Arrays, No, Yes
@@ -16,11 +17,11 @@ from .._request.types import TensorT as T
 from .._support.caller import stack_level
 from .._support.fp_mode import in_default_mode
 from . import _lu as lu
-from ._native import Host, Rows, adjoint, eye, is_finite, join, numbers, pick, put, roundoff
-from ._operands import FailureError, Operands, check_flags, over_stack, take
+from ._native import Host, Rows, adjoint, copy, eye, is_finite, join, numbers, pick, put, roundoff
+from ._operands import Common, FailureError, Operands, check_flags, over_stack, take
 from ._products import lifts, multiply, residual, scaled
 from ._refine import (
-    Refined,
+    ABOUT,
     Solve,
     SolveReport,
     condition_numbers,
@@ -28,9 +29,12 @@ from ._refine import (
     quick,
     random_numbers,
     refine,
-    worst,
+    report_of,
 )  # fmt: skip
 from ._triangles import lower_factor, substitute
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 # So often an approximate inverse is made better: the first ones of a matrix far beyond the precision are hardly any.
 _ROUNDS = 2
@@ -40,13 +44,12 @@ _NOISE = 8
 
 class Solver(NamedTuple):
     """For a stack: `solve` takes up to `terms` matrices X of some of its systems and gives about A^-1 times their sum,
-    `solve_adjoint` about A^-H X of one. `part` is the share of an error that is left, infinite where unknown. `failures` name
-    zero pivots that were filled, by the systems: there only a refined solution is one."""
+    `solve_adjoint` about A^-H X of one. `failures` name zero pivots that were filled, by the systems: there only a refined
+    solution is one."""
 
     name: str
     solve: Solve
     solve_adjoint: Solve
-    part: Host
     terms: int = 1
     failures: Mapping[int, str] = {}
 
@@ -55,33 +58,20 @@ class Solver(NamedTuple):
         return self._replace(
             solve=lambda x, rows: self.solve(x, kept[rows]),
             solve_adjoint=lambda x, rows: self.solve_adjoint(x, kept[rows]),
-            part=self.part[kept],
-            failures={},
         )
 
 
 def by_lu(a: Any, accuracy: str) -> Solver:
-    """From P A = L U; FailureError for a matrix that is plainly singular."""
-    solver, singular = _by_lu(a, accuracy)
-    if singular.size:
-        first = int(singular[0])
-        raise FailureError(first, solver.failures[first])
-    return solver
-
-
-def _by_lu(a: Any, accuracy: str) -> tuple[Solver, Rows]:
-    """The same, and the matrices that are plainly singular."""
-    factors = lu.factorise_in_range(a, accuracy)
-    failures, singular = lu.fill_zeros(factors.packed)
-    order = lu.order_of(factors.pivots, a.shape[1])
+    """From P A = L U."""
+    packed, pivots, exponents = lu.factorise_in_range(a, accuracy)
+    failures = lu.fill_zeros(packed)
+    order = lu.order_of(pivots, a.shape[1])
 
     def solve(terms: Sequence[Any], rows: Rows, way: str = "N") -> Any:
-        x = scaled(terms[0], -factors.exponents[rows])
-        return lu.solve_factored(pick(factors.packed, rows), pick(order, rows), x, accuracy, way)
+        x = scaled(terms[0], -exponents[rows])
+        return lu.solve_factored(pick(packed, rows), pick(order, rows), x, accuracy, way)
 
-    unknown = np.full(len(a), np.inf)
-    solver = Solver("LU", solve, lambda x, rows: solve(x, rows, "C"), unknown, failures=failures)
-    return solver, singular
+    return Solver("LU", solve, lambda x, rows: solve(x, rows, "C"), failures=failures)
 
 
 def by_cholesky(a: Any, accuracy: str) -> Solver:
@@ -93,60 +83,52 @@ def by_cholesky(a: Any, accuracy: str) -> Solver:
         y = substitute(left, terms[0], accuracy, lower=True)
         return substitute(adjoint(left), y, accuracy, lower=False)
 
-    return Solver("Cholesky", solve, solve, np.full(len(a), np.inf))
+    return Solver("Cholesky", solve, solve)
 
 
-def by_matrix(name: str, inverse: Any, part: Host) -> Solver:
-    """By products with the inverse itself, each entry rounded once."""
-    return Solver(
-        name,
-        lambda x, rows: _times(pick(inverse, rows), x),
-        lambda x, rows: _times(adjoint(pick(inverse, rows)), x),
-        part,
-        2,
-    )
+STRUCTURES = {"gen": by_lu, "pos": by_cholesky}
+
+# A solver of some systems of a stack, which ones, and the part of an error that it leaves, infinite where unknown.
+Proven = tuple[Solver, Rows, Host]
 
 
-def by_inverse(a: Any, inverse: Any, name: str, accuracy: str) -> list[tuple[Solver, Rows]]:
-    """From C = fl(R A), R about A^-1, an `inverse` by the factors `name`: A^-1 = C^-1 R (Rump). Solvers, each with its systems;
-    none is for those where R overflows or C is plainly singular.
+def proven(a: Any, solver: Solver, b: Any, error_of_a: float = 0.0) -> tuple[list[Proven], Any]:
+    """The solver, or where a few right sides prove nothing, products with its inverse; and what it makes of B."""
+    part, x = quick(a, solver.solve, b)
+    sure, unsure = np.flatnonzero(part < np.inf), np.flatnonzero(part == np.inf)
+    found = [(solver.of(sure), sure, part[sure])] if sure.size else []
+    if unsure.size:
+        matrices = pick(a, unsure)
+        inverse = solver.solve([_unit(matrices)], unsure)
+        found.append((_product(solver.name, inverse), unsure, part_left(matrices, inverse, error_of_a)))
+    return found, x
+
+
+def by_inverse(a: Any, inverse: Any, name: str, accuracy: str) -> list[Proven]:
+    """From C = fl(R A), R about A^-1, an `inverse` by the factors `name`: A^-1 = C^-1 R (Rump).
 
     C is rounded once, so its condition is about u times that of A. R has its last bits at random, without which it may be as
     singular as A, and C too.
     """
-    noise = 1 + _NOISE * roundoff(a) * random_numbers(*a.shape[1:])
-    matrix = inverse * numbers(noise, a)
+    matrix = inverse * numbers(1 + _NOISE * roundoff(a) * random_numbers(*a.shape[1:]), a)
     product = multiply(matrix, a, "correct")
-    rows = np.flatnonzero(is_finite(product))
-    if not rows.size:
-        return []
-    second, singular = _by_lu(pick(product, rows), accuracy)
-    left = np.setdiff1d(np.arange(len(rows)), singular)
-    if not left.size:
-        return []
-    second, rows = second.of(left), rows[left]
-    matrix, product = pick(matrix, rows), pick(product, rows)
-    part, _ = quick(product, second.solve, product[:, :, :0])
-    second, found = second._replace(part=part), []
-    if (sure := np.flatnonzero(part < np.inf)).size:
-        found.append((_after(name, pick(matrix, sure), second.of(sure)), rows[sure]))
-    if (unsure := np.flatnonzero(part == np.inf)).size:
-        product = pick(product, unsure)
-        again = second.solve([eye(a.shape[1], a.shape[1], product)], unsure)
-        proven = by_matrix(second.name, again, part_left(product, again, roundoff(product)))
-        found.append((_after(name, pick(matrix, unsure), proven), rows[unsure]))
-    return found
+    found, _ = proven(product, by_lu(product, accuracy), product[:, :, :0], roundoff(product))
+    name += ", then LU of the inverse's product"
+    return [(_product(name, pick(matrix, rows), second), rows, part) for second, rows, part in found]
 
 
-def _after(name: str, matrix: Any, second: Solver) -> Solver:
-    """By products with the matrix R, then the solver of C."""
-    return Solver(
-        f"{name}, then {second.name} of the inverse's product",
-        lambda x, rows: second.solve([_times(pick(matrix, rows), x)], rows),
-        lambda x, rows: _times(adjoint(pick(matrix, rows)), [second.solve_adjoint(x, rows)]),
-        second.part,
-        2,
-    )
+def _product(name: str, matrix: Any, second: Solver | None = None) -> Solver:
+    """By products with the matrix, rounded once, and then by a second solver."""
+
+    def solve(terms: Sequence[Any], rows: Rows) -> Any:
+        x = _times(pick(matrix, rows), terms)
+        return second.solve([x], rows) if second else x
+
+    def solve_adjoint(terms: Sequence[Any], rows: Rows) -> Any:
+        x = [second.solve_adjoint(terms, rows)] if second else terms
+        return _times(adjoint(pick(matrix, rows)), x)
+
+    return Solver(name, solve, solve_adjoint, 2)
 
 
 def _times(matrix: Any, x: Sequence[Any]) -> Any:
@@ -154,62 +136,56 @@ def _times(matrix: Any, x: Sequence[Any]) -> Any:
     return multiply(join([matrix] * len(x), 2), join(x, 1), "correct")
 
 
-STRUCTURES = {"gen": by_lu, "pos": by_cholesky}
+def _unit(a: Any) -> Any:
+    return eye(a.shape[1], a.shape[1], a)
 
 
 class _Stack:
-    """The systems of a stack on their way: for each the name of the factors that its solution comes from, and by these an
-    estimate of its condition number where a report is asked for."""
+    """The systems of a stack on their way: solutions, what `ABOUT` has of each, and the report of the last residual."""
 
     def __init__(self, a: Any, b: Any, first: Solver, report: bool, accuracy: str) -> None:
         self.a, self.b, self.first, self.report, self.accuracy = a, b, first, report, accuracy
-        self.every: Rows = np.arange(len(a))
-        self.names, self.conditions = np.full(len(a), "", object), np.zeros(len(a))
-        self._use(first, self.every, np.ones(len(a), bool))
+        self.x, self.about = copy(b), np.zeros(len(a), ABOUT)
+        self.about["reason"] = SolveReport.reason
+        self.product: Report | None = None
+        self._use(first, np.arange(len(a)), np.arange(len(a)))
 
-    def refined(self) -> Refined:
-        """The refined solutions: by the first factors, or where those converge slowly, by better ones."""
-        first, every = self.first, self.every
-        part, x = quick(self.a, first.solve, self.b)
-        found = self._refine(x, every, first._replace(part=part))
-        unproven = np.flatnonzero(part == np.inf)
-        if unproven.size:
-            inverse = first.solve([self._unit(unproven)], unproven)
-            proven = by_matrix(first.name, inverse, part_left(pick(self.a, unproven), inverse))
-            again = self._refine(pick(x, unproven), unproven, proven)
-            found.take(unproven, again, np.arange(len(unproven)))
-            self._use(proven, unproven, found.converged[unproven])
-        open_ = np.flatnonzero(~found.converged)
+    def solve(self, refined: bool) -> None:
+        """Refined solutions where that converges, else those of the first factors alone."""
+        if refined:
+            self._refine()
+        open_ = np.flatnonzero(~self.about["converged"])
         if open_.size:
-            self._improve(found, open_)
-        return found
+            put(self.x, open_, self.first.solve([pick(self.b, open_)], open_))
 
-    def _improve(self, found: Refined, open_: Rows) -> None:
-        """Refine those that are open by better factors, and those that stay so not at all."""
-        first = self.first
-        reasons = found.reasons.copy()
-        groups = [(open_, first.solve([self._unit(open_)], open_))]
+    def _refine(self) -> None:
+        """By the first factors, or where those converge slowly, by better ones."""
+        found, x = proven(self.a, self.first, self.b)
+        for solver, rows, part in found:
+            about = self._attempt(pick(x, rows), solver, rows, part)
+            slow = np.flatnonzero(~about["converged"])
+            self.about[rows[slow]] = about[slow]
+        open_ = np.flatnonzero(~self.about["converged"])
+        reasons = self.about["reason"].copy()
+        groups = [(open_, self.first.solve([_unit(pick(self.a, open_))], open_))] if open_.size else []
         for _ in range(_ROUNDS):
             left = []
-            for rows, inverse in groups:
-                for better, of in by_inverse(pick(self.a, rows), inverse, first.name, self.accuracy):
-                    at = rows[of]
-                    again = self._refine(better.solve([pick(self.b, at)], np.arange(len(at))), at, better)
-                    self._use(better, at, again.converged)
-                    done, slow = np.flatnonzero(again.converged), np.flatnonzero(~again.converged)
-                    if done.size:
-                        found.take(at[done], again, done)
-                    for i in slow.tolist():
-                        found.reasons[at[i]] = f"{reasons[at[i]]}; with better factors, {again.reasons[i]}"
+            for open_, inverse in groups:
+                a = pick(self.a, open_)
+                for better, places, part in by_inverse(a, inverse, self.first.name, self.accuracy):
+                    rows = open_[places]
+                    x = better.solve([pick(self.b, rows)], np.arange(len(rows)))
+                    about = self._attempt(x, better, rows, part)
+                    slow = np.flatnonzero(~about["converged"])
+                    for i, reason in zip(rows[slow], about["reason"][slow], strict=True):
+                        self.about["reason"][i] = f"{reasons[i]}; with better factors, {reason}"
                     if slow.size:
-                        left.append((at[slow], better.solve([self._unit(at[slow])], slow)))
+                        unit = _unit(pick(self.a, rows[slow]))
+                        left.append((rows[slow], better.solve([unit], slow)))
             groups = left
-        open_ = np.flatnonzero(~found.converged)
-        if open_.size:
-            put(found.x, open_, first.solve([pick(self.b, open_)], open_))
 
-    def _refine(self, x: Any, rows: Rows, solver: Solver) -> Refined:
-        """By a solver for some of the systems."""
+    def _attempt(self, x: Any, solver: Solver, rows: Rows, part: Host) -> Host:
+        """Refine first solutions of some systems, by a solver of these; keep what converges, and return what became of all."""
         a, b = pick(self.a, rows), pick(self.b, rows)
 
         def residual_of(parts: list[Any], left: Rows) -> tuple[list[Any], Report | None]:
@@ -220,62 +196,45 @@ class _Stack:
                 terms.append(residual([right, *(-r for r in terms)], matrices, parts)[0])
             return terms, product
 
-        return refine(x, residual_of, solver.solve, solver.part)
+        x, about, product = refine(x, residual_of, solver.solve, part)
+        for name in ("factorisation", "condition"):
+            about[name] = self.about[name][rows]
+        done = np.flatnonzero(about["converged"])
+        put(self.x, rows[done], pick(x, done))
+        self.about[rows[done]] = about[done]
+        self.product = product or self.product
+        if solver.terms > 1:  # not the first factors, of all
+            self._use(solver, done, rows[done])
+        return about
 
-    def _use(self, solver: Solver, rows: Rows, converged: Host) -> None:
-        """The solver's solutions are those of the systems that converged by it."""
-        places = np.flatnonzero(converged)
-        self.names[rows[places]] = solver.name
-        if self.report and places.size and self.a.shape[1]:
-            some, a = solver.of(places), pick(self.a, rows[places])
-            self.conditions[rows[places]] = condition_numbers(a, some.solve, some.solve_adjoint)
-
-    def _unit(self, rows: Rows) -> Any:
-        n = self.a.shape[1]
-        return eye(n, n, pick(self.a, rows))
-
-
-def _solution(
-    a: Any, b: Any, structure: str, refined: bool, report: bool, accuracy: str
-) -> tuple[Any, SolveReport]:
-    """The solutions of a stack that is not empty."""
-    if (e := lifts(a)).any():
-        e = np.where(is_finite(scaled(b, e)), e, 0)  # else X overflows as well
-        a, b = scaled(a, e), scaled(b, e)
-    first = STRUCTURES[structure](a, accuracy)
-    stack = _Stack(a, b, first, report, accuracy)
-    found = stack.refined() if refined else None
-    for i, words in first.failures.items():
-        if found is None or not found.converged[i]:
-            raise FailureError(i, words)
-    condition = float(stack.conditions.max())
-    if found is None:
-        return first.solve([b], stack.every), SolveReport(first.name, accuracy, condition, False)
-    return found.x, SolveReport(
-        max(stack.names.tolist(), key=len),
-        accuracy,
-        condition,
-        True,
-        int(found.iterations.max()),
-        float(found.correction.max()),
-        float(found.contraction.max()),
-        bool(found.converged.all()),
-        str(found.reasons[found.converged.argmin()]),  # of the first that did not converge, or of the first
-        found.product,
-    )
+    def _use(self, solver: Solver, places: Rows, rows: Rows) -> None:
+        """The solutions of the systems `rows` come from a solver, in which they have these places."""
+        self.about["factorisation"][rows] = solver.name
+        if self.report and rows.size and self.a.shape[1]:
+            some = solver.of(places)
+            conditions = condition_numbers(pick(self.a, rows), some.solve, some.solve_adjoint)
+            self.about["condition"][rows] = conditions
 
 
 def _solutions(given: Operands, structure: str, refined: bool, report: bool) -> tuple[Any, SolveReport]:
     """The solutions of all systems; a warning where refinement did not converge and no report says so."""
-    reports: list[SolveReport] = []
+    found: list[tuple[Host, Report | None]] = []
 
     def steps(a: Any, b: Any) -> tuple[Any]:
-        x, about = _solution(a, b, structure, refined, report, given.accuracy)
-        reports.append(about)
-        return (x,)
+        if (e := lifts(a)).any():
+            e = np.where(is_finite(scaled(b, e)), e, 0)  # else X overflows as well
+            a, b = scaled(a, e), scaled(b, e)
+        first = STRUCTURES[structure](a, given.accuracy)
+        stack = _Stack(a, b, first, report, given.accuracy)
+        stack.solve(refined)
+        for i, words in first.failures.items():
+            if not stack.about["converged"][i]:
+                raise FailureError(i, words)
+        found.append((stack.about, stack.product))
+        return (stack.x,)
 
     (x,) = over_stack(given, steps, given.a, given.b)
-    about = worst(reports)
+    about = report_of(np.concatenate([each for each, _ in found]), given.accuracy, refined, found[-1][1])
     if refined and not about.converged and not report:
         warn_of(about.reason)
     return x, about
@@ -292,28 +251,21 @@ def warn_of(reason: str) -> None:
     )
 
 
-# fmt: off
+class Refining(Common, total=False):
+    """Options of solve beside its report."""
+
+    refine: bool
+    assume_a: str
+
+
 @overload
-def solve(
-    a: T, b: T, *, refine: bool = ..., report: No = ...,
-    assume_a: str = ..., accuracy: str | None = ..., check_finite: bool = ...
-) -> T: ...
+def solve(a: T, b: T, *, report: No = ..., **options: Unpack[Refining]) -> T: ...
 @overload
-def solve(
-    a: T, b: T, *, refine: bool = ..., report: Yes,
-    assume_a: str = ..., accuracy: str | None = ..., check_finite: bool = ...
-) -> tuple[T, SolveReport]: ...
+def solve(a: T, b: T, *, report: Yes, **options: Unpack[Refining]) -> tuple[T, SolveReport]: ...
 @overload
-def solve(
-    a: Arrays, b: Arrays, *, refine: bool = ..., report: No = ...,
-    assume_a: str = ..., accuracy: str | None = ..., check_finite: bool = ...
-) -> Array: ...
+def solve(a: Arrays, b: Arrays, *, report: No = ..., **options: Unpack[Refining]) -> Array: ...
 @overload
-def solve(
-    a: Arrays, b: Arrays, *, refine: bool = ..., report: Yes,
-    assume_a: str = ..., accuracy: str | None = ..., check_finite: bool = ...
-) -> tuple[Array, SolveReport]: ...
-# fmt: on
+def solve(a: Arrays, b: Arrays, *, report: Yes, **options: Unpack[Refining]) -> tuple[Array, SolveReport]: ...
 @any_library
 @in_default_mode
 def solve(
@@ -378,19 +330,16 @@ def solve(
         Tensors that require grad, on different devices, or on one without a kernel in this build.
     """
     check_flags(refine=refine, report=report)
-    if not isinstance(assume_a, str) or assume_a not in STRUCTURES:
-        raise ValueError(f"assume_a: {assume_a!r} is unknown; allowed are {', '.join(map(repr, STRUCTURES))}")
+    check_name("assume_a", assume_a, STRUCTURES)
     given = take(a, b, square=True, accuracy=accuracy, check_finite=check_finite)
     x, about = _solutions(given, assume_a, refine, report)
     return (given.like_b(x), about) if report else given.like_b(x)
 
 
-# fmt: off
 @overload
-def inv(a: T, *, refine: bool = ..., accuracy: str | None = ..., check_finite: bool = ...) -> T: ...
+def inv(a: T, *, refine: bool = ..., **options: Unpack[Common]) -> T: ...
 @overload
-def inv(a: Arrays, *, refine: bool = ..., accuracy: str | None = ..., check_finite: bool = ...) -> Array: ...
-# fmt: on
+def inv(a: Arrays, *, refine: bool = ..., **options: Unpack[Common]) -> Array: ...
 @any_library
 @in_default_mode
 def inv(a: Any, *, refine: bool = False, accuracy: str | None = None, check_finite: bool = True) -> Any:
@@ -399,11 +348,9 @@ def inv(a: Any, *, refine: bool = False, accuracy: str | None = None, check_fini
     Parameters
     ----------
     a : array_like or torch.Tensor
-        (..., n, n), float64, float32, complex128 or complex64; integers and bool become float64.
+        (..., n, n). Dtypes, `accuracy`, `check_finite` and errors are those of :func:`ozfp4.linalg.solve`.
     refine : bool
         As in :func:`ozfp4.linalg.solve`, column by column.
-    accuracy, check_finite
-        As in :func:`ozfp4.linalg.solve`.
 
     Returns
     -------
@@ -416,11 +363,6 @@ def inv(a: Any, *, refine: bool = False, accuracy: str | None = None, check_fini
     >>> inv(np.array([[2.0, 1.0], [1.0, 1.0]]), refine=True)
     array([[ 1., -1.],
            [-1.,  2.]])
-
-    Raises
-    ------
-    LinAlgError, TypeError, ValueError, RuntimeError
-        As :func:`ozfp4.linalg.solve`.
     """
     check_flags(refine=refine)
     given = take(a, square=True, accuracy=accuracy, check_finite=check_finite)

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
+from .._options import check_name
 from .._request.dlpack import any_library
 from .._request.types import Array, Arrays
 from .._request.types import TensorT as T
 from .._support.fp_mode import in_default_mode
 from . import _native as native
-from ._native import Host, adjoint, copy, diagonal, triangle, triangular
-from ._operands import FailureError, over_stack, take
+from ._native import adjoint, copy, diagonal, triangle, triangular
+from ._operands import Common, FailureError, over_stack, take
 from ._products import blocks, update
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 
 def substitute(t: Any, b: Any, accuracy: str, *, lower: bool, unit: bool = False) -> Any:
@@ -54,39 +58,32 @@ def lower_factor(a: Any, accuracy: str) -> Any:
     return factor
 
 
-def check_diagonal(t: Any, words: str) -> Host:
-    """The diagonals; FailureError if one holds a zero, whose place stands for {} in the words."""
-    found = diagonal(t)
-    if not found.all():
-        index, place = np.argwhere(found == 0)[0]
+def check_diagonal(t: Any, words: str) -> None:
+    """FailureError if a diagonal holds a zero, whose place stands for {} in the words."""
+    for index, place in np.argwhere(diagonal(t) == 0):
         raise FailureError(int(index), words.format(place))
-    return found
 
 
 def transposition(trans: object) -> str:
     """ "N", "T" or "C" of SciPy's names for them; ValueError for anything else."""
-    names = {0: "N", 1: "T", 2: "C", "N": "N", "T": "T", "C": "C"}
-    if (
-        isinstance(trans, (bool, float))
-        or not isinstance(trans, (int, str, np.integer))
-        or trans not in names
-    ):
-        raise ValueError(f"trans: {trans!r} is unknown; allowed are 0 or 'N', 1 or 'T', 2 or 'C'")
-    return names[trans if isinstance(trans, str) else int(trans)]
+    if isinstance(trans, (int, np.integer)) and not isinstance(trans, bool):
+        trans = {0: "N", 1: "T", 2: "C"}.get(int(trans), trans)
+    check_name("trans", trans, ("N", "T", "C"))
+    return str(trans)
 
 
-# fmt: off
+class Triangle(Common, total=False):
+    """Options of solve_triangular."""
+
+    trans: int | str
+    lower: bool
+    unit_diagonal: bool
+
+
 @overload
-def solve_triangular(
-    a: T, b: T, *, trans: int | str = ..., lower: bool = ..., unit_diagonal: bool = ...,
-    accuracy: str | None = ..., check_finite: bool = ...
-) -> T: ...
+def solve_triangular(a: T, b: T, **options: Unpack[Triangle]) -> T: ...
 @overload
-def solve_triangular(
-    a: Arrays, b: Arrays, *, trans: int | str = ..., lower: bool = ..., unit_diagonal: bool = ...,
-    accuracy: str | None = ..., check_finite: bool = ...
-) -> Array: ...
-# fmt: on
+def solve_triangular(a: Arrays, b: Arrays, **options: Unpack[Triangle]) -> Array: ...
 @any_library
 @in_default_mode
 def solve_triangular(
@@ -104,7 +101,7 @@ def solve_triangular(
     Parameters
     ----------
     a : array_like or torch.Tensor
-        (..., n, n), float64, float32, complex128 or complex64; integers and bool become float64.
+        (..., n, n). Dtypes, `accuracy`, `check_finite` and errors are those of :func:`ozfp4.linalg.solve`.
     b : array_like or torch.Tensor
         (n,), or (..., n, k) with broadcasting stacks.
     trans : {0 or "N", 1 or "T", 2 or "C"}
@@ -113,8 +110,6 @@ def solve_triangular(
         Which triangle A is, before op.
     unit_diagonal : bool
         The diagonal is taken as ones and not read.
-    accuracy, check_finite
-        As in :func:`ozfp4.linalg.solve`.
 
     Returns
     -------
@@ -131,8 +126,6 @@ def solve_triangular(
     ------
     LinAlgError
         A zero on the diagonal; NumPy's, or torch's for tensors.
-    TypeError, ValueError, RuntimeError
-        As :func:`ozfp4.linalg.solve`; ValueError for a trans that is unknown.
     """
     way = transposition(trans)
     given = take(a, b, square=True, accuracy=accuracy, check_finite=check_finite)
@@ -149,14 +142,10 @@ def solve_triangular(
     return given.like_b(x)
 
 
-# fmt: off
 @overload
-def cholesky(a: T, *, lower: bool = ..., accuracy: str | None = ..., check_finite: bool = ...) -> T: ...
+def cholesky(a: T, *, lower: bool = ..., **options: Unpack[Common]) -> T: ...
 @overload
-def cholesky(
-    a: Arrays, *, lower: bool = ..., accuracy: str | None = ..., check_finite: bool = ...
-) -> Array: ...
-# fmt: on
+def cholesky(a: Arrays, *, lower: bool = ..., **options: Unpack[Common]) -> Array: ...
 @any_library
 @in_default_mode
 def cholesky(a: Any, *, lower: bool = True, accuracy: str | None = None, check_finite: bool = True) -> Any:
@@ -165,12 +154,10 @@ def cholesky(a: Any, *, lower: bool = True, accuracy: str | None = None, check_f
     Parameters
     ----------
     a : array_like or torch.Tensor
-        (..., n, n), float64, float32, complex128 or complex64; integers and bool become float64. One triangle is
-        read, the lower one where `lower`.
+        (..., n, n), of which one triangle is read, the lower one where `lower`. Dtypes, `accuracy`, `check_finite` and errors are
+        those of :func:`ozfp4.linalg.solve`.
     lower : bool
         Return L, as NumPy and torch do by default, else U, as SciPy does.
-    accuracy, check_finite
-        As in :func:`ozfp4.linalg.solve`.
 
     Returns
     -------
@@ -189,8 +176,6 @@ def cholesky(a: Any, *, lower: bool = True, accuracy: str | None = None, check_f
     LinAlgError
         A matrix that is not positive definite, with the order of its first leading minor that is not; NumPy's, or torch's for
         tensors.
-    TypeError, ValueError, RuntimeError
-        As :func:`ozfp4.linalg.solve`.
     """
     given = take(a, square=True, accuracy=accuracy, check_finite=check_finite)
 
