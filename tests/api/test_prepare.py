@@ -246,7 +246,7 @@ def test_what_it_cannot_serve(no_int8_unit: None) -> None:
         ),
         (
             ValueError,
-            "^b: it was prepared for accuracy 'correct', a for 'standard'",
+            "^b: it was prepared for another plan, or accuracy 'correct', a for 'standard'",
             ozfp4.prepare(a, "left", plan=wide),
             ozfp4.prepare(b, "right", accuracy="correct", plan=wide),
             {},

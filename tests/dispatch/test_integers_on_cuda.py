@@ -11,7 +11,7 @@ import pytest
 from ozfp4._api.integers import integer_request
 from ozfp4._dispatch import product
 from ozfp4._options import Options
-from ozfp4._request.integers import entry_bits, unify
+from ozfp4._request.integers import entry_bits, unify_to
 from ozfp4._request.library import Operands
 from support import STACKS
 from support.integer_core import IntegerCore
@@ -21,7 +21,8 @@ torch = pytest.importorskip("torch")
 
 
 def multiply(a: Any, b: Any, out: Any = None, raises: bool = False, modulus: int = 0) -> Any:
-    operands, dtype = unify(Operands(torch.from_numpy(a), torch.from_numpy(b), out, torch, on_device=True))
+    given = Operands(torch.from_numpy(a), torch.from_numpy(b), out, torch, on_device=True)
+    operands, dtype, _ = unify_to(given, None)
     asked = Options(overflow="raise" if raises else "wrap")
     bits = max(entry_bits(operands.a.dtype), entry_bits(operands.b.dtype))
     found, about = product.multiply_integers(integer_request(operands, asked, dtype, bits), bits, modulus)
@@ -75,6 +76,7 @@ def test_a_report_counts_overflows(core: IntegerCore, monkeypatch: pytest.Monkey
     monkeypatch.setattr(product, "plan_of", lambda asked, made: None)
     monkeypatch.setattr(product.reports, "make_integer_report", lambda *about: counted.append(about[-1]))
     a, b = np.full((2, 1), 2**31 - 1, np.int32), np.array([[1, 2, 3]], np.int32)
-    operands, dtype = unify(Operands(torch.from_numpy(a), torch.from_numpy(b), None, torch, on_device=True))
+    given = Operands(torch.from_numpy(a), torch.from_numpy(b), None, torch, on_device=True)
+    operands, dtype, _ = unify_to(given, None)
     product.multiply_integers(integer_request(operands, Options(report=True), dtype, 32), 32)
     assert counted == [4]

@@ -266,9 +266,7 @@ def test_a_library_that_takes_nothing_back(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_two_devices(own: ModuleType) -> None:
-    with pytest.raises(
-        RuntimeError, match=r"^b: device \(2, 1\) of DLPack differs from \(1, 0\) of DLPack, where a lies$"
-    ):
+    with pytest.raises(RuntimeError, match=r"^b: device \(2, 1\) differs from \(1, 0\), where a lies$"):
         ozfp4.matmul(Own(normal(3, 4)), Own(normal(4, 2), (2, 1)))
     strict = pytest.importorskip("array_api_strict")
     other = strict.asarray(normal(4, 2), device=strict.Device("device1"))
@@ -280,24 +278,20 @@ def test_two_devices(own: ModuleType) -> None:
     assert c.device == other.device
 
 
-@pytest.mark.parametrize(("kind", "name"), [(10, "ROCm"), (8, "Metal"), (99, "DLPack kind 99")])
-def test_devices_without_a_kernel(own: ModuleType, kind: int, name: str) -> None:
+@pytest.mark.parametrize("kind", [10, 8, 99])
+def test_devices_without_a_kernel(own: ModuleType, kind: int) -> None:
     x = Own(normal(3, 3), (kind, 2))
     with pytest.raises(
-        RuntimeError, match=rf"^a: the array of own lies on device 2 of {name}; products run on"
+        RuntimeError, match=rf"^a: the array of own lies on device \({kind}, 2\) of DLPack; products run on"
     ):
         ozfp4.matmul(x, x)
 
 
-def test_a_cuda_device_needs_torch_that_sees_it(own: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cuda_device_needs_torch(own: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     x = Own(normal(3, 3), (2, 0))
     monkeypatch.setattr(dlpack, "torch_module", lambda: None)
-    with pytest.raises(RuntimeError, match=r"^a: the array of own lies on CUDA device 0, .*; import torch$"):
-        ozfp4.matmul(x, x)
-    torch = SimpleNamespace(cuda=SimpleNamespace(is_available=lambda: False))
-    monkeypatch.setattr(dlpack, "torch_module", lambda: torch)
     with pytest.raises(
-        RuntimeError, match=r"^x: the array of own lies on CUDA device 0, and torch sees no CUDA device$"
+        RuntimeError, match=r"^x: the array of own lies on device \(2, 0\) .* torch is imported$"
     ):
         ozfp4.prepare(x, "left")
 
@@ -311,7 +305,7 @@ def test_tensors_view_what_lies_on_a_device(own: ModuleType, monkeypatch: pytest
         return torch.from_numpy(x.entries)
 
     stand_in = SimpleNamespace(from_dlpack=from_dlpack)
-    monkeypatch.setattr(dlpack.Library, "_torch", lambda self, name, index: stand_in)
+    monkeypatch.setattr(dlpack, "torch_module", lambda: stand_in)
     a, b = normal(3, 4), normal(4, 2)
     x, y = Own(a, (2, 0)), Own(b, (2, 0))
     c = ozfp4.matmul(x, y)
@@ -331,7 +325,7 @@ def test_what_is_prepared_on_a_device_is_a_copy(own: ModuleType, monkeypatch: py
     torch = pytest.importorskip("torch")
     api = import_module("ozfp4._api.prepare")
     stand_in = SimpleNamespace(from_dlpack=lambda x: torch.from_numpy(x.entries))
-    monkeypatch.setattr(dlpack.Library, "_torch", lambda self, name, index: stand_in)
+    monkeypatch.setattr(dlpack, "torch_module", lambda: stand_in)
     take = api.library.take_operand
     monkeypatch.setattr(
         api.library,

@@ -152,20 +152,21 @@ def test_int8_names_and_numbers(check_refused, names, error: type[Exception], pa
 def test_certificates_end_at_an_inner_dimension(options: dict[str, Any]) -> None:
     k = 2**31 + 1
     out = np.full((1, 1), 7.0)
-    with pytest.raises(ValueError, match=rf"accuracy: .* K <= 2\*\*31, the inner dimension is {k}"):
+    with pytest.raises(ValueError, match=rf"^accuracy: .* K <= 2\^31, the inner dimension is {k}"):
         ozfp4.matmul(np.broadcast_to(1.0, (1, k)), np.broadcast_to(1.0, (k, 1)), out=out, **options)
     assert out[0, 0] == 7
+
+
+# A pair of complex entries counts twice.
+COUNTED = rf"^accuracy: .* K <= 2\^31, the inner dimension is {2 * (2**30 + 8)};"
 
 
 @pytest.mark.parametrize(
     ("options", "pattern"),
     [
-        (
-            {},
-            r"^accuracy: 'standard' .* K <= 2\*\*30 where both operands are complex, the inner dimension is {k};",
-        ),
-        ({"accuracy": "correct"}, r"^accuracy: 'correct' .* K <= 2\*\*30 where both .* is {k};"),
-        ({"accuracy": "scaled", "return_bound": True}, r"^accuracy: 'scaled' with a bound .* K <= 2\*\*30"),
+        ({}, COUNTED),
+        ({"accuracy": "correct"}, COUNTED),
+        ({"accuracy": "scaled", "return_bound": True}, COUNTED),
         ({"accuracy": "scaled", "plan": ozfp4.plan(1, 1, 8, backend="int8")}, r"^plan: its limit is K <= "),
     ],
     ids=["standard", "correct", "bound", "plan"],
@@ -173,19 +174,19 @@ def test_certificates_end_at_an_inner_dimension(options: dict[str, Any]) -> None
 def test_complex_products_are_refused_before_they_are_copied(options: dict[str, Any], pattern: str) -> None:
     k = 2**30 + 8
     a, b, out = np.broadcast_to(1j, (1, k)), np.broadcast_to(1j, (k, 1)), np.full((1, 1), 7j)
-    with pytest.raises(ValueError, match=pattern.format(k=k)):
+    with pytest.raises(ValueError, match=pattern):
         ozfp4.matmul(a, b, out=out, **options)
     assert out[0, 0] == 7j
 
 
 def test_complex_operands_are_refused_before_they_are_copied() -> None:
     k = 2**30 + 8
-    with pytest.raises(ValueError, match=rf"K <= 2\*\*30 .* is {k}"):
+    with pytest.raises(ValueError, match=COUNTED):
         ozfp4.enclose(np.broadcast_to(1j, (1, k)), np.broadcast_to(1j, (k, 1)))
-    with pytest.raises(ValueError, match=rf"K <= 2\*\*30 where both operands are complex.* is {k}"):
+    with pytest.raises(ValueError, match=COUNTED):
         ozfp4.prepare(np.broadcast_to(1j, (k, 1)), "right", other="complex")
-    with pytest.raises(ValueError, match=rf"K <= 2\*\*30 .* is {k}"):
+    with pytest.raises(ValueError, match=COUNTED):
         ozfp4.gemm(2j, np.broadcast_to(1j, (1, k)), np.broadcast_to(1j, (k, 1)))
     for left in (False, True):
-        with pytest.raises(ValueError, match=rf"K <= 2\*\*30 .* is {k}"):
+        with pytest.raises(ValueError, match=COUNTED):
             ozfp4.gram(np.broadcast_to(1j, (1, k) if left else (k, 1)), left=left)

@@ -183,7 +183,11 @@ WRONG: dict[str, tuple[type[Exception], str, Callable[[Any], Any]]] = {
     ),
     "float16": (TypeError, "^a: dtype torch.float16", lambda a: ozfp4.matmul(a.half(), B)),
     "sparse": (TypeError, "^a: layout torch.sparse_coo", lambda a: ozfp4.matmul(a.to_sparse(), B)),
-    "factors": (ValueError, "^alpha: nan is not finite", lambda a: ozfp4.gemm(float("nan"), a, B)),
+    "factors": (
+        ValueError,
+        "^alpha: nan is not a finite float64 number",
+        lambda a: ozfp4.gemm(float("nan"), a, B),
+    ),
     "no C": (ValueError, "^c: is None", lambda a: ozfp4.gemm(1, a, B, 1)),
     "shape of C": (ValueError, r"^c: shape \(7,\)", lambda a: ozfp4.gemm(1, a, B, 1, torch.zeros(7))),
     "devices": (RuntimeError, "^b: device meta differs from cpu", lambda a: ozfp4.matmul(a, B.to("meta"))),

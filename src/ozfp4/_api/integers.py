@@ -13,12 +13,12 @@ from .._backends.reports import make_integer_report
 from .._dispatch import on_cuda, told
 from .._dispatch.decision import Decision
 from .._dispatch.product import empty_result, multiply_integers, refuse_overflow, results, to_caller
-from .._options import Options, UnitOptions, check_plan, check_taken, takes
+from .._options import Options, UnitOptions, check_integer, check_plan, check_taken, takes
 from .._plans.plan import Plan, make_int8_plan
 from .._report import Report
 from .._request import library
 from .._request.dlpack import any_library
-from .._request.integers import check_modulus, entry_bits, words_of
+from .._request.integers import entry_bits, words_of
 from .._request.library import Operands
 from .._request.operands import (
     MatmulRequest,
@@ -109,7 +109,7 @@ def matmul_mod(a: Any, b: Any, modulus: int, *, out: Any = None, **options: Any)
         As :func:`ozfp4.matmul`; TypeError for floating-point operands and a `modulus` that is no integer, ValueError for one
         outside 1..2**63 - 1.
     """
-    modulus = check_modulus(modulus)
+    modulus = check_integer("modulus", modulus, 1, 2**63 - 1, "1..2**63 - 1")
     check_taken(matmul_mod, options)
     asked = Options.of(options)
     operands = library.take_operands(a, b, out, library.INTEGERS)

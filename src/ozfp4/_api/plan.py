@@ -12,7 +12,7 @@ from .._options import Options, RequestOptions, check_integer, check_taken, chec
 from .._plans.plan import Plan, make_plan
 from .._request import library
 from .._request.dlpack import any_library
-from .._request.integers import unify
+from .._request.integers import unify_to
 from .._request.operands import matmul_request
 from .integers import bits_of, integer_request
 
@@ -87,7 +87,7 @@ def plan_for(a: Any, b: Any, **options: Unpack[RequestOptions]) -> Plan:
     a, b = (x.detach() if library.is_tensor(x) else x for x in (a, b))
     check_taken(plan_for, options)
     asked = Options.of(options)
-    operands, integer = unify(library.take_operands(a, b, None, library.TAKEN))
+    operands, integer, _ = unify_to(library.take_operands(a, b, None, library.TAKEN), None)
     if integer is None:
         request = matmul_request(operands, asked)
     else:

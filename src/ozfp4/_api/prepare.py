@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import weakref
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +12,6 @@ from .._options import Options, PlanOptions, check_name, check_taken, takes
 from .._request import library
 from .._request.dlpack import any_library
 from .._request.integers import result_dtype
-from .._request.operands import check_counted
 from .._request.prepared import OTHERS, SIDES, SINGLE, Prepared
 from .matmul import matmul
 
@@ -73,7 +71,7 @@ plain.products["prepare"] = prepare
 Prepared.multiply = staticmethod(matmul)
 
 
-@partial(any_library, keeps=True)
+@any_library
 def _prepare(x: Any, side: str, dtype: Any, other: str, asked: Options, copies: bool = False) -> Prepared:
     """The operand itself, of any library; `copies`: what a device keeps is its own, and no version of `x` is watched."""
     check_name("side", side, SIDES)
@@ -88,8 +86,6 @@ def _prepare(x: Any, side: str, dtype: Any, other: str, asked: Options, copies: 
         )
     result = library.name_of(entries.dtype) if dtype is None else result_dtype(dtype, entries.dtype)
     is_complex = library.is_complex(entries.dtype)
-    is_paired = is_complex and other == "complex"
-    check_counted(asked._replace(return_bound=True), entries.shape[-1 if side == "left" else -2], is_paired)
     is_counted = not copies and library.is_tensor(x) and not x.is_inference()  # by torch, as modified
     single = result in SINGLE
     if operands.on_device:

@@ -152,7 +152,7 @@ def _integer_exponents(a: Any, b: Any) -> tuple[int, int]:
     """Least and largest exponent among the largest entries of the rows of A and the columns of B; (0, 0) without any."""
     lengths: list[int] = []
     for operand, lines in ((a, a), (b, b.mT if b.dim() > 1 else b)):
-        words = words_of(lines, has_unsigned=False)
+        words = words_of(lines)
         if words.numel() == 0:
             continue
         is_unsigned = library.name_of(operand.dtype) == "uint64"

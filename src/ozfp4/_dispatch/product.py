@@ -180,5 +180,5 @@ def _factors(request: MatmulRequest) -> dict[str, Any]:
     """The arguments of the core for the update of a request."""
     if (update := request.update) is None:
         return {}
-    addend = None if update.c is None else _view(request, update.c)
+    addend = None if update.addend is None else _view(request, update.addend)
     return {"alpha": update.alpha, "beta": update.beta, "addend": addend}

@@ -14,7 +14,9 @@ import numpy.typing as npt
 from .. import _core
 from .._support import torch_private
 from .._support.environment import LOGGER
+from .._support.fp_mode import in_default_mode
 from . import remedies
+from .prepared import Prepared
 
 Array = npt.NDArray[Any]
 FLOATS = (np.float64, np.float32)
@@ -128,7 +130,9 @@ def is_from_torch(**operands: object) -> bool:
     """True for torch, False for NumPy; TypeError when they are mixed. An `out` or a `c` may be None."""
     given = {name: is_tensor(x) for name, x in operands.items() if x is not None or name not in ("c", "out")}
     if len(set(given.values())) > 1:
-        remedies.check_unprepared(**operands)
+        for name, x in operands.items():
+            if isinstance(x, Prepared):
+                remedies.check_array(name, x)
         kinds = ", ".join(
             f"{name} is a {'torch tensor' if t else 'NumPy array'}" for name, t in given.items()
         )
@@ -174,27 +178,25 @@ def check_dtype(name: str, array: Array, allowed: tuple[type, ...]) -> Array:
     """`array` in native byte order; TypeError unless its dtype is among `allowed`."""
     native = array.dtype if array.dtype.isnative else array.dtype.newbyteorder("=")
     if name_of(native) not in _names(allowed):
-        remedy = remedies.of_dtype(name, native) if np.float64 in allowed else ""
-        raise TypeError(f"{name}: dtype {array.dtype} is not supported{remedy}; allowed is {listed(allowed)}")
+        raise TypeError(f"{name}: dtype {array.dtype} is not supported; allowed is {listed(allowed)}")
     return array if array.dtype.isnative else array.astype(native)
 
 
 def listed(allowed: tuple[type, ...], prefix: str = "") -> str:
     """The names of dtypes; those of integers as one where all are allowed."""
-    if not set(INTEGERS) <= set(allowed):
-        return " or ".join(f"{prefix}{np.dtype(t).name}" for t in allowed)
-    names = [f"{prefix}{np.dtype(t).name}" for t in allowed if t not in INTEGERS]
-    return " or ".join([*names, "an integer dtype", f"{prefix}bool"])
+    names = [f"{prefix}{np.dtype(t).name}" for t in allowed]
+    if set(INTEGERS) <= set(allowed):
+        names = [name for name in names if not is_integer(name)] + ["an integer dtype", f"{prefix}bool"]
+    return " or ".join(names)
+
+
+@in_default_mode
+def converted(x: Any, dtype: str) -> Any:
+    """An array or a tensor in the dtype of this name, each entry rounded once."""
+    return x.to(getattr(require_torch(), dtype)) if is_tensor(x) else x.astype(dtype)
 
 
 # ---- Tensors --------------------------------------------------------------------------------------------------------
-
-
-def check_tensor(name: str, tensor: Any, allowed: tuple[type, ...] = TAKEN) -> None:
-    """RuntimeError for a tensor that requires grad, has a tangent, is recorded or has a storage that is too small, TypeError for
-    one not dense or of another dtype."""
-    _check_unstored(name, tensor, allowed)
-    check_storage(name, tensor)
 
 
 def check_storage(name: str, tensor: Any) -> None:
@@ -205,8 +207,15 @@ def check_storage(name: str, tensor: Any) -> None:
     _core.check_storage(name, tensor)
 
 
-def _check_unstored(name: str, tensor: Any, allowed: tuple[type, ...] = TAKEN) -> None:
-    """The same, but for its storage."""
+def check_tensor(name: str, tensor: Any, allowed: tuple[type, ...] = TAKEN) -> None:
+    """RuntimeError for a tensor that requires grad, has a tangent, is recorded or has a storage that is too small, TypeError for
+    one not dense or of another dtype."""
+    _check_unwatched(name, tensor)
+    check_kind(name, tensor, allowed)
+    check_storage(name, tensor)
+
+
+def _check_unwatched(name: str, tensor: Any) -> None:
     torch = torch_module()
     if torch_private.is_recorded():
         raise RuntimeError(
@@ -225,7 +234,6 @@ def _check_unstored(name: str, tensor: Any, allowed: tuple[type, ...] = TAKEN) -
     kind = type(tensor)
     if kind is not torch.Tensor and kind.__torch_dispatch__ is not torch.Tensor.__torch_dispatch__:
         raise TypeError(remedies.of_tensor(name, tensor))
-    check_kind(name, tensor, allowed)
 
 
 def check_kind(name: str, tensor: Any, allowed: tuple[type, ...] = TAKEN) -> None:
@@ -233,10 +241,8 @@ def check_kind(name: str, tensor: Any, allowed: tuple[type, ...] = TAKEN) -> Non
     if tensor.is_nested or tensor.layout is not require_torch().strided:
         raise TypeError(remedies.of_tensor(name, tensor))
     if name_of(tensor.dtype) not in _names(allowed):
-        remedy = remedies.of_torch_dtype(name, tensor.dtype, np.float64 in allowed)
-        raise TypeError(
-            f"{name}: dtype {tensor.dtype} is not supported{remedy}; allowed is {listed(allowed, 'torch.')}"
-        )
+        allowed_names = listed(allowed, "torch.")
+        raise TypeError(f"{name}: dtype {tensor.dtype} is not supported; allowed is {allowed_names}")
 
 
 def check_device(name: str, x: Any, a: Any, first: str = "a") -> None:
@@ -267,13 +273,14 @@ def checked_out(out: Any) -> Array | None:
 def array_of_tensor(name: str, tensor: Any) -> Array:
     """A NumPy view of a CPU tensor, whose storage torch may resize after it; a lazily negated or conjugated tensor is resolved
     first."""
-    _check_unstored(name, tensor)
+    _check_unwatched(name, tensor)
+    check_kind(name, tensor)
     if not tensor.is_cpu:
         raise RuntimeError(f"{name}: device {tensor.device} has no kernel in this build; it holds: cpu")
     if tensor.is_conj() or tensor.is_neg():
         _core.check_storage(name, tensor)
         tensor = tensor.detach().resolve_conj().resolve_neg()
-    return _core.array_of_tensor(name, tensor, _numpy_dtype(tensor.dtype))
+    return _core.array_of_tensor(name, tensor, np.dtype(name_of(tensor.dtype)))
 
 
 def new_array(torch: Any, shape: tuple[int, ...], dtype: Any) -> Array:
@@ -281,7 +288,9 @@ def new_array(torch: Any, shape: tuple[int, ...], dtype: Any) -> Array:
     if torch is None:
         return np.empty(shape, dtype)
     dtype = np.dtype(dtype)
-    return _core.array_of_tensor("out", _empty_of(dtype)(shape), dtype)
+    # Whatever torch's default device is.
+    made = torch.empty(shape, dtype=getattr(torch, name_of(dtype)), device="cpu")
+    return _core.array_of_tensor("out", made, dtype)
 
 
 def tensor_of_array(array: npt.ArrayLike) -> Any:
@@ -290,19 +299,6 @@ def tensor_of_array(array: npt.ArrayLike) -> Any:
     torch, array = require_torch(), np.asarray(array)
     made = array.base
     return made if type(made) is torch.Tensor else torch.from_numpy(array).clone()
-
-
-@lru_cache(maxsize=64)
-def _numpy_dtype(dtype: Any) -> np.dtype[Any]:
-    """The dtype of torch as NumPy has it."""
-    return np.dtype(name_of(dtype))
-
-
-@lru_cache(maxsize=64)
-def _empty_of(dtype: np.dtype[Any]) -> Callable[..., Any]:
-    """A function that makes a tensor on the CPU, whatever torch's default device is."""
-    torch = require_torch()
-    return partial(torch.empty, dtype=getattr(torch, dtype.name), device=torch.device("cpu"))
 
 
 def mark_written(*outs: Any) -> None:

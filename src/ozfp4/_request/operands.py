@@ -9,17 +9,14 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from .._options import Options
-from .._support.fp_mode import in_default_mode
+from .._options import DEFAULTS, Options
 from . import library
-from .library import Operands, is_complex, name_of, take_operands
+from .library import Array, Operands, is_complex, name_of, take_operands
 from .out import check_out, is_same_place
-from .prepared import NEITHER, Prepared, Sides, check_others, check_result, take_prepared
+from .prepared import DOUBLE, SINGLE, Prepared
 
 Extents = tuple[int, ...]
-Array = npt.NDArray[Any]
 
 
 # ---- Shapes ---------------------------------------------------------------------------------------------------------
@@ -104,19 +101,83 @@ def _broadcast_stack(x: Array, stack: Extents) -> Array:
     return x if x.shape[:-2] == stack else np.broadcast_to(x, (*stack, *x.shape[-2:]))
 
 
-# ---- Products -------------------------------------------------------------------------------------------------------
+# ---- Prepared operands ----------------------------------------------------------------------------------------------
 
 
-def check_counted(asked: Options, k: int, pairs: bool) -> None:
-    """ValueError for more entries in a row or a column than csrc/arith/accuracy and arith/exact prove certificates, bounds and
-    exact sums for; `pairs`: both operands are complex."""
-    most, where = (30, " where both operands are complex") if pairs else (31, "")
-    if k > 2**most and (asked.accuracy != "scaled" or asked.return_bound):
+class Sides(NamedTuple):
+    """Which operands of a product are prepared."""
+
+    a: Prepared | None = None
+    b: Prepared | None = None
+
+
+NEITHER = Sides()
+
+
+def take(
+    a: Any, b: Any, out: Any, options: Mapping[str, Any], allowed: tuple[type, ...]
+) -> tuple[Options, Operands, Sides]:
+    """The options of a product, its operands, and which of them are prepared."""
+    if not (isinstance(a, Prepared) or isinstance(b, Prepared)):
+        return Options.of(options), take_operands(a, b, out, allowed), NEITHER
+    sides = Sides(*(x if isinstance(x, Prepared) else None for x in (a, b)))
+    asked = _options_of(sides, options)
+    x, y = (x if side is None else side._entries for x, side in zip((a, b), sides, strict=True))
+    return asked, take_operands(x, y, out, allowed), sides
+
+
+def _options_of(sides: Sides, given: Mapping[str, Any]) -> Options:
+    """The options of a product, with the plan and the accuracy of a prepared operand. ValueError for options that it was not
+    prepared for, and for one on the other side or modified since."""
+    name, first = ("a", sides.a) if sides.a is not None else ("b", sides.b)
+    assert first is not None
+    asked = Options.of({**given, "accuracy": given.get("accuracy") or first.accuracy})
+    for own, side, prepared in zip("ab", ("left", "right"), sides, strict=True):
+        if prepared is None:
+            continue
+        if prepared.side != side:
+            raise ValueError(
+                f"{own}: it was prepared for the {prepared.side} side; ozfp4.prepare(x, side={side!r}) serves here"
+            )
+        tensor = None if prepared._watched is None else prepared._watched()
+        if tensor is not None and tensor._version != prepared._version:
+            raise ValueError(
+                f"{own}: the tensor was modified in place since it was prepared; ozfp4.prepare it anew"
+            )
+    planned = {key: getattr(first.plan, key) for key in ("scheme", "backend", "bits", "family")}
+    for key, value in {**planned, "plan": first.plan, "accuracy": first.accuracy}.items():
+        if given.get(key, DEFAULTS[key]) not in (DEFAULTS[key], value):
+            if key == "plan":
+                raise ValueError(f"plan: {name} was prepared by another plan; prepare it with this one")
+            asks = f"{given[key]!r} is not what {name} was prepared for, {value!r}"
+            raise ValueError(f"{key}: {asks}; prepare it with {key}={given[key]!r}")
+    return asked._replace(plan=first.plan, accuracy=first.accuracy)
+
+
+def _check_prepared(sides: Sides, operands: Operands, is_single: bool) -> None:
+    """ValueError for one that was prepared for other operands, or for results of another precision, and two of other plans."""
+    for name, prepared, other in zip("ab", sides, "ba", strict=True):
+        if prepared is None:
+            continue
+        kind = "complex" if is_complex(getattr(operands, other).dtype) else "real"
+        if prepared.other not in ("any", kind):
+            raise ValueError(
+                f"{name}: it was prepared for {prepared.other} operands, and {other} is {kind}; prepare it with other={kind!r}"
+            )
+        if (prepared.result_dtype in SINGLE) != is_single:
+            made = (SINGLE if is_single else DOUBLE)[prepared.other != "any"]
+            raise ValueError(
+                f"{name}: it was prepared for results of {prepared.result_dtype}, and all operands make it {made}; "
+                f"prepare it with dtype={made!r}"
+            )
+    a, b = sides
+    if a is not None and b is not None and (a.plan, a.accuracy) != (b.plan, b.accuracy):
         raise ValueError(
-            f"accuracy: {asked.accuracy!r}{' with a bound' if asked.return_bound else ''} counts the entries of rows and "
-            f"columns up to K <= 2**{most}{where}, the inner dimension is {k}; accuracy='scaled' without a bound has no "
-            "such limit"
+            f"b: it was prepared for another plan, or accuracy {b.accuracy!r}, a for {a.accuracy!r}; prepare both alike"
         )
+
+
+# ---- Products -------------------------------------------------------------------------------------------------------
 
 
 def check_wraps(asked: Options, given: Sequence[Any], used: Sequence[Any], dtype: str | None = None) -> None:
@@ -128,14 +189,12 @@ def check_wraps(asked: Options, given: Sequence[Any], used: Sequence[Any], dtype
         raise ValueError(f"overflow: 'raise' is for products of integers; {', '.join(before)} {made}")
 
 
-@dataclass(frozen=True, eq=False)
-class Update:
-    """Finite factors; `c` is an array or a tensor of the result's extents, None where
-    `beta` is 0. It may be the result itself."""
+class Update(NamedTuple):
+    """Finite factors, and C of the result's extents, None where `beta` is 0; it may be the result itself."""
 
     alpha: complex
     beta: complex
-    c: Any
+    addend: Any
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,16 +215,6 @@ class MatmulRequest:
     update: Update | None = None
 
 
-def take(
-    a: Any, b: Any, out: Any, options: Mapping[str, Any], allowed: tuple[type, ...]
-) -> tuple[Options, Operands, Sides]:
-    """The options of a product, its operands, and which of them are prepared."""
-    sides = NEITHER
-    if isinstance(a, Prepared) or isinstance(b, Prepared):
-        sides, a, b, options = take_prepared(a, b, options)
-    return Options.of(options), take_operands(a, b, out, allowed), sides
-
-
 def matmul_request(
     operands: Operands, asked: Options, dtype: Any = None, upper: Any = None, prepared: Sides = NEITHER
 ) -> MatmulRequest:
@@ -173,7 +222,6 @@ def matmul_request(
     the operands' `out`, for a second result; `prepared` of what was prepared, whose entries the operands have."""
     a, b, out, torch, on_device = operands
     shape = matmul_shape(tuple(a.shape), tuple(b.shape))
-    pairs = is_complex(a.dtype) and is_complex(b.dtype)
     if on_device:
         dtype = (
             torch.promote_types(a.dtype, b.dtype) if dtype is None else getattr(torch, np.dtype(dtype).name)
@@ -182,11 +230,9 @@ def matmul_request(
         dtype = np.promote_types(a.dtype, b.dtype) if dtype is None else np.dtype(dtype)
         a = _broadcast_stack(a[None, :] if shape.a_vector else a, shape.stack)
         b = _broadcast_stack(b[:, None] if shape.b_vector else b, shape.stack)
-    single = name_of(dtype) in ("float32", "complex64")
+    single = name_of(dtype) in SINGLE
     if prepared is not NEITHER:
-        check_others(prepared, a.dtype, b.dtype)
-        check_result(prepared, single)
-    check_counted(asked, shape.k, pairs)
+        _check_prepared(prepared, operands, single)
     if out is not None:
         check_out(out, shape.result, dtype, a=a, b=b)
     if upper is not None:
@@ -201,8 +247,8 @@ def check_factor(name: str, factor: Any) -> complex:
     """A factor whose parts are float64 numbers; TypeError or ValueError unless it is a finite number with such parts."""
     _check_number(name, factor)
     if isinstance(factor, numbers.Real):
-        return complex(_check_part(name, factor))
-    return complex(_check_part(f"{name}.real", factor.real), _check_part(f"{name}.imag", factor.imag))
+        return complex(_part(name, factor))
+    return complex(_part(f"{name}.real", factor.real), _part(f"{name}.imag", factor.imag))
 
 
 def _check_number(name: str, factor: object) -> None:
@@ -213,44 +259,38 @@ def _check_number(name: str, factor: object) -> None:
         raise TypeError(f"{name}: {what} is not a number")
 
 
-def _check_part(name: str, part: Any) -> float:
+def _part(name: str, part: Any) -> float:
     if isinstance(part, numbers.Integral):  # NumPy compares its own integers with floats as floats
         part = int(part)
     try:
         value = float(part)
     except OverflowError:
-        raise ValueError(f"{name}: {part!r} is beyond the largest float64 number") from None
-    if not math.isfinite(value):
-        raise ValueError(f"{name}: {value} is not finite")
-    if value != part:
-        raise ValueError(f"{name}: {part!r} is not a float64 number, the nearest is {value!r}")
+        value = math.inf
+    if value != part or not math.isfinite(value):
+        raise ValueError(f"{name}: {part!r} is not a finite float64 number")
     return value
 
 
 def check_integer_factor(name: str, factor: Any) -> int:
     """A factor of integers, of any size; TypeError for what is no number, ValueError for one that is no integer."""
     _check_number(name, factor)
-    real: Any = factor if isinstance(factor, numbers.Real) else factor.real
     try:
-        value = int(real)
+        value = int(factor.real)
     except (OverflowError, ValueError):  # infinity and NaN
-        raise ValueError(f"{name}: {factor} is not finite") from None
-    if value != factor:
+        value = None
+    if value is None or value != factor:
         raise ValueError(
             f"{name}: {factor!r} is no integer, and all operands are; convert one of them to floating-point numbers"
         )
     return value
 
 
-_TRANSPOSES = {"N": False, "T": True, "C": True}
-
-
 def check_transpose(name: str, asked: object) -> bool:
     """Whether an operand is taken transposed; ValueError for what says neither."""
     if isinstance(asked, (bool, np.bool_)):
         return bool(asked)
-    if isinstance(asked, str) and asked.upper() in _TRANSPOSES:
-        return _TRANSPOSES[asked.upper()]
+    if isinstance(asked, str) and asked.upper() in ("N", "T", "C"):
+        return asked.upper() != "N"
     raise ValueError(f"{name}: {asked!r} is unknown; allowed are False, True, 'N', 'T', 'C'")
 
 
@@ -270,10 +310,9 @@ def take_addend(c: Any, operands: Operands) -> Any:
     if c is None:
         return None
     if library.is_tensor(c) != (operands.torch is not None):
-        given, other = ("NumPy arrays", "a torch tensor")
-        if operands.torch is not None:
-            given, other = ("torch tensors", "a NumPy array")
-        raise TypeError(f"NumPy arrays and torch tensors cannot be mixed: a and b are {given}, c is {other}")
+        kinds = ("a NumPy array", "a torch tensor")
+        a, b = kinds[operands.torch is not None], kinds[operands.torch is None]
+        raise TypeError(f"NumPy arrays and torch tensors cannot be mixed: a is {a}, c is {b}")
     if not operands.on_device:
         return library.take_array("c", c, library.TAKEN)
     library.check_device("c", c, operands.a)
@@ -283,8 +322,7 @@ def take_addend(c: Any, operands: Operands) -> Any:
 def check_addend_given(c: Any, beta: complex) -> None:
     """ValueError where C is needed and missing."""
     if c is None and beta != 0:
-        shown = beta if beta.imag else beta.real
-        raise ValueError(f"c: is None, and beta is {shown}; without c beta is 0")
+        raise ValueError(f"c: is None, and beta is {beta if beta.imag else beta.real}; without c beta is 0")
 
 
 def check_addend_shape(c: Any, shape: Extents) -> None:
@@ -299,12 +337,13 @@ def update_request(
     """The request for alpha A B + beta C; its `update` is None where that is A B. Where `alpha` is 0 the operands are not read,
     where `beta` is 0 C is not. The operands are transposed, `c` is as :func:`take_addend` returns it."""
     product = np.promote_types(*(name_of(x.dtype) for x in operands[:2]))
-    _check_real(product, alpha, beta, c)
     check_addend_given(c, beta)
     dtype = product
+    if product.kind != "c":
+        _check_real(product, alpha, beta, c)
+    elif c is not None and not is_complex(c.dtype):
+        c = library.converted(c, np.promote_types(name_of(c.dtype), np.complex64).name)
     if c is not None:
-        if product.kind == "c" and not is_complex(c.dtype):
-            c = _as_complex(c)
         dtype = np.promote_types(product, name_of(c.dtype))
     if alpha.imag != 0 and alpha.real == 0:
         _check_turned(operands, sides, alpha)
@@ -322,22 +361,11 @@ def update_request(
 
 def _check_real(product: np.dtype[Any], alpha: complex, beta: complex, c: Any) -> None:
     """TypeError for complex terms of a real product."""
-    if product.kind == "c":
-        return
-    for name, factor in (("alpha", alpha), ("beta", beta)):
-        if factor.imag != 0:
-            raise TypeError(
-                f"{name}: {factor} is complex, and the product is real, of {product}; make a or b complex"
-            )
+    terms = [f"{name}: {x} is complex" for name, x in (("alpha", alpha), ("beta", beta)) if x.imag != 0]
     if c is not None and is_complex(c.dtype):
-        raise TypeError(f"c: dtype {c.dtype}, and the product is real, of {product}; make a or b complex")
-
-
-@in_default_mode
-def _as_complex(c: Any) -> Any:
-    """A real C beside a complex product."""
-    dtype = np.promote_types(name_of(c.dtype), np.complex64)
-    return c.to(getattr(library.require_torch(), dtype.name)) if library.is_tensor(c) else c.astype(dtype)
+        terms.append(f"c: dtype {c.dtype}")
+    if terms:
+        raise TypeError(f"{terms[0]}, and the product is real, of {product}; make a or b complex")
 
 
 def _check_turned(operands: Operands, sides: Sides, alpha: complex) -> None:

@@ -15,6 +15,7 @@ from .._request import library, remedies
 from .._request.integers import dtype_name
 from .._request.library import require_torch
 from .._request.operands import check_factor, check_integer_factor, transposed
+from .._request.prepared import Prepared
 from . import dtensors
 
 torch: Any = require_torch()
@@ -169,7 +170,7 @@ def _check(unasked: dict[str, Any], **given: Any) -> None:
         what = repr(value) if isinstance(value, bool) else f"a {type(value).__name__}"
         raise ValueError(f"{name}: {what} {_WATCHED}; pass detached tensors, outside of what watches them")
     for name, x in given.items():
-        if remedies.is_prepared(x):
+        if isinstance(x, Prepared):
             raise TypeError(f"{name}: a prepared operand {_WATCHED}; pass the matrix itself")
         if not (x is None or isinstance(x, torch.Tensor)):
             library.is_from_torch(**given)

@@ -220,8 +220,8 @@ def test_refusals(check_refused: Any) -> None:
     for value, error, words in (
         (0.5, ValueError, r"0\.5 is no integer, and all operands are; convert one of them"),
         (1j, ValueError, "1j is no integer"),
-        (np.nan, ValueError, "nan is not finite"),
-        (-np.inf, ValueError, "-inf is not finite"),
+        (np.nan, ValueError, "nan is no integer"),
+        (-np.inf, ValueError, "-inf is no integer"),
         (True, TypeError, "True, of type bool, is not a number"),
         ("1", TypeError, "'1', of type str"),
         (None, TypeError, "None, of type NoneType"),
