@@ -9,7 +9,8 @@ from first_gpu import DEVICE, torch
 from piece_cases import MOST_BITS, Case, cases, check, operands
 
 from ozfp4._backends.partial import Partial
-from ozfp4._dispatch import decision, pieces
+from ozfp4._dispatch import decision
+from ozfp4._dispatch.product import partial_product
 from ozfp4._options import Options
 from ozfp4._plans.plan import make_plan
 
@@ -17,7 +18,7 @@ SQUARES = 4  # of the words of a piece
 
 
 def make(a, b, k, plan, asked, dtype):
-    return pieces.make(a, b, k, asked._replace(plan=plan, bits=None), dtype)
+    return partial_product(a, b, k, asked._replace(plan=plan, bits=None), dtype)
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -112,9 +112,8 @@ def test_a_stored_verdict_needs_no_test(cache, break_kernels):
     guard.forget()
     break_kernels(lambda pair: True)
     plan = ozfp4.plan(40, 40, 40, backend="int8", accuracy="scaled")
-    number = on_cuda.decide_piece(
-        Options(plan=plan, accuracy="scaled"), 1, False, torch.device(DEVICE)
-    ).kernel
+    asked = Options(plan=plan, accuracy="scaled")
+    number = on_cuda.choose(asked, 1, False, False, torch.device(DEVICE)).kernel
     assert number == on_cuda.connected().kernels.index(SERVING[0].name)
     assert_same_bits(ozfp4.matmul(a, b, accuracy="scaled").cpu(), EXACT)
 

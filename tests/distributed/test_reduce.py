@@ -151,21 +151,20 @@ def disagree(here):
     """The plans of two ranks differ, and one has no plan at all."""
     from unittest import mock
 
-    from ozfp4 import distributed
-    from ozfp4._dispatch import on_cpu
+    from ozfp4 import _core, distributed
 
     a, b = torch.randn(4, 3, dtype=torch.float64), torch.randn(3, 5, dtype=torch.float64)
 
-    def other(asked, k, single):
-        return real(asked._replace(backend="int8"), k, single)
+    def other(asked, *given):
+        return real(asked._replace(backend="int8"), *given)
 
-    def broken(asked, k, single):
+    def broken(asked, *given):
         raise RuntimeError("its kernel failed")
 
-    real, said = on_cpu.decide_piece, []
+    real, said = _core.choose, []
     for replaced in (other, broken):
         own = replaced if here.rank == 1 else real
-        with mock.patch.object(on_cpu, "decide_piece", own), pytest.raises(RuntimeError) as caught:
+        with mock.patch.object(_core, "choose", own), pytest.raises(RuntimeError) as caught:
             distributed.matmul(a, b, layout=("columns", "rows"), method="reduce")
         said.append(str(caught.value))
     found = distributed.matmul(a, b, layout=("columns", "rows"), method="reduce")

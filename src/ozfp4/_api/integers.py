@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from logging import DEBUG
 from typing import TYPE_CHECKING, Any, TypedDict, overload
 
 import numpy as np
 import numpy.typing as npt
 
 from .._backends.reports import make_integer_report
-from .._dispatch import on_cuda, told
-from .._dispatch.decision import Decision
-from .._dispatch.product import empty_result, multiply_integers, refuse_overflow, results, to_caller
+from .._dispatch import on_cuda
+from .._dispatch.product import (
+    began,
+    empty_result,
+    log,
+    multiply_integers,
+    refuse_overflow,
+    results,
+    to_caller,
+)
 from .._options import Options, UnitOptions, check_integer, check_plan, check_taken, takes
 from .._plans.plan import Plan, make_int8_plan
 from .._report import Report
@@ -35,7 +41,6 @@ from .._request.operands import (
 from .._request.out import check_out, is_same_place
 from .._request.types import Array, Arrays, No, Yes
 from .._request.types import TensorT as T
-from .._support.environment import LOGGER
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -328,7 +333,7 @@ def _on_device(request: MatmulRequest, plan: Plan) -> tuple[Any, Report | None]:
     """The product, also in `out` if there is one, and the report where it is asked for."""
     asked, shape = request.asked, request.shape
     on_cuda.check_device(request.a.device)
-    began = told.begin(request) if LOGGER.isEnabledFor(DEBUG) else None
+    since = began(request)
     outcome: dict[str, Any] = {
         "kernel": "none",
         "workspace": 0,
@@ -346,8 +351,8 @@ def _on_device(request: MatmulRequest, plan: Plan) -> tuple[Any, Report | None]:
         for first in range(0, shape.k, step):  # sums fit 64 bits up to K = 2^49
             part = _multiply(request, plan, first, min(first + step, shape.k), outcome)
             c = part if c is None else c.long() + part
-    if began is not None:
-        told.tell(request, Decision(plan, _REASON), began)
+    if since is not None:
+        log(request, since, plan, _REASON)
     overflows = 0
     if shape.k > plan.k_max:
         overflows = int(((c < -_LIMIT) | (c >= _LIMIT)).sum())

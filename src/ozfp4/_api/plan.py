@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from .. import _core
 from .._backends.cuda import extension
-from .._dispatch import on_cpu, on_cuda
-from .._dispatch.decision import capacity
+from .._dispatch import on_cuda
+from .._dispatch.decision import capacity, decide_on_cpu
 from .._options import Options, RequestOptions, check_integer, check_taken, check_unasked, takes
 from .._plans.plan import Plan, make_plan
 from .._request import library
@@ -93,8 +93,7 @@ def plan_for(a: Any, b: Any, **options: Unpack[RequestOptions]) -> Plan:
     else:
         check_unasked(options)
         request = integer_request(operands, asked, integer, bits_of(operands))
-    decide = on_cuda.decide if operands.on_device else on_cpu.decide
-    return decide(request).plan
+    return on_cuda.decide(request).plan if operands.on_device else decide_on_cpu(request)
 
 
 def cheapest(asked: Options, k: int, index: int | None) -> tuple[str, str]:

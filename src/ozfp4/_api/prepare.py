@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._dispatch import on_cpu, on_cuda, plain
+from .. import _core
+from .._dispatch import on_cuda, plain
+from .._dispatch.decision import plan_of, precision
 from .._options import Options, PlanOptions, check_name, check_taken, takes
 from .._request import library
 from .._request.dlpack import any_library
@@ -91,8 +93,8 @@ def _prepare(x: Any, side: str, dtype: Any, other: str, asked: Options, copies: 
     if operands.on_device:
         held, made, nbytes, kept = on_cuda.prepare(entries, side, other, asked, single, stays=is_counted)
     else:
-        held, made = on_cpu.prepare(entries, side, other, asked, single)
-        nbytes, kept = held.nbytes, None
+        held = _core.prepare(entries, side == "right", other == "real", precision(single), asked)
+        made, nbytes, kept = plan_of(asked, held.plan), held.nbytes, None
     return Prepared(
         shape=tuple(entries.shape),
         dtype=entries.dtype if operands.torch is None else x.dtype,

@@ -1,23 +1,19 @@
-"""What was decided about a request."""
+"""What is decided about a request: by the core of the CPU (csrc/product/cpu), or by that of a device (`on_cuda`)."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from .. import _core
 from .._options import Options, check_family
 from .._plans.plan import Plan, make_plan
+from .._request.library import is_complex
+from .._request.operands import MatmulRequest
 
 
-@dataclass(frozen=True)
-class Decision:
-    """The plan, why its backend, and why that is not the preferred one (None if it is); of a GPU the number of its kernel."""
-
-    plan: Plan
-    reason: str
-    fallback: str | None = None
-    kernel: int | None = None
+def precision(single: bool) -> int:
+    """Bits of a result of float32 or complex64 (`single`), or of float64."""
+    return 24 if single else 53
 
 
 def capacity(asked: Options, single: bool) -> int:
@@ -27,12 +23,21 @@ def capacity(asked: Options, single: bool) -> int:
     >>> capacity(scaled, True), capacity(scaled._replace(bits=30), True), capacity(Options(), False)
     (24, 30, 57)
     """
-    precision = 24 if single else 53
-    if asked.accuracy != "scaled":
-        bits = _core.accuracy_bits(asked.accuracy, precision)
-        check_family(asked.family, asked.accuracy, bits)
-        return bits
-    return precision if asked.bits is None else asked.bits
+    if asked.accuracy == "scaled":
+        return precision(single) if asked.bits is None else asked.bits
+    bits = _core.accuracy_bits(asked.accuracy, precision(single))
+    check_family(asked.family, asked.accuracy, bits)
+    return bits
+
+
+def check_bits_of_plan(asked: Options, single: bool) -> None:
+    """ValueError unless the plan that was given has enough bits for the accuracy."""
+    assert asked.plan is not None
+    bits = capacity(asked, single)
+    if asked.accuracy != "scaled" and asked.plan.bits < bits:
+        raise ValueError(
+            f"plan: its bits are {asked.plan.bits}, the accuracy {asked.accuracy!r} needs {bits}; 'scaled' takes it"
+        )
 
 
 def plan_of(asked: Options, made: tuple[Any, ...] | None) -> Plan:
@@ -53,11 +58,14 @@ def complex_plan(scheme: str, backend: str, family: str, bits: int, k: int) -> P
         return None
 
 
-def check_bits_of_plan(asked: Options, single: bool) -> None:
-    """ValueError unless the plan that was given has enough bits for the accuracy."""
-    assert asked.plan is not None
-    bits = capacity(asked, single)
-    if asked.accuracy != "scaled" and asked.plan.bits < bits:
-        raise ValueError(
-            f"plan: its bits are {asked.plan.bits}, the accuracy {asked.accuracy!r} needs {bits}; 'scaled' takes it"
-        )
+def are_paired(request: MatmulRequest) -> bool:
+    """Whether both operands are complex."""
+    return is_complex(request.a.dtype) and is_complex(request.b.dtype)
+
+
+def decide_on_cpu(request: MatmulRequest) -> Plan:
+    """The plan of a request. ValueError for an inner dimension that it does not serve exactly, RuntimeError if no kernel that may
+    serve passed its self-test."""
+    asked, shape, bits = request.asked, request.shape, precision(request.single)
+    is_paired, has_bound = are_paired(request), asked.return_bound
+    return plan_of(asked, _core.choose(asked, shape.m, shape.n, shape.k, bits, is_paired, has_bound)[0])

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from .._backends.cuda import extension
 from .._backends.kernels import GPU_BACKENDS
@@ -13,7 +15,7 @@ from .._plans.plan import Plan
 from .._request import library
 from .._request.operands import MatmulRequest
 from .._support import environment, torch_private
-from .decision import Decision, plan_of
+from .decision import are_paired, plan_of, precision
 
 _LONGEST_EXTENT = 2**31 - 4096  # kLongestExtent of csrc/plan/schedule.hpp
 
@@ -22,25 +24,18 @@ _ready: set[int] = set()  # devices that this build has kernels for
 
 # ---- What must be there ---------------------------------------------------------------------------------------------
 
+_CODES = {"i": 0, "u": 1, "f": 2, "c": 5, "b": 6}  # of DLPack, by NumPy's kinds
+
 
 @lru_cache(maxsize=1)
 def connected() -> Any:
     """The extension, which knows by now the functions of torch that it calls; RuntimeError where there is none."""
     cuda, torch = extension.require_cuda(), library.require_torch()
-    kinds = (
-        ("int", 0, (8, 16, 32, 64)),
-        ("uint", 1, (8, 16, 32, 64)),
-        ("float", 2, (32, 64)),
-        ("complex", 5, (64, 128)),
-    )
-    dtypes = {
-        f"{kind}{bits}": (code, bits) for kind, code, sizes in kinds for bits in sizes
-    }  # codes of DLPack
-    dtypes["bool"] = (6, 8)
+    dtypes = {t.name: (_CODES[t.kind], 8 * t.itemsize) for t in map(np.dtype, library.TAKEN)}
     cuda.connect(
         api=getattr(torch.Tensor, "__dlpack_c_exchange_api__", None),
         unwatched=library.unwatched(),
-        dtypes={own: made for name, made in dtypes.items() if (own := getattr(torch, name, None)) is not None},
+        dtypes={getattr(torch, name): made for name, made in dtypes.items() if hasattr(torch, name)},
         empty=torch.empty,
         empty_strided=torch.empty_strided,
         uint8=torch.uint8,
@@ -49,7 +44,7 @@ def connected() -> Any:
         increment_version=torch.autograd.graph.increment_version,
         out_of_memory=torch.cuda.OutOfMemoryError,
         waits_for_stages=environment.SYNC_STAGES,
-    )  # fmt: skip
+    )
     return cuda
 
 
@@ -121,27 +116,31 @@ def check_extents(m: int, n: int, k: int) -> None:
 # ---- What is decided ------------------------------------------------------------------------------------------------
 
 
+class Decision(NamedTuple):
+    """The plan, the number of its kernel, why its backend, and why that is not the preferred one (None if it is)."""
+
+    plan: Plan
+    kernel: int
+    reason: str
+    fallback: str | None
+
+
 def decide(request: MatmulRequest) -> Decision:
-    """The decision about a request. ValueError for an extent or an inner dimension that the plan or the device does not take,
-    RuntimeError where no kernel may serve, or one would have to be tested while a CUDA graph is captured."""
-    shape = request.shape
+    """ValueError for an extent or an inner dimension that the plan or the device does not take, RuntimeError where no kernel may
+    serve, or one would have to be tested while a CUDA graph is captured."""
+    shape, is_paired = request.shape, are_paired(request)
     check_extents(shape.m, shape.n, shape.k)
-    is_paired = library.is_complex(request.a.dtype) and library.is_complex(request.b.dtype)
     inner = shape.k * (2 if is_paired else 1)
-    return _choose(request.asked, inner, request.single, is_paired, request.a.device)
+    return choose(request.asked, inner, request.single, is_paired, request.a.device)
 
 
-def decide_piece(asked: Options, k: int, single: bool, device: Any) -> Decision:
-    """The same of a product of which a device has a piece of K."""
-    return _choose(asked, k, single, False, device)
-
-
-def _choose(asked: Options, inner: int, single: bool, is_paired: bool, device: Any) -> Decision:
+def choose(asked: Options, inner: int, single: bool, is_paired: bool, device: Any) -> Decision:
+    """The decision about products of an inner dimension, that of their real form. Raises as :func:`decide`."""
     _check_backend(asked, device)
     chosen, kernel, reason, fallback = ready(device).choose(
-        asked, inner, 24 if single else 53, is_paired, device.index
+        asked, inner, precision(single), is_paired, device.index
     )
-    return Decision(plan_of(asked, chosen), reason, fallback, kernel)
+    return Decision(plan_of(asked, chosen), kernel, reason, fallback)
 
 
 def _check_backend(asked: Options, device: Any) -> None:
@@ -152,9 +151,7 @@ def _check_backend(asked: Options, device: Any) -> None:
 
 
 def core_for(request: MatmulRequest) -> Any:
-    """The core of the device of a request. Raises as :func:`decide`."""
-    shape = request.shape
-    check_extents(shape.m, shape.n, shape.k)
+    """The core of the device of a request, which checks the rest. RuntimeError where there is none, or no such backend."""
     _check_backend(request.asked, request.a.device)
     return ready(request.a.device)
 
@@ -175,6 +172,6 @@ def prepare(
         x = x.clone(memory_format=library.require_torch().contiguous_format) if is_complex else x.clone()
     elif other == "real":
         x = x.resolve_conj()
-    held = cuda.prepare(x, side == "right", other == "real", 24 if single else 53, is_read, asked)
+    held = cuda.prepare(x, side == "right", other == "real", precision(single), is_read, asked)
     nbytes = held.nbytes + (x.nbytes if is_cloned else 0)
     return held, plan_of(asked, held.plan), nbytes, x if is_read else None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import time
 from dataclasses import replace
 from logging import DEBUG
 from typing import Any
@@ -10,14 +10,17 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from .._backends import reports
+from .._backends import partial, reports
+from .._backends.cuda import partial as cuda_partial
+from .._backends.kernels import device_name
 from .._options import Options
+from .._plans.plan import Plan
 from .._report import Report
 from .._request import library
 from .._request.operands import MatmulRequest, matrices
 from .._support.environment import LOGGER
-from . import on_cuda, told
-from .decision import Decision, plan_of
+from . import on_cuda
+from .decision import plan_of, precision
 
 GRAM_COLUMNS = 0  # of a block of a Gram matrix at least; 0: as the device's core has it
 
@@ -28,32 +31,38 @@ GRAM_COLUMNS = 0  # of a block of a Gram matrix at least; 0: as the device's cor
 def multiply(request: MatmulRequest, encloses: bool = False) -> tuple[Any, Any, Report | None]:
     """The product, or alpha A B + beta C of the request's update, in the caller's library; beside it bounds of its errors, or the
     product rounded up (`encloses`); and the report. None for what was not asked for. Raises as :func:`ozfp4.matmul`."""
-    core = _core_of(request)
-    make = core.multiply_tensors if library.is_tensor(request.a) else core.multiply_arrays
-    c, beside = _place(request, request.out), None
-    if encloses:
-        beside = _place(request, request.upper)
-    elif request.asked.return_bound:
-        beside = _new_bounds(request)
     further = _factors(request)
-    if beside is not None:
-        further["upper" if encloses else "bound"] = _view(request, beside)
+    if encloses:
+        further["upper"] = _new_result(request) if request.upper is None else request.upper
     for name, side in zip(("prepared_a", "prepared_b"), request.prepared, strict=True):
         if side is not None:
             further[name] = side._held
-    about = _about(request, _run(make, request, c, **further), c, beside)
-    return to_caller(request, c), None if beside is None else to_caller(request, beside), about
+    name = "multiply_tensors" if library.is_tensor(request.a) else "multiply_arrays"
+    return _multiply(request, name, further)
 
 
 def multiply_gram(request: MatmulRequest, is_left: bool) -> tuple[Any, Any, Report | None]:
     """X X^H of the request for X and its transpose, or where not `is_left` the other way round; the transpose is conjugated.
     Returns and raises as :func:`multiply`."""
-    c, bound = _place(request, request.out), _new_bounds(request) if request.asked.return_bound else None
-    further = {"is_left": is_left, "least_columns": GRAM_COLUMNS, "bound": bound}
-    about = _about(request, _run(_core_of(request).multiply_gram, request, c, **further), c, bound)
-    if about is not None:
-        about = replace(about, special_columns=about.special_rows)
-    return to_caller(request, c), None if bound is None else to_caller(request, bound), about
+    further = {"is_left": is_left, "least_columns": GRAM_COLUMNS}
+    c, bound, about = _multiply(request, "multiply_gram", further)
+    return c, bound, None if about is None else replace(about, special_columns=about.special_rows)
+
+
+def _multiply(request: MatmulRequest, name: str, further: dict[str, Any]) -> tuple[Any, Any, Report | None]:
+    asked = request.asked
+    c = _new_result(request) if request.out is None else request.out
+    beside = further.get("upper")
+    if beside is not None:
+        further["upper"] = _view(request, beside)
+    elif asked.return_bound:
+        kind = np.complex128 if request.is_complex else np.float64
+        beside = empty_result(request, request.shape.result, kind)
+        further["bound"] = _view(request, beside)
+    outcome, about = _run(request, name, c, further), None
+    if asked.report:
+        about = reports.make_report(request, plan_of(asked, outcome["plan"]), outcome, c, beside)
+    return to_caller(request, c), None if beside is None else to_caller(request, beside), about
 
 
 # ---- Integers -------------------------------------------------------------------------------------------------------
@@ -78,12 +87,12 @@ def _multiply_integers(request: MatmulRequest, name: str, **further: Any) -> tup
     on_device, is_truth = library.is_tensor(request.a), library.name_of(request.dtype) == "bool"
     # One product on the CPU refuses an overflow before it writes; blocks and a GPU find it later.
     is_apart = out is not None and asked.raises and (on_device or "least_columns" in further)
-    c = _place(request, None if is_apart else out)
+    c = _new_result(request) if out is None or is_apart else out
     if not on_device:
         further["counts"] = asked.report
     elif (asked.raises or asked.report) and not is_truth and not further.get("modulus"):
         counter = further["overflows"] = empty_result(request, (1,), np.int64)
-    outcome = _run(getattr(_core_of(request), name), request, c, **further)
+    outcome = _run(request, name, c, further)
     overflows = 0 if counter is None else int(counter.item())
     if asked.raises:
         refuse_overflow(overflows, request.dtype)
@@ -104,42 +113,88 @@ def refuse_overflow(overflows: int, dtype: Any) -> None:
         raise OverflowError(f"overflow: {overflows} {entries} not fit {dtype}; nothing was written")
 
 
+# ---- Pieces ---------------------------------------------------------------------------------------------------------
+
+
+def partial_product(a: Any, b: Any, k: int, asked: Options, dtype: Any) -> Any:
+    """The piece a (m x K_r) and b (K_r x n), float64 or float32 tensors of one device, of products of `k` terms with results of
+    `dtype`: a :class:`ozfp4._backends.partial.Partial`, or its like on a GPU."""
+    for name, x in (("a", a), ("b", b)):
+        library.check_storage(name, x)
+    single = dtype == library.require_torch().float32
+    if a.device.type == "cuda":
+        on_cuda.check_extents(a.shape[0], b.shape[1], k)
+        on_cuda.ready(a.device)
+        if (refusal := cuda_partial.facts_refusal(a.device.index)) is not None:
+            raise RuntimeError(refusal)
+        made = on_cuda.choose(asked, k, single, False, a.device)
+        return cuda_partial.Partial(a, b, k, made.plan, asked, dtype, made.kernel)
+    # Where no backend is asked for, the same plan on every machine, whatever was measured there.
+    chosen = asked._replace(backend="fp64") if asked.backend == "auto" and asked.plan is None else asked
+    plan = plan_of(asked, _core.choose(chosen, 1, 1, k, precision(single), False, False)[0])
+    return partial.Partial(a, b, k, plan, asked, dtype)
+
+
+# ---- The logger -----------------------------------------------------------------------------------------------------
+
+
+def began(request: MatmulRequest) -> float | None:
+    """The time at which a product begins, behind all that a GPU was asked for before; None where nobody listens."""
+    if not LOGGER.isEnabledFor(DEBUG):
+        return None
+    _wait(request)
+    return time.perf_counter()
+
+
+def log(
+    request: MatmulRequest, since: float, plan: Plan | None, reason: str, fallback: str | None = None
+) -> None:
+    """The line of a product that was made, or on a GPU enqueued: it is waited for. One of machine words has no plan."""
+    took = f"{1e3 * (time.perf_counter() - since):.3f} ms" if _wait(request) else "captured"
+    shape = request.shape
+    stack = f"{' × '.join(map(str, shape.stack))} times " if shape.stack else ""
+    result = library.name_of(request.dtype)
+    promised = "exact" if library.is_integer(request.dtype) else request.asked.accuracy
+    of = "product" if request.update is None else "update"
+    where = str(request.a.device) if library.is_tensor(request.a) else device_name("cpu")
+    by = "machine words"
+    if plan is not None:
+        by = f"scheme {plan.scheme} {plan.backend}, up to {plan.products} products of {plan.bits} bits"
+    because = reason if fallback is None else f"{reason}; {fallback}"
+    extents = f"{stack}{shape.m} × {shape.n} × {shape.k}"
+    LOGGER.debug("%s", f"{of} {extents} {result} {promised}: {by}, {where}: {took} ({because})")
+
+
+def _wait(request: MatmulRequest) -> bool:
+    """Wait for the device of the operands; False where a graph is captured, which allows no waiting."""
+    if library.is_tensor(request.a):
+        cuda: Any = library.require_torch().cuda
+        if cuda.is_current_stream_capturing():
+            return False
+        cuda.synchronize(request.a.device)
+    return True
+
+
 # ---- What they share ------------------------------------------------------------------------------------------------
 
 
-def _run(multiply: Callable[..., Any], request: MatmulRequest, c: Any, **further: Any) -> dict[str, Any]:
-    """Make the product by a function of a core into a result; the logger is told where it listens. Returns what happened, nothing
-    where nobody asks."""
-    asked, is_logged = request.asked, LOGGER.isEnabledFor(DEBUG)
-    began = told.begin(request) if is_logged else 0.0
-    on_device = library.is_tensor(request.a)
+def _run(request: MatmulRequest, name: str, c: Any, further: dict[str, Any]) -> dict[str, Any]:
+    """Make the product by a function of the device's core into a result, and log it. Returns what happened, nothing where nobody
+    asks."""
+    asked, on_device, since = request.asked, library.is_tensor(request.a), began(request)
+    core = on_cuda.core_for(request) if on_device else _core
     # The core of a device waits for it where it reports, which the capture of a graph forbids.
-    is_reported = asked.report or (is_logged and not on_device)
-    outcome: dict[str, Any] = multiply(
+    is_reported = asked.report or (since is not None and not on_device)
+    outcome: dict[str, Any] = getattr(core, name)(
         request.a, request.b, _view(request, c), asked, is_reported=is_reported, **further
     )
-    if is_logged:
-        told.tell(request, on_cuda.decide(request) if on_device else _decision(asked, outcome), began)
+    if since is not None and on_device:
+        made = on_cuda.decide(request)
+        log(request, since, made.plan, made.reason, made.fallback)
+    elif since is not None:
+        plan = plan_of(asked, outcome["plan"]) if "plan" in outcome else None
+        log(request, since, plan, outcome["reason"], outcome["fallback"])
     return outcome
-
-
-def _decision(asked: Options, outcome: dict[str, Any]) -> Decision | str:
-    """The decision of the CPU's core; the reason alone for words, which have no plan."""
-    if "plan" not in outcome:
-        return str(outcome["reason"])
-    return Decision(plan_of(asked, outcome["plan"]), outcome["reason"], outcome["fallback"])
-
-
-def _core_of(request: MatmulRequest) -> Any:
-    """The core of the device where the operands lie."""
-    return on_cuda.core_for(request) if library.is_tensor(request.a) else _core
-
-
-def _about(request: MatmulRequest, outcome: dict[str, Any], c: Any, beside: Any) -> Report | None:
-    """The report of a product of floating-point numbers, if one is asked for."""
-    if not request.asked.report:
-        return None
-    return reports.make_report(request, plan_of(request.asked, outcome["plan"]), outcome, c, beside)
 
 
 def empty_result(given: MatmulRequest | library.Operands, shape: tuple[int, ...], dtype: Any) -> Any:
@@ -163,12 +218,8 @@ def results(asked: Options, c: Any, bound: Any, about: Report | None) -> Any:
     return found if len(found) > 1 else c
 
 
-def _place(request: MatmulRequest, out: Any) -> Any:
-    return empty_result(request, request.shape.result, request.dtype) if out is None else out
-
-
-def _new_bounds(request: MatmulRequest) -> Any:
-    return empty_result(request, request.shape.result, np.complex128 if request.is_complex else np.float64)
+def _new_result(request: MatmulRequest) -> Any:
+    return empty_result(request, request.shape.result, request.dtype)
 
 
 def _view(request: MatmulRequest, x: Any) -> Any:
@@ -178,7 +229,9 @@ def _view(request: MatmulRequest, x: Any) -> Any:
 
 def _factors(request: MatmulRequest) -> dict[str, Any]:
     """The arguments of the core for the update of a request."""
-    if (update := request.update) is None:
+    if request.update is None:
         return {}
-    addend = None if update.addend is None else _view(request, update.addend)
-    return {"alpha": update.alpha, "beta": update.beta, "addend": addend}
+    further = request.update._asdict()
+    if further["addend"] is not None:
+        further["addend"] = _view(request, further["addend"])
+    return further

@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .._dispatch import on_cpu, on_cuda
+from .._dispatch import on_cuda
+from .._dispatch.decision import decide_on_cpu
 from .._request import library
 from .._request.operands import MatmulRequest
 
@@ -48,7 +49,7 @@ class Cpu:
     def check(self, request: MatmulRequest, is_integer: bool) -> None:
         """Raise what a product would, without its operands."""
         if not is_integer:
-            on_cpu.decide(request)
+            decide_on_cpu(request)
 
     def default_limit(self) -> int:
         """Bytes that a product takes where no limit is given."""

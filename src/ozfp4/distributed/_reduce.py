@@ -15,7 +15,7 @@ from functools import partial
 from math import prod
 from typing import Any
 
-from .._dispatch import pieces
+from .._dispatch.product import partial_product
 from .._options import Options
 from .._request import library
 from .._request.library import require_torch
@@ -224,7 +224,7 @@ class _Reduction:
         is_correct = asked.accuracy == "correct"
 
         def facts() -> Any:
-            self.piece = pieces.make(self.a, self.b, self.problem.k, asked, self.out.dtype)
+            self.piece = partial_product(self.a, self.b, self.problem.k, asked, self.out.dtype)
             return self.piece.facts()
 
         words = agree.together(group, facts)
