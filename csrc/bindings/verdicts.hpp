@@ -14,7 +14,7 @@
 
 namespace ozfp4::bindings {
 
-// The fields of ozfp4._trust.verdict.Verdict, but for the kernel; "failure" those of Failure, or None.
+// The fields of ozfp4._trust.guard.Verdict, but for the kernel. "failure": the first wrong case, all that repeats it, or None.
 inline pybind11::dict as_dict(const product::Verdict& verdict) {
   namespace py = pybind11;
   const auto or_none = [](bool is_there, auto value) { return is_there ? py::object(py::cast(value)) : py::object(py::none()); };

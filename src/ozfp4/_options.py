@@ -19,7 +19,16 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 ACCURACIES = ("standard", "correct", "scaled")
 ROUNDINGS = ("nearest", "down", "up", "zero")
-OVERFLOWS = ("wrap", "raise")
+
+# What names may be.
+_NAMES: dict[str, Collection[str]] = {
+    "scheme": SCHEMES,
+    "backend": ("auto", *ALPHABETS),
+    "family": FAMILIES,
+    "accuracy": ACCURACIES,
+    "rounding": ROUNDINGS,
+    "overflow": ("wrap", "raise"),
+}
 
 # The accuracy where none is asked for: of the process, and before it of a scope of this thread and context.
 PROCESS = ["standard"]
@@ -35,10 +44,8 @@ def current_accuracy() -> str:
 
 
 class Options(NamedTuple):
-    """The checked options of a product: names that exist, `bits` in 2..200 or None, a plan that they do not contradict or
-    None, a limit of the workspace in bytes or None, what the product reports to or None; what is promised of the result, how it
-    is rounded, what happens where integers overflow, whether a report and bounds of the errors are wanted; the result's dtype or
-    None, which :func:`ozfp4._request.integers.result_dtype` checks beside the operands."""
+    """The checked options of a product, of those that were passed. `dtype` is one that
+    :func:`ozfp4._request.integers.result_dtype` checks beside the operands; `progress`: what the product reports to."""
 
     scheme: str = "II"
     backend: str = "auto"
@@ -58,16 +65,15 @@ class Options(NamedTuple):
     def of(cls, given: Mapping[str, Any]) -> Options:
         """The options as a value, of those that were passed. TypeError or ValueError for what contradicts the rest."""
         asked = cls(**given)
-        check_names(asked.scheme, asked.backend, asked.family)
+        for name in ("scheme", "backend", "family", "rounding", "overflow"):
+            check_name(name, getattr(asked, name))
         bits = None if asked.bits is None else check_bits(asked.bits)
         accuracy = check_accuracy(given.get("accuracy"), bits)
-        check_name("rounding", asked.rounding, ROUNDINGS)
         if asked.rounding != "nearest" and accuracy != "correct":
             raise ValueError(
                 f"rounding: {asked.rounding!r} needs accuracy='correct'; with accuracy={accuracy!r} results are rounded to "
                 "nearest"
             )
-        check_name("overflow", asked.overflow, OVERFLOWS)
         for name in ("report", "return_bound"):
             if not isinstance(flag := getattr(asked, name), (bool, np.bool_)):
                 raise TypeError(f"{name}: {flag!r} is neither True nor False")
@@ -200,37 +206,18 @@ def _check_agrees(plan: Plan, asked: Options) -> None:
             raise ValueError(f"{name}: {value!r} contradicts the given plan, whose {name} is {planned!r}")
 
 
-# Names of devices, in place of a backend.
-_DEVICES = ("cuda", "gpu", "cpu")
-
-
-def _listed(names: Collection[str]) -> str:
-    return ", ".join(map(repr, names))
-
-
-def check_names(scheme: str, backend: str, family: str) -> None:
-    """Raise ValueError for an unknown scheme, backend or family, naming what is allowed."""
-    check_name("scheme", scheme, SCHEMES)
-    if isinstance(backend, str) and backend.partition(":")[0] in _DEVICES:
-        raise ValueError(
-            f"backend: {backend!r} is unknown; a product runs where its operands lie (for a GPU pass torch CUDA "
-            f"tensors: a.to('cuda')), and backend names what it multiplies there: {_listed(('auto', *ALPHABETS))}"
-        )
-    check_name("backend", backend, ("auto", *ALPHABETS))
-    check_name("family", family, FAMILIES)
-
-
-def check_name(argument: str, name: object, allowed: Collection[str]) -> None:
-    """ValueError for an unknown name of what an argument may be."""
+def check_name(argument: str, name: object, allowed: Collection[str] | None = None) -> None:
+    """ValueError for an unknown name of what an argument may be; by default of the option."""
+    allowed = _NAMES[argument] if allowed is None else allowed
     if not isinstance(name, str) or name not in allowed:
-        raise ValueError(f"{argument}: {name!r} is unknown; allowed are {_listed(allowed)}")
+        raise ValueError(f"{argument}: {name!r} is unknown; allowed are {', '.join(map(repr, allowed))}")
 
 
 def check_accuracy(accuracy: object, bits: object = None) -> str:
     """The name of an accuracy, the current default for None; ValueError for an unknown one, or for `bits` beside one that gives
     every line its own."""
     accuracy = current_accuracy() if accuracy is None else accuracy
-    check_name("accuracy", accuracy, ACCURACIES)
+    check_name("accuracy", accuracy)
     if bits is not None and accuracy != "scaled":
         raise ValueError(
             f"bits: {bits!r} is for products of floating-point numbers with accuracy='scaled'; with accuracy={accuracy!r} every "
@@ -239,19 +226,11 @@ def check_accuracy(accuracy: object, bits: object = None) -> str:
     return str(accuracy)
 
 
-def check_family(family: str, accuracy: str, bits: int) -> None:
-    """ValueError for a family other than the first beside an accuracy that takes so many bits."""
-    if family != "least" and accuracy != "scaled":
-        raise ValueError(
-            f"family: {family!r} is for accuracy='scaled'; it has 53 bits, and accuracy={accuracy!r} takes {bits}"
-        )
-
-
 def check_unasked(given: Mapping[str, Any]) -> None:
     """ValueError for an option of a product of integers that has a meaning for floating-point numbers alone."""
     for name in ("bits", "accuracy", "rounding", "return_bound"):
-        value, default = given.get(name, DEFAULTS[name]), DEFAULTS[name]
-        if value is not default and value != default:
+        value = given.get(name, DEFAULTS[name])
+        if value != DEFAULTS[name]:
             raise ValueError(
                 f"{name}: {value!r} is for products of floating-point numbers; integers are neither scaled nor rounded"
             )

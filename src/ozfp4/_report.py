@@ -46,26 +46,19 @@ class Certified:
 
     def rows(self, accuracy: str) -> Iterator[tuple[str, str]]:
         """Of a table."""
-        counted = {
-            "exact": self.exact,
-            "by depth": self.depth,
-            "by magnitudes": self.magnitude,
-            "by result": self.result,
-        }
-        shown = ", ".join(f"{count} {why}" for why, count in counted.items() if count)
         if self.exact is not None:
+            counted = (self.exact, self.depth, self.magnitude, self.result)
+            reasons = ("exact", "by depth", "by magnitudes", "by result")
+            shown = ", ".join(f"{count} {why}" for count, why in zip(counted, reasons, strict=True) if count)
             yield "certified", shown or "0"
-        alone = self.repaired + self.repaired_exactly
         if accuracy == "standard":
             yield "chains", f"{self.chains} of fused multiply-adds"
             return
         yield "repaired", f"{self.repaired} in pairs of FP64 numbers, {self.repaired_exactly} by exact sums"
+        alone = self.repaired + self.repaired_exactly
         if 2 * alone > self.total:
-            share = 100 * alone / self.total
-            yield (
-                "slow path",
-                f"{share:.0f} % of the entries had no certificate; most of the time may be theirs",
-            )
+            share = f"{100 * alone / self.total:.0f} %"
+            yield "slow path", f"{share} of the entries had no certificate; most of the time may be theirs"
 
 
 DIRECT = "direct"  # the backend of what a CPU multiplied without planes
@@ -145,38 +138,33 @@ class Report(Tabular):
     overflows: int | None = None
 
     def _tables(self) -> Iterator[Table]:
-        plan = self.plan
-        by_planes = plan is not None and self.backend != DIRECT
-        moduli = ""
-        if plan and plan.moduli and by_planes:
+        plan = self.plan if self.backend != DIRECT else None
+        scheme = "" if plan is None else f"scheme {plan.scheme}, "
+        rows = [("ran", f"{scheme}{self.backend} ({self.kernel}) on {self.device}")]
+        if self.kind != "real":
+            rows.append(("product", self.kind))
+        rows.append(("accuracy", self.accuracy))
+        if self.certified is not None:
+            rows += self.certified.rows(self.accuracy)
+        if self.largest_bound is not None:
+            rows.append(("largest bound", f"{self.largest_bound:.3g}"))
+        if self.overflows is not None:
+            rows.append(("overflows", f"{self.overflows}"))
+        moduli, bits = "", f"{self.bits}"
+        if plan is not None and plan.moduli:
             of_plan = f" of {len(plan.moduli)}" if self.moduli_used <= len(plan.moduli) else ""
             moduli = f" ({self.moduli_used}{of_plan} moduli)"
-        scheme = f"scheme {plan.scheme}, " if plan and by_planes else ""
-        bits = f"{self.bits}"
         if self.accuracy not in ("scaled", "exact"):
-            bits = (
-                f"{self.capacities[0]} .. {self.capacities[1]} of rows and columns, {self.bits} of the plan"
-            )
-        bound = [] if self.largest_bound is None else [("largest bound", f"{self.largest_bound:.3g}")]
-        overflows = [] if self.overflows is None else [("overflows", f"{self.overflows}")]
-        yield Table(
-            [
-                ("ran", f"{scheme}{self.backend} ({self.kernel}) on {self.device}"),
-                *([] if self.kind == "real" else [("product", self.kind)]),
-                ("accuracy", self.accuracy),
-                *([] if self.certified is None else self.certified.rows(self.accuracy)),
-                *bound,
-                *overflows,
-                ("products", f"{self.products}{moduli}"),
-                ("bits", bits),
-                ("exponents", f"{self.exponents[0]} .. {self.exponents[1]}"),
-                ("specials", f"{self.special_rows} rows of A, {self.special_columns} columns of B"),
-                ("workspace", f"{self.workspace / 2**20:.1f} MiB"),
-                ("chosen", self.reason),
-                ("fallback", self.fallback or "none"),
-            ]
-        )
-        yield Table(
-            [(stage, f"{1e3 * seconds:.3f} ms") for stage, seconds in self.seconds.items()],
-            right=(1,),
-        )
+            bits = f"{self.capacities[0]} .. {self.capacities[1]} of rows and columns, {bits} of the plan"
+        rows += [
+            ("products", f"{self.products}{moduli}"),
+            ("bits", bits),
+            ("exponents", f"{self.exponents[0]} .. {self.exponents[1]}"),
+            ("specials", f"{self.special_rows} rows of A, {self.special_columns} columns of B"),
+            ("workspace", f"{self.workspace / 2**20:.1f} MiB"),
+            ("chosen", self.reason),
+            ("fallback", self.fallback or "none"),
+        ]
+        yield Table(rows)
+        times = [(stage, f"{1e3 * seconds:.3f} ms") for stage, seconds in self.seconds.items()]
+        yield Table(times, right=(1,))

@@ -46,7 +46,7 @@ def test_a_value_shows_itself_as_a_table(name: str) -> None:
 
 def test_a_failure_is_in_the_table() -> None:
     from ozfp4._backends.kernels import cpu_kernel
-    from ozfp4._trust.verdict import Verdict
+    from ozfp4._trust.guard import Verdict
 
     tested = ozfp4.SelfTest((Verdict(cpu_kernel("fp64"), False, "short", 3, 0.5, "case <7>"),))
     assert not tested

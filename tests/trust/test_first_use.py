@@ -76,7 +76,8 @@ def test_once_in_a_process_and_once_on_a_machine(cache: Path, kept: Kept) -> Non
         assert [name in text and "a wrong entry" in text for text in told].count(True) == 1
     failure = guard.verdict_of(FP64).failure
     assert failure is not None
-    assert (failure.case, failure.extents, failure.entry, failure.found) == ("sums", (2, 3, 4), (0, 1), "5")
+    found = (failure[name] for name in ("case", "extents", "entry", "found"))
+    assert tuple(found) == ("sums", (2, 3, 4), (0, 1), "5")
 
 
 def test_the_short_form_is_what_runs(cache: Path) -> None:

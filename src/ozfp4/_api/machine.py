@@ -17,7 +17,7 @@ from .._request import library
 from .._support.table import Table, Tabular
 from .._support.version import __version__
 from .._trust import guard
-from .._trust.verdict import Verdict
+from .._trust.guard import Verdict
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from .._backends.cuda import extension
 from .._backends.kernels import GPU_BACKENDS, device_name
 from .._plans.plan import ALPHABETS
 from .._request import library
-from .._trust.verdict import Verdict
+from .._trust.guard import Verdict
 from . import clocks
 from .machine import describe, output
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 import warnings
+from dataclasses import dataclass, field
 from typing import Any
 
 from .. import _core
@@ -16,7 +17,27 @@ from .._backends.kernels import DeviceKernel, gpu_kernels
 from .._plans.plan import Plan
 from .._request import library
 from .._support.caller import stack_level
-from .verdict import Verdict, of_core
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What the self-test found about one kernel on one device: by its `form`, "short" or "long", in `cases`, of which the last
+    failed; why, the case and the first wrong entry or what the device said; and all that repeats it (csrc/bindings/verdicts.hpp).
+    """
+
+    kernel: DeviceKernel
+    passed: bool
+    form: str
+    cases: int
+    seconds: float
+    reason: str | None = None
+    failure: dict[str, Any] | None = field(default=None, compare=False)
+
+    @property
+    def text(self) -> str:
+        """In a few words."""
+        return f"passed, {self.form} form" if self.passed else f"FAILED: {self.reason}"
+
 
 _warned: set[DeviceKernel] = set()  # of these failures
 
@@ -29,11 +50,8 @@ def forget() -> None:
         cuda.forget_verdicts()
 
 
-# ---- What is known --------------------------------------------------------------------------------------------------
-
-
 def _ask(question: str, kernel: DeviceKernel, *further: Any) -> Verdict | None:
-    """A kernel's verdict from the core of its device: its "known_verdict", its "verdict_of" or that of "test_kernel"."""
+    """A kernel's verdict by a function of its device's core."""
     if kernel.device == "cpu":
         found = getattr(_core, question)(kernel.name, kernel.element, *further)
     else:
@@ -43,7 +61,7 @@ def _ask(question: str, kernel: DeviceKernel, *further: Any) -> Verdict | None:
         except MemoryError:  # torch may hold what is not used
             library.require_torch().cuda.empty_cache()
             found = ask(kernel.index, kernel.name, kernel.element, *further)
-    return None if found is None else of_core(kernel, found)
+    return None if found is None else Verdict(kernel, **found)
 
 
 def _told(verdict: Verdict | None) -> Verdict:
