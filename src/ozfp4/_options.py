@@ -92,26 +92,23 @@ class Options(NamedTuple):
 DEFAULTS: dict[str, Any] = {**Options()._asdict(), "accuracy": None}
 
 
-class UnitOptions(TypedDict, total=False):
-    """Which units multiply, and the memory that they may take."""
+# What functions take, as their ``**options``.
 
+
+class UnitOptions(TypedDict, total=False):
     scheme: str
     backend: str
     workspace_limit: int | None
 
 
-class PlanOptions(TypedDict, total=False):
-    """By what an operand is prepared."""
-
+class PlanOptions(TypedDict, total=False):  # by what an operand is prepared
     scheme: str
     backend: str
     accuracy: str | None
     plan: Plan | None
 
 
-class RequestOptions(TypedDict, total=False):
-    """Options that determine a plan."""
-
+class RequestOptions(TypedDict, total=False):  # what determines a plan
     scheme: str
     backend: str
     bits: int | None
@@ -119,35 +116,27 @@ class RequestOptions(TypedDict, total=False):
     accuracy: str | None
 
 
-class RoundedOptions(UnitOptions, total=False):
-    """Options of functions that make any number of products, each rounded."""
-
+class RoundedOptions(UnitOptions, total=False):  # of any number of products, each rounded
     accuracy: str | None
     rounding: str
 
 
-class ProductOptions(RoundedOptions, total=False):
-    """Options of functions whose result is one product, without the two that change the returned tuple."""
-
+class ProductOptions(RoundedOptions, total=False):  # of one product
     plan: Plan | None
     overflow: str
 
 
 class ReportedOptions(ProductOptions, total=False):
-    """The same with these two."""
-
     report: bool
     return_bound: bool
 
 
 class TypedOptions(ProductOptions, total=False):
-    """Where the result may have another dtype than the operands promote to."""
-
     dtype: Any
 
 
 class AllOptions(ReportedOptions, TypedOptions, total=False):
-    """All of them."""
+    pass
 
 
 def plan_options(given: Mapping[str, Any]) -> dict[str, Any]:

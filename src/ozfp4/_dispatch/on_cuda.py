@@ -20,10 +20,6 @@ from .decision import are_paired, plan_of, precision
 _LONGEST_EXTENT = 2**31 - 4096  # kLongestExtent of csrc/plan/schedule.hpp
 
 _ready: set[int] = set()  # devices that this build has kernels for
-
-
-# ---- What must be there ---------------------------------------------------------------------------------------------
-
 _CODES = {"i": 0, "u": 1, "f": 2, "c": 5, "b": 6}  # of DLPack, by NumPy's kinds
 
 
@@ -75,11 +71,10 @@ def check_device(device: Any) -> None:
 
 def index_of(device: object) -> int | None:
     """The number of a device that this build has kernels for, by its name or torch's; None for the CPU. Errors name `device`."""
-    torch, text = library.torch_module(), device
-    if torch is not None and isinstance(device, torch.device):
-        text = str(device)
-    if not isinstance(text, str):
+    torch = library.torch_module()
+    if not isinstance(device, str) and not (torch is not None and isinstance(device, torch.device)):
         raise TypeError(f"device: {device!r} is neither a string nor a torch.device")
+    text = str(device)
     found = re.fullmatch(r"cpu(?::0)?|(cuda)(?::(\d{1,9}))?", text)
     if found is None:
         raise ValueError(f"device: {text!r} is unknown; allowed are 'cpu', 'cuda', 'cuda:0' and so on")
@@ -90,10 +85,9 @@ def index_of(device: object) -> int | None:
     if not torch.cuda.is_available():
         raise RuntimeError(f"device: {text!r}: torch sees no CUDA device")
     index = int(torch.cuda.current_device() if found[2] is None else found[2])
-    if index >= torch.cuda.device_count():
-        raise RuntimeError(
-            f"device: {text!r} is not there; torch sees cuda:0 to cuda:{torch.cuda.device_count() - 1}"
-        )
+    count = torch.cuda.device_count()
+    if index >= count:
+        raise RuntimeError(f"device: {text!r} is not there; torch sees cuda:0 to cuda:{count - 1}")
     reason = extension.why_unavailable(torch.device("cuda", index))
     if reason is not None:
         raise RuntimeError(f"device: {text!r}: {reason}")
@@ -111,9 +105,6 @@ def check_extents(m: int, n: int, k: int) -> None:
     if max(m, n, k) > _LONGEST_EXTENT:
         name, extent = max((("m", m), ("n", n), ("k", k)), key=lambda x: x[1])
         raise ValueError(f"{name}: {extent} exceeds 2**31 - 4096, the largest extent of a product on a GPU")
-
-
-# ---- What is decided ------------------------------------------------------------------------------------------------
 
 
 class Decision(NamedTuple):
@@ -145,9 +136,6 @@ def choose(asked: Options, inner: int, single: bool, is_paired: bool, device: An
 
 def _check_backend(asked: Options, device: Any) -> None:
     check_gpu_backend(asked.backend if asked.plan is None else asked.plan.backend, device)
-
-
-# ---- Products -------------------------------------------------------------------------------------------------------
 
 
 def core_for(request: MatmulRequest) -> Any:

@@ -25,9 +25,6 @@ from .decision import plan_of, precision
 GRAM_COLUMNS = 0  # of a block of a Gram matrix at least; 0: as the device's core has it
 
 
-# ---- Floating-point numbers -----------------------------------------------------------------------------------------
-
-
 def multiply(request: MatmulRequest, encloses: bool = False) -> tuple[Any, Any, Report | None]:
     """The product, or alpha A B + beta C of the request's update, in the caller's library; beside it bounds of its errors, or the
     product rounded up (`encloses`); and the report. None for what was not asked for. Raises as :func:`ozfp4.matmul`."""
@@ -63,9 +60,6 @@ def _multiply(request: MatmulRequest, name: str, further: dict[str, Any]) -> tup
     if asked.report:
         about = reports.make_report(request, plan_of(asked, outcome["plan"]), outcome, c, beside)
     return to_caller(request, c), None if beside is None else to_caller(request, beside), about
-
-
-# ---- Integers -------------------------------------------------------------------------------------------------------
 
 
 def multiply_integers(request: MatmulRequest, bits: int, modulus: int = 0) -> tuple[Any, Report | None]:
@@ -113,9 +107,6 @@ def refuse_overflow(overflows: int, dtype: Any) -> None:
         raise OverflowError(f"overflow: {overflows} {entries} not fit {dtype}; nothing was written")
 
 
-# ---- Pieces ---------------------------------------------------------------------------------------------------------
-
-
 def partial_product(a: Any, b: Any, k: int, asked: Options, dtype: Any) -> Any:
     """The piece a (m x K_r) and b (K_r x n), float64 or float32 tensors of one device, of products of `k` terms with results of
     `dtype`: a :class:`ozfp4._backends.partial.Partial`, or its like on a GPU."""
@@ -133,9 +124,6 @@ def partial_product(a: Any, b: Any, k: int, asked: Options, dtype: Any) -> Any:
     chosen = asked._replace(backend="fp64") if asked.backend == "auto" and asked.plan is None else asked
     plan = plan_of(asked, _core.choose(chosen, 1, 1, k, precision(single), False, False)[0])
     return partial.Partial(a, b, k, plan, asked, dtype)
-
-
-# ---- The logger -----------------------------------------------------------------------------------------------------
 
 
 def began(request: MatmulRequest) -> float | None:
@@ -173,9 +161,6 @@ def _wait(request: MatmulRequest) -> bool:
             return False
         cuda.synchronize(request.a.device)
     return True
-
-
-# ---- What they share ------------------------------------------------------------------------------------------------
 
 
 def _run(request: MatmulRequest, name: str, c: Any, further: dict[str, Any]) -> dict[str, Any]:

@@ -14,9 +14,8 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from .library import is_tensor, torch_module
+from .library import HOST_DEVICES, is_tensor, torch_module
 from .prepared import Prepared
-from .remedies import HOST_DEVICES
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -5,20 +5,19 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from functools import lru_cache, partial
+from inspect import getattr_static
 from logging import DEBUG
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from .. import _core
 from .._support import torch_private
 from .._support.environment import LOGGER
 from .._support.fp_mode import in_default_mode
-from . import remedies
 from .prepared import Prepared
+from .types import Array, Arrays
 
-Array = npt.NDArray[Any]
 FLOATS = (np.float64, np.float32)
 INTEGERS = (
     np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64, np.bool_,
@@ -26,6 +25,9 @@ INTEGERS = (
 NUMBERS = (*FLOATS, np.complex128, np.complex64)
 TAKEN = (*NUMBERS, *INTEGERS)  # what matmul takes
 INT8 = (np.int8,)  # what int8_matmul takes
+
+# Of enum DLDeviceType of dlpack.h: memory that NumPy reads, a CPU's, also where CUDA pinned it.
+HOST_DEVICES = (1, 3)
 
 # torch if the caller has imported it, else None; we never import it ourselves. What torch.compile traces asks sys.modules itself,
 # as not every version of it traces a bound method of a dictionary.
@@ -132,7 +134,7 @@ def is_from_torch(**operands: object) -> bool:
     if len(set(given.values())) > 1:
         for name, x in operands.items():
             if isinstance(x, Prepared):
-                remedies.check_array(name, x)
+                _check_array(name, x)
         kinds = ", ".join(
             f"{name} is a {'torch tensor' if t else 'NumPy array'}" for name, t in given.items()
         )
@@ -166,9 +168,9 @@ def _check_entries(name: str, x: object) -> None:
     if is_tensor(x):
         check_tensor(name, x)
         return
-    remedies.check_array(name, x)
+    _check_array(name, x)
     if not isinstance(x, (list, tuple)):
-        remedies.check_here(name, x)
+        _check_here(name, x)
     elif not all(issubclass(kind, (int, float, complex, np.generic)) for kind in set(map(type, x))):
         for i, each in enumerate(x):
             _check_entries(f"{name}[{i}]", each)
@@ -194,6 +196,65 @@ def listed(allowed: tuple[type, ...], prefix: str = "") -> str:
 def converted(x: Any, dtype: str) -> Any:
     """An array or a tensor in the dtype of this name, each entry rounded once."""
     return x.to(getattr(require_torch(), dtype)) if is_tensor(x) else x.astype(dtype)
+
+
+# ---- What is refused ------------------------------------------------------------------------------------------------
+
+
+def _check_array(name: str, x: Any) -> None:
+    """TypeError for what np.asarray would take the entries from, but not their meaning."""
+    kind, reason = type(x).__name__, ""
+    if isinstance(x, Prepared):
+        reason = "a prepared operand is not taken here; pass the matrix itself"
+    elif isinstance(x, np.ma.MaskedArray):
+        instead = "out.data" if name == "out" else f"{name}.filled(0)"
+        reason = f"masked arrays are not supported, their mask would be lost; pass {instead}"
+    elif not isinstance(x, np.ndarray) and hasattr(x, "toarray"):
+        reason = f"{kind} is sparse, and only dense arrays are supported; pass {name}.toarray()"
+    elif _has_own_products(x):
+        does = "has products of its own, and what they add to numbers, such as units, would be lost"
+        reason = f"{kind} {does}; np.asarray({name}) has its numbers alone"
+    if reason:
+        raise TypeError(f"{name}: {reason}")
+
+
+def _has_own_products(x: Any) -> bool:
+    """Whether NumPy leaves products of such arrays to their type, as those with units. Arrays with DLPack are their numbers."""
+    kind = type(x)
+    if isinstance(x, np.ndarray):
+        names = ("__array_ufunc__", "__array_function__")
+        return any(getattr(kind, name) is not getattr(np.ndarray, name) for name in names)
+    return hasattr(kind, "__array_function__") and not hasattr(kind, "__dlpack__")
+
+
+def _check_here(name: str, x: Any) -> None:
+    """RuntimeError for an array in another memory than the CPU's, which np.asarray would copy. Range: no tensor of torch."""
+    kind, place = type(x), None
+    if not hasattr(kind, "__array__") or isinstance(x, (np.ndarray, np.generic)):
+        return
+    if hasattr(x, "__cuda_array_interface__"):
+        place = "a CUDA device"
+    elif hasattr(kind, "__dlpack_device__"):
+        number = int(x.__dlpack_device__()[0])
+        place = None if number in HOST_DEVICES else f"a device of DLPack kind {number}"
+    # Of the type or the instance; not what __getattr__ finds, as a table does a column of this name.
+    elif getattr_static(x, "device", None) is not None and "cpu" not in str(x.device).lower():
+        place = f"device {x.device}"
+    if place is not None:
+        raise RuntimeError(
+            f"{name}: {kind.__name__} lies on {place}, and would be copied to the CPU; copy it there, or pass an array of a "
+            "library with __dlpack__ and from_dlpack"
+        )
+
+
+def refusal_of(name: str, tensor: Any) -> str:
+    """The error of a tensor that is no array of entries in memory: nested, sparse, a subclass that computes by itself."""
+    if tensor.is_nested or str(tensor.layout) != "torch.strided":
+        layout = "nested" if tensor.is_nested else tensor.layout
+        return f"{name}: layout {layout} is not supported; pass a dense (strided) tensor, such as {name}.to_dense()"
+    if type(tensor).__name__ == "DTensor":
+        return f"{name}: a DTensor is for ozfp4.matmul and gemm alone; pass {name}.full_tensor(), or {name}.to_local()"
+    return f"{name}: {type(tensor).__name__} does not hold its entries as a torch.Tensor does; pass what it stands for"
 
 
 # ---- Tensors --------------------------------------------------------------------------------------------------------
@@ -233,13 +294,13 @@ def _check_unwatched(name: str, tensor: Any) -> None:
         )
     kind = type(tensor)
     if kind is not torch.Tensor and kind.__torch_dispatch__ is not torch.Tensor.__torch_dispatch__:
-        raise TypeError(remedies.of_tensor(name, tensor))
+        raise TypeError(refusal_of(name, tensor))
 
 
 def check_kind(name: str, tensor: Any, allowed: tuple[type, ...] = TAKEN) -> None:
     """TypeError for a tensor that is not dense or of a dtype that is not `allowed`."""
     if tensor.is_nested or tensor.layout is not require_torch().strided:
-        raise TypeError(remedies.of_tensor(name, tensor))
+        raise TypeError(refusal_of(name, tensor))
     if name_of(tensor.dtype) not in _names(allowed):
         allowed_names = listed(allowed, "torch.")
         raise TypeError(f"{name}: dtype {tensor.dtype} is not supported; allowed is {allowed_names}")
@@ -293,7 +354,7 @@ def new_array(torch: Any, shape: tuple[int, ...], dtype: Any) -> Array:
     return _core.array_of_tensor("out", made, dtype)
 
 
-def tensor_of_array(array: npt.ArrayLike) -> Any:
+def tensor_of_array(array: Arrays) -> Any:
     """The tensor whose memory an array is, by :func:`new_array` or :func:`array_of_tensor`; a copy of any other array, as torch
     never resizes the storage of what from_numpy makes."""
     torch, array = require_torch(), np.asarray(array)

@@ -12,9 +12,10 @@ import numpy as np
 
 from .._options import DEFAULTS, Options
 from . import library
-from .library import Array, Operands, is_complex, name_of, take_operands
+from .library import Operands, is_complex, name_of, take_operands
 from .out import check_out, is_same_place
 from .prepared import DOUBLE, SINGLE, Prepared
+from .types import Array
 
 Extents = tuple[int, ...]
 

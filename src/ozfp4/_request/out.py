@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-Array = npt.NDArray[Any]
+from .types import Array
 
 
 def _overlaps(x: Array, y: Array) -> bool:
@@ -28,35 +28,29 @@ def _overlaps_itself(x: Array) -> bool:
     return False
 
 
-class _Addresses:
-    """A device tensor's addresses as NumPy's overlap checks read them; nothing may look at the entries."""
-
-    def __init__(self, tensor: Any) -> None:
-        size = tensor.element_size()
-        self.__array_interface__ = {
-            "data": (tensor.data_ptr() or 1, False),
-            "shape": tuple(tensor.shape),
-            "strides": tuple(stride * size for stride in tensor.stride()),
-            "typestr": f"|V{size}",
-            "version": 3,
-        }
-
-
 def _places(x: Any) -> Array:
-    """An array that lies where `x` does; its entries are not read."""
-    return x if isinstance(x, np.ndarray) else np.asarray(_Addresses(x))
+    """An array that lies where `x` does, an array or a tensor on a device; its entries are not read."""
+    if isinstance(x, np.ndarray):
+        return x
+    size = x.element_size()
+    about = {
+        "data": (x.data_ptr() or 1, False),
+        "shape": tuple(x.shape),
+        "strides": tuple(stride * size for stride in x.stride()),
+        "typestr": f"|V{size}",
+        "version": 3,
+    }
+    return np.asarray(SimpleNamespace(__array_interface__=about))
 
 
 def is_same_place(x: Any, y: Any) -> bool:
     """Whether two arrays, or two tensors on a device, have the same dtype, and each entry where the other has it."""
-
-    def steps(z: Array) -> list[int]:
-        return [stride for stride, extent in zip(z.strides, z.shape, strict=True) if extent > 1]
-
     if x.dtype != y.dtype or tuple(x.shape) != tuple(y.shape):
         return False
     own, other = _places(x), _places(y)
-    return own.ctypes.data == other.ctypes.data and steps(own) == steps(other)
+    strides = zip(own.strides, other.strides, own.shape, strict=True)
+    are_same = all(step == other_step for step, other_step, extent in strides if extent > 1)
+    return own.ctypes.data == other.ctypes.data and are_same
 
 
 def check_form(out: Any, shape: tuple[int, ...], dtype: Any) -> None:

@@ -14,7 +14,6 @@ import numpy as np
 # A letter, or an axis of an ellipsis, counted from the last one: -1, -2, ...
 Label = str | int
 Labels = tuple[Label, ...]
-_ORDERS = ("greedy", "optimal")
 
 
 class Subscripts(NamedTuple):
@@ -31,27 +30,25 @@ def from_lists(arguments: Sequence[Any]) -> tuple[str, list[Any]]:
     >>> from_lists(["x", [0, 1], "y", [1, ...], [0, ...]])
     ('AB,B...->A...', ['x', 'y'])
     """
-    operands = list(arguments[0 : len(arguments) // 2 * 2 : 2])
-    lists = [*arguments[1::2], *([arguments[-1]] if len(arguments) % 2 else [])]
-    text = [_from_list(each) for each in lists]
-    result = f"->{text.pop()}" if len(arguments) % 2 else ""
+    is_odd = len(arguments) % 2
+    operands = list(arguments[: len(arguments) - is_odd : 2])
+    text = [_from_list(each) for each in (*arguments[1::2], *arguments[len(arguments) - is_odd :])]
+    result = f"->{text.pop()}" if is_odd else ""
     return ",".join(text) + result, operands
 
 
 def _from_list(labels: Any) -> str:
     letters = string.ascii_uppercase + string.ascii_lowercase
-    found = []
     try:
-        for label in labels:
-            index = None if label is Ellipsis else operator.index(label)
-            if index is not None and not 0 <= index < len(letters):
-                raise ValueError(f"subscripts: {index} is outside 0..{len(letters) - 1}")
-            found.append("..." if index is None else letters[index])
+        found = [None if label is Ellipsis else operator.index(label) for label in labels]
     except TypeError:
         raise TypeError(
             f"subscripts: {labels!r} is no list of integers and Ellipsis, nor are the subscripts text"
         ) from None
-    return "".join(found)
+    for index in found:
+        if index is not None and not 0 <= index < len(letters):
+            raise ValueError(f"subscripts: {index} is outside 0..{len(letters) - 1}")
+    return "".join("..." if index is None else letters[index] for index in found)
 
 
 def parse(text: str, shapes: Sequence[tuple[int, ...]]) -> Subscripts:
@@ -126,10 +123,8 @@ def order(found: Subscripts, optimize: Any) -> list[tuple[int, ...]]:
     if not isinstance(optimize, (bool, str, tuple, list)):
         raise TypeError(f"optimize: {optimize!r} is neither True, False, a name, nor a path")
     name = optimize[0] if isinstance(optimize, (tuple, list)) and optimize else optimize
-    if not isinstance(name, bool) and name not in (*_ORDERS, "einsum_path"):
-        raise ValueError(
-            f"optimize: {optimize!r} is no path, and no name among {', '.join(map(repr, _ORDERS))}"
-        )
+    if not isinstance(name, bool) and name not in ("greedy", "optimal", "einsum_path"):
+        raise ValueError(f"optimize: {optimize!r} is no path, and no name among 'greedy', 'optimal'")
     if count < 3 and isinstance(optimize, bool):
         return [tuple(range(count))]
     letters = dict(zip(found.extents, string.ascii_letters, strict=False))
@@ -139,9 +134,7 @@ def order(found: Subscripts, optimize: Any) -> list[tuple[int, ...]]:
         )
     terms = ["".join(letters[x] for x in labels) for labels in (*found.operands, found.result)]
     shapes = [tuple(found.extents[x] for x in labels) for labels in found.operands]
-    dummies = [
-        np.broadcast_to(np.float64(0), shape) for shape in shapes
-    ]  # of no memory: shapes are all it looks at
+    dummies = [np.broadcast_to(np.float64(0), shape) for shape in shapes]  # shapes are all it looks at
     try:
         path = np.einsum_path(f"{','.join(terms[:-1])}->{terms[-1]}", *dummies, optimize=optimize)[0]
         steps = [tuple(operator.index(place) for place in step) for step in path[1:]]

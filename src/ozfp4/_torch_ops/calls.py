@@ -11,7 +11,7 @@ from typing import Any
 from .._dispatch import plain
 from .._dispatch.decision import check_bits_of_plan
 from .._options import Options, unusual
-from .._request import library, remedies
+from .._request import library
 from .._request.integers import dtype_name
 from .._request.library import require_torch
 from .._request.operands import check_factor, check_integer_factor, transposed
@@ -180,7 +180,7 @@ def _check(unasked: dict[str, Any], **given: Any) -> None:
         if not is_compiling:
             library.check_kind(name, x)
         elif x.is_nested or x.layout != torch.strided:
-            raise TypeError(remedies.of_tensor(name, x))
+            raise TypeError(library.refusal_of(name, x))
 
 
 plain.operators.update(matmul=matmul, gemm=gemm)

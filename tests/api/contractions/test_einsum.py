@@ -410,7 +410,7 @@ REFUSED = [
     ((A, [0, 1.5]), TypeError, r"^subscripts: \[0, 1\.5\] is no list of integers and Ellipsis"),
     ((A, 3), TypeError, r"^subscripts: 3 is no list of integers"),
     (("",), ValueError, r"^operands: at least one is needed$"),
-    (("ij,jk", A, B.astype(np.float16)), TypeError, r"^operands\[1\]: dtype float16 .*astype\(np\.float32\)"),
+    (("ij,jk", A, B.astype(np.float16)), TypeError, r"^operands\[1\]: dtype float16 is not supported"),
     (("ij,jk", A.astype(object), B), TypeError, r"^operands\[0\]: dtype object is not supported"),
     (("ij,jk", A, np.ma.masked_array(B)), TypeError, r"^operands\[1\]: masked arrays are not"),
     (("ij", A.astype(np.float16)), TypeError, r"^operands\[0\]: dtype float16"),
@@ -500,7 +500,7 @@ def test_tensors_refused() -> None:
             r"cannot be mixed: .* out is a NumPy array",
         ),
         ((a, b.half().requires_grad_()), None, TypeError, r"^operands\[1\]: dtype torch\.float16"),
-        ((a, b.detach().half()), None, TypeError, r"^operands\[1\]: dtype torch\.float16 .*\.float\(\)"),
+        ((a, b.detach().half()), None, TypeError, r"^operands\[1\]: dtype torch\.float16 is not"),
         ((a, b.detach().to_sparse()), None, TypeError, r"^operands\[1\]: layout .* is not supported"),
         (
             (a.to("meta"), b.detach().to("meta")),

@@ -112,7 +112,7 @@ REFUSED = [
     ((A, B, 1.5), TypeError, r"^axes: 1\.5 is neither a number nor a pair"),
     ((A, B, "ab"), TypeError, r"^axes: 'ab' is neither"),
     ((A, B, ([0], [1], [2])), TypeError, r"^axes: \(\[0\], \[1\], \[2\]\) is neither"),
-    ((A, B.astype(np.float16), 1), TypeError, r"^b: dtype float16 .*b\.astype\(np\.float32\)"),
+    ((A, B.astype(np.float16), 1), TypeError, r"^b: dtype float16 is not supported"),
     ((np.ma.masked_array(A), B, 1), TypeError, r"^a: masked arrays"),
 ]
 
