@@ -120,7 +120,7 @@ class ForcedKernel:
     def __enter__(self) -> None: ...
     def __exit__(self, *error: object) -> None: ...
 
-# The self-test of this CPU's kernels, by name and element; a verdict is a dict of the fields of ozfp4._trust.verdict.Verdict.
+# The self-test of this CPU's kernels, by name and element; a verdict is a dict of the fields of ozfp4._trust.guard.Verdict.
 def cpu_facts() -> dict[str, str]:
     """All that findings about the CPU depend on."""
 

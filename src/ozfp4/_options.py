@@ -179,11 +179,7 @@ def check_taken(function: Any, given: Collection[str]) -> None:
 
 def unusual(given: Mapping[str, Any]) -> dict[str, Any]:
     """The options that are not as by default. torch.compile traces this."""
-    asked = {}
-    for name, value in given.items():
-        if value is not DEFAULTS[name]:
-            asked[name] = value
-    return asked
+    return {name: value for name, value in given.items() if value is not DEFAULTS[name]}
 
 
 def _check_agrees(plan: Plan, asked: Options) -> None:

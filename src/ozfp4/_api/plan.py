@@ -66,7 +66,7 @@ def plan(m: int, n: int, k: int, *, device: Any = None, **options: Unpack[Reques
     if backend == "auto":
         backend, _ = cheapest(asked, inner, index)
     if index is not None:
-        on_cuda.check_gpu_backend(backend, f"cuda:{index}")
+        on_cuda.check_backend(asked, f"cuda:{index}")
     return make_plan(scheme, backend, family, bits, inner)
 
 

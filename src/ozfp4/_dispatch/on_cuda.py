@@ -94,8 +94,9 @@ def index_of(device: object) -> int | None:
     return index
 
 
-def check_gpu_backend(backend: str, device: object) -> None:
+def check_backend(asked: Options, device: object) -> None:
     """RuntimeError for a backend that no GPU has."""
+    backend = asked.backend if asked.plan is None else asked.plan.backend
     if backend not in (*GPU_BACKENDS, "auto"):
         raise RuntimeError(f"backend: {backend!r} has no GPU kernel; available on {device}: 'int8', 'fp4'")
 
@@ -127,20 +128,16 @@ def decide(request: MatmulRequest) -> Decision:
 
 def choose(asked: Options, inner: int, single: bool, is_paired: bool, device: Any) -> Decision:
     """The decision about products of an inner dimension, that of their real form. Raises as :func:`decide`."""
-    _check_backend(asked, device)
+    check_backend(asked, device)
     chosen, kernel, reason, fallback = ready(device).choose(
         asked, inner, precision(single), is_paired, device.index
     )
     return Decision(plan_of(asked, chosen), kernel, reason, fallback)
 
 
-def _check_backend(asked: Options, device: Any) -> None:
-    check_gpu_backend(asked.backend if asked.plan is None else asked.plan.backend, device)
-
-
 def core_for(request: MatmulRequest) -> Any:
     """The core of the device of a request, which checks the rest. RuntimeError where there is none, or no such backend."""
-    _check_backend(request.asked, request.a.device)
+    check_backend(request.asked, request.a.device)
     return ready(request.a.device)
 
 
@@ -149,7 +146,7 @@ def prepare(
 ) -> tuple[Any, Plan, int, Any]:
     """An operand as the core keeps it, its plan, bytes that it takes, and the tensor that products read beside it, or None;
     `stays`: whoever passed `x` keeps it as it is, so that it may be read later. Raises as :func:`decide`."""
-    _check_backend(asked, x.device)
+    check_backend(asked, x.device)
     cuda = ready(x.device)
     is_complex = library.is_complex(x.dtype)
     # The core copies complex operands in the form that is multiplied, but for rows of pairs side by side.

@@ -76,9 +76,8 @@ def of_another(product: Callable[..., Any], *given: Any, **named: Any) -> Any:
     back, for tracers, and an `out` that is immutable; RuntimeError for two devices, or one where no product runs."""
     bound = _signature(product).bind(*given, **named)
     arguments = bound.arguments
-    if (
-        "copies" in _signature(product).parameters
-    ):  # it keeps views, and torch counts no write by their library
+    # It keeps views, and torch counts no write by their library.
+    if "copies" in _signature(product).parameters:
         arguments["copies"] = True
     for name in _PAIRS:
         if isinstance(pair := arguments.get(name), list):

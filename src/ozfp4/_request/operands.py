@@ -14,7 +14,7 @@ from .._options import DEFAULTS, Options
 from . import library
 from .library import Operands, is_complex, name_of, take_operands
 from .out import check_out, is_same_place
-from .prepared import DOUBLE, SINGLE, Prepared
+from .prepared import DOUBLE, SIDES, SINGLE, Prepared
 from .types import Array
 
 Extents = tuple[int, ...]
@@ -133,7 +133,7 @@ def _options_of(sides: Sides, given: Mapping[str, Any]) -> Options:
     name, first = ("a", sides.a) if sides.a is not None else ("b", sides.b)
     assert first is not None
     asked = Options.of({**given, "accuracy": given.get("accuracy") or first.accuracy})
-    for own, side, prepared in zip("ab", ("left", "right"), sides, strict=True):
+    for own, side, prepared in zip("ab", SIDES, sides, strict=True):
         if prepared is None:
             continue
         if prepared.side != side:

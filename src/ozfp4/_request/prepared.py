@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NoReturn
 from .._plans.plan import Plan
 from .._support.table import Table, Tabular
 
-SIDES = {"left": "a", "right": "b"}
+SIDES = ("left", "right")
 OTHERS = ("complex", "real")
 SINGLE, DOUBLE = ("float32", "complex64"), ("float64", "complex128")
 
