@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from .._dispatch.plain import operators, products
+from .._dispatch.plain import products
 from .._dispatch.product import multiply, results
 from .._options import ReportedOptions, check_taken, check_unasked, current_accuracy, takes
 from .._request import dlpack, library
@@ -129,8 +128,7 @@ def _gemm(
         if found is not NotImplemented:
             return found
     if is_asked and is_watched(a, b, c, out):
-        known = operators.get("gemm") or partial(by_operator, "gemm")
-        return known(alpha, a, b, beta, c, trans_a, trans_b, out, options)
+        return by_operator("gemm", alpha, a, b, beta, c, trans_a, trans_b, out, options)
     if not dlpack.plain.issuperset(map(type, (a, b, c, out))) and dlpack.are_given(a, b, c, out):
         return dlpack.of_another(_gemm, alpha, a, b, beta, c, trans_a, trans_b, out, options)
 

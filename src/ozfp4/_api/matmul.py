@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
 from logging import DEBUG
 from typing import TYPE_CHECKING, Any, overload
 
@@ -245,8 +244,7 @@ def product(a: Any, b: Any, out: Any, options: Mapping[str, Any], is_asked: bool
         if c is not NotImplemented:
             return c
     if is_asked and is_watched(a, b, out):
-        known = plain.operators.get("matmul") or partial(by_operator, "matmul")
-        return known(a, b, out, options)
+        return by_operator("matmul", a, b, out, options)
     if not dlpack.plain.issuperset(map(type, (a, b, out))) and dlpack.are_given(a, b, out):
         return dlpack.of_another(product, a, b, out, options)
 

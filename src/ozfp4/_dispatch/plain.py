@@ -19,7 +19,3 @@ class _Products(dict[str, Callable[..., Any]]):
 
 
 products = _Products()
-
-# By name those of ``ozfp4._torch_ops.calls``, which torch sees, once it is imported: to import it again takes as long as a check.
-# For what torch's compiler does not trace, which would hold on to what is here now.
-operators: dict[str, Callable[..., Any]] = {}

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from .._dispatch import plain
 from .._dispatch.decision import check_bits_of_plan
 from .._options import Options, unusual
 from .._request import library
@@ -181,6 +180,3 @@ def _check(unasked: dict[str, Any], **given: Any) -> None:
             library.check_kind(name, x)
         elif x.is_nested or x.layout != torch.strided:
             raise TypeError(library.refusal_of(name, x))
-
-
-plain.operators.update(matmul=matmul, gemm=gemm)
