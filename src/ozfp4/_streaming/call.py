@@ -13,7 +13,7 @@ import numpy.typing as npt
 from .._dispatch import plain
 from .._dispatch.decision import capacity, complex_plan
 from .._dispatch.product import empty_result, to_caller
-from .._options import Options, check_unasked, check_workspace, plan_options
+from .._options import Options, check_unasked, plan_options
 from .._plans.plan import Plan, make_plan
 from .._request import library
 from .._request.dlpack import any_library
@@ -35,11 +35,11 @@ _Dtypes = tuple[np.dtype[Any], np.dtype[Any]]
 def matmul(a: Any, b: Any, out: Any, device: Any, given: dict[str, Any]) -> Any:
     """The product, with the options that were given. Raises as :func:`ozfp4.matmul`."""
     _check_streamed(a, b, out, given.get("report", False))
-    devices, limit = devices_of(device), given.get("workspace_limit")
-    options = {name: value for name, value in given.items() if name not in ("workspace_limit", "report")}
-    if limit is None and [each.name for each in devices] == ["cpu"]:
+    devices, options = devices_of(device), {name: x for name, x in given.items() if name != "report"}
+    if options.get("workspace_limit") is None and [each.name for each in devices] == ["cpu"]:
         return plain.products["matmul"](a, b, out, **options)
     asked = Options.of(options)
+    limit, asked = asked.workspace_limit, asked._replace(workspace_limit=None)
     operands = library.take_operands(a, b, out, library.TAKEN)
     dtypes, dtype = _dtypes(operands, asked.dtype)
     if is_integer(dtype):
@@ -50,8 +50,6 @@ def matmul(a: Any, b: Any, out: Any, device: Any, given: dict[str, Any]) -> Any:
     else:
         options = {**options, "accuracy": asked.accuracy}  # the threads that multiply have another default
     request = matmul_request(operands, asked, dtype)
-    if limit is not None:
-        limit = check_workspace(limit)
     if 0 in (*request.shape.stack, request.shape.m, request.shape.n, request.shape.k):
         return plain.products["matmul"](a, b, out, **options)
     for each in devices:
