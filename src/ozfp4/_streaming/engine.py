@@ -157,10 +157,8 @@ class _Line:
         """Take tiles, let what they need travel, and multiply the first one where there is no room for another."""
         fed: deque[tuple[Box, _Slots]] = deque()
         for tile in iter(self._next, None):
-            while len(fed) == 2 or (slots := self._room(tile, [x for _, x in fed])) is None:
+            while len(fed) == 2 or not self._feed(tile, fed):
                 self._multiply(*fed.popleft())
-            self._bring(tile, slots)
-            fed.append((tile, slots))
         while fed:
             self._multiply(*fed.popleft())
         for place in self._places:
@@ -173,27 +171,27 @@ class _Line:
         except IndexError:
             return None
 
-    def _room(self, tile: Box, used: list[_Slots]) -> _Slots | None:
-        """Slots that hold what a tile needs, or are not used; None where one is missing."""
-        found = {}
+    def _feed(self, tile: Box, fed: deque[tuple[Box, _Slots]]) -> bool:
+        """Let what a tile needs travel to slots that hold it already, or that no tile uses; False where there is none."""
+        tiling, found = self._job.tiling, {}
         for side, slots in self._slots.items():
-            piece = self._job.tiling.piece(side, tile)
-            free = (x for x in slots if all(x is not each[side] for each in used))
+            piece = tiling.piece(side, tile)
+            free = (x for x in slots if all(x is not used[side] for _, used in fed))
             slot = next((x for x in slots if x.piece == piece), None) or next(free, None)
             if slot is None:
-                return None
+                return False
             found[side] = slot
-        return found
-
-    def _bring(self, tile: Box, slots: _Slots) -> None:
-        """Let the pieces of the operands that a tile needs travel to slots, unless they are there."""
-        for side, slot in slots.items():
+        for side, slot in found.items():
             self._slots[side].remove(slot)
             self._slots[side].append(slot)
-            piece = self._job.tiling.piece(side, tile)
+            piece = tiling.piece(side, tile)
             if slot.piece != piece:
-                slot.piece = piece
-                slot.parts = self.up.begin(self._job.host[side], piece, slot.memory, slot.last)
+                slot.piece, slot.parts = (
+                    piece,
+                    self.up.begin(self._job.host[side], piece, slot.memory, slot.last),
+                )
+        fed.append((tile, found))
+        return True
 
     def _multiply(self, tile: Box, slots: _Slots) -> None:
         """Enqueue the product of a tile, and send it back."""
