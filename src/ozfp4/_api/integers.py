@@ -197,12 +197,7 @@ def bits_of(operands: Operands) -> int:
 
 
 def integer_product(
-    operands: Operands,
-    asked: Options,
-    dtype: Any,
-    bits: int,
-    modulus: int = 0,
-    update: Update | None = None,
+    operands: Operands, asked: Options, dtype: Any, bits: int, modulus: int = 0, update: Update | None = None
 ) -> tuple[Any, Report | None]:
     """The product of integers of less than `bits` bits, modulo 2^w of `dtype` or modulo `modulus`, or their `update`; and a
     report where one is asked for. Raises as :func:`ozfp4.matmul`; ValueError for a plan of too few bits."""
