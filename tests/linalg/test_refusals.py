@@ -113,7 +113,9 @@ def test_tensors(check_refused):
     pair = linalg.lu_factor(a)
     check_refused(ValueError, r"piv: an index is outside 1\.\.3", linalg.lu_solve, (pair[0], pair[1] - 1), b)
     for wrong in (pair[1].double().requires_grad_(False), pair[1].bfloat16()):
-        check_refused(TypeError, r"piv: dtype torch\.", linalg.lu_solve, (pair[0], wrong), b)
+        check_refused(
+            TypeError, r"piv: dtype (float64|torch\.bfloat16)", linalg.lu_solve, (pair[0], wrong), b
+        )
     check_refused(
         torch.linalg.LinAlgError, "the pivot 1", linalg.lu_solve, linalg.lu_factor(torch.ones(2, 2)), b[:2]
     )

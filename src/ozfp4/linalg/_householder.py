@@ -6,13 +6,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 from .._options import check_name
-from .._request.dlpack import any_library
 from .._request.types import Array, Arrays
 from .._request.types import TensorT as T
-from .._support.fp_mode import in_default_mode
 from . import _native as native
 from ._native import adjoint, pick
-from ._operands import Common, over_stack, take
+from ._operands import Common, over_stack, routine, take
 from ._products import blocks, multiply, update
 
 if TYPE_CHECKING:
@@ -60,10 +58,7 @@ def _inner(v: Any, tau: Any, accuracy: str) -> Any:
 
 def _reflect(c: Any, v: Any, t: Any, accuracy: str) -> Any:
     """C - V (T (V^H C))."""
-    if c.shape[2] == 0:
-        return c
-    inner = multiply(t, multiply(adjoint(v), c, accuracy), accuracy)
-    return update(c, v, inner, accuracy)
+    return update(c, v, multiply(t, multiply(adjoint(v), c, accuracy), accuracy), accuracy)
 
 
 def times_q(reflections: Sequence[tuple[int, Any, Any]], c: Any, accuracy: str, *, inverse: bool) -> Any:
@@ -78,8 +73,7 @@ def times_q(reflections: Sequence[tuple[int, Any, Any]], c: Any, accuracy: str, 
 def qr(a: T, *, mode: str = ..., **options: Unpack[Common]) -> tuple[T, T]: ...
 @overload
 def qr(a: Arrays, *, mode: str = ..., **options: Unpack[Common]) -> tuple[Array, Array]: ...
-@any_library
-@in_default_mode
+@routine
 def qr(a: Any, *, mode: str = "reduced", accuracy: str | None = None, check_finite: bool = True) -> Any:
     """A = Q R by Householder's reflections: Q with orthonormal columns, R upper triangular (trapezoidal).
 

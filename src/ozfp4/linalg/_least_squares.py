@@ -8,11 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._report import Report
-from .._request.dlpack import any_library
-from .._support.fp_mode import in_default_mode
 from ._householder import factorise, times_q
 from ._native import Host, Rows, adjoint, eye, join, pick, put, zeros
-from ._operands import check_flags, over_stack, take
+from ._operands import check_flags, over_stack, routine, take
 from ._products import residual
 from ._refine import ABOUT, part_left, quick
 from ._refine import refine as refined_solution
@@ -78,8 +76,7 @@ def _augmented(tall: Any, b: Any, least_squares: bool, refine: bool, accuracy: s
     return z[:, :m], z[:, m:], about
 
 
-@any_library
-@in_default_mode
+@routine
 def lstsq(
     a: Any, b: Any, *, refine: bool = False, accuracy: str | None = None, check_finite: bool = True
 ) -> LstsqResult:

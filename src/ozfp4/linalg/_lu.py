@@ -8,13 +8,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, overload
 import numpy as np
 
 from .._request import library
-from .._request.dlpack import any_library
 from .._request.types import Array, Arrays
 from .._request.types import TensorT as T
-from .._support.fp_mode import in_default_mode
 from . import _native as native
 from ._native import Host, adjoint, from_host, pick, put
-from ._operands import Common, over_stack, take
+from ._operands import Common, over_stack, routine, take
 from ._products import blocks, fits, room, scaled, update
 from ._triangles import check_diagonal, substitute, transposition
 
@@ -119,8 +117,7 @@ def _rows_of(x: Any, order: Host) -> Any:
 def lu_factor(a: T, **options: Unpack[Common]) -> tuple[T, T]: ...
 @overload
 def lu_factor(a: Arrays, **options: Unpack[Common]) -> tuple[Array, Array]: ...
-@any_library
-@in_default_mode
+@routine
 def lu_factor(a: Any, *, accuracy: str | None = None, check_finite: bool = True) -> Any:
     """P A = L U with partial pivoting, as SciPy and torch keep it.
 
@@ -163,8 +160,7 @@ def lu_solve(lu_and_piv: tuple[T, T], b: T, *, trans: int | str = ..., **options
 def lu_solve(
     lu_and_piv: tuple[Arrays, Arrays], b: Arrays, *, trans: int | str = ..., **options: Unpack[Common]
 ) -> Array: ...
-@any_library
-@in_default_mode
+@routine
 def lu_solve(
     lu_and_piv: Any,
     b: Any,
@@ -175,6 +171,8 @@ def lu_solve(
 ) -> Any:
     """X with op(A) X = B, from the factors of :func:`ozfp4.linalg.lu_factor` of a square A, or SciPy's or torch's own.
 
+    X has the shape of b, or of the stack.
+
     Parameters
     ----------
     lu_and_piv : (array, array) or (tensor, tensor)
@@ -184,11 +182,6 @@ def lu_solve(
         (n,), or (..., n, k) with broadcasting stacks.
     trans : {0 or "N", 1 or "T", 2 or "C"}
         op(A): A itself, its transpose, its conjugate transpose.
-
-    Returns
-    -------
-    x : array or tensor
-        Of the shape of b, or of the stack.
 
     Raises
     ------
@@ -217,17 +210,12 @@ def _checked_pivots(piv: Any, n: int, lead: tuple[int, ...], are_tensors: bool) 
     """The exchanges on the host, from 0, for each matrix of the stack; TypeError or ValueError unless they are such."""
     if library.is_tensor(piv) != are_tensors:
         raise TypeError("piv: NumPy arrays and torch tensors cannot be mixed; lu is of the other library")
-    first = 1 if are_tensors else 0
     try:
-        if are_tensors:
-            library.check_tensor("piv", piv)
-            host = native.to_host(piv)
-        else:
-            host = library.as_array("piv", piv)
+        host = library.as_array("piv", piv.cpu() if are_tensors else piv)
     except ValueError:  # NumPy's, of lists of different lengths
         raise TypeError(f"piv: {piv!r} is no array of integers") from None
     if host.dtype.kind not in "iu":
-        raise TypeError(f"piv: dtype {piv.dtype if are_tensors else host.dtype} holds no integers")
+        raise TypeError(f"piv: dtype {host.dtype} holds no integers")
     needed = (*lead, n)
     try:
         if host.shape[-1:] != (n,):
@@ -235,6 +223,7 @@ def _checked_pivots(piv: Any, n: int, lead: tuple[int, ...], are_tensors: bool) 
         exchanged = np.broadcast_to(host, needed)
     except ValueError:
         raise ValueError(f"piv: shape {host.shape} does not fit lu; {needed} is needed") from None
+    first = 1 if are_tensors else 0
     if host.size and not (host.min() >= first and host.max() < n + first):
         raise ValueError(f"piv: an index is outside {first}..{n - 1 + first}")
     return exchanged.reshape(prod(lead), n).astype(np.int64) - first
@@ -280,8 +269,7 @@ def _scaled(x: Host, e: Host) -> Host:
     return result
 
 
-@any_library
-@in_default_mode
+@routine
 def slogdet(a: Any, *, accuracy: str | None = None, check_finite: bool = True) -> Slogdet:
     """Sign (phase) and logarithm of the magnitude of the determinants of square matrices, by LU.
 
@@ -319,20 +307,15 @@ def slogdet(a: Any, *, accuracy: str | None = None, check_finite: bool = True) -
 def det(a: T, **options: Unpack[Common]) -> T: ...
 @overload
 def det(a: Arrays, **options: Unpack[Common]) -> Array: ...
-@any_library
-@in_default_mode
+@routine
 def det(a: Any, *, accuracy: str | None = None, check_finite: bool = True) -> Any:
-    """The determinants of square matrices, by LU; where they are out of range they are 0 or infinite, and :func:`slogdet` is not.
+    """The determinants of square matrices, by LU, of the dtype of a; those out of range are 0 or infinite, as :func:`slogdet` is
+    not.
 
     Parameters
     ----------
     a : array_like or torch.Tensor
         (..., n, n). Dtypes, `accuracy`, `check_finite` and errors are those of :func:`ozfp4.linalg.solve`.
-
-    Returns
-    -------
-    array or tensor
-        (...), of the dtype of a.
 
     Examples
     --------

@@ -32,14 +32,9 @@ def dtype_of(x: Any) -> np.dtype[Any]:
     return x.dtype if isinstance(x, np.ndarray) else np.dtype(name_of(x.dtype))
 
 
-def limits(x: Any) -> Any:
-    """The limits of its dtype, as NumPy gives them."""
-    return np.finfo(dtype_of(x))
-
-
 def roundoff(x: Any) -> float:
     """The unit roundoff u of its dtype: 2^-53 for float64."""
-    return float(limits(x).eps) / 2
+    return float(np.finfo(dtype_of(x)).eps) / 2
 
 
 def copy(x: Any, dtype: np.dtype[Any] | None = None) -> Any:

@@ -4,17 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import prod
-from typing import Any, NamedTuple, TypedDict, cast
+from typing import Any, NamedTuple, TypedDict, TypeVar, cast
 
 import numpy as np
 
 from .._dispatch.on_cuda import check_device
 from .._options import check_accuracy
+from .._request.dlpack import any_library
 from .._request.library import TAKEN, is_integer, take_operand, take_operands
+from .._support.fp_mode import in_default_mode
 from ._native import copy, dtype_of, eye, is_finite, join, library_of, numbers
 
 # Matrices go through a function together while they take no more bytes than this, so that what it makes of them stays small.
 _AT_ONCE = 2**24
+
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def routine(function: F) -> F:
+    """For arrays of any library, in the default floating-point mode."""
+    return any_library(in_default_mode(function))
 
 
 class Common(TypedDict, total=False):

@@ -16,21 +16,8 @@ import numpy as np
 
 from .._report import Report
 from .._support.table import Table, Tabular
-from ._native import (
-    Host,
-    Rows,
-    column_sizes,
-    copy,
-    dtype_of,
-    eye,
-    is_finite,
-    join,
-    numbers,
-    pick,
-    put,
-    roundoff,
-    to_host,
-)  # fmt: skip
+from . import _native as native
+from ._native import Host, Rows, numbers, pick, put, to_host
 from ._products import add, exponents, multiply
 
 # About A^-1 times the sum of a few X, or A^-H X, of some matrices of a stack.
@@ -68,11 +55,11 @@ def quick(a: Any, solve: Solve, b: Any) -> tuple[Host, Any]:
     columns, rows = columns[:, :, None], rows[:, :, None]
     known = numbers(random_numbers(n, _PROBES) / columns, a)
     right = [numbers(random_numbers(m, _PROBES) * rows, a), multiply(a, known, "correct"), b]
-    found = solve([join(right, 2)], np.arange(len(a)))
+    found = solve([native.join(right, 2)], np.arange(len(a)))
     sizes = to_host(abs(found[:, :, :_PROBES])) * columns
     rest = to_host(abs(found[:, :, _PROBES : 2 * _PROBES] - known)) * columns
     left = np.maximum(
-        np.sqrt(n) * rest.max((1, 2), initial=0.0), n * roundoff(a) * sizes.max((1, 2), initial=0.0)
+        np.sqrt(n) * rest.max((1, 2), initial=0.0), n * native.roundoff(a) * sizes.max((1, 2), initial=0.0)
     )
     return np.where(left <= _SMALL, left, np.inf), found[:, :, 2 * _PROBES :]  # infinity of NaN, too
 
@@ -84,21 +71,23 @@ def part_left(a: Any, inverse: Any, error_of_a: float = 0.0) -> Host:
     product = multiply(inverse, a, "correct")
     weights = _weights(a)[0]
     own = numbers(weights, a).real
-    rest = abs(eye(n, n, a) - product) * own[:, :, None] / own[:, None]
+    rest = abs(native.eye(n, n, a) - product) * own[:, :, None] / own[:, None]
     part = to_host(rest.sum(2)).astype(np.float64)
     if error_of_a:
         inner = multiply(abs(a), 1 / own[:, :, None], "standard")
         sizes = multiply(abs(inverse), inner, "standard")
         part = part + error_of_a * weights * to_host(sizes)[:, :, 0]
     largest = part.max(1, initial=0.0)
-    return np.where(is_finite(inverse) & is_finite(product) & (largest < np.inf), largest, np.inf)
+    return np.where(
+        native.is_finite(inverse) & native.is_finite(product) & (largest < np.inf), largest, np.inf
+    )
 
 
 def _weights(a: Any) -> tuple[Host, Host]:
     """Powers of two about the size of each column, and the sizes of the rows of A by them."""
-    columns = column_sizes(a)
+    columns = native.column_sizes(a)
     columns = np.ldexp(1.0, np.frexp(columns)[1] - 1) * (columns != 0) + (columns == 0)
-    return columns, column_sizes((a / numbers(columns, a)[:, None]).swapaxes(1, 2))
+    return columns, native.column_sizes((a / numbers(columns, a)[:, None]).swapaxes(1, 2))
 
 
 def random_numbers(rows: int, columns: int) -> Host:
@@ -117,7 +106,7 @@ def condition_numbers(a: Any, solve: Solve, solve_adjoint: Solve) -> Host:
     def host(way: Solve, x: Host, rows: Rows) -> Host:
         right = numbers((x * scale[rows, None])[:, :, None], a)
         found = to_host(way([right], rows))[:, :, 0]
-        return found.astype(np.result_type(dtype_of(a), np.float64))
+        return found.astype(np.result_type(native.dtype_of(a), np.float64))
 
     # Where all else hides the norm: alternating signs.
     open_ = np.arange(count)
@@ -167,10 +156,10 @@ def refine(
     to be below u / 64 of the largest entry of every column, in the rows `answer` of X. The first correction proves nothing, as a
     solution may hide directions of larger errors.
     """
-    x, about, product = copy(high), np.zeros(len(high), ABOUT), None
+    x, about, product = native.copy(high), np.zeros(len(high), ABOUT), None
     about["contraction"] = part
     about["reason"] = [f"the factors leave {each:.2g} of the error" for each in part]
-    goal = roundoff(high) / 64
+    goal = native.roundoff(high) / 64
     rows = np.flatnonzero(part <= _SLOWEST)
     high = pick(high, rows)
     low = 0 * high
@@ -183,7 +172,7 @@ def refine(
         terms, product = residual_of(parts, rows)
         d = solve(terms, rows)
         high, low = add(high, low, d)
-        now = _ratio(column_sizes(d[:, answer]), column_sizes(high[:, answer]))
+        now = _ratio(native.column_sizes(d[:, answer]), native.column_sizes(high[:, answer]))
         ratio = _ratio(now, before)
         most = np.maximum(most, ratio)
         open_ = ~((now * most if iteration > 1 else now) <= goal)

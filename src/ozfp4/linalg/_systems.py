@@ -11,26 +11,15 @@ import numpy as np
 
 from .._options import check_name
 from .._report import Report
-from .._request.dlpack import any_library
 from .._request.types import Array, Arrays, No, Yes
 from .._request.types import TensorT as T
 from .._support.caller import stack_level
-from .._support.fp_mode import in_default_mode
 from . import _lu as lu
+from . import _refine as refining
 from ._native import Host, Rows, adjoint, copy, eye, is_finite, join, numbers, pick, put, roundoff
-from ._operands import Common, FailureError, Operands, check_flags, over_stack, take
+from ._operands import Common, FailureError, Operands, check_flags, over_stack, routine, take
 from ._products import lifts, multiply, residual, scaled
-from ._refine import (
-    ABOUT,
-    Solve,
-    SolveReport,
-    condition_numbers,
-    part_left,
-    quick,
-    random_numbers,
-    refine,
-    report_of,
-)  # fmt: skip
+from ._refine import ABOUT, Solve, SolveReport, part_left, quick, refine, report_of
 from ._triangles import lower_factor, substitute
 
 if TYPE_CHECKING:
@@ -110,7 +99,7 @@ def by_inverse(a: Any, inverse: Any, name: str, accuracy: str) -> list[Proven]:
     C is rounded once, so its condition is about u times that of A. R has its last bits at random, without which it may be as
     singular as A, and C too.
     """
-    matrix = inverse * numbers(1 + _NOISE * roundoff(a) * random_numbers(*a.shape[1:]), a)
+    matrix = inverse * numbers(1 + _NOISE * roundoff(a) * refining.random_numbers(*a.shape[1:]), a)
     product = multiply(matrix, a, "correct")
     found, _ = proven(product, by_lu(product, accuracy), product[:, :, :0], roundoff(product))
     name += ", then LU of the inverse's product"
@@ -212,7 +201,7 @@ class _Stack:
         self.about["factorisation"][rows] = solver.name
         if self.report and rows.size and self.a.shape[1]:
             some = solver.of(places)
-            conditions = condition_numbers(pick(self.a, rows), some.solve, some.solve_adjoint)
+            conditions = refining.condition_numbers(pick(self.a, rows), some.solve, some.solve_adjoint)
             self.about["condition"][rows] = conditions
 
 
@@ -266,8 +255,7 @@ def solve(a: T, b: T, *, report: Yes, **options: Unpack[Refining]) -> tuple[T, S
 def solve(a: Arrays, b: Arrays, *, report: No = ..., **options: Unpack[Refining]) -> Array: ...
 @overload
 def solve(a: Arrays, b: Arrays, *, report: Yes, **options: Unpack[Refining]) -> tuple[Array, SolveReport]: ...
-@any_library
-@in_default_mode
+@routine
 def solve(
     a: Any,
     b: Any,
@@ -340,8 +328,7 @@ def solve(
 def inv(a: T, *, refine: bool = ..., **options: Unpack[Common]) -> T: ...
 @overload
 def inv(a: Arrays, *, refine: bool = ..., **options: Unpack[Common]) -> Array: ...
-@any_library
-@in_default_mode
+@routine
 def inv(a: Any, *, refine: bool = False, accuracy: str | None = None, check_finite: bool = True) -> Any:
     """The inverse of a square matrix, by LU with partial pivoting.
 
@@ -351,11 +338,6 @@ def inv(a: Any, *, refine: bool = False, accuracy: str | None = None, check_fini
         (..., n, n). Dtypes, `accuracy`, `check_finite` and errors are those of :func:`ozfp4.linalg.solve`.
     refine : bool
         As in :func:`ozfp4.linalg.solve`, column by column.
-
-    Returns
-    -------
-    x : array or tensor
-        Of the shape of a.
 
     Examples
     --------

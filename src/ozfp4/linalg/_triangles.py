@@ -7,13 +7,11 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 
 from .._options import check_name
-from .._request.dlpack import any_library
 from .._request.types import Array, Arrays
 from .._request.types import TensorT as T
-from .._support.fp_mode import in_default_mode
 from . import _native as native
 from ._native import adjoint, copy, diagonal, triangle, triangular
-from ._operands import Common, FailureError, over_stack, take
+from ._operands import Common, FailureError, over_stack, routine, take
 from ._products import blocks, update
 
 if TYPE_CHECKING:
@@ -84,8 +82,7 @@ class Triangle(Common, total=False):
 def solve_triangular(a: T, b: T, **options: Unpack[Triangle]) -> T: ...
 @overload
 def solve_triangular(a: Arrays, b: Arrays, **options: Unpack[Triangle]) -> Array: ...
-@any_library
-@in_default_mode
+@routine
 def solve_triangular(
     a: Any,
     b: Any,
@@ -96,7 +93,7 @@ def solve_triangular(
     accuracy: str | None = None,
     check_finite: bool = True,
 ) -> Any:
-    """X with op(A) X = B for a triangular matrix A, of which the other triangle is not read.
+    """X, of the shape of B or of the stack, with op(A) X = B for a triangular matrix A, of which the other triangle is not read.
 
     Parameters
     ----------
@@ -110,11 +107,6 @@ def solve_triangular(
         Which triangle A is, before op.
     unit_diagonal : bool
         The diagonal is taken as ones and not read.
-
-    Returns
-    -------
-    x : array or tensor
-        Of the shape of b, or of the stack.
 
     Examples
     --------
@@ -146,8 +138,7 @@ def solve_triangular(
 def cholesky(a: T, *, lower: bool = ..., **options: Unpack[Common]) -> T: ...
 @overload
 def cholesky(a: Arrays, *, lower: bool = ..., **options: Unpack[Common]) -> Array: ...
-@any_library
-@in_default_mode
+@routine
 def cholesky(a: Any, *, lower: bool = True, accuracy: str | None = None, check_finite: bool = True) -> Any:
     """The Cholesky factor of a symmetric (Hermitian) positive definite matrix: L with A = L L^H, or U with A = U^H U.
 
@@ -157,12 +148,7 @@ def cholesky(a: Any, *, lower: bool = True, accuracy: str | None = None, check_f
         (..., n, n), of which one triangle is read, the lower one where `lower`. Dtypes, `accuracy`, `check_finite` and errors are
         those of :func:`ozfp4.linalg.solve`.
     lower : bool
-        Return L, as NumPy and torch do by default, else U, as SciPy does.
-
-    Returns
-    -------
-    factor : array or tensor
-        Of the shape of a, with zeros in the other triangle.
+        Return L, as NumPy and torch do by default, else U, as SciPy does; with zeros in the other triangle.
 
     Examples
     --------

@@ -119,19 +119,22 @@ def error_bound(a: Record, b: Record) -> int:
     return (by_b << (a.capacity - 1)) + (by_a << (b.capacity - 1))
 
 
-def certify(a: Record, b: Record, precision: int) -> Certificate:
-    """`EXACT` or `DEPTH` by the lines alone, else `NONE`."""
-    if error_bound(a, b) == 0:
+def certify(a: Record, b: Record, precision: int, magnitude: int = 0) -> Certificate:
+    """`EXACT` or `DEPTH` by the lines alone, `MAGNITUDE` by the sum of the products of their bytes, else `NONE`."""
+    error = error_bound(a, b)
+    if error == 0:
         return Certificate.EXACT
     overlap = a.facts.nonzeros + b.facts.nonzeros - a.facts.k
-    if overlap < 2:
-        return Certificate.NONE
-    quarters = ((overlap - 1) ** 4).bit_length() - 1  # floor(4 log2(overlap - 1))
-    deep = 4 * (a.facts.depth + b.facts.depth)
-    terms = [other.capacity - 1 for line, other in ((a, b), (b, a)) if line.rounded]
-    h = max(terms) + len(terms) - 1  # E <= n 2^h, n the fewer nonzero entries
-    left = a.capacity + b.capacity - h - precision - 2
-    return Certificate.DEPTH if deep <= overlap * (quarters + 4 * left) else Certificate.NONE
+    if overlap >= 2:
+        quarters = ((overlap - 1) ** 4).bit_length() - 1  # floor(4 log2(overlap - 1))
+        deep = 4 * (a.facts.depth + b.facts.depth)
+        terms = [other.capacity - 1 for line, other in ((a, b), (b, a)) if line.rounded]
+        h = max(terms) + len(terms) - 1  # E <= n 2^h, n the fewer nonzero entries
+        if deep <= overlap * (quarters + 4 * (a.capacity + b.capacity - h - precision - 2)):
+            return Certificate.DEPTH
+    least = (min(a.facts.nonzeros, b.facts.nonzeros) - 1) * magnitude
+    passes = error << (precision + 16) <= least << (a.capacity + b.capacity)
+    return Certificate.MAGNITUDE if passes else Certificate.NONE
 
 
 def magnitude_bytes(rows: Array, records: Sequence[Record]) -> Integers:
@@ -140,12 +143,6 @@ def magnitude_bytes(rows: Array, records: Sequence[Record]) -> Integers:
     largest = np.array([record.facts.exponent for record in records], np.int64)[:, np.newaxis]
     found: Integers = np.abs(significands) >> np.clip(largest - 7 - exponents, 0, 62)
     return found
-
-
-def certify_magnitude(a: Record, b: Record, magnitude: int, precision: int) -> bool:
-    """Whether E 2^(p + 16) <= (n - 1) L 2^(c_a + c_b), L the sum of the products of bytes."""
-    n = min(a.facts.nonzeros, b.facts.nonzeros)
-    return error_bound(a, b) << (precision + 16) <= ((n - 1) * magnitude) << (a.capacity + b.capacity)
 
 
 # A number exactly, as a significand and the exponent of 2. Python's Fraction looks for common divisors at every step.
@@ -210,11 +207,7 @@ def certificates(
     found = np.zeros((len(rows), len(columns)), np.int8)
     magnitudes = magnitude_bytes(a, rows) @ magnitude_bytes(b.T, columns).T
     for i, j in np.ndindex(*found.shape):
-        found[i, j] = certify(rows[i], columns[j], precision)
-        if found[i, j] == Certificate.NONE and certify_magnitude(
-            rows[i], columns[j], int(magnitudes[i, j]), precision
-        ):
-            found[i, j] = Certificate.MAGNITUDE
+        found[i, j] = certify(rows[i], columns[j], precision, int(magnitudes[i, j]))
     for entry in special_entries(a, b):
         found[entry] = Certificate.SPECIAL
     return found
@@ -225,17 +218,8 @@ def standard_matmul(
 ) -> tuple[Array, npt.NDArray[np.int8]]:
     """``ozfp4.matmul(a, b, accuracy="standard")``, bit for bit (NaNs as such), and why each entry is what it is.
 
-    Parameters
-    ----------
-    a, b, engine
-        As for :func:`exact_matmul`.
-
-    Returns
-    -------
-    product : ndarray
-        float32 if both operands are, else float64. A product of two vectors gives a 0-d array.
-    certificates : int8 array of the same shape
-        Values of :class:`Certificate`; where it is `NONE`, the entry is a chain of fused multiply-adds.
+    Operands, engine and result are those of :func:`exact_matmul`. Beside it is an int8 array of the same shape, of values of
+    :class:`Certificate`; where it is `NONE`, the entry is a chain of fused multiply-adds.
     """
 
     def multiply(x: Array, y: Array, dtype: np.dtype[Any]) -> tuple[Array, Array]:

@@ -25,16 +25,8 @@ def difference(actual: Any, expected: Any) -> str | None:
     """What differs between two arrays, or None.
 
     Dtypes, shapes and all bits count; a NaN equals any NaN. Signed zeros differ. Of complex numbers each part is compared,
-    along one more axis.
-
-    Parameters
-    ----------
-    actual, expected : array_like or CPU tensor
-
-    Returns
-    -------
-    str or None
-        Names the first wrong entry in C order, its coordinates, both values and both bit patterns.
+    along one more axis. The words name the first wrong entry of arrays or CPU tensors in C order: its coordinates, both values
+    and both bit patterns.
     """
     x, y = _as_array(actual), _as_array(expected)
     if x.dtype != y.dtype:
@@ -62,11 +54,7 @@ def difference(actual: Any, expected: Any) -> str | None:
 def assert_same_bits(actual: Any, expected: Any, context: object = "") -> None:
     """AssertionError unless both arrays have the same dtype, shape and bits; see :func:`difference`.
 
-    Parameters
-    ----------
-    actual, expected : array_like or CPU tensor
-    context : object
-        Printed in front of the message: what was computed.
+    The context, what was computed, is printed in front of the message.
     """
     __tracebackhide__ = True
     message = difference(actual, expected)

@@ -29,22 +29,16 @@ def forced(
 
     Parameters
     ----------
-    kernel : str, optional
-        A name as in a Report, without its tile.
-    tile : str, optional
-        As a Report shows it, e.g. "128x256".
+    kernel, tile : str, optional
+        A name as in a Report, and a tile as shown there beside it, e.g. "128x256".
     splits : int, optional
         Ranges of K that are summed apart.
     overlap : bool, optional
         Whether a launch may begin before the one before it has ended.
-    direct : bool, optional
-        Whether products are made in one launch wherever there is a kernel for them; else none is. Those that are reported have
-        their stages always.
-    thin : bool, optional
-        Whether products of few columns or rows are made in one pass over the other operand wherever there is a kernel for
-        them; else none is.
-    tiles : bool, optional
-        Whether products of short K are made tile by tile in one launch wherever there is a kernel for them; else none is.
+    direct, thin, tiles : bool, optional
+        Whether products are made without planes wherever there is a kernel for them; else none is. These are made in one launch,
+        of few columns or rows in one pass over the other operand, or of short K tile by tile. With direct=True those that are
+        reported have their stages always.
 
     Raises
     ------
@@ -97,17 +91,8 @@ def forced_on_cpu(*, words: bool = False, limbs: bool = False) -> Iterator[None]
     their size, or by planes.
 
     It applies to the whole process, to products for which no plan, scheme, backend or family is asked. Those whose entries limbs
-    do not serve run in words, and those that these do not serve by planes; a Report says which.
-
-    Parameters
-    ----------
-    words, limbs : bool
-        One of them at most. Limbs are multiplied in plain loops where the CPU has no unit for them.
-
-    Raises
-    ------
-    ValueError
-        Both are true.
+    do not serve run in words, and those that these do not serve by planes; a Report says which. Limbs are multiplied in plain
+    loops where the CPU has no unit for them. ValueError where both are true.
 
     Examples
     --------

@@ -39,16 +39,9 @@ def split(lines: Array) -> tuple[Integers, Integers]:
 
 
 def scale_exponents(lines: Array, bits: int | Integers) -> Integers:
-    """``bits - 1 - e`` of each row, e the exponent of its largest finite magnitude; 0 for a row without one.
+    """``bits - 1 - e`` of each row of a float array, int64 of shape (rows,); e is the exponent of its largest finite magnitude.
 
-    Parameters
-    ----------
-    lines : float array, shape (rows, K)
-    bits : int, or int64 array, shape (rows,)
-
-    Returns
-    -------
-    int64 array, shape (rows,)
+    A row without one gets 0. The number of bits may be one of each row.
     """
     significands, exponents = split(lines)
     largest = exponents.max(axis=1, initial=-_FAR, where=significands != 0)
@@ -63,18 +56,9 @@ def exact_exponents(lines: Array) -> Integers:
 
 
 def scaled_integers(lines: Array, exponents: Integers) -> Array:
-    """``round(x · 2^s)`` of each row, ties to even; 0 for non-finite entries.
+    """``round(x · 2^s)`` of each row of a float array, by int64 exponents of shape (rows,); ties to even, 0 where not finite.
 
-    Parameters
-    ----------
-    lines : float array, shape (rows, K)
-    exponents : int64 array, shape (rows,)
-        As :func:`scale_exponents` gives them.
-
-    Returns
-    -------
-    array, shape (rows, K)
-        int64, or Python integers (dtype object) where one has more than 62 bits.
+    The integers are int64, or Python's (dtype object) where one has more than 62 bits.
     """
     significands, places = split(lines)
     places += exponents[:, np.newaxis]
@@ -95,17 +79,10 @@ def _dot_flint(x: Array, y: Array) -> Array:
 
 
 def integer_matmul(x: Array, y: Array, engine: str = "auto") -> Array:
-    """Exact product of two matrices of integers as an object array of Python integers.
+    """Exact product of matrices of int64 or of Python integers, as an object array of Python integers.
 
-    Parameters
-    ----------
-    x, y : arrays of int64 or of Python integers, shapes (m, k) and (k, n)
-    engine : {"auto", "flint", "object"}
-        python-flint's ``fmpz_mat``, or NumPy's object arrays of Python integers; "auto": flint if installed.
-
-    Returns
-    -------
-    object array, shape (m, n)
+    The engine is "flint", python-flint's ``fmpz_mat``, or "object", NumPy's arrays of Python integers; "auto" is flint where that
+    is installed. ValueError for another.
     """
     check_name("engine", engine, ENGINES)
     if 0 in (*x.shape, *y.shape):
@@ -148,22 +125,9 @@ def real_sums(a: Array, b: Array, engine: str = "auto") -> Sums:
 def integer_product(
     a: Array, b: Array, bits: int = 53, *, engine: str = "auto"
 ) -> tuple[Array, Integers, Integers]:
-    """The exact integers Ã B̃ of two float matrices and their scale exponents.
+    """The exact integers Ã B̃ of two float matrices, (m, n), and the scale exponents of rows and columns, (m,) and (n,).
 
-    Parameters
-    ----------
-    a, b : float arrays, shapes (m, k) and (k, n)
-        Non-finite entries count as zeros.
-    bits : int
-        Capacity of the scaled integers.
-    engine : {"auto", "flint", "object"}
-        See :func:`integer_matmul`.
-
-    Returns
-    -------
-    integers : object array of Python integers, shape (m, n)
-    s, t : int64 arrays, shapes (m,) and (n,)
-        Scale exponents of the rows of A and the columns of B.
+    `bits` is the capacity of the scaled integers; non-finite entries count as zeros. The engine is :func:`integer_matmul`'s.
     """
     return scaled_sums(a, b, scale_exponents(a, bits), scale_exponents(b.T, bits), engine)
 
@@ -171,21 +135,10 @@ def integer_product(
 def round_to_float(
     integer: int, exponent: int, dtype: npt.DTypeLike = np.float64, rounding: str = "nearest"
 ) -> float:
-    """``integer · 2^exponent`` rounded once to float64 or float32.
+    """``integer · 2^exponent``, integers of any size, rounded once to a float of float64 or float32, or to an infinity.
 
-    Parameters
-    ----------
-    integer, exponent : int
-        Of any size.
-    dtype : float64 or float32
-    rounding : {"nearest", "down", "up", "zero"}
-        To the nearest, ties to even; towards minus infinity; towards plus infinity; towards zero.
-
-    Returns
-    -------
-    float
-        Exactly representable in `dtype`, or an infinity. Zero is +0, and -0 when rounding down; a number that is not
-        zero and rounds to zero keeps its sign.
+    The rounding is "nearest", ties to even, "down", "up" or "zero"; ValueError for another. Zero is +0, and -0 when rounding
+    down; a number that is not zero and rounds to zero keeps its sign.
     """
     check_name("rounding", rounding, ROUNDINGS)
     precision, max_exponent, lowest = _FORMATS[np.dtype(dtype)]
@@ -254,8 +207,7 @@ def over_stacks(
     stack_x = np.broadcast_to(matrix_x, (*stack, m, k))
     stack_y = np.broadcast_to(matrix_y, (*stack, k, n))
     found = [multiply(stack_x[index], stack_y[index], dtype) for index in np.ndindex(*stack)]
-    if not found:
-        found = [multiply(np.zeros((m, k)), np.zeros((k, n)), dtype)]
+    found = found or [multiply(np.zeros((m, k)), np.zeros((k, n)), dtype)]
     shape = stack + (m,) * (x.ndim > 1) + (n,) * (y.ndim > 1)
     count = math.prod(stack)
     return tuple(np.stack(parts)[:count].reshape(shape) for parts in zip(*found, strict=True))
@@ -294,17 +246,8 @@ def correct_matmul(
 ) -> Array:
     """The real product, rounded once: ``ozfp4.matmul(a, b, accuracy="correct", rounding=rounding)``, bit for bit (NaNs as such).
 
-    Parameters
-    ----------
-    a, b, engine
-        As for :func:`exact_matmul`.
-    rounding : {"nearest", "down", "up", "zero"}
-        An exact zero is +0, and -0 when rounding down. NaN and infinities as IEEE dot products give them.
-
-    Returns
-    -------
-    ndarray
-        float32 if both operands are, else float64. A product of two vectors gives a 0-d array.
+    Operands, engine and result are those of :func:`exact_matmul`, the rounding that of :func:`round_to_float`. NaN and infinities
+    are as IEEE dot products give them.
     """
     check_name("rounding", rounding, ROUNDINGS)
 
