@@ -14,9 +14,8 @@ import pytest
 import ozfp4
 from ozfp4 import _core
 from ozfp4._emulation import chains, choice
-from ozfp4._emulation.options import check_options
-from ozfp4._emulation.problem import Problem
-from ozfp4._emulation.summary import Decision
+from ozfp4._emulation.choice import check_options
+from ozfp4._emulation.summary import Decision, Problem
 from ozfp4._trust import guard
 from ozfp4.testing import assert_same_bits
 
@@ -178,7 +177,7 @@ def device(monkeypatch: pytest.MonkeyPatch) -> Device:
 def asked(device: Device, times: int = 1) -> list[Any]:
     """What becomes of products of one place."""
     options = check_options(("float64",), 0, "fastest", False, choice_keywords())
-    problem = Problem("torch", "cuda:1", "float64", 2, 1024, 1024, 1024)
+    problem = Problem("cuda:1", "float64", 2, 1024, 1024, 1024)
     return [chains.made(problem, options, device.multiply) for _ in range(times)]
 
 

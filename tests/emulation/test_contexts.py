@@ -184,7 +184,7 @@ if mode == "always" and kind == "torch":
 elif kind == "torch":
     from ozfp4._emulation.for_torch.names import EXCHANGE as module
 else:
-    from ozfp4._emulation.numpy_patch import EXCHANGE as module
+    from ozfp4._emulation.for_numpy import EXCHANGE as module
 
 original = np.matmul
 

@@ -11,8 +11,8 @@ import pytest
 import ozfp4
 from ozfp4 import _core
 from ozfp4._emulation import calls, choice, summary
-from ozfp4._emulation.options import check_options
-from ozfp4._emulation.problem import Problem
+from ozfp4._emulation.choice import check_options
+from ozfp4._emulation.summary import Problem
 
 torch = pytest.importorskip("torch")
 
@@ -38,11 +38,11 @@ def on_h200(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def on_gpu(m: int, n: int, k: int, dtype: str = "float64", stack: int = 1) -> Problem:
-    return Problem("torch", "cuda:0", dtype, stack, m, n, k)
+    return Problem("cuda:0", dtype, stack, m, n, k)
 
 
 def on_cpu(n: int, dtype: str = "float64", library: str = "numpy") -> Problem:
-    return Problem(library, "cpu", dtype, 1, n, n, n)
+    return Problem("cpu", dtype, 1, n, n, n)
 
 
 def test_the_least_extent_decides(on_h200: None) -> None:

@@ -17,8 +17,7 @@ import pytest
 
 import ozfp4
 from ozfp4._emulation import chains, choice
-from ozfp4._emulation.problem import Problem
-from ozfp4._emulation.summary import Decision
+from ozfp4._emulation.summary import Decision, Problem
 from ozfp4.testing import assert_same_bits
 
 torch = pytest.importorskip("torch")

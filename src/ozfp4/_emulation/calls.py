@@ -5,32 +5,38 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Sequence
 from math import prod
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from .. import _core
 from .._api.contraction import einsum, tensordot
-from .._core import WorkspaceError
+from .._api.matmul import matmul
 from .._request.library import is_integer, name_of, torch_module
+from .._request.operands import matmul_shape
 from .._request.subscripts import Subscripts
 from . import chains
-from .choice import decide
+from .choice import Options, decide
 from .entered import Entered, nowhere
-from .options import Options
-from .problem import Problem
-from .summary import Decision, Line
+from .summary import Decision, Problem
 
 Keywords = dict[str, Any]
+# Raised where the library has to see to a product itself: it has errors of its own, and arguments that ozfp4 lacks.
+REFUSED = (TypeError, ValueError, IndexError)
+
+
+class NoProductError(ValueError):
+    """So it is with all operands of these shapes, dtypes and device."""
 
 
 class Call(NamedTuple):
-    """A product, what makes it by ozfp4 with keywords of it, the shape of the result; the tensors that it reads, what it writes
-    to while it is made; whether it is of more than two operands."""
+    """A product, what makes it by ozfp4 with keywords of it, the shape of the result; what it writes to while it is made; whether
+    it is of more than two operands."""
 
     problem: Problem
     compute: Callable[[Keywords], Any]
     shape: tuple[int, ...]
-    read: Sequence[Any] = ()
     out: Any = None
     is_several: bool = False
 
@@ -38,8 +44,15 @@ class Call(NamedTuple):
 def problem_of(operands: Sequence[Any], stack: int, m: int, n: int, k: int) -> Problem:
     first = operands[0]
     if isinstance(first, np.ndarray):
-        return Problem("numpy", "cpu", np.result_type(*operands).name, stack, m, n, k)
-    return Problem("torch", str(first.device), name_of(first.dtype), stack, m, n, k)
+        return Problem("cpu", np.result_type(*operands).name, stack, m, n, k)
+    return Problem(str(first.device), name_of(first.dtype), stack, m, n, k)
+
+
+def by_shapes(a: Any, b: Any) -> Call:
+    """The product of matrices, vectors or stacks of matrices."""
+    found = matmul_shape(tuple(a.shape), tuple(b.shape))
+    problem = problem_of((a, b), prod(found.stack), found.m, found.n, found.k)
+    return Call(problem, lambda keywords: matmul(a, b, **keywords), found.result)
 
 
 def by_axes(a: Any, b: Any, of_a: Iterable[int], of_b: Iterable[int]) -> Call:
@@ -52,20 +65,16 @@ def by_axes(a: Any, b: Any, of_a: Iterable[int], of_b: Iterable[int]) -> Call:
         raise ValueError("an axis comes twice")
     rows = [n for axis, n in enumerate(a.shape) if axis not in of_a]
     columns = [n for axis, n in enumerate(b.shape) if axis not in of_b]
-    return Call(
-        problem_of((a, b), 1, prod(rows), prod(columns), prod(inner)),
-        lambda keywords: tensordot(a, b, (of_a, of_b), **keywords),
-        (*rows, *columns),
-        (a, b),
-    )
+    problem = problem_of((a, b), 1, prod(rows), prod(columns), prod(inner))
+    return Call(problem, lambda keywords: tensordot(a, b, (of_a, of_b), **keywords), (*rows, *columns))
 
 
-def axes_of(axes: Any, count: int) -> tuple[Iterable[int], Iterable[int]]:
-    """The axes of both operands, from an argument of tensordot whose first operand has `count`."""
+def by_count(a: Any, b: Any, axes: Any) -> Call:
+    """The same, by the argument of tensordot: a number of axes, or those of each operand."""
     if isinstance(axes, (int, np.integer)):
-        return range(count - axes, count), range(axes)
+        return by_axes(a, b, range(a.ndim - axes, a.ndim), range(axes))
     of_a, of_b = axes
-    return np.atleast_1d(of_a), np.atleast_1d(of_b)
+    return by_axes(a, b, np.atleast_1d(of_a), np.atleast_1d(of_b))
 
 
 def by_subscripts(text: str, found: Subscripts, operands: Sequence[Any], **named: Any) -> Call:
@@ -82,40 +91,52 @@ def by_subscripts(text: str, found: Subscripts, operands: Sequence[Any], **named
         problem_of(operands, stack, m, n, k),
         lambda keywords: einsum(text, *operands, **named, **keywords),
         tuple(found.extents[label] for label in found.result),
-        operands,
         is_several=len(operands) > 2,
     )
 
 
-def line_of(entered: Entered, name: str, call: Call, key: Any) -> Line:
-    """The line of a call. A product that the library makes is kept by its key, if it has one."""
-    decision = decide(call.problem, entered.options, is_several=call.is_several)
-    line = entered.record.line(name, call.problem, decision)
-    if key is not None and not decision.take:
-        entered.record.keep(key, line.calls)
-    return line
-
-
-def multiplied(entered: Entered, line: Line, call: Call, native: Callable[[], Any]) -> Any:
-    """The product by whom its line says; the library's by `native`, also where ozfp4 turns out to have no room for it, or too
-    much to repair."""
-    if not line.decision.take:
-        line.calls.add()
-        return native()
-    began = time.perf_counter()
+def multiplied(
+    entered: Entered,
+    name: str,
+    key: Any,
+    find: Callable[..., Call],
+    native: Callable[..., Any],
+    args: Any = (),
+    named: Any = MappingProxyType({}),
+) -> Any:
+    """The product that `find` finds of these arguments, or the library's by `native`: where it is found to be left, by its `key`
+    (None: it has none) or now, and where ozfp4 turns out to have no room for it, or too much to repair."""
+    record = entered.record
+    if (calls := record.left.get(key)) is not None:
+        calls.add()
+        return native(*args, **named)
     try:
-        with nowhere():
-            made = chains.made(call.problem, entered.options, call.compute)
-    except (MemoryError, RuntimeError) as error:
-        without_room = _without_room(call, entered.options, error)
-        if without_room is None:
-            raise
-        made = without_room
-    if isinstance(made, Decision):
-        entered.record.line(line.operation, call.problem, made).calls.add()
-        return native()
-    entered.record.count(line, time.perf_counter() - began)
-    return made
+        call = find(*args, **named)
+    except REFUSED as error:
+        call = None
+        if key is not None and isinstance(error, NoProductError):
+            record.keep(key, _core.Calls())  # which nobody reads
+    if call is None:
+        return native(*args, **named)
+    decision = decide(call.problem, entered.options, is_several=call.is_several)
+    line = record.line(name, call.problem, decision)
+    if decision.take:
+        began = time.perf_counter()
+        try:
+            with nowhere():
+                made = chains.made(call.problem, entered.options, call.compute)
+        except (MemoryError, RuntimeError) as error:
+            made = _without_room(call, entered.options, error)
+            if made is None:
+                raise
+        if not isinstance(made, Decision):
+            record.count(line, time.perf_counter() - began)
+            return made
+        line = record.line(name, call.problem, made)
+    elif key is not None:
+        record.keep(key, line.calls)
+    line.calls.add()
+    return native(*args, **named)
 
 
 def _without_room(call: Call, options: Options, error: Exception) -> Decision | None:
@@ -126,7 +147,7 @@ def _without_room(call: Call, options: Options, error: Exception) -> Decision | 
         return None
     if not isinstance(error, MemoryError if torch is None else (MemoryError, torch.cuda.OutOfMemoryError)):
         return None
-    is_refused = isinstance(error, WorkspaceError)
+    is_refused = isinstance(error, _core.WorkspaceError)
     has_native = call.problem.on_cpu or not is_integer(call.problem.dtype)
     if options.mode == "always" or not has_native or not (is_refused or call.out is None):
         return None

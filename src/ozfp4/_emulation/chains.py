@@ -15,9 +15,8 @@ from .._backends.cuda import extension
 from .._request.library import is_integer, require_torch
 from .._support import torch_private
 from .._support.child_lock import ChildLock
-from .options import Options
-from .problem import Problem
-from .summary import Decision
+from .choice import Options
+from .summary import Decision, Problem
 
 MANY = Decision(False, "many entries of a product from its place in the program needed repair")
 AWAITED = Decision(False, "the repairs of the first product from its place are not counted yet")

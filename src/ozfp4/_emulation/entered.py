@@ -9,7 +9,7 @@ from contextvars import ContextVar
 from types import SimpleNamespace
 from typing import Any
 
-from .options import Options
+from .choice import Options
 from .summary import Record
 
 

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from .._options import RoundedOptions, check_taken, takes
 from .._support.environment import LOGGER
-from . import numpy_patch
+from . import for_numpy
+from .choice import Options, check_options
 from .entered import Entered, entered, entered_here
-from .options import Options, check_options
 from .summary import Record, Summary
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ class Scope:
     def __enter__(self) -> Scope:
         with ExitStack() as stack:
             here = stack.enter_context(entered(self._options, self._record))
-            stack.enter_context(numpy_patch.EXCHANGE.entered())
+            stack.enter_context(for_numpy.EXCHANGE.entered())
             if "torch" in sys.modules:
                 from .for_torch import mode, names
 

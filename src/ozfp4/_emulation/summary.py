@@ -9,11 +9,37 @@ from typing import Any, NamedTuple
 from .. import _core
 from .._support.child_lock import ChildLock
 from .._support.table import Table, Tabular
-from .problem import Problem
 
 MOST_ROWS = 40  # of a table for people
 MOST_LINES = 4096  # kinds of products that are told apart by their extents
 MOST_KEPT = 4096  # keys of products that are left
+
+
+class Problem(NamedTuple):
+    """`stack` products of m × k by k × n matrices of a dtype (its name) on a device ("cpu", "cuda:0", ...)."""
+
+    device: str
+    dtype: str
+    stack: int
+    m: int
+    n: int
+    k: int
+
+    @property
+    def size(self) -> int:
+        """Multiplications."""
+        return self.stack * self.m * self.n * self.k
+
+    @property
+    def extents(self) -> str:
+        if self.m < 0:
+            return "others"
+        text = f"{self.m} × {self.n} × {self.k}"
+        return text if self.stack == 1 else f"{self.stack} times {text}"
+
+    @property
+    def on_cpu(self) -> bool:
+        return self.device == "cpu"
 
 
 class Decision(NamedTuple):
@@ -24,12 +50,11 @@ class Decision(NamedTuple):
 
 
 class Line:
-    """Products of one kind, and what became of them: `calls` without a lock, `seconds` under the record's."""
+    """What became of products of one kind: `calls` without a lock, `seconds` under the record's."""
 
-    __slots__ = ("calls", "decision", "operation", "problem", "seconds")
+    __slots__ = ("calls", "seconds")
 
-    def __init__(self, operation: str, problem: Problem, decision: Decision) -> None:
-        self.operation, self.problem, self.decision = operation, problem, decision
+    def __init__(self) -> None:
         self.calls, self.seconds = _core.Calls(), 0.0
 
 
@@ -49,8 +74,9 @@ class Record:
             return found
         with self.lock:
             if len(self._lines) >= MOST_LINES:
-                problem, decision = problem.of_other_extents(), decision._replace(reason="various")
-            return self._lines.setdefault((operation, problem, decision), Line(operation, problem, decision))
+                problem = problem._replace(stack=1, m=-1, n=-1, k=-1)
+                decision = decision._replace(reason="various")
+            return self._lines.setdefault((operation, problem, decision), Line())
 
     def keep(self, key: Any, calls: Any) -> None:
         """Calls of this key are left, and counted there. A program whose shapes never come again does not grow."""
@@ -67,10 +93,10 @@ class Record:
         with self.lock:
             rows = [
                 Row(
-                    line.operation, line.problem, line.decision.take, line.calls.value,
-                    line.seconds if line.decision.take and line.problem.on_cpu else None, line.decision.reason,
+                    operation, problem, decision.take, line.calls.value,
+                    line.seconds if decision.take and problem.on_cpu else None, decision.reason,
                 )
-                for line in self._lines.values()
+                for (operation, problem, decision), line in self._lines.items()
                 if line.calls.value
             ]  # fmt: skip
         return Summary(tuple(sorted(rows, key=lambda row: (not row.taken, -row.problem.size * row.calls))))

@@ -7,14 +7,14 @@ backward pass that is started in the scope has it in all its threads.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import lru_cache
 from typing import Any
 
 from ..._request.library import dtensor_class, require_torch
 from ..._support import torch_private
 from ..._support.child_lock import ChildLock
-from ..calls import Keywords, line_of, multiplied
+from ..calls import REFUSED, Call, Keywords, multiplied
 from ..entered import Entered, nowhere
 from ..summary import Decision
 from .operators import OPERATORS, Operator
@@ -51,20 +51,17 @@ class EmulationMode(torch_private.mode_class()):  # type: ignore[misc]
     def __enter__(self) -> Any:
         for mode in torch_private.modes():
             if isinstance(mode, EmulationMode) and not mode._entered.is_open:  # left in another thread
-                _put(_taken_above(mode, itself=True))
+                with _uppermost(mode):
+                    torch_private.pop_mode()
         with _kept_flags(entering=True):
             return super().__enter__()
 
     def __exit__(self, *exception: Any) -> None:
         """Wherever the mode lies by now; it is not there in another thread than that of its entry, where it passes all."""
-        with _kept_flags(entering=False):
-            above = []
-            if self in torch_private.modes():
-                above = _taken_above(self)
-            else:
-                torch_private.push_mode(self)
+        if self not in torch_private.modes():
+            torch_private.push_mode(self)
+        with _kept_flags(entering=False), _uppermost(self):
             super().__exit__(*exception)
-            _put(above)
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         if torch_private.has_compiler():  # since the scope was entered
@@ -88,27 +85,20 @@ class EmulationMode(torch_private.mode_class()):  # type: ignore[misc]
         return func(*args, **named)
 
     def _product(self, operator: Operator, func: Any, args: Any, named: dict[str, Any]) -> Any:
-        record = self._entered.record
-
         def native() -> Any:
             with nowhere():  # for scopes around this one, whose modes come next
                 return func(*args, **named)
 
-        key = operator.key(args)
-        calls = record.left.get(key)
-        if calls is not None:
-            calls.add()
-            return native()
-        call = operator.call(args, named)
-        if call is None:
-            return native()
+        def find() -> Call:
+            call = operator.call(args, named)
 
-        def compute(keywords: Keywords) -> Any:
-            with torch.no_grad():  # torch sees to gradients above
-                return call.compute(keywords)
+            def compute(keywords: Keywords) -> Any:
+                with torch.no_grad():  # torch sees to gradients above
+                    return call.compute(keywords)
 
-        line = line_of(self._entered, operator.name, call, key)
-        return multiplied(self._entered, line, call._replace(compute=compute), native)
+            return call._replace(compute=compute)
+
+        return multiplied(self._entered, operator.name, operator.key(args), find, native)
 
     def _of_foreign(
         self, foreign: list[Any], operator: Operator | None, func: Any, args: Any, named: dict[str, Any]
@@ -118,9 +108,10 @@ class EmulationMode(torch_private.mode_class()):  # type: ignore[misc]
         kind = dtensor_class()
         if kind is not None and any(issubclass(each, kind) for each in foreign):
             with nowhere():
-                call = None if operator is None else operator.call(args, named)
-                if operator is not None and call is not None:
-                    self._entered.record.line(operator.name, call.problem, OF_DTENSORS).calls.add()
+                if operator is not None:
+                    with suppress(*REFUSED):
+                        problem = operator.call(args, named).problem
+                        self._entered.record.line(operator.name, problem, OF_DTENSORS).calls.add()
                 return func(*args, **named)
         return func(*args, **named) if all(map(torch_private.is_for_tracing, foreign)) else NotImplemented
 
@@ -141,18 +132,13 @@ def make_mode(entered: Entered) -> EmulationMode:
     return (DynamoEmulationMode if torch_private.has_compiler() else EmulationMode)(entered)
 
 
-def _taken_above(mode: EmulationMode, *, itself: bool = False) -> list[Any]:
-    """What lay above it on torch's stack, from the top; `itself` is taken off too. Range: it is on the stack."""
-    modes = torch_private.modes()
-    above = [torch_private.pop_mode() for _ in range(modes[::-1].index(mode))]
-    if itself:
-        torch_private.pop_mode()
-    return above
-
-
-def _put(above: list[Any]) -> None:
-    for mode in reversed(above):
-        torch_private.push_mode(mode)
+@contextmanager
+def _uppermost(mode: EmulationMode) -> Iterator[None]:
+    """What lies above a mode on torch's stack is put there again afterwards."""
+    above = [torch_private.pop_mode() for _ in range(torch_private.modes()[::-1].index(mode))]
+    yield
+    for each in reversed(above):
+        torch_private.push_mode(each)
 
 
 _lock = ChildLock()  # a collection of garbage may end a generator that is in a scope, also in here

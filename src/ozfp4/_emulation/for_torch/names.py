@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import functools
 import pkgutil
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import Any
 
 from ... import _core
 from ..._request.library import require_torch
 from ..._support import torch_private
-from ..calls import Call, line_of, multiplied
+from ..calls import multiplied
 from ..entered import current, innermost
 from ..exchange import Exchange, Site
-from .products import FUNCTIONS, NOTHING, PLAIN
+from .products import FUNCTIONS, PLAIN
 
 torch: Any = require_torch()
 # The compiler knows the answer, and traces nothing behind it.
@@ -43,32 +43,9 @@ class Emulated(_core.Left):
         scope = innermost()
         if scope is None or scope.left_by_name is None or is_compiling():
             return self._original(*args, **named)
-        native = partial(self._original, *args, **named)
-        if (calls := scope.left_by_name.get(key)) is not None:
-            calls.add()
-            return native()
-        call = self._call(args, named)
-        if call is NOTHING:
-            scope.record.keep(key, _core.Calls())  # which nobody reads
-            call = None
-        if call is None or _is_traced(call):
-            return native()
-        line = line_of(scope, self._name, call, key)
-        if line.decision.take and torch.overrides.has_torch_function(call.read):
-            # A mode sees the function, and calls it again.
-            return torch.overrides.handle_torch_function(self._public, call.read, *args, **named)
-        return multiplied(scope, line, call, native)
-
-    def _call(self, args: Any, named: Any) -> Call | None:
-        """The product as a call; None where torch has to refuse it, for arguments that it does not have or an `out` that is
-        wrong."""
-        try:
-            call = self._function.product(*args, **named)
-        except (TypeError, ValueError, IndexError):
-            return None
-        if call is not None and call.out is not None and _may_be_refused(call):
-            return None
-        return call
+        if torch.overrides.has_torch_function(args):  # a mode sees the function, and calls it again
+            return torch.overrides.handle_torch_function(self._public, args, *args, **named)
+        return multiplied(scope, self._name, key, self._function.product, self._original, args, named)
 
     @property  # type: ignore[misc] # nobody writes to it
     def __class__(self) -> Any:
@@ -88,43 +65,23 @@ class Emulated(_core.Left):
         return repr(self._original)
 
 
-def _may_be_refused(call: Call) -> bool:
-    """Whether torch has something against what is written to, as where gradients or tangents may be wanted."""
-    return bool(
-        (call.out.is_inference() and not torch.is_inference_mode_enabled())
-        or (torch.is_grad_enabled() and any(x.requires_grad for x in (*call.read, call.out)))
-        or torch_private.tangent_level() >= 0
-        or torch_private.interpreter() is not None
-    )
-
-
-def _is_traced(call: Call) -> bool:
-    """Whether torch writes down what is called, or multiplies in another precision than the operands'."""
-    first = call.read[0]
-    return torch_private.is_recorded() or (
-        first.dtype == torch.float32 and torch.is_autocast_enabled(first.device.type)
-    )
-
-
-_PLACES = [
-    (module, path, name)
-    for module, path in (
-        (torch, "torch"),
-        (torch.linalg, "torch.linalg"),
-        (torch.functional, "torch.functional"),
-        (torch.nn.functional, "torch.nn.functional"),
-        (torch.Tensor, "torch.Tensor"),
-    )
-    for name in FUNCTIONS
-    if hasattr(module, name)
-]
-
-
 def _sites() -> list[Site]:
     """torch's functions wherever it has them, and its tensors' methods."""
-    found = [(module, name, _emulated(path, name, getattr(module, name))) for module, path, name in _PLACES]
     kind, path = torch.Tensor, "torch.Tensor"
+    places = {
+        "torch": torch,
+        "torch.linalg": torch.linalg,
+        "torch.functional": torch.functional,
+        "torch.nn.functional": torch.nn.functional,
+        path: kind,
+    }
     operator = _emulated(path, "__matmul__", kind.__matmul__, _emulated(path, "matmul", kind.matmul))
+    found = [
+        (module, name, _emulated(where, name, getattr(module, name)))
+        for where, module in places.items()
+        for name in FUNCTIONS
+        if hasattr(module, name)
+    ]
     return [*found, (kind, "__matmul__", operator)]
 
 

@@ -42,34 +42,31 @@ class Operator:
         first, second, _ = self.places
         return bool(args[first].is_nested or args[second].is_nested)
 
-    def call(self, args: Any, named: dict[str, Any]) -> Call | None:
-        """The product as a call; None where torch refuses it."""
+    def call(self, args: Any, named: dict[str, Any]) -> Call:
+        """The product as a call; ValueError where torch refuses it."""
         first, second, third = self.places
         a, b, c = args[first], args[second], None if third is None else args[third]
         out = c if self.in_place else named.get("out")
-        read = [x for x in (a, b, c) if x is not None]
-        if not are_alike(*read, *([] if out is None else [out])) or (a.ndim, b.ndim) != self.axes:
-            return None
-        if out is not None and torch_private.overlaps_itself(out):
-            return None
-        if a.shape[:-2] != b.shape[:-2]:
-            return None
-        if not all(_is_factor(named[name], a.dtype) for name in ("alpha", "beta") if name in named):
-            return None
-        try:
-            found = matmul_shape(tuple(a.shape), tuple(b.shape))
-        except ValueError:
-            return None
+        check_alike(a, b, c, out)
+        found = matmul_shape(tuple(a.shape), tuple(b.shape))
         stack, k, shape = prod(found.stack), found.k, found.result
         if self.is_sum:
             stack, k, shape = 1, k * stack, shape[1:]
-        if c is not None and (tuple(c.shape) if self.in_place else broadcast(tuple(c.shape), shape)) != shape:
-            return None
+        is_taken = (
+            (a.ndim, b.ndim) == self.axes
+            and a.shape[:-2] == b.shape[:-2]
+            and all(_is_factor(named[name], a.dtype) for name in ("alpha", "beta") if name in named)
+            and (out is None or not torch_private.overlaps_itself(out))
+            and (
+                c is None or (tuple(c.shape) if self.in_place else broadcast(tuple(c.shape), shape)) == shape
+            )
+        )
+        if not is_taken:
+            raise ValueError("no product of this operator")
         return Call(
             problem_of((a, b), stack, found.m, found.n, k),
             lambda keywords: self._compute(a, b, c, out, shape, named, keywords),
             shape,
-            read,
             out,
         )
 
@@ -86,9 +83,9 @@ class Operator:
         if self.before is not None:
             a, b = self.before(a, b)
         asked: dict[str, Any] = {**keywords, "out": out} if fitting else keywords
-        alpha, beta = _factors(named)
-        if is_integer(a.dtype):  # as torch does
-            alpha, beta = int(alpha), int(beta)
+        factors = [named.get(name, 1) for name in ("alpha", "beta")]
+        # As torch does.
+        alpha, beta = (int(x) if isinstance(x, bool) or is_integer(a.dtype) else x for x in factors)
         found = matmul(a, b, **asked) if c is None else gemm(alpha, a, b, beta, c, **asked)
         if out is None or fitting:
             return found
@@ -96,19 +93,16 @@ class Operator:
         return out
 
 
-def are_alike(*tensors: Any) -> bool:
-    """Whether all are dense, of one dtype, and on one device that ozfp4 multiplies on."""
+def check_alike(*tensors: Any) -> None:
+    """ValueError unless all but None are dense, of one dtype, and on one device that ozfp4 multiplies on."""
     first = tensors[0]
     for x in tensors:
+        if x is None:
+            continue
         if x.layout is not torch.strided or x.is_nested or x.dtype != first.dtype or x.device != first.device:
-            return False
-    return first.device.type in ("cpu", "cuda")
-
-
-def _factors(named: dict[str, Any]) -> list[Any]:
-    """Alpha and beta."""
-    given = [named.get(name, 1) for name in ("alpha", "beta")]
-    return [int(factor) if isinstance(factor, bool) else factor for factor in given]
+            raise ValueError("tensors that differ, or are not dense")
+    if first.device.type not in ("cpu", "cuda"):
+        raise ValueError("another device")
 
 
 def _is_factor(factor: Any, dtype: Any) -> bool:

@@ -1,7 +1,5 @@
-"""torch's functions of products, as ozfp4 makes them: what each multiplies, and how.
-
-None, and errors, where torch has to see to it itself; NOTHING where so for all tensors of these shapes, dtype and device.
-"""
+"""torch's functions of products, as ozfp4 makes them: what each multiplies, and how; one of calls.REFUSED where torch has to see
+to it itself."""
 
 from __future__ import annotations
 
@@ -15,31 +13,38 @@ from ..._request.library import require_torch
 from ..._request.operands import matmul_shape
 from ..._request.subscripts import parse
 from ..._support import torch_private
-from ..calls import Call, Keywords, axes_of, by_axes, by_subscripts, problem_of
-from ..problem import Problem
-from .operators import BY_NAME, Operator, are_alike
+from ..calls import Call, Keywords, NoProductError, by_axes, by_count, by_shapes, by_subscripts, problem_of
+from .operators import BY_NAME, Operator, check_alike
 
 torch: Any = require_torch()
 PLAIN = frozenset({torch.Tensor, torch.nn.Parameter})
-NOTHING = Call(Problem("torch", "cpu", "", 0, 0, 0, 0), lambda keywords: None, ())
 
 
-def _are_taken(*tensors: Any) -> bool:
-    return all(type(x) in PLAIN for x in tensors) and are_alike(*tensors)
+def _check(*tensors: Any, no: Any = None) -> None:
+    """ValueError for what is no plain tensor, for a result in `no`; where torch writes down what is called, or multiplies in
+    another precision than the operands'."""
+    if no is not None or any(type(x) not in PLAIN for x in tensors):
+        raise ValueError("not plain tensors alone")
+    check_alike(*tensors)
+    first = tensors[0]
+    is_cast = first.dtype == torch.float32 and torch.is_autocast_enabled(first.device.type)
+    if is_cast or torch_private.is_recorded():
+        raise ValueError("torch's own")
 
 
-def _by(operator: Operator) -> Callable[..., Call | None]:
+def _by(operator: Operator) -> Callable[..., Call]:
     """A function with the operands of an operator of torch."""
 
-    def call(*args: Any, **named: Any) -> Call | None:
+    def call(*args: Any, **named: Any) -> Call:
         out = named.get("out")
         if len(args) != len(operator.axes) + (operator.places[2] is not None) or not named.keys() <= _NAMED:
-            return None
-        if not _are_taken(*args, *([] if out is None else [out])):
-            return None
+            raise TypeError("other arguments")
+        _check(*args, *([] if out is None else [out]))
         found = operator.call(args, named)
-        if found is not None and out is not None and out.numel() and tuple(out.shape) != found.shape:
-            return None  # torch warns that it resizes it
+        if out is not None and out.numel() and tuple(out.shape) != found.shape:
+            raise ValueError("torch warns that it resizes it")
+        if found.out is not None and _may_be_refused(found.out, args):
+            raise ValueError("torch refuses to write to it")
         return found
 
     return call
@@ -48,17 +53,22 @@ def _by(operator: Operator) -> Callable[..., Call | None]:
 _NAMED = {"alpha", "beta", "out"}
 
 
-def _matmul(a: Any, b: Any, *, out: Any = None) -> Call | None:
+def _may_be_refused(out: Any, read: Any) -> bool:
+    """Whether torch has something against what is written to, as where gradients or tangents may be wanted."""
+    return bool(
+        (out.is_inference() and not torch.is_inference_mode_enabled())
+        or (torch.is_grad_enabled() and any(x.requires_grad for x in (*read, out)))
+        or torch_private.tangent_level() >= 0
+        or torch_private.interpreter() is not None
+    )
+
+
+def _matmul(a: Any, b: Any, *, out: Any = None) -> Call:
     like = _BY_AXES.get((a.ndim, b.ndim))
     if like is not None and a.shape[:-2] == b.shape[:-2]:
         return like(a, b) if out is None else like(a, b, out=out)
-    if out is not None or not _are_taken(a, b):
-        return None
-    if b.ndim <= 2:
-        return _of_lines(a, b)
-    found = matmul_shape(tuple(a.shape), tuple(b.shape))
-    problem = problem_of((a, b), prod(found.stack), found.m, found.n, found.k)
-    return Call(problem, lambda keywords: matmul(a, b, **keywords), found.result, (a, b))
+    _check(a, b, no=out)
+    return _of_lines(a, b) if b.ndim <= 2 else by_shapes(a, b)
 
 
 _BY_AXES = {BY_NAME[name].axes: _by(BY_NAME[name]) for name in ("dot", "mv", "mm", "bmm")}
@@ -75,38 +85,38 @@ def _of_lines(a: Any, b: Any, bias: Any = None) -> Call:
         made = matmul(lines, b, **keywords) if bias is None else gemm(1, lines, b, 1, bias, **keywords)
         return made if tuple(made.shape) == found.result else torch_private.in_shape(made, found.result)
 
-    read = (a, b) if bias is None else (a, b, bias)
-    return Call(problem_of((a, b), 1, m, found.n, found.k), compute, found.result, read)
+    return Call(problem_of((a, b), 1, m, found.n, found.k), compute, found.result)
 
 
-def _linear(x: Any, weight: Any, bias: Any = None) -> Call | None:
-    read = [x, weight] if bias is None else [x, weight, bias]
-    if not _are_taken(*read) or weight.ndim != 2:
-        return None
-    if bias is not None and tuple(bias.shape) != tuple(weight.shape[:1]):
-        return None
+def _linear(x: Any, weight: Any, bias: Any = None) -> Call:
+    _check(x, weight, *([] if bias is None else [bias]))
+    if weight.ndim != 2 or (bias is not None and tuple(bias.shape) != tuple(weight.shape[:1])):
+        raise ValueError("no weights, or bias, of a layer")
     return _of_lines(x, weight.mT, bias)
 
 
-def _inner(a: Any, b: Any, *, out: Any = None) -> Call | None:
-    return by_axes(a, b, [-1], [-1]) if out is None and _are_taken(a, b) else None
+def _inner(a: Any, b: Any, *, out: Any = None) -> Call:
+    _check(a, b, no=out)
+    return by_axes(a, b, [-1], [-1])
 
 
-def _tensordot(a: Any, b: Any, dims: Any = 2, out: Any = None) -> Call | None:
-    return by_axes(a, b, *axes_of(dims, a.ndim)) if out is None and _are_taken(a, b) else None
+def _tensordot(a: Any, b: Any, dims: Any = 2, out: Any = None) -> Call:
+    _check(a, b, no=out)
+    return by_count(a, b, dims)
 
 
-def _einsum(equation: Any, *operands: Any) -> Call | None:
-    if len(operands) < 2 or not isinstance(equation, str) or not _are_taken(*operands):
-        return None
+def _einsum(equation: Any, *operands: Any) -> Call:
+    if len(operands) < 2 or not isinstance(equation, str):
+        raise TypeError("another form, or no product")
+    _check(*operands)
     found = parse(equation, [tuple(x.shape) for x in operands])
     if len(operands) == 2:
         summed = [set(labels) - set(found.result) for labels in found.operands]
         if summed[0] != summed[1] or not summed[0]:
-            return NOTHING  # sums of one operand alone, products without a sum
+            raise NoProductError("sums of one operand alone, products without a sum")
         for x, labels in zip(operands, found.operands, strict=True):
             if len(set(labels)) < len(labels) or tuple(x.shape) != tuple(found.extents[y] for y in labels):
-                return NOTHING  # diagonals, what is broadcast
+                raise NoProductError("diagonals, what is broadcast")
     return by_subscripts(equation, found, operands)
 
 
@@ -115,7 +125,7 @@ class Function(NamedTuple):
     by name as a dictionary or None) what else decides what is multiplied; or it names the next one, where that it is there
     does."""
 
-    product: Callable[..., Call | None]
+    product: Callable[..., Call]
     operands: tuple[str, ...]
     place: int = 0
     form: Callable[[Any, Any], Any] | str | None = None
