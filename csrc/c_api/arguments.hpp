@@ -77,19 +77,17 @@ Sides take_sides(const GivenProduct& product, bool alpha_is_zero);
 
 // Where a function runs that has a workspace; and of a function that asks for its size.
 inline DevicePlace place_of(void* memory, std::int64_t bytes, void* stream) { return {memory, bytes, stream, nullptr}; }
-inline DevicePlace size_into(std::int64_t* needed) {
-  check_pointer("bytes", needed, true);
-  return {nullptr, 0, nullptr, needed};
-}
 
 // An address whose alignment counts, of a function that asks for a size: NULL is one as cudaMalloc gives it.
 template <class T>
 T* or_aligned(T* data) {
   return data != nullptr ? data : reinterpret_cast<T*>(std::uintptr_t(256));
 }
-inline GivenProduct or_aligned(GivenProduct product) {
-  for (GivenMatrix* own : {&product.a, &product.b, &product.c}) own->data = or_aligned(own->data);
-  return product;
+template <class... Data>
+DevicePlace size_into(std::int64_t* needed, Data*&... data) {
+  check_pointer("bytes", needed, true);
+  ((data = or_aligned(data)), ...);
+  return {nullptr, 0, nullptr, needed};
 }
 
 }  // namespace ozfp4::c_api

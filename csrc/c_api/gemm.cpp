@@ -10,8 +10,6 @@
 #include "product/cpu/product.hpp"
 
 namespace ozfp4::c_api {
-namespace {
-
 Product to_product(const GemmCall& call, const CallOptions& options) {
   const Sides sides = take_sides(call.product, call.alpha == 0.0);
   const auto& [type, data, leading, stride, prepared] = call.product.c;
@@ -47,6 +45,8 @@ Product to_product(const GemmCall& call, const CallOptions& options) {
   return product;
 }
 
+namespace {
+
 // Prepared operands have an accuracy and a plan.
 CallOptions options_of(const GemmCall& call, const ozfp4_options* given, Unit unit) {
   CallOptions options = read_options(given, Entries::numbers, unit);
@@ -69,8 +69,7 @@ void multiply(const GemmCall& call, const ozfp4_options* given) {
 
 void multiply(const GemmCall& call, const ozfp4_options* given, const DevicePlace& place) {
   const CallOptions options = options_of(call, given, Unit::gpu);
-  const GemmCall own{place.needed != nullptr ? or_aligned(call.product) : call.product, call.alpha, call.beta};
-  enqueue(to_product(own, options), options, place);
+  enqueue(to_product(call, options), options, place);
 }
 
 }  // namespace ozfp4::c_api
@@ -120,7 +119,7 @@ ozfp4_status ozfp4_cuda_workspace_size_gemm_strided_batched(ozfp4_type type, int
                                                             const void* beta, const void* c, int64_t ldc, int64_t stride_c,
                                                             int64_t batch, const ozfp4_options* options, int64_t* bytes) {
   return guarded([&] {
-    const DevicePlace place = size_into(bytes);
+    const DevicePlace place = size_into(bytes, a, b, c);
     const EntryType own = float_type("type", type);
     multiply(OZFP4_CALL(own), options, place);
   });

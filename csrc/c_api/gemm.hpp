@@ -4,6 +4,8 @@
 #include <complex>
 
 #include "c_api/arguments.hpp"
+#include "c_api/options.hpp"
+#include "product/product.hpp"
 
 namespace ozfp4::c_api {
 
@@ -12,6 +14,8 @@ struct GemmCall {
   GivenProduct product;
   std::complex<double> alpha, beta;
 };
+
+Product to_product(const GemmCall& call, const CallOptions& options);
 
 // On the CPU, and on a GPU in that place.
 void multiply(const GemmCall& call, const ozfp4_options* given);

@@ -44,9 +44,8 @@ void multiply(const IntegerCall& call, const ozfp4_options* given) {
   write_report(options, ran, ran.word_bits, ran.overflows);
 }
 
-void multiply(IntegerCall call, const ozfp4_options* given, const DevicePlace& place) {
+void multiply(const IntegerCall& call, const ozfp4_options* given, const DevicePlace& place) {
   const CallOptions options = read_options(given, Entries::integers, Unit::gpu);
-  if (place.needed != nullptr) call.product = or_aligned(call.product);
   enqueue_integers(to_sum(call, options), options, place);
 }
 
@@ -100,7 +99,7 @@ ozfp4_status ozfp4_cuda_workspace_size_igemm(int order, int transa, int transb, 
                                              int64_t ldb, int64_t beta, ozfp4_type type_c, const void* c, int64_t ldc,
                                              const ozfp4_options* options, int64_t* bytes) {
   return guarded([&] {
-    const DevicePlace place = size_into(bytes);
+    const DevicePlace place = size_into(bytes, a, b, c);
     multiply(OZFP4_IGEMM, options, place);
   });
 }
@@ -127,7 +126,7 @@ ozfp4_status ozfp4_cuda_workspace_size_gemm_mod(int order, int transa, int trans
                                                 int64_t ldb, int64_t modulus, const int64_t* c, int64_t ldc,
                                                 const ozfp4_options* options, int64_t* bytes) {
   return guarded([&] {
-    const DevicePlace place = size_into(bytes);
+    const DevicePlace place = size_into(bytes, a, b, c);
     multiply(OZFP4_GEMM_MOD, options, place);
   });
 }

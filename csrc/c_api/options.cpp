@@ -14,26 +14,28 @@ constexpr std::array<const char*, 3> kFamilies{"least", "paper", "paper-karatsub
 constexpr std::int64_t kMostBytes = std::int64_t(1) << 62;
 constexpr std::size_t kLargestStructure = 1 << 16;  // no later version has a larger one: what says so was never set
 
-std::string member(const char* name, std::int64_t value) { return std::string("options.") + name + ": " + std::to_string(value); }
+[[noreturn]] void refuse_number(const char* name, std::int64_t value, const std::string& rest) {
+  refuse_value(name, std::to_string(value), rest);
+}
 
 void check_range(const char* name, int value, int last) {
-  if (value < 0 || value > last) refuse(member(name, value) + " is outside 0.." + std::to_string(last));
+  if (value < 0 || value > last) refuse_number(name, value, "is outside 0.." + std::to_string(last));
 }
 
 // With 0 for what the program does not know. Members that this library does not know have to be 0.
 ozfp4_options whole(const ozfp4_options& given) {
+  const auto size = static_cast<std::int64_t>(given.size);
   if (given.size < offsetof(ozfp4_options, accuracy) + sizeof(given.accuracy) || given.size > kLargestStructure) {
-    refuse(member("size", static_cast<std::int64_t>(given.size)) +
-           " is not the size of the structure, begin with OZFP4_OPTIONS_INIT");
+    refuse_number("size", size, "is not the size of the structure, begin with OZFP4_OPTIONS_INIT");
   }
   ozfp4_options options = {};
   std::memcpy(&options, &given, std::min(given.size, sizeof options));
   const auto* bytes = reinterpret_cast<const unsigned char*>(&given);
-  for (std::size_t i = sizeof options; i < given.size; ++i) {
-    if (bytes[i] != 0) {
-      refuse(Fault::unsupported, "options.size: " + std::to_string(given.size) + ", and what is behind byte " +
-                                     std::to_string(sizeof options) + " is set; this library is an older one");
-    }
+  if (given.size > sizeof options &&
+      std::any_of(bytes + sizeof options, bytes + given.size, [](int byte) { return byte != 0; })) {
+    refuse_option(Fault::unsupported, "size",
+                  std::to_string(size) + ", and what is behind byte " + std::to_string(sizeof options) +
+                      " is set; this library is an older one");
   }
   return options;
 }
@@ -45,15 +47,15 @@ void check_names(const ozfp4_options& given) {
   check_range("backend", given.backend, OZFP4_BACKEND_FP64);
   check_range("family", given.family, OZFP4_FAMILY_PAPER_KARATSUBA);
   check_range("overflow", given.overflow, OZFP4_OVERFLOW_ERROR);
-  if (given.reserved != 0) refuse(member("reserved", given.reserved) + " is not 0");
+  if (given.reserved != 0) refuse_number("reserved", given.reserved, "is not 0");
   if (given.bits != 0 && (given.bits < kLeastBits || given.bits > kMostBits)) {
-    refuse(member("bits", given.bits) + " is outside " + std::to_string(kLeastBits) + ".." + std::to_string(kMostBits));
+    refuse_number("bits", given.bits, "is outside " + std::to_string(kLeastBits) + ".." + std::to_string(kMostBits));
   }
   if (given.workspace_limit < 0 || given.workspace_limit >= kMostBytes) {
-    refuse(member("workspace_limit", given.workspace_limit) + " is not a number of bytes below 2^62");
+    refuse_number("workspace_limit", given.workspace_limit, "is not a number of bytes below 2^62");
   }
   if (given.report != nullptr && given.report->size < offsetof(ozfp4_report, backend) + sizeof(given.report->backend)) {
-    refuse(member("report->size", static_cast<std::int64_t>(given.report->size)) + " is not the size of the structure");
+    refuse_number("report->size", static_cast<std::int64_t>(given.report->size), "is not the size of the structure");
   }
 }
 
@@ -66,7 +68,7 @@ CallOptions to_options(const ozfp4_options& own) {
                                                              : Accuracy::standard;
   options.rounding = static_cast<Rounding>(own.rounding);
   if (own.rounding != OZFP4_ROUND_NEAREST && options.accuracy != Accuracy::correct) {
-    refuse(member("rounding", own.rounding) + " needs OZFP4_ACCURACY_CORRECT; the others round to nearest");
+    refuse_number("rounding", own.rounding, "needs OZFP4_ACCURACY_CORRECT; the others round to nearest");
   }
   options.has_scheme = own.scheme != OZFP4_SCHEME_DEFAULT;
   options.scheme = own.scheme == OZFP4_SCHEME_I ? Scheme::one : Scheme::two;
@@ -90,15 +92,14 @@ void check_asked(const CallOptions& options, Entries entries, Unit unit) {
   const bool are_numbers = entries == Entries::numbers, is_cpu = unit == Unit::cpu;
   const bool is_scaled = options.accuracy == Accuracy::scaled;
   const auto refuse_where = [](bool is_asked, const char* name, const char* text, Fault fault = Fault::argument) {
-    if (is_asked) refuse(fault, std::string("options.") + name + ": " + text);
+    if (is_asked) refuse_option(fault, name, text);
   };
   if (are_numbers) {
     if (given.bits != 0 && !is_scaled) {
-      refuse(member("bits", given.bits) +
-             " is for OZFP4_ACCURACY_SCALED; with the others every row and column has bits of its own");
+      refuse_number("bits", given.bits, "is for OZFP4_ACCURACY_SCALED; with the others every row and column has bits of its own");
     }
     if (options.has_family && !is_scaled) {
-      refuse(member("family", given.family) + " is for OZFP4_ACCURACY_SCALED; it has 53 bits, and the others take more");
+      refuse_number("family", given.family, "is for OZFP4_ACCURACY_SCALED; it has 53 bits, and the others take more");
     }
     refuse_where(options.raises, "overflow", "OZFP4_OVERFLOW_ERROR is for products of integers");
     refuse_where(given.overflows != nullptr, "overflows", "is for products of integers");
@@ -108,15 +109,16 @@ void check_asked(const CallOptions& options, Entries entries, Unit unit) {
     refuse_where(given.rounding != OZFP4_ROUND_NEAREST, "rounding", text);
     refuse_where(given.bits != 0, "bits", text);
     refuse_where(given.bound != nullptr, "bound", text);
+    refuse_where(given.repaired != nullptr, "repaired", "is for ozfp4_cuda_?gemm");
   }
-  const char* const told = are_numbers
-                               ? "what ran on a GPU is known when it has run; options.repaired tells of the repairs then"
-                               : "what ran on a GPU is known when it has run; options.overflows tells of the entries that did "
-                                 "not fit then";
-  refuse_where(given.report != nullptr && !is_cpu, "report", told, Fault::unsupported);
-  refuse_where(given.repaired != nullptr && is_cpu, "repaired", "is for ozfp4_cuda_?gemm; options.report has that on the CPU");
-  refuse_where(given.repaired != nullptr && !are_numbers, "repaired", "is for ozfp4_cuda_?gemm");
-  refuse_where(given.overflows != nullptr && is_cpu, "overflows", "is for ozfp4_cuda_igemm; options.report has that on the CPU");
+  if (is_cpu) {
+    refuse_where(given.repaired != nullptr, "repaired", "is for ozfp4_cuda_?gemm; options.report has that on the CPU");
+    refuse_where(given.overflows != nullptr, "overflows", "is for ozfp4_cuda_igemm; options.report has that on the CPU");
+  } else {
+    const char* const word = are_numbers ? "repaired tells of the repairs" : "overflows tells of the entries that did not fit";
+    const std::string text = std::string("what ran on a GPU is known when it has run; options.") + word + " then";
+    refuse_where(given.report != nullptr, "report", text.c_str(), Fault::unsupported);
+  }
 }
 
 }  // namespace

@@ -137,9 +137,8 @@ ozfp4_status ozfp4_cuda_prepare(ozfp4_type type, ozfp4_side side, int order, int
 ozfp4_status ozfp4_cuda_prepared_size(ozfp4_type type, ozfp4_side side, int order, int trans, int64_t rows, int64_t columns,
                                       const void* x, int64_t ldx, const ozfp4_options* options, int64_t* bytes) {
   return guarded([&] {
-    const DevicePlace place = size_into(bytes);
+    const DevicePlace place = size_into(bytes, x);
     const CallOptions read = read_options(options, Entries::numbers, Unit::gpu);
-    x = or_aligned(x);
     prepare_on_device(to_operand(OZFP4_OPERAND, read), read, place);
   });
 }
@@ -162,7 +161,9 @@ ozfp4_status ozfp4_cuda_workspace_size_gemm_prepared(int order, int transa, int 
                                                      const ozfp4_cuda_prepared* prepared_b, const void* beta, const void* c,
                                                      int64_t ldc, const ozfp4_options* options, int64_t* bytes) {
   return guarded([&] {
-    const DevicePlace place = size_into(bytes);
+    const DevicePlace place = size_into(bytes, c);
+    if (prepared_a == nullptr) a = or_aligned(a);
+    if (prepared_b == nullptr) b = or_aligned(b);
     multiply(completed(OZFP4_PREPARED(of(prepared_a), of(prepared_b)), alpha, beta), options, place);
   });
 }
