@@ -10,10 +10,10 @@
 #include "product/cpu/product.hpp"
 
 namespace ozfp4::c_api {
+
 Product to_product(const GemmCall& call, const CallOptions& options) {
   const Sides sides = take_sides(call.product, call.alpha == 0.0);
   const auto& [type, data, leading, stride, prepared] = call.product.c;
-  const std::int64_t batch = call.product.batch;
   const std::ptrdiff_t entry = type.bytes();
   check_factors(call.alpha, call.beta, options);
   Product product{type,           sides.lines, sides.line,
@@ -25,23 +25,21 @@ Product to_product(const GemmCall& call, const CallOptions& options) {
   product.is_exchanged = sides.is_exchanged;
   product.prepared_a = sides.given_left.prepared;
   product.prepared_b = sides.given_right.prepared;
-  std::ptrdiff_t bound_step = 0;
+  Axis batch{call.product.batch};  // strides of no matrix are not checked
+  if (batch.extent > 1) {
+    batch.a = sides.given_left.stride * entry, batch.b = sides.given_right.stride * entry;
+    batch.c = batch.addend = stride * entry;
+  }
   if (const ozfp4_options& own = options.given; own.bound != nullptr) {
-    const BoundStrides bound = bound_strides({own.ld_bound, own.stride_bound}, sides.line, sides.lines, batch);
+    const BoundStrides bound = bound_strides({own.ld_bound, own.stride_bound}, sides.line, sides.lines, batch.extent);
     const std::ptrdiff_t bound_entry = (type.is_complex ? 2 : 1) * static_cast<std::ptrdiff_t>(sizeof(double));
     product.bound = {reinterpret_cast<char*>(own.bound), bound.line * bound_entry, bound_entry};
-    if (batch > 1) {
-      check_stride("options.stride_bound", bound.matrix, batch);
-      bound_step = bound.matrix * bound_entry;
+    if (batch.extent > 1) {
+      check_stride("options.stride_bound", bound.matrix, batch.extent);
+      batch.bound = bound.matrix * bound_entry;
     }
   }
-  if (batch == 1) return product;
-  if (batch == 0) {  // strides of no matrix are not checked
-    product.axes.push_back({0});
-    return product;
-  }
-  const std::ptrdiff_t step = stride * entry;
-  product.axes.push_back({batch, sides.given_left.stride * entry, sides.given_right.stride * entry, step, step, 0, bound_step});
+  if (batch.extent != 1) product.axes.push_back(batch);
   return product;
 }
 

@@ -20,7 +20,7 @@ Product to_gram(GivenProduct given, const CallOptions& options) {
     check_entries("n", given.n, "k", given.k);
     check_entries("n", given.n, "n", given.n);
   }
-  if (options.given.bound != nullptr) refuse(Fault::unsupported, "options.bound: a Gram matrix has none here; ozfp4_?gemm has");
+  if (options.given.bound != nullptr) refuse_option(Fault::unsupported, "bound", "a Gram matrix has none here; ozfp4_?gemm has");
   check_gram_rounding(type, options);
   given.transb = given.transa == OZFP4_NO_TRANS ? adjoint : OZFP4_NO_TRANS;
   Product product = to_product({given, 1, 0}, options);

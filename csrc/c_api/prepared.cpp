@@ -21,25 +21,19 @@ struct ozfp4_cuda_prepared {
 namespace ozfp4::c_api {
 namespace {
 
-// The arguments of ozfp4_prepare.
-struct PrepareCall {
-  int side, order, trans;
-  std::int64_t rows, columns;
-  GivenMatrix x;
-};
-
-ToPrepare to_operand(const PrepareCall& call, const CallOptions& options) {
-  const EntryType type = call.x.type;
-  if (call.side != OZFP4_LEFT && call.side != OZFP4_RIGHT) {
-    refuse("side: " + std::to_string(call.side) + " is neither OZFP4_LEFT (141) nor OZFP4_RIGHT (142)");
+ToPrepare to_operand(int side, int order, int trans, std::int64_t rows, std::int64_t columns, const GivenMatrix& given,
+                     const CallOptions& options) {
+  const EntryType type = given.type;
+  if (side != OZFP4_LEFT && side != OZFP4_RIGHT) {
+    refuse("side: " + std::to_string(side) + " is neither OZFP4_LEFT (141) nor OZFP4_RIGHT (142)");
   }
-  const bool has_rows = is_row_major(call.order);
-  is_transposed("trans", call.trans);
-  check_entries("rows", check_extent("rows", call.rows), "columns", check_extent("columns", call.columns));
-  Operand x = take_operand("x", call.order, call.trans, call.x, call.rows, call.columns, true);
+  const bool has_rows = is_row_major(order);
+  is_transposed("trans", trans);
+  check_entries("rows", check_extent("rows", rows), "columns", check_extent("columns", columns));
+  Operand x = take_operand("x", order, trans, given, rows, columns, true);
   const char* of_products = options.given.bound != nullptr ? "bound" : options.repaired != nullptr ? "repaired" : nullptr;
-  if (of_products != nullptr) refuse(std::string("options.") + of_products + ": is for products");
-  const bool is_left = (call.side == OZFP4_LEFT) == has_rows;
+  if (of_products != nullptr) refuse_option(of_products, "is for products");
+  const bool is_left = (side == OZFP4_LEFT) == has_rows;
   if (!has_rows) x = transposed(x);
   const std::int64_t width = type.is_complex ? 2 : 1, lines = is_left ? x.rows : x.columns;
   const std::int64_t inner = width * (is_left ? x.columns : x.rows);
@@ -87,11 +81,7 @@ const Prepared* of(const ozfp4_cuda_prepared* prepared) { return prepared != nul
 
 using namespace ozfp4::c_api;  // of the definitions below alone
 
-// The calls of functions below, of whose arguments they are made.
-#define OZFP4_OPERAND                                                       \
-  {                                                                         \
-    side, order, trans, rows, columns, { float_type("type", type), x, ldx } \
-  }
+// The product of a function below, of whose arguments it is made.
 #define OZFP4_PREPARED(own_a, own_b)                                                               \
   GivenProduct {                                                                                   \
     order, transa, transb, m, n, k, {kD, a, lda, 0, own_a}, {kD, b, ldb, 0, own_b}, { kD, c, ldc } \
@@ -105,7 +95,7 @@ ozfp4_status ozfp4_prepare(ozfp4_type type, ozfp4_side side, int order, int tran
     check_pointer("prepared", prepared, true);
     const CallOptions read = read_options(options, Entries::numbers, Unit::cpu);
     auto made = std::make_unique<ozfp4_prepared>();
-    prepare(to_operand(OZFP4_OPERAND, read), read, *made);
+    prepare(to_operand(side, order, trans, rows, columns, {float_type("type", type), x, ldx}, read), read, *made);
     made->rows = rows;
     made->columns = columns;
     *prepared = made.release();
@@ -129,7 +119,7 @@ ozfp4_status ozfp4_cuda_prepare(ozfp4_type type, ozfp4_side side, int order, int
   return guarded([&] {
     check_pointer("prepared", prepared, true);
     const CallOptions read = read_options(options, Entries::numbers, Unit::gpu);
-    const ToPrepare own = to_operand(OZFP4_OPERAND, read);
+    const ToPrepare own = to_operand(side, order, trans, rows, columns, {float_type("type", type), x, ldx}, read);
     *prepared = new ozfp4_cuda_prepared{prepare_on_device(own, read, place_of(memory, memory_bytes, stream))};
   });
 }
@@ -139,7 +129,7 @@ ozfp4_status ozfp4_cuda_prepared_size(ozfp4_type type, ozfp4_side side, int orde
   return guarded([&] {
     const DevicePlace place = size_into(bytes, x);
     const CallOptions read = read_options(options, Entries::numbers, Unit::gpu);
-    prepare_on_device(to_operand(OZFP4_OPERAND, read), read, place);
+    prepare_on_device(to_operand(side, order, trans, rows, columns, {float_type("type", type), x, ldx}, read), read, place);
   });
 }
 
