@@ -34,12 +34,6 @@ const void* address_of(const void* scalar) { return scalar; }
 const void* address_of(const float& scalar) { return &scalar; }
 const void* address_of(const double& scalar) { return &scalar; }
 
-template <class... Arguments>
-void call_on_cpu(const Real& real, const Product& product, Arguments... arguments) {
-  Cpu place;
-  call<void>(real, product, place, arguments...);
-}
-
 }  // namespace
 }  // namespace ozfp4::exec
 
@@ -63,7 +57,7 @@ using namespace ozfp4::exec;  // of the definitions below alone
     const Integers<Int> of{real.is_64_bit};                                                                                      \
     const Product product = gemm_of(type_of(#letter[0]), column_major, transpose_of(transa), transpose_of(transb), of(m), of(n), \
                                     of(k), alpha, a, of(lda), b, of(ldb), beta, c, of(ldc));                                     \
-    call_on_cpu(real, product, transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, length_a, length_b);                \
+    call<void>(real, product, Cpu(), transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, length_a, length_b);          \
   }
 #define OZFP4_CBLAS_GEMM(name, letter, Int)                                                                                      \
   OZFP4_EXPORT void name(int order, int transa, int transb, Word m, Word n, Word k, OZFP4_SCALAR_##letter alpha, const void* a,  \
@@ -72,7 +66,7 @@ using namespace ozfp4::exec;  // of the definitions below alone
     const Integers<Int> of{real.is_64_bit};                                                                                      \
     const Product product = gemm_of(type_of(#letter[0]), order, transpose_of(transa), transpose_of(transb), of(m), of(n), of(k), \
                                     address_of(alpha), a, of(lda), b, of(ldb), address_of(beta), c, of(ldc));                    \
-    call_on_cpu(real, product, order, transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);                             \
+    call<void>(real, product, Cpu(), order, transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);                       \
   }
 OZFP4_OF_ALL_TYPES(OZFP4_FORTRAN_NAMES, OZFP4_FORTRAN_GEMM, gemm)
 OZFP4_OF_ALL_TYPES(OZFP4_CBLAS_NAMES, OZFP4_CBLAS_GEMM, gemm)
@@ -85,7 +79,7 @@ OZFP4_OF_ALL_TYPES(OZFP4_CBLAS_NAMES, OZFP4_CBLAS_GEMM, gemm)
     const Integers<Int> of{real.is_64_bit};                                                                                     \
     const Product product = triangle_of(type_of(#letter[0]), is_hermitian, column_major, triangle_of(triangle),                 \
                                         transpose_of(trans), of(n), of(k), alpha, a, of(lda), beta, c, of(ldc));                \
-    call_on_cpu(real, product, triangle, trans, n, k, alpha, a, lda, beta, c, ldc, length, length_trans);                       \
+    call<void>(real, product, Cpu(), triangle, trans, n, k, alpha, a, lda, beta, c, ldc, length, length_trans);                 \
   }
 #define OZFP4_CBLAS_RANK_K(name, letter, Int, is_hermitian, Scalar)                                                              \
   OZFP4_EXPORT void name(int order, int triangle, int trans, Word n, Word k, Scalar alpha, const void* a, Word lda, Scalar beta, \
@@ -94,7 +88,7 @@ OZFP4_OF_ALL_TYPES(OZFP4_CBLAS_NAMES, OZFP4_CBLAS_GEMM, gemm)
     const Integers<Int> of{real.is_64_bit};                                                                                      \
     const Product product = triangle_of(type_of(#letter[0]), is_hermitian, order, triangle, transpose_of(trans), of(n), of(k),   \
                                         address_of(alpha), a, of(lda), address_of(beta), c, of(ldc));                            \
-    call_on_cpu(real, product, order, triangle, trans, n, k, alpha, a, lda, beta, c, ldc);                                       \
+    call<void>(real, product, Cpu(), order, triangle, trans, n, k, alpha, a, lda, beta, c, ldc);                                 \
   }
 #define OZFP4_FORTRAN_SYRK(name, letter, Int) OZFP4_FORTRAN_RANK_K(name, letter, Int, false)
 #define OZFP4_FORTRAN_HERK(name, letter, Int) OZFP4_FORTRAN_RANK_K(name, letter, Int, true)

@@ -196,12 +196,6 @@ Product batch_of(Product p, std::int64_t batch, Stride stride_a, Stride stride_b
   return p;
 }
 
-template <class... Arguments>
-Status call_on_gpu(const Real& real, const Product& product, Handle handle, Arguments... arguments) {
-  Gpu place(handle);
-  return call<Status>(real, product, place, handle, arguments...);
-}
-
 }  // namespace
 
 void forget_contexts() { contexts().clear(); }
@@ -218,35 +212,36 @@ using namespace ozfp4::exec::cublas;
   OZFP4_EXPORT Status name(Handle handle, int transa, int transb, Int m, Int n, Int k, const void* alpha, const void* a,       \
                            Int lda, const void* b, Int ldb, const void* beta, void* c, Int ldc) {                              \
     OZFP4_REAL(name);                                                                                                          \
-    return call_on_gpu(real, OZFP4_PRODUCT(type_of(#letter[0])), handle, transa, transb, m, n, k, alpha, a, lda, b, ldb, beta, \
-                       c, ldc);                                                                                                \
+    return call<Status>(real, OZFP4_PRODUCT(type_of(#letter[0])), Gpu(handle), handle, transa, transb, m, n, k, alpha, a, lda, \
+                        b, ldb, beta, c, ldc);                                                                                 \
   }
-#define OZFP4_STRIDED(name, letter, Int)                                                                                        \
+#define OZFP4_STRIDED(name, letter, Int)                                                                                      \
+  OZFP4_EXPORT Status name(Handle handle, int transa, int transb, Int m, Int n, Int k, const void* alpha, const void* a,      \
+                           Int lda, Stride stride_a, const void* b, Int ldb, Stride stride_b, const void* beta, void* c,      \
+                           Int ldc, Stride stride_c, Int batch) {                                                             \
+    OZFP4_REAL(name);                                                                                                         \
+    return call<Status>(real, batch_of(OZFP4_PRODUCT(type_of(#letter[0])), batch, stride_a, stride_b, stride_c), Gpu(handle), \
+                        handle, transa, transb, m, n, k, alpha, a, lda, stride_a, b, ldb, stride_b, beta, c, ldc, stride_c,   \
+                        batch);                                                                                               \
+  }
+#define OZFP4_EX(name, letter, Int)                                                                                            \
+  OZFP4_EXPORT Status name(Handle handle, int transa, int transb, Int m, Int n, Int k, const void* alpha, const void* a,       \
+                           int type_a, Int lda, const void* b, int type_b, Int ldb, const void* beta, void* c, int type_c,     \
+                           Int ldc, int compute, int algorithm) {                                                              \
+    OZFP4_REAL(name);                                                                                                          \
+    return call<Status>(real, OZFP4_PRODUCT(type_of(type_a, type_b, type_c, compute)), Gpu(handle), handle, transa, transb, m, \
+                        n, k, alpha, a, type_a, lda, b, type_b, ldb, beta, c, type_c, ldc, compute, algorithm);                \
+  }
+#define OZFP4_STRIDED_EX(name, letter, Int)                                                                                     \
   OZFP4_EXPORT Status name(Handle handle, int transa, int transb, Int m, Int n, Int k, const void* alpha, const void* a,        \
-                           Int lda, Stride stride_a, const void* b, Int ldb, Stride stride_b, const void* beta, void* c,        \
-                           Int ldc, Stride stride_c, Int batch) {                                                               \
+                           int type_a, Int lda, Stride stride_a, const void* b, int type_b, Int ldb, Stride stride_b,           \
+                           const void* beta, void* c, int type_c, Int ldc, Stride stride_c, Int batch, int compute,             \
+                           int algorithm) {                                                                                     \
     OZFP4_REAL(name);                                                                                                           \
-    return call_on_gpu(real, batch_of(OZFP4_PRODUCT(type_of(#letter[0])), batch, stride_a, stride_b, stride_c), handle, transa, \
-                       transb, m, n, k, alpha, a, lda, stride_a, b, ldb, stride_b, beta, c, ldc, stride_c, batch);              \
-  }
-#define OZFP4_EX(name, letter, Int)                                                                                              \
-  OZFP4_EXPORT Status name(Handle handle, int transa, int transb, Int m, Int n, Int k, const void* alpha, const void* a,         \
-                           int type_a, Int lda, const void* b, int type_b, Int ldb, const void* beta, void* c, int type_c,       \
-                           Int ldc, int compute, int algorithm) {                                                                \
-    OZFP4_REAL(name);                                                                                                            \
-    return call_on_gpu(real, OZFP4_PRODUCT(type_of(type_a, type_b, type_c, compute)), handle, transa, transb, m, n, k, alpha, a, \
-                       type_a, lda, b, type_b, ldb, beta, c, type_c, ldc, compute, algorithm);                                   \
-  }
-#define OZFP4_STRIDED_EX(name, letter, Int)                                                                                 \
-  OZFP4_EXPORT Status name(Handle handle, int transa, int transb, Int m, Int n, Int k, const void* alpha, const void* a,    \
-                           int type_a, Int lda, Stride stride_a, const void* b, int type_b, Int ldb, Stride stride_b,       \
-                           const void* beta, void* c, int type_c, Int ldc, Stride stride_c, Int batch, int compute,         \
-                           int algorithm) {                                                                                 \
-    OZFP4_REAL(name);                                                                                                       \
-    const Product one = OZFP4_PRODUCT(type_of(type_a, type_b, type_c, compute));                                            \
-    return call_on_gpu(real, batch_of(one, batch, stride_a, stride_b, stride_c), handle, transa, transb, m, n, k, alpha, a, \
-                       type_a, lda, stride_a, b, type_b, ldb, stride_b, beta, c, type_c, ldc, stride_c, batch, compute,     \
-                       algorithm);                                                                                          \
+    const Product one = OZFP4_PRODUCT(type_of(type_a, type_b, type_c, compute));                                                \
+    return call<Status>(real, batch_of(one, batch, stride_a, stride_b, stride_c), Gpu(handle), handle, transa, transb, m, n, k, \
+                        alpha, a, type_a, lda, stride_a, b, type_b, ldb, stride_b, beta, c, type_c, ldc, stride_c, batch,       \
+                        compute, algorithm);                                                                                    \
   }
 OZFP4_OF_CUBLAS_TYPES(OZFP4_GEMM, gemm, _v2)
 OZFP4_OF_CUBLAS_TYPES(OZFP4_STRIDED, gemmStridedBatched, )

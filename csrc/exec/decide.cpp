@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cmath>
 
 #include "cpu/runtime/fp_mode.hpp"
 #include "cpu/threading/no_cancel.hpp"
@@ -33,11 +32,6 @@ Reason by_threshold(const Product& product, Place& place) {
   return std::min({product.m, product.n, product.k}) < least ? Reason::small : Reason::none;
 }
 
-bool are_finite(std::complex<double> alpha, std::complex<double> beta) {
-  const auto is_finite = [](std::complex<double> x) { return std::isfinite(x.real()) && std::isfinite(x.imag()); };
-  return is_finite(alpha) && is_finite(beta);
-}
-
 // A routine of ozfp4 alone has none to leave a product to, and leaves only products that ozfp4 does not make.
 Reason decide(const Real& real, const Product& product, Place& place) {
   if (!is_valid(product)) return Reason::refused_by_blas;
@@ -48,7 +42,7 @@ Reason decide(const Real& real, const Product& product, Place& place) {
   if (found == Reason::none) found = place.is_open(real);
   if (found != Reason::none) return found;
   const std::complex<double> alpha = alpha_of(product);
-  if (!are_finite(alpha, beta_of(product))) return Reason::factor_not_finite;
+  if (!is_finite(alpha) || !is_finite(beta_of(product))) return Reason::factor_not_finite;
   if (is_own) return Reason::alone;
   if (alpha == 0.0) return Reason::nothing_to_multiply;
   if (!DefaultFpMode::rounds_to_nearest()) return Reason::other_rounding;
@@ -75,7 +69,8 @@ Reason serve_or_leave(const Real& real, const Product& product, Place& place) {
   const std::int64_t began = now();
   const Reason how = place.make(real, product);
   if (how == Reason::none) {
-    count(kind_of(real.routine, product, decided), now() - began);
+    Counts& counts = counts_of(kind_of(real.routine, product, decided));
+    ++counts.calls, counts.nanoseconds += now() - began;
     verification.finish(real.routine, product);
   }
   place.exchange_mode();

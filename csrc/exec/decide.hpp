@@ -46,7 +46,7 @@ Reason serve_or_leave(const Real& real, const Product& product, Place& place);
 
 // The real routine gets the very arguments.
 template <class Result, class... Arguments>
-Result call(const Real& real, const Product& product, Place& place, Arguments... arguments) {
+Result call(const Real& real, const Product& product, Place&& place, Arguments... arguments) {
   std::optional<CountedCall> counted;
   if (bypass_depth == 0) {
     const Reason reason = serve_or_leave(real, product, place);

@@ -5,6 +5,8 @@
 
 #include <atomic>
 #include <csignal>
+#include <cstdarg>
+#include <cstdio>
 #include <ctime>
 #include <mutex>
 #include <string>
@@ -36,6 +38,16 @@ class NoSignals {
  private:
   sigset_t own_, before_;
 };
+
+// At most 511 bytes.
+__attribute__((format(printf, 1, 2))) inline std::string format(const char* pattern, ...) {
+  char text[512];
+  va_list arguments;
+  va_start(arguments, pattern);
+  std::vsnprintf(text, sizeof text, pattern, arguments);
+  va_end(arguments);
+  return text;
+}
 
 // At once.
 inline void write_on_stderr(const std::string& text) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <complex>
 #include <cstddef>
 #include <cstdint>
@@ -124,6 +125,8 @@ template <class T>
 T conjugate(T x) {
   return number_of<T>(std::conj(x));
 }
+
+inline bool is_finite(std::complex<double> x) { return std::isfinite(x.real()) && std::isfinite(x.imag()); }
 
 inline std::complex<double> number_at(const void* at, bool is_single, bool is_complex) {
   const auto part = [&](int i) -> double {

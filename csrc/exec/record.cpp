@@ -48,12 +48,6 @@ Counts& counts_of(const Kind& kind) {
   }
 }
 
-void count(const Kind& kind, std::int64_t nanoseconds) {
-  Counts& own = counts_of(kind);
-  own.calls.fetch_add(1, std::memory_order_relaxed);
-  own.nanoseconds.fetch_add(nanoseconds, std::memory_order_relaxed);
-}
-
 void forget_counts() {
   for (Entry& entry : entries) {
     if (entry.state.load(std::memory_order_relaxed) == empty) continue;

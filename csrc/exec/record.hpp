@@ -91,7 +91,6 @@ struct Counts {
 };
 // The counts of a kind, found without a lock and without allocating.
 Counts& counts_of(const Kind& kind);
-void count(const Kind& kind, std::int64_t nanoseconds);
 // In a child of fork().
 void forget_counts();
 

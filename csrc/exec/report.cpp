@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <climits>
-#include <cstdarg>
-#include <cstdio>
 #include <map>
 
 #include "exec/process.hpp"
@@ -19,16 +17,6 @@ namespace {
 
 constexpr std::size_t most_rows = 40;                    // for people
 constexpr char report_begin[] = "{\"ozfp4_exec\": 2, ";  // as src/ozfp4/_cli/commands/exec.py has it
-
-// At most 511 bytes.
-__attribute__((format(printf, 1, 2))) std::string format(const char* pattern, ...) {
-  char text[512];
-  va_list arguments;
-  va_start(arguments, pattern);
-  std::vsnprintf(text, sizeof text, pattern, arguments);
-  va_end(arguments);
-  return text;
-}
 
 std::string number(std::int64_t x) { return std::to_string(x); }
 double seconds(std::int64_t nanoseconds) { return 1e-9 * static_cast<double>(nanoseconds); }
@@ -140,11 +128,6 @@ std::string table_of(const std::vector<Row>& rows) {
   return shown < rows.size() ? text + format("and %zu other kinds\n", rows.size() - shown) : text;
 }
 
-// Entries that --verify has looked at and judged.
-std::int64_t verified_entries() {
-  return verified(Finding::correct) + verified(Finding::within_bound) + verified(Finding::wrong) + verified(Finding::not_finite);
-}
-
 // For people: what was caught and left, in all, by routine, by reason, and by routine and shape, the longest first.
 std::string summary_text(const std::vector<Row>& rows) {
   const Totals sums(rows);
@@ -157,10 +140,10 @@ std::string summary_text(const std::vector<Row>& rows) {
   text += "caught " + number(sums.all.calls[0]) + format(" products in %.3f s, left ", seconds(sums.all.nanoseconds[0])) +
           number(sums.all.calls[1]) + format(" in %.3f s\n", seconds(sums.all.nanoseconds[1]));
   if (settings().verify > 0) {
-    text += "verified " + number(verified_entries()) + " entries of " + number(verified_products()) +
-            " products: " + number(verified(Finding::correct)) + " correctly rounded, " +
-            number(verified(Finding::within_bound)) + " within the bound, " + number(verified(Finding::wrong)) + " wrong, " +
-            number(verified(Finding::not_finite)) + " not finite\n";
+    const Verified found = verified();
+    text += "verified " + number(found.entries()) + " entries of " + number(found.products) +
+            " products: " + number(found.correct) + " correctly rounded, " + number(found.within_bound) + " within the bound, " +
+            number(found.wrong) + " wrong, " + number(found.not_finite) + " not finite\n";
   }
   return text + text_of(sums.by_routine) + text_of(sums.by_reason) + table_of(rows);
 }
@@ -170,6 +153,7 @@ std::string report_line(const std::vector<Row>& rows) {
   static const char* const accuracies[] = {"", "scaled", "standard", "correct"};
   const Settings& asked = settings();
   const Totals sums(rows);
+  const Verified found = verified();
   std::string dtypes, calls;
   for (std::size_t type = 0; type < asked.types.size(); ++type) {
     if (asked.types[type]) dtypes += (dtypes.empty() ? "" : ", ") + quoted(name_of(static_cast<Type>(type)));
@@ -178,10 +162,9 @@ std::string report_line(const std::vector<Row>& rows) {
   return report_begin + ("\"program\": " + quoted(program())) + ", \"process\": " + number(getpid()) +
          ", \"mode\": " + (asked.always ? "\"always\"" : "\"fastest\"") + ", \"min_size\": " + number(asked.min_size) +
          ", \"accuracy\": " + quoted(accuracies[asked.accuracy]) + ", \"dtypes\": [" + dtypes +
-         "], \"verified\": {\"products\": " + number(verified_products()) + ", \"entries\": " + number(verified_entries()) +
-         ", \"correct\": " + number(verified(Finding::correct)) +
-         ", \"within_bound\": " + number(verified(Finding::within_bound)) + ", \"wrong\": " + number(verified(Finding::wrong)) +
-         ", \"not_finite\": " + number(verified(Finding::not_finite)) + "}, " + json_of(sums.all) +
+         "], \"verified\": {\"products\": " + number(found.products) + ", \"entries\": " + number(found.entries()) +
+         ", \"correct\": " + number(found.correct) + ", \"within_bound\": " + number(found.within_bound) +
+         ", \"wrong\": " + number(found.wrong) + ", \"not_finite\": " + number(found.not_finite) + "}, " + json_of(sums.all) +
          ", \"by_routine\": " + json_of(sums.by_routine) + ", \"by_reason\": " + json_of(sums.by_reason) + ", \"rows\": [" +
          calls + "]}\n";
 }

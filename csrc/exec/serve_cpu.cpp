@@ -280,7 +280,7 @@ Reason Cpu::is_open(const Real&) {
 
 Reason Cpu::make(const Real& real, const Product& product) {
   std::int64_t repaired = 0;
-  const Reason how = serve(product, &repaired);
+  const Reason how = product.triangle != 0 ? serve_triangle(product, &repaired) : serve_matrix(product, &repaired);
   if (how == Reason::none && repaired > few_repairs(product.m * product.n)) real.has_many_repairs = true;
   return how;
 }
@@ -288,11 +288,6 @@ Reason Cpu::make(const Real& real, const Product& product) {
 void Cpu::make_alone(const Real& real, const Product& product) {
   if (is_valid(product)) return multiply_plainly(product);
   say_once(std::string(name_of(real.routine)) + ": an argument is none of BLAS's; nothing is written");
-}
-
-Reason serve(const Product& product, std::int64_t* repaired) {
-  *repaired = 0;
-  return product.triangle != 0 ? serve_triangle(product, repaired) : serve_matrix(product, repaired);
 }
 
 void multiply_plainly(const Product& product) {

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
-#include <cstdio>
 #include <new>
 #include <utility>
 #include <vector>
@@ -20,7 +19,6 @@ namespace {
 using Number = std::complex<double>;
 using Line = std::vector<Number>;
 
-bool is_finite(Number x) { return std::isfinite(x.real()) && std::isfinite(x.imag()); }
 bool has_both(Number x) { return x.real() != 0 && x.imag() != 0; }
 double part_of(Number x, int part) { return part == 0 ? x.real() : x.imag(); }
 
@@ -160,7 +158,7 @@ Checked check(const Product& p, int accuracy, Entry& entry, Number found) {
 
 constexpr int most_lines = 5;  // of entries that are wrong
 
-std::atomic<std::int64_t> made, products, findings[static_cast<int>(Finding::unread) + 1];
+std::atomic<std::int64_t> made, products, findings[5];  // of Finding
 
 // Another one at each call, and in each process.
 std::uint64_t random() {
@@ -178,13 +176,10 @@ bool is_chosen() {
 }
 
 void tell(Routine routine, const Product& p, const Sample& entry, const Checked& checked) {
-  char text[320];
-  std::snprintf(text, sizeof text,
-                "verify: %s of %lld x %lld x %lld: entry (%lld, %lld) is %.17g%+.17gi, the exact one %.17g%+.17gi",
-                name_of(routine), static_cast<long long>(p.m), static_cast<long long>(p.n), static_cast<long long>(p.k),
-                static_cast<long long>(entry.row), static_cast<long long>(entry.column), checked.found.real(),
-                checked.found.imag(), checked.exact.real(), checked.exact.imag());
-  say(text);
+  const auto number = [](std::int64_t x) { return static_cast<long long>(x); };
+  say(format("verify: %s of %lld x %lld x %lld: entry (%lld, %lld) is %.17g%+.17gi, the exact one %.17g%+.17gi", name_of(routine),
+             number(p.m), number(p.n), number(p.k), number(entry.row), number(entry.column), checked.found.real(),
+             checked.found.imag(), checked.exact.real(), checked.exact.imag()));
 }
 
 }  // namespace
@@ -239,8 +234,7 @@ void Verification::finish(Routine routine, const Product& product) const {
   }
 }
 
-std::int64_t verified(Finding finding) { return findings[static_cast<int>(finding)]; }
-std::int64_t verified_products() { return products; }
+Verified verified() { return {products, findings[0], findings[1], findings[2], findings[3]}; }
 
 void forget_verified() {
   made = products = 0;

@@ -39,9 +39,12 @@ class Verification {
   const Place& place_;
 };
 
-// How many entries were found to be so, and of how many products.
-std::int64_t verified(Finding finding);
-std::int64_t verified_products();
+// How many entries were judged, and found to be so, of how many products.
+struct Verified {
+  std::int64_t products, correct, within_bound, wrong, not_finite;
+  std::int64_t entries() const { return correct + within_bound + wrong + not_finite; }
+};
+Verified verified();
 // In a child of fork().
 void forget_verified();
 

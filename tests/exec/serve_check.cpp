@@ -30,7 +30,7 @@ void multiply(const GemmCall& call, const ozfp4_options*) {
   auto* const data = static_cast<char*>(const_cast<void*>(c.data));
   if (products_left-- > 0) {
     return exec::multiply_plainly(
-        exec::gemm_of(type, order, transa, transb, m, n, k, alpha, a.data, a.leading, b.data, b.leading, beta, data, c.leading));
+        {type, order, transa, transb, m, n, k, alpha, a.data, a.leading, b.data, b.leading, beta, data, c.leading});
   }
   const std::int64_t line = order == exec::row_major ? n : m;
   for (std::int64_t i = 0; i < (m * n + 1) / 2; ++i) {
@@ -69,8 +69,7 @@ int check(const std::string& name, const std::vector<T>& before, bool reads_c, c
   for (int products = 0;; ++products) {
     std::vector<T> found = before;
     products_left = products;
-    std::int64_t repaired = -1;
-    const Reason reason = serve(product_of(found), &repaired);
+    const Reason reason = Cpu().make(Real(), product_of(found));
     const std::string with = name + ", " + std::to_string(products) + " products";
     report(with, reason == (products == 0 ? Reason::no_memory : Reason::none));
     report(with + ": C", products > 0 ? found == right : !reads_c || found == before);
@@ -87,8 +86,8 @@ void check_matrix(Type type, int order, std::int64_t m, std::int64_t n, double b
   const T alpha = T(2), beta = T(static_cast<float>(beta_value));
   const std::string name = std::to_string(m) + " x " + std::to_string(n) + ", beta " + std::to_string(beta_value);
   check(name, before, beta_value != 0, [&](std::vector<T>& c) {
-    return gemm_of(type, order, no_transpose, no_transpose, m, n, k, &alpha, a.data(), by_rows ? k : m, b.data(), by_rows ? n : k,
-                   &beta, c.data(), ldc);
+    return Product{type,     order,           no_transpose, no_transpose,    m,     n,        k,  &alpha,
+                   a.data(), by_rows ? k : m, b.data(),     by_rows ? n : k, &beta, c.data(), ldc};
   });
 }
 
@@ -106,11 +105,10 @@ void check_triangle(Type type, bool is_hermitian, int triangle, int order, std::
 
 void check_none() {
   const double factor = 1;
-  std::int64_t repaired = -1;
   const Product none = triangle_of(Type::float64, false, column_major, lower_triangle, no_transpose, 0, 3, &factor, nullptr, 1,
                                    &factor, nullptr, 1);
   products_left = 0;
-  report("nothing is to be made of no rows", serve(none, &repaired) == Reason::none && repaired == 0);
+  report("nothing is to be made of no rows", Cpu().make(Real(), none) == Reason::none);
 }
 
 }  // namespace
