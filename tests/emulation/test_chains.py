@@ -158,7 +158,7 @@ class Device:
         before, self._address = self._address, address
         return before != 0 and self.tells
 
-    def multiply(self, keywords: Any) -> str:
+    def multiply(self, **keywords: Any) -> str:
         if self.tells and self._address:
             self.enqueued.append(self._address // 8 - 1)
         return "ours"
@@ -216,7 +216,7 @@ def test_what_tells_nothing_is_not_awaited(device: Device) -> None:
 
 def test_a_product_that_fails_is_not_awaited(device: Device) -> None:
     device.tells = False
-    device.multiply = lambda keywords: (_ for _ in ()).throw(MemoryError)  # type: ignore[method-assign]
+    device.multiply = lambda **keywords: (_ for _ in ()).throw(MemoryError)  # type: ignore[method-assign]
     for _ in range(2):
         with pytest.raises(MemoryError):
             asked(device)

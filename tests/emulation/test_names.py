@@ -39,7 +39,7 @@ def device(request: pytest.FixtureRequest) -> str:
 def told(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[Problem], bool]], None]:
     """ozfp4 is the faster one, of all products until a rule is given, whatever chains they have (test_chains.py)."""
     monkeypatch.setattr(
-        chains, "made", lambda problem, options, compute: compute(options.keywords_of(problem.dtype))
+        chains, "made", lambda problem, options, compute: compute(**options.keywords_of(problem.dtype))
     )
 
     def tell(rule: Callable[[Problem], bool]) -> None:

@@ -137,7 +137,7 @@ def test_as_torch_by_name(
         pytest.skip("torch has no such method")
     monkeypatch.setattr(choice, "_fastest", lambda problem, options: Decision(True, "told"))
     monkeypatch.setattr(
-        chains, "made", lambda problem, options, compute: compute(options.keywords_of(problem.dtype))
+        chains, "made", lambda problem, options, compute: compute(**options.keywords_of(problem.dtype))
     )
     scope = ozfp4.emulate(dtypes=FLOATS)
     # torch's table has einsum as a function of its own, which calls it by name.

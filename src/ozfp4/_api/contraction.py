@@ -141,7 +141,7 @@ def tensordot(
     """
     check_taken(tensordot, options)
     terms = _Terms({"a": a, "b": b}, out, dtype, options)
-    c = terms.contracted(_subscripts(axes, terms.shapes, terms.xp is not np), [(0, 1)])
+    c = terms.contracted(subscripts_of(axes, terms.shapes, terms.xp is not np), [(0, 1)])
     beside = [x if isinstance(x, Report) else x.reshape(c.shape) for x in terms.beside]
     return (c, *beside) if beside else c
 
@@ -149,7 +149,7 @@ def tensordot(
 # ---- Axes of tensordot ----------------------------------------------------------------------------------------------
 
 
-def _subscripts(axes: Any, shapes: Sequence[tuple[int, ...]], broadcast: bool) -> Subscripts:
+def subscripts_of(axes: Any, shapes: Sequence[tuple[int, ...]], broadcast: bool) -> Subscripts:
     """Labels of the axes: of those of a their numbers; of those of b that are summed over with them the same, and numbers behind
     them. `broadcast`: an extent of 1 goes with every other."""
     a, b = shapes

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from math import prod
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -11,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import _core
-from .._api.contraction import einsum, tensordot
+from .._api.contraction import subscripts_of, tensordot
 from .._api.matmul import matmul
 from .._request.library import is_integer, name_of, torch_module
 from .._request.operands import matmul_shape
@@ -21,7 +22,6 @@ from .choice import Options, decide
 from .entered import Entered, nowhere
 from .summary import Decision, Problem
 
-Keywords = dict[str, Any]
 # Raised where the library has to see to a product itself: it has errors of its own, and arguments that ozfp4 lacks.
 REFUSED = (TypeError, ValueError, IndexError)
 
@@ -35,7 +35,7 @@ class Call(NamedTuple):
     it is of more than two operands."""
 
     problem: Problem
-    compute: Callable[[Keywords], Any]
+    compute: Callable[..., Any]
     shape: tuple[int, ...]
     out: Any = None
     is_several: bool = False
@@ -52,47 +52,30 @@ def by_shapes(a: Any, b: Any) -> Call:
     """The product of matrices, vectors or stacks of matrices."""
     found = matmul_shape(tuple(a.shape), tuple(b.shape))
     problem = problem_of((a, b), prod(found.stack), found.m, found.n, found.k)
-    return Call(problem, lambda keywords: matmul(a, b, **keywords), found.result)
+    return Call(problem, partial(matmul, a, b), found.result)
 
 
-def by_axes(a: Any, b: Any, of_a: Iterable[int], of_b: Iterable[int]) -> Call:
-    """The sum over axes of each; ValueError or IndexError where that is no product: the library has its own error, or way."""
-    of_a, of_b = ([range(x.ndim)[axis] for axis in axes] for x, axes in ((a, of_a), (b, of_b)))
-    inner = [a.shape[axis] for axis in of_a]
-    if inner != [b.shape[axis] for axis in of_b] or not inner:
-        raise ValueError("axes that do not fit each other, or none")
-    if len(set(of_a)) < len(of_a) or len(set(of_b)) < len(of_b):
-        raise ValueError("an axis comes twice")
-    rows = [n for axis, n in enumerate(a.shape) if axis not in of_a]
-    columns = [n for axis, n in enumerate(b.shape) if axis not in of_b]
-    problem = problem_of((a, b), 1, prod(rows), prod(columns), prod(inner))
-    return Call(problem, lambda keywords: tensordot(a, b, (of_a, of_b), **keywords), (*rows, *columns))
+def by_axes(a: Any, b: Any, axes: Any) -> Call:
+    """The sum over axes as of tensordot."""
+    found = subscripts_of(axes, (tuple(a.shape), tuple(b.shape)), False)
+    return by_subscripts(found, (a, b), partial(tensordot, a, b, axes))
 
 
-def by_count(a: Any, b: Any, axes: Any) -> Call:
-    """The same, by the argument of tensordot: a number of axes, or those of each operand."""
-    if isinstance(axes, (int, np.integer)):
-        return by_axes(a, b, range(a.ndim - axes, a.ndim), range(axes))
-    of_a, of_b = axes
-    return by_axes(a, b, np.atleast_1d(of_a), np.atleast_1d(of_b))
-
-
-def by_subscripts(text: str, found: Subscripts, operands: Sequence[Any], **named: Any) -> Call:
-    """The sum that `text` says; of more than two operands the result's entries are the rows."""
+def by_subscripts(found: Subscripts, operands: Sequence[Any], compute: Callable[..., Any]) -> Call:
+    """A sum of products; of more than two operands the result's entries are the rows. ValueError where of two nothing is
+    summed."""
     result = set(found.result)
     summed = found.extents.keys() - result
+    groups: Sequence[Any] = set(), result, set(), summed
     if len(operands) == 2:
         first, second = map(set, found.operands)
         groups = first & second & result, (first - second) & result, (second - first) & result, summed
-    else:
-        groups = set(), result, set(), summed
+        if not summed:
+            raise ValueError("nothing is summed")
     stack, m, n, k = (prod(found.extents[label] for label in group) for group in groups)
-    return Call(
-        problem_of(operands, stack, m, n, k),
-        lambda keywords: einsum(text, *operands, **named, **keywords),
-        tuple(found.extents[label] for label in found.result),
-        is_several=len(operands) > 2,
-    )
+    shape = tuple(found.extents[label] for label in found.result)
+    problem = problem_of(operands, stack, m, n, k)
+    return Call(problem, compute, shape, is_several=len(operands) > 2)
 
 
 def multiplied(

@@ -40,20 +40,20 @@ _counts: list[tuple[Any, int]] = []  # one at most, kept for good, as kernels wr
 _lock = ChildLock()
 
 
-def made(problem: Problem, options: Options, compute: Callable[[dict[str, Any]], Any]) -> Any:
+def made(problem: Problem, options: Options, compute: Callable[..., Any]) -> Any:
     """The product by ozfp4; or the Decision by which it is the library's. Range: the threshold says that ozfp4 gains, or
     it makes all."""
     keywords = options.keywords_of(problem.dtype)
     if options.mode == "always" or is_integer(problem.dtype):
-        return compute(keywords)
+        return compute(**keywords)
     place = _place()
     if place.has_many:
         return MANY
     few = _core.few_repairs(problem.stack * problem.m * problem.n)
     if not problem.on_cpu:
-        return _on_gpu(place, few, problem.device, lambda: compute(keywords))
+        return _on_gpu(place, few, problem.device, lambda: compute(**keywords))
     before = _core.repaired()  # which a kernel's self-test does not count
-    result = compute(keywords)
+    result = compute(**keywords)
     place.has_many = _core.repaired() - before > few
     return result
 

@@ -10,7 +10,6 @@ import numpy as np
 
 from .. import _core
 from .._backends.cuda import extension
-from .._dispatch.decision import capacity
 from .._options import DEFAULTS, check_name
 from .._options import Options as Asked
 from .._request.library import INTEGERS, TAKEN, is_integer, require_torch
@@ -18,9 +17,9 @@ from .summary import Decision, Problem
 
 NAMES = tuple(np.dtype(t).name for t in TAKEN)
 ALL_INTEGERS = "integers"
-OF_ROUNDING = ("accuracy", "bits", "rounding")  # of which exact products have none
+OF_ROUNDING = ("accuracy", "rounding")  # of which exact products have none
 INTEGERS_FROM = 64  # NumPy and torch multiply integers by plain loops, which take four times as long at 64^3
-UNMEASURED = frozenset(("scheme", "backend", "family", "bits"))  # thresholds are of products without them
+UNMEASURED = frozenset(("scheme", "backend"))  # thresholds are of products without them
 
 
 class Options(NamedTuple):
@@ -49,7 +48,6 @@ def check_options(dtypes: Any, min_size: Any, mode: Any, verbose: Any, keywords:
     if not isinstance(verbose, (bool, np.bool_)):
         raise TypeError(f"verbose: {verbose!r} is neither True nor False")
     checked = Asked.of(keywords)
-    capacity(checked, single=False)
     asked = {name: getattr(checked, name) for name, value in keywords.items() if value != DEFAULTS[name]}
     if checked.accuracy != "standard":  # the default as the scope is made, on which its choices rest
         asked["accuracy"] = checked.accuracy

@@ -14,9 +14,8 @@ from .summary import Record
 
 
 class Entered:
-    """One entry of a scope, which contexts are in: options and record of it, what the context was in before; whether torch's
-    products are those of its functions by name, or of a dispatch mode. It may be left in another context than that where it was
-    entered, and in another order: it counts until it is closed, wherever a context still holds it."""
+    """One entry of a scope, and what the context was in before. It may be left in another context, and in another order: it
+    counts until it is closed, wherever a context still holds it. `by_name`: torch's functions make its products, and no mode."""
 
     __slots__ = ("by_name", "is_open", "left_by_name", "options", "outer", "record", "thread")
 

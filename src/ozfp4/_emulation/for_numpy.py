@@ -11,13 +11,15 @@ import functools
 import inspect
 import pkgutil
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from .._api.contraction import einsum
 from .._request.library import TAKEN
 from .._request.subscripts import from_lists, parse
-from .calls import Call, Keywords, by_axes, by_count, by_shapes, by_subscripts, multiplied
+from .calls import Call, by_axes, by_shapes, by_subscripts, multiplied
 from .entered import innermost
 from .exchange import Exchange, Site
 
@@ -32,7 +34,7 @@ def _dot(a: Any, b: Any, out: Any = None) -> Call:
     a, b = _arrays(a, b)
     if a.ndim <= 2 and b.ndim <= 2:
         return _into(out, by_shapes(a, b))
-    return _into(out, by_axes(a, b, [-1], [max(-2, -b.ndim)]))
+    return _into(out, by_axes(a, b, ([-1], [max(-2, -b.ndim)])))
 
 
 def _inner(a: Any, b: Any, /) -> Call:
@@ -48,16 +50,16 @@ def _vdot(a: Any, b: Any, /) -> Call:
 
 def _tensordot(a: Any, b: Any, axes: Any = 2) -> Call:
     a, b = _arrays(a, b)
-    return by_count(a, b, axes)
+    return by_axes(a, b, axes)
 
 
 def _einsum(*operands: Any, out: Any = None, optimize: Any = False) -> Call:
     text, given = (operands[0], operands[1:]) if isinstance(operands[0], str) else from_lists(operands)
     taken = _arrays(*given)
+    if len(taken) < 2:
+        raise ValueError("of one array there is no product")
     found = parse(text, [x.shape for x in taken])
-    if len(taken) < 2 or (len(taken) == 2 and found.extents.keys() <= set(found.result)):
-        raise ValueError("of one array there is no product, and nothing may be summed")
-    return _into(out, by_subscripts(text, found, taken, optimize=optimize))
+    return _into(out, by_subscripts(found, taken, partial(einsum, text, *taken, optimize=optimize)))
 
 
 PRODUCTS: dict[str, Callable[..., Call]] = {
@@ -91,8 +93,8 @@ def _into(out: Any, call: Call) -> Call:
     if not is_fitting or not out.flags.writeable:
         raise TypeError("no array for the result")
 
-    def write(keywords: Keywords) -> Any:
-        out[...] = call.compute(keywords)
+    def write(**keywords: Any) -> Any:
+        out[...] = call.compute(**keywords)
         return out
 
     return call._replace(compute=write)

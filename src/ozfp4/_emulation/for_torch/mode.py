@@ -14,7 +14,7 @@ from typing import Any
 from ..._request.library import dtensor_class, require_torch
 from ..._support import torch_private
 from ..._support.child_lock import ChildLock
-from ..calls import REFUSED, Call, Keywords, multiplied
+from ..calls import REFUSED, Call, multiplied
 from ..entered import Entered, nowhere
 from ..summary import Decision
 from .operators import OPERATORS, Operator
@@ -29,13 +29,10 @@ OF_DTENSORS = Decision(False, "DTensor: torch adds up rounded products; ozfp4.ma
 
 
 class EmulationMode(torch_private.mode_class()):  # type: ignore[misc]
-    """A scope's, for one entry. `passes_products`: what ozfp4 is called for by name does not have to be seen as an operator
-    (_request/library.py).
+    """A scope's, for one entry. torch's stack of modes is the thread's, so that other contexts of it, as asyncio's tasks, have
+    the mode there too: it passes what they do."""
 
-    torch's stack of modes is the thread's, so that other contexts of it, as asyncio's tasks, have the mode there too: it passes
-    what they do."""
-
-    passes_products = True
+    passes_products = True  # ozfp4's own do not have to be seen as operators (_request/library.py)
     supports_higher_order_operators = True
 
     def __init__(self, entered: Entered) -> None:
@@ -71,7 +68,7 @@ class EmulationMode(torch_private.mode_class()):  # type: ignore[misc]
 
     def _dispatched(self, func: Any, types: Any, args: Any, named: dict[str, Any]) -> Any:
         operator = OPERATORS.get(func)
-        if not self._entered.is_here() or (operator is not None and operator.is_nested(args)):
+        if not self._entered.is_here() or (operator is not None and _has_nested(args)):
             return func(*args, **named)
         # Kinds of tensors that define their operations themselves.
         foreign = [kind for kind in types if kind.__torch_dispatch__ is not _PLAIN] if types else types
@@ -92,9 +89,9 @@ class EmulationMode(torch_private.mode_class()):  # type: ignore[misc]
         def find() -> Call:
             call = operator.call(args, named)
 
-            def compute(keywords: Keywords) -> Any:
+            def compute(**keywords: Any) -> Any:
                 with torch.no_grad():  # torch sees to gradients above
-                    return call.compute(keywords)
+                    return call.compute(**keywords)
 
             return call._replace(compute=compute)
 
@@ -148,10 +145,8 @@ _flags_before: dict[str, bool] = {}
 
 @contextmanager
 def _kept_flags(*, entering: bool) -> Iterator[None]:
-    """Around torch's own entering or leaving of a scope's mode: the flags by which torch.compile knows that there is a mode.
-
-    torch has one of each for the whole process, and each mode restores on leaving what it found on entering, which is wrong where
-    threads leave in another order. Here flags are as before the first scope once the last one is left, and set in between."""
+    """Around torch's entering or leaving of a mode: the process's flags of modes, by which torch.compile sees one, are set until
+    the last scope is left. torch restores what a mode found on entering, which is wrong where threads leave in another order."""
     global _open
     with _lock:
         if entering and _open == 0:
@@ -162,7 +157,7 @@ def _kept_flags(*, entering: bool) -> Iterator[None]:
 
 
 def _has_nested(args: Any) -> bool:
-    """Whether torch has its own way of what others are taken apart for."""
+    """Whether there are stacks of matrices of several shapes, which have no shape to ask for, and ways of torch's own."""
     return any(
         _has_nested(x) if isinstance(x, (list, tuple)) else isinstance(x, torch.Tensor) and x.is_nested
         for x in args

@@ -6,6 +6,7 @@ from __future__ import annotations
 import cmath
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from math import prod
 from typing import Any
 
@@ -14,33 +15,31 @@ from ..._api.matmul import matmul
 from ..._request.library import is_integer, require_torch
 from ..._request.operands import broadcast, matmul_shape
 from ..._support import torch_private
-from ..calls import Call, Keywords, problem_of
+from ..calls import Call, problem_of
 
 torch: Any = require_torch()
 
 
 @dataclass(frozen=True, eq=False)
 class Operator:
-    """A product by its name: the places of A, B and C (None: there is none) among its arguments, the numbers of axes of A and B;
-    what it does to A and B before; whether the products of a stack are summed, whether the result goes to C's place."""
+    """A product by its name, which ends with _ where the result goes to C's place: the places of A, B and C (None: there is none)
+    among its arguments, the numbers of axes of A and B; what it does to A and B before, whether it sums products of a stack."""
 
     name: str
     places: tuple[int, int, int | None]
     axes: tuple[int, int]
     before: Callable[[Any, Any], tuple[Any, Any]] | None = None
     is_sum: bool = False
-    in_place: bool = False
+
+    @property
+    def in_place(self) -> bool:
+        return self.name.endswith("_")
 
     def key(self, args: Any) -> Any:
         """What all that is decided of a product depends on: neither strides nor entries."""
         first, second, _ = self.places
         a, b = args[first], args[second]
         return self, a.shape, b.shape, a.dtype, a.device
-
-    def is_nested(self, args: Any) -> bool:
-        """Whether A or B are stacks of matrices of several shapes, which have no shape to ask for."""
-        first, second, _ = self.places
-        return bool(args[first].is_nested or args[second].is_nested)
 
     def call(self, args: Any, named: dict[str, Any]) -> Call:
         """The product as a call; ValueError where torch refuses it."""
@@ -65,13 +64,13 @@ class Operator:
             raise ValueError("no product of this operator")
         return Call(
             problem_of((a, b), stack, found.m, found.n, k),
-            lambda keywords: self._compute(a, b, c, out, shape, named, keywords),
+            partial(self._compute, a, b, c, out, shape, named),
             shape,
             out,
         )
 
     def _compute(
-        self, a: Any, b: Any, c: Any, out: Any, shape: Any, named: dict[str, Any], keywords: Keywords
+        self, a: Any, b: Any, c: Any, out: Any, shape: Any, named: dict[str, Any], **keywords: Any
     ) -> Any:
         read = [a, b] if out is c or c is None else [a, b, c]
         fitting = (
@@ -140,7 +139,7 @@ _ALL = (
     Operator("baddbmm", (1, 2, 0), (3, 3)),
     Operator("addbmm", (1, 2, 0), (3, 3), _joined, is_sum=True),
 )
-_IN_PLACE = [replace(x, name=f"{x.name}_", in_place=True) for x in _ALL if x.places[2] is not None]
+_IN_PLACE = [replace(x, name=f"{x.name}_") for x in _ALL if x.places[2] is not None]
 BY_NAME = {operator.name: operator for operator in (*_ALL, *_IN_PLACE)}
 
 

@@ -4,16 +4,18 @@ to it itself."""
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from math import prod
 from typing import Any, NamedTuple
 
+from ..._api.contraction import einsum
 from ..._api.gemm import gemm
 from ..._api.matmul import matmul
 from ..._request.library import require_torch
 from ..._request.operands import matmul_shape
 from ..._request.subscripts import parse
 from ..._support import torch_private
-from ..calls import Call, Keywords, NoProductError, by_axes, by_count, by_shapes, by_subscripts, problem_of
+from ..calls import Call, NoProductError, by_axes, by_shapes, by_subscripts, problem_of
 from .operators import BY_NAME, Operator, check_alike
 
 torch: Any = require_torch()
@@ -80,7 +82,7 @@ def _of_lines(a: Any, b: Any, bias: Any = None) -> Call:
     found = matmul_shape(tuple(a.shape), tuple(b.shape))
     m = prod(a.shape[:-1])
 
-    def compute(keywords: Keywords) -> Any:
+    def compute(**keywords: Any) -> Any:
         lines = a.reshape(m, found.k)
         made = matmul(lines, b, **keywords) if bias is None else gemm(1, lines, b, 1, bias, **keywords)
         return made if tuple(made.shape) == found.result else torch_private.in_shape(made, found.result)
@@ -97,12 +99,12 @@ def _linear(x: Any, weight: Any, bias: Any = None) -> Call:
 
 def _inner(a: Any, b: Any, *, out: Any = None) -> Call:
     _check(a, b, no=out)
-    return by_axes(a, b, [-1], [-1])
+    return by_axes(a, b, ([-1], [-1]))
 
 
 def _tensordot(a: Any, b: Any, dims: Any = 2, out: Any = None) -> Call:
     _check(a, b, no=out)
-    return by_count(a, b, dims)
+    return by_axes(a, b, dims)
 
 
 def _einsum(equation: Any, *operands: Any) -> Call:
@@ -117,13 +119,12 @@ def _einsum(equation: Any, *operands: Any) -> Call:
         for x, labels in zip(operands, found.operands, strict=True):
             if len(set(labels)) < len(labels) or tuple(x.shape) != tuple(found.extents[y] for y in labels):
                 raise NoProductError("diagonals, what is broadcast")
-    return by_subscripts(equation, found, operands)
+    return by_subscripts(found, operands, partial(einsum, equation, *operands))
 
 
 class Function(NamedTuple):
-    """A product by its name: its operands' names in torch, the place of A, which B follows. `form` says of all arguments (those
-    by name as a dictionary or None) what else decides what is multiplied; or it names the next one, where that it is there
-    does."""
+    """A product by its name: its operands' names in torch, the place of A, which B follows. `form` makes of all arguments what
+    else decides what is multiplied; or it names the next one, whose presence does (csrc/bindings/tensors/left.cpp)."""
 
     product: Callable[..., Call]
     operands: tuple[str, ...]
