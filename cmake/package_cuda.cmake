@@ -28,7 +28,7 @@ target_link_options(_cuda PRIVATE LINKER:-z,now LINKER:--disable-new-dtags)
 target_include_directories(_cuda PRIVATE ${CUDAToolkit_INCLUDE_DIRS})
 target_compile_options(_cuda PRIVATE ${cuda_options} ${of_pybind11})
 compile_together(_cuda bindings "^csrc/bindings/cuda/")
-target_precompile_headers(_cuda PRIVATE <pybind11/numpy.h> <pybind11/pybind11.h> <pybind11/stl.h>)
+precompile_headers(_cuda PRIVATE <pybind11/numpy.h> <pybind11/pybind11.h> <pybind11/stl.h>)
 set_target_properties(_cuda PROPERTIES LINK_DEPENDS "$<TARGET_FILE:ozfp4_package_cuda>"
                                        BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH "$ORIGIN")
 install(TARGETS _cuda LIBRARY DESTINATION ozfp4 COMPONENT python)

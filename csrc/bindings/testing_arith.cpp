@@ -24,6 +24,7 @@
 #include "arith/wide/wide_int.hpp"
 #include "arith/wide/word_counts.hpp"
 #include "bindings/testing.hpp"
+#include "cpu/stages/columns.hpp"
 #include "plan/moduli/crt_constants.hpp"
 
 namespace ozfp4::bindings {
@@ -170,23 +171,32 @@ Array<T> round_any(const Array<std::uint32_t>& words, const Array<std::int32_t>&
 }
 
 // The integers [n][words] with the residues [n][count] modulo the given numbers, by crt_from_columns, or, with which of them
-// are uncertain, by crt_without_correction.
+// are uncertain, by crt_lanes (cpu/stages/columns.hpp).
 template <int Words>
 py::tuple crt_of_residues(const Array<std::uint32_t>& residues, const std::vector<std::int64_t>& moduli) {
   const CrtConstants<Words> constants = make_crt_constants<Words>(moduli);
   const auto count = static_cast<py::ssize_t>(moduli.size());
   Array<std::uint32_t> exact({residues.shape(0), py::ssize_t(Words)}), quick({residues.shape(0), py::ssize_t(Words)});
   Array<bool> uncertain(residues.shape(0));
-  for (py::ssize_t i = 0; i < residues.shape(0); ++i) {
-    std::uint64_t column[Words] = {};
-    for (py::ssize_t j = 0; j < count; ++j) {
-      const std::uint64_t r = residues.data()[i * count + j];
-      for (int k = 0; k < Words; ++k) column[k] += r * constants.weight[static_cast<std::size_t>(j)].word[k];
+  for (py::ssize_t first = 0; first < residues.shape(0); first += kLanes) {
+    const int n = static_cast<int>(std::min<py::ssize_t>(kLanes, residues.shape(0) - first));
+    Columns columns{Words, {}};
+    for (int i = 0; i < n; ++i) {
+      for (py::ssize_t j = 0; j < count; ++j) {
+        const std::uint64_t r = residues.data()[(first + i) * count + j];
+        for (int k = 0; k < Words; ++k) columns.sum[k][i] += r * constants.weight[static_cast<std::size_t>(j)].word[k];
+      }
     }
-    bool is_uncertain = false;
-    put_words(exact, i, crt_from_columns(column, constants.product));
-    put_words(quick, i, crt_without_correction(column, constants.product, is_uncertain));
-    uncertain.mutable_data()[i] = is_uncertain;
+    LaneWords x;
+    std::int64_t refused[kLanes];
+    crt_lanes(columns, n, constants.product, x, refused);
+    for (int i = 0; i < n; ++i) {
+      WideInt<Words> own;
+      for (int k = 0; k < Words; ++k) own.word[k] = x.word[k][i];
+      put_words(exact, first + i, integer_of_lane(columns, i, constants.product));
+      put_words(quick, first + i, own);
+      uncertain.mutable_data()[first + i] = refused[i] != 0;
+    }
   }
   return py::make_tuple(exact, quick, uncertain);
 }

@@ -15,6 +15,7 @@
 #include "arith/wide/word_counts.hpp"
 #include "bindings/testing.hpp"
 #include "cpu/repair/correct_dot.hpp"
+#include "cpu/runtime/matrix_view.hpp"
 
 namespace ozfp4::bindings {
 namespace {
@@ -72,31 +73,29 @@ py::array wide(const Array<std::uint32_t>& words, const Array<std::int32_t>& exp
 
 // ---- Dot products ---------------------------------------------------------------------------------------------------
 
-template <class T>
-DotLine<T> dot_line(const py::array& x) {
-  return {x.data(), x.strides(0), facts_of<T>(x.data(), x.strides(0), x.shape(0))};
-}
-
-// use(line of a, line of b) with the types of their entries.
-template <class Use>
-auto dispatch_lines(const py::array& a, const py::array& b, Use&& use) {
-  if (a.ndim() != 1 || b.ndim() != 1 || a.shape(0) != b.shape(0)) throw py::value_error("shapes do not fit");
-  return dispatch_float(a.dtype(), [&](auto x) {
-    return dispatch_float(b.dtype(), [&](auto y) { return use(dot_line<decltype(x)>(a), dot_line<decltype(y)>(b)); });
+DotLine line_of(const py::array& x) {
+  return dispatch_float(x.dtype(), [&](auto zero) {
+    const auto type = sizeof zero == 8 ? ElementType::float64 : ElementType::float32;
+    return dot_line(x.data(), x.strides(0), type, x.shape(0));
   });
 }
 
-template <class T>
-T entry(const DotLine<T>& line, std::int64_t k) {
-  T x;
-  std::memcpy(&x, static_cast<const char*>(line.data) + k * line.stride, sizeof x);
-  return x;
+// use(line of a, line of b).
+template <class Use>
+auto with_lines(const py::array& a, const py::array& b, Use&& use) {
+  if (a.ndim() != 1 || b.ndim() != 1 || a.shape(0) != b.shape(0)) throw py::value_error("shapes do not fit");
+  return use(line_of(a), line_of(b));
+}
+
+double entry(const DotLine& line, std::int64_t k) {
+  const char* address = static_cast<const char*>(line.data) + k * line.stride;
+  return with_float(line.type, [&](auto zero) { return static_cast<double>(load<decltype(zero)>(address)); });
 }
 
 // (result, "pairs" or "exact")
 py::tuple dot(const py::array& a, const py::array& b, const std::string& rounding, const py::dtype& type) {
   return dispatch_float(type, [&](auto zero) {
-    return dispatch_lines(a, b, [&](const auto& x, const auto& y) {
+    return with_lines(a, b, [&](const DotLine& x, const DotLine& y) {
       const auto result = correct_dot<decltype(zero)>(x, y, a.shape(0), rounding_of(rounding));
       return py::make_tuple(scalar(result.value), result.path == DotPath::pairs ? "pairs" : "exact");
     });
@@ -110,7 +109,7 @@ BoundedDot bounded(const DoubleDot& dot, std::int64_t terms, bool is_safe) { ret
 template <class Dot>
 py::tuple approximate(const py::array& a, const py::array& b, const std::string& product, int parts) {
   if (parts < 1 || parts > 64) throw py::value_error("parts: 1 to 64");
-  return dispatch_lines(a, b, [&](const auto& x, const auto& y) {
+  return with_lines(a, b, [&](const DotLine& x, const DotLine& y) {
     const int shift_a = dot_shift(x.facts), shift_b = dot_shift(y.facts);
     const auto operand = [](auto value, int shift) {
       const ShiftHalves halves = halves_of(shift);
@@ -154,7 +153,7 @@ py::object pair(double x, double y, int exponent, const std::string& rounding, c
 // The exact sum alone, and its digits before any carry.
 py::tuple exact(const py::array& a, const py::array& b, const std::string& rounding, const py::dtype& type) {
   return dispatch_float(type, [&](auto zero) {
-    return dispatch_lines(a, b, [&](const auto& x, const auto& y) {
+    return with_lines(a, b, [&](const DotLine& x, const DotLine& y) {
       ExactSum sum;
       for (std::int64_t k = 0; k < a.shape(0); ++k) add_product(sum, entry(x, k), entry(y, k));
       const Array<std::int64_t> digits(kExactDigits, sum.digit);
@@ -191,7 +190,7 @@ py::tuple dot_update(const py::array& a, const py::array& b, double alpha, doubl
   const Update factors = Update::of(alpha, beta);
   const Addend addend = addend_of(factors, c);
   return dispatch_float(type, [&](auto zero) {
-    return dispatch_lines(a, b, [&](const auto& x, const auto& y) {
+    return with_lines(a, b, [&](const DotLine& x, const DotLine& y) {
       const auto result = correct_update<decltype(zero)>(x, y, a.shape(0), factors, addend, rounding_of(rounding));
       ExactSum sum;
       for (std::int64_t k = 0; k < a.shape(0); ++k) add_product(sum, entry(x, k), entry(y, k));

@@ -54,12 +54,9 @@ struct Lines {
   E& at(int matrix, int line, int k) {
     return entry[static_cast<std::size_t>(matrix * matrix_stride + line * outer_stride + k * inner_stride)];
   }
-  DotLine<E> line(int matrix, int index) {
-    DotLine<E> line;
-    line.data = &at(matrix, index, 0);
-    line.stride = inner_stride * static_cast<std::int64_t>(sizeof(E));
-    line.facts = facts_of<E>(line.data, line.stride, inner);
-    return line;
+  DotLine line(int matrix, int index) {
+    const auto type = sizeof(E) == sizeof(double) ? ElementType::float64 : ElementType::float32;
+    return dot_line(&at(matrix, index, 0), inner_stride * static_cast<std::int64_t>(sizeof(E)), type, inner);
   }
   // Of the capacities that capacity_of(facts) gives.
   template <class CapacityOf>

@@ -50,28 +50,4 @@ OZFP4_HD WideInt<Words> crt_from_columns(const std::uint64_t (&column)[Words], c
   return wide_add(x, wide_masked(product.number, below));
 }
 
-// The same without the correction, for at most half the work. Range: that of crt_from_columns. `is_uncertain` tells that the
-// quotient lies so close to a half-integer, by 2^-16, that the result may be off by P (its estimate is right to 2^31 * 2^-49
-// = 2^-18). Otherwise it is the integer itself. For one random entry in 2^15 it is uncertain.
-template <int Words>
-OZFP4_HD WideInt<Words> crt_without_correction(const std::uint64_t (&column)[Words], const CrtProduct<Words>& product,
-                                               bool& is_uncertain) {
-  double sum = 0.0;
-  for (int k = Words - 1; k >= 0; --k) {
-    sum = sum * 4294967296.0 + static_cast<double>(static_cast<std::int64_t>(column[k]));
-  }
-  const double ratio = sum * product.inverse;
-  const auto quotient = static_cast<std::int64_t>(ratio + 0.5);
-  const double distance = ratio - static_cast<double>(quotient);
-  is_uncertain = distance > 0.5 - 0x1p-16 || distance < -0.5 + 0x1p-16;
-  WideInt<Words> x;
-  std::int64_t carry = 0;  // column - quotient * word lies in (-2^63, 2^63), with the carry below 2^31 as well
-  for (int k = 0; k < Words; ++k) {
-    carry += static_cast<std::int64_t>(column[k]) - quotient * static_cast<std::int64_t>(product.number.word[k]);
-    x.word[k] = static_cast<std::uint32_t>(carry);
-    carry >>= 32;
-  }
-  return x;
-}
-
 }  // namespace ozfp4

@@ -1,7 +1,9 @@
 #include "cpu/accuracy/certified.hpp"
 
 #include <algorithm>
+#include <limits>
 
+#include "arith/accuracy/bound.hpp"
 #include "cpu/accuracy/certified_block.hpp"
 #include "cpu/stages/integers.hpp"
 
@@ -16,7 +18,50 @@ ResultView part_of(const ResultView& whole, std::int64_t row, std::int64_t rows,
   return part;
 }
 
+// The bound of an entry, by the integer that its error is.
+template <int Words, class T>
+double bound_of_wide(const LineRecord& row, const LineRecord& column, int exponent, T value, const Target& target) {
+  const WideInt<Words> error = error_bound<Words>(row, column);
+  if (!target.update.is_asked) return entry_bound(error, exponent, value, target.rounding);
+  const FloatParts& alpha = target.update.factors.alpha;
+  return entry_bound(times_significand(error, alpha), exponent + alpha.weight, value, target.rounding);
+}
+
+// The same. Mostly both terms of the error are normal numbers, exactly, as there are fewer than 2^53 entries in a line.
+template <class T>
+double bound_of(const LineRecord& row, const LineRecord& column, int exponent, T value, const Target& target) {
+  const int of_row = exponent + row.capacity - 1, of_column = exponent + column.capacity - 1;
+  const int least = std::min(of_row, of_column), most = std::max(of_row, of_column) + 54;
+  if (!target.update.is_asked && least >= FloatFormat<double>::min_exponent && most <= FloatFormat<double>::max_exponent) {
+    const double first = static_cast<double>(rounded_products(column, row)) * exact_power_of_two<double>(of_row);
+    const double second = static_cast<double>(rounded_products(row, column)) * exact_power_of_two<double>(of_column);
+    return add_up(add_up(first, second), rounding_bound(value, target.rounding));
+  }
+  static_assert(kMostBits + 64 <= 32 * 10 - 2, "error_bound");
+  const auto find = std::max(row.capacity, column.capacity) + 64 <= 32 * 6 - 2 ? bound_of_wide<6, T> : bound_of_wide<10, T>;
+  return find(row, column, exponent, value, target);
+}
+
 }  // namespace
+
+template <class T>
+void put_bounds(const BlockLines& rows, const BlockLines& columns, const Target& target, std::int64_t row, std::int64_t column,
+                int n, const std::int32_t* exponent, const T* value, std::uint64_t listed, EntryCounts& counts) {
+  const LineRecord& own = rows.records[row];
+  for (int i = 0; i < n; ++i) {
+    if ((listed >> i & 1) != 0) continue;
+    double bound = std::numeric_limits<double>::infinity();
+    if (rows.special[row] == kFinite && columns.special[column + i] == kFinite) {
+      bound = bound_of(own, columns.records[column + i], exponent[i], value[i], target);
+      counts.largest_bound = std::max(counts.largest_bound, bound);
+    }
+    put(target.bound, row, column + i, bound);
+  }
+}
+template void put_bounds(const BlockLines&, const BlockLines&, const Target&, std::int64_t, std::int64_t, int,
+                         const std::int32_t*, const double*, std::uint64_t, EntryCounts&);
+template void put_bounds(const BlockLines&, const BlockLines&, const Target&, std::int64_t, std::int64_t, int,
+                         const std::int32_t*, const float*, std::uint64_t, EntryCounts&);
 
 Target Target::part(std::int64_t row, std::int64_t rows, std::int64_t column, std::int64_t columns) const {
   return {part_of(result, row, rows, column, columns),
@@ -82,7 +127,7 @@ EntryCounts cpu_reconstruct_certified(const Plan& plan, int count, const void* o
                                       const BlockLines& rows, const BlockLines& columns, const std::uint16_t* magnitudes,
                                       const Target& target, Listed& listed) {
   if (target.result.rows == 0 || target.result.columns == 0) return {};
-  return dispatch_words(crt_words(plan, count), [&](auto words) {
+  return with_words(crt_words(plan, count), [&](auto words) {
     return with_float(target.result.type, [&](auto zero) {
       const Integers<words()> integers(plan, count, output, target.result.rows, target.result.columns);
       return CertifiedBlock<decltype(zero), Integers<words()>>(integers, promise, k, rows, columns, magnitudes, target, listed)

@@ -9,7 +9,6 @@
 #include <optional>
 #include <vector>
 
-#include "arith/accuracy/bound.hpp"
 #include "arith/accuracy/certificate.hpp"
 #include "arith/multiples.hpp"
 #include "arith/scale_entry.hpp"
@@ -121,6 +120,12 @@ bool round_alone(const WideInt<Words>& value, const LineRecord& row, const LineR
   return float_bits(rounded) == float_bits(round(wide_add(value, error)));
 }
 
+// Puts the bounds of the errors of n entries of a row, which have these exponents and values; of special lines infinity, of those
+// that are listed none.
+template <class T>
+void put_bounds(const BlockLines& rows, const BlockLines& columns, const Target& target, std::int64_t row, std::int64_t column,
+                int n, const std::int32_t* exponent, const T* value, std::uint64_t listed, EntryCounts& counts);
+
 // Reconstructs a block from its integers: `Source` is Integers (cpu/stages/integers.hpp) or has the same members. `magnitudes`:
 // [row][column] of the block, what certifies_magnitude takes; null: nothing is certified by it.
 template <class T, class Source>
@@ -144,8 +149,7 @@ class CertifiedBlock {
       memory_->groups.push_back(group_of(columns, column, lanes_at(column)));
     groups_ = memory_->groups.data();
     bits_ = largest_capacity(rows, target.result.rows) + largest_capacity(columns, target.result.columns) + floor_log2(k) + 1;
-    has_pairs_ = integers.pairs() &&
-                 (!target.update.is_asked || (target.rounding == Rounding::nearest && are_near_factors(alpha_, beta_)));
+    has_pairs_ = !target.update.is_asked || (target.rounding == Rounding::nearest && are_near_factors(alpha_, beta_));
   }
 
   EntryCounts run() {
@@ -210,7 +214,7 @@ class CertifiedBlock {
         store(address + i * target_.result.column_stride, lanes.value[i]);
       }
     }
-    if (target_.has_bound()) put_bounds(row, column, n, lanes, listed, counts);
+    if (target_.has_bound()) put_bounds(rows_, columns_, target_, row, column, n, lanes.exponent, lanes.value, listed, counts);
   }
 
   // The entry of an integer, rounded once.
@@ -315,23 +319,6 @@ class CertifiedBlock {
       if (!is_kept) listed |= std::uint64_t(1) << i;
     }
     return listed;
-  }
-
-  void put_bounds(std::int64_t row, std::int64_t column, int n, const Lanes& lanes, std::uint64_t listed,
-                  EntryCounts& counts) const {
-    for (int i = 0; i < n; ++i) {
-      if ((listed >> i & 1) != 0) continue;
-      double bound = std::numeric_limits<double>::infinity();
-      if (!is_special(row, column + i)) {
-        const WideInt<kWords> error = error_bound<kWords>(rows_.records[row], columns_.records[column + i]);
-        const FloatParts& alpha = target_.update.factors.alpha;
-        bound = target_.update.is_asked ? entry_bound(times_significand(error, alpha), lanes.exponent[i] + alpha.weight,
-                                                      lanes.value[i], target_.rounding)
-                                        : entry_bound(error, lanes.exponent[i], lanes.value[i], target_.rounding);
-        counts.largest_bound = std::max(counts.largest_bound, bound);
-      }
-      put(target_.bound, row, column + i, bound);
-    }
   }
 
   const Source& integers_;

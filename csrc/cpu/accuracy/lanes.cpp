@@ -10,24 +10,10 @@
 namespace ozfp4 {
 namespace {
 
-template <int Words>
-inline PairCut part_columns_impl(const Columns<Words>& column, int n, const CrtProduct<Words>& product, int bits,
-                                 LaneParts& parts, std::int64_t* refused) {
-  std::uint32_t word[Words][kLanes];
-  for (int i = 0; i < n; ++i) {
-    std::uint64_t own[Words];
-    for (int k = 0; k < Words; ++k) own[k] = column[k][i];
-    bool is_uncertain = false;  // whether the integer may be off by the product of the moduli
-    const WideInt<Words> x = crt_without_correction(own, product, is_uncertain);
-    for (int k = 0; k < Words; ++k) word[k][i] = x.word[k];
-    refused[i] = static_cast<std::int64_t>(is_uncertain);
-  }
-  const int cut = std::clamp((bits - kCertainBits + 32) / 32, 0, Words - kUpperWords);
-  const auto* const upper = word + cut;
+OZFP4_VECTORISED void put_parts(const std::uint32_t (*upper)[kLanes], int n, LaneParts& parts) {
   for (int i = 0; i < n; ++i) {
     parts.put(sum_parts({{upper[0][i], upper[1][i], upper[2][i], upper[3][i], upper[4][i]}}), i);
   }
-  return {32 * cut, cut == 0 ? 0.0 : 1.0};
 }
 
 template <class T>
@@ -87,13 +73,11 @@ OZFP4_VECTORISED bool is_any(const std::int64_t* refused, int n) {
   return any != 0;
 }
 
-#define OZFP4_PART_COLUMNS(Words)                                                                                        \
-  OZFP4_VECTORISED PairCut part_columns(const Columns<Words>& column, int n, const CrtProduct<Words>& product, int bits, \
-                                        LaneParts& parts, std::int64_t* refused) {                                       \
-    return part_columns_impl(column, n, product, bits, parts, refused);                                                  \
-  }
-OZFP4_WORD_COUNTS(OZFP4_PART_COLUMNS)
-#undef OZFP4_PART_COLUMNS
+PairCut part_words(const LaneWords& x, int words, int n, int bits, LaneParts& parts) {
+  const int cut = std::clamp((bits - kCertainBits + 32) / 32, 0, words - kUpperWords);
+  put_parts(x.word + cut, n, parts);
+  return {32 * cut, cut == 0 ? 0.0 : 1.0};
+}
 
 OZFP4_VECTORISED void pair_lanes(const LaneParts& parts, int n, LanePairs& pairs) {
   for (int i = 0; i < n; ++i) {

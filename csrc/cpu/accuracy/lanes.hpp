@@ -50,14 +50,9 @@ struct PairCut {
   double loss = 0;
 };
 
-// From column sums of integers below 2^bits: by their upper kCertainBits or fewer, cut at a word. `refused` is not 0 where they
-// are not.
+// From the words of integers below 2^bits: by their upper kCertainBits or fewer, cut at a word.
 inline constexpr int kCertainBits = 157, kUpperWords = 5;  // what three FP64 numbers take (arith/wide/round_pieces.hpp)
-#define OZFP4_PART_COLUMNS(Words)                                                                                         \
-  PairCut part_columns(const Columns<Words>& column, int n, const CrtProduct<Words>& product, int bits, LaneParts& parts, \
-                       std::int64_t* refused);
-OZFP4_WORD_COUNTS(OZFP4_PART_COLUMNS)
-#undef OZFP4_PART_COLUMNS
+PairCut part_words(const LaneWords& x, int words, int n, int bits, LaneParts& parts);
 
 // The same integers in pairs; what is refused stays as it is.
 void pair_lanes(const LaneParts& parts, int n, LanePairs& pairs);

@@ -6,8 +6,8 @@
 #include <type_traits>
 
 #include "arith/modulo.hpp"
-#include "cpu/integers/low_lanes.hpp"
 #include "cpu/runtime/threads.hpp"
+#include "cpu/runtime/vectorise.hpp"
 #include "cpu/stages/integers.hpp"
 
 namespace ozfp4 {
@@ -15,22 +15,41 @@ namespace {
 
 constexpr std::int64_t kEntryGrain = 8192;
 
-// Calls body(row, column, n, entry) for runs of up to kLanes entries of a row, on several threads.
-template <class Body>
-void for_runs(const ResultView& result, const Body& body) {
+// Calls body(n, integers, address) for runs of up to kLanes entries of a row of the result, on several threads.
+template <class Source, class Body>
+void for_runs(const Source& source, const ResultView& result, const Body& body) {
   const std::int64_t grain = std::max<std::int64_t>(1, kEntryGrain / result.columns);
   parallel_for(result.rows, grain, [&](std::int64_t begin, std::int64_t end) {
+    LaneWords x;
     for (std::int64_t row = begin; row < end; ++row) {
       for (std::int64_t column = 0; column < result.columns; column += kLanes) {
         const int n = static_cast<int>(std::min<std::int64_t>(kLanes, result.columns - column));
-        body(row, column, n, row * result.columns + column);
+        source.integers(source.at(row, column), n, x);
+        body(n, x, result.data + row * result.row_stride + column * result.column_stride);
       }
     }
   });
 }
 
-char* address_of(const ResultView& result, std::int64_t row, std::int64_t column) {
-  return result.data + row * result.row_stride + column * result.column_stride;
+// Of each lane the integer modulo 2^64, and of its words above the second one how far they are from 0 and from the sign: an
+// integer fits 64 bits without a sign where `above` is 0, and with one where `above_sign` is.
+struct LowLanes {
+  std::uint64_t low[kLanes];
+  std::uint32_t above[kLanes];       // all words above the second, or-ed
+  std::uint32_t above_sign[kLanes];  // the same of the words' differences from the sign of bit 63
+};
+
+OZFP4_VECTORISED void find_low(const LaneWords& x, int words, int n, LowLanes& lanes) {
+  for (int i = 0; i < n; ++i) {
+    lanes.low[i] = (static_cast<std::uint64_t>(x.word[1][i]) << 32) | x.word[0][i];
+    lanes.above[i] = lanes.above_sign[i] = 0;
+  }
+  for (int k = 2; k < words; ++k) {
+    for (int i = 0; i < n; ++i) {
+      lanes.above[i] |= x.word[k][i];
+      lanes.above_sign[i] |= x.word[k][i] ^ static_cast<std::uint32_t>(static_cast<std::int32_t>(x.word[1][i]) >> 31);
+    }
+  }
 }
 
 template <class T>
@@ -43,76 +62,61 @@ bool holds(const LowLanes& lanes, int i) {
   }
 }
 
-template <class T, int Words>
-std::int64_t wrap_block(const Integers<Words>& integers, const ResultView& result) {
-  std::atomic<std::int64_t> overflows{0};
-  for_runs(result, [&](std::int64_t row, std::int64_t column, int n, std::int64_t first) {
-    LowLanes lanes;
-    if (integers.has_columns()) {
-      Columns<Words> sums;
-      integers.columns(first, n, sums);
-      low_lanes(sums, n, integers.product(), lanes);
-    } else {
-      for (int i = 0; i < n; ++i) low_lane(integers.one(first + i), i, lanes);
-    }
-    char* address = address_of(result, row, column);
-    std::int64_t beyond = 0;
-    for (int i = 0; i < n; ++i, address += result.column_stride) {
-      store(address, static_cast<T>(lanes.low[i]));
-      beyond += holds<T>(lanes, i) ? 0 : 1;
-    }
-    if (beyond != 0) overflows.fetch_add(beyond, std::memory_order_relaxed);
-  });
-  return overflows.load();
+// Stores the lanes, and returns how many T does not hold.
+template <class T>
+std::int64_t store_low(const LowLanes& lanes, int n, char* address, std::ptrdiff_t stride) {
+  std::int64_t beyond = 0;
+  for (int i = 0; i < n; ++i, address += stride) {
+    store(address, static_cast<T>(lanes.low[i]));
+    beyond += holds<T>(lanes, i) ? 0 : 1;
+  }
+  return beyond;
 }
 
 // The words of an integer in two's complement, with the power of two above them where it is negative, each modulo m.
-template <int Words>
 class ModuloOf {
  public:
-  explicit ModuloOf(std::uint64_t m) : m_(make_modulo(m)) {
+  ModuloOf(std::uint64_t m, int words) : m_(make_modulo(m)), words_(words) {
     std::uint64_t power = 1 % m;
-    for (int i = 0; i < Words; ++i, power = multiply_modulo(power, (std::uint64_t(1) << 32) % m, m)) power_[i] = power;
-    above_ = m - power;  // minus 2^(32 Words)
+    for (int k = 0; k < words; ++k, power = multiply_modulo(power, (std::uint64_t(1) << 32) % m, m)) power_[k] = power;
+    above_ = m - power;  // minus 2^(32 words)
   }
 
-  std::uint64_t operator()(const WideInt<Words>& x) const {
-    Unsigned128 sum = wide_is_negative(x) ? above_ : 0;
-    for (int i = 0; i < Words; ++i) sum += static_cast<Unsigned128>(power_[i]) * x.word[i];
+  std::uint64_t operator()(const LaneWords& x, int i) const {
+    Unsigned128 sum = x.word[words_ - 1][i] >> 31 != 0 ? above_ : 0;
+    for (int k = 0; k < words_; ++k) sum += static_cast<Unsigned128>(power_[k]) * x.word[k][i];
     return reduce(sum, m_);  // below (1 + 20 * 2^32) m
   }
 
  private:
   Modulo m_;
-  std::uint64_t power_[Words] = {}, above_ = 0;
+  int words_;
+  std::uint64_t power_[kMaxWords] = {}, above_ = 0;
 };
-
-template <int Words>
-void modulo_block(const Integers<Words>& integers, const ResultView& result, std::uint64_t modulus) {
-  const ModuloOf<Words> modulo(modulus);
-  for_runs(result, [&](std::int64_t row, std::int64_t column, int n, std::int64_t first) {
-    char* address = address_of(result, row, column);
-    Columns<Words> sums;
-    if (integers.has_columns()) integers.columns(first, n, sums);
-    for (int i = 0; i < n; ++i, address += result.column_stride) {
-      const WideInt<Words> x = integers.has_columns() ? integer_of_lane(sums, i, integers.product()) : integers.one(first + i);
-      store(address, modulo(x));
-    }
-  });
-}
 
 }  // namespace
 
 std::int64_t cpu_reconstruct_to_integers(const Plan& plan, int count, const void* output, const IntegerTarget& target) {
   const ResultView& result = target.result;
   if (result.rows == 0 || result.columns == 0) return 0;
-  return dispatch_words(crt_words(plan, count), [&](auto words) -> std::int64_t {
+  return with_words(crt_words(plan, count), [&](auto words) -> std::int64_t {
     const Integers<words()> integers(plan, count, output, result.rows, result.columns);
     if (target.modulus != 0) {
-      modulo_block(integers, result, target.modulus);
+      const ModuloOf modulo(target.modulus, integers.words());
+      for_runs(integers, result, [&](int n, const LaneWords& x, char* address) {
+        for (int i = 0; i < n; ++i, address += result.column_stride) store(address, modulo(x, i));
+      });
       return 0;
     }
-    return with_integer(result.type, [&](auto zero) { return wrap_block<decltype(zero)>(integers, result); });
+    std::atomic<std::int64_t> overflows{0};
+    for_runs(integers, result, [&](int n, const LaneWords& x, char* address) {
+      LowLanes lanes;
+      find_low(x, integers.words(), n, lanes);
+      const std::int64_t beyond = with_integer(
+          result.type, [&](auto zero) { return store_low<decltype(zero)>(lanes, n, address, result.column_stride); });
+      if (beyond != 0) overflows.fetch_add(beyond, std::memory_order_relaxed);
+    });
+    return overflows.load();
   });
 }
 

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
-#include <type_traits>
 
 #include "arith/exact/double_dot.hpp"
 #include "arith/exact/exact_sum.hpp"
@@ -12,6 +10,7 @@
 #include "arith/scale_entry.hpp"
 #include "arith/update/exact_update.hpp"
 #include "arith/update/settle_update.hpp"
+#include "cpu/runtime/matrix_view.hpp"
 #include "cpu/runtime/vectorise.hpp"
 
 // This file is compiled with -ffp-contract=off: see arith/exact/double_dot.hpp.
@@ -83,11 +82,9 @@ bool has_fused_products() {
 #endif
 }
 
-template <class T>
-T entry_at(const DotLine<T>& line, std::int64_t k) {
-  T x;
-  std::memcpy(&x, static_cast<const char*>(line.data) + k * line.stride, sizeof x);
-  return x;
+double entry_at(const DotLine& line, std::int64_t k) {
+  const char* address = static_cast<const char*>(line.data) + k * line.stride;
+  return with_float(line.type, [&](auto zero) { return static_cast<double>(load<decltype(zero)>(address)); });
 }
 
 OZFP4_VECTORISED void shift_numbers(double* x, int n, double half, double other) {
@@ -95,20 +92,17 @@ OZFP4_VECTORISED void shift_numbers(double* x, int n, double half, double other)
 }
 
 // Entries [first, first + n) times 2^shift.
-template <class T>
-void load(const DotLine<T>& line, std::int64_t first, int n, int shift, double* entries) {
-  if (std::is_same_v<T, double> && line.stride == static_cast<std::int64_t>(sizeof(T))) {
-    std::memcpy(entries, static_cast<const char*>(line.data) + first * line.stride, static_cast<std::size_t>(n) * sizeof(T));
-  } else if (line.stride == static_cast<std::int64_t>(sizeof(T))) {
-    const char* start = static_cast<const char*>(line.data) + first * line.stride;
-    for (int i = 0; i < n; ++i) {
-      T x;
-      std::memcpy(&x, start + static_cast<std::size_t>(i) * sizeof x, sizeof x);
-      entries[i] = static_cast<double>(x);
+void load_numbers(const DotLine& line, std::int64_t first, int n, int shift, double* entries) {
+  const char* start = static_cast<const char*>(line.data) + first * line.stride;
+  with_float(line.type, [&](auto zero) {
+    using T = decltype(zero);
+    constexpr std::int64_t bytes = sizeof(T);
+    if (line.stride == bytes) {
+      for (int i = 0; i < n; ++i) entries[i] = static_cast<double>(load<T>(start + i * bytes));
+    } else {
+      for (int i = 0; i < n; ++i) entries[i] = static_cast<double>(load<T>(start + i * line.stride));
     }
-  } else {
-    for (int i = 0; i < n; ++i) entries[i] = static_cast<double>(entry_at(line, first + i));
-  }
+  });
   if (shift == 0) return;
   const ShiftHalves halves = halves_of(shift);
   shift_numbers(entries, n, exact_power_of_two<double>(halves.first), exact_power_of_two<double>(halves.second));
@@ -136,30 +130,28 @@ OZFP4_VECTORISED void scale_significands(double* x, int n, const std::int64_t* e
 }
 
 // Chunks of both lines: times powers of two, see dot_shift; `exponent` is that of the sum.
-template <class A, class B>
 class ShiftedChunks {
  public:
-  ShiftedChunks(const DotLine<A>& a, const DotLine<B>& b, std::int64_t)
+  ShiftedChunks(const DotLine& a, const DotLine& b, std::int64_t)
       : a_(a), b_(b), shift_a_(dot_shift(a.facts)), shift_b_(dot_shift(b.facts)) {}
 
   int exponent() const { return -(shift_a_ + shift_b_); }
   void load(std::int64_t first, int n, double* x, double* y) const {
-    ozfp4::load(a_, first, n, shift_a_, x);
-    ozfp4::load(b_, first, n, shift_b_, y);
+    load_numbers(a_, first, n, shift_a_, x);
+    load_numbers(b_, first, n, shift_b_, y);
   }
 
  private:
-  const DotLine<A>& a_;
-  const DotLine<B>& b_;
+  const DotLine& a_;
+  const DotLine& b_;
   int shift_a_, shift_b_;
 };
 
 // The same where FP64 cannot hold the products of such lines: entries so that each product is that of the lines' entries, less
 // the exponent of the largest one of all. Products that are 2^1000 below it are 0.
-template <class A, class B>
 class LevelChunks {
  public:
-  LevelChunks(const DotLine<A>& a, const DotLine<B>& b, std::int64_t k) : a_(a), b_(b) {
+  LevelChunks(const DotLine& a, const DotLine& b, std::int64_t k) : a_(a), b_(b) {
     alignas(64) double x[kChunk], y[kChunk];
     std::int64_t exponent[kChunk];
     for (std::int64_t first = 0; first < k; first += kChunk) {
@@ -182,22 +174,22 @@ class LevelChunks {
   // Significands, and the exponents of the products of their numbers.
   void split(std::int64_t first, int n, double* x, double* y, std::int64_t* exponent) const {
     std::int64_t other[kChunk];
-    ozfp4::load(a_, first, n, 0, x);
-    ozfp4::load(b_, first, n, 0, y);
+    load_numbers(a_, first, n, 0, x);
+    load_numbers(b_, first, n, 0, y);
     split_numbers(x, n, exponent);
     split_numbers(y, n, other);
     for (int i = 0; i < n; ++i) exponent[i] += other[i];
   }
 
-  const DotLine<A>& a_;
-  const DotLine<B>& b_;
+  const DotLine& a_;
+  const DotLine& b_;
   std::int64_t largest_ = 2 * kNoProduct;
 };
 
-template <class Sums, class A, class B, class Chunks>
-auto sum_of_products(const Chunks& chunks, std::int64_t k) {
+// `is_whole`: no product of entries is rounded.
+template <class Sums, class Chunks>
+auto sum_of_products(const Chunks& chunks, std::int64_t k, bool is_whole) {
   static const bool is_fused = has_fused_products();
-  constexpr bool is_whole = sizeof(A) == 4 && sizeof(B) == 4;
   alignas(64) double entries_a[kChunk], entries_b[kChunk];
   Sums lanes;
   for (std::int64_t first = 0; first < k; first += kChunk) {
@@ -222,8 +214,9 @@ auto sum_of_products(const Chunks& chunks, std::int64_t k) {
   return sum[0];
 }
 
-template <class A, class B>
-bool are_nonnegative(const DotLine<A>& a, const DotLine<B>& b, std::int64_t k) {
+bool are_single(const DotLine& a, const DotLine& b) { return a.type == ElementType::float32 && b.type == ElementType::float32; }
+
+bool are_nonnegative(const DotLine& a, const DotLine& b, std::int64_t k) {
   for (std::int64_t i = 0; i < k; ++i) {
     if (entry_at(a, i) < 0 || entry_at(b, i) < 0) return false;
   }
@@ -232,10 +225,11 @@ bool are_nonnegative(const DotLine<A>& a, const DotLine<B>& b, std::int64_t k) {
 
 // settles(dot, bound, exponent, value): whether that decides the value; round(sum): of the exact sum. IsSum: the value is the
 // sum.
-template <class T, bool IsSum, class A, class B, class Settles, class Round>
-CorrectDot<T> correct_by(const DotLine<A>& a, const DotLine<B>& b, std::int64_t k, const Settles& settles, const Round& round) {
-  const ShiftedChunks<A, B> shifted(a, b, k);
-  DoubleDot dot = sum_of_products<Lanes, A, B>(shifted, k);
+template <class T, bool IsSum, class Settles, class Round>
+CorrectDot<T> correct_by(const DotLine& a, const DotLine& b, std::int64_t k, const Settles& settles, const Round& round) {
+  const ShiftedChunks shifted(a, b, k);
+  const bool is_whole = are_single(a, b);
+  DoubleDot dot = sum_of_products<Lanes>(shifted, k, is_whole);
   const bool is_safe = is_dot_safe(a.facts, b.facts);
   double bound = dot_bound(dot, k + kChunk, is_safe);
   T value;
@@ -246,13 +240,13 @@ CorrectDot<T> correct_by(const DotLine<A>& a, const DotLine<B>& b, std::int64_t 
   }
   // A tenth of the time of the exact sum, in three numbers.
   const auto is_settled = [&](const auto& chunks) {
-    const BoundedDot longer = bounded(sum_of_products<TripleLanes, A, B>(chunks, k), k + kChunk, is_safe);
+    const BoundedDot longer = bounded(sum_of_products<TripleLanes>(chunks, k, is_whole), k + kChunk, is_safe);
     return settles(longer.dot, longer.bound, chunks.exponent(), value);
   };
   if (is_safe) {
     if (is_settled(shifted)) return {value, DotPath::exact};
   } else {
-    const LevelChunks<A, B> level(a, b, k);
+    const LevelChunks level(a, b, k);
     if (!level.is_empty() && is_settled(level)) return {value, DotPath::exact};
   }
   ExactSum sum;
@@ -262,24 +256,25 @@ CorrectDot<T> correct_by(const DotLine<A>& a, const DotLine<B>& b, std::int64_t 
 
 }  // namespace
 
-template <class T>
-LineFacts facts_of(const void* data, std::int64_t stride, std::int64_t k) {
-  const DotLine<T> line{data, stride, {}};
-  LineFacts facts;
-  for (std::int64_t i = 0; i < k; ++i) add_entry(facts, entry_at(line, i));
-  return facts;
+DotLine dot_line(const void* data, std::int64_t stride, ElementType type, std::int64_t k) {
+  DotLine line{data, stride, type, {}};
+  with_float(type, [&](auto zero) {
+    const auto* start = static_cast<const char*>(data);
+    for (std::int64_t i = 0; i < k; ++i) add_entry(line.facts, load<decltype(zero)>(start + i * stride));
+  });
+  return line;
 }
 
-template <class T, class A, class B>
-CorrectDot<T> correct_dot(const DotLine<A>& a, const DotLine<B>& b, std::int64_t k, Rounding rounding) {
+template <class T>
+CorrectDot<T> correct_dot(const DotLine& a, const DotLine& b, std::int64_t k, Rounding rounding) {
   return correct_by<T, true>(
       a, b, k,
       [&](const DoubleDot& dot, double bound, int exponent, T& value) { return settle(dot, bound, exponent, rounding, value); },
       [&](ExactSum& sum) { return round_exact<T>(sum, rounding); });
 }
 
-template <class T, class A, class B>
-CorrectDot<T> correct_update(const DotLine<A>& a, const DotLine<B>& b, std::int64_t k, const Update& update, const Addend& addend,
+template <class T>
+CorrectDot<T> correct_update(const DotLine& a, const DotLine& b, std::int64_t k, const Update& update, const Addend& addend,
                              Rounding rounding) {
   return correct_by<T, false>(
       a, b, k,
@@ -293,36 +288,16 @@ CorrectDot<T> correct_update(const DotLine<A>& a, const DotLine<B>& b, std::int6
       });
 }
 
-template <class A, class B>
-double log2_of_dot(const DotLine<A>& a, const DotLine<B>& b, std::int64_t k) {
-  const ShiftedChunks<A, B> chunks(a, b, k);
-  return std::log2(std::fabs(sum_of_products<Lanes, A, B>(chunks, k).high)) + chunks.exponent();
+double log2_of_dot(const DotLine& a, const DotLine& b, std::int64_t k) {
+  const ShiftedChunks chunks(a, b, k);
+  return std::log2(std::fabs(sum_of_products<Lanes>(chunks, k, are_single(a, b)).high)) + chunks.exponent();
 }
 
-#define OZFP4_FACTS(T) template LineFacts facts_of<T>(const void*, std::int64_t, std::int64_t);
-OZFP4_FACTS(double)
-OZFP4_FACTS(float)
-#undef OZFP4_FACTS
-
-#define OZFP4_DOT(T, A, B)                                                                                          \
-  template CorrectDot<T> correct_dot<T, A, B>(const DotLine<A>&, const DotLine<B>&, std::int64_t, Rounding);        \
-  template CorrectDot<T> correct_update<T, A, B>(const DotLine<A>&, const DotLine<B>&, std::int64_t, const Update&, \
-                                                 const Addend&, Rounding);
-#define OZFP4_DOTS(T)          \
-  OZFP4_DOT(T, double, double) \
-  OZFP4_DOT(T, double, float)  \
-  OZFP4_DOT(T, float, double)  \
-  OZFP4_DOT(T, float, float)
+#define OZFP4_DOTS(T)                                                                         \
+  template CorrectDot<T> correct_dot(const DotLine&, const DotLine&, std::int64_t, Rounding); \
+  template CorrectDot<T> correct_update(const DotLine&, const DotLine&, std::int64_t, const Update&, const Addend&, Rounding);
 OZFP4_DOTS(double)
 OZFP4_DOTS(float)
 #undef OZFP4_DOTS
-#undef OZFP4_DOT
-
-#define OZFP4_LOG2(A, B) template double log2_of_dot<A, B>(const DotLine<A>&, const DotLine<B>&, std::int64_t);
-OZFP4_LOG2(double, double)
-OZFP4_LOG2(double, float)
-OZFP4_LOG2(float, double)
-OZFP4_LOG2(float, float)
-#undef OZFP4_LOG2
 
 }  // namespace ozfp4

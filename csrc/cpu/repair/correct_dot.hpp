@@ -5,21 +5,21 @@
 
 #include "arith/accuracy/line_facts.hpp"
 #include "arith/accuracy/modes.hpp"
+#include "arith/element_type.hpp"
 #include "arith/update/update.hpp"
 
 namespace ozfp4 {
 
-// A row of A or a column of B: finite float or double numbers `stride` bytes apart, which need not be aligned.
-template <class T>
+// A row of A or a column of B: finite float64 or float32 numbers `stride` bytes apart, which need not be aligned.
 struct DotLine {
   const void* data = nullptr;
   std::int64_t stride = 0;
+  ElementType type = ElementType::float64;
   LineFacts facts;  // of its entries
 };
 
-// What the scale stage finds out about a line as well. Range: k >= 0.
-template <class T>
-LineFacts facts_of(const void* data, std::int64_t stride, std::int64_t k);
+// The line of k entries, with the facts that the scale stage finds, too. Range: k >= 0.
+DotLine dot_line(const void* data, std::int64_t stride, ElementType type, std::int64_t k);
 
 enum class DotPath : std::uint8_t { pairs, exact };
 
@@ -29,18 +29,17 @@ struct CorrectDot {
   DotPath path;  // what decided it: pairs of FP64 numbers; or three of them, or the exact sum
 };
 
-// sum a_k b_k, rounded once; an exact zero is +0, and -0 when rounding down. For T, A and B float or double. Range: finite
-// entries, 0 <= k <= 2^31; in a DefaultFpMode.
-template <class T, class A, class B>
-CorrectDot<T> correct_dot(const DotLine<A>& a, const DotLine<B>& b, std::int64_t k, Rounding rounding);
+// sum a_k b_k, rounded once; an exact zero is +0, and -0 when rounding down. For T float or double. Range: finite entries,
+// 0 <= k <= 2^31; in a DefaultFpMode.
+template <class T>
+CorrectDot<T> correct_dot(const DotLine& a, const DotLine& b, std::int64_t k, Rounding rounding);
 
 // The same of alpha (sum a_k b_k) + addend.
-template <class T, class A, class B>
-CorrectDot<T> correct_update(const DotLine<A>& a, const DotLine<B>& b, std::int64_t k, const Update& update, const Addend& addend,
+template <class T>
+CorrectDot<T> correct_update(const DotLine& a, const DotLine& b, std::int64_t k, const Update& update, const Addend& addend,
                              Rounding rounding);
 
 // About log2 |sum a_k b_k|, -infinity where all terms are 0 or nothing is left of them; NaN where lines have NaN or infinity.
-template <class A, class B>
-double log2_of_dot(const DotLine<A>& a, const DotLine<B>& b, std::int64_t k);
+double log2_of_dot(const DotLine& a, const DotLine& b, std::int64_t k);
 
 }  // namespace ozfp4

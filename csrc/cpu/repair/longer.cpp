@@ -27,20 +27,20 @@ struct SampledEntry {
   double magnitude;
 };
 
-template <class A, class B>
-void take_sample(const OperandView& a, const OperandView& b, std::vector<SampledEntry>& entries) {
-  const auto line_of = [](const OperandView& view, double place, auto zero) {
+std::vector<SampledEntry> take_sample(const OperandView& a, const OperandView& b) {
+  const auto line_of = [](const OperandView& view, double place) {
     const auto index = std::min(static_cast<std::int64_t>(place * static_cast<double>(view.outer)), view.outer - 1);
-    const char* data = view.data + index * view.outer_stride;
-    return DotLine<decltype(zero)>{data, view.inner_stride, facts_of<decltype(zero)>(data, view.inner_stride, view.inner)};
+    return dot_line(view.data + index * view.outer_stride, view.inner_stride, view.type, view.inner);
   };
-  DotLine<B> columns[kLines];
+  DotLine columns[kLines];
   constexpr double golden = 0.6180339887498949;  // multiples of it lie evenly, on no diagonal of the rows' places
-  for (int j = 0; j < kLines; ++j) columns[j] = line_of(b, std::fmod((j + 1) * golden, 1.0), B());
+  for (int j = 0; j < kLines; ++j) columns[j] = line_of(b, std::fmod((j + 1) * golden, 1.0));
+  std::vector<SampledEntry> entries;
   for (int i = 0; i < kLines; ++i) {
-    const DotLine<A> row = line_of(a, (i + 0.5) / kLines, A());
-    for (const DotLine<B>& column : columns) entries.push_back({row.facts, column.facts, log2_of_dot(row, column, a.inner)});
+    const DotLine row = line_of(a, (i + 0.5) / kLines);
+    for (const DotLine& column : columns) entries.push_back({row.facts, column.facts, log2_of_dot(row, column, a.inner)});
   }
+  return entries;
 }
 
 // The share of entries like this one that the rounding test leaves, in integers of these capacities: those that lie within the
@@ -62,8 +62,7 @@ std::shared_ptr<const Plan> longer_plan(const Plan& plan, const OperandView& a, 
                                         const ScaleRequest& request) {
   const double products = static_cast<double>(a.outer) * static_cast<double>(b.outer) * static_cast<double>(a.inner);
   if (std::min(a.outer, b.outer) < kLeastLines || products < kLeastProducts) return nullptr;
-  std::vector<SampledEntry> entries;
-  with_float(a.type, [&](auto x) { with_float(b.type, [&](auto y) { take_sample<decltype(x), decltype(y)>(a, b, entries); }); });
+  const std::vector<SampledEntry> entries = take_sample(a, b);
   const auto of_pairs = [&](const auto& bits_of) {  // nanoseconds of a term of an entry, on average
     double left = 0;
     for (const SampledEntry& entry : entries)

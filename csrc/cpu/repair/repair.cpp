@@ -17,55 +17,56 @@ constexpr std::int64_t kProductGrain = 1 << 16;
 // Entries of a column that are asked for before they are read: each lies in a cache line of its own, and mostly in a page.
 constexpr std::int64_t kAhead = 32;
 
-template <class T>
-DotLine<T> line_of(const OperandView& view, const Scales& scales, std::int64_t outer) {
-  return {view.data + outer * view.outer_stride, view.inner_stride, scales.facts[static_cast<std::size_t>(outer)]};
+DotLine line_of(const OperandView& view, const Scales& scales, std::int64_t outer) {
+  return {view.data + outer * view.outer_stride, view.inner_stride, view.type, scales.facts[static_cast<std::size_t>(outer)]};
 }
 
 // The columns of one word as contiguous copies, each made when it is first asked for; as they lie where there is no room.
-template <class B>
 class Panel {
  public:
   Panel(const OperandView& view, const Scales& scales, std::int64_t bytes)
       : view_(view),
         scales_(scales),
-        copies_(view.inner_stride != static_cast<std::ptrdiff_t>(sizeof(B)) &&
-                view.inner <= bytes / (kColumns * static_cast<std::int64_t>(sizeof(B)))) {}
+        item_(entry_bytes(view.type)),
+        copies_(view.inner_stride != item_ && view.inner <= bytes / (kColumns * item_)) {}
 
-  DotLine<B> column(std::int64_t first, int lane) {
-    DotLine<B> line = line_of<B>(view_, scales_, first + lane);
+  DotLine column(std::int64_t first, int lane) {
+    DotLine line = line_of(view_, scales_, first + lane);
     if (!copies_) return line;
     if (first != first_) {
       first_ = first;
       copied_ = 0;
-      if (entries_ == nullptr) entries_.reset(new B[static_cast<std::size_t>(kColumns * view_.inner)]);
+      if (entries_ == nullptr) entries_.reset(new char[static_cast<std::size_t>(kColumns * view_.inner * item_)]);
     }
-    B* own = entries_.get() + lane * view_.inner;
+    char* own = entries_.get() + lane * view_.inner * item_;
     if ((copied_ >> lane & 1) == 0) {
       const char* address = static_cast<const char*>(line.data);
-      for (std::int64_t k = 0; k < view_.inner; ++k) {
-        if (k + kAhead < view_.inner) __builtin_prefetch(address + (k + kAhead) * line.stride);
-        own[k] = load<B>(address + k * line.stride);
-      }
+      with_float(line.type, [&](auto zero) {
+        for (std::int64_t k = 0; k < view_.inner; ++k) {
+          if (k + kAhead < view_.inner) __builtin_prefetch(address + (k + kAhead) * line.stride);
+          store(own + k * item_, load<decltype(zero)>(address + k * line.stride));
+        }
+      });
       copied_ |= std::uint64_t(1) << lane;
     }
     line.data = own;
-    line.stride = sizeof(B);
+    line.stride = item_;
     return line;
   }
 
  private:
   const OperandView& view_;
   const Scales& scales_;
+  std::int64_t item_;
   bool copies_;
   std::int64_t first_ = -1;
   std::uint64_t copied_ = 0;
-  std::unique_ptr<B[]> entries_;  // room for all columns of the word, of which those copied are touched
+  std::unique_ptr<char[]> entries_;  // room for all columns of the word, of which those copied are touched
 };
 
 // One entry of the target, rounded once.
-template <class T, class A, class B>
-CorrectDot<T> entry_of(const DotLine<A>& a, const DotLine<B>& b, std::int64_t k, const Target& target, std::int64_t row,
+template <class T>
+CorrectDot<T> entry_of(const DotLine& a, const DotLine& b, std::int64_t k, const Target& target, std::int64_t row,
                        std::int64_t column) {
   if (!target.update.is_asked) return correct_dot<T>(a, b, k, target.rounding);
   const Update& factors = target.update.factors;
@@ -74,7 +75,7 @@ CorrectDot<T> entry_of(const DotLine<A>& a, const DotLine<B>& b, std::int64_t k,
   return correct_update<T>(a, b, k, factors, addend_of(factors, c), target.rounding);
 }
 
-template <class T, class A, class B>
+template <class T>
 EntryCounts repair_typed(const OperandView& a, const Scales& scale_a, const OperandView& b, const Scales& scale_b,
                          std::int64_t row, std::int64_t column, const Target& target, const Listed& listed,
                          std::int64_t panel_bytes) {
@@ -83,15 +84,15 @@ EntryCounts repair_typed(const OperandView& a, const Scales& scale_a, const Oper
   std::mutex lock;
   const std::int64_t grain = std::max<std::int64_t>(1, kProductGrain / (kColumns * std::max<std::int64_t>(a.inner, 1)));
   parallel_for(static_cast<std::int64_t>(places.size()), grain, [&](std::int64_t begin, std::int64_t end) {
-    Panel<B> panel(b, scale_b, panel_bytes);
+    Panel panel(b, scale_b, panel_bytes);
     EntryCounts counts;
     for (std::int64_t i = begin; i < end; ++i) {
       const Listed::Place place = places[static_cast<std::size_t>(i)];
-      const DotLine<A> own = line_of<A>(a, scale_a, row + place.row);
+      const DotLine own = line_of(a, scale_a, row + place.row);
       const std::int64_t first = place.index * kColumns;
       for (std::uint64_t word = listed.word(place.row, place.index); word != 0; word &= word - 1) {
         const int lane = __builtin_ctzll(word);
-        const DotLine<B> other = panel.column(column + first, lane);
+        const DotLine other = panel.column(column + first, lane);
         const std::int64_t at = first + lane;
         const CorrectDot<T> dot = entry_of<T>(own, other, a.inner, target, place.row, at);
         ++(dot.path == DotPath::pairs ? counts.pairs : counts.exact_sums);
@@ -112,13 +113,8 @@ EntryCounts repair_typed(const OperandView& a, const Scales& scale_a, const Oper
 
 EntryCounts cpu_repair(const OperandView& a, const Scales& scale_a, const OperandView& b, const Scales& scale_b, std::int64_t row,
                        std::int64_t column, const Target& target, const Listed& listed, std::int64_t panel_bytes) {
-  return with_float(target.result.type, [&](auto t) {
-    return with_float(a.type, [&](auto x) {
-      return with_float(b.type, [&](auto y) {
-        return repair_typed<decltype(t), decltype(x), decltype(y)>(a, scale_a, b, scale_b, row, column, target, listed,
-                                                                   panel_bytes);
-      });
-    });
+  return with_float(target.result.type, [&](auto zero) {
+    return repair_typed<decltype(zero)>(a, scale_a, b, scale_b, row, column, target, listed, panel_bytes);
   });
 }
 

@@ -1,6 +1,4 @@
-// Loops over the column sums of up to kLanes entries: written for one entry, vectorised over them. A function per type and
-// width, because GCC clones functions but not templates. The long ones are clones as well: a plan of many moduli spends more
-// time here than any other.
+// The CRT of up to kLanes entries beside each other: loops over these inside of loops over the words of their integers.
 #pragma once
 
 #include <cstdint>
@@ -12,22 +10,40 @@ namespace ozfp4 {
 
 inline constexpr int kLanes = 64;
 
-// column[k][i]: what the residues of entry i sum up to in word k.
-template <int Words>
-using Columns = std::uint64_t[Words][kLanes];
+// sum[k][i]: what the residues of entry i sum up to in word k; words from `words` on do not count.
+struct Columns {
+  int words;
+  std::uint64_t sum[kMaxWords][kLanes];
+};
 
+// Word k of the integer of entry i, in two's complement.
+struct LaneWords {
+  std::uint32_t word[kMaxWords][kLanes];
+};
+
+// Range: sums of as many words as the product, or fewer.
 template <int Words>
-inline WideInt<Words> integer_of_lane(const Columns<Words>& column, int lane, const CrtProduct<Words>& product) {
+WideInt<Words> integer_of_lane(const Columns& columns, int lane, const CrtProduct<Words>& product) {
   std::uint64_t own[Words];
-  for (int k = 0; k < Words; ++k) own[k] = column[k][lane];
+  for (int k = 0; k < Words; ++k) own[k] = k < columns.words ? columns.sum[k][lane] : 0;
   return crt_from_columns(own, product);
 }
 
 // Adds weight times residue to the sums.
-#define OZFP4_LOOPS(Words)                                                                                     \
-  void add_columns(const std::uint8_t* residues, int n, const WideInt<Words>& weight, Columns<Words>& column); \
-  void add_columns(const std::uint32_t* residues, int n, const WideInt<Words>& weight, Columns<Words>& column);
-OZFP4_WORD_COUNTS(OZFP4_LOOPS)
-#undef OZFP4_LOOPS
+void add_columns(const std::uint8_t* residues, int n, const std::uint32_t* weight, Columns& columns);
+void add_columns(const std::uint32_t* residues, int n, const std::uint32_t* weight, Columns& columns);
+
+// The integers of crt_from_columns for at most half the work, as many words as the columns have. `refused` is not 0 where the
+// quotient lies so close to a half-integer, by 2^-16, that the integer may be off by the product of the moduli (its estimate is
+// right to 2^31 * 2^-49 = 2^-18): for one random entry in 2^15. Range: that of crt_from_columns; `product` of as many words.
+void crt_lanes(const Columns& columns, int n, double inverse, const std::uint32_t* product, LaneWords& x, std::int64_t* refused);
+
+template <int Words>
+void crt_lanes(const Columns& columns, int n, const CrtProduct<Words>& product, LaneWords& x, std::int64_t* refused) {
+  crt_lanes(columns, n, product.inverse, product.number.word, x, refused);
+}
+
+// The integers sum_g base^g sums[g * pitch + i], as many words of them. Range: they fit; what is on the way may wrap.
+void join_digits(std::uint32_t base, int groups, const std::int64_t* sums, std::int64_t pitch, int n, int words, LaneWords& x);
 
 }  // namespace ozfp4

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <type_traits>
 
+#include "arith/accuracy/capacity.hpp"
 #include "arith/wide/round_wide.hpp"
 #include "cpu/accuracy/lanes.hpp"
 #include "cpu/crt/number_lanes.hpp"
@@ -15,12 +17,13 @@
 
 namespace ozfp4 {
 
-// Horner's rule over the digit groups, highest first. Range: the result fits the words; intermediate values may wrap.
-template <int Words>
-WideInt<Words> positional(std::uint32_t base, int groups, const std::int64_t* sums, std::int64_t pitch) {
-  WideInt<Words> x = wide_zero<Words>();
-  for (int g = groups - 1; g >= 0; --g) x = wide_add(wide_mul_small(x, base), wide_from<Words>(sums[g * pitch]));
-  return x;
+// Words of the integers of nearly all plans; what is beyond them has kMaxWords. Loops over lanes take as many as there are.
+inline constexpr int kUsualWords = 6;
+
+// use(std::integral_constant<int, words>()) of the words for integers of crt_words.
+template <class Use>
+decltype(auto) with_words(int words, const Use& use) {
+  return words <= kUsualWords ? use(std::integral_constant<int, kUsualWords>()) : use(std::integral_constant<int, kMaxWords>());
 }
 
 // What multiply left for one block, group-major, and how to turn it into integers.
@@ -28,38 +31,75 @@ template <int Words>
 class Integers {
  public:
   static constexpr int kWords = Words;
-  using Lanes = Columns<Words>;
+  using Lanes = Columns;
 
   Integers(const Plan& plan, int count, const void* output, std::int64_t rows, std::int64_t columns)
-      : plan_(plan), count_(count), output_(output), columns_(columns), entries_(rows * columns) {
-    if (plan.has_moduli()) constants_ = make_crt_constants<Words>(first_moduli(plan, count));
-    if constexpr (Words == 5 || Words == 6) {
-      if (has_columns() && output_type(plan) == OutputType::residue8 && can_round_bytes())
-        signed_columns_ = make_signed_columns(constants_);
+      : plan_(plan), count_(count), words_(crt_words(plan, count)), output_(output), columns_(columns), entries_(rows * columns) {
+    if (!has_columns()) {
+      most_bits_ = 2 * plan.bits + floor_log2(plan.k_max | 1) + 1;
+      if (most_bits_ >= kCertainBits) words_ = std::max(words_, kUpperWords + 1);  // so that part_words can cut them
+      return;
     }
-    if (has_columns() && output_type(plan) == OutputType::residue32)
+    constants_ = make_crt_constants<Words>(first_moduli(plan, count));
+    most_bits_ = wide_bit_length(constants_.product.half);
+    if (output_type(plan) == OutputType::residue32) {
       numbers_ = make_number_crt(constants_, first_moduli(plan, count));
+    } else if constexpr (Words == kUsualWords) {
+      if (can_round_bytes()) signed_columns_ = make_signed_columns(constants_);
+    }
   }
+
+  // As many as crt_words says, or more.
+  int words() const { return words_; }
 
   // The number of an entry.
   std::int64_t at(std::int64_t row, std::int64_t column) const { return row * columns_ + column; }
 
   // Column sums of the entries [first, first + n), n <= kLanes, where the plan has such.
-  void load(std::int64_t first, int n, Lanes& sums) const {
-    if (has_columns()) columns(first, n, sums);
+  void load(std::int64_t first, int n, Columns& sums) const {
+    sums.words = words_;
+    if (!has_columns()) return;
+    for (int k = 0; k < words_; ++k) std::fill_n(sums.sum[k], n, 0);
+    for (int i = 0; i < count_; ++i) {
+      const std::uint32_t* weight = constants_.weight[static_cast<std::size_t>(i)].word;
+      const std::int64_t at = plan_.groups_of(i) * entries_ + first;
+      if (output_type(plan_) == OutputType::residue8) {
+        add_columns(static_cast<const std::uint8_t*>(output_) + at, n, weight, sums);
+      } else {
+        add_columns(static_cast<const std::uint32_t*>(output_) + at, n, weight, sums);
+      }
+    }
   }
 
   // Of lane i of the entries from `first` on, which were loaded.
-  WideInt<Words> lane(const Lanes& sums, std::int64_t first, int i) const {
-    return has_columns() ? integer_of_lane(sums, i, constants_.product) : one(first + i);
+  WideInt<Words> lane(const Columns& sums, std::int64_t first, int i) const {
+    if (has_columns()) return integer_of_lane(sums, i, constants_.product);
+    LaneWords x;
+    join(first + i, 1, x);
+    WideInt<Words> own;
+    const std::uint32_t sign = static_cast<std::uint32_t>(static_cast<std::int32_t>(x.word[words_ - 1][0]) >> 31);
+    for (int k = 0; k < Words; ++k) own.word[k] = k < words_ ? x.word[k][0] : sign;
+    return own;
   }
 
-  // Whether `pair` serves.
-  bool pairs() const { return has_columns(); }
-  // Entries [first, first + n), n <= kLanes, below 2^bits, in two FP64 numbers each, up to what is returned. Range: pairs.
+  // The entries [first, first + n), n <= kLanes, in words().
+  void integers(std::int64_t first, int n, LaneWords& x) const {
+    std::int64_t refused[kLanes];
+    find_words(first, n, x, refused);
+    if (!is_any(refused, n)) return;
+    Columns sums;
+    load(first, n, sums);
+    for (int i = 0; i < n; ++i) {
+      if (refused[i] == 0) continue;
+      const WideInt<Words> own = integer_of_lane(sums, i, constants_.product);
+      for (int k = 0; k < words_; ++k) x.word[k][i] = own.word[k];
+    }
+  }
+
+  // Entries [first, first + n), n <= kLanes, below 2^bits, in two FP64 numbers each, up to what is returned.
   PairCut pair(std::int64_t first, int n, int bits, LanePairs& lanes) const {
     if (bits < kCertainBits && signed_columns_.groups > 0) {
-      pair_by_bytes(first, n, lanes);
+      take_bits(pair_bytes(signed_columns_, bytes(first), entries_, count_, n, lanes.sum, lanes.rest), n, lanes.refused);
       return {0, signed_columns_.loss};
     }
     LaneParts own;
@@ -68,60 +108,32 @@ class Integers {
     return cut;
   }
 
-  // Column sums of the entries [first, first + n), n <= kLanes.
-  void columns(std::int64_t first, int n, Columns<Words>& column) const {
-    for (int k = 0; k < Words; ++k) std::fill_n(column[k], n, 0);
-    for (int i = 0; i < count_; ++i) {
-      const WideInt<Words>& weight = constants_.weight[static_cast<std::size_t>(i)];
-      const std::int64_t at = plan_.groups_of(i) * entries_ + first;
-      if (output_type(plan_) == OutputType::residue8) {
-        add_columns(static_cast<const std::uint8_t*>(output_) + at, n, weight, column);
-      } else {
-        add_columns(static_cast<const std::uint32_t*>(output_) + at, n, weight, column);
-      }
-    }
-  }
-
   // Entries [first, first + n), n <= kLanes, as FP numbers of the given exponents, rounded to nearest.
   template <class T>
   void round(std::int64_t first, int n, const std::int32_t* exponent, T* result) const {
     std::int64_t refused[kLanes];
     if (rounds_bytes()) {
       take_bits(round_bytes(signed_columns_, bytes(first), entries_, count_, n, exponent, result), n, refused);
-    } else if (has_columns()) {
-      round_parts(first, n, exponent, result, refused);
     } else {
-      std::fill_n(refused, n, 1);
+      round_parts(first, n, exponent, result, refused);
     }
     if (!is_any(refused, n)) return;
-    Lanes sums;
+    Columns sums;
     load(first, n, sums);
     for (int i = 0; i < n; ++i) {
       if (refused[i] != 0) result[i] = round_scaled<T>(lane(sums, first, i), exponent[i]);
     }
   }
 
-  // Whether integers come from column sums, and the product of the moduli that they are reduced by.
-  bool has_columns() const { return plan_.has_moduli(); }
-  const CrtProduct<Words>& product() const { return constants_.product; }
-
-  WideInt<Words> one(std::int64_t entry) const {
-    if (!has_columns()) return sum(entry);
-    Columns<Words> column;
-    columns(entry, 1, column);
-    return integer_of_lane(column, 0, constants_.product);
-  }
-
  private:
+  // Whether integers come from column sums.
+  bool has_columns() const { return plan_.has_moduli(); }
+
   // Whether bytes make the integers themselves.
   bool rounds_bytes() const { return signed_columns_.groups > 0 && signed_columns_.loss == 0; }
 
   static void take_bits(std::uint64_t bits, int n, std::int64_t* refused) {
     for (int i = 0; i < n; ++i) refused[i] = static_cast<std::int64_t>(bits >> i & 1);
-  }
-
-  void pair_by_bytes(std::int64_t first, int n, LanePairs& lanes) const {
-    take_bits(pair_bytes(signed_columns_, bytes(first), entries_, count_, n, lanes.sum, lanes.rest), n, lanes.refused);
   }
 
   const std::uint8_t* bytes(std::int64_t first) const { return static_cast<const std::uint8_t*>(output_) + first; }
@@ -131,16 +143,16 @@ class Integers {
       number_lanes(numbers_, static_cast<const std::uint32_t*>(output_) + first, entries_, n, own, refused);
       return {};
     }
-    Columns<Words> column;
-    columns(first, n, column);
-    return part_columns(column, n, constants_.product, bits, own, refused);
+    LaneWords x;
+    find_words(first, n, x, refused);
+    return part_words(x, words_, n, bits, own);
   }
 
   // Integers that are cut pass the rounding test.
   template <class T>
   void round_parts(std::int64_t first, int n, const std::int32_t* exponent, T* result, std::int64_t* refused) const {
     LaneParts own;
-    const PairCut cut = parts(first, n, wide_bit_length(constants_.product.half), own, refused);
+    const PairCut cut = parts(first, n, most_bits_, own, refused);
     if (cut.bits == 0) return round_lanes(own, n, exponent, result, refused);
     LanePairs pairs;
     pair_lanes(own, n, pairs);
@@ -152,13 +164,25 @@ class Integers {
     std::copy_n(pairs.refused, n, refused);
   }
 
-  WideInt<Words> sum(std::int64_t entry) const {
-    return positional<Words>(static_cast<std::uint32_t>(plan_.base), static_cast<int>(plan_.groups.size()),
-                             static_cast<const std::int64_t*>(output_) + entry, entries_);
+  // The integers; those that may not be are refused.
+  void find_words(std::int64_t first, int n, LaneWords& x, std::int64_t* refused) const {
+    if (!has_columns()) {
+      std::fill_n(refused, n, 0);
+      return join(first, n, x);
+    }
+    Columns sums;
+    load(first, n, sums);
+    crt_lanes(sums, n, constants_.product, x, refused);
+  }
+
+  // Of digit groups.
+  void join(std::int64_t first, int n, LaneWords& x) const {
+    join_digits(static_cast<std::uint32_t>(plan_.base), static_cast<int>(plan_.groups.size()),
+                static_cast<const std::int64_t*>(output_) + first, entries_, n, words_, x);
   }
 
   const Plan& plan_;
-  int count_;
+  int count_, words_, most_bits_;
   const void* output_;
   std::int64_t columns_, entries_;
   CrtConstants<Words> constants_{};

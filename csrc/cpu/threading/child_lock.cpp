@@ -9,16 +9,16 @@
 namespace ozfp4 {
 namespace {
 
-std::atomic<ChildLock*> first{nullptr};
+std::atomic<ChildLock*> first_lock{nullptr};
 
 }  // namespace
 
 void free_child_locks() {
-  for (ChildLock* each = first; each != nullptr; each = each->next_) each->unlock();
+  for (ChildLock* each = first_lock; each != nullptr; each = each->next_) each->unlock();
 }
 
-ChildLock::ChildLock() : next_(first) {
-  while (!first.compare_exchange_weak(next_, this)) {
+ChildLock::ChildLock() : next_(first_lock) {
+  while (!first_lock.compare_exchange_weak(next_, this)) {
   }
 #if defined(__unix__) || defined(__APPLE__)
   [[maybe_unused]] static const int at_fork = pthread_atfork(nullptr, nullptr, free_child_locks);

@@ -68,7 +68,6 @@ class WordSums {
     }
   }
 
-  bool pairs() const { return true; }
   PairCut pair(std::int64_t first, int n, int, LanePairs& lanes) const {
     Lanes parts;
     load(first, n, parts);

@@ -57,12 +57,11 @@ void check_lanes(const std::string& name, Kind kind, bool has_factors, int bits,
   const double alpha = has_factors ? random_number(-60, 60) : random_int(0, 1) != 0 ? 1.0 : -1.0;
   const double beta = has_factors ? random_number(-60, 60) : 1.0;
   const Update factors = Update::of(alpha, beta);
-  Columns<kWords> column;
+  Columns columns{kWords, {}};
   Integer x[kLanes];
   std::int32_t exponent[kLanes];
   double c[kLanes], error[kLanes] = {};
   T result[kLanes], expected[kLanes], upper[kLanes];
-  std::memset(column, 0, sizeof column);
   for (int i = 0; i < kLanes; ++i) {
     x[i] = random_integer(bits, zeros);
     if (bits == kNearHalf) {  // where quotients are in doubt
@@ -89,12 +88,14 @@ void check_lanes(const std::string& name, Kind kind, bool has_factors, int bits,
       std::uint32_t rest = 0;
       wide_divide_small(magnitude, m, rest);
       const std::uint32_t r = is_negative && rest != 0 ? m - rest : rest;
-      for (int k = 0; k < kWords; ++k) column[k][i] += static_cast<std::uint64_t>(r) * constants.weight[g].word[k];
+      for (int k = 0; k < kWords; ++k) columns.sum[k][i] += static_cast<std::uint64_t>(r) * constants.weight[g].word[k];
     }
   }
   LaneParts parts;
   LanePairs pairs;
-  part_columns(column, kLanes, constants.product, kCertainBits - 1, parts, pairs.refused);
+  LaneWords words;
+  crt_lanes(columns, kLanes, constants.product, words, pairs.refused);
+  part_words(words, kWords, kLanes, kCertainBits - 1, parts);
   pair_lanes(parts, kLanes, pairs);
   update_lanes(pairs, error, kLanes, exponent, alpha, beta, c, result);
   int refused = 0;
