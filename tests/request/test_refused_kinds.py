@@ -112,7 +112,7 @@ def tensors():
         yield (
             name,
             a.to(getattr(torch, name)),
-            f"dtype torch.{name} is not supported; allowed is torch.float64",
+            f"dtype torch.{name} is not supported; allowed is float64",
         )
     yield "complex32", torch.ones(3, 4, dtype=torch.complex32), "dtype torch.complex32 is not supported"
     masked = torch.masked.masked_tensor(a, a > 0)

@@ -144,7 +144,10 @@ def is_from_torch(**operands: object) -> bool:
 
 def take_array(name: str, x: object, allowed: tuple[type, ...]) -> Array:
     """An array, or a tensor on the CPU, as an array in native byte order; TypeError unless its dtype is among `allowed`."""
-    return check_dtype(name, as_array(name, x), allowed)
+    array = as_array(name, x)
+    native = array.dtype if array.dtype.isnative else array.dtype.newbyteorder("=")
+    _check_dtype(name, native, allowed)
+    return array if array.dtype.isnative else array.astype(native)
 
 
 def take_tensor(name: str, x: Any, allowed: tuple[type, ...]) -> Any:
@@ -176,20 +179,12 @@ def _check_entries(name: str, x: object) -> None:
             _check_entries(f"{name}[{i}]", each)
 
 
-def check_dtype(name: str, array: Array, allowed: tuple[type, ...]) -> Array:
-    """`array` in native byte order; TypeError unless its dtype is among `allowed`."""
-    native = array.dtype if array.dtype.isnative else array.dtype.newbyteorder("=")
-    if name_of(native) not in _names(allowed):
-        raise TypeError(f"{name}: dtype {array.dtype} is not supported; allowed is {listed(allowed)}")
-    return array if array.dtype.isnative else array.astype(native)
-
-
-def listed(allowed: tuple[type, ...], prefix: str = "") -> str:
-    """The names of dtypes; those of integers as one where all are allowed."""
-    names = [f"{prefix}{np.dtype(t).name}" for t in allowed]
-    if set(INTEGERS) <= set(allowed):
-        names = [name for name in names if not is_integer(name)] + ["an integer dtype", f"{prefix}bool"]
-    return " or ".join(names)
+def _check_dtype(name: str, dtype: Any, allowed: tuple[type, ...]) -> None:
+    if name_of(dtype) not in _names(allowed):
+        names = [np.dtype(t).name for t in allowed]
+        if set(INTEGERS) <= set(allowed):
+            names = [own for own in names if not is_integer(own)] + ["an integer dtype", "bool"]
+        raise TypeError(f"{name}: dtype {dtype} is not supported; allowed is {' or '.join(names)}")
 
 
 @in_default_mode
@@ -301,9 +296,7 @@ def check_kind(name: str, tensor: Any, allowed: tuple[type, ...] = TAKEN) -> Non
     """TypeError for a tensor that is not dense or of a dtype that is not `allowed`."""
     if tensor.is_nested or tensor.layout is not require_torch().strided:
         raise TypeError(refusal_of(name, tensor))
-    if name_of(tensor.dtype) not in _names(allowed):
-        allowed_names = listed(allowed, "torch.")
-        raise TypeError(f"{name}: dtype {tensor.dtype} is not supported; allowed is {allowed_names}")
+    _check_dtype(name, tensor.dtype, allowed)
 
 
 def check_device(name: str, x: Any, a: Any, first: str = "a") -> None:
