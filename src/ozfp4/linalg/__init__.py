@@ -5,9 +5,8 @@
 >>> x = ozfp4.linalg.solve(a, b, refine=True)     # NumPy arrays or torch tensors, matrices or stacks
 """
 
-from ._householder import qr
-from ._least_squares import LstsqResult, lstsq
 from ._lu import Slogdet, det, lu_factor, lu_solve, slogdet
+from ._qr import LstsqResult, lstsq, qr
 from ._refine import SolveReport
 from ._systems import inv, solve
 from ._triangles import cholesky, solve_triangular

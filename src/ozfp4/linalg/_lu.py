@@ -162,12 +162,7 @@ def lu_solve(
 ) -> Array: ...
 @routine
 def lu_solve(
-    lu_and_piv: Any,
-    b: Any,
-    *,
-    trans: int | str = 0,
-    accuracy: str | None = None,
-    check_finite: bool = True,
+    lu_and_piv: Any, b: Any, *, trans: int | str = 0, accuracy: str | None = None, check_finite: bool = True
 ) -> Any:
     """X with op(A) X = B, from the factors of :func:`ozfp4.linalg.lu_factor` of a square A, or SciPy's or torch's own.
 

@@ -37,10 +37,6 @@ class Common(TypedDict, total=False):
 class FailureError(Exception):
     """A matrix that has no such factorisation: its index in the stack, and words that `over_stack` adds its name to."""
 
-    def __init__(self, index: int, words: str) -> None:
-        super().__init__(words)
-        self.index = index
-
 
 class Operands(NamedTuple):
     """The matrices a (count, m, n) and b (count, m, k) of one dtype, or None for b; `lead` is the shape of their stack, `vector`
@@ -132,20 +128,22 @@ def over_stack(given: Operands, function: Callable[..., tuple[Any, ...]], *opera
         try:
             results.append(function(*piece))
         except FailureError as error:
-            first = _first_failure(function, piece, error)
-            raise given.error(str(first), begin + first.index) from None
+            index, words = _first_failure(function, piece, *error.args)
+            raise given.error(words, begin + index) from None
     parts = [join(each, 0)[:count] for each in zip(*results, strict=True)]
     return tuple(map(given.result, parts))
 
 
-def _first_failure(function: Callable[..., Any], operands: list[Any], error: FailureError) -> FailureError:
+def _first_failure(
+    function: Callable[..., Any], operands: list[Any], index: int, words: str
+) -> tuple[int, str]:
     """That of the first matrix that has one: a later matrix may fail in an earlier step."""
     try:
-        if error.index:
-            function(*(x[: error.index] for x in operands))
+        if index:
+            function(*(x[:index] for x in operands))
     except FailureError as earlier:
-        return _first_failure(function, operands, earlier)
-    return error
+        return _first_failure(function, operands, *earlier.args)
+    return index, words
 
 
 def _unit(x: Any) -> Any:
