@@ -67,6 +67,8 @@ def _inner(v: Any, tau: Any, accuracy: str) -> Any:
 
 def _reflect(c: Any, v: Any, t: Any, accuracy: str) -> Any:
     """C - V (T (V^H C))."""
+    if c.shape[2] == 0:
+        return c
     return update(c, v, multiply(t, multiply(adjoint(v), c, accuracy), accuracy), accuracy)
 
 
