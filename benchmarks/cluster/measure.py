@@ -15,10 +15,10 @@ from common.experiment import Row
 from common.paper_model import deviation
 from ozfp4._api.matmul import matmul
 from ozfp4._request.library import require_torch
-from ozfp4.distributed import _agree as agree
+from ozfp4._torch_ops import agree
+from ozfp4._torch_ops.agree import all_gather, take_group
 from ozfp4.distributed import _cost as cost
 from ozfp4.distributed import _reduce as reduce
-from ozfp4.distributed._collectives import all_gather, take_group
 from ozfp4.distributed._layout import Problem
 from ozfp4.distributed._matmul import matmul as distributed_matmul
 

@@ -20,10 +20,10 @@ from ranks import FAILING, PAIRS, Here, Ranks, check_gpus, group, named
 
 import ozfp4
 import ozfp4.distributed
-from ozfp4.distributed import _agree as agree
+from ozfp4._torch_ops import agree
+from ozfp4._torch_ops.agree import take_group
 from ozfp4.distributed import _gathered as gathered
 from ozfp4.distributed import _local as local
-from ozfp4.distributed._collectives import take_group
 
 
 def operands(here: Here) -> tuple[torch.Tensor, torch.Tensor]:

@@ -9,7 +9,8 @@ import torch
 from cases import equal
 from ranks import Here, Ranks
 
-from ozfp4.distributed._collectives import move, take_group
+from ozfp4._torch_ops.agree import take_group
+from ozfp4.distributed._collectives import move
 from ozfp4.distributed._layout import Placed, chunk_sizes
 
 DTYPES = [torch.float64, torch.float32, torch.complex128, torch.int64, torch.int16, torch.uint8, torch.bool]

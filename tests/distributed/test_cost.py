@@ -10,6 +10,7 @@ from cases import part
 from ranks import Here, group
 
 import ozfp4.distributed
+from ozfp4._torch_ops.agree import Group
 from ozfp4.distributed import _collectives as collectives
 from ozfp4.distributed import _cost as cost
 from ozfp4.distributed import _gathered as gathered
@@ -65,12 +66,12 @@ def count(here: Here, shape: tuple[int, int, int], layout: tuple[str, str], resu
 
     received, gather, exchange = [0], collectives.gather, collectives.exchange
 
-    def counting_gather(members: collectives.Group, x: torch.Tensor) -> collectives.Pending:
+    def counting_gather(members: Group, x: torch.Tensor) -> collectives.Pending:
         received[0] += x.numel() * x.element_size() * (members.size - 1)
         return gather(members, x)
 
     def counting_exchange(
-        members: collectives.Group, parts: list[torch.Tensor], shapes: list[tuple[int, ...]]
+        members: Group, parts: list[torch.Tensor], shapes: list[tuple[int, ...]]
     ) -> list[torch.Tensor]:
         others = [torch.Size(each).numel() for rank, each in enumerate(shapes) if rank != members.rank]
         received[0] += sum(others) * parts[0].element_size()

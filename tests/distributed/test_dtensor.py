@@ -260,16 +260,14 @@ def overflowing(here: Here) -> str:
 
 def unspeakable(here: Here) -> str:
     """Rank 0 raises what is no text: a lone surrogate, as a path of undecodable bytes has it."""
-    from ozfp4._torch_ops import dtensors
-
-    x = placed(here, torch.ones(2, 2, device=here.device), mesh_of(here, (here.size,)), ["R"])
+    from ozfp4._torch_ops import agree
 
     def fail() -> None:
         if here.rank == 0:
             raise OSError("no \udc80")
 
     try:
-        dtensors.raised_alike(fail, (x,))
+        agree.together(mesh_of(here, (here.size,)), fail)
     except Exception as error:
         return f"{type(error).__name__}: {error.args[0]!a}"
     return "nothing"
@@ -396,7 +394,7 @@ def test_an_overflow_of_one_rank_is_one_of_all() -> None:
 def test_an_error_that_is_no_text_is_told_as_well() -> None:
     assert two().run(unspeakable) == [
         "OSError: 'no \\udc80'",
-        "RuntimeError: 'rank 0 refused: OSError: no ?'",
+        "RuntimeError: 'rank 0 refused: OSError: no \\udc80'",
     ]
 
 

@@ -15,7 +15,7 @@ from test_agreement import alike, check_in_order, error_of
 
 import ozfp4
 import ozfp4.distributed
-from ozfp4.distributed import _agree as agree
+from ozfp4._torch_ops import agree
 
 # By name: what rank 1 does otherwise, and what all ranks of the mesh say. Rows by replicated: nothing moves that could tell.
 OTHERWISE = {

@@ -15,7 +15,7 @@ from ranks import Here, Ranks, group  # noqa: E402
 from test_agreement import alike, check_in_order, error_of, operands  # noqa: E402
 
 import ozfp4.distributed  # noqa: E402
-from ozfp4.distributed import _agree as agree  # noqa: E402
+from ozfp4._torch_ops import agree  # noqa: E402
 from ozfp4.distributed import _gathered as gathered  # noqa: E402
 from ozfp4.distributed import _reduce as reduce  # noqa: E402
 from ozfp4.distributed import _run as run  # noqa: E402
@@ -267,7 +267,7 @@ def test_what_ranks_may_pass_alone_is_no_other_call(pair: Ranks) -> None:
 
 def different_calls(here: Here) -> str:
     """Rank 1 begins a call while rank 0 is within one."""
-    from ozfp4.distributed._collectives import take_group
+    from ozfp4._torch_ops.agree import take_group
 
     over = take_group(None)
     try:
@@ -288,8 +288,8 @@ def alive(here: Here, layout: str) -> int:
     """The most gathered pieces that are there at once."""
     import weakref
 
+    from ozfp4._torch_ops.agree import take_group
     from ozfp4.distributed import _collectives as collectives
-    from ozfp4.distributed._collectives import take_group
     from ozfp4.distributed._layout import Placed, Problem, chunk_sizes
     from ozfp4.distributed._local import Products
 

@@ -12,7 +12,7 @@ from ranks import Here, Ranks
 
 import ozfp4
 import ozfp4.distributed
-from ozfp4.distributed import _agree as agree
+from ozfp4._torch_ops import agree
 from ozfp4.distributed import _cost as cost
 from ozfp4.distributed import _local as local
 

@@ -15,7 +15,7 @@ torch: Any = require_torch()
 
 def _matmul(info: Any, in_dims: Any, a: Any, b: Any, **settings: Any) -> Any:
     one, a, b = _operands(in_dims, a, b)
-    return _result(one, torch.ops.ozfp4.matmul.default(a, b, **settings)), 0
+    return without_lines(one, torch.ops.ozfp4.matmul.default(a, b, **settings)), 0
 
 
 def _gemm(
@@ -32,7 +32,7 @@ def _gemm(
         c = c.unsqueeze(-2) if one.a_vector else c
         if in_dims[0] is None and in_dims[1] is None:  # the result's stack is that of A and B
             a = a.expand(info.batch_size, *(1,) * (len(one.stack) + 2 - a.ndim), *a.shape)
-    return _result(one, torch.ops.ozfp4.gemm.default(a, b, alpha, beta, c, **settings)), 0
+    return without_lines(one, torch.ops.ozfp4.gemm.default(a, b, alpha, beta, c, **settings)), 0
 
 
 def _gram(info: Any, in_dims: Any, a: Any, **settings: Any) -> Any:
@@ -50,8 +50,8 @@ def _operands(in_dims: Any, a: Any, b: Any) -> tuple[MatmulShape, Any, Any]:
     return one, *(x if dim is None else _stacked(x, 0, axes) for x, dim in ((a, in_dims[0]), (b, in_dims[1])))
 
 
-def _result(one: MatmulShape, c: Any) -> Any:
-    """Without the axes that vectors lack."""
+def without_lines(one: MatmulShape, c: Any) -> Any:
+    """A result without the axes that vectors lack."""
     c = c.squeeze(-2) if one.a_vector else c
     return c.squeeze(-1) if one.b_vector else c
 

@@ -12,7 +12,7 @@ from .._dispatch.decision import check_bits_of_plan
 from .._options import Options, unusual
 from .._request import library
 from .._request.integers import dtype_name
-from .._request.library import require_torch
+from .._request.library import is_dtensor, require_torch
 from .._request.operands import check_factor, check_integer_factor, transposed
 from .._request.prepared import Prepared
 from . import dtensors
@@ -21,64 +21,80 @@ torch: Any = require_torch()
 
 
 def matmul(a: Any, b: Any, out: Any, options: Mapping[str, Any]) -> Any:
-    settings, unasked = _split(options, a, b)
-    if dtensors.are_given(a, b, out):
-        return _of_dtensors("matmul", out, unasked, settings, a=a, b=b)
-    _check(unasked, a=a, b=b, out=out)
-    return _by_operator("matmul", (a, b), out, _checked(settings))
+    return _product("matmul", {"a": a, "b": b}, out, options)
 
 
 def gemm(
     alpha: Any, a: Any, b: Any, beta: Any, c: Any, trans_a: Any, trans_b: Any, out: Any, options: Mapping[str, Any]
 ) -> Any:  # fmt: skip
-    settings, unasked = _split(options, a, b, c)
-    if dtensors.are_given(a, b, c, out):
-        a, b = transposed("a", a, trans_a), transposed("b", b, trans_b)
-        return _of_dtensors("gemm", out, unasked, settings, a=a, b=b, alpha=alpha, beta=beta, c=c)
-    _check(unasked, a=a, b=b, c=c, out=out)
-    if not torch.compiler.is_compiling():  # else the operator checks them as it computes
-        alpha, beta = _factors(alpha, beta, (a, b, c), settings)
-    a, b = transposed("a", a, trans_a), transposed("b", b, trans_b)
-    return _by_operator("gemm", (a, b, alpha, beta, c), out, _checked(settings))
+    if isinstance(a, torch.Tensor):  # whatever else is refused below
+        a = transposed("a", a, trans_a)
+    if isinstance(b, torch.Tensor):
+        b = transposed("b", b, trans_b)
+    return _product("gemm", {"a": a, "b": b, "alpha": alpha, "beta": beta, "c": c}, out, options)
 
 
 def gram(a: Any, left: bool, out: Any, options: Mapping[str, Any]) -> Any:
-    settings, unasked = _split(options, a)
-    if dtensors.are_given(a, out):
-        name = "a" if dtensors.are_given(a) else "out"
-        raise TypeError(f"{name}: gram takes no DTensor; ozfp4.matmul(a.mH, a) is the same product")
-    _check(unasked, a=a, out=out)
-    asked = _checked(settings)
-    return _by_operator("gram", (a,), out, {**asked, "left": left} if left else asked)
+    for name, x in (("a", a), ("out", out)):
+        if is_dtensor(x):
+            raise TypeError(f"{name}: gram takes no DTensor; ozfp4.matmul(a.mH, a) is the same product")
+    return _product("gram", {"a": a}, out, options, left)
 
 
-def _by_operator(name: str, arguments: tuple[Any, ...], out: Any, settings: dict[str, Any]) -> Any:
+def _product(
+    name: str, arguments: dict[str, Any], out: Any, options: Mapping[str, Any], left: bool = False
+) -> Any:
+    """The product by its operator, whose schema has the `arguments` in their order."""
+    is_compiling = torch.compiler.is_compiling()
+    tensors = {key: x for key, x in arguments.items() if key not in ("alpha", "beta")}
+    operands = tuple(tensors.values())
+    settings, unasked = _split(options, operands)
+    has_dtensors = any(is_dtensor(x) for x in (*operands, out))
+    of_dtensors = has_dtensors and not is_compiling  # as torch compiles, the operator checks its arguments
+    key = None
+    if of_dtensors and out is None and not unasked:  # the shortest way
+        key = dtensors.key_of(name, tuple(arguments.values()), settings)
+        result = dtensors.again(key, name, tuple(arguments.values()), settings)
+        if result is not None:
+            return result
+    if has_dtensors and out is not None:
+        raise ValueError(
+            f"out: a {type(out).__name__} is not written to by products of DTensors; copy the result there"
+        )
+    _check_unasked(unasked, has_dtensors)
+    if not has_dtensors:
+        _check(is_compiling, **tensors, out=out)
+    elif of_dtensors:
+        if not all(x is None or isinstance(x, torch.Tensor) for x in operands):
+            library.is_from_torch(**tensors)
+        dtensors.check(**tensors)
+    if name == "gemm" and not is_compiling:
+        arguments.update(_factors(arguments["alpha"], arguments["beta"], operands, settings))
+    settings, given = _checked(settings), tuple(arguments.values())
+    if left:
+        settings = {**settings, "left": True}
+    if of_dtensors:
+        return dtensors.product(key, name, given, settings)
     operator = getattr(torch.ops.ozfp4, name)
     if out is None:
-        return operator.default(*arguments, **settings)
-    operator.out(*arguments, **settings, out=out)
+        return operator.default(*given, **settings)
+    operator.out(*given, **settings, out=out)
     return out
 
 
-# Options that no operator has.
-_UNASKED = ("report", "return_bound")
-
-
-def _split(options: Mapping[str, Any], *operands: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+def _split(options: Mapping[str, Any], operands: tuple[Any, ...]) -> tuple[dict[str, Any], dict[str, Any]]:
     """The settings of an operator, and what none has, of what is not as by default: to hand one over takes torch longer than to
     leave it out."""
-    settings, unasked = {}, {}
-    for name, value in unusual(options).items():
-        if name == "plan" and not torch.compiler.is_compiling() and not _are_integers(operands):
-            settings.update(_of_plan(value, options, operands))
-        elif name in _UNASKED or name == "plan":
-            unasked[name] = value
-        else:
-            settings[name] = value
+    settings = unusual(options)
+    unasked: dict[str, Any] = {
+        name: settings.pop(name) for name in ("plan", "report", "return_bound") if name in settings
+    }
+    if "plan" in unasked and not torch.compiler.is_compiling() and not are_integers(operands):
+        settings.update(_of_plan(unasked.pop("plan"), options, operands))
     return settings, unasked
 
 
-def _are_integers(operands: tuple[Any, ...]) -> bool:
+def are_integers(operands: tuple[Any, ...]) -> bool:
     return all(x is None or library.is_integer(getattr(x, "dtype", "")) for x in operands)
 
 
@@ -96,42 +112,20 @@ def _of_plan(plan: Any, options: Mapping[str, Any], operands: tuple[Any, ...]) -
     return settings
 
 
-def _of_dtensors(
-    name: str, out: Any, unasked: dict[str, Any], settings: dict[str, Any], **arguments: Any
-) -> Any:
-    """A product of DTensors by its operator; `arguments` are in the order of the schema."""
-    if torch.compiler.is_compiling():  # the operator checks them
-        return _by_operator(name, tuple(arguments.values()), None, settings)
-    if out is None and not unasked:  # the shortest way
-        result = dtensors.again(name, tuple(arguments.values()), settings)
-        if result is not None:
-            return result
-    numbers = {key: arguments[key] for key in ("alpha", "beta") if key in arguments}
-    tensors = {key: x for key, x in arguments.items() if key not in numbers}
-    if not all(x is None or isinstance(x, torch.Tensor) for x in tensors.values()):
-        library.is_from_torch(**tensors)
-    dtensors.check(out, unasked, **tensors)
-    if numbers:
-        factors = _factors(arguments["alpha"], arguments["beta"], tuple(tensors.values()), settings)
-        arguments["alpha"], arguments["beta"] = factors
-    return dtensors.product(name, tuple(arguments.values()), _checked(settings))
-
-
-def _factors(alpha: Any, beta: Any, tensors: tuple[Any, ...], settings: dict[str, Any]) -> tuple[Any, Any]:
+def _factors(alpha: Any, beta: Any, tensors: tuple[Any, ...], settings: dict[str, Any]) -> dict[str, Any]:
     """Both factors of an update of A, B and C, as torch takes them."""
-    is_integer = _are_integers(tensors)
+    is_integer = are_integers(tensors)
     is_bool = all(x is None or x.dtype == torch.bool for x in tensors)
     wraps = settings.get("overflow", "wrap") == "wrap" and not is_bool
     has_addend = tensors[-1] is not None  # without C beta has to be 0 itself
-    return (
-        _factor("alpha", alpha, is_integer, wraps),
-        _factor("beta", beta, is_integer, wraps and has_addend),
-    )
+    return {
+        "alpha": _factor("alpha", alpha, is_integer, wraps),
+        "beta": _factor("beta", beta, is_integer, wraps and has_addend),
+    }
 
 
 def _factor(name: str, factor: Any, is_integer: bool, wraps: bool) -> Any:
-    """A factor as torch takes it: a float or complex number, or of integers one of 64 bits, to which any is reduced if the
-    result `wraps`."""
+    """A float or complex number, or of integers one of 64 bits, to which any is reduced if the result `wraps`."""
     if not is_integer:
         value = check_factor(name, factor)
         return value if value.imag != 0 else value.real
@@ -157,26 +151,29 @@ def _checked(settings: dict[str, Any]) -> dict[str, Any]:
 _WATCHED = "is not for tensors that require grad, or that torch traces, maps or watches"
 
 
-def _check(unasked: dict[str, Any], **given: Any) -> None:
-    """ValueError for an option that an operator cannot have; TypeError for one that nobody could ask for, prepared operands,
-    arrays beside tensors, and tensors that are not dense."""
-    is_compiling = torch.compiler.is_compiling()
+def _check_unasked(unasked: dict[str, Any], has_dtensors: bool) -> None:
+    """ValueError for an option that an operator cannot have."""
+    why = f"{_WATCHED}; pass detached tensors, outside of what watches them"
+    if has_dtensors:
+        why = "is not for DTensors; multiply gathered operands, x.full_tensor()"
     for name, value in unasked.items():
-        if not is_compiling:
+        if not torch.compiler.is_compiling():
             Options.of({name: value})
-        if name in ("report", "return_bound") and not value:  # NumPy's False
-            continue
-        what = repr(value) if isinstance(value, bool) else f"a {type(value).__name__}"
-        raise ValueError(f"{name}: {what} {_WATCHED}; pass detached tensors, outside of what watches them")
-    for name, x in given.items():
-        if isinstance(x, Prepared):
-            raise TypeError(f"{name}: a prepared operand {_WATCHED}; pass the matrix itself")
-        if not (x is None or isinstance(x, torch.Tensor)):
-            library.is_from_torch(**given)
+        if name == "plan" or value:  # not NumPy's False
+            what = repr(value) if isinstance(value, bool) else f"a {type(value).__name__}"
+            raise ValueError(f"{name}: {what} {why}")
+
+
+def _check(is_compiling: bool, **given: Any) -> None:
+    """TypeError for prepared operands, arrays beside tensors, and tensors that are not dense."""
     for name, x in given.items():
         if x is None:
             continue
-        if not is_compiling:
+        if isinstance(x, Prepared):
+            raise TypeError(f"{name}: a prepared operand {_WATCHED}; pass the matrix itself")
+        if not isinstance(x, torch.Tensor):
+            library.is_from_torch(**given)
+        elif not is_compiling:
             library.check_kind(name, x)
         elif x.is_nested or x.layout != torch.strided:
             raise TypeError(library.refusal_of(name, x))

@@ -4,61 +4,14 @@ on a GPU in a Gloo group by the host."""
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
 from math import prod
 from typing import Any
 
 from .._request.library import require_torch
-from .._support import torch_private
+from .._torch_ops.agree import Group, all_gather
 from ._layout import Placed
 
 torch: Any = require_torch()
-
-
-@dataclass(frozen=True)
-class Group:
-    """The ranks of a product: torch's group, this rank in it, how many there are."""
-
-    handle: Any
-    rank: int
-    size: int
-
-    def backend(self, device: Any) -> str:
-        """The name of what serves tensors of a device, such as "gloo" and "nccl"; "" where nothing does."""
-        try:
-            return str(torch_private.backend_of(self.handle, device).name()).lower()
-        except RuntimeError:
-            return ""
-
-    def goes_by_host(self, x: Any) -> bool:
-        return x.device.type != "cpu" and self.backend(x.device) == "gloo"
-
-
-def take_group(handle: Any) -> Group:
-    """The group of a product; RuntimeError where this process is in none, TypeError for something else."""
-    dist = torch.distributed
-    if not dist.is_available():
-        raise RuntimeError("group: this build of torch has no torch.distributed")
-    if not dist.is_initialized():
-        raise RuntimeError(
-            "group: torch.distributed is not initialised; call torch.distributed.init_process_group first"
-        )
-    if handle is None:
-        handle = dist.group.WORLD
-    if handle == dist.GroupMember.NON_GROUP_MEMBER:
-        raise RuntimeError("group: this process is no member of it; its members alone multiply there")
-    if not isinstance(handle, dist.ProcessGroup):
-        raise TypeError(
-            f"group: {type(handle).__name__} is no torch.distributed group; of a DeviceMesh pass get_group(axis)"
-        )
-    return Group(handle, handle.rank(), handle.size())
-
-
-def device_of(x: Any) -> AbstractContextManager[Any]:
-    """A scope in which the GPU where a tensor lies is the current one, as collectives want it."""
-    is_there = isinstance(x, torch.Tensor) and x.is_cuda
-    return torch.cuda.device(x.device) if is_there else nullcontext()
 
 
 class Pending:
@@ -82,13 +35,6 @@ def as_bytes(x: Any) -> Any:
 def packed(x: Any) -> Any:
     """The entries of a tensor one after the other; the tensor itself where they lie so."""
     return x.resolve_conj().resolve_neg().contiguous()
-
-
-def all_gather(found: Any, sent: Any, group: Group) -> Any:
-    """torch's collective of one tensor from each rank; the work that it returns. Newer versions have another name for it."""
-    dist = torch.distributed
-    function = getattr(dist, "all_gather_single", None) or dist.all_gather_into_tensor
-    return function(found, sent, group=group.handle, async_op=True)
 
 
 def gather(group: Group, x: Any) -> Pending:

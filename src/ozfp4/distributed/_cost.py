@@ -42,12 +42,6 @@ class Way:
     seconds: float  # modelled
 
 
-def check_method(method: object) -> None:
-    """ValueError for an unknown one."""
-    if not isinstance(method, str) or method not in METHODS:
-        raise ValueError(f"method: {method!r} is unknown; allowed are {', '.join(map(repr, METHODS))}")
-
-
 @lru_cache(maxsize=4096)
 def choose(problem: Problem, method: str, reduces: bool, has_integers: bool) -> Way:
     """The way of the least modelled seconds, the first of equal ones. `reduces`: partial results can be added up. Range: that is

@@ -12,8 +12,9 @@ from math import prod
 from typing import Any
 
 from .._request.library import require_torch
-from . import _agree as agree
-from ._collectives import Group, Pending, gather, gather_whole, move, packed
+from .._torch_ops import agree
+from .._torch_ops.agree import Group
+from ._collectives import Pending, gather, gather_whole, move, packed
 from ._cost import Way, needed, pieces
 from ._layout import Placed, Problem
 from ._local import Products

@@ -13,9 +13,10 @@ from math import prod
 from typing import Any, NamedTuple
 
 from .._request.library import require_torch
+from .._torch_ops import agree
+from .._torch_ops.agree import Group
 from .._torch_ops.derivatives import Like
-from . import _agree as agree
-from ._collectives import Group, move
+from ._collectives import move
 from ._layout import Placed
 from ._run import Call, run
 
@@ -51,9 +52,9 @@ def product(group: Group, call: Call, a: Any, b: Any) -> Any:
 def _derive(
     group: Group, call: Call, likes: tuple[Like, Like], a: Any, b: Any, grad: Any, wanted: tuple[bool, ...]
 ) -> tuple[Any, Any]:
-    problem, ranks = call.problem, range(group.size)
+    problem = call.problem
     fields = {"library": agree.identity(), "gradient": repr(problem), "wanted": wanted}
-    agree.check_alike(agree.all_calls([group], ranks, "gradients", fields, None), ranks)
+    agree.check_alike(agree.all_calls(group, "gradients", fields, None), range(group.size))
     g, of_a, of_b = _Part(grad, problem.result), None, None
     if wanted[0]:
         of_a = _gradient(group, call, g, _Part(b, problem.b), likes[0], -1)

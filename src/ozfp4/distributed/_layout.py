@@ -11,12 +11,6 @@ Extents = tuple[int, ...]
 LAYOUTS = ("replicated", "rows", "columns", "stack")
 
 
-def check_layout(name: str, word: object) -> None:
-    """ValueError unless `word` is one of the four."""
-    if not isinstance(word, str) or word not in LAYOUTS:
-        raise ValueError(f"{name}: {word!r} is unknown; allowed are {', '.join(map(repr, LAYOUTS))}")
-
-
 def axis_of(word: str, axes: int) -> int | None:
     """The axis that a word cuts of an operand with that many axes, counted from behind; None for "replicated"."""
     return {"replicated": None, "rows": -2, "columns": -1, "stack": -axes}[word]

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from .._options import DEFAULTS, ProductOptions, check_taken, current_accuracy, takes
-from .._request import library
 from .._request.library import is_dtensor
+from .._torch_ops.agree import device_of, take_group
+from .._torch_ops.calls import are_integers
 from . import _dtensor as dtensor
 from . import _gradients as gradients
-from . import _request as request
-from ._collectives import device_of, take_group
+from ._request import Asked, take
 from ._run import run
 
 if TYPE_CHECKING:
@@ -124,37 +124,28 @@ def matmul(
     """
     check_taken(matmul, options)
     shared = {name: options.get(name, DEFAULTS[name]) for name in _SHARED}
-    if shared["accuracy"] is None and current_accuracy() != "standard" and not _are_integers(a, b):
+    if shared["accuracy"] is None and current_accuracy() != "standard" and not are_integers((a, b)):
         shared["accuracy"] = current_accuracy()  # that of this rank and thread, for all to compare
     return_bound = options.get("return_bound", False)
+    asked = Asked(a, b, out, layout, result, method, whole, check, placements, return_bound, shared)
     if is_dtensor(a) or is_dtensor(b):
-        _check_unasked(
-            group=(group, None), layout=(layout, ("rows", "replicated")), result=(result, None), out=(out, None),
-            whole=(whole, None), check=(check, "always"),
-        )  # fmt: skip
-        return dtensor.matmul(a, b, placements, dtensor.Asked(shared, method, return_bound))
+        is_usual = {
+            "group": group is None, "layout": layout == ("rows", "replicated"), "result": result is None,
+            "out": out is None, "whole": whole is None, "check": check == "always",
+        }  # fmt: skip
+        for name in (name for name, is_so in is_usual.items() if not is_so):
+            raise ValueError(
+                f"{name}: is not for DTensors, which know how they lie; placements= says how the result does"
+            )
+        return dtensor.matmul(asked)
     if placements is not None:
         raise ValueError(
             f"placements: {placements!r} is for DTensors; layout= and result= are for parts of ranks"
         )
-    asked = request.Asked(a, b, out, layout, result, method, whole, return_bound, shared)
     with device_of(a):
         members = take_group(group)
-        call = request.take(members, asked, check)
+        call = take(members, asked)
         if call.needs_gradient:
             return gradients.product(members, call, a, b)
         c, bound = run(members, call, a.detach(), b.detach(), out)
     return (c, bound) if return_bound else c
-
-
-def _are_integers(a: Any, b: Any) -> bool:
-    return all(library.is_integer(getattr(x, "dtype", "")) for x in (a, b))
-
-
-def _check_unasked(**given: tuple[Any, Any]) -> None:
-    """ValueError for what is not as by default, and says what DTensors know."""
-    for name, (value, usual) in given.items():
-        if value is not usual and value != usual:
-            raise ValueError(
-                f"{name}: is not for DTensors, which know how they lie; placements= says how the result does"
-            )

@@ -19,9 +19,10 @@ from .._dispatch.product import partial_product
 from .._options import Options
 from .._request import library
 from .._request.library import require_torch
-from . import _agree as agree
+from .._torch_ops import agree
+from .._torch_ops.agree import Group
 from . import _cost as cost
-from ._collectives import Group, Pending, exchange, gather, move
+from ._collectives import Pending, exchange, gather, move
 from ._layout import Extents, Placed, Problem
 from ._local import Products
 

@@ -9,16 +9,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from .._api.matmul import matmul
+from .._options import check_name
 from .._plans.plan import Plan
 from .._request import library
 from .._request.library import require_torch
 from .._request.operands import matmul_shape
 from .._request.out import check_out
-from . import _agree as agree
+from .._torch_ops import agree
 from . import _reduce as reduce
-from ._collectives import Group
-from ._cost import check_method
-from ._layout import Extents, Placed, Problem, axis_of, check_layout
+from ._cost import METHODS
+from ._layout import LAYOUTS, Extents, Placed, Problem, axis_of
 from ._run import Call
 
 torch: Any = require_torch()
@@ -39,6 +39,8 @@ class Asked:
     result: Any
     method: Any
     whole: Any
+    check: Any
+    placements: Any
     return_bound: Any
     options: dict[str, Any]
 
@@ -49,14 +51,14 @@ def gradients_of(a: Any, b: Any) -> tuple[bool, ...]:
     return tuple(is_enabled and bool(x.requires_grad) for x in (a, b))
 
 
-def fields_of(a: Any, b: Any, device: str, asked: Any) -> agree.Fields:
+def fields_of(asked: Asked, device: str) -> agree.Fields:
     """The fields that all ranks must have alike for a product of parts or of DTensors, hashable; nothing is checked."""
     return {
         "library": agree.identity(),
         "device": device,
-        "dtype of a": str(a.dtype),
-        "dtype of b": str(b.dtype),
-        "gradients": gradients_of(a, b),
+        "dtype of a": str(asked.a.dtype),
+        "dtype of b": str(asked.b.dtype),
+        "gradients": gradients_of(asked.a, asked.b),
         "method": shown(asked.method),
         "return_bound": shown(asked.return_bound),
         **{name: shown(value) for name, value in asked.options.items()},
@@ -76,43 +78,36 @@ def shown(value: Any) -> Any:
         return f"{type(value)}: {value!r}"
 
 
-def take(group: Group, asked: Asked, check: Any) -> Call:
+def take(group: agree.Group, asked: Asked) -> Call:
     """The call that all ranks agree upon; each raises where one refuses its arguments or has other ones."""
-    fields, key, error = None, None, None
-    agreed: tuple[bytes, Call] | None = None  # before: a digest of all answers, and the call
-    known, ranks = agree.channel(group).known[asked.whole is None], range(group.size)
-    try:
-        if check not in CHECKS:
-            raise ValueError(f"check: {check!r} is unknown; allowed are 'always', 'first'")
-        if check == "first" and asked.whole is None:
+    out = asked.out
+
+    def ask() -> agree.Fields:
+        check_name("check", asked.check, CHECKS)
+        if asked.check == "first" and asked.whole is None:
             raise ValueError(
                 "check: 'first' needs whole=(shape of a, shape of b): the shapes of one rank do not say those of the others"
             )
         _check_tensors(asked)
-        fields = _fields(asked)
-        key = agree.key_of(fields)
-        agreed = known.get(key)
-        _check_gradients(asked)
-        if agreed is None:
+        return _fields(asked)
+
+    def check(fields: agree.Fields, is_new: bool) -> None:
+        for name, is_given in (("out", out is not None), ("return_bound", asked.return_bound)):
+            if is_given and any(gradients_of(asked.a, asked.b)):
+                raise RuntimeError(f"{name}: it is not for tensors that require grad; pass detached ones")
+        if is_new:
             _check(group, asked, fields)
-        out = asked.out
         fields["out"] = None if out is None else (tuple(out.shape), str(out.dtype))
-    except Exception as refusal:
-        error = refusal
-    if check == "first" and agreed is not None:  # nobody exchanges anything
-        if error is not None:
-            raise error
-        call = agreed[1]
-        if asked.out is not None:  # which other ranks may not have passed
-            shape = call.problem.result.local(group.rank)
-            check_out(asked.out, shape, call.dtype, a=asked.a.detach(), b=asked.b.detach())
-        return call
-    found = agree.all_calls([group], ranks, "a product of parts", fields, error)
-    digest = agree.digest_of_answers(found)
-    if agreed is None or agreed[0] != digest:
-        agreed = digest, _conclude(asked, found)
-        agree.remember(known, key, agreed)
-    return agreed[1]
+
+    known = agree.channel(group).known[asked.whole is None]
+    always = asked.check != "first"
+    call: Call = agree.agreed(
+        group, "a product of parts", known, ask, check, lambda found, _: _conclude(asked, found), always
+    )
+    if not always and out is not None:  # which other ranks may not have passed
+        shape = call.problem.result.local(group.rank)
+        check_out(out, shape, call.dtype, a=asked.a.detach(), b=asked.b.detach())
+    return call
 
 
 def _check_tensors(asked: Asked) -> None:
@@ -133,12 +128,6 @@ def _check_tensors(asked: Asked) -> None:
         check_out(asked.out, tuple(asked.out.shape), asked.out.dtype, a=asked.a.detach(), b=asked.b.detach())
 
 
-def _check_gradients(asked: Asked) -> None:
-    for name, is_given in (("out", asked.out is not None), ("return_bound", asked.return_bound)):
-        if is_given and any(gradients_of(asked.a, asked.b)):
-            raise RuntimeError(f"{name}: it is not for tensors that require grad; pass detached ones")
-
-
 def _fields(asked: Asked) -> agree.Fields:
     """The arguments of this rank, but for its `out`."""
     a, b, layout, whole = asked.a, asked.b, asked.layout, asked.whole
@@ -154,7 +143,7 @@ def _fields(asked: Asked) -> agree.Fields:
             f"whole: {whole!r} is not a pair of shapes, that of the whole a and that of the whole b"
         ) from None
     return {
-        **fields_of(a, b, a.device.type, asked),
+        **fields_of(asked, a.device.type),
         "layout of a": shown(layout[0]),
         "layout of b": shown(layout[1]),
         "result": natural(*layout) if asked.result is None else shown(asked.result),
@@ -176,12 +165,12 @@ def natural(a: str, b: str) -> str:
     return "rows" if a == "columns" or b == "rows" else "replicated"
 
 
-def _check(group: Group, asked: Asked, fields: agree.Fields) -> None:
+def _check(group: agree.Group, asked: Asked, fields: agree.Fields) -> None:
     """Checks that this rank can make by itself, of a call that is not known."""
     a, b = asked.a, asked.b
     for name in ("layout of a", "layout of b", "result"):
-        check_layout(name, fields[name])
-    check_method(asked.method)
+        check_name(name, fields[name], LAYOUTS)
+    check_name("method", asked.method, METHODS)
     for name, x in (("a", a), ("b", b)):
         word = fields[f"layout of {name}"]
         if x.ndim < 2 + (word == "stack"):
@@ -194,7 +183,7 @@ def _check(group: Group, asked: Asked, fields: agree.Fields) -> None:
     result_dtype(a, b, max(a.shape[-1], b.shape[-2]), asked)
 
 
-def result_dtype(a: Any, b: Any, k: int, asked: Any) -> Any:
+def result_dtype(a: Any, b: Any, k: int, asked: Asked) -> Any:
     """The dtype of the result, from a product without entries: raises what ``ozfp4.matmul`` raises of arguments, dtypes, devices
     and of this inner dimension."""
     a, b = a.detach().new_empty((0, k)), b.detach().new_empty((k, 0))

@@ -7,11 +7,11 @@ from math import prod
 from typing import Any
 
 from .._request.library import is_integer, require_torch
-from . import _agree as agree
+from .._torch_ops import agree
+from .._torch_ops.agree import Group
 from . import _cost as cost
 from . import _gathered as gathered
 from . import _reduce as reduce
-from ._collectives import Group
 from ._layout import Problem
 from ._local import Products
 

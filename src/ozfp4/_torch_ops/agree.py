@@ -1,5 +1,6 @@
-"""The small exchanges in which ranks agree. Before any data move, each says what it was called with, or why it refuses that; in
-between, whether it came so far. A rank whose own arguments are wrong takes part, so that nobody waits for it.
+"""The small exchanges in which the ranks of a group or of a mesh agree. Before any data move, each says what it was called with,
+or why it refuses that; in between, whether it came so far. A rank whose own arguments are wrong takes part, so that nobody waits
+for it.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ import time
 import weakref
 from collections import defaultdict
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
 from functools import lru_cache
 from math import inf
 from pathlib import Path
@@ -18,13 +21,12 @@ from typing import Any, TypeVar
 from .. import _core
 from .._request.library import require_torch
 from .._support import torch_private
-from .._support.ranks import check_refusals, text_of
 from .._support.version import __version__
-from ._collectives import Group, all_gather
 
 torch: Any = require_torch()
 
 FRAME = 1024  # bytes of a message, its length in the first four; what is longer takes a second exchange
+LONGEST = 4096  # characters of why a rank refuses
 REMEMBERED = 4096  # calls of a group
 # From so many bytes on, all ranks make sure that all of them have the memory before any sends.
 LEAST_CONFIRMED = 2**28
@@ -51,6 +53,58 @@ def identity() -> str:
     # An editable installation has its Python code elsewhere than the extension modules.
     folders = dict.fromkeys((Path(__file__).parents[1], Path(str(_core.__file__)).parent))
     return f"ozfp4 {__version__}, build {digest_of(*folders)}, torch {torch.__version__}"
+
+
+@dataclass(frozen=True)
+class Group:
+    """The ranks of a product: torch's group, this rank in it, how many there are."""
+
+    handle: Any
+    rank: int
+    size: int
+
+    def backend(self, device: Any) -> str:
+        """The name of what serves tensors of a device, such as "gloo" and "nccl"; "" where nothing does."""
+        try:
+            return str(torch_private.backend_of(self.handle, device).name()).lower()
+        except RuntimeError:
+            return ""
+
+    def goes_by_host(self, x: Any) -> bool:
+        return x.device.type != "cpu" and self.backend(x.device) == "gloo"
+
+
+def take_group(handle: Any) -> Group:
+    """The group of a product; RuntimeError where this process is in none, TypeError for something else."""
+    dist = torch.distributed
+    if not dist.is_available():
+        raise RuntimeError("group: this build of torch has no torch.distributed")
+    if not dist.is_initialized():
+        raise RuntimeError(
+            "group: torch.distributed is not initialised; call torch.distributed.init_process_group first"
+        )
+    if handle is None:
+        handle = dist.group.WORLD
+    if handle == dist.GroupMember.NON_GROUP_MEMBER:
+        raise RuntimeError("group: this process is no member of it; its members alone multiply there")
+    if not isinstance(handle, dist.ProcessGroup):
+        raise TypeError(
+            f"group: {type(handle).__name__} is no torch.distributed group; of a DeviceMesh pass get_group(axis)"
+        )
+    return Group(handle, handle.rank(), handle.size())
+
+
+def device_of(x: Any) -> AbstractContextManager[Any]:
+    """A scope in which the GPU where a tensor lies is the current one, as collectives want it."""
+    is_there = isinstance(x, torch.Tensor) and x.is_cuda
+    return torch.cuda.device(x.device) if is_there else nullcontext()
+
+
+def all_gather(found: Any, sent: Any, group: Group) -> Any:
+    """torch's collective of one tensor from each rank; the work that it returns. Newer versions have another name for it."""
+    dist = torch.distributed
+    function = getattr(dist, "all_gather_single", None) or dist.all_gather_into_tensor
+    return function(found, sent, group=group.handle, async_op=True)
 
 
 class Channel:
@@ -135,16 +189,19 @@ def channel(group: Group) -> Channel:
     return found
 
 
-def all_calls(
-    groups: Sequence[Group], ranks: Sequence[int], kind: str, fields: Fields | None, error: Exception | None
-) -> list[Fields]:
-    """The arguments of all ranks, in the order of `ranks`, which are their names in errors. `groups`: one a dimension of
-    their mesh. `fields`: of this rank, unless it refuses the call because of `error`, which it raises then, and the others a
-    RuntimeError that says so (an OverflowError for one), as they do where a rank makes another `kind` of call.
+def all_calls(who: Any, kind: str, fields: Fields | None, error: Exception | None) -> list[Fields]:
+    """The arguments of all ranks of a :class:`Group`, or of a mesh of torch, in its order. `fields`: of this rank, unless it
+    refuses the call because of `error`, which it raises then, and the others a RuntimeError that says so (an OverflowError where
+    all refusals are), as they do where a rank makes another `kind` of call. An error that came from another rank so is no cause.
 
-    The result of one dimension travels along the next one, so that no rank goes on that another one's refusal has not reached.
+    The result of one dimension of a mesh travels along the next one, so that no rank goes on that another one's refusal has not
+    reached.
     """
-    found: list[Any] = [fields if error is None else text_of(error)]
+    groups, ranks = [who], range(who.size) if isinstance(who, Group) else who.mesh.flatten().tolist()
+    if not isinstance(who, Group):
+        groups = [take_group(who.get_group(dim)) for dim in range(who.ndim)]
+    is_told = getattr(error, "is_told", False)
+    found: list[Any] = [fields if error is None else "" if is_told else _text_of(error)]
     for group in reversed(groups):
         if group.size == 1:
             continue
@@ -155,12 +212,23 @@ def all_calls(
             found = [each for _, part in answers for each in part]
         else:  # the ranks of the next dimension wait for this one, and are told there
             other = RuntimeError(f"the ranks are in different calls: {_shares(kinds, range(group.size))}")
-            found = [text_of(other)] * (len(found) * group.size)
+            found = [_text_of(other)] * (len(found) * group.size)
             error = error or other
-    if error is not None:
+    if error is not None and not is_told:
         raise error
-    check_refusals({rank: each for rank, each in zip(ranks, found, strict=True) if isinstance(each, str)})
+    refused = {rank: each for rank, each in zip(ranks, found, strict=True) if isinstance(each, str)}
+    if refused:
+        causes = {rank: why for rank, why in refused.items() if why} or refused
+        overflows = all(why.startswith("OverflowError:") for why in causes.values())
+        told: Any = OverflowError if overflows else RuntimeError
+        told = told("; ".join(f"rank {rank} refused: {why}" for rank, why in causes.items()))
+        told.is_told = True
+        raise told
     return found
+
+
+def _text_of(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"[:LONGEST]
 
 
 @lru_cache(maxsize=256)
@@ -168,30 +236,46 @@ def _decoded(message: bytes) -> Any:
     return json.loads(message)
 
 
-def key_of(fields: Fields) -> tuple[Any, ...]:
-    """The fields as a key of calls; True is no 1."""
-    return tuple((type(value), value) for value in fields.values())
+def agreed(
+    who: Any,
+    kind: str,
+    known: dict[Any, Any],
+    ask: Callable[[], Fields],
+    check: Callable[[Fields, bool], Any],
+    conclude: Callable[[list[Fields], Any], Any],
+    always: bool = False,
+) -> Any:
+    """What `conclude` makes of the fields of all ranks and of this rank's `check`, which is asked whether the call is a new one;
+    it is `known` for equal fields, which exchange nothing again, or `always`. Raises as :func:`all_calls`."""
+    fields, key, before, own, error = None, None, None, None, None
+    try:
+        fields = ask()
+        key = tuple((type(value), value) for value in fields.values())  # True is no 1
+        before = known.get(key)
+        own = check(fields, before is None)
+    except Exception as refusal:
+        error = refusal
+    if before is not None and not always:
+        if error is not None:
+            raise error
+        return before[1]
+    found = all_calls(who, kind, fields, error)
+    digest = hashlib.blake2b(repr(found).encode(), digest_size=16).digest()  # in place of all answers
+    if before is None or before[0] != digest:
+        before = digest, conclude(found, own)
+        if len(known) >= REMEMBERED:
+            known.clear()
+        known[key] = before
+    return before[1]
 
 
-def digest_of_answers(found: list[Fields]) -> bytes:
-    """A digest, kept in place of the answers of all ranks."""
-    return hashlib.blake2b(repr(found).encode(), digest_size=16).digest()
+def confirm(who: Any, error: Exception | None) -> None:
+    """Returns where no rank of a group or mesh has an error; else raises as :func:`all_calls`. Waits for all ranks."""
+    all_calls(who, WITHIN, {}, error)
 
 
-def remember(found: dict[Any, Any], key: Any, value: Any) -> None:
-    if len(found) >= REMEMBERED:
-        found.clear()
-    found[key] = value
-
-
-def confirm(group: Group, error: Exception | None) -> None:
-    """Returns where no rank has an error; else each rank raises its own, or a RuntimeError (an OverflowError for one) that names
-    the ranks and theirs. Waits for all ranks."""
-    all_calls([group], range(group.size), WITHIN, {}, error)
-
-
-def together(group: Group, take: Callable[[], Taken], size: float = inf) -> Taken:
-    """The result of `take`: on every rank or on none, so that none waits for one that has failed. Raises as :func:`confirm`.
+def together(who: Any, take: Callable[[], Taken], size: float = inf) -> Taken:
+    """The result of `take`: on every rank or on none, so that none waits for one that has failed. Raises as :func:`all_calls`.
     `size`: of memory about its bytes, the same on all ranks; less than LEAST_CONFIRMED is not worth an exchange."""
     taken, failure = None, None
     try:
@@ -199,7 +283,7 @@ def together(group: Group, take: Callable[[], Taken], size: float = inf) -> Take
     except Exception as error:
         failure = error
     if size >= LEAST_CONFIRMED:
-        confirm(group, failure)
+        confirm(who, failure)
     elif failure is not None:
         raise failure
     return taken  # type: ignore[return-value]
