@@ -19,7 +19,6 @@ from ozfp4._torch_ops import agree  # noqa: E402
 from ozfp4.distributed import _gathered as gathered  # noqa: E402
 from ozfp4.distributed import _reduce as reduce  # noqa: E402
 from ozfp4.distributed import _run as run  # noqa: E402
-from ozfp4.distributed._cost import Way  # noqa: E402
 
 INNER = ("columns", "rows")
 
@@ -322,12 +321,10 @@ def alive(here: Here, layout: str) -> int:
     collectives.torch = Counting()
     out = torch.full((1, n), 7.0, dtype=torch.float64)
     try:
-        way = Way("redistribute", result, 0, 0.0)
         products = Products({}, False)
         gathered.multiply(
             take_group(None),
             problem,
-            way,
             a[here.rank : here.rank + 1],
             of_b.part(whole, here.rank),
             products,

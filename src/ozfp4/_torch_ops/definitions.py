@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from .._dispatch.plain import products
 from .._options import DEFAULTS
-from .._request.library import has_own_tangent, require_torch
+from .._request.library import check_device, has_own_tangent, require_torch
+from .._request.out import check_form
 from .._support import torch_private
-from . import batches, derivatives, gradients, shapes
+from . import gradients, shapes
+from .derivatives import Rule, differentiable
 
 torch: Any = require_torch()
 
@@ -29,16 +31,36 @@ _SETTINGS = ", ".join(
     f"{kind} {name}={'None' if DEFAULTS[name] is None else json.dumps(DEFAULTS[name])}"
     for name, kind in _TYPES.items()
 )
-# A tensor is first in each: DTensor of torch 2.11 and before takes the mesh from there.
-_ARGUMENTS = {
-    "matmul": f"Tensor a, Tensor b, *, {_SETTINGS}, ScalarType? dtype=None",
-    "gemm": f"Tensor a, Tensor b, Scalar alpha, Scalar beta=0, Tensor? c=None, *, {_SETTINGS}",
-    "gram": f"Tensor a, *, bool left=False, {_SETTINGS}, ScalarType? dtype=None",
-}
-_RULES = {
-    "matmul": derivatives.Rule({0: 1, 1: 0}, gradients.of_matmul, gradients.tangent_of_matmul),
-    "gemm": derivatives.Rule({0: 1, 1: 0}, gradients.of_gemm, gradients.tangent_of_gemm),
-    "gram": derivatives.Rule({0: 0}, gradients.of_gram, gradients.tangent_of_gram),
+
+
+class _Operator(NamedTuple):
+    """A tensor is first of the `arguments`: DTensor of torch 2.11 and before takes the mesh from there."""
+
+    arguments: str
+    shape: Callable[..., Any]
+    mapped: Callable[..., Any]
+    rule: Rule
+
+
+_OPERATORS = {
+    "matmul": _Operator(
+        f"Tensor a, Tensor b, *, {_SETTINGS}, ScalarType? dtype=None",
+        shapes.of_product,
+        shapes.mapped_product,
+        Rule({0: 1, 1: 0}, gradients.of_matmul, gradients.tangent_of_matmul),
+    ),
+    "gemm": _Operator(
+        f"Tensor a, Tensor b, Scalar alpha, Scalar beta=0, Tensor? c=None, *, {_SETTINGS}",
+        shapes.of_product,
+        shapes.mapped_product,
+        Rule({0: 1, 1: 0}, gradients.of_gemm, gradients.tangent_of_gemm),
+    ),
+    "gram": _Operator(
+        f"Tensor a, *, bool left=False, {_SETTINGS}, ScalarType? dtype=None",
+        shapes.of_gram,
+        shapes.mapped_gram,
+        Rule({0: 0}, gradients.of_gram, gradients.tangent_of_gram),
+    ),
 }
 # Devices of torch whose tensors the package multiplies; it says itself what its build has no kernel for.
 _DEVICES = ("CPU", "CUDA")
@@ -48,18 +70,21 @@ _LAZY = ("Conjugate", "Negative")
 _library: Any = torch.library.Library("ozfp4", "DEF")
 
 
-def _computing(name: str, *, returns: bool) -> Callable[..., Any]:
+def _define(name: str, operator: _Operator) -> None:
+    variant = f"{name}.out"
+    tags = (torch.Tag.pt2_compliant_tag,)
+    _library.define(f"{name}({operator.arguments}) -> Tensor", tags=tags)
+    _library.define(f"{variant}({operator.arguments}, Tensor(a!) out) -> ()", tags=tags)
+    operators: Any = getattr(torch.ops.ozfp4, name)
+
     def compute(*args: Any, **settings: Any) -> Any:
-        result = products[name](*args, **settings)
-        return result if returns else None
+        return products[name](*args, **settings)
 
-    return compute
-
-
-def _refusing(name: str, operator: Any) -> Callable[..., None]:
-    """With gradients and tangents there is no writing to `out`; torch says so in these words."""
+    def compute_into(*args: Any, **settings: Any) -> None:
+        products[name](*args, **settings)
 
     def write(*args: Any, **settings: Any) -> None:
+        """With gradients and tangents there is no writing to `out`; torch says so in these words."""
         tensors = [x for x in (*args, settings["out"]) if isinstance(x, torch.Tensor)]
         what = ""
         if torch.is_grad_enabled() and any(x.requires_grad for x in tensors):
@@ -72,29 +97,25 @@ def _refusing(name: str, operator: Any) -> Callable[..., None]:
                 f"arguments {what}."
             )
         with torch_private.below_gradients():
-            operator(*args, **settings)
+            operators.out(*args, **settings)
 
-    return write
+    def shape_of_out(*args: Any, out: Any, **settings: Any) -> None:
+        like = operator.shape(*args, **settings)
+        check_device("out", out, like)
+        check_form(out, tuple(like.shape), like.dtype)
 
-
-def _define(name: str) -> None:
-    arguments, variant = _ARGUMENTS[name], f"{name}.out"
-    tags = (torch.Tag.pt2_compliant_tag,)
-    _library.define(f"{name}({arguments}) -> Tensor", tags=tags)
-    _library.define(f"{variant}({arguments}, Tensor(a!) out) -> ()", tags=tags)
-    operators: Any = getattr(torch.ops.ozfp4, name)
     for device in _DEVICES:
-        _library.impl(name, _computing(name, returns=True), device)
-        _library.impl(variant, _computing(name, returns=False), device)
+        _library.impl(name, compute, device)
+        _library.impl(variant, compute_into, device)
     for key in _LAZY:
         for each in (name, variant):
             _library.impl(each, torch.library.fallthrough_kernel, key)
-    _library.impl(name, derivatives.differentiable(operators.default, _RULES[name]), "Autograd")
-    _library.impl(variant, _refusing(name, operators.out), "Autograd")
-    torch.library.register_fake(f"ozfp4::{name}", shapes.FAKES[name], lib=_library)
-    torch.library.register_fake(f"ozfp4::{variant}", shapes.written(name), lib=_library)
-    torch.library.register_vmap(f"ozfp4::{name}", batches.RULES[name], lib=_library)
+    _library.impl(name, differentiable(operators.default, operator.rule), "Autograd")
+    _library.impl(variant, write, "Autograd")
+    torch.library.register_fake(f"ozfp4::{name}", operator.shape, lib=_library)
+    torch.library.register_fake(f"ozfp4::{variant}", shape_of_out, lib=_library)
+    torch.library.register_vmap(f"ozfp4::{name}", operator.mapped, lib=_library)
 
 
-for _name in _ARGUMENTS:
-    _define(_name)
+for _name, _operator in _OPERATORS.items():
+    _define(_name, _operator)

@@ -10,18 +10,12 @@ from .._dispatch.plain import products
 from .._options import current_accuracy
 from .._request.library import dtensor_class, require_torch, unwatched
 from .._support import torch_private
+from .shapes import Like
 from .shardings import register, resolved
 
 torch: Any = require_torch()
 forward_ad: Any = torch.autograd.forward_ad
 is_compiling: Any = torch.compiler.is_compiling
-
-
-class Like(NamedTuple):
-    """What a gradient has to be like."""
-
-    shape: Any
-    dtype: Any
 
 
 @dataclass
@@ -34,15 +28,11 @@ class Call:
     needed: tuple[bool, ...]
     settings: dict[str, Any]
 
-    @property
-    def shared(self) -> dict[str, Any]:
-        """The settings that are those of the products of a tangent too, which has the dtype of the result."""
-        return {name: value for name, value in self.settings.items() if name not in ("left", "overflow")}
-
-    @property
-    def of_gradients(self) -> dict[str, Any]:
-        """The same of gradients, whose dtypes are those of the operands."""
-        return {name: value for name, value in self.shared.items() if name != "dtype"}
+    def shared(self, *own: str) -> dict[str, Any]:
+        """The settings of the products of a tangent, too, which has the dtype of the result; gradients leave out their `own`."""
+        return {
+            name: value for name, value in self.settings.items() if name not in ("left", "overflow", *own)
+        }
 
 
 class Rule(NamedTuple):
@@ -76,7 +66,10 @@ def differentiable(operator: Any, rule: Rule) -> Callable[..., Any]:
             register()
             arguments = resolved(arguments)
         # Tangents are not seen without asking each tensor: while there may be any, all products take the long way.
-        if not _requires_grad(arguments) and torch_private.tangent_level() < 0:
+        records = torch.is_grad_enabled() and any(
+            isinstance(x, torch.Tensor) and x.requires_grad for x in arguments
+        )
+        if not records and torch_private.tangent_level() < 0:
             return below(arguments, settings)
         if torch_private.interpreter() is None:
             return function.apply(settings, *arguments)
@@ -96,7 +89,11 @@ def _function(name: str, below: Callable[..., Any], rule: Rule) -> Any:
             with torch.enable_grad(), torch_private.with_tangents():
                 result = below(arguments, settings)
         ctx.set_materialize_grads(False)
-        ctx.arguments, ctx.settings = _without_entries(arguments), _with_accuracy(settings)
+        ctx.arguments = [(x.shape, x.dtype) if isinstance(x, torch.Tensor) else x for x in arguments]
+        ctx.settings = settings
+        if not is_compiling() and settings.get("accuracy") is None:
+            # That of this product, wherever the backward pass runs; code that torch compiles reads the default as it runs.
+            ctx.settings = {**settings, "accuracy": current_accuracy()}
         needed, kept = ctx.needs_input_grad, [None] * len(arguments)
         has_tangents = torch_private.tangent_level() >= 0
         for place, other in rule.partners.items():
@@ -130,20 +127,3 @@ def _function(name: str, below: Callable[..., Any], rule: Rule) -> Any:
     methods = {f.__name__: staticmethod(f) for f in (forward, backward, jvp)}
     # Of the one level of torch.func that the dispatcher is at; a torch.autograd.Function would begin with the innermost again.
     return type(f"ozfp4_{name}", (torch_private.function_of_one_level(),), methods)
-
-
-def _with_accuracy(settings: dict[str, Any]) -> dict[str, Any]:
-    """The settings with the accuracy of this product, which its gradients have, too, wherever the backward pass runs. Code
-    that torch compiles reads the default as it runs."""
-    if is_compiling() or settings.get("accuracy") is not None:
-        return settings
-    return {**settings, "accuracy": current_accuracy()}
-
-
-def _without_entries(arguments: tuple[Any, ...]) -> list[Any]:
-    """What each tensor is like, as a tuple; all others as they are."""
-    return [(x.shape, x.dtype) if isinstance(x, torch.Tensor) else x for x in arguments]
-
-
-def _requires_grad(arguments: tuple[Any, ...]) -> bool:
-    return torch.is_grad_enabled() and any(isinstance(x, torch.Tensor) and x.requires_grad for x in arguments)

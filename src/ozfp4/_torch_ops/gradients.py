@@ -10,33 +10,34 @@ from math import prod
 from typing import Any
 
 from .._request.library import is_dtensor, require_torch
-from .derivatives import Call, Like
+from .derivatives import Call
+from .shapes import Like
 from .shardings import reshaped, whole_along
 
 torch: Any = require_torch()
 
 
 def of_matmul(call: Call, grad: Any) -> tuple[Any, ...]:
-    return _of_operands(partial(torch.ops.ozfp4.matmul.default, **call.of_gradients), call, grad)
+    return _of_operands(partial(torch.ops.ozfp4.matmul.default, **call.shared("dtype")), call, grad)
 
 
 def of_gemm(call: Call, grad: Any) -> tuple[Any, ...]:
     alpha, beta = (_conjugate(x) for x in (*call.arguments[2:4], 0)[:2])
 
     def product(x: Any, y: Any) -> Any:
-        return torch.ops.ozfp4.gemm.default(x, y, alpha, **call.of_gradients)
+        return torch.ops.ozfp4.gemm.default(x, y, alpha, **call.shared("dtype"))
 
     a, b = _of_operands(product, call, grad)
     of_c = None
     if len(call.arguments) > 4 and call.needed[4]:
-        of_c = _of_addend(beta, call.likes[4], grad, call.of_gradients)
+        of_c = _of_addend(beta, call.likes[4], grad, call.shared("dtype"))
     return (a, b, None, None, of_c)[: len(call.arguments)]
 
 
 def of_gram(call: Call, grad: Any) -> tuple[Any, ...]:
     """A (G + G^H), or (G + G^H) A on the left, as one product of twice the inner dimension: the sum is not rounded."""
     (a,) = call.arguments
-    product = partial(torch.ops.ozfp4.matmul.default, **call.of_gradients)
+    product = partial(torch.ops.ozfp4.matmul.default, **call.shared("dtype"))
     if call.settings.get("left", False):
         return (product(torch.cat((grad, grad.mH), -1), torch.cat((a, a), -2)),)
     return (product(torch.cat((a, a), -1), torch.cat((grad, grad.mH), -2)),)
@@ -48,8 +49,7 @@ def _conjugate(factor: Any) -> Any:
 
 def _of_operands(product: Callable[..., Any], call: Call, grad: Any) -> tuple[Any, Any]:
     """G B^H and A^H G by `product`, summed over what was broadcast; A and B are the first arguments."""
-    a, b = call.arguments[:2]
-    of_a, of_b = call.likes[:2]
+    (a, b), (of_a, of_b) = call.arguments[:2], call.likes[:2]
     assert of_a is not None
     assert of_b is not None
     grad = grad.unsqueeze(-1) if len(of_b.shape) == 1 else grad
@@ -132,7 +132,7 @@ def _like(like: Like, x: Any) -> Any:
 
 def tangent_of_matmul(call: Call, tangents: tuple[Any, ...]) -> Any:
     rows, columns = _joined(call.arguments[:2], tangents[:2])
-    return torch.ops.ozfp4.matmul.default(rows, columns, **call.shared)
+    return torch.ops.ozfp4.matmul.default(rows, columns, **call.shared())
 
 
 def tangent_of_gemm(call: Call, tangents: tuple[Any, ...]) -> Any:
@@ -146,7 +146,7 @@ def tangent_of_gemm(call: Call, tangents: tuple[Any, ...]) -> Any:
     like = call.likes[4] if len(call.likes) > 4 else None
     if of_c is None and like is not None:  # C, which says the result's dtype
         of_c = torch.zeros((), dtype=like.dtype, device=a.device)
-    return torch.ops.ozfp4.gemm.default(rows, columns, alpha, beta, of_c, **call.shared)
+    return torch.ops.ozfp4.gemm.default(rows, columns, alpha, beta, of_c, **call.shared())
 
 
 def tangent_of_gram(call: Call, tangents: tuple[Any, ...]) -> Any:
@@ -155,7 +155,7 @@ def tangent_of_gram(call: Call, tangents: tuple[Any, ...]) -> Any:
         rows, columns = torch.cat((of_a, a), -1), torch.cat((a, of_a), -1).mH
     else:
         rows, columns = torch.cat((of_a, a), -2).mH, torch.cat((a, of_a), -2)
-    return torch.ops.ozfp4.matmul.default(rows, columns, **call.shared)
+    return torch.ops.ozfp4.matmul.default(rows, columns, **call.shared())
 
 
 def _joined(operands: Any, tangents: Any) -> tuple[Any, Any]:

@@ -1,32 +1,35 @@
-"""What torch may know of a product without computing it: shape, dtype and device, for tensors without entries (fake, meta).
+"""What torch may know of a product without computing it: shape, dtype and device, for tensors without entries (fake, meta); and
+where the axis that ``torch.vmap`` maps goes, the first one of a stack. No entry of a product sees another matrix of its stack, so
+that the bits are those of one product after the other. Shapes are checked without it, as those of one product are.
 
 Extents may be symbols: they are compared, and never read as numbers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from .._options import Options
 from .._request import library
 from .._request.integers import result_dtype
 from .._request.library import require_torch
-from .._request.operands import check_addend_shape, check_matrices, matmul_shape
-from .._request.out import check_form
+from .._request.operands import MatmulShape, check_addend_shape, check_matrices, matmul_shape
 
 torch: Any = require_torch()
 
 
-def _matmul(a: Any, b: Any, **settings: Any) -> Any:
+class Like(NamedTuple):
+    """What a tensor is like."""
+
+    shape: Any
+    dtype: Any
+
+
+def of_product(a: Any, b: Any, alpha: Any = 1, beta: Any = 0, c: Any = None, **settings: Any) -> Any:
+    """Of matmul and gemm."""
     _check(settings, a=a, b=b)
+    shape = matmul_shape(tuple(a.shape), tuple(b.shape)).result
     dtype = _dtype_of(settings, torch.promote_types(a.dtype, b.dtype), a, b)
-    return a.new_empty(matmul_shape(tuple(a.shape), tuple(b.shape)).result, dtype=dtype)
-
-
-def _gemm(a: Any, b: Any, alpha: Any, beta: Any = 0, c: Any = None, **settings: Any) -> Any:
-    _check(settings, a=a, b=b)
-    shape, dtype = matmul_shape(tuple(a.shape), tuple(b.shape)).result, torch.promote_types(a.dtype, b.dtype)
     if c is not None:
         _check({}, a=a, c=c)
         check_addend_shape(c, shape)
@@ -34,7 +37,7 @@ def _gemm(a: Any, b: Any, alpha: Any, beta: Any = 0, c: Any = None, **settings: 
     return a.new_empty(shape, dtype=dtype)
 
 
-def _gram(a: Any, *, left: bool = False, **settings: Any) -> Any:
+def of_gram(a: Any, *, left: bool = False, **settings: Any) -> Any:
     _check(settings, a=a)
     check_matrices(tuple(a.shape))
     lines = a.shape[-2] if left else a.shape[-1]
@@ -55,15 +58,51 @@ def _check(settings: dict[str, Any], **tensors: Any) -> None:
         library.check_device(name, x, tensors["a"])
 
 
-FAKES: dict[str, Callable[..., Any]] = {"matmul": _matmul, "gemm": _gemm, "gram": _gram}
+# ---- Mapped axes
 
 
-def written(name: str) -> Callable[..., None]:
-    """Of the variant that writes to `out`, which has all of that already."""
+def mapped_product(info: Any, in_dims: Any, a: Any, b: Any, *factors: Any, **settings: Any) -> Any:
+    """Of matmul, and of gemm with its `factors` and C."""
+    one = matmul_shape(_unmapped(a, in_dims[0]), _unmapped(b, in_dims[1]))
+    a, b = _stacked(a, in_dims[0], 0), _stacked(b, in_dims[1], 0)
+    a, b = a.unsqueeze(-2) if one.a_vector else a, b.unsqueeze(-1) if one.b_vector else b
+    axes = len(one.stack) + 2
+    a, b = (x if dim is None else _stacked(x, 0, axes) for x, dim in zip((a, b), in_dims, strict=False))
+    if len(factors) > 2 and (c := factors[2]) is not None:
+        dim = in_dims[4]
+        check_addend_shape(Like(_unmapped(c, dim), c.dtype), one.result)
+        c = _stacked(c, dim, len(one.result))
+        if dim is None:
+            c = c.reshape((*(1,) * (len(one.result) - c.ndim), *c.shape))
+        c = c.unsqueeze(-1) if one.b_vector else c
+        c = c.unsqueeze(-2) if one.a_vector else c
+        factors = (*factors[:2], c)
+        if in_dims[0] is None and in_dims[1] is None:  # the result's stack is that of A and B
+            a = a.expand(info.batch_size, *(1,) * (axes - a.ndim), *a.shape)
+    operator = torch.ops.ozfp4.gemm if factors else torch.ops.ozfp4.matmul
+    return without_lines(one, operator.default(a, b, *factors, **settings)), 0
 
-    def fake(*args: Any, out: Any, **settings: Any) -> None:
-        like = FAKES[name](*args, **settings)
-        library.check_device("out", out, like)
-        check_form(out, tuple(like.shape), like.dtype)
 
-    return fake
+def mapped_gram(info: Any, in_dims: Any, a: Any, **settings: Any) -> Any:
+    a = a.movedim(in_dims[0], 0)
+    check_matrices(tuple(a.shape[1:]))
+    return torch.ops.ozfp4.gram.default(a, **settings), 0
+
+
+def without_lines(one: MatmulShape, c: Any) -> Any:
+    """A result without the axes that vectors lack."""
+    c = c.squeeze(-2) if one.a_vector else c
+    return c.squeeze(-1) if one.b_vector else c
+
+
+def _unmapped(x: Any, dim: int | None) -> tuple[int, ...]:
+    """The shape without the mapped axis."""
+    return tuple(extent for axis, extent in enumerate(x.shape) if axis != dim)
+
+
+def _stacked(x: Any, dim: int | None, axes: int) -> Any:
+    """With a mapped axis first, and at least so many axes behind it, new ones of one entry next to it."""
+    if dim is None:
+        return x
+    x = x.movedim(dim, 0)
+    return x.reshape((x.shape[0], *(1,) * (axes + 1 - x.ndim), *x.shape[1:]))

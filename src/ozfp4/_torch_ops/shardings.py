@@ -18,9 +18,8 @@ from .._support import torch_private
 
 torch: Any = require_torch()
 
-Sharding = tuple[
-    list[Any], list[Any]
-]  # placements of the result, and of the arguments: None of what is no tensor
+# Placements of the result, and of the arguments: None of what is no tensor.
+Sharding = tuple[list[Any], list[Any]]
 
 
 class Cut(NamedTuple):
@@ -88,30 +87,25 @@ def _is_split(a: Any, b: Any, cuts: list[Cut]) -> bool:
 def _of_gemm(
     a: Any, b: Any, alpha: Any, beta: Any = 0, c: Any = None, *others: Any, **settings: Any
 ) -> list[Sharding]:
-    """As of matmul; C has the cuts of the result that it has entries along."""
+    """As of matmul; C, which broadcasts to the result, has the cuts of it that it has entries along."""
     shardings = []
     axes = max(len(a.shape), len(b.shape), 2) - (len(a.shape) == 1) - (len(b.shape) == 1)
     for (result,), (of_a, of_b) in _of_matmul(a, b):
-        of_c = None if c is None else _of_addend(tuple(c.shape), result, axes)
+        of_c = None if c is None else result
+        if c is not None and result.is_shard():
+            axis = result.dim - axes + len(c.shape)
+            of_c = placed(axis if axis >= 0 and c.shape[axis] != 1 else None)
         shardings.append(([result], [of_a, of_b, None, None, of_c, *[None] * len(others)]))
     return shardings
 
 
-def _of_addend(shape: tuple[int, ...], result: Any, axes: int) -> Any:
-    """The placement of a C that broadcasts to a result of so many `axes`."""
-    if not result.is_shard():
-        return result
-    axis = result.dim - axes + len(shape)
-    return placed(axis if axis >= 0 and shape[axis] != 1 else None)
-
-
 def resolved(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
     """The arguments; DTensors whose local tensors are lazily conjugated or negated as new ones: not all collectives take such."""
-    return tuple(x.clone() if is_dtensor(x) and _is_lazy(torch_private.local_of(x)) else x for x in arguments)
 
+    def is_lazy(x: Any) -> bool:
+        return bool(x.is_conj() or x.is_neg())
 
-def _is_lazy(x: Any) -> bool:
-    return bool(x.is_conj() or x.is_neg())
+    return tuple(x.clone() if is_dtensor(x) and is_lazy(torch_private.local_of(x)) else x for x in arguments)
 
 
 def whole_along(x: Any, axes: tuple[int, ...]) -> Any:

@@ -4,6 +4,7 @@ on a GPU in a Gloo group by the host."""
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from math import prod
 from typing import Any
 
@@ -48,33 +49,50 @@ def gather(group: Group, x: Any) -> Pending:
     return Pending(work, lambda: found.to(x.device) if by_host else found)
 
 
+def swap_bytes(group: Group, sent: Any, given: list[int], found: Any, coming: list[int]) -> Pending:
+    """`given[r]` bytes of `sent` go to rank r, `coming[r]` of `found` come from there; gives `found`."""
+    by_host = group.goes_by_host(sent)
+    x, y = (sent.cpu(), found.cpu()) if by_host else (sent, found)
+    work = torch.distributed.all_to_all_single(y, x, coming, given, group=group.handle, async_op=True)
+
+    def result() -> Any:
+        if by_host:
+            found.copy_(y)
+        return found if x is not None else None  # holds what is sent until it has gone
+
+    return Pending(work, result)
+
+
 def exchange(group: Group, parts: list[Any], shapes: list[tuple[int, ...]]) -> list[Any]:
     """`parts[r]` goes to rank r; back come those that the ranks sent here, of these shapes, as views of one memory."""
-    x = parts[0]
+    x, item = parts[0], parts[0].element_size()
     counts = [part.numel() for part in parts]
     lines = x.new_empty(sum(counts))
     for target, part in zip(lines.split(counts), parts, strict=True):
         target.view(part.shape).copy_(part)
-    by_host, item = group.goes_by_host(x), x.element_size()
-    sent = as_bytes(lines.cpu() if by_host else lines)
-    received = [item * prod(shape) for shape in shapes]
-    found = torch.empty(sum(received), dtype=torch.uint8, device=sent.device)
+    coming = [item * prod(shape) for shape in shapes]
+    found = torch.empty(sum(coming), dtype=torch.uint8, device=x.device)
     given = [item * count for count in counts]
-    torch.distributed.all_to_all_single(found, sent, received, given, group=group.handle)
-    pieces = (found.to(x.device) if by_host else found).split(received)
+    pieces = swap_bytes(group, as_bytes(lines), given, found, coming).wait().split(coming)
     return [piece.view(x.dtype).view(shape) for piece, shape in zip(pieces, shapes, strict=True)]
+
+
+def filled_up(x: Any, axis: int, width: int) -> Any:
+    """A tensor with that extent along an axis: behind its own entries is whatever memory holds."""
+    if x.shape[axis] == width:
+        return x
+    shape = list(x.shape)
+    shape[axis] = width
+    filled = torch.empty(shape, dtype=x.dtype, device=x.device)
+    filled.narrow(axis, 0, x.shape[axis]).copy_(x)
+    return filled
 
 
 def gather_whole(group: Group, x: Any, placed: Placed) -> Pending:
     """All of a matrix of which each rank has a part."""
-    axis, most = placed.axis, placed.sizes[0]
+    axis = placed.axis
     assert axis is not None
-    lines = x.movedim(axis, 0)
-    if lines.shape[0] < most:
-        filled = torch.empty((most, *lines.shape[1:]), dtype=x.dtype, device=x.device)
-        filled[: lines.shape[0]] = lines
-        lines = filled
-    pending = gather(group, packed(lines))
+    pending = gather(group, packed(filled_up(x.movedim(axis, 0), 0, placed.sizes[0])))
     # Only last parts are filled up, so that the entries lie without gaps.
     return Pending(None, lambda: pending.wait().flatten(0, 1)[: placed.shape[axis]].movedim(0, axis))
 
@@ -90,11 +108,6 @@ def move(group: Group, x: Any, source: Placed, target: Placed) -> Any:
     assert source.axis != target.axis
     if source.entries == 0:
         return torch.empty(target.local(group.rank), dtype=x.dtype, device=x.device)
-    shapes = []
-    for rank in range(group.size):
-        shape = list(target.local(group.rank))
-        shape[source.axis] = source.sizes[rank]
-        shapes.append(tuple(shape))
-    return torch.cat(
-        exchange(group, [target.part(x, rank) for rank in range(group.size)], shapes), source.axis
-    )
+    mine = replace(source, shape=target.local(group.rank))
+    parts = [target.part(x, rank) for rank in range(group.size)]
+    return torch.cat(exchange(group, parts, [mine.local(rank) for rank in range(group.size)]), source.axis)

@@ -58,24 +58,24 @@ def redistributions(problem: Problem) -> list[Way]:
     axes = [-2, -1] + ([-len(result.shape)] if len(result.shape) > 2 else [])
     own = problem.result.axis
     axes.sort(key=lambda axis: axis != own)  # of equal ones that which leaves the result where it is
-    ways = [result.cut(axis, ranks) for axis in axes]
-    ways.insert(0 if own is None else len(ways), result)
-    return [_redistribution(problem, computed) for computed in ways]
-
-
-def _redistribution(problem: Problem, computed: Placed) -> Way:
-    a, b = needed(problem, computed)
-    moves = [
-        moved(problem.a, a, problem.ranks) * problem.item_a,
-        moved(problem.b, b, problem.ranks) * problem.item_b,
-        moved(computed, problem.result, problem.ranks) * problem.item,
-    ]
-    share = 1.0
-    if computed.axis is not None:
-        share = max(computed.sizes) / max(1, computed.shape[computed.axis])
-    # Before a result moves, all ranks make sure that everybody has one.
-    received, collectives = sum(moves), sum(move > 0 for move in moves) + (computed != problem.result)
-    return Way("redistribute", computed, received, seconds_of(problem, received, collectives, share))
+    places = [result.cut(axis, ranks) for axis in axes]
+    places.insert(0 if own is None else len(places), result)
+    ways = []
+    for computed in places:
+        a, b = needed(problem, computed)
+        moves = [
+            moved(problem.a, a, ranks) * problem.item_a,
+            moved(problem.b, b, ranks) * problem.item_b,
+            moved(computed, problem.result, ranks) * problem.item,
+        ]
+        share = 1.0
+        if computed.axis is not None:
+            share = max(computed.sizes) / max(1, computed.shape[computed.axis])
+        # Before a result moves, all ranks make sure that everybody has one.
+        received, collectives = sum(moves), sum(move > 0 for move in moves) + (computed != problem.result)
+        seconds = seconds_of(problem, received, collectives, share)
+        ways.append(Way("redistribute", computed, received, seconds))
+    return ways
 
 
 def pieces(problem: Problem, computed: Placed) -> list[tuple[int, int]]:
@@ -111,19 +111,13 @@ def link(problem: Problem) -> float:
 def reduction(problem: Problem, has_integers: bool) -> Way:
     """The way that moves exact partial results: each rank multiplies all rows and columns, of its part of K."""
     result, ranks = problem.result, problem.ranks
-    computed = partial_result(problem)
+    computed = result.cut(-2, ranks) if result.axis is None else result
     parts = 2 if problem.item > WORD else 1  # of complex128
     of_entry = WORD if has_integers else parts * RESIDUES[problem.device]
     received = prod(computed.local(0)) * of_entry * (ranks - 1) + LINE * (problem.m + problem.n) * ranks
     received += moved(computed, result, ranks) * problem.item
     share = max(problem.a.sizes) / problem.k if problem.k else 0.0
     return Way("reduce", computed, received, seconds_of(problem, received, 3 + (computed != result), share))
-
-
-def partial_result(problem: Problem) -> Placed:
-    """How the result lies as it is made from partial ones: by rows where no axis of it is cut."""
-    result = problem.result
-    return result.cut(-2, problem.ranks) if result.axis is None else result
 
 
 def hides_residues(problem: Problem, computed: Placed) -> bool:
@@ -136,7 +130,7 @@ def hides_residues(problem: Problem, computed: Placed) -> bool:
 
 def seconds_of(problem: Problem, received: int, collectives: int, share: float) -> float:
     """Modelled seconds: `share` of all operations on the busiest rank, and what it receives."""
-    operations = 2.0 * problem.matrices * problem.m * problem.n * problem.k * share
+    operations = 2.0 * problem.result.entries * problem.k * share
     kind = problem.device
     return operations / RATE[kind] + received / link(problem) + collectives * START[kind]
 
@@ -156,9 +150,7 @@ def needed(problem: Problem, computed: Placed) -> tuple[Placed, Placed]:
 
 def moved(source: Placed, target: Placed, ranks: int) -> int:
     """Entries that the rank that gets most receives, so that a matrix that lies as `source` says lies as `target` says."""
-    if source.axis is None or source == target or ranks == 1:
-        return 0
-    if source.entries == 0:
+    if source.axis is None or source == target or ranks == 1 or source.entries == 0:
         return 0
     extent = source.shape[source.axis]
     missing = source.entries // extent * (extent - min(source.sizes))

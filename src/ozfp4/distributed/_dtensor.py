@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import platform
 import weakref
-from dataclasses import dataclass
+from dataclasses import replace
 from functools import partial
 from math import prod
 from typing import Any
@@ -21,28 +21,17 @@ from .._request.operands import matmul_shape
 from .._support import torch_private
 from .._torch_ops import agree, dtensors, gradients
 from .._torch_ops.agree import device_of, take_group
-from .._torch_ops.batches import without_lines
 from .._torch_ops.derivatives import Call as Differentiated
-from .._torch_ops.derivatives import Like
+from .._torch_ops.shapes import Like, without_lines
 from .._torch_ops.shardings import placed, register, resolved
-from . import _reduce as reduce
 from ._cost import METHODS
 from ._gradients import Differentiable
 from ._layout import Placed, Problem
 from ._placements import Way, check_placements, choose, rows_of
 from ._request import Asked, fields_of, result_dtype
-from ._run import Call, run
+from ._run import run
 
 torch: Any = require_torch()
-
-
-@dataclass(frozen=True)
-class _Agreed:
-    """How a product is made, the dtype of its result where K is cut, and the hosts of all ranks of the mesh."""
-
-    way: Way
-    dtype: Any
-    hosts: dict[int, str]
 
 
 def matmul(asked: Asked) -> Any:
@@ -54,8 +43,8 @@ def matmul(asked: Asked) -> Any:
             f"a: this process is no member of {one.device_mesh}; its members alone multiply there"
         )
     with device_of(torch_private.local_of(one)):
-        agreed = _agree(one.device_mesh, asked)
-        multiply, way = partial(_product, asked, agreed), agreed.way
+        way = _agree(one.device_mesh, asked)
+        multiply = partial(_product, asked, way)
         if torch.is_grad_enabled() and (a.requires_grad or b.requires_grad):
             likes = [(Like(x.shape, x.dtype), _without_sums(x.placements)) for x in (a, b)]
             return Differentiable.apply(a, b, multiply, partial(_derive, unusual(asked.options), likes))
@@ -69,7 +58,7 @@ def matmul(asked: Asked) -> Any:
 _places: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
 
 
-def _agree(mesh: Any, asked: Asked) -> _Agreed:
+def _agree(mesh: Any, asked: Asked) -> Way:
     """The agreement of all ranks of the mesh, once for equal calls; each raises where one refuses its call or has another one."""
     a, b = asked.a, asked.b
     wanted: Any = None
@@ -106,16 +95,16 @@ def _agree(mesh: Any, asked: Asked) -> _Agreed:
             if asked.options["plan"] is not None:
                 raise ValueError("plan: a Plan is not for DTensors that require grad; pass detached operands")
         way = choose(a, b, asked.method, wanted)
-        return way, None if way.inner is None else result_dtype(local[0], local[1], a.shape[-1], asked)
+        is_cut = way.inner is not None
+        return replace(way, dtype=result_dtype(local[0], local[1], a.shape[-1], asked)) if is_cut else way
 
-    def conclude(found: list[agree.Fields], own: Any) -> _Agreed:
+    def conclude(found: list[agree.Fields], way: Way) -> Way:
         agree.check_alike(found, place[2], ("host",))
-        way, dtype = own
-        return _Agreed(way, dtype, {rank: each["host"] for rank, each in zip(place[2], found, strict=True)})
+        return replace(way, hosts={rank: each["host"] for rank, each in zip(place[2], found, strict=True)})
 
     known = agree.channel(take_group(mesh.get_group(0))).known[place]
-    agreed: _Agreed = agree.agreed(mesh, "a product of DTensors", known, ask, check, conclude)
-    return agreed
+    way: Way = agree.agreed(mesh, "a product of DTensors", known, ask, check, conclude)
+    return way
 
 
 def _derive(
@@ -134,9 +123,9 @@ def _without_sums(placements: Any) -> tuple[Any, ...]:
     return tuple(placed(None) if p.is_partial() else p for p in placements)
 
 
-def _product(asked: Asked, agreed: _Agreed, a: Any, b: Any) -> Any:
+def _product(asked: Asked, way: Way, a: Any, b: Any) -> Any:
     """The product without gradients."""
-    way, mesh = agreed.way, a.device_mesh
+    mesh = a.device_mesh
     a, b = resolved((a, b))
     x = a.redistribute(placements=way.a).to_local()
     y = b.redistribute(placements=way.b).to_local()
@@ -144,7 +133,7 @@ def _product(asked: Asked, agreed: _Agreed, a: Any, b: Any) -> Any:
     def local() -> Any:
         if way.inner is None:
             return local_product(x, y, **unusual({**asked.options, "return_bound": asked.return_bound}))
-        return _over_group(x, y, a, b, asked, agreed)
+        return _over_group(x, y, a, b, asked, way)
 
     others_wait = asked.options["overflow"] == "raise" or way.made != way.wanted
     made = agree.together(mesh, local) if others_wait else local()
@@ -157,9 +146,8 @@ def _product(asked: Asked, agreed: _Agreed, a: Any, b: Any) -> Any:
     return tuple(found) if asked.return_bound else found[0]
 
 
-def _over_group(x: Any, y: Any, a: Any, b: Any, asked: Asked, agreed: _Agreed) -> Any:
+def _over_group(x: Any, y: Any, a: Any, b: Any, asked: Asked, way: Way) -> Any:
     """This rank's part of the result, of its parts `x` of A and `y` of B, which are cut along K."""
-    way = agreed.way
     assert way.inner is not None
     group = take_group(a.device_mesh.get_group(way.inner))
     one = matmul_shape(tuple(a.shape), tuple(b.shape))
@@ -170,12 +158,11 @@ def _over_group(x: Any, y: Any, a: Any, b: Any, asked: Asked, agreed: _Agreed) -
     if placement.is_shard():
         axis = -2 if placement.dim == rows_of(a, b) else -1
     result = Placed(matmul_shape(of_a, of_b).result).cut(axis, group.size)
-    hosts = {agreed.hosts[rank] for rank in torch.distributed.get_process_group_ranks(group.handle)}
+    hosts = {way.hosts[rank] for rank in torch.distributed.get_process_group_ranks(group.handle)}
     problem = Problem(
         group.size, Placed(of_a).cut(-1, group.size), Placed(of_b).cut(-2, group.size), result,
-        x.element_size(), y.element_size(), agreed.dtype.itemsize, x.device.type, len(hosts),
+        x.element_size(), y.element_size(), way.dtype.itemsize, x.device.type, len(hosts),
+        way.dtype, asked.options, asked.method, asked.return_bound,
     )  # fmt: skip
-    reduce.check_serves(problem, asked.method, x.dtype, y.dtype, asked.options, asked.return_bound)
-    call = Call(problem, agreed.dtype, asked.options, asked.method, asked.return_bound, False)
-    found = tuple(without_lines(one, c) for c in run(group, call, x, y) if c is not None)
+    found = tuple(without_lines(one, c) for c in run(group, problem, x, y) if c is not None)
     return found if asked.return_bound else found[0]

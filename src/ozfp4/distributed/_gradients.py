@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 from .._request.library import require_torch
 from .._torch_ops import agree
 from .._torch_ops.agree import Group
-from .._torch_ops.derivatives import Like
+from .._torch_ops.shapes import Like
 from ._collectives import move
-from ._layout import Placed
-from ._run import Call, run
+from ._layout import Placed, Problem
+from ._run import run
 
 torch: Any = require_torch()
 
@@ -39,27 +39,32 @@ class Differentiable(torch.autograd.Function):  # type: ignore[misc]
         return (*ctx.derive(*ctx.saved_tensors, grad, ctx.needs_input_grad[:2]), None, None)
 
 
-def product(group: Group, call: Call, a: Any, b: Any) -> Any:
+def product(group: Group, problem: Problem, a: Any, b: Any) -> Any:
     """This rank's part of the result, with a gradient where that is wanted."""
 
     def multiply(a: Any, b: Any) -> Any:
-        return run(group, call, a, b)[0]
+        return run(group, problem, a, b)[0]
 
     likes = Like(a.shape, a.dtype), Like(b.shape, b.dtype)
-    return Differentiable.apply(a, b, multiply, partial(_derive, group, call, likes))
+    return Differentiable.apply(a, b, multiply, partial(_derive, group, problem, likes))
 
 
 def _derive(
-    group: Group, call: Call, likes: tuple[Like, Like], a: Any, b: Any, grad: Any, wanted: tuple[bool, ...]
+    group: Group,
+    problem: Problem,
+    likes: tuple[Like, Like],
+    a: Any,
+    b: Any,
+    grad: Any,
+    wanted: tuple[bool, ...],
 ) -> tuple[Any, Any]:
-    problem = call.problem
     fields = {"library": agree.identity(), "gradient": repr(problem), "wanted": wanted}
     agree.check_alike(agree.all_calls(group, "gradients", fields, None), range(group.size))
     g, of_a, of_b = _Part(grad, problem.result), None, None
     if wanted[0]:
-        of_a = _gradient(group, call, g, _Part(b, problem.b), likes[0], -1)
+        of_a = _gradient(group, problem, g, _Part(b, problem.b), likes[0], -1)
     if wanted[1]:
-        of_b = _gradient(group, call, g, _Part(a, problem.a), likes[1], -2)
+        of_b = _gradient(group, problem, g, _Part(a, problem.a), likes[1], -2)
     return of_a, of_b
 
 
@@ -106,10 +111,9 @@ class _Part(NamedTuple):
         return _Part(x, Placed(shape, axis, sizes))
 
 
-def _gradient(group: Group, call: Call, grad: _Part, partner: _Part, like: Like, inner: int) -> Any:
+def _gradient(group: Group, problem: Problem, grad: _Part, partner: _Part, like: Like, inner: int) -> Any:
     """The gradient of an operand, this rank's part: `inner` is -1 for A, whose partner is B, and -2 for B, whose partner is A."""
-    result = call.problem.result
-    own = call.problem.a if inner == -1 else call.problem.b
+    result, own = problem.result, problem.a if inner == -1 else problem.b
     dims = len(result.shape)
     partner = partner.padded(dims)
     shape = (1,) * (dims - len(own.shape)) + own.shape
@@ -129,13 +133,13 @@ def _gradient(group: Group, call: Call, grad: _Part, partner: _Part, like: Like,
     left, right = (g, p.adjoint) if inner == -1 else (p.adjoint, g)
     gradient = *(result.shape[axis] for axis in range(-dims, -2) if axis not in repeated), *own.shape[-2:]
     placed = Placed(gradient, -len(gradient) if own.is_stack_cut else own.axis, own.sizes)
-    problem = replace(
-        call.problem, a=left.placed, b=right.placed, result=placed,
+    again = replace(
+        problem, a=left.placed, b=right.placed, result=placed,
         item_a=left.x.element_size(), item_b=right.x.element_size(),
+        dtype=torch.promote_types(left.x.dtype, right.x.dtype),
+        options={name: value for name, value in problem.options.items() if name != "overflow"},
+        method="auto" if problem.method == "reduce" else problem.method, needs_gradient=True,
     )  # fmt: skip
-    options = {name: value for name, value in call.options.items() if name != "overflow"}
-    method = "auto" if call.method == "reduce" else call.method
-    again = Call(problem, torch.promote_types(left.x.dtype, right.x.dtype), options, method, False, True)
     c = product(group, again, left.x, right.x)
     if c.is_complex() and not like.dtype.is_complex:
         c = c.real

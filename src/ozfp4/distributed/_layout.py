@@ -1,8 +1,8 @@
-"""How matrices lie over the ranks of a group, as values."""
+"""How matrices lie over the ranks of a group, and a product of such, as values."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import prod
 from typing import Any
 
@@ -38,28 +38,22 @@ class Placed:
     def cut(self, axis: int | None, ranks: int) -> Placed:
         """The same, cut along an axis as ``torch.chunk`` does; the same on each rank with None."""
         if axis is None:
-            return Placed(self.shape)
+            return self.whole
         return Placed(self.shape, axis, chunk_sizes(self.shape[axis], ranks))
 
     def local(self, rank: int) -> Extents:
         """The shape of a rank's part."""
-        if self.axis is None:
-            return self.shape
-        shape = list(self.shape)
-        shape[self.axis] = self.sizes[rank]
-        return tuple(shape)
-
-    def begin(self, rank: int) -> int:
-        """Where a rank's part begins along the axis that is cut."""
-        return sum(self.sizes[:rank])
+        return tuple(self.range(axis, rank)[1] for axis in range(-len(self.shape), 0))
 
     def range(self, axis: int, rank: int) -> tuple[int, int]:
         """Where a rank's part begins along an axis, and its extent there."""
-        return (self.begin(rank), self.sizes[rank]) if axis == self.axis else (0, self.shape[axis])
+        if axis != self.axis:
+            return 0, self.shape[axis]
+        return sum(self.sizes[:rank]), self.sizes[rank]
 
     def part(self, whole: Any, rank: int) -> Any:
         """The view of a rank's part of a whole tensor."""
-        return whole if self.axis is None else whole.narrow(self.axis, self.begin(rank), self.sizes[rank])
+        return whole if self.axis is None else whole.narrow(self.axis, *self.range(self.axis, rank))
 
     @property
     def whole(self) -> Placed:
@@ -77,7 +71,7 @@ class Placed:
 
 @dataclass(frozen=True)
 class Problem:
-    """One product over a group, as all ranks know it."""
+    """One product over a group, as all ranks know it: how all of it lies, which alone decides the way, and what is asked for."""
 
     ranks: int
     # With both matrix axes. Cuts of K are the same in both operands where both have one. An operand that is cut along its stack
@@ -90,6 +84,11 @@ class Problem:
     item: int
     device: str  # "cpu" or "cuda": the kind of all devices
     hosts: int = 1  # on how many the ranks run
+    dtype: Any = field(default=None, compare=False, repr=False)  # of the result
+    options: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)  # of ``ozfp4.matmul``
+    method: str = field(default="auto", compare=False, repr=False)
+    return_bound: bool = field(default=False, compare=False, repr=False)
+    needs_gradient: bool = field(default=False, compare=False, repr=False)  # an operand requires grad
 
     @property
     def m(self) -> int:
@@ -102,13 +101,3 @@ class Problem:
     @property
     def n(self) -> int:
         return self.b.shape[-1]
-
-    @property
-    def matrices(self) -> int:
-        """How many there are in the stack of results."""
-        return prod(self.result.shape[:-2])
-
-    @property
-    def cuts_inner(self) -> bool:
-        """Whether both operands are cut along K, and so each rank could multiply what it has."""
-        return self.a.axis == -1 and self.b.axis == -2

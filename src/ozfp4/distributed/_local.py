@@ -63,12 +63,9 @@ class Products:
     def keep(self, x: Any, is_left: bool, other: Any, entries: int) -> Any:
         """`x` for products with several pieces of `other`, which have so many columns (on the left rows) of `x`'s lines
         altogether: prepared, where that is possible and pays, else as it is. The bits are the same."""
-        inner = -1 if is_left else -2
-        lines = x.numel() // max(1, x.shape[inner])
-        is_worth_it = 2.0 * lines * x.shape[inner] * entries >= LEAST_KEPT and x.numel() <= MOST_KEPT
-        if self.failure is not None or not is_worth_it or not x.numel():
-            return x
-        if library.is_integer(x.dtype) or library.is_integer(other.dtype):
+        is_worth_it = 2.0 * x.numel() * entries >= LEAST_KEPT and 0 < x.numel() <= MOST_KEPT
+        has_integers = library.is_integer(x.dtype) or library.is_integer(other.dtype)
+        if self.failure is not None or not is_worth_it or has_integers:
             return x
         result = torch.promote_types(x.dtype, other.dtype)
         if not x.dtype.is_complex and result.is_complex:
@@ -78,9 +75,5 @@ class Products:
             return prepare(
                 x, "left" if is_left else "right", dtype=result, other=kind, **plan_options(self.options)
             )
-        except (
-            MemoryError,
-            RuntimeError,
-            ValueError,
-        ):  # no memory for its planes, or a stack that is not kept
-            return x
+        except (MemoryError, RuntimeError, ValueError):
+            return x  # no memory for its planes, or a stack that is not kept

@@ -144,8 +144,8 @@ def matmul(
         )
     with device_of(a):
         members = take_group(group)
-        call = take(members, asked)
-        if call.needs_gradient:
-            return gradients.product(members, call, a, b)
-        c, bound = run(members, call, a.detach(), b.detach(), out)
+        problem = take(members, asked)
+        if problem.needs_gradient:
+            return gradients.product(members, problem, a, b)
+        c, bound = run(members, problem, a.detach(), b.detach(), out)
     return (c, bound) if return_bound else c

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from .._request.operands import matmul_shape
@@ -13,13 +13,15 @@ from .._torch_ops.shardings import Cut, cuts_of, placed
 @dataclass(frozen=True)
 class Way:
     """Placements, one a dimension of the mesh: of both operands as they are multiplied, of the result as it is made, and as it is
-    wanted; the dimension along which K is cut, or None."""
+    wanted; the dimension along which K is cut, or None, the dtype of the result there, and the hosts of all ranks of the mesh."""
 
     a: tuple[Any, ...]
     b: tuple[Any, ...]
     made: tuple[Any, ...]
     wanted: tuple[Any, ...]
     inner: int | None
+    dtype: Any = None
+    hosts: Mapping[int, str] = field(default_factory=dict)
 
 
 def check_placements(placements: Any, dims: int, axes: int) -> tuple[Any, ...] | None:
@@ -55,15 +57,16 @@ def choose(a: Any, b: Any, method: str, wanted: tuple[Any, ...] | None) -> Way:
     cuts = cuts_of(tuple(a.shape), tuple(b.shape))
     inner = _inner(a, b, method)
     of_a, of_b, made = list(a.placements), list(b.placements), list(a.placements)
+    asked = wanted or (None,) * len(made)
     for dim in range(len(made)):
         if dim != inner:
-            cut = _cut(a, b, cuts, dim, None if wanted is None else wanted[dim])
+            cut = _cut(a, b, cuts, dim, asked[dim])
             of_a[dim], of_b[dim] = placed(cut.a), placed(cut.b)
             made[dim] = placed(None if cut is _WHOLE else cut.result)
     if inner is not None:
         of_a[inner], of_b[inner] = _inner_cuts(a, b)
-        made[inner] = _result(a, b, made, inner, None if wanted is None else wanted[inner])
-    return Way(tuple(of_a), tuple(of_b), tuple(made), tuple(made) if wanted is None else wanted, inner)
+        made[inner] = _result(a, b, made, inner, asked[inner])
+    return Way(tuple(of_a), tuple(of_b), tuple(made), wanted or tuple(made), inner)
 
 
 def rows_of(a: Any, b: Any) -> int | None:
@@ -83,11 +86,10 @@ def _inner(a: Any, b: Any, method: str) -> int | None:
     """The dimension of the mesh along which K stays cut: the largest one where both operands are cut so; where "reduce" is asked
     for, also one where one of them is, and the other whole."""
     mesh, (of_a, of_b) = a.device_mesh, _inner_cuts(a, b)
-    pairs = list(zip(a.placements, b.placements, strict=True))
-    both = [dim for dim, pair in enumerate(pairs) if pair == (of_a, of_b)]
-    whole = placed(None)
-    one = [dim for dim, pair in enumerate(pairs) if pair in ((of_a, whole), (whole, of_b))]
-    found = both or (one if method == "reduce" else [])
+    pairs, whole = list(zip(a.placements, b.placements, strict=True)), placed(None)
+    found = [dim for dim, pair in enumerate(pairs) if pair == (of_a, of_b)]
+    if method == "reduce" and not found:
+        found = [dim for dim, pair in enumerate(pairs) if pair in ((of_a, whole), (whole, of_b))]
     if found:
         return max(found, key=mesh.size)
     if method == "reduce":

@@ -22,7 +22,7 @@ from .._request.library import require_torch
 from .._torch_ops import agree
 from .._torch_ops.agree import Group
 from . import _cost as cost
-from ._collectives import Pending, exchange, gather, move
+from ._collectives import Pending, exchange, gather, swap_bytes
 from ._layout import Extents, Placed, Problem
 from ._local import Products
 
@@ -40,7 +40,7 @@ REPAIR_BYTES = 2**31  # of the whole lines of an operand that a rank gathers at 
 
 def why_not(problem: Problem, dtype_a: Any, dtype_b: Any, options: dict[str, Any], bounds: bool) -> str:
     """ "" where the product can be made from partial products, else why it cannot. The same on all ranks."""
-    if not problem.cuts_inner:
+    if (problem.a.axis, problem.b.axis) != (-1, -2):
         return "a has to be cut along its columns and b along its rows"
     if len(problem.a.shape) != 2 or len(problem.b.shape) != 2:
         return "stacks of matrices are redistributed"
@@ -50,8 +50,7 @@ def why_not(problem: Problem, dtype_a: Any, dtype_b: Any, options: dict[str, Any
     if all(kinds):
         if options.get("overflow", "wrap") != "wrap":
             return "whether an entry fits its dtype is asked of whole lines"
-        is_summed = torch.promote_types(dtype_a, dtype_b) in _SUMMED
-        return "" if is_summed else "its integers are not summed by torch"
+        return ""
     if any(not (dtype.is_floating_point or dtype.is_complex) for dtype in (dtype_a, dtype_b)):
         return f"it is for floating-point operands, or for integers alone; these are {dtype_a} and {dtype_b}"
     if bounds:
@@ -64,62 +63,35 @@ def why_not(problem: Problem, dtype_a: Any, dtype_b: Any, options: dict[str, Any
     return ""
 
 
-def check_serves(
-    problem: Problem, method: str, dtype_a: Any, dtype_b: Any, options: dict[str, Any], bounds: bool
-) -> None:
-    """NotImplementedError where "reduce" is asked for and cannot serve."""
-    why = why_not(problem, dtype_a, dtype_b, options, bounds) if method == "reduce" else ""
-    if why:
-        raise NotImplementedError(
-            f"method: 'reduce' does not serve this product: {why}; 'auto' and 'redistribute' have the same bits"
-        )
-
-
-def is_captured(problem: Problem) -> bool:
-    """Whether a CUDA graph is being captured, in which nobody can ask how many entries are left."""
-    return problem.device == "cuda" and bool(torch.cuda.is_current_stream_capturing())
-
-
 def multiply(group: Group, problem: Problem, a: Any, b: Any, products: Products, out: Any) -> None:
-    """This rank's part of the result into `out`. Range: what :func:`why_not` has nothing against. An error of one rank is a
-    RuntimeError on the others, as are different plans."""
+    """This rank's part of the result into `out`. Range: what :func:`why_not` has nothing against, a result that is cut. An error
+    of one rank's piece is a RuntimeError on the others, as are different plans."""
     if 0 in (problem.m, problem.n):
         return
     if out.dtype.is_complex:
         _multiply_parts(group, problem, a, b, products, out)
-        return
-    computed, mine = cost.partial_result(problem), out
-    if computed != problem.result:
-        size = prod(computed.local(0)) * problem.item
-        mine = agree.together(group, lambda: out.new_empty(computed.local(group.rank)), size)
-    if library.is_integer(out.dtype):
-        _add_integers(group, computed, a, b, products, mine)
+    elif library.is_integer(out.dtype):
+        _add_integers(group, problem.result, a, b, products, out)
     elif problem.k == 0:
-        products(a.new_empty((mine.shape[0], 0)), b.new_empty((0, mine.shape[1])), mine, None)
+        products(a.new_empty((out.shape[0], 0)), b.new_empty((0, out.shape[1])), out, None)
     else:
         a, b = (x.detach().resolve_neg() for x in (a, b))
-        _Reduction(group, problem, computed, a, b, products, mine).run()
-    if computed != problem.result:
-        agree.confirm(group, products.failure)
-        out.copy_(move(group, mine, computed, problem.result))
-    elif products.failure is not None:
-        raise products.failure
+        _Reduction(group, problem, a, b, products, out).run()
 
 
 def _multiply_parts(group: Group, problem: Problem, a: Any, b: Any, products: Products, out: Any) -> None:
     """A complex product as the real one that has its bits (docs/accuracy.md): of two complex operands (re, im) side by side along
     K, else the real and the imaginary part of one of them side by side."""
     inner = 1 + (a.is_complex() and b.is_complex())
-    by_columns = b.is_complex()
-    twice = {-2: 1 + (not by_columns), -1: 1 + by_columns}  # how far each axis of the result grows
+    more_rows, more_columns = (1, 2) if b.is_complex() else (2, 1)
 
-    def grown(of: Placed, rows: int, columns: int) -> Placed:
-        by = {-2: rows, -1: columns, None: 1}[of.axis]
-        shape = of.shape[0] * rows, of.shape[1] * columns
-        return Placed(shape, of.axis, tuple(by * size for size in of.sizes))
+    def grown(of: Placed, *by: int) -> Placed:
+        assert of.axis is not None
+        sizes = tuple(by[of.axis] * size for size in of.sizes)
+        return Placed((of.shape[0] * by[0], of.shape[1] * by[1]), of.axis, sizes)
 
-    laid_a, laid_b = grown(problem.a, twice[-2], inner), grown(problem.b, inner, twice[-1])
-    result = grown(problem.result, twice[-2], twice[-1])
+    laid_a, laid_b = grown(problem.a, more_rows, inner), grown(problem.b, inner, more_columns)
+    result = grown(problem.result, more_rows, more_columns)
 
     def take() -> tuple[Any, Any, Any]:
         shape = result.local(group.rank)
@@ -133,7 +105,7 @@ def _multiply_parts(group: Group, problem: Problem, a: Any, b: Any, products: Pr
     )  # fmt: skip
     multiply(group, real, a, b, products, found)
     rows, columns = out.shape
-    if twice[-1] == 2:
+    if more_columns == 2:
         out.copy_(torch.view_as_complex(found.view(rows, columns, 2)))
     else:
         parts = found.view(rows, 2, columns)
@@ -152,21 +124,22 @@ def _as_real(a: Any, b: Any) -> tuple[Any, Any]:
     return torch.view_as_real(a).flatten(1), pairs
 
 
-def _add_integers(group: Group, computed: Placed, a: Any, b: Any, products: Products, out: Any) -> None:
+def _add_integers(group: Group, placed: Placed, a: Any, b: Any, products: Products, out: Any) -> None:
     """Modulo 2^w of the result's dtype the sum of the ranks' products is that of all of K; of bool, whether any is true."""
 
     def take() -> Any:
         """The partial product; what is sent of it and received has room then, too."""
-        partial = torch.empty(computed.shape, dtype=out.dtype, device=out.device)
-        torch.empty((2, *computed.shape), dtype=out.dtype, device=out.device)
+        partial = torch.empty(placed.shape, dtype=out.dtype, device=out.device)
+        torch.empty((2, *placed.shape), dtype=out.dtype, device=out.device)
         return partial
 
-    partial = agree.together(group, take, 3 * prod(computed.shape) * out.element_size())
+    partial = agree.together(group, take, 3 * placed.entries * out.element_size())
     products(a, b, partial, None)
     agree.confirm(group, products.failure)
-    parts = [computed.part(partial, rank) for rank in range(group.size)]
+    parts = [placed.part(partial, rank) for rank in range(group.size)]
     found = exchange(group, parts, [tuple(out.shape)] * group.size)
-    summed = _SUMMED[out.dtype]
+    # Dtypes of the same bits that torch adds everywhere.
+    summed = {1: torch.int8, 2: torch.int16, 4: torch.int32, 8: torch.int64}[out.element_size()]
     total = found[0].view(summed)
     for part in found[1:]:
         if out.dtype == torch.bool:
@@ -176,46 +149,28 @@ def _add_integers(group: Group, computed: Placed, a: Any, b: Any, products: Prod
     out.copy_(total.view(out.dtype))
 
 
-def _summed() -> dict[Any, Any]:
-    """Dtypes of integers, and those of the same bits that torch adds everywhere."""
-    names = {"bool": "uint8", "uint8": "uint8", "int8": "int8"}
-    names |= {f"{sign}int{bits}": f"int{bits}" for sign in ("", "u") for bits in (16, 32, 64)}
-    return {
-        getattr(torch, name): getattr(torch, same) for name, same in names.items() if hasattr(torch, name)
-    }
-
-
-_SUMMED = _summed()
-
-
 class _Reduction:
-    """The product of floating-point matrices: this rank's part of what lies as `computed`, into `out`."""
+    """The product of floating-point matrices: this rank's part of the result into `out`."""
 
-    def __init__(
-        self, group: Group, problem: Problem, computed: Placed, a: Any, b: Any, products: Products, out: Any
-    ) -> None:
-        self.group, self.problem, self.computed = group, problem, computed
+    def __init__(self, group: Group, problem: Problem, a: Any, b: Any, products: Products, out: Any) -> None:
+        self.group, self.problem, self.computed = group, problem, problem.result
         self.a, self.b, self.products, self.out = a, b, products, out
-        assert computed.axis is not None
-        self.axis, self.free = computed.axis, -3 - computed.axis
-        self.own = [computed.range(axis, group.rank) for axis in (-2, -1)]  # rows, columns
+        assert self.computed.axis is not None
+        self.axis, self.free = self.computed.axis, -3 - self.computed.axis
+        self.own = [self.computed.range(axis, group.rank) for axis in (-2, -1)]  # rows, columns
         self.piece: Any = None
 
     def run(self) -> None:
-        step = self._prepare()
-        extent, before = self.computed.shape[self.free], None
+        step, waiting = self._prepare(), []
+        extent = self.computed.shape[self.free]
         is_hidden = cost.hides_residues(self.problem, self.computed)
         for begin in range(0, extent, step):
             block = begin, min(step, extent - begin)
-            coming = self._exchange(block)
-            if not is_hidden:
-                self._finish(block, coming)
-                continue
-            if before is not None:
-                self._finish(*before)
-            before = block, coming
-        if before is not None:
-            self._finish(*before)
+            waiting.append((block, self._exchange(block)))
+            if len(waiting) > is_hidden:
+                self._finish(*waiting.pop(0))
+        if waiting:
+            self._finish(*waiting.pop())
         self._mend()
 
     def _prepare(self) -> int:
@@ -291,19 +246,9 @@ class _Reduction:
                 target.zero_()
         if group.size == 1:
             return Pending(None, lambda: received)
-        by_host = group.goes_by_host(sent)
-        given, found = (sent.cpu(), travelling.cpu()) if by_host else (sent, travelling)
         coming = [0 if rank == group.rank else own for rank in range(group.size)]
-        work = torch.distributed.all_to_all_single(
-            found, given, coming, others, group=group.handle, async_op=True
-        )
-
-        def result() -> Any:
-            if by_host:
-                travelling.copy_(found)
-            return received if given is not None else None  # holds what is sent until it has gone
-
-        return Pending(work, result)
+        pending = swap_bytes(group, sent, others, travelling, coming)
+        return Pending(None, lambda: received if pending.wait() is not None else None)
 
     def _finish(self, block: tuple[int, int], coming: Pending) -> None:
         received = coming.wait()

@@ -16,10 +16,8 @@ from .._request.library import require_torch
 from .._request.operands import matmul_shape
 from .._request.out import check_out
 from .._torch_ops import agree
-from . import _reduce as reduce
 from ._cost import METHODS
 from ._layout import LAYOUTS, Extents, Placed, Problem, axis_of
-from ._run import Call
 
 torch: Any = require_torch()
 
@@ -78,8 +76,8 @@ def shown(value: Any) -> Any:
         return f"{type(value)}: {value!r}"
 
 
-def take(group: agree.Group, asked: Asked) -> Call:
-    """The call that all ranks agree upon; each raises where one refuses its arguments or has other ones."""
+def take(group: agree.Group, asked: Asked) -> Problem:
+    """The product that all ranks agree upon; each raises where one refuses its arguments or has other ones."""
     out = asked.out
 
     def ask() -> agree.Fields:
@@ -101,13 +99,13 @@ def take(group: agree.Group, asked: Asked) -> Call:
 
     known = agree.channel(group).known[asked.whole is None]
     always = asked.check != "first"
-    call: Call = agree.agreed(
+    problem: Problem = agree.agreed(
         group, "a product of parts", known, ask, check, lambda found, _: _conclude(asked, found), always
     )
     if not always and out is not None:  # which other ranks may not have passed
-        shape = call.problem.result.local(group.rank)
-        check_out(out, shape, call.dtype, a=asked.a.detach(), b=asked.b.detach())
-    return call
+        shape = problem.result.local(group.rank)
+        check_out(out, shape, problem.dtype, a=asked.a.detach(), b=asked.b.detach())
+    return problem
 
 
 def _check_tensors(asked: Asked) -> None:
@@ -158,11 +156,9 @@ def natural(a: str, b: str) -> str:
     """The layout of the result where none is asked for: as far as may be, that which leaves operands where they are."""
     if "stack" in (a, b):
         return "stack"
-    if a == "rows":
-        return "rows"
-    if b == "columns":
+    if b == "columns" and a != "rows":
         return "columns"
-    return "rows" if a == "columns" or b == "rows" else "replicated"
+    return "replicated" if a == b == "replicated" else "rows"
 
 
 def _check(group: agree.Group, asked: Asked, fields: agree.Fields) -> None:
@@ -191,8 +187,8 @@ def result_dtype(a: Any, b: Any, k: int, asked: Asked) -> Any:
     return found[0].dtype if asked.return_bound else found.dtype
 
 
-def _conclude(asked: Asked, fields: list[agree.Fields]) -> Call:
-    """The call, of what all ranks said; or an error that is the same on each, as it follows from that alone."""
+def _conclude(asked: Asked, fields: list[agree.Fields]) -> Problem:
+    """The product, of what all ranks said; or an error that is the same on each, as it follows from that alone."""
     first, ranks = fields[0], len(fields)
     agree.check_alike(fields, range(ranks), _OWN)
     a, b = (
@@ -216,21 +212,25 @@ def _conclude(asked: Asked, fields: list[agree.Fields]) -> Call:
             )
     dtype = result_dtype(asked.a, asked.b, shape.k, asked)
     for rank, each in enumerate(fields):
-        if each["out"] is not None:
-            _check_out(rank, each["out"], result.local(rank), dtype)
+        given, kind = each["out"] or (result.local(rank), str(dtype))
+        if tuple(given) != result.local(rank):
+            raise ValueError(
+                f"out: shape {tuple(given)} on rank {rank} is not that of its part of the result, {result.local(rank)}"
+            )
+        if kind != str(dtype):
+            raise TypeError(f"out: dtype {kind} on rank {rank} is not the result's dtype {dtype}")
     hosts = len({each["host"] for each in fields})
     items = asked.a.element_size(), asked.b.element_size(), dtype.itemsize
-    problem = Problem(ranks, a, b, result, *items, first["device"], hosts)
-    method, return_bound = first["method"], first["return_bound"]
-    reduce.check_serves(problem, method, asked.a.dtype, asked.b.dtype, asked.options, return_bound)
-    return Call(problem, dtype, asked.options, method, return_bound, any(first["gradients"]))
+    return Problem(
+        ranks, a, b, result, *items, first["device"], hosts,
+        dtype, asked.options, first["method"], first["return_bound"], any(first["gradients"]),
+    )  # fmt: skip
 
 
 def _placed(name: str, word: str, shapes: list[Extents]) -> Placed:
     """How an operand lies; ValueError where the parts of the ranks are not those that ``torch.chunk`` makes."""
     axis = axis_of(word, len(shapes[0]))
-    others = {tuple(x for place, x in enumerate(shape, -len(shape)) if place != axis) for shape in shapes}
-    if len(others) > 1 or len({len(shape) for shape in shapes}) > 1:
+    if len({shape if axis is None else (*shape[:axis], *shape[axis:][1:]) for shape in shapes}) > 1:
         agree.check_alike([{f"shape of {name}": shape} for shape in shapes], range(len(shapes)))
     if axis is None:
         return Placed(shapes[0])
@@ -244,11 +244,3 @@ def _placed(name: str, word: str, shapes: list[Extents]) -> Placed:
             f"ranks are {sizes}"
         )
     return placed
-
-
-def _check_out(rank: int, out: Any, shape: Extents, dtype: Any) -> None:
-    given, kind = tuple(out[0]), out[1]
-    if given != shape:
-        raise ValueError(f"out: shape {given} on rank {rank} is not that of its part of the result, {shape}")
-    if kind != str(dtype):
-        raise TypeError(f"out: dtype {kind} on rank {rank} is not the result's dtype {dtype}")
