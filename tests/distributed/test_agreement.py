@@ -23,7 +23,6 @@ import ozfp4.distributed
 from ozfp4._torch_ops import agree
 from ozfp4._torch_ops.agree import take_group
 from ozfp4.distributed import _gathered as gathered
-from ozfp4.distributed import _local as local
 
 
 def operands(here: Here) -> tuple[torch.Tensor, torch.Tensor]:
@@ -227,7 +226,7 @@ class BrokenError(Exception):
 def break_product(here: Here, where: str, result: str) -> str:
     """Rank 1 fails in its second product, or has no memory for what comes; the layouts make everybody receive from it."""
     a, _ = operands(here)
-    calls, own = [], (local.matmul, agree.LEAST_CONFIRMED, torch.empty)
+    calls, own = [], (gathered.matmul, agree.LEAST_CONFIRMED, torch.empty)
 
     def fail(*args: Any, **names: Any) -> Any:
         calls.append(1)
@@ -249,14 +248,14 @@ def break_product(here: Here, where: str, result: str) -> str:
 
     try:
         if where == "product":
-            local.matmul = fail
+            gathered.matmul = fail
         else:
             agree.LEAST_CONFIRMED = 1
             gathered.torch = type("torch", (), {"empty": short, "uint8": torch.uint8})
         with by_bytes():
             return error_of(call)
     finally:
-        local.matmul, agree.LEAST_CONFIRMED = own[:2]
+        gathered.matmul, agree.LEAST_CONFIRMED = own[:2]
         gathered.torch = torch
         check_in_order(here)
 
@@ -331,7 +330,7 @@ def die(here: Here, when: str) -> str:
     if here.rank == 1:
         if when == "before":
             os._exit(3)
-        local.matmul = lambda *args, **names: os._exit(3)
+        gathered.matmul = lambda *args, **names: os._exit(3)
     with by_bytes():
         return error_of(lambda: ozfp4.distributed.matmul(a, b, result="replicated"))
 

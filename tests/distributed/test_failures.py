@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -107,40 +108,24 @@ def test_results_without_memory_are_known_before_anybody_sends(pair: Ranks, wher
     assert pair.run(without_memory, where) == [f"RuntimeError: rank 1 refused: {own}", own]
 
 
-class ShortOfBytes:
-    """torch without memory for the bytes that are asked for the last of `times`."""
-
-    def __init__(self, times: int) -> None:
-        self.times = times
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(torch, name)
-
-    def empty(self, *args: Any, **names: Any) -> Any:
-        self.times -= isinstance(args[0], int)
-        if self.times == 0:
-            raise RuntimeError("too much")
-        return torch.empty(*args, **names)
-
-
 def lines_without_memory(here: Here, where: str) -> str:
     """A line with NaN, whose products are made anew from whole lines; rank 1 has no memory for these, or for the products."""
-    own = agree.LEAST_CONFIRMED, reduce.torch, reduce._Reduction._put_products
+    own = agree.LEAST_CONFIRMED, gathered.torch, gathered.matmul
     agree.LEAST_CONFIRMED = 1
     a, b = inner_parts(here, 6)
     a[1], a[3] = float("nan"), float("nan")  # of a part each
 
-    def refuse(*_: Any) -> None:
+    def refuse(*_: Any, **__: Any) -> None:
         raise RuntimeError("too much")
 
     try:
         if here.rank == 1 and where == "lines":
-            reduce.torch = ShortOfBytes(2)  # first of all the residues'
+            gathered.torch = SimpleNamespace(empty=refuse, uint8=torch.uint8)
         elif here.rank == 1:
-            reduce._Reduction._put_products = refuse
+            gathered.matmul = refuse
         return error_of(lambda: ozfp4.distributed.matmul(a, b, layout=INNER, result="rows", method="reduce"))
     finally:
-        agree.LEAST_CONFIRMED, reduce.torch, reduce._Reduction._put_products = own
+        agree.LEAST_CONFIRMED, gathered.torch, gathered.matmul = own
         check_in_order(here)
 
 
@@ -289,8 +274,8 @@ def alive(here: Here, layout: str) -> int:
 
     from ozfp4._torch_ops.agree import take_group
     from ozfp4.distributed import _collectives as collectives
+    from ozfp4.distributed._gathered import Products
     from ozfp4.distributed._layout import Placed, Problem, chunk_sizes
-    from ozfp4.distributed._local import Products
 
     made: list[Any] = []
     most = [0]

@@ -14,21 +14,21 @@ import ozfp4
 import ozfp4.distributed
 from ozfp4._torch_ops import agree
 from ozfp4.distributed import _cost as cost
-from ozfp4.distributed import _local as local
+from ozfp4.distributed import _gathered as gathered
 
 
 def many(here: Here, seeds: range, in_pieces: bool) -> list[str]:
     """What is wrong. In pieces: of the least sizes, by operands that are prepared, with the exchange before, results
     moved where that takes fewer bytes."""
-    kept, prepare = [], local.prepare
+    kept, prepare = [], gathered.prepare
     with pytest.MonkeyPatch.context() as patch, by_bytes() if in_pieces else nullcontext():
         if in_pieces:
             for name, value in {"PIECES_FROM": 0.0, "LEAST_COLUMNS": 2, "MOST_BYTES": 1}.items():
                 patch.setattr(cost, name, value)
             patch.setattr(agree, "LEAST_CONFIRMED", 1)
-            patch.setattr(local, "LEAST_KEPT", 0.0)
+            patch.setattr(gathered, "LEAST_KEPT", 0.0)
             patch.setattr(
-                local, "prepare", lambda *args, **names: kept.append(args) or prepare(*args, **names)
+                gathered, "prepare", lambda *args, **names: kept.append(args) or prepare(*args, **names)
             )
         wrong = [text for seed in seeds for text in one(here, seed)]
     return wrong if bool(kept) == in_pieces else ["nothing was prepared"]
@@ -131,13 +131,13 @@ def test_a_product_without_memory_takes_less_of_it(monkeypatch: pytest.MonkeyPat
             raise torch.cuda.OutOfMemoryError("none")
         return ozfp4.matmul(*args, **names)
 
-    monkeypatch.setattr(local, "matmul", multiply)
+    monkeypatch.setattr(gathered, "matmul", multiply)
     monkeypatch.setattr(torch.cuda, "empty_cache", lambda: None)
     monkeypatch.setattr(torch.cuda, "mem_get_info", lambda device: (2**30, 2**32))
     a, b = torch.randn(30, 40, dtype=torch.float64), torch.randn(40, 20, dtype=torch.float64)
     for asked, taken in ((None, 3 * 2**28), (2**24, 2**24)):
         out = torch.full((30, 20), 7.0, dtype=torch.float64)
-        products = local.Products({"workspace_limit": asked, "accuracy": "correct"}, False)
+        products = gathered.Products({"workspace_limit": asked, "accuracy": "correct"}, False)
         products(a, b, out, None)
         assert products.failure is None
         assert limits[-2:] == [asked, taken]

@@ -15,7 +15,7 @@ from .._request.library import check_device, has_own_tangent, require_torch
 from .._request.out import check_form
 from .._support import torch_private
 from . import gradients, shapes
-from .derivatives import Rule, differentiable
+from .derivatives import differentiable
 
 torch: Any = require_torch()
 
@@ -39,29 +39,24 @@ class _Operator(NamedTuple):
     arguments: str
     shape: Callable[..., Any]
     mapped: Callable[..., Any]
-    rule: Rule
+    gradients: Callable[..., Any]
+    tangent: Callable[..., Any]
 
 
 _OPERATORS = {
     "matmul": _Operator(
         f"Tensor a, Tensor b, *, {_SETTINGS}, ScalarType? dtype=None",
-        shapes.of_product,
-        shapes.mapped_product,
-        Rule({0: 1, 1: 0}, gradients.of_matmul, gradients.tangent_of_matmul),
+        shapes.of_product, shapes.mapped_product, gradients.of_matmul, gradients.tangent_of_matmul,
     ),
     "gemm": _Operator(
         f"Tensor a, Tensor b, Scalar alpha, Scalar beta=0, Tensor? c=None, *, {_SETTINGS}",
-        shapes.of_product,
-        shapes.mapped_product,
-        Rule({0: 1, 1: 0}, gradients.of_gemm, gradients.tangent_of_gemm),
+        shapes.of_product, shapes.mapped_product, gradients.of_gemm, gradients.tangent_of_gemm,
     ),
     "gram": _Operator(
         f"Tensor a, *, bool left=False, {_SETTINGS}, ScalarType? dtype=None",
-        shapes.of_gram,
-        shapes.mapped_gram,
-        Rule({0: 0}, gradients.of_gram, gradients.tangent_of_gram),
+        shapes.of_gram, shapes.mapped_gram, gradients.of_gram, gradients.tangent_of_gram,
     ),
-}
+}  # fmt: skip
 # Devices of torch whose tensors the package multiplies; it says itself what its build has no kernel for.
 _DEVICES = ("CPU", "CUDA")
 # Lazily conjugated and negated tensors are taken as they are.
@@ -110,7 +105,7 @@ def _define(name: str, operator: _Operator) -> None:
     for key in _LAZY:
         for each in (name, variant):
             _library.impl(each, torch.library.fallthrough_kernel, key)
-    _library.impl(name, differentiable(operators.default, operator.rule), "Autograd")
+    _library.impl(name, differentiable(operators.default, operator.gradients, operator.tangent), "Autograd")
     _library.impl(variant, write, "Autograd")
     torch.library.register_fake(f"ozfp4::{name}", operator.shape, lib=_library)
     torch.library.register_fake(f"ozfp4::{variant}", shape_of_out, lib=_library)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 from .._dispatch.plain import products
 from .._options import current_accuracy
@@ -35,18 +35,14 @@ class Call:
         }
 
 
-class Rule(NamedTuple):
-    """`partners`: by its place, the argument whose entries the gradient of each needs. `gradients` makes of a call, and of the
+Gradients = Callable[[Call, Any], tuple[Any, ...]]
+Tangent = Callable[[Call, tuple[Any, ...]], Any]
+
+
+def differentiable(operator: Any, gradients: Gradients, tangent: Tangent) -> Callable[..., Any]:
+    """What torch calls for `operator` where gradients and tangents are looked after. `gradients` makes of a call, and of the
     gradient of its result, those of the arguments, None for what needs none; `tangent` of a call, and of the tangents of its
     arguments, some of them None, that of the result."""
-
-    partners: dict[int, int]
-    gradients: Callable[[Call, Any], tuple[Any, ...]]
-    tangent: Callable[[Call, tuple[Any, ...]], Any]
-
-
-def differentiable(operator: Any, rule: Rule) -> Callable[..., Any]:
-    """What torch calls for `operator` where gradients and tangents are looked after."""
     name, are_here = operator.overloadpacket.__name__, unwatched().are_here
 
     def below(arguments: tuple[Any, ...], settings: dict[str, Any]) -> Any:
@@ -57,7 +53,7 @@ def differentiable(operator: Any, rule: Rule) -> Callable[..., Any]:
         with torch_private.below_gradients():
             return operator(*arguments, **settings)
 
-    function = _function(name, below, rule)
+    function = _function(name, below, gradients, tangent)
 
     def product(*arguments: Any, **settings: Any) -> Any:
         if are_here(arguments) and not is_compiling():  # as below
@@ -79,8 +75,11 @@ def differentiable(operator: Any, rule: Rule) -> Callable[..., Any]:
     return product
 
 
-def _function(name: str, below: Callable[..., Any], rule: Rule) -> Any:
+def _function(name: str, below: Callable[..., Any], gradients: Gradients, tangent: Tangent) -> Any:
     """The node of an operator in the graph of gradients."""
+    partners = (
+        {0: 0} if name == "gram" else {0: 1, 1: 0}
+    )  # whose entries the gradient of each argument needs, by place
 
     def forward(ctx: Any, settings: dict[str, Any], *arguments: Any) -> Any:
         if torch_private.interpreter() is None:
@@ -96,7 +95,7 @@ def _function(name: str, below: Callable[..., Any], rule: Rule) -> Any:
             ctx.settings = {**settings, "accuracy": current_accuracy()}
         needed, kept = ctx.needs_input_grad, [None] * len(arguments)
         has_tangents = torch_private.tangent_level() >= 0
-        for place, other in rule.partners.items():
+        for place, other in partners.items():
             if has_tangents or needed[1 + place]:
                 kept[other] = arguments[other]
         if has_tangents:
@@ -114,7 +113,7 @@ def _function(name: str, below: Callable[..., Any], rule: Rule) -> Any:
     def backward(ctx: Any, grad: Any) -> tuple[Any, ...]:
         if grad is None:
             return (None,) * (1 + len(ctx.arguments))
-        return (None, *rule.gradients(call(ctx, ctx.saved_tensors), grad))
+        return (None, *gradients(call(ctx, ctx.saved_tensors), grad))
 
     def jvp(ctx: Any, _: Any, *tangents: Any) -> Any:
         if all(x is None for x in tangents):
@@ -122,7 +121,7 @@ def _function(name: str, below: Callable[..., Any], rule: Rule) -> Any:
         # For outer levels, as torch has switched it off; what is saved has the tangents of this level too.
         with torch_private.with_tangents():
             primals = [None if x is None else forward_ad.unpack_dual(x).primal for x in ctx.saved_tensors]
-            return rule.tangent(call(ctx, primals), tangents)
+            return tangent(call(ctx, primals), tangents)
 
     methods = {f.__name__: staticmethod(f) for f in (forward, backward, jvp)}
     # Of the one level of torch.func that the dispatcher is at; a torch.autograd.Function would begin with the innermost again.

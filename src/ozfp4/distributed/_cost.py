@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from math import prod
 
 from .._streaming.tiles import OPERATIONS
 from ._layout import Placed, Problem
@@ -114,7 +113,7 @@ def reduction(problem: Problem, has_integers: bool) -> Way:
     computed = result.cut(-2, ranks) if result.axis is None else result
     parts = 2 if problem.item > WORD else 1  # of complex128
     of_entry = WORD if has_integers else parts * RESIDUES[problem.device]
-    received = prod(computed.local(0)) * of_entry * (ranks - 1) + LINE * (problem.m + problem.n) * ranks
+    received = computed.largest * of_entry * (ranks - 1) + LINE * (problem.m + problem.n) * ranks
     received += moved(computed, result, ranks) * problem.item
     share = max(problem.a.sizes) / problem.k if problem.k else 0.0
     return Way("reduce", computed, received, seconds_of(problem, received, 3 + (computed != result), share))
@@ -122,7 +121,7 @@ def reduction(problem: Problem, has_integers: bool) -> Way:
 
 def hides_residues(problem: Problem, computed: Placed) -> bool:
     """Whether the residues of a block of the result travel while the next one is multiplied. Range: A is cut along K."""
-    received = prod(computed.local(0)) * RESIDUES[problem.device] * (problem.ranks - 1)
+    received = computed.largest * RESIDUES[problem.device] * (problem.ranks - 1)
     return received / link(problem) >= PIECES_FROM * seconds_of(
         problem, 0, 0, max(problem.a.sizes) / problem.k
     )

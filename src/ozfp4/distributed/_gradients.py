@@ -80,46 +80,37 @@ class _Part(NamedTuple):
         axis = {-1: -2, -2: -1}.get(self.placed.axis or 0, self.placed.axis)
         return _Part(self.x.mH, replace(self.placed, shape=(*stack, columns, rows), axis=axis))
 
-    def padded(self, axes: int) -> _Part:
-        """With that many axes, new ones of one entry first."""
-        ones = (1,) * (axes - len(self.placed.shape))
-        placed = replace(self.placed, shape=(*ones, *self.placed.shape))
-        return _Part(self.x.reshape((*ones, *self.x.shape)), placed)
+    def joined(self, kept: list[int], order: list[int], into: int) -> _Part:
+        """With the axes `order` one after the other in the matrix axis `into`, behind the `kept` ones of the stack; all are
+        counted from behind, and one that is cut comes first."""
+        placed = self.placed
+        turned = (*kept, *order, -1) if into == -2 else (*kept, -2, *order)
 
-    def merged(self, axes: list[int], into: int, order: list[int]) -> _Part:
-        """With axes of its stack in the matrix axis `into`: there the axes follow each other in `order`, all counted from
-        behind."""
-        if not axes:
-            return self
-        placed, dims = self.placed, len(self.placed.shape)
-        kept = [axis for axis in range(-dims, -2) if axis not in axes]
-        turned = [*kept, *order, -1] if into == -2 else [*kept, -2, *order]
-
-        def joined(shape: Any) -> tuple[int, ...]:
+        def shape_of(shape: Any) -> tuple[int, ...]:
             found = [shape[axis] for axis in (*kept, -2, -1)]
             found[into] = prod(shape[axis] for axis in order)
             return tuple(found)
 
-        shape, axis, sizes = joined(placed.shape), placed.axis, placed.sizes
+        axis, sizes = placed.axis, placed.sizes
         if axis in order:
-            assert axis == order[0]
             others = prod(placed.shape[each] for each in order[1:])
             axis, sizes = into, tuple(size * others for size in sizes)
         elif placed.is_stack_cut:
-            axis = -len(shape)
-        x = self.x.permute(turned).reshape(joined(self.x.shape))
-        return _Part(x, Placed(shape, axis, sizes))
+            axis = -2 - len(kept)
+        x = self.x.permute(turned).reshape(shape_of(self.x.shape))
+        return _Part(x, Placed(shape_of(placed.shape), axis, sizes))
 
 
 def _gradient(group: Group, problem: Problem, grad: _Part, partner: _Part, like: Like, inner: int) -> Any:
     """The gradient of an operand, this rank's part: `inner` is -1 for A, whose partner is B, and -2 for B, whose partner is A."""
     result, own = problem.result, problem.a if inner == -1 else problem.b
     dims = len(result.shape)
-    partner = partner.padded(dims)
+    new = (1,) * (dims - len(partner.placed.shape))
+    partner = _Part(partner.x[(None,) * len(new)], replace(partner.placed, shape=new + partner.placed.shape))
     shape = (1,) * (dims - len(own.shape)) + own.shape
-    repeated = [axis for axis in range(-dims, -2) if shape[axis] == 1 and result.shape[axis] != 1]
-    axes = [*repeated, inner]
-    cuts = [x.placed.axis for x in (grad, partner) if x.placed.axis in axes]
+    axes = [axis for axis in range(-dims, -2) if shape[axis] == 1 and result.shape[axis] != 1]
+    kept, order = [axis for axis in range(-dims, -2) if axis not in axes], [*axes, inner]
+    cuts = [x.placed.axis for x in (grad, partner) if x.placed.axis in order]
     if len(set(cuts)) > 1:  # each cuts another of the axes that become one
         if torch.is_grad_enabled():
             raise RuntimeError(
@@ -128,11 +119,11 @@ def _gradient(group: Group, problem: Problem, grad: _Part, partner: _Part, like:
             )
         moved = replace(partner.placed, axis=grad.placed.axis, sizes=grad.placed.sizes)
         partner = _Part(move(group, partner.x, partner.placed, moved), moved)
-    order = [*cuts[:1], *(axis for axis in axes if axis not in cuts[:1])]
-    g, p = grad.merged(repeated, inner, order), partner.merged(repeated, inner, order)
-    left, right = (g, p.adjoint) if inner == -1 else (p.adjoint, g)
-    gradient = *(result.shape[axis] for axis in range(-dims, -2) if axis not in repeated), *own.shape[-2:]
-    placed = Placed(gradient, -len(gradient) if own.is_stack_cut else own.axis, own.sizes)
+    order.sort(key=lambda axis: axis not in cuts[:1])  # what is cut comes first
+    g, p = grad.joined(kept, order, inner), partner.joined(kept, order, inner).adjoint
+    left, right = (g, p) if inner == -1 else (p, g)
+    of_own = *(result.shape[axis] for axis in kept), *own.shape[-2:]
+    placed = Placed(of_own, -len(of_own) if own.is_stack_cut else own.axis, own.sizes)
     again = replace(
         problem, a=left.placed, b=right.placed, result=placed,
         item_a=left.x.element_size(), item_b=right.x.element_size(),

@@ -32,7 +32,7 @@ class Placed:
 
     shape: Extents  # of the whole
     axis: int | None = None  # that is cut, counted from behind (negative); None: each rank has all of it
-    # The extent of that axis on each rank, in rank order: one size, but that the last ones may have less or none.
+    # The extent of that axis on each rank, in rank order: one size, but that the last ones of an operand may have less or none.
     sizes: Extents = ()
 
     def cut(self, axis: int | None, ranks: int) -> Placed:
@@ -63,6 +63,11 @@ class Placed:
     @property
     def entries(self) -> int:
         return prod(self.shape)
+
+    @property
+    def largest(self) -> int:
+        """The entries of the largest part."""
+        return max(prod(self.local(rank)) for rank in range(max(1, len(self.sizes))))
 
     @property
     def is_stack_cut(self) -> bool:

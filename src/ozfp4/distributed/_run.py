@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from math import prod
 from typing import Any
 
 from .._request.library import is_integer, require_torch
@@ -13,8 +12,8 @@ from . import _cost as cost
 from . import _gathered as gathered
 from . import _reduce as reduce
 from ._collectives import move
+from ._gathered import Products
 from ._layout import Problem
-from ._local import Products
 
 torch: Any = require_torch()
 
@@ -30,7 +29,7 @@ def run(group: Group, problem: Problem, a: Any, b: Any, out: Any = None) -> tupl
         of_bound = torch.complex128 if problem.dtype.is_complex else torch.float64
         return c, torch.empty(shape, dtype=of_bound, device=a.device) if problem.return_bound else None
 
-    largest = prod(problem.result.local(0)) * problem.item  # some ranks may have an `out`
+    largest = problem.result.largest * problem.item  # some ranks may have an `out`
     c, bound = agree.together(group, results, largest * (1 + problem.return_bound))
     if not raises:
         _multiply(group, problem, a, b, c, bound)
@@ -62,7 +61,7 @@ def _multiply(group: Group, problem: Problem, a: Any, b: Any, out: Any, bound: A
         return made
 
     if computed != wanted:
-        size = 2 * sum(prod(x.local(0)) for x in (computed, wanted)) * problem.item
+        size = 2 * sum(x.largest for x in (computed, wanted)) * problem.item
         results = agree.together(group, elsewhere, size)
     problem, products = replace(problem, result=computed), Products(problem.options, problem.return_bound)
     if way.method == "reduce":
