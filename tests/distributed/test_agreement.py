@@ -21,7 +21,6 @@ from ranks import FAILING, PAIRS, Here, Ranks, check_gpus, group, named
 import ozfp4
 import ozfp4.distributed
 from ozfp4._torch_ops import agree
-from ozfp4._torch_ops.agree import take_group
 from ozfp4.distributed import _gathered as gathered
 
 
@@ -276,13 +275,13 @@ def test_missing_memory_is_known_before_anybody_sends(failing: Ranks) -> None:
 def remembered(here: Here) -> list[int]:
     """How many exchanges calls make."""
     a, b = operands(here)
-    whole, counts, swap = ((2 * here.size, 5), (5, 3)), [0], agree.Channel.swap
+    whole, counts, swap = ((2 * here.size, 5), (5, 3)), [0], agree.Group.swap
 
     def count(self: Any, *args: Any) -> Any:
         counts[-1] += 1
         return swap(self, *args)
 
-    agree.Channel.swap = count
+    agree.Group.swap = count
     try:
         for options in (
             {},
@@ -295,7 +294,7 @@ def remembered(here: Here) -> list[int]:
             assert bool((c == 5).all())
             counts.append(0)
     finally:
-        agree.Channel.swap = swap
+        agree.Group.swap = swap
     return counts[:-1]
 
 
@@ -409,14 +408,13 @@ class OnCpu:
 
 
 def by_device(here: Here, what: str) -> tuple[str, float]:
-    over = take_group(None)
-    channel = agree.Channel(over)
-    channel.on_host = False
+    over = agree.Group(dist.group.WORLD)
+    over.on_host = False
     own = agree.torch, agree._timeout
     agree.torch, agree._timeout = OnCpu(what), lambda *_: 1.0
     start = time.monotonic()
     try:
-        said = error_of(lambda: check_order(channel.swap(over, f"{here.rank}".encode())))
+        said = error_of(lambda: check_order(over.swap(f"{here.rank}".encode())))
     finally:
         agree.torch, agree._timeout = own
     taken = time.monotonic() - start

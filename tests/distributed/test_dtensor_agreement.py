@@ -118,13 +118,13 @@ def test_ranks_have_their_numbers_in_the_program() -> None:
 def counted(here: Here, extents: tuple[int, ...]) -> list[int]:
     """How many exchanges calls make."""
     mesh, rest = mesh_of(here, extents), ["R"] * (len(extents) - 1)
-    counts, swap = [0], agree.Channel.swap
+    counts, swap = [0], agree.Group.swap
 
     def count(self: Any, *args: Any) -> Any:
         counts[-1] += 1
         return swap(self, *args)
 
-    agree.Channel.swap = count  # type: ignore[method-assign]
+    agree.Group.swap = count  # type: ignore[method-assign]
     try:
         for options in (
             {"workspace_limit": 2**20 + 52},
@@ -136,7 +136,7 @@ def counted(here: Here, extents: tuple[int, ...]) -> list[int]:
             ozfp4.distributed.matmul(x, y, **options)  # type: ignore[arg-type]
             counts.append(0)
     finally:
-        agree.Channel.swap = swap  # type: ignore[method-assign]
+        agree.Group.swap = swap  # type: ignore[method-assign]
     return counts[:-1]
 
 
@@ -171,7 +171,7 @@ def forget(here: Here) -> str:
     mesh = mesh_of(here, (2, 2))
     x, y = operands(here, mesh, (("R", "S0"), ("R", "R")))
     first = mesh.get_group(0)
-    own = agree.REMEMBERED, agree.Channel.swap
+    own = agree.REMEMBERED, agree.Group.swap
     try:
         ozfp4.distributed.matmul(x, y, workspace_limit=2**20 + 47)
         agree.REMEMBERED = 2
@@ -183,10 +183,10 @@ def forget(here: Here) -> str:
                 ozfp4.distributed.matmul(*operands(here, half, (["S0"], ["R"])), workspace_limit=limit)
                 a, b = torch.ones(2, 5), torch.ones(5, 3)
                 ozfp4.distributed.matmul(a, b, group=first, whole=((4, 5), (5, 3)), workspace_limit=limit)
-        agree.Channel.swap = no_swap  # type: ignore[assignment,method-assign]
+        agree.Group.swap = no_swap  # type: ignore[assignment,method-assign]
         return error_of(lambda: ozfp4.distributed.matmul(x, y, workspace_limit=2**20 + 47))
     finally:
-        agree.REMEMBERED, agree.Channel.swap = own  # type: ignore[method-assign]
+        agree.REMEMBERED, agree.Group.swap = own  # type: ignore[method-assign]
 
 
 def no_swap(*_: Any) -> None:
@@ -210,7 +210,7 @@ def put_otherwise(here: Here, name: str) -> list[str]:
         "numbers": {"workspace_limit": np.int64(2**20 + 46)},
         "placements": {"placements": (Shard(-2),)},
     }
-    swap, said = agree.Channel.swap, []
+    swap, said = agree.Group.swap, []
     try:
         for is_first in (True, False):
             is_other = here.rank == 1 and is_first
@@ -221,9 +221,9 @@ def put_otherwise(here: Here, name: str) -> list[str]:
                 )
             asked = options | (others.get(name, {}) if is_other else {})
             said.append(error_of(lambda z=z, asked=asked: ozfp4.distributed.matmul(z, y, **asked)))  # type: ignore[misc]
-            agree.Channel.swap = no_swap  # type: ignore[assignment,method-assign]
+            agree.Group.swap = no_swap  # type: ignore[assignment,method-assign]
     finally:
-        agree.Channel.swap = swap  # type: ignore[method-assign]
+        agree.Group.swap = swap  # type: ignore[method-assign]
     return said
 
 

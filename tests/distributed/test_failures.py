@@ -225,8 +225,8 @@ def first_with_out(here: Here) -> list[str]:
     options: dict[str, Any] = {"whole": ((2 * here.size, 6), (6, 3)), "check": "first"}
     found = [error_of(lambda: ozfp4.distributed.matmul(a, b, **options))]
     out = torch.full((2, 3), 7.0, **kind)
-    swap = agree.Channel.swap
-    agree.Channel.swap = None  # type: ignore[method-assign, assignment]
+    swap = agree.Group.swap
+    agree.Group.swap = None  # type: ignore[method-assign, assignment]
     try:
         if here.rank == 0:
             found.append(error_of(lambda: ozfp4.distributed.matmul(a, b, out=out, **options)))
@@ -237,7 +237,7 @@ def first_with_out(here: Here) -> list[str]:
         with torch.set_grad_enabled(here.rank == 0):
             found.append(error_of(lambda: ozfp4.distributed.matmul(a, b, **options)))
     finally:
-        agree.Channel.swap = swap  # type: ignore[method-assign]
+        agree.Group.swap = swap  # type: ignore[method-assign]
         check_in_order(here)
     return found
 

@@ -1,8 +1,5 @@
-"""``torch.ops.ozfp4``: matmul, gemm and gram as operators of torch, which knows their shapes, derivatives and batches.
-
-Importing this imports torch. ``ozfp4.matmul``, ``gemm`` and ``gram`` do so where torch watches their tensors; a program that only
-loads one that was exported needs ``import ozfp4.torch_ops``.
-"""
+"""``torch.ops.ozfp4``: matmul, gemm and gram as operators of torch, which knows their shapes, derivatives and mapped axes. It
+imports torch."""
 
 import torch  # noqa: F401 - the caller need not have
 

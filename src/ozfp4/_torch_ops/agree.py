@@ -1,7 +1,5 @@
-"""The small exchanges in which the ranks of a group or of a mesh agree. Before any data move, each says what it was called with,
-or why it refuses that; in between, whether it came so far. A rank whose own arguments are wrong takes part, so that nobody waits
-for it.
-"""
+"""The small exchanges in which the ranks of a group or a mesh agree: before any data move, on what each was called with or why
+it refuses that; in between, on whether it came so far. A rank whose own arguments are wrong takes part, so that nobody waits."""
 
 from __future__ import annotations
 
@@ -12,7 +10,6 @@ import weakref
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
 from functools import lru_cache
 from math import inf
 from pathlib import Path
@@ -55,13 +52,35 @@ def identity() -> str:
     return f"ozfp4 {__version__}, build {digest_of(*folders)}, torch {torch.__version__}"
 
 
-@dataclass(frozen=True)
-class Group:
-    """The ranks of a product: torch's group, this rank in it, how many there are."""
+def all_gather(found: Any, sent: Any, group: Group) -> Any:
+    """torch's collective of one tensor from each rank; the work that it returns. Newer versions have another name for it."""
+    dist = torch.distributed
+    function = getattr(dist, "all_gather_single", None) or dist.all_gather_into_tensor
+    return function(found, sent, group=group.handle, async_op=True)
 
-    handle: Any
-    rank: int
-    size: int
+
+def device_of(x: Any) -> AbstractContextManager[Any]:
+    """A scope in which the GPU where a tensor lies is the current one, as collectives want it."""
+    is_there = isinstance(x, torch.Tensor) and x.is_cuda
+    return torch.cuda.device(x.device) if is_there else nullcontext()
+
+
+class Group:
+    """A process group of torch: this rank in it, how many there are, and where their messages travel."""
+
+    def __init__(self, handle: Any) -> None:
+        self._handle = weakref.ref(handle)  # a group ends where the program ends it
+        self.rank, self.size = handle.rank(), handle.size()
+        # Of what the group is, not of what this rank was called with, which may be wrong.
+        self.on_host = self.backend(torch.device("cpu")) != ""
+        # Agreements, by the arguments of this rank. Calls with `whole`, those without and those of each mesh are kept
+        # apart: all ranks have the same ones of a kind, but for those without, and forget them at once where there are too many.
+        self.known: dict[Any, dict[Any, Any]] = defaultdict(dict)
+        self._streams: dict[int, Any] = {}  # by the index of a device
+
+    @property
+    def handle(self) -> Any:
+        return self._handle()
 
     def backend(self, device: Any) -> str:
         """The name of what serves tensors of a device, such as "gloo" and "nccl"; "" where nothing does."""
@@ -72,6 +91,68 @@ class Group:
 
     def goes_by_host(self, x: Any) -> bool:
         return x.device.type != "cpu" and self.backend(x.device) == "gloo"
+
+    def swap(self, message: bytes) -> list[bytes]:
+        """The messages of all ranks, in rank order; waits for them. RuntimeError where a rank has ended, or does not answer
+        within the group's timeout."""
+        frames = self._swap(message, FRAME)
+        lengths = [int.from_bytes(frame[:4], "little") for frame in frames]
+        if max(lengths) > FRAME - 4:
+            frames = self._swap(message, max(lengths) + 4)
+        return [frame[4 : 4 + length] for frame, length in zip(frames, lengths, strict=True)]
+
+    def _swap(self, message: bytes, size: int) -> list[bytes]:
+        frame = bytearray(len(message).to_bytes(4, "little") + message[: size - 4]).ljust(size, b"\0")
+        if not self.on_host and torch.cuda.is_current_stream_capturing():
+            raise RuntimeError(
+                "a CUDA graph is being captured, in which no rank can wait for the others; whole= and check='first' leave the "
+                "exchange out of a call like an earlier one"
+            )
+        try:
+            found = (self._by_host if self.on_host else self._by_device)(frame).numpy().tobytes()
+        except torch.cuda.OutOfMemoryError:  # a RuntimeError, and nobody else's fault
+            raise
+        except RuntimeError as error:  # of torch.distributed, which has no narrower ones everywhere
+            raise RuntimeError(
+                f"rank {self.rank} of {self.size} had no answer of all other ranks: one of them has ended, or raised or "
+                f"waits elsewhere: {error}"
+            ) from error
+        return [found[start : start + size] for start in range(0, len(found), size)]
+
+    def _by_host(self, frame: bytearray) -> Any:
+        sent = torch.frombuffer(frame, dtype=torch.uint8)
+        found = torch.empty(self.size * len(frame), dtype=torch.uint8, device="cpu")
+        all_gather(found, sent, self).wait()
+        return found
+
+    def _by_device(self, frame: bytearray) -> Any:
+        """On a stream of its own: what the current one still computes is not waited for."""
+        index = torch.cuda.current_device()
+        if index not in self._streams:
+            self._streams[index] = torch.cuda.Stream()
+        with torch.cuda.stream(self._streams[index]):
+            sent = torch.frombuffer(frame, dtype=torch.uint8).to(torch.device("cuda", index))
+            found = torch.empty(self.size * len(frame), dtype=torch.uint8, device=sent.device)
+            all_gather(found, sent, self).wait()
+            host = torch.empty(found.shape, dtype=torch.uint8, device="cpu", pin_memory=True)
+            host.copy_(found, non_blocking=True)
+            done = torch.cuda.Event()
+            done.record()
+        limit = PATIENCE * _timeout(self, sent.device)
+        ends = time.monotonic() + limit
+        while not done.query():
+            if time.monotonic() > ends:
+                raise RuntimeError(f"nothing came in {limit:.3g} s, {PATIENCE} of the group's timeout")
+        return host
+
+
+def _timeout(group: Group, device: Any) -> float:
+    """Seconds after which a collective of the group fails."""
+    timeout = torch_private.timeout_of(torch_private.backend_of(group.handle, device))
+    return 600.0 if timeout is None else float(timeout.total_seconds())
+
+
+_groups: weakref.WeakKeyDictionary[Any, Group] = weakref.WeakKeyDictionary()
 
 
 def take_group(handle: Any) -> Group:
@@ -91,101 +172,9 @@ def take_group(handle: Any) -> Group:
         raise TypeError(
             f"group: {type(handle).__name__} is no torch.distributed group; of a DeviceMesh pass get_group(axis)"
         )
-    return Group(handle, handle.rank(), handle.size())
-
-
-def device_of(x: Any) -> AbstractContextManager[Any]:
-    """A scope in which the GPU where a tensor lies is the current one, as collectives want it."""
-    is_there = isinstance(x, torch.Tensor) and x.is_cuda
-    return torch.cuda.device(x.device) if is_there else nullcontext()
-
-
-def all_gather(found: Any, sent: Any, group: Group) -> Any:
-    """torch's collective of one tensor from each rank; the work that it returns. Newer versions have another name for it."""
-    dist = torch.distributed
-    function = getattr(dist, "all_gather_single", None) or dist.all_gather_into_tensor
-    return function(found, sent, group=group.handle, async_op=True)
-
-
-class Channel:
-    """Where the messages of a group travel."""
-
-    def __init__(self, group: Group) -> None:
-        # Of what the group is, not of what this rank was called with, which may be wrong.
-        self.on_host = group.backend(torch.device("cpu")) != ""
-        # Agreements, by the arguments of this rank. Calls with `whole`, those without and those of each mesh are kept
-        # apart: all ranks have the same ones of a kind, but for those without, and forget them at once where there are too many.
-        self.known: dict[Any, dict[Any, Any]] = defaultdict(dict)
-        self._streams: dict[int, Any] = {}  # by the index of a device
-
-    def swap(self, group: Group, message: bytes) -> list[bytes]:
-        """The messages of all ranks, in rank order; waits for them. RuntimeError where a rank has ended, or does not answer
-        within the group's timeout."""
-        frames = self._swap(group, message, FRAME)
-        lengths = [int.from_bytes(frame[:4], "little") for frame in frames]
-        if max(lengths) > FRAME - 4:
-            frames = self._swap(group, message, max(lengths) + 4)
-        return [frame[4 : 4 + length] for frame, length in zip(frames, lengths, strict=True)]
-
-    def _swap(self, group: Group, message: bytes, size: int) -> list[bytes]:
-        frame = bytearray(len(message).to_bytes(4, "little") + message[: size - 4]).ljust(size, b"\0")
-        if not self.on_host and torch.cuda.is_current_stream_capturing():
-            raise RuntimeError(
-                "a CUDA graph is being captured, in which no rank can wait for the others; whole= and check='first' leave the "
-                "exchange out of a call like an earlier one"
-            )
-        try:
-            found = (self._by_host if self.on_host else self._by_device)(group, frame).numpy().tobytes()
-        except torch.cuda.OutOfMemoryError:  # a RuntimeError, and nobody else's fault
-            raise
-        except RuntimeError as error:  # of torch.distributed, which has no narrower ones everywhere
-            raise RuntimeError(
-                f"rank {group.rank} of {group.size} had no answer of all other ranks: one of them has ended, or raised or "
-                f"waits elsewhere: {error}"
-            ) from error
-        return [found[start : start + size] for start in range(0, len(found), size)]
-
-    @staticmethod
-    def _by_host(group: Group, frame: bytearray) -> Any:
-        sent = torch.frombuffer(frame, dtype=torch.uint8)
-        found = torch.empty(group.size * len(frame), dtype=torch.uint8, device="cpu")
-        all_gather(found, sent, group).wait()
-        return found
-
-    def _by_device(self, group: Group, frame: bytearray) -> Any:
-        """On a stream of its own: what the current one still computes is not waited for."""
-        index = torch.cuda.current_device()
-        if index not in self._streams:
-            self._streams[index] = torch.cuda.Stream()
-        with torch.cuda.stream(self._streams[index]):
-            sent = torch.frombuffer(frame, dtype=torch.uint8).to(torch.device("cuda", index))
-            found = torch.empty(group.size * len(frame), dtype=torch.uint8, device=sent.device)
-            all_gather(found, sent, group).wait()
-            host = torch.empty(found.shape, dtype=torch.uint8, device="cpu", pin_memory=True)
-            host.copy_(found, non_blocking=True)
-            done = torch.cuda.Event()
-            done.record()
-        limit = PATIENCE * _timeout(group, sent.device)
-        ends = time.monotonic() + limit
-        while not done.query():
-            if time.monotonic() > ends:
-                raise RuntimeError(f"nothing came in {limit:.3g} s, {PATIENCE} of the group's timeout")
-        return host
-
-
-def _timeout(group: Group, device: Any) -> float:
-    """Seconds after which a collective of the group fails."""
-    timeout = torch_private.timeout_of(torch_private.backend_of(group.handle, device))
-    return 600.0 if timeout is None else float(timeout.total_seconds())
-
-
-_channels: weakref.WeakKeyDictionary[Any, Channel] = weakref.WeakKeyDictionary()
-
-
-def channel(group: Group) -> Channel:
-    found = _channels.get(group.handle)
+    found = _groups.get(handle)
     if found is None:
-        found = _channels[group.handle] = Channel(group)
+        found = _groups[handle] = Group(handle)
     return found
 
 
@@ -193,10 +182,7 @@ def all_calls(who: Any, kind: str, fields: Fields | None, error: Exception | Non
     """The arguments of all ranks of a :class:`Group`, or of a mesh of torch, in its order. `fields`: of this rank, unless it
     refuses the call because of `error`, which it raises then, and the others a RuntimeError that says so (an OverflowError where
     all refusals are), as they do where a rank makes another `kind` of call. An error that came from another rank so is no cause.
-
-    The result of one dimension of a mesh travels along the next one, so that no rank goes on that another one's refusal has not
-    reached.
-    """
+    The result of one dimension of a mesh travels along the next one, so that every refusal reaches all ranks."""
     groups, ranks = [who], range(who.size) if isinstance(who, Group) else who.mesh.flatten().tolist()
     if not isinstance(who, Group):
         groups = [take_group(who.get_group(dim)) for dim in range(who.ndim)]
@@ -206,7 +192,7 @@ def all_calls(who: Any, kind: str, fields: Fields | None, error: Exception | Non
         if group.size == 1:
             continue
         message = json.dumps([kind, found], separators=(",", ":")).encode()
-        answers = [_decoded(each) for each in channel(group).swap(group, message)]
+        answers = [_decoded(each) for each in group.swap(message)]
         kinds = [each for each, _ in answers]
         if kinds == [kind] * group.size:
             found = [each for _, part in answers for each in part]

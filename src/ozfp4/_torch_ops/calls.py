@@ -1,7 +1,5 @@
-"""From the arguments of ``ozfp4.matmul``, ``gemm`` and ``gram`` to the operators, where torch watches the tensors.
-
-torch may be tracing this: nothing here looks at entries or addresses.
-"""
+"""From the arguments of ``ozfp4.matmul``, ``gemm`` and ``gram`` to the operators, where torch watches the tensors. torch may be
+tracing this: nothing here looks at entries or addresses."""
 
 from __future__ import annotations
 

@@ -1,7 +1,5 @@
-"""The operators: their schemas, what computes them, and what torch is told of each.
-
-``torch.ops.ozfp4.NAME`` gives a new tensor, ``torch.ops.ozfp4.NAME.out`` writes to `out` and returns nothing.
-"""
+"""The operators: their schemas, what computes them, and what torch is told of each. ``torch.ops.ozfp4.NAME`` gives a new tensor,
+``torch.ops.ozfp4.NAME.out`` writes to `out` and returns nothing."""
 
 from __future__ import annotations
 

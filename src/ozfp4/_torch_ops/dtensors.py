@@ -1,7 +1,5 @@
-"""Products of DTensors from ``ozfp4.matmul`` and ``gemm``: what is refused, in words of the arguments; and products like one that
-needed no exchange before, which multiply the local tensors at once: torch's way to an operator that is not its own takes as long
-as several small products.
-"""
+"""Products of DTensors from ``ozfp4.matmul`` and ``gemm``: what is refused; and products like one that needed no exchange before,
+which multiply the local tensors at once, as torch's way to an operator of ours takes as long as several small products."""
 
 from __future__ import annotations
 

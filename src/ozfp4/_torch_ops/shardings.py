@@ -1,9 +1,8 @@
 """How the operators take DTensors: which placements of operands give which of the result, on one dimension of a mesh.
 
-An entry of a product depends on its row of A and its column of B alone, so that rows, columns and matrices of a stack may lie
-on different devices, and every bit is as on one. A cut of the inner dimension is in no list: a sum of results that are rounded
-already is another number. DTensor then gathers an operand that is cut there, and reduces one that is a partial sum, before it
-multiplies.
+An entry of a product depends on its row of A and its column of B alone. A cut of the inner dimension is in no list, as a sum of
+results that are rounded already is another number: DTensor then gathers an operand that is cut there, and reduces one that is a
+partial sum, before it multiplies.
 """
 
 from __future__ import annotations

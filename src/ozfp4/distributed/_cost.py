@@ -1,7 +1,5 @@
-"""What a product over several ranks costs, by shapes alone, so that every rank chooses the same way.
-
-Bytes are those that a rank receives. The rates are nominal and only rank ways; benchmarks/scaling.py measures.
-"""
+"""What a product over several ranks costs, by shapes alone, so that every rank chooses the same way. Bytes are those that a rank
+receives. The rates are nominal and only rank ways; benchmarks/scaling.py measures."""
 
 from __future__ import annotations
 
@@ -79,9 +77,8 @@ def redistributions(problem: Problem) -> list[Way]:
 
 def pieces(problem: Problem, computed: Placed) -> list[tuple[int, int]]:
     """Where the pieces begin and how wide they are in which an operand comes of which a rank needs all lines: of all its columns
-    (of A, rows), or where these are cut themselves of those of each rank, whose parts make a piece together. One that is as
-    wide as all of them: the operand comes at once. Range: the ranks compute rows or columns, and that operand's matrices are
-    cut."""
+    (of A, rows), or where these are cut themselves of those of each rank, whose parts make a piece together. One that is as wide
+    as all of them comes at once. Range: the ranks compute rows or columns, and that operand's matrices are cut."""
     moving, free, item = (problem.b, -1, problem.item_b)
     if computed.axis == -1:
         moving, free, item = problem.a, -2, problem.item_a

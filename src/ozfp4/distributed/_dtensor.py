@@ -1,14 +1,10 @@
-"""``ozfp4.distributed.matmul`` of DTensors: where the result is to lie is asked for, and what is cut along the inner dimension is
-reduced exactly or moved, whichever is cheaper.
-
-Along each dimension of the mesh DTensor brings the operands to rows, columns or matrices of a stack that belong to the result's;
-along one of them the inner dimension may stay cut, and the local tensors are multiplied over the group of that dimension.
-"""
+"""``ozfp4.distributed.matmul`` of DTensors. Along each dimension of the mesh DTensor brings the operands to rows, columns or
+matrices of a stack that belong to the result's; along one of them the inner dimension may stay cut, and the local tensors are
+multiplied over the group of that dimension."""
 
 from __future__ import annotations
 
 import platform
-import weakref
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -60,7 +56,9 @@ def matmul(asked: Asked) -> Any:
         way = _agree(one.device_mesh, asked)
         multiply = partial(_product, asked, way)
         if torch.is_grad_enabled() and (a.requires_grad or b.requires_grad):
-            likes = [(Like(x.shape, x.dtype), _without_sums(x.placements)) for x in (a, b)]
+            # The gradient of an operand that is a sum over ranks is there as a whole.
+            lying = [[placed(None) if p.is_partial() else p for p in x.placements] for x in (a, b)]
+            likes = [(Like(x.shape, x.dtype), each) for x, each in zip((a, b), lying, strict=True)]
             return Differentiable.apply(a, b, multiply, partial(_derive, unusual(asked.options), likes))
         is_plain = asked.placements is None and not asked.return_bound and asked.options["plan"] is None
         if is_plain and way.inner is None and (way.a, way.b) == (a.placements, b.placements):
@@ -68,17 +66,11 @@ def matmul(asked: Asked) -> Any:
         return multiply(a.detach(), b.detach())
 
 
-# By mesh, what is the same of one that some ranks make anew; it takes microseconds.
-_places: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
-
-
 def _agree(mesh: Any, asked: Asked) -> Way:
     """The agreement of all ranks of the mesh, once for equal calls; each raises where one refuses its call or has another one."""
     a, b = asked.a, asked.b
     wanted: Any = None
-    place = _places.get(mesh)
-    if place is None:
-        place = _places[mesh] = mesh.device_type, tuple(mesh.shape), tuple(mesh.mesh.flatten().tolist())
+    ranks = tuple(mesh.mesh.flatten().tolist())
 
     def ask() -> agree.Fields:
         nonlocal wanted
@@ -113,10 +105,11 @@ def _agree(mesh: Any, asked: Asked) -> Way:
         return replace(way, dtype=result_dtype(local[0], local[1], a.shape[-1], asked)) if is_cut else way
 
     def conclude(found: list[agree.Fields], way: Way) -> Way:
-        agree.check_alike(found, place[2], ("host",))
-        return replace(way, hosts={rank: each["host"] for rank, each in zip(place[2], found, strict=True)})
+        agree.check_alike(found, ranks, ("host",))
+        return replace(way, hosts={rank: each["host"] for rank, each in zip(ranks, found, strict=True)})
 
-    known = agree.channel(take_group(mesh.get_group(0))).known[place]
+    # Not the mesh itself, which some ranks may make anew.
+    known = take_group(mesh.get_group(0)).known[mesh.device_type, tuple(mesh.shape), ranks]
     way: Way = agree.agreed(mesh, "a product of DTensors", known, ask, check, conclude)
     return way
 
@@ -130,11 +123,6 @@ def _derive(
         None if x is None else x.redistribute(placements=placements)
         for x, (_, placements) in zip(gradients.of_matmul(call, grad), likes, strict=True)
     ]
-
-
-def _without_sums(placements: Any) -> tuple[Any, ...]:
-    """What a gradient's placements are: that of an operand which is a sum over ranks is there as a whole."""
-    return tuple(placed(None) if p.is_partial() else p for p in placements)
 
 
 def _product(asked: Asked, way: Way, a: Any, b: Any) -> Any:
@@ -170,7 +158,7 @@ def _over_group(x: Any, y: Any, a: Any, b: Any, asked: Asked, way: Way) -> Any:
     of_a, of_b = (*x.shape[:-1], one.k), (*y.shape[:-2], one.k, y.shape[-1])
     axis = None
     if placement.is_shard():
-        axis = -2 if placement.dim == rows_of(a, b) else -1
+        axis = -1 if placement.dim == len(one.result) - 1 and not one.b_vector else -2
     result = Placed(matmul_shape(of_a, of_b).result).cut(axis, group.size)
     hosts = {way.hosts[rank] for rank in torch.distributed.get_process_group_ranks(group.handle)}
     problem = Problem(
@@ -230,11 +218,6 @@ def choose(a: Any, b: Any, method: str, wanted: tuple[Any, ...] | None) -> Way:
     return Way(tuple(of_a), tuple(of_b), tuple(made), wanted or tuple(made), inner)
 
 
-def rows_of(a: Any, b: Any) -> int | None:
-    """The axis of the result that is A's rows; None of a vector."""
-    return None if a.ndim < 2 else max(a.ndim, b.ndim) - 2
-
-
 _WHOLE = Cut(-1, None, None)  # every rank has all
 
 
@@ -289,10 +272,9 @@ def _result(a: Any, b: Any, made: list[Any], inner: int, wanted: Any) -> Any:
     dimension cuts is not cut here: DTensor cuts in the order of the dimensions."""
     if wanted is not None and wanted.is_replicate():
         return wanted
-    shape = matmul_shape(tuple(a.shape), tuple(b.shape)).result
-    rows, axes = rows_of(a, b), len(shape)
-    free = [axis for axis in (rows, axes - 1 if b.ndim > 1 else None) if axis is not None]
-    free = [axis for axis in free if placed(axis) not in made[inner + 1 :]]
+    one = matmul_shape(tuple(a.shape), tuple(b.shape))
+    lines = range(len(one.result) - 2 + one.a_vector + one.b_vector, len(one.result))
+    free = [axis for axis in lines if placed(axis) not in made[inner + 1 :]]
     if wanted is not None and wanted.dim in free:
         return wanted
-    return placed(max(free, key=lambda axis: shape[axis])) if free else placed(None)
+    return placed(max(free, key=lambda axis: one.result[axis])) if free else placed(None)

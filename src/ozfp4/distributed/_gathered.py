@@ -1,8 +1,5 @@
-"""Products of whole lines: operands move, as they are, until each rank has the rows and columns of what it computes.
-
-An entry of the result depends on its row and its column alone, so that these are the bits of one device. While a rank multiplies
-one piece of the operand that moves, the next one travels.
-"""
+"""Products of whole lines: operands move, as they are, until each rank has the rows and columns of what it computes. While a rank
+multiplies one piece of the operand that moves, the next one travels."""
 
 from __future__ import annotations
 

@@ -1,8 +1,6 @@
-"""Gradients of products over a group are products over it: G B^H and A^H G, each entry one sum, rounded once.
-
-Repetitions by broadcasting go into the inner dimension, as in ``_torch_ops/gradients``. The order of that is the same in both
-factors, and what is cut comes first in it, so that a rank's part is one range.
-"""
+"""Gradients of products over a group are products over it: G B^H and A^H G, each entry one sum, rounded once. Repetitions by
+broadcasting go into the inner dimension, as in ``_torch_ops/gradients``, in the same order in both factors; what is cut comes
+first in it, so that a rank's part is one range."""
 
 from __future__ import annotations
 

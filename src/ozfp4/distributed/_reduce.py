@@ -1,16 +1,17 @@
 """Products of operands that are cut along K, from partial products: of A and B moves only what the lines say of themselves.
 
-Each rank has all rows of A and all columns of B, of each a piece. What the pieces of a line say makes the scale of the line, as
-on one device; with it each rank encodes and multiplies its own piece, and the residues of an entry, one for each modulus, are
-those of the whole product once they are summed. Every rank receives those of its part of the result, sums them, and
-reconstructs: the one rounding. What no certificate covers there, and lines with NaN or infinity, are multiplied again from
-whole lines, which are gathered. So all bits are those of one device.
+What the pieces of a line say makes the scale of the line, as on one device; with it each rank encodes and multiplies its own
+piece, and the residues of an entry are those of the whole product once they are summed. Every rank receives those of its part of
+the result, sums them, and reconstructs: the one rounding. What no certificate covers there, and lines with NaN or infinity, are
+multiplied again from whole lines. So all bits are those of one device.
 """
 
 from __future__ import annotations
 
 import hashlib
+import operator
 from dataclasses import replace
+from functools import reduce
 from typing import Any
 
 from .._dispatch.product import partial_product
@@ -44,11 +45,9 @@ def why_not(problem: Problem, dtype_a: Any, dtype_b: Any, options: dict[str, Any
         return "stacks of matrices are redistributed"
     if problem.result.axis not in (-2, -1, None):
         return "the result is cut along its rows or its columns, or replicated"
-    kinds = [library.is_integer(dtype) for dtype in (dtype_a, dtype_b)]
-    if all(kinds):
-        if options.get("overflow", "wrap") != "wrap":
-            return "whether an entry fits its dtype is asked of whole lines"
-        return ""
+    if library.is_integer(dtype_a) and library.is_integer(dtype_b):
+        wraps = options.get("overflow", "wrap") == "wrap"
+        return "" if wraps else "whether an entry fits its dtype is asked of whole lines"
     if any(not (dtype.is_floating_point or dtype.is_complex) for dtype in (dtype_a, dtype_b)):
         return f"it is for floating-point operands, or for integers alone; these are {dtype_a} and {dtype_b}"
     if bounds:
@@ -103,11 +102,8 @@ def _multiply_parts(group: Group, problem: Problem, a: Any, b: Any, products: Pr
     )  # fmt: skip
     multiply(group, real, a, b, products, found)
     rows, columns = out.shape
-    if more_columns == 2:
-        out.copy_(torch.view_as_complex(found.view(rows, columns, 2)))
-    else:
-        parts = found.view(rows, 2, columns)
-        out.copy_(torch.complex(parts[:, 0], parts[:, 1]))
+    pairs = found.view(rows, columns, 2) if more_columns == 2 else found.view(rows, 2, columns).mT
+    torch.view_as_real(out).copy_(pairs)
 
 
 def _as_real(a: Any, b: Any) -> tuple[Any, Any]:
@@ -138,13 +134,8 @@ def _add_integers(group: Group, placed: Placed, a: Any, b: Any, products: Produc
     found = exchange(group, parts, [tuple(out.shape)] * group.size)
     # Dtypes of the same bits that torch adds everywhere.
     summed = {1: torch.int8, 2: torch.int16, 4: torch.int32, 8: torch.int64}[out.element_size()]
-    total = found[0].view(summed)
-    for part in found[1:]:
-        if out.dtype == torch.bool:
-            total |= part.view(summed)
-        else:
-            total += part.view(summed)
-    out.copy_(total.view(out.dtype))
+    add = operator.ior if out.dtype == torch.bool else operator.iadd
+    out.copy_(reduce(add, (part.view(summed) for part in found)).view(out.dtype))
 
 
 class _Reduction:

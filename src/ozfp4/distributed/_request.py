@@ -43,12 +43,6 @@ class Asked:
     options: dict[str, Any]
 
 
-def gradients_of(a: Any, b: Any) -> tuple[bool, ...]:
-    """Of which operands they are asked for."""
-    is_enabled = torch.is_grad_enabled()
-    return tuple(is_enabled and bool(x.requires_grad) for x in (a, b))
-
-
 def fields_of(asked: Asked, device: str) -> agree.Fields:
     """The fields that all ranks must have alike for a product of parts or of DTensors, hashable; nothing is checked."""
     return {
@@ -56,7 +50,7 @@ def fields_of(asked: Asked, device: str) -> agree.Fields:
         "device": device,
         "dtype of a": str(asked.a.dtype),
         "dtype of b": str(asked.b.dtype),
-        "gradients": gradients_of(asked.a, asked.b),
+        "gradients": tuple(torch.is_grad_enabled() and bool(x.requires_grad) for x in (asked.a, asked.b)),
         "method": shown(asked.method),
         "return_bound": shown(asked.return_bound),
         **{name: shown(value) for name, value in asked.options.items()},
@@ -91,13 +85,13 @@ def take(group: agree.Group, asked: Asked) -> Problem:
 
     def check(fields: agree.Fields, is_new: bool) -> None:
         for name, is_given in (("out", out is not None), ("return_bound", asked.return_bound)):
-            if is_given and any(gradients_of(asked.a, asked.b)):
+            if is_given and any(fields["gradients"]):
                 raise RuntimeError(f"{name}: it is not for tensors that require grad; pass detached ones")
         if is_new:
-            _check(group, asked, fields)
+            _check_new(group, asked, fields)
         fields["out"] = None if out is None else (tuple(out.shape), str(out.dtype))
 
-    known = agree.channel(group).known[asked.whole is None]
+    known = group.known[asked.whole is None]
     always = asked.check != "first"
     problem: Problem = agree.agreed(
         group, "a product of parts", known, ask, check, lambda found, _: _conclude(asked, found), always
@@ -161,8 +155,7 @@ def natural(a: str, b: str) -> str:
     return "replicated" if a == b == "replicated" else "rows"
 
 
-def _check(group: agree.Group, asked: Asked, fields: agree.Fields) -> None:
-    """Checks that this rank can make by itself, of a call that is not known."""
+def _check_new(group: agree.Group, asked: Asked, fields: agree.Fields) -> None:
     a, b = asked.a, asked.b
     for name in ("layout of a", "layout of b", "result"):
         check_name(name, fields[name], LAYOUTS)
