@@ -5,7 +5,7 @@ import torch  # noqa: F401 - the caller need not have
 
 from .._request.library import dtensor_class
 from . import definitions  # noqa: F401 - torch knows the operators from here on
-from .shardings import register
+from .dtensors import register
 
 if dtensor_class() is not None:
     register()

@@ -10,7 +10,7 @@ from .._dispatch.decision import check_bits_of_plan
 from .._options import Options, unusual
 from .._request import library
 from .._request.integers import dtype_name
-from .._request.library import is_dtensor, require_torch
+from .._request.library import dtensor_class, is_dtensor, require_torch
 from .._request.operands import check_factor, check_integer_factor, transposed
 from .._request.prepared import Prepared
 from . import dtensors
@@ -43,16 +43,15 @@ def _product(
     name: str, arguments: dict[str, Any], out: Any, options: Mapping[str, Any], left: bool = False
 ) -> Any:
     """The product by its operator, whose schema has the `arguments` in their order."""
-    is_compiling = torch.compiler.is_compiling()
-    tensors = {key: x for key, x in arguments.items() if key not in ("alpha", "beta")}
-    operands = tuple(tensors.values())
+    is_compiling, kind = torch.compiler.is_compiling(), dtensor_class()
+    operands = tuple(x for key, x in arguments.items() if key not in ("alpha", "beta"))
     settings, unasked = _split(options, operands)
-    has_dtensors = any(is_dtensor(x) for x in (*operands, out))
+    has_dtensors = kind is not None and any(isinstance(x, kind) for x in (*operands, out))
     of_dtensors = has_dtensors and not is_compiling  # as torch compiles, the operator checks its arguments
-    key = None
+    key, given = None, tuple(arguments.values())
     if of_dtensors and out is None and not unasked:  # the shortest way
-        key = dtensors.key_of(name, tuple(arguments.values()), settings)
-        result = dtensors.again(key, name, tuple(arguments.values()), settings)
+        key = dtensors.key_of(name, given, settings)
+        result = dtensors.again(key, name, given, settings)
         if result is not None:
             return result
     if has_dtensors and out is not None:
@@ -60,6 +59,7 @@ def _product(
             f"out: a {type(out).__name__} is not written to by products of DTensors; copy the result there"
         )
     _check_unasked(unasked, has_dtensors)
+    tensors = {key: x for key, x in arguments.items() if key not in ("alpha", "beta")}
     if not has_dtensors:
         _check(is_compiling, **tensors, out=out)
     elif of_dtensors:

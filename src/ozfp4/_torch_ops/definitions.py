@@ -71,10 +71,8 @@ def _define(name: str, operator: _Operator) -> None:
     operators: Any = getattr(torch.ops.ozfp4, name)
 
     def compute(*args: Any, **settings: Any) -> Any:
-        return products[name](*args, **settings)
-
-    def compute_into(*args: Any, **settings: Any) -> None:
-        products[name](*args, **settings)
+        result = products[name](*args, **settings)
+        return None if "out" in settings else result
 
     def write(*args: Any, **settings: Any) -> None:
         """With gradients and tangents there is no writing to `out`; torch says so in these words."""
@@ -97,11 +95,10 @@ def _define(name: str, operator: _Operator) -> None:
         check_device("out", out, like)
         check_form(out, tuple(like.shape), like.dtype)
 
-    for device in _DEVICES:
-        _library.impl(name, compute, device)
-        _library.impl(variant, compute_into, device)
-    for key in _LAZY:
-        for each in (name, variant):
+    for each in (name, variant):
+        for device in _DEVICES:
+            _library.impl(each, compute, device)
+        for key in _LAZY:
             _library.impl(each, torch.library.fallthrough_kernel, key)
     _library.impl(name, differentiable(operators.default, operator.gradients, operator.tangent), "Autograd")
     _library.impl(variant, write, "Autograd")

@@ -10,8 +10,8 @@ from .._dispatch.plain import products
 from .._options import current_accuracy
 from .._request.library import dtensor_class, require_torch, unwatched
 from .._support import torch_private
+from .dtensors import register, resolved
 from .shapes import Like
-from .shardings import register, resolved
 
 torch: Any = require_torch()
 forward_ad: Any = torch.autograd.forward_ad
@@ -77,9 +77,8 @@ def differentiable(operator: Any, gradients: Gradients, tangent: Tangent) -> Cal
 
 def _function(name: str, below: Callable[..., Any], gradients: Gradients, tangent: Tangent) -> Any:
     """The node of an operator in the graph of gradients."""
-    partners = (
-        {0: 0} if name == "gram" else {0: 1, 1: 0}
-    )  # whose entries the gradient of each argument needs, by place
+    # By its place, the argument whose entries the gradient of each needs.
+    partners = {0: 0} if name == "gram" else {0: 1, 1: 0}
 
     def forward(ctx: Any, settings: dict[str, Any], *arguments: Any) -> Any:
         if torch_private.interpreter() is None:

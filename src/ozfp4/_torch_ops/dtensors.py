@@ -1,18 +1,160 @@
-"""Products of DTensors from ``ozfp4.matmul`` and ``gemm``: what is refused; and products like one that needed no exchange before,
-which multiply the local tensors at once, as torch's way to an operator of ours takes as long as several small products."""
+"""How the operators take DTensors: which placements of operands give which of the result, on one dimension of a mesh; and
+products of DTensors from ``ozfp4.matmul`` and ``gemm``.
+
+An entry of a product depends on its row of A and its column of B alone. A cut of the inner dimension is in no list, as a sum of
+results that are rounded already is another number: DTensor then gathers an operand that is cut there, and reduces one that is a
+partial sum, before it multiplies.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+import sys
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 from .._dispatch.plain import products
 from .._request.library import check_kind, dtensor_class, is_dtensor, require_torch, unwatched
 from .._request.operands import check_addend_shape, matmul_shape
 from .._support import torch_private
 from .agree import device_of, together
-from .shardings import RULES, register, resolved
 
 torch: Any = require_torch()
+
+# Placements of the result, and of the arguments: None of what is no tensor.
+Sharding = tuple[list[Any], list[Any]]
+
+
+class Cut(NamedTuple):
+    """Axes that are cut alike: of the result, and of each operand, None where an operand is there as a whole."""
+
+    result: int
+    a: int | None
+    b: int | None
+
+
+def cuts_of(a: tuple[int, ...], b: tuple[int, ...]) -> list[Cut]:
+    """The cuts of operands of these shapes, their rows and columns first. Range: as ``matmul_shape`` takes them.
+
+    >>> cuts_of((5, 6), (6, 7))
+    [Cut(result=0, a=0, b=None), Cut(result=1, a=None, b=1)]
+    >>> cuts_of((3, 5, 6), (6,))
+    [Cut(result=1, a=1, b=None), Cut(result=0, a=0, b=None)]
+    """
+    has_rows, has_columns = len(a) > 1, len(b) > 1
+    stack = max(len(a), len(b), 2) - 2
+    found = []
+    if has_rows:
+        found.append(Cut(stack, len(a) - 2, None))
+    if has_columns:
+        found.append(Cut(stack + has_rows, None, len(b) - 1))
+    for axis in range(stack):
+        of_a, of_b = (_axis_of_stack(shape, axis - stack) for shape in (a, b))
+        if of_a is not None or of_b is not None:
+            found.append(Cut(axis, of_a, of_b))
+    return found
+
+
+def _axis_of_stack(shape: tuple[int, ...], from_last: int) -> int | None:
+    """The axis of a stack, counted from the last of them, that an operand has entries along; None where it is repeated."""
+    axis = len(shape) - 2 + from_last
+    return axis if axis >= 0 and shape[axis] != 1 else None
+
+
+def placed(axis: int | None) -> Any:
+    placements = sys.modules["torch.distributed.tensor"]
+    return placements.Replicate() if axis is None else placements.Shard(axis)
+
+
+def _of_matmul(a: Any, b: Any, *others: Any, **settings: Any) -> list[Sharding]:
+    whole = placed(None)
+    rest = [None] * len(others)
+    cuts = cuts_of(tuple(a.shape), tuple(b.shape))
+    split = [([placed(cut.result)], [placed(cut.a), placed(cut.b), *rest]) for cut in cuts]
+    return split if _is_split(a, b, cuts) else [*split, ([whole], [whole, whole, *rest])]
+
+
+def _is_split(a: Any, b: Any, cuts: list[Cut]) -> bool:
+    """Whether no rank should have the whole product: where both operands lie on several ranks along each dimension of the mesh,
+    and some axis is long enough for a cut. DTensor rates what it sends alone, and would have every rank multiply all."""
+    ranks = a.mesh.size()
+    if not all(p.is_shard() and q.is_shard() for p, q in zip(a.placements, b.placements, strict=True)):
+        return False
+    shapes = tuple(a.shape), tuple(b.shape)
+    return any(
+        all(axis is None or shape[axis] >= ranks for axis, shape in zip(cut[1:], shapes, strict=True))
+        for cut in cuts
+    )
+
+
+def _of_gemm(
+    a: Any, b: Any, alpha: Any, beta: Any = 0, c: Any = None, *others: Any, **settings: Any
+) -> list[Sharding]:
+    """As of matmul; C, which broadcasts to the result, has the cuts of it that it has entries along."""
+    shardings = []
+    axes = max(len(a.shape), len(b.shape), 2) - (len(a.shape) == 1) - (len(b.shape) == 1)
+    for (result,), (of_a, of_b) in _of_matmul(a, b):
+        of_c = None if c is None else result
+        if c is not None and result.is_shard():
+            axis = result.dim - axes + len(c.shape)
+            of_c = placed(axis if axis >= 0 and c.shape[axis] != 1 else None)
+        shardings.append(([result], [of_a, of_b, None, None, of_c, *[None] * len(others)]))
+    return shardings
+
+
+def resolved(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The arguments; DTensors whose local tensors are lazily conjugated or negated as new ones: not all collectives take such."""
+
+    def is_lazy(x: Any) -> bool:
+        return bool(x.is_conj() or x.is_neg())
+
+    return tuple(x.clone() if is_dtensor(x) and is_lazy(torch_private.local_of(x)) else x for x in arguments)
+
+
+def whole_along(x: Any, axes: tuple[int, ...]) -> Any:
+    """A tensor with none of these axes cut: DTensor joins no axes that are, unless their pieces are of one size."""
+    if not is_dtensor(x) or not any(p.is_shard() and p.dim in axes for p in x.placements):
+        return x
+    return x.redistribute(
+        placements=[placed(None) if p.is_shard() and p.dim in axes else p for p in x.placements]
+    )
+
+
+# Not gram: DTensor keeps what it has found of an operator by its tensors and whole numbers, and would take the shape of A A^H for
+# that of A^H A. Of a product or update no other argument says where and of what shape the result is.
+def reshaped(x: Any, shape: tuple[Any, ...]) -> Any:
+    """A tensor in another shape. Range: of a DTensor with entries, no axis that is joined with others is cut."""
+    if is_dtensor(x):
+        if tuple(x.shape) == tuple(shape):
+            return x
+        if x.numel() == 0:  # DTensor cannot tell its axes apart, and that of torch 2.11 and before finds none
+            x = whole_along(x, tuple(range(x.ndim)))
+            local = x.to_local().reshape(shape)
+            return type(x).from_local(local, x.device_mesh, x.placements, run_check=False)
+        # DTensor views local entries as the strides of the whole tensor allow, which need not be theirs (torch 2.11).
+        x = x.clone(memory_format=torch.contiguous_format)
+    return x.reshape(shape)
+
+
+RULES: dict[str, Callable[..., list[Sharding]]] = {"matmul": _of_matmul, "gemm": _of_gemm}
+
+
+@lru_cache(maxsize=1)
+def register() -> None:
+    """Make the lists known to DTensor; RuntimeError where this torch has no way to. Range: the program has imported
+    ``torch.distributed.tensor``, as whoever has a DTensor has."""
+    try:
+        from torch.distributed.tensor.experimental import register_sharding
+    except ImportError:
+        raise RuntimeError(
+            f"torch: version {torch.__version__}; products of DTensors need 2.6 or later"
+        ) from None
+    for name, rule in RULES.items():
+        register_sharding(getattr(torch.ops.ozfp4, name).default)(rule)
+
+
+# ---- Products. One like another that needed no exchange multiplies the local tensors at once: torch's way to an operator of ours
+# takes as long as several small products.
 
 _results: dict[tuple[Any, ...], Any] = {}  # how the result lies, by the operator and how its tensors lie
 _MOST_RESULTS = 512

@@ -11,8 +11,8 @@ from typing import Any
 
 from .._request.library import is_dtensor, require_torch
 from .derivatives import Call
+from .dtensors import reshaped, whole_along
 from .shapes import Like
-from .shardings import reshaped, whole_along
 
 torch: Any = require_torch()
 
@@ -22,7 +22,8 @@ def of_matmul(call: Call, grad: Any) -> tuple[Any, ...]:
 
 
 def of_gemm(call: Call, grad: Any) -> tuple[Any, ...]:
-    alpha, beta = (_conjugate(x) for x in (*call.arguments[2:4], 0)[:2])
+    factors = (*call.arguments[2:4], 0)[:2]
+    alpha, beta = (x.conjugate() if isinstance(x, complex) else x for x in factors)
 
     def product(x: Any, y: Any) -> Any:
         return torch.ops.ozfp4.gemm.default(x, y, alpha, **call.shared("dtype"))
@@ -41,10 +42,6 @@ def of_gram(call: Call, grad: Any) -> tuple[Any, ...]:
     if call.settings.get("left", False):
         return (product(torch.cat((grad, grad.mH), -1), torch.cat((a, a), -2)),)
     return (product(torch.cat((a, a), -1), torch.cat((grad, grad.mH), -2)),)
-
-
-def _conjugate(factor: Any) -> Any:
-    return factor.conjugate() if isinstance(factor, complex) else factor
 
 
 def _of_operands(product: Callable[..., Any], call: Call, grad: Any) -> tuple[Any, Any]:

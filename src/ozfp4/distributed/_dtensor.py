@@ -5,6 +5,7 @@ multiplied over the group of that dimension."""
 from __future__ import annotations
 
 import platform
+import weakref
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -19,8 +20,8 @@ from .._support import torch_private
 from .._torch_ops import agree, dtensors, gradients
 from .._torch_ops.agree import device_of, take_group
 from .._torch_ops.derivatives import Call as Differentiated
+from .._torch_ops.dtensors import Cut, cuts_of, placed, register, resolved
 from .._torch_ops.shapes import Like, without_lines
-from .._torch_ops.shardings import Cut, cuts_of, placed, register, resolved
 from ._cost import METHODS
 from ._gradients import Differentiable
 from ._layout import Placed, Problem
@@ -66,11 +67,18 @@ def matmul(asked: Asked) -> Any:
         return multiply(a.detach(), b.detach())
 
 
+# By mesh, the ranks of it, and what is the same of a mesh that some ranks make anew: torch finds it in tens of microseconds.
+_places: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
+
+
 def _agree(mesh: Any, asked: Asked) -> Way:
     """The agreement of all ranks of the mesh, once for equal calls; each raises where one refuses its call or has another one."""
     a, b = asked.a, asked.b
     wanted: Any = None
-    ranks = tuple(mesh.mesh.flatten().tolist())
+    place = _places.get(mesh)
+    if place is None:
+        place = _places[mesh] = tuple(mesh.mesh.flatten().tolist()), mesh.device_type, tuple(mesh.shape)
+    ranks = place[0]
 
     def ask() -> agree.Fields:
         nonlocal wanted
@@ -108,8 +116,7 @@ def _agree(mesh: Any, asked: Asked) -> Way:
         agree.check_alike(found, ranks, ("host",))
         return replace(way, hosts={rank: each["host"] for rank, each in zip(ranks, found, strict=True)})
 
-    # Not the mesh itself, which some ranks may make anew.
-    known = take_group(mesh.get_group(0)).known[mesh.device_type, tuple(mesh.shape), ranks]
+    known = take_group(mesh.get_group(0)).known[place]
     way: Way = agree.agreed(mesh, "a product of DTensors", known, ask, check, conclude)
     return way
 

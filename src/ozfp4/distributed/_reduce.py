@@ -183,8 +183,18 @@ class _Reduction:
 
         def settle() -> Any:
             self.piece.settle(found[:, :-1])
-            step = self._step()
-            self._reserve(step)
+            # Lines of a block along the axis that no rank cuts: blocks of about the same size, none too large.
+            sizes, extent = self.computed.sizes, self.computed.shape[self.free]
+            most = (
+                max(1, MOST_BYTES[self.a.device.type] // max(1, self._bytes_of(sum(sizes), ALIGNED)))
+                * ALIGNED
+            )
+            blocks = -(-extent // most)
+            step = int(min(most, -(-extent // (blocks * ALIGNED)) * ALIGNED))
+            # Memory for two blocks on their way out and two on their way in: torch's allocator keeps what is given back here.
+            lines = sum(sizes), group.size * sizes[group.rank]
+            total = sum(2 * self._bytes_of(count, step) for count in lines)
+            torch.empty(total, dtype=torch.uint8, device=self.a.device)
             return step, self.piece.rounded() if is_correct else None
 
         step, rounded = agree.together(group, settle)
@@ -195,21 +205,6 @@ class _Reduction:
     def _bytes_of(self, along: int, free: int) -> int:
         """Bytes of the residues of so many lines along the axis that is cut, and along the other one."""
         return int(self.piece.bytes_of(*((along, free) if self.axis == -2 else (free, along))))
-
-    def _step(self) -> int:
-        """Lines of a block along the axis that no rank cuts: blocks of about the same size, none too large."""
-        along, extent = self.computed.shape[self.axis], self.computed.shape[self.free]
-        most = max(1, MOST_BYTES[self.a.device.type] // max(1, self._bytes_of(along, ALIGNED))) * ALIGNED
-        blocks = -(-extent // most)
-        return int(min(most, -(-extent // (blocks * ALIGNED)) * ALIGNED))
-
-    def _reserve(self, step: int) -> None:
-        """Makes sure that there is memory for two blocks on their way out and two on their way in: torch's allocator keeps what
-        is asked for and given back here."""
-        sizes = self.computed.sizes
-        lines = sum(sizes), self.group.size * sizes[self.group.rank]
-        total = sum(2 * self._bytes_of(count, step) for count in lines)
-        torch.empty(total, dtype=torch.uint8, device=self.a.device)
 
     def _part(self, rank: int, block: tuple[int, int]) -> Any:
         """The rows and columns of a rank's part of a block."""
