@@ -179,10 +179,10 @@ def take_group(handle: Any) -> Group:
 
 
 def all_calls(who: Any, kind: str, fields: Fields | None, error: Exception | None) -> list[Fields]:
-    """The arguments of all ranks of a :class:`Group`, or of a mesh of torch, in its order. `fields`: of this rank, unless it
-    refuses the call because of `error`, which it raises then, and the others a RuntimeError that says so (an OverflowError where
-    all refusals are), as they do where a rank makes another `kind` of call. An error that came from another rank so is no cause.
-    The result of one dimension of a mesh travels along the next one, so that every refusal reaches all ranks."""
+    """The arguments of all ranks of a :class:`Group`, or of a mesh of torch, in its order. `fields` are those of this rank,
+    unless it refuses the call because of `error`. It raises that then, and the others a RuntimeError that says so, or an
+    OverflowError where all refusals are. They do so, too, where a rank makes another `kind` of call. An error that came from
+    another rank is no cause. The result of one dimension of a mesh travels along the next one, so refusals reach everybody."""
     groups, ranks = [who], range(who.size) if isinstance(who, Group) else who.mesh.flatten().tolist()
     if not isinstance(who, Group):
         groups = [take_group(who.get_group(dim)) for dim in range(who.ndim)]
@@ -226,16 +226,17 @@ def agreed(
     who: Any,
     kind: str,
     known: dict[Any, Any],
-    ask: Callable[[], Fields],
+    describe: Callable[[], Fields],
     check: Callable[[Fields, bool], Any],
     conclude: Callable[[list[Fields], Any], Any],
     always: bool = False,
 ) -> Any:
-    """What `conclude` makes of the fields of all ranks and of this rank's `check`, which is asked whether the call is a new one;
-    it is `known` for equal fields, which exchange nothing again, or `always`. Raises as :func:`all_calls`."""
+    """The result of `conclude`, for the fields of all ranks and what `check` gives here, or that of an equal call before. Fields
+    are those of `describe`; `check` has them, and whether the call is a new one. A call that is `known` exchanges nothing again,
+    unless `always` is set. Raises as :func:`all_calls`."""
     fields, key, before, own, error = None, None, None, None, None
     try:
-        fields = ask()
+        fields = describe()
         key = tuple((type(value), value) for value in fields.values())  # True is no 1
         before = known.get(key)
         own = check(fields, before is None)

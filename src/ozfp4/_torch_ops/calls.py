@@ -44,7 +44,7 @@ def _product(
 ) -> Any:
     """The product by its operator, whose schema has the `arguments` in their order."""
     is_compiling, kind = torch.compiler.is_compiling(), dtensor_class()
-    operands = tuple(x for key, x in arguments.items() if key not in ("alpha", "beta"))
+    operands = tuple(x for place, x in arguments.items() if place not in ("alpha", "beta"))
     settings, unasked = _split(options, operands)
     has_dtensors = kind is not None and any(isinstance(x, kind) for x in (*operands, out))
     of_dtensors = has_dtensors and not is_compiling  # as torch compiles, the operator checks its arguments
@@ -59,7 +59,7 @@ def _product(
             f"out: a {type(out).__name__} is not written to by products of DTensors; copy the result there"
         )
     _check_unasked(unasked, has_dtensors)
-    tensors = {key: x for key, x in arguments.items() if key not in ("alpha", "beta")}
+    tensors = {place: x for place, x in arguments.items() if place not in ("alpha", "beta")}
     if not has_dtensors:
         _check(is_compiling, **tensors, out=out)
     elif of_dtensors:

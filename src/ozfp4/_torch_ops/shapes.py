@@ -16,14 +16,14 @@ torch: Any = require_torch()
 
 
 class Like(NamedTuple):
-    """What a tensor is like."""
+    """A tensor's form, without its entries."""
 
     shape: Any
     dtype: Any
 
 
 def of_product(a: Any, b: Any, alpha: Any = 1, beta: Any = 0, c: Any = None, **settings: Any) -> Any:
-    """Of matmul and gemm."""
+    """The result of matmul or gemm, without entries."""
     _check(settings, a=a, b=b)
     shape = matmul_shape(tuple(a.shape), tuple(b.shape)).result
     dtype = _dtype_of(settings, torch.promote_types(a.dtype, b.dtype), a, b)
@@ -59,7 +59,7 @@ def _check(settings: dict[str, Any], **tensors: Any) -> None:
 
 
 def mapped_product(info: Any, in_dims: Any, a: Any, b: Any, *factors: Any, **settings: Any) -> Any:
-    """Of matmul, and of gemm with its `factors` and C."""
+    """The product of mapped operands; gemm has `factors` and perhaps C."""
     one = matmul_shape(_unmapped(a, in_dims[0]), _unmapped(b, in_dims[1]))
     a, b = _stacked(a, in_dims[0], 0), _stacked(b, in_dims[1], 0)
     a, b = a.unsqueeze(-2) if one.a_vector else a, b.unsqueeze(-1) if one.b_vector else b

@@ -80,7 +80,7 @@ def _agree(mesh: Any, asked: Asked) -> Way:
         place = _places[mesh] = tuple(mesh.mesh.flatten().tolist()), mesh.device_type, tuple(mesh.shape)
     ranks = place[0]
 
-    def ask() -> agree.Fields:
+    def describe() -> agree.Fields:
         nonlocal wanted
         dtensors.check(a=a, b=b)
         axes = len(matmul_shape(tuple(a.shape), tuple(b.shape)).result)
@@ -117,7 +117,7 @@ def _agree(mesh: Any, asked: Asked) -> Way:
         return replace(way, hosts={rank: each["host"] for rank, each in zip(ranks, found, strict=True)})
 
     known = take_group(mesh.get_group(0)).known[place]
-    way: Way = agree.agreed(mesh, "a product of DTensors", known, ask, check, conclude)
+    way: Way = agree.agreed(mesh, "a product of DTensors", known, describe, check, conclude)
     return way
 
 

@@ -1,8 +1,8 @@
 """Products of operands that are cut along K, from partial products: of A and B moves only what the lines say of themselves.
 
-What the pieces of a line say makes the scale of the line, as on one device; with it each rank encodes and multiplies its own
-piece, and the residues of an entry are those of the whole product once they are summed. Every rank receives those of its part of
-the result, sums them, and reconstructs: the one rounding. What no certificate covers there, and lines with NaN or infinity, are
+The pieces of a line give the scale of the line, as on one device. With it each rank encodes and multiplies its own piece, and the
+residues of an entry are those of the whole product once they are summed. Every rank receives those of its part of the result,
+sums them, and reconstructs: the one rounding. Entries that no certificate covers there, and lines with NaN or infinity, are
 multiplied again from whole lines. So all bits are those of one device.
 """
 

@@ -74,7 +74,7 @@ def take(group: agree.Group, asked: Asked) -> Problem:
     """The product that all ranks agree upon; each raises where one refuses its arguments or has other ones."""
     out = asked.out
 
-    def ask() -> agree.Fields:
+    def describe() -> agree.Fields:
         check_name("check", asked.check, CHECKS)
         if asked.check == "first" and asked.whole is None:
             raise ValueError(
@@ -94,7 +94,7 @@ def take(group: agree.Group, asked: Asked) -> Problem:
     known = group.known[asked.whole is None]
     always = asked.check != "first"
     problem: Problem = agree.agreed(
-        group, "a product of parts", known, ask, check, lambda found, _: _conclude(asked, found), always
+        group, "a product of parts", known, describe, check, lambda found, _: _conclude(asked, found), always
     )
     if not always and out is not None:  # which other ranks may not have passed
         shape = problem.result.local(group.rank)

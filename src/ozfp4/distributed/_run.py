@@ -55,7 +55,7 @@ def _multiply(group: Group, problem: Problem, a: Any, b: Any, out: Any, bound: A
     computed, wanted, results = way.computed, problem.result, [out, bound]
 
     def elsewhere() -> list[Any]:
-        """Results that move, and room for what comes."""
+        """Results that move, and room for those that come."""
         for placed in (wanted, computed):
             made = [x if x is None else x.new_empty(placed.local(group.rank)) for x in (out, bound)]
         return made
