@@ -34,7 +34,7 @@ def product_of_pieces(here: Here, what: str) -> str:
     k = 9 if what == "a limit" else 12
     a, b = inner_parts(here, k)
     options: dict[str, Any] = {"layout": INNER, "method": "reduce"}
-    make = reduce.pieces.make
+    make = reduce.partial_product
 
     def broken(*args: Any) -> Any:
         piece = make(*args)
@@ -48,11 +48,11 @@ def product_of_pieces(here: Here, what: str) -> str:
     if what == "a limit":
         options["workspace_limit"] = 1  # on rank 3 there is nothing to multiply
     elif here.rank == 1:
-        reduce.pieces.make = broken
+        reduce.partial_product = broken
     try:
         return error_of(lambda: ozfp4.distributed.matmul(a, b, **options))
     finally:
-        reduce.pieces.make = make
+        reduce.partial_product = make
         check_in_order(here)
 
 
@@ -180,18 +180,18 @@ def pieces_on_a_mesh(here: Here) -> str:
     kind: Any = {"dtype": torch.float64, "device": here.device}
     x = placed(here, torch.ones((4, 12), **kind), mesh, ["S0", "S1"])
     y = placed(here, torch.ones((12, 5), **kind), mesh, ["R", "S0"])
-    make = reduce.pieces.make
+    make = reduce.partial_product
 
     def broken(*_: Any) -> None:
         raise MemoryError("no more")
 
     if here.rank == 3:
-        reduce.pieces.make = broken
+        reduce.partial_product = broken
     try:
         options: Any = {"method": "reduce", "placements": [Replicate(), Replicate()]}
         return error_of(lambda: ozfp4.distributed.matmul(x, y, **options))
     finally:
-        reduce.pieces.make = make
+        reduce.partial_product = make
         check_in_order(here)
 
 
