@@ -177,7 +177,7 @@ def device(monkeypatch: pytest.MonkeyPatch) -> Device:
 def asked(device: Device, times: int = 1) -> list[Any]:
     """What becomes of products of one place."""
     options = check_options(("float64",), 0, "fastest", False, choice_keywords())
-    problem = Problem("cuda:1", "float64", 2, 1024, 1024, 1024)
+    problem = Problem("torch", "cuda:1", "float64", 2, 1024, 1024, 1024)
     return [chains.made(problem, options, device.multiply) for _ in range(times)]
 
 

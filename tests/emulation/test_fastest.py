@@ -38,11 +38,11 @@ def on_h200(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def on_gpu(m: int, n: int, k: int, dtype: str = "float64", stack: int = 1) -> Problem:
-    return Problem("cuda:0", dtype, stack, m, n, k)
+    return Problem("torch", "cuda:0", dtype, stack, m, n, k)
 
 
 def on_cpu(n: int, dtype: str = "float64", library: str = "numpy") -> Problem:
-    return Problem("cpu", dtype, 1, n, n, n)
+    return Problem(library, "cpu", dtype, 1, n, n, n)
 
 
 def test_the_least_extent_decides(on_h200: None) -> None:

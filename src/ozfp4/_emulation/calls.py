@@ -44,8 +44,8 @@ class Call(NamedTuple):
 def problem_of(operands: Sequence[Any], stack: int, m: int, n: int, k: int) -> Problem:
     first = operands[0]
     if isinstance(first, np.ndarray):
-        return Problem("cpu", np.result_type(*operands).name, stack, m, n, k)
-    return Problem(str(first.device), name_of(first.dtype), stack, m, n, k)
+        return Problem("numpy", "cpu", np.result_type(*operands).name, stack, m, n, k)
+    return Problem("torch", str(first.device), name_of(first.dtype), stack, m, n, k)
 
 
 def by_shapes(a: Any, b: Any) -> Call:

@@ -16,8 +16,10 @@ MOST_KEPT = 4096  # keys of products that are left
 
 
 class Problem(NamedTuple):
-    """`stack` products of m × k by k × n matrices of a dtype (its name) on a device ("cpu", "cuda:0", ...)."""
+    """`stack` products of m × k by k × n matrices of a dtype (its name), of a `library` ("torch" or "numpy") on a device ("cpu",
+    "cuda:0", ...)."""
 
+    library: str
     device: str
     dtype: str
     stack: int
