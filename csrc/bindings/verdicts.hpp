@@ -1,4 +1,4 @@
-// Verdicts of the self-test as Python sees them.
+// The self-test of kernels as Python sees it. Kernels go by name and element, on a GPU behind the number of a device.
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -14,47 +14,37 @@
 
 namespace ozfp4::bindings {
 
-// The fields of ozfp4._trust.guard.Verdict, but for the kernel. "failure": the first wrong case, all that repeats it, or None.
-inline pybind11::dict as_dict(const product::Verdict& verdict) {
+// The fields of ozfp4._trust.guard.Verdict behind the kernel; None where nothing is known.
+inline pybind11::object fields_of(const std::optional<product::Verdict>& found) {
   namespace py = pybind11;
-  const auto or_none = [](bool is_there, auto value) { return is_there ? py::object(py::cast(value)) : py::object(py::none()); };
-  py::object failure = py::none();
-  if (!verdict.failure.name.empty()) {
-    const product::Failure& own = verdict.failure;
-    py::dict fields;
-    fields["case"] = own.name;
-    fields["extents"] = py::make_tuple(own.m, own.n, own.k);
-    fields["text"] = own.text;
-    fields["plan"] = or_none(!own.plan.empty(), own.plan);
-    fields["modulus"] = or_none(own.modulus != 0, own.modulus);
-    fields["entry"] = or_none(own.row >= 0, std::make_pair(own.row, own.column));
-    fields["found"] = own.found;
-    fields["expected"] = own.expected;
-    failure = fields;
-  }
-  py::dict found;
-  found["passed"] = verdict.is_passed;
-  found["form"] = verdict.is_short ? "short" : "long";
-  found["cases"] = verdict.cases;
-  found["seconds"] = 1e-6 * static_cast<double>(verdict.microseconds);
-  found["reason"] = or_none(!verdict.is_passed, verdict.reason);
-  found["failure"] = failure;
-  return found;
+  if (!found) return py::none();
+  const py::object reason = found->is_passed ? py::object(py::none()) : py::object(py::str(found->reason));
+  return py::make_tuple(found->is_passed, found->is_short ? "short" : "long", found->cases,
+                        1e-6 * static_cast<double>(found->microseconds), reason);
 }
 
-// The same of find(), which takes as long as a test does, without the interpreter's lock.
-template <class Find>
-pybind11::dict found_dict(const Find& find) {
-  product::Verdict found;
-  {
-    const Unlocked unlocked;
-    found = find();
-  }
-  return as_dict(found);
-}
-
-inline pybind11::object as_dict(const std::optional<product::Verdict>& found) {
-  return found ? pybind11::object(as_dict(*found)) : pybind11::object(pybind11::none());
+// The functions of verdicts, by those of csrc/product of a kernel's name; each Place of an argument is before it. A test takes
+// as long as it does without the interpreter's lock.
+template <class... Place, class Find, class Known, class Test>
+void register_verdicts(pybind11::module_& module, const Find& find, const Known& known, const Test& test) {
+  const auto tried = [](const auto& test_now) {
+    product::Verdict found;
+    {
+      const Unlocked unlocked;
+      found = test_now();
+    }
+    return fields_of(found);
+  };
+  using Text = const std::string&;
+  module.def("verdict_of", [=](Place... place, Text name, Text element) {
+    return tried([&] { return find(place..., product::KernelName{name, element}); });
+  });
+  module.def("known_verdict", [=](Place... place, Text name, Text element) {
+    return fields_of(known(place..., product::KernelName{name, element}));
+  });
+  module.def("test_kernel", [=](Place... place, Text name, Text element, bool is_short) {
+    return tried([&] { return test(place..., product::KernelName{name, element}, is_short); });
+  });
 }
 
 // (name, element)

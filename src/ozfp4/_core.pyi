@@ -120,26 +120,28 @@ class ForcedKernel:
     def __enter__(self) -> None: ...
     def __exit__(self, *error: object) -> None: ...
 
-# The self-test of this CPU's kernels, by name and element; a verdict is a dict of the fields of ozfp4._trust.guard.Verdict.
+# The self-test of this CPU's kernels, by name and element; a verdict is what ozfp4._trust.guard.Verdict has behind the kernel.
+_Verdict = tuple[bool, str, int, float, str | None]
+
 def cpu_facts() -> dict[str, str]:
     """All that findings about the CPU depend on."""
 
-def verdict_of(name: str, element: str) -> dict[str, Any]:
+def verdict_of(name: str, element: str, /) -> _Verdict:
     """The known verdict, else that of the short form, which runs now. ValueError for a kernel that this CPU does not have."""
 
-def known_verdict(name: str, element: str) -> dict[str, Any] | None:
+def known_verdict(name: str, element: str, /) -> _Verdict | None:
     """The verdict of this process or an earlier one."""
 
-def test_kernel(name: str, element: str, short: bool) -> dict[str, Any]:
+def test_kernel(name: str, element: str, short: bool, /) -> _Verdict:
     """Try it now, and keep the verdict."""
 
 def cpu_kernels() -> list[tuple[str, str]]:
     """All of this CPU: for each alphabet the best first, but for bytes in plain loops; then those without planes."""
 
-def serving_kernel(alphabet: str) -> str:
+def serving_kernel(alphabet: str, /) -> str:
     """The name of the kernel that multiplies the planes of an alphabet now. ValueError where OZFP4_CPU_KERNEL names none."""
 
-def check_trusted(alphabet: str) -> None:
+def check_trusted(alphabet: str, /) -> None:
     """RuntimeError unless what multiplies these planes passed its self-test; one that failed is passed over for the next."""
 
 def failed_kernels() -> list[tuple[str, str]]:
@@ -148,7 +150,7 @@ def failed_kernels() -> list[tuple[str, str]]:
 def forget_verdicts() -> None:
     """Know as little as a new process, which reads the environment."""
 
-def break_kernels(kernels: Sequence[tuple[str, str]]) -> None:
+def break_kernels(kernels: Sequence[tuple[str, str]], /) -> None:
     """For tests: these kernels, and no others, seem to be off by one in the last entry of each product."""
 
 class DefaultFpMode:

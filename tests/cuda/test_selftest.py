@@ -64,7 +64,6 @@ def test_one_wrong_residue_is_found(pair, break_kernels):
     with pytest.warns(RuntimeWarning, match="is disabled"):
         verdict = guard.test(pair, short=True)
     assert not verdict.passed
-    assert verdict.failure is not None
     assert ("modulo 256 entry (" in verdict.reason) == (pair.element != "words")
     assert verdict.cases == 1
 

@@ -39,7 +39,7 @@ class Extension:
 
     def __init__(self) -> None:
         self.wrong: set[tuple[str, str]] = set()
-        self.kept: dict[Named, dict[str, Any]] = {}
+        self.kept: dict[Named, tuple[Any, ...]] = {}
         self.tested: list[Named] = []
         self.memory_errors = 0
 
@@ -49,28 +49,27 @@ class Extension:
     def find_kernel(self, element: str, device: int, residues: bool = True) -> int | None:
         return 0
 
-    def test_kernel(self, device: int, name: str, element: str, short: bool) -> dict[str, Any]:
+    def test_kernel(self, device: int, name: str, element: str, short: bool) -> tuple[Any, ...]:
         if self.memory_errors > 0:
             self.memory_errors -= 1
             raise MemoryError("std::bad_alloc")
         self.tested.append((device, name, element))
         passed = (name, element) not in self.wrong
         reason = None if passed else "sums at the limit: entry (0, 0) is 1, exact is 0"
-        found = {"passed": passed, "form": "short" if short else "long", "cases": 1, "seconds": 0.0}
-        self.kept[device, name, element] = {**found, "reason": reason, "failure": None}
-        return self.kept[device, name, element]
+        found = self.kept[device, name, element] = (passed, "short" if short else "long", 1, 0.0, reason)
+        return found
 
     def forget_verdicts(self) -> None:
         """The verdicts kept on disk stay."""
 
-    def known_verdict(self, device: int, name: str, element: str) -> dict[str, Any] | None:
+    def known_verdict(self, device: int, name: str, element: str) -> tuple[Any, ...] | None:
         return self.kept.get((device, name, element))
 
-    def verdict_of(self, device: int, name: str, element: str) -> dict[str, Any]:
+    def verdict_of(self, device: int, name: str, element: str) -> tuple[Any, ...]:
         return self.known_verdict(device, name, element) or self.test_kernel(device, name, element, True)
 
     def failed_kernels(self) -> list[Named]:
-        return [named for named, found in self.kept.items() if not found["passed"]]
+        return [named for named, found in self.kept.items() if not found[0]]
 
 
 @pytest.fixture

@@ -35,44 +35,24 @@ void warn_of_failures() {
 
 void register_trust(py::module_& module) {
   module.def("cpu_facts", [] { return as_dict(cpu_facts()); });
-  module.def(
-      "verdict_of",
-      [](const std::string& name, const std::string& element) {
-        const CpuKernel kernel = find_cpu_kernel({name, element});
-        return found_dict([&] { return verdict_of(kernel); });
-      },
-      py::arg("name"), py::arg("element"));
-  module.def(
-      "known_verdict",
-      [](const std::string& name, const std::string& element) {
-        return as_dict(known_verdict(find_cpu_kernel({name, element})));
-      },
-      py::arg("name"), py::arg("element"));
-  module.def(
-      "test_kernel",
-      [](const std::string& name, const std::string& element, bool is_short) {
-        const CpuKernel kernel = find_cpu_kernel({name, element});
-        return found_dict([&] { return test(kernel, is_short); });
-      },
-      py::arg("name"), py::arg("element"), py::arg("short"));
+  register_verdicts<>(
+      module, [](const KernelName& name) { return verdict_of(find_cpu_kernel(name)); },
+      [](const KernelName& name) { return known_verdict(find_cpu_kernel(name)); },
+      [](const KernelName& name, bool is_short) { return test(find_cpu_kernel(name), is_short); });
   module.def("cpu_kernels", [] { return names_of(cpu_kernels()); });
   module.def("failed_kernels", [] { return names_of(failed_kernels()); });
-  module.def(
-      "serving_kernel",
-      [](const std::string& alphabet) { return planes_kernel(serving_byte_kernel(), find_alphabet(alphabet)).name().name; },
-      py::arg("alphabet"));
-  module.def(
-      "check_trusted",
-      [](const std::string& alphabet) {
-        warning_of_failures([&] {
-          const Unlocked unlocked;
-          check_trusted(find_alphabet(alphabet));
-          return true;
-        });
-      },
-      py::arg("alphabet"));
+  module.def("serving_kernel", [](const std::string& alphabet) {
+    return planes_kernel(serving_byte_kernel(), find_alphabet(alphabet)).name().name;
+  });
+  module.def("check_trusted", [](const std::string& alphabet) {
+    warning_of_failures([&] {
+      const Unlocked unlocked;
+      check_trusted(find_alphabet(alphabet));
+      return true;
+    });
+  });
   module.def("forget_verdicts", &forget_cpu_verdicts);
-  module.def("break_kernels", [](const NamedElements& kernels) { break_kernels(kernel_names(kernels)); }, py::arg("kernels"));
+  module.def("break_kernels", [](const NamedElements& kernels) { break_kernels(kernel_names(kernels)); });
 }
 
 }  // namespace ozfp4::bindings

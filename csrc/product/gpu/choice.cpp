@@ -18,9 +18,9 @@ std::optional<cuda::Kernel> serving(const Device& device, const Plan& plan, cuda
   const std::vector<cuda::Kernel> kernels = kernels_for(device, plan);
   for (const cuda::Kernel kernel : kernels) {
     const GpuKernel own{true, kernel, element_of(plan, kernel)};
-    const auto verdict = verdict_of(device, own, stream);
-    if (verdict->is_passed) return kernel;
-    failures += std::string(failures.empty() ? "" : "; ") + full_name(device, own) + ": " + verdict->reason;
+    const Verdict& verdict = verdict_of(device, own, stream);
+    if (verdict.is_passed) return kernel;
+    failures += std::string(failures.empty() ? "" : "; ") + full_name(device, own) + ": " + verdict.reason;
   }
   failures = kernels.empty() ? "no kernel of this build multiplies its planes on the device"
                              : std::string("every kernel of '") + plan.alphabet.name + "' failed its self-test: " + failures;
@@ -51,10 +51,10 @@ Chosen choose(const Options& options, int precision, std::int64_t inner, bool is
 void check_serving(const Device& device, const Plan& plan, cuda::Kernel kernel, cudaStream_t stream) {
   if (forced_on_devices().kernel) return;
   const GpuKernel own{true, kernel, element_of(plan, kernel)};
-  const auto verdict = verdict_of(device, own, stream);
-  if (verdict->is_passed) return;
+  const Verdict& verdict = verdict_of(device, own, stream);
+  if (verdict.is_passed) return;
   refuse(Fault::no_device, "prepared operand: " + full_name(device, own) +
-                               ", the kernel of its planes, failed its self-test: " + verdict->reason + "; prepare it anew");
+                               ", the kernel of its planes, failed its self-test: " + verdict.reason + "; prepare it anew");
 }
 
 std::string reason_on(const Device& device, const Options& options, int precision, std::int64_t inner) {

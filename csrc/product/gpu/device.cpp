@@ -79,7 +79,7 @@ std::vector<UnitRate> device_units(const Device& device, Scheme scheme) {
 
 Trust trust_without_planes(const Device& device, cudaStream_t stream) {
   if (is_captured(stream) && !is_known(device, kWithoutPlanes)) return Trust::unknown;
-  return verdict_of(device, kWithoutPlanes, stream)->is_passed ? Trust::passed : Trust::failed;
+  return verdict_of(device, kWithoutPlanes, stream).is_passed ? Trust::passed : Trust::failed;
 }
 
 }  // namespace ozfp4::product

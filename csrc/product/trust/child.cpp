@@ -73,16 +73,7 @@ bool read_all(int file, double seconds, std::string& text) {
   }
 }
 
-Verdict failed(bool is_short, const std::string& reason, bool is_lasting) {
-  Verdict verdict;
-  verdict.is_passed = false;
-  verdict.is_short = is_short;
-  verdict.is_lasting = is_lasting;
-  verdict.reason = reason;
-  verdict.failure.name = "in a child process";
-  verdict.failure.text = reason;
-  return verdict;
-}
+Verdict failed(bool is_short, const std::string& reason, bool is_lasting) { return {false, is_short, 0, 0, is_lasting, reason}; }
 
 // The verdict of a child process, once it has ended.
 std::optional<Verdict> outcome_of(pid_t child, int file, bool is_short, bool lasts) {

@@ -1,8 +1,6 @@
 #include "product/trust/cpu.hpp"
 
-#include <array>
 #include <atomic>
-#include <cstddef>
 #include <mutex>
 #include <stdexcept>
 #include <utility>
@@ -17,6 +15,7 @@
 #include "product/options.hpp"
 #include "product/trust/child.hpp"
 #include "product/trust/examination.hpp"
+#include "product/trust/known.hpp"
 #include "product/trust/machine.hpp"
 
 namespace ozfp4::product {
@@ -143,31 +142,9 @@ Verdict tried_where_it_may(const CpuKernel& kernel, bool is_short) {
 
 // ---- What is known ----
 
-constexpr const ByteKernel* kUnits[] = {&amx_kernel, &avx512_vnni_kernel, &avx_vnni_kernel, &portable_bytes_kernel, nullptr};
-constexpr std::size_t kAlphabets = 3, kOfPlanes = std::size(kUnits) * kAlphabets;
-
-// All that ever were, so that whoever reads one may go on. A forked child finds them whole.
-struct Kept {
-  Verdict verdict;
-  const Kept* earlier;
-};
-std::atomic<const Kept*> all{nullptr};
+KnownVerdicts<CpuKernel> known;
 std::atomic<int> verdicts{0}, failures{0};
-std::array<std::atomic<const Verdict*>, kOfPlanes + 3> known;  // of this process, by place_of
 ChildLock testing;
-
-std::size_t place_of(const CpuKernel& kernel) {
-  if (kernel.kind != Kind::planes) return kOfPlanes + static_cast<std::size_t>(kernel.kind) - 1;
-  std::size_t unit = 0, alphabet = 0;
-  while (kUnits[unit] != kernel.unit) ++unit;
-  while (alphabets().begin()[alphabet] != kernel.alphabet) ++alphabet;
-  return unit * kAlphabets + alphabet;
-}
-
-CpuKernel kernel_at(std::size_t place) {
-  if (place >= kOfPlanes) return {static_cast<Kind>(place - kOfPlanes + 1)};
-  return {Kind::planes, kUnits[place / kAlphabets], alphabets().begin()[place % kAlphabets]};
-}
 
 // Disabled is what failed for any alphabet.
 void disable_failed() {
@@ -183,13 +160,11 @@ void disable_failed() {
 
 // Range: `testing` is held.
 const Verdict& adopt(const CpuKernel& kernel, Verdict verdict) {
-  const auto* kept = new Kept{std::move(verdict), all};
-  all = kept;
-  known[place_of(kernel)].store(&kept->verdict, std::memory_order_release);
+  const Verdict& kept = known.keep(kernel, std::move(verdict));
   disable_failed();
   ++verdicts;
-  failures += kept->verdict.is_passed ? 0 : 1;
-  return kept->verdict;
+  failures += kept.is_passed ? 0 : 1;
+  return kept;
 }
 
 const Verdict& tested(const CpuKernel& kernel, bool is_short) {
@@ -246,16 +221,15 @@ CpuKernel find_cpu_kernel(const KernelName& name) {
 }
 
 const Verdict& verdict_of(const CpuKernel& kernel) {
-  const std::atomic<const Verdict*>& own = known[place_of(kernel)];
-  if (const Verdict* found = own.load(std::memory_order_acquire)) return *found;
+  if (const Verdict* found = known.find(kernel)) return *found;
   const std::lock_guard<ChildLock> alone(testing);
-  if (const Verdict* found = own.load(std::memory_order_acquire)) return *found;
+  if (const Verdict* found = known.find(kernel)) return *found;
   if (std::optional<Verdict> stored = load_verdict(key_of(cpu_facts(), kernel.name()))) return adopt(kernel, *std::move(stored));
   return tested(kernel, true);
 }
 
 std::optional<Verdict> known_verdict(const CpuKernel& kernel) {
-  const Verdict* found = known[place_of(kernel)];
+  const Verdict* found = known.find(kernel);
   return found != nullptr ? *found : load_verdict(key_of(cpu_facts(), kernel.name()));
 }
 
@@ -267,18 +241,11 @@ const Verdict& test(const CpuKernel& kernel, bool is_short) {
 int verdict_count() { return verdicts.load(std::memory_order_relaxed); }
 int failure_count() { return failures.load(std::memory_order_relaxed); }
 
-std::vector<CpuKernel> failed_kernels() {
-  std::vector<CpuKernel> found;
-  for (std::size_t place = 0; place < known.size(); ++place) {
-    const Verdict* verdict = known[place];
-    if (verdict != nullptr && !verdict->is_passed) found.push_back(kernel_at(place));
-  }
-  return found;
-}
+std::vector<CpuKernel> failed_kernels() { return known.failed(); }
 
 void forget_cpu_verdicts() {
   const std::lock_guard<ChildLock> alone(testing);
-  for (std::atomic<const Verdict*>& each : known) each = nullptr;
+  known.forget();
   disable_failed();
   ++verdicts;
   read_environment();

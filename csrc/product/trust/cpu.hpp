@@ -22,6 +22,7 @@ struct CpuKernel {
   const Alphabet* alphabet = nullptr;
 
   KernelName name() const;
+  bool operator==(const CpuKernel& other) const { return kind == other.kind && unit == other.unit && alphabet == other.alphabet; }
 };
 CpuKernel planes_kernel(const ByteKernel* unit, const Alphabet& alphabet);
 

@@ -21,7 +21,7 @@ namespace ozfp4::product {
 namespace {
 
 struct WrongEntry {
-  Failure failure;
+  std::string reason;
 };
 
 std::vector<KernelName>& broken_kernels() {
@@ -39,26 +39,21 @@ std::string text_of(double x) {
 std::int64_t off_by_one(std::int64_t x) { return static_cast<std::int64_t>(static_cast<std::uint64_t>(x) + 1); }
 double off_by_one(double x) { return std::nextafter(x, HUGE_VAL); }
 
-// Throws where an entry differs; NaN is no entry of `expected`.
+// Throws where one of the m x n entries differs; NaN is no entry of `expected`.
 template <class T>
-void compare(Failure about, std::vector<T> found, const std::vector<T>& expected, bool is_spoiled) {
+void compare(const std::string& about, std::int64_t m, std::int64_t n, std::vector<T> found, const std::vector<T>& expected,
+             bool is_spoiled) {
   if (found.size() != expected.size()) throw std::runtime_error("the result has " + std::to_string(found.size()) + " entries");
   if (is_spoiled) found.back() = off_by_one(found.back());
-  std::int64_t wrong = 0;
-  for (std::size_t i = 0; i < expected.size(); ++i) {
-    if (found[i] == expected[i]) continue;
-    if (wrong++ > 0) continue;
-    about.row = static_cast<std::int64_t>(i) / about.n;
-    about.column = static_cast<std::int64_t>(i) % about.n;
-    about.found = text_of(found[i]);
-    about.expected = text_of(expected[i]);
+  std::size_t wrong = 0, first = 0;
+  for (std::size_t i = expected.size(); i-- > 0;) {
+    if (found[i] != expected[i]) ++wrong, first = i;
   }
   if (wrong == 0) return;
-  about.text = about.modulus != 0 ? "modulo " + std::to_string(about.modulus) + " " : "";
-  about.text += "entry (" + std::to_string(about.row) + ", " + std::to_string(about.column) + ") is " + about.found +
-                ", exact is " + about.expected + ", " + std::to_string(wrong) + " of " + std::to_string(expected.size()) +
-                " entries wrong";
-  throw WrongEntry{about};
+  const auto width = static_cast<std::size_t>(n);
+  throw WrongEntry{about + "entry (" + std::to_string(first / width) + ", " + std::to_string(first % width) + ") is " +
+                   text_of(found[first]) + ", exact is " + text_of(expected[first]) + ", " + std::to_string(wrong) + " of " +
+                   std::to_string(m) + " x " + std::to_string(n) + " entries wrong"};
 }
 
 // Residues modulo all of them tell any two sums below 2^39 apart: pairwise coprime, each in a byte.
@@ -100,24 +95,21 @@ void Examination::sums(const Case& own, const MultiplyCase& multiply) {
       expected.reserve(whole.size());
       for (const std::int64_t x : whole) expected.push_back((x % found.modulus + found.modulus) % found.modulus);
     }
-    Failure about{own.name, own.m(), own.n(), own.k(), "", found.modulus, -1, -1, "", "", ""};
-    compare(std::move(about), std::move(found.entries), expected, seems_broken(kernel_));
+    const std::string modulo = found.modulus != 0 ? "modulo " + std::to_string(found.modulus) + " " : "";
+    compare(own.name + ": " + modulo, own.m(), own.n(), std::move(found.entries), expected, seems_broken(kernel_));
   }
 }
 
 void Examination::whole(const WholeProduct& product, const Plan& plan, const MultiplyWhole& multiply) {
-  const std::string by = std::string("scheme ") + name_of(plan.scheme) + " " + plan.alphabet.name + " " + plan.family;
-  const std::string name = product.name + ", " + by + (product.updates ? ", as an update" : "");
-  begin(name);
-  Failure about{name, product.m, product.n, product.k, by + ", " + std::to_string(plan.bits) + " bits", 0, -1, -1, "", "", ""};
-  compare(std::move(about), multiply(product, plan), product.expected, seems_broken(kernel_));
+  begin(product.name + ", scheme " + name_of(plan.scheme) + " " + plan.alphabet.name + " " + plan.family + ", " +
+        std::to_string(plan.bits) + " bits" + (product.updates ? ", as an update" : ""));
+  compare(name_ + ": ", product.m, product.n, multiply(product, plan), product.expected, seems_broken(kernel_));
 }
 
-void Examination::integers(const std::string& name, std::int64_t m, std::int64_t n, std::int64_t k,
-                           const std::vector<std::int64_t>& expected,
+void Examination::integers(const std::string& name, std::int64_t m, std::int64_t n, const std::vector<std::int64_t>& expected,
                            const std::function<std::vector<std::int64_t>()>& multiply) {
   begin(name);
-  compare({name, m, n, k, "", 0, -1, -1, "", "", ""}, multiply(), expected, seems_broken(kernel_));
+  compare(name + ": ", m, n, multiply(), expected, seems_broken(kernel_));
 }
 
 Plan test_plan(Scheme scheme, const Alphabet& alphabet, const char* family, int bits, std::int64_t k) {
@@ -208,17 +200,14 @@ Verdict examine(const KernelName& kernel, bool is_short, const std::function<voi
     const DefaultFpMode mode;
     tries(examination);
   } catch (const WrongEntry& wrong) {
-    verdict.failure = wrong.failure;
-    fail(wrong.failure.name + ": " + wrong.failure.text);
+    fail(wrong.reason);
   } catch (const std::bad_alloc&) {
     throw;
   } catch (const std::exception& error) {
     const auto* refusal = dynamic_cast<const Refusal*>(&error);
     if (refusal != nullptr && refusal->fault() == Fault::out_of_memory) throw;
     verdict.is_lasting = false;
-    verdict.failure.name = examination.name();
-    verdict.failure.text = "after " + examination.name() + ": " + error.what();
-    fail(verdict.failure.text);
+    fail("after " + examination.name() + ": " + error.what());
   }
   verdict.cases = examination.count();
   verdict.microseconds = std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - start).count();

@@ -23,7 +23,7 @@ struct Sums {
 using MultiplyCase = std::function<std::vector<Sums>(const Case&)>;
 using MultiplyWhole = std::function<std::vector<double>(const WholeProduct&, const Plan&)>;
 
-// Counts the cases. Each of `sums`, `whole` and `integers` counts a case and throws the failure of a wrong one.
+// Counts the cases. Each of `sums`, `whole` and `integers` counts a case and throws where it is wrong.
 class Examination {
  public:
   explicit Examination(KernelName kernel) : kernel_(std::move(kernel)) {}
@@ -31,8 +31,8 @@ class Examination {
   void sums(const Case& own, const MultiplyCase& multiply);
   void whole(const WholeProduct& product, const Plan& plan, const MultiplyWhole& multiply);
   // A whole product of integers modulo 2^64.
-  void integers(const std::string& name, std::int64_t m, std::int64_t n, std::int64_t k,
-                const std::vector<std::int64_t>& expected, const std::function<std::vector<std::int64_t>()>& multiply);
+  void integers(const std::string& name, std::int64_t m, std::int64_t n, const std::vector<std::int64_t>& expected,
+                const std::function<std::vector<std::int64_t>()>& multiply);
 
   int count() const { return count_; }
   const std::string& name() const { return name_; }

@@ -7,7 +7,6 @@
 #include <mutex>
 #include <stdexcept>
 #include <string>
-#include <tuple>
 #include <utility>
 
 #include "arith/accuracy/capacity.hpp"
@@ -24,6 +23,7 @@
 #include "product/refusal.hpp"
 #include "product/trust/child.hpp"
 #include "product/trust/examination.hpp"
+#include "product/trust/known.hpp"
 #include "product/trust/machine.hpp"
 
 namespace ozfp4::product {
@@ -209,7 +209,7 @@ void try_integers(Examination& examination, const Device& device, Kernel kernel)
     }
     const std::string name = "integers " + std::to_string(m) + " x " + std::to_string(k) + " x " + std::to_string(n);
     const std::int64_t rows = m, columns = n, inner = k;
-    examination.integers(name, m, n, k, expected,
+    examination.integers(name, m, n, expected,
                          [&] { return integers_in_one_launch(device, kernel, a, b, rows, columns, inner); });
   }
 }
@@ -263,48 +263,39 @@ Verdict tried_where_it_may(const Device& device, const GpuKernel& kernel, bool i
 
 // ---- What is known ----
 
-using Found = std::shared_ptr<const Verdict>;
-using VerdictKey = std::tuple<int, bool, Kernel, Element>;
-
-VerdictKey key_of(const Device& device, const GpuKernel& kernel) {
-  return {device.index, kernel.has_planes, kernel.kernel, kernel.element};
-}
-
-// Verdicts of this process. Threads that test on one device wait for each other, those of several do not: what the device of one
-// thread has to end first may wait for what another thread has yet to enqueue on its own.
-struct Known {
-  std::mutex lock;
-  std::map<VerdictKey, Found> verdicts;
-  std::map<int, std::mutex> testing;  // by device
+struct OnDevice {
+  int device;
+  GpuKernel kernel;
+  bool operator==(const OnDevice& other) const { return device == other.device && kernel == other.kernel; }
 };
+KnownVerdicts<OnDevice> known;
 
-Known& known() {
-  static auto* const all = new Known;
-  return *all;
+const Verdict* find(const Device& device, const GpuKernel& kernel) { return known.find({device.index, kernel}); }
+
+std::optional<Verdict> load(const Device& device, const GpuKernel& kernel) {
+  return load_verdict(key_of(facts_of(device), kernel.name()));
 }
 
-Found find(const VerdictKey& key) {
-  const std::lock_guard<std::mutex> hold(known().lock);
-  const auto found = known().verdicts.find(key);
-  return found == known().verdicts.end() ? nullptr : found->second;
+const Verdict& keep(const Device& device, const GpuKernel& kernel, Verdict verdict) {
+  const Verdict* const before = find(device, kernel);
+  const Verdict& kept = known.keep({device.index, kernel}, std::move(verdict));
+  if (!kept.is_passed || (before != nullptr && !before->is_passed)) count_device_change();
+  return kept;
 }
 
-Found keep(const VerdictKey& key, Verdict verdict) {
-  const std::lock_guard<std::mutex> hold(known().lock);
-  Found& own = known().verdicts[key];
-  if (!verdict.is_passed || (own != nullptr && !own->is_passed)) count_device_change();
-  return own = std::make_shared<const Verdict>(std::move(verdict));
-}
-
+// Threads that test on one device wait for each other, those of several do not: what the device of one thread has to end first
+// may wait for what another thread has yet to enqueue on its own.
 std::mutex& testing_on(int device) {
-  const std::lock_guard<std::mutex> hold(known().lock);
-  return known().testing[device];
+  static std::mutex lock;
+  static auto* const all = new std::map<int, std::mutex>;
+  const std::lock_guard<std::mutex> hold(lock);
+  return (*all)[device];
 }
 
-Found tested(const Device& device, const GpuKernel& kernel, bool is_short) {
+const Verdict& tested(const Device& device, const GpuKernel& kernel, bool is_short) {
   Verdict found = tried_where_it_may(device, kernel, is_short);
-  store_verdict(product::key_of(facts_of(device), kernel.name()), found);
-  return keep(key_of(device, kernel), std::move(found));
+  store_verdict(key_of(facts_of(device), kernel.name()), found);
+  return keep(device, kernel, std::move(found));
 }
 
 Device device_of(int index) { return {index, gpu_of(index)}; }
@@ -326,14 +317,11 @@ KernelName GpuKernel::name() const {
   return has_planes ? KernelName{kernel_name(kernel), name_of(element)} : KernelName{"integers in machine words", "words"};
 }
 
-Found verdict_of(const Device& device, const GpuKernel& kernel, cudaStream_t stream) {
-  const VerdictKey key = key_of(device, kernel);
-  if (Found found = find(key)) return found;
+const Verdict& verdict_of(const Device& device, const GpuKernel& kernel, cudaStream_t stream) {
+  if (const Verdict* found = find(device, kernel)) return *found;
   const std::lock_guard<std::mutex> alone(testing_on(device.index));
-  if (Found found = find(key)) return found;
-  if (std::optional<Verdict> stored = load_verdict(product::key_of(facts_of(device), kernel.name()))) {
-    return keep(key, *std::move(stored));
-  }
+  if (const Verdict* found = find(device, kernel)) return *found;
+  if (std::optional<Verdict> stored = load(device, kernel)) return keep(device, kernel, *std::move(stored));
   if (is_captured(stream)) {
     refuse(Fault::unsupported, "stream: the first product by the kernel '" + kernel.name().name +
                                    "' tests it, which a CUDA graph cannot capture; run one such product before the capture");
@@ -342,7 +330,7 @@ Found verdict_of(const Device& device, const GpuKernel& kernel, cudaStream_t str
 }
 
 bool is_known(const Device& device, const GpuKernel& kernel) {
-  return find(key_of(device, kernel)) != nullptr || load_verdict(product::key_of(facts_of(device), kernel.name())).has_value();
+  return find(device, kernel) != nullptr || load(device, kernel).has_value();
 }
 
 std::string full_name(const Device& device, const GpuKernel& kernel) {
@@ -373,38 +361,31 @@ const Facts& facts_of(const Device& device) {
 
 Verdict find_device_verdict(int device, const KernelName& name) {
   const DeviceGuard guard(device);
-  return *verdict_of(device_of(device), kernel_named(name), no_stream());
+  return verdict_of(device_of(device), kernel_named(name), no_stream());
 }
 
 std::optional<Verdict> known_device_verdict(int device, const KernelName& name) {
   const Device own = device_of(device);
   const GpuKernel kernel = kernel_named(name);
-  if (const Found found = find(key_of(own, kernel))) return *found;
-  return load_verdict(product::key_of(facts_of(own), name));
+  if (const Verdict* found = find(own, kernel)) return *found;
+  return load(own, kernel);
 }
 
 Verdict test_on_device(int device, const KernelName& name, bool is_short) {
   const DeviceGuard guard(device);
   const std::lock_guard<std::mutex> alone(testing_on(device));
-  return *tested(device_of(device), kernel_named(name), is_short);
+  return tested(device_of(device), kernel_named(name), is_short);
 }
 
 std::vector<std::pair<int, KernelName>> failed_device_kernels() {
-  const std::lock_guard<std::mutex> hold(known().lock);
   std::vector<std::pair<int, KernelName>> found;
-  for (const auto& [key, verdict] : known().verdicts) {
-    const auto& [device, has_planes, kernel, element] = key;
-    if (!verdict->is_passed) found.emplace_back(device, GpuKernel{has_planes, kernel, element}.name());
-  }
+  for (const OnDevice& each : known.failed()) found.emplace_back(each.device, each.kernel.name());
   return found;
 }
 
 void forget_device_verdicts() {
-  {
-    const std::lock_guard<std::mutex> hold(known().lock);
-    known().verdicts.clear();
-    count_device_change();
-  }
+  known.forget();
+  count_device_change();
   read_environment();
 }
 

@@ -4,7 +4,6 @@
 
 #include <cuda_runtime_api.h>
 
-#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -23,13 +22,16 @@ struct GpuKernel {
   Element element = Element::u8;
 
   KernelName name() const;
+  bool operator==(const GpuKernel& other) const {
+    return has_planes == other.has_planes && kernel == other.kernel && element == other.element;
+  }
 };
 inline constexpr GpuKernel kWithoutPlanes{false};
 
 // On a kernel about to be used on the current device: what is known, else that of the short form, tried now, which takes memory
 // of the device and waits for it. Throws as examine, and Refusal Fault::unsupported where it would be tried while `stream` is
 // captured.
-std::shared_ptr<const Verdict> verdict_of(const Device& device, const GpuKernel& kernel, cudaStream_t stream);
+const Verdict& verdict_of(const Device& device, const GpuKernel& kernel, cudaStream_t stream);
 
 // Whether it is known, by this process or an earlier one; tries nothing.
 bool is_known(const Device& device, const GpuKernel& kernel);

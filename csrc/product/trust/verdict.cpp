@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <chrono>
@@ -16,20 +17,16 @@
 namespace ozfp4::product {
 namespace {
 
-constexpr const char* kHead = "ozfp4 verdict 2\n";
+constexpr const char* kHead = "ozfp4 verdict 3\n";
 
 // "name: value", a line each.
-std::string line_of(const std::string& name, const std::string& value) {
-  std::string line = name + ": " + value;
-  for (char& c : line) {
-    if (c == '\n' || c == '\r') c = ' ';
+std::string text_of(const Facts& facts) {
+  std::string text;
+  for (const auto& [name, value] : facts) {
+    std::string line = name + ": " + value;
+    std::replace_if(line.begin(), line.end(), [](char c) { return c == '\n' || c == '\r'; }, ' ');
+    text += line + "\n";
   }
-  return line + "\n";
-}
-
-std::string text_of(const Facts& key) {
-  std::string text = kHead;
-  for (const auto& [name, value] : key) text += line_of(name, value);
   return text;
 }
 
@@ -60,73 +57,11 @@ void make_folders(const std::string& path) {
   mkdir(path.c_str(), 0777);
 }
 
-// The fields of a verdict in the order of its text; those of a failure only where it failed.
-template <class Own, class Visitor>
-void visit_fields(Own& verdict, Visitor& visitor) {
-  visitor.visit("passed", verdict.is_passed);
-  visitor.visit("short", verdict.is_short);
-  visitor.visit("cases", verdict.cases);
-  visitor.visit("microseconds", verdict.microseconds);
-  if (verdict.is_passed) return;
-  visitor.visit("reason", verdict.reason);
-  visitor.visit("lasting", verdict.is_lasting);
-  auto& own = verdict.failure;
-  visitor.visit("case", own.name);
-  visitor.visit("m", own.m);
-  visitor.visit("n", own.n);
-  visitor.visit("k", own.k);
-  visitor.visit("plan", own.plan);
-  visitor.visit("modulus", own.modulus);
-  visitor.visit("row", own.row, -1);
-  visitor.visit("column", own.column, -1);
-  visitor.visit("found", own.found);
-  visitor.visit("expected", own.expected);
-  visitor.visit("text", own.text);
-}
-
-struct Writer {
-  std::string text;
-
-  void visit(const char* name, const std::string& value) { text += line_of(name, value); }
-  void visit(const char* name, std::int64_t value, std::int64_t /*least*/ = 0) { visit(name, std::to_string(value)); }
-  void visit(const char* name, bool value) { visit(name, std::string(value ? "yes" : "no")); }
-};
-
-// Once a line is not the one that is due, none is read.
-struct Reader {
-  const std::string& text;
-  std::size_t at = 0;
-  bool is_right = true;
-
-  void visit(const char* name, std::string& value) {
-    const std::string head = std::string(name) + ": ";
-    const std::size_t end = text.find('\n', at);
-    is_right = is_right && end != std::string::npos && text.compare(at, head.size(), head) == 0;
-    if (!is_right) return;
-    value = text.substr(at + head.size(), end - at - head.size());
-    at = end + 1;
-  }
-  // Whole ones: a point is a comma in some locales.
-  void visit(const char* name, std::int64_t& value, std::int64_t least = 0) {
-    std::string word;
-    visit(name, word);
-    char* end = nullptr;
-    value = std::strtoll(word.c_str(), &end, 10);
-    is_right = is_right && !word.empty() && *end == '\0' && value >= least;
-  }
-  void visit(const char* name, bool& value) {
-    std::string word;
-    visit(name, word);
-    value = word == "yes";
-    is_right = is_right && (value || word == "no");
-  }
-};
-
 }  // namespace
 
 std::optional<Verdict> load_verdict(const Facts& key) {
   if (environment().cache_folder.empty()) return std::nullopt;
-  const std::string head = text_of(key), text = contents(file_of(head));
+  const std::string head = kHead + text_of(key), text = contents(file_of(head));
   // The key again: a file that was copied here, or that two keys share, says nothing about this one.
   if (text.compare(0, head.size(), head) != 0) return std::nullopt;
   return verdict_of_text(text.substr(head.size()));
@@ -135,7 +70,7 @@ std::optional<Verdict> load_verdict(const Facts& key) {
 void store_verdict(const Facts& key, const Verdict& verdict) {
   if (environment().cache_folder.empty() || !verdict.is_lasting) return;
   static std::atomic<unsigned> count{0};
-  std::string text = text_of(key);
+  std::string text = kHead + text_of(key);
   const std::string file = file_of(text);
   text += text_of(verdict);
   make_folders(environment().cache_folder);
@@ -148,17 +83,26 @@ void store_verdict(const Facts& key, const Verdict& verdict) {
 }
 
 std::string text_of(const Verdict& verdict) {
-  Writer writer;
-  visit_fields(verdict, writer);
-  return writer.text;
+  const auto word = [](bool is) { return is ? "yes" : "no"; };
+  return text_of(Facts{{"passed", word(verdict.is_passed)},
+                       {"short", word(verdict.is_short)},
+                       {"cases", std::to_string(verdict.cases)},
+                       {"microseconds", std::to_string(verdict.microseconds)},
+                       {"lasting", word(verdict.is_lasting)},
+                       {"reason", verdict.reason}});
 }
 
 std::optional<Verdict> verdict_of_text(const std::string& text) {
-  Verdict verdict;
-  Reader reader{text};
-  visit_fields(verdict, reader);
-  const bool is_whole = reader.is_right && reader.at == text.size() && verdict.is_passed == verdict.reason.empty();
-  return is_whole ? std::optional<Verdict>(verdict) : std::nullopt;
+  std::vector<std::string> values;
+  for (std::size_t at = 0, end; (end = text.find('\n', at)) != std::string::npos; at = end + 1) {
+    const std::size_t colon = std::min(text.find(": ", at), end);
+    values.push_back(text.substr(colon, end - colon).erase(0, 2));
+  }
+  if (values.size() != 6) return std::nullopt;
+  const auto number = [&](int i) -> std::int64_t { return std::strtoll(values[i].c_str(), nullptr, 10); };
+  const Verdict found{values[0] == "yes", values[1] == "yes", number(2), number(3), values[4] == "yes", values[5]};
+  const bool is_right = found.is_passed == found.reason.empty() && found.cases >= 0 && found.microseconds >= 0;
+  return is_right && text_of(found) == text ? std::make_optional(found) : std::nullopt;
 }
 
 }  // namespace ozfp4::product

@@ -18,24 +18,14 @@ struct KernelName {
   bool operator==(const KernelName& other) const { return name == other.name && element == other.element; }
 };
 
-// The first wrong case.
-struct Failure {
-  std::string name;  // of the case, whose operands are the same on any machine; empty: nothing failed
-  std::int64_t m = 0, n = 0, k = 0;
-  std::string plan;                    // of a whole product: scheme, alphabet, family, bits
-  std::int64_t modulus = 0;            // of the residues that were wrong; 0: of sums and whole products
-  std::int64_t row = -1, column = -1;  // of the first wrong entry; -1: the kernel did not come to an end
-  std::string found, expected;         // that entry as it was, and as it is exactly
-  std::string text;                    // what was wrong, in a sentence
-};
-
 struct Verdict {
   bool is_passed = true, is_short = true;
   std::int64_t cases = 0;  // how many were tried; the last one is that which failed
   std::int64_t microseconds = 0;
-  std::string reason;      // the case and the first wrong entry, or what the device said; empty: all was right
   bool is_lasting = true;  // an error of the device may be a matter of the moment, a wrong number is not
-  Failure failure;         // where one is known to have failed
+  // What the device said, or the case, whose operands are the same on any machine, with its plan and its modulus, and the first
+  // wrong entry as it was and as it is exactly. Empty: all was right.
+  std::string reason;
 };
 
 // All that a finding depends on, by names.

@@ -36,12 +36,11 @@ def _clocks() -> list[dict[str, str]]:
 
 def _verdict(verdict: Verdict) -> dict[str, Any]:
     kernel, about = verdict.kernel, dataclasses.asdict(verdict)
-    failure = about.pop("failure")
     about |= {"device": device_name(kernel.device), "kernel": kernel.name, "element": kernel.element}
-    if failure is not None:
+    if not verdict.passed:
         is_cpu = kernel.device == "cpu"
         facts = _core.cpu_facts() if is_cpu else extension.require_cuda().device_facts(kernel.index)
-        about["failure"] = failure | facts
+        about["failed on"] = facts
     return about
 
 
@@ -71,8 +70,8 @@ def report(tested: SelfTest, *, progress: Callable[[float], Any] | None = None) 
     fraction done.
 
     "machine" is as of :func:`ozfp4._measure.machine.describe`, "gpus" as torch prints them; their clocks are as nvidia-smi prints
-    them before and after. "verdicts" hold of a "failure" all that repeats it. "times" are milliseconds of whole calls and of each
-    stage, for each device (the first GPU), size, backend of "scaled" and accuracy, or why they were "skipped".
+    them before and after. Of "verdicts" one "failed on" what its "reason" depends on. "times" are milliseconds of whole calls and
+    of each stage, for each device (the first GPU), size, backend of "scaled" and accuracy, or why they were "skipped".
     """
     import scipy
 

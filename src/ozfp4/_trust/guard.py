@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from .. import _core
@@ -22,8 +22,7 @@ from .._support.caller import stack_level
 @dataclass(frozen=True)
 class Verdict:
     """What the self-test found about one kernel on one device: by its `form`, "short" or "long", in `cases`, of which the last
-    failed; why, the case and the first wrong entry or what the device said; and all that repeats it (csrc/bindings/verdicts.hpp).
-    """
+    failed; why, the case with its plan and its modulus, and the first wrong entry, or what the device said."""
 
     kernel: DeviceKernel
     passed: bool
@@ -31,7 +30,6 @@ class Verdict:
     cases: int
     seconds: float
     reason: str | None = None
-    failure: dict[str, Any] | None = field(default=None, compare=False)
 
     @property
     def text(self) -> str:
@@ -61,7 +59,7 @@ def _ask(question: str, kernel: DeviceKernel, *further: Any) -> Verdict | None:
         except MemoryError:  # torch may hold what is not used
             library.require_torch().cuda.empty_cache()
             found = ask(kernel.index, kernel.name, kernel.element, *further)
-    return None if found is None else Verdict(kernel, **found)
+    return None if found is None else Verdict(kernel, *found)
 
 
 def _told(verdict: Verdict | None) -> Verdict:
