@@ -34,13 +34,6 @@ inline constexpr std::int64_t kInt64SumExact = std::int64_t(1) << 62;
 
 // ---- The exactness conditions of the paper -------------------------------------------------------------------------
 
-// Largest magnitude that p base-13 limbs of S represent without gaps: X_p = (13^p - 1) / 3 (Lemma 1). Range: p in [1, 16].
-constexpr std::int64_t gap_free_range(int p) {
-  std::int64_t x = 0;
-  for (int i = 0; i < p; ++i) x = 13 * x + 4;
-  return x;
-}
-
 // K such that K products of magnitude max_product, added to a start value, stay exact: Lemma 2 with 144 or 64 and a group
 // of n_g pairs as max_product = 64 n_g; Lemma 3, conditions 1 to 3, with 144, 288 and 28,224 (against INT32).
 constexpr std::int64_t accumulator_k_max(std::int64_t max_product, std::int64_t exact_limit, std::int64_t start = 0) {

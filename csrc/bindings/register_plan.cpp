@@ -4,14 +4,11 @@
 #include <algorithm>
 #include <memory>
 #include <string>
-#include <utility>
+#include <tuple>
 #include <vector>
 
-#include "arith/limbs/e2m1.hpp"
-#include "arith/limits.hpp"
 #include "bindings/register.hpp"
 #include "plan/choice.hpp"
-#include "plan/cuts.hpp"
 #include "plan/moduli/moduli.hpp"
 #include "plan/plan.hpp"
 
@@ -70,18 +67,6 @@ py::array encode(const Plan& plan, const py::array_t<std::uint32_t, py::array::c
   return planes.attr("astype")("int8");
 }
 
-void register_choice(py::module_& module) {
-  module.attr("MOST_COMPLEX_BITS") = kMostComplexBits;
-  module.def(
-      "gram_blocks",
-      [](std::int64_t extent, std::int64_t least_columns) {
-        std::vector<std::pair<std::int64_t, std::int64_t>> blocks;
-        for (const ColumnRange& block : gram_blocks(extent, least_columns)) blocks.emplace_back(block.first, block.last);
-        return blocks;
-      },
-      py::arg("extent"), py::arg("least_columns"));
-}
-
 }  // namespace
 
 void register_plan(py::module_& module) {
@@ -93,6 +78,7 @@ void register_plan(py::module_& module) {
 
   module.attr("LEAST_BITS") = kLeastBits;
   module.attr("MOST_BITS") = kMostBits;
+  module.attr("MOST_COMPLEX_BITS") = kMostComplexBits;
 
   py::class_<Plan, std::shared_ptr<Plan>>(module, "Plan")
       .def_readonly("scheme", &Plan::scheme)
@@ -129,11 +115,7 @@ void register_plan(py::module_& module) {
         return make_plan({scheme, find_alphabet(alphabet), family, bits, k, is_complex});
       },
       py::arg("scheme"), py::arg("alphabet"), py::arg("family"), py::arg("bits"), py::arg("k"), py::arg("is_complex") = false);
-  register_choice(module);
-  module.def("make_int8_matmul_plan", &make_int8_matmul_plan, py::arg("products"));
-  module.def("e2m1_encode", &e2m1_encode, py::arg("limb"));
-  module.def("gap_free_range", &gap_free_range, py::arg("p"));
-  module.def("accumulator_k_max", &accumulator_k_max, py::arg("max_product"), py::arg("exact_limit"), py::arg("start") = 0);
+  module.def("make_int8_matmul_plan", &make_int8_matmul_plan);
 }
 
 }  // namespace ozfp4::bindings

@@ -3,6 +3,7 @@
 #include <pybind11/stl.h>
 
 #include <algorithm>
+#include <tuple>
 #include <vector>
 
 #include "arith/float_fields.hpp"
@@ -18,9 +19,6 @@
 #include "arith/wide/balanced_limbs.hpp"
 #include "arith/wide/column_crt.hpp"
 #include "arith/wide/limb_sums.hpp"
-#include "arith/wide/round_fast.hpp"
-#include "arith/wide/round_pieces.hpp"
-#include "arith/wide/round_wide.hpp"
 #include "arith/wide/wide_int.hpp"
 #include "arith/wide/word_counts.hpp"
 #include "bindings/testing.hpp"
@@ -29,38 +27,6 @@
 
 namespace ozfp4::bindings {
 namespace {
-
-namespace py = pybind11;
-
-template <class T>
-using Array = py::array_t<T, py::array::c_style | py::array::forcecast>;
-
-// Integer number i of those given as little-endian 32-bit words [n][Words], and back.
-template <int Words>
-WideInt<Words> take_words(const Array<std::uint32_t>& words, py::ssize_t i) {
-  WideInt<Words> x;
-  for (int k = 0; k < Words; ++k) x.word[k] = words.data()[i * Words + k];
-  return x;
-}
-template <int Words>
-void put_words(Array<std::uint32_t>& words, py::ssize_t i, const WideInt<Words>& x) {
-  for (int k = 0; k < Words; ++k) words.mutable_data()[i * Words + k] = x.word[k];
-}
-
-// round(integer, exponent) of all integers given as little-endian 32-bit words [n][Words].
-template <class T, int Words, class Round>
-Array<T> each_rounded(const Array<std::uint32_t>& words, const Array<std::int32_t>& exponent, const Round& round) {
-  Array<T> result(words.shape(0));
-  for (py::ssize_t i = 0; i < words.shape(0); ++i) {
-    result.mutable_data()[i] = round(take_words<Words>(words, i), exponent.data()[i]);
-  }
-  return result;
-}
-
-template <class T, int Words>
-Array<T> round_words(const Array<std::uint32_t>& words, const Array<std::int32_t>& exponent) {
-  return each_rounded<T, Words>(words, exponent, round_scaled<T, Words>);
-}
 
 // The dot product of two lists of integers of three words, cut into limbs, as words.
 template <int Limbs>
@@ -74,7 +40,7 @@ Array<std::uint32_t> limbed_dot(const Array<std::uint32_t>& x, const Array<std::
   };
   LimbSums<Limbs> sums;
   for (py::ssize_t i = 0; i < x.shape(0); ++i) sums.add_product(limbs(take_words<3>(x, i)), limbs(take_words<3>(y, i)));
-  Array<std::uint32_t> total({py::ssize_t(1), py::ssize_t(kLimbedWords)});
+  Array<std::uint32_t> total(kLimbedWords);
   put_words(total, 0, sums.total());
   return total;
 }
@@ -103,7 +69,7 @@ Array<std::uint32_t> balanced_dot(const Array<std::int32_t>& x, const Array<std:
   std::int64_t digit[kSumDigits];
   std::copy(found.digit, found.digit + kSumDigits, digit);
   digit[kSumDigits - 1] = static_cast<std::int32_t>(found.digit[kSumDigits - 1]);
-  Array<std::uint32_t> total({py::ssize_t(1), py::ssize_t(kDigitWords)});
+  Array<std::uint32_t> total(kDigitWords);
   put_words(total, 0, value_of_digits(digit));
   return total;
 }
@@ -132,42 +98,6 @@ WideInt<4> dot_of_bytes(const Array<std::int64_t>& x, const Array<std::int64_t>&
     }
   }
   return integer_of_diagonals<Limbs, Inner>(sum);
-}
-
-template <int Inner>
-WideInt<4> dot_of_bytes(int limbs, const Array<std::int64_t>& x, const Array<std::int64_t>& y) {
-  return limbs == 7 ? dot_of_bytes<7, Inner>(x, y) : dot_of_bytes<8, Inner>(x, y);
-}
-
-// Of seven or eight limbs, and for K up to 64, 128 or 256.
-py::tuple dot_of_byte_limbs(int limbs, int inner, const Array<std::int64_t>& x, const Array<std::int64_t>& y) {
-  const WideInt<4> total = inner == 64    ? dot_of_bytes<64>(limbs, x, y)
-                           : inner == 128 ? dot_of_bytes<128>(limbs, x, y)
-                                          : dot_of_bytes<256>(limbs, x, y);
-  return py::make_tuple(total.word[0], total.word[1], total.word[2], total.word[3]);
-}
-
-void register_balanced(py::module_& module) {
-  module.def("balanced_limbs2", &balanced<2>);
-  module.def("balanced_limbs3", &balanced<3>);
-  module.def("balanced_dot2", &balanced_dot<2>);
-  module.def("balanced_dot3", &balanced_dot<3>);
-  module.attr("balanced_ranges") = py::make_tuple(py::make_tuple(2, kBalancedCapacity<2>, kBalancedProducts<2>),
-                                                  py::make_tuple(3, kBalancedCapacity<3>, kBalancedProducts<3>));
-}
-
-// Words of the integers [n][words], which have one exponent each.
-int words_of(const Array<std::uint32_t>& words, const Array<std::int32_t>& exponent) {
-  if (words.ndim() != 2 || exponent.ndim() != 1 || words.shape(0) != exponent.shape(0))
-    throw py::value_error("shapes do not fit");
-  return static_cast<int>(words.shape(1));
-}
-
-template <class T>
-Array<T> round_any(const Array<std::uint32_t>& words, const Array<std::int32_t>& exponent) {
-  const int count = words_of(words, exponent);
-  if (count == 2) return round_words<T, 2>(words, exponent);
-  return dispatch_words(count, [&](auto chosen) { return round_words<T, chosen()>(words, exponent); });
 }
 
 // The integers [n][words] with the residues [n][count] modulo the given numbers, by crt_from_columns, or, with which of them
@@ -202,15 +132,14 @@ py::tuple crt_of_residues(const Array<std::uint32_t>& residues, const std::vecto
 }
 
 py::tuple crt(const Array<std::uint32_t>& residues, const std::vector<std::int64_t>& moduli, int words) {
-  if (residues.ndim() != 2 || residues.shape(1) != static_cast<py::ssize_t>(moduli.size()))
-    throw py::value_error("shapes do not fit");
+  require_fit(residues.ndim() == 2 && residues.shape(1) == static_cast<py::ssize_t>(moduli.size()));
   return dispatch_words(words, [&](auto chosen) { return crt_of_residues<chosen()>(residues, moduli); });
 }
 
 // Every function of arith/wide/wide_int.hpp on one pair of integers, as tests/arith/wide/test_wide_int.py names them.
 template <int Words>
 py::dict wide_functions(const Array<std::uint32_t>& x_words, const Array<std::uint32_t>& y_words, std::uint32_t factor) {
-  const WideInt<Words> x = take_words<Words>(x_words, 0), y = take_words<Words>(y_words, 0);
+  const WideInt<Words> x = take_words<Words>(x_words), y = take_words<Words>(y_words);
   const auto array = [](const auto& value) {
     return Array<std::uint32_t>(static_cast<py::ssize_t>(sizeof value.word / 4), value.word);
   };
@@ -235,44 +164,8 @@ py::dict wide_functions(const Array<std::uint32_t>& x_words, const Array<std::ui
 }
 
 py::dict wide(const Array<std::uint32_t>& x, const Array<std::uint32_t>& y, std::uint32_t factor) {
-  if (x.ndim() != 1 || y.ndim() != 1 || x.size() != y.size()) throw py::value_error("shapes do not fit");
-  if (factor == 0) throw py::value_error("factor: 0 divides nothing");
+  require_fit(x.size() == y.size() && factor != 0);
   return dispatch_words(static_cast<int>(x.size()), [&](auto words) { return wide_functions<words()>(x, y, factor); });
-}
-
-std::vector<int> word_counts() {
-#define OZFP4_COUNT(Words) Words,
-  return {OZFP4_WORD_COUNTS(OZFP4_COUNT)};
-#undef OZFP4_COUNT
-}
-
-Array<double> round_five_words(const Array<std::uint32_t>& words, const Array<std::int32_t>& exponent) {
-  if (words_of(words, exponent) != 5) throw py::value_error("words: 5 per integer");
-  return each_rounded<double, 5>(
-      words, exponent, [](const WideInt<5>& x, std::int32_t own) { return round_double(sum_of_parts(sum_parts(x)), own); });
-}
-
-// round_words by conversion instructions, and which results are rare.
-template <class T, int Words>
-py::tuple round_words_fast(const Array<std::uint32_t>& words, const Array<std::int32_t>& exponent) {
-  Array<T> result(words.shape(0));
-  Array<bool> rare(words.shape(0));
-  for (py::ssize_t i = 0; i < words.shape(0); ++i) {
-    bool is_rare = false;
-    result.mutable_data()[i] = round_fast<T>(take_words<Words>(words, i), exponent.data()[i], is_rare);
-    rare.mutable_data()[i] = is_rare;
-  }
-  return py::make_tuple(result, rare);
-}
-
-template <class T>
-py::tuple round_any_fast(const Array<std::uint32_t>& words, const Array<std::int32_t>& exponent) {
-  switch (words_of(words, exponent)) {
-    case 2: return round_words_fast<T, 2>(words, exponent);
-    case 4: return round_words_fast<T, 4>(words, exponent);
-    case 6: return round_words_fast<T, 6>(words, exponent);
-    default: throw py::value_error("words: 2, 4 or 6 per integer");
-  }
 }
 
 // The CRT of columns [n][2 Words] with the constants of one product, all in 32-bit words: the integers times 2^shift as
@@ -281,6 +174,7 @@ template <int Words>
 py::tuple crt_of_columns(const Array<std::uint32_t>& columns, std::uint32_t inverse, std::uint32_t offset,
                          const Array<std::uint32_t>& negated, const Array<std::uint32_t>& product,
                          const Array<std::uint32_t>& lowest) {
+  require_fit(negated.size() == 2 * Words && product.size() == Words && lowest.size() == Words);
   ColumnConstants<Words> constants{0, inverse, offset, {}, {}, {}};
   for (int k = 0; k < 2 * Words; ++k) constants.negated[k] = negated.at(k);
   for (int k = 0; k < Words; ++k) {
@@ -296,21 +190,6 @@ py::tuple crt_of_columns(const Array<std::uint32_t>& columns, std::uint32_t inve
     put_words(words, i, exact_column_integer(column, constants));
   }
   return py::make_tuple(words, uncertain);
-}
-
-py::tuple column_crt(const Array<std::uint32_t>& columns, std::uint32_t inverse, std::uint32_t offset,
-                     const Array<std::uint32_t>& negated, const Array<std::uint32_t>& product,
-                     const Array<std::uint32_t>& lowest) {
-  if (columns.ndim() != 2 || negated.size() != columns.shape(1) || 2 * product.size() != columns.shape(1) ||
-      2 * lowest.size() != columns.shape(1)) {
-    throw py::value_error("shapes do not fit");
-  }
-  switch (columns.shape(1)) {
-    case 4: return crt_of_columns<2>(columns, inverse, offset, negated, product, lowest);
-    case 8: return crt_of_columns<4>(columns, inverse, offset, negated, product, lowest);
-    case 12: return crt_of_columns<6>(columns, inverse, offset, negated, product, lowest);
-    default: throw py::value_error("columns: 4, 8 or 12 per integer");
-  }
 }
 
 }  // namespace
@@ -346,31 +225,45 @@ void register_arith(py::module_& parent) {
   module.def("fold_signed", py::vectorize([](std::int32_t x, std::uint32_t m, std::uint32_t bound) {
                return fold_signed(x, make_fold(m, bound));
              }));
-  register_balanced(module);
   module.def("split_integer", py::vectorize([](double x, int shift) {
                const SplitScale scale = split_scale(shift);
                const SplitInteger integer = split_integer(x * scale.rest, scale.factor);
                const std::uint64_t offset = (std::uint64_t(kSplitOffset) << 32) | kSplitOffset;
                return static_cast<std::int64_t>(((std::uint64_t(integer.high) << 32) | integer.low) - offset);
              }));
-  module.def("dot_of_byte_limbs", &dot_of_byte_limbs, py::arg("limbs"), py::arg("inner"), py::arg("x"), py::arg("y"));
-  module.def("wrong_residues_of_sums", &wrong_residues_of_sums, py::arg("m"), py::arg("most"));
-  module.def("limbed_dot2", &limbed_dot<2>);
-  module.def("limbed_dot3", &limbed_dot<3>);
-  module.def("limbed_dot4", &limbed_dot<4>);
-  module.attr("limbed_ranges") =
-      py::make_tuple(py::make_tuple(2, kLimbedBits<2>, kLimbedProducts<2>), py::make_tuple(3, kLimbedBits<3>, kLimbedProducts<3>),
-                     py::make_tuple(4, kLimbedBits<4>, kLimbedProducts<4>));
-  module.def("round64", &round_any<double>, py::arg("words"), py::arg("exponent"));
-  module.def("round32", &round_any<float>, py::arg("words"), py::arg("exponent"));
-  module.def("round_pieces", &round_five_words, py::arg("words"), py::arg("exponent"));
-  module.def("round_fast64", &round_any_fast<double>, py::arg("words"), py::arg("exponent"));
-  module.def("round_fast32", &round_any_fast<float>, py::arg("words"), py::arg("exponent"));
-  module.def("word_counts", &word_counts);
-  module.def("wide", &wide, py::arg("x"), py::arg("y"), py::arg("factor"));
-  module.def("crt", &crt, py::arg("residues"), py::arg("moduli"), py::arg("words"));
-  module.def("column_crt", &column_crt, py::arg("columns"), py::arg("inverse"), py::arg("offset"), py::arg("negated"),
-             py::arg("product"), py::arg("lowest"));
+  module.def("dot_of_byte_limbs", [](int limbs, int inner, const Array<std::int64_t>& x, const Array<std::int64_t>& y) {
+    const WideInt<4> total = pick<7, 8>(limbs, [&](auto count) {
+      return pick<64, 128, 256>(inner, [&](auto most) { return dot_of_bytes<count(), most()>(x, y); });
+    });
+    return Array<std::uint32_t>(4, total.word);
+  });
+  module.def("wrong_residues_of_sums", &wrong_residues_of_sums);
+  module.def("balanced_limbs", [](int limbs, const Array<double>& x, double scale) {
+    return pick<2, 3>(limbs, [&](auto count) { return balanced<count()>(x, scale); });
+  });
+  module.def("balanced_dot", [](int limbs, const Array<std::int32_t>& x, const Array<std::int32_t>& y) {
+    return pick<2, 3>(limbs, [&](auto count) { return balanced_dot<count()>(x, y); });
+  });
+  module.def("limbed_dot", [](int limbs, const Array<std::uint32_t>& x, const Array<std::uint32_t>& y) {
+    return pick<2, 3, 4>(limbs, [&](auto count) { return limbed_dot<count()>(x, y); });
+  });
+  using Ranges = std::vector<std::tuple<int, int, std::int64_t>>;
+  module.attr("balanced_ranges") =
+      Ranges{{2, kBalancedCapacity<2>, kBalancedProducts<2>}, {3, kBalancedCapacity<3>, kBalancedProducts<3>}};
+  module.attr("limbed_ranges") = Ranges{
+      {2, kLimbedBits<2>, kLimbedProducts<2>}, {3, kLimbedBits<3>, kLimbedProducts<3>}, {4, kLimbedBits<4>, kLimbedProducts<4>}};
+#define OZFP4_COUNT(Words) Words,
+  module.attr("word_counts") = std::vector<int>{OZFP4_WORD_COUNTS(OZFP4_COUNT)};
+#undef OZFP4_COUNT
+  module.def("wide", &wide);
+  module.def("crt", &crt);
+  module.def("column_crt", [](const Array<std::uint32_t>& columns, std::uint32_t inverse, std::uint32_t offset,
+                              const Array<std::uint32_t>& negated, const Array<std::uint32_t>& product,
+                              const Array<std::uint32_t>& lowest) {
+    require_fit(columns.ndim() == 2);
+    return pick<2, 4, 6>(static_cast<int>(columns.shape(1) / 2),
+                         [&](auto words) { return crt_of_columns<words()>(columns, inverse, offset, negated, product, lowest); });
+  });
 }
 
 }  // namespace ozfp4::bindings

@@ -10,6 +10,8 @@
 #include "arith/exact/triple_dot.hpp"
 #include "arith/update/exact_update.hpp"
 #include "arith/update/update.hpp"
+#include "arith/wide/round_fast.hpp"
+#include "arith/wide/round_pieces.hpp"
 #include "arith/wide/round_wide.hpp"
 #include "arith/wide/wide_int.hpp"
 #include "arith/wide/word_counts.hpp"
@@ -19,11 +21,6 @@
 
 namespace ozfp4::bindings {
 namespace {
-
-namespace py = pybind11;
-
-template <class T>
-using Array = py::array_t<T, py::array::c_style | py::array::forcecast>;
 
 Rounding rounding_of(const std::string& name) {
   if (name == "nearest") return Rounding::nearest;
@@ -49,26 +46,36 @@ py::object scalar(T x) {
 
 // ---- Rounding -------------------------------------------------------------------------------------------------------
 
-template <class T>
-py::array round_words(const Array<std::uint32_t>& words, const Array<std::int32_t>& exponent, Rounding rounding) {
-  if (words.ndim() != 2 || exponent.ndim() != 1 || words.shape(0) != exponent.shape(0))
-    throw py::value_error("shapes do not fit");
-  const auto rounded = [&](auto count) {
-    Array<T> result(words.shape(0));
-    for (py::ssize_t i = 0; i < words.shape(0); ++i) {
-      WideInt<count()> x;
-      for (int k = 0; k < count(); ++k) x.word[k] = words.data()[i * count() + k];
-      result.mutable_data()[i] = round_wide<T>(x, exponent.data()[i], rounding);
-    }
-    return result;
-  };
-  const int count = static_cast<int>(words.shape(1));
-  return count == 2 ? rounded(std::integral_constant<int, 2>()) : dispatch_words(count, rounded);
-}
-
-py::array wide(const Array<std::uint32_t>& words, const Array<std::int32_t>& exponent, const std::string& rounding,
-               const py::dtype& type) {
-  return dispatch_float(type, [&](auto zero) { return round_words<decltype(zero)>(words, exponent, rounding_of(rounding)); });
+// integer 2^exponent, of integers [n][words]: "scaled", "fast" or in "pieces" as stages round, or in the direction that `way`
+// names. (Results, which of them are rare.)
+py::tuple round_words(const Array<std::uint32_t>& words, const Array<std::int32_t>& exponent, const std::string& way,
+                      const py::dtype& type) {
+  require_fit(words.ndim() == 2 && exponent.ndim() == 1 && words.shape(0) == exponent.shape(0));
+  return dispatch_float(type, [&](auto zero) {
+    using T = decltype(zero);
+    return pick<2, 4, 5, 6, 8, 12, 16, 20>(static_cast<int>(words.shape(1)), [&](auto count) -> py::tuple {
+      constexpr int n = count();
+      Array<T> result(words.shape(0));
+      Array<bool> rare(words.shape(0));
+      for (py::ssize_t i = 0; i < words.shape(0); ++i) {
+        const WideInt<n> x = take_words<n>(words, i);
+        const std::int32_t own = exponent.data()[i];
+        T& rounded = result.mutable_data()[i];
+        bool is_rare = false;
+        if (way == "scaled") {
+          rounded = round_scaled<T>(x, own);
+        } else if (way == "fast") {
+          if constexpr (n <= 6 && n % 2 == 0) rounded = round_fast<T>(x, own, is_rare);
+        } else if (way == "pieces") {
+          if constexpr (n == 5) rounded = static_cast<T>(round_double(sum_of_parts(sum_parts(x)), own));
+        } else {
+          rounded = round_wide<T>(x, own, rounding_of(way));
+        }
+        rare.mutable_data()[i] = is_rare;
+      }
+      return py::make_tuple(result, rare);
+    });
+  });
 }
 
 // ---- Dot products ---------------------------------------------------------------------------------------------------
@@ -83,7 +90,7 @@ DotLine line_of(const py::array& x) {
 // use(line of a, line of b).
 template <class Use>
 auto with_lines(const py::array& a, const py::array& b, Use&& use) {
-  if (a.ndim() != 1 || b.ndim() != 1 || a.shape(0) != b.shape(0)) throw py::value_error("shapes do not fit");
+  require_fit(a.ndim() == 1 && b.ndim() == 1 && a.shape(0) == b.shape(0));
   return use(line_of(a), line_of(b));
 }
 
@@ -163,7 +170,7 @@ py::tuple exact(const py::array& a, const py::array& b, const std::string& round
 }
 
 py::object digits(const Array<std::int64_t>& digits, const std::string& rounding, const py::dtype& type) {
-  if (digits.size() != kExactDigits) throw py::value_error("digits: " + std::to_string(kExactDigits) + " of them");
+  require_fit(digits.size() == kExactDigits);
   return dispatch_float(type, [&](auto zero) -> py::object {
     ExactSum sum;
     for (int i = 0; i < kExactDigits; ++i) sum.digit[i] = digits.data()[i];
@@ -177,8 +184,7 @@ py::object update(const Array<std::uint32_t>& words, int exponent, double alpha,
   const Update factors = Update::of(alpha, beta);
   return dispatch_float(type, [&](auto zero) -> py::object {
     return dispatch_words(static_cast<int>(words.size()), [&](auto count) -> py::object {
-      WideInt<count()> x;
-      for (int k = 0; k < count(); ++k) x.word[k] = words.data()[k];
+      const auto x = take_words<count()>(words);
       return scalar(round_update<decltype(zero)>(x, exponent, factors, addend_of(factors, c), rounding_of(rounding)));
     });
   });
@@ -206,19 +212,16 @@ py::tuple dot_update(const py::array& a, const py::array& b, double alpha, doubl
 
 void register_exact(py::module_& parent) {
   py::module_ module = parent.def_submodule("exact", "Correctly rounded sums of products, and what they are made of.");
-  module.def("round_wide", &wide, py::arg("words"), py::arg("exponent"), py::arg("rounding"), py::arg("dtype"));
-  module.def("round_pair", &pair, py::arg("x"), py::arg("y"), py::arg("exponent"), py::arg("rounding"), py::arg("dtype"));
-  module.def("double_dot", &approximate<DoubleDot>, py::arg("a"), py::arg("b"), py::arg("product"), py::arg("parts"));
-  module.def("triple_dot", &approximate<TripleDot>, py::arg("a"), py::arg("b"), py::arg("product"), py::arg("parts"));
-  module.def("settle", &settled, py::arg("high"), py::arg("low"), py::arg("bound"), py::arg("exponent"), py::arg("rounding"),
-             py::arg("dtype"));
-  module.def("exact", &exact, py::arg("a"), py::arg("b"), py::arg("rounding"), py::arg("dtype"));
-  module.def("round_digits", &digits, py::arg("digits"), py::arg("rounding"), py::arg("dtype"));
-  module.def("correct_dot", &dot, py::arg("a"), py::arg("b"), py::arg("rounding"), py::arg("dtype"));
-  module.def("round_update", &update, py::arg("words"), py::arg("exponent"), py::arg("alpha"), py::arg("beta"), py::arg("c"),
-             py::arg("rounding"), py::arg("dtype"));
-  module.def("correct_update", &dot_update, py::arg("a"), py::arg("b"), py::arg("alpha"), py::arg("beta"), py::arg("c"),
-             py::arg("rounding"), py::arg("dtype"));
+  module.def("round_words", &round_words);
+  module.def("round_pair", &pair);
+  module.def("double_dot", &approximate<DoubleDot>);
+  module.def("triple_dot", &approximate<TripleDot>);
+  module.def("settle", &settled);
+  module.def("exact", &exact);
+  module.def("round_digits", &digits);
+  module.def("correct_dot", &dot);
+  module.def("round_update", &update);
+  module.def("correct_update", &dot_update);
 }
 
 }  // namespace ozfp4::bindings

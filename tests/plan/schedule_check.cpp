@@ -9,10 +9,17 @@
 #include <utility>
 #include <vector>
 
+#include "arith/limits.hpp"
 #include "check.hpp"
 #include "plan/schedule.hpp"
 
 using namespace ozfp4;
+
+// As the paper prints them for Lemmas 2 and 3.
+static_assert(accumulator_k_max(144, std::int64_t(1) << 24) == 116508);
+static_assert(accumulator_k_max(64 * 15, std::int64_t(1) << 24) == 17476);
+static_assert(accumulator_k_max(288, std::int64_t(1) << 24) == 58254);
+static_assert(accumulator_k_max(28224, std::int64_t(1) << 31) == 76087);
 
 namespace {
 

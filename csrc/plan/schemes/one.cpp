@@ -8,7 +8,7 @@
 namespace ozfp4 {
 namespace {
 
-// Fewest base-13 limbs that represent every |v| <= 2^bits: p of them reach X_p = (13^p - 1) / 3, see gap_free_range.
+// Fewest base-13 limbs that represent every |v| <= 2^bits: p of them reach X_p = (13^p - 1) / 3 (Lemma 1).
 int count_limbs13(int bits) {
   PlanInt reach = wide_from<kMaxWords>(4);
   int limbs = 1;

@@ -51,7 +51,7 @@ def check_dot(limbs: int, inner: int, x: list[int], y: list[int]) -> None:
     found = arith.dot_of_byte_limbs(limbs, inner, np.array(x), np.array(y))
     total = sum(a * b for a, b in zip(x, y, strict=True)) << (8 * (8 - limbs))
     assert -(2**127) <= total < 2**127
-    assert int.from_bytes(np.array(found, np.uint32).tobytes(), "little") == total % 2**128
+    assert int.from_bytes(found.tobytes(), "little") == total % 2**128
 
 
 @pytest.mark.parametrize("inner", [64, 128, 256])

@@ -10,14 +10,12 @@ import pytest
 
 from ozfp4._testing import arith
 
-CUT = {2: arith.balanced_limbs2, 3: arith.balanced_limbs3}
-DOT = {2: arith.balanced_dot2, 3: arith.balanced_dot3}
 WORD, LIMB = 2**32, 2**27
 RANGES = pytest.mark.parametrize(("limbs", "bits", "products"), arith.balanced_ranges)
 
 
 def check_limbs(limbs: int, x: list[float], scale: float) -> None:
-    for value, found in zip(x, CUT[limbs](np.array(x), scale), strict=True):
+    for value, found in zip(x, arith.balanced_limbs(limbs, np.array(x), scale), strict=True):
         exact = round(Fraction(value) * Fraction(scale))  # ties to even
         assert sum(int(limb) * LIMB**i for i, limb in enumerate(found)) == exact, (value, scale)
         assert all(abs(int(limb)) <= LIMB // 2 for limb in found[:-1])
@@ -25,7 +23,7 @@ def check_limbs(limbs: int, x: list[float], scale: float) -> None:
 
 
 def value_of(words: np.ndarray) -> int:
-    return sum(int(word) << (32 * i) for i, word in enumerate(words[0]))
+    return sum(int(word) << (32 * i) for i, word in enumerate(words))
 
 
 @RANGES
@@ -62,7 +60,10 @@ def test_dot_products(limbs: int, bits: int, products: int) -> None:
             for _ in range(2)
         )
         exact = sum(round(Fraction(a)) * round(Fraction(b)) for a, b in zip(x, y, strict=True))
-        assert value_of(DOT[limbs](CUT[limbs](x, 1.0), CUT[limbs](y, 1.0))) == exact % WORD**6
+        assert (
+            value_of(arith.balanced_dot(limbs, *(arith.balanced_limbs(limbs, z, 1.0) for z in (x, y))))
+            == exact % WORD**6
+        )
 
 
 @RANGES
@@ -75,4 +76,4 @@ def test_the_longest_sums(limbs: int, bits: int, products: int) -> None:
         exact = products * int(
             np.prod([sum(int(v) * LIMB**i for i, v in enumerate(z)) for z in (a, b)], dtype=object)
         )
-        assert value_of(DOT[limbs](x, y)) == exact % WORD**6
+        assert value_of(arith.balanced_dot(limbs, x, y)) == exact % WORD**6

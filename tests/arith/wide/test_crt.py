@@ -10,7 +10,7 @@ import pytest
 
 from ozfp4._testing import arith
 
-WORDS = tuple(arith.word_counts())
+WORDS = tuple(arith.word_counts)
 MOST_RESIDUE_SUM = 2**31 - 1
 
 

@@ -9,7 +9,6 @@ import pytest
 
 from ozfp4._testing import arith
 
-DOT = {2: arith.limbed_dot2, 3: arith.limbed_dot3, 4: arith.limbed_dot4}
 WORD = 2**32
 
 
@@ -18,7 +17,7 @@ def words(values: list[int]) -> np.ndarray:
 
 
 def check(limbs: int, x: list[int], y: list[int]) -> None:
-    (total,) = DOT[limbs](words(x), words(y))
+    total = arith.limbed_dot(limbs, words(x), words(y))
     found = sum(int(word) << (32 * i) for i, word in enumerate(total))
     exact = sum(a * b for a, b in zip(x, y, strict=True))
     assert found == exact % WORD**6, (limbs, x[:3], y[:3])
@@ -43,5 +42,7 @@ def test_the_longest_sums(limbs: int, bits: int, products: int) -> None:
     width = 27 if limbs == 2 else 21
     full = 2**bits - 1  # all limbs below the uppermost are 2^width - 1
     for a, b in ((full, full), (-(2**bits), full), (-(2**bits), -(2**bits)), (full >> width, full)):
-        (total,) = DOT[limbs](np.repeat(words([a]), products, 0), np.repeat(words([b]), products, 0))
+        total = arith.limbed_dot(
+            limbs, np.repeat(words([a]), products, 0), np.repeat(words([b]), products, 0)
+        )
         assert sum(int(word) << (32 * i) for i, word in enumerate(total)) == products * a * b % WORD**6

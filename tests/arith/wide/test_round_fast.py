@@ -7,10 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ozfp4._testing import arith
+from ozfp4._testing import exact
 from ozfp4.testing import round_to_float
 
-FUNCTIONS = {np.float64: arith.round_fast64, np.float32: arith.round_fast32}
 FORMATS = {np.float64: (53, 1023, -1022), np.float32: (24, 127, -126)}
 WORDS = (2, 4, 6)
 both_types = pytest.mark.parametrize("dtype", [np.float64, np.float32], ids=["float64", "float32"])
@@ -21,7 +20,7 @@ def check(values: list[int], exponents: list[int], words: int, dtype: type) -> n
     """Compares what is not rare with the oracle; returns the flags."""
     mask = 2 ** (32 * words) - 1
     table = np.array([[(v & mask) >> (32 * i) & 0xFFFFFFFF for i in range(words)] for v in values], np.uint32)
-    actual, rare = FUNCTIONS[dtype](table.reshape(-1, words), np.array(exponents, np.int32))
+    actual, rare = exact.round_words(table.reshape(-1, words), exponents, "fast", np.dtype(dtype))
     for value, exponent, x, flag in zip(values, exponents, actual, rare, strict=True):
         if not flag:
             expected = dtype(round_to_float(value, exponent, dtype))

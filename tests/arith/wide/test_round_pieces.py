@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ozfp4._testing import arith
+from ozfp4._testing import exact
 from ozfp4.testing import round_to_float
 
 LONGEST = 157
@@ -16,7 +16,7 @@ LEAST, MOST = -1022, 1023 - LONGEST
 def check(values: list[int], exponents: list[int]) -> None:
     mask = 2**160 - 1
     words = np.array([[(v & mask) >> (32 * i) & 0xFFFFFFFF for i in range(5)] for v in values], np.uint32)
-    actual = arith.round_pieces(words, np.array(exponents, np.int32))
+    actual, _ = exact.round_words(words, exponents, "pieces", np.dtype(np.float64))
     for value, exponent, x in zip(values, exponents, actual, strict=True):
         expected = np.float64(round_to_float(value, exponent, np.float64))
         assert x.tobytes() == expected.tobytes(), f"{value} * 2^{exponent}: {x!r}, expected {expected!r}"

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from ozfp4._testing import arith
 
-WORDS = tuple(arith.word_counts())
+WORDS = tuple(arith.word_counts)
 all_widths = pytest.mark.parametrize("words", WORDS)
 FACTORS = (1, 2, 3, 255, 2**23 - 15, 2**31, 2**32 - 1)
 
