@@ -15,7 +15,6 @@ PYBIND11_MODULE(_core, module) {
   ozfp4::bindings::register_plain(module);
   ozfp4::bindings::register_partial(module);
   ozfp4::bindings::register_integers(module);
-  ozfp4::bindings::register_tensors(module);
   ozfp4::bindings::register_left(module);
   ozfp4::bindings::register_runtime(module);
   ozfp4::bindings::register_trust(module);

@@ -10,7 +10,6 @@ void register_plain(pybind11::module_& module);
 void register_product(pybind11::module_& module);
 void register_partial(pybind11::module_& module);
 void register_integers(pybind11::module_& module);
-void register_tensors(pybind11::module_& module);
 void register_runtime(pybind11::module_& module);
 void register_left(pybind11::module_& module);
 void register_trust(pybind11::module_& module);

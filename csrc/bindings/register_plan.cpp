@@ -109,12 +109,9 @@ void register_plan(py::module_& module) {
                              })
       .def("encode", &encode);
 
-  module.def(
-      "make_plan",
-      [](Scheme scheme, const std::string& alphabet, const std::string& family, int bits, std::int64_t k, bool is_complex) {
-        return make_plan({scheme, find_alphabet(alphabet), family, bits, k, is_complex});
-      },
-      py::arg("scheme"), py::arg("alphabet"), py::arg("family"), py::arg("bits"), py::arg("k"), py::arg("is_complex") = false);
+  module.def("make_plan",
+             [](Scheme scheme, const std::string& alphabet, const std::string& family, int bits, std::int64_t k,
+                bool is_complex) { return make_plan({scheme, find_alphabet(alphabet), family, bits, k, is_complex}); });
   module.def("make_int8_matmul_plan", &make_int8_matmul_plan);
 }
 

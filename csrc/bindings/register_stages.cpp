@@ -143,13 +143,12 @@ py::array integers(const Plan& plan, int count, const py::array& output) {
 }  // namespace
 
 void register_stages(py::module_& module) {
-  module.def("scale", &scale, py::arg("operand"), py::arg("capacity"));
-  module.def("quantise", &quantise, py::arg("operand"), py::arg("shift"), py::arg("words"));
-  module.def("encode", &encode, py::arg("plan"), py::arg("count"), py::arg("words"));
-  module.def("multiply", &multiply, py::arg("plan"), py::arg("count"), py::arg("planes_a"), py::arg("planes_b"));
-  module.def("reconstruct", &reconstruct, py::arg("plan"), py::arg("count"), py::arg("output"), py::arg("shift_a"),
-             py::arg("shift_b"), py::arg("single"));
-  module.def("integers", &integers, py::arg("plan"), py::arg("count"), py::arg("output"));
+  module.def("scale", &scale);
+  module.def("quantise", &quantise);
+  module.def("encode", &encode);
+  module.def("multiply", &multiply);
+  module.def("reconstruct", &reconstruct);
+  module.def("integers", &integers);
 }
 
 }  // namespace ozfp4::bindings

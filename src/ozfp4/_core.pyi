@@ -74,20 +74,18 @@ class WorkspaceError(MemoryError):
 # Plans, limbs and bounds.
 MOST_COMPLEX_BITS: int
 
-def make_plan(
-    scheme: Scheme, alphabet: str, family: str, bits: int, k: int, is_complex: bool = ...
-) -> Plan: ...
+def make_plan(scheme: Scheme, alphabet: str, family: str, bits: int, k: int, is_complex: bool, /) -> Plan: ...
 def make_int8_matmul_plan(products: int, /) -> Plan: ...
 
 # Stages; `count`: how many moduli (or groups) are used.
-def scale(operand: _Array, capacity: int) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.uint8], float]:
+def scale(operand: _Array, capacity: int, /) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.uint8], float]:
     """(exponents s, special flags, upper bound of the largest squared norm) of the rows."""
 
-def quantise(operand: _Array, shift: npt.NDArray[np.int32], words: int) -> npt.NDArray[np.uint32]:
+def quantise(operand: _Array, shift: npt.NDArray[np.int32], words: int, /) -> npt.NDArray[np.uint32]:
     """Integers as little-endian 32-bit words, two's complement, along the last axis."""
 
-def encode(plan: Plan, count: int, words: npt.NDArray[np.uint32]) -> _Array: ...
-def multiply(plan: Plan, count: int, planes_a: _Array, planes_b: _Array) -> _Array: ...
+def encode(plan: Plan, count: int, words: npt.NDArray[np.uint32], /) -> _Array: ...
+def multiply(plan: Plan, count: int, planes_a: _Array, planes_b: _Array, /) -> _Array: ...
 def reconstruct(
     plan: Plan,
     count: int,
@@ -95,8 +93,9 @@ def reconstruct(
     shift_a: npt.NDArray[np.int32],
     shift_b: npt.NDArray[np.int32],
     single: bool,
+    /,
 ) -> _Array: ...
-def integers(plan: Plan, count: int, output: _Array) -> npt.NDArray[np.uint32]:
+def integers(plan: Plan, count: int, output: _Array, /) -> npt.NDArray[np.uint32]:
     """Little-endian 32-bit words, two's complement, along the last axis."""
 
 # Whole products.
@@ -105,7 +104,7 @@ def serving_byte_kernel() -> tuple[str, str] | None: ...
 def has_limb_unit() -> bool:
     """Whether this CPU has a unit that multiplies limbs of eight bits."""
 
-def disable_limb_unit(is_disabled: bool) -> None: ...
+def disable_limb_unit(is_disabled: bool, /) -> None: ...
 
 class ForcedKernel:
     def __init__(self, setting: str) -> None: ...
@@ -155,13 +154,13 @@ def read_environment() -> None:
     """Read the variables of the environment again, which are read when the module is loaded."""
 
 def thread_count() -> int: ...
-def set_thread_count(count: int) -> None:
+def set_thread_count(count: int, /) -> None:
     """0: as the environment says."""
 
 def copy_entries(destination: npt.NDArray[Any], source: npt.NDArray[Any]) -> None:
     """Arrays of one shape, up to three axes and 1, 2, 4, 8 or 16 bytes an entry, without common memory. Else ValueError."""
 
-def accuracy_bits(accuracy: str, precision: int) -> int:
+def accuracy_bits(accuracy: str, precision: int, /) -> int:
     """The bits of a plan that serves accuracies other than "scaled"; `precision` that of the result, 53 or 24."""
 
 class Prepared:
@@ -173,7 +172,7 @@ class Prepared:
     def plan(self) -> tuple[str, str, str, int, int, bool]:
         """Arguments of ``plans.plan.make_plan``."""
 
-def prepare(x: _Array, is_right: bool, is_for_real: bool, precision: int, asked: Options) -> Prepared:
+def prepare(x: _Array, is_right: bool, is_for_real: bool, precision: int, asked: Options, /) -> Prepared:
     """`is_for_real`: a complex operand that is multiplied with real ones; `precision`: of the results, 53 or 24."""
 
 def multiply_plain(a: _Array, b: _Array, out: _Array | None, accuracy: str, asked: dict[str, Any]) -> Any:
@@ -185,6 +184,7 @@ def plain_tensors(
     unwatched: Unwatched,
     makers: tuple[Callable[..., Any], ...],
     increment_version: Callable[..., Any],
+    /,
 ) -> Callable[..., Any]:
     """The same function of tensors on the CPU that nobody watches. `makers` of tensors of a shape and strides, of float64,
     float32, complex128 and complex64. ValueError for an `api` that reads none."""
@@ -202,9 +202,11 @@ def multiply_arrays(
     prepared_a: Prepared | None = None,
     prepared_b: Prepared | None = None,
     is_reported: bool = False,
+    gram: tuple[bool, int] | None = None,
 ) -> dict[str, Any]:
     """Put alpha A B + beta C into `out`, of the shape that the product has; `upper` takes the product rounded up, `bound` bounds
-    of the errors of all parts. Returns what happened where it is asked for."""
+    of the errors of all parts. `gram`: X X^H of X and its transpose, which is taken conjugated; whether X is `a`, and of blocks
+    the least columns (0: as pays). Returns what happened where it is asked for."""
 
 def multiply_integers(
     a: _Array,
@@ -218,45 +220,22 @@ def multiply_integers(
     modulus: int = 0,
     counts: bool = False,
     is_reported: bool = False,
+    gram: int | None = None,
 ) -> dict[str, Any]:
     """Put alpha A B + beta C of integers, modulo 2^w of the dtype of `out`, into it, or A B modulo a `modulus` other than 0; all
-    have the same axes. `bits`: of a plan for the entries as they are. `counts` the entries that wrap. Returns what happened
+    have the same axes. `bits`: of a plan for the entries as they are. `counts` the entries that wrap. `gram`: X X^T of X and its
+    transpose, by blocks of so many columns at least; `out` is then undefined where an overflow is refused. Returns what happened
     where it is asked for, with a "plan" unless all was done in words."""
 
-def multiply_gram(
-    a: _Array,
-    b: _Array,
-    out: _Array,
-    asked: Options,
-    is_left: bool,
-    least_columns: int,
-    bound: _Array | None = None,
-    is_reported: bool = False,
-) -> dict[str, Any]:
-    """Put X X^H into `out`, by blocks of so many columns at least (0: as pays): `a` is X and `b` its transpose, or where not
-    `is_left` the other way round; the transpose is taken conjugated. Returns what happened where it is asked for."""
-
-def multiply_integer_gram(
-    a: _Array,
-    b: _Array,
-    out: _Array,
-    asked: Options,
-    bits: int,
-    least_columns: int,
-    counts: bool = False,
-    is_reported: bool = False,
-) -> dict[str, Any]:
-    """The same of integers. `out` is undefined where an overflow is refused."""
-
-def force_way(way: str | None) -> str | None:
+def force_way(way: str | None, /) -> str | None:
     """Make all products in "words", by "limbs" or by "planes"; None: as is cheapest. Returns the way before."""
 
 def choose(
-    asked: Options, m: int, n: int, k: int, precision: int, is_paired: bool, has_bound: bool
+    asked: Options, m: int, n: int, k: int, precision: int, is_paired: bool, has_bound: bool, /
 ) -> tuple[tuple[str, str, str, int, int, bool] | None, str]:
     """The plan that a product would take, as arguments of ``plans.plan.make_plan`` (None: the one that was passed), and why."""
 
-def cheapest(asked: Options, precision: int, k: int) -> tuple[str, str]:
+def cheapest(asked: Options, precision: int, k: int, /) -> tuple[str, str]:
     """The backend of the plan of real operands, and why it is that one, whatever its self-test finds."""
 
 piece_words: int
@@ -328,7 +307,7 @@ class Unwatched:
         """`types` are those of tensors that nobody watches by their class; `find_record` finds None unless torch.jit.trace
         records; the attribute `level_name` of `forward_mode` is below 0 where there are no tangents."""
 
-    def are(self, operands: tuple[Any, ...]) -> bool:
+    def are(self, operands: tuple[Any, ...], /) -> bool:
         """Whether each is None or of the types, none requires grad where gradients are recorded, and torch neither maps nor
         watches what tensors do, nor has tangents."""
 
@@ -336,21 +315,13 @@ class Unwatched:
     def are_here(self) -> Callable[[tuple[Any, ...]], bool]:
         """The function that says the same of operands on a CPU or a GPU, some of which may be numbers."""
 
-def check_storage(name: str, tensor: Any, /) -> None:
-    """RuntimeError that calls a tensor by its name unless its storage has the bytes of all of its entries."""
-
-def array_of_tensor(name: str, tensor: Any, dtype: np.dtype[Any], /) -> npt.NDArray[Any]:
-    """An array of the same memory, whose base is the tensor; one of its own where there are no entries. Unlike Tensor.numpy() it
-    lets torch resize the storage. Range: dense tensors on the CPU that are neither conjugated nor negated lazily. RuntimeError as
-    :func:`check_storage`."""
-
 def repaired() -> int:
     """How many entries products of the calling thread on the CPU have made from their row and column alone, in its life."""
 
-def few_repairs(entries: int) -> int:
+def few_repairs(entries: int, /) -> int:
     """So many repaired entries take a small part of a product's time."""
 
-def threshold(device: str, dtype: str, capability: int, is_correct: bool) -> int | None:
+def threshold(device: str, dtype: str, capability: int, is_correct: bool, /) -> int | None:
     """From which extent on products of a floating-point dtype gain on a GPU of that name and capability (90 for 9.0), or on the
     CPU, ""; None: none does. `is_correct`: those of accuracy "correct"."""
 

@@ -32,7 +32,7 @@ def connect(
     ``_core.Unwatched``, `dtypes` has the code and the bits of each dtype as in DLPack. With `waits_for_stages` every stage is
     waited for, so that an error names the stage that made it."""
 
-def mark_ready(device: int) -> None:
+def mark_ready(device: int, /) -> None:
     """The build has kernels for it; before this none of its products is plain."""
 
 def read_environment() -> None:
@@ -75,9 +75,11 @@ def multiply_tensors(
     prepared_b: Prepared | None = None,
     is_reported: bool = False,
     events: tuple[int, int, int] = (0, 0, 0),
+    gram: tuple[bool, int] | None = None,
 ) -> dict[str, Any]:
     """Enqueues the product; beside it the product rounded up, or bounds. Returns what happened where it is reported, which waits
-    for the device. `events`: handles of CUDA events that are recorded after scale, encode and multiply."""
+    for the device. `events`: handles of CUDA events that are recorded after scale, encode and multiply. `gram`: as of the CPU's
+    core."""
 
 def multiply_integers(
     a: Any,
@@ -91,34 +93,11 @@ def multiply_integers(
     modulus: int = 0,
     overflows: Any = None,
     is_reported: bool = False,
+    gram: int | None = None,
 ) -> dict[str, Any]:
     """The same of integers, modulo 2^w of the dtype of `out`; of bool whether it is not 0; or A B modulo a `modulus` that is not
     0. `bits`: of a plan for the entries as they are. `overflows`: a tensor of one int64, which gets the number of entries of A B
     that the dtype does not hold. `out` may have both matrix axes beside operands of one axis."""
-
-def multiply_gram(
-    a: Any,
-    b: Any,
-    out: Any,
-    asked: tuple[Any, ...],
-    is_left: bool,
-    least_columns: int,
-    bound: Any = None,
-    is_reported: bool = False,
-) -> dict[str, Any]:
-    """As that of the core for the CPU."""
-
-def multiply_integer_gram(
-    a: Any,
-    b: Any,
-    out: Any,
-    asked: tuple[Any, ...],
-    bits: int,
-    least_columns: int,
-    overflows: Any = None,
-    is_reported: bool = False,
-) -> dict[str, Any]:
-    """The same of integers, with `overflows` as in :func:`multiply_integers`."""
 
 class Prepared:
     """An operand that is scaled and encoded once."""
@@ -130,27 +109,27 @@ class Prepared:
         """The arguments of make_plan."""
 
 def prepare(
-    x: Any, is_right: bool, is_for_real: bool, precision: int, stays: bool, asked: tuple[Any, ...]
+    x: Any, is_right: bool, is_for_real: bool, precision: int, stays: bool, asked: tuple[Any, ...], /
 ) -> Prepared:
     """`stays`: the entries are not copied."""
 
 def choose(
-    asked: tuple[Any, ...], inner: int, precision: int, is_paired: bool, device: int
+    asked: tuple[Any, ...], inner: int, precision: int, is_paired: bool, device: int, /
 ) -> tuple[tuple[Any, ...] | None, int, str, str | None]:
     """The arguments of make_plan (None: a plan was passed), the number of the kernel, why, and why not the cheapest."""
 
-def cheapest(asked: tuple[Any, ...], precision: int, inner: int, device: int) -> tuple[str, str]:
+def cheapest(asked: tuple[Any, ...], precision: int, inner: int, device: int, /) -> tuple[str, str]:
     """As ``_core.cheapest``."""
 
-def way_of(a: Any, b: Any, out: Any, asked: tuple[Any, ...]) -> dict[str, Any]:
+def way_of(a: Any, b: Any, out: Any, asked: tuple[Any, ...], /) -> dict[str, Any]:
     """How such a product is made; `microseconds` by the models of "direct", "thin", "tiles" and "stages", infinite where there is
     no kernel, and for complex matrices."""
 
-def note_ways(notes: bool) -> None:
+def note_ways(notes: bool, /) -> None:
     """Whether products are noted from now on, of one thread."""
 
 def noted_ways() -> list[str]: ...
-def count_repaired_at(address: int) -> bool:
+def count_repaired_at(address: int, /) -> bool:
     """Let products of the calling thread store together how many entries they repair at an address that the device can write
     to; 0: nowhere. Returns whether one was enqueued that stores it at the address before."""
 
@@ -215,11 +194,11 @@ class Partial:
 
 # ---- Kernels ----
 
-def tiles(kernel: int) -> tuple[str, ...]: ...
-def kernel_error(kernel: int, element: str, device: int) -> str | None: ...
-def find_kernel(element: str, device: int, residues: bool = True) -> int | None: ...
-def has_thin_kernels(device: int) -> bool: ...
-def code_version(device: int) -> tuple[int, int]: ...
+def tiles(kernel: int, /) -> tuple[str, ...]: ...
+def kernel_error(kernel: int, element: str, device: int, /) -> str | None: ...
+def find_kernel(element: str, device: int, residues: bool, /) -> int | None: ...
+def has_thin_kernels(device: int, /) -> bool: ...
+def code_version(device: int, /) -> tuple[int, int]: ...
 
 # The self-test, as that of _core with the number of a device.
 def kernels_of(device: int, plan: Plan | None, /) -> list[tuple[str, str]]:

@@ -18,8 +18,10 @@ def refused(a: Shape, b: Shape, c: Shape, reason: str) -> None:
     out = np.random.default_rng(1).integers(-9, 9, c)
     before = out.copy()
     calls = [lambda: _core.multiply_integers(x, y, out, ASKED, 64)]
-    calls.append(lambda: _core.multiply_integer_gram(x, y, out, ASKED, 64, 256))
-    calls.append(lambda: _core.multiply_gram(x * 1.0, y * 1.0, out.view(np.float64), ASKED, True, 256))
+    calls.append(lambda: _core.multiply_integers(x, y, out, ASKED, 64, gram=256))
+    calls.append(
+        lambda: _core.multiply_arrays(x * 1.0, y * 1.0, out.view(np.float64), ASKED, gram=(True, 256))
+    )
     for call in calls:
         with pytest.raises(ValueError, match=reason):
             call()

@@ -83,13 +83,13 @@ void register_runtime(py::module_& module) {
   });
   module.def("serving_byte_kernel", [] { return named(serving_byte_kernel()); });
   module.def("has_limb_unit", [] { return amx_limbs.is_here(); });
-  module.def("disable_limb_unit", &disable_limb_unit, py::arg("is_disabled"));
+  module.def("disable_limb_unit", &disable_limb_unit);
   py::class_<Forcing>(module, "ForcedKernel")
-      .def(py::init([](const std::string& setting) { return Forcing{find_byte_kernel(setting, "setting")}; }), py::arg("setting"))
+      .def(py::init([](const std::string& setting) { return Forcing{find_byte_kernel(setting, "setting")}; }))
       .def("__enter__", [](Forcing& forcing) { forcing.forced = std::make_unique<ForcedKernel>(forcing.kernel); })
       .def("__exit__", [](Forcing& forcing, const py::args&) { forcing.forced.reset(); });
   module.def("thread_count", &thread_count);
-  module.def("set_thread_count", &set_thread_count, py::arg("count"));
+  module.def("set_thread_count", &set_thread_count);
   module.def("read_environment", &read_measured);
   py::class_<FpModeContext>(module, "DefaultFpMode")
       .def(py::init())

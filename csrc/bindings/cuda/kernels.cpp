@@ -1,12 +1,14 @@
 // The multiply kernels: which there are and where they run.
 #include <pybind11/stl.h>
 
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "bindings/cuda/register.hpp"
 #include "cuda/runtime/device_guard.hpp"
+#include "cuda/scale/scale.hpp"
 #include "cuda/thin/thin.hpp"
 
 namespace ozfp4::bindings {
@@ -55,29 +57,24 @@ py::tuple tile_names(int kernel) {
 void register_kernels(py::module_& module) {
   module.attr("compute_capabilities") = capabilities();
   module.attr("kernels") = kernel_names();
-  module.def("tiles", &tile_names, py::arg("kernel"));
-  module.def(
-      "kernel_error",
-      [](int kernel, const std::string& element, int device) -> py::object {
-        const char* error = find_kernel_error(kernel_of(kernel), element_of_name(element), gpu_of(device));
-        return error == nullptr ? py::object(py::none()) : py::object(py::str(error));
-      },
-      py::arg("kernel"), py::arg("element"), py::arg("device"));
-  module.def(
-      "find_kernel",
-      [](const std::string& element, int device, bool residues) -> py::object {
-        Kernel kernel = Kernel::hopper;
-        if (!find_kernel(element_of_name(element), gpu_of(device), residues, &kernel)) return py::none();
-        return py::int_(static_cast<int>(kernel));
-      },
-      py::arg("element"), py::arg("device"), py::arg("residues") = true);
-  module.def(
-      "has_thin_kernels",
-      [](int device) {
-        const DeviceGuard guard(device);
-        return has_thin_kernels();
-      },
-      py::arg("device"));
+  module.def("tiles", &tile_names);
+  module.def("kernel_error", [](int kernel, const std::string& element, int device) {  // None where there is none
+    return find_kernel_error(kernel_of(kernel), element_of_name(element), gpu_of(device));
+  });
+  module.def("find_kernel", [](const std::string& element, int device, bool residues) {
+    Kernel kernel = Kernel::hopper;
+    const bool is_found = find_kernel(element_of_name(element), gpu_of(device), residues, &kernel);
+    return is_found ? std::make_optional(static_cast<int>(kernel)) : std::nullopt;
+  });
+  module.def("has_thin_kernels", [](int device) {
+    const DeviceGuard guard(device);
+    return has_thin_kernels();
+  });
+  module.def("code_version", [](int device) {
+    const DeviceGuard guard(device);
+    const CodeVersion code = built_code();
+    return py::make_tuple(code.ptx, code.binary);
+  });
 }
 
 }  // namespace ozfp4::bindings

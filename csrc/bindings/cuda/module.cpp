@@ -2,11 +2,8 @@
 // that torch allocates. Nothing synchronises but for a report. Needs `ozfp4._core` for the type of plans.
 #include "bindings/cuda/register.hpp"
 #include "bindings/errors.hpp"
-#include "cuda/runtime/device_guard.hpp"
-#include "cuda/scale/scale.hpp"
 
 namespace py = pybind11;
-using namespace ozfp4::cuda;
 
 PYBIND11_MODULE(_cuda, module) {
   module.doc() = "Products on an NVIDIA GPU, enqueued on the caller's stream.";
@@ -16,12 +13,4 @@ PYBIND11_MODULE(_cuda, module) {
   ozfp4::bindings::register_partial(module);
   ozfp4::bindings::register_product(module);
   ozfp4::bindings::register_trust(module);
-  module.def(
-      "code_version",
-      [](int device) {
-        const DeviceGuard guard(device);
-        const CodeVersion code = built_code();
-        return py::make_tuple(code.ptx, code.binary);
-      },
-      py::arg("device"));
 }

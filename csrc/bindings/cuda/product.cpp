@@ -167,10 +167,6 @@ void run(Options options, Place& place, const Enqueue& enqueue) {
   run_on(place.index(), [&] { enqueue(options, place.get()); });
 }
 
-void run(const Product& p, const Options& options, Place& place) {
-  run(options, place, [&](const Options& own, const DevicePlace& at) { enqueue(p, own, at); });
-}
-
 // Plane products of as many moduli: of a plan that was lengthened, which is one of INT8, one each.
 int products_made(const Plan& plan, int moduli_used) {
   if (!plan.has_moduli()) return plan.products();
@@ -216,11 +212,12 @@ std::optional<TensorView> view_or_none(const Torch& torch, const char* name, con
 }
 
 // Enqueues the product into `out`, and returns what happened where it is reported, for which the device is waited for. `events`:
-// handles of three CUDA events, see DevicePlace.
+// handles of three CUDA events, see DevicePlace. `gram`: as for arrays.
 py::dict multiply_tensors(const py::object& a, const py::object& b, const py::object& out, const py::tuple& asked,
                           std::complex<double> alpha, std::complex<double> beta, const py::object& addend,
                           const py::object& upper, const py::object& bound, const PreparedTensor* prepared_a,
-                          const PreparedTensor* prepared_b, bool is_reported, const std::array<std::uintptr_t, 3>& events) {
+                          const PreparedTensor* prepared_b, bool is_reported, const std::array<std::uintptr_t, 3>& events,
+                          const std::optional<std::pair<bool, std::int64_t>>& gram) {
   const Torch& torch = Torch::get();
   Options options = options_of(asked);
   options.has_stages = is_reported;
@@ -235,6 +232,7 @@ py::dict multiply_tensors(const py::object& a, const py::object& b, const py::ob
   Product p = product_of(given);
   p.alpha = alpha;
   p.beta = beta;
+  if (gram && p.type_a.is_complex) (gram->first ? p.b : p.a).is_conjugated ^= true;
   Place place(torch, out, given.out.device());
   for (std::size_t i = 0; i < events.size(); ++i) place.get().events[i] = reinterpret_cast<void*>(events[i]);
   for (const PreparedTensor* made : {prepared_a, prepared_b}) {
@@ -242,60 +240,24 @@ py::dict multiply_tensors(const py::object& a, const py::object& b, const py::ob
   }
   DeviceFindings found;
   if (is_reported) place.get().found = &found;
-  run(p, options, place);
+  run(options, place,
+      [&](const Options& own, const DevicePlace& at) { gram ? enqueue_gram(p, own, at, gram->second) : enqueue(p, own, at); });
   if (!is_reported) return py::dict();
   const int complex_operands = (p.type_a.is_complex ? 1 : 0) + (p.type_b.is_complex ? 1 : 0);
-  return describe(found, options, p.type.precision(), planned_inner(p), complex_operands, place.index());
-}
-
-// C = X X^H: `a` is X and `b` its transpose, or where not `is_left` the other way round, and the transpose is conjugated.
-py::dict multiply_gram(const py::object& a, const py::object& b, const py::object& out, const py::tuple& asked, bool is_left,
-                       std::int64_t least_columns, const py::object& bound, bool is_reported) {
-  const Torch& torch = Torch::get();
-  Options options = options_of(asked);
-  options.has_stages = is_reported;
-  const Tensors given{
-      view_of(torch, "a", a), view_of(torch, "b", b), view_of(torch, "out", out), {}, {}, view_or_none(torch, "bound", bound)};
-  Product p = product_of(given);
-  const bool is_complex = p.type_a.is_complex;
-  if (is_complex) (is_left ? p.b : p.a).is_conjugated ^= true;
-  Place place(torch, out, given.out.device());
-  DeviceFindings found;
-  if (is_reported) place.get().found = &found;
-  run(options, place, [&](const Options& own, const DevicePlace& at) { enqueue_gram(p, own, at, least_columns); });
-  if (!is_reported) return py::dict();
-  py::dict outcome = describe(found, options, p.type.precision(), planned_inner(p), is_complex ? 2 : 0, place.index());
-  outcome["entries"] = found.entries;
+  py::dict outcome = describe(found, options, p.type.precision(), planned_inner(p), complex_operands, place.index());
+  if (gram) outcome["entries"] = found.entries;
   return outcome;
 }
 
 // ---- Integers ----
 
-// Makes a product of integers by `enqueue`, of those that the tensors are, as `asked` has it. `overflows`: a tensor of one int64
-// that gets the number of entries that the dtype of `out` does not hold, or None.
-template <class Enqueue>
-py::dict multiply_integers(const IntegerSum& sum, const py::object& out, const py::tuple& asked, const py::object& overflows,
-                           bool is_reported, const Enqueue& enqueue) {
-  const Torch& torch = Torch::get();
-  Options options = options_of(asked);
-  options.has_stages = is_reported;
-  options.raises = false;  // Python looks at `overflows`
-  options.limits_copies = false;
-  if (!overflows.is_none()) options.overflows = static_cast<std::int64_t*>(address_of(overflows));
-  Place place(torch, out, view_of(torch, "out", out).device());
-  DeviceFindings found;
-  if (is_reported) place.get().found = &found;
-  run_on(place.index(), [&] { enqueue(options, place.get()); });
-  if (!is_reported) return py::dict();
-  if (options.plan == nullptr) options.bits = sum.bits();
-  return describe(found, options, 53, std::max<std::int64_t>(sum.product.a.inner, 1), 0, place.index());
-}
-
 // alpha a b + beta addend, modulo 2^w of the dtype of `out`; of bool whether it is not 0; or where `modulus` is not 0, a b modulo
-// that. `bits`: of a plan for the entries, which are of eight bits where the plan is one of INT8; 0: by their dtypes.
-py::dict update_integers(const py::object& a, const py::object& b, const py::object& out, const py::tuple& asked, int bits,
-                         const py::int_& alpha, const py::int_& beta, const py::object& addend, std::int64_t modulus,
-                         const py::object& overflows, bool is_reported) {
+// that; or where `gram`, the columns of a block at least, C = X X^T, of X and its transpose in either order. `bits`: of a plan
+// for the entries, which are of eight bits where the plan is one of INT8; 0: by their dtypes. `overflows`: a tensor of one int64
+// that gets the number of entries that the dtype of `out` does not hold, or None.
+py::dict multiply_integers(const py::object& a, const py::object& b, const py::object& out, const py::tuple& asked, int bits,
+                           const py::int_& alpha, const py::int_& beta, const py::object& addend, std::int64_t modulus,
+                           const py::object& overflows, bool is_reported, std::optional<std::int64_t> gram) {
   const Torch& torch = Torch::get();
   TensorView to = view_of(torch, "out", out);
   IntegerSum sum = integers_of(view_of(torch, "a", a), view_of(torch, "b", b), to, view_or_none(torch, "c", addend));
@@ -303,20 +265,19 @@ py::dict update_integers(const py::object& a, const py::object& b, const py::obj
   sum.beta = wrapped(beta);
   sum.modulus = modulus;
   sum.entry_bits = bits;
-  return multiply_integers(sum, out, asked, overflows, is_reported,
-                           [&](const Options& options, const DevicePlace& place) { enqueue_integers(sum, options, place); });
-}
-
-// C = X X^T, of X and its transpose in either order.
-py::dict multiply_integer_gram(const py::object& a, const py::object& b, const py::object& out, const py::tuple& asked, int bits,
-                               std::int64_t least_columns, const py::object& overflows, bool is_reported) {
-  const Torch& torch = Torch::get();
-  TensorView to = view_of(torch, "out", out);
-  IntegerSum gram = integers_of(view_of(torch, "a", a), view_of(torch, "b", b), to, {});
-  gram.entry_bits = bits;
-  return multiply_integers(gram, out, asked, overflows, is_reported, [&](const Options& options, const DevicePlace& place) {
-    enqueue_gram(gram, options, place, least_columns);
-  });
+  Options options = options_of(asked);
+  options.has_stages = is_reported;
+  options.raises = false;  // Python looks at `overflows`
+  options.limits_copies = false;
+  if (!overflows.is_none()) options.overflows = static_cast<std::int64_t*>(address_of(overflows));
+  Place place(torch, out, to.device());
+  DeviceFindings found;
+  if (is_reported) place.get().found = &found;
+  run_on(place.index(),
+         [&] { gram ? enqueue_gram(sum, options, place.get(), *gram) : enqueue_integers(sum, options, place.get()); });
+  if (!is_reported) return py::dict();
+  if (options.plan == nullptr) options.bits = sum.bits();
+  return describe(found, options, 53, std::max<std::int64_t>(sum.product.a.inner, 1), 0, place.index());
 }
 
 // How such a product of real matrices is made, and microseconds by the models of "direct", "thin", "tiles" and "stages".
@@ -436,7 +397,7 @@ py::object multiply_plain(const Asked& asked) {
   if (c) p.addend_part = c->float_type()->part;
   p.alpha = *alpha;
   p.beta = *beta;
-  run(p, *options, place);
+  run(*options, place, [&](const Options& own, const DevicePlace& at) { enqueue(p, own, at); });
   if (has_out) torch.mark_written(result);
   return result;
 }
@@ -534,34 +495,27 @@ void register_product(py::module_& module) {
                              })
       .def_property_readonly(
           "plan", [](const PreparedTensor& x) { return plan_tuple(*x.made->plan, std::max<std::int64_t>(x.inner, 1)); });
-  module.def("prepare", &prepare_tensor, py::arg("x"), py::arg("is_right"), py::arg("is_for_real"), py::arg("precision"),
-             py::arg("stays"), py::arg("asked"));
+  module.def("prepare", &prepare_tensor);
   module.attr("multiply_plain") = builtin<matmul_plain>("multiply_plain");
   module.attr("update_plain") = builtin<gemm_plain>("update_plain");
   module.def("multiply_tensors", &multiply_tensors, py::arg("a"), py::arg("b"), py::arg("out"), py::arg("asked"),
              py::arg("alpha") = 1.0, py::arg("beta") = 0.0, py::arg("addend") = py::none(), py::arg("upper") = py::none(),
              py::arg("bound") = py::none(), py::arg("prepared_a") = py::none(), py::arg("prepared_b") = py::none(),
-             py::arg("is_reported") = false, py::arg("events") = std::array<std::uintptr_t, 3>{});
-  module.def("multiply_gram", &multiply_gram, py::arg("a"), py::arg("b"), py::arg("out"), py::arg("asked"), py::arg("is_left"),
-             py::arg("least_columns"), py::arg("bound") = py::none(), py::arg("is_reported") = false);
-  module.def("multiply_integers", &update_integers, py::arg("a"), py::arg("b"), py::arg("out"), py::arg("asked"), py::arg("bits"),
-             py::arg("alpha") = 1, py::arg("beta") = 0, py::arg("addend") = py::none(), py::arg("modulus") = 0,
-             py::arg("overflows") = py::none(), py::arg("is_reported") = false);
-  module.def("multiply_integer_gram", &multiply_integer_gram, py::arg("a"), py::arg("b"), py::arg("out"), py::arg("asked"),
-             py::arg("bits"), py::arg("least_columns"), py::arg("overflows") = py::none(), py::arg("is_reported") = false);
-  module.def("way_of", &way_of_product, py::arg("a"), py::arg("b"), py::arg("out"), py::arg("asked"));
-  module.def("choose", &choose_on, py::arg("asked"), py::arg("inner"), py::arg("precision"), py::arg("is_paired"),
-             py::arg("device"));
-  module.def("cheapest", &cheapest_unit, py::arg("asked"), py::arg("precision"), py::arg("inner"), py::arg("device"));
-  module.def("mark_ready", &mark_ready, py::arg("device"));
+             py::arg("is_reported") = false, py::arg("events") = std::array<std::uintptr_t, 3>{}, py::arg("gram") = py::none());
+  module.def("multiply_integers", &multiply_integers, py::arg("a"), py::arg("b"), py::arg("out"), py::arg("asked"),
+             py::arg("bits"), py::arg("alpha") = 1, py::arg("beta") = 0, py::arg("addend") = py::none(), py::arg("modulus") = 0,
+             py::arg("overflows") = py::none(), py::arg("is_reported") = false, py::arg("gram") = py::none());
+  module.def("way_of", &way_of_product);
+  module.def("choose", &choose_on);
+  module.def("cheapest", &cheapest_unit);
+  module.def("mark_ready", &mark_ready);
   module.def("read_environment", &read_device_rates);
   module.def("force", &force, py::arg("kernel") = py::none(), py::arg("tile") = py::none(), py::arg("splits") = py::none(),
              py::arg("overlap") = py::none(), py::arg("direct") = py::none());
-  module.def(
-      "note_ways", [](bool notes) { noted_ways = notes ? std::optional<std::vector<std::string>>(std::in_place) : std::nullopt; },
-      py::arg("notes"));
+  module.def("note_ways",
+             [](bool notes) { noted_ways = notes ? std::optional<std::vector<std::string>>(std::in_place) : std::nullopt; });
   module.def("noted_ways", [] { return noted_ways.value_or(std::vector<std::string>()); });
-  module.def("count_repaired_at", &count_repaired_at, py::arg("address"));
+  module.def("count_repaired_at", &count_repaired_at);
 }
 
 }  // namespace ozfp4::bindings

@@ -22,10 +22,11 @@ namespace {
 using namespace product;
 
 // alpha a b + beta addend, modulo 2^w of the dtype of `out`; of bool whether it is not 0; or where `modulus` is not 0, a b modulo
-// that. `bits`: of a plan for the entries. Counts what wraps where `counts`. Returns what happened.
+// that. `bits`: of a plan for the entries. Counts what wraps where `counts`. Where `gram`, the columns of a block at least, C = X
+// X^T, of X and its transpose in either order. Returns what happened.
 py::dict multiply_integers(const py::array& a, const py::array& b, py::array out, const py::tuple& asked, int bits,
                            const py::int_& alpha, const py::int_& beta, const py::object& addend, std::int64_t modulus,
-                           bool counts, bool is_reported) {
+                           bool counts, bool is_reported, std::optional<std::int64_t> gram) {
   const Options options = options_of(asked);
   check_stacks(a, b, out);
   const std::optional<py::array> added = array_or_none(addend);
@@ -40,24 +41,10 @@ py::dict multiply_integers(const py::array& a, const py::array& b, py::array out
   sum.entry_bits = bits;
   const IntegersRan ran = warning_of_failures([&] {
     const Unlocked unlocked;
-    return product::multiply_integers(sum, options, counts);
+    return gram ? multiply_gram(sum, options, counts, *gram) : product::multiply_integers(sum, options, counts);
   });
   const bool is_exact = counts || options.raises || modulus != 0;
   return is_reported ? outcome_dict(ran, options, sum.bits(), sum.product.a.inner, is_exact) : py::dict();
-}
-
-// C = X X^T, of X and its transpose in either order.
-py::dict multiply_integer_gram(const py::array& a, const py::array& b, py::array out, const py::tuple& asked, int bits,
-                               std::int64_t least_columns, bool counts, bool is_reported) {
-  const Options options = options_of(asked);
-  check_stacks(a, b, out);
-  IntegerSum gram = integers_of<py::array>(a, b, out, {});
-  gram.entry_bits = bits;
-  const IntegersRan ran = warning_of_failures([&] {
-    const Unlocked unlocked;
-    return product::multiply_gram(gram, options, counts, least_columns);
-  });
-  return is_reported ? outcome_dict(ran, options, bits, gram.product.a.inner, counts || options.raises) : py::dict();
 }
 
 }  // namespace
@@ -65,10 +52,7 @@ py::dict multiply_integer_gram(const py::array& a, const py::array& b, py::array
 void register_integers(py::module_& module) {
   module.def("multiply_integers", &multiply_integers, py::arg("a"), py::arg("b"), py::arg("out").noconvert(), py::arg("asked"),
              py::arg("bits"), py::arg("alpha") = 1, py::arg("beta") = 0, py::arg("addend") = py::none(), py::arg("modulus") = 0,
-             py::arg("counts") = false, py::arg("is_reported") = false);
-  module.def("multiply_integer_gram", &multiply_integer_gram, py::arg("a"), py::arg("b"), py::arg("out").noconvert(),
-             py::arg("asked"), py::arg("bits"), py::arg("least_columns"), py::arg("counts") = false,
-             py::arg("is_reported") = false);
+             py::arg("counts") = false, py::arg("is_reported") = false, py::arg("gram") = py::none());
 }
 
 }  // namespace ozfp4::bindings

@@ -129,6 +129,10 @@ class PlainTensors {
   py::object increment_version_;
 };
 
+py::object are_here(const Unwatched& own, PyObject* const* given, Py_ssize_t count) {
+  return py::bool_(own.are_here(tuple_at(given, count, 0, 1)));
+}
+
 py::object multiply_tensors(const PlainTensors& own, PyObject* const* given, Py_ssize_t count) {
   return own.multiply(given, count);
 }
@@ -136,14 +140,18 @@ py::object multiply_tensors(const PlainTensors& own, PyObject* const* given, Py_
 }  // namespace
 
 void register_plain(py::module_& module) {
+  py::class_<Unwatched>(module, "Unwatched")
+      .def(py::init([](py::tuple types, const py::kwargs& functions) { return Unwatched(std::move(types), functions); }))
+      .def("are", &Unwatched::are)
+      .def_property_readonly("are_here", [](const Unwatched& own) {
+        return builtin_of<Unwatched, are_here>(std::make_unique<Unwatched>(own), "are_here");
+      });
   module.attr("multiply_plain") = builtin<multiply_plain>("multiply_plain");
-  module.def(
-      "plain_tensors",
-      [](const py::object& api, const py::object& unwatched, const py::tuple& makers, py::object increment_version) {
-        auto made = std::make_unique<PlainTensors>(api, unwatched, makers, std::move(increment_version));
-        return builtin_of<PlainTensors, multiply_tensors>(std::move(made), "multiply_tensors");
-      },
-      py::arg("api"), py::arg("unwatched"), py::arg("makers"), py::arg("increment_version"));
+  module.def("plain_tensors",
+             [](const py::object& api, const py::object& unwatched, const py::tuple& makers, py::object increment_version) {
+               auto made = std::make_unique<PlainTensors>(api, unwatched, makers, std::move(increment_version));
+               return builtin_of<PlainTensors, multiply_tensors>(std::move(made), "multiply_tensors");
+             });
 }
 
 }  // namespace ozfp4::bindings

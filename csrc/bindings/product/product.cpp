@@ -30,33 +30,21 @@ namespace {
 namespace py = pybind11;
 using namespace product;
 
-py::dict outcome_of(const Product& p, const Ran& ran, const Options& options) {
-  return outcome_dict(ran, options, p.type.precision(), planned_inner(p));
-}
-
-// Runs the product into `out`, and returns what happened.
+// Runs the product into `out`, and returns what happened. `gram`: C = X X^H, of X and its transpose, which is conjugated; whether
+// X is `a`, and columns of a block at least.
 py::dict multiply_arrays(const py::array& a, const py::array& b, const py::array& out, const py::tuple& asked,
                          std::complex<double> alpha, std::complex<double> beta, const py::object& addend, const py::object& upper,
                          const py::object& bound, const PreparedMatrix* prepared_a, const PreparedMatrix* prepared_b,
-                         bool is_reported) {
+                         bool is_reported, const std::optional<std::pair<bool, std::int64_t>>& gram) {
   const Options options = options_of(asked);
+  if (gram) check_stacks(a, b, out);
   const Arrays arrays{a, b, out, array_or_none(addend), array_or_none(upper), array_or_none(bound), prepared_a, prepared_b};
   Product p = product_of(arrays);
   p.alpha = alpha;
   p.beta = beta;
-  const Ran ran = run([&](Ran& made) { multiply(p, options, made); });
-  return is_reported ? outcome_of(p, ran, options) : py::dict();
-}
-
-// C = X X^H: `a` is X and `b` its transpose, or where not `is_left` the other way round, and the transpose is conjugated.
-py::dict multiply_gram(const py::array& a, const py::array& b, const py::array& out, const py::tuple& asked, bool is_left,
-                       std::int64_t least_columns, const py::object& bound, bool is_reported) {
-  const Options options = options_of(asked);
-  check_stacks(a, b, out);
-  Product p = product_of(Arrays{a, b, out, {}, {}, array_or_none(bound)});
-  (is_left ? p.b : p.a).is_conjugated = p.type_a.is_complex;
-  const Ran ran = run([&](Ran& made) { product::multiply_gram(p, options, made, least_columns); });
-  return is_reported ? outcome_of(p, ran, options) : py::dict();
+  if (gram) (gram->first ? p.b : p.a).is_conjugated = p.type_a.is_complex;
+  const Ran ran = run([&](Ran& made) { gram ? multiply_gram(p, options, made, gram->second) : multiply(p, options, made); });
+  return is_reported ? outcome_dict(ran, options, p.type.precision(), planned_inner(p)) : py::dict();
 }
 
 std::unique_ptr<PreparedMatrix> prepare_array(const py::array& x, bool is_right, bool is_for_real, int precision,
@@ -111,28 +99,22 @@ void register_product(py::module_& module) {
       .def_readonly("nbytes", &PreparedMatrix::bytes)
       .def_property_readonly(
           "plan", [](const PreparedMatrix& made) { return plan_tuple(*made.plan, std::max<std::int64_t>(made.view.inner, 1)); });
-  module.def("prepare", &prepare_array, py::arg("x"), py::arg("is_right"), py::arg("is_for_real"), py::arg("precision"),
-             py::arg("asked"));
-  module.def("force_way", &force_way, py::arg("way"));
+  module.def("prepare", &prepare_array);
+  module.def("force_way", &force_way);
   module.def("multiply_arrays", &multiply_arrays, py::arg("a"), py::arg("b"), py::arg("out"), py::arg("asked"),
              py::arg("alpha") = 1.0, py::arg("beta") = 0.0, py::arg("addend") = py::none(), py::arg("upper") = py::none(),
              py::arg("bound") = py::none(), py::arg("prepared_a") = py::none(), py::arg("prepared_b") = py::none(),
-             py::arg("is_reported") = false);
-  module.def("multiply_gram", &multiply_gram, py::arg("a"), py::arg("b"), py::arg("out"), py::arg("asked"), py::arg("is_left"),
-             py::arg("least_columns"), py::arg("bound") = py::none(), py::arg("is_reported") = false);
-  module.def("choose", &choose, py::arg("asked"), py::arg("m"), py::arg("n"), py::arg("k"), py::arg("precision"),
-             py::arg("is_paired"), py::arg("has_bound"));
-  module.def("cheapest", &cheapest_unit, py::arg("asked"), py::arg("precision"), py::arg("k"));
+             py::arg("is_reported") = false, py::arg("gram") = py::none());
+  module.def("choose", &choose);
+  module.def("cheapest", &cheapest_unit);
   module.def("repaired", [] { return repaired_here(); });
-  module.def("few_repairs", &few_repairs, py::arg("entries"));
-  module.def("threshold", &threshold, py::arg("device"), py::arg("dtype"), py::arg("capability"), py::arg("is_correct"));
+  module.def("few_repairs", &few_repairs);
+  module.def("threshold", &threshold);
   module.def("cpu_name", &cpu_name);
   module.def("rates_device", &rates_device);
   module.def("measured_file", &measured_file);
-  module.def(
-      "accuracy_bits",
-      [](const std::string& accuracy, int precision) { return accuracy_bits(accuracy_named(accuracy), precision); },
-      py::arg("accuracy"), py::arg("precision"));
+  module.def("accuracy_bits",
+             [](const std::string& accuracy, int precision) { return accuracy_bits(accuracy_named(accuracy), precision); });
 }
 
 }  // namespace ozfp4::bindings

@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "bindings/tensors/python.hpp"
-#include "bindings/tensors/storage.hpp"
 #include "bindings/tensors/unwatched.hpp"
 #include "product/matrices.hpp"
 
@@ -182,7 +181,7 @@ class TensorReader {
   std::optional<TensorView> read(pybind11::handle x) const {
     std::optional<TensorView> view = read_unchecked(x);
     if (!view || view->device_.type != device_ || returns_true(x, is_neg_)) return std::nullopt;
-    if (!storages_.reach(x, view->rank_, view->shape_, view->strides_, view->itemsize()).fits()) return std::nullopt;
+    if (!is_stored(x, *view)) return std::nullopt;
     view->is_conjugated_ = view->type_.code == dlpack::kComplex && returns_true(x, is_conj_);
     return view;
   }
@@ -195,6 +194,18 @@ class TensorReader {
   }
 
  private:
+  // Whether the storage still has all entries: a program may free or shorten it behind the tensor's back, as FSDP does between
+  // its layers, and what then lies there is another's. torch has no negative strides.
+  bool is_stored(pybind11::handle x, const TensorView& view) const {
+    if (!view.has_entries()) return true;
+    std::int64_t last = 0;
+    for (int axis = 0; axis < view.rank_; ++axis) last += (view.shape(axis) - 1) * view.strides(axis);
+    const pybind11::object storage = answer_of(PyObject_CallMethodNoArgs(x.ptr(), untyped_storage_.ptr()));
+    const std::int64_t held = number_of(answer_of(PyObject_CallMethodNoArgs(storage.ptr(), nbytes_.ptr())));
+    const std::int64_t first = number_of(answer_of(PyObject_CallMethodNoArgs(x.ptr(), storage_offset_.ptr())));
+    return (first + 1) * view.itemsize() + last <= held;
+  }
+
   bool read_attributes(pybind11::handle x, dlpack::Tensor& to, TensorView& view) const {
     namespace py = pybind11;
     if (!is_set(x, is_cuda_)) return false;
@@ -222,10 +233,10 @@ class TensorReader {
   std::int32_t device_;
   pybind11::dict dtypes_;
   int (*read_)(void*, dlpack::Tensor*) = nullptr;
-  Storages storages_;
   pybind11::object is_neg_ = interned("is_neg"), is_conj_ = interned("is_conj"), is_cuda_ = interned("is_cuda"),
                    shape_ = interned("shape"), stride_ = interned("stride"), dtype_ = interned("dtype"),
-                   get_device_ = interned("get_device");
+                   get_device_ = interned("get_device"), untyped_storage_ = interned("untyped_storage"),
+                   nbytes_ = interned("nbytes"), storage_offset_ = interned("storage_offset");
 };
 
 }  // namespace ozfp4::bindings

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, overload
 
 from .._dispatch.plain import products
-from .._dispatch.product import multiply_gram, multiply_integer_gram, results
+from .._dispatch.product import multiply, multiply_integers, results
 from .._options import AllOptions, Options, TypedOptions, check_taken, check_unasked, takes
 from .._report import Report
 from .._request import library
@@ -98,10 +98,10 @@ def _gram(a: Any, left: bool, out: Any, options: dict[str, Any]) -> Any:
     if integer is not None:
         check_unasked(options)
         bits = bits_of(operands)
-        c, about = multiply_integer_gram(integer_request(operands, asked, integer, bits), bits)
+        c, about = multiply_integers(integer_request(operands, asked, integer, bits), bits, is_gram=True)
     else:
         check_wraps(asked, [given.a], [x], dtype)
-        c, bound, about = multiply_gram(matmul_request(operands, asked, dtype), left)
+        c, bound, about = multiply(matmul_request(operands, asked, dtype), gram=left)
     mark_written(out)
     return results(asked, c if out is None else out, bound, about)
 

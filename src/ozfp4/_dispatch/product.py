@@ -25,68 +25,57 @@ from .decision import plan_of, precision
 GRAM_COLUMNS = 0  # of a block of a Gram matrix at least; 0: as the device's core has it
 
 
-def multiply(request: MatmulRequest, encloses: bool = False) -> tuple[Any, Any, Report | None]:
+def multiply(
+    request: MatmulRequest, encloses: bool = False, gram: bool | None = None
+) -> tuple[Any, Any, Report | None]:
     """The product, or alpha A B + beta C of the request's update, in the caller's library; beside it bounds of its errors, or the
-    product rounded up (`encloses`); and the report. None for what was not asked for. Raises as :func:`ozfp4.matmul`."""
-    further = _factors(request)
-    if encloses:
-        further["upper"] = _new_result(request) if request.upper is None else request.upper
-    for name, side in zip(("prepared_a", "prepared_b"), request.prepared, strict=True):
-        if side is not None:
-            further[name] = side._held
-    name = "multiply_tensors" if library.is_tensor(request.a) else "multiply_arrays"
-    return _multiply(request, name, further)
-
-
-def multiply_gram(request: MatmulRequest, is_left: bool) -> tuple[Any, Any, Report | None]:
-    """X X^H of the request for X and its transpose, or where not `is_left` the other way round; the transpose is conjugated.
-    Returns and raises as :func:`multiply`."""
-    further = {"is_left": is_left, "least_columns": GRAM_COLUMNS}
-    c, bound, about = _multiply(request, "multiply_gram", further)
-    return c, bound, None if about is None else replace(about, special_columns=about.special_rows)
-
-
-def _multiply(request: MatmulRequest, name: str, further: dict[str, Any]) -> tuple[Any, Any, Report | None]:
-    asked = request.asked
+    product rounded up (`encloses`); and the report. None for what was not asked for. `gram`: X X^H of the request for X and its
+    transpose, which is conjugated; whether X is on the left. Raises as :func:`ozfp4.matmul`."""
+    asked, further, beside = request.asked, _factors(request), None
     c = _new_result(request) if request.out is None else request.out
-    beside = further.get("upper")
-    if beside is not None:
+    if encloses:
+        beside = _new_result(request) if request.upper is None else request.upper
         further["upper"] = _view(request, beside)
     elif asked.return_bound:
         kind = np.complex128 if request.is_complex else np.float64
         beside = empty_result(request, request.shape.result, kind)
         further["bound"] = _view(request, beside)
+    if gram is not None:
+        further["gram"] = gram, GRAM_COLUMNS
+    for name, side in zip(("prepared_a", "prepared_b"), request.prepared, strict=True):
+        if side is not None:
+            further[name] = side._held
+    name = "multiply_tensors" if library.is_tensor(request.a) else "multiply_arrays"
     outcome, about = _run(request, name, c, further), None
     if asked.report:
         about = reports.make_report(request, plan_of(asked, outcome["plan"]), outcome, c, beside)
+        if gram is not None:
+            about = replace(about, special_columns=about.special_rows)
     return to_caller(request, c), None if beside is None else to_caller(request, beside), about
 
 
-def multiply_integers(request: MatmulRequest, bits: int, modulus: int = 0) -> tuple[Any, Report | None]:
+def multiply_integers(
+    request: MatmulRequest, bits: int, modulus: int = 0, *, is_gram: bool = False
+) -> tuple[Any, Report | None]:
     """The product of integers of less than `bits` bits in the caller's library, modulo 2^w of the result's w bits or modulo a
-    number, or alpha A B + beta C of the request's update; and the report if one is asked for. Raises as :func:`multiply`.
+    number, or alpha A B + beta C of the request's update, or X X^T of X and its transpose; and the report if one is asked for.
+    Raises as :func:`multiply`.
 
     OverflowError where that is asked for, and an entry of the product does not fit the dtype; `out` is as it was.
     """
-    return _multiply_integers(request, "multiply_integers", bits=bits, modulus=modulus, **_factors(request))
-
-
-def multiply_integer_gram(request: MatmulRequest, bits: int) -> tuple[Any, Report | None]:
-    """X X^T of integers, as :func:`multiply_gram`. Returns and raises as :func:`multiply_integers`."""
-    return _multiply_integers(request, "multiply_integer_gram", bits=bits, least_columns=GRAM_COLUMNS)
-
-
-def _multiply_integers(request: MatmulRequest, name: str, **further: Any) -> tuple[Any, Report | None]:
+    further = {"bits": bits, "modulus": modulus, **_factors(request)}
+    if is_gram:
+        further["gram"] = GRAM_COLUMNS
     asked, out, counter = request.asked, request.out, None
     on_device, is_truth = library.is_tensor(request.a), library.name_of(request.dtype) == "bool"
     # One product on the CPU refuses an overflow before it writes; blocks and a GPU find it later.
-    is_apart = out is not None and asked.raises and (on_device or "least_columns" in further)
+    is_apart = out is not None and asked.raises and (on_device or is_gram)
     c = _new_result(request) if out is None or is_apart else out
     if not on_device:
         further["counts"] = asked.report
-    elif (asked.raises or asked.report) and not is_truth and not further.get("modulus"):
+    elif (asked.raises or asked.report) and not is_truth and not modulus:
         counter = further["overflows"] = empty_result(request, (1,), np.int64)
-    outcome = _run(request, name, c, further)
+    outcome = _run(request, "multiply_integers", c, further)
     overflows = 0 if counter is None else int(counter.item())
     if asked.raises:
         refuse_overflow(overflows, request.dtype)
