@@ -17,29 +17,15 @@ namespace {
 
 namespace py = pybind11;
 
-// Whether |v| <= 2^bits, or v is an int8 where those are encoded.
-bool is_inside(const Plan& plan, const PlanInt& v) {
-  const std::uint32_t sign = wide_sign_mask(v);
-  const int bits = plan.scheme == Scheme::integer ? 7 : plan.bits;
-  const PlanInt less_one = wide_sub(wide_magnitude(v, sign), wide_from<kMaxWords>(1));
-  const bool is_below = wide_is_negative(less_one) || wide_bit_length(less_one) <= bits;
-  return is_below && (plan.scheme != Scheme::integer || sign != 0 || wide_bit_length(v) <= bits);
-}
-
-PlanInt take_integer(const Plan& plan, const std::uint32_t* word, py::ssize_t width) {
+PlanInt take_integer(const std::uint32_t* word, py::ssize_t width) {
   PlanInt v = wide_from<kMaxWords>(static_cast<std::int32_t>(word[width - 1]) < 0 ? -1 : 0);
   std::copy_n(word, width, v.word);
-  if (!is_inside(plan, v)) {
-    const py::bytes bytes(reinterpret_cast<const char*>(word), static_cast<std::size_t>(4 * width));
-    const py::object value = py::type::of(py::int_()).attr("from_bytes")(bytes, "little", py::arg("signed") = true);
-    throw py::value_error("x: " + std::string(py::str(value)) + " is outside the plan's range of " + std::to_string(plan.bits) +
-                          " bits");
-  }
   return v;
 }
 
 // int8 limbs, or int32 residues for the FP64 alphabet, [planes][...shape of x], of integers given as little-endian 32-bit words
 // in two's complement along the last axis; of a complex plan the axis before it holds pairs, and the planes are without it.
+// Range: the plan's.
 py::array encode(const Plan& plan, const py::array_t<std::uint32_t, py::array::c_style>& words) {
   if (words.ndim() < 1 || words.shape(words.ndim() - 1) < 1 || words.shape(words.ndim() - 1) > kMaxWords) {
     throw py::value_error("words: the last axis must have 1 to " + std::to_string(kMaxWords) + " words");
@@ -55,9 +41,9 @@ py::array encode(const Plan& plan, const py::array_t<std::uint32_t, py::array::c
   std::vector<std::int32_t> limbs(static_cast<std::size_t>(plan.planes_a));
   for (py::ssize_t i = 0; i < count; ++i) {
     const std::uint32_t* word = words.data() + i * per_entry;
-    const PlanInt v = take_integer(plan, word, width);
+    const PlanInt v = take_integer(word, width);
     if (plan.is_complex) {
-      encode_pair(plan, v, take_integer(plan, word + width, width), limbs.data());
+      encode_pair(plan, v, take_integer(word + width, width), limbs.data());
     } else {
       encode_integer(plan, v, limbs.data());
     }

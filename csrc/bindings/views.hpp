@@ -3,8 +3,6 @@
 
 #include <pybind11/numpy.h>
 
-#include <stdexcept>
-
 #include "cpu/runtime/matrix_view.hpp"
 
 namespace ozfp4::bindings {

@@ -126,11 +126,7 @@ def encode(
     """
     count = _count(plan, moduli)
     array = check_integers("integers", _array("integers", integers, 2, np.int64, np.object_))
-    least, largest = (-128, 127) if plan.scheme == "INT8" else (-(2**plan.bits), 2**plan.bits)
-    if array.size and not (least <= int(array.min()) and int(array.max()) <= largest):
-        raise ValueError(
-            f"integers: {array.min()}..{array.max()} exceeds the plan's range {least}..{largest}"
-        )
+    plan._check_range("integers", array)
     return _core.encode(plan._core, count, to_words(np.ascontiguousarray(_lines(array, operand))))
 
 

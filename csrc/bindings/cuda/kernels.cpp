@@ -4,7 +4,6 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
-#include <vector>
 
 #include "bindings/cuda/register.hpp"
 #include "cuda/runtime/device_guard.hpp"

@@ -3,8 +3,6 @@
 
 #include <pybind11/pybind11.h>
 
-#include <cstdint>
-
 #include "cuda/multiply/gpu.hpp"
 
 namespace ozfp4::bindings {

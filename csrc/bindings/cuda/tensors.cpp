@@ -1,7 +1,5 @@
 #include "bindings/cuda/tensors.hpp"
 
-#include <memory>
-#include <string>
 #include <utility>
 #include <vector>
 

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "bindings/interpreter_lock.hpp"
@@ -22,23 +23,20 @@ enum Place : Py_ssize_t { scheme, backend, bits, family, plan, workspace_limit, 
 
 std::optional<Way> forced_way;
 
-bool is(PyObject* text, const char* name) { return PyUnicode_Check(text) && PyUnicode_CompareWithASCIIString(text, name) == 0; }
-
-template <class T, std::size_t N>
-T by_name(const char* argument, PyObject* text, const std::array<std::pair<const char*, T>, N>& names) {
-  for (const auto& [name, value] : names) {
-    if (is(text, name)) return value;
-  }
-  product::refuse_option(argument, std::string(py::str(py::handle(text))) + " is unknown");
+// Empty where it is no text.
+std::string_view text_of(PyObject* given) {
+  Py_ssize_t size = 0;
+  const char* const text = PyUnicode_Check(given) ? PyUnicode_AsUTF8AndSize(given, &size) : nullptr;
+  if (text == nullptr) PyErr_Clear();
+  return {text, static_cast<std::size_t>(size)};
 }
 
-// Needs no lock of the interpreter.
 template <class T, std::size_t N>
-T by_name(const char* argument, const std::string& text, const std::array<std::pair<const char*, T>, N>& names) {
+T by_name(const char* argument, std::string_view text, const std::array<std::pair<const char*, T>, N>& names) {
   for (const auto& [name, value] : names) {
     if (text == name) return value;
   }
-  product::refuse_option(argument, "'" + text + "' is unknown");
+  product::refuse_option(argument, "'" + std::string(text) + "' is unknown");
 }
 
 constexpr std::array<std::pair<const char*, Scheme>, 2> kSchemes{{{"II", Scheme::two}, {"I", Scheme::one}}};
@@ -83,15 +81,15 @@ Options options_of(py::handle asked) {
   const auto at = [&](Place place) { return py::handle(PyTuple_GET_ITEM(asked.ptr(), place)); };
   Options options;
   look_for_signals(options);
-  options.scheme = by_name("scheme", at(scheme).ptr(), kSchemes);
+  options.scheme = by_name("scheme", text_of(at(scheme).ptr()), kSchemes);
   options.has_scheme = options.scheme != Scheme::two;
-  options.alphabet = by_name("backend", at(backend).ptr(), kBackends);
+  options.alphabet = by_name("backend", text_of(at(backend).ptr()), kBackends);
   options.family = at(family).cast<std::string>();
   options.has_family = options.family != "least";
   if (!at(bits).is_none()) options.bits = static_cast<int>(number_of(at(bits)));
-  options.accuracy = by_name("accuracy", at(accuracy).ptr(), kAccuracies);
-  options.rounding = by_name("rounding", at(rounding).ptr(), kRoundings);
-  options.raises = is(at(overflow).ptr(), "raise");
+  options.accuracy = by_name("accuracy", text_of(at(accuracy).ptr()), kAccuracies);
+  options.rounding = by_name("rounding", text_of(at(rounding).ptr()), kRoundings);
+  options.raises = text_of(at(overflow).ptr()) == "raise";
   if (!at(workspace_limit).is_none()) {
     options.workspace_limit = number_of(at(workspace_limit));
     options.has_limit = true;
@@ -114,24 +112,25 @@ py::tuple plan_tuple(const Plan& plan, std::int64_t k) {
 std::optional<Options> plain_options(py::handle given_accuracy, py::handle keywords) {
   Options options;
   look_for_signals(options);
-  const auto known =
-      std::find_if(kAccuracies.begin(), kAccuracies.end(), [&](const auto& own) { return is(given_accuracy.ptr(), own.first); });
+  const std::string_view asked = text_of(given_accuracy.ptr());
+  const auto known = std::find_if(kAccuracies.begin(), kAccuracies.end(), [&](const auto& own) { return asked == own.first; });
   if (known == kAccuracies.end()) return std::nullopt;
   options.accuracy = known->second;
   PyObject *key = nullptr, *value = nullptr;
   Py_ssize_t at = 0;
   while (PyDict_Next(keywords.ptr(), &at, &key, &value) != 0) {
-    if (value == Py_None && (is(key, "bits") || is(key, "workspace_limit") || is(key, "accuracy"))) continue;
+    const std::string_view name = text_of(key), text = text_of(value);
+    if (value == Py_None && (name == "bits" || name == "workspace_limit" || name == "accuracy")) continue;
     try {
-      if (is(key, "scheme")) {
-        options.scheme = by_name("scheme", value, kSchemes);
-      } else if (is(key, "backend")) {
-        options.alphabet = by_name("backend", value, kBackends);
-      } else if (is(key, "accuracy")) {
-        options.accuracy = by_name("accuracy", value, kAccuracies);
-      } else if (is(key, "rounding")) {
-        options.rounding = by_name("rounding", value, kRoundings);
-      } else if (is(key, "workspace_limit") && PyLong_CheckExact(value)) {
+      if (name == "scheme") {
+        options.scheme = by_name("scheme", text, kSchemes);
+      } else if (name == "backend") {
+        options.alphabet = by_name("backend", text, kBackends);
+      } else if (name == "accuracy") {
+        options.accuracy = by_name("accuracy", text, kAccuracies);
+      } else if (name == "rounding") {
+        options.rounding = by_name("rounding", text, kRoundings);
+      } else if (name == "workspace_limit" && PyLong_CheckExact(value)) {
         options.workspace_limit = number_of(value);
         options.has_limit = true;
       } else {

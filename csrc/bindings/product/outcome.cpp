@@ -3,7 +3,6 @@
 #include <pybind11/stl.h>
 
 #include <algorithm>
-#include <string>
 #include <utility>
 
 #include "bindings/product/options.hpp"

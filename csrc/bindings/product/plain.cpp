@@ -7,7 +7,6 @@
 #include <memory>
 #include <optional>
 #include <utility>
-#include <vector>
 
 #include "bindings/product/arrays.hpp"
 #include "bindings/product/options.hpp"

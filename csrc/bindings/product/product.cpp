@@ -8,9 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <tuple>
 #include <utility>
-#include <vector>
 
 #include "bindings/interpreter_lock.hpp"
 #include "bindings/product/arrays.hpp"

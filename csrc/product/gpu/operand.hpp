@@ -68,7 +68,7 @@ void place(DevicePrepared& made, const PreparedProblem& problem, const ToPrepare
 
 // Lines [first, last) of every matrix, as an operand on the left or on the right. Range: a real operand; `first` is a multiple of
 // 64, where lines of planes are aligned.
-OZFP4_CUDA_EXPORT DevicePrepared lines_of(const DevicePrepared& made, std::int64_t first, std::int64_t last, bool is_left);
+DevicePrepared lines_of(const DevicePrepared& made, std::int64_t first, std::int64_t last, bool is_left);
 
 // Enqueues all of it; `memory` is aligned to 256. Throws std::runtime_error. Range: places.bytes of memory.
 void launch(const PreparedProblem& problem, const ToPrepare& own, char* memory, const Launching& how);

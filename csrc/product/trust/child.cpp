@@ -12,7 +12,6 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
-#include <exception>
 
 #include "cpu/environment.hpp"
 #include "product/trust/verdict.hpp"

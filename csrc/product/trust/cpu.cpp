@@ -56,7 +56,7 @@ Sums sums_in_words(const Case& own, std::int64_t modulus, ElementType type) {
 }
 
 std::vector<double> whole_product(const WholeProduct& product, const Plan& plan, Way way) {
-  const OperandMemory a = memory_of_a(product), b = memory_of_b(product);
+  const OperandMemory a = memory_of(product, false), b = memory_of(product, true);
   const std::int64_t entry = entry_bytes(product.type());
   std::vector<char> found = memory_of_result(product), zeros(found.size(), 0);
   const auto view = [&](std::vector<char>& bytes) {

@@ -88,7 +88,7 @@ std::vector<double> whole_product(const Device& device, Kernel kernel, const Pla
   promise.may_lengthen = own.accuracy == Accuracy::correct && !own.is_single && !own.updates;
   if (own.is_single && promise.has_records()) promise.precision = 24;
   const CudaPlan made = make_cuda_plan(plan, static_cast<int>(own.k), kernel, promise);
-  const OperandMemory of_a = memory_of_a(own), of_b = memory_of_b(own);
+  const OperandMemory of_a = memory_of(own, false), of_b = memory_of(own, true);
   const std::int64_t entry = entry_bytes(own.type());
   std::vector<char> found = memory_of_result(own);
   const Aside aside;

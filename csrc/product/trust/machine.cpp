@@ -5,7 +5,6 @@
 #include <sys/utsname.h>
 
 #include <array>
-#include <cstdint>
 #include <cstdio>
 #include <cstring>
 

@@ -121,22 +121,6 @@ double fused(double x, double y, double z, bool is_single) {
                    : std::fma(x, y, z);
 }
 
-OperandMemory memory_of(const std::vector<double>& lines, std::int64_t outer, std::int64_t inner, ElementType type,
-                        bool is_across) {
-  OperandMemory made{{}, outer, inner, type, is_across};
-  const std::int64_t entry = entry_bytes(type);
-  made.bytes.resize(lines.size() * static_cast<std::size_t>(entry));
-  for (std::int64_t i = 0; i < outer; ++i) {
-    for (std::int64_t k = 0; k < inner; ++k) {
-      char* place = made.bytes.data() + entry * (is_across ? k * outer + i : i * inner + k);
-      with_float(type, [&](auto zero) {
-        store(place, static_cast<decltype(zero)>(lines[size_of(i, inner) + static_cast<std::size_t>(k)]));
-      });
-    }
-  }
-  return made;
-}
-
 }  // namespace
 
 OperandView OperandMemory::at(const char* data) const {
@@ -144,12 +128,21 @@ OperandView OperandMemory::at(const char* data) const {
   return {data, type, outer, inner, is_across ? entry : inner * entry, is_across ? outer * entry : entry};
 }
 
-OperandMemory memory_of_a(const WholeProduct& product) {
-  return memory_of(product.a, product.m, product.k, product.type(), product.a_by_columns);
-}
-
-OperandMemory memory_of_b(const WholeProduct& product) {
-  return memory_of(product.b, product.n, product.k, product.type(), product.b_by_rows);
+OperandMemory memory_of(const WholeProduct& product, bool is_right) {
+  const ElementType type = product.type();
+  OperandMemory made{{}, is_right ? product.n : product.m, product.k, type, is_right ? product.b_by_rows : product.a_by_columns};
+  const std::vector<double>& lines = is_right ? product.b : product.a;
+  const std::int64_t entry = entry_bytes(type);
+  made.bytes.resize(lines.size() * static_cast<std::size_t>(entry));
+  for (std::int64_t i = 0; i < made.outer; ++i) {
+    for (std::int64_t k = 0; k < made.inner; ++k) {
+      char* place = made.bytes.data() + entry * (made.is_across ? k * made.outer + i : i * made.inner + k);
+      with_float(type, [&](auto zero) {
+        store(place, static_cast<decltype(zero)>(lines[size_of(i, made.inner) + static_cast<std::size_t>(k)]));
+      });
+    }
+  }
+  return made;
 }
 
 std::vector<char> memory_of_result(const WholeProduct& product) {

@@ -37,8 +37,7 @@ struct OperandMemory {
   OperandView at(const char* data) const;
   OperandView view() const { return at(bytes.data()); }
 };
-OperandMemory memory_of_a(const WholeProduct& product);
-OperandMemory memory_of_b(const WholeProduct& product);
+OperandMemory memory_of(const WholeProduct& product, bool is_right);
 
 // Memory for the result, of NaN, which is no entry of one; and the numbers there.
 std::vector<char> memory_of_result(const WholeProduct& product);

@@ -144,10 +144,17 @@ class Plan(Tabular):
         if operand not in ("a", "b"):
             raise ValueError(f"operand: {operand!r} is neither 'a' nor 'b'")
         integers = check_integers("x", np.asarray(x))
-        if integers.dtype.kind == "O":
-            for beyond in (v for v in integers.flat if abs(v) > 2**self.bits):
-                raise ValueError(f"x: {beyond} is outside the plan's range of {self.bits} bits")
+        self._check_range("x", integers)
         return self._core.encode(to_words(integers))
+
+    def _check_range(self, name: str, integers: npt.NDArray[Any]) -> None:
+        """ValueError for integers that the plan does not encode."""
+        least, largest, limit = -(2**self.bits), 2**self.bits, f"of {self.bits} bits"
+        if self.scheme == "INT8":
+            least, largest, limit = -128, 127, "-128..127"
+        for x in (integers.min(), integers.max()) if integers.size else ():
+            if not least <= int(x) <= largest:
+                raise ValueError(f"{name}: {x} is outside the plan's range {limit}")
 
     def _tables(self) -> Iterator[Table]:
         facts = [
