@@ -9,7 +9,7 @@
 #include "cpu/block_planes.hpp"
 #include "cpu/bytes/multiply.hpp"
 #include "cpu/encode/pair_planes.hpp"
-#include "cpu/repair/disjoint.hpp"
+#include "cpu/repair/repair.hpp"
 #include "cpu/stages/encode.hpp"
 #include "cpu/stages/multiply.hpp"
 #include "cpu/standard/magnitudes.hpp"

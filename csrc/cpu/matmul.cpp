@@ -6,8 +6,6 @@
 #include "cpu/blocks.hpp"
 #include "cpu/bytes/kernels/kernel.hpp"
 #include "cpu/encode/pair_planes.hpp"
-#include "cpu/repair/disjoint.hpp"
-#include "cpu/repair/longer.hpp"
 #include "cpu/repair/repair.hpp"
 #include "cpu/runtime/fp_mode.hpp"
 #include "cpu/runtime/threads.hpp"

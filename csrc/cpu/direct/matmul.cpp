@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
+#include <optional>
 #include <type_traits>
 
-#include "cpu/direct/panels.hpp"
 #include "cpu/direct/tile.hpp"
 #include "cpu/direct/vectors.hpp"
 #include "cpu/integers/scale.hpp"
@@ -16,8 +17,31 @@ namespace {
 
 // The panels of a task lie in the second-level cache.
 constexpr std::int64_t kTaskRows = 64, kTaskColumns = 256;
+// A block's panels lie in the last-level cache.
+constexpr std::int64_t kBlockSide = 2048, kBlockInner = 512;
 // Less is not worth a thread.
 constexpr std::int64_t kPackGrain = 20000, kMultiplyGrain = 1 << 20;
+
+// Entries of a line that are copied at once where lines are contiguous along K: what they fill stays in the first-level cache.
+constexpr std::int64_t kPanelRun = 64;
+
+// panel[k][line] = the entry modulo 2^w, for `count` lines from `outer0` on and `inners` entries from `inner0` on; the lines up
+// to Lines are 0. The loop order follows the smaller stride. Range: T an integer type, count <= Lines.
+template <class T, std::int64_t Lines, class Word>
+void write_panel(const OperandView& view, std::int64_t outer0, std::int64_t count, std::int64_t inner0, std::int64_t inners,
+                 Word* panel) {
+  const char* origin = view.data + outer0 * view.outer_stride + inner0 * view.inner_stride;
+  if (count < Lines) std::fill_n(panel, inners * Lines, Word(0));
+  const bool is_along_k = std::abs(view.inner_stride) < std::abs(view.outer_stride);
+  const std::int64_t run = is_along_k ? kPanelRun : 1;
+  for (std::int64_t k0 = 0; k0 < inners; k0 += run) {
+    const std::int64_t end = std::min(k0 + run, inners);
+    for (std::int64_t o = 0; o < count; ++o) {
+      const char* line = origin + o * view.outer_stride;
+      for (std::int64_t k = k0; k < end; ++k) panel[k * Lines + o] = static_cast<Word>(load<T>(line + k * view.inner_stride));
+    }
+  }
+}
 
 // result (+)= the sums of a tile. Words of 32 bits are signed where the result is longer, which they then hold exactly.
 template <class T, class Word>
@@ -32,6 +56,24 @@ void store_tile(const Word* sums, const ResultView& result, std::int64_t row, st
       store(address, static_cast<T>(sum));
     }
   }
+}
+
+// The largest block whose panels stay at or below `cap` bytes; nothing where those of one tile do not. Range: extents >= 1.
+std::optional<DirectShape> choose_direct_shape(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t word_bytes,
+                                               std::int64_t cap) {
+  DirectShape shape{std::min(m, kBlockSide), std::min(n, kBlockSide), std::min(k, kBlockInner), word_bytes};
+  while (shape.bytes() > cap) {
+    const bool is_tall = shape.panels_a() * kDirectRows > shape.panels_b() * kDirectColumns;
+    if (shape.panels_a() + shape.panels_b() > 2) {
+      std::int64_t& longer = is_tall || shape.panels_b() == 1 ? shape.rows : shape.columns;
+      longer = ceil_div(longer, 2);
+    } else if (shape.inners > 1) {
+      shape.inners = ceil_div(shape.inners, 2);
+    } else {
+      return std::nullopt;
+    }
+  }
+  return shape;
 }
 
 template <class Word>

@@ -5,7 +5,8 @@
 #include <cstdint>
 #include <functional>
 
-#include "cpu/direct/shape.hpp"
+#include "arith/multiples.hpp"
+#include "cpu/direct/tile.hpp"
 #include "cpu/integers/matmul.hpp"
 #include "cpu/runtime/buffer.hpp"
 
@@ -13,6 +14,15 @@ namespace ozfp4 {
 
 // So many passes over the larger side take less time than tiles of which most is padding.
 inline constexpr std::int64_t kThin = 3;
+
+// Into which blocks a direct product is cut.
+struct DirectShape {
+  std::int64_t rows, columns, inners, word_bytes;
+
+  std::int64_t panels_a() const { return ceil_div(rows, kDirectRows); }
+  std::int64_t panels_b() const { return ceil_div(columns, kDirectColumns); }
+  std::int64_t bytes() const { return (panels_a() * kDirectRows + panels_b() * kDirectColumns) * inners * word_bytes; }
+};
 
 struct DirectOutcome {
   bool may_overflow = false;  // the norms do not exclude that an entry was wrapped, or were not asked

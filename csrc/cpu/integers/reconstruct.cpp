@@ -31,8 +31,8 @@ void for_runs(const Source& source, const ResultView& result, const Body& body) 
   });
 }
 
-// Of each lane the integer modulo 2^64, and of its words above the second one how far they are from 0 and from the sign: an
-// integer fits 64 bits without a sign where `above` is 0, and with one where `above_sign` is.
+// The integers modulo 2^64, and how far their words above the second one are from 0 and from the sign. An integer fits 64 bits
+// without a sign where `above` is 0, and with one where `above_sign` is.
 struct LowLanes {
   std::uint64_t low[kLanes];
   std::uint32_t above[kLanes];       // all words above the second, or-ed

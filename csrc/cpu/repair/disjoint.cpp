@@ -1,5 +1,3 @@
-#include "cpu/repair/disjoint.hpp"
-
 #include <algorithm>
 #include <limits>
 #include <mutex>
@@ -8,6 +6,7 @@
 #include "arith/accuracy/bound.hpp"
 #include "arith/float_fields.hpp"
 #include "arith/multiples.hpp"
+#include "cpu/repair/repair.hpp"
 #include "cpu/runtime/threads.hpp"
 #include "cpu/runtime/vectorise.hpp"
 

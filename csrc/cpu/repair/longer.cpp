@@ -1,5 +1,3 @@
-#include "cpu/repair/longer.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <memory>
@@ -9,6 +7,7 @@
 #include "arith/accuracy/capacity.hpp"
 #include "cpu/blocks.hpp"
 #include "cpu/repair/correct_dot.hpp"
+#include "cpu/repair/repair.hpp"
 #include "plan/choice.hpp"
 
 namespace ozfp4 {

@@ -1,11 +1,13 @@
-// Listed entries of a block, correctly rounded from the operands themselves.
+// Repair of entries of "correct" that the rounding test does not settle, and longer integers, which leave fewer of them.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
 #include "cpu/accuracy/certified.hpp"
 #include "cpu/runtime/matrix_view.hpp"
 #include "cpu/stages/scale.hpp"
+#include "plan/plan.hpp"
 
 namespace ozfp4 {
 
@@ -14,5 +16,20 @@ namespace ozfp4 {
 // with facts; b is seen from its columns.
 EntryCounts cpu_repair(const OperandView& a, const Scales& scale_a, const OperandView& b, const Scales& scale_b, std::int64_t row,
                        std::int64_t column, const Target& target, const Listed& listed, std::int64_t panel_bytes);
+
+// Lines are disjoint that are nonzero at no common index, so that every product is zero (docs/accuracy.md): their entries need no
+// repair. What cpu_settle_disjoint may allocate for a block whose lines have k entries.
+std::int64_t disjoint_bytes(std::int64_t rows, std::int64_t columns, std::int64_t k);
+
+// Puts the exact zero, or what it is added to, and its bound where one is wanted, in the place of each listed entry whose lines
+// are disjoint, and takes it off the list; such entries count as exact. Arguments and their range as for cpu_repair.
+EntryCounts cpu_settle_disjoint(const OperandView& a, const Scales& scale_a, const OperandView& b, const Scales& scale_b,
+                                std::int64_t row, std::int64_t column, const Target& target, Listed& listed);
+
+// A plan of more bits than `plan` and than lines usually have, where its products take less time than the sums of single entries
+// that they spare; by a sample of entries, whose choice changes no bit of a result. Lines are then to have the capacities of
+// ScaleRequest::longest = its bits. Null: there is none. Range: accuracy correct, equal inner dimensions.
+std::shared_ptr<const Plan> longer_plan(const Plan& plan, const OperandView& a, const OperandView& b,
+                                        const ScaleRequest& request);
 
 }  // namespace ozfp4

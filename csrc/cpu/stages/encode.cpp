@@ -9,7 +9,6 @@
 #include "cpu/bytes/packed.hpp"
 #include "cpu/encode/pair_planes.hpp"
 #include "cpu/encode/wide_encoder.hpp"
-#include "cpu/integers/lines.hpp"
 #include "cpu/runtime/threads.hpp"
 
 namespace ozfp4 {
@@ -117,6 +116,19 @@ class PackedTarget {
   std::int64_t width_, count_;
   std::unique_ptr<std::int8_t[]> tile_;
 };
+
+// Integer entries of any type are integers themselves. Range: 2 or more words, 3 or more for uint64 entries of 2^63 and more.
+template <class T>
+void widen_line(const T* x, std::int64_t n, WideForm form, WideLine& line) {
+  for (std::int64_t i = 0; i < n; ++i) {
+    const auto bits = static_cast<std::uint64_t>(x[i]);  // a negative number fills the upper bits
+    line.word[0][i] = static_cast<std::uint32_t>(bits);
+    line.word[1][i] = static_cast<std::uint32_t>(bits >> 32);
+  }
+  for (int w = 2; w < form.words; ++w) {
+    for (std::int64_t i = 0; i < n; ++i) line.word[w][i] = std::is_signed_v<T> && x[i] < 0 ? ~0u : 0u;
+  }
+}
 
 template <class T, class Target>
 void encode_lines(const Plan& plan, int count, const OperandView& operand, const LineScales& scales, const Block& block,

@@ -175,7 +175,7 @@ class Integers {
     crt_lanes(sums, n, constants_.product, x, refused);
   }
 
-  // Of digit groups.
+  // The integers of digit groups.
   void join(std::int64_t first, int n, LaneWords& x) const {
     join_digits(static_cast<std::uint32_t>(plan_.base), static_cast<int>(plan_.groups.size()),
                 static_cast<const std::int64_t*>(output_) + first, entries_, n, words_, x);

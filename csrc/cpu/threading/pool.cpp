@@ -4,17 +4,20 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <cstdint>
+#include <memory>
 #include <mutex>
 #include <new>
 #include <thread>
 #include <vector>
 
-#include "cpu/threading/board.hpp"
-#include "cpu/threading/other_signals.hpp"
+#include "cpu/threading/cpus.hpp"
 
 #if defined(__unix__) || defined(__APPLE__)
 #include <dlfcn.h>
 #include <pthread.h>
+
+#include <csignal>
 #endif
 
 namespace ozfp4 {
@@ -52,6 +55,88 @@ class BriefLock {
   }
 
   std::unique_lock<std::mutex> hold;
+};
+
+// Threads that are started while it lives have most signals blocked from their first moment on, as a thread begins with the mask
+// of who starts it. Signals are for the threads of the program, whose system calls they are to interrupt; those that a thread
+// raises by what it does, and the clock of profilers, stay its own.
+class SignalsLeftToOthers {
+ public:
+#if defined(__unix__) || defined(__APPLE__)
+  SignalsLeftToOthers() {
+    sigset_t set;
+    sigfillset(&set);
+    for (const int own : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT, SIGPROF}) sigdelset(&set, own);
+    is_set_ = pthread_sigmask(SIG_BLOCK, &set, &before_) == 0;
+  }
+  ~SignalsLeftToOthers() {
+    if (is_set_) pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+#else
+  SignalsLeftToOthers() {}  // so that one that is only there is no unused variable
+#endif
+  SignalsLeftToOthers(const SignalsLeftToOthers&) = delete;
+  SignalsLeftToOthers& operator=(const SignalsLeftToOthers&) = delete;
+
+#if defined(__unix__) || defined(__APPLE__)
+ private:
+  sigset_t before_;
+  bool is_set_;
+#endif
+};
+
+// What a thread that helps is given.
+struct Job {
+  std::shared_ptr<SharedWork> work;
+  CpuSet cpus;  // where it may run meanwhile
+};
+
+// Work for threads that are awake, which take it without a lock: a lock that fifteen of them want at once goes round for longer
+// than a short loop takes. Holds one at a time.
+class Board {
+ public:
+  // For up to `helpers` threads; false where there is another, or somebody still reads the last one. Range: helpers >= 1.
+  bool offer(const Job& job, int helpers) {
+    if (is_taken_.exchange(true)) return false;
+    if (readers_ != 0) {
+      is_taken_ = false;
+      return false;
+    }
+    job_ = job;
+    offered_ = job.work.get();
+    tickets_ = helpers;
+    return true;
+  }
+
+  // Whether the work is here.
+  bool has(const SharedWork& work) const { return offered_ == &work; }
+
+  // Nobody may take it any more. Range: by who offered it, once.
+  void withdraw() {
+    tickets_ = 0;
+    offered_ = nullptr;
+    is_taken_ = false;
+  }
+
+  // Takes what is offered.
+  bool take(Job& job) {
+    if (tickets_ <= 0) return false;
+    ++readers_;  // before the ticket, so that whoever offers next knows
+    int left = tickets_;
+    while (left > 0 && !tickets_.compare_exchange_weak(left, left - 1)) {
+    }
+    if (left > 0) job = job_;
+    --readers_;
+    return left > 0;
+  }
+
+ private:
+  static constexpr int kLine = 64;              // bytes of a cache line
+  alignas(kLine) std::atomic<int> tickets_{0};  // threads that may still take it, which look here all the time
+  alignas(kLine) std::atomic<int> readers_{0};  // threads that take it, or try to
+  std::atomic<bool> is_taken_{false};
+  std::atomic<const SharedWork*> offered_{nullptr};
+  Job job_;  // written while nobody reads it: no ticket, no reader
 };
 
 class Pool {
