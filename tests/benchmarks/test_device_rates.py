@@ -6,7 +6,7 @@ import pytest
 
 from common.device_rates import DEVICES, Rates, alphabet_rate, device_rates
 from ozfp4 import _testing
-from ozfp4._plans import make_plan
+from ozfp4._plans.plan import make_plan
 
 
 @pytest.mark.parametrize(
