@@ -260,22 +260,25 @@ def check_storage(name: str, tensor: Any) -> None:
     they keep. A tensor that torch.func maps or derives has the storage of the one below it."""
     while torch_private.is_wrapped(tensor):
         tensor = torch_private.unwrapped(tensor)
-    _stored_bytes(name, tensor)
+    _check_stored(name, tensor)
 
 
-def _stored_bytes(name: str, tensor: Any) -> int:
-    """How far a tensor's entries reach into its storage. RuntimeError where that has less, or shows no memory."""
-    shape = tensor.shape
-    if 0 in shape:
-        return 0
+def _check_stored(name: str, tensor: Any) -> None:
+    """RuntimeError unless the storage that torch shows of a tensor has all of its entries."""
+    entries = tensor.numel()
+    if entries == 0:
+        return
     try:
         held = tensor.untyped_storage().nbytes()
     except NotImplementedError as error:
         raise RuntimeError(
             f"{name}: torch shows no memory of this tensor, as of those that torch.func maps or derives: {error}"
         ) from None
-    last = sum((extent - 1) * step for extent, step in zip(shape, tensor.stride(), strict=True))
-    needed: int = (tensor.storage_offset() + 1 + last) * tensor.element_size()
+    if not tensor.is_contiguous():
+        entries = 1 + sum(
+            (extent - 1) * step for extent, step in zip(tensor.shape, tensor.stride(), strict=True)
+        )
+    needed = (tensor.storage_offset() + entries) * tensor.element_size()
     if needed > held:
         raise RuntimeError(
             f"{name}: its entries reach over {needed} bytes of its storage, which has {held}: it was freed or resized, as "
@@ -285,7 +288,6 @@ def _stored_bytes(name: str, tensor: Any) -> int:
         raise RuntimeError(
             f"{name}: torch holds no memory for its entries, as of a ZeroTensor; clone() gives it some"
         )
-    return needed
 
 
 def check_tensor(name: str, tensor: Any, allowed: tuple[type, ...] = TAKEN) -> None:
@@ -356,10 +358,10 @@ def array_of_tensor(name: str, tensor: Any) -> Array:
     check_kind(name, tensor)
     if not tensor.is_cpu:
         raise RuntimeError(f"{name}: device {tensor.device} has no kernel in this build; it holds: cpu")
+    _check_stored(name, tensor)
     if tensor.is_conj() or tensor.is_neg():
-        _stored_bytes(name, tensor)
         tensor = tensor.detach().resolve_conj().resolve_neg()
-    return _array_of(name, tensor, np.dtype(name_of(tensor.dtype)))
+    return _array_of(tensor, np.dtype(name_of(tensor.dtype)))
 
 
 class _Memory:
@@ -369,19 +371,21 @@ class _Memory:
 
     def __init__(self, tensor: Any, dtype: np.dtype[Any]) -> None:
         self.tensor = tensor
+        strides = None
+        if not tensor.is_contiguous():
+            strides = tuple(step * dtype.itemsize for step in tensor.stride())
         self.__array_interface__ = {
             "version": 3,
             "typestr": dtype.str,
             "data": (tensor.data_ptr(), False),
-            "shape": tuple(tensor.shape),
-            "strides": tuple(step * dtype.itemsize for step in tensor.stride()),
+            "shape": tensor.shape,
+            "strides": strides,
         }
 
 
-def _array_of(name: str, tensor: Any, dtype: np.dtype[Any]) -> Array:
+def _array_of(tensor: Any, dtype: np.dtype[Any]) -> Array:
     """An array of the memory of a tensor that is dense, on the CPU and not lazy; one of its own where there are no entries."""
-    has_entries = _stored_bytes(name, tensor) > 0
-    return np.asarray(_Memory(tensor, dtype)) if has_entries else np.empty(tuple(tensor.shape), dtype)
+    return np.asarray(_Memory(tensor, dtype)) if tensor.numel() else np.empty(tensor.shape, dtype)
 
 
 def new_array(torch: Any, shape: tuple[int, ...], dtype: Any) -> Array:
@@ -391,7 +395,7 @@ def new_array(torch: Any, shape: tuple[int, ...], dtype: Any) -> Array:
     dtype = np.dtype(dtype)
     # Whatever torch's default device is.
     made = torch.empty(shape, dtype=getattr(torch, name_of(dtype)), device="cpu")
-    return _array_of("out", made, dtype)
+    return _array_of(made, dtype)
 
 
 def tensor_of_array(array: Arrays) -> Any:
