@@ -149,7 +149,7 @@ class Plan(Tabular):
 
     def _check_range(self, name: str, integers: npt.NDArray[Any]) -> None:
         """ValueError for integers that the plan does not encode."""
-        least, largest, limit = -(2**self.bits), 2**self.bits, f"of {self.bits} bits"
+        least, largest, limit = -(2**self.bits), 2**self.bits, f"-2**{self.bits}..2**{self.bits}"
         if self.scheme == "INT8":
             least, largest, limit = -128, 127, "-128..127"
         for x in (integers.min(), integers.max()) if integers.size else ():
