@@ -367,11 +367,11 @@ def _multiply(request: MatmulRequest, plan: Plan, first: int, last: int, outcome
     asked, b = request.asked, request.b[..., first:last, :] if request.b.ndim > 1 else request.b[first:last]
     request = replace(request, shape=request.shape._replace(k=last - first))
     shape = request.shape
+    multiply = on_cuda.core_for(request).multiply_integers
     # The kernel stores pairs of entries, and a matrix of a stack begins where 16 bytes do: what is more is cut off.
     multiple = 4 if shape.stack else 2
     c = empty_result(request, (*shape.stack, shape.m, shape.n + -shape.n % multiple), np.int32)
     c = c[..., : shape.n]
-    multiply = on_cuda.core_for(request).multiply_integers
     planned = asked._replace(plan=plan)
     made = multiply(request.a[..., first:last], b, c, planned, bits=0, is_reported=asked.report)
     if asked.report:

@@ -136,7 +136,9 @@ def choose(asked: Options, inner: int, single: bool, is_paired: bool, device: An
 
 
 def core_for(request: MatmulRequest) -> Any:
-    """The core of the device of a request, which checks the rest. RuntimeError where there is none, or no such backend."""
+    """The core of the device of a request, before anything is allocated for it. Raises as :func:`decide`."""
+    shape = request.shape
+    check_extents(shape.m, shape.n, shape.k)
     check_backend(request.asked, request.a.device)
     return ready(request.a.device)
 

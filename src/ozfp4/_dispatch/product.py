@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from logging import DEBUG
 from typing import Any
@@ -31,7 +32,7 @@ def multiply(
     """The product, or alpha A B + beta C of the request's update, in the caller's library; beside it bounds of its errors, or the
     product rounded up (`encloses`); and the report. None for what was not asked for. `gram`: X X^H of the request for X and its
     transpose, which is conjugated; whether X is on the left. Raises as :func:`ozfp4.matmul`."""
-    asked, further, beside = request.asked, _factors(request), None
+    asked, core, further, beside = request.asked, _core_of(request), _factors(request), None
     c = _new_result(request) if request.out is None else request.out
     if encloses:
         beside = _new_result(request) if request.upper is None else request.upper
@@ -46,7 +47,7 @@ def multiply(
         if side is not None:
             further[name] = side._held
     name = "multiply_tensors" if library.is_tensor(request.a) else "multiply_arrays"
-    outcome, about = _run(request, name, c, further), None
+    outcome, about = _run(request, getattr(core, name), c, further), None
     if asked.report:
         about = reports.make_report(request, plan_of(asked, outcome["plan"]), outcome, c, beside)
         if gram is not None:
@@ -63,7 +64,7 @@ def multiply_integers(
 
     OverflowError where that is asked for, and an entry of the product does not fit the dtype; `out` is as it was.
     """
-    further = {"bits": bits, "modulus": modulus, **_factors(request)}
+    core, further = _core_of(request), {"bits": bits, "modulus": modulus, **_factors(request)}
     if is_gram:
         further["gram"] = GRAM_COLUMNS
     asked, out, counter = request.asked, request.out, None
@@ -75,7 +76,7 @@ def multiply_integers(
         further["counts"] = asked.report
     elif (asked.raises or asked.report) and not is_truth and not modulus:
         counter = further["overflows"] = empty_result(request, (1,), np.int64)
-    outcome = _run(request, "multiply_integers", c, further)
+    outcome = _run(request, core.multiply_integers, c, further)
     overflows = 0 if counter is None else int(counter.item())
     if asked.raises:
         refuse_overflow(overflows, request.dtype)
@@ -152,16 +153,19 @@ def _wait(request: MatmulRequest) -> bool:
     return True
 
 
-def _run(request: MatmulRequest, name: str, c: Any, further: dict[str, Any]) -> dict[str, Any]:
-    """Make the product by a function of the device's core into a result, and log it. Returns what happened, nothing where nobody
-    asks."""
+def _core_of(request: MatmulRequest) -> Any:
+    """The core that makes a product. Raises as :func:`ozfp4.matmul` where there is none."""
+    return on_cuda.core_for(request) if library.is_tensor(request.a) else _core
+
+
+def _run(
+    request: MatmulRequest, function: Callable[..., dict[str, Any]], c: Any, further: dict[str, Any]
+) -> dict[str, Any]:
+    """Make the product by a function of its core into a result, and log it. Returns what happened, nothing where nobody asks."""
     asked, on_device, since = request.asked, library.is_tensor(request.a), began(request)
-    core = on_cuda.core_for(request) if on_device else _core
     # The core of a device waits for it where it reports, which the capture of a graph forbids.
     is_reported = asked.report or (since is not None and not on_device)
-    outcome: dict[str, Any] = getattr(core, name)(
-        request.a, request.b, _view(request, c), asked, is_reported=is_reported, **further
-    )
+    outcome = function(request.a, request.b, _view(request, c), asked, is_reported=is_reported, **further)
     if since is not None and on_device:
         made = on_cuda.decide(request)
         log(request, since, made.plan, made.reason, made.fallback)
