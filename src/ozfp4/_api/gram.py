@@ -101,7 +101,7 @@ def _gram(a: Any, left: bool, out: Any, options: dict[str, Any]) -> Any:
         c, about = multiply_integers(integer_request(operands, asked, integer, bits), bits, is_gram=True)
     else:
         check_wraps(asked, [given.a], [x], dtype)
-        c, bound, about = multiply(matmul_request(operands, asked, dtype), gram=left)
+        c, bound, about = multiply(matmul_request(operands, asked, dtype), gram=bool(left))
     mark_written(out)
     return results(asked, c if out is None else out, bound, about)
 
