@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -108,24 +107,40 @@ def test_results_without_memory_are_known_before_anybody_sends(pair: Ranks, wher
     assert pair.run(without_memory, where) == [f"RuntimeError: rank 1 refused: {own}", own]
 
 
+class ShortOfBytes:
+    """torch without memory for the bytes that are asked for the last of `times`."""
+
+    def __init__(self, times: int) -> None:
+        self.times = times
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(torch, name)
+
+    def empty(self, *args: Any, **names: Any) -> Any:
+        self.times -= isinstance(args[0], int)
+        if self.times == 0:
+            raise RuntimeError("too much")
+        return torch.empty(*args, **names)
+
+
 def lines_without_memory(here: Here, where: str) -> str:
     """A line with NaN, whose products are made anew from whole lines; rank 1 has no memory for these, or for the products."""
-    own = agree.LEAST_CONFIRMED, gathered.torch, gathered.matmul
+    own = agree.LEAST_CONFIRMED, reduce.torch, reduce._Reduction._put_products
     agree.LEAST_CONFIRMED = 1
     a, b = inner_parts(here, 6)
     a[1], a[3] = float("nan"), float("nan")  # of a part each
 
-    def refuse(*_: Any, **__: Any) -> None:
+    def refuse(*_: Any) -> None:
         raise RuntimeError("too much")
 
     try:
         if here.rank == 1 and where == "lines":
-            gathered.torch = SimpleNamespace(empty=refuse, uint8=torch.uint8)
+            reduce.torch = ShortOfBytes(2)  # first of all the residues'
         elif here.rank == 1:
-            gathered.matmul = refuse
+            reduce._Reduction._put_products = refuse
         return error_of(lambda: ozfp4.distributed.matmul(a, b, layout=INNER, result="rows", method="reduce"))
     finally:
-        agree.LEAST_CONFIRMED, gathered.torch, gathered.matmul = own
+        agree.LEAST_CONFIRMED, reduce.torch, reduce._Reduction._put_products = own
         check_in_order(here)
 
 

@@ -59,11 +59,10 @@ def float_cases(here, first, count, limits=None):
 
     with pytest.MonkeyPatch.context() as patch:
         if limits is not None:
-            most, aligned, is_hidden = limits
+            most, aligned, repair, is_hidden = limits
             patch.setattr(reduce, "MOST_BYTES", dict.fromkeys(("cpu", "cuda"), most))
             patch.setattr(reduce, "ALIGNED", aligned)
-            for name, value in {"PIECES_FROM": 0.0, "LEAST_COLUMNS": 2, "MOST_BYTES": 1}.items():
-                patch.setattr(cost, name, value)
+            patch.setattr(reduce, "REPAIR_BYTES", repair)
             patch.setattr(cost, "hides_residues", lambda *_: is_hidden)
         for seed in range(first, first + count):
             float_case(here, seed)
@@ -190,7 +189,7 @@ def test_floats(ranks):
 def test_floats_in_blocks(ranks, is_hidden):
     """Blocks of a few columns, which travel under products or between them, and whole lines a few at a time."""
     count = 40 if ranks.size <= 4 else 15
-    limits = (64, 2, is_hidden)
+    limits = (64, 2, 100, is_hidden)
     assert ranks.run(float_cases, 1000 * ranks.size, count, limits) == [count] * ranks.size
 
 

@@ -11,7 +11,8 @@ from __future__ import annotations
 import hashlib
 import operator
 from dataclasses import replace
-from functools import reduce
+from functools import partial, reduce
+from math import prod
 from typing import Any
 
 from .._dispatch.product import partial_product
@@ -21,10 +22,9 @@ from .._request.library import require_torch
 from .._torch_ops import agree
 from .._torch_ops.agree import Group
 from . import _cost as cost
-from . import _gathered as gathered
 from ._collectives import Pending, exchange, gather, swap_bytes
 from ._gathered import Products
-from ._layout import Placed, Problem
+from ._layout import Extents, Placed, Problem
 
 torch: Any = require_torch()
 
@@ -35,6 +35,7 @@ MOST_RANKS = 64
 MOST_BYTES = {"cpu": 2**28, "cuda": 2**31}
 ALIGNED = 256  # columns or rows of a block are a multiple of this: whole tiles
 MANY = 16  # where more than one entry of so many is left, all of a rank's part are multiplied again
+REPAIR_BYTES = 2**31  # of the whole lines of an operand that a rank gathers at a time
 
 
 def why_not(problem: Problem, dtype_a: Any, dtype_b: Any, options: dict[str, Any], bounds: bool) -> str:
@@ -272,33 +273,55 @@ class _Reduction:
         return [(each[:m].nonzero().view(-1), each[m:-1].nonzero().view(-1)) for each in all_marks]
 
     def _make_anew(self, wanted: list[tuple[Any, Any]]) -> None:
-        """The products of some rows with some columns, of the axis that is cut each rank's own, of the other one anybody's: from
-        whole lines, of which the ranks send each other their pieces. Every rank takes part until all have theirs."""
+        """The products of some rows with some columns, each rank's own, sorted, by blocks of whole lines, of which the ranks send
+        each other their pieces. Every rank takes part until all have theirs."""
         if not any(len(rows) and len(columns) for rows, columns in wanted):
             return
-        group, problem, side = self.group, self.problem, 0 if self.axis == -2 else 1
-        rows, columns = (torch.cat(each).unique() for each in zip(*wanted, strict=True))
-        of_a = replace(problem.a, shape=(len(rows), problem.k))
-        of_b = replace(problem.b, shape=(problem.k, len(columns)))
-        result = Placed((len(rows), len(columns)), self.axis, tuple(len(each[side]) for each in wanted))
+        rank, operands = self.group.rank, (self.a, self.b)
+        steps = [max(1, REPAIR_BYTES // max(1, x.element_size() * self.problem.k)) for x in operands]
+        most = [max(len(each[side]) for each in wanted) for side in (0, 1)]
+        self._reserve_lines(wanted, steps)
+        for first in range(0, most[0], steps[0]):
+            rows = [each[first : first + steps[0]] for each, _ in wanted]
+            a = self._whole_lines(self.a, 0, rows)
+            for second in range(0, most[1], steps[1]):
+                columns = [each[second : second + steps[1]] for _, each in wanted]
+                b = self._whole_lines(self.b, 1, columns)
+                if len(rows[rank]) and len(columns[rank]):
+                    self.products.attempt(partial(self._put_products, a, b, rows[rank], columns[rank]))
 
-        def take() -> Any:
-            a = self.a.index_select(0, rows.to(self.a.device))
-            b = self.b.index_select(1, columns.to(self.b.device))
-            return a, b, self.out.new_empty(result.local(group.rank))
-
-        size = of_a.largest * problem.item_a + of_b.largest * problem.item_b + result.largest * problem.item
-        a, b, values = agree.together(group, take, size)
-        again = replace(problem, a=of_a, b=of_b, result=result)
-        gathered.multiply(group, again, a, b, self.products, values, None)
-        lines = [rows, columns]
-        lines[side] = wanted[group.rank][side]
-
-        def put() -> None:
-            i, j = (x.to(values.device) - begin for x, (begin, _) in zip(lines, self.own, strict=True))
+    def _put_products(self, a: Any, b: Any, rows: Any, columns: Any) -> None:
+        values = self.out.new_empty((len(rows), len(columns)))
+        self.products(a, b, values, None)
+        if self.products.failure is None:
+            i, j = (
+                x.to(self.out.device) - begin for x, (begin, _) in zip((rows, columns), self.own, strict=True)
+            )
             self.out[i[:, None], j] = values
 
-        self.products.attempt(put)
+    def _reserve_lines(self, wanted: list[tuple[Any, Any]], steps: list[int]) -> None:
+        """Makes sure on all ranks or on none that there is memory for the lines of a step on their way out, on their way in and
+        put together, and for their products; as :meth:`_reserve`."""
+        problem, items = self.problem, [x.element_size() for x in (self.a, self.b)]
+
+        def bytes_of(rank: int) -> int:
+            own, travelling = [], 0
+            for side, item in enumerate(items):
+                lines = [min(len(each[side]), steps[side]) for each in wanted]
+                own.append(lines[rank])
+                travelling += item * (sum(lines) * problem.a.sizes[rank] + 2 * own[side] * problem.k)
+            return int(travelling + prod(own) * max(items))
+
+        largest = max(bytes_of(rank) for rank in range(self.group.size))
+        own = bytes_of(self.group.rank)
+        agree.together(self.group, lambda: torch.empty(own, dtype=torch.uint8, device=self.a.device), largest)
+
+    def _whole_lines(self, x: Any, axis: int, indices: list[Any]) -> Any:
+        """The lines at this rank's indices, of all of K."""
+        parts = [x.index_select(axis, each.to(x.device)) for each in indices]
+        own = len(indices[self.group.rank])
+        shapes: list[Extents] = [(size, own) if axis else (own, size) for size in self.problem.a.sizes]
+        return torch.cat(exchange(self.group, parts, shapes), 1 - axis)
 
 
 def _indices(lines: tuple[int, int]) -> Any:
