@@ -61,6 +61,10 @@ def test_a_matrix_beyond_its_precision_and_one_that_is_singular():
             torch.ones(2, 2, dtype=torch.float64, device=DEVICE),
             torch.ones(2, dtype=torch.float64, device=DEVICE),
         )
+    a = np.random.default_rng(5).standard_normal((12, 12))
+    a[:, 3] = 0
+    with pytest.raises(torch.linalg.LinAlgError, match="the pivot 3, counted from 0"):
+        linalg.solve(on_device(a), on_device(np.ones(12)), refine=True)
     with pytest.raises(torch.linalg.LinAlgError, match="leading minor of order 200 is not positive"):
         linalg.cholesky(
             torch.eye(300, dtype=torch.float64, device=DEVICE).index_fill(

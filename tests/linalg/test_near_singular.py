@@ -10,6 +10,7 @@ import pytest
 import scipy.linalg
 
 from ozfp4 import linalg
+from ozfp4.linalg import _systems
 from ozfp4.testing import assert_same_bits
 
 COUNT, MANY = 60, 250  # of a kind, a dtype and a library; many are more than a thousand of each kind
@@ -183,3 +184,13 @@ def test_a_solution_does_not_depend_on_the_evidence(rational):
     a = np.random.default_rng(3).standard_normal((40, 40))
     b = np.random.default_rng(4).standard_normal((40, 3))
     assert_same_bits(linalg.solve(a, b, refine=True)[:, :1], linalg.solve(a, b[:, :1], refine=True))
+
+
+def test_no_better_factors_come_of_an_inverse_that_is_not_finite():
+    """Factors of NaN have whatever pivots their library gives, and no row may be looked up by these."""
+    a = np.random.default_rng(7).standard_normal((3, 5, 5))
+    inverse = np.linalg.inv(a)
+    inverse[1, 2, 2] = np.nan
+    found = _systems.by_inverse(a, inverse, "LU", "standard")
+    assert sorted(np.concatenate([rows for _, rows, _ in found])) == [0, 2]
+    assert _systems.by_inverse(a[:1], inverse[1:2], "LU", "standard") == []

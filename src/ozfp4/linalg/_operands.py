@@ -112,7 +112,6 @@ def _stack(x: Any, dtype: np.dtype[Any], lead: tuple[int, ...]) -> Any:
     return copy(library_of(x).broadcast_to(x, (*lead, *shape)), dtype).reshape(prod(lead), *shape)
 
 
-@np.errstate(all="ignore")  # as matmul, which warns of nothing
 def over_stack(given: Operands, function: Callable[..., tuple[Any, ...]], *operands: Any) -> tuple[Any, ...]:
     """The function's results for the stack, which it gets in pieces; LinAlgError for the first matrix that it fails for.
 
@@ -123,13 +122,14 @@ def over_stack(given: Operands, function: Callable[..., tuple[Any, ...]], *opera
         operands = tuple(map(_unit, operands))
     most = max(1, _AT_ONCE // max(1, prod(given.a.shape[1:]) * dtype_of(given.a).itemsize))
     results = []
-    for begin in range(0, max(count, 1), most):
-        piece = [x[begin : begin + most] for x in operands]
-        try:
-            results.append(function(*piece))
-        except FailureError as error:
-            index, words = _first_failure(function, piece, *error.args)
-            raise given.error(words, begin + index) from None
+    with np.errstate(all="ignore"):  # as matmul, which warns of nothing
+        for begin in range(0, max(count, 1), most):
+            piece = [x[begin : begin + most] for x in operands]
+            try:
+                results.append(function(*piece))
+            except FailureError as error:
+                index, words = _first_failure(function, piece, *error.args)
+                raise given.error(words, begin + index) from None
     parts = [join(each, 0)[:count] for each in zip(*results, strict=True)]
     return tuple(map(given.result, parts))
 

@@ -97,13 +97,17 @@ def by_inverse(a: Any, inverse: Any, name: str, accuracy: str) -> list[Proven]:
     """From C = fl(R A), R about A^-1, an `inverse` by the factors `name`: A^-1 = C^-1 R (Rump).
 
     C is rounded once, so its condition is about u times that of A. R has its last bits at random, without which it may be as
-    singular as A, and C too.
+    singular as A, and C too. There is none for systems where C is not finite.
     """
     matrix = inverse * numbers(1 + _NOISE * roundoff(a) * refining.random_numbers(*a.shape[1:]), a)
     product = multiply(matrix, a, "correct")
+    finite = np.flatnonzero(is_finite(product))
+    if not finite.size:
+        return []
+    matrix, product = pick(matrix, finite), pick(product, finite)
     found, _ = proven(product, by_lu(product, accuracy), product[:, :, :0], roundoff(product))
     name += ", then LU of the inverse's product"
-    return [(_product(name, pick(matrix, rows), second), rows, part) for second, rows, part in found]
+    return [(_product(name, pick(matrix, rows), second), finite[rows], part) for second, rows, part in found]
 
 
 def _product(name: str, matrix: Any, second: Solver | None = None) -> Solver:
