@@ -80,7 +80,10 @@ class Group:
 
     @property
     def handle(self) -> Any:
-        return self._handle()
+        """torch's object; RuntimeError where the program has ended the group, as torch takes None for the group of all ranks."""
+        if (found := self._handle()) is None:
+            raise RuntimeError("group: it has ended")
+        return found
 
     def backend(self, device: Any) -> str:
         """The name of what serves tensors of a device, such as "gloo" and "nccl"; "" where nothing does."""
