@@ -20,7 +20,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 ACCURACIES = ("standard", "correct", "scaled")
 ROUNDINGS = ("nearest", "down", "up", "zero")
 
-# What names may be.
+# The names that are allowed.
 _NAMES: dict[str, Collection[str]] = {
     "scheme": SCHEMES,
     "backend": ("auto", *ALPHABETS),
@@ -92,7 +92,7 @@ class Options(NamedTuple):
 DEFAULTS: dict[str, Any] = {**Options()._asdict(), "accuracy": None}
 
 
-# What functions take, as their ``**options``.
+# Options of functions, as their ``**options``.
 
 
 class UnitOptions(TypedDict, total=False):

@@ -85,7 +85,7 @@ class arith:  # noqa: N801
         columns: _Array, inverse: int, offset: int, negated: _Array, product: _Array, lowest: _Array, /
     ) -> tuple[Any, Any]: ...
 
-# Of sums of products, and what they are made of.
+# Sums of products, and their parts.
 exact: Any
 
 # The cases of the self-test (csrc/product/trust).

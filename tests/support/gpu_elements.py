@@ -1,4 +1,4 @@
-"""What the planes of a plan can hold on a GPU."""
+"""The elements that planes of a plan can have on a GPU."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ inline void update_lanes_impl(LanePairs& pairs, const double* error, int n, cons
 // and rest are integers, so that rest is off by less than 1 and hence by nothing. Where fl(r + (t - m)) = fl(r + (t + m)) = r,
 // they all round to r to nearest, so that none reaches r's neighbours, and |t| > m says on which side of r they lie.
 
-// What all entries have in common.
+// Facts that all entries share.
 struct CertainRounding {
   std::int64_t is_directed, is_down, is_zero;
   double no_side;

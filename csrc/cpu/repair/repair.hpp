@@ -18,7 +18,7 @@ EntryCounts cpu_repair(const OperandView& a, const Scales& scale_a, const Operan
                        std::int64_t column, const Target& target, const Listed& listed, std::int64_t panel_bytes);
 
 // Lines are disjoint that are nonzero at no common index, so that every product is zero (docs/accuracy.md): their entries need no
-// repair. What cpu_settle_disjoint may allocate for a block whose lines have k entries.
+// repair. The most that cpu_settle_disjoint allocates for a block whose lines have k entries.
 std::int64_t disjoint_bytes(std::int64_t rows, std::int64_t columns, std::int64_t k);
 
 // Puts the exact zero, or what it is added to, and its bound where one is wanted, in the place of each listed entry whose lines

@@ -85,7 +85,7 @@ class SignalsLeftToOthers {
 #endif
 };
 
-// What a thread that helps is given.
+// The work that a helping thread is given.
 struct Job {
   std::shared_ptr<SharedWork> work;
   CpuSet cpus;  // where it may run meanwhile

@@ -50,7 +50,7 @@ OZFP4_CUDA_EXPORT Verdict test_on_device(int device, const KernelName& name, boo
 OZFP4_CUDA_EXPORT std::vector<std::pair<int, KernelName>> failed_device_kernels();
 OZFP4_CUDA_EXPORT void forget_device_verdicts();
 OZFP4_CUDA_EXPORT void break_device_kernels(std::vector<KernelName> kernels);
-// Those that multiply the planes of a plan, best first; without a plan all that the device has, those of tests, too.
+// Kernels that multiply the planes of a plan, best first; without a plan all that the device has, also those of tests.
 OZFP4_CUDA_EXPORT std::vector<KernelName> device_kernels(int device, const Plan* plan);
 OZFP4_CUDA_EXPORT Facts find_device_facts(int device);
 

@@ -30,7 +30,7 @@ class KnownVerdicts {
     return kept->verdict;
   }
 
-  // Those that failed when they were last tested, in the order of these tests.
+  // Kernels that failed when they were last tested, in the order of these tests.
   std::vector<Kernel> failed() const {
     std::vector<Kernel> found;
     for (const Kept* kept = last_.load(std::memory_order_acquire); kept != nullptr; kept = kept->earlier) {

@@ -23,7 +23,7 @@ struct Verdict {
   std::int64_t cases = 0;  // how many were tried; the last one is that which failed
   std::int64_t microseconds = 0;
   bool is_lasting = true;  // an error of the device may be a matter of the moment, a wrong number is not
-  // What the device said, or the case, whose operands are the same on any machine, with its plan and its modulus, and the first
+  // The device's error, or the case, whose operands are the same on any machine, with its plan and its modulus, and the first
   // wrong entry as it was and as it is exactly. Empty: all was right.
   std::string reason;
 };

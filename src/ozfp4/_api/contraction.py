@@ -58,7 +58,7 @@ def einsum(
         of the alphabet. Axes of extent 1 go with any extent. Also NumPy's other form, ``einsum(a, [0, 1], b, [1, 2], [0, 2])``.
         Axes of an ellipsis that the result has not are summed.
     *operands : array_like or torch.Tensor
-        Of any number of axes, brought to the dtype that all of them promote to. Tensors may come in one list.
+        Arrays of any number of axes, brought to the dtype that all of them promote to. Tensors may come in one list.
     optimize : bool, {"greedy", "optimal"}, or path
         The order of more than two operands, as in ``numpy.einsum``: True is "greedy", False from left to right; a path of
         ``numpy.einsum_path`` fixes it whatever NumPy is installed.
@@ -68,8 +68,8 @@ def einsum(
     Returns
     -------
     array or tensor
-        Of the shape that ``numpy.einsum`` or ``torch.einsum`` gives, and the dtype that all operands promote to (torch sums short
-        integers of one operand alone in int64).
+        Its shape is that of ``numpy.einsum`` or ``torch.einsum``, its dtype the one that all operands promote to (torch sums
+        short integers of one operand alone in int64).
 
     Examples
     --------
@@ -114,7 +114,7 @@ def tensordot(
     Parameters
     ----------
     a, b : array_like or torch.Tensor
-        Of any number of axes.
+        Arrays of any number of axes.
     axes : int or pair
         How many of the last axes of `a` and the first of `b`; or the axes of `a`, and as many of `b` that they go with: numbers,
         lists or arrays of them, or both as the rows of one array.

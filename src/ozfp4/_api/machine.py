@@ -148,7 +148,7 @@ def selftest(*, short: bool = False, progress: Callable[[float], Any] | None = N
     """Run every kernel of this installation on adversarial integer products whose exact results are known.
 
     Sums at and near the limits of the accumulators, signs that alternate along K, every pair of limbs, every place along
-    K, extents around the boundaries of tiles, and whole products. What comes out must be equal to the exact integer.
+    K, extents around the boundaries of tiles, and whole products. Every result must be equal to the exact integer.
 
     The first product on a device runs the short form for the kernel that it needs, and the verdict is kept in the user's
     cache folder (``OZFP4_CACHE_DIR``), for this device, driver and build. This function always runs, replaces what was

@@ -1,4 +1,4 @@
-"""What holds for all products: the default accuracy, threads on the CPU, who hears of progress, variables of the environment."""
+"""Settings of all products: the default accuracy, threads on the CPU, who hears of progress, variables of the environment."""
 
 from __future__ import annotations
 

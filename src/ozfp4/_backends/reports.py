@@ -72,7 +72,7 @@ def make_integer_report(
 
 
 def _named(outcome: dict[str, Any]) -> dict[str, Any]:
-    """What a core states by the names of a report."""
+    """The findings of a core, by the names of a report."""
     return {name: found for name, found in outcome.items() if name in _NAMES}
 
 

@@ -29,7 +29,7 @@ READER_GONE = 141  # and by SIGPIPE
 
 
 class InputError(Exception):
-    """What the user gave cannot be used; the message names the argument. A line on stderr and an exit status of its own."""
+    """An argument that cannot be used; the message names the argument. A line on stderr and an exit status of its own."""
 
 
 class Parser(argparse.ArgumentParser):

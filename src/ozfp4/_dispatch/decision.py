@@ -1,4 +1,4 @@
-"""What is decided about a request: by the core of the CPU (csrc/product/cpu), or by that of a device (`on_cuda`)."""
+"""The decision about a request: by the core of the CPU (csrc/product/cpu), or by that of a device (`on_cuda`)."""
 
 from __future__ import annotations
 

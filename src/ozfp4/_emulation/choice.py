@@ -1,4 +1,4 @@
-"""What ``ozfp4.emulate`` was asked for, checked once, and whether ozfp4 makes a product by that."""
+"""The options of ``ozfp4.emulate``, checked once, and whether ozfp4 makes a product by that."""
 
 from __future__ import annotations
 

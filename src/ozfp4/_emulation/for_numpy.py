@@ -104,7 +104,7 @@ def _into(out: Any, call: Call) -> Call:
 
 
 class Emulated:
-    """What stands for a function of NumPy while a scope is entered anywhere; its attributes are the function's."""
+    """The stand-in of a function of NumPy while a scope is entered anywhere; its attributes are the function's."""
 
     def __init__(self, name: str, original: Any) -> None:
         functools.update_wrapper(self, original)
@@ -129,7 +129,7 @@ class Emulated:
 
 
 def _key(name: str, args: Any) -> Any:
-    """What all that is decided of a product of two arrays depends on; None where one is no plain array."""
+    """The key of every decision about a product of two arrays; None where one is no plain array."""
     a, b = args
     if type(a) is not np.ndarray or type(b) is not np.ndarray:
         return None

@@ -52,7 +52,7 @@ class Decision(NamedTuple):
 
 
 class Line:
-    """What became of products of one kind: `calls` without a lock, `seconds` under the record's."""
+    """Counts of products of one kind: `calls` without a lock, `seconds` under the record's."""
 
     __slots__ = ("calls", "seconds")
 

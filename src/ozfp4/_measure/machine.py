@@ -33,7 +33,7 @@ def commit() -> str | None:
 
 
 def output(*command: str) -> str:
-    """What a program prints; nothing where it fails or is not there."""
+    """The output of a program; nothing where it fails or is not there."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
     except (OSError, subprocess.SubprocessError):

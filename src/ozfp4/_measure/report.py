@@ -70,8 +70,9 @@ def report(tested: SelfTest, *, progress: Callable[[float], Any] | None = None) 
     fraction done.
 
     "machine" is as of :func:`ozfp4._measure.machine.describe`, "gpus" as torch prints them; their clocks are as nvidia-smi prints
-    them before and after. Of "verdicts" one "failed on" what its "reason" depends on. "times" are milliseconds of whole calls and
-    of each stage, for each device (the first GPU), size, backend of "scaled" and accuracy, or why they were "skipped".
+    them before and after. A failed one of "verdicts" has "failed on", all that its "reason" depends on. "times" are
+    milliseconds of whole calls and of each stage, for each device (the first GPU), size, backend of "scaled" and accuracy, or why
+    they were "skipped".
     """
     import scipy
 

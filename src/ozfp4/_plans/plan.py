@@ -57,7 +57,7 @@ class Plan(Tabular):
     scheme : str
         "I", "II" or "INT8".
     alphabet : str
-        What one matrix unit multiplies exactly: "fp4", "int8" or "fp64".
+        The limbs that one matrix unit multiplies exactly: "fp4", "int8" or "fp64".
     family : str
         The set of moduli and terms: "least", "paper" or "paper-karatsuba".
     bits : int
@@ -118,7 +118,7 @@ class Plan(Tabular):
         return self._made_by
 
     def _key(self) -> tuple[Any, ...]:
-        """What equal plans have alike."""
+        """The facts that equal plans share."""
         return (
             self.scheme, self.alphabet, self.family, self.bits, self.moduli, self.is_complex, self.terms
         )  # fmt: skip

@@ -12,8 +12,8 @@ from .prepared import SINGLE
 
 
 def common_dtype(operands: Operands, c: Any = None) -> Any:
-    """What the operands and C promote to, by the rules of the library that they come from: a dtype of NumPy, or of torch where
-    they are tensors on a device; TypeError where there is none."""
+    """The dtype that the operands and C promote to, by the rules of the library that they come from: a dtype of NumPy, or of
+    torch where they are tensors on a device; TypeError where there is none."""
     torch, common = operands.torch, operands.a.dtype
     for name, x, others in (("b", operands.b, "a"), ("c", c, "a and b")):
         if x is None:
@@ -32,7 +32,7 @@ def common_dtype(operands: Operands, c: Any = None) -> Any:
 
 
 def unify_update(operands: Operands, c: Any) -> tuple[Operands, Any, Any]:
-    """Of operands and C (or None) that have integers: all of integers or none, and the dtype of a product of integers, else None.
+    """Operands and C (or None) that have integers, as all of integers or none; and the dtype of a product of integers, else None.
     Integers whose common dtype is one of floating-point numbers are converted to real numbers, each entry rounded once."""
     common = common_dtype(operands, c)
     if is_integer(common):

@@ -26,7 +26,7 @@ NUMBERS = (*FLOATS, np.complex128, np.complex64)
 TAKEN = (*NUMBERS, *INTEGERS)  # what matmul takes
 INT8 = (np.int8,)  # what int8_matmul takes
 
-# Of enum DLDeviceType of dlpack.h: memory that NumPy reads, a CPU's, also where CUDA pinned it.
+# Numbers of enum DLDeviceType of dlpack.h: memory that NumPy reads, a CPU's, also where CUDA pinned it.
 HOST_DEVICES = (1, 3)
 
 # torch if the caller has imported it, else None; we never import it ourselves. What torch.compile traces asks sys.modules itself,
@@ -232,7 +232,7 @@ def _check_here(name: str, x: Any) -> None:
     elif hasattr(kind, "__dlpack_device__"):
         number = int(x.__dlpack_device__()[0])
         place = None if number in HOST_DEVICES else f"a device of DLPack kind {number}"
-    # Of the type or the instance; not what __getattr__ finds, as a table does a column of this name.
+    # An attribute of the type or the instance; not what __getattr__ finds, as a table does a column of this name.
     elif getattr_static(x, "device", None) is not None and "cpu" not in str(x.device).lower():
         place = f"device {x.device}"
     if place is not None:

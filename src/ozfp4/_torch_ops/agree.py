@@ -35,7 +35,7 @@ Taken = TypeVar("Taken")
 
 
 def digest_of(*folders: Path) -> str:
-    """Of all that computes there: the Python code, the extension modules, and the library that holds the kernels for GPUs."""
+    """The digest of all that computes there: the Python code, the extension modules, the library of kernels for GPUs."""
     digest = hashlib.blake2b(digest_size=8)
     for folder in folders:
         for path in sorted(path for pattern in CODE for path in folder.rglob(pattern)):
@@ -71,7 +71,7 @@ class Group:
     def __init__(self, handle: Any) -> None:
         self._handle = weakref.ref(handle)  # a group ends where the program ends it
         self.rank, self.size = handle.rank(), handle.size()
-        # Of what the group is, not of what this rank was called with, which may be wrong.
+        # A fact of the group, not of the arguments of this rank, which may be wrong.
         self.on_host = self.backend(torch.device("cpu")) != ""
         # Agreements, by the arguments of this rank. Calls with `whole`, those without and those of each mesh are kept
         # apart: all ranks have the same ones of a kind, but for those without, and forget them at once where there are too many.

@@ -40,9 +40,9 @@ Tangent = Callable[[Call, tuple[Any, ...]], Any]
 
 
 def differentiable(operator: Any, gradients: Gradients, tangent: Tangent) -> Callable[..., Any]:
-    """What torch calls for `operator` where gradients and tangents are looked after. `gradients` makes of a call, and of the
-    gradient of its result, those of the arguments, None for what needs none; `tangent` of a call, and of the tangents of its
-    arguments, some of them None, that of the result."""
+    """The function that torch calls for `operator` where gradients and tangents are looked after. `gradients` makes of a call,
+    and of the gradient of its result, those of the arguments, None for what needs none; `tangent` of a call, and of the tangents
+    of its arguments, some of them None, that of the result."""
     name, are_here = operator.overloadpacket.__name__, unwatched().are_here
 
     def below(arguments: tuple[Any, ...], settings: dict[str, Any]) -> Any:

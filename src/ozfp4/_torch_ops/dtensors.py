@@ -121,7 +121,7 @@ def whole_along(x: Any, axes: tuple[int, ...]) -> Any:
 
 
 # Not gram: DTensor keeps what it has found of an operator by its tensors and whole numbers, and would take the shape of A A^H for
-# that of A^H A. Of a product or update no other argument says where and of what shape the result is.
+# that of A^H A. No other argument of a product or update says where and of what shape the result is.
 def reshaped(x: Any, shape: tuple[Any, ...]) -> Any:
     """A tensor in another shape. Range: of a DTensor with entries, no axis that is joined with others is cut."""
     if is_dtensor(x):
@@ -212,7 +212,7 @@ def product(key: Any, name: str, arguments: tuple[Any, ...], settings: dict[str,
 
 
 def key_of(name: str, arguments: tuple[Any, ...], settings: dict[str, Any]) -> tuple[Any, ...] | None:
-    """What products share that differ in numbers alone; None for whatever may have to be refused, where a tensor is none of
+    """The key of products that differ in numbers alone; None for whatever may have to be refused, where a tensor is none of
     DTensors of plain tensors, or torch has something to do with the product."""
     if settings.get("overflow") == "raise" or "dtype" in settings:
         return None

@@ -1,4 +1,4 @@
-"""What torch may know of a product without computing it: shape, dtype and device, for tensors without entries (fake, meta); and
+"""Facts of a product that need no computing: shape, dtype and device, for tensors without entries (fake, meta); and
 where the axis that ``torch.vmap`` maps goes, the first one of a stack. No entry of a product sees another matrix of its stack, so
 that the bits are those of one product after the other. Extents may be symbols: they are compared, and never read as numbers."""
 

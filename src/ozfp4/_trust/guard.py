@@ -21,8 +21,8 @@ from .._support.caller import stack_level
 
 @dataclass(frozen=True)
 class Verdict:
-    """What the self-test found about one kernel on one device: by its `form`, "short" or "long", in `cases`, of which the last
-    failed; why, the case with its plan and its modulus, and the first wrong entry, or what the device said."""
+    """The findings of the self-test about one kernel on one device: by its `form`, "short" or "long", in `cases`, of which the
+    last failed; why, the case with its plan and its modulus, and the first wrong entry, or what the device said."""
 
     kernel: DeviceKernel
     passed: bool

@@ -1,4 +1,4 @@
-"""What a product over several ranks costs, by shapes alone, so that every rank chooses the same way. Bytes are those that a rank
+"""The cost of a product over several ranks, by shapes alone, so that every rank chooses the same way. Bytes are those that a rank
 receives. The rates are nominal and only rank ways; benchmarks/scaling.py measures."""
 
 from __future__ import annotations

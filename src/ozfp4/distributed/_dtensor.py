@@ -252,8 +252,8 @@ def _inner(a: Any, b: Any, method: str) -> int | None:
 
 
 def _cut(a: Any, b: Any, cuts: list[Cut], dim: int, wanted: Any) -> Cut:
-    """What the operands have to be along a dimension of the mesh: as the result is wanted, else what moves the fewest bytes;
-    whole only where both are, or nothing can be cut."""
+    """The placements that the operands need along a dimension of the mesh: as the result is wanted, else what moves the fewest
+    bytes; whole only where both are, or nothing can be cut."""
     if wanted is not None and wanted.is_shard():
         for cut in cuts:
             if cut.result == wanted.dim:

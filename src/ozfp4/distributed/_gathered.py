@@ -41,7 +41,7 @@ class Products:
             self.attempt(partial(self._multiply, a, b, out, bound))
 
     def attempt(self, do: Callable[[], Any]) -> Any:
-        """What it gives; None after a failure, and where it fails."""
+        """The value of `do`; None after a failure, and where it fails."""
         if self.failure is not None:
             return None
         try:

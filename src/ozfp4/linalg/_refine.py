@@ -35,7 +35,7 @@ _BELOW = 8
 # A step that leaves more than this part of the error is not worth taking: a better factorisation is.
 _SLOWEST = 0.25
 
-# What a :class:`SolveReport` has of each system.
+# The fields of a :class:`SolveReport` for each system.
 ABOUT = np.dtype(
     [
         ("factorisation", object), ("condition", np.float64), ("iterations", np.intp), ("correction", np.float64),

@@ -12,7 +12,7 @@ GREEDY = {-8, -6, -4, -3, -2, -1, 0, 1, 2, 3, 4, 6, 8}  # S without ±12 (Lemma 
 
 
 def gap_free_range(p: int) -> int:
-    """Of p limbs (Lemma 1)."""
+    """The largest integer of p limbs (Lemma 1)."""
     return (13**p - 1) // 3
 
 

@@ -131,7 +131,7 @@ def make_mode(entered: Entered) -> EmulationMode:
 
 @contextmanager
 def _uppermost(mode: EmulationMode) -> Iterator[None]:
-    """What lies above a mode on torch's stack is put there again afterwards."""
+    """Modes above one on torch's stack are put there again afterwards."""
     above = [torch_private.pop_mode() for _ in range(torch_private.modes()[::-1].index(mode))]
     yield
     for each in reversed(above):
