@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 #include "arith/exact/double_dot.hpp"
 #include "arith/exact/exact_sum.hpp"
@@ -94,15 +95,13 @@ OZFP4_VECTORISED void shift_numbers(double* x, int n, double half, double other)
 // Entries [first, first + n) times 2^shift.
 void load_numbers(const DotLine& line, std::int64_t first, int n, int shift, double* entries) {
   const char* start = static_cast<const char*>(line.data) + first * line.stride;
-  with_float(line.type, [&](auto zero) {
-    using T = decltype(zero);
-    constexpr std::int64_t bytes = sizeof(T);
-    if (line.stride == bytes) {
-      for (int i = 0; i < n; ++i) entries[i] = static_cast<double>(load<T>(start + i * bytes));
-    } else {
-      for (int i = 0; i < n; ++i) entries[i] = static_cast<double>(load<T>(start + i * line.stride));
-    }
-  });
+  if (line.type == ElementType::float64 && line.stride == sizeof(double)) {
+    std::memcpy(entries, start, static_cast<std::size_t>(n) * sizeof(double));
+  } else {
+    with_float(line.type, [&](auto zero) {
+      for (int i = 0; i < n; ++i) entries[i] = static_cast<double>(load<decltype(zero)>(start + i * line.stride));
+    });
+  }
   if (shift == 0) return;
   const ShiftHalves halves = halves_of(shift);
   shift_numbers(entries, n, exact_power_of_two<double>(halves.first), exact_power_of_two<double>(halves.second));
