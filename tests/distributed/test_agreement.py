@@ -3,6 +3,7 @@ whom it concerns; nobody waits for ever."""
 
 from __future__ import annotations
 
+import gc
 import os
 import time
 from collections.abc import Callable
@@ -441,6 +442,22 @@ def test_an_exchange_by_a_device(what: str) -> None:
     said, taken = group(2).run(by_device, what)[0]
     assert said.startswith(BY_DEVICE[what]) if BY_DEVICE[what] else said == ""
     assert what != "endless" or taken >= 0.8
+
+
+def after_its_end(here: Here) -> str:
+    handle = dist.new_group(list(range(here.size)))
+    over = agree.Group(handle)
+    dist.destroy_process_group(handle)
+    del handle
+    gc.collect()
+    said = error_of(lambda: over.swap(b""))
+    check_in_order(here)
+    return said
+
+
+def test_a_group_that_has_ended_is_not_that_of_all_ranks() -> None:
+    said = group(2).run(after_its_end)
+    assert all(text.startswith("RuntimeError") and text.endswith("group: it has ended") for text in said)
 
 
 def groups(here: Here) -> list[str]:
