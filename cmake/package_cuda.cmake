@@ -5,6 +5,8 @@ target_link_libraries(ozfp4_package_cuda PRIVATE ozfp4_c_api ozfp4_product_gpu $
 set(package_map "${CMAKE_CURRENT_SOURCE_DIR}/cmake/ozfp4_cuda.map")
 target_link_options(ozfp4_package_cuda PRIVATE "LINKER:--version-script=${package_map}" LINKER:--no-undefined LINKER:-z,relro
                     LINKER:-z,now LINKER:-Bsymbolic)
+# CMake before 4 takes no library both with that feature and, from the archive of the product, without it.
+set_target_properties(ozfp4_package_cuda PROPERTIES LINK_LIBRARY_OVERRIDE "WHOLE_ARCHIVE,ozfp4_cuda")
 # Without a soname: where a process has those of two installations, each extension gets the one that lies beside it.
 set_target_properties(ozfp4_package_cuda PROPERTIES OUTPUT_NAME ozfp4_cuda NO_SONAME ON LINK_DEPENDS "${package_map}")
 install(TARGETS ozfp4_package_cuda LIBRARY DESTINATION ozfp4 COMPONENT python)

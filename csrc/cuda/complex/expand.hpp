@@ -6,7 +6,6 @@
 #include <cstdint>
 
 #include "arith/element_type.hpp"
-#include "cuda/runtime/export.hpp"
 
 namespace ozfp4::cuda {
 
@@ -22,6 +21,6 @@ struct ComplexMatrices {
 
 // Columns of 2 K numbers one behind the other: of every column (re, -im) along K, then (im, re). Neither synchronises nor
 // allocates; may be captured. Throws LaunchError. Range: every extent at least 1; `to` aligned to two numbers.
-OZFP4_CUDA_EXPORT void launch_expand(const ComplexMatrices& from, void* to, cudaStream_t stream);
+void launch_expand(const ComplexMatrices& from, void* to, cudaStream_t stream);
 
 }  // namespace ozfp4::cuda

@@ -10,7 +10,6 @@
 #include "arith/multiples.hpp"
 #include "cuda/layout/cuda_plan.hpp"
 #include "cuda/layout/turns.hpp"
-#include "cuda/runtime/export.hpp"
 #include "cuda/ways/ways.hpp"
 
 namespace ozfp4::cuda {
@@ -45,15 +44,14 @@ struct CudaLayout {
 // That of a product that one launch makes, of at most `cap` bytes; none where `direct` or the product is against it. Of a complex
 // plan the product is the real one, without parts. `factors`: what this device takes over what the models say, above 0. Range: as
 // make_layout.
-OZFP4_CUDA_EXPORT std::optional<CudaLayout> make_direct_layout(const CudaPlan& plan, const CudaProduct& product, const Gpu& gpu,
-                                                               std::int64_t cap, const ForcedChoice& forced, Direct direct,
-                                                               const OfWays& factors = {1, 1, 1, 1});
+std::optional<CudaLayout> make_direct_layout(const CudaPlan& plan, const CudaProduct& product, const Gpu& gpu, std::int64_t cap,
+                                             const ForcedChoice& forced, Direct direct, const OfWays& factors = {1, 1, 1, 1});
 
 // The whole product in one turn, block and piece where that stays at or below `cap` bytes (stacks: kMostTurnBytes), else the
 // first of ever smaller cuts that does. Throws WorkspaceError with the least workspace where even the smallest does not
 // fit, or what exceeds the kernels' limits; std::invalid_argument where splits are forced that the schedule cannot be cut into.
-OZFP4_CUDA_EXPORT CudaLayout make_layout(const CudaPlan& plan, const CudaProduct& product, const Gpu& gpu, std::int64_t cap,
-                                         const ForcedChoice& forced = {});
+CudaLayout make_layout(const CudaPlan& plan, const CudaProduct& product, const Gpu& gpu, std::int64_t cap,
+                       const ForcedChoice& forced = {});
 
 // A stack runs in turns where it would need more at once: by then a turn keeps every GPU busy for long.
 inline constexpr std::int64_t kMostTurnBytes = std::int64_t(1) << 34;

@@ -9,7 +9,6 @@
 #include "cuda/layout/promise.hpp"
 #include "cuda/multiply/contract.hpp"
 #include "cuda/reconstruct/reconstruct_plan.hpp"
-#include "cuda/runtime/export.hpp"
 #include "plan/plan.hpp"
 #include "plan/prefix.hpp"
 #include "plan/schedule.hpp"
@@ -39,7 +38,7 @@ struct CudaPlan {
 
 // Throws std::invalid_argument where the kernel does not take the plan's planes, or the plan has too few bits for the
 // promise; std::length_error where `k` is too long.
-OZFP4_CUDA_EXPORT CudaPlan make_cuda_plan(const Plan& plan, int k, Kernel kernel, const Promise& promise = {});
+CudaPlan make_cuda_plan(const Plan& plan, int k, Kernel kernel, const Promise& promise = {});
 
 // What multiply has to do by a schedule for `matrices` products of m x k by k x n limbs of a plane; `may_split`: the range of K
 // may be cut, where the schedule allows it. Throws std::length_error where the matrices exceed an int.

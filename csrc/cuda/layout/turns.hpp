@@ -5,7 +5,6 @@
 #include <optional>
 #include <vector>
 
-#include "cuda/runtime/export.hpp"
 #include "cuda/views.hpp"
 
 namespace ozfp4::cuda {
@@ -41,7 +40,7 @@ struct CudaProduct {
 };
 
 // The product of operands expanded as kPair says, seen so. Throws std::invalid_argument where columns or K are odd.
-OZFP4_CUDA_EXPORT CudaProduct with_parts(CudaProduct product);
+CudaProduct with_parts(CudaProduct product);
 
 // Which matrices a turn takes: one index of every axis before `axis`, up to `chunk` of that one, all of the axes behind it.
 // Both parts of a complex product are in every turn.
@@ -60,7 +59,7 @@ struct Turn {
 };
 
 // Range: index in [0, turns.count); the turn's matrices fit a Stack.
-OZFP4_CUDA_EXPORT Turn turn_at(const CudaProduct& product, const Turns& turns, std::int64_t index);
+Turn turn_at(const CudaProduct& product, const Turns& turns, std::int64_t index);
 
 // As many axes as a launch takes, and no more matrices than it counts. Throws std::invalid_argument where B is kept in parts and
 // that would be some of its matrices.

@@ -129,7 +129,7 @@ OZFP4_CUDA_EXPORT const char* kernel_name(Kernel kernel);
 // Its tiles, in the order in which they are tried. Range: of tile_of, a name that may be none of theirs; throws
 // std::invalid_argument then.
 OZFP4_CUDA_EXPORT std::vector<TileShape> kernel_tiles(Kernel kernel);
-OZFP4_CUDA_EXPORT TileShape tile_of(Kernel kernel, const std::string& name);
+TileShape tile_of(Kernel kernel, const std::string& name);
 
 // What a kernel multiplies and stores.
 bool takes_codes(Kernel kernel);

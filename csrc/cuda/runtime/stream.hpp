@@ -5,11 +5,9 @@
 
 #include <cstdint>
 
-#include "cuda/runtime/export.hpp"
-
 namespace ozfp4::cuda {
 
 // Unique in the process for all time, as the stream's address is not; -1 where the stream is being captured, or unknown.
-OZFP4_CUDA_EXPORT std::int64_t stream_id(cudaStream_t stream, int device);
+std::int64_t stream_id(cudaStream_t stream, int device);
 
 }  // namespace ozfp4::cuda

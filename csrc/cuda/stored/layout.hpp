@@ -7,7 +7,6 @@
 #include "cuda/layout/cuda_plan.hpp"
 #include "cuda/layout/turns.hpp"
 #include "cuda/planes.hpp"
-#include "cuda/runtime/export.hpp"
 
 namespace ozfp4::cuda {
 
@@ -19,11 +18,11 @@ struct StoredLayout {
 };
 
 // Bytes of a line of a plane: whole lines of the cache for the multiply kernel, where it is long enough.
-OZFP4_CUDA_EXPORT std::int64_t plane_pitch(Element element, std::int64_t inners);
+std::int64_t plane_pitch(Element element, std::int64_t inners);
 
 // `matrices` are those of both parts where the operand has_parts. Range: a plan that is not for INT8 products; at least one line.
-OZFP4_CUDA_EXPORT StoredLayout make_stored_layout(const CudaPlan& plan, std::int64_t matrices, std::int32_t lines,
-                                                  std::int32_t inner, bool has_parts);
+StoredLayout make_stored_layout(const CudaPlan& plan, std::int64_t matrices, std::int32_t lines, std::int32_t inner,
+                                bool has_parts);
 
 // The lines of a turn. `view` is that of the turn, from its first line and matrix on. Range: stored.exists().
 PreparedOperand take_stored(const CudaPlan& plan, const StoredOperand& stored, const DeviceOperand& view);

@@ -8,7 +8,6 @@
 #include "cuda/layout/turns.hpp"
 #include "cuda/multiply/contract.hpp"
 #include "cuda/reconstruct/reconstruct.hpp"
-#include "cuda/runtime/export.hpp"
 
 namespace ozfp4::cuda {
 
@@ -26,7 +25,7 @@ struct OfWays {
 
 // Microseconds by the models, which an H200 gave; INFINITY where there is no kernel. Range: a product that one turn makes, as
 // make_layout.
-OZFP4_CUDA_EXPORT OfWays model_times(const CudaPlan& plan, const CudaProduct& product, const Gpu& gpu);
+OfWays model_times(const CudaPlan& plan, const CudaProduct& product, const Gpu& gpu);
 
 // The way of a product that `turn` makes. Of a complex plan the product is the real one, without parts. `factors`: what this
 // device takes over what the models say, above 0.
