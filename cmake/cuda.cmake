@@ -43,7 +43,6 @@ add_library(ozfp4_cuda STATIC
   csrc/cuda/multiply/mma_sync/cost.cpp
   csrc/cuda/multiply/tcgen05/cost.cpp
   csrc/cuda/multiply/tcgen05/pass.cpp
-  csrc/cuda/multiply/accumulate.cu
   csrc/cuda/layout/cuda_plan.cpp
   csrc/cuda/layout/turns.cpp
   csrc/cuda/layout/blocks.cpp
@@ -58,19 +57,14 @@ add_library(ozfp4_cuda STATIC
   csrc/cuda/matmul.cpp
   csrc/cuda/scale/scale.cu
   csrc/cuda/scale/choose.cu
-  csrc/cuda/complex/copy.cu
-  csrc/cuda/complex/expand.cu
-  csrc/cuda/complex/join.cu
-  csrc/cuda/complex/sum.cu
-  csrc/cuda/gram/mirror.cu
+  csrc/cuda/elementwise/matrices.cu
+  csrc/cuda/elementwise/planes.cu
   csrc/cuda/direct/direct.cu
   csrc/cuda/direct/integers.cu
   csrc/cuda/thin/cut.cpp
   csrc/cuda/thin/thin.cu
-  csrc/cuda/integers/combine.cu
   csrc/cuda/integers/integer_plan.cpp
   csrc/cuda/integers/reconstruct.cu
-  csrc/cuda/integers/widen.cu
   csrc/cuda/reconstruct/reconstruct_plan.cpp
   csrc/cuda/reconstruct/certify/certified.cu
   csrc/cuda/reconstruct/reconstruct.cu

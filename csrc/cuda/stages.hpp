@@ -4,14 +4,13 @@
 
 #include <cuda_runtime_api.h>
 
-#include "cuda/complex/join.hpp"
 #include "cuda/direct/direct.hpp"
+#include "cuda/elementwise/planes.hpp"
 #include "cuda/encode/scale_encode.hpp"
 #include "cuda/fused/tile.hpp"
 #include "cuda/integers/reconstruct.hpp"
 #include "cuda/launch.hpp"
 #include "cuda/layout/cuda_plan.hpp"
-#include "cuda/multiply/accumulate.hpp"
 #include "cuda/reconstruct/reconstruct.hpp"
 #include "cuda/repair/repair.hpp"
 #include "cuda/runtime/export.hpp"
@@ -62,7 +61,7 @@ class Stages {
   void add_bytes(const Schedule& schedule, std::uint8_t* sum, const std::uint8_t* part, std::int64_t plane_bytes) const;
   void add_words(const WordMatrices<std::uint32_t>& sum, const WordMatrices<const std::uint32_t>& part, std::int64_t matrices,
                  std::int32_t rows, std::int32_t columns) const;
-  // Of a complex plan; see complex/join.hpp.
+  // Of a complex plan; see elementwise/planes.hpp.
   void join_parts(std::uint8_t* outputs, std::int64_t plane_stride, const int* moduli_used) const;
   void reconstruct(ReconstructJob job, const Certification* certification = nullptr) const;
   // Range: the promise has an update.

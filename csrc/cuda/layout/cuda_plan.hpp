@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "cuda/complex/join.hpp"
+#include "cuda/elementwise/planes.hpp"
 #include "cuda/encode/encode.hpp"
 #include "cuda/integers/integer_plan.hpp"
 #include "cuda/layout/promise.hpp"

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "cuda/gram/mirror.hpp"
+#include "cuda/elementwise/matrices.hpp"
 #include "product/choose.hpp"
 #include "product/gpu/choice.hpp"
 #include "product/gpu/device.hpp"

@@ -5,8 +5,7 @@
 
 #include "arith/narrow.hpp"
 #include "arith/scale_wide.hpp"
-#include "cuda/integers/combine.hpp"
-#include "cuda/integers/widen.hpp"
+#include "cuda/elementwise/matrices.hpp"
 #include "cuda/layout/size_of.hpp"
 #include "cuda/runtime/device_guard.hpp"
 #include "product/gpu/choice.hpp"
@@ -186,12 +185,10 @@ void combine(const IntegerSum& integers, char* product, cudaStream_t stream) {
   const auto added = integers.addend.data != nullptr ? &Axis::addend : &Axis::c;
   Numbering(integers.axes, &Axis::c).for_lines([&](std::int64_t first, const Axis& along, const Axis& offset) {
     const auto matrices = [](const ResultView& own, std::ptrdiff_t from, std::ptrdiff_t step) {
-      return IntegerMatrices{own.data + from, own.type, own.row_stride, own.column_stride, step};
+      return StridedMatrices{own.data + from, own.type, own.row_stride, own.column_stride, step};
     };
-    cuda::IntegerSum sum;
-    sum.matrices = along.extent;
-    sum.rows = c.rows;
-    sum.columns = c.columns;
+    IntegerMatrixSum sum;
+    sum.extents = {along.extent, c.rows, c.columns};
     sum.to = matrices(c, offset.c, along.c);
     if (product != nullptr) sum.x = matrices(x, first * bytes_of(x), bytes_of(x));
     if (integers.beta != 0) sum.addend = matrices(integers.added(), offset.*added, along.*added);

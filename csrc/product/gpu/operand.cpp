@@ -6,8 +6,7 @@
 
 #include "arith/multiples.hpp"
 #include "arith/narrow.hpp"
-#include "cuda/complex/copy.hpp"
-#include "cuda/complex/expand.hpp"
+#include "cuda/elementwise/matrices.hpp"
 #include "cuda/layout/size_of.hpp"
 #include "cuda/runtime/device_guard.hpp"
 #include "cuda/scale/scale.hpp"
@@ -118,8 +117,8 @@ void launch_copy(const ToPrepare& own, const char* from, const Axis& along, char
   }
   const std::int64_t bytes = copied_bytes(own);
   if (own.is_for_real && own.type.is_complex) {
-    const PairMatrices there{const_cast<char*>(from), own.type.part, x.row_stride, x.column_stride, along.a};
-    const PairMatrices here{to, own.type.part, x.columns * pair, pair, bytes};
+    const StridedMatrices there{const_cast<char*>(from), own.type.part, x.row_stride, x.column_stride, along.a};
+    const StridedMatrices here{to, own.type.part, x.columns * pair, pair, bytes};
     return cuda::launch_copy({along.extent, x.rows, x.columns}, there, here, false, stream);
   }
   for (std::int64_t i = 0; i < along.extent; ++i) copy_lines(own, from + i * along.a, to + i * bytes, stream);

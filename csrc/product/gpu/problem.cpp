@@ -3,8 +3,7 @@
 #include <limits>
 
 #include "arith/narrow.hpp"
-#include "cuda/complex/copy.hpp"
-#include "cuda/complex/expand.hpp"
+#include "cuda/elementwise/matrices.hpp"
 #include "cuda/layout/size_of.hpp"
 #include "cuda/multiply/registry.hpp"
 #include "cuda/runtime/device_guard.hpp"
@@ -242,8 +241,8 @@ void copy_pairs(const Product& p, const ResultMatrix& x, std::ptrdiff_t Axis::* 
   const std::int64_t bytes = result_bytes(p, part);
   Numbering(p.axes, own).for_lines([&](std::int64_t first, const Axis& along, const Axis& offset) {
     const ResultMatrix dense = dense_pairs(p, workspace + first * bytes, part);
-    const PairMatrices there{x.data + offset.*own, part, x.row_stride, x.column_stride, along.*own};
-    const PairMatrices here{dense.data, part, dense.row_stride, dense.column_stride, bytes};
+    const StridedMatrices there{x.data + offset.*own, part, x.row_stride, x.column_stride, along.*own};
+    const StridedMatrices here{dense.data, part, dense.row_stride, dense.column_stride, bytes};
     launch_copy({along.extent, p.m, p.n}, is_written ? here : there, is_written ? there : here, is_turned, stream);
   });
 }
@@ -252,7 +251,7 @@ void copy_pairs(const Product& p, const ResultMatrix& x, std::ptrdiff_t Axis::* 
 void clear_bounds(const Product& p, char* zeros, cudaStream_t stream) {
   const ElementType half = p.type.is_complex ? ElementType::float64 : ElementType::float32;
   Numbering(p.axes, &Axis::bound).for_lines([&](std::int64_t, const Axis& along, const Axis& offset) {
-    const PairMatrices bounds{p.bound.data + offset.bound, half, p.bound.row_stride, p.bound.column_stride, along.bound};
+    const StridedMatrices bounds{p.bound.data + offset.bound, half, p.bound.row_stride, p.bound.column_stride, along.bound};
     launch_copy({along.extent, p.m, p.n}, {zeros, half, 0, 0, 0}, bounds, false, stream);
   });
 }

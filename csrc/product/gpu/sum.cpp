@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "cuda/complex/sum.hpp"
+#include "cuda/elementwise/matrices.hpp"
 #include "cuda/layout/size_of.hpp"
 #include "plan/cuts.hpp"
 #include "product/gpu/device.hpp"
@@ -73,7 +73,7 @@ void launch_sums(const DeviceSum& sum, const Product& p, char* workspace, cudaSt
   Numbering(p.axes, &Axis::c).for_lines([&](std::int64_t first, const Axis& along, const Axis& offset) {
     const auto matrices = [](const ResultMatrix& x, std::ptrdiff_t Axis::* own, ElementType part, const Axis& from,
                              const Axis& to) {
-      return x.exists() ? PairMatrices{x.data + from.*own, part, x.row_stride, x.column_stride, to.*own} : PairMatrices{};
+      return x.exists() ? StridedMatrices{x.data + from.*own, part, x.row_stride, x.column_stride, to.*own} : StridedMatrices{};
     };
     ComplexMatrixSum own;
     own.extents = {along.extent, p.m, p.n};

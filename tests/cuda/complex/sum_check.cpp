@@ -10,8 +10,7 @@
 #include "arith/update/part_sum.hpp"
 #include "check.hpp"
 #include "cpu/complex/combine.hpp"
-#include "cuda/complex/copy.hpp"
-#include "cuda/complex/sum.hpp"
+#include "cuda/elementwise/matrices.hpp"
 #include "cuda/gpu.hpp"
 
 using namespace ozfp4;

@@ -4,9 +4,7 @@
 #include <memory>
 
 #include "arith/nearest_residue.hpp"
-#include "cuda/gram/mirror.hpp"
-#include "cuda/integers/combine.hpp"
-#include "cuda/integers/widen.hpp"
+#include "cuda/elementwise/matrices.hpp"
 #include "cuda/matmul.hpp"
 #include "plan/choice.hpp"
 #include "product/choose.hpp"
@@ -21,7 +19,7 @@ extern "C" cudaError_t cudaMemsetAsync(void* data, int value, std::size_t bytes,
 namespace ozfp4::cuda {
 namespace {
 
-std::uint64_t word_at(const IntegerMatrices& x, std::int64_t matrix, std::int64_t row, std::int64_t column) {
+std::uint64_t word_at(const StridedMatrices& x, std::int64_t matrix, std::int64_t row, std::int64_t column) {
   const char* const at = x.data + matrix * x.matrix_stride + row * x.row_stride + column * x.column_stride;
   return with_integer(x.type, [&](auto zero) { return static_cast<std::uint64_t>(load<decltype(zero)>(at)); });
 }
@@ -47,13 +45,14 @@ void launch_widen(const IntegerLines& from, char* to, cudaStream_t) {
   }
 }
 
-void launch_combine(const IntegerSum& sum, cudaStream_t) {
-  for (std::int64_t at = 0; at < sum.matrices * sum.rows * sum.columns; ++at) {
-    const std::int64_t matrix = at / (sum.rows * sum.columns), row = at / sum.columns % sum.rows, column = at % sum.columns;
+void launch_combine(const IntegerMatrixSum& sum, cudaStream_t) {
+  const auto& [matrices, rows, columns] = sum.extents;
+  for (std::int64_t at = 0; at < matrices * rows * columns; ++at) {
+    const std::int64_t matrix = at / (rows * columns), row = at / columns % rows, column = at % columns;
     std::uint64_t word = sum.x.data != nullptr ? sum.alpha * word_at(sum.x, matrix, row, column) : 0;
     if (sum.beta != 0) word += sum.beta * word_at(sum.addend, matrix, row, column);
     if (sum.is_truth) word = word != 0;
-    const IntegerMatrices& to = sum.to;
+    const StridedMatrices& to = sum.to;
     char* const place = to.data + matrix * to.matrix_stride + row * to.row_stride + column * to.column_stride;
     with_integer(to.type, [&](auto zero) { store(place, static_cast<decltype(zero)>(word)); });
   }

@@ -6,10 +6,7 @@
 #include "arith/accuracy/bound.hpp"
 #include "arith/exact/conjugate.hpp"
 #include "arith/update/part_sum.hpp"
-#include "cuda/complex/copy.hpp"
-#include "cuda/complex/expand.hpp"
-#include "cuda/complex/sum.hpp"
-#include "cuda/gram/mirror.hpp"
+#include "cuda/elementwise/matrices.hpp"
 #include "cuda/matmul.hpp"
 #include "cuda/multiply/registry.hpp"
 #include "plan/choice.hpp"
@@ -35,12 +32,12 @@ extern "C" cudaError_t cudaMemsetAsync(void* data, int value, std::size_t bytes,
 namespace ozfp4::cuda {
 namespace {
 
-char* place_of(const PairMatrices& x, std::int64_t matrix, std::int64_t row, std::int64_t column) {
-  return x.data + matrix * x.matrix_stride + row * x.stride + column * x.column_stride;
+char* place_of(const StridedMatrices& x, std::int64_t matrix, std::int64_t row, std::int64_t column) {
+  return x.data + matrix * x.matrix_stride + row * x.row_stride + column * x.column_stride;
 }
 
 template <class Body>
-void for_entries(const PairExtents& extents, const Body& body) {
+void for_entries(const MatrixExtents& extents, const Body& body) {
   for (std::int64_t matrix = 0; matrix < extents.matrices; ++matrix) {
     for (std::int64_t row = 0; row < extents.rows; ++row) {
       for (std::int64_t column = 0; column < extents.columns; ++column) body(matrix, row, column);
@@ -57,7 +54,7 @@ T rounded(const PartSum& of) {
 
 template <class T>
 void add_sums(const ComplexMatrixSum& sum) {
-  const PairExtents& extents = sum.extents;
+  const MatrixExtents& extents = sum.extents;
   for_entries(extents, [&](std::int64_t matrix, std::int64_t row, std::int64_t column) {
     const std::int64_t at = 2 * ((matrix * extents.rows + row) * extents.columns + column);
     ComplexSum of;
@@ -73,7 +70,7 @@ void add_sums(const ComplexMatrixSum& sum) {
       add(1, is_finite(re) ? re : T(0), is_finite(im) ? im : T(0), sum.alpha);
     }
     if (sum.addend.data != nullptr) {
-      with_float(sum.addend.part, [&](auto zero) {
+      with_float(sum.addend.type, [&](auto zero) {
         decltype(zero) x[2];
         std::memcpy(x, place_of(sum.addend, matrix, row, column), sizeof x);
         add(2, x[0], x[1], sum.beta);
@@ -121,8 +118,9 @@ std::int64_t offset_of(const Stack& stack, std::int64_t number) {
 
 }  // namespace
 
-void launch_copy(const PairExtents& extents, const PairMatrices& from, const PairMatrices& to, bool is_turned, cudaStream_t) {
-  with_float(from.part, [&](auto zero) {
+void launch_copy(const MatrixExtents& extents, const StridedMatrices& from, const StridedMatrices& to, bool is_turned,
+                 cudaStream_t) {
+  with_float(from.type, [&](auto zero) {
     for_entries(extents, [&](std::int64_t matrix, std::int64_t row, std::int64_t column) {
       decltype(zero) x[2];
       std::memcpy(x, place_of(from, matrix, row, column), sizeof x);
@@ -133,7 +131,7 @@ void launch_copy(const PairExtents& extents, const PairMatrices& from, const Pai
 }
 
 void launch_sum(const ComplexMatrixSum& sum, cudaStream_t) {
-  with_float(sum.c.part, [&](auto zero) { add_sums<decltype(zero)>(sum); });
+  with_float(sum.c.type, [&](auto zero) { add_sums<decltype(zero)>(sum); });
 }
 
 void launch_expand(const ComplexMatrices& from, void* to, cudaStream_t) {

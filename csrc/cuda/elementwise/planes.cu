@@ -1,16 +1,13 @@
-#include <algorithm>
 #include <stdexcept>
 #include <string>
 
-#include "arith/multiples.hpp"
-#include "cuda/complex/join.hpp"
+#include "arith/add_bytes.hpp"
+#include "cuda/elementwise/loops.cuh"
+#include "cuda/elementwise/planes.hpp"
 #include "cuda/launch.hpp"
 
 namespace ozfp4::cuda {
 namespace {
-
-constexpr int kThreads = 256;
-constexpr std::int64_t kMostBlocks = 1 << 16;
 
 struct JoinParameters {
   uint4* outputs;
@@ -41,8 +38,7 @@ __global__ void __launch_bounds__(kThreads) join_kernel(const __grid_constant__ 
   if (!modulus.is_joined || (p.moduli_used != nullptr && i >= __ldcg(p.moduli_used))) return;
   uint4* const first = p.outputs + kPair * i * p.pieces;
   uint4* const second = first + p.pieces;
-  const std::int64_t step = std::int64_t(gridDim.x) * kThreads;
-  for (std::int64_t at = std::int64_t(blockIdx.x) * kThreads + threadIdx.x; at < p.pieces; at += step) {
+  for_indices(p.pieces, [&](std::int64_t at) {
     uint4 x = first[at], y = second[at];
     join_words(x.x, y.x, modulus);
     join_words(x.y, y.y, modulus);
@@ -50,7 +46,7 @@ __global__ void __launch_bounds__(kThreads) join_kernel(const __grid_constant__ 
     join_words(x.w, y.w, modulus);
     first[at] = x;
     second[at] = y;
-  }
+  });
 }
 
 // Constants of first x + second y from the bytes x, y.
@@ -59,6 +55,42 @@ ByteModulus<1> part_of(int m, std::int64_t first, std::int64_t second) {
   part.weight[0] = static_cast<std::uint32_t>(first) | static_cast<std::uint32_t>(second) << 8;
   set_quotient(part, m, most_byte_sum(m, 2), 0);
   return part;
+}
+
+// ---- Sums over pieces of K -------------------------------------------------------------------------------------------------
+
+struct BytePlanes {
+  std::uint32_t* sum;
+  const std::uint32_t* part;
+  std::int64_t words;  // of a plane
+  int planes;
+  bool has_carries;
+  std::uint16_t modulus[kMaxUnits];
+};
+
+// Every thread takes four entries, plane after plane, the lowest digit first. The last digit is a byte in two's complement: its
+// modulus is 256, and its carry goes nowhere.
+__global__ void __launch_bounds__(kThreads) add_bytes_kernel(const __grid_constant__ BytePlanes p) {
+  for_indices(p.words, [&](std::int64_t i) {
+    std::uint32_t carry = 0;
+    for (int plane = 0; plane < p.planes; ++plane) {
+      const std::int64_t at = plane * p.words + i;
+      if (!p.has_carries) carry = 0;
+      p.sum[at] = add_bytes(p.sum[at], p.part[at], p.modulus[plane], carry);
+    }
+  });
+}
+
+// A block takes a line.
+__global__ void __launch_bounds__(kThreads)
+    add_words_kernel(WordMatrices<std::uint32_t> sum, WordMatrices<const std::uint32_t> part, std::int64_t lines,
+                     std::int32_t rows, std::int32_t columns) {
+  for (std::int64_t line = blockIdx.x; line < lines; line += gridDim.x) {
+    const std::int64_t matrix = line / rows, row = line % rows;
+    std::uint32_t* to = sum.data + matrix * sum.matrix_stride + row * sum.pitch;
+    const std::uint32_t* from = part.data + matrix * part.matrix_stride + row * part.pitch;
+    for (std::int64_t column = threadIdx.x; column < columns; column += kThreads) to[column] += from[column];
+  }
 }
 
 }  // namespace
@@ -88,13 +120,34 @@ JoinPlan make_join_plan(const Plan& plan) {
 void launch_join_parts(const JoinPlan& plan, std::uint8_t* outputs, std::int64_t plane_stride, const int* moduli_used,
                        cudaStream_t stream) {
   const JoinParameters p{reinterpret_cast<uint4*>(outputs), plane_stride / 16, moduli_used, plan};
-  LaunchConfig config;
-  config.stage = Stage::accumulate;
-  config.grid =
-      dim3(static_cast<unsigned>(std::min(ceil_div(p.pieces, kThreads), kMostBlocks)), static_cast<unsigned>(plan.moduli));
-  config.block = dim3(kThreads);
-  config.stream = stream;
+  LaunchConfig config = config_of_blocks(Stage::accumulate, nullptr, ceil_div(p.pieces, kThreads), stream);
+  config.grid.y = static_cast<unsigned>(plan.moduli);
   launch(join_kernel, config, p);
+}
+
+void launch_add_bytes(const Schedule& schedule, std::uint8_t* sum, const std::uint8_t* part, std::int64_t plane_bytes,
+                      cudaStream_t stream) {
+  BytePlanes p{};
+  p.sum = reinterpret_cast<std::uint32_t*>(sum);
+  p.part = reinterpret_cast<const std::uint32_t*>(part);
+  p.words = plane_bytes / 4;
+  p.planes = schedule.out_planes;
+  if (p.planes > kMaxUnits || plane_bytes % 4 != 0) {
+    throw std::invalid_argument("accumulate: " + std::to_string(p.planes) + " planes of " + std::to_string(plane_bytes) +
+                                " bytes; it takes at most " + std::to_string(kMaxUnits) + " of a multiple of 4");
+  }
+  for (const GemmStep& step : schedule.steps) {
+    if (step.action != Action::store_residue && step.action != Action::store_digit) continue;
+    p.modulus[step.out_plane] = static_cast<std::uint16_t>(step.modulus);
+    p.has_carries = p.has_carries || step.action == Action::store_digit;
+  }
+  launch(add_bytes_kernel, config_of_blocks(Stage::accumulate, nullptr, ceil_div(p.words, kThreads), stream), p);
+}
+
+void launch_add_words(const WordMatrices<std::uint32_t>& sum, const WordMatrices<const std::uint32_t>& part,
+                      std::int64_t matrices, std::int32_t rows, std::int32_t columns, cudaStream_t stream) {
+  const std::int64_t lines = matrices * rows;
+  launch(add_words_kernel, config_of_blocks(Stage::accumulate, nullptr, lines, stream), sum, part, lines, rows, columns);
 }
 
 }  // namespace ozfp4::cuda

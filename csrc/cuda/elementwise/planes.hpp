@@ -1,0 +1,52 @@
+// What multiply left in planes, entry by entry: sums over pieces of K, and residues of complex plans. Launches throw LaunchError.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+
+#include "arith/limbs/residue_bytes.hpp"
+#include "plan/plan.hpp"
+#include "plan/prefix.hpp"
+#include "plan/schedule.hpp"
+
+namespace ozfp4::cuda {
+
+// What a modulus adds up: the residues of both outputs are the low two bytes.
+struct JoinedModulus {
+  bool is_joined = false;  // else the outputs are the parts already
+  ByteModulus<1> re, im;
+};
+
+struct JoinPlan {
+  int moduli = 0;
+  JoinedModulus modulus[kMaxModuli / kPair];
+};
+
+// Empty unless the plan is complex. Throws std::length_error for more moduli than it holds. Range: moduli of a byte.
+JoinPlan make_join_plan(const Plan& plan);
+
+// From the two residues of each modulus to those of the real and imaginary parts. In place, of outputs [modulus][which of
+// two][byte] with plane_stride bytes each, a multiple of 16, as the address is. `moduli_used` (device, may be null): how many
+// leading moduli.
+void launch_join_parts(const JoinPlan& plan, std::uint8_t* outputs, std::int64_t plane_stride, const int* moduli_used,
+                       cudaStream_t stream);
+
+// sum += part for all planes of bytes of the schedule, where the first piece has left its own: residues modulo their moduli,
+// digits with their carries. Both lie as [plane][byte], `plane_bytes` each, a multiple of 4, as the address is. Range: digits of
+// a sum that has room in the planes.
+void launch_add_bytes(const Schedule& schedule, std::uint8_t* sum, const std::uint8_t* part, std::int64_t plane_bytes,
+                      cudaStream_t stream);
+
+// Matrices of int32 one behind the other; pitch and stride in entries.
+template <class T>
+struct WordMatrices {
+  T* data;
+  std::int64_t pitch, matrix_stride;
+};
+
+// sum += part modulo 2^32. Range: matrices * rows < 2^63.
+void launch_add_words(const WordMatrices<std::uint32_t>& sum, const WordMatrices<const std::uint32_t>& part,
+                      std::int64_t matrices, std::int32_t rows, std::int32_t columns, cudaStream_t stream);
+
+}  // namespace ozfp4::cuda
