@@ -2,7 +2,7 @@
 # ozfp4._cuda takes it from libozfp4_cuda beside it, see cmake/package_cuda.cmake.
 #
 # CMAKE_CUDA_ARCHITECTURES chooses the GPUs, as 80;86-real;90a-real;100f-real;120f-real. Every multiply kernel is
-# compiled for those of them that it runs on, see csrc/cuda/multiply/registry.cpp; scale, encode and reconstruct for all.
+# compiled for those of them that it runs on, see csrc/cuda/multiply/registry.cpp; thin products for 90 and 100; the rest for all.
 include(cmake/gpu_targets.cmake)
 if(NOT CMAKE_CUDA_ARCHITECTURES)
   find_gpu_targets(CMAKE_CUDA_ARCHITECTURES)
@@ -62,7 +62,6 @@ add_library(ozfp4_cuda STATIC
   csrc/cuda/direct/direct.cu
   csrc/cuda/direct/integers.cu
   csrc/cuda/thin/cut.cpp
-  csrc/cuda/thin/thin.cu
   csrc/cuda/integers/integer_plan.cpp
   csrc/cuda/integers/reconstruct.cu
   csrc/cuda/reconstruct/reconstruct_plan.cpp
@@ -73,15 +72,8 @@ add_library(ozfp4_cuda STATIC
   csrc/cuda/repair/repair.cu
   csrc/cuda/standard/settle.cu)
 target_link_libraries(ozfp4_cuda PUBLIC ozfp4_cpu CUDA::cudart_static)
-# What is laid out in one way for 8.0 and in another for 8.6 and 8.9.
-add_library(ozfp4_cuda_shaped OBJECT
-  csrc/cuda/encode/encode.cu
-  csrc/cuda/encode/scale_encode.cu
-  csrc/cuda/fused/tile.cu)
-target_include_directories(ozfp4_cuda_shaped PRIVATE csrc)
-target_sources(ozfp4_cuda PRIVATE $<TARGET_OBJECTS:ozfp4_cuda_shaped>)
 set(hidden POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden CUDA_VISIBILITY_PRESET hidden)
-set_target_properties(ozfp4_cuda ozfp4_cuda_shaped PROPERTIES ${hidden})
+set_target_properties(ozfp4_cuda PROPERTIES ${hidden})
 # Of the host's code in sources for nvcc; on a GPU the functions themselves say what is rounded.
 set(cuda_rounds_products -Xcompiler=-ffp-contract=off -DOZFP4_ROUNDS_PRODUCTS)
 set(cuda_warnings -Wall,-Wextra$<$<BOOL:${OZFP4_WERROR}>:,-Werror>)
@@ -93,19 +85,37 @@ if(OZFP4_RACECHECK)
   list(APPEND cuda_options -DOZFP4_RACECHECK)
 endif()
 target_compile_options(ozfp4_cuda PRIVATE ${cuda_options})
-target_compile_options(ozfp4_cuda_shaped PRIVATE ${cuda_options})
 share_front_end(ozfp4_cuda)
+
+# Sources of ozfp4_cuda that are compiled for the given architectures.
+function(add_cuda_part name architectures)
+  add_library(${name} OBJECT ${ARGN})
+  set_target_properties(${name} PROPERTIES CUDA_ARCHITECTURES "${architectures}" ${hidden})
+  target_include_directories(${name} PRIVATE csrc)
+  target_compile_options(${name} PRIVATE ${cuda_options})
+  target_sources(ozfp4_cuda PRIVATE $<TARGET_OBJECTS:${name}>)
+endfunction()
+
+# What is laid out in one way for 8.0 and in another for 8.6 and 8.9.
+add_cuda_part(ozfp4_cuda_shaped "${CMAKE_CUDA_ARCHITECTURES}"
+  csrc/cuda/encode/encode.cu
+  csrc/cuda/encode/scale_encode.cu
+  csrc/cuda/fused/tile.cu)
+# For GPUs with clusters and fast FP64; elsewhere has_thin_kernels finds no code of them. In a build for none of these GPUs the
+# kernels are empty (thin/limits.hpp).
+set(thin ${CMAKE_CUDA_ARCHITECTURES})
+list(FILTER thin INCLUDE REGEX "^(90|100)")
+if(NOT thin)
+  list(GET CMAKE_CUDA_ARCHITECTURES 0 thin)
+endif()
+add_cuda_part(ozfp4_cuda_thin "${thin}" csrc/cuda/thin/thin.cu)
 
 # The multiply kernels of this build, a line each, for csrc/cuda/multiply/registry.cpp; a kernel without a line is left out.
 set(held_kernels "")
 
 # One multiply kernel for the given architectures: `name` as enum class Kernel has it, its Launch, and the sources that follow.
 function(add_kernel_library name launch architectures)
-  add_library(kernel_${name} OBJECT ${ARGN})
-  set_target_properties(kernel_${name} PROPERTIES CUDA_ARCHITECTURES "${architectures}" ${hidden})
-  target_include_directories(kernel_${name} PRIVATE csrc)
-  target_compile_options(kernel_${name} PRIVATE ${cuda_options})
-  target_sources(ozfp4_cuda PRIVATE $<TARGET_OBJECTS:kernel_${name}>)
+  add_cuda_part(kernel_${name} "${architectures}" ${ARGN})
   list_held_code(targets "${architectures}")
   string(REPLACE ";" ", " targets "${targets}")
   set(held_kernels "${held_kernels}OZFP4_KERNEL(${name}, ${launch}, ${targets})\n" PARENT_SCOPE)

@@ -17,7 +17,7 @@ CONDITION = re.compile(r"^ *# *(?:el)?if\b(.*__CUDA_ARCH.*)$", re.MULTILINE)
 
 
 def sources(library: str) -> list[str]:
-    listed = re.search(rf"add_library\({library} \w+\s([^)]*)\)", CUDA)
+    listed = re.search(rf'add_(?:library|cuda_part)\({library} (?:STATIC|"[^"]*")\s([^)]*)\)', CUDA)
     assert listed, library
     return re.findall(r"\S+\.cu\b", listed[1])
 
