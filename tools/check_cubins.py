@@ -216,7 +216,7 @@ def short_name(name: str) -> str:
     if "tcgen0513Fp4Mainloop96" in name:
         return "tcgen05 fp4 K=96 256x256"
     if "tcgen0512ByteMainloop" in name:
-        return f"tcgen05 {'u8' if 'EEEEEEhNS' in name else 's8'} 256x256"
+        return "tcgen05 u8 256x256"
     parts = [part for part in ("Fp4Atom", "StandInAtom", "ByteAtomILb0", "ByteAtomILb1") if part in name]
     loader = re.search(r"(Copy|Bulk)Loader", name)
     sizes = re.findall(r"Li(\d+)E", name)

@@ -26,7 +26,7 @@ torch = pytest.importorskip("torch")
 # By alphabet, best first; what has no planes, and what only tests call.
 SERVING = {
     "int8": [("wgmma s8", "u8"), ("warp s8", "u8"), ("tcgen05 s8", "u8")],
-    "fp4": [("warp fp4", "e2m1"), ("tcgen05 s8", "s8"), ("wgmma s8", "s8")],
+    "fp4": [("warp fp4", "e2m1"), ("warp s8", "s8"), ("wgmma s8", "s8")],
 }
 OTHERS = [("integers in machine words", "words"), ("warp fp4 stand-in", "e2m1")]
 Named = tuple[int, str, str]
@@ -115,7 +115,7 @@ def test_the_kernel_that_is_likely_to_serve(cuda: Extension) -> None:
         with pytest.warns(RuntimeWarning, match=text):
             guard.test(kernel, short=True)
     assert guard.likely_kernel(INT8, 0) == ("warp s8", "")
-    assert guard.likely_kernel(FP4, 0) == ("tcgen05 s8", "")  # limbs as bytes
+    assert guard.likely_kernel(FP4, 0) == ("warp s8", "")  # limbs as bytes
     cuda.wrong = set(SERVING["int8"])
     for kernel in kernels.gpu_kernels(0, INT8)[1:]:  # the first one failed before
         with pytest.warns(RuntimeWarning, match="is disabled"):

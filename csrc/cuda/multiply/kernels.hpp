@@ -20,9 +20,5 @@ void start_stand_in_bulk(const MultiplyParams& params, TileShape shape, Element 
 namespace ozfp4::cuda::tcgen05 {
 void launch_fp4(const KernelRow& row, const GemmProblem& problem, const TileChoice& choice, cudaStream_t stream);
 void launch_fp4_96(const KernelRow& row, const GemmProblem& problem, const TileChoice& choice, cudaStream_t stream);
-void launch_u8(const KernelRow& row, const GemmProblem& problem, const TileChoice& choice, cudaStream_t stream);
-void launch_s8(const KernelRow& row, const GemmProblem& problem, const TileChoice& choice, cudaStream_t stream);
-inline void launch_bytes(const KernelRow& row, const GemmProblem& problem, const TileChoice& choice, cudaStream_t stream) {
-  (is_signed(problem.element) ? launch_s8 : launch_u8)(row, problem, choice, stream);
-}
+void launch_bytes(const KernelRow& row, const GemmProblem& problem, const TileChoice& choice, cudaStream_t stream);
 }  // namespace ozfp4::cuda::tcgen05

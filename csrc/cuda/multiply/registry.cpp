@@ -37,7 +37,7 @@ constexpr KernelRow kRows[kKernels] = {
     {Kernel::tcgen05_fp4_96, "tcgen05 fp4 K=96", 103, 103, "the kernel needs the FP4 units of compute capability 10.3",  //
      true, true, false, true, 0, kTcgen05Tiles, 1, tcgen05::clocks, tcgen05::find_pass_error},
     {Kernel::tcgen05_bytes, "tcgen05 s8", 100, 100, "the kernel needs the INT8 units of compute capability 10.0",  //
-     false, true, false, true, 0, kTcgen05Tiles, 1, tcgen05::clocks, tcgen05::find_pass_error},
+     false, true, false, true, 0, kTcgen05Tiles, 1, tcgen05::clocks, tcgen05::find_pass_error, false},
     {Kernel::stand_in_copy, "warp fp4 stand-in cp.async", 0, kAnyLater, "",  //
      true, false, true, false, 0, mma_sync::kTiles, mma_sync::kShapeCount, mma_sync::clocks},
     {Kernel::stand_in_bulk, "warp fp4 stand-in tma", 0, kAnyLater, "",  //
@@ -118,6 +118,7 @@ const char* find_kernel_error(Kernel kernel, Element element, const Gpu& gpu) {
   if (row.takes_codes != (element == Element::e2m1)) {
     return row.takes_codes ? "the kernel multiplies E2M1 codes, not bytes" : "the kernel multiplies bytes, not E2M1 codes";
   }
+  if (element == Element::s8 && !row.takes_signed_bytes) return "the kernel multiplies unsigned bytes, not signed ones";
   if (gpu.capability < row.first_capability || gpu.capability > row.last_capability) return row.needs;
   return runs_on(code_of(kernel), gpu.capability) ? nullptr
                                                   : "this build holds no code of the kernel for the GPU's compute capability";

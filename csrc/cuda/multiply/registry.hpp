@@ -37,6 +37,8 @@ struct KernelRow {
   // nullptr where the kernel takes a problem that find_problem_error has nothing against, else the reason; null: it takes all.
   const char* (*find_error)(const GemmProblem& problem, const TileChoice& choice) = nullptr;
 
+  bool takes_signed_bytes = true;  // where it takes bytes; other kernels have those of E2M1 plans
+
   // The kernel's tile of this shape; nullptr where it has none.
   const KernelTile* find_tile(TileShape shape) const {
     for (int t = 0; t < tile_count; ++t) {

@@ -18,7 +18,7 @@ std::uint32_t reduced(std::int32_t multiplier, std::uint32_t modulus) {
 
 // The largest |sum| that the folds of these elements are made for.
 std::uint64_t sum_limit(Element element) {
-  return element == Element::e2m1 ? kFp32Exact : element == Element::s8 ? kSignedFoldExact : kUnsignedPassExact;
+  return element == Element::e2m1 ? kFp32Exact : kUnsignedPassExact;
 }
 
 // Matrices of the flattened [plane][batch] array from one plane to the next.

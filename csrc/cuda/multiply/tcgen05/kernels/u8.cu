@@ -4,7 +4,7 @@
 
 namespace ozfp4::cuda::tcgen05 {
 
-void launch_u8(const KernelRow& row, const GemmProblem& problem, const TileChoice& choice, cudaStream_t stream) {
+void launch_bytes(const KernelRow& row, const GemmProblem& problem, const TileChoice& choice, cudaStream_t stream) {
   using Bytes = Config<cutlass::arch::Sm100, std::uint8_t, std::int32_t, cutlass::arch::OpClassTensorOp,
                        cutlass::gemm::KernelTmaWarpSpecialized2SmSm100, ByteMainloop, block_entries(Element::u8)>;
   launch_passes<Bytes>(row, problem, choice, stream, [](auto&) {});
