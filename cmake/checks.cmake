@@ -17,7 +17,7 @@ function(add_check source library)
   target_include_directories(${target} PRIVATE tests)
   target_link_libraries(${target} PRIVATE ${library})
   target_compile_options(${target} PRIVATE
-    $<$<COMPILE_LANGUAGE:CXX>:-O3 -Wall -Wextra -Wshadow $<$<BOOL:${OZFP4_WERROR}>:-Werror>>
+    $<$<COMPILE_LANGUAGE:CXX>:-O1 -Wall -Wextra -Wshadow $<$<BOOL:${OZFP4_WERROR}>:-Werror>>
     $<$<COMPILE_LANGUAGE:CUDA>:${cuda_rounds_products} -Xcompiler=-Wall,-Wextra$<$<BOOL:${OZFP4_WERROR}>:,-Werror>>)
   if(NOT ARGN)
     set(ARGN host)
