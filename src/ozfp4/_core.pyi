@@ -1,6 +1,6 @@
 """The extension module: plans, the four stages and whole products on the CPU (sources: csrc/bindings)."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
 from typing import Any, ClassVar
 
@@ -175,9 +175,12 @@ class Prepared:
 def prepare(x: _Array, is_right: bool, is_for_real: bool, precision: int, asked: Options, /) -> Prepared:
     """`is_for_real`: a complex operand that is multiplied with real ones; `precision`: of the results, 53 or 24."""
 
-def multiply_plain(a: _Array, b: _Array, out: _Array | None, accuracy: str, asked: dict[str, Any]) -> Any:
-    """The product of two arrays by keywords of :func:`ozfp4.matmul`, and this accuracy where they name none. NotImplemented for
-    whatever is not plain or not right."""
+def multiply_plain(
+    a: Any, b: Any, out: Any, accuracy: str, keywords: Mapping[str, Any], may_be_watched: bool = True,
+    alpha: Any = 1, beta: Any = 0, c: Any = None, trans_a: Any = False, trans_b: Any = False, /,
+) -> Any:  # fmt: skip
+    """alpha A B + beta C of arrays by keywords of :func:`ozfp4.gemm`, and this accuracy where they name none; NotImplemented for
+    whatever is not plain or not right. All of an update are passed, or none."""
 
 def plain_tensors(
     api: Any,
@@ -186,8 +189,8 @@ def plain_tensors(
     increment_version: Callable[..., Any],
     /,
 ) -> Callable[..., Any]:
-    """The same function of tensors on the CPU that nobody watches. `makers` of tensors of a shape and strides, of float64,
-    float32, complex128 and complex64. ValueError for an `api` that reads none."""
+    """The same function of tensors on the CPU; `may_be_watched`: the operands. `makers` of tensors of a shape and strides, of
+    float64, float32, complex128 and complex64. ValueError for an `api` that reads none."""
 
 def multiply_arrays(
     a: _Array,
@@ -240,7 +243,7 @@ def cheapest(asked: Options, precision: int, k: int, /) -> tuple[str, str]:
 
 piece_words: int
 
-def piece_facts(operand: _Array, is_right: bool) -> npt.NDArray[np.int64]: ...
+def piece_facts(operand: _Array, is_right: bool, /) -> npt.NDArray[np.int64]: ...
 
 class Pieces:
     """A product whose operands are cut along K: the scales of whole lines of `k` entries, rows of A and then columns of B, from
@@ -256,6 +259,7 @@ class Pieces:
         rounding: str,
         precision: int,
         prefixes: int,
+        /,
     ) -> None: ...
     @property
     def count(self) -> int:
@@ -278,13 +282,13 @@ class Pieces:
         """LineRecord in four words a line: depth, nonzeros, rounded, capacity and exponent; without lines where the accuracy is
         "scaled"."""
 
-    def count_rounded(self, a: _Array, b: _Array) -> npt.NDArray[np.int64]: ...
-    def set_rounded(self, counts: npt.NDArray[np.int64]) -> None: ...
+    def count_rounded(self, a: _Array, b: _Array, /) -> npt.NDArray[np.int64]: ...
+    def set_rounded(self, counts: npt.NDArray[np.int64], /) -> None: ...
     def residues(
-        self, a: _Array, first_row: int, b: _Array, first_column: int, out: _Array, workspace_limit: int
+        self, a: _Array, first_row: int, b: _Array, first_column: int, out: _Array, workspace_limit: int, /
     ) -> None: ...
     def finish(
-        self, received: _Array, first_row: int, first_column: int, out: _Array
+        self, received: _Array, first_row: int, first_column: int, out: _Array, /
     ) -> npt.NDArray[np.int64]:
         """Rounds; the rows and columns, (entries, 2), of those that nothing certifies."""
 

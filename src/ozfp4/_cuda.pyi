@@ -51,15 +51,10 @@ def force(
 # ---- Products ----
 
 def multiply_plain(
-    a: Any, b: Any, out: Any, accuracy: str, keywords: Mapping[str, Any], may_be_watched: bool = True
-) -> Any:
-    """The product; NotImplemented for whatever is not plain or not right. `may_be_watched`: the operands."""
-
-def update_plain(
-    alpha: Any, a: Any, b: Any, beta: Any, c: Any, trans_a: Any, trans_b: Any, out: Any, accuracy: str,
-    keywords: Mapping[str, Any], may_be_watched: bool,
+    a: Any, b: Any, out: Any, accuracy: str, keywords: Mapping[str, Any], may_be_watched: bool = True,
+    alpha: Any = 1, beta: Any = 0, c: Any = None, trans_a: Any = False, trans_b: Any = False, /,
 ) -> Any:  # fmt: skip
-    """alpha A B + beta C likewise."""
+    """As ``_core.multiply_plain``, of tensors. `may_be_watched`: the operands."""
 
 def multiply_tensors(
     a: Any,
@@ -138,9 +133,9 @@ def count_repaired_at(address: int, /) -> bool:
 repair_count_bytes: int
 most_prefixes: int
 
-def piece_facts_scratch(x: Any, is_right: bool) -> int: ...
-def piece_facts(x: Any, is_right: bool, words: int, scratch: int, device: int, stream: int) -> None: ...
-def listed_words(columns: int) -> int: ...
+def piece_facts_scratch(x: Any, is_right: bool, /) -> int: ...
+def piece_facts(x: Any, is_right: bool, words: int, scratch: int, device: int, stream: int, /) -> None: ...
+def listed_words(columns: int, /) -> int: ...
 
 class Partial:
     """The stages of a product of which a device has a piece of K, of `piece_k` entries; the whole lines have `whole_k`."""
@@ -155,12 +150,13 @@ class Partial:
         rounding: str,
         precision: int,
         device: int,
+        /,
     ) -> None: ...
-    def plane_bytes(self, lines: int) -> int: ...
-    def residue_bytes(self, count: int, rows: int, columns: int) -> int: ...
-    def spare_planes(self, count: int) -> int: ...
+    def plane_bytes(self, lines: int, /) -> int: ...
+    def residue_bytes(self, count: int, rows: int, columns: int, /) -> int: ...
+    def spare_planes(self, count: int, /) -> int: ...
     def encode(
-        self, x: Any, is_right: bool, shift: int, record: int, planes: int, verdict: int, stream: int
+        self, x: Any, is_right: bool, shift: int, record: int, planes: int, verdict: int, stream: int, /
     ) -> None: ...
     def multiply(
         self,
@@ -175,6 +171,7 @@ class Partial:
         out: int,
         verdict: int,
         stream: int,
+        /,
     ) -> None: ...
     def finish(
         self,
@@ -190,6 +187,7 @@ class Partial:
         counts: int,
         verdict: int,
         stream: int,
+        /,
     ) -> None: ...
 
 # ---- Kernels ----

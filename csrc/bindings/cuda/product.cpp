@@ -16,6 +16,7 @@
 #include "bindings/cuda/tensors.hpp"
 #include "bindings/interpreter_lock.hpp"
 #include "bindings/product/options.hpp"
+#include "bindings/product/plain.hpp"
 #include "bindings/product/shapes.hpp"
 #include "bindings/tensors/python.hpp"
 #include "cuda/runtime/device_guard.hpp"
@@ -303,117 +304,27 @@ py::dict way_of_product(const py::object& a, const py::object& b, const py::obje
 
 // ---- The short way ----
 
-// alpha A B + beta C, or A B.
-struct Asked {
-  PyObject *a, *b, *c, *out, *accuracy, *keywords;
-  PyObject *alpha, *beta, *trans_a, *trans_b;  // null: of no update
-  bool may_be_watched;                         // the operands
-};
-
-std::optional<std::complex<double>> factor_of(PyObject* given) {
-  if (PyLong_CheckExact(given)) {  // beyond these some are no float64 numbers
-    int is_large = 0;
-    const long long number = PyLong_AsLongLongAndOverflow(given, &is_large);
-    constexpr long long most = 1LL << 53;
-    return is_large == 0 && -most <= number && number <= most ? std::make_optional<std::complex<double>>(number) : std::nullopt;
-  }
-  if (!PyFloat_CheckExact(given) && !PyComplex_CheckExact(given)) return std::nullopt;
-  const Py_complex found = PyComplex_AsCComplex(given);
-  if (PyErr_Occurred() != nullptr) {
-    PyErr_Clear();
-    return std::nullopt;
-  }
-  if (!std::isfinite(found.real) || !std::isfinite(found.imag)) return std::nullopt;
-  return std::complex<double>(found.real, found.imag);
-}
-
-// The operand as `trans` takes it, where that is one of BLAS's letters or a bool; nothing for other texts.
-std::optional<TensorView> taken(TensorView x, PyObject* trans) {
-  if (trans == nullptr || trans == Py_False) return x;
-  const auto is = [&](const char* name) { return PyUnicode_Check(trans) && PyUnicode_CompareWithASCIIString(trans, name) == 0; };
-  if (is("N")) return x;
-  const bool conjugates = is("C");
-  if ((trans != Py_True && !is("T") && !conjugates) || x.ndim() < 2) return std::nullopt;
-  return x.transposed(conjugates);
-}
-
-bool is_same_place(const TensorView& x, const TensorView& y) {
-  if (x.data() != y.data() || x.ndim() != y.ndim()) return false;
-  for (py::ssize_t axis = 0; axis < x.ndim(); ++axis) {
-    if (x.shape(axis) > 1 && x.strides(axis) != y.strides(axis)) return false;
-  }
-  return true;
-}
-
-// The result, or NotImplemented for whatever is not plain or not right, of which Python finds out more.
-py::object multiply_plain(const Asked& asked) {
-  const py::object unknown = py::reinterpret_borrow<py::object>(Py_NotImplemented);
-  if (!Torch::is_connected()) return unknown;
+// The result, or NotImplemented.
+py::object multiply_plain(PyObject* const* given, Py_ssize_t count) {
+  const PlainArguments arguments = plain_arguments(given, count);
+  if (!Torch::is_connected()) return not_plain();
   const Torch& torch = Torch::get();
-  if (asked.may_be_watched && !torch.reader().nothing_watches()) return unknown;
-  const bool updates = asked.alpha != nullptr;
-  const auto alpha = updates ? factor_of(asked.alpha) : 1.0, beta = updates ? factor_of(asked.beta) : 0.0;
-  if (!alpha || !beta) return unknown;
-  const bool adds = *beta != 0.0, has_out = asked.out != Py_None;
-  if (!adds && asked.c != Py_None) return unknown;  // C is not read, but its dtype and shape count
-  std::optional<TensorView> a = torch.reader().read_plain(asked.a), b, c, out;
-  if (!a || !(b = torch.reader().read_plain(asked.b))) return unknown;
-  if (adds && !(c = torch.reader().read_plain(asked.c))) return unknown;
-  if (has_out && !(out = torch.reader().read_plain(asked.out))) return unknown;
-  const int device = a->device();
-  if (b->device() != device || (c && c->device() != device) || (out && out->device() != device)) return unknown;
-  if (static_cast<std::size_t>(device) >= ready.size() || !ready[static_cast<std::size_t>(device)]) return unknown;
-  if (!(a = taken(*a, asked.trans_a)) || !(b = taken(*b, asked.trans_b))) return unknown;
-  const std::optional<EntryType> type_a = a->float_type(), type_b = b->float_type();
-  if (!type_a || !type_b || a->ndim() == 0 || b->ndim() == 0 || (a->ndim() == 1 && b->ndim() == 1)) return unknown;
-  const std::optional<StackExtents> stack = broadcast(*a, *b);
-  if (!stack || !inner_fits(*a, *b)) return unknown;
-  EntryType type = promoted(*type_a, *type_b);
-  if ((alpha->imag() != 0 || beta->imag() != 0) && !type.is_complex) return unknown;
-  const StackExtents shape = result_shape(*a, *b, *stack);
-  if (c) {
-    const std::optional<EntryType> own = c->float_type();
-    if (!own || own->is_complex != type.is_complex || c->is_conjugated() || !has_shape(*c, shape)) return unknown;
-    type = promoted(type, *own);
-  }
-  if (out) {
-    const std::optional<EntryType> own = out->float_type();
-    if (!own || !is_same(*own, type) || out->is_conjugated() || !has_shape(*out, shape) || may_overlap_itself(*out))
-      return unknown;
-    if (may_overlap(*out, *a) || may_overlap(*out, *b)) return unknown;
-    if (c && may_overlap(*out, *c) && !(is_same(*c->float_type(), type) && is_same_place(*out, *c))) return unknown;
-  }
-  const std::optional<Options> options = plain_options(asked.accuracy, asked.keywords);
-  if (!options || (options->alphabet != nullptr && options->alphabet->entry == PlaneEntry::fp64)) return unknown;
-  if ((has_both_parts(*alpha) || has_both_parts(*beta)) && options->rounding != Rounding::nearest) return unknown;
-  Place place(torch, py::reinterpret_borrow<py::object>(asked.a), device);
-  py::object result = py::reinterpret_borrow<py::object>(asked.out);
-  if (!has_out) {
-    auto made = torch.empty(shape, type, place.device());
-    result = std::move(made.first);
-    out = made.second;
-  }
-  Product p = product_of(Tensors{*a, *b, *out, c}, *type_a, *type_b, type, *stack);
-  if (c) p.addend_part = c->float_type()->part;
-  p.alpha = *alpha;
-  p.beta = *beta;
-  run(*options, place, [&](const Options& own, const DevicePlace& at) { enqueue(p, own, at); });
-  if (has_out) torch.mark_written(result);
-  return result;
-}
-
-// (a, b, out, accuracy, keywords), and whether somebody may watch the operands, by default true.
-py::object matmul_plain(PyObject* const* given, Py_ssize_t count) {
-  if (count != 5 && count != 6) throw py::type_error("multiply_plain: takes 5 or 6 arguments");
-  return multiply_plain({given[0], given[1], Py_None, given[2], given[3], given[4], nullptr, nullptr, nullptr, nullptr,
-                         count == 5 || given[5] == Py_True});
-}
-
-// (alpha, a, b, beta, c, trans_a, trans_b, out, accuracy, keywords, whether somebody may watch the operands)
-py::object gemm_plain(PyObject* const* given, Py_ssize_t count) {
-  if (count != 11) throw py::type_error("update_plain: takes 11 arguments");
-  return multiply_plain(
-      {given[1], given[2], given[4], given[7], given[8], given[9], given[0], given[3], given[5], given[6], given[10] == Py_True});
+  if (arguments.may_be_watched && !torch.reader().nothing_watches()) return not_plain();
+  const auto read = [&](PyObject* x) { return torch.reader().read_plain(x); };
+  return with_plain<TensorView>(arguments, read, [&](const PlainProduct<TensorView>& found) -> py::object {
+    const int device = found.a.device();
+    const auto is_apart = [&](const std::optional<TensorView>& x) { return x && x->device() != device; };
+    if (found.b.device() != device || is_apart(found.c) || is_apart(found.out)) return not_plain();
+    if (static_cast<std::size_t>(device) >= ready.size() || !ready[static_cast<std::size_t>(device)]) return not_plain();
+    if (found.options.alphabet != nullptr && found.options.alphabet->entry == PlaneEntry::fp64) return not_plain();
+    Place place(torch, py::reinterpret_borrow<py::object>(arguments.a), device);
+    const auto made = found.out ? std::make_pair(py::reinterpret_borrow<py::object>(arguments.out), *found.out)
+                                : torch.empty(found.shape, found.type, place.device());
+    const Product p = found.into<PreparedTensor>(made.second);
+    run(found.options, place, [&](const Options& own, const DevicePlace& at) { enqueue(p, own, at); });
+    if (found.out) torch.mark_written(made.first);
+    return made.first;
+  });
 }
 
 // ---- What is chosen, and what is set ----
@@ -496,8 +407,7 @@ void register_product(py::module_& module) {
       .def_property_readonly(
           "plan", [](const PreparedTensor& x) { return plan_tuple(*x.made->plan, std::max<std::int64_t>(x.inner, 1)); });
   module.def("prepare", &prepare_tensor);
-  module.attr("multiply_plain") = builtin<matmul_plain>("multiply_plain");
-  module.attr("update_plain") = builtin<gemm_plain>("update_plain");
+  module.attr("multiply_plain") = builtin<multiply_plain>("multiply_plain");
   module.def("multiply_tensors", &multiply_tensors, py::arg("a"), py::arg("b"), py::arg("out"), py::arg("asked"),
              py::arg("alpha") = 1.0, py::arg("beta") = 0.0, py::arg("addend") = py::none(), py::arg("upper") = py::none(),
              py::arg("bound") = py::none(), py::arg("prepared_a") = py::none(), py::arg("prepared_b") = py::none(),

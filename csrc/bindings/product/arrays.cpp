@@ -27,6 +27,11 @@ EntryType type_of(const char* name, const py::array& x) {
   throw py::type_error(std::string(name) + ": dtype " + std::string(py::str(x.dtype())) + " is no floating-point one");
 }
 
+std::optional<py::array> transposed(const py::array& x, bool conjugates) {
+  if (conjugates && x.dtype().kind() == 'c') return std::nullopt;
+  return py::array(x.attr("swapaxes")(-1, -2));
+}
+
 py::dtype dtype_of(const EntryType& type) {
   if (type.is_complex) {
     return type.part == ElementType::float64 ? py::dtype::of<std::complex<double>>() : py::dtype::of<std::complex<float>>();

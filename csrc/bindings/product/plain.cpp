@@ -1,5 +1,6 @@
-// matmul(a, b, out, accuracy, keywords) where all is plain: the product, or NotImplemented for whatever is not plain or not
-// right, of which Python finds out more. Short products take less time than Python's checks.
+// Products of NumPy arrays and of torch's tensors on the CPU where all is plain.
+#include "bindings/product/plain.hpp"
+
 #include <pybind11/numpy.h>
 
 #include <algorithm>
@@ -9,7 +10,6 @@
 #include <utility>
 
 #include "bindings/product/arrays.hpp"
-#include "bindings/product/options.hpp"
 #include "bindings/product/run.hpp"
 #include "bindings/register.hpp"
 #include "bindings/tensors/python.hpp"
@@ -24,57 +24,34 @@ using namespace product;
 
 constexpr std::array<EntryType, 4> kTypes{kD, kS, kZ, kC};
 
-py::object unknown() { return py::reinterpret_borrow<py::object>(Py_NotImplemented); }
-
-bool is_writeable(const py::array& x) { return x.writeable(); }
-bool is_writeable(const TensorView&) { return true; }
-
-// A result as its library has it, and its memory.
-template <class Matrices>
-using Made = std::pair<py::object, Matrices>;
-
-// `out`: where it goes, else `make` makes a result of a type and a shape.
-template <class Matrices, class Make>
-py::object multiply(const Matrices& a, const Matrices& b, const std::optional<Made<Matrices>>& out, py::handle accuracy,
-                    py::handle keywords, const Make& make) {
-  const py::ssize_t rank_a = a.ndim(), rank_b = b.ndim();
-  if (rank_a == 0 || rank_b == 0 || (rank_a == 1 && rank_b == 1)) return unknown();
-  const std::optional<EntryType> type_a = own_type(a), type_b = own_type(b);
-  const py::ssize_t k = a.shape(rank_a - 1);
-  if (!type_a || !type_b || !inner_fits(a, b) || k > kLongestCertified / 2) return unknown();
-  const std::optional<StackExtents> stack = broadcast(a, b);
-  if (!stack) return unknown();
-  const std::optional<Options> options = plain_options(accuracy, keywords);
-  if (!options) return unknown();
-  const EntryType type = promoted(*type_a, *type_b);
-  const StackExtents shape = result_shape(a, b, *stack);
-  if (out) {
-    const Matrices& place = out->second;
-    const std::optional<EntryType> own = own_type(place);
-    if (!own || !is_same(*own, type) || !has_shape(place, shape) || !is_writeable(place)) return unknown();
-    if (may_overlap_itself(place) || may_overlap(place, a) || may_overlap(place, b)) return unknown();
-  }
-  const Made<Matrices> made = out ? *out : make(type, shape);
-  const Product p = product_of(Given<Matrices, PreparedMatrix>{a, b, made.second}, *type_a, *type_b, type, *stack);
-  run([&](Ran& ran) { product::multiply(p, *options, ran); });
-  return made.first;
-}
-
 bool is_array(PyObject* x) {
   return reinterpret_cast<PyObject*>(Py_TYPE(x)) == reinterpret_cast<PyObject*>(py::detail::npy_api::get().PyArray_Type_);
 }
 
+// `make` makes a result of a type and a shape, as its library has it and where its entries lie.
+template <class Matrices, class Read, class Make>
+py::object multiply(const PlainArguments& given, const Read& read, const Make& make) {
+  return with_plain<Matrices>(given, read, [&](const PlainProduct<Matrices>& found) -> py::object {
+    const bool is_long = found.a.shape(found.a.ndim() - 1) > kLongestCertified / 2;
+    if (is_long || is_conjugated(found.a) || is_conjugated(found.b)) return not_plain();
+    const auto made =
+        found.out ? std::make_pair(py::reinterpret_borrow<py::object>(given.out), *found.out) : make(found.type, found.shape);
+    const Product p = found.template into<PreparedMatrix>(made.second);
+    run([&](Ran& ran) { product::multiply(p, found.options, ran); });
+    return made.first;
+  });
+}
+
 // The product of NumPy arrays.
 py::object multiply_plain(PyObject* const* given, Py_ssize_t count) {
-  const bool has_out = count == 5 && given[2] != Py_None;
-  if (count != 5 || !is_array(given[0]) || !is_array(given[1]) || (has_out && !is_array(given[2]))) return unknown();
-  const auto at = [&](int i) { return py::reinterpret_borrow<py::array>(given[i]); };
+  const auto read = [](PyObject* x) {
+    return is_array(x) ? std::make_optional(py::reinterpret_borrow<py::array>(x)) : std::nullopt;
+  };
   const auto make = [](const EntryType& type, const StackExtents& shape) {
     const py::array c(dtype_of(type), shape);
-    return Made<py::array>{c, c};
+    return std::make_pair(py::object(c), c);
   };
-  const auto out = has_out ? std::optional<Made<py::array>>({at(2), at(2)}) : std::nullopt;
-  return multiply(at(0), at(1), out, given[3], given[4], make);
+  return multiply<py::array>(plain_arguments(given, count), read, make);
 }
 
 // Products of torch's tensors on the CPU.
@@ -89,30 +66,19 @@ class PlainTensors {
   }
 
   py::object multiply(PyObject* const* given, Py_ssize_t count) const {
-    if (count != 5) return unknown();
-    const bool has_out = given[2] != Py_None;
-    const std::optional<TensorView> a = taken(given[0]), b = a ? taken(given[1]) : std::nullopt;
-    if (!b || !reader_.nothing_watches()) return unknown();
-    std::optional<Made<TensorView>> out;
-    if (has_out) {
-      const std::optional<TensorView> memory = taken(given[2]);
-      if (!memory) return unknown();
-      out = {py::reinterpret_borrow<py::object>(given[2]), *memory};
-    }
+    const PlainArguments arguments = plain_arguments(given, count);
+    if (arguments.may_be_watched && !reader_.nothing_watches()) return not_plain();
+    const auto read = [this](PyObject* x) { return reader_.read_plain(x); };
     const auto make = [this](const EntryType& type, const StackExtents& shape) { return made(type, shape); };
-    py::object c = bindings::multiply(*a, *b, out, given[3], given[4], make);
-    if (out && c.ptr() != Py_NotImplemented) answer_of(PyObject_CallOneArg(increment_version_.ptr(), c.ptr()));
+    py::object c = bindings::multiply<TensorView>(arguments, read, make);
+    const bool is_made = !c.is(not_plain());
+    if (is_made && arguments.out != Py_None) answer_of(PyObject_CallOneArg(increment_version_.ptr(), c.ptr()));
     return c;
   }
 
  private:
-  std::optional<TensorView> taken(py::handle x) const {
-    std::optional<TensorView> view = reader_.read_plain(x);
-    return view && !view->is_conjugated() ? view : std::nullopt;
-  }
-
   // Entries row by row.
-  Made<TensorView> made(const EntryType& type, const StackExtents& shape) const {
+  std::pair<py::object, TensorView> made(const EntryType& type, const StackExtents& shape) const {
     const auto is_own = [&](const EntryType& x) { return is_same(x, type); };
     const auto at = std::find_if(kTypes.begin(), kTypes.end(), is_own) - kTypes.begin();
     const auto& [extents, strides] = dense_layout(shape);

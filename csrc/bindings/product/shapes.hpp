@@ -24,6 +24,7 @@ using StackExtents = std::vector<pybind11::ssize_t>;
 
 inline bool is_conjugated(const pybind11::array&) { return false; }
 inline bool is_truth(const pybind11::array& x) { return x.dtype().kind() == 'b'; }
+inline bool is_writeable(const pybind11::array& x) { return x.writeable(); }
 
 // Throws a TypeError for a dtype of other numbers than floating-point ones.
 product::EntryType type_of(const char* name, const pybind11::array& x);
@@ -98,6 +99,16 @@ template <class Matrices>
 bool may_overlap(const Matrices& x, const Matrices& y) {
   const auto own = span_of(x), other = span_of(y);
   return own.first < other.second && other.first < own.second;
+}
+
+// Whether each entry lies where that of the other does. Range: they have the same shape.
+template <class Matrices>
+bool is_same_place(const Matrices& x, const Matrices& y) {
+  if (x.data() != y.data()) return false;
+  for (pybind11::ssize_t axis = 0; axis < x.ndim(); ++axis) {
+    if (x.shape(axis) > 1 && x.strides(axis) != y.strides(axis)) return false;
+  }
+  return true;
 }
 
 // Whether two entries may lie in one place: an axis steps over less than those below it span.

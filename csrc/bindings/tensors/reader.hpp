@@ -116,6 +116,8 @@ class TensorView {
 
 inline bool is_conjugated(const TensorView& x) { return x.is_conjugated(); }
 inline bool is_truth(const TensorView& x) { return x.is_truth(); }
+inline bool is_writeable(const TensorView&) { return true; }
+inline TensorView transposed(const TensorView& x, bool conjugates) { return x.transposed(conjugates); }
 inline ElementType integer_type(const TensorView& x) {
   if (const std::optional<ElementType> type = x.integer_type()) return *type;
   throw pybind11::type_error("a tensor's dtype is none of integers");

@@ -123,8 +123,8 @@ def _gemm(
     is_asked: bool = False,
 ) -> Any:
     """The update itself. `is_asked`: somebody may watch the operands, as :func:`is_watched` has it; nobody traces this."""
-    if (short := short_way("update_plain", a)) is not None:
-        found = short(alpha, a, b, beta, c, trans_a, trans_b, out, current_accuracy(), options, is_asked)
+    if (short := short_way(a)) is not None:
+        found = short(a, b, out, current_accuracy(), options, is_asked, alpha, beta, c, trans_a, trans_b)
         if found is not NotImplemented:
             return found
     if is_asked and is_watched(a, b, c, out):

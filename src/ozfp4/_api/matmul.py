@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from logging import DEBUG
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from .._core import multiply_plain
 from .._dispatch import plain
 from .._dispatch.product import multiply, results
 from .._options import (
     PROCESS,
-    PROGRESS,
     SCOPE,
     TypedOptions,
     UnitOptions,
@@ -29,7 +26,6 @@ from .._request.library import is_traced, is_watched, short_way
 from .._request.operands import check_wraps, matmul_request, take
 from .._request.types import Array, Arrays, No, Yes
 from .._request.types import TensorT as T
-from .._support.environment import LOGGER
 from .integers import bits_of, integer_product
 
 if TYPE_CHECKING:
@@ -209,13 +205,11 @@ def matmul(
         A workspace limit below what the smallest blocks need, or on a device below what the smallest tiles need.
     """
     traced = is_traced()
-    if not traced and device is None and PROGRESS.get() is None and not LOGGER.isEnabledFor(DEBUG):
-        multiply = multiply_plain if type(a) is np.ndarray else library.plain_tensors(a)
-        if multiply is not None:
-            promised = (SCOPE.get() or PROCESS[0]) if accuracy is None else accuracy
-            c = multiply(a, b, out, promised, options)
-            if c is not NotImplemented:
-                return c
+    if not traced and device is None and (short := short_way(a)) is not None:
+        promised = (SCOPE.get() or PROCESS[0]) if accuracy is None else accuracy
+        c = short(a, b, out, promised, options)
+        if c is not NotImplemented:
+            return c
     check_taken(matmul, options)
     given = options if accuracy is None else {**options, "accuracy": accuracy}
     if device is not None:
@@ -239,7 +233,7 @@ def by_operator(name: str, *given: Any) -> Any:
 
 def product(a: Any, b: Any, out: Any, options: Mapping[str, Any], is_asked: bool = False) -> Any:
     """The product itself. `is_asked`: somebody may watch the operands, as :func:`is_watched` has it; nobody traces this."""
-    if not is_asked and (short := short_way("multiply_plain", a)) is not None:
+    if not is_asked and (short := short_way(a)) is not None:
         c = short(a, b, out, current_accuracy(), options, False)
         if c is not NotImplemented:
             return c

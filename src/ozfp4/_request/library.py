@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import _core
+from .._options import PROGRESS
 from .._support import torch_private
 from .._support.environment import LOGGER
 from .._support.fp_mode import in_default_mode
@@ -417,9 +418,14 @@ def mark_written(*outs: Any) -> None:
 # ---- Short ways -----------------------------------------------------------------------------------------------------
 
 
-def plain_tensors(a: Any) -> Callable[..., Any] | None:
-    """The function that multiplies tensors like `a` as ``_core.multiply_plain`` does arrays. None for other objects; on the CPU
-    where torch offers no C structures (before 2.10), on a GPU before its first product."""
+def short_way(a: Any) -> Callable[..., Any] | None:
+    """The core's function of products with nothing to check of operands like `a`, ``_core.multiply_plain`` or that of tensors,
+    which answers NotImplemented for others. None where somebody listens to what is made; on the CPU where torch offers no C
+    structures (before 2.10), on a GPU before its first product."""
+    if PROGRESS.get() is not None or LOGGER.isEnabledFor(DEBUG):
+        return None
+    if type(a) is np.ndarray:
+        return _core.multiply_plain
     if getattr(a, "is_cuda", False) is True:
         return getattr(sys.modules.get("ozfp4._cuda"), "multiply_plain", None)
     return None if sys.modules.get("torch") is None else _plain_tensors()
@@ -435,14 +441,6 @@ def _plain_tensors() -> Callable[..., Any] | None:
         return _core.plain_tensors(api, unwatched(), makers, torch.autograd.graph.increment_version)
     except ValueError:
         return None
-
-
-def short_way(name: str, a: Any) -> Callable[..., Any] | None:
-    """The core's function of a CUDA device for products with nothing to check, which answers NotImplemented for others; None
-    where `a` lies elsewhere, no product was made there yet, or somebody listens to what is made."""
-    if getattr(a, "is_cuda", False) is not True or LOGGER.isEnabledFor(DEBUG):
-        return None
-    return getattr(sys.modules.get("ozfp4._cuda"), name, None)
 
 
 # ---- Who watches ----------------------------------------------------------------------------------------------------

@@ -1,5 +1,5 @@
-"""Plain products of arrays and of tensors on the CPU, which the core makes at once, beside those of which Python looks at
-everything."""
+"""Plain products and updates of arrays and of tensors on the CPU, which the core makes at once, beside those of which Python
+looks at everything."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import ozfp4
 from ozfp4 import _core
 from ozfp4._request import library
 from ozfp4.testing import assert_same_bits
-from support import chosen, noise
+from support import chosen, gemm_reference, noise
 
 rng = np.random.default_rng(3)
 A, B = rng.standard_normal((2, 9, 9)) / 3
@@ -91,20 +91,21 @@ def test_an_out_that_python_looks_at() -> None:
 @pytest.fixture
 def plain_tensors() -> Any:
     torch = pytest.importorskip("torch")
-    multiply = library.plain_tensors(torch.zeros(1))
+    multiply = library.short_way(torch.zeros(1))
     if multiply is None:
         pytest.skip("this torch offers no structures")
     return multiply
+
+
+def by_columns(torch: Any, x: Any) -> Any:
+    return torch.from_numpy(x.copy()).mT.contiguous().mT if x.ndim > 1 else torch.from_numpy(x.copy())
 
 
 @pytest.mark.parametrize("name", OPERANDS)
 def test_tensors(plain_tensors: Any, name: str) -> None:
     torch = pytest.importorskip("torch")
     a, b = OPERANDS[name]
-    x, y = (
-        torch.from_numpy(z.copy()).mT.contiguous().mT if z.ndim > 1 else torch.from_numpy(z.copy())
-        for z in (a, b)
-    )
+    x, y = by_columns(torch, a), by_columns(torch, b)
     for asked in ASKED:
         expected = ozfp4.matmul(a, b, **asked)
         found = plain_tensors(x, y, None, "standard", asked)
@@ -201,3 +202,141 @@ def test_what_python_looks_at() -> None:
     for wrong in (20.0, np.float64(20)):
         with pytest.raises(TypeError, match="bits"):
             chosen.matmul(A, B, bits=wrong, accuracy="scaled")
+
+
+# ---- Updates --------------------------------------------------------------------------------------------------------
+
+FACTORS: list[tuple[complex, complex]] = [(-1, 1), (0.5, -2.0), (0, 1), (3, 0)]
+
+
+def update(multiply: Any, alpha: Any, a: Any, b: Any, beta: Any = 0, c: Any = None, **asked: Any) -> Any:
+    """By the core's function, as gemm calls it."""
+    own = [
+        asked.pop(name, default) for name, default in (("trans_a", False), ("trans_b", False), ("out", None))
+    ]
+    return multiply(a, b, own[2], "standard", asked, True, alpha, beta, c, *own[:2])
+
+
+@pytest.mark.parametrize("name", OPERANDS)
+def test_updates(name: str) -> None:
+    a, b = OPERANDS[name]
+    product = ozfp4.matmul(a, b, report=True)[0]
+    c = (rng.standard_normal((2, *product.shape)) + 2).astype(product.dtype)
+    factors = FACTORS if product.dtype.kind != "c" else [*FACTORS, (1j, 2), (1 - 2j, 0.5j)]
+    for alpha, beta in factors:
+        for asked in ({}, {"accuracy": "correct"}, {"accuracy": "scaled", "backend": "fp64"}):
+            addend = None if beta == 0 else c[1]
+            expected = ozfp4.gemm(alpha, a, b, beta, addend, report=True, **asked)[0]
+            assert_same_bits(update(_core.multiply_plain, alpha, a, b, beta, addend, **asked), expected)
+            out = noise(expected.shape, expected.dtype)
+            assert update(_core.multiply_plain, alpha, a, b, beta, addend, out=out, **asked) is out
+            assert_same_bits(out, expected)
+            if addend is not None:
+                out[...] = addend
+                assert update(_core.multiply_plain, alpha, a, b, beta, out, out=out, **asked) is out
+                assert_same_bits(out, expected)
+
+
+def test_updates_are_those_of_the_oracle() -> None:
+    for a, b in (OPERANDS["square"], OPERANDS["float32"]):
+        c = B.astype(a.dtype)
+        for accuracy in ("standard", "correct", "scaled"):
+            found = update(_core.multiply_plain, -1.5, a, b, 0.75, c, accuracy=accuracy)
+            assert_same_bits(found, gemm_reference(-1.5, a, b, 0.75, c, accuracy=accuracy))
+
+
+@pytest.mark.parametrize("name", OPERANDS)
+def test_updates_of_tensors(plain_tensors: Any, name: str) -> None:
+    torch = pytest.importorskip("torch")
+    a, b = OPERANDS[name]
+    x, y = by_columns(torch, a), by_columns(torch, b)
+    for alpha, beta in FACTORS:
+        c = None if beta == 0 else by_columns(torch, ozfp4.matmul(a, b) + 1)
+        expected = ozfp4.gemm(alpha, a, b, beta, None if c is None else c.numpy(), report=True)[0]
+        found = update(plain_tensors, alpha, x, y, beta, c)
+        if expected.size == 0 or a.size == 0:
+            assert found is NotImplemented
+            continue
+        assert_same_bits(found.numpy(), expected)
+        out = torch.from_numpy(noise(expected.shape, expected.dtype)) if c is None else c
+        version = out._version
+        assert update(plain_tensors, alpha, x, y, beta, c, out=out) is out
+        assert out._version == version + 1
+        assert_same_bits(out.numpy().copy(), expected)
+
+
+def test_transposes(plain_tensors: Any) -> None:
+    torch = pytest.importorskip("torch")
+    for a, b, c in ((A[:4], B[:, :4], None), (A[:4] + 1j, B[:, :4], None), (A[:4], B[:, :4], A)):
+        x, y, z = (None if each is None else torch.from_numpy(each) for each in (a, b, c))
+        for trans in (True, "T", "C", np.True_, "t", "N", False):
+            asked = {"trans_a": trans, "trans_b": trans}
+            if trans in ("N", False):
+                given, tensors = (a.T, b.T), (x.mT, y.mT)
+            else:
+                given, tensors = (a, b), (x, y)
+            expected = ozfp4.gemm(2, *given, int(c is not None), c, report=True, **asked)[0]
+            is_view = trans in (True, "T", "N", False) or (trans == "C" and a.dtype.kind != "c")
+            for multiply, (left, right), addend in (
+                (_core.multiply_plain, given, c),
+                (plain_tensors, tensors, z),
+            ):
+                found = update(multiply, 2, left, right, int(c is not None), addend, **asked)
+                if is_view and trans is not np.True_:
+                    assert_same_bits(np.asarray(found), expected)
+                else:
+                    assert found is NotImplemented
+            assert_same_bits(ozfp4.gemm(2, *given, int(c is not None), c, **asked), expected)
+            found = ozfp4.gemm(2, *tensors, int(c is not None), z, **asked)
+            assert_same_bits(found.numpy(), expected)
+
+
+def test_updates_that_python_looks_at(plain_tensors: Any) -> None:
+    torch = pytest.importorskip("torch")
+    c, wide = B + 1, noise((9, 18))
+    read_only = c.copy()
+    read_only.flags.writeable = False
+    z = A + 1j
+    refused: list[tuple[Any, ...]] = [
+        (True, A, B, 1, c), ("1", A, B, 1, c), (float("nan"), A, B, 1, c), (2**53 + 1, A, B, 1, c), (1j, A, B, 1, c),
+        (np.float64(1), A, B, 1, c), (1, A, B, 1), (1, A, B, 0, c), (1, A, B, 1, c[:4]), (1, A, B, 1, c[0]),
+        (1, A, B, 1, c.astype(">f8")), (1, A, B, 1, z), (1, z, B, 1, c), (1, A, B, 1, c.astype(int)),
+    ]  # fmt: skip
+    for given in refused:
+        assert update(_core.multiply_plain, *given) is NotImplemented
+        tensors = [
+            torch.from_numpy(x) if isinstance(x, np.ndarray) and x.dtype.isnative else x for x in given
+        ]
+        assert update(plain_tensors, *tensors) is NotImplemented
+    for out in (read_only, c[::-1], c.T, noise((9, 9), np.float32), wide[:, ::2][:, ::-1].T[:4]):
+        kept = out.copy()
+        assert update(_core.multiply_plain, 1, A, B, 1, c, out=out) is NotImplemented
+        with pytest.raises((TypeError, ValueError), match=r"^out: "):
+            ozfp4.gemm(1, A, B, 1, c, out=out)
+        assert_same_bits(out.copy(), kept)
+    assert (
+        update(_core.multiply_plain, 1j, z, B, 1, z, accuracy="correct", rounding="up") is not NotImplemented
+    )
+    both = {"accuracy": "correct", "rounding": "up"}
+    assert update(_core.multiply_plain, 1 + 1j, z, B, 1, z, **both) is NotImplemented
+    for wrong in (4, 7, 10, 12):
+        with pytest.raises(TypeError, match="arguments"):
+            _core.multiply_plain(*[A] * wrong)
+    x, y = torch.from_numpy(A.copy()).requires_grad_(), torch.from_numpy(B.copy())
+    assert update(plain_tensors, 1, x, y, 1, y) is NotImplemented
+    assert update(plain_tensors, 1, y, y, 1, x) is NotImplemented
+
+
+def test_gemm_is_plain(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The public function takes this way, and the general one where somebody listens."""
+    expected = ozfp4.gemm(-1, A, B, 1, B, report=True)[0]
+    found: list[float] = []
+    with ozfp4.progress(found.append):
+        assert_same_bits(ozfp4.gemm(-1, A, B, 1, B), expected)
+    assert found[-1] == 1.0
+
+    def take(*given: Any) -> None:
+        raise AssertionError("Python looks at the operands")
+
+    monkeypatch.setattr("ozfp4._api.gemm.take", take)
+    assert_same_bits(ozfp4.gemm(-1, A, B, 1, B), expected)
