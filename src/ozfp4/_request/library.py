@@ -362,7 +362,13 @@ def array_of_tensor(name: str, tensor: Any) -> Array:
     _check_stored(name, tensor)
     if tensor.is_conj() or tensor.is_neg():
         tensor = tensor.detach().resolve_conj().resolve_neg()
-    return _array_of(tensor, np.dtype(name_of(tensor.dtype)))
+    return _array_of(tensor)
+
+
+@lru_cache(maxsize=32)  # NumPy takes half a microsecond
+def _typestr(dtype: Any) -> str:
+    """A dtype of torch as NumPy's array interface has it."""
+    return np.dtype(name_of(dtype)).str
 
 
 class _Memory:
@@ -370,33 +376,31 @@ class _Memory:
 
     __slots__ = ("__array_interface__", "tensor")
 
-    def __init__(self, tensor: Any, dtype: np.dtype[Any]) -> None:
+    def __init__(self, tensor: Any) -> None:
         self.tensor = tensor
         strides = None
         if not tensor.is_contiguous():
-            strides = tuple(step * dtype.itemsize for step in tensor.stride())
+            strides = tuple(step * tensor.element_size() for step in tensor.stride())
         self.__array_interface__ = {
             "version": 3,
-            "typestr": dtype.str,
+            "typestr": _typestr(tensor.dtype),
             "data": (tensor.data_ptr(), False),
             "shape": tensor.shape,
             "strides": strides,
         }
 
 
-def _array_of(tensor: Any, dtype: np.dtype[Any]) -> Array:
+def _array_of(tensor: Any) -> Array:
     """An array of the memory of a tensor that is dense, on the CPU and not lazy; one of its own where there are no entries."""
-    return np.asarray(_Memory(tensor, dtype)) if tensor.numel() else np.empty(tensor.shape, dtype)
+    return np.asarray(_Memory(tensor)) if tensor.numel() else np.empty(tensor.shape, _typestr(tensor.dtype))
 
 
 def new_array(torch: Any, shape: tuple[int, ...], dtype: Any) -> Array:
     """An array for a result, of memory of torch's where the caller's arrays are its tensors (else None)."""
     if torch is None:
         return np.empty(shape, dtype)
-    dtype = np.dtype(dtype)
     # Whatever torch's default device is.
-    made = torch.empty(shape, dtype=getattr(torch, name_of(dtype)), device="cpu")
-    return _array_of(made, dtype)
+    return _array_of(torch.empty(shape, dtype=getattr(torch, name_of(np.dtype(dtype))), device="cpu"))
 
 
 def tensor_of_array(array: Arrays) -> Any:
