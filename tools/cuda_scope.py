@@ -33,7 +33,7 @@ WIDE = (
 PASSED = ".ci/cuda.passed"
 # These, and what they include.
 COMPILED = (
-    *("CMakeLists.txt", "cmake/**/*"),
+    *("CMakeLists.txt", "cmake/**/*", ".ci/cuda.numbers"),
     *(
         "csrc/arith/**/*",
         "csrc/plan/**/*",

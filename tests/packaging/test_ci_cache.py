@@ -132,6 +132,7 @@ def append(file: Path) -> None:
         ("cmake/cuda.cmake", "all"),
         (".ci/cuda", "all"),
         ("tools/check_cubins.py", "all"),
+        (".ci/cuda.numbers", "some"),
         ("cmake/checks.cmake", "some"),
         ("csrc/cuda/scale/scale.cu", "some"),
         ("csrc/arith/fold.hpp", "some"),
