@@ -6,6 +6,7 @@ import os
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -47,6 +48,19 @@ def _check(error: type[Exception], pattern: str, function: Callable, *args: obje
 def check_refused() -> Callable[..., None]:
     """check_refused(error, pattern, function, *arguments, **names)"""
     return _check
+
+
+# ---- Devices
+
+
+@pytest.fixture(params=["numpy", "cpu", "cuda"])
+def device(request: pytest.FixtureRequest) -> Any:
+    """Arrays of NumPy, torch's tensors on the CPU, and on a GPU, where there are such: what a test multiplies by."""
+    from support import devices
+
+    if reason := devices.why_missing(request.param):
+        pytest.skip(reason)
+    return devices.Device(request.param)
 
 
 # ---- Kernels

@@ -1,4 +1,4 @@
-"""ozfp4.gemm of complex operands on the CPU: both parts equal the reference of the real form, bit for bit."""
+"""ozfp4.gemm of complex operands: both parts equal the reference of the real form, bit for bit."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import pytest
 import ozfp4
 from ozfp4.testing import assert_same_bits
 from support import complex_gemm_reference, gemm_reference, noise
+from support.devices import Device
 
 COMPLEX = (np.complex128, np.complex64)
 DTYPES = (np.float64, np.float32, *COMPLEX)
@@ -27,7 +28,7 @@ def draw(rng: np.random.Generator, shape: tuple[int, ...], dtype: Any) -> np.nda
 
 
 @pytest.mark.parametrize("mode", MODES, ids="-".join)
-def test_values_of_every_dtype(mode: tuple[str, str]) -> None:
+def test_values_of_every_dtype(mode: tuple[str, str], device: Device) -> None:
     rng = np.random.default_rng(1)
     accuracy, rounding = mode
     for i, types in enumerate(product(DTYPES, DTYPES, DTYPES)):
@@ -48,20 +49,22 @@ def test_values_of_every_dtype(mode: tuple[str, str]) -> None:
             # All types with both, and all shapes.
             alpha, beta = ((-1.0, 1.0), (0.7, -2.3))[(i + j) % 2]
             expected = complex_gemm_reference(alpha, a, b, beta, c, accuracy, rounding)
-            assert_same_bits(np.asarray(ozfp4.gemm(alpha, a, b, beta, c, **given)), expected, (types, shapes))
+            assert_same_bits(
+                np.asarray(device.gemm(alpha, a, b, beta, c, **given)), expected, (types, shapes)
+            )
             out = noise(expected.shape, expected.dtype)
-            ozfp4.gemm(alpha, a, b, beta, c, out=out, **given)
+            device.gemm(alpha, a, b, beta, c, out=out, **given)
             assert_same_bits(out, expected, (types, shapes, "out"))
             if c.shape == expected.shape and c.dtype == expected.dtype:
-                assert ozfp4.gemm(alpha, a, b, beta, c, out=c, **given) is c
+                assert device.gemm(alpha, a, b, beta, c, out=c, **given) is c
                 assert_same_bits(c, expected, (types, shapes, "in place"))
 
 
-def test_residual() -> None:
+def test_residual(device: Device) -> None:
     rng = np.random.default_rng(2)
     a, x = draw(rng, (20, 40), np.complex128), draw(rng, (40, 6), np.complex128)
     b = a @ x
-    found = ozfp4.gemm(-1, a, x, 1, b, accuracy="correct")
+    found = device.gemm(-1, a, x, 1, b, accuracy="correct")
     assert_same_bits(found, complex_gemm_reference(-1, a, x, 1, b, "correct", "nearest"))
 
 
@@ -97,15 +100,15 @@ def test_bounds_and_reports() -> None:
     assert report.certified.total == 2 * c.size
 
 
-def test_nothing_to_multiply() -> None:
+def test_nothing_to_multiply(device: Device) -> None:
     c = np.array([[1 + 2j, np.nan - 1j, 3e-310 + 0j]])
     bad = np.full((1, 2), np.nan + 0j)
     expected = np.empty((1, 3), complex)
     for name in ("real", "imag"):
         setattr(expected, name, gemm_reference(0, np.zeros((1, 0)), np.zeros((0, 3)), -0.1, getattr(c, name)))
-    assert_same_bits(ozfp4.gemm(0, bad, bad.T @ np.ones((1, 3)), -0.1, c), expected)
-    assert_same_bits(ozfp4.gemm(1, bad[:, :0], np.ones((0, 3)), -0.1, c), expected)
-    assert_same_bits(ozfp4.gemm(0, bad, np.ones((2, 3))), np.zeros((1, 3), complex))
+    assert_same_bits(device.gemm(0, bad, bad.T @ np.ones((1, 3)), -0.1, c), expected)
+    assert_same_bits(device.gemm(1, bad[:, :0], np.ones((0, 3)), -0.1, c), expected)
+    assert_same_bits(device.gemm(0, bad, np.ones((2, 3))), np.zeros((1, 3), complex))
 
 
 def test_refusals() -> None:

@@ -17,6 +17,7 @@ from ozfp4._request.library import Operands
 from ozfp4._request.operands import matmul_request
 from ozfp4.testing import assert_same_bits
 from support import STACKS, VIEWS, constant_columns, constant_rows
+from support.devices import Device
 from support.integer_core import IntegerCore
 
 both = pytest.mark.parametrize("products", [6, 9])
@@ -34,9 +35,9 @@ def random(seed: int, *shape: int) -> np.ndarray:
 
 
 @both
-def test_all_pairs(products: int) -> None:
+def test_all_pairs(products: int, device: Device) -> None:
     v = np.arange(-128, 128, dtype=np.int8)
-    c = ozfp4.int8_matmul(v[:, np.newaxis], v[np.newaxis, :], products=products)
+    c = device.int8_matmul(v[:, np.newaxis], v[np.newaxis, :], products=products)
     assert c.dtype == np.int32
     assert_same_bits(c, np.multiply.outer(v.astype(np.int32), v.astype(np.int32)))
 
@@ -47,18 +48,18 @@ def test_all_pairs(products: int) -> None:
     [(1, 1, 1), (0, 3, 4), (3, 0, 4), (3, 4, 0), (7, 513, 5), (64, 65, 66), (17, 1025, 16), (200, 3, 190)],
     ids=str,
 )
-def test_random(shape: tuple[int, int, int], products: int) -> None:
+def test_random(shape: tuple[int, int, int], products: int, device: Device) -> None:
     m, k, n = shape
     a, b = random(1, m, k), random(2, k, n)
     before = a.tobytes(), b.tobytes()
-    assert_same_bits(ozfp4.int8_matmul(a, b, products=products), exact(a, b))
+    assert_same_bits(device.int8_matmul(a, b, products=products), exact(a, b))
     assert (a.tobytes(), b.tobytes()) == before
 
 
-def test_both_plans_agree_and_six_is_the_default() -> None:
+def test_both_plans_agree_and_six_is_the_default(device: Device) -> None:
     a, b = random(3, 30, 100), random(4, 100, 20)
-    assert_same_bits(ozfp4.int8_matmul(a, b), exact(a, b))
-    assert_same_bits(ozfp4.int8_matmul(a, b, products=6), ozfp4.int8_matmul(a, b, products=9))
+    assert_same_bits(device.int8_matmul(a, b), exact(a, b))
+    assert_same_bits(device.int8_matmul(a, b, products=6), device.int8_matmul(a, b, products=9))
 
 
 @both

@@ -15,8 +15,10 @@ from typing import Any
 import library as lib
 import numpy as np
 import pytest
+from cuda_calls import Cuda, Host
 
 from support import chosen
+from support.devices import why_missing
 
 BUILD = lib.ROOT / "build" / "library"
 
@@ -52,6 +54,18 @@ def library(prefix: Path) -> ctypes.CDLL:
     return lib.load(found)
 
 
+@pytest.fixture(params=["host", "cuda"])
+def calls(request: pytest.FixtureRequest, library: ctypes.CDLL) -> Host:
+    """Functions of the library for the host, and for a GPU where there are such: what a test multiplies by."""
+    if request.param == "host":
+        return Host(library)
+    if not library.ozfp4_has_cuda():
+        pytest.skip("this build has no CUDA")
+    if reason := why_missing("cuda"):
+        pytest.skip(reason)
+    return Cuda(library)
+
+
 def taken(x: lib.Array, asked: int) -> lib.Array:
     """op(X)"""
     if asked == lib.NONE:
@@ -60,7 +74,7 @@ def taken(x: lib.Array, asked: int) -> lib.Array:
 
 
 @pytest.fixture
-def gemm(library: ctypes.CDLL) -> Callable[..., lib.Array]:
+def gemm(calls: Host) -> Callable[..., lib.Array]:
     """alpha op(a) op(b) + beta c by the library, gaps between lines; `c` is not modified."""
 
     def call(
@@ -74,6 +88,7 @@ def gemm(library: ctypes.CDLL) -> Callable[..., lib.Array]:
         trans: tuple[int, int] = (lib.NONE, lib.NONE),
         gap: int = 0,
         asked: lib.Options | None = None,
+        bound: lib.Array | None = None,
         status: int = lib.OK,
     ) -> lib.Array:
         m, k = taken(a, trans[0]).shape
@@ -84,11 +99,11 @@ def gemm(library: ctypes.CDLL) -> Callable[..., lib.Array]:
         held_c, ldc = lib.lies(before, order, gap)
         kept = held_c.copy()
         first, last = (lib.factor(x, a.dtype) for x in (alpha, beta))
-        function = getattr(library, f"ozfp4_{lib.LETTERS[a.dtype.name]}gemm")
-        found = function(
-            lib.ORDERS[order], *trans, m, n, k, first, held_a, lda, held_b, ldb, last, held_c, ldc, asked
-        )
-        assert found == status, lib.error(library)
+        found = calls(
+            f"{lib.LETTERS[a.dtype.name]}gemm", lib.ORDERS[order], *trans, m, n, k, first, held_a, lda, held_b, ldb, last,
+            held_c, ldc, asked=asked, bound=bound,
+        )  # fmt: skip
+        assert found == status, lib.error(calls.library)
         if gap:  # nothing is written between the lines
             assert held_c[:, -gap:].tobytes() == kept[:, -gap:].tobytes()
         if status != lib.OK:

@@ -18,8 +18,6 @@ constexpr std::int64_t kM = 70, kN = 40, kK = 90, kWorkspace = 1 << 26;
 constexpr std::size_t kMarked = 4096;
 constexpr double kOne = 1, kZero = 0;
 
-const Type& kType = kTypes[0];  // float64
-
 // What one thread does to a stream while `call` runs in this one: it captures what marks some memory, and then launches it.
 void check_beside_capture(const std::string& name, unsigned kind, const std::function<void()>& call) {
   const Device marked(Bytes(kMarked, 0));
@@ -64,10 +62,10 @@ ozfp4_options options_of(int accuracy, int scheme, int backend, int bits) {
 
 int main() {
   require_gpu();
-  const Bytes a = numbers(kType, kM * kK, false), b = numbers(kType, kK * kN, false), noise = numbers(kType, kM * kN, false);
+  const Bytes a = numbers(kM * kK), b = numbers(kK * kN), noise = numbers(kM * kN);
   const Bytes whole_a(static_cast<std::size_t>(kM * kK) * 8, 3), whole_b(static_cast<std::size_t>(kK * kN) * 8, 5);
   const Device on_a(a), on_b(b), on_c(noise), ints_a(whole_a), ints_b(whole_b);
-  const Workspace workspace(kWorkspace);
+  const Device workspace(Bytes(static_cast<std::size_t>(kWorkspace)));
   cudaStream_t stream = nullptr;
   REQUIRE(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
   REQUIRE(cudaDeviceSynchronize());
@@ -93,8 +91,8 @@ int main() {
              ozfp4_last_error());
       report(std::string(own.name) + ": fits", bytes <= kWorkspace, std::to_string(bytes) + " bytes");
       report(std::string(own.name) + ": enqueued",
-             ozfp4_cuda_dgemm(kRows, kNone, kNone, kM, kN, kK, 1.0, at(on_a), kK, at(on_b), kN, 0.0, at(on_c), kN,
-                              workspace.memory.data, kWorkspace, stream, &own.options) == OZFP4_OK,
+             ozfp4_cuda_dgemm(kRows, kNone, kNone, kM, kN, kK, 1.0, at(on_a), kK, at(on_b), kN, 0.0, at(on_c), kN, workspace.data,
+                              kWorkspace, stream, &own.options) == OZFP4_OK,
              ozfp4_last_error());
     });
     REQUIRE(cudaStreamSynchronize(stream));
@@ -110,7 +108,7 @@ int main() {
   check_beside_capture("integers", cudaStreamNonBlocking, [&] {
     report("integers: enqueued",
            ozfp4_cuda_igemm(kRows, kNone, kNone, kM, kN, kK, 1, OZFP4_INT64, ints_a.data, kK, OZFP4_INT64, ints_b.data, kN, 0,
-                            OZFP4_INT64, on_c.data, kN, workspace.memory.data, kWorkspace, stream, nullptr) == OZFP4_OK,
+                            OZFP4_INT64, on_c.data, kN, workspace.data, kWorkspace, stream, nullptr) == OZFP4_OK,
            ozfp4_last_error());
   });
   REQUIRE(cudaStreamSynchronize(stream));

@@ -16,8 +16,6 @@ namespace {
 constexpr std::int64_t kM = 70, kN = 40, kK = 90;
 constexpr int kOthers = 8300;  // more than product/gpu/kept.hpp keeps
 
-const Type& kType = kTypes[0];  // float64
-
 // Scheme I on limbs of 8 bits: 677 steps for 200 bits.
 ozfp4_options long_options() {
   ozfp4_options options = OZFP4_OPTIONS_INIT;
@@ -43,18 +41,18 @@ std::int64_t workspace_of(std::int64_t n, const ozfp4_options& options) {
 int main() {
   require_gpu();
   const ozfp4_options options = long_options(), plain = OZFP4_OPTIONS_INIT;
-  const Bytes a = numbers(kType, kM * kK, false), b = numbers(kType, kK * kOthers, false);
-  const Bytes noise = numbers(kType, kM * kOthers, false);
+  const Bytes a = numbers(kM * kK), b = numbers(kK * kOthers);
+  const Bytes noise = numbers(kM * kOthers);
   const Device on_a(a), on_b(b), on_c(noise);
   std::int64_t bytes = workspace_of(kN, options);
   for (int n = 1; n <= kOthers; ++n) bytes = std::max(bytes, workspace_of(n, plain));
-  const Workspace workspace(bytes);
+  const Device workspace(Bytes(static_cast<std::size_t>(bytes)));
   cudaStream_t stream = nullptr;
   REQUIRE(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
   const auto at = [](const Device& matrix) { return reinterpret_cast<double*>(matrix.data); };
   const auto enqueue = [&](std::int64_t n, const ozfp4_options& own) {
     const ozfp4_status status = ozfp4_cuda_dgemm(kRows, kNone, kNone, kM, n, kK, 1.0, at(on_a), kK, at(on_b), n, 0.0, at(on_c), n,
-                                                 workspace.memory.data, bytes, stream, &own);
+                                                 workspace.data, bytes, stream, &own);
     report("enqueued, n = " + std::to_string(n), status == OZFP4_OK, ozfp4_last_error());
   };
   constexpr auto kCount = static_cast<std::size_t>(kM * kN * 8);

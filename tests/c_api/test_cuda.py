@@ -2,7 +2,7 @@
 
 A build without CUDA converts arguments as well, and has nothing else to refuse.
 
-The programs tests/c_api/cuda_*_check.cpp compare their products on a GPU."""
+What they multiply is compared beside the functions of the host, and in test_cuda_launches.py."""
 
 from __future__ import annotations
 

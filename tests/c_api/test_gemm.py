@@ -1,4 +1,4 @@
-"""ozfp4_?gemm has the bits of ozfp4.gemm."""
+"""ozfp4_?gemm and ozfp4_cuda_?gemm have the bits of ozfp4.gemm."""
 
 from __future__ import annotations
 
@@ -11,7 +11,11 @@ import numpy as np
 import pytest
 
 TRANSPOSES = list(itertools.product((lib.NONE, lib.TRANS, lib.CONJ), repeat=2))
+# What asks for a report is for the host.
+on_the_host = pytest.mark.parametrize("calls", ["host"], indirect=True)
+
 SHAPES = [(1, 1, 1), (5, 4, 3), (3, 7, 1), (17, 9, 64), (33, 40, 129), (2, 130, 300)]
+LARGER = [(1, 1, 1), (33, 70, 129), (64, 5, 40), (130, 67, 300)]  # over tiles of a GPU
 EMPTY = [(0, 3, 4), (3, 0, 4), (3, 4, 0), (0, 0, 0)]
 
 
@@ -30,9 +34,9 @@ def operand(
 
 @pytest.mark.parametrize("dtype", lib.LETTERS)
 @pytest.mark.parametrize("order", lib.ORDERS)
-def test_transposes(gemm: Any, expect: Any, order: str, dtype: str) -> None:
+def test_transposes(calls: Any, gemm: Any, expect: Any, order: str, dtype: str) -> None:
     rng = np.random.default_rng(1)
-    for trans, (m, n, k) in itertools.product(TRANSPOSES, SHAPES):
+    for trans, (m, n, k) in itertools.product(TRANSPOSES, calls.sized(SHAPES, LARGER)):
         a, b = operand(rng, m, k, trans[0], dtype), operand(rng, k, n, trans[1], dtype)
         found = gemm(1.0, a, b, order=order, trans=trans, gap=2)
         assert lib.same_bits(found, expect(1.0, a, b, trans=trans)), (trans, m, n, k)
@@ -41,12 +45,12 @@ def test_transposes(gemm: Any, expect: Any, order: str, dtype: str) -> None:
 @pytest.mark.parametrize("accuracy", lib.ACCURACIES)
 @pytest.mark.parametrize("dtype", lib.LETTERS)
 @pytest.mark.parametrize("order", lib.ORDERS)
-def test_updates(gemm: Any, expect: Any, order: str, dtype: str, accuracy: str) -> None:
+def test_updates(calls: Any, gemm: Any, expect: Any, order: str, dtype: str, accuracy: str) -> None:
     rng = np.random.default_rng(2)
     factors: list[complex] = [1.0, 0.0, -0.75, 3.1415927410125732]
     if dtype.startswith("c"):
         factors += [1j, -0.5j]
-    m, n, k = 9, 12, 40
+    m, n, k = calls.sized((9, 12, 40), (33, 19, 21))
     for alpha, beta in itertools.product(factors, factors):
         a, b = (operand(rng, *shape, lib.NONE, dtype, 20) for shape in ((m, k), (k, n)))
         c = normal(rng, (m, n), dtype) if beta != 0 else np.full((m, n), np.nan, dtype)  # is not read
@@ -90,7 +94,7 @@ def test_factors_with_both_parts_of_any_size(gemm: Any, expect: Any, dtype: str)
 
 @pytest.mark.parametrize("dtype", ["complex128", "complex64"])
 @pytest.mark.parametrize("order", lib.ORDERS)
-def test_chains_of_complex_entries(gemm: Any, expect: Any, order: str, dtype: str) -> None:
+def test_chains_of_complex_entries(calls: Any, gemm: Any, expect: Any, order: str, dtype: str) -> None:
     """Few and many lines, some of which overflow, and in blocks that begin anywhere: no entry has a certificate."""
     rng = np.random.default_rng(14)
     highest = np.finfo(dtype).maxexp // 2 - 1
@@ -100,7 +104,7 @@ def test_chains_of_complex_entries(gemm: Any, expect: Any, order: str, dtype: st
         b[:, ::2] *= 2.0 ** (highest - 30)
         with np.errstate(all="ignore"):
             expected = expect(1.0, a, b)
-            for limit in (0, 200_000):
+            for limit in calls.sized((0, 200_000), (0,)):
                 found = gemm(1.0, a, b, order=order, gap=1, asked=lib.options(workspace_limit=limit))
                 assert lib.same_bits(found, expected), (m, n, k, limit)
 
@@ -111,6 +115,7 @@ def test_no_middle_of_two_single_numbers_is_rounded_twice(gemm: Any) -> None:
         assert gemm(1 + 1j, a, b, 1.0, np.array([[least]], np.complex64)).real.item() == nearest
 
 
+@on_the_host
 @pytest.mark.parametrize("accuracy", ["standard", "correct"])
 @pytest.mark.parametrize("order", lib.ORDERS)
 def test_factors_with_both_parts_keep_to_the_workspace(gemm: Any, order: str, accuracy: str) -> None:
@@ -168,19 +173,16 @@ def test_empty_products(gemm: Any, expect: Any, order: str, dtype: str) -> None:
         assert lib.same_bits(gemm(2.0, a, b, beta, c, order=order), expect(2.0, a, b, beta, c))
 
 
-def test_beta_of_0_does_not_read_c_nor_alpha_of_0_its_operands(library: ctypes.CDLL) -> None:
+def test_beta_of_0_does_not_read_c_nor_alpha_of_0_its_operands(calls: Any) -> None:
     c = np.full((2, 2), np.nan)
-    lib.succeed(
-        library, "dgemm", lib.ROW, lib.NONE, lib.NONE, 2, 2, 2, 0.0, None, 2, None, 2, 0.0, c, 2, None
-    )
+    calls.succeed("dgemm", lib.ROW, lib.NONE, lib.NONE, 2, 2, 2, 0.0, None, 2, None, 2, 0.0, c, 2)
     assert not c.any()
     c[...] = [[1.0, 2.0], [np.inf, np.nan]]
-    lib.succeed(
-        library, "dgemm", lib.ROW, lib.NONE, lib.NONE, 2, 2, 2, 0.0, None, 2, None, 2, 3.0, c, 2, None
-    )
+    calls.succeed("dgemm", lib.ROW, lib.NONE, lib.NONE, 2, 2, 2, 0.0, None, 2, None, 2, 3.0, c, 2)
     assert np.array_equal(c, [[3.0, 6.0], [np.inf, np.nan]], equal_nan=True)
 
 
+@on_the_host
 @pytest.mark.parametrize("backend", ["fp4", "int8", "fp64"])
 @pytest.mark.parametrize("scheme", lib.SCHEMES)
 @pytest.mark.parametrize("dtype", ["float64", "complex64"])
@@ -204,18 +206,18 @@ def test_every_scheme_and_backend(gemm: Any, expect: Any, dtype: str, scheme: st
 
 @pytest.mark.parametrize("dtype", lib.LETTERS)
 @pytest.mark.parametrize("order", lib.ORDERS)
-def test_bounds(gemm: Any, expect: Any, order: str, dtype: str) -> None:
+def test_bounds(calls: Any, gemm: Any, expect: Any, order: str, dtype: str) -> None:
     rng = np.random.default_rng(8)
-    m, n, k = 10, 7, 60
+    m, n, k = calls.sized((10, 7, 60), (150, 131, 600))
     a, b = operand(rng, m, k, lib.NONE, dtype, 9), operand(rng, k, n, lib.NONE, dtype, 9)
     a[3, 3] = np.inf
     kind = "complex128" if dtype.startswith("c") else "float64"
     for gap, alpha in itertools.product((0, 3), (1.0, 0.5 - 2j) if dtype.startswith("c") else (1.0,)):
         bound, leading = lib.lies(np.zeros((m, n), kind), order, gap)
-        asked = lib.options(bound=bound.ctypes.data, ld_bound=leading if gap else 0)
+        asked = lib.options(ld_bound=leading if gap else 0)
         with np.errstate(invalid="ignore"):
             c, expected = expect(alpha, a, b, return_bound=True)
-        assert lib.same_bits(gemm(alpha, a, b, order=order, asked=asked), c)
+        assert lib.same_bits(gemm(alpha, a, b, order=order, asked=asked, bound=bound), c)
         assert lib.same_bits(lib.seen(bound, order, gap), expected)
 
 
@@ -230,49 +232,69 @@ def apart(held: tuple[lib.Array, int], lines: int) -> tuple[lib.Array, int]:
 
 @pytest.mark.parametrize("dtype", lib.LETTERS)
 @pytest.mark.parametrize("order", lib.ORDERS)
-@pytest.mark.parametrize("repeated", ["neither", "a", "b"])
-def test_batches(library: ctypes.CDLL, expect: Any, repeated: str, order: str, dtype: str) -> None:
+@pytest.mark.parametrize(
+    "steps", [(1, 1), (0, 1), (1, 0), (-1, 1), (0, -1), (-1, -1)]
+)  # from matrix to matrix
+def test_batches(calls: Any, expect: Any, steps: tuple[int, int], order: str, dtype: str) -> None:
     rng = np.random.default_rng(9)
-    m, n, k, batch = 5, 6, 17, 4
+    m, n, k, batch = calls.sized((5, 6, 17, 4), (40, 64, 200, 4))
     a, b, c = (normal(rng, (batch, *shape), dtype) for shape in ((m, k), (k, n), (m, n)))
-    if repeated != "neither":
-        (a if repeated == "a" else b)[...] = (a if repeated == "a" else b)[:1]
+    for x, step in ((a, steps[0]), (b, steps[1])):
+        x[...] = x[:1] if step == 0 else x
     for gap, behind, beta in itertools.product((0, 2), ((0, 0, 0), (0, 0, 1), (1, 2, 0)), (0.0, 0.5)):
         (held_a, lda), (held_b, ldb), (held_c, ldc) = (
             apart(lib.lies(x, order, gap), lines) for x, lines in zip((a, b, c), behind, strict=True)
         )
-        strides = [
-            0 if name == repeated else x.strides[0] // x.itemsize
-            for name, x in (("a", held_a), ("b", held_b))
-        ]
+        (first_a, stride_a), (first_b, stride_b) = (
+            (x[-1 if step < 0 else 0], step * x.strides[0] // x.itemsize)
+            for x, step in zip((held_a, held_b), steps, strict=True)
+        )
         alpha, last = (lib.factor(x, a.dtype) for x in (1.5, beta))
-        function = getattr(library, f"ozfp4_{lib.LETTERS[dtype]}gemm_strided_batched")
-        status = function(
-            lib.ORDERS[order], lib.NONE, lib.NONE, m, n, k, alpha, held_a, lda, strides[0], held_b, ldb,
-            strides[1], last, held_c, ldc, held_c.strides[0] // held_c.itemsize, batch, None,
+        calls.succeed(
+            f"{lib.LETTERS[dtype]}gemm_strided_batched", lib.ORDERS[order], lib.NONE, lib.NONE, m, n, k, alpha, first_a, lda,
+            stride_a, first_b, ldb, stride_b, last, held_c, ldc, held_c.strides[0] // held_c.itemsize, batch,
         )  # fmt: skip
-        assert status == lib.OK, lib.error(library)
-        assert lib.same_bits(lib.seen(held_c, order, gap), expect(1.5, a, b, beta, c))
+        expected = expect(1.5, a[:: steps[0] or 1], b[:: steps[1] or 1], beta, c)
+        assert lib.same_bits(lib.seen(held_c, order, gap), expected)
+
+
+@pytest.mark.parametrize("accuracy", lib.ACCURACIES)
+@pytest.mark.parametrize("dtype", lib.LETTERS)
+def test_many_batches_with_every_kind_of_factor(calls: Any, expect: Any, dtype: str, accuracy: str) -> None:
+    rng = np.random.default_rng(16)
+    factors: list[complex] = [0.0, 1.0, -2.0] + ([1j, 1 + 1j] if dtype.startswith("c") else [])
+    asked = lib.options(accuracy=lib.ACCURACIES[accuracy])
+    for (batch, k), alpha, beta in itertools.product(((0, 2), (1, 1), (40, 3), (7, 0)), factors, factors):
+        a, b, c = (normal(rng, (batch, *s), dtype) for s in ((4, k), (k, 3), (4, 3)))
+        expected = expect(alpha, a, b, beta, c, accuracy=accuracy)
+        first, last = (lib.factor(x, a.dtype) for x in (alpha, beta))
+        calls.succeed(
+            f"{lib.LETTERS[dtype]}gemm_strided_batched", lib.ROW, lib.NONE, lib.NONE, 4, 3, k, first, a, max(k, 1), 4 * k, b, 3,
+            3 * k, last, c, 3, 12, batch, asked=asked,
+        )  # fmt: skip
+        assert lib.same_bits(c, expected), (batch, k, alpha, beta)
 
 
 @pytest.mark.parametrize("dtype", lib.LETTERS)
-def test_bounds_of_batches(library: ctypes.CDLL, expect: Any, dtype: str) -> None:
+def test_bounds_of_batches(calls: Any, expect: Any, dtype: str) -> None:
     rng = np.random.default_rng(11)
-    a, b = normal(rng, (3, 4, 20), dtype), normal(rng, (3, 20, 5), dtype)
+    m, n, k = calls.sized((4, 5, 20), (35, 22, 60))
+    a, b = normal(rng, (3, m, k), dtype), normal(rng, (3, k, n), dtype)
     kind = "complex128" if dtype.startswith("c") else "float64"
-    c, (bound, leading) = np.full((3, 4, 5), np.nan, dtype), lib.lies(np.zeros((3, 4, 5), kind), "row", 1)
+    c, (bound, leading) = np.full((3, m, n), np.nan, dtype), lib.lies(np.zeros((3, m, n), kind), "row", 1)
     for stride in (0, bound[0].size):
-        asked = lib.options(bound=bound.ctypes.data, ld_bound=leading, stride_bound=stride)
+        asked = lib.options(ld_bound=leading, stride_bound=stride)
         alpha, beta = (lib.factor(x, a.dtype) for x in (1.0, 0.0))
-        lib.succeed(
-            library, f"{lib.LETTERS[dtype]}gemm_strided_batched", lib.ROW, lib.NONE, lib.NONE, 4, 5, 20,
-            alpha, a, 20, 80, b, 5, 100, beta, c, 5, 20, 3, asked,
+        calls.succeed(
+            f"{lib.LETTERS[dtype]}gemm_strided_batched", lib.ROW, lib.NONE, lib.NONE, m, n, k, alpha, a, k, m * k, b, n, k * n,
+            beta, c, n, m * n, 3, asked=asked, bound=bound,
         )  # fmt: skip
         expected = expect(1.0, a, b, return_bound=True)
         assert lib.same_bits(c, expected[0])
         assert lib.same_bits(lib.seen(bound, "row", 1), expected[1])
 
 
+@on_the_host
 @pytest.mark.parametrize("dtype", lib.LETTERS)
 def test_small_products_are_made_in_words(gemm: Any, expect: Any, dtype: str) -> None:
     rng = np.random.default_rng(14)
@@ -308,6 +330,7 @@ def test_a_stack_of_which_words_refuse_a_matrix_is_reported_by_planes(library: c
     assert reports[0] == reports[1]
 
 
+@on_the_host
 @pytest.mark.parametrize("dtype", ["float64", "complex128"])
 def test_workspace_limits_change_no_bit(gemm: Any, library: ctypes.CDLL, dtype: str) -> None:
     rng = np.random.default_rng(10)

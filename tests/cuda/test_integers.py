@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -10,21 +9,13 @@ import pytest
 from first_gpu import DEVICE, torch
 
 import ozfp4
-from support import STACKS
 from support.integers import (
     DTYPES,
-    KINDS,
-    exact,
-    modulo,
     noise,
     operand,
-    overflows,
-    steps_of_moduli,
-    wrapped,
 )
 
 BACKENDS = ["int8", "fp4"]
-SHAPES = [(1, 1, 1), (3, 5, 4), (17, 70, 9), (2, 1100, 3), (130, 260, 135), (33, 9000, 20)]
 
 
 def on_device(x: np.ndarray) -> Any:
@@ -40,28 +31,6 @@ def same(found: Any, expected: np.ndarray) -> None:
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-@pytest.mark.parametrize("dtype", DTYPES)
-def test_every_dtype(dtype: str, backend: str) -> None:
-    rng = np.random.default_rng(1)
-    for (m, k, n), kind in product(SHAPES, KINDS):
-        a, b = operand(rng, kind, (m, k), dtype), operand(rng, kind, (k, n), dtype)
-        real = exact(a, b) if m * k * n < 10**6 else None
-        expected = np.matmul(a, b) if real is None else wrapped(real, dtype)
-        x, y = on_device(a), on_device(b)
-        same(ozfp4.matmul(x, y, backend=backend), expected)
-        out = on_device(noise((m, n), dtype))
-        c, report = ozfp4.matmul(x, y, backend=backend, out=out, report=True)
-        assert c is out
-        same(out, expected)
-        cpu = ozfp4.matmul(a, b, backend=backend, report=True)[1]
-        assert report.overflows == (cpu.overflows if real is None else overflows(real, dtype))
-        assert (report.kind, report.backend, report.accuracy) == ("integer", backend, "exact")
-        assert report.exponents == cpu.exponents
-        assert cpu.moduli_used <= report.moduli_used <= cpu.moduli_used + 1
-        assert report.products >= report.moduli_used
-
-
-@pytest.mark.parametrize("backend", BACKENDS)
 def test_every_length_of_integers(backend: str) -> None:
     """From one modulus to all of them."""
     rng = np.random.default_rng(2)
@@ -74,64 +43,6 @@ def test_every_length_of_integers(backend: str) -> None:
         used.add(report.moduli_used)
     assert min(used) <= 2
     assert max(used) >= 17
-
-
-@pytest.mark.parametrize("backend", BACKENDS)
-def test_where_a_modulus_more_is_needed(backend: str) -> None:
-    """Lines of one number, whose products are as large as their norms let them be: about half of every product of moduli."""
-    for below, above in steps_of_moduli(
-        ozfp4.plan(2, 2, 3, bits=64, accuracy="scaled", backend=backend).moduli
-    ):
-        for a, b in ((below, below), (above, above), (below, -below), (above, -above)):
-            left, right = np.full((2, 3), a), np.full((3, 2), b)
-            same(ozfp4.matmul(on_device(left), on_device(right), backend=backend), np.matmul(left, right))
-
-
-@pytest.mark.parametrize("backend", BACKENDS)
-@pytest.mark.parametrize("value", [2**63 - 1, 2**63, -(2**63), -(2**63) - 1, 0, -1])
-def test_overflow_at_the_ends(value: int, backend: str) -> None:
-    a = np.array([[2**62, 2**62, value // 2, value - value // 2]])
-    b = np.array([[2**62], [-(2**62)], [1], [1]])
-    out = on_device(noise((1, 1), np.int64))
-    before = out.clone()
-    x, y = on_device(a), on_device(b)
-    if -(2**63) <= value < 2**63:
-        assert ozfp4.matmul(x, y, backend=backend, overflow="raise", out=out) is out
-        same(out, np.array([[value]]))
-    else:
-        with pytest.raises(OverflowError, match=r"1 entry of the product does not fit torch\.int64"):
-            ozfp4.matmul(x, y, backend=backend, overflow="raise", out=out)
-        assert torch.equal(out, before)
-
-
-def test_unsigned_numbers_above_int64() -> None:
-    large = np.full((3, 1025), 2**64 - 1, np.uint64)
-    one = np.zeros((1025, 1), np.uint64)
-    one[7] = 1
-    x = on_device(large)
-    same(ozfp4.matmul(x, x.T), np.full((3, 3), 1025, np.uint64))
-    same(ozfp4.matmul(x, on_device(one), overflow="raise"), np.full((3, 1), 2**64 - 1, np.uint64))
-    with pytest.raises(OverflowError, match="9 entries"):
-        ozfp4.matmul(x, x.T, overflow="raise")
-    least = np.full((2, 3000), -(2**63))
-    same(ozfp4.matmul(on_device(least), on_device(least.T.copy())), np.zeros((2, 2), np.int64))
-
-
-@pytest.mark.parametrize("shapes", STACKS, ids=str)
-def test_stacks_and_out(shapes: Any) -> None:
-    rng = np.random.default_rng(4)
-    for dtype in ("int64", "int16", "uint8", "bool"):
-        a, b = (
-            noise(shape, dtype) if dtype == "bool" else operand(rng, "full", shape, dtype) for shape in shapes
-        )
-        expected = np.asarray(np.matmul(a, b))
-        same(ozfp4.matmul(on_device(a), on_device(b)), expected)
-        out = on_device(noise(expected.shape, dtype))
-        assert ozfp4.matmul(on_device(a), on_device(b), out=out) is out
-        same(out, expected)
-        if dtype != "bool":
-            continue
-        same(ozfp4.matmul(on_device(a), on_device(b), overflow="raise"), expected)
 
 
 @pytest.mark.parametrize("dtype", ["int64", "int32", "uint8"])
@@ -163,32 +74,6 @@ def test_splits_of_k() -> None:
     same(ozfp4.matmul_mod(x, y, m), ozfp4.matmul_mod(a, b, m))
     with pytest.raises(OverflowError, match="30 entries"):
         ozfp4.matmul(x, y, overflow="raise")
-
-
-@pytest.mark.parametrize("shape", [(0, 3, 4), (3, 0, 4), (3, 4, 0)], ids=str)
-def test_empty_products(shape: tuple[int, int, int]) -> None:
-    m, k, n = shape
-    for dtype in ("int64", "int8", "bool"):
-        out = on_device(noise((m, n), dtype))
-        x, y = (on_device(np.ones(s, dtype)) for s in ((m, k), (k, n)))
-        ozfp4.matmul(x, y, out=out, overflow="raise")
-        same(out, np.zeros((m, n), dtype))
-        if dtype != "bool":
-            same(ozfp4.matmul_mod(x, y, 7), np.zeros((m, n), np.int64))
-
-
-@pytest.mark.parametrize("backend", BACKENDS)
-@pytest.mark.parametrize("m", [1, 2, 3, 97, 256, 2**31 - 1, 2**32, 2**61 - 1, 2**62 + 11, 2**63 - 1])
-def test_modulo(m: int, backend: str) -> None:
-    rng = np.random.default_rng(7)
-    for dtype, kind, (rows, k, columns) in product(DTYPES, KINDS, [(3, 5, 4), (40, 300, 37)]):
-        a, b = operand(rng, kind, (rows, k), dtype), operand(rng, kind, (k, columns), dtype)
-        expected = modulo(exact(a, b), m) if rows < 10 else ozfp4.matmul_mod(a, b, m)
-        out = on_device(noise((rows, columns), np.int64))
-        c, report = ozfp4.matmul_mod(on_device(a), on_device(b), m, backend=backend, out=out, report=True)
-        assert c is out
-        same(out, expected)
-        assert report.kind == "integer"
 
 
 def test_mixtures_and_floats() -> None:

@@ -14,6 +14,7 @@ import ozfp4
 from ozfp4._api import contraction
 from ozfp4.testing import assert_same_bits, correct_matmul, exact_matmul
 from support import noise
+from support.devices import Device
 
 RNG = np.random.default_rng(0)
 
@@ -94,18 +95,32 @@ def test_like_numpy(text: str, shapes) -> None:
         check_like_numpy(text, *(x[::-1][::-1] if x.ndim else x for x in operands), optimize=False)
 
 
+@pytest.mark.parametrize("device", ["cpu", "cuda"], indirect=True)
+@each_case
+def test_tensors_have_the_bits_of_arrays(text: str, shapes, device: Device) -> None:
+    rng = np.random.default_rng(3)
+    larger = [tuple(e if e < 2 else e * device.sized(1, 5) for e in shape) for shape in shapes]
+    reals = [np.asarray(rng.standard_normal(s) * 2.0 ** rng.integers(-40, 40, s)) for s in larger]
+    for dtype in (np.float64, np.float32, np.complex128, np.complex64):
+        arrays = [np.asarray(x * (1 + 2j) - 3j if np.dtype(dtype).kind == "c" else x, dtype) for x in reals]
+        for options in (
+            {}, {"accuracy": "correct"}, {"accuracy": "correct", "rounding": "up"}, {"accuracy": "scaled"},
+        ):  # fmt: skip
+            expected = np.asarray(ozfp4.einsum(text, *arrays, **options))
+            assert_same_bits(np.asarray(device.einsum(text, *arrays, **options)), expected, options)
+            out = noise(expected.shape, dtype)
+            assert device.einsum(text, *arrays, **options, out=out) is out
+            assert_same_bits(out, expected, options)
+
+
 @each_case
 def test_like_torch(text: str, shapes) -> None:
     torch = pytest.importorskip("torch")
     operands = [torch.from_numpy(x) for x in whole(*shapes)]
     ours, theirs = ozfp4.einsum(text, *operands), torch.einsum(text, *operands)
     assert type(ours) is torch.Tensor
-    assert ours.dtype == theirs.dtype
-    assert ours.shape == theirs.shape
+    assert (ours.dtype, ours.shape) == (theirs.dtype, theirs.shape)
     assert torch.equal(ours, theirs)
-    out = torch.full(theirs.shape, float("nan"), dtype=torch.float64)
-    assert ozfp4.einsum(text, *operands, out=out) is out
-    assert torch.equal(out, theirs)
 
 
 extents = st.tuples(*[st.sampled_from([1, 2, 3, 2, 3, 0])] * 4)

@@ -10,6 +10,7 @@ import pytest
 import ozfp4
 from ozfp4._core import WorkspaceError
 from ozfp4._dispatch import product
+from support.devices import Device
 from support.integers import DTYPES, KINDS, exact, noise, operand, overflows, wrapped
 
 
@@ -21,33 +22,33 @@ def narrow_blocks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatc
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("left", [False, True])
-def test_every_dtype(left: bool, dtype: str) -> None:
+def test_every_dtype(left: bool, dtype: str, device: Device) -> None:
     rng = np.random.default_rng(1)
     for kind in KINDS:
         for m, k in ((70, 3), (5, 9), (1, 1), (130, 0), (0, 4)):
             a = operand(rng, kind, (m, k) if left else (k, m), dtype)
             real = exact(a, a.T) if left else exact(a.T, a)
             out = noise((m, m), dtype)
-            found, report = ozfp4.gram(a, left=left, out=out, report=True)
+            found, report = device.gram(a, left=left, out=out, report=True)
             assert found is out
             np.testing.assert_array_equal(out, wrapped(real, dtype))
             np.testing.assert_array_equal(out, out.T)
             assert (report.kind, report.accuracy) == ("integer", "exact")
             assert (report.overflows == 0) == (overflows(real, dtype) == 0)
-            plain = ozfp4.gram(a, left=left)
+            plain = device.gram(a, left=left)
             assert plain.dtype == out.dtype
             np.testing.assert_array_equal(plain, out)
 
 
-def test_every_block_counts_what_wraps() -> None:
+def test_every_block_counts_what_wraps(device: Device) -> None:
     a = np.ones((2, 150), np.int16)
     a[:, 0] = 2**13
-    assert ozfp4.gram(a, report=True)[1].overflows == 1
+    assert device.gram(a, report=True)[1].overflows == 1
     a[:, 0], a[:, 149] = 1, 2**13
-    assert ozfp4.gram(a, report=True)[1].overflows == 1
+    assert device.gram(a, report=True)[1].overflows == 1
 
 
-def test_bool_stacks_and_views() -> None:
+def test_bool_stacks_and_views(device: Device) -> None:
     rng = np.random.default_rng(2)
     flags = rng.random((2, 40, 150)) < 0.1
     for x in (
@@ -57,18 +58,9 @@ def test_bool_stacks_and_views() -> None:
         flags[:0],
         operand(rng, "full", (3, 20, 140), "int16")[:, :, ::2],
     ):
-        found = ozfp4.gram(x)
+        found = device.gram(x)
         np.testing.assert_array_equal(found, np.matmul(x.swapaxes(-1, -2), x))
         assert found.dtype == x.dtype
-
-
-def test_tensors() -> None:
-    torch = pytest.importorskip("torch")
-    for dtype in (*DTYPES, "bool"):
-        a = noise((20, 130), dtype)
-        found = ozfp4.gram(torch.from_numpy(a))
-        np.testing.assert_array_equal(found.numpy(), np.matmul(a.T, a))
-        assert found.numpy().dtype == a.dtype
 
 
 def test_refusals() -> None:

@@ -11,55 +11,63 @@ import pytest
 import ozfp4
 from ozfp4.testing import assert_same_bits, exact_matmul
 from support import PATHS, VIEWS, Path, chosen, constant_columns, constant_rows, noise, operands
+from support.devices import Device, arrays_and_gpu
 
 both_types = pytest.mark.parametrize("dtype", [np.float64, np.float32], ids=["float64", "float32"])
 
 
+@arrays_and_gpu
 @pytest.mark.parametrize("view_b", VIEWS)
 @pytest.mark.parametrize("view_a", VIEWS)
 @both_types
-def test_every_pair_of_layouts(view_a: str, view_b: str, dtype: type) -> None:
+def test_every_pair_of_layouts(view_a: str, view_b: str, dtype: type, device: Device) -> None:
     a, b = operands("row-exponents", 19, 35, 18, dtype=dtype)
     expected = exact_matmul(a, b)
     x, y = VIEWS[view_a](a), VIEWS[view_b](b)
     assert x.shape == a.shape
     before = x.tobytes(), y.tobytes()
-    assert_same_bits(ozfp4.matmul(x, y, accuracy="scaled"), expected, (view_a, view_b))
+    assert_same_bits(device.matmul(x, y, accuracy="scaled"), expected, (view_a, view_b))
     assert (x.tobytes(), y.tobytes()) == before
-    assert_same_bits(ozfp4.matmul(y.T, x.T, accuracy="scaled"), exact_matmul(b.T, a.T), "transposed")
+    assert_same_bits(device.matmul(y.T, x.T, accuracy="scaled"), exact_matmul(b.T, a.T), "transposed")
 
 
 @pytest.mark.parametrize("path", PATHS, ids=str)
 @pytest.mark.parametrize("view", VIEWS)
-def test_every_path_takes_every_layout(view: str, path: Path) -> None:
+def test_every_path_takes_every_layout(view: str, path: Path, device: Device) -> None:
+    if not device.has(path.backend):
+        return
     a, b = operands("phi32", 5, 530, 17)
     expected = exact_matmul(a, b)
     assert_same_bits(
-        chosen.matmul(VIEWS[view](a), VIEWS[view](b), **path._asdict(), accuracy="scaled"), expected, view
+        device(chosen.matmul, VIEWS[view](a), VIEWS[view](b), **path._asdict(), accuracy="scaled"),
+        expected,
+        view,
     )
 
 
 @pytest.mark.parametrize("path", PATHS, ids=str)
 @pytest.mark.parametrize("repeat", [constant_rows, constant_columns])
 @both_types
-def test_stride_zero(repeat, dtype: type, path: Path) -> None:
+def test_stride_zero(repeat, dtype: type, path: Path, device: Device) -> None:
+    if not device.has(path.backend):
+        return
     a, b = operands("normal", 18, 40, 21, dtype=dtype)
     for x, y in ((repeat(a), b), (a, repeat(b)), (repeat(a), repeat(b))):
-        assert_same_bits(chosen.matmul(x, y, **path._asdict(), accuracy="scaled"), exact_matmul(x, y))
+        assert_same_bits(device(chosen.matmul, x, y, **path._asdict(), accuracy="scaled"), exact_matmul(x, y))
 
 
-def test_one_entry_everywhere() -> None:
+def test_one_entry_everywhere(device: Device) -> None:
     x = np.broadcast_to(np.float64(1 / 3), (20, 30))
-    assert_same_bits(ozfp4.matmul(x, x.T, accuracy="scaled"), exact_matmul(x, x.T))
+    assert_same_bits(device.matmul(x, x.T, accuracy="scaled"), exact_matmul(x, x.T))
 
 
-def test_the_same_array_twice_and_overlapping_views() -> None:
+def test_the_same_array_twice_and_overlapping_views(device: Device) -> None:
     a = operands("normal", 20, 20, 1)[0]
-    assert_same_bits(ozfp4.matmul(a, a, accuracy="scaled"), exact_matmul(a, a))
-    assert_same_bits(ozfp4.matmul(a, a.T, accuracy="scaled"), exact_matmul(a, a.T))
-    assert_same_bits(ozfp4.matmul(a[:, ::-1], a[::-1], accuracy="scaled"), exact_matmul(a[:, ::-1], a[::-1]))
+    assert_same_bits(device.matmul(a, a, accuracy="scaled"), exact_matmul(a, a))
+    assert_same_bits(device.matmul(a, a.T, accuracy="scaled"), exact_matmul(a, a.T))
+    assert_same_bits(device.matmul(a[:, ::-1], a[::-1], accuracy="scaled"), exact_matmul(a[:, ::-1], a[::-1]))
     windows = np.lib.stride_tricks.sliding_window_view(a[0], 7)
-    assert_same_bits(ozfp4.matmul(windows, windows.T, accuracy="scaled"), exact_matmul(windows, windows.T))
+    assert_same_bits(device.matmul(windows, windows.T, accuracy="scaled"), exact_matmul(windows, windows.T))
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs sparse anonymous memory")
@@ -94,11 +102,13 @@ def test_distances_beyond_32_bits(dtype: type) -> None:
 @pytest.mark.parametrize("kind", ["specials", "infinities"])
 @pytest.mark.parametrize("view", VIEWS)
 @both_types
-def test_specials_are_found_and_patched_through_views(view: str, kind: str, dtype: type) -> None:
+def test_specials_are_found_and_patched_through_views(
+    view: str, kind: str, dtype: type, device: Device
+) -> None:
     a, b = operands(kind, 17, 12, 19, dtype=dtype)
     x, y = VIEWS[view](a), VIEWS[view](b)
-    out = VIEWS["reversed"](noise((17, 19), dtype))
-    ozfp4.matmul(x, y, out=out, accuracy="scaled")
+    out = VIEWS["reversed" if device.name == "numpy" else "strided"](noise((17, 19), dtype))
+    device.matmul(x, y, out=out, accuracy="scaled")
     assert_same_bits(out, exact_matmul(a, b), view)
 
 

@@ -10,6 +10,7 @@ import pytest
 import ozfp4
 from ozfp4.testing import assert_same_bits, correct_matmul, exact_matmul
 from support import PATHS, Path, chosen, noise, operands
+from support.devices import Device, arrays_and_gpu
 
 BITS = (54, 60, 62, 63, 64, 76, 94, 95, 103, 104, 109, 128, 150, 160, 177, 200)
 LEAST = [path for path in PATHS if path.family == "least"]
@@ -24,20 +25,26 @@ SERVED = [
 each_served = pytest.mark.parametrize(("path", "bits"), SERVED, ids=[f"{p}-{b}" for p, b in SERVED])
 
 
+@arrays_and_gpu
 @each_served
-def test_every_path(path: Path, bits: int) -> None:
+def test_every_path(path: Path, bits: int, device: Device) -> None:
+    if not device.has(path.backend):
+        return
     for kind in ("normal", "scaling-ties", "whole-range", "specials"):
         for dtype in (np.float64, np.float32):
-            a, b = operands(kind, 6, 17, 5, seed=bits, dtype=dtype)
+            a, b = operands(kind, *device.sized((6, 17, 5), (33, 70, 21)), seed=bits, dtype=dtype)
             expected = exact_matmul(a, b, bits=bits)
             out = noise(expected.shape, dtype)
-            chosen.matmul(a, b, bits=bits, accuracy="scaled", out=out, **path._asdict())
+            device(chosen.matmul, a, b, bits=bits, accuracy="scaled", out=out, **path._asdict())
             assert_same_bits(out, expected, (kind, np.dtype(dtype).name))
 
 
+@arrays_and_gpu
 @each_served
-def test_entries_far_apart(path: Path, bits: int) -> None:
+def test_entries_far_apart(path: Path, bits: int, device: Device) -> None:
     """Rows of the largest numbers beside the smallest subnormal ones, spread so far that bits are kept, rounded and lost."""
+    if not device.has(path.backend):
+        return
     rng = np.random.default_rng(bits)
     for top in (1023, 0, -1022, -1074):
         spread = np.ldexp(
@@ -47,13 +54,13 @@ def test_entries_far_apart(path: Path, bits: int) -> None:
         a[0, 0], a[1, 3], a[2, 5] = 5e-324, -5e-324, np.ldexp(1.0 - 2.0**-53, top + 1)
         b = np.ldexp(rng.standard_normal((17, 4)), rng.integers(-bits, bits, (17, 4)))
         out = noise((5, 4))
-        chosen.matmul(a, b, bits=bits, accuracy="scaled", out=out, **path._asdict())
+        device(chosen.matmul, a, b, bits=bits, accuracy="scaled", out=out, **path._asdict())
         assert_same_bits(out, exact_matmul(a, b, bits=bits), top)
 
 
 @pytest.mark.parametrize("k", [1, 3, 100, 1000])
 @pytest.mark.parametrize(("backend", "bits"), [("int8", 150), ("int8", 160), ("fp4", 90), ("fp4", 104)])
-def test_long_integers_and_long_rows(backend: str, bits: int, k: int) -> None:
+def test_long_integers_and_long_rows(backend: str, bits: int, k: int, device: Device) -> None:
     """Entries spread over all bits; a plan for longer rows, and blocks, give the same bits."""
     rng = np.random.default_rng(k)
     a, b = (
@@ -67,14 +74,16 @@ def test_long_integers_and_long_rows(backend: str, bits: int, k: int) -> None:
         ozfp4.plan(5, 6, inner, backend=backend, bits=bits, accuracy="scaled") for inner in (k, 2**20)
     )
     for each in (plan, longer):
-        assert_same_bits(ozfp4.matmul(a, b, plan=each, accuracy="scaled"), expected, each.k_max)
+        assert_same_bits(device.matmul(a, b, plan=each, accuracy="scaled"), expected, each.k_max)
     assert_same_bits(
-        ozfp4.matmul(a, b, plan=plan, workspace_limit=1 << 18, accuracy="scaled"), expected, "blocks"
+        device.matmul(a, b, plan=plan, workspace_limit=device.sized(1 << 18, 16 << 20), accuracy="scaled"),
+        expected,
+        "blocks",
     )
-    c, bound = ozfp4.matmul(a, b, plan=plan, return_bound=True, accuracy="scaled")
+    c, bound = device.matmul(a, b, plan=plan, return_bound=True, accuracy="scaled")
     assert_same_bits(c, expected, "with a bound")
     assert_same_bits(
-        ozfp4.matmul(a, b, plan=plan, accuracy="correct"), correct_matmul(a, b, "nearest"), "correct"
+        device.matmul(a, b, plan=plan, accuracy="correct"), correct_matmul(a, b, "nearest"), "correct"
     )
     for i, j in np.ndindex(c.shape):
         exact = sum(Fraction(x) * Fraction(y) for x, y in zip(a[i].tolist(), b[:, j].tolist(), strict=True))
@@ -82,14 +91,18 @@ def test_long_integers_and_long_rows(backend: str, bits: int, k: int) -> None:
 
 
 @pytest.mark.parametrize("path", LEAST, ids=str)
-def test_more_bits_than_a_row_spans_give_the_rounded_product(path: Path) -> None:
+def test_more_bits_than_a_row_spans_give_the_rounded_product(path: Path, device: Device) -> None:
     """What 53 bits lose: the second entry of a row, 2^60 times smaller than the first, whose terms cancel."""
+    if not device.has(path.backend):
+        return
     a, b = np.array([[2.0**60, 1.0 + 2.0**-40, -(2.0**60)]]), np.array([[1.0], [3.0], [1.0]])
-    assert chosen.matmul(a, b, bits=53, accuracy="scaled", **path._asdict()).item() == 0.0
-    assert chosen.matmul(a, b, bits=105, accuracy="scaled", **path._asdict()).item() == 3.0 * (1.0 + 2.0**-40)
+    assert device(chosen.matmul, a, b, bits=53, accuracy="scaled", **path._asdict()).item() == 0.0
+    assert device(chosen.matmul, a, b, bits=105, accuracy="scaled", **path._asdict()).item() == 3.0 * (
+        1.0 + 2.0**-40
+    )
 
 
-def test_long_rows_and_odd_blocks() -> None:
+def test_long_rows_and_odd_blocks(device: Device) -> None:
     """More entries than one pass of the encoder takes, in blocks that a small workspace makes."""
     a, b = operands("phi32", 19, 1541, 18, seed=4)
     for backend, bits in (
@@ -101,21 +114,32 @@ def test_long_rows_and_odd_blocks() -> None:
         ("int8", 160),
         ("fp4", 100),
     ):
+        if not device.has(backend):
+            continue
         plan = ozfp4.plan(19, 18, 1541, backend=backend, bits=bits, accuracy="scaled")
         expected = exact_matmul(a, b, bits=bits)
-        assert_same_bits(ozfp4.matmul(a, b, plan=plan, accuracy="scaled"), expected, (backend, bits))
+        assert_same_bits(device.matmul(a, b, plan=plan, accuracy="scaled"), expected, (backend, bits))
         assert_same_bits(
-            ozfp4.matmul(a, b, plan=plan, workspace_limit=1 << 20, accuracy="scaled"),
+            device.matmul(
+                a, b, plan=plan, workspace_limit=device.sized(1 << 20, 16 << 20), accuracy="scaled"
+            ),
             expected,
             (backend, bits),
         )
 
 
 @pytest.mark.parametrize("path", LEAST, ids=str)
-def test_empty_products(path: Path) -> None:
+def test_empty_products(path: Path, device: Device) -> None:
+    if not device.has(path.backend):
+        return
     for shape in ((0, 3, 2), (3, 0, 2), (3, 2, 0)):
-        c = chosen.matmul(
-            np.ones(shape[:2]), np.ones(shape[1:]), bits=76, accuracy="scaled", **path._asdict()
+        c = device(
+            chosen.matmul,
+            np.ones(shape[:2]),
+            np.ones(shape[1:]),
+            bits=76,
+            accuracy="scaled",
+            **path._asdict(),
         )
         assert c.shape == (shape[0], shape[2])
         assert not c.any()
