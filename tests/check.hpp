@@ -19,10 +19,11 @@ auto random_int(Low low, High high) {
 
 inline std::int64_t passed_checks = 0, failed_checks = 0;
 
-// Counts one check, and names it where it failed; the first 20 of those.
-inline bool report(const std::string& name, bool holds, const std::string& detail = "") {
+// Counts one check, and says where it failed, and its name; the first 20 of those. The file and the line are the caller's.
+inline bool report(const std::string& name, bool holds, const std::string& detail = "", const char* file = __builtin_FILE(),
+                   int line = __builtin_LINE()) {
   ++(holds ? passed_checks : failed_checks);
-  if (!holds && failed_checks <= 20) std::printf("FAILED %s %s\n", name.c_str(), detail.c_str());
+  if (!holds && failed_checks <= 20) std::printf("%s:%d: FAILED %s %s\n", file, line, name.c_str(), detail.c_str());
   return holds;
 }
 

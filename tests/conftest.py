@@ -53,7 +53,7 @@ def check_refused() -> Callable[..., None]:
 # ---- Devices
 
 
-@pytest.fixture(params=["numpy", "cpu", "cuda"])
+@pytest.fixture(scope="session", params=["numpy", "cpu", "cuda"])
 def device(request: pytest.FixtureRequest) -> Any:
     """Arrays of NumPy, torch's tensors on the CPU, and on a GPU, where there are such: what a test multiplies by."""
     from support import devices

@@ -1,4 +1,4 @@
-"""Complex factors of ozfp4.gemm: the bits of the reference in fractions, and errors within the bounds."""
+"""ozfp4.gemm of complex operands, and complex factors: the bits of the reference in fractions, and errors within the bounds."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ COMPLEX = (np.complex128, np.complex64)
 DTYPES = (np.float64, np.float32, *COMPLEX)
 ROUNDINGS = ("nearest", "down", "up", "zero")
 MODES = [("scaled", "nearest"), ("standard", "nearest"), *(("correct", r) for r in ROUNDINGS)]
+REAL = [(-1.0, 1.0), (0.7, -2.3)]
 # Rounded once.
 IMAGINARY = [(1j, 1.0), (-0.7j, 0.0), (1.0, -1j), (0.3, 2.3j), (2j, -0.1j), (0.0, 1j), (-1j, 2.0**-60)]
 # Rounded twice.
@@ -72,7 +73,7 @@ def test_values_of_every_dtype(mode: tuple[str, str], device: Device) -> None:
             continue
         for shapes in (SHAPES[i % 4], SHAPES[(i + 2) % 4]):  # and in the next mode the others
             a, b, c = (draw(rng, shape, t) for shape, t in zip(shapes, types, strict=True))
-            some = [IMAGINARY, BOTH] if rounding == "nearest" else [IMAGINARY]
+            some = [REAL, IMAGINARY, BOTH] if rounding == "nearest" else [REAL, IMAGINARY]
             for factors in (each[rng.integers(len(each))] for each in some):
                 check(device, factors, a, b, c, (types, shapes), accuracy=accuracy, rounding=rounding)
 
@@ -82,7 +83,7 @@ def test_every_factor(device: Device) -> None:
     for dtype, accuracy in product(COMPLEX, ("scaled", "standard", "correct")):
         m, k, n = device.sized((5, 12, 3), (37, 60, 35))
         a, b, c = (draw(rng, s, dtype, 30) for s in ((m, k), (k, n), (m, n)))
-        for factors in (*IMAGINARY, *BOTH, (0.7, -2.3)):
+        for factors in (*REAL, *IMAGINARY, *BOTH):
             check(device, factors, a, b, c, dtype, accuracy=accuracy)
 
 
@@ -98,6 +99,35 @@ def test_no_middle_of_two_single_numbers_is_rounded_twice(device: Device) -> Non
         check(device, (1 + 1j, 1.0), a, b, c, least, accuracy=accuracy)
 
 
+def test_residual(device: Device) -> None:
+    rng = np.random.default_rng(2)
+    a, x = draw(rng, (20, 40), np.complex128), draw(rng, (40, 6), np.complex128)
+    b = a @ x
+    found = device.gemm(-1, a, x, 1, b, accuracy="correct")
+    assert_same_bits(found, complex_gemm_reference(-1, a, x, 1, b, "correct", "nearest"))
+
+
+def test_conjugates_and_views() -> None:
+    torch = pytest.importorskip("torch")
+    rng = np.random.default_rng(3)
+    a, b, c = (draw(rng, s, np.complex128) for s in ((9, 5), (6, 9), (5, 6)))
+    expected = ozfp4.gemm(0.3, a.conj().T.copy(), b.T.copy(), -1, c)
+    assert_same_bits(ozfp4.gemm(0.3, a, b, -1, c, trans_a="C", trans_b="T"), expected)
+    x, y, z = (torch.from_numpy(value) for value in (a, b, c))
+    assert_same_bits(ozfp4.gemm(0.3, x, y.conj(), -1, z, trans_a="C", trans_b="C").numpy(), expected)
+    lazy = z.conj().resolve_conj().conj()
+    assert_same_bits(ozfp4.gemm(0.3, x.conj(), y, -1, lazy, trans_a=True, trans_b=True).numpy(), expected)
+    turned = np.asfortranarray(c)
+    assert ozfp4.gemm(0.3, a, b, -1, turned, trans_a="C", trans_b="T", out=turned) is turned
+    assert_same_bits(turned, expected)
+    held = noise((10, 18), np.complex128)
+    held[::2, ::3] = c
+    ozfp4.gemm(
+        0.3, a, b, -1, held[::2, ::3], trans_a="C", trans_b="T", out=held[::2, ::3], workspace_limit=20_000
+    )
+    assert_same_bits(held[::2, ::3].copy(), expected)
+
+
 def test_i_times_a_matrix_is_exact(device: Device) -> None:
     """Its parts change places: what an imaginary factor gives is what a real one gives of the turned matrix."""
     rng = np.random.default_rng(3)
@@ -106,9 +136,9 @@ def test_i_times_a_matrix_is_exact(device: Device) -> None:
     for rounding in ROUNDINGS:
         given: dict[str, Any] = {"accuracy": "correct", "rounding": rounding}
         whole = device.gemm(1j, a, b, -1j, c, **given)
-        turned = device.gemm(1, a, b, -1, c, **given)
+        turned = ozfp4.gemm(1, a, b, -1, c, **given)
         other = {"nearest": "nearest", "zero": "zero", "down": "up", "up": "down"}[rounding]
-        opposite = device.gemm(1, a, b, -1, c, accuracy="correct", rounding=other)
+        opposite = ozfp4.gemm(1, a, b, -1, c, accuracy="correct", rounding=other)
         assert_same_bits(whole.imag, turned.real)
         np.testing.assert_array_equal(whole.real, -opposite.imag)
 
@@ -142,11 +172,11 @@ def exact_entries(alpha: complex, a: np.ndarray, b: np.ndarray, beta: complex, c
 @pytest.mark.parametrize("dtype", COMPLEX)
 def test_bounds(accuracy: str, dtype: Any, device: Device) -> None:
     rng = np.random.default_rng(4)
-    for alpha, beta in (*IMAGINARY, *BOTH, (0.6 + 0.8j, 1.0)):
+    for alpha, beta in (*REAL, *IMAGINARY, *BOTH, (0.6 + 0.8j, 1.0)):
         a, b, c = cancelling(rng, alpha, dtype)
         given: dict[str, Any] = {"accuracy": accuracy, "return_bound": True}
         found, bound, report = device.gemm(alpha, a, b, beta, c, report=True, **given)
-        assert_same_bits(found, device.gemm(alpha, a, b, beta, c, accuracy=accuracy))
+        assert_same_bits(found, ozfp4.gemm(alpha, a, b, beta, c, accuracy=accuracy))
         assert bound.dtype == np.complex128
         assert report.kind == "complex"
         for index, parts in exact_entries(alpha, a, b, beta, c):
@@ -262,7 +292,9 @@ def test_views_and_blocks(factors: tuple[complex, complex], device: Device) -> N
     assert_same_bits(held, before)
 
 
-@pytest.mark.parametrize("factors", [(1j, 1 + 0j), (1 + 2j, 1 - 1j), (0.0, 1 + 1j), (2 - 1j, 0.0)])
+@pytest.mark.parametrize(
+    "factors", [(0.0, -0.1), (1j, 1 + 0j), (1 + 2j, 1 - 1j), (0.0, 1 + 1j), (2 - 1j, 0.0)]
+)
 def test_nothing_to_multiply(factors: tuple[complex, complex], device: Device) -> None:
     alpha, beta = factors
     bad = np.full((2, 2), complex(np.nan, np.inf))
@@ -325,6 +357,8 @@ def test_refusals() -> None:
         (ValueError, r"rounding: 'zero' is not for beta = \(2-1j\)", (1, a, b, 2 - 1j, c),
          {"accuracy": "correct", "rounding": "zero"}),
         (TypeError, r"alpha: \(1\+1j\) is complex, and the product is real, of float64", (1 + 1j, b.T, b), {}),
+        (TypeError, "alpha: 1j is complex, and the product is real, of float64", (1j, b.T, b), {}),
+        (TypeError, "c: dtype complex128, and the product is real, of float64", (1, b.T, b, 1, c), {}),
         (ValueError, "overflow: 'raise' is for products of integers; ", (1j, a, b), {"overflow": "raise"}),
         (ValueError, "overflow: 'stop' is unknown", (1j, a, b), {"overflow": "stop"}),
     ]  # fmt: skip
@@ -401,7 +435,7 @@ def test_prepared_operands_that_are_not_read(backend: str, accuracy: str, device
         if k == 0:
             factors += [(1, 1.5), (-3, 0)] + ([(1 + 1j, 1.5), (1 - 1j, 0)] if np.complex128 in types else [])
         for alpha, beta in factors:
-            expected = device.gemm(alpha, np.zeros_like(a), np.zeros_like(b), beta, c, accuracy=accuracy)
+            expected = ozfp4.gemm(alpha, np.zeros_like(a), np.zeros_like(b), beta, c, accuracy=accuracy)
             for x, y in ((a, right), (left, b), (left, right)):
                 if len({x.plan for x in (x, y) if isinstance(x, ozfp4.Prepared)}) < 2:
                     assert_same_bits(device.gemm(alpha, x, y, beta, c), expected, (alpha, beta, types, k))

@@ -87,7 +87,10 @@ def test_every_path(path: Path, which: str, sides: Any, device: Device) -> None:
     """By plans of complex products where there are such, else by those of real ones."""
     if not device.has(path.backend) or (path.family != "least" and which != "real"):
         return
-    accuracies = ("scaled", "correct") if path.family == "least" else ("scaled",)
+    if device.is_gpu and path.scheme == "I" and which != "real":
+        return
+    is_plain = path.family == "least" and not (device.is_gpu and path.scheme == "I")
+    accuracies = ("scaled", "correct") if is_plain else ("scaled",)
     for accuracy, kind in itertools.product(accuracies, ("normal", "phi8", "phi32", "specials")):
         a, b = pair(which, kind, *device.sized((33, 70, 20), (90, 200, 60)))
         x, y = prepared(device, a, b, sides, accuracy=accuracy, **path._asdict())
@@ -105,7 +108,7 @@ def test_a_given_plan(backend: str, sides: Any, device: Device) -> None:
     if not device.has(backend):
         return
     a, b = pair("complex", "phi8", 9, 40, 11)
-    expected, about = device.matmul(a, b, backend=backend, report=True)
+    about = device.matmul(a, b, backend=backend, report=True)[1]
     plain = ozfp4.plan(9, 22, 80, backend=backend, bits=about.plan.bits, accuracy="scaled")
     assert about.plan.is_complex
     assert not plain.is_complex
@@ -113,7 +116,7 @@ def test_a_given_plan(backend: str, sides: Any, device: Device) -> None:
         x, y = prepared(device, a, b, sides, plan=plan, accuracy="standard")
         found, report = device.matmul(x, y, report=True)
         assert report.plan == plan
-        assert_same_bits(found, expected)
+        assert_same_bits(found, ozfp4.matmul(a, b))
     with pytest.raises(ValueError, match=r"^plan: it is of complex products; these operands are not both"):
         device.prepare(a, "left", other="real", plan=about.plan, accuracy="scaled")
 
@@ -122,9 +125,9 @@ def test_a_given_plan(backend: str, sides: Any, device: Device) -> None:
 @pytest.mark.parametrize("which", ["real", "complex"])
 @pytest.mark.parametrize("bits", [2, 24, 30, 31, 53, 62, 63, 82, 83, 100, 150])
 def test_bits(bits: int, which: str, sides: Any, device: Device) -> None:
-    a, b = pair(which, "whole-range", *device.sized((6, 50, 8), (30, 90, 20)))
-    expected = chosen.matmul(a, b, bits=bits, accuracy="scaled")
-    for backend in filter(device.has, ("int8", "fp64")):
+    for kind, backend in itertools.product(("normal", "whole-range"), filter(device.has, ("int8", "fp64"))):
+        a, b = pair(which, kind, *device.sized((6, 50, 8), (30, 90, 20)))
+        expected = chosen.matmul(a, b, bits=bits, accuracy="scaled")
         x, y = prepared(device, a, b, sides, accuracy="scaled", bits=bits, backend=backend)
         assert_same_bits(device.matmul(x, y), expected, backend)
         assert_same_bits(device(chosen.matmul, x, y, bits=bits, accuracy="scaled"), expected, backend)
@@ -272,8 +275,8 @@ def test_a_small_workspace_takes_blocks_of_the_planes(
         a, b = both(which, *([rng.standard_normal(s) for s in shapes] for _ in range(2)))
         x, y = prepared(device, a, b, sides, backend=backend)
         whole, report = device.matmul(x, y, report=True)
-        expected, plain = device.matmul(a, b, backend=backend, report=True)
-        assert_same_bits(whole, expected)
+        plain = device.matmul(a, b, backend=backend, report=True)[1]
+        assert_same_bits(whole, ozfp4.matmul(a, b))
         assert device.is_gpu or report.workspace < plain.workspace
         served = 0
         for log in device.sized(range(17, 22), range(22, 32)):

@@ -7,6 +7,7 @@ import math
 import subprocess
 import sys
 import threading
+from pathlib import Path
 from typing import Any
 
 import library as lib
@@ -246,35 +247,10 @@ def test_names_of_statuses(library: ctypes.CDLL) -> None:
     assert library.ozfp4_status_name(99) == b"unknown"
 
 
-MEMORY = """
-import ctypes, resource, sys
-sys.path.insert(0, sys.argv[2])
-import library as lib, numpy as np
-library = lib.load(sys.argv[1])
-n = 1 << 13
-a = np.full((n, n), 1 / 3)  # whose integers have 53 bits: those of few bits may be multiplied in less memory than is left
-c = np.full((n, n), 3.0)
-call = lambda: library.ozfp4_dgemm(lib.ROW, lib.NONE, lib.NONE, n, n, n, 1.0, a, n, a, n, 0.0,
-                                   c, n, None)
-# A product by planes, with all that comes once.
-m = 1 << 10
-one = np.ones((m, m))
-assert library.ozfp4_dgemm(lib.ROW, lib.NONE, lib.NONE, m, m, m, 1.0, a, m, a, m, 0.0,
-                           one, m, None) == lib.OK, lib.error(library)
-library.ozfp4_set_num_threads(1)
-size = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
-resource.setrlimit(resource.RLIMIT_AS, (size + (64 << 20), -1))
-assert call() == lib.NO_MEMORY, (call(), lib.error(library))
-assert lib.error(library).startswith("memory: ")
-assert c.min() == c.max() == 3.0
-print("refused")
-"""
-
-
 @pytest.mark.slow
 def test_no_memory_is_a_status(library: ctypes.CDLL, tmp_path: Any) -> None:
     found = subprocess.run(
-        [sys.executable, "-c", MEMORY, library._name, str(lib.HEADER.parents[1] / "tests/c_api")],
+        [sys.executable, str(Path(__file__).parent / "programs" / "no_memory.py"), library._name],
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert found.stdout == "refused\n", found.stderr

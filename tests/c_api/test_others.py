@@ -353,6 +353,7 @@ def test_what_a_prepared_operand_was_not_prepared_for(calls: Any) -> None:
 # ---- Plans ----------------------------------------------------------------------------------------------------------------
 
 
+@on_the_host
 @pytest.mark.parametrize("dtype", lib.LETTERS)
 def test_plans_are_those_of_python(library: ctypes.CDLL, gemm: Any, dtype: str) -> None:
     rng = np.random.default_rng(9)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -181,30 +182,9 @@ def test_refusals():
         chosen.matmul(square, square.clone(), out=square)
 
 
-# A stream is full, behind a function of the host in Python: the launch that waits there must not hold the interpreter's lock.
-FULL = """
-import ctypes, signal, threading, ozfp4, torch
-
-x = torch.randn(8, 8, dtype=torch.complex128, device="cuda:0")
-right = ozfp4.matmul(x, x)
-torch.cuda.synchronize()
-go_on, stream = threading.Event(), torch.cuda.Stream(0)
-waits = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(lambda _: go_on.wait() and None)
-signal.alarm(60)  # ends it, whatever it waits for
-with torch.cuda.stream(stream):
-    ozfp4.matmul(x, x)
-    stream.synchronize()
-    assert ctypes.CDLL("libcuda.so.1").cuLaunchHostFunc(ctypes.c_void_p(stream.cuda_stream), waits, None) == 0
-    threading.Timer(1, go_on.set).start()
-    for _ in range(20_000):  # more than a stream holds
-        found = ozfp4.matmul(x, x)
-stream.synchronize()
-assert torch.equal(found, right)
-"""
-
-
 def test_a_launch_that_waits_for_room_leaves_the_interpreter_free():
-    subprocess.run([sys.executable, "-c", FULL], check=True, timeout=120)
+    program = Path(__file__).parent / "programs" / "full_stream.py"
+    subprocess.run([sys.executable, str(program)], check=True, timeout=120)
 
 
 def test_a_graph():

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -224,34 +225,21 @@ def test_a_workspace_larger_than_the_kept_one(short):
     assert len(short) == 4
 
 
-# Each in a process of its own: the process has made no product before.
-BEFORE = {
-    "info": "ozfp4.info()",
-    "plan": "ozfp4.plan(8, 8, 8, device='cuda')",
-    "forced": "from ozfp4.testing import forced\nwith forced(): pass",
-    "attributes": "torch.Tensor.__dlpack_c_exchange_api__ = None",  # of a torch that offers no structures
-}
-PROGRAM = """
-import ozfp4, torch
-{before}
-a, b = torch.randn(2, 40, 40, dtype=torch.float64, device="cuda")
-a[0] *= 1e200
-for x, y in ((a, b), (a.mT, b), (a.to(torch.complex128).conj(), b.to(torch.complex64))):
-    for _ in range(2):
-        assert torch.equal(ozfp4.matmul(x, y).cpu(), ozfp4.matmul(x.cpu().resolve_conj(), y.cpu())), "bits"
-"""
+def run_first_products(before, **environment):
+    program = Path(__file__).parent / "programs" / "first_products.py"
+    subprocess.run(
+        [sys.executable, str(program), before], check=True, timeout=120, env=os.environ | environment
+    )
 
 
-@pytest.mark.parametrize("before", BEFORE)
+@pytest.mark.parametrize("before", ["info", "plan", "forced", "attributes"])
 def test_the_first_product_of_a_process(before):
-    subprocess.run([sys.executable, "-c", PROGRAM.format(before=BEFORE[before])], check=True, timeout=120)
+    run_first_products(before)
 
 
 def test_every_stage_is_waited_for():
     """So that an error names the stage that made it."""
-    environment = {**os.environ, "OZFP4_DEBUG": "sync"}
-    program = PROGRAM.format(before="")
-    subprocess.run([sys.executable, "-c", program], check=True, timeout=120, env=environment)
+    run_first_products("nothing", OZFP4_DEBUG="sync")
 
 
 def test_factors_that_are_none(short):
@@ -321,3 +309,19 @@ def test_prepared_operands_without_entries():
     assert tuple(chosen.matmul(a, b).shape) == (0, 3)
     a, b = chosen.prepare(draw(5, 0), "left"), chosen.prepare(draw(0, 3), "right")
     assert_same_bits(chosen.matmul(a, b).cpu(), np.zeros((5, 3)))
+
+
+@pytest.mark.parametrize("dtype", DTYPES[:4], ids=str)
+def test_matrices_that_share_memory_with_each_other(dtype):
+    series = torch.randn(2000, dtype=dtype, device=DEVICE)
+    a = series.as_strided((2, 3, 4, 50), (7, 0, 30, 1))
+    b = series.as_strided((3, 50, 6), (2, 1, 40)).expand(2, 3, 50, 6)
+    expected = ozfp4.matmul(np.ascontiguousarray(a.cpu().numpy()), np.ascontiguousarray(b.cpu().numpy()))
+    for _ in range(2):  # the second goes the way of products that were made before
+        assert_same_bits(ozfp4.matmul(a, b).cpu(), expected)
+    for out, name in (
+        (series.as_strided((2, 3, 4, 6), (100, 30, 7, 1)), "a"),
+        (series[:144].view(2, 3, 4, 6), "a"),
+    ):
+        with pytest.raises(ValueError, match=rf"^out: (the array shares memory with {name}|entries of)"):
+            ozfp4.matmul(a, b, out=out)

@@ -128,6 +128,8 @@ class Memory:
             x = np.array(x, x.dtype.newbyteorder("="), order="C")
         if not self._device.is_gpu:
             return torch.from_numpy(x)
+        if not _owner(x).flags.forc:  # a window on what no array owns
+            x = np.array(x, order="C")
         owner = _owner(x)
         bytes_of_it = owner.ravel(order="K").view(np.uint8)
         if id(owner) not in self._storages:

@@ -109,6 +109,7 @@ def test_workspaces(kind: str, part: int, device: Device) -> None:
     for accuracy, rounding in MODES:
         options: Any = {"accuracy": accuracy, "rounding": rounding, "return_bound": True, "report": True}
         want = device.matmul(a, b, **options)
+        assert_same_bits(want[0], ozfp4.matmul(a, b, accuracy=accuracy, rounding=rounding))
         limit = want[2].workspace // min(part, device.sized(part, 5))
         got = device.matmul(a, b, **options, workspace_limit=limit)
         assert_same_bits(got[0], want[0])
@@ -124,7 +125,7 @@ def test_a_block_of_the_operands_gives_the_block_of_the_result(kind: str, device
     rows, columns = slice(3, 11 * m // 20), slice(60, n - 1, 3)
     for accuracy, rounding in MODES:
         options: Any = {"accuracy": accuracy, "rounding": rounding, "return_bound": True}
-        whole, bound = device.matmul(a, b, **options)
+        whole, bound = ozfp4.matmul(a, b, **options)
         part, its_bound = device.matmul(a[rows], b[:, columns], **options)
         assert_same_bits(part, np.ascontiguousarray(whole[rows, columns]))
         assert_same_bits(its_bound, np.ascontiguousarray(bound[rows, columns]))
@@ -136,7 +137,7 @@ def test_the_order_of_the_inner_dimension_shows_in_chains_alone(device: Device) 
         order = np.random.default_rng(5).permutation(80)
         for accuracy, rounding in MODES:
             turned = device.matmul(a[:, order], b[order], accuracy=accuracy, rounding=rounding)
-            plain = device.matmul(a, b, accuracy=accuracy, rounding=rounding)
+            plain = ozfp4.matmul(a, b, accuracy=accuracy, rounding=rounding)
             chains = standard_matmul(a, b)[1] == Certificate.NONE
             if accuracy == "standard" and chains.any():
                 assert (turned != plain)[chains].any()
@@ -275,7 +276,8 @@ def test_nan_and_infinity(device: Device) -> None:
         assert np.isposinf(bound[special]).all()
         finite = np.where(np.isfinite(a), a, 0), np.where(np.isfinite(b), b, 0)
         assert_same_bits(c[~special], reference(device, *finite, accuracy, rounding)[~special])
-        assert about.certified.total == np.count_nonzero(~special)
+        # A GPU counts the special ones, too.
+        assert device.is_gpu or about.certified.total == np.count_nonzero(~special)
         assert (about.special_rows, about.special_columns) == (2, 2)
 
 
@@ -298,13 +300,22 @@ def test_bounds_hold(kind: str, dtype: Any, device: Device) -> None:
             a, b, accuracy=accuracy, rounding=rounding, return_bound=True, report=True
         )
         assert bound.dtype == np.float64
-        assert about.largest_bound == bound.max()
+        if device.is_gpu:
+            given: Any = {"accuracy": accuracy, "rounding": rounding, "return_bound": True}
+            assert_same_bits(bound, ozfp4.matmul(a, b, **given)[1])
+        else:
+            assert about.largest_bound == bound.max()
         for i, j in np.ndindex(c.shape):
             if math.isfinite(bound[i, j]):
                 assert abs(Fraction(float(c[i, j])) - want[i][j]) <= Fraction(float(bound[i, j]))
             else:
                 assert abs(c[i, j]) >= np.finfo(dtype).max
-        if accuracy == "correct" and about.certified.result == 0 and kind not in ("huge", "subnormal"):
+        if (
+            accuracy == "correct"
+            and not device.is_gpu
+            and about.certified.result == 0
+            and kind not in ("huge", "subnormal")
+        ):
             ulp = np.spacing(np.abs(c)).astype(np.float64)
             assert (bound <= np.maximum(ulp / (2 if rounding == "nearest" else 1), 5e-324)).all()
 
@@ -328,7 +339,11 @@ def test_a_bound_beside_the_scaled_product_changes_no_bit_of_it(device: Device) 
 @pytest.mark.parametrize("kind", KINDS)
 def test_enclose(kind: str, dtype: Any, device: Device) -> None:
     a, b = operands(kind, 5, 33, 70, dtype, seed=13)
-    for options in ({}, {"scheme": "I", "backend": "fp4"}, {"backend": "int8", "workspace_limit": 30_000}):
+    for options in (
+        {},
+        {"scheme": "I", "backend": "fp4"},
+        {"backend": "int8", "workspace_limit": device.sized(30_000, 8 << 20)},
+    ):
         outs = noise((5, 70), dtype), noise((5, 70), dtype)
         lower, upper = device.enclose(a, b, out=outs, **options)
         assert lower is outs[0]

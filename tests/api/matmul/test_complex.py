@@ -200,7 +200,7 @@ def test_what_lies_between_the_entries_of_out_stays(device: Device) -> None:
     a, b = array("normal", (4, 9), np.complex128, 12), array("normal", (9, 5), np.complex128, 13)
     memory = noise((8, 15), np.complex128)
     device.matmul(a, b, out=memory[::2, ::3])
-    assert_same_bits(memory[::2, ::3], device.matmul(a, b))
+    assert_same_bits(memory[::2, ::3], ozfp4.matmul(a, b))
     memory[::2, ::3] = noise((4, 5), np.complex128)
     assert_same_bits(memory, noise((8, 15), np.complex128))
 
@@ -248,7 +248,8 @@ def test_any_workspace(which: Any, stack: tuple[int, ...], device: Device) -> No
         array("special", (*stack, 50, 21), which[0], 16), -1, -2
     )  # columns apart: rows are copied
     b = np.swapaxes(array("special", (31, 50), which[1], 17), -1, -2)
-    whole, bound, about = device.matmul(a, b, return_bound=True, report=True)
+    whole, bound = ozfp4.matmul(a, b, return_bound=True)
+    about = device.matmul(a, b, return_bound=True, report=True)[2]
     for limit in device.sized((10_000, 30_000, 100_000, 2**30), (2**23, 2**24, 2**30)):
         seen: list[float] = []
         out = np.swapaxes(noise((*stack, 31, 21), np.complex128), -1, -2)
@@ -321,7 +322,7 @@ def test_a_given_plan(accuracy: str, rounding: str, backend: str, device: Device
         return
     a, b = array("deep", (9, 40), np.complex128, 20), array("deep", (40, 11), np.complex128, 21)
     modes: dict[str, Any] = {"accuracy": accuracy, "rounding": rounding}
-    c, report = device.matmul(a, b, backend=backend, report=True, **modes)
+    c, report = ozfp4.matmul(a, b, **modes), device.matmul(a, b, backend=backend, report=True, **modes)[1]
     plain = ozfp4.plan(9, 22, 80, backend=backend, bits=report.plan.bits, accuracy="scaled")
     assert (report.plan.is_complex, plain.is_complex) == (True, False)
     for plan in (report.plan, plain):

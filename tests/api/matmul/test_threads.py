@@ -20,52 +20,22 @@ import ozfp4
 from ozfp4.testing import assert_same_bits, exact_matmul, forced_on_cpu
 from support import KINDS, PATHS, chosen, operands
 
-# Every loop is cut into several ranges somewhere: most of them by small shapes, scale by long rows, folds by many entries.
-SCRIPT = (
-    f"import sys\nsys.path.append({str(Path(__file__).resolve().parents[2])!r})\n"
-    + """
-import hashlib, sys
-import numpy as np
-import ozfp4
-from support import KINDS, PATHS, chosen, operands
+PROGRAMS = Path(__file__).parent / "programs"
 
-from ozfp4 import _core
 
-digest = hashlib.sha256()
-for kind, shape in (("phi8", (150, 300, 160)), ("specials", (130, 40, 140)), ("whole-range", (65, 129, 70))):
-    for dtype in (np.float64, np.float32):
-        a, b = operands(kind, *shape, dtype=dtype)
-        for path in PATHS:
-            accuracy = "standard" if path.family == "least" else "scaled"
-            c = chosen.matmul(a, b.copy(order="F"), **path._asdict(), accuracy=accuracy)
-            c[np.isnan(c)] = np.nan
-            digest.update(c.tobytes())
-rng = np.random.default_rng(0)
-for m, k, n in ((130, 1100, 5), (750, 3, 750)):
-    a, b = rng.standard_normal((m, k)), rng.standard_normal((k, n))
-    for path in PATHS:
-        accuracy = "standard" if path.family == "least" else "scaled"
-        digest.update(chosen.matmul(a, b, **path._asdict(), accuracy=accuracy).tobytes())
-x, y = rng.integers(-128, 128, (300, 90), np.int8), rng.integers(-128, 128, (90, 350), np.int8)
-for products in (6, 9):
-    digest.update(ozfp4.int8_matmul(x, y, products=products).tobytes())
-print(_core.thread_count(), digest.hexdigest())
-"""
-)
+def run_program(name: str, *arguments: str, **environment: str) -> str:
+    """What a program beside this file prints, in a process whose environment says nothing of threads but this."""
+    free = {k: v for k, v in os.environ.items() if k not in ("OZFP4_NUM_THREADS", "OMP_NUM_THREADS")}
+    run = subprocess.run(
+        [sys.executable, "-W", "error", str(PROGRAMS / f"{name}.py"), *arguments],
+        env={**free, **environment}, capture_output=True, text=True, check=False, timeout=300,
+    )  # fmt: skip
+    assert run.returncode == 0, run.stderr
+    return run.stdout
 
 
 def digest(**environment: str) -> tuple[int, str]:
-    variables = {k: v for k, v in os.environ.items() if k not in ("OZFP4_NUM_THREADS", "OMP_NUM_THREADS")}
-    run = subprocess.run(
-        [sys.executable, "-W", "error", "-c", SCRIPT],
-        env={**variables, **environment},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=300,
-    )
-    assert run.returncode == 0, run.stderr
-    count, value = run.stdout.split()
+    count, value = run_program("digest", **environment).split()
     return int(count), value
 
 
@@ -180,33 +150,8 @@ def test_the_environment_counts_when_it_is_read(variables: Callable[..., None]) 
             ozfp4.matmul(np.eye(3), np.eye(3), backend="int8")
 
 
-ENVIRONMENT_CHANGES = """
-import os, threading, time
-import numpy as np
-import ozfp4
-a = np.random.default_rng(0).standard_normal((8, 8))
-ozfp4.matmul(a, a)  # with all that comes once
-over = time.monotonic() + 1
-def multiply():
-    while time.monotonic() < over:
-        ozfp4.matmul(a, a)
-threads = [threading.Thread(target=multiply) for _ in range(3)]
-for thread in threads: thread.start()
-count = 0
-while time.monotonic() < over:
-    os.environ[f"OZFP4_TESTS_{count}"] = "x"
-    count += 1
-    if count % 3000 == 0:
-        for i in range(count - 3000, count): del os.environ[f"OZFP4_TESTS_{i}"]
-for thread in threads: thread.join()
-"""
-
-
 def test_another_thread_changes_the_environment() -> None:
-    """A product runs without the interpreter's lock: a getenv there meets another thread's setenv."""
-    command = [sys.executable, "-c", ENVIRONMENT_CHANGES]
-    run = subprocess.run(command, check=False, timeout=60, capture_output=True)
-    assert run.returncode == 0, run.stderr
+    run_program("environment_changes")
 
 
 def test_calls_from_many_threads_at_once() -> None:
@@ -251,18 +196,7 @@ def test_other_python_threads_run_during_a_product() -> None:
 @pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_a_forked_child_multiplies_too() -> None:
-    code = """
-import os, warnings
-import numpy as np, ozfp4
-warnings.simplefilter("ignore")
-a = np.random.default_rng(0).standard_normal((200, 200))
-before = ozfp4.matmul(a, a, backend="fp4").tobytes()
-child = os.fork()
-if child == 0:
-    os._exit(0 if ozfp4.matmul(a, a, backend="fp4").tobytes() == before else 1)
-raise SystemExit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
-"""
-    assert subprocess.run([sys.executable, "-c", code], check=False, timeout=120).returncode == 0
+    run_program("forked_child")
 
 
 @pytest.mark.slow
@@ -270,34 +204,7 @@ raise SystemExit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 @pytest.mark.parametrize("backend", ["auto", "fp64"])
 def test_children_forked_during_products_multiply_too(backend: str) -> None:
     """While loops of other threads run: direct products, and those by planes."""
-    code = """
-import os, sys, threading, warnings
-import numpy as np, ozfp4
-warnings.simplefilter("ignore")
-ozfp4.set_num_threads(4)
-x = np.random.default_rng(0).integers(-99, 99, (300, 300))
-multiply = lambda: ozfp4.matmul(x, x, backend=sys.argv[1]).tobytes()
-before = multiply()
-over, wrong = False, 0
-def loop():
-    global wrong
-    while not over:
-        wrong += multiply() != before
-threads = [threading.Thread(target=loop) for _ in range(2)]
-for thread in threads:
-    thread.start()
-codes = []
-for _ in range(10):
-    child = os.fork()
-    if child == 0:
-        os._exit(0 if multiply() == before else 1)
-    codes.append(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
-over = True
-for thread in threads:
-    thread.join()
-raise SystemExit(any(codes) or wrong > 0)
-"""
-    assert subprocess.run([sys.executable, "-c", code, backend], check=False, timeout=120).returncode == 0
+    run_program("forked_during_products", backend)
 
 
 def test_a_thousand_threads_change_nothing(environments_count: int) -> None:
@@ -310,24 +217,7 @@ def test_a_thousand_threads_change_nothing(environments_count: int) -> None:
 @pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="needs affinities")
 def test_the_cpus_of_the_moment_count() -> None:
-    code = """
-import os
-import ozfp4
-cpus = os.sched_getaffinity(0)
-before = ozfp4.get_num_threads()
-said = ozfp4.matmul([[1.0]], [[2.0]], report=True)[1].device
-assert f", {before} threads" in said, said
-os.sched_setaffinity(0, {min(cpus)})
-one = ozfp4.get_num_threads()
-said = ozfp4.matmul([[1.0]], [[2.0]], report=True)[1].device
-assert ", 1 threads" in said, said
-os.sched_setaffinity(0, cpus)
-assert (one, ozfp4.get_num_threads()) == (1, before), (one, before)
-assert before <= len(cpus)
-"""
-    free = {k: v for k, v in os.environ.items() if k not in ("OZFP4_NUM_THREADS", "OMP_NUM_THREADS")}
-    run = subprocess.run([sys.executable, "-c", code], env=free, check=False, timeout=60, capture_output=True)
-    assert run.returncode == 0, run.stderr
+    run_program("cpus_of_the_moment")
 
 
 @pytest.fixture

@@ -73,7 +73,7 @@ def test_long_integers_and_long_rows(backend: str, bits: int, k: int, device: De
     plan, longer = (
         ozfp4.plan(5, 6, inner, backend=backend, bits=bits, accuracy="scaled") for inner in (k, 2**20)
     )
-    for each in (plan, longer):
+    for each in device.sized((plan, longer), (plan,)):
         assert_same_bits(device.matmul(a, b, plan=each, accuracy="scaled"), expected, each.k_max)
     assert_same_bits(
         device.matmul(a, b, plan=plan, workspace_limit=device.sized(1 << 18, 16 << 20), accuracy="scaled"),
@@ -82,9 +82,9 @@ def test_long_integers_and_long_rows(backend: str, bits: int, k: int, device: De
     )
     c, bound = device.matmul(a, b, plan=plan, return_bound=True, accuracy="scaled")
     assert_same_bits(c, expected, "with a bound")
-    assert_same_bits(
-        device.matmul(a, b, plan=plan, accuracy="correct"), correct_matmul(a, b, "nearest"), "correct"
-    )
+    if not device.is_gpu:
+        found = ozfp4.matmul(a, b, plan=plan, accuracy="correct")
+        assert_same_bits(found, correct_matmul(a, b, "nearest"), "correct")
     for i, j in np.ndindex(c.shape):
         exact = sum(Fraction(x) * Fraction(y) for x, y in zip(a[i].tolist(), b[:, j].tolist(), strict=True))
         assert abs(Fraction(float(c[i, j])) - exact) <= Fraction(float(bound[i, j])), (i, j)
