@@ -34,7 +34,7 @@ enum class Kernel : std::uint8_t {
   mma_fp4,         // mma.sync kind::mxf4 on E2M1 codes, loaded by TMA: sm_120 and sm_121
   tcgen05_fp4,     // tcgen05 kind::mxf4 on E2M1 codes: sm_100 and sm_103
   tcgen05_fp4_96,  // the same with K = 96 instructions: sm_103
-  tcgen05_bytes,   // tcgen05 kind::i8 on bytes: sm_100
+  tcgen05_bytes,   // tcgen05 kind::i8 on unsigned bytes: sm_100
   stand_in_copy,   // mma_fp4 with its tensor-core instruction replaced by decoding and two multiplications of bytes:
   stand_in_bulk,   // for tests of all the rest of that kernel on other GPUs, slow
 };

@@ -422,6 +422,8 @@ void check_extents() {
 
 void check_refusals() {
   using Steps = std::vector<GemmStep>;
+  const char* error = find_kernel_error(Kernel::tcgen05_bytes, Element::s8, {100, 148});
+  check(error != nullptr && std::strstr(error, "unsigned bytes") != nullptr, "signed bytes");
   check_refusal("digits", [](GemmProblem&, Steps& steps) { steps[0].action = Action::store_digit; });
   check_refusal("int32", [](GemmProblem&, Steps& steps) { steps[3].action = Action::store_int32; });
   check_refusal("int32", [](GemmProblem&, Steps& steps) { steps[0].action = Action::multiply; });
