@@ -3,9 +3,11 @@
 
 #include <cuda_runtime_api.h>
 
+#include "cuda/runtime/export.hpp"
+
 namespace ozfp4::cuda {
 
 // Throws std::runtime_error where there is no such device.
-int attribute_of(int device, cudaDeviceAttr attribute);
+OZFP4_CUDA_EXPORT int attribute_of(int device, cudaDeviceAttr attribute);
 
 }  // namespace ozfp4::cuda
