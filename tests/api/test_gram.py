@@ -213,24 +213,14 @@ def test_refusals() -> None:
     kept = out.copy()
     refused: list[tuple[type[Exception], str, Any, dict[str, Any]]] = [
         (ValueError, r"^a: a matrix or a stack of matrices is needed, its shape is \(20,\)", a[0], {}),
-        (
-            ValueError,
-            "^rounding: 'up' gives no Hermitian result",
-            a + 1j,
-            {"accuracy": "correct", "rounding": "up"},
-        ),
+        (ValueError, "^rounding: 'up' gives no Hermitian result", a + 1j, {"accuracy": "correct", "rounding": "up"}),
         (TypeError, "^a: dtype float16 is not supported", a.astype(np.float16), {}),
         (ValueError, r"^out: shape \(130, 130\)", a, {"out": out}),
         (TypeError, "^out: dtype float64", a.astype(np.float32), {"left": True, "out": out}),
         (ValueError, "^out: the array shares memory with a", out, {"out": out}),
         (ValueError, "^rounding: 'up' needs", a, {"rounding": "up"}),
-        (
-            MemoryError,
-            "^workspace_limit = 10 bytes is too small",
-            a,
-            {"left": True, "out": out, "workspace_limit": 10},
-        ),
-    ]
+        (MemoryError, "^workspace_limit = 10 bytes is too small", a, {"left": True, "out": out, "workspace_limit": 10}),
+    ]  # fmt: skip
     for error, text, operand, options in refused:
         with pytest.raises(error, match=text):
             ozfp4.gram(operand, **options)

@@ -390,36 +390,12 @@ def test_what_it_cannot_serve(no_int8_unit: None) -> None:
             y,
             {"accuracy": "correct"},
         ),
-        (
-            ValueError,
-            "^backend: 'fp4' is not what b was prepared for, 'fp64'; .*backend='fp4'",
-            a,
-            y,
-            {"backend": "fp4"},
-        ),
+        (ValueError, "^backend: 'fp4' is not what b was prepared for, 'fp64'; .*backend='fp4'", a, y, {"backend": "fp4"}),
         (ValueError, "^scheme: 'I' is not what", a, y, {"scheme": "I"}),
-        (
-            ValueError,
-            "^plan: b was prepared by another plan",
-            a,
-            y,
-            {"plan": ozfp4.plan(5, 6, 20, accuracy="scaled")},
-        ),
+        (ValueError, "^plan: b was prepared by another plan", a, y, {"plan": ozfp4.plan(5, 6, 20, accuracy="scaled")}),
         (ValueError, "^rounding: 'up' needs accuracy='correct'", a, y, {"rounding": "up"}),
-        (
-            ValueError,
-            r"^inner dimensions differ: a has shape \(5, 19\), b has shape \(20, 6\)",
-            a[:, 1:],
-            y,
-            {},
-        ),
-        (
-            ValueError,
-            "^b: it was prepared for results of float32, and .* float64; .*dtype='float64'",
-            a,
-            single,
-            {},
-        ),
+        (ValueError, r"^inner dimensions differ: a has shape \(5, 19\), b has shape \(20, 6\)", a[:, 1:], y, {}),
+        (ValueError, "^b: it was prepared for results of float32, and .* float64; .*dtype='float64'", a, single, {}),
         (
             ValueError,
             "^b: it was prepared for another plan, or accuracy 'correct', a for 'standard'",
@@ -429,7 +405,7 @@ def test_what_it_cannot_serve(no_int8_unit: None) -> None:
         ),
         (ValueError, "^b: it was prepared for another plan", ozfp4.prepare(a, "left", backend="int8"), y, {}),
         (MemoryError, "^workspace_limit", a, y, {"workspace_limit": 1}),
-    ]
+    ]  # fmt: skip
     for error, text, x, other, options in refused:
         with pytest.raises(error, match=text):
             ozfp4.matmul(x, other, out=out, **options)
@@ -442,20 +418,8 @@ def test_what_a_complex_one_cannot_serve() -> None:
     single = ozfp4.prepare(b.astype(np.complex64), "right")
     real = ozfp4.prepare(np.float32(b.real), "right")
     refused: list[tuple[str, Any, Any, dict[str, Any]]] = [
-        (
-            r"^b: it was prepared for complex operands, and a is real; "
-            r"prepare it with other='real'$",
-            a.real,
-            y,
-            {},
-        ),
-        (
-            r"^b: it was prepared for real operands, and a is complex; "
-            r"prepare it with other='complex'$",
-            a,
-            apart,
-            {},
-        ),
+        (r"^b: it was prepared for complex operands, and a is real; prepare it with other='real'$", a.real, y, {}),
+        (r"^b: it was prepared for real operands, and a is complex; prepare it with other='complex'$", a, apart, {}),
         (
             r"^a: it was prepared for complex operands, and b is real; .*other='real'$",
             ozfp4.prepare(a, "left"),
@@ -468,18 +432,8 @@ def test_what_a_complex_one_cannot_serve() -> None:
             apart,
             {},
         ),
-        (
-            "^b: it was prepared for results of complex64, and .* complex128; .*dtype='complex128'",
-            a,
-            single,
-            {},
-        ),
-        (
-            "^b: it was prepared for results of float32, and .* float64; .*dtype='float64'",
-            a,
-            real,
-            {},
-        ),
+        ("^b: it was prepared for results of complex64, and .* complex128; .*dtype='complex128'", a, single, {}),
+        ("^b: it was prepared for results of float32, and .* float64; .*dtype='float64'", a, real, {}),
         (
             r"^accuracy: 'correct' is not what b was prepared for, 'standard'; "
             r"prepare it with accuracy='correct'",
@@ -495,7 +449,7 @@ def test_what_a_complex_one_cannot_serve() -> None:
             {},
         ),
         (r"^inner dimensions differ: a has shape \(5, 19\)", a[:, 1:], y, {}),
-    ]
+    ]  # fmt: skip
     out = noise((5, 6), np.complex128)
     for text, x, other, options in refused:
         with pytest.raises(ValueError, match=text):
@@ -525,13 +479,7 @@ def test_refusals() -> None:
     short = ozfp4.plan(1, 1, 9, backend="int8", accuracy="scaled")
     refused: list[tuple[type[Exception], str, Any, str, dict[str, Any]]] = [
         (ValueError, "^side: 'top' is unknown", b, "top", {}),
-        (
-            ValueError,
-            r"^x: a matrix or a stack of matrices is needed, its shape is \(20,\)",
-            b[:, 0],
-            "left",
-            {},
-        ),
+        (ValueError, r"^x: a matrix or a stack of matrices is needed, its shape is \(20,\)", b[:, 0], "left", {}),
         (TypeError, "^x: dtype int64 is not supported", b.astype(np.int64), "right", {}),
         (TypeError, "^x: masked arrays", np.ma.masked_array(b), "right", {}),
         (TypeError, "^x: it is prepared already", ozfp4.prepare(b, "right"), "right", {}),
@@ -545,7 +493,7 @@ def test_refusals() -> None:
             "right",
             {"plan": short, "accuracy": "scaled"},
         ),
-    ]
+    ]  # fmt: skip
     for error, text, x, side, options in refused:
         with pytest.raises(error, match=text):
             ozfp4.prepare(x, side, **options)

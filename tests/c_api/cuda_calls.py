@@ -132,6 +132,7 @@ class Cuda(Host):
         size, made = ctypes.c_int64(-1), ctypes.c_void_p()
         lib.succeed(self.library, "cuda_prepared_size", *own, asked, size)
         memory = torch.full((size.value + GUARD,), POISON, dtype=torch.uint8, device="cuda:0")
+        torch.cuda.synchronize()  # for whatever stream
         given = (*own, memory.data_ptr())
         if size.value:
             status = self.library.ozfp4_cuda_prepare(

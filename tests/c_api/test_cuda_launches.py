@@ -153,7 +153,8 @@ def test_what_is_prepared_on_one_stream_is_multiplied_on_another(cuda: Any, dtyp
 @pytest.mark.parametrize("deep", [0, 300])
 def test_how_many_entries_nothing_certified(cuda: Any, deep: int, extents: Any, beta: float) -> None:
     m, k, n = extents
-    a, b, before = abs(normal(m, k, deep=deep)), abs(normal(k, n, deep=deep)), normal(m, n)
+    a, b, before = (abs(normal(*s)) for s in ((m, k), (k, n), (m, n)))
+    a, b = (np.ldexp(x, RNG.integers(-deep, deep + 1, x.shape)) for x in (a, b))
     counts = []
     for pinned in (False, True):
         told, c = Count(pinned), before.copy()

@@ -52,19 +52,11 @@ WRONG_OPTIONS: list[tuple[dict[str, Any], int, str]] = [
     ({"bits": 40}, lib.INVALID, "options.bits: 40 is for OZFP4_ACCURACY_SCALED"),
     ({"family": 1}, lib.INVALID, "options.family: 1 is for OZFP4_ACCURACY_SCALED"),
     ({"workspace_limit": -1}, lib.INVALID, "options.workspace_limit: -1 is not a number of bytes"),
-    (
-        {"workspace_limit": 1},
-        lib.WORKSPACE,
-        "options.workspace_limit: 1 bytes is too small: this product needs",
-    ),
+    ({"workspace_limit": 1}, lib.WORKSPACE, "options.workspace_limit: 1 bytes is too small: this product needs"),
     ({"family": 1, "accuracy": 1, "backend": 2}, lib.INVALID, "family: "),
     ({"bound": 1, "ld_bound": 3}, lib.INVALID, "options.ld_bound: 3 is less than 4"),
-    (
-        {"repaired": ctypes.pointer(ctypes.c_int64())},
-        lib.INVALID,
-        "options.repaired: is for ozfp4_cuda_?gemm",
-    ),
-]
+    ({"repaired": ctypes.pointer(ctypes.c_int64())}, lib.INVALID, "options.repaired: is for ozfp4_cuda_?gemm"),
+]  # fmt: skip
 
 
 def call(library: ctypes.CDLL, asked: lib.Options | None = None, **changes: Any) -> tuple[int, bytes, bytes]:

@@ -82,7 +82,7 @@ def test_gram_in_several_blocks(calls: Any, dtype: str, accuracy: str) -> None:
     rng = np.random.default_rng(10)
     x = normal(rng, (6145, 31), dtype)
     x[60, 3] = np.inf
-    for order, limit in (("row", 0), ("column", 1 << 30)):
+    for order, limit in [("row", 0), ("column", 1 << 30)][: 2 if accuracy == "standard" else 1]:
         a, lda = lib.lies(x, order, 1)
         c = np.full((6145, 6145), np.nan, dtype)
         asked = lib.options(accuracy=lib.ACCURACIES[accuracy], workspace_limit=limit)

@@ -41,6 +41,12 @@ def _owner(x: np.ndarray) -> np.ndarray:
     return x
 
 
+def _has_tensors(x: np.ndarray) -> bool:
+    """Whether tensors lie so, backwards nowhere, and in memory that one array owns."""
+    steps = all(s >= 0 and s % x.itemsize == 0 for s in x.strides)
+    return steps and x.flags.aligned and x.dtype.isnative and _owner(x).flags.forc
+
+
 class Device:
     """Calls functions with their arrays on "numpy", where they are, or as tensors on "cpu" or "cuda".
 
@@ -82,9 +88,8 @@ class Device:
         return there.back(found, outs)
 
     def takes(self, x: np.ndarray) -> bool:
-        """Whether there are tensors that lie as this array."""
-        aligned = all(s >= 0 and s % x.itemsize == 0 for s in x.strides) and x.flags.aligned
-        return self.name == "numpy" or (aligned and x.flags.writeable and x.dtype.isnative)
+        """Whether there is an `out` that lies as this array."""
+        return self.name == "numpy" or (_has_tensors(x) and x.flags.writeable)
 
     def has(self, backend: str) -> bool:
         return not (self.is_gpu and backend == "fp64")
@@ -124,19 +129,16 @@ class Memory:
     def _tensor(self, x: np.ndarray) -> Any:
         import torch
 
-        if not self._device.takes(x):
+        if not _has_tensors(x):
             x = np.array(x, x.dtype.newbyteorder("="), order="C")
-        if not self._device.is_gpu:
+        if not self._device.is_gpu and x.flags.writeable:
             return torch.from_numpy(x)
-        if not _owner(x).flags.forc:  # a window on what no array owns
-            x = np.array(x, order="C")
         owner = _owner(x)
         bytes_of_it = owner.ravel(order="K").view(np.uint8)
         if id(owner) not in self._storages:
             whole = np.zeros(-(-bytes_of_it.size // 16) * 16 + 16, np.uint8)  # of entries of any dtype
             whole[: bytes_of_it.size] = bytes_of_it
-            storage = torch.from_numpy(whole).to(self._device.place)
-            self._storages[id(owner)] = storage, bytes_of_it
+            self._storages[id(owner)] = torch.from_numpy(whole).to(self._device.place), bytes_of_it
         storage = self._storages[id(owner)][0]
         offset, steps = x.ctypes.data - bytes_of_it.ctypes.data, [s // x.itemsize for s in x.strides]
         entries = storage.view(torch.from_numpy(np.empty(0, x.dtype)).dtype)

@@ -411,11 +411,7 @@ REFUSED = [
     (("ij,jk->il", A, B), ValueError, r"^subscripts: the result has 'l', which no operand has in"),
     (("i,jk", A, B), ValueError, r"^operands\[0\]: 2 axes do not fit 'i', which is for 1$"),
     (("ij,jkl", A, B), ValueError, r"^operands\[1\]: 2 axes do not fit 'jkl', which is for 3$"),
-    (
-        ("ij,jkl...", A, B),
-        ValueError,
-        r"^operands\[1\]: 2 axes do not fit 'jkl\.\.\.', which is for at least 3$",
-    ),
+    (("ij,jkl...", A, B), ValueError, r"^operands\[1\]: 2 axes do not fit 'jkl\.\.\.', which is for at least 3$"),
     (("ij,ik", A, B), ValueError, r"^operands\[1\]: 'i' is 4, and 3 in those before it$"),
     (("ii,jk", A, B), ValueError, r"^operands\[0\]: the diagonal 'i' of shape \(3, 4\) is not square$"),
     (("ii", np.ones((1, 3))), ValueError, r"^operands\[0\]: the diagonal 'i' of shape \(1, 3\) is not"),
@@ -429,7 +425,7 @@ REFUSED = [
     (("ij,jk", A.astype(object), B), TypeError, r"^operands\[0\]: dtype object is not supported"),
     (("ij,jk", A, np.ma.masked_array(B)), TypeError, r"^operands\[1\]: masked arrays are not"),
     (("ij", A.astype(np.float16)), TypeError, r"^operands\[0\]: dtype float16"),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("arguments", "error", "pattern"), REFUSED, ids=[c[2][:60] for c in REFUSED])
@@ -501,37 +497,17 @@ def test_tensors_refused() -> None:
     torch = pytest.importorskip("torch")
     a, b = torch.from_numpy(A), torch.from_numpy(B)
     for operands, out, error, pattern in (
-        (
-            (a, B),
-            None,
-            TypeError,
-            r"cannot be mixed: operands\[0\] is a torch tensor, operands\[1\] is a NumPy",
-        ),
+        ((a, B), None, TypeError, r"cannot be mixed: operands\[0\] is a torch tensor, operands\[1\] is a NumPy"),
         ((a, b), noise((3, 5)), TypeError, r"cannot be mixed: .* out is a NumPy array"),
-        (
-            (a, b.clone().requires_grad_()),
-            noise((3, 5)),
-            TypeError,
-            r"cannot be mixed: .* out is a NumPy array",
-        ),
+        ((a, b.clone().requires_grad_()), noise((3, 5)), TypeError, r"cannot be mixed: .* out is a NumPy array"),
         ((a, b.half().requires_grad_()), None, TypeError, r"^operands\[1\]: dtype torch\.float16"),
         ((a, b.detach().half()), None, TypeError, r"^operands\[1\]: dtype torch\.float16 is not"),
         ((a, b.detach().to_sparse()), None, TypeError, r"^operands\[1\]: layout .* is not supported"),
-        (
-            (a.to("meta"), b.detach().to("meta")),
-            None,
-            RuntimeError,
-            r"^operands\[0\]: device meta has no kernel",
-        ),
+        ((a.to("meta"), b.detach().to("meta")), None, RuntimeError, r"^operands\[0\]: device meta has no kernel"),
         ((a, a.T), a[:3, :3], ValueError, r"^out: the array shares memory with operands\[0\]$"),
-        (
-            (a, a.T),
-            torch.zeros(3, 3, dtype=torch.complex128).conj().imag,
-            ValueError,
-            r"^out: a lazily negated",
-        ),
+        ((a, a.T), torch.zeros(3, 3, dtype=torch.complex128).conj().imag, ValueError, r"^out: a lazily negated"),
         ((a, a.T), torch.zeros(3, 3), TypeError, r"^out: dtype torch\.float32 is not"),
-    ):
+    ):  # fmt: skip
         with pytest.raises(error, match=pattern):
             ozfp4.einsum("ij,jk->ik", *operands, out=out)
     assert (a.numpy() == A).all()

@@ -335,21 +335,9 @@ def test_a_given_plan(accuracy: str, rounding: str, backend: str, device: Device
 
 
 REFUSED = [
-    (
-        (3, 4),
-        (5, 4),
-        {},
-        ValueError,
-        r"^inner dimensions differ: a has shape \(3, 4\), b has shape \(5, 4\): 4 != 5$",
-    ),
+    ((3, 4), (5, 4), {}, ValueError, r"^inner dimensions differ: a has shape \(3, 4\), b has shape \(5, 4\): 4 != 5$"),
     ((3, 4), (4, 5), {"out": noise((3, 10))}, ValueError, r"^out: shape \(3, 10\) is not"),
-    (
-        (3, 4),
-        (4, 5),
-        {"out": noise((3, 5))},
-        TypeError,
-        r"^out: dtype float64 is not the result's dtype complex128",
-    ),
+    ((3, 4), (4, 5), {"out": noise((3, 5))}, TypeError, r"^out: dtype float64 is not the result's dtype complex128"),
     ((3, 4), (4, 5), {"out": noise((3, 5), np.complex64)}, TypeError, r"^out: dtype complex64 is not"),
     (
         (3, 4),
@@ -362,7 +350,7 @@ REFUSED = [
         ValueError,
         "^backend: 'int8' contradicts",
     ),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("shape_a", "shape_b", "further", "error", "pattern"), REFUSED)
