@@ -133,27 +133,6 @@ def test_prefix_is_chosen_on_the_device():
     assert_same_bits(c.cpu(), chosen.matmul(x.cpu().numpy(), y.cpu().numpy(), accuracy="scaled"))
 
 
-def test_graph_capture_and_streams():
-    a = torch.randn(256, 256, dtype=torch.float64, device=DEVICE)
-    b = torch.randn(256, 256, dtype=torch.float64, device=DEVICE)
-    for backend in ("int8", "fp4"):
-        out = noisy((256, 256))
-        chosen.matmul(a, b, out=out, backend=backend, accuracy="scaled")
-        torch.cuda.synchronize()
-        graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph):
-            chosen.matmul(a, b, out=out, backend=backend, accuracy="scaled")
-        a.normal_()
-        out.fill_(float("nan"))
-        graph.replay()
-        assert_same_bits(out.cpu(), chosen.matmul(a.cpu().numpy(), b.cpu().numpy(), accuracy="scaled"))
-    side = torch.cuda.Stream()
-    with torch.cuda.stream(side):
-        c = chosen.matmul(a, b, accuracy="scaled")
-    side.synchronize()
-    assert_same_bits(c.cpu(), chosen.matmul(a.cpu().numpy(), b.cpu().numpy(), accuracy="scaled"))
-
-
 def test_large_product_against_integers():
     n = 4096
     a = torch.randn(n, n, dtype=torch.float64, device=DEVICE)
@@ -210,3 +189,35 @@ def test_out_of_memory_is_torchs_error_and_the_next_call_works():
     assert torch.cuda.memory_allocated(DEVICE) == held
     a = torch.randn(64, 64, dtype=torch.float64, device=DEVICE)
     assert_same_bits(gpu(a, a), chosen.matmul(a.cpu().numpy(), a.cpu().numpy(), accuracy="scaled"))
+
+
+# ---- More than 53 bits
+
+
+def spread(rng: np.random.Generator, shape: tuple[int, int], top: int, bits: int) -> np.ndarray:
+    """Entries of which some keep all bits, some are rounded and some are lost; the smallest subnormal numbers among them."""
+    exponents = np.maximum(top - rng.integers(0, bits + 60, shape), -1074)
+    return np.ldexp(rng.uniform(1, 2, shape), exponents) * rng.choice([-1.0, 1.0], shape)
+
+
+@pytest.mark.parametrize(("backend", "bits", "limit"), [("int8", 160, 5 << 20), ("fp4", 104, 16 << 20)])
+def test_stacks_blocks_and_bounds_of_long_integers(backend: str, bits: int, limit: int) -> None:
+    """The long form of reconstruct sees stacks, blocks that a small workspace makes, and records of lines."""
+    rng = np.random.default_rng(bits)
+    a, b = spread(rng, (130, 300), 0, bits), spread(rng, (300, 100), 0, bits)
+    x, y = (on_device(operand) for operand in (a, b))
+    expected = exact_matmul(a, b, bits=bits)
+    for options in ({}, {"workspace_limit": limit}):
+        c, report = chosen.matmul(x, y, bits=bits, accuracy="scaled", backend=backend, report=True, **options)
+        assert_same_bits(c.cpu().numpy(), expected, options)
+        assert 0 <= len(report.plan.moduli) - report.moduli_used <= 2  # the norms may spare some
+    c, bound = chosen.matmul(x, y, bits=bits, accuracy="scaled", backend=backend, return_bound=True)
+    assert_same_bits(c.cpu().numpy(), expected, "with a bound")
+    assert_same_bits(
+        bound.cpu().numpy(),
+        chosen.matmul(a, b, bits=bits, accuracy="scaled", backend=backend, return_bound=True)[1],
+    )
+    stack = torch.stack([x[:19, :40], 2.0**900 * x[20:39, 40:80], x[40:59, :40]])
+    products = chosen.matmul(stack, y[:40], bits=bits, accuracy="scaled", backend=backend).cpu().numpy()
+    for left, found in zip(stack.cpu().numpy(), products, strict=True):
+        assert_same_bits(found, exact_matmul(left, b[:40], bits=bits))

@@ -167,21 +167,6 @@ def test_int8(shapes, limit, products):
         ozfp4.int8_matmul(a, b, products=products, workspace_limit=100)
 
 
-def test_a_limited_product_can_be_captured():
-    a, b = inputs(((6, 30, 5_000), (6, 5_000, 20)))
-    out = noisy((6, 30, 20), torch.float64)
-    options = {"out": out, "workspace_limit": 2 * MIB, "backend": "int8"}
-    chosen.matmul(a, b, **options, accuracy="scaled")
-    torch.cuda.synchronize()
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        chosen.matmul(a, b, **options, accuracy="scaled")
-    a.normal_()
-    out.fill_(float("nan"))
-    graph.replay()
-    assert_same_bits(out.cpu(), chosen.matmul(a.cpu().numpy(), b.cpu().numpy(), accuracy="scaled"))
-
-
 def test_an_out_that_is_part_of_a_larger_one():
     a, b = inputs(((6, 3, 400), (400, 5)))
     expected = chosen.matmul(a.cpu().numpy(), b.cpu().numpy(), accuracy="scaled")
