@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from first_gpu import CERTIFIED_MODES, check, noisy, on_device, torch
+from first_gpu import CERTIFIED_MODES, check, noisy, on_device
 
 import ozfp4
 from ozfp4.testing import assert_same_bits
@@ -287,23 +287,6 @@ def test_enclose_of_stacks():
             assert_same_bits(found.cpu(), expected)
 
 
-def test_streams_keep_their_counters():
-    rng = np.random.default_rng(16)
-    pairs = [graded(rng, 70, 60, 90, deepest) for deepest in (0, 200)]
-    expected = [chosen.matmul(a, b, accuracy="correct") for a, b in pairs]
-    on_gpu = [(on_device(a), on_device(b)) for a, b in pairs]
-    torch.cuda.synchronize()
-    found = []
-    streams = [torch.cuda.Stream() for _ in range(3)]
-    for turn in range(12):
-        for stream in streams:
-            with torch.cuda.stream(stream):
-                found.append((turn % 2, chosen.matmul(*on_gpu[turn % 2], accuracy="correct")))
-    torch.cuda.synchronize()
-    for which, c in found:
-        assert_same_bits(c.cpu(), expected[which])
-
-
 @pytest.mark.parametrize("n", [1024, 2048])
 def test_large_against_the_cpu(n):
     rng = np.random.default_rng(n)
@@ -314,3 +297,31 @@ def test_large_against_the_cpu(n):
         assert_same_bits(
             c.cpu().numpy()[np.ix_(rows, columns)], chosen.matmul(a[rows], b[:, columns], **mode), mode
         )
+
+
+# ---- alpha A B + beta C
+
+
+def test_residuals_that_pairs_do_not_settle():
+    """What the pairs do not settle after cancellation goes to the exact sums, and is counted there."""
+    rng = np.random.default_rng(6)
+    a, x = rng.standard_normal((200, 300)), rng.standard_normal((300, 90))
+    a[:, 0] *= 2.0**-40  # no line is exact
+    x[0] *= 2.0**-40
+    b = a @ x
+    expected = ozfp4.gemm(-1, a, x, 1, b, accuracy="correct")
+    found, report = ozfp4.gemm(
+        -1, on_device(a), on_device(x), 1, on_device(b), accuracy="correct", report=True
+    )
+    assert_same_bits(found.cpu(), expected)
+    assert report.certified.repaired_exactly > 0
+
+
+def test_a_long_result():
+    """More entries than are summed at a time, within the workspace that they are cut for."""
+    rng = np.random.default_rng(5)
+    a, b = (x[0] + 1j * x[1] for x in (rng.standard_normal((2, 1500, 3)), rng.standard_normal((2, 3, 1000))))
+    expected = ozfp4.gemm(1 + 2j, a, b)
+    assert_same_bits(ozfp4.gemm(1 + 2j, on_device(a), on_device(b)).cpu(), expected)
+    limited = ozfp4.gemm(1 + 2j, on_device(a), on_device(b), workspace_limit=64 << 20)
+    assert_same_bits(limited.cpu(), expected)

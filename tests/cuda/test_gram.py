@@ -34,17 +34,6 @@ def test_blocks_that_are_chosen(monkeypatch, dtype):
         assert bool((c == wanted).all())
 
 
-def test_refusals_leave_out_as_it_was():
-    a = torch.randn(130, 20, dtype=torch.float64, device=DEVICE)
-    out = torch.full((130, 130), 7.0, dtype=torch.float64, device=DEVICE)
-    for error, options in ((MemoryError, {"workspace_limit": 10}), (ValueError, {"rounding": "up"})):
-        with pytest.raises(error):
-            ozfp4.gram(a, left=True, out=out, **options)
-    with pytest.raises(ValueError, match=r"^rounding: 'up' gives no Hermitian result"):
-        ozfp4.gram(a + 1j, accuracy="correct", rounding="up")
-    assert bool((out == 7.0).all())
-
-
 @pytest.mark.parametrize("accuracy", ["scaled", "standard", "correct"])
 @pytest.mark.parametrize("share", [0.5, 1.02, 1.3])
 def test_a_device_without_room_for_all_planes(monkeypatch, share, accuracy):

@@ -1,4 +1,4 @@
-"""CUDA graphs: a captured product, launched again, has the bits of the CPU's for whatever the operands hold by then."""
+"""CUDA graphs and streams: a captured product, launched again, has the CPU's bits for whatever the operands hold by then."""
 
 from __future__ import annotations
 
@@ -72,3 +72,29 @@ def test_a_graph_is_launched_again(name, monkeypatch):
         graph.replay()
         function(a, b, c)
         assert_same_bits(out.cpu(), c, (name, deepest))
+
+
+def test_streams_keep_their_counters():
+    """Which are left as they were found, whoever shares them."""
+    rng = np.random.default_rng(16)
+    cases = []
+    for accuracy, deepest in [(x, d) for x in ("scaled", "standard", "correct") for d in (0, 200)]:
+        a, b = (draw(rng, s, "float64", deepest) for s in ((70, 60), (60, 90)))
+        cases.append(
+            (on_device(a), on_device(b), accuracy, chosen.matmul(a, b, accuracy=accuracy, report=True))
+        )
+    torch.cuda.synchronize()
+    found, streams = [], [torch.cuda.Stream() for _ in range(3)]
+    for turn in range(36):
+        x, y, accuracy, (expected, of_cpu) = cases[turn % 6]
+        for stream in streams:
+            with torch.cuda.stream(stream):
+                found.append((chosen.matmul(x, y, accuracy=accuracy), expected))
+        if turn % 5 == 4:
+            c, report = chosen.matmul(x, y, accuracy=accuracy, report=True)
+            assert_same_bits(c.cpu(), expected)
+            if accuracy == "standard":
+                assert report.certified.chains == of_cpu.certified.chains
+    torch.cuda.synchronize()
+    for c, expected in found:
+        assert_same_bits(c.cpu(), expected)

@@ -233,22 +233,6 @@ def test_what_is_exact_in_fp64_is_returned():
         assert_same_bits(ozfp4.matmul(on_device(left), on_device(right)).cpu(), expected)
 
 
-def test_products_follow_each_other():
-    """Counters are left as they were found, whoever shares them."""
-    pairs = [real("softmax", 70, 300, 67), real("normal", 90, 80, 130), real("lognormal(8)", 200, 80, 130)]
-    expected = [ozfp4.matmul(a, b, report=True) for a, b in pairs]
-    on_gpu = [(on_device(a), on_device(b)) for a, b in pairs]
-    streams = [torch.cuda.Stream() for _ in range(2)]
-    torch.cuda.synchronize()
-    for turn in range(24):
-        with torch.cuda.stream(streams[turn // 3 % 2]):
-            mode = "correct" if turn % 5 == 4 else "standard"
-            c, report = ozfp4.matmul(*on_gpu[turn % 3], report=True, accuracy=mode)
-        if mode == "standard":
-            assert_same_bits(c.cpu(), expected[turn % 3][0], turn)
-            assert chains(report) == chains(expected[turn % 3][1])
-
-
 @pytest.mark.parametrize("kind", [kind for kind in REAL if kind not in ("ends", "subnormal")])
 def test_large(kind):
     m, k, n = 1100, 1300, 1200
