@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 from first_gpu import DEVICE, MODES, check, noisy, on_device, torch
@@ -145,3 +149,81 @@ def test_chains(backend):
     a, b = complex_operands("whole-range", 100, 256, 90)
     c = chosen.matmul(on_device(a), on_device(b), backend=backend)
     assert_same_bits(c.cpu(), chosen.matmul(a, b))
+
+
+# ---- Tensors as torch makes them, reports
+
+
+PAIRS = [
+    ("complex128", "complex128"),
+    ("complex64", "complex64"),
+    ("complex128", "float64"),
+    ("float64", "complex128"),
+]
+
+
+def entries(shape, dtype, seed, spread=0):
+    rng = np.random.default_rng([seed, spread, *shape])
+    x = np.ldexp(rng.standard_normal((2, *shape)), rng.integers(-spread, spread + 1, (2, *shape)))
+    return (x[0] + 1j * x[1] if dtype.startswith("complex") else x[0]).astype(dtype)
+
+
+def resolved(x):
+    return x.cpu().resolve_conj().resolve_neg().contiguous().numpy()
+
+
+def pair(m, k, n, dtypes, spread=0, seed=0):
+    return [
+        torch.from_numpy(entries(shape, dtype, seed + side, spread)).to(DEVICE)
+        for side, (shape, dtype) in enumerate((((m, k), dtypes[0]), ((k, n), dtypes[1])))
+    ]
+
+
+@pytest.mark.parametrize("dtypes", PAIRS, ids="-".join)
+def test_lazy_and_strided(dtypes):
+    x, y = pair(33, 66, 66, dtypes, 5)
+    z = pair(66, 33, 1, dtypes)[0]
+    views = {
+        "conj": (x.conj(), y.conj()),
+        "conj a": (x.conj(), y),
+        "conj b": (x, y.conj()),
+        "transposed": (z.mT, y.mT),
+        "adjoint": (z.mH, y.mH),
+        "negated": (torch._neg_view(x), torch._neg_view(y).conj()),
+        "every second": (x[:, ::2], y[::2, ::3]),
+        "one": (x[:1, :1], y[:1, :1]),
+        "off by one": (x[:, 1:], y[1:, 3:]),
+        "repeated": (x[:1].expand(20, 66), y[:, :1].expand(66, 9)),
+    }
+    for name, (a, b) in views.items():
+        check(resolved(a), resolved(b), name, MODES[1:3], x=a, y=b)
+
+
+@pytest.mark.parametrize("dtypes", [PAIRS[0], *PAIRS[2:]], ids="-".join)
+def test_reports_and_workspace(dtypes):
+    x, y = pair(130, 200, 140, dtypes, 40)
+    x[3, 4], y[5, 6] = float("nan"), float("inf")
+    expected, of_cpu = chosen.matmul(resolved(x), resolved(y), report=True)
+    c, whole = chosen.matmul(x, y, report=True)
+    assert_same_bits(c.cpu(), expected)
+    names = ("kind", "special_rows", "special_columns", "exponents", "capacities")
+    for name in names:
+        assert getattr(whole, name) == getattr(of_cpu, name), name
+    assert whole.certified.total == 2 * 130 * 140
+    least = 8 * 2**20
+    for limit in (whole.workspace, 2 * least, least):
+        out = noisy((130, 140), c.dtype)
+        _, report = chosen.matmul(x, y, out=out, report=True, workspace_limit=limit)
+        assert_same_bits(out.cpu(), expected, limit)
+        assert report.workspace <= limit
+        for name in names:
+            assert getattr(report, name) == getattr(of_cpu, name), (limit, name)
+    out = noisy((130, 140), c.dtype)
+    with pytest.raises(MemoryError, match=r"^workspace_limit = 1000 bytes"):
+        chosen.matmul(x, y, out=out, workspace_limit=1000)
+    assert bool(out.isnan().all())
+
+
+def test_a_launch_that_waits_for_room_leaves_the_interpreter_free():
+    program = Path(__file__).parents[1] / "programs" / "full_stream.py"
+    subprocess.run([sys.executable, str(program)], check=True, timeout=120)
