@@ -408,17 +408,11 @@ def test_refuses_an_out_that_overlaps() -> None:
 def test_tensors() -> None:
     torch = pytest.importorskip("torch")
     rng = np.random.default_rng(15)
-    for dtype in DTYPES:
-        a, b, c = (rng.standard_normal(s).astype(dtype) for s in ((2, 6, 30), (30, 5), (6, 5)))
-        expected = gemm_reference(-1, a, b, 1, c)
-        x, y, z = (torch.from_numpy(value) for value in (a, b, c))
-        found = ozfp4.gemm(-1, x, y, 1, z)
-        assert isinstance(found, torch.Tensor)
-        assert_same_bits(found.numpy(), expected)
-        assert_same_bits(ozfp4.gemm(-1, x.mT, y, 1, torch._neg_view(-z), trans_a="T").numpy(), expected)
-        place = z[None].repeat(2, 1, 1)
-        assert ozfp4.gemm(-1, x, y, 1, place, out=place) is place
-        assert_same_bits(place.numpy(), expected)
+    a, b, c = (rng.standard_normal(s) for s in ((2, 6, 30), (30, 5), (6, 5)))
+    x, y, z = (torch.from_numpy(value) for value in (a, b, c))
+    found = ozfp4.gemm(-1, x.mT, y, 1, torch._neg_view(-z), trans_a="T")
+    assert isinstance(found, torch.Tensor)
+    assert_same_bits(found.numpy(), gemm_reference(-1, a, b, 1, c))
     with pytest.raises(TypeError, match="cannot be mixed: a is a torch tensor, c is a NumPy array"):
         ozfp4.gemm(-1, x, y, 1, c)
     with pytest.raises(TypeError, match="cannot be mixed: a is a NumPy array, c is a torch tensor"):

@@ -1,4 +1,4 @@
-"""torch in, torch out: the same bits as NumPy's, by the tensor's strides; everything else refused by name."""
+"""torch in, torch out: what is of tensors alone; everything else refused by name. Bits are compared by the fixture `device`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 import ozfp4
 from ozfp4.testing import assert_same_bits, exact_matmul
-from support import KINDS, PATHS, STACKS, Path, chosen, noise, operands
+from support import STACKS, operands
 
 torch = pytest.importorskip("torch")
 
@@ -25,12 +25,10 @@ def exact(a, b, **names) -> np.ndarray:
     return exact_matmul(a.detach().resolve_neg().numpy(), b.detach().resolve_neg().numpy(), **names)
 
 
-@pytest.mark.parametrize("path", PATHS, ids=str)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32], ids=["float64", "float32"])
-@pytest.mark.parametrize("kind", KINDS)
-def test_every_kind(kind: str, dtype: type, path: Path) -> None:
-    a, b = tensors(kind, dtype=dtype)
-    c = chosen.matmul(a, b, **path._asdict(), accuracy="scaled")
+def test_results(dtype: type) -> None:
+    a, b = tensors(dtype=dtype)
+    c = ozfp4.matmul(a, b, accuracy="scaled")
     assert type(c) is torch.Tensor
     assert c.dtype == a.dtype
     assert c.device.type == "cpu"
@@ -53,13 +51,6 @@ def test_shapes_are_those_of_torch_matmul(shapes) -> None:
     c = ozfp4.matmul(a, b, accuracy="scaled")
     assert c.shape == torch.matmul(a, b).shape
     assert_same_bits(c, exact(a, b))
-
-
-def test_mixed_precision_gives_float64() -> None:
-    a, b = tensors()
-    c = ozfp4.matmul(a.float(), b, accuracy="scaled")
-    assert c.dtype == torch.float64
-    assert_same_bits(c, exact(a.float(), b))
 
 
 def views(x):
@@ -92,31 +83,6 @@ def test_views(name: str, dtype: type) -> None:
     assert_same_bits(ozfp4.matmul(y.t(), x.mT, accuracy="scaled"), exact(b.t(), a.t()))
     assert torch.equal(x, before[0])
     assert torch.equal(y, before[1])
-
-
-def test_expanded_tensors() -> None:
-    a, b = tensors()
-    x, y = a[:1].expand(6, -1), b[:, :1].expand(-1, 5)
-    assert_same_bits(ozfp4.matmul(x, y, accuracy="scaled"), exact(x, y))
-    stack = a.expand(3, 2, *a.shape)
-    assert_same_bits(ozfp4.matmul(stack, b, accuracy="scaled"), exact(stack, b))
-
-
-def test_specials() -> None:
-    for kind in ("specials", "infinities"):
-        a, b = tensors(kind)
-        assert_same_bits(ozfp4.matmul(a, b, accuracy="scaled"), exact(a, b))
-
-
-@pytest.mark.parametrize("dtype", [np.float64, np.float32], ids=["float64", "float32"])
-def test_out(dtype: type) -> None:
-    a, b = tensors(dtype=dtype)
-    expected = exact(a, b)
-    base = torch.from_numpy(noise((30, 40), dtype))
-    for out in (base[:7, :9], base[::2, ::3][:7, :9], base.t()[:7, 20:29], base[:7, :9].clone()):
-        out.copy_(torch.from_numpy(noise((7, 9), dtype)))
-        assert ozfp4.matmul(a, b, out=out, accuracy="scaled") is out
-        assert_same_bits(out, expected)
 
 
 def test_out_with_report_and_0_d_results() -> None:
