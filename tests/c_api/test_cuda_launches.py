@@ -201,11 +201,12 @@ def test_how_many_integers_do_not_fit(cuda: Any, dtype: str) -> None:
         (large, 1),
         (large, 2),
     ):
-        for entries in ("all", "extreme", "few"):
+        for entries in ("all", "extreme", "few") if m < 500 else ("extreme",):
             low, high = (limits.min, limits.max) if entries != "few" else (0, 5)
             a, b = (RNG.integers(low, high, s, dtype, endpoint=True) for s in ((m, k), (k, n)))
             if entries == "extreme":
-                a, b = (np.where(x % 2 == 0, limits.min, limits.max).astype(dtype) for x in (a, b))
+                ends = np.array([limits.min, limits.max], dtype)
+                a, b = (ends[(x % 2).astype(int)] for x in (a, b))
             for result in {dtype, "int64"}:
                 told, c, kind = Count(pinned=False), np.zeros((m, n), result), lib.TYPES[dtype]
                 cuda.succeed(
