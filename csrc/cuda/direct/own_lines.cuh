@@ -34,7 +34,7 @@ struct Source {
 
 __device__ __forceinline__ Source source_of(const DeviceOperand& view, std::int32_t matrix, std::int32_t first, std::int32_t end,
                                             std::int32_t most) {
-  return {view.data + stack_offset(view.stack, matrix) + first * view.outer_stride, view.outer_stride, view.inner_stride,
+  return {view.data + StackIndex{matrix}.offset(view.stack) + first * view.outer_stride, view.outer_stride, view.inner_stride,
           min(most, end - first)};
 }
 

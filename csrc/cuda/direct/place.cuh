@@ -3,11 +3,11 @@
 #pragma once
 
 #include <cstdint>
-#include <cstdlib>
 
 #include "arith/multiples.hpp"
 #include "cuda/direct/own_lines.cuh"
 #include "cuda/launch.hpp"
+#include "cuda/line_order.hpp"
 #include "cuda/reconstruct/reconstruct.hpp"
 
 namespace ozfp4::cuda::direct {
@@ -21,9 +21,6 @@ __device__ __forceinline__ Place place_of_block(std::int32_t tiles_x) {
                      tile_x = static_cast<std::int32_t>(blockIdx.x) % tiles_x;
   return {static_cast<std::int32_t>(blockIdx.y), tile_y * kRows, tile_x * kColumns};
 }
-
-// Whether neighbours along K are closer than lines.
-inline bool runs_along_k(const DeviceOperand& operand) { return std::abs(operand.inner_stride) < std::abs(operand.outer_stride); }
 
 inline std::int64_t direct_tiles_x(const DeviceResult& result) { return ceil_div(result.columns, kColumns); }
 

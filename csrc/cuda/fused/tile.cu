@@ -3,10 +3,10 @@
 #include <cstdint>
 
 #include "arith/multiples.hpp"
-#include "cuda/direct/place.cuh"
 #include "cuda/fused/tile.hpp"
 #include "cuda/fused/tile_kernel.cuh"
 #include "cuda/launch.hpp"
+#include "cuda/line_order.hpp"
 
 namespace ozfp4::cuda {
 namespace {
@@ -157,8 +157,8 @@ void launch_tiles(int limbs, const ReconstructJob& job, const CapacityRule& capa
   p.job = job;
   p.capacity = capacity;
   if (certification != nullptr) p.certification = *certification;
-  p.runs_along_k[0] = direct::runs_along_k(job.a.view);
-  p.runs_along_k[1] = direct::runs_along_k(job.b.view);
+  p.runs_along_k[0] = runs_along_k(job.a.view);
+  p.runs_along_k[1] = runs_along_k(job.b.view);
   p.has_pairs[0] = has_pairs(job.a.view);
   p.has_pairs[1] = has_pairs(job.b.view);
   const DeviceResult& result = job.result;

@@ -3,8 +3,7 @@
 
 #include <cstdint>
 
-#include "cuda/reconstruct/special.cuh"
-#include "cuda/views.hpp"
+#include "cuda/stack_index.cuh"
 
 namespace ozfp4::cuda {
 
@@ -13,7 +12,7 @@ __device__ __forceinline__ double addend_at(const DeviceUpdate& update, std::int
                                             std::int64_t column) {
   const DeviceResult& c = update.c;
   if (c.data == nullptr) return 0.0;
-  const char* at = c.data + stack_offset(c.stack, matrix) + row * c.row_stride + column * c.column_stride;
+  const char* at = c.data + StackIndex{matrix}.offset(c.stack) + row * c.row_stride + column * c.column_stride;
   return c.type == ElementType::float64 ? *reinterpret_cast<const double*>(at)
                                         : static_cast<double>(*reinterpret_cast<const float*>(at));
 }

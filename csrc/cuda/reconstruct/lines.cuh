@@ -17,14 +17,11 @@ struct Lines {
 
   template <class Place>
   __device__ __forceinline__ Lines(const ReconstructJob& job, const Place& place) {
-#pragma unroll 1
-    for (std::int32_t i = job.result.stack.rank - 1, rest = place.matrix; i >= 0; --i) {
-      const std::int32_t coordinate = rest % job.result.stack.extent[i];
-      rest /= job.result.stack.extent[i];
-      a_matrix += coordinate * job.result.a_step[i];
-      b_matrix += coordinate * job.result.b_step[i];
-      result_offset += coordinate * job.result.stack.stride[i];
-    }
+    StackIndex{place.matrix}.for_axes(job.result.stack, [&](std::int32_t axis, std::int32_t coordinate) {
+      a_matrix += coordinate * job.result.a_step[axis];
+      b_matrix += coordinate * job.result.b_step[axis];
+      result_offset += coordinate * job.result.stack.stride[axis];
+    });
     a = a_matrix * std::int64_t(job.a.view.outer) + place.first_row;
     b = b_matrix * std::int64_t(job.b.view.outer) + job.first_column + place.first_column;
   }
@@ -54,10 +51,10 @@ template <int Vec, class Place, class Flags, class EntryOf, class Store>
 __device__ __forceinline__ void patch_row(const ReconstructJob& job, const Place& place, const Lines& lines, std::int32_t row,
                                           std::uint32_t row_flags, Flags column_flags, int entries, EntryOf entry_of,
                                           Store store) {
-  const Line line_a{job.a.view.data + stack_offset(job.a.view.stack, lines.a_matrix) +
+  const Line line_a{job.a.view.data + StackIndex{lines.a_matrix}.offset(job.a.view.stack) +
                         (std::int64_t(place.first_row) + row) * job.a.view.outer_stride,
                     job.a.view.inner_stride, job.a.view.type};
-  const char* b_data = job.b.view.data + stack_offset(job.b.view.stack, lines.b_matrix) +
+  const char* b_data = job.b.view.data + StackIndex{lines.b_matrix}.offset(job.b.view.stack) +
                        (std::int64_t(job.first_column) + place.first_column) * job.b.view.outer_stride;
   patch_specials<Vec>(
       line_a, row_flags, job.a.view.inner, entries,

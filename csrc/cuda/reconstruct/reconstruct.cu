@@ -15,8 +15,8 @@ const char* find_bytes_error(const DeviceResult& result, const Residues& residue
   if (std::max(result.rows, result.columns) > kLongestExtent) {
     return "an extent of the result is above 2^31 - 4096, up to which positions fit 32 bits";
   }
-  if (!is_multiple(residues.data, 16) || !is_multiple(residues.pitch, 16) || !is_multiple(residues.matrix_stride, 16) ||
-      !is_multiple(residues.split_stride, 16) || !is_multiple(residues.plane_stride, 16)) {
+  const std::int64_t strides = residues.pitch | residues.matrix_stride | residues.split_stride | residues.plane_stride;
+  if (reinterpret_cast<std::uintptr_t>(residues.data) % 16 != 0 || strides % 16 != 0) {
     return "the bytes of multiply, their pitch and their strides must be multiples of 16 bytes";
   }
   if (residues.pitch < result.columns) return "the pitch of the bytes of multiply is below the columns of the result";

@@ -8,6 +8,7 @@
 
 #include "arith/multiples.hpp"
 #include "cuda/launch.hpp"
+#include "cuda/line_order.hpp"
 #include "cuda/reconstruct/kernel.cuh"
 #include "cuda/reconstruct/reconstruct.hpp"
 
@@ -27,18 +28,6 @@ void set_tables(Parameters<S>& p, const ReconstructPlan& plan) {
       }
     }
   }
-}
-
-inline bool is_multiple(std::int64_t x, std::int64_t of) { return x % of == 0; }
-inline bool is_multiple(const void* x, std::int64_t of) {
-  return reinterpret_cast<std::uintptr_t>(x) % static_cast<std::uintptr_t>(of) == 0;
-}
-
-inline bool has_pairs(const DeviceResult& result, std::int64_t entry) {
-  bool aligned =
-      result.column_stride == entry && is_multiple(result.data, 2 * entry) && is_multiple(result.row_stride, 2 * entry);
-  for (int i = 0; i < result.stack.rank; ++i) aligned = aligned && is_multiple(result.stack.stride[i], 2 * entry);
-  return aligned;
 }
 
 // Blocks as wide as the result, up to all warps side by side; as many rows a warp as make the fewest rows in a row, with
@@ -71,7 +60,8 @@ Parameters<S> make_parameters(const ReconstructPlan& plan, const ReconstructJob&
   p.all = plan.all;
   p.source_step = job.residues.pitch << (kLogWarps - p.cover.log_warps_x);
   p.target_step = job.result.row_stride * (std::int64_t(1) << (kLogWarps - p.cover.log_warps_x));
-  p.has_pairs = has_pairs(job.result, sizeof(T));
+  p.has_pairs = job.result.column_stride == sizeof(T) &&
+                are_aligned(job.result.data, job.result.rows, job.result.row_stride, job.result.stack, 2 * sizeof(T));
   set_tables(p, plan);
   if constexpr (S::Certifies) {
     p.certification = *certification;

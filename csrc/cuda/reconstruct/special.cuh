@@ -5,20 +5,9 @@
 
 #include "arith/float_fields.hpp"
 #include "arith/special.hpp"
-#include "cuda/views.hpp"
+#include "cuda/stack_index.cuh"
 
 namespace ozfp4::cuda {
-
-// Bytes from the first matrix of a stack to matrix `index`.
-__device__ __forceinline__ std::int64_t stack_offset(const Stack& stack, std::int32_t index) {
-  std::int64_t offset = 0;
-#pragma unroll 1
-  for (int i = stack.rank - 1; i >= 0; --i) {
-    offset += index % stack.extent[i] * stack.stride[i];
-    index /= stack.extent[i];
-  }
-  return offset;
-}
 
 // A line of an operand.
 struct Line {

@@ -5,7 +5,9 @@
 #include <cstdint>
 
 #include "arith/exact/double_dot.hpp"
+#include "cuda/line_order.hpp"
 #include "cuda/repair/repair.hpp"
+#include "cuda/stack_index.cuh"
 
 namespace ozfp4::cuda {
 
@@ -55,11 +57,6 @@ __device__ __forceinline__ double entry_at(const char* at, bool is_double) {
   return is_double ? *reinterpret_cast<const double*>(at) : static_cast<double>(*reinterpret_cast<const float*>(at));
 }
 
-// Whether entries of a line lie closer together than lines do, so that a warp loads neighbours along K.
-__host__ __device__ __forceinline__ bool runs_along_k(std::int64_t outer_stride, std::int64_t inner_stride) {
-  return (inner_stride < 0 ? -inner_stride : inner_stride) <= (outer_stride < 0 ? -outer_stride : outer_stride);
-}
-
 // The lines of one matrix of an operand.
 struct RepairLines {
   const char* data;          // of the block's first line
@@ -91,15 +88,9 @@ __device__ __forceinline__ double take_entry(double x, double first, double seco
 
 // Those of a matrix of an operand, from line `first` on.
 __device__ __forceinline__ RepairLines lines_of(const ScaledOperand& operand, std::int32_t matrix, std::int64_t first) {
-  const Stack& stack = operand.view.stack;
-  std::int64_t offset = first * operand.view.outer_stride;
-#pragma unroll 1
-  for (std::int32_t i = stack.rank - 1, rest = matrix; i >= 0; --i) {
-    offset += rest % stack.extent[i] * stack.stride[i];
-    rest /= stack.extent[i];
-  }
-  return {operand.view.data + offset, operand.record + matrix * std::int64_t(operand.view.outer) + first,
-          operand.view.outer_stride, operand.view.inner_stride, operand.view.type == ElementType::float64};
+  return {operand.view.data + StackIndex{matrix}.offset(operand.view.stack) + first * operand.view.outer_stride,
+          operand.record + matrix * std::int64_t(operand.view.outer) + first, operand.view.outer_stride,
+          operand.view.inner_stride, operand.view.type == ElementType::float64};
 }
 
 // A matrix of the result, the operands' matrices that make it, and where its entries go.
@@ -113,16 +104,13 @@ struct RepairMatrix {
 
   __device__ __forceinline__ RepairMatrix(const RepairJob& job, std::int32_t matrix) {
     std::int64_t result_offset = 0, bound_offset = 0;
-#pragma unroll 1
-    for (std::int32_t i = job.result.stack.rank - 1, rest = matrix; i >= 0; --i) {
-      const std::int32_t coordinate = rest % job.result.stack.extent[i];
-      rest /= job.result.stack.extent[i];
-      a_matrix += coordinate * job.result.a_step[i];
-      b_matrix += coordinate * job.result.b_step[i];
-      result_offset += coordinate * job.result.stack.stride[i];
-      bound_offset += coordinate * job.bound.stack.stride[i];
+    StackIndex{matrix}.for_axes(job.result.stack, [&](std::int32_t axis, std::int32_t coordinate) {
+      a_matrix += coordinate * job.result.a_step[axis];
+      b_matrix += coordinate * job.result.b_step[axis];
+      result_offset += coordinate * job.result.stack.stride[axis];
+      bound_offset += coordinate * job.bound.stack.stride[axis];
       part = coordinate;
-    }
+    });
     a = lines_of(job.a, a_matrix, 0);
     b = lines_of(job.b, b_matrix, job.first_column);
     const std::int64_t mask_bytes = mask_units(job.a.view.inner) * kMaskUnitBytes;

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "cuda/views.hpp"
+#include "cuda/line_order.hpp"
 
 namespace ozfp4::cuda {
 
@@ -34,18 +34,8 @@ __device__ __forceinline__ LinePlace place_of(std::uint32_t stacked_line, std::u
 
 // Whether 16-byte loads along K are possible: entries adjacent, every line of every matrix 16-byte aligned.
 inline bool has_aligned_lines(const DeviceOperand& operand, int entry_bytes) {
-  std::uint64_t low = reinterpret_cast<std::uintptr_t>(operand.data);
-  if (operand.outer > 1) low |= static_cast<std::uint64_t>(operand.outer_stride);
-  for (int axis = 0; axis < operand.stack.rank; ++axis) {
-    if (operand.stack.extent[axis] > 1) low |= static_cast<std::uint64_t>(operand.stack.stride[axis]);
-  }
-  return (operand.inner_stride == entry_bytes || operand.inner == 1) && low % 16 == 0;
-}
-
-// Whether neighbouring threads should take neighbouring entries of K rather than neighbouring lines.
-inline bool runs_along_k(const DeviceOperand& operand) {
-  const auto magnitude = [](std::int64_t x) { return x < 0 ? -x : x; };
-  return operand.outer == 1 || (operand.inner > 1 && magnitude(operand.inner_stride) <= magnitude(operand.outer_stride));
+  return (operand.inner_stride == entry_bytes || operand.inner == 1) &&
+         are_aligned(operand.data, operand.outer, operand.outer_stride, operand.stack, 16);
 }
 
 }  // namespace ozfp4::cuda

@@ -1,9 +1,9 @@
 #include "cuda/thin/cut.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 
 #include "arith/multiples.hpp"
+#include "cuda/line_order.hpp"
 #include "cuda/thin/limits.hpp"
 #include "cuda/thin/thin.hpp"
 
@@ -11,11 +11,6 @@ namespace ozfp4::cuda::thin {
 namespace {
 
 std::int32_t padded(std::int32_t few) { return few <= 2 ? few : few <= 4 ? 4 : 8; }
-
-// Neighbouring entries of a line are what neighbouring threads take, unless neighbouring lines are closer.
-bool runs_along_k(const DeviceOperand& operand) {
-  return operand.outer == 1 || std::abs(operand.inner_stride) <= std::abs(operand.outer_stride);
-}
 
 }  // namespace
 

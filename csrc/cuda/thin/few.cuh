@@ -43,7 +43,7 @@ __global__ void __launch_bounds__(kFewThreads) few_kernel(const __grid_constant_
   const auto line = static_cast<std::int32_t>(blockIdx.x) % p.few_padded,
              matrix = static_cast<std::int32_t>(blockIdx.x) / p.few_padded;
   const bool exists = line < view.outer;
-  const char* data = view.data + stack_offset(view.stack, matrix) + line * view.outer_stride;
+  const char* data = view.data + StackIndex{matrix}.offset(view.stack) + line * view.outer_stride;
   const std::int32_t inner = exists ? view.inner : 0;
   const Found found = find_line<T, Certifies>(data, view.inner_stride, inner);
   const Settled settled = settle<Certifies>(found, p.capacity, view.inner);

@@ -74,7 +74,7 @@ struct Place {
     const DeviceOperand& many = p.many.view;
     const std::int32_t line = tile.first + role.row, first = static_cast<std::int32_t>(rank) * p.slice + 2 * role.slot;
     left = line < many.outer ? min(many.inner, static_cast<std::int32_t>(rank + 1) * p.slice) - first : 0;
-    data = many.data + stack_offset(many.stack, many_matrix) + line * many.outer_stride + first * many.inner_stride;
+    data = many.data + StackIndex{many_matrix}.offset(many.stack) + line * many.outer_stride + first * many.inner_stride;
   }
 };
 

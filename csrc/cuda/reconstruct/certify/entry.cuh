@@ -8,6 +8,7 @@
 #include "arith/accuracy/certificate.hpp"
 #include "arith/wide/round_wide.hpp"
 #include "cuda/reconstruct/reconstruct.hpp"
+#include "cuda/stack_index.cuh"
 
 namespace ozfp4::cuda {
 
@@ -66,13 +67,8 @@ inline constexpr double kSpecialBound = std::numeric_limits<double>::infinity();
 // The place of an entry's bound: of matrix `matrix`, row and column of the block.
 __device__ __forceinline__ double* bound_of(const DeviceResult& bound, std::int32_t matrix, std::int64_t row,
                                             std::int64_t column) {
-  char* data = bound.data + row * bound.row_stride + column * bound.column_stride;
-#pragma unroll 1
-  for (std::int32_t i = bound.stack.rank - 1; i >= 0; --i) {
-    data += matrix % bound.stack.extent[i] * bound.stack.stride[i];
-    matrix /= bound.stack.extent[i];
-  }
-  return reinterpret_cast<double*>(data);
+  return reinterpret_cast<double*>(bound.data + StackIndex{matrix}.offset(bound.stack) + row * bound.row_stride +
+                                   column * bound.column_stride);
 }
 
 // An entry of an update that is listed, where its value may be asked for: of matrix `matrix`, row and column of the block.
