@@ -61,6 +61,7 @@ add_library(ozfp4_cuda STATIC
   csrc/cuda/elementwise/planes.cu
   csrc/cuda/direct/direct.cu
   csrc/cuda/direct/integers.cu
+  csrc/cuda/encode/encode.cpp
   csrc/cuda/thin/cut.cpp
   csrc/cuda/integers/integer_plan.cpp
   csrc/cuda/integers/reconstruct.cu
@@ -98,9 +99,19 @@ endfunction()
 
 # What is laid out in one way for 8.0 and in another for 8.6 and 8.9.
 add_cuda_part(ozfp4_cuda_shaped "${CMAKE_CUDA_ARCHITECTURES}"
-  csrc/cuda/encode/encode.cu
+  csrc/cuda/encode/limbs/residues.cu
+  csrc/cuda/encode/limbs/tables.cu
   csrc/cuda/encode/scale_encode.cu
   csrc/cuda/fused/tile.cu)
+# What writes E2M1 codes, for the targets whose multiply kernels take them.
+set(writes_codes ${CMAKE_CUDA_ARCHITECTURES})
+if(NOT OZFP4_STAND_INS)
+  list(FILTER writes_codes INCLUDE REGEX "^(100|103|120)[af]")
+endif()
+if(writes_codes)
+  add_cuda_part(ozfp4_cuda_codes "${writes_codes}" csrc/cuda/encode/limbs/codes.cu)
+  target_compile_definitions(ozfp4_cuda PRIVATE OZFP4_WRITES_CODES=1)
+endif()
 # For GPUs with clusters and fast FP64; elsewhere has_thin_kernels finds no code of them. In a build for none of these GPUs the
 # kernels are empty (thin/limits.hpp).
 set(thin ${CMAKE_CUDA_ARCHITECTURES})

@@ -28,4 +28,10 @@ inline bool are_aligned(const void* data, std::int64_t lines, std::int64_t line_
   return low % bytes == 0;
 }
 
+// Whether 16-byte loads along K are possible: entries adjacent, every line of every matrix 16-byte aligned.
+inline bool has_aligned_lines(const DeviceOperand& operand, int entry_bytes) {
+  return (operand.inner_stride == entry_bytes || operand.inner == 1) &&
+         are_aligned(operand.data, operand.outer, operand.outer_stride, operand.stack, 16);
+}
+
 }  // namespace ozfp4::cuda

@@ -99,7 +99,7 @@ def test_the_rules_find_breaches() -> None:
     right = [
         ("plan/plan.cpp", "arith/fold.hpp"),
         ("cuda/matmul.cpp", "cuda/scale/scale.hpp"),
-        ("cuda/encode/encode.cu", "cuda/launch.hpp"),
+        ("cuda/encode/encode.cpp", "cuda/launch.hpp"),
         ("cuda/multiply/hopper/kernel.cuh", "cuda/multiply/walk/steps.cuh"),
         ("cuda/multiply/registry.cpp", "cuda/multiply/hopper/kernel.cuh"),
     ]

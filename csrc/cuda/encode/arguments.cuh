@@ -16,9 +16,15 @@ inline constexpr int kMinLogTileK = 4;
 
 // The block loads a tile in steps of 16 KiB (int8: 4 KiB). Small problems have tiles of one step, so that there are enough
 // of them; large ones of two, because DRAM likes long runs of neighbouring bytes, read as well as written.
+constexpr int log_step_entries(int entry_bytes) { return entry_bytes == 8 ? 11 : 12; }
 template <class T>
-inline constexpr int kStepEntries = sizeof(T) == 8 ? 2048 : 4096;
+inline constexpr int kStepEntries = 1 << log_step_entries(sizeof(T));
 inline constexpr int kMaxLogSteps = 1;
+
+// Range: a power of two.
+constexpr int log_of(int x) { return x == 1 ? 0 : 1 + log_of(x / 2); }
+template <int X>
+inline constexpr std::uint32_t kLog = static_cast<std::uint32_t>(log_of(X));
 
 // A tile in shared memory keeps the order of the memory it comes from: lines of entries, or columns (the entries of all
 // lines at one k). Loads take 16 bytes where the operand's alignment allows, else one entry.
@@ -41,6 +47,7 @@ struct EncodeOperand {
   std::uint8_t log_pitch, swizzle_mask;  // of the tile in shared memory, see TileLayout
   std::uint8_t log_entries_per_byte;     // of the planes
   TileMemory order;
+  ElementType type;
   LineRecord* record;         // [matrix][line], whose counts grow; null: nothing is counted
   std::int64_t twin_records;  // see EncodeJob
 };
@@ -58,7 +65,7 @@ struct EncodeArguments {
 // With the units: none for digits.
 template <EncodeKind Kind>
 inline constexpr int kUnitRoom = has_units(Kind) ? kMaxModuli : 1;
-template <EncodeKind Kind, int Words>
+template <EncodeKind Kind>
 struct EncodeParameters : EncodeArguments {
   EncodeUnit unit[kUnitRoom<Kind>];
 };

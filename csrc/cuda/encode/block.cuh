@@ -85,11 +85,6 @@ struct EncodeShared {
 template <int Words>
 using IntegerOf = std::conditional_t<Words == 1, std::int32_t, std::conditional_t<Words == 2, std::int64_t, WideInt<Words>>>;
 
-template <class T>
-__device__ __forceinline__ std::uint32_t tile_groups(const EncodeOperand& operand) {
-  return operand.steps * (kStepEntries<T> / kGroup);
-}
-
 // Integers of a group as bytes; of pairs, two behind each other.
 template <EncodeKind Kind, int Words, int UnitWords, int Items>
 __device__ __forceinline__ void cut_bytes(const IntegerOf<Words> (&v)[kGroup], IntegerBytes<UnitWords> (&bytes)[Items]) {
@@ -140,17 +135,21 @@ __device__ __forceinline__ void encode_group(const EncodeArguments& arguments, c
   // The matrix unit takes whole warps.
   if (kHasUnitPairs<Kind> ? __any_sync(0xFFFFFFFFu, is_there) == 0 : !is_there) return;
   const std::int64_t target = line.target + (at.k >> kLogEntriesPerByte<Kind>);
-  T x[kGroup];
-  read_group(tile, operand, at, x);
   if constexpr (Kind == EncodeKind::int8_limbs) {
+    T x[kGroup];
+    read_group(tile, operand, at, x);
     encode_int8(x, PlaneWriter<false>(operand.planes + target, operand.plane_stride), shared.units, units, shared.table);
   } else {
     IntegerOf<Words> v[kGroup];
-    if constexpr (std::is_integral_v<T>) {
-      take_group(x, v);
-    } else {
-      scale_group(x, line.shift, arguments.has_fast_fp64, v);
-    }
+    with_entries<T>(operand, [&](auto entry) {
+      decltype(entry) x[kGroup];
+      read_group(tile, operand, at, x);
+      if constexpr (std::is_integral_v<decltype(entry)>) {
+        take_group(x, operand.type, v);
+      } else {
+        scale_group(x, line.shift, arguments.has_fast_fp64, v);
+      }
+    });
     encode_integers<Kind, Words>(v, operand.planes + target, operand.plane_stride, is_there, shared, units, arguments.planes);
   }
 }

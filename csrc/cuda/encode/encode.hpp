@@ -51,18 +51,23 @@ inline constexpr int kMaxTableEntries = 3344;  // of the 37 moduli of the longes
 struct EncodePlan {
   EncodeKind kind = EncodeKind::residues;
   int units = 0;  // moduli, or twice as many of pairs; 1 or 2 for int8_limbs; 0 for digits
-  int planes = 0;
+  int planes = 0, bits = 0;
   int words = 2;  // of the integers: 1, 2, 3, 4 or kMaxByteWords
   EncodeUnit unit[kMaxModuli];
   int table_entries = 0;
   std::uint16_t table[kMaxTableEntries] = {};  // three E2M1 codes each, the first plane's lowest
 };
 
+enum class EncodedEntries : std::uint8_t {
+  numbers,
+  long_lines,  // float64 ones, of lines whose conversion may be exact (exact_capacity)
+  integers,    // of 64 bits
+};
+
 // Residue planes are uint8 in [0, m) for int8 plans of scheme II; limb planes are int8, or E2M1 codes with `as_codes`.
 // Throws std::invalid_argument for plans over the fp64 alphabet, which no GPU multiplies, and where limbs as codes are asked
-// of a plan that is not of schemes I or II over the fp4 alphabet. `counts`: jobs are of FP64 entries whose rounded ones are
-// counted.
-EncodePlan make_encode_plan(const Plan& plan, bool as_codes = false, bool counts = false);
+// of a plan that is not of schemes I or II over the fp4 alphabet.
+EncodePlan make_encode_plan(const Plan& plan, bool as_codes = false, EncodedEntries entries = EncodedEntries::numbers);
 
 struct EncodeJob {
   ScaledOperand operand;
@@ -78,7 +83,8 @@ struct EncodeJob {
 // (device, may be null): how many leading moduli to write. Lines of non-finite entries hold
 // limbs of no meaning there, within the alphabet. after_scale: the stream's latest work is launch_scale of these operands, so
 // that encode may start while that ends, where its code can (programmatic dependent launch). Neither synchronises nor allocates;
-// may be captured. Throws LaunchError. Range: nothing that find_encode_error has a reason against.
+// may be captured. Throws LaunchError, also where the build has no kernels for the current device that write E2M1 codes: there
+// are such for the GPUs whose multiply kernels take them. Range: nothing that find_encode_error has a reason against.
 void launch_encode(const EncodePlan& plan, const EncodeJob& a, const EncodeJob& b, const int* units_used, cudaStream_t stream,
                    bool after_scale = false);
 

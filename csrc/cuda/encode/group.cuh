@@ -24,6 +24,24 @@ __device__ __forceinline__ bool multiplies_fp64(bool has_fast_fp64) {
 #endif
 }
 
+// What the operand of a kernel is of that takes FP64 and FP32 entries: FP32 ones are read and scaled as they are, and their
+// integers are the same.
+struct AnyFloat;
+
+// Calls make(T()), T being the type of the operand's entries.
+template <class T, class Make>
+__device__ __forceinline__ auto with_entries(const EncodeOperand& operand, const Make& make) {
+  if constexpr (std::is_same_v<T, AnyFloat>) {
+    return operand.type == ElementType::float64 ? make(double()) : make(float());
+  } else {
+    return make(T());
+  }
+}
+
+__device__ __forceinline__ std::uint32_t tile_groups(const EncodeOperand& operand) {
+  return 1u << (operand.log_tile_k + operand.log_tile_lines - kLogGroup);
+}
+
 // Numbers the groups of a tile so that a warp's groups are neighbours along K, for writes of whole cache lines. In columns,
 // two lines of FP64 (four of FP32) alternate: with eight groups that makes the entries of one 16-byte piece.
 struct GroupPlace {
@@ -32,7 +50,9 @@ struct GroupPlace {
 template <class T>
 __device__ __forceinline__ GroupPlace group_place(const EncodeOperand& operand, std::uint32_t group) {
   const std::uint32_t log_groups = operand.log_tile_k - kLogGroup;
-  const std::uint32_t log_alternate = operand.order.has_columns ? 4 - kLog<static_cast<int>(sizeof(T))> : 0;
+  const std::uint32_t log_bytes =
+      with_entries<T>(operand, [](auto entry) { return kLog<static_cast<int>(sizeof(decltype(entry)))>; });
+  const std::uint32_t log_alternate = operand.order.has_columns ? 4 - log_bytes : 0;
   const std::uint32_t k = (group >> log_alternate) & ((1u << log_groups) - 1);
   return {(group >> (log_groups + log_alternate) << log_alternate) | (group & ((1u << log_alternate) - 1)), k << kLogGroup};
 }
@@ -77,18 +97,17 @@ __device__ __forceinline__ void scale_group(const T (&x)[kGroup], int shift, boo
 }
 
 // Entries that are integers themselves. Range: they fit, uint64 ones in three words.
-template <class Integer, class Entry>
-__device__ __forceinline__ void take_group(const Entry (&x)[kGroup], Integer (&v)[kGroup]) {
+__device__ __forceinline__ void take_group(const std::int64_t (&x)[kGroup], ElementType, std::int32_t (&v)[kGroup]) {
 #pragma unroll
-  for (int i = 0; i < kGroup; ++i) v[i] = static_cast<Integer>(x[i]);
+  for (int i = 0; i < kGroup; ++i) v[i] = static_cast<std::int32_t>(x[i]);
 }
-template <class Entry>
-__device__ __forceinline__ void take_group(const Entry (&x)[kGroup], WideInt<3> (&v)[kGroup]) {
+__device__ __forceinline__ void take_group(const std::int64_t (&x)[kGroup], ElementType type, WideInt<3> (&v)[kGroup]) {
+  const std::uint32_t signs = type == ElementType::int64 ? ~0u : 0u;
 #pragma unroll
   for (int i = 0; i < kGroup; ++i) {
     const auto bits = static_cast<std::uint64_t>(x[i]);
-    const std::uint32_t sign = std::is_signed_v<Entry> && x[i] < 0 ? ~0u : 0u;
-    v[i] = {{static_cast<std::uint32_t>(bits), static_cast<std::uint32_t>(bits >> 32), sign}};
+    const auto high = static_cast<std::uint32_t>(bits >> 32);
+    v[i] = {{static_cast<std::uint32_t>(bits), high, static_cast<std::uint32_t>(static_cast<std::int32_t>(high) >> 31) & signs}};
   }
 }
 

@@ -16,9 +16,8 @@ namespace ozfp4::cuda {
 
 static_assert(kScaleThreads == kEncodeThreads, "the same threads sum and encode");
 
-// For integers of few words.
 struct ScaleEncodeArguments {
-  EncodeParameters<EncodeKind::residues, 2> encode;  // of operands whose tiles are walked in bands of one
+  EncodeParameters<EncodeKind::residues> encode;  // of operands whose tiles are walked in bands of one
   std::int32_t* shift[2];
   std::uint8_t* special[2];
   NormReport norms;
@@ -137,7 +136,7 @@ __global__ void __launch_bounds__(kEncodeThreads, kEncodeBlocks<Kind, Words>)
   }
 
   // ---- Encode: whoever is free takes the next groups, as reporting keeps a warp busy for a while
-  const std::uint32_t groups = tile_groups<T>(operand), lane = threadIdx.x % 32;
+  const std::uint32_t groups = tile_groups(operand), lane = threadIdx.x % 32;
 #pragma unroll 1
   for (std::uint32_t first = take_groups(next_groups); first < groups; first = take_groups(next_groups)) {
     encode_group<T, Kind, Words>(encode, place, tile, shared, encode.units, first + lane);

@@ -95,6 +95,11 @@ int limbs_of_tiles(const Plan& plan, int k, const Promise& promise) {
   return tile_limbs(plan, k, promise.certifies() ? accuracy_bits(promise.accuracy, promise.precision) : plan.bits);
 }
 
+EncodedEntries entries_of(const CudaPlan& made) {
+  if (made.promise.is_whole) return EncodedEntries::integers;
+  return made.exact_bits != 0 ? EncodedEntries::long_lines : EncodedEntries::numbers;
+}
+
 }  // namespace
 
 CudaPlan make_cuda_plan(const Plan& asked, int k, Kernel kernel, const Promise& promise) {
@@ -111,7 +116,7 @@ CudaPlan make_cuda_plan(const Plan& asked, int k, Kernel kernel, const Promise& 
   made.promise = promise;
   made.schedule = make_schedule(plan, element_of(plan, kernel), k / plan.width());
   made.prefixes = promise.is_whole ? make_integer_prefix_rule(plan) : make_prefix_rule(plan, kMaxPrefixes);
-  made.encode = make_encode_plan(plan, made.schedule.element == Element::e2m1, made.exact_bits != 0);
+  made.encode = make_encode_plan(plan, made.schedule.element == Element::e2m1, entries_of(made));
   made.join = make_join_plan(plan);
   if (promise.is_whole) {
     made.whole = make_integer_plan(plan, promise.modulus, promise.second == Second::overflows);

@@ -32,10 +32,4 @@ __device__ __forceinline__ LinePlace place_of(std::uint32_t stacked_line, std::u
   return {matrix, stacked_line - matrix * lines_per_matrix};
 }
 
-// Whether 16-byte loads along K are possible: entries adjacent, every line of every matrix 16-byte aligned.
-inline bool has_aligned_lines(const DeviceOperand& operand, int entry_bytes) {
-  return (operand.inner_stride == entry_bytes || operand.inner == 1) &&
-         are_aligned(operand.data, operand.outer, operand.outer_stride, operand.stack, 16);
-}
-
 }  // namespace ozfp4::cuda

@@ -23,6 +23,7 @@
 #include "check.hpp"
 #include "cuda/encode/operands.hpp"
 #include "cuda/encode/scale_encode.hpp"
+#include "cuda/multiply/gpu.hpp"
 #include "cuda/scale/scale.hpp"
 
 namespace {
@@ -441,11 +442,20 @@ void check_plans() {
   }
 }
 
+// Kernels write codes for the GPUs whose multiply kernels take them.
+bool has_code_kernels() {
+  const cuda::Gpu gpu = cuda::gpu_of(0);
+  for (const cuda::Kernel kernel : {cuda::Kernel::mma_fp4, cuda::Kernel::tcgen05_fp4, cuda::Kernel::stand_in_copy}) {
+    if (cuda::find_kernel_error(kernel, Element::e2m1, gpu) == nullptr) return true;
+  }
+  return false;
+}
+
 // Every accuracy with every kind of planes and of data.
 void check_kinds(int& number) {
   for (const Wanted& want : wanted) {
     for (const Kind& kind : kinds) {
-      if (!has_plan(want, kind)) continue;
+      if (!has_plan(want, kind) || (kind.as_codes && !has_code_kernels())) continue;
       AccuracyCase c = case_of(want, kind, 77);
       for (int data = 0; data < kDataKinds; ++data) {
         c.base.rows = 9, c.base.columns = 13;

@@ -8,13 +8,12 @@
 
 namespace ozfp4::cuda {
 
-// Of two or three words, which are split at once.
-template <bool Codes, class Integer>
-__device__ __forceinline__ void encode_digits13(const Integer (&integer)[kGroup], PlaneWriter<Codes> writer, int planes,
+// Of three words, which are split at once.
+template <bool Codes>
+__device__ __forceinline__ void encode_digits13(const WideInt<3> (&integer)[kGroup], PlaneWriter<Codes> writer, int planes,
                                                 const std::uint32_t* table) {
-  using Parts = decltype(split_parts13(integer[0]));
-  constexpr int limbs = sizeof(Parts) == sizeof(Parts13) ? 15 : 30;
-  Parts parts[kGroup];
+  constexpr int limbs = 30;
+  WideParts13 parts[kGroup];
   std::int32_t v[kGroup] = {};
 #pragma unroll
   for (int i = 0; i < kGroup; ++i) parts[i] = split_parts13(integer[i]);
@@ -64,19 +63,6 @@ __device__ __forceinline__ void encode_digits13(const WideInt<kMaxByteWords> (&i
       writer.write_limbs(word, left - 3 * triple);
     }
   }
-}
-
-__device__ __forceinline__ void encode_digits256(const std::int64_t (&v)[kGroup], PlaneWriter<false> writer, int planes) {
-  std::uint32_t low[kGroup], high[kGroup];
-#pragma unroll
-  for (int i = 0; i < kGroup; ++i) {
-    const std::uint64_t digits = balanced_bytes(v[i]);
-    low[i] = static_cast<std::uint32_t>(digits);
-    high[i] = static_cast<std::uint32_t>(digits >> 32);
-  }
-  writer.write_limbs(low, planes);
-  if (planes > 3) writer.write<3>(low);
-  if (planes > 4) writer.write_limbs(high, planes - 4);
 }
 
 template <int Words>

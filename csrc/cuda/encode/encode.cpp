@@ -1,11 +1,12 @@
+#include "cuda/encode/encode.hpp"
+
 #include <algorithm>
 #include <stdexcept>
 #include <string>
 
 #include "arith/limbs/e2m1.hpp"
-#include "cuda/encode/cut.cuh"
-#include "cuda/encode/encode.hpp"
-#include "cuda/encode/kernel.cuh"
+#include "arith/scale_wide.hpp"
+#include "cuda/encode/launch.hpp"
 #include "cuda/launch.hpp"
 
 namespace ozfp4::cuda {
@@ -41,15 +42,16 @@ EncodeKind kind_of(const Plan& plan, bool as_codes) {
   throw std::invalid_argument("plan: its limbs are not written as E2M1 codes");
 }
 
-// Words of the integers: as few as hold them, among those that there are kernels for. The digits of 53 bits alone are cut from
-// two, limbs of pairs have two at least, and three hold what is brought there by multiplication (scaled_wide_by_multiplication).
-// Four hold the long lines of "correct", whose kernels alone there are.
-int words_of(const Plan& plan, EncodeKind kind, bool counts) {
+// Words of the integers: as few as hold them, among those that there are kernels for. Digits are cut from three words at least,
+// limbs of pairs from two, and three hold what is brought there by multiplication (scaled_wide_by_multiplication). Four hold the
+// long lines of "correct", whose kernels alone there are. Integers that are given have one word or three.
+int words_of(const Plan& plan, EncodeKind kind, EncodedEntries entries) {
   const bool has_digits = plan.scheme == Scheme::one;
   if (!has_digits && !is_of_pair_limbs(kind) && plan.bits <= byte_bits(1)) return 1;
-  if (plan.bits <= (has_digits ? 53 : byte_bits(2))) return 2;
+  if (!has_digits && entries != EncodedEntries::integers && plan.bits <= byte_bits(2)) return 2;
   if (plan.bits <= kMultipliedBits) return 3;
-  if (counts && kind == EncodeKind::residues && plan.bits <= byte_bits(4)) return 4;
+  const bool has_long_lines = entries == EncodedEntries::long_lines;
+  if (has_long_lines && kind == EncodeKind::residues && plan.bits <= byte_bits(4)) return 4;
   if (!plan.is_complex && plan.bits <= byte_bits(kMaxByteWords)) return kMaxByteWords;
   throw std::length_error("bits: " + std::to_string(plan.bits) + " exceeds the " +
                           std::to_string(plan.is_complex ? kMultipliedBits : byte_bits(kMaxByteWords)) +
@@ -99,11 +101,12 @@ void append_modulus(EncodePlan& out, const Group& group) {
 
 }  // namespace
 
-EncodePlan make_encode_plan(const Plan& plan, bool as_codes, bool counts) {
+EncodePlan make_encode_plan(const Plan& plan, bool as_codes, EncodedEntries entries) {
   EncodePlan out;
   out.kind = kind_of(plan, as_codes);
   out.planes = plan.planes_a;
-  out.words = words_of(plan, out.kind, counts);
+  out.bits = plan.bits;
+  out.words = words_of(plan, out.kind, entries);
   if (plan.scheme == Scheme::one) return out;
   if (out.kind == EncodeKind::int8_limbs) {
     append_int8_units(out, plan.groups[0]);
@@ -124,15 +127,15 @@ namespace {
 
 // Tiles read and write runs of 128 bytes at least, those of two steps 256 (512 where K is contiguous). Short lines make
 // short tiles.
-template <class T>
 EncodeOperand cut(const EncodeJob& job, EncodeKind kind, int log_steps) {
-  const bool has_columns = !runs_along_k(job.operand.view);
-  const int most = 7 + (log_steps == 0 ? 0 : !has_columns && has_aligned_lines(job.operand.view, sizeof(T)) ? 2 : 1);
+  const DeviceOperand& view = job.operand.view;
+  const bool has_columns = !runs_along_k(view);
+  const int bytes = entry_bytes(view.type);
+  const int most = 7 + (log_steps == 0 ? 0 : !has_columns && has_aligned_lines(view, bytes) ? 2 : 1);
   int log_tile_k = least_log_tile_k(kind);
-  while (log_tile_k < most && (1 << log_tile_k) < job.operand.view.inner) ++log_tile_k;
+  while (log_tile_k < most && (1 << log_tile_k) < view.inner) ++log_tile_k;
   // A thread for each line: at most 256.
-  EncodeOperand out =
-      cut_tiles<T>(job, kind, {log_tile_k, std::min(log_steps, log_tile_k + 8 - static_cast<int>(kLog<kStepEntries<T>>))});
+  EncodeOperand out = cut_tiles(job, kind, {log_tile_k, std::min(log_steps, log_tile_k + 8 - log_step_entries(bytes))});
   out.band = has_columns ? 8 : 1;
   return out;
 }
@@ -146,17 +149,8 @@ constexpr int kShortTableEntries = 2560;
 int log_steps_of(const EncodePlan& plan, const EncodeJob& a, const EncodeJob& b) {
   const int inner = (a.lines != 0 ? a : b).operand.view.inner;
   if (plan.table_entries > kShortTableEntries && inner <= 1 << kMinLogTileK) return 0;
-  return entry_count(a) + entry_count(b) >= kLargeProblem ? kMaxLogSteps : 0;
-}
-
-std::int64_t tile_count(const EncodeJob& job, EncodeKind kind, int log_steps) {
-  if (job.lines == 0) return 0;
-  // Types of one size are cut alike.
-  switch (entry_bytes(job.operand.view.type)) {
-    case 8: return tile_count(cut<double>(job, kind, log_steps));
-    case 4: return tile_count(cut<float>(job, kind, log_steps));
-    default: return tile_count(cut<std::int8_t>(job, kind, log_steps));
-  }
+  const auto entries = [](const EncodeJob& job) { return line_count(job) * job.operand.view.inner; };
+  return entries(a) + entries(b) >= kLargeProblem ? kMaxLogSteps : 0;
 }
 
 const char* find_job_error(const EncodeJob& job, EncodeKind kind) {
@@ -187,89 +181,20 @@ const char* find_integer_error(const EncodeJob& job, const EncodePlan& plan) {
     return "integers are not cut into digits";
   }
   if (job.counts) return "no entry of integers is rounded";
-  if (plan.words > 3 || (plan.words < 3 && type == ElementType::uint64)) return "integers of 64 bits have three words at most";
+  if (plan.words == 2) return "the plan is not for entries of this type";
+  if (plan.words > 3 || (plan.bits <= byte_bits(2) && type == ElementType::uint64)) {
+    return "integers of 64 bits have three words at most";
+  }
   return nullptr;
 }
 
-// What a launch needs besides the operands.
-struct EncodeLaunch {
-  const int* units_used;
-  cudaStream_t stream;
-  bool after_scale;
-};
-
-template <class T, EncodeKind Kind, int Words, bool Counts>
-void launch_kind(const EncodePlan& plan, const EncodeJob& a, const EncodeJob& b, const EncodeLaunch& how) {
-  EncodeParameters<Kind, Words> parameters{};
-  EncodeArguments& arguments = parameters;
-  const int log_steps = log_steps_of(plan, a, b);
-  if (a.lines != 0) add_operand<T>(arguments, 0, cut<T>(a, Kind, log_steps));
-  if (b.lines != 0) add_operand<T>(arguments, 1, cut<T>(b, Kind, log_steps));
-  if (arguments.tiles == 0) return;
-  set_plan(parameters, plan);
-  arguments.units_used = plan.units > 0 && Kind != EncodeKind::int8_limbs ? how.units_used : nullptr;
-  // Code that cannot wait is not launched before scale has ended.
-  arguments.reads_early = how.after_scale;
-
-  const auto kernel = encode_kernel<T, Kind, Words, Counts>;
-  LaunchConfig config;
-  config.stage = Stage::encode;
-  config.block = dim3(kEncodeThreads);
-  config.shared_bytes = encode_shared_bytes<Kind, Words>(arguments);
-  config.overlap_previous = how.after_scale;
-  config.stream = how.stream;
-  const LaunchDevice device = current_device(Stage::encode);
-  arguments.has_fast_fp64 = device.has_fast_fp64;
-  const int processors = device.multiprocessors;
-  const auto resident = static_cast<unsigned>(blocks_per_multiprocessor(kernel, config) * processors);
-  config.grid = dim3(std::min(resident, arguments.tiles));
-  launch(kernel, config, parameters, table_of<Kind>(plan));
-}
-
-template <class T>
-void launch_type(const EncodePlan& plan, const EncodeJob& a, const EncodeJob& b, const EncodeLaunch& how) {
-  if constexpr (sizeof(T) == 1) {
-    launch_kind<T, EncodeKind::int8_limbs, 1, false>(plan, a, b, how);
-  } else if constexpr (std::is_integral_v<T>) {
-    with_residues(plan.kind, [&](auto kind) {
-      if (plan.words == 3) return launch_kind<T, kind.value, 3, false>(plan, a, b, how);
-      if constexpr (std::is_signed_v<T>) {
-        if (plan.words == 2) return launch_kind<T, kind.value, 2, false>(plan, a, b, how);
-        if (plan.words == 1) return launch_kind<T, kind.value, 1, false>(plan, a, b, how);
-      }
-      throw std::logic_error("no kernel encodes integers of so many words");
-    });
-  } else {
-    // Of those of at most two words, the accuracies have records of FP32 entries at 47 bits alone; integers of more than two
-    // words are encoded by one kernel for both, and so are FP32 entries whose pairs have limbs.
-    const bool counts = plan.words > 2 || a.counts || b.counts;
-    with_kind<1, 2, 3, 4, kMaxByteWords>(plan, [&](auto kind, auto words) {
-      constexpr EncodeKind k = kind.value;
-      constexpr int w = words.value;
-      if constexpr (w == 4 && (k != EncodeKind::residues || sizeof(T) != 8)) throw std::logic_error("no kernel has four words");
-      if constexpr (w <= 2 && !(sizeof(T) == 4 && is_of_pair_limbs(k))) {
-        if (!counts) return launch_kind<T, k, w, false>(plan, a, b, how);
-      }
-      if constexpr ((w > 2 && (w != 4 || (k == EncodeKind::residues && sizeof(T) == 8))) || (w == 2 && sizeof(T) == 4)) {
-        return launch_kind<T, k, w, true>(plan, a, b, how);
-      }
-      throw std::logic_error("no accuracy has records of integers of so few bits");
-    });
-  }
-}
-
-// Range: operands of one type.
-void launch_jobs(const EncodePlan& plan, const EncodeJob& a, const EncodeJob& b, const EncodeLaunch& how) {
-  switch ((a.lines != 0 ? a : b).operand.view.type) {
-    case ElementType::float64: return launch_type<double>(plan, a, b, how);
-    case ElementType::float32: return launch_type<float>(plan, a, b, how);
-    case ElementType::int64: return launch_type<std::int64_t>(plan, a, b, how);
-    case ElementType::uint64: return launch_type<std::uint64_t>(plan, a, b, how);
-    default: return launch_type<std::int8_t>(plan, a, b, how);
-  }
-}
-
 }  // namespace
+
+void cut_operands(const EncodeLaunch& how, EncodeArguments& arguments) {
+  const int log_steps = log_steps_of(how.plan, how.a, how.b);
+  if (how.a.lines != 0) add_operand(arguments, 0, cut(how.a, how.plan.kind, log_steps));
+  if (how.b.lines != 0) add_operand(arguments, 1, cut(how.b, how.plan.kind, log_steps));
+}
 
 const char* find_encode_error(const EncodePlan& plan, const EncodeJob& a, const EncodeJob& b) {
   for (const EncodeJob* job : {&a, &b}) {
@@ -281,9 +206,11 @@ const char* find_encode_error(const EncodePlan& plan, const EncodeJob& a, const 
     if (const char* error = find_integer_error(*job, plan)) return error;
     if (job->counts && plan.words < (is_double ? 3 : 2)) return "no accuracy counts the rounded entries of so few bits";
   }
-  const int log_steps = log_steps_of(plan, a, b);
-  const bool fits = tile_count(a, plan.kind, log_steps) + tile_count(b, plan.kind, log_steps) < (std::int64_t(1) << 31);
-  return fits ? nullptr : "the operands have 2^31 tiles or more";
+  std::int64_t tiles = 0;
+  for (const EncodeJob* job : {&a, &b}) {
+    if (job->lines != 0) tiles += tile_count(cut(*job, plan.kind, log_steps_of(plan, a, b)));
+  }
+  return tiles < std::int64_t(1) << 31 ? nullptr : "the operands have 2^31 tiles or more";
 }
 
 void launch_encode(const EncodePlan& plan, const EncodeJob& a, const EncodeJob& b, const int* units_used, cudaStream_t stream,
@@ -293,7 +220,20 @@ void launch_encode(const EncodePlan& plan, const EncodeJob& a, const EncodeJob& 
     launch_encode(plan, b, EncodeJob(), units_used, stream);
     return;
   }
-  launch_jobs(plan, a, b, {units_used, stream, after_scale});
+  const EncodeLaunch how{plan, a, b, units_used, stream, after_scale};
+  switch (plan.kind) {
+    case EncodeKind::residues:
+    case EncodeKind::pairs: return launch_residues(how);
+    case EncodeKind::limb_codes:
+    case EncodeKind::digit13_codes:
+    case EncodeKind::pair_codes: return launch_codes(how);
+    default: return launch_limbs(how);
+  }
 }
+
+#if !OZFP4_WRITES_CODES
+void launch_codes(const EncodeLaunch&) { throw LaunchError(Stage::encode, cudaErrorNoKernelImageForDevice, "E2M1 codes"); }
+bool scale_and_encode_codes(const ScaleEncodeLaunch&) { return false; }
+#endif
 
 }  // namespace ozfp4::cuda
