@@ -49,7 +49,6 @@ add_library(ozfp4_cuda STATIC
   csrc/cuda/ways/stages.cpp
   csrc/cuda/ways/ways.cpp
   csrc/cuda/stages.cpp
-  csrc/cuda/partial/facts.cu
   csrc/cuda/partial/partial.cpp
   csrc/cuda/stored/layout.cpp
   csrc/cuda/stored/store.cpp

@@ -12,8 +12,8 @@
 #include "bindings/cuda/tensors.hpp"
 #include "bindings/interpreter_lock.hpp"
 #include "bindings/product/options.hpp"
-#include "cuda/partial/facts.hpp"
 #include "cuda/runtime/device_guard.hpp"
+#include "cuda/scale/scale.hpp"
 #include "product/gpu/plans.hpp"
 
 namespace ozfp4::bindings {
@@ -184,7 +184,7 @@ class Partial {
 
 void register_partial(py::module_& module) {
   module.def("piece_facts_scratch",
-             [](const py::object& x, bool is_right) { return piece_facts_scratch(operand_of(x, is_right)); });
+             [](const py::object& x, bool is_right) { return scale_scratch_bytes(operand_of(x, is_right)); });
   module.def("piece_facts", &piece_facts);
   module.def("listed_words", &listed_pitch);
   module.attr("repair_count_bytes") = kRepairCounterBytes;

@@ -61,24 +61,16 @@ template <class State>
 inline constexpr int kScaleBlocks = kStateWords<State> == 1 ? 3 : 2;
 #endif
 
-template <class State>
-__global__ void __launch_bounds__(kScaleThreads, kScaleBlocks<State>)
-    scale_kernel(const __grid_constant__ ScaleArguments arguments) {
-  let_next_kernel_start();
-  const bool is_b = blockIdx.x >= arguments.blocks_a;
-  const ScaleOperand& operand = arguments.operand[is_b];
-  const std::uint32_t block = is_b ? blockIdx.x - arguments.blocks_a : blockIdx.x;
+// Calls settle(stacked_line, state) for every line of an operand that block number `block` ends, in one thread each. False where
+// later blocks end its lines. All threads call it.
+template <class State, class Settle>
+__device__ __forceinline__ bool for_lines(const ScaleOperand& operand, std::uint32_t block, const Settle& settle) {
   const std::uint32_t blocks_per_chunk = (operand.strips + operand.strips_per_block - 1) / operand.strips_per_block;
   const std::uint32_t chunk = block / blocks_per_chunk;
   const std::uint32_t first_strip = (block - chunk * blocks_per_chunk) * operand.strips_per_block;
   const std::uint32_t end_strip = min(first_strip + operand.strips_per_block, operand.strips);
   const std::uint32_t lines = kScaleThreads >> operand.slots.log_count;
   const ScaleRole role = role_of(operand.slots);
-
-  __shared__ BlockReport<State> report;
-  if (threadIdx.x == 0) report.open();
-  __syncthreads();
-  float line_sum = 0.0f;  // the largest of this thread's lines
   for (std::uint32_t strip = first_strip; strip < end_strip; ++strip) {
     if (strip != first_strip) __syncthreads();  // before combine_slots uses its shared memory again
     const std::uint32_t stacked_line = strip * lines + role.line;
@@ -86,22 +78,37 @@ __global__ void __launch_bounds__(kScaleThreads, kScaleBlocks<State>)
     if (operand.chunks > 1) {
       const std::uint64_t pitch = std::uint64_t(operand.strips) * lines;
       if (role.slot == 0) store_words(operand.partials, chunk * pitch + stacked_line, pack(state));
-      if (!arrives_last(operand.tickets + strip, operand.chunks)) return;
+      if (!arrives_last(operand.tickets + strip, operand.chunks)) return false;
       state = State();
       for (std::uint32_t other = role.slot; other < operand.chunks; other += 1u << operand.slots.log_count) {
         state = combine(state, unpack(load_partial<State>(operand, other * pitch + stacked_line)));
       }
       state = combine_slots(state, operand.slots, role);
     }
-    if (role.slot == 0 && stacked_line < operand.total_lines) {
-      const LineOutcome outcome = settle_line(state, arguments.lines, arguments.norms);
-      operand.shift[stacked_line] = outcome.shift;
-      operand.special[stacked_line] = static_cast<std::uint8_t>(outcome.special);
-      record_line(report.extremes, state, outcome, arguments.lines, arguments.norms.inner, is_b, stacked_line);
-      line_sum = fmaxf(line_sum, outcome.sum);
-    }
+    if (role.slot == 0 && stacked_line < operand.total_lines) settle(stacked_line, state);
   }
-  report_norms(arguments.norms, arguments.lines, is_b, line_sum, report);
+  return true;
+}
+
+template <class State>
+__global__ void __launch_bounds__(kScaleThreads, kScaleBlocks<State>)
+    scale_kernel(const __grid_constant__ ScaleArguments arguments) {
+  let_next_kernel_start();
+  const bool is_b = blockIdx.x >= arguments.blocks_a;
+  const ScaleOperand& operand = arguments.operand[is_b];
+  __shared__ BlockReport<State> report;
+  if (threadIdx.x == 0) report.open();
+  __syncthreads();
+  float line_sum = 0.0f;  // the largest of this thread's lines
+  const std::uint32_t block = is_b ? blockIdx.x - arguments.blocks_a : blockIdx.x;
+  const bool ends = for_lines<State>(operand, block, [&](std::uint32_t stacked_line, const State& state) {
+    const LineOutcome outcome = settle_line(state, arguments.lines, arguments.norms);
+    operand.shift[stacked_line] = outcome.shift;
+    operand.special[stacked_line] = static_cast<std::uint8_t>(outcome.special);
+    record_line(report.extremes, state, outcome, arguments.lines, arguments.norms.inner, is_b, stacked_line);
+    line_sum = fmaxf(line_sum, outcome.sum);
+  });
+  if (ends) report_norms(arguments.norms, arguments.lines, is_b, line_sum, report);
 }
 
 }  // namespace ozfp4::cuda

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "arith/accuracy/piece_facts.hpp"
 #include "arith/multiples.hpp"
 #include "cuda/launch.hpp"
 #include "cuda/scale/kernel.cuh"
@@ -106,6 +107,17 @@ std::int64_t block_count(const Layout& layout) {
          ending_blocks(layout.operand[1]) * layout.operand[1].chunks;
 }
 
+// What the lines of one operand, pieces of longer ones, say of themselves.
+__global__ void __launch_bounds__(kScaleThreads, kScaleBlocks<RecordedState>)
+    facts_kernel(const __grid_constant__ ScaleOperand operand, std::int64_t* words) {
+  for_lines<RecordedState>(operand, blockIdx.x, [&](std::uint32_t line, const RecordedState& state) {
+    const LineSum& sum = state.line.sum;
+    const PieceFacts piece{line_facts(state.facts, sum.exponent), static_cast<double>(sum.sum),
+                           static_cast<std::uint8_t>(state.line.special)};
+    to_words(piece, words + std::int64_t(line) * kPieceWords);
+  });
+}
+
 }  // namespace
 
 CodeVersion built_code() { return code_version(scale_kernel<LineState>); }
@@ -168,6 +180,22 @@ void launch_scale(const Operands<ScaledOperand>& operands, const CapacityRule& c
   config.stream = stream;
   const bool has_records = operands[0].record != nullptr;
   launch(has_records ? scale_kernel<RecordedState> : scale_kernel<LineState>, config, arguments);
+}
+
+void launch_piece_facts(const DeviceOperand& operand, std::int64_t* words, void* scratch, cudaStream_t stream) {
+  const Layout layout = lay_out(Operands<DeviceOperand>(operand));
+  auto* bytes = static_cast<char*>(scratch);
+  ScaleOperand arguments = layout.operand[0];
+  arguments.tickets = reinterpret_cast<std::uint32_t*>(bytes + layout.tickets[0]);
+  arguments.partials = reinterpret_cast<std::uint64_t*>(bytes + layout.partials[0]);
+  LaunchConfig config;
+  config.stage = Stage::scale;
+  config.detail = "facts of pieces of lines";
+  config.grid = dim3(static_cast<unsigned>(block_count(layout)));
+  config.block = dim3(kScaleThreads);
+  config.stream = stream;
+  require_launched(cudaMemsetAsync(scratch, 0, static_cast<std::size_t>(layout.zeroed), stream), config.stage, config.detail);
+  launch(facts_kernel, config, arguments, words);
 }
 
 }  // namespace ozfp4::cuda
