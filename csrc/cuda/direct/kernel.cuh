@@ -58,10 +58,10 @@ struct Shared {
   __device__ Shared() {}
 };
 
-// The state of a line of `inner` entries, in all threads that share it.
-template <class State, class T>
-__device__ __forceinline__ State sum_line(const char* data, std::int64_t inner_stride, std::int32_t inner) {
-  State state;
+// What is found of a line of `inner` entries, in all threads that share it.
+template <bool Records, class T>
+__device__ __forceinline__ Found find_line(const char* data, std::int64_t inner_stride, std::int32_t inner) {
+  StateOf<Records> state;
 #pragma unroll 1
   for (int first = 8 * (static_cast<int>(threadIdx.x) % kSharers); first < inner; first += 8 * kSharers) {
     T x[8];
@@ -69,14 +69,7 @@ __device__ __forceinline__ State sum_line(const char* data, std::int64_t inner_s
     for (int i = 0; i < 8; ++i) x[i] = first + i < inner ? *reinterpret_cast<const T*>(data + (first + i) * inner_stride) : T(0);
     add_batch(state, x);
   }
-#pragma unroll
-  for (int apart = 1; apart < kSharers; apart *= 2) {
-    PackedState<State> other = pack(state);
-#pragma unroll
-    for (std::uint64_t& word : other.word) word = __shfl_xor_sync(0xFFFFFFFFu, word, apart);
-    state = combine(state, unpack(other));
-  }
-  return state;
+  return over_lanes<Records>(found_of(state), 1, kSharers);
 }
 
 // An entry's limbs. Range: capacity <= kLimbedBits<Limbs>; limbs of no meaning for entries that are not finite.
@@ -194,9 +187,9 @@ __global__ void __launch_bounds__(kThreads, 1) direct_kernel(const __grid_consta
   const int line = is_b ? at - kRows : at;
   const char* data = is_b ? b.data + line * b.outer_stride : a.data + line * a.outer_stride;
   const bool is_there = line < (is_b ? b.lines : a.lines);
-  const auto state =
-      sum_line<StateOf<kHasRecords<What>>, T>(data, is_b ? b.inner_stride : a.inner_stride, is_there ? job.a.view.inner : 0);
-  if (threadIdx.x % kSharers == 0 && at < kLines) settle(shared, p, state, at);
+  const Found found =
+      find_line<kHasRecords<What>, T>(data, is_b ? b.inner_stride : a.inner_stride, is_there ? job.a.view.inner : 0);
+  if (threadIdx.x % kSharers == 0 && at < kLines) settle<kHasRecords<What>>(shared, p.capacity, found, at);
   __syncthreads();
   if (tile_x == 0) keep<kHasRecords<What>>(shared, job.a, lines.a, 0, a.lines);
   if (tile_y == 0) keep<kHasRecords<What>>(shared, job.b, lines.b, kRows, b.lines);

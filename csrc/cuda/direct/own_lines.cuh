@@ -2,12 +2,9 @@
 #pragma once
 
 #include <cstdint>
-#include <type_traits>
 
-#include "arith/accuracy/capacity.hpp"
 #include "cuda/reconstruct/special.cuh"
-#include "cuda/scale/settle.cuh"
-#include "cuda/scale/slots.cuh"
+#include "cuda/scale/found.cuh"
 
 namespace ozfp4::cuda::direct {
 
@@ -15,15 +12,6 @@ namespace ozfp4::cuda::direct {
 struct Place {
   std::int32_t matrix, first_row, first_column;
 };
-
-// A line as its block knows it.
-struct OwnLine {
-  std::int32_t shift, capacity;
-  std::uint32_t special;
-};
-
-template <bool Certifies>
-using StateOf = std::conditional_t<Certifies, ShortRecordedState, LineState>;
 
 // The lines of a block of one operand.
 struct Source {
@@ -38,34 +26,23 @@ __device__ __forceinline__ Source source_of(const DeviceOperand& view, std::int3
           min(most, end - first)};
 }
 
-__device__ __forceinline__ OwnLine own_line(const LineState& state, int capacity) {
-  const LineOutcome outcome = outcome_of(state, capacity, 0.0f);
-  return {outcome.shift, outcome.capacity, outcome.special};
-}
-
 // What scale finds of line number `at` of the block, of A's rows and then of B's columns.
-template <class Shared, class Parameters>
-__device__ __forceinline__ void settle(Shared& shared, const Parameters& p, const LineState& state, int at) {
-  shared.line[at] = own_line(state, p.capacity.bits);
-}
-template <class Shared, class Parameters, class Sum>
-__device__ __forceinline__ void settle(Shared& shared, const Parameters& p, const RecordedStateOf<Sum>& state, int at) {
-  const LineFacts facts = line_facts(state.facts, state.line.sum.exponent);
-  const CapacityRule& how = p.capacity;
-  const int capacity = line_capacity(how.accuracy, how.bits, facts, how.precision, how.is_update);
-  shared.line[at] = own_line(state.line, capacity);
-  shared.record[at] = make_record(facts, capacity);
+template <bool Records, class Shared>
+__device__ __forceinline__ void settle(Shared& shared, const CapacityRule& how, const Found& found, int at) {
+  const OwnLine line = cuda::settle<Records>(found, how);
+  shared.line[at] = line;
+  if constexpr (Records) shared.record[at] = make_record(found.facts(), line.capacity);
 }
 
 // Leaves what was found of the first `lines` lines from number `at` on in the operand's own places.
-template <bool Certifies, class Shared>
+template <bool Records, class Shared>
 __device__ __forceinline__ void keep(const Shared& shared, const ScaledOperand& operand, std::int64_t first_line, int at,
                                      int lines) {
   const int line = static_cast<int>(threadIdx.x);
   if (line >= lines) return;
   operand.shift[first_line + line] = shared.line[at + line].shift;
   operand.special[first_line + line] = static_cast<std::uint8_t>(shared.line[at + line].special);
-  if constexpr (Certifies) operand.record[first_line + line] = shared.record[at + line];
+  if constexpr (Records) operand.record[first_line + line] = shared.record[at + line];
 }
 
 }  // namespace ozfp4::cuda::direct

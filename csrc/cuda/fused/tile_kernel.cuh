@@ -14,78 +14,74 @@ namespace ozfp4::cuda::fused {
 // nearly always.
 template <bool Certifies>
 struct UnitState {
-  using State = ShortRecordedState;
-  static constexpr int words = 2 * kStateWords<State>;
-  __device__ __forceinline__ static void store(std::uint32_t* states, int at, const double (&x)[kChunk]) {
-    State state;
+  using Kept = Found;
+  __device__ __forceinline__ static Kept of(const double (&x)[kChunk]) {
+    ShortRecordedState state;
     add_batch(state, x);
-    cuda::store_words(reinterpret_cast<std::uint64_t*>(states), static_cast<std::uint64_t>(at), pack(state));
-  }
-  __device__ __forceinline__ static void store_none(std::uint32_t* states, int at) {
-    cuda::store_words(reinterpret_cast<std::uint64_t*>(states), static_cast<std::uint64_t>(at), pack(State()));
+    return found_of(state);
   }
   template <class K>
-  __device__ __forceinline__ static State line(const std::uint32_t* states, int line, const TileParameters&) {
-    State state;
+  __device__ __forceinline__ static Found line(const Kept* states, int line, const TileParameters&) {
+    Found found;
 #pragma unroll 1
-    for (int chunk = 0; chunk < K::Chunks; ++chunk) {
-      const auto at = static_cast<std::uint64_t>(chunk * K::Lines + line);
-      state = combine(state, unpack(cuda::load_words<State>(reinterpret_cast<const std::uint64_t*>(states), at)));
-    }
-    return state;
+    for (int chunk = 0; chunk < K::Chunks; ++chunk) found = combine<true>(found, states[chunk * K::Lines + line]);
+    return found;
   }
 };
 template <>
 struct UnitState<false> {
-  static constexpr int words = 1;
-  __device__ __forceinline__ static void store(std::uint32_t* states, int at, const double (&x)[kChunk]) {
+  using Kept = std::uint32_t;
+  __device__ __forceinline__ static Kept of(const double (&x)[kChunk]) {
     std::uint32_t largest = 0;
 #pragma unroll
     for (const double entry : x) largest = max(largest, upper_word(entry));
-    states[at] = largest;
+    return largest;
   }
-  __device__ __forceinline__ static void store_none(std::uint32_t* states, int at) { states[at] = 0; }
   template <class K>
-  __device__ __forceinline__ static LineState line(const std::uint32_t* states, int line, const TileParameters& p) {
+  __device__ __forceinline__ static Found line(const Kept* states, int line, const TileParameters& p) {
     std::uint32_t largest = 0;
     for (int chunk = 0; chunk < K::Chunks; ++chunk) largest = max(largest, states[chunk * K::Lines + line]);
     LineState state;
     if (is_plain<double>(largest)) {
       state.sum.exponent = static_cast<int>(largest >> UpperWord<double>::fraction_bits) - UpperWord<double>::bias;
-      return state;
+      return found_of(state);
     }
     const bool is_b = line >= K::Rows;
     const Source from = choose(is_b, own_sources<K>(p));
     const int number = is_b ? line - K::Rows : line, inner = p.job.a.view.inner;  // in its operand
-    if (number >= from.lines) return state;
+    if (number >= from.lines) return Found();
     const char* at = from.data + number * from.outer_stride;
 #pragma unroll 1
     for (int k = 0; k < inner; ++k, at += from.inner_stride) {
       const double entry[1] = {*reinterpret_cast<const double*>(at)};
       add_batch(state, entry);
     }
-    return state;
+    return found_of(state);
   }
 };
 
+// The states of units lie where planes will.
+template <class K>
+__device__ __forceinline__ auto* states_of(TileShared<K>& shared) {
+  using Kept = typename UnitState<K::Certifies>::Kept;
+  static_assert(K::Lines * K::Chunks * sizeof(Kept) <= sizeof shared.planes, "there is room for them");
+  return reinterpret_cast<Kept*>(shared.planes);
+}
+
 template <class K>
 __device__ __forceinline__ void share_state(TileShared<K>& shared, const double (&x)[kChunk], const Unit& unit, bool exists) {
-  auto* states = reinterpret_cast<std::uint32_t*>(shared.planes);
-  const int at = unit.chunk * K::Lines + unit.line;
-  if (exists) return UnitState<K::Certifies>::store(states, at, x);
-  UnitState<K::Certifies>::store_none(states, at);
+  using State = UnitState<K::Certifies>;
+  states_of(shared)[unit.chunk * K::Lines + unit.line] = exists ? State::of(x) : typename State::Kept();
 }
 
 // What scale finds of the block's lines, from the states of their units. All threads call it.
 template <class K>
 __device__ __forceinline__ void settle_lines(TileShared<K>& shared, const TileParameters& p) {
-  static_assert(K::Lines * K::Chunks * UnitState<K::Certifies>::words * 4 <= sizeof shared.planes,
-                "states lie where planes will");
   const int at = static_cast<int>(threadIdx.x);
   __syncthreads();
   if (at < K::Lines) {
-    const auto state = UnitState<K::Certifies>::template line<K>(reinterpret_cast<const std::uint32_t*>(shared.planes), at, p);
-    direct::settle(shared, p, state, at);
+    const Found found = UnitState<K::Certifies>::template line<K>(states_of(shared), at, p);
+    direct::settle<K::Certifies>(shared, p.capacity, found, at);
   }
   __syncthreads();
 }

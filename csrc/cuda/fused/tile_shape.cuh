@@ -15,7 +15,6 @@
 
 namespace ozfp4::cuda::fused {
 
-using direct::OwnLine;
 using direct::Place;
 using direct::Source;
 

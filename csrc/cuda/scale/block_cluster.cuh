@@ -10,6 +10,39 @@ namespace ozfp4::cuda {
 
 inline constexpr unsigned kMaxClusterBlocks = 8;  // that every device with clusters has room for
 
+// Where block `block` of the cluster has what lies at this address of a block's shared memory.
+__device__ __forceinline__ std::uint32_t address_in_block(std::uint32_t shared_address, std::uint32_t block) {
+  std::uint32_t address = 0;
+#if OZFP4_IS_SM90_CODE
+  asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(address) : "r"(shared_address), "r"(block));
+#else
+  (void)shared_address, (void)block;
+#endif
+  return address;
+}
+__device__ __forceinline__ std::uint32_t address_in_block(const void* at, std::uint32_t block) {
+  return address_in_block(static_cast<std::uint32_t>(__cvta_generic_to_shared(at)), block);
+}
+
+// Until all threads of the cluster are here; what they wrote to each other's shared memory before can be read.
+__device__ __forceinline__ void wait_for_cluster() {
+#if OZFP4_IS_SM90_CODE
+  __syncwarp();  // the barrier is one of whole warps
+  asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
+#endif
+}
+
+// Leaves 16 bytes where block `block` of the cluster has what lies at `at` in this block's shared memory.
+__device__ __forceinline__ void write_to_block(const void* at, std::uint32_t block, const uint4& bytes) {
+#if OZFP4_IS_SM90_CODE
+  asm volatile("st.shared::cluster.v4.b32 [%0], {%1, %2, %3, %4};" ::"r"(address_in_block(at, block)), "r"(bytes.x), "r"(bytes.y),
+               "r"(bytes.z), "r"(bytes.w)
+               : "memory");
+#else
+  (void)at, (void)block, (void)bytes;
+#endif
+}
+
 // What arrives in a block from those of its cluster is counted by a barrier in its shared memory: unlike the barrier of the
 // cluster it waits for nothing else that is on its way to memory.
 class Inbox {
@@ -47,13 +80,8 @@ class Inbox {
   // Sends a word to where block `block` of the cluster has what lies at `at` in this block's shared memory.
   __device__ __forceinline__ void send(const std::uint64_t* at, std::uint32_t block, std::uint64_t word) const {
 #if OZFP4_IS_SM90_CODE
-    std::uint32_t address, barrier;
-    asm volatile("mapa.shared::cluster.u32 %0, %1, %2;"
-                 : "=r"(address)
-                 : "r"(static_cast<std::uint32_t>(__cvta_generic_to_shared(at))), "r"(block));
-    asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(barrier) : "r"(barrier_), "r"(block));
-    asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.u64 [%0], %1, [%2];" ::"r"(address), "l"(word),
-                 "r"(barrier)
+    asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.u64 [%0], %1, [%2];" ::"r"(address_in_block(at, block)),
+                 "l"(word), "r"(address_in_block(barrier_, block))
                  : "memory");
 #else
     (void)at, (void)block, (void)word;

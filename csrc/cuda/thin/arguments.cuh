@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "arith/scale_entry.hpp"
 #include "cuda/reconstruct/reconstruct.hpp"
 #include "cuda/scale/scale.hpp"
 #include "cuda/thin/limits.hpp"
@@ -34,5 +35,16 @@ struct Arguments {
   bool many_is_a;
   bool loads_pairs;  // 16 bytes a load
 };
+
+// first * second = 2^shift, normal numbers both; x * first is exact for every x of a line with this shift. The shift is above
+// kMostShift only where all entries are tiny.
+struct Factors {
+  double first, second;
+};
+inline constexpr int kMostShift = 1000, kMoved = 200;
+__device__ __forceinline__ Factors factors_of(std::int32_t shift) {
+  const bool is_moved = shift > kMostShift;
+  return {is_moved ? exact_power_of_two<double>(kMoved) : 1.0, exact_power_of_two<double>(is_moved ? shift - kMoved : shift)};
+}
 
 }  // namespace ozfp4::cuda::thin

@@ -5,9 +5,8 @@
 #include "arith/wide/balanced_limbs.hpp"
 #include "cuda/dependent_launch.cuh"
 #include "cuda/reconstruct/special.cuh"
-#include "cuda/scale/settle.cuh"
+#include "cuda/scale/found.cuh"
 #include "cuda/thin/arguments.cuh"
-#include "cuda/thin/line.cuh"
 
 namespace ozfp4::cuda::thin {
 
@@ -46,12 +45,12 @@ __global__ void __launch_bounds__(kFewThreads) few_kernel(const __grid_constant_
   const char* data = view.data + StackIndex{matrix}.offset(view.stack) + line * view.outer_stride;
   const std::int32_t inner = exists ? view.inner : 0;
   const Found found = find_line<T, Certifies>(data, view.inner_stride, inner);
-  const Settled settled = settle<Certifies>(found, p.capacity, view.inner);
+  const OwnLine own = settle<Certifies>(found, p.capacity);
   if (threadIdx.x == 0) {
-    p.limbs.capacity[blockIdx.x] = exists ? settled.capacity : 0;
-    if (exists) keep<Certifies>(p.few, std::int64_t(matrix) * view.outer + line, found, settled);
+    p.limbs.capacity[blockIdx.x] = exists ? own.capacity : 0;
+    if (exists) keep<Certifies>(p.few, std::int64_t(matrix) * view.outer + line, found, own);
   }
-  const Factors factors = factors_of(settled.shift);
+  const Factors factors = factors_of(own.shift);
   const std::int64_t first_unit = std::int64_t(matrix) * p.limbs.units;
   for (int pair = static_cast<int>(threadIdx.x); pair < 32 * p.limbs.units; pair += kFewThreads) {
     Balanced<3> limbs[2];
@@ -59,7 +58,7 @@ __global__ void __launch_bounds__(kFewThreads) few_kernel(const __grid_constant_
     for (int i = 0; i < 2; ++i) {
       const int k = 2 * pair + i;
       const T x = k < inner ? *reinterpret_cast<const T*>(data + k * view.inner_stride) : T(0);
-      if (settled.capacity > kBalancedCapacity<2>) {
+      if (own.capacity > kBalancedCapacity<2>) {
         limbs[i] = balanced_limbs<3>(static_cast<double>(x) * factors.first, factors.second);
       } else {
         const Balanced<2> two = balanced_limbs<2>(static_cast<double>(x) * factors.first, factors.second);

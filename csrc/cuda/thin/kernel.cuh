@@ -6,9 +6,9 @@
 #include "arith/wide/balanced_limbs.hpp"
 #include "cuda/dependent_launch.cuh"
 #include "cuda/reconstruct/special.cuh"
+#include "cuda/scale/block_cluster.cuh"
+#include "cuda/scale/found.cuh"
 #include "cuda/thin/arguments.cuh"
-#include "cuda/thin/cluster.cuh"
-#include "cuda/thin/line.cuh"
 
 namespace ozfp4::cuda::thin {
 
@@ -130,7 +130,9 @@ __device__ __forceinline__ Found find_line(Shared& shared, const Arguments& p, c
       const std::int32_t row = thread / p.cluster, block = thread - row * p.cluster;
       Found own = of_warp[row * parts];
       for (std::int32_t i = 1; i < parts; ++i) own = combine<Certifies>(own, of_warp[row * parts + i]);
-      send(&shared.of_block[turn][row * p.cluster + static_cast<std::int32_t>(rank)], static_cast<std::uint32_t>(block), own);
+      const Found* at = &shared.of_block[turn][row * p.cluster + static_cast<std::int32_t>(rank)];
+      const uint4 words{static_cast<std::uint32_t>(own.head), own.lowest, own.nonzeros, own.exponent_sum};
+      write_to_block(at, static_cast<std::uint32_t>(block), words);
     }
     wait_for_cluster();
     slots = shared.of_block[turn];
@@ -310,18 +312,18 @@ __global__ void __launch_bounds__(kThreads, 2) thin_kernel(const __grid_constant
       // ---- Scale. Its barrier shows the few lines' limbs and the sums of the tile before.
       const Found found = find_line<Certifies, AlongK>(shared, p, role, x, rank, turn);
       if (!AlongK && count > 0) flush(shared, p, number - p.tile_step, rank, turn ^ 1);
-      const Settled settled = settle<Certifies>(found, p.capacity, p.many.view.inner);
+      const OwnLine own = settle<Certifies>(found, p.capacity);
       const std::int32_t line = tile.first + role.row;
       if (rank == 0 && role.slot == 0 && line < p.many.view.outer) {
-        keep<Certifies>(p.many, std::int64_t(matrices.many) * p.many.view.outer + line, found, settled);
+        keep<Certifies>(p.many, std::int64_t(matrices.many) * p.many.view.outer + line, found, own);
       }
-      const Factors factors = factors_of(settled.shift);
+      const Factors factors = factors_of(own.shift);
       if (__any_sync(0xFFFFFFFFu, factors.first != 1.0)) {
 #pragma unroll
         for (T& entry : x) entry = static_cast<T>(entry * static_cast<T>(factors.first));
       }
       scale = factors.second;
-      is_wide = __any_sync(0xFFFFFFFFu, (few & 1) != 0 || settled.capacity > kBalancedCapacity<2>);
+      is_wide = __any_sync(0xFFFFFFFFu, (few & 1) != 0 || own.capacity > kBalancedCapacity<2>);
     }
 
     // ---- Multiply
