@@ -56,8 +56,7 @@ __device__ __forceinline__ void find_tile(const EncodeArguments& arguments, std:
   if (stacked_line < operand.total_lines) {
     const LinePlace in = place_of(stacked_line, operand.lines);
     const std::uint32_t whole_line = operand.first_line + in.line;
-    line.source =
-        operand.data + matrix_offset(operand.stack, in.matrix) + whole_line * operand.outer_stride + k0 * operand.inner_stride;
+    line.source = operand.data + line_offset(operand.stack, in, whole_line, operand.outer_stride) + k0 * operand.inner_stride;
     line.target = in.matrix * operand.plane_matrix_stride + in.line * operand.plane_pitch + (k0 >> operand.log_entries_per_byte);
     if (operand.shift != nullptr) line.shift_source = operand.shift + std::int64_t(in.matrix) * operand.outer + whole_line;
   }

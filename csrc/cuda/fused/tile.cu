@@ -49,12 +49,10 @@ constexpr int most_bits() {
 static_assert(kMostTileInner == 256 && kMostTileInner <= kLimbedProducts<4>, "log2 K is 8 at most");
 
 // Whether entries that are neighbours by `inner` are pairs in 16 bytes that start at a multiple of them, in all lines of a stack.
-bool has_pairs(const char* data, std::int64_t inner, std::int64_t outer, const Stack& stack) {
-  bool is_even = inner == sizeof(double) && reinterpret_cast<std::uintptr_t>(data) % 16 == 0 && outer % 16 == 0;
-  for (int i = 0; i < stack.rank; ++i) is_even = is_even && stack.stride[i] % 16 == 0;
-  return is_even;
+bool has_pairs(const char* data, std::int64_t inner, std::int64_t lines, std::int64_t outer, const Stack& stack) {
+  return inner == sizeof(double) && are_aligned(data, lines, outer, stack, 2 * sizeof(double));
 }
-bool has_pairs(const DeviceOperand& x) { return has_pairs(x.data, x.inner_stride, x.outer_stride, x.stack); }
+bool has_pairs(const DeviceOperand& x) { return has_pairs(x.data, x.inner_stride, x.outer, x.outer_stride, x.stack); }
 
 template <class S>
 std::int64_t tiles_of(const DeviceResult& result) {
@@ -162,7 +160,7 @@ void launch_tiles(int limbs, const ReconstructJob& job, const CapacityRule& capa
   p.has_pairs[0] = has_pairs(job.a.view);
   p.has_pairs[1] = has_pairs(job.b.view);
   const DeviceResult& result = job.result;
-  p.stores_pairs = has_pairs(result.data, result.column_stride, result.row_stride, result.stack);
+  p.stores_pairs = has_pairs(result.data, result.column_stride, result.rows, result.row_stride, result.stack);
   LaunchConfig config;
   config.stage = Stage::direct;
   config.detail = "tiles";

@@ -33,7 +33,7 @@ __device__ __forceinline__ State sum_strip(const ScaleOperand& operand, const Sc
   State state;
   if (stacked_line < operand.total_lines) {
     const LinePlace place = place_of(stacked_line, operand.outer);
-    const char* line = operand.data + matrix_offset(operand.stack, place.matrix) + place.line * operand.outer_stride;
+    const char* line = operand.data + line_offset(operand.stack, place, place.line, operand.outer_stride);
     const std::uint32_t begin = chunk * operand.chunk_k;
     state = sum_entries<State>(operand, line, begin, min(begin + operand.chunk_k, operand.inner), role.slot);
   }

@@ -49,6 +49,7 @@ struct Tile {
 struct Matrices {
   std::int32_t many = 0, few = 0;
   __device__ __forceinline__ Matrices(const Arguments& p, std::int32_t matrix) {
+    // As StackIndex::for_axes, with which two of the kernels would spill.
 #pragma unroll 1
     for (std::int32_t i = p.result.stack.rank - 1; i >= 0; --i) {
       const std::int32_t coordinate = matrix % p.result.stack.extent[i];
