@@ -55,7 +55,6 @@ add_library(ozfp4_cuda STATIC
   csrc/cuda/prepare.cpp
   csrc/cuda/matmul.cpp
   csrc/cuda/scale/scale.cu
-  csrc/cuda/scale/choose.cu
   csrc/cuda/elementwise/matrices.cu
   csrc/cuda/elementwise/planes.cu
   csrc/cuda/direct/direct.cu
