@@ -46,12 +46,10 @@ add_library(ozfp4_cuda STATIC
   csrc/cuda/layout/cuda_plan.cpp
   csrc/cuda/layout/turns.cpp
   csrc/cuda/layout/blocks.cpp
-  csrc/cuda/ways/stages.cpp
-  csrc/cuda/ways/ways.cpp
+  csrc/cuda/layout/ways.cpp
   csrc/cuda/stages.cpp
   csrc/cuda/partial/partial.cpp
-  csrc/cuda/stored/layout.cpp
-  csrc/cuda/stored/store.cpp
+  csrc/cuda/layout/stored.cpp
   csrc/cuda/prepare.cpp
   csrc/cuda/matmul.cpp
   csrc/cuda/scale/scale.cu

@@ -4,7 +4,13 @@
 #include <string>
 
 #include "arith/narrow.hpp"
+#include "cuda/direct/direct.hpp"
+#include "cuda/elementwise/planes.hpp"
+#include "cuda/fused/tile.hpp"
+#include "cuda/integers/reconstruct.hpp"
 #include "cuda/prepare.hpp"
+#include "cuda/standard/settle.hpp"
+#include "cuda/thin/thin.hpp"
 
 namespace ozfp4::cuda {
 namespace {
@@ -23,6 +29,7 @@ struct Run {
   const Schedule& schedule(const Block& block) const {
     return layout.pieces.empty() ? plan.schedule : layout.pieces[block.inners.count == layout.inners ? 0 : 1];
   }
+  bool overlaps_multiply() const { return layout.tile.overlap_previous && stages.options().events.after_multiply == nullptr; }
 };
 
 DeviceResult block_of(DeviceResult result, const Block& block) {
@@ -88,18 +95,23 @@ void multiply(const Run& run, const Preparation& prepared, const Block& block, c
 // The outputs of a further piece of K, added to those before.
 void accumulate(const Run& run, const Block& block, const Residues& sum, const Residues& part) {
   const std::int64_t matrices = run.turn.result.stack.count() / run.plan.plan.width();
-  if (!run.plan.integer) {
-    return run.stages.add_bytes(run.layout.pieces[0], sum.data, part.data, matrices * sum.matrix_stride);
-  }
-  run.stages.add_words({reinterpret_cast<std::uint32_t*>(sum.data), sum.pitch, sum.matrix_stride},
-                       {reinterpret_cast<const std::uint32_t*>(part.data), part.pitch, part.matrix_stride}, matrices,
-                       block.rows.count, block.columns.count);
+  run.stages.run(Stage::accumulate, [&](const LaunchOptions& to) {
+    if (!run.plan.integer) {
+      return launch_add_bytes(run.layout.pieces[0], sum.data, part.data, matrices * sum.matrix_stride, to.stream);
+    }
+    launch_add_words({reinterpret_cast<std::uint32_t*>(sum.data), sum.pitch, sum.matrix_stride},
+                     {reinterpret_cast<const std::uint32_t*>(part.data), part.pitch, part.matrix_stride}, matrices,
+                     block.rows.count, block.columns.count, to.stream);
+  });
 }
 
 // Residues of the parts in place of what multiply left. Behind the first modulus' first output, its real parts, lie its second,
 // its imaginary parts: the matrices of the results in their order, from modulus to modulus.
 void join_parts(const Run& run, const Preparation& prepared, const Residues& residues) {
-  if (run.plan.plan.is_complex) run.stages.join_parts(residues.data, residues.plane_stride, prepared.units_used());
+  if (!run.plan.plan.is_complex) return;
+  run.stages.run(Stage::accumulate, [&](const LaunchOptions& to) {
+    launch_join_parts(run.plan.join, residues.data, residues.plane_stride, prepared.units_used(), to.stream);
+  });
 }
 
 // C_ij = fl(integer * 2^-(s_i + t_j)), specials patched.
@@ -112,7 +124,7 @@ ReconstructJob reconstruct_job(const Run& run, const Preparation& prepared, cons
   job.b = prepared.b.scaled;
   job.units_used = prepared.units_used();
   job.first_column = block.columns.first;
-  job.overlap_previous = run.layout.tile.overlap_previous;
+  job.overlap_previous = run.overlaps_multiply();
   return job;
 }
 
@@ -129,12 +141,27 @@ Listed list_at(const Run& run, std::int64_t offset, RepairCounts* counts) {
 // All of a turn without planes; `update`: of a product that one launch adds to something, else null.
 void multiply_whole(const Run& run, const ReconstructJob& job, const Certification* certification,
                     const DeviceUpdate* update = nullptr) {
-  if (run.layout.thin != 0) {
-    run.stages.multiply_thinly(job, certification, run.workspace + run.layout.thin);
-  } else if (run.layout.is_tiled) {
-    run.stages.multiply_tiles(job, certification);
+  const CudaPlan& plan = run.plan;
+  const CapacityRule rule = run.stages.capacity();
+  const auto make = [&](const char* refusal, const auto& can, const auto& launch) {
+    run.stages.run(Stage::direct, [&] { return can() ? nullptr : refusal; }, [&](const LaunchOptions& to) { launch(to.stream); });
+  };
+  if (plan.promise.is_whole) {
+    make(
+        "the operands are not for this kernel", [&] { return can_multiply_integers_directly(job); },
+        [&](cudaStream_t stream) { launch_direct_integers(job, stream); });
+  } else if (run.layout.way == Way::thin) {
+    make(
+        "the operands are not for the kernels of few lines", [&] { return can_multiply_thinly(job, rule); },
+        [&](cudaStream_t stream) { launch_thin(job, rule, run.workspace + run.layout.thin, stream, certification); });
+  } else if (run.layout.way == Way::tiles) {
+    make(
+        "the operands are not for the kernel of tiles", [&] { return can_multiply_tiles(plan.tile_limbs, job, rule); },
+        [&](cudaStream_t stream) { launch_tiles(plan.tile_limbs, job, rule, stream, certification); });
   } else {
-    run.stages.multiply_directly(job, certification, update);
+    make(
+        "the operands are not for this kernel", [&] { return can_multiply_directly(job, rule); },
+        [&](cudaStream_t stream) { launch_direct(job, rule, stream, certification, update); });
   }
 }
 
@@ -151,6 +178,8 @@ void set_repair(RepairJob& repair, const Run& run, const ReconstructJob& job, co
   repair.bound = certification.bound;
   repair.report = reinterpret_cast<RepairReport*>(run.workspace + run.layout.counts);
   repair.starts_report = starts_report;
+  repair.order = run.stages.options().repair;
+  repair.overlap_previous = true;
 }
 
 // The same rounded as asked, its entries certified or repaired.
@@ -160,13 +189,15 @@ void settle(const Run& run, const Block& block, const ReconstructJob& job, Certi
   const Promise& promise = run.plan.promise;
   const CudaLayout& layout = run.layout;
   const bool is_standard = promise.accuracy == Accuracy::standard;
-  if (is_standard && promise.updates && !layout.is_direct) {
+  if (is_standard && promise.updates && !layout.is_direct()) {
     certification.kept = {run.workspace + layout.kept, layout.out_pitch, layout.rows * layout.out_pitch};
   }
-  if (layout.is_direct) {
+  if (layout.is_direct()) {
     multiply_whole(run, job, &certification, promise.updates ? &update : nullptr);
   } else if (promise.updates) {
-    run.stages.reconstruct_update(job, certification, update);
+    run.stages.run(
+        Stage::reconstruct, [&] { return find_reconstruct_error(job); },
+        [&](const LaunchOptions& to) { launch_update_reconstruct(run.plan.reconstruct, job, to.stream, certification, update); });
   } else {
     run.stages.reconstruct(job, &certification);
   }
@@ -176,14 +207,15 @@ void settle(const Run& run, const Block& block, const ReconstructJob& job, Certi
     SettleJob settle;
     set_repair(settle, run, job, certification, update, starts_report);
     settle.kept = certification.kept;
-    settle.has_exact_list = layout.is_direct && !layout.is_tiled && layout.thin == 0;
+    settle.has_exact_list = layout.way == Way::direct;
+    settle.exchanges_pairs = run.stages.options().exchanges_pairs;
     if (layout.has_magnitudes) settle.magnitudes = run.workspace + layout.outputs;
-    return run.stages.settle(settle);
+    return run.stages.run(Stage::repair, [&](const LaunchOptions& to) { launch_settle(settle, to.stream); });
   }
   RepairJob repair;
   set_repair(repair, run, job, certification, update, starts_report);
   if (layout.a_masks != 0) repair.masks = {run.workspace + layout.a_masks, run.workspace + layout.b_masks};
-  run.stages.repair(repair);
+  run.stages.run(Stage::repair, [&](const LaunchOptions& to) { launch_repair(repair, to.stream); });
 }
 
 // C_ij is the integer itself, modulo 2^w or a number.
@@ -193,8 +225,10 @@ void reconstruct_integers(const Run& run, const Preparation& prepared, const Blo
   job.residues = residues;
   job.units_used = prepared.units_used();
   job.overflows = reinterpret_cast<unsigned long long*>(run.turn.second.data);
-  job.overlap_previous = run.layout.tile.overlap_previous;
-  run.stages.reconstruct_integers(job);
+  job.overlap_previous = run.overlaps_multiply();
+  run.stages.run(
+      Stage::reconstruct, [&] { return find_integer_error(run.plan.whole, job); },
+      [&](const LaunchOptions& to) { launch_integer_reconstruct(run.plan.whole, job, to.stream); });
 }
 
 // All that the promise has of a block.
@@ -220,21 +254,31 @@ void multiply_directly(const Run& run, const Preparation& prepared, RepairCounts
   const ReconstructJob job = reconstruct_job(run, prepared, whole, {});
   const Promise& promise = run.plan.promise;
   for (const Stage stage : {Stage::scale, Stage::encode, Stage::multiply}) run.stages.record(stage);
-  if (promise.is_whole) return run.stages.multiply_integers_directly(job);
-  if (!promise.has_records()) return multiply_whole(run, job, nullptr);
+  if (promise.is_whole || !promise.has_records()) return multiply_whole(run, job, nullptr);
   Certification certification{promise.accuracy, promise.rounding, promise.precision, {}, {}, nullptr};
   if (promise.certifies()) certification.listed = list_at(run, run.layout.listed, counts);
   settle(run, whole, job, certification, true);
 }
 
+// The counts of this walk's repairs, zero: its own, unless launches of the stream share some. Null where nothing is repaired.
+RepairCounts* clear_repair_counts(const Run& run) {
+  if (!run.plan.promise.certifies()) return nullptr;
+  const LaunchOptions& options = run.stages.options();
+  if (options.clear_counters != nullptr) {
+    return reinterpret_cast<RepairCounts*>(static_cast<char*>(options.clear_counters) + kScaleCounterBytes);
+  }
+  char* const own = run.workspace + run.layout.counts + kRepairReportBytes;
+  if (!run.stages.only_checks()) {
+    require_launched(cudaMemsetAsync(own, 0, kRepairCounterBytes, options.stream), Stage::repair, "its counters");
+  }
+  return reinterpret_cast<RepairCounts*>(own);
+}
+
 // Hands every stage of a turn, block by block and piece by piece, to its stages, in the order in which they run.
 void walk(const Run& run) {
   const Preparation prepared(run.plan, run.layout, run.turn, run.workspace);
-  RepairCounts* counts = nullptr;
-  if (run.plan.promise.certifies()) {
-    counts = run.stages.clear_repair_counts(run.workspace + run.layout.counts + kRepairReportBytes);
-  }
-  if (run.layout.is_direct) return multiply_directly(run, prepared, counts);
+  RepairCounts* const counts = clear_repair_counts(run);
+  if (run.layout.is_direct()) return multiply_directly(run, prepared, counts);
   prepared.scale(run.stages);
   for_blocks(run.layout, run.turn, run.stages.only_checks(), [&](const Block& block) {
     prepared.encode(run.stages, block);

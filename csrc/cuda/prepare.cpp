@@ -1,6 +1,7 @@
 #include "cuda/prepare.hpp"
 
-#include "cuda/stored/layout.hpp"
+#include "cuda/encode/scale_encode.hpp"
+#include "cuda/layout/stored.hpp"
 
 namespace ozfp4::cuda {
 
@@ -62,10 +63,12 @@ PrefixChoice Preparation::choice() const {
 
 void Preparation::scale(const Stages& stages) const {
   if (keeps_a_ && keeps_b_) {
-    stages.choose(a.scaled, b.scaled, choice());
-  } else if (!plan_.integer && !layout_.scales_and_encodes) {
-    keeps_a_ || keeps_b_ ? stages.scale(Operands<ScaledOperand>(keeps_a_ ? b.scaled : a.scaled), choice(), scratch_)
-                         : stages.scale({a.scaled, b.scaled}, choice(), scratch_);
+    if (verdict != nullptr) {
+      stages.run(Stage::scale,
+                 [&](const LaunchOptions& to) { launch_choose(a.scaled, b.scaled, stages.capacity(), choice(), to.stream); });
+    }
+  } else if (!plan_.integer && (!layout_.scales_and_encodes || stages.only_checks())) {
+    stages.scale(not_kept(a.scaled, b.scaled), choice(), scratch_);
   }
   stages.record(Stage::scale);
 }
@@ -79,15 +82,37 @@ void Preparation::encode(const Stages& stages, const Block& block) const {
   job_a.counts = plan_.promise.counts_rounded() && block.columns.first == 0;
   job_b.counts = plan_.promise.counts_rounded() && block.rows.first == 0;
   const bool is_first = block.rows.first == 0 && block.columns.first == 0 && block.inners.first == 0;
-  if (layout_.scales_and_encodes) {
-    keeps_a_ || keeps_b_ ? stages.scale_encode(Operands<EncodeJob>(keeps_a_ ? job_b : job_a), choice(), scratch_)
-                         : stages.scale_encode({job_a, job_b}, choice(), scratch_);
+  if (layout_.scales_and_encodes && !stages.only_checks()) {
+    stages.run(Stage::scale_encode, [&](const LaunchOptions& to) {
+      launch_scale_encode(plan_.encode, not_kept(job_a, job_b), stages.capacity(), choice(), scratch_, to.stream,
+                          to.clear_counters);
+    });
   } else if (needs_a) {
     stages.encode(job_a, job_b, verdict, is_first && !plan_.integer);
   } else if (!keeps_b_) {
     stages.encode(job_b, job_a, verdict, is_first && keeps_a_);
   }
   stages.record(Stage::encode);
+}
+
+static void store(const CudaPlan& plan, const DeviceOperand& operand, char* memory, char* scratch, const Stages& stages) {
+  StoredOperand whole;
+  whole.memory = memory;
+  whole.lines = operand.outer;
+  whole.matrices = operand.stack.count();
+  const PreparedOperand prepared = take_stored(plan, whole, operand);
+  stages.scale(Operands<ScaledOperand>(prepared.scaled), {plan.prefixes, nullptr, nullptr}, scratch);
+  EncodeJob job = encode_job(prepared, {0, operand.outer}, {0, operand.inner});
+  job.counts = plan.promise.counts_rounded();
+  stages.encode(job, EncodeJob(), nullptr, true);
+}
+
+void check_store(const CudaPlan& plan, const DeviceOperand& operand, const Gpu& gpu) {
+  store(plan, operand, nullptr, nullptr, Stages(plan, gpu));
+}
+
+void launch_store(const CudaPlan& plan, const DeviceOperand& operand, char* memory, char* scratch, const LaunchOptions& options) {
+  store(plan, operand, memory, scratch, Stages(plan, options));
 }
 
 }  // namespace ozfp4::cuda

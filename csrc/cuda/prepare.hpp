@@ -1,8 +1,9 @@
-// From an operand to its scales and planes, stages 1 and 2.
+// From an operand to its scales and planes, stages 1 and 2: for a product, and by itself for any number of products.
 #pragma once
 
 #include "cuda/layout/blocks.hpp"
 #include "cuda/planes.hpp"
+#include "cuda/runtime/export.hpp"
 #include "cuda/stages.hpp"
 
 namespace ozfp4::cuda {
@@ -39,13 +40,28 @@ class Preparation {
  private:
   PreparedOperand part_of(const PreparedOperand& operand, bool is_kept, Range lines, Range inners) const;
 
-  // For the operands that are not kept.
+  // Of the operands that are not kept: one or both.
   PrefixChoice choice() const;
+  template <class T>
+  Operands<T> not_kept(const T& of_a, const T& of_b) const {
+    return keeps_a_ ? Operands<T>(of_b) : keeps_b_ ? Operands<T>(of_a) : Operands<T>(of_a, of_b);
+  }
 
   const CudaPlan& plan_;
   const CudaLayout& layout_;
   char* scratch_;
   bool keeps_a_, keeps_b_;
 };
+
+// ---- An operand by itself, into memory that is kept ----------------------------------------------------------------------
+
+// Throws std::invalid_argument with the reason and the stage that has it, where a stage would not take the operand. Of the data
+// pointer the alignment alone counts. Range: every extent >= 1, a promise with records; of a complex plan an operand expanded as
+// kPair says, that of B seen by its parts.
+void check_store(const CudaPlan& plan, const DeviceOperand& operand, const Gpu& gpu);
+
+// Enqueues both stages. `memory` holds the bytes of make_stored_layout, `scratch` scale_scratch_bytes, both aligned to 256.
+// Throws LaunchError. Range: what check_store has nothing against.
+void launch_store(const CudaPlan& plan, const DeviceOperand& operand, char* memory, char* scratch, const LaunchOptions& options);
 
 }  // namespace ozfp4::cuda

@@ -1,22 +1,16 @@
-// The stages of a product as its walk hands them out: enqueued on a stream, or only asked whether they would take what they are
-// given.
+// What a walk hands the stages of a product to: enqueued on a stream, or only asked whether they would take what they are given.
+// Here are the stages that have several walks; cuda/prepare and cuda/matmul have the others.
 #pragma once
 
 #include <cuda_runtime_api.h>
 
-#include "cuda/direct/direct.hpp"
-#include "cuda/elementwise/planes.hpp"
-#include "cuda/encode/scale_encode.hpp"
-#include "cuda/fused/tile.hpp"
-#include "cuda/integers/reconstruct.hpp"
+#include "cuda/encode/encode.hpp"
 #include "cuda/launch.hpp"
 #include "cuda/layout/cuda_plan.hpp"
 #include "cuda/reconstruct/reconstruct.hpp"
 #include "cuda/repair/repair.hpp"
 #include "cuda/runtime/export.hpp"
 #include "cuda/scale/scale.hpp"
-#include "cuda/standard/settle.hpp"
-#include "cuda/thin/thin.hpp"
 
 namespace ozfp4::cuda {
 
@@ -49,41 +43,34 @@ class Stages {
   Stages(const CudaPlan& plan, const Gpu& gpu) : plan_(plan), gpu_(&gpu) {}
 
   bool only_checks() const { return gpu_ != nullptr; }
+  const LaunchOptions& options() const { return options_; }
+  CapacityRule capacity() const;
+
+  // Enqueues a stage by `launch(options())`; where it only checks, refuses what `find_error()` has a reason against.
+  template <class FindError, class Launch>
+  void run(Stage stage, const FindError& find_error, const Launch& launch, const char* kernel = nullptr) const {
+    if (only_checks()) return refuse(stage, find_error(), kernel);
+    launch(options_);
+    finish(stage, kernel);
+  }
+  // The same of a stage that takes everything.
+  template <class Launch>
+  void run(Stage stage, const Launch& launch) const {
+    run(stage, [] { return static_cast<const char*>(nullptr); }, launch);
+  }
 
   void scale(const Operands<ScaledOperand>& operands, const PrefixChoice& choice, void* scratch) const;
-  // Of one operand or two.
-  void scale_encode(const Operands<EncodeJob>& jobs, const PrefixChoice& choice, void* scratch) const;
-  // Instead of scale, where both operands were scaled before.
-  void choose(const ScaledOperand& a, const ScaledOperand& b, const PrefixChoice& choice) const;
   // is_behind_scale: scale of these operands is the stream's latest work.
   void encode(const EncodeJob& a, const EncodeJob& b, const Verdict* verdict, bool is_behind_scale) const;
   void multiply(const GemmProblem& problem, const TileChoice& choice) const;
-  void add_bytes(const Schedule& schedule, std::uint8_t* sum, const std::uint8_t* part, std::int64_t plane_bytes) const;
-  void add_words(const WordMatrices<std::uint32_t>& sum, const WordMatrices<const std::uint32_t>& part, std::int64_t matrices,
-                 std::int32_t rows, std::int32_t columns) const;
-  // Of a complex plan; see elementwise/planes.hpp.
-  void join_parts(std::uint8_t* outputs, std::int64_t plane_stride, const int* moduli_used) const;
-  void reconstruct(ReconstructJob job, const Certification* certification = nullptr) const;
-  // Range: the promise has an update.
-  void reconstruct_update(ReconstructJob job, const Certification& certification, const DeviceUpdate& update) const;
-  void reconstruct_integers(IntegerJob job) const;
-  // Instead of all before repair.
-  void multiply_directly(const ReconstructJob& job, const Certification* certification,
-                         const DeviceUpdate* update = nullptr) const;
-  void multiply_integers_directly(const ReconstructJob& job) const;
-  void multiply_tiles(const ReconstructJob& job, const Certification* certification) const;
-  void multiply_thinly(const ReconstructJob& job, const Certification* certification, char* workspace) const;
-  // The counts of this walk's repairs, zero: `own`, unless launches of the stream share some.
-  RepairCounts* clear_repair_counts(void* own) const;
-  void repair(RepairJob job) const;
-  void settle(SettleJob job) const;
+  void reconstruct(const ReconstructJob& job, const Certification* certification = nullptr) const;
 
   // The event behind a stage, whoever did its work.
   void record(Stage stage) const;
 
  private:
-  CapacityRule capacity(Accuracy accuracy) const;
-  void finish(Stage stage, const char* detail = nullptr) const;
+  static void refuse(Stage stage, const char* reason, const char* kernel);
+  void finish(Stage stage, const char* kernel) const;
 
   const CudaPlan& plan_;
   const LaunchOptions options_;

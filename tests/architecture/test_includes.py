@@ -27,7 +27,7 @@ CUDA_LAYERS = [
         "repair",
         "standard",
     ],
-    ["layout", "blocks", "ways", "stages", "stored", "prepare"],
+    ["layout", "stages", "prepare"],
     ["matmul", "partial"],
 ]
 # Of csrc/cuda/multiply: families of kernels, which share ptx and walk alone, and these nothing of them.

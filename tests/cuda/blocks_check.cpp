@@ -431,12 +431,14 @@ void check_factors_of_ways() {
     const auto made_of = [&](Direct direct, const OfWays& factors) {
       return make_direct_layout(plan, product, gpu, kUnlimited, {}, direct, factors);
     };
-    const auto is_chosen = [&](const std::optional<CudaLayout>& made, bool tiled) { return made && made->is_tiled == tiled; };
+    const auto is_chosen = [&](const std::optional<CudaLayout>& made, bool tiled) {
+      return made && (made->way == cuda::Way::tiles) == tiled;
+    };
     // Just under and just over the other ways' times.
     const double others = is_short ? std::min(times.tiles, times.stages) : times.stages;
     report("direct", is_chosen(made_of(Direct::where_it_pays, {0.99 * others / times.direct, 1, 1, 1}), false));
     const auto slow = made_of(Direct::where_it_pays, {1.01 * others / times.direct, 1, 1, 1});
-    report("direct no more", !slow || slow->is_tiled);
+    report("direct no more", !slow || slow->way == cuda::Way::tiles);
     report("forced", is_chosen(made_of(Direct::always, {1e6, 1, 1, 1}), false));
     report("stages", !made_of(Direct::where_it_pays, {1, 1, 1, 1e-6}));
     if (is_short) {

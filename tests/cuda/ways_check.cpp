@@ -1,4 +1,4 @@
-// The models that choose (cuda/multiply/hopper/cost, cuda/ways and what it asks) against what an H200 took,
+// The models that choose (cuda/multiply/hopper/cost, cuda/layout/ways and what it asks) against what an H200 took,
 // benchmarks/choice.py's way of measuring: what they choose is within 5 % of the best, and no model is far off.
 #include <algorithm>
 #include <cmath>
@@ -10,9 +10,8 @@
 #include "check.hpp"
 #include "cuda/direct/direct.hpp"
 #include "cuda/fused/tile.hpp"
+#include "cuda/layout/ways.hpp"
 #include "cuda/thin/thin.hpp"
-#include "cuda/ways/stages.hpp"
-#include "cuda/ways/ways.hpp"
 
 using namespace ozfp4;
 using namespace ozfp4::cuda;

@@ -7,11 +7,11 @@
 #include "arith/multiples.hpp"
 #include "cuda/encode/scale_encode.hpp"
 #include "cuda/layout/size_of.hpp"
+#include "cuda/layout/stored.hpp"
 #include "cuda/repair/listed.hpp"
 #include "cuda/repair/masks.hpp"
 #include "cuda/scale/scale.hpp"
 #include "cuda/standard/settle.hpp"
-#include "cuda/stored/layout.hpp"
 #include "cuda/thin/thin.hpp"
 #include "plan/workspace_error.hpp"
 
@@ -177,11 +177,10 @@ CudaLayout layout_for(const CudaPlan& plan, const CudaProduct& product, const Gp
 }
 
 // What scale leaves of the lines, and the list of what repair is to do.
-CudaLayout direct_layout(const CudaPlan& plan, const Turn& turn, const Turns& turns, const ForcedChoice& forced, Whole whole) {
+CudaLayout direct_layout(const CudaPlan& plan, const Turn& turn, const Turns& turns, const ForcedChoice& forced, Way way) {
   CudaLayout layout;
   layout.turns = turns;
-  layout.is_direct = true;
-  layout.is_tiled = whole == Whole::tiles;
+  layout.way = way;
   layout.rows = turn.a.outer;
   layout.columns = turn.b.outer;
   layout.inners = turn.a.inner;
@@ -202,7 +201,7 @@ CudaLayout direct_layout(const CudaPlan& plan, const Turn& turn, const Turns& tu
     layout.listed = take(size_of({4, turn.result.stack.count(), layout.rows, layout.listed_pitch}));
     layout.counts = take(kRepairReportBytes + kRepairCounterBytes);
   }
-  if (whole == Whole::thin) layout.thin = take(thin_workspace_bytes(views_of(turn)));
+  if (way == Way::thin) layout.thin = take(thin_workspace_bytes(views_of(turn)));
   layout.bytes = end;
   return layout;
 }
@@ -285,9 +284,9 @@ std::optional<CudaLayout> make_direct_layout(const CudaPlan& plan, const CudaPro
   // What is too long make_layout refuses.
   if (turns.count != 1 || std::max(product.a.outer, product.b.outer) > kLongestExtent) return std::nullopt;
   const Turn turn = turn_at(product, turns, 0);
-  const Whole whole = find_whole(plan, product, turn, gpu, direct, factors);
-  if (whole == Whole::stages) return std::nullopt;
-  CudaLayout layout = direct_layout(plan, turn, turns, forced, whole);
+  const Way way = find_way(plan, product, turn, gpu, direct, factors);
+  if (way == Way::stages) return std::nullopt;
+  CudaLayout layout = direct_layout(plan, turn, turns, forced, way);
   if (layout.bytes > cap) return std::nullopt;
   return layout;
 }

@@ -10,7 +10,7 @@
 #include "arith/multiples.hpp"
 #include "cuda/layout/cuda_plan.hpp"
 #include "cuda/layout/turns.hpp"
-#include "cuda/ways/ways.hpp"
+#include "cuda/layout/ways.hpp"
 
 namespace ozfp4::cuda {
 
@@ -28,9 +28,8 @@ struct CudaLayout {
   std::int64_t k_pitch = 0, out_pitch = 0;  // out_pitch in entries
   TileChoice tile;
   bool scales_and_encodes = false;  // in one launch, where the device has clusters
-  bool is_direct = false;  // cuda/direct, cuda/fused or cuda/thin makes all of the product, without planes and outputs here
-  bool is_tiled = false;   // that is cuda/fused
-  std::int64_t thin = 0;   // where cuda/thin works, if it makes the product; else 0
+  Way way = Way::stages;            // the others make all of the product, without planes and outputs here
+  std::int64_t thin = 0;            // where cuda/thin works, if it makes the product
   OperandPlace a, b;
   std::int64_t a_masks = 0, b_masks = 0;  // a bit for each entry of a block's lines, see cuda/repair/masks.hpp; 0: no room
   std::int64_t verdict = 0, scratch = 0, outputs = 0, bytes = 0;
@@ -39,6 +38,8 @@ struct CudaLayout {
   std::int64_t kept = 0;                      // KeptValues at out_pitch, of updates of "standard"
   bool has_magnitudes = false;                // settle has room for them where the outputs were
   std::int64_t partial = 0;                   // of the second piece of K and later ones: like outputs, then added to them
+
+  bool is_direct() const { return way != Way::stages; }
 };
 
 // That of a product that one launch makes, of at most `cap` bytes; none where `direct` or the product is against it. Of a complex

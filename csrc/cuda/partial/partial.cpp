@@ -1,9 +1,6 @@
 #include "cuda/partial/partial.hpp"
 
-#include <algorithm>
-
 #include "arith/multiples.hpp"
-#include "arith/narrow.hpp"
 #include "cuda/layout/size_of.hpp"
 
 namespace ozfp4::cuda {
@@ -11,11 +8,6 @@ namespace {
 
 // Head room of the sums of reconstruct: a residue of each piece, at most 255, in 16 bits.
 static_assert(kMaxSplits * 255 < 1 << 16, "sums of the residues of all pieces fit 16 bits");
-
-int fold_count(const Schedule& schedule) {
-  return static_cast<int>(std::count_if(schedule.steps.begin(), schedule.steps.end(),
-                                        [](const GemmStep& step) { return step.action != Action::carry_on; }));
-}
 
 PlaneArray array_of(const CudaPlan& plan, const PieceLines& lines, std::int32_t inner) {
   const PieceLayout layout = make_piece_layout(plan, lines.lines, inner);
@@ -65,13 +57,7 @@ void multiply_piece(const CudaPlan& plan, const PieceLines& a, const PieceLines&
   problem.out_matrix_stride = a.count * problem.out_pitch;
   problem.device_steps = device_steps;
   problem.moduli_used = &verdict->units_used;
-  GemmShape shape;
-  shape.m = a.count;
-  shape.n = b.count;
-  shape.k = inner;
-  shape.units = plan.schedule.unit_count();
-  shape.steps = static_cast<int>(plan.schedule.steps.size());
-  shape.folds = fold_count(plan.schedule);
+  const GemmShape shape = gemm_shape(plan.schedule, a.count, b.count, inner, 1, false, gpu);
   stages.multiply(problem, choose_tile(shape, plan.kernel, plan.schedule.element, gpu));
 }
 

@@ -4,9 +4,9 @@
 #include <vector>
 
 #include "arith/accuracy/certificate.hpp"
+#include "cuda/layout/stored.hpp"
 #include "cuda/repair/listed.hpp"
 #include "cuda/runtime/device_guard.hpp"
-#include "cuda/stored/layout.hpp"
 
 namespace ozfp4::product {
 namespace {
@@ -71,7 +71,13 @@ std::int64_t add_stored(DeviceFindings& to, const CudaPlan& plan, const StoredOp
 }  // namespace
 
 const char* way_name(const CudaLayout& layout) {
-  return layout.is_tiled ? "tiles" : layout.thin != 0 ? "thin" : layout.is_direct ? "direct" : "stages";
+  switch (layout.way) {
+    case cuda::Way::direct: return "direct";
+    case cuda::Way::thin: return "thin";
+    case cuda::Way::tiles: return "tiles";
+    case cuda::Way::stages: break;
+  }
+  return "stages";
 }
 
 std::string kernel_text(const CudaPlan& plan, const CudaLayout& layout) {

@@ -224,7 +224,7 @@ std::shared_ptr<const IntegerProblem> find_problem(const IntegerSum& integers, c
     Shaping how = shaping_on(device.index, options, may_go_direct(options));
     const auto laid_out = [&] { return lay_out(integers, options, chosen.plan, chosen.kernel, device.gpu, how); };
     std::shared_ptr<IntegerProblem> made = laid_out();
-    if (made->layout.is_direct && !how.forced.direct) {
+    if (made->layout.is_direct() && !how.forced.direct) {
       const Trust trust = trust_without_planes(device, stream);
       how.direct = Direct::never;
       if (trust != Trust::passed) made = laid_out();

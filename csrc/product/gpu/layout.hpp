@@ -56,7 +56,7 @@ auto lay_out_behind(std::int64_t taken, const Options& options, const LayOut& la
 
 // Whether the product is launched with parts (cuda::with_parts): by a plan of complex products, with planes.
 inline bool has_parts(const cuda::CudaPlan& plan, const cuda::CudaLayout& layout) {
-  return plan.plan.is_complex && !layout.is_direct;
+  return plan.plan.is_complex && !layout.is_direct();
 }
 
 // Whether a product may be made without planes, and what else is decided beside its plan.

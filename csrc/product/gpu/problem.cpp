@@ -344,7 +344,7 @@ std::shared_ptr<const DeviceProblem> make_problem(const Product& product, const 
   Shaping how = shaping_on(device.index, options, may_be_direct(product, options));
   std::shared_ptr<DeviceProblem> made = lay_out(product, options, plan, kernel, device.gpu, how);
   // Kernels that it does not take are not tried: that loads all of them.
-  if (made->layout.is_direct && !how.forced.direct) {
+  if (made->layout.is_direct() && !how.forced.direct) {
     const Trust trust = trust_without_planes(device, stream);
     how.direct = Direct::never;
     if (trust != Trust::passed) made = lay_out(product, options, plan, kernel, device.gpu, how);

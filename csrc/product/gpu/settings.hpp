@@ -4,9 +4,9 @@
 #include <optional>
 #include <string>
 
+#include "cuda/layout/ways.hpp"
 #include "cuda/multiply/contract.hpp"
 #include "cuda/runtime/export.hpp"
-#include "cuda/ways/ways.hpp"
 
 namespace ozfp4::product {
 

@@ -145,7 +145,7 @@ Words integers_in_one_launch(const Device& device, Kernel kernel, const Words& a
   request.bits = integers.bits();
   request.k = k;
   const auto problem = lay_out(integers, {}, find_plan(request, false), kernel, device.gpu, Direct::always);
-  if (!problem->layout.is_direct) throw std::runtime_error("the integers were not multiplied in one launch");
+  if (!problem->layout.is_direct()) throw std::runtime_error("the integers were not multiplied in one launch");
   const DeviceMemory workspace(static_cast<std::size_t>(problem->places.bytes));
   launch(*problem, integers, {}, workspace.get(), aside.stream());
   on_c.read(found.data(), aside);

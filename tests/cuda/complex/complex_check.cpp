@@ -10,10 +10,9 @@
 
 #include "arith/limbs/e2m1.hpp"
 #include "check.hpp"
+#include "cuda/layout/stored.hpp"
 #include "cuda/matmul.hpp"
 #include "cuda/prepare.hpp"
-#include "cuda/stored/layout.hpp"
-#include "cuda/stored/store.hpp"
 
 using namespace ozfp4;
 using namespace ozfp4::cuda;

@@ -76,7 +76,7 @@ void check_one() {
   if (sum.modulus == 0 && options.overflows == nullptr) sum.alpha = random_int(1, 2), sum.beta = random_int(-1, 1);
   try {
     const auto problem = laid_out(sum, options, gpu);
-    ++(problem->layout.is_direct ? direct : staged);
+    ++(problem->layout.is_direct() ? direct : staged);
     const IntegerPlaces& places = problem->places;
     const IntegerProduct& p = sum.product;
     const auto words = [&](const OperandView& x) {

@@ -197,7 +197,7 @@ void check_keys(const EntryType& type) {
              found->plan == laid->plan && found->places.bytes == laid->places.bytes && found->places.left == laid->places.left &&
                  found->places.right == laid->places.right && found->places.addend == laid->places.addend &&
                  found->places.stages == laid->places.stages && found->layout.bytes == laid->layout.bytes &&
-                 found->layout.turns.count == laid->layout.turns.count && found->layout.is_direct == laid->layout.is_direct &&
+                 found->layout.turns.count == laid->layout.turns.count && found->layout.is_direct() == laid->layout.is_direct() &&
                  found->copies.left == laid->copies.left && found->copies.right == laid->copies.right &&
                  found->copies.addend == laid->copies.addend && found->reads == laid->reads);
     }

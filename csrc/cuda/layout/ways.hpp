@@ -16,7 +16,7 @@ namespace ozfp4::cuda {
 enum class Direct : std::uint8_t { never, where_it_pays, always, thin, tiles };
 
 // What makes a product.
-enum class Whole : std::uint8_t { stages, direct, thin, tiles };
+enum class Way : std::uint8_t { stages, direct, thin, tiles };
 
 // A number for each way to make a product.
 struct OfWays {
@@ -29,8 +29,17 @@ OfWays model_times(const CudaPlan& plan, const CudaProduct& product, const Gpu& 
 
 // The way of a product that `turn` makes. Of a complex plan the product is the real one, without parts. `factors`: what this
 // device takes over what the models say, above 0.
-Whole find_whole(const CudaPlan& plan, const CudaProduct& product, const Turn& turn, const Gpu& gpu, Direct direct,
-                 const OfWays& factors);
+Way find_way(const CudaPlan& plan, const CudaProduct& product, const Turn& turn, const Gpu& gpu, Direct direct,
+             const OfWays& factors);
+
+// What the stages take: microseconds on an H200, of as many multiprocessors as `gpu` has; other devices are taken to differ from
+// it as in the ways without planes. Of a complex plan the turn is of the real product, without parts. Range: as make_layout.
+double microseconds_of_stages(const CudaPlan& plan, const Turn& turn, const Gpu& gpu);
+
+// What of that, and of certified products tile by tile, is for entries without a certificate, normal(0, 1) operands: lines of
+// fewer than some 32 entries have capacities of all lengths. cuda/direct holds the longest of their integers, and its time is the
+// same.
+double settling_microseconds(const Turn& turn, bool by_tiles);
 
 // A turn as the kernels without planes take it.
 ReconstructJob views_of(const Turn& turn);

@@ -1,4 +1,4 @@
-#include "cuda/stored/layout.hpp"
+#include "cuda/layout/stored.hpp"
 
 #include "arith/multiples.hpp"
 #include "cuda/layout/size_of.hpp"
