@@ -59,7 +59,7 @@ PTX_KERNELS = ("scale", "encode", "ByteAtom", "reconstruct")
 MAX_REGISTERS = 255
 REGISTER_FILE = 65536  # of a multiprocessor; a warp takes them eight a thread at a time
 # Shared memory that a block may ask for beyond its static part is a launch parameter, asserted where kernels are put
-# together: config.cuh of mma_sync and hopper, kernel.cuh of tcgen05.
+# together: tiles.hpp of mma_sync and hopper, kernel.cuh of tcgen05.
 MAX_STATIC_SHARED = 49152
 # Kernels whose functions save registers once a tile. Spills beside that are in the log of ptxas, which .ci/cuda reads.
 CALLS = ("settling",)

@@ -53,7 +53,7 @@ def holds(condition: str, architecture: int) -> bool:
     return bool(eval(text.strip()))
 
 
-BYTES = "csrc/cuda/multiply/mma_sync/kernels/bytes_copy.cu"
+BYTES = "csrc/cuda/multiply/mma_sync/launch.cu"
 
 
 def test_conditions() -> None:

@@ -75,13 +75,7 @@ const char* find_choice_error(const GemmProblem& problem, const TileChoice& choi
   return fits_words({matrices, problem.out_planes}) ? nullptr : "too many output matrices";
 }
 
-constexpr TileGeometry kGeometry[kTileShapes] = {{128, 256, "128x256"}, {128, 128, "128x128"}, {128, 64, "128x64"},
-                                                 {64, 256, "64x256"},   {64, 128, "64x128"},   {64, 64, "64x64"},
-                                                 {256, 192, "256x192"}};
-
 }  // namespace
-
-const TileGeometry& tile_geometry(TileShape shape) { return kGeometry[static_cast<int>(shape)]; }
 
 const char* find_problem_error(const GemmProblem& problem, const TileChoice& choice) {
   if (problem.m < 1 || problem.n < 1 || problem.k < 1) return "M, N and K must be positive";

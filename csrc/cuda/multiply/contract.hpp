@@ -91,7 +91,10 @@ struct TileGeometry {
   int m, n;
   const char* name;
 };
-OZFP4_CUDA_EXPORT const TileGeometry& tile_geometry(TileShape shape);
+inline constexpr TileGeometry kGeometry[kTileShapes] = {{128, 256, "128x256"}, {128, 128, "128x128"}, {128, 64, "128x64"},
+                                                        {64, 256, "64x256"},   {64, 128, "64x128"},   {64, 64, "64x64"},
+                                                        {256, 192, "256x192"}};
+constexpr const TileGeometry& tile_geometry(TileShape shape) { return kGeometry[static_cast<int>(shape)]; }
 
 struct TileChoice {
   TileShape shape = TileShape::m128n256;

@@ -10,7 +10,7 @@
 #include "cuda/launch.hpp"
 #include "cuda/multiply/cost.hpp"
 #include "cuda/multiply/hopper/tiles.hpp"
-#include "cuda/multiply/kernels.hpp"
+#include "cuda/multiply/launch.hpp"
 #include "cuda/multiply/mma_sync/tiles.hpp"
 #include "cuda/multiply/tcgen05/pass.hpp"
 

@@ -6,7 +6,7 @@
 
 #include "check.hpp"
 #include "cuda/multiply/contract.hpp"
-#include "cuda/multiply/params.hpp"
+#include "cuda/multiply/launch.hpp"
 #include "cuda/multiply/walk/steps.cuh"
 #include "plan/schedule.hpp"
 

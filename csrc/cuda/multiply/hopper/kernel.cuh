@@ -8,11 +8,10 @@
 #include <type_traits>
 
 #include "cuda/dependent_launch.cuh"
-#include "cuda/multiply/hopper/config.cuh"
 #include "cuda/multiply/hopper/epilogue.cuh"
 #include "cuda/multiply/hopper/producer.cuh"
 #include "cuda/multiply/hopper/turns.cuh"
-#include "cuda/multiply/ptx/barrier.cuh"
+#include "cuda/multiply/ptx/async.cuh"
 #include "cuda/multiply/ptx/wgmma.cuh"
 
 namespace ozfp4::cuda::hopper {
@@ -96,29 +95,12 @@ struct Consumer {
       }
       if (step.action == Action::carry_on) continue;
       if (!has_value) Epilogue<C>::clear(acc);
-      act(step, tile);
+      const int row = tile.m * C::kM + (C::kTurns ? 0 : group * 64 * C::kSlabs), column = tile.n * C::kN;
+      const int matrix = step.out_plane * p.out_matrices + tile.matrix;
+      act(Epilogue<C>{acc, p, {row, column, matrix}, group, shared.staging(group)}, step);
       has_value = step.action != Action::store_residue && step.action != Action::store_int32;
     }
     if (threadIdx.x % 128 == 0) wait_stores_done();
-  }
-
-  __device__ __forceinline__ void act(const GemmStep& step, const Tile& tile) {
-    const Fold f(step);
-    const int row = tile.m * C::kM + (C::kTurns ? 0 : group * 64 * C::kSlabs), column = tile.n * C::kN;
-    const int out_matrix = step.out_plane * p.out_matrices + tile.matrix;
-    const bool is_inside = row < p.m;  // the whole warpgroup may lie below the last row
-    const bool is_residue = step.action == Action::store_residue, is_digit = step.action == Action::store_digit;
-
-    // One copy of each pass in the code: a store of a multiplied residue is a fold and a store.
-    if (step.action == Action::fold || (is_residue && step.multiplier != 1)) Epilogue<C>::fold(acc, f, step);
-    if ((is_residue || is_digit) && is_inside) {
-      Epilogue<C>::store_bytes(acc, f, p, shared.staging(group), group, row, column, out_matrix);
-    }
-    if (is_digit) Epilogue<C>::carry(acc, f, step);
-    if (step.action == Action::multiply) Epilogue<C>::scale(acc, step.multiplier);
-    if (step.action == Action::store_int32 && is_inside) {
-      Epilogue<C>::store_words(acc, step.multiplier, p, row, column, out_matrix);
-    }
   }
 };
 

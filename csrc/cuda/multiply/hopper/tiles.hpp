@@ -1,6 +1,8 @@
 // What the tiles of the Hopper kernel are, as the host and the kernel know them.
 #pragma once
 
+#include <cstdint>
+
 #include "cuda/multiply/registry.hpp"
 
 namespace ozfp4::cuda::hopper {
@@ -31,12 +33,44 @@ constexpr int stage_count(int m, int n) {
 // Launches whose blocks are kept together at the same time, see hopper/wave_gate.cuh.
 inline constexpr int kWaveSlots = 64;
 
-constexpr KernelTile make_tile(TileShape shape, int m, int n) {
+constexpr KernelTile make_tile(TileShape shape) {
+  const auto [m, n, name] = tile_geometry(shape);
   return {shape, kBlockK, stage_count(m, n), resident_blocks(m, n), box_columns(n), takes_turns(m, n)};
 }
 inline constexpr KernelTile kTiles[kTileShapes] = {
-    make_tile(TileShape::m128n256, 128, 256), make_tile(TileShape::m128n128, 128, 128), make_tile(TileShape::m128n64, 128, 64),
-    make_tile(TileShape::m64n256, 64, 256),   make_tile(TileShape::m64n128, 64, 128),   make_tile(TileShape::m64n64, 64, 64),
-    make_tile(TileShape::m256n192, 256, 192)};
+    make_tile(TileShape::m128n256), make_tile(TileShape::m128n128), make_tile(TileShape::m128n64), make_tile(TileShape::m64n256),
+    make_tile(TileShape::m64n128),  make_tile(TileShape::m64n64),   make_tile(TileShape::m256n192)};
+
+// One variant of the kernel.
+template <int kTileM, int kTileN, bool kSignedPlanes>
+struct Config {
+  static constexpr int kM = kTileM, kN = kTileN;
+  static constexpr bool kSigned = kSignedPlanes;
+
+  static constexpr bool kTurns = takes_turns(kM, kN);
+  static constexpr int kConsumers = kM == 64 ? 1 : 2;                       // warpgroups
+  static constexpr int kSlabs = kTurns ? kM / 64 : kM / (64 * kConsumers);  // of 64 rows, in the registers of one warpgroup
+  static constexpr int kReaders = kTurns ? 1 : kConsumers;                  // warpgroups that read a stage
+  static constexpr int kThreads = 128 * (kConsumers + 1);
+  static constexpr int kBlocks = resident_blocks(kM, kN);  // of a multiprocessor
+  static constexpr int kStages = stage_count(kM, kN);
+  static constexpr int kStageBytesA = kM * kBlockK, kStageBytes = stage_bytes(kM, kN);
+
+  static constexpr int kBoxColumns = box_columns(kN), kBoxes = kN / kBoxColumns;
+  static constexpr int kBoxBytes = 64 * kBoxColumns;  // 64 rows
+  static constexpr int kSlabBytes = kBoxes * kBoxBytes;
+  static constexpr int kStagingBytes = kSlabs * kSlabBytes;  // of one warpgroup
+  static constexpr int kStagingAt = kStages * kStageBytes;
+  static constexpr int kBarriersAt = kStagingAt + kConsumers * kStagingBytes;
+  static constexpr int kSharedBytes = kBarriersAt + 2 * kStages * 8 + 1024;  // the base is aligned to 1024 by hand
+
+  // 65,536 registers: one producer warpgroup needs few, the consumers hold up to 192 accumulators a thread.
+  static constexpr bool kMovesRegisters = kConsumers == 2;
+  static constexpr int kProducerRegisters = kM == 256 ? 24 : 40, kConsumerRegisters = kM == 256 ? 240 : 232;
+
+  static_assert(kM == 64 || kM == 128 || kM == 256, "one or two consumer warpgroups, of one or two slabs");
+  static_assert(kN == 64 || kN == 128 || kN == 192 || kN == 256, "the widths of Multiply, see ptx/wgmma.cuh");
+  static_assert(kStages >= 3 && kBlocks * (kSharedBytes + 1024) <= kSharedLimit + 1024, "the pipelines do not fit");
+};
 
 }  // namespace ozfp4::cuda::hopper

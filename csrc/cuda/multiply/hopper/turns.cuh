@@ -10,7 +10,7 @@
 
 #include <cstdint>
 
-#include "cuda/multiply/ptx/barrier.cuh"
+#include "cuda/multiply/ptx/async.cuh"
 #include "cuda/multiply/walk/steps.cuh"
 
 namespace ozfp4::cuda::hopper {
@@ -67,13 +67,13 @@ class EverySecondTile {
   template <class Ring>
   __device__ __forceinline__ void begin(Ring& ring) const {
     if (!waits()) return;
-    named_sync(kTurnBarrier + group_, 256);
+    ptx::named_sync(kTurnBarrier + group_, 256);
     ring.advance(stages_before());
   }
 
   // Whether a step of the other warpgroup follows the present one; if so, to be called when that has been issued.
   OZFP4_HD bool hands_over() const { return is_followed_; }
-  __device__ __forceinline__ void hand_over() const { named_arrive(kTurnBarrier + 1 - group_, 256); }
+  __device__ __forceinline__ void hand_over() const { ptx::named_arrive(kTurnBarrier + 1 - group_, 256); }
 
   // Whether steps of the other warpgroup lie between the one before and the present one, and the stages of those.
   OZFP4_HD bool waits() const { return steps_ != 0; }

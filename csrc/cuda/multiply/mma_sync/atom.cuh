@@ -10,6 +10,8 @@
 
 #include "arith/limbs/e2m1.hpp"
 #include "cuda/multiply/contract.hpp"
+#include "cuda/multiply/ptx/byte_mma.cuh"
+#include "cuda/multiply/ptx/signed_byte_mma.cuh"
 
 namespace ozfp4::cuda::mma_sync {
 
@@ -32,16 +34,11 @@ struct ByteAtom {
 
   static __device__ __forceinline__ void multiply(std::int32_t (&d)[4], const std::uint32_t (&a)[4],
                                                   const std::uint32_t (&b)[2]) {
+    auto& c = reinterpret_cast<std::uint32_t (&)[4]>(d);
     if constexpr (kSigned) {
-      asm volatile(
-          "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
-          : "+r"(d[0]), "+r"(d[1]), "+r"(d[2]), "+r"(d[3])
-          : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+      multiply_signed_bytes(c, a, b[0], b[1]);
     } else {
-      asm volatile(
-          "mma.sync.aligned.m16n8k32.row.col.s32.u8.u8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
-          : "+r"(d[0]), "+r"(d[1]), "+r"(d[2]), "+r"(d[3])
-          : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+      multiply_bytes(c, a[0], a[1], a[2], a[3], b[0], b[1]);
     }
   }
 };
@@ -112,5 +109,11 @@ struct StandInAtom {
     for (int i = 0; i < 4; ++i) d[i] = __float_as_int(__int_as_float(d[i]) + __int2float_rn(sum[i]));
   }
 };
+
+// Codes have no unsigned atom.
+template <bool>
+using Fp4 = Fp4Atom;
+template <bool>
+using StandIn = StandInAtom;
 
 }  // namespace ozfp4::cuda::mma_sync

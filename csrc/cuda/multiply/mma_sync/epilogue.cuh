@@ -1,5 +1,5 @@
-// What a warp does with its accumulators after a K loop: fold in place, or fold and store. No shared memory: the four
-// lanes of a quad hold two bytes each of eight neighbours in a row, and exchange them until each has sixteen.
+// The accumulators of a warp behind a K loop, as walk/act.cuh wants them. No shared memory: the four lanes of a quad hold two
+// bytes each of eight neighbours in a row, and exchange them until each has sixteen.
 //
 // acc[i][j][2 h + e]: row 16 i + 8 h + lane / 4, column 8 j + 2 (lane % 4) + e of the warp's tile.
 #pragma once
@@ -7,8 +7,8 @@
 #include <cstdint>
 
 #include "cuda/multiply/mma_sync/atom.cuh"
-#include "cuda/multiply/mma_sync/config.cuh"
-#include "cuda/multiply/walk/fold.cuh"
+#include "cuda/multiply/mma_sync/tiles.hpp"
+#include "cuda/multiply/walk/act.cuh"
 
 namespace ozfp4::cuda::mma_sync {
 
@@ -33,7 +33,15 @@ __device__ __forceinline__ void transpose_quad(std::uint32_t (&w)[4]) {
 template <class C>
 struct Epilogue {
   using Accumulators = std::int32_t (&)[C::kRows][C::kColumns][4];
-  static constexpr bool kSigned = C::Atom::kSigned;
+  static constexpr bool kSigned = C::Atom::kSigned, kStoredSigned = false;
+  static constexpr int kRowGroups = 2 * C::kRows, kPairs = C::kColumns;
+
+  Accumulators acc;
+  const MultiplyParams& p;
+  const OutPlace to;
+
+  __device__ __forceinline__ std::int32_t at(int i, int j, int e) const { return acc[i / 2][j][2 * (i % 2) + e]; }
+  __device__ __forceinline__ int row_of(int i) const { return to.row + 8 * i + threadIdx.x % 32 / 4; }
 
   // Each pass over the accumulators pins them first, so that the compiler does not compute part of it for all of them ahead
   // of time, and spill.
@@ -49,111 +57,67 @@ struct Epilogue {
       __syncwarp();
     }
   }
-  static __device__ __forceinline__ void pin_all(Accumulators acc) {
-    for_each(acc, [](std::int32_t& x) { asm volatile("" : "+r"(x)); });
-  }
-
   static __device__ __forceinline__ void clear(Accumulators acc) {
     for_each(acc, [](std::int32_t& x) { x = 0; });  // also the bits of 0.0f
   }
+  __device__ __forceinline__ void pin() const {
+    for_each(acc, [](std::int32_t& x) { asm volatile("" : "+r"(x)); });
+  }
+  template <class Change>
+  __device__ __forceinline__ void change(const Fold&, const Change& changed) const {
+    pin();
+    for_each(acc, [&](std::int32_t& x) { x = changed(x); });
+  }
 
-  // Between what the atom accumulates in and the integers that the other functions take and leave.
-  static __device__ __forceinline__ void to_integers(Accumulators acc) {
+  // Between what the atom accumulates in and the integers that all else takes and leaves.
+  __device__ __forceinline__ void begin() const {
     if constexpr (C::Atom::kFloat) {
-      pin_all(acc);
+      pin();
       for_each(acc, [](std::int32_t& x) { x = float_to_integer(x); });
-      pin_all(acc);
+      pin();
     }
   }
-  static __device__ __forceinline__ void from_integers(Accumulators acc) {
-    if constexpr (C::Atom::kFloat) {
-      pin_all(acc);
+  __device__ __forceinline__ void end(bool is_stored) const {
+    if (is_stored) {
+      clear(acc);
+    } else if constexpr (C::Atom::kFloat) {
+      pin();
       for_each(acc, [](std::int32_t& x) { x = integer_to_float(x); });
-      pin_all(acc);
+      pin();
     }
   }
 
-  static __device__ __forceinline__ void scale(Accumulators acc, std::int32_t multiplier) {
-    pin_all(acc);
-    for_each(acc, [&](std::int32_t& x) { x = wrapping_product(x, multiplier); });
+  // To what is nonnegative. In place, as a pass of its own: else the shifted values come to lie beside the unshifted ones.
+  __device__ __forceinline__ void shift(const Fold& f) const {
+    change(f, [&](std::int32_t x) { return static_cast<std::int32_t>(shifted<kSigned>(x, f.offset)); });
   }
 
-  // acc = (acc mod m) * multiplier.
-  static __device__ __forceinline__ void fold(Accumulators acc, const Fold& f, const GemmStep& step) {
-    const MultipliedResidue residue(f, step);
-    pin_all(acc);
-    for_each(acc, [&](std::int32_t& x) { x = residue.template of<kSigned>(x, f); });
-  }
-
-  // Before store_bytes and carry, which take what is nonnegative. In place, as a pass of its own: else the shifted values
-  // come to lie beside the unshifted ones.
-  static __device__ __forceinline__ void shift(Accumulators acc, const Fold& f) {
-    pin_all(acc);
-    for_each(acc, [&](std::int32_t& x) { x = static_cast<std::int32_t>(shifted<kSigned>(x, f.offset)); });
-  }
-
-  // acc = floor(acc / m), of what was shifted.
-  static __device__ __forceinline__ void carry(Accumulators acc, const Fold& f, const GemmStep& step) {
-    const Carry carried(f, step);
-    pin_all(acc);
-    for_each(acc, [&](std::int32_t& x) { x = carried.of_shifted(x); });
-  }
-
-  // Stores acc mod m, of what was shifted, one byte per entry: rows from `row` on, columns from `column` on, of out matrix
-  // `matrix`. Sixteen columns are stored if the first of them is inside.
-  static __device__ __forceinline__ void store_bytes(Accumulators acc, const Fold& f, const MultiplyParams& p, int row,
-                                                     int column, int matrix) {
-    constexpr int kPairs = C::kColumns / 2;  // of fragments: 16 columns
+  // Sixteen columns are stored if the first of them is inside.
+  __device__ __forceinline__ void store_bytes(const Fold& f) const {
+    constexpr int kFragments = C::kColumns / 2;  // pairs of them: 16 columns
     const int lane = threadIdx.x % 32, t = lane % 4;
-    std::uint8_t* const out = p.out_bytes + matrix * p.out_matrix_stride;
-    pin_all(acc);
+    std::uint8_t* const out = p.out_bytes + to.matrix * p.out_matrix_stride;
+    pin();
     const auto residue = [&](std::int32_t x) { return residue_word<false>(x, f); };
 #pragma unroll
     for (int i = 0; i < C::kRows; ++i) {
-      // Words of the quad: kPairs of row g, then kPairs of row g + 8; four at a time.
+      // Words of the quad: kFragments of row g, then kFragments of row g + 8; four at a time.
 #pragma unroll
-      for (int first = 0; first < 2 * kPairs; first += 4) {
+      for (int first = 0; first < 2 * kFragments; first += 4) {
         std::uint32_t word[4];
 #pragma unroll
         for (int q = 0; q < 4; ++q) {
-          const int h = (first + q) / kPairs, j = 2 * ((first + q) % kPairs);
+          const int h = (first + q) / kFragments, j = 2 * ((first + q) % kFragments);
           const std::uint32_t left = __byte_perm(residue(acc[i][j][2 * h]), residue(acc[i][j][2 * h + 1]), 0x3240);
           const std::uint32_t right = __byte_perm(residue(acc[i][j + 1][2 * h]), residue(acc[i][j + 1][2 * h + 1]), 0x3240);
           word[q] = __byte_perm(left, right, 0x5410);
         }
         transpose_quad(word);
-        const int mine = first + t, h = mine / kPairs, pair = mine % kPairs;
-        const int out_row = row + 16 * i + 8 * h + lane / 4, out_column = column + 16 * pair;
+        const int mine = first + t, h = mine / kFragments, pair = mine % kFragments;
+        const int out_row = to.row + 16 * i + 8 * h + lane / 4, out_column = to.column + 16 * pair;
         const uint4 bytes = {__byte_perm(word[0], word[1], 0x5410), __byte_perm(word[2], word[3], 0x5410),
                              __byte_perm(word[0], word[1], 0x7632), __byte_perm(word[2], word[3], 0x7632)};
         if (out_row < p.m && out_column < p.n) *reinterpret_cast<uint4*>(out + out_row * p.out_pitch + out_column) = bytes;
-      }
-    }
-  }
-
-  // Four lanes write a 32-byte sector.
-  static __device__ __forceinline__ void store_words(Accumulators acc, std::int32_t multiplier, const MultiplyParams& p,
-                                                     int first_row, int first_column, int matrix) {
-    const int lane = threadIdx.x % 32;
-    std::int32_t* const base = p.out_int32 + matrix * p.out_matrix_stride;
-    pin_all(acc);
-#pragma unroll
-    for (int i = 0; i < C::kRows; ++i) {
-#pragma unroll
-      for (int h = 0; h < 2; ++h) {
-        const int row = first_row + 16 * i + 8 * h + lane / 4;
-        if (row >= p.m) continue;
-        std::int32_t* const line = base + row * p.out_pitch;
-#pragma unroll
-        for (int j = 0; j < C::kColumns; ++j) {
-          const int column = first_column + 8 * j + 2 * (lane % 4);
-          const int2 pair = {wrapping_product(acc[i][j][2 * h], multiplier), wrapping_product(acc[i][j][2 * h + 1], multiplier)};
-          if (column + 1 < p.n) {
-            *reinterpret_cast<int2*>(line + column) = pair;
-          } else if (column < p.n) {
-            line[column] = pair.x;
-          }
-        }
       }
     }
   }

@@ -7,7 +7,6 @@
 
 #include "cuda/dependent_launch.cuh"
 #include "cuda/multiply/mma_sync/atom.cuh"
-#include "cuda/multiply/mma_sync/config.cuh"
 #include "cuda/multiply/mma_sync/epilogue.cuh"
 #include "cuda/multiply/mma_sync/loader.cuh"
 #include "cuda/multiply/ptx/ldmatrix.cuh"
@@ -52,7 +51,7 @@ struct Multiplier {
   __device__ __forceinline__ void multiply_stage() {
     wait_barrier(shared.full(ring.stage), ring.parity);
     const std::uint32_t stage = shared.a(ring.stage);
-    std::uint32_t loaded = 0;  // a word of every ldmatrix of the last step along K
+    std::uint32_t loaded = 0;  // a word of every ldmatrix, as ptxas changes their order
 #pragma unroll
     for (int k = 0; k < C::kRowBytes; k += 32) {
       // The swizzle exchanges chunks of 16 bytes by exclusive or, so a step along K is one, too.
@@ -62,7 +61,7 @@ struct Multiplier {
       for (int j = 0; j < C::kColumns; j += 2) {
         std::uint32_t words[4];
         load_matrices(words, from_b + j * 8 * C::kRowBytes);
-        if (k + 32 == C::kRowBytes) loaded |= words[0];
+        loaded |= words[0];
         b[j][0] = words[0];
         b[j][1] = words[1];
         b[j + 1][0] = words[2];
@@ -72,7 +71,7 @@ struct Multiplier {
       for (int i = 0; i < C::kRows; ++i) {
         std::uint32_t a[4];
         load_matrices(a, from_a + i * 16 * C::kRowBytes);
-        if (k + 32 == C::kRowBytes) loaded |= a[0];
+        loaded |= a[0];
 #pragma unroll
         for (int j = 0; j < C::kColumns; ++j) C::Atom::multiply(acc[i][j], a, b[j]);
       }
@@ -101,30 +100,11 @@ struct Multiplier {
         multiply_stage();
       }
       has_next = next.advance(p, tiles);
-      if (step.action != Action::carry_on) act(read_step(p, index), tile);
-    }
-  }
-
-  __device__ __forceinline__ void act(const GemmStep& step, const Tile& tile) {
-    const Fold f(step);
-    const int row = tile.m * C::kM + warp_row, column = tile.n * C::kN + warp_column;
-    const int out_matrix = step.out_plane * p.out_matrices + tile.matrix;
-    const bool is_residue = step.action == Action::store_residue, is_digit = step.action == Action::store_digit;
-
-    // One copy of each pass in the code: a store of a multiplied residue is a fold and a store.
-    Epilogue<C>::to_integers(acc);
-    if (step.action == Action::fold || (is_residue && step.multiplier != 1)) Epilogue<C>::fold(acc, f, step);
-    if (is_residue || is_digit) {
-      Epilogue<C>::shift(acc, f);
-      Epilogue<C>::store_bytes(acc, f, p, row, column, out_matrix);
-    }
-    if (is_digit) Epilogue<C>::carry(acc, f, step);
-    if (step.action == Action::multiply) Epilogue<C>::scale(acc, step.multiplier);
-    if (step.action == Action::store_int32) Epilogue<C>::store_words(acc, step.multiplier, p, row, column, out_matrix);
-    if (is_residue || step.action == Action::store_int32) {
-      Epilogue<C>::clear(acc);
-    } else {
-      Epilogue<C>::from_integers(acc);
+      if (step.action == Action::carry_on) continue;
+      const GemmStep last = read_step(p, index);  // again: not kept in registers along K
+      const int row = tile.m * C::kM + warp_row, column = tile.n * C::kN + warp_column;
+      const int matrix = last.out_plane * p.out_matrices + tile.matrix;
+      act(Epilogue<C>{acc, p, {row, column, matrix}}, last);
     }
   }
 };

@@ -7,21 +7,13 @@
 
 #include <cstdint>
 
-#include "cuda/multiply/mma_sync/config.cuh"
-#include "cuda/multiply/ptx/barrier.cuh"
-#include "cuda/multiply/ptx/tma.cuh"
-#include "cuda/multiply/walk/steps.cuh"
+#include "cuda/multiply/mma_sync/tiles.hpp"
+#include "cuda/multiply/ptx/async.cuh"
+#include "cuda/multiply/walk/stages.cuh"
 
 namespace ozfp4::cuda::mma_sync {
 
 using namespace ptx;
-
-// Where a stage comes from: first rows of the tiles, matrices of the batch, planes, byte along K.
-struct Source {
-  int row_a, row_b;
-  int matrix_a, matrix_b;
-  int plane_a, plane_b;
-};
 
 // ---- cp.async: sm_80 and later -----------------------------------------------------------------------------------------
 
@@ -33,8 +25,8 @@ class CopyLoads {
   __device__ __forceinline__ explicit CopyLoads(const MultiplyParams& p) : p_(p) {}
 
   __device__ __forceinline__ void enter(const Source& from) {
-    a_ = start(p_.a, from.row_a, from.matrix_a, from.plane_a);
-    b_ = start(p_.b, from.row_b, from.matrix_b, from.plane_b);
+    a_ = start(p_.a, from.row_a, from.matrix.a, from.plane_a);
+    b_ = start(p_.b, from.row_b, from.matrix.b, from.plane_b);
     rows_a_ = p_.m - from.row_a - row();
     rows_b_ = p_.n - from.row_b - row();
   }
@@ -103,10 +95,7 @@ class BulkLoads {
 
   __device__ __forceinline__ void enter(const Source& from) { from_ = from; }
   __device__ __forceinline__ void load(const SharedLayout<C>& shared, std::uint32_t stage, int k) const {
-    const std::uint32_t full = shared.full(stage);
-    arrive_expecting(full, C::kStageBytes);
-    load_tile(&p_.a_map, shared.a(stage), full, {k, from_.row_a, from_.matrix_a, from_.plane_a});
-    load_tile(&p_.b_map, shared.b(stage), full, {k, from_.row_b, from_.matrix_b, from_.plane_b});
+    load_stage(p_, shared, stage, k, from_);
   }
 
  private:
@@ -164,9 +153,10 @@ class Filler {
     left_ = range.count;
     k_ = range.first * C::kRowBytes;
     if (left_ == 0) return;
-    const Operands matrix = find_operands(p_, tile, split);
-    loads_.enter(
-        {static_cast<int>(tile.m) * C::kM, static_cast<int>(tile.n) * C::kN, matrix.a, matrix.b, step.a_plane, step.b_plane});
+    Source source = source_of<C>(p_, tile, split);
+    source.plane_a = step.a_plane;
+    source.plane_b = step.b_plane;
+    loads_.enter(source);
   }
 
   const MultiplyParams& p_;

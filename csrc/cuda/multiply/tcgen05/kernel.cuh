@@ -11,7 +11,7 @@
 #include <cutlass/gemm/kernel/gemm_universal.hpp>
 
 #include "arith/multiples.hpp"
-#include "cuda/multiply/kernels.hpp"
+#include "cuda/multiply/launch.hpp"
 #include "cuda/multiply/tcgen05/collective/epilogue.cuh"
 #include "cuda/multiply/tcgen05/collective/scheduler.cuh"
 #include "cuda/multiply/tcgen05/pass.hpp"

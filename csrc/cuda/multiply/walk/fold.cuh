@@ -55,7 +55,7 @@ class MultipliedResidue {
   std::uint32_t multiplier_, correction_;
 };
 
-// floor(acc / m), that is (acc - acc mod m) / m. Range: as for shifted.
+// floor(acc / m), that is (acc - acc mod m) / m. Range: as for shifted, or what was shifted, as unsigned.
 class Carry {
  public:
   __device__ __forceinline__ Carry(const Fold& f, const GemmStep& step)
@@ -63,11 +63,7 @@ class Carry {
 
   template <bool kSigned>
   __device__ __forceinline__ std::int32_t of(std::int32_t acc) const {
-    return of_shifted(static_cast<std::int32_t>(shifted<kSigned>(acc, constants_.offset)));
-  }
-  // The same for an accumulator that was shifted.
-  __device__ __forceinline__ std::int32_t of_shifted(std::int32_t acc) const {
-    return static_cast<std::int32_t>(fold_quotient(static_cast<std::uint32_t>(acc), constants_)) - offset_quotient_;
+    return static_cast<std::int32_t>(fold_quotient(shifted<kSigned>(acc, constants_.offset), constants_)) - offset_quotient_;
   }
 
  private:

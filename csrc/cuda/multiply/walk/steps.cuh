@@ -1,5 +1,5 @@
 // Which steps of which tiles a block computes, in which order: what loaders and multipliers of one block agree on without
-// a word, for every kernel. `Params` are a kernel's parameters, as of cuda/multiply/params.hpp.
+// a word, for every kernel. `Params` are a kernel's parameters, as of cuda/multiply/launch.hpp.
 #pragma once
 
 #include <cstdint>

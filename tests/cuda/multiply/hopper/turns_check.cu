@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "check.hpp"
-#include "cuda/multiply/hopper/config.cuh"
+#include "cuda/multiply/hopper/tiles.hpp"
 #include "cuda/multiply/hopper/turns.cuh"
 #include "cuda/multiply/walk/steps.cuh"
 #include "cuda/multiply/walk/tile_order.cuh"

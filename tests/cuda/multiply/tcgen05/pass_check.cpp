@@ -14,7 +14,6 @@
 
 #include "check.hpp"
 #include "cuda/multiply/tcgen05/collective/walk.cuh"
-#include "cuda/multiply/tcgen05/fold.hpp"
 #include "cuda/multiply/tcgen05/pass.hpp"
 #include "cuda/multiply/walk/steps.cuh"
 #include "plan/schedule.hpp"

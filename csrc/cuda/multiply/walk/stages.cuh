@@ -1,12 +1,16 @@
-// Where the stages, the staging boxes and the barriers of a block lie: 32-bit shared-memory addresses, by the configuration `C`.
+// The ring of stages of a block, by the configuration `C` of its kernel: where it lies, and how TMA fills it.
 #pragma once
 
 #include <cstdint>
 
 #include "arith/host_device.hpp"
+#include "cuda/multiply/launch.hpp"
+#include "cuda/multiply/ptx/async.cuh"
+#include "cuda/multiply/walk/steps.cuh"
 
 namespace ozfp4::cuda {
 
+// Where the stages, the staging boxes and the barriers lie: 32-bit shared-memory addresses.
 template <class C>
 struct SharedLayout {
   std::uint32_t base;  // aligned to 1024, where the swizzle starts
@@ -16,6 +20,27 @@ struct SharedLayout {
   __device__ __forceinline__ std::uint32_t full(std::uint32_t stage) const { return base + C::kBarriersAt + 8 * stage; }
   __device__ __forceinline__ std::uint32_t empty(std::uint32_t stage) const { return full(stage) + 8 * C::kStages; }
 };
+
+// Where the stages of a step come from: first rows of the tiles, matrices of the batch, planes.
+struct Source {
+  int row_a, row_b;
+  Operands matrix;
+  int plane_a, plane_b;
+};
+template <class C>
+__device__ __forceinline__ Source source_of(const MultiplyParams& p, const Tile& tile, int split) {
+  return {static_cast<int>(tile.m) * C::kM, static_cast<int>(tile.n) * C::kN, find_operands(p, tile, split), 0, 0};
+}
+
+// Loads a stage by TMA; `k`: first byte along K. One thread calls it.
+template <class C>
+__device__ __forceinline__ void load_stage(const MultiplyParams& p, const SharedLayout<C>& shared, std::uint32_t stage, int k,
+                                           const Source& from) {
+  const std::uint32_t full = shared.full(stage);
+  ptx::arrive_expecting(full, C::kStageBytes);
+  ptx::load_tile(&p.a_map, shared.a(stage), full, {k, from.row_a, from.matrix.a, from.plane_a});
+  ptx::load_tile(&p.b_map, shared.b(stage), full, {k, from.row_b, from.matrix.b, from.plane_b});
+}
 
 // Offset of byte 16 * chunk of a row in a tile whose rows of kRowBytes bytes, 128 or 64, are swizzled as TMA does it: 16-byte
 // chunks are exchanged within rows, so that eight rows that are read or written at once fall into different banks. The pattern
