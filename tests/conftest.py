@@ -12,6 +12,8 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
+from device_names import CPU, CUDA, NUMPY, Name
+
 settings.register_profile(
     "ozfp4",
     derandomize=True,
@@ -53,7 +55,7 @@ def check_refused() -> Callable[..., None]:
 # ---- Devices
 
 
-@pytest.fixture(scope="session", params=["numpy", "cpu", "cuda"])
+@pytest.fixture(scope="session", params=[NUMPY, CPU, CUDA])
 def device(request: pytest.FixtureRequest) -> Any:
     """Arrays of NumPy, torch's tensors on the CPU, and on a GPU, where there are such: what a test multiplies by."""
     from support import devices
@@ -61,6 +63,24 @@ def device(request: pytest.FixtureRequest) -> Any:
     if reason := devices.why_missing(request.param):
         pytest.skip(reason)
     return devices.Device(request.param)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Where a device is missing, each test is skipped once, and not for all its parameters: thousands cost seconds."""
+    from support import devices
+
+    seen, kept, dropped = set(), [], []
+    for item in items:
+        params = item.callspec.params if hasattr(item, "callspec") else {}
+        name = next((x for x in params.values() if isinstance(x, Name)), None)
+        test = (item.location[0], getattr(item, "originalname", ""), name)
+        is_missing = name is not None and devices.why_missing(name) is not None
+        (dropped if is_missing and test in seen else kept).append(item)
+        seen.add(test)
+    if dropped:
+        config.hook.pytest_deselected(items=dropped)
+        items[:] = kept
 
 
 # ---- Kernels

@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 from cuda_calls import Cuda, Host
 
+from device_names import CUDA
 from support import chosen
 from support.devices import why_missing
 
@@ -54,7 +55,7 @@ def library(prefix: Path) -> ctypes.CDLL:
     return lib.load(found)
 
 
-@pytest.fixture(params=["host", "cuda"])
+@pytest.fixture(params=["host", CUDA])
 def calls(request: pytest.FixtureRequest, library: ctypes.CDLL) -> Host:
     """Functions of the library for the host, and for a GPU where there are such: what a test multiplies by."""
     if request.param == "host":

@@ -11,12 +11,13 @@ import pytest
 from cuda_calls import Launch
 
 import ozfp4
+from device_names import CUDA
 
 RNG = np.random.default_rng(1)
 ONE, BOTH = np.array([1 + 0j]), np.array([1 + 2j])
 
 
-pytestmark = pytest.mark.parametrize("calls", ["cuda"], indirect=True)
+pytestmark = pytest.mark.parametrize("calls", [CUDA], indirect=True)
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import ozfp4
+from device_names import CUDA
 from ozfp4.testing import forced_on_cpu
 from support import chosen
 
@@ -74,7 +75,7 @@ def test_the_diagonal_is_real_where_chains_overflow(calls: Any, dtype: str) -> N
     assert lib.same_bits(c.diagonal().imag.copy(), expected)
 
 
-@pytest.mark.parametrize("calls", ["cuda"], indirect=True)
+@pytest.mark.parametrize("calls", [CUDA], indirect=True)
 @pytest.mark.parametrize("accuracy", lib.ACCURACIES)
 @pytest.mark.parametrize("dtype", lib.LETTERS)
 def test_gram_in_several_blocks(calls: Any, dtype: str, accuracy: str) -> None:

@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 import ozfp4
+from device_names import CUDA, NUMPY
 
 #: For long sweeps: tensors on the CPU go the way of arrays.
-arrays_and_gpu = pytest.mark.parametrize("device", ["numpy", "cuda"], indirect=True)
+arrays_and_gpu = pytest.mark.parametrize("device", [NUMPY, CUDA], indirect=True)
 
 
 @cache

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ozfp4
+from device_names import CPU, CUDA
 from ozfp4._api import contraction
 from ozfp4.testing import assert_same_bits, correct_matmul, exact_matmul
 from support import noise
@@ -95,7 +96,7 @@ def test_like_numpy(text: str, shapes) -> None:
         check_like_numpy(text, *(x[::-1][::-1] if x.ndim else x for x in operands), optimize=False)
 
 
-@pytest.mark.parametrize("device", ["cpu", "cuda"], indirect=True)
+@pytest.mark.parametrize("device", [CPU, CUDA], indirect=True)
 @each_case
 def test_tensors_have_the_bits_of_arrays(text: str, shapes, device: Device) -> None:
     rng = np.random.default_rng(3)
