@@ -20,7 +20,7 @@
 
 #include "cuda/gpu.hpp"
 #include "cuda/multiply/contract.hpp"
-#include "plan/schedule.hpp"
+#include "cuda/multiply/schedule.hpp"
 
 using namespace ozfp4;
 using namespace ozfp4::cuda;

@@ -36,6 +36,7 @@ add_library(ozfp4_cuda STATIC
   csrc/cuda/runtime/device_guard.cpp
   csrc/cuda/runtime/stream.cpp
   csrc/cuda/multiply/registry.cpp
+  csrc/cuda/multiply/schedule.cpp
   csrc/cuda/multiply/launch.cpp
   csrc/cuda/multiply/tune.cpp
   csrc/cuda/multiply/check.cpp

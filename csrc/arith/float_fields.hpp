@@ -1,4 +1,4 @@
-// The bit fields of FP64 and FP32, and the questions the scale stage asks of them.
+// The bit fields of FP64 and FP32, the questions the scale stage asks of them, and a number as an integer times a power of two.
 #pragma once
 
 #include <cstdint>
@@ -82,6 +82,46 @@ OZFP4_HD int exponent_of_magnitude(FloatBits<T> magnitude) {
   using Format = FloatFormat<T>;
   const int field = static_cast<int>(magnitude >> (Format::precision - 1));
   return field > 0 ? field - 1 + Format::min_exponent : highest_bit(magnitude) + Format::lowest_exponent;
+}
+
+// rint by the magic-number addition. Range: |x| <= 2^22 (float), 2^51 (double).
+OZFP4_HD float round_to_integer(float x) {
+  constexpr float magic = 12582912.0f;  // 1.5 * 2^23
+  return (x + magic) - magic;
+}
+OZFP4_HD double round_to_integer(double x) {
+  constexpr double magic = 6755399441055744.0;  // 1.5 * 2^52
+  return (x + magic) - magic;
+}
+
+// x = +- significand * 2^weight. Range: x finite; 0 has the significand 0 and the least weight.
+struct FloatParts {
+  std::uint64_t significand;
+  int weight;
+  bool is_negative;
+};
+template <class T>
+OZFP4_HD FloatParts float_parts(T x) {
+  using Format = FloatFormat<T>;
+  const FloatBits<T> magnitude = magnitude_bits(x);
+  const int field = static_cast<int>(magnitude >> (Format::precision - 1));
+  const auto fraction = static_cast<std::uint64_t>(magnitude & ((FloatBits<T>(1) << (Format::precision - 1)) - 1));
+  return {field > 0 ? fraction | (std::uint64_t(1) << (Format::precision - 1)) : fraction,
+          (field > 0 ? field - 1 : 0) + Format::lowest_exponent, float_bits(x) != magnitude};
+}
+
+// The product of two significands, by words of 32 bits. Range: both below 2^53; the words of the middle then stay below
+// 2^54 + 2^32, those above below 2^43.
+struct SignificandProduct {
+  std::uint32_t word[4];
+};
+OZFP4_HD SignificandProduct significand_product(std::uint64_t x, std::uint64_t y) {
+  const std::uint64_t mask = 0xffffffffu;
+  const std::uint64_t low = (x & mask) * (y & mask);
+  const std::uint64_t middle = (x & mask) * (y >> 32) + (x >> 32) * (y & mask) + (low >> 32);
+  const std::uint64_t high = (x >> 32) * (y >> 32) + (middle >> 32);
+  return {{static_cast<std::uint32_t>(low), static_cast<std::uint32_t>(middle), static_cast<std::uint32_t>(high),
+           static_cast<std::uint32_t>(high >> 32)}};
 }
 
 }  // namespace ozfp4

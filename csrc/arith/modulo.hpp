@@ -1,11 +1,14 @@
-// Numbers of 128 bits modulo one of 63: where an integer product is asked for modulo m.
+// Integers modulo a number below 2^63.
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include "arith/host_device.hpp"
 
 namespace ozfp4 {
+
+// ---- Of 128 bits: where an integer product is asked for modulo m ------------------------------------------------------------
 
 __extension__ typedef unsigned __int128 Unsigned128;
 __extension__ typedef __int128 Signed128;
@@ -32,6 +35,19 @@ OZFP4_HD std::uint64_t reduce(Unsigned128 x, const Modulo& m) {
 // x y mod m. Range: x, y < m.
 inline std::uint64_t multiply_modulo(std::uint64_t x, std::uint64_t y, std::uint64_t m) {
   return static_cast<std::uint64_t>(static_cast<Unsigned128>(x) * y % m);
+}
+
+// The residue nearest to zero: at most m / 2 in magnitude. Range: x of an integer type, 1 <= m < 2^63.
+template <class T>
+OZFP4_HD std::int64_t nearest_residue(T x, std::int64_t m) {
+  std::int64_t rest = 0;
+  if constexpr (std::is_unsigned_v<T>) {
+    rest = static_cast<std::int64_t>(x % static_cast<std::uint64_t>(m));
+  } else {
+    rest = x % m;
+    if (rest < 0) rest += m;
+  }
+  return rest > m / 2 ? rest - m : rest;
 }
 
 }  // namespace ozfp4

@@ -8,16 +8,16 @@
 #include "arith/exact/exact_sum.hpp"
 #include "arith/exact/settle.hpp"
 #include "arith/exact/triple_dot.hpp"
-#include "arith/update/exact_update.hpp"
+#include "arith/update/settle_update.hpp"
 #include "arith/update/update.hpp"
-#include "arith/wide/round_fast.hpp"
-#include "arith/wide/round_pieces.hpp"
 #include "arith/wide/round_wide.hpp"
 #include "arith/wide/wide_int.hpp"
 #include "arith/wide/word_counts.hpp"
 #include "bindings/testing.hpp"
+#include "cpu/crt/round_pieces.hpp"
 #include "cpu/repair/correct_dot.hpp"
 #include "cpu/runtime/matrix_view.hpp"
+#include "cuda/reconstruct/round_fast.hpp"
 
 namespace ozfp4::bindings {
 namespace {

@@ -4,7 +4,6 @@
 
 #include <cstdint>
 
-#include "arith/accuracy/certain.hpp"
 #include "arith/accuracy/certificate.hpp"
 #include "cuda/multiply/contract.hpp"
 #include "cuda/views.hpp"
@@ -15,7 +14,7 @@ namespace ozfp4::cuda {
 struct ScaledOperand {
   DeviceOperand view;
   std::int32_t* shift = nullptr;     // null for int8 operands, which are not scaled
-  std::uint8_t* special = nullptr;   // Special flags of arith/special.hpp; null: no line has any
+  std::uint8_t* special = nullptr;   // Special flags of arith/accuracy/line_facts.hpp; null: no line has any
   double* norm = nullptr;            // one: no line's integers have a larger sum of squares
   LineRecord* record = nullptr;      // null: nobody asks what scale and encode found of the lines
   LineExtremes* extremes = nullptr;  // one, of the lines with records, for products of other launches of scale; null: none
@@ -34,7 +33,7 @@ struct ScaledOperand {
 // What scale decides once it has seen all lines of both operands, for the stages behind it: one, on the device.
 struct Verdict {
   int units_used;  // the count that the PrefixRule chooses
-  int is_certain;  // 1: their lines certify all entries (arith/accuracy/certain.hpp); 0: nobody knows
+  int is_certain;  // 1: their lines certify all entries (arith/accuracy/certificate.hpp); 0: nobody knows
 };
 
 // What encode leaves: [plane][matrix][line][pitch] bytes; the pointer and all strides multiples of 16, the pitch at least the

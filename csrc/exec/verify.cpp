@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "arith/exact/exact_sum.hpp"
-#include "arith/update/exact_update.hpp"
 #include "arith/update/part_sum.hpp"
+#include "arith/update/settle_update.hpp"
 #include "cpu/runtime/fp_mode.hpp"
 #include "exec/settings.hpp"
 

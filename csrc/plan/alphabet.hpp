@@ -6,8 +6,6 @@
 #include <cstdint>
 #include <string>
 
-#include "plan/encoding/recipe.hpp"
-
 namespace ozfp4 {
 
 // A table that outlives every plan.
@@ -24,6 +22,30 @@ struct Table {
   constexpr bool empty() const { return size == 0; }
 };
 
+// How the residues of a modulus are written in limbs, and what one product modulo it then costs; the comment that opens
+// plan/encoding/least_table.hpp gives the formulas.
+namespace plan {
+
+enum class RecipeKind : std::uint8_t { direct, square, karatsuba, pair };
+
+struct Recipe {
+  std::uint16_t modulus;
+  RecipeKind kind;
+  std::uint8_t products;  // number of terms
+  std::uint16_t base;     // b; 0 for direct
+  std::uint16_t s;        // s and t: karatsuba only, else 0
+  std::uint16_t t;
+};
+
+// Pairwise coprime moduli, those from `first` on of a list.
+struct RecipeSet {
+  std::uint16_t products;  // Q
+  std::uint8_t size;       // number of moduli
+  std::uint16_t first;
+};
+
+}  // namespace plan
+
 // Entries of a plane on the CPU, and the numbers in which its register tiles multiply them.
 enum class PlaneEntry {
   int8,  // limbs in bytes, decoded to FP32: sums exact up to 2^24
@@ -39,8 +61,8 @@ struct DigitRule {
 
 // Scheme II: where the moduli come from. Exactly one of the three is there.
 struct ModulusSource {
-  // Residues are encoded by recipes over the limbs. `sets` tells which moduli serve up to which product, ascending, as ranges
-  // of set_moduli; without sets the recipes are taken in their order, which then are pairwise coprime.
+  // Residues are encoded by recipes over the limbs. `sets` says which moduli serve up to which product, ascending, as ranges of
+  // set_moduli.
   Table<plan::Recipe> recipes;
   Table<plan::RecipeSet> sets;
   Table<std::uint16_t> set_moduli;

@@ -29,7 +29,7 @@ std::vector<RankedUnit> rank_units(const PlanRequest& request, const std::vector
 // left.
 double fp4_rate(bool has_codes, bool has_tcgen05, bool has_tcgen05_bytes);
 
-// Up to here GPUs encode pairs (kMultipliedBits of arith/scale_wide.hpp); longer integers take plans of real products.
+// Up to here GPUs encode pairs (kMultipliedBits of arith/scale_entry.hpp); longer integers take plans of real products.
 inline constexpr int kMostComplexBits = 82;
 
 // Whether two complex operands may go by a plan of complex products, where there is one: the result is the same.

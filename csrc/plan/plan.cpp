@@ -18,8 +18,7 @@ Plan make_plan(const PlanRequest& request) {
     throw std::invalid_argument("bits: " + std::to_string(request.bits) + " is outside " + std::to_string(kLeastBits) + ".." +
                                 std::to_string(kMostBits));
   }
-  if (request.is_complex) return make_complex(request);
-  return request.scheme == Scheme::one ? make_scheme_one(request) : make_scheme_two(request);
+  return request.scheme == Scheme::one && !request.is_complex ? make_scheme_one(request) : make_scheme_two(request);
 }
 
 namespace {

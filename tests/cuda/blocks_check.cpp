@@ -12,9 +12,9 @@
 #include <utility>
 #include <vector>
 
-#include "arith/add_bytes.hpp"
 #include "arith/multiples.hpp"
 #include "check.hpp"
+#include "cuda/elementwise/add_bytes.hpp"
 #include "cuda/encode/scale_encode.hpp"
 #include "cuda/layout/blocks.hpp"
 #include "cuda/repair/listed.hpp"

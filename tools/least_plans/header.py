@@ -40,7 +40,7 @@ _HEAD = """\
 
 #include <cstdint>
 
-#include "plan/encoding/recipe.hpp"
+#include "plan/alphabet.hpp"
 
 namespace ozfp4::plan {
 
@@ -100,14 +100,14 @@ def render(
     out.append("};\n\n")
     out.append(_sets("fp4_least", sets, "Inside a set: products descending, then modulus descending."))
     out.append(
-        "// Of complex products: a modulus takes its recipe twice where x + i y splits (plan/schemes/complex.cpp), else four\n"
+        "// Of complex products: a modulus takes its recipe twice where x + i y splits (plan/schemes/two.cpp), else four\n"
         "// times; Q counts both.\n"
     )
     out.append(_sets("fp4_complex", complex_sets, "Inside a set: by bits a product, most first."))
     out.append("// INT8, one product each; every prefix is pairwise coprime.\n")
     out.append("inline constexpr std::uint16_t int8_moduli[] = {\n" + _numbers(int8_moduli) + "};\n\n")
     out.append(
-        "// INT8, complex: two products each where x + i y splits (plan/schemes/complex.cpp), then four; every\n"
+        "// INT8, complex: two products each where x + i y splits (plan/schemes/two.cpp), then four; every\n"
     )
     out.append("// prefix is pairwise coprime.\n")
     out.append(

@@ -16,7 +16,6 @@
 #include "arith/host_device.hpp"
 #include "arith/scale_entry.hpp"
 #include "arith/update/update.hpp"
-#include "arith/wide/float_parts.hpp"
 #include "arith/wide/round_wide.hpp"
 #include "arith/wide/wide_int.hpp"
 

@@ -11,8 +11,8 @@
 
 #include "arith/accuracy/modes.hpp"
 #include "arith/exact/settle.hpp"
+#include "arith/float_fields.hpp"
 #include "arith/host_device.hpp"
-#include "arith/wide/float_parts.hpp"
 #include "arith/wide/round_wide.hpp"
 #include "arith/wide/wide_int.hpp"
 

@@ -8,7 +8,6 @@
 #include "arith/exact/double_dot.hpp"
 #include "arith/float_fields.hpp"
 #include "arith/host_device.hpp"
-#include "arith/wide/float_parts.hpp"
 #include "arith/wide/round_wide.hpp"
 #include "arith/wide/wide_int.hpp"
 

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "arith/accuracy/certain.hpp"
+#include "arith/accuracy/certificate.hpp"
 #include "bindings/interpreter_lock.hpp"
 #include "bindings/product/options.hpp"
 #include "bindings/register.hpp"
@@ -85,7 +85,7 @@ class Pieces {
   int groups() const { return plan_->groups_of(count_); }
   std::int64_t entry_bytes() const { return output_entry_bytes(*plan_); }
 
-  // Whether the lines certify all entries of their product, see arith/accuracy/certain.hpp; false says nothing.
+  // Whether the lines certify all entries of their product, see arith/accuracy/certificate.hpp; false says nothing.
   bool certain() const {
     if (!promise_.certifies() || k_ < 1 || k_ >= std::int64_t(1) << 31) return false;
     const auto extremes = [k = k_](const Scales& scales) {

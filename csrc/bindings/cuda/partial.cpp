@@ -6,7 +6,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "arith/accuracy/piece_facts.hpp"
+#include "arith/accuracy/line_facts.hpp"
 #include "arith/narrow.hpp"
 #include "bindings/cuda/register.hpp"
 #include "bindings/cuda/tensors.hpp"

@@ -5,8 +5,8 @@
 
 #include "arith/float_fields.hpp"
 #include "arith/scale_entry.hpp"
-#include "arith/update/near_update.hpp"
-#include "arith/wide/round_pieces.hpp"
+#include "cpu/accuracy/near_update.hpp"
+#include "cpu/crt/round_pieces.hpp"
 #include "cpu/runtime/vectorise.hpp"
 
 namespace ozfp4 {

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "arith/accuracy/modes.hpp"
-#include "arith/wide/round_pieces.hpp"
+#include "cpu/crt/round_pieces.hpp"
 #include "cpu/stages/columns.hpp"
 
 namespace ozfp4 {
@@ -24,7 +24,7 @@ std::int64_t find_errors(const ErrorTerms& row, const LaneErrorTerms& columns, i
 // Whether any of n is not 0.
 bool is_any(const std::int64_t* refused, int n);
 
-// Integers of up to kLanes entries as sums of three FP64 numbers, SumParts (arith/wide/round_pieces.hpp), where these lie: in
+// Integers of up to kLanes entries as sums of three FP64 numbers, SumParts (cpu/crt/round_pieces.hpp), where these lie: in
 // memory of somebody else, or in the room that this has.
 struct LaneParts {
   double room[3][kLanes];
@@ -51,7 +51,7 @@ struct PairCut {
 };
 
 // From the words of integers below 2^bits: by their upper kCertainBits or fewer, cut at a word.
-inline constexpr int kCertainBits = 157, kUpperWords = 5;  // what three FP64 numbers take (arith/wide/round_pieces.hpp)
+inline constexpr int kCertainBits = 157, kUpperWords = 5;  // what three FP64 numbers take (cpu/crt/round_pieces.hpp)
 PairCut part_words(const LaneWords& x, int words, int n, int bits, LaneParts& parts);
 
 // The same integers in pairs; what is refused stays as it is.

@@ -1,10 +1,10 @@
-// The CRT in FP64 numbers (arith/crt/number_crt.hpp), vectorised over entries.
+// The CRT in FP64 numbers (cpu/crt/number_crt.hpp), vectorised over entries.
 #pragma once
 
 #include <cstdint>
 
-#include "arith/crt/number_crt.hpp"
 #include "cpu/accuracy/lanes.hpp"
+#include "cpu/crt/number_crt.hpp"
 
 namespace ozfp4 {
 

@@ -27,7 +27,7 @@
 
 #include <cstdint>
 
-#include "plan/moduli/crt_constants.hpp"
+#include "plan/moduli/moduli.hpp"
 
 namespace ozfp4 {
 

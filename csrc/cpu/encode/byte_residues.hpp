@@ -15,7 +15,7 @@ inline constexpr int kMostByteWords = 3;
 
 // An integer v in two's complement is sum_j b_j 2^(8 j) - 2^(8 J - 1) for its bytes b_j, the top bit of the last one turned. So
 // v = x (mod m) for x = start + sum_j b_j w_j, where w_j = 2^(8 j) and start = -2^(8 J - 1) modulo m, both balanced, in
-// [-m / 2, m / 2): |x| <= 12 * 255 * 128 + 128 < 2^19. x - m rint(x / m) is found as by arith/limbs/residue.hpp.
+// [-m / 2, m / 2): |x| <= 12 * 255 * 128 + 128 < 2^19. x - m rint(x / m) is found as by cpu/encode/residue.hpp.
 struct ByteModulus {
   float modulus, inverse;
   bool has_ties;  // even, but not 256, of which bytes hold -128 alone

@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "arith/limbs/residue.hpp"
+#include "cpu/encode/residue.hpp"
 #include "cpu/encode/residue_planes.hpp"
 #include "cpu/encode/wide_line.hpp"
 #include "cpu/runtime/threads.hpp"

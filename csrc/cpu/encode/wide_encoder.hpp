@@ -5,8 +5,8 @@
 #include <optional>
 #include <vector>
 
-#include "arith/limbs/residue.hpp"
 #include "cpu/encode/byte_residues.hpp"
+#include "cpu/encode/residue.hpp"
 #include "cpu/encode/wide_line.hpp"
 #include "plan/plan.hpp"
 

@@ -6,7 +6,6 @@
 
 #include "arith/float_fields.hpp"
 #include "arith/scale_entry.hpp"
-#include "arith/scale_wide.hpp"
 #include "cpu/runtime/fp_mode.hpp"
 #include "cpu/runtime/vectorise.hpp"
 

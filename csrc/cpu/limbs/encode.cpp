@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "arith/limbs/limb_words.hpp"
-#include "arith/scale_wide.hpp"
+#include "arith/limbs/limbs.hpp"
+#include "arith/scale_entry.hpp"
 #include "cpu/runtime/avx512.hpp"
 
 #define OZFP4_TARGET OZFP4_AVX512_BYTES

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "arith/wide/near_sum.hpp"
 #include "cpu/runtime/vectorise.hpp"
+#include "cpu/words/near_sum.hpp"
 
 namespace ozfp4 {
 namespace {

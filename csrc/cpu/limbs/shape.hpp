@@ -10,8 +10,8 @@
 #include <cstdint>
 
 #include "arith/limbs/signed_bytes.hpp"
-#include "arith/wide/near_sum.hpp"
 #include "cpu/bytes/tile.hpp"
+#include "cpu/words/near_sum.hpp"
 
 namespace ozfp4 {
 

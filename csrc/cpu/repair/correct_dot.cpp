@@ -9,7 +9,6 @@
 #include "arith/exact/settle.hpp"
 #include "arith/exact/triple_dot.hpp"
 #include "arith/scale_entry.hpp"
-#include "arith/update/exact_update.hpp"
 #include "arith/update/settle_update.hpp"
 #include "cpu/runtime/matrix_view.hpp"
 #include "cpu/runtime/vectorise.hpp"

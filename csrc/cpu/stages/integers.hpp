@@ -12,7 +12,7 @@
 #include "cpu/crt/round_bytes.hpp"
 #include "cpu/stages/columns.hpp"
 #include "cpu/stages/multiply.hpp"
-#include "plan/moduli/crt_constants.hpp"
+#include "plan/moduli/moduli.hpp"
 #include "plan/plan.hpp"
 
 namespace ozfp4 {

@@ -6,9 +6,9 @@
 #include <atomic>
 #include <type_traits>
 
-#include "arith/limbs/residue.hpp"
 #include "arith/limits.hpp"
 #include "arith/multiples.hpp"
+#include "cpu/encode/residue.hpp"
 #include "cpu/gemm/gemm.hpp"
 #include "cpu/runtime/threads.hpp"
 #include "cpu/runtime/vectorise.hpp"

@@ -5,7 +5,6 @@
 #include <type_traits>
 
 #include "arith/float_fields.hpp"
-#include "arith/line_sum.hpp"
 #include "arith/scale_entry.hpp"
 #include "cpu/accuracy/facts.hpp"
 #include "cpu/runtime/threads.hpp"

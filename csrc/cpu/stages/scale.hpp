@@ -10,8 +10,7 @@
 
 #include "arith/accuracy/capacity.hpp"
 #include "arith/accuracy/certificate.hpp"
-#include "arith/accuracy/piece_facts.hpp"
-#include "arith/special.hpp"
+#include "arith/accuracy/line_facts.hpp"
 #include "cpu/runtime/matrix_view.hpp"
 
 namespace ozfp4 {

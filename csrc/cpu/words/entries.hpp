@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "arith/wide/near_sum.hpp"
+#include "cpu/words/near_sum.hpp"
 
 namespace ozfp4 {
 

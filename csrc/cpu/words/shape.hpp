@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "arith/multiples.hpp"
-#include "arith/wide/near_sum.hpp"
+#include "cpu/words/near_sum.hpp"
 
 namespace ozfp4 {
 

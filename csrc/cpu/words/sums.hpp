@@ -5,11 +5,11 @@
 #include <cstdint>
 
 #include "arith/accuracy/modes.hpp"
-#include "arith/scale_wide.hpp"
-#include "arith/wide/near_sum.hpp"
+#include "arith/scale_entry.hpp"
 #include "arith/wide/round_wide.hpp"
 #include "cpu/accuracy/lanes.hpp"
 #include "cpu/stages/columns.hpp"
+#include "cpu/words/near_sum.hpp"
 #include "cpu/words/shape.hpp"
 
 namespace ozfp4 {

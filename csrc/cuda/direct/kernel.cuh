@@ -6,10 +6,9 @@
 #include <type_traits>
 
 #include "arith/scale_entry.hpp"
-#include "arith/scale_wide.hpp"
-#include "arith/wide/limb_sums.hpp"
 #include "arith/wide/round_wide.hpp"
 #include "cuda/dependent_launch.cuh"
+#include "cuda/direct/limb_sums.hpp"
 #include "cuda/direct/place.cuh"
 #include "cuda/reconstruct/addend.cuh"
 #include "cuda/reconstruct/certify/entry.cuh"

@@ -2,7 +2,7 @@
 #include "arith/exact/conjugate.hpp"
 #include "arith/float_fields.hpp"
 #include "arith/host_device.hpp"
-#include "arith/nearest_residue.hpp"
+#include "arith/modulo.hpp"
 #include "arith/update/part_sum.hpp"
 #include "cuda/elementwise/loops.cuh"
 #include "cuda/elementwise/matrices.hpp"

@@ -1,7 +1,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "arith/add_bytes.hpp"
+#include "cuda/elementwise/add_bytes.hpp"
 #include "cuda/elementwise/loops.cuh"
 #include "cuda/elementwise/planes.hpp"
 #include "cuda/launch.hpp"

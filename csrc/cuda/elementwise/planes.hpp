@@ -5,10 +5,10 @@
 
 #include <cstdint>
 
-#include "arith/limbs/residue_bytes.hpp"
+#include "cuda/encode/residue_bytes.hpp"
+#include "cuda/multiply/schedule.hpp"
 #include "plan/plan.hpp"
 #include "plan/prefix.hpp"
-#include "plan/schedule.hpp"
 
 namespace ozfp4::cuda {
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "arith/limbs/e2m1.hpp"
-#include "arith/scale_wide.hpp"
+#include "arith/scale_entry.hpp"
 #include "cuda/encode/launch.hpp"
 #include "cuda/launch.hpp"
 

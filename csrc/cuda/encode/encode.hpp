@@ -5,11 +5,11 @@
 
 #include <cstdint>
 
-#include "arith/limbs/residue_bytes.hpp"
+#include "cuda/encode/residue_bytes.hpp"
+#include "cuda/multiply/schedule.hpp"
 #include "cuda/planes.hpp"
 #include "plan/plan.hpp"
 #include "plan/prefix.hpp"
-#include "plan/schedule.hpp"
 
 namespace ozfp4::cuda {
 

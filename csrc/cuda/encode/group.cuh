@@ -5,7 +5,6 @@
 #include <type_traits>
 
 #include "arith/scale_entry.hpp"
-#include "arith/scale_wide.hpp"
 #include "cuda/encode/tile.cuh"
 
 namespace ozfp4::cuda {

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "arith/limbs/split_integer.hpp"
+#include "cuda/fused/split_integer.hpp"
 #include "cuda/fused/tile_shape.cuh"
 #include "cuda/reconstruct/columns.cuh"
 #include "cuda/reconstruct/lines.cuh"

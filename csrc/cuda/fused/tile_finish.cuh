@@ -3,13 +3,13 @@
 
 #include <cstdint>
 
-#include "arith/wide/limb_sums.hpp"
-#include "arith/wide/round_fast.hpp"
 #include "arith/wide/round_wide.hpp"
+#include "cuda/direct/limb_sums.hpp"
 #include "cuda/fused/tile_product.cuh"
 #include "cuda/reconstruct/certify/entry.cuh"
 #include "cuda/reconstruct/certify/segment.cuh"
 #include "cuda/reconstruct/lines.cuh"
+#include "cuda/reconstruct/round_fast.hpp"
 
 namespace ozfp4::cuda::fused {
 

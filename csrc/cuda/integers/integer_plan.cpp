@@ -4,10 +4,9 @@
 #include <stdexcept>
 #include <string>
 
-#include "arith/wide/low_crt.hpp"
-#include "plan/moduli/crt_constants.hpp"
+#include "cuda/integers/low_crt.hpp"
+#include "cuda/multiply/schedule.hpp"
 #include "plan/moduli/moduli.hpp"
-#include "plan/schedule.hpp"
 
 namespace ozfp4 {
 namespace {

@@ -1,4 +1,4 @@
-// What reconstruct needs to know of a plan where the result is integers (arith/wide/low_crt.hpp).
+// What reconstruct needs to know of a plan where the result is integers (cuda/integers/low_crt.hpp).
 #pragma once
 
 #include <cstdint>

@@ -7,8 +7,8 @@
 
 #include "arith/multiples.hpp"
 #include "arith/narrow.hpp"
-#include "arith/wide/low_crt.hpp"
 #include "cuda/dependent_launch.cuh"
+#include "cuda/integers/low_crt.hpp"
 #include "cuda/integers/reconstruct.hpp"
 #include "cuda/integers/store.cuh"
 #include "cuda/launch.hpp"

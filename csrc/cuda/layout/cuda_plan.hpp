@@ -9,10 +9,10 @@
 #include "cuda/encode/encode.hpp"
 #include "cuda/integers/integer_plan.hpp"
 #include "cuda/multiply/contract.hpp"
+#include "cuda/multiply/schedule.hpp"
 #include "cuda/reconstruct/reconstruct_plan.hpp"
 #include "plan/plan.hpp"
 #include "plan/prefix.hpp"
-#include "plan/schedule.hpp"
 
 namespace ozfp4::cuda {
 

@@ -21,8 +21,8 @@
 #include <string>
 #include <vector>
 
+#include "cuda/multiply/schedule.hpp"
 #include "cuda/runtime/export.hpp"
-#include "plan/schedule.hpp"
 
 namespace ozfp4::cuda {
 

@@ -4,7 +4,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "plan/moduli/crt_constants.hpp"
+#include "plan/moduli/moduli.hpp"
 
 namespace ozfp4 {
 namespace {

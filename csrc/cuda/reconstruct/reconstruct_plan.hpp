@@ -15,10 +15,10 @@
 
 #include "arith/wide/column_crt.hpp"
 #include "arith/wide/crt.hpp"
+#include "cuda/multiply/schedule.hpp"
 #include "plan/moduli/moduli.hpp"
 #include "plan/plan.hpp"
 #include "plan/prefix.hpp"
-#include "plan/schedule.hpp"
 
 namespace ozfp4 {
 

@@ -5,10 +5,10 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "arith/wide/round_fast.hpp"
 #include "arith/wide/round_wide.hpp"
 #include "cuda/reconstruct/certify/segment.cuh"
 #include "cuda/reconstruct/lines.cuh"
+#include "cuda/reconstruct/round_fast.hpp"
 #include "cuda/reconstruct/shape.cuh"
 
 namespace ozfp4::cuda::short_form {

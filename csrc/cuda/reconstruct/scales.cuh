@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "arith/wide/round_fast.hpp"
 #include "cuda/reconstruct/lines.cuh"
+#include "cuda/reconstruct/round_fast.hpp"
 #include "cuda/reconstruct/shape.cuh"
 
 namespace ozfp4::cuda::short_form {

@@ -3,8 +3,8 @@
 
 #include <cstdint>
 
+#include "arith/accuracy/line_facts.hpp"
 #include "arith/float_fields.hpp"
-#include "arith/special.hpp"
 #include "cuda/stack_index.cuh"
 
 namespace ozfp4::cuda {

@@ -6,7 +6,6 @@
 
 #include "arith/exact/exact_sum.hpp"
 #include "arith/exact/settle.hpp"
-#include "arith/update/exact_update.hpp"
 #include "arith/update/settle_update.hpp"
 #include "cuda/reconstruct/addend.cuh"
 #include "cuda/repair/shared.cuh"

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "arith/accuracy/certain.hpp"
+#include "arith/accuracy/certificate.hpp"
 #include "cuda/scale/scale.hpp"
 #include "cuda/views.hpp"
 

@@ -3,11 +3,11 @@
 
 #include <cstdint>
 
-#include "arith/accuracy/batch_facts.hpp"
-#include "arith/line_sum.hpp"
+#include "arith/accuracy/line_facts.hpp"
 #include "arith/scale_entry.hpp"
-#include "arith/special.hpp"
 #include "cuda/scale/arguments.cuh"
+#include "cuda/scale/batch_facts.hpp"
+#include "cuda/scale/line_sum.hpp"
 
 namespace ozfp4::cuda {
 

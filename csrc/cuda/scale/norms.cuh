@@ -3,8 +3,8 @@
 
 #include <cstdint>
 
-#include "arith/line_sum.hpp"
 #include "cuda/scale/arguments.cuh"
+#include "cuda/scale/line_sum.hpp"
 
 namespace ozfp4::cuda {
 

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "arith/accuracy/piece_facts.hpp"
+#include "arith/accuracy/line_facts.hpp"
 #include "arith/multiples.hpp"
 #include "cuda/launch.hpp"
 #include "cuda/scale/kernel.cuh"

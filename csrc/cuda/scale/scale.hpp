@@ -55,7 +55,7 @@ const char* find_scale_error(const Operands<ScaledOperand>& operands, const Capa
 void launch_scale(const Operands<ScaledOperand>& operands, const CapacityRule& capacity, const PrefixChoice& choice,
                   void* scratch, cudaStream_t stream, void* clear_counters = nullptr);
 
-// Enqueues words[line][kPieceWords] of arith/accuracy/piece_facts.hpp for the lines of one matrix, whose entries are pieces of
+// Enqueues words[line][kPieceWords] of arith/accuracy/line_facts.hpp for the lines of one matrix, whose entries are pieces of
 // longer lines; scratch as for launch_scale. Neither synchronises nor allocates. Throws LaunchError. Range: float64 or float32,
 // outer and inner >= 1, no stack.
 OZFP4_CUDA_EXPORT void launch_piece_facts(const DeviceOperand& operand, std::int64_t* words, void* scratch, cudaStream_t stream);

@@ -2,11 +2,11 @@
 #pragma once
 
 #include "arith/scale_entry.hpp"
-#include "arith/wide/balanced_limbs.hpp"
 #include "cuda/dependent_launch.cuh"
 #include "cuda/reconstruct/special.cuh"
 #include "cuda/scale/found.cuh"
 #include "cuda/thin/arguments.cuh"
+#include "cuda/thin/balanced_limbs.hpp"
 
 namespace ozfp4::cuda::thin {
 

@@ -1,11 +1,11 @@
 // The entries: digits of all parts added up, rounded, certified where that is asked for, specials patched.
 #pragma once
 
-#include "arith/wide/balanced_limbs.hpp"
 #include "cuda/dependent_launch.cuh"
 #include "cuda/reconstruct/certify/entry.cuh"
 #include "cuda/reconstruct/lines.cuh"
 #include "cuda/thin/arguments.cuh"
+#include "cuda/thin/balanced_limbs.hpp"
 
 namespace ozfp4::cuda::thin {
 

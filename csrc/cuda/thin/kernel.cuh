@@ -3,12 +3,12 @@
 // sums over a warp or a block are left as digits, which the next kernel adds up.
 #pragma once
 
-#include "arith/wide/balanced_limbs.hpp"
 #include "cuda/dependent_launch.cuh"
 #include "cuda/reconstruct/special.cuh"
 #include "cuda/scale/block_cluster.cuh"
 #include "cuda/scale/found.cuh"
 #include "cuda/thin/arguments.cuh"
+#include "cuda/thin/balanced_limbs.hpp"
 
 namespace ozfp4::cuda::thin {
 

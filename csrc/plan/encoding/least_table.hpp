@@ -26,7 +26,7 @@
 
 #include <cstdint>
 
-#include "plan/encoding/recipe.hpp"
+#include "plan/alphabet.hpp"
 
 namespace ozfp4::plan {
 
@@ -394,7 +394,7 @@ inline constexpr RecipeSet fp4_least_sets[] = {
     {126, 37, 2692},    // 229.82
 };
 
-// Of complex products: a modulus takes its recipe twice where x + i y splits (plan/schemes/complex.cpp), else four
+// Of complex products: a modulus takes its recipe twice where x + i y splits (plan/schemes/two.cpp), else four
 // times; Q counts both.
 // Inside a set: by bits a product, most first. One paragraph per set.
 inline constexpr std::uint16_t fp4_complex_moduli[] = {
@@ -654,7 +654,7 @@ inline constexpr std::uint16_t int8_moduli[] = {
     59, 53, 47, 43, 41, 37, 29,
 };
 
-// INT8, complex: two products each where x + i y splits (plan/schemes/complex.cpp), then four; every
+// INT8, complex: two products each where x + i y splits (plan/schemes/two.cpp), then four; every
 // prefix is pairwise coprime.
 inline constexpr std::uint16_t int8_complex_moduli[] = {
     241, 233, 229, 221, 205, 197, 193, 181, 173, 157, 149, 137, 113, 109, 101, 97, 89, 73, 256, 253, 251,

@@ -94,12 +94,10 @@ std::vector<std::int8_t> make_limb_table(const Alphabet& alphabet, const Recipe&
   return table;
 }
 
-std::int64_t largest_product(const std::vector<std::int8_t>& table, const std::vector<Term>& terms, int first_plane,
-                             std::int64_t m) {
+std::int64_t largest_product(const std::vector<std::int8_t>& table, const std::vector<Term>& terms, std::int64_t m) {
   std::int64_t largest = 0;
   for (const Term& term : terms) {
-    largest = std::max(largest,
-                       largest_limb(table, term.a_plane - first_plane, m) * largest_limb(table, term.b_plane - first_plane, m));
+    largest = std::max(largest, largest_limb(table, term.a_plane, m) * largest_limb(table, term.b_plane, m));
   }
   return largest;
 }
@@ -111,24 +109,50 @@ const Recipe& find_recipe(const Table<Recipe>& recipes, int modulus) {
   throw std::logic_error("no recipe for modulus " + std::to_string(modulus));
 }
 
-std::vector<Term> terms_of(const Recipe& recipe, int group, int first_plane) {
+std::vector<Term> terms_of(const Recipe& recipe) {
   const std::int64_t m = recipe.modulus, b = recipe.base, s = recipe.s, t = recipe.t;
-  const int p0 = first_plane, p1 = first_plane + 1, p2 = first_plane + 2;
   switch (recipe.kind) {
-    case RecipeKind::direct: return {{group, p0, p0, 1}};
-    case RecipeKind::square: return {{group, p0, p1, b}, {group, p1, p0, b}, {group, p0, p0, 1}};
-    case RecipeKind::pair: return {{group, p1, p1, b * b % m}, {group, p0, p1, b}, {group, p1, p0, b}, {group, p0, p0, 1}};
+    case RecipeKind::direct: return {{0, 0, 0, 1}};
+    case RecipeKind::square: return {{0, 0, 1, b}, {0, 1, 0, b}, {0, 0, 0, 1}};
+    case RecipeKind::pair: return {{0, 1, 1, b * b % m}, {0, 0, 1, b}, {0, 1, 0, b}, {0, 0, 0, 1}};
     case RecipeKind::karatsuba: {
       // xy = c0 d0 + b (c0 d1 + c1 d0) + b^2 c1 d1, with s t (c0 d1 + c1 d0) = e e' - s^2 c0 d0 - t^2 c1 d1.
       const std::int64_t cross = b * inverse_modulo(s * t, m) % m;
-      std::vector<Term> terms = {{group, p2, p2, cross},
-                                 {group, p1, p1, modulo(b * b - cross * (t * t % m), m)},
-                                 {group, p0, p0, modulo(1 - cross * (s * s % m), m)}};
+      std::vector<Term> terms = {
+          {0, 2, 2, cross}, {0, 1, 1, modulo(b * b - cross * (t * t % m), m)}, {0, 0, 0, modulo(1 - cross * (s * s % m), m)}};
       terms.erase(std::remove_if(terms.begin(), terms.end(), [](const Term& term) { return term.weight == 0; }), terms.end());
       return terms;
     }
   }
   throw std::logic_error("unknown recipe kind");
+}
+
+std::vector<Step> make_chain(const std::vector<Term>& terms, std::int64_t m) {
+  std::vector<std::int64_t> weights;
+  for (const Term& term : terms) weights.push_back(term.weight);
+  std::sort(weights.begin(), weights.end());
+  weights.erase(std::unique(weights.begin(), weights.end()), weights.end());
+
+  std::vector<std::int64_t> order;
+  std::int64_t best_last = m;
+  do {
+    bool divisible = true;
+    for (std::size_t i = 0; i + 1 < weights.size(); ++i) divisible &= ratio(weights[i], weights[i + 1], m) > 0;
+    if (divisible && weights.back() < best_last) {
+      best_last = weights.back();
+      order = weights;
+    }
+  } while (std::next_permutation(weights.begin(), weights.end()));
+  if (order.empty()) throw std::logic_error("the weights modulo " + std::to_string(m) + " have no chain");
+
+  std::vector<Step> chain;
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    for (const Term& term : terms) {
+      if (term.weight == order[i]) chain.push_back({term.a_plane, term.b_plane, 0});
+    }
+    chain.back().multiplier = i + 1 < order.size() ? ratio(order[i], order[i + 1], m) : order[i];
+  }
+  return chain;
 }
 
 }  // namespace ozfp4

@@ -3,6 +3,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "plan/moduli/number_theory.hpp"
+
 namespace ozfp4 {
 
 void append_modulus(PlanInt& product, std::int64_t modulus) {
@@ -55,5 +57,56 @@ const plan::RecipeSet& find_least_set(const Table<plan::RecipeSet>& sets, const 
   }
   return sets.data[sets.size - 1];
 }
+
+std::vector<std::int64_t> first_moduli(const Plan& plan, int count) {
+  std::vector<std::int64_t> moduli;
+  moduli.reserve(static_cast<std::size_t>(count));
+  for (int i = 0; i < count; ++i) moduli.push_back(plan.modulus(i));
+  return moduli;
+}
+
+int crt_words(const Plan& plan, int count, int splits) {
+  if (!plan.has_moduli()) {  // |integer| <= 2^(2 bits) k_max, of k_max splits or not
+    return words_for(2 * plan.bits + highest_bit(static_cast<std::uint64_t>(plan.k_max | 1)) + 2, "the integers of this plan");
+  }
+  // P sum_i r_i from above: a few roundings of 2^-53 each are less than the last factor.
+  double product = 1.0, residues = 0.0;
+  for (int i = 0; i < count; ++i) {
+    const auto m = static_cast<double>(plan.modulus(i));
+    product *= m;
+    residues += m;
+  }
+  const double most = product * residues * splits * (1.0 + 0x1p-40);
+  return words_for(exponent_of_magnitude<double>(magnitude_bits(most)) + 2, "the sums of the CRT of this plan");
+}
+
+template <int Words>
+CrtConstants<Words> make_crt_constants(const std::vector<std::int64_t>& moduli) {
+  std::int64_t most = 0;
+  WideInt<Words> product = wide_from<Words>(1);
+  for (const std::int64_t m : moduli) {
+    most += m - 1;
+    product = wide_mul_small(product, static_cast<std::uint32_t>(m));
+  }
+  if (most > kMostResidueSum) {
+    throw std::length_error("the residues of this plan may add up to " + std::to_string(most) + "; the CRT serves sums up to " +
+                            std::to_string(kMostResidueSum));
+  }
+  std::uint32_t remainder = 0;
+  CrtConstants<Words> constants{{1.0 / wide_to_double(product), product, wide_divide_small(product, 2, remainder)}, {}};
+  constants.weight.reserve(moduli.size());
+  for (const std::int64_t modulus : moduli) {
+    const auto m = static_cast<std::uint32_t>(modulus);
+    const WideInt<Words> cofactor = wide_divide_small(product, m, remainder);
+    std::uint32_t cofactor_mod_m = 0;
+    wide_divide_small(cofactor, m, cofactor_mod_m);
+    constants.weight.push_back(wide_mul_small(cofactor, static_cast<std::uint32_t>(inverse_modulo(cofactor_mod_m, m))));
+  }
+  return constants;
+}
+
+#define OZFP4_INSTANTIATE(Words) template CrtConstants<Words> make_crt_constants<Words>(const std::vector<std::int64_t>&);
+OZFP4_WORD_COUNTS(OZFP4_INSTANTIATE)
+#undef OZFP4_INSTANTIATE
 
 }  // namespace ozfp4

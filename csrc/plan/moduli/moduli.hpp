@@ -1,8 +1,11 @@
-// Products of moduli, and how long an inner dimension they serve.
+// Products of moduli, how long an inner dimension they serve, and the constants of the direct CRT for a prefix of them.
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
+#include "arith/wide/crt.hpp"
+#include "arith/wide/word_counts.hpp"
 #include "plan/plan.hpp"
 
 namespace ozfp4 {
@@ -26,5 +29,18 @@ inline constexpr std::int64_t kMostCrtK = std::int64_t(1) << 62;
 // Whether 2 k square < product (Lemma 3, condition 4) and k <= kMostCrtK; and the largest such k.
 bool crt_serves(const PlanInt& product, const PlanInt& square, std::int64_t k);
 std::int64_t crt_k_max(const PlanInt& product, const PlanInt& square);
+
+// The first `count` moduli of a plan.
+std::vector<std::int64_t> first_moduli(const Plan& plan, int count);
+
+// Words that the CRT of the first `count` moduli needs, where every residue is the sum of `splits` of them:
+// sum_i r_i w_i < P * splits * sum_i m_i, plus a sign bit; without moduli, what the integers of scheme I need. A count of
+// word_counts.hpp; throws std::length_error beyond the largest.
+int crt_words(const Plan& plan, int count, int splits = 1);
+
+// Range: Words >= the words that these moduli need, 1 <= m_i < 2^31. Throws std::length_error where the residues together
+// may exceed kMostResidueSum, std::logic_error where the moduli are not coprime.
+template <int Words>
+CrtConstants<Words> make_crt_constants(const std::vector<std::int64_t>& moduli);
 
 }  // namespace ozfp4

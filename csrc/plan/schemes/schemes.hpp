@@ -6,9 +6,7 @@
 namespace ozfp4 {
 
 Plan make_scheme_one(const PlanRequest& request);
+// Of complex products as well.
 Plan make_scheme_two(const PlanRequest& request);
-
-// Of scheme II. Range: request.is_complex.
-Plan make_complex(const PlanRequest& request);
 
 }  // namespace ozfp4

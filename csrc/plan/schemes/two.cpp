@@ -1,13 +1,24 @@
 // Scheme II: integers as residues modulo pairwise coprime numbers, each encoded in limbs.
+//
+// Complex products take moduli over which the Gaussian integers split. Let r^2 = -1 (mod m); such r is where m is odd and all of
+// its prime factors are 1 modulo 4. Then x + i y -> (x + r y, x - r y) takes products of complex integers to products of the two
+// residues by themselves: two products a modulus in place of four.
+//     p = x + r y,  q = x - r y;   P = sum p p',  Q = sum q q';   re = (P + Q) / 2,  im = (P - Q) / (2 r)   (mod m).
+// The planes of B come from its even columns, where the second entry of a pair is -y': its first plane is q', the second p'.
+//
+// Moduli of bytes that split end at 2^160. Behind most of them come others, at four products each: planes x and y, and
+//     re = sum x x' + y (-y'),   im = sum y x' - x (-y').
+// A product here is one of residues: one of limbs where the residue is its own limb, else as many as the modulus' recipe has
+// terms.
 #include <algorithm>
 #include <numeric>
 #include <stdexcept>
 #include <string>
 
-#include "plan/encoding/chain.hpp"
 #include "plan/encoding/least_table.hpp"
 #include "plan/encoding/limb_table.hpp"
 #include "plan/moduli/moduli.hpp"
+#include "plan/moduli/number_theory.hpp"
 #include "plan/schemes/schemes.hpp"
 
 namespace ozfp4 {
@@ -18,96 +29,111 @@ using plan::RecipeKind;
 
 // ---- One modulus ---------------------------------------------------------------------------------------------------
 
-void add_group(Plan& plan, std::int64_t modulus, int planes, std::vector<std::int8_t> limb_table,
-               const std::vector<Term>& terms) {
-  Group group{};
-  group.modulus = modulus;
-  group.first_plane = plan.planes_a;
-  group.planes = planes;
-  group.first_term = plan.products();
-  group.terms = static_cast<int>(terms.size());
-  group.limb_table = std::move(limb_table);
-  group.max_product = largest_product(group.limb_table, terms, group.first_plane, modulus);
-  group.chain = make_chain(terms, modulus);
-  plan.terms.insert(plan.terms.end(), terms.begin(), terms.end());
-  plan.planes_a = plan.planes_b = plan.planes_a + planes;
-  plan.groups.push_back(std::move(group));
+// What one output of a modulus adds up, with how it encodes its own planes.
+struct Factor {
+  std::int64_t a, b;    // planes: those of the first output of the modulus, 0, or the second, 1
+  std::int64_t weight;  // modulo m
+};
+struct Output {
+  PartWeights encoded, joined;
+  std::vector<Factor> sum;
+};
+
+std::vector<Output> outputs_of(bool is_complex, std::int64_t m) {
+  if (!is_complex) return {{{}, {}, {{0, 0, 1}}}};
+  const std::int64_t r = root_of_minus_one(m);
+  if (r == 0) return {{{1, 0}, {1, 0}, {{0, 0, 1}, {1, 1, 1}}}, {{0, 1}, {0, 1}, {{1, 0, 1}, {0, 1, m - 1}}}};
+  const std::int64_t half = (m + 1) / 2, of_im = inverse_modulo(2 * r, m);
+  return {{{1, r}, {half, of_im}, {{0, 1, 1}}}, {{1, m - r}, {half, m - of_im}, {{1, 0, 1}}}};
 }
 
-void add_recipe(Plan& plan, const Recipe& recipe) {
-  add_group(plan, recipe.modulus, planes_of(recipe.kind), make_limb_table(plan.alphabet, recipe),
-            terms_of(recipe, static_cast<int>(plan.groups.size()), plan.planes_a));
+// `recipe`: null where the residue is its own limb.
+void add_modulus(Plan& plan, std::int64_t m, const Recipe* recipe = nullptr) {
+  const int planes = recipe == nullptr ? 1 : planes_of(recipe->kind), first_plane = plan.planes_a;
+  std::vector<std::int8_t> limb_table;
+  std::vector<Term> own = {{0, 0, 0, 1}};  // of one product of residues in limbs, in planes numbered from 0
+  if (recipe != nullptr) {
+    limb_table = make_limb_table(plan.alphabet, *recipe);
+    own = terms_of(*recipe);
+  }
+  for (const Output& output : outputs_of(plan.is_complex, m)) {
+    std::vector<Term> terms;
+    for (const Factor& factor : output.sum) {
+      for (const Term& term : own) {
+        terms.push_back({static_cast<int>(plan.groups.size()), first_plane + static_cast<int>(factor.a) * planes + term.a_plane,
+                         first_plane + static_cast<int>(factor.b) * planes + term.b_plane, term.weight * factor.weight % m});
+      }
+    }
+    Group group{};
+    group.modulus = m;
+    group.first_plane = plan.planes_a;
+    group.planes = planes;
+    group.first_term = plan.products();
+    group.terms = static_cast<int>(terms.size());
+    group.chain = make_chain(terms, m);
+    group.limb_table = limb_table;
+    group.max_product = largest_product(limb_table, own, m);
+    group.encoded = output.encoded;
+    group.joined = output.joined;
+    plan.terms.insert(plan.terms.end(), terms.begin(), terms.end());
+    plan.planes_a = plan.planes_b = plan.planes_a + planes;
+    plan.groups.push_back(std::move(group));
+  }
 }
 
-void add_residue_modulus(Plan& plan, std::int64_t modulus) {
-  add_group(plan, modulus, 1, {}, {{static_cast<int>(plan.groups.size()), plan.planes_a, plan.planes_a, 1}});
-}
-
-// ---- All moduli: in each of these until their product suffices, or all where it never does ---------------------------
+// ---- All moduli: until their product suffices, or all where it never does --------------------------------------------
 
 bool suffices(const Plan& plan, std::int64_t k) {
   return crt_serves(moduli_product(plan, plan.count()), largest_square(plan.bits), k);
 }
 
-void add_least_set(Plan& plan, const ModulusSource& source, std::int64_t k) {
-  const Table<std::uint16_t>& moduli = source.set_moduli;
-  const auto largest = largest_square(plan.bits);  // GCC 13 takes what is found for a part of a temporary
-  const plan::RecipeSet& chosen = find_least_set(source.sets, moduli, largest, k);
-  for (int i = 0; i < chosen.size; ++i) add_recipe(plan, find_recipe(source.recipes, moduli.data[chosen.first + i]));
-}
-
-void add_recipes(Plan& plan, const ModulusSource& source, std::int64_t k) {
-  for (const Recipe& recipe : source.recipes) {
-    add_recipe(plan, recipe);
-    if (suffices(plan, k)) return;
-  }
-}
-
-void add_listed(Plan& plan, const ModulusSource& source, std::int64_t k) {
-  for (const std::uint16_t modulus : source.listed) {
-    add_residue_modulus(plan, modulus);
-    if (suffices(plan, k)) return;
-  }
-}
-
-void add_odd(Plan& plan, const ModulusSource& source, std::int64_t k) {
-  for (std::int64_t m = source.largest_odd; plan.count() < source.most_odd; m -= 2) {
-    const bool coprime =
-        std::all_of(plan.groups.begin(), plan.groups.end(), [m](const Group& group) { return std::gcd(group.modulus, m) == 1; });
-    if (!coprime) continue;
-    add_residue_modulus(plan, m);
-    if (suffices(plan, k)) return;
-  }
-}
-
 void add_least(Plan& plan, std::int64_t k) {
   const ModulusSource& source = plan.alphabet.moduli;
-  if (!source.sets.empty()) return add_least_set(plan, source, k);
-  if (!source.recipes.empty()) return add_recipes(plan, source, k);
-  if (!source.listed.empty()) return add_listed(plan, source, k);
-  add_odd(plan, source, k);
+  const auto& sets = plan.is_complex ? source.complex_sets : source.sets;
+  if (!sets.empty()) {
+    const auto& moduli = plan.is_complex ? source.complex_set_moduli : source.set_moduli;
+    const auto largest = largest_square(plan.bits);  // GCC 13 takes what is found for a part of a temporary
+    const plan::RecipeSet& chosen = find_least_set(sets, moduli, largest, k);
+    for (int i = 0; i < chosen.size; ++i) {
+      const std::uint16_t m = moduli.data[chosen.first + i];
+      add_modulus(plan, m, &find_recipe(source.recipes, m));
+    }
+    return;
+  }
+  for (const std::uint16_t m : plan.is_complex ? source.complex_listed : source.listed) {
+    add_modulus(plan, m);
+    if (suffices(plan, k)) return;
+  }
+  for (std::int64_t m = source.largest_odd; m > 1 && plan.count() < source.most_odd; m -= 2) {
+    if (plan.is_complex && root_of_minus_one(m) == 0) continue;
+    const auto is_coprime = [m](const Group& group) { return std::gcd(group.modulus, m) == 1; };
+    if (!std::all_of(plan.groups.begin(), plan.groups.end(), is_coprime)) continue;
+    add_modulus(plan, m);
+    if (suffices(plan, k)) return;
+  }
+}
+
+void add_paper(Plan& plan, bool karatsuba) {
+  for (const std::uint16_t m : plan::paper_moduli) {
+    const auto& with_sums = plan::paper_karatsuba_moduli;
+    const bool sum_limb = std::find(std::begin(with_sums), std::end(with_sums), m) != std::end(with_sums);
+    const Recipe square{m, RecipeKind::square, 3, 13, 0, 0}, sums{m, RecipeKind::karatsuba, 3, 13, 1, 1},
+        pair{m, RecipeKind::pair, 4, 13, 0, 0};
+    add_modulus(plan, m, m == 169 ? &square : karatsuba && sum_limb ? &sums : &pair);
+  }
 }
 
 void set_k_max(Plan& plan) { plan.k_max = crt_k_max(moduli_product(plan, plan.count()), largest_square(plan.bits)); }
-
-void add_paper(Plan& plan, bool karatsuba) {
-  for (std::uint16_t modulus : plan::paper_moduli) {
-    const bool sum_limb = std::find(std::begin(plan::paper_karatsuba_moduli), std::end(plan::paper_karatsuba_moduli), modulus) !=
-                          std::end(plan::paper_karatsuba_moduli);
-    if (modulus == 169) {
-      add_recipe(plan, {modulus, RecipeKind::square, 3, 13, 0, 0});
-    } else if (karatsuba && sum_limb) {
-      add_recipe(plan, {modulus, RecipeKind::karatsuba, 3, 13, 1, 1});
-    } else {
-      add_recipe(plan, {modulus, RecipeKind::pair, 4, 13, 0, 0});
-    }
-  }
-}
 
 }  // namespace
 
 Plan make_scheme_two(const PlanRequest& request) {
   const bool paper = request.family == "paper" || request.family == "paper-karatsuba";
+  const std::string name = request.alphabet.name;
+  if (request.is_complex && (request.scheme != Scheme::two || request.family != "least")) {
+    throw std::invalid_argument("complex: plans are of scheme II and family 'least', not of '" + request.family + "' over " +
+                                name);
+  }
   if (!paper && request.family != "least") {
     throw std::invalid_argument("family: '" + request.family + "' is unknown; allowed are 'least', 'paper', 'paper-karatsuba'");
   }
@@ -119,6 +145,7 @@ Plan make_scheme_two(const PlanRequest& request) {
   plan.alphabet = request.alphabet;
   plan.family = request.family;
   plan.bits = request.bits;
+  plan.is_complex = request.is_complex;
   plan.prefix_allowed = !paper;
   if (paper) {
     add_paper(plan, request.family == "paper-karatsuba");
@@ -127,8 +154,9 @@ Plan make_scheme_two(const PlanRequest& request) {
   }
   set_k_max(plan);
   if (plan.k_max < request.k) {
-    throw std::length_error("k = " + std::to_string(request.k) + " breaks the CRT bound 2 K 2^(2 bits) < P of family '" +
-                            request.family + "' at bits = " + std::to_string(plan.bits) + ": P has " +
+    throw std::length_error("k = " + std::to_string(request.k) + " breaks the CRT bound 2 K 2^(2 bits) < P of " +
+                            (plan.is_complex ? "complex products over " + name : "family '" + request.family + "'") +
+                            " at bits = " + std::to_string(plan.bits) + ": P has " +
                             std::to_string(wide_bit_length(moduli_product(plan, plan.count()))) +
                             " bits and admits K <= " + std::to_string(plan.k_max));
   }
@@ -158,11 +186,21 @@ Plan make_moduli_plan(const Alphabet& alphabet, int bits, const std::vector<std:
       throw std::invalid_argument("moduli: " + std::to_string(group.modulus) + " and " + std::to_string(m) +
                                   " have a common factor");
     }
-    add_residue_modulus(plan, m);
+    add_modulus(plan, m);
   }
   if (moduli.empty()) throw std::invalid_argument("moduli: none given");
   set_k_max(plan);
   return plan;
+}
+
+Plan joined_plan(const Plan& plan) {
+  Plan joined = plan;
+  joined.is_complex = false;
+  joined.groups.clear();
+  joined.terms.clear();
+  joined.planes_a = joined.planes_b = 0;
+  for (int i = 0; i < plan.count(); ++i) add_modulus(joined, plan.modulus(i));
+  return joined;
 }
 
 }  // namespace ozfp4

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "arith/modulo.hpp"
 #include "arith/multiples.hpp"
-#include "arith/nearest_residue.hpp"
 #include "cpu/direct/matmul.hpp"
 #include "cpu/integers/matmul.hpp"
 #include "cpu/runtime/buffer.hpp"

@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-#include "plan/schedule.hpp"
+#include "cuda/multiply/schedule.hpp"
 #include "plan/workspace_error.hpp"
 #include "product/gpu/choice.hpp"
 #include "product/gpu/device.hpp"

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "arith/narrow.hpp"
-#include "arith/scale_wide.hpp"
+#include "arith/scale_entry.hpp"
 #include "cuda/elementwise/matrices.hpp"
 #include "cuda/layout/size_of.hpp"
 #include "cuda/runtime/device_guard.hpp"

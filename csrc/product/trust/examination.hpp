@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "cuda/multiply/schedule.hpp"
 #include "plan/plan.hpp"
-#include "plan/schedule.hpp"
 #include "product/trust/cases.hpp"
 #include "product/trust/verdict.hpp"
 #include "product/trust/whole.hpp"

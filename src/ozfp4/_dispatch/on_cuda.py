@@ -17,7 +17,7 @@ from .._request.operands import MatmulRequest
 from .._support import environment, torch_private
 from .decision import are_paired, plan_of, precision
 
-_LONGEST_EXTENT = 2**31 - 4096  # kLongestExtent of csrc/plan/schedule.hpp
+_LONGEST_EXTENT = 2**31 - 4096  # kLongestExtent of csrc/cuda/multiply/schedule.hpp
 
 _ready: set[int] = set()  # devices that this build has kernels for
 _CODES = {"i": 0, "u": 1, "f": 2, "c": 5, "b": 6}  # of DLPack, by NumPy's kinds

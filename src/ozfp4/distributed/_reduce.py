@@ -28,7 +28,7 @@ from ._layout import Extents, Placed, Problem
 
 torch: Any = require_torch()
 
-# A GPU sums so many residues of a modulus as it reconstructs (kMaxSplits in csrc/plan/schedule.hpp).
+# A GPU sums so many residues of a modulus as it reconstructs (kMaxSplits in csrc/cuda/multiply/schedule.hpp).
 MOST_RANKS = 64
 # Bytes of the residues of a block: while one travels, the next one may be multiplied, and the memory is that of two on their way
 # out and two on their way in.

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "arith/accuracy/certain.hpp"
+#include "arith/accuracy/certificate.hpp"
 #include "check.hpp"
 
 using namespace ozfp4;

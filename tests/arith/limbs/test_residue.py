@@ -1,4 +1,4 @@
-"""csrc/arith/limbs/residue.hpp: residues in floating point, exact to the documented ends of every range."""
+"""csrc/cpu/encode/residue.hpp: residues in floating point, exact to the documented ends of every range."""
 
 from __future__ import annotations
 

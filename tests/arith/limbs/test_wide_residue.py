@@ -1,4 +1,4 @@
-"""csrc/arith/limbs/residue.hpp and the lines of wide integers, against Python's integers at the edges of every range."""
+"""csrc/cpu/encode/residue.hpp and the lines of wide integers, against Python's integers at the edges of every range."""
 
 from __future__ import annotations
 

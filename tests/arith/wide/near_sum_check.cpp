@@ -3,10 +3,10 @@
 #include <cstdint>
 #include <string>
 
-#include "arith/scale_wide.hpp"
-#include "arith/wide/near_sum.hpp"
+#include "arith/scale_entry.hpp"
 #include "arith/wide/round_wide.hpp"
 #include "check.hpp"
+#include "cpu/words/near_sum.hpp"
 
 using namespace ozfp4;
 

@@ -1,4 +1,4 @@
-"""csrc/arith/wide/balanced_limbs.hpp: integers cut into limbs by FP64 additions, and sums of their products."""
+"""csrc/cuda/thin/balanced_limbs.hpp: integers cut into limbs by FP64 additions, and sums of their products."""
 
 from __future__ import annotations
 

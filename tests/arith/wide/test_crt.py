@@ -1,4 +1,4 @@
-"""csrc/arith/wide/crt.hpp with the constants of plan/moduli/crt_constants.cpp, at every width, against Python's integers."""
+"""csrc/arith/wide/crt.hpp with the constants of plan/moduli/moduli.cpp, at every width, against Python's integers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""csrc/arith/wide/limb_sums.hpp: dot products of integers cut into limbs, to the ends of their range."""
+"""csrc/cuda/direct/limb_sums.hpp: dot products of integers cut into limbs, to the ends of their range."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""csrc/arith/wide/round_fast.hpp: the same bits as round_wide.hpp wherever a result is not rare."""
+"""csrc/cuda/reconstruct/round_fast.hpp: the same bits as round_wide.hpp wherever a result is not rare."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""csrc/arith/wide/round_pieces.hpp against rounding in Python's integers: every decision, every length, the ends of its range."""
+"""csrc/cpu/crt/round_pieces.hpp against rounding in Python's integers: every decision, every length, the ends of its range."""
 
 from __future__ import annotations
 

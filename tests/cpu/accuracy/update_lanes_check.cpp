@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
-#include "arith/update/near_update.hpp"
 #include "arith/update/update.hpp"
 #include "check.hpp"
 #include "cpu/accuracy/lanes.hpp"
-#include "plan/moduli/crt_constants.hpp"
+#include "cpu/accuracy/near_update.hpp"
+#include "plan/moduli/moduli.hpp"
 
 namespace {
 

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <vector>
 
+#include "arith/float_fields.hpp"
 #include "arith/wide/crt.hpp"
-#include "arith/wide/float_parts.hpp"
 #include "arith/wide/wide_int.hpp"
 #include "check.hpp"
 

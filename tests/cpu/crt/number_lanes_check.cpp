@@ -8,7 +8,7 @@
 #include "check.hpp"
 #include "cpu/crt/integers_below.hpp"
 #include "cpu/crt/number_lanes.hpp"
-#include "plan/moduli/crt_constants.hpp"
+#include "plan/moduli/moduli.hpp"
 
 namespace {
 

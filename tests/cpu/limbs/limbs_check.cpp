@@ -10,7 +10,7 @@
 
 #include "arith/accuracy/certificate.hpp"
 #include "arith/limbs/signed_bytes.hpp"
-#include "arith/scale_wide.hpp"
+#include "arith/scale_entry.hpp"
 #include "arith/wide/round_wide.hpp"
 #include "check.hpp"
 #include "cpu/bytes/model_tiles.hpp"

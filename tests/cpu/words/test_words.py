@@ -78,7 +78,7 @@ def test_ends_of_blocks_of_near_sums(k: int) -> None:
             )
 
 
-WIDE = 536_870_653  # csrc/arith/wide/near_sum.hpp
+WIDE = 536_870_653  # csrc/cpu/words/near_sum.hpp
 
 
 @in_words

@@ -15,15 +15,14 @@
 #include <string>
 #include <vector>
 
-#include "arith/accuracy/batch_facts.hpp"
-#include "arith/accuracy/certain.hpp"
 #include "arith/accuracy/certificate.hpp"
-#include "arith/scale_wide.hpp"
-#include "arith/special.hpp"
+#include "arith/accuracy/line_facts.hpp"
+#include "arith/scale_entry.hpp"
 #include "check.hpp"
 #include "cuda/encode/operands.hpp"
 #include "cuda/encode/scale_encode.hpp"
 #include "cuda/multiply/gpu.hpp"
+#include "cuda/scale/batch_facts.hpp"
 #include "cuda/scale/scale.hpp"
 
 namespace {

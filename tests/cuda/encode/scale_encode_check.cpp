@@ -18,16 +18,15 @@
 #include <utility>
 #include <vector>
 
-#include "arith/limbs/limb_words.hpp"
-#include "arith/limbs/residue_bytes.hpp"
-#include "arith/line_sum.hpp"
+#include "arith/limbs/limbs.hpp"
 #include "arith/scale_entry.hpp"
-#include "arith/scale_wide.hpp"
 #include "check.hpp"
 #include "cpu/stages/scale.hpp"
 #include "cuda/encode/encode.hpp"
 #include "cuda/encode/operands.hpp"
+#include "cuda/encode/residue_bytes.hpp"
 #include "cuda/encode/scale_encode.hpp"
+#include "cuda/scale/line_sum.hpp"
 #include "cuda/scale/scale.hpp"
 
 namespace {

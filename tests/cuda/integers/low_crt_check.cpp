@@ -3,9 +3,9 @@
 #include <string>
 #include <vector>
 
-#include "arith/wide/low_crt.hpp"
 #include "check.hpp"
 #include "cuda/integers/integer_plan.hpp"
+#include "cuda/integers/low_crt.hpp"
 #include "plan/moduli/moduli.hpp"
 #include "plan/plan.hpp"
 

@@ -7,8 +7,8 @@
 #include "check.hpp"
 #include "cuda/multiply/contract.hpp"
 #include "cuda/multiply/launch.hpp"
+#include "cuda/multiply/schedule.hpp"
 #include "cuda/multiply/walk/steps.cuh"
-#include "plan/schedule.hpp"
 
 using namespace ozfp4;
 using namespace ozfp4::cuda;

@@ -3,7 +3,7 @@
 //   reconstruct_check host                         the arithmetic
 //   reconstruct_check gpu [part of a case's name]  whole results
 //
-// The arithmetic of arith/wide/column_crt.hpp and arith/wide/round_fast.hpp, with the constants and fragments of
+// The arithmetic of arith/wide/column_crt.hpp and cuda/reconstruct/round_fast.hpp, with the constants and fragments of
 // make_reconstruct_plan, against crt_from_columns() and round_scaled(), and the sums of the long form against the residues that
 // they must have, for every plan and every prefix. Whole results are compared poison between the entries included.
 #include <cuda_runtime.h>
@@ -23,13 +23,12 @@
 #include "arith/multiples.hpp"
 #include "arith/wide/column_crt.hpp"
 #include "arith/wide/crt.hpp"
-#include "arith/wide/round_fast.hpp"
 #include "arith/wide/round_wide.hpp"
 #include "check.hpp"
 #include "cpu/stages/reconstruct.hpp"
 #include "cuda/gpu.hpp"
 #include "cuda/reconstruct/reconstruct.hpp"
-#include "plan/moduli/crt_constants.hpp"
+#include "cuda/reconstruct/round_fast.hpp"
 #include "plan/moduli/moduli.hpp"
 
 using namespace ozfp4;

@@ -3,7 +3,7 @@
 #include <cstring>
 #include <memory>
 
-#include "arith/nearest_residue.hpp"
+#include "arith/modulo.hpp"
 #include "cuda/elementwise/matrices.hpp"
 #include "cuda/matmul.hpp"
 #include "plan/choice.hpp"

@@ -8,8 +8,8 @@
 
 #include "check.hpp"
 #include "cuda/multiply/registry.hpp"
+#include "cuda/multiply/schedule.hpp"
 #include "plan/choice.hpp"
-#include "plan/schedule.hpp"
 #include "plan/workspace_error.hpp"
 #include "product/gpu/numbering.hpp"
 #include "product/gpu/plans.hpp"

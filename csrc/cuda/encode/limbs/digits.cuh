@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "arith/limbs/limb_words.hpp"
+#include "arith/limbs/limbs.hpp"
 #include "cuda/encode/group.cuh"
 
 namespace ozfp4::cuda {

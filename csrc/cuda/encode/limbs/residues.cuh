@@ -1,5 +1,5 @@
 // From the integers of a group to their residues in every plane, two moduli at a time: the dot products of bytes of
-// arith/limbs/residue_bytes.hpp, made by the matrix unit.
+// cuda/encode/residue_bytes.hpp, made by the matrix unit.
 //
 // A warp's MMA multiplies 16 rows of 32 bytes with 8 columns. Lane 4 g + t holds the bytes 4 t ... 4 t + 3 of both halves of the
 // rows g and g + 8, and of the results the columns 2 t and 2 t + 1 of these rows. So the words of two of its integers make its
@@ -10,8 +10,8 @@
 
 #include <cstdint>
 
-#include "arith/limbs/residue_bytes.hpp"
 #include "cuda/encode/group.cuh"
+#include "cuda/encode/residue_bytes.hpp"
 #include "cuda/multiply/ptx/byte_mma.cuh"
 #include "cuda/multiply/ptx/hold.cuh"
 

@@ -3,8 +3,8 @@
 
 #include <cstdint>
 
-#include "arith/limbs/residue_bytes.hpp"
 #include "cuda/encode/group.cuh"
+#include "cuda/encode/residue_bytes.hpp"
 
 namespace ozfp4::cuda {
 

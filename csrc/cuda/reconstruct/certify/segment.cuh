@@ -5,8 +5,8 @@
 #include <type_traits>
 
 #include "arith/accuracy/certificate.hpp"
-#include "arith/wide/round_fast.hpp"
 #include "cuda/reconstruct/reconstruct.hpp"
+#include "cuda/reconstruct/round_fast.hpp"
 
 namespace ozfp4::cuda::short_form {
 

@@ -13,10 +13,10 @@
 #include <vector>
 
 #include "check.hpp"
+#include "cuda/multiply/schedule.hpp"
 #include "cuda/multiply/tcgen05/collective/walk.cuh"
 #include "cuda/multiply/tcgen05/pass.hpp"
 #include "cuda/multiply/walk/steps.cuh"
-#include "plan/schedule.hpp"
 
 using namespace ozfp4;
 using namespace ozfp4::cuda;

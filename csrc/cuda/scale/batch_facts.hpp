@@ -6,7 +6,7 @@
 #include "arith/accuracy/line_facts.hpp"
 #include "arith/float_fields.hpp"
 #include "arith/host_device.hpp"
-#include "arith/line_sum.hpp"
+#include "cuda/scale/line_sum.hpp"
 
 namespace ozfp4 {
 

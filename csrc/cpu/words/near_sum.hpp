@@ -24,8 +24,8 @@
 
 #include "arith/float_fields.hpp"
 #include "arith/host_device.hpp"
-#include "arith/limbs/residue.hpp"
-#include "arith/wide/round_pieces.hpp"
+#include "cpu/crt/round_pieces.hpp"
+#include "cpu/encode/residue.hpp"
 
 namespace ozfp4 {
 

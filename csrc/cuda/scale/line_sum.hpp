@@ -5,12 +5,11 @@
 #include <cmath>
 #include <cstdint>
 
+#include "arith/accuracy/line_facts.hpp"
 #include "arith/float_fields.hpp"
 #include "arith/host_device.hpp"
 
 namespace ozfp4 {
-
-inline constexpr int kNoExponent = -1500;  // of a line without a finite nonzero entry; below every exponent
 
 struct LineSum {
   int exponent = kNoExponent;
@@ -110,17 +109,6 @@ OZFP4_HD void add_words(LineSum& line, const std::uint32_t (&word)[N], std::uint
 // which have `capacity` bits; infinite where it is too large for FP32. Range: capacity - reference in [-60, 60].
 OZFP4_HD float sum_at_capacity(float sum, int capacity, int reference) {
   return multiply_add_up(sum, power_of_two(2 * (capacity - reference)), 0.0f);
-}
-
-// An upper bound of the sum of squares of the rounded integers of a line of k entries: a = x 2^shift has norm
-// sqrt(sum) 2^(capacity - 1) at most, rounding moves each entry by at most 1/2, and norms add. The last factor covers the
-// rounding of this expression in FP64. 0 for a line without entries. Range: capacity in [-60, 400], k < 2^62:
-// the square stays below 2^1023.
-OZFP4_HD double norm_squared_bound(double sum, std::int64_t k, int capacity) {
-  if (sum == 0.0) return 0.0;
-  const double norm = float_from_bits<double>(static_cast<std::uint64_t>(capacity - 1 + 1023) << 52) * sqrt(sum) +
-                      0.5 * sqrt(static_cast<double>(k));
-  return norm * norm * (1.0 + 0x1p-30);
 }
 
 }  // namespace ozfp4

@@ -20,9 +20,9 @@
 #include <vector>
 
 #include "arith/host_device.hpp"
-#include "arith/limbs/residue.hpp"
 #include "arith/wide/crt.hpp"
-#include "arith/wide/round_pieces.hpp"
+#include "cpu/crt/round_pieces.hpp"
+#include "cpu/encode/residue.hpp"
 
 namespace ozfp4 {
 

@@ -1,5 +1,5 @@
 // Residue in [0, m) of one scaled integer for byte-sized moduli, as a GPU likes it: byte-wise dot products (dp4a a word, or the
-// matrix unit), one FP32 and one integer multiply-add. arith/limbs/residue.hpp gives the CPU the same residues.
+// matrix unit), one FP32 and one integer multiply-add. cpu/encode/residue.hpp gives the CPU the same residues.
 //
 // The integer is made nonnegative, u = v + offset, and cut into bytes b_j; weights are w_j = 2^(8 j) mod m in [0, m). Then
 //     x = sum_j b_j w_j + (-offset mod m)  =  v (mod m),     0 <= x <= (4 Words * 255 + 1) (m - 1) < 2^21.

@@ -11,19 +11,10 @@
 
 #include <cstdint>
 
+#include "arith/float_fields.hpp"
 #include "arith/host_device.hpp"
 
 namespace ozfp4 {
-
-// rint by the magic-number addition. Range: |x| <= 2^22 (float), 2^51 (double).
-OZFP4_HD float round_to_integer(float x) {
-  constexpr float magic = 12582912.0f;  // 1.5 * 2^23
-  return (x + magic) - magic;
-}
-OZFP4_HD double round_to_integer(double x) {
-  constexpr double magic = 6755399441055744.0;  // 1.5 * 2^52
-  return (x + magic) - magic;
-}
 
 // x reduced towards [-m/2, m/2]. Range: |x| <= 2^24 - m (float), 2^53 - m (double), both x and m integers, 4 <= m <= 2^8
 // (float), 4 <= m <= 2^24 (double): then x / m is in the range of round_to_integer (for m = 2 and 3 that takes |x| <=

@@ -1,4 +1,4 @@
-#include "plan/schedule.hpp"
+#include "cuda/multiply/schedule.hpp"
 
 #include <algorithm>
 #include <cstdlib>
