@@ -5,7 +5,6 @@
 #include "bindings/views.hpp"
 #include "cpu/block_planes.hpp"
 #include "cpu/encode/wide_line.hpp"
-#include "cpu/plane_products.hpp"
 #include "cpu/stages/encode.hpp"
 #include "cpu/stages/multiply.hpp"
 #include "cpu/stages/reconstruct.hpp"

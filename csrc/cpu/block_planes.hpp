@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 
 #include "cpu/bytes/kernels/kernel.hpp"
 #include "cpu/bytes/packed.hpp"
@@ -24,6 +25,18 @@ std::int64_t block_planes_bytes(const Plan& plan, const ByteKernel* kernel, Side
 
 // Scratch that multiply needs beside its output, in bytes.
 std::int64_t block_scratch(const Plan& plan, const ByteKernel* kernel, const MultiplyShape& shape);
+
+// Planes of a block, packed for a kernel or not: as cpu_encode and cpu_encode_packed write them, and their products as
+// cpu_multiply and multiply_bytes do.
+void encode_block(const Plan& plan, const ByteKernel* kernel, int count, const OperandView& view, const LineScales& scales,
+                  const Block& block, Side side, void* planes);
+void multiply_block(const Plan& plan, const ByteKernel* kernel, int count, const MultiplyShape& shape, const void* a,
+                    const void* b, bool accumulate, void* output, const MultiplyScratch& scratch,
+                    const std::function<void(double)>& progress = {});
+
+// Stage 3 of whole planes as cpu_encode leaves them, by the kernel that serves the plan: of one for bytes K is taken in pieces,
+// and planes are packed. Range: 1 <= shape.inners.
+void multiply_planes(const Plan& plan, int count, const MultiplyShape& shape, const void* a, const void* b, void* output);
 
 class BlockPlanes {
  public:

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "cpu/block_planes.hpp"
-#include "cpu/bytes/multiply.hpp"
 #include "cpu/encode/pair_planes.hpp"
 #include "cpu/runtime/buffer.hpp"
 
@@ -45,12 +44,8 @@ void run_blocks(const Plan& plan, int count, const ShiftedOperand& a, const Shif
         const StageTimer timer(times, &StageTimes::multiply);
         const MultiplyShape extents{rows, columns, inners};
         const auto told = progress ? std::function<void(double)>(report) : nullptr;
-        if (shape.kernel != nullptr) {
-          multiply_bytes(*shape.kernel, plan, count, extents, encoded_a, encoded_b, inner > 0, output.get(),
-                         {scratch.get(), shape.scratch}, told);
-        } else {
-          cpu_multiply(plan, count, extents, encoded_a, encoded_b, inner > 0, output.get(), scratch.get(), shape.scratch, told);
-        }
+        multiply_block(plan, shape.kernel, count, extents, encoded_a, encoded_b, inner > 0, output.get(),
+                       {scratch.get(), shape.scratch}, told);
         done += share;
       });
       if (plan.is_complex) {

@@ -23,11 +23,7 @@ PreparedOperand cpu_prepare(const Plan& plan, const OperandView& view, const Sca
   const std::vector<std::int32_t> even = is_half ? even_shifts(prepared.scales.shift) : std::vector<std::int32_t>();
   if (is_half) scales.shift = even.data();
   const Block all{0, encoded.outer, 0, encoded.inner};
-  if (kernel != nullptr) {
-    cpu_encode_packed(plan, plan.count(), encoded, scales, all, side, prepared.planes.get());
-  } else {
-    cpu_encode(plan, plan.count(), encoded, scales, all, prepared.planes.get());
-  }
+  encode_block(plan, kernel, plan.count(), encoded, scales, all, side, prepared.planes.get());
   return prepared;
 }
 

@@ -44,7 +44,7 @@ void check_threads(const MultiplyShape& shape, int asked, int taken) {
   const std::size_t entries = plan.groups.size() * static_cast<std::size_t>(shape.rows * shape.columns);
   std::vector<std::uint8_t> expected(entries), found(entries, kPoison);
   const ByteKernel& kernel = *byte_kernels().front();
-  const auto multiply = [&](std::vector<std::uint8_t>& out, const TileScratch& scratch) {
+  const auto multiply = [&](std::vector<std::uint8_t>& out, const MultiplyScratch& scratch) {
     multiply_bytes(kernel, plan, plan.count(), shape, a.get(), b.get(), false, out.data(), scratch);
   };
 
@@ -52,7 +52,7 @@ void check_threads(const MultiplyShape& shape, int asked, int taken) {
   const std::int64_t bytes = multiply_bytes_scratch(plan, shape);
   constexpr std::int64_t beyond = 64 << 20;
   std::vector<char> memory(static_cast<std::size_t>(bytes + beyond), static_cast<char>(kPoison));
-  const TileScratch scratch{memory.data(), bytes};
+  const MultiplyScratch scratch{memory.data(), bytes};
   multiply(expected, scratch);
   set_thread_count(taken);
   for (int i = 0; i < 5; ++i) multiply(found, scratch);  // helpers may come late
@@ -84,7 +84,7 @@ void check_floats(const MultiplyShape& shape, int asked, int taken) {
   const std::size_t entries = plan.groups.size() * static_cast<std::size_t>(shape.rows * shape.columns);
   std::vector<std::int32_t> expected(entries), found(entries, -1);
   const auto multiply = [&](std::vector<std::int32_t>& out, void* scratch, std::int64_t bytes) {
-    cpu_multiply(plan, plan.count(), shape, a.data(), b.data(), false, out.data(), scratch, bytes);
+    cpu_multiply(plan, plan.count(), shape, a.data(), b.data(), false, out.data(), {scratch, bytes});
   };
   set_thread_count(1);
   const std::int64_t least = cpu_multiply_scratch(plan, shape);

@@ -10,6 +10,7 @@
 #include "cpu/bytes/fold_lines.hpp"
 #include "cpu/runtime/threads.hpp"
 #include "cpu/stages/encode.hpp"
+#include "cpu/stages/walk.hpp"
 
 namespace ozfp4 {
 namespace {
@@ -50,7 +51,7 @@ TileShape choose_tile(const Plan& plan, const MultiplyShape& shape, std::int64_t
   return tile;
 }
 
-// One tile of the output of one group, on the sums of one thread.
+// One tile of the output of one group, on the sums of one thread, as walk.hpp asks for.
 class TileSums {
  public:
   TileSums(const ByteKernel& kernel, const MultiplyShape& shape, const void* planes_a, const void* planes_b, std::int32_t* sums)
@@ -62,17 +63,21 @@ class TileSums {
         planes_b_(static_cast<const char*>(planes_b)),
         sums_(sums) {}
 
-  void place(std::int64_t row, std::int64_t rows, std::int64_t column, std::int64_t columns) {
+  // `output` is that of all of the group. Range: a modulus of at least 2, or 0 where nothing is folded.
+  void place(std::int64_t row, std::int64_t column, const TileShape& tile, std::int64_t modulus, bool accumulate, void* output) {
     row_ = row;
-    rows_ = rows;
+    rows_ = std::min(tile.rows, shape_.rows - row);
     column_ = column;
-    columns_ = columns;
-    pitch_ = sums_pitch(columns);
+    columns_ = std::min(tile.columns, shape_.columns - column);
+    pitch_ = sums_pitch(columns_);
     is_started_ = false;
+    if (modulus != 0) modulus_ = make_fold(static_cast<std::uint32_t>(modulus), kSignedFoldExact);
+    accumulate_ = accumulate;
+    output_ = output;
   }
 
-  // sums (+)= A_plane B_plane over all of K.
-  void multiply(int a_plane, int b_plane) {
+  // Range: all of K at once.
+  void add(int a_plane, int b_plane, std::int64_t, std::int64_t) {
     const char *plane_a = planes_a_ + a_plane * packed_a_.plane_bytes(), *plane_b = planes_b_ + b_plane * packed_b_.plane_bytes();
     const std::int32_t* starts = packed_b_.starts(plane_b) + column_;
     const std::int64_t padded = panels_of(columns_) * kPanelLines;
@@ -89,21 +94,28 @@ class TileSums {
     }
   }
 
-  void fold(const fold_constants& modulus, std::int64_t multiplier) {
-    for (std::int64_t i = 0; i < rows_; ++i) fold_sums(line(i), columns_, modulus, static_cast<std::int32_t>(multiplier));
+  void fold(std::int64_t multiplier) {
+    for (std::int64_t i = 0; i < rows_; ++i) fold_sums(line(i), columns_, modulus_, static_cast<std::int32_t>(multiplier));
   }
 
-  // Calls use(line of sums, columns, first entry of the output) for every row.
-  template <class Use>
-  void store(const Use& use) {
-    for (std::int64_t i = 0; i < rows_; ++i) use(line(i), columns_, (row_ + i) * shape_.columns + column_);
+  void store(std::int64_t multiplier) {
+    for (std::int64_t i = 0; i < rows_; ++i) {
+      store_residues(line(i), columns_, modulus_, static_cast<std::uint32_t>(multiplier), accumulate_,
+                     static_cast<std::uint8_t*>(output_) + first_of(i));
+    }
   }
 
-  void restart() { is_started_ = false; }
-  bool is_started() const { return is_started_; }
+  void flush(std::int64_t weight) {
+    for (std::int64_t i = 0; i < rows_; ++i) {
+      flush_sums(line(i), columns_, weight, accumulate_, static_cast<std::int64_t*>(output_) + first_of(i));
+    }
+    accumulate_ = true;
+    is_started_ = false;
+  }
 
  private:
   std::int32_t* line(std::int64_t i) { return sums_ + i * pitch_; }
+  std::int64_t first_of(std::int64_t i) const { return (row_ + i) * shape_.columns + column_; }
 
   const ByteKernel& kernel_;
   const MultiplyShape& shape_;
@@ -111,54 +123,10 @@ class TileSums {
   const char *planes_a_, *planes_b_;
   std::int32_t* sums_;
   std::int64_t row_ = 0, rows_ = 0, column_ = 0, columns_ = 0, pitch_ = 0;
-  bool is_started_ = false;
+  fold_constants modulus_{};
+  bool accumulate_ = false, is_started_ = false;
+  void* output_ = nullptr;
 };
-
-// Horner's rule over the chain of one modulus.
-void multiply_chain(const Group& group, std::int64_t inners, TileSums& tile, bool accumulate, std::uint8_t* out) {
-  const fold_constants modulus = make_fold(static_cast<std::uint32_t>(group.modulus), kSignedFoldExact);
-  const std::int64_t product = inners * group.max_product;
-  std::int64_t held = 0;  // bound of the sums
-  for (const Step& step : group.chain) {
-    if (held + product > kSignedFoldExact) {
-      tile.fold(modulus, 1);
-      held = group.modulus;
-    }
-    tile.multiply(step.a_plane, step.b_plane);
-    held += product;
-    if (step.multiplier != 0 && &step != &group.chain.back()) {
-      tile.fold(modulus, step.multiplier);
-      held = group.modulus * step.multiplier;
-    }
-  }
-  const auto last = static_cast<std::uint32_t>(group.chain.back().multiplier);
-  tile.store([&](const std::int32_t* sums, std::int64_t n, std::int64_t first) {
-    store_residues(sums, n, modulus, last, accumulate, out + first);
-  });
-}
-
-// One group of plain integer terms.
-void multiply_sums(const Plan& plan, const Group& group, std::int64_t inners, TileSums& tile, bool accumulate,
-                   std::int64_t* out) {
-  const std::int64_t product = inners * group.max_product;
-  std::int64_t held = 0, weight = 0;
-  const auto flush = [&] {
-    tile.store([&](const std::int32_t* sums, std::int64_t n, std::int64_t first) {
-      flush_sums(sums, n, weight, accumulate, out + first);
-    });
-    accumulate = true;
-    held = 0;
-    tile.restart();
-  };
-  for (int t = group.first_term; t < group.first_term + group.terms; ++t) {
-    const Term& term = plan.terms[static_cast<std::size_t>(t)];
-    if (tile.is_started() && (term.weight != weight || held + product > kInt32Exact)) flush();
-    weight = term.weight;
-    tile.multiply(term.a_plane, term.b_plane);
-    held += product;
-  }
-  flush();
-}
 
 }  // namespace
 
@@ -172,20 +140,20 @@ std::int64_t multiply_bytes_scratch(const Plan& plan, const MultiplyShape& shape
 }
 
 void multiply_bytes(const ByteKernel& kernel, const Plan& plan, int count, const MultiplyShape& shape, const void* planes_a,
-                    const void* planes_b, bool accumulate, void* output, const TileScratch& scratch,
+                    const void* planes_b, bool accumulate, void* output, const MultiplyScratch& scratch,
                     const std::function<void(double)>& progress) {
   const TileShape tile = choose_tile(plan, shape, scratch.bytes / static_cast<std::int64_t>(sizeof(std::int32_t)));
   const std::int64_t tile_columns = ceil_div(shape.columns, tile.columns);
   const std::int64_t per_group = ceil_div(shape.rows, tile.rows) * tile_columns, entries = shape.rows * shape.columns;
   const auto multiply_one = [&](TileSums& sums, std::int64_t task) {
     const std::int64_t g = task / per_group, at = task % per_group;
-    const std::int64_t row = at / tile_columns * tile.rows, column = at % tile_columns * tile.columns;
-    sums.place(row, std::min(tile.rows, shape.rows - row), column, std::min(tile.columns, shape.columns - column));
     const Group& group = plan.groups[static_cast<std::size_t>(g)];
+    sums.place(at / tile_columns * tile.rows, at % tile_columns * tile.columns, tile, plan.has_moduli() ? group.modulus : 0,
+               accumulate, static_cast<char*>(output) + g * entries * output_entry_bytes(plan));
     if (plan.has_moduli()) {
-      multiply_chain(group, shape.inners, sums, accumulate, static_cast<std::uint8_t*>(output) + g * entries);
+      walk_chain(group, shape.inners, kSignedFoldExact, group.modulus, sums);
     } else {
-      multiply_sums(plan, group, shape.inners, sums, accumulate, static_cast<std::int64_t*>(output) + g * entries);
+      walk_terms(plan, group, shape.inners, kInt32Exact, sums);
     }
   };
   // All threads work on one group at a time, whose planes stay in the last-level cache: tasks in order, group by group.

@@ -15,12 +15,6 @@ namespace ozfp4 {
 // The kernel whose tiles the planes of a plan are packed in, nullptr where they are multiplied in floating point.
 const ByteKernel* byte_kernel_of(const Plan& plan);
 
-// Memory for the sums of tiles, aligned to 64.
-struct TileScratch {
-  void* memory;
-  std::int64_t bytes;
-};
-
 // From one row of a tile's sums to the next: an odd number of cache lines, as a first-level cache holds few of lines that are a
 // power of two apart.
 constexpr std::int64_t sums_pitch(std::int64_t columns) { return (panels_of(columns) | 1) * kPanelLines; }
@@ -34,7 +28,7 @@ std::int64_t multiply_bytes_scratch(const Plan& plan, const MultiplyShape& shape
 // As cpu_multiply, whose scratch is of any size: the number of threads may have changed since it was asked for. Range:
 // shape.inners <= kMostByteInner; planes of bytes, packed for their sides, with these extents.
 void multiply_bytes(const ByteKernel& kernel, const Plan& plan, int count, const MultiplyShape& shape, const void* planes_a,
-                    const void* planes_b, bool accumulate, void* output, const TileScratch& scratch,
+                    const void* planes_b, bool accumulate, void* output, const MultiplyScratch& scratch,
                     const std::function<void(double)>& progress = {});
 
 }  // namespace ozfp4

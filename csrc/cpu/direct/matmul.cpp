@@ -6,11 +6,11 @@
 #include <optional>
 #include <type_traits>
 
-#include "cpu/direct/tile.hpp"
 #include "cpu/direct/vectors.hpp"
 #include "cpu/integers/scale.hpp"
 #include "cpu/runtime/fp_mode.hpp"
 #include "cpu/runtime/threads.hpp"
+#include "cpu/runtime/vectorise.hpp"
 
 namespace ozfp4 {
 namespace {
@@ -24,6 +24,30 @@ constexpr std::int64_t kPackGrain = 20000, kMultiplyGrain = 1 << 20;
 
 // Entries of a line that are copied at once where lines are contiguous along K: what they fill stays in the first-level cache.
 constexpr std::int64_t kPanelRun = 64;
+
+// sums[i][j] = sum_k a[k][i] b[k][j] modulo 2^32 or 2^64, for panels [k][kDirectRows] and [k][kDirectColumns]. Multiplications
+// and additions of unsigned words wrap, and signed integers modulo 2^w are such words: of sums of products the lower w bits are
+// right whatever the entries and however many there are.
+//
+// A function per width, because GCC clones functions but not templates. The sums are an array of one dimension, which GCC keeps
+// in registers.
+template <class Word>
+inline void tile_impl(const Word* a, const Word* b, std::int64_t k, Word* sums) {
+  Word sum[kDirectRows * kDirectColumns] = {};
+  for (std::int64_t p = 0; p < k; ++p, a += kDirectRows, b += kDirectColumns) {
+    for (std::int64_t i = 0; i < kDirectRows; ++i) {
+      for (std::int64_t j = 0; j < kDirectColumns; ++j) sum[i * kDirectColumns + j] += a[i] * b[j];
+    }
+  }
+  std::copy_n(sum, kDirectRows * kDirectColumns, sums);
+}
+
+OZFP4_VECTORISED void multiply_tile(const std::uint32_t* a, const std::uint32_t* b, std::int64_t k, std::uint32_t* sums) {
+  tile_impl(a, b, k, sums);
+}
+OZFP4_VECTORISED void multiply_tile(const std::uint64_t* a, const std::uint64_t* b, std::int64_t k, std::uint64_t* sums) {
+  tile_impl(a, b, k, sums);
+}
 
 // panel[k][line] = the entry modulo 2^w, for `count` lines from `outer0` on and `inners` entries from `inner0` on; the lines up
 // to Lines are 0. The loop order follows the smaller stride. Range: T an integer type, count <= Lines.

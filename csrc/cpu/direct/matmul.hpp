@@ -6,7 +6,6 @@
 #include <functional>
 
 #include "arith/multiples.hpp"
-#include "cpu/direct/tile.hpp"
 #include "cpu/integers/matmul.hpp"
 #include "cpu/runtime/buffer.hpp"
 
@@ -14,6 +13,9 @@ namespace ozfp4 {
 
 // So many passes over the larger side take less time than tiles of which most is padding.
 inline constexpr std::int64_t kThin = 3;
+
+// Rows and columns of a tile: 8 x 32 sums of 64 bits fill the 32 registers of AVX-512.
+inline constexpr std::int64_t kDirectRows = 8, kDirectColumns = 32;
 
 // Into which blocks a direct product is cut.
 struct DirectShape {

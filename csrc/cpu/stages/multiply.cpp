@@ -12,6 +12,7 @@
 #include "cpu/gemm/gemm.hpp"
 #include "cpu/runtime/threads.hpp"
 #include "cpu/runtime/vectorise.hpp"
+#include "cpu/stages/walk.hpp"
 
 namespace ozfp4 {
 namespace {
@@ -27,12 +28,6 @@ constexpr std::int64_t kTasksBetweenReports = 16;  // of each thread: of few, th
 template <class Real>
 constexpr std::int64_t exact_limit() {
   return sizeof(Real) == 4 ? kFp32Exact : kFp64Exact;
-}
-
-// K in the fewest pieces of at most `longest` entries, all of about the same length.
-std::int64_t even_piece(std::int64_t k, std::int64_t longest) {
-  const std::int64_t pieces = (k + longest - 1) / longest;
-  return (k + pieces - 1) / pieces;
 }
 
 // Entries of the accumulators. They grow with each extent, so that what is left at the end of blocks finds room where blocks do.
@@ -214,90 +209,53 @@ struct Operands {
   Planes<Real> a, b;
 };
 
-// What a thread has of the scratch.
-template <class Real>
-struct Own {
-  Real* sums;
-  void* panels;
-};
-
-// Sums += A_plane[rows of the tile] B_plane[its columns]^T over [k0, k0 + k).
-template <class Real>
-void multiply_piece(const Operands<Real>& operands, int a_plane, int b_plane, const Tile& tile, std::int64_t k0, std::int64_t k,
-                    bool accumulate, const Own<Real>& own) {
-  const std::int64_t ld = operands.shape.inners;
-  gemm_nt(gemm_tile<Real>(), tile.rows, tile.columns, k, operands.a.plane(a_plane) + tile.row * ld + k0, ld,
-          operands.b.plane(b_plane) + tile.column * ld + k0, ld, accumulate, own.sums, tile.columns, own.panels);
-}
-
-// Calls body(acc, n, out) for the rows of a tile of accumulators.
-template <class Real, class Stored, class Body>
-void for_tile(const MultiplyShape& shape, const Tile& tile, Real* acc, Stored* output, const Body& body) {
-  Stored* out = output + tile.row * shape.columns + tile.column;
-  for (std::int64_t row = 0; row < tile.rows; ++row) body(acc + row * tile.columns, tile.columns, out + row * shape.columns);
-}
-
 template <class Real>
 using Residue = std::conditional_t<sizeof(Real) == 4, std::uint8_t, std::int32_t>;
 
-// One modulus, one tile: Horner's rule over the chain, K cut where the accumulator demands it.
+// One tile of the output of one group, on what a thread has of the scratch, as walk.hpp asks for.
 template <class Real>
-void multiply_chain(const Group& group, const Operands<Real>& operands, const Tile& tile, bool accumulate, Residue<Real>* output,
-                    const Own<Real>& own) {
-  const std::int64_t limit = exact_limit<Real>() - group.modulus;  // reduce() needs |acc| <= limit
-  const std::int64_t piece =
-      even_piece(operands.shape.inners, accumulator_k_max(group.max_product, limit, group.modulus / 2 + 2));
-  const Real modulus = static_cast<Real>(group.modulus), inverse = Real(1) / modulus;
-  std::int64_t held = 0;  // bound of |acc|
-  bool started = false;
-  auto fold = [&](std::int64_t multiplier) {
-    fold_entries(own.sums, tile.entries(), modulus, inverse, static_cast<Real>(multiplier));
-    held = (group.modulus / 2 + 2) * multiplier;
-  };
-  for (const Step& step : group.chain) {
-    for (std::int64_t k0 = 0; k0 < operands.shape.inners; k0 += piece) {
-      const std::int64_t k = std::min(piece, operands.shape.inners - k0);
-      if (held + k * group.max_product > limit) fold(1);
-      multiply_piece(operands, step.a_plane, step.b_plane, tile, k0, k, started, own);
-      started = true;
-      held += k * group.max_product;
-    }
-    if (step.multiplier != 0 && &step != &group.chain.back()) fold(step.multiplier);
-  }
-  const Real last = static_cast<Real>(group.chain.back().multiplier);
-  for_tile(operands.shape, tile, own.sums, output, [&](const Real* from, std::int64_t n, Residue<Real>* out) {
-    finish_entries(from, n, modulus, inverse, last, accumulate, out);
-  });
-}
+struct TileSums {
+  const Operands<Real>& operands;
+  const Tile tile;
+  Real modulus;
+  bool accumulate;
+  void* output;  // of all of the group
+  Real* sums;
+  void* panels;
+  bool is_started = false;
 
-// One group of plain integer terms, one tile.
-template <class Real>
-void multiply_sums(const Plan& plan, const Group& group, const Operands<Real>& operands, const Tile& tile, bool accumulate,
-                   std::int64_t* output, const Own<Real>& own) {
-  const std::int64_t piece = even_piece(operands.shape.inners, accumulator_k_max(group.max_product, exact_limit<Real>()));
-  std::int64_t held = 0, weight = 0;
-  bool started = false;
-  auto flush = [&] {
-    for_tile(operands.shape, tile, own.sums, output,
-             [&](const Real* from, std::int64_t n, std::int64_t* out) { flush_entries(from, n, weight, accumulate, out); });
-    accumulate = true;
-    started = false;
-    held = 0;
-  };
-  for (int t = group.first_term; t < group.first_term + group.terms; ++t) {
-    const Term& term = plan.terms[static_cast<std::size_t>(t)];
-    if (started && term.weight != weight) flush();
-    weight = term.weight;
-    for (std::int64_t k0 = 0; k0 < operands.shape.inners; k0 += piece) {
-      const std::int64_t k = std::min(piece, operands.shape.inners - k0);
-      if (held + k * group.max_product > exact_limit<Real>()) flush();
-      multiply_piece(operands, term.a_plane, term.b_plane, tile, k0, k, started, own);
-      started = true;
-      held += k * group.max_product;
-    }
+  // Sums += A_plane[rows of the tile] B_plane[its columns]^T over [k0, k0 + k).
+  void add(int a_plane, int b_plane, std::int64_t k0, std::int64_t k) {
+    const std::int64_t ld = operands.shape.inners;
+    gemm_nt(gemm_tile<Real>(), tile.rows, tile.columns, k, operands.a.plane(a_plane) + tile.row * ld + k0, ld,
+            operands.b.plane(b_plane) + tile.column * ld + k0, ld, is_started, sums, tile.columns, panels);
+    is_started = true;
   }
-  flush();
-}
+
+  void fold(std::int64_t multiplier) {
+    fold_entries(sums, tile.entries(), modulus, Real(1) / modulus, static_cast<Real>(multiplier));
+  }
+
+  void store(std::int64_t multiplier) {
+    for_rows(static_cast<Residue<Real>*>(output), [&](const Real* from, Residue<Real>* out) {
+      finish_entries(from, tile.columns, modulus, Real(1) / modulus, static_cast<Real>(multiplier), accumulate, out);
+    });
+  }
+
+  void flush(std::int64_t weight) {
+    for_rows(static_cast<std::int64_t*>(output),
+             [&](const Real* from, std::int64_t* out) { flush_entries(from, tile.columns, weight, accumulate, out); });
+    accumulate = true;
+    is_started = false;
+  }
+
+ private:
+  template <class Stored, class Body>
+  void for_rows(Stored* out, const Body& body) {
+    out += tile.row * operands.shape.columns + tile.column;
+    for (std::int64_t row = 0; row < tile.rows; ++row) body(sums + row * tile.columns, out + row * operands.shape.columns);
+  }
+};
 
 // Tiles that are worked on at one time: each thread multiplies and folds one of its own.
 int slots_for(const MultiplyShape& shape, int terms) {
@@ -323,11 +281,10 @@ std::int64_t bytes_before_panels(const Plan& plan, const MultiplyShape& shape) {
 
 template <class Real>
 void multiply_all(const Plan& plan, int count, const MultiplyShape& shape, const void* planes_a, const void* planes_b,
-                  bool accumulate, void* output, void* scratch, std::int64_t scratch_bytes,
-                  const std::function<void(double)>& progress) {
+                  bool accumulate, void* output, const MultiplyScratch& scratch, const std::function<void(double)>& progress) {
   const bool is_decoded = sizeof(Real) == 4;
   const std::int64_t decoded = is_decoded ? most_planes(plan) * shape.inners : 0;
-  auto* workspace = static_cast<Real*>(scratch);
+  auto* workspace = static_cast<Real*>(scratch.memory);
   Operands<Real> operands{shape,
                           {planes_a, shape.rows, shape.inners, workspace},
                           {planes_b, shape.columns, shape.inners, workspace + decoded * shape.rows}};
@@ -338,19 +295,26 @@ void multiply_all(const Plan& plan, int count, const MultiplyShape& shape, const
   const std::int64_t before_panels = bytes_before_panels<Real>(plan, shape);
   const std::int64_t panel_bytes = gemm_bytes<Real>(shape.columns, shape.inners);
   // The number of threads may have changed since the scratch was asked for.
-  const std::int64_t room = (scratch_bytes - before_panels) / panel_bytes;
+  const std::int64_t room = (scratch.bytes - before_panels) / panel_bytes;
   const int slots = static_cast<int>(std::min<std::int64_t>(slots_for(shape, terms), room));
   const std::int64_t entries = accumulator_entries(shape, sizeof(Real)) / slots;
   const Tiling tiling = Tiling::for_threads(shape.rows, shape.columns, entries, slots, together);
   const std::int64_t tiles = tiling.count(), own_entries = tiling.most_entries();
+  const std::int64_t entry_bytes = output_entry_bytes(plan);
   const auto multiply_tile = [&](std::int64_t task, int slot) {
     const Group& group = plan.groups[static_cast<std::size_t>(task / tiles)];
-    const std::int64_t offset = task / tiles * shape.rows * shape.columns;
-    const Own<Real> own{accumulators + slot * own_entries, static_cast<char*>(scratch) + before_panels + slot * panel_bytes};
+    TileSums<Real> sums{operands,
+                        tiling[task % tiles],
+                        static_cast<Real>(group.modulus),
+                        accumulate,
+                        static_cast<char*>(output) + task / tiles * shape.rows * shape.columns * entry_bytes,
+                        accumulators + slot * own_entries,
+                        static_cast<char*>(scratch.memory) + before_panels + slot * panel_bytes};
     if (plan.has_moduli()) {
-      multiply_chain(group, operands, tiling[task % tiles], accumulate, static_cast<Residue<Real>*>(output) + offset, own);
+      // reduce() takes sums up to that limit, and leaves up to m / 2 + 2.
+      walk_chain(group, shape.inners, exact_limit<Real>() - group.modulus, group.modulus / 2 + 2, sums);
     } else {
-      multiply_sums(plan, group, operands, tiling[task % tiles], accumulate, static_cast<std::int64_t*>(output) + offset, own);
+      walk_terms(plan, group, shape.inners, exact_limit<Real>(), sums);
     }
   };
   const std::int64_t step = progress ? (slots == 1 ? 1 : kTasksBetweenReports * slots) : groups * tiles;
@@ -398,10 +362,9 @@ std::int64_t cpu_multiply_scratch(const Plan& plan, const MultiplyShape& shape) 
 }
 
 void cpu_multiply(const Plan& plan, int count, const MultiplyShape& shape, const void* planes_a, const void* planes_b,
-                  bool accumulate, void* output, void* scratch, std::int64_t scratch_bytes,
-                  const std::function<void(double)>& progress) {
+                  bool accumulate, void* output, const MultiplyScratch& scratch, const std::function<void(double)>& progress) {
   const auto multiply = plan.alphabet.entry == PlaneEntry::fp64 ? multiply_all<double> : multiply_all<float>;
-  multiply(plan, count, shape, planes_a, planes_b, accumulate, output, scratch, scratch_bytes, progress);
+  multiply(plan, count, shape, planes_a, planes_b, accumulate, output, scratch, progress);
 }
 
 }  // namespace ozfp4

@@ -19,15 +19,21 @@ struct MultiplyShape {
   std::int64_t rows, columns, inners;
 };
 
+// Memory for sums and panels, aligned to 64.
+struct MultiplyScratch {
+  void* memory;
+  std::int64_t bytes;
+};
+
 // Scratch in bytes for as many threads as there are now: no less than for smaller extents.
 std::int64_t cpu_multiply_scratch(const Plan& plan, const MultiplyShape& shape);
 
 // output[g][row][column] for the groups of the first `count` moduli (or the first groups) from planes as cpu_encode writes them.
 // With `accumulate` the output already holds the residues (sums) of an earlier piece of K, to which this piece is added.
-// `scratch`, aligned to 64, has cpu_multiply_scratch bytes of any number of threads. `progress`, if any, is called after every
+// `scratch` has cpu_multiply_scratch bytes of any number of threads. `progress`, if any, is called after every
 // few tiles of a group with the fraction of the products done; it may throw to stop.
 void cpu_multiply(const Plan& plan, int count, const MultiplyShape& shape, const void* planes_a, const void* planes_b,
-                  bool accumulate, void* output, void* scratch, std::int64_t scratch_bytes,
+                  bool accumulate, void* output, const MultiplyScratch& scratch,
                   const std::function<void(double)>& progress = {});
 
 }  // namespace ozfp4
