@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import copy
 import importlib
+import itertools
 import pickle
 import subprocess
 import sys
@@ -21,18 +22,14 @@ from ozfp4._emulation.summary import Decision, Problem
 from ozfp4.testing import assert_same_bits
 
 torch = pytest.importorskip("torch")
-from torch_devices import DEVICES  # noqa: E402
+from torch_devices import entries, on_devices, outcome  # noqa: E402
 
 from ozfp4._emulation.for_torch import names, operators  # noqa: E402
 
 REAL, COMPLEX = torch.float64, torch.complex128
 NOISE = -7.25
+MODES = ("fastest", "always")
 MATMUL, LINEAR, OPERATOR = torch.matmul, torch.nn.functional.linear, torch.Tensor.__matmul__
-
-
-@pytest.fixture(params=DEVICES)
-def device(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
 
 
 @pytest.fixture
@@ -62,11 +59,6 @@ def _names_are_restored() -> Any:
     assert stands()
     yield
     assert stands()
-
-
-def entries(*shape: int, dtype: Any = REAL, device: str = "cpu") -> Any:
-    g = torch.Generator().manual_seed(31 * len(shape) + sum(shape))
-    return (torch.randn(shape, dtype=dtype, generator=g) * 3).exp().to(device)
 
 
 def called(path: str) -> Callable[..., Any]:
@@ -145,6 +137,7 @@ FORMS: dict[str, tuple[Make, Make, list[tuple[int, ...]], str, tuple[int, int, i
 }  # fmt: skip
 
 
+@on_devices
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("dtype", [REAL, COMPLEX, torch.float32, torch.int64])
 def test_bits_of_what_is_faster(device: str, told: Any, form: str, dtype: Any) -> None:
@@ -201,19 +194,22 @@ def test_gradients_of_what_is_caught(told: Any) -> None:
     assert_same_bits(w.grad, ozfp4.matmul(x.detach().mT, start))
 
 
+@on_devices
 @pytest.mark.filterwarnings("ignore")  # torch's own, of its forward mode
-def test_gradients_of_gradients_and_transforms(told: Any) -> None:
-    x, stack, v = entries(4, 4).requires_grad_(), entries(3, 4, 4), entries(4)
-    a = x.detach()
-    with ozfp4.emulate() as scope:
+@pytest.mark.parametrize("mode", MODES)
+def test_gradients_of_gradients_and_transforms(told: Any, device: str, mode: str) -> None:
+    a, stack, v = (entries(*shape, device=device) for shape in ((4, 4), (3, 4, 4), (4,)))
+    with ozfp4.emulate(mode=mode) as scope:
+        x = entries(4, 4).requires_grad_()
         assert torch.autograd.gradcheck(lambda y: y @ y, x)
         assert torch.autograd.gradgradcheck(lambda y: torch.tensordot(y, y, 1), x)
         mapped = torch.vmap(torch.mm, (None, 0))(a, stack)
         gradient = torch.func.grad(lambda y: torch.mv(y, v).sum())(a)
         _, tangent = torch.func.jvp(torch.mv, (a, v), (a, v))
-    assert_same_bits(mapped, torch.stack([ozfp4.matmul(a, y) for y in stack]))
+    assert_same_bits(mapped.cpu(), torch.stack([ozfp4.matmul(a, y) for y in stack]).cpu())
     torch.testing.assert_close(gradient, v.expand(4, -1))
     torch.testing.assert_close(tangent, 2 * ozfp4.matmul(a, v))
+    assert scope.summary.caught >= 4
     assert scope.summary.left == 0
 
 
@@ -286,13 +282,6 @@ def test_what_is_written_is_counted_and_refused_as_by_torch(told: Any) -> None:
 
 
 # ---- What torch sees to itself
-
-
-def outcome(call: Callable[[], Any]) -> Any:
-    try:
-        return call()
-    except Exception as error:
-        return type(error), str(error)
 
 
 @pytest.mark.filterwarnings("ignore")  # torch's own: nested and quantised tensors
@@ -418,14 +407,15 @@ def test_products_without_memory_are_torchs_where_nothing_is_written(
 # ---- Who is in the scope
 
 
-def test_other_threads_and_tasks_are_not_in_it(told: Any) -> None:
+@pytest.mark.parametrize("mode", MODES)
+def test_other_threads_and_tasks_are_not_in_it(told: Any, mode: str) -> None:
     a = entries(5, 5)
-    with ozfp4.emulate() as scope:
+    with ozfp4.emulate(mode=mode) as scope:
         thread = threading.Thread(target=lambda: a @ a)
         thread.start()
         thread.join()
         assert scope.summary.rows == ()
-    first, second = ozfp4.emulate(), ozfp4.emulate()
+    first, second = ozfp4.emulate(mode=mode), ozfp4.emulate(mode=mode)
 
     async def task(scope: Any, before: int, after: int) -> None:
         await asyncio.sleep(0.01 * before)
@@ -445,7 +435,7 @@ def test_other_threads_and_tasks_are_not_in_it(told: Any) -> None:
     assert (first.summary.caught, second.summary.caught) == (1, 1)
 
 
-@pytest.mark.parametrize("modes", [("always", "fastest"), ("fastest", "always"), ("fastest", "fastest")])
+@pytest.mark.parametrize("modes", list(itertools.product(MODES, MODES)))
 def test_the_innermost_scope_counts(told: Any, modes: tuple[str, str]) -> None:
     a = entries(5, 5)
     outer, inner = (ozfp4.emulate(mode=mode, accuracy="correct") for mode in modes)
@@ -457,6 +447,7 @@ def test_the_innermost_scope_counts(told: Any, modes: tuple[str, str]) -> None:
     assert (outer.summary.caught, inner.summary.caught) == (1, 1)
     with outer, ozfp4.emulate(mode=modes[1], dtypes=["float32"]) as blind:
         found = a @ a
+        torch.nn.functional.conv1d(a[None], a[:, :, None])
     assert_same_bits(found, torch.mm(a, a))
     assert (outer.summary.caught, blind.summary.caught, blind.summary.left) == (1, 0, 1)
 

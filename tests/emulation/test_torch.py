@@ -18,21 +18,10 @@ from ozfp4.testing import assert_same_bits
 from support import chosen
 
 torch = pytest.importorskip("torch")
-from torch_devices import DEVICES  # noqa: E402
+from torch_devices import entries, on_devices  # noqa: E402
 
 REAL, COMPLEX = torch.float64, torch.complex128
 NOISE = -7.25
-
-
-@pytest.fixture(params=DEVICES)
-def device(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
-
-
-def entries(*shape: int, dtype: Any = REAL, device: str = "cpu") -> Any:
-    g = torch.Generator().manual_seed(31 * len(shape) + sum(shape))
-    # The last bits of sums depend on how they are made.
-    return (torch.randn(shape, dtype=dtype, generator=g) * 3).exp().to(device)
 
 
 def gemm(c: Any, a: Any, b: Any, beta: Any = 1, alpha: Any = 1) -> Any:
@@ -68,6 +57,7 @@ PRODUCTS: dict[str, tuple[Callable[..., Any], Callable[..., Any], list[tuple[int
 UPDATES = [name for name in PRODUCTS if name.startswith(("add", "badd"))]
 
 
+@on_devices
 @pytest.mark.parametrize("name", PRODUCTS)
 @pytest.mark.parametrize("dtype", [REAL, COMPLEX, torch.float32, torch.complex64, torch.int64])
 def test_bits(device: str, name: str, dtype: Any) -> None:
@@ -88,6 +78,7 @@ def test_bits(device: str, name: str, dtype: Any) -> None:
     assert row.problem.dtype == str(dtype).removeprefix("torch.")
 
 
+@on_devices
 @pytest.mark.parametrize("name", UPDATES)
 @pytest.mark.parametrize(("alpha", "beta"), [(-1.5, 0.25), (1, 0), (0, 2)])
 def test_factors(device: str, name: str, alpha: float, beta: float) -> None:
@@ -104,6 +95,7 @@ def test_factors(device: str, name: str, alpha: float, beta: float) -> None:
             assert_same_bits(c.cpu(), expected.cpu())
 
 
+@on_devices
 def test_factors_of_integers_lose_what_torch_drops(device: str) -> None:
     n = torch.arange(9, device=device).reshape(3, 3)
     with ozfp4.emulate(dtypes="integers", mode="always") as scope:
@@ -112,6 +104,7 @@ def test_factors_of_integers_lose_what_torch_drops(device: str) -> None:
     assert scope.summary.caught == 1
 
 
+@on_devices
 @pytest.mark.parametrize("accuracy", ["correct", "scaled"])
 def test_keywords_are_those_of_the_products(device: str, accuracy: str) -> None:
     a, b, c = (entries(*shape, device=device) for shape in ((9, 40), (40, 6), (6,)))
@@ -121,6 +114,7 @@ def test_keywords_are_those_of_the_products(device: str, accuracy: str) -> None:
     assert_same_bits(update.cpu(), ozfp4.gemm(1, a, b, 1, c, accuracy=accuracy).cpu())
 
 
+@on_devices
 def test_views_and_lazy_tensors(device: str) -> None:
     a, b = entries(9, 40, dtype=COMPLEX, device=device), entries(40, 6, dtype=COMPLEX, device=device)
     cases = [
@@ -141,6 +135,7 @@ def test_views_and_lazy_tensors(device: str) -> None:
 # ---- Results that go to other tensors
 
 
+@on_devices
 def test_out_is_resized_as_torch_does(device: str) -> None:
     a, b = entries(5, 8, device=device), entries(8, 3, device=device)
     expected = ozfp4.matmul(a, b)
@@ -158,6 +153,7 @@ def test_out_is_resized_as_torch_does(device: str) -> None:
     assert not strided.is_contiguous()
 
 
+@on_devices
 def test_out_may_be_an_operand(device: str) -> None:
     """Where torch reads what it has written, and where it allows it."""
     a, v = entries(5, 5, device=device), entries(5, device=device)
@@ -177,6 +173,7 @@ def test_out_may_be_an_operand(device: str) -> None:
         assert_same_bits(found.cpu(), expected.cpu())
 
 
+@on_devices
 def test_errors_are_torchs_own(device: str) -> None:
     a, b = entries(5, 8, device=device), entries(8, 3, device=device)
     wrong = [
@@ -211,6 +208,7 @@ def test_errors_are_torchs_own(device: str) -> None:
 # ---- Gradients, maps, modes of torch
 
 
+@on_devices
 def test_gradients_are_products_of_ours(device: str) -> None:
     x, w, bias = entries(6, 40, device=device), entries(5, 40, device=device), entries(5, device=device)
     x.requires_grad_(), w.requires_grad_()
@@ -221,13 +219,6 @@ def test_gradients_are_products_of_ours(device: str) -> None:
     assert_same_bits(w.grad.cpu(), ozfp4.matmul(start.mT, x.detach()).cpu())
     calls = sorted((row.operation, row.calls) for row in scope.summary.rows)
     assert calls == [("addmm", 1), ("mm", 1), ("mm", 1)]
-
-
-def test_gradients_of_gradients() -> None:
-    x = entries(4, 4).requires_grad_()
-    with ozfp4.emulate(mode="always"):
-        assert torch.autograd.gradcheck(lambda y: y @ y, x)
-        assert torch.autograd.gradgradcheck(lambda y: y @ y, x)
 
 
 def test_a_backward_pass_outside_is_torchs() -> None:
@@ -248,6 +239,7 @@ COMPOSED: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
+@on_devices
 @pytest.mark.parametrize("name", COMPOSED)
 def test_what_is_made_of_products_in_every_mode(device: str, name: str) -> None:
     a, b = entries(7, 31, device=device), entries(31, 5, device=device)
@@ -257,20 +249,6 @@ def test_what_is_made_of_products_in_every_mode(device: str, name: str) -> None:
             found = COMPOSED[name](a, b)
         assert scope.summary.caught == 1, mode
         assert_same_bits(found.cpu(), expected.cpu())
-
-
-@pytest.mark.filterwarnings("ignore")  # torch's own, of its forward mode
-def test_transforms(device: str) -> None:
-    a, stack, v = entries(5, 8, device=device), entries(3, 8, 4, device=device), entries(8, device=device)
-    with ozfp4.emulate(mode="always") as scope:
-        mapped = torch.vmap(torch.mm, (None, 0))(a, stack)
-        gradient = torch.func.grad(lambda x: torch.mv(x, v).sum())(a)
-        _, tangent = torch.func.jvp(torch.mv, (a, v), (a, v))
-    assert_same_bits(mapped.cpu(), torch.stack([ozfp4.matmul(a, x) for x in stack]).cpu())
-    torch.testing.assert_close(gradient, v.expand(5, -1))
-    torch.testing.assert_close(tangent, 2 * ozfp4.matmul(a, v))
-    assert scope.summary.caught >= 4
-    assert scope.summary.left == 0
 
 
 def test_tensors_without_entries_and_of_other_layouts() -> None:
@@ -286,32 +264,6 @@ def test_tensors_without_entries_and_of_other_layouts() -> None:
 
 
 # ---- Who is in the scope
-
-
-def test_the_innermost_scope_counts() -> None:
-    a = entries(5, 5)
-    with ozfp4.emulate(mode="always") as outer, ozfp4.emulate(dtypes=["float32"], mode="always") as inner:
-        a @ a
-        torch.nn.functional.conv1d(a[None], a[:, :, None])
-    assert (outer.summary.rows, inner.summary.caught, inner.summary.left) == ((), 0, 1)
-    with ozfp4.emulate(mode="always") as outer, ozfp4.emulate(mode="always", accuracy="correct") as inner:
-        found = a @ a
-    assert_same_bits(found, ozfp4.matmul(a, a, accuracy="correct"))
-    assert (outer.summary.rows, inner.summary.caught) == ((), 1)
-    with ozfp4.emulate(mode="always") as outer:
-        with ozfp4.emulate(mode="always"):
-            pass
-        a @ a
-    assert outer.summary.caught == 1
-
-
-def test_other_threads_are_not_in_the_scope() -> None:
-    a = entries(5, 5)
-    with ozfp4.emulate(mode="always") as scope:
-        thread = threading.Thread(target=lambda: a @ a)
-        thread.start()
-        thread.join()
-    assert scope.summary.rows == ()
 
 
 def test_calls_by_name_are_as_outside() -> None:

@@ -12,11 +12,7 @@ import ozfp4
 from ozfp4.testing import assert_same_bits
 
 torch = pytest.importorskip("torch")
-
-
-def entries(*shape: int, dtype: Any = torch.float64) -> Any:
-    return torch.randn(shape, dtype=dtype, generator=torch.Generator().manual_seed(sum(shape)))
-
+from torch_devices import entries, outcome  # noqa: E402
 
 A = entries(4, 4)
 W = entries(4, 4)
@@ -139,13 +135,6 @@ def test_operators_that_call_functions() -> None:
 
 
 # ---- Factors and results
-
-
-def outcome(call: Callable[[], Any]) -> Any:
-    try:
-        return call()
-    except Exception as error:
-        return type(error), str(error)
 
 
 def factors_of(dtype: Any) -> list[Any]:
