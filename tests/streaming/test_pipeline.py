@@ -8,6 +8,7 @@ import signal
 import threading
 import time
 import weakref
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -184,16 +185,19 @@ def test_progress_rises_to_one(late: Any, jobs: list[Any]) -> None:
     assert 1 < len(told) <= jobs[0][0].tiling.count
 
 
-@pytest.mark.parametrize("error", [KeyboardInterrupt, ZeroDivisionError])
-def test_what_progress_raises_ends_everything(late: Any, error: type[BaseException]) -> None:
+@pytest.mark.parametrize(
+    "error", [OverflowError("mine"), MemoryError("workspace_limit mine"), KeyboardInterrupt()], ids=repr
+)
+def test_what_progress_raises_ends_everything_and_is_told_as_it_is(late: Any, error: BaseException) -> None:
     (device,) = late()
     threads = set(threading.enumerate())
 
     def stop(fraction: float) -> None:
         raise error
 
-    with pytest.raises(error), ozfp4.progress(stop):
+    with pytest.raises(type(error)) as raised, ozfp4.progress(stop):
         ozfp4.matmul(A, B, device="late", workspace_limit=LIMIT)
+    assert raised.value is error
     assert set(threading.enumerate()) <= threads
     products = device.products
     time.sleep(0.05)
@@ -316,12 +320,11 @@ def test_nothing_is_left_without_a_collector(late: Any, monkeypatch: pytest.Monk
         ozfp4.set_num_threads(1)  # the pool keeps its own
         before = threads_of_the_system()
         for _ in range(2):
-            if fails:
-                with pytest.raises(ValueError, match="no more"), ozfp4.progress(report):
-                    ozfp4.matmul(A, B, device="late", workspace_limit=LIMIT)
-            else:
-                with ozfp4.progress(report):
-                    ozfp4.matmul(A, B, device="late", workspace_limit=LIMIT)
+            with (
+                pytest.raises(ValueError, match="no more") if fails else nullcontext(),
+                ozfp4.progress(report),
+            ):
+                ozfp4.matmul(A, B, device="late", workspace_limit=LIMIT)
         ends = time.monotonic() + 10  # the device's own queues let go of what ran there a little later
         while (
             any(each() is not None for each in made) or threads_of_the_system() > before
@@ -333,20 +336,6 @@ def test_nothing_is_left_without_a_collector(late: Any, monkeypatch: pytest.Monk
     finally:
         ozfp4.set_num_threads(None)
         gc.enable()
-
-
-@pytest.mark.parametrize(
-    "error", [OverflowError("mine"), MemoryError("workspace_limit mine"), KeyboardInterrupt()]
-)
-def test_what_progress_raises_is_told_as_it_is(late: Any, error: BaseException) -> None:
-    late()
-
-    def report(_: float) -> None:
-        raise error
-
-    with pytest.raises(type(error)) as raised, ozfp4.progress(report):
-        ozfp4.matmul(A, B, device="late", workspace_limit=LIMIT)
-    assert raised.value is error
 
 
 def test_an_interrupt_amid_the_end_leaves_nothing_under_way(

@@ -83,22 +83,27 @@ def test_a_resident_block_stays_for_its_strips(tiling: Tiling) -> None:
     assert tiling.count % tiling.strips == 0
 
 
+def bytes_of_all(made: Sizes) -> dict[str, int]:
+    """Of the entries of both operands and of the result, each of them once."""
+    count_a, count_b = (1 if x.is_shared else made.matrices for x in (made.a, made.b))
+    return {
+        "a": count_a * made.m * made.k * made.a.entry,
+        "b": count_b * made.n * made.k * made.b.entry,
+        "c": made.matrices * made.m * made.n * made.c.entry,
+    }
+
+
 @given(tilings())
 def test_the_traffic_is_no_more_than_blocks_times_the_other_operand(tiling: Tiling) -> None:
     made = tiling.sizes
-    whole = {
-        "a": (1 if made.a.is_shared else made.matrices) * made.m * made.k * made.a.entry,
-        "b": (1 if made.b.is_shared else made.matrices) * made.n * made.k * made.b.entry,
-    }
-    result = made.matrices * made.m * made.n * made.c.entry
-    moved = moved_bytes(tiling)
-    assert moved >= whole["a"] + whole["b"] + result
+    whole, moved = bytes_of_all(made), moved_bytes(tiling)
+    assert moved >= sum(whole.values())
     other = "b" if tiling.resident == "a" else "a"
     own, length = (made.m, tiling.rows) if tiling.resident == "a" else (made.n, tiling.columns)
     times = -(-own // length)
     if not getattr(made, tiling.resident).is_shared and getattr(made, other).is_shared:
         times *= -(-made.matrices // tiling.matrices)
-    assert moved <= whole[tiling.resident] + times * whole[other] + result
+    assert moved <= whole[tiling.resident] + times * whole[other] + whole["c"]
 
 
 @given(sizes(), st.integers(1, 40))
@@ -115,14 +120,7 @@ def test_the_best_is_within_the_limit(made: Sizes, part: int) -> None:
         return
     assert tiling.held_bytes + tiling.least_workspace <= limit
     if part == 1:
-        assert (
-            moved_bytes(tiling)
-            == sum(
-                (1 if matrix.is_shared else made.matrices) * lines * made.k * matrix.entry
-                for lines, matrix in ((made.m, made.a), (made.n, made.b))
-            )
-            + made.matrices * made.m * made.n * made.c.entry
-        )
+        assert moved_bytes(tiling) == sum(bytes_of_all(made).values())
 
 
 def large(m: int, n: int, k: int) -> Sizes:
