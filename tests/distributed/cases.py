@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -114,6 +114,25 @@ def draw(
             ]
         )  # fmt: skip
     return a, b, (layout_of(stack_a), layout_of(stack_b)), choose.choice([None, *layouts]), options
+
+
+def error_of(call: Callable[[], object]) -> str:
+    """As "TypeName: message"; nothing where it returns."""
+    try:
+        call()
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
+    return ""
+
+
+class Torch:
+    """torch with other functions of some names."""
+
+    def __init__(self, **replaced: Any) -> None:
+        vars(self).update(replaced)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(torch, name)
 
 
 @contextmanager

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 import torch
 import torch.distributed as dist
-from cases import by_bytes
+from cases import Torch, by_bytes, error_of
 from ranks import FAILING, PAIRS, Here, Ranks, check_gpus, group, named
 
 import ozfp4
@@ -31,18 +31,20 @@ def operands(here: Here) -> tuple[torch.Tensor, torch.Tensor]:
     return torch.ones(2, 5, **options), torch.ones(5, 3, **options)
 
 
-def error_of(call: Callable[[], object]) -> str:
-    try:
-        call()
-    except Exception as error:
-        return f"{type(error).__name__}: {error}"
-    return ""
-
-
 def check_in_order(here: Here) -> None:
     """The group serves the next product."""
     a, b = operands(here)
     assert bool((ozfp4.distributed.matmul(a, b, result="replicated") == 5).all())
+
+
+def said(here: Here, call: Callable[[], object], *changes: tuple[Any, str, Any]) -> str:
+    """The error of a call that is made with other attributes (of, name, value); the group serves the next product."""
+    with pytest.MonkeyPatch.context() as patch:
+        for change in changes:
+            patch.setattr(*change)
+        text = error_of(call)
+    check_in_order(here)
+    return text
 
 
 # By name: what rank 1 does otherwise, and what all ranks say.
@@ -72,7 +74,7 @@ OTHERWISE = {
 def differ(here: Here, name: str) -> str:
     a, b = operands(here)
     options: dict[str, Any] = {}
-    is_odd, identity = here.rank == 1, agree.identity
+    changes: list[Any] = []
     if name == "both inner":
         b = b[:4]
     if name == "whole of all":
@@ -89,7 +91,7 @@ def differ(here: Here, name: str) -> str:
         k = plan.k_max // here.size + 1
         a, b = a.new_ones(2, k), b.new_ones(k, 3)
         options = {"plan": plan, "accuracy": "scaled", "layout": ("columns", "rows")}
-    if is_odd:
+    if here.rank == 1:
         changed = {
             "accuracy": {"accuracy": "correct"},
             "workspace_limit": {"workspace_limit": 10**6},
@@ -103,12 +105,8 @@ def differ(here: Here, name: str) -> str:
             "gradient": a.clone().requires_grad_(),
         }.get(name, a)  # fmt: skip
         if name == "version":
-            agree.identity = lambda: "ozfp4 0.0.1, build 12"
-    try:
-        return error_of(lambda: ozfp4.distributed.matmul(a, b, **options))
-    finally:
-        agree.identity = identity
-        check_in_order(here)
+            changes = [(agree, "identity", lambda: "ozfp4 0.0.1, build 12")]
+    return said(here, lambda: ozfp4.distributed.matmul(a, b, **options), *changes)
 
 
 # By the number of ranks, where rank 1 has three rows and every other one two.
@@ -140,9 +138,8 @@ def test_a_byte_of_what_computes_is_another_build(tmp_path: Path, file: str) -> 
 
 
 def test_the_library_of_a_rank() -> None:
-    said = agree.identity()
     build = agree.digest_of(Path(ozfp4.__file__).parent)
-    assert said == f"ozfp4 {ozfp4.__version__}, build {build}, torch {torch.__version__}"
+    assert agree.identity() == f"ozfp4 {ozfp4.__version__}, build {build}, torch {torch.__version__}"
 
 
 # By name: what rank 1 is called with, and how it refuses that.
@@ -193,8 +190,7 @@ def refuse(here: Here, name: str) -> tuple[str, bool]:
             "gradient": a.clone().requires_grad_(), "device of a": a.to("meta"), "device": a.to("meta"),
         }.get(name, a)  # fmt: skip
         b = b.to("meta") if name == "device" else b
-    text = error_of(lambda: ozfp4.distributed.matmul(a, b, **options))
-    check_in_order(here)
+    text = said(here, lambda: ozfp4.distributed.matmul(a, b, **options))
     is_same = (
         type(a) is not torch.Tensor or a.shape != before.shape or name in ("sparse", "dtype") or a.is_meta
     )
@@ -226,38 +222,30 @@ class BrokenError(Exception):
 def break_product(here: Here, where: str, result: str) -> str:
     """Rank 1 fails in its second product, or has no memory for what comes; the layouts make everybody receive from it."""
     a, _ = operands(here)
-    calls, own = [], (gathered.matmul, agree.LEAST_CONFIRMED, torch.empty)
+    calls, multiply = [], gathered.matmul
 
     def fail(*args: Any, **names: Any) -> Any:
         calls.append(1)
         if here.rank == 1 and len(calls) == 2:
             raise BrokenError("no more")
-        return own[0](*args, **names)
+        return multiply(*args, **names)
 
     def short(*args: Any, **names: Any) -> Any:
         if here.rank == 1 and names.get("dtype") == torch.uint8 and isinstance(args[0], int):
             raise torch.OutOfMemoryError("too much")
-        return own[2](*args, **names)
+        return torch.empty(*args, **names)
 
     mine = torch.ones(5, 1, dtype=torch.float64, device=here.device)
 
     def call() -> Any:
-        return ozfp4.distributed.matmul(
-            a, mine, layout=("rows", "columns"), result=result, method="redistribute"
-        )
-
-    try:
-        if where == "product":
-            gathered.matmul = fail
-        else:
-            agree.LEAST_CONFIRMED = 1
-            gathered.torch = type("torch", (), {"empty": short, "uint8": torch.uint8})
         with by_bytes():
-            return error_of(call)
-    finally:
-        gathered.matmul, agree.LEAST_CONFIRMED = own[:2]
-        gathered.torch = torch
-        check_in_order(here)
+            return ozfp4.distributed.matmul(
+                a, mine, layout=("rows", "columns"), result=result, method="redistribute"
+            )
+
+    if where == "product":
+        return said(here, call, (gathered, "matmul", fail))
+    return said(here, call, (agree, "LEAST_CONFIRMED", 1), (gathered, "torch", Torch(empty=short)))
 
 
 def test_a_product_that_fails_is_known_where_its_entries_were_to_go(failing: Ranks) -> None:
@@ -273,30 +261,26 @@ def test_missing_memory_is_known_before_anybody_sends(failing: Ranks) -> None:
     assert failing.run(break_product, "memory", "rows") == told
 
 
-def remembered(here: Here) -> list[int]:
-    """How many exchanges calls make."""
-    a, b = operands(here)
-    whole, counts, swap = ((2 * here.size, 5), (5, 3)), [0], agree.Group.swap
+def exchanges(a: Any, b: Any, calls: list[dict[str, Any]]) -> list[int]:
+    """How many exchanges products with these keywords make."""
+    counts, swap = [], agree.Group.swap
 
     def count(self: Any, *args: Any) -> Any:
         counts[-1] += 1
         return swap(self, *args)
 
-    agree.Group.swap = count
-    try:
-        for options in (
-            {},
-            {},
-            {"whole": whole, "check": "first"},
-            {"whole": whole, "check": "first"},
-            {"whole": whole},
-        ):
-            c = ozfp4.distributed.matmul(a, b, **options)
-            assert bool((c == 5).all())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(agree.Group, "swap", count)
+        for options in calls:
             counts.append(0)
-    finally:
-        agree.Group.swap = swap
-    return counts[:-1]
+            ozfp4.distributed.matmul(a, b, **options)
+    return counts
+
+
+def remembered(here: Here) -> list[int]:
+    whole = ((2 * here.size, 5), (5, 3))
+    first = {"whole": whole, "check": "first"}
+    return exchanges(*operands(here), [{}, {}, first, first, {"whole": whole}])
 
 
 def test_what_was_agreed_upon_needs_no_exchange_where_that_is_asked_for(pair: Ranks) -> None:
@@ -352,9 +336,9 @@ def hears(
     for rank in {*range(ranks.size)} - {1}:
         if found[rank].is_dead and ranks.device == "cuda" and may_end:
             continue
-        said = f"RuntimeError: rank {rank} of {ranks.size} had no answer of all other ranks: one of them has"
+        told = f"RuntimeError: rank {rank} of {ranks.size} had no answer of all other ranks: one of them has"
         text = found[rank].value or (found[rank].error if dies else "")  # it may die within what comes before
-        assert str(text).startswith(said), found[rank]
+        assert str(text).startswith(told), found[rank]
         assert least < found[rank].seconds < 40
     ranks.close()
 
@@ -384,47 +368,37 @@ def test_a_rank_that_does_not_come_is_waited_for_as_long_as_the_group_says(kind:
     hears(alone(kind, 2.0), leave, least=1.0)
 
 
-class OnCpu:
+def on_cpu(what: str) -> Torch:
     """torch whose GPU is the CPU, as far as an exchange by a device asks for it: one that never ends, in a graph that is being
     captured, or without memory."""
 
-    def __init__(self, what: str) -> None:
-        self.what = what
-        self.cuda = SimpleNamespace(
-            OutOfMemoryError=torch.cuda.OutOfMemoryError, current_device=lambda: 0, Stream=object,
-            is_current_stream_capturing=lambda: what == "captured", stream=lambda _: nullcontext(),
-            Event=lambda: SimpleNamespace(record=lambda: None, query=lambda: what != "endless"),
-        )  # fmt: skip
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(torch, name)
-
-    def device(self, *_: Any) -> Any:
-        return torch.device("cpu")
-
-    def empty(self, *args: Any, pin_memory: bool = False, **names: Any) -> Any:
-        if self.what == "full":
+    def empty(*args: Any, pin_memory: bool = False, **names: Any) -> Any:
+        if what == "full":
             raise torch.cuda.OutOfMemoryError("too much")
         return torch.empty(*args, **names)
+
+    cuda = SimpleNamespace(
+        OutOfMemoryError=torch.cuda.OutOfMemoryError, current_device=lambda: 0, Stream=object,
+        is_current_stream_capturing=lambda: what == "captured", stream=lambda _: nullcontext(),
+        Event=lambda: SimpleNamespace(record=lambda: None, query=lambda: what != "endless"),
+    )  # fmt: skip
+    return Torch(cuda=cuda, device=lambda *_: torch.device("cpu"), empty=empty)
 
 
 def by_device(here: Here, what: str) -> tuple[str, float]:
     over = agree.Group(dist.group.WORLD)
     over.on_host = False
-    own = agree.torch, agree._timeout
-    agree.torch, agree._timeout = OnCpu(what), lambda *_: 1.0
-    start = time.monotonic()
-    try:
-        said = error_of(lambda: check_order(over.swap(f"{here.rank}".encode())))
-    finally:
-        agree.torch, agree._timeout = own
-    taken = time.monotonic() - start
-    check_in_order(here)
-    return said, taken
+    taken = []
 
+    def call() -> None:
+        start = time.monotonic()
+        try:
+            assert over.swap(f"{here.rank}".encode()) == [b"0", b"1"]
+        finally:
+            taken.append(time.monotonic() - start)
 
-def check_order(messages: list[bytes]) -> None:
-    assert messages == [str(rank).encode() for rank in range(len(messages))]
+    text = said(here, call, (agree, "torch", on_cpu(what)), (agree, "_timeout", lambda *_: 1.0))
+    return text, taken[0]
 
 
 BY_DEVICE = {
@@ -439,8 +413,8 @@ BY_DEVICE = {
 @pytest.mark.parametrize("what", BY_DEVICE)
 def test_an_exchange_by_a_device(what: str) -> None:
     """What is wrong is said as it is, and before the end of the timeout, at which torch would end the process."""
-    said, taken = group(2).run(by_device, what)[0]
-    assert said.startswith(BY_DEVICE[what]) if BY_DEVICE[what] else said == ""
+    text, taken = group(2).run(by_device, what)[0]
+    assert text.startswith(BY_DEVICE[what]) if BY_DEVICE[what] else text == ""
     assert what != "endless" or taken >= 0.8
 
 
@@ -450,14 +424,13 @@ def after_its_end(here: Here) -> str:
     dist.destroy_process_group(handle)
     del handle
     gc.collect()
-    said = error_of(lambda: over.swap(b""))
-    check_in_order(here)
-    return said
+    return said(here, lambda: over.swap(b""))
 
 
 def test_a_group_that_has_ended_is_not_that_of_all_ranks() -> None:
-    said = group(2).run(after_its_end)
-    assert all(text.startswith("RuntimeError") and text.endswith("group: it has ended") for text in said)
+    for text in group(2).run(after_its_end):
+        assert text.startswith("RuntimeError")
+        assert text.endswith("group: it has ended")
 
 
 def groups(here: Here) -> list[str]:

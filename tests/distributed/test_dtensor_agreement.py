@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from cases import error_of
 from meshes import mesh_of, placed, random
 from ranks import Here, Ranks, group
-from test_agreement import alike, check_in_order, error_of
+from test_agreement import alike, exchanges, said
 
 import ozfp4
 import ozfp4.distributed
@@ -53,7 +54,7 @@ def differ(here: Here, extents: tuple[int, ...], name: str) -> str:
     x, y = operands(here, mesh, ((*rest, "S0"), (*rest, "R")))
     options: dict[str, Any] = {"workspace_limit": 2**29} if name == "library" else {}
     ozfp4.matmul(x, y)  # what it keeps is no agreement
-    identity = agree.identity
+    changes: list[Any] = []
     if here.rank == 1:
         options |= {
             "result": {"placements": [Replicate()] * len(extents)}, "accuracy": {"accuracy": "correct"},
@@ -71,32 +72,27 @@ def differ(here: Here, extents: tuple[int, ...], name: str) -> str:
         if name == "operand":
             x = operands(here, mesh, ((*rest, "R"), (*rest, "R")))[0]
         if name == "library":
-            agree.identity = lambda: "ozfp4 0.0.1, build 12"
-    try:
-        return error_of(lambda: ozfp4.distributed.matmul(x, y, **options))
-    finally:
-        agree.identity = identity
-        check_in_order(here)
+            changes = [(agree, "identity", lambda: "ozfp4 0.0.1, build 12")]
+    return said(here, lambda: ozfp4.distributed.matmul(x, y, **options), *changes)
+
+
+def check_raised_by_all(ranks: Ranks, extents: tuple[int, ...], name: str) -> None:
+    others = {2: "rank 0", 3: "ranks 0 and 2", 4: "ranks 0, 2 and 3"}[ranks.size]
+    told = OTHERWISE[name].format(others=others)
+    found, expected = ranks.run(differ, extents, name), alike(ranks, told, OWN.get(name, told))
+    assert all(text.startswith(start) for text, start in zip(found, expected, strict=True)), found
 
 
 @pytest.mark.parametrize("name", OTHERWISE)
 def test_what_differs_is_raised_by_all(failing: Ranks, name: str) -> None:
-    found = failing.run(differ, (failing.size,), name)
-    others = "rank 0" if failing.size == 2 else "ranks 0 and 2"
-    told = OTHERWISE[name].format(others=others)
-    expected = alike(failing, told, OWN.get(name, told))
-    assert all(said.startswith(start) for said, start in zip(found, expected, strict=True)), found
+    check_raised_by_all(failing, (failing.size,), name)
 
 
 @pytest.mark.parametrize("name", ["dtype", "refused"])
 @pytest.mark.parametrize("extents", [(2, 2), (1, 4)], ids=str)
 def test_on_a_mesh_of_two_dimensions(extents: tuple[int, ...], name: str) -> None:
     """All ranks hear it, those that share no group with rank 1 as well."""
-    ranks = group(4)
-    found = ranks.run(differ, extents, name)
-    told = OTHERWISE[name].format(others="ranks 0, 2 and 3")
-    expected = alike(ranks, told, OWN.get(name, told))
-    assert all(said.startswith(start) for said, start in zip(found, expected, strict=True)), found
+    check_raised_by_all(group(4), extents, name)
 
 
 def of_some_ranks(here: Here) -> str:
@@ -116,28 +112,16 @@ def test_ranks_have_their_numbers_in_the_program() -> None:
 
 
 def counted(here: Here, extents: tuple[int, ...]) -> list[int]:
-    """How many exchanges calls make."""
     mesh, rest = mesh_of(here, extents), ["R"] * (len(extents) - 1)
-    counts, swap = [0], agree.Group.swap
-
-    def count(self: Any, *args: Any) -> Any:
-        counts[-1] += 1
-        return swap(self, *args)
-
-    agree.Group.swap = count  # type: ignore[method-assign]
-    try:
-        for options in (
-            {"workspace_limit": 2**20 + 52},
-            {"workspace_limit": 2**20 + 52},
-            {"workspace_limit": True + 2**20 + 51},
-            {"accuracy": "correct", "rounding": "up"},
-        ):
-            x, y = operands(here, mesh, ((*rest, "S0"), (*rest, "R")))
-            ozfp4.distributed.matmul(x, y, **options)  # type: ignore[arg-type]
-            counts.append(0)
-    finally:
-        agree.Group.swap = swap  # type: ignore[method-assign]
-    return counts[:-1]
+    counts = []
+    for options in (
+        {"workspace_limit": 2**20 + 52},
+        {"workspace_limit": 2**20 + 52},
+        {"workspace_limit": True + 2**20 + 51},
+        {"accuracy": "correct", "rounding": "up"},
+    ):
+        counts += exchanges(*operands(here, mesh, ((*rest, "S0"), (*rest, "R"))), [options])
+    return counts
 
 
 def test_equal_calls_exchange_nothing_twice(pair: Ranks) -> None:
@@ -153,12 +137,9 @@ def other_calls(here: Here) -> str:
     x, y = operands(here, mesh_of(here, (here.size,)), (["S0"], ["R"]))
     a, b = (random(i, shape, torch.float64, here.device) for i, shape in enumerate(((4, 7), (7, 5))))
     handle = x.device_mesh.get_group(0)
-    try:
-        if here.rank == 1:
-            return error_of(lambda: ozfp4.distributed.matmul(a, b, group=handle))
-        return error_of(lambda: ozfp4.distributed.matmul(x, y, workspace_limit=2**20 + 49))
-    finally:
-        check_in_order(here)
+    if here.rank == 1:
+        return said(here, lambda: ozfp4.distributed.matmul(a, b, group=handle))
+    return said(here, lambda: ozfp4.distributed.matmul(x, y, workspace_limit=2**20 + 49))
 
 
 def test_parts_and_dtensors_are_different_calls(pair: Ranks) -> None:
@@ -171,10 +152,9 @@ def forget(here: Here) -> str:
     mesh = mesh_of(here, (2, 2))
     x, y = operands(here, mesh, (("R", "S0"), ("R", "R")))
     first = mesh.get_group(0)
-    own = agree.REMEMBERED, agree.Group.swap
-    try:
-        ozfp4.distributed.matmul(x, y, workspace_limit=2**20 + 47)
-        agree.REMEMBERED = 2
+    ozfp4.distributed.matmul(x, y, workspace_limit=2**20 + 47)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(agree, "REMEMBERED", 2)
         if mesh.get_local_rank(1) == 0:
             from torch.distributed.tensor import DeviceMesh
 
@@ -183,10 +163,8 @@ def forget(here: Here) -> str:
                 ozfp4.distributed.matmul(*operands(here, half, (["S0"], ["R"])), workspace_limit=limit)
                 a, b = torch.ones(2, 5), torch.ones(5, 3)
                 ozfp4.distributed.matmul(a, b, group=first, whole=((4, 5), (5, 3)), workspace_limit=limit)
-        agree.Group.swap = no_swap  # type: ignore[assignment,method-assign]
+        patch.setattr(agree.Group, "swap", no_swap)
         return error_of(lambda: ozfp4.distributed.matmul(x, y, workspace_limit=2**20 + 47))
-    finally:
-        agree.REMEMBERED, agree.Group.swap = own  # type: ignore[method-assign]
 
 
 def no_swap(*_: Any) -> None:
@@ -210,8 +188,8 @@ def put_otherwise(here: Here, name: str) -> list[str]:
         "numbers": {"workspace_limit": np.int64(2**20 + 46)},
         "placements": {"placements": (Shard(-2),)},
     }
-    swap, said = agree.Group.swap, []
-    try:
+    found = []
+    with pytest.MonkeyPatch.context() as patch:
         for is_first in (True, False):
             is_other = here.rank == 1 and is_first
             z = x
@@ -220,11 +198,9 @@ def put_otherwise(here: Here, name: str) -> list[str]:
                     x.to_local(), mesh, x.placements, run_check=False, shape=x.shape, stride=(1, 8)
                 )
             asked = options | (others.get(name, {}) if is_other else {})
-            said.append(error_of(lambda z=z, asked=asked: ozfp4.distributed.matmul(z, y, **asked)))  # type: ignore[misc]
-            agree.Group.swap = no_swap  # type: ignore[assignment,method-assign]
-    finally:
-        agree.Group.swap = swap  # type: ignore[method-assign]
-    return said
+            found.append(error_of(lambda z=z, asked=asked: ozfp4.distributed.matmul(z, y, **asked)))  # type: ignore[misc]
+            patch.setattr(agree.Group, "swap", no_swap)
+    return found
 
 
 @pytest.mark.parametrize("name", ["strides", "numbers", "placements"])
@@ -237,16 +213,11 @@ def other_calls_in_a_row(here: Here) -> str:
     mesh = mesh_of(here, (2, 2))
     x, y = operands(here, mesh, (("R", "S0"), ("R", "R")))
     a, b = torch.ones(2, 5), torch.ones(5, 3)
-    try:
-        if here.rank != 1:
-            return error_of(lambda: ozfp4.distributed.matmul(x, y, workspace_limit=2**20 + 43))
-        first, _ = (
-            error_of(lambda dim=dim: ozfp4.distributed.matmul(a, b, group=mesh.get_group(dim)))  # type: ignore[misc]
-            for dim in (1, 0)
-        )
-        return first
-    finally:
-        check_in_order(here)
+    if here.rank != 1:
+        return said(here, lambda: ozfp4.distributed.matmul(x, y, workspace_limit=2**20 + 43))
+    first = error_of(lambda: ozfp4.distributed.matmul(a, b, group=mesh.get_group(1)))
+    said(here, lambda: ozfp4.distributed.matmul(a, b, group=mesh.get_group(0)))
+    return first
 
 
 def test_other_calls_are_told_along_the_next_dimension() -> None:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 torch = pytest.importorskip("torch")
 
-from cases import part  # noqa: E402
+from cases import Torch, error_of, part  # noqa: E402
 from meshes import mesh_of, placed  # noqa: E402
 from ranks import Here, Ranks, group  # noqa: E402
-from test_agreement import alike, check_in_order, error_of, operands  # noqa: E402
+from test_agreement import alike, operands, said  # noqa: E402
 
 import ozfp4.distributed  # noqa: E402
 from ozfp4._torch_ops import agree  # noqa: E402
@@ -46,13 +47,8 @@ def product_of_pieces(here: Here, what: str) -> str:
 
     if what == "a limit":
         options["workspace_limit"] = 1  # on rank 3 there is nothing to multiply
-    elif here.rank == 1:
-        reduce.partial_product = broken
-    try:
-        return error_of(lambda: ozfp4.distributed.matmul(a, b, **options))
-    finally:
-        reduce.partial_product = make
-        check_in_order(here)
+    changes = [(reduce, "partial_product", broken)] if what != "a limit" and here.rank == 1 else []
+    return said(here, lambda: ozfp4.distributed.matmul(a, b, **options), *changes)
 
 
 def test_a_rank_that_cannot_multiply_its_piece() -> None:
@@ -68,37 +64,35 @@ def test_a_rank_whose_piece_breaks(failing: Ranks, what: str) -> None:
     assert failing.run(product_of_pieces, what) == told
 
 
-class Short:
-    """torch without memory for floating-point or complex matrices of this shape."""
+def short(is_too_much: Callable[[Any], bool]) -> Torch:
+    """torch without memory for some shapes, or some numbers of bytes."""
 
-    def __init__(self, shape: tuple[int, ...]) -> None:
-        self.shape = shape
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(torch, name)
-
-    def empty(self, *args: Any, **names: Any) -> Any:
-        if args and tuple(args[0] if not isinstance(args[0], int) else ()) == self.shape:
+    def empty(*args: Any, **names: Any) -> Any:
+        if is_too_much(args[0]):
             raise RuntimeError("too much")
         return torch.empty(*args, **names)
 
+    return Torch(empty=empty)
+
+
+def reduced_by_rows(here: Here, a: Any, b: Any, result: str, *changes: Any) -> str:
+    """What is said of a product that is confirmed before anybody sends, with changes on rank 1 alone."""
+
+    def product() -> Any:
+        return ozfp4.distributed.matmul(a, b, layout=INNER, result=result, method="reduce")
+
+    return said(here, product, (agree, "LEAST_CONFIRMED", 1), *(changes if here.rank == 1 else ()))
+
 
 def without_memory(here: Here, where: str) -> str:
-    own = agree.LEAST_CONFIRMED, run.torch, reduce.torch
-    agree.LEAST_CONFIRMED = 1
     module, shape = (reduce, (4, 5)) if where == "integers" else (run, (4, 5) if where == "whole" else (2, 5))
     dtype = torch.int64 if where == "integers" else torch.complex128 if where == "complex" else torch.float64
     a, b = inner_parts(here, 6, dtype)
     if where == "complex":
         module, shape = reduce, (2, 10)
     result = "replicated" if where in ("whole", "integers") else "rows"
-    try:
-        if here.rank == 1:
-            module.torch = Short(shape)
-        return error_of(lambda: ozfp4.distributed.matmul(a, b, layout=INNER, result=result, method="reduce"))
-    finally:
-        agree.LEAST_CONFIRMED, run.torch, reduce.torch = own
-        check_in_order(here)
+    full = short(lambda asked: not isinstance(asked, int) and tuple(asked) == shape)
+    return reduced_by_rows(here, a, b, result, (module, "torch", full))
 
 
 @pytest.mark.parametrize("where", ["part", "whole", "integers", "complex"])
@@ -107,41 +101,21 @@ def test_results_without_memory_are_known_before_anybody_sends(pair: Ranks, wher
     assert pair.run(without_memory, where) == [f"RuntimeError: rank 1 refused: {own}", own]
 
 
-class ShortOfBytes:
-    """torch without memory for the bytes that are asked for the last of `times`."""
-
-    def __init__(self, times: int) -> None:
-        self.times = times
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(torch, name)
-
-    def empty(self, *args: Any, **names: Any) -> Any:
-        self.times -= isinstance(args[0], int)
-        if self.times == 0:
-            raise RuntimeError("too much")
-        return torch.empty(*args, **names)
-
-
 def lines_without_memory(here: Here, where: str) -> str:
     """A line with NaN, whose products are made anew from whole lines; rank 1 has no memory for these, or for the products."""
-    own = agree.LEAST_CONFIRMED, reduce.torch, reduce._Reduction._put_products
-    agree.LEAST_CONFIRMED = 1
     a, b = inner_parts(here, 6)
     a[1], a[3] = float("nan"), float("nan")  # of a part each
 
     def refuse(*_: Any) -> None:
         raise RuntimeError("too much")
 
-    try:
-        if here.rank == 1 and where == "lines":
-            reduce.torch = ShortOfBytes(2)  # first of all the residues'
-        elif here.rank == 1:
-            reduce._Reduction._put_products = refuse
-        return error_of(lambda: ozfp4.distributed.matmul(a, b, layout=INNER, result="rows", method="reduce"))
-    finally:
-        agree.LEAST_CONFIRMED, reduce.torch, reduce._Reduction._put_products = own
-        check_in_order(here)
+    sizes: list[int] = []
+    full = short(lambda asked: isinstance(asked, int) and sizes.append(asked) is None and len(sizes) == 2)
+    change = {
+        "lines": (reduce, "torch", full),  # first of all the residues'
+        "products": (reduce._Reduction, "_put_products", refuse),
+    }[where]
+    return reduced_by_rows(here, a, b, "rows", change)
 
 
 @pytest.mark.parametrize("where", ["lines", "products"])
@@ -149,6 +123,10 @@ def test_whole_lines_without_memory_leave_nobody_waiting(pair: Ranks, where: str
     own = "RuntimeError: too much"
     other = f"RuntimeError: rank 1 refused: {own}" if where == "lines" else ""  # which has its part by then
     assert pair.run(lines_without_memory, where) == [other, own]
+
+
+def no_more(*_: Any, **__: Any) -> None:
+    raise MemoryError("no more")
 
 
 def local_product(here: Here, what: str) -> str:
@@ -162,18 +140,8 @@ def local_product(here: Here, what: str) -> str:
     a = torch.ones((1 if what == "a limit" else here.size, 7), **kind)
     x, y = placed(here, a, mesh, ["S0"]), placed(here, torch.ones((7, 3), **kind), mesh, ["R"])
     options: dict[str, Any] = {"workspace_limit": 1} if what == "a limit" else {"overflow": "wrap"}
-    own = dtensor.local_product
-
-    def broken(*_: Any, **__: Any) -> None:
-        raise MemoryError("no more")
-
-    if what != "a limit" and here.rank == 1:
-        dtensor.local_product = broken
-    try:
-        return error_of(lambda: ozfp4.distributed.matmul(x, y, placements=[Replicate()], **options))
-    finally:
-        dtensor.local_product = own
-        check_in_order(here)
+    changes = [(dtensor, "local_product", no_more)] if what != "a limit" and here.rank == 1 else []
+    return said(here, lambda: ozfp4.distributed.matmul(x, y, placements=[Replicate()], **options), *changes)
 
 
 def test_a_limit_of_a_local_product_of_dtensors() -> None:
@@ -195,19 +163,9 @@ def pieces_on_a_mesh(here: Here) -> str:
     kind: Any = {"dtype": torch.float64, "device": here.device}
     x = placed(here, torch.ones((4, 12), **kind), mesh, ["S0", "S1"])
     y = placed(here, torch.ones((12, 5), **kind), mesh, ["R", "S0"])
-    make = reduce.partial_product
-
-    def broken(*_: Any) -> None:
-        raise MemoryError("no more")
-
-    if here.rank == 3:
-        reduce.partial_product = broken
-    try:
-        options: Any = {"method": "reduce", "placements": [Replicate(), Replicate()]}
-        return error_of(lambda: ozfp4.distributed.matmul(x, y, **options))
-    finally:
-        reduce.partial_product = make
-        check_in_order(here)
+    options: Any = {"method": "reduce", "placements": [Replicate(), Replicate()]}
+    changes = [(reduce, "partial_product", no_more)] if here.rank == 3 else []
+    return said(here, lambda: ozfp4.distributed.matmul(x, y, **options), *changes)
 
 
 def test_a_rank_of_a_mesh_that_fails_is_named_to_those_beyond_its_group() -> None:
@@ -220,10 +178,7 @@ def test_a_rank_of_a_mesh_that_fails_is_named_to_those_beyond_its_group() -> Non
 def malformed(here: Here, whole: Any) -> str:
     a, b = operands(here)
     given = whole if here.rank == 1 else ((4, 5), (5, 3))
-    try:
-        return error_of(lambda: ozfp4.distributed.matmul(a, b, whole=given))
-    finally:
-        check_in_order(here)
+    return said(here, lambda: ozfp4.distributed.matmul(a, b, whole=given))
 
 
 @pytest.mark.parametrize("whole", [(4, 5), ((4, 5), None), ((4, 5), ("x", 3))])
@@ -240,20 +195,19 @@ def first_with_out(here: Here) -> list[str]:
     options: dict[str, Any] = {"whole": ((2 * here.size, 6), (6, 3)), "check": "first"}
     found = [error_of(lambda: ozfp4.distributed.matmul(a, b, **options))]
     out = torch.full((2, 3), 7.0, **kind)
-    swap = agree.Group.swap
-    agree.Group.swap = None  # type: ignore[method-assign, assignment]
-    try:
+    no_swap = (agree.Group, "swap", None)
+    wrong = torch.full((3, 3), 7.0, **kind)
+
+    def calls() -> None:
         if here.rank == 0:
             found.append(error_of(lambda: ozfp4.distributed.matmul(a, b, out=out, **options)))
             assert bool((out == 6).all())
-            wrong = torch.full((3, 3), 7.0, **kind)
             found.append(error_of(lambda: ozfp4.distributed.matmul(a, b, out=wrong, **options)))
             assert bool((wrong == 7).all())
         with torch.set_grad_enabled(here.rank == 0):
             found.append(error_of(lambda: ozfp4.distributed.matmul(a, b, **options)))
-    finally:
-        agree.Group.swap = swap  # type: ignore[method-assign]
-        check_in_order(here)
+
+    assert said(here, calls, no_swap) == ""
     return found
 
 
@@ -268,14 +222,10 @@ def different_calls(here: Here) -> str:
     """Rank 1 begins a call while rank 0 is within one."""
     from ozfp4._torch_ops.agree import take_group
 
-    over = take_group(None)
-    try:
-        if here.rank == 0:
-            return error_of(lambda: agree.confirm(over, None))
-        a, b = operands(here)
-        return error_of(lambda: ozfp4.distributed.matmul(a, b))
-    finally:
-        check_in_order(here)
+    over, (a, b) = take_group(None), operands(here)
+    if here.rank == 0:
+        return said(here, lambda: agree.confirm(over, None))
+    return said(here, lambda: ozfp4.distributed.matmul(a, b))
 
 
 def test_ranks_in_different_calls_say_so(pair: Ranks) -> None:
@@ -306,10 +256,6 @@ def alive(here: Here, layout: str) -> int:
             most[0] = max(most[0], there)
         return x
 
-    class Counting:
-        def __getattr__(self, name: str) -> Any:
-            return counted if name == "empty" else getattr(torch, name)
-
     axis = -1 if layout == "columns" else -2
     n = 12 * here.size
     sizes = chunk_sizes(n, here.size)
@@ -318,7 +264,7 @@ def alive(here: Here, layout: str) -> int:
     of_b, result = Placed((n, n), axis, sizes), Placed((here.size, n), -2, of_a.sizes)
     problem = Problem(here.size, of_a, of_b, result, 8, 8, 8, "cpu", 1)
     gathered.pieces = lambda problem, computed: [(begin, 2) for begin in range(0, 12 if axis == -1 else n, 2)]
-    collectives.torch = Counting()
+    collectives.torch = Torch(empty=counted)
     out = torch.full((1, n), 7.0, dtype=torch.float64)
     try:
         products = Products({}, False)

@@ -7,7 +7,7 @@ from contextlib import nullcontext
 
 import pytest
 import torch
-from cases import by_bytes, draw, equal, natural, part
+from cases import by_bytes, draw, equal, error_of, natural, part
 from ranks import Here, Ranks
 
 import ozfp4
@@ -103,11 +103,9 @@ def overflowing(here: Here, where: int) -> tuple[str, bool]:
     b = torch.full((8, 3), 2**30, dtype=torch.int64)
     out = part(torch.full((8, 3), 5), "rows", here.rank, here.size).to(here.device).clone()
     mine = part(a, "rows", here.rank, here.size).to(here.device)
-    try:
-        ozfp4.distributed.matmul(mine, b.to(here.device), out=out, overflow="raise")
-    except OverflowError as error:
-        return str(error), bool((out == 5).all())
-    return "", False
+    given = mine, b.to(here.device)
+    text = error_of(lambda: ozfp4.distributed.matmul(*given, out=out, overflow="raise"))
+    return text, bool((out == 5).all())
 
 
 def test_an_overflow_of_one_rank_is_raised_by_all(ranks: Ranks) -> None:
@@ -117,6 +115,7 @@ def test_an_overflow_of_one_rank_is_raised_by_all(ranks: Ranks) -> None:
     )
     for rank, (text, is_unchanged) in enumerate(found):
         assert is_unchanged
+        assert text.startswith("OverflowError: ")
         assert "3 entries of the product do not fit" in text
         assert (rank == owner) != (f"rank {owner}" in text)
 

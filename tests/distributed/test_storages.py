@@ -11,7 +11,7 @@ torch = pytest.importorskip("torch")
 
 from meshes import mesh_of, placed  # noqa: E402
 from ranks import Here, Ranks  # noqa: E402
-from test_agreement import alike, check_in_order, error_of, operands  # noqa: E402
+from test_agreement import alike, operands, said  # noqa: E402
 
 import ozfp4  # noqa: E402
 import ozfp4.distributed  # noqa: E402
@@ -68,10 +68,7 @@ def freed_on_rank_1(here: Here, name: str) -> str:
     given = {"a": a, "b": b, "out": out}
     if here.rank == 1:
         given[name].untyped_storage().resize_(0)
-    try:
-        return error_of(lambda: ozfp4.distributed.matmul(**given))
-    finally:
-        check_in_order(here)
+    return said(here, lambda: ozfp4.distributed.matmul(**given))
 
 
 @pytest.mark.parametrize("name", ["a", "b", "out"])
@@ -89,10 +86,7 @@ def freed_dtensor(here: Here, placements: Any) -> str:
     a, b = (placed(here, z, mesh, ["S1" if z is x else "S0"]) for z in (x, y))
     if here.rank == 1:
         a.to_local().untyped_storage().resize_(0)
-    try:
-        return error_of(lambda: ozfp4.distributed.matmul(a, b, placements=placements))
-    finally:
-        check_in_order(here)
+    return said(here, lambda: ozfp4.distributed.matmul(a, b, placements=placements))
 
 
 def test_freed_dtensors_are_refused_on_every_rank(pair: Ranks) -> None:
