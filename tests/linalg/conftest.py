@@ -55,13 +55,30 @@ class Rational:
         rows = [[Fraction(int(each.p), int(each.q)) for each in row] for row in x.tolist()]
         return np.array(rows, dtype=object).reshape(x.nrows(), x.ncols())
 
-    def solve(self, a: Any, b: Any) -> Any:
-        """X with A X = B; of complex matrices the real parts above the imaginary ones."""
-        a, b = np.asarray(a), np.asarray(b)
+    def system(self, a: Any, b: Any) -> tuple[Any, Any]:
+        """A and B; of complex matrices real ones whose solution is the real parts above the imaginary ones."""
         if a.dtype.kind == "c":
             a = np.block([[a.real, -a.imag], [a.imag, a.real]])
             b = np.vstack([b.real, b.imag])
-        return self.matrix(a).solve(self.matrix(b))
+        return self.matrix(a), self.matrix(b)
+
+    def solve(self, a: Any, b: Any) -> Any:
+        """X with A X = B."""
+        a, b = self.system(a, b)
+        return a.solve(b)
+
+    def lstsq(self, a: Any, b: Any) -> tuple[Any, np.ndarray]:
+        """X that makes B - A X smallest, or that is the smallest with A X = B; the sums of squares of B - A X."""
+        a, b = self.system(a, b)
+        t = a.transpose()
+        x = (t * a).solve(t * b) if a.nrows() >= a.ncols() else t * (a * t).solve(b)
+        return x, (self.values(b - a * x) ** 2).sum(0).astype(float)
+
+    def check(self, x: Any, exact: Any, left: float = 1 / 32) -> None:
+        """Within half a unit in the last place of the largest entry of a column, and what refinement may leave."""
+        x = np.asarray(x.resolve_conj() if hasattr(x, "resolve_conj") else x)
+        u = float(np.finfo(x.dtype).eps) / 2
+        assert self.error(np.vstack([x.real, x.imag]) if x.dtype.kind == "c" else x, exact, u) <= 1 + left
 
     def error(self, x: Any, exact: Any, u: float) -> float:
         """The largest error of an entry in units of u times the largest entry of its column."""

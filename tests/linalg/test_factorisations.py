@@ -163,29 +163,6 @@ def test_a_triangular_solution_solves_a_system_a_panels_rounding_away(
     assert within(rational, b, t, x, small_blocks + 3)
 
 
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_stacks_views_and_dtypes(dtype, library, small_blocks):
-    whole = RNG.standard_normal((2, 3, 44, 38)).astype(dtype)
-    a = library(whole)[:, :, ::2, 1::2][:, :, :19]
-    host = np.asarray(a)
-    lu, piv = linalg.lu_factor(a)
-    q, r = linalg.qr(a)
-    square = library(host @ host.swapaxes(-1, -2) + np.eye(19, dtype=dtype))
-    factor = linalg.cholesky(square)
-    assert [str(x.dtype).removeprefix("torch.") for x in (lu, q, r, factor)] == [np.dtype(dtype).name] * 4
-    assert tuple(piv.shape) == (2, 3, 19)
-    close = {"rtol": 1e4 * np.finfo(dtype).eps, "atol": 1e3 * np.finfo(dtype).eps}
-    for index in np.ndindex(2, 3):
-        one = library(np.ascontiguousarray(host[index]))
-        for part, alone in zip((lu, piv), linalg.lu_factor(one), strict=True):
-            np.testing.assert_allclose(np.asarray(part[index]), np.asarray(alone), **close)
-        for part, alone in zip((q, r), linalg.qr(one), strict=True):
-            np.testing.assert_allclose(np.asarray(part[index]), np.asarray(alone), **close)
-        np.testing.assert_allclose(
-            np.asarray(factor[index]), np.asarray(linalg.cholesky(square[index])), **close
-        )
-
-
 @pytest.mark.parametrize("lead", [(), (0,), (2, 0)])
 @pytest.mark.parametrize("shape", [(0, 0), (0, 3), (3, 0), (3, 3)])
 def test_empty(lead, shape, library):

@@ -28,12 +28,16 @@ def parts(result):
     return [np.asarray(x) for x in (result if isinstance(result, tuple) else (result,))]
 
 
+def check_one(together, index, alone):
+    for whole, one in zip(parts(together), parts(alone), strict=True):
+        assert_same_bits(whole[index], one)
+
+
 def check(function, *stacks):
     """The function of stacks, and of each of their matrices."""
-    together = parts(function(*stacks))
+    together = function(*stacks)
     for i in range(len(stacks[0])):
-        for whole, alone in zip(together, parts(function(*(x[i] for x in stacks))), strict=True):
-            assert_same_bits(whole[i], alone)
+        check_one(together, i, function(*(x[i] for x in stacks)))
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -64,6 +68,26 @@ def test_refined(n, dtype, library):
     check(lambda a: linalg.inv(a, refine=True), library(a))
     tall, right = noise(dtype, 5, n + 3, n), noise(dtype, 5, n + 3, 1)
     check(lambda a, b: linalg.lstsq(a, b, refine=True), library(tall), library(right))
+
+
+@pytest.mark.parametrize("refine", [False, True])
+@pytest.mark.parametrize(("function", "rows"), [(linalg.solve, 9), (linalg.lstsq, 12)])
+def test_stacks_broadcast(function, rows, refine, library, small_blocks):
+    a, b = noise(float, 3, 1, rows, 9), noise(float, 2, rows, 4)
+    together = function(library(a), library(b), refine=refine)
+    for i, j in np.ndindex(3, 2):
+        check_one(together, (i, j), function(library(a[i, 0]), library(b[j]), refine=refine))
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_views(dtype, library, small_blocks):
+    a = library(noise(dtype, 2, 3, 44, 38))[:, :, ::2, 1::2]
+    square = library(definite(np.asarray(a)[..., :19, :]))
+    for function, stack in ((linalg.lu_factor, a), (linalg.qr, a), (linalg.cholesky, square)):
+        together = function(stack)
+        assert parts(together)[0].dtype == dtype
+        for index in np.ndindex(2, 3):
+            check_one(together, index, function(library(np.ascontiguousarray(stack[index]))))
 
 
 def test_blocks(library, small_blocks):
@@ -134,10 +158,8 @@ def test_integers_are_taken_as_float64(dtype, library):
     b = np.array([[1, 0], [1, 1], [0, 1]], dtype)
     given, real = (library(a), library(b)), (library(a.astype(float)), library(b.astype(float)))
     for function in (linalg.solve, linalg.lstsq, linalg.solve_triangular):
-        for found, expected in zip(parts(function(*given)), parts(function(*real)), strict=True):
-            assert_same_bits(found, expected)
+        check_one(function(*given), (), function(*real))
     for function in (linalg.inv, linalg.det, linalg.lu_factor, linalg.qr):
-        for found, expected in zip(parts(function(given[0])), parts(function(real[0])), strict=True):
-            assert_same_bits(found, expected)
+        check_one(function(given[0]), (), function(real[0]))
     single = library(b.astype(np.float32))
     assert str(linalg.solve(given[0], single).dtype).endswith("float64")  # as by np.linalg
