@@ -169,7 +169,6 @@ class CertifiedBlock {
 
  private:
   static constexpr int kWords = Source::kWords;
-  using Sums = typename Source::Lanes;
 
   struct Lanes {
     std::int32_t exponent[kLanes];
@@ -255,15 +254,12 @@ class CertifiedBlock {
     if (has_pairs_) {
       const double error[kLanes] = {};
       round_pairs(row, column, n, error, lanes, refused);
-      if (!is_any(refused, n)) return;
     } else {
       std::fill_n(refused, n, 1);
     }
-    Sums sums;
-    integers_.load(first, n, sums);
-    for (int i = 0; i < n; ++i) {
-      if (refused[i] != 0) lanes.value[i] = round_one(integers_.lane(sums, first, i), lanes.exponent[i], row, column + i);
-    }
+    integers_.for_refused(first, n, refused, [&](int i, const WideInt<kWords>& value) {
+      lanes.value[i] = round_one(value, lanes.exponent[i], row, column + i);
+    });
   }
 
   // "standard": the lanes that nothing certifies.
@@ -288,7 +284,6 @@ class CertifiedBlock {
 
   // accuracy="correct": rounds the lanes in the wanted direction; returns those that the rounding test does not settle.
   std::uint64_t round_correctly(std::int64_t row, std::int64_t column, int n, Lanes& lanes, EntryCounts& counts) const {
-    const std::int64_t first = integers_.at(row, column);
     std::int64_t refused[kLanes];
     std::fill_n(refused, n, 1);
     if (has_pairs_) {
@@ -302,21 +297,19 @@ class CertifiedBlock {
         return 0;
       }
     }
-    Sums sums;
-    integers_.load(first, n, sums);
+    const LineRecord& own = rows_.records[row];
     std::uint64_t listed = 0;
+    integers_.for_refused(integers_.at(row, column), n, refused, [&](int i, const WideInt<kWords>& integer) {
+      if (is_special(row, column + i)) return;
+      const LineRecord& other = columns_.records[column + i];
+      const auto round = [&](const WideInt<kWords>& value) { return round_one(value, lanes.exponent[i], row, column + i); };
+      if (!round_alone(integer, own, other, is_exact_pair(own, other), round, lanes.value[i])) listed |= std::uint64_t(1) << i;
+    });
     for (int i = 0; i < n; ++i) {
       if (is_special(row, column + i)) continue;
-      const LineRecord &own = rows_.records[row], &other = columns_.records[column + i];
-      const bool is_exact = is_exact_pair(own, other);
-      bool is_kept = true;
-      if (refused[i] != 0) {
-        const auto round = [&](const WideInt<kWords>& value) { return round_one(value, lanes.exponent[i], row, column + i); };
-        is_kept = round_alone(integers_.lane(sums, first, i), own, other, is_exact, round, lanes.value[i]);
-      }
+      const bool is_exact = is_exact_pair(own, columns_.records[column + i]);
       counts.exact += is_exact;
-      counts.result += is_kept && !is_exact;
-      if (!is_kept) listed |= std::uint64_t(1) << i;
+      counts.result += !is_exact && (listed >> i & 1) == 0;
     }
     return listed;
   }

@@ -12,18 +12,19 @@
 namespace ozfp4 {
 namespace {
 
-OZFP4_VECTORISED void put_parts(const std::uint32_t (*upper)[kLanes], int n, LaneParts& parts) {
-  for (int i = 0; i < n; ++i) {
-    parts.put(sum_parts({{upper[0][i], upper[1][i], upper[2][i], upper[3][i], upper[4][i]}}), i);
-  }
+OZFP4_VECTORISED void pair_upper(const std::uint32_t (*upper)[kLanes], int n, LanePairs& pairs) {
+  put_pairs(n, pairs,
+            [&](int i, std::int64_t&) { return sum_parts({{upper[0][i], upper[1][i], upper[2][i], upper[3][i], upper[4][i]}}); });
 }
 
 template <class T>
 inline void update_lanes_impl(LanePairs& pairs, const double* error, int n, const std::int32_t* exponent, double alpha,
                               double beta, const double* c, T* result) {
   for (int i = 0; i < n; ++i) {
+    // The same sum, whose rest is no more than a rounding's error: less is uncertain of that.
+    const double sum = pairs.sum[i] + pairs.rest[i], rest = pairs.rest[i] - (sum - pairs.sum[i]);
     std::int64_t own = 0;
-    result[i] = near_update<T>(pairs.sum[i], pairs.rest[i], error[i], exponent[i], alpha, beta, c[i], own);
+    result[i] = near_update<T>(sum, rest, error[i], exponent[i], alpha, beta, c[i], own);
     pairs.refused[i] |= own;
   }
 }
@@ -85,8 +86,6 @@ inline float round_certain_single(const SumOfPieces& x, double error, std::int32
 
 bool is_outside(std::int32_t exponent) { return exponent < kLeastPieceExponent || exponent > kMostPieceExponent; }
 
-SumOfPieces sum_at(const LaneParts& parts, int i) { return sum_of_parts({parts.top[i], parts.middle[i], parts.low[i]}); }
-
 double round_one(const SumOfPieces& x, double error, std::int32_t exponent, const CertainRounding& how, std::int64_t& refused,
                  double) {
   return round_certain_one(x, error, exponent, how, refused);
@@ -130,33 +129,23 @@ OZFP4_VECTORISED bool is_any(const std::int64_t* refused, int n) {
   return any != 0;
 }
 
-PairCut part_words(const LaneWords& x, int words, int n, int bits, LaneParts& parts) {
+PairCut pair_words(const LaneWords& x, int words, int n, int bits, LanePairs& pairs) {
   const int cut = std::clamp((bits - kCertainBits + 32) / 32, 0, words - kUpperWords);
-  put_parts(x.word + cut, n, parts);
+  pair_upper(x.word + cut, n, pairs);
   return {32 * cut, cut == 0 ? 0.0 : 1.0};
 }
 
-OZFP4_VECTORISED void pair_lanes(const LaneParts& parts, int n, LanePairs& pairs) {
+OZFP4_VECTORISED void round_lanes(LanePairs& pairs, int n, const std::int32_t* exponent, double* result) {
   for (int i = 0; i < n; ++i) {
-    const NearPair pair = near_pair(parts.top[i], parts.middle[i], parts.low[i]);
-    pairs.sum[i] = pair.sum;
-    pairs.rest[i] = pair.rest;
+    pairs.refused[i] |= static_cast<std::int64_t>(is_outside(exponent[i]));
+    result[i] = round_double({pairs.sum[i], pairs.rest[i]}, exponent[i]);
   }
 }
-
-OZFP4_VECTORISED void round_lanes(const LaneParts& parts, int n, const std::int32_t* exponent, double* result,
-                                  std::int64_t* refused) {
-  for (int i = 0; i < n; ++i) {
-    refused[i] |= static_cast<std::int64_t>(is_outside(exponent[i]));
-    result[i] = round_double(sum_at(parts, i), exponent[i]);
-  }
-}
-OZFP4_VECTORISED void round_lanes(const LaneParts& parts, int n, const std::int32_t* exponent, float* result,
-                                  std::int64_t* refused) {
+OZFP4_VECTORISED void round_lanes(LanePairs& pairs, int n, const std::int32_t* exponent, float* result) {
   for (int i = 0; i < n; ++i) {
     std::int64_t own = 0;
-    result[i] = round_single(sum_at(parts, i), exponent[i], own);
-    refused[i] |= own | static_cast<std::int64_t>(is_outside(exponent[i]));
+    result[i] = round_single({pairs.sum[i], pairs.rest[i]}, exponent[i], own);
+    pairs.refused[i] |= own | static_cast<std::int64_t>(is_outside(exponent[i]));
   }
 }
 

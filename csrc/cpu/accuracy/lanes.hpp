@@ -1,4 +1,4 @@
-// Loops over the lanes of a certified block, vectorised: bounds of errors, and integers as pairs of numbers that are rounded.
+// Loops over the lanes of a block, vectorised: bounds of errors, and integers as pairs of numbers that are rounded.
 #pragma once
 
 #include <cstdint>
@@ -24,27 +24,29 @@ std::int64_t find_errors(const ErrorTerms& row, const LaneErrorTerms& columns, i
 // Whether any of n is not 0.
 bool is_any(const std::int64_t* refused, int n);
 
-// Integers of up to kLanes entries as sums of three FP64 numbers, SumParts (cpu/crt/round_pieces.hpp), where these lie: in
-// memory of somebody else, or in the room that this has.
-struct LaneParts {
-  double room[3][kLanes];
-  const double *top = room[0], *middle = room[1], *low = room[2];
-
-  LaneParts() = default;
-  LaneParts(const LaneParts&) = delete;
-  LaneParts& operator=(const LaneParts&) = delete;
-
-  void put(const SumParts& own, int i) { room[0][i] = own.top, room[1][i] = own.middle, room[2][i] = own.low; }
-};
-
-// Integers of kLanes entries as sums of two FP64 numbers, both integers: sum + rest, up to 2^-52 |rest|. `refused` is not 0 where
-// they are not.
+// Integers of kLanes entries as sums of two FP64 numbers, both integers: sum + rest, up to 2^-52 |rest|, as in SumOfPieces
+// (cpu/crt/round_pieces.hpp). `refused` is not 0 where they are not.
 struct LanePairs {
   double sum[kLanes], rest[kLanes];
   std::int64_t refused[kLanes];
 };
 
-// The integers are those of parts, or of pairs, times 2^bits, which are off by up to `loss`.
+// Puts the pairs of n integers, of which parts_of(i, refused) gives the parts. In one loop there would be more numbers than
+// registers hold.
+template <class PartsOf>
+void put_pairs(int n, LanePairs& pairs, const PartsOf& parts_of) {
+  double top[kLanes], middle[kLanes], low[kLanes];
+  for (int i = 0; i < n; ++i) {
+    const SumParts own = parts_of(i, pairs.refused[i]);
+    top[i] = own.top, middle[i] = own.middle, low[i] = own.low;
+  }
+  for (int i = 0; i < n; ++i) {
+    const SumOfPieces own = sum_of_parts({top[i], middle[i], low[i]});
+    pairs.sum[i] = own.sum, pairs.rest[i] = own.rest;
+  }
+}
+
+// The integers are those of pairs, off by up to `loss`, times 2^bits.
 struct PairCut {
   int bits = 0;
   double loss = 0;
@@ -52,15 +54,13 @@ struct PairCut {
 
 // From the words of integers below 2^bits: by their upper kCertainBits or fewer, cut at a word.
 inline constexpr int kCertainBits = 157, kUpperWords = 5;  // what three FP64 numbers take (cpu/crt/round_pieces.hpp)
-PairCut part_words(const LaneWords& x, int words, int n, int bits, LaneParts& parts);
+// What is refused stays as it is.
+PairCut pair_words(const LaneWords& x, int words, int n, int bits, LanePairs& pairs);
 
-// The same integers in pairs; what is refused stays as it is.
-void pair_lanes(const LaneParts& parts, int n, LanePairs& pairs);
-
-// Rounds the integers to nearest, and refuses what another way has to round. Refused lanes stay so. Range: as sum_of_parts, below
-// 2^161.
-void round_lanes(const LaneParts& parts, int n, const std::int32_t* exponent, double* result, std::int64_t* refused);
-void round_lanes(const LaneParts& parts, int n, const std::int32_t* exponent, float* result, std::int64_t* refused);
+// Rounds the integers to nearest, and refuses what another way has to round. Refused lanes stay so. Range: pairs that round as
+// their integers do, which are below 2^161.
+void round_lanes(LanePairs& pairs, int n, const std::int32_t* exponent, double* result);
+void round_lanes(LanePairs& pairs, int n, const std::int32_t* exponent, float* result);
 
 // As near_update, of n lanes; those of `pairs` that are refused stay so. Range: factors of are_near_factors.
 void update_lanes(LanePairs& pairs, const double* error, int n, const std::int32_t* exponent, double alpha, double beta,

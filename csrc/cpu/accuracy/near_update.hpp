@@ -1,6 +1,7 @@
 // round_update for the common case, in FP64 arithmetic: what CPUs do eight at a time.
 //
-// The integer is sum + rest + d with |d| <= 2^-52 |rest|. near_pair makes such a sum. The product lies within `error` of it.
+// The integer is sum + rest + d with |d| <= 2^-52 |rest|, as in SumOfPieces (cpu/crt/round_pieces.hpp). The product lies
+// within `error` of it.
 // With p = fl(alpha sum), q = fl(beta c), t = fl(p + q) and their errors, which are exact,
 //     alpha x + beta c = t + v,   v = error(t) + alpha rest + error(p) + error(q) + alpha d.
 // Let M be the sum of the magnitudes of the first four. v is computed with four roundings, so that it and alpha d are off by less
@@ -27,18 +28,6 @@
 namespace ozfp4 {
 
 inline constexpr std::int32_t kLeastNearExponent = -400, kMostNearExponent = 400 - 160;  // of integers below 2^160
-
-struct NearPair {
-  double sum, rest;
-};
-
-// Three numbers in two: of three exact errors the last two are added, rounded once. Range: no overflow.
-OZFP4_HD NearPair near_pair(double high, double middle, double low) {
-  const double lower = dot_plus(middle, low), lower_error = error_of_sum(middle, low, lower);
-  const double upper = dot_plus(high, lower), upper_error = error_of_sum(high, lower, upper);
-  const double errors = dot_plus(upper_error, lower_error), sum = dot_plus(upper, errors);
-  return {sum, dot_plus(error_of_sum(upper, errors, sum), error_of_sum(upper_error, lower_error, errors))};
-}
 
 // alpha y 2^exponent + beta c of every y within `error` of x, rounded once to nearest even; `refused` is not 0 where it is not
 // certain, and the result is meaningless then. Range: factors of are_near_factors, |x| < 2^160, sum and rest multiples of 1,

@@ -31,13 +31,12 @@ template <int Words>
 class Integers {
  public:
   static constexpr int kWords = Words;
-  using Lanes = Columns;
 
   Integers(const Plan& plan, int count, const void* output, std::int64_t rows, std::int64_t columns)
       : plan_(plan), count_(count), words_(crt_words(plan, count)), output_(output), columns_(columns), entries_(rows * columns) {
     if (!has_columns()) {
       most_bits_ = 2 * plan.bits + floor_log2(plan.k_max | 1) + 1;
-      if (most_bits_ >= kCertainBits) words_ = std::max(words_, kUpperWords + 1);  // so that part_words can cut them
+      if (most_bits_ >= kCertainBits) words_ = std::max(words_, kUpperWords + 1);  // so that pair_words can cut them
       return;
     }
     constants_ = make_crt_constants<Words>(first_moduli(plan, count));
@@ -55,74 +54,44 @@ class Integers {
   // The number of an entry.
   std::int64_t at(std::int64_t row, std::int64_t column) const { return row * columns_ + column; }
 
-  // Column sums of the entries [first, first + n), n <= kLanes, where the plan has such.
-  void load(std::int64_t first, int n, Columns& sums) const {
-    sums.words = words_;
-    if (!has_columns()) return;
-    for (int k = 0; k < words_; ++k) std::fill_n(sums.sum[k], n, 0);
-    for (int i = 0; i < count_; ++i) {
-      const std::uint32_t* weight = constants_.weight[static_cast<std::size_t>(i)].word;
-      const std::int64_t at = plan_.groups_of(i) * entries_ + first;
-      if (output_type(plan_) == OutputType::residue8) {
-        add_columns(static_cast<const std::uint8_t*>(output_) + at, n, weight, sums);
-      } else {
-        add_columns(static_cast<const std::uint32_t*>(output_) + at, n, weight, sums);
-      }
+  // use(i, integer) of the entries first + i, i < n <= kLanes, that are refused.
+  template <class Use>
+  void for_refused(std::int64_t first, int n, const std::int64_t* refused, const Use& use) const {
+    if (!is_any(refused, n)) return;
+    Columns sums;
+    if (has_columns()) load(first, n, sums);
+    for (int i = 0; i < n; ++i) {
+      if (refused[i] != 0) use(i, has_columns() ? integer_of_lane(sums, i, constants_.product) : joined(first + i));
     }
-  }
-
-  // Of lane i of the entries from `first` on, which were loaded.
-  WideInt<Words> lane(const Columns& sums, std::int64_t first, int i) const {
-    if (has_columns()) return integer_of_lane(sums, i, constants_.product);
-    LaneWords x;
-    join(first + i, 1, x);
-    WideInt<Words> own;
-    const std::uint32_t sign = static_cast<std::uint32_t>(static_cast<std::int32_t>(x.word[words_ - 1][0]) >> 31);
-    for (int k = 0; k < Words; ++k) own.word[k] = k < words_ ? x.word[k][0] : sign;
-    return own;
   }
 
   // The entries [first, first + n), n <= kLanes, in words().
   void integers(std::int64_t first, int n, LaneWords& x) const {
     std::int64_t refused[kLanes];
     find_words(first, n, x, refused);
-    if (!is_any(refused, n)) return;
-    Columns sums;
-    load(first, n, sums);
-    for (int i = 0; i < n; ++i) {
-      if (refused[i] == 0) continue;
-      const WideInt<Words> own = integer_of_lane(sums, i, constants_.product);
+    for_refused(first, n, refused, [&](int i, const WideInt<Words>& own) {
       for (int k = 0; k < words_; ++k) x.word[k][i] = own.word[k];
-    }
+    });
   }
 
   // Entries [first, first + n), n <= kLanes, below 2^bits, in two FP64 numbers each, up to what is returned.
-  PairCut pair(std::int64_t first, int n, int bits, LanePairs& lanes) const {
-    if (bits < kCertainBits && signed_columns_.groups > 0) {
-      take_bits(pair_bytes(signed_columns_, bytes(first), entries_, count_, n, lanes.sum, lanes.rest), n, lanes.refused);
-      return {0, signed_columns_.loss};
-    }
-    LaneParts own;
-    const PairCut cut = parts(first, n, bits, own, lanes.refused);
-    pair_lanes(own, n, lanes);
-    return cut;
+  PairCut pair(std::int64_t first, int n, int bits, LanePairs& pairs) const {
+    if (bits >= kCertainBits || signed_columns_.groups == 0) return pair_whole(first, n, bits, pairs);
+    take_bits(pair_bytes(signed_columns_, bytes(first), entries_, count_, n, pairs.sum, pairs.rest), n, pairs.refused);
+    return {0, signed_columns_.loss};
   }
 
   // Entries [first, first + n), n <= kLanes, as FP numbers of the given exponents, rounded to nearest.
   template <class T>
   void round(std::int64_t first, int n, const std::int32_t* exponent, T* result) const {
-    std::int64_t refused[kLanes];
+    LanePairs pairs;
     if (rounds_bytes()) {
-      take_bits(round_bytes(signed_columns_, bytes(first), entries_, count_, n, exponent, result), n, refused);
+      take_bits(round_bytes(signed_columns_, bytes(first), entries_, count_, n, exponent, result), n, pairs.refused);
     } else {
-      round_parts(first, n, exponent, result, refused);
+      round_whole(first, n, exponent, pairs, result);
     }
-    if (!is_any(refused, n)) return;
-    Columns sums;
-    load(first, n, sums);
-    for (int i = 0; i < n; ++i) {
-      if (refused[i] != 0) result[i] = round_scaled<T>(lane(sums, first, i), exponent[i]);
-    }
+    for_refused(first, n, pairs.refused,
+                [&](int i, const WideInt<Words>& own) { result[i] = round_scaled<T>(own, exponent[i]); });
   }
 
  private:
@@ -138,30 +107,41 @@ class Integers {
 
   const std::uint8_t* bytes(std::int64_t first) const { return static_cast<const std::uint8_t*>(output_) + first; }
 
-  PairCut parts(std::int64_t first, int n, int bits, LaneParts& own, std::int64_t* refused) const {
+  // The same from words or numbers, which lose nothing below 2^kCertainBits.
+  PairCut pair_whole(std::int64_t first, int n, int bits, LanePairs& pairs) const {
     if (bits < kCertainBits && numbers_.count > 0) {
-      number_lanes(numbers_, static_cast<const std::uint32_t*>(output_) + first, entries_, n, own, refused);
+      number_lanes(numbers_, static_cast<const std::uint32_t*>(output_) + first, entries_, n, pairs);
       return {};
     }
     LaneWords x;
-    find_words(first, n, x, refused);
-    return part_words(x, words_, n, bits, own);
+    find_words(first, n, x, pairs.refused);
+    return pair_words(x, words_, n, bits, pairs);
   }
 
   // Integers that are cut pass the rounding test.
   template <class T>
-  void round_parts(std::int64_t first, int n, const std::int32_t* exponent, T* result, std::int64_t* refused) const {
-    LaneParts own;
-    const PairCut cut = parts(first, n, most_bits_, own, refused);
-    if (cut.bits == 0) return round_lanes(own, n, exponent, result, refused);
-    LanePairs pairs;
-    pair_lanes(own, n, pairs);
-    std::copy_n(refused, n, pairs.refused);
+  void round_whole(std::int64_t first, int n, const std::int32_t* exponent, LanePairs& pairs, T* result) const {
+    const PairCut cut = pair_whole(first, n, most_bits_, pairs);
+    if (cut.bits == 0) return round_lanes(pairs, n, exponent, result);
     std::int32_t of_pairs[kLanes];
     double error[kLanes];
     for (int i = 0; i < n; ++i) of_pairs[i] = exponent[i] + cut.bits, error[i] = cut.loss;
     round_certain(pairs, error, n, of_pairs, Rounding::nearest, result);
-    std::copy_n(pairs.refused, n, refused);
+  }
+
+  // Column sums of the entries [first, first + n), n <= kLanes. Range: has_columns().
+  void load(std::int64_t first, int n, Columns& sums) const {
+    sums.words = words_;
+    for (int k = 0; k < words_; ++k) std::fill_n(sums.sum[k], n, 0);
+    for (int i = 0; i < count_; ++i) {
+      const std::uint32_t* weight = constants_.weight[static_cast<std::size_t>(i)].word;
+      const std::int64_t at = plan_.groups_of(i) * entries_ + first;
+      if (output_type(plan_) == OutputType::residue8) {
+        add_columns(static_cast<const std::uint8_t*>(output_) + at, n, weight, sums);
+      } else {
+        add_columns(static_cast<const std::uint32_t*>(output_) + at, n, weight, sums);
+      }
+    }
   }
 
   // The integers; those that may not be are refused.
@@ -175,10 +155,18 @@ class Integers {
     crt_lanes(sums, n, constants_.product, x, refused);
   }
 
-  // The integers of digit groups.
+  // The integers of digit groups, and one of them.
   void join(std::int64_t first, int n, LaneWords& x) const {
     join_digits(static_cast<std::uint32_t>(plan_.base), static_cast<int>(plan_.groups.size()),
                 static_cast<const std::int64_t*>(output_) + first, entries_, n, words_, x);
+  }
+  WideInt<Words> joined(std::int64_t entry) const {
+    LaneWords x;
+    join(entry, 1, x);
+    WideInt<Words> own;
+    const std::uint32_t sign = static_cast<std::uint32_t>(static_cast<std::int32_t>(x.word[words_ - 1][0]) >> 31);
+    for (int k = 0; k < Words; ++k) own.word[k] = k < words_ ? x.word[k][0] : sign;
+    return own;
   }
 
   const Plan& plan_;

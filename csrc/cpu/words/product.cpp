@@ -329,7 +329,7 @@ EntryCounts WordProduct::finish(const Promise& promise, const Target& target, co
     return *rounded_;
   }
   const StageTimer timer(times_, &StageTimes::reconstruct);
-  const WordSums sums = limbs_ ? WordSums(sums_, shape_) : WordSums(sums_, shape_, bridging_);
+  const WordSums sums(sums_, shape_, limbs_ ? join_way_of_parts() : join_way(bridging_));
   return with_float(target.result.type, [&](auto zero) -> EntryCounts {
     using T = decltype(zero);
     if (listed == nullptr) {

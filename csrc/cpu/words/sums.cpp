@@ -6,30 +6,42 @@ namespace ozfp4 {
 namespace {
 
 template <int Bridges>
-inline void join_impl(const NearSums& sums, int n, LaneParts& parts) {
-  for (int i = 0; i < n; ++i) {
-    double residue[kMostBridges] = {};
-    for (int b = 0; b < Bridges; ++b) residue[b] = sums.residue[b][i];
-    parts.put(join_near_sum<Bridges>(sums.word[i], sums.near[i], residue), i);
-  }
+inline SumParts join(const NearSums& sums, int i) {
+  double residue[kMostBridges] = {};
+  for (int b = 0; b < Bridges; ++b) residue[b] = sums.residue[b][i];
+  return join_near_sum<Bridges>(sums.word[i], sums.near[i], residue);
+}
+inline SumParts join_wide(const NearSums& sums, int i) { return join_wide_sum(sums.word[i], sums.near[i], sums.wide[i]); }
+inline SumParts take_parts(const NearSums& sums, int i) {
+  return {reinterpret_cast<const double*>(sums.word)[i], sums.near[i], sums.residue[0][i]};
 }
 
-OZFP4_VECTORISED void join_0(const NearSums& sums, int n, LaneParts& parts) { join_impl<0>(sums, n, parts); }
-OZFP4_VECTORISED void join_1(const NearSums& sums, int n, LaneParts& parts) { join_impl<1>(sums, n, parts); }
-OZFP4_VECTORISED void join_2(const NearSums& sums, int n, LaneParts& parts) { join_impl<2>(sums, n, parts); }
-OZFP4_VECTORISED void join_wide(const NearSums& sums, int n, LaneParts& parts) {
-  for (int i = 0; i < n; ++i) parts.put(join_wide_sum(sums.word[i], sums.near[i], sums.wide[i]), i);
-}
+// A function per way, because GCC clones functions but not templates.
+#define OZFP4_PAIRS(name, parts_of)                                           \
+  OZFP4_VECTORISED void name(const NearSums& sums, int n, LanePairs& pairs) { \
+    put_pairs(n, pairs, [&](int i, std::int64_t& refused) {                   \
+      refused = 0;                                                            \
+      return parts_of(sums, i);                                               \
+    });                                                                       \
+  }
+OZFP4_PAIRS(pairs_0, join<0>)
+OZFP4_PAIRS(pairs_1, join<1>)
+OZFP4_PAIRS(pairs_2, join<2>)
+OZFP4_PAIRS(pairs_wide, join_wide)
+OZFP4_PAIRS(pairs_of_parts, take_parts)
+#undef OZFP4_PAIRS
 
 }  // namespace
 
-void join_lanes(const NearSums& sums, Bridging bridging, int n, LaneParts& parts) {
+JoinWay join_way(Bridging bridging) {
   switch (bridging) {
-    case Bridging::none: return join_0(sums, n, parts);
-    case Bridging::one: return join_1(sums, n, parts);
-    case Bridging::wide: return join_wide(sums, n, parts);
-    case Bridging::two: return join_2(sums, n, parts);
+    case Bridging::none: return {join<0>, pairs_0};
+    case Bridging::one: return {join<1>, pairs_1};
+    case Bridging::wide: return {join_wide, pairs_wide};
+    default: return {join<2>, pairs_2};
   }
 }
+
+JoinWay join_way_of_parts() { return {take_parts, pairs_of_parts}; }
 
 }  // namespace ozfp4

@@ -91,12 +91,10 @@ void check_lanes(const std::string& name, Kind kind, bool has_factors, int bits,
       for (int k = 0; k < kWords; ++k) columns.sum[k][i] += static_cast<std::uint64_t>(r) * constants.weight[g].word[k];
     }
   }
-  LaneParts parts;
   LanePairs pairs;
   LaneWords words;
   crt_lanes(columns, kLanes, constants.product, words, pairs.refused);
-  part_words(words, kWords, kLanes, kCertainBits - 1, parts);
-  pair_lanes(parts, kLanes, pairs);
+  pair_words(words, kWords, kLanes, kCertainBits - 1, pairs);
   update_lanes(pairs, error, kLanes, exponent, alpha, beta, c, result);
   int refused = 0;
   bool is_right = true;

@@ -20,14 +20,7 @@ std::string text(const std::vector<std::int64_t>& moduli) {
 
 bool may_be_refused(const Integer& x, const CrtProduct<6>& product) { return may_be_refused(x, product, 18); }
 
-// The number as an integer. Range: below 2^158.
-Integer sum_of(const LaneParts& parts, int i) {
-  return wide_add(wide_add(integer_of(parts.top[i]), integer_of(parts.middle[i])), integer_of(parts.low[i]));
-}
-
-bool are_ordered(double upper, double lower) { return upper == 0.0 || std::fabs(upper) >= std::fabs(lower); }
-
-// Of some integers: that their numbers make them, in the order that rounding asks for, and round to the right bits.
+// Of some integers: that their pairs make them and round to the right bits.
 void check_lanes(const std::vector<std::int64_t>& moduli, const CrtConstants<6>& constants, const Integer* integers, int n,
                  int least, int most) {
   const NumberCrt numbers = make_number_crt(constants, moduli);
@@ -42,21 +35,18 @@ void check_lanes(const std::vector<std::int64_t>& moduli, const CrtConstants<6>&
       residues[g * static_cast<std::size_t>(pitch) + static_cast<std::size_t>(i)] = residue_of(integers[i], moduli[g]);
     exponent[static_cast<std::size_t>(i)] = random_int(least, most);
   }
-  LaneParts parts;
-  std::int64_t refused[kLanes];
-  number_lanes(numbers, residues.data(), pitch, n, parts, refused);
-  round_lanes(parts, n, exponent.data(), result, refused);
+  LanePairs pairs;
+  number_lanes(numbers, residues.data(), pitch, n, pairs);
+  round_lanes(pairs, n, exponent.data(), result);
   bool is_right = std::memcmp(&untouched, &result[n], sizeof untouched) == 0;
   for (int i = 0; i < n; ++i) {
-    if (refused[i] != 0) {
+    if (pairs.refused[i] != 0) {
       is_right = is_right && may_be_refused(integers[i], constants.product);
       continue;
     }
-    const Integer off = wide_sub(sum_of(parts, i), integers[i]);
-    const double lower = parts.middle[i] + parts.low[i];
     const double expected = round_scaled<double>(integers[i], exponent[static_cast<std::size_t>(i)]);
-    is_right = is_right && wide_bit_length(off) == 0 && are_ordered(parts.middle[i], parts.low[i]) &&
-               are_ordered(parts.top[i], lower) && std::memcmp(&expected, &result[i], sizeof expected) == 0;
+    is_right = is_right && is_pair_of(integers[i], pairs.sum[i], pairs.rest[i], 0.0) &&
+               std::memcmp(&expected, &result[i], sizeof expected) == 0;
   }
   report("lanes", is_right, text(moduli) + ", " + std::to_string(n));
 }
@@ -108,18 +98,17 @@ void check_zeros(const std::vector<std::int64_t>& moduli) {
 void check_exponents(const std::vector<std::int64_t>& moduli) {
   const NumberCrt numbers = make_number_crt(make_crt_constants<6>(moduli), moduli);
   const std::vector<std::uint32_t> residues(moduli.size() * kLanes, 1);
-  LaneParts parts;
-  std::int64_t refused[kLanes];
-  number_lanes(numbers, residues.data(), kLanes, kLanes, parts, refused);
+  LanePairs pairs;
+  number_lanes(numbers, residues.data(), kLanes, kLanes, pairs);
   double result[kLanes];
   for (const int n : {1, 3, 63, 64}) {
     for (const int beyond : {kLeastPieceExponent - 1, kMostPieceExponent + 1, -(1 << 29), 1 << 29}) {
       for (const int place : {0, n - 1}) {
         std::vector<std::int32_t> exponent(static_cast<std::size_t>(n), 0);
         exponent[static_cast<std::size_t>(place)] = beyond;
-        std::fill_n(refused, n, 0);
-        round_lanes(parts, n, exponent.data(), result, refused);
-        for (int i = 0; i < n; ++i) report("exponents beyond the range", (refused[i] != 0) == (i == place));
+        std::fill_n(pairs.refused, n, 0);
+        round_lanes(pairs, n, exponent.data(), result);
+        for (int i = 0; i < n; ++i) report("exponents beyond the range", (pairs.refused[i] != 0) == (i == place));
       }
     }
   }
