@@ -1,18 +1,65 @@
-// LineFacts of contiguous pieces of a line, and how many of its entries a conversion rounds.
+// What entries say of their lines: eight beside each other, which are of one line or of as many, and pieces of one line.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <limits>
 
 #include "arith/accuracy/line_facts.hpp"
+#include "arith/float_fields.hpp"
 
 namespace ozfp4 {
 
-// Adds n entries to the facts, as add_entry for each. Range: in a DefaultFpMode.
-void add_entries(LineFacts& facts, const double* x, std::int64_t n);
-void add_entries(LineFacts& facts, const float* x, std::int64_t n);
+inline constexpr std::int64_t kFactLanes = 8;
+
+// What lanes of finite entries say of their lines. The upper half of `largest` is that of the largest magnitude's bits, and the
+// lower half is where the upper one is 0: it tells the exponent, 0, and what is not finite. `least` is the least weight of a bit
+// that is set, as a number: of entries below 2^kLeastPlainWeight it may be anything below that; `fields` sums the exponent
+// fields, in which zeros have none. Where facts are not asked for only `largest` is found.
+struct LaneFacts {
+  std::uint64_t largest[kFactLanes];
+  std::int64_t nonzeros[kFactLanes], fields[kFactLanes];
+  double least[kFactLanes];
+};
+inline constexpr int kLeastPlainWeight = -1000;
+
+// Of entries x[i * step + lane] for i < count; and of n entries of one line.
+void find_lanes(const double* x, std::int64_t step, std::int64_t count, bool has_facts, LaneFacts& facts);
+void find_line(const double* x, std::int64_t n, bool has_facts, LaneFacts& facts);
+
+// The facts of one line by those of its lanes, the exponent alone where the others were not found; false where these do not tell
+// them: of entries that are not finite or have a bit below 2^kLeastPlainWeight.
+inline bool take_lanes(const LaneFacts& lanes, std::int64_t first, std::int64_t count, bool has_facts, LineFacts& facts) {
+  std::uint64_t largest = 0;
+  std::int64_t nonzeros = 0, fields = 0;
+  double least = std::numeric_limits<double>::infinity();
+  for (std::int64_t l = first; l < first + count; ++l) {
+    largest = std::max(largest, lanes.largest[l]);
+    if (!has_facts) continue;
+    nonzeros += lanes.nonzeros[l];
+    fields += lanes.fields[l];
+    least = std::min(least, lanes.least[l]);
+  }
+  const auto lowest = static_cast<std::int32_t>(float_bits(least) >> 52) - 1023;
+  if (largest >= kInfinityBits<double> || lowest < kLeastPlainWeight) return false;
+  if (largest == 0) return true;
+  facts.exponent = exponent_of_magnitude<double>(largest);
+  if (has_facts) facts.lowest = lowest, facts.nonzeros = nonzeros, facts.exponent_sum = fields - 1023 * nonzeros;
+  return true;
+}
+
+// Adds an entry to what is known of a line.
+inline void add_entry(PieceFacts& line, double x) {
+  add_entry(line.facts, x);
+  const std::uint64_t magnitude = magnitude_bits(x);
+  if (magnitude >= kInfinityBits<double>) line.special |= magnitude > kInfinityBits<double> ? kHasNan : kHasInfinity;
+}
+
+// Adds n entries, as add_entry for each; of the facts the exponent alone counts where the others are not asked for. Range: in a
+// DefaultFpMode.
+void add_entries(PieceFacts& line, const double* x, std::int64_t n, bool has_facts);
 
 // The finite entries x for which x 2^shift is no integer. Range: in a DefaultFpMode; a shift of a line that has them.
 std::int64_t count_rounded(const double* x, std::int64_t n, int shift);
-std::int64_t count_rounded(const float* x, std::int64_t n, int shift);
 
 }  // namespace ozfp4

@@ -11,6 +11,7 @@
 #include "arith/accuracy/capacity.hpp"
 #include "arith/accuracy/certificate.hpp"
 #include "arith/accuracy/line_facts.hpp"
+#include "arith/scale_entry.hpp"
 #include "cpu/runtime/matrix_view.hpp"
 
 namespace ozfp4 {
@@ -64,12 +65,26 @@ Scales cpu_scale(const OperandView& operand, const ScaleRequest& request);
 // records.
 std::vector<PieceFacts> cpu_piece_facts(const OperandView& operand);
 Scales scales_of(const std::vector<PieceFacts>& lines, std::int64_t k, const ScaleRequest& request);
-// The same line by line in memory that is there, but for the norm, which is 0: room for so many lines; the scale of the line
-// `index` from what is known of it, by any thread; and, when all have theirs, what is known of them together.
-void begin_scales(std::size_t lines, const ScaleRequest& request, Scales& scales);
-void settle_scale(const PieceFacts& line, const ScaleRequest& request, std::size_t index, Scales& scales);
-void end_scales(const ScaleRequest& request, Scales& scales);
 void cpu_count_rounded(const OperandView& operand, Scales& scales);
+
+// The same line by line in memory that is there, but for the norm, which is 0: room for so many lines; the scale of the line
+// `index` from what is known of it, by any thread, which returns its capacity; and, when all have theirs, what is known of them
+// together.
+void begin_scales(std::size_t lines, const ScaleRequest& request, Scales& scales);
+inline int settle_scale(const PieceFacts& line, const ScaleRequest& request, std::size_t index, Scales& scales) {
+  const bool has_records = request.wants_records();
+  const int capacity = has_records ? capacity_of(line.facts, request) : request.bits;
+  const std::int32_t exponent = line.facts.exponent;
+  scales.shift[index] = exponent == kNoExponent ? 0 : scale_exponent(capacity, exponent);
+  scales.special[index] = line.special;
+  scales.exponent[index] = exponent;
+  if (has_records) {
+    scales.facts[index] = line.facts;
+    scales.records[index] = make_record(line.facts, capacity);
+  }
+  return capacity;
+}
+void end_scales(const ScaleRequest& request, Scales& scales);
 
 inline Scales cpu_scale(const OperandView& operand, int capacity) { return cpu_scale(operand, {Accuracy::scaled, capacity, 53}); }
 

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
-#include <limits>
 #include <type_traits>
 #include <vector>
 
@@ -87,72 +86,17 @@ bool WordOperand<Lines>::copy_group(std::int64_t group) {
   return is_served;
 }
 
-// One entry after the other: what seldom is.
-template <std::int64_t Lines>
-PieceFacts WordOperand<Lines>::facts_of_line(std::int64_t group, std::int64_t line) const {
-  PieceFacts piece;
-  const Lying own = lying(group);
-  for (std::int64_t k = 0; k < view_.inner; ++k) {
-    const double x = own.x[line * own.line_step + k * own.inner_step];
-    add_entry(piece.facts, x);
-    const std::uint64_t magnitude = magnitude_bits(x);
-    if (magnitude >= kInfinityBits<double>) piece.special |= magnitude > kInfinityBits<double> ? kHasNan : kHasInfinity;
-  }
-  return piece;
-}
-
-// What lanes of one line say together, and the scale by that.
+// The scale of a line, by what lanes say of it.
 template <std::int64_t Lines>
 void WordOperand<Lines>::settle_line(std::int64_t group, std::int64_t line, const ScaleRequest& request, const LaneFacts& facts,
                                      std::int64_t first_lane, std::int64_t lanes) {
-  const bool has_facts = request.wants_records();
-  std::uint64_t largest = 0;
-  std::int64_t nonzeros = 0, fields = 0;
-  double least = std::numeric_limits<double>::infinity();
-  for (std::int64_t l = first_lane; l < first_lane + lanes; ++l) {
-    largest = std::max(largest, facts.largest[l]);
-    if (!has_facts) continue;
-    nonzeros += facts.nonzeros[l];
-    fields += facts.fields[l];
-    least = std::min(least, facts.least[l]);
-  }
-  constexpr int lowest = kLeastPlainWeight + 1023;  // field
-  const auto field = static_cast<std::int32_t>(float_bits(least) >> 52);
-  const auto index = static_cast<std::size_t>(group * Lines + line);
-  const bool is_special = largest >= kInfinityBits<double> || (has_facts && field < lowest);
-  if (!is_special && largest >> 52 != 0 && (!has_facts || nonzeros == view_.inner)) {
-    const auto exponent = static_cast<std::int32_t>(largest >> 52) - 1023;
-    if (exponent < kLeastWordExponent) is_served_ = false;
-    settle_full(index, request, {exponent, field - 1023, nonzeros, fields - 1023 * nonzeros});
-    return;
-  }
   PieceFacts piece;
-  if (is_special) {
-    piece = facts_of_line(group, line);
-  } else {
-    piece.facts.exponent = largest == 0 ? kNoExponent : exponent_of_magnitude<double>(largest);
-    if (nonzeros > 0) piece.facts.lowest = field - 1023;
-    piece.facts.nonzeros = nonzeros;
-    piece.facts.exponent_sum = fields - 1023 * nonzeros;
+  if (!take_lanes(facts, first_lane, lanes, request.wants_records(), piece.facts)) {
+    const Lying own = lying(group);
+    for (std::int64_t k = 0; k < view_.inner; ++k) add_entry(piece, own.x[line * own.line_step + k * own.inner_step]);
   }
-  if (piece.facts.exponent != kNoExponent && piece.facts.exponent < kLeastWordExponent) is_served_ = false;
-  settle_scale(piece, request, index, lines_->scales);
-}
-
-// As settle_scale, of a finite line none of whose entries is 0: nearly all are such, and the questions of others take as long as
-// their entries. Range: of `facts` the exponent alone where no records are wanted.
-template <std::int64_t Lines>
-inline __attribute__((always_inline)) void WordOperand<Lines>::settle_full(std::size_t index, const ScaleRequest& request,
-                                                                           const LineFacts& facts) {
-  Scales& scales = lines_->scales;
-  const int capacity = request.wants_records() ? capacity_of(facts, request) : request.bits;
-  if (request.wants_records()) {
-    scales.facts[index] = facts;
-    scales.records[index] = make_record(facts, capacity);
-  }
-  scales.shift[index] = scale_exponent(capacity, facts.exponent);
-  scales.special[index] = kFinite;
-  scales.exponent[index] = facts.exponent;
+  if (piece.facts.exponent < kLeastWordExponent && piece.facts.exponent != kNoExponent) is_served_ = false;
+  settle_scale(piece, request, static_cast<std::size_t>(group * Lines + line), lines_->scales);
 }
 
 template <std::int64_t Lines>
@@ -162,23 +106,15 @@ void WordOperand<Lines>::find_group(std::int64_t group, const ScaleRequest& requ
   const bool has_facts = request.wants_records();
   if constexpr (Lines == 1) {
     if (lines == 0) return;
-    const std::int64_t whole = view_.inner / kEightLanes;
     LaneFacts facts;
-    find_in_eight(x, kEightLanes, whole, has_facts, facts);
-    if (view_.inner % kEightLanes != 0) {
-      double rest[kEightLanes] = {};
-      std::copy(x + whole * kEightLanes, x + view_.inner, rest);
-      LaneFacts of_rest;
-      find_in_eight(rest, kEightLanes, 1, has_facts, of_rest);
-      join(facts, of_rest, has_facts);
-    }
-    settle_line(group, 0, request, facts, 0, kEightLanes);
+    find_line(x, view_.inner, has_facts, facts);
+    settle_line(group, 0, request, facts, 0, kFactLanes);
   } else {
-    static_assert(Lines % kEightLanes == 0);
+    static_assert(Lines % kFactLanes == 0);
     LaneFacts facts;
-    for (std::int64_t first = 0; first < lines; first += kEightLanes) {
-      find_in_eight(x + first, inner_step, view_.inner, has_facts, facts);
-      for (std::int64_t l = 0; l < std::min(kEightLanes, lines - first); ++l) settle_line(group, first + l, request, facts, l, 1);
+    for (std::int64_t first = 0; first < lines; first += kFactLanes) {
+      find_lanes(x + first, inner_step, view_.inner, has_facts, facts);
+      for (std::int64_t l = 0; l < std::min(kFactLanes, lines - first); ++l) settle_line(group, first + l, request, facts, l, 1);
     }
   }
 }

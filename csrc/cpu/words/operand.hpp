@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "cpu/accuracy/facts.hpp"
 #include "cpu/limbs/shape.hpp"
 #include "cpu/runtime/kept.hpp"
 #include "cpu/runtime/matrix_view.hpp"
@@ -96,10 +97,8 @@ class WordOperand {
   Lying lying(std::int64_t group) const;
   template <class T>
   bool copy_group(std::int64_t group);
-  PieceFacts facts_of_line(std::int64_t group, std::int64_t line) const;
   void settle_line(std::int64_t group, std::int64_t line, const ScaleRequest& request, const LaneFacts& facts,
                    std::int64_t first_lane, std::int64_t lanes);
-  void settle_full(std::size_t index, const ScaleRequest& request, const LineFacts& facts);
   void find_group(std::int64_t group, const ScaleRequest& request);
   void convert_group(std::int64_t group, Integers (&found)[Lines]);
   // Of a line that is not exact.
