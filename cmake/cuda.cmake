@@ -63,10 +63,8 @@ add_library(ozfp4_cuda STATIC
   csrc/cuda/integers/integer_plan.cpp
   csrc/cuda/integers/reconstruct.cu
   csrc/cuda/reconstruct/reconstruct_plan.cpp
-  csrc/cuda/reconstruct/certify/certified.cu
   csrc/cuda/reconstruct/reconstruct.cu
   csrc/cuda/reconstruct/long/long_reconstruct.cu
-  csrc/cuda/reconstruct/long/update.cu
   csrc/cuda/repair/repair.cu
   csrc/cuda/standard/settle.cu)
 target_link_libraries(ozfp4_cuda PUBLIC ozfp4_cpu CUDA::cudart_static)

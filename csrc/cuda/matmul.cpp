@@ -26,6 +26,7 @@ struct Run {
   const GemmStep* device_steps;
   const Stages& stages;
 
+  std::int64_t matrices() const { return turn.result.stack.count() / plan.plan.width(); }
   const Schedule& schedule(const Block& block) const {
     return layout.pieces.empty() ? plan.schedule : layout.pieces[block.inners.count == layout.inners ? 0 : 1];
   }
@@ -45,9 +46,7 @@ Residues residues_at(const Run& run, std::int64_t offset) {
   residues.data = reinterpret_cast<std::uint8_t*>(run.workspace + offset);
   residues.pitch = run.layout.out_pitch;
   residues.matrix_stride = run.layout.rows * residues.pitch;
-  residues.split_stride = run.turn.result.stack.count() / run.plan.plan.width() * residues.matrix_stride;
-  residues.plane_stride = run.layout.tile.splits * residues.split_stride;
-  residues.splits = run.layout.tile.splits;
+  residues.plane_stride = run.layout.tile.splits * run.matrices() * residues.matrix_stride;
   return residues;
 }
 
@@ -92,12 +91,29 @@ void multiply(const Run& run, const Preparation& prepared, const Block& block, c
   run.stages.multiply(problem, run.layout.tile);
 }
 
+// The outputs of all splits of K, added to those of the first.
+void add_splits(const Run& run, const Preparation& prepared, const Residues& first) {
+  const int splits = run.layout.tile.splits;
+  if (splits == 1) return;
+  const std::int64_t bytes = first.plane_stride / splits;
+  const ByteParts parts{first.data,
+                        first.data + bytes,
+                        bytes,
+                        splits - 1,
+                        first.plane_stride,
+                        bytes,
+                        prepared.units_used(),
+                        run.overlaps_multiply()};
+  run.stages.run(Stage::accumulate, [&](const LaunchOptions& to) { launch_add_bytes(run.plan.schedule, parts, to.stream); });
+}
+
 // The outputs of a further piece of K, added to those before.
 void accumulate(const Run& run, const Block& block, const Residues& sum, const Residues& part) {
-  const std::int64_t matrices = run.turn.result.stack.count() / run.plan.plan.width();
+  const std::int64_t matrices = run.matrices();
   run.stages.run(Stage::accumulate, [&](const LaunchOptions& to) {
     if (!run.plan.integer) {
-      return launch_add_bytes(run.layout.pieces[0], sum.data, part.data, matrices * sum.matrix_stride, to.stream);
+      const ByteParts parts{sum.data, part.data, 0, 1, sum.plane_stride, matrices * sum.matrix_stride};
+      return launch_add_bytes(run.layout.pieces[0], parts, to.stream);
     }
     launch_add_words({reinterpret_cast<std::uint32_t*>(sum.data), sum.pitch, sum.matrix_stride},
                      {reinterpret_cast<const std::uint32_t*>(part.data), part.pitch, part.matrix_stride}, matrices,
@@ -294,6 +310,7 @@ void walk(const Run& run) {
     }
     const bool is_last = block.inners.first + block.inners.count == run.turn.a.inner;
     if (!is_last || run.plan.integer) return;
+    add_splits(run, prepared, sum);
     join_parts(run, prepared, sum);
     reconstruct(run, prepared, block, sum, counts);
   });

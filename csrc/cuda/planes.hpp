@@ -51,13 +51,12 @@ struct PreparedOperand {
   Planes planes;  // of the lines and entries of K that a block takes; all of them, where the operand is kept
 };
 
-// What multiply leaves, residues or digits: [plane][split][matrix][row][pitch] bytes. Base, pitch and strides are multiples of 16
+// What multiply leaves, residues or digits: [plane][matrix][row][pitch] bytes. Base, pitch and strides are multiples of 16
 // bytes. Bytes between the columns and the next multiple of 16, and planes of the plan beyond the moduli in use, may be read;
 // what they hold does not matter.
 struct Residues {
   std::uint8_t* data = nullptr;
-  std::int64_t pitch = 0, matrix_stride = 0, split_stride = 0, plane_stride = 0;
-  int splits = 1;  // residues (digits) of the splits are summed; at most kMaxSplits
+  std::int64_t pitch = 0, matrix_stride = 0, plane_stride = 0;
 };
 
 // The one or two of a launch.

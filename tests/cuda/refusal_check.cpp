@@ -198,7 +198,6 @@ void check_refusals() {
   check_refusal(kResidues, "the sum may exceed the INT32 accumulator",
                 [](Product& p) { p.plan.schedule.product_bound = INT32_MAX; });
   check_refusal(kResidues, "the kernel needs compute capability 8.0 or later", [](Product& p) { p.gpu.capability = 75; });
-  check_refusal(kResidues, "reconstruct: K must be cut into 1 to 64 splits", [](Product& p) { p.layout.tile.splits = 65; });
   check_refusal(kResidues, "reconstruct: the result must be float64 or float32",
                 [](Product& p) { p.product.result.type = ElementType::int8; });
   check_refusal(kIntegers, "result: its columns are 8 bytes apart", [](Product& p) { p.product.result.column_stride = 8; });

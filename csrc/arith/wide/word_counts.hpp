@@ -9,7 +9,7 @@
 namespace ozfp4 {
 
 // 5 words hold scheme I at 53 bits and most products of moduli, 6 and 8 the rest of them; the long ones are for more bits.
-#define OZFP4_LONG_WORD_COUNTS(X) X(8) X(12) X(16) X(20)
+#define OZFP4_LONG_WORD_COUNTS(X) X(8) X(12) X(20)
 #define OZFP4_WORD_COUNTS(X) X(5) X(6) OZFP4_LONG_WORD_COUNTS(X)
 
 inline constexpr int kMinLongWords = 8;

@@ -128,8 +128,8 @@ class Partial {
     list.counts = pointer<RepairCounts>(counts);
     const Unlocked unlocked;
     run(*whole_, stream, [&](const Stages& stages) {
-      finish_pieces(*whole_, pointer<const std::uint8_t>(residues), pieces, piece_bytes, a, b, result, list,
-                    pointer<Verdict>(verdict), stages);
+      finish_pieces(*whole_, pointer<std::uint8_t>(residues), pieces, piece_bytes, a, b, result, list, pointer<Verdict>(verdict),
+                    stages);
     });
   }
 

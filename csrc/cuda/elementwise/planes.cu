@@ -1,6 +1,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "cuda/dependent_launch.cuh"
 #include "cuda/elementwise/add_bytes.hpp"
 #include "cuda/elementwise/loops.cuh"
 #include "cuda/elementwise/planes.hpp"
@@ -57,26 +58,43 @@ ByteModulus<1> part_of(int m, std::int64_t first, std::int64_t second) {
   return part;
 }
 
-// ---- Sums over pieces of K -------------------------------------------------------------------------------------------------
+// ---- Sums over parts of K --------------------------------------------------------------------------------------------------
 
-struct BytePlanes {
-  std::uint32_t* sum;
-  const std::uint32_t* part;
-  std::int64_t words;  // of a plane
-  int planes;
+struct ByteSums {
+  ByteParts at;
+  int planes, planes_per_modulus;
   bool has_carries;
   std::uint16_t modulus[kMaxUnits];
 };
 
-// Every thread takes four entries, plane after plane, the lowest digit first. The last digit is a byte in two's complement: its
-// modulus is 256, and its carry goes nowhere.
-__global__ void __launch_bounds__(kThreads) add_bytes_kernel(const __grid_constant__ BytePlanes p) {
-  for_indices(p.words, [&](std::int64_t i) {
-    std::uint32_t carry = 0;
-    for (int plane = 0; plane < p.planes; ++plane) {
-      const std::int64_t at = plane * p.words + i;
-      if (!p.has_carries) carry = 0;
-      p.sum[at] = add_bytes(p.sum[at], p.part[at], p.modulus[plane], carry);
+// Every thread takes four entries: of residues those of plane blockIdx.y; of digits those of all planes, the lowest digit first,
+// part after part. The last digit is a byte in two's complement: its modulus is 256, and its carry goes nowhere.
+__global__ void __launch_bounds__(kThreads) add_bytes_kernel(const __grid_constant__ ByteSums p) {
+  let_next_kernel_start();
+  wait_for_previous_kernel();
+  const ByteParts& at = p.at;
+  const auto own = static_cast<int>(blockIdx.y);
+  if (!p.has_carries && at.moduli_used != nullptr && own >= __ldcg(at.moduli_used) * p.planes_per_modulus) return;
+  for_indices(at.bytes / 4, [&](std::int64_t i) {
+    const auto sum_at = [&](int plane) { return reinterpret_cast<std::uint32_t*>(at.sum + plane * at.plane_stride) + i; };
+    const auto part_at = [&](int part, int plane) {
+      return reinterpret_cast<const std::uint32_t*>(at.part + part * at.part_stride + plane * at.plane_stride)[i];
+    };
+    if (p.has_carries) {
+      for (int part = 0; part < at.parts; ++part) {
+        std::uint32_t carry = 0;
+        for (int plane = 0; plane < p.planes; ++plane) {
+          *sum_at(plane) = add_bytes(*sum_at(plane), part_at(part, plane), p.modulus[plane], carry);
+        }
+      }
+    } else {
+      std::uint32_t sum = *sum_at(own);
+#pragma unroll 4
+      for (int part = 0; part < at.parts; ++part) {
+        std::uint32_t carry = 0;
+        sum = add_bytes(sum, part_at(part, own), p.modulus[own], carry);
+      }
+      *sum_at(own) = sum;
     }
   });
 }
@@ -125,15 +143,13 @@ void launch_join_parts(const JoinPlan& plan, std::uint8_t* outputs, std::int64_t
   launch(join_kernel, config, p);
 }
 
-void launch_add_bytes(const Schedule& schedule, std::uint8_t* sum, const std::uint8_t* part, std::int64_t plane_bytes,
-                      cudaStream_t stream) {
-  BytePlanes p{};
-  p.sum = reinterpret_cast<std::uint32_t*>(sum);
-  p.part = reinterpret_cast<const std::uint32_t*>(part);
-  p.words = plane_bytes / 4;
+void launch_add_bytes(const Schedule& schedule, const ByteParts& at, cudaStream_t stream) {
+  ByteSums p{};
+  p.at = at;
   p.planes = schedule.out_planes;
-  if (p.planes > kMaxUnits || plane_bytes % 4 != 0) {
-    throw std::invalid_argument("accumulate: " + std::to_string(p.planes) + " planes of " + std::to_string(plane_bytes) +
+  p.planes_per_modulus = schedule.planes_per_modulus();
+  if (p.planes > kMaxUnits || at.bytes % 4 != 0) {
+    throw std::invalid_argument("accumulate: " + std::to_string(p.planes) + " planes of " + std::to_string(at.bytes) +
                                 " bytes; it takes at most " + std::to_string(kMaxUnits) + " of a multiple of 4");
   }
   for (const GemmStep& step : schedule.steps) {
@@ -141,7 +157,10 @@ void launch_add_bytes(const Schedule& schedule, std::uint8_t* sum, const std::ui
     p.modulus[step.out_plane] = static_cast<std::uint16_t>(step.modulus);
     p.has_carries = p.has_carries || step.action == Action::store_digit;
   }
-  launch(add_bytes_kernel, config_of_blocks(Stage::accumulate, nullptr, ceil_div(p.words, kThreads), stream), p);
+  LaunchConfig config = config_of_blocks(Stage::accumulate, nullptr, ceil_div(at.bytes / 4, kThreads), stream);
+  if (!p.has_carries) config.grid.y = static_cast<unsigned>(p.planes);
+  config.overlap_previous = at.overlap_previous;
+  launch(add_bytes_kernel, config, p);
 }
 
 void launch_add_words(const WordMatrices<std::uint32_t>& sum, const WordMatrices<const std::uint32_t>& part,

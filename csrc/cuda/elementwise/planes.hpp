@@ -1,4 +1,4 @@
-// What multiply left in planes, entry by entry: sums over pieces of K, and residues of complex plans. Launches throw LaunchError.
+// What multiply left in planes, entry by entry: sums over parts of K, and residues of complex plans. Launches throw LaunchError.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -32,11 +32,21 @@ JoinPlan make_join_plan(const Plan& plan);
 void launch_join_parts(const JoinPlan& plan, std::uint8_t* outputs, std::int64_t plane_stride, const int* moduli_used,
                        cudaStream_t stream);
 
-// sum += part for all planes of bytes of the schedule, where the first piece has left its own: residues modulo their moduli,
-// digits with their carries. Both lie as [plane][byte], `plane_bytes` each, a multiple of 4, as the address is. Range: digits of
-// a sum that has room in the planes.
-void launch_add_bytes(const Schedule& schedule, std::uint8_t* sum, const std::uint8_t* part, std::int64_t plane_bytes,
-                      cudaStream_t stream);
+// Outputs of parts of K: planes of `bytes` bytes, plane_stride apart, of a sum, where the first part has left its own, and of
+// `parts` further ones, part_stride apart. All are multiples of 4.
+struct ByteParts {
+  std::uint8_t* sum;
+  const std::uint8_t* part;
+  std::int64_t part_stride;
+  int parts;
+  std::int64_t plane_stride, bytes;
+  const int* moduli_used = nullptr;  // on the device; null: all
+  bool overlap_previous = false;     // programmatic dependent launch
+};
+
+// Adds the parts to the sum for all planes of the schedule: residues modulo their moduli, digits with their carries. Range:
+// digits of a sum that has room in the planes.
+void launch_add_bytes(const Schedule& schedule, const ByteParts& at, cudaStream_t stream);
 
 // Matrices of int32 one behind the other; pitch and stride in entries.
 template <class T>

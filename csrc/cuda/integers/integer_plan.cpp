@@ -66,7 +66,7 @@ IntegerPlan make_integer_plan(const Plan& plan, std::uint64_t modulus, bool chec
                             (checks ? " where overflow is looked for" : ""));
   }
   std::int64_t residues = 0;
-  for (int i = 0; i < plan.count(); ++i) residues += kMaxSplits * (plan.modulus(i) - 1);
+  for (int i = 0; i < plan.count(); ++i) residues += plan.modulus(i) - 1;
   if (residues > kMostLowResidueSum) throw std::length_error("plan: its residues add up to more than 2^20");
   IntegerPlan made;
   made.all = plan.count();

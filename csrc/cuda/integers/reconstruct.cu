@@ -64,32 +64,24 @@ struct Sums {
   }
 };
 
-// The sums of the entries whose bytes of plane 0 and split 0 begin at `source`.
+// The sums of the entries whose bytes of plane 0 begin at `source`.
 template <Keeps Kind>
 __device__ __forceinline__ void sum_planes(Sums<Kind>& sums, const Parameters<Kind>& p, int count, const std::uint8_t* source) {
   const Residues& residues = p.job.residues;
   const int weights = first_integer_weight(count);
 #pragma unroll 1
   for (int first = 0; first < count; first += kBatch) {
-    std::uint32_t even[kBatch] = {}, odd[kBatch] = {};  // entries 0, 2 and 1, 3: 16 bits each, sums over the splits
-#pragma unroll 1
-    for (int split = 0; split < residues.splits; ++split) {
+    std::uint32_t word[kBatch];
 #pragma unroll
-      for (int i = 0; i < kBatch; ++i) {
-        const int plane = min(first + i, count - 1);
-        const std::uint32_t word = __ldcs(
-            reinterpret_cast<const std::uint32_t*>(source + plane * residues.plane_stride + split * residues.split_stride));
-        even[i] += word & 0x00ff00ffu;
-        odd[i] += (word >> 8) & 0x00ff00ffu;
-      }
+    for (int i = 0; i < kBatch; ++i) {
+      const int plane = min(first + i, count - 1);
+      word[i] = __ldcs(reinterpret_cast<const std::uint32_t*>(source + plane * residues.plane_stride));
     }
 #pragma unroll
     for (int i = 0; i < kBatch; ++i) {
       if (first + i >= count) break;
-      sums.add(0, even[i] & 0xffffu, p, weights + first + i);
-      sums.add(1, odd[i] & 0xffffu, p, weights + first + i);
-      sums.add(2, even[i] >> 16, p, weights + first + i);
-      sums.add(3, odd[i] >> 16, p, weights + first + i);
+#pragma unroll
+      for (int e = 0; e < 4; ++e) sums.add(e, (word[i] >> (8 * e)) & 0xffu, p, weights + first + i);
     }
   }
 }

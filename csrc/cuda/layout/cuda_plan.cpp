@@ -71,23 +71,10 @@ std::optional<ReconstructPlan> make_short(const Plan& residues, int k) {
   Plan few = residues;
   while (few.groups.size() > 1) {
     few.groups.pop_back();
-    ReconstructPlan plan = make_reconstruct_plan(few, k, true);
+    ReconstructPlan plan = make_reconstruct_plan(few, k);
     if (!plan.is_long()) return plan;
   }
   return std::nullopt;
-}
-
-// Of the first moduli, as many as one step of the kernels takes, where the plan has more than that.
-std::optional<ReconstructPlan> make_few(const CudaPlan& made, const Plan& residues) {
-  const std::size_t most = kRowsPerStep;
-  if (!made.promise.counts_rounded() || !made.plan.has_moduli() || !made.plan.prefix_allowed) return std::nullopt;
-  if (made.exact_bits != 0 && made.reconstruct.is_long()) return make_short(residues, made.k);
-  if (static_cast<std::size_t>(made.plan.count()) <= most || made.reconstruct.is_long()) return std::nullopt;
-  Plan few = residues;
-  few.groups.resize(most);
-  ReconstructPlan plan = make_reconstruct_plan(few, made.k, true);
-  if (plan.is_long() || plan.words >= made.reconstruct.words || plan.least > made.prefixes.least) return std::nullopt;
-  return plan;
 }
 
 int limbs_of_tiles(const Plan& plan, int k, const Promise& promise) {
@@ -121,10 +108,10 @@ CudaPlan make_cuda_plan(const Plan& asked, int k, Kernel kernel, const Promise& 
   if (promise.is_whole) {
     made.whole = make_integer_plan(plan, promise.modulus, promise.second == Second::overflows);
   } else if (!made.integer) {
-    made.reconstruct = make_reconstruct_plan(residues, k, promise.has_records(), promise.updates);
+    made.reconstruct = make_reconstruct_plan(residues, k, promise.updates);
   }
-  made.few = make_few(made, residues);
-  if (made.exact_bits != 0 && made.few) {
+  if (made.exact_bits != 0 && made.reconstruct.is_long()) made.few = make_short(residues, k);
+  if (made.few) {
     if (made.few->all + 1 < made.reconstruct.least) throw std::logic_error("counts of moduli that no reconstruct serves");
     made.prefixes = make_prefix_rule(plan, plan.count() - made.few->least + 1);
   }

@@ -59,8 +59,8 @@ struct CudaPlan {
   JoinPlan join;
   ReconstructPlan reconstruct;
   IntegerPlan whole;  // in its place where the promise is one of integers
-  // Where results are correct, plans have moduli to spare for unusual data. What serves the counts up to `few.all` with
-  // shorter integers or by the short form, and is launched beside the other: the data decides which of the two runs.
+  // Of a plan of the long form that has moduli to spare for unusual data: the short form for counts up to `few.all`, which is
+  // launched beside the other. The data decides which of the two runs.
   std::optional<ReconstructPlan> few;
   int tile_limbs = 0;  // where one launch may make products of tiles
 };

@@ -1,13 +1,11 @@
 #include "cuda/partial/partial.hpp"
 
 #include "arith/multiples.hpp"
+#include "cuda/elementwise/planes.hpp"
 #include "cuda/layout/size_of.hpp"
 
 namespace ozfp4::cuda {
 namespace {
-
-// Head room of the sums of reconstruct: a residue of each piece, at most 255, in 16 bits.
-static_assert(kMaxSplits * 255 < 1 << 16, "sums of the residues of all pieces fit 16 bits");
 
 PlaneArray array_of(const CudaPlan& plan, const PieceLines& lines, std::int32_t inner) {
   const PieceLayout layout = make_piece_layout(plan, lines.lines, inner);
@@ -61,20 +59,24 @@ void multiply_piece(const CudaPlan& plan, const PieceLines& a, const PieceLines&
   stages.multiply(problem, choose_tile(shape, plan.kernel, plan.schedule.element, gpu));
 }
 
-void finish_pieces(const CudaPlan& plan, const std::uint8_t* residues, int pieces, std::int64_t piece_stride,
-                   const ScaledOperand& a, const ScaledOperand& b, const DeviceResult& result, const Listed& listed,
-                   const Verdict* verdict, const Stages& stages) {
+void finish_pieces(const CudaPlan& plan, std::uint8_t* residues, int pieces, std::int64_t piece_stride, const ScaledOperand& a,
+                   const ScaledOperand& b, const DeviceResult& result, const Listed& listed, const Verdict* verdict,
+                   const Stages& stages) {
   ReconstructJob job;
   job.result = result;
-  job.residues.data = const_cast<std::uint8_t*>(residues);
+  job.residues.data = residues;
   job.residues.pitch = residue_pitch(result.columns);
   job.residues.matrix_stride = result.rows * job.residues.pitch;
-  job.residues.split_stride = piece_stride;
   job.residues.plane_stride = job.residues.matrix_stride * plan.schedule.planes_per_modulus();
-  job.residues.splits = pieces;
   job.a = a;
   job.b = b;
   job.units_used = &verdict->units_used;
+  if (pieces > 1) {
+    const ByteParts parts{residues,      residues + piece_stride,    piece_stride,
+                          pieces - 1,    job.residues.matrix_stride, job.residues.matrix_stride,
+                          job.units_used};
+    stages.run(Stage::accumulate, [&](const LaunchOptions& to) { launch_add_bytes(plan.schedule, parts, to.stream); });
+  }
   const Promise& promise = plan.promise;
   Certification certification{promise.accuracy, promise.rounding, promise.precision, listed, {}, &verdict->is_certain};
   certification.has_exact_list = true;

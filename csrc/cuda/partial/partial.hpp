@@ -37,10 +37,11 @@ OZFP4_CUDA_EXPORT void multiply_piece(const CudaPlan& plan, const PieceLines& a,
                                       std::uint8_t* out, const Verdict* verdict, const GemmStep* device_steps, const Gpu& gpu,
                                       const Stages& stages);
 
-// `residues`: of `pieces` pieces, `piece_stride` bytes from each to the next, as multiply_piece leaves them; behind the last one
-// are so many bytes to be read as planes that are not in use. `a`, `b`: views of whole lines, whose data nobody reads. `k`, that
-// of the views, is the plan's. Range: 1 to kMaxSplits pieces; a list where the promise certifies, zero before, with counts.
-OZFP4_CUDA_EXPORT void finish_pieces(const CudaPlan& plan, const std::uint8_t* residues, int pieces, std::int64_t piece_stride,
+// `residues`: of `pieces` pieces, `piece_stride` bytes from each to the next, as multiply_piece leaves them; the first one's
+// become the sums. Behind the last one are so many bytes to be read as planes that are not in use. `a`, `b`: views of whole
+// lines, whose data nobody reads. `k`, that of the views, is the plan's. Range: 1 to kMaxSplits pieces; a list where the promise
+// certifies, zero before, with counts.
+OZFP4_CUDA_EXPORT void finish_pieces(const CudaPlan& plan, std::uint8_t* residues, int pieces, std::int64_t piece_stride,
                                      const ScaledOperand& a, const ScaledOperand& b, const DeviceResult& result,
                                      const Listed& listed, const Verdict* verdict, const Stages& stages);
 

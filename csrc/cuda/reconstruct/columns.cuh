@@ -55,102 +55,56 @@ struct LanePlanes {
 };
 
 // The bytes of one row of entries.
-template <int Steps, int Vec, bool Split>
+template <int Steps, int Vec>
 struct EntryBytes {
-  static constexpr int units = Split ? 2 * Steps : Steps;  // low bytes of all steps, then high bytes of sums over splits
-  std::uint32_t word[units][4][Vec];                       // [unit][plane of the step][four entries each]
+  std::uint32_t word[Steps][4][Vec];  // [step][plane of the step][four entries each]
 
-  // Reads the planes at `address` of plane 0; sums over splits become a low and a high byte an entry. With HasBiased, plane
-  // `biased` holds signed bytes: 128 is added to them.
-  template <bool HasBiased>
-  __device__ __forceinline__ void load(const std::uint8_t* address, const LanePlanes<Steps>& planes, std::int64_t plane_stride,
-                                       int biased, std::int64_t split_stride, int splits) {
-    const auto load_planes = [&](const std::uint8_t* from) {
+  // Reads the planes at `address` of plane 0.
+  __device__ __forceinline__ void load(const std::uint8_t* address, const LanePlanes<Steps>& planes, std::int64_t plane_stride) {
 #pragma unroll
-      for (int step = 0; step < Steps; ++step) {
+    for (int step = 0; step < Steps; ++step) {
 #pragma unroll
-        for (int i = 0; i < 4; ++i) {
-          const int plane = planes(step, i);
-          load_words(word[step][i], from + static_cast<std::uint32_t>(plane) * plane_stride);
-          if constexpr (HasBiased) flip(word[step][i], plane == biased);
-        }
-      }
-    };
-    if constexpr (!Split) {
-      load_planes(address);
-    } else {
-      std::uint32_t even[Steps][4][Vec] = {}, odd[Steps][4][Vec] = {};  // entries 0, 2 and 1, 3 of a word, 16 bits each
-#pragma unroll 1
-      for (int split = 0; split < splits; ++split, address += split_stride) {
-        load_planes(address);
-#pragma unroll
-        for (int step = 0; step < Steps; ++step) {
-#pragma unroll
-          for (int i = 0; i < 4; ++i) {
-#pragma unroll
-            for (int v = 0; v < Vec; ++v) {
-              even[step][i][v] += word[step][i][v] & 0x00ff00ffu;
-              odd[step][i][v] += (word[step][i][v] >> 8) & 0x00ff00ffu;
-            }
-          }
-        }
-      }
-#pragma unroll
-      for (int step = 0; step < Steps; ++step) {
-#pragma unroll
-        for (int i = 0; i < 4; ++i) {
-#pragma unroll
-          for (int v = 0; v < Vec; ++v) {
-            word[step][i][v] = __byte_perm(even[step][i][v], odd[step][i][v], 0x6240);
-            word[Steps + step][i][v] = __byte_perm(even[step][i][v], odd[step][i][v], 0x7351);
-          }
-        }
+      for (int i = 0; i < 4; ++i) {
+        load_words(word[step][i], address + static_cast<std::uint32_t>(planes(step, i)) * plane_stride);
       }
     }
   }
 
-  // Makes word[unit][e][v] the residues of entry 4 v + e, from planes as `load` leaves them.
+  // Makes word[step][e][v] the residues of entry 4 v + e, from planes as `load` leaves them.
   __device__ __forceinline__ void transpose(const EntryBytes& planes) {
 #pragma unroll
-    for (int unit = 0; unit < units; ++unit) {
+    for (int step = 0; step < Steps; ++step) {
 #pragma unroll
       for (int v = 0; v < Vec; ++v) {
-        const std::uint32_t plane[4] = {planes.word[unit][0][v], planes.word[unit][1][v], planes.word[unit][2][v],
-                                        planes.word[unit][3][v]};
+        const std::uint32_t plane[4] = {planes.word[step][0][v], planes.word[step][1][v], planes.word[step][2][v],
+                                        planes.word[step][3][v]};
         std::uint32_t entry[4];
         transpose_bytes(plane, entry);
 #pragma unroll
-        for (int e = 0; e < 4; ++e) word[unit][e][v] = entry[e];
+        for (int e = 0; e < 4; ++e) word[step][e][v] = entry[e];
       }
     }
   }
 
   // Column 4 tile + t of the entries 4 v ... 4 v + 3.
   template <int Tiles>
-  __device__ __forceinline__ uint4 columns(int v, int tile, const std::uint32_t (&weight)[units][Tiles]) const {
+  __device__ __forceinline__ uint4 columns(int v, int tile, const std::uint32_t (&weight)[Steps][Tiles]) const {
     std::uint32_t column[4];
 #pragma unroll
     for (int pair = 0; pair < 2; ++pair) {
       const int first = 2 * pair, second = 2 * pair + 1;
       std::uint32_t c[4] = {};
-#pragma unroll
-      for (int unit = 0; unit + 1 < units; unit += 2) {
-        multiply_bytes(c, word[unit][first][v], word[unit][second][v], word[unit + 1][first][v], word[unit + 1][second][v],
-                       weight[unit][tile], weight[unit + 1][tile]);
-      }
-      if constexpr (units % 2 == 1) {
-        multiply_bytes(c, word[units - 1][first][v], word[units - 1][second][v], weight[units - 1][tile]);
+      if constexpr (Steps == 2) {
+        multiply_bytes(c, word[0][first][v], word[0][second][v], word[1][first][v], word[1][second][v], weight[0][tile],
+                       weight[1][tile]);
+      } else {
+        static_assert(Steps == 1, "one or two steps");
+        multiply_bytes(c, word[0][first][v], word[0][second][v], weight[0][tile]);
       }
       column[first] = c[0] + 256 * c[1];
       column[second] = c[2] + 256 * c[3];
     }
     return {column[0], column[1], column[2], column[3]};
-  }
-
- private:
-  static __device__ __forceinline__ void flip(std::uint32_t (&read)[Vec], bool is_signed) {
-#pragma unroll
-    for (int v = 0; v < Vec; ++v) read[v] ^= is_signed ? 0x80808080u : 0u;
   }
 };
 

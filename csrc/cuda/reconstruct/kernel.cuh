@@ -21,9 +21,6 @@ __device__ __forceinline__ void reconstruct_rows(const Parameters<S>& p, Shared<
   const int lane = static_cast<int>(threadIdx.x % 32), group = lane / 4, t = lane % 4;
   WarpShared<S>& own_shared = shared.warp[threadIdx.x / 32];
   const ReconstructJob& job = p.job;
-  if constexpr (S::Certifies) {
-    if (p.certification.least_count != 0 && !serves(p.certification, job)) return;
-  }
 
   // The bytes of the first row do not wait for the number of moduli: planes beyond it have weight 0.
   const Place<S> place(p);
@@ -32,11 +29,8 @@ __device__ __forceinline__ void reconstruct_rows(const Parameters<S>& p, Shared<
                                place.first_row * job.residues.pitch + place.first_column +
                                (4 * vec * group < place.entries ? 4 * vec * group : 0);
   LanePlanes<S::Steps> planes{t, p.all - 1};
-  EntryBytes<S::Steps, vec, S::Split> bytes, next;
-  const auto fetch = [&] {
-    next.template load<S::positional>(source, planes, job.residues.plane_stride, p.all - 1, job.residues.split_stride,
-                                      job.residues.splits);
-  };
+  EntryBytes<S::Steps, vec> bytes, next;
+  const auto fetch = [&] { next.load(source, planes, job.residues.plane_stride); };
   if (!is_idle) fetch();
   const Lines lines(job, place);
   LaneScales<vec> scales;
@@ -45,11 +39,11 @@ __device__ __forceinline__ void reconstruct_rows(const Parameters<S>& p, Shared<
   if constexpr (S::Certifies) certainty = load_certainty(p.certification);
   const int count = load_table(shared.table, p);
   if constexpr (S::Certifies) {
-    if (p.certification.least_count == 0 && !serves(p.certification, job)) return;
+    if (!serves(p.certification, job)) return;
   }
   if (is_idle) return;
   const auto& constants = *reinterpret_cast<const ColumnConstants<S::Words>*>(shared.table);
-  std::uint32_t weight[S::units][S::tiles];
+  std::uint32_t weight[S::Steps][S::tiles];
   load_weights<S>(weight, shared.table);
   planes.last = count - 1;
   std::uint32_t care = share_exponents<T>(own_shared, scales, constants.shift);
@@ -73,11 +67,9 @@ __device__ __forceinline__ void reconstruct_rows(const Parameters<S>& p, Shared<
   hold(column_to);
   hold(column_from);
   bytes.transpose(next);
-  for (;;) {  // row by row
-    if constexpr (S::reads_ahead) {
-      source += left != 0 ? p.source_step : 0;  // the last row is read twice, which costs less than a branch
-      fetch();
-    }
+  for (;;) {
+    source += left != 0 ? p.source_step : 0;  // ahead; the last row twice, which costs less than a branch
+    fetch();
 #pragma unroll
     for (int v = 0; v < vec; ++v) {
 #pragma unroll
@@ -92,11 +84,11 @@ __device__ __forceinline__ void reconstruct_rows(const Parameters<S>& p, Shared<
     const RowTest test = certifying.test_of(p, left);
     if constexpr (S::Certifies) is_rare = is_rare || (test.number == kLists && p.certification.has_exact_list);
     const auto round_row = [&](auto tests) {
-#pragma unroll(S::reads_ahead ? vec / 2 : 1)
+#pragma unroll
       for (int pair = 0; pair < vec / 2; ++pair) {
         T value[2];
         round_pair<T, S, decltype(tests)::value>(value, is_rare, column_from + 256 * static_cast<std::uint32_t>(pair), shift,
-                                                 job.residues.splits, constants, test);
+                                                 constants, test);
         store_pair<T>(p, target, pair, value, way);
       }
     };
@@ -107,12 +99,7 @@ __device__ __forceinline__ void reconstruct_rows(const Parameters<S>& p, Shared<
       round_row(std::true_type());
     }
     if (__any_sync(0xffffffffu, is_rare)) {
-      const std::int32_t row = Place<S>(p).rows - 1 - left;
-      if constexpr (S::Certifies) {
-        certify_row<T>(p, own_shared.column, constants, row, target, words);
-      } else {
-        correct_row<T>(p, own_shared.column, constants, row, target);
-      }
+      look_at_row<T>(p, own_shared.column, constants, Place<S>(p).rows - 1 - left, target, words);
     } else if constexpr (S::Certifies) {
       if (words != nullptr) *words = test.number == kLists ? word_of_all(Place<S>(p)) : 0;
       listed_rows += test.number == kLists ? 1 : 0;
@@ -124,10 +111,6 @@ __device__ __forceinline__ void reconstruct_rows(const Parameters<S>& p, Shared<
     --left;
     target += p.target_step;
     if constexpr (S::Certifies) words += words != nullptr ? p.listed_step : 0;
-    if constexpr (!S::reads_ahead) {
-      source += p.source_step;
-      fetch();
-    }
     bytes.transpose(next);
     __syncwarp();  // the columns of the next row come to the same place
   }

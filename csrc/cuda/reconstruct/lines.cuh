@@ -37,8 +37,8 @@ __device__ __forceinline__ int residues_used(const ReconstructJob& job, std::int
   return job.units_used != nullptr ? min(max(*job.units_used, least), all) : all;
 }
 
-// Whether a launch is for the number of moduli that the data needs. Those for few, whatever else, ask late: most data need few,
-// and what they read in the meantime is there when they know. Those for many ask first of all.
+// Whether a launch is for the number of moduli that the data needs. The short form tests it late: most data need few, and what
+// it reads in the meantime is there by then. The long form tests it first of all.
 __device__ __forceinline__ bool serves(const Certification& certification, const ReconstructJob& job) {
   if (job.units_used == nullptr || (certification.least_count == 0 && certification.most_count == INT32_MAX)) return true;
   const int used = *job.units_used;

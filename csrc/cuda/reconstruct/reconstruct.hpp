@@ -52,10 +52,6 @@ const char* find_reconstruct_error(const ReconstructJob& job);
 void launch_reconstruct(const ReconstructPlan& plan, const ReconstructJob& job, cudaStream_t stream,
                         const Certification* certification = nullptr);
 
-// The same where not plan.is_long() and entries are certified.
-void launch_certified(const ReconstructPlan& plan, const ReconstructJob& job, cudaStream_t stream,
-                      const Certification& certification);
-
 // The same where plan.is_long(): a thread for each entry, integers of 8 words or more.
 void launch_long_reconstruct(const ReconstructPlan& plan, const ReconstructJob& job, cudaStream_t stream,
                              const Certification* certification);

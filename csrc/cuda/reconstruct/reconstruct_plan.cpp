@@ -35,15 +35,6 @@ std::uint32_t divide(const Wide& x, const Wide& y) {
   return quotient;
 }
 
-// 256 x mod y. Range: x < y < 2^255.
-Wide times_256(Wide x, const Wide& y) {
-  for (int i = 0; i < 8; ++i) {
-    x = wide_add(x, x);
-    if (!is_less(x, y)) x = wide_sub(x, y);
-  }
-  return x;
-}
-
 // 2^(32 words) (1 - 2^-12), the bound of P'.
 Wide product_bound(int words) {
   const Wide one = wide_from<8>(1);
@@ -58,11 +49,11 @@ void set_halfwords(std::uint32_t* halfword, const Wide& x, int words) {
 }
 
 // Puts the bytes of the weight of one residue where the lanes look for them.
-void set_fragment(ReconstructPlan& plan, int prefix, int high, int residue, const Wide& weight) {
+void set_fragment(ReconstructPlan& plan, int prefix, int residue, const Wide& weight) {
   const int step = residue / kRowsPerStep, t = residue % kRowsPerStep / 4, position = residue % 4;
   for (int byte = 0; byte < 4 * plan.words; ++byte) {
     const std::uint32_t value = (weight.word[byte / 4] >> (8 * (byte % 4))) & 0xffu;
-    plan.fragment[prefix][high][step][byte / 8][4 * (byte % 8) + t] |= value << (8 * position);
+    plan.fragment[prefix][step][byte / 8][4 * (byte % 8) + t] |= value << (8 * position);
   }
 }
 
@@ -88,7 +79,7 @@ void require_room(const ReconstructPlan& plan) {
 
 void make_long_residues(ReconstructPlan& result, const Plan& plan) {
   result.row_steps = 0;
-  result.words = std::max(kMinLongWords, crt_words(plan, result.all, kMaxSplits));
+  result.words = std::max(kMinLongWords, crt_words(plan, result.all));
   require_room(result);
   dispatch_long_words(result.words, [&](auto words) {
     for (int count = result.least; count <= result.all; ++count) {
@@ -117,24 +108,24 @@ void make_long_digits(ReconstructPlan& result, int bits) {
 
 // ---- The short form
 
-// The least words of the short form, from `least` on, that hold the product, or 0.
-int column_words(const PlanInt& product, int least) {
-  for (const int words : {2, 4, 6}) {
-    if (words >= least && is_less(product, wide_resize<kMaxWords>(product_bound(words)))) return words;
+// The least words of the short form that hold the product, or 0.
+int column_words(const PlanInt& product) {
+  for (const int words : {4, kMaxColumnWords}) {
+    if (is_less(product, wide_resize<kMaxWords>(product_bound(words)))) return words;
   }
   return 0;
 }
 
-ReconstructPlan make_residue_plan(const Plan& plan, bool certifies, bool is_long) {
+ReconstructPlan make_residue_plan(const Plan& plan, bool is_long) {
   ReconstructPlan result{};
   result.all = plan.count();
   result.least = least_prefix(plan, kMaxPrefixes);
-  result.words = column_words(moduli_product(plan, result.all), certifies ? kLeastCertifiedWords : 2);
+  result.words = column_words(moduli_product(plan, result.all));
   if (is_long || result.words == 0 || result.all > kMaxColumnResidues) {
     make_long_residues(result, plan);
     return result;
   }
-  result.row_steps = result.words == 6 ? 2 : (result.all + kRowsPerStep - 1) / kRowsPerStep;
+  result.row_steps = result.words == kMaxColumnWords ? kMaxRowSteps : (result.all + kRowsPerStep - 1) / kRowsPerStep;
 
   const Wide bound = product_bound(result.words), one = wide_from<8>(1);
   for (int count = result.least; count <= result.all; ++count) {
@@ -158,43 +149,27 @@ ReconstructPlan make_residue_plan(const Plan& plan, bool certifies, bool is_long
     }
     for (int i = 0; i < count; ++i) {
       const Wide weight = wide_shift_left(crt.weight[static_cast<std::size_t>(i)], constants.shift);
-      set_fragment(result, prefix, 0, i, weight);
-      set_fragment(result, prefix, 1, i, times_256(weight, product));
+      set_fragment(result, prefix, i, weight);
     }
   }
   return result;
 }
 
-ReconstructPlan make_positional_plan(const Plan& plan, std::int64_t k, bool is_long) {
+ReconstructPlan make_positional_plan(const Plan& plan, std::int64_t k) {
   ReconstructPlan result{};
   result.positional = true;
   result.base = plan.base;
   result.digits = result.least = result.all = positional_digits(plan, k);
-  const int bits = integer_bits(plan, k);
-  if (is_long || bits > 32 * kMaxColumnWords || result.digits > kMaxColumnDigits) {
-    make_long_digits(result, bits);
-    return result;
-  }
-  result.row_steps = kMaxRowSteps;
-  result.words = bits <= 128 ? 4 : 6;
-  auto& constants = result.constants[0];
-  Wide weight = wide_from<8>(1);
-  for (int digit = 0; digit < result.digits; ++digit) {
-    set_fragment(result, 0, 0, digit, weight);
-    set_fragment(result, 0, 1, digit, wide_mul_small(weight, 256));
-    // The kernels read the last plane with 128 added, which makes it a digit from 0 to 255, and take 128 weights away.
-    if (digit + 1 == result.digits) set_halfwords(constants.negated, wide_negate(wide_mul_small(weight, 128)), result.words);
-    weight = wide_mul_small(weight, static_cast<std::uint32_t>(plan.base));
-  }
+  make_long_digits(result, integer_bits(plan, k));
   return result;
 }
 
 }  // namespace
 
-ReconstructPlan make_reconstruct_plan(const Plan& plan, std::int64_t k, bool certifies, bool is_long) {
+ReconstructPlan make_reconstruct_plan(const Plan& plan, std::int64_t k, bool is_long) {
   switch (plan.scheme) {
-    case Scheme::two: return make_residue_plan(plan, certifies, is_long);
-    case Scheme::one: return make_positional_plan(plan, k, is_long);
+    case Scheme::two: return make_residue_plan(plan, is_long);
+    case Scheme::one: return make_positional_plan(plan, k);
     default: throw std::invalid_argument("an INT8 product needs no reconstruct");
   }
 }

@@ -1,12 +1,11 @@
 // What the reconstruct kernels need to know of a plan: constants of the wide integers, and the weights of the residues or
 // digits in the form of the kernels that serve it.
 //
-// The short form: integers of at most 192 bits from at most 32 residues or 40 digits. The sum over the residues (or digits)
-// is a small matrix product: [entries x residues] times [residues x bytes of the weights]. Its accumulators are joined in
-// pairs to columns of 16 bits, see arith/wide/column_crt.hpp. The right-hand operand is stored the way mma.m16n8k16 takes it from
-// the 32 lanes of a warp.
+// The short form: integers of at most 192 bits from at most 32 residues. The sum over the residues is a small matrix product:
+// [entries x residues] times [residues x bytes of the weights]. Its accumulators are joined in pairs to columns of 16 bits, see
+// arith/wide/column_crt.hpp. The right-hand operand is stored the way mma.m16n8k16 takes it from the 32 lanes of a warp.
 //
-// The long form, for all others: weights as words, and the sum as arith/wide/crt.hpp has it.
+// The long form, for all others, digits among them: weights as words, and the sum as arith/wide/crt.hpp has it.
 #pragma once
 
 #include <algorithm>
@@ -24,33 +23,31 @@ namespace ozfp4 {
 
 inline constexpr int kMaxColumnWords = 6;
 inline constexpr int kMaxColumnTiles = kMaxColumnWords / 2;  // tiles of 8 bytes
-inline constexpr int kRowsPerStep = 16;                      // residues or digits that one step along the inner dimension takes
-inline constexpr int kMaxRowSteps = 3;
+inline constexpr int kRowsPerStep = 16;                      // residues that one step along the inner dimension takes
+inline constexpr int kMaxRowSteps = 2;
 inline constexpr int kMaxColumnResidues = 32;  // the quotient of arith/wide/column_crt.hpp takes no more
-inline constexpr int kMaxColumnDigits = 40;
-inline constexpr int kLeastCertifiedWords = 4;  // of the short form, where entries are certified: spares kernels
 // Words of weights that the long form may have: what fits a kernel's parameters beside all else. No moduli of a byte need
 // more: 54 of them, which have the largest product, take 8 prefixes of 54 weights of 12 words.
 inline constexpr int kMaxLongWeights = 7168;
 
 struct LongTable {
   CrtProduct<kMaxWords> product[kMaxPrefixes];  // all zero where positional
-  PlanInt start;                                // enters once per split: positional, -128 times the weight of the last digit
+  PlanInt start;                                // where positional: -128 times the weight of the last digit
   std::vector<std::uint32_t> weight;            // [prefix][residue or digit < all][word]
 };
 
 struct ReconstructPlan {
   bool positional = false;
-  int words = 0;           // short: 2, 4 or 6 words of 32 bits; long: a long count of arith/wide/word_counts.hpp
+  int words = 0;           // short: 4 or 6 words of 32 bits; long: a long count of arith/wide/word_counts.hpp
   int row_steps = 0;       // short: of kRowsPerStep; 0: the plan has the long form
   int least = 0, all = 0;  // prefixes below: counts least .. all; both `digits` where positional
   std::int64_t base = 0;   // positional: 13 or 256
   int digits = 0;          // positional: planes, low to high, digits in [0, base); the last plane is
                            // a signed byte (two's complement), the rest of the carry
   ColumnConstants<kMaxColumnWords> constants[kMaxPrefixes];  // only the first `words` (2 words) entries of each array count
-  // [prefix][high byte of a sum over splits][step][tile][lane]: lane 4 n + t holds byte 8 tile + n of the weights of the
-  // residues 16 step + 4 t ... + 3, the first in its low byte.
-  std::uint32_t fragment[kMaxPrefixes][2][kMaxRowSteps][kMaxColumnTiles][32];
+  // [prefix][step][tile][lane]: lane 4 n + t holds byte 8 tile + n of the weights of the residues 16 step + 4 t ... + 3, the
+  // first in its low byte.
+  std::uint32_t fragment[kMaxPrefixes][kMaxRowSteps][kMaxColumnTiles][32];
   LongTable long_table;
 
   bool is_long() const { return row_steps == 0; }
@@ -70,6 +67,6 @@ ColumnConstants<Words> column_constants(const ReconstructPlan& plan, int prefix)
 // Throws std::length_error where the integers are longer than kMaxWords or the weights more than kMaxLongWeights; k matters
 // for positional plans only. `is_long`: of the long form, where the short one would serve as well. Range: residues of one byte
 // (alphabets fp4 and int8).
-ReconstructPlan make_reconstruct_plan(const Plan& plan, std::int64_t k, bool certifies = false, bool is_long = false);
+ReconstructPlan make_reconstruct_plan(const Plan& plan, std::int64_t k, bool is_long = false);
 
 }  // namespace ozfp4

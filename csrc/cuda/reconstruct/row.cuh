@@ -1,13 +1,11 @@
-// One row of the short form: columns to integers, to results, to memory; and what seldom happens to one.
+// Two neighbours of a row of the short form: columns to integers, to results, to memory.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
 
-#include "arith/wide/round_wide.hpp"
 #include "cuda/reconstruct/certify/segment.cuh"
-#include "cuda/reconstruct/lines.cuh"
 #include "cuda/reconstruct/round_fast.hpp"
 #include "cuda/reconstruct/shape.cuh"
 
@@ -24,43 +22,10 @@ struct PairOf<float> {
   using type = float2;
 };
 
-// What seldom happens to a row: results that the fast functions are not sure of, and special entries. `target` is the
-// lane's first entry. All lanes of the warp call it.
-template <class T, class S>
-__device__ __forceinline__ void correct_row(const Parameters<S>& p, const std::uint32_t (&column)[2 * S::Words][S::pitch],
-                                            const ColumnConstants<S::Words>& constants, std::int32_t row, char* target) {
-  const ReconstructJob& job = p.job;
-  const Place<S> place(p);
-  const Lines lines(job, place);
-  const std::int64_t line_of_row = lines.a + row * place.step_y;
-  const auto store = [&](int e, T value) {
-    *reinterpret_cast<T*>(target + (e - place.entry_of(0)) * job.result.column_stride) = value;
-  };
-  const std::int32_t row_shift = job.a.shift[line_of_row];
-  const std::uint32_t row_flags = flags_of(job.a, line_of_row);
-  const auto column_flags = [&](int e) { return flags_of(job.b, lines.b + e); };
-  bool is_special = row_flags != kFinite;
-#pragma unroll 1
-  for (int j = 0; j < S::vec; ++j) {
-    const int e = place.entry_of(j);
-    if (e >= place.entries) continue;
-    std::uint32_t own[2 * S::Words];
-#pragma unroll
-    for (int s = 0; s < 2 * S::Words; ++s) own[s] = column[s][e];
-    const WideInt<S::Words> x = S::positional ? column_integer(own, static_cast<std::uint32_t>(job.residues.splits), constants)
-                                              : exact_column_integer(own, constants);
-    store(e, round_scaled<T>(x, -constants.shift - job.b.shift[lines.b + e] - row_shift));
-    is_special = is_special || column_flags(e) != kFinite;
-  }
-  if (!__any_sync(0xffffffffu, is_special)) return;
-  patch_row<S::vec>(job, place, lines, row * place.step_y, row_flags, column_flags, place.entries, place.entry_of,
-                    [&](int e, double value) { store(e, static_cast<T>(value)); });
-}
-
 // Two neighbours of a row, whose columns start at the shared address `from`, with their exponents; sets is_rare where the row
 // has to be looked at entry by entry. Tests: `test` is the row's, and not kNoTest.
 template <class T, class S, bool Tests>
-__device__ __forceinline__ void round_pair(T (&value)[2], bool& is_rare, std::uint32_t from, std::int32_t shift, int splits,
+__device__ __forceinline__ void round_pair(T (&value)[2], bool& is_rare, std::uint32_t from, std::int32_t shift,
                                            const ColumnConstants<S::Words>& constants, const RowTest& test) {
   constexpr int Words = S::Words;
   constexpr std::uint32_t exponent_from = offsetof(WarpShared<S>, exponent);  // from the columns
@@ -76,19 +41,13 @@ __device__ __forceinline__ void round_pair(T (&value)[2], bool& is_rare, std::ui
   [[maybe_unused]] const std::int32_t first_scale[2] = {scale[0], scale[1]};
 #pragma unroll
   for (int i = 0; i < 2; ++i) {
-    std::uint32_t quotient = static_cast<std::uint32_t>(splits);
-    if constexpr (!S::positional) {
-      const std::uint32_t estimate = column_estimate(own[i], constants);
-      quotient = column_quotient(estimate);
-      is_rare = is_rare || is_uncertain(estimate);
-    }
-    x[i] = column_integer(own[i], quotient, constants);
+    const std::uint32_t estimate = column_estimate(own[i], constants);
+    is_rare = is_rare || is_uncertain(estimate);
+    x[i] = column_integer(own[i], column_quotient(estimate), constants);
   }
-  if constexpr (Words > 2) {  // small numbers: one branch for both
-    if (has_redundant_word(x[0]) || has_redundant_word(x[1])) {
-      scale[0] -= drop_redundant_words(x[0]);
-      scale[1] -= drop_redundant_words(x[1]);
-    }
+  if (has_redundant_word(x[0]) || has_redundant_word(x[1])) {  // small numbers: one branch for both
+    scale[0] -= drop_redundant_words(x[0]);
+    scale[1] -= drop_redundant_words(x[1]);
   }
 #pragma unroll
   for (int i = 0; i < 2; ++i) {

@@ -35,12 +35,11 @@ struct LaneScales {
 // Brings the constants of the prefix that the data needs to shared memory; returns its count. All threads call it.
 template <class S>
 __device__ __forceinline__ int load_table(std::uint32_t (&table)[S::table_words], const Parameters<S>& p) {
-  const int count = S::positional ? p.all : residues_used(p.job, p.least, p.all);
-  const int prefix = S::positional ? 0 : count - p.least;
+  const int count = residues_used(p.job, p.least, p.all);
 #pragma unroll
   for (int i = 0; i < S::table_words; i += kThreads) {
     const int at = i + static_cast<int>(threadIdx.x);
-    if (at < S::table_words) table[at] = p.table[prefix][at];
+    if (at < S::table_words) table[at] = p.table[count - p.least][at];
   }
   __syncthreads();
   return count;
@@ -48,14 +47,14 @@ __device__ __forceinline__ int load_table(std::uint32_t (&table)[S::table_words]
 
 // This lane's words of the weights, from a table of load_table.
 template <class S>
-__device__ __forceinline__ void load_weights(std::uint32_t (&weight)[S::units][S::tiles],
+__device__ __forceinline__ void load_weights(std::uint32_t (&weight)[S::Steps][S::tiles],
                                              const std::uint32_t (&table)[S::table_words]) {
   constexpr int first = static_cast<int>(sizeof(ColumnConstants<S::Words>)) / 4;
 #pragma unroll
-  for (int unit = 0; unit < S::units; ++unit) {
+  for (int step = 0; step < S::Steps; ++step) {
 #pragma unroll
     for (int tile = 0; tile < S::tiles; ++tile) {
-      weight[unit][tile] = table[first + (unit * S::tiles + tile) * 32 + static_cast<int>(threadIdx.x % 32)];
+      weight[step][tile] = table[first + (step * S::tiles + tile) * 32 + static_cast<int>(threadIdx.x % 32)];
     }
   }
 }

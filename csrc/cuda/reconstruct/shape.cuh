@@ -22,23 +22,17 @@ inline constexpr int kMostRows = 32;  // of one warp; its lanes hold the scale e
 // Places beyond the result, in the last blocks, fit 32 bits as well.
 static_assert(kLongestExtent <= INT32_MAX - kMostRows * kWarps && kLongestExtent <= INT32_MAX - 128 * kWarps);
 
-// Words of the integers, steps of 16 residues, sums over splits, whether entries are certified, whether results have so few
-// columns that half the lanes of a wide segment would idle.
-template <int Words_, int Steps_, bool Split_, bool Certifies_, bool Narrow_ = false>
+// Words of the integers, steps of 16 residues, whether entries are certified.
+template <int Words_, int Steps_, bool Certifies_>
 struct Shape {
   static constexpr int Words = Words_, Steps = Steps_;
-  static constexpr bool Split = Split_, Certifies = Certifies_;
-  static constexpr bool positional = Steps == kMaxRowSteps;  // residues need at most two steps
-  static constexpr int prefixes = positional ? 1 : kMaxPrefixes;
-  static constexpr int units = Split ? 2 * Steps : Steps;
+  static constexpr bool Certifies = Certifies_;
   static constexpr int tiles = Words / 2;
-  static constexpr int vec = units <= 2 && Words <= 4 && !Narrow_ ? 4 : 2;
+  static constexpr int vec = Words <= 4 ? 4 : 2;
   static constexpr int segment = 32 * vec;   // entries of a warp
   static constexpr int pitch = segment + 4;  // words of one column in shared memory: stores and loads without conflicts
-  static constexpr int table_words = static_cast<int>(sizeof(ColumnConstants<Words>)) / 4 + units * tiles * 32;
-  // The bytes of the next row are read while a row is worked on, where registers allow: that beats more warps.
-  static constexpr bool reads_ahead = !Split && !positional;
-  static constexpr int resident = reads_ahead && units == 1 ? 5 : units <= 3 ? 4 : units == 4 ? 3 : 2;  // blocks of one processor
+  static constexpr int table_words = static_cast<int>(sizeof(ColumnConstants<Words>)) / 4 + Steps * tiles * 32;
+  static constexpr int resident = Steps == 1 ? 5 : 4;  // blocks of one processor
 };
 
 // The same for the compiler; where the registers of a multiprocessor are fewer for each block, what certifies has one less.
@@ -47,7 +41,7 @@ template <class S>
 inline constexpr int kResidentBlocks = S::Certifies && S::resident == 5 ? 4 : S::resident;  // five would spill
 #else
 template <class S>
-inline constexpr int kResidentBlocks = (S::Certifies || S::resident == 5) && S::resident > 2 ? S::resident - 1 : S::resident;
+inline constexpr int kResidentBlocks = S::Certifies || S::resident == 5 ? S::resident - 1 : S::resident;
 #endif
 
 // How the grid covers the result. A block holds 2^log_warps_x warps along columns, the others along rows; the rows of one
@@ -71,8 +65,8 @@ struct Parameters : std::conditional_t<S::Certifies, CertifyParameters, NothingM
   std::int64_t source_step, target_step;  // bytes from one row of a warp to the next
   std::int32_t first_block_y, first_matrix;
   std::int32_t least, all;
-  bool has_pairs;                                    // two neighbours of the result may be stored at once
-  std::uint32_t table[S::prefixes][S::table_words];  // ColumnConstants<S::Words>, then fragments [unit][tile][lane]
+  bool has_pairs;                                     // two neighbours of the result may be stored at once
+  std::uint32_t table[kMaxPrefixes][S::table_words];  // ColumnConstants<S::Words>, then fragments [step][tile][lane]
 };
 
 template <class S>

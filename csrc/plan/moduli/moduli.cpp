@@ -65,8 +65,8 @@ std::vector<std::int64_t> first_moduli(const Plan& plan, int count) {
   return moduli;
 }
 
-int crt_words(const Plan& plan, int count, int splits) {
-  if (!plan.has_moduli()) {  // |integer| <= 2^(2 bits) k_max, of k_max splits or not
+int crt_words(const Plan& plan, int count) {
+  if (!plan.has_moduli()) {  // |integer| <= 2^(2 bits) k_max
     return words_for(2 * plan.bits + highest_bit(static_cast<std::uint64_t>(plan.k_max | 1)) + 2, "the integers of this plan");
   }
   // P sum_i r_i from above: a few roundings of 2^-53 each are less than the last factor.
@@ -76,7 +76,7 @@ int crt_words(const Plan& plan, int count, int splits) {
     product *= m;
     residues += m;
   }
-  const double most = product * residues * splits * (1.0 + 0x1p-40);
+  const double most = product * residues * (1.0 + 0x1p-40);
   return words_for(exponent_of_magnitude<double>(magnitude_bits(most)) + 2, "the sums of the CRT of this plan");
 }
 

@@ -33,10 +33,10 @@ std::int64_t crt_k_max(const PlanInt& product, const PlanInt& square);
 // The first `count` moduli of a plan.
 std::vector<std::int64_t> first_moduli(const Plan& plan, int count);
 
-// Words that the CRT of the first `count` moduli needs, where every residue is the sum of `splits` of them:
-// sum_i r_i w_i < P * splits * sum_i m_i, plus a sign bit; without moduli, what the integers of scheme I need. A count of
+// Words that the CRT of the first `count` moduli needs: sum_i r_i w_i < P * sum_i m_i, plus a sign
+// bit; without moduli, what the integers of scheme I need. A count of
 // word_counts.hpp; throws std::length_error beyond the largest.
-int crt_words(const Plan& plan, int count, int splits = 1);
+int crt_words(const Plan& plan, int count);
 
 // Range: Words >= the words that these moduli need, 1 <= m_i < 2^31. Throws std::length_error where the residues together
 // may exceed kMostResidueSum, std::logic_error where the moduli are not coprime.

@@ -43,21 +43,20 @@ struct Found {
   double estimate;
 };
 
-// As csrc/cuda/integers/reconstruct.cu, of residues that are sums of `splits`.
-Found find(const IntegerPlan& plan, const Plan& moduli, int count, const Wide& x, int splits) {
+// As csrc/cuda/integers/reconstruct.cu.
+Found find(const IntegerPlan& plan, const Plan& moduli, int count, const Wide& x) {
   const bool is_modulo = plan.modulo.number != 0;
   std::uint64_t top = 0;
   Unsigned128 value = 0, fraction = 0;
   for (int i = 0; i < count; ++i) {
     const auto m = static_cast<std::uint64_t>(moduli.modulus(i));
     const int at = first_integer_weight(count) + i;
-    // A sum of the residues of parts of x: congruent to it, and up to so many times as large.
-    const std::uint64_t sum = residue(x, m) + m * random_int(0, splits - 1);
-    value += static_cast<Unsigned128>(plan.value[static_cast<std::size_t>(at)]) * sum;
-    top += static_cast<std::uint64_t>(plan.top[static_cast<std::size_t>(at)]) * sum;
+    const std::uint64_t own = residue(x, m);
+    value += static_cast<Unsigned128>(plan.value[static_cast<std::size_t>(at)]) * own;
+    top += static_cast<std::uint64_t>(plan.top[static_cast<std::size_t>(at)]) * own;
     if (plan.fraction.empty()) continue;
     const auto f = static_cast<std::size_t>(2 * at);
-    fraction += ((static_cast<Unsigned128>(plan.fraction[f + 1]) << 64) | plan.fraction[f]) * sum;
+    fraction += ((static_cast<Unsigned128>(plan.fraction[f + 1]) << 64) | plan.fraction[f]) * own;
   }
   const std::uint64_t quotient = low_quotient(top), period = plan.period[static_cast<std::size_t>(count - 1)];
   const double scale = plan.scale[static_cast<std::size_t>(count - 1)];
@@ -66,17 +65,15 @@ Found find(const IntegerPlan& plan, const Plan& moduli, int count, const Wide& x
 }
 
 void check_integer(const IntegerPlan& low, const Plan& plan, int count, const Wide& x, const std::string& name) {
-  for (const int splits : {1, 3}) {
-    const Found found = find(low, plan, count, x, splits);
-    const std::uint64_t m = low.modulo.number;
-    const std::uint64_t expected = m != 0 ? residue(x, m) : (static_cast<std::uint64_t>(x.word[1]) << 32) | x.word[0];
-    report(name + ": value", found.value == expected, std::to_string(found.value) + " is not " + std::to_string(expected));
-    if (m != 0) continue;
-    for (const int bits : {8, 16, 32, 64}) {
-      for (const bool has_sign : {false, true}) {
-        report(name + ": fits " + (has_sign ? "int" : "uint") + std::to_string(bits),
-               fits_type(found.value, found.estimate, bits, has_sign) == fits(x, bits, has_sign));
-      }
+  const Found found = find(low, plan, count, x);
+  const std::uint64_t m = low.modulo.number;
+  const std::uint64_t expected = m != 0 ? residue(x, m) : (static_cast<std::uint64_t>(x.word[1]) << 32) | x.word[0];
+  report(name + ": value", found.value == expected, std::to_string(found.value) + " is not " + std::to_string(expected));
+  if (m != 0) return;
+  for (const int bits : {8, 16, 32, 64}) {
+    for (const bool has_sign : {false, true}) {
+      report(name + ": fits " + (has_sign ? "int" : "uint") + std::to_string(bits),
+             fits_type(found.value, found.estimate, bits, has_sign) == fits(x, bits, has_sign));
     }
   }
 }

@@ -32,6 +32,7 @@ constexpr double kTwoConsumerClocks = 520;     // more of them for tiles of 128 
 constexpr double kMemoryBytesPerClock = 1840;  // of the device
 constexpr double kOverlap = 0.3;               // the kOverlapCost of this kernel
 constexpr double kSplitClocks = 400;           // of each part that K is cut into
+constexpr double kSumClocks = 1500;            // of the launch that adds the parts; not measured
 
 }  // namespace
 
@@ -59,8 +60,9 @@ double clocks(const KernelRow&, const GemmShape& shape, const TileChoice& choice
                                : std::max(rounds * stream, static_cast<double>(ceil_div(tiles_each, resident)) * (alone + rest));
 
   const double memory = (work.in_bytes + work.out_bytes) / kMemoryBytesPerClock;
-  // What parts of K are written here and read by reconstruct.
-  const double split = choice.splits > 1 ? 2 * work.out_bytes / kMemoryBytesPerClock + kSplitClocks * choice.splits : 0;
+  // What parts of K are written here and read where they are added.
+  const double split =
+      choice.splits > 1 ? 2 * work.out_bytes / kMemoryBytesPerClock + kSplitClocks * choice.splits + kSumClocks : 0;
   const double start = kLaunchClocks + (tile.m >= 128 ? kTwoConsumerClocks : 0);
   return launch_clocks(start, compute, memory, kOverlap) + split;
 }

@@ -1,5 +1,5 @@
-// What the kernel of the short form does more where entries are certified: before its first row, in a row whose entries are all
-// certain, and in one that has to be looked at entry by entry.
+// What the kernel of the short form does more where entries are certified: before its first row, and in a row whose entries are
+// all certain; and what it does in a row that has to be looked at entry by entry.
 #pragma once
 
 #include <cstdint>
@@ -102,51 +102,62 @@ __device__ __forceinline__ std::uint32_t word_of_ballots(std::uint32_t ballot) {
   return spread_bits((even >> half) & 0xffffu) | (spread_bits((odd >> half) & 0xffffu) << 1);
 }
 
-// Every entry of a row by itself; `target` is the lane's first, `words` its own_words of this row. All lanes of the warp call it.
+// Every entry of a row by itself, what the fast functions are not sure of and special ones; `target` is the lane's first, `words`
+// its own_words of this row. All lanes of the warp call it.
 template <class T, class S>
-__device__ __forceinline__ void certify_row(const Parameters<S>& p, const std::uint32_t (&column)[2 * S::Words][S::pitch],
+__device__ __forceinline__ void look_at_row(const Parameters<S>& p, const std::uint32_t (&column)[2 * S::Words][S::pitch],
                                             const ColumnConstants<S::Words>& constants, std::int32_t row, char* target,
-                                            std::uint32_t* words) {
+                                            [[maybe_unused]] std::uint32_t* words) {
   const ReconstructJob& job = p.job;
-  const Certification& asked = p.certification;
   const Place<S> place(p);
   const Lines lines(job, place);
   const std::int64_t line_of_row = lines.a + row * place.step_y;
-  const std::int32_t row_of_block = place.first_row + row * place.step_y;
-  const auto store = [&](int e, T value, double bound) {
+  const auto store = [&](int e, T value, [[maybe_unused]] double bound) {
     *reinterpret_cast<T*>(target + (e - place.entry_of(0)) * job.result.column_stride) = value;
-    if (asked.bound.data != nullptr) *bound_of(asked.bound, place.matrix, row_of_block, place.first_column + e) = bound;
+    if constexpr (S::Certifies) {
+      const DeviceResult& bounds = p.certification.bound;
+      if (bounds.data == nullptr) return;
+      *bound_of(bounds, place.matrix, place.first_row + row * place.step_y, place.first_column + e) = bound;
+    }
   };
   const std::int32_t row_shift = job.a.shift[line_of_row];
   const std::uint32_t row_flags = flags_of(job.a, line_of_row);
   const auto column_flags = [&](int e) { return flags_of(job.b, lines.b + e); };
-  const int lane = static_cast<int>(threadIdx.x % 32);
+  [[maybe_unused]] const int lane = static_cast<int>(threadIdx.x % 32);
   bool is_special = row_flags != kFinite;
-  std::uint32_t own_ballot = 0, listed = 0;
+  [[maybe_unused]] std::uint32_t own_ballot = 0, listed = 0;
 #pragma unroll 1
   for (int j = 0; j < S::vec; ++j) {
     const int e = place.entry_of(j);
-    bool is_listed = false;
+    [[maybe_unused]] bool is_listed = false;
     if (e < place.entries) {
       std::uint32_t own[2 * S::Words];
 #pragma unroll
       for (int s = 0; s < 2 * S::Words; ++s) own[s] = column[s][e];
-      const WideInt<S::Words> x = S::positional ? column_integer(own, static_cast<std::uint32_t>(job.residues.splits), constants)
-                                                : exact_column_integer(own, constants);
-      const auto entry = certify_entry<T>(asked, shift_right(x, constants.shift), -job.b.shift[lines.b + e] - row_shift,
-                                          job.a.record[line_of_row], job.b.record[lines.b + e], job.a.view.inner);
-      store(e, entry.value, entry.bound);
+      const WideInt<S::Words> x = exact_column_integer(own, constants);
+      const std::int32_t exponent = -job.b.shift[lines.b + e] - row_shift;
       const std::uint32_t flags = row_flags | column_flags(e);
       is_special = is_special || flags != kFinite;
-      is_listed = !entry.is_certified && flags == kFinite;
+      if constexpr (S::Certifies) {
+        const auto entry = certify_entry<T>(p.certification, shift_right(x, constants.shift), exponent, job.a.record[line_of_row],
+                                            job.b.record[lines.b + e], job.a.view.inner);
+        store(e, entry.value, entry.bound);
+        is_listed = !entry.is_certified && flags == kFinite;
+      } else {
+        store(e, round_scaled<T>(x, exponent - constants.shift), 0.0);
+      }
     }
-    const std::uint32_t ballot = __ballot_sync(0xffffffffu, is_listed);
-    if (lane == j) own_ballot = ballot;
-    listed += static_cast<std::uint32_t>(__popc(ballot));
+    if constexpr (S::Certifies) {
+      const std::uint32_t ballot = __ballot_sync(0xffffffffu, is_listed);
+      if (lane == j) own_ballot = ballot;
+      listed += static_cast<std::uint32_t>(__popc(ballot));
+    }
   }
-  const std::uint32_t word = word_of_ballots(own_ballot);
-  if (words != nullptr) *words = word;
-  if (listed != 0 && lane == 0) atomicAdd(&asked.listed.counts->listed, static_cast<unsigned long long>(listed));
+  if constexpr (S::Certifies) {
+    const std::uint32_t word = word_of_ballots(own_ballot);
+    if (words != nullptr) *words = word;
+    if (listed != 0 && lane == 0) atomicAdd(&p.certification.listed.counts->listed, static_cast<unsigned long long>(listed));
+  }
   if (!__any_sync(0xffffffffu, is_special)) return;
   patch_row<S::vec>(job, place, lines, row * place.step_y, row_flags, column_flags, place.entries, place.entry_of,
                     [&](int e, double value) { store(e, static_cast<T>(value), kSpecialBound); });

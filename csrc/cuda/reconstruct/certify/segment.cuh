@@ -89,29 +89,25 @@ struct RowTest {
 template <class T, int Words>
 OZFP4_HD bool is_doubtful(const WideInt<Words>& x, std::int32_t scale, std::int32_t first_scale, const RowTest& test) {
   if (!test.tests()) return false;
-  if constexpr (Words == 2) {
-    return true;
+  const std::uint32_t high = x.word[Words - 1], middle = x.word[Words - 2], low = x.word[Words - 3];
+  const std::uint32_t shift = (leading_shift(high) - 1u) & 31u;
+  const std::uint32_t window_high = funnel_left(middle, high, shift);
+  const std::int32_t window_scale = scale + 32 * (Words - 2) - static_cast<std::int32_t>(shift);
+  const std::uint32_t window_low = funnel_left(low, middle, shift), next = funnel_left(x.word[Words - 4], low, shift);
+  const bool is_long = (((window_high >> 30) ^ (window_high >> 31)) & 1u) != 0;
+  if constexpr (std::is_same_v<T, double>) {
+    const int bits = (is_long ? 10 : 9) + 32;
+    const std::uint64_t fraction = ((static_cast<std::uint64_t>(window_low) << 32) | next) & ((std::uint64_t(1) << bits) - 1);
+    const std::int32_t error = test.number + first_scale - (window_scale - 32);  // E < 2^error units
+    const std::uint64_t half = std::uint64_t(1) << (bits - 1), distance = fraction > half ? fraction - half : half - fraction;
+    return error >= bits - 2 || distance < (std::uint64_t(1) << max(error, 0)) + 2;
   } else {
-    const std::uint32_t high = x.word[Words - 1], middle = x.word[Words - 2], low = x.word[Words - 3];
-    const std::uint32_t shift = (leading_shift(high) - 1u) & 31u;
-    const std::uint32_t window_high = funnel_left(middle, high, shift);
-    const std::int32_t window_scale = scale + 32 * (Words - 2) - static_cast<std::int32_t>(shift);
-    const std::uint32_t window_low = funnel_left(low, middle, shift), next = funnel_left(x.word[Words - 4], low, shift);
-    const bool is_long = (((window_high >> 30) ^ (window_high >> 31)) & 1u) != 0;
-    if constexpr (std::is_same_v<T, double>) {
-      const int bits = (is_long ? 10 : 9) + 32;
-      const std::uint64_t fraction = ((static_cast<std::uint64_t>(window_low) << 32) | next) & ((std::uint64_t(1) << bits) - 1);
-      const std::int32_t error = test.number + first_scale - (window_scale - 32);  // E < 2^error units
-      const std::uint64_t half = std::uint64_t(1) << (bits - 1), distance = fraction > half ? fraction - half : half - fraction;
-      return error >= bits - 2 || distance < (std::uint64_t(1) << max(error, 0)) + 2;
-    } else {
-      const int bits = is_long ? 39 : 38;
-      const std::uint64_t window = (static_cast<std::uint64_t>(window_high) << 32) | window_low;
-      const std::uint64_t fraction = window & ((std::uint64_t(1) << bits) - 1);
-      const std::int32_t error = test.number + first_scale - window_scale;
-      const std::uint64_t half = std::uint64_t(1) << (bits - 1), distance = fraction > half ? fraction - half : half - fraction;
-      return error >= bits - 2 || distance < (std::uint64_t(1) << max(error, 0)) + 2;
-    }
+    const int bits = is_long ? 39 : 38;
+    const std::uint64_t window = (static_cast<std::uint64_t>(window_high) << 32) | window_low;
+    const std::uint64_t fraction = window & ((std::uint64_t(1) << bits) - 1);
+    const std::int32_t error = test.number + first_scale - window_scale;
+    const std::uint64_t half = std::uint64_t(1) << (bits - 1), distance = fraction > half ? fraction - half : half - fraction;
+    return error >= bits - 2 || distance < (std::uint64_t(1) << max(error, 0)) + 2;
   }
 }
 

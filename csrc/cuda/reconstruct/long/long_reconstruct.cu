@@ -1,68 +1,204 @@
-// The long form: entries rounded, and certified where that is asked.
+// The long form: entries rounded, and certified where that is asked; or alpha A B + beta C. No matrix instructions and no columns
+// in shared memory: each thread reads the bytes of its entry, sums their weights in 64-bit columns and rounds once, with the
+// functions that the CPU uses. The many products before it take so much longer that this is not worth more code: all counts of
+// residues or digits, both types and all that is asked are one kernel, and updates another one, for each width of integers.
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <stdexcept>
 
+#include "arith/multiples.hpp"
+#include "arith/narrow.hpp"
+#include "arith/wide/crt.hpp"
 #include "arith/wide/round_wide.hpp"
 #include "arith/wide/word_counts.hpp"
+#include "cuda/dependent_launch.cuh"
 #include "cuda/launch.hpp"
+#include "cuda/reconstruct/addend.cuh"
 #include "cuda/reconstruct/certify/entry.cuh"
-#include "cuda/reconstruct/long/form.cuh"
+#include "cuda/reconstruct/certify/update.cuh"
+#include "cuda/reconstruct/lines.cuh"
+#include "cuda/reconstruct/long/segment.cuh"
 
 namespace ozfp4::cuda {
 namespace {
 
 using namespace long_form;
 
-// All lanes of the warp call it.
-template <class T, int Words, bool Certifies>
-__device__ __forceinline__ void reconstruct_segment(const Parameters<Words>& p, int prefix, int count, const Place& place) {
-  const Segment<T> segment(p.job, place);
-  const WideInt<Words> x = integer_at(p, prefix, count, segment.source());
-  if constexpr (Certifies) {
-    const Certification& asked = p.certification;
-    const auto entry = certify_entry<T>(asked, x, segment.exponent(), segment.row(), segment.column(), p.job.a.view.inner);
-    if (segment.is_mine()) segment.store(segment.own, entry.value, entry.bound, asked);
-    segment.list(asked.listed, segment.is_mine() && !segment.is_special() && !entry.is_certified);
-    segment.patch([&](int e, double value) { segment.store(e, static_cast<T>(value), kSpecialBound, asked); });
-  } else {
-    if (segment.is_mine()) segment.store(segment.own, round_scaled<T>(x, segment.exponent()));
-    segment.patch([&](int e, double value) { segment.store(e, static_cast<T>(value)); });
+constexpr int kWarps = 4;  // side by side along columns
+constexpr int kThreads = 32 * kWarps;
+constexpr int kBatch = 8;              // planes that a thread reads before it multiplies
+constexpr int kMostGridBlocks = 8192;  // along y and z; a block takes further rows and matrices in turn
+constexpr unsigned kMostIdleBlocks = 4096;
+constexpr std::size_t kParameterBytes = 32764;
+
+template <int Words>
+struct Parameters {
+  ReconstructJob job;
+  Certification certification;
+  DeviceUpdate update;
+  CrtProduct<Words> product[kMaxPrefixes];
+  WideInt<Words> start;
+  std::int32_t matrices, least, all;
+  bool positional, certifies;
+  std::uint32_t weight[kMaxLongWeights];  // [prefix][residue or digit < all][word]
+};
+
+// The integer of the entry whose byte of plane 0 is at `source`, from `count` planes.
+template <int Words>
+__device__ __forceinline__ WideInt<Words> integer_at(const Parameters<Words>& p, int prefix, int count,
+                                                     const std::uint8_t* source) {
+  const int biased = p.positional ? p.all - 1 : -1;  // its signed bytes are read with 128 added; `start` takes that away
+  const std::uint32_t* weight = p.weight + prefix * p.all * Words;
+  std::uint64_t column[Words];
+#pragma unroll
+  for (int k = 0; k < Words; ++k) column[k] = p.start.word[k];
+#pragma unroll 1
+  for (int first = 0; first < count; first += kBatch) {
+    std::uint32_t residue[kBatch];
+#pragma unroll
+    for (int i = 0; i < kBatch; ++i) {
+      const int plane = min(first + i, count - 1);
+      const std::uint32_t byte = __ldcs(source + plane * p.job.residues.plane_stride);
+      residue[i] = plane == biased ? byte ^ 0x80u : byte;
+    }
+#pragma unroll
+    for (int i = 0; i < kBatch; ++i) {
+      if (first + i >= count) break;
+#pragma unroll
+      for (int k = 0; k < Words; ++k) column[k] += std::uint64_t(residue[i]) * weight[(first + i) * Words + k];
+    }
+  }
+  return crt_from_columns(column, p.product[prefix]);
+}
+
+// finish(segment, integer) for each segment of the warp: once the kernel before has written the residues. Whole warps without a
+// column leave.
+template <int Words, class Finish>
+__device__ __forceinline__ void walk_segments(const Parameters<Words>& p, Finish&& finish) {
+  let_next_kernel_start();
+  wait_for_previous_kernel();
+  if (!serves(p.certification, p.job)) return;
+  const int count = p.positional ? p.all : residues_used(p.job, p.least, p.all);
+  const int prefix = count - p.least;
+  Place place;
+  place.first_column = static_cast<std::int32_t>((blockIdx.x * kWarps + threadIdx.x / 32) * 32);
+  if (place.first_column >= p.job.result.columns) return;
+#pragma unroll 1
+  for (std::int64_t matrix = blockIdx.z; matrix < p.matrices; matrix += gridDim.z) {
+#pragma unroll 1
+    for (std::int64_t row = blockIdx.y; row < p.job.result.rows; row += gridDim.y) {
+      place.matrix = static_cast<std::int32_t>(matrix);
+      place.first_row = static_cast<std::int32_t>(row);
+      const Segment segment(p.job, place);
+      finish(segment, integer_at(p, prefix, count, segment.source()));
+    }
   }
 }
 
-// Blocks a multiprocessor: the longest integers take the registers of three, certifying them those of two.
-template <int Words, bool Certifies>
-inline constexpr int kBlocks = Words < 16  ? 4
-                               : Certifies ? 2
-                                           : 3;
+// All lanes of the warp call it.
+template <class T, int Words>
+__device__ __forceinline__ void store_segment(const Parameters<Words>& p, const Segment& segment, const WideInt<Words>& x) {
+  const Certification& asked = p.certification;
+  CertifiedEntry<T> entry{T(0), 0.0, true};
+  if (p.certifies) {
+    entry = certify_entry<T>(asked, x, segment.exponent(), segment.row(), segment.column(), p.job.a.view.inner);
+  } else {
+    entry.value = round_scaled<T>(x, segment.exponent());
+  }
+  if (segment.is_mine()) segment.store(segment.own, entry.value, entry.bound, asked);
+  segment.list(asked.listed, segment.is_mine() && !segment.is_special() && !entry.is_certified);
+  segment.patch([&](int e, double value) { segment.store(e, static_cast<T>(value), kSpecialBound, asked); });
+}
 
-template <class T, int Words, bool Certifies>
-__global__ void __launch_bounds__(kThreads, kBlocks<Words, Certifies>)
-    long_reconstruct_kernel(const __grid_constant__ Parameters<Words> p) {
-  walk_segments(
-      p, [&](int prefix, int count, const Place& place) { reconstruct_segment<T, Words, Certifies>(p, prefix, count, place); });
+// The same of an update, whose thread reads its entry of C before it writes its result. Nothing is written to the result of
+// listed entries, and of those of special lines once, as C may lie there.
+template <class T, int Words>
+__device__ __forceinline__ void store_update(const Parameters<Words>& p, const Segment& segment, const WideInt<Words>& x) {
+  const Certification& asked = p.certification;
+  const Place& place = segment.place;
+  const double c = addend_at(p.update, place.matrix, place.first_row, std::int64_t(place.first_column) + segment.own);
+  const auto entry =
+      certify_update<T>(asked, x, segment.exponent(), segment.row(), segment.column(), p.job.a.view.inner, p.update.factors, c);
+  const bool is_product = segment.is_mine() && !segment.is_special();
+  if (is_product && entry.is_certified) {
+    segment.store(segment.own, entry.value, entry.bound, asked);
+  } else if (is_product && asked.kept.data != nullptr) {
+    keep_value(asked, place.matrix, place.first_row, place.first_column + segment.own, entry.value);
+    segment.store_bound(segment.own, entry.bound, asked);
+  }
+  segment.list(asked.listed, is_product && !entry.is_certified);
+  segment.patch([&](int e, double value) {  // e is this lane's, and so is c
+    segment.store(e, static_cast<T>(special_update(p.update.factors, value, c)), kSpecialBound, asked);
+  });
+}
+
+template <int Words>
+__global__ void __launch_bounds__(kThreads, Words == kMinLongWords ? 4 : 2)
+    reconstruct_kernel(const __grid_constant__ Parameters<Words> p) {
+  walk_segments(p, [&](const Segment& segment, const WideInt<Words>& x) {
+    p.job.result.type == ElementType::float64 ? store_segment<double>(p, segment, x) : store_segment<float>(p, segment, x);
+  });
+}
+
+template <int Words>
+__global__ void __launch_bounds__(kThreads, 2) update_kernel(const __grid_constant__ Parameters<Words> p) {
+  walk_segments(p, [&](const Segment& segment, const WideInt<Words>& x) {
+    p.job.result.type == ElementType::float64 ? store_update<double>(p, segment, x) : store_update<float>(p, segment, x);
+  });
 }
 
 // ---- Launch ------------------------------------------------------------------------------------------------------------
 
-template <class T, int Words>
-void launch_words(const ReconstructPlan& plan, const ReconstructJob& job, cudaStream_t stream,
-                  const Certification* certification) {
+template <int Words>
+void launch_words(const ReconstructPlan& plan, const ReconstructJob& job, cudaStream_t stream, const Certification* certification,
+                  const DeviceUpdate* update) {
   static_assert(sizeof(Parameters<Words>) <= kParameterBytes, "the parameters of one kernel");
+  const LongTable& table = plan.long_table;
   Parameters<Words> p;
-  set_parameters(p, plan, job, certification);
-  launch(certification != nullptr ? long_reconstruct_kernel<T, Words, true> : long_reconstruct_kernel<T, Words, false>,
-         launch_config(job, stream, certification != nullptr && certification->least_count != 0), p);
+  p.job = job;
+  p.certifies = certification != nullptr;
+  if (certification != nullptr) p.certification = *certification;
+  if (update != nullptr) p.update = *update;
+  for (int i = 0; i < kMaxPrefixes; ++i) {
+    p.product[i] = {table.product[i].inverse, wide_resize<Words>(table.product[i].number),
+                    wide_resize<Words>(table.product[i].half)};
+  }
+  p.start = wide_resize<Words>(table.start);
+  p.matrices = narrow<std::int32_t>(job.result.stack.count(), "matrices of a turn");
+  p.least = plan.least;
+  p.all = plan.all;
+  p.positional = plan.positional;
+  std::copy(table.weight.begin(), table.weight.end(), p.weight);
+  LaunchConfig config;
+  config.stage = Stage::reconstruct;
+  config.grid = dim3(static_cast<unsigned>(ceil_div(job.result.columns, kThreads)),
+                     static_cast<unsigned>(std::min(kMostGridBlocks, job.result.rows)),
+                     static_cast<unsigned>(std::min(kMostGridBlocks, p.matrices)));
+  // A launch that may have nothing to do has no more blocks than run at a time.
+  if (p.certification.least_count != 0) config.grid.y = std::min(config.grid.y, kMostIdleBlocks / config.grid.x + 1);
+  config.block = dim3(kThreads);
+  config.overlap_previous = job.overlap_previous;
+  config.stream = stream;
+  launch(update != nullptr ? update_kernel<Words> : reconstruct_kernel<Words>, config, p);
+}
+
+void launch_long(const ReconstructPlan& plan, const ReconstructJob& job, cudaStream_t stream, const Certification* certification,
+                 const DeviceUpdate* update) {
+  if (!plan.is_long()) throw std::logic_error("the long form needs a plan of it");
+  dispatch_long_words(plan.words, [&](auto words) { launch_words<words()>(plan, job, stream, certification, update); });
 }
 
 }  // namespace
 
 void launch_long_reconstruct(const ReconstructPlan& plan, const ReconstructJob& job, cudaStream_t stream,
                              const Certification* certification) {
-  if (plan.long_table.weight.size() > kMaxLongWeights) throw std::logic_error("more weights than make_reconstruct_plan allows");
-  dispatch_long_words(plan.words, [&](auto words) {
-    job.result.type == ElementType::float64 ? launch_words<double, words()>(plan, job, stream, certification)
-                                            : launch_words<float, words()>(plan, job, stream, certification);
-  });
+  launch_long(plan, job, stream, certification, nullptr);
+}
+
+void launch_update_reconstruct(const ReconstructPlan& plan, const ReconstructJob& job, cudaStream_t stream,
+                               const Certification& certification, const DeviceUpdate& update) {
+  launch_long(plan, job, stream, &certification, &update);
 }
 
 }  // namespace ozfp4::cuda

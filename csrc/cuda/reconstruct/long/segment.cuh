@@ -14,7 +14,6 @@ struct Place {
 };
 
 // All lanes of the warp make one, and call its functions that say so.
-template <class T>
 struct Segment {
   const ReconstructJob& job;
   const Place& place;
@@ -29,7 +28,7 @@ struct Segment {
     row_flags = flags_of(job.a, lines.a);
   }
 
-  // The byte of the lane's entry in plane 0 of split 0.
+  // The byte of the lane's entry in plane 0.
   __device__ __forceinline__ const std::uint8_t* source() const {
     return job.residues.data + place.matrix * job.residues.matrix_stride + place.first_row * job.residues.pitch +
            place.first_column + own;
@@ -43,13 +42,11 @@ struct Segment {
   __device__ __forceinline__ std::uint32_t column_flags(int e) const { return flags_of(job.b, lines.b + e); }
   __device__ __forceinline__ bool is_special() const { return (row_flags | column_flags(own)) != kFinite; }
 
-  __device__ __forceinline__ void store(int e, T value) const {
+  // With its bound where that is asked for.
+  template <class T>
+  __device__ __forceinline__ void store(int e, T value, double bound, const Certification& asked) const {
     *reinterpret_cast<T*>(job.result.data + lines.result_offset + place.first_row * job.result.row_stride +
                           (std::int64_t(place.first_column) + e) * job.result.column_stride) = value;
-  }
-  // With its bound where that is asked for.
-  __device__ __forceinline__ void store(int e, T value, double bound, const Certification& asked) const {
-    store(e, value);
     store_bound(e, bound, asked);
   }
   __device__ __forceinline__ void store_bound(int e, double bound, const Certification& asked) const {
