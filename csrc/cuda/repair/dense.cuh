@@ -9,49 +9,18 @@
 
 namespace ozfp4::cuda::repairing {
 
-inline constexpr int kSide = 4;                          // rows and columns of a thread
-inline constexpr int kLoads = kTile * kStep / kThreads;  // entries of one operand that a thread brings at a time
+inline constexpr int kSide = 4;  // rows and columns of a thread
 static_assert(kSide * 16 == kTile && 16 * 16 == kThreads);
 
-// What a thread brings of an operand: entries [k][line], neighbouring threads along the shorter stride.
-struct Bringing {
-  const char* at;          // of the first entry, now
-  std::int64_t step;       // bytes from one entry of the thread to the next
-  std::int64_t advance;    // bytes from one step of K to the next
-  std::int32_t line, k;    // of the first entry
-  std::int32_t next_line;  // from one entry of the thread to the next; 0: it goes along K
-  std::int32_t lines;      // that there are
-  bool is_double, is_safe = true, is_nonnegative = true;
-  double x[kLoads];
+// What a thread brings of an operand: entries [k][line].
+struct Bringing : ThreadEntries<kTile, kStep, kThreads> {
+  bool is_safe = true, is_nonnegative = true;
 
-  __device__ __forceinline__ Bringing(const RepairLines& of, std::int32_t first_line, std::int32_t count) : lines(count) {
-    const auto thread = static_cast<std::int32_t>(threadIdx.x);
-    const bool is_along_k = runs_along_k(of.outer_stride, of.inner_stride);
-    next_line = is_along_k ? kThreads / kStep : 0;
-    line = is_along_k ? thread / kStep : thread % kTile;
-    k = is_along_k ? thread % kStep : thread / kTile;
-    at = of.data + (std::int64_t(first_line) + line) * of.outer_stride + k * of.inner_stride;
-    step = is_along_k ? (kThreads / kStep) * of.outer_stride : (kThreads / kTile) * of.inner_stride;
-    advance = kStep * of.inner_stride;
-    is_double = of.is_double;
-  }
-
-  __device__ __forceinline__ std::int32_t line_of(int i) const { return line + i * next_line; }
-  __device__ __forceinline__ std::int32_t k_of(int i) const { return k + (next_line == 0 ? i * (kThreads / kTile) : 0); }
-
-  // `rest`: entries of K from here on.
-  __device__ __forceinline__ void load(std::int64_t rest) {
-#pragma unroll
-    for (int i = 0; i < kLoads; ++i) {
-      const bool is_inside = line_of(i) < lines && k_of(i) < rest;
-      x[i] = is_inside ? entry_at(at + i * step, is_double) : 0.0;
-    }
-    at += advance;
-  }
+  using ThreadEntries::ThreadEntries;
 
   __device__ __forceinline__ void store(double (&stage)[kStep][kPitch], const double (&factor)[2][kTile]) {
 #pragma unroll
-    for (int i = 0; i < kLoads; ++i) {
+    for (int i = 0; i < kEntries; ++i) {
       const std::int32_t own = line_of(i);
       is_nonnegative = is_nonnegative && !(x[i] < 0.0);
       stage[k_of(i)][own] = take_entry(x[i], factor[0][own], factor[1][own], is_safe);
@@ -81,17 +50,17 @@ __device__ __forceinline__ TileFacts dot_tile(Shared& shared, const RepairJob& j
   const auto thread = static_cast<std::int32_t>(threadIdx.x);
   if (thread < kTile) share_factors(shared.factor[0], matrix.a, tile.first_row, rows, thread);
   if (thread >= kThreads - kTile) share_factors(shared.factor[1], matrix.b, tile.first_column, columns, thread % kTile);
-  Bringing a(matrix.a, tile.first_row, rows), b(matrix.b, tile.first_column, columns);
-  a.load(inner);
-  b.load(inner);
+  Bringing a(matrix.a.from(tile.first_row), rows), b(matrix.b.from(tile.first_column), columns);
+  a.load(0, inner);
+  b.load(0, inner);
 #pragma unroll 1
   for (std::int64_t first = 0; first < inner; first += kStep) {
     __syncthreads();
     a.store(shared.stage.a, shared.factor[0]);
     b.store(shared.stage.b, shared.factor[1]);
     __syncthreads();
-    a.load(inner - first - kStep);
-    b.load(inner - first - kStep);
+    a.load(first + kStep, inner);
+    b.load(first + kStep, inner);
 #pragma unroll 2
     for (int k = 0; k < kStep; ++k) {
       double row[kSide], column[kSide];
@@ -136,17 +105,11 @@ __device__ __forceinline__ void repair_dense(Shared& shared, const Parameters& p
       const int column = x + 16 * j;
       if ((shared.word[slot][row][column / 32] >> (column % 32) & 1u) == 0) continue;
       DoubleDot own{shared.sums[j][0][threadIdx.x], shared.sums[j][1][threadIdx.x], shared.sums[j][2][threadIdx.x]};
-      const std::int64_t row_of_block = tile.first_row + row, column_of_block = tile.first_column + column;
-      const int shift = repair_shift(matrix.a.record[row_of_block]) + repair_shift(matrix.b.record[column_of_block]);
+      const Entry entry{tile.matrix, tile.first_row + row, tile.first_column + column};
+      const int shift = repair_shift(matrix.a.record[entry.row]) + repair_shift(matrix.b.record[entry.column]);
       double bound = dot_bound(own, job.a.view.inner, facts.is_safe);
       if (facts.is_nonnegative && !job.update.is_asked && reaches_below_zero(own, bound)) clamp_at_zero(own, bound);
-      typename R::Value value;
-      const Entry entry{tile.matrix, row_of_block, column_of_block};
-      if (R::settles(job, entry, own, bound, -shift, value)) {
-        store_entry(job, matrix, row_of_block, column_of_block, value);
-      } else {
-        shared.unsettled[atomicAdd(&shared.unsettled_count, 1u)] = make_spot(slot, row, column);
-      }
+      settle_entry<R>(shared, job, matrix, entry, own, bound, -shift, make_spot(slot, row, column));
     }
   }
 }

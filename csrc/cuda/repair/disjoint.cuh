@@ -8,20 +8,12 @@
 
 #include <cstdint>
 
+#include "cuda/multiply/ptx/copy_async.cuh"
 #include "cuda/repair/masks.cuh"
 #include "cuda/repair/rounding.cuh"
 #include "cuda/repair/shared.cuh"
 
 namespace ozfp4::cuda::repairing {
-
-// 16 bytes from L2 to shared memory, or as many zeros; there after wait_fetched() of this thread.
-__device__ __forceinline__ void fetch_unit(uint4& to, const char* from, bool is_inside) {
-  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(static_cast<std::uint32_t>(__cvta_generic_to_shared(&to))),
-               "l"(from), "r"(is_inside ? 16 : 0)
-               : "memory");
-}
-
-__device__ __forceinline__ void wait_fetched() { asm volatile("cp.async.wait_all;" ::: "memory"); }
 
 // All threads: begins to bring a chunk, from entry `first` on, of `count` lines or a tile's, out of the masks of all lines.
 __device__ __forceinline__ void fetch_chunk(MaskChunk& mask, const char* lines, std::int32_t count, std::int64_t first,
@@ -33,7 +25,7 @@ __device__ __forceinline__ void fetch_chunk(MaskChunk& mask, const char* lines, 
 #pragma unroll 1
   for (int line = static_cast<int>(thread / kChunkUnits); line < kTile; line += kThreads / kChunkUnits) {
     const bool is_inside = line < count && own_unit < units;
-    fetch_unit(mask[unit][line], lines + (line * units + own_unit) * kMaskUnitBytes, is_inside);
+    ptx::copy_async<16>(&mask[unit][line], lines + (line * units + own_unit) * kMaskUnitBytes, is_inside ? 16 : 0);
   }
 }
 
@@ -105,11 +97,10 @@ struct TileLines {
   std::int32_t count;
 
   __device__ __forceinline__ TileLines(const RepairJob& job, const RepairMatrix& matrix, const Tile& tile, int side)
-      : lines(side == 0 ? matrix.a : matrix.b),
+      : lines(side == 0 ? matrix.a.from(tile.first_row) : matrix.b.from(tile.first_column)),
         mask(side == 0 ? matrix.a_mask : matrix.b_mask),
         count(side == 0 ? job.result.rows - tile.first_row : job.result.columns - tile.first_column) {
     const std::int64_t first = side == 0 ? tile.first_row : tile.first_column;
-    lines.data += first * lines.outer_stride;
     mask += first * mask_units(job.a.view.inner) * kMaskUnitBytes;
   }
 };
@@ -132,7 +123,7 @@ __device__ __forceinline__ std::uint32_t find_disjoint(Shared& shared, const Rep
     }
     if (first != 0) listed &= ~find_meeting(shared.mask[turn ^ 1]);  // the chunk before, while this one is on its way
     if (first >= inner) return listed;
-    wait_fetched();
+    ptx::wait_all_copies();
     if (__syncthreads_and(listed == 0) != 0) return 0;
   }
 }
@@ -164,9 +155,9 @@ __device__ __forceinline__ void settle_disjoint(Shared& shared, const Parameters
 #pragma unroll 1
   for (std::uint32_t rest = own; rest != 0; rest &= rest - 1) {
     const int at = __ffs(static_cast<int>(rest)) - 1;
-    const std::int64_t row = std::int64_t(tile.first_row) + y + at / 4 * 16;
-    const std::int64_t column = std::int64_t(tile.first_column) + x + at % 4 * 16;
-    store_entry(job, matrix, row, column, R::of_zero(job, Entry{tile.matrix, row, column}));
+    const Entry entry{tile.matrix, std::int64_t(tile.first_row) + y + at / 4 * 16,
+                      std::int64_t(tile.first_column) + x + at % 4 * 16};
+    store_entry(job, matrix, entry, R::of_zero(job, entry));
   }
   unlist(shared, slot, own);
   const std::uint32_t count = __reduce_add_sync(0xffffffffu, static_cast<std::uint32_t>(__popc(own)));

@@ -67,12 +67,10 @@ __device__ __forceinline__ void repair_exactly(Shared& shared, const Parameters&
   const RepairJob& job = p.job;
 #pragma unroll 1
   for (std::uint32_t i = threadIdx.x / 32; i < shared.unsettled_count; i += kWarps) {
-    const Spot spot = shared.unsettled[i];
-    const Tile tile(p, first + (spot >> 12));
-    const std::int64_t row = tile.first_row + ((spot >> 6) & 63), column = tile.first_column + (spot & 63);
-    const RepairMatrix matrix(job, tile.matrix);
-    const auto value = exact_dot<R>(shared.digit[threadIdx.x / 32], job, matrix, Entry{tile.matrix, row, column});
-    if (threadIdx.x % 32 == 0) store_entry(job, matrix, row, column, value);
+    const Entry entry = entry_of(p, first, shared.unsettled[i]);
+    const RepairMatrix matrix(job, entry.matrix);
+    const auto value = exact_dot<R>(shared.digit[threadIdx.x / 32], job, matrix, entry);
+    if (threadIdx.x % 32 == 0) store_entry(job, matrix, entry, value);
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "cuda/repair/counts.cuh"
 #include "cuda/repair/shared.cuh"
 
 namespace ozfp4::cuda::repairing {
@@ -90,11 +91,7 @@ __device__ __forceinline__ void make_all_masks(const Parameters& p) {
   __syncwarp();
   __threadfence();  // of what the whole warp has written
   if (is_first_lane && made != 0) atomicAdd(&counts.masks_made, made);
-  if (threadIdx.x == 0) {
-    const auto all = static_cast<unsigned long long>(p.a_masks.parts + p.b_masks.parts);
-    while (*const_cast<volatile unsigned long long*>(&counts.masks_made) < all) __nanosleep(100);
-    __threadfence();
-  }
+  if (threadIdx.x == 0) wait_for(counts.masks_made, p.a_masks.parts + p.b_masks.parts);
   __syncthreads();
 }
 

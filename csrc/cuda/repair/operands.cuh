@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "arith/exact/double_dot.hpp"
+#include "arith/multiples.hpp"
 #include "cuda/line_order.hpp"
 #include "cuda/repair/repair.hpp"
 #include "cuda/stack_index.cuh"
@@ -26,18 +27,29 @@ __device__ __forceinline__ int repair_shift(const LineRecord& line) {
   return is_plain ? 0 : kDotTop - line.exponent;
 }
 
-// Tile number `index` of all matrices' results, which `p` says how many of lie beside each other and below.
+// The tiles of all matrices' results.
+template <int Rows, int Columns>
+struct TileCover {
+  std::int32_t tiles_x, tiles_y;  // of a matrix
+  std::int64_t tiles;             // of all
+
+  explicit TileCover(const DeviceResult& result)
+      : tiles_x(static_cast<std::int32_t>(ceil_div(result.columns, Columns))),
+        tiles_y(static_cast<std::int32_t>(ceil_div(result.rows, Rows))),
+        tiles(std::int64_t(tiles_x) * tiles_y * result.stack.count()) {}
+};
+
+// Tile number `index` of them.
 template <int Rows, int Columns>
 struct TilePlace {
   std::int32_t matrix, first_row, first_column;
 
-  template <class P>
-  __device__ __forceinline__ TilePlace(const P& p, std::int64_t index) {
-    const std::int64_t of_matrix = std::int64_t(p.tiles_x) * p.tiles_y;
+  __device__ __forceinline__ TilePlace(const TileCover<Rows, Columns>& cover, std::int64_t index) {
+    const std::int64_t of_matrix = std::int64_t(cover.tiles_x) * cover.tiles_y;
     matrix = static_cast<std::int32_t>(index / of_matrix);
     const auto rest = static_cast<std::int32_t>(index % of_matrix);
-    first_row = rest / p.tiles_x * Rows;
-    first_column = rest % p.tiles_x * Columns;
+    first_row = rest / cover.tiles_x * Rows;
+    first_column = rest % cover.tiles_x * Columns;
   }
 };
 
@@ -68,6 +80,11 @@ struct RepairLines {
     return entry_at(line + k * inner_stride, is_double);
   }
 
+  // Those from number `first` on.
+  __device__ __forceinline__ RepairLines from(std::int64_t first) const {
+    return {data + first * outer_stride, record + first, outer_stride, inner_stride, is_double};
+  }
+
   __device__ __forceinline__ RepairLine line(std::int64_t index) const {
     RepairLine line;
     line.data = data + index * outer_stride;
@@ -92,6 +109,46 @@ __device__ __forceinline__ RepairLines lines_of(const ScaledOperand& operand, st
           operand.record + matrix * std::int64_t(operand.view.outer) + first, operand.view.outer_stride,
           operand.view.inner_stride, operand.view.type == ElementType::float64};
 }
+
+// A thread's entries of Lines lines and Length entries along K of Threads threads: neighbours along the shorter stride.
+template <int Lines, int Length, int Threads>
+struct ThreadEntries {
+  static constexpr int kEntries = Lines * Length / Threads, kNextLine = Threads / Length, kNextK = Threads / Lines;
+  const char* at;                   // of the first one, at the beginning of K
+  std::int64_t step, inner_stride;  // bytes from one to the next, and along K
+  std::int32_t line, k, lines;      // of the first one; how many lines there are
+  bool is_along_k, is_double;
+  double x[kEntries];
+
+  __device__ __forceinline__ ThreadEntries(const RepairLines& of, std::int32_t lines)
+      : inner_stride(of.inner_stride),
+        lines(lines),
+        is_along_k(runs_along_k(of.outer_stride, of.inner_stride)),
+        is_double(of.is_double) {
+    const auto thread = static_cast<std::int32_t>(threadIdx.x);
+    line = is_along_k ? thread / Length : thread % Lines;
+    k = is_along_k ? thread % Length : thread / Lines;
+    at = of.data + line * of.outer_stride + k * inner_stride;
+    step = is_along_k ? kNextLine * of.outer_stride : kNextK * inner_stride;
+  }
+  __device__ __forceinline__ std::int32_t line_of(int i) const { return is_along_k ? line + i * kNextLine : line; }
+  __device__ __forceinline__ std::int32_t k_of(int i) const { return is_along_k ? k : k + i * kNextK; }
+
+  // Loads the entries from `first_k` on, zeros beyond the last one. Loads behind branches of their own would wait for each other.
+  __device__ __forceinline__ void load(std::int64_t first_k, std::int64_t inner) {
+    const char* from = at + first_k * inner_stride;
+    if (is_double && lines >= Lines && first_k + Length <= inner) {
+#pragma unroll
+      for (int i = 0; i < kEntries; ++i, from += step) x[i] = *reinterpret_cast<const double*>(from);
+    } else {
+#pragma unroll
+      for (int i = 0; i < kEntries; ++i, from += step) {
+        const bool is_inside = line_of(i) < lines && first_k + k_of(i) < inner;
+        x[i] = is_inside ? entry_at(from, is_double) : 0.0;
+      }
+    }
+  }
+};
 
 // A matrix of the result, the operands' matrices that make it, and where its entries go.
 struct RepairMatrix {
@@ -118,6 +175,15 @@ struct RepairMatrix {
     b_mask = job.masks.b + b_matrix * job.result.columns * mask_bytes;
     result = job.result.data + result_offset;
     bound = job.bound.data == nullptr ? nullptr : job.bound.data + bound_offset;
+  }
+
+  // Of the block's result, and of its bounds.
+  template <class T>
+  __device__ __forceinline__ T& entry(const RepairJob& job, std::int64_t row, std::int64_t column) const {
+    return *reinterpret_cast<T*>(result + row * job.result.row_stride + column * job.result.column_stride);
+  }
+  __device__ __forceinline__ double& entry_bound(const RepairJob& job, std::int64_t row, std::int64_t column) const {
+    return *reinterpret_cast<double*>(bound + row * job.bound.row_stride + column * job.bound.column_stride);
   }
 };
 

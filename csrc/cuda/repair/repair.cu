@@ -4,11 +4,11 @@
 #include "arith/multiples.hpp"
 #include "cuda/dependent_launch.cuh"
 #include "cuda/launch.hpp"
+#include "cuda/repair/counts.cuh"
 #include "cuda/repair/dense.cuh"
 #include "cuda/repair/disjoint.cuh"
 #include "cuda/repair/exact.cuh"
 #include "cuda/repair/repair.hpp"
-#include "cuda/repair/report.cuh"
 #include "cuda/repair/rounding.cuh"
 #include "cuda/repair/sparse.cuh"
 
@@ -106,11 +106,7 @@ MaskWork mask_work(const DeviceOperand& operand, std::int32_t lines) {
 
 void launch_repair(const RepairJob& job, cudaStream_t stream) {
   const std::int64_t processors = current_device(Stage::repair).multiprocessors;
-  Parameters p;
-  p.job = job;
-  p.tiles_x = static_cast<std::int32_t>(ceil_div(job.result.columns, kTile));
-  p.tiles_y = static_cast<std::int32_t>(ceil_div(job.result.rows, kTile));
-  p.tiles = std::int64_t(p.tiles_x) * p.tiles_y * job.result.stack.count();
+  Parameters p(job);
   p.group = static_cast<std::int32_t>(std::clamp<std::int64_t>(ceil_div(p.tiles, processors), 1, kMostTiles));
   p.groups = ceil_div(p.tiles, p.group);
   p.a_masks = mask_work(job.a.view, job.result.rows);

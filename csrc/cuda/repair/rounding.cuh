@@ -12,12 +12,6 @@
 
 namespace ozfp4::cuda::repairing {
 
-// A listed entry of a block.
-struct Entry {
-  std::int32_t matrix;
-  std::int64_t row, column;
-};
-
 template <class T>
 struct PlainRounding {
   using Value = T;
@@ -56,5 +50,17 @@ struct UpdateRounding {
     return round_digits_update<T>(digit, job.update.factors, addend(job, entry), room, job.rounding);
   }
 };
+
+// One thread: an entry's result from its dot product, or its place among the unsettled ones.
+template <class R>
+__device__ __forceinline__ void settle_entry(Shared& shared, const RepairJob& job, const RepairMatrix& matrix, const Entry& entry,
+                                             const DoubleDot& dot, double bound, int exponent, Spot spot) {
+  typename R::Value value;
+  if (R::settles(job, entry, dot, bound, exponent, value)) {
+    store_entry(job, matrix, entry, value);
+  } else {
+    shared.unsettled[atomicAdd(&shared.unsettled_count, 1u)] = spot;
+  }
+}
 
 }  // namespace ozfp4::cuda::repairing

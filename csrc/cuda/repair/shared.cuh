@@ -34,12 +34,14 @@ struct MaskWork {
   std::int64_t parts;  // of all matrices
 };
 
-struct Parameters {
+struct Parameters : TileCover<kTile, kTile> {
   RepairJob job;
   MaskWork a_masks, b_masks;
-  std::int64_t most_unmasked;            // entries that are listed where masks of all lines do not pay
-  std::int32_t tiles_x, tiles_y, group;  // tiles of a matrix; tiles that a block takes together, at most kMostTiles
-  std::int64_t tiles, groups;            // of all matrices
+  std::int64_t most_unmasked;  // entries that are listed where masks of all lines do not pay
+  std::int32_t group;          // tiles that a block takes together, at most kMostTiles
+  std::int64_t groups;         // of all matrices
+
+  explicit Parameters(const RepairJob& of) : TileCover(of.result), job(of) {}
 };
 
 // An entry of some tiles: tile, row and column in it.
@@ -77,6 +79,18 @@ struct Shared {
 };
 
 using Tile = TilePlace<kTile, kTile>;
+
+// A listed entry of a block.
+struct Entry {
+  std::int32_t matrix;
+  std::int64_t row, column;
+};
+
+// That of a spot in a group whose first tile is `first`.
+__device__ __forceinline__ Entry entry_of(const Parameters& p, std::int64_t first, Spot spot) {
+  const Tile tile(p, first + (spot >> 12));
+  return {tile.matrix, tile.first_row + ((spot >> 6) & 63), tile.first_column + (spot & 63)};
+}
 
 // One warp: marks tile number `slot` of the group as dense, or takes its entries to the sparse list, as many as its words have. A
 // lane reads its own words alone. Tiles of more than `most` entries are dense. Range: at most kMostSparse.
@@ -131,13 +145,9 @@ __device__ __forceinline__ void scan_tile(Shared& shared, const Parameters& p, c
 
 // Puts an entry, of the block's result, where it belongs.
 template <class T>
-__device__ __forceinline__ void store_entry(const RepairJob& job, const RepairMatrix& matrix, std::int64_t row,
-                                            std::int64_t column, T value) {
-  *reinterpret_cast<T*>(matrix.result + row * job.result.row_stride + column * job.result.column_stride) = value;
-  if (matrix.bound != nullptr) {
-    *reinterpret_cast<double*>(matrix.bound + row * job.bound.row_stride + column * job.bound.column_stride) =
-        rounding_bound(value, job.rounding);
-  }
+__device__ __forceinline__ void store_entry(const RepairJob& job, const RepairMatrix& matrix, const Entry& entry, T value) {
+  matrix.entry<T>(job, entry.row, entry.column) = value;
+  if (matrix.bound != nullptr) matrix.entry_bound(job, entry.row, entry.column) = rounding_bound(value, job.rounding);
 }
 
 }  // namespace ozfp4::cuda::repairing

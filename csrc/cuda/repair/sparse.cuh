@@ -45,39 +45,28 @@ __device__ __forceinline__ SparsePart dot_of_lines(const RepairMatrix& matrix, c
 
 // A listed entry: its place in the result and its lines.
 struct SparseEntry {
+  Entry entry;
   RepairMatrix matrix;
-  std::int32_t matrix_index;
-  std::int64_t row, column;
   RepairLine a, b;
 
   __device__ __forceinline__ SparseEntry(const Parameters& p, std::int64_t first, Spot spot)
-      : SparseEntry(p, Tile(p, first + (spot >> 12)), spot) {}
-
- private:
-  __device__ __forceinline__ SparseEntry(const Parameters& p, const Tile& tile, Spot spot)
-      : matrix(p.job, tile.matrix),
-        matrix_index(tile.matrix),
-        row(tile.first_row + ((spot >> 6) & 63)),
-        column(tile.first_column + (spot & 63)),
-        a(matrix.a.line(row)),
-        b(matrix.b.line(column)) {}
+      : entry(entry_of(p, first, spot)),
+        matrix(p.job, entry.matrix),
+        a(matrix.a.line(entry.row)),
+        b(matrix.b.line(entry.column)) {}
 };
 
 // One thread: an entry's result, or its place among the unsettled ones.
 template <class R>
-__device__ __forceinline__ void settle_sparse(Shared& shared, const RepairJob& job, const SparseEntry& entry, Spot spot,
+__device__ __forceinline__ void settle_sparse(Shared& shared, const RepairJob& job, const SparseEntry& own, Spot spot,
                                               const SparsePart& sum) {
-  const Entry own{entry.matrix_index, entry.row, entry.column};
-  typename R::Value value;
   if (!sum.meets) {
-    value = R::of_zero(job, own);
+    store_entry(job, own.matrix, own.entry, R::of_zero(job, own.entry));
     atomicAdd(&shared.disjoint_count, 1ull);
-  } else if (!R::settles(job, own, sum.dot, dot_bound(sum.dot, job.a.view.inner, sum.is_safe), -(entry.a.shift + entry.b.shift),
-                         value)) {
-    shared.unsettled[atomicAdd(&shared.unsettled_count, 1u)] = spot;
-    return;
+  } else {
+    settle_entry<R>(shared, job, own.matrix, own.entry, sum.dot, dot_bound(sum.dot, job.a.view.inner, sum.is_safe),
+                    -(own.a.shift + own.b.shift), spot);
   }
-  store_entry(job, entry.matrix, entry.row, entry.column, value);
 }
 
 // All warps: the sparse list of a group whose first tile is `first`, a warp each. Lists shorter than that there is a warp for

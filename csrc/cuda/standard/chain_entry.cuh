@@ -88,9 +88,9 @@ __device__ __noinline__ void store_chain_end(const SettleJob& job, const RepairM
   } else {
     value = round_chain(end);
   }
-  *reinterpret_cast<T*>(matrix.result + row * job.result.row_stride + column * job.result.column_stride) = value;
+  matrix.entry<T>(job, row, column) = value;
   if (matrix.bound == nullptr) return;
-  *reinterpret_cast<double*>(matrix.bound + row * job.bound.row_stride + column * job.bound.column_stride) =
+  matrix.entry_bound(job, row, column) =
       chain_bound(matrix.a.record[row], matrix.b.record[column], value, Updates ? &job.update.factors.alpha : nullptr);
 }
 
@@ -101,8 +101,7 @@ __device__ __forceinline__ void store_chain(const SettleJob& job, const RepairMa
   if (Updates || is_repeated || matrix.bound != nullptr) {
     return store_chain_end<T, Updates>(job, matrix, matrix_index, row, column, sum, is_repeated);
   }
-  *reinterpret_cast<T*>(matrix.result + row * job.result.row_stride + column * job.result.column_stride) =
-      round_chain(ChainEnd<T>{sum, 0});
+  matrix.entry<T>(job, row, column) = round_chain(ChainEnd<T>{sum, 0});
 }
 
 }  // namespace ozfp4::cuda::settling

@@ -1,6 +1,7 @@
 // The chains that are left: where they are few, or few in a tile, a thread each; else all of a tile at once.
 #pragma once
 
+#include "cuda/multiply/ptx/copy_async.cuh"
 #include "cuda/standard/chain_entry.cuh"
 #include "cuda/standard/chain_units.cuh"
 #include "cuda/standard/planes.cuh"
@@ -47,32 +48,23 @@ struct Bringing {
 #pragma unroll
       for (int i = 0; i < kLoads / 2; ++i, from += step) {
         const int count = 2 * i * kNextLine < lines ? max(0, min(left, 2)) : 0;
-        copy<16>(stage + place + 2 * i * kNextLine * kStep, from, 8 * count);
+        ptx::copy_async<16>(stage + place + 2 * i * kNextLine * kStep, from, 8 * count);
       }
     } else if (is_along_k) {
 #pragma unroll
       for (int i = 0; i < kLoads; ++i, from += step) {
-        copy<sizeof(T)>(stage + place + i * kNextLine * kStep, from, i * kNextLine < lines && left > 0 ? sizeof(T) : 0);
+        ptx::copy_async<sizeof(T)>(stage + place + i * kNextLine * kStep, from,
+                                   i * kNextLine < lines && left > 0 ? sizeof(T) : 0);
       }
     } else {
 #pragma unroll
       for (int i = 0; i < kLoads; ++i, from += step) {
-        copy<sizeof(T)>(stage + (place ^ (i * kNextK)), from, lines > 0 && left > i * kNextK ? sizeof(T) : 0);
+        ptx::copy_async<sizeof(T)>(stage + (place ^ (i * kNextK)), from, lines > 0 && left > i * kNextK ? sizeof(T) : 0);
       }
     }
   }
 
  private:
-  template <int Bytes>
-  static __device__ __forceinline__ void copy(T* to, const char* from, int bytes) {
-    const auto at = static_cast<std::uint32_t>(__cvta_generic_to_shared(to));
-    if constexpr (Bytes == 16) {
-      asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(at), "l"(from), "r"(bytes) : "memory");
-    } else {
-      asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(at), "l"(from), "n"(Bytes), "r"(bytes) : "memory");
-    }
-  }
-
   // Entries of another type, or times a power of two: at once, and not in pairs.
   __device__ __forceinline__ void convert(T* stage, std::int64_t first_k, std::int64_t rest) const {
     const char* from = at + first_k * along_k;
@@ -106,13 +98,13 @@ __device__ __noinline__ void multiply_tile(Shared& shared, const Parameters& p, 
       a.bring(area + to * stage_entries, first_k, inner - first_k);
       b.bring(area + to * stage_entries + kRows * kStep, first_k, inner - first_k);
     }
-    asm volatile("cp.async.commit_group;" ::: "memory");
+    ptx::commit_copies();
     to = to + 1 == stages ? 0 : to + 1;
   };
   __syncthreads();  // what was there before is done with
 #pragma unroll 1
   for (std::int32_t step = 0; step < stages; ++step) bring(step);
-  asm volatile("cp.async.wait_group %0;" ::"n"(stages - 1) : "memory");
+  ptx::wait_copies<stages - 1>();
   __syncthreads();  // the first stage is there
   typename Unit::Ahead ahead;
   Unit::begin(ahead, area);
@@ -120,7 +112,7 @@ __device__ __noinline__ void multiply_tile(Shared& shared, const Parameters& p, 
 #pragma unroll 1
   for (std::int32_t step = 0; step < steps.count; ++step) {
     Unit::add_step(sum, ahead, area + now * stage_entries, [&] {
-      asm volatile("cp.async.wait_group %0;" ::"n"(stages - 2) : "memory");
+      ptx::wait_copies<stages - 2>();
       __syncthreads();  // the next stage is there, and all have read this one
       bring(step + stages);
       now = now + 1 == stages ? 0 : now + 1;
@@ -229,17 +221,13 @@ static_assert(kMostAlone <= kThreads);
 template <class Unit, bool Updates>
 __device__ __forceinline__ void settle_few(Shared& shared, const Parameters& p, Spot* spots) {
   RepairCounts& counts = *p.job.listed.counts;
-  std::int64_t made = 0;
-#pragma unroll 1
-  for (;; ++made) {
-    const std::int64_t index = take(shared, counts.chain_tiles_taken);
-    if (index >= p.tiles) break;
+  const std::int64_t made = for_taken(shared, counts.chain_tiles_taken, p.tiles, [&](std::int64_t index) {
     const ListSize size = read_list(shared, p, Tile(p, index));
-    if (size.entries == 0) continue;
+    if (size.entries == 0) return;
     if (threadIdx.x == 0) shared.taken = atomicAdd(&counts.spots, static_cast<unsigned long long>(size.entries));
     __syncthreads();
     write_spots(shared, index, spots + shared.taken);
-  }
+  });
   wait_until_made(counts.chain_tiles_made, made, p.tiles);
   const unsigned long long all = __ldcg(&counts.spots);
 #pragma unroll 1
@@ -252,12 +240,8 @@ __device__ __forceinline__ void settle_few(Shared& shared, const Parameters& p, 
 template <class Unit, bool Updates>
 __device__ __forceinline__ void make_chains(Shared& shared, const Parameters& p, unsigned long long left) {
   if (left <= p.most_spots) return settle_few<Unit, Updates>(shared, p, reinterpret_cast<Spot*>(p.job.magnitudes));
-#pragma unroll 1
-  for (;;) {
-    const std::int64_t index = take(shared, p.job.listed.counts->chain_tiles_taken);
-    if (index >= p.tiles) return;
-    settle_tile<Unit, Updates>(shared, p, index);
-  }
+  for_taken(shared, p.job.listed.counts->chain_tiles_taken, p.tiles,
+            [&](std::int64_t index) { settle_tile<Unit, Updates>(shared, p, index); });
 }
 
 }  // namespace ozfp4::cuda::settling

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "cuda/multiply/ptx/byte_mma.cuh"
+#include "cuda/multiply/ptx/copy_async.cuh"
 #include "cuda/multiply/ptx/ldmatrix.cuh"
 #include "cuda/reconstruct/certify/entry.cuh"
 #include "cuda/standard/planes.cuh"
@@ -40,11 +41,13 @@ struct ByteSource {
   std::int32_t rows, columns;
 
   __device__ __forceinline__ ByteSource(const Parameters& p, const RepairMatrix& matrix, const Tile& tile)
-      : p(p), a(matrix.a), b(matrix.b), plane_a(nullptr), plane_b(nullptr), rows(tile.rows(p)), columns(tile.columns(p)) {
-    a.data += tile.first_row * a.outer_stride;
-    a.record += tile.first_row;
-    b.data += tile.first_column * b.outer_stride;
-    b.record += tile.first_column;
+      : p(p),
+        a(matrix.a.from(tile.first_row)),
+        b(matrix.b.from(tile.first_column)),
+        plane_a(nullptr),
+        plane_b(nullptr),
+        rows(tile.rows(p)),
+        columns(tile.columns(p)) {
     if (p.job.magnitudes == nullptr) return;
     const std::int64_t pitch = magnitude_pitch(p.job.a.view.inner);
     plane_a = plane_of(p, false, matrix.a_matrix) + tile.first_row * pitch;
@@ -68,8 +71,7 @@ struct ByteSource {
       const int own = is_b ? line - kRows : line;
       const bool exists = own < (is_b ? columns : rows) && first_k < pitch;
       const std::uint8_t* from = (is_b ? plane_b : plane_a) + (exists ? own * pitch + first_k : 0) + 16 * chunk;
-      const auto at = static_cast<std::uint32_t>(__cvta_generic_to_shared(&to[line][place_of_chunk(line, chunk)]));
-      asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(at), "l"(from), "r"(exists ? 16 : 0) : "memory");
+      ptx::copy_async<16>(&to[line][place_of_chunk(line, chunk)], from, exists ? 16 : 0);
     }
   }
 };
@@ -152,11 +154,11 @@ __device__ __forceinline__ void sum_magnitudes(Shared& shared, const ByteSource&
   StepBytes* const bytes = shared.area<StepBytes>();
   const auto fetch = [&](std::int32_t step) {
     if (step < steps.count) source.fetch(bytes[step % stages], steps.first_k(step));
-    asm volatile("cp.async.commit_group;" ::: "memory");
+    ptx::commit_copies();
   };
 #pragma unroll 1
   for (std::int32_t step = 0; step < stages; ++step) fetch(step);
-  asm volatile("cp.async.wait_group %0;" ::"n"(stages - 1) : "memory");
+  ptx::wait_copies<stages - 1>();
   __syncthreads();  // the first stage is there
   ByteFragments even, odd;
   even.load(bytes[0], 0, row, column);
@@ -169,13 +171,13 @@ __device__ __forceinline__ void sum_magnitudes(Shared& shared, const ByteSource&
     }
     odd.load(bytes[step % stages], 1, row, column);
     even.multiply(sum);
-    asm volatile("cp.async.wait_group %0;" ::"n"(stages - 2) : "memory");
+    ptx::wait_copies<stages - 2>();
     __syncthreads();  // the next stage is there, and all have read this one
     fetch(step + stages);
     even.load(bytes[(step + 1) % stages], 0, row, column);
     odd.multiply(sum);
   }
-  asm volatile("cp.async.wait_all;" ::: "memory");
+  ptx::wait_all_copies();
 }
 
 // Whether a listed entry is kept after all. L may be cut as certifies_magnitude says, and is, at 2^31 - 1.
@@ -214,7 +216,7 @@ template <class T>
 __device__ __noinline__ void place_kept(const SettleJob& job, const RepairMatrix& matrix, std::int32_t matrix_index,
                                         std::int64_t row, std::int64_t column) {
   const KeptValues& kept = job.kept;
-  *reinterpret_cast<T*>(matrix.result + row * job.result.row_stride + column * job.result.column_stride) =
+  matrix.entry<T>(job, row, column) =
       reinterpret_cast<const T*>(kept.data)[matrix_index * kept.matrix_stride + row * kept.pitch + column];
 }
 
@@ -282,16 +284,12 @@ __device__ __forceinline__ LeftEntries ask_tile(Shared& shared, const Parameters
 template <class Unit, bool Updates>
 __device__ __forceinline__ void ask_magnitudes(Shared& shared, const Parameters& p) {
   RepairCounts& counts = *p.job.listed.counts;
-  std::int64_t made = 0;
   unsigned long long chains = 0, open = 0;
-#pragma unroll 1
-  for (;; ++made) {
-    const std::int64_t index = take(shared, counts.tiles_taken);
-    if (index >= p.tiles) break;
+  const std::int64_t made = for_taken(shared, counts.tiles_taken, p.tiles, [&](std::int64_t index) {
     const LeftEntries left = ask_tile<Unit, Updates>(shared, p, Tile(p, index));
     chains += left.chains;
     open += left.open;
-  }
+  });
 #pragma unroll
   for (int apart = 16; apart > 0; apart /= 2) {
     chains += __shfl_xor_sync(0xFFFFFFFFu, chains, apart);

@@ -24,45 +24,8 @@ __device__ __forceinline__ std::uint8_t* flags_of(const Parameters& p, bool is_b
          (before + std::int64_t(matrix) * work.groups + group) * work.pieces;
 }
 
-// Entries of a piece that a thread turns into bytes, neighbours read together.
-struct PieceEntries {
-  static constexpr int kEntries = kPartLines * kPieceInner / kThreads;
-  static constexpr int kNextLine = kThreads / kPieceInner, kNextK = kThreads / kPartLines;
-  const char* at;                   // of the first one, at the beginning of K
-  std::int64_t step, inner_stride;  // bytes from one to the next, and along K
-  std::int32_t line, k, count;      // of the first one; how many lines there are
-  bool is_along_k, is_double;
-  double x[kEntries];
-
-  __device__ __forceinline__ PieceEntries(const RepairLines& lines, std::int32_t count)
-      : inner_stride(lines.inner_stride),
-        count(count),
-        is_along_k(runs_along_k(lines.outer_stride, lines.inner_stride)),
-        is_double(lines.is_double) {
-    const auto thread = static_cast<std::int32_t>(threadIdx.x);
-    line = is_along_k ? thread / kPieceInner : thread % kPartLines;
-    k = is_along_k ? thread % kPieceInner : thread / kPartLines;
-    at = lines.data + line * lines.outer_stride + k * inner_stride;
-    step = is_along_k ? kNextLine * lines.outer_stride : kNextK * inner_stride;
-  }
-  __device__ __forceinline__ std::int32_t line_of(int i) const { return is_along_k ? line + i * kNextLine : line; }
-  __device__ __forceinline__ std::int32_t k_of(int i) const { return is_along_k ? k : k + i * kNextK; }
-
-  // Loads the entries from `first_k` on, zeros beyond the last one. Loads behind branches of their own would wait for each other.
-  __device__ __forceinline__ void load(std::int64_t first_k, std::int64_t inner) {
-    const char* from = at + first_k * inner_stride;
-    if (is_double && count == kPartLines && first_k + kPieceInner <= inner) {
-#pragma unroll
-      for (int i = 0; i < kEntries; ++i, from += step) x[i] = *reinterpret_cast<const double*>(from);
-    } else {
-#pragma unroll
-      for (int i = 0; i < kEntries; ++i, from += step) {
-        const bool is_inside = line_of(i) < count && first_k + k_of(i) < inner;
-        x[i] = is_inside ? entry_at(from, is_double) : 0.0;
-      }
-    }
-  }
-};
+// Entries of a piece that a thread turns into bytes.
+using PieceEntries = ThreadEntries<kPartLines, kPieceInner, kThreads>;
 
 // All threads: one part, by way of shared memory, so that neighbours are written together.
 __device__ __forceinline__ void make_part(Shared& shared, const Parameters& p, bool is_b, std::int64_t index) {
@@ -120,14 +83,10 @@ __device__ __forceinline__ void make_part(Shared& shared, const Parameters& p, b
 __device__ __forceinline__ void make_all_planes(Shared& shared, const Parameters& p) {
   RepairCounts& counts = *p.job.listed.counts;
   const std::int64_t all = p.a_parts.parts + p.b_parts.parts;
-  std::int64_t made = 0;
-#pragma unroll 1
-  for (;; ++made) {
-    const std::int64_t part = take(shared, counts.parts_taken);
-    if (part >= all) break;
+  const std::int64_t made = for_taken(shared, counts.parts_taken, all, [&](std::int64_t part) {
     const bool is_b = part >= p.a_parts.parts;
     make_part(shared, p, is_b, is_b ? part - p.a_parts.parts : part);
-  }
+  });
   wait_until_made(counts.parts_made, made, all);
 }
 

@@ -3,7 +3,7 @@
 #include "arith/multiples.hpp"
 #include "cuda/dependent_launch.cuh"
 #include "cuda/launch.hpp"
-#include "cuda/repair/report.cuh"
+#include "cuda/repair/counts.cuh"
 #include "cuda/standard/chains.cuh"
 #include "cuda/standard/magnitudes.cuh"
 #include "cuda/standard/settle.hpp"
@@ -73,12 +73,8 @@ bool has_tensor_chains() {
 }  // namespace
 
 void launch_settle(const SettleJob& job, cudaStream_t stream) {
-  Parameters p;
-  p.job = job;
+  Parameters p(job);
   if (job.has_exact_list) p.job.magnitudes = nullptr;  // no certificate needs them
-  p.tiles_x = static_cast<std::int32_t>(ceil_div(job.result.columns, kColumns));
-  p.tiles_y = static_cast<std::int32_t>(ceil_div(job.result.rows, kRows));
-  p.tiles = std::int64_t(p.tiles_x) * p.tiles_y * job.result.stack.count();
   p.a_parts = plane_parts(job.a.view, job.result.rows);
   p.b_parts = plane_parts(job.b.view, job.result.columns);
   const std::int64_t processors = current_device(Stage::repair).multiprocessors, blocks = std::min(p.tiles, processors);

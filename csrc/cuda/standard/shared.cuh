@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "arith/accuracy/certificate.hpp"
+#include "cuda/repair/counts.cuh"
 #include "cuda/repair/operands.cuh"
 #include "cuda/standard/settle.hpp"
 
@@ -34,13 +35,13 @@ struct PlaneParts {
   __host__ __device__ std::int32_t along() const { return (pieces + kPartPieces - 1) / kPartPieces; }
 };
 
-struct Parameters {
+struct Parameters : TileCover<kRows, kColumns> {
   SettleJob job;
   PlaneParts a_parts, b_parts;
-  std::int32_t tiles_x, tiles_y;  // of a matrix
-  std::int64_t tiles;             // of all matrices
   std::uint32_t most_alone;       // chains of a tile that are made one by one,
   unsigned long long most_spots;  // and of the result with the help of all blocks
+
+  explicit Parameters(const SettleJob& of) : TileCover(of.result), job(of) {}
 
   // Whether it is known which pieces of K of which lines have nonzero entries or magnitudes.
   __device__ __forceinline__ bool knows_pieces() const { return job.magnitudes != nullptr && a_parts.pieces <= kMostPieces; }
@@ -128,12 +129,18 @@ struct Steps {
   }
 };
 
-// All threads: the next number that a counter gives.
-__device__ __forceinline__ std::int64_t take(Shared& shared, unsigned long long& counter) {
-  __syncthreads();
-  if (threadIdx.x == 0) shared.taken = atomicAdd(&counter, 1ull);
-  __syncthreads();
-  return static_cast<std::int64_t>(shared.taken);
+// All threads: body(number) for each number below `all` that a counter gives the block; how many they were.
+template <class Body>
+__device__ __forceinline__ std::int64_t for_taken(Shared& shared, unsigned long long& counter, std::int64_t all, Body&& body) {
+#pragma unroll 1
+  for (std::int64_t count = 0;; ++count) {
+    __syncthreads();
+    if (threadIdx.x == 0) shared.taken = atomicAdd(&counter, 1ull);
+    __syncthreads();
+    const auto number = static_cast<std::int64_t>(shared.taken);
+    if (number >= all) return count;
+    body(number);
+  }
 }
 
 // All threads: adds what the block has made, and waits until all is made, which may then be read from L2. What is not made has
@@ -143,8 +150,7 @@ __device__ __forceinline__ void wait_until_made(unsigned long long& made, std::i
   __syncthreads();
   if (threadIdx.x == 0) {
     if (own != 0) atomicAdd(&made, static_cast<unsigned long long>(own));
-    while (*const_cast<volatile unsigned long long*>(&made) < static_cast<unsigned long long>(all)) __nanosleep(100);
-    __threadfence();
+    repairing::wait_for(made, all);
   }
   __syncthreads();
 }

@@ -1,9 +1,18 @@
-// What the last block of repair or settle leaves: the report, what the caller is told, and counts that are zero again.
+// What the blocks of repair or settle count together, and what the last one leaves: the report, what the caller is told, and
+// counts that are zero again.
 #pragma once
+
+#include <cstdint>
 
 #include "cuda/repair/repair.hpp"
 
 namespace ozfp4::cuda::repairing {
+
+// One thread: until a count of what blocks have made is `all`, which may then be read from L2.
+__device__ __forceinline__ void wait_for(const unsigned long long& made, std::int64_t all) {
+  while (*const_cast<const volatile unsigned long long*>(&made) < static_cast<unsigned long long>(all)) __nanosleep(100);
+  __threadfence();
+}
 
 // One thread.
 __device__ __forceinline__ void tell(const RepairJob& job, unsigned long long repaired) {
