@@ -33,7 +33,7 @@ struct CapacityRule {
 };
 
 // Bytes of scratch (256-byte aligned) for operands of any type.
-std::int64_t scale_scratch_bytes(const DeviceOperand& one);
+OZFP4_CUDA_EXPORT std::int64_t scale_scratch_bytes(const DeviceOperand& one);
 std::int64_t scale_scratch_bytes(const DeviceOperand& a, const DeviceOperand& b);
 
 // Counters that launches of one stream share, so that none of them has to set any to zero: they are zero before a launch and

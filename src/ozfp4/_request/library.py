@@ -368,7 +368,7 @@ def array_of_tensor(name: str, tensor: Any) -> Array:
 @lru_cache(maxsize=32)  # NumPy takes half a microsecond
 def _typestr(dtype: Any) -> str:
     """A dtype of torch as NumPy's array interface has it."""
-    return np.dtype(name_of(dtype)).str
+    return str(np.dtype(name_of(dtype)).str)
 
 
 class _Memory:

@@ -42,7 +42,7 @@ CASES = [
 def test_like_numpy(a, b, axes, dtype: type, device: Device) -> None:
     x, y = whole(*a).astype(dtype), whole(*b).astype(dtype, order="F")
     ours, theirs = device.tensordot(x, y, axes), np.tensordot(x, y, axes)
-    assert type(ours) is np.ndarray
+    assert device.name != "numpy" or type(ours) is np.ndarray
     assert ours.dtype == theirs.dtype
     assert_same_bits(ours + 0.0, theirs + 0.0)
     out = noise(theirs.shape, dtype)
