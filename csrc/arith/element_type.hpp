@@ -9,7 +9,7 @@ enum class ElementType { float64, float32, int8, uint8, int16, uint16, int32, ui
 
 constexpr bool is_float(ElementType type) { return type == ElementType::float64 || type == ElementType::float32; }
 
-// Range: an integer type.
+// Precondition: an integer type.
 constexpr bool is_unsigned(ElementType type) {
   return type == ElementType::uint8 || type == ElementType::uint16 || type == ElementType::uint32 || type == ElementType::uint64;
 }
@@ -30,7 +30,7 @@ constexpr int entry_bytes(ElementType type) {
   return 8;
 }
 
-// Calls body(T()), T being the integer type. Range: type is one.
+// Calls body(T()), T being the integer type. Precondition: type is one.
 template <class Body>
 auto with_integer(ElementType type, const Body& body) {
   switch (type) {

@@ -57,7 +57,7 @@ template <class T>
 inline constexpr FloatBits<T> kInfinityBits =
     static_cast<FloatBits<T>>(FloatFormat<T>::max_exponent - FloatFormat<T>::min_exponent + 2) << (FloatFormat<T>::precision - 1);
 
-// Index of the highest set bit. Range: x > 0.
+// Index of the highest set bit. Precondition: x > 0.
 OZFP4_HD int highest_bit(std::uint64_t x) {
 #if defined(__CUDA_ARCH__)
   return 63 - __clzll(static_cast<long long>(x));
@@ -84,7 +84,7 @@ OZFP4_HD int exponent_of_magnitude(FloatBits<T> magnitude) {
   return field > 0 ? field - 1 + Format::min_exponent : highest_bit(magnitude) + Format::lowest_exponent;
 }
 
-// rint by the magic-number addition. Range: |x| <= 2^22 (float), 2^51 (double).
+// rint by the magic-number addition. Precondition: |x| <= 2^22 (float), 2^51 (double).
 OZFP4_HD float round_to_integer(float x) {
   constexpr float magic = 12582912.0f;  // 1.5 * 2^23
   return (x + magic) - magic;
@@ -94,7 +94,7 @@ OZFP4_HD double round_to_integer(double x) {
   return (x + magic) - magic;
 }
 
-// x = +- significand * 2^weight. Range: x finite; 0 has the significand 0 and the least weight.
+// x = +- significand * 2^weight. Precondition: x finite; 0 has the significand 0 and the least weight.
 struct FloatParts {
   std::uint64_t significand;
   int weight;
@@ -110,7 +110,7 @@ OZFP4_HD FloatParts float_parts(T x) {
           (field > 0 ? field - 1 : 0) + Format::lowest_exponent, float_bits(x) != magnitude};
 }
 
-// The product of two significands, by words of 32 bits. Range: both below 2^53; the words of the middle then stay below
+// The product of two significands, by words of 32 bits. Precondition: both below 2^53; the words of the middle then stay below
 // 2^54 + 2^32, those above below 2^43.
 struct SignificandProduct {
   std::uint32_t word[4];

@@ -22,7 +22,7 @@ struct fold_constants {
 };
 
 // Constants for a signed accumulator |x| <= bound (bound 0: for an unsigned one, 0 <= x < 2^31).
-// Range: 2 <= modulus <= 2^31, offset + bound < 2^31, that is about bound < 2^30.
+// Precondition: 2 <= modulus <= 2^31, offset + bound < 2^31, that is about bound < 2^30.
 constexpr fold_constants make_fold(std::uint32_t modulus, std::uint32_t bound = 0) {
   std::uint32_t shift = 0;
   while ((std::uint64_t(2) << shift) < modulus) ++shift;
@@ -40,13 +40,13 @@ OZFP4_HD std::uint32_t multiply_high(std::uint32_t x, std::uint32_t y) {
 #endif
 }
 
-// floor(x / m). Range: 0 <= x < 2^31.
+// floor(x / m). Precondition: 0 <= x < 2^31.
 OZFP4_HD std::uint32_t fold_quotient(std::uint32_t x, const fold_constants& c) { return multiply_high(x, c.magic) >> c.shift; }
 
-// x mod m in [0, m). Range: 0 <= x < 2^31.
+// x mod m in [0, m). Precondition: 0 <= x < 2^31.
 OZFP4_HD std::uint32_t fold_unsigned(std::uint32_t x, const fold_constants& c) { return x + fold_quotient(x, c) * c.negated; }
 
-// x mod m in [0, m). Range: |x| <= the bound that the constants were made for.
+// x mod m in [0, m). Precondition: |x| <= the bound that the constants were made for.
 OZFP4_HD std::uint32_t fold_signed(std::int32_t x, const fold_constants& c) {
   return fold_unsigned(static_cast<std::uint32_t>(x) + c.offset, c);
 }
@@ -108,7 +108,7 @@ constexpr bool is_byte_fold(const byte_fold& c, std::uint32_t modulus) {
 }
 
 #if defined(__CUDACC__)
-// A word whose low byte is x mod m; `negated` is -m modulo 2^32. Range: any x, 2 <= m <= 256.
+// A word whose low byte is x mod m; `negated` is -m modulo 2^32. Precondition: any x, 2 <= m <= 256.
 __device__ __forceinline__ std::uint32_t fold_to_byte(std::uint32_t x, const byte_fold& c, std::uint32_t negated) {
   const std::uint32_t sum = __dp4a(x, c.weights, c.start);
   const std::uint32_t quotient = __float_as_uint(__fmaf_rd(__uint_as_float(sum), c.inverse, c.center));

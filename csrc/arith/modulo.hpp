@@ -20,8 +20,8 @@ struct Modulo {
 
 inline Modulo make_modulo(std::uint64_t m) { return {m, 1.0 / static_cast<double>(m)}; }
 
-// x mod m. Range: x < 2^40 m. The quotient is estimated in FP64: it is below 2^40 with a relative error under 2^-50, and so off
-// by one at most.
+// x mod m. Precondition: x < 2^40 m. The quotient is estimated in FP64: it is below 2^40 with a relative error under 2^-50, and
+// so off by one at most.
 OZFP4_HD std::uint64_t reduce(Unsigned128 x, const Modulo& m) {
   const double value = static_cast<double>(static_cast<std::uint64_t>(x >> 64)) * 18446744073709551616.0 +
                        static_cast<double>(static_cast<std::uint64_t>(x));
@@ -32,12 +32,12 @@ OZFP4_HD std::uint64_t reduce(Unsigned128 x, const Modulo& m) {
   return static_cast<std::uint64_t>(rest);
 }
 
-// x y mod m. Range: x, y < m.
+// x y mod m. Precondition: x, y < m.
 inline std::uint64_t multiply_modulo(std::uint64_t x, std::uint64_t y, std::uint64_t m) {
   return static_cast<std::uint64_t>(static_cast<Unsigned128>(x) * y % m);
 }
 
-// The residue nearest to zero: at most m / 2 in magnitude. Range: x of an integer type, 1 <= m < 2^63.
+// The residue nearest to zero: at most m / 2 in magnitude. Precondition: x of an integer type, 1 <= m < 2^63.
 template <class T>
 OZFP4_HD std::int64_t nearest_residue(T x, std::int64_t m) {
   std::int64_t rest = 0;

@@ -8,7 +8,7 @@
 
 namespace ozfp4 {
 
-// Throws std::length_error naming the extent, its value and the limit. Range: any signed value.
+// Throws std::length_error naming the extent, its value and the limit. Precondition: any signed value.
 template <class To, class From>
 constexpr To narrow(From value, const char* name) {
   static_assert(std::is_integral_v<To> && std::is_integral_v<From> && std::is_signed_v<To> && std::is_signed_v<From>);

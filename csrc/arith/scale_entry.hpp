@@ -20,7 +20,8 @@ struct ScaledParts {
   bool is_negative;
 };
 
-// Range: x finite (other values give unspecified parts), |shift| < 2^20. Free of branches, so that loops over it vectorise.
+// Precondition: x finite (other values give unspecified parts), |shift| < 2^20. Free of branches, so that loops over it
+// vectorise.
 template <class T>
 OZFP4_HD ScaledParts scaled_parts(T x, int shift) {
   using Format = FloatFormat<T>;
@@ -41,7 +42,7 @@ OZFP4_HD ScaledParts scaled_parts(T x, int shift) {
   return {(significand + bump) >> right, move > 0 ? move : 0, (float_bits(x) >> (8 * sizeof(Bits) - 1)) != 0};
 }
 
-// Range: x finite (other values give an unspecified integer), |x| * 2^shift < 2^62 + 1/2, that is, shift comes from
+// Precondition: x finite (other values give an unspecified integer), |x| * 2^shift < 2^62 + 1/2, that is, shift comes from
 // scale_exponent of a row that holds x with capacity <= 62.
 template <class T>
 OZFP4_HD std::int64_t scaled_integer(T x, int shift) {
@@ -51,7 +52,7 @@ OZFP4_HD std::int64_t scaled_integer(T x, int shift) {
   return parts.is_negative ? -rounded : rounded;
 }
 
-// 2^exponent as an FP64 or FP32 number. Range: a normal number.
+// 2^exponent as an FP64 or FP32 number. Precondition: a normal number.
 template <class T>
 OZFP4_HD T exact_power_of_two(int exponent) {
   using Format = FloatFormat<T>;
@@ -64,7 +65,7 @@ OZFP4_HD T exact_power_of_two(int exponent) {
 // Exact: for shift >= 0 the factors only enlarge x and |x| * 2^shift stays finite, so nothing is rounded. For
 // shift < 0 a product can be rounded only where it is subnormal, and as the factors shrink, x * 2^shift is then below
 // 2^-126 in magnitude, exact or not, and rounds to 0. The conversion rounds once, ties to even (on the host in the
-// default rounding mode). Range: as scaled_integer; Integer holds the result.
+// default rounding mode). Precondition: as scaled_integer; Integer holds the result.
 template <class Integer = std::int64_t, class T>
 OZFP4_HD Integer scaled_integer_by_multiplication(T x, T first, T second) {
   const T y = x * first * second;
@@ -85,7 +86,7 @@ OZFP4_HD Integer scaled_integer_by_multiplication(T x, T first, T second) {
 #endif
 }
 
-// The exponents of first and second. Range: |shift| <= 2000 (FP64), 200 (FP32).
+// The exponents of first and second. Precondition: |shift| <= 2000 (FP64), 200 (FP32).
 struct ShiftHalves {
   int first, second;
 };
@@ -94,8 +95,8 @@ OZFP4_HD ShiftHalves halves_of(int shift) { return {shift >> 1, shift - (shift >
 // ---- Of more bits than a word of the machine: at most 53 lie between the leading and the last one that is set, so that the
 // integer is a 64-bit number moved to its place ------------------------------------------------------------------------
 
-// Bits [place, place + 32) of value * 2^0, in two's complement: the bits below the number are 0. Range: |place| < 2^20, the
-// number's sign in bit 63.
+// Bits [place, place + 32) of value * 2^0, in two's complement: the bits below the number are 0. Precondition: |place| < 2^20,
+// the number's sign in bit 63.
 OZFP4_HD std::uint32_t word_at(std::int64_t value, std::int64_t place) {
   const std::int64_t right = place < 0 ? 0 : place < 63 ? place : 63;
   const std::int64_t left = place >= 0 ? 0 : place > -32 ? -place : 32;
@@ -105,7 +106,7 @@ OZFP4_HD std::uint32_t word_at(std::int64_t value, std::int64_t place) {
   return static_cast<std::uint32_t>(shifted << left);
 }
 
-// Range: x finite (other values give an unspecified integer), |x| * 2^shift < 2^(32 Words - 2) + 1/2. Free of branches.
+// Precondition: x finite (other values give an unspecified integer), |x| * 2^shift < 2^(32 Words - 2) + 1/2. Free of branches.
 template <int Words, class T>
 OZFP4_HD WideInt<Words> scaled_wide(T x, int shift) {
   const ScaledParts parts = scaled_parts(x, shift);
@@ -119,7 +120,7 @@ OZFP4_HD WideInt<Words> scaled_wide(T x, int shift) {
 inline constexpr int kMultipliedBits = 82;
 
 // The same three words by FP64 additions and multiplications, for machines where those are cheap; first and second as for
-// scaled_integer_by_multiplication. Range: x finite, |x| * 2^shift <= 2^82.
+// scaled_integer_by_multiplication. Precondition: x finite, |x| * 2^shift <= 2^82.
 //
 // y = x 2^shift is exact, or so small that it rounds to 0. Added to 1.5 * 2^52, a number below 2^51 leaves its rounded integer
 // in the lower bits of the sum: `upper` is round(y 2^-32), |upper| <= 2^50; the rest, |rest| <= 2^31, is a multiple of the last

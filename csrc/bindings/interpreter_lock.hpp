@@ -25,7 +25,8 @@ void take_or_wait(const Take& take) {
 #endif
 }
 
-// While it lives the calling thread does not hold the lock, and touches no object of Python's. Range: it holds the lock before.
+// While it lives the calling thread does not hold the lock, and touches no object of Python's. Precondition: it holds the lock
+// before.
 class Unlocked {
  public:
   Unlocked() : state_(PyEval_SaveThread()) {}
@@ -39,7 +40,7 @@ class Unlocked {
   PyThreadState* state_;
 };
 
-// While it lives the calling thread holds the lock. Range: the thread is Python's, within an Unlocked or not.
+// While it lives the calling thread holds the lock. Precondition: the thread is Python's, within an Unlocked or not.
 class Locked {
  public:
   Locked() {

@@ -25,7 +25,7 @@ PlanInt take_integer(const std::uint32_t* word, py::ssize_t width) {
 
 // int8 limbs, or int32 residues for the FP64 alphabet, [planes][...shape of x], of integers given as little-endian 32-bit words
 // in two's complement along the last axis; of a complex plan the axis before it holds pairs, and the planes are without it.
-// Range: the plan's.
+// Precondition: the plan's.
 py::array encode(const Plan& plan, const py::array_t<std::uint32_t, py::array::c_style>& words) {
   if (words.ndim() < 1 || words.shape(words.ndim() - 1) < 1 || words.shape(words.ndim() - 1) > kMaxWords) {
     throw py::value_error("words: the last axis must have 1 to " + std::to_string(kMaxWords) + " words");

@@ -30,10 +30,10 @@ bool is_row_major(int order);
 bool is_transposed(const char* name, int transpose);
 std::int64_t check_extent(const char* name, std::int64_t extent);
 
-// Of a matrix that is there, rows x columns: as many entries as addresses reach. Range: extents that were checked.
+// Of a matrix that is there, rows x columns: as many entries as addresses reach. Precondition: extents that were checked.
 void check_entries(const char* rows_name, std::int64_t rows, const char* columns_name, std::int64_t columns);
 
-// Entries from one matrix of a batch to the next, either way; all of them within what addresses reach. Range: batch > 0.
+// Entries from one matrix of a batch to the next, either way; all of them within what addresses reach. Precondition: batch > 0.
 void check_stride(const char* name, std::int64_t stride, std::int64_t batch);
 
 // At least `least`, and 1, entries.

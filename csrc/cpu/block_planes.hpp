@@ -35,7 +35,7 @@ void multiply_block(const Plan& plan, const ByteKernel* kernel, int count, const
                     const std::function<void(double)>& progress = {});
 
 // Stage 3 of whole planes as cpu_encode leaves them, by the kernel that serves the plan: of one for bytes K is taken in pieces,
-// and planes are packed. Range: 1 <= shape.inners.
+// and planes are packed. Precondition: 1 <= shape.inners.
 void multiply_planes(const Plan& plan, int count, const MultiplyShape& shape, const void* a, const void* b, void* output);
 
 class BlockPlanes {

@@ -25,7 +25,7 @@ struct Environment {
 // As it was last read. The reference stays valid for the life of the process.
 const Environment& environment();
 
-// Range: no other thread sets a variable meanwhile.
+// Precondition: no other thread sets a variable meanwhile.
 void read_environment();
 
 }  // namespace ozfp4

@@ -59,10 +59,11 @@ struct MatmulOptions {
 };
 
 // A B into every target, from one multiplication of the planes. `b` is seen from its columns: outer = columns of B, inner = K.
-// Range: equal inner dimensions at most plan.k_max, 1 or more where there is an update; float64 or float32 operands; targets of
-// equal extents, one or more, that overlap neither them nor each other; of a complex plan, operands expanded as kPair says, and
-// results of even columns; plan.bits is c where the accuracy is scaled, else at least accuracy_bits of the promise; roundings are
-// to nearest unless the accuracy is correct; what is prepared is so by this plan, for its side, this accuracy and precision.
+// Precondition: equal inner dimensions at most plan.k_max, 1 or more where there is an update; float64 or float32 operands;
+// targets of equal extents, one or more, that overlap neither them nor each other; of a complex plan, operands expanded as kPair
+// says, and results of even columns; plan.bits is c where the accuracy is scaled, else at least accuracy_bits of the promise;
+// roundings are to nearest unless the accuracy is correct; what is prepared is so by this plan, for its side, this accuracy and
+// precision.
 MatmulOutcome cpu_matmul(const Plan& plan, const MatmulOperand& a, const MatmulOperand& b, const std::vector<Target>& targets,
                          const MatmulOptions& options);
 // The same of one target.

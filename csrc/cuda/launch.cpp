@@ -22,7 +22,7 @@ struct KernelFacts {
 std::mutex facts_lock;
 std::map<std::pair<int, const void*>, KernelFacts> known_facts;
 
-// Range: the caller holds facts_lock.
+// Precondition: the caller holds facts_lock.
 cudaError_t find_facts(const void* kernel, KernelFacts** facts) {
   int device = 0;
   if (const cudaError_t error = cudaGetDevice(&device); error != cudaSuccess) return error;
@@ -38,7 +38,7 @@ cudaError_t find_facts(const void* kernel, KernelFacts** facts) {
   return cudaSuccess;
 }
 
-// What is known of the kernel; raises the limit on dynamic shared memory to what the launch needs. Range: as find_facts.
+// What is known of the kernel; raises the limit on dynamic shared memory to what the launch needs. Precondition: as find_facts.
 KernelFacts& prepare(const void* kernel, const LaunchConfig& config) {
   KernelFacts* facts = nullptr;
   require_launched(find_facts(kernel, &facts), config.stage, config.detail);

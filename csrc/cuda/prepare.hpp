@@ -23,7 +23,7 @@ class Preparation {
   // Scale exponents, flags, norms and from them the number of moduli, unless encode leaves them.
   void scale(const Stages& stages) const;
 
-  // The planes of a block: both operands in one launch. Range: the blocks of the turn in the order of for_blocks.
+  // The planes of a block: both operands in one launch. Precondition: the blocks of the turn in the order of for_blocks.
   void encode(const Stages& stages, const Block& block) const;
 
   // The planes that multiply takes of a block.
@@ -56,12 +56,12 @@ class Preparation {
 // ---- An operand by itself, into memory that is kept ----------------------------------------------------------------------
 
 // Throws std::invalid_argument with the reason and the stage that has it, where a stage would not take the operand. Of the data
-// pointer the alignment alone counts. Range: every extent >= 1, a promise with records; of a complex plan an operand expanded as
-// kPair says, that of B seen by its parts.
+// pointer the alignment alone counts. Precondition: every extent >= 1, a promise with records; of a complex plan an operand
+// expanded as kPair says, that of B seen by its parts.
 void check_store(const CudaPlan& plan, const DeviceOperand& operand, const Gpu& gpu);
 
 // Enqueues both stages. `memory` holds the bytes of make_stored_layout, `scratch` scale_scratch_bytes, both aligned to 256.
-// Throws LaunchError. Range: what check_store has nothing against.
+// Throws LaunchError. Precondition: what check_store has nothing against.
 void launch_store(const CudaPlan& plan, const DeviceOperand& operand, char* memory, char* scratch, const LaunchOptions& options);
 
 }  // namespace ozfp4::cuda

@@ -70,7 +70,7 @@ void Stages::refuse(Stage stage, const char* reason, const char* kernel) {
   throw std::invalid_argument(stage_name(stage) + which + ": " + reason);
 }
 
-// Behind a stage's launch. Range: not when only checking.
+// Behind a stage's launch. Precondition: not when only checking.
 void Stages::finish(Stage stage, const char* kernel) const {
   if (options_.sync_stages) require_launched(cudaStreamSynchronize(options_.stream), stage, kernel);
 }

@@ -11,7 +11,7 @@ namespace ozfp4::cuda {
 inline constexpr int kMaxStackRank = 4;
 
 // A stack of matrices: matrix s has coordinates in `extent` (row-major, last fastest) and starts
-// sum coordinate * stride bytes behind the first. Strides may be negative or zero. Range: fewer than 2^31 matrices.
+// sum coordinate * stride bytes behind the first. Strides may be negative or zero. Precondition: fewer than 2^31 matrices.
 struct Stack {
   int rank = 0;
   std::int32_t extent[kMaxStackRank] = {1, 1, 1, 1};
@@ -23,7 +23,7 @@ struct Stack {
     return n;
   }
 
-  // Its first matrices along its first axis. Range: rank >= 1.
+  // Its first matrices along its first axis. Precondition: rank >= 1.
   Stack without_first() const {
     Stack rest;
     for (; rest.rank + 1 < rank; ++rest.rank) {

@@ -23,8 +23,8 @@ struct Place {
   virtual Reason is_open(const Real& real) = 0;
   // Before what follows, and again behind it.
   virtual void exchange_mode() {}
-  // Makes the product, and returns Reason::none; or why that cannot be, and nothing is written. Range: is_valid(product), and
-  // finite factors.
+  // Makes the product, and returns Reason::none; or why that cannot be, and nothing is written. Precondition: is_valid(product),
+  // and finite factors.
   virtual Reason make(const Real& real, const Product& product) = 0;
   // In the place of a routine that nobody has: what was not made.
   virtual void make_alone(const Real& real, const Product& product) = 0;

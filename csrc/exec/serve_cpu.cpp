@@ -61,7 +61,7 @@ std::vector<std::pair<std::int64_t, FloatBits<T>>> first_nans(const Product& p, 
 }
 
 // Gives the entries of C whose row of op(A) or column of op(B) has a NaN the first one's bits, in the order of k and in a row
-// before a column. A complex entry has them in both of its parts. Range: a product that is made and is no triangle.
+// before a column. A complex entry has them in both of its parts. Precondition: a product that is made and is no triangle.
 template <class T>
 void keep_payloads(const Product& p) {
   const auto rows = first_nans<T>(p, p.a, p.m, place_in_a(p, 1, 0), place_in_a(p, 0, 1));

@@ -16,7 +16,7 @@ struct Cpu final : Place {
   void make_alone(const Real& real, const Product& product) override;
 };
 
-// By a loop, as BLAS defines it, each entry one sum in its own precision. Range: is_valid(product).
+// By a loop, as BLAS defines it, each entry one sum in its own precision. Precondition: is_valid(product).
 void multiply_plainly(const Product& product);
 
 }  // namespace ozfp4::exec

@@ -8,7 +8,7 @@
 
 namespace ozfp4 {
 
-// Plane products a second that a device makes of an alphabet, in any unit. Range: rate > 0.
+// Plane products a second that a device makes of an alphabet, in any unit. Precondition: rate > 0.
 struct UnitRate {
   const Alphabet* alphabet;
   double rate;
@@ -36,7 +36,7 @@ inline constexpr int kMostComplexBits = 82;
 bool may_be_complex(const PlanRequest& request);
 
 // make_plan, kept for the next time. `is_paired`: of two complex operands, whose plan is one of complex products where there is
-// one. Several threads may call at once. Range: request.is_complex is not set.
+// one. Several threads may call at once. Precondition: request.is_complex is not set.
 std::shared_ptr<const Plan> find_plan(PlanRequest request, bool is_paired);
 
 }  // namespace ozfp4

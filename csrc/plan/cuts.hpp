@@ -16,8 +16,8 @@ struct Extents {
   std::int64_t rows, columns;
 };
 
-// Of a block whose copies take `budget` bytes or less, if those of one row and one column do; 1 or more. Range: m, n, budget >=
-// 0.
+// Of a block whose copies take `budget` bytes or less, if those of one row and one column do; 1 or more. Precondition: m, n,
+// budget >= 0.
 Extents cut_for_copies(std::int64_t m, std::int64_t n, const CopyBytes& bytes, std::int64_t budget);
 
 struct ColumnRange {
@@ -26,7 +26,7 @@ struct ColumnRange {
 
 // The columns of each block of a symmetric result of `extent` rows; a block's rows are all down to its diagonal, the others
 // follow by symmetry. One empty range for an extent of 0. `least_columns`: of a block at least, as narrower products take longer
-// than their share. Range: least_columns >= 1.
+// than their share. Precondition: least_columns >= 1.
 std::vector<ColumnRange> gram_blocks(std::int64_t extent, std::int64_t least_columns);
 
 // Those that a BLAS is not slower with.

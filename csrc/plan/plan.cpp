@@ -23,7 +23,7 @@ Plan make_plan(const PlanRequest& request) {
 
 namespace {
 
-// The integer 0 <= r < m that v is congruent to; v becomes (v - r) / m. Range: m in [2, 2^31).
+// The integer 0 <= r < m that v is congruent to; v becomes (v - r) / m. Precondition: m in [2, 2^31).
 std::int64_t take_residue(PlanInt& v, std::int64_t m) {
   const bool is_negative = wide_is_negative(v);
   v = wide_magnitude(v, wide_sign_mask(v));

@@ -100,7 +100,7 @@ Plan make_plan(const PlanRequest& request);
 // A plan of scheme II modulo the given numbers in the given order; any prefix may serve. It is exact for K up to its k_max,
 // which may be 0. Throws std::invalid_argument for an alphabet whose residues are not their own limbs, for moduli that it
 // does not have (above 256 or its largest odd one, or even), and for a common factor; std::length_error where their product
-// is too long. Range: bits in [kLeastBits, kMostBits].
+// is too long. Precondition: bits in [kLeastBits, kMostBits].
 Plan make_moduli_plan(const Alphabet& alphabet, int bits, const std::vector<std::int64_t>& moduli);
 
 // INT8 x INT8 -> INT32 in 6 products (limbs with weights 1, 29, 37 and their pairwise sums) or 9 (three base-13 limbs).
@@ -112,7 +112,8 @@ Plan joined_plan(const Plan& plan);
 // An integer of a plan, as wide as any plan needs.
 using PlanInt = WideInt<kMaxWords>;
 
-// Limbs of the integer v, |v| <= 2^bits, in plane order; fp64 residues do not fit a byte, hence 32 bits. Range: no complex plan.
+// Limbs of the integer v, |v| <= 2^bits, in plane order; fp64 residues do not fit a byte, hence 32 bits. Precondition: no complex
+// plan.
 void encode_integer(const Plan& plan, const PlanInt& v, std::int32_t* limbs);
 
 // Those of the pair (x, y) of a complex plan.

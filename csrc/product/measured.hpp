@@ -19,7 +19,7 @@ std::optional<std::int64_t> measured(const std::string& device, const std::strin
 // Whether there is a figure of any device.
 bool has_measured();
 
-// Reads the environment and the file again. Range: no other thread sets a variable of the environment meanwhile.
+// Reads the environment and the file again. Precondition: no other thread sets a variable of the environment meanwhile.
 void read_measured();
 
 // Counts the calls of read_measured.

@@ -12,7 +12,7 @@
 
 namespace ozfp4 {
 
-// 2^exponent in FP64, that of the smallest subnormal number for less. Range: exponent <= 1023.
+// 2^exponent in FP64, that of the smallest subnormal number for less. Precondition: exponent <= 1023.
 OZFP4_HD double power_at_least(int exponent) {
   if (exponent >= FloatFormat<double>::min_exponent)
     return float_from_bits<double>(static_cast<std::uint64_t>(exponent - FloatFormat<double>::min_exponent + 1) << 52);
@@ -34,7 +34,7 @@ OZFP4_HD double rounding_bound(T value, Rounding rounding) {
   return power_at_least(last_place - (rounding == Rounding::nearest ? 1 : 0));
 }
 
-// x + y, rounded up. Range: nonnegative, infinity included.
+// x + y, rounded up. Precondition: nonnegative, infinity included.
 OZFP4_HD double add_up(double x, double y) {
 #if defined(__CUDA_ARCH__)
   return __dadd_ru(x, y);
@@ -44,7 +44,8 @@ OZFP4_HD double add_up(double x, double y) {
 #endif
 }
 
-// Of an entry whose integer, off by `error` at most, was rounded to `value`. Range: error >= 0, the entry's exponent -(s + t).
+// Of an entry whose integer, off by `error` at most, was rounded to `value`. Precondition: error >= 0, the entry's exponent -(s +
+// t).
 template <class T, int Words>
 OZFP4_HD double entry_bound(const WideInt<Words>& error, int exponent, T value, Rounding rounding) {
   return add_up(round_wide<double>(error, exponent, Rounding::up), rounding_bound(value, rounding));

@@ -20,14 +20,14 @@ OZFP4_HD bool is_deep(const LineFacts& facts, int quarters) { return 4 * depth(f
 // result costs more bits than the conversion of p bits; and at 5 the lines of one operand begin to differ much.
 inline constexpr int kDeep = 15, kVeryDeep = 20;
 
-// floor(log2 x). Range: x > 0.
+// floor(log2 x). Precondition: x > 0.
 OZFP4_HD int floor_log2(std::int64_t x) { return highest_bit(static_cast<std::uint64_t>(x)); }
 
 // Bits beside p in "standard": for K from 512 on they take one INT8 modulus more than p bits do, and nearly all entries of dense
 // matrices have a certificate (docs/accuracy.md).
 inline constexpr int kStandardExtraBits = 4;
 
-// What a plan must serve. Range: not scaled.
+// What a plan must serve. Precondition: not scaled.
 constexpr int accuracy_bits(Accuracy accuracy, int precision) {
   return precision + (accuracy == Accuracy::standard ? kStandardExtraBits : kMostExtraBits);
 }
@@ -57,7 +57,7 @@ OZFP4_HD int exact_capacity(int usual, int most, const LineFacts& facts) {
   return span(facts) > usual && span(facts) <= most ? span(facts) : usual;
 }
 
-// Range: `bits`, the plan's, is c itself where the accuracy is scaled, else at least accuracy_bits.
+// Precondition: `bits`, the plan's, is c itself where the accuracy is scaled, else at least accuracy_bits.
 OZFP4_HD int line_capacity(Accuracy accuracy, int bits, const LineFacts& facts, int precision, bool is_update = false) {
   if (accuracy == Accuracy::scaled) return bits;
   const int extra = accuracy == Accuracy::standard ? kStandardExtraBits : correct_extra(facts, is_update);

@@ -28,7 +28,7 @@ struct LineRecord {
   std::int32_t exponent = kNoExponent;
 };
 
-// With every nonzero entry counted as rounded where one may be. Range: capacity from line_capacity.
+// With every nonzero entry counted as rounded where one may be. Precondition: capacity from line_capacity.
 OZFP4_HD LineRecord make_record(const LineFacts& facts, int capacity) {
   const bool is_exact = span(facts) <= capacity;
   return {depth(facts), facts.nonzeros, is_exact ? 0 : static_cast<std::uint64_t>(facts.nonzeros), capacity, facts.exponent};
@@ -45,7 +45,7 @@ OZFP4_HD bool is_exact_pair(const LineRecord& a, const LineRecord& b) {
   return rounded_products(a, b) == 0 && rounded_products(b, a) == 0;
 }
 
-// floor(4 log2 x): t = x^2 between 2^62 and 2^64 tells the quarters. Range: 1 <= x < 2^32.
+// floor(4 log2 x): t = x^2 between 2^62 and 2^64 tells the quarters. Precondition: 1 <= x < 2^32.
 OZFP4_HD int floor_log2_quarters(std::int64_t x) {
   const int whole = floor_log2(x);
   const std::uint64_t scaled = static_cast<std::uint64_t>(x) << (31 - whole), square = scaled * scaled;
@@ -54,20 +54,21 @@ OZFP4_HD int floor_log2_quarters(std::int64_t x) {
 }
 
 // The certificate by depth, of `rounded` lines, 1 or 2, that share `overlap` nonzero indices or more and have these depths
-// together. It holds with a larger overlap, too. Range: overlap < 2^32, depth < 2^44.
+// together. It holds with a larger overlap, too. Precondition: overlap < 2^32, depth < 2^44.
 OZFP4_HD bool certifies_depth(std::int64_t depth, std::int64_t overlap, int rounded) {
   return overlap >= 2 && 4 * depth <= overlap * (floor_log2_quarters(overlap - 1) + 16 - 4 * rounded);
 }
 
 OZFP4_HD int rounded_lines(const LineRecord& a, const LineRecord& b) { return (a.rounded != 0) + (b.rounded != 0); }
 
-// Whether the lines alone certify the entry. Range: records of "standard" of lines of k entries, k < 2^31, none of them special.
+// Whether the lines alone certify the entry. Precondition: records of "standard" of lines of k entries, k < 2^31, none of them
+// special.
 OZFP4_HD bool certifies_lines(const LineRecord& a, const LineRecord& b, std::int64_t k) {
   return is_exact_pair(a, b) || certifies_depth(a.depth + b.depth, a.nonzeros + b.nonzeros - k, rounded_lines(a, b));
 }
 
-// The upper eight bits of |x| below 2^(exponent + 1): floor(|x| 2^(7 - exponent)), 0..255. Range: `exponent` is that of the
-// largest finite entry of the line; 0 for zeros and what is not finite.
+// The upper eight bits of |x| below 2^(exponent + 1): floor(|x| 2^(7 - exponent)), 0..255. Precondition: `exponent` is that of
+// the largest finite entry of the line; 0 for zeros and what is not finite.
 template <class T>
 OZFP4_HD std::uint32_t magnitude_byte(T x, int exponent) {
   using Format = FloatFormat<T>;
@@ -85,14 +86,14 @@ OZFP4_HD std::uint32_t magnitude_byte(T x, int exponent) {
 // The certificate by magnitudes, with L the sum of the products of the magnitude bytes of a row and a column: since
 // 2^(s+t) (|A| |B|)_ij >= L 2^(c_a + c_b - 16), it is (n - 1) L >= r n 2^11. No L from kCertainMagnitude on fails for n > 1, so
 // that L may be cut to any such number, and where r is not 0 and neither line is zero none below kHopelessMagnitude
-// holds. Range: records as in certifies_lines.
+// holds. Precondition: records as in certifies_lines.
 inline constexpr std::uint32_t kHopelessMagnitude = 1 << 11, kCertainMagnitude = 4 * kHopelessMagnitude, kMostMagnitude = 65535;
 OZFP4_HD bool certifies_magnitude(const LineRecord& a, const LineRecord& b, std::uint32_t magnitude) {
   const std::int64_t n = a.nonzeros < b.nonzeros ? a.nonzeros : b.nonzeros;
   return (n - 1) * static_cast<std::int64_t>(magnitude) >= kHopelessMagnitude * rounded_lines(a, b) * n;
 }
 
-// E, an integer. Range: capacities >= 2, counts below 2^62, and 32 Words - 2 >= capacity + 64.
+// E, an integer. Precondition: capacities >= 2, counts below 2^62, and 32 Words - 2 >= capacity + 64.
 template <int Words>
 OZFP4_HD WideInt<Words> error_bound(const LineRecord& a, const LineRecord& b) {
   const auto shifted = [](std::uint64_t count, int places) {
@@ -130,7 +131,7 @@ struct LineExtremes {
   }
 };
 
-// The extremes of one line of k entries, by a record of make_record. Range: 1 <= k < 2^31.
+// The extremes of one line of k entries, by a record of make_record. Precondition: 1 <= k < 2^31.
 OZFP4_HD LineExtremes line_extremes(const LineRecord& record, bool is_special, std::int64_t k) {
   if (is_special || record.nonzeros == 0) return {0, 0, 0};
   return {static_cast<std::uint64_t>(record.depth), static_cast<std::uint32_t>(k - record.nonzeros), record.rounded != 0};
@@ -140,7 +141,7 @@ OZFP4_HD LineExtremes combine(const LineExtremes& x, const LineExtremes& y) {
   return {x.depth > y.depth ? x.depth : y.depth, x.missing > y.missing ? x.missing : y.missing, x.rounded | y.rounded};
 }
 
-// Range: of all lines of both operands, whose entries are k, 1 <= k < 2^31; then the depths are below 2^43. Where the
+// Precondition: of all lines of both operands, whose entries are k, 1 <= k < 2^31; then the depths are below 2^43. Where the
 // accuracy is correct, depths say nothing: entries are certain because they are exact.
 OZFP4_HD bool is_certain(const LineExtremes& a, const LineExtremes& b, Accuracy accuracy, std::int64_t k) {
   const int rounded = static_cast<int>(a.rounded + b.rounded);

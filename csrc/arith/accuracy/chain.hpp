@@ -34,7 +34,7 @@ OZFP4_HD T repeated_entry(T x) {
   return x * exact_power_of_two<T>(-kChainShift<T>);
 }
 
-// The end of a chain: `value` 2^exponent. Range: finite.
+// The end of a chain: `value` 2^exponent. Precondition: finite.
 template <class T>
 struct ChainEnd {
   T value;
@@ -57,7 +57,7 @@ OZFP4_HD T round_chain(const ChainEnd<T>& end) {
   return round_scaled<T>(chain_integer<T>(parts), parts.weight + end.exponent);
 }
 
-// The entry of alpha A B + beta C. Range: c finite.
+// The entry of alpha A B + beta C. Precondition: c finite.
 template <class T>
 OZFP4_HD T round_chain_update(const ChainEnd<T>& end, const Update& update, const Addend& addend) {
   const FloatParts parts = float_parts(end.value);
@@ -65,7 +65,7 @@ OZFP4_HD T round_chain_update(const ChainEnd<T>& end, const Update& update, cons
 }
 
 // A bound of |alpha| n (u 2^(e_a + e_b + 2) n + eta / 2) and of the last rounding, rounded up; alpha = 1 where `alpha` is null.
-// Range: records of finite lines of fewer than 2^31 entries; `value` the entry.
+// Precondition: records of finite lines of fewer than 2^31 entries; `value` the entry.
 template <class T>
 OZFP4_HD double chain_bound(const LineRecord& a, const LineRecord& b, T value, const FloatParts* alpha) {
   using Format = FloatFormat<T>;

@@ -20,7 +20,7 @@ struct LineFacts {
   std::int64_t exponent_sum = 0;        // of floor(log2 |x|) over them
 };
 
-// The weight of the lowest set bit. Range: the magnitude bits of a finite nonzero number, subnormal ones included.
+// The weight of the lowest set bit. Precondition: the magnitude bits of a finite nonzero number, subnormal ones included.
 template <class T>
 OZFP4_HD int lowest_weight(FloatBits<T> magnitude) {
   using Format = FloatFormat<T>;
@@ -35,14 +35,14 @@ OZFP4_HD int lowest_weight(FloatBits<T> magnitude) {
   return (field > 0 ? field - 1 : 0) + Format::lowest_exponent + trailing;
 }
 
-// Whether x 2^shift is no integer, so that its conversion rounds. Range: any entry; no for zeros and non-finite ones.
+// Whether x 2^shift is no integer, so that its conversion rounds. Precondition: any entry; no for zeros and non-finite ones.
 template <class T>
 OZFP4_HD bool is_rounded(T x, int shift) {
   const FloatBits<T> magnitude = magnitude_bits(x);
   return magnitude != 0 && magnitude < kInfinityBits<T> && lowest_weight<T>(magnitude) + shift < 0;
 }
 
-// Range: any entry; zeros and non-finite ones add nothing.
+// Precondition: any entry; zeros and non-finite ones add nothing.
 template <class T>
 OZFP4_HD void add_entry(LineFacts& facts, T x) {
   const FloatBits<T> magnitude = magnitude_bits(x);
@@ -67,7 +67,7 @@ OZFP4_HD std::int64_t depth(const LineFacts& facts) { return facts.nonzeros * fa
 
 // An upper bound of the sum of squares of the rounded integers of a line of k entries: a = x 2^shift has norm
 // sqrt(sum) 2^(capacity - 1) at most, rounding moves each entry by at most 1/2, and norms add. The last factor covers the
-// rounding of this expression in FP64. 0 for a line without entries. Range: capacity in [-60, 400], k < 2^62:
+// rounding of this expression in FP64. 0 for a line without entries. Precondition: capacity in [-60, 400], k < 2^62:
 // the square stays below 2^1023.
 OZFP4_HD double norm_squared_bound(double sum, std::int64_t k, int capacity) {
   if (sum == 0.0) return 0.0;
@@ -107,7 +107,7 @@ inline PieceFacts piece_of_words(const std::int64_t* words) {
 }
 
 // ldexp is exact but for what lies below 2^-1074, against a sum of 1 or more; the last factor covers that and three roundings.
-// Range: of a line of fewer than 2^62 entries together, in fewer than 2^20 pieces.
+// Precondition: of a line of fewer than 2^62 entries together, in fewer than 2^20 pieces.
 OZFP4_HD PieceFacts combine(const PieceFacts& x, const PieceFacts& y) {
   PieceFacts both;
   both.facts = combine(x.facts, y.facts);

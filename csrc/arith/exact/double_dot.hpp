@@ -24,20 +24,20 @@
 
 namespace ozfp4 {
 
-// ---- Range: lines (rows of A, columns of B) times powers of two --------------------------------------------------------
+// ---- Precondition: lines (rows of A, columns of B) times powers of two --------------------------------------------------------
 
 // Magnitudes stay below 2^(kDotTop + 1), so that products are below 2^802 and sums of 2^31 of them below 2^833.
 inline constexpr int kDotTop = 400;
 // Where every product is a multiple of 2^kDotFloor, no operation of the dot product underflows, nor does one of its bound.
 inline constexpr int kDotFloor = -960;
 
-// What the entries of a line are multiplied by, as an exponent; 0 for most. Range: any facts; `lowest` may be too low.
+// What the entries of a line are multiplied by, as an exponent; 0 for most. Precondition: any facts; `lowest` may be too low.
 OZFP4_HD int dot_shift(const LineFacts& facts) {
   const bool fits = facts.exponent <= kDotTop && facts.lowest >= kDotFloor / 2;
   return fits || facts.nonzeros == 0 ? 0 : kDotTop - facts.exponent;
 }
 
-// Whether nothing underflows, whatever the pair of entries. Range: facts of the two lines, as for dot_shift.
+// Whether nothing underflows, whatever the pair of entries. Precondition: facts of the two lines, as for dot_shift.
 OZFP4_HD bool is_dot_safe(const LineFacts& a, const LineFacts& b) {
   if (a.nonzeros == 0 || b.nonzeros == 0) return true;
   const int lowest_a = a.lowest + dot_shift(a), lowest_b = b.lowest + dot_shift(b);
@@ -81,7 +81,7 @@ OZFP4_HD double error_of_sum(double x, double y, double sum) {
 }
 
 // The error of product = fl(x y), exactly where nothing underflows. Where no instruction fuses, by halves of 26 bits (Veltkamp,
-// Dekker), whose products are exact. Range: |x|, |y| < 2^(kDotTop + 1).
+// Dekker), whose products are exact. Precondition: |x|, |y| < 2^(kDotTop + 1).
 template <bool IsFused>
 OZFP4_HD double error_of_product(double x, double y, double product) {
   if constexpr (IsFused) {
@@ -97,7 +97,7 @@ OZFP4_HD double error_of_product(double x, double y, double product) {
   }
 }
 
-// Adds x + error. Range: |error| <= u |x| or 0; see kDotTop.
+// Adds x + error. Precondition: |error| <= u |x| or 0; see kDotTop.
 OZFP4_HD void add_pair(DoubleDot& dot, double x, double error) {
   const double sum = dot_plus(dot.high, x);
   const double rest = dot_plus(error_of_sum(dot.high, x, sum), error);
@@ -106,7 +106,7 @@ OZFP4_HD void add_pair(DoubleDot& dot, double x, double error) {
   dot.slack = dot_plus(dot.slack, fabs(dot.low));
 }
 
-// Adds a b. Range: |a|, |b| < 2^(kDotTop + 1): entries by dot_operand.
+// Adds a b. Precondition: |a|, |b| < 2^(kDotTop + 1): entries by dot_operand.
 template <bool IsFused = true>
 OZFP4_HD void add_product(DoubleDot& dot, double a, double b) {
   const double product = dot_product(a, b);
@@ -116,7 +116,7 @@ OZFP4_HD void add_product(DoubleDot& dot, double a, double b) {
 // The same where FP64 holds every product exactly: entries that are FP32 numbers.
 OZFP4_HD void add_short_product(DoubleDot& dot, double a, double b) { add_pair(dot, dot_product(a, b), 0.0); }
 
-// The sum of two partial sums. Range: 2^31 terms in all.
+// The sum of two partial sums. Precondition: 2^31 terms in all.
 OZFP4_HD DoubleDot merge(const DoubleDot& x, const DoubleDot& y) {
   DoubleDot both;
   both.high = dot_plus(x.high, y.high);
@@ -129,7 +129,7 @@ OZFP4_HD DoubleDot merge(const DoubleDot& x, const DoubleDot& y) {
 // A bound of |exact sum - (high + low)|, 0 where no operation rounded. `terms` counts them all, is_safe is is_dot_safe of the two
 // lines. The 2^-970, less than anything that a safe dot product can lose, makes good what the multiplication and the subtractions
 // of settle lose near the smallest numbers. An unsafe one loses at most 2^-1021 at each of its 25 or fewer operations in a term,
-// the two operands among them, times the other operand: less than 2^-600. Range: terms <= 2^31.
+// the two operands among them, times the other operand: less than 2^-600. Precondition: terms <= 2^31.
 OZFP4_HD double dot_bound(const DoubleDot& dot, std::int64_t terms, bool is_safe) {
   double bound = dot.slack > 0.0 ? dot_plus(dot_product(dot.slack, 0x1p-51), 0x1p-970) : 0.0;
   if (!is_safe) bound = dot_plus(bound, dot_product(static_cast<double>(terms), 0x1p-600));

@@ -23,7 +23,7 @@ inline constexpr int kExactPieces = 5;      // digits that one product reaches
 inline constexpr int kExactLowest = -2148;  // weight of the lowest bit
 inline constexpr std::int64_t kExactTerms = std::int64_t(1) << 31;
 
-// What a product adds: piece[i] to digit first + i, or subtracts where it is negative. Range: a and b finite.
+// What a product adds: piece[i] to digit first + i, or subtracts where it is negative. Precondition: a and b finite.
 struct ProductPieces {
   std::uint32_t piece[kExactPieces];
   int first;  // in [0, kExactDigits - kExactPieces)
@@ -46,8 +46,8 @@ OZFP4_HD ProductPieces product_pieces(A a, B b) {
   return pieces;
 }
 
-// Moves the carries: all digits but the highest come to lie in [0, 2^32). Range: at most kExactTerms products added since the
-// digits were 0. The digits may lie in shared memory.
+// Moves the carries: all digits but the highest come to lie in [0, 2^32). Precondition: at most kExactTerms products added since
+// the digits were 0. The digits may lie in shared memory.
 OZFP4_HD void resolve_carries(std::int64_t* digit) {
   std::int64_t carry = 0;
   for (int i = 0; i < kExactDigits - 1; ++i) {
@@ -58,7 +58,7 @@ OZFP4_HD void resolve_carries(std::int64_t* digit) {
   digit[kExactDigits - 1] += carry;
 }
 
-// The sum, rounded once; an exact zero is +0, and -0 when rounding down. Range: after resolve_carries.
+// The sum, rounded once; an exact zero is +0, and -0 when rounding down. Precondition: after resolve_carries.
 template <class T>
 OZFP4_HD T round_digits(const std::int64_t* digit, Rounding rounding) {
   // The four digits below the sign's, and whatever is set below them in their last bit: rounding to odd, at least 96 - 1 bits
@@ -76,7 +76,7 @@ OZFP4_HD T round_digits(const std::int64_t* digit, Rounding rounding) {
   return round_wide<T>(leading, 32 * base + kExactLowest, rounding);
 }
 
-// Adds to the digits. Range: a and b finite; kExactTerms in all.
+// Adds to the digits. Precondition: a and b finite; kExactTerms in all.
 template <class A, class B>
 OZFP4_HD void add_product(std::int64_t* digit, A a, B b) {
   const ProductPieces pieces = product_pieces(a, b);

@@ -13,7 +13,7 @@
 
 namespace ozfp4 {
 
-// (x + y) 2^exponent, rounded once. Range: x and y finite, |exponent| < 2^28.
+// (x + y) 2^exponent, rounded once. Precondition: x and y finite, |exponent| < 2^28.
 //
 // With 2^w the weight of the last bit of the number of larger weight, the other one, where it does not reach 2^(w - 64), is below
 // 2^(w - 12) and stands for itself as +-2^(w - 64): the leading number has 53 bits then, so that near it both every result and
@@ -38,7 +38,7 @@ OZFP4_HD T round_pair(double x, double y, int exponent, Rounding rounding) {
   return round_wide<T>(sum, upper.weight - places + exponent, rounding);
 }
 
-// The next number towards +infinity and -infinity. Range: x finite, not the largest.
+// The next number towards +infinity and -infinity. Precondition: x finite, not the largest.
 OZFP4_HD double next_up(double x) {
   const std::uint64_t bits = float_bits(x);
   if (magnitude_bits(x) == 0) return float_from_bits<double>(1);
@@ -47,7 +47,8 @@ OZFP4_HD double next_up(double x) {
 OZFP4_HD double next_down(double x) { return -next_up(-x); }
 
 // Whether every number within `bound` of high + low, times 2^exponent, rounds to the same bits; they are put in `result`, which
-// is meaningless otherwise. Exponent: minus the sum of the dot_shift of the two lines. Range: dot and bound of double_dot.hpp.
+// is meaningless otherwise. Exponent: minus the sum of the dot_shift of the two lines. Precondition: dot and bound of
+// double_dot.hpp.
 template <class T>
 OZFP4_HD bool settle(const DoubleDot& dot, double bound, int exponent, Rounding rounding, T& result) {
   // Two numbers again, the second small: so that only it is moved by the bound.

@@ -18,7 +18,7 @@ struct TripleDot {
   double slack = 0.0;  // the sum of |low| over the terms
 };
 
-// Adds x + error. Range: |error| <= u |x| or 0; see kDotTop.
+// Adds x + error. Precondition: |error| <= u |x| or 0; see kDotTop.
 OZFP4_HD void add_pair(TripleDot& dot, double x, double error) {
   const double high = dot_plus(dot.high, x), q = error_of_sum(dot.high, x, high);
   const double part = dot_plus(dot.middle, q), r = error_of_sum(dot.middle, q, part);
@@ -29,7 +29,7 @@ OZFP4_HD void add_pair(TripleDot& dot, double x, double error) {
   dot.slack = dot_plus(dot.slack, fabs(dot.low));
 }
 
-// Adds a b. Range: |a|, |b| < 2^(kDotTop + 1): entries by dot_operand.
+// Adds a b. Precondition: |a|, |b| < 2^(kDotTop + 1): entries by dot_operand.
 template <bool IsFused = true>
 OZFP4_HD void add_product(TripleDot& dot, double a, double b) {
   const double product = dot_product(a, b);
@@ -39,7 +39,7 @@ OZFP4_HD void add_product(TripleDot& dot, double a, double b) {
 // The same where FP64 holds every product exactly.
 OZFP4_HD void add_short_product(TripleDot& dot, double a, double b) { add_pair(dot, dot_product(a, b), 0.0); }
 
-// The sum of two partial sums. Range: 2^31 terms in all.
+// The sum of two partial sums. Precondition: 2^31 terms in all.
 OZFP4_HD TripleDot merge(const TripleDot& x, const TripleDot& y) {
   TripleDot both;
   both.high = dot_plus(x.high, y.high);

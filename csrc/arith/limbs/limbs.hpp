@@ -12,7 +12,7 @@
 namespace ozfp4 {
 
 // The greedy limb: the representative of v mod 13 of least magnitude, with ±5, which is not in S, replaced by ∓8.
-// Always |limb| <= 8 (Lemma 2). Range: any v with |v| <= 2^62; v becomes (v - limb) / 13.
+// Always |limb| <= 8 (Lemma 2). Precondition: any v with |v| <= 2^62; v becomes (v - limb) / 13.
 OZFP4_HD int take_limb13(std::int64_t& v) {
   std::int64_t quotient = v / 13;  // towards zero
   int limb = static_cast<int>(v - 13 * quotient);
@@ -34,7 +34,7 @@ OZFP4_HD int take_limb13(std::int64_t& v) {
   return limb;
 }
 
-// The balanced digit of base 2^width, in [-2^(width-1), 2^(width-1)). Range: 1 <= width <= 31, |v| <= 2^62.
+// The balanced digit of base 2^width, in [-2^(width-1), 2^(width-1)). Precondition: 1 <= width <= 31, |v| <= 2^62.
 OZFP4_HD int take_balanced_digit(std::int64_t& v, int width) {
   const std::int64_t half = std::int64_t(1) << (width - 1);
   const std::int64_t shifted = v + half;
@@ -63,7 +63,7 @@ OZFP4_HD std::uint32_t triple_word(int index) {
 }
 OZFP4_HD int triple_carry(std::uint32_t word) { return static_cast<std::int32_t>(word) >> 24; }
 
-// The same entry with E2M1 codes for limbs. Range: a word of triple_word.
+// The same entry with E2M1 codes for limbs. Precondition: a word of triple_word.
 OZFP4_HD std::uint32_t triple_codes(std::uint32_t word) {
   std::uint32_t codes = word & 0xff000000u;
   for (int i = 0; i < 3; ++i) {
@@ -78,7 +78,7 @@ struct Parts13 {
   std::int32_t part[3];
 };
 
-// Range: |v| <= 2^53; then |part[0]|, |part[1]| < 13^6 and |part[2]| <= 386. Other values give parts of no meaning.
+// Precondition: |v| <= 2^53; then |part[0]|, |part[1]| < 13^6 and |part[2]| <= 386. Other values give parts of no meaning.
 OZFP4_HD Parts13 split_parts13(std::int64_t v) {
   const std::int64_t high = v / kPart13;
   const auto middle = static_cast<std::int32_t>(high);
@@ -90,7 +90,7 @@ struct WideParts13 {
   std::int32_t part[5];
 };
 
-// Range: |v| <= 2^94; then |part[i]| < 13^6. Other values give parts of no meaning.
+// Precondition: |v| <= 2^94; then |part[i]| < 13^6. Other values give parts of no meaning.
 //
 // v = 13^12 q + r with a quotient from FP64: |q| <= 2^94 / 13^12 < 2^49.7, so its relative error, below 2^-51, moves it by less
 // than 0.41, and |r| < 13^12 (1/2 + 0.41) follows from the lower 64 bits alone. r and q are cut as above.
@@ -108,7 +108,7 @@ OZFP4_HD WideParts13 split_parts13(const WideInt<3>& v) {
 }
 
 // The index of v's lowest three limbs in the table; v becomes the quotient, to which the caller adds the entry's carry.
-// Range: |v| <= 13^6 + 2 * 2197, an integer below 2^23. The quotient v / 2197, below 2200, is off by less than
+// Precondition: |v| <= 13^6 + 2 * 2197, an integer below 2^23. The quotient v / 2197, below 2200, is off by less than
 // 2200 * 2^-23, so |r| <= 1098.5 + 0.6; it need not be the nearest.
 OZFP4_HD int take_triple_index(std::int32_t& v) {
   const float x = static_cast<float>(v);
@@ -127,10 +127,10 @@ OZFP4_HD int take_triple_index(std::int32_t& v) {
 
 inline constexpr std::uint64_t kByteHalves = 0x8080808080808080u;
 
-// Byte i is the i-th balanced digit in [-128, 128). Range: |v| <= 2^62.
+// Byte i is the i-th balanced digit in [-128, 128). Precondition: |v| <= 2^62.
 OZFP4_HD std::uint64_t balanced_bytes(std::int64_t v) { return (static_cast<std::uint64_t>(v) + kByteHalves) ^ kByteHalves; }
 
-// The same of a longer integer. Range: |v| <= 2^(32 Words - 2).
+// The same of a longer integer. Precondition: |v| <= 2^(32 Words - 2).
 template <int Words>
 OZFP4_HD WideInt<Words> balanced_bytes(const WideInt<Words>& v) {
   constexpr std::uint32_t halves = 0x80808080u;

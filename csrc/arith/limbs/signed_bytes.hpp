@@ -8,8 +8,8 @@
 //     E_i = D_(2 i - lead) + 2^8 D_(2 i + 1 - lead),
 // and they are one number. The bias of each is 2^15 (2^16 - 1): those of n numbers from bit 0 on add up to 2^15 (2^(16 n) - 1).
 //
-// Range: |v| <= 2^kByteLimbBits<Limbs>, |x| 2^(8 lead) < 2^127. So the uppermost limb is 65 at most, the others are 128, and
-// |D_d| <= K ((Limbs - 2) 2^14 + 2 * 65 * 2^7).
+// Precondition: |v| <= 2^kByteLimbBits<Limbs>, |x| 2^(8 lead) < 2^127. So the uppermost limb is 65 at most, the others are 128,
+// and |D_d| <= K ((Limbs - 2) 2^14 + 2 * 65 * 2^7).
 #pragma once
 
 #include <cstdint>
@@ -49,7 +49,7 @@ OZFP4_HD constexpr bool starts_biased(int d) {
   return !kPairsFit<Limbs, Inner> || (d + kLead<Limbs>) % 2 == 0;
 }
 
-// x 2^(8 kLead<Limbs>), from D_d plus where they started. Range: K <= Inner.
+// x 2^(8 kLead<Limbs>), from D_d plus where they started. Precondition: K <= Inner.
 template <int Limbs, int Inner>
 OZFP4_HD WideInt<4> integer_of_diagonals(const std::uint32_t (&sum)[kDiagonals<Limbs>]) {
   static_assert(Limbs == 7 || Limbs == 8, "eight numbers at every 16 of 128 bits");

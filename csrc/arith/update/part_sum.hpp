@@ -22,7 +22,7 @@ struct PartSum {
   bool are_finite = true;
   bool is_safe = true;  // no operation of a TripleDot of them underflows or overflows
 
-  // Range: a finite factor; each place once.
+  // Precondition: a finite factor; each place once.
   OZFP4_HD void put(int place, double number, double times) {
     x[place] = number;
     factor[place] = times;
@@ -38,7 +38,7 @@ struct PartSum {
 struct ComplexSum {
   PartSum real, imaginary;
 
-  // Range: `index` below kMostSummed, each once.
+  // Precondition: `index` below kMostSummed, each once.
   OZFP4_HD void add(int index, double x, double y, double factor_real, double factor_imaginary) {
     real.put(2 * index, x, factor_real);
     real.put(2 * index + 1, y, -factor_imaginary);
@@ -59,7 +59,7 @@ OZFP4_HD T special_sum(const PartSum& of) {
 }
 
 // Whether an approximate sum decides; an exact zero is +0. Where three numbers hold all of the sum they know a tie for one.
-// Range: all are finite; IsFused: of error_of_product.
+// Precondition: all are finite; IsFused: of error_of_product.
 template <class T, bool IsFused>
 OZFP4_HD bool settle_sum(const PartSum& of, T& result) {
   if (!of.is_safe) return false;
@@ -82,8 +82,8 @@ OZFP4_HD T exact_sum(const PartSum& of, std::int64_t* digit) {
 }
 
 // A bound, rounded up, of the error of a part of alpha X, or of that and more: what rounding it can have moved it by, and |alpha|
-// times the errors of this part of X and of the other one. In digits that are 0 before. Range: finite and nonnegative but for
-// the factors.
+// times the errors of this part of X and of the other one. In digits that are 0 before. Precondition: finite and nonnegative but
+// for the factors.
 OZFP4_HD double sum_bound(std::int64_t* digit, double rounding, double alpha_real, double own, double alpha_imaginary,
                           double other) {
   add_product(digit, rounding, 1.0);

@@ -17,7 +17,7 @@ namespace ozfp4 {
 
 inline constexpr int kSettleBelow = 64;  // bits below the last one of the leading number of a sum
 
-// floor(x 2^-weight), or the ceiling. Range: x's last bit lies at most kSettleBelow above the weight.
+// floor(x 2^-weight), or the ceiling. Precondition: x's last bit lies at most kSettleBelow above the weight.
 OZFP4_HD WideInt<5> whole_units(const FloatParts& x, int weight, bool is_ceiling) {
   const int places = x.weight - weight;
   const int left = places > 0 ? places : 0, right = places < 0 ? -places : 0;
@@ -33,7 +33,7 @@ OZFP4_HD WideInt<5> whole_units(const FloatParts& x, int weight, bool is_ceiling
 }
 
 // Whether every number within `bound` of high + low, times 2^exponent and alpha, plus the addend rounds to the same bits; they
-// are put in `result`, which is meaningless otherwise. Range: that of settle.
+// are put in `result`, which is meaningless otherwise. Precondition: that of settle.
 template <class T>
 OZFP4_HD bool settle_update(const DoubleDot& dot, double bound, int exponent, const Update& update, const Addend& addend,
                             Rounding rounding, T& result) {
@@ -54,8 +54,8 @@ OZFP4_HD bool settle_update(const DoubleDot& dot, double bound, int exponent, co
 
 inline constexpr int kScaledDigits = kExactDigits + 2;  // words of an exact sum times 53 bits
 
-// The digits times the significand of alpha, with its sign, as words of two's complement. Range: after resolve_carries, which
-// leaves a highest digit of a few bits. The carry stays below 2^32 + 2^21 + 4.
+// The digits times the significand of alpha, with its sign, as words of two's complement. Precondition: after resolve_carries,
+// which leaves a highest digit of a few bits. The carry stays below 2^32 + 2^21 + 4.
 OZFP4_HD void scale_digits(const std::int64_t* digit, const FloatParts& alpha, std::uint32_t* word) {
   const std::uint32_t sign = digit[kExactDigits - 1] < 0 ? 0xffffffffu : 0u, flip = alpha.is_negative ? 0xffffffffu : 0u;
   const std::uint64_t low = alpha.significand & 0xffffffffu, high = alpha.significand >> 32;
@@ -73,8 +73,8 @@ OZFP4_HD void scale_digits(const std::int64_t* digit, const FloatParts& alpha, s
   }
 }
 
-// alpha (sum of the digits) + addend, rounded once; an exact zero is +0, and -0 when rounding down. Range: after resolve_carries;
-// `room` has kScaledDigits words, apart from the digits. Both may lie in shared memory.
+// alpha (sum of the digits) + addend, rounded once; an exact zero is +0, and -0 when rounding down. Precondition: after
+// resolve_carries; `room` has kScaledDigits words, apart from the digits. Both may lie in shared memory.
 template <class T>
 OZFP4_HD T round_digits_update(const std::int64_t* digit, const Update& update, const Addend& addend, std::uint32_t* room,
                                Rounding rounding) {

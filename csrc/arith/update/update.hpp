@@ -18,7 +18,7 @@ namespace ozfp4 {
 // no result and no tie of any rounding can be between, the smaller one stands for itself as one unit far below the last bit of
 // the other.
 
-// +- magnitude * 2^weight. Range: magnitude < 2^106, lowest word first.
+// +- magnitude * 2^weight. Precondition: magnitude < 2^106, lowest word first.
 struct Addend {
   SignificandProduct magnitude;
   int weight;
@@ -37,7 +37,7 @@ struct SumPlace {
   bool is_integer_tiny, is_addend_tiny;  // then it is one unit of the lowest bit
 };
 
-// Range: `words` of the integer >= 3, weights within 2^28.
+// Precondition: `words` of the integer >= 3, weights within 2^28.
 //   Addend above: the integer is below 2^(32 words) units of its own, less than 2^-64 of the addend's last bit.
 //   Overlap: the addend's first bit lies below bit 32 words + 64 + 106.
 //   Addend below: all of it under 2^(106 - 192) of the integer's last bit. The integer is not 0, so that the leading bit of the
@@ -78,8 +78,8 @@ struct LeadingWords {
     ++count;
   }
 
-  // The number times 2^weight, rounded once; an exact zero is +0, and -0 when rounding down. Range: one word or more were taken,
-  // |weight| < 2^28.
+  // The number times 2^weight, rounded once; an exact zero is +0, and -0 when rounding down. Precondition: one word or more were
+  // taken, |weight| < 2^28.
   template <class T>
   OZFP4_HD T round(int weight, Rounding rounding) const {
     const std::uint32_t sign = (last[3] >> 31) != 0 ? ~0u : 0u;
@@ -91,9 +91,9 @@ struct LeadingWords {
   }
 };
 
-// x 2^weight + addend, rounded once; an exact zero is +0, and -0 when rounding down. Range: word_at(i) is word i < Words of x in
-// two's complement, any value, Words >= 3; weights within 2^27. A GPU takes Unrolled words of the sum at a time: all of them
-// where x lies in registers.
+// x 2^weight + addend, rounded once; an exact zero is +0, and -0 when rounding down. Precondition: word_at(i) is word i < Words
+// of x in two's complement, any value, Words >= 3; weights within 2^27. A GPU takes Unrolled words of the sum at a time: all of
+// them where x lies in registers.
 template <class T, int Words, int Unrolled, class WordAt>
 OZFP4_HD T round_sum(WordAt&& word_at, int weight, const Addend& addend, Rounding rounding) {
   static_assert(Words >= 3, "an addend below the integer must leave a leading bit above it");
@@ -141,21 +141,21 @@ OZFP4_HD bool are_near_factors(double alpha, double beta) {
   return x >= 0x1p-200 && x <= 0x1p200 && (y == 0.0 || (y >= 0x1p-200 && y <= 0x1p200));
 }
 
-// The factors. Range: finite; alpha is not 0; where beta is 0, C is 0.
+// The factors. Precondition: finite; alpha is not 0; where beta is 0, C is 0.
 struct Update {
   FloatParts alpha, beta;
 
   OZFP4_HD static Update of(double alpha, double beta) { return {float_parts(alpha), float_parts(beta)}; }
 };
 
-// beta c, exactly: 106 bits. Range: c finite.
+// beta c, exactly: 106 bits. Precondition: c finite.
 OZFP4_HD Addend addend_of(const Update& update, double c) {
   const FloatParts own = float_parts(c);
   return {significand_product(update.beta.significand, own.significand), update.beta.weight + own.weight,
           update.beta.is_negative != own.is_negative};
 }
 
-// |factor| x, in units of 2^factor.weight: 53 bits more. Range: |x| < 2^(32 Words + 10).
+// |factor| x, in units of 2^factor.weight: 53 bits more. Precondition: |x| < 2^(32 Words + 10).
 template <int Words>
 OZFP4_HD WideInt<Words + 2> times_significand(const WideInt<Words>& x, const FloatParts& factor) {
   const WideInt<Words + 2> wide = wide_resize<Words + 2>(x);
@@ -166,7 +166,8 @@ OZFP4_HD WideInt<Words + 2> times_significand(const WideInt<Words>& x, const Flo
   return wide_add(low, shifted);
 }
 
-// alpha x 2^exponent + addend, rounded once; an exact zero is +0, and -0 when rounding down. Range: any x, |exponent| < 2^26.
+// alpha x 2^exponent + addend, rounded once; an exact zero is +0, and -0 when rounding down. Precondition: any x, |exponent| <
+// 2^26.
 template <class T, int Words>
 OZFP4_HD T round_update(const WideInt<Words>& x, int exponent, const Update& update, const Addend& addend, Rounding rounding) {
   WideInt<Words + 2> scaled = times_significand(x, update.alpha);
@@ -177,8 +178,8 @@ OZFP4_HD T round_update(const WideInt<Words>& x, int exponent, const Update& upd
 
 OZFP4_HD bool is_finite(double x) { return magnitude_bits(x) < kInfinityBits<double>; }
 
-// What IEEE arithmetic gives where the product or c is NaN or infinite: finite numbers change nothing of it. Range: one of them
-// is; a finite product may be any.
+// What IEEE arithmetic gives where the product or c is NaN or infinite: finite numbers change nothing of it. Precondition: one of
+// them is; a finite product may be any.
 OZFP4_HD double special_update(const Update& update, double product, double c) {
   constexpr std::uint64_t sign = std::uint64_t(1) << 63, quiet = std::uint64_t(1) << 51;
   const std::uint64_t first = float_bits(product) ^ (update.alpha.is_negative ? sign : 0);

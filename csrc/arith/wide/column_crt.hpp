@@ -7,7 +7,7 @@
 // where x is the integer, |x| < P / 2. With q = round(S / P') follows 2^k x = S - q P' = S + q (2^(32 Words) - P') modulo
 // 2^(32 Words): q times the halfwords of 2^(32 Words) - P' is added to the columns, and carries are resolved once.
 //
-// Range: at most 32 residues of 16 bits r = low + 256 high with low <= 255 and high <= 63, where the high parts enter with
+// Precondition: at most 32 residues of 16 bits r = low + 256 high with low <= 255 and high <= 63, where the high parts enter with
 // weights of their own, 256 w_i mod P'. So column[s] <= 32 * (255 + 63) * 65535 < 2^29.4 and S / P' < 32 * 318 < 2^14;
 // q * 65535 < 2^30 and the sum of both stays below 2^31.
 //

@@ -29,7 +29,7 @@ struct CrtConstants {
 inline constexpr std::int64_t kMostResidueSum = (std::int64_t(1) << 31) - 1;
 
 // The integer x with |x| <= P / 2 and x = r_i (mod m_i), from the column sums column[k] = sum_i r_i * weight[i].word[k].
-// Range: r_i >= 0, sum_i r_i <= kMostResidueSum, P * sum_i r_i < 2^(32 * Words - 1). So column sums need no carries before
+// Precondition: r_i >= 0, sum_i r_i <= kMostResidueSum, P * sum_i r_i < 2^(32 * Words - 1). So column sums need no carries before
 // this point. The quotient is estimated in FP64: it is below 2^31 with a relative error under 2^-50, so it is off from the
 // nearest integer of S / P by at most one, and one correction settles it. Free of branches, so that loops over entries
 // vectorise.

@@ -11,8 +11,8 @@
 
 namespace ozfp4 {
 
-// Range: any value, |exponent| < 2^29; where AlwaysNearest, `rounding` is not asked. Free of branches, so that loops over entries
-// vectorise.
+// Precondition: any value, |exponent| < 2^29; where AlwaysNearest, `rounding` is not asked. Free of branches, so that loops over
+// entries vectorise.
 template <class T, bool AlwaysNearest, int Words>
 OZFP4_HD T round_by(const WideInt<Words>& value, int exponent, Rounding rounding) {
   using Format = FloatFormat<T>;
@@ -57,14 +57,14 @@ OZFP4_HD T round_by(const WideInt<Words>& value, int exponent, Rounding rounding
   return float_from_bits<T>(bits);
 }
 
-// value * 2^exponent to nearest, ties to even; an exact zero is +0. Range: any value, |exponent| < 2^29.
+// value * 2^exponent to nearest, ties to even; an exact zero is +0. Precondition: any value, |exponent| < 2^29.
 template <class T, int Words>
 OZFP4_HD T round_scaled(const WideInt<Words>& value, int exponent) {
   return round_by<T, true>(value, exponent, Rounding::nearest);
 }
 
 // The same in the given direction: a finite number beyond the largest one becomes that or infinity, one below the smallest that
-// or zero, as the direction says; an exact zero is +0, and -0 when rounding down. Range: any value, |exponent| < 2^29.
+// or zero, as the direction says; an exact zero is +0, and -0 when rounding down. Precondition: any value, |exponent| < 2^29.
 template <class T, int Words>
 OZFP4_HD T round_wide(const WideInt<Words>& value, int exponent, Rounding rounding) {
   return round_by<T, false>(value, exponent, rounding);

@@ -21,7 +21,7 @@ OZFP4_HD WideInt<Words> wide_zero() {
   return x;
 }
 
-// v. Range: any v where Words >= 2; v modulo 2^32 for one word.
+// v. Precondition: any v where Words >= 2; v modulo 2^32 for one word.
 template <int Words>
 OZFP4_HD WideInt<Words> wide_from(std::int64_t v) {
   WideInt<Words> x;
@@ -37,7 +37,7 @@ OZFP4_HD bool wide_is_negative(const WideInt<Words>& x) {
   return (x.word[Words - 1] >> 31) != 0;
 }
 
-// x + y. Range: any; the result is exact where the sum lies in [-2^(32 Words - 1), 2^(32 Words - 1)).
+// x + y. Precondition: any; the result is exact where the sum lies in [-2^(32 Words - 1), 2^(32 Words - 1)).
 template <int Words>
 OZFP4_HD WideInt<Words> wide_add(const WideInt<Words>& x, const WideInt<Words>& y) {
   WideInt<Words> sum;
@@ -50,7 +50,7 @@ OZFP4_HD WideInt<Words> wide_add(const WideInt<Words>& x, const WideInt<Words>& 
   return sum;
 }
 
-// x - y. Range: as for wide_add.
+// x - y. Precondition: as for wide_add.
 template <int Words>
 OZFP4_HD WideInt<Words> wide_sub(const WideInt<Words>& x, const WideInt<Words>& y) {
   WideInt<Words> difference;
@@ -63,13 +63,13 @@ OZFP4_HD WideInt<Words> wide_sub(const WideInt<Words>& x, const WideInt<Words>& 
   return difference;
 }
 
-// -x. Range: any; -2^(32 Words - 1) is its own negation.
+// -x. Precondition: any; -2^(32 Words - 1) is its own negation.
 template <int Words>
 OZFP4_HD WideInt<Words> wide_negate(const WideInt<Words>& x) {
   return wide_sub(wide_zero<Words>(), x);
 }
 
-// x * factor. Range: any, negative x included (modulo 2^(32 Words) the sign does not matter).
+// x * factor. Precondition: any, negative x included (modulo 2^(32 Words) the sign does not matter).
 template <int Words>
 OZFP4_HD WideInt<Words> wide_mul_small(const WideInt<Words>& x, std::uint32_t factor) {
   WideInt<Words> product;
@@ -96,7 +96,7 @@ OZFP4_HD WideInt<Words> wide_masked(const WideInt<Words>& x, std::uint32_t mask)
   return y;
 }
 
-// |x| for the mask wide_sign_mask(x). Range: any; 2^(32 Words - 1) is right as an unsigned number.
+// |x| for the mask wide_sign_mask(x). Precondition: any; 2^(32 Words - 1) is right as an unsigned number.
 template <int Words>
 OZFP4_HD WideInt<Words> wide_magnitude(const WideInt<Words>& x, std::uint32_t mask) {
   WideInt<Words> y;
@@ -109,7 +109,7 @@ OZFP4_HD WideInt<Words> wide_magnitude(const WideInt<Words>& x, std::uint32_t ma
   return y;
 }
 
-// Number of bits of x as an unsigned number; 0 for 0. Range: any.
+// Number of bits of x as an unsigned number; 0 for 0. Precondition: any.
 template <int Words>
 OZFP4_HD int wide_bit_length(const WideInt<Words>& x) {
   int length = 0;
@@ -118,7 +118,8 @@ OZFP4_HD int wide_bit_length(const WideInt<Words>& x) {
 }
 
 // The double nearest to x, an unsigned number, up to a relative error of 2^-52 whatever Words: a step that rounds has at least
-// 53 bits above its word, so that what all later words add to the error is below 2^-53 (2^-32 + 2^-64 + ...). Range: Words <= 31.
+// 53 bits above its word, so that what all later words add to the error is below 2^-53 (2^-32 + 2^-64 + ...). Precondition: Words
+// <= 31.
 template <int Words>
 OZFP4_HD double wide_to_double(const WideInt<Words>& x) {
   static_assert(Words <= 31, "the number must be finite in FP64");
@@ -127,7 +128,7 @@ OZFP4_HD double wide_to_double(const WideInt<Words>& x) {
   return value;
 }
 
-// The lower words of x, or x with its sign filled into more. Range: any; exact where x fits.
+// The lower words of x, or x with its sign filled into more. Precondition: any; exact where x fits.
 template <int Words, int From>
 OZFP4_HD WideInt<Words> wide_resize(const WideInt<From>& x) {
   const std::uint32_t sign = wide_sign_mask(x);
@@ -136,7 +137,7 @@ OZFP4_HD WideInt<Words> wide_resize(const WideInt<From>& x) {
   return y;
 }
 
-// floor(x / divisor) and the remainder. Range: x as an unsigned number, 0 < divisor < 2^32.
+// floor(x / divisor) and the remainder. Precondition: x as an unsigned number, 0 < divisor < 2^32.
 template <int Words>
 OZFP4_HD WideInt<Words> wide_divide_small(const WideInt<Words>& x, std::uint32_t divisor, std::uint32_t& remainder) {
   WideInt<Words> quotient;
@@ -150,8 +151,8 @@ OZFP4_HD WideInt<Words> wide_divide_small(const WideInt<Words>& x, std::uint32_t
   return quotient;
 }
 
-// x * 2^shift modulo 2^(32 Words). Range: shift >= 0. Words are not named by a number that is known late, which would put them
-// into a GPU's memory.
+// x * 2^shift modulo 2^(32 Words). Precondition: shift >= 0. Words are not named by a number that is known late, which would put
+// them into a GPU's memory.
 template <int Words>
 OZFP4_HD WideInt<Words> wide_shift_left(WideInt<Words> x, int shift) {
 #if defined(__CUDA_ARCH__)

@@ -41,7 +41,7 @@ struct FpModeContext {
   std::optional<DefaultFpMode> mode;
 };
 
-// Range: up to three axes.
+// Precondition: up to three axes.
 StridedEntries entries_of(const py::array& x, char* data) {
   StridedEntries entries{data, {0, 0, 0}};
   for (py::ssize_t axis = 0; axis < x.ndim(); ++axis) entries.strides[3 - x.ndim() + axis] = x.strides(axis);

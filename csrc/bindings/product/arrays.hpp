@@ -15,7 +15,7 @@ namespace ozfp4::bindings {
 // The dtypes of this machine's byte order as NumPy makes them; others are equal to one, and not the same object.
 std::optional<product::EntryType> own_type(const pybind11::array& x);
 
-// The same matrices, the last two axes exchanged; nothing for their conjugates, which are no view. Range: it has two.
+// The same matrices, the last two axes exchanged; nothing for their conjugates, which are no view. Precondition: it has two.
 std::optional<pybind11::array> transposed(const pybind11::array& x, bool conjugates);
 
 pybind11::dtype dtype_of(const product::EntryType& type);

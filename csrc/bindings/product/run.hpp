@@ -11,8 +11,8 @@
 
 namespace ozfp4::bindings {
 
-// Calls ozfp4._trust.guard.tell_failures where a kernel of the CPU failed since it was last called. Range: the interpreter's lock
-// is held; of Python's errors, none is set.
+// Calls ozfp4._trust.guard.tell_failures where a kernel of the CPU failed since it was last called. Precondition: the
+// interpreter's lock is held; of Python's errors, none is set.
 void warn_of_failures();
 
 // Returns or throws as `body` does, after such a call.

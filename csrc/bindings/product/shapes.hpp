@@ -68,7 +68,7 @@ StackExtents result_shape(const Matrices& a, const Matrices& b, const StackExten
   return shape;
 }
 
-// Whether the inner dimensions are the same. Range: each has an axis.
+// Whether the inner dimensions are the same. Precondition: each has an axis.
 template <class Matrices>
 bool inner_fits(const Matrices& a, const Matrices& b) {
   return a.shape(a.ndim() - 1) == b.shape(b.ndim() == 1 ? 0 : b.ndim() - 2);
@@ -101,7 +101,7 @@ bool may_overlap(const Matrices& x, const Matrices& y) {
   return own.first < other.second && other.first < own.second;
 }
 
-// Whether each entry lies where that of the other does. Range: they have the same shape.
+// Whether each entry lies where that of the other does. Precondition: they have the same shape.
 template <class Matrices>
 bool is_same_place(const Matrices& x, const Matrices& y) {
   if (x.data() != y.data()) return false;

@@ -94,7 +94,7 @@ class TensorView {
     return std::all_of(shape_.begin(), shape_.begin() + rank_, [](std::int64_t extent) { return extent != 0; });
   }
 
-  // The same matrices, the last two axes exchanged. Range: it has two.
+  // The same matrices, the last two axes exchanged. Precondition: it has two.
   TensorView transposed(bool conjugates) const {
     TensorView view = *this;
     const auto last = static_cast<std::size_t>(rank_ - 1);

@@ -102,7 +102,7 @@ struct BlockLines {
 
 // As cpu_reconstruct, to a target that is a block. Entries that the promise does not let keep are listed, and their results and
 // bounds are void; entries of special lines are not, and their results are void, too. What is void is not written where there is
-// an update. `magnitudes`: as in CertifiedBlock. Range: the scales have records; `k` is the inner dimension.
+// an update. `magnitudes`: as in CertifiedBlock. Precondition: the scales have records; `k` is the inner dimension.
 EntryCounts cpu_reconstruct_certified(const Plan& plan, int count, const void* output, const Promise& promise, std::int64_t k,
                                       const BlockLines& rows, const BlockLines& columns, const std::uint16_t* magnitudes,
                                       const Target& target, Listed& listed);

@@ -63,7 +63,7 @@ inline ColumnGroup group_of(const BlockLines& lines, std::int64_t first, int n) 
   return group;
 }
 
-// Range: the parts of an FP64 number.
+// Precondition: the parts of an FP64 number.
 inline double value_of(const FloatParts& parts) {
   const double magnitude = std::ldexp(static_cast<double>(parts.significand), parts.weight);
   return parts.is_negative ? -magnitude : magnitude;
@@ -225,8 +225,8 @@ class CertifiedBlock {
     return round_update<T>(value, exponent, factors, addend_of(factors, c), target_.rounding);
   }
 
-  // The same of n lanes, whose products lie within the errors of their integers. `refused` is not 0 where they are left. Range:
-  // has_pairs_.
+  // The same of n lanes, whose products lie within the errors of their integers. `refused` is not 0 where they are left.
+  // Precondition: has_pairs_.
   void round_pairs(std::int64_t row, std::int64_t column, int n, const double* error, Lanes& lanes, std::int64_t* refused) const {
     LanePairs pairs;
     const PairCut cut = integers_.pair(integers_.at(row, column), n, bits_, pairs);

@@ -15,7 +15,7 @@ namespace {
 constexpr std::int64_t kFractionBits = 52;
 constexpr std::uint64_t kFraction = (std::uint64_t(1) << kFractionBits) - 1, kMagnitude = ~std::uint64_t(0) >> 1;
 
-// The weights of the lowest bits that are set, as numbers: of the last one of the fraction, or the leading one. Range: the
+// The weights of the lowest bits that are set, as numbers: of the last one of the fraction, or the leading one. Precondition: the
 // magnitude bits of normal numbers; of others something below 2^kLeastPlainWeight.
 inline void least_bits(const Words& magnitude, Numbers& weight) {
   const Words fraction = magnitude & kFraction, last = fraction & (0 - fraction), power_bits = magnitude ^ fraction;

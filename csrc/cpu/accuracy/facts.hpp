@@ -55,11 +55,11 @@ inline void add_entry(PieceFacts& line, double x) {
   if (magnitude >= kInfinityBits<double>) line.special |= magnitude > kInfinityBits<double> ? kHasNan : kHasInfinity;
 }
 
-// Adds n entries, as add_entry for each; of the facts the exponent alone counts where the others are not asked for. Range: in a
-// DefaultFpMode.
+// Adds n entries, as add_entry for each; of the facts the exponent alone counts where the others are not asked for. Precondition:
+// in a DefaultFpMode.
 void add_entries(PieceFacts& line, const double* x, std::int64_t n, bool has_facts);
 
-// The finite entries x for which x 2^shift is no integer. Range: in a DefaultFpMode; a shift of a line that has them.
+// The finite entries x for which x 2^shift is no integer. Precondition: in a DefaultFpMode; a shift of a line that has them.
 std::int64_t count_rounded(const double* x, std::int64_t n, int shift);
 
 }  // namespace ozfp4

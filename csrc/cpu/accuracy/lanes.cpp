@@ -49,8 +49,8 @@ struct CertainRounding {
         no_side(is_directed != 0 ? 0.0 : -1.0) {}
 };
 
-// x rounded, times 2^exponent; `refused` is not 0 where not every number within the error rounds to the same bits. Range: the
-// result and its neighbours are normal numbers, or x is 0.
+// x rounded, times 2^exponent; `refused` is not 0 where not every number within the error rounds to the same bits. Precondition:
+// the result and its neighbours are normal numbers, or x is 0.
 inline double round_certain_one(const SumOfPieces& x, double error, std::int32_t exponent, const CertainRounding& how,
                                 std::int64_t& refused) {
   const double r = x.sum + x.rest, t = x.rest - (r - x.sum);
@@ -73,7 +73,7 @@ inline double round_certain_one(const SumOfPieces& x, double error, std::int32_t
 // The same to the nearest FP32 number. All numbers within the error lie between low and high, around the FP64 number r, which
 // `sum` is not near where parts of either sign cancel: the margin has room for the roundings of both and of r, and for what
 // x.rest is off by. Where these become the same number of single precision, so do all. Small results are refused, as in
-// round_single. Range: x times 2^exponent is 0 or a normal FP64 number.
+// round_single. Precondition: x times 2^exponent is 0 or a normal FP64 number.
 inline float round_certain_single(const SumOfPieces& x, double error, std::int32_t exponent, std::int64_t& refused) {
   const double power = exact_power_of_two<double>(exponent);
   const double r = x.sum + x.rest, margin = error * (1.0 + 0x1p-20) + std::fabs(r) * 0x1p-50;

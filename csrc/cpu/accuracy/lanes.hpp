@@ -57,12 +57,12 @@ inline constexpr int kCertainBits = 157, kUpperWords = 5;  // what three FP64 nu
 // What is refused stays as it is.
 PairCut pair_words(const LaneWords& x, int words, int n, int bits, LanePairs& pairs);
 
-// Rounds the integers to nearest, and refuses what another way has to round. Refused lanes stay so. Range: pairs that round as
-// their integers do, which are below 2^161.
+// Rounds the integers to nearest, and refuses what another way has to round. Refused lanes stay so. Precondition: pairs that
+// round as their integers do, which are below 2^161.
 void round_lanes(LanePairs& pairs, int n, const std::int32_t* exponent, double* result);
 void round_lanes(LanePairs& pairs, int n, const std::int32_t* exponent, float* result);
 
-// As near_update, of n lanes; those of `pairs` that are refused stay so. Range: factors of are_near_factors.
+// As near_update, of n lanes; those of `pairs` that are refused stay so. Precondition: factors of are_near_factors.
 void update_lanes(LanePairs& pairs, const double* error, int n, const std::int32_t* exponent, double alpha, double beta,
                   const double* c, double* result);
 void update_lanes(LanePairs& pairs, const double* error, int n, const std::int32_t* exponent, double alpha, double beta,
@@ -70,7 +70,7 @@ void update_lanes(LanePairs& pairs, const double* error, int n, const std::int32
 
 // Rounds the pairs of n lanes in the given direction to `result`, and refuses those of which not every number within `error` of
 // the integer (0: the integer alone) rounds to the same bits, or where it cannot tell: of FP32 in any direction but to nearest.
-// Refused lanes stay so. Range: error >= 0 and at least the true one; integers below 2^157 in magnitude.
+// Refused lanes stay so. Precondition: error >= 0 and at least the true one; integers below 2^157 in magnitude.
 void round_certain(LanePairs& pairs, const double* error, int n, const std::int32_t* exponent, Rounding rounding, double* result);
 void round_certain(LanePairs& pairs, const double* error, int n, const std::int32_t* exponent, Rounding rounding, float* result);
 

@@ -30,8 +30,8 @@ namespace ozfp4 {
 inline constexpr std::int32_t kLeastNearExponent = -400, kMostNearExponent = 400 - 160;  // of integers below 2^160
 
 // alpha y 2^exponent + beta c of every y within `error` of x, rounded once to nearest even; `refused` is not 0 where it is not
-// certain, and the result is meaningless then. Range: factors of are_near_factors, |x| < 2^160, sum and rest multiples of 1,
-// error 0 or in [1/2, 2^200]; any exponent and c.
+// certain, and the result is meaningless then. Precondition: factors of are_near_factors, |x| < 2^160, sum and rest multiples of
+// 1, error 0 or in [1/2, 2^200]; any exponent and c.
 template <class T>
 OZFP4_HD T near_update(double sum, double rest, double error, std::int32_t exponent, double alpha, double beta, double c,
                        std::int64_t& refused) {

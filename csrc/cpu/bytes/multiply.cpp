@@ -28,7 +28,7 @@ struct TileShape {
   std::int64_t sums() const { return rows * sums_pitch(columns); }
 };
 
-// With all sums in `room` entries. Range: room >= kLeastTileSums.
+// With all sums in `room` entries. Precondition: room >= kLeastTileSums.
 TileShape choose_tile(const Plan& plan, const MultiplyShape& shape, std::int64_t room) {
   const std::int64_t threads = thread_count();
   const auto padded = [](std::int64_t extent) { return panels_of(extent) * kPanelLines; };
@@ -63,7 +63,7 @@ class TileSums {
         planes_b_(static_cast<const char*>(planes_b)),
         sums_(sums) {}
 
-  // `output` is that of all of the group. Range: a modulus of at least 2, or 0 where nothing is folded.
+  // `output` is that of all of the group. Precondition: a modulus of at least 2, or 0 where nothing is folded.
   void place(std::int64_t row, std::int64_t column, const TileShape& tile, std::int64_t modulus, bool accumulate, void* output) {
     row_ = row;
     rows_ = std::min(tile.rows, shape_.rows - row);
@@ -76,7 +76,7 @@ class TileSums {
     output_ = output;
   }
 
-  // Range: all of K at once.
+  // Precondition: all of K at once.
   void add(int a_plane, int b_plane, std::int64_t, std::int64_t) {
     const char *plane_a = planes_a_ + a_plane * packed_a_.plane_bytes(), *plane_b = planes_b_ + b_plane * packed_b_.plane_bytes();
     const std::int32_t* starts = packed_b_.starts(plane_b) + column_;

@@ -25,7 +25,7 @@ inline constexpr std::int64_t kLeastTileSums = kPanelLines * sums_pitch(kPanelLi
 // or fewer.
 std::int64_t multiply_bytes_scratch(const Plan& plan, const MultiplyShape& shape);
 
-// As cpu_multiply, whose scratch is of any size: the number of threads may have changed since it was asked for. Range:
+// As cpu_multiply, whose scratch is of any size: the number of threads may have changed since it was asked for. Precondition:
 // shape.inners <= kMostByteInner; planes of bytes, packed for their sides, with these extents.
 void multiply_bytes(const ByteKernel& kernel, const Plan& plan, int count, const MultiplyShape& shape, const void* planes_a,
                     const void* planes_b, bool accumulate, void* output, const MultiplyScratch& scratch,

@@ -36,7 +36,7 @@ void pack_right(const std::int8_t* entries, std::int64_t pitch, std::int8_t* til
 }
 
 // Sums of the entries of each line; four bytes of a line lie side by side.
-// Range: at most 2^24 entries a line, of magnitude up to 128; beyond, sums would overflow.
+// Precondition: at most 2^24 entries a line, of magnitude up to 128; beyond, sums would overflow.
 OZFP4_VECTORISED void sum_lines(const std::int8_t* panel, std::int64_t tiles, std::int32_t* sums) {
   std::int32_t parts[kPanelLines * kGroup] = {};
   for (std::int64_t group = 0; group < tiles * kPanelLines; ++group) {

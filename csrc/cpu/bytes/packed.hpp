@@ -33,7 +33,7 @@ struct PackedShape {
 inline constexpr std::int64_t kMostByteInner = 32704;
 
 // Packs n entries of up to 16 lines, `pitch` bytes apart, as the tiles from `to` on of one panel; what is left of the last tile
-// and of its lines is zero. Range: 1 <= lines <= 16, n >= 1; entries in [-128, 127].
+// and of its lines is zero. Precondition: 1 <= lines <= 16, n >= 1; entries in [-128, 127].
 void pack_lines(Side side, const std::int8_t* entries, std::int64_t pitch, std::int64_t lines, std::int64_t n, void* to);
 
 // What sums with the lines of one panel of B start from: -128 times the sum of each line's entries, which wraps as they do.
@@ -42,8 +42,8 @@ void start_values(const void* panel, std::int64_t tiles, std::int32_t* starts);
 // All planes, [plane][outer][inner] with K side by side, as cpu_encode writes them.
 void pack_planes(const PackedShape& shape, std::int64_t planes, const std::int8_t* entries, void* to);
 
-// A block of what is packed, packed by itself. Range: outer0 is a multiple of kPanelLines, inner0 one of kTileDepth, and so are
-// the block's extents where it ends before the operand does.
+// A block of what is packed, packed by itself. Precondition: outer0 is a multiple of kPanelLines, inner0 one of kTileDepth, and
+// so are the block's extents where it ends before the operand does.
 void copy_packed(const PackedShape& from_shape, const void* from, std::int64_t outer0, std::int64_t inner0,
                  const PackedShape& shape, std::int64_t planes, void* to);
 

@@ -10,7 +10,7 @@
 
 namespace ozfp4 {
 
-// Rows of (re, im) pairs that lie side by side, so many bytes from row to row. Range: a finite factor.
+// Rows of (re, im) pairs that lie side by side, so many bytes from row to row. Precondition: a finite factor.
 struct ComplexTerm {
   std::complex<double> factor;
   const char* data;

@@ -38,7 +38,8 @@ struct NumberCrt {
   double product[kMostNumbers] = {};
 };
 
-// The sum of three numbers that the integer is: as sum_parts has them, each of any sign. Range: N = count, residues in [0, m).
+// The sum of three numbers that the integer is: as sum_parts has them, each of any sign. Precondition: N = count, residues in [0,
+// m).
 template <int N>
 OZFP4_HD SumParts crt_in_numbers(const double (&residue)[N], const NumberCrt& constants, bool& is_uncertain) {
   static_assert(N >= kLeastNumbers && N <= kMostNumbers, "no constants have so many moduli");

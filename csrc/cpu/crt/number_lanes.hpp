@@ -9,7 +9,7 @@
 namespace ozfp4 {
 
 // Integers of n entries, whose residues by modulus g lie at residues + g * pitch; refused where the pair may not be the integer.
-// Range: 0 <= n <= kLanes, constants of some moduli.
+// Precondition: 0 <= n <= kLanes, constants of some moduli.
 void number_lanes(const NumberCrt& constants, const std::uint32_t* residues, std::int64_t pitch, int n, LanePairs& pairs);
 
 }  // namespace ozfp4

@@ -31,8 +31,8 @@ struct Window {
   __m512i window, rest, shift;
   __m512d power;
 
-  // `leading`: high without_sign; `scale`: the exponent plus 64 + kDoubleBias. Range: as lengthen leaves the words; the power is
-  // a normal number.
+  // `leading`: high without_sign; `scale`: the exponent plus 64 + kDoubleBias. Precondition: as lengthen leaves the words; the
+  // power is a normal number.
   OZFP4_INLINE Window(__m512i low, __m512i high, __m512i leading, __m512i scale) {
     shift = _mm512_sub_epi64(_mm512_lzcnt_epi64(leading), _mm512_set1_epi64(1));
     window = _mm512_shldv_epi64(high, low, shift);

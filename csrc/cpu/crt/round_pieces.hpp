@@ -20,14 +20,14 @@ namespace ozfp4 {
 inline constexpr std::int32_t kLeastPieceExponent = -1020;
 inline constexpr std::int32_t kMostPieceExponent = 1023 - 162;
 
-// x + y = sum + error. Range: |x| >= |y| or x = 0, no overflow.
+// x + y = sum + error. Precondition: |x| >= |y| or x = 0, no overflow.
 OZFP4_HD double sum_with_error(double x, double y, double& error) {
   const double sum = x + y;
   error = y - (sum - x);
   return sum;
 }
 
-// The same. Range: no overflow.
+// The same. Precondition: no overflow.
 OZFP4_HD double any_sum_with_error(double x, double y, double& error) {
   const double sum = x + y, of_y = sum - x;
   error = (x - (sum - of_y)) + (y - of_y);
@@ -35,7 +35,7 @@ OZFP4_HD double any_sum_with_error(double x, double y, double& error) {
 }
 
 // x + y rounded to odd: where the addition is inexact and leaves an even last bit, the neighbour on the other side of the exact
-// value. Range: no overflow, no subnormal numbers.
+// value. Precondition: no overflow, no subnormal numbers.
 OZFP4_HD double sum_to_odd(double x, double y) {
   double lost;
   const double sum = any_sum_with_error(x, y, lost);
@@ -55,7 +55,7 @@ struct SumParts {
   double top, middle, low;
 };
 
-// Multiples of 2^104 and of 2^52, and low in [0, 2^52). Range: |value| < 2^157.
+// Multiples of 2^104 and of 2^52, and low in [0, 2^52). Precondition: |value| < 2^157.
 OZFP4_HD SumParts sum_parts(const WideInt<5>& value) {
   constexpr std::uint64_t mask = (std::uint64_t(1) << 52) - 1;
   const std::uint64_t low = value.word[0] | (static_cast<std::uint64_t>(value.word[1]) << 32);
@@ -67,7 +67,7 @@ OZFP4_HD SumParts sum_parts(const WideInt<5>& value) {
           static_cast<double>(static_cast<std::int64_t>(low & mask))};
 }
 
-// Range: integers, |top| < 2^200; the middle one is 0 or at least as large as the low one.
+// Precondition: integers, |top| < 2^200; the middle one is 0 or at least as large as the low one.
 OZFP4_HD SumOfPieces sum_of_parts(const SumParts& parts) {
   double lower_error, sum_error;
   const double lower = sum_with_error(parts.middle, parts.low, lower_error);
@@ -75,15 +75,15 @@ OZFP4_HD SumOfPieces sum_of_parts(const SumParts& parts) {
   return {sum, sum_to_odd(sum_error, lower_error)};
 }
 
-// (sum + rest) * 2^exponent, rounded once to nearest even; an exact zero is +0. Range: exponents from kLeastPieceExponent to
-// kMostPieceExponent.
+// (sum + rest) * 2^exponent, rounded once to nearest even; an exact zero is +0. Precondition: exponents from kLeastPieceExponent
+// to kMostPieceExponent.
 OZFP4_HD double round_double(const SumOfPieces& x, std::int32_t exponent) {
   return (x.sum + x.rest) * exact_power_of_two<double>(exponent);
 }
 
 // (sum + rest) * 2^exponent, rounded once to the nearest FP32 number, by way of FP64 rounded to odd, which has more than twice
 // the bits. `refused` is not 0 where the result is small, but for an exact zero, which is +0: a processor may have been told to
-// take subnormal numbers for zero. Range: as round_double.
+// take subnormal numbers for zero. Precondition: as round_double.
 OZFP4_HD float round_single(const SumOfPieces& x, std::int32_t exponent, std::int64_t& refused) {
   const double odd = sum_to_odd(x.sum, x.rest), scaled = odd * exact_power_of_two<double>(exponent);
   const bool is_small = scaled < 0x1p-125 && scaled > -0x1p-125 && odd != 0.0;

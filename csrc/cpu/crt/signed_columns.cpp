@@ -9,7 +9,7 @@ namespace {
 
 constexpr int kProductBits = 126, kBytes = 16, kHalfwords = 8;
 
-// floor(x / 2^count). Range: count >= 0.
+// floor(x / 2^count). Precondition: count >= 0.
 template <int Words>
 WideInt<Words> cut(const WideInt<Words>& x, int count) {
   const int words = count / 32, bits = count % 32;
@@ -30,7 +30,7 @@ WideInt<Words> shifted(WideInt<Words> x, int count) {
   return wide_shift_left(x, count);
 }
 
-// Signed digits of `Bits` bits whose sum is x. Range: |x| < 2^126.
+// Signed digits of `Bits` bits whose sum is x. Precondition: |x| < 2^126.
 template <int Bits, int Words>
 void cut_signed(const WideInt<Words>& x, std::int32_t* digit) {
   constexpr std::int32_t base = 1 << Bits;

@@ -50,7 +50,7 @@ OZFP4_VECTORISED void multiply_tile(const std::uint64_t* a, const std::uint64_t*
 }
 
 // panel[k][line] = the entry modulo 2^w, for `count` lines from `outer0` on and `inners` entries from `inner0` on; the lines up
-// to Lines are 0. The loop order follows the smaller stride. Range: T an integer type, count <= Lines.
+// to Lines are 0. The loop order follows the smaller stride. Precondition: T an integer type, count <= Lines.
 template <class T, std::int64_t Lines, class Word>
 void write_panel(const OperandView& view, std::int64_t outer0, std::int64_t count, std::int64_t inner0, std::int64_t inners,
                  Word* panel) {
@@ -82,7 +82,8 @@ void store_tile(const Word* sums, const ResultView& result, std::int64_t row, st
   }
 }
 
-// The largest block whose panels stay at or below `cap` bytes; nothing where those of one tile do not. Range: extents >= 1.
+// The largest block whose panels stay at or below `cap` bytes; nothing where those of one tile do not. Precondition: extents
+// >= 1.
 std::optional<DirectShape> choose_direct_shape(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t word_bytes,
                                                std::int64_t cap) {
   DirectShape shape{std::min(m, kBlockSide), std::min(n, kBlockSide), std::min(k, kBlockInner), word_bytes};
@@ -174,7 +175,7 @@ class DirectProduct {
   Word *panels_a_, *panels_b_;
 };
 
-// Every entry, exact in int64, modulo m. Range: m in [1, 2^63), a result of 64 bits.
+// Every entry, exact in int64, modulo m. Precondition: m in [1, 2^63), a result of 64 bits.
 void reduce_entries(const ResultView& result, std::uint64_t modulus) {
   const auto m = static_cast<std::int64_t>(modulus);
   parallel_for(result.rows, ceil_div(kPackGrain, result.columns), [&](std::int64_t begin, std::int64_t end) {

@@ -40,8 +40,8 @@ struct DirectOutcome {
 // rest in tiles.
 class DirectMatmul {
  public:
-  // `a`, `b` (seen from its columns) and `target` are any of the stack: only their extents and types count. Range: equal inner
-  // dimensions; integer entries; targets of their extents that overlap neither.
+  // `a`, `b` (seen from its columns) and `target` are any of the stack: only their extents and types count. Precondition: equal
+  // inner dimensions; integer entries; targets of their extents that overlap neither.
   DirectMatmul(const OperandView& a, const OperandView& b, const IntegerTarget& target, bool wants_exact);
 
   // Whether what serves depends on the sizes of entries.
@@ -55,7 +55,8 @@ class DirectMatmul {
   // workspace.
   bool prepare(std::int64_t workspace_limit);
 
-  // result = A B modulo 2^w of its type, or modulo the target's number. Range: prepared. `progress` as in cpu_integer_matmul.
+  // result = A B modulo 2^w of its type, or modulo the target's number. Precondition: prepared. `progress` as in
+  // cpu_integer_matmul.
   void multiply(const OperandView& a, const OperandView& b, const ResultView& result,
                 const std::function<void(double)>& progress);
 

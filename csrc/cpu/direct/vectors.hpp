@@ -5,8 +5,8 @@
 
 namespace ozfp4 {
 
-// result[i] = sum_k lines[i][k] vector[k] modulo 2^w of the result's type. Range: integer entries; a vector of one line, of the
-// lines' inner extent; a result of one column, with a row for each line.
+// result[i] = sum_k lines[i][k] vector[k] modulo 2^w of the result's type. Precondition: integer entries; a vector of one line,
+// of the lines' inner extent; a result of one column, with a row for each line.
 void multiply_vector(const OperandView& lines, const OperandView& vector, const ResultView& result);
 
 }  // namespace ozfp4

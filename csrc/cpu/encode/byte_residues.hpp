@@ -26,11 +26,11 @@ struct ByteModulus {
 // Whether this CPU and its system have the instructions.
 bool can_encode_bytes();
 
-// Range: 2 <= m <= 256, 1 <= words <= kMostByteWords.
+// Precondition: 2 <= m <= 256, 1 <= words <= kMostByteWords.
 ByteModulus make_byte_modulus(std::int64_t m, int words);
 
 // limbs[first[g] + i] = the residue in [-m / 2, m / 2) of integer i, whose words are word[0][i] to word[words - 1][i], modulo the
-// g-th of the moduli. Range: can_encode_bytes(); 1 <= n <= kTileInner; moduli made for as many words.
+// g-th of the moduli. Precondition: can_encode_bytes(); 1 <= n <= kTileInner; moduli made for as many words.
 void encode_bytes(const std::uint32_t (*word)[kTileInner], int words, std::int64_t n, const std::vector<ByteModulus>& moduli,
                   const std::vector<std::int64_t>& first, std::int8_t* limbs);
 
@@ -43,7 +43,7 @@ class ByteEncoder {
 
   int words() const { return words_; }
 
-  // Planes of one line, `pitch` apart. Range: as encode_bytes.
+  // Planes of one line, `pitch` apart. Precondition: as encode_bytes.
   void encode(const std::uint32_t (*word)[kTileInner], std::int64_t n, std::int8_t* limbs, std::int64_t pitch);
 
  private:

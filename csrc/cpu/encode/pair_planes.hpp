@@ -14,7 +14,7 @@ namespace ozfp4 {
 OperandView even_lines(OperandView view);
 std::vector<std::int32_t> even_shifts(const std::vector<std::int32_t>& shifts);
 
-// Holds the residues of one line of kLine entries, as the joined plan encodes it. Range: a complex plan.
+// Holds the residues of one line of kLine entries, as the joined plan encodes it. Precondition: a complex plan.
 class PairPlanes {
  public:
   PairPlanes(const Plan& plan, int count);

@@ -16,7 +16,7 @@
 
 namespace ozfp4 {
 
-// x reduced towards [-m/2, m/2]. Range: |x| <= 2^24 - m (float), 2^53 - m (double), both x and m integers, 4 <= m <= 2^8
+// x reduced towards [-m/2, m/2]. Precondition: |x| <= 2^24 - m (float), 2^53 - m (double), both x and m integers, 4 <= m <= 2^8
 // (float), 4 <= m <= 2^24 (double): then x / m is in the range of round_to_integer (for m = 2 and 3 that takes |x| <=
 // 2^22 m, 2^51 m), and rint(x/m) * m and the difference are exact. The result is congruent to x, and
 // |result| <= m/2 + 2; it is at most m/2 when |x| < 2^22 (float), 2^51 (double).
@@ -43,7 +43,7 @@ inline constexpr int kMostPieces = sizeof(Real) == 4 ? 16 : 8;
 template <class Real>
 inline constexpr int kMostPieceBits = sizeof(Real) == 4 ? 15 * 13 + 11 : 7 * 27 + 26;
 
-// Pieces of every |v| <= 2^bits: the last one is at most 2^(w - 1) as well. Range: bits <= kMostPieceBits.
+// Pieces of every |v| <= 2^bits: the last one is at most 2^(w - 1) as well. Precondition: bits <= kMostPieceBits.
 template <class Real>
 constexpr int piece_count(int bits) {
   return bits / kPieceWidth<Real> + 1;
@@ -67,7 +67,7 @@ PieceModulus<Real> make_piece_modulus(std::int64_t m) {
   return constants;
 }
 
-// The residue of least magnitude, of ±m/2 either one, of `start` and the next Count pieces. Range: as above.
+// The residue of least magnitude, of ±m/2 either one, of `start` and the next Count pieces. Precondition: as above.
 template <int Count, class Real>
 OZFP4_HD Real reduce_pieces(Real start, const Real (&piece)[Count], const Real* weight, Real modulus, Real inverse) {
   static_assert(Count <= kPiecesPerSum<Real>, "the sum must stay exact");

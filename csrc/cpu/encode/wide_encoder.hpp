@@ -15,8 +15,8 @@ namespace ozfp4 {
 // Holds what depends on the plan alone and one line of scratch.
 class WideEncoder {
  public:
-  // Takes the first `count` moduli, for integers of up to 2^bits in magnitude. Range: bits at most the plan's, which are at most
-  // kMostBits.
+  // Takes the first `count` moduli, for integers of up to 2^bits in magnitude. Precondition: bits at most the plan's, which are
+  // at most kMostBits.
   WideEncoder(const Plan& plan, int count, int bits);
 
   WideForm form() const { return {bits_, words_}; }

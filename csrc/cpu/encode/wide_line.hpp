@@ -15,25 +15,26 @@ struct WideLine {
   std::uint32_t word[kWords][kLine];
 };
 
-// Words of a WideLine that are used for integers of so many bits, and a sign. Range: bits <= 223.
+// Words of a WideLine that are used for integers of so many bits, and a sign. Precondition: bits <= 223.
 constexpr int line_words(int bits) { return (bits + 1 + 31) / 32 + 1; }
 
-// Integers of up to 2^bits in magnitude, in so many words. Range: bits <= 32 words - 2, words <= WideLine::kWords.
+// Integers of up to 2^bits in magnitude, in so many words. Precondition: bits <= 32 words - 2, words <= WideLine::kWords.
 struct WideForm {
   int bits, words;
 };
 
-// Integers of n entries at scale 2^shift; 0 for non-finite entries. Range: n <= kLine, |x| 2^shift <= 2^bits, in a DefaultFpMode.
+// Integers of n entries at scale 2^shift; 0 for non-finite entries. Precondition: n <= kLine, |x| 2^shift <= 2^bits, in a
+// DefaultFpMode.
 void quantise_wide(const double* x, std::int64_t n, int shift, WideForm form, WideLine& line);
 void quantise_wide(const float* x, std::int64_t n, int shift, WideForm form, WideLine& line);
 
-// Integers of an operand, row-major [outer][inner][words]: little-endian 32-bit words, two's complement. Range: words <=
+// Integers of an operand, row-major [outer][inner][words]: little-endian 32-bit words, two's complement. Precondition: words <=
 // WideLine::kWords, |x| 2^shift <= 2^(32 words - 2).
 void cpu_quantise(const OperandView& operand, const std::int32_t* shift, int words, std::uint32_t* integers);
 
 // Cuts integers into fields of `width` bits: v = sum_j f_j 2^(width j), all but the last balanced, in
-// [-2^(width - 1), 2^(width - 1)). Range: 1 <= width <= 31, width * (count - 1) <= 32 * (words - 1), and the last field fits
-// 32 bits.
+// [-2^(width - 1), 2^(width - 1)). Precondition: 1 <= width <= 31, width * (count - 1) <= 32 * (words - 1), and the last field
+// fits 32 bits.
 class FieldCutter {
  public:
   FieldCutter(int width, int count, int words);

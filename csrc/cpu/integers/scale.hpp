@@ -12,7 +12,7 @@ struct IntegerNorms {
   LineRange exponents;      // of the largest magnitudes of the lines
 };
 
-// One pass over the operand. Range: integer entries.
+// One pass over the operand. Precondition: integer entries.
 IntegerNorms cpu_integer_norms(const OperandView& operand);
 
 }  // namespace ozfp4

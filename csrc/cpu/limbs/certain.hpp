@@ -15,8 +15,8 @@ namespace ozfp4 {
 
 class CertainLimbs {
  public:
-  // Range: that of round_diagonals; scales with records, whose counts are those of the integers; shifts of all lines, as they are
-  // raised.
+  // Precondition: that of round_diagonals; scales with records, whose counts are those of the integers; shifts of all lines, as
+  // they are raised.
   CertainLimbs(const Scales& rows, const std::int32_t* row_shift, const Scales& columns, const std::int32_t* column_shift,
                int limbs, std::int64_t inner, const Target& target, Listed& listed);
 

@@ -20,7 +20,7 @@ struct LimbLines {
 };
 
 // One panel, whole: of A, whose entries lie side by side along K (inner_step 1), and of B (line_step 1). Integers are
-// round(x scale) 2^raised, ties to even, of what is not finite 0. Range: |x| scale 2^raised <= 2^(8 limbs - 2), raised <=
+// round(x scale) 2^raised, ties to even, of what is not finite 0. Precondition: |x| scale 2^raised <= 2^(8 limbs - 2), raised <=
 // kMostRaised; the default floating-point mode.
 void encode_left_limbs(const LimbLines& lines, int limbs, std::int64_t tiles, std::int8_t* panel);
 void encode_right_limbs(const LimbLines& lines, int limbs, std::int64_t tiles, std::int8_t* panel);

@@ -43,7 +43,7 @@ inline void join_impl(const std::int32_t* sums, const JoinedTile& tile) {
   }
 }
 
-// Range: 0 < bits < 32.
+// Precondition: 0 < bits < 32.
 JoinedInteger shifted_right(JoinedInteger x, int bits) {
   for (int i = 0; i < 6; ++i) {
     const std::uint32_t above = i < 5 ? x.word[i + 1] : wide_is_negative(x) ? ~std::uint32_t(0) : 0;

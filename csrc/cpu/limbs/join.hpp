@@ -15,11 +15,11 @@ struct JoinedTile {
   std::int64_t pitch, rows;
 };
 
-// Range: sums of kDiagonalSums for each diagonal, as multiply leaves them.
+// Precondition: sums of kDiagonalSums for each diagonal, as multiply leaves them.
 void join_diagonals(const std::int32_t* sums, int limbs, const JoinedTile& tile);
 
-// The integer of one entry, whose sums lie kDiagonalSums apart, as it was before it was raised. Range: sums of at most 2^30 of
-// such integers; 0 <= raised < 8 * 16.
+// The integer of one entry, whose sums lie kDiagonalSums apart, as it was before it was raised. Precondition: sums of at most
+// 2^30 of such integers; 0 <= raised < 8 * 16.
 using JoinedInteger = WideInt<6>;
 JoinedInteger join_diagonals(const std::int32_t* sums, int limbs, int raised);
 

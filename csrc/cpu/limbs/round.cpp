@@ -65,7 +65,7 @@ OZFP4_INLINE void carry_word(int i, Row& own) {
   own.above = _mm512_srai_epi32(own.above, 31);
 }
 
-// Diagonals one after the other. Range: |D_d| <= 2^30.
+// Diagonals one after the other. Precondition: |D_d| <= 2^30.
 template <int Diagonals>
 OZFP4_INLINE void carry_singly(const std::int32_t* row, Row& own) {
   own.above = _mm512_setzero_si512();
@@ -87,7 +87,7 @@ OZFP4_INLINE void carry_singly(const std::int32_t* row, Row& own) {
   add_last<Diagonals>(row, own);
 }
 
-// Two diagonals as one number of 32 bits. Range: pairs_fit.
+// Two diagonals as one number of 32 bits. Precondition: pairs_fit.
 template <int Diagonals>
 OZFP4_INLINE void carry_in_pairs(const std::int32_t* row, Row& own) {
   own.above = _mm512_setzero_si512();

@@ -29,13 +29,14 @@ struct RoundedTile {
 bool can_round_diagonals();
 
 // Entry i, j = x 2^-(row_shift[i] + column_shift[j]), rounded once to nearest even, +0 where x is 0; x = sum_d D_d 2^(8 d).
-// Range: can_round_diagonals(); sums as multiply leaves them, of `inner` products of integers of at most 2^(8 limbs - 2), aligned
-// to 64 bytes; limbs as limbs_of gives; 1 <= inner <= kMostLimbInner; exponents from kLeastLimbExponent to kMostLimbExponent; the
-// default floating-point mode.
+// Precondition: can_round_diagonals(); sums as multiply leaves them, of `inner` products of integers of at most 2^(8 limbs - 2),
+// aligned to 64 bytes; limbs as limbs_of gives; 1 <= inner <= kMostLimbInner; exponents from kLeastLimbExponent to
+// kMostLimbExponent; the default floating-point mode.
 void round_diagonals(const std::int32_t* sums, int limbs, std::int64_t inner, const RoundedTile& tile);
 
 // The same from the upper diagonals alone (shape.hpp), where whatever the lower ones are gives the same results; false where they
-// may matter to one: then some entries are another number. Of a sum that is 0 they do. Range: limbs that have lower diagonals.
+// may matter to one: then some entries are another number. Of a sum that is 0 they do. Precondition: limbs that have lower
+// diagonals.
 bool round_upper_diagonals(const std::int32_t* sums, int limbs, std::int64_t inner, const RoundedTile& tile);
 
 // What is known of the rounding of a tile's lines, from its first row or column on: how many entries are rounded and how many are
@@ -51,8 +52,8 @@ struct CertainEntries {
   std::uint16_t undecided[kPanelLines];  // of the uncertain, from upper diagonals: those that may be certain from all
 };
 
-// Results with the rounding test of accuracy="correct". Range: as above, the errors' counts up to kMostLimbInner, and powers of
-// two that are normal numbers.
+// Results with the rounding test of accuracy="correct". Precondition: as above, the errors' counts up to kMostLimbInner, and
+// powers of two that are normal numbers.
 void round_diagonals_certain(const std::int32_t* sums, int limbs, std::int64_t inner, const RoundedTile& tile,
                              const LineErrors& rows, const LineErrors& columns, CertainEntries& found);
 

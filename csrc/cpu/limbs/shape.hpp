@@ -2,8 +2,8 @@
 // small that nothing else pays (arith/limbs/signed_bytes.hpp is its GPU's).
 //
 // An integer is v = sum_i l_i 2^(8 i) with signed bytes l_i. A dot product of integers is sum_d D_d 2^(8 d), where the diagonal
-// D_d sums l_i l'_j over i + j = d and over K. Range: |v| <= 2^(8 limbs - 2), so that the uppermost limb is one of eight bits,
-// too; then |D_d| <= most_diagonal(limbs, K) < 2^30.
+// D_d sums l_i l'_j over i + j = d and over K. Precondition: |v| <= 2^(8 limbs - 2), so that the uppermost limb is one of eight
+// bits, too; then |D_d| <= most_diagonal(limbs, K) < 2^30.
 #pragma once
 
 #include <algorithm>
@@ -61,7 +61,7 @@ struct LimbShape {
 // A that the last one ended with: of 64 x 64 all of A, B's panel and the sums are more than a first-level cache.
 class LimbTiles {
  public:
-  // Range: 0 <= at < shape.count().
+  // Precondition: 0 <= at < shape.count().
   LimbTiles(const LimbShape& shape, std::int64_t at)
       : rows_(shape.rows), columns_(shape.columns), side_(std::max<std::int64_t>(1, kBlockBytes / (2 * shape.panel_bytes()))) {
     first_column_ = at / (side_ * rows_) * side_;

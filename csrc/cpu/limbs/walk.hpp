@@ -126,7 +126,7 @@ void limb_walk_of(const LimbTask& task) {
   LimbWalk<Tiles, Limbs, 0, end>(task).run();
 }
 
-// Range: as the task's; of limbs that have no lower diagonals these are not asked for.
+// Precondition: as the task's; of limbs that have no lower diagonals these are not asked for.
 template <class Tiles>
 void limb_walk(const LimbTask& task) {
   switch (task.limbs) {

@@ -12,12 +12,13 @@
 
 namespace ozfp4 {
 
-// output[group][row][column] of the first `count` moduli, in the entries of output_type. Range: as cpu_matmul, of a plan with
-// moduli that is not complex; equal inner dimensions, 0 among them. Throws WorkspaceError.
+// output[group][row][column] of the first `count` moduli, in the entries of output_type. Precondition: as cpu_matmul, of a plan
+// with moduli that is not complex; equal inner dimensions, 0 among them. Throws WorkspaceError.
 void cpu_residues(const Plan& plan, int count, const ShiftedOperand& a, const ShiftedOperand& b, std::int64_t workspace_limit,
                   void* output);
 
-// sum += part, both as above, of so many entries in each group: residues modulo the group's modulus. Range: residues in [0, m).
+// sum += part, both as above, of so many entries in each group: residues modulo the group's modulus. Precondition: residues in
+// [0, m).
 void cpu_add_residues(const Plan& plan, int count, std::int64_t entries, void* sum, const void* part);
 
 }  // namespace ozfp4

@@ -119,7 +119,7 @@ OZFP4_VECTORISED void split_numbers(double* x, int n, std::int64_t* exponent) {
   }
 }
 
-// Multiplies significands by 2^exponent where that is above 2^-1000, and by 0 elsewhere. Range: exponents at most 0.
+// Multiplies significands by 2^exponent where that is above 2^-1000, and by 0 elsewhere. Precondition: exponents at most 0.
 OZFP4_VECTORISED void scale_significands(double* x, int n, const std::int64_t* exponent) {
   for (int i = 0; i < n; ++i) {
     const std::int64_t field = exponent[i] + 1023;

@@ -18,7 +18,7 @@ struct DotLine {
   LineFacts facts;  // of its entries
 };
 
-// The line of k entries, with the facts that the scale stage finds, too. Range: k >= 0.
+// The line of k entries, with the facts that the scale stage finds, too. Precondition: k >= 0.
 DotLine dot_line(const void* data, std::int64_t stride, ElementType type, std::int64_t k);
 
 enum class DotPath : std::uint8_t { pairs, exact };
@@ -29,7 +29,7 @@ struct CorrectDot {
   DotPath path;  // what decided it: pairs of FP64 numbers; or three of them, or the exact sum
 };
 
-// sum a_k b_k, rounded once; an exact zero is +0, and -0 when rounding down. For T float or double. Range: finite entries,
+// sum a_k b_k, rounded once; an exact zero is +0, and -0 when rounding down. For T float or double. Precondition: finite entries,
 // 0 <= k <= 2^31; in a DefaultFpMode.
 template <class T>
 CorrectDot<T> correct_dot(const DotLine& a, const DotLine& b, std::int64_t k, Rounding rounding);

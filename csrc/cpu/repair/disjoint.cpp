@@ -21,7 +21,7 @@ static_assert(kTileInner % kWordBits == 0 && kWordBits % kTileOuter == 0);
 
 std::int64_t words_of_line(std::int64_t k) { return round_up(ceil_div(k, kWordBits), kChunk); }
 
-// Bit i: entry i is not zero. By its bits: its vectors are of integers. Range: n <= 64.
+// Bit i: entry i is not zero. By its bits: its vectors are of integers. Precondition: n <= 64.
 template <class T>
 std::uint64_t nonzero_bits(const T* x, std::int64_t n) {
   std::uint64_t bits = 0;

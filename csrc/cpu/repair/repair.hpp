@@ -12,8 +12,8 @@
 namespace ozfp4 {
 
 // Puts fl(sum_k a_k b_k), rounded as the target says, and its bound where one is wanted, in the place of each listed entry of a
-// block, whose first row and column are given. A thread may use `panel_bytes` for columns that lie scattered. Range: finite lines
-// with facts; b is seen from its columns.
+// block, whose first row and column are given. A thread may use `panel_bytes` for columns that lie scattered. Precondition:
+// finite lines with facts; b is seen from its columns.
 EntryCounts cpu_repair(const OperandView& a, const Scales& scale_a, const OperandView& b, const Scales& scale_b, std::int64_t row,
                        std::int64_t column, const Target& target, const Listed& listed, std::int64_t panel_bytes);
 
@@ -28,7 +28,7 @@ EntryCounts cpu_settle_disjoint(const OperandView& a, const Scales& scale_a, con
 
 // A plan of more bits than `plan` and than lines usually have, where its products take less time than the sums of single entries
 // that they spare; by a sample of entries, whose choice changes no bit of a result. Lines are then to have the capacities of
-// ScaleRequest::longest = its bits. Null: there is none. Range: accuracy correct, equal inner dimensions.
+// ScaleRequest::longest = its bits. Null: there is none. Precondition: accuracy correct, equal inner dimensions.
 std::shared_ptr<const Plan> longer_plan(const Plan& plan, const OperandView& a, const OperandView& b,
                                         const ScaleRequest& request);
 

@@ -12,8 +12,8 @@ struct StridedEntries {
   std::array<std::int64_t, 3> strides;
 };
 
-// Copies entries of `item` bytes. Several threads may call at once. Range: extents >= 0, item one of 1, 2, 4, 8 and 16; no entry
-// of the destination lies where another one or one of the source does.
+// Copies entries of `item` bytes. Several threads may call at once. Precondition: extents >= 0, item one of 1, 2, 4, 8 and 16; no
+// entry of the destination lies where another one or one of the source does.
 void copy_entries(const StridedEntries& destination, const StridedEntries& source, const std::array<std::int64_t, 3>& extents,
                   int item);
 

@@ -48,13 +48,13 @@ void store_line(char* address, std::ptrdiff_t stride, const T* x, std::int64_t n
   for (std::int64_t i = 0; i < n; ++i) store(address + i * stride, x[i]);
 }
 
-// Calls body(T()), T being double or float. Range: type is float64 or float32.
+// Calls body(T()), T being double or float. Precondition: type is float64 or float32.
 template <class Body>
 auto with_float(ElementType type, const Body& body) {
   return type == ElementType::float64 ? body(double()) : body(float());
 }
 
-// Range: a value of the result's type.
+// Precondition: a value of the result's type.
 inline void put(const ResultView& result, std::int64_t row, std::int64_t column, double value) {
   char* address = result.data + row * result.row_stride + column * result.column_stride;
   with_float(result.type, [&](auto zero) { store(address, static_cast<decltype(zero)>(value)); });
@@ -86,7 +86,7 @@ inline void prefetch(const char* address, std::int64_t bytes) {
 #endif
 }
 
-// Copies [outer0, outer0 + outers) x [inner0, inner0 + inners) to the lines of `tile`. Range: inners <= kTileInner, or one
+// Copies [outer0, outer0 + outers) x [inner0, inner0 + inners) to the lines of `tile`. Precondition: inners <= kTileInner, or one
 // line. The loop order follows the smaller stride, so that a cache line is read once.
 template <class T>
 void load_tile(const OperandView& view, std::int64_t outer0, std::int64_t outers, std::int64_t inner0, std::int64_t inners,

@@ -16,7 +16,7 @@ int thread_count();
 // Throws where thread_count() does, and asks the system for nothing.
 void check_thread_setting();
 
-// For loops that begin from now on, in all threads of the process. Range: count >= 1, or 0 for what the environment says.
+// For loops that begin from now on, in all threads of the process. Precondition: count >= 1, or 0 for what the environment says.
 void set_thread_count(int count);
 
 // What is done for a range: of a callable that outlives the loop, without memory of its own.
@@ -40,7 +40,7 @@ class LoopBody {
 void parallel_for(std::int64_t count, std::int64_t grain, LoopBody body);
 
 // The same in ranges that begin at multiples of `unit` and are as long, but for the last one's end, for loops that take so many
-// items at a time. Range: unit >= 1.
+// items at a time. Precondition: unit >= 1.
 void parallel_for_units(std::int64_t count, std::int64_t unit, std::int64_t grain, LoopBody body);
 
 }  // namespace ozfp4

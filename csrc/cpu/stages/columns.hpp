@@ -21,7 +21,7 @@ struct LaneWords {
   std::uint32_t word[kMaxWords][kLanes];
 };
 
-// Range: sums of as many words as the product, or fewer.
+// Precondition: sums of as many words as the product, or fewer.
 template <int Words>
 WideInt<Words> integer_of_lane(const Columns& columns, int lane, const CrtProduct<Words>& product) {
   std::uint64_t own[Words];
@@ -35,7 +35,8 @@ void add_columns(const std::uint32_t* residues, int n, const std::uint32_t* weig
 
 // The integers of crt_from_columns for at most half the work, as many words as the columns have. `refused` is not 0 where the
 // quotient lies so close to a half-integer, by 2^-16, that the integer may be off by the product of the moduli (its estimate is
-// right to 2^31 * 2^-49 = 2^-18): for one random entry in 2^15. Range: that of crt_from_columns; `product` of as many words.
+// right to 2^31 * 2^-49 = 2^-18): for one random entry in 2^15. Precondition: that of crt_from_columns; `product` of as many
+// words.
 void crt_lanes(const Columns& columns, int n, double inverse, const std::uint32_t* product, LaneWords& x, std::int64_t* refused);
 
 template <int Words>
@@ -43,7 +44,7 @@ void crt_lanes(const Columns& columns, int n, const CrtProduct<Words>& product, 
   crt_lanes(columns, n, product.inverse, product.number.word, x, refused);
 }
 
-// The integers sum_g base^g sums[g * pitch + i], as many words of them. Range: they fit; what is on the way may wrap.
+// The integers sum_g base^g sums[g * pitch + i], as many words of them. Precondition: they fit; what is on the way may wrap.
 void join_digits(std::uint32_t base, int groups, const std::int64_t* sums, std::int64_t pitch, int n, int words, LaneWords& x);
 
 }  // namespace ozfp4

@@ -117,7 +117,8 @@ class PackedTarget {
   std::unique_ptr<std::int8_t[]> tile_;
 };
 
-// Integer entries of any type are integers themselves. Range: 2 or more words, 3 or more for uint64 entries of 2^63 and more.
+// Integer entries of any type are integers themselves. Precondition: 2 or more words, 3 or more for uint64 entries of 2^63 and
+// more.
 template <class T>
 void widen_line(const T* x, std::int64_t n, WideForm form, WideLine& line) {
   for (std::int64_t i = 0; i < n; ++i) {

@@ -38,7 +38,7 @@ inline LineScales line_scales(const Scales& scales) {
 void cpu_encode(const Plan& plan, int count, const OperandView& operand, const LineScales& scales, const Block& block,
                 void* planes);
 
-// The same packed for a kernel for bytes, as one side of the product. Range: planes of bytes.
+// The same packed for a kernel for bytes, as one side of the product. Precondition: planes of bytes.
 void cpu_encode_packed(const Plan& plan, int count, const OperandView& operand, const LineScales& scales, const Block& block,
                        Side side, void* planes);
 

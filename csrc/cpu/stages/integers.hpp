@@ -129,7 +129,7 @@ class Integers {
     round_certain(pairs, error, n, of_pairs, Rounding::nearest, result);
   }
 
-  // Column sums of the entries [first, first + n), n <= kLanes. Range: has_columns().
+  // Column sums of the entries [first, first + n), n <= kLanes. Precondition: has_columns().
   void load(std::int64_t first, int n, Columns& sums) const {
     sums.words = words_;
     for (int k = 0; k < words_; ++k) std::fill_n(sums.sum[k], n, 0);

@@ -73,12 +73,12 @@ struct Tile {
 // Rows and columns in ranges of about equal lengths; tiles are numbered along the rows of tiles.
 class Tiling {
  public:
-  // Tiles of at most so many rows and columns. Range: all >= 1.
+  // Tiles of at most so many rows and columns. Precondition: all >= 1.
   Tiling(std::int64_t rows, std::int64_t columns, std::int64_t most_rows, std::int64_t most_columns);
 
   // Tiles for threads that multiply one each at a time: so large that a product's packing is little of it, at most `room`
   // entries, and where that leaves them large enough so many that `groups` times their number keeps all threads busy to the end.
-  // Range: all >= 1.
+  // Precondition: all >= 1.
   static Tiling for_threads(std::int64_t rows, std::int64_t columns, std::int64_t room, int threads, int groups);
 
   std::int64_t count() const { return down_ * across_; }
@@ -131,7 +131,7 @@ OZFP4_VECTORISED void decode_entries(const std::int8_t* limbs, std::int64_t n, f
   for (std::int64_t i = 0; i < n; ++i) out[i] = static_cast<float>(limbs[i]);
 }
 
-// acc = (acc mod m) * multiplier. Range: as reduce(); the product is a start value of at most (m/2 + 2) m.
+// acc = (acc mod m) * multiplier. Precondition: as reduce(); the product is a start value of at most (m/2 + 2) m.
 OZFP4_VECTORISED void fold_entries(float* acc, std::int64_t n, float modulus, float inverse, float multiplier) {
   for (std::int64_t i = 0; i < n; ++i) acc[i] = reduce(acc[i], modulus, inverse) * multiplier;
 }

@@ -38,7 +38,7 @@ struct Scales {
   std::int64_t special_lines = 0;
 };
 
-// What chooses the capacities of the lines. Range: bits in [kLeastBits, kMostBits]; precision that of the result.
+// What chooses the capacities of the lines. Precondition: bits in [kLeastBits, kMostBits]; precision that of the result.
 struct ScaleRequest {
   Accuracy accuracy;
   int bits;
@@ -61,7 +61,7 @@ Scales cpu_scale(const OperandView& operand, const ScaleRequest& request);
 
 // Where K is cut: what the pieces of the lines say, one for each line of an operand that holds a piece of K; the scales that all
 // pieces of a line share, from its pieces combined, `k` entries together; and, of the lines that these do not make exact, how
-// many entries of this piece are rounded, in the place of the records' counts. Range: scales of the operand's lines, with
+// many entries of this piece are rounded, in the place of the records' counts. Precondition: scales of the operand's lines, with
 // records.
 std::vector<PieceFacts> cpu_piece_facts(const OperandView& operand);
 Scales scales_of(const std::vector<PieceFacts>& lines, std::int64_t k, const ScaleRequest& request);

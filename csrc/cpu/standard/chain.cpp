@@ -43,7 +43,7 @@ struct NonzeroRange {
   std::int64_t begin, end;
 };
 
-// The bits of `n` columns from one on, of a row of the list. Range: n <= 64.
+// The bits of `n` columns from one on, of a row of the list. Precondition: n <= 64.
 std::uint64_t bits_of(const Listed& listed, std::int64_t row, std::int64_t column, std::int64_t n, std::int64_t columns) {
   const std::int64_t index = column / 64, shift = column % 64, end = std::min(column + n, columns);
   if (end <= column) return 0;

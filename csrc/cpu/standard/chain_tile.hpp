@@ -11,7 +11,7 @@ namespace ozfp4 {
 void add_chains(const double* a, const double* b, std::int64_t k, double* c);
 void add_chains(const float* a, const float* b, std::int64_t k, float* c);
 
-// The same of `n` entries of the tile alone. Range: 1 <= n <= kMostSingleChains.
+// The same of `n` entries of the tile alone. Precondition: 1 <= n <= kMostSingleChains.
 inline constexpr int kMostSingleChains = 4;
 struct TileEntry {
   std::int8_t row, column;

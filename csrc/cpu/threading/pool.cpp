@@ -95,7 +95,7 @@ struct Job {
 // than a short loop takes. Holds one at a time.
 class Board {
  public:
-  // For up to `helpers` threads; false where there is another, or somebody still reads the last one. Range: helpers >= 1.
+  // For up to `helpers` threads; false where there is another, or somebody still reads the last one. Precondition: helpers >= 1.
   bool offer(const Job& job, int helpers) {
     if (is_taken_.exchange(true)) return false;
     if (readers_ != 0) {
@@ -111,7 +111,7 @@ class Board {
   // Whether the work is here.
   bool has(const SharedWork& work) const { return offered_ == &work; }
 
-  // Nobody may take it any more. Range: by who offered it, once.
+  // Nobody may take it any more. Precondition: by who offered it, once.
   void withdraw() {
     tickets_ = 0;
     offered_ = nullptr;
@@ -176,7 +176,7 @@ class Pool {
     int asleep;  // of whom nobody has woken any
   };
 
-  // Range: the lock is held.
+  // Precondition: the lock is held.
   void wake(Offer& offer) {
     for (int i = 0; i < kWakes && offer.asleep > 0; ++i, --offer.asleep) offered_.notify_one();
   }
@@ -245,7 +245,7 @@ class Pool {
     return true;
   }
 
-  // Range: the lock is held.
+  // Precondition: the lock is held.
   bool take_offer(Job& job, unsigned& seen) {
     seen = asked_;
     const auto next = std::find_if(offers_.begin(), offers_.end(), [](const Offer& offer) { return offer.wanted > 0; });

@@ -37,7 +37,7 @@ class SharedWork {
 
 // Has up to `helpers` threads of the pool call work->work(thread), on CPUs that the calling thread may run on. Returns at once,
 // and promises nothing: where the system has no memory or no threads, and while they help others, there are fewer or none. They
-// are shared by all who ask: there are never more than the largest number that somebody asked for. Range: helpers >= 1.
+// are shared by all who ask: there are never more than the largest number that somebody asked for. Precondition: helpers >= 1.
 void ask_for_help(const std::shared_ptr<SharedWork>& work, int helpers) noexcept;
 
 // Whether there are such threads.

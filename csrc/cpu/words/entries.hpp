@@ -15,7 +15,7 @@ struct LaneIntegers {
 };
 
 // Entries x[i * step + lane] for i < count and kEntryLanes lanes become integers, round(x scale), non-finite ones 0, in both
-// forms. Range: scales of the lanes, normal powers of two, |x| scale <= 2^kMostNearCapacity.
+// forms. Precondition: scales of the lanes, normal powers of two, |x| scale <= 2^kMostNearCapacity.
 void convert_entries(double* x, std::uint64_t* words, std::int64_t step, std::int64_t count, const double* scale,
                      LaneIntegers& found);
 

@@ -49,13 +49,13 @@ enum class Bridging : std::uint8_t { none, one, wide, two };
 // How many sums of residues these are.
 constexpr int residues_of(Bridging bridging) { return bridging == Bridging::none ? 0 : bridging == Bridging::two ? 2 : 1; }
 
-// v modulo m, balanced. Range: |v| < 2^62.
+// v modulo m, balanced. Precondition: |v| < 2^62.
 constexpr std::int64_t balanced_modulo(std::int64_t v, std::int64_t m) {
   const std::int64_t r = ((v % m) + m) % m;
   return r > m / 2 ? r - m : r;
 }
 
-// base^exponent modulo m, balanced. Range: |base| < 2^31, m < 2^31.
+// base^exponent modulo m, balanced. Precondition: |base| < 2^31, m < 2^31.
 constexpr std::int64_t balanced_power(std::int64_t base, int exponent, std::int64_t m) {
   std::int64_t x = 1;
   for (int i = 0; i < exponent; ++i) x = balanced_modulo(x * base, m);
@@ -87,14 +87,14 @@ constexpr std::int64_t blocked_roundings(std::int64_t k) {
   return (k < kNearBlock ? k : kNearBlock) + (k + kNearBlock - 1) / kNearBlock - 1;
 }
 
-// At least E + u (N + E) + 2^12, from at least N^2, where products pass through so many roundings. Range: 1 to kMostNearProducts,
-// finite.
+// At least E + u (N + E) + 2^12, from at least N^2, where products pass through so many roundings. Precondition: 1 to
+// kMostNearProducts, finite.
 inline double near_error(double norms_squared, std::int64_t roundings) {
   return (static_cast<double>(roundings + 2) * 0x1p-53 * std::sqrt(norms_squared)) * (1.0 + 0x1p-10) + 0x1p13;
 }
 
 // What a product of lines with these squared norms needs, nothing where none is enough; the wide bridge, which takes near
-// sums made of blocks, where it `may_be_wide`. Range: 1 <= k <= kMostNearProducts, finite.
+// sums made of blocks, where it `may_be_wide`. Precondition: 1 <= k <= kMostNearProducts, finite.
 inline std::optional<Bridging> bridging_needed(double norms_squared, std::int64_t k, bool may_be_wide) {
   if (!(norms_squared <= std::ldexp(1.0, 2 * kMostNearBits))) return std::nullopt;
   const double error = near_error(norms_squared, k);
@@ -108,7 +108,7 @@ inline std::optional<Bridging> bridging_needed(double norms_squared, std::int64_
 
 // An entry in parts that sums of products are made of: the integer in FP64, where it has at most 53 significant bits, and modulo
 // 2^64.
-// The integer is round(z), ties to even. Range: |z| <= 2^kMostNearCapacity. By additions of 1.5 * 2^52, as
+// The integer is round(z), ties to even. Precondition: |z| <= 2^kMostNearCapacity. By additions of 1.5 * 2^52, as
 // scaled_wide_by_multiplication. Number and Word: FP64 and 64 bits, or vectors of such.
 template <class Number, class Word>
 OZFP4_HD void split_near_entry(const Number& z, Number& value, Word& word) {
@@ -123,22 +123,22 @@ OZFP4_HD void split_near_entry(const Number& z, Number& value, Word& word) {
   word = ((upper_bits - magic_bits) << 32) + (lower_bits - magic_bits);
 }
 
-// A residue of the integer, |r| <= m/2. Range: an integer with |value| <= 2^kMostNearCapacity.
+// A residue of the integer, |r| <= m/2. Precondition: an integer with |value| <= 2^kMostNearCapacity.
 OZFP4_HD double near_residue(double value, const Bridge& m) {
   const double upper = round_to_integer(value * 0x1p-32), lower = value - upper * 0x1p32;
   return reduce(reduce(upper, m.modulus, m.inverse) * m.word + lower, m.modulus, m.inverse);
 }
 
-// A residue of h, |r| <= m/2. Range: an integer with |h| <= 2^97: the quotient is off by less than 2^27 (2^18 of the wide
+// A residue of h, |r| <= m/2. Precondition: an integer with |h| <= 2^97: the quotient is off by less than 2^27 (2^18 of the wide
 // bridge's), the first remainder is an integer below 2^48, and the fused operation therefore exact.
 OZFP4_HD double exact_residue_of(double h, const Bridge& m) {
   return reduce(fused_multiply_add(-std::nearbyint(h * m.inverse), m.modulus, h), m.modulus, m.inverse);
 }
 
-// x as an FP64 number. Range: x < 2^52.
+// x as an FP64 number. Precondition: x < 2^52.
 OZFP4_HD double small_to_double(std::uint64_t x) { return float_from_bits<double>(x | 0x4330000000000000u) - 0x1p52; }
 
-// The residue of 2^32 upper + lower, |r| <= m/2. Range: |upper| and |lower| at most 2^32.
+// The residue of 2^32 upper + lower, |r| <= m/2. Precondition: |upper| and |lower| at most 2^32.
 OZFP4_HD double residue_of_halves(double upper, double lower, const Bridge& m) {
   return reduce(reduce(upper, m.modulus, m.inverse) * m.word + lower, m.modulus, m.inverse);
 }
@@ -167,7 +167,7 @@ struct NearParts {
   }
 };
 
-// V from L, A and sums of residues, one for each bridge. Range: as at the top, |residue| <= 2^51.
+// V from L, A and sums of residues, one for each bridge. Precondition: as at the top, |residue| <= 2^51.
 template <int Bridges>
 OZFP4_HD SumParts join_near_sum(std::uint64_t word, double near, const double* residue) {
   const NearParts parts(word, near);

@@ -36,8 +36,8 @@ class WordOperand {
   // Groups of `Lines` lines. Threads may be at different ones at once; each step is over for all groups before the next begins.
   std::int64_t groups() const { return pitch_ / (Lines * view_.inner); }
 
-  // Copies the entries that are not read where they lie, and finds the scales. Range: request.bits at most kMostNearCapacity
-  // where the accuracy is scaled; the same request for all three.
+  // Copies the entries that are not read where they lie, and finds the scales. Precondition: request.bits at most
+  // kMostNearCapacity where the accuracy is scaled; the same request for all three.
   void begin_look(const ScaleRequest& request);
   void look(std::int64_t begin, std::int64_t end, const ScaleRequest& request);
   // False where this way does not serve the entries.
@@ -53,8 +53,8 @@ class WordOperand {
 
   void reduce(std::int64_t begin, std::int64_t end, Bridging bridging);
 
-  // In place of conversion: panels of kPanelLines lines as limbs, into planes as `shape` says. Range: capacities that its limbs
-  // hold; after raise.
+  // In place of conversion: panels of kPanelLines lines as limbs, into planes as `shape` says. Precondition: capacities that its
+  // limbs hold; after raise.
   void cut(std::int64_t begin, std::int64_t end, const ScaleRequest& request, const LimbShape& shape, char* planes);
 
   // The shifts of integers that are raised as far as they have no more than so many bits; of those that are not, where that is 0.

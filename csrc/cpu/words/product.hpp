@@ -37,7 +37,7 @@ WordWays ways_that_pay(std::int64_t m, std::int64_t n, std::int64_t k, const Pro
 
 class WordProduct {
  public:
-  // Range: float64 or float32 operands, extents of 1 and more; may_multiply_words. Not more than `workspace_limit` bytes.
+  // Precondition: float64 or float32 operands, extents of 1 and more; may_multiply_words. Not more than `workspace_limit` bytes.
   WordProduct(const OperandView& a, const OperandView& b, const ScaleRequest& request, const WordWays& ways,
               std::int64_t workspace_limit, StageTimes& times);
 

@@ -71,7 +71,7 @@ __device__ __forceinline__ Found find_line(const char* data, std::int64_t inner_
   return over_lanes<Records>(found_of(state), 1, kSharers);
 }
 
-// An entry's limbs. Range: capacity <= kLimbedBits<Limbs>; limbs of no meaning for entries that are not finite.
+// An entry's limbs. Precondition: capacity <= kLimbedBits<Limbs>; limbs of no meaning for entries that are not finite.
 template <int Limbs, class T>
 __device__ __forceinline__ Entry entry_of(T x, int shift) {
   Limbed<Limbs> limbs;

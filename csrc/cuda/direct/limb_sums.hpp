@@ -32,7 +32,7 @@ struct Limbed {
   std::int32_t limb[Limbs];
 };
 
-// Range: |v| <= 2^kLimbedBits<Limbs>, 2 or 3 limbs. Of other numbers the limbs have no meaning.
+// Precondition: |v| <= 2^kLimbedBits<Limbs>, 2 or 3 limbs. Of other numbers the limbs have no meaning.
 template <int Limbs>
 OZFP4_HD Limbed<Limbs> limbs_of(std::int64_t v) {
   static_assert(Limbs == 2 || Limbs == 3, "four hold more than 64 bits");
@@ -43,7 +43,7 @@ OZFP4_HD Limbed<Limbs> limbs_of(std::int64_t v) {
   return x;
 }
 
-// The same for four. Range: |v| <= 2^83.
+// The same for four. Precondition: |v| <= 2^83.
 OZFP4_HD Limbed<4> limbs_of(const WideInt<3>& v) {
   constexpr std::uint32_t mask = (1u << 21) - 1;
   return {{static_cast<std::int32_t>(v.word[0] & mask), static_cast<std::int32_t>(((v.word[0] >> 21) | (v.word[1] << 11)) & mask),
@@ -54,7 +54,7 @@ OZFP4_HD Limbed<4> limbs_of(const WideInt<3>& v) {
 inline constexpr int kLimbedWords = 6;
 static_assert(2 * kLimbedBits<4> + 19 + 1 <= 32 * kLimbedWords && kLimbedProducts<4> < 1 << 19, "dot products fit");
 
-// Range: up to kLimbedProducts<Limbs> products.
+// Precondition: up to kLimbedProducts<Limbs> products.
 template <int Limbs>
 struct LimbSums {
   static constexpr int count = 2 * Limbs - 1;

@@ -1,6 +1,6 @@
 // Matrices of operands and results, entry by entry: copies, sums with factors, and the mirrored half of a Gram matrix. No launch
-// synchronises or allocates; all may be captured, and throw LaunchError. Range: every extent at least 1, entries aligned to
-// their parts.
+// synchronises or allocates; all may be captured, and throw LaunchError. Precondition: every extent at least 1, entries aligned
+// to their parts.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -25,7 +25,7 @@ struct StridedMatrices {
 
 // ---- Complex matrices, of float64 or float32 -----------------------------------------------------------------------------
 
-// A copy, or i times it. Range: matrices of one type, apart from each other.
+// A copy, or i times it. Precondition: matrices of one type, apart from each other.
 void launch_copy(const MatrixExtents& extents, const StridedMatrices& from, const StridedMatrices& to, bool is_turned,
                  cudaStream_t stream);
 
@@ -40,7 +40,7 @@ struct ComplexMatrices {
 };
 
 // The right operand of a complex product as the real matrix that plans of it take (plan/plan.hpp, kPair): columns of 2 K numbers
-// one behind the other, (re, -im) of a column along K, then (im, re). Range: both aligned to two numbers.
+// one behind the other, (re, -im) of a column along K, then (im, re). Precondition: both aligned to two numbers.
 void launch_expand(const ComplexMatrices& from, void* to, cudaStream_t stream);
 
 // Matrices of A B lie one behind the other, as their rows do, in pairs of c's type.
@@ -56,8 +56,8 @@ struct ComplexMatrixSum {
 };
 
 // c = alpha (product + rest) + beta addend, as combine_complex on the CPU (cpu/complex/combine.hpp), and where there are bounds
-// half a unit in the last place of each part and |alpha| times what was lost, rounded up (arith/update/part_sum.hpp). Range:
-// finite factors.
+// half a unit in the last place of each part and |alpha| times what was lost, rounded up (arith/update/part_sum.hpp).
+// Precondition: finite factors.
 void launch_sum(const ComplexMatrixSum& sum, cudaStream_t stream);
 
 // ---- Integers --------------------------------------------------------------------------------------------------------------
@@ -71,8 +71,8 @@ struct IntegerLines {
   std::int64_t matrices = 1, matrix_stride = 0;
 };
 
-// As the int64 that scale and encode take, or nearest to zero modulo the modulus; lines and matrices one behind the other. Range:
-// `to` aligned to 8; integers of at most 32 bits, or a modulus.
+// As the int64 that scale and encode take, or nearest to zero modulo the modulus; lines and matrices one behind the other.
+// Precondition: `to` aligned to 8; integers of at most 32 bits, or a modulus.
 void launch_widen(const IntegerLines& from, char* to, cudaStream_t stream);
 
 struct IntegerMatrixSum {
@@ -100,7 +100,7 @@ struct Mirrored {
   std::int64_t matrices = 1, matrix_stride = 0;
 };
 
-// Rows [first, last) left of column `first` from the columns above. Range: 0 <= first <= last < 2^31; parts of pairs are
+// Rows [first, last) left of column `first` from the columns above. Precondition: 0 <= first <= last < 2^31; parts of pairs are
 // floating-point numbers.
 void launch_mirror(const Mirrored& matrix, cudaStream_t stream);
 

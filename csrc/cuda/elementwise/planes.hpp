@@ -23,7 +23,7 @@ struct JoinPlan {
   JoinedModulus modulus[kMaxModuli / kPair];
 };
 
-// Empty unless the plan is complex. Throws std::length_error for more moduli than it holds. Range: moduli of a byte.
+// Empty unless the plan is complex. Throws std::length_error for more moduli than it holds. Precondition: moduli of a byte.
 JoinPlan make_join_plan(const Plan& plan);
 
 // From the two residues of each modulus to those of the real and imaginary parts. In place, of outputs [modulus][which of
@@ -44,8 +44,8 @@ struct ByteParts {
   bool overlap_previous = false;     // programmatic dependent launch
 };
 
-// Adds the parts to the sum for all planes of the schedule: residues modulo their moduli, digits with their carries. Range:
-// digits of a sum that has room in the planes.
+// Adds the parts to the sum for all planes of the schedule: residues modulo their moduli, digits with their carries.
+// Precondition: digits of a sum that has room in the planes.
 void launch_add_bytes(const Schedule& schedule, const ByteParts& at, cudaStream_t stream);
 
 // Matrices of int32 one behind the other; pitch and stride in entries.
@@ -55,7 +55,7 @@ struct WordMatrices {
   std::int64_t pitch, matrix_stride;
 };
 
-// sum += part modulo 2^32. Range: matrices * rows < 2^63.
+// sum += part modulo 2^32. Precondition: matrices * rows < 2^63.
 void launch_add_words(const WordMatrices<std::uint32_t>& sum, const WordMatrices<const std::uint32_t>& part,
                       std::int64_t matrices, std::int32_t rows, std::int32_t columns, cudaStream_t stream);
 

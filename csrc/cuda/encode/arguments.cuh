@@ -21,7 +21,7 @@ template <class T>
 inline constexpr int kStepEntries = 1 << log_step_entries(sizeof(T));
 inline constexpr int kMaxLogSteps = 1;
 
-// Range: a power of two.
+// Precondition: a power of two.
 constexpr int log_of(int x) { return x == 1 ? 0 : 1 + log_of(x / 2); }
 template <int X>
 inline constexpr std::uint32_t kLog = static_cast<std::uint32_t>(log_of(X));

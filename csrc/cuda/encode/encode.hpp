@@ -84,7 +84,7 @@ struct EncodeJob {
 // limbs of no meaning there, within the alphabet. after_scale: the stream's latest work is launch_scale of these operands, so
 // that encode may start while that ends, where its code can (programmatic dependent launch). Neither synchronises nor allocates;
 // may be captured. Throws LaunchError, also where the build has no kernels for the current device that write E2M1 codes: there
-// are such for the GPUs whose multiply kernels take them. Range: nothing that find_encode_error has a reason against.
+// are such for the GPUs whose multiply kernels take them. Precondition: nothing that find_encode_error has a reason against.
 void launch_encode(const EncodePlan& plan, const EncodeJob& a, const EncodeJob& b, const int* units_used, cudaStream_t stream,
                    bool after_scale = false);
 

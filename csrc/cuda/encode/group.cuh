@@ -95,7 +95,7 @@ __device__ __forceinline__ void scale_group(const T (&x)[kGroup], int shift, boo
   }
 }
 
-// Entries that are integers themselves. Range: they fit, uint64 ones in three words.
+// Entries that are integers themselves. Precondition: they fit, uint64 ones in three words.
 __device__ __forceinline__ void take_group(const std::int64_t (&x)[kGroup], ElementType, std::int32_t (&v)[kGroup]) {
 #pragma unroll
   for (int i = 0; i < kGroup; ++i) v[i] = static_cast<std::int32_t>(x[i]);

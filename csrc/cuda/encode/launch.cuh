@@ -69,7 +69,7 @@ void launch_floats(const EncodeLaunch& how) {
   }
 }
 
-// Words: those that there are kernels for. Range: the plan's are among them.
+// Words: those that there are kernels for. Precondition: the plan's are among them.
 template <EncodeKind Kind, int... Words>
 void launch_words(const EncodeLaunch& how) {
   const auto try_words = [&](auto words) {

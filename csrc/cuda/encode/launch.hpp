@@ -22,7 +22,7 @@ struct EncodeLaunch {
   ElementType type() const { return (a.lines != 0 ? a : b).operand.view.type; }
 };
 
-// The launches of the kinds of a source of kernels. Range: kinds and words that find_encode_error has nothing against.
+// The launches of the kinds of a source of kernels. Precondition: kinds and words that find_encode_error has nothing against.
 void launch_residues(const EncodeLaunch& how);
 void launch_limbs(const EncodeLaunch& how);
 void launch_codes(const EncodeLaunch& how);
@@ -77,7 +77,7 @@ struct TileCut {
 // Pairs are written, and padded, up to the next multiple of 16 bytes as all others are: no tile may begin beyond.
 constexpr int least_log_tile_k(EncodeKind kind) { return is_of_pairs(kind) ? kMinLogTileK + 1 : kMinLogTileK; }
 
-// Range: as many lines as make the tile, at most 256.
+// Precondition: as many lines as make the tile, at most 256.
 inline EncodeOperand cut_tiles(const EncodeJob& job, EncodeKind kind, const TileCut& tile) {
   const DeviceOperand& operand = job.operand.view;
   const int bytes = entry_bytes(operand.type);
@@ -100,7 +100,7 @@ inline EncodeOperand cut_tiles(const EncodeJob& job, EncodeKind kind, const Tile
 
 inline std::int64_t tile_count(const EncodeOperand& operand) { return std::int64_t(operand.line_tiles) * operand.k_tiles; }
 
-// Adds the tiles of an operand, and what they take of shared memory. Range: A before B.
+// Adds the tiles of an operand, and what they take of shared memory. Precondition: A before B.
 inline void add_operand(EncodeArguments& arguments, int i, const EncodeOperand& operand) {
   arguments.operand[i] = operand;
   const auto tiles = static_cast<std::uint32_t>(tile_count(operand));

@@ -33,7 +33,8 @@ namespace ozfp4 {
 // Words of the longest integers.
 inline constexpr int kMaxByteWords = 7;
 
-// Bits of the integers that so many words serve: |v| <= 2^byte_bits(words), which is also the offset. Range: 1 .. kMaxByteWords.
+// Bits of the integers that so many words serve: |v| <= 2^byte_bits(words), which is also the offset. Precondition: 1 ..
+// kMaxByteWords.
 constexpr int byte_bits(int words) { return 32 * words - 2; }
 
 // The integer plus its offset.
@@ -42,7 +43,8 @@ struct IntegerBytes {
   std::uint32_t word[Words];
 };
 
-// Range: |v| <= 2^byte_bits(Words). Other values (of non-finite entries) give bytes of no meaning, but residues still in [0, m).
+// Precondition: |v| <= 2^byte_bits(Words). Other values (of non-finite entries) give bytes of no meaning, but residues still in
+// [0, m).
 template <int Words>
 OZFP4_HD IntegerBytes<Words> bytes_of(const WideInt<Words>& v) {
   IntegerBytes<Words> bytes;
@@ -84,13 +86,13 @@ OZFP4_HD std::uint32_t dot_bytes(std::uint32_t a, std::uint32_t b, std::uint32_t
 }
 
 // From the dot product of all bytes, preset included, to a word whose low byte is the residue in [0, m); the other bytes are of
-// no meaning. Range: the constants of one ByteModulus, and its dot product with any bytes.
+// no meaning. Precondition: the constants of one ByteModulus, and its dot product with any bytes.
 OZFP4_HD std::uint32_t reduce_dot(std::uint32_t bits, float inverse, float shift, std::uint32_t negated) {
   const float quotient = fused_multiply_add(float_from_bits<float>(bits), inverse, shift);
   return bits + float_bits(quotient) * negated;
 }
 
-// The same word from the bytes. Range: any bytes.
+// The same word from the bytes. Precondition: any bytes.
 template <int Words>
 OZFP4_HD std::uint32_t residue_byte(const IntegerBytes<Words>& v, const ByteModulus<Words>& m) {
   std::uint32_t bits = m.preset;
@@ -101,8 +103,8 @@ OZFP4_HD std::uint32_t residue_byte(const IntegerBytes<Words>& v, const ByteModu
 // The largest x of so many bytes.
 constexpr double most_byte_sum(int m, int bytes) { return (bytes * 255 + 1) * (m - 1.0); }
 
-// Completes constants whose weights are there, for x <= most with the constant term `constant`, in [0, m). Range: m in [3, 256],
-// most + 2^16 < 2^23; throws std::invalid_argument beyond it and for those without constants.
+// Completes constants whose weights are there, for x <= most with the constant term `constant`, in [0, m). Precondition: m in [3,
+// 256], most + 2^16 < 2^23; throws std::invalid_argument beyond it and for those without constants.
 template <int Words>
 void set_quotient(ByteModulus<Words>& constants, int m, double most, std::uint32_t constant) {
   constexpr double two_23 = 8388608.0;
@@ -134,8 +136,8 @@ void set_quotient(ByteModulus<Words>& constants, int m, double most, std::uint32
   if (best >= most_cost) throw std::invalid_argument("no residue constants for modulus " + std::to_string(m));
 }
 
-// Constants of an integer of `words` words, in a structure that has room for more. Range: m in [3, 256], words in [1, Words];
-// throws std::invalid_argument for those without constants (for powers of two take 256 and reduce the byte).
+// Constants of an integer of `words` words, in a structure that has room for more. Precondition: m in [3, 256], words in [1,
+// Words]; throws std::invalid_argument for those without constants (for powers of two take 256 and reduce the byte).
 template <int Words>
 ByteModulus<Words> make_byte_modulus(int m, int words = Words) {
   ByteModulus<Words> constants;
@@ -160,8 +162,8 @@ OZFP4_HD IntegerBytes<2 * Words> pair_bytes(const IntegerBytes<Words>& x, const 
   return both;
 }
 
-// Constants of re x + im y from pair_bytes of integers of `words` words. Range: m as above, re and im in [0, m), 2 words <=
-// Words.
+// Constants of re x + im y from pair_bytes of integers of `words` words. Precondition: m as above, re and im in [0, m), 2 words
+// <= Words.
 template <int Words>
 ByteModulus<Words> make_pair_modulus(int m, int words, std::int64_t re, std::int64_t im) {
   ByteModulus<Words> constants;

@@ -31,7 +31,7 @@ TileCut tile_of(int inner, ElementType type) {
 
 static_assert(kMaxClusterBlocks << kMostLogTileK <= kMostShortEntries, "the longest lines of a cluster");
 
-// Adds the tiles of all lines of an operand. Range: A before B.
+// Adds the tiles of all lines of an operand. Precondition: A before B.
 void add_whole(const EncodePlan& plan, const EncodeJob& job, int i, ScaleEncodeArguments& arguments) {
   const DeviceOperand& view = job.operand.view;
   EncodeArguments& encode = arguments.encode;

@@ -16,7 +16,7 @@ bool can_scale_and_encode(const EncodePlan& plan, const DeviceOperand& a, const 
 
 // What launch_scale and launch_encode of all lines of the operands leave, and the planes beyond the prefix as well. With
 // clear_counters the launch may also start while the stream's latest work ends (programmatic dependent launch). Neither
-// synchronises nor allocates; may be captured. Throws LaunchError. Range: what find_scale_error, find_encode_error and
+// synchronises nor allocates; may be captured. Throws LaunchError. Precondition: what find_scale_error, find_encode_error and
 // can_scale_and_encode have nothing against.
 void launch_scale_encode(const EncodePlan& plan, const Operands<EncodeJob>& jobs, const CapacityRule& capacity,
                          const PrefixChoice& choice, void* scratch, cudaStream_t stream, void* clear_counters = nullptr);

@@ -82,7 +82,7 @@ struct TileLayout {
     return (line << log_pitch) + (byte ^ (((line ^ (byte >> 7)) & mask) << 4));
   }
   // Groups that follow each other go to different halves first, then quarters, then eighths: with few lines, the groups of
-  // several slots lie side by side. Range: log_pitch >= 4.
+  // several slots lie side by side. Precondition: log_pitch >= 4.
   __device__ __forceinline__ std::uint32_t in_columns(std::uint32_t line, std::uint32_t k) const {
     const std::uint32_t byte = (k << log_pitch) + line * static_cast<std::uint32_t>(sizeof(T));
     return byte ^ (__brev(k >> kLogGroup) >> 29 << 4);

@@ -23,8 +23,8 @@ struct SplitInteger {
   std::uint32_t low, high;
 };
 
-// round(x * factor) + (2^32 + 1) kSplitOffset. Range: |x * factor| <= 2^62, factor a power of two in [2^-1000, 2^1000]; other x
-// give words of no meaning. On the host in the default rounding mode.
+// round(x * factor) + (2^32 + 1) kSplitOffset. Precondition: |x * factor| <= 2^62, factor a power of two in [2^-1000, 2^1000];
+// other x give words of no meaning. On the host in the default rounding mode.
 OZFP4_HD SplitInteger split_integer(double x, double factor) {
   constexpr std::uint32_t upper = 0x43380000u, above = kSplitOffset - upper;
   constexpr double high = 3.0 * 0x1p83 + 0x1p32 * above, low = 3.0 * 0x1p51 + kSplitOffset;
@@ -35,7 +35,7 @@ OZFP4_HD SplitInteger split_integer(double x, double factor) {
 }
 
 // 2^shift as rest * factor, where the factor keeps its range. Multiplying with the rest first is exact, or its error is far below
-// what rounds to 0 (see scaled_integer_by_multiplication). Range: |shift| <= 2000.
+// what rounds to 0 (see scaled_integer_by_multiplication). Precondition: |shift| <= 2000.
 struct SplitScale {
   double rest, factor;
 };

@@ -29,7 +29,7 @@ struct TileDevice {
 double microseconds_of_tiles(int limbs, const DeviceResult& result, std::int32_t inner, bool certifies, const TileDevice& device);
 
 // As launch_direct, whose list has all entries of the rows that the lines of a tile do not certify. `limbs`: of tile_limbs; where
-// entries are certified there are eight. Range: can_multiply_tiles.
+// entries are certified there are eight. Precondition: can_multiply_tiles.
 void launch_tiles(int limbs, const ReconstructJob& job, const CapacityRule& capacity, cudaStream_t stream,
                   const Certification* certification);
 

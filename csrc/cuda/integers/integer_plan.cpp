@@ -15,7 +15,7 @@ using Wide = WideInt<8>;
 
 std::uint64_t low_of(const Wide& x) { return (static_cast<std::uint64_t>(x.word[1]) << 32) | x.word[0]; }
 
-// x mod m. Range: x >= 0.
+// x mod m. Precondition: x >= 0.
 std::uint64_t modulo_of(const Wide& x, std::uint64_t m) {
   std::uint64_t rest = 0;
   for (int i = 7; i >= 0; --i) {
@@ -24,7 +24,7 @@ std::uint64_t modulo_of(const Wide& x, std::uint64_t m) {
   return rest;
 }
 
-// floor(2^128 x / y). Range: 0 <= x < y < 2^255.
+// floor(2^128 x / y). Precondition: 0 <= x < y < 2^255.
 Unsigned128 fraction_of(Wide x, const Wide& y) {
   Unsigned128 quotient = 0;
   for (int bit = 0; bit < 128; ++bit) {

@@ -31,8 +31,8 @@ OZFP4_HD constexpr int first_integer_weight(int count) { return count * (count -
 // std::length_error for moduli that are too many, or too large for `checks`, which is to say whether an entry fits its type.
 IntegerPlan make_integer_plan(const Plan& plan, std::uint64_t modulus, bool checks);
 
-// The rule for all prefixes of such a plan: leaves the room that the quotient needs. Range: no |integer| exceeds an eighth of the
-// product of all moduli.
+// The rule for all prefixes of such a plan: leaves the room that the quotient needs. Precondition: no |integer| exceeds an eighth
+// of the product of all moduli.
 PrefixRule make_integer_prefix_rule(const Plan& plan);
 
 }  // namespace ozfp4

@@ -19,8 +19,8 @@ struct IntegerJob {
 // nullptr where the views keep the ranges of find_bytes_error and the result is of integers, else the reason.
 const char* find_integer_error(const IntegerPlan& plan, const IntegerJob& job);
 
-// Enqueues one kernel on the stream; neither synchronises nor allocates; may be captured into a graph. Throws LaunchError. Range:
-// nothing that find_integer_error has a reason against; overflows are given where the plan has fractions.
+// Enqueues one kernel on the stream; neither synchronises nor allocates; may be captured into a graph. Throws LaunchError.
+// Precondition: nothing that find_integer_error has a reason against; overflows are given where the plan has fractions.
 void launch_integer_reconstruct(const IntegerPlan& plan, const IntegerJob& job, cudaStream_t stream);
 
 }  // namespace ozfp4::cuda

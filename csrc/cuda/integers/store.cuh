@@ -5,7 +5,7 @@
 
 namespace ozfp4::cuda {
 
-// Range: 1, 2, 4 or 8 bytes; the address is a multiple of them.
+// Precondition: 1, 2, 4 or 8 bytes; the address is a multiple of them.
 __device__ __forceinline__ void store_entry(char* address, std::uint64_t value, int bytes) {
   switch (bytes) {
     case 1: *reinterpret_cast<std::uint8_t*>(address) = static_cast<std::uint8_t>(value); return;

@@ -43,8 +43,8 @@ struct CudaLayout {
 };
 
 // That of a product that one launch makes, of at most `cap` bytes; none where `direct` or the product is against it. Of a complex
-// plan the product is the real one, without parts. `factors`: what this device takes over what the models say, above 0. Range: as
-// make_layout.
+// plan the product is the real one, without parts. `factors`: what this device takes over what the models say, above 0.
+// Precondition: as make_layout.
 std::optional<CudaLayout> make_direct_layout(const CudaPlan& plan, const CudaProduct& product, const Gpu& gpu, std::int64_t cap,
                                              const ForcedChoice& forced, Direct direct, const OfWays& factors = {1, 1, 1, 1});
 

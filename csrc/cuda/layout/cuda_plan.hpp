@@ -27,7 +27,7 @@ enum class Second : std::uint8_t {
 
 struct Promise {
   Accuracy accuracy = Accuracy::scaled;
-  Rounding rounding = Rounding::nearest;  // of the result; Range: nearest unless the accuracy is correct
+  Rounding rounding = Rounding::nearest;  // of the result; Precondition: nearest unless the accuracy is correct
   Second second = Second::none;
   int precision = 53;         // of the result's type: 53 or 24
   bool updates = false;       // the result is alpha A B + beta C

@@ -9,7 +9,7 @@ namespace ozfp4::cuda {
 // Above what any memory holds, and so little that a sum of all parts of a workspace does not overflow.
 inline constexpr std::int64_t kMostBytes = std::int64_t(1) << 55;
 
-// The product, or kMostBytes where it is larger: stacks of expanded operands can be of any size. Range: numbers from 0 on.
+// The product, or kMostBytes where it is larger: stacks of expanded operands can be of any size. Precondition: numbers from 0 on.
 inline std::int64_t size_of(std::initializer_list<std::int64_t> factors) {
   std::int64_t product = 1;
   for (const std::int64_t factor : factors) {

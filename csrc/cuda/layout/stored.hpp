@@ -20,15 +20,16 @@ struct StoredLayout {
 // Bytes of a line of a plane: whole lines of the cache for the multiply kernel, where it is long enough.
 std::int64_t plane_pitch(Element element, std::int64_t inners);
 
-// `matrices` are those of both parts where the operand has_parts. Range: a plan that is not for INT8 products; at least one line.
+// `matrices` are those of both parts where the operand has_parts. Precondition: a plan that is not for INT8 products; at least
+// one line.
 StoredLayout make_stored_layout(const CudaPlan& plan, std::int64_t matrices, std::int32_t lines, std::int32_t inner,
                                 bool has_parts);
 
-// The lines of a turn. `view` is that of the turn, from its first line and matrix on. Range: stored.exists().
+// The lines of a turn. `view` is that of the turn, from its first line and matrix on. Precondition: stored.exists().
 PreparedOperand take_stored(const CudaPlan& plan, const StoredOperand& stored, const DeviceOperand& view);
 
-// The part of the planes that a block takes, from line `line` and entry `inner` of a line on. Range: whole bytes, multiples
-// of 16.
+// The part of the planes that a block takes, from line `line` and entry `inner` of a line on. Precondition: whole bytes,
+// multiples of 16.
 Planes planes_from(const Planes& planes, std::int32_t line, std::int32_t inner);
 
 }  // namespace ozfp4::cuda

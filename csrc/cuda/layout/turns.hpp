@@ -58,7 +58,7 @@ struct Turn {
   DeviceUpdate update = {};
 };
 
-// Range: index in [0, turns.count); the turn's matrices fit a Stack.
+// Precondition: index in [0, turns.count); the turn's matrices fit a Stack.
 Turn turn_at(const CudaProduct& product, const Turns& turns, std::int64_t index);
 
 // As many axes as a launch takes, and no more matrices than it counts. Throws std::invalid_argument where B is kept in parts and

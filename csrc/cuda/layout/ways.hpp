@@ -23,8 +23,8 @@ struct OfWays {
   double direct, thin, tiles, stages;
 };
 
-// Microseconds by the models, which an H200 gave; INFINITY where there is no kernel. Range: a product that one turn makes, as
-// make_layout.
+// Microseconds by the models, which an H200 gave; INFINITY where there is no kernel. Precondition: a product that one turn makes,
+// as make_layout.
 OfWays model_times(const CudaPlan& plan, const CudaProduct& product, const Gpu& gpu);
 
 // The way of a product that `turn` makes. Of a complex plan the product is the real one, without parts. `factors`: what this
@@ -33,7 +33,8 @@ Way find_way(const CudaPlan& plan, const CudaProduct& product, const Turn& turn,
              const OfWays& factors);
 
 // What the stages take: microseconds on an H200, of as many multiprocessors as `gpu` has; other devices are taken to differ from
-// it as in the ways without planes. Of a complex plan the turn is of the real product, without parts. Range: as make_layout.
+// it as in the ways without planes. Of a complex plan the turn is of the real product, without parts. Precondition: as
+// make_layout.
 double microseconds_of_stages(const CudaPlan& plan, const Turn& turn, const Gpu& gpu);
 
 // What of that, and of certified products tile by tile, is for entries without a certificate, normal(0, 1) operands: lines of

@@ -53,7 +53,7 @@ const char* find_output_error(const GemmProblem& problem) {
   return nullptr;
 }
 
-// Whether the product is below 2^31, zeros taken for ones. Range: numbers from 0 on.
+// Whether the product is below 2^31, zeros taken for ones. Precondition: numbers from 0 on.
 bool fits_words(std::initializer_list<std::int64_t> factors) {
   std::int64_t product = 1;
   for (const std::int64_t factor : factors) {

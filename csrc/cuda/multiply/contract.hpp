@@ -78,7 +78,7 @@ struct GemmProblem : ScheduleView {
   const GemmStep* device_steps = nullptr;  // the same steps in device memory; needed beyond kMaxInlineSteps only
   const int* moduli_used = nullptr;        // device, may be null: how many leading moduli to compute, whatever it holds
 
-  // Whether the steps store int32 instead of bytes. Range: a problem without an error.
+  // Whether the steps store int32 instead of bytes. Precondition: a problem without an error.
   bool stores_words() const { return unit_count > 0 && steps[unit_begin[1] - 1].action == Action::store_int32; }
   void attach(const Schedule& schedule) { static_cast<ScheduleView&>(*this) = schedule.view(); }
 };
@@ -129,7 +129,7 @@ struct ForcedChoice {
 
 OZFP4_CUDA_EXPORT const char* kernel_name(Kernel kernel);
 
-// Its tiles, in the order in which they are tried. Range: of tile_of, a name that may be none of theirs; throws
+// Its tiles, in the order in which they are tried. Precondition: of tile_of, a name that may be none of theirs; throws
 // std::invalid_argument then.
 OZFP4_CUDA_EXPORT std::vector<TileShape> kernel_tiles(Kernel kernel);
 TileShape tile_of(Kernel kernel, const std::string& name);
@@ -152,7 +152,7 @@ OZFP4_CUDA_EXPORT bool find_kernel(Element element, const Gpu& gpu, bool residue
 OZFP4_CUDA_EXPORT const int* held_capabilities();
 
 // The fastest tile and number of splits, by the kernel's cost model, and that model itself: clocks of all launches.
-// Range: of choose_tile, a forced tile that the kernel has, forced splits >= 1.
+// Precondition: of choose_tile, a forced tile that the kernel has, forced splits >= 1.
 TileChoice choose_tile(const GemmShape& shape, Kernel kernel, Element element, const Gpu& gpu, const ForcedChoice& forced = {});
 double predict_clocks(const GemmShape& shape, const TileChoice& choice, Kernel kernel, Element element, const Gpu& gpu);
 
@@ -164,7 +164,7 @@ const char* find_problem_error(const GemmProblem& problem, const TileChoice& cho
 const char* find_launch_error(const GemmProblem& problem, const TileChoice& choice, Kernel kernel, const Gpu& gpu);
 
 // Neither synchronises nor allocates; may be captured into a graph. Throws LaunchError.
-// Range: what find_launch_error has nothing against, for the current device.
+// Precondition: what find_launch_error has nothing against, for the current device.
 void launch_gemm(const GemmProblem& problem, const TileChoice& choice, Kernel kernel, cudaStream_t stream);
 
 }  // namespace ozfp4::cuda

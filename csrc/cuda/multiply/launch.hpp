@@ -40,7 +40,7 @@ static_assert(sizeof(MultiplyParams) < 32764, "the limit of a kernel's parameter
 // Launches the variant of a kernel for a tile and an element; `how` says all but the threads and the shared memory of a block.
 using Start = void (*)(const MultiplyParams& params, TileShape shape, Element element, const LaunchConfig& how);
 
-// Throws LaunchError. Range: as launch_gemm.
+// Throws LaunchError. Precondition: as launch_gemm.
 void launch_params(const KernelRow& row, const GemmProblem& problem, const TileChoice& choice, cudaStream_t stream, Start start);
 
 // The same as a Launch.
@@ -84,7 +84,7 @@ void start_stand_in_bulk(const MultiplyParams& params, TileShape shape, Element 
 }  // namespace ozfp4::cuda::mma_sync
 
 // Through CUTLASS, not run on hardware. Of the choice only splits and overlap_previous count. One launch per fold of the longest
-// chain, more beyond kMaxLaunchMatrices. Range: also what find_pass_error has nothing against.
+// chain, more beyond kMaxLaunchMatrices. Precondition: also what find_pass_error has nothing against.
 namespace ozfp4::cuda::tcgen05 {
 void launch_fp4(const KernelRow& row, const GemmProblem& problem, const TileChoice& choice, cudaStream_t stream);
 void launch_fp4_96(const KernelRow& row, const GemmProblem& problem, const TileChoice& choice, cudaStream_t stream);

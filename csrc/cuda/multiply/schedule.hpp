@@ -93,7 +93,7 @@ struct Schedule {
   int unit_count() const { return static_cast<int>(unit_begin.size()) - 1; }
   // From the first residue of a modulus to that of the next, in what reconstruct reads.
   int planes_per_modulus() const { return units_per_modulus; }
-  // Range: the schedule stays where it is and as it is.
+  // Precondition: the schedule stays where it is and as it is.
   ScheduleView view() const {
     return {element, product_bound, steps.data(), unit_begin.data(), unit_count(), units_per_modulus, out_planes};
   }
@@ -109,8 +109,8 @@ inline Schedule make_schedule(const Plan& plan, Element element, int k) { return
 int integer_bits(const Plan& plan, std::int64_t k);
 
 // Smallest number of digit planes that hold every integer of a product over inner dimension k: the digits of all groups,
-// the rest of the carry as further digits, and a last plane of magnitude at most 127. Range: scheme I, base 13 or 256. Throws
-// std::length_error where the integers are longer than kMaxWords.
+// the rest of the carry as further digits, and a last plane of magnitude at most 127. Precondition: scheme I, base 13 or 256.
+// Throws std::length_error where the integers are longer than kMaxWords.
 int positional_digits(const Plan& plan, std::int64_t k);
 
 // Walks the schedule with worst-case accumulators, 32-bit integers for bytes, FP32 for E2M1 codes: nullptr where it is well

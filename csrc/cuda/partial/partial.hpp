@@ -25,7 +25,8 @@ struct PieceLines {
 
 // What the verdict of a product says is what all pieces of its lines say together. Each of these throws std::invalid_argument
 // with the stage and the reason where a stage does not take what it is given, and LaunchError; they neither synchronise nor
-// allocate. Range: a plan of moduli that is not complex, for this piece's entries along K; extents >= 1; on the current device.
+// allocate. Precondition: a plan of moduli that is not complex, for this piece's entries along K; extents >= 1; on the current
+// device.
 
 // `operand`: scaled as the whole lines are, with shifts and, where the promise has any, records, whose `rounded` grows by what is
 // rounded here if the accuracy is "correct", and stays as it is if not.
@@ -39,8 +40,8 @@ OZFP4_CUDA_EXPORT void multiply_piece(const CudaPlan& plan, const PieceLines& a,
 
 // `residues`: of `pieces` pieces, `piece_stride` bytes from each to the next, as multiply_piece leaves them; the first one's
 // become the sums. Behind the last one are so many bytes to be read as planes that are not in use. `a`, `b`: views of whole
-// lines, whose data nobody reads. `k`, that of the views, is the plan's. Range: 1 to kMaxSplits pieces; a list where the promise
-// certifies, zero before, with counts.
+// lines, whose data nobody reads. `k`, that of the views, is the plan's. Precondition: 1 to kMaxSplits pieces; a list where the
+// promise certifies, zero before, with counts.
 OZFP4_CUDA_EXPORT void finish_pieces(const CudaPlan& plan, std::uint8_t* residues, int pieces, std::int64_t piece_stride,
                                      const ScaledOperand& a, const ScaledOperand& b, const DeviceResult& result,
                                      const Listed& listed, const Verdict* verdict, const Stages& stages);

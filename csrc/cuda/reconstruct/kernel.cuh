@@ -14,7 +14,7 @@ namespace ozfp4::cuda::short_form {
 
 // Every warp takes some rows of a segment of columns. Bytes -> columns, in the lanes that have the bytes -> shared memory
 // -> integers -> results, in the lanes that store them. Long because what lives in registers from row to row is all of it.
-// Nothing is done where the launch is for another number of moduli. Range: the previous kernel was waited for.
+// Nothing is done where the launch is for another number of moduli. Precondition: the previous kernel was waited for.
 template <class T, class S>
 __device__ __forceinline__ void reconstruct_rows(const Parameters<S>& p, Shared<S>& shared, Certifying<S>& certifying) {
   constexpr int vec = S::vec;

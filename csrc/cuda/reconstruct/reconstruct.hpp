@@ -48,7 +48,7 @@ const char* find_bytes_error(const DeviceResult& result, const Residues& residue
 const char* find_reconstruct_error(const ReconstructJob& job);
 
 // Enqueues one kernel on the stream (certification null: every entry is rounded to nearest); neither synchronises nor allocates;
-// may be captured into a graph. Throws LaunchError. Range: nothing that find_reconstruct_error has a reason against.
+// may be captured into a graph. Throws LaunchError. Precondition: nothing that find_reconstruct_error has a reason against.
 void launch_reconstruct(const ReconstructPlan& plan, const ReconstructJob& job, cudaStream_t stream,
                         const Certification* certification = nullptr);
 

@@ -65,8 +65,8 @@ ColumnConstants<Words> column_constants(const ReconstructPlan& plan, int prefix)
 }
 
 // Throws std::length_error where the integers are longer than kMaxWords or the weights more than kMaxLongWeights; k matters
-// for positional plans only. `is_long`: of the long form, where the short one would serve as well. Range: residues of one byte
-// (alphabets fp4 and int8).
+// for positional plans only. `is_long`: of the long form, where the short one would serve as well. Precondition: residues of one
+// byte (alphabets fp4 and int8).
 ReconstructPlan make_reconstruct_plan(const Plan& plan, std::int64_t k, bool is_long = false);
 
 }  // namespace ozfp4

@@ -82,7 +82,7 @@ OZFP4_HD std::uint32_t add_to_exponent(std::uint32_t bits, std::int32_t step) {
 }
 
 // value * 2^exponent, rounded once. With `is_rare` set the result is meaningless and round_scaled has to be asked: it may be
-// subnormal or overflow. Range: |exponent| < 2^20; for Words > 2 the uppermost word is not redundant, unless value = 0.
+// subnormal or overflow. Precondition: |exponent| < 2^20; for Words > 2 the uppermost word is not redundant, unless value = 0.
 template <class T, int Words>
 OZFP4_HD T round_leading(const WideInt<Words>& value, std::int32_t exponent, bool& is_rare) {
   using Format = FloatFormat<T>;

@@ -16,7 +16,7 @@ struct LaneScales {
   std::int32_t row_shift = 0, column_shift[Vec] = {};
   std::uint32_t row_flags = 0, column_flags = 0;
 
-  // Range: the place holds entries and rows.
+  // Precondition: the place holds entries and rows.
   template <class Place>
   __device__ __forceinline__ void load(const ReconstructJob& job, const Place& place, const Lines& lines) {
     const int lane = static_cast<int>(threadIdx.x % 32);

@@ -28,7 +28,7 @@ inline constexpr std::uint32_t kPlus = 1, kMinus = 2, kBoth = kPlus | kMinus;
 __device__ __forceinline__ bool is_infinite(double x) { return magnitude_bits(x) == kInfinityBits<double>; }
 __device__ __forceinline__ std::uint32_t sign_of(double product) { return product > 0 ? kPlus : product < 0 ? kMinus : kBoth; }
 
-// The sum of infinite products. Range: seen != 0.
+// The sum of infinite products. Precondition: seen != 0.
 __device__ __forceinline__ double sum_of_signs(std::uint32_t seen) {
   const std::uint64_t sign = seen == kMinus ? std::uint64_t(1) << 63 : 0, quiet = seen == kBoth ? std::uint64_t(1) << 51 : 0;
   return float_from_bits<double>(kInfinityBits<double> | sign | quiet);

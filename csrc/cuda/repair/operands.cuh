@@ -53,7 +53,7 @@ struct TilePlace {
   }
 };
 
-// Columns [0, count) of 32. Range: any count.
+// Columns [0, count) of 32. Precondition: any count.
 __device__ __forceinline__ std::uint32_t first_bits(std::int32_t count) {
   return count <= 0 ? 0u : count >= 32 ? 0xffffffffu : (1u << count) - 1;
 }

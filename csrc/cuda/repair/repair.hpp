@@ -31,7 +31,7 @@ struct RepairJob {
 };
 
 // Enqueues one kernel on the stream, which ends at once where nothing is listed; neither synchronises nor allocates; may be
-// captured into a graph. Throws LaunchError. Range: views that reconstruct takes.
+// captured into a graph. Throws LaunchError. Precondition: views that reconstruct takes.
 void launch_repair(const RepairJob& job, cudaStream_t stream);
 
 }  // namespace ozfp4::cuda

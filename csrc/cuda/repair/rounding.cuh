@@ -30,7 +30,7 @@ struct PlainRounding {
   }
 };
 
-// Range: finite entries of C.
+// Precondition: finite entries of C.
 template <class T>
 struct UpdateRounding {
   using Value = T;

@@ -93,7 +93,7 @@ __device__ __forceinline__ Entry entry_of(const Parameters& p, std::int64_t firs
 }
 
 // One warp: marks tile number `slot` of the group as dense, or takes its entries to the sparse list, as many as its words have. A
-// lane reads its own words alone. Tiles of more than `most` entries are dense. Range: at most kMostSparse.
+// lane reads its own words alone. Tiles of more than `most` entries are dense. Precondition: at most kMostSparse.
 __device__ __forceinline__ void sort_tile(Shared& shared, int slot, std::uint32_t most) {
   const int lane = static_cast<int>(threadIdx.x % 32);
   std::uint32_t word[2][2], count = 0;

@@ -13,7 +13,7 @@ namespace ozfp4 {
 // Added to every exponent and weight, so that none is negative: the least weight of FP64, which is below that of FP32.
 inline constexpr int kFactBias = -FloatFormat<double>::lowest_exponent;
 
-// Range: the sum of biased exponents, each at most 2097, fits: fewer than 2^31 entries, or than 2^20 of short facts.
+// Precondition: the sum of biased exponents, each at most 2097, fits: fewer than 2^31 entries, or than 2^20 of short facts.
 template <class Sum>
 struct FactsOf {
   std::uint32_t lowest = kNoLowest + kFactBias;  // biased
@@ -48,7 +48,7 @@ OZFP4_HD FactsOf<Sum> combine(const FactsOf<Sum>& x, const FactsOf<Sum>& y) {
   return {x.lowest < y.lowest ? x.lowest : y.lowest, x.nonzeros + y.nonzeros, x.exponent_sum + y.exponent_sum};
 }
 
-// Range: exponent is the largest of the entries' that the facts are of.
+// Precondition: exponent is the largest of the entries' that the facts are of.
 template <class Sum>
 OZFP4_HD LineFacts line_facts(const FactsOf<Sum>& facts, int exponent) {
   const auto nonzeros = static_cast<std::int64_t>(facts.nonzeros);
@@ -60,8 +60,8 @@ OZFP4_HD LineFacts line_facts(const FactsOf<Sum>& facts, int exponent) {
 OZFP4_HD std::uint32_t low_significand(std::uint64_t magnitude) { return static_cast<std::uint32_t>(magnitude); }
 OZFP4_HD std::uint32_t low_significand(std::uint32_t magnitude) { return (magnitude & 0x7FFFFFu) | 0x800000u; }
 
-// One by one, in a loop: what seldom happens takes no registers from what often does. Range: any entries; zeros and non-finite
-// ones add nothing.
+// One by one, in a loop: what seldom happens takes no registers from what often does. Precondition: any entries; zeros and
+// non-finite ones add nothing.
 template <class Sum, class T, int N>
 OZFP4_HD void add_odd_batch(FactsOf<Sum>& facts, const T (&x)[N]) {
   T left[N];
@@ -80,8 +80,8 @@ OZFP4_HD void add_odd_batch(FactsOf<Sum>& facts, const T (&x)[N]) {
   }
 }
 
-// Range: any entries, `largest` the largest of their upper words. What most numbers are, normal with a bit set among the lowest
-// 32 of the significand, takes a search for one bit an entry; a batch with others, zeros among them, is taken one by one.
+// Precondition: any entries, `largest` the largest of their upper words. What most numbers are, normal with a bit set among the
+// lowest 32 of the significand, takes a search for one bit an entry; a batch with others, zeros among them, is taken one by one.
 template <class Sum, class T, int N>
 OZFP4_HD void add_batch(FactsOf<Sum>& facts, const T (&x)[N], std::uint32_t largest) {
   using Format = FloatFormat<T>;

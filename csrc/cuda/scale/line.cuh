@@ -80,7 +80,7 @@ __device__ __forceinline__ LineState combine_warp(LineState state) {
   }
   return state;
 }
-// Range: the sums of all lanes fit a short state's.
+// Precondition: the sums of all lanes fit a short state's.
 __device__ __forceinline__ ShortRecordedState combine_warp(const ShortRecordedState& state) {
   constexpr unsigned all = 0xFFFFFFFFu;
   const ShortFacts& facts = state.facts;

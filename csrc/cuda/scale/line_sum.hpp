@@ -16,7 +16,7 @@ struct LineSum {
   float sum = 0.0f;
 };
 
-// At least a * b + c. Range: nonnegative finite numbers, no overflow.
+// At least a * b + c. Precondition: nonnegative finite numbers, no overflow.
 OZFP4_HD float multiply_add_up(float a, float b, float c) {
 #if defined(__CUDA_ARCH__)
   return __fmaf_ru(a, b, c);
@@ -25,7 +25,7 @@ OZFP4_HD float multiply_add_up(float a, float b, float c) {
 #endif
 }
 
-// 2^exponent. Range: exponent in [-126, 127].
+// 2^exponent. Precondition: exponent in [-126, 127].
 OZFP4_HD float power_of_two(int exponent) { return float_from_bits<float>(static_cast<std::uint32_t>(exponent + 127) << 23); }
 
 // Entries this far below the line's exponent count as if they were this far: 2^-120 of the largest, and still a bound.
@@ -48,7 +48,7 @@ OZFP4_HD LineSum combine(LineSum x, LineSum y) {
   return x;
 }
 
-// Adds one entry. Range: x finite and nonzero, subnormal numbers included.
+// Adds one entry. Precondition: x finite and nonzero, subnormal numbers included.
 template <class T>
 OZFP4_HD void add_entry(LineSum& line, T x) {
   constexpr int fraction_bits = FloatFormat<T>::precision - 1;
@@ -84,7 +84,7 @@ OZFP4_HD bool is_plain(std::uint32_t largest) {
   return largest >= UpperWord<T>::smallest && largest < UpperWord<T>::infinity;
 }
 
-// Adds a batch of entries, given their words and the largest of them. Range: is_plain(largest).
+// Adds a batch of entries, given their words and the largest of them. Precondition: is_plain(largest).
 //
 // The word of a normal number is field * 2^f + (the upper f bits of the fraction); one more in the last place bounds the
 // magnitude from above (FP32 words are whole and need it not). Subtracting the line's field moves the exponent, so with
@@ -106,7 +106,7 @@ OZFP4_HD void add_words(LineSum& line, const std::uint32_t (&word)[N], std::uint
 }
 
 // The sum of a line as it would have to be for norm_squared_bound of another capacity, `reference`, to bound the line's integers,
-// which have `capacity` bits; infinite where it is too large for FP32. Range: capacity - reference in [-60, 60].
+// which have `capacity` bits; infinite where it is too large for FP32. Precondition: capacity - reference in [-60, 60].
 OZFP4_HD float sum_at_capacity(float sum, int capacity, int reference) {
   return multiply_add_up(sum, power_of_two(2 * (capacity - reference)), 0.0f);
 }

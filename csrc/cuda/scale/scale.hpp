@@ -51,17 +51,17 @@ const char* find_scale_error(const Operands<ScaledOperand>& operands, const Capa
 // Enqueues the stage on the stream (kernels and memory sets only: no synchronisation, no allocation, capturable).
 // clear_counters: kScaleCounterBytes of them; null: the scratch holds counters, set to zero first. The norms are written, and the
 // verdict, if choice.rule.all > 0. Records are written whole; where the accuracy is correct, `rounded` is 0 for encode
-// to count up. Throws LaunchError. Range: nothing that find_scale_error has a reason against.
+// to count up. Throws LaunchError. Precondition: nothing that find_scale_error has a reason against.
 void launch_scale(const Operands<ScaledOperand>& operands, const CapacityRule& capacity, const PrefixChoice& choice,
                   void* scratch, cudaStream_t stream, void* clear_counters = nullptr);
 
 // Enqueues words[line][kPieceWords] of arith/accuracy/line_facts.hpp for the lines of one matrix, whose entries are pieces of
-// longer lines; scratch as for launch_scale. Neither synchronises nor allocates. Throws LaunchError. Range: float64 or float32,
-// outer and inner >= 1, no stack.
+// longer lines; scratch as for launch_scale. Neither synchronises nor allocates. Throws LaunchError. Precondition: float64 or
+// float32, outer and inner >= 1, no stack.
 OZFP4_CUDA_EXPORT void launch_piece_facts(const DeviceOperand& operand, std::int64_t* words, void* scratch, cudaStream_t stream);
 
 // Enqueues the choice for two operands that were scaled before, each by itself; neither synchronises nor allocates. Throws
-// LaunchError. Range: operands with norms and extremes, a rule with all > 0 and a verdict.
+// LaunchError. Precondition: operands with norms and extremes, a rule with all > 0 and a verdict.
 void launch_choose(const ScaledOperand& a, const ScaledOperand& b, const CapacityRule& capacity, const PrefixChoice& choice,
                    cudaStream_t stream);
 

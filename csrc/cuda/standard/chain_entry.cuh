@@ -45,8 +45,8 @@ struct KRange {
   std::int64_t begin, end;
 };
 
-// The chain of a row and a column, by one thread; `repeats`: of both times a power of two (chain.hpp). Range: all other products
-// are 0, and `begin` is even.
+// The chain of a row and a column, by one thread; `repeats`: of both times a power of two (chain.hpp). Precondition: all other
+// products are 0, and `begin` is even.
 template <class T>
 __device__ __noinline__ T chain_of_lines(const RepairLines& a, const RepairLines& b, std::int64_t row, std::int64_t column,
                                          KRange range, bool exchanges, bool repeats) {

@@ -34,11 +34,12 @@ struct SettleJob : RepairJob {
   char* magnitudes = nullptr;
   bool has_exact_list = false;  // of chains alone, and all of them
   // Of a real form, made as the transpose of the complex product that was asked for: imaginary parts, the odd columns or where B
-  // has_parts the matrices of the second, take the two products of each pair along K in the other order. Range: K is even then.
+  // has_parts the matrices of the second, take the two products of each pair along K in the other order. Precondition: K is even
+  // then.
   bool exchanges_pairs = false;
 };
 
-// As launch_repair, with which the job has rounding and masks in common, of which there are none here. Range: the same.
+// As launch_repair, with which the job has rounding and masks in common, of which there are none here. Precondition: the same.
 void launch_settle(const SettleJob& job, cudaStream_t stream);
 
 }  // namespace ozfp4::cuda

@@ -22,7 +22,7 @@ struct Balanced {
   std::int32_t limb[Limbs];
 };
 
-// The limbs of round(x * scale), ties to even. Range: scale a power of two that is a normal number, |x| * scale <=
+// The limbs of round(x * scale), ties to even. Precondition: scale a power of two that is a normal number, |x| * scale <=
 // 2^kBalancedCapacity; of other x, non-finite ones among them, the limbs have no meaning, but are integers of 32 bits.
 //
 // 1.5 * 2^(52 + w) counts by 2^w: a sum with a number below 2^(51 + w) has the multiple of 2^w nearest to the number in the lower
@@ -78,7 +78,7 @@ struct BalancedSums {
 };
 
 // Digits of 27 bits that hold every sum of products: sums of digits of many of them need no carries. All are in [0, 2^27) but the
-// last, which has the sign and is below 2^12 in magnitude. Range: sums of up to kBalancedProducts.
+// last, which has the sign and is below 2^12 in magnitude. Precondition: sums of up to kBalancedProducts.
 inline constexpr int kSumDigits = 7;
 inline constexpr std::uint32_t kDigitMask = (1u << kBalancedBits) - 1;
 struct SumDigits {
@@ -101,7 +101,7 @@ OZFP4_HD SumDigits digits_of(const BalancedSums<Limbs>& sums) {
 // Words that hold every number of such digits: 2 * 82 bits, those of the number of products, and a sign.
 inline constexpr int kDigitWords = 6;
 
-// sum digit_i 2^(27 i). Range: |digit_i| < 2^62, a value that the words hold.
+// sum digit_i 2^(27 i). Precondition: |digit_i| < 2^62, a value that the words hold.
 OZFP4_HD WideInt<kDigitWords> value_of_digits(const std::int64_t (&digit)[kSumDigits]) {
   WideInt<kDigitWords> value = wide_from<kDigitWords>(digit[kSumDigits - 1]);
   for (int i = kSumDigits - 2; i >= 0; --i) {

@@ -22,15 +22,16 @@ inline constexpr std::int32_t kMostThinLines = 8;
 bool can_multiply_thinly(const ReconstructJob& job, const CapacityRule& capacity);
 
 // Its time in microseconds on as many multiprocessors as on an H200 (benchmarks/choice.py); other devices are taken to
-// differ from it as in the stages. Range: can_multiply_thinly.
+// differ from it as in the stages. Precondition: can_multiply_thinly.
 double microseconds_of_thin(const ReconstructJob& job, bool certifies, int multiprocessors);
 
-// Bytes that launch_thin works in, 256-byte aligned. Range: can_multiply_thinly.
+// Bytes that launch_thin works in, 256-byte aligned. Precondition: can_multiply_thinly.
 std::int64_t thin_workspace_bytes(const ReconstructJob& job);
 
 // Scales, multiplies and rounds: shift, special and, where they are asked for, records of both operands are written, and the
-// result; `certification` as launch_reconstruct. Neither synchronises nor allocates; may be captured. Throws LaunchError. Range:
-// can_multiply_thinly, nothing that find_reconstruct_error has a reason against but for the residues, which there are not.
+// result; `certification` as launch_reconstruct. Neither synchronises nor allocates; may be captured. Throws LaunchError.
+// Precondition: can_multiply_thinly, nothing that find_reconstruct_error has a reason against but for the residues, which there
+// are not.
 void launch_thin(const ReconstructJob& job, const CapacityRule& capacity, char* workspace, cudaStream_t stream,
                  const Certification* certification);
 

@@ -24,7 +24,7 @@ PlanInt moduli_product(const Plan& plan, int count) {
 
 namespace {
 
-// 2 k square. Range: k in [0, 2^62], square <= 2^(2 kMostBits).
+// 2 k square. Precondition: k in [0, 2^62], square <= 2^(2 kMostBits).
 PlanInt twice(const PlanInt& square, std::int64_t k) {
   const auto factor = static_cast<std::uint64_t>(k);
   return wide_add(wide_mul_small(square, static_cast<std::uint32_t>(2 * factor)),

@@ -10,14 +10,14 @@
 
 namespace ozfp4 {
 
-// product * modulus. Range: product >= 0, modulus in [1, 2^31). Throws std::length_error where it does not fit in a nonnegative
-// PlanInt, below 2^(32 kMaxWords - 1).
+// product * modulus. Precondition: product >= 0, modulus in [1, 2^31). Throws std::length_error where it does not fit in a
+// nonnegative PlanInt, below 2^(32 kMaxWords - 1).
 void append_modulus(PlanInt& product, std::int64_t modulus);
 
 // Product of the first `count` moduli. Throws std::length_error where it does not fit.
 PlanInt moduli_product(const Plan& plan, int count);
 
-// The bound 2^(2 bits) of the product of two integers of so many bits. Range: bits in [kLeastBits, kMostBits].
+// The bound 2^(2 bits) of the product of two integers of so many bits. Precondition: bits in [kLeastBits, kMostBits].
 PlanInt largest_square(int bits);
 
 // The first of the sets whose product of moduli serves k, as below; the last where none does. `moduli`: of all sets.
@@ -38,7 +38,7 @@ std::vector<std::int64_t> first_moduli(const Plan& plan, int count);
 // word_counts.hpp; throws std::length_error beyond the largest.
 int crt_words(const Plan& plan, int count);
 
-// Range: Words >= the words that these moduli need, 1 <= m_i < 2^31. Throws std::length_error where the residues together
+// Precondition: Words >= the words that these moduli need, 1 <= m_i < 2^31. Throws std::length_error where the residues together
 // may exceed kMostResidueSum, std::logic_error where the moduli are not coprime.
 template <int Words>
 CrtConstants<Words> make_crt_constants(const std::vector<std::int64_t>& moduli);

@@ -8,13 +8,13 @@
 
 namespace ozfp4 {
 
-// a mod m in [0, m). Range: m > 0.
+// a mod m in [0, m). Precondition: m > 0.
 inline std::int64_t modulo(std::int64_t a, std::int64_t m) {
   const std::int64_t r = a % m;
   return r < 0 ? r + m : r;
 }
 
-// a^-1 modulo m in [0, m), by Euclid's algorithm. Range: 0 < m < 2^31; throws std::logic_error where there is none.
+// a^-1 modulo m in [0, m), by Euclid's algorithm. Precondition: 0 < m < 2^31; throws std::logic_error where there is none.
 inline std::int64_t inverse_modulo(std::int64_t a, std::int64_t m) {
   std::int64_t r0 = m, r1 = modulo(a, m), t0 = 0, t1 = 1;
   while (r1 != 0) {
@@ -25,7 +25,7 @@ inline std::int64_t inverse_modulo(std::int64_t a, std::int64_t m) {
   return modulo(t0, m);
 }
 
-// The least u in [1, m] with u * to = from (mod m), or -1 where there is none. Range: from and to in [0, m), m < 2^31.
+// The least u in [1, m] with u * to = from (mod m), or -1 where there is none. Precondition: from and to in [0, m), m < 2^31.
 inline std::int64_t ratio(std::int64_t from, std::int64_t to, std::int64_t m) {
   const std::int64_t divisor = std::gcd(to, m);
   if (from % divisor != 0) return -1;
@@ -34,7 +34,7 @@ inline std::int64_t ratio(std::int64_t from, std::int64_t to, std::int64_t m) {
   return u == 0 ? reduced : u;
 }
 
-// a^exponent modulo m. Range: a in [0, m), exponent >= 0, 0 < m < 2^31.
+// a^exponent modulo m. Precondition: a in [0, m), exponent >= 0, 0 < m < 2^31.
 inline std::int64_t power_modulo(std::int64_t a, std::int64_t exponent, std::int64_t m) {
   std::int64_t power = 1 % m;
   for (; exponent > 0; exponent /= 2, a = a * a % m) {
@@ -43,7 +43,7 @@ inline std::int64_t power_modulo(std::int64_t a, std::int64_t exponent, std::int
   return power;
 }
 
-// r in (0, m) with r^2 = -1 (mod m) where all prime factors of m are 1 modulo 4; else 0. Range: 1 < m < 2^31.
+// r in (0, m) with r^2 = -1 (mod m) where all prime factors of m are 1 modulo 4; else 0. Precondition: 1 < m < 2^31.
 inline std::int64_t root_of_minus_one(std::int64_t m) {
   std::int64_t root = 0, solved = 1;
   for (std::int64_t rest = m, p = 2; rest > 1; ++p) {

@@ -19,7 +19,7 @@ int count_limbs13(int bits) {
 }
 
 // Fewest digits that represent every |v| <= 2^bits. p balanced digits of w bits reach
-// (2^(w - 1) - 1) (2^(w p) - 1) / (2^w - 1) > 2^(w p - 2). Range: w >= 2.
+// (2^(w - 1) - 1) (2^(w p) - 1) / (2^w - 1) > 2^(w p - 2). Precondition: w >= 2.
 int count_digits(const DigitRule& rule, int bits) {
   if (rule.width == 0) return count_limbs13(bits);
   int digits = 1;

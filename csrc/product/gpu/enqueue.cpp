@@ -95,7 +95,7 @@ Launching launching_at(const DevicePlace& place) {
   return how;
 }
 
-// The problem and memory for it, or what stands in for them where the device has too little. Range: place.allocate.
+// The problem and memory for it, or what stands in for them where the device has too little. Precondition: place.allocate.
 template <class Problem, class Find>
 std::pair<Problem, char*> with_memory(const Options& options, const DevicePlace& place, const Problem& asked, const Find& find) {
   const auto allocated = [&](const Problem& problem, bool is_last) {

@@ -35,7 +35,7 @@ struct GramProblem {
   std::int64_t behind = 0, bytes = 0;
 };
 
-// As of DeviceProblem: all blocks have one. Range: a result that is there.
+// As of DeviceProblem: all blocks have one. Precondition: a result that is there.
 inline const void* shared_part(const GramProblem& problem) {
   return shared_part(*problem.blocks.front().product.blocks.front().sum.product);
 }
@@ -52,7 +52,7 @@ GramProblem lay_out_gram(const Product& gram, const std::optional<KeptLines>& li
 std::shared_ptr<const GramProblem> find_gram(const Product& gram, const Options& options, std::int64_t least_columns,
                                              cudaStream_t stream);
 
-// Throws std::runtime_error. Range: a workspace of problem.bytes, aligned to 256.
+// Throws std::runtime_error. Precondition: a workspace of problem.bytes, aligned to 256.
 void launch(const GramProblem& problem, const Product& gram, const Options& options, char* workspace, const Launching& how);
 
 // The same of integers, of which no planes are kept.

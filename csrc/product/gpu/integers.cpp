@@ -152,7 +152,7 @@ cuda::Promise promise_of(const IntegerSum& integers, const Options& options) {
   return promise;
 }
 
-// Range: with options.plan that one.
+// Precondition: with options.plan that one.
 void check_plan(const Plan& plan, const IntegerSum& integers, const Options& options) {
   if (is_of_bytes(options)) return;
   if (plan.scheme != Scheme::two || plan.is_complex) {

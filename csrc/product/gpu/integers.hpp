@@ -36,7 +36,7 @@ struct IntegerProblem {
 inline const void* shared_part(const IntegerProblem& problem) { return problem.is_settled ? problem.plan.get() : nullptr; }
 
 // All of it but the steps, which needs no device; without planes where `direct` allows it. Throws Refusal for a plan that no GPU
-// has for integers, and where copies exceed the workspace limit; WorkspaceError where all of it does. Range: what is
+// has for integers, and where copies exceed the workspace limit; WorkspaceError where all of it does. Precondition: what is
 // multiplied, no extent above kLongestExtent.
 std::shared_ptr<IntegerProblem> lay_out(const IntegerSum& integers, const Options& options,
                                         const std::shared_ptr<const Plan>& plan, cuda::Kernel kernel, const cuda::Gpu& gpu,
@@ -46,8 +46,8 @@ std::shared_ptr<IntegerProblem> lay_out(const IntegerSum& integers, const Option
 // build passes its test on it.
 std::shared_ptr<const IntegerProblem> find_problem(const IntegerSum& integers, const Options& options, cudaStream_t stream);
 
-// `adds`: to what the launch before counted of overflows. Throws cuda::LaunchError. Range: a workspace of problem.places.bytes,
-// aligned to 256.
+// `adds`: to what the launch before counted of overflows. Throws cuda::LaunchError. Precondition: a workspace of
+// problem.places.bytes, aligned to 256.
 void launch(const IntegerProblem& problem, const IntegerSum& integers, const Options& options, char* workspace,
             const Launching& how, bool adds = false);
 

@@ -41,7 +41,7 @@ class Aside {
   cudaStream_t stream_ = nullptr;
 };
 
-// Memory of the current device that lives as long as its owner. Range: an Aside lives while it is made and freed.
+// Memory of the current device that lives as long as its owner. Precondition: an Aside lives while it is made and freed.
 class DeviceMemory {
  public:
   explicit DeviceMemory(std::size_t bytes) : bytes_(bytes) {

@@ -36,7 +36,7 @@ struct PreparedSides {
   const DevicePrepared* any() const { return left != nullptr ? left : right; }
 };
 
-// Range: operands that were prepared lie on a device.
+// Precondition: operands that were prepared lie on a device.
 inline PreparedSides sides_of(const Product& product) {
   return {static_cast<const DevicePrepared*>(product.prepared_a), static_cast<const DevicePrepared*>(product.prepared_b)};
 }
@@ -58,19 +58,19 @@ struct PreparedProblem {
 // That of what is kept: with records of its lines, which a bound asks for whatever the accuracy is.
 cuda::Promise kept_promise(Accuracy accuracy, int precision);
 
-// By this plan and kernel; needs no device. Throws std::invalid_argument where a stage would not take it. Range: an operand with
-// entries, no extent above kLongestExtent.
+// By this plan and kernel; needs no device. Throws std::invalid_argument where a stage would not take it. Precondition: an
+// operand with entries, no extent above kLongestExtent.
 PreparedProblem lay_out(const ToPrepare& own, Accuracy accuracy, const std::shared_ptr<const Plan>& plan, cuda::Kernel kernel,
                         const cuda::Gpu& gpu);
 
 // Where such an operand lies in the memory.
 void place(DevicePrepared& made, const PreparedProblem& problem, const ToPrepare& own, char* memory);
 
-// Lines [first, last) of every matrix, as an operand on the left or on the right. Range: a real operand; `first` is a multiple of
-// 64, where lines of planes are aligned.
+// Lines [first, last) of every matrix, as an operand on the left or on the right. Precondition: a real operand; `first` is a
+// multiple of 64, where lines of planes are aligned.
 DevicePrepared lines_of(const DevicePrepared& made, std::int64_t first, std::int64_t last, bool is_left);
 
-// Enqueues all of it; `memory` is aligned to 256. Throws std::runtime_error. Range: places.bytes of memory.
+// Enqueues all of it; `memory` is aligned to 256. Throws std::runtime_error. Precondition: places.bytes of memory.
 void launch(const PreparedProblem& problem, const ToPrepare& own, char* memory, const Launching& how);
 
 // Lines of a real matrix that are scaled and encoded once, in the workspace of several products that have them on either side:
@@ -78,17 +78,17 @@ void launch(const PreparedProblem& problem, const ToPrepare& own, char* memory, 
 class KeptLines {
  public:
   // The rows of A, whatever lies there. None where their planes would take more than 2^35 bytes. Throws std::invalid_argument
-  // where a stage would not take them. Range: a real product that reads its operands, no extent above kLongestExtent.
+  // where a stage would not take them. Precondition: a real product that reads its operands, no extent above kLongestExtent.
   static std::optional<KeptLines> of(const Product& product, const Options& options, const Chosen& chosen, const Device& device);
 
   // Of the workspace, a multiple of 256.
   std::int64_t bytes() const { return problem_.places.bytes; }
 
-  // Enqueues scale and encode. Throws std::runtime_error. Range: `data` is aligned as that of the product was, `workspace` to
-  // 256.
+  // Enqueues scale and encode. Throws std::runtime_error. Precondition: `data` is aligned as that of the product was, `workspace`
+  // to 256.
   void launch(const char* data, char* workspace, cudaStream_t stream) const;
 
-  // Rows [first, last), as an operand on the left or, as columns, on the right. Range: as lines_of.
+  // Rows [first, last), as an operand on the left or, as columns, on the right. Precondition: as lines_of.
   DevicePrepared part(std::int64_t first, std::int64_t last, bool is_left, const char* data, char* workspace) const;
 
  private:

@@ -48,9 +48,9 @@ struct DeviceProblem {
 inline const void* shared_part(const DeviceProblem& problem) { return problem.is_settled ? problem.plan.get() : nullptr; }
 
 // All of it but the steps, which needs no device: a product by this plan and kernel on such a GPU, or without planes where
-// `direct` allows it. Throws WorkspaceError where the workspace limit is too small. Range: what the kernel multiplies, with
-// entries; no extent above kLongestExtent; bounds, or of alpha = 1 and beta = 0 the product rounded up; of prepared operands a
-// single product by their plan and kernel, whose alpha is real where both are.
+// `direct` allows it. Throws WorkspaceError where the workspace limit is too small. Precondition: what the kernel multiplies,
+// with entries; no extent above kLongestExtent; bounds, or of alpha = 1 and beta = 0 the product rounded up; of prepared operands
+// a single product by their plan and kernel, whose alpha is real where both are.
 std::shared_ptr<DeviceProblem> lay_out(const Product& product, const Options& options, const std::shared_ptr<const Plan>& plan,
                                        cuda::Kernel kernel, const cuda::Gpu& gpu, const Shaping& how);
 
@@ -80,18 +80,18 @@ OZFP4_CUDA_EXPORT WayOfProduct way_of(const Product& product, const Options& opt
 Key key_of(const Product& product, const Options& options, int device);
 
 // Throws Refusal Fault::no_device where there is none, or no kernel of this build passes its test on it; WorkspaceError where
-// the workspace limit is too small. `stream`: where it will be launched. Range: as lay_out.
+// the workspace limit is too small. `stream`: where it will be launched. Precondition: as lay_out.
 std::shared_ptr<const DeviceProblem> find_problem(const Product& product, const Options& options, cudaStream_t stream);
 
-// The same on this device, which is the current one, made anew. Range: an inner dimension that
+// The same on this device, which is the current one, made anew. Precondition: an inner dimension that
 // check_inner has nothing against.
 std::shared_ptr<const DeviceProblem> make_problem(const Product& product, const Options& options, const Device& device,
                                                   cudaStream_t stream);
 
-// Stores that nothing is repaired, where no kernel does. Range: options.repaired. Throws as launch.
+// Stores that nothing is repaired, where no kernel does. Precondition: options.repaired. Throws as launch.
 void store_no_repairs(const Options& options, cudaStream_t stream);
 
-// `adds`: to the repaired entries that the launch before has stored. Throws cuda::LaunchError. Range: a workspace of
+// `adds`: to the repaired entries that the launch before has stored. Throws cuda::LaunchError. Precondition: a workspace of
 // problem.places.bytes, aligned to 256.
 void launch(const DeviceProblem& problem, const Product& product, const Options& options, char* workspace, const Launching& how,
             bool adds = false);

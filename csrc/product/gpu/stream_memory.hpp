@@ -19,14 +19,14 @@ struct StreamMemory {
 
   DeviceMemory counters, workspace;
   std::mutex launching;       // held while a product is enqueued: threads on one stream enqueue one after the other
-  bool is_forgotten = false;  // a launch failed on it, and its counters serve no more. Range: `launching` is held
+  bool is_forgotten = false;  // a launch failed on it, and its counters serve no more. Precondition: `launching` is held
 };
 
 // The memory of a stream of the current device, `device`. Null while the stream is captured, as a graph may run beside it;
 // where the device has no memory left; and for the streams of a process beyond its first few hundred.
 std::shared_ptr<StreamMemory> stream_memory(int device, cudaStream_t stream);
 
-// Drops the memory after a launch that failed: the counters may not be zero. Range: `launching` is held.
+// Drops the memory after a launch that failed: the counters may not be zero. Precondition: `launching` is held.
 void forget(const std::shared_ptr<StreamMemory>& memory);
 
 }  // namespace ozfp4::product

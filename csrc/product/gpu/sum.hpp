@@ -38,7 +38,7 @@ DeviceSum find_sum(const Product& product, const Options& options, cudaStream_t 
 // Bytes of A B before the sum for each entry of the result; 0 where it is not kept.
 std::int64_t sum_entry_bytes(const Product& product, const Options& options);
 
-// As launch of a DeviceProblem. Range: a workspace of sum.places.bytes, aligned to 256.
+// As launch of a DeviceProblem. Precondition: a workspace of sum.places.bytes, aligned to 256.
 void launch(const DeviceSum& sum, const Product& product, const Options& options, char* workspace, const Launching& how,
             bool adds = false);
 
@@ -56,7 +56,7 @@ struct DeviceBlocks {
 // Throws as find_problem.
 DeviceBlocks find_blocks(const Product& product, const Options& options, cudaStream_t stream);
 
-// As launch of a DeviceProblem. Range: a workspace of blocks.bytes, aligned to 256.
+// As launch of a DeviceProblem. Precondition: a workspace of blocks.bytes, aligned to 256.
 void launch(const DeviceBlocks& blocks, const Product& product, const Options& options, char* workspace, const Launching& how);
 
 }  // namespace ozfp4::product

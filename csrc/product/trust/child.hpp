@@ -15,7 +15,7 @@ bool goes_apart(bool is_proven);
 
 // The verdict that a child finds, a copy of this process, which makes it and ends. One that takes longer than the environment
 // allows is killed: that counts for this process alone, as a copy may wait for what another thread held. Nothing where no child
-// can be made, or it has no verdict. Range: what is tested touches no GPU, and no lock that is not free in a child.
+// can be made, or it has no verdict. Precondition: what is tested touches no GPU, and no lock that is not free in a child.
 std::optional<Verdict> examine_in_copy(bool is_short, const std::function<Verdict()>& examined);
 
 // The same by a program, which writes it to its standard output. One that does not end has failed for other processes, too.

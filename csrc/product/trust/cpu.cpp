@@ -158,7 +158,7 @@ void disable_failed() {
   disable_limb_unit(has_limbs);
 }
 
-// Range: `testing` is held.
+// Precondition: `testing` is held.
 const Verdict& adopt(const CpuKernel& kernel, Verdict verdict) {
   const Verdict& kept = known.keep(kernel, std::move(verdict));
   disable_failed();

@@ -383,7 +383,7 @@ def _labels(result: Labels, *terms: Iterable[_Term]) -> set[Label]:
 
 @in_default_mode
 def _entrywise(x: Any, y: Any) -> Any:
-    """The products of entries, each rounded to nearest; extents of 1 go with any. Range: of one dtype, not complex."""
+    """The products of entries, each rounded to nearest; extents of 1 go with any. Precondition: of one dtype, not complex."""
     if is_tensor(x) and x.device.type != "cpu":
         return x * y
     torch = require_torch() if is_tensor(x) else None

@@ -41,7 +41,7 @@ _lock = ChildLock()
 
 
 def made(problem: Problem, options: Options, compute: Callable[..., Any]) -> Any:
-    """The product by ozfp4; or the Decision by which it is the library's. Range: the threshold says that ozfp4 gains, or
+    """The product by ozfp4; or the Decision by which it is the library's. Precondition: the threshold says that ozfp4 gains, or
     it makes all."""
     keywords = options.keywords_of(problem.dtype)
     if options.mode == "always" or is_integer(problem.dtype):

@@ -370,7 +370,7 @@ def _check_real(product: np.dtype[Any], alpha: complex, beta: complex, c: Any) -
 
 
 def _check_turned(operands: Operands, sides: Sides, alpha: complex) -> None:
-    """ValueError where every complex operand is prepared, so that none can be taken i times. Range: one is complex."""
+    """ValueError where every complex operand is prepared, so that none can be taken i times. Precondition: one is complex."""
     names = [name for name in ("a", "b") if is_complex(getattr(operands, name).dtype)]
     if all(getattr(sides, name) is not None for name in names):
         raise ValueError(

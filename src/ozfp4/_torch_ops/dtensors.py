@@ -34,7 +34,7 @@ class Cut(NamedTuple):
 
 
 def cuts_of(a: tuple[int, ...], b: tuple[int, ...]) -> list[Cut]:
-    """The cuts of operands of these shapes, their rows and columns first. Range: as ``matmul_shape`` takes them.
+    """The cuts of operands of these shapes, their rows and columns first. Precondition: as ``matmul_shape`` takes them.
 
     >>> cuts_of((5, 6), (6, 7))
     [Cut(result=0, a=0, b=None), Cut(result=1, a=None, b=1)]
@@ -123,7 +123,7 @@ def whole_along(x: Any, axes: tuple[int, ...]) -> Any:
 # Not gram: DTensor keeps what it has found of an operator by its tensors and whole numbers, and would take the shape of A A^H for
 # that of A^H A. No other argument of a product or update says where and of what shape the result is.
 def reshaped(x: Any, shape: tuple[Any, ...]) -> Any:
-    """A tensor in another shape. Range: of a DTensor with entries, no axis that is joined with others is cut."""
+    """A tensor in another shape. Precondition: of a DTensor with entries, no axis that is joined with others is cut."""
     if is_dtensor(x):
         if tuple(x.shape) == tuple(shape):
             return x
@@ -141,7 +141,7 @@ RULES: dict[str, Callable[..., list[Sharding]]] = {"matmul": _of_matmul, "gemm":
 
 @lru_cache(maxsize=1)
 def register() -> None:
-    """Make the lists known to DTensor; RuntimeError where this torch has no way to. Range: the program has imported
+    """Make the lists known to DTensor; RuntimeError where this torch has no way to. Precondition: the program has imported
     ``torch.distributed.tensor``, as whoever has a DTensor has."""
     try:
         from torch.distributed.tensor.experimental import register_sharding
@@ -195,7 +195,7 @@ def again(key: Any, name: str, arguments: tuple[Any, ...], settings: dict[str, A
 
 
 def product(key: Any, name: str, arguments: tuple[Any, ...], settings: dict[str, Any]) -> Any:
-    """The product by the operator `name`. Range: arguments that :func:`check` has passed, in the order of the schema."""
+    """The product by the operator `name`. Precondition: arguments that :func:`check` has passed, in the order of the schema."""
     register()
     arguments = resolved(arguments)
     operator = getattr(torch.ops.ozfp4, name).default

@@ -41,7 +41,7 @@ class Way:
 
 @lru_cache(maxsize=4096)
 def choose(problem: Problem, method: str, reduces: bool, has_integers: bool) -> Way:
-    """The way of the least modelled seconds, the first of equal ones. `reduces`: partial results can be added up. Range: that is
+    """The way of the least modelled seconds, the first of equal ones. `reduces`: partial results can be added up. Precondition: that is
     so where `method` is "reduce"."""
     ways = [] if method == "reduce" else redistributions(problem)
     if reduces and method != "redistribute":
@@ -78,7 +78,7 @@ def redistributions(problem: Problem) -> list[Way]:
 def pieces(problem: Problem, computed: Placed) -> list[tuple[int, int]]:
     """Where the pieces begin and how wide they are in which an operand comes of which a rank needs all lines: of all its columns
     (of A, rows), or where these are cut themselves of those of each rank, whose parts make a piece together. One that is as wide
-    as all of them comes at once. Range: the ranks compute rows or columns, and that operand's matrices are cut."""
+    as all of them comes at once. Precondition: the ranks compute rows or columns, and that operand's matrices are cut."""
     moving, free, item = (problem.b, -1, problem.item_b)
     if computed.axis == -1:
         moving, free, item = problem.a, -2, problem.item_a
@@ -117,7 +117,7 @@ def reduction(problem: Problem, has_integers: bool) -> Way:
 
 
 def hides_residues(problem: Problem, computed: Placed) -> bool:
-    """Whether the residues of a block of the result travel while the next one is multiplied. Range: A is cut along K."""
+    """Whether the residues of a block of the result travel while the next one is multiplied. Precondition: A is cut along K."""
     received = computed.largest * RESIDUES[problem.device] * (problem.ranks - 1)
     return received / link(problem) >= PIECES_FROM * seconds_of(
         problem, 0, 0, max(problem.a.sizes) / problem.k

@@ -62,7 +62,7 @@ def why_not(problem: Problem, dtype_a: Any, dtype_b: Any, options: dict[str, Any
 
 
 def multiply(group: Group, problem: Problem, a: Any, b: Any, products: Products, out: Any) -> None:
-    """This rank's part of the result into `out`. Range: what :func:`why_not` has nothing against, a result that is cut. An error
+    """This rank's part of the result into `out`. Precondition: what :func:`why_not` has nothing against, a result that is cut. An error
     of one rank's piece is a RuntimeError on the others, as are different plans."""
     if 0 in (problem.m, problem.n):
         return

@@ -49,7 +49,7 @@ def check(a: Array, b: Array, dtype: type) -> set[str]:
 
 
 def complete(a: Array, b: Array, target: int, rng: Generator) -> tuple[Array, Array]:
-    """Further terms, so that the exact sum is target 2^-2148; shuffled. Range: what the types can make."""
+    """Further terms, so that the exact sum is target 2^-2148; shuffled. Precondition: what the types can make."""
     precision, highest_a, _, lowest_a = FORMATS[a.dtype.type]
     _, highest_b, _, lowest_b = FORMATS[b.dtype.type]
     rest = target - exact_sum(a, b)

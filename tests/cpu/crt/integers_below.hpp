@@ -74,7 +74,7 @@ inline bool may_be_refused(const Integer& x, const CrtProduct<6>& product, int p
   return is_at_most(wide_sub(product.half, slack), wide_magnitude(x, wide_sign_mask(x)));
 }
 
-// Range: an integer below 2^158.
+// Precondition: an integer below 2^158.
 inline Integer integer_of(double x) {
   const FloatParts parts = float_parts(x);
   if (parts.significand == 0) return wide_zero<6>();

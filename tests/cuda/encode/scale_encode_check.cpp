@@ -84,7 +84,7 @@ void check_scaled_integers(const std::string& name) {
   report(name, good);
 }
 
-// v mod m. Range: m < 2^31.
+// v mod m. Precondition: m < 2^31.
 template <int Words>
 std::uint32_t modulo(const WideInt<Words>& v, std::uint32_t m) {
   const std::uint32_t sign = wide_sign_mask(v);

@@ -10,7 +10,7 @@ namespace ozfp4 {
 // C += A B for `rows` panels of A and `columns` panels of B, `tiles` tiles of K deep. A tile of A is [16 lines][64 entries],
 // limbs plus kLeftOffset; one of B is [16 groups of four entries][16 lines][4], signed. Panels lie `a_pitch` and `b_pitch` bytes
 // apart, their tiles side by side. C is INT32, sums wrap; rows of C lie `c_pitch` entries apart, and all of every panel is added.
-// Range: each count is at least one.
+// Precondition: each count is at least one.
 struct ByteTask {
   const std::uint8_t* a;
   const std::int8_t* b;

@@ -33,7 +33,7 @@ struct alignas(16) UnitPair {
 };
 static_assert(sizeof(UnitPair<2>) == 64, "no byte is wasted where it is used most");
 
-// Makes one of the two units. Range: half is 0 or 1; both are made.
+// Makes one of the two units. Precondition: half is 0 or 1; both are made.
 template <int Words, int Room>
 __device__ __forceinline__ void fill_half(UnitPair<Words>& pair, int half, const ByteModulus<Room>& constants) {
   pair.preset[half] = pair.preset[half + 2] = constants.preset;

@@ -23,7 +23,7 @@ class WaveGate {
  public:
   static constexpr int kLead = 4;  // in K blocks: the report is under way while these are loaded
 
-  // slot: negative for no gate. Range: all `members` blocks of the grid use one; leave() hands the slot back.
+  // slot: negative for no gate. Precondition: all `members` blocks of the grid use one; leave() hands the slot back.
   __device__ __forceinline__ WaveGate(int slot, std::uint32_t members)
       : slot_(slot < 0 ? nullptr : &wave_slots[slot]), members_(members), is_waiting_(slot >= 0) {}
 

@@ -17,9 +17,9 @@ namespace ozfp4::cuda::mma_sync {
 
 // ---- Accumulators: words that hold INT32, or FP32 with an integral value ----------------------------------------------
 
-// Exact: the FP32 number is an integer. Range: |value| <= 2^24.
+// Exact: the FP32 number is an integer. Precondition: |value| <= 2^24.
 __device__ __forceinline__ std::int32_t float_to_integer(std::int32_t bits) { return __float2int_rn(__int_as_float(bits)); }
-// Floats in [2^23, 2^24) count up by one. Range: |value| <= 2^22.
+// Floats in [2^23, 2^24) count up by one. Precondition: |value| <= 2^22.
 __device__ __forceinline__ std::int32_t integer_to_float(std::int32_t value) {
   return __float_as_int(__int_as_float(0x4B400000 + value) - 12582912.0f);  // 1.5 * 2^23
 }

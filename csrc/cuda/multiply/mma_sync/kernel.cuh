@@ -83,7 +83,7 @@ struct Multiplier {
     ring.advance();
   }
 
-  // Range: there is at least one tile. `load_ahead` is called before every stage that is multiplied.
+  // Precondition: there is at least one tile. `load_ahead` is called before every stage that is multiplied.
   template <class LoadAhead>
   __device__ __forceinline__ void run(const TileLoop& tiles, const LoadAhead& load_ahead) {
     const int blocks_per_split = p.blocks_per_split * (128 / C::kRowBytes);

@@ -131,7 +131,7 @@ class Filler {
 
   __device__ __forceinline__ bool has_next() const { return left_ > 0; }
 
-  // Range: has_next().
+  // Precondition: has_next().
   __device__ __forceinline__ void load() {
     wait_barrier(shared_.empty(ring_.stage), ring_.parity ^ 1);
     loads_.load(shared_, ring_.stage, k_);

@@ -89,7 +89,7 @@ void launch_kernel(const typename Kernel::Arguments& arguments, LaunchConfig con
 }
 
 // All passes of a problem. `complete` adds what the kind of operands needs to the arguments of the main loop.
-// Range: a problem without an error (find_problem_error, find_pass_error) of the config's elements.
+// Precondition: a problem without an error (find_problem_error, find_pass_error) of the config's elements.
 template <class Config, class Complete>
 void launch_passes(const KernelRow& row, const GemmProblem& problem, const TileChoice& choice, cudaStream_t stream,
                    const Complete& complete) {

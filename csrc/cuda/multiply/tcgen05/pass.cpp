@@ -17,9 +17,7 @@ std::uint32_t reduced(std::int32_t multiplier, std::uint32_t modulus) {
 }
 
 // The largest |sum| that the folds of these elements are made for.
-std::uint64_t sum_limit(Element element) {
-  return element == Element::e2m1 ? kFp32Exact : kUnsignedPassExact;
-}
+std::uint64_t sum_limit(Element element) { return element == Element::e2m1 ? kFp32Exact : kUnsignedPassExact; }
 
 // Matrices of the flattened [plane][batch] array from one plane to the next.
 std::int64_t plane_step(const PlaneArray& operand) {
@@ -31,7 +29,7 @@ std::int64_t count_matrices(const PlaneArray& operand) { return (operand.planes 
 
 bool is_flat(const PlaneArray& operand) { return operand.batches == 1 || operand.plane_stride % operand.batch_stride == 0; }
 
-// Range: as the step that ends a unit names it.
+// Precondition: as the step that ends a unit names it.
 int out_plane(const GemmProblem& problem, int unit) { return problem.steps[problem.unit_begin[unit + 1] - 1].out_plane; }
 
 // Terms of the pass that has most.

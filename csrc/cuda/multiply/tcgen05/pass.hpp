@@ -60,7 +60,7 @@ struct Pass {
 
 // ---- What the epilogue does to one accumulator ---------------------------------------------------------------------------
 
-// Constants of one unit in one pass. Range: 2 <= m <= 256, multiplier and weight in [0, m),
+// Constants of one unit in one pass. Precondition: 2 <= m <= 256, multiplier and weight in [0, m),
 // bound + offset + (m - 1)^2 < 2^31, where bound is the one that `constants` were made for (unsigned sums: 2^31 - 1 for
 // both and (m - 1)^2 is what the sums leave free below 2^31).
 struct PassFold {
@@ -69,11 +69,11 @@ struct PassFold {
   std::uint32_t weight = 1;      // of the result
 };
 
-// Accumulators are 32-bit integers, or FP32 numbers that hold one. Range: |x| <= 2^24.
+// Accumulators are 32-bit integers, or FP32 numbers that hold one. Precondition: |x| <= 2^24.
 OZFP4_HD std::int32_t accumulated_integer(float x) { return static_cast<std::int32_t>(x); }
 OZFP4_HD std::int32_t accumulated_integer(std::int32_t x) { return x; }
 
-// (acc + previous * multiplier) mod m, in [0, m). Range: acc as the constants were made for, previous <= 255; any
+// (acc + previous * multiplier) mod m, in [0, m). Precondition: acc as the constants were made for, previous <= 255; any
 // previous where the multiplier is 0.
 OZFP4_HD std::uint32_t fold_sum(std::int32_t acc, std::uint32_t previous, const PassFold& f) {
   const std::uint32_t sum = static_cast<std::uint32_t>(acc) + f.constants.offset + previous * f.multiplier;
@@ -96,7 +96,7 @@ struct PassFolds {
 // Passes of the longest chain.
 int count_passes(const GemmProblem& problem);
 
-// Range: a problem without an error (find_problem_error, find_pass_error), 0 <= index < count_passes(problem). One launch
+// Precondition: a problem without an error (find_problem_error, find_pass_error), 0 <= index < count_passes(problem). One launch
 // for all matrices: see launch_passes for where there are too many.
 void make_pass(const GemmProblem& problem, int splits, int index, Pass* pass, PassFolds* folds);
 

@@ -26,20 +26,20 @@ struct Fold {
   }
 };
 
-// The value that is folded: nonnegative, below 2^31. Range: as the step was made for (make_step, find_problem_error);
+// The value that is folded: nonnegative, below 2^31. Precondition: as the step was made for (make_step, find_problem_error);
 // the offset of unsigned planes is 0.
 template <bool kSigned>
 __device__ __forceinline__ std::uint32_t shifted(std::int32_t acc, std::uint32_t offset) {
   return kSigned ? static_cast<std::uint32_t>(acc) + offset : static_cast<std::uint32_t>(acc);
 }
 
-// A word whose low byte is acc mod m. Range: as for shifted.
+// A word whose low byte is acc mod m. Precondition: as for shifted.
 template <bool kSigned>
 __device__ __forceinline__ std::uint32_t residue_word(std::int32_t acc, const Fold& f) {
   return fold_to_byte(shifted<kSigned>(acc, f.offset), f.bytes, f.negated);
 }
 
-// (acc mod m) * multiplier modulo 2^32. Range: acc as for shifted, any multiplier.
+// (acc mod m) * multiplier modulo 2^32. Precondition: acc as for shifted, any multiplier.
 class MultipliedResidue {
  public:
   __device__ __forceinline__ MultipliedResidue(const Fold& f, const GemmStep& step)
@@ -55,7 +55,7 @@ class MultipliedResidue {
   std::uint32_t multiplier_, correction_;
 };
 
-// floor(acc / m), that is (acc - acc mod m) / m. Range: as for shifted, or what was shifted, as unsigned.
+// floor(acc / m), that is (acc - acc mod m) / m. Precondition: as for shifted, or what was shifted, as unsigned.
 class Carry {
  public:
   __device__ __forceinline__ Carry(const Fold& f, const GemmStep& step)

@@ -31,7 +31,7 @@ OZFP4_HD GemmStep read_step(const Params& p, int index) {
   return p.device_steps != nullptr ? p.device_steps[index] : p.steps[index];
 }
 
-// The leading units to compute: the device counts moduli. Range: kMaxUnits units at most; any count on the device.
+// The leading units to compute: the device counts moduli. Precondition: kMaxUnits units at most; any count on the device.
 template <class Params>
 OZFP4_HD int count_units(const Params& p) {
   if (p.moduli_used == nullptr) return p.unit_count;
@@ -82,7 +82,7 @@ struct Cursor {
   Tile tile;
   int step, last;  // the steps of the tile's unit end before `last`
 
-  // Range: there is at least one tile.
+  // Precondition: there is at least one tile.
   template <class Params>
   OZFP4_HD Cursor(const Params& p, const TileLoop& tiles) : index(tiles.first) {
     enter(p);

@@ -12,7 +12,7 @@
 
 namespace ozfp4::cuda {
 
-// Division by a constant known at launch. Range: dividends below 2^31, divisor in [1, 2^31].
+// Division by a constant known at launch. Precondition: dividends below 2^31, divisor in [1, 2^31].
 struct Divisor {
   fold_constants constants;
 };

@@ -12,7 +12,7 @@
 
 namespace ozfp4::cuda {
 
-// floor(x / 2^places). Range: places >= 0.
+// floor(x / 2^places). Precondition: places >= 0.
 template <int Words>
 __device__ __forceinline__ WideInt<Words> shift_right(WideInt<Words> x, int places) {
   const std::uint32_t sign = wide_sign_mask(x);
@@ -42,8 +42,8 @@ __device__ __forceinline__ bool keeps_entry(const LineRecord& a, const LineRecor
   return certifies_magnitude(a, b, magnitude) || certifies_lines(a, b, inner);
 }
 
-// Of the integer of a row and a column, whose value is integer * 2^exponent. Range: the records of lines of `inner` entries, none
-// of them special, whose E the integers of Words + 1 words hold.
+// Of the integer of a row and a column, whose value is integer * 2^exponent. Precondition: the records of lines of `inner`
+// entries, none of them special, whose E the integers of Words + 1 words hold.
 template <class T, int Words>
 __device__ __forceinline__ CertifiedEntry<T> certify_entry(const Certification& asked, const WideInt<Words>& integer,
                                                            std::int32_t exponent, const LineRecord& a, const LineRecord& b,

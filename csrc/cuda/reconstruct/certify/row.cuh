@@ -35,8 +35,8 @@ __device__ __forceinline__ int load_certainty(const Certification& asked) {
   return asked.is_certain != nullptr ? *asked.is_certain : 0;
 }
 
-// Leaves the tests of the rows in shared memory; `tests_nothing`: whatever the records say. All lanes of a warp call it. Range:
-// the place holds entries and rows.
+// Leaves the tests of the rows in shared memory; `tests_nothing`: whatever the records say. All lanes of a warp call it.
+// Precondition: the place holds entries and rows.
 template <class S>
 __device__ __forceinline__ void share_tests(Certifying<S>& shared, const Parameters<S>& p, const Place<S>& place,
                                             const Lines& lines, std::int32_t constant_shift, bool tests_nothing) {
@@ -86,7 +86,7 @@ __device__ __forceinline__ void count_listed(const Parameters<S>& p, std::int32_
   atomicAdd(&p.certification.listed.counts->listed, static_cast<unsigned long long>(rows) * Place<S>(p).entries);
 }
 
-// Bit 2 i of the result is bit i of x. Range: 16 bits.
+// Bit 2 i of the result is bit i of x. Precondition: 16 bits.
 __device__ __forceinline__ std::uint32_t spread_bits(std::uint32_t x) {
   x = (x | (x << 8)) & 0x00ff00ffu;
   x = (x | (x << 4)) & 0x0f0f0f0fu;

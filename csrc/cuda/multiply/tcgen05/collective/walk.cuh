@@ -46,7 +46,7 @@ struct LoadRange {
 };
 
 // Walks the ranges that make up `count` blocks of a matrix' sum from the block `begin` on.
-// Range: begin + count <= count_blocks.
+// Precondition: begin + count <= count_blocks.
 template <int kBlockEntries>
 class RangeWalk {
  public:
