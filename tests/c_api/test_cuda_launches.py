@@ -69,6 +69,7 @@ def check_replays(launch: Launch, c: lib.Array, expected: lib.Array) -> None:
         torch.cuda.synchronize()
 
     stream, graph = torch.cuda.Stream(), torch.cuda.CUDAGraph()
+    torch.cuda.synchronize()  # small operands may still be on their way to the device, in the order of another stream
     assert launch.run(stream=stream.cuda_stream) == lib.OK
     again()
     with torch.cuda.graph(graph, stream=stream):

@@ -133,9 +133,9 @@ def test_changes_are_noticed(dtype):
         ):
             chosen.matmul(*given, out=out)
     assert bool(out.isnan().all())
-    square = draw(300, 300, dtype=dtype)
-    with pytest.raises(ValueError, match=r"^out: the array shares memory with b"):
-        chosen.matmul(square, ozfp4.prepare(b, "right"), out=b)
+    if not dtype.is_complex:  # else what is kept is a copy of b, see above
+        with pytest.raises(ValueError, match=r"^out: the array shares memory with b"):
+            chosen.matmul(draw(300, 300, dtype=dtype), ozfp4.prepare(b, "right"), out=b)
     with torch.inference_mode():
         for shape, side in (((300, 20), "right"), ((20, 300), "left")):
             unwatched = draw(*shape, dtype=dtype)

@@ -224,7 +224,10 @@ def _has_own_products(x: Any) -> bool:
 
 
 def _check_here(name: str, x: Any) -> None:
-    """RuntimeError for an array in another memory than the CPU's, which np.asarray would copy. Precondition: no tensor of torch."""
+    """RuntimeError for an array in another memory than the CPU's, which np.asarray would copy.
+
+    Precondition: no tensor of torch.
+    """
     kind, place = type(x), None
     if not hasattr(kind, "__array__") or isinstance(x, (np.ndarray, np.generic)):
         return
@@ -412,8 +415,10 @@ def tensor_of_array(array: Arrays) -> Any:
 
 
 def mark_written(*outs: Any) -> None:
-    """Count what was passed as `out` as modified: autograd and prepared operands ask for the version. Precondition: tensors, arrays or
-    None."""
+    """Count what was passed as `out` as modified: autograd and prepared operands ask for the version.
+
+    Precondition: tensors, arrays or None.
+    """
     for out in outs:
         if is_tensor(out):  # those of inference mode have no version, and torch knows
             require_torch().autograd.graph.increment_version(out)

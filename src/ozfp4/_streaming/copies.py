@@ -54,7 +54,10 @@ class HostMatrices:
         return Box(matrices, columns, rows) if self.is_turned else Box(matrices, rows, columns)
 
     def view(self, box: Box) -> Array:
-        """The entries of a box, of shape (matrices, lines, inner). Precondition: one matrix where axes of a stack cannot be merged."""
+        """The entries of a box, of shape (matrices, lines, inner).
+
+        Precondition: one matrix where axes of a stack cannot be merged.
+        """
         (s, t), lines, inner = box
         if self._merged is not None:
             return self._merged[s:t, slice(*lines), slice(*inner)]

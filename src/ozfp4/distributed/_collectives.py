@@ -98,7 +98,10 @@ def gather_whole(group: Group, x: Any, placed: Placed) -> Pending:
 
 
 def move(group: Group, x: Any, source: Placed, target: Placed) -> Any:
-    """This rank's part of a matrix that lies as `source` says, as `target` says. Precondition: not two cuts of one axis that differ."""
+    """This rank's part of a matrix that lies as `source` says, as `target` says.
+
+    Precondition: not two cuts of one axis that differ.
+    """
     if source == target:
         return x
     if source.axis is None or group.size == 1:

@@ -41,8 +41,10 @@ class Way:
 
 @lru_cache(maxsize=4096)
 def choose(problem: Problem, method: str, reduces: bool, has_integers: bool) -> Way:
-    """The way of the least modelled seconds, the first of equal ones. `reduces`: partial results can be added up. Precondition: that is
-    so where `method` is "reduce"."""
+    """The way of the least modelled seconds, the first of equal ones. `reduces`: partial results can be added up.
+
+    Precondition: that is so where `method` is "reduce".
+    """
     ways = [] if method == "reduce" else redistributions(problem)
     if reduces and method != "redistribute":
         ways.append(reduction(problem, has_integers))

@@ -208,8 +208,10 @@ def check_placements(placements: Any, dims: int, axes: int) -> tuple[Any, ...] |
 
 
 def choose(a: Any, b: Any, method: str, wanted: tuple[Any, ...] | None) -> Way:
-    """The way of a product of these; ValueError where `method` asks for a cut of K that is not there. Precondition: DTensors of one mesh
-    whose shapes fit, placements as :func:`check_placements` gives them."""
+    """The way of a product of these; ValueError where `method` asks for a cut of K that is not there.
+
+    Precondition: DTensors of one mesh whose shapes fit, placements as :func:`check_placements` gives them.
+    """
     cuts = cuts_of(tuple(a.shape), tuple(b.shape))
     inner = _inner(a, b, method)
     of_a, of_b, made = list(a.placements), list(b.placements), list(a.placements)

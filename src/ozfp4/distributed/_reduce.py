@@ -62,8 +62,10 @@ def why_not(problem: Problem, dtype_a: Any, dtype_b: Any, options: dict[str, Any
 
 
 def multiply(group: Group, problem: Problem, a: Any, b: Any, products: Products, out: Any) -> None:
-    """This rank's part of the result into `out`. Precondition: what :func:`why_not` has nothing against, a result that is cut. An error
-    of one rank's piece is a RuntimeError on the others, as are different plans."""
+    """This rank's part of the result into `out`. RuntimeError after an error of another rank's piece, or where plans differ.
+
+    Precondition: what :func:`why_not` has nothing against, a result that is cut.
+    """
     if 0 in (problem.m, problem.n):
         return
     if out.dtype.is_complex:
