@@ -13,7 +13,7 @@ from ozfp4.testing import bits_of, round_to_float
 Generator = np.random.Generator
 
 ROUNDINGS = ("nearest", "down", "up", "zero")
-WORDS = (5, 6, 8, 12, 16, 20)
+WORDS = (5, 6, 8, 12, 20)
 TYPES = [np.float64, np.float32]
 all_results = pytest.mark.parametrize("dtype", TYPES, ids=["to64", "to32"])
 FACTORS = [
