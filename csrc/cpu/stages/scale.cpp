@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <type_traits>
 
 #include "arith/float_fields.hpp"
 #include "cpu/accuracy/facts.hpp"
-#include "cpu/runtime/buffer.hpp"
 #include "cpu/runtime/threads.hpp"
 #include "cpu/runtime/vectorise.hpp"
 
@@ -101,7 +101,7 @@ template <class Body>
 void for_groups(const OperandView& operand, const Body& body) {
   const std::int64_t grain = std::max<std::int64_t>(kTileOuter, 20000 / std::max<std::int64_t>(operand.inner, 1));
   parallel_for_units(operand.outer, kTileOuter, grain, [&](std::int64_t begin, std::int64_t end) {
-    const Buffer tile = allocate_buffer(kTileRoom);
+    const std::unique_ptr<char[]> tile(new char[kTileRoom]);  // scratch of a thread, beside the workspace
     for (std::int64_t outer = begin; outer < end; outer += kTileOuter) body(outer, std::min(kTileOuter, end - outer), tile.get());
   });
 }
