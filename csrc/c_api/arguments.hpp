@@ -30,7 +30,7 @@ bool is_row_major(int order);
 bool is_transposed(const char* name, int transpose);
 std::int64_t check_extent(const char* name, std::int64_t extent);
 
-// Of a matrix that is there, rows x columns: as many entries as addresses reach. Precondition: extents that were checked.
+// Refuses a matrix, rows x columns, of more entries than addresses reach. Precondition: extents that were checked.
 void check_entries(const char* rows_name, std::int64_t rows, const char* columns_name, std::int64_t columns);
 
 // Entries from one matrix of a batch to the next, either way; all of them within what addresses reach. Precondition: batch > 0.

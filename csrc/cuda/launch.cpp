@@ -38,7 +38,7 @@ cudaError_t find_facts(const void* kernel, KernelFacts** facts) {
   return cudaSuccess;
 }
 
-// What is known of the kernel; raises the limit on dynamic shared memory to what the launch needs. Precondition: as find_facts.
+// The facts of the kernel; raises the limit on dynamic shared memory to what the launch needs. Precondition: as find_facts.
 KernelFacts& prepare(const void* kernel, const LaunchConfig& config) {
   KernelFacts* facts = nullptr;
   require_launched(find_facts(kernel, &facts), config.stage, config.detail);

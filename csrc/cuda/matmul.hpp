@@ -8,7 +8,7 @@
 namespace ozfp4::cuda {
 
 // Throws std::invalid_argument with the reason and the stage that has it, where a stage would not take the product as it is laid
-// out, so that launch_matmul need not look. Of the data pointers the alignment alone counts. Precondition: as launch_matmul.
+// out, so that launch_matmul need not look. The alignment alone of the data pointers counts. Precondition: as launch_matmul.
 void check_matmul(const CudaPlan& plan, const CudaLayout& layout, const CudaProduct& product, const GemmStep* device_steps,
                   const Gpu& gpu);
 

@@ -51,7 +51,7 @@ struct PreparedOperand {
   Planes planes;  // of the lines and entries of K that a block takes; all of them, where the operand is kept
 };
 
-// What multiply leaves, residues or digits: [plane][matrix][row][pitch] bytes. Base, pitch and strides are multiples of 16
+// The output of multiply, residues or digits: [plane][matrix][row][pitch] bytes. Base, pitch and strides are multiples of 16
 // bytes. Bytes between the columns and the next multiple of 16, and planes of the plan beyond the moduli in use, may be read;
 // what they hold does not matter.
 struct Residues {

@@ -40,7 +40,7 @@ class Preparation {
  private:
   PreparedOperand part_of(const PreparedOperand& operand, bool is_kept, Range lines, Range inners) const;
 
-  // Of the operands that are not kept: one or both.
+  // The choice for the operands that are not kept: one or both.
   PrefixChoice choice() const;
   template <class T>
   Operands<T> not_kept(const T& of_a, const T& of_b) const {
@@ -55,8 +55,8 @@ class Preparation {
 
 // ---- An operand by itself, into memory that is kept ----------------------------------------------------------------------
 
-// Throws std::invalid_argument with the reason and the stage that has it, where a stage would not take the operand. Of the data
-// pointer the alignment alone counts. Precondition: every extent >= 1, a promise with records; of a complex plan an operand
+// Throws std::invalid_argument with the reason and the stage that has it, where a stage would not take the operand. The alignment
+// alone of the data pointer counts. Precondition: every extent >= 1, a promise with records; of a complex plan an operand
 // expanded as kPair says, that of B seen by its parts.
 void check_store(const CudaPlan& plan, const DeviceOperand& operand, const Gpu& gpu);
 

@@ -1,4 +1,4 @@
-// What a walk hands the stages of a product to: enqueued on a stream, or only asked whether they would take what they are given.
+// The stages of a product as a walk reaches them: enqueued on a stream, or only checked for whether they take their arguments.
 // Here are the stages that have several walks; cuda/prepare and cuda/matmul have the others.
 #pragma once
 

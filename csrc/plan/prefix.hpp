@@ -34,7 +34,7 @@ int least_prefix(const Plan& plan, int prefixes);
 // has more than kMaxModuli.
 PrefixRule make_prefix_rule(const Plan& plan, int prefixes);
 
-// What the rule chooses. Precondition: bound >= 0, inf and NaN included; they take all.
+// The moduli that the rule chooses. Precondition: bound >= 0, inf and NaN included; they take all.
 int moduli_needed(const PrefixRule& rule, double bound);
 
 }  // namespace ozfp4

@@ -47,7 +47,7 @@ class Host:
 
 
 def names_of(function: str) -> list[str]:
-    """Of its arguments."""
+    """The names of its arguments."""
     return [re.search(r"(\w+)$", argument)[1] for argument in lib.declared()[function]]
 
 
@@ -97,7 +97,7 @@ class Launch:
         return getattr(self._library, f"ozfp4_cuda_{self._name}")(*given, place, size, stream, self._asked)
 
     def read(self) -> None:
-        """What was written goes to the arrays that were given."""
+        """Copy what was written to the arrays that were given."""
         for x in self.results:
             self.memory.write_back(x)
         assert bool((self.workspace[self.size :] == POISON).all())

@@ -2,7 +2,7 @@
 
 A build without CUDA converts arguments as well, and has nothing else to refuse.
 
-What they multiply is compared beside the functions of the host, and in test_cuda_launches.py."""
+Their products are compared beside the functions of the host, and in test_cuda_launches.py."""
 
 from __future__ import annotations
 

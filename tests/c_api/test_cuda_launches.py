@@ -1,4 +1,4 @@
-"""What is of a GPU alone: graphs, streams, counts that the device tells, workspaces that are refused or need not be."""
+"""Features of a GPU alone: graphs, streams, counts that the device writes, workspaces that are refused or need not be."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def check_replays(launch: Launch, c: lib.Array, expected: lib.Array) -> None:
 @pytest.mark.parametrize("accuracy", ["standard", "correct"])
 @pytest.mark.parametrize("dtype", ["complex128", "complex64"])
 def test_graphs_of_factors_with_both_parts(cuda: Any, dtype: str, accuracy: str) -> None:
-    """What is told of repairs is theirs, and none where nothing is multiplied."""
+    """The count is that of their repairs, and 0 where nothing is multiplied."""
     a, b, c = (normal(*s, dtype=dtype) for s in ((40, 50), (50, 30), (40, 30)))
     told = Count(pinned=False)
     asked = lib.options(accuracy=lib.ACCURACIES[accuracy], repaired=told.pointer)
@@ -188,7 +188,7 @@ def test_repairs_of_all_blocks_of_a_gram_matrix_are_told(cuda: Any) -> None:
     assert of_whole > n * n // 100
     cuda.succeed("dgram", lib.ROW, lib.NONE, n, k, x, k, found, n, asked=asked)
     assert lib.same_bits(found, whole)
-    # Of what is multiplied: what lies above the diagonal, and a part of what lies below.
+    # The entries above the diagonal are multiplied, and a part of those below.
     assert of_whole <= 2 * told.value() < 2 * of_whole
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 TRANSPOSES = list(itertools.product((lib.NONE, lib.TRANS, lib.CONJ), repeat=2))
-# What asks for a report is for the host.
+# Calls with a report are for the host.
 on_the_host = pytest.mark.parametrize("calls", ["host"], indirect=True)
 
 SHAPES = [(1, 1, 1), (5, 4, 3), (3, 7, 1), (17, 9, 64), (33, 40, 129), (2, 130, 300)]

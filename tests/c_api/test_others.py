@@ -15,7 +15,7 @@ from device_names import CUDA
 from ozfp4.testing import forced_on_cpu
 from support import chosen
 
-# What asks for a report or an error is for the host.
+# Calls with a report or an error are for the host.
 on_the_host = pytest.mark.parametrize("calls", ["host"], indirect=True)
 TRANSPOSES = list(itertools.product((lib.NONE, lib.TRANS, lib.CONJ), (lib.NONE, lib.TRANS)))
 INTEGERS = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
@@ -79,7 +79,7 @@ def test_the_diagonal_is_real_where_chains_overflow(calls: Any, dtype: str) -> N
 @pytest.mark.parametrize("accuracy", lib.ACCURACIES)
 @pytest.mark.parametrize("dtype", lib.LETTERS)
 def test_gram_in_several_blocks(calls: Any, dtype: str, accuracy: str) -> None:
-    """Whose planes are kept, of real types and without a limit."""
+    """Operands whose planes are kept, of real types and without a limit."""
     rng = np.random.default_rng(10)
     x = normal(rng, (6145, 31), dtype)
     x[60, 3] = np.inf

@@ -303,7 +303,7 @@ def test_large_against_the_cpu(n):
 
 
 def test_residuals_that_pairs_do_not_settle():
-    """What the pairs do not settle after cancellation goes to the exact sums, and is counted there."""
+    """A sum that the pairs do not settle after cancellation goes to the exact sums, and is counted there."""
     rng = np.random.default_rng(6)
     a, x = rng.standard_normal((200, 300)), rng.standard_normal((300, 90))
     a[:, 0] *= 2.0**-40  # no line is exact

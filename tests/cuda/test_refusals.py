@@ -1,4 +1,4 @@
-"""What is refused on a GPU, by name, before anything is written."""
+"""Refusals on a GPU, by name, before anything is written."""
 
 from __future__ import annotations
 

@@ -76,7 +76,7 @@ def short(is_too_much: Callable[[Any], bool]) -> Torch:
 
 
 def reduced_by_rows(here: Here, a: Any, b: Any, result: str, *changes: Any) -> str:
-    """What is said of a product that is confirmed before anybody sends, with changes on rank 1 alone."""
+    """Errors of a product that is confirmed before anybody sends, with changes on rank 1 alone."""
 
     def product() -> Any:
         return ozfp4.distributed.matmul(a, b, layout=INNER, result=result, method="reduce")

@@ -84,7 +84,7 @@ def test_a_resident_block_stays_for_its_strips(tiling: Tiling) -> None:
 
 
 def bytes_of_all(made: Sizes) -> dict[str, int]:
-    """Of the entries of both operands and of the result, each of them once."""
+    """Bytes of the entries of both operands and of the result, each of them once."""
     count_a, count_b = (1 if x.is_shared else made.matrices for x in (made.a, made.b))
     return {
         "a": count_a * made.m * made.k * made.a.entry,

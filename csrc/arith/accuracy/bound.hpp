@@ -44,8 +44,8 @@ OZFP4_HD double add_up(double x, double y) {
 #endif
 }
 
-// Of an entry whose integer, off by `error` at most, was rounded to `value`. Precondition: error >= 0, the entry's exponent -(s +
-// t).
+// The bound of an entry whose integer, off by `error` at most, was rounded to `value`. Precondition: error >= 0, the entry's
+// exponent -(s + t).
 template <class T, int Words>
 OZFP4_HD double entry_bound(const WideInt<Words>& error, int exponent, T value, Rounding rounding) {
   return add_up(round_wide<double>(error, exponent, Rounding::up), rounding_bound(value, rounding));

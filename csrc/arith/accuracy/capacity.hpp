@@ -27,7 +27,7 @@ OZFP4_HD int floor_log2(std::int64_t x) { return highest_bit(static_cast<std::ui
 // matrices have a certificate (docs/accuracy.md).
 inline constexpr int kStandardExtraBits = 4;
 
-// What a plan must serve. Precondition: not scaled.
+// Bits that a plan must serve. Precondition: not scaled.
 constexpr int accuracy_bits(Accuracy accuracy, int precision) {
   return precision + (accuracy == Accuracy::standard ? kStandardExtraBits : kMostExtraBits);
 }

@@ -120,7 +120,7 @@ OZFP4_HD WideInt<Words> error_bound(const LineRecord& a, const LineRecord& b) {
 // Lines without a finite nonzero entry, whose entries are exact, and lines with NaN or infinity, whose entries are IEEE's, ask
 // nothing.
 
-// Of some lines of an operand. Maxima with zero as the start, so that a device combines them in any order.
+// The extremes of some lines of an operand: maxima with zero as the start, so that a device combines them in any order.
 struct LineExtremes {
   std::uint64_t depth;
   std::uint32_t missing;  // K less the nonzero entries

@@ -10,7 +10,7 @@
 
 namespace ozfp4 {
 
-// Of a line without a finite nonzero entry: below every exponent, above every weight.
+// A line without a finite nonzero entry has these: below every exponent, above every weight.
 inline constexpr int kNoExponent = -1500, kNoLowest = 1500;
 
 struct LineFacts {
@@ -79,7 +79,7 @@ OZFP4_HD double norm_squared_bound(double sum, std::int64_t k, int capacity) {
 // Flags of a line that holds what is not finite.
 enum Special : std::uint8_t { kFinite = 0, kHasInfinity = 1, kHasNan = 2 };
 
-// What a piece of a line says of itself, where the entries of a line lie in several places along K. Extremes, sums of integers,
+// The facts of a piece of a line, where the entries of a line lie in several places along K. Extremes, sums of integers,
 // a bound and flags: pieces in any order make the facts of the line, and so its capacity and its scale, as if it were whole.
 struct PieceFacts {
   LineFacts facts;

@@ -31,7 +31,8 @@ inline constexpr int kDotTop = 400;
 // Where every product is a multiple of 2^kDotFloor, no operation of the dot product underflows, nor does one of its bound.
 inline constexpr int kDotFloor = -960;
 
-// What the entries of a line are multiplied by, as an exponent; 0 for most. Precondition: any facts; `lowest` may be too low.
+// The exponent of the power of two by which entries of a line are multiplied; 0 for most. Precondition: any facts; `lowest` may
+// be too low.
 OZFP4_HD int dot_shift(const LineFacts& facts) {
   const bool fits = facts.exponent <= kDotTop && facts.lowest >= kDotFloor / 2;
   return fits || facts.nonzeros == 0 ? 0 : kDotTop - facts.exponent;

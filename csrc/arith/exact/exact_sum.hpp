@@ -23,7 +23,7 @@ inline constexpr int kExactPieces = 5;      // digits that one product reaches
 inline constexpr int kExactLowest = -2148;  // weight of the lowest bit
 inline constexpr std::int64_t kExactTerms = std::int64_t(1) << 31;
 
-// What a product adds: piece[i] to digit first + i, or subtracts where it is negative. Precondition: a and b finite.
+// The addends of a product: piece[i] to digit first + i, or subtracts where it is negative. Precondition: a and b finite.
 struct ProductPieces {
   std::uint32_t piece[kExactPieces];
   int first;  // in [0, kExactDigits - kExactPieces)

@@ -178,8 +178,8 @@ OZFP4_HD T round_update(const WideInt<Words>& x, int exponent, const Update& upd
 
 OZFP4_HD bool is_finite(double x) { return magnitude_bits(x) < kInfinityBits<double>; }
 
-// What IEEE arithmetic gives where the product or c is NaN or infinite: finite numbers change nothing of it. Precondition: one of
-// them is; a finite product may be any.
+// The result of IEEE arithmetic where the product or c is NaN or infinite: finite numbers change nothing of it. Precondition: one
+// of them is; a finite product may be any.
 OZFP4_HD double special_update(const Update& update, double product, double c) {
   constexpr std::uint64_t sign = std::uint64_t(1) << 63, quiet = std::uint64_t(1) << 51;
   const std::uint64_t first = float_bits(product) ^ (update.alpha.is_negative ? sign : 0);

@@ -26,7 +26,7 @@ inline void least_bits(const Words& magnitude, Numbers& weight) {
   weight = last == 0 ? power : sum - power;
 }
 
-// Of kEntryLanes lanes, whose facts are those from lane `to` on.
+// The largest entries of kEntryLanes lanes, whose facts are those from lane `to` on.
 OZFP4_VECTORISED void find_largest(const double* x, std::int64_t step, std::int64_t count, LaneFacts& facts, std::int64_t to) {
   Counts largest = {};  // signed: below AVX-512 vectors compare no others
   for (std::int64_t i = 0; i < count; ++i, x += step) {

@@ -1,4 +1,4 @@
-// What entries say of their lines: eight beside each other, which are of one line or of as many, and pieces of one line.
+// Facts of lines from their entries: from eight beside each other, of one line or of as many, and from pieces of one line.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace ozfp4 {
 
 inline constexpr std::int64_t kFactLanes = 8;
 
-// What lanes of finite entries say of their lines. The upper half of `largest` is that of the largest magnitude's bits, and the
+// Facts of lines from lanes of finite entries. The upper half of `largest` is that of the largest magnitude's bits, and the
 // lower half is where the upper one is 0: it tells the exponent, 0, and what is not finite. `least` is the least weight of a bit
 // that is set, as a number: of entries below 2^kLeastPlainWeight it may be anything below that; `fields` sums the exponent
 // fields, in which zeros have none. Where facts are not asked for only `largest` is found.
@@ -23,7 +23,7 @@ struct LaneFacts {
 };
 inline constexpr int kLeastPlainWeight = -1000;
 
-// Of entries x[i * step + lane] for i < count; and of n entries of one line.
+// The facts of entries x[i * step + lane] for i < count; and of n entries of one line.
 void find_lanes(const double* x, std::int64_t step, std::int64_t count, bool has_facts, LaneFacts& facts);
 void find_line(const double* x, std::int64_t n, bool has_facts, LaneFacts& facts);
 

@@ -54,7 +54,7 @@ struct PairCut {
 
 // From the words of integers below 2^bits: by their upper kCertainBits or fewer, cut at a word.
 inline constexpr int kCertainBits = 157, kUpperWords = 5;  // what three FP64 numbers take (cpu/crt/round_pieces.hpp)
-// What is refused stays as it is.
+// Refused lanes stay as they are.
 PairCut pair_words(const LaneWords& x, int words, int n, int bits, LanePairs& pairs);
 
 // Rounds the integers to nearest, and refuses what another way has to round. Refused lanes stay so. Precondition: pairs that

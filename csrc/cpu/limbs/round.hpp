@@ -35,7 +35,7 @@ bool can_round_diagonals();
 void round_diagonals(const std::int32_t* sums, int limbs, std::int64_t inner, const RoundedTile& tile);
 
 // The same from the upper diagonals alone (shape.hpp), where whatever the lower ones are gives the same results; false where they
-// may matter to one: then some entries are another number. Of a sum that is 0 they do. Precondition: limbs that have lower
+// may matter to one: then some entries are another number. They matter to a sum that is 0. Precondition: limbs that have lower
 // diagonals.
 bool round_upper_diagonals(const std::int32_t* sums, int limbs, std::int64_t inner, const RoundedTile& tile);
 

@@ -71,7 +71,7 @@ void for_pieces(const OperandView& view, std::int64_t outer, std::int64_t outers
   });
 }
 
-// What the lines [outer, outer + outers) say.
+// The facts of the lines [outer, outer + outers).
 void find_lines(const OperandView& view, std::int64_t outer, std::int64_t outers, bool has_facts, char* tile, PieceFacts* lines) {
   for_pieces(view, outer, outers, tile,
              [&](std::int64_t o, const double* x, std::int64_t n) { extend(lines[o], x, n, has_facts); });

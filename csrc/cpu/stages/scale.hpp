@@ -38,7 +38,7 @@ struct Scales {
   std::int64_t special_lines = 0;
 };
 
-// What chooses the capacities of the lines. Precondition: bits in [kLeastBits, kMostBits]; precision that of the result.
+// The choice of the lines' capacities. Precondition: bits in [kLeastBits, kMostBits]; precision that of the result.
 struct ScaleRequest {
   Accuracy accuracy;
   int bits;

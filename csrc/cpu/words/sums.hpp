@@ -28,7 +28,7 @@ struct JoinWay {
 };
 
 JoinWay join_way(Bridging bridging);
-// Of the parts of the integers themselves: top, middle and low in the place of words and of near sums and of residues.
+// The way for the parts of the integers themselves: top, middle and low in the place of words and of near sums and of residues.
 JoinWay join_way_of_parts();
 
 class WordSums {

@@ -57,7 +57,7 @@ struct Shared {
   __device__ Shared() {}
 };
 
-// What is found of a line of `inner` entries, in all threads that share it.
+// The facts of a line of `inner` entries, in all threads that share it.
 template <bool Records, class T>
 __device__ __forceinline__ Found find_line(const char* data, std::int64_t inner_stride, std::int32_t inner) {
   StateOf<Records> state;

@@ -32,7 +32,7 @@ struct Limbed {
   std::int32_t limb[Limbs];
 };
 
-// Precondition: |v| <= 2^kLimbedBits<Limbs>, 2 or 3 limbs. Of other numbers the limbs have no meaning.
+// Precondition: |v| <= 2^kLimbedBits<Limbs>, 2 or 3 limbs. The limbs of other numbers have no meaning.
 template <int Limbs>
 OZFP4_HD Limbed<Limbs> limbs_of(std::int64_t v) {
   static_assert(Limbs == 2 || Limbs == 3, "four hold more than 64 bits");

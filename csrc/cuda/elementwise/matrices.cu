@@ -66,7 +66,8 @@ __global__ void __launch_bounds__(kThreads) expand_kernel(const ComplexMatrices 
   for_tiles<Two<T>>({from.matrices, from.n, from.k}, reads_along_k, load, store);
 }
 
-// All lanes of a warp. What an approximate sum leaves open is summed exactly, one lane after the other in the digits of the warp.
+// All lanes of a warp. Entries that an approximate sum leaves open are summed exactly, one lane after the other in the digits of
+// the warp.
 template <class T>
 __device__ __forceinline__ T rounded_sum(const PartSum& of, std::int64_t* digit) {
   T result = 0;

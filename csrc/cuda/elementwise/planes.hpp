@@ -1,4 +1,5 @@
-// What multiply left in planes, entry by entry: sums over parts of K, and residues of complex plans. Launches throw LaunchError.
+// Work on the planes that multiply left, entry by entry: sums over parts of K, and residues of complex plans. Launches throw
+// LaunchError.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -12,7 +13,7 @@
 
 namespace ozfp4::cuda {
 
-// What a modulus adds up: the residues of both outputs are the low two bytes.
+// The sum of a modulus: the residues of both outputs are the low two bytes.
 struct JoinedModulus {
   bool is_joined = false;  // else the outputs are the parts already
   ByteModulus<1> re, im;

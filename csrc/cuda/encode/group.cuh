@@ -23,7 +23,7 @@ __device__ __forceinline__ bool multiplies_fp64(bool has_fast_fp64) {
 #endif
 }
 
-// What the operand of a kernel is of that takes FP64 and FP32 entries: FP32 ones are read and scaled as they are, and their
+// The entry type of a kernel that takes FP64 and FP32 entries: FP32 ones are read and scaled as they are, and their
 // integers are the same.
 struct AnyFloat;
 

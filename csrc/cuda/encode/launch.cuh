@@ -12,7 +12,7 @@
 
 namespace ozfp4::cuda {
 
-// What the plan has for a kernel.
+// The plan's tables for a kernel.
 template <EncodeKind Kind>
 void set_plan(EncodeParameters<Kind>& arguments, const EncodePlan& plan) {
   if (plan.units > kUnitRoom<Kind>) throw std::logic_error("more units than an encode kernel has room for");
@@ -53,8 +53,8 @@ void launch_kernel(const EncodeLaunch& how) {
   launch(kernel, config, parameters, table_of<Kind>(how.plan));
 }
 
-// Entries of both floating-point types are encoded by one kernel, but for FP32 ones that become integers of one word. Of those of
-// at most two words, the accuracies have records of FP32 entries at 47 bits alone; integers of more words are encoded by one
+// Entries of both floating-point types are encoded by one kernel, but for FP32 ones that become integers of one word. Among those
+// of at most two words, the accuracies have records of FP32 entries at 47 bits alone; integers of more words are encoded by one
 // kernel whether their rounded entries are counted or not.
 template <EncodeKind Kind, int Words>
 void launch_floats(const EncodeLaunch& how) {

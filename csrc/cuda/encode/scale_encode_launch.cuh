@@ -6,7 +6,7 @@
 
 namespace ozfp4::cuda {
 
-// Of operands that are cut.
+// A launch for operands that are cut.
 struct ScaleEncodeLaunch {
   const EncodePlan& plan;
   ScaleEncodeArguments& arguments;

@@ -1,4 +1,4 @@
-// What reconstruct needs to know of a plan where the result is integers (cuda/integers/low_crt.hpp).
+// The part of a plan that reconstruct takes where the result is integers (cuda/integers/low_crt.hpp).
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What a plan becomes on a GPU, for what a product promises.
+// The form of a plan on a GPU, for a product's promise.
 #pragma once
 
 #include <cstdint>
@@ -59,7 +59,7 @@ struct CudaPlan {
   JoinPlan join;
   ReconstructPlan reconstruct;
   IntegerPlan whole;  // in its place where the promise is one of integers
-  // Of a plan of the long form that has moduli to spare for unusual data: the short form for counts up to `few.all`, which is
+  // For a plan of the long form that has moduli to spare for unusual data: the short form for counts up to `few.all`, which is
   // launched beside the other. The data decides which of the two runs.
   std::optional<ReconstructPlan> few;
   int tile_limbs = 0;  // where one launch may make products of tiles

@@ -32,12 +32,12 @@ OfWays model_times(const CudaPlan& plan, const CudaProduct& product, const Gpu& 
 Way find_way(const CudaPlan& plan, const CudaProduct& product, const Turn& turn, const Gpu& gpu, Direct direct,
              const OfWays& factors);
 
-// What the stages take: microseconds on an H200, of as many multiprocessors as `gpu` has; other devices are taken to differ from
-// it as in the ways without planes. Of a complex plan the turn is of the real product, without parts. Precondition: as
+// The time of the stages: microseconds on an H200, of as many multiprocessors as `gpu` has; other devices are taken to differ
+// from it as in the ways without planes. The turn of a complex plan is of the real product, without parts. Precondition: as
 // make_layout.
 double microseconds_of_stages(const CudaPlan& plan, const Turn& turn, const Gpu& gpu);
 
-// What of that, and of certified products tile by tile, is for entries without a certificate, normal(0, 1) operands: lines of
+// The part of that, and of certified products tile by tile, for entries without a certificate, normal(0, 1) operands: lines of
 // fewer than some 32 entries have capacities of all lengths. cuda/direct holds the longest of their integers, and its time is the
 // same.
 double settling_microseconds(const Turn& turn, bool by_tiles);

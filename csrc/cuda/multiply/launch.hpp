@@ -83,7 +83,7 @@ void start_stand_in_copy(const MultiplyParams& params, TileShape shape, Element 
 void start_stand_in_bulk(const MultiplyParams& params, TileShape shape, Element element, const LaunchConfig& how);
 }  // namespace ozfp4::cuda::mma_sync
 
-// Through CUTLASS, not run on hardware. Of the choice only splits and overlap_previous count. One launch per fold of the longest
+// Through CUTLASS, not run on hardware. Only splits and overlap_previous of the choice count. One launch per fold of the longest
 // chain, more beyond kMaxLaunchMatrices. Precondition: also what find_pass_error has nothing against.
 namespace ozfp4::cuda::tcgen05 {
 void launch_fp4(const KernelRow& row, const GemmProblem& problem, const TileChoice& choice, cudaStream_t stream);

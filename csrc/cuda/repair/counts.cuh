@@ -1,4 +1,4 @@
-// What the blocks of repair or settle count together, and what the last one leaves: the report, what the caller is told, and
+// Counts of the blocks of repair or settle, and the output of the last one: the report, the caller's count, and
 // counts that are zero again.
 #pragma once
 

@@ -12,7 +12,7 @@ namespace ozfp4::cuda::repairing {
 inline constexpr int kSide = 4;  // rows and columns of a thread
 static_assert(kSide * 16 == kTile && 16 * 16 == kThreads);
 
-// What a thread brings of an operand: entries [k][line].
+// The entries of an operand that a thread brings: [k][line].
 struct Bringing : ThreadEntries<kTile, kStep, kThreads> {
   bool is_safe = true, is_nonnegative = true;
 

@@ -80,7 +80,7 @@ struct RepairLines {
     return entry_at(line + k * inner_stride, is_double);
   }
 
-  // Those from number `first` on.
+  // The lines from number `first` on.
   __device__ __forceinline__ RepairLines from(std::int64_t first) const {
     return {data + first * outer_stride, record + first, outer_stride, inner_stride, is_double};
   }
@@ -177,7 +177,7 @@ struct RepairMatrix {
     bound = job.bound.data == nullptr ? nullptr : job.bound.data + bound_offset;
   }
 
-  // Of the block's result, and of its bounds.
+  // The places of the block's result, and of its bounds.
   template <class T>
   __device__ __forceinline__ T& entry(const RepairJob& job, std::int64_t row, std::int64_t column) const {
     return *reinterpret_cast<T*>(result + row * job.result.row_stride + column * job.result.column_stride);

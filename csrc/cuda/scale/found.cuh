@@ -1,5 +1,5 @@
-// What products in one launch find of a line, in the words that threads exchange, and what it decides. They choose no number of
-// moduli: nobody asks the sum of a line.
+// Facts of a line that products in one launch find, in the words that threads exchange, and the scale that follows. They choose
+// no number of moduli, so that the sum of a line is not needed.
 #pragma once
 
 #include <cstdint>

@@ -8,7 +8,7 @@
 
 namespace ozfp4::cuda {
 
-// What the rule chooses, as moduli_needed. Precondition: product >= 0, rounded up. Called by one whole warp.
+// The moduli that the rule chooses, as moduli_needed. Precondition: product >= 0, rounded up. Called by one whole warp.
 __device__ __forceinline__ int choose_prefix(const PrefixRule& rule, double product) {
 #pragma unroll
   for (int first = 0; first < kMaxModuli; first += 32) {

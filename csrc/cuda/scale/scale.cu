@@ -107,7 +107,7 @@ std::int64_t block_count(const Layout& layout) {
          ending_blocks(layout.operand[1]) * layout.operand[1].chunks;
 }
 
-// What the lines of one operand, pieces of longer ones, say of themselves.
+// The facts of the lines of one operand, pieces of longer ones.
 __global__ void __launch_bounds__(kScaleThreads, kScaleBlocks<RecordedState>)
     facts_kernel(const __grid_constant__ ScaleOperand operand, std::int64_t* words) {
   for_lines<RecordedState>(operand, blockIdx.x, [&](std::uint32_t line, const RecordedState& state) {

@@ -6,7 +6,7 @@
 namespace ozfp4 {
 
 Plan make_scheme_one(const PlanRequest& request);
-// Of complex products as well.
+// Complex products have theirs here, too.
 Plan make_scheme_two(const PlanRequest& request);
 
 }  // namespace ozfp4

@@ -29,7 +29,7 @@ using plan::RecipeKind;
 
 // ---- One modulus ---------------------------------------------------------------------------------------------------
 
-// What one output of a modulus adds up, with how it encodes its own planes.
+// The sum of one output of a modulus, and the encoding of its own planes.
 struct Factor {
   std::int64_t a, b;    // planes: those of the first output of the modulus, 0, or the second, 1
   std::int64_t weight;  // modulo m

@@ -15,7 +15,7 @@ namespace {
 
 constexpr double kThreadFlops = 40e9;  // DGEMM of one thread: 16 operations a clock at 2.5 GHz
 
-// What multiplies planes of bytes, by OZFP4_CPU_KERNEL's names, against planes of FP64. Those of FP32 have twice the
+// Rates of the kernels for planes of bytes, by OZFP4_CPU_KERNEL's names, against planes of FP64. Planes of FP32 have twice the
 // rate, less what decoding takes: 1.8 to 2.1 measured. AVX-512 VNNI does eight times the operations of FP64 a clock and
 // attains most of them. AMX does 64 times as many and attains 24 times FP64 on 16 processors of a Xeon, bound by power.
 struct ByteRate {
@@ -34,7 +34,7 @@ std::string serving_setting() {
   return kernel != nullptr ? kernel->setting : "sgemm";
 }
 
-// Of the unit that serves bytes now; those taken first among equals in front.
+// The rates with the kernel that serves bytes now; alphabets taken first among equals in front.
 std::vector<UnitRate> cpu_units() {
   const std::string setting = serving_setting();
   double rate = 0;

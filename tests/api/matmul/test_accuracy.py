@@ -65,7 +65,7 @@ def operands(kind: str, m: int, k: int, n: int, dtype: Any, seed: int = 0) -> tu
 def reference(
     device: Device, a: np.ndarray, b: np.ndarray, accuracy: str, rounding: str = "nearest"
 ) -> np.ndarray:
-    """What a GPU multiplies may be long, and is compared with the CPU's."""
+    """Operands for a GPU may be long; its results are compared with the CPU's."""
     if device.is_gpu:
         return ozfp4.matmul(a, b, accuracy=accuracy, rounding=rounding)
     return standard_matmul(a, b)[0] if accuracy == "standard" else correct_matmul(a, b, rounding)

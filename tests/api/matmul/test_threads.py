@@ -24,7 +24,7 @@ PROGRAMS = Path(__file__).parent / "programs"
 
 
 def run_program(name: str, *arguments: str, **environment: str) -> str:
-    """What a program beside this file prints, in a process whose environment says nothing of threads but this."""
+    """The output of a program beside this file, in a process whose environment says nothing of threads but this."""
     free = {k: v for k, v in os.environ.items() if k not in ("OZFP4_NUM_THREADS", "OMP_NUM_THREADS")}
     run = subprocess.run(
         [sys.executable, "-W", "error", str(PROGRAMS / f"{name}.py"), *arguments],

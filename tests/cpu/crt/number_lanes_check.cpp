@@ -20,7 +20,7 @@ std::string text(const std::vector<std::int64_t>& moduli) {
 
 bool may_be_refused(const Integer& x, const CrtProduct<6>& product) { return may_be_refused(x, product, 18); }
 
-// Of some integers: that their pairs make them and round to the right bits.
+// Checks of some integers that their pairs make them and round to the right bits.
 void check_lanes(const std::vector<std::int64_t>& moduli, const CrtConstants<6>& constants, const Integer* integers, int n,
                  int least, int most) {
   const NumberCrt numbers = make_number_crt(constants, moduli);

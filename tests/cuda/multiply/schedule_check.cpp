@@ -63,8 +63,8 @@ PlanInt extreme_integer(int bits, bool is_negative) {
 
 // ---- Schedules of plans ------------------------------------------------------------------------------------------------
 
-// What the schedule stores for one entry and one split, by the contract of cuda/multiply/schedule.hpp; the accumulator keeps 32
-// bits.
+// The bytes that the schedule stores for one entry and one split, by the contract of cuda/multiply/schedule.hpp; the accumulator
+// keeps 32 bits.
 std::vector<std::int64_t> stored(const Schedule& schedule, const std::vector<std::vector<int>>& a,
                                  const std::vector<std::vector<int>>& b, int k_first, int k_last) {
   std::vector<std::int64_t> out(static_cast<std::size_t>(schedule.out_planes), -1);

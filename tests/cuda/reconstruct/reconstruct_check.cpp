@@ -485,7 +485,7 @@ Operand make_operand(const Case& test, int lines, int inner, int matrices, int c
   return operand;
 }
 
-// What launch_add_bytes reads of a schedule.
+// The part of a schedule that launch_add_bytes reads.
 Schedule sums_of(const ReconstructPlan& plan, const Plan& source) {
   Schedule schedule;
   schedule.out_planes = plan.all;

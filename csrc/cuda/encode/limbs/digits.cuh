@@ -8,7 +8,7 @@
 
 namespace ozfp4::cuda {
 
-// Of three words, which are split at once.
+// The digits of three words, which are split at once.
 template <bool Codes>
 __device__ __forceinline__ void encode_digits13(const WideInt<3> (&integer)[kGroup], PlaneWriter<Codes> writer, int planes,
                                                 const std::uint32_t* table) {

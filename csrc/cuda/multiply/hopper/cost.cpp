@@ -60,7 +60,7 @@ double clocks(const KernelRow&, const GemmShape& shape, const TileChoice& choice
                                : std::max(rounds * stream, static_cast<double>(ceil_div(tiles_each, resident)) * (alone + rest));
 
   const double memory = (work.in_bytes + work.out_bytes) / kMemoryBytesPerClock;
-  // What parts of K are written here and read where they are added.
+  // Parts of K are written here and read where they are added.
   const double split =
       choice.splits > 1 ? 2 * work.out_bytes / kMemoryBytesPerClock + kSplitClocks * choice.splits + kSumClocks : 0;
   const double start = kLaunchClocks + (tile.m >= 128 ? kTwoConsumerClocks : 0);

@@ -47,7 +47,7 @@ struct Config {
 
   static constexpr int kMultipliers = kWarpsM * kWarpsN;  // warps
   static constexpr int kThreads = 32 * (kMultipliers + Loader::kWarps);
-  // Of a multiprocessor's 65,536 registers; loaders need few, multipliers hold up to 128 accumulators a thread.
+  // A multiprocessor has 65,536 registers; loaders need few, multipliers hold up to 128 accumulators a thread.
   static constexpr int kLoaderRegisters = 40, kMultiplierRegisters = kBlocks == 1 ? 232 : 216;
   static constexpr int kWarpM = kM / kWarpsM, kWarpN = kN / kWarpsN;  // tile of one warp
   static constexpr int kRows = kWarpM / 16, kColumns = kWarpN / 8;    // of fragments 16 x 8

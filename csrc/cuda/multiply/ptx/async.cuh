@@ -1,4 +1,4 @@
-// What the families use of asynchronous hardware: mbarriers in shared memory (sm_80 and later), bulk tensor copies (TMA: tiles of
+// Asynchronous hardware that the families use: mbarriers in shared memory (sm_80 and later), bulk tensor copies (TMA: tiles of
 // the operands into shared memory, finished boxes of bytes out of it), named barriers among warps, and registers that warpgroups
 // give each other. Addresses are 32-bit shared-memory addresses.
 //

@@ -1,5 +1,5 @@
-// What a step does to the accumulators behind its K loop, for the kernels that fold in registers. A family's `Pass` says which
-// accumulators a thread holds, and how bytes leave the chip:
+// The action of a step on the accumulators behind its K loop, for the kernels that fold in registers. A family's `Pass` says
+// which accumulators a thread holds, and how bytes leave the chip:
 //
 //   kSigned, kStoredSigned    whether accumulators may be negative; whether what store_bytes and a carry take may be
 //   begin(), shift(f)         before everything; before bytes are stored

@@ -42,7 +42,7 @@ __device__ __forceinline__ bool keeps_entry(const LineRecord& a, const LineRecor
   return certifies_magnitude(a, b, magnitude) || certifies_lines(a, b, inner);
 }
 
-// Of the integer of a row and a column, whose value is integer * 2^exponent. Precondition: the records of lines of `inner`
+// Certifies the integer of a row and a column, whose value is integer * 2^exponent. Precondition: the records of lines of `inner`
 // entries, none of them special, whose E the integers of Words + 1 words hold.
 template <class T, int Words>
 __device__ __forceinline__ CertifiedEntry<T> certify_entry(const Certification& asked, const WideInt<Words>& integer,

@@ -1,5 +1,5 @@
-// What the kernel of the short form does more where entries are certified: before its first row, and in a row whose entries are
-// all certain; and what it does in a row that has to be looked at entry by entry.
+// The certificates in the kernel of the short form: its work before the first row, in a row whose entries are
+// all certain, and in a row that has to be looked at entry by entry.
 #pragma once
 
 #include <cstdint>
