@@ -1,6 +1,6 @@
 """The extension module: plans, the four stages and whole products on the CPU (sources: csrc/bindings)."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from typing import Any, ClassVar
 
@@ -176,7 +176,7 @@ def prepare(x: _Array, is_right: bool, is_for_real: bool, precision: int, asked:
     """`is_for_real`: a complex operand that is multiplied with real ones; `precision`: of the results, 53 or 24."""
 
 def multiply_plain(
-    a: Any, b: Any, out: Any, accuracy: str, keywords: Mapping[str, Any], may_be_watched: bool = True,
+    a: Any, b: Any, out: Any, accuracy: str, keywords: dict[str, Any], may_be_watched: bool = True,
     alpha: Any = 1, beta: Any = 0, c: Any = None, trans_a: Any = False, trans_b: Any = False, /,
 ) -> Any:  # fmt: skip
     """alpha A B + beta C of arrays by keywords of :func:`ozfp4.gemm`, and this accuracy where they name none; NotImplemented for

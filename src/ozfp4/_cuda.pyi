@@ -51,7 +51,7 @@ def force(
 # ---- Products ----
 
 def multiply_plain(
-    a: Any, b: Any, out: Any, accuracy: str, keywords: Mapping[str, Any], may_be_watched: bool = True,
+    a: Any, b: Any, out: Any, accuracy: str, keywords: dict[str, Any], may_be_watched: bool = True,
     alpha: Any = 1, beta: Any = 0, c: Any = None, trans_a: Any = False, trans_b: Any = False, /,
 ) -> Any:  # fmt: skip
     """As ``_core.multiply_plain``, of tensors. `may_be_watched`: the operands."""

@@ -1,11 +1,11 @@
 // round_update for the common case, in FP64 arithmetic: what CPUs do eight at a time.
 //
-// The integer is sum + rest + d with |d| <= 2^-52 |rest|, as in SumOfPieces (cpu/crt/round_pieces.hpp). The product lies
+// The integer is sum + rest + d with |d| <= 3 * 2^-52 |rest|, as in SumOfPieces (cpu/crt/round_pieces.hpp). The product lies
 // within `error` of it.
 // With p = fl(alpha sum), q = fl(beta c), t = fl(p + q) and their errors, which are exact,
 //     alpha x + beta c = t + v,   v = error(t) + alpha rest + error(p) + error(q) + alpha d.
 // Let M be the sum of the magnitudes of the first four. v is computed with four roundings, so that it and alpha d are off by less
-// than 2^-50 M, and adding or taking off the margin m = fl(2^-48 M) adds less than 2^-51 M. So alpha x + beta c lies between
+// than 2^-49 M, and adding or taking off the margin m = fl(2^-48 M) adds less than 2^-51 M. So alpha x + beta c lies between
 // t + fl(v - m) and t + fl(v + m), and where both round to the same number, that is the result. Where the last three and the
 // error are 0 nothing but the addition rounded, v is its error, and the margin is 0. An error enlarges the margin by |alpha|
 // error and a millionth of it, which has room for the roundings of both.

@@ -8,7 +8,7 @@
 
 namespace ozfp4 {
 
-// The integers of one tile of results in the parts of SumParts (cpu/words/near_sum.hpp): top, middle and low, each
+// The integers of one tile of results in the parts of SumParts (cpu/crt/round_pieces.hpp): top, middle and low, each
 // [row][column] with rows `pitch` apart; `rows` of them.
 struct JoinedTile {
   double *top, *middle, *low;

@@ -103,10 +103,10 @@ __global__ void __launch_bounds__(kEncodeThreads, kEncodeBlocks<Kind, Words>)
   wait_for_previous_kernel();
   __syncthreads();
   load_tile<T>(encode, place, tile);
-  commit_copies();
+  ptx::commit_copies();
   fill_units(shared.units, encode);
   fill_table<Kind>(shared.table, limb_table, shared_table_entries<Kind>(encode.table_entries));
-  wait_for_copies<0>();
+  ptx::wait_copies<0>();
   __syncthreads();
 
   // ---- Scale

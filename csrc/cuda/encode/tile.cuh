@@ -4,13 +4,14 @@
 #include <cstdint>
 
 #include "cuda/encode/arguments.cuh"
+#include "cuda/multiply/ptx/copy_async.cuh"
 #include "cuda/scale/line_source.cuh"
 
 namespace ozfp4::cuda {
 
 // ---- Addresses ---------------------------------------------------------------------------------------------------------
 
-// Of one line of a tile: its first entry of the tile in memory, the offset of that entry's byte in a plane, and the
+// One line of a tile: its first entry of the tile in memory, the offset of that entry's byte in a plane, and the
 // line's shift. Null where the line lies beyond the operand.
 struct alignas(16) TileLine {
   const char* source;
@@ -92,27 +93,14 @@ struct TileLayout {
 // ---- Copies ----------------------------------------------------------------------------------------------------------------
 
 // Copies `valid` bytes, 0 <= valid <= Bytes, and clears the rest; nothing is read where valid is 0. Whole: all are valid.
-// Asynchronous but for single bytes: see commit_copies.
+// Asynchronous but for single bytes: see ptx::commit_copies.
 template <int Bytes, bool Whole>
 __device__ __forceinline__ void copy_entries(unsigned char* to, const char* from, std::uint32_t valid) {
-  const auto address = static_cast<std::uint32_t>(__cvta_generic_to_shared(to));
   if constexpr (Bytes == 1) {
     *to = Whole || valid != 0 ? static_cast<unsigned char>(*from) : 0;
-  } else if constexpr (Bytes == 16 && Whole) {
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(address), "l"(from) : "memory");
-  } else if constexpr (Bytes == 16) {
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(address), "l"(from), "r"(valid) : "memory");
-  } else if constexpr (Whole) {
-    asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(address), "l"(from), "n"(Bytes) : "memory");
   } else {
-    asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(address), "l"(from), "n"(Bytes), "r"(valid) : "memory");
+    ptx::copy_async<Bytes, Whole>(to, from, static_cast<int>(valid));
   }
-}
-__device__ __forceinline__ void commit_copies() { asm volatile("cp.async.commit_group;" ::: "memory"); }
-// Until at most the latest `Pending` groups are on their way.
-template <int Pending>
-__device__ __forceinline__ void wait_for_copies() {
-  asm volatile("cp.async.wait_group %0;" ::"n"(Pending) : "memory");
 }
 
 // How many of `Width` entries from the first on lie inside, in bytes.

@@ -96,9 +96,9 @@ void launch_typed(Arguments p, const FinishArguments& finish, const ThinCut& cut
 }  // namespace
 
 bool has_thin_kernels() {
+  if (!current_device(Stage::direct).has_fast_fp64) return false;  // most GPUs without this code: it is not looked for there
   const CodeVersion code = code_version(thin_kernel<double, false, true, 1>);
-  if (!code_has(code, CodeFeature::clusters) || (code.binary != 90 && code.binary != 100)) return false;
-  return current_device(Stage::direct).has_fast_fp64;
+  return code_has(code, CodeFeature::clusters) && (code.binary == 90 || code.binary == 100);
 }
 
 bool can_multiply_thinly(const ReconstructJob& job, const CapacityRule& capacity) {

@@ -5,12 +5,17 @@
 
 namespace ozfp4::cuda::ptx {
 
-// `valid` bytes and zeros behind them, together Bytes: 4 or 8, or 16, which pass by L1. Both addresses are multiples of Bytes.
-template <int Bytes>
-__device__ __forceinline__ void copy_async(void* to, const void* from, int valid) {
+// `valid` bytes and zeros behind them, together Bytes: 4 or 8, or 16, which pass by L1. Whole: all are valid. Both addresses are
+// multiples of Bytes.
+template <int Bytes, bool Whole = false>
+__device__ __forceinline__ void copy_async(void* to, const void* from, int valid = Bytes) {
   const auto at = static_cast<std::uint32_t>(__cvta_generic_to_shared(to));
-  if constexpr (Bytes == 16) {
+  if constexpr (Bytes == 16 && Whole) {
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(at), "l"(from) : "memory");
+  } else if constexpr (Bytes == 16) {
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(at), "l"(from), "r"(valid) : "memory");
+  } else if constexpr (Whole) {
+    asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(at), "l"(from), "n"(Bytes) : "memory");
   } else {
     asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(at), "l"(from), "n"(Bytes), "r"(valid) : "memory");
   }
