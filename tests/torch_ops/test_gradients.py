@@ -122,7 +122,7 @@ def test_what_was_broadcast_is_summed_without_rounding() -> None:
     x, y, z = (t.detach().numpy() for t in (a, b, g))
     rows, columns = (t.swapaxes(0, 1).reshape(t.shape[1], -1) for t in (z, y))
     assert_same_bits(of_a, correct_matmul(rows, columns.T)[None])
-    assert_same_bits(of_b, correct_matmul(x.mT, z))
+    assert_same_bits(of_b, correct_matmul(x.swapaxes(1, 2), z))
 
 
 def test_the_sum_of_an_addend_is_rounded_once() -> None:
