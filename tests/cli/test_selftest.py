@@ -46,8 +46,8 @@ def test_the_long_form_serves_the_table_of_the_function() -> None:
         "fp4",
         "int8",
         "fp64",
+        "integers",
         "words",
-        "numbers",
         *(["limbs"] if _core.has_limb_unit() else []),
     }
     assert str(tested).count("passed, long form") == len(tested.verdicts)

@@ -19,7 +19,7 @@ from ozfp4._trust import guard
 from ozfp4.testing import assert_same_bits, exact_matmul
 
 PAIRS = kernels.gpu_kernels(0)
-SERVING = [pair for pair in PAIRS if pair.element != "words" and "stand-in" not in pair.name]
+SERVING = [pair for pair in PAIRS if pair.element != "none" and "stand-in" not in pair.name]
 A, B = np.random.default_rng(0).standard_normal((2, 40, 40))
 EXACT = exact_matmul(A, B)
 
@@ -64,7 +64,7 @@ def test_one_wrong_residue_is_found(pair, break_kernels):
     with pytest.warns(RuntimeWarning, match="is disabled"):
         verdict = guard.test(pair, short=True)
     assert not verdict.passed
-    assert ("modulo 256 entry (" in verdict.reason) == (pair.element != "words")
+    assert ("modulo 256 entry (" in verdict.reason) == (pair.element != "none")
     assert verdict.cases == 1
 
 

@@ -18,7 +18,7 @@ LIMITS = {
     "u8": 2**31 - 2**16,
     "s8": 2**29,
     "fp64": 2**53,
-    "words": 2**62,
+    "integers": 2**62,
 }
 each_element = pytest.mark.parametrize("element", LIMITS)
 

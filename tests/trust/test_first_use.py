@@ -171,7 +171,7 @@ def test_without_a_folder_nothing_is_remembered(cache: Path) -> None:
 
 
 def test_small_products_test_what_makes_them(kept: Kept) -> None:
-    small = ["numbers", *(["limbs"] if _core.has_limb_unit() else [])]
+    small = ["words", *(["limbs"] if _core.has_limb_unit() else [])]
     with forced_on_cpu(words=True):
         assert_same_bits(ozfp4.matmul(A, B, accuracy="scaled"), EXACT)
     assert kept() == dict.fromkeys(["fp64", *small], "yes")
@@ -270,14 +270,12 @@ def test_integers_in_words_test_too_and_moduli_replace_them(
 ) -> None:
     x = np.arange(35).reshape(5, 7)
     c, report = ozfp4.matmul(x, x.T, report=True)
-    assert (report.backend, report.fallback, kept()) == ("direct", None, {"words": "yes"})
+    assert (report.backend, report.fallback, kept()) == ("direct", None, {"integers": "yes"})
     for file in cache.iterdir():
         file.unlink()
     guard.forget()
-    break_kernel("words")
-    message = (
-        r"the kernel 'integers in machine words' \(words\) on cpu \(.*\) failed its self-test and is disabled"
-    )
+    break_kernel("integers")
+    message = r"the kernel 'integers in machine words' \(integers\) on cpu \(.*\) failed its self-test and is disabled"
     with pytest.warns(RuntimeWarning, match=message) as caught:
         again, report = ozfp4.matmul(x, x.T, report=True)
     assert len(caught) == 1
@@ -287,10 +285,10 @@ def test_integers_in_words_test_too_and_moduli_replace_them(
     assert "integers in machine words" in report.fallback
     np.testing.assert_array_equal(ozfp4.matmul(x, x.T), c)
     np.testing.assert_array_equal(ozfp4.matmul_mod(x, x.T, 97), c % 97)
-    (kernel,) = (k for k in ozfp4.info().kernels if k.element == "words" and k.device.startswith("cpu"))
+    (kernel,) = (k for k in ozfp4.info().kernels if k.element == "integers" and k.device.startswith("cpu"))
     assert kernel.verdict.startswith("FAILED: ")
     tried = ozfp4.selftest(short=True)
-    assert [v.kernel.element for v in tried.verdicts if not v.passed] == ["words"]
+    assert [v.kernel.element for v in tried.verdicts if not v.passed] == ["integers"]
 
 
 def test_warnings_as_errors_leave_the_kernel_disabled(cache: Path, break_kernel: Callable[..., None]) -> None:
@@ -377,8 +375,8 @@ def test_wrong_limbs_are_replaced_by_words(
 
 
 def test_wrong_words_are_replaced_by_planes(cache: Path, break_kernel: Callable[..., None]) -> None:
-    break_kernel("numbers")
-    pattern = r"'numbers in machine words' \(numbers\) on cpu .*is disabled"
+    break_kernel("words")
+    pattern = r"'numbers in machine words' \(words\) on cpu .*is disabled"
     with forced_on_cpu(words=True):
         with pytest.warns(RuntimeWarning, match=pattern) as caught:
             c, report = ozfp4.matmul(A, B, report=True, accuracy="scaled")

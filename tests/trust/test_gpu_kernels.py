@@ -28,7 +28,7 @@ SERVING = {
     "int8": [("wgmma s8", "u8"), ("warp s8", "u8"), ("tcgen05 s8", "u8")],
     "fp4": [("warp fp4", "e2m1"), ("warp s8", "s8"), ("wgmma s8", "s8")],
 }
-OTHERS = [("integers in machine words", "words"), ("warp fp4 stand-in", "e2m1")]
+OTHERS = [("products without planes", "none"), ("warp fp4 stand-in", "e2m1")]
 Named = tuple[int, str, str]
 
 

@@ -89,7 +89,7 @@ py::dict outcome_dict(const IntegersRan& ran, const Options& options, int bits, 
     outcome["reason"] = "int8 products are of FP4 limbs";
   } else if (ran.plan != nullptr) {
     outcome = outcome_dict(ran, integer_plan_options(options, bits), 53, std::max<std::int64_t>(k, 1));
-    if (outcome["fallback"].is_none() && may_go_direct(options)) outcome["fallback"] = or_none(failure_of_words());
+    if (outcome["fallback"].is_none() && may_go_direct(options)) outcome["fallback"] = or_none(failure_of_direct());
   } else {
     outcome = counted(ran.outcome, nullptr);
     outcome["reason"] = is_exact ? "the norms of rows and columns say that the product fits machine words"

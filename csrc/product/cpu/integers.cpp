@@ -34,7 +34,7 @@ void for_matrices(const IntegerSum& sum, const Options& options, const Body& bod
 // Machine words for all matrices, where they serve and nothing else is asked for: with `is_exact` they do where the norms say
 // that no entry is wrapped.
 std::optional<DirectMatmul> find_words(const IntegerSum& sum, const Options& options, bool is_exact) {
-  if (!may_go_direct(options) || !trusts_words()) return std::nullopt;
+  if (!may_go_direct(options) || !trusts_direct()) return std::nullopt;
   IntegerTarget target{sum.product.c, static_cast<std::uint64_t>(sum.modulus)};
   target.result.type = sum.product_type();
   std::optional<DirectMatmul> words(std::in_place, sum.product.a, sum.product.b, target, is_exact);

@@ -66,7 +66,7 @@ std::shared_ptr<const Plan> plan_for(const Options& options, int precision, std:
 
 bool complex_words_pay(const Options& options, std::int64_t m, std::int64_t n, std::int64_t k) {
   if (!may_go_direct(options) || options.way == Way::planes || m <= 0 || n <= 0 || k <= 0) return false;
-  return ways_that_pay(m, 2 * n, 2 * k, {options.accuracy, 53}, options.bits).any() && trusts_numbers();
+  return ways_that_pay(m, 2 * n, 2 * k, {options.accuracy, 53}, options.bits).any() && trusts_words();
 }
 
 MatmulOutcome run_real(const Plan& plan, const RealProduct& product, const Options& options, std::int64_t workspace_limit) {
@@ -88,7 +88,7 @@ MatmulOutcome run_real(const Plan& plan, const RealProduct& product, const Optio
   further.progress = options.progress;
   further.promise = {options.accuracy, precision};
   further.is_exchanged = product.is_exchanged;
-  if (may_go_direct(options) && options.way != Way::planes && trusts_numbers()) further.way = options.way.value_or(Way::cheaper);
+  if (may_go_direct(options) && options.way != Way::planes && trusts_words()) further.way = options.way.value_or(Way::cheaper);
   if (product.upper.data == nullptr) return cpu_matmul(plan, a, b, target, further);
   target.rounding = Rounding::down;
   return cpu_matmul(plan, a, b, {target, Target{product.upper, Rounding::up}}, further);

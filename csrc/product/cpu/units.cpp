@@ -50,17 +50,17 @@ void check_trusted(const Alphabet& alphabet) {
   if (!verdict_of(planes_kernel(unit, alphabet)).is_passed) refuse(Fault::internal, failure_of(alphabet));
 }
 
-bool trusts_words() { return verdict_of({Kind::words}).is_passed; }
+bool trusts_direct() { return verdict_of({Kind::integers}).is_passed; }
 
-std::string failure_of_words() {
-  const CpuKernel words{Kind::words};
-  const Verdict& verdict = verdict_of(words);
-  return verdict.is_passed ? "" : text_of(words) + " failed its self-test: " + verdict.reason;
+std::string failure_of_direct() {
+  const CpuKernel direct{Kind::integers};
+  const Verdict& verdict = verdict_of(direct);
+  return verdict.is_passed ? "" : text_of(direct) + " failed its self-test: " + verdict.reason;
 }
 
-bool trusts_numbers() {
+bool trusts_words() {
   if (serving_limb_unit() != nullptr) verdict_of({Kind::limbs});
-  return verdict_of({Kind::numbers}).is_passed;
+  return verdict_of({Kind::words}).is_passed;
 }
 
 }  // namespace ozfp4::product

@@ -19,10 +19,10 @@ std::string failure_of(const Alphabet& alphabet);
 void check_trusted(const Alphabet& alphabet);
 
 // Whether products of integers in machine words may be; why they may not, empty: they may.
-bool trusts_words();
-std::string failure_of_words();
+bool trusts_direct();
+std::string failure_of_direct();
 
 // Whether small products of numbers may be made in machine words, or by limbs, where there is a unit for them that passed.
-bool trusts_numbers();
+bool trusts_words();
 
 }  // namespace ozfp4::product

@@ -168,7 +168,7 @@ const CaseAlphabet& case_alphabet(const std::string& name) {
       {"int8", range(-128, 127), 1024},
       {"fp64", around_powers(22), 512},
       // Machine words: sums up to 2^62, which also wrap modulo 2^32.
-      {"words", around_powers(26), 1024},
+      {"integers", around_powers(26), 1024},
   };
   for (const CaseAlphabet& alphabet : all) {
     if (alphabet.name == name) return alphabet;

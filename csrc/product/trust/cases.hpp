@@ -22,7 +22,7 @@ struct CaseAlphabet {
   std::int32_t high() const { return limbs.back(); }
 };
 
-// "e2m1", "u8", "s8" of GPUs; "fp4", "int8", "fp64", "words" of the CPU. Throws std::invalid_argument for another.
+// "e2m1", "u8", "s8" of GPUs; "fp4", "int8", "fp64", "integers" of the CPU. Throws std::invalid_argument for another.
 const CaseAlphabet& case_alphabet(const std::string& name);
 
 using Classes = std::vector<int>;

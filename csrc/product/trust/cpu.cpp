@@ -117,11 +117,11 @@ Verdict tried(const CpuKernel& kernel, bool is_short) {
   return examine(kernel.name(), is_short, [&](Examination& examination) {
     switch (kernel.kind) {
       case Kind::planes: return try_planes(examination, kernel, is_short);
-      case Kind::numbers: return try_numbers(examination, Way::words, is_short);
+      case Kind::words: return try_numbers(examination, Way::words, is_short);
       case Kind::limbs: return try_numbers(examination, Way::limbs, is_short);
-      case Kind::words: break;
+      case Kind::integers: break;
     }
-    for_each_case(case_alphabet("words"), is_short, [&](const Case& own) {
+    for_each_case(case_alphabet("integers"), is_short, [&](const Case& own) {
       examination.sums(own, [](const Case& given) {
         return std::vector<Sums>{sums_in_words<std::int64_t>(given, 0, ElementType::int64),
                                  sums_in_words<std::uint32_t>(given, std::int64_t(1) << 32, ElementType::uint32)};
@@ -177,8 +177,8 @@ const Verdict& tested(const CpuKernel& kernel, bool is_short) {
 
 KernelName CpuKernel::name() const {
   switch (kind) {
-    case Kind::words: return {"integers in machine words", "words"};
-    case Kind::numbers: return {"numbers in machine words", "numbers"};
+    case Kind::integers: return {"integers in machine words", "integers"};
+    case Kind::words: return {"numbers in machine words", "words"};
     case Kind::limbs: return {"numbers by limbs of eight bits", "limbs"};
     case Kind::planes: break;
   }
@@ -205,7 +205,7 @@ std::vector<CpuKernel> cpu_kernels() {
     }
     found.push_back(planes_kernel(nullptr, *alphabet));
   }
-  found.insert(found.end(), {{Kind::words}, {Kind::numbers}});
+  found.insert(found.end(), {{Kind::integers}, {Kind::words}});
   if (amx_limbs.is_here()) found.push_back({Kind::limbs});
   return found;
 }

@@ -12,10 +12,10 @@
 
 namespace ozfp4::product {
 
-// A kernel for planes of an alphabet: a unit for bytes, or floating point where there is none; integers in machine words;
-// small products of numbers in machine words, or by limbs of eight bits.
+// A kernel for planes of an alphabet: a unit for bytes, or floating point where there is none; integers as machine
+// words (`cpu/direct`); small products of floating-point numbers in words (`cpu/words`) or limbs (`cpu/limbs`).
 struct CpuKernel {
-  enum class Kind : std::uint8_t { planes, words, numbers, limbs };
+  enum class Kind : std::uint8_t { planes, integers, words, limbs };
 
   Kind kind;
   const ByteKernel* unit = nullptr;

@@ -314,7 +314,7 @@ GpuKernel kernel_named(const KernelName& name) {
 }  // namespace
 
 KernelName GpuKernel::name() const {
-  return has_planes ? KernelName{kernel_name(kernel), name_of(element)} : KernelName{"integers in machine words", "words"};
+  return has_planes ? KernelName{kernel_name(kernel), name_of(element)} : KernelName{"products without planes", "none"};
 }
 
 const Verdict& verdict_of(const Device& device, const GpuKernel& kernel, cudaStream_t stream) {

@@ -19,7 +19,7 @@ class DeviceKernel:
     """A kernel on a device, "cpu" or "cuda:0" and so on, by its name in a Report.
 
     `element`: entries of its planes, an alphabet of the CPU; residues ("u8"), limbs ("s8") or E2M1 codes ("e2m1") of a GPU.
-    Without planes "words", and on the CPU "numbers" or "limbs" for floating-point operands.
+    Without planes: "none" on a GPU; on the CPU "integers", and "words" or "limbs" for floating-point operands.
     """
 
     device: str
