@@ -3,7 +3,6 @@
 #include "bindings/interpreter_lock.hpp"
 #include "bindings/register.hpp"
 #include "bindings/views.hpp"
-#include "cpu/block_planes.hpp"
 #include "cpu/encode/wide_line.hpp"
 #include "cpu/stages/encode.hpp"
 #include "cpu/stages/multiply.hpp"

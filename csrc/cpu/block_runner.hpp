@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <functional>
 
-#include "cpu/block_planes.hpp"
 #include "cpu/blocks.hpp"
+#include "cpu/stages/encode.hpp"
 #include "plan/plan.hpp"
 
 namespace ozfp4 {
@@ -49,9 +49,9 @@ struct OutputBlock {
 };
 
 // Calls finish(block) for every block of the output, in `shape` and its rests, of the plan's first `count` moduli or groups. Of
-// complex products `b` is the even columns, the shape is that of the planes, and the blocks hold residues of the real result.
+// complex products the shape is that of the planes, and the blocks hold residues of the real result.
 // `progress`, if any, is called with the fraction done; it may throw to stop.
-void run_blocks(const Plan& plan, int count, const ShiftedOperand& a, const ShiftedOperand& b, const BlockShape& shape,
+void run_blocks(const Plan& plan, int count, const EncodedOperand& a, const EncodedOperand& b, const BlockShape& shape,
                 StageTimes& times, const std::function<void(double)>& progress,
                 const std::function<void(const OutputBlock&)>& finish);
 

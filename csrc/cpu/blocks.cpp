@@ -6,8 +6,7 @@
 
 #include "arith/multiples.hpp"
 #include "cpu/accuracy/certified.hpp"
-#include "cpu/block_planes.hpp"
-#include "cpu/bytes/multiply.hpp"
+#include "cpu/bytes/packed.hpp"
 #include "cpu/encode/pair_planes.hpp"
 #include "cpu/repair/repair.hpp"
 #include "cpu/stages/encode.hpp"
@@ -21,8 +20,8 @@ namespace {
 std::int64_t workspace(const Plan& plan, const BlockShape& block, std::int64_t k, Accuracy accuracy) {
   const std::int64_t columns = block.columns * plan.width();  // of the result
   const std::int64_t outputs = static_cast<std::int64_t>(plan.groups.size()) * block.rows * block.columns;
-  return block_planes_bytes(plan, block.kernel, Side::left, plan.planes_a, block.rows, block.inners) +
-         block_planes_bytes(plan, block.kernel, Side::right, plan.planes_b, block.columns, block.inners) +
+  return planes_bytes(plan, block.kernel, Side::left, plan.planes_a, block.rows, block.inners) +
+         planes_bytes(plan, block.kernel, Side::right, plan.planes_b, block.columns, block.inners) +
          outputs * output_entry_bytes(plan) + block.scratch + cpu_join_scratch(plan, block.rows, block.columns) +
          settling_bytes(accuracy, block.rows, columns, k);
 }
@@ -64,7 +63,7 @@ BlockShape choose_for(const ByteKernel* kernel, const Plan& plan, std::int64_t m
   const std::int64_t longest = kernel != nullptr ? kMostByteInner : inners;
   const auto block_of = [&](std::int64_t own_rows, std::int64_t own_columns, std::int64_t own_inners) {
     BlockShape block{own_rows, own_columns, own_inners, 0, 0, kernel};
-    block.scratch = block_scratch(plan, kernel, {own_rows, own_columns, own_inners});
+    block.scratch = multiply_scratch(plan, kernel, {own_rows, own_columns, own_inners});
     block.bytes = workspace(plan, block, k, accuracy);
     return block;
   };

@@ -5,7 +5,6 @@
 
 #include "cpu/blocks.hpp"
 #include "cpu/bytes/kernels/kernel.hpp"
-#include "cpu/encode/pair_planes.hpp"
 #include "cpu/repair/repair.hpp"
 #include "cpu/runtime/fp_mode.hpp"
 #include "cpu/runtime/threads.hpp"
@@ -158,11 +157,9 @@ class Product {
     const auto planes_of = [&](const PreparedOperand* prepared) {
       return prepared != nullptr && prepared->is_packed == (shape.kernel != nullptr) ? prepared->planes.get() : nullptr;
     };
-    const OperandView encoded = plan_.is_complex ? even_lines(b_) : b_;
-    const std::vector<std::int32_t> shifts = plan_.is_complex ? even_shifts(scale_b_.shift) : std::vector<std::int32_t>();
-    const ShiftedOperand a{a_, line_scales(scale_a_), planes_of(prepared_a_)};
-    ShiftedOperand b{encoded, line_scales(scale_b_), planes_of(prepared_b_)};
-    if (plan_.is_complex) b.scales.shift = shifts.data();
+    EncodedOperand a = encoded_operand(plan_, a_, scale_a_, Side::left), b = encoded_operand(plan_, b_, scale_b_, Side::right);
+    a.planes = planes_of(prepared_a_);
+    b.planes = planes_of(prepared_b_);
     spare_ = std::max<std::int64_t>(0, options_.workspace_limit - shape.bytes);
     run_blocks(plan_, count_, a, b, shape, outcome_.times, options_.progress, [&](const OutputBlock& block) {
       for (const Target& target : targets) finish(block, target.part(block.row, block.rows, block.column, block.columns));
@@ -173,8 +170,8 @@ class Product {
     }
     outcome_.by_planes = {1, plan_.has_moduli() ? count_ : 0, plan_.products_of(count_)};
     outcome_.kernel = shape.kernel;
-    outcome_.workspace =
-        shape.bytes - unused_bytes(prepared_a_, a_, shape.rows, shape) - unused_bytes(prepared_b_, encoded, shape.columns, shape);
+    outcome_.workspace = shape.bytes - unused_bytes(prepared_a_, a.view, shape.rows, shape) -
+                         unused_bytes(prepared_b_, b.view, shape.columns, shape);
     for (const Scales* scales : {&scale_a_, &scale_b_}) {
       outcome_.exponents.extend(scales->exponents);
       outcome_.capacities.extend(scales->capacities);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "check.hpp"
@@ -19,7 +20,7 @@ constexpr double kNoise = -0.5;  // no sum of integers
 // Lines of integers, `kGap` entries apart: the first of the largest magnitude, the last its negative, random ones between them.
 template <class T>
 std::vector<T> lines_of(std::int64_t lines, std::int64_t k, std::int64_t largest) {
-  std::vector<T> x(static_cast<std::size_t>(lines * (k + kGap)), T(kNoise));
+  std::vector<T> x(static_cast<std::size_t>(lines * (k + kGap)), static_cast<T>(100 + kNoise));
   for (std::int64_t i = 0; i < lines; ++i) {
     for (std::int64_t p = 0; p < k; ++p) {
       const std::int64_t entry = i == 0 ? largest : i == lines - 1 ? -largest : random_int(-largest, largest);
@@ -45,7 +46,7 @@ class Problem {
   Problem(std::int64_t rows, std::int64_t columns, std::int64_t k)
       : rows_(rows), columns_(columns), pitch_(k + kGap), sums_(static_cast<std::size_t>(rows * columns)) {
     const std::int64_t largest = largest_entry<T>(k);
-    a_ = lines_of<T>(rows, k, largest), b_ = lines_of<T>(columns, k, largest);
+    a_ = lines_of<Entry>(rows, k, largest), b_ = lines_of<Entry>(columns, k, largest);
   }
 
   // The sums of one more term.
@@ -78,10 +79,11 @@ class Problem {
   }
 
  private:
+  using Entry = std::conditional_t<sizeof(T) == 4, std::int8_t, double>;
   static std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
   std::int64_t rows_, columns_, pitch_, k_ = 0;
-  std::vector<T> a_, b_;
+  std::vector<Entry> a_, b_;
   std::vector<std::int64_t> sums_;
 };
 

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "check.hpp"
-#include "cpu/bytes/multiply.hpp"
+#include "cpu/bytes/packed.hpp"
 #include "cpu/runtime/buffer.hpp"
 #include "cpu/runtime/threads.hpp"
 #include "cpu/stages/multiply.hpp"
@@ -28,7 +28,7 @@ std::vector<std::int8_t> random_entries(std::int64_t n) {
 
 Buffer packed(const PackedShape& shape, std::int64_t planes) {
   Buffer made = allocate_buffer(planes * shape.plane_bytes());
-  pack_planes(shape, planes, random_entries(planes * shape.outers * shape.inners).data(), made.get());
+  pack_planes(shape, planes, random_entries(planes * shape.outers * shape.inners).data(), shape.inners, made.get());
   return made;
 }
 
@@ -45,11 +45,11 @@ void check_threads(const MultiplyShape& shape, int asked, int taken) {
   std::vector<std::uint8_t> expected(entries), found(entries, kPoison);
   const ByteKernel& kernel = *byte_kernels().front();
   const auto multiply = [&](std::vector<std::uint8_t>& out, const MultiplyScratch& scratch) {
-    multiply_bytes(kernel, plan, plan.count(), shape, a.get(), b.get(), false, out.data(), scratch);
+    cpu_multiply(plan, &kernel, plan.count(), shape, a.get(), b.get(), false, out.data(), scratch);
   };
 
   set_thread_count(asked);
-  const std::int64_t bytes = multiply_bytes_scratch(plan, shape);
+  const std::int64_t bytes = multiply_scratch(plan, &kernel, shape);
   constexpr std::int64_t beyond = 64 << 20;
   std::vector<char> memory(static_cast<std::size_t>(bytes + beyond), static_cast<char>(kPoison));
   const MultiplyScratch scratch{memory.data(), bytes};
@@ -62,7 +62,7 @@ void check_threads(const MultiplyShape& shape, int asked, int taken) {
   report("stays within its scratch", is_within, name);
   report("the same residues", found == expected, name);
   // The least there may be.
-  alignas(64) std::int32_t one_tile[kLeastTileSums];
+  alignas(64) std::int32_t one_tile[kPanelLines * sums_pitch(kPanelLines)];
   std::fill(found.begin(), found.end(), kPoison);
   multiply(found, {one_tile, sizeof one_tile});
   report("in one tile", found == expected, name);
@@ -84,13 +84,13 @@ void check_floats(const MultiplyShape& shape, int asked, int taken) {
   const std::size_t entries = plan.groups.size() * static_cast<std::size_t>(shape.rows * shape.columns);
   std::vector<std::int32_t> expected(entries), found(entries, -1);
   const auto multiply = [&](std::vector<std::int32_t>& out, void* scratch, std::int64_t bytes) {
-    cpu_multiply(plan, plan.count(), shape, a.data(), b.data(), false, out.data(), {scratch, bytes});
+    cpu_multiply(plan, nullptr, plan.count(), shape, a.data(), b.data(), false, out.data(), {scratch, bytes});
   };
   set_thread_count(1);
-  const std::int64_t least = cpu_multiply_scratch(plan, shape);
+  const std::int64_t least = multiply_scratch(plan, nullptr, shape);
   multiply(expected, allocate_buffer(least).get(), least);
   set_thread_count(asked);
-  const std::int64_t bytes = cpu_multiply_scratch(plan, shape);
+  const std::int64_t bytes = multiply_scratch(plan, nullptr, shape);
   constexpr std::int64_t beyond = 8 << 20;
   const Buffer memory = allocate_buffer(bytes + beyond);
   std::fill_n(memory.get() + bytes, beyond, static_cast<char>(kPoison));
@@ -103,29 +103,38 @@ void check_floats(const MultiplyShape& shape, int asked, int taken) {
   report("the same residues", found == expected, name);
 }
 
-// What is left of a matrix at the end of its blocks needs no more than they do.
-void check_rests() {
+// What is left of a matrix at the end of its blocks finds room where they do.
+void check_rests(const Alphabet& alphabet, const ByteKernel* kernel) {
   PlanRequest request;
-  request.scheme = Scheme::two;
-  request.k = 16;
-  for (const Alphabet* alphabet : {&Alphabet::fp64, &Alphabet::int8}) {
-    request.alphabet = *alphabet;
-    const Plan plan = make_plan(request);
-    std::int64_t before = 0;
-    bool grows = true;
-    for (std::int64_t columns = 4000; columns < 4400; ++columns) {
-      const std::int64_t bytes = cpu_multiply_scratch(plan, {600, columns, 16});
-      grows = grows && bytes >= before && cpu_multiply_scratch(plan, {599, columns, 16}) <= bytes;
-      before = bytes;
+  request.alphabet = alphabet;
+  request.k = 40;
+  const Plan plan = make_plan(request);
+  set_thread_count(3);
+  const std::int64_t bytes = multiply_scratch(plan, kernel, {270, 300, 40});
+  constexpr std::int64_t beyond = 8 << 20, plane_bytes = 320 * 64 * 8;
+  const Buffer planes = allocate_buffer(plan.planes_a * plane_bytes), memory = allocate_buffer(bytes + beyond);
+  std::fill_n(planes.get(), plan.planes_a * plane_bytes, '\0');
+  std::fill_n(memory.get() + bytes, beyond, static_cast<char>(kPoison));
+  std::vector<std::int32_t> output(plan.groups.size() * 270 * 300);
+  for (const std::int64_t rows : {1, 17, 129, 269}) {
+    for (const std::int64_t columns : {1, 40, 257, 299}) {
+      for (const std::int64_t inners : {1, 40}) {
+        cpu_multiply(plan, kernel, plan.count(), {rows, columns, inners}, planes.get(), planes.get(), false, output.data(),
+                     {memory.get(), bytes});
+      }
     }
-    report("scratch grows with the extents", grows, alphabet->name);
   }
+  report("rests stay within the scratch of blocks",
+         std::all_of(memory.get() + bytes, memory.get() + bytes + beyond, [](char x) { return x == static_cast<char>(kPoison); }),
+         alphabet.name);
 }
 
 }  // namespace
 
 int main() {
-  check_rests();
+  check_rests(Alphabet::fp64, nullptr);
+  check_rests(Alphabet::int8, nullptr);
+  check_rests(Alphabet::int8, byte_kernels().front());
   check_threads({300, 290, kInners}, 1, 64);
   check_threads({300, 290, kInners}, 64, 1);
   check_threads({300, 290, kInners}, 3, 1000);

@@ -78,15 +78,15 @@ void start_values(const void* panel, std::int64_t tiles, std::int32_t* starts) {
   }
 }
 
-void pack_planes(const PackedShape& shape, std::int64_t planes, const std::int8_t* entries, void* to) {
+void pack_planes(const PackedShape& shape, std::int64_t planes, const std::int8_t* entries, std::int64_t pitch, void* to) {
   const std::int64_t panels = panels_of(shape.outers), bytes = shape.panel_bytes();
   parallel_for(planes * panels, kPackGrain / bytes + 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t at = begin; at < end; ++at) {
       const std::int64_t plane = at / panels, outer = at % panels * kPanelLines;
       char* own = static_cast<char*>(to) + plane * shape.plane_bytes();
       char* panel = own + outer / kPanelLines * bytes;
-      pack_lines(shape.side, entries + (plane * shape.outers + outer) * shape.inners, shape.inners,
-                 std::min(kPanelLines, shape.outers - outer), shape.inners, panel);
+      pack_lines(shape.side, entries + (plane * shape.outers + outer) * pitch, pitch, std::min(kPanelLines, shape.outers - outer),
+                 shape.inners, panel);
       if (shape.side == Side::right) start_values(panel, tiles_of(shape.inners), shape.starts(own) + outer);
     }
   });

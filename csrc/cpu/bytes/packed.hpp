@@ -39,8 +39,8 @@ void pack_lines(Side side, const std::int8_t* entries, std::int64_t pitch, std::
 // What sums with the lines of one panel of B start from: -128 times the sum of each line's entries, which wraps as they do.
 void start_values(const void* panel, std::int64_t tiles, std::int32_t* starts);
 
-// All planes, [plane][outer][inner] with K side by side, as cpu_encode writes them.
-void pack_planes(const PackedShape& shape, std::int64_t planes, const std::int8_t* entries, void* to);
+// All planes, [plane][outer][inner] with K side by side; lines lie `pitch` apart, planes outers * pitch.
+void pack_planes(const PackedShape& shape, std::int64_t planes, const std::int8_t* entries, std::int64_t pitch, void* to);
 
 // A block of what is packed, packed by itself. Precondition: outer0 is a multiple of kPanelLines, inner0 one of kTileDepth, and
 // so are the block's extents where it ends before the operand does.

@@ -17,4 +17,9 @@ inline constexpr int kLeftOffset = 128;
 constexpr std::int64_t panels_of(std::int64_t lines) { return (lines + kPanelLines - 1) / kPanelLines; }
 constexpr std::int64_t tiles_of(std::int64_t inners) { return (inners + kTileDepth - 1) / kTileDepth; }
 
+// From one row of a block's sums to the next: an odd number of cache lines, as a first-level cache holds few of lines that are a
+// power of two apart.
+constexpr std::int64_t sums_pitch(std::int64_t columns) { return (panels_of(columns) | 1) * kPanelLines; }
+static_assert(sums_pitch(240) == 240 && sums_pitch(256) == 272);
+
 }  // namespace ozfp4

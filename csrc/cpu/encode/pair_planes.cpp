@@ -105,18 +105,6 @@ void join_parts(const Plan& plan, int count, std::int64_t entries, Stored* outpu
 
 }  // namespace
 
-OperandView even_lines(OperandView view) {
-  view.outer /= kPair;
-  view.outer_stride *= kPair;
-  return view;
-}
-
-std::vector<std::int32_t> even_shifts(const std::vector<std::int32_t>& shifts) {
-  std::vector<std::int32_t> even;
-  for (std::size_t i = 0; i < shifts.size(); i += kPair) even.push_back(shifts[i]);
-  return even;
-}
-
 PairPlanes::PairPlanes(const Plan& plan, int count)
     : plan_(plan),
       count_(count),

@@ -5,14 +5,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "cpu/runtime/matrix_view.hpp"
 #include "plan/plan.hpp"
 
 namespace ozfp4 {
-
-// The columns of B that are encoded, and their scale exponents: the others hold the same magnitudes, and so have the same scales.
-OperandView even_lines(OperandView view);
-std::vector<std::int32_t> even_shifts(const std::vector<std::int32_t>& shifts);
 
 // Holds the residues of one line of kLine entries, as the joined plan encodes it. Precondition: a complex plan.
 class PairPlanes {

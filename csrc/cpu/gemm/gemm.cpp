@@ -5,11 +5,13 @@
 #include "arith/multiples.hpp"
 #include "cpu/gemm/tile.hpp"
 #include "cpu/runtime/transpose_block.hpp"
+#include "cpu/runtime/vectorise.hpp"
 
 namespace ozfp4 {
 namespace {
 
 constexpr std::int64_t kDepth = 512;    // of K at a time: panels stay in the first two caches while tiles take them
+constexpr std::int64_t kDecoded = 128;  // of K, of as many lines as a panel has: half of a first-level cache
 constexpr std::int64_t kColumns = 288;  // whose panels lie in the second-level cache or near it: a multiple of kGemmColumns
 
 // Lines as a panel [k][Lines], zeros in the place of those that there are not.
@@ -30,6 +32,21 @@ void pack(const T* from, std::int64_t ld, std::int64_t lines, std::int64_t k, T*
   }
 }
 
+OZFP4_VECTORISED void decode_entries(const std::int8_t* limbs, std::int64_t n, float* out) {
+  for (std::int64_t i = 0; i < n; ++i) out[i] = static_cast<float>(limbs[i]);
+}
+
+// The same of bytes.
+template <std::int64_t Lines>
+void pack(const std::int8_t* from, std::int64_t ld, std::int64_t lines, std::int64_t k, float* to) {
+  float decoded[Lines * kDecoded];
+  for (std::int64_t p = 0; p < k; p += kDecoded) {
+    const std::int64_t n = std::min(kDecoded, k - p);
+    for (std::int64_t i = 0; i < lines; ++i) decode_entries(from + i * ld + p, n, decoded + i * kDecoded);
+    pack<Lines>(decoded, kDecoded, lines, n, to + p * Lines);
+  }
+}
+
 template <class T>
 std::int64_t columns_at_once(std::int64_t columns) {
   return std::min(round_up(columns, kGemmColumns<T>), kColumns);
@@ -42,9 +59,9 @@ std::int64_t gemm_bytes(std::int64_t columns, std::int64_t k) {
   return round_up((columns_at_once<T>(columns) + kGemmRows) * std::min(k, kDepth) * static_cast<std::int64_t>(sizeof(T)), 64);
 }
 
-template <class T>
-void gemm_nt(const GemmTile<T>& tile, std::int64_t rows, std::int64_t columns, std::int64_t k, const T* a, std::int64_t lda,
-             const T* b, std::int64_t ldb, bool accumulate, T* c, std::int64_t ldc, void* memory) {
+template <class T, class Entry>
+void gemm_nt(const GemmTile<T>& tile, std::int64_t rows, std::int64_t columns, std::int64_t k, const Entry* a, std::int64_t lda,
+             const Entry* b, std::int64_t ldb, bool accumulate, T* c, std::int64_t ldc, void* memory) {
   constexpr std::int64_t width = kGemmColumns<T>;
   const std::int64_t depth = std::min(k, kDepth), wide = columns_at_once<T>(columns);
   T *panels = static_cast<T*>(memory), *panel_a = panels + wide * depth;
@@ -81,9 +98,11 @@ void gemm_nt(const GemmTile<T>& tile, std::int64_t rows, std::int64_t columns, s
 
 template std::int64_t gemm_bytes<float>(std::int64_t, std::int64_t);
 template std::int64_t gemm_bytes<double>(std::int64_t, std::int64_t);
-template void gemm_nt(const GemmTile<float>&, std::int64_t, std::int64_t, std::int64_t, const float*, std::int64_t, const float*,
-                      std::int64_t, bool, float*, std::int64_t, void*);
-template void gemm_nt(const GemmTile<double>&, std::int64_t, std::int64_t, std::int64_t, const double*, std::int64_t,
-                      const double*, std::int64_t, bool, double*, std::int64_t, void*);
+#define OZFP4_GEMM(T, Entry)                                                                                                    \
+  template void gemm_nt(const GemmTile<T>&, std::int64_t, std::int64_t, std::int64_t, const Entry*, std::int64_t, const Entry*, \
+                        std::int64_t, bool, T*, std::int64_t, void*);
+OZFP4_GEMM(float, std::int8_t)
+OZFP4_GEMM(double, double)
+#undef OZFP4_GEMM
 
 }  // namespace ozfp4

@@ -23,7 +23,7 @@ void add_modulo(T* sum, const T* part, std::int64_t n, std::uint32_t modulus) {
 
 }  // namespace
 
-void cpu_residues(const Plan& plan, int count, const ShiftedOperand& a, const ShiftedOperand& b, std::int64_t workspace_limit,
+void cpu_residues(const Plan& plan, int count, const EncodedOperand& a, const EncodedOperand& b, std::int64_t workspace_limit,
                   void* output) {
   const std::int64_t rows = a.view.outer, columns = b.view.outer, inner = a.view.inner;
   const std::int64_t entry = output_entry_bytes(plan), groups = plan.groups_of(count);

@@ -14,7 +14,7 @@ namespace ozfp4 {
 
 // output[group][row][column] of the first `count` moduli, in the entries of output_type. Precondition: as cpu_matmul, of a plan
 // with moduli that is not complex; equal inner dimensions, 0 among them. Throws WorkspaceError.
-void cpu_residues(const Plan& plan, int count, const ShiftedOperand& a, const ShiftedOperand& b, std::int64_t workspace_limit,
+void cpu_residues(const Plan& plan, int count, const EncodedOperand& a, const EncodedOperand& b, std::int64_t workspace_limit,
                   void* output);
 
 // sum += part, both as above, of so many entries in each group: residues modulo the group's modulus. Precondition: residues in

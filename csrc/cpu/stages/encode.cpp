@@ -140,7 +140,7 @@ void encode_lines(const Plan& plan, int count, const OperandView& operand, const
       operand, block, outer_begin, outer_end,
       [&](const T* line, std::int64_t n, std::int64_t outer, std::int64_t inner) {
         if constexpr (std::is_floating_point_v<T>) {
-          quantise_wide(line, n, scales.shift[block.outer0 + outer], encoder.form(), integers);
+          quantise_wide(line, n, scales.shift[(block.outer0 + outer) * scales.step], encoder.form(), integers);
         } else {
           widen_line(line, n, encoder.form(), integers);
         }
@@ -161,33 +161,37 @@ std::int64_t grain_for(std::int64_t inners) {
   return std::max<std::int64_t>(kTileOuter, 20000 / std::max<std::int64_t>(inners, 1));
 }
 
-// Calls encode(plan of the entries, a zero of their type, first line, end) on several threads; ranges begin where tiles do.
-template <class Encode>
-void encode_block(const Plan& plan, const OperandView& operand, const Block& block, const Encode& encode) {
-  const std::optional<Plan> joined = plan.is_complex ? std::optional<Plan>(joined_plan(plan)) : std::nullopt;
-  const Plan& own = joined ? *joined : plan;
-  parallel_for_units(block.outers, kTileOuter, grain_for(block.inners), [&](std::int64_t begin, std::int64_t end) {
-    const auto encode_range = [&](auto zero) { encode(own, zero, begin, end); };
-    is_float(operand.type) ? with_float(operand.type, encode_range) : with_integer(operand.type, encode_range);
-  });
-}
-
 }  // namespace
 
-void cpu_encode(const Plan& plan, int count, const OperandView& operand, const LineScales& scales, const Block& block,
-                void* planes) {
-  encode_block(plan, operand, block, [&](const Plan& own, auto zero, std::int64_t begin, std::int64_t end) {
-    PlainTarget target(plan, count, block, planes);
-    encode_lines<decltype(zero)>(own, count, operand, scales, block, target, begin, end);
-  });
+EncodedOperand encoded_operand(const Plan& plan, const OperandView& view, const Scales& scales, Side side) {
+  EncodedOperand encoded{view, line_scales(scales)};
+  if (!plan.is_complex || side == Side::left) return encoded;
+  encoded.view.outer /= kPair;
+  encoded.view.outer_stride *= kPair;
+  encoded.scales.step = kPair;
+  return encoded;
 }
 
-void cpu_encode_packed(const Plan& plan, int count, const OperandView& operand, const LineScales& scales, const Block& block,
-                       Side side, void* planes) {
-  const PackedShape shape{side, block.outers, block.inners / plan.width()};
-  encode_block(plan, operand, block, [&](const Plan& own, auto zero, std::int64_t begin, std::int64_t end) {
-    PackedTarget target(plan, count, shape, planes);
-    encode_lines<decltype(zero)>(own, count, operand, scales, block, target, begin, end);
+std::int64_t planes_bytes(const Plan& plan, const ByteKernel* kernel, Side side, std::int64_t planes, std::int64_t outers,
+                          std::int64_t inners) {
+  if (kernel != nullptr) return planes * PackedShape{side, outers, inners}.plane_bytes();
+  return planes * outers * inners * plan.alphabet.entry_bytes();
+}
+
+void cpu_encode(const Plan& plan, const ByteKernel* kernel, int count, const OperandView& operand, const LineScales& scales,
+                const Block& block, Side side, void* planes) {
+  const std::optional<Plan> joined = plan.is_complex ? std::optional<Plan>(joined_plan(plan)) : std::nullopt;
+  const Plan& own = joined ? *joined : plan;
+  const PackedShape packed{side, block.outers, block.inners / plan.width()};
+  // Ranges begin where tiles do.
+  parallel_for_units(block.outers, kTileOuter, grain_for(block.inners), [&](std::int64_t begin, std::int64_t end) {
+    const auto encode_range = [&](auto zero) {
+      const auto encode = [&](auto target) {
+        encode_lines<decltype(zero)>(own, count, operand, scales, block, target, begin, end);
+      };
+      kernel != nullptr ? encode(PackedTarget(plan, count, packed, planes)) : encode(PlainTarget(plan, count, block, planes));
+    };
+    is_float(operand.type) ? with_float(operand.type, encode_range) : with_integer(operand.type, encode_range);
   });
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "cpu/bytes/kernels/kernel.hpp"
 #include "cpu/bytes/packed.hpp"
 #include "cpu/runtime/matrix_view.hpp"
 #include "cpu/stages/scale.hpp"
@@ -21,6 +22,10 @@ inline int planes_used(const Plan& plan, int count) {
 // The part of an operand that one call encodes.
 struct Block {
   std::int64_t outer0, outers, inner0, inners;
+
+  bool operator==(const Block& other) const {
+    return outer0 == other.outer0 && outers == other.outers && inner0 == other.inner0 && inners == other.inners;
+  }
 };
 
 // Scale exponents of all lines of an operand, and the most bits that one of them gives its integers: at most the plan's. Those of
@@ -28,19 +33,31 @@ struct Block {
 struct LineScales {
   const std::int32_t* shift;
   int bits;
+  int step = 1;  // from the exponent of one line to that of the next
 };
 
 inline LineScales line_scales(const Scales& scales) {
   return {scales.shift.data(), scales.capacities.empty() ? kLeastBits : scales.capacities.largest};
 }
 
-// Writes planes[p][o][k] for the first `count` moduli (or groups), contiguous: plane pitch outers * inners, row pitch inners.
-void cpu_encode(const Plan& plan, int count, const OperandView& operand, const LineScales& scales, const Block& block,
-                void* planes);
+// What is encoded of an operand.
+struct EncodedOperand {
+  OperandView view;
+  LineScales scales;
+  const char* planes = nullptr;  // of all of the view, in the form that multiply takes; null: they are encoded block by block
+};
 
-// The same packed for a kernel for bytes, as one side of the product. Precondition: planes of bytes.
-void cpu_encode_packed(const Plan& plan, int count, const OperandView& operand, const LineScales& scales, const Block& block,
-                       Side side, void* planes);
+// Of a complex plan's right operand the even columns: the others hold the same magnitudes, and so have the same scales.
+EncodedOperand encoded_operand(const Plan& plan, const OperandView& view, const Scales& scales, Side side);
+
+// Bytes of so many planes of a block, extents in entries of a plane; packed where there is a kernel for bytes.
+std::int64_t planes_bytes(const Plan& plan, const ByteKernel* kernel, Side side, std::int64_t planes, std::int64_t outers,
+                          std::int64_t inners);
+
+// Writes planes[p][o][k] for the first `count` moduli (or groups), contiguous: plane pitch outers * inners, row pitch inners;
+// packed as one side of the product where there is a kernel, for planes of bytes.
+void cpu_encode(const Plan& plan, const ByteKernel* kernel, int count, const OperandView& operand, const LineScales& scales,
+                const Block& block, Side side, void* planes);
 
 // The planes from integers of `width` 32-bit words, little-endian and in two's complement, row-major [outers][inners][width].
 void cpu_encode_integers(const Plan& plan, int count, const std::uint32_t* words, int width, std::int64_t outers,

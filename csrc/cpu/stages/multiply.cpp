@@ -1,135 +1,39 @@
-// CPU multiply: planes in floating point, by register tiles. FP32 accumulators are exact up to 2^24, FP64 ones up to 2^53; K is
-// cut where a plan's products would exceed that, and the accumulator is folded between the pieces.
 #include "cpu/stages/multiply.hpp"
 
 #include <algorithm>
 #include <atomic>
+#include <limits>
 #include <type_traits>
 
+#include "arith/fold.hpp"
 #include "arith/limits.hpp"
 #include "arith/multiples.hpp"
+#include "cpu/bytes/fold_lines.hpp"
+#include "cpu/bytes/packed.hpp"
 #include "cpu/encode/residue.hpp"
 #include "cpu/gemm/gemm.hpp"
+#include "cpu/runtime/buffer.hpp"
 #include "cpu/runtime/threads.hpp"
 #include "cpu/runtime/vectorise.hpp"
+#include "cpu/stages/encode.hpp"
 #include "cpu/stages/walk.hpp"
 
 namespace ozfp4 {
 namespace {
 
-// Accumulators of all threads: small enough for the last-level cache, where the fold finds them after the product, and so many
-// that packing the operands is little of it.
-constexpr std::int64_t kAccumulatorBytes = 16 << 20;
-constexpr std::int64_t kLeastPanelRows = 64;
-constexpr std::int64_t kElementGrain = 50000;      // entries that are worth a thread
-constexpr std::int64_t kProductGrain = 1 << 20;    // products of entries that a thread takes at least
-constexpr std::int64_t kTasksBetweenReports = 16;  // of each thread: of few, the last ones leave the others idle
-
-template <class Real>
-constexpr std::int64_t exact_limit() {
-  return sizeof(Real) == 4 ? kFp32Exact : kFp64Exact;
-}
-
-// Entries of the accumulators. They grow with each extent, so that what is left at the end of blocks finds room where blocks do.
-std::int64_t accumulator_entries(const MultiplyShape& shape, std::int64_t real_bytes) {
-  return std::min(shape.rows * shape.columns, std::max(kAccumulatorBytes / real_bytes, kLeastPanelRows * shape.columns));
-}
-
-// Planes of one operand that the terms of a group take: they lie side by side.
-struct PlaneRange {
-  int first, count;
+// What cpu_multiply is called with.
+struct Work {
+  const Plan& plan;
+  const ByteKernel* kernel;
+  const MultiplyShape& shape;
+  const char *planes_a, *planes_b;
 };
-PlaneRange planes_of(const Plan& plan, const Group& group, int Term::* plane) {
-  int first = plan.planes_a, end = 0;
-  for (int t = group.first_term; t < group.first_term + group.terms; ++t) {
-    const int own = plan.terms[static_cast<std::size_t>(t)].*plane;
-    first = std::min(first, own);
-    end = std::max(end, own + 1);
-  }
-  return {first, end - first};
-}
-
-int most_planes(const Plan& plan) {
-  if (plan.scheme == Scheme::one) return plan.planes_a;
-  int planes = 0;
-  for (const Group& group : plan.groups) {
-    planes = std::max({planes, planes_of(plan, group, &Term::a_plane).count, planes_of(plan, group, &Term::b_plane).count});
-  }
-  return planes;
-}
-
-// ---- Tiles of the output -------------------------------------------------------------------------------------------
-
-// Extents of a tile whose product by one thread has nearly the rate of a large one.
-constexpr std::int64_t kMostRows = 1024, kMostColumns = 256;
-constexpr std::int64_t kLeastSide = 128;
-constexpr std::int64_t kTasksPerThread = 4;
 
 struct Tile {
   std::int64_t row, rows, column, columns;
-  std::int64_t entries() const { return rows * columns; }
 };
 
-// Rows and columns in ranges of about equal lengths; tiles are numbered along the rows of tiles.
-class Tiling {
- public:
-  // Tiles of at most so many rows and columns. Precondition: all >= 1.
-  Tiling(std::int64_t rows, std::int64_t columns, std::int64_t most_rows, std::int64_t most_columns);
-
-  // Tiles for threads that multiply one each at a time: so large that a product's packing is little of it, at most `room`
-  // entries, and where that leaves them large enough so many that `groups` times their number keeps all threads busy to the end.
-  // Precondition: all >= 1.
-  static Tiling for_threads(std::int64_t rows, std::int64_t columns, std::int64_t room, int threads, int groups);
-
-  std::int64_t count() const { return down_ * across_; }
-  Tile operator[](std::int64_t index) const;
-  // The largest of all: its entries.
-  std::int64_t most_entries() const;
-
- private:
-  std::int64_t rows_, columns_, down_, across_;
-};
-
-Tiling::Tiling(std::int64_t rows, std::int64_t columns, std::int64_t most_rows, std::int64_t most_columns)
-    : rows_(rows), columns_(columns), down_(ceil_div(rows, most_rows)), across_(ceil_div(columns, most_columns)) {}
-
-Tiling Tiling::for_threads(std::int64_t rows, std::int64_t columns, std::int64_t room, int threads, int groups) {
-  // A result that is narrower or shorter than a tile has longer or wider ones.
-  constexpr std::int64_t entries = kMostRows * kMostColumns;
-  std::int64_t width = std::min(columns, kMostColumns), height = std::min(rows, entries / width);
-  width = std::min(columns, std::max(width, entries / height));
-  const std::int64_t wanted = threads > 1 ? kTasksPerThread * threads : 1;
-  const auto tasks = [&] { return ceil_div(rows, height) * ceil_div(columns, width) * groups; };
-  while (height * width > room || (tasks() < wanted && std::max(height, width) > kLeastSide)) {
-    std::int64_t& longer = height >= width ? height : width;
-    longer = ceil_div(longer, std::int64_t(2));
-  }
-  return {rows, columns, height, width};
-}
-
-Tile Tiling::operator[](std::int64_t index) const {
-  const std::int64_t i = index / across_, j = index % across_;
-  const std::int64_t row = rows_ * i / down_, column = columns_ * j / across_;
-  return {row, rows_ * (i + 1) / down_ - row, column, columns_ * (j + 1) / across_ - column};
-}
-
-std::int64_t Tiling::most_entries() const { return ceil_div(rows_, down_) * ceil_div(columns_, across_); }
-
-// Calls body(task, slot) for the tasks [first, end): at one time at most one for each slot in [0, slots), by as many threads.
-void take_in_turn(std::int64_t first, std::int64_t end, int slots, const std::function<void(std::int64_t, int)>& body) {
-  std::atomic<std::int64_t> next{first};
-  parallel_for(slots, 1, [&](std::int64_t begin, std::int64_t stop) {
-    for (std::int64_t slot = begin; slot < stop; ++slot) {
-      for (std::int64_t task = next++; task < end; task = next++) body(task, static_cast<int>(slot));
-    }
-  });
-}
-
-// ---- Loops over contiguous entries ---------------------------------------------------------------------------------
-
-OZFP4_VECTORISED void decode_entries(const std::int8_t* limbs, std::int64_t n, float* out) {
-  for (std::int64_t i = 0; i < n; ++i) out[i] = static_cast<float>(limbs[i]);
-}
+// ---- Sums in floating point ------------------------------------------------------------------------------------------
 
 // acc = (acc mod m) * multiplier. Precondition: as reduce(); the product is a start value of at most (m/2 + 2) m.
 OZFP4_VECTORISED void fold_entries(float* acc, std::int64_t n, float modulus, float inverse, float multiplier) {
@@ -171,170 +75,266 @@ OZFP4_VECTORISED void flush_entries(const double* acc, std::int64_t n, std::int6
   flush_impl(acc, n, weight, accumulate, out);
 }
 
-// ---- Planes --------------------------------------------------------------------------------------------------------
-
-// Planes as the product reads them: FP64 planes as they are, int8 planes decoded to FP32, a group at a time.
+// One tile of the output of one group, on what a thread has of the scratch, as walk.hpp asks for. FP32 sums of bytes are exact up
+// to 2^24, FP64 ones up to 2^53.
 template <class Real>
-class Planes {
+class FloatSums {
  public:
-  Planes(const void* planes, std::int64_t outers, std::int64_t inners, Real* decoded)
-      : planes_(planes), size_(outers * inners), decoded_(decoded) {}
+  // Of a tile: extents whose product by one thread has nearly the rate of a large one, and below which operands are read too
+  // often.
+  static constexpr std::int64_t kMostRows = 1024, kMostColumns = 256, kLeastSide = 128, kMultiple = 1;
+  // Sums of all threads: small enough for the last-level cache, where the fold finds them after the product.
+  static constexpr std::int64_t kMostBytes = 16 << 20;
+  static constexpr std::int64_t kTaskWork = 1 << 20;  // products that a thread takes at least
 
-  void decode(const PlaneRange& range) {
-    if constexpr (sizeof(Real) == 4) {
-      first_ = range.first;
-      const auto* limbs = static_cast<const std::int8_t*>(planes_) + first_ * size_;
-      parallel_for(range.count * size_, kElementGrain,
-                   [&](std::int64_t begin, std::int64_t end) { decode_entries(limbs + begin, end - begin, decoded_ + begin); });
-    } else {
-      (void)range;
-    }
+  static std::int64_t sum_bytes(std::int64_t rows, std::int64_t columns) { return round_up(rows * columns * kBytes, 64); }
+  static std::int64_t panel_bytes(std::int64_t columns, std::int64_t inners) { return gemm_bytes<Real>(columns, inners); }
+
+  FloatSums(const Work& work, char* memory) : work_(work), sums_(reinterpret_cast<Real*>(memory)) {}
+
+  void place(const Tile& tile, const Group& group, bool accumulate, void* output) {
+    tile_ = tile;
+    modulus_ = static_cast<Real>(group.modulus);
+    accumulate_ = accumulate;
+    is_started_ = false;
+    output_ = output;
   }
 
-  const Real* plane(int p) const {
-    if constexpr (sizeof(Real) == 4) return decoded_ + (p - first_) * size_;
-    return static_cast<const Real*>(planes_) + p * size_;
-  }
-
- private:
-  const void* planes_;
-  std::int64_t size_;
-  Real* decoded_;
-  int first_ = 0;
-};
-
-template <class Real>
-struct Operands {
-  const MultiplyShape& shape;
-  Planes<Real> a, b;
-};
-
-template <class Real>
-using Residue = std::conditional_t<sizeof(Real) == 4, std::uint8_t, std::int32_t>;
-
-// One tile of the output of one group, on what a thread has of the scratch, as walk.hpp asks for.
-template <class Real>
-struct TileSums {
-  const Operands<Real>& operands;
-  const Tile tile;
-  Real modulus;
-  bool accumulate;
-  void* output;  // of all of the group
-  Real* sums;
-  void* panels;
-  bool is_started = false;
+  // What reduce() takes, and leaves up to; of plain sums what is exact.
+  static std::int64_t limit(std::int64_t modulus) { return (sizeof(Real) == 4 ? kFp32Exact : kFp64Exact) - modulus; }
+  static std::int64_t folded(std::int64_t modulus) { return modulus / 2 + 2; }
 
   // Sums += A_plane[rows of the tile] B_plane[its columns]^T over [k0, k0 + k).
   void add(int a_plane, int b_plane, std::int64_t k0, std::int64_t k) {
-    const std::int64_t ld = operands.shape.inners;
-    gemm_nt(gemm_tile<Real>(), tile.rows, tile.columns, k, operands.a.plane(a_plane) + tile.row * ld + k0, ld,
-            operands.b.plane(b_plane) + tile.column * ld + k0, ld, is_started, sums, tile.columns, panels);
-    is_started = true;
+    const std::int64_t ld = work_.shape.inners;
+    const auto* a = reinterpret_cast<const Entry*>(work_.planes_a) + (a_plane * work_.shape.rows + tile_.row) * ld + k0;
+    const auto* b = reinterpret_cast<const Entry*>(work_.planes_b) + (b_plane * work_.shape.columns + tile_.column) * ld + k0;
+    char* panels = reinterpret_cast<char*>(sums_) + sum_bytes(tile_.rows, tile_.columns);
+    gemm_nt(gemm_tile<Real>(), tile_.rows, tile_.columns, k, a, ld, b, ld, is_started_, sums_, tile_.columns, panels);
+    is_started_ = true;
   }
 
   void fold(std::int64_t multiplier) {
-    fold_entries(sums, tile.entries(), modulus, Real(1) / modulus, static_cast<Real>(multiplier));
+    fold_entries(sums_, tile_.rows * tile_.columns, modulus_, Real(1) / modulus_, static_cast<Real>(multiplier));
   }
 
   void store(std::int64_t multiplier) {
-    for_rows(static_cast<Residue<Real>*>(output), [&](const Real* from, Residue<Real>* out) {
-      finish_entries(from, tile.columns, modulus, Real(1) / modulus, static_cast<Real>(multiplier), accumulate, out);
+    for_rows(static_cast<Residue*>(output_), [&](const Real* from, Residue* out) {
+      finish_entries(from, tile_.columns, modulus_, Real(1) / modulus_, static_cast<Real>(multiplier), accumulate_, out);
     });
   }
 
   void flush(std::int64_t weight) {
-    for_rows(static_cast<std::int64_t*>(output),
-             [&](const Real* from, std::int64_t* out) { flush_entries(from, tile.columns, weight, accumulate, out); });
-    accumulate = true;
-    is_started = false;
+    for_rows(static_cast<std::int64_t*>(output_),
+             [&](const Real* from, std::int64_t* out) { flush_entries(from, tile_.columns, weight, accumulate_, out); });
+    accumulate_ = true;
+    is_started_ = false;
   }
 
  private:
+  using Entry = std::conditional_t<sizeof(Real) == 4, std::int8_t, double>;
+  using Residue = std::conditional_t<sizeof(Real) == 4, std::uint8_t, std::int32_t>;
+  static constexpr std::int64_t kBytes = sizeof(Real);
+
   template <class Stored, class Body>
   void for_rows(Stored* out, const Body& body) {
-    out += tile.row * operands.shape.columns + tile.column;
-    for (std::int64_t row = 0; row < tile.rows; ++row) body(sums + row * tile.columns, out + row * operands.shape.columns);
+    out += tile_.row * work_.shape.columns + tile_.column;
+    for (std::int64_t row = 0; row < tile_.rows; ++row) body(sums_ + row * tile_.columns, out + row * work_.shape.columns);
   }
+
+  const Work& work_;
+  Real* sums_;
+  Tile tile_{};
+  Real modulus_ = 0;
+  bool accumulate_ = false, is_started_ = false;
+  void* output_ = nullptr;
 };
 
-// Tiles that are worked on at one time: each thread multiplies and folds one of its own.
-int slots_for(const MultiplyShape& shape, int terms) {
-  const double sums = static_cast<double>(shape.rows) * static_cast<double>(shape.columns);
-  const double most = std::min({sums * static_cast<double>(shape.inners) * terms / kProductGrain + 1, sums,
-                                static_cast<double>(kAccumulatorBytes / 8), static_cast<double>(most_threads)});
-  return std::min(thread_count(), static_cast<int>(most));
-}
+// ---- Sums of bytes ---------------------------------------------------------------------------------------------------
 
-int terms_of(const Plan& plan, int groups) {
-  int terms = 0;
-  for (int g = 0; g < groups; ++g) terms += plan.groups[static_cast<std::size_t>(g)].terms;
-  return terms;
-}
+// The same of packed planes by a kernel for bytes, in INT32.
+class ByteSums {
+ public:
+  // 272 KiB of sums, in the second-level cache with what they take of A and B, 256 KiB each for 16 tiles of K.
+  static constexpr std::int64_t kMostRows = 256, kMostColumns = 256, kLeastSide = 32, kMultiple = kPanelLines;
+  static constexpr std::int64_t kMostBytes = std::numeric_limits<std::int64_t>::max();
+  static constexpr std::int64_t kTaskWork = 1 << 22;
 
-// Of the decoded planes and the accumulators; behind them lie the panels of each slot.
-template <class Real>
-std::int64_t bytes_before_panels(const Plan& plan, const MultiplyShape& shape) {
-  const std::int64_t decoded = sizeof(Real) == 4 ? most_planes(plan) * (shape.rows + shape.columns) * shape.inners : 0;
-  const std::int64_t entries = decoded + accumulator_entries(shape, sizeof(Real));
-  return round_up(entries * static_cast<std::int64_t>(sizeof(Real)), 64);
-}
+  static std::int64_t sum_bytes(std::int64_t rows, std::int64_t columns) {
+    return rows * sums_pitch(columns) * static_cast<std::int64_t>(sizeof(std::int32_t));
+  }
+  static std::int64_t panel_bytes(std::int64_t, std::int64_t) { return 0; }
 
-template <class Real>
-void multiply_all(const Plan& plan, int count, const MultiplyShape& shape, const void* planes_a, const void* planes_b,
-                  bool accumulate, void* output, const MultiplyScratch& scratch, const std::function<void(double)>& progress) {
-  const bool is_decoded = sizeof(Real) == 4;
-  const std::int64_t decoded = is_decoded ? most_planes(plan) * shape.inners : 0;
-  auto* workspace = static_cast<Real*>(scratch.memory);
-  Operands<Real> operands{shape,
-                          {planes_a, shape.rows, shape.inners, workspace},
-                          {planes_b, shape.columns, shape.inners, workspace + decoded * shape.rows}};
-  Real* accumulators = workspace + decoded * (shape.rows + shape.columns);
-  const int groups = plan.groups_of(count), terms = terms_of(plan, groups);
-  // Groups between which no planes are decoded anew.
-  const int together = is_decoded && plan.scheme != Scheme::one ? 1 : groups;
-  const std::int64_t before_panels = bytes_before_panels<Real>(plan, shape);
-  const std::int64_t panel_bytes = gemm_bytes<Real>(shape.columns, shape.inners);
-  // The number of threads may have changed since the scratch was asked for.
-  const std::int64_t room = (scratch.bytes - before_panels) / panel_bytes;
-  const int slots = static_cast<int>(std::min<std::int64_t>(slots_for(shape, terms), room));
-  const std::int64_t entries = accumulator_entries(shape, sizeof(Real)) / slots;
-  const Tiling tiling = Tiling::for_threads(shape.rows, shape.columns, entries, slots, together);
-  const std::int64_t tiles = tiling.count(), own_entries = tiling.most_entries();
-  const std::int64_t entry_bytes = output_entry_bytes(plan);
-  const auto multiply_tile = [&](std::int64_t task, int slot) {
-    const Group& group = plan.groups[static_cast<std::size_t>(task / tiles)];
-    TileSums<Real> sums{operands,
-                        tiling[task % tiles],
-                        static_cast<Real>(group.modulus),
-                        accumulate,
-                        static_cast<char*>(output) + task / tiles * shape.rows * shape.columns * entry_bytes,
-                        accumulators + slot * own_entries,
-                        static_cast<char*>(scratch.memory) + before_panels + slot * panel_bytes};
-    if (plan.has_moduli()) {
-      // reduce() takes sums up to that limit, and leaves up to m / 2 + 2.
-      walk_chain(group, shape.inners, exact_limit<Real>() - group.modulus, group.modulus / 2 + 2, sums);
-    } else {
-      walk_terms(plan, group, shape.inners, exact_limit<Real>(), sums);
+  ByteSums(const Work& work, char* memory)
+      : work_(work),
+        packed_a_{Side::left, work.shape.rows, work.shape.inners},
+        packed_b_{Side::right, work.shape.columns, work.shape.inners},
+        sums_(reinterpret_cast<std::int32_t*>(memory)) {
+    work_.kernel->begin();
+  }
+  ~ByteSums() { work_.kernel->end(); }
+  ByteSums(const ByteSums&) = delete;
+  ByteSums& operator=(const ByteSums&) = delete;
+
+  void place(const Tile& tile, const Group& group, bool accumulate, void* output) {
+    tile_ = tile;
+    pitch_ = sums_pitch(tile.columns);
+    is_started_ = false;
+    if (group.modulus != 0) modulus_ = make_fold(static_cast<std::uint32_t>(group.modulus), kSignedFoldExact);
+    accumulate_ = accumulate;
+    output_ = output;
+  }
+
+  static std::int64_t limit(std::int64_t modulus) { return modulus != 0 ? kSignedFoldExact : kInt32Exact; }
+  static std::int64_t folded(std::int64_t modulus) { return modulus; }
+
+  // Precondition: all of K at once.
+  void add(int a_plane, int b_plane, std::int64_t, std::int64_t) {
+    const char* plane_a = work_.planes_a + a_plane * packed_a_.plane_bytes();
+    const char* plane_b = work_.planes_b + b_plane * packed_b_.plane_bytes();
+    const std::int32_t* starts = packed_b_.starts(plane_b) + tile_.column;
+    const std::int64_t rows = panels_of(tile_.rows), columns = panels_of(tile_.columns);
+    for (std::int64_t i = 0; i < rows * kPanelLines; ++i) {
+      is_started_ ? add_starts(line(i), starts, columns * kPanelLines)
+                  : static_cast<void>(std::copy_n(starts, columns * kPanelLines, line(i)));
     }
-  };
-  const std::int64_t step = progress ? (slots == 1 ? 1 : kTasksBetweenReports * slots) : groups * tiles;
-  double done = 0;
-  for (int g = 0; g < groups; g += together) {
-    const Group& group = plan.groups[static_cast<std::size_t>(g)];
-    operands.a.decode(plan.scheme == Scheme::one ? PlaneRange{0, plan.planes_a} : planes_of(plan, group, &Term::a_plane));
-    operands.b.decode(plan.scheme == Scheme::one ? PlaneRange{0, plan.planes_b} : planes_of(plan, group, &Term::b_plane));
-    const std::int64_t end = (g + together) * tiles;
-    for (std::int64_t task = g * tiles; task < end; task += step) {
-      const std::int64_t next = std::min(task + step, end);
-      take_in_turn(task, next, slots, multiply_tile);
-      if (!progress) continue;
-      for (std::int64_t t = task; t < next; ++t) {
-        done += plan.groups[static_cast<std::size_t>(t / tiles)].terms * static_cast<double>(tiling[t % tiles].entries());
-      }
-      progress(next == groups * tiles ? 1.0
-                                      : done / (terms * static_cast<double>(shape.rows) * static_cast<double>(shape.columns)));
+    is_started_ = true;
+    const std::int64_t panel_bytes = packed_a_.panel_bytes();
+    run_in_chunks(*work_.kernel, {reinterpret_cast<const std::uint8_t*>(plane_a) + tile_.row / kPanelLines * panel_bytes,
+                                  reinterpret_cast<const std::int8_t*>(plane_b) + tile_.column / kPanelLines * panel_bytes, sums_,
+                                  panel_bytes, panel_bytes, pitch_, rows, columns, tiles_of(work_.shape.inners)});
+  }
+
+  void fold(std::int64_t multiplier) {
+    for (std::int64_t i = 0; i < tile_.rows; ++i) {
+      fold_sums(line(i), tile_.columns, modulus_, static_cast<std::int32_t>(multiplier));
     }
   }
+
+  void store(std::int64_t multiplier) {
+    for (std::int64_t i = 0; i < tile_.rows; ++i) {
+      store_residues(line(i), tile_.columns, modulus_, static_cast<std::uint32_t>(multiplier), accumulate_,
+                     static_cast<std::uint8_t*>(output_) + first_of(i));
+    }
+  }
+
+  void flush(std::int64_t weight) {
+    for (std::int64_t i = 0; i < tile_.rows; ++i) {
+      flush_sums(line(i), tile_.columns, weight, accumulate_, static_cast<std::int64_t*>(output_) + first_of(i));
+    }
+    accumulate_ = true;
+    is_started_ = false;
+  }
+
+ private:
+  std::int32_t* line(std::int64_t i) { return sums_ + i * pitch_; }
+  std::int64_t first_of(std::int64_t i) const { return (tile_.row + i) * work_.shape.columns + tile_.column; }
+
+  const Work& work_;
+  const PackedShape packed_a_, packed_b_;
+  std::int32_t* sums_;
+  Tile tile_{};
+  std::int64_t pitch_ = 0;
+  fold_constants modulus_{};
+  bool accumulate_ = false, is_started_ = false;
+  void* output_ = nullptr;
+};
+
+// ---- Tiles of the output, which threads multiply one at a time ---------------------------------------------------------
+
+constexpr std::int64_t kTasksPerThread = 4;        // so that threads end together
+constexpr std::int64_t kTasksBetweenReports = 16;  // of each thread: of few, the last ones leave the others idle
+
+template <class Sums>
+class Tiling {
+ public:
+  // For as many threads as there are now, in so many bytes. Precondition: extents >= 1, room for a tile of the least extents.
+  Tiling(const Plan& plan, const MultiplyShape& shape, std::int64_t room)
+      : shape_(shape),
+        rows_(std::min(Sums::kMostRows, padded(shape.rows))),
+        columns_(std::min(Sums::kMostColumns, padded(shape.columns))) {
+    const double work = static_cast<double>(shape.rows) * static_cast<double>(shape.columns) * static_cast<double>(shape.inners) *
+                        plan.products() / Sums::kTaskWork;
+    const std::int64_t least = Sums::sum_bytes(Sums::kMultiple, Sums::kMultiple);
+    slots_ = std::min({static_cast<std::int64_t>(std::min(work, 1e6)), static_cast<std::int64_t>(thread_count()),
+                       Sums::kMostBytes / least, room / (least + Sums::panel_bytes(1, shape.inners))});
+    slots_ = std::max<std::int64_t>(slots_, 1);
+    const auto groups = static_cast<std::int64_t>(plan.groups.size());
+    const auto is_too_large = [&] {
+      return slots_ > 1 && count() * groups < kTasksPerThread * slots_ && std::max(rows_, columns_) > Sums::kLeastSide;
+    };
+    while (slots_ * slot_bytes() > room || slots_ * Sums::sum_bytes(rows_, columns_) > Sums::kMostBytes || is_too_large()) {
+      std::int64_t& longer = rows_ > columns_ ? rows_ : columns_;
+      longer = padded(ceil_div(longer, std::int64_t(2)));
+    }
+    rows_ = padded(ceil_div(shape.rows, down()));  // of about equal extents
+    columns_ = padded(ceil_div(shape.columns, across()));
+    slots_ = std::min(slots_, count() * groups);
+  }
+
+  std::int64_t slots() const { return slots_; }  // threads that have a tile each at one time
+  std::int64_t slot_bytes() const { return Sums::sum_bytes(rows_, columns_) + Sums::panel_bytes(columns_, shape_.inners); }
+
+  // Tiles of a group, along the rows of tiles.
+  std::int64_t count() const { return down() * across(); }
+  Tile operator[](std::int64_t index) const {
+    const std::int64_t row = index / across() * rows_, column = index % across() * columns_;
+    return {row, std::min(rows_, shape_.rows - row), column, std::min(columns_, shape_.columns - column)};
+  }
+
+ private:
+  static std::int64_t padded(std::int64_t extent) { return round_up(extent, Sums::kMultiple); }
+  std::int64_t down() const { return ceil_div(shape_.rows, rows_); }
+  std::int64_t across() const { return ceil_div(shape_.columns, columns_); }
+
+  const MultiplyShape& shape_;
+  std::int64_t rows_, columns_, slots_;
+};
+
+template <class Sums>
+void multiply_tiles(const Work& work, int count, bool accumulate, void* output, const MultiplyScratch& scratch,
+                    const std::function<void(double)>& progress) {
+  const Plan& plan = work.plan;
+  const Tiling<Sums> tiling(plan, work.shape, scratch.bytes);
+  const std::int64_t tiles = tiling.count(), groups = plan.groups_of(count), tasks = groups * tiles;
+  const std::int64_t group_bytes = work.shape.rows * work.shape.columns * output_entry_bytes(plan);
+  const auto multiply_one = [&](Sums& sums, std::int64_t task) {
+    const Group& group = plan.groups[static_cast<std::size_t>(task / tiles)];
+    sums.place(tiling[task % tiles], group, accumulate, static_cast<char*>(output) + task / tiles * group_bytes);
+    const std::int64_t limit = Sums::limit(group.modulus);
+    if (plan.has_moduli()) {
+      walk_chain(group, work.shape.inners, limit, Sums::folded(group.modulus), sums);
+    } else {
+      walk_terms(plan, group, work.shape.inners, limit, sums);
+    }
+  };
+  // All threads work on one group at a time, whose planes stay in the last-level cache: tasks in order, group by group.
+  const auto multiply_tasks = [&](std::int64_t first, std::int64_t end) {
+    std::atomic<std::int64_t> next{first};
+    parallel_for(tiling.slots(), 1, [&](std::int64_t slot, std::int64_t slots_end) {
+      for (; slot < slots_end && next < end; ++slot) {
+        Sums sums(work, static_cast<char*>(scratch.memory) + slot * tiling.slot_bytes());
+        for (std::int64_t task = next++; task < end; task = next++) multiply_one(sums, task);
+      }
+    });
+  };
+  if (!progress) return multiply_tasks(0, tasks);
+  const std::int64_t step = tiling.slots() == 1 ? 1 : kTasksBetweenReports * tiling.slots();
+  std::int64_t terms_done = 0;  // by all tiles of a group each
+  for (std::int64_t task = 0; task < tasks; task += step) {
+    const std::int64_t end = std::min(task + step, tasks);
+    multiply_tasks(task, end);
+    for (std::int64_t t = task; t < end; ++t) terms_done += plan.groups[static_cast<std::size_t>(t / tiles)].terms;
+    progress(static_cast<double>(terms_done) / static_cast<double>(tiles * plan.products_of(count)));
+  }
+}
+
+// use(Sums*) of those for planes of the kernel's form.
+template <class Use>
+auto with_sums(const Plan& plan, const ByteKernel* kernel, const Use& use) {
+  if (kernel != nullptr) return use(static_cast<ByteSums*>(nullptr));
+  return plan.alphabet.entry == PlaneEntry::fp64 ? use(static_cast<FloatSums<double>*>(nullptr))
+                                                 : use(static_cast<FloatSums<float>*>(nullptr));
 }
 
 }  // namespace
@@ -353,18 +353,45 @@ std::int64_t output_entry_bytes(const Plan& plan) {
   return 8;
 }
 
-std::int64_t cpu_multiply_scratch(const Plan& plan, const MultiplyShape& shape) {
-  const bool is_decoded = plan.alphabet.entry == PlaneEntry::int8;
-  const int terms = terms_of(plan, static_cast<int>(plan.groups.size()));
-  if (is_decoded)
-    return bytes_before_panels<float>(plan, shape) + slots_for(shape, terms) * gemm_bytes<float>(shape.columns, shape.inners);
-  return bytes_before_panels<double>(plan, shape) + slots_for(shape, terms) * gemm_bytes<double>(shape.columns, shape.inners);
+const ByteKernel* byte_kernel_of(const Plan& plan) {
+  return plan.alphabet.entry == PlaneEntry::int8 ? serving_byte_kernel() : nullptr;
 }
 
-void cpu_multiply(const Plan& plan, int count, const MultiplyShape& shape, const void* planes_a, const void* planes_b,
-                  bool accumulate, void* output, const MultiplyScratch& scratch, const std::function<void(double)>& progress) {
-  const auto multiply = plan.alphabet.entry == PlaneEntry::fp64 ? multiply_all<double> : multiply_all<float>;
-  multiply(plan, count, shape, planes_a, planes_b, accumulate, output, scratch, progress);
+std::int64_t multiply_scratch(const Plan& plan, const ByteKernel* kernel, const MultiplyShape& shape) {
+  return with_sums(plan, kernel, [&](auto* sums) {
+    const Tiling<std::remove_pointer_t<decltype(sums)>> tiling(plan, shape, std::numeric_limits<std::int64_t>::max());
+    return tiling.slots() * tiling.slot_bytes();
+  });
+}
+
+void cpu_multiply(const Plan& plan, const ByteKernel* kernel, int count, const MultiplyShape& shape, const void* planes_a,
+                  const void* planes_b, bool accumulate, void* output, const MultiplyScratch& scratch,
+                  const std::function<void(double)>& progress) {
+  const Work work{plan, kernel, shape, static_cast<const char*>(planes_a), static_cast<const char*>(planes_b)};
+  with_sums(plan, kernel, [&](auto* sums) {
+    multiply_tiles<std::remove_pointer_t<decltype(sums)>>(work, count, accumulate, output, scratch, progress);
+  });
+}
+
+void multiply_planes(const Plan& plan, int count, const MultiplyShape& shape, const void* a, const void* b, void* output) {
+  const ByteKernel* kernel = byte_kernel_of(plan);
+  const std::int64_t longest = kernel != nullptr ? std::min(shape.inners, kMostByteInner) : shape.inners;
+  const std::int64_t bytes = multiply_scratch(plan, kernel, {shape.rows, shape.columns, longest});
+  const Buffer memory = allocate_buffer(bytes);
+  const MultiplyScratch scratch{memory.get(), bytes};
+  if (kernel == nullptr) return cpu_multiply(plan, kernel, count, shape, a, b, false, output, scratch);
+  for (std::int64_t k = 0; k < shape.inners; k += longest) {
+    const std::int64_t inners = std::min(longest, shape.inners - k), planes = planes_used(plan, count);
+    const auto packed = [&](Side side, std::int64_t outers, const void* entries) {
+      const PackedShape own{side, outers, inners};
+      Buffer made = allocate_buffer(planes * own.plane_bytes());
+      pack_planes(own, planes, static_cast<const std::int8_t*>(entries) + k, shape.inners, made.get());
+      return made;
+    };
+    const Buffer packed_a = packed(Side::left, shape.rows, a), packed_b = packed(Side::right, shape.columns, b);
+    cpu_multiply(plan, kernel, count, {shape.rows, shape.columns, inners}, packed_a.get(), packed_b.get(), k > 0, output,
+                 scratch);
+  }
 }
 
 }  // namespace ozfp4

@@ -1,9 +1,11 @@
-// Stage 3, multiply: for every output group the sum of its terms over K, exact in the accumulator, folded on the way.
+// Stage 3, multiply: for every output group the sum of its terms over K, exact in the accumulator, folded on the way. Tiles of
+// the output in turn, each of one group: packed planes by a kernel for bytes, others in floating point.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 
+#include "cpu/bytes/kernels/kernel.hpp"
 #include "plan/plan.hpp"
 
 namespace ozfp4 {
@@ -15,6 +17,9 @@ enum class OutputType { residue8, residue32, sum64 };
 OutputType output_type(const Plan& plan);
 std::int64_t output_entry_bytes(const Plan& plan);
 
+// The kernel whose tiles the planes of a plan are packed in, nullptr where they are multiplied in floating point.
+const ByteKernel* byte_kernel_of(const Plan& plan);
+
 struct MultiplyShape {
   std::int64_t rows, columns, inners;
 };
@@ -25,15 +30,20 @@ struct MultiplyScratch {
   std::int64_t bytes;
 };
 
-// Scratch in bytes for as many threads as there are now: no less than for smaller extents.
-std::int64_t cpu_multiply_scratch(const Plan& plan, const MultiplyShape& shape);
+// Scratch in bytes that as many threads as there are now make full use of. With less, down to that of a tile of the least
+// extents, tiles are smaller or fewer; what serves a shape serves smaller ones.
+std::int64_t multiply_scratch(const Plan& plan, const ByteKernel* kernel, const MultiplyShape& shape);
 
-// output[g][row][column] for the groups of the first `count` moduli (or the first groups) from planes as cpu_encode writes them.
-// With `accumulate` the output already holds the residues (sums) of an earlier piece of K, to which this piece is added.
-// `scratch` has cpu_multiply_scratch bytes of any number of threads. `progress`, if any, is called after every
-// few tiles of a group with the fraction of the products done; it may throw to stop.
-void cpu_multiply(const Plan& plan, int count, const MultiplyShape& shape, const void* planes_a, const void* planes_b,
-                  bool accumulate, void* output, const MultiplyScratch& scratch,
+// output[g][row][column] for the groups of the first `count` moduli (or the first groups) from planes as cpu_encode writes them
+// for the kernel. With `accumulate` the output already holds the residues (sums) of an earlier piece of K, to which this piece is
+// added. `progress`, if any, is called after every few tiles with the fraction of the products done; it may throw to stop.
+// Precondition: shape.inners >= 1, with a kernel at most kMostByteInner.
+void cpu_multiply(const Plan& plan, const ByteKernel* kernel, int count, const MultiplyShape& shape, const void* planes_a,
+                  const void* planes_b, bool accumulate, void* output, const MultiplyScratch& scratch,
                   const std::function<void(double)>& progress = {});
+
+// The same of whole planes as cpu_encode leaves them without a kernel, by the one that serves the plan: of one for bytes K is
+// taken in pieces, and planes are packed. Precondition: shape.inners >= 1.
+void multiply_planes(const Plan& plan, int count, const MultiplyShape& shape, const void* a, const void* b, void* output);
 
 }  // namespace ozfp4

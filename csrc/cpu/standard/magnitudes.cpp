@@ -6,9 +6,7 @@
 #include "arith/multiples.hpp"
 #include "cpu/accuracy/certified_block.hpp"
 #include "cpu/bytes/kernels/kernel.hpp"
-#include "cpu/bytes/multiply.hpp"
 #include "cpu/bytes/packed.hpp"
-#include "cpu/runtime/threads.hpp"
 #include "cpu/runtime/vectorise.hpp"
 
 namespace ozfp4 {
@@ -114,13 +112,9 @@ void add_tile(const ByteKernel& kernel, const Bytes& a, const Bytes& b, std::int
   const std::int64_t rows = std::min(kTile, a.shape().outers - row), columns = std::min(kTile, b.shape().outers - column);
   const std::int64_t pitch = sums_pitch(columns), padded = panels_of(columns) * kPanelLines;
   for (std::int64_t i = 0; i < panels_of(rows) * kPanelLines; ++i) std::copy_n(b.starts(column), padded, sums + i * pitch);
-  const std::int64_t tiles = tiles_of(a.shape().inners);
-  for (std::int64_t t = 0; t < tiles; t += kernel.chunk_tiles) {
-    const char *from_a = a.panel(row / kPanelLines) + t * kTileBytes, *from_b = b.panel(column / kPanelLines) + t * kTileBytes;
-    kernel.run({reinterpret_cast<const std::uint8_t*>(from_a), reinterpret_cast<const std::int8_t*>(from_b), sums,
-                a.shape().panel_bytes(), b.shape().panel_bytes(), pitch, panels_of(rows), panels_of(columns),
-                std::min(kernel.chunk_tiles, tiles - t)});
-  }
+  run_in_chunks(kernel, {reinterpret_cast<const std::uint8_t*>(a.panel(row / kPanelLines)),
+                         reinterpret_cast<const std::int8_t*>(b.panel(column / kPanelLines)), sums, a.shape().panel_bytes(),
+                         b.shape().panel_bytes(), pitch, panels_of(rows), panels_of(columns), tiles_of(a.shape().inners)});
   for (std::int64_t i = 0; i < rows; ++i) {
     add_sums(sums + i * pitch, columns, *a.offsets(row + i), b.offsets(column), held + (row + i) * b.shape().outers + column);
   }

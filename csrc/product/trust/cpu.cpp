@@ -6,11 +6,11 @@
 #include <utility>
 
 #include "arith/accuracy/capacity.hpp"
-#include "cpu/block_planes.hpp"
 #include "cpu/direct/matmul.hpp"
 #include "cpu/environment.hpp"
 #include "cpu/limbs/unit.hpp"
 #include "cpu/matmul.hpp"
+#include "cpu/stages/multiply.hpp"
 #include "cpu/threading/child_lock.hpp"
 #include "product/options.hpp"
 #include "product/trust/child.hpp"

@@ -27,7 +27,7 @@ void check_shape(const PackedShape& shape, std::int64_t planes) {
   std::vector<std::int8_t> entries(at(planes * shape.outers * shape.inners));
   for (auto& x : entries) x = static_cast<std::int8_t>(random_int(-128, 127));
   std::vector<char> packed(at(planes * shape.plane_bytes()), static_cast<char>(kPoison));
-  pack_planes(shape, planes, entries.data(), packed.data());
+  pack_planes(shape, planes, entries.data(), shape.inners, packed.data());
   const std::string name = std::to_string(shape.outers) + " x " + std::to_string(shape.inners);
   bool holds = true, starts_hold = true;
   for (std::int64_t p = 0; p < planes; ++p) {
@@ -59,7 +59,7 @@ void check_shape(const PackedShape& shape, std::int64_t planes) {
         }
       }
       std::vector<char> own(at(planes * block.plane_bytes())), copied(own.size(), static_cast<char>(kPoison));
-      pack_planes(block, planes, part.data(), own.data());
+      pack_planes(block, planes, part.data(), block.inners, own.data());
       copy_packed(shape, packed.data(), outer0, inner0, block, planes, copied.data());
       report("a block of what is packed", own == copied, name);
     }

@@ -67,8 +67,6 @@ const ByteKernel* serving_byte_kernel() {
 
 bool is_byte_kernel_asked() { return is_forced || !environment().cpu_kernel.empty(); }
 
-void disable_byte_kernel(const ByteKernel& kernel) { disabled |= bit_of(kernel); }
-
 void disable_byte_kernels(const std::vector<const ByteKernel*>& kernels) {
   unsigned found = 0;
   for (const ByteKernel* kernel : kernels) found |= bit_of(*kernel);

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "cpu/bytes/tile.hpp"
+
 namespace ozfp4 {
 
 // C += A B for `rows` panels of A and `columns` panels of B, `tiles` tiles of K deep. A tile of A is [16 lines][64 entries],
@@ -29,6 +31,16 @@ struct ByteKernel {
   std::int64_t chunk_tiles = 16;  // of K, that it is best run with
 };
 
+// All of a task, however deep.
+inline void run_in_chunks(const ByteKernel& kernel, ByteTask task) {
+  for (std::int64_t left = task.tiles; left > 0; left -= kernel.chunk_tiles) {
+    task.tiles = left < kernel.chunk_tiles ? left : kernel.chunk_tiles;
+    kernel.run(task);
+    task.a += task.tiles * kTileBytes;
+    task.b += task.tiles * kTileBytes;
+  }
+}
+
 // Whether the CPU has AMX's products of bytes, whatever the system says: asks for no permission.
 bool has_amx_instructions();
 
@@ -45,8 +57,7 @@ const ByteKernel* serving_byte_kernel();
 // Whether the thread was told one, or the variable names one: products are then to be made by planes.
 bool is_byte_kernel_asked();
 
-// Nobody takes it any more unless it is asked for by name; or these, and all others again.
-void disable_byte_kernel(const ByteKernel& kernel);
+// Nobody takes these any more unless they are asked for by name, and all others again.
 void disable_byte_kernels(const std::vector<const ByteKernel*>& kernels);
 
 // The kernel of that setting, nullptr for "sgemm". std::invalid_argument, naming `what`, for one that is unknown or not here.
