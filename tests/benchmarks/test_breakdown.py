@@ -57,20 +57,3 @@ def test_rows_and_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
     assert [row["products"] for row in rows[:5]] == [75, 75, 75, 75, 68]
     for row in rows:
         assert row["ms"] == pytest.approx(sum(row[f"{stage} ms"] for stage in STAGES), abs=1e-3)
-
-
-def test_ctrl_c_keeps_finished_steps(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    real = breakdown.path_row
-
-    def stop_at_karatsuba(scheme: str, family: str, *rest: Any) -> Any:
-        if family == "paper-karatsuba":
-            raise KeyboardInterrupt
-        return real(scheme, family, *rest)
-
-    monkeypatch.setattr(breakdown, "path_row", stop_at_karatsuba)
-    arguments = ["--device", "cpu", "-n", "24", "--budget", "0.001", "--schemes", "II"]
-    assert breakdown.main([*arguments, "--no-figures", "-o", str(tmp_path)]) == 130
-    assert "4. all products" in capsys.readouterr().out
-    assert len(json.loads((tmp_path / "breakdown.json").read_text())["rows"]) == 4

@@ -26,12 +26,6 @@ def test_regret_and_the_last_line() -> None:
     )
 
 
-@pytest.mark.parametrize("way", ["direct", "thin", "tiles", None])
-def test_names_of_paths(way: str | None) -> None:
-    about = {"way": way or "stages", "kernel": "K", "tile": "1x2", "splits": 4}
-    assert choice.name_of(about, "int8") == (way or "int8 K 1x2 / 4")
-
-
 def test_every_backend_of_the_cpu(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -97,25 +97,6 @@ def test_a_result_where_nothing_should_be_is_infinitely_wrong() -> None:
     assert job.errors(wrong, real, np.eye(2), np.eye(2)).relative == math.inf
 
 
-@pytest.mark.parametrize("exponent", [0, 3, -3, 70])
-def test_deviations(exponent: int) -> None:
-    scale = 2.0**exponent
-    c = np.diag([1.0, 1.0, 1.0])
-    s = np.array([[1.0, 0.0, 0.25], [0.0, 1.0, 0.0], [0.25, 0.0, 1.5]]) * scale
-    orbitals = job.Orbitals(s, c, s)
-    real = job.real_products(orbitals)
-    assert job.real_off_identity(real[job.OVERLAP]) == job.off_identity(s) == abs(s - np.eye(3)).max()
-    assert job.real_off_diagonal(real[job.FOCK]) == job.off_diagonal(s) == 0.25 * scale
-
-
-def test_spread() -> None:
-    s = np.array([[1.0, 2.0**-30], [0.0, 1.0]])
-    c = np.array([[1.0, 1.0], [2.0**50, 1.0]])
-    assert job.spread(job.Orbitals(s, np.eye(2), s)) == 30
-    assert job.spread(job.Orbitals(s, c, s)) == 50
-    assert job.spread(job.Orbitals(s, np.zeros((2, 2)), np.zeros((2, 2)))) == 30
-
-
 def test_the_data_of_caffeine() -> None:
     caffeine = job.load(None)
     assert caffeine.S.shape == caffeine.C.shape == caffeine.F.shape == (216, 216)

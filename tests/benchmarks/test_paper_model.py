@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
 import pytest
 
 from common import paper_model as model
-from common.device_rates import device_rates
 from ozfp4._plans.plan import make_plan
 
 
@@ -68,57 +64,3 @@ def test_the_two_terms() -> None:
 )
 def test_winners_change_at_the_ratio_of_products(rates: dict[str, float], name: str) -> None:
     assert model.winner(rates, model.contenders(16384)).name == name
-
-
-def test_projections() -> None:
-    field = {c.name: c for c in model.contenders(16384)}
-    h200 = device_rates("NVIDIA H200")
-    assert h200 is not None
-    assert model.projection(field["native FP64"], h200, 16384, 1.0) == pytest.approx(67)
-    assert 0.9 * 1979 / 16 < model.projection(field["INT8"], h200, 16384, 1.0) < 1979 / 16
-    a100 = device_rates("NVIDIA A100-SXM4-80GB")
-    assert a100 is not None
-    assert model.projection(field["FP8 published"], a100, 16384, 1.0) == 0
-
-
-def test_every_name_stands_in_its_own_region() -> None:
-    pytest.importorskip("matplotlib")
-    from figures import model as figures
-
-    field = [
-        c for c in model.contenders(16384) if c.name in ("FP4 least", "FP8 published", "INT8", "native FP64")
-    ]
-    axes = figures.winners_map(field, (0.5,), 16384).axes[0]
-    named = {c.name: c for c in field}
-    short = {figures._SHORT[name]: named[name] for name in named}
-    texts = [
-        t for t in axes.texts if t.get_text().partition("\n")[0] in short and t.get_fontweight() == "bold"
-    ]
-    assert len(texts) >= 2
-    for text in texts:
-        x, y = text.get_position()
-        winner = figures._winners(field, 0.5, [x], [y])[0, 0]
-        assert field[winner] is short[text.get_text().partition("\n")[0]]
-
-
-def row(n: int) -> dict[str, Any]:
-    stages = {"compute ms": 2.0, "preprocess ms": 1.0, "model compute ms": 1.5, "model preprocess ms": 0.5}
-    return {"N": n, "method": "int8", "percent": 33.3, **stages}
-
-
-@pytest.mark.parametrize("sizes", [1, 2, 4])
-def test_a_panel_for_every_size_and_none_beside(sizes: int) -> None:
-    pytest.importorskip("matplotlib")
-    from figures import model as figures
-
-    rows = [row(2**i) for i in range(sizes)]
-    results = {
-        "measured": rows,
-        "labels": {"int8": "INT8"},
-        "machine": {"device": "a machine", "date": "today"},
-    }
-    shown = [axes for axes in figures.predicted_and_measured(results).axes if axes.axison]
-    assert [axes.get_title(loc="left") for axes in shown] == [f"N = {2**i}" for i in range(sizes)]
-    for axes in shown:
-        widths = [patch.get_width() for patch in axes.patches]
-        assert np.array_equal(widths, [2.0, 1.0, 1.5, 0.5])

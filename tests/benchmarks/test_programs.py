@@ -15,7 +15,6 @@ import accuracy
 import model
 import speed
 from common import cases
-from common import speed as timing
 
 ROOT = Path(accuracy.__file__).parent
 BITS = [
@@ -104,19 +103,6 @@ def test_two_ways_that_differ_fail(
     assert "OK:" not in text
 
 
-def test_what_does_not_fit_memory_is_skipped(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert accuracy.main(["--k", str(10**18), "--phi", "0", "--methods", "numpy", "--no-grades"]) == 0
-    assert f"skipped NumPy: K = {10**18} needs about " in capsys.readouterr().out
-    monkeypatch.setattr(timing, "free_memory", lambda: 2**30 + 24 * 40**2)
-    assert speed.main(TIMES) == 0
-    assert (
-        "skipped ozfp4 II fp64, N = 48: N = 48 needs about 1.0 GiB, 1.0 GiB are free"
-        in capsys.readouterr().out
-    )
-
-
 def test_speed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("matplotlib")
     assert speed.main([*TIMES, "-o", str(tmp_path)]) == 0
@@ -127,14 +113,6 @@ def test_speed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     ]
     assert rows[0]["TFLOPS"] == pytest.approx(2 * 32**3 / rows[0]["ms"] / 1e9, rel=1e-3)
     assert {path.name for path in tmp_path.glob("*.png")} == {"bench.png", "stages.png"}
-
-
-def test_the_model_without_measuring(capsys: pytest.CaptureFixture[str]) -> None:
-    assert model.main(["--no-measure"]) == 0
-    text = capsys.readouterr().out
-    assert "MODELLED" in text
-    assert "16384     468.54           15.13       508.15      +5.1 %          +5 %" in text
-    assert "OzII-FP4 attains 61 to 65 % of its nominal peak (paper: 61 to 65 %)" in text
 
 
 @pytest.mark.slow
@@ -196,10 +174,3 @@ def test_a_small_run(arguments: list[str]) -> None:
         [sys.executable, ROOT / arguments[0], *arguments[1:]], capture_output=True, text=True, timeout=120
     )
     assert done.returncode == 0, done.stderr
-
-
-def test_every_experiment_is_listed() -> None:
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    programs = [path for path in ROOT.iterdir() if path.suffix in (".py", ".sh", ".cpp", ".cu")]
-    helpers = {"array_stages.py", "orbitals.py"}
-    assert not [path.name for path in programs if path.name not in helpers and f"`{path.name}`" not in text]

@@ -14,10 +14,6 @@ version = pytest.importorskip("packaging.version")
 ROOT = Path(__file__).parents[2]
 
 
-def text(name: str) -> str:
-    return " ".join((ROOT / name).read_text(encoding="utf-8").split())
-
-
 def setting(name: str) -> str:
     found = re.search(rf'^{name} = "?(.*?)"?$', (ROOT / "pyproject.toml").read_text(encoding="utf-8"), re.M)
     assert found is not None
@@ -29,19 +25,6 @@ def headings() -> list[tuple[str, str]]:
     return re.findall(
         r"^## (\S+) \((.*)\)$", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE
     )
-
-
-def test_the_citation_names_the_project() -> None:
-    citation = text("CITATION.cff")
-    assert f" title: {setting('name')} " in citation
-    assert setting("description") in citation
-    assert f" license: {setting('license')} " in citation
-    holder = re.search(r"Copyright \(c\) \d+ (the \w+ maintainers)", text("LICENSE"))
-    assert holder is not None
-    assert f"authors: - name: {holder[1]} " in citation
-    paper = re.search(r'title: "(.*?)"', citation)
-    assert paper is not None
-    assert paper[1] in text("docs/index.md")
 
 
 def test_the_newest_heading_is_the_version_that_is_to_come() -> None:
@@ -67,24 +50,3 @@ def test_what_the_changelog_names_is_there(name: str) -> None:
         import_module("ozfp4.distributed")
     for part in name.split("."):
         found = getattr(found, part)
-
-
-def test_contributing_names_what_make_does() -> None:
-    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    named = set(re.findall(r"\bmake ([a-z-]+)", text("CONTRIBUTING.md")))
-    assert {"test", "lint", "docs", "notebooks", "wheels"} <= named
-    for target in named:
-        assert re.search(rf"^{target}:", makefile, re.MULTILINE), target
-
-
-def test_contributing_has_the_limits_of_the_checks() -> None:
-    rules = text("CONTRIBUTING.md")
-    sizes = (ROOT / "tests" / "architecture" / "test_sizes.py").read_text(encoding="utf-8")
-    longest = re.search(r"^LONGEST = (\d+)", sizes, re.M)
-    columns = re.search(r"^ColumnLimit: (\d+)", (ROOT / ".clang-format").read_text(encoding="utf-8"), re.M)
-    assert longest is not None
-    assert columns is not None
-    assert f"Functions have at most {longest[1]} lines" in rules
-    assert f"at most {setting('line-length')} columns in Python, {columns[1]} in C++" in rules
-    assert f"**Python {setting('requires-python').removeprefix('>=')}**" in rules
-    assert f"({setting('manylinux-x86_64-image')})" in rules

@@ -392,6 +392,7 @@ struct Kind {
   Scheme scheme;
   Alphabet alphabet;
   bool as_codes = false;
+  const char* family = "least";
 };
 
 const Kind kinds[] = {{"int8", Scheme::two, Alphabet::int8},
@@ -399,17 +400,21 @@ const Kind kinds[] = {{"int8", Scheme::two, Alphabet::int8},
                       {"fp4 codes", Scheme::two, Alphabet::fp4, true},
                       {"fp4 I", Scheme::one, Alphabet::fp4},
                       {"fp4 I codes", Scheme::one, Alphabet::fp4, true},
-                      {"int8 I", Scheme::one, Alphabet::int8}};
+                      {"int8 I", Scheme::one, Alphabet::int8},
+                      {"fp4 paper", Scheme::two, Alphabet::fp4, false, "paper"},
+                      {"fp4 karatsuba", Scheme::two, Alphabet::fp4, false, "paper-karatsuba"}};
 
-// The moduli of scheme II are of no more integers than about 110 bits over the fp4 alphabet, 160 over int8.
-bool has_plan(const Wanted& want, const Kind& kind) {
+// The moduli of scheme II are of no more integers than about 110 bits over the fp4 alphabet, 160 over int8; the paper's are of
+// 53 and of K up to 76,549.
+bool has_plan(const Wanted& want, const Kind& kind, int k) {
+  if (kind.family[0] == 'p') return want.rule.bits <= 53 && k < 70000;
   return kind.scheme == Scheme::one || want.rule.bits <= (kind.alphabet.residue_is_limb() ? 150 : 100);
 }
 
 AccuracyCase case_of(const Wanted& want, const Kind& kind, int k) {
   AccuracyCase c;
   c.base.name = std::string(want.name) + ", " + kind.name;
-  c.base.plan = make_plan({kind.scheme, kind.alphabet, "least", want.rule.bits, k});
+  c.base.plan = make_plan({kind.scheme, kind.alphabet, kind.family, want.rule.bits, k});
   c.base.type = want.type;
   c.base.k = k;
   c.rule = want.rule;
@@ -430,8 +435,8 @@ void check_shape(AccuracyCase c, int number) {
 void check_plans() {
   for (const Wanted& want : wanted) {
     for (const Kind& kind : kinds) {
-      if (!has_plan(want, kind)) continue;
       for (const int k : {1, 77, 70001, 1 << 24}) {
+        if (!has_plan(want, kind, k)) continue;
         const AccuracyCase c = case_of(want, kind, k);
         const auto plan = std::make_unique<cuda::EncodePlan>(cuda::make_encode_plan(c.base.plan, c.as_codes));
         const bool is_counted = !c.counts() || plan->words > 1;
@@ -454,7 +459,7 @@ bool has_code_kernels() {
 void check_kinds(int& number) {
   for (const Wanted& want : wanted) {
     for (const Kind& kind : kinds) {
-      if (!has_plan(want, kind) || (kind.as_codes && !has_code_kernels())) continue;
+      if (!has_plan(want, kind, 77) || (kind.as_codes && !has_code_kernels())) continue;
       AccuracyCase c = case_of(want, kind, 77);
       for (int data = 0; data < kDataKinds; ++data) {
         c.base.rows = 9, c.base.columns = 13;

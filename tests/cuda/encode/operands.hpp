@@ -170,7 +170,6 @@ struct Case {
   Layout layout_a = Layout::k_contiguous, layout_b = Layout::line_contiguous;
   std::vector<int> extents_a = {}, extents_b = {};
   Data data = Data::plain;
-  int first_line = 0, lines = 0;  // of B; 0 lines: all
 };
 
 inline std::size_t line_count(const DeviceOperand& operand) { return std::size_t(operand.stack.count()) * operand.outer; }
@@ -225,9 +224,4 @@ inline cuda::Planes plane_layout(const DeviceOperand& view, int lines) {
   planes.matrix_stride = planes.pitch * lines + 16;
   planes.plane_stride = planes.matrix_stride * view.stack.count() + 48;
   return planes;
-}
-
-inline bool is_zero(const DeviceArray<char>& array) {
-  const std::vector<char> bytes = array.host();
-  return std::all_of(bytes.begin(), bytes.end(), [](char byte) { return byte == 0; });
 }
