@@ -1,4 +1,4 @@
-"""CITATION.cff, CHANGELOG.md and CONTRIBUTING.md say what the project's settings, its package and its checks say."""
+"""CHANGELOG.md has the version of the project's settings, and names what the package has."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_headings_fall() -> None:
     assert len(numbers) == len(re.findall(r"^## ", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE))
 
 
-@pytest.mark.parametrize("name", sorted(set(re.findall(r"`ozfp4\.([\w.]+)", text("CHANGELOG.md")))))
+@pytest.mark.parametrize("name", sorted(set(re.findall(r"`ozfp4\.([\w.]+)", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")))))
 def test_what_the_changelog_names_is_there(name: str) -> None:
     found = ozfp4
     if name.startswith("distributed"):  # in no namespace before it is imported, which needs torch
