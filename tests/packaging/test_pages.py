@@ -12,6 +12,7 @@ import ozfp4
 
 version = pytest.importorskip("packaging.version")
 ROOT = Path(__file__).parents[2]
+CHANGELOG = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
 
 
 def setting(name: str) -> str:
@@ -22,9 +23,7 @@ def setting(name: str) -> str:
 
 def headings() -> list[tuple[str, str]]:
     """(version, what stands behind it) of the headings of CHANGELOG.md."""
-    return re.findall(
-        r"^## (\S+) \((.*)\)$", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE
-    )
+    return re.findall(r"^## (\S+) \((.*)\)$", CHANGELOG, re.MULTILINE)
 
 
 def test_the_newest_heading_is_the_version_that_is_to_come() -> None:
@@ -39,10 +38,10 @@ def test_the_newest_heading_is_the_version_that_is_to_come() -> None:
 def test_headings_fall() -> None:
     numbers = [version.Version(number) for number, _ in headings()]
     assert numbers == sorted(set(numbers), reverse=True)
-    assert len(numbers) == len(re.findall(r"^## ", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE))
+    assert len(numbers) == len(re.findall(r"^## ", CHANGELOG, re.MULTILINE))
 
 
-@pytest.mark.parametrize("name", sorted(set(re.findall(r"`ozfp4\.([\w.]+)", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")))))
+@pytest.mark.parametrize("name", sorted(set(re.findall(r"`ozfp4\.([\w.]+)", CHANGELOG))))
 def test_what_the_changelog_names_is_there(name: str) -> None:
     found = ozfp4
     if name.startswith("distributed"):  # in no namespace before it is imported, which needs torch
