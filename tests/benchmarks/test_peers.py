@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from common import methods, peers
+from common import peers
 
 pytestmark = pytest.mark.slow
 
@@ -50,11 +50,3 @@ def test_the_last_words_of_a_process(program: str, message: str, monkeypatch: py
     play(monkeypatch, program)
     with pytest.raises(peers.PeerError, match=f"^{message}$"):
         peers.Peer({}).milliseconds(8, 0.5)
-
-
-def test_methods_of_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(methods, "have_cuda", lambda: True)
-    monkeypatch.setattr(methods, "gpu_backends", lambda: {"fp4", "int8"})
-    found = methods.at_hand(__file__)
-    assert {"cublas-55", "cublas-dynamic", "gemmul8", "cuda-II-int8-least"} <= set(found)
-    assert "cuda-II-fp64-least" not in found

@@ -78,43 +78,6 @@ def test_factors_with_both_parts(gemm: Any, expect: Any, order: str, dtype: str,
             assert lib.same_bits(found, expected), (alpha, beta)
 
 
-@pytest.mark.parametrize("dtype", ["complex128", "complex64"])
-def test_factors_with_both_parts_of_any_size(gemm: Any, expect: Any, dtype: str) -> None:
-    rng = np.random.default_rng(12)
-    deep = 120 if dtype == "complex64" else 1000
-    for spread, accuracy in itertools.product((0, deep // 3, deep), lib.ACCURACIES):
-        a, b = operand(rng, 70, 3, lib.NONE, dtype, spread), operand(rng, 3, 80, lib.NONE, dtype, spread)
-        c = operand(rng, 70, 80, lib.NONE, dtype, spread)
-        asked = lib.options(accuracy=lib.ACCURACIES[accuracy])
-        found = gemm(0.75 - 2.5j, a, b, 2.0**-30 + 1j, c, gap=1, asked=asked)
-        with np.errstate(all="ignore"):
-            expected = expect(0.75 - 2.5j, a, b, 2.0**-30 + 1j, c, accuracy=accuracy)
-        assert lib.same_bits(found, expected), (spread, accuracy)
-
-
-@pytest.mark.parametrize("dtype", ["complex128", "complex64"])
-@pytest.mark.parametrize("order", lib.ORDERS)
-def test_chains_of_complex_entries(calls: Any, gemm: Any, expect: Any, order: str, dtype: str) -> None:
-    """Few and many lines, some of which overflow, and in blocks that begin anywhere: no entry has a certificate."""
-    rng = np.random.default_rng(14)
-    highest = np.finfo(dtype).maxexp // 2 - 1
-    for m, n, k in ((1, 1, 5), (1, 70, 9), (70, 1, 9), (2, 3, 600), (130, 90, 8), (9, 300, 40)):
-        a, b = operand(rng, m, k, lib.NONE, dtype, 30), operand(rng, k, n, lib.NONE, dtype, 30)
-        a[::3] *= 2.0 ** (highest - 30)
-        b[:, ::2] *= 2.0 ** (highest - 30)
-        with np.errstate(all="ignore"):
-            expected = expect(1.0, a, b)
-            for limit in calls.sized((0, 200_000), (0,)):
-                found = gemm(1.0, a, b, order=order, gap=1, asked=lib.options(workspace_limit=limit))
-                assert lib.same_bits(found, expected), (m, n, k, limit)
-
-
-def test_no_middle_of_two_single_numbers_is_rounded_twice(gemm: Any) -> None:
-    a, b = np.array([[1 - 2.0**-24 * 1j]], np.complex64), np.array([[1]], np.complex64)
-    for least, nearest in ((2.0**-70, 1 + 2.0**-23), (-(2.0**-70), 1.0), (0.0, 1.0)):
-        assert gemm(1 + 1j, a, b, 1.0, np.array([[least]], np.complex64)).real.item() == nearest
-
-
 @on_the_host
 @pytest.mark.parametrize("accuracy", ["standard", "correct"])
 @pytest.mark.parametrize("order", lib.ORDERS)
@@ -140,28 +103,6 @@ def test_roundings(gemm: Any, expect: Any, dtype: str, rounding: str) -> None:
     for order in lib.ORDERS:
         found = gemm(1.0, a, b, order=order, asked=asked)
         assert lib.same_bits(found, expect(1.0, a, b, accuracy="correct", rounding=rounding))
-
-
-@pytest.mark.parametrize("dtype", lib.LETTERS)
-@pytest.mark.parametrize("order", lib.ORDERS)
-def test_special_and_extreme_entries(gemm: Any, expect: Any, order: str, dtype: str) -> None:
-    rng = np.random.default_rng(5)
-    m, n, k = 24, 20, 50
-    limits = np.finfo(dtype)
-    for accuracy in lib.ACCURACIES:
-        a, b = (operand(rng, *shape, lib.NONE, dtype, limits.maxexp // 2) for shape in ((m, k), (k, n)))
-        for x in (a, b):
-            x[rng.random(x.shape) < 0.2] = 0
-            x[1, :] = limits.smallest_subnormal
-            for value in (np.nan, np.inf, -np.inf, limits.max, -limits.smallest_subnormal):
-                x[rng.integers(x.shape[0]), rng.integers(x.shape[1])] = value
-        c = normal(rng, (m, n), dtype)
-        c[2, 3], c[4, 5] = np.nan, -np.inf
-        asked = lib.options(accuracy=lib.ACCURACIES[accuracy])
-        for beta in (0.0, 0.5):
-            with np.errstate(all="ignore"):
-                expected = expect(1.0, a, b, beta, c, accuracy=accuracy)
-            assert lib.same_bits(gemm(1.0, a, b, beta, c, order=order, asked=asked), expected)
 
 
 @pytest.mark.parametrize("dtype", lib.LETTERS)

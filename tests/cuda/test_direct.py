@@ -35,44 +35,6 @@ def check(a, b, x=None, y=None, ways=WAYS, context=""):
     without_planes.check("direct", ways, a, b, x, y, context)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_bits_of_the_cpu(kind: str, dtype: type, ways: NotedWays) -> None:
-    for number, shape in enumerate(SHAPES):
-        a, b = operands(kind, *shape, seed=number, dtype=dtype)
-        check(a, b, context=(kind, shape))
-    assert all(ways)
-
-
-def test_views_and_stacks(ways: NotedWays) -> None:
-    rng = np.random.default_rng(5)
-    a, b = rng.standard_normal((3, 2, 20, 40)), rng.standard_normal((2, 40, 50))
-    x, y = on_device(a), on_device(b)
-    check(a, b, x, y)
-    check(a[:, :1, ::2, ::3][..., ::-1], b[:1, ::3], x[:, :1, ::2, ::3].flip(-1), y[:1, ::3])
-    check(a.swapaxes(-1, -2), b.swapaxes(-1, -2)[..., :20, :], x.mT, y.mT[..., :20, :])
-    wide = noisy((40, 300))
-    with forced(direct=True):
-        chosen.matmul(x[0, 0], y[0], out=wide[::2, ::6])
-    assert_same_bits(wide[::2, ::6].cpu(), chosen.matmul(a[0, 0], b[0]))
-    assert bool(torch.isnan(wide[1::2]).all())
-    assert bool(torch.isnan(wide[:, 1::6]).all())
-    check(rng.standard_normal((1000, 3, 4)), rng.standard_normal((1000, 4, 5)))
-    check(
-        rng.standard_normal((65535, 2, 1)),
-        rng.standard_normal((1, 3)),
-        ways=[{"bits": 53, "accuracy": "scaled"}, {}],
-    )
-    a, b = rng.standard_normal((2, 1, 3, 1, 9, 40)), rng.standard_normal((1, 2, 1, 2, 40, 33))
-    a[1, 0, 2, 0, 3, 7], b[0, 1, 0, 0, 8, 32], b[0, 0, 0, 1, 9, 1] = np.nan, np.inf, -np.inf
-    check(a, b)
-    wide = noisy((2, 2, 3, 2, 18, 99))
-    with forced(direct=True):
-        chosen.matmul(on_device(a), on_device(b), out=wide[..., ::2, ::3])
-    assert_same_bits(wide[..., ::2, ::3].cpu(), chosen.matmul(a, b))
-    assert all(ways)
-
-
 @pytest.mark.parametrize("dtype", [np.complex128, np.complex64])
 def test_complex_products(dtype: type, ways: NotedWays) -> None:
     """By the real product that they are, of twice the columns and twice the inner dimension."""
@@ -233,62 +195,3 @@ def test_small_integers_take_it() -> None:
     assert_same_bits(chosen.matmul(a, a).cpu(), right)
     assert ways_of(lambda: chosen.matmul(a, a)) == ["direct"]
     assert_same_bits(chosen.matmul(a, a, report=True)[0].cpu(), right)
-
-
-def test_what_has_no_such_kernel(ways: NotedWays) -> None:
-    """The stages make it, with the same bits."""
-    rng = np.random.default_rng(8)
-    a, b = rng.standard_normal((9, 1025)), rng.standard_normal((1025, 5))
-    check(a, b, ways=[{"bits": 53, "accuracy": "scaled"}, {}])
-    check(
-        rng.standard_normal((65536, 1, 1)),
-        rng.standard_normal((65536, 1, 2)),
-        ways=[{"bits": 53, "accuracy": "scaled"}],
-    )
-    check(a[:, :40], b[:40], ways=[{"bits": 83, "accuracy": "scaled"}, {"accuracy": "correct"}])
-    check(a[:, :40], b[:40].astype(np.float32), ways=[{"bits": 53, "accuracy": "scaled"}])
-    assert not any(ways)
-
-
-def test_entries_without_a_certificate_are_repaired() -> None:
-    """Sums that cancel, some of them to exact zeros, beside ordinary ones, in every half of a pair of words."""
-    rng = np.random.default_rng(6)
-    for columns in (20, 33, 64, 97):
-        a, b = rng.standard_normal((30, 60)), rng.standard_normal((60, columns))
-        a[::3, 30:] = -a[::3, :30]
-        b[30:, ::2] = b[:30, ::2] * (1 + 2.0**-50 * rng.integers(0, 2, (30, (columns + 1) // 2)))
-        check(a, b, ways=[{"accuracy": "standard"}], context=columns)
-
-
-def test_small_products_take_it() -> None:
-    """Those of float64 and few bits are made tile by tile."""
-    a, b = (torch.randn(64, 64, dtype=torch.float32, device=DEVICE) for _ in range(2))
-    for way in ({}, {"bits": 24, "accuracy": "scaled"}, {"accuracy": "standard"}):
-        first = chosen.matmul(a, b, **way)
-        assert ways_of(lambda way=way: chosen.matmul(a, b, **way)) == ["direct"]
-        assert_same_bits(chosen.matmul(a, b, **way).cpu(), first.cpu())
-        reported, report = chosen.matmul(a, b, report=True, **way)
-        assert_same_bits(reported.cpu(), first.cpu())
-        assert report.moduli_used > 0
-    for way in ({"backend": "int8"}, {"accuracy": "correct"}):
-        assert ways_of(lambda way=way: chosen.matmul(a, b, **way)) == ["stages"]
-
-
-def test_a_graph_and_another_stream() -> None:
-    rng = np.random.default_rng(7)
-    a, b = rng.standard_normal((48, 48)), rng.standard_normal((48, 48))
-    x, y, out = on_device(a), on_device(b), noisy((48, 48))
-    chosen.matmul(x, y, out=out)
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        chosen.matmul(x, y, out=out)
-        chosen.matmul(out, y, out=out.new_empty(out.shape))
-    out.fill_(float("nan"))
-    graph.replay()
-    assert_same_bits(out.cpu(), chosen.matmul(a, b))
-    side = torch.cuda.Stream()
-    side.wait_stream(torch.cuda.current_stream())
-    with torch.cuda.stream(side):
-        other = chosen.matmul(x, y)
-    side.synchronize()
-    assert_same_bits(other.cpu(), chosen.matmul(a, b))

@@ -23,6 +23,11 @@ def entries(*shape, dtype=REAL):
     return (3 * torch.randn(shape, dtype=dtype, generator=generator)).exp().to(DEVICE)
 
 
+@pytest.fixture
+def told(monkeypatch):
+    monkeypatch.setattr(choice, "_fastest", lambda problem, options: Decision(True, "told"))
+
+
 def test_the_backward_pass_is_caught_in_the_thread_of_the_device():
     x, w = entries(33, 70).requires_grad_(), entries(70, 20).requires_grad_()
     start = entries(33, 20)
@@ -43,15 +48,13 @@ def test_the_backward_pass_is_caught_in_the_thread_of_the_device():
     assert_same_bits(x.grad.cpu(), ozfp4.matmul(start, w.detach().mT, accuracy="correct").cpu())
 
 
-def test_a_graph_captures_what_ran_before():
-    a, b, out = (
-        entries(64, 80),
-        entries(80, 48),
-        torch.full((64, 48), float("nan"), dtype=REAL, device=DEVICE),
-    )
+@pytest.mark.parametrize("mode", ["always", "fastest"])
+def test_a_graph_captures_what_ran_before(told, mode):
+    a, b = entries(64, 80), entries(80, 48)
+    out = torch.full((64, 48), float("nan"), dtype=REAL, device=DEVICE)
     expected = ozfp4.matmul(a, b).cpu()
     graph = torch.cuda.CUDAGraph()
-    with ozfp4.emulate(mode="always") as scope:
+    with ozfp4.emulate(mode=mode) as scope:
         torch.mm(a, b, out=out)
         out.fill_(float("nan"))
         with torch.cuda.graph(graph):
@@ -74,11 +77,6 @@ def test_fastest_takes_what_the_threshold_says():
     assert_same_bits(small.cpu(), (a[:64, :64] @ a[:64, :64]).cpu())
 
 
-@pytest.fixture
-def told(monkeypatch):
-    monkeypatch.setattr(choice, "_fastest", lambda problem, options: Decision(True, "told"))
-
-
 def test_gradients_of_what_is_caught_by_name_are_ours_after_the_scope(told):
     x, w = entries(33, 70).requires_grad_(), entries(70, 20).requires_grad_()
     start = entries(33, 20)
@@ -89,21 +87,6 @@ def test_gradients_of_what_is_caught_by_name_are_ours_after_the_scope(told):
     assert_same_bits(y.detach().cpu(), ozfp4.matmul(x.detach(), w.detach()).cpu())
     assert_same_bits(x.grad.cpu(), ozfp4.matmul(start, w.detach().mT).cpu())
     assert_same_bits(w.grad.cpu(), ozfp4.matmul(x.detach().mT, start).cpu())
-
-
-def test_a_graph_captures_what_is_caught_by_name(told):
-    a, b = entries(64, 80), entries(80, 48)
-    out = torch.full((64, 48), float("nan"), dtype=REAL, device=DEVICE)
-    expected = ozfp4.matmul(a, b).cpu()
-    graph = torch.cuda.CUDAGraph()
-    with ozfp4.emulate() as scope:
-        torch.mm(a, b, out=out)
-        with torch.cuda.graph(graph):
-            torch.mm(a, b, out=out)
-    assert scope.summary.caught == 2
-    out.fill_(float("nan"))
-    graph.replay()
-    assert_same_bits(out.cpu(), expected)
 
 
 # ---- Places whose last product had many chains

@@ -12,13 +12,6 @@ from without_planes import KINDS, NotedWays
 from ozfp4.testing import assert_same_bits, forced
 from support import chosen, operands
 
-# Entries, a warp's rows and columns, tiles of each kind, parts and steps along K, and one beside each; the last ones have so
-# many tiles that these are the larger ones.
-SHAPES = [
-    (1, 1, 1), (16, 32, 32), (17, 33, 31), (64, 64, 64), (65, 63, 65), (8, 5, 130), (129, 64, 1), (1, 64, 200), (70, 17, 96),
-    (15, 16, 33), (33, 128, 65), (34, 127, 64), (16, 129, 32), (40, 193, 33), (50, 255, 70), (64, 256, 64),
-    (900, 64, 801), (833, 47, 1000), (901, 128, 800), (850, 99, 903),
-]  # fmt: skip
 # Of so many entries that the tiles are the widest, of seven limbs and without certificates, K up to 64 and up to 128.
 WIDE = [(1999, 64, 2041), (2040, 61, 1995), (1391, 128, 1529), (1399, 100, 1501)]
 WAYS = [
@@ -40,14 +33,6 @@ def ways():
 
 def check(a, b, x=None, y=None, ways=WAYS, context=""):
     without_planes.check("tiles", ways, a, b, x, y, context)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_bits_of_the_cpu(kind: str, ways: NotedWays) -> None:
-    for number, shape in enumerate(SHAPES):
-        a, b = operands(kind, *shape, seed=number)
-        check(a, b, context=(kind, shape))
-    assert all(ways)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -80,38 +65,6 @@ def test_results_that_cancel(ways: NotedWays) -> None:
     check(np.hstack([a, a]), np.vstack([b, -b + np.ldexp(rng.standard_normal(b.shape), -30)]))
     check(np.zeros((66, 64)), np.ones((64, 3)))
     assert all(ways)
-
-
-def test_views_and_stacks(ways: NotedWays) -> None:
-    rng = np.random.default_rng(5)
-    a, b = rng.standard_normal((3, 2, 70, 40)), rng.standard_normal((2, 40, 90))
-    x, y = on_device(a), on_device(b)
-    check(a, b, x, y)
-    check(a[:, :1, ::2, ::3][..., ::-1], b[:1, ::3], x[:, :1, ::2, ::3].flip(-1), y[:1, ::3])
-    wide = noisy((70, 300))
-    with forced(tiles=True):
-        chosen.matmul(x[0, 0], y[0], out=wide[:, : 3 * 90 : 3])
-    assert_same_bits(wide[:, : 3 * 90 : 3].cpu(), chosen.matmul(a[0, 0], b[0]))
-    assert bool(torch.isnan(wide[:, 1::3]).all())
-    check(rng.standard_normal((1000, 3, 4)), rng.standard_normal((1000, 4, 5)))
-    check(
-        rng.standard_normal((65535, 2, 1)),
-        rng.standard_normal((1, 3)),
-        ways=[{"bits": 53, "accuracy": "scaled"}, {}],
-    )
-    assert all(ways)
-
-
-def test_what_has_no_such_kernel(ways: NotedWays) -> None:
-    """Others make it, with the same bits."""
-    rng = np.random.default_rng(8)
-    a, b = rng.standard_normal((9, 257)), rng.standard_normal((257, 5))
-    check(a, b, ways=[{"bits": 53, "accuracy": "scaled"}, {}])
-    check(a[:, :40], b[:40], ways=[{"bits": 60, "accuracy": "scaled"}, {"accuracy": "correct"}])
-    x, y = on_device(a[:, :40].astype(np.float32)), on_device(b[:40].astype(np.float32))
-    with forced(tiles=True):
-        assert_same_bits(chosen.matmul(x, y).cpu(), chosen.matmul(x.cpu(), y.cpu()))
-    assert not any(ways)
 
 
 def test_all_digits_are_the_least(ways: NotedWays) -> None:

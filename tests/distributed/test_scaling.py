@@ -18,11 +18,8 @@ import torch
 import ozfp4
 import scaling
 from cluster import measure, model
-from cluster.products import Ranks, give_back, host_names, problem_of
-from ozfp4.distributed import _cost as cost
+from cluster.products import Ranks, host_names, problem_of
 
-LAYOUTS = [("rows", "replicated"), ("rows", "columns"), ("rows", "rows"), ("columns", "rows")]
-METHODS = [(*layout, "redistribute") for layout in LAYOUTS] + [("columns", "rows", "reduce")]
 FAST = model.Machine(rate=1e14, gather=3e11, exchange=2e11, memory=3e12, start=1e-5, encode=1e-11)
 
 
@@ -45,43 +42,10 @@ def test_a_pipeline_by_hand() -> None:
     assert model.pipeline(0.0, [(1.0, 5.0), (1.0, 1.0), (6.0, 1.0)]) == 13.0
 
 
-@pytest.mark.parametrize(("a", "b", "method"), METHODS)
-@pytest.mark.parametrize("ranks", [2, 3, 8])
-def test_what_overlaps_takes_the_longer_and_at_most_the_sum(ranks: int, a: str, b: str, method: str) -> None:
-    for n in (100, 4096, 16384, 65536):
-        times = model.predict(problem(ranks, n, a, b), method, FAST)
-        slack = 1e-9 * times.total
-        assert times.total + slack >= max(times.products, times.moving)
-        more = 0.0
-        if method == "reduce":  # residues are added up besides
-            more = (cost.RESIDUES["cuda"] * ranks + 8) * n * n / ranks / FAST.memory * 1.1
-        assert times.total <= times.products + times.moving + 10 * FAST.start + more + slack
-        assert 0 <= times.hidden <= 1
-
-
-@pytest.mark.parametrize(("a", "b", "method"), METHODS)
-def test_faster_links_never_take_longer(a: str, b: str, method: str) -> None:
-    given = problem(4, 8192, a, b)
-    before = 0.0
-    for rate in (1e8, 1e9, 1e10, 1e11, 1e12):
-        machine = model.Machine(1e14, rate, rate, 3e12, 1e-5, 1e-11)
-        speed = 1 / model.predict(given, method, machine).total
-        assert speed >= before
-        before = speed
-
-
 def test_rows_beside_a_replicated_b_move_nothing() -> None:
     times = model.predict(problem(2, 16384, "rows", "replicated"), "auto", FAST)
     assert times.moving == 0
     assert times.total == pytest.approx(FAST.local(8192, 16384, 16384) + FAST.start)
-
-
-def test_bound_by_links_what_moves_is_all_that_counts() -> None:
-    slow = model.Machine(1e18, 1e9, 1e9, 1e15)
-    times = model.predict(problem(2, 8192, "rows", "columns"), "auto", slow)
-    assert times.total == pytest.approx(8 * 8192**2 / 2 / 1e9, rel=1e-3)
-    assert times.bound == "links"
-    assert model.predict(problem(2, 8192, "rows", "columns"), "auto", FAST).bound == "products"
 
 
 def test_pieces_are_all_of_the_products_and_all_that_moves() -> None:
@@ -112,17 +76,6 @@ def test_a_reduction_by_hand() -> None:
     block = 12288**2 // 4
     apart = model.predict(problem(2, 12288, "columns", "rows"), "reduce", machine)
     assert apart.total == pytest.approx(2 * 16 * block / 1e9 + 2 * (2 * 16 + 8) * block / 1e12)
-
-
-def test_residues_move_less_than_operands_where_k_is_long() -> None:
-    """As docs/scaling.md says: from k (n + m / P) > 2 m n on."""
-    for ranks in (2, 4, 8):
-        m = n = 8192
-        for factor in (0.9, 1.1):
-            k = int(factor * 2 * m * n / (n + m / ranks)) // ranks * ranks
-            given = problem_of(Ranks(0, ranks, torch.device("cuda")), m, k, n, ("columns", "rows"), "rows")
-            operands, residues = (measure.received(given, method) for method in ("redistribute", "reduce"))
-            assert (residues - cost.LINE * (m + n) * ranks < operands) == (factor > 1)
 
 
 # ---- What follows from measurements ------------------------------------------------------------------------
@@ -186,18 +139,6 @@ def test_over_hosts_the_model_goes_the_way_of_the_run() -> None:
         assert (row["hidden"] > 0) == hides
 
 
-def test_jobs_of_some_ranks() -> None:
-    assert measure.group_sizes(1) == (1,)
-    assert measure.group_sizes(8) == (1, 2, 4, 8)
-    found = measure.jobs([16, 32], 3)
-    assert len({tuple(job.key.values()) for job in found}) == len(found)
-    assert {job.ranks for job in found} == {1, 2, 3}
-    assert {(job.kind, job.rows) for job in found if job.ranks == 3 and job.n == 32} == {
-        ("strong", 32),
-        ("weak", 96),
-    }
-
-
 # ---- Products over ranks -----------------------------------------------------------------------------------
 
 
@@ -228,33 +169,6 @@ def test_groups_of_one_launch_have_the_bits_of_one_rank(size: int) -> None:
         links = [row for row in found[0] if row["kind"] == "links"]
         assert [row["ranks"] for row in links] == [2, 3]
         assert all(row["all-gather GB/s"] > 0 and row["all-to-all GB/s"] > 0 for row in links)
-
-
-def order_of_a_row(here: processes.Here) -> list[str]:
-    """When memory is given back, and when the product of the check is made."""
-    order: list[str] = []
-    own = measure.matmul, measure.give_back
-    measure.matmul = lambda *args, **names: order.append("check") or own[0](*args, **names)
-    measure.give_back = lambda device: order.append(device.type)
-    try:
-        job = measure.Job("weak", 24, here.size, "rows", "columns", "auto")
-        measure.row(Ranks(here.rank, here.size, torch.device(here.device)), job, 1)
-    finally:
-        measure.matmul, measure.give_back = own
-    return order
-
-
-def test_the_check_has_the_memory_that_products_had() -> None:
-    assert processes.group(2).run(order_of_a_row) == [["cpu", "check"]] * 2
-
-
-def test_memory_is_given_back_on_gpus(monkeypatch: pytest.MonkeyPatch) -> None:
-    given: list[str] = []
-    monkeypatch.setattr(torch.cuda, "empty_cache", lambda: given.append("all"))
-    give_back(torch.device("cpu"))
-    assert given == []
-    give_back(torch.device("cuda", 1))
-    assert given == ["all"]
 
 
 # ---- The command -------------------------------------------------------------------------------------------
