@@ -27,6 +27,9 @@ inline bool report(const std::string& name, bool holds, const std::string& detai
   return holds;
 }
 
+// Whether the arguments of a check are `few`: fewer cases, where each instruction is emulated.
+inline bool is_few(int count, char** arguments) { return count > 1 && std::string(arguments[1]) == "few"; }
+
 // The last line of a check; returns its exit status. One that checked nothing has failed.
 inline int finish() {
   std::printf("%lld passed, %lld failed\n", static_cast<long long>(passed_checks), static_cast<long long>(failed_checks));

@@ -91,14 +91,15 @@ std::string text_of(std::int64_t rows, std::int64_t columns, std::int64_t k) {
   return std::to_string(rows) + " x " + std::to_string(columns) + " x " + std::to_string(k);
 }
 
-// All rows and columns for a few lengths of K, of others one in turn; few products, as QEMU takes a hundred times as long.
+// All rows and columns for some lengths of K; for other lengths one in turn. `few`: every seventh of the others.
 template <class T>
-void check_edges(const GemmTile<T>& tile, const std::string& name) {
+void check_edges(const GemmTile<T>& tile, const std::string& name, bool few) {
   Problem<T> problem(kRows, kColumns, kTerms);
   std::string wrong;
   for (std::int64_t k = 1; k <= kTerms; ++k) {
     problem.add_term();
     const bool has_all = k <= 5 || k == 8, is_cut = k == 513;
+    if (few && !has_all && !is_cut && k % 7 != 0) continue;
     const std::int64_t first_row = has_all ? 1 : is_cut ? kRows : k % kRows + 1, last_row = has_all ? kRows : first_row;
     const bool has_columns = has_all || is_cut;
     const std::int64_t first_column = has_columns ? 1 : k % kColumns + 1, last_column = has_columns ? kColumns : first_column;
@@ -123,18 +124,19 @@ void check_wide(const GemmTile<T>& tile, const std::string& name) {
 }
 
 template <class T>
-void check_type(const std::string& type) {
+void check_type(const std::string& type, bool few) {
   for (int i = 0; gemm_tile<T>(i).name != nullptr; ++i) {
     const GemmTile<T> tile = gemm_tile<T>(i);
-    check_edges(tile, type + " " + tile.name);
+    check_edges(tile, type + " " + tile.name, few);
     check_wide(tile, type + " " + tile.name);
   }
 }
 
 }  // namespace
 
-int main() {
-  check_type<float>("FP32");
-  check_type<double>("FP64");
+int main(int count, char** arguments) {
+  const bool few = is_few(count, arguments);
+  check_type<float>("FP32", few);
+  check_type<double>("FP64", few);
   return finish();
 }

@@ -97,13 +97,13 @@ void check_problem(const Problem& problem, const ByteKernel* kernel) {
 }  // namespace
 
 int main(int count, char** arguments) {
-  const bool is_few = count > 1 && std::string(arguments[1]) == "few";
+  const bool few = is_few(count, arguments);
   std::vector<Shape> shapes = {{1, 1, 1}, {17, 33, 65}, {3, 130, 40}};
-  if (!is_few) shapes.push_back({70, 5, 513});
+  if (!few) shapes.push_back({70, 5, 513});
   for (const Shape& shape : shapes) {
     const Problem problem(shape);
     for (const int threads : {1, 3}) {
-      if (is_few && threads == 1) continue;
+      if (few && threads == 1) continue;
       set_thread_count(threads);
       for (const ByteKernel* kernel : byte_kernels()) check_problem(problem, kernel);
       check_problem(problem, nullptr);
