@@ -80,9 +80,10 @@ OZFP4_VECTORISED void flush_entries(const double* acc, std::int64_t n, std::int6
 template <class Real>
 class FloatSums {
  public:
-  // Of a tile: extents whose product by one thread has nearly the rate of a large one, and below which operands are read too
-  // often.
-  static constexpr std::int64_t kMostRows = 1024, kMostColumns = 256, kLeastSide = 128, kMultiple = 1;
+  // Of a tile: entries whose product by one thread has nearly the rate of a large one; sides below which operands are read too
+  // often; what the register tile has.
+  static constexpr std::int64_t kMostEntries = 1 << 18, kMostRows = 1024, kMostColumns = kMostEntries, kLeastSide = 128;
+  static constexpr std::int64_t kRows = kGemmRows, kColumns = kGemmColumns<Real>;
   // Sums of all threads: small enough for the last-level cache, where the fold finds them after the product.
   static constexpr std::int64_t kMostBytes = 16 << 20;
   static constexpr std::int64_t kTaskWork = 1 << 20;  // products that a thread takes at least
@@ -156,7 +157,8 @@ class FloatSums {
 class ByteSums {
  public:
   // 272 KiB of sums, in the second-level cache with what they take of A and B, 256 KiB each for 16 tiles of K.
-  static constexpr std::int64_t kMostRows = 256, kMostColumns = 256, kLeastSide = 32, kMultiple = kPanelLines;
+  static constexpr std::int64_t kMostEntries = 1 << 16, kMostRows = 256, kMostColumns = 256, kLeastSide = 32;
+  static constexpr std::int64_t kRows = kPanelLines, kColumns = kPanelLines;
   static constexpr std::int64_t kMostBytes = std::numeric_limits<std::int64_t>::max();
   static constexpr std::int64_t kTaskWork = 1 << 22;
 
@@ -251,11 +253,12 @@ class Tiling {
   // For as many threads as there are now, in so many bytes. Precondition: extents >= 1, room for a tile of the least extents.
   Tiling(const Plan& plan, const MultiplyShape& shape, std::int64_t room)
       : shape_(shape),
-        rows_(std::min(Sums::kMostRows, padded(shape.rows))),
-        columns_(std::min(Sums::kMostColumns, padded(shape.columns))) {
+        rows_(std::min(Sums::kMostRows, round_up(shape.rows, Sums::kRows))),
+        columns_(std::min({Sums::kMostColumns, Sums::kMostEntries / rows_ / Sums::kColumns * Sums::kColumns,
+                           round_up(shape.columns, Sums::kColumns)})) {
     const double work = static_cast<double>(shape.rows) * static_cast<double>(shape.columns) * static_cast<double>(shape.inners) *
                         plan.products() / Sums::kTaskWork;
-    const std::int64_t least = Sums::sum_bytes(Sums::kMultiple, Sums::kMultiple);
+    const std::int64_t least = Sums::sum_bytes(Sums::kRows, Sums::kColumns);
     slots_ = std::min({static_cast<std::int64_t>(std::min(work, 1e6)), static_cast<std::int64_t>(thread_count()),
                        Sums::kMostBytes / least, room / (least + Sums::panel_bytes(1, shape.inners))});
     slots_ = std::max<std::int64_t>(slots_, 1);
@@ -264,11 +267,11 @@ class Tiling {
       return slots_ > 1 && count() * groups < kTasksPerThread * slots_ && std::max(rows_, columns_) > Sums::kLeastSide;
     };
     while (slots_ * slot_bytes() > room || slots_ * Sums::sum_bytes(rows_, columns_) > Sums::kMostBytes || is_too_large()) {
-      std::int64_t& longer = rows_ > columns_ ? rows_ : columns_;
-      longer = padded(ceil_div(longer, std::int64_t(2)));
+      const bool is_high = columns_ == Sums::kColumns || (rows_ > columns_ && rows_ > Sums::kRows);
+      is_high ? rows_ = half(rows_, Sums::kRows) : columns_ = half(columns_, Sums::kColumns);
     }
-    rows_ = padded(ceil_div(shape.rows, down()));  // of about equal extents
-    columns_ = padded(ceil_div(shape.columns, across()));
+    rows_ = round_up(ceil_div(shape.rows, down()), Sums::kRows);  // of about equal extents
+    columns_ = round_up(ceil_div(shape.columns, across()), Sums::kColumns);
     slots_ = std::min(slots_, count() * groups);
   }
 
@@ -283,7 +286,7 @@ class Tiling {
   }
 
  private:
-  static std::int64_t padded(std::int64_t extent) { return round_up(extent, Sums::kMultiple); }
+  static std::int64_t half(std::int64_t extent, std::int64_t multiple) { return round_up(ceil_div(extent, 2), multiple); }
   std::int64_t down() const { return ceil_div(shape_.rows, rows_); }
   std::int64_t across() const { return ceil_div(shape_.columns, columns_); }
 
