@@ -4,8 +4,6 @@
 #include "cpu/encode/byte_residues.hpp"
 
 #include <algorithm>
-#include <stdexcept>
-#include <string>
 
 #include "cpu/runtime/avx512.hpp"
 
@@ -19,10 +17,9 @@ constexpr std::int32_t kMagicBits = 0x4b400000;
 
 std::int32_t balanced(std::int64_t r, std::int64_t m) { return static_cast<std::int32_t>(2 * r >= m ? r - m : r); }
 
-}  // namespace
-
-ByteModulus make_byte_modulus(std::int64_t m, int words) {
-  ByteModulus constants{static_cast<float>(m), 1.0f / static_cast<float>(m), m % 2 == 0 && m != 256, 0, {}};
+ByteModulus make_byte_modulus(const Group& group, int words) {
+  const std::int64_t m = group.modulus;
+  ByteModulus constants{static_cast<float>(m), 1.0f / static_cast<float>(m), m % 2 == 0 && m != 256, 0, {}, group.first_plane};
   std::int64_t power = 1 % m;
   for (int j = 0; j < 4 * words; ++j) {
     const auto byte = static_cast<std::uint32_t>(balanced(power, m) & 255);
@@ -33,11 +30,7 @@ ByteModulus make_byte_modulus(std::int64_t m, int words) {
   return constants;
 }
 
-bool can_encode_bytes() { return has_avx512_bytes(); }
-
 #if OZFP4_HAS_AVX512
-
-namespace {
 
 constexpr int kVectors = 4;  // of 16 entries, whose bytes fill a register
 constexpr std::int64_t kStep = 16 * kVectors;
@@ -65,7 +58,7 @@ OZFP4_INLINE __m512i residues_of(const __m512i (&word)[Words][kVectors], int v, 
 
 template <int Words>
 OZFP4_TARGET void encode_words(const std::uint32_t (*word)[kTileInner], std::int64_t n, const std::vector<ByteModulus>& moduli,
-                               const std::vector<std::int64_t>& first, std::int8_t* limbs) {
+                               std::int8_t* limbs, std::int64_t pitch) {
   // The lowest bytes of 16 lanes of each of two registers, in the lower half and in the upper one.
   alignas(64) std::uint8_t places[64];
   for (int i = 0; i < 64; ++i) places[i] = static_cast<std::uint8_t>(4 * (i % 32));
@@ -81,57 +74,47 @@ OZFP4_TARGET void encode_words(const std::uint32_t (*word)[kTileInner], std::int
       }
     }
     const __mmask64 lanes = n - i < kStep ? (std::uint64_t(1) << (n - i)) - 1 : ~std::uint64_t(0);
-    for (std::size_t g = 0; g < moduli.size(); ++g) {
-      const ByteModulus& m = moduli[g];
+    for (const ByteModulus& m : moduli) {
       const __m512i lower = _mm512_permutex2var_epi8(residues_of(own, 0, m), lowest, residues_of(own, 1, m));
       const __m512i upper = _mm512_permutex2var_epi8(residues_of(own, 2, m), lowest, residues_of(own, 3, m));
-      _mm512_mask_storeu_epi8(limbs + first[g] + i, lanes, _mm512_mask_mov_epi64(lower, 0xf0, upper));
+      _mm512_mask_storeu_epi8(limbs + m.plane * pitch + i, lanes, _mm512_mask_mov_epi64(lower, 0xf0, upper));
     }
-  }
-}
-
-}  // namespace
-
-void encode_bytes(const std::uint32_t (*word)[kTileInner], int words, std::int64_t n, const std::vector<ByteModulus>& moduli,
-                  const std::vector<std::int64_t>& first, std::int8_t* limbs) {
-  switch (words) {
-    case 1: return encode_words<1>(word, n, moduli, first, limbs);
-    case 2: return encode_words<2>(word, n, moduli, first, limbs);
-    case 3: return encode_words<3>(word, n, moduli, first, limbs);
-    default: throw std::logic_error("encode_bytes: " + std::to_string(words) + " words");
   }
 }
 
 #else
 
-void encode_bytes(const std::uint32_t (*)[kTileInner], int, std::int64_t, const std::vector<ByteModulus>&,
-                  const std::vector<std::int64_t>&, std::int8_t*) {
+template <int Words>
+void encode_words(const std::uint32_t (*)[kTileInner], std::int64_t, const std::vector<ByteModulus>&, std::int8_t*,
+                  std::int64_t) {
   refuse_without_avx512();
 }
 
 #endif
 
+}  // namespace
+
 std::optional<ByteEncoder> ByteEncoder::of(const Plan& plan, int count, int bits) {
   const int words = (bits + 1) / 32 + 1;
   const auto is_own_limb = [](const Group& group) { return group.limb_table.empty(); };
-  if (!can_encode_bytes() || plan.alphabet.entry != PlaneEntry::int8 || plan.scheme != Scheme::two || words > kMostByteWords ||
+  if (!has_avx512_bytes() || plan.alphabet.entry != PlaneEntry::int8 || plan.scheme != Scheme::two || words > kMostByteWords ||
       !std::all_of(plan.groups.begin(), plan.groups.begin() + count, is_own_limb)) {
     return std::nullopt;
   }
   ByteEncoder encoder;
   encoder.words_ = words;
   for (int g = 0; g < count; ++g) {
-    const Group& group = plan.groups[static_cast<std::size_t>(g)];
-    encoder.moduli_.push_back(make_byte_modulus(group.modulus, words));
-    encoder.planes_.push_back(group.first_plane);
+    encoder.moduli_.push_back(make_byte_modulus(plan.groups[static_cast<std::size_t>(g)], words));
   }
   return encoder;
 }
 
-void ByteEncoder::encode(const std::uint32_t (*word)[kTileInner], std::int64_t n, std::int8_t* limbs, std::int64_t pitch) {
-  first_.resize(planes_.size());
-  for (std::size_t g = 0; g < planes_.size(); ++g) first_[g] = planes_[g] * pitch;
-  encode_bytes(word, words_, n, moduli_, first_, limbs);
+void ByteEncoder::encode(const std::uint32_t (*word)[kTileInner], std::int64_t n, std::int8_t* limbs, std::int64_t pitch) const {
+  switch (words_) {
+    case 1: return encode_words<1>(word, n, moduli_, limbs, pitch);
+    case 2: return encode_words<2>(word, n, moduli_, limbs, pitch);
+    default: return encode_words<3>(word, n, moduli_, limbs, pitch);
+  }
 }
 
 }  // namespace ozfp4

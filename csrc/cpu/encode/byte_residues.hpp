@@ -21,35 +21,23 @@ struct ByteModulus {
   bool has_ties;  // even, but not 256, of which bytes hold -128 alone
   std::int32_t start;
   std::uint32_t weight[kMostByteWords];  // signed bytes
+  std::int64_t plane;
 };
 
-// Whether this CPU and its system have the instructions.
-bool can_encode_bytes();
-
-// Precondition: 2 <= m <= 256, 1 <= words <= kMostByteWords.
-ByteModulus make_byte_modulus(std::int64_t m, int words);
-
-// limbs[first[g] + i] = the residue in [-m / 2, m / 2) of integer i, whose words are word[0][i] to word[words - 1][i], modulo the
-// g-th of the moduli. Precondition: can_encode_bytes(); 1 <= n <= kTileInner; moduli made for as many words.
-void encode_bytes(const std::uint32_t (*word)[kTileInner], int words, std::int64_t n, const std::vector<ByteModulus>& moduli,
-                  const std::vector<std::int64_t>& first, std::int8_t* limbs);
-
-// All of the planes of lines of integers.
+// All of the planes of lines of integers: residues in [-m / 2, m / 2).
 class ByteEncoder {
  public:
   // Of the first `count` moduli, for integers of up to 2^bits in magnitude; none where something else has to encode them: limbs
   // that are no residues, integers that are too long, or a CPU without the instructions.
   static std::optional<ByteEncoder> of(const Plan& plan, int count, int bits);
 
-  int words() const { return words_; }
-
-  // Planes of one line, `pitch` apart. Precondition: as encode_bytes.
-  void encode(const std::uint32_t (*word)[kTileInner], std::int64_t n, std::int8_t* limbs, std::int64_t pitch);
+  // Planes of one line, `pitch` apart: word[0][i], word[1][i] and so on are the words of integer i. Precondition:
+  // 1 <= n <= kTileInner.
+  void encode(const std::uint32_t (*word)[kTileInner], std::int64_t n, std::int8_t* limbs, std::int64_t pitch) const;
 
  private:
   int words_ = 0;
   std::vector<ByteModulus> moduli_;
-  std::vector<std::int64_t> planes_, first_;
 };
 
 }  // namespace ozfp4

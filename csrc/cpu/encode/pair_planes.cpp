@@ -3,8 +3,7 @@
 #include <cstring>
 
 #include "cpu/encode/residue.hpp"
-#include "cpu/encode/residue_planes.hpp"
-#include "cpu/encode/wide_line.hpp"
+#include "cpu/encode/wide_encoder.hpp"
 #include "cpu/runtime/threads.hpp"
 #include "cpu/runtime/vectorise.hpp"
 #include "cpu/stages/multiply.hpp"
@@ -65,7 +64,7 @@ void write_pair_limbs(const Plan& plan, int count, const std::int8_t* residues, 
     const auto m = static_cast<int>(group.modulus);
     combine_line(residues + g / kPair * kLine, n, Combination<float>(group.encoded, m), balanced);
     for (std::int64_t i = 0; i < n; ++i) own[i] = static_cast<std::uint8_t>(balanced[i] < 0 ? balanced[i] + m : balanced[i]);
-    write_residue_planes(group, own, n, planes + group.first_plane * pitch, pitch);
+    write_table_planes(group, own, n, planes + group.first_plane * pitch, pitch);
   }
 }
 

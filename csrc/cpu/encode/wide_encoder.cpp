@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "arith/limbs/limbs.hpp"
-#include "cpu/encode/residue_planes.hpp"
 #include "cpu/runtime/vectorise.hpp"
 
 namespace ozfp4 {
@@ -13,51 +12,41 @@ namespace {
 
 // out = the balanced residue of `start` (null: 0) and the `Count` pieces from `piece` on.
 template <int Count, class Real>
-inline void reduce_impl(const Real* start, const Real (*piece)[kLine], std::int64_t n, const Real* weight, Real modulus,
-                        Real inverse, Real* out) {
+inline void reduce_line_of(const Real* start, const Real (*piece)[kLine], std::int64_t n, const Real* weight, Real modulus,
+                           Real inverse, Real* out) {
   for (std::int64_t i = 0; i < n; ++i) {
     Real own[Count];
     for (int j = 0; j < Count; ++j) own[j] = piece[j][i];
     out[i] = reduce_pieces<Count>(start == nullptr ? Real(0) : start[i], own, weight, modulus, inverse);
   }
 }
-// A function per type and count, because GCC clones functions but not templates.
-#define OZFP4_REDUCE(Real, Count)                                                                                             \
-  OZFP4_VECTORISED void reduce_line_##Count(const Real* start, const Real(*piece)[kLine], std::int64_t n, const Real* weight, \
-                                            Real modulus, Real inverse, Real* out) {                                          \
-    if (start == nullptr) {                                                                                                   \
-      reduce_impl<Count, Real>(nullptr, piece, n, weight, modulus, inverse, out);                                             \
-    } else {                                                                                                                  \
-      reduce_impl<Count, Real>(start, piece, n, weight, modulus, inverse, out);                                               \
-    }                                                                                                                         \
-  }
-#define OZFP4_COUNTS_TO_FIVE(X, Real) X(Real, 1) X(Real, 2) X(Real, 3) X(Real, 4) X(Real, 5)
-#define OZFP4_COUNTS_TO_EIGHT(X, Real) OZFP4_COUNTS_TO_FIVE(X, Real) X(Real, 6) X(Real, 7) X(Real, 8)
-OZFP4_COUNTS_TO_EIGHT(OZFP4_REDUCE, float)
-OZFP4_COUNTS_TO_FIVE(OZFP4_REDUCE, double)
-#undef OZFP4_REDUCE
 
-#define OZFP4_CASE(Real, Count) \
-  case Count: return reduce_line_##Count(start, piece, n, weight, m.modulus, m.inverse, out);
-void reduce_line(int count, const float* start, const float (*piece)[kLine], std::int64_t n, const float* weight,
-                 const PieceModulus<float>& m, float* out) {
-  switch (count) { OZFP4_COUNTS_TO_EIGHT(OZFP4_CASE, float) }
+// The same of `count` pieces, Count at most: a loop for each number.
+template <int Count, class Real>
+inline void reduce_up_to(int count, const Real* start, const Real (*piece)[kLine], std::int64_t n, const Real* weight,
+                         const PieceModulus<Real>& m, Real* out) {
+  if constexpr (Count > 1) {
+    if (count < Count) return reduce_up_to<Count - 1>(count, start, piece, n, weight, m, out);
+  }
+  if (start == nullptr) return reduce_line_of<Count, Real>(nullptr, piece, n, weight, m.modulus, m.inverse, out);
+  reduce_line_of<Count>(start, piece, n, weight, m.modulus, m.inverse, out);
 }
-void reduce_line(int count, const double* start, const double (*piece)[kLine], std::int64_t n, const double* weight,
-                 const PieceModulus<double>& m, double* out) {
-  switch (count) { OZFP4_COUNTS_TO_FIVE(OZFP4_CASE, double) }
-}
-#undef OZFP4_CASE
-#undef OZFP4_COUNTS_TO_EIGHT
-#undef OZFP4_COUNTS_TO_FIVE
 
 // The residues of integers in pieces.
 template <class Real>
-void reduce_pieces_of(const Real (*piece)[kLine], int pieces, std::int64_t n, const PieceModulus<Real>& m, Real* balanced) {
+inline void reduce_impl(const Real (*piece)[kLine], int pieces, std::int64_t n, const PieceModulus<Real>& m, Real* balanced) {
   constexpr int most = kPiecesPerSum<Real>;
   for (int j = 0; j < pieces; j += most) {
-    reduce_line(std::min(most, pieces - j), j == 0 ? nullptr : balanced, piece + j, n, m.weight + j, m, balanced);
+    reduce_up_to<most>(std::min(most, pieces - j), j == 0 ? nullptr : balanced, piece + j, n, m.weight + j, m, balanced);
   }
+}
+OZFP4_VECTORISED void reduce_line(const float (*piece)[kLine], int pieces, std::int64_t n, const PieceModulus<float>& m,
+                                  float* balanced) {
+  reduce_impl(piece, pieces, n, m, balanced);
+}
+OZFP4_VECTORISED void reduce_line(const double (*piece)[kLine], int pieces, std::int64_t n, const PieceModulus<double>& m,
+                                  double* balanced) {
+  reduce_impl(piece, pieces, n, m, balanced);
 }
 
 // Residues in [-m/2, m/2), each its own limb.
@@ -117,6 +106,16 @@ OZFP4_VECTORISED void limb13_line(std::int64_t* v, std::int64_t n, std::int8_t* 
 
 }  // namespace
 
+void write_table_planes(const Group& group, const std::uint8_t* residues, std::int64_t n, std::int8_t* planes,
+                        std::int64_t pitch) {
+  const std::size_t entries = group.limb_table.size() / static_cast<std::size_t>(group.planes);
+  for (int p = 0; p < group.planes; ++p) {
+    const std::int8_t* table = group.limb_table.data() + static_cast<std::size_t>(p) * entries;
+    std::int8_t* out = planes + p * pitch;
+    for (std::int64_t i = 0; i < n; ++i) out[i] = table[residues[i]];
+  }
+}
+
 WideEncoder::WideEncoder(const Plan& plan, int count, int bits)
     : plan_(plan),
       count_(count),
@@ -148,7 +147,7 @@ void WideEncoder::encode(WideLine& line, std::int64_t n, void* planes, std::int6
 void WideEncoder::encode_int8(const WideLine& line, std::int64_t n, std::int8_t* planes, std::int64_t pitch) {
   std::uint8_t residues[kLine];
   for (std::int64_t i = 0; i < n; ++i) residues[i] = static_cast<std::uint8_t>(line.word[0][i] + 128);
-  write_residue_planes(plan_.groups[0], residues, n, planes, pitch);
+  write_table_planes(plan_.groups[0], residues, n, planes, pitch);
 }
 
 void WideEncoder::encode_digits(WideLine& line, std::int64_t n, void* planes, std::int64_t pitch) {
@@ -198,14 +197,14 @@ void WideEncoder::encode_bytes(WideLine& line, std::int64_t n, std::int8_t* plan
   for (int i = 0; i < count_; ++i) {
     const Group& group = plan_.groups[static_cast<std::size_t>(i)];
     const PieceModulus<float>& m = small_[static_cast<std::size_t>(i)];
-    reduce_pieces_of(small_piece_, pieces_, n, m, balanced);
+    reduce_line(small_piece_, pieces_, n, m, balanced);
     std::int8_t* own = planes + group.first_plane * pitch;
     if (group.limb_table.empty()) {
       limb_line(balanced, n, m.modulus, own);
       continue;
     }
     unbalance_line(balanced, n, m.modulus, residues);
-    write_residue_planes(group, residues, n, own, pitch);
+    write_table_planes(group, residues, n, own, pitch);
   }
 }
 
@@ -213,7 +212,7 @@ void WideEncoder::encode_large(WideLine& line, std::int64_t n, double* planes, s
   cutter_.prepare(line, n);
   for (int j = 0; j < pieces_; ++j) cutter_.cut(line, j, n, large_piece_[j]);
   for (int g = 0; g < count_; ++g) {
-    reduce_pieces_of(large_piece_, pieces_, n, large_[static_cast<std::size_t>(g)], planes + g * pitch);
+    reduce_line(large_piece_, pieces_, n, large_[static_cast<std::size_t>(g)], planes + g * pitch);
   }
 }
 

@@ -115,14 +115,12 @@ void cpu_quantise(const OperandView& operand, const std::int32_t* shift, int wor
     std::vector<decltype(zero)> entries(static_cast<std::size_t>(kLine));
     WideLine line;
     for (std::int64_t o = 0; o < operand.outer; ++o) {
-      for (std::int64_t inner = 0; inner < operand.inner; inner += kLine) {
-        const std::int64_t n = std::min(kLine, operand.inner - inner);
-        load_tile(operand, o, 1, inner, n, entries.data());
-        quantise_wide(entries.data(), n, shift[o], {32 * words - 2, words}, line);
+      for_pieces(operand, o, 1, entries.data(), [&](std::int64_t, std::int64_t, const auto* x, std::int64_t n) {
+        quantise_wide(x, n, shift[o], {32 * words - 2, words}, line);
         for (std::int64_t i = 0; i < n; ++i) {
           for (int w = 0; w < words; ++w) *integers++ = line.word[w][i];
         }
-      }
+      });
     }
   });
 }

@@ -6,30 +6,12 @@
 #include <type_traits>
 
 #include "arith/modulo.hpp"
-#include "cpu/runtime/threads.hpp"
 #include "cpu/runtime/vectorise.hpp"
 #include "cpu/stages/integers.hpp"
+#include "cpu/stages/round_block.hpp"
 
 namespace ozfp4 {
 namespace {
-
-constexpr std::int64_t kEntryGrain = 8192;
-
-// Calls body(n, integers, address) for runs of up to kLanes entries of a row of the result, on several threads.
-template <class Source, class Body>
-void for_runs(const Source& source, const ResultView& result, const Body& body) {
-  const std::int64_t grain = std::max<std::int64_t>(1, kEntryGrain / result.columns);
-  parallel_for(result.rows, grain, [&](std::int64_t begin, std::int64_t end) {
-    LaneWords x;
-    for (std::int64_t row = begin; row < end; ++row) {
-      for (std::int64_t column = 0; column < result.columns; column += kLanes) {
-        const int n = static_cast<int>(std::min<std::int64_t>(kLanes, result.columns - column));
-        source.integers(source.at(row, column), n, x);
-        body(n, x, result.data + row * result.row_stride + column * result.column_stride);
-      }
-    }
-  });
-}
 
 // The integers modulo 2^64, and how far their words above the second one are from 0 and from the sign. An integer fits 64 bits
 // without a sign where `above` is 0, and with one where `above_sign` is.
@@ -103,13 +85,17 @@ std::int64_t cpu_reconstruct_to_integers(const Plan& plan, int count, const void
     const Integers<words()> integers(plan, count, output, result.rows, result.columns);
     if (target.modulus != 0) {
       const ModuloOf modulo(target.modulus, integers.words());
-      for_runs(integers, result, [&](int n, const LaneWords& x, char* address) {
+      for_runs(result, [&](std::int64_t row, std::int64_t column, int n, char* address) {
+        LaneWords x;
+        integers.integers(integers.at(row, column), n, x);
         for (int i = 0; i < n; ++i, address += result.column_stride) store(address, modulo(x, i));
       });
       return 0;
     }
     std::atomic<std::int64_t> overflows{0};
-    for_runs(integers, result, [&](int n, const LaneWords& x, char* address) {
+    for_runs(result, [&](std::int64_t row, std::int64_t column, int n, char* address) {
+      LaneWords x;
+      integers.integers(integers.at(row, column), n, x);
       LowLanes lanes;
       find_low(x, integers.words(), n, lanes);
       const std::int64_t beyond = with_integer(

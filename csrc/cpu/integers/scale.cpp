@@ -58,12 +58,8 @@ template <class T>
 void find_norms(const OperandView& operand, std::int64_t begin, std::int64_t end, LineNorm* norms) {
   const std::unique_ptr<T[]> tile(new T[kTileOuter * kTilePitch]);  // not filled with zeros first
   for (std::int64_t outer = begin; outer < end; outer += kTileOuter) {
-    const std::int64_t outers = std::min(kTileOuter, end - outer);
-    for (std::int64_t inner = 0; inner < operand.inner; inner += kTileInner) {
-      const std::int64_t inners = std::min(kTileInner, operand.inner - inner);
-      load_tile(operand, outer, outers, inner, inners, tile.get());
-      for (std::int64_t o = 0; o < outers; ++o) extend(norms[outer + o], tile.get() + o * kTilePitch, inners);
-    }
+    for_pieces(operand, outer, std::min(kTileOuter, end - outer), tile.get(),
+               [&](std::int64_t line, std::int64_t, const T* x, std::int64_t n) { extend(norms[line], x, n); });
   }
 }
 

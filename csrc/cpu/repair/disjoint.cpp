@@ -61,15 +61,10 @@ class Masks {
  private:
   template <class T>
   void take_group(const OperandView& view, std::int64_t first, std::int64_t line, std::int64_t lines, T* tile) {
-    for (std::int64_t inner = 0; inner < view.inner; inner += kTileInner) {
-      const std::int64_t inners = std::min(kTileInner, view.inner - inner);
-      load_tile(view, first + line, lines, inner, inners, tile);
-      for (std::int64_t own = 0; own < lines; ++own) {
-        std::uint64_t* bits = bits_.data() + (line + own) * words_ + inner / kWordBits;
-        for (std::int64_t i = 0; i < inners; i += kWordBits)
-          *bits++ = nonzero_bits(tile + own * kTilePitch + i, std::min<std::int64_t>(kWordBits, inners - i));
-      }
-    }
+    for_pieces(view, first + line, lines, tile, [&](std::int64_t own, std::int64_t inner, const T* x, std::int64_t n) {
+      std::uint64_t* bits = bits_.data() + (own - first) * words_ + inner / kWordBits;
+      for (std::int64_t i = 0; i < n; i += kWordBits) *bits++ = nonzero_bits(x + i, std::min<std::int64_t>(kWordBits, n - i));
+    });
   }
 
   std::int64_t words_;

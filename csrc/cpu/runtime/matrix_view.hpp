@@ -115,4 +115,15 @@ void load_tile(const OperandView& view, std::int64_t outer0, std::int64_t outers
   }
 }
 
+// Calls body(line, first, entries, n) for the pieces of the lines [outer, outer + outers), outers <= kTileOuter: n <= kTileInner
+// entries from the `first` on. `tile` has room for kTileOuter * kTilePitch of them.
+template <class T, class Body>
+void for_pieces(const OperandView& view, std::int64_t outer, std::int64_t outers, T* tile, const Body& body) {
+  for (std::int64_t inner = 0; inner < view.inner; inner += kTileInner) {
+    const std::int64_t inners = view.inner - inner < kTileInner ? view.inner - inner : kTileInner;
+    load_tile(view, outer, outers, inner, inners, tile);
+    for (std::int64_t o = 0; o < outers; ++o) body(outer + o, inner, tile + o * kTilePitch, inners);
+  }
+}
+
 }  // namespace ozfp4

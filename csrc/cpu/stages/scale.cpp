@@ -48,33 +48,27 @@ void extend(PieceFacts& line, const double* x, std::int64_t n, bool has_facts) {
   line.squares += squares(x, n, std::ldexp(1.0, half), std::ldexp(1.0, -exponent - half));
 }
 
-// Calls body(line, entries, n) for every piece of the lines [outer, outer + outers), outers <= kTileOuter: its entries as FP64
-// numbers. `tile`: kTileRoom bytes.
+// for_pieces with the entries as FP64 numbers. `tile`: kTileRoom bytes.
 template <class Body>
-void for_pieces(const OperandView& view, std::int64_t outer, std::int64_t outers, char* tile, const Body& body) {
+void for_numbers(const OperandView& view, std::int64_t outer, std::int64_t outers, char* tile, const Body& body) {
   with_float(view.type, [&](auto zero) {
     using T = decltype(zero);
-    auto* entries = reinterpret_cast<T*>(tile);
-    for (std::int64_t inner = 0; inner < view.inner; inner += kTileInner) {
-      const std::int64_t inners = std::min(kTileInner, view.inner - inner);
-      load_tile(view, outer, outers, inner, inners, entries);
-      for (std::int64_t o = 0; o < outers; ++o) {
-        if constexpr (std::is_same_v<T, double>) {
-          body(o, entries + o * kTilePitch, inners);
-        } else {
-          double wide[kTileInner];
-          std::copy_n(entries + o * kTilePitch, inners, wide);
-          body(o, wide, inners);
-        }
+    for_pieces(view, outer, outers, reinterpret_cast<T*>(tile), [&](std::int64_t line, std::int64_t, const T* x, std::int64_t n) {
+      if constexpr (std::is_same_v<T, double>) {
+        body(line, x, n);
+      } else {
+        double wide[kTileInner];
+        std::copy_n(x, n, wide);
+        body(line, wide, n);
       }
-    }
+    });
   });
 }
 
 // The facts of the lines [outer, outer + outers).
 void find_lines(const OperandView& view, std::int64_t outer, std::int64_t outers, bool has_facts, char* tile, PieceFacts* lines) {
-  for_pieces(view, outer, outers, tile,
-             [&](std::int64_t o, const double* x, std::int64_t n) { extend(lines[o], x, n, has_facts); });
+  for_numbers(view, outer, outers, tile,
+              [&](std::int64_t line, const double* x, std::int64_t n) { extend(lines[line - outer], x, n, has_facts); });
   for (std::int64_t o = 0; o < outers; ++o) lines[o].squares *= sum_margin(view.inner);
 }
 
@@ -83,8 +77,8 @@ void count_lines(const OperandView& view, std::int64_t outer, std::int64_t outer
   LineRecord* records = scales.records.data() + outer;
   if (std::all_of(records, records + outers, [](const LineRecord& record) { return record.rounded == 0; })) return;
   std::int64_t count[kTileOuter] = {};
-  for_pieces(view, outer, outers, tile, [&](std::int64_t o, const double* x, std::int64_t n) {
-    if (records[o].rounded != 0) count[o] += count_rounded(x, n, scales.shift[outer + o]);
+  for_numbers(view, outer, outers, tile, [&](std::int64_t line, const double* x, std::int64_t n) {
+    if (records[line - outer].rounded != 0) count[line - outer] += count_rounded(x, n, scales.shift[line]);
   });
   for (std::int64_t o = 0; o < outers; ++o) records[o].rounded = static_cast<std::uint64_t>(count[o]);
 }

@@ -1,9 +1,13 @@
 #include "product/trust/cpu.hpp"
 
 #include <atomic>
-#include <mutex>
 #include <stdexcept>
+#include <thread>
 #include <utility>
+
+#if defined(__unix__) || defined(__APPLE__)
+#include <pthread.h>
+#endif
 
 #include "arith/accuracy/capacity.hpp"
 #include "cpu/direct/matmul.hpp"
@@ -11,7 +15,6 @@
 #include "cpu/limbs/unit.hpp"
 #include "cpu/matmul.hpp"
 #include "cpu/stages/multiply.hpp"
-#include "cpu/threading/child_lock.hpp"
 #include "product/options.hpp"
 #include "product/trust/child.hpp"
 #include "product/trust/examination.hpp"
@@ -144,7 +147,22 @@ Verdict tried_where_it_may(const CpuKernel& kernel, bool is_short) {
 
 KnownVerdicts<CpuKernel> known;
 std::atomic<int> verdicts{0}, failures{0};
-ChildLock testing;
+
+// One test at a time: who comes waits by yielding. A forked child has it free, whoever held it: what it guards is whole at any
+// time.
+struct Testing {
+  static inline std::atomic<bool> is_held{false};
+
+  Testing() {
+    while (is_held.exchange(true, std::memory_order_acquire)) std::this_thread::yield();
+  }
+  ~Testing() { is_held.store(false, std::memory_order_release); }
+  Testing(const Testing&) = delete;
+  Testing& operator=(const Testing&) = delete;
+};
+#if defined(__unix__) || defined(__APPLE__)
+[[maybe_unused]] const int at_fork = pthread_atfork(nullptr, nullptr, [] { Testing::is_held = false; });
+#endif
 
 // Disabled is what failed for any alphabet.
 void disable_failed() {
@@ -222,7 +240,7 @@ CpuKernel find_cpu_kernel(const KernelName& name) {
 
 const Verdict& verdict_of(const CpuKernel& kernel) {
   if (const Verdict* found = known.find(kernel)) return *found;
-  const std::lock_guard<ChildLock> alone(testing);
+  const Testing alone;
   if (const Verdict* found = known.find(kernel)) return *found;
   if (std::optional<Verdict> stored = load_verdict(key_of(cpu_facts(), kernel.name()))) return adopt(kernel, *std::move(stored));
   return tested(kernel, true);
@@ -234,7 +252,7 @@ std::optional<Verdict> known_verdict(const CpuKernel& kernel) {
 }
 
 const Verdict& test(const CpuKernel& kernel, bool is_short) {
-  const std::lock_guard<ChildLock> alone(testing);
+  const Testing alone;
   return tested(kernel, is_short);
 }
 
@@ -244,7 +262,7 @@ int failure_count() { return failures.load(std::memory_order_relaxed); }
 std::vector<CpuKernel> failed_kernels() { return known.failed(); }
 
 void forget_cpu_verdicts() {
-  const std::lock_guard<ChildLock> alone(testing);
+  const Testing alone;
   known.forget();
   disable_failed();
   ++verdicts;
