@@ -15,7 +15,7 @@ SOURCES := pyproject.toml CMakeLists.txt README.md LICENSE tools/make_fortran_mo
 BUILD := build/package
 # A process for each CPU, whose BLAS does not take the others.
 PYTEST := OPENBLAS_NUM_THREADS=2 OZFP4_LIBRARY_BUILD=$(abspath $(BUILD)) $(VENV)/bin/python -m pytest --numprocesses auto --dist worksteal
-# Those of the Pythons that wheels are for which run on this machine.
+# The Pythons that wheels are built for, as far as they run on this machine.
 PYTHONS ?= $(shell for v in 10 11 12 13; do python3.$$v -V >/dev/null 2>&1 && command -v python3.$$v; done)
 NOTEBOOKS := $(wildcard notebooks/*.ipynb)
 

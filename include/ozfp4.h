@@ -17,7 +17,7 @@
  * exception leaves the library, and it never ends the process.
  *
  * Small products are made in machine words, or by limbs of eight bits on AMX. Planes of others are multiplied by the CPU's INT8
- * unit, or where there is none in floating point. What multiplies is tried on exact integers before its first use.
+ * unit, or where there is none in floating point. Each kernel is tested on exact integers before its first use.
  *
  * Structures begin with `size`, their sizeof where the program was compiled: later versions add members at the end, and take
  * those that are not there as 0.
@@ -163,7 +163,7 @@ typedef struct ozfp4_options {
 
 /* ---- C = alpha op(A) op(B) + beta C ---------------------------------------------------------------------------------- */
 
-/* op(A) is m x k, op(B) k x n, C m x n. What alpha or beta does is rounded together with the product, once; where a complex
+/* op(A) is m x k, op(B) k x n, C m x n. alpha A B + beta C is rounded once; where a complex
  * alpha or beta has a real and an imaginary part, A B is rounded first, and then alpha (A B) + beta C once more
  * (OZFP4_ACCURACY_CORRECT keeps A B as the sum of two numbers, at most u^2 of it away), to nearest. Complex
  * matrices are (re, im) pairs: double complex of C, std::complex<double>, complex(c_double_complex); alpha and beta point to
@@ -202,7 +202,7 @@ OZFP4_API ozfp4_status ozfp4_cgemm_strided_batched(int order, int transa, int tr
 /* ---- C = A A^T, or A^T A ----------------------------------------------------------------------------------------------- */
 
 /* All of C, n x n, exactly symmetric, at about half of a product's time. OZFP4_NO_TRANS: A is n x k, and C = A A^T; OZFP4_TRANS:
- * A is k x n, and C = A^T A. Of complex matrices OZFP4_CONJ_TRANS in place of OZFP4_TRANS, adjoints, and an exactly Hermitian C.
+ * A is k x n, and C = A^T A. Complex matrices take OZFP4_CONJ_TRANS in place of OZFP4_TRANS, adjoints, and C is exactly Hermitian.
  */
 OZFP4_API ozfp4_status ozfp4_dgram(int order, int trans, int64_t n, int64_t k, const double* a, int64_t lda, double* c,
                                    int64_t ldc, const ozfp4_options* options);

@@ -42,7 +42,7 @@ UTC_OPCODE = 0x5EA
 UTC_KINDS = ("UTCHMMA", "UTCIMMA", "UTC?MMA", "UTCQMMA")
 UTC_FP4 = "UTCOMMA"
 TENSOR = ("IMMA", "QMMA", "OMMA", "IGMMA", UTC_FP4, *UTC_KINDS)
-# What a kernel must hold and must not, by the atom in its mangled name.
+# The instructions that a kernel must hold and must not, by the atom in its mangled name.
 RULES = {
     "Fp4Atom": "OMMA",
     "ByteAtom": "IMMA",

@@ -38,7 +38,7 @@ NO_INDEX = {"config": {"lang": ["en"], "separator": "[\\s\\-]+", "pipeline": [],
 STILL = "*, *::before, *::after { transition: none !important; animation: none !important; }"
 TWO_FRAMES = "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
 
-# What the page looks like now: how far it reaches beyond the window and by what, its background, formulas without a size.
+# The look of the page now: how far it reaches beyond the window and by what, its background, formulas without a size.
 LOOK = """() => {
     const root = document.scrollingElement, width = root.clientWidth;
     const scrolls = (e) => { for (; e && e !== document.body; e = e.parentElement)

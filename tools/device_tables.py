@@ -12,7 +12,7 @@ gpu-model (predicted and measured, from benchmarks/model.py --device cuda, in do
 there), scaling-sentence, scaling-links and scaling-products (several GPUs), scaling-paper (what is modelled of many, from
 benchmarks/cluster/projections.py, which needs ozfp4), cpu-sentence and cpu-table (docs/data/cpu.json, written by hand from
 benchmarks/cpu.py). Beside what benchmarks/speed.py measured with torch's cuBLAS stand the figures of the newest one, of
-docs/data/cublas.json, which is written by hand as well. What is outside the markers is written by hand.
+docs/data/cublas.json, which is written by hand as well. All text outside the markers is written by hand.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-// What the entries of an operand or a result are.
+// The types that entries of an operand or a result may have.
 #pragma once
 
 #include <cstdint>

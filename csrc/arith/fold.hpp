@@ -114,7 +114,7 @@ __device__ __forceinline__ std::uint32_t fold_to_byte(std::uint32_t x, const byt
   const std::uint32_t quotient = __float_as_uint(__fmaf_rd(__uint_as_float(sum), c.inverse, c.center));
   return quotient * negated + sum;
 }
-// What fold_to_byte's word exceeds the residue by, modulo 2^32.
+// The excess of fold_to_byte's word over the residue, modulo 2^32.
 OZFP4_HD std::uint32_t byte_fold_excess(const byte_fold& c, std::uint32_t modulus) { return c.start - 0x4B000000u * modulus; }
 #endif
 

@@ -16,17 +16,17 @@ inline constexpr std::int64_t kFp64Exact = std::int64_t(1) << 53;
 // 0 <= x < 2^31 (arith/fold.hpp), and the largest count or position that a kernel holds in a word.
 inline constexpr std::int64_t kInt32Exact = (std::int64_t(1) << 31) - 1;
 
-// What a signed INT32 accumulator may reach before its fold. The fold adds an offset, a multiple of m that is at least this
-// and below this + m, and the tcgen05 kernels add a residue times a multiplier, below 2^16: 2^29 + (2^29 + 2^8) + 2^16 is
+// The most that a signed INT32 accumulator may reach before its fold. The fold adds an offset, a multiple of m that is at least
+// this and below this + m, and the tcgen05 kernels add a residue times a multiplier, below 2^16: 2^29 + (2^29 + 2^8) + 2^16 is
 // below 2^31, and with 2^30 in its place it would not be.
 inline constexpr std::int64_t kSignedFoldExact = std::int64_t(1) << 29;
 
-// What an unsigned INT32 accumulator may reach before a fold that takes a residue times a multiplier with it, as each pass of
-// the tcgen05 kernels does after the first: (m - 1)^2 <= 255^2 < 2^16 has room below 2^31.
+// The most that an unsigned INT32 accumulator may reach before a fold that takes a residue times a multiplier with it, as each
+// pass of the tcgen05 kernels does after the first: (m - 1)^2 <= 255^2 < 2^16 has room below 2^31.
 inline constexpr std::int64_t kUnsignedPassExact = (std::int64_t(1) << 31) - (std::int64_t(1) << 16);
 
-// What an action of the multiply kernels may leave in an FP32 accumulator as the start of the next sum: added to 1.5 * 2^23 it
-// stays in [2^23, 2^24), where FP32 counts by ones and its bits give the integer (cuda/multiply/mma_sync/atom.cuh).
+// The most that an action of the multiply kernels may leave in an FP32 accumulator as the start of the next sum: added to
+// 1.5 * 2^23 it stays in [2^23, 2^24), where FP32 counts by ones and its bits give the integer (cuda/multiply/mma_sync/atom.cuh).
 inline constexpr std::int64_t kFp32StartExact = std::int64_t(1) << 22;
 
 // Digit groups of scheme I are summed in INT64: 2^63 with room for one more addition.

@@ -17,7 +17,7 @@ inline ElementType element_type(const py::array& array) {
   throw py::type_error("dtype " + std::string(py::str(array.dtype())) + " is not float64, float32 or int8");
 }
 
-// Of NumPy's integers; bool counts as uint8.
+// The element type of NumPy's integers; bool counts as uint8.
 inline ElementType integer_type(const py::array& array) {
   const char kind = array.dtype().kind();
   if (kind == 'i' || kind == 'u' || kind == 'b') {

@@ -71,7 +71,7 @@ struct ModulusSource {
   // or the odd pairwise coprime numbers from here downwards, so many at most.
   std::int64_t largest_odd = 0;
   int most_odd = 0;
-  // Of complex products: sets of moduli with recipes; or a list, where residues are their own limbs and moduli are listed. Where
+  // For complex products: sets of moduli with recipes; or a list, where residues are their own limbs and moduli are listed. Where
   // they are not, the odd ones above that split.
   Table<plan::RecipeSet> complex_sets;
   Table<std::uint16_t> complex_set_moduli, complex_listed;
@@ -100,7 +100,7 @@ struct Alphabet {
   static const Alphabet fp64;  // integers of which FP64 sums 256 products exactly
 };
 
-// Those above, in their order.
+// The three alphabets, in that order.
 Table<const Alphabet*> alphabets();
 
 // Throws std::invalid_argument for a name that none of them has.

@@ -20,7 +20,7 @@ struct RankedUnit {
   int products;
 };
 
-// Those of `units` that have a plan for the request, least products / rate first; among equals the first of `units`. The products
+// The `units` that have a plan for the request, least products / rate first; among equals the first of `units`. The products
 // decide, not m and n: what is moved differs little and counts for small matrices alone. The request's alphabet is not looked at.
 std::vector<RankedUnit> rank_units(const PlanRequest& request, const std::vector<UnitRate>& units);
 

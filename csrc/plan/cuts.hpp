@@ -6,7 +6,7 @@
 
 namespace ozfp4 {
 
-// What copies take for each row, each column and each entry of the result, in bytes; all rows (columns) at once where is_whole.
+// Bytes of copies for each row, each column and each entry of the result; all rows (columns) at once where has_whole_*.
 struct CopyBytes {
   std::int64_t row = 0, column = 0, entry = 0;
   bool has_whole_rows = false, has_whole_columns = false;
@@ -29,7 +29,7 @@ struct ColumnRange {
 // than their share. Precondition: least_columns >= 1.
 std::vector<ColumnRange> gram_blocks(std::int64_t extent, std::int64_t least_columns);
 
-// Those that a BLAS is not slower with.
+// Columns of a block with which a BLAS is not slower.
 inline constexpr std::int64_t kGramColumns = 256;
 
 }  // namespace ozfp4

@@ -47,7 +47,7 @@ int take_digit(PlanInt& v, const DigitRule& rule) {
   return digit;
 }
 
-// Of the residue x in [0, m), or entry x of the table of INT8.
+// Limbs of the residue x in [0, m), or entry x of the table of INT8.
 void write_limbs(const Group& group, std::int64_t x, std::int32_t* limbs) {
   const std::int64_t m = group.modulus;
   if (group.limb_table.empty()) {

@@ -11,7 +11,7 @@
 
 namespace ozfp4 {
 
-// What the capacity of a plan may be.
+// The range of a plan's capacity.
 inline constexpr int kLeastBits = 2, kMostBits = 200;
 
 // The family of make_moduli_plan's plans, which make_plan does not take.
@@ -116,7 +116,7 @@ using PlanInt = WideInt<kMaxWords>;
 // plan.
 void encode_integer(const Plan& plan, const PlanInt& v, std::int32_t* limbs);
 
-// Those of the pair (x, y) of a complex plan.
+// Limbs of the pair (x, y), by a complex plan.
 void encode_pair(const Plan& plan, const PlanInt& x, const PlanInt& y, std::int32_t* limbs);
 
 }  // namespace ozfp4

@@ -1,4 +1,4 @@
-// What is thrown where a workspace limit is too small, as nothing else is.
+// The error of a workspace limit that is too small; nothing else throws it.
 #pragma once
 
 #include <cstdint>

@@ -346,8 +346,8 @@ class Calls:
 
 class Left:
     """What stands for a function of torch that is a product: where a scope is known to leave it, a call goes on to the
-    function, and is counted; outside of scopes to the function alone. What is derived has `_otherwise(args, named, key)` for
-    all other calls. A `key` is what all that is decided of a product depends on; calls that have none are the function's."""
+    function, and is counted; outside of scopes to the function alone. A derived class has `_otherwise(args, named, key)` for
+    all other calls. All decisions on a product depend on its `key`; calls without one are the function's."""
 
     def __init__(
         self,

@@ -108,7 +108,7 @@ class Report(Tabular):
     largest_bound : float or None
         The largest of the bounds that were returned; None if there are none.
     kind : str
-        "real"; "integer"; "complex", "complex by real" or "real by complex" for complex operands. Of a complex product
+        "real"; "integer"; "complex", "complex by real" or "real by complex" for complex operands. For a complex product
         `products` counts plane products of the extents of A and B: those of a plan of complex products, else four for each of
         its real form, two where one operand is real. Entries of the result are counted by parts, and so are the special lines
         of a complex operand beside a real one.

@@ -20,7 +20,7 @@ OZFP4_HD double power_at_least(int exponent) {
   return float_from_bits<double>(std::uint64_t(1) << (place > 0 ? place : 0));
 }
 
-// What the rounding of a real number to `value` can have moved it by; infinity where the number may lie beyond all finite ones.
+// The largest error of rounding a real number to `value`; infinity where the number may lie beyond all finite ones.
 template <class T>
 OZFP4_HD double rounding_bound(T value, Rounding rounding) {
   using Format = FloatFormat<T>;

@@ -19,7 +19,7 @@
 
 namespace ozfp4 {
 
-// What is kept of a line for its entries.
+// The facts of a line that certificates of its entries need.
 struct LineRecord {
   std::int64_t depth = 0;     // see depth(LineFacts)
   std::int64_t nonzeros = 0;  // finite nonzero entries

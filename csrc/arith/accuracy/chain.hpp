@@ -1,4 +1,4 @@
-// What "standard" returns where nothing certifies an entry: a chain of fused multiply-adds in the precision of the result,
+// The result of "standard" where nothing certifies an entry: a chain of fused multiply-adds in the precision of the result,
 //     fma(a_K, b_K, ... fma(a_2, b_2, fma(a_1, b_1, +0))) + 0,
 // in the order of k, over all k, by one accumulator, to nearest. |chain - (AB)_ij| <= n (u (|A| |B|)_ij + eta / 2) with n
 // products that are not 0, all but one of them for the last rounding (Jeannerod and Rump). A product of 0 changes nothing but the

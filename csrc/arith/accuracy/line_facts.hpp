@@ -1,5 +1,5 @@
-// What the entries of a line (a row of A, a column of B) say about its conversion to integers. Integers alone, sums and extremes
-// that no order of the entries changes: so every device finds the same.
+// Facts of a line (a row of A, a column of B) on which its conversion to integers rests. Integers alone, sums and extremes that
+// no order of the entries changes: so every device finds the same.
 #pragma once
 
 #include <cmath>

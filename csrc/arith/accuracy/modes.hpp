@@ -1,4 +1,4 @@
-// What a product promises, and the direction in which it is rounded.
+// The accuracy that a product promises, and the direction in which it is rounded.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ enum class Accuracy : std::uint8_t {
   correct,   // C = fl(A B), the real product rounded once
 };
 
-// Of real numbers to floating-point ones; an exact zero is +0, and -0 when rounding down, as IEEE 754 has it for sums.
+// How real numbers become floating-point ones; an exact zero is +0, and -0 when rounding down, as IEEE 754 has it for sums.
 enum class Rounding : std::uint8_t { nearest, down, up, zero };
 
 OZFP4_HD double exact_zero(Rounding rounding) { return rounding == Rounding::down ? -0.0 : 0.0; }

@@ -60,8 +60,8 @@ struct BoundedDot {
   double bound;
 };
 
-// Of the exact sum. `terms` and is_safe are those of dot_bound. What the last sum rounds off counts twice, for the rounding of
-// the bound. An unsafe sum has up to 40 operations in a term, which dot_bound's 2^-600 covers as it does 25.
+// A number and its distance from the exact sum. `terms` and is_safe are those of dot_bound. The last rounding error counts twice,
+// for the rounding of the bound. An unsafe sum has up to 40 operations in a term, which dot_bound's 2^-600 covers as it does 25.
 OZFP4_HD BoundedDot bounded(const TripleDot& dot, std::int64_t terms, bool is_safe) {
   const double sum = dot_plus(dot.high, dot.middle), rest = error_of_sum(dot.high, dot.middle, sum);
   const double low = dot_plus(rest, dot.low), lost = fabs(error_of_sum(rest, dot.low, low));

@@ -65,7 +65,7 @@ OZFP4_HD WideInt<4> integer_of_diagonals(const std::uint32_t (&sum)[kDiagonals<L
     else
       odd[i] = sum[high];
   }
-  // What the biases lack to be 0 modulo 2^127: the odd ones are seven, moved by a byte.
+  // The biases' complement to 0 modulo 2^127: the odd ones are seven, moved by a byte.
   even[0] += fits ? 1u << 15 : (1u << 15) + (1u << 23);
   WideInt<4> x = words_of_columns<4>(even);
   if (!fits) {

@@ -47,7 +47,7 @@ struct ComplexSum {
   }
 };
 
-// Of products of which one has NaN or infinity.
+// The sum where a product has NaN or infinity.
 template <class T>
 OZFP4_HD T special_sum(const PartSum& of) {
   double sum = 0;

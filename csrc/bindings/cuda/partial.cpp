@@ -76,7 +76,7 @@ class Partial {
     return make_piece_layout(*piece_, narrow<std::int32_t>(lines, "lines"), piece_->k).bytes;
   }
 
-  // Of the residues of a part of the result of `count` moduli.
+  // Bytes of the residues modulo the first `count` moduli of a part of the result.
   std::int64_t residue_bytes(std::int64_t count, std::int64_t rows, std::int64_t columns) const {
     return count * piece_->schedule.planes_per_modulus() * rows * residue_pitch(columns);
   }

@@ -1,6 +1,5 @@
-// What stands for a function of torch while a scope of ozfp4.emulate() is entered: a product that the scope leaves goes on to
-// torch, and is counted. Asked before every product, of which torch makes the smallest in a microsecond: Python would take as
-// long.
+// Stands for a function of torch while a scope of ozfp4.emulate() is entered: a product that the scope leaves goes on to torch,
+// and is counted. In C++, as torch makes a small product in a microsecond: a look in Python would take as long.
 #include <pybind11/pybind11.h>
 #include <structmember.h>
 
@@ -64,7 +63,7 @@ Arguments placed(const Left& own, PyObject* given, PyObject* named) {
   return {std::move(whole), std::move(rest)};
 }
 
-// What else is in a key.
+// The part of a key beside operands and options.
 py::object further_of(const Left& own, const Arguments& arguments) {
   if (own.form == Py_None) return py::none();
   PyObject* const named = arguments.named ? arguments.named.ptr() : Py_None;

@@ -54,7 +54,7 @@ inline void* address_of(pybind11::handle tensor) {
   return address;
 }
 
-// What a function of C returns to Python: the object, or null and an error, the one that pybind11 makes of the exception.
+// The result of a C function that Python calls: the object, or null and the error that pybind11 makes of the exception.
 template <class Call>
 PyObject* returned(const Call& call) {
   try {
@@ -109,8 +109,8 @@ pybind11::object builtin(const char* name) {
   return answer_of(PyCFunction_NewEx(&definition, nullptr, nullptr));
 }
 
-// What a dictionary has there, held: another thread may take it out as soon as the interpreter's lock is released. Null where it
-// has nothing there; nothing where the key is not hashable.
+// The dictionary's value, held: another thread may take it out as soon as the interpreter's lock is released. Null where the key
+// is missing; nothing where it is not hashable.
 inline std::optional<pybind11::object> found_in(pybind11::handle dictionary, pybind11::handle key) {
   PyObject* const found = PyDict_GetItemWithError(dictionary.ptr(), key.ptr());
   if (found != nullptr || PyErr_Occurred() == nullptr) return pybind11::reinterpret_borrow<pybind11::object>(found);

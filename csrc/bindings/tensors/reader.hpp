@@ -16,7 +16,7 @@
 #include "bindings/tensors/unwatched.hpp"
 #include "product/matrices.hpp"
 
-// What of DLPack's C structures is read here: dlpack.h, versions 1.x, whose major number stands for their layout. torch offers
+// The part of DLPack's C structures that is read here: dlpack.h, versions 1.x (the major number is the layout's). torch offers
 // them as torch.Tensor.__dlpack_c_exchange_api__ since 2.10.
 namespace ozfp4::bindings::dlpack {
 

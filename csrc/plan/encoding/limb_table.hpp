@@ -22,7 +22,7 @@ std::vector<std::int8_t> make_limb_table(const Alphabet& alphabet, const plan::R
 // The largest |limb * limb| of terms over the planes of such a table; without one balanced residues are their own limbs.
 std::int64_t largest_product(const std::vector<std::int8_t>& table, const std::vector<Term>& terms, std::int64_t m);
 
-// Of the recipes; throws std::logic_error where there is none for the modulus.
+// The recipe of the modulus. Throws std::logic_error where there is none.
 const plan::Recipe& find_recipe(const Table<plan::Recipe>& recipes, int modulus);
 
 // The terms of a group, both numbered from 0 as its planes are.

@@ -37,16 +37,17 @@ def emulate(
     Of torch, on the CPU and on CUDA, with mode="always": mm, bmm, mv, dot, vdot, addmm, addmv, baddbmm, addbmm, with `out` and in
     place, and all that torch makes of them: ``@``, matmul, linear, einsum, tensordot, multi_dot, matrix_power. Gradients flow as
     without, and their products are caught too, where the backward pass starts in the scope. alpha A B + beta C is rounded once.
-    Of an einsum over axes of extent 1 alone torch makes no product of matrices but multiplies entries: that stays its own.
+    An einsum over axes of extent 1 alone stays torch's own, which multiplies entries there and makes no product of matrices.
     torch hands each operation of the thread to Python for that, which takes microseconds.
 
     With mode="fastest": torch's functions and methods of those names, inner, ``nn.functional.linear`` (so ``nn.Linear``), einsum
     of two operands, tensordot and the operator ``@``, where a program calls them. They stand for others while such a scope is
-    entered anywhere; no other operation takes longer. What torch makes of products inside of itself is not looked at: multi_dot,
-    matrix_power, gradients of what is left. The gradients of what is caught are ozfp4's, wherever the backward pass starts.
+    entered anywhere; no other operation takes longer. Products that torch makes inside of itself are not looked at:
+    multi_dot, matrix_power, gradients of products that are left to it. The gradients of what is caught are ozfp4's, wherever the
+    backward pass starts.
     Compiled, scripted and traced functions stay torch's.
 
-    Of NumPy: ``np.matmul``, ``np.dot``, ``np.vdot``, ``np.inner``, ``np.tensordot``, ``np.einsum``, and what ``np.linalg`` makes
+    In NumPy: ``np.matmul``, ``np.dot``, ``np.vdot``, ``np.inner``, ``np.tensordot``, ``np.einsum``, and what ``np.linalg`` makes
     of them: multi_dot, matrix_power, pinv. These names stand for other functions while any scope is entered; the operator ``@``
     of arrays and the method ``dot`` are not reached, and neither is a function that was imported from NumPy by its name.
 

@@ -137,8 +137,8 @@ class Plan(Tabular):
         """Limb planes of the integers `x`, shape ``(planes, *x.shape)``.
 
         `x` holds signed integers of NumPy or, of any size, Python's (dtype object). int8, or int32 for the fp64 alphabet, whose
-        limbs do not fit a byte. Both operands are encoded alike. Of a complex plan the last axis of `x` holds the pairs (x, y) of
-        A, and (x, -y) of B; the planes are without it.
+        limbs do not fit a byte. Both operands are encoded alike. For a complex plan the last axis of `x` holds the pairs (x, y)
+        of A, and (x, -y) of B; the planes are without it.
         Raises ValueError for integers outside the plan's range, TypeError for other types.
         """
         if operand not in ("a", "b"):

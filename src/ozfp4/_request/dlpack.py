@@ -19,10 +19,10 @@ from .prepared import Prepared
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-# What arrays are passed as; no other argument is looked at.
+# The arguments that may be arrays; no other one is looked at.
 _OPERANDS = ("a", "b", "c", "x", "subscripts", "operands", "lu_and_piv", "out")
 
-# Of these, what a pair is passed as: a tuple, or a list of two.
+# The ones among them that may be pairs: a tuple, or a list of two.
 _PAIRS = ("lu_and_piv", "out")
 
 _CUDA = 2  # of enum DLDeviceType of dlpack.h: where torch views

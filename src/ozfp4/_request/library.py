@@ -30,8 +30,8 @@ INT8 = (np.int8,)  # what int8_matmul takes
 # Numbers of enum DLDeviceType of dlpack.h: memory that NumPy reads, a CPU's, also where CUDA pinned it.
 HOST_DEVICES = (1, 3)
 
-# torch if the caller has imported it, else None; we never import it ourselves. What torch.compile traces asks sys.modules itself,
-# as not every version of it traces a bound method of a dictionary.
+# torch if the caller has imported it, else None; we never import it ourselves. Code that torch.compile traces looks into
+# sys.modules itself, as not every version traces a bound method of a dictionary.
 torch_module: Callable[[], Any] = partial(sys.modules.get, "torch")
 
 

@@ -115,7 +115,7 @@ class Cuda(Cpu):
         self.name = str(device)
         on_cuda.check_device(device)
         self._streams = _streams_of(device.index)
-        # What the caller enqueued may have freed memory that is allocated here.
+        # Work that the caller enqueued may still use memory that it has freed and that is allocated here.
         for stream in self._streams.values():
             stream.wait_stream(self._torch.cuda.current_stream(device))
 
@@ -157,7 +157,7 @@ class Cuda(Cpu):
         return array
 
     def is_staging(self, array: Array) -> bool:
-        # Of the rest torch has no view.
+        # torch has no view of read-only arrays, nor of these strides.
         if not array.flags.writeable or any(x < 0 or x % array.itemsize for x in array.strides):
             return False
         return bool(self._torch.from_numpy(array).is_pinned())

@@ -123,5 +123,5 @@ def _function(name: str, below: Callable[..., Any], gradients: Gradients, tangen
             return tangent(call(ctx, primals), tangents)
 
     methods = {f.__name__: staticmethod(f) for f in (forward, backward, jvp)}
-    # Of the one level of torch.func that the dispatcher is at; a torch.autograd.Function would begin with the innermost again.
+    # For the one level of torch.func that the dispatcher is at; a torch.autograd.Function would begin with the innermost again.
     return type(f"ozfp4_{name}", (torch_private.function_of_one_level(),), methods)

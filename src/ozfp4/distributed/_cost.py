@@ -20,7 +20,7 @@ RESIDUES = {"cuda": 16, "cpu": 28}
 WORD = 8  # bytes of a partial sum of integers
 LINE = 48  # bytes of what ranks tell each other of a row or column
 
-# What moves, operands or residues, moves by itself where that takes less than this share of the products' time. Beyond, one piece
+# Operands or residues move by themselves where that takes less than this share of the products' time. Beyond, one piece
 # travels while another is multiplied: products of pieces are slower, and slower beside a collective.
 PIECES_FROM = 0.25
 LEAST_COLUMNS = 1024  # of a piece

@@ -52,9 +52,10 @@ def matmul(
     of P ranks, the last ones fewer or none.
 
     Before any data move, the ranks tell each other in one small exchange what they were called with: whatever does not fit, of
-    the ranks' arguments, versions or builds, is an error on each rank that says whose. What a rank refuses by itself it raises,
-    and the others raise that it did. The ranks of a mesh do so before the first of equal products of DTensors. Where ranks wait
-    for each other's entries afterwards, and one cannot compute its own, all raise; where none waits, that rank alone does.
+    the ranks' arguments, versions or builds, is an error on each rank that says whose. A rank that refuses raises its own
+    error, and the others raise that it did. The ranks of a mesh do so before the first of equal products of DTensors. Where
+    ranks wait for each other's entries afterwards, and one cannot compute its own, all raise; where none waits, that rank alone
+    does.
 
     Parameters
     ----------
@@ -63,7 +64,7 @@ def matmul(
         one device, of a kind that the group's backend serves. Dtypes as in :func:`ozfp4.matmul`. Parts may have no entries; any
         strides.
     group : torch.distributed.ProcessGroup, optional
-        By default all processes. Those that are no members do not call this.
+        By default all processes. Processes outside of the group do not call this.
     layout : (str, str)
         How `a` and `b` lie. `a` by columns and `b` by rows are cuts of k; one of them alone is allowed. "stack" needs all axes of
         the result's stack, and its first extent.

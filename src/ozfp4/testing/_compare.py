@@ -24,7 +24,7 @@ def bits_of(x: Any) -> npt.NDArray[Any]:
 def difference(actual: Any, expected: Any) -> str | None:
     """What differs between two arrays, or None.
 
-    Dtypes, shapes and all bits count; a NaN equals any NaN. Signed zeros differ. Of complex numbers each part is compared,
+    Dtypes, shapes and all bits count; a NaN equals any NaN. Signed zeros differ. The parts of complex numbers are compared,
     along one more axis. The words name the first wrong entry of arrays or CPU tensors in C order: its coordinates, both values
     and both bit patterns.
     """

@@ -25,7 +25,7 @@ def forced(
     """CUDA products within the block run on this kernel, tile, number of splits of K, with or without overlap of launches.
 
     What is None stays the package's own choice. It applies to the whole process, to products alone: self-tests run as
-    always, but a forced kernel serves without one. What the kernel does not take is refused when a product is made.
+    always, but a forced kernel serves without one. A product that the kernel does not take is refused.
 
     Parameters
     ----------
@@ -90,8 +90,8 @@ def forced_on_cpu(*, words: bool = False, limbs: bool = False) -> Iterator[None]
     """Products of floating-point numbers on the CPU within the block run in machine words or by limbs of eight bits, whatever
     their size, or by planes.
 
-    It applies to the whole process, to products for which no plan, scheme, backend or family is asked. Those whose entries limbs
-    do not serve run in words, and those that these do not serve by planes; a Report says which. Limbs are multiplied in plain
+    It applies to the whole process, to products for which no plan, scheme, backend or family is asked. Products that limbs
+    do not serve run in words, and by planes where words do not serve either; a Report says which. Limbs are multiplied in plain
     loops where the CPU has no unit for them. ValueError where both are true.
 
     Examples

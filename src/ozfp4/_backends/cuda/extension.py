@@ -53,7 +53,7 @@ def why_unavailable(device: Any) -> str | None:
             for element, residues in (("u8", True), ("s8", False))
         )
     except RuntimeError as error:
-        # What torch runs on may be too old for the CUDA version of this build.
+        # The driver may be too old for the CUDA version of this build.
         return f"the CUDA runtime of this build cannot use {torch.cuda.get_device_name(device)}: {error}"
     if not complete:
         capability = torch.cuda.get_device_capability(device)
