@@ -1,14 +1,15 @@
 #include "cpu/standard/chain.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <mutex>
 #include <optional>
 
 #include "arith/accuracy/chain.hpp"
 #include "arith/multiples.hpp"
+#include "cpu/gemm/tile.hpp"
 #include "cpu/runtime/buffer.hpp"
 #include "cpu/runtime/threads.hpp"
-#include "cpu/standard/chain_tile.hpp"
 
 namespace ozfp4 {
 namespace {
@@ -43,14 +44,28 @@ struct NonzeroRange {
   std::int64_t begin, end;
 };
 
+// c[i][j] = fma(a[k][i], b[k][j], c[i][j]) for k = 0, 1, ...; panels as those of a GemmTile, `c` is [kGemmRows][kGemmColumns<T>].
+// Where no tile fuses by calls of a library, in the instructions of the build, which is right everywhere.
+template <class T>
+void add_chains(const T* a, const T* b, std::int64_t k, T* c) {
+  constexpr std::int64_t columns = kGemmColumns<T>;
+  static const GemmTile<T> tile = gemm_tile<T>();
+  if (tile.is_fused) return tile.add_products(a, b, k, true, c, columns);
+  for (std::int64_t p = 0; p < k; ++p, a += kGemmRows, b += columns) {
+    for (std::int64_t i = 0; i < kGemmRows; ++i) {
+      for (std::int64_t j = 0; j < columns; ++j) c[i * columns + j] = std::fma(a[i], b[j], c[i * columns + j]);
+    }
+  }
+}
+
 // The bits of `n` columns from one on, of a row of the list. Precondition: n <= 64.
 std::uint64_t bits_of(const Listed& listed, std::int64_t row, std::int64_t column, std::int64_t n, std::int64_t columns) {
   const std::int64_t index = column / 64, shift = column % 64, end = std::min(column + n, columns);
   if (end <= column) return 0;
   std::uint64_t bits = listed.word(row, index) >> shift;
   if (shift != 0 && index + 1 < listed.words_per_row()) bits |= listed.word(row, index + 1) << (64 - shift);
-  const std::int64_t kept = end - column;
-  return kept == 64 ? bits : bits & ((std::uint64_t(1) << kept) - 1);
+  const std::int64_t count = end - column;
+  return count == 64 ? bits : bits & ((std::uint64_t(1) << count) - 1);
 }
 
 // Some lines of a block: of exchanged ones those of even numbers in the product, which keep the order of each pair along K, or
@@ -110,9 +125,9 @@ class Chains {
         sums_(allocate_buffer(shape_.rows * shape_.columns * kBytes)),
         panels_b_(allocate_buffer(shape_.depth * shape_.columns * kBytes)),
         nonzero_memory_(allocate_buffer(shape_.columns / kWidth * static_cast<std::int64_t>(sizeof(NonzeroRange)))),
-        tile_memory_(allocate_buffer(shape_.rows / kGemmRows * (shape_.columns / kWidth) * 2)),
+        tile_memory_(allocate_buffer(shape_.rows / kGemmRows * (shape_.columns / kWidth))),
         nonzero_b_(reinterpret_cast<NonzeroRange*>(nonzero_memory_.get())),
-        tiles_(reinterpret_cast<std::uint16_t*>(tile_memory_.get())) {}
+        tiles_(reinterpret_cast<bool*>(tile_memory_.get())) {}
 
   // Stores the listed entries, by their places in the part, and repeats those whose chain ends infinite.
   EntryCounts run(const Listed& listed) {
@@ -129,7 +144,7 @@ class Chains {
     for (std::int64_t row = 0; row < rows_.count; row += shape_.rows) {
       for (std::int64_t column = 0; column < columns_.count; column += shape_.columns) {
         if (!begin_strip(listed, row, column)) continue;
-        multiply_strip(listed, again == nullptr);
+        multiply_strip(again == nullptr);
         counts.extend(end_strip(listed, again));
       }
     }
@@ -146,10 +161,10 @@ class Chains {
     bool any = false;
     for (std::int64_t i = 0; i < down_; ++i) {
       for (std::int64_t j = 0; j < across_; ++j) {
-        int count = 0;
-        for (std::int64_t line = 0; line < kGemmRows; ++line) count += __builtin_popcountll(tile_bits(listed, i, j, line));
-        tiles_[i * across_ + j] = static_cast<std::uint16_t>(count);
-        any = any || count != 0;
+        std::uint64_t bits = 0;
+        for (std::int64_t line = 0; line < kGemmRows; ++line) bits |= tile_bits(listed, i, j, line);
+        tiles_[i * across_ + j] = bits != 0;
+        any = any || bits != 0;
       }
     }
     return any;
@@ -161,18 +176,18 @@ class Chains {
     return bits_of(listed, row, first_column_ + j * kWidth, kWidth, columns_.count);
   }
 
-  int listed_in(std::int64_t i, std::int64_t j) const { return tiles_[i * across_ + j]; }
+  bool is_listed(std::int64_t i, std::int64_t j) const { return tiles_[i * across_ + j]; }
 
-  void multiply_strip(const Listed& listed, bool is_repeated) {
+  void multiply_strip(bool is_repeated) {
     const std::int64_t blocks = ceil_div(down_, kRowPanels);
     std::fill_n(sums(0, 0), down_ * across_ * kTileSums, T(0));
     for (std::int64_t inner = 0; inner < a_.inner; inner += shape_.depth) {
       const std::int64_t depth = std::min(shape_.depth, a_.inner - inner);
       parallel_for(across_, kPackGrain / (depth * kWidth) + 1, [&](std::int64_t begin, std::int64_t end) {
         for (std::int64_t j = begin; j < end; ++j) {
-          bool is_listed = false;
-          for (std::int64_t i = 0; i < down_ && !is_listed; ++i) is_listed = listed_in(i, j) != 0;
-          if (!is_listed) continue;
+          bool is_any = false;
+          for (std::int64_t i = 0; i < down_; ++i) is_any = is_any || is_listed(i, j);
+          if (!is_any) continue;
           const std::int64_t first = first_column_ + j * kWidth, lines = std::min(kWidth, columns_.count - first);
           nonzero_b_[j] = pack<kWidth>(b_, column_ + columns_.in_block(first), columns_.step, lines, inner, depth, is_repeated,
                                        panel_b(j, depth));
@@ -182,19 +197,18 @@ class Chains {
       parallel_for(blocks, kChainGrain / work + 1, [&](std::int64_t begin, std::int64_t end) {
         const Buffer panel = allocate_buffer(kGemmRows * depth * kBytes);
         for (std::int64_t i = begin * kRowPanels; i < std::min(end * kRowPanels, down_); ++i) {
-          multiply_row(listed, i, inner, depth, is_repeated, reinterpret_cast<T*>(panel.get()));
+          multiply_row(i, inner, depth, is_repeated, reinterpret_cast<T*>(panel.get()));
         }
       });
     }
   }
 
   // The tiles of one panel of rows, for one piece of K. Products of 0 change no sum and are left out.
-  void multiply_row(const Listed& listed, std::int64_t i, std::int64_t inner, std::int64_t depth, bool is_repeated, T* panel) {
+  void multiply_row(std::int64_t i, std::int64_t inner, std::int64_t depth, bool is_repeated, T* panel) {
     bool is_packed = false;
     NonzeroRange own{0, 0};
     for (std::int64_t j = 0; j < across_; ++j) {
-      const int count = listed_in(i, j);
-      if (count == 0) continue;
+      if (!is_listed(i, j)) continue;
       if (!is_packed) {
         const std::int64_t first = first_row_ + i * kGemmRows, lines = std::min(kGemmRows, rows_.count - first);
         own = pack<kGemmRows>(a_, row_ + rows_.in_block(first), rows_.step, lines, inner, depth, is_repeated, panel);
@@ -203,19 +217,7 @@ class Chains {
       const NonzeroRange other = nonzero_b_[j];
       const std::int64_t k = std::max(own.begin, other.begin), length = std::min(own.end, other.end) - k;
       if (length <= 0) continue;
-      const T *left = panel + k * kGemmRows, *right = panel_b(j, depth) + k * kWidth;
-      if (count > kMostSingleChains) {
-        add_chains(left, right, length, sums(i, j));
-        continue;
-      }
-      TileEntry entries[kMostSingleChains];
-      int n = 0;
-      for (std::int64_t line = 0; line < kGemmRows; ++line) {
-        for (std::uint64_t bits = tile_bits(listed, i, j, line); bits != 0; bits &= bits - 1) {
-          entries[n++] = {static_cast<std::int8_t>(line), static_cast<std::int8_t>(__builtin_ctzll(bits))};
-        }
-      }
-      add_single_chains(left, right, length, entries, n, sums(i, j));
+      add_chains(panel + k * kGemmRows, panel_b(j, depth) + k * kWidth, length, sums(i, j));
     }
   }
 
@@ -312,7 +314,7 @@ class Chains {
   const Buffer sums_, panels_b_;
   const Buffer nonzero_memory_, tile_memory_;
   NonzeroRange* const nonzero_b_;  // of panels of B
-  std::uint16_t* const tiles_;     // how many entries of a tile are listed
+  bool* const tiles_;              // whether an entry of a tile is listed
   std::mutex lock_;
   std::int64_t first_row_ = 0, first_column_ = 0, down_ = 0, across_ = 0;
 };
