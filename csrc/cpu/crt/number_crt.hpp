@@ -21,6 +21,7 @@
 
 #include "arith/host_device.hpp"
 #include "arith/wide/crt.hpp"
+#include "cpu/accuracy/lanes.hpp"
 #include "cpu/crt/round_pieces.hpp"
 #include "cpu/encode/residue.hpp"
 
@@ -100,5 +101,9 @@ NumberCrt make_number_crt(const CrtConstants<Words>& constants, const std::vecto
   numbers.count = count;
   return numbers;
 }
+
+// Integers of n entries, whose residues by modulus g lie at residues + g * pitch; refused where the pair may not be the integer.
+// Precondition: 0 <= n <= kLanes, constants of some moduli.
+void number_lanes(const NumberCrt& constants, const std::uint32_t* residues, std::int64_t pitch, int n, LanePairs& pairs);
 
 }  // namespace ozfp4

@@ -228,24 +228,15 @@ OZFP4_TARGET void sum_any(const SignedColumns& columns, const std::uint8_t* resi
   }
 }
 
+}  // namespace
+
 template <class T>
-OZFP4_TARGET std::uint64_t round_any(const SignedColumns& columns, const std::uint8_t* residues, std::int64_t pitch, int count,
-                                     int n, const std::int32_t* exponent, T* result) {
+OZFP4_TARGET std::uint64_t round_bytes(const SignedColumns& columns, const std::uint8_t* residues, std::int64_t pitch, int count,
+                                       int n, const std::int32_t* exponent, T* result) {
   if (!are_in_range(exponent, n)) return n < kByteLanes ? (std::uint64_t(1) << n) - 1 : ~std::uint64_t(0);
   Sums sums;
   sum_any(columns, residues, pitch, count, n, sums);
   return round_sums(columns, sums, n, exponent, result);
-}
-
-}  // namespace
-
-std::uint64_t round_bytes(const SignedColumns& columns, const std::uint8_t* residues, std::int64_t pitch, int count, int n,
-                          const std::int32_t* exponent, double* result) {
-  return round_any(columns, residues, pitch, count, n, exponent, result);
-}
-std::uint64_t round_bytes(const SignedColumns& columns, const std::uint8_t* residues, std::int64_t pitch, int count, int n,
-                          const std::int32_t* exponent, float* result) {
-  return round_any(columns, residues, pitch, count, n, exponent, result);
 }
 
 std::uint64_t pair_bytes(const SignedColumns& columns, const std::uint8_t* residues, std::int64_t pitch, int count, int n,
@@ -257,10 +248,8 @@ std::uint64_t pair_bytes(const SignedColumns& columns, const std::uint8_t* resid
 
 #else
 
-std::uint64_t round_bytes(const SignedColumns&, const std::uint8_t*, std::int64_t, int, int, const std::int32_t*, double*) {
-  refuse_without_avx512();
-}
-std::uint64_t round_bytes(const SignedColumns&, const std::uint8_t*, std::int64_t, int, int, const std::int32_t*, float*) {
+template <class T>
+std::uint64_t round_bytes(const SignedColumns&, const std::uint8_t*, std::int64_t, int, int, const std::int32_t*, T*) {
   refuse_without_avx512();
 }
 std::uint64_t pair_bytes(const SignedColumns&, const std::uint8_t*, std::int64_t, int, int, double*, double*) {
@@ -268,5 +257,10 @@ std::uint64_t pair_bytes(const SignedColumns&, const std::uint8_t*, std::int64_t
 }
 
 #endif
+
+template std::uint64_t round_bytes(const SignedColumns&, const std::uint8_t*, std::int64_t, int, int, const std::int32_t*,
+                                   double*);
+template std::uint64_t round_bytes(const SignedColumns&, const std::uint8_t*, std::int64_t, int, int, const std::int32_t*,
+                                   float*);
 
 }  // namespace ozfp4

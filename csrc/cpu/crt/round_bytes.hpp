@@ -13,14 +13,13 @@ inline constexpr int kByteLanes = 64;
 // Whether this CPU and its system have the instructions.
 bool can_round_bytes();
 
-// result[i] = integer i * 2^exponent[i], rounded once to nearest even, from residues[modulus * pitch + i] of `count` moduli.
-// Returns the entries that it does not vouch for: those so close to P / 2 that the quotient is in doubt; all of them where an
-// exponent is beyond [kLeastByteExponent, kMostByteExponent]. Precondition: can_round_bytes(); 1 <= n <= kByteLanes; count as in
-// make_signed_columns, columns.groups > 0 and columns.loss = 0; residues are below their moduli.
+// T: double or float. result[i] = integer i * 2^exponent[i], rounded once to nearest even, from residues[modulus * pitch + i] of
+// `count` moduli. Returns the entries that it does not vouch for: those so close to P / 2 that the quotient is in doubt; all of
+// them where an exponent is beyond [kLeastByteExponent, kMostByteExponent]. Precondition: can_round_bytes(); 1 <= n <=
+// kByteLanes; count as in make_signed_columns, columns.groups > 0 and columns.loss = 0; residues are below their moduli.
+template <class T>
 std::uint64_t round_bytes(const SignedColumns& columns, const std::uint8_t* residues, std::int64_t pitch, int count, int n,
-                          const std::int32_t* exponent, double* result);
-std::uint64_t round_bytes(const SignedColumns& columns, const std::uint8_t* residues, std::int64_t pitch, int count, int n,
-                          const std::int32_t* exponent, float* result);
+                          const std::int32_t* exponent, T* result);
 
 // Integers as sums of two FP64 numbers that are integers: sum + rest, up to 2^-52 |rest| and columns.loss, where rest is the
 // error of a rounding. Returns the entries that it does not vouch for. Precondition: as above, with any loss.

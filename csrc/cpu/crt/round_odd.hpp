@@ -43,9 +43,9 @@ struct Window {
   // The integer, rounded to odd in units of 2^Cut windows, then to FP64, which with Cut = 10 takes no rounding.
   template <int Cut = 0>
   OZFP4_INLINE __m512d to_double() const {
-    const __m512i below = _mm512_set1_epi64((1 << Cut) - 1), kept = _mm512_and_si512(window, _mm512_set1_epi64(-(1 << Cut)));
+    const __m512i below = _mm512_set1_epi64((1 << Cut) - 1), upper = _mm512_and_si512(window, _mm512_set1_epi64(-(1 << Cut)));
     const __m512i lost = _mm512_or_si512(rest, _mm512_and_si512(window, below));
-    const __m512i odd = _mm512_mask_or_epi64(kept, _mm512_test_epi64_mask(lost, lost), kept, _mm512_set1_epi64(1 << Cut));
+    const __m512i odd = _mm512_mask_or_epi64(upper, _mm512_test_epi64_mask(lost, lost), upper, _mm512_set1_epi64(1 << Cut));
     return _mm512_mul_pd(_mm512_cvtepi64_pd(odd), power);
   }
 };

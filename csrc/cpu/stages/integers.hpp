@@ -8,7 +8,7 @@
 #include "arith/accuracy/capacity.hpp"
 #include "arith/wide/round_wide.hpp"
 #include "cpu/accuracy/lanes.hpp"
-#include "cpu/crt/number_lanes.hpp"
+#include "cpu/crt/number_crt.hpp"
 #include "cpu/crt/round_bytes.hpp"
 #include "cpu/stages/columns.hpp"
 #include "cpu/stages/multiply.hpp"

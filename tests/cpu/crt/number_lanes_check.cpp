@@ -7,7 +7,7 @@
 #include "arith/wide/round_wide.hpp"
 #include "check.hpp"
 #include "cpu/crt/integers_below.hpp"
-#include "cpu/crt/number_lanes.hpp"
+#include "cpu/crt/number_crt.hpp"
 #include "plan/moduli/moduli.hpp"
 
 namespace {

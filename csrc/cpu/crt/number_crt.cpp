@@ -1,4 +1,4 @@
-#include "cpu/crt/number_lanes.hpp"
+#include "cpu/crt/number_crt.hpp"
 
 #include <stdexcept>
 
