@@ -36,8 +36,8 @@ LineErrors CertainLimbs::Lines::from(std::int64_t first) const {
 }
 
 CertainLimbs::CertainLimbs(const Scales& rows, const std::int32_t* row_shift, const Scales& columns,
-                           const std::int32_t* column_shift, int limbs, std::int64_t inner, const Target& target, Listed& listed)
-    : rows_(rows, row_shift), columns_(columns, column_shift), limbs_(limbs), inner_(inner), target_(target), listed_(listed) {}
+                           const std::int32_t* column_shift, const Target& target, Listed& listed)
+    : rows_(rows, row_shift), columns_(columns, column_shift), target_(target), listed_(listed) {}
 
 EntryCounts CertainLimbs::counts() const {
   EntryCounts counts;
@@ -45,34 +45,30 @@ EntryCounts CertainLimbs::counts() const {
   return counts;
 }
 
-bool CertainLimbs::round(std::int64_t row, std::int64_t column, const std::int32_t* sums, Diagonals diagonals) {
+bool CertainLimbs::round(std::int64_t row, std::int64_t column, const TileSums& sums) {
   const ResultView& result = target_.result;
   const std::int64_t rows = std::min(kPanelLines, result.rows - row), columns = std::min(kPanelLines, result.columns - column);
   char* data = result.data + row * result.row_stride + column * result.column_stride;
   const RoundedTile tile{rows_.shift(row), columns_.shift(column), rows, columns, data, result.row_stride, result.column_stride};
   const unsigned finite_rows = rows_.finite(row, rows), finite = columns_.finite(column, columns);
   if (rows_.is_exact(row) && columns_.is_exact(column)) {
-    if (diagonals == Diagonals::all) {
-      round_diagonals(sums, limbs_, inner_, tile);
-    } else if (!round_upper_diagonals(sums, limbs_, inner_, tile)) {
-      return false;
-    }
+    if (!round_diagonals(sums, tile)) return false;
     exact_ += __builtin_popcount(finite_rows) * __builtin_popcount(finite);
     return true;
   }
   CertainEntries found;
-  const auto round_certain = diagonals == Diagonals::all ? round_diagonals_certain : round_upper_diagonals_certain;
-  round_certain(sums, limbs_, inner_, tile, rows_.from(row), columns_.from(column), found);
+  round_diagonals_certain(sums, tile, rows_.from(row), columns_.from(column), found);
+  const bool is_all = sums.diagonals == Diagonals::all;
   std::int64_t exact = 0, others = 0;
   std::uint64_t listed[kPanelLines] = {}, any = 0;
   for (std::int64_t i = 0; i < rows; ++i) {
     if ((finite_rows >> i & 1) == 0) continue;
     const unsigned exact_here = found.exact[i] & finite;
     exact += __builtin_popcount(exact_here), others += __builtin_popcount(finite & ~exact_here);
-    if (diagonals != Diagonals::all && (found.undecided[i] & finite) != 0) return false;
+    if (!is_all && (found.undecided[i] & finite) != 0) return false;
     for (unsigned left = found.uncertain[i] & finite; left != 0; left &= left - 1) {
       const int j = __builtin_ctz(left);
-      if (diagonals == Diagonals::all && settle(row + i, column + j, sums + i * kPanelLines + j)) continue;
+      if (is_all && is_alone(row + i, column + j, sums.sums + i * kPanelLines + j, sums.limbs)) continue;
       listed[i] |= std::uint64_t(1) << ((column + j) % kLanes);
       --others;
     }
@@ -86,14 +82,14 @@ bool CertainLimbs::round(std::int64_t row, std::int64_t column, const std::int32
   return true;
 }
 
-// One result by all numbers within the error of its integer; false where these do not round to the same.
-bool CertainLimbs::settle(std::int64_t row, std::int64_t column, const std::int32_t* sums) const {
+// Puts one result, by all numbers within the error of its integer; false where these do not round to the same.
+bool CertainLimbs::is_alone(std::int64_t row, std::int64_t column, const std::int32_t* sums, int limbs) const {
   const int raised = rows_.raised(row) + columns_.raised(column);
   const std::int32_t exponent = -(*rows_.shift(row) + *columns_.shift(column)) + raised;
   const auto round = [&](const JoinedInteger& value) { return round_wide<double>(value, exponent, Rounding::nearest); };
   const auto record = [](const Scales& scales, std::int64_t line) { return scales.records[static_cast<std::size_t>(line)]; };
   double rounded = 0.0;
-  if (!round_alone(join_diagonals(sums, limbs_, raised), record(rows_.scales(), row), record(columns_.scales(), column), false,
+  if (!round_alone(join_diagonals(sums, limbs, raised), record(rows_.scales(), row), record(columns_.scales(), column), false,
                    round, rounded)) {
     return false;
   }

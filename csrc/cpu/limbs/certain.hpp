@@ -18,11 +18,11 @@ class CertainLimbs {
   // Precondition: that of round_diagonals; scales with records, whose counts are those of the integers; shifts of all lines, as
   // they are raised.
   CertainLimbs(const Scales& rows, const std::int32_t* row_shift, const Scales& columns, const std::int32_t* column_shift,
-               int limbs, std::int64_t inner, const Target& target, Listed& listed);
+               const Target& target, Listed& listed);
 
   // The tile of results from an entry on; false where the upper diagonals, if only they are there, do not say all of them.
   // Threads may be at different ones at once.
-  bool round(std::int64_t row, std::int64_t column, const std::int32_t* sums, Diagonals diagonals);
+  bool round(std::int64_t row, std::int64_t column, const TileSums& sums);
 
   EntryCounts counts() const;
 
@@ -48,11 +48,9 @@ class CertainLimbs {
     std::vector<std::uint8_t> is_exact_;
   };
 
-  bool settle(std::int64_t row, std::int64_t column, const std::int32_t* sums) const;
+  bool is_alone(std::int64_t row, std::int64_t column, const std::int32_t* sums, int limbs) const;
 
   Lines rows_, columns_;
-  int limbs_;
-  std::int64_t inner_;
   const Target& target_;
   Listed& listed_;
   std::atomic<std::int64_t> exact_{0}, others_{0};  // entries by their error

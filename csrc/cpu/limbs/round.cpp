@@ -55,10 +55,10 @@ OZFP4_INLINE __m512i beside(__m512i low, __m512i high) {
 OZFP4_INLINE __m512i diagonal(const std::int32_t* row, int d) { return _mm512_load_si512(row + d * kDiagonalSums); }
 
 // What is above the words' diagonals: that of nine limbs. Where there are none of a word either it is what is carried.
-template <int Diagonals>
+template <int Count>
 OZFP4_INLINE void add_last(const std::int32_t* row, Row& own) {
-  static_assert(Diagonals <= 4 * kWords + 1);
-  if (Diagonals > 4 * kWords) own.above = _mm512_add_epi32(own.above, diagonal(row, 4 * kWords));
+  static_assert(Count <= 4 * kWords + 1);
+  if (Count > 4 * kWords) own.above = _mm512_add_epi32(own.above, diagonal(row, 4 * kWords));
 }
 OZFP4_INLINE void carry_word(int i, Row& own) {
   own.word[i] = own.above;
@@ -66,12 +66,12 @@ OZFP4_INLINE void carry_word(int i, Row& own) {
 }
 
 // Diagonals one after the other. Precondition: |D_d| <= 2^30.
-template <int Diagonals>
+template <int Count>
 OZFP4_INLINE void carry_singly(const std::int32_t* row, Row& own) {
   own.above = _mm512_setzero_si512();
 #pragma GCC unroll 4
   for (int i = 0; i < kWords; ++i) {
-    if (4 * i >= Diagonals) {
+    if (4 * i >= Count) {
       carry_word(i, own);
       continue;
     }
@@ -79,21 +79,21 @@ OZFP4_INLINE void carry_singly(const std::int32_t* row, Row& own) {
 #pragma GCC unroll 4
     for (int h = 0; h < 4; ++h) {
       const int d = 4 * i + h;
-      digit[h] = d < Diagonals ? _mm512_add_epi32(own.above, diagonal(row, d)) : own.above;
+      digit[h] = d < Count ? _mm512_add_epi32(own.above, diagonal(row, d)) : own.above;
       own.above = _mm512_srai_epi32(digit[h], 8);
     }
     own.word[i] = beside<16>(beside<8>(digit[0], digit[1]), beside<8>(digit[2], digit[3]));
   }
-  add_last<Diagonals>(row, own);
+  add_last<Count>(row, own);
 }
 
 // Two diagonals as one number of 32 bits. Precondition: pairs_fit.
-template <int Diagonals>
+template <int Count>
 OZFP4_INLINE void carry_in_pairs(const std::int32_t* row, Row& own) {
   own.above = _mm512_setzero_si512();
 #pragma GCC unroll 4
   for (int i = 0; i < kWords; ++i) {
-    if (4 * i >= Diagonals) {
+    if (4 * i >= Count) {
       carry_word(i, own);
       continue;
     }
@@ -101,13 +101,13 @@ OZFP4_INLINE void carry_in_pairs(const std::int32_t* row, Row& own) {
 #pragma GCC unroll 2
     for (int h = 0; h < 2; ++h) {
       const int d = 4 * i + 2 * h;
-      digit[h] = d < Diagonals ? _mm512_add_epi32(own.above, diagonal(row, d)) : own.above;
-      if (d + 1 < Diagonals) digit[h] = _mm512_add_epi32(digit[h], times_256(diagonal(row, d + 1)));
+      digit[h] = d < Count ? _mm512_add_epi32(own.above, diagonal(row, d)) : own.above;
+      if (d + 1 < Count) digit[h] = _mm512_add_epi32(digit[h], times_256(diagonal(row, d + 1)));
       own.above = _mm512_srai_epi32(digit[h], 16);
     }
     own.word[i] = beside<16>(digit[0], digit[1]);
   }
-  add_last<Diagonals>(row, own);
+  add_last<Count>(row, own);
 }
 
 // 64-bit lanes as unpacking 32-bit ones leaves them: of 0 to 15 the first half has 0, 1, 4, 5 and so on, the second the others.
@@ -245,21 +245,14 @@ OZFP4_INLINE std::uint16_t in_order(const __mmask8 (&of)[kHalves]) {
   return static_cast<std::uint16_t>(_pdep_u32(of[0], 0x3333) | _pdep_u32(of[1], 0xCCCC));
 }
 
-// What is there: diagonals from the first one on, of so many limbs.
-struct Sums {
-  const std::int32_t* at;
-  int limbs;
-  std::int64_t inner;
-};
-
 // Whether all results are certain where only the lower diagonals are asked about. `errors` and `found`: only with errors.
-template <int Diagonals, bool Pairs, Test test>
-OZFP4_TARGET bool round_tile(const Sums& sums, const RoundedTile& tile, const Errors* errors, CertainEntries* found) {
+template <int Count, bool Pairs, Test test>
+OZFP4_TARGET bool round_tile(const TileSums& sums, const RoundedTile& tile, const Errors* errors, CertainEntries* found) {
   // The first diagonal's place; of fewer limbs, and of the upper diagonals, no integer takes more than 128 bits.
   const int lower = is_upper(test) ? lower_diagonals(sums.limbs) : 0;
-  constexpr bool may_be_long = !is_upper(test) && 2 * byte_limb_bits((Diagonals + 1) / 2) + 12 >= 127;
+  constexpr bool may_be_long = !is_upper(test) && 2 * byte_limb_bits((Count + 1) / 2) + 12 >= 127;
   static_assert(8 * (kUpperDiagonals - 1) + 31 < 127);
-  const std::int32_t* from = sums.at + lower * kDiagonalSums;
+  const std::int32_t* from = sums.sums + lower * kDiagonalSums;
   const __m512i most_units = _mm512_set1_epi64(2 * (most_of_lower(sums.limbs, sums.inner) / 1024 + 2));
   // Halves, back in order.
   const __m512i left = _mm512_setr_epi64(0, 1, 8, 9, 2, 3, 10, 11), right = _mm512_setr_epi64(4, 5, 12, 13, 6, 7, 14, 15);
@@ -273,9 +266,9 @@ OZFP4_TARGET bool round_tile(const Sums& sums, const RoundedTile& tile, const Er
   for (std::int64_t row = 0, rows = tile.rows, step = tile.row_stride; row < rows; ++row, to += step) {
     Row own;
     if constexpr (Pairs)
-      carry_in_pairs<Diagonals>(from + row * kPanelLines, own);
+      carry_in_pairs<Count>(from + row * kPanelLines, own);
     else
-      carry_singly<Diagonals>(from + row * kPanelLines, own);
+      carry_singly<Count>(from + row * kPanelLines, own);
     const __m512i of_row = _mm512_set1_epi64(row_shift[row]);
     Halves scale{{_mm512_sub_epi64(of_columns.of[0], of_row), _mm512_sub_epi64(of_columns.of[1], of_row)}};
     if constexpr (may_be_long) {
@@ -328,56 +321,44 @@ OZFP4_TARGET bool round_tile(const Sums& sums, const RoundedTile& tile, const Er
   return !is_upper(test) || (in_order(all) & columns) == 0;
 }
 
-template <int Diagonals, Test test>
-bool round_any(const Sums& sums, const RoundedTile& tile, const Errors* errors, CertainEntries* found) {
+template <int Count, Test test>
+bool round_any(const TileSums& sums, const RoundedTile& tile, const Errors* errors, CertainEntries* found) {
   const bool pairs = pairs_fit(sums.limbs, sums.inner);
-  const auto round = pairs ? round_tile<Diagonals, true, test> : round_tile<Diagonals, false, test>;
+  const auto round = pairs ? round_tile<Count, true, test> : round_tile<Count, false, test>;
   return round(sums, tile, errors, found);
 }
 
-template <Test test>
-void round_all(const Sums& sums, const RoundedTile& tile, const Errors* errors, CertainEntries* found) {
+// With one test from all diagonals, another one from the upper ones.
+template <Test of_all, Test of_upper>
+bool round_all(const TileSums& sums, const RoundedTile& tile, const Errors* errors, CertainEntries* found) {
+  if (sums.diagonals == Diagonals::upper) return round_any<kUpperDiagonals, of_upper>(sums, tile, errors, found);
   switch (sums.limbs) {
-    case 4: round_any<diagonals_of(4), test>(sums, tile, errors, found); return;
-    case 7: round_any<diagonals_of(7), test>(sums, tile, errors, found); return;
-    case 8: round_any<diagonals_of(8), test>(sums, tile, errors, found); return;
-    default: round_any<diagonals_of(9), test>(sums, tile, errors, found); return;
+    case 4: return round_any<diagonals_of(4), of_all>(sums, tile, errors, found);
+    case 7: return round_any<diagonals_of(7), of_all>(sums, tile, errors, found);
+    case 8: return round_any<diagonals_of(8), of_all>(sums, tile, errors, found);
+    default: return round_any<diagonals_of(9), of_all>(sums, tile, errors, found);
   }
 }
 
 }  // namespace
 
-void round_diagonals(const std::int32_t* sums, int limbs, std::int64_t inner, const RoundedTile& tile) {
-  round_all<Test::none>({sums, limbs, inner}, tile, nullptr, nullptr);
+bool round_diagonals(const TileSums& sums, const RoundedTile& tile) {
+  return round_all<Test::none, Test::lower>(sums, tile, nullptr, nullptr);
 }
 
-bool round_upper_diagonals(const std::int32_t* sums, int limbs, std::int64_t inner, const RoundedTile& tile) {
-  return round_any<kUpperDiagonals, Test::lower>({sums, limbs, inner}, tile, nullptr, nullptr);
-}
-
-OZFP4_TARGET void round_diagonals_certain(const std::int32_t* sums, int limbs, std::int64_t inner, const RoundedTile& tile,
-                                          const LineErrors& rows, const LineErrors& columns, CertainEntries& found) {
-  const Errors errors(rows, columns, static_cast<__mmask16>((1u << tile.columns) - 1), 0.0);
-  round_all<Test::error>({sums, limbs, inner}, tile, &errors, &found);
-}
-
-OZFP4_TARGET void round_upper_diagonals_certain(const std::int32_t* sums, int limbs, std::int64_t inner, const RoundedTile& tile,
-                                                const LineErrors& rows, const LineErrors& columns, CertainEntries& found) {
-  const double lower = std::ldexp(static_cast<double>(most_of_lower(limbs, inner)), 8 * lower_diagonals(limbs));
+OZFP4_TARGET void round_diagonals_certain(const TileSums& sums, const RoundedTile& tile, const LineErrors& rows,
+                                          const LineErrors& columns, CertainEntries& found) {
+  const bool is_all = sums.diagonals == Diagonals::all;
+  const auto most = static_cast<double>(most_of_lower(sums.limbs, sums.inner));
+  const double lower = is_all ? 0.0 : std::ldexp(most, 8 * lower_diagonals(sums.limbs));
   const Errors errors(rows, columns, static_cast<__mmask16>((1u << tile.columns) - 1), lower);
-  round_any<kUpperDiagonals, Test::both>({sums, limbs, inner}, tile, &errors, &found);
+  round_all<Test::error, Test::both>(sums, tile, &errors, &found);
 }
 
 #else
 
-void round_diagonals(const std::int32_t*, int, std::int64_t, const RoundedTile&) { refuse_without_avx512(); }
-bool round_upper_diagonals(const std::int32_t*, int, std::int64_t, const RoundedTile&) { refuse_without_avx512(); }
-void round_diagonals_certain(const std::int32_t*, int, std::int64_t, const RoundedTile&, const LineErrors&, const LineErrors&,
-                             CertainEntries&) {
-  refuse_without_avx512();
-}
-void round_upper_diagonals_certain(const std::int32_t*, int, std::int64_t, const RoundedTile&, const LineErrors&,
-                                   const LineErrors&, CertainEntries&) {
+bool round_diagonals(const TileSums&, const RoundedTile&) { refuse_without_avx512(); }
+void round_diagonals_certain(const TileSums&, const RoundedTile&, const LineErrors&, const LineErrors&, CertainEntries&) {
   refuse_without_avx512();
 }
 

@@ -24,20 +24,25 @@ struct RoundedTile {
   std::ptrdiff_t row_stride, column_stride;
 };
 
+// The sums of one tile's diagonals as multiply leaves them, [diagonal][row][column], aligned to 64 bytes: of `inner` products of
+// integers of at most 2^(8 limbs - 2); and which of them are there, all or the upper ones.
+struct TileSums {
+  const std::int32_t* sums;
+  int limbs;
+  std::int64_t inner;
+  Diagonals diagonals;
+};
+
 // Whether this CPU and its system have the instructions: AVX-512 with counts of leading zeros (CD) and shifts through two words
 // (VBMI2), Ice Lake, Zen 4 and later.
 bool can_round_diagonals();
 
-// Entry i, j = x 2^-(row_shift[i] + column_shift[j]), rounded once to nearest even, +0 where x is 0; x = sum_d D_d 2^(8 d).
-// Precondition: can_round_diagonals(); sums as multiply leaves them, of `inner` products of integers of at most 2^(8 limbs - 2),
-// aligned to 64 bytes; limbs as limbs_of gives; 1 <= inner <= kMostLimbInner; exponents from kLeastLimbExponent to
-// kMostLimbExponent; the default floating-point mode.
-void round_diagonals(const std::int32_t* sums, int limbs, std::int64_t inner, const RoundedTile& tile);
-
-// The same from the upper diagonals alone (shape.hpp), where whatever the lower ones are gives the same results; false where they
-// may matter to one: then some entries are another number. They matter to a sum that is 0. Precondition: limbs that have lower
-// diagonals.
-bool round_upper_diagonals(const std::int32_t* sums, int limbs, std::int64_t inner, const RoundedTile& tile);
+// Entry i, j = x 2^-(row_shift[i] + column_shift[j]), rounded once to nearest even, +0 where x is 0; x = sum_d D_d 2^(8 d). False
+// where the upper diagonals alone are there and the lower ones may matter to a result: then some entries are another number. They
+// matter to a sum that is 0. Precondition: can_round_diagonals(); limbs as limbs_of gives, of which some are lower diagonals
+// where these are not there; 1 <= inner <= kMostLimbInner; exponents from kLeastLimbExponent to kMostLimbExponent; the default
+// floating-point mode.
+bool round_diagonals(const TileSums& sums, const RoundedTile& tile);
 
 // What is known of the rounding of a tile's lines, from its first row or column on: how many entries are rounded and how many are
 // not 0, as numbers, 2^(c - 1 - shift) and 2^-shift of integers that are not raised, and 2^-shift of those that are.
@@ -52,14 +57,10 @@ struct CertainEntries {
   std::uint16_t undecided[kPanelLines];  // of the uncertain, from upper diagonals: those that may be certain from all
 };
 
-// Results with the rounding test of accuracy="correct". Precondition: as above, the errors' counts up to kMostLimbInner, and
-// powers of two that are normal numbers.
-void round_diagonals_certain(const std::int32_t* sums, int limbs, std::int64_t inner, const RoundedTile& tile,
-                             const LineErrors& rows, const LineErrors& columns, CertainEntries& found);
-
-// The same from the upper diagonals alone: uncertain, also where the error is 0, is what may round to another number within the
-// error and what the lower ones come to.
-void round_upper_diagonals_certain(const std::int32_t* sums, int limbs, std::int64_t inner, const RoundedTile& tile,
-                                   const LineErrors& rows, const LineErrors& columns, CertainEntries& found);
+// Results with the rounding test of accuracy="correct". From the upper diagonals alone uncertain, also where the error is 0, is
+// what may round to another number within the error and what the lower ones come to. Precondition: as above, the errors' counts
+// up to kMostLimbInner, and powers of two that are normal numbers.
+void round_diagonals_certain(const TileSums& sums, const RoundedTile& tile, const LineErrors& rows, const LineErrors& columns,
+                             CertainEntries& found);
 
 }  // namespace ozfp4

@@ -35,6 +35,9 @@ inline constexpr std::int64_t kMostSums = diagonals_of(kMostLimbs) * kDiagonalSu
 inline constexpr int kUpperDiagonals = 10;
 constexpr int lower_diagonals(int limbs) { return limbs < 8 ? 0 : diagonals_of(limbs) - kUpperDiagonals; }
 
+// Those of lower_diagonals, all others, or both.
+enum class Diagonals { all, lower, upper };
+
 // What the lower ones come to is less than this, in units of the uppermost ones' least, 2^(8 lower): the uppermost of them sums
 // `lower` products of bytes for each entry, 2^14 at most, of 2^-8 of a unit; with what is below it 256 / 255 of that.
 constexpr std::int64_t most_of_lower(int limbs, std::int64_t inner) { return 65 * lower_diagonals(limbs) * inner; }

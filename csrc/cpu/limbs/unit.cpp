@@ -3,6 +3,10 @@
 #include <algorithm>
 #include <atomic>
 
+#include "cpu/bytes/kernels/amx_tiles.hpp"
+#include "cpu/bytes/kernels/kernel.hpp"
+#include "cpu/limbs/walk.hpp"
+
 namespace ozfp4 {
 namespace {
 
@@ -33,8 +37,17 @@ void run_portable(const LimbTask& task) {
   }
 }
 
+#ifdef OZFP4_AMX_TILES
+constexpr auto kRunAmx = limb_walk<HardwareTiles>;
+#else
+constexpr auto kRunAmx = run_portable;  // where AMX is not here
+#endif
+
 }  // namespace
 
+// TDPBSSD multiplies a tile of 16 x 64 signed bytes by one of 64 x 16. The tiles are the same as those of the kernel for bytes.
+const LimbUnit amx_limbs = {"AMX INT8", [] { return amx_kernel.is_here(); }, [] { amx_kernel.begin(); }, [] { amx_kernel.end(); },
+                            kRunAmx};
 const LimbUnit portable_limbs = {"plain loops", [] { return true; }, [] {}, [] {}, run_portable};
 
 const LimbUnit* serving_limb_unit() { return !disabled && amx_limbs.is_here() ? &amx_limbs : nullptr; }

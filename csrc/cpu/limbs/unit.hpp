@@ -7,9 +7,6 @@
 
 namespace ozfp4 {
 
-// Those of lower_diagonals, or all others.
-enum class Diagonals { all, lower, upper };
-
 // sums = those diagonals of one panel of A by one of B, whatever was there; others stay as they are. Precondition: limbs as
 // limbs_of gives, 1 <= tiles.
 struct LimbTask {

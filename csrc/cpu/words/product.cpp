@@ -206,7 +206,7 @@ void WordProduct::encode_limbs() {
   });
 }
 
-// use(first row, first column, sums, diagonals) of every tile of results: from those diagonals, and where that is false from all.
+// use(first row, first column, sums) of every tile of results: from those diagonals, and where that is false from all.
 template <class Use>
 void WordProduct::multiply_limbs(Diagonals diagonals, const Use& use) const {
   const LimbShape& shape = *limbs_;
@@ -222,10 +222,12 @@ void WordProduct::multiply_limbs(Diagonals diagonals, const Use& use) const {
       const std::int64_t i = at.row(), j = at.column();
       LimbTask task{panels + i * panel, panels + (shape.rows + j) * panel, sums, shape.tiles, shape.limbs, diagonals};
       ways_.limbs->run(task);
-      if (use(i * kPanelLines, j * kPanelLines, sums, diagonals)) continue;
+      TileSums made{sums, shape.limbs, shape_.inner, diagonals};
+      if (use(i * kPanelLines, j * kPanelLines, made)) continue;
       task.diagonals = Diagonals::lower;
       ways_.limbs->run(task);
-      use(i * kPanelLines, j * kPanelLines, sums, Diagonals::all);
+      made.diagonals = Diagonals::all;
+      use(i * kPanelLines, j * kPanelLines, made);
     }
     ways_.limbs->end();
   });
@@ -234,33 +236,28 @@ void WordProduct::multiply_limbs(Diagonals diagonals, const Use& use) const {
 void WordProduct::join_limbs() {
   const std::int64_t pitch = shape_.columns;
   auto* parts = reinterpret_cast<double*>(sums_);
-  multiply_limbs(Diagonals::all, [&](std::int64_t row, std::int64_t column, const std::int32_t* sums, Diagonals) {
+  multiply_limbs(Diagonals::all, [&](std::int64_t row, std::int64_t column, const TileSums& sums) {
     double* top = parts + row * pitch + column;
     const std::int64_t rows = std::min(kPanelLines, shape_.rows - row);
-    join_diagonals(sums, limbs_->limbs, {top, top + shape_.entries(), top + 2 * shape_.entries(), pitch, rows});
+    join_diagonals(sums.sums, sums.limbs, {top, top + shape_.entries(), top + 2 * shape_.entries(), pitch, rows});
     return true;
   });
 }
 
 void WordProduct::round_limbs(const ResultView& result) const {
   const std::int32_t *shift_a = a_->limb_shift().data(), *shift_b = b_->limb_shift().data();
-  multiply_limbs(enough(), [&](std::int64_t row, std::int64_t column, const std::int32_t* sums, Diagonals diagonals) {
+  multiply_limbs(enough(), [&](std::int64_t row, std::int64_t column, const TileSums& sums) {
     char* to = result.data + row * result.row_stride + column * result.column_stride;
     const std::int64_t rows = std::min(kPanelLines, result.rows - row), columns = std::min(kPanelLines, result.columns - column);
-    const RoundedTile tile{shift_a + row, shift_b + column, rows, columns, to, result.row_stride, result.column_stride};
-    if (diagonals != Diagonals::all) return round_upper_diagonals(sums, limbs_->limbs, shape_.inner, tile);
-    round_diagonals(sums, limbs_->limbs, shape_.inner, tile);
-    return true;
+    return round_diagonals(sums, {shift_a + row, shift_b + column, rows, columns, to, result.row_stride, result.column_stride});
   });
 }
 
 // With the rounding test.
 EntryCounts WordProduct::round_limbs_certain(const Target& target, Listed& listed) const {
-  CertainLimbs results(scales_a(), a_->limb_shift().data(), scales_b(), b_->limb_shift().data(), limbs_->limbs, shape_.inner,
-                       target, listed);
-  multiply_limbs(enough(), [&](std::int64_t row, std::int64_t column, const std::int32_t* sums, Diagonals diagonals) {
-    return results.round(row, column, sums, diagonals);
-  });
+  CertainLimbs results(scales_a(), a_->limb_shift().data(), scales_b(), b_->limb_shift().data(), target, listed);
+  multiply_limbs(enough(),
+                 [&](std::int64_t row, std::int64_t column, const TileSums& sums) { return results.round(row, column, sums); });
   return results.counts();
 }
 

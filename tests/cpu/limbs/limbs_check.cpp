@@ -69,20 +69,17 @@ double joined(const std::vector<std::int8_t>& panel, const Laid& laid, std::int6
 
 void check_encode(const Laid& laid) {
   const int bits = 8 * laid.limbs - 2 - laid.raised;
-  const bool has_others = random_int(0, 1) == 0;  // NaN, infinities
   const std::int64_t tiles = tiles_of(laid.inner), bytes = laid.limbs * tiles * kTileBytes;
   const std::int64_t pitch = laid.is_left ? laid.inner + 3 : 32;
   std::vector<double> x(static_cast<std::size_t>(laid.is_left ? kPanelLines * pitch : laid.inner * pitch), 1e300);
-  LimbLines lines{x.data(), laid.is_left ? pitch : 1, laid.is_left ? 1 : pitch, laid.lines, laid.inner, {}, {}, false, nullptr};
+  LimbLines lines{x.data(), laid.is_left ? pitch : 1, laid.is_left ? 1 : pitch, laid.lines, laid.inner, {}, {}, nullptr};
   const auto at = [&](std::int64_t line, std::int64_t k) { return static_cast<std::size_t>(line * lines.line_step + k * lines.inner_step); };
   for (std::int64_t line = 0; line < laid.lines; ++line) {
     const int power = random_int(-3, 3);
     lines.scale[line] = std::ldexp(1.0, power);
     lines.raised[line] = random_int(0, 2) == 0 ? random_int(0, laid.raised) : laid.raised;
     for (std::int64_t k = 0; k < laid.inner; ++k) {
-      double entry = some_entry(bits);
-      while (!has_others && !std::isfinite(entry)) entry = some_entry(bits);
-      x[at(line, k)] = std::ldexp(entry, -power);
+      x[at(line, k)] = std::ldexp(some_entry(bits), -power);
     }
   }
   const std::string name = std::string(laid.is_left ? "left " : "right ") + std::to_string(laid.lines) + " x " +
@@ -93,11 +90,7 @@ void check_encode(const Laid& laid) {
   std::vector<std::int8_t> plain(static_cast<std::size_t>(bytes), 77);
   lines.rounded = plain_rounded;
   (laid.is_left ? encode_left_limbs_plainly : encode_right_limbs_plainly)(lines, laid.limbs, tiles, plain.data());
-  const bool are_finite = std::all_of(x.begin(), x.end(), [](double own) { return std::isfinite(own); });
-  for (const int way : {0, 1, 2, 3}) {
-    const bool counts = way % 2 != 0;
-    lines.are_finite = way >= 2;
-    if (lines.are_finite && !are_finite) continue;
+  for (const bool counts : {false, true}) {
     std::fill_n(memory, bytes, kPoison);
     lines.rounded = counts ? rounded : nullptr;
     (laid.is_left ? encode_left_limbs : encode_right_limbs)(lines, laid.limbs, tiles, memory);
@@ -359,7 +352,7 @@ void check_round(int limbs, std::int64_t inner, std::int32_t least, std::int32_t
           round_scaled<double>(integer_of_sums(sums + 16 * i + j, limbs), exponent);
     }
   }
-  round_diagonals(sums, limbs, inner,
+  round_diagonals({sums, limbs, inner, Diagonals::all},
                   {row_shift.data(), column_shift.data(), rows, columns, reinterpret_cast<char*>(found.data()),
                    8 * row_step, 8 * column_step});
   const std::string name = std::to_string(limbs) + " limbs, K = " + std::to_string(inner) + ", exponents from " +
@@ -367,7 +360,7 @@ void check_round(int limbs, std::int64_t inner, std::int32_t least, std::int32_t
   report("rounded", std::memcmp(found.data(), expected.data(), found.size() * sizeof(double)) == 0, name);
   std::memset(found.data(), kPoison, found.size() * sizeof(double));
   CertainEntries tested;
-  round_diagonals_certain(sums, limbs, inner,
+  round_diagonals_certain({sums, limbs, inner, Diagonals::all},
                           {row_shift.data(), column_shift.data(), rows, columns, reinterpret_cast<char*>(found.data()),
                            8 * row_step, 8 * column_step},
                           of_rows.errors(), of_columns.errors(), tested);
@@ -424,7 +417,8 @@ void check_upper(int limbs, std::int64_t inner) {
       is_right = is_right && wide_is_negative(wide_sub(below, dropped)) && !wide_is_negative(wide_add(below, dropped));
       const std::int32_t exponent = -(row_shift[i] + column_shift[j]);
       const RoundedTile one{row_shift + i, column_shift + j, 1, 1, reinterpret_cast<char*>(&found[i][j]), 8, 8};
-      const bool is_certain = round_upper_diagonals(upper, limbs, inner, one);
+      const TileSums only{upper, limbs, inner, Diagonals::upper};
+      const bool is_certain = round_diagonals(only, one);
       ++(is_certain ? certain : uncertain);
       are_certain = are_certain && is_certain;
       const double more = std::ldexp(4096.0, 8 * lower);
@@ -435,7 +429,7 @@ void check_upper(int limbs, std::int64_t inner) {
       const auto from = [](const LineErrors& lines, int at) {
         return LineErrors{lines.rounded + at, lines.nonzeros + at, lines.half + at, lines.power + at, lines.raised_power + at};
       };
-      round_upper_diagonals_certain(upper, limbs, inner, one, from(row, i), from(column, j), tested);
+      round_diagonals_certain(only, one, from(row, i), from(column, j), tested);
       const Sum error = of_rows.error(static_cast<std::size_t>(i), of_columns, static_cast<std::size_t>(j));
       is_right = is_right && ((tested.exact[0] & 1) != 0) == (round_scaled<double>(error, 0) == 0.0) &&
                  is_tested_right(x, wide_add(error, dropped), exponent, tested.uncertain[0] == 1);
@@ -450,7 +444,7 @@ void check_upper(int limbs, std::int64_t inner) {
     }
   }
   const RoundedTile tile{row_shift, column_shift, 16, 16, reinterpret_cast<char*>(whole), sizeof whole[0], 8};
-  is_whole_right = round_upper_diagonals(sums, limbs, inner, tile) == are_certain && std::memcmp(found, whole, sizeof found) == 0;
+  is_whole_right = round_diagonals({sums, limbs, inner, Diagonals::upper}, tile) == are_certain && std::memcmp(found, whole, sizeof found) == 0;
   const std::string name = std::to_string(limbs) + " limbs, K = " + std::to_string(inner) + (is_any ? ", any" : ", as products");
   report("upper diagonals", is_right, name);
   report("upper diagonals of a tile", is_whole_right, name);
