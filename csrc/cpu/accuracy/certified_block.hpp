@@ -271,10 +271,10 @@ class CertifiedBlock {
     for (int i = 0; i < n; ++i) {
       if (columns_.special[column + i] != kFinite) continue;
       const LineRecord& other = columns_.records[column + i];
-      const bool is_exact = is_exact_pair(own, other), is_kept = is_exact || certifies_lines(own, other, k_);
+      const bool is_exact = is_exact_pair(own, other), is_certified = is_exact || certifies_lines(own, other, k_);
       counts.exact += is_exact;
-      counts.depth += is_kept && !is_exact;
-      if (is_kept) continue;
+      counts.depth += is_certified && !is_exact;
+      if (is_certified) continue;
       const bool by_magnitude = magnitude != nullptr && certifies_magnitude(own, other, magnitude[i]);
       counts.magnitude += by_magnitude;
       if (!by_magnitude && !is_decided_by_addend(row, column + i)) listed |= std::uint64_t(1) << i;
@@ -282,7 +282,7 @@ class CertifiedBlock {
     return listed;
   }
 
-  // accuracy="correct": rounds the lanes in the wanted direction; returns those that the rounding test does not settle.
+  // accuracy="correct": rounds the lanes in the wanted direction; returns those that fail the rounding test.
   std::uint64_t round_correctly(std::int64_t row, std::int64_t column, int n, Lanes& lanes, EntryCounts& counts) const {
     std::int64_t refused[kLanes];
     std::fill_n(refused, n, 1);

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <mutex>
 #include <optional>
 #include <type_traits>
 
-#include "cpu/direct/vectors.hpp"
 #include "cpu/integers/scale.hpp"
 #include "cpu/runtime/fp_mode.hpp"
 #include "cpu/runtime/threads.hpp"
@@ -20,34 +20,12 @@ constexpr std::int64_t kTaskRows = 64, kTaskColumns = 256;
 // A block's panels lie in the last-level cache.
 constexpr std::int64_t kBlockSide = 2048, kBlockInner = 512;
 // Less is not worth a thread.
-constexpr std::int64_t kPackGrain = 20000, kMultiplyGrain = 1 << 20;
+constexpr std::int64_t kPackGrain = 20000, kMultiplyGrain = 1 << 20, kLineGrain = 1 << 17;
+// Fewer groups of lines than this are cut along K instead.
+constexpr std::int64_t kFewGroups = 16;
 
 // Entries of a line that are copied at once where lines are contiguous along K: what they fill stays in the first-level cache.
 constexpr std::int64_t kPanelRun = 64;
-
-// sums[i][j] = sum_k a[k][i] b[k][j] modulo 2^32 or 2^64, for panels [k][kDirectRows] and [k][kDirectColumns]. Multiplications
-// and additions of unsigned words wrap, and signed integers modulo 2^w are such words: of sums of products the lower w bits are
-// right whatever the entries and however many there are.
-//
-// A function per width, because GCC clones functions but not templates. The sums are an array of one dimension, which GCC keeps
-// in registers.
-template <class Word>
-inline void tile_impl(const Word* a, const Word* b, std::int64_t k, Word* sums) {
-  Word sum[kDirectRows * kDirectColumns] = {};
-  for (std::int64_t p = 0; p < k; ++p, a += kDirectRows, b += kDirectColumns) {
-    for (std::int64_t i = 0; i < kDirectRows; ++i) {
-      for (std::int64_t j = 0; j < kDirectColumns; ++j) sum[i * kDirectColumns + j] += a[i] * b[j];
-    }
-  }
-  std::copy_n(sum, kDirectRows * kDirectColumns, sums);
-}
-
-OZFP4_VECTORISED void multiply_tile(const std::uint32_t* a, const std::uint32_t* b, std::int64_t k, std::uint32_t* sums) {
-  tile_impl(a, b, k, sums);
-}
-OZFP4_VECTORISED void multiply_tile(const std::uint64_t* a, const std::uint64_t* b, std::int64_t k, std::uint64_t* sums) {
-  tile_impl(a, b, k, sums);
-}
 
 // panel[k][line] = the entry modulo 2^w, for `count` lines from `outer0` on and `inners` entries from `inner0` on; the lines up
 // to Lines are 0. The loop order follows the smaller stride. Precondition: T an integer type, count <= Lines.
@@ -70,12 +48,12 @@ void write_panel(const OperandView& view, std::int64_t outer0, std::int64_t coun
 // result (+)= the sums of a tile. Words of 32 bits are signed where the result is longer, which they then hold exactly.
 template <class T, class Word>
 void store_tile(const Word* sums, const ResultView& result, std::int64_t row, std::int64_t column, bool accumulate) {
-  const std::int64_t rows = std::min(kDirectRows, result.rows - row);
-  const std::int64_t columns = std::min(kDirectColumns, result.columns - column);
+  const std::int64_t rows = std::min(kSumRows, result.rows - row);
+  const std::int64_t columns = std::min(kSumColumns, result.columns - column);
   for (std::int64_t i = 0; i < rows; ++i) {
     char* address = result.data + (row + i) * result.row_stride + column * result.column_stride;
     for (std::int64_t j = 0; j < columns; ++j, address += result.column_stride) {
-      std::uint64_t sum = static_cast<std::uint64_t>(static_cast<std::make_signed_t<Word>>(sums[i * kDirectColumns + j]));
+      std::uint64_t sum = static_cast<std::uint64_t>(static_cast<std::make_signed_t<Word>>(sums[i * kSumColumns + j]));
       if (accumulate) sum += static_cast<std::uint64_t>(load<T>(address));
       store(address, static_cast<T>(sum));
     }
@@ -88,9 +66,9 @@ std::optional<DirectShape> choose_direct_shape(std::int64_t m, std::int64_t n, s
                                                std::int64_t cap) {
   DirectShape shape{std::min(m, kBlockSide), std::min(n, kBlockSide), std::min(k, kBlockInner), word_bytes};
   while (shape.bytes() > cap) {
-    const bool is_tall = shape.panels_a() * kDirectRows > shape.panels_b() * kDirectColumns;
-    if (shape.panels_a() + shape.panels_b() > 2) {
-      std::int64_t& longer = is_tall || shape.panels_b() == 1 ? shape.rows : shape.columns;
+    const bool is_tall = shape.padded_rows() > shape.padded_columns(), is_narrow = shape.padded_columns() == kSumColumns;
+    if (!is_narrow || shape.padded_rows() > kSumRows) {
+      std::int64_t& longer = is_tall || is_narrow ? shape.rows : shape.columns;
       longer = ceil_div(longer, 2);
     } else if (shape.inners > 1) {
       shape.inners = ceil_div(shape.inners, 2);
@@ -107,7 +85,7 @@ class DirectProduct {
   DirectProduct(const OperandView& a, const OperandView& b, const ResultView& result, const DirectShape& shape, char* memory,
                 StageTimes& times)
       : a_(a), b_(b), result_(result), times_(times), panels_a_(reinterpret_cast<Word*>(memory)) {
-    panels_b_ = panels_a_ + shape.panels_a() * kDirectRows * shape.inners;
+    panels_b_ = panels_a_ + shape.padded_rows() * shape.inners;
   }
 
   // The block's part of the product, added to what is there unless it is the first along K.
@@ -130,15 +108,15 @@ class DirectProduct {
   }
 
  private:
+  // Rows of A as they are, [row][k], and columns of B as panels; in one loop, of as many parts as there are lines.
   void write_panels(std::int64_t row, std::int64_t column, std::int64_t inner, const DirectShape& block) {
-    const std::int64_t of_a = block.panels_a(), all = of_a + block.panels_b();
-    parallel_for(all, ceil_div(kPackGrain, kDirectRows * block.inners), [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t panel = begin; panel < end; ++panel) {
-        if (panel < of_a) {
-          write_one<kDirectRows>(a_, row, panel, block.rows, inner, block.inners, panels_a_);
-        } else {
-          write_one<kDirectColumns>(b_, column, panel - of_a, block.columns, inner, block.inners, panels_b_);
-        }
+    const std::int64_t rows = block.padded_rows();
+    const auto panel = [&](std::int64_t line) { return ceil_div(std::max<std::int64_t>(line - rows, 0), kSumColumns); };
+    parallel_for(rows + block.padded_columns(), ceil_div(kPackGrain, block.inners), [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < std::min(end, rows); ++i)
+        write_one<1>(a_, row, i, block.rows, inner, block.inners, panels_a_);
+      for (std::int64_t j = panel(begin); j < panel(end); ++j) {
+        write_one<kSumColumns>(b_, column, j, block.columns, inner, block.inners, panels_b_);
       }
     });
   }
@@ -160,10 +138,10 @@ class DirectProduct {
     part.data += row * part.row_stride + column * part.column_stride;
     part.rows = block.rows;
     part.columns = block.columns;
-    Word sums[kDirectRows * kDirectColumns];
-    for (std::int64_t j = own_column; j < std::min(own_column + kTaskColumns, block.columns); j += kDirectColumns) {
-      for (std::int64_t i = own_row; i < std::min(own_row + kTaskRows, block.rows); i += kDirectRows) {
-        multiply_tile(panels_a_ + i * block.inners, panels_b_ + j * block.inners, block.inners, sums);
+    Word sums[kSumRows * kSumColumns];
+    for (std::int64_t j = own_column; j < std::min(own_column + kTaskColumns, block.columns); j += kSumColumns) {
+      for (std::int64_t i = own_row; i < std::min(own_row + kTaskRows, block.rows); i += kSumRows) {
+        sum_products(panels_a_ + i * block.inners, block.inners, panels_b_ + j * block.inners, block.inners, sums, kSumColumns);
         store_tile<T>(sums, part, i, j, accumulate);
       }
     }
@@ -174,6 +152,104 @@ class DirectProduct {
   StageTimes& times_;
   Word *panels_a_, *panels_b_;
 };
+
+// ---- Products of which one side is a single line: every entry of the other side is read once, and nothing is packed ----------
+
+// Entries lie side by side from `x` on, at any address.
+template <class T, class Word>
+inline Word dot_impl(const char* x, const Word* y, std::int64_t n) {
+  Word sum = 0;
+  for (std::int64_t i = 0; i < n; ++i) {
+    sum += static_cast<Word>(load<T>(x + i * static_cast<std::int64_t>(sizeof(T)))) * y[i];
+  }
+  return sum;
+}
+
+// A function per pair of types, because GCC clones functions but not templates.
+#define OZFP4_DOT(T)                                                                                                            \
+  OZFP4_VECTORISED std::uint32_t dot(T, const char* x, const std::uint32_t* y, std::int64_t n) { return dot_impl<T>(x, y, n); } \
+  OZFP4_VECTORISED std::uint64_t dot(T, const char* x, const std::uint64_t* y, std::int64_t n) { return dot_impl<T>(x, y, n); }
+OZFP4_DOT(std::int8_t)
+OZFP4_DOT(std::uint8_t)
+OZFP4_DOT(std::int16_t)
+OZFP4_DOT(std::uint16_t)
+OZFP4_DOT(std::int32_t)
+OZFP4_DOT(std::uint32_t)
+OZFP4_DOT(std::int64_t)
+OZFP4_DOT(std::uint64_t)
+#undef OZFP4_DOT
+
+// sums[o] += the products of up to kTileOuter lines from `outer` on with the vector, from `begin` to `end` along K.
+template <class T, class Word>
+void add_products(const OperandView& lines, const OperandView& vector, std::int64_t outer, std::int64_t outers,
+                  std::int64_t begin, std::int64_t end, Word* sums) {
+  const bool is_dense = lines.inner_stride == static_cast<std::ptrdiff_t>(sizeof(T));
+  T tile[kTileOuter * kTilePitch];
+  Word y[kTileInner];
+  for (std::int64_t k = begin; k < end; k += kTileInner) {
+    const std::int64_t n = std::min(kTileInner, end - k);
+    with_integer(vector.type, [&](auto zero) {
+      const char* origin = vector.data + k * vector.inner_stride;
+      for (std::int64_t i = 0; i < n; ++i) y[i] = static_cast<Word>(load<decltype(zero)>(origin + i * vector.inner_stride));
+    });
+    if (!is_dense) load_tile(lines, outer, outers, k, n, tile);
+    for (std::int64_t o = 0; o < outers; ++o) {
+      const char* line = is_dense ? lines.data + (outer + o) * lines.outer_stride + k * lines.inner_stride
+                                  : reinterpret_cast<const char*>(tile + o * kTilePitch);
+      sums[o] += dot(T(), line, y, n);
+    }
+  }
+}
+
+template <class Word>
+void put_sums(const ResultView& result, std::int64_t outer, std::int64_t outers, const Word* sums) {
+  with_integer(result.type, [&](auto zero) {
+    using T = decltype(zero);
+    for (std::int64_t o = 0; o < outers; ++o) store(result.data + (outer + o) * result.row_stride, static_cast<T>(sums[o]));
+  });
+}
+
+template <class T, class Word>
+void multiply_lines(const OperandView& lines, const OperandView& vector, const ResultView& result) {
+  const std::int64_t groups = ceil_div(lines.outer, kTileOuter);
+  const auto outers_of = [&](std::int64_t group) { return std::min(kTileOuter, lines.outer - group * kTileOuter); };
+  if (groups >= kFewGroups) {
+    parallel_for(groups, kLineGrain / (kTileOuter * lines.inner) + 1, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t group = begin; group < end; ++group) {
+        Word sums[kTileOuter] = {};
+        add_products<T>(lines, vector, group * kTileOuter, outers_of(group), 0, lines.inner, sums);
+        put_sums(result, group * kTileOuter, outers_of(group), sums);
+      }
+    });
+    return;
+  }
+  for (std::int64_t group = 0; group < groups; ++group) {
+    Word sums[kTileOuter] = {};
+    std::mutex of_sums;
+    parallel_for(lines.inner, kLineGrain / outers_of(group), [&](std::int64_t begin, std::int64_t end) {
+      Word own[kTileOuter] = {};
+      add_products<T>(lines, vector, group * kTileOuter, outers_of(group), begin, end, own);
+      const std::lock_guard lock(of_sums);
+      for (std::int64_t o = 0; o < kTileOuter; ++o) sums[o] += own[o];
+    });
+    put_sums(result, group * kTileOuter, outers_of(group), sums);
+  }
+}
+
+// result[i] = sum_k lines[i][k] vector[k] modulo 2^w of the result's type. Precondition: integer entries; a vector of one line,
+// of the lines' inner extent; a result of one column, with a row for each line.
+void multiply_vector(const OperandView& lines, const OperandView& vector, const ResultView& result) {
+  with_integer(lines.type, [&](auto zero) {
+    using T = decltype(zero);
+    if (entry_bytes(result.type) <= 4) {
+      multiply_lines<T, std::uint32_t>(lines, vector, result);
+    } else {
+      multiply_lines<T, std::uint64_t>(lines, vector, result);
+    }
+  });
+}
+
+// ---- All products -------------------------------------------------------------------------------------------------------------
 
 // Every entry, exact in int64, modulo m. Precondition: m in [1, 2^63), a result of 64 bits.
 void reduce_entries(const ResultView& result, std::uint64_t modulus) {
@@ -226,10 +302,7 @@ bool DirectMatmul::prepare(std::int64_t workspace_limit) {
   if (is_empty()) return true;
   // What takes no workspace is refused as the rest is: of the blocks of a larger product, all are written or none.
   if (is_thin()) return choose_direct_shape(1, 1, 1, outcome_.word_bits / 8, workspace_limit).has_value();
-  const auto padded = [](std::int64_t m, std::int64_t n) {
-    return static_cast<double>(round_up(m, kDirectRows)) * static_cast<double>(round_up(n, kDirectColumns));
-  };
-  is_swapped_ = padded(n_, m_) < padded(m_, n_);
+  is_swapped_ = is_turned(m_, n_);
   const auto shape =
       choose_direct_shape(is_swapped_ ? n_ : m_, is_swapped_ ? m_ : n_, k_, outcome_.word_bits / 8, workspace_limit);
   if (!shape) return false;

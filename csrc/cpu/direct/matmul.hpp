@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "arith/multiples.hpp"
+#include "cpu/gemm/sum_tile.hpp"
 #include "cpu/integers/matmul.hpp"
 #include "cpu/runtime/buffer.hpp"
 
@@ -14,16 +15,13 @@ namespace ozfp4 {
 // So many passes over the larger side take less time than tiles of which most is padding.
 inline constexpr std::int64_t kThin = 3;
 
-// Rows and columns of a tile: 8 x 32 sums of 64 bits fill the 32 registers of AVX-512.
-inline constexpr std::int64_t kDirectRows = 8, kDirectColumns = 32;
-
 // Into which blocks a direct product is cut.
 struct DirectShape {
   std::int64_t rows, columns, inners, word_bytes;
 
-  std::int64_t panels_a() const { return ceil_div(rows, kDirectRows); }
-  std::int64_t panels_b() const { return ceil_div(columns, kDirectColumns); }
-  std::int64_t bytes() const { return (panels_a() * kDirectRows + panels_b() * kDirectColumns) * inners * word_bytes; }
+  std::int64_t padded_rows() const { return round_up(rows, kSumRows); }
+  std::int64_t padded_columns() const { return round_up(columns, kSumColumns); }
+  std::int64_t bytes() const { return (padded_rows() + padded_columns()) * inners * word_bytes; }
 };
 
 struct DirectOutcome {

@@ -11,10 +11,6 @@
 // Let near_error below exceed what stands in brackets. Without bridges it has to be below 2^63: |W - h| < 1, so W = h. With them
 // it has to be at most 2^62 M: |W - h| <= M / 4 + 1/2 <= (M - 1) / 2, so that W - h is the one number of this size that is
 // (V - L) / 2^64 - h modulo the bridges. Hence V = 2^64 h + 2^64 (W - h) + L, exactly, whatever the rounding of A was.
-//
-// Residues by numbers of 20 bits are FP64 numbers, whose products FP64 sums. Of few products words sum those of longer residues:
-// one number of 29 bits, the wide bridge, then stands for two of 20: what it lacks is made up for by a near sum that adds up sums
-// of kNearBlock products, in which each product passes through kNearBlock + ceil(K / kNearBlock) - 1 roundings in place of K.
 #pragma once
 
 #include <cmath>
@@ -38,16 +34,6 @@ inline constexpr int kMostNearBits = 160;
 
 // Odd numbers that differ by 2 are coprime.
 inline constexpr std::int64_t kBridge[kMostBridges] = {1048573, 1048571};
-// Of the odd numbers below 2^29 the largest by which 2^32 and 2^-64 are so small that products with them are FP64 numbers.
-inline constexpr std::int64_t kWideNumber = 536870653;
-// Its residues, at most 2^28 - 1 in magnitude, have sums below 2^63.
-inline constexpr std::int64_t kMostWideProducts = 128;
-inline constexpr std::int64_t kNearBlock = 32;
-
-// By which residues W - h is found.
-enum class Bridging : std::uint8_t { none, one, wide, two };
-// How many sums of residues these are.
-constexpr int residues_of(Bridging bridging) { return bridging == Bridging::none ? 0 : bridging == Bridging::two ? 2 : 1; }
 
 // v modulo m, balanced. Precondition: |v| < 2^62.
 constexpr std::int64_t balanced_modulo(std::int64_t v, std::int64_t m) {
@@ -73,36 +59,22 @@ constexpr Bridge bridge(std::int64_t m) {
           static_cast<double>(balanced_power((m + 1) / 2, 64, m))};
 }
 inline constexpr Bridge kBridges[kMostBridges] = {bridge(kBridge[0]), bridge(kBridge[1])};
-inline constexpr Bridge kWideBridge = bridge(kWideNumber);
-static_assert(kWideNumber % 2 == 1 && kWideNumber < 1 << 29);
-// With residues of at most 2^28, and differences of two of these, all of what join_between reduces is below 2^51.
-static_assert(kWideBridge.word < 0x1p22 && kWideBridge.inverse_word < 0x1p21 && kWideBridge.word > -0x1p22 &&
-              kWideBridge.inverse_word > -0x1p21);
 // 1 / kBridge[0] modulo kBridge[1]: 1 / 2.
 inline constexpr double kInverseOfFirst = static_cast<double>(balanced_modulo((kBridge[1] + 1) / 2, kBridge[1]));
 static_assert(kBridge[0] - kBridge[1] == 2 && kBridge[0] % 2 == 1 && kBridge[0] < 1 << 20);
 
-// Roundings that a product passes through in a near sum made of blocks.
-constexpr std::int64_t blocked_roundings(std::int64_t k) {
-  return (k < kNearBlock ? k : kNearBlock) + (k + kNearBlock - 1) / kNearBlock - 1;
+// At least E + u (N + E) + 2^12, from at least N^2. Precondition: 1 <= k <= kMostNearProducts, finite.
+inline double near_error(double norms_squared, std::int64_t k) {
+  return (static_cast<double>(k + 2) * 0x1p-53 * std::sqrt(norms_squared)) * (1.0 + 0x1p-10) + 0x1p13;
 }
 
-// At least E + u (N + E) + 2^12, from at least N^2, where products pass through so many roundings. Precondition: 1 to
-// kMostNearProducts, finite.
-inline double near_error(double norms_squared, std::int64_t roundings) {
-  return (static_cast<double>(roundings + 2) * 0x1p-53 * std::sqrt(norms_squared)) * (1.0 + 0x1p-10) + 0x1p13;
-}
-
-// What a product of lines with these squared norms needs, nothing where none is enough; the wide bridge, which takes near
-// sums made of blocks, where it `may_be_wide`. Precondition: 1 <= k <= kMostNearProducts, finite.
-inline std::optional<Bridging> bridging_needed(double norms_squared, std::int64_t k, bool may_be_wide) {
+// How many bridges a product of lines with these squared norms needs, nothing where all are too few. Precondition: as above.
+inline std::optional<int> bridges_needed(double norms_squared, std::int64_t k) {
   if (!(norms_squared <= std::ldexp(1.0, 2 * kMostNearBits))) return std::nullopt;
   const double error = near_error(norms_squared, k);
-  if (error < 0x1.ffp62) return Bridging::none;
-  if (error <= 0x1p62 * kBridges[0].modulus) return Bridging::one;
-  const double in_blocks = near_error(norms_squared, blocked_roundings(k));
-  if (may_be_wide && k <= kMostWideProducts && in_blocks <= 0x1p62 * kWideBridge.modulus) return Bridging::wide;
-  if (error <= 0x1p62 * kBridges[0].modulus * kBridges[1].modulus) return Bridging::two;
+  if (error < 0x1.ffp62) return 0;
+  if (error <= 0x1p62 * kBridges[0].modulus) return 1;
+  if (error <= 0x1p62 * kBridges[0].modulus * kBridges[1].modulus) return 2;
   return std::nullopt;
 }
 
@@ -123,14 +95,19 @@ OZFP4_HD void split_near_entry(const Number& z, Number& value, Word& word) {
   word = ((upper_bits - magic_bits) << 32) + (lower_bits - magic_bits);
 }
 
-// A residue of the integer, |r| <= m/2. Precondition: an integer with |value| <= 2^kMostNearCapacity.
-OZFP4_HD double near_residue(double value, const Bridge& m) {
-  const double upper = round_to_integer(value * 0x1p-32), lower = value - upper * 0x1p32;
+// The residue of 2^32 upper + lower, |r| <= m/2. Precondition: |upper| at most 2^(kMostNearCapacity - 32), |lower| at most 2^32.
+OZFP4_HD double residue_of_halves(double upper, double lower, const Bridge& m) {
   return reduce(reduce(upper, m.modulus, m.inverse) * m.word + lower, m.modulus, m.inverse);
 }
 
-// A residue of h, |r| <= m/2. Precondition: an integer with |h| <= 2^97: the quotient is off by less than 2^27 (2^18 of the wide
-// bridge's), the first remainder is an integer below 2^48, and the fused operation therefore exact.
+// A residue of the integer, |r| <= m/2. Precondition: an integer with |value| <= 2^kMostNearCapacity.
+OZFP4_HD double near_residue(double value, const Bridge& m) {
+  const double upper = round_to_integer(value * 0x1p-32);
+  return residue_of_halves(upper, value - upper * 0x1p32, m);
+}
+
+// A residue of h, |r| <= m/2. Precondition: an integer with |h| <= 2^97: the quotient is off by less than 2^27, the first
+// remainder is an integer below 2^48, and the fused operation therefore exact.
 OZFP4_HD double exact_residue_of(double h, const Bridge& m) {
   return reduce(fused_multiply_add(-std::nearbyint(h * m.inverse), m.modulus, h), m.modulus, m.inverse);
 }
@@ -138,58 +115,24 @@ OZFP4_HD double exact_residue_of(double h, const Bridge& m) {
 // x as an FP64 number. Precondition: x < 2^52.
 OZFP4_HD double small_to_double(std::uint64_t x) { return float_from_bits<double>(x | 0x4330000000000000u) - 0x1p52; }
 
-// The residue of 2^32 upper + lower, |r| <= m/2. Precondition: |upper| and |lower| at most 2^32.
-OZFP4_HD double residue_of_halves(double upper, double lower, const Bridge& m) {
-  return reduce(reduce(upper, m.modulus, m.inverse) * m.word + lower, m.modulus, m.inverse);
-}
-
-// V = L + 2^64 W from its lower word and h.
-struct NearParts {
-  std::uint64_t word;
-  double upper, lower, h;  // of the word both halves
-
-  OZFP4_HD NearParts(std::uint64_t own, double near)
-      : word(own),
-        upper(small_to_double(own >> 32)),
-        lower(small_to_double(own & 0xFFFFFFFFu)),
-        h(std::nearbyint((near - (upper * 0x1p32 + lower)) * 0x1p-64)) {}
-
-  // W - h modulo a bridge, from the residue of V, |r| <= m/2.
-  OZFP4_HD double between(double residue, const Bridge& m) const {
-    const double rest = residue - residue_of_halves(upper, lower, m);
-    return reduce(rest * m.inverse_word - exact_residue_of(h, m), m.modulus, m.inverse);
-  }
-
-  // With W - h: multiples of 2^64 and of 2^52, and low in [0, 2^52).
-  OZFP4_HD SumParts joined(double between) const {
-    return {h * 0x1p64, (small_to_double(word >> 52) + between * 0x1p12) * 0x1p52,
-            small_to_double(word & ((std::uint64_t(1) << 52) - 1))};
-  }
-};
-
-// V from L, A and sums of residues, one for each bridge. Precondition: as at the top, |residue| <= 2^51.
+// V from L, A and sums of residues, one for each bridge: multiples of 2^64 and of 2^52, and low in [0, 2^52). Precondition: as at
+// the top, |residue| <= 2^51.
 template <int Bridges>
 OZFP4_HD SumParts join_near_sum(std::uint64_t word, double near, const double* residue) {
-  const NearParts parts(word, near);
-  double own[Bridges > 0 ? Bridges : 1] = {};
+  const double upper = small_to_double(word >> 32), lower = small_to_double(word & 0xFFFFFFFFu);
+  const double h = std::nearbyint((near - (upper * 0x1p32 + lower)) * 0x1p-64);
+  double between[kMostBridges] = {};  // W - h modulo each bridge, |r| <= m/2
   for (int i = 0; i < Bridges; ++i) {
     const Bridge& m = kBridges[i];
-    own[i] = parts.between(reduce(residue[i], m.modulus, m.inverse), m);
+    const double rest = reduce(residue[i], m.modulus, m.inverse) - residue_of_halves(upper, lower, m);
+    between[i] = reduce(rest * m.inverse_word - exact_residue_of(h, m), m.modulus, m.inverse);
   }
-  double between = own[0];
   if constexpr (Bridges > 1) {
     const Bridge& m = kBridges[1];
-    between += kBridges[0].modulus * reduce((own[1] - own[0]) * kInverseOfFirst, m.modulus, m.inverse);
+    between[0] += kBridges[0].modulus * reduce((between[1] - between[0]) * kInverseOfFirst, m.modulus, m.inverse);
   }
-  return parts.joined(between);
-}
-
-// The same from the sum of residues by the wide bridge, in two's complement.
-OZFP4_HD SumParts join_wide_sum(std::uint64_t word, double near, std::uint64_t residues) {
-  const NearParts parts(word, near);
-  constexpr std::uint64_t sign = std::uint64_t(1) << 63;
-  const double upper = small_to_double((residues ^ sign) >> 32) - 0x1p31, lower = small_to_double(residues & 0xFFFFFFFFu);
-  return parts.joined(parts.between(residue_of_halves(upper, lower, kWideBridge), kWideBridge));
+  return {h * 0x1p64, (small_to_double(word >> 52) + between[0] * 0x1p12) * 0x1p52,
+          small_to_double(word & ((std::uint64_t(1) << 52) - 1))};
 }
 
 }  // namespace ozfp4

@@ -7,9 +7,11 @@
 #include <type_traits>
 #include <vector>
 
+#include "arith/float_fields.hpp"
 #include "arith/scale_entry.hpp"
 #include "cpu/limbs/encode.hpp"
-#include "cpu/words/entries.hpp"
+#include "cpu/runtime/vectorise.hpp"
+#include "cpu/runtime/vectors.hpp"
 
 namespace ozfp4 {
 namespace {
@@ -22,12 +24,46 @@ bool is_subnormal(T x) {
   return magnitude != 0 && magnitude >> (FloatFormat<T>::precision - 1) == 0;
 }
 
-}  // namespace
+// What conversion leaves of lanes: the sums of squares of their integers, and how many entries it rounded.
+struct LaneIntegers {
+  double squares[kEntryLanes];
+  std::int64_t rounded[kEntryLanes];
+};
 
-template <std::int64_t Lines>
-void WordOperand<Lines>::Integers::add(const LaneIntegers& lanes) {
-  for (std::int64_t l = 0; l < kEntryLanes; ++l) squares += lanes.squares[l], rounded += lanes.rounded[l];
+// Entries x[i * step + lane] for i < count and kEntryLanes lanes become integers, round(x scale), non-finite ones 0, in both
+// forms. An entry is rounded where its integer is another number, or 0 though it is not: then the scaled number may have
+// vanished. Precondition: scales of the lanes, normal powers of two, |x| scale <= 2^kMostNearCapacity.
+OZFP4_VECTORISED void convert_entries(double* x, std::uint64_t* words, std::int64_t step, std::int64_t count, const double* scale,
+                                      LaneIntegers& found) {
+  constexpr std::uint64_t magnitude_mask = ~std::uint64_t(0) >> 1;
+  Numbers squares = {}, own;
+  Counts rounded = {};
+  load_lanes(scale, own);
+  for (std::int64_t i = 0; i < count; ++i, x += step, words += step) {
+    Words bits, word;
+    load_lanes(x, bits);
+    const Words magnitude = bits & magnitude_mask, finite = magnitude < kInfinityBits<double> ? bits : 0 * bits;
+    Numbers z, value;
+    take_bits(finite, z);
+    z *= own;
+    split_near_entry(z, value, word);
+    rounded -= (value != z) | ((value == 0.0) & ((finite & magnitude_mask) != 0));
+    squares += value * value;
+    store_lanes(value, x);
+    store_lanes(word, words);
+  }
+  store_lanes(squares, found.squares);
+  store_lanes(rounded, found.rounded);
 }
+
+// Residues of n integers.
+OZFP4_VECTORISED void find_residues(const double* __restrict integers, std::int64_t n, const Bridge& bridge,
+                                    double* __restrict residues) {
+  const Bridge own = bridge;
+  for (std::int64_t i = 0; i < n; ++i) residues[i] = near_residue(integers[i], own);
+}
+
+}  // namespace
 
 template <std::int64_t Lines>
 std::int64_t WordOperand<Lines>::lines_of(std::int64_t group) const {
@@ -88,8 +124,8 @@ bool WordOperand<Lines>::copy_group(std::int64_t group) {
 
 // The scale of a line, by what lanes say of it.
 template <std::int64_t Lines>
-void WordOperand<Lines>::settle_line(std::int64_t group, std::int64_t line, const ScaleRequest& request, const LaneFacts& facts,
-                                     std::int64_t first_lane, std::int64_t lanes) {
+void WordOperand<Lines>::put_scale(std::int64_t group, std::int64_t line, const ScaleRequest& request, const LaneFacts& facts,
+                                   std::int64_t first_lane, std::int64_t lanes) {
   PieceFacts piece;
   if (!take_lanes(facts, first_lane, lanes, request.wants_records(), piece.facts)) {
     const Lying own = lying(group);
@@ -108,13 +144,13 @@ void WordOperand<Lines>::find_group(std::int64_t group, const ScaleRequest& requ
     if (lines == 0) return;
     LaneFacts facts;
     find_line(x, view_.inner, has_facts, facts);
-    settle_line(group, 0, request, facts, 0, kFactLanes);
+    put_scale(group, 0, request, facts, 0, kFactLanes);
   } else {
     static_assert(Lines % kFactLanes == 0);
     LaneFacts facts;
     for (std::int64_t first = 0; first < lines; first += kFactLanes) {
       find_lanes(x + first, inner_step, view_.inner, has_facts, facts);
-      for (std::int64_t l = 0; l < std::min(kFactLanes, lines - first); ++l) settle_line(group, first + l, request, facts, l, 1);
+      for (std::int64_t l = 0; l < std::min(kFactLanes, lines - first); ++l) put_scale(group, first + l, request, facts, l, 1);
     }
   }
 }
@@ -145,9 +181,9 @@ bool WordOperand<Lines>::end_look(const ScaleRequest& request) {
   return is_served_;
 }
 
-// Of the lines of a group, all of its lanes.
+// Adds what conversion finds of each line of a group: of the sum of squares and of how many entries are rounded.
 template <std::int64_t Lines>
-void WordOperand<Lines>::convert_group(std::int64_t group, Integers (&found)[Lines]) {
+void WordOperand<Lines>::convert_group(std::int64_t group, double* squares, std::int64_t* rounded) {
   double* x = values_ + group * Lines * view_.inner;
   std::uint64_t* words = words_ + group * Lines * view_.inner;
   const std::int64_t lines = lines_of(group);
@@ -155,12 +191,18 @@ void WordOperand<Lines>::convert_group(std::int64_t group, Integers (&found)[Lin
     return line < lines ? exact_power_of_two<double>(lines_->scales.shift[static_cast<std::size_t>(group * Lines + line)]) : 1.0;
   };
   LaneIntegers lanes;
+  const auto add = [&](std::int64_t first, std::int64_t step) {
+    for (std::int64_t l = 0; l < kEntryLanes; ++l) {
+      squares[first + l * step] += lanes.squares[l];
+      rounded[first + l * step] += lanes.rounded[l];
+    }
+  };
   double scale[kEntryLanes];
   if constexpr (Lines == 1) {
     std::fill_n(scale, kEntryLanes, scale_of(0));
     const std::int64_t whole = view_.inner / kEntryLanes, rest = view_.inner % kEntryLanes;
     convert_entries(x, words, kEntryLanes, whole, scale, lanes);
-    found[0].add(lanes);
+    add(0, 0);
     if (rest == 0) return;
     double last[kEntryLanes] = {};
     std::uint64_t last_words[kEntryLanes];
@@ -168,12 +210,12 @@ void WordOperand<Lines>::convert_group(std::int64_t group, Integers (&found)[Lin
     convert_entries(last, last_words, kEntryLanes, 1, scale, lanes);
     std::copy_n(last, rest, x + whole * kEntryLanes);
     std::copy_n(last_words, rest, words + whole * kEntryLanes);
-    found[0].add(lanes);
+    add(0, 0);
   } else {
     for (std::int64_t first = 0; first < Lines; first += kEntryLanes) {
       for (std::int64_t l = 0; l < kEntryLanes; ++l) scale[l] = scale_of(first + l);
       convert_entries(x + first, words + first, Lines, view_.inner, scale, lanes);
-      for (std::int64_t l = 0; l < kEntryLanes; ++l) found[first + l] = {lanes.squares[l], lanes.rounded[l]};
+      add(first, 1);
     }
   }
 }
@@ -187,12 +229,13 @@ void WordOperand<Lines>::count_rounded(std::int64_t line, std::int64_t rounded) 
 template <std::int64_t Lines>
 void WordOperand<Lines>::convert(std::int64_t begin, std::int64_t end, const ScaleRequest& request) {
   for (std::int64_t group = begin; group < end; ++group) {
-    Integers found[Lines];
-    convert_group(group, found);
+    double squares[Lines] = {};
+    std::int64_t rounded[Lines] = {};
+    convert_group(group, squares, rounded);
     for (std::int64_t l = 0; l < lines_of(group); ++l) {
       const auto index = static_cast<std::size_t>(group * Lines + l);
-      lines_->squares[index] = found[l].squares;
-      if (request.accuracy == Accuracy::correct) count_rounded(group * Lines + l, found[l].rounded);
+      lines_->squares[index] = squares[l];
+      if (request.accuracy == Accuracy::correct) count_rounded(group * Lines + l, rounded[l]);
     }
   }
 }
@@ -205,10 +248,9 @@ void WordOperand<Lines>::end_conversion() {
 }
 
 template <std::int64_t Lines>
-void WordOperand<Lines>::reduce(std::int64_t begin, std::int64_t end, Bridging bridging) {
+void WordOperand<Lines>::reduce(std::int64_t begin, std::int64_t end, int bridges) {
   const std::int64_t entries = Lines * view_.inner, first = begin * entries, count = (end - begin) * entries;
-  if (bridging == Bridging::wide) return find_wide_residues(values_ + first, count, words_ + pitch_ + first);
-  for (int i = 0; i < residues_of(bridging); ++i) {
+  for (int i = 0; i < bridges; ++i) {
     find_residues(values_ + first, count, kBridges[i], values_ + (2 + i) * pitch_ + first);
   }
 }
@@ -258,6 +300,6 @@ void WordOperand<Lines>::cut(std::int64_t begin, std::int64_t end, const ScaleRe
 }
 
 template class WordOperand<1>;
-template class WordOperand<kWordColumns>;
+template class WordOperand<kSumColumns>;
 
 }  // namespace ozfp4

@@ -11,7 +11,7 @@
 #include "cpu/runtime/kept.hpp"
 #include "cpu/runtime/matrix_view.hpp"
 #include "cpu/stages/scale.hpp"
-#include "cpu/words/entries.hpp"
+#include "cpu/words/near_sum.hpp"
 #include "cpu/words/shape.hpp"
 
 namespace ozfp4 {
@@ -19,7 +19,7 @@ namespace ozfp4 {
 // Lines whose largest exponent is below are left to others: nothing here depends on what a processor makes of subnormal numbers.
 inline constexpr int kLeastWordExponent = -900;
 
-// `Lines`: 1 for A, whose entries lie [row][k], kWordColumns for B.
+// `Lines`: 1 for A, whose entries lie [row][k], kSumColumns for B.
 template <std::int64_t Lines>
 class WordOperand {
  public:
@@ -51,7 +51,7 @@ class WordOperand {
   void convert(std::int64_t begin, std::int64_t end, const ScaleRequest& request);
   void end_conversion();
 
-  void reduce(std::int64_t begin, std::int64_t end, Bridging bridging);
+  void reduce(std::int64_t begin, std::int64_t end, int bridges);
 
   // In place of conversion: panels of kPanelLines lines as limbs, into planes as `shape` says. Precondition: capacities that its
   // limbs hold; after raise.
@@ -66,7 +66,6 @@ class WordOperand {
   const double* values() const { return values_; }
   const std::uint64_t* words() const { return words_; }
   const double* residues(int bridge) const { return values_ + (2 + bridge) * pitch_; }
-  const std::uint64_t* wide_residues() const { return words_ + pitch_; }
 
  private:
   // What is found of all lines.
@@ -78,14 +77,6 @@ class WordOperand {
     static constexpr std::size_t most_kept = 4096;  // with all that is known of them a megabyte
     bool is_small() const { return squares.capacity() <= most_kept; }
   };
-  // What conversion finds of a line.
-  struct Integers {
-    double squares = 0;
-    std::int64_t rounded = 0;
-
-    void add(const LaneIntegers& lanes);
-  };
-
   // Entries of a group: copied, or as they lie in the operand.
   struct Lying {
     const double* x;
@@ -97,10 +88,10 @@ class WordOperand {
   Lying lying(std::int64_t group) const;
   template <class T>
   bool copy_group(std::int64_t group);
-  void settle_line(std::int64_t group, std::int64_t line, const ScaleRequest& request, const LaneFacts& facts,
-                   std::int64_t first_lane, std::int64_t lanes);
+  void put_scale(std::int64_t group, std::int64_t line, const ScaleRequest& request, const LaneFacts& facts,
+                 std::int64_t first_lane, std::int64_t lanes);
   void find_group(std::int64_t group, const ScaleRequest& request);
-  void convert_group(std::int64_t group, Integers (&found)[Lines]);
+  void convert_group(std::int64_t group, double* squares, std::int64_t* rounded);
   // Of a line that is not exact.
   void count_rounded(std::int64_t line, std::int64_t rounded);
 
@@ -114,6 +105,6 @@ class WordOperand {
 };
 
 extern template class WordOperand<1>;
-extern template class WordOperand<kWordColumns>;
+extern template class WordOperand<kSumColumns>;
 
 }  // namespace ozfp4

@@ -14,7 +14,6 @@
 #include "cpu/runtime/threads.hpp"
 #include "cpu/stages/round_block.hpp"
 #include "cpu/words/sums.hpp"
-#include "cpu/words/tile.hpp"
 
 namespace ozfp4 {
 namespace {
@@ -80,13 +79,6 @@ bool may_multiply_words(std::int64_t m, std::int64_t n, std::int64_t k, const Sc
   return most <= kMostNearCapacity && bytes_in_words(m, n, k, request.accuracy) <= workspace_limit;
 }
 
-bool is_turned(std::int64_t m, std::int64_t n) {
-  const auto padded = [](std::int64_t rows, std::int64_t columns) {
-    return static_cast<double>(round_up(rows, kWordRows)) * static_cast<double>(round_up(columns, kWordColumns));
-  };
-  return padded(n, m) < padded(m, n);
-}
-
 WordWays ways_that_pay(std::int64_t m, std::int64_t n, std::int64_t k, const Promise& promise, int bits) {
   const auto lines = [](std::int64_t x, std::int64_t y) { return static_cast<double>(x + y); };
   const auto product = [](std::int64_t x, std::int64_t y, std::int64_t z) {
@@ -140,11 +132,11 @@ WordProduct::WordProduct(const OperandView& a, const OperandView& b, const Scale
 // body(operand, begin, end) of all groups of both operands, in one loop: each has as many parts as the lines that it has.
 template <class Body>
 void WordProduct::for_groups(const Body& body) {
-  const std::int64_t lines_a = a_->groups(), lines_b = b_->groups() * kWordColumns;
+  const std::int64_t lines_a = a_->groups(), lines_b = b_->groups() * kSumColumns;
   parallel_for(lines_a + lines_b, ceil_div(kEntryGrain, shape_.inner), [&](std::int64_t begin, std::int64_t end) {
     if (begin < lines_a) body(*a_, begin, std::min(end, lines_a));
     if (end <= lines_a) return;
-    const auto group = [&](std::int64_t line) { return ceil_div(std::max<std::int64_t>(line - lines_a, 0), kWordColumns); };
+    const auto group = [&](std::int64_t line) { return ceil_div(std::max<std::int64_t>(line - lines_a, 0), kSumColumns); };
     body(*b_, group(begin), group(end));
   });
 }
@@ -285,33 +277,24 @@ bool WordProduct::multiply_words() {
     for_groups([this](auto& own, std::int64_t begin, std::int64_t end) { own.convert(begin, end, request_); });
     a_->end_conversion();
     b_->end_conversion();
-    const std::optional<Bridging> needed =
-        bridging_needed(scales_a().norm_squared * scales_b().norm_squared, shape_.inner, multiplies_words_fast());
+    const std::optional<int> needed = bridges_needed(scales_a().norm_squared * scales_b().norm_squared, shape_.inner);
     if (!needed) return false;
-    bridging_ = *needed;
-    if (bridging_ != Bridging::none) {
-      for_groups([this](auto& own, std::int64_t begin, std::int64_t end) { own.reduce(begin, end, bridging_); });
-    }
+    bridges_ = *needed;
+    if (bridges_ > 0) for_groups([this](auto& own, std::int64_t begin, std::int64_t end) { own.reduce(begin, end, bridges_); });
   }
   const StageTimer timer(times_, &StageTimes::multiply);
-  const std::int64_t across = shape_.columns / kWordColumns, down = shape_.rows / kWordRows, k = shape_.inner;
-  parallel_for(across * down, kMultiplyGrain / (kWordRows * kWordColumns * k) + 1, [&](std::int64_t begin, std::int64_t end) {
+  const std::int64_t across = shape_.columns / kSumColumns, down = shape_.rows / kSumRows, k = shape_.inner;
+  parallel_for(across * down, kMultiplyGrain / (kSumRows * kSumColumns * k) + 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t tile = begin; tile < end; ++tile) {
-      const std::int64_t row = tile % down * kWordRows, column = tile / down * kWordColumns;
+      const std::int64_t row = tile % down * kSumRows, column = tile / down * kSumColumns;
       const std::int64_t in_a = row * k, in_b = column * k, in_c = row * shape_.columns + column;
       auto* words = reinterpret_cast<std::uint64_t*>(sums_);
       auto* numbers = reinterpret_cast<double*>(sums_) + shape_.entries() + in_c;
-      sum_words(a_->words() + in_a, k, b_->words() + in_b, k, words + in_c, shape_.columns);
-      const auto sum_near = bridging_ == Bridging::wide ? sum_numbers_in_blocks : sum_numbers;
-      sum_near(a_->values() + in_a, k, b_->values() + in_b, k, numbers, shape_.columns);
-      if (bridging_ == Bridging::wide) {
-        sum_words(a_->wide_residues() + in_a, k, b_->wide_residues() + in_b, k, words + 2 * shape_.entries() + in_c,
-                  shape_.columns);
-        continue;
-      }
-      for (int i = 0; i < residues_of(bridging_); ++i) {
+      sum_products(a_->words() + in_a, k, b_->words() + in_b, k, words + in_c, shape_.columns);
+      sum_products(a_->values() + in_a, k, b_->values() + in_b, k, numbers, shape_.columns);
+      for (int i = 0; i < bridges_; ++i) {
         numbers += shape_.entries();
-        sum_numbers(a_->residues(i) + in_a, k, b_->residues(i) + in_b, k, numbers, shape_.columns);
+        sum_products(a_->residues(i) + in_a, k, b_->residues(i) + in_b, k, numbers, shape_.columns);
       }
     }
   });
@@ -326,7 +309,7 @@ EntryCounts WordProduct::finish(const Promise& promise, const Target& target, co
     return *rounded_;
   }
   const StageTimer timer(times_, &StageTimes::reconstruct);
-  const WordSums sums(sums_, shape_, limbs_ ? join_way_of_parts() : join_way(bridging_));
+  const WordSums sums(sums_, shape_, limbs_ ? join_way_of_parts() : join_way(bridges_));
   return with_float(target.result.type, [&](auto zero) -> EntryCounts {
     using T = decltype(zero);
     if (listed == nullptr) {

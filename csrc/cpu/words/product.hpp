@@ -19,9 +19,6 @@ namespace ozfp4 {
 bool may_multiply_words(std::int64_t m, std::int64_t n, std::int64_t k, const ScaleRequest& request,
                         std::int64_t workspace_limit);
 
-// Whether the transposed product has fewer tiles: few columns are better rows.
-bool is_turned(std::int64_t m, std::int64_t n);
-
 // How the integers' sums are made: in words, or by limbs of eight bits on a unit. Of both the one that takes less time serves, if
 // the entries let it.
 struct WordWays {
@@ -54,7 +51,7 @@ class WordProduct {
   // By limbs without norms.
   const Scales& scales_a() const { return a_->scales(); }
   const Scales& scales_b() const { return b_->scales(); }
-  int residues() const { return residues_of(bridging_); }
+  int residues() const { return bridges_; }
   // Limbs of an integer and what multiplied them; 0 and nullptr where the sums are those of words.
   int limbs() const { return limbs_ ? limbs_->limbs : 0; }
   const LimbUnit* unit() const { return limbs_ ? ways_.limbs : nullptr; }
@@ -81,13 +78,13 @@ class WordProduct {
   std::int64_t workspace_limit_;
   StageTimes& times_;
   WordShape shape_;
-  Bridging bridging_ = Bridging::none;
+  int bridges_ = 0;
   std::optional<LimbShape> limbs_;
   std::optional<EntryCounts> rounded_;  // where finish is to multiply by limbs: of the target, as far as lines say them
   Buffer memory_, limb_memory_;
   char* sums_ = nullptr;
   std::optional<WordOperand<1>> a_;
-  std::optional<WordOperand<kWordColumns>> b_;
+  std::optional<WordOperand<kSumColumns>> b_;
 };
 
 }  // namespace ozfp4

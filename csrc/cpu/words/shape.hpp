@@ -4,20 +4,17 @@
 #include <cstdint>
 
 #include "arith/multiples.hpp"
-#include "cpu/words/near_sum.hpp"
+#include "cpu/gemm/sum_tile.hpp"
 
 namespace ozfp4 {
 
-// Rows and columns of a tile of sums: 4 x 32 of 64 bits fill half of the registers of AVX-512, and are what compilers keep there.
-inline constexpr std::int64_t kWordRows = 4, kWordColumns = 32;
-
-// Extents, padded to tiles. A's entries lie [row][k], B's [panel][k][kWordColumns], sums [row][column]: of each plane, which are
+// Extents, padded to tiles. A's entries lie [row][k], B's [panel][k][kSumColumns], sums [row][column]: of each plane, which are
 // the integers in FP64, the integers modulo 2^64, and the residues by each bridge.
 struct WordShape {
   std::int64_t rows, columns, inner;
 
   WordShape(std::int64_t m, std::int64_t n, std::int64_t k)
-      : rows(round_up(m, kWordRows)), columns(round_up(n, kWordColumns)), inner(k) {}
+      : rows(round_up(m, kSumRows)), columns(round_up(n, kSumColumns)), inner(k) {}
 
   std::int64_t entries_a() const { return rows * inner; }
   std::int64_t entries_b() const { return columns * inner; }

@@ -11,7 +11,6 @@ inline SumParts join(const NearSums& sums, int i) {
   for (int b = 0; b < Bridges; ++b) residue[b] = sums.residue[b][i];
   return join_near_sum<Bridges>(sums.word[i], sums.near[i], residue);
 }
-inline SumParts join_wide(const NearSums& sums, int i) { return join_wide_sum(sums.word[i], sums.near[i], sums.wide[i]); }
 inline SumParts take_parts(const NearSums& sums, int i) {
   return {reinterpret_cast<const double*>(sums.word)[i], sums.near[i], sums.residue[0][i]};
 }
@@ -27,17 +26,15 @@ inline SumParts take_parts(const NearSums& sums, int i) {
 OZFP4_PAIRS(pairs_0, join<0>)
 OZFP4_PAIRS(pairs_1, join<1>)
 OZFP4_PAIRS(pairs_2, join<2>)
-OZFP4_PAIRS(pairs_wide, join_wide)
 OZFP4_PAIRS(pairs_of_parts, take_parts)
 #undef OZFP4_PAIRS
 
 }  // namespace
 
-JoinWay join_way(Bridging bridging) {
-  switch (bridging) {
-    case Bridging::none: return {join<0>, pairs_0};
-    case Bridging::one: return {join<1>, pairs_1};
-    case Bridging::wide: return {join_wide, pairs_wide};
+JoinWay join_way(int bridges) {
+  switch (bridges) {
+    case 0: return {join<0>, pairs_0};
+    case 1: return {join<1>, pairs_1};
     default: return {join<2>, pairs_2};
   }
 }

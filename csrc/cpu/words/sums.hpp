@@ -18,7 +18,6 @@ struct NearSums {
   const std::uint64_t* word;
   const double* near;
   const double* residue[kMostBridges];
-  const std::uint64_t* wide;  // of residues by the wide bridge
 };
 
 // How sums become integers: that of entry i, and those of n entries as pairs.
@@ -27,7 +26,7 @@ struct JoinWay {
   void (*pairs)(const NearSums& sums, int n, LanePairs& pairs);
 };
 
-JoinWay join_way(Bridging bridging);
+JoinWay join_way(int bridges);
 // The way for the parts of the integers themselves: top, middle and low in the place of words and of near sums and of residues.
 JoinWay join_way_of_parts();
 
@@ -68,8 +67,7 @@ class WordSums {
 
  private:
   NearSums sums(std::int64_t first) const {
-    const auto* words = reinterpret_cast<const std::uint64_t*>(planes_) + first;
-    return {words, plane(1) + first, {plane(2) + first, plane(3) + first}, words + 2 * shape_.entries()};
+    return {reinterpret_cast<const std::uint64_t*>(planes_) + first, plane(1) + first, {plane(2) + first, plane(3) + first}};
   }
   const double* plane(int index) const { return reinterpret_cast<const double*>(planes_) + index * shape_.entries(); }
 

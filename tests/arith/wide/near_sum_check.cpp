@@ -38,12 +38,10 @@ Int128 random_within(double limit) {
   return static_cast<Int128>(static_cast<double>(v % (Int128(1) << 100)) * 0x1p-100 * limit) * (random_int(0, 1) == 0 ? 1 : -1);
 }
 
-template <Bridging bridging>
+template <int Bridges>
 void check_one() {
-  constexpr int Bridges = residues_of(bridging);
-  constexpr bool is_wide = bridging == Bridging::wide;
-  double most = bridging == Bridging::none ? 0x1.ffp62 : 0x1p62;
-  for (int i = 0; i < Bridges; ++i) most *= is_wide ? kWideBridge.modulus : kBridges[i].modulus;
+  double most = Bridges == 0 ? 0x1.ffp62 : 0x1p62;
+  for (int i = 0; i < Bridges; ++i) most *= kBridges[i].modulus;
   const int length = random_int(1, static_cast<int>(std::log2(most)) + 51);
   const double near =
       std::nearbyint(std::ldexp(static_cast<double>(random_int(-(std::int64_t(1) << 53), std::int64_t(1) << 53)), length - 53));
@@ -59,18 +57,12 @@ void check_one() {
     const std::int64_t times = random_int(-(std::int64_t(1) << 51) / m + 2, (std::int64_t(1) << 51) / m - 2);
     residue[i] = static_cast<double>(modulo(v, m) + times * m);
   }
-  SumParts parts{};
-  if constexpr (is_wide) {
-    const std::int64_t most_times = INT64_MAX / kWideNumber - 1, times = random_int(-most_times, most_times);
-    parts = join_wide_sum(word, near, static_cast<std::uint64_t>(modulo(v, kWideNumber) + times * kWideNumber));
-  } else {
-    parts = join_near_sum<Bridges>(word, near, residue);
-  }
+  const SumParts parts = join_near_sum<Bridges>(word, near, residue);
   Wide found = scaled_wide<kWords>(parts.top, 0);
   for (const double part : {parts.middle, parts.low}) found = wide_add(found, scaled_wide<kWords>(part, 0));
   bool is_same = true;
   for (int i = 0; i < kWords; ++i) is_same = is_same && found.word[i] == v.word[i];
-  const std::string name = (is_wide ? "wide bridge" : "bridges " + std::to_string(Bridges)) + " length " + std::to_string(length);
+  const std::string name = "bridges " + std::to_string(Bridges) + " length " + std::to_string(length);
   report(name, is_same);
   const SumOfPieces sum = sum_of_parts(parts);
   report("rounded, " + name, sum.sum + sum.rest == round_scaled<double>(v, 0));
@@ -95,29 +87,19 @@ void check_entry() {
     const std::int64_t rest = (static_cast<std::int64_t>(r) % kBridge[i] + kBridge[i]) % kBridge[i];
     report("residue", rest == modulo(v, kBridge[i]) && std::fabs(r) <= static_cast<double>(kBridge[i]) / 2);
   }
-  const double r = near_residue(value, kWideBridge);
-  const std::int64_t rest = (static_cast<std::int64_t>(r) % kWideNumber + kWideNumber) % kWideNumber;
-  report("wide residue", rest == modulo(v, kWideNumber) && std::fabs(r) <= static_cast<double>(kWideNumber) / 2);
 }
 
 }  // namespace
 
 int main() {
   for (int i = 0; i < 200000; ++i) {
-    check_one<Bridging::none>();
-    check_one<Bridging::one>();
-    check_one<Bridging::wide>();
-    check_one<Bridging::two>();
+    check_one<0>();
+    check_one<1>();
+    check_one<2>();
     check_entry();
   }
-  report("no bridge for small norms", bridging_needed(0x1p100, 64, true) == Bridging::none);
-  report("the wide one for longer ones", bridging_needed(0x1p260, 64, true) == Bridging::wide);
-  report("where it may", bridging_needed(0x1p260, 64, false) == Bridging::two);
-  report("roundings in blocks",
-         blocked_roundings(1) == 1 && blocked_roundings(32) == 32 && blocked_roundings(33) == 33 && blocked_roundings(128) == 35);
-  report("and its sums hold",
-         bridging_needed(0x1p256, 128, true) == Bridging::wide && bridging_needed(0x1p256, 129, true) == Bridging::two);
-  report("none serves large norms",
-         !bridging_needed(0x1p322, 64, true).has_value() && !bridging_needed(0x1p316, 1 << 12, true).has_value());
+  report("no bridge for small norms", bridges_needed(0x1p100, 64) == 0);
+  report("two for longer ones", bridges_needed(0x1p260, 64) == 2);
+  report("none serves large norms", !bridges_needed(0x1p322, 64).has_value() && !bridges_needed(0x1p316, 1 << 12).has_value());
   return finish();
 }
