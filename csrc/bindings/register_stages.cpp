@@ -8,6 +8,7 @@
 #include "cpu/stages/multiply.hpp"
 #include "cpu/stages/reconstruct.hpp"
 #include "cpu/stages/scale.hpp"
+#include "plan/moduli/moduli.hpp"
 
 namespace ozfp4::bindings {
 namespace {
@@ -133,7 +134,7 @@ py::array reconstruct(const Plan& plan, int count, const py::array& output, cons
 py::array integers(const Plan& plan, int count, const py::array& output) {
   require_output(plan, count, output);
   const py::array contiguous = py::array::ensure(output, py::array::c_style);
-  py::array_t<std::uint32_t> words(std::vector<py::ssize_t>{output.shape(1), output.shape(2), integer_words(plan, count)});
+  py::array_t<std::uint32_t> words(std::vector<py::ssize_t>{output.shape(1), output.shape(2), crt_words(plan, count)});
   cpu_reconstruct_integers(plan, count, contiguous.data(), output.shape(1) * output.shape(2), words.mutable_data());
   return words;
 }

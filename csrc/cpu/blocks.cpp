@@ -87,15 +87,14 @@ BlockShape choose_for(const ByteKernel* kernel, const Plan& plan, std::int64_t m
   return best ? *best : block_of(all_rows.back(), all_columns.back(), std::min(inners, depth));
 }
 
-// The smallest blocks where none stay at or below the cap.
+}  // namespace
+
 BlockShape best_blocks(const Plan& plan, std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t cap, Accuracy accuracy) {
   const ByteKernel* kernel = byte_kernel_of(plan);
   const BlockShape block = choose_for(kernel, plan, m, n, k, cap, accuracy);
   // Tiles are never smaller than they are: what has no room for one goes without.
   return block.bytes > cap && kernel != nullptr ? choose_for(nullptr, plan, m, n, k, cap, accuracy) : block;
 }
-
-}  // namespace
 
 std::int64_t settling_bytes(Accuracy accuracy, std::int64_t rows, std::int64_t columns, std::int64_t k) {
   if (accuracy == Accuracy::scaled) return 0;
@@ -107,12 +106,6 @@ BlockShape choose_blocks(const Plan& plan, std::int64_t m, std::int64_t n, std::
   const BlockShape block = best_blocks(plan, m, n, k, cap, accuracy);
   if (block.bytes > cap) throw WorkspaceError(cap, block.bytes);
   return block;
-}
-
-std::optional<BlockShape> blocks_within(const Plan& plan, std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t cap,
-                                        Accuracy accuracy) {
-  const BlockShape block = best_blocks(plan, m, n, k, cap, accuracy);
-  return block.bytes > cap ? std::nullopt : std::optional(block);
 }
 
 double product_nanoseconds(const Plan& plan) { return (byte_kernel_of(plan) != nullptr ? kByteCosts : kFloatCosts).product; }

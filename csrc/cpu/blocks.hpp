@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 
 #include "arith/accuracy/modes.hpp"
 #include "cpu/bytes/kernels/kernel.hpp"
@@ -21,15 +20,13 @@ struct BlockShape {
 // Memory for a list of a block's entries and for what settles them, as the accuracy does.
 std::int64_t settling_bytes(Accuracy accuracy, std::int64_t rows, std::int64_t columns, std::int64_t k);
 
-// The kernel that serves the plan now, and the largest blocks whose workspace stays at or below `cap` bytes, with room for
-// settling_bytes. Throws WorkspaceError with the least workspace that the product can run in when even the smallest blocks do not
-// fit.
+// The kernel that serves the plan now, and the blocks that take least time with a workspace at or below `cap` bytes, with room
+// for settling_bytes; the smallest ones where none stay there.
+BlockShape best_blocks(const Plan& plan, std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t cap, Accuracy accuracy);
+
+// The same; throws WorkspaceError with the least workspace that the product can run in where it takes more.
 BlockShape choose_blocks(const Plan& plan, std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t cap,
                          Accuracy accuracy = Accuracy::scaled);
-
-// The same; nothing where it would throw.
-std::optional<BlockShape> blocks_within(const Plan& plan, std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t cap,
-                                        Accuracy accuracy);
 
 // About what a multiply-add of one plane product takes on one thread, in nanoseconds.
 double product_nanoseconds(const Plan& plan);

@@ -49,43 +49,51 @@ Target turned(const Target& target) {
           {target.update.is_asked, target.update.factors, turn(target.update.c)}};
 }
 
-// Of a block, where the accuracy is "standard" and its lines do not certify all entries.
-Buffer magnitudes_of(Accuracy accuracy, const OperandView& a, const Scales& scale_a, const OperandView& b, const Scales& scale_b,
-                     const ResultBlock& block, MatmulOutcome& outcome) {
-  if (accuracy != Accuracy::standard) return nullptr;
-  const StageTimer timer(outcome.times, &StageTimes::repair);
-  return cpu_magnitudes(a, scale_a, b, scale_b, block);
-}
+// The operands of a product as its scales see them.
+struct ScaledOperands {
+  const OperandView& a;
+  const Scales& scale_a;
+  const OperandView& b;
+  const Scales& scale_b;
+};
 
-// The entries of a block that reconstruct has listed, from that row and column of the scales on.
-EntryCounts settle_listed(Accuracy accuracy, const OperandView& a, const Scales& scale_a, const OperandView& b,
-                          const Scales& scale_b, std::int64_t row, std::int64_t column, const Target& target, Listed& listed,
-                          Exchanged exchanged, std::int64_t spare) {
-  if (accuracy == Accuracy::standard) return cpu_chain(a, scale_a, b, scale_b, row, column, target, listed, exchanged, spare);
-  EntryCounts counts = cpu_settle_disjoint(a, scale_a, b, scale_b, row, column, target, listed);
-  counts.extend(cpu_repair(a, scale_a, b, scale_b, row, column, target, listed, spare / thread_count()));
-  return counts;
-}
-
-// What a product in words leaves, made into one target.
-void finish_words(const WordProduct& product, const OperandView& a, const OperandView& b, const Target& target,
-                  const MatmulOptions& options, bool has_records, Exchanged exchanged, MatmulOutcome& outcome) {
-  const Scales &scale_a = product.scales_a(), &scale_b = product.scales_b();
-  if (!has_records || product.lists_none()) {
-    outcome.entries.extend(product.finish(options.promise, target, nullptr, nullptr));
-  } else {
-    Listed listed(a.outer, b.outer);
-    const Buffer magnitudes = magnitudes_of(options.promise.accuracy, a, scale_a, b, scale_b, {0, a.outer, 0, b.outer}, outcome);
-    outcome.entries.extend(
-        product.finish(options.promise, target, reinterpret_cast<const std::uint16_t*>(magnitudes.get()), &listed));
+// A block of one target: certify(magnitudes, listed) reconstructs it, and what it lists is settled in `spare` bytes.
+template <class Certify>
+void finish_certified(const ScaledOperands& of, const ResultBlock& block, const Target& target, Accuracy accuracy,
+                      Exchanged exchanged, std::int64_t spare, MatmulOutcome& outcome, const Certify& certify) {
+  const auto& [a, scale_a, b, scale_b] = of;
+  const bool is_standard = accuracy == Accuracy::standard;
+  Listed listed(block.rows, block.columns);
+  Buffer magnitudes;  // none where the lines certify all entries
+  if (is_standard) {
     const StageTimer timer(outcome.times, &StageTimes::repair);
-    const std::int64_t spare = std::max<std::int64_t>(0, options.workspace_limit - product.workspace());
-    outcome.entries.extend(
-        settle_listed(options.promise.accuracy, a, scale_a, b, scale_b, 0, 0, target, listed, exchanged, spare));
+    magnitudes = cpu_magnitudes(a, scale_a, b, scale_b, block);
   }
-  if (scale_a.special_lines + scale_b.special_lines == 0) return;
+  outcome.entries.extend(certify(reinterpret_cast<const std::uint16_t*>(magnitudes.get()), listed));
+  const StageTimer timer(outcome.times, &StageTimes::repair);
+  if (is_standard) {
+    outcome.entries.extend(
+        cpu_chain(a, scale_a, b, scale_b, block.row, block.column, target, listed, exchanged, std::max<std::int64_t>(0, spare)));
+    return;
+  }
+  outcome.entries.extend(cpu_settle_disjoint(a, scale_a, b, scale_b, block.row, block.column, target, listed));
+  outcome.entries.extend(cpu_repair(a, scale_a, b, scale_b, block.row, block.column, target, listed,
+                                    std::max<std::int64_t>(0, spare) / thread_count()));
+}
+
+void patch_specials(const ScaledOperands& of, const Target& target, MatmulOutcome& outcome) {
+  if (of.scale_a.special_lines + of.scale_b.special_lines == 0) return;
   const StageTimer timer(outcome.times, &StageTimes::reconstruct);
-  cpu_patch_specials(a, scale_a, b, scale_b, target);
+  cpu_patch_specials(of.a, of.scale_a, of.b, of.scale_b, target);
+}
+
+void note_scales(const Scales& scale_a, const Scales& scale_b, MatmulOutcome& outcome) {
+  for (const Scales* scales : {&scale_a, &scale_b}) {
+    outcome.exponents.extend(scales->exponents);
+    outcome.capacities.extend(scales->capacities);
+  }
+  outcome.special_rows = scale_a.special_lines;
+  outcome.special_columns = scale_b.special_lines;
 }
 
 // Those that are asked for, or that pay where planes are not asked for.
@@ -108,8 +116,19 @@ bool multiply_in_words(const Plan& plan, const OperandView& a, const OperandView
   const Target first = own(*targets.first);
   if (!product.multiply(options.promise, targets.count == 1 ? &first : nullptr)) return false;
   const Exchanged exchanged = !options.is_exchanged ? Exchanged::none : turns ? Exchanged::rows : Exchanged::columns;
-  for (const Target& target : targets) {
-    finish_words(product, left, right, own(target), options, request.wants_records(), exchanged, outcome);
+  const ScaledOperands of{left, product.scales_a(), right, product.scales_b()};
+  const Promise& promise = options.promise;
+  for (const Target& asked : targets) {
+    const Target target = own(asked);
+    if (!request.wants_records() || product.lists_none()) {
+      outcome.entries.extend(product.finish(promise, target, nullptr, nullptr));
+    } else {
+      finish_certified(
+          of, {0, left.outer, 0, right.outer}, target, promise.accuracy, exchanged, options.workspace_limit - product.workspace(),
+          outcome,
+          [&](const std::uint16_t* magnitudes, Listed& listed) { return product.finish(promise, target, magnitudes, &listed); });
+    }
+    patch_specials(of, target, outcome);
   }
   outcome.limbs = product.limbs();
   outcome.limb_unit = product.unit();
@@ -119,12 +138,7 @@ bool multiply_in_words(const Plan& plan, const OperandView& a, const OperandView
     outcome.in_words = {1, product.residues(), 2 + product.residues()};
   }
   outcome.workspace = product.workspace();
-  for (const Scales* scales : {&product.scales_a(), &product.scales_b()}) {
-    outcome.exponents.extend(scales->exponents);
-    outcome.capacities.extend(scales->capacities);
-  }
-  outcome.special_rows = (turns ? product.scales_b() : product.scales_a()).special_lines;
-  outcome.special_columns = (turns ? product.scales_a() : product.scales_b()).special_lines;
+  turns ? note_scales(of.scale_b, of.scale_a, outcome) : note_scales(of.scale_a, of.scale_b, outcome);
   if (options.progress) options.progress(1.0);
   return true;
 }
@@ -160,24 +174,16 @@ class Product {
     EncodedOperand a = encoded_operand(plan_, a_, scale_a_, Side::left), b = encoded_operand(plan_, b_, scale_b_, Side::right);
     a.planes = planes_of(prepared_a_);
     b.planes = planes_of(prepared_b_);
-    spare_ = std::max<std::int64_t>(0, options_.workspace_limit - shape.bytes);
+    spare_ = options_.workspace_limit - shape.bytes;
     run_blocks(plan_, count_, a, b, shape, outcome_.times, options_.progress, [&](const OutputBlock& block) {
       for (const Target& target : targets) finish(block, target.part(block.row, block.rows, block.column, block.columns));
     });
-    if (scale_a_.special_lines + scale_b_.special_lines > 0) {
-      const StageTimer timer(outcome_.times, &StageTimes::reconstruct);
-      for (const Target& target : targets) cpu_patch_specials(a_, scale_a_, b_, scale_b_, target);
-    }
+    for (const Target& target : targets) patch_specials(of_, target, outcome_);
     outcome_.by_planes = {1, plan_.has_moduli() ? count_ : 0, plan_.products_of(count_)};
     outcome_.kernel = shape.kernel;
     outcome_.workspace = shape.bytes - unused_bytes(prepared_a_, a.view, shape.rows, shape) -
                          unused_bytes(prepared_b_, b.view, shape.columns, shape);
-    for (const Scales* scales : {&scale_a_, &scale_b_}) {
-      outcome_.exponents.extend(scales->exponents);
-      outcome_.capacities.extend(scales->capacities);
-    }
-    outcome_.special_rows = scale_a_.special_lines;
-    outcome_.special_columns = scale_b_.special_lines;
+    note_scales(scale_a_, scale_b_, outcome_);
   }
 
  private:
@@ -195,19 +201,14 @@ class Product {
       return cpu_reconstruct(residues_, count_, block.output, scale_a_.shift.data() + block.row,
                              scale_b_.shift.data() + block.column, target.result);
     }
-    Listed listed(block.rows, block.columns);
-    const Accuracy accuracy = options_.promise.accuracy;
-    const ResultBlock own{block.row, block.rows, block.column, block.columns};
-    const Buffer magnitudes = magnitudes_of(accuracy, a_, scale_a_, b_, scale_b_, own, outcome_);
-    {
-      const StageTimer timer(outcome_.times, &StageTimes::reconstruct);
-      outcome_.entries.extend(cpu_reconstruct_certified(
-          residues_, count_, block.output, options_.promise, a_.inner, {scale_a_, block.row}, {scale_b_, block.column},
-          reinterpret_cast<const std::uint16_t*>(magnitudes.get()), target, listed));
-    }
-    const StageTimer timer(outcome_.times, &StageTimes::repair);
-    outcome_.entries.extend(settle_listed(accuracy, a_, scale_a_, b_, scale_b_, block.row, block.column, target, listed,
-                                          options_.is_exchanged ? Exchanged::columns : Exchanged::none, spare_));
+    finish_certified(of_, {block.row, block.rows, block.column, block.columns}, target, options_.promise.accuracy,
+                     options_.is_exchanged ? Exchanged::columns : Exchanged::none, spare_, outcome_,
+                     [&](const std::uint16_t* magnitudes, Listed& listed) {
+                       const StageTimer timer(outcome_.times, &StageTimes::reconstruct);
+                       return cpu_reconstruct_certified(residues_, count_, block.output, options_.promise, a_.inner,
+                                                        {scale_a_, block.row}, {scale_b_, block.column}, magnitudes, target,
+                                                        listed);
+                     });
   }
 
   const Plan& plan_;
@@ -220,6 +221,7 @@ class Product {
   Scales own_scale_a_, own_scale_b_;
   const Scales& scale_a_ = prepared_a_ != nullptr ? prepared_a_->scales : own_scale_a_;
   const Scales& scale_b_ = prepared_b_ != nullptr ? prepared_b_->scales : own_scale_b_;
+  const ScaledOperands of_{a_, scale_a_, b_, scale_b_};
   int count_ = 0;
   std::int64_t spare_ = 0;
 };
@@ -243,10 +245,10 @@ MatmulOutcome multiply(const Plan& plan, const MatmulOperand& a, const MatmulOpe
       options.way != Way::limbs) {
     if (const auto longer = longer_plan(plan, a.view, b.view, request)) {
       if (options.in_words_alone) return outcome;
-      const auto shape = blocks_within(*longer, rows, columns, inner, options.workspace_limit, request.accuracy);
-      if (shape) {
+      const BlockShape shape = best_blocks(*longer, rows, columns, inner, options.workspace_limit, request.accuracy);
+      if (shape.bytes <= options.workspace_limit) {
         request.longest = longer->bits;
-        Product(*longer, a, b, options, request, outcome).run(*shape, targets);
+        Product(*longer, a, b, options, request, outcome).run(shape, targets);
         return outcome;
       }
     }

@@ -44,7 +44,9 @@ KeptPlans& kept_plans() {
   return *kept;
 }
 
-std::shared_ptr<const Plan> kept_plan(const PlanRequest& request, bool is_paired) {
+}  // namespace
+
+std::shared_ptr<const Plan> find_plan(const PlanRequest& request, bool is_paired) {
   const PlanKey key(request.scheme, request.alphabet.name, request.family, request.bits, request.k, is_paired);
   std::shared_ptr<const Plan> plan = kept_plans().find(key);
   if (plan != nullptr) return plan;
@@ -62,8 +64,6 @@ std::shared_ptr<const Plan> kept_plan(const PlanRequest& request, bool is_paired
   return plan;
 }
 
-}  // namespace
-
 bool may_be_complex(const PlanRequest& request) {
   return request.scheme == Scheme::two && request.family == "least" && request.bits <= kMostComplexBits;
 }
@@ -72,15 +72,13 @@ double fp4_rate(bool has_codes, bool has_tcgen05, bool has_tcgen05_bytes) {
   return !has_codes ? 1.0 : has_tcgen05 && !has_tcgen05_bytes ? 90.0 : 2.0;
 }
 
-std::shared_ptr<const Plan> find_plan(PlanRequest request, bool is_paired) { return kept_plan(request, is_paired); }
-
 std::vector<RankedUnit> rank_units(const PlanRequest& request, const std::vector<UnitRate>& units) {
   std::vector<std::pair<double, RankedUnit>> found;
   PlanRequest asked = request;
   for (const UnitRate& unit : units) {
     asked.alphabet = *unit.alphabet;
     try {
-      const int products = kept_plan(asked, false)->products();
+      const int products = find_plan(asked, false)->products();
       found.push_back({products / unit.rate, {unit.alphabet, products}});
     } catch (const std::length_error&) {      // no plan of this alphabet is exact for k
     } catch (const std::invalid_argument&) {  // or of this family or these bits

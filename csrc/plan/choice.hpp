@@ -37,6 +37,6 @@ bool may_be_complex(const PlanRequest& request);
 
 // make_plan, kept for the next time. `is_paired`: of two complex operands, whose plan is one of complex products where there is
 // one. Several threads may call at once. Precondition: request.is_complex is not set.
-std::shared_ptr<const Plan> find_plan(PlanRequest request, bool is_paired);
+std::shared_ptr<const Plan> find_plan(const PlanRequest& request, bool is_paired);
 
 }  // namespace ozfp4

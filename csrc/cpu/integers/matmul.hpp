@@ -1,14 +1,20 @@
-// One product of integers on the CPU: norms, encode, multiply, reconstruct.
+// One product of integers on the CPU: norms, encode, multiply, and the wide integers modulo 2^w of the result's type, or modulo a
+// number.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 
 #include "cpu/block_runner.hpp"
-#include "cpu/integers/reconstruct.hpp"
+#include "cpu/runtime/matrix_view.hpp"
 #include "cpu/stages/scale.hpp"
 
 namespace ozfp4 {
+
+struct IntegerTarget {
+  ResultView result;          // of an integer type
+  std::uint64_t modulus = 0;  // 0: none, the result wraps; else in [1, 2^63), and the result is int64 or uint64
+};
 
 struct IntegerOutcome {
   int moduli_used = 0;  // 0 for scheme I

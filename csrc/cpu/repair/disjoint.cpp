@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <limits>
-#include <mutex>
 #include <vector>
 
 #include "arith/accuracy/bound.hpp"
@@ -142,15 +141,10 @@ EntryCounts cpu_settle_disjoint(const OperandView& a, const Scales& scale_a, con
               return (in_columns[static_cast<std::size_t>(line / kWordBits)] >> (line % kWordBits) & group) != 0;
             }),
       target, listed};
-  EntryCounts total;
-  std::mutex lock;
-  parallel_for(static_cast<std::int64_t>(block.places.size()), kPlaceGrain, [&](std::int64_t begin, std::int64_t end) {
-    EntryCounts counts;
+  const auto count = static_cast<std::int64_t>(block.places.size());
+  return count_over(count, kPlaceGrain, [&](std::int64_t begin, std::int64_t end, EntryCounts& counts) {
     for (std::int64_t i = begin; i < end; ++i) settle_word(block, block.places[static_cast<std::size_t>(i)], counts);
-    const std::lock_guard<std::mutex> hold(lock);
-    total.extend(counts);
   });
-  return total;
 }
 
 }  // namespace ozfp4

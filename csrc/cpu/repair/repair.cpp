@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <memory>
-#include <mutex>
 #include <vector>
 
 #include "arith/accuracy/bound.hpp"
@@ -80,33 +79,28 @@ EntryCounts repair_typed(const OperandView& a, const Scales& scale_a, const Oper
                          std::int64_t row, std::int64_t column, const Target& target, const Listed& listed,
                          std::int64_t panel_bytes) {
   const std::vector<Listed::Place> places = listed.places();
-  EntryCounts total;
-  std::mutex lock;
   const std::int64_t grain = std::max<std::int64_t>(1, kProductGrain / (kColumns * std::max<std::int64_t>(a.inner, 1)));
-  parallel_for(static_cast<std::int64_t>(places.size()), grain, [&](std::int64_t begin, std::int64_t end) {
-    Panel panel(b, scale_b, panel_bytes);
-    EntryCounts counts;
-    for (std::int64_t i = begin; i < end; ++i) {
-      const Listed::Place place = places[static_cast<std::size_t>(i)];
-      const DotLine own = line_of(a, scale_a, row + place.row);
-      const std::int64_t first = place.index * kColumns;
-      for (std::uint64_t word = listed.word(place.row, place.index); word != 0; word &= word - 1) {
-        const int lane = __builtin_ctzll(word);
-        const DotLine other = panel.column(column + first, lane);
-        const std::int64_t at = first + lane;
-        const CorrectDot<T> dot = entry_of<T>(own, other, a.inner, target, place.row, at);
-        ++(dot.path == DotPath::pairs ? counts.pairs : counts.exact_sums);
-        store(target.result.data + place.row * target.result.row_stride + at * target.result.column_stride, dot.value);
-        if (!target.has_bound()) continue;
-        const double bound = rounding_bound(dot.value, target.rounding);
-        counts.largest_bound = std::max(counts.largest_bound, bound);
-        put(target.bound, place.row, at, bound);
-      }
-    }
-    const std::lock_guard<std::mutex> hold(lock);
-    total.extend(counts);
-  });
-  return total;
+  return count_over(
+      static_cast<std::int64_t>(places.size()), grain, [&](std::int64_t begin, std::int64_t end, EntryCounts& counts) {
+        Panel panel(b, scale_b, panel_bytes);
+        for (std::int64_t i = begin; i < end; ++i) {
+          const Listed::Place place = places[static_cast<std::size_t>(i)];
+          const DotLine own = line_of(a, scale_a, row + place.row);
+          const std::int64_t first = place.index * kColumns;
+          for (std::uint64_t word = listed.word(place.row, place.index); word != 0; word &= word - 1) {
+            const int lane = __builtin_ctzll(word);
+            const DotLine other = panel.column(column + first, lane);
+            const std::int64_t at = first + lane;
+            const CorrectDot<T> dot = entry_of<T>(own, other, a.inner, target, place.row, at);
+            ++(dot.path == DotPath::pairs ? counts.pairs : counts.exact_sums);
+            store(target.result.data + place.row * target.result.row_stride + at * target.result.column_stride, dot.value);
+            if (!target.has_bound()) continue;
+            const double bound = rounding_bound(dot.value, target.rounding);
+            counts.largest_bound = std::max(counts.largest_bound, bound);
+            put(target.bound, place.row, at, bound);
+          }
+        }
+      });
 }
 
 }  // namespace

@@ -3,13 +3,29 @@
 
 #include <cstdint>
 #include <memory>
+#include <mutex>
 
 #include "cpu/accuracy/certified.hpp"
 #include "cpu/runtime/matrix_view.hpp"
+#include "cpu/runtime/threads.hpp"
 #include "cpu/stages/scale.hpp"
 #include "plan/plan.hpp"
 
 namespace ozfp4 {
+
+// The counts of all ranges of a loop: body(begin, end, counts).
+template <class Body>
+EntryCounts count_over(std::int64_t count, std::int64_t grain, const Body& body) {
+  EntryCounts total;
+  std::mutex lock;
+  parallel_for(count, grain, [&](std::int64_t begin, std::int64_t end) {
+    EntryCounts counts;
+    body(begin, end, counts);
+    const std::lock_guard<std::mutex> hold(lock);
+    total.extend(counts);
+  });
+  return total;
+}
 
 // Puts fl(sum_k a_k b_k), rounded as the target says, and its bound where one is wanted, in the place of each listed entry of a
 // block, whose first row and column are given. A thread may use `panel_bytes` for columns that lie scattered. Precondition:

@@ -16,8 +16,6 @@ void cpu_reconstruct(const Plan& plan, int count, const void* output, const std:
   });
 }
 
-int integer_words(const Plan& plan, int count) { return crt_words(plan, count); }
-
 void cpu_reconstruct_integers(const Plan& plan, int count, const void* output, std::int64_t entries, std::uint32_t* words) {
   const int width = crt_words(plan, count);
   with_words(width, [&](auto own) {

@@ -16,9 +16,7 @@ namespace ozfp4 {
 void cpu_reconstruct(const Plan& plan, int count, const void* output, const std::int32_t* shift_a, const std::int32_t* shift_b,
                      const ResultView& result);
 
-// The wide integers themselves, integer_words(plan, count) 32-bit words each, for tests and notebooks. Both throw
-// std::length_error where the plan needs more than kMaxWords.
-int integer_words(const Plan& plan, int count);
+// The wide integers themselves, crt_words(plan, count) 32-bit words each, for tests and notebooks.
 void cpu_reconstruct_integers(const Plan& plan, int count, const void* output, std::int64_t entries, std::uint32_t* words);
 
 // Overwrites the rows and columns of the result whose operand holds a NaN or an infinity with what IEEE arithmetic gives:

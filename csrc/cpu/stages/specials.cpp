@@ -66,23 +66,21 @@ void cpu_patch_specials(const OperandView& a, const Scales& scale_a, const Opera
   parallel_for(result.rows, 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
       const auto row_flags = scale_a.special[static_cast<std::size_t>(i)];
-      if (row_flags & kHasNan) {
-        for (std::int64_t j = 0; j < result.columns; ++j) put_special(target, i, j, nan);
-        continue;
-      }
-      if (row_flags == kFinite) {
-        for (const std::int64_t j : special_columns) {
-          const auto flags = scale_b.special[static_cast<std::size_t>(j)];
-          put_special(target, i, j, flags & kHasNan ? nan : meet(b, j, column_places[static_cast<std::size_t>(j)], a, i));
-        }
-        continue;
-      }
-      const std::vector<std::int64_t> places = infinities(a, i);
-      for (std::int64_t j = 0; j < result.columns; ++j) {
+      const std::vector<std::int64_t> places = row_flags == kHasInfinity ? infinities(a, i) : std::vector<std::int64_t>();
+      const auto patch = [&](std::int64_t j) {
         const auto flags = scale_b.special[static_cast<std::size_t>(j)];
-        const double from_row = flags & kHasNan ? nan : meet(a, i, places, b, j);
-        const bool both = flags == kHasInfinity;
-        put_special(target, i, j, both ? join(from_row, meet(b, j, column_places[static_cast<std::size_t>(j)], a, i)) : from_row);
+        if ((row_flags | flags) & kHasNan) return put_special(target, i, j, nan);
+        const auto from_row = [&] { return meet(a, i, places, b, j); };
+        const auto from_column = [&] { return meet(b, j, column_places[static_cast<std::size_t>(j)], a, i); };
+        put_special(target, i, j,
+                    flags == kFinite       ? from_row()
+                    : row_flags == kFinite ? from_column()
+                                           : join(from_row(), from_column()));
+      };
+      if (row_flags == kFinite) {
+        for (const std::int64_t j : special_columns) patch(j);
+      } else {
+        for (std::int64_t j = 0; j < result.columns; ++j) patch(j);
       }
     }
   });
