@@ -1,20 +1,11 @@
 // The launches of sums and Gram matrices of integers give the bits of a CPU, with kernels that run there: which copies are made,
 // where they lie, and what is combined. In place of the launches stand functions on memory of the host.
-#include <cstring>
-#include <memory>
-
 #include "arith/modulo.hpp"
 #include "cuda/elementwise/matrices.hpp"
-#include "cuda/matmul.hpp"
 #include "plan/choice.hpp"
 #include "product/choose.hpp"
 #include "product/gpu/gram.hpp"
-#include "product/gpu/twice.hpp"
-
-extern "C" cudaError_t cudaMemsetAsync(void* data, int value, std::size_t bytes, cudaStream_t) {
-  std::memset(data, value, bytes);
-  return cudaSuccess;
-}
+#include "product/gpu/on_host.hpp"
 
 namespace ozfp4::cuda {
 namespace {
@@ -22,13 +13,6 @@ namespace {
 std::uint64_t word_at(const StridedMatrices& x, std::int64_t matrix, std::int64_t row, std::int64_t column) {
   const char* const at = x.data + matrix * x.matrix_stride + row * x.row_stride + column * x.column_stride;
   return with_integer(x.type, [&](auto zero) { return static_cast<std::uint64_t>(load<decltype(zero)>(at)); });
-}
-
-// The offset of the matrix of this number in a stack.
-std::int64_t offset_of(const Stack& stack, std::int64_t number) {
-  std::int64_t offset = 0;
-  for (int i = stack.rank; i-- > 0; number /= stack.extent[i]) offset += number % stack.extent[i] * stack.stride[i];
-  return offset;
 }
 
 }  // namespace
@@ -74,18 +58,13 @@ void launch_matmul(const CudaPlan& plan, const CudaLayout&, const Turn& turn, ch
   using namespace product;
   const DeviceResult& c = turn.result;
   for (std::int64_t matrix = 0; matrix < c.stack.count(); ++matrix) {
-    std::int64_t a = 0, b = 0, rest = matrix;
-    for (int i = c.stack.rank; i-- > 0; rest /= c.stack.extent[i]) {
-      a += rest % c.stack.extent[i] * c.a_step[i];
-      b += rest % c.stack.extent[i] * c.b_step[i];
-    }
-    const auto operand = [](const DeviceOperand& x, std::int64_t number) {
-      const char* const data = x.data + offset_of(x.stack, number);
+    const OperandsOf operands(turn, matrix);
+    const auto operand = [](const char* data, const DeviceOperand& x) {
       return OperandView{data, x.type, x.outer, x.inner, x.outer_stride, x.inner_stride};
     };
     const ResultView result{c.data + offset_of(c.stack, matrix), c.type, c.rows, c.columns, c.row_stride, c.column_stride};
     const bool counts = plan.promise.second == Second::overflows;
-    product::IntegerSum sum{{operand(turn.a, a), operand(turn.b, b), result}, 1, 0, 0};
+    product::IntegerSum sum{{operand(operands.a, turn.a), operand(operands.b, turn.b), result}, 1, 0, 0};
     sum.modulus = static_cast<std::int64_t>(plan.promise.modulus);
     const IntegersRan ran = multiply_integers(sum, Options{}, counts);
     if (counts) *reinterpret_cast<std::int64_t*>(turn.second.data) += ran.overflows;
@@ -165,17 +144,8 @@ struct Twice {
 };
 
 std::shared_ptr<const IntegerProblem> laid_out(const IntegerSum& sum, const Options& options) {
-  const cuda::Gpu gpu{90, 132, 100 * 1024};
   const auto plan = plan_for(integer_plan_options(options, sum.bits()), 53, sum.product.a.inner, false, {{&Alphabet::int8, 1.0}});
-  return lay_out(sum, options, plan, cuda::Kernel::mma_copy, gpu, cuda::Direct::where_it_pays);
-}
-
-// Calls launch(workspace).
-template <class Launch>
-void with_workspace(std::int64_t bytes, const Launch& launch) {
-  const std::unique_ptr<char[]> memory(new char[static_cast<std::size_t>(bytes) + 256]);
-  std::memset(memory.get(), kPoison, static_cast<std::size_t>(bytes) + 256);
-  launch(memory.get() + (256 - reinterpret_cast<std::uintptr_t>(memory.get()) % 256) % 256);
+  return lay_out(sum, options, plan, cuda::Kernel::mma_copy, kPlayedGpu, cuda::Direct::where_it_pays);
 }
 
 std::int64_t random_number() { return random_int(0, 1) == 0 ? random_int(-3, 3) : random_int(INT64_MIN, INT64_MAX); }

@@ -1,20 +1,16 @@
 // The launches of a product, or of a Gram matrix, give its bits, with kernels that run on the CPU: which copies are made, where
 // they lie, and which real product is multiplied. In place of the launches stand functions on memory of the host.
-#include <cstring>
-#include <memory>
-
 #include "arith/accuracy/bound.hpp"
 #include "arith/exact/conjugate.hpp"
 #include "arith/update/part_sum.hpp"
 #include "cuda/elementwise/matrices.hpp"
-#include "cuda/matmul.hpp"
 #include "cuda/multiply/registry.hpp"
 #include "plan/choice.hpp"
 #include "product/choose.hpp"
 #include "product/gpu/gram.hpp"
+#include "product/gpu/on_host.hpp"
 #include "product/gpu/problem.hpp"
 #include "product/gpu/sum.hpp"
-#include "product/gpu/twice.hpp"
 
 // The factors of an update, which it keeps as integers.
 namespace {
@@ -23,11 +19,6 @@ double number_of_parts(const ozfp4::FloatParts& x) {
   return x.is_negative ? -value : value;
 }
 }  // namespace
-
-extern "C" cudaError_t cudaMemsetAsync(void* data, int value, std::size_t bytes, cudaStream_t) {
-  std::memset(data, value, bytes);
-  return cudaSuccess;
-}
 
 namespace ozfp4::cuda {
 namespace {
@@ -109,13 +100,6 @@ void expand(const ComplexMatrices& from, char* to) {
   });
 }
 
-// The offset of the matrix of this number in a stack.
-std::int64_t offset_of(const Stack& stack, std::int64_t number) {
-  std::int64_t offset = 0;
-  for (int i = stack.rank; i-- > 0; number /= stack.extent[i]) offset += number % stack.extent[i] * stack.stride[i];
-  return offset;
-}
-
 }  // namespace
 
 void launch_copy(const MatrixExtents& extents, const StridedMatrices& from, const StridedMatrices& to, bool is_turned,
@@ -165,11 +149,7 @@ void launch_matmul(const CudaPlan& plan, const CudaLayout&, const Turn& turn, ch
   options.accuracy = promise.accuracy;
   options.rounding = promise.second == Second::upper ? Rounding::nearest : promise.rounding;
   for (std::int64_t matrix = 0; matrix < c.stack.count(); ++matrix) {
-    std::int64_t a = 0, b = 0, rest = matrix;
-    for (int i = c.stack.rank; i-- > 0; rest /= c.stack.extent[i]) {
-      a += rest % c.stack.extent[i] * c.a_step[i];
-      b += rest % c.stack.extent[i] * c.b_step[i];
-    }
+    const OperandsOf operands(turn, matrix);
     const auto result = [&](const DeviceResult& x) {
       return x.data == nullptr ? ResultMatrix{}
                                : ResultMatrix{x.data + offset_of(x.stack, matrix), x.row_stride, x.column_stride};
@@ -178,8 +158,8 @@ void launch_matmul(const CudaPlan& plan, const CudaLayout&, const Turn& turn, ch
     p.type = {c.type, false};
     p.m = c.rows, p.n = c.columns, p.k = turn.a.inner;
     p.alpha = 1.0;
-    p.a = {turn.a.data + offset_of(turn.a.stack, a), p.m, p.k, turn.a.outer_stride, turn.a.inner_stride, false};
-    p.b = {turn.b.data + offset_of(turn.b.stack, b), p.k, p.n, turn.b.inner_stride, turn.b.outer_stride, false};
+    p.a = {operands.a, p.m, p.k, turn.a.outer_stride, turn.a.inner_stride, false};
+    p.b = {operands.b, p.k, p.n, turn.b.inner_stride, turn.b.outer_stride, false};
     p.type_a = {turn.a.type, false};
     p.type_b = {turn.b.type, false};
     p.c = result(c);
@@ -213,22 +193,12 @@ struct OnHost {
 };
 
 DeviceSum laid_out(const Product& product, const Options& options) {
-  const cuda::Gpu gpu{90, 132, 100 * 1024};
   return lay_out_sum(product, options, [&](const Product& own, const Options& asked) {
     const auto plan = plan_for(asked, own.type.precision(), inner_of(own), is_paired(own), {{&Alphabet::int8, 1.0}});
     const bool may_be_direct = asked.accuracy != Accuracy::correct && random_int(0, 1) == 0;
-    return lay_out(own, asked, plan, cuda::Kernel::mma_copy, gpu,
+    return lay_out(own, asked, plan, cuda::Kernel::mma_copy, kPlayedGpu,
                    may_be_direct ? cuda::Direct::where_it_pays : cuda::Direct::never);
   });
-}
-
-// Calls launch(workspace).
-template <class Launch>
-void with_workspace(std::int64_t size, const Launch& launch) {
-  const auto bytes = static_cast<std::size_t>(size);
-  const std::unique_ptr<char[]> memory(new char[bytes + 256]);
-  std::memset(memory.get(), kPoison, bytes + 256);
-  launch(memory.get() + (256 - reinterpret_cast<std::uintptr_t>(memory.get()) % 256) % 256);
 }
 
 void multiply_there(const Product& given, const Options& options) {
