@@ -137,7 +137,7 @@ def test_factors_whose_workspace_is_asked_for(cuda: ctypes.CDLL) -> None:
     assert error.startswith("k: 2147483648 exceeds 2147479552")
 
 
-def test_what_a_gpu_does_not_do(cuda: ctypes.CDLL) -> None:
+def test_unsupported_calls_of_a_gpu(cuda: ctypes.CDLL) -> None:
     report = lib.new_report()
     status, error = call(cuda, asked=lib.options(report=ctypes.pointer(report)))
     assert status == lib.UNSUPPORTED
@@ -184,7 +184,7 @@ def test_addresses_are_named_whatever_the_order(cuda: ctypes.CDLL) -> None:
                 assert error == f"{name}: its address is not a multiple of 8"
 
 
-def test_where_bounds_go(cuda: ctypes.CDLL) -> None:
+def test_bad_addresses_of_bounds(cuda: ctypes.CDLL) -> None:
     for given, text in (
         ({"bound": 256, "ld_bound": 3}, "options.ld_bound: 3 is less than 4"),
         ({"bound": 260}, "options.bound: its address is not a multiple of 8"),
@@ -236,7 +236,7 @@ def test_arguments_of_integers(library: ctypes.CDLL, name: str, value: Any, text
     check_refused(library, integers(library, **{name: value}), text)
 
 
-def test_what_a_gpu_does_not_do_with_integers(cuda: ctypes.CDLL) -> None:
+def test_unsupported_calls_of_integers_on_a_gpu(cuda: ctypes.CDLL) -> None:
     report, count = lib.new_report(), ctypes.c_int64()
     place = ctypes.pointer(count)
     for asked, changes, status, text in (
@@ -357,7 +357,7 @@ def test_an_empty_product_needs_no_device(cuda: ctypes.CDLL) -> None:
     assert own_workspace(cuda, m=0, a=None, b=None, c=None)[::2] == (lib.OK, 0)
 
 
-def test_where_repairs_are_told(cuda: ctypes.CDLL) -> None:
+def test_bad_addresses_of_repair_counts(cuda: ctypes.CDLL) -> None:
     def told(address: int) -> lib.Options:
         return lib.options(repaired=ctypes.cast(address, ctypes.POINTER(ctypes.c_int64)))
 
@@ -369,7 +369,7 @@ def test_where_repairs_are_told(cuda: ctypes.CDLL) -> None:
     assert (status == lib.NO_DEVICE) == error.startswith("cuda: ")
 
 
-def test_without_a_device(cuda: ctypes.CDLL) -> None:
+def test_calls_without_a_device(cuda: ctypes.CDLL) -> None:
     for kind in lib.LETTERS:
         status, error, size = own_workspace(cuda, kind)
         if status == lib.OK:

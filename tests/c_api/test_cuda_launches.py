@@ -112,7 +112,7 @@ def test_graphs_of_integers(cuda: Any, entry: str, extent: int) -> None:
 
 
 @pytest.mark.parametrize("dtype", lib.LETTERS)
-def test_what_is_prepared_on_one_stream_is_multiplied_on_another(cuda: Any, dtype: str) -> None:
+def test_prepared_operands_on_another_stream(cuda: Any, dtype: str) -> None:
     import torch
 
     a, b, c = (normal(*s, dtype=dtype) for s in ((90, 200), (200, 80), (90, 80)))
@@ -153,7 +153,7 @@ def test_what_is_prepared_on_one_stream_is_multiplied_on_another(cuda: Any, dtyp
     "extents", [(60, 40, 50), (500, 300, 400), (3000, 20, 90)]
 )  # one launch, stages, tiles
 @pytest.mark.parametrize("deep", [0, 300])
-def test_how_many_entries_nothing_certified(cuda: Any, deep: int, extents: Any, beta: float) -> None:
+def test_repairs_are_counted_on_the_device(cuda: Any, deep: int, extents: Any, beta: float) -> None:
     m, k, n = extents
     a, b, before = (abs(normal(*s)) for s in ((m, k), (k, n), (m, n)))
     a, b = (np.ldexp(x, RNG.integers(-deep, deep + 1, x.shape)) for x in (a, b))
@@ -193,7 +193,7 @@ def test_repairs_of_all_blocks_of_a_gram_matrix_are_told(cuda: Any) -> None:
 
 
 @pytest.mark.parametrize("dtype", ["int8", "uint16", "int32", "uint64", "int64"])
-def test_how_many_integers_do_not_fit(cuda: Any, dtype: str) -> None:
+def test_overflows_are_counted_on_the_device(cuda: Any, dtype: str) -> None:
     limits = np.iinfo(dtype)
     large = (515, 1030, 390)
     for (m, k, n), backend in (
@@ -247,7 +247,7 @@ def test_a_limit_that_a_factor_with_both_parts_keeps(cuda: Any) -> None:
     assert lib.same_bits(c, before)
 
 
-def test_what_needs_no_workspace_takes_null(cuda: Any) -> None:
+def test_null_workspace_where_none_is_needed(cuda: Any) -> None:
     a, b, c = (normal(*s, dtype="complex128") for s in ((20, 10), (10, 30), (20, 30)))
     expected = ozfp4.gemm(0, a, b, 1 + 2j, c)
     launch = Launch(cuda.library, "zgemm", product(a, b, c, ONE, BOTH), None, None)

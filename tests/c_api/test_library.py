@@ -86,7 +86,7 @@ def test_versions_agree(library: ctypes.CDLL) -> None:
 
 
 @pytest.mark.parametrize("calls", ["host"], indirect=True)  # reports are for it
-def test_what_was_measured_counts(
+def test_measured_rates_choose_the_backend(
     library: ctypes.CDLL, gemm: Callable[..., lib.Array], tmp_path: Path
 ) -> None:
     a, report = np.ones((9, 9)), lib.new_report()

@@ -180,7 +180,7 @@ def test_integer_updates(calls: Any) -> None:
 
 
 @on_the_host
-def test_what_an_integer_update_takes_is_reported(calls: Any) -> None:
+def test_workspace_of_an_integer_update_is_reported(calls: Any) -> None:
     x = np.ones((50, 40), np.int64)
     report = lib.new_report()
     asked = lib.options(report=ctypes.pointer(report))
@@ -290,7 +290,7 @@ def test_prepared_operands(calls: Any, expect: Any, order: str, dtype: str, accu
         calls.release(x)
 
 
-def test_what_a_prepared_operand_was_not_prepared_for(calls: Any) -> None:
+def test_prepared_operands_refuse_other_calls(calls: Any) -> None:
     rng = np.random.default_rng(8)
     left = prepare(calls, normal(rng, (4, 6), "float64"), lib.LEFT, "row", lib.NONE)
     right = prepare(calls, normal(rng, (6, 5), "float32"), lib.RIGHT, "row", lib.NONE)

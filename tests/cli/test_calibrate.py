@@ -39,7 +39,7 @@ def forget_and_choose() -> str:
     return ozfp4.plan(64, 64, 64, accuracy="scaled").backend
 
 
-def test_what_is_found_is_shown_kept_and_taken(capsys: pytest.CaptureFixture[str]) -> None:
+def test_rates_are_shown_kept_and_taken(capsys: pytest.CaptureFixture[str]) -> None:
     assert forget_and_choose() == "fp64"
     assert main(["calibrate"]) == 0
     text = capsys.readouterr().out
@@ -50,7 +50,7 @@ def test_what_is_found_is_shown_kept_and_taken(capsys: pytest.CaptureFixture[str
     assert forget_and_choose() == "int8"
 
 
-def test_what_is_measured_holds_for_its_number_of_threads(variables: Callable[..., None]) -> None:
+def test_rates_hold_for_their_number_of_threads(variables: Callable[..., None]) -> None:
     """Within a process, too, whatever told it the number."""
     rng = np.random.default_rng(0)
     a, b = rng.standard_normal((2, 9, 9))
@@ -72,7 +72,7 @@ def test_what_is_measured_holds_for_its_number_of_threads(variables: Callable[..
     assert "(measured on this machine with 1 thread)" in reason(1)
 
 
-def test_what_makes_no_sense_or_is_of_another_machine_is_ignored() -> None:
+def test_broken_and_foreign_files_are_ignored() -> None:
     assert main(["calibrate", "--device", "cpu"]) == 0
     file = Path(_core.measured_file())
     lines = file.read_text()
@@ -141,7 +141,7 @@ def test_the_gpu_that_serves_is_measured(
     assert "GPU 1\tthin\t500000\n" in Path(_core.measured_file()).read_text()
 
 
-def test_a_gpu_by_its_ways(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_factors_of_a_gpus_ways(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every way takes 30 microseconds here, twice the model's; tiles are never made."""
     what: list[dict[str, Any]] = []
 

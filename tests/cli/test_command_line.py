@@ -189,7 +189,7 @@ COMMANDS = ("selftest --short", "plan 64 64 64", "calibrate --device cpu", "exec
 
 
 @pytest.mark.parametrize(("variable", "value", "complaint"), WRONG_KERNELS)
-def test_what_does_not_multiply_here_is_told_in_one_line(variable: str, value: str, complaint: str) -> None:
+def test_missing_kernels_are_told_in_one_line(variable: str, value: str, complaint: str) -> None:
     program = (
         "import sys\n"
         "from ozfp4._cli import main\n"
@@ -208,9 +208,7 @@ def test_what_does_not_multiply_here_is_told_in_one_line(variable: str, value: s
 
 
 @pytest.mark.parametrize(("variable", "value", "complaint"), WRONG_KERNELS)
-def test_info_says_what_does_not_multiply_here_and_all_else(
-    variable: str, value: str, complaint: str
-) -> None:
+def test_info_names_missing_kernels(variable: str, value: str, complaint: str) -> None:
     done = run_module("info", env={**os.environ, variable: value})
     assert done.returncode == 2
     assert done.stderr.startswith(f"ozfp4 info: {variable}: {complaint}")

@@ -30,16 +30,6 @@ def test_what_auto_takes(capsys: pytest.CaptureFixture[str]) -> None:
     assert text.endswith(" TOPS (typical figures of a thread))\n")
 
 
-@pytest.mark.parametrize("size", ["1", "65536", "1000000"])
-def test_no_line_is_longer_than_a_hundred(size: str, capsys: pytest.CaptureFixture[str]) -> None:
-    for arguments in ([], ["--family", "paper-karatsuba"], ["--scheme", "I"]):
-        if size == "1000000" and arguments:
-            continue  # beyond their limits of K
-        assert main(["plan", size, *arguments]) == 0
-        printed = capsys.readouterr().out.splitlines()
-        assert max(len(line) for line in printed if not line.startswith("the CPU:")) <= 100
-
-
 def test_another_family_where_it_is_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["plan", "64", "--family", "paper"]) == 0
     text = capsys.readouterr().out

@@ -52,13 +52,13 @@ def test_the_least_size_that_gains_is_found(
     assert len(machine.sizes) <= 6  # of nine
 
 
-def test_what_takes_long_is_not_measured(measured: Callable[..., tuple[Machine, Any]]) -> None:
+def test_slow_products_are_not_measured(measured: Callable[..., tuple[Machine, Any]]) -> None:
     machine, found = measured(1024, rate=2)  # 0.54 s at 1024^3 and 0.45 s at 768^3
     assert max(machine.sizes) == 768
     assert set(found.values()) == {None}
 
 
-def test_what_is_kept_is_what_others_read(variables: Callable[..., None], tmp_path: Path) -> None:
+def test_kept_thresholds_are_read_back(variables: Callable[..., None], tmp_path: Path) -> None:
     variables(OZFP4_CACHE_DIR=str(tmp_path / "cache"))
     none = dict.fromkeys(thresholds.DTYPES)
     assert keep("NVIDIA H200", {**none, "float64": 4096})

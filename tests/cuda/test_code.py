@@ -47,7 +47,7 @@ def test_short_lines_are_scaled_and_encoded_in_one_launch_by_code_with_clusters(
     assert about["scales_and_encodes"] == (PTX >= 90)
 
 
-def test_long_lines_never_are():
+def test_long_lines_are_scaled_and_encoded_in_two_launches():
     about = layout_of(19, 40_000, 23, backend="int8")
     assert not about["scales_and_encodes"]
 

@@ -31,7 +31,7 @@ def test_pieces_have_the_bits_of_the_whole(seed, backend):
 
 @pytest.mark.parametrize("accuracy", ["scaled", "standard", "correct"])
 @pytest.mark.parametrize("kind", ["normal", "spread", "special"])
-def test_larger(accuracy, kind):
+def test_larger_products_by_pieces(accuracy, kind):
     for m, n, cuts in ((300, 517, (4096, 1000, 0, 7)), (65, 1030, (70000, 30000)), (1, 1, (1, 0, 2))):
         for seed in range(2):
             check(

@@ -231,7 +231,7 @@ def test_every_stage_is_waited_for():
     run_first_products("nothing", OZFP4_DEBUG="sync")
 
 
-def test_factors_that_are_none(short):
+def test_bad_factors_are_refused(short):
     a, b = draw(16, 16), draw(16, 16)
     ozfp4.gemm(2, a, b)
     assert len(short) == 1
@@ -279,7 +279,7 @@ def test_threads_that_are_the_first_on_a_stream():
             assert_same_bits(c.cpu(), right)
 
 
-def test_nothing_is_kept_of_a_product():
+def test_no_memory_is_kept_after_a_product():
     a, b = draw(300, 300), draw(300, 300)
     ozfp4.matmul(a, b)
     ozfp4.gemm(2, a, b, 1, a)

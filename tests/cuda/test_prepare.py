@@ -85,7 +85,7 @@ def test_views_conjugates_and_broadcast_stacks(other):
     assert chosen.prepare(b[:1].expand(4, 60, 50), "right", **given).nbytes == once
 
 
-def test_it_says_what_it_is():
+def test_attributes_of_a_prepared_operand():
     b = draw(300, 200, dtype=torch.float64)
     y = chosen.prepare(b, "right")
     assert (y.shape, y.dtype, y.side, y.device) == ((300, 200), torch.float64, "right", "cuda:0")
@@ -103,7 +103,7 @@ def test_it_says_what_it_is():
 
 
 @each_dtype
-def test_changes_are_noticed(dtype):
+def test_changes_of_a_prepared_tensor_are_refused(dtype):
     a, b = draw(30, 300, dtype=dtype), draw(300, 200, dtype=dtype)
     x, y = chosen.prepare(a, "left"), chosen.prepare(b, "right")
     assert_same_bits(chosen.matmul(a, y).cpu(), chosen.matmul(a, b).cpu())

@@ -74,7 +74,7 @@ def test_the_short_form_is_short(pair):
     assert 0 < guard.test(pair, short=True).cases <= 20
 
 
-def test_what_a_verdict_depends_on():
+def test_facts_of_a_verdict():
     facts = extension.require_cuda().device_facts(0)
     assert list(facts) == ["device", "driver", "build"]
     assert facts["device"].startswith(torch.cuda.get_device_name(0))
@@ -166,7 +166,7 @@ def test_planes_of_a_kernel_that_fails_later_are_refused(break_kernels):
         ozfp4.matmul(a, prepared)
 
 
-def test_all_wrong_is_refused(break_kernels):
+def test_products_without_a_right_kernel_are_refused(break_kernels):
     break_kernels(lambda pair: True)
     a, b = on_device()
     out = torch.full((40, 40), 7.0, dtype=torch.float64, device=DEVICE)

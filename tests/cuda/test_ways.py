@@ -35,7 +35,7 @@ def test_the_way_of_the_least_factor_is_taken(way: str, measured) -> None:
     assert_same_bits(out.cpu().numpy(), ozfp4.matmul(a, b, accuracy="scaled"))
 
 
-def test_what_a_way_takes_over_its_model(measured) -> None:
+def test_factors_of_ways_over_their_models(measured) -> None:
     measured({})
     factors = {way: calibrate.factor_of(way) for way in ("direct", "stages")}
     assert all(factor is not None and factor > 0 for factor in factors.values())

@@ -39,7 +39,7 @@ REAL = COMPLEX.real.contiguous()
     ],
 )
 @pytest.mark.parametrize("stays", [False, True])
-def test_the_core_reads_what_stays(
+def test_entries_of_a_prepared_tensor_are_copied_unless_they_stay(
     x: Any, side: str, other: str, is_read: bool, stays: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It reads the entries again, unless it copies them; those that do not stay may be changed by whoever passed them."""

@@ -93,7 +93,7 @@ def test_factors_that_64_bits_do_not_hold(core: IntegerCore) -> None:
     assert core.calls[-1]["b"].dtype == torch.uint64
 
 
-def test_truth(core: IntegerCore) -> None:
+def test_updates_of_truth_values(core: IntegerCore) -> None:
     rng = np.random.default_rng(1)
     a, b, c = rng.random((4, 3)) < 0.4, rng.random((3, 5)) < 0.4, rng.random((4, 5)) < 0.3
     for alpha, beta in ((1, 1), (0, 1), (1, 0), (0, 0)):

@@ -114,7 +114,7 @@ UNEVEN = {2: "5, (3, 2); those of the ranks are (2, 3)", 3: "7, (3, 3, 1); those
 
 
 @pytest.mark.parametrize("name", OTHERWISE)
-def test_what_differs_is_raised_by_all(failing: Ranks, name: str) -> None:
+def test_different_arguments_are_raised_by_all(failing: Ranks, name: str) -> None:
     size = failing.size
     found = failing.run(differ, name)
     assert found == [found[0]] * size
@@ -198,7 +198,7 @@ def refuse(here: Here, name: str) -> tuple[str, bool]:
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_what_one_rank_refuses_is_raised_by_all(failing: Ranks, name: str) -> None:
+def test_refusals_of_one_rank_are_raised_by_all(failing: Ranks, name: str) -> None:
     found = failing.run(refuse, name)
     assert all(is_unchanged for _, is_unchanged in found)
     texts = [text for text, _ in found]
@@ -248,7 +248,7 @@ def break_product(here: Here, where: str, result: str) -> str:
     return said(here, call, (agree, "LEAST_CONFIRMED", 1), (gathered, "torch", Torch(empty=short)))
 
 
-def test_a_product_that_fails_is_known_where_its_entries_were_to_go(failing: Ranks) -> None:
+def test_a_failed_product_is_raised_by_its_receivers(failing: Ranks) -> None:
     own = "BrokenError: no more"
     told = alike(failing, f"RuntimeError: rank 1 refused: {own}", own)
     assert failing.run(break_product, "product", "replicated") == told
@@ -283,7 +283,7 @@ def remembered(here: Here) -> list[int]:
     return exchanges(*operands(here), [{}, {}, first, first, {"whole": whole}])
 
 
-def test_what_was_agreed_upon_needs_no_exchange_where_that_is_asked_for(pair: Ranks) -> None:
+def test_remembered_agreements_need_no_exchange(pair: Ranks) -> None:
     assert pair.run(remembered) == [[1, 1, 1, 0, 1]] * 2
 
 

@@ -42,7 +42,7 @@ def problem(
         ((32768, 32768, 32768), ("replicated", "replicated"), "replicated", -2, 32768**2 * 4),
     ],
 )
-def test_which_way(
+def test_chosen_ways_and_received_bytes(
     shape: tuple[int, int, int], layout: tuple[str, str], result: str, axis: int | None, received: int
 ) -> None:
     way = cost.choose(problem(2, *shape, layout, result), "auto", False, False)

@@ -340,7 +340,7 @@ def test_gradients_of_nothing(meshed: tuple[Ranks, tuple[int, ...]], words: str)
     assert ranks.run(gradients_of_nothing, mesh, words) == [[]] * ranks.size
 
 
-def test_where_results_lie() -> None:
+def test_placements_of_results() -> None:
     """Nothing moves that need not, and where the inner dimension is cut no rank has the whole product."""
     found, other = group(2).run(natural_placements)
     assert found == other
@@ -357,7 +357,7 @@ def test_where_results_lie() -> None:
     }
 
 
-def test_what_is_exchanged() -> None:
+def test_collectives_of_products() -> None:
     for found in group(2).run(exchanges):
         assert found == {"RR": 0, "S1R": 0, "RS1": 0, "S2S0": 2}
 
@@ -411,7 +411,7 @@ def test_emulate_leaves_them_to_torch() -> None:
         assert sum(row[2] for row in rows if row[1]) == 1, rows
 
 
-def test_where_torch_compiles() -> None:
+def test_compiled_products() -> None:
     group(2).run(compiled)
 
 

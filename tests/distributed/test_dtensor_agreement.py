@@ -84,7 +84,7 @@ def check_raised_by_all(ranks: Ranks, extents: tuple[int, ...], name: str) -> No
 
 
 @pytest.mark.parametrize("name", OTHERWISE)
-def test_what_differs_is_raised_by_all(failing: Ranks, name: str) -> None:
+def test_different_arguments_are_raised_by_all(failing: Ranks, name: str) -> None:
     check_raised_by_all(failing, (failing.size,), name)
 
 
@@ -204,7 +204,7 @@ def put_otherwise(here: Here, name: str) -> list[str]:
 
 
 @pytest.mark.parametrize("name", ["strides", "numbers", "placements"])
-def test_what_no_message_tells_apart_is_one_call(pair: Ranks, name: str) -> None:
+def test_equal_calls_in_other_words_are_one_call(pair: Ranks, name: str) -> None:
     assert pair.run(put_otherwise, name) == [["", ""]] * 2
 
 

@@ -182,7 +182,7 @@ def malformed(here: Here, whole: Any) -> str:
 
 
 @pytest.mark.parametrize("whole", [(4, 5), ((4, 5), None), ((4, 5), ("x", 3))])
-def test_a_whole_that_is_none(pair: Ranks, whole: Any) -> None:
+def test_bad_whole_shapes_are_refused(pair: Ranks, whole: Any) -> None:
     found = pair.run(malformed, whole)
     assert found[0].startswith("RuntimeError: rank 1 refused: ")
     assert found[1].startswith(("TypeError: ", "ValueError: "))
@@ -211,7 +211,7 @@ def first_with_out(here: Here) -> list[str]:
     return found
 
 
-def test_what_ranks_may_pass_alone_is_no_other_call(pair: Ranks) -> None:
+def test_out_and_grad_mode_may_differ_between_ranks(pair: Ranks) -> None:
     first, second = pair.run(first_with_out)
     assert first[:2] == ["", ""]
     assert first[2].startswith("ValueError: out: ")

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 import time
-from pathlib import Path
 
 import pytest
 import torch
 import torch.distributed as dist
-from ranks import FAILING, KINDS, PAIRS, Here, Ranks, RanksError, group, named
+from ranks import Here, Ranks, RanksError, group
 
 
 def sums(here: Here, value: float) -> float:
@@ -33,14 +32,6 @@ def end(here: Here, who: int) -> int:
 def wait(here: Here) -> None:
     if here.rank == 1:
         time.sleep(60)
-
-
-def test_groups_on_gpus_are_picked_by_their_names() -> None:
-    """As benchmarks/device.sh does: -k cuda."""
-    for kind in (*KINDS, *PAIRS, *FAILING):
-        assert ("cuda" in named(kind)) == (kind[0] != "cpu")
-    script = (Path(__file__).parents[2] / "benchmarks" / "device.sh").read_text(encoding="utf-8")
-    assert "tests/distributed -k cuda " in script
 
 
 def test_values(ranks: Ranks) -> None:

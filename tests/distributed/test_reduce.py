@@ -120,7 +120,7 @@ def public_cases(here, first, count):
     return served
 
 
-def test_all_that_is_asked_for(ranks):
+def test_reduced_products_of_any_operands(ranks):
     count = 120 if ranks.size <= 4 else 50
     served = ranks.run(public_cases, 0, count)
     assert served == [served[0]] * ranks.size
@@ -142,7 +142,7 @@ def refusals(here):
     return said
 
 
-def test_what_is_not_served_is_refused_alike(ranks):
+def test_unsupported_options_are_refused_by_all(ranks):
     said = ranks.run(refusals)
     assert said == [said[0]] * ranks.size
 
@@ -180,18 +180,18 @@ def test_ranks_that_would_differ_raise_on_all():
     assert "rank 1 refused: RuntimeError: its kernel failed" in said[0][1]
 
 
-def test_floats(ranks):
+def test_reduced_products_of_floats(ranks):
     count = 150 if ranks.size <= 4 else 60
     assert ranks.run(float_cases, 1000 * ranks.size, count) == [count] * ranks.size
 
 
 @pytest.mark.parametrize("is_hidden", [True, False])
-def test_floats_in_blocks(ranks, is_hidden):
+def test_reduced_products_in_blocks(ranks, is_hidden):
     """Blocks of a few columns, which travel under products or between them, and whole lines a few at a time."""
     count = 40 if ranks.size <= 4 else 15
     limits = (64, 2, 100, is_hidden)
     assert ranks.run(float_cases, 1000 * ranks.size, count, limits) == [count] * ranks.size
 
 
-def test_integers(ranks):
+def test_reduced_products_of_integers(ranks):
     assert ranks.run(integer_cases, 0, 60) == [60] * ranks.size

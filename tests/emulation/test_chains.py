@@ -104,7 +104,7 @@ def test_each_call_in_the_program_is_a_place() -> None:
     assert counts(scope) == (4, 2)
 
 
-def test_always_leaves_nothing() -> None:
+def test_mode_always_ignores_repairs() -> None:
     with ozfp4.emulate(mode="always") as scope:
         for _ in range(3):
             by_numpy(COVARIANCE), by_torch(COVARIANCE)
@@ -194,7 +194,7 @@ def test_nothing_is_enqueued_until_the_first_count_is_there(device: Device) -> N
     assert asked(device, 2) == [chains.MANY] * 2
 
 
-def test_a_graph_has_what_is_known(device: Device) -> None:
+def test_graphs_take_what_is_known_of_a_place(device: Device) -> None:
     device.is_captured = True
     assert asked(device, 2) == ["ours"] * 2
     assert device.enqueued == []  # nothing tells
@@ -209,7 +209,7 @@ def test_a_graph_has_what_is_known(device: Device) -> None:
     assert asked(device, 2) == [chains.MANY] * 2
 
 
-def test_what_tells_nothing_is_not_awaited(device: Device) -> None:
+def test_products_without_a_count_are_not_awaited(device: Device) -> None:
     device.tells = False
     assert asked(device, 3) == ["ours"] * 3
 

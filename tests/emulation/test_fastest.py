@@ -56,7 +56,7 @@ def test_the_least_extent_decides(on_h200: None) -> None:
     assert choice.decide(on_gpu(6144, 8192, 8192), correct).take
 
 
-def test_a_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_thresholds_of_a_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[tuple[Any, ...]] = []
 
     def threshold(*arguments: Any) -> int | None:
@@ -72,7 +72,7 @@ def test_a_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
     assert set(asked) == {("", dtype, 0, False) for dtype in ("float64", "complex128")}
 
 
-def test_what_calibration_keeps_counts(cache: Path) -> None:
+def test_thresholds_of_a_calibration_are_taken(cache: Path) -> None:
     cache.mkdir()
     (cache / "calibration").write_text(f"{_core.cpu_name()}\tfloat64\t100\n")
     ozfp4.read_environment()
@@ -90,7 +90,7 @@ def test_other_products_than_those_of_the_thresholds_are_left(keywords: Any, on_
     assert decision == (False, f"no threshold is known for {name} of the caller's own")
 
 
-def test_other_reasons(on_h200: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reasons_beside_thresholds(on_h200: None, monkeypatch: pytest.MonkeyPatch) -> None:
     assert choice.decide(on_gpu(2, 2, 2, "int64"), OPTIONS) == (
         True,
         "torch has no product of integers on a GPU",

@@ -46,7 +46,7 @@ def scopes() -> ContextVar[Any]:
 KEY = ("f", A.shape, B.shape, torch.float64, -1, None)
 
 
-def test_what_is_left_goes_on_and_is_counted(scopes: Any) -> None:
+def test_known_keys_go_on_and_are_counted(scopes: Any) -> None:
     f, calls = Standing(scopes), _core.Calls()
     left = scopes.get().left_by_name
     assert f(A, B) == "otherwise"
@@ -87,7 +87,7 @@ def test_operands_by_their_names_are_put_in_their_places(scopes: Any, given: Any
     assert f(*given, **named)[1] == {"out": 5}
 
 
-def test_what_is_no_product_of_plain_tensors_goes_on(scopes: Any) -> None:
+def test_other_operands_go_on(scopes: Any) -> None:
     class Other(torch.Tensor):
         pass
 
@@ -106,7 +106,7 @@ def test_keys_differ_by_all_that_decides(scopes: Any) -> None:
     assert f.key(A + 1, B.mT.contiguous().mT) == keys[0]
 
 
-def test_of_other_arguments_what_is_asked_for(scopes: Any) -> None:
+def test_keys_hold_further_arguments(scopes: Any) -> None:
     by_name = Standing(scopes, "bias")
     cases = [
         ((A, B), {}),
@@ -132,7 +132,7 @@ def test_arguments_that_cannot_be_read_are_torchs(scopes: Any, error: type[Excep
     assert Standing(scopes, fail)(A, B) == ((A, B), {})
 
 
-def test_other_errors_are_seen(scopes: Any) -> None:
+def test_errors_of_forms_are_raised(scopes: Any) -> None:
     def fail(args: Any, named: Any) -> Any:
         raise KeyboardInterrupt
 

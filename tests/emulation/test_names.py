@@ -140,7 +140,7 @@ FORMS: dict[str, tuple[Make, Make, list[tuple[int, ...]], str, tuple[int, int, i
 @on_devices
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("dtype", [REAL, COMPLEX, torch.float32, torch.int64])
-def test_bits_of_what_is_faster(device: str, told: Any, form: str, dtype: Any) -> None:
+def test_taken_products_have_the_bits_of_ozfp4(device: str, told: Any, form: str, dtype: Any) -> None:
     function, ours, shapes, operation, extents = FORMS[form]
     if dtype == torch.int64:
         operands = [torch.randint(-(2**62), 2**62, shape).to(device) for shape in shapes]
@@ -159,7 +159,7 @@ def test_bits_of_what_is_faster(device: str, told: Any, form: str, dtype: Any) -
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_what_is_left_is_torchs(told: Any, form: str) -> None:
+def test_left_products_have_the_bits_of_torch(told: Any, form: str) -> None:
     function, _, shapes, operation, _ = FORMS[form]
     told(lambda problem: False)
     operands = [entries(*shape) for shape in shapes]
@@ -183,7 +183,7 @@ def test_no_other_operation_is_looked_at() -> None:
 # ---- Gradients
 
 
-def test_gradients_of_what_is_caught(told: Any) -> None:
+def test_gradients_of_taken_products(told: Any) -> None:
     x, w = entries(6, 40).requires_grad_(), entries(40, 5).requires_grad_()
     start = entries(6, 5)
     with ozfp4.emulate() as scope:
@@ -241,7 +241,7 @@ def test_tensors_of_inference_are_torchs_to_refuse(told: Any) -> None:
     assert bool((out == 4).all())
 
 
-def test_what_is_written_is_counted_and_refused_as_by_torch(told: Any) -> None:
+def test_out_and_in_place_results_are_checked_as_by_torch(told: Any) -> None:
     a, b = entries(4, 4), entries(4, 4)
     out = torch.full((4, 4), NOISE, dtype=REAL)
     strided = torch.full((4, 4), NOISE, dtype=REAL).mT
@@ -503,7 +503,7 @@ def test_tables_of_functions_have_what_stands_there() -> None:
             assert copy.deepcopy(function) == function
 
 
-def test_nothing_is_caught_where_torch_compiles(told: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_product_is_taken_where_torch_compiles(told: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     a = entries(4, 4)
     monkeypatch.setattr(names, "is_compiling", lambda: True)
     with ozfp4.emulate() as scope:
@@ -511,7 +511,7 @@ def test_nothing_is_caught_where_torch_compiles(told: Any, monkeypatch: pytest.M
     assert scope.summary.rows == ()
 
 
-def test_what_ozfp4_calls_is_in_no_scope(told: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_products_within_ozfp4_are_in_no_scope(told: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     a = entries(4, 4)
     monkeypatch.setattr(operators, "matmul", lambda x, y: torch.matmul(x, y))
     with ozfp4.emulate() as scope:

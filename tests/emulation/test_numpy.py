@@ -79,7 +79,7 @@ CALLS: dict[str, tuple[Callable[[], Any], Callable[[], Any], int]] = {
 
 
 @pytest.mark.parametrize("name", CALLS)
-def test_bits(name: str) -> None:
+def test_emulated_functions_have_the_bits_of_ozfp4(name: str) -> None:
     call, ours, size = CALLS[name]
     plain, expected = call(), ours()
     with ozfp4.emulate(mode="always") as scope:
@@ -103,7 +103,7 @@ def test_what_numpy_linalg_makes_of_them() -> None:
     assert scope.summary.caught == 4
 
 
-def test_out() -> None:
+def test_out_of_numpys_functions() -> None:
     expected = ozfp4.matmul(A, B)
     for function in (np.matmul, np.dot):
         out = np.full((7, 5), -7.25)
@@ -123,7 +123,7 @@ def test_out() -> None:
 
 
 @pytest.mark.filterwarnings("ignore:the matrix subclass")
-def test_what_numpy_has_to_see_to_itself() -> None:
+def test_unsupported_calls_go_to_numpy() -> None:
     masked, table = np.ma.masked_array(A), np.asmatrix(A)
     objects, halves = A.astype(object), np.ones((3, 4), np.float16)
     calls: list[Callable[[], Any]] = [
@@ -205,7 +205,7 @@ def test_names_are_restored() -> None:
     check_restored()
 
 
-def test_what_others_set_meanwhile_stays() -> None:
+def test_names_set_by_others_stay() -> None:
     def mine() -> None:
         pass
 

@@ -60,7 +60,7 @@ UPDATES = [name for name in PRODUCTS if name.startswith(("add", "badd"))]
 @on_devices
 @pytest.mark.parametrize("name", PRODUCTS)
 @pytest.mark.parametrize("dtype", [REAL, COMPLEX, torch.float32, torch.complex64, torch.int64])
-def test_bits(device: str, name: str, dtype: Any) -> None:
+def test_emulated_operators_have_the_bits_of_ozfp4(device: str, name: str, dtype: Any) -> None:
     function, ours, shapes = PRODUCTS[name]
     if dtype == torch.int64:
         operands = [torch.randint(-(2**62), 2**62, shape).to(device) for shape in shapes]
@@ -81,7 +81,7 @@ def test_bits(device: str, name: str, dtype: Any) -> None:
 @on_devices
 @pytest.mark.parametrize("name", UPDATES)
 @pytest.mark.parametrize(("alpha", "beta"), [(-1.5, 0.25), (1, 0), (0, 2)])
-def test_factors(device: str, name: str, alpha: float, beta: float) -> None:
+def test_factors_of_updates(device: str, name: str, alpha: float, beta: float) -> None:
     function, ours, shapes = PRODUCTS[name]
     operands = [entries(*shape, device=device) for shape in shapes]
     if beta == 0:
@@ -241,7 +241,7 @@ COMPOSED: dict[str, Callable[[Any, Any], Any]] = {
 
 @on_devices
 @pytest.mark.parametrize("name", COMPOSED)
-def test_what_is_made_of_products_in_every_mode(device: str, name: str) -> None:
+def test_composed_operators_in_every_mode(device: str, name: str) -> None:
     a, b = entries(7, 31, device=device), entries(31, 5, device=device)
     expected = ozfp4.matmul(a, b)
     for mode in (torch.enable_grad, torch.no_grad, torch.inference_mode):

@@ -67,7 +67,7 @@ class Handing(Wrapper):
         return cls(func(*(x.inner if isinstance(x, cls) else x for x in args), **(kwargs or {})))
 
 
-def test_what_wrappers_and_modes_make_of_products() -> None:
+def test_wrapper_subclasses_and_modes() -> None:
     for kind in (Wrapper, Handing):
         found, summary = scoped(lambda kind=kind: kind(A) @ kind(W))
         assert type(found) is kind

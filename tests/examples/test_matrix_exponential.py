@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import mpmath
 import numpy as np
 import pytest
-import scipy.linalg
-from double_words import in_float64, rounded_once
+from double_words import rounded_once
 from matrix_exponential import expm, halvings, taylor
 
 WARD = np.array([[-131.0, 19.0, 18.0], [-390.0, 56.0, 54.0], [-387.0, 57.0, 52.0]])  # Ward (1977)
@@ -27,30 +25,12 @@ def triangular(n: int) -> np.ndarray:
 CASES = {"Ward": WARD, "Moler": LIMIT, "Grcar": -4 * grcar(20), "triangular": triangular(12)}
 
 
-def largest_error(found: np.ndarray, real: np.ndarray) -> float:
-    return float((abs(found - real)[real != 0] / abs(real)[real != 0]).max())
-
-
 @pytest.mark.parametrize("name", CASES)
 def test_two_words_are_the_real_exponential_rounded_once(name: str, reals: Any) -> None:
     a = CASES[name]
     before = a.copy()
     assert (expm(a) == reals.rounded(reals.matrix(a).exp())).all()
     assert (a == before).all()
-
-
-@pytest.mark.parametrize("name", ["Ward", "triangular"])
-def test_float64_loses_digits(name: str, reals: Any) -> None:
-    a = CASES[name]
-    real = reals.rounded(reals.matrix(a).exp())
-    for found in (
-        scipy.linalg.expm(a),
-        expm(a, words=1, update=in_float64),
-        expm(a, words=2, update=in_float64),
-    ):
-        assert largest_error(found, real) > 2.0**-48
-    # One word that is rounded once is no remedy: what is stored between two products is.
-    assert largest_error(expm(a, words=1), real) > 2.0**-48
 
 
 def test_the_polynomial_has_106_bits(reals: Any) -> None:
@@ -60,12 +40,6 @@ def test_the_polynomial_has_106_bits(reals: Any) -> None:
     high, low = taylor((x,), 2, rounded_once)
     wrong = reals.matrix(x).exp() - reals.matrix(high) - reals.matrix(low)
     assert max(abs(float(v)) for v in wrong.entries()) < 2.0**-104
-
-
-def test_mpmath_gives_the_same() -> None:
-    with mpmath.workdps(60):
-        real = mpmath.expm(mpmath.matrix(WARD.tolist()))
-        assert expm(WARD).tolist() == [[float(real[i, j]) for j in range(3)] for i in range(3)]
 
 
 def test_edges() -> None:

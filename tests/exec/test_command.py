@@ -37,7 +37,7 @@ def test_the_program_gets_its_arguments_and_gives_its_status() -> None:
     assert exec_("sh", "-c", "kill -9 $$").returncode == -9
 
 
-def test_it_starts_without_what_it_does_not_need() -> None:
+def test_start_imports_no_numpy() -> None:
     """The start of a program that takes a second is noticed."""
     command = [sys.executable, "-X", "importtime", "-m", "ozfp4", "exec", "--", "/no/such/program"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)
@@ -57,7 +57,7 @@ def test_signals_are_those_of_the_program_alone() -> None:
     assert not ignored & {signal.SIGPIPE, signal.SIGXFSZ}
 
 
-def test_what_cannot_be_written_changes_no_status(report: Path) -> None:
+def test_unwritable_stderr_and_report_change_no_status(report: Path) -> None:
     """Stderr that nobody reads, a report that no room is for: neither ends the program, nor takes what others have reported."""
     program = ["--summary", "--report", report, "--", sys.executable, "-c", "raise SystemExit(7)"]
     assert exec_(*program).returncode == 7
@@ -133,7 +133,7 @@ def test_python_programs_as_they_are_typed(tmp_path: Path) -> None:
     assert exec_(script).stdout == "own\n"
 
 
-def test_what_no_library_is_loaded_before_is_told(compile_c: Callable[..., Path], tmp_path: Path) -> None:
+def test_static_and_set_user_id_programs_are_named(compile_c: Callable[..., Path], tmp_path: Path) -> None:
     try:
         program = compile_c("nothing", None, "-static")
     except subprocess.CalledProcessError:
@@ -184,7 +184,7 @@ def test_a_script_without_an_interpreter(tmp_path: Path) -> None:
         (["/etc/passwd"], 126, "/etc/passwd: Permission denied"),
     ],
 )
-def test_what_is_refused(arguments: list[str], status: int, text: str) -> None:
+def test_bad_arguments_are_refused(arguments: list[str], status: int, text: str) -> None:
     done = exec_(*arguments)
     assert done.returncode == status
     assert text in done.stderr

@@ -114,7 +114,7 @@ def test_types_that_are_none_of_ours(run: Run) -> None:
     assert f"{'cublasGemmEx':29}  -           2 x 3 x 4" in done["said"]
 
 
-def test_what_is_left_to_cublas(run: Run) -> None:
+def test_reasons_of_products_left_to_cublas(run: Run) -> None:
     done = run("left", min_size=100)
     assert why(done) == {
         ("cublasSgemm_v2", False, 1, "its dtype is not asked for"),
@@ -154,7 +154,9 @@ REFUSAL = "ozfp4 exec: cuBLAS makes what ozfp4 does not: a refusal of the stand-
         ({"FAKE_REFUSAL": "1"}, "its extents are larger than any plan is exact for", REFUSAL),
     ],
 )
-def test_where_nothing_can_be_served(run: Run, variables: dict[str, Any], reason: str, said: str) -> None:
+def test_cublas_makes_what_cannot_be_served(
+    run: Run, variables: dict[str, Any], reason: str, said: str
+) -> None:
     done = run("times", "3", **variables)
     assert why(done) == {("cublasDgemm_v2", False, 3, reason)}
     assert done["said"] == said
@@ -229,7 +231,9 @@ MANY = "a product from its calling address needed many repairs"
     ("name", "capability", "least"),
     [("NVIDIA H200", 90, 3072), ("NVIDIA GeForce RTX 4090", 89, 512), ("an H20", 90, None)],
 )
-def test_by_thresholds(run: Run, name: str, capability: int, least: int | None) -> None:
+def test_fastest_mode_takes_products_from_the_threshold_on(
+    run: Run, name: str, capability: int, least: int | None
+) -> None:
     extents = [4096] if least is None else [least, least - 1, least]
     done = run("thresholds", *map(str, extents), **BY_TIME, FAKE_NAME=name, FAKE_CAPABILITY=capability)
     large = set() if least is None else {("cublasDgemm_v2", True, 2, LARGE)}
@@ -243,13 +247,13 @@ def test_after_many_repairs_the_real_routine_goes_on(run: Run) -> None:
     assert run("repaired", "600,1,34", FAKE_REPAIRS=176, **BY_TIME)["caught"] == 34
 
 
-def test_few_are_as_many_as_of_any_product(run: Run) -> None:
+def test_least_count_of_many_repairs_grows_with_the_product(run: Run) -> None:
     # 300 are not too many of 800^2 entries, and too many of 600^2, of which the second product has none.
     done = run("repaired", "800,1,1", "600,0,2", FAKE_REPAIRS=300, **BY_TIME)
     assert (done["caught"], done["left"]) == (3, 0)
 
 
-def test_nobody_waits_after_a_product_with_few_repairs(run: Run) -> None:
+def test_no_wait_after_a_product_with_few_repairs(run: Run) -> None:
     done = run("few_repairs", FAKE_REPAIRS=177, **BY_TIME)
     assert why(done) == {("cublasDgemm_v2", True, 2, LARGE), ("cublasDgemm_v2", False, 2, MANY)}
 

@@ -55,7 +55,7 @@ def of_the_interface(version_map: str) -> set[str]:
     return {name for name in functions if any(fnmatchcase(name, pattern) for pattern in patterns)}
 
 
-def test_what_a_map_lets_out() -> None:
+def test_exports_of_version_maps() -> None:
     """Here, as most builds have no libozfp4_cuda to compare with."""
     names = of_the_interface("ozfp4_cuda.map")
     assert {name for name in names if not name.startswith("ozfp4_cuda_")} == {
@@ -145,7 +145,7 @@ def test_a_routine_that_nobody_has(asked: dict[str, Any], compile_c: Compile, re
 
 @pytest.mark.slow
 @pytest.mark.parametrize("mode", ["always", "fastest"])
-def test_what_nobody_else_makes_is_made_by_a_plain_loop(mode: str, compile_c: Compile, report: Path) -> None:
+def test_plain_loop_where_no_blas_has_the_routine(mode: str, compile_c: Compile, report: Path) -> None:
     done = run([compile_c("alone", "infinite", "-DFACTOR=INFINITY")], mode=mode, report=report)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("inf inf inf inf \n")
@@ -177,7 +177,7 @@ def test_another_thread_changes_the_environment(compile_c: Compile) -> None:
 
 
 @pytest.mark.slow
-def test_little_stack_and_coroutines_leave_their_products(compile_c: Compile, report: Path) -> None:
+def test_little_stack_and_coroutines_leave_products_to_blas(compile_c: Compile, report: Path) -> None:
     blas = compile_c("numbered", "libblas_9.so", "-DNUMBER=9")
     caller = compile_c("caller", "libcaller.so", blas)
     done = run([compile_c("stacks", None, caller, blas, "-pthread")], mode="always", report=report)
@@ -189,7 +189,7 @@ def test_little_stack_and_coroutines_leave_their_products(compile_c: Compile, re
 
 @pytest.mark.slow
 @pytest.mark.parametrize("mode", ["always", "fastest"])
-def test_errno_is_the_programs(mode: str) -> None:
+def test_errno_is_kept(mode: str) -> None:
     python("errno", mode=mode)
 
 
@@ -215,7 +215,7 @@ def test_forks_count_for_themselves(report: Path) -> None:
         *(pytest.param(mode, 1_000_000, marks=pytest.mark.nightly) for mode in ("fastest", "always")),
     ],
 )
-def test_nothing_is_kept(mode: str, count: int) -> None:
+def test_memory_does_not_grow_over_many_calls(mode: str, count: int) -> None:
     python("long", str(count), mode=mode)
 
 
@@ -228,7 +228,7 @@ def test_a_steady_state_allocates_nothing(compile_c: Compile) -> None:
 
 
 @pytest.mark.slow
-def test_products_in_the_last_moments(compile_c: Compile, report: Path) -> None:
+def test_products_while_the_process_ends(compile_c: Compile, report: Path) -> None:
     """Where what a thread keeps from product to product is gone."""
     done = run([compile_c("last", None, LIBRARY, "-pthread")], mode="always", report=report)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
@@ -266,7 +266,7 @@ def test_shapes_beyond_the_table_are_counted_together(report: Path) -> None:
         ({"verify": "1000001"}, "it is a number, at most 1000000"),
     ],
 )
-def test_a_setting_that_says_nothing(settings: dict[str, str], text: str) -> None:
+def test_bad_settings_in_the_environment_are_refused(settings: dict[str, str], text: str) -> None:
     done = run(["true"], **settings)
     assert done.returncode == 125
     assert text in done.stderr

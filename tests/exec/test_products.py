@@ -28,7 +28,7 @@ def test_each_routine_by_each_name(accuracy: str, report: Path) -> None:
     assert (done["verified"]["wrong"], done["verified"]["not_finite"]) == (0, 0)
 
 
-def test_what_numpy_and_scipy_call(report: Path) -> None:
+def test_products_of_numpy_and_scipy_are_caught(report: Path) -> None:
     done = reported(report, "numpy", mode="always", verify=100)
     assert (done["left"], done["verified"]["wrong"]) == (0, 0)
     assert {row["routine"] for row in done["rows"]} == {
@@ -43,7 +43,7 @@ def test_factors_with_both_parts_where_nearly_all_cancels(accuracy: str, report:
     assert (done["verified"]["wrong"], done["verified"]["not_finite"]) == (0, 0)
 
 
-def test_what_is_left_and_why(report: Path) -> None:
+def test_reasons_of_products_left_to_blas(report: Path) -> None:
     done = reported(report, "left", mode="always", min_size=50)
     assert why(done) == {
         ("scipy_dgemm_", True, 1, "always"),
@@ -88,7 +88,7 @@ def test_letters_name_dtypes(report: Path) -> None:
         assert reported(report, "named", dtypes=dtypes)["dtypes"] == expected
 
 
-def test_what_openblas_alone_has(report: Path) -> None:
+def test_openblas_conjugation_without_transpose_is_left(report: Path) -> None:
     assert ("scipy_zgemm_", False, 1, REFUSED) in why(reported(report, "conjugated", mode="always"))
 
 
@@ -106,7 +106,7 @@ def test_payloads_of_nans_are_kept(report: Path) -> None:
 
 
 @pytest.mark.slow
-def test_what_there_is_no_memory_for_is_made_all_the_same(compile_c: Callable[..., Path]) -> None:
+def test_products_without_memory_are_left_to_blas(compile_c: Callable[..., Path]) -> None:
     """By the real routine, whichever piece of memory there is not."""
     both = f"{compile_c('scarce', 'libscarce.so')}:{LIBRARY}"
     done = python("failing", mode="always", OZFP4_NUM_THREADS=1, LD_PRELOAD=both)

@@ -31,7 +31,7 @@ def test_all_are_declared() -> None:
 
 
 @pytest.mark.parametrize("name", ozfp4.__all__)
-def test_it_is_what_type_checkers_believe(name: str) -> None:
+def test_exports_are_those_of_type_checkers(name: str) -> None:
     module = declared()[name]
     if module == ".":
         expected = importlib.import_module(f"ozfp4.{name}")
@@ -43,18 +43,18 @@ def test_it_is_what_type_checkers_believe(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["matmul", "gemm", "gram", "prepare"])
-def test_what_others_hand_on_is_there_whatever_was_asked_for(name: str) -> None:
+def test_lazy_import_resolves_reexports(name: str) -> None:
     program = f"from ozfp4._dispatch import plain; print(plain.products[{name!r}].__module__)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.startswith("ozfp4._api.")
 
 
-def test_other_names_are_errors() -> None:
+def test_unknown_names_are_errors() -> None:
     with pytest.raises(AttributeError, match="module 'ozfp4' has no attribute 'matmull'"):
         ozfp4.matmull  # noqa: B018
 
 
-def test_all_at_once() -> None:
+def test_star_import() -> None:
     program = "from ozfp4 import *; import ozfp4; print(len([x for x in ozfp4.__all__ if x in globals()]))"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert int(done.stdout) == len(ozfp4.__all__)

@@ -101,7 +101,7 @@ def test_the_table_has_all_of_them() -> None:
 @pytest.mark.parametrize("name", CAUGHT)
 @pytest.mark.parametrize("dtype", FLOATS)
 @pytest.mark.parametrize("device", DEVICES)
-def test_as_torch_in_a_scope(device: str, dtype: str, name: str) -> None:
+def test_emulated_operators_give_torchs_samples(device: str, dtype: str, name: str) -> None:
     scope = ozfp4.emulate(dtypes=FLOATS, mode="always")
     check(OPERATORS[name], device, dtype, scope)
     assert {row.operation.removesuffix("_") for row in scope.summary.rows if row.taken} == CAUGHT[name]
@@ -130,7 +130,7 @@ class Called:
 @pytest.mark.parametrize("is_method", [False, True])
 @pytest.mark.parametrize("dtype", FLOATS)
 @pytest.mark.parametrize("device", DEVICES)
-def test_as_torch_by_name(
+def test_emulated_names_give_torchs_samples(
     device: str, dtype: str, is_method: bool, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if is_method and not hasattr(torch.Tensor, name):
@@ -147,7 +147,7 @@ def test_as_torch_by_name(
 
 @pytest.mark.parametrize("name", [name for name in CAUGHT if torch.int64 in OPERATORS[name].dtypes])
 @pytest.mark.parametrize("device", DEVICES)
-def test_integers_as_torch_in_a_scope(device: str, name: str) -> None:
+def test_emulated_integers_give_torchs_samples(device: str, name: str) -> None:
     scope = ozfp4.emulate(dtypes="integers", mode="always")
     check(OPERATORS[name], device, "int64", scope)
     assert scope.summary.caught

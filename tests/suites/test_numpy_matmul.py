@@ -108,12 +108,12 @@ def run(label: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("label", [label for label, reason in LISTED.items() if reason is None])
-def test_theirs(label: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_numpys_own_matmul_tests(label: str, monkeypatch: pytest.MonkeyPatch) -> None:
     run(label, monkeypatch)
 
 
 @pytest.mark.parametrize("label", [label for label, reason in LISTED.items() if reason is not None])
-def test_what_differs(label: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_listed_differences_from_numpy_fail(label: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Not xfail, which takes a third of a second to show a place in a file of that length."""
     error = AssertionError if LISTED[label] is TEXT else TypeError
     with pytest.raises(error, match=None if LISTED[label] is TEXT else "is not supported"):

@@ -46,7 +46,7 @@ def test_the_table_has_all_of_them() -> None:
 @pytest.mark.parametrize("name", OURS)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("device", DEVICES)
-def test_as_torch(device: str, dtype: str, name: str) -> None:
+def test_products_give_torchs_samples(device: str, dtype: str, name: str) -> None:
     wide = WIDE.get(dtype, getattr(torch, dtype))
     where = "cpu" if dtype == "int64" else device  # torch multiplies no integers on a GPU
     for sample in samples(OPERATORS[name], device, dtype):

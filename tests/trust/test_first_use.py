@@ -144,7 +144,7 @@ def test_a_verdict_that_makes_no_sense_is_no_verdict(
 @pytest.mark.parametrize(
     "part", ["device", "instruction sets", "system", "build", "kernel", "element", "cases"]
 )
-def test_of_another_kernel_nothing_is_believed(cache: Path, part: str) -> None:
+def test_verdicts_of_another_kernel_are_not_believed(cache: Path, part: str) -> None:
     ozfp4.matmul(A, B, accuracy="scaled")
     fail_what_is_kept(cache)
     rewrite(cache, f"\n{part}: ", f"\n{part}: x")
@@ -152,7 +152,7 @@ def test_of_another_kernel_nothing_is_believed(cache: Path, part: str) -> None:
     assert_same_bits(ozfp4.matmul(A, B, accuracy="scaled"), EXACT)
 
 
-def test_what_a_verdict_depends_on() -> None:
+def test_facts_of_a_verdict() -> None:
     facts = _core.cpu_facts()
     assert list(facts) == ["device", "instruction sets", "system", "build"]
     assert facts["device"].startswith("cpu ")
@@ -213,7 +213,7 @@ def test_a_wrong_kernel_is_named_disabled_and_replaced(
     assert [x.available for x in about.backends if x.name == "int8" and x.device.startswith("cpu")] == [True]
 
 
-def test_the_next_process_knows(cache: Path, break_kernel: Callable[..., None]) -> None:
+def test_the_next_process_knows_the_failed_kernel(cache: Path, break_kernel: Callable[..., None]) -> None:
     break_kernel("fp64")
     with pytest.warns(RuntimeWarning, match="FP64"):
         ozfp4.matmul(A, B, accuracy="scaled")

@@ -61,7 +61,7 @@ def test_wrong_units_are_named_and_passed_over(
         assert report.kernel.startswith("FP32 on ")
 
 
-def test_it_serves_again_once_it_is_right(break_unit: Callable[..., None]) -> None:
+def test_a_corrected_unit_serves_again(break_unit: Callable[..., None]) -> None:
     unit = _core.serving_byte_kernel()
     break_unit("fp4")
     with pytest.warns(RuntimeWarning, match=r"\(fp4\) on cpu .* is disabled"):
@@ -74,7 +74,7 @@ def test_it_serves_again_once_it_is_right(break_unit: Callable[..., None]) -> No
     assert ozfp4.matmul(A, B, report=True, accuracy="scaled")[1].backend == "int8"
 
 
-def test_the_next_process_knows(break_unit: Callable[..., None]) -> None:
+def test_the_next_process_knows_the_failed_unit(break_unit: Callable[..., None]) -> None:
     break_unit("int8")
     with pytest.warns(RuntimeWarning, match="is disabled"):
         ozfp4.matmul(A, B, accuracy="scaled")
@@ -85,7 +85,7 @@ def test_the_next_process_knows(break_unit: Callable[..., None]) -> None:
     assert _core.serving_byte_kernel() is None
 
 
-def test_one_that_is_asked_for_by_name_is_refused(
+def test_a_failed_unit_asked_for_by_name_is_refused(
     break_unit: Callable[..., None], variables: Callable[..., None]
 ) -> None:
     unit = _core.serving_byte_kernel()
