@@ -5,15 +5,18 @@ from __future__ import annotations
 import ast
 import inspect
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 
 torch = pytest.importorskip("torch")
+
+from torch._subclasses.fake_tensor import FakeTensorMode  # noqa: E402
 
 import ozfp4  # noqa: E402
 from ozfp4._support import torch_private as private  # noqa: E402
@@ -51,6 +54,69 @@ def test_torch_has(function: str, name: str) -> None:
 def test_all_are_looked_for() -> None:
     assert ("is_jvp", "_C._functorch.TransformType.Jvp") in NAMES
     assert len(NAMES) > 30
+
+
+X = torch.ones(2, 2, dtype=torch.float64)
+
+
+def in_jvp(question: Callable[[Any], Any]) -> Any:
+    """The result of a function of a tensor within torch.func.jvp."""
+    said = []
+    torch.func.jvp(lambda x: (said.append(question(x)), x)[1], (X,), (X,))
+    return said[0]
+
+
+def in_trace(question: Callable[[], Any]) -> Any:
+    said = []
+    torch.jit.trace(lambda x: (said.append(question()), x + 1)[1], X, check_trace=False)
+    return said[0]
+
+
+def in_kernel(question: Callable[[], Any]) -> Any:
+    """As torch's own kernels are, without tangents."""
+    keys = torch._C.DispatchKeySet(torch._C.DispatchKey.ADInplaceOrView)
+    with torch._C._ExcludeDispatchKeyGuard(keys):
+        return question()
+
+
+def with_fake(question: Callable[[Any], Any]) -> Any:
+    with FakeTensorMode() as mode:
+        return question(mode.from_tensor(X))
+
+
+# Answers that few products depend on.
+ANSWERS: dict[str, Callable[[], Any]] = {
+    "is_recorded": lambda: not private.is_recorded() and in_trace(private.is_recorded),
+    "is_fake": lambda: not private.is_fake(X) and with_fake(private.is_fake),
+    "is_for_tracing": lambda: (
+        not private.is_for_tracing(type(X)) and with_fake(lambda x: private.is_for_tracing(type(x)))
+    ),
+    "is_jvp": lambda: in_jvp(lambda x: private.is_jvp(private.interpreter())),
+    "is_wrapped": lambda: not private.is_wrapped(X) and in_jvp(private.is_wrapped),
+    "is_wrapped_at": lambda: in_jvp(
+        lambda x: (
+            private.is_wrapped_at(x, private.interpreter())
+            and not private.is_wrapped_at(X, private.interpreter())
+        )
+    ),
+    "unwrapped": lambda: in_jvp(lambda x: not private.is_wrapped(private.unwrapped(x))),
+    "is_below_tangents": lambda: not private.is_below_tangents() and in_kernel(private.is_below_tangents),
+    "is_composite": lambda: (
+        private.is_composite(torch.ops.aten.matmul.default)
+        and not private.is_composite(torch.ops.aten.addmm.default)
+    ),
+    "overlaps_itself": lambda: (
+        private.overlaps_itself(torch.ones(1).expand(3)) and not private.overlaps_itself(X)
+    ),
+    "in_shape": lambda: (y := private.in_shape(X, (4,))).shape == (4,) and not y._is_view(),
+    "scripted_operator": lambda: private.scripted_operator(torch.matmul) == "aten::matmul",
+}
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # torch, of its trace
+@pytest.mark.parametrize("name", ANSWERS)
+def test_answers(name: str) -> None:
+    assert ANSWERS[name](), f"torch_private.{name} says something else in torch {torch.__version__}"
 
 
 def test_torch_has_flags_of_modes() -> None:
