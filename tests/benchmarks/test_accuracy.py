@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from common import cases, methods
-from ozfp4._cli import InputError
 from ozfp4.testing import integer_matmul
 from support import spread
 from support.errors import as_integers, effective_bits, real_product, relative_errors
@@ -73,8 +72,3 @@ def test_a_wrong_bit_is_a_disagreement() -> None:
     rows = [{"phi": 0, "method": name, "sha": sha} for name, sha in (("a", "1"), ("b", "2"), ("numpy", "3"))]
     assert cases.disagreements(rows, {"a", "b"}) == ["phi 0: a 1, b 2"]
     assert cases.disagreements(rows, {"a"}) == []
-
-
-def test_unknown_methods_are_refused_with_a_list() -> None:
-    with pytest.raises(InputError, match=r"'x' is not at hand; at hand are II-fp4-least, .*numpy"):
-        methods.select(["x"], methods.at_hand())

@@ -9,23 +9,6 @@ from ozfp4 import _testing
 from ozfp4._plans.plan import make_plan
 
 
-@pytest.mark.parametrize(
-    ("name", "found"),
-    [
-        ("NVIDIA H200", "H200"),
-        ("NVIDIA GeForce RTX 5090", "RTX 5090"),
-        ("NVIDIA RTX PRO 6000 Blackwell Workstation Edition", "RTX PRO 6000"),
-        ("NVIDIA GB200", "GB200"),
-        ("NVIDIA B200", "B200"),
-        ("NVIDIA H100 80GB HBM3", "H100 SXM"),
-        ("Radeon", None),
-    ],
-)
-def test_devices_by_their_drivers_name(name: str, found: str | None) -> None:
-    rates = device_rates(name)
-    assert (rates.name if rates else None) == found
-
-
 def test_every_device_is_plausible() -> None:
     for rates in DEVICES:
         assert device_rates(f"NVIDIA {rates.name}") is rates

@@ -14,16 +14,6 @@ import ozfp4
 SMALL = ["--device", "cpu", "--sizes", "16", "--turns", "1", "--modes", "native", "standard", "correct"]
 
 
-def test_operands_by_words() -> None:
-    assert [name for name, _, _ in modes.pairs(16, None)] == ["normal", "uniform", "rand", "spread", "graded"]
-    assert [name for name, _, _ in modes.pairs(16, ["softmax", "graded"])] == [
-        "graded",
-        "softmax rows x normal",
-    ]
-    names = [name for name, _, _ in modes.pairs(16, [""])]
-    assert len(names) == len(set(names)) > 20
-
-
 @pytest.mark.parametrize("mode", ["standard", "correct"])
 def test_one_wrong_bit_is_found(
     mode: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -82,21 +82,6 @@ def test_errors(orbitals: job.Orbitals) -> None:
         assert found.to_norms == pytest.approx(to_norms, rel=1e-12)
 
 
-def test_an_exact_product_has_no_error() -> None:
-    orbitals = job.Orbitals(np.eye(3), np.diag([1.0, 2.0, 0.0]), np.diag([3.0, 4.0, 5.0]))
-    computed = job.transform(orbitals, np.matmul)
-    for name, real in job.real_products(orbitals).items():
-        found = job.errors(computed[name], real, *job.factors(orbitals, computed)[name])
-        assert found == job.Errors(0.0, 0.0, 0.0)
-
-
-def test_a_result_where_nothing_should_be_is_infinitely_wrong() -> None:
-    orbitals = job.Orbitals(np.eye(2), np.diag([1.0, 0.0]), np.eye(2))
-    real = job.real_products(orbitals)["SC"]
-    wrong = np.diag([1.0, 1e-300])
-    assert job.errors(wrong, real, np.eye(2), np.eye(2)).relative == math.inf
-
-
 def test_the_data_of_caffeine() -> None:
     caffeine = job.load(None)
     assert caffeine.S.shape == caffeine.C.shape == caffeine.F.shape == (216, 216)

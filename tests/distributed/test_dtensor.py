@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -415,24 +416,9 @@ def test_compiled_products() -> None:
     group(2).run(compiled)
 
 
-ALONE = """
-import sys
-import ozfp4, torch
-assert "torch.distributed.tensor" not in sys.modules
-ozfp4.matmul(torch.ones(2, 2), torch.ones(2, 2, requires_grad=True))  # the operators are there before DTensors are
-import ozfp4._torch_ops
-assert "torch.distributed.tensor" not in sys.modules
-import torch.distributed as dist
-from torch.distributed.tensor import Shard, distribute_tensor, init_device_mesh
-dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
-x = distribute_tensor(torch.ones(2, 2), init_device_mesh("cpu", (1,)), [Shard(0)])
-assert torch.ops.ozfp4.matmul(x, x).placements == (Shard(0),)
-with torch.inference_mode():
-    assert ozfp4.matmul(x, x).to_local().tolist() == [[2.0, 2.0], [2.0, 2.0]]
-dist.destroy_process_group()
-"""
+PROGRAM = Path(__file__).parent / "programs" / "dtensors_imported_later.py"
 
 
 def test_dtensors_that_are_imported_later() -> None:
-    done = subprocess.run([sys.executable, "-c", ALONE], capture_output=True, text=True, check=False)
+    done = subprocess.run([sys.executable, str(PROGRAM)], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

@@ -48,36 +48,6 @@ def test_rows_beside_a_replicated_b_move_nothing() -> None:
     assert times.total == pytest.approx(FAST.local(8192, 16384, 16384) + FAST.start)
 
 
-def test_pieces_are_all_of_the_products_and_all_that_moves() -> None:
-    for ranks in (2, 3, 8):
-        for n in (5, 4096, 20000, 200000):
-            for b in ("columns", "rows"):
-                given = problem(ranks, n, "rows", b)
-                of_products = model.predict(given, "auto", model.Machine(1e14, 1e30, 1e30, 1e30))
-                assert of_products.total == pytest.approx(2 * max(given.a.sizes) * n * n / 1e14)
-                of_links = model.predict(given, "auto", model.Machine(1e30, 1e9, 1e9, 1e30))
-                assert of_links.total == pytest.approx(measure.received(given, "redistribute") / 1e9)
-
-
-def test_a_reduction_by_hand() -> None:
-    given = problem(2, 1024, "columns", "rows")
-    entries = 1024**2 // 2
-    of_products = model.predict(given, "reduce", model.Machine(1e14, 1e30, 1e30, 1e30))
-    assert of_products.total == pytest.approx(2 * 1024 * 1024 * 512 / 1e14)
-    of_links = model.predict(given, "reduce", model.Machine(1e30, 1e30, 1e9, 1e30))
-    assert of_links.total == pytest.approx(16 * entries / 1e9)
-    of_memory = model.predict(given, "reduce", model.Machine(1e30, 1e30, 1e30, 1e12))
-    assert of_memory.total == pytest.approx((2 * 16 + 8) * entries / 1e12)
-    # Two blocks: the second one's residues travel after the first one's, and both wait for them.
-    block, machine = 12288**2 // 8, model.Machine(1e30, 1e30, 1e9, 1e12)
-    hidden = model.predict(problem(4, 12288, "columns", "rows"), "reduce", machine)
-    assert hidden.total == pytest.approx(2 * 3 * 16 * block / 1e9 + (4 * 16 + 8) * block / 1e12)
-    # Of fewer ranks less travels beside longer products: nothing is hidden.
-    block = 12288**2 // 4
-    apart = model.predict(problem(2, 12288, "columns", "rows"), "reduce", machine)
-    assert apart.total == pytest.approx(2 * 16 * block / 1e9 + 2 * (2 * 16 + 8) * block / 1e12)
-
-
 # ---- What follows from measurements ------------------------------------------------------------------------
 
 
@@ -97,13 +67,6 @@ def of_model(ranks: int, n: int) -> list[dict[str, Any]]:
                 job.key | {"ms": 1e3 * model.predict(given, job.method, FAST).total, "bits equal": True}
             )
     return rows
-
-
-def test_two_products_say_what_encoding_takes() -> None:
-    rows = of_model(2, 8192)
-    found = measure.machine_of(8192, rows[1], rows[0])
-    for name in ("rate", "gather", "exchange", "memory", "start", "encode"):
-        assert getattr(found, name) == pytest.approx(getattr(FAST, name))
 
 
 @pytest.mark.parametrize("ranks", [2, 4])

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -145,52 +146,7 @@ def test_no_summary_without_a_logger(monkeypatch: pytest.MonkeyPatch) -> None:
     assert asked == []
 
 
-COLLECTED = """
-import faulthandler, gc, sys
-faulthandler.dump_traceback_later(60, exit=True)
-import numpy as np, ozfp4
-kind, mode = sys.argv[1:]
-if kind == "torch":
-    import torch
-if mode == "always" and kind == "torch":
-    from ozfp4._emulation.for_torch import mode as module
-elif kind == "torch":
-    from ozfp4._emulation.for_torch.names import EXCHANGE as module
-else:
-    from ozfp4._emulation.for_numpy import EXCHANGE as module
-
-original = np.matmul
-
-def generator():
-    with ozfp4.emulate(mode=mode):
-        yield
-
-def abandon():
-    steps = generator()
-    next(steps)
-    kept = [steps]
-    kept.append(kept)
-
-class Collecting:
-    def __init__(self, lock):
-        self.lock = lock
-    def __enter__(self):
-        self.lock.__enter__()
-        gc.collect()
-    def __exit__(self, *exception):
-        gc.collect()
-        self.lock.__exit__()
-
-module._lock = Collecting(module._lock)
-gc.disable()
-for _ in range(3):
-    abandon()
-    with ozfp4.emulate(mode=mode) as scope:
-        abandon()
-        assert np.matmul is not original
-gc.collect()
-assert np.matmul is original
-"""
+PROGRAM = Path(__file__).parent / "programs" / "collected_scopes.py"
 
 
 @pytest.mark.parametrize("of", ["numpy", "torch"])
@@ -199,7 +155,7 @@ def test_garbage_may_hold_scopes(of: str, mode: str) -> None:
     if of == "torch":
         pytest.importorskip("torch")
     done = subprocess.run(
-        [sys.executable, "-c", COLLECTED, of, mode], capture_output=True, text=True, timeout=300
+        [sys.executable, str(PROGRAM), of, mode], capture_output=True, text=True, timeout=300
     )
     assert done.returncode == 0, done.stderr
 

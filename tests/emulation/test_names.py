@@ -558,38 +558,11 @@ def test_autocast_is_torchs(told: Any) -> None:
     assert scope.summary.caught == 1
 
 
-LATE = """
-import io, sys, torch, ozfp4
-
-def program(x):
-    y = torch.matmul(x, x).cos() + x @ x + x.mm(x) + torch.einsum("ij,jk->ik", x, x)
-    return torch.nn.functional.linear(y, x).addmm_(x, x)
-
-a = torch.randn(6, 6, dtype=torch.float64)
-expected = program(a)
-
-def check(*programs):
-    for each in programs:
-        torch.testing.assert_close(each(a), expected)
-
-with ozfp4.emulate() as scope:
-    a @ a
-    assert "torch._dynamo" not in sys.modules
-    compiled = torch.compile(program, backend="aot_eager", fullgraph=True)
-    scripted = torch.jit.script(program)
-    check(compiled, scripted)
-    torch.jit.save(scripted, io.BytesIO())
-assert scope.summary.left == 1, scope.summary
-check(compiled, scripted, torch.jit.script(program))
-torch.compiler.reset()
-check(torch.compile(program, backend="aot_eager", fullgraph=True))
-"""
+PROGRAM = Path(__file__).parent / "programs" / "compilers_in_a_scope.py"
 
 
-def test_compilers_that_are_first_imported_in_a_scope(tmp_path: Path) -> None:
-    file = tmp_path / "late.py"  # torch.jit reads it
-    file.write_text(LATE)
+def test_compilers_that_are_first_imported_in_a_scope() -> None:
     done = subprocess.run(
-        [sys.executable, "-W", "ignore", str(file)], capture_output=True, text=True, timeout=300
+        [sys.executable, "-W", "ignore", str(PROGRAM)], capture_output=True, text=True, timeout=300
     )
     assert done.returncode == 0, done.stderr

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -351,24 +352,11 @@ def test_scopes_that_threads_leave_in_any_order_leave_torch_as_it_was() -> None:
     assert {name: getattr(python_dispatch, name) for name in names} == before
 
 
-LATE = """
-import sys, torch, ozfp4
-a = torch.randn(6, 6, dtype=torch.float64)
-with ozfp4.emulate(mode="always") as scope:
-    b = a @ a + a
-    assert "torch._dynamo" not in sys.modules
-    compiled = torch.compile(lambda x: (x @ x).cos(), backend="aot_eager")
-    assert (compiled(a) == ozfp4.matmul(a, a).cos()).all()
-    assert (compiled(a) == ozfp4.matmul(a, a).cos()).all()
-with ozfp4.emulate(mode="always"):
-    assert (compiled(a) == ozfp4.matmul(a, a).cos()).all()
-compiled(a)
-assert scope.summary.caught == 3, scope.summary
-"""
+PROGRAM = Path(__file__).parent / "programs" / "compiler_in_a_scope.py"
 
 
 def test_a_scope_does_without_the_compiler_and_with_it() -> None:
     done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", LATE], capture_output=True, text=True, timeout=300
+        [sys.executable, "-W", "ignore", str(PROGRAM)], capture_output=True, text=True, timeout=300
     )
     assert done.returncode == 0, done.stderr

@@ -305,30 +305,12 @@ def test_nothing_is_written_outside_of_the_folder(cache: Path, tmp_path: Path) -
     assert os.listdir(tmp_path) == ["cache"]
 
 
-# Another thread is in the middle of a test, with the locks that it takes, when the process forks.
-FORK_DURING_A_TEST = """
-import os, threading, time
-import numpy as np, ozfp4
-from ozfp4._backends import kernels
-from ozfp4._trust import guard
-
-a = np.ones((2, 2))
-thread = threading.Thread(target=guard.test, args=(kernels.cpu_kernel("fp4"),), kwargs={"short": False})
-thread.start()
-time.sleep(0.1)
-assert thread.is_alive()
-child = os.fork()
-if child == 0:
-    os._exit(0 if (ozfp4.matmul(a, a) == 2).all() else 1)
-status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-thread.join()
-raise SystemExit(status)
-"""
+PROGRAM = Path(__file__).parent / "programs" / "fork_during_a_test.py"
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_a_child_forked_during_a_test_tests_for_itself(cache: Path) -> None:
-    command = [sys.executable, "-W", "ignore", "-c", FORK_DURING_A_TEST]
+    command = [sys.executable, "-W", "ignore", str(PROGRAM)]
     assert subprocess.run(command, check=False, timeout=120).returncode == 0
 
 
