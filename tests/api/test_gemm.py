@@ -12,10 +12,14 @@ import pytest
 import ozfp4
 from ozfp4.testing import assert_same_bits, correct_matmul
 from support import (
+    ACCURACIES,
     HARD,
     KINDS,
+    LEAST,
+    MODES,
     STRUCTURED,
     VIEWS,
+    Path,
     gemm_reference,
     hard_operands,
     noise,
@@ -25,9 +29,6 @@ from support import (
 from support.devices import Device, arrays_and_gpu
 
 DTYPES = (np.float64, np.float32)
-ROUNDINGS = ("nearest", "down", "up", "zero")
-ASKED = [("scaled", "nearest"), ("standard", "nearest"), *(("correct", rounding) for rounding in ROUNDINGS)]
-PATHS = [("II", "fp64"), ("II", "int8"), ("II", "fp4"), ("I", "fp64"), ("I", "int8"), ("I", "fp4")]
 FACTORS = [(1.0, 1.0), (-1.0, 1.0), (1.0, -1.0), (2.0**-60, 2.0**40), (0.7, -2.3), (-1.0, 0.0), (0.3, 0.0)]
 all_dtypes = pytest.mark.parametrize("dtype", DTYPES, ids=["float64", "float32"])
 
@@ -52,7 +53,7 @@ def check(
     device: Device, a: np.ndarray, b: np.ndarray, c: np.ndarray, context: object, step: int = 1
 ) -> None:
     """`step`: of each product, every so many columns are compared, and with each way and each factors other ones."""
-    for (i, (accuracy, rounding)), (j, (alpha, beta)) in product(enumerate(ASKED), enumerate(FACTORS)):
+    for (i, (accuracy, rounding)), (j, (alpha, beta)) in product(enumerate(MODES), enumerate(FACTORS)):
         here = (context, accuracy, rounding, alpha, beta)
         given: Any = {"accuracy": accuracy, "rounding": rounding}
         out, place = noise(c.shape, c.dtype), c.copy()
@@ -73,19 +74,11 @@ def check(
 
 @arrays_and_gpu
 @all_dtypes
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", [*KINDS, *HARD])
 def test_values(kind: str, dtype: Any, device: Device) -> None:
-    a, b = operands(kind, *device.sized((4, 23, 5), (37, 60, 70)), dtype=dtype)
+    make = hard_operands if kind in HARD else operands
+    a, b = make(kind, *device.sized((3, 20, 4), (37, 60, 70)), dtype=dtype)
     for i, c in enumerate(addends(a, b, 1)):
-        check(device, a, b, c, (kind, i))
-
-
-@arrays_and_gpu
-@all_dtypes
-@pytest.mark.parametrize("kind", HARD)
-def test_hard_values(kind: str, dtype: Any, device: Device) -> None:
-    a, b = hard_operands(kind, *device.sized((3, 16, 4), (9, 24, 35)), dtype=dtype)
-    for i, c in enumerate(addends(a, b, 2)):
         check(device, a, b, c, (kind, i))
 
 
@@ -99,13 +92,13 @@ def test_disjoint_lines(kind: str, dtype: Any, device: Device) -> None:
 
 
 @arrays_and_gpu
-@pytest.mark.parametrize(("scheme", "backend"), PATHS)
-def test_paths_and_blocks(scheme: str, backend: str, device: Device) -> None:
+@pytest.mark.parametrize("way", LEAST, ids=str)
+def test_paths_and_blocks(way: Path, device: Device) -> None:
     """Every path, in one block and in blocks and pieces of K; of a GPU whole tiles are repaired."""
-    if not device.has(backend):
+    if not device.has(way.backend):
         return
     # The 441 products of scheme I on FP4 leave no steps for pieces of K on a GPU.
-    limit = device.sized(150_000, 12_000_000 if (scheme, backend) == ("I", "fp4") else 1_500_000)
+    limit = device.sized(150_000, 12_000_000 if way[:2] == ("I", "fp4") else 1_500_000)
     rng = np.random.default_rng(5)
     for dtype, deep in product(DTYPES, (4, device.sized(40, 60))):
         a, b = (
@@ -113,9 +106,9 @@ def test_paths_and_blocks(scheme: str, backend: str, device: Device) -> None:
             for s in device.sized(((9, 150), (150, 70)), ((90, 300), (300, 130)))
         )
         c = -ozfp4.matmul(a, b, accuracy="correct")
-        for accuracy, rounding in ASKED:
+        for accuracy, rounding in MODES:
             given: Any = {"accuracy": accuracy, "rounding": rounding}
-            path: Any = {**given, "scheme": scheme, "backend": backend}
+            path: Any = {**given, "scheme": way.scheme, "backend": way.backend}
             expected = ozfp4.gemm(-0.7, a, b, 0.7, -c, **given)
             for options in ({}, {"workspace_limit": limit}):
                 assert_same_bits(device.gemm(-0.7, a, b, 0.7, -c, **path, **options), expected, path)
@@ -181,7 +174,7 @@ def test_specials(dtype: Any, device: Device) -> None:
 
 def test_overflow_between(device: Device) -> None:
     a, b, c = np.array([[2.0**1000]]), np.array([[2.0**60]]), np.array([[-(2.0**1023)]])
-    for accuracy in ("scaled", "standard", "correct"):
+    for accuracy in ACCURACIES:
         assert device.gemm(1, a, b, 2.0**37, c, accuracy=accuracy).item() == 0
         assert device.gemm(2.0**-100, a, b, 1, np.array([[1.0]]), accuracy=accuracy).item() == 2.0**960
         assert device.gemm(2.0**900, a * 2.0**-1040, b * 2.0**-1000, 0, accuracy=accuracy).item() == 2.0**-80
@@ -238,7 +231,7 @@ def test_dtypes(device: Device) -> None:
         a, b, c = (
             rng.standard_normal(s).astype(t) for s, t in zip(((4, 40), (40, 5), (4, 5)), types, strict=True)
         )
-        for accuracy, rounding in ASKED:
+        for accuracy, rounding in MODES:
             found = device.gemm(-1, a, b, 1, c, accuracy=accuracy, rounding=rounding)
             assert found.dtype == np.result_type(*types)
             assert_same_bits(found, gemm_reference(-1, a, b, 1, c, accuracy, rounding), (types, accuracy))
@@ -268,7 +261,7 @@ def test_a_product_alone_is_matmul() -> None:
     rng = np.random.default_rng(11)
     a, b = rng.standard_normal((5, 60)), rng.standard_normal((60, 4))
     assert_same_bits(ozfp4.gemm(1, a, b), ozfp4.matmul(a, b))
-    for accuracy, rounding in ASKED:
+    for accuracy, rounding in MODES:
         given: dict[str, Any] = {"accuracy": accuracy, "rounding": rounding}
         assert_same_bits(ozfp4.gemm(4, a, b, **given), 4 * ozfp4.matmul(a, b, **given))
 
@@ -283,7 +276,7 @@ def test_an_entry_depends_on_its_lines_and_its_addend_alone(device: Device) -> N
         assert_same_bits(device.gemm(-1, a[i], b[:, j], 1, c[i : i + 1, j].reshape(())), whole[i, j])
 
 
-@pytest.mark.parametrize("accuracy", ["scaled", "standard", "correct"])
+@pytest.mark.parametrize("accuracy", ACCURACIES)
 def test_bounds(accuracy: str, device: Device) -> None:
     rng = np.random.default_rng(13)
     for dtype, reach in product(DTYPES, (1, 30)):
@@ -425,7 +418,7 @@ def test_prepared_operands(device: Device) -> None:
     rng = np.random.default_rng(16)
     a, b = (np.ldexp(rng.standard_normal(s), rng.integers(-30, 30, s)) for s in ((9, 40), (40, 8)))
     c = -(a @ b)
-    for accuracy, rounding in ASKED:
+    for accuracy, rounding in MODES:
         left, right = (device.prepare(x, s, accuracy=accuracy) for x, s in ((a, "left"), (b, "right")))
         expected = gemm_reference(0.7, a, b, 0.7, c, accuracy, rounding)
         for x, y in ((left, b), (a, right), (left, right)):

@@ -12,14 +12,12 @@ import pytest
 
 import ozfp4
 from ozfp4.testing import assert_same_bits
-from support import VIEWS, complex_gemm_reference, noise
+from support import ACCURACIES, MODES, ROUNDINGS, VIEWS, complex_gemm_reference, noise
 from support.devices import Device
 from support.update import round_fraction
 
 COMPLEX = (np.complex128, np.complex64)
 DTYPES = (np.float64, np.float32, *COMPLEX)
-ROUNDINGS = ("nearest", "down", "up", "zero")
-MODES = [("scaled", "nearest"), ("standard", "nearest"), *(("correct", r) for r in ROUNDINGS)]
 REAL = [(-1.0, 1.0), (0.7, -2.3)]
 # Rounded once.
 IMAGINARY = [(1j, 1.0), (-0.7j, 0.0), (1.0, -1j), (0.3, 2.3j), (2j, -0.1j), (0.0, 1j), (-1j, 2.0**-60)]
@@ -80,7 +78,7 @@ def test_values_of_every_dtype(mode: tuple[str, str], device: Device) -> None:
 
 def test_every_factor(device: Device) -> None:
     rng = np.random.default_rng(2)
-    for dtype, accuracy in product(COMPLEX, ("scaled", "standard", "correct")):
+    for dtype, accuracy in product(COMPLEX, ACCURACIES):
         m, k, n = device.sized((5, 12, 3), (37, 60, 35))
         a, b, c = (draw(rng, s, dtype, 30) for s in ((m, k), (k, n), (m, n)))
         for factors in (*REAL, *IMAGINARY, *BOTH):
@@ -168,7 +166,7 @@ def exact_entries(alpha: complex, a: np.ndarray, b: np.ndarray, beta: complex, c
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("accuracy", ["scaled", "standard", "correct"])
+@pytest.mark.parametrize("accuracy", ACCURACIES)
 @pytest.mark.parametrize("dtype", COMPLEX)
 def test_bounds(accuracy: str, dtype: Any, device: Device) -> None:
     rng = np.random.default_rng(4)
@@ -257,7 +255,7 @@ def test_the_ends_of_the_range(device: Device) -> None:
     tiny, large = np.full((2, 3), 2.0**-537 * (1 + 1j)), np.full((3, 2), 2.0**-537 * (1 - 3j))
     c, up = np.full((2, 2), complex(5e-324, -1e-310)), 2.0**1000
     for factors in (*IMAGINARY, *BOTH):
-        for accuracy in ("scaled", "standard", "correct"):
+        for accuracy in ACCURACIES:
             check(device, factors, tiny, large, c, "subnormal", accuracy=accuracy)
             check(
                 device,
@@ -419,7 +417,7 @@ def test_both_parts_without_terms_or_an_addend(dtype: Any, device: Device) -> No
     assert_same_bits(bound, device.gemm(1 + 1j, a, b, accuracy="standard", return_bound=True)[1])
 
 
-@pytest.mark.parametrize("accuracy", ["scaled", "standard", "correct"])
+@pytest.mark.parametrize("accuracy", ACCURACIES)
 @pytest.mark.parametrize("backend", ["fp4", "int8"])
 def test_prepared_operands_that_are_not_read(backend: str, accuracy: str, device: Device) -> None:
     rng = np.random.default_rng(12)

@@ -13,8 +13,6 @@ from ozfp4.testing import assert_same_bits, correct_matmul, exact_matmul
 from support import noise, operands
 from support.devices import Device
 
-KINDS = ["normal", "phi32", "whole-range", "subnormal", "zero-lines", "largest", "specials"]
-
 
 @pytest.fixture(autouse=True)
 def narrow_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -32,7 +30,7 @@ def assert_symmetric(c: np.ndarray) -> None:
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32], ids=["float64", "float32"])
 @pytest.mark.parametrize("accuracy", ["scaled", "standard", "correct"])
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", ["phi32", "specials"])
 def test_equals_the_product(kind: str, accuracy: str, dtype: type, device: Device) -> None:
     for left in (False, True):
         for m, k in ((201, 30), (130, 1), (1, 9), (64, 5), *device.sized([], [(1000, 129)])):

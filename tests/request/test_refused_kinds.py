@@ -15,10 +15,11 @@ from support import noise
 
 A = np.arange(12.0).reshape(3, 4)
 B = np.arange(20.0).reshape(4, 5)
+NUMBERS = "allowed is float64 or float32 or complex128 or complex64 or an integer dtype or bool"
 DENSE = "is sparse, and only dense arrays are supported; pass a.toarray()"
 
 ARRAYS = [
-    ("float16", A.astype(np.float16), "a: dtype float16 is not supported; allowed is"),
+    ("float16", A.astype(np.float16), f"a: dtype float16 is not supported; {NUMBERS}"),
     ("longdouble", A.astype(np.longdouble), f"a: dtype {np.dtype(np.longdouble)} is not supported"),
     ("clongdouble", A.astype(np.clongdouble), f"a: dtype {np.dtype(np.clongdouble)} is not supported"),
     ("object", A.astype(object), "a: dtype object is not supported"),

@@ -12,6 +12,13 @@ Array = npt.NDArray[Any]
 Multiply = Callable[[Array, Array], Array]
 
 
+def joined(re: Array, im: Array) -> Array:
+    """re + 1j im, where 1j times infinity would be NaN."""
+    x = np.empty(re.shape, np.result_type(re.dtype, np.complex64))
+    x.real, x.imag = re, im
+    return x
+
+
 def real_form(a: Array, b: Array) -> tuple[Array, Array]:
     """Complex `a` and `b` as the real operands whose product holds re C in columns 0, 2, 4, ... and im C in the others.
 
@@ -55,6 +62,4 @@ def complex_matmul(a: npt.ArrayLike, b: npt.ArrayLike, multiply: Multiply) -> Ar
             re, im = re[..., 0], im[..., 0]
         if x.ndim == 1:
             re, im = (z[..., 0] if y.ndim == 1 else z[..., 0, :] for z in (re, im))
-    result = np.empty(re.shape, np.result_type(re.dtype, np.complex64))
-    result.real, result.imag = re, im
-    return result
+    return joined(re, im)

@@ -15,6 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ozfp4._options import ROUNDINGS
+
 Array = npt.NDArray[Any]
 Kind = Callable[[np.random.Generator, int, int, int, "Format"], tuple[Array, Array]]
 
@@ -272,6 +274,60 @@ def operands(
         return np.ascontiguousarray(a, dtype=dtype), np.ascontiguousarray(b, dtype=dtype)
 
 
+# ---- Lines: kinds whose columns of B are made as rows of A are
+
+
+def _deep(rng: np.random.Generator, lines: int, k: int, f: Format) -> Array:
+    """Over most of the exponents, so that hardly a line is exact."""
+    reach = 600 if f.precision == 53 else 90
+    return np.ldexp(rng.standard_normal((lines, k)), rng.integers(-reach, reach // 2, (lines, k)))
+
+
+def _undone(rng: np.random.Generator, lines: int, k: int, f: Format) -> Array:
+    """The second half undoes the first but for a little."""
+    x, half = rng.standard_normal((lines, k)), k // 2
+    x[:, half : 2 * half] = -x[:, :half]
+    return x * (1 + (rng.random((lines, k)) < 0.1) * 2.0**-20)
+
+
+def _beside_subnormal(rng: np.random.Generator, lines: int, k: int, f: Format) -> Array:
+    low, high = (-1060, 300) if f.precision == 53 else (-140, 30)
+    return np.ldexp(rng.standard_normal((lines, k)), np.where(rng.random((lines, k)) < 0.3, high, low))
+
+
+def _at(double: int, single: int) -> Callable[[np.random.Generator, int, int, Format], Array]:
+    return lambda rng, lines, k, f: np.ldexp(
+        rng.standard_normal((lines, k)), double if f.precision == 53 else single
+    )
+
+
+LINES: dict[str, Callable[[np.random.Generator, int, int, Format], Array]] = {
+    "deep": _deep,
+    "undone": _undone,
+    "beside-subnormal": _beside_subnormal,
+    "sparse": lambda rng, lines, k, f: rng.standard_normal((lines, k)) * (rng.random((lines, k)) < 0.1),
+    "tiny": _at(-537, -75),
+    "huge": _at(511, 63),
+    "zeros": lambda rng, lines, k, f: np.zeros((lines, k)),
+}
+
+
+def line_operands(
+    kind: str, m: int, k: int, n: int, *, seed: int = 0, dtype: npt.DTypeLike = np.float64
+) -> tuple[Array, Array]:
+    """As `operands`, of a key of ``LINES``."""
+    rng = np.random.default_rng([seed, m, k, n, *kind.encode()])
+    a, b = (LINES[kind](rng, lines, k, Format(dtype)).astype(dtype) for lines in (m, n))
+    return a, np.ascontiguousarray(b.T)
+
+
+def any_operands(
+    kind: str, m: int, k: int, n: int, *, seed: int = 0, dtype: npt.DTypeLike = np.float64
+) -> tuple[Array, Array]:
+    """Of ``KINDS`` or ``LINES``."""
+    return (operands if kind in KINDS else line_operands)(kind, m, k, n, seed=seed, dtype=dtype)
+
+
 def noise(shape: tuple[int, ...], dtype: npt.DTypeLike = np.float64) -> Array:
     """A new array whose bytes are all 0xAB: what ``out=`` should hold before a call, so that a gap shows."""
     size = int(np.prod(shape, dtype=np.int64)) * np.dtype(dtype).itemsize
@@ -433,3 +489,11 @@ PATHS = (
     Path("I", "int8", "least"),
     Path("I", "fp64", "least"),
 )
+#: Those that serve every accuracy, and complex numbers and integers as well.
+LEAST = tuple(path for path in PATHS if path.family == "least")
+
+# ---- Modes -------------------------------------------------------------------------------------------------
+
+ACCURACIES = ("scaled", "standard", "correct")
+#: An accuracy and a rounding that it takes.
+MODES = (("scaled", "nearest"), ("standard", "nearest"), *(("correct", rounding) for rounding in ROUNDINGS))

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ozfp4.testing import assert_same_bits, correct_matmul, round_to_float, scaled_integers
-from ozfp4.testing._oracle import ROUNDINGS, exact_exponents, real_sums, special_value
-from support import KINDS, STACKS, operands, stack_operands
+from ozfp4.testing._oracle import exact_exponents, real_sums, special_value
+from support import KINDS, ROUNDINGS, STACKS, operands, stack_operands
 from support.errors import real_product
 
 dtypes = pytest.mark.parametrize("dtype", [np.float64, np.float32], ids=["float64", "float32"])

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from ozfp4.testing import Certificate, assert_same_bits, correct_matmul, standard_matmul
-from ozfp4.testing._oracle import ROUNDINGS, real_sums
-from support import HARD, hard_operands
+from ozfp4.testing._oracle import real_sums
+from support import HARD, ROUNDINGS, hard_operands
 
 dtypes = pytest.mark.parametrize("dtype", [np.float64, np.float32], ids=["float64", "float32"])
 

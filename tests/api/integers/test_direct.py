@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from itertools import pairwise, product
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,6 @@ import ozfp4
 from ozfp4 import _core
 from ozfp4._options import Options
 from ozfp4._request.integers import entry_bits
-from support import VIEWS
 from support.integers import DTYPES, KINDS, exact, modulo, noise, operand, wrapped
 
 # Extents around those of a tile (8 x 32), a task (64 x 256) and a piece of K (512).
@@ -49,29 +48,6 @@ def test_every_dtype(dtype: str, kind: str) -> None:
             found, about = direct(a, b, limit)
             np.testing.assert_array_equal(found, expected)
             assert about["workspace"] <= limit
-
-
-@pytest.mark.parametrize(("first", "second"), list(product([*DTYPES, "bool"], repeat=2)))
-def test_operands_of_two_dtypes(first: str, second: str) -> None:
-    """Signs are extended whatever the other operand is; the result as wide as any."""
-    rng = np.random.default_rng(2)
-    a = noise((9, 70), bool) if first == "bool" else operand(rng, "full", (9, 70), first)
-    b = noise((70, 35), bool) if second == "bool" else operand(rng, "full", (70, 35), second)
-    out = noise((9, 35), np.int64)
-    assert multiply(a, b, out)["word_bits"] in (32, 64)
-    np.testing.assert_array_equal(out, wrapped(exact(a * 1, b * 1), np.int64))
-
-
-@pytest.mark.parametrize("view", VIEWS.values(), ids=lambda f: f.__name__)
-def test_layouts(view: Any) -> None:
-    rng = np.random.default_rng(3)
-    for dtype in ("int64", "int16", "uint32"):
-        a, b = (view(operand(rng, "full", shape, dtype)) for shape in ((40, 90), (90, 70)))
-        wide = noise((140, 40), dtype)
-        before = wide.copy()
-        ozfp4.matmul(a, b, out=wide[::2].T)
-        np.testing.assert_array_equal(wide[::2].T, wrapped(exact(a, b), dtype))
-        np.testing.assert_array_equal(wide[1::2], before[1::2])
 
 
 @pytest.mark.parametrize(("x", "y", "bits"), [

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 import ozfp4
-from support import STACKS, VIEWS
 from support.devices import Device, arrays_and_gpu
 from support.integers import DTYPES, KINDS, exact, noise, operand, overflows, steps_of_moduli, wrapped
 
@@ -140,33 +139,6 @@ def test_empty_products(shape: tuple[int, int, int], device: Device) -> None:
         out = noise((m, n), dtype)
         device.matmul(np.ones((m, k), dtype), np.ones((k, n), dtype), out=out, overflow="raise")
         same(out, np.zeros((m, n), dtype))
-
-
-@pytest.mark.parametrize("shapes", STACKS, ids=str)
-def test_stacks(shapes: tuple[tuple[int, ...], tuple[int, ...]], device: Device) -> None:
-    rng = np.random.default_rng(4)
-    a, b = (operand(rng, "full", shape, "int64") for shape in shapes)
-    found = device.matmul(a, b)
-    assert device.name != "numpy" or isinstance(found, np.ndarray) == isinstance(np.matmul(a, b), np.ndarray)
-    same(found, np.matmul(a, b))
-    out = noise(np.shape(found), np.int64)
-    if out.ndim:
-        assert device.matmul(a, b, out=out) is out
-        same(out, np.matmul(a, b))
-
-
-@pytest.mark.parametrize("view", VIEWS.values(), ids=lambda f: f.__name__)
-@pytest.mark.parametrize("dtype", ["int64", "uint8", "int32"])
-def test_layouts(view: Any, dtype: str, device: Device) -> None:
-    rng = np.random.default_rng(5)
-    a, b = view(operand(rng, "full", (19, 40), dtype)), view(operand(rng, "full", (40, 17), dtype))
-    same(device.matmul(a, b), np.matmul(a, b))
-    same(device.matmul(b.T, a.T), np.matmul(b.T, a.T))
-    wide = noise((34, 19), dtype)
-    before = wide.copy()
-    device.matmul(a, b, out=wide[::2].T)
-    same(wide[::2].T, np.matmul(a, b))
-    same(wide[1::2], before[1::2])
 
 
 def test_blocks_and_pieces_of_k(device: Device) -> None:

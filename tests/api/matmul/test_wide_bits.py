@@ -27,20 +27,6 @@ each_served = pytest.mark.parametrize(("path", "bits"), SERVED, ids=[f"{p}-{b}" 
 
 @arrays_and_gpu
 @each_served
-def test_every_path(path: Path, bits: int, device: Device) -> None:
-    if not device.has(path.backend):
-        return
-    for kind in ("normal", "scaling-ties", "whole-range", "specials"):
-        for dtype in (np.float64, np.float32):
-            a, b = operands(kind, *device.sized((6, 17, 5), (33, 70, 21)), seed=bits, dtype=dtype)
-            expected = exact_matmul(a, b, bits=bits)
-            out = noise(expected.shape, dtype)
-            device(chosen.matmul, a, b, bits=bits, accuracy="scaled", out=out, **path._asdict())
-            assert_same_bits(out, expected, (kind, np.dtype(dtype).name))
-
-
-@arrays_and_gpu
-@each_served
 def test_entries_far_apart(path: Path, bits: int, device: Device) -> None:
     """Rows of the largest numbers beside the smallest subnormal ones, spread so far that bits are kept, rounded and lost."""
     if not device.has(path.backend):
@@ -100,49 +86,6 @@ def test_more_bits_than_a_row_spans_give_the_rounded_product(path: Path, device:
     assert device(chosen.matmul, a, b, bits=105, accuracy="scaled", **path._asdict()).item() == 3.0 * (
         1.0 + 2.0**-40
     )
-
-
-def test_long_rows_and_odd_blocks(device: Device) -> None:
-    """More entries than one pass of the encoder takes, in blocks that a small workspace makes."""
-    a, b = operands("phi32", 19, 1541, 18, seed=4)
-    for backend, bits in (
-        ("fp64", 76),
-        ("int8", 76),
-        ("fp4", 60),
-        ("fp64", 200),
-        ("int8", 150),
-        ("int8", 160),
-        ("fp4", 100),
-    ):
-        if not device.has(backend):
-            continue
-        plan = ozfp4.plan(19, 18, 1541, backend=backend, bits=bits, accuracy="scaled")
-        expected = exact_matmul(a, b, bits=bits)
-        assert_same_bits(device.matmul(a, b, plan=plan, accuracy="scaled"), expected, (backend, bits))
-        assert_same_bits(
-            device.matmul(
-                a, b, plan=plan, workspace_limit=device.sized(1 << 20, 16 << 20), accuracy="scaled"
-            ),
-            expected,
-            (backend, bits),
-        )
-
-
-@pytest.mark.parametrize("path", LEAST, ids=str)
-def test_empty_products(path: Path, device: Device) -> None:
-    if not device.has(path.backend):
-        return
-    for shape in ((0, 3, 2), (3, 0, 2), (3, 2, 0)):
-        c = device(
-            chosen.matmul,
-            np.ones(shape[:2]),
-            np.ones(shape[1:]),
-            bits=76,
-            accuracy="scaled",
-            **path._asdict(),
-        )
-        assert c.shape == (shape[0], shape[2])
-        assert not c.any()
 
 
 def test_auto_takes_a_backend_that_has_a_plan(no_int8_unit: None) -> None:

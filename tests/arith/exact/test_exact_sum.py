@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from ozfp4._testing import exact
 from ozfp4.testing import bits_of, round_to_float
+from support import ROUNDINGS
 
-ROUNDINGS = ("nearest", "down", "up", "zero")
 LOWEST = -2148
 DIGITS = 133
 both_types = pytest.mark.parametrize("dtype", [np.float64, np.float32], ids=["float64", "float32"])

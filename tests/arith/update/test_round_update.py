@@ -9,10 +9,10 @@ import pytest
 
 from ozfp4._testing import exact
 from ozfp4.testing import bits_of, round_to_float
+from support import ROUNDINGS
 
 Generator = np.random.Generator
 
-ROUNDINGS = ("nearest", "down", "up", "zero")
 WORDS = (5, 6, 8, 12, 20)
 TYPES = [np.float64, np.float32]
 all_results = pytest.mark.parametrize("dtype", TYPES, ids=["to64", "to32"])

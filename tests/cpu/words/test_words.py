@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -12,8 +11,8 @@ import numpy.typing as npt
 import pytest
 
 import ozfp4
+from bits.corpus import CORPUS, Problem, arrays
 from ozfp4 import _core
-from ozfp4._options import Options
 from ozfp4.testing import (
     Certificate,
     assert_same_bits,
@@ -22,7 +21,7 @@ from ozfp4.testing import (
     forced_on_cpu,
     standard_matmul,
 )
-from support import KINDS, chosen, gemm_reference, noise, operands
+from support import ACCURACIES, ROUNDINGS, chosen, gemm_reference, noise, operands, reference
 
 Array = npt.NDArray[Any]
 
@@ -35,28 +34,6 @@ def way(request: pytest.FixtureRequest) -> Iterator[str]:
 
 in_words = pytest.mark.parametrize("way", ["words"], indirect=True)
 by_limbs = pytest.mark.parametrize("way", ["limbs"], indirect=True)
-
-
-def reference(a: Array, b: Array, accuracy: str) -> Array:
-    if accuracy == "scaled":
-        return exact_matmul(a, b)
-    return standard_matmul(a, b)[0] if accuracy == "standard" else correct_matmul(a, b)
-
-
-@cache
-def problem(kind: str, shape: tuple[int, int, int], dtype: type, accuracy: str) -> tuple[Array, Array, Array]:
-    """Operands and what their product must be, once for both ways."""
-    a, b = operands(kind, *shape, dtype=dtype)
-    return a, b, reference(a, b, accuracy)
-
-
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.parametrize("kind", KINDS)
-def test_every_kind_in_every_accuracy(kind: str, dtype: type) -> None:
-    for m, k, n in ((1, 1, 1), (5, 7, 33), (31, 70, 17), (3, 333, 2)):
-        for accuracy in ("scaled", "standard", "correct"):
-            a, b, expected = problem(kind, (m, k, n), dtype, accuracy)
-            assert_same_bits(ozfp4.matmul(a, b, accuracy=accuracy), expected)
 
 
 def test_every_small_shape() -> None:
@@ -95,54 +72,17 @@ def test_the_largest_residues(k: int, bridge: int) -> None:
         assert_same_bits(chosen.matmul(a, b, bits=bits, accuracy="scaled"), exact_matmul(a, b, bits), bits)
 
 
-@pytest.mark.parametrize("rounding", ["nearest", "down", "up", "zero"])
-def test_directions(rounding: str) -> None:
-    for kind in ("normal", "phi32", "whole-range"):
-        a, b = operands(kind, 9, 40, 11)
-        c = ozfp4.matmul(a, b, accuracy="correct", rounding=rounding)
-        assert_same_bits(c, correct_matmul(a, b, rounding))
-    lower, upper = ozfp4.enclose(a, b)
-    assert_same_bits(lower, correct_matmul(a, b, "down"))
-    assert_same_bits(upper, correct_matmul(a, b, "up"))
-
-
 def test_updates() -> None:
     rng = np.random.default_rng(3)
     a, b = operands("phi8", 13, 21, 40)
     c = rng.standard_normal((13, 40))
-    for (alpha, beta), accuracy in itertools.product(
-        ((1.0, 1.0), (-0.3, 2.5), (2.0**40, 0.0)), ("scaled", "standard", "correct")
-    ):
+    for (alpha, beta), accuracy in itertools.product(((1.0, 1.0), (-0.3, 2.5), (2.0**40, 0.0)), ACCURACIES):
         expected = gemm_reference(alpha, a, b, beta, c if beta else None, accuracy)
         found = ozfp4.gemm(alpha, a, b, beta, c if beta else None, accuracy=accuracy)
         assert_same_bits(found, expected)
 
 
-def test_views_and_out() -> None:
-    a, b = operands("normal", 34, 67, 35)
-    expected = exact_matmul(a, b)
-    odd = np.zeros((67, 71), np.float64)
-    odd[:, ::2][:, :35] = b
-    raw = np.zeros(34 * 67 * 8 + 1, np.uint8)
-    unaligned = raw[1:].view(np.float64).reshape(34, 67)
-    unaligned[...] = a
-    turned = a[::-1, ::-1].copy()[::-1, ::-1]
-    for x, y in itertools.product(
-        (a, np.asfortranarray(a), unaligned, turned), (b, np.asfortranarray(b), odd[:, ::2][:, :35])
-    ):
-        assert_same_bits(ozfp4.matmul(x, y, accuracy="scaled"), expected)
-        for out in (noise((34, 35)), noise((35, 34)).T, noise((68, 105))[::2, ::3]):
-            assert ozfp4.matmul(x, y, out, accuracy="scaled") is out
-            assert_same_bits(out, expected)
-    row, column = a[0], b[:, 0]
-    assert_same_bits(ozfp4.matmul(row, b, accuracy="scaled"), expected[0])
-    assert_same_bits(ozfp4.matmul(a, column, accuracy="scaled"), expected[:, 0])
-    assert_same_bits(
-        ozfp4.matmul(np.broadcast_to(row, (3, 67)), b, accuracy="scaled"), np.repeat(expected[:1], 3, axis=0)
-    )
-
-
-@pytest.mark.parametrize("accuracy", ["scaled", "standard", "correct"])
+@pytest.mark.parametrize("accuracy", ACCURACIES)
 def test_nothing_is_written_beside_the_results(accuracy: str) -> None:
     for m, n in ((1, 1), (15, 17), (16, 16), (33, 40), (40, 33), (3, 70)):
         a, b = operands("normal", m, 20, n)
@@ -164,7 +104,7 @@ def test_specials(way: str) -> None:
     b[4, 3], b[6, 6], b[8, 8], b[9, 39] = np.inf, 0, np.nan, -np.inf
     for dtype in (np.float64, np.float32):
         x, y = a.astype(dtype), b.astype(dtype)
-        for accuracy in ("scaled", "standard", "correct"):
+        for accuracy in ACCURACIES:
             c, about = ozfp4.matmul(x, y, accuracy=accuracy, report=True)
             assert_same_bits(c, reference(x, y, accuracy))
             assert (about.special_rows, about.special_columns) == (3, 3)
@@ -235,7 +175,7 @@ def test_the_largest_limbs(k: int) -> None:
 
 
 @by_limbs
-@pytest.mark.parametrize("rounding", ["nearest", "down", "up", "zero"])
+@pytest.mark.parametrize("rounding", ROUNDINGS)
 def test_correct_results_by_nine_limbs(rounding: str) -> None:
     """Of integers of 68 and 69 bits, products that cancel and some of which are left to repair among them; and of lines that
     are longer, which words take."""
@@ -318,7 +258,7 @@ def test_blocks_of_tiles(m: int, n: int, k: int, threads: int) -> None:
     a, b = operands("normal", m, k, n)
     ozfp4.set_num_threads(threads)
     try:
-        for accuracy in ("scaled", "standard", "correct"):
+        for accuracy in ACCURACIES:
             c, about = ozfp4.matmul(a, b, accuracy=accuracy, out=noise((m, n), a.dtype), report=True)
             assert "limbs of eight bits" in about.kernel
             with forced_on_cpu():
@@ -375,108 +315,27 @@ def test_a_workspace_that_is_too_small_for_limbs() -> None:
         assert_same_bits(c, standard_matmul(a, b)[0])
 
 
-# ---- Words and planes, entry by entry and in what they say -----------------------------------------------------------------
-
-ABOUT = (
-    "exponents", "capacities", "special_rows", "special_columns", "largest_bound",
-    "exact", "depth", "result", "repaired", "repaired_exactly",
-)  # fmt: skip
+ABOUT = ("exponents", "capacities", "special_rows", "special_columns", "certified", "largest_bound")
 
 
-def _entries(rng: np.random.Generator, shape: tuple[int, int]) -> Array:
-    x = rng.standard_normal(shape)
-    kind = rng.integers(0, 9)
-    if kind == 1:
-        x = rng.random(shape)
-    elif kind in (2, 3):
-        x *= 2.0 ** rng.integers(-40 if kind == 2 else -300, 40, shape)
-    elif kind == 4:
-        x = rng.integers(-100, 100, shape).astype(np.float64)
-    elif kind == 5:
-        x[rng.random(shape) < 0.7] = 0
-    elif kind == 6:
-        x = np.ldexp(x, int(rng.integers(-1060, 1010)))
-    elif kind == 7:
-        x[rng.random(shape) < 0.02] = np.inf
-        x[rng.random(shape) < 0.02] = np.nan
-    elif kind == 8:
-        x[:] = 1.0
-    return x
+@pytest.mark.parametrize("problem", [problem for problem in CORPUS if problem.numbers == "f"], ids=str)
+def test_what_is_said_of_planes(problem: Problem) -> None:
+    """Results, bounds and the report of a product by planes."""
+    a, b = arrays(problem)
+    for mode in problem.modes:
+        asked = {**mode.options, "return_bound": True, "report": True}
+        with forced_on_cpu():
+            expected, bound, by_planes = chosen.matmul(a, b, **asked)
+        out = noise(expected.shape, expected.dtype)
+        c, found_bound, about = chosen.matmul(a, b, out=out, **asked)
+        assert_same_bits(c, expected, mode)
+        assert_same_bits(found_bound, bound, mode)
+        assert [getattr(about, name) for name in ABOUT] == [getattr(by_planes, name) for name in ABOUT]
 
 
-def _laid_out(rng: np.random.Generator, x: Array) -> Array:
-    kind = rng.integers(0, 4)
-    if kind == 1:
-        return np.asfortranarray(x)
-    if kind == 2:
-        return x[:, ::-1].copy()[:, ::-1]
-    return np.repeat(x, 2, axis=1)[:, ::2] if kind == 3 else x
-
-
-def _both_ways(rng: np.random.Generator, other: str) -> bool:
-    """One random product by planes and the other way; whether that served it."""
-    m, n, k = (int(x) for x in rng.integers(1, 71, 3))
-    if rng.random() < 0.05:
-        m, n, k = 5, 5, int(rng.integers(71, 2000))
-    types = ((np.float64, np.float64), (np.float32, np.float32), (np.float64, np.float32))[
-        int(rng.integers(0, 3))
-    ]
-    a, b = (
-        _laid_out(rng, _entries(rng, shape).astype(dtype))
-        for shape, dtype in zip(((m, k), (k, n)), types, strict=True)
-    )
-    dtype = np.result_type(*types)
-    precision = 24 if dtype == np.float32 else 53
-    accuracy = ("scaled", "standard", "correct")[int(rng.integers(0, 3))]
-    bits = precision if rng.random() < 0.7 else int(rng.integers(2, 77))
-    rounding = "nearest"
-    if accuracy == "correct":
-        rounding = ("nearest", "down", "up", "zero")[int(rng.integers(0, 4))]
-    update: dict[str, Any] = {}
-    if rng.random() < 0.2:
-        alpha, beta = (float(x) for x in rng.standard_normal(2))
-        update = {"alpha": alpha, "beta": beta, "addend": _entries(rng, (m, n)).astype(dtype)}
-    given = {"bits": bits} if accuracy == "scaled" else {}
-    asked = Options(accuracy=accuracy, rounding=rounding, **given)
-    found = []
-    is_bounded = rng.random() < 0.5
-    for way in ("planes", other):
-        out, bound = _laid_out(rng, noise((m, n), dtype)), noise((m, n)) if is_bounded else None
-        with forced_on_cpu(**{} if way == "planes" else {way: True}):
-            about = _core.multiply_arrays(a, b, out, asked, bound=bound, is_reported=True, **update)
-        found.append((out, bound, about))
-    (c, bound, about), (words_c, words_bound, words_about) = found
-    assert_same_bits(words_c, c)
-    if bound is not None:
-        assert_same_bits(words_bound, bound)
-    flat, words_flat = (each | each.get("certified", {}) for each in (about, words_about))
-    assert {name: words_flat.get(name) for name in ABOUT} == {name: flat.get(name) for name in ABOUT}
-    return words_about["in_words"] + words_about["by_limbs"] == 1
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", range(4))
-def test_thousands_of_random_products(seed: int, way: str) -> None:
-    rng = np.random.default_rng(seed)
-    with np.errstate(all="ignore"):
-        count = 600 if way == "words" else 250  # in plain loops
-        served = sum(_both_ways(rng, way) for _ in range(count))
-    assert served > 0.6 * count
-
-
-def test_repeated_products_are_like_the_first() -> None:
-    rng = np.random.default_rng(5)
-    for dtype in (np.float64, np.float32):
-        for accuracy in ("scaled", "standard", "correct"):
-            for _ in range(3):
-                a, b = (rng.standard_normal(shape).astype(dtype) for shape in ((7, 9), (9, 5)))
-                assert_same_bits(ozfp4.matmul(a, b, accuracy=accuracy), reference(a, b, accuracy))
-                x, y = np.asfortranarray(a), b[::-1][::-1]
-                assert_same_bits(ozfp4.matmul(x, y, accuracy=accuracy), reference(a, b, accuracy))
-    a, b = rng.standard_normal((7, 9)), rng.standard_normal((9, 5))
-    ozfp4.matmul(a, b)
-    swapped = a.astype(a.dtype.newbyteorder())
-    assert_same_bits(ozfp4.matmul(swapped, b), ozfp4.matmul(a, b))
+def test_swapped_bytes_and_what_is_no_array() -> None:
+    a, b = operands("normal", 7, 9, 5)
+    assert_same_bits(ozfp4.matmul(a.astype(a.dtype.newbyteorder()), b), ozfp4.matmul(a, b))
     with pytest.raises(TypeError, match="bits"):
         chosen.matmul(a, b, bits=True, accuracy="standard")
     with pytest.raises(TypeError):
