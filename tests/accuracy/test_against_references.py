@@ -10,8 +10,8 @@ import pytest
 import ozfp4
 from ozfp4.testing import Certificate, assert_same_bits, correct_matmul, standard_matmul
 from support import HARD, KINDS, ROUNDINGS, hard_operands, operands
+from support.dtypes import both_types
 
-dtypes = pytest.mark.parametrize("dtype", [np.float64, np.float32], ids=["float64", "float32"])
 SHAPES = ((9, 1, 7), (6, 3, 5), (20, 50, 6), (3, 700, 4))
 
 
@@ -19,7 +19,7 @@ def make(kind: str, m: int, k: int, n: int, seed: int, dtype: type) -> tuple[np.
     return (hard_operands if kind in HARD else operands)(kind, m, k, n, seed=seed, dtype=dtype)
 
 
-@dtypes
+@both_types
 @pytest.mark.parametrize("kind", [*HARD, *KINDS])
 def test_standard(kind: str, dtype: type) -> None:
     for seed, (m, k, n) in enumerate(SHAPES):
@@ -51,7 +51,7 @@ def small_lines(dtype: type) -> np.ndarray:
     return lines[lines[:, 0] >= 0]
 
 
-@dtypes
+@both_types
 @pytest.mark.parametrize("rounding", ROUNDINGS)
 def test_all_products_of_small_lines(rounding: str, dtype: type) -> None:
     """Every fifth against every seventh: prime to the 11 numbers, so that each of them is everywhere."""
@@ -61,7 +61,7 @@ def test_all_products_of_small_lines(rounding: str, dtype: type) -> None:
     assert_same_bits(c, correct_matmul(rows, columns, rounding))
 
 
-@dtypes
+@both_types
 def test_all_products_of_small_lines_in_standard(dtype: type) -> None:
     lines = small_lines(dtype)
     rows, columns = lines[::5], lines[::7].T
@@ -69,7 +69,7 @@ def test_all_products_of_small_lines_in_standard(dtype: type) -> None:
 
 
 @pytest.mark.slow
-@dtypes
+@both_types
 def test_long_lines(dtype: type) -> None:
     """K = 100,000."""
     for kind in ("near-ties", "cancelled", "graded", "sparse"):

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pytest
 
 import ozfp4
 from ozfp4.testing import line_capacity, line_facts
+from support.dtypes import both_types
 
 
 def line(k: int, nonzeros: int, depth: int, span: int, dtype: Any) -> np.ndarray:
@@ -35,7 +35,7 @@ LINES = [
 BEYOND = (-9, -1, 0, 1, 2, 4, 5, 10, 11, 12, 14, 15, 16, 17, 18, 19, 20, 22, 23, 24, 30)
 
 
-@pytest.mark.parametrize("dtype", [np.float64, np.float32], ids=["float64", "float32"])
+@both_types
 def test_the_core_has_the_capacities_of_the_reference(dtype: Any) -> None:
     precision = 53 if dtype == np.float64 else 24
     seen = set()

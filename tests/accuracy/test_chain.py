@@ -17,9 +17,9 @@ import ozfp4
 from ozfp4.testing import Certificate, assert_same_bits, forced_on_cpu, standard_matmul
 from ozfp4.testing._oracle import special_value
 from support import complex_matmul, noise
+from support.dtypes import both_types
 from support.update import gemm_reference, round_fraction
 
-dtypes = pytest.mark.parametrize("dtype", [np.float64, np.float32], ids=["float64", "float32"])
 PATHS = list(product(("II", "I"), ("int8", "fp64", "fp4")))
 Pair = tuple[np.ndarray, np.ndarray]
 
@@ -62,7 +62,7 @@ def all_chains(a: np.ndarray, b: np.ndarray, **options: Any) -> np.ndarray:
     return c
 
 
-@dtypes
+@both_types
 def test_hundreds_of_thousands_of_entries_equal_the_fma_of_libm(dtype: Any) -> None:
     rng = np.random.default_rng(0)
     for m, k, n in ((400, 4, 500), (130, 9, 300), (9, 130, 70), (3, 2500, 5)):
@@ -70,7 +70,7 @@ def test_hundreds_of_thousands_of_entries_equal_the_fma_of_libm(dtype: Any) -> N
         assert_same_bits(all_chains(a, b), by_libm(a, b, dtype), (m, k, n))
 
 
-@dtypes
+@both_types
 def test_steps_are_exact_fractions_rounded(dtype: Any) -> None:
     rng = np.random.default_rng(1)
     a, b = chained(rng, 7, 20, 33, dtype)
@@ -87,7 +87,7 @@ def near(dtype: Any) -> int:
     return 530 if dtype == np.float64 else 70
 
 
-@dtypes
+@both_types
 def test_subnormal_numbers_are_numbers(dtype: Any) -> None:
     """Products and sums below the normal numbers, where flushing to zero would show."""
     rng = np.random.default_rng(2)
@@ -101,7 +101,7 @@ def test_subnormal_numbers_are_numbers(dtype: Any) -> None:
     assert_same_bits(c, by_libm(a, b, dtype))
 
 
-@dtypes
+@both_types
 def test_a_chain_that_overflows_is_repeated_with_smaller_numbers(dtype: Any) -> None:
     """Sums that leave the finite numbers and come back, and those that do not."""
     rng, p = np.random.default_rng(3), 53 if dtype == np.float64 else 24
@@ -133,7 +133,7 @@ def test_a_chain_that_overflows_is_repeated_with_smaller_numbers(dtype: Any) -> 
         assert low <= c[i, j] <= high_
 
 
-@dtypes
+@both_types
 def test_a_zero_is_positive(dtype: Any) -> None:
     """Of products that are all -0, that underflow to -0, that cancel, and of no common index."""
     a = np.array([[-1.0, 0.0, -0.0, 2.0**60], [0.0, -0.0, 5.0, 3.0]], dtype)
@@ -153,7 +153,7 @@ def test_a_zero_is_positive(dtype: Any) -> None:
         assert not np.signbit(ozfp4.gemm(1, x, y, 1, np.zeros_like(c))[::2]).any()
 
 
-@dtypes
+@both_types
 def test_nan_and_infinity_stay_in_their_lines(dtype: Any) -> None:
     rng = np.random.default_rng(4)
     a, b = chained(rng, 9, 20, 30, dtype)
@@ -168,7 +168,7 @@ def test_nan_and_infinity_stay_in_their_lines(dtype: Any) -> None:
         assert_same_bits(c[i, j] + dtype(0), dtype(special_value(a[i], b[:, j])))
 
 
-@dtypes
+@both_types
 @pytest.mark.parametrize("rounded", [1, 2])
 def test_magnitudes_certify_from_the_threshold_on(rounded: int, dtype: Any) -> None:
     """(n - 1) L >= 2^11 r n, on both sides of it: bytes, an entry far below that is rounded, largest ones across from 0."""
@@ -204,7 +204,7 @@ def structured(
         yield x, np.diag(d), x * d + dtype(0)
 
 
-@dtypes
+@both_types
 def test_identities_permutations_and_scalings(dtype: Any) -> None:
     for n in (7, 50, 130):
         for a, b, expected in structured(np.random.default_rng(n), n, dtype):
@@ -218,7 +218,7 @@ def test_identities_permutations_and_scalings(dtype: Any) -> None:
 # ---- Paths
 
 
-@dtypes
+@both_types
 def test_every_path_gives_the_same_bits(dtype: Any) -> None:
     rng = np.random.default_rng(5)
     for m, k, n in ((5, 40, 70), (1, 300, 3), (90, 33, 2)):
@@ -238,7 +238,7 @@ def test_every_path_gives_the_same_bits(dtype: Any) -> None:
             y = b if sides == "left" else ozfp4.prepare(b, "right")
             assert_same_bits(ozfp4.matmul(x, y), expected, sides)
         assert_same_bits(ozfp4.matmul(a, b, workspace_limit=300_000), expected)
-        with ozfp4.emulate(mode="always", min_size=0, dtypes=(np.dtype(dtype).name,)):
+        with ozfp4.emulate(mode="always", min_size=0, both_types=(np.dtype(dtype).name,)):
             assert_same_bits(np.matmul(a, b), expected)
         wide = noise((2 * m, 3 * n), dtype)
         ozfp4.matmul(a, b, out=wide[::-2, 1::3])
@@ -265,7 +265,7 @@ def test_stacks_and_vectors() -> None:
     assert_same_bits(np.array(ozfp4.matmul(a[0, 1], b[0, :, 2])), c[0, 1, 2])
 
 
-@dtypes
+@both_types
 def test_updates(dtype: Any) -> None:
     rng = np.random.default_rng(8)
     a, b = chained(rng, 6, 15, 20, dtype, 12)
@@ -278,7 +278,7 @@ def test_updates(dtype: Any) -> None:
             assert_same_bits(found, expected, (alpha, beta, backend))
 
 
-@dtypes
+@both_types
 def test_bounds_hold(dtype: Any) -> None:
     rng = np.random.default_rng(9)
     for a, b in (chained(rng, 8, 40, 20, dtype), chained(rng, 3, 4, 70, dtype, 3)):

@@ -15,8 +15,8 @@ from ozfp4.testing._certified import scaled_product
 from ozfp4.testing._oracle import PRECISIONS
 from support import MODES, STRUCTURED, noise, structured_operands
 from support.certificates import correct_certificates, disjoint
+from support.dtypes import both_types
 
-dtypes = pytest.mark.parametrize("dtype", [np.float64, np.float32], ids=["float64", "float32"])
 kinds = pytest.mark.parametrize("kind", list(STRUCTURED))
 SHAPES = ((3, 5, 4), (30, 70, 66), (5, 1100, 7))
 
@@ -57,7 +57,7 @@ def check(a: np.ndarray, b: np.ndarray, context: Any = "") -> None:
 
 
 @pytest.mark.slow
-@dtypes
+@both_types
 @kinds
 @pytest.mark.parametrize("permuted", [False, True], ids=["in order", "permuted"])
 def test_patterns(kind: str, permuted: bool, dtype: type) -> None:

@@ -27,10 +27,10 @@ from support import (
     structured_operands,
 )
 from support.devices import Device, arrays_and_gpu
+from support.dtypes import both_types
 
 DTYPES = (np.float64, np.float32)
 FACTORS = [(1.0, 1.0), (-1.0, 1.0), (1.0, -1.0), (2.0**-60, 2.0**40), (0.7, -2.3), (-1.0, 0.0), (0.3, 0.0)]
-all_dtypes = pytest.mark.parametrize("dtype", DTYPES, ids=["float64", "float32"])
 
 
 def addends(a: np.ndarray, b: np.ndarray, seed: int) -> list[np.ndarray]:
@@ -73,7 +73,7 @@ def check(
 
 
 @arrays_and_gpu
-@all_dtypes
+@both_types
 @pytest.mark.parametrize("kind", [*KINDS, *HARD])
 def test_values(kind: str, dtype: Any, device: Device) -> None:
     make = hard_operands if kind in HARD else operands
@@ -83,7 +83,7 @@ def test_values(kind: str, dtype: Any, device: Device) -> None:
 
 
 @arrays_and_gpu
-@all_dtypes
+@both_types
 @pytest.mark.parametrize("kind", STRUCTURED)
 def test_disjoint_lines(kind: str, dtype: Any, device: Device) -> None:
     a, b = structured_operands(kind, *device.sized((8, 40, 70), (80, 300, 130)), dtype=dtype)
@@ -150,7 +150,7 @@ def test_residual_without_cancellation() -> None:
     assert_same_bits(identity, np.zeros((60, 60)))
 
 
-@all_dtypes
+@both_types
 def test_specials(dtype: Any, device: Device) -> None:
     """NaN and infinity of the product meet those of C in every combination; other entries do not notice."""
     values = [0.0, -0.0, 1.0, -3.0, np.nan, np.inf, -np.inf]

@@ -12,6 +12,7 @@ from ozfp4._dispatch import product as dispatched
 from ozfp4.testing import assert_same_bits, correct_matmul, exact_matmul
 from support import noise, operands
 from support.devices import Device
+from support.dtypes import both_types
 
 
 @pytest.fixture(autouse=True)
@@ -28,7 +29,7 @@ def assert_symmetric(c: np.ndarray) -> None:
     assert_same_bits(c, np.ascontiguousarray(c.swapaxes(-1, -2)))
 
 
-@pytest.mark.parametrize("dtype", [np.float64, np.float32], ids=["float64", "float32"])
+@both_types
 @pytest.mark.parametrize("accuracy", ["scaled", "standard", "correct"])
 @pytest.mark.parametrize("kind", ["phi32", "specials"])
 def test_equals_the_product(kind: str, accuracy: str, dtype: type, device: Device) -> None:

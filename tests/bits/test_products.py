@@ -39,7 +39,7 @@ def check(device: Device, way: Way, problem: Problem, option: str) -> None:
         return
     threads, limit = OPTIONS[option]
     if device.is_gpu:  # by several tiles, which is too much for the references
-        a, b, limit = *problem.operands(3), None
+        a, b, limit = *problem.operands(9 if problem.numbers == "c" else 3), None
     else:
         a, b = arrays(problem)
     given = {} if limit is None else {"workspace_limit": limit}

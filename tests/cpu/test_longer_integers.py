@@ -10,6 +10,7 @@ import pytest
 import ozfp4
 from ozfp4.testing import assert_same_bits, correct_matmul
 from support import complex_matmul
+from support.dtypes import both_types
 
 M, K, N = 136, 264, 130  # the least extents that are looked at, and no multiples of tiles
 
@@ -37,7 +38,7 @@ def operands(kind: str, dtype: Any) -> tuple[np.ndarray, np.ndarray]:
     return KINDS[kind](rng, M, K, dtype).astype(dtype), KINDS[kind](rng, N, K, dtype).astype(dtype).T
 
 
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@both_types
 @pytest.mark.parametrize("kind", KINDS)
 def test_real(kind: str, dtype: Any) -> None:
     a, b = operands(kind, dtype)

@@ -41,6 +41,14 @@ def overflows(product: np.ndarray, dtype: Any) -> int:
     return sum(not info.min <= int(x) <= info.max for x in product.ravel())
 
 
+def same(found: Any, expected: np.ndarray) -> None:
+    """Entries, dtype and shape."""
+    found = np.asarray(found)
+    assert found.dtype == expected.dtype
+    assert found.shape == expected.shape
+    np.testing.assert_array_equal(found, expected)
+
+
 def operand(rng: np.random.Generator, kind: str, shape: tuple[int, ...], dtype: str) -> np.ndarray:
     """Full range, small, extremes of both signs, or the least number alone."""
     info = np.iinfo(dtype)

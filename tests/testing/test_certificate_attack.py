@@ -16,10 +16,9 @@ import pytest
 from ozfp4.testing import Certificate, error_bound
 from ozfp4.testing._certified import certificates, scaled_product
 from ozfp4.testing._oracle import real_sums
+from support.dtypes import both_types
 
 pytestmark = pytest.mark.slow
-
-dtypes = pytest.mark.parametrize("dtype", [np.float64, np.float32], ids=["float64", "float32"])
 
 
 def precision_of(dtype: type) -> int:
@@ -60,7 +59,7 @@ def crossed(
     return x.astype(dtype), y.astype(dtype)
 
 
-@dtypes
+@both_types
 def test_lines_at_the_threshold_come_close(dtype: type) -> None:
     """Over K and the depth of half of the entries, the largest quotient of each certificate."""
     worst = {Certificate.DEPTH: Fraction(0), Certificate.MAGNITUDE: Fraction(0)}
@@ -103,7 +102,7 @@ def climb(k: int, steps: int, dtype: type, seed: int) -> dict[Certificate, Fract
     return worst
 
 
-@dtypes
+@both_types
 @pytest.mark.parametrize("k", [1, 2, 5, 16])
 def test_a_search_breaks_nothing(k: int, dtype: type) -> None:
     for worst in climb(k, 150, dtype, seed=0).values():
@@ -111,7 +110,7 @@ def test_a_search_breaks_nothing(k: int, dtype: type) -> None:
 
 
 @pytest.mark.nightly
-@dtypes
+@both_types
 @pytest.mark.parametrize("k", [3, 8, 64])
 def test_a_long_search_breaks_nothing(k: int, dtype: type) -> None:
     for seed in range(2):

@@ -20,9 +20,9 @@ from ozfp4.testing import (
 from ozfp4.testing._certified import Facts, certify, scaled_product, standard_record
 from ozfp4.testing._oracle import real_sums
 from support import KINDS, STACKS, grading, operands, spread, stack_operands
+from support.dtypes import both_types
 from support.update import round_fraction
 
-dtypes = pytest.mark.parametrize("dtype", [np.float64, np.float32], ids=["float64", "float32"])
 FINITE = [kind for kind in KINDS if kind not in ("specials", "infinities")]
 
 
@@ -60,7 +60,7 @@ def check_promise(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return found
 
 
-@dtypes
+@both_types
 @pytest.mark.parametrize("kind", FINITE)
 def test_certified_entries_keep_the_promise(kind: str, dtype: type) -> None:
     for m, k, n in ((5, 7, 4), (4, 1, 4), (3, 60, 5)):
@@ -69,7 +69,7 @@ def test_certified_entries_keep_the_promise(kind: str, dtype: type) -> None:
         check_promise(a.astype(np.float64), b)
 
 
-@dtypes
+@both_types
 @pytest.mark.parametrize("kind", FINITE)
 def test_the_result_is_scaled_or_a_chain(kind: str, dtype: type) -> None:
     a, b = operands(kind, 6, 9, 5, dtype=dtype)
@@ -134,7 +134,7 @@ def test_one_product_is_rounded_once() -> None:
     assert_same_bits(standard_matmul(np.diag(d), x)[0], d[:, np.newaxis] * x)
 
 
-@dtypes
+@both_types
 def test_facts(dtype: type) -> None:
     tiny = float(np.finfo(dtype).smallest_subnormal)
     lowest = int(math.log2(tiny))

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from ozfp4.testing import assert_same_bits, correct_matmul, round_to_float, scaled_integers
 from ozfp4.testing._oracle import exact_exponents, real_sums, special_value
 from support import KINDS, ROUNDINGS, STACKS, operands, stack_operands
+from support.dtypes import both_types
 from support.errors import real_product
 
-dtypes = pytest.mark.parametrize("dtype", [np.float64, np.float32], ids=["float64", "float32"])
 FINITE = [kind for kind in KINDS if kind not in ("specials", "infinities")]
 
 
@@ -94,7 +94,7 @@ def fractions_of(a: np.ndarray, b: np.ndarray) -> list[list[Fraction]]:
     ]
 
 
-@dtypes
+@both_types
 @pytest.mark.parametrize("kind", FINITE)
 def test_it_is_the_real_product_rounded(kind: str, dtype: type) -> None:
     a, b = operands(kind, 5, 7, 4, dtype=dtype)
@@ -144,7 +144,7 @@ SMALL = [
 ]
 
 
-@dtypes
+@both_types
 @pytest.mark.parametrize("rounding", ROUNDINGS)
 def test_all_sums_of_three_small_operands(rounding: str, dtype: type) -> None:
     """Every sum of three of a few numbers: ties, halves of ties, cancellation to nothing and to a last bit."""
@@ -179,7 +179,7 @@ def test_sums_are_those_of_fractions_by_both_engines() -> None:
         assert_same_bits(correct_matmul(a, b, engine="object"), correct_matmul(a, b, engine="flint"), phi)
 
 
-@dtypes
+@both_types
 def test_lines_are_integers_exactly(dtype: type) -> None:
     a, _ = operands("whole-range", 6, 11, 1, dtype=dtype)
     a[2] = 0
@@ -189,7 +189,7 @@ def test_lines_are_integers_exactly(dtype: type) -> None:
         assert Fraction(int(integers[i, j])) * Fraction(2) ** -int(exponents[i]) == Fraction(float(a[i, j]))
 
 
-@dtypes
+@both_types
 @pytest.mark.parametrize("kind", ["specials", "infinities"])
 @pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")
 def test_special_values_are_ieee(kind: str, dtype: type) -> None:
@@ -206,7 +206,7 @@ def test_special_values_are_ieee(kind: str, dtype: type) -> None:
     assert special_value(np.array([math.inf, 1.0]), np.array([-2.0, 3.0])) == -math.inf
 
 
-@dtypes
+@both_types
 def test_shapes(dtype: type) -> None:
     for shapes in STACKS:
         a, b = stack_operands(shapes, dtype=dtype)
@@ -217,5 +217,5 @@ def test_shapes(dtype: type) -> None:
     assert correct_matmul(np.zeros(3, np.float32), np.zeros(3)).dtype == np.float64
     with pytest.raises(ValueError, match="inner dimensions differ"):
         correct_matmul(np.zeros((2, 3)), np.zeros((2, 3)))
-    with pytest.raises(TypeError, match="dtypes"):
+    with pytest.raises(TypeError, match="both_types"):
         correct_matmul(np.zeros((2, 3), np.int64), np.zeros((3, 2)))

@@ -7,8 +7,7 @@ import pytest
 
 from ozfp4.testing import bits_of, exact_matmul, integer_product, scale_exponents
 from support import KINDS, VIEWS, constant_columns, constant_rows, noise, operands, spread
-
-both_types = pytest.mark.parametrize("dtype", [np.float64, np.float32], ids=["float64", "float32"])
+from support.dtypes import both_types
 
 
 @both_types

@@ -10,8 +10,7 @@ import pytest
 from ozfp4.testing import Certificate, assert_same_bits, correct_matmul, standard_matmul
 from ozfp4.testing._oracle import real_sums
 from support import HARD, ROUNDINGS, hard_operands
-
-dtypes = pytest.mark.parametrize("dtype", [np.float64, np.float32], ids=["float64", "float32"])
+from support.dtypes import both_types
 
 
 def values(a: np.ndarray, b: np.ndarray) -> list[Fraction]:
@@ -31,7 +30,7 @@ def last_place(x: Fraction, dtype: type) -> Fraction:
     return Fraction(2) ** max(leading - int(info.nmant), int(info.minexp) - int(info.nmant))
 
 
-@dtypes
+@both_types
 @pytest.mark.parametrize("kind", HARD)
 def test_any_extents(kind: str, dtype: type) -> None:
     for m, k, n in ((3, 20, 4), (2, 1, 2), (2, 0, 2), (0, 5, 2), (2, 5, 0), (1, 8, 1), (5, 3, 5)):
@@ -41,7 +40,7 @@ def test_any_extents(kind: str, dtype: type) -> None:
         assert np.isfinite(b).all()
 
 
-@dtypes
+@both_types
 @pytest.mark.parametrize("kind", ["near-ties", "near-floats", "subnormal-ties"])
 def test_within_a_tiny_remainder(kind: str, dtype: type) -> None:
     a, b = hard_operands(kind, 40, 100, 1, dtype=dtype)
@@ -56,7 +55,7 @@ def test_within_a_tiny_remainder(kind: str, dtype: type) -> None:
     assert beside >= 10
 
 
-@dtypes
+@both_types
 def test_overflow_is_near(dtype: type) -> None:
     a, b = hard_operands("overflow-thresholds", 60, 50, 1, dtype=dtype)
     top = Fraction(float(np.finfo(dtype).max))
@@ -66,7 +65,7 @@ def test_overflow_is_near(dtype: type) -> None:
     assert seen == {"nearest": {True, False}, "down": {True, False}, "up": {True, False}, "zero": {False}}
 
 
-@dtypes
+@both_types
 def test_what_is_left_is_tiny(dtype: type) -> None:
     a, b = hard_operands("cancelled", 20, 60, 1, dtype=dtype)
     sizes = (abs(a) @ abs(b)).ravel().tolist()

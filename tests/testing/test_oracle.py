@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from ozfp4.testing import assert_same_bits, exact_matmul, integer_matmul, integer_product, round_to_float
 from support import KINDS, STACKS, operands, stack_operands
+from support.dtypes import both_types
 
 engines = pytest.mark.parametrize("engine", ["flint", "object"])
 
@@ -86,7 +87,7 @@ def definition(a: np.ndarray, b: np.ndarray, bits: int) -> np.ndarray:
 
 @pytest.mark.filterwarnings("ignore:overflow encountered in nextafter:RuntimeWarning")
 @engines
-@pytest.mark.parametrize("dtype", [np.float64, np.float32], ids=["float64", "float32"])
+@both_types
 @pytest.mark.parametrize("kind", [k for k in KINDS if k not in ("specials", "infinities")])
 def test_the_definition(kind: str, dtype: type, engine: str) -> None:
     needs(engine)

@@ -11,6 +11,7 @@ import ozfp4
 from ozfp4.testing import assert_same_bits
 from support import noise
 from support.devices import Device
+from support.dtypes import both_types
 
 
 def whole(*shape: int) -> np.ndarray:
@@ -38,7 +39,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("a", "b", "axes"), CASES, ids=str)
-@pytest.mark.parametrize("dtype", [np.float64, np.float32], ids=["float64", "float32"])
+@both_types
 def test_like_numpy(a, b, axes, dtype: type, device: Device) -> None:
     x, y = whole(*a).astype(dtype), whole(*b).astype(dtype, order="F")
     ours, theirs = device.tensordot(x, y, axes), np.tensordot(x, y, axes)

@@ -11,18 +11,12 @@ import pytest
 import ozfp4
 from support import VIEWS
 from support.devices import Device
-from support.integers import DTYPES, KINDS, exact, noise, operand, overflows, wrapped
+from support.integers import DTYPES, KINDS, exact, noise, operand, overflows, same, wrapped
 
 FACTORS = [
     (1, 1), (-1, 1), (3, -2), (1, 0), (0, 1), (0, 0), (-1, 0), (2**62, 5), (-(2**63), -(2**63)), (2**64 - 1, 2**80 + 7),
     (0, -3),
 ]  # fmt: skip
-
-
-def same(found: Any, expected: np.ndarray) -> None:
-    assert np.asarray(found).dtype == expected.dtype
-    assert np.shape(found) == expected.shape
-    np.testing.assert_array_equal(np.asarray(found), expected)
 
 
 def real_sum(alpha: int, a: np.ndarray, b: np.ndarray, beta: int, c: np.ndarray | None) -> np.ndarray:

@@ -13,17 +13,10 @@ from hypothesis.extra import numpy as hnp
 
 import ozfp4
 from support.devices import Device, arrays_and_gpu
-from support.integers import DTYPES, KINDS, exact, noise, operand, overflows, steps_of_moduli, wrapped
+from support.integers import DTYPES, KINDS, exact, noise, operand, overflows, same, steps_of_moduli, wrapped
 
 PATHS = [("II", "fp64"), ("II", "int8"), ("II", "fp4"), ("I", "fp64"), ("I", "int8"), ("I", "fp4")]
 WIDE_SHAPES = [(1, 1, 1), (3, 5, 4), (17, 70, 9), (2, 1100, 3)]
-
-
-def same(found: Any, expected: np.ndarray) -> None:
-    found = np.asarray(found)
-    assert found.dtype == expected.dtype
-    assert found.shape == expected.shape
-    np.testing.assert_array_equal(found, expected)
 
 
 @arrays_and_gpu

@@ -11,9 +11,9 @@ import pytest
 from ozfp4.testing import assert_same_bits, exact_matmul
 from support import PATHS, Path, chosen, noise, operands
 from support.devices import Device
+from support.dtypes import both_types
 
 VALUES = (0.0, -0.0, 1.0, -1.0, math.inf, -math.inf, math.nan, 5e-324, 1.7976931348623157e308)
-both_types = pytest.mark.parametrize("dtype", [np.float64, np.float32], ids=["float64", "float32"])
 every_path = pytest.mark.parametrize("path", PATHS, ids=str)
 
 
@@ -34,19 +34,6 @@ def test_all_rows_against_all_columns_of_length_two(dtype: type, path: Path, dev
     out = noise(expected.shape, dtype)
     device(chosen.matmul, lines, lines.T, out=out, **path._asdict(), accuracy="scaled")
     assert_same_bits(out, expected)
-
-
-@every_path
-@both_types
-@pytest.mark.parametrize("kind", ["specials", "infinities"])
-def test_sprinkled(kind: str, dtype: type, path: Path, device: Device) -> None:
-    if not device.has(path.backend):
-        return
-    for seed, shape in enumerate([(1, 1, 1), (30, 7, 40), (17, 600, 5), (4, 1, 9), (1, 90, 1)]):
-        a, b = operands(kind, *shape, seed=seed, dtype=dtype)
-        out = noise((shape[0], shape[2]), dtype)
-        device(chosen.matmul, a, b, out=out, **path._asdict(), accuracy="scaled")
-        assert_same_bits(out, exact_matmul(a, b), (kind, shape))
 
 
 @every_path

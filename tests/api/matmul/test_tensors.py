@@ -12,6 +12,7 @@ import pytest
 import ozfp4
 from ozfp4.testing import assert_same_bits, exact_matmul
 from support import STACKS, operands
+from support.dtypes import both_types
 
 torch = pytest.importorskip("torch")
 
@@ -25,7 +26,7 @@ def exact(a, b, **names) -> np.ndarray:
     return exact_matmul(a.detach().resolve_neg().numpy(), b.detach().resolve_neg().numpy(), **names)
 
 
-@pytest.mark.parametrize("dtype", [np.float64, np.float32], ids=["float64", "float32"])
+@both_types
 def test_results(dtype: type) -> None:
     a, b = tensors(dtype=dtype)
     c = ozfp4.matmul(a, b, accuracy="scaled")
@@ -73,7 +74,7 @@ def views(x):
 
 
 @pytest.mark.parametrize("name", list(views(torch.ones(1, 1))))
-@pytest.mark.parametrize("dtype", [np.float64, np.float32], ids=["float64", "float32"])
+@both_types
 def test_views(name: str, dtype: type) -> None:
     a, b = tensors("row-exponents" if "negated" not in name else "phi8", dtype=dtype)
     x, y = views(a)[name], views(b)[name]

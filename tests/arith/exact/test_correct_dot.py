@@ -12,13 +12,12 @@ from hypothesis import strategies as st
 from ozfp4._testing import exact
 from ozfp4.testing import bits_of, round_to_float
 from support import ROUNDINGS
+from support.dtypes import FORMATS
 
 Array = np.ndarray
 Generator = np.random.Generator
 
 UNIT = -2148  # weight of the lowest bit of a product
-# Precision, exponent of the largest number, of the smallest normal one and of the smallest.
-FORMATS = {np.float64: (53, 1023, -1022, -1074), np.float32: (24, 127, -126, -149)}
 TYPES = [np.float64, np.float32]
 OPERANDS = list(product(TYPES, TYPES))
 all_results = pytest.mark.parametrize("dtype", TYPES, ids=["to64", "to32"])

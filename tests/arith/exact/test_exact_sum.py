@@ -5,17 +5,16 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ozfp4._testing import exact
 from ozfp4.testing import bits_of, round_to_float
 from support import ROUNDINGS
+from support.dtypes import both_types
 
 LOWEST = -2148
 DIGITS = 133
-both_types = pytest.mark.parametrize("dtype", [np.float64, np.float32], ids=["float64", "float32"])
 
 
 def total(digits: list[int]) -> int:

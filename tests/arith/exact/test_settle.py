@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 from ozfp4._testing import exact
 from ozfp4.testing import bits_of, round_to_float
 from support import ROUNDINGS
+from support.dtypes import FORMATS, both_types
 
-FORMATS = {np.float64: (53, 1023, -1022, -1074), np.float32: (24, 127, -126, -149)}
-both_types = pytest.mark.parametrize("dtype", [np.float64, np.float32], ids=["float64", "float32"])
 all_roundings = pytest.mark.parametrize("rounding", ROUNDINGS)
 
 

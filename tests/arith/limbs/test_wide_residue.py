@@ -13,6 +13,7 @@ from ozfp4._plans.plan import make_plan
 from ozfp4._support.integers import of_words, to_words
 from ozfp4.testing import assert_same_bits
 from support import PATHS, Path
+from support.dtypes import both_types
 
 BITS = (54, 63, 64, 76, 94, 103, 104, 116, 117, 128, 177, 199, 200)
 
@@ -103,7 +104,7 @@ def test_planes_of_scheme_two_are_those_of_plan_encode(backend: str, bits: int) 
 
 
 @pytest.mark.parametrize("bits", [2, 53, 54, 62, 63, 64, 94, 128, 200])
-@pytest.mark.parametrize("dtype", [np.float64, np.float32], ids=["float64", "float32"])
+@both_types
 def test_integers_of_entries(dtype: type, bits: int) -> None:
     """round(x 2^s), ties to even, for any shift of a line; and 0 for what is not finite."""
     info = np.finfo(dtype)

@@ -15,6 +15,7 @@ from ozfp4 import _testing, stages
 from ozfp4._plans.plan import Plan, plan_of_core
 from ozfp4.testing import assert_same_bits, round_to_float
 from support import PATHS, Path
+from support.dtypes import both_types
 
 SCHEME_TWO = [p for p in PATHS if p.scheme == "II"]
 
@@ -123,7 +124,7 @@ def test_random_residues_give_the_integer_of_least_magnitude(plan: Plan) -> None
     assert stages.integers(output, plan)[0].tolist() == expected[defined].tolist()
 
 
-@pytest.mark.parametrize("dtype", [np.float64, np.float32], ids=["float64", "float32"])
+@both_types
 @every_plan
 def test_rounding_of_every_prefix(plan: Plan, dtype: type) -> None:
     rng = np.random.default_rng(4)
@@ -161,7 +162,7 @@ def test_quotients_in_doubt_and_just_no_longer(plan: Plan) -> None:
         assert_same_bits(actual, np.array(expected), f"{plan!r}, {count} moduli")
 
 
-@pytest.mark.parametrize("dtype", [np.float64, np.float32], ids=["float64", "float32"])
+@both_types
 @pytest.mark.parametrize("path", SCHEME_TWO, ids=str)
 def test_rounding_where_one_exponent_serves_whole_blocks(path: Path, dtype: type) -> None:
     """The cheap ways serve a block when all of its exponents are in range: every sum of exponents around their two ends."""

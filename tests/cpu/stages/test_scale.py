@@ -8,6 +8,7 @@ import pytest
 from ozfp4 import stages
 from ozfp4.testing import assert_same_bits, scale_exponents, scaled_integers
 from support import KINDS, VIEWS, constant_columns, constant_rows, operands
+from support.dtypes import both_types
 
 SHAPES = [(7, 9), (1, 1), (16, 512), (17, 513), (33, 1030), (0, 3), (3, 0)]
 
@@ -20,7 +21,7 @@ def expected(x: np.ndarray, operand: str, bits: int) -> tuple[np.ndarray, np.nda
 
 
 @pytest.mark.parametrize("operand", ["a", "b"])
-@pytest.mark.parametrize("dtype", [np.float64, np.float32], ids=["float64", "float32"])
+@both_types
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_kind(kind: str, dtype: type, operand: str) -> None:
     for shape in SHAPES:
@@ -75,7 +76,7 @@ def test_nonfinite_entries_count_as_zeros() -> None:
     assert scaled.integers.tolist() == [[0, 3 * 2**51, 0], [0, 0, 0], [0, 0, 0]]
 
 
-@pytest.mark.parametrize("dtype", [np.float64, np.float32], ids=["float64", "float32"])
+@both_types
 def test_nonfinite_entries_are_zeros_beside_the_largest_numbers_too(dtype: type) -> None:
     """Where infinity would scale like a number of the next exponent, and NaNs of every payload."""
     width = dtype().itemsize
@@ -93,7 +94,7 @@ def test_a_row_of_zeros_has_exponent_zero() -> None:
     assert stages.scale(np.array([[0.0, -0.0], [1.0, 0.0]])).exponents.tolist() == [0, 52]
 
 
-@pytest.mark.parametrize("dtype", [np.float64, np.float32], ids=["float64", "float32"])
+@both_types
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_norm_is_an_upper_bound_and_a_close_one(kind: str, dtype: type) -> None:
     """Rigorous against exact integers; not more than an eighth above them where all bits are kept."""
