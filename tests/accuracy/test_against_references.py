@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import ozfp4
-from ozfp4.testing import Certificate, assert_same_bits, correct_matmul, standard_matmul
-from support import HARD, KINDS, ROUNDINGS, hard_operands, operands
+from ozfp4.testing import Certificate, assert_same_bits, standard_matmul
+from support import HARD, KINDS, MODES, hard_operands, operands, reference
 from support.dtypes import both_types
 
 SHAPES = ((9, 1, 7), (6, 3, 5), (20, 50, 6), (3, 700, 4))
@@ -52,20 +52,13 @@ def small_lines(dtype: type) -> np.ndarray:
 
 
 @both_types
-@pytest.mark.parametrize("rounding", ROUNDINGS)
-def test_all_products_of_small_lines(rounding: str, dtype: type) -> None:
+@pytest.mark.parametrize(("accuracy", "rounding"), MODES[1:])
+def test_all_products_of_small_lines(accuracy: str, rounding: str, dtype: type) -> None:
     """Every fifth against every seventh: prime to the 11 numbers, so that each of them is everywhere."""
     lines = small_lines(dtype)
     rows, columns = lines[::5], lines[::7].T
-    c = ozfp4.matmul(rows, columns, accuracy="correct", rounding=rounding)
-    assert_same_bits(c, correct_matmul(rows, columns, rounding))
-
-
-@both_types
-def test_all_products_of_small_lines_in_standard(dtype: type) -> None:
-    lines = small_lines(dtype)
-    rows, columns = lines[::5], lines[::7].T
-    assert_same_bits(ozfp4.matmul(rows, columns, accuracy="standard"), standard_matmul(rows, columns)[0])
+    c = ozfp4.matmul(rows, columns, accuracy=accuracy, rounding=rounding)
+    assert_same_bits(c, reference(rows, columns, accuracy, rounding))
 
 
 @pytest.mark.slow
@@ -74,7 +67,6 @@ def test_long_lines(dtype: type) -> None:
     """K = 100,000."""
     for kind in ("near-ties", "cancelled", "graded", "sparse"):
         a, b = hard_operands(kind, 1, 100_000, 2, dtype=dtype)
-        assert_same_bits(ozfp4.matmul(a, b, accuracy="standard"), standard_matmul(a, b)[0], kind)
-        for rounding in ("nearest", "up"):
-            c = ozfp4.matmul(a, b, accuracy="correct", rounding=rounding)
-            assert_same_bits(c, correct_matmul(a, b, rounding), kind)
+        for accuracy, rounding in (("standard", "nearest"), ("correct", "nearest"), ("correct", "up")):
+            c = ozfp4.matmul(a, b, accuracy=accuracy, rounding=rounding)
+            assert_same_bits(c, reference(a, b, accuracy, rounding), kind)

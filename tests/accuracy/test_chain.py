@@ -238,7 +238,7 @@ def test_every_path_gives_the_same_bits(dtype: Any) -> None:
             y = b if sides == "left" else ozfp4.prepare(b, "right")
             assert_same_bits(ozfp4.matmul(x, y), expected, sides)
         assert_same_bits(ozfp4.matmul(a, b, workspace_limit=300_000), expected)
-        with ozfp4.emulate(mode="always", min_size=0, both_types=(np.dtype(dtype).name,)):
+        with ozfp4.emulate(mode="always", min_size=0, dtypes=(np.dtype(dtype).name,)):
             assert_same_bits(np.matmul(a, b), expected)
         wide = noise((2 * m, 3 * n), dtype)
         ozfp4.matmul(a, b, out=wide[::-2, 1::3])

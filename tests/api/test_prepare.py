@@ -328,7 +328,7 @@ def test_the_report_is_that_of_the_plain_product(accuracy: str, which: str, devi
             assert report.special_columns == plain.special_columns
 
 
-def test_it_says_what_it_is(no_int8_unit: None) -> None:
+def test_attributes(no_int8_unit: None) -> None:
     b = np.ones((40, 30), np.float32)
     y = ozfp4.prepare(b, "right", backend="int8")
     assert (y.shape, y.dtype, y.side, y.accuracy) == ((40, 30), np.float32, "right", "standard")
@@ -340,7 +340,7 @@ def test_it_says_what_it_is(no_int8_unit: None) -> None:
         y.side = "left"  # type: ignore[misc]
 
 
-def test_a_complex_one_says_what_it_is(no_int8_unit: None) -> None:
+def test_attributes_of_a_complex_operand(no_int8_unit: None) -> None:
     b = np.ones((40, 30), np.complex64)
     y = ozfp4.prepare(b, "right", backend="int8")
     assert (y.shape, y.dtype, y.side, y.accuracy) == ((40, 30), np.complex64, "right", "standard")
@@ -357,7 +357,7 @@ def test_a_complex_one_says_what_it_is(no_int8_unit: None) -> None:
     assert "left operand, 40 × 30 complex64 on cpu, for real ones" in repr(x)
 
 
-def test_what_it_cannot_serve(no_int8_unit: None) -> None:
+def test_refused_products(no_int8_unit: None) -> None:
     a, b = operands("normal", 5, 20, 6)
     y = ozfp4.prepare(b, "right")
     single = ozfp4.prepare(b.astype(np.float32), "right")
@@ -395,7 +395,7 @@ def test_what_it_cannot_serve(no_int8_unit: None) -> None:
         assert_same_bits(out, kept, text)
 
 
-def test_what_a_complex_one_cannot_serve() -> None:
+def test_refused_products_of_complex_operands() -> None:
     a, b = pair("complex", "normal", 5, 20, 6)
     y, apart = ozfp4.prepare(b, "right"), ozfp4.prepare(b, "right", other="real")
     single = ozfp4.prepare(b.astype(np.complex64), "right")
@@ -482,7 +482,7 @@ def test_refusals() -> None:
             ozfp4.prepare(x, side, **options)
 
 
-def test_unknown_names_and_values_come_first() -> None:
+def test_unknown_names_are_refused_first() -> None:
     a, b = operands("normal", 5, 20, 6)
     y = ozfp4.prepare(b, "right")
     for text, options in (
@@ -495,7 +495,7 @@ def test_unknown_names_and_values_come_first() -> None:
         assert "ozfp4.prepare" not in str(caught.value)
 
 
-def test_what_takes_no_prepared_operand() -> None:
+def test_functions_without_prepared_operands() -> None:
     a, b = operands("normal", 5, 20, 6)
     y = ozfp4.prepare(b, "right")
     for function in (
@@ -513,7 +513,7 @@ def test_what_takes_no_prepared_operand() -> None:
             function()
 
 
-def test_it_is_no_array_and_not_copied() -> None:
+def test_refused_copies_and_arithmetic() -> None:
     a, b = operands("normal", 5, 20, 6)
     y = ozfp4.prepare(b, "right")
     with pytest.raises(TypeError, match=r"unsupported operand type\(s\) for \*"):

@@ -217,5 +217,5 @@ def test_shapes(dtype: type) -> None:
     assert correct_matmul(np.zeros(3, np.float32), np.zeros(3)).dtype == np.float64
     with pytest.raises(ValueError, match="inner dimensions differ"):
         correct_matmul(np.zeros((2, 3)), np.zeros((2, 3)))
-    with pytest.raises(TypeError, match="both_types"):
+    with pytest.raises(TypeError, match="dtypes"):
         correct_matmul(np.zeros((2, 3), np.int64), np.zeros((3, 2)))

@@ -220,7 +220,7 @@ UNASKED = [
 
 
 @pytest.mark.parametrize("asked", UNASKED, ids=str)
-def test_what_integers_have_not(check_refused: Any, asked: dict[str, Any]) -> None:
+def test_refused_options_of_integers(check_refused: Any, asked: dict[str, Any]) -> None:
     x = np.ones((3, 3), np.int64)
     name = next(iter(asked))
     check_refused(ValueError, rf"^{name}: .* is for products of floating-point", ozfp4.matmul, x, x, **asked)
@@ -296,7 +296,7 @@ def test_with_complex_numbers(dtype: str, other: type) -> None:
     same(found, ozfp4.matmul(a.astype(real), b))
 
 
-def test_what_else_refuses_integers(check_refused: Any) -> None:
+def test_functions_without_integers(check_refused: Any) -> None:
     x = np.ones((3, 3), np.int64)
     for function, name in ((ozfp4.enclose, "a"), (lambda a, b: ozfp4.prepare(a, "left"), "x")):
         for a in (x, x.astype(np.int16)):

@@ -73,18 +73,6 @@ def test_the_order_of_the_inner_dimension_shows_in_chains_alone(device: Device) 
 # ---- Stacks, vectors, views, dtypes, empty extents
 
 
-def test_ends_of_the_range(device: Device) -> None:
-    """Subnormal and overflowing results, ties among them; zeros."""
-    tiny, huge = 2.0**-1074, 2.0**1023
-    a = np.array(
-        [[tiny, tiny], [huge, huge], [huge, -huge], [2.0**-600, 2.0**-600], [0.0, 0.0], [-tiny, huge]]
-    )
-    b = np.array([[0.5, 1.0, 2.0, 1.0 + 2.0**-52, 2.0**-474, 0.0], [0.0, -1.0, 1.0, 0.5, 2.0**-475, -0.0]])
-    for accuracy, rounding in CERTIFIED:
-        found = device.matmul(a, b, accuracy=accuracy, rounding=rounding)
-        assert_same_bits(found, expected(device, a, b, accuracy, rounding))
-
-
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_empty(dtype: Any, device: Device) -> None:
     for accuracy, rounding in CERTIFIED:
@@ -291,7 +279,7 @@ def test_the_accuracy_alone_decides_what_is_promised() -> None:
         assert ozfp4.matmul(single, single, report=True, **given)[1].accuracy == "standard"
 
 
-def test_what_a_report_says() -> None:
+def test_report() -> None:
     a, b = any_operands("normal", 30, 1024, 70, seed=15)
     about = ozfp4.matmul(a, b, accuracy="standard", report=True)[1]
     assert about.accuracy == "standard"

@@ -32,36 +32,6 @@ def test_shape_dtype_and_kind_of_the_result(shapes, types) -> None:
     assert_same_bits(ours, exact_matmul(a, b))
 
 
-@all_stacks
-def test_stacks_through_strides(shapes) -> None:
-    """Stack axes reversed, swapped in memory, of stride zero, and inside larger arrays."""
-    a, b = stack_operands(shapes)
-    expected = exact_matmul(a, b)
-
-    def views(x: np.ndarray) -> list[np.ndarray]:
-        backwards = (slice(None, None, -1),) * x.ndim
-        larger = noise(tuple(2 * e for e in x.shape))
-        inside = larger[tuple(slice(0, 2 * e, 2) for e in x.shape)]
-        inside[...] = x
-        return [np.ascontiguousarray(x.T).T, np.ascontiguousarray(x[backwards])[backwards], inside]
-
-    for x, y in zip(views(a), views(b), strict=True):
-        assert_same_bits(ozfp4.matmul(x, b, accuracy="scaled"), expected)
-        assert_same_bits(ozfp4.matmul(a, y, accuracy="scaled"), expected)
-        assert_same_bits(ozfp4.matmul(x, y, accuracy="scaled"), expected)
-        out = views(noise(expected.shape))[1] if expected.ndim else noise(())
-        ozfp4.matmul(x, y, out=out, accuracy="scaled")
-        assert_same_bits(out, expected)
-
-
-def test_a_broadcast_stack_of_stride_zero() -> None:
-    a, b = stack_operands(((4, 5), (5, 3)))
-    a6, b6 = np.broadcast_to(a, (2, 3, 4, 5)), np.broadcast_to(b, (2, 3, 5, 3))
-    expected = np.broadcast_to(exact_matmul(a, b), (2, 3, 4, 3))
-    for x, y in ((a6, b), (a, b6), (a6, b6), (a6[:1], b6), (a6[:, :1], b6[:1])):
-        assert_same_bits(ozfp4.matmul(x, y, accuracy="scaled"), expected)
-
-
 BAD_SHAPES = [
     ((), (3,)),
     ((3,), ()),

@@ -73,7 +73,7 @@ def test_out_is_written_where_it_lies(name: str) -> None:
                 assert_same_bits(wide[..., ::2].copy(), kept)
 
 
-def test_an_out_that_python_looks_at() -> None:
+def test_general_outs() -> None:
     c, wide = ozfp4.matmul(A, B, report=True)[0], noise((9, 18))
     read_only = noise((9, 9))
     read_only.flags.writeable = False
@@ -124,7 +124,7 @@ def test_tensors(plain_tensors: Any, name: str) -> None:
         assert_same_bits(ozfp4.matmul(x, y, **asked).numpy(), expected)
 
 
-def test_tensors_that_python_looks_at(plain_tensors: Any) -> None:
+def test_general_tensors(plain_tensors: Any) -> None:
     torch = pytest.importorskip("torch")
     a, b = torch.from_numpy(A.copy()), torch.from_numpy(B.copy())
 
@@ -175,7 +175,7 @@ def test_tensors_that_python_looks_at(plain_tensors: Any) -> None:
     assert is_plain(a, b)
 
 
-def test_what_python_looks_at() -> None:
+def test_general_operands_of_matmul() -> None:
     ozfp4.matmul(A, B, report=True)
     for a, b in (
         (A, B[:4]),
@@ -291,7 +291,7 @@ def test_transposes(plain_tensors: Any) -> None:
             assert_same_bits(found.numpy(), expected)
 
 
-def test_updates_that_python_looks_at(plain_tensors: Any) -> None:
+def test_general_operands_of_gemm(plain_tensors: Any) -> None:
     torch = pytest.importorskip("torch")
     c, wide = B + 1, noise((9, 18))
     read_only = c.copy()

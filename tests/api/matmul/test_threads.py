@@ -18,7 +18,7 @@ import pytest
 
 import ozfp4
 from ozfp4.testing import assert_same_bits, exact_matmul, forced_on_cpu
-from support import KINDS, PATHS, chosen, operands
+from support import PATHS, chosen, operands
 
 PROGRAMS = Path(__file__).parent / "programs"
 
@@ -40,47 +40,12 @@ def digest(**environment: str) -> tuple[int, str]:
 
 
 @pytest.mark.slow
-def test_thread_counts_change_nothing() -> None:
+def test_thread_counts_of_the_environment() -> None:
     one = digest(OZFP4_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
     three = digest(OZFP4_NUM_THREADS="3")
     seven = digest(OMP_NUM_THREADS="7", OPENBLAS_NUM_THREADS="1")
     assert [one[0], three[0], seven[0]] == [1, 3, 7]
     assert one[1] == three[1] == seven[1]
-
-
-# Products of each way: plain loops in place of a unit take their time.
-MANY = {"words": 160, "limbs": 50, "fp64": 120, "portable": 45}
-
-
-def many_cases(count: int) -> list[tuple[Any, Any, str]]:
-    """Operands and an accuracy. Most products are those of one thread whatever their number is, every fourth is cut."""
-    rng = np.random.default_rng(count)
-    cases = []
-    for case in range(count):
-        m, k, n = (int(x) for x in rng.integers(1, 120 if case % 4 == 0 else 25, 3))
-        dtype = np.float32 if case % 5 == 0 else np.float64
-        a, b = operands(str(rng.choice(list(KINDS))), m, k, n, seed=case, dtype=dtype)
-        cases.append((a, b, str(rng.choice(["scaled", "standard", "correct"]))))
-    return cases
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("way", MANY)
-def test_hundreds_of_cases_at_every_number_of_threads(
-    way: str, environments_count: int, variables: Callable[..., None]
-) -> None:
-    cases = many_cases(MANY[way])
-    backend = {"fp64": "fp64", "portable": "int8"}.get(way, "auto")
-    if way == "portable":
-        variables(OZFP4_CPU_KERNEL=way)
-    found = []
-    for count in (1, 2, 5, 64):
-        ozfp4.set_num_threads(count)
-        with forced_on_cpu(words=way == "words", limbs=way == "limbs"):
-            found.append([ozfp4.matmul(a, b, accuracy=kind, backend=backend) for a, b, kind in cases])
-    for others in found[1:]:
-        for one, other in zip(found[0], others, strict=True):
-            assert_same_bits(other, one)
 
 
 def thread_count(**environment: str) -> int:
@@ -98,11 +63,11 @@ def cpu_count() -> int:
     return thread_count(OZFP4_NUM_THREADS="", OMP_NUM_THREADS="")
 
 
-def test_our_own_variable_counts_before_openmps() -> None:
+def test_ozfp4_num_threads_before_omp_num_threads() -> None:
     assert thread_count(OZFP4_NUM_THREADS="2", OMP_NUM_THREADS="5") == 2
 
 
-def test_an_empty_variable_is_none() -> None:
+def test_empty_thread_variables() -> None:
     assert thread_count(OZFP4_NUM_THREADS="", OMP_NUM_THREADS="5") == 5
     assert thread_count(OZFP4_NUM_THREADS="65536") == 65536
 
@@ -110,7 +75,7 @@ def test_an_empty_variable_is_none() -> None:
 @pytest.mark.parametrize(
     "value", ["0", "-3", "many", "4,2", "4 threads", " ", "65537", str(2**32 + 1), str(10**30)]
 )
-def test_nonsense_in_our_own_variable_is_refused(value: str, variables: Callable[..., None]) -> None:
+def test_refused_values_of_ozfp4_num_threads(value: str, variables: Callable[..., None]) -> None:
     variables(OZFP4_NUM_THREADS=value)
     says = rf"^OZFP4_NUM_THREADS: '{re.escape(value)}' is no number in 1\.\.65536$"
     a = np.ones((3, 3))
@@ -127,17 +92,17 @@ def test_nonsense_in_our_own_variable_is_refused(value: str, variables: Callable
     ("value", "count"),
     [("4,2", 4), (" 6 ", 6), ("65537", 65536), (str(2**32 + 1), 65536), (str(10**30), 65536)],
 )
-def test_openmps_variable_is_a_list(value: str, count: int) -> None:
+def test_lists_in_omp_num_threads(value: str, count: int) -> None:
     assert thread_count(OZFP4_NUM_THREADS="", OMP_NUM_THREADS=value) == count
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("value", ["0", "-3", "many", "4x", ",4"])
-def test_nonsense_in_openmps_variable_is_passed_over(value: str) -> None:
+def test_ignored_values_of_omp_num_threads(value: str) -> None:
     assert thread_count(OZFP4_NUM_THREADS="", OMP_NUM_THREADS=value) == cpu_count() >= 1
 
 
-def test_the_environment_counts_when_it_is_read(variables: Callable[..., None]) -> None:
+def test_read_environment(variables: Callable[..., None]) -> None:
     variables(OZFP4_NUM_THREADS="3", OZFP4_CPU_KERNEL="portable")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("OZFP4_NUM_THREADS", "7")
@@ -150,7 +115,7 @@ def test_the_environment_counts_when_it_is_read(variables: Callable[..., None]) 
             ozfp4.matmul(np.eye(3), np.eye(3), backend="int8")
 
 
-def test_another_thread_changes_the_environment() -> None:
+def test_environment_changed_by_another_thread() -> None:
     run_program("environment_changes")
 
 
@@ -195,19 +160,19 @@ def test_other_python_threads_run_during_a_product() -> None:
 
 @pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-def test_a_forked_child_multiplies_too() -> None:
+def test_forked_child() -> None:
     run_program("forked_child")
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.parametrize("backend", ["auto", "fp64"])
-def test_children_forked_during_products_multiply_too(backend: str) -> None:
+def test_children_forked_during_products(backend: str) -> None:
     """While loops of other threads run: direct products, and those by planes."""
     run_program("forked_during_products", backend)
 
 
-def test_a_thousand_threads_change_nothing(environments_count: int) -> None:
+def test_a_thousand_threads(environments_count: int) -> None:
     a, b = operands("phi8", 300, 400, 350)
     expected = ozfp4.matmul(a, b)
     ozfp4.set_num_threads(1000)
@@ -216,7 +181,7 @@ def test_a_thousand_threads_change_nothing(environments_count: int) -> None:
 
 @pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="needs affinities")
-def test_the_cpus_of_the_moment_count() -> None:
+def test_cpu_affinity() -> None:
     run_program("cpus_of_the_moment")
 
 
@@ -228,7 +193,7 @@ def environments_count() -> Iterator[int]:
     ozfp4.set_num_threads(None)
 
 
-def test_the_number_that_was_set(environments_count: int) -> None:
+def test_set_num_threads(environments_count: int) -> None:
     a, b = operands("phi8", 300, 400, 350)
     expected = ozfp4.matmul(a, b)
     for count in (1, 3, np.int64(environments_count + 4)):
@@ -241,7 +206,7 @@ def test_the_number_that_was_set(environments_count: int) -> None:
     assert ozfp4.get_num_threads() == environments_count
 
 
-def test_what_auto_takes_rests_on_it(environments_count: int) -> None:
+def test_auto_depends_on_the_thread_count(environments_count: int) -> None:
     a, b = operands("normal", 20, 30, 20)
     reasons = []
     for count in (1, 64):
@@ -262,7 +227,7 @@ def test_what_auto_takes_rests_on_it(environments_count: int) -> None:
         ("4", TypeError, r"^count: '4' is not an integer$"),
     ],
 )
-def test_numbers_that_are_none(
+def test_refused_thread_counts(
     count: Any, error: type[Exception], text: str, environments_count: int
 ) -> None:
     ozfp4.set_num_threads(2)

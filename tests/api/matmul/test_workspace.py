@@ -15,22 +15,6 @@ from support import PATHS, Path, chosen, noise, operands
 every_path = pytest.mark.parametrize("path", PATHS, ids=str)
 
 
-@pytest.mark.slow
-@every_path
-def test_blocks_along_k(path: Path) -> None:
-    """K longer than a block: residues and sums carried from piece to piece, worst integers included."""
-    for kind in ("normal", "integers"):
-        a, b = operands(kind, 5, 5000, 4)
-        expected = exact_matmul(a, b)
-        for limit in (20_000, 150_000, 1_000_000):
-            out = noise((5, 4))
-            seen: list[float] = []
-            with ozfp4.progress(seen.append):
-                chosen.matmul(a, b, out=out, workspace_limit=limit, **path._asdict(), accuracy="scaled")
-            assert_same_bits(out, expected, (kind, limit))
-        assert len(seen) >= 1
-
-
 @every_path
 def test_one_entry_at_a_time(path: Path) -> None:
     a, b = operands("phi8", 3, 4, 2)

@@ -128,7 +128,7 @@ def test_far_exponents_are_left_to_planes() -> None:
 
 
 @in_words
-def test_what_the_report_says() -> None:
+def test_report_of_words() -> None:
     a, b = operands("normal", 16, 16, 16)
     for bits, residues in ((53, 0), (62, 1), (70, 2), (76, None), (77, None)):
         c, about = chosen.matmul(a, b, bits=bits, accuracy="scaled", report=True)
@@ -142,7 +142,7 @@ def test_what_the_report_says() -> None:
 
 
 @by_limbs
-def test_what_the_report_says_of_limbs() -> None:
+def test_report_of_limbs() -> None:
     for dtype, bits, limbs in (
         (np.float64, 2, 4), (np.float64, 30, 4), (np.float64, 31, 7), (np.float64, 53, 7), (np.float64, 54, 7),
         (np.float64, 55, 8), (np.float64, 62, 8), (np.float64, 63, 9), (np.float64, 70, 9), (np.float64, 71, None),
@@ -196,7 +196,7 @@ def test_correct_results_by_nine_limbs(rounding: str) -> None:
 
 @by_limbs
 @pytest.mark.parametrize("threads", [1, 3])
-def test_what_limbs_leave_to_repair(threads: int) -> None:
+def test_limbs_repaired_results(threads: int) -> None:
     """Half of the results cancel to less than the error of their integers; tiles share words of what is listed."""
     rng = np.random.default_rng(7)
     p, q = np.sqrt(rng.random((70, 40))), np.sqrt(rng.random((40, 150)))
@@ -270,7 +270,7 @@ def test_blocks_of_tiles(m: int, n: int, k: int, threads: int) -> None:
 @pytest.mark.parametrize(
     "asked", [{"backend": "fp64"}, {"scheme": "I"}, {"family": "paper", "accuracy": "scaled"}, {"plan": True}]
 )
-def test_what_plans_alone_have_is_made_by_planes(asked: dict[str, Any]) -> None:
+def test_plans_and_families_are_made_by_planes(asked: dict[str, Any]) -> None:
     a, b = operands("normal", 5, 6, 7)
     if "plan" in asked:
         asked = {"plan": ozfp4.plan(5, 7, 6)}
@@ -283,7 +283,7 @@ def test_both_ways_at_once_are_refused() -> None:
 
 
 @in_words
-def test_what_is_chosen() -> None:
+def test_automatic_choice_of_words() -> None:
     small, large = np.ones((8, 8)), np.ones((1100, 1100))
     with forced_on_cpu(words=False):
         assert ozfp4.matmul(small, small, report=True)[1].backend != "direct"
@@ -319,7 +319,7 @@ ABOUT = ("exponents", "capacities", "special_rows", "special_columns", "certifie
 
 
 @pytest.mark.parametrize("problem", [problem for problem in CORPUS if problem.numbers == "f"], ids=str)
-def test_what_is_said_of_planes(problem: Problem) -> None:
+def test_reports_and_bounds_equal_those_of_planes(problem: Problem) -> None:
     """Results, bounds and the report of a product by planes."""
     a, b = arrays(problem)
     for mode in problem.modes:
