@@ -187,7 +187,8 @@ inline std::string compare_planes(const Case& c, const TestOperand& operand, int
   std::vector<std::uint8_t> owned(planes.size(), 0);  // bytes that encode may write
   for (int m = 0; m < view.stack.count(); ++m) {
     const std::int32_t* line_shift = shift.empty() ? nullptr : shift.data() + std::int64_t(m) * view.outer;
-    cpu_encode(c.plan, count, operand.matrix(m), {line_shift, c.plan.bits}, {first_line, lines, 0, inner}, expected.data());
+    const Block block{first_line, lines, 0, inner};
+    cpu_encode(c.plan, nullptr, count, operand.matrix(m), {line_shift, c.plan.bits}, block, Side::left, expected.data());
     for (int p = 0; p < used; ++p) {
       int modulus = 0;  // of unsigned residues
       if (c.plan.has_moduli() && c.plan.alphabet.residue_is_limb())
