@@ -48,6 +48,36 @@ def test_rows_beside_a_replicated_b_move_nothing() -> None:
     assert times.total == pytest.approx(FAST.local(8192, 16384, 16384) + FAST.start)
 
 
+def test_pieces_are_all_of_the_products_and_all_that_moves() -> None:
+    for ranks in (2, 3, 8):
+        for n in (5, 4096, 20000, 200000):
+            for b in ("columns", "rows"):
+                given = problem(ranks, n, "rows", b)
+                of_products = model.predict(given, "auto", model.Machine(1e14, 1e30, 1e30, 1e30))
+                assert of_products.total == pytest.approx(2 * max(given.a.sizes) * n * n / 1e14)
+                of_links = model.predict(given, "auto", model.Machine(1e30, 1e9, 1e9, 1e30))
+                assert of_links.total == pytest.approx(measure.received(given, "redistribute") / 1e9)
+
+
+def test_a_reduction_by_hand() -> None:
+    given = problem(2, 1024, "columns", "rows")
+    entries = 1024**2 // 2
+    of_products = model.predict(given, "reduce", model.Machine(1e14, 1e30, 1e30, 1e30))
+    assert of_products.total == pytest.approx(2 * 1024 * 1024 * 512 / 1e14)
+    of_links = model.predict(given, "reduce", model.Machine(1e30, 1e30, 1e9, 1e30))
+    assert of_links.total == pytest.approx(16 * entries / 1e9)
+    of_memory = model.predict(given, "reduce", model.Machine(1e30, 1e30, 1e30, 1e12))
+    assert of_memory.total == pytest.approx((2 * 16 + 8) * entries / 1e12)
+    # Two blocks: the second one's residues travel after the first one's, and both wait for them.
+    block, machine = 12288**2 // 8, model.Machine(1e30, 1e30, 1e9, 1e12)
+    hidden = model.predict(problem(4, 12288, "columns", "rows"), "reduce", machine)
+    assert hidden.total == pytest.approx(2 * 3 * 16 * block / 1e9 + (4 * 16 + 8) * block / 1e12)
+    # Of fewer ranks less travels beside longer products: nothing is hidden.
+    block = 12288**2 // 4
+    apart = model.predict(problem(2, 12288, "columns", "rows"), "reduce", machine)
+    assert apart.total == pytest.approx(2 * 16 * block / 1e9 + 2 * (2 * 16 + 8) * block / 1e12)
+
+
 # ---- What follows from measurements ------------------------------------------------------------------------
 
 
