@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cctype>
 #include <cstdlib>
+#include <optional>
 #include <tuple>
 
 #include "cpu/runtime/threads.hpp"
@@ -16,12 +17,12 @@ std::string text_of(const char* name) {
   return text != nullptr ? text : "";
 }
 
-int our_threads(const std::string& text) {
-  if (text.empty()) return 0;
+// The number that a text is, where it is one in [1, most].
+std::optional<int> number_up_to(int most, const std::string& text) {
   char* end = nullptr;
-  const long count = std::strtol(text.c_str(), &end, 10);  // at the limits of long where it does not fit
-  const bool is_number = end != text.c_str() && *end == '\0' && count >= 1 && count <= most_threads;
-  return is_number ? static_cast<int>(count) : -1;
+  const long number = std::strtol(text.c_str(), &end, 10);  // at the limits of long where it does not fit
+  return end != text.c_str() && *end == '\0' && number >= 1 && number <= most ? std::optional(static_cast<int>(number))
+                                                                              : std::nullopt;
 }
 
 int openmp_threads(const std::string& text) {
@@ -42,22 +43,15 @@ std::string cache_folder() {
 #endif
 }
 
-// 60 where it is unset or no number of seconds up to a day.
-int selftest_seconds(const std::string& text) {
-  char* end = nullptr;
-  const long seconds = std::strtol(text.c_str(), &end, 10);
-  return text.empty() || *end != '\0' || seconds < 1 || seconds > 86400 ? 60 : static_cast<int>(seconds);
-}
-
 Environment of_the_process() {
   Environment found;
   found.thread_text = text_of("OZFP4_NUM_THREADS");
-  found.threads = our_threads(found.thread_text);
+  found.threads = found.thread_text.empty() ? 0 : number_up_to(most_threads, found.thread_text).value_or(-1);
   found.openmp_threads = openmp_threads(text_of("OMP_NUM_THREADS"));
   found.cpu_kernel = text_of("OZFP4_CPU_KERNEL");
   found.cache_folder = cache_folder();
   found.selftest = text_of("OZFP4_SELFTEST");
-  found.selftest_seconds = selftest_seconds(text_of("OZFP4_SELFTEST_SECONDS"));
+  found.selftest_seconds = number_up_to(86400, text_of("OZFP4_SELFTEST_SECONDS")).value_or(60);
   return found;
 }
 
