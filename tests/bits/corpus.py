@@ -112,11 +112,13 @@ def _corpus() -> list[Problem]:
     found += [(kind, (9, 20, 6), (double, single)) for kind in ("normal", "final-ties")]
     found += [(kind, (9, 20, 6), (single, double)) for kind in ("whole-range", "zero-lines")]
     found += [("normal", shape, (double, double)) for shape in ((0, 4, 5), (3, 0, 5), (3, 4, 0))]
-    found += [("integers", (2, 2050, 3), (double, double)), ("phi32", (19, 1541, 18), (double, double))]
+    found += [("integers", (2, 2050, 3), (double, double)), ("phi32", (9, 2101, 10), (double, double))]
     wide, narrow = (np.complex128, double), (np.complex64, single)
     pairs = [pair for pair in product((*wide, *narrow), repeat=2) if np.result_type(*pair).kind == "c"]
     kinds = ("normal", "small-integers", "sparse", "deep", "tiny", "huge", "specials")
     found += [(kinds[i % len(kinds)], (5, 23, 7), pair) for i, pair in enumerate((*pairs, *pairs[:2]))]
+    # Of more columns and rows than a word of the list of chains.
+    found += [("deep", shape, pairs[0]) for shape in ((3, 9, 140), (140, 9, 3))]
     shapes: tuple[Shape, ...] = ((1, 1, 1), (3, 5, 4), (17, 70, 9), (2, 1100, 3))
     for i, (dtype, kind) in enumerate(product(integers.DTYPES, integers.KINDS)):
         found.append((kind, shapes[i % 4], (dtype, dtype)))

@@ -18,7 +18,7 @@ from support.devices import Device
 
 #: Threads, and bytes of workspace: the same bits with any of them.
 OPTIONS: dict[str, tuple[int | None, int | None]] = {
-    "plain": (None, None), "one-thread": (1, None), "three-threads": (3, None), "40-kB": (None, 40_000), "500-kB": (3, 500_000),
+    "plain": (None, None), "one-thread": (1, None), "three-threads": (3, None), "40-kB": (None, 40_000), "1-MB": (3, 1_000_000),
 }  # fmt: skip
 
 
@@ -74,7 +74,7 @@ def test_entry_points(device: Device, way: Way, problem: Problem, option: str) -
     check(device, way, problem, option)
 
 
-CUT = ["one-thread", "three-threads", "500-kB"]
+CUT = ["one-thread", "three-threads", "1-MB"]
 THREADED = {name: WAYS[name] for name in ("II-int8-least", "I-fp64-least", "words", "limbs")}
 
 
