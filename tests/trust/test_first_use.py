@@ -305,7 +305,7 @@ def test_nothing_is_written_outside_of_the_folder(cache: Path, tmp_path: Path) -
     assert os.listdir(tmp_path) == ["cache"]
 
 
-PROGRAM = Path(__file__).parent / "programs" / "fork_during_a_test.py"
+PROGRAM = Path(__file__).parent / "programs" / "forked_amid_tests.py"
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
