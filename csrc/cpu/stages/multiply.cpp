@@ -163,7 +163,7 @@ class ByteSums {
   static constexpr std::int64_t kTaskWork = 1 << 22;
 
   static std::int64_t sum_bytes(std::int64_t rows, std::int64_t columns) {
-    return rows * sums_pitch(columns) * static_cast<std::int64_t>(sizeof(std::int32_t));
+    return panels_of(rows) * kPanelLines * sums_pitch(columns) * static_cast<std::int64_t>(sizeof(std::int32_t));
   }
   static std::int64_t panel_bytes(std::int64_t, std::int64_t) { return 0; }
 
@@ -258,7 +258,7 @@ class Tiling {
                            round_up(shape.columns, Sums::kColumns)})) {
     const double work = static_cast<double>(shape.rows) * static_cast<double>(shape.columns) * static_cast<double>(shape.inners) *
                         plan.products() / Sums::kTaskWork;
-    const std::int64_t least = Sums::sum_bytes(Sums::kRows, Sums::kColumns);
+    const std::int64_t least = Sums::sum_bytes(std::min(Sums::kRows, shape.rows), std::min(Sums::kColumns, shape.columns));
     slots_ = std::min({static_cast<std::int64_t>(std::min(work, 1e6)), static_cast<std::int64_t>(thread_count()),
                        Sums::kMostBytes / least, room / (least + Sums::panel_bytes(1, shape.inners))});
     slots_ = std::max<std::int64_t>(slots_, 1);
@@ -266,7 +266,7 @@ class Tiling {
     const auto is_too_large = [&] {
       return slots_ > 1 && count() * groups < kTasksPerThread * slots_ && std::max(rows_, columns_) > Sums::kLeastSide;
     };
-    while (slots_ * slot_bytes() > room || slots_ * Sums::sum_bytes(rows_, columns_) > Sums::kMostBytes || is_too_large()) {
+    while (slots_ * slot_bytes() > room || slots_ * sum_bytes() > Sums::kMostBytes || is_too_large()) {
       const bool is_high = columns_ == Sums::kColumns || (rows_ > columns_ && rows_ > Sums::kRows);
       is_high ? rows_ = half(rows_, Sums::kRows) : columns_ = half(columns_, Sums::kColumns);
     }
@@ -276,7 +276,7 @@ class Tiling {
   }
 
   std::int64_t slots() const { return slots_; }  // threads that have a tile each at one time
-  std::int64_t slot_bytes() const { return Sums::sum_bytes(rows_, columns_) + Sums::panel_bytes(columns_, shape_.inners); }
+  std::int64_t slot_bytes() const { return sum_bytes() + Sums::panel_bytes(columns_, shape_.inners); }
 
   // Tiles of a group, along the rows of tiles.
   std::int64_t count() const { return down() * across(); }
@@ -287,6 +287,7 @@ class Tiling {
 
  private:
   static std::int64_t half(std::int64_t extent, std::int64_t multiple) { return round_up(ceil_div(extent, 2), multiple); }
+  std::int64_t sum_bytes() const { return Sums::sum_bytes(std::min(rows_, shape_.rows), std::min(columns_, shape_.columns)); }
   std::int64_t down() const { return ceil_div(shape_.rows, rows_); }
   std::int64_t across() const { return ceil_div(shape_.columns, columns_); }
 
