@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <mutex>
 #include <optional>
 #include <type_traits>
 
+#include "cpu/gemm/panel.hpp"
 #include "cpu/integers/scale.hpp"
 #include "cpu/runtime/fp_mode.hpp"
 #include "cpu/runtime/threads.hpp"
@@ -23,27 +23,6 @@ constexpr std::int64_t kBlockSide = 2048, kBlockInner = 512;
 constexpr std::int64_t kPackGrain = 20000, kMultiplyGrain = 1 << 20, kLineGrain = 1 << 17;
 // Fewer groups of lines than this are cut along K instead.
 constexpr std::int64_t kFewGroups = 16;
-
-// Entries of a line that are copied at once where lines are contiguous along K: what they fill stays in the first-level cache.
-constexpr std::int64_t kPanelRun = 64;
-
-// panel[k][line] = the entry modulo 2^w, for `count` lines from `outer0` on and `inners` entries from `inner0` on; the lines up
-// to Lines are 0. The loop order follows the smaller stride. Precondition: T an integer type, count <= Lines.
-template <class T, std::int64_t Lines, class Word>
-void write_panel(const OperandView& view, std::int64_t outer0, std::int64_t count, std::int64_t inner0, std::int64_t inners,
-                 Word* panel) {
-  const char* origin = view.data + outer0 * view.outer_stride + inner0 * view.inner_stride;
-  if (count < Lines) std::fill_n(panel, inners * Lines, Word(0));
-  const bool is_along_k = std::abs(view.inner_stride) < std::abs(view.outer_stride);
-  const std::int64_t run = is_along_k ? kPanelRun : 1;
-  for (std::int64_t k0 = 0; k0 < inners; k0 += run) {
-    const std::int64_t end = std::min(k0 + run, inners);
-    for (std::int64_t o = 0; o < count; ++o) {
-      const char* line = origin + o * view.outer_stride;
-      for (std::int64_t k = k0; k < end; ++k) panel[k * Lines + o] = static_cast<Word>(load<T>(line + k * view.inner_stride));
-    }
-  }
-}
 
 // result (+)= the sums of a tile. Words of 32 bits are signed where the result is longer, which they then hold exactly.
 template <class T, class Word>
@@ -126,7 +105,8 @@ class DirectProduct {
                  std::int64_t inners, Word* panels) {
     const std::int64_t first = panel * Lines, count = std::min(Lines, outers - first);
     with_integer(view.type, [&](auto zero) {
-      write_panel<decltype(zero), Lines>(view, outer + first, count, inner, inners, panels + first * inners);
+      write_panel<decltype(zero), Lines>(view, outer + first, count, inner, inners, panels + first * inners,
+                                         [](auto x) { return static_cast<Word>(x); });
     });
   }
 
@@ -210,7 +190,7 @@ void put_sums(const ResultView& result, std::int64_t outer, std::int64_t outers,
 }
 
 template <class T, class Word>
-void multiply_lines(const OperandView& lines, const OperandView& vector, const ResultView& result) {
+void multiply_vector_in(const OperandView& lines, const OperandView& vector, const ResultView& result) {
   const std::int64_t groups = ceil_div(lines.outer, kTileOuter);
   const auto outers_of = [&](std::int64_t group) { return std::min(kTileOuter, lines.outer - group * kTileOuter); };
   if (groups >= kFewGroups) {
@@ -242,9 +222,9 @@ void multiply_vector(const OperandView& lines, const OperandView& vector, const 
   with_integer(lines.type, [&](auto zero) {
     using T = decltype(zero);
     if (entry_bytes(result.type) <= 4) {
-      multiply_lines<T, std::uint32_t>(lines, vector, result);
+      multiply_vector_in<T, std::uint32_t>(lines, vector, result);
     } else {
-      multiply_lines<T, std::uint64_t>(lines, vector, result);
+      multiply_vector_in<T, std::uint64_t>(lines, vector, result);
     }
   });
 }

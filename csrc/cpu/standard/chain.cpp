@@ -4,9 +4,11 @@
 #include <cmath>
 #include <mutex>
 #include <optional>
+#include <vector>
 
 #include "arith/accuracy/chain.hpp"
 #include "arith/multiples.hpp"
+#include "cpu/gemm/panel.hpp"
 #include "cpu/gemm/tile.hpp"
 #include "cpu/runtime/buffer.hpp"
 #include "cpu/runtime/threads.hpp"
@@ -124,10 +126,8 @@ class Chains {
         shape_(choose_strip<T>(rows.count, columns.count, a.inner, bytes)),
         sums_(allocate_buffer(shape_.rows * shape_.columns * kBytes)),
         panels_b_(allocate_buffer(shape_.depth * shape_.columns * kBytes)),
-        nonzero_memory_(allocate_buffer(shape_.columns / kWidth * static_cast<std::int64_t>(sizeof(NonzeroRange)))),
-        tile_memory_(allocate_buffer(shape_.rows / kGemmRows * (shape_.columns / kWidth))),
-        nonzero_b_(reinterpret_cast<NonzeroRange*>(nonzero_memory_.get())),
-        tiles_(reinterpret_cast<bool*>(tile_memory_.get())) {}
+        nonzero_b_(static_cast<std::size_t>(shape_.columns / kWidth)),
+        tiles_(static_cast<std::size_t>(shape_.rows / kGemmRows * (shape_.columns / kWidth))) {}
 
   // Stores the listed entries, by their places in the part, and repeats those whose chain ends infinite.
   EntryCounts run(const Listed& listed) {
@@ -163,7 +163,7 @@ class Chains {
       for (std::int64_t j = 0; j < across_; ++j) {
         std::uint64_t bits = 0;
         for (std::int64_t line = 0; line < kGemmRows; ++line) bits |= tile_bits(listed, i, j, line);
-        tiles_[i * across_ + j] = bits != 0;
+        tiles_[at(i, j)] = bits != 0;
         any = any || bits != 0;
       }
     }
@@ -176,7 +176,8 @@ class Chains {
     return bits_of(listed, row, first_column_ + j * kWidth, kWidth, columns_.count);
   }
 
-  bool is_listed(std::int64_t i, std::int64_t j) const { return tiles_[i * across_ + j]; }
+  std::size_t at(std::int64_t i, std::int64_t j) const { return static_cast<std::size_t>(i * across_ + j); }
+  bool is_listed(std::int64_t i, std::int64_t j) const { return tiles_[at(i, j)] != 0; }
 
   void multiply_strip(bool is_repeated) {
     const std::int64_t blocks = ceil_div(down_, kRowPanels);
@@ -189,8 +190,8 @@ class Chains {
           for (std::int64_t i = 0; i < down_; ++i) is_any = is_any || is_listed(i, j);
           if (!is_any) continue;
           const std::int64_t first = first_column_ + j * kWidth, lines = std::min(kWidth, columns_.count - first);
-          nonzero_b_[j] = pack<kWidth>(b_, column_ + columns_.in_block(first), columns_.step, lines, inner, depth, is_repeated,
-                                       panel_b(j, depth));
+          nonzero_b_[static_cast<std::size_t>(j)] = pack<kWidth>(b_, column_ + columns_.in_block(first), columns_.step, lines,
+                                                                 inner, depth, is_repeated, panel_b(j, depth));
         }
       });
       const std::int64_t work = kRowPanels * kGemmRows * across_ * kWidth * depth;
@@ -214,7 +215,7 @@ class Chains {
         own = pack<kGemmRows>(a_, row_ + rows_.in_block(first), rows_.step, lines, inner, depth, is_repeated, panel);
         is_packed = true;
       }
-      const NonzeroRange other = nonzero_b_[j];
+      const NonzeroRange other = nonzero_b_[static_cast<std::size_t>(j)];
       const std::int64_t k = std::max(own.begin, other.begin), length = std::min(own.end, other.end) - k;
       if (length <= 0) continue;
       add_chains(panel + k * kGemmRows, panel_b(j, depth) + k * kWidth, length, sums(i, j));
@@ -226,23 +227,11 @@ class Chains {
   template <std::int64_t Lines>
   NonzeroRange pack(const OperandView& view, std::int64_t first, std::int64_t step, std::int64_t lines, std::int64_t inner,
                     std::int64_t depth, bool is_repeated, T* to) const {
-    const std::ptrdiff_t pitch = step * view.outer_stride;
+    OperandView own = view;
+    own.data += first * view.outer_stride;
+    own.outer_stride *= step;
     with_float(view.type, [&](auto zero) {
-      using Entry = decltype(zero);
-      const char* origin = view.data + first * view.outer_stride + inner * view.inner_stride;
-      if (lines < Lines) std::fill_n(to, Lines * depth, T(0));
-      const auto take = [&](std::int64_t line, std::int64_t k) {
-        to[(k ^ flip_) * Lines + line] = static_cast<T>(load<Entry>(origin + line * pitch + k * view.inner_stride));
-      };
-      if (view.outer_stride == static_cast<std::ptrdiff_t>(sizeof(Entry))) {
-        for (std::int64_t k = 0; k < depth; ++k) {
-          for (std::int64_t line = 0; line < lines; ++line) take(line, k);
-        }
-      } else {
-        for (std::int64_t line = 0; line < lines; ++line) {
-          for (std::int64_t k = 0; k < depth; ++k) take(line, k);
-        }
-      }
+      write_panel<decltype(zero), Lines>(own, 0, lines, inner, depth, to, [](auto x) { return static_cast<T>(x); }, flip_);
     });
     const auto is_nonzero = [&](std::int64_t k) {
       return std::any_of(to + k * Lines, to + (k + 1) * Lines, [](T x) { return x != T(0); });
@@ -312,9 +301,8 @@ class Chains {
   const std::int64_t flip_;
   const StripShape shape_;
   const Buffer sums_, panels_b_;
-  const Buffer nonzero_memory_, tile_memory_;
-  NonzeroRange* const nonzero_b_;  // of panels of B
-  bool* const tiles_;              // whether an entry of a tile is listed
+  std::vector<NonzeroRange> nonzero_b_;  // of panels of B
+  std::vector<std::uint8_t> tiles_;      // whether an entry of a tile is listed
   std::mutex lock_;
   std::int64_t first_row_ = 0, first_column_ = 0, down_ = 0, across_ = 0;
 };
