@@ -65,11 +65,11 @@ OZFP4_TARGET inline LineScales scales_of(__m512d scale, __m512i raised) {
 // addition of 1.5 * 2^52 leaves in the lower bits: rest is an FP64 number, |rest| <= 2^39, and rounded to even, a multiple of
 // 2^raised, it makes z so, as 2^40 h is an even one. With t, that integer plus the halves, 0 < t < 2^64, the ninth limb is what
 // 2^40 h + t has above 64 bits: bits 24 and up of h + floor(t 2^-40), the fourth byte.
-template <bool Nine>
+template <bool Nine, bool Finite>
 OZFP4_TARGET inline __mmask8 to_integers(__m512d x, const LineScales& line, int i, Entries& own) {
   constexpr int not_finite = 0x01 | 0x08 | 0x10 | 0x80;  // NaN, quiet or not, and both infinities
-  const auto is_finite = static_cast<__mmask8>(~_mm512_fpclass_pd_mask(x, not_finite));
-  const __m512d z = _mm512_maskz_mul_pd(is_finite, x, line.scale);
+  const auto is_finite = Finite ? __mmask8(0xFF) : static_cast<__mmask8>(~_mm512_fpclass_pd_mask(x, not_finite));
+  const __m512d z = Finite ? _mm512_mul_pd(x, line.scale) : _mm512_maskz_mul_pd(is_finite, x, line.scale);
   const __m512i halves = _mm512_set1_epi64(static_cast<long long>(kByteHalves));
   __mmask8 is_other;
   if constexpr (Nine) {
@@ -133,7 +133,7 @@ inline __mmask8 first_ones(std::int64_t first, std::int64_t end) {
   return n >= 8 ? 0xFF : n <= 0 ? 0 : static_cast<__mmask8>((1u << n) - 1);
 }
 
-template <bool Counts, bool Nine>
+template <bool Counts, bool Nine, bool Finite>
 OZFP4_TARGET void encode_left(const LimbLines& lines, int limbs, std::int64_t tiles, std::int8_t* panel) {
   for (std::int64_t line = 0; line < kPanelLines; ++line) {
     const bool is_line = line < lines.lines;
@@ -145,7 +145,7 @@ OZFP4_TARGET void encode_left(const LimbLines& lines, int limbs, std::int64_t ti
       Entries own;
       for (int r = 0; r < 8; ++r) {
         const std::int64_t k = t * kTileDepth + 8 * r;
-        const __mmask8 rounded = to_integers<Nine>(_mm512_maskz_loadu_pd(first_ones(k, inner), x + k), scales, r, own);
+        const __mmask8 rounded = to_integers<Nine, Finite>(_mm512_maskz_loadu_pd(first_ones(k, inner), x + k), scales, r, own);
         if (Counts) count += __builtin_popcount(rounded);
       }
       limbs_of_entries<Nine>(own);
@@ -157,7 +157,7 @@ OZFP4_TARGET void encode_left(const LimbLines& lines, int limbs, std::int64_t ti
   }
 }
 
-template <bool Counts, bool Nine>
+template <bool Counts, bool Nine, bool Finite>
 OZFP4_TARGET void encode_right(const LimbLines& lines, int limbs, std::int64_t tiles, std::int8_t* panel) {
   // Byte 16 k + line to byte 4 line + k.
   alignas(64) static constexpr std::uint8_t kByLine[64] = {0,  16, 32, 48, 1,  17, 33, 49, 2,  18, 34, 50, 3,  19, 35, 51,
@@ -179,7 +179,7 @@ OZFP4_TARGET void encode_right(const LimbLines& lines, int limbs, std::int64_t t
       const int half = r % 2;
       const __mmask8 is_entry = k < lines.inner ? is_line[half] : 0;
       const double* x = lines.x + k * lines.inner_step + 8 * half;
-      const __mmask8 rounded = to_integers<Nine>(_mm512_maskz_loadu_pd(is_entry, x), scales[half], r, own);
+      const __mmask8 rounded = to_integers<Nine, Finite>(_mm512_maskz_loadu_pd(is_entry, x), scales[half], r, own);
       if (Counts) counts[half] = _mm512_mask_add_epi64(counts[half], rounded, counts[half], one);
     }
     limbs_of_entries<Nine>(own);
@@ -194,11 +194,14 @@ OZFP4_TARGET void encode_right(const LimbLines& lines, int limbs, std::int64_t t
   }
 }
 
+// The one of each that is asked for.
 using Encode = void (*)(const LimbLines&, int, std::int64_t, std::int8_t*);
-constexpr Encode kLefts[2][2] = {{encode_left<false, false>, encode_left<false, true>},
-                                 {encode_left<true, false>, encode_left<true, true>}};
-constexpr Encode kRights[2][2] = {{encode_right<false, false>, encode_right<false, true>},
-                                  {encode_right<true, false>, encode_right<true, true>}};
+template <bool Counts, bool Nine>
+constexpr Encode kLeft[] = {encode_left<Counts, Nine, false>, encode_left<Counts, Nine, true>};
+template <bool Counts, bool Nine>
+constexpr Encode kRight[] = {encode_right<Counts, Nine, false>, encode_right<Counts, Nine, true>};
+constexpr const Encode* kLefts[2][2] = {{kLeft<false, false>, kLeft<false, true>}, {kLeft<true, false>, kLeft<true, true>}};
+constexpr const Encode* kRights[2][2] = {{kRight<false, false>, kRight<false, true>}, {kRight<true, false>, kRight<true, true>}};
 #endif
 
 }  // namespace
@@ -214,14 +217,14 @@ void encode_right_limbs_plainly(const LimbLines& lines, int limbs, std::int64_t 
 
 void encode_left_limbs(const LimbLines& lines, int limbs, std::int64_t tiles, std::int8_t* panel) {
 #if OZFP4_HAS_AVX512
-  if (has_avx512_bytes()) return kLefts[lines.rounded != nullptr][limbs > 8](lines, limbs, tiles, panel);
+  if (has_avx512_bytes()) return kLefts[lines.rounded != nullptr][limbs > 8][lines.are_finite](lines, limbs, tiles, panel);
 #endif
   encode_left_limbs_plainly(lines, limbs, tiles, panel);
 }
 
 void encode_right_limbs(const LimbLines& lines, int limbs, std::int64_t tiles, std::int8_t* panel) {
 #if OZFP4_HAS_AVX512
-  if (has_avx512_bytes()) return kRights[lines.rounded != nullptr][limbs > 8](lines, limbs, tiles, panel);
+  if (has_avx512_bytes()) return kRights[lines.rounded != nullptr][limbs > 8][lines.are_finite](lines, limbs, tiles, panel);
 #endif
   encode_right_limbs_plainly(lines, limbs, tiles, panel);
 }

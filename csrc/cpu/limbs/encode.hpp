@@ -15,6 +15,7 @@ struct LimbLines {
   std::int64_t lines, inner;
   double scale[kPanelLines];  // powers of two, of all lines of the panel, from 2^-980 to 2^980
   std::int32_t raised[kPanelLines];
+  bool are_finite;        // whether all entries are known to be
   std::int64_t* rounded;  // nullptr, or by line how many entries the integers of which are not the scaled entries
 };
 

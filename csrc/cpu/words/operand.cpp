@@ -280,6 +280,7 @@ void WordOperand<Lines>::cut(std::int64_t begin, std::int64_t end, const ScaleRe
                   view_.inner,
                   {},
                   {},
+                  lines_->scales.special_lines == 0,
                   nullptr};
     std::fill_n(own.scale, kPanelLines, 1.0);
     for (std::int64_t l = 0; l < own.lines; ++l) {

@@ -69,17 +69,20 @@ double joined(const std::vector<std::int8_t>& panel, const Laid& laid, std::int6
 
 void check_encode(const Laid& laid) {
   const int bits = 8 * laid.limbs - 2 - laid.raised;
+  const bool has_others = random_int(0, 1) == 0;  // NaN, infinities
   const std::int64_t tiles = tiles_of(laid.inner), bytes = laid.limbs * tiles * kTileBytes;
   const std::int64_t pitch = laid.is_left ? laid.inner + 3 : 32;
   std::vector<double> x(static_cast<std::size_t>(laid.is_left ? kPanelLines * pitch : laid.inner * pitch), 1e300);
-  LimbLines lines{x.data(), laid.is_left ? pitch : 1, laid.is_left ? 1 : pitch, laid.lines, laid.inner, {}, {}, nullptr};
+  LimbLines lines{x.data(), laid.is_left ? pitch : 1, laid.is_left ? 1 : pitch, laid.lines, laid.inner, {}, {}, false, nullptr};
   const auto at = [&](std::int64_t line, std::int64_t k) { return static_cast<std::size_t>(line * lines.line_step + k * lines.inner_step); };
   for (std::int64_t line = 0; line < laid.lines; ++line) {
     const int power = random_int(-3, 3);
     lines.scale[line] = std::ldexp(1.0, power);
     lines.raised[line] = random_int(0, 2) == 0 ? random_int(0, laid.raised) : laid.raised;
     for (std::int64_t k = 0; k < laid.inner; ++k) {
-      x[at(line, k)] = std::ldexp(some_entry(bits), -power);
+      double entry = some_entry(bits);
+      while (!has_others && !std::isfinite(entry)) entry = some_entry(bits);
+      x[at(line, k)] = std::ldexp(entry, -power);
     }
   }
   const std::string name = std::string(laid.is_left ? "left " : "right ") + std::to_string(laid.lines) + " x " +
@@ -90,7 +93,11 @@ void check_encode(const Laid& laid) {
   std::vector<std::int8_t> plain(static_cast<std::size_t>(bytes), 77);
   lines.rounded = plain_rounded;
   (laid.is_left ? encode_left_limbs_plainly : encode_right_limbs_plainly)(lines, laid.limbs, tiles, plain.data());
-  for (const bool counts : {false, true}) {
+  const bool are_finite = std::all_of(x.begin(), x.end(), [](double own) { return std::isfinite(own); });
+  for (const int way : {0, 1, 2, 3}) {
+    const bool counts = way % 2 != 0;
+    lines.are_finite = way >= 2;
+    if (lines.are_finite && !are_finite) continue;
     std::fill_n(memory, bytes, kPoison);
     lines.rounded = counts ? rounded : nullptr;
     (laid.is_left ? encode_left_limbs : encode_right_limbs)(lines, laid.limbs, tiles, memory);
