@@ -4,7 +4,6 @@ add_library(ozfp4_product_without_gpu STATIC csrc/product/gpu/none.cpp)
 target_link_libraries(ozfp4_product_without_gpu PUBLIC ozfp4_product)
 if(build_cuda)
   add_library(ozfp4_product_gpu STATIC
-    csrc/product/gpu/choice.cpp
     csrc/product/gpu/device.cpp
     csrc/product/gpu/enqueue.cpp
     csrc/product/gpu/findings.cpp
@@ -13,10 +12,9 @@ if(build_cuda)
     csrc/product/gpu/layout.cpp
     csrc/product/gpu/numbering.cpp
     csrc/product/gpu/operand.cpp
-    csrc/product/gpu/plans.cpp
     csrc/product/gpu/problem.cpp
     csrc/product/gpu/settings.cpp
-    csrc/product/gpu/stream_memory.cpp
+    csrc/product/gpu/memory.cpp
     csrc/product/gpu/sum.cpp
     csrc/product/trust/gpu.cpp)
   target_link_libraries(ozfp4_product_gpu PUBLIC ozfp4_product ozfp4_cuda)

@@ -32,13 +32,11 @@ set(CMAKE_CUDA_RUNTIME_LIBRARY Static)
 
 add_library(ozfp4_cuda STATIC
   csrc/cuda/launch.cpp
-  csrc/cuda/runtime/attribute.cpp
-  csrc/cuda/runtime/device_guard.cpp
-  csrc/cuda/runtime/stream.cpp
+  csrc/cuda/runtime/device.cpp
   csrc/cuda/multiply/registry.cpp
+  csrc/cuda/multiply/tune.cpp
   csrc/cuda/multiply/schedule.cpp
   csrc/cuda/multiply/launch.cpp
-  csrc/cuda/multiply/tune.cpp
   csrc/cuda/multiply/check.cpp
   csrc/cuda/multiply/hopper/cost.cpp
   csrc/cuda/multiply/mma_sync/cost.cpp
@@ -50,21 +48,19 @@ add_library(ozfp4_cuda STATIC
   csrc/cuda/layout/ways.cpp
   csrc/cuda/stages.cpp
   csrc/cuda/partial/partial.cpp
-  csrc/cuda/layout/stored.cpp
   csrc/cuda/prepare.cpp
   csrc/cuda/matmul.cpp
   csrc/cuda/scale/scale.cu
   csrc/cuda/elementwise/matrices.cu
   csrc/cuda/elementwise/planes.cu
   csrc/cuda/direct/direct.cu
-  csrc/cuda/direct/integers.cu
   csrc/cuda/encode/encode.cpp
   csrc/cuda/thin/cut.cpp
   csrc/cuda/integers/integer_plan.cpp
   csrc/cuda/integers/reconstruct.cu
   csrc/cuda/reconstruct/reconstruct_plan.cpp
   csrc/cuda/reconstruct/reconstruct.cu
-  csrc/cuda/reconstruct/long/long_reconstruct.cu
+  csrc/cuda/reconstruct/long_reconstruct.cu
   csrc/cuda/repair/repair.cu
   csrc/cuda/standard/settle.cu)
 target_link_libraries(ozfp4_cuda PUBLIC ozfp4_cpu CUDA::cudart_static)
@@ -97,7 +93,7 @@ add_cuda_part(ozfp4_cuda_shaped "${CMAKE_CUDA_ARCHITECTURES}"
   csrc/cuda/encode/limbs/residues.cu
   csrc/cuda/encode/limbs/tables.cu
   csrc/cuda/encode/scale_encode.cu
-  csrc/cuda/fused/tile.cu)
+  csrc/cuda/tiles/tiles.cu)
 # What writes E2M1 codes, for the targets whose multiply kernels take them.
 set(writes_codes ${CMAKE_CUDA_ARCHITECTURES})
 if(NOT OZFP4_STAND_INS)
@@ -108,7 +104,7 @@ if(writes_codes)
   target_compile_definitions(ozfp4_cuda PRIVATE OZFP4_WRITES_CODES=1)
 endif()
 # For GPUs with clusters and fast FP64; elsewhere has_thin_kernels finds no code of them. In a build for none of these GPUs the
-# kernels are empty (thin/limits.hpp).
+# kernels are empty (thin/cut.hpp).
 set(thin ${CMAKE_CUDA_ARCHITECTURES})
 list(FILTER thin INCLUDE REGEX "^(90|100)")
 if(NOT thin)

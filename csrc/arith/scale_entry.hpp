@@ -1,4 +1,4 @@
-// Scaling of one entry: the integer round(x * 2^shift), ties to even (paper, section IV-B; design.md section 3).
+// Scaling of one entry: the integer round(x * 2^shift), ties to even (paper, section IV-B).
 // Done on the fields in integers, so subnormal numbers, the largest exponents and shifts beyond the FP64 range are right.
 #pragma once
 

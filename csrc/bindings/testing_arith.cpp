@@ -20,8 +20,8 @@
 #include "cpu/stages/columns.hpp"
 #include "cuda/direct/limb_sums.hpp"
 #include "cuda/encode/residue_bytes.hpp"
-#include "cuda/fused/split_integer.hpp"
 #include "cuda/thin/balanced_limbs.hpp"
+#include "cuda/tiles/split_integer.hpp"
 #include "plan/moduli/moduli.hpp"
 
 namespace ozfp4::bindings {

@@ -106,10 +106,8 @@ LaunchDevice current_device(Stage stage) {
   return device;
 }
 
-namespace detail {
-
-void launch(const void* kernel, const LaunchConfig& config, void** arguments) {
-  const CodeVersion code = prepared_code(kernel, config);
+void launch(AnyKernel kernel, const LaunchConfig& config, void** arguments) {
+  const CodeVersion code = prepared_code(kernel.address, config);
   cudaLaunchAttribute attribute[2] = {};
   cudaLaunchConfig_t launched{};
   launched.gridDim = config.grid;
@@ -130,29 +128,29 @@ void launch(const void* kernel, const LaunchConfig& config, void** arguments) {
     overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
     overlap.val.programmaticStreamSerializationAllowed = 1;
   }
-  require_launched(cudaLaunchKernelExC(&launched, kernel, arguments), config.stage, config.detail);
+  require_launched(cudaLaunchKernelExC(&launched, kernel.address, arguments), config.stage, config.detail);
 }
 
-int blocks_per_multiprocessor(const void* kernel, const LaunchConfig& config) {
+int blocks_per_multiprocessor(AnyKernel kernel, const LaunchConfig& config) {
   const std::lock_guard<std::mutex> lock(facts_lock);
-  KernelFacts& facts = prepare(kernel, config);
+  KernelFacts& facts = prepare(kernel.address, config);
   const auto threads = static_cast<int>(config.block.x * config.block.y * config.block.z);
   int& known = facts.resident[{threads, config.shared_bytes}];
   if (known > 0) return known;
   int blocks = 0;
-  require_launched(
-      cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, threads, static_cast<std::size_t>(config.shared_bytes)),
-      config.stage, config.detail);
+  require_launched(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel.address, threads,
+                                                                 static_cast<std::size_t>(config.shared_bytes)),
+                   config.stage, config.detail);
   if (blocks < 1) throw LaunchError(config.stage, cudaErrorInvalidConfiguration, config.detail);
   return known = blocks;
 }
 
-int resident_clusters(const void* kernel, const LaunchConfig& config) {
+int resident_clusters(AnyKernel kernel, const LaunchConfig& config) {
   if (config.cluster_blocks == 0) {
     return blocks_per_multiprocessor(kernel, config) * current_device(config.stage).multiprocessors;
   }
   const std::lock_guard<std::mutex> lock(facts_lock);
-  KernelFacts& facts = prepare(kernel, config);
+  KernelFacts& facts = prepare(kernel.address, config);
   if (!code_has(facts.code, CodeFeature::clusters)) throw LaunchError(config.stage, cudaErrorNotSupported, config.detail);
   int& known = facts.clusters[{static_cast<int>(config.block.x), config.shared_bytes, config.cluster_blocks}];
   if (known > 0) return known;
@@ -166,12 +164,12 @@ int resident_clusters(const void* kernel, const LaunchConfig& config) {
   asked.attrs = &attribute;
   asked.numAttrs = 1;
   int clusters = 0;
-  require_launched(cudaOccupancyMaxActiveClusters(&clusters, kernel, &asked), config.stage, config.detail);
+  require_launched(cudaOccupancyMaxActiveClusters(&clusters, kernel.address, &asked), config.stage, config.detail);
   if (clusters < 1) throw LaunchError(config.stage, cudaErrorInvalidConfiguration, config.detail);
   return known = clusters;
 }
 
-bool holds_cluster(const void* kernel, const LaunchConfig& config) {
+bool holds_cluster(AnyKernel kernel, const LaunchConfig& config) {
   if (!code_has(code_version(kernel), CodeFeature::clusters)) return false;
   try {
     return resident_clusters(kernel, config) > 0;
@@ -180,15 +178,14 @@ bool holds_cluster(const void* kernel, const LaunchConfig& config) {
   }
 }
 
-CodeVersion code_version(const void* kernel) {
+CodeVersion code_version(AnyKernel kernel) {
   const std::lock_guard<std::mutex> lock(facts_lock);
   KernelFacts* facts = nullptr;
-  if (find_facts(kernel, &facts) != cudaSuccess) {
+  if (find_facts(kernel.address, &facts) != cudaSuccess) {
     cudaGetLastError();
     return {};
   }
   return facts->code;
 }
 
-}  // namespace detail
 }  // namespace ozfp4::cuda

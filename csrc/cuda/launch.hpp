@@ -44,6 +44,10 @@ LaunchDevice current_device(Stage stage);
 inline constexpr int kMostGridExtent = 65535;  // of a grid along y and z
 
 struct LaunchConfig {
+  LaunchConfig() = default;
+  LaunchConfig(Stage of, const char* named, int threads, cudaStream_t on, bool overlaps = false)
+      : stage(of), detail(named), block(static_cast<unsigned>(threads)), overlap_previous(overlaps), stream(on) {}
+
   Stage stage = Stage::scale;
   const char* detail = nullptr;  // see require_launched
   dim3 grid, block;
@@ -54,51 +58,35 @@ struct LaunchConfig {
   cudaStream_t stream = nullptr;
 };
 
-namespace detail {
-void launch(const void* kernel, const LaunchConfig& config, void** arguments);
-int blocks_per_multiprocessor(const void* kernel, const LaunchConfig& config);
-int resident_clusters(const void* kernel, const LaunchConfig& config);
-bool holds_cluster(const void* kernel, const LaunchConfig& config);
-CodeVersion code_version(const void* kernel);
-}  // namespace detail
+// The address of a kernel of any parameters.
+struct AnyKernel {
+  template <class... Parameters>
+  AnyKernel(void (*kernel)(Parameters...)) : address(reinterpret_cast<const void*>(kernel)) {}
+  const void* address;
+};
 
 // Enqueues the kernel; neither synchronises nor allocates on the device; may be captured. Throws LaunchError, with
 // cudaErrorNotSupported where clusters are asked of code that has none.
+void launch(AnyKernel kernel, const LaunchConfig& config, void** arguments);
 template <class... Parameters, class... Arguments>
 void launch(void (*kernel)(Parameters...), const LaunchConfig& config, const Arguments&... arguments) {
   static_assert((std::is_same_v<std::remove_const_t<Parameters>, Arguments> && ...), "arguments are passed by their address");
   void* addresses[] = {const_cast<void*>(static_cast<const void*>(&arguments))...};
-  detail::launch(reinterpret_cast<const void*>(kernel), config, addresses);
+  launch(AnyKernel(kernel), config, addresses);
 }
 
 // How many blocks of the launch a multiprocessor holds at a time, at least 1. Throws LaunchError.
-template <class... Parameters>
-int blocks_per_multiprocessor(void (*kernel)(Parameters...), const LaunchConfig& config) {
-  return detail::blocks_per_multiprocessor(reinterpret_cast<const void*>(kernel), config);
-}
+int blocks_per_multiprocessor(AnyKernel kernel, const LaunchConfig& config);
 
 // How many clusters of the launch the current device holds at a time, blocks where it asks for none, at least 1. Throws
 // LaunchError.
-template <class... Parameters>
-int resident_clusters(void (*kernel)(Parameters...), const LaunchConfig& config) {
-  return detail::resident_clusters(reinterpret_cast<const void*>(kernel), config);
-}
+int resident_clusters(AnyKernel kernel, const LaunchConfig& config);
 
 // Whether a launch in clusters can run: the kernel's code has them, and the current device holds one of the launch.
-template <class... Parameters>
-bool holds_cluster(void (*kernel)(Parameters...), const LaunchConfig& config) {
-  return detail::holds_cluster(reinterpret_cast<const void*>(kernel), config);
-}
+bool holds_cluster(AnyKernel kernel, const LaunchConfig& config);
 
-// Of the kernel's code that runs on the current device; unknown where there is none.
-template <class... Parameters>
-CodeVersion code_version(void (*kernel)(Parameters...)) {
-  return detail::code_version(reinterpret_cast<const void*>(kernel));
-}
-
-template <class... Parameters>
-bool code_has(void (*kernel)(Parameters...), CodeFeature feature) {
-  return code_has(code_version(kernel), feature);
-}
+// The version of the kernel's code that runs on the current device; unknown where there is none.
+CodeVersion code_version(AnyKernel kernel);
+inline bool code_has(AnyKernel kernel, CodeFeature feature) { return code_has(code_version(kernel), feature); }
 
 }  // namespace ozfp4::cuda

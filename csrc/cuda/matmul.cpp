@@ -6,16 +6,15 @@
 #include "arith/narrow.hpp"
 #include "cuda/direct/direct.hpp"
 #include "cuda/elementwise/planes.hpp"
-#include "cuda/fused/tile.hpp"
-#include "cuda/integers/reconstruct.hpp"
+#include "cuda/integers/integers.hpp"
+#include "cuda/places.hpp"
 #include "cuda/prepare.hpp"
 #include "cuda/standard/settle.hpp"
 #include "cuda/thin/thin.hpp"
+#include "cuda/tiles/tiles.hpp"
 
 namespace ozfp4::cuda {
 namespace {
-
-constexpr std::int64_t kAlignment = 256;
 
 // A turn of a product, as all of its stages see it.
 struct Run {
@@ -59,10 +58,8 @@ Residues words_of(const Turn& turn, const Block& block) {
   return words;
 }
 
-PlaneArray array_of(const PreparedOperand& operand) {
-  const Planes& planes = operand.planes;
-  const int matrices = narrow<int>(operand.scaled.view.encoded().stack.count(), "matrices of a turn");
-  return {planes.data, planes.planes, matrices, planes.pitch, planes.matrix_stride, planes.plane_stride};
+PlaneArray array_of(const EncodedOperand& operand) {
+  return cuda::array_of(operand.planes, narrow<int>(operand.scaled.view.encoded().stack.count(), "matrices of a turn"));
 }
 
 // All units and terms in one launch.
@@ -205,10 +202,10 @@ void settle(const Run& run, const Block& block, const ReconstructJob& job, Certi
   const Promise& promise = run.plan.promise;
   const CudaLayout& layout = run.layout;
   const bool is_standard = promise.accuracy == Accuracy::standard;
-  if (is_standard && promise.updates && !layout.is_direct()) {
+  if (is_standard && promise.updates && !layout.is_without_planes()) {
     certification.kept = {run.workspace + layout.kept, layout.out_pitch, layout.rows * layout.out_pitch};
   }
-  if (layout.is_direct()) {
+  if (layout.is_without_planes()) {
     multiply_whole(run, job, &certification, promise.updates ? &update : nullptr);
   } else if (promise.updates) {
     run.stages.run(
@@ -243,8 +240,8 @@ void reconstruct_integers(const Run& run, const Preparation& prepared, const Blo
   job.overflows = reinterpret_cast<unsigned long long*>(run.turn.second.data);
   job.overlap_previous = run.overlaps_multiply();
   run.stages.run(
-      Stage::reconstruct, [&] { return find_integer_error(run.plan.whole, job); },
-      [&](const LaunchOptions& to) { launch_integer_reconstruct(run.plan.whole, job, to.stream); });
+      Stage::reconstruct, [&] { return find_integer_error(run.plan.integers, job); },
+      [&](const LaunchOptions& to) { launch_integer_reconstruct(run.plan.integers, job, to.stream); });
 }
 
 // All that the promise has of a block.
@@ -294,7 +291,7 @@ RepairCounts* clear_repair_counts(const Run& run) {
 void walk(const Run& run) {
   const Preparation prepared(run.plan, run.layout, run.turn, run.workspace);
   RepairCounts* const counts = clear_repair_counts(run);
-  if (run.layout.is_direct()) return multiply_directly(run, prepared, counts);
+  if (run.layout.is_without_planes()) return multiply_directly(run, prepared, counts);
   prepared.scale(run.stages);
   for_blocks(run.layout, run.turn, run.stages.only_checks(), [&](const Block& block) {
     prepared.encode(run.stages, block);
@@ -341,7 +338,7 @@ void check_matmul(const CudaPlan& plan, const CudaLayout& layout, const CudaProd
                                 std::to_string(product.b.inner));
   }
   // Addresses matter by their alignment alone; turns differ in where their matrices start and, the last, in how many they are.
-  const auto address = [](std::int64_t offset) { return reinterpret_cast<char*>(kAlignment + offset % kAlignment); };
+  const auto address = [](std::int64_t offset) { return reinterpret_cast<char*>(kPlaceAlignment + offset % kPlaceAlignment); };
   CudaProduct somewhere = product;
   somewhere.result.data = address(static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(product.result.data)));
   const Stages stages(plan, gpu);

@@ -45,8 +45,12 @@ struct Planes {
   Element element = Element::u8;
 };
 
+inline PlaneArray array_of(const Planes& planes, int matrices) {
+  return {planes.data, planes.planes, matrices, planes.pitch, planes.matrix_stride, planes.plane_stride};
+}
+
 // An operand as multiply takes it, and reconstruct: a value by itself, of whatever it is to be multiplied with.
-struct PreparedOperand {
+struct EncodedOperand {
   ScaledOperand scaled;
   Planes planes;  // of the lines and entries of K that a block takes; all of them, where the operand is kept
 };

@@ -1,11 +1,66 @@
 #include "cuda/prepare.hpp"
 
-#include "cuda/encode/scale_encode.hpp"
-#include "cuda/layout/stored.hpp"
+#include "arith/multiples.hpp"
+#include "cuda/encode/encode.hpp"
+#include "cuda/places.hpp"
 
 namespace ozfp4::cuda {
+namespace {
 
-EncodeJob encode_job(const PreparedOperand& operand, Range lines, Range inners) {
+// From matrix to matrix in bytes: a product begins at any of them, and kernels read 128 aligned bytes at once.
+std::int64_t matrix_stride(std::int64_t lines, std::int64_t pitch) { return round_up(lines * pitch, 128); }
+
+// Those that have planes, see DeviceOperand::encoded.
+std::int64_t encoded_matrices(std::int64_t matrices, bool has_parts) { return has_parts ? matrices / kPair : matrices; }
+
+}  // namespace
+
+StoredLayout make_stored_layout(const CudaPlan& plan, std::int64_t matrices, std::int32_t lines, std::int32_t inner,
+                                bool has_parts) {
+  StoredLayout layout;
+  PlaceCount places;
+  layout.place.norm = places.take(sizeof(double));
+  layout.extremes = places.take(sizeof(LineExtremes));
+  layout.place.shift = places.take(size_of({4, matrices, lines}));
+  layout.place.special = places.take(size_of({matrices, lines}));
+  layout.place.record = places.take(size_of({sizeof(LineRecord), matrices, lines}));
+  layout.k_pitch = plane_pitch(plan.schedule.element, inner / plan.plan.width());
+  layout.place.planes =
+      places.take(size_of({plan.schedule.planes, encoded_matrices(matrices, has_parts), matrix_stride(lines, layout.k_pitch)}));
+  layout.bytes = places.bytes;
+  return layout;
+}
+
+EncodedOperand take_stored(const CudaPlan& plan, const StoredOperand& stored, const DeviceOperand& view) {
+  const StoredLayout layout = make_stored_layout(plan, stored.matrices, stored.lines, view.inner, view.has_parts);
+  const std::int64_t first = stored.first_matrix * stored.lines + stored.first_line;
+  EncodedOperand operand;
+  ScaledOperand& scaled = operand.scaled;
+  scaled.view = view;
+  scaled.view.outer = stored.lines;  // the distance from matrix to matrix
+  scaled.shift = reinterpret_cast<std::int32_t*>(stored.memory + layout.place.shift) + first;
+  scaled.special = reinterpret_cast<std::uint8_t*>(stored.memory + layout.place.special) + first;
+  scaled.norm = reinterpret_cast<double*>(stored.memory + layout.place.norm);
+  scaled.record = reinterpret_cast<LineRecord*>(stored.memory + layout.place.record) + first;
+  scaled.extremes = reinterpret_cast<LineExtremes*>(stored.memory + layout.extremes);
+  Planes& planes = operand.planes;
+  planes.pitch = layout.k_pitch;
+  planes.matrix_stride = matrix_stride(stored.lines, planes.pitch);
+  planes.plane_stride = encoded_matrices(stored.matrices, view.has_parts) * planes.matrix_stride;
+  planes.planes = plan.schedule.planes;
+  planes.element = plan.schedule.element;
+  planes.data = reinterpret_cast<std::uint8_t*>(stored.memory + layout.place.planes) +
+                stored.first_matrix * planes.matrix_stride + stored.first_line * planes.pitch;
+  return operand;
+}
+
+Planes planes_from(const Planes& planes, std::int32_t line, std::int32_t inner) {
+  Planes part = planes;
+  part.data += line * planes.pitch + row_bytes(planes.element, inner);
+  return part;
+}
+
+EncodeJob encode_job(const EncodedOperand& operand, Range lines, Range inners) {
   EncodeJob job{operand.scaled, lines.first, lines.count, operand.planes};
   const DeviceOperand& view = operand.scaled.view;
   job.operand.view = view.encoded();
@@ -15,9 +70,9 @@ EncodeJob encode_job(const PreparedOperand& operand, Range lines, Range inners) 
   return job;
 }
 
-PreparedOperand place_operand(const CudaPlan& plan, const CudaLayout& layout, const OperandPlace& place,
-                              const DeviceOperand& operand, std::int32_t lines, char* workspace) {
-  PreparedOperand placed;
+EncodedOperand place_operand(const CudaPlan& plan, const CudaLayout& layout, const OperandPlace& place,
+                             const DeviceOperand& operand, std::int32_t lines, char* workspace) {
+  EncodedOperand placed;
   placed.scaled.view = operand;
   if (!plan.integer) {
     placed.scaled.shift = reinterpret_cast<std::int32_t*>(workspace + place.shift);
@@ -47,7 +102,7 @@ Preparation::Preparation(const CudaPlan& plan, const CudaLayout& layout, const T
       keeps_a_(turn.stored_a.exists()),
       keeps_b_(turn.stored_b.exists()) {}
 
-PreparedOperand Preparation::part_of(const PreparedOperand& operand, bool is_kept, Range lines, Range inners) const {
+EncodedOperand Preparation::part_of(const EncodedOperand& operand, bool is_kept, Range lines, Range inners) const {
   if (!is_kept) return operand;  // its planes are those of the block
   return {operand.scaled, planes_from(operand.planes, lines.first, inners.first / plan_.plan.width())};
 }
@@ -100,7 +155,7 @@ static void store(const CudaPlan& plan, const DeviceOperand& operand, char* memo
   whole.memory = memory;
   whole.lines = operand.outer;
   whole.matrices = operand.stack.count();
-  const PreparedOperand prepared = take_stored(plan, whole, operand);
+  const EncodedOperand prepared = take_stored(plan, whole, operand);
   stages.scale(Operands<ScaledOperand>(prepared.scaled), {plan.prefixes, nullptr, nullptr}, scratch);
   EncodeJob job = encode_job(prepared, {0, operand.outer}, {0, operand.inner});
   job.counts = plan.promise.counts_rounded();

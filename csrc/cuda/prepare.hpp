@@ -1,19 +1,43 @@
-// From an operand to its scales and planes, stages 1 and 2: for a product, and by itself for any number of products.
+// From an operand to its scales and planes, stages 1 and 2: for a product, and by itself for any number of products, which take
+// all of its lines or some of them.
 #pragma once
 
+#include <cstdint>
+
 #include "cuda/layout/blocks.hpp"
+#include "cuda/layout/cuda_plan.hpp"
+#include "cuda/layout/turns.hpp"
 #include "cuda/planes.hpp"
 #include "cuda/runtime/export.hpp"
 #include "cuda/stages.hpp"
 
 namespace ozfp4::cuda {
 
+// Where the parts of an operand that is kept lie in its memory: in bytes from the start, for all lines of all matrices: planes of
+// all units, as how many a product takes is known with its other operand.
+struct StoredLayout {
+  OperandPlace place;
+  std::int64_t extremes = 0, k_pitch = 0, bytes = 0;
+};
+
+// `matrices` are those of both parts where the operand has_parts. Precondition: a plan that is not for INT8 products; at least
+// one line.
+StoredLayout make_stored_layout(const CudaPlan& plan, std::int64_t matrices, std::int32_t lines, std::int32_t inner,
+                                bool has_parts);
+
+// The lines of a turn. `view` is that of the turn, from its first line and matrix on. Precondition: stored.exists().
+EncodedOperand take_stored(const CudaPlan& plan, const StoredOperand& stored, const DeviceOperand& view);
+
+// The part of the planes that a block takes, from line `line` and entry `inner` of a line on. Precondition: whole bytes,
+// multiples of 16.
+Planes planes_from(const Planes& planes, std::int32_t line, std::int32_t inner);
+
 // Where an operand's parts lie in the workspace; planes for `lines` of every matrix.
-PreparedOperand place_operand(const CudaPlan& plan, const CudaLayout& layout, const OperandPlace& place,
-                              const DeviceOperand& operand, std::int32_t lines, char* workspace);
+EncodedOperand place_operand(const CudaPlan& plan, const CudaLayout& layout, const OperandPlace& place,
+                             const DeviceOperand& operand, std::int32_t lines, char* workspace);
 
 // What encode is told of lines of every matrix and of entries along K.
-EncodeJob encode_job(const PreparedOperand& operand, Range lines, Range inners);
+EncodeJob encode_job(const EncodedOperand& operand, Range lines, Range inners);
 
 // Those of a turn, prepared as its walk goes along; what is kept of an operand is taken as it lies.
 class Preparation {
@@ -27,10 +51,10 @@ class Preparation {
   void encode(const Stages& stages, const Block& block) const;
 
   // The planes that multiply takes of a block.
-  PreparedOperand a_of(const Block& block) const { return part_of(a, keeps_a_, block.rows, block.inners); }
-  PreparedOperand b_of(const Block& block) const { return part_of(b, keeps_b_, block.columns, block.inners); }
+  EncodedOperand a_of(const Block& block) const { return part_of(a, keeps_a_, block.rows, block.inners); }
+  EncodedOperand b_of(const Block& block) const { return part_of(b, keeps_b_, block.columns, block.inners); }
 
-  const PreparedOperand a, b;
+  const EncodedOperand a, b;
   Verdict* const verdict;  // on the device; null where the plan runs whole
 
   // The same of its members.
@@ -38,7 +62,7 @@ class Preparation {
   const int* is_certain() const { return verdict != nullptr ? &verdict->is_certain : nullptr; }
 
  private:
-  PreparedOperand part_of(const PreparedOperand& operand, bool is_kept, Range lines, Range inners) const;
+  EncodedOperand part_of(const EncodedOperand& operand, bool is_kept, Range lines, Range inners) const;
 
   // The choice for the operands that are not kept: one or both.
   PrefixChoice choice() const;

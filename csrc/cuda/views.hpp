@@ -23,13 +23,16 @@ struct Stack {
     return n;
   }
 
+  // A further axis. Precondition: rank < kMaxStackRank.
+  void add_axis(std::int32_t matrices, std::int64_t bytes) {
+    extent[rank] = matrices;
+    stride[rank++] = bytes;
+  }
+
   // Its first matrices along its first axis. Precondition: rank >= 1.
   Stack without_first() const {
     Stack rest;
-    for (; rest.rank + 1 < rank; ++rest.rank) {
-      rest.extent[rest.rank] = extent[rest.rank + 1];
-      rest.stride[rest.rank] = stride[rest.rank + 1];
-    }
+    for (int i = 1; i < rank; ++i) rest.add_axis(extent[i], stride[i]);
     return rest;
   }
 };

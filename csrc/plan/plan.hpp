@@ -1,4 +1,4 @@
-// The plan: everything that a matmul needs to know before it sees data, as one immutable value (design.md section 4).
+// The plan: everything that a matmul needs to know before it sees data, as one immutable value.
 #pragma once
 
 #include <cstdint>

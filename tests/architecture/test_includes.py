@@ -12,7 +12,7 @@ CSRC = ROOT / "csrc"
 LAYERS = [["arith"], ["plan"], ["cpu", "cuda"], ["product"], ["bindings", "c_api"], ["exec"]]
 # Of csrc/cuda, files by their stems and folders, which may include each other within a layer.
 CUDA_LAYERS = [
-    ["views", "stack_index", "line_order", "code", "launch", "dependent_launch", "device", "runtime"],
+    ["views", "entries", "line_order", "places", "code", "launch", "dependent_launch", "device", "runtime"],
     [
         "planes",
         "scale",
@@ -22,7 +22,7 @@ CUDA_LAYERS = [
         "reconstruct",
         "integers",
         "direct",
-        "fused",
+        "tiles",
         "thin",
         "repair",
         "standard",

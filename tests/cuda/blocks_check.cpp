@@ -15,10 +15,10 @@
 #include "arith/multiples.hpp"
 #include "check.hpp"
 #include "cuda/elementwise/add_bytes.hpp"
-#include "cuda/encode/scale_encode.hpp"
+#include "cuda/encode/encode.hpp"
 #include "cuda/layout/blocks.hpp"
 #include "cuda/repair/listed.hpp"
-#include "cuda/repair/masks.hpp"
+#include "cuda/repair/repair.hpp"
 #include "cuda/standard/settle.hpp"
 #include "plan/workspace_error.hpp"
 
@@ -421,29 +421,29 @@ void check_factors_of_ways() {
   const Way& int8 = kWays[0];
   Gpu gpu;
   gpu.multiprocessors = 132;
-  for (const bool is_short : {false, true}) {  // of K: for cuda/fused
+  for (const bool is_short : {false, true}) {  // of K: for cuda/tiles
     const int k = is_short ? 100 : 400, side = 200;
     CudaPlan plan = cuda_plan_of(int8, 53, k);
     if (is_short) plan.tile_limbs = 7;
     const CudaProduct product = random_product(false, side, side, k, {});
     const OfWays times = model_times(plan, product, gpu);
     report("ways without a kernel take for ever", std::isinf(times.thin) && std::isinf(times.tiles) == !is_short);
-    const auto made_of = [&](Direct direct, const OfWays& factors) {
-      return make_direct_layout(plan, product, gpu, kUnlimited, {}, direct, factors);
+    const auto made_of = [&](WithoutPlanes direct, const OfWays& factors) {
+      return make_layout_without_planes(plan, product, gpu, kUnlimited, {}, direct, factors);
     };
     const auto is_chosen = [&](const std::optional<CudaLayout>& made, bool tiled) {
       return made && (made->way == cuda::Way::tiles) == tiled;
     };
     // Just under and just over the other ways' times.
     const double others = is_short ? std::min(times.tiles, times.stages) : times.stages;
-    report("direct", is_chosen(made_of(Direct::where_it_pays, {0.99 * others / times.direct, 1, 1, 1}), false));
-    const auto slow = made_of(Direct::where_it_pays, {1.01 * others / times.direct, 1, 1, 1});
+    report("direct", is_chosen(made_of(WithoutPlanes::where_it_pays, {0.99 * others / times.direct, 1, 1, 1}), false));
+    const auto slow = made_of(WithoutPlanes::where_it_pays, {1.01 * others / times.direct, 1, 1, 1});
     report("direct no more", !slow || slow->way == cuda::Way::tiles);
-    report("forced", is_chosen(made_of(Direct::always, {1e6, 1, 1, 1}), false));
-    report("stages", !made_of(Direct::where_it_pays, {1, 1, 1, 1e-6}));
+    report("forced", is_chosen(made_of(WithoutPlanes::direct, {1e6, 1, 1, 1}), false));
+    report("stages", !made_of(WithoutPlanes::where_it_pays, {1, 1, 1, 1e-6}));
     if (is_short) {
-      report("tiles", is_chosen(made_of(Direct::where_it_pays, {1, 1, 1e-6, 1}), true));
-      report("tiles no more", !made_of(Direct::where_it_pays, {1e6, 1, 1.01 * times.stages / times.tiles, 1}));
+      report("tiles", is_chosen(made_of(WithoutPlanes::where_it_pays, {1, 1, 1e-6, 1}), true));
+      report("tiles no more", !made_of(WithoutPlanes::where_it_pays, {1e6, 1, 1.01 * times.stages / times.tiles, 1}));
     }
   }
 }

@@ -9,9 +9,9 @@
 #include "arith/accuracy/capacity.hpp"
 #include "check.hpp"
 #include "cuda/direct/direct.hpp"
-#include "cuda/fused/tile.hpp"
 #include "cuda/layout/ways.hpp"
 #include "cuda/thin/thin.hpp"
+#include "cuda/tiles/tiles.hpp"
 
 using namespace ozfp4;
 using namespace ozfp4::cuda;

@@ -25,7 +25,7 @@ torch = pytest.importorskip("torch")
 
 # By alphabet, best first; what has no planes, and what only tests call.
 SERVING = {
-    "int8": [("wgmma s8", "u8"), ("warp s8", "u8"), ("tcgen05 s8", "u8")],
+    "int8": [("wgmma s8", "u8"), ("warp s8", "u8"), ("tcgen05 u8", "u8")],
     "fp4": [("warp fp4", "e2m1"), ("warp s8", "s8"), ("wgmma s8", "s8")],
 }
 OTHERS = [("products without planes", "none"), ("warp fp4 stand-in", "e2m1")]

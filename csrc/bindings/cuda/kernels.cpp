@@ -6,7 +6,7 @@
 #include <string>
 
 #include "bindings/cuda/register.hpp"
-#include "cuda/runtime/device_guard.hpp"
+#include "cuda/runtime/device.hpp"
 #include "cuda/scale/scale.hpp"
 #include "cuda/thin/thin.hpp"
 

@@ -12,9 +12,9 @@
 #include "bindings/cuda/tensors.hpp"
 #include "bindings/interpreter_lock.hpp"
 #include "bindings/product/options.hpp"
-#include "cuda/runtime/device_guard.hpp"
+#include "cuda/runtime/device.hpp"
 #include "cuda/scale/scale.hpp"
-#include "product/gpu/plans.hpp"
+#include "product/gpu/layout.hpp"
 
 namespace ozfp4::bindings {
 namespace {

@@ -19,8 +19,8 @@
 #include "bindings/product/plain.hpp"
 #include "bindings/product/shapes.hpp"
 #include "bindings/tensors/python.hpp"
-#include "cuda/runtime/device_guard.hpp"
-#include "product/gpu/choice.hpp"
+#include "cuda/runtime/device.hpp"
+#include "product/gpu/device.hpp"
 #include "product/gpu/enqueue.hpp"
 #include "product/gpu/findings.hpp"
 #include "product/gpu/operand.hpp"
@@ -381,10 +381,10 @@ void force(std::optional<int> kernel, const std::optional<std::string>& tile, st
   DeviceForced forced{{}, tile, splits, overlap, {}};
   if (kernel) forced.kernel = kernel_of(*kernel);
   if (direct) {
-    const std::map<std::string, cuda::Direct> ways = {{"always", cuda::Direct::always},
-                                                      {"thin", cuda::Direct::thin},
-                                                      {"tiles", cuda::Direct::tiles},
-                                                      {"never", cuda::Direct::never}};
+    const std::map<std::string, cuda::WithoutPlanes> ways = {{"always", cuda::WithoutPlanes::direct},
+                                                             {"thin", cuda::WithoutPlanes::thin},
+                                                             {"tiles", cuda::WithoutPlanes::tiles},
+                                                             {"never", cuda::WithoutPlanes::never}};
     const auto found = ways.find(*direct);
     if (found == ways.end()) throw py::value_error("direct: '" + *direct + "' is none of 'always', 'thin', 'tiles' and 'never'");
     forced.direct = found->second;

@@ -3,7 +3,7 @@
 
 #include <pybind11/pybind11.h>
 
-#include "cuda/multiply/gpu.hpp"
+#include "cuda/multiply/contract.hpp"
 
 namespace ozfp4::bindings {
 

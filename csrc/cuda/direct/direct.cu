@@ -1,10 +1,15 @@
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 
 #include "arith/multiples.hpp"
+#include "cuda/dependent_launch.cuh"
 #include "cuda/direct/direct.hpp"
 #include "cuda/direct/kernel.cuh"
+#include "cuda/direct/place.cuh"
+#include "cuda/entries.cuh"
 #include "cuda/launch.hpp"
+#include "cuda/reconstruct/lines.cuh"
 
 namespace ozfp4::cuda {
 namespace {
@@ -50,6 +55,74 @@ void launch_direct(const ReconstructJob& job, const CapacityRule& capacity, cuda
   } else {
     launch_that(direct_kernel<double, Makes::product>, direct_kernel<float, Makes::product>);
   }
+}
+
+// ---- Integers modulo 2^w: a thread sums the products of one entry in a word of 64 bits, which wraps as the result does ------
+
+namespace {
+
+struct IntegerParameters {
+  ReconstructJob job;  // without residues and what scale leaves
+  std::int32_t tiles_x;
+  std::int32_t bytes;  // of an entry of the result
+  bool runs_along_k[2];
+};
+
+// Words [first, first + count) of K of the lines, to shared memory; zeros beyond.
+template <int Lines, int Pitch>
+__device__ __forceinline__ void load_words(std::uint64_t (&to)[kChunk][Pitch], const Source& from, bool runs_along_k, int first,
+                                           int count) {
+  for (int i = static_cast<int>(threadIdx.x); i < Lines * kChunk; i += kThreads) {
+    const int line = runs_along_k ? i / kChunk : i % Lines, k = runs_along_k ? i % kChunk : i / Lines;
+    const char* at = from.data + line * from.outer_stride + (first + k) * from.inner_stride;
+    to[k][line] = line < from.lines && k < count ? *reinterpret_cast<const std::uint64_t*>(at) : 0;
+  }
+}
+
+__global__ void __launch_bounds__(kThreads) integers_kernel(const __grid_constant__ IntegerParameters p) {
+  __shared__ std::uint64_t a_words[kChunk][kRows + 1], b_words[kChunk][kColumns + 1];
+  let_next_kernel_start();
+  wait_for_previous_kernel();
+  const ReconstructJob& job = p.job;
+  const Place place = place_of_block(p.tiles_x);
+  const Lines lines(job, place);
+  const Source a = source_of(job.a.view, lines.a_matrix, place.first_row, job.result.rows, kRows);
+  const Source b = source_of(job.b.view, lines.b_matrix, place.first_column, job.result.columns, kColumns);
+  const int inner = job.a.view.inner, row = static_cast<int>(threadIdx.x) / 32, column = static_cast<int>(threadIdx.x) % 32;
+  std::uint64_t sum = 0;
+#pragma unroll 1
+  for (int first = 0; first < inner; first += kChunk) {
+    const int count = min(kChunk, inner - first);
+    __syncthreads();
+    load_words<kRows>(a_words, a, p.runs_along_k[0], first, count);
+    load_words<kColumns>(b_words, b, p.runs_along_k[1], first, count);
+    __syncthreads();
+#pragma unroll 4
+    for (int k = 0; k < count; ++k) sum += a_words[k][row] * b_words[k][column];
+  }
+  if (row >= a.lines || column >= b.lines) return;
+  store_entry(job.result.data + lines.result_offset + (std::int64_t(place.first_row) + row) * job.result.row_stride +
+                  (std::int64_t(place.first_column) + column) * job.result.column_stride,
+              sum, p.bytes);
+}
+
+bool is_word(ElementType type) { return type == ElementType::int64 || type == ElementType::uint64; }
+
+}  // namespace
+
+bool can_multiply_integers_directly(const ReconstructJob& job) {
+  return is_word(job.a.view.type) && is_word(job.b.view.type) && !is_float(job.result.type) &&
+         job.a.view.inner <= kMostDirectInner && fits_direct_grid(job.result);
+}
+
+void launch_direct_integers(const ReconstructJob& job, cudaStream_t stream) {
+  IntegerParameters p{};
+  p.job = job;
+  p.tiles_x = static_cast<std::int32_t>(direct_tiles_x(job.result));
+  p.bytes = entry_bytes(job.result.type);
+  p.runs_along_k[0] = runs_along_k(job.a.view);
+  p.runs_along_k[1] = runs_along_k(job.b.view);
+  launch(integers_kernel, direct_config(job, stream), p);
 }
 
 }  // namespace ozfp4::cuda

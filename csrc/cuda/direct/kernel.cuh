@@ -10,9 +10,8 @@
 #include "cuda/dependent_launch.cuh"
 #include "cuda/direct/limb_sums.hpp"
 #include "cuda/direct/place.cuh"
-#include "cuda/reconstruct/addend.cuh"
+#include "cuda/entries.cuh"
 #include "cuda/reconstruct/certify/entry.cuh"
-#include "cuda/reconstruct/certify/update.cuh"
 #include "cuda/reconstruct/lines.cuh"
 
 namespace ozfp4::cuda::direct {

@@ -61,12 +61,8 @@ __device__ __forceinline__ void for_tiles(const MatrixExtents& extents, bool loa
 // ---- Their launches --------------------------------------------------------------------------------------------------------
 
 inline LaunchConfig config_of_blocks(Stage stage, const char* detail, std::int64_t blocks, cudaStream_t stream) {
-  LaunchConfig config;
-  config.stage = stage;
-  config.detail = detail;
+  LaunchConfig config(stage, detail, kThreads, stream);
   config.grid = dim3(static_cast<unsigned>(std::min(blocks, kMostBlocks)));
-  config.block = dim3(kThreads);
-  config.stream = stream;
   return config;
 }
 

@@ -5,9 +5,8 @@
 #include <type_traits>
 
 #include "arith/limbs/e2m1.hpp"
-#include "cuda/encode/limbs/digits.cuh"
+#include "cuda/encode/limbs/limbs.cuh"
 #include "cuda/encode/limbs/residues.cuh"
-#include "cuda/encode/limbs/tables.cuh"
 
 namespace ozfp4::cuda {
 

@@ -8,6 +8,7 @@
 #include "cuda/encode/residue_bytes.hpp"
 #include "cuda/multiply/schedule.hpp"
 #include "cuda/planes.hpp"
+#include "cuda/scale/scale.hpp"
 #include "plan/plan.hpp"
 #include "plan/prefix.hpp"
 
@@ -90,5 +91,20 @@ void launch_encode(const EncodePlan& plan, const EncodeJob& a, const EncodeJob& 
 
 // nullptr where launch_encode takes the jobs, else the reason; lines of all matrices of an operand together are below 2^31.
 const char* find_encode_error(const EncodePlan& plan, const EncodeJob& a, const EncodeJob& b);
+
+// ---- --title -------------------------------------------------------------------------------------------------------------
+
+// Whether launch_scale_encode takes these operands on the current device: float64 or float32, all alike, of short enough lines,
+// there is a kernel for the plan's integers with records or without, its code there has clusters, and the device holds one of
+// such lines. None counts rounded entries.
+bool can_scale_and_encode(const EncodePlan& plan, const DeviceOperand& one, bool has_records = false);
+bool can_scale_and_encode(const EncodePlan& plan, const DeviceOperand& a, const DeviceOperand& b, bool has_records = false);
+
+// What launch_scale and launch_encode of all lines of the operands leave, and the planes beyond the prefix as well. With
+// clear_counters the launch may also start while the stream's latest work ends (programmatic dependent launch). Neither
+// synchronises nor allocates; may be captured. Throws LaunchError. Precondition: what find_scale_error, find_encode_error and
+// can_scale_and_encode have nothing against.
+void launch_scale_encode(const EncodePlan& plan, const Operands<EncodeJob>& jobs, const CapacityRule& capacity,
+                         const PrefixChoice& choice, void* scratch, cudaStream_t stream, void* clear_counters = nullptr);
 
 }  // namespace ozfp4::cuda

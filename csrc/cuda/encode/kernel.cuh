@@ -95,8 +95,8 @@ __global__ void __launch_bounds__(kEncodeThreads, kEncodeBlocks<Kind, Words, Cou
       if (arguments.units_used != nullptr) units = min(units, kUnitsPerModulus<Kind> * __ldcg(arguments.units_used));
     }
     if (has_next) load_shifts(arguments, place_at(next_place));
-    ptx::commit_copies();
-    ptx::wait_copies<1>();
+    commit_copies();
+    wait_copies<1>();
     __syncthreads();
     next += gridDim.x;
     if (next < arguments.tiles) find_tile(arguments, next, place_at(kPlaces - place - next_place));

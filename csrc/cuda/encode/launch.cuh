@@ -40,12 +40,8 @@ void launch_kernel(const EncodeLaunch& how) {
   arguments.reads_early = how.after_scale;
 
   const auto kernel = encode_kernel<T, Kind, Words, Counts>;
-  LaunchConfig config;
-  config.stage = Stage::encode;
-  config.block = dim3(kEncodeThreads);
+  LaunchConfig config(Stage::encode, nullptr, kEncodeThreads, how.stream, how.after_scale);
   config.shared_bytes = encode_shared_bytes<Kind, Words>(arguments);
-  config.overlap_previous = how.after_scale;
-  config.stream = how.stream;
   const LaunchDevice device = current_device(Stage::encode);
   arguments.has_fast_fp64 = device.has_fast_fp64;
   const auto resident = static_cast<unsigned>(blocks_per_multiprocessor(kernel, config) * device.multiprocessors);

@@ -1,7 +1,7 @@
 #include <algorithm>
 
-#include "cuda/encode/scale_encode.hpp"
-#include "cuda/encode/scale_encode_launch.cuh"
+#include "cuda/encode/encode.hpp"
+#include "cuda/encode/scale_encode.cuh"
 
 namespace ozfp4::cuda {
 namespace {

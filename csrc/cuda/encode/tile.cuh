@@ -4,8 +4,8 @@
 #include <cstdint>
 
 #include "cuda/encode/arguments.cuh"
-#include "cuda/multiply/ptx/copy_async.cuh"
-#include "cuda/scale/line_source.cuh"
+#include "cuda/entries.cuh"
+#include "cuda/multiply/ptx/warp.cuh"
 
 namespace ozfp4::cuda {
 
@@ -93,13 +93,13 @@ struct TileLayout {
 // ---- Copies ----------------------------------------------------------------------------------------------------------------
 
 // Copies `valid` bytes, 0 <= valid <= Bytes, and clears the rest; nothing is read where valid is 0. Whole: all are valid.
-// Asynchronous but for single bytes: see ptx::commit_copies.
+// Asynchronous but for single bytes: see commit_copies.
 template <int Bytes, bool Whole>
 __device__ __forceinline__ void copy_entries(unsigned char* to, const char* from, std::uint32_t valid) {
   if constexpr (Bytes == 1) {
     *to = Whole || valid != 0 ? static_cast<unsigned char>(*from) : 0;
   } else {
-    ptx::copy_async<Bytes, Whole>(to, from, static_cast<int>(valid));
+    copy_async<Bytes, Whole>(to, from, static_cast<int>(valid));
   }
 }
 

@@ -1,10 +1,8 @@
-#include "cuda/integers/integer_plan.hpp"
-
 #include <cmath>
 #include <stdexcept>
 #include <string>
 
-#include "cuda/integers/low_crt.hpp"
+#include "cuda/integers/integers.hpp"
 #include "cuda/multiply/schedule.hpp"
 #include "plan/moduli/moduli.hpp"
 

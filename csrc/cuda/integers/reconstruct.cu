@@ -8,9 +8,8 @@
 #include "arith/multiples.hpp"
 #include "arith/narrow.hpp"
 #include "cuda/dependent_launch.cuh"
-#include "cuda/integers/low_crt.hpp"
-#include "cuda/integers/reconstruct.hpp"
-#include "cuda/integers/store.cuh"
+#include "cuda/entries.cuh"
+#include "cuda/integers/integers.hpp"
 #include "cuda/launch.hpp"
 #include "cuda/reconstruct/reconstruct.hpp"
 
@@ -141,12 +140,7 @@ __global__ void __launch_bounds__(kThreads) integer_kernel(const __grid_constant
   const std::uint32_t block_rows = kThreads >> p.log_quads;
 #pragma unroll 1
   for (std::int64_t matrix = blockIdx.z; matrix < p.matrices; matrix += gridDim.z) {
-    std::int64_t offset = 0;
-#pragma unroll 1
-    for (std::int32_t i = result.stack.rank - 1, rest = static_cast<std::int32_t>(matrix); i >= 0; --i) {
-      offset += rest % result.stack.extent[i] * result.stack.stride[i];
-      rest /= result.stack.extent[i];
-    }
+    const std::int64_t offset = StackIndex{static_cast<std::int32_t>(matrix)}.offset(result.stack);
 #pragma unroll 1
     for (std::int64_t row = std::int64_t(blockIdx.y) * block_rows + (threadIdx.x >> p.log_quads); row < result.rows;
          row += std::int64_t(gridDim.y) * block_rows) {
@@ -182,15 +176,11 @@ void launch_kept(const IntegerPlan& plan, const IntegerJob& job, cudaStream_t st
     std::copy(plan.scale.begin(), plan.scale.end(), p.scale);
     std::copy(plan.fraction.begin(), plan.fraction.end(), p.fraction);
   }
-  LaunchConfig config;
-  config.stage = Stage::reconstruct;
+  LaunchConfig config(Stage::reconstruct, nullptr, kThreads, stream, job.overlap_previous);
   config.grid =
       dim3(static_cast<unsigned>(ceil_div(quads, std::int64_t(1) << p.log_quads)),
            static_cast<unsigned>(std::min<std::int64_t>(kMostGridBlocks, ceil_div(job.result.rows, kThreads >> p.log_quads))),
            static_cast<unsigned>(std::min(kMostGridBlocks, p.matrices)));
-  config.block = dim3(kThreads);
-  config.overlap_previous = job.overlap_previous;
-  config.stream = stream;
   launch(integer_kernel<Kind>, config, p);
 }
 

@@ -5,11 +5,10 @@
 #include <string>
 
 #include "arith/multiples.hpp"
-#include "cuda/encode/scale_encode.hpp"
-#include "cuda/layout/size_of.hpp"
-#include "cuda/layout/stored.hpp"
+#include "cuda/encode/encode.hpp"
+#include "cuda/places.hpp"
 #include "cuda/repair/listed.hpp"
-#include "cuda/repair/masks.hpp"
+#include "cuda/repair/repair.hpp"
 #include "cuda/scale/scale.hpp"
 #include "cuda/standard/settle.hpp"
 #include "cuda/thin/thin.hpp"
@@ -18,7 +17,6 @@
 namespace ozfp4::cuda {
 namespace {
 
-constexpr std::int64_t kAlignment = 256;
 constexpr std::int64_t kWordLimit = std::int64_t(1) << 31;
 constexpr std::int64_t kMapLimit = std::int64_t(1) << 40;  // of the strides of a tensor map
 
@@ -27,15 +25,6 @@ constexpr std::int32_t kLongSide = 256;     // blocks of the output below this l
 constexpr std::int32_t kShortSide = 64;     // the smallest tile
 
 constexpr std::int64_t kNorms = round_up(sizeof(Verdict), 8);  // from a verdict to the two norms that it was made of
-
-// Takes places in a workspace, one behind the other; `end` is the end of the last.
-auto taking_from(std::int64_t& end) {
-  return [&end](std::int64_t size) {
-    const std::int64_t begin = end;
-    end = round_up(end + size, kAlignment);
-    return begin;
-  };
-}
 
 // What is tried: which part of the product the workspace is for.
 struct Cut {
@@ -81,15 +70,37 @@ void check_splits(const ForcedChoice& forced, const Schedule& schedule, bool is_
 
 // Of all of K: beside the planes of a whole K next to nothing, beside those of a short piece of a long one more than these, and
 // then there are none.
-template <class Take>
-void place_masks(const DeviceOperand& a, const DeviceOperand& b, int planes, CudaLayout& layout, const Take& take) {
+void place_masks(const DeviceOperand& a, const DeviceOperand& b, int planes, CudaLayout& layout, PlaceCount& places) {
   const std::int64_t a_bytes = size_of({kMaskUnitBytes, mask_units(a.inner), a.stack.count(), layout.rows});
   const std::int64_t b_bytes = size_of({kMaskUnitBytes, mask_units(b.inner), b.stack.count(), layout.columns});
   const std::int64_t plane_bytes =
       size_of({planes, layout.k_pitch, a.stack.count() * layout.rows + b.encoded().stack.count() * layout.columns});
   if (a_bytes + b_bytes > plane_bytes / 4) return;
-  layout.a_masks = take(a_bytes);
-  layout.b_masks = take(b_bytes);
+  layout.a_masks = places.take(a_bytes);
+  layout.b_masks = places.take(b_bytes);
+}
+
+// What scale leaves of the lines of both operands.
+void place_lines(const CudaPlan& plan, const Turn& turn, CudaLayout& layout, PlaceCount& places) {
+  layout.verdict = places.take(kNorms + 2 * 8);
+  layout.a.norm = layout.verdict + kNorms;
+  layout.b.norm = layout.a.norm + 8;
+  if (plan.integer) return;
+  const std::int64_t a_lines = turn.a.stack.count() * turn.a.outer, b_lines = turn.b.stack.count() * turn.b.outer;
+  layout.a.shift = places.take(4 * a_lines);
+  layout.b.shift = places.take(4 * b_lines);
+  layout.a.special = places.take(a_lines);
+  layout.b.special = places.take(b_lines);
+  if (!plan.promise.has_records()) return;
+  layout.a.record = places.take(size_of({sizeof(LineRecord), a_lines}));
+  layout.b.record = places.take(size_of({sizeof(LineRecord), b_lines}));
+}
+
+// The list of what repair is to do in `matrices` blocks.
+void place_list(std::int64_t matrices, CudaLayout& layout, PlaceCount& places) {
+  layout.listed_pitch = listed_pitch(layout.columns);
+  layout.listed = places.take(size_of({4, matrices, layout.rows, layout.listed_pitch}));
+  layout.counts = places.take(kRepairReportBytes + kRepairCounterBytes);
 }
 
 // See KeptValues.
@@ -137,47 +148,33 @@ CudaLayout layout_for(const CudaPlan& plan, const CudaProduct& product, const Gp
   layout.scales_and_encodes = !plan.integer && is_whole_k && cut.rows == a.outer && cut.columns == b.outer &&
                               !plan.promise.counts_rounded() && can_scale_and_encode(plan, turn);
 
-  std::int64_t end = 0;
-  const auto take = taking_from(end);
-  layout.verdict = take(kNorms + 2 * 8);
-  layout.a.norm = layout.verdict + kNorms;
-  layout.b.norm = layout.a.norm + 8;
-  if (!plan.integer) {
-    layout.a.shift = take(4 * stack_a * a.outer);
-    layout.b.shift = take(4 * stack_b * b.outer);
-    layout.a.special = take(stack_a * a.outer);
-    layout.b.special = take(stack_b * b.outer);
-    if (plan.promise.has_records()) {
-      layout.a.record = take(size_of({sizeof(LineRecord), stack_a, a.outer}));
-      layout.b.record = take(size_of({sizeof(LineRecord), stack_b, b.outer}));
-    }
-    layout.scratch = take(scratch_of_turns(product, cut.turns));
-  }
+  PlaceCount places;
+  place_lines(plan, turn, layout, places);
+  if (!plan.integer) layout.scratch = places.take(scratch_of_turns(product, cut.turns));
   const bool has_a = !turn.stored_a.exists(), has_b = !turn.stored_b.exists();
-  layout.a.planes = take(has_a ? size_of({schedule.planes, stack_a, cut.rows, layout.k_pitch}) : 0);
-  layout.b.planes = take(has_b ? size_of({schedule.planes, b.encoded().stack.count(), cut.columns, layout.k_pitch}) : 0);
+  layout.a.planes = places.take(has_a ? size_of({schedule.planes, stack_a, cut.rows, layout.k_pitch}) : 0);
+  layout.b.planes = places.take(has_b ? size_of({schedule.planes, b.encoded().stack.count(), cut.columns, layout.k_pitch}) : 0);
   const std::int64_t out_bytes =
       size_of({plan.integer ? 4 : schedule.out_planes, layout.tile.splits, multiplied, cut.rows, layout.out_pitch});
-  layout.outputs = plan.integer ? end : take(out_bytes);  // INT8 products are stored to where they belong
-  layout.partial = is_whole_k ? end : take(out_bytes);
+  layout.outputs = plan.integer ? places.bytes : places.take(out_bytes);  // INT8 products are stored to where they belong
+  layout.partial = is_whole_k ? places.bytes : places.take(out_bytes);
   if (plan.promise.certifies()) {
     if (plan.promise.counts_rounded()) {
-      place_masks(a, b, schedule.planes, layout, take);
+      place_masks(a, b, schedule.planes, layout, places);
     } else {
       layout.has_magnitudes =
           magnitude_room(stack_a, cut.rows, a.inner) + magnitude_room(stack_b, cut.columns, a.inner) <= out_bytes;
-      if (const std::int64_t kept = kept_bytes(plan, stack, layout); kept > 0) layout.kept = take(kept);
+      if (const std::int64_t kept = kept_bytes(plan, stack, layout); kept > 0) layout.kept = places.take(kept);
     }
-    layout.listed_pitch = listed_pitch(cut.columns);
-    layout.listed = take(size_of({4, stack, cut.rows, layout.listed_pitch}));
-    layout.counts = take(kRepairReportBytes + kRepairCounterBytes);
+    place_list(stack, layout, places);
   }
-  layout.bytes = end;
+  layout.bytes = places.bytes;
   return layout;
 }
 
 // What scale leaves of the lines, and the list of what repair is to do.
-CudaLayout direct_layout(const CudaPlan& plan, const Turn& turn, const Turns& turns, const ForcedChoice& forced, Way way) {
+CudaLayout layout_without_planes(const CudaPlan& plan, const Turn& turn, const Turns& turns, const ForcedChoice& forced,
+                                 Way way) {
   CudaLayout layout;
   layout.turns = turns;
   layout.way = way;
@@ -185,24 +182,11 @@ CudaLayout direct_layout(const CudaPlan& plan, const Turn& turn, const Turns& tu
   layout.columns = turn.b.outer;
   layout.inners = turn.a.inner;
   layout.tile.overlap_previous = forced.overlap_previous.value_or(true);
-  std::int64_t end = 0;
-  const auto take = taking_from(end);
-  layout.verdict = take(kNorms + 2 * 8);
-  for (const bool is_b : {false, true}) {
-    const DeviceOperand& operand = is_b ? turn.b : turn.a;
-    OperandPlace& place = is_b ? layout.b : layout.a;
-    const std::int64_t lines = operand.stack.count() * operand.outer;
-    place.shift = take(4 * lines);
-    place.special = take(lines);
-    if (plan.promise.has_records()) place.record = take(size_of({sizeof(LineRecord), lines}));
-  }
-  if (plan.promise.certifies()) {
-    layout.listed_pitch = listed_pitch(layout.columns);
-    layout.listed = take(size_of({4, turn.result.stack.count(), layout.rows, layout.listed_pitch}));
-    layout.counts = take(kRepairReportBytes + kRepairCounterBytes);
-  }
-  if (way == Way::thin) layout.thin = take(thin_workspace_bytes(views_of(turn)));
-  layout.bytes = end;
+  PlaceCount places;
+  place_lines(plan, turn, layout, places);
+  if (plan.promise.certifies()) place_list(turn.result.stack.count(), layout, places);
+  if (way == Way::thin) layout.thin = places.take(thin_workspace_bytes(views_of(turn)));
+  layout.bytes = places.bytes;
   return layout;
 }
 
@@ -278,15 +262,21 @@ void check_alignment(const CudaPlan& plan, const CudaProduct& product, const Tur
 
 }  // namespace
 
-std::optional<CudaLayout> make_direct_layout(const CudaPlan& plan, const CudaProduct& product, const Gpu& gpu, std::int64_t cap,
-                                             const ForcedChoice& forced, Direct direct, const OfWays& factors) {
+std::int64_t plane_pitch(Element element, std::int64_t inners) {
+  const std::int64_t bytes = row_bytes(element, inners);
+  return round_up(bytes, bytes >= 128 ? 128 : 16);
+}
+
+std::optional<CudaLayout> make_layout_without_planes(const CudaPlan& plan, const CudaProduct& product, const Gpu& gpu,
+                                                     std::int64_t cap, const ForcedChoice& forced, WithoutPlanes direct,
+                                                     const OfWays& factors) {
   const Turns turns = longest_turns(product);
   // What is too long make_layout refuses.
   if (turns.count != 1 || std::max(product.a.outer, product.b.outer) > kLongestExtent) return std::nullopt;
   const Turn turn = turn_at(product, turns, 0);
   const Way way = find_way(plan, product, turn, gpu, direct, factors);
   if (way == Way::stages) return std::nullopt;
-  CudaLayout layout = direct_layout(plan, turn, turns, forced, way);
+  CudaLayout layout = layout_without_planes(plan, turn, turns, forced, way);
   if (layout.bytes > cap) return std::nullopt;
   return layout;
 }

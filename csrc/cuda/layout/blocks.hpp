@@ -19,6 +19,9 @@ struct OperandPlace {
   std::int64_t shift = 0, special = 0, norm = 0, record = 0, planes = 0;
 };
 
+// Bytes of a line of a plane: whole lines of the cache for the multiply kernel, where it is long enough.
+std::int64_t plane_pitch(Element element, std::int64_t inners);
+
 // Where everything lies in the workspace, in bytes from its start. All turns, blocks and pieces use the same places.
 struct CudaLayout {
   Turns turns;
@@ -31,7 +34,7 @@ struct CudaLayout {
   Way way = Way::stages;            // the others make all of the product, without planes and outputs here
   std::int64_t thin = 0;            // where cuda/thin works, if it makes the product
   OperandPlace a, b;
-  std::int64_t a_masks = 0, b_masks = 0;  // a bit for each entry of a block's lines, see cuda/repair/masks.hpp; 0: no room
+  std::int64_t a_masks = 0, b_masks = 0;  // a bit for each entry of a block's lines, see MaskRoom; 0: no room
   std::int64_t verdict = 0, scratch = 0, outputs = 0, bytes = 0;
   std::int64_t listed = 0, listed_pitch = 0;  // entries left to repair, see cuda/repair/listed.hpp; the pitch in words
   std::int64_t counts = 0;                    // RepairReport, then RepairCounts
@@ -39,14 +42,15 @@ struct CudaLayout {
   bool has_magnitudes = false;                // settle has room for them where the outputs were
   std::int64_t partial = 0;                   // of the second piece of K and later ones: like outputs, then added to them
 
-  bool is_direct() const { return way != Way::stages; }
+  bool is_without_planes() const { return way != Way::stages; }
 };
 
 // That of a product that one launch makes, of at most `cap` bytes; none where `direct` or the product is against it. Of a complex
 // plan the product is the real one, without parts. `factors`: what this device takes over what the models say, above 0.
 // Precondition: as make_layout.
-std::optional<CudaLayout> make_direct_layout(const CudaPlan& plan, const CudaProduct& product, const Gpu& gpu, std::int64_t cap,
-                                             const ForcedChoice& forced, Direct direct, const OfWays& factors = {1, 1, 1, 1});
+std::optional<CudaLayout> make_layout_without_planes(const CudaPlan& plan, const CudaProduct& product, const Gpu& gpu,
+                                                     std::int64_t cap, const ForcedChoice& forced, WithoutPlanes direct,
+                                                     const OfWays& factors = {1, 1, 1, 1});
 
 // The whole product in one turn, block and piece where that stays at or below `cap` bytes (stacks: kMostTurnBytes), else the
 // first of ever smaller cuts that does. Throws WorkspaceError with the least workspace where even the smallest does not

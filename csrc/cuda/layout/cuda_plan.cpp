@@ -8,12 +8,11 @@
 #include "arith/accuracy/capacity.hpp"
 #include "arith/multiples.hpp"
 #include "arith/narrow.hpp"
-#include "cuda/fused/tile.hpp"
-#include "cuda/layout/size_of.hpp"
+#include "cuda/places.hpp"
+#include "cuda/tiles/tiles.hpp"
 #include "plan/choice.hpp"
 
 namespace ozfp4::cuda {
-
 namespace {
 
 void check_promise(const Plan& plan, const Promise& promise) {
@@ -106,7 +105,7 @@ CudaPlan make_cuda_plan(const Plan& asked, int k, Kernel kernel, const Promise& 
   made.encode = make_encode_plan(plan, made.schedule.element == Element::e2m1, entries_of(made));
   made.join = make_join_plan(plan);
   if (promise.is_whole) {
-    made.whole = make_integer_plan(plan, promise.modulus, promise.second == Second::overflows);
+    made.integers = make_integer_plan(plan, promise.modulus, promise.second == Second::overflows);
   } else if (!made.integer) {
     made.reconstruct = make_reconstruct_plan(residues, k, promise.updates);
   }
@@ -121,18 +120,19 @@ CudaPlan make_cuda_plan(const Plan& asked, int k, Kernel kernel, const Promise& 
 
 GemmShape gemm_shape(const Schedule& schedule, std::int32_t m, std::int32_t n, std::int32_t k, std::int64_t matrices,
                      bool may_split, const Gpu& gpu) {
-  GemmShape shape;
-  shape.m = m;
-  shape.n = n;
-  shape.k = k;
-  shape.units = schedule.unit_count();
-  shape.steps = static_cast<int>(schedule.steps.size());
-  shape.folds = static_cast<int>(std::count_if(schedule.steps.begin(), schedule.steps.end(),
-                                               [](const GemmStep& step) { return step.action != Action::carry_on; }));
-  shape.batches = narrow<int>(matrices, "matrices of a turn");
+  const auto folds = std::count_if(schedule.steps.begin(), schedule.steps.end(),
+                                   [](const GemmStep& step) { return step.action != Action::carry_on; });
+  GemmShape shape{m,
+                  n,
+                  k,
+                  schedule.unit_count(),
+                  static_cast<int>(schedule.steps.size()),
+                  static_cast<int>(folds),
+                  narrow<int>(matrices, "matrices of a turn"),
+                  1};
   // Cutting K costs output bytes, so it is for outputs whose tiles leave multiprocessors idle.
   const std::int64_t tiles = size_of({ceil_div(m, 128), ceil_div(n, 256), matrices, shape.units});
-  shape.max_splits = schedule.may_split && may_split && tiles < gpu.multiprocessors ? kMaxSplits : 1;
+  if (schedule.may_split && may_split && tiles < gpu.multiprocessors) shape.max_splits = kMaxSplits;
   return shape;
 }
 

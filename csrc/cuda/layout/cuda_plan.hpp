@@ -7,7 +7,7 @@
 #include "arith/accuracy/modes.hpp"
 #include "cuda/elementwise/planes.hpp"
 #include "cuda/encode/encode.hpp"
-#include "cuda/integers/integer_plan.hpp"
+#include "cuda/integers/integers.hpp"
 #include "cuda/multiply/contract.hpp"
 #include "cuda/multiply/schedule.hpp"
 #include "cuda/reconstruct/reconstruct_plan.hpp"
@@ -58,7 +58,7 @@ struct CudaPlan {
   EncodePlan encode;
   JoinPlan join;
   ReconstructPlan reconstruct;
-  IntegerPlan whole;  // in its place where the promise is one of integers
+  IntegerPlan integers;  // in its place where the promise is one of integers
   // For a plan of the long form that has moduli to spare for unusual data: the short form for counts up to `few.all`, which is
   // launched beside the other. The data decides which of the two runs.
   std::optional<ReconstructPlan> few;

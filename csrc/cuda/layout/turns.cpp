@@ -6,7 +6,7 @@
 
 #include "arith/multiples.hpp"
 #include "arith/narrow.hpp"
-#include "cuda/layout/size_of.hpp"
+#include "cuda/places.hpp"
 #include "plan/plan.hpp"
 
 namespace ozfp4::cuda {
@@ -54,9 +54,7 @@ struct Taken {
 Stack operand_stack(const std::vector<Taken>& taken, std::int64_t StackAxis::* stride, std::int32_t* steps) {
   Stack stack;
   for (const Taken& own : taken) {
-    if (own.axis->*stride == 0) continue;
-    stack.extent[stack.rank] = own.extent;
-    stack.stride[stack.rank++] = own.axis->*stride;
+    if (own.axis->*stride != 0) stack.add_axis(own.extent, own.axis->*stride);
   }
   std::int64_t step = 1;
   for (std::size_t i = taken.size(); i-- > 0;) {
@@ -157,15 +155,9 @@ Turn turn_at(const CudaProduct& product, const Turns& turns, std::int64_t index)
     index /= axis.extent;
   }
   for (const Taken& own : taken) {
-    Stack& stack = turn.result.stack;
-    stack.extent[stack.rank] = own.extent;
-    stack.stride[stack.rank++] = own.axis->c_stride;
-    Stack& second = turn.second.stack;
-    second.extent[second.rank] = own.extent;
-    second.stride[second.rank++] = own.axis->second_stride;
-    Stack& addend = turn.update.c.stack;
-    addend.extent[addend.rank] = own.extent;
-    addend.stride[addend.rank++] = own.axis->addend_stride;
+    turn.result.stack.add_axis(own.extent, own.axis->c_stride);
+    turn.second.stack.add_axis(own.extent, own.axis->second_stride);
+    turn.update.c.stack.add_axis(own.extent, own.axis->addend_stride);
   }
   turn.a.stack = operand_stack(taken, &StackAxis::a_stride, turn.result.a_step);
   turn.b.stack = operand_stack(taken, &StackAxis::b_stride, turn.result.b_step);

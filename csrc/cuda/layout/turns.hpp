@@ -14,7 +14,7 @@ struct StackAxis {
   std::int64_t extent = 1, a_stride = 0, b_stride = 0, c_stride = 0, second_stride = 0, addend_stride = 0;
 };
 
-// The memory of an operand that was scaled and encoded by itself (cuda/layout/stored.hpp): of all lines of all its matrices, of
+// The memory of an operand that was scaled and encoded by itself (StoredLayout): of all lines of all its matrices, of
 // which a product takes those from first_line and first_matrix on. With parts (DeviceOperand::has_parts) every product takes all
 // matrices: those of the second part lie behind all of the first.
 struct StoredOperand {

@@ -5,8 +5,8 @@
 
 #include "arith/multiples.hpp"
 #include "cuda/direct/direct.hpp"
-#include "cuda/fused/tile.hpp"
 #include "cuda/thin/thin.hpp"
+#include "cuda/tiles/tiles.hpp"
 
 namespace ozfp4::cuda {
 namespace {
@@ -44,21 +44,21 @@ struct Reach {
   bool direct = false, thin = false, tiles = false;
 };
 
-Reach reach_of(const CudaPlan& plan, const CudaProduct& product, const Turn& turn, Direct direct) {
+Reach reach_of(const CudaPlan& plan, const CudaProduct& product, const Turn& turn, WithoutPlanes direct) {
   const Promise& promise = plan.promise;
-  if (direct == Direct::never || plan.integer || promise.modulus != 0 || promise.second != Second::none ||
+  if (direct == WithoutPlanes::never || plan.integer || promise.modulus != 0 || promise.second != Second::none ||
       product.stored_a.exists() || product.stored_b.exists()) {
     return {};
   }
   const ReconstructJob job = views_of(turn);
   const CapacityRule rule{plan.bits, promise.accuracy, promise.precision};
-  const auto may_be = [&](Direct kind) { return direct == kind || direct == Direct::where_it_pays; };
+  const auto may_be = [&](WithoutPlanes kind) { return direct == kind || direct == WithoutPlanes::where_it_pays; };
   const bool is_plain = !(promise.is_whole || promise.updates || plan.plan.is_complex);  // others have cuda/direct alone
   Reach can;
-  can.direct =
-      may_be(Direct::always) && (promise.is_whole ? can_multiply_integers_directly(job) : can_multiply_directly(job, rule));
-  can.thin = is_plain && may_be(Direct::thin) && can_multiply_thinly(job, rule);
-  can.tiles = is_plain && may_be(Direct::tiles) && can_multiply_tiles(plan.tile_limbs, job, rule);
+  can.direct = may_be(WithoutPlanes::direct) &&
+               (promise.is_whole ? can_multiply_integers_directly(job) : can_multiply_directly(job, rule));
+  can.thin = is_plain && may_be(WithoutPlanes::thin) && can_multiply_thinly(job, rule);
+  can.tiles = is_plain && may_be(WithoutPlanes::tiles) && can_multiply_tiles(plan.tile_limbs, job, rule);
   return can;
 }
 
@@ -124,16 +124,14 @@ ReconstructJob views_of(const Turn& turn) {
 
 OfWays model_times(const CudaPlan& plan, const CudaProduct& product, const Gpu& gpu) {
   const Turn turn = turn_at(product, longest_turns(product), 0);
-  return times_of(plan, turn, gpu, reach_of(plan, product, turn, Direct::where_it_pays));
+  return times_of(plan, turn, gpu, reach_of(plan, product, turn, WithoutPlanes::where_it_pays));
 }
 
-Way find_way(const CudaPlan& plan, const CudaProduct& product, const Turn& turn, const Gpu& gpu, Direct direct,
+Way find_way(const CudaPlan& plan, const CudaProduct& product, const Turn& turn, const Gpu& gpu, WithoutPlanes direct,
              const OfWays& factors) {
   const Reach can = reach_of(plan, product, turn, direct);
-  if (direct == Direct::always) return can.direct ? Way::direct : Way::stages;
-  if (direct == Direct::thin) return can.thin ? Way::thin : Way::stages;
-  if (direct == Direct::tiles) return can.tiles ? Way::tiles : Way::stages;
   if (!(can.direct || can.thin || can.tiles)) return Way::stages;
+  if (direct != WithoutPlanes::where_it_pays) return can.direct ? Way::direct : can.thin ? Way::thin : Way::tiles;
   OfWays times = times_of(plan, turn, gpu, can);
   times = {factors.direct * times.direct, factors.thin * times.thin, factors.tiles * times.tiles, factors.stages * times.stages};
   const double least = std::min({times.direct, times.thin, times.tiles, times.stages});

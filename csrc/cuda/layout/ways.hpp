@@ -11,9 +11,9 @@
 
 namespace ozfp4::cuda {
 
-// Whether a product may be made without planes in memory: never, where that takes less time, or wherever there is a kernel of
-// cuda/direct, of cuda/thin or of cuda/fused.
-enum class Direct : std::uint8_t { never, where_it_pays, always, thin, tiles };
+// Whether a product may be made without planes in memory: never, where that takes less time, or wherever there is a kernel of one
+// way.
+enum class WithoutPlanes : std::uint8_t { never, where_it_pays, direct, thin, tiles };
 
 // What makes a product.
 enum class Way : std::uint8_t { stages, direct, thin, tiles };
@@ -29,7 +29,7 @@ OfWays model_times(const CudaPlan& plan, const CudaProduct& product, const Gpu& 
 
 // The way of a product that `turn` makes. Of a complex plan the product is the real one, without parts. `factors`: what this
 // device takes over what the models say, above 0.
-Way find_way(const CudaPlan& plan, const CudaProduct& product, const Turn& turn, const Gpu& gpu, Direct direct,
+Way find_way(const CudaPlan& plan, const CudaProduct& product, const Turn& turn, const Gpu& gpu, WithoutPlanes direct,
              const OfWays& factors);
 
 // The time of the stages: microseconds on an H200, of as many multiprocessors as `gpu` has; other devices are taken to differ

@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "cuda/multiply/schedule.hpp"
+#include "cuda/runtime/device.hpp"
 #include "cuda/runtime/export.hpp"
 
 namespace ozfp4::cuda {
@@ -119,6 +120,12 @@ struct Gpu {
   int multiprocessors = 132;
   int shared_bytes = 227 * 1024;  // that a block may have
 };
+// A device of this process. Throws std::runtime_error where there is none.
+inline Gpu gpu_of(int device) {
+  const auto number = [device](cudaDeviceAttr attribute) { return attribute_of(device, attribute); };
+  return {10 * number(cudaDevAttrComputeCapabilityMajor) + number(cudaDevAttrComputeCapabilityMinor),
+          number(cudaDevAttrMultiProcessorCount), number(cudaDevAttrMaxSharedMemoryPerBlockOptin)};
+}
 
 // What whoever hunts a wrong bit decides in place of the cost model; what is empty is chosen.
 struct ForcedChoice {

@@ -1,5 +1,5 @@
-// What the kernels' cost models share. Each says in clocks what a launch takes; multiply/tune.cpp takes the tile that takes
-// least.
+// What the kernels' cost models share. Each says in clocks what a launch takes; multiply/registry.cpp takes the tile that
+// takes least.
 #pragma once
 
 #include <algorithm>

@@ -5,6 +5,7 @@
 #include <cuda.h>
 
 #include <cstdint>
+#include <type_traits>
 #include <utility>
 
 #include "cuda/launch.hpp"
@@ -24,7 +25,7 @@ struct MultiplyParams {
   std::int32_t m, n;
   std::int32_t k_bytes;           // of a row
   std::int32_t blocks_per_split;  // of K, 128 bytes each
-  std::int32_t wave_slot;         // negative: blocks are not kept together, see hopper/wave_gate.cuh
+  std::int32_t wave_slot;         // negative: blocks are not kept together, see hopper/producer.cuh
   std::uint8_t* out_bytes;        // one of the two is null
   std::int32_t* out_int32;
   std::int64_t out_pitch, out_matrix_stride;
@@ -57,14 +58,10 @@ void start_config(void (*kernel)(MultiplyParams), const MultiplyParams& params, 
   launch(kernel, how, params);
 }
 
-// Calls Variants::start<i>, i the number of the shape, below Variants::kCount.
-template <class Variants, int... kShapes>
-void start_among(std::integer_sequence<int, kShapes...>, TileShape shape, const MultiplyParams& params, const LaunchConfig& how) {
-  ((static_cast<int>(shape) == kShapes ? Variants::template start<kShapes>(params, how) : void()), ...);
-}
-template <class Variants>
-void start_variant(TileShape shape, const MultiplyParams& params, const LaunchConfig& how) {
-  start_among<Variants>(std::make_integer_sequence<int, Variants::kCount>(), shape, params, how);
+// Calls start(number) with the number of the shape as a constant: one of those of the sequence.
+template <int... kShapes, class Start>
+void with_shape(std::integer_sequence<int, kShapes...>, TileShape shape, const Start& start) {
+  ((static_cast<int>(shape) == kShapes ? start(std::integral_constant<int, kShapes>()) : void()), ...);
 }
 
 }  // namespace ozfp4::cuda

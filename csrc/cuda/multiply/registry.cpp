@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <cstdlib>
 #include <stdexcept>
 #include <string>
@@ -17,31 +18,30 @@
 namespace ozfp4::cuda {
 namespace {
 
-// Of one of the two multiprocessors that share a tile of 256 x 256.
+// One of the two multiprocessors that share a tile of 256 x 256 has this.
 constexpr KernelTile kTcgen05Tiles[] = {{TileShape::m128n256, 128, 4}};
+
+constexpr KernelFamily kHopper{hopper::kTiles, kTileShapes, hopper::kWaveSlots, hopper::clocks};
+constexpr KernelFamily kMmaSync{mma_sync::kTiles, mma_sync::kShapeCount, 0, mma_sync::clocks};
+constexpr KernelFamily kTcgen05{kTcgen05Tiles, 1, 0, tcgen05::clocks, tcgen05::find_pass_error};
 
 constexpr int kAnyLater = 9999;
 
-// In the order of enum class Kernel. Columns as KernelRow has them: where it runs; codes, residues only, stand-in, TMA.
+// In the order of enum class Kernel.
 constexpr KernelRow kRows[kKernels] = {
-    {Kernel::hopper, "wgmma s8 sm_90a", 90, 90, "the kernel needs compute capability 9.0",  //
-     false, false, false, true, hopper::kWaveSlots, hopper::kTiles, kTileShapes, hopper::clocks},
-    {Kernel::mma_copy, "warp s8 cp.async", 80, kAnyLater, "the kernel needs compute capability 8.0 or later",  //
-     false, false, false, false, 0, mma_sync::kTiles, mma_sync::kShapeCount, mma_sync::clocks},
-    {Kernel::mma_bulk, "warp s8 tma", 90, kAnyLater, "the kernel needs compute capability 9.0 or later",  //
-     false, false, false, true, 0, mma_sync::kTiles, mma_sync::kShapeCount, mma_sync::clocks},
-    {Kernel::mma_fp4, "warp fp4 tma", 120, 129, "the kernel needs the FP4 units of compute capability 12.x",  //
-     true, false, false, true, 0, mma_sync::kTiles, mma_sync::kShapeCount, mma_sync::clocks},
-    {Kernel::tcgen05_fp4, "tcgen05 fp4", 100, 109, "the kernel needs the FP4 units of compute capability 10.x",  //
-     true, true, false, true, 0, kTcgen05Tiles, 1, tcgen05::clocks, tcgen05::find_pass_error},
-    {Kernel::tcgen05_fp4_96, "tcgen05 fp4 K=96", 103, 103, "the kernel needs the FP4 units of compute capability 10.3",  //
-     true, true, false, true, 0, kTcgen05Tiles, 1, tcgen05::clocks, tcgen05::find_pass_error},
-    {Kernel::tcgen05_bytes, "tcgen05 s8", 100, 100, "the kernel needs the INT8 units of compute capability 10.0",  //
-     false, true, false, true, 0, kTcgen05Tiles, 1, tcgen05::clocks, tcgen05::find_pass_error, false},
-    {Kernel::stand_in_copy, "warp fp4 stand-in cp.async", 0, kAnyLater, "",  //
-     true, false, true, false, 0, mma_sync::kTiles, mma_sync::kShapeCount, mma_sync::clocks},
-    {Kernel::stand_in_bulk, "warp fp4 stand-in tma", 0, kAnyLater, "",  //
-     true, false, true, true, 0, mma_sync::kTiles, mma_sync::kShapeCount, mma_sync::clocks},
+    {Kernel::hopper, "wgmma s8 sm_90a", 90, 90, "the kernel needs compute capability 9.0", &kHopper, kLoadsByTma},
+    {Kernel::mma_copy, "warp s8 cp.async", 80, kAnyLater, "the kernel needs compute capability 8.0 or later", &kMmaSync, 0},
+    {Kernel::mma_bulk, "warp s8 tma", 90, kAnyLater, "the kernel needs compute capability 9.0 or later", &kMmaSync, kLoadsByTma},
+    {Kernel::mma_fp4, "warp fp4 tma", 120, 129, "the kernel needs the FP4 units of compute capability 12.x", &kMmaSync,
+     kTakesCodes | kLoadsByTma},
+    {Kernel::tcgen05_fp4, "tcgen05 fp4", 100, 109, "the kernel needs the FP4 units of compute capability 10.x", &kTcgen05,
+     kTakesCodes | kStoresResidues | kLoadsByTma},
+    {Kernel::tcgen05_fp4_96, "tcgen05 fp4 K=96", 103, 103, "the kernel needs the FP4 units of compute capability 10.3", &kTcgen05,
+     kTakesCodes | kStoresResidues | kLoadsByTma},
+    {Kernel::tcgen05_bytes, "tcgen05 u8", 100, 100, "the kernel needs the INT8 units of compute capability 10.0", &kTcgen05,
+     kTakesUnsignedBytes | kStoresResidues | kLoadsByTma},
+    {Kernel::stand_in_copy, "warp fp4 stand-in cp.async", 0, kAnyLater, "", &kMmaSync, kTakesCodes | kIsStandIn},
+    {Kernel::stand_in_bulk, "warp fp4 stand-in tma", 0, kAnyLater, "", &kMmaSync, kTakesCodes | kLoadsByTma | kIsStandIn},
 };
 
 // ---- What this build holds ---------------------------------------------------------------------------------------------
@@ -82,9 +82,9 @@ const KernelRow& row_of(Kernel kernel) { return kRows[static_cast<int>(kernel)];
 const char* kernel_name(Kernel kernel) { return static_cast<int>(kernel) < kKernels ? row_of(kernel).name : "unknown kernel"; }
 
 std::vector<TileShape> kernel_tiles(Kernel kernel) {
-  const KernelRow& row = row_of(kernel);
+  const KernelFamily& family = *row_of(kernel).family;
   std::vector<TileShape> shapes;
-  for (int t = 0; t < row.tile_count; ++t) shapes.push_back(row.tiles[t].shape);
+  for (int t = 0; t < family.tile_count; ++t) shapes.push_back(family.tiles[t].shape);
   return shapes;
 }
 
@@ -97,28 +97,29 @@ TileShape tile_of(Kernel kernel, const std::string& name) {
   throw std::invalid_argument("tile: '" + name + "'; the kernel '" + kernel_name(kernel) + "' has " + known);
 }
 
-bool takes_codes(Kernel kernel) { return row_of(kernel).takes_codes; }
-bool stores_residues_only(Kernel kernel) { return row_of(kernel).stores_residues_only; }
+bool is_tcgen05(Kernel kernel) { return row_of(kernel).family == &kTcgen05; }
+bool takes_codes(Kernel kernel) { return row_of(kernel).has(kTakesCodes); }
+bool stores_residues_only(Kernel kernel) { return row_of(kernel).has(kStoresResidues); }
 
 Element element_of(const Plan& plan, Kernel kernel) {
   const KernelRow& row = row_of(kernel);
-  if (row.stores_residues_only && plan.scheme != Scheme::two) {
+  if (row.has(kStoresResidues) && plan.scheme != Scheme::two) {
     throw std::invalid_argument(std::string("kernel: ") + row.name + " stores residues, which only plans of scheme II have");
   }
-  if (row.takes_codes && (!plan.alphabet.has_e2m1_codes || plan.scheme == Scheme::integer)) {
+  if (row.has(kTakesCodes) && (!plan.alphabet.has_e2m1_codes || plan.scheme == Scheme::integer)) {
     throw std::invalid_argument(std::string("kernel: ") + row.name + " multiplies E2M1 codes, which this plan has none of");
   }
-  if (row.takes_codes) return Element::e2m1;
+  if (row.has(kTakesCodes)) return Element::e2m1;
   return plan.scheme == Scheme::two && plan.alphabet.residue_is_limb() ? Element::u8 : Element::s8;
 }
 
 const char* find_kernel_error(Kernel kernel, Element element, const Gpu& gpu) {
   if (static_cast<int>(kernel) >= kKernels) return "unknown kernel";
   const KernelRow& row = row_of(kernel);
-  if (row.takes_codes != (element == Element::e2m1)) {
-    return row.takes_codes ? "the kernel multiplies E2M1 codes, not bytes" : "the kernel multiplies bytes, not E2M1 codes";
+  if (row.has(kTakesCodes) != (element == Element::e2m1)) {
+    return row.has(kTakesCodes) ? "the kernel multiplies E2M1 codes, not bytes" : "the kernel multiplies bytes, not E2M1 codes";
   }
-  if (element == Element::s8 && !row.takes_signed_bytes) return "the kernel multiplies unsigned bytes, not signed ones";
+  if (element == Element::s8 && row.has(kTakesUnsignedBytes)) return "the kernel multiplies unsigned bytes, not signed ones";
   if (gpu.capability < row.first_capability || gpu.capability > row.last_capability) return row.needs;
   return runs_on(code_of(kernel), gpu.capability) ? nullptr
                                                   : "this build holds no code of the kernel for the GPU's compute capability";
@@ -149,9 +150,9 @@ const int* held_capabilities() {
 const char* find_launch_error(const GemmProblem& problem, const TileChoice& choice, Kernel kernel, const Gpu& gpu) {
   if (const char* error = find_kernel_error(kernel, problem.element, gpu)) return error;
   if (const char* error = find_problem_error(problem, choice)) return error;
-  const KernelRow& row = row_of(kernel);
-  if (row.find_tile(choice.shape) == nullptr) return "the kernel has no such tile";
-  return row.find_error == nullptr ? nullptr : row.find_error(problem, choice);
+  const KernelFamily& family = *row_of(kernel).family;
+  if (family.find_tile(choice.shape) == nullptr) return "the kernel has no such tile";
+  return family.find_error == nullptr ? nullptr : family.find_error(problem, choice);
 }
 
 void launch_gemm(const GemmProblem& problem, const TileChoice& choice, Kernel kernel, cudaStream_t stream) {

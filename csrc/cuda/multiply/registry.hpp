@@ -18,18 +18,13 @@ struct KernelTile {
   bool takes_turns = false;  // hopper/turns.cuh: such blocks are not kept together
 };
 
-struct KernelRow {
-  Kernel kernel;
-  const char* name;
-  int first_capability, last_capability;  // 10 * major + minor
-  const char* needs;                      // the refusal of others
-  bool takes_codes;                       // E2M1 codes, else bytes
-  bool stores_residues_only;              // else digits and int32 (enum Action), too
-  bool is_stand_in;
-  bool loads_by_tma;
-  int wave_slots;  // for launches whose blocks are kept together (hopper/wave_gate.cuh); 0: they never are
+struct KernelRow;
+
+// What the kernels of a folder have in common.
+struct KernelFamily {
   const KernelTile* tiles;
   int tile_count;
+  int wave_slots;  // for launches whose blocks are kept together (hopper/producer.cuh); 0: they never are
 
   // Clocks of all launches of a problem, by a model of the GPU.
   double (*clocks)(const KernelRow& row, const GemmShape& shape, const TileChoice& choice, Element element, const Gpu& gpu);
@@ -37,9 +32,7 @@ struct KernelRow {
   // nullptr where the kernel takes a problem that find_problem_error has nothing against, else the reason; null: it takes all.
   const char* (*find_error)(const GemmProblem& problem, const TileChoice& choice) = nullptr;
 
-  bool takes_signed_bytes = true;  // where it takes bytes; other kernels have those of E2M1 plans
-
-  // The kernel's tile of this shape; nullptr where it has none.
+  // The tile of this shape; nullptr where there is none.
   const KernelTile* find_tile(TileShape shape) const {
     for (int t = 0; t < tile_count; ++t) {
       if (tiles[t].shape == shape) return &tiles[t];
@@ -48,8 +41,29 @@ struct KernelRow {
   }
 };
 
+// What a kernel multiplies and stores: bytes, signed or not, residues, digits and int32 (enum Action), but for these.
+enum KernelTrait : unsigned {
+  kTakesCodes = 1,          // E2M1 codes instead of bytes
+  kTakesUnsignedBytes = 2,  // alone
+  kStoresResidues = 4,      // alone
+  kLoadsByTma = 8,          // instead of by cp.async
+  kIsStandIn = 16,
+};
+
+struct KernelRow {
+  Kernel kernel;
+  const char* name;
+  int first_capability, last_capability;  // 10 * major + minor
+  const char* needs;                      // the refusal of others
+  const KernelFamily* family;
+  unsigned traits;
+
+  bool has(KernelTrait trait) const { return (traits & trait) != 0; }
+};
+
 using Launch = void (*)(const KernelRow& row, const GemmProblem& problem, const TileChoice& choice, cudaStream_t stream);
 
 const KernelRow& row_of(Kernel kernel);
+bool is_tcgen05(Kernel kernel);
 
 }  // namespace ozfp4::cuda

@@ -24,27 +24,28 @@ void for_splits(const GemmShape& shape, const KernelTile& tile, Element element,
 
 TileChoice choose_tile(const GemmShape& shape, Kernel kernel, Element element, const Gpu& gpu, const ForcedChoice& forced) {
   const KernelRow& row = row_of(kernel);
+  const KernelFamily& family = *row.family;
   TileChoice best;
   best.predicted_clocks = -1;
-  for (int t = 0; t < row.tile_count; ++t) {
-    const KernelTile& tile = row.tiles[t];
+  for (int t = 0; t < family.tile_count; ++t) {
+    const KernelTile& tile = family.tiles[t];
     if (forced.shape && *forced.shape != tile.shape) continue;
     for_splits(shape, tile, element, forced, [&](int splits) {
       TileChoice choice;
       choice.shape = tile.shape;
       choice.splits = splits;
-      choice.predicted_clocks = row.clocks(row, shape, choice, element, gpu);
+      choice.predicted_clocks = family.clocks(row, shape, choice, element, gpu);
       if (best.predicted_clocks < 0 || choice.predicted_clocks < best.predicted_clocks) best = choice;
     });
   }
-  best.keep_together = row.wave_slots > 0 && (static_cast<double>(shape.m) + shape.n) * shape.k > kFitsL2;
+  best.keep_together = family.wave_slots > 0 && (static_cast<double>(shape.m) + shape.n) * shape.k > kFitsL2;
   best.overlap_previous = forced.overlap_previous.value_or(true);
   return best;
 }
 
 double predict_clocks(const GemmShape& shape, const TileChoice& choice, Kernel kernel, Element element, const Gpu& gpu) {
   const KernelRow& row = row_of(kernel);
-  return row.clocks(row, shape, choice, element, gpu);
+  return row.family->clocks(row, shape, choice, element, gpu);
 }
 
 }  // namespace ozfp4::cuda

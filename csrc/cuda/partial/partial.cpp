@@ -2,20 +2,20 @@
 
 #include "arith/multiples.hpp"
 #include "cuda/elementwise/planes.hpp"
-#include "cuda/layout/size_of.hpp"
+#include "cuda/places.hpp"
 
 namespace ozfp4::cuda {
 namespace {
 
+// Planes of `lines` lines, from line `first` on.
+Planes planes_at(const CudaPlan& plan, std::uint8_t* data, std::int32_t lines, std::int32_t first, std::int32_t inner) {
+  const PieceLayout layout = make_piece_layout(plan, lines, inner);
+  return {data + first * layout.pitch, layout.pitch,         layout.plane_stride,
+          layout.plane_stride,         plan.schedule.planes, plan.schedule.element};
+}
+
 PlaneArray array_of(const CudaPlan& plan, const PieceLines& lines, std::int32_t inner) {
-  const PieceLayout layout = make_piece_layout(plan, lines.lines, inner);
-  PlaneArray array;
-  array.data = lines.planes + lines.first * layout.pitch;
-  array.planes = plan.schedule.planes;
-  array.pitch = layout.pitch;
-  array.batch_stride = layout.plane_stride;
-  array.plane_stride = layout.plane_stride;
-  return array;
+  return cuda::array_of(planes_at(plan, lines.planes, lines.lines, lines.first, inner), 1);
 }
 
 }  // namespace
@@ -32,11 +32,10 @@ PieceLayout make_piece_layout(const CudaPlan& plan, std::int32_t lines, std::int
 
 void encode_piece(const CudaPlan& plan, const ScaledOperand& operand, std::uint8_t* planes, const Verdict* verdict,
                   const Stages& stages) {
-  const PieceLayout layout = make_piece_layout(plan, operand.view.outer, operand.view.inner);
   EncodeJob job;
   job.operand = operand;
   job.lines = operand.view.outer;
-  job.planes = {planes, layout.pitch, layout.plane_stride, layout.plane_stride, plan.schedule.planes, plan.schedule.element};
+  job.planes = planes_at(plan, planes, operand.view.outer, 0, operand.view.inner);
   job.counts = plan.promise.counts_rounded();
   stages.encode(job, EncodeJob(), verdict, false);
 }

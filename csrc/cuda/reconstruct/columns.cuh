@@ -7,7 +7,7 @@
 
 #include <cstdint>
 
-#include "cuda/multiply/ptx/byte_mma.cuh"
+#include "cuda/multiply/ptx/warp.cuh"
 
 namespace ozfp4::cuda {
 
@@ -24,9 +24,6 @@ __device__ __forceinline__ void load_words(std::uint32_t (&word)[Vec], const std
 }
 
 // Shared memory by 32-bit addresses, which are cheaper to hold than pointers.
-__device__ __forceinline__ std::uint32_t shared_address(const void* pointer) {
-  return static_cast<std::uint32_t>(__cvta_generic_to_shared(pointer));
-}
 __device__ __forceinline__ void store_shared(std::uint32_t address, const uint4& x) {
   asm volatile("st.shared.v4.u32 [%0], {%1, %2, %3, %4};" ::"r"(address), "r"(x.x), "r"(x.y), "r"(x.z), "r"(x.w) : "memory");
 }

@@ -5,10 +5,9 @@
 #include <type_traits>
 
 #include "cuda/dependent_launch.cuh"
-#include "cuda/multiply/ptx/hold.cuh"
+#include "cuda/multiply/ptx/warp.cuh"
 #include "cuda/reconstruct/certify/row.cuh"
 #include "cuda/reconstruct/row.cuh"
-#include "cuda/reconstruct/scales.cuh"
 
 namespace ozfp4::cuda::short_form {
 

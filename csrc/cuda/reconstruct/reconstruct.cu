@@ -71,11 +71,7 @@ template <class T, class S>
 void launch_shape(const ReconstructPlan& plan, const ReconstructJob& job, const Certification* certification,
                   cudaStream_t stream) {
   Parameters<S> p = make_parameters<T, S>(plan, job, certification);
-  LaunchConfig config;
-  config.stage = Stage::reconstruct;
-  config.block = dim3(kThreads);
-  config.overlap_previous = job.overlap_previous;
-  config.stream = stream;
+  LaunchConfig config(Stage::reconstruct, nullptr, kThreads, stream, job.overlap_previous);
   // One launch, but for stacks and rows beyond the limits of a grid.
   const auto matrices = static_cast<std::int32_t>(job.result.stack.count());
   for (p.first_matrix = 0; p.first_matrix < matrices; p.first_matrix += kMostGridExtent) {

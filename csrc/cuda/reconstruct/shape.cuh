@@ -9,7 +9,7 @@
 
 #include "arith/wide/column_crt.hpp"
 #include "cuda/multiply/contract.hpp"
-#include "cuda/multiply/ptx/hold.cuh"
+#include "cuda/multiply/ptx/warp.cuh"
 #include "cuda/reconstruct/columns.cuh"
 #include "cuda/reconstruct/reconstruct.hpp"
 

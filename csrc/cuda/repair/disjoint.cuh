@@ -8,7 +8,7 @@
 
 #include <cstdint>
 
-#include "cuda/multiply/ptx/copy_async.cuh"
+#include "cuda/multiply/ptx/warp.cuh"
 #include "cuda/repair/masks.cuh"
 #include "cuda/repair/rounding.cuh"
 #include "cuda/repair/shared.cuh"
@@ -25,7 +25,7 @@ __device__ __forceinline__ void fetch_chunk(MaskChunk& mask, const char* lines, 
 #pragma unroll 1
   for (int line = static_cast<int>(thread / kChunkUnits); line < kTile; line += kThreads / kChunkUnits) {
     const bool is_inside = line < count && own_unit < units;
-    ptx::copy_async<16>(&mask[unit][line], lines + (line * units + own_unit) * kMaskUnitBytes, is_inside ? 16 : 0);
+    copy_async<16>(&mask[unit][line], lines + (line * units + own_unit) * kMaskUnitBytes, is_inside ? 16 : 0);
   }
 }
 
@@ -123,7 +123,7 @@ __device__ __forceinline__ std::uint32_t find_disjoint(Shared& shared, const Rep
     }
     if (first != 0) listed &= ~find_meeting(shared.mask[turn ^ 1]);  // the chunk before, while this one is on its way
     if (first >= inner) return listed;
-    ptx::wait_all_copies();
+    wait_all_copies();
     if (__syncthreads_and(listed == 0) != 0) return 0;
   }
 }

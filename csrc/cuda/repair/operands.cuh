@@ -6,9 +6,9 @@
 
 #include "arith/exact/double_dot.hpp"
 #include "arith/multiples.hpp"
+#include "cuda/entries.cuh"
 #include "cuda/line_order.hpp"
 #include "cuda/repair/repair.hpp"
-#include "cuda/stack_index.cuh"
 
 namespace ozfp4::cuda {
 
@@ -65,10 +65,6 @@ struct RepairLine {
   std::int32_t shift;
 };
 
-__device__ __forceinline__ double entry_at(const char* at, bool is_double) {
-  return is_double ? *reinterpret_cast<const double*>(at) : static_cast<double>(*reinterpret_cast<const float*>(at));
-}
-
 // The lines of one matrix of an operand.
 struct RepairLines {
   const char* data;          // of the block's first line
@@ -77,7 +73,7 @@ struct RepairLines {
   bool is_double;
 
   __device__ __forceinline__ double entry(const char* line, std::int64_t k) const {
-    return entry_at(line + k * inner_stride, is_double);
+    return number_at(line + k * inner_stride, is_double);
   }
 
   // The lines from number `first` on.
@@ -144,7 +140,7 @@ struct ThreadEntries {
 #pragma unroll
       for (int i = 0; i < kEntries; ++i, from += step) {
         const bool is_inside = line_of(i) < lines && first_k + k_of(i) < inner;
-        x[i] = is_inside ? entry_at(from, is_double) : 0.0;
+        x[i] = is_inside ? number_at(from, is_double) : 0.0;
       }
     }
   }

@@ -113,13 +113,9 @@ void launch_repair(const RepairJob& job, cudaStream_t stream) {
   p.b_masks = mask_work(job.b.view, job.result.columns);
   const std::int64_t entries = std::int64_t(job.result.rows) * job.result.columns * job.result.stack.count();
   p.most_unmasked = job.masks.a == nullptr ? entries : entries / kMaskedShare;
-  LaunchConfig config;
-  config.stage = Stage::repair;
+  LaunchConfig config(Stage::repair, nullptr, kThreads, stream, job.overlap_previous);
   config.grid = dim3(static_cast<unsigned>(std::min(p.groups, processors)));
-  config.block = dim3(kThreads);
   config.shared_bytes = sizeof(Shared);
-  config.overlap_previous = job.overlap_previous;
-  config.stream = stream;
   const bool is_double = job.result.type == ElementType::float64;
   if (job.update.is_asked) {
     launch(is_double ? repair_kernel<UpdateRounding<double>> : repair_kernel<UpdateRounding<float>>, config, p);

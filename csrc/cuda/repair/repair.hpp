@@ -7,11 +7,23 @@
 #include <cstdint>
 
 #include "arith/accuracy/modes.hpp"
+#include "arith/host_device.hpp"
 #include "cuda/planes.hpp"
 #include "cuda/repair/listed.hpp"
-#include "cuda/repair/masks.hpp"
 
 namespace ozfp4::cuda {
+
+// Room for a bit for each entry of an operand's lines, which repair asks where much is listed. Bits come in units of 16 bytes,
+// entry 128 u + i of a line in bit i of unit u; beyond K they are 0.
+inline constexpr std::int64_t kMaskUnit = 128, kMaskUnitBytes = kMaskUnit / 8;
+
+OZFP4_HD constexpr std::int64_t mask_units(std::int64_t inner) { return (inner + kMaskUnit - 1) / kMaskUnit; }
+
+// [matrix][line of the block][unit], both addresses multiples of kMaskUnitBytes; what is there before does not matter. Null:
+// there is no room, and every tile looks at its own lines.
+struct MaskRoom {
+  char *a = nullptr, *b = nullptr;
+};
 
 // The result is a block of B's columns, those from first_column on of the whole operand `b`; K is whole. Listed entries have no
 // NaN and no infinity in their lines.

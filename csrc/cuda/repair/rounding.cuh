@@ -7,7 +7,7 @@
 #include "arith/exact/exact_sum.hpp"
 #include "arith/exact/settle.hpp"
 #include "arith/update/settle_update.hpp"
-#include "cuda/reconstruct/addend.cuh"
+#include "cuda/entries.cuh"
 #include "cuda/repair/shared.cuh"
 
 namespace ozfp4::cuda::repairing {

@@ -5,23 +5,24 @@
 #include <cuda/ptx>
 
 #include "cuda/code.hpp"
+#include "cuda/multiply/ptx/warp.cuh"
 
 namespace ozfp4::cuda {
 
 inline constexpr unsigned kMaxClusterBlocks = 8;  // that every device with clusters has room for
 
-// Where block `block` of the cluster has what lies at this address of a block's shared memory.
-__device__ __forceinline__ std::uint32_t address_in_block(std::uint32_t shared_address, std::uint32_t block) {
+// Where block `block` of the cluster has what lies at this address of its own block's shared memory.
+__device__ __forceinline__ std::uint32_t address_in_block(std::uint32_t own, std::uint32_t block) {
   std::uint32_t address = 0;
 #if OZFP4_IS_SM90_CODE
-  asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(address) : "r"(shared_address), "r"(block));
+  asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(address) : "r"(own), "r"(block));
 #else
-  (void)shared_address, (void)block;
+  (void)own, (void)block;
 #endif
   return address;
 }
 __device__ __forceinline__ std::uint32_t address_in_block(const void* at, std::uint32_t block) {
-  return address_in_block(static_cast<std::uint32_t>(__cvta_generic_to_shared(at)), block);
+  return address_in_block(shared_address(at), block);
 }
 
 // Until all threads of the cluster are here; what they wrote to each other's shared memory before can be read.
@@ -48,8 +49,7 @@ __device__ __forceinline__ void write_to_block(const void* at, std::uint32_t blo
 class Inbox {
  public:
   // `barrier` lies at the same place in all blocks.
-  __device__ __forceinline__ explicit Inbox(std::uint64_t* barrier)
-      : barrier_(static_cast<std::uint32_t>(__cvta_generic_to_shared(barrier))) {}
+  __device__ __forceinline__ explicit Inbox(std::uint64_t* barrier) : barrier_(shared_address(barrier)) {}
 
   // All threads, first of all.
   __device__ __forceinline__ void open() const {

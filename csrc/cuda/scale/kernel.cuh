@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "cuda/dependent_launch.cuh"
-#include "cuda/scale/line_source.cuh"
+#include "cuda/entries.cuh"
 #include "cuda/scale/settle.cuh"
 #include "cuda/scale/slots.cuh"
 

@@ -191,11 +191,8 @@ void launch_scale(const Operands<ScaledOperand>& operands, const CapacityRule& c
   if (!is_clear) {
     require_launched(cudaMemsetAsync(scratch, 0, static_cast<std::size_t>(layout.zeroed), stream), Stage::scale, "its counters");
   }
-  LaunchConfig config;
-  config.stage = Stage::scale;
+  LaunchConfig config(Stage::scale, nullptr, kScaleThreads, stream);
   config.grid = dim3(static_cast<unsigned>(block_count(layout)));
-  config.block = dim3(kScaleThreads);
-  config.stream = stream;
   const bool has_records = operands[0].record != nullptr;
   launch(has_records ? scale_kernel<RecordedState> : scale_kernel<LineState>, config, arguments);
 }
@@ -206,12 +203,8 @@ void launch_piece_facts(const DeviceOperand& operand, std::int64_t* words, void*
   ScaleOperand arguments = layout.operand[0];
   arguments.tickets = reinterpret_cast<std::uint32_t*>(bytes + layout.tickets[0]);
   arguments.partials = reinterpret_cast<std::uint64_t*>(bytes + layout.partials[0]);
-  LaunchConfig config;
-  config.stage = Stage::scale;
-  config.detail = "facts of pieces of lines";
+  LaunchConfig config(Stage::scale, "facts of pieces of lines", kScaleThreads, stream);
   config.grid = dim3(static_cast<unsigned>(block_count(layout)));
-  config.block = dim3(kScaleThreads);
-  config.stream = stream;
   require_launched(cudaMemsetAsync(scratch, 0, static_cast<std::size_t>(layout.zeroed), stream), config.stage, config.detail);
   launch(facts_kernel, config, arguments, words);
 }
@@ -220,12 +213,7 @@ void launch_choose(const ScaledOperand& a, const ScaledOperand& b, const Capacit
                    cudaStream_t stream) {
   const ChooseArguments arguments{choice.rule,    {a.norm, b.norm}, {a.extremes, b.extremes},
                                   choice.verdict, capacity,         a.view.inner};
-  LaunchConfig config;
-  config.stage = Stage::scale;
-  config.grid = dim3(1);
-  config.block = dim3(32);
-  config.stream = stream;
-  launch(choose_kernel, config, arguments);
+  launch(choose_kernel, LaunchConfig(Stage::scale, nullptr, 32, stream), arguments);
 }
 
 }  // namespace ozfp4::cuda

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "arith/accuracy/chain.hpp"
-#include "cuda/reconstruct/addend.cuh"
+#include "cuda/entries.cuh"
 #include "cuda/standard/shared.cuh"
 
 namespace ozfp4::cuda::settling {

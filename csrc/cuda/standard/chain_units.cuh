@@ -4,6 +4,7 @@
 // which gives the next stage; begin(ahead, stage) goes before the first one.
 #pragma once
 
+#include "cuda/multiply/ptx/warp.cuh"
 #include "cuda/standard/shared.cuh"
 
 namespace ozfp4::cuda::settling {
@@ -130,7 +131,7 @@ struct TensorCores {
   static __device__ __forceinline__ std::uint32_t address(const double* stage, int first_line, int k) {
     const int g = static_cast<int>(threadIdx.x % 32) / 4, t = static_cast<int>(threadIdx.x % 4);
     const int entry = (first_line + g) * kStep + (k ^ swizzle_of<double>(g) ^ t);
-    return static_cast<std::uint32_t>(__cvta_generic_to_shared(stage)) + static_cast<std::uint32_t>(entry) * 8;
+    return shared_address(stage) + static_cast<std::uint32_t>(entry) * 8;
   }
 
   static __device__ __forceinline__ double load(std::uint32_t at) {

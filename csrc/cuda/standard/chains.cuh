@@ -1,7 +1,7 @@
 // The chains that are left: where they are few, or few in a tile, a thread each; else all of a tile at once.
 #pragma once
 
-#include "cuda/multiply/ptx/copy_async.cuh"
+#include "cuda/multiply/ptx/warp.cuh"
 #include "cuda/standard/chain_entry.cuh"
 #include "cuda/standard/chain_units.cuh"
 #include "cuda/standard/planes.cuh"
@@ -48,18 +48,17 @@ struct Bringing {
 #pragma unroll
       for (int i = 0; i < kLoads / 2; ++i, from += step) {
         const int count = 2 * i * kNextLine < lines ? max(0, min(left, 2)) : 0;
-        ptx::copy_async<16>(stage + place + 2 * i * kNextLine * kStep, from, 8 * count);
+        copy_async<16>(stage + place + 2 * i * kNextLine * kStep, from, 8 * count);
       }
     } else if (is_along_k) {
 #pragma unroll
       for (int i = 0; i < kLoads; ++i, from += step) {
-        ptx::copy_async<sizeof(T)>(stage + place + i * kNextLine * kStep, from,
-                                   i * kNextLine < lines && left > 0 ? sizeof(T) : 0);
+        copy_async<sizeof(T)>(stage + place + i * kNextLine * kStep, from, i * kNextLine < lines && left > 0 ? sizeof(T) : 0);
       }
     } else {
 #pragma unroll
       for (int i = 0; i < kLoads; ++i, from += step) {
-        ptx::copy_async<sizeof(T)>(stage + (place ^ (i * kNextK)), from, lines > 0 && left > i * kNextK ? sizeof(T) : 0);
+        copy_async<sizeof(T)>(stage + (place ^ (i * kNextK)), from, lines > 0 && left > i * kNextK ? sizeof(T) : 0);
       }
     }
   }
@@ -98,13 +97,13 @@ __device__ __noinline__ void multiply_tile(Shared& shared, const Parameters& p, 
       a.bring(area + to * stage_entries, first_k, inner - first_k);
       b.bring(area + to * stage_entries + kRows * kStep, first_k, inner - first_k);
     }
-    ptx::commit_copies();
+    commit_copies();
     to = to + 1 == stages ? 0 : to + 1;
   };
   __syncthreads();  // what was there before is done with
 #pragma unroll 1
   for (std::int32_t step = 0; step < stages; ++step) bring(step);
-  ptx::wait_copies<stages - 1>();
+  wait_copies<stages - 1>();
   __syncthreads();  // the first stage is there
   typename Unit::Ahead ahead;
   Unit::begin(ahead, area);
@@ -112,7 +111,7 @@ __device__ __noinline__ void multiply_tile(Shared& shared, const Parameters& p, 
 #pragma unroll 1
   for (std::int32_t step = 0; step < steps.count; ++step) {
     Unit::add_step(sum, ahead, area + now * stage_entries, [&] {
-      ptx::wait_copies<stages - 2>();
+      wait_copies<stages - 2>();
       __syncthreads();  // the next stage is there, and all have read this one
       bring(step + stages);
       now = now + 1 == stages ? 0 : now + 1;

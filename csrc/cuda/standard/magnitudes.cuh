@@ -2,9 +2,7 @@
 // unit. Kept entries leave the list.
 #pragma once
 
-#include "cuda/multiply/ptx/byte_mma.cuh"
-#include "cuda/multiply/ptx/copy_async.cuh"
-#include "cuda/multiply/ptx/ldmatrix.cuh"
+#include "cuda/multiply/ptx/warp.cuh"
 #include "cuda/reconstruct/certify/entry.cuh"
 #include "cuda/standard/planes.cuh"
 
@@ -71,7 +69,7 @@ struct ByteSource {
       const int own = is_b ? line - kRows : line;
       const bool exists = own < (is_b ? columns : rows) && first_k < pitch;
       const std::uint8_t* from = (is_b ? plane_b : plane_a) + (exists ? own * pitch + first_k : 0) + 16 * chunk;
-      ptx::copy_async<16>(&to[line][place_of_chunk(line, chunk)], from, exists ? 16 : 0);
+      copy_async<16>(&to[line][place_of_chunk(line, chunk)], from, exists ? 16 : 0);
     }
   }
 };
@@ -82,7 +80,7 @@ struct ByteFragments {
 
   __device__ __forceinline__ void load(const StepBytes& bytes, int half, int row, int column) {
     const int lane = static_cast<int>(threadIdx.x % 32), matrix = lane / 8, own = lane % 8;
-    const auto base = static_cast<std::uint32_t>(__cvta_generic_to_shared(&bytes[0][0]));
+    const std::uint32_t base = shared_address(&bytes[0][0]);
     const auto address = [&](int line, int chunk) {
       return base + static_cast<std::uint32_t>(line * kByteStep + place_of_chunk(line, chunk));
     };
@@ -154,11 +152,11 @@ __device__ __forceinline__ void sum_magnitudes(Shared& shared, const ByteSource&
   StepBytes* const bytes = shared.area<StepBytes>();
   const auto fetch = [&](std::int32_t step) {
     if (step < steps.count) source.fetch(bytes[step % stages], steps.first_k(step));
-    ptx::commit_copies();
+    commit_copies();
   };
 #pragma unroll 1
   for (std::int32_t step = 0; step < stages; ++step) fetch(step);
-  ptx::wait_copies<stages - 1>();
+  wait_copies<stages - 1>();
   __syncthreads();  // the first stage is there
   ByteFragments even, odd;
   even.load(bytes[0], 0, row, column);
@@ -171,13 +169,13 @@ __device__ __forceinline__ void sum_magnitudes(Shared& shared, const ByteSource&
     }
     odd.load(bytes[step % stages], 1, row, column);
     even.multiply(sum);
-    ptx::wait_copies<stages - 2>();
+    wait_copies<stages - 2>();
     __syncthreads();  // the next stage is there, and all have read this one
     fetch(step + stages);
     even.load(bytes[(step + 1) % stages], 0, row, column);
     odd.multiply(sum);
   }
-  ptx::wait_all_copies();
+  wait_all_copies();
 }
 
 // Whether a listed entry is kept after all. L may be cut as certifies_magnitude says, and is, at 2^31 - 1.

@@ -83,12 +83,8 @@ void launch_settle(const SettleJob& job, cudaStream_t stream) {
   const std::int64_t room = (p.a_parts.all_lines + p.b_parts.all_lines) * magnitude_pitch(job.a.view.inner);
   const std::int64_t most = p.job.magnitudes == nullptr ? 0 : 2 * p.most_alone * blocks;
   p.most_spots = static_cast<unsigned long long>(std::min(most, room / std::int64_t(sizeof(Spot))));
-  LaunchConfig config;
-  config.stage = Stage::repair;
+  LaunchConfig config(Stage::repair, nullptr, kThreads, stream, job.overlap_previous);
   config.grid = dim3(static_cast<unsigned>(blocks));
-  config.block = dim3(kThreads);
-  config.overlap_previous = job.overlap_previous;
-  config.stream = stream;
   if (job.result.type != ElementType::float64) {
     launch_unit<Cores<float>>(config, p);
   } else if (has_tensor_chains()) {

@@ -7,7 +7,7 @@
 #include "arith/scale_entry.hpp"
 #include "cuda/reconstruct/reconstruct.hpp"
 #include "cuda/scale/scale.hpp"
-#include "cuda/thin/limits.hpp"
+#include "cuda/thin/cut.hpp"
 #include "cuda/thin/thin.hpp"
 
 namespace ozfp4::cuda::thin {

@@ -4,7 +4,6 @@
 
 #include "arith/multiples.hpp"
 #include "cuda/line_order.hpp"
-#include "cuda/thin/limits.hpp"
 #include "cuda/thin/thin.hpp"
 
 namespace ozfp4::cuda::thin {

@@ -3,7 +3,7 @@
 
 #include "arith/scale_entry.hpp"
 #include "cuda/dependent_launch.cuh"
-#include "cuda/reconstruct/special.cuh"
+#include "cuda/reconstruct/lines.cuh"
 #include "cuda/scale/found.cuh"
 #include "cuda/thin/arguments.cuh"
 #include "cuda/thin/balanced_limbs.hpp"

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "cuda/dependent_launch.cuh"
-#include "cuda/reconstruct/special.cuh"
+#include "cuda/reconstruct/lines.cuh"
 #include "cuda/scale/block_cluster.cuh"
 #include "cuda/scale/found.cuh"
 #include "cuda/thin/arguments.cuh"

@@ -2,8 +2,9 @@
 #include <cmath>
 
 #include "arith/multiples.hpp"
+#include "cuda/entries.cuh"
 #include "cuda/launch.hpp"
-#include "cuda/scale/line_source.cuh"
+#include "cuda/places.hpp"
 #include "cuda/thin/cut.hpp"
 #include "cuda/thin/few.cuh"
 #include "cuda/thin/finish.cuh"
@@ -24,18 +25,13 @@ struct Places {
 
 Places places_of(const ThinCut& cut, std::int64_t few_matrices) {
   Places places{};
-  std::int64_t end = 0;
-  const auto take = [&end](std::int64_t bytes) {
-    const std::int64_t place = end;
-    end += round_up(bytes, 256);
-    return place;
-  };
+  PlaceCount count;
   const std::int64_t pairs = few_matrices * cut.units * cut.few_padded * 32;
-  places.lower = take(16 * pairs);
-  places.upper = take(8 * pairs);
-  places.capacity = take(4 * few_matrices * cut.few_padded);
-  places.digits = take(4 * kDigitPitch * cut.parts * cut.entries);
-  places.bytes = end;
+  places.lower = count.take(16 * pairs);
+  places.upper = count.take(8 * pairs);
+  places.capacity = count.take(4 * few_matrices * cut.few_padded);
+  places.digits = count.take(4 * kDigitPitch * cut.parts * cut.entries);
+  places.bytes = count.bytes;
   return places;
 }
 
@@ -96,7 +92,11 @@ void launch_typed(Arguments p, const FinishArguments& finish, const ThinCut& cut
 }  // namespace
 
 bool has_thin_kernels() {
-  if (!current_device(Stage::direct).has_fast_fp64) return false;  // most GPUs without this code: it is not looked for there
+  try {
+    if (!current_device(Stage::direct).has_fast_fp64) return false;  // most GPUs without this code: it is not looked for there
+  } catch (const LaunchError&) {                                     // there is no device
+    return false;
+  }
   const CodeVersion code = code_version(thin_kernel<double, false, true, 1>);
   return code_has(code, CodeFeature::clusters) && (code.binary == 90 || code.binary == 100);
 }

@@ -10,12 +10,11 @@
 
 #include "cuda/multiply/schedule.hpp"
 #include "plan/workspace_error.hpp"
-#include "product/gpu/choice.hpp"
 #include "product/gpu/device.hpp"
 #include "product/gpu/gram.hpp"
 #include "product/gpu/integers.hpp"
+#include "product/gpu/memory.hpp"
 #include "product/gpu/operand.hpp"
-#include "product/gpu/stream_memory.hpp"
 #include "product/gpu/sum.hpp"
 #include "product/refusal.hpp"
 

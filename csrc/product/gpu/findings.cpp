@@ -4,9 +4,9 @@
 #include <vector>
 
 #include "arith/accuracy/certificate.hpp"
-#include "cuda/layout/stored.hpp"
+#include "cuda/prepare.hpp"
 #include "cuda/repair/listed.hpp"
-#include "cuda/runtime/device_guard.hpp"
+#include "cuda/runtime/device.hpp"
 
 namespace ozfp4::product {
 namespace {

@@ -4,7 +4,6 @@
 
 #include "cuda/elementwise/matrices.hpp"
 #include "product/choose.hpp"
-#include "product/gpu/choice.hpp"
 #include "product/gpu/device.hpp"
 #include "product/gpu/layout.hpp"
 #include "product/gpu/numbering.hpp"

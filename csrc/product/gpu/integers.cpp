@@ -6,13 +6,11 @@
 #include "arith/narrow.hpp"
 #include "arith/scale_entry.hpp"
 #include "cuda/elementwise/matrices.hpp"
-#include "cuda/layout/size_of.hpp"
-#include "cuda/runtime/device_guard.hpp"
-#include "product/gpu/choice.hpp"
+#include "cuda/places.hpp"
+#include "cuda/runtime/device.hpp"
 #include "product/gpu/device.hpp"
 #include "product/gpu/layout.hpp"
 #include "product/gpu/numbering.hpp"
-#include "product/gpu/plans.hpp"
 #include "product/refusal.hpp"
 
 namespace ozfp4::product {
@@ -136,9 +134,9 @@ IntegerPlaces places_of(const IntegerSum& integers, const Options& options) {
   const auto all = [&](std::ptrdiff_t Axis::* own, std::int64_t bytes) {
     return size_of({Numbering(integers.axes, own).count(), bytes});
   };
-  count.add(places.a, is_copied(integers, p.a, options), all(&Axis::a, bytes_of(p.a)));
-  count.add(places.b, is_copied(integers, p.b, options), all(&Axis::b, bytes_of(p.b)));
-  count.add(places.product, is_apart(integers), all(&Axis::c, bytes_of(product_in(integers, nullptr))));
+  places.a = count.take(is_copied(integers, p.a, options) ? all(&Axis::a, bytes_of(p.a)) : 0);
+  places.b = count.take(is_copied(integers, p.b, options) ? all(&Axis::b, bytes_of(p.b)) : 0);
+  places.product = count.take(is_apart(integers) ? all(&Axis::c, bytes_of(product_in(integers, nullptr))) : 0);
   places.stages = count.bytes;
   return places;
 }
@@ -208,8 +206,7 @@ std::shared_ptr<IntegerProblem> lay_out(const IntegerSum& integers, const Option
   auto problem = std::make_shared<IntegerProblem>();
   problem->plan = find_cuda_plan(plan, integers.product.a.inner, kernel, promise_of(integers, options));
   problem->places = places_of(integers, options);
-  auto* const nowhere = reinterpret_cast<char*>(std::uintptr_t(kPlaceAlignment));
-  const CudaProduct product = product_at(integers, options, problem->places, nowhere);
+  const CudaProduct product = product_at(integers, options, problem->places, nowhere());
   problem->layout = lay_out_behind(options.limits_copies ? problem->places.stages : 0, options,
                                    [&](std::int64_t left) { return lay_out_stages(*problem->plan, product, gpu, left, how); });
   problem->places.bytes = problem->places.stages + problem->layout.bytes;
@@ -221,19 +218,9 @@ std::shared_ptr<const IntegerProblem> find_problem(const IntegerSum& integers, c
   return kept_or_made<IntegerProblem>(key_of(integers, options, device.index), [&] {
     const Options own = is_of_bytes(options) ? options : integer_plan_options(options, integers.bits());
     const Chosen chosen = choose(own, 53, integers.product.a.inner, false, device, stream);
-    Shaping how = shaping_on(device.index, options, may_go_direct(options));
-    const auto laid_out = [&] { return lay_out(integers, options, chosen.plan, chosen.kernel, device.gpu, how); };
-    std::shared_ptr<IntegerProblem> made = laid_out();
-    if (made->layout.is_direct() && !how.forced.direct) {
-      const Trust trust = trust_without_planes(device, stream);
-      how.direct = Direct::never;
-      if (trust != Trust::passed) made = laid_out();
-      made->is_settled = trust != Trust::unknown;
-    }
-    made->fallback = chosen.fallback;
-    made->steps = steps_on(device, *made->plan, stream);
-    made->chosen = chosen.plan;
-    return made;
+    return lay_out_trusted(
+        device, chosen, shaping_on(device.index, options, may_go_direct(options)), stream,
+        [&](const Shaping& how) { return lay_out(integers, options, chosen.plan, chosen.kernel, device.gpu, how); });
   });
 }
 
@@ -241,23 +228,13 @@ void launch(const IntegerProblem& problem, const IntegerSum& integers, const Opt
             const Launching& how, bool adds) {
   const cudaStream_t stream = how.stream;
   const IntegerPlaces& places = problem.places;
-  if (how.ways != nullptr) how.ways->emplace_back(way_name(problem.layout));
   const IntegerProduct& p = integers.product;
   if (is_copied(integers, p.a, options)) copy(integers, p.a, &Axis::a, workspace + places.a, stream);
   if (is_copied(integers, p.b, options)) copy(integers, p.b, &Axis::b, workspace + places.b, stream);
   if (!adds) clear_overflows(options, stream);
-  if (how.found != nullptr) {
-    how.found->plan = problem.chosen;
-    how.found->fallback = problem.fallback;
-    how.found->workspace = places.bytes - (options.limits_copies ? 0 : places.stages);
-    how.found->kernel = kernel_text(*problem.plan, problem.layout);
-  }
+  if (how.found != nullptr) describe(problem, places.bytes - (options.limits_copies ? 0 : places.stages), *how.found);
   const CudaProduct product = product_at(integers, options, places, workspace);
-  for (std::int64_t turn = 0; turn < problem.layout.turns.count; ++turn) {
-    const Turn own = turn_at(product, problem.layout.turns, turn);
-    launch_matmul(*problem.plan, problem.layout, own, workspace + places.stages, problem.steps, how.options());
-    if (how.found != nullptr) how.found->add(*problem.plan, problem.layout, own, workspace + places.stages, stream);
-  }
+  launch_turns(problem, product, workspace + places.stages, how, how.options());
   if (is_apart(integers)) combine(integers, product.result.data, stream);
 }
 

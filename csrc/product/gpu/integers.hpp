@@ -21,19 +21,10 @@ struct IntegerPlaces {
   std::int64_t a = 0, b = 0, product = 0, stages = 0, bytes = 0;
 };
 
-// Calls of the same types, extents, strides, alignments and options share it. Immutable.
-struct IntegerProblem {
-  std::shared_ptr<const cuda::CudaPlan> plan;
-  cuda::CudaLayout layout;
+// Calls of the same types, extents, strides, alignments and options share it.
+struct IntegerProblem : LaidOut {
   IntegerPlaces places;
-  const GemmStep* steps = nullptr;     // see device/steps.hpp
-  std::shared_ptr<const Plan> chosen;  // as of DeviceProblem, like the rest
-  std::string fallback;
-  bool is_settled = true;
 };
-
-// As of DeviceProblem.
-inline const void* shared_part(const IntegerProblem& problem) { return problem.is_settled ? problem.plan.get() : nullptr; }
 
 // All of it but the steps, which needs no device; without planes where `direct` allows it. Throws Refusal for a plan that no GPU
 // has for integers, and where copies exceed the workspace limit; WorkspaceError where all of it does. Precondition: what is

@@ -1,21 +1,54 @@
-// What problems of floating-point numbers and of integers share: what they are kept by, places in a workspace, and the layout of
-// the stages behind these.
+// What problems of floating-point numbers and of integers share: their plans as they are on a GPU, made once for all products
+// that have one, which is most of what a new product costs the host; what they are kept by; and the layout of the stages behind
+// copies.
 #pragma once
+
+#include <cuda_runtime_api.h>
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 
-#include "arith/multiples.hpp"
+#include "cuda/layout/cuda_plan.hpp"
 #include "cuda/matmul.hpp"
+#include "cuda/places.hpp"
+#include "cuda/runtime/export.hpp"
+#include "plan/plan.hpp"
 #include "plan/workspace_error.hpp"
+#include "product/gpu/device.hpp"
+#include "product/gpu/findings.hpp"
 #include "product/gpu/kept.hpp"
 #include "product/gpu/settings.hpp"
 #include "product/options.hpp"
 
 namespace ozfp4::product {
 
-inline constexpr std::int64_t kPlaceAlignment = 256;
+// As make_cuda_plan, which throws.
+OZFP4_CUDA_EXPORT std::shared_ptr<const cuda::CudaPlan> find_cuda_plan(const std::shared_ptr<const Plan>& plan, std::int64_t k,
+                                                                       cuda::Kernel kernel, const cuda::Promise& promise);
+
+bool is_long(const cuda::CudaPlan& plan);
+
+// The steps of a plan on the current device, which is this one; null where they travel with the launches. Steps of a kind are
+// brought there once, on a stream aside, and stay for good: a graph that was captured reads them whenever it is
+// launched. Throws Refusal Fault::unsupported where they would be brought there while `stream` is captured.
+OZFP4_CUDA_EXPORT const GemmStep* steps_on(const Device& device, const cuda::CudaPlan& plan, cudaStream_t stream);
+
+// ---- What is laid out for a product ----
+
+// Products that are alike share it. Immutable.
+struct LaidOut {
+  std::shared_ptr<const cuda::CudaPlan> plan;
+  cuda::CudaLayout layout;
+  const GemmStep* steps = nullptr;     // see steps_on
+  std::shared_ptr<const Plan> chosen;  // what is kept under the address of one that was passed holds it
+  std::string fallback;                // why its unit is not the cheapest; empty: it is
+  bool is_settled = true;              // whether it may be kept: false where a verdict was missing and a graph is captured
+};
+
+// The large part of what is laid out, which others share: its plan. Null: it is not kept.
+inline const void* shared_part(const LaidOut& made) { return made.is_settled ? made.plan.get() : nullptr; }
 
 // ---- What is kept ----
 
@@ -31,15 +64,11 @@ inline std::int64_t offset_of(const void* data) {
 
 // ---- Places ----
 
-// One behind the other.
-struct PlaceCount {
-  std::int64_t bytes = 0;
+using cuda::kPlaceAlignment;
+using cuda::PlaceCount;
 
-  void add(std::int64_t& place, bool is_there, std::int64_t size) {
-    place = bytes;
-    if (is_there) bytes += round_up(size, kPlaceAlignment);
-  }
-};
+// In place of a workspace where its alignment alone counts.
+inline char* nowhere() { return reinterpret_cast<char*>(std::uintptr_t(kPlaceAlignment)); }
 
 // The result of `lay_out(left)`, where `left` is the rest of the workspace limit behind `taken` bytes. Throws a WorkspaceError
 // with the least limit where that is nothing, or too little.
@@ -56,16 +85,16 @@ auto lay_out_behind(std::int64_t taken, const Options& options, const LayOut& la
 
 // Whether the product is launched with parts (cuda::with_parts): by a plan of complex products, with planes.
 inline bool has_parts(const cuda::CudaPlan& plan, const cuda::CudaLayout& layout) {
-  return plan.plan.is_complex && !layout.is_direct();
+  return plan.plan.is_complex && !layout.is_without_planes();
 }
 
 // Whether a product may be made without planes, and what else is decided beside its plan.
 struct Shaping {
-  cuda::Direct direct;
+  cuda::WithoutPlanes direct;
   DeviceForced forced{};
   cuda::OfWays factors{1, 1, 1, 1};  // of the device, over what the models say
 
-  Shaping(cuda::Direct own) : direct(own) {}
+  Shaping(cuda::WithoutPlanes own) : direct(own) {}
 };
 
 // The stages of a product without parts in so many bytes, without planes where `how` allows it. Throws WorkspaceError where
@@ -75,5 +104,29 @@ cuda::CudaLayout lay_out_stages(const cuda::CudaPlan& plan, const cuda::CudaProd
 
 // How a product is shaped on this device that may be made without planes, or may not, by what was set for it.
 Shaping shaping_on(int device, const Options& options, bool may_be_direct);
+
+// What lay_out(how) makes of the chosen plan, by the stages where the kernels without planes cannot be trusted. Kernels that it
+// does not take are not tried: that loads all of them.
+template <class LayOut>
+auto lay_out_trusted(const Device& device, const Chosen& chosen, Shaping how, cudaStream_t stream, const LayOut& lay_out) {
+  auto made = lay_out(how);
+  if (made->layout.is_without_planes() && !how.forced.direct) {
+    const Trust trust = trust_without_planes(device, stream);
+    how.direct = cuda::WithoutPlanes::never;
+    if (trust != Trust::passed) made = lay_out(how);
+    made->is_settled = trust != Trust::unknown;
+  }
+  made->steps = steps_on(device, *made->plan, stream);
+  made->fallback = chosen.fallback;
+  made->chosen = chosen.plan;
+  return made;
+}
+
+// Enqueues all turns of the product, whose stages work at `stages`. Throws cuda::LaunchError.
+void launch_turns(const LaidOut& made, const cuda::CudaProduct& product, char* stages, const Launching& how,
+                  cuda::LaunchOptions options);
+
+// Fills in the findings that all launches of it share, with a workspace of `bytes`.
+void describe(const LaidOut& made, std::int64_t bytes, DeviceFindings& found);
 
 }  // namespace ozfp4::product

@@ -1,6 +1,6 @@
 #include "product/gpu/numbering.hpp"
 
-#include "cuda/layout/size_of.hpp"
+#include "cuda/places.hpp"
 
 namespace ozfp4::product {
 

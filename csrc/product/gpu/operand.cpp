@@ -7,14 +7,12 @@
 #include "arith/multiples.hpp"
 #include "arith/narrow.hpp"
 #include "cuda/elementwise/matrices.hpp"
-#include "cuda/layout/size_of.hpp"
-#include "cuda/layout/stored.hpp"
+#include "cuda/places.hpp"
 #include "cuda/prepare.hpp"
-#include "cuda/runtime/device_guard.hpp"
+#include "cuda/runtime/device.hpp"
 #include "cuda/scale/scale.hpp"
 #include "product/gpu/layout.hpp"
 #include "product/gpu/numbering.hpp"
-#include "product/gpu/plans.hpp"
 #include "product/refusal.hpp"
 
 namespace ozfp4::product {
@@ -161,25 +159,19 @@ void add_stack(DeviceOperand& to, const std::vector<std::pair<std::int64_t, std:
                                    " are taken; a contiguous copy has one");
   }
   for (const auto& [extent, step] : fewest) {
-    to.stack.extent[to.stack.rank] = narrow<std::int32_t>(extent, "matrices of an operand");
-    to.stack.stride[to.stack.rank++] = step;
+    to.stack.add_axis(narrow<std::int32_t>(extent, "matrices of an operand"), step);
   }
-}
-
-void add_axis(DeviceOperand& to, std::int32_t extent, std::int64_t step) {
-  to.stack.extent[to.stack.rank] = extent;
-  to.stack.stride[to.stack.rank++] = step;
 }
 
 DeviceOperand encoded_form(const DeviceOperand& copy, const ToPrepare& own, const Plan& plan) {
   DeviceOperand encoded = copy;
   if (plan.is_complex && !own.is_left) {
     encoded.has_parts = true;
-    add_axis(encoded, kPair, encoded.outer_stride);
+    encoded.stack.add_axis(kPair, encoded.outer_stride);
     encoded.outer /= kPair;
     encoded.outer_stride *= kPair;
   } else if (own.is_left && own.type.is_complex && own.is_for_real) {
-    add_axis(encoded, 2, own.type.part_bytes());  // its parts are two matrices
+    encoded.stack.add_axis(2, own.type.part_bytes());  // its parts are two matrices
   }
   return encoded;
 }

@@ -13,7 +13,7 @@
 #include "cuda/layout/turns.hpp"
 #include "cuda/multiply/contract.hpp"
 #include "cuda/runtime/export.hpp"
-#include "product/gpu/choice.hpp"
+#include "product/gpu/device.hpp"
 #include "product/gpu/findings.hpp"
 #include "product/options.hpp"
 #include "product/prepared.hpp"

@@ -4,13 +4,13 @@
 
 #include "arith/narrow.hpp"
 #include "cuda/elementwise/matrices.hpp"
-#include "cuda/layout/size_of.hpp"
 #include "cuda/multiply/registry.hpp"
-#include "cuda/runtime/device_guard.hpp"
+#include "cuda/places.hpp"
+#include "cuda/runtime/device.hpp"
 #include "product/choose.hpp"
-#include "product/gpu/choice.hpp"
+#include "product/gpu/device.hpp"
+#include "product/gpu/layout.hpp"
 #include "product/gpu/numbering.hpp"
-#include "product/gpu/plans.hpp"
 
 namespace ozfp4::product {
 namespace {
@@ -66,9 +66,9 @@ DevicePlaces places_of(const Product& p, const DeviceProblem& problem) {
   DevicePlaces places;
   PlaceCount count;
   const auto add = [&](std::int64_t& place, bool is_there, std::ptrdiff_t Axis::* own, std::int64_t bytes) {
-    count.add(place, is_there, is_there ? size_of({Numbering(p.axes, own).count(), bytes}) : 0);
+    place = count.take(is_there ? size_of({Numbering(p.axes, own).count(), bytes}) : 0);
   };
-  count.add(places.zero, !problem.reads, kPlaceAlignment);
+  places.zero = count.take(problem.reads ? 0 : kPlaceAlignment);
   add(places.left, problem.copies.left, &Axis::a, problem.copies.left ? left_bytes(p) : 0);
   add(places.right, problem.copies.right, &Axis::b, problem.copies.right ? right_bytes(p) : 0);
   add(places.addend, problem.copies.addend, &Axis::addend, result_bytes(p, p.addend_part));
@@ -289,9 +289,8 @@ std::shared_ptr<DeviceProblem> lay_out(const Product& p, const Options& options,
   problem->copies = copies_of(p);
   problem->plan = find_cuda_plan(plan, inner_of(p), kernel, promise_of(p, options));
   problem->places = places_of(p, *problem);
-  auto* const nowhere = reinterpret_cast<char*>(std::uintptr_t(kPlaceAlignment));
   problem->layout = lay_out_behind(problem->places.stages, options, [&](std::int64_t left) {
-    return lay_out_stages(*problem->plan, real_product(p, *problem, nowhere), gpu, left, how);
+    return lay_out_stages(*problem->plan, real_product(p, *problem, nowhere()), gpu, left, how);
   });
   problem->places.bytes = problem->places.stages + problem->layout.bytes;
   return problem;
@@ -340,20 +339,9 @@ std::shared_ptr<const DeviceProblem> make_problem(const Product& product, const 
   const Chosen chosen = prepared != nullptr
                             ? Chosen{prepared->plan, prepared->kernel}
                             : choose(options, product.type.precision(), inner_of(product), is_paired(product), device, stream);
-  const auto& [plan, kernel, fallback] = chosen;
-  Shaping how = shaping_on(device.index, options, may_be_direct(product, options));
-  std::shared_ptr<DeviceProblem> made = lay_out(product, options, plan, kernel, device.gpu, how);
-  // Kernels that it does not take are not tried: that loads all of them.
-  if (made->layout.is_direct() && !how.forced.direct) {
-    const Trust trust = trust_without_planes(device, stream);
-    how.direct = Direct::never;
-    if (trust != Trust::passed) made = lay_out(product, options, plan, kernel, device.gpu, how);
-    made->is_settled = trust != Trust::unknown;
-  }
-  made->steps = steps_on(device, *made->plan, stream);
-  made->fallback = fallback;
-  made->chosen = plan;
-  return made;
+  return lay_out_trusted(
+      device, chosen, shaping_on(device.index, options, may_be_direct(product, options)), stream,
+      [&](const Shaping& how) { return lay_out(product, options, chosen.plan, chosen.kernel, device.gpu, how); });
 }
 
 std::shared_ptr<const DeviceProblem> find_problem(const Product& product, const Options& options, cudaStream_t stream) {
@@ -367,11 +355,10 @@ WayOfProduct way_of(const Product& given, const Options& options, cudaStream_t s
   const Product product = merged(given, kLongestExtent);
   const auto problem = find_problem(product, options, stream);
   const CudaLayout& layout = problem->layout;
-  auto* const nowhere = reinterpret_cast<char*>(std::uintptr_t(kPlaceAlignment));
   constexpr double unknown = std::numeric_limits<double>::infinity();
   OfWays times{unknown, unknown, unknown, unknown};
   if (!problem->plan->plan.is_complex) {
-    times = model_times(*problem->plan, real_product(product, *problem, nowhere), current_device().gpu);
+    times = model_times(*problem->plan, real_product(product, *problem, nowhere()), current_device().gpu);
   }
   return {way_name(layout),
           layout.scales_and_encodes,
@@ -391,7 +378,6 @@ void launch(const DeviceProblem& problem, const Product& p, const Options& optio
             bool adds) {
   const cudaStream_t stream = how.stream;
   const DevicePlaces& places = problem.places;
-  if (how.ways != nullptr) how.ways->emplace_back(way_name(problem.layout));
   if (!problem.reads) check(cudaMemsetAsync(workspace + places.zero, 0, kPlaceAlignment, stream), "cudaMemsetAsync");
   if (problem.copies.left) expand_left(p, workspace + places.left, stream);
   if (problem.copies.right) expand_right(p, problem.copies.turns_right, workspace + places.right, stream);
@@ -407,12 +393,8 @@ void launch(const DeviceProblem& problem, const Product& p, const Options& optio
   } else {
     further.repair.told = reinterpret_cast<long long*>(options.repaired);
   }
-  for (std::int64_t turn = 0; turn < problem.layout.turns.count; ++turn) {
-    further.repair.adds = adds || turn > 0;
-    const Turn own = turn_at(product, problem.layout.turns, turn);
-    launch_matmul(*problem.plan, problem.layout, own, workspace + places.stages, problem.steps, further);
-    if (how.found != nullptr) how.found->add(*problem.plan, problem.layout, own, workspace + places.stages, stream);
-  }
+  further.repair.adds = adds;
+  launch_turns(problem, product, workspace + places.stages, how, further);
   if (problem.copies.result) {
     copy_pairs(p, p.c, &Axis::c, p.type.part, workspace + places.result, true, false, stream);
   }

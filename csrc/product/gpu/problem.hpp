@@ -31,21 +31,12 @@ struct Copies {
   bool turns_left, turns_right;  // to i times the operand
 };
 
-// Calls of the same extents, strides, alignments and options share it. Immutable.
-struct DeviceProblem {
-  std::shared_ptr<const cuda::CudaPlan> plan;
-  cuda::CudaLayout layout;
+// Calls of the same extents, strides, alignments and options share it.
+struct DeviceProblem : LaidOut {
   DevicePlaces places;
-  const GemmStep* steps = nullptr;     // see steps.hpp
-  std::shared_ptr<const Plan> chosen;  // what is kept under the address of one that was passed holds it
-  std::string fallback;                // why its unit is not the cheapest; empty: it is
-  bool reads = false;                  // the operands at all
+  bool reads = false;  // the operands at all
   Copies copies{};
-  bool is_settled = true;  // whether it may be kept: false where a verdict was missing and a graph is captured
 };
-
-// The large part of a problem, which others share: its plan. Null: it is not kept.
-inline const void* shared_part(const DeviceProblem& problem) { return problem.is_settled ? problem.plan.get() : nullptr; }
 
 // All of it but the steps, which needs no device: a product by this plan and kernel on such a GPU, or without planes where
 // `direct` allows it. Throws WorkspaceError where the workspace limit is too small. Precondition: what the kernel multiplies,

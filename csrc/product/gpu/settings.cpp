@@ -7,7 +7,7 @@
 #include <mutex>
 #include <string>
 
-#include "cuda/runtime/device_guard.hpp"
+#include "cuda/runtime/device.hpp"
 #include "plan/alphabet.hpp"
 #include "product/measured.hpp"
 

@@ -25,7 +25,7 @@ struct DeviceForced {
   std::optional<std::string> tile{};
   std::optional<int> splits{};
   std::optional<bool> overlap{};
-  std::optional<cuda::Direct> direct{};
+  std::optional<cuda::WithoutPlanes> direct{};
 };
 
 // Any thread may call them.

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "cuda/elementwise/matrices.hpp"
-#include "cuda/layout/size_of.hpp"
+#include "cuda/places.hpp"
 #include "plan/cuts.hpp"
 #include "product/gpu/device.hpp"
 #include "product/gpu/layout.hpp"
@@ -53,9 +53,9 @@ SumPlaces places_of(const Product& p, const Options& options) {
   SumPlaces places;
   PlaceCount count;
   const std::int64_t matrices = p.count();
-  count.add(places.product, true, size_of({matrices, held_bytes(p)}));
-  count.add(places.rest, keeps_rest(p, options), size_of({matrices, held_bytes(p)}));
-  count.add(places.lost, p.bound.exists(), size_of({matrices, bound_bytes(p)}));
+  places.product = count.take(size_of({matrices, held_bytes(p)}));
+  places.rest = count.take(keeps_rest(p, options) ? size_of({matrices, held_bytes(p)}) : 0);
+  places.lost = count.take(p.bound.exists() ? size_of({matrices, bound_bytes(p)}) : 0);
   places.stages = count.bytes;
   return places;
 }
@@ -97,16 +97,6 @@ Extents extents_of_blocks(const Product& p, const Options& options) {
   return cut_for_copies(p.m, p.n, bytes, options.workspace_limit / 2);
 }
 
-// Fills in the findings that all blocks share.
-void describe(const DeviceBlocks& blocks, DeviceFindings& found) {
-  found.workspace = blocks.bytes;
-  const auto& problem = blocks.blocks.front().sum.product;
-  if (problem == nullptr) return;
-  found.plan = problem->chosen;
-  found.fallback = problem->fallback;
-  found.kernel = kernel_text(*problem->plan, problem->layout);
-}
-
 }  // namespace
 
 DeviceSum lay_out_sum(const Product& p, const Options& options, const FindProblem& find) {
@@ -127,10 +117,9 @@ DeviceSum lay_out_sum(const Product& p, const Options& options, const FindProble
     sum.places.bytes = std::max(sum.places.bytes, sum.places.stages + problem->places.bytes);
     return problem;
   };
-  auto* const nowhere = reinterpret_cast<char*>(std::uintptr_t(kPlaceAlignment));
   const bool has_rest = keeps_rest(p, options);
-  sum.product = found(product_in(p, sum.places, has_rest, nowhere));
-  if (has_rest) sum.rest = found(rest_in(p, sum.places, nowhere));
+  sum.product = found(product_in(p, sum.places, has_rest, nowhere()));
+  if (has_rest) sum.rest = found(rest_in(p, sum.places, nowhere()));
   return sum;
 }
 
@@ -172,7 +161,10 @@ DeviceBlocks find_blocks(const Product& p, const Options& options, cudaStream_t 
 }
 
 void launch(const DeviceBlocks& found, const Product& p, const Options& options, char* workspace, const Launching& how) {
-  if (how.found != nullptr && !found.blocks.empty()) describe(found, *how.found);
+  if (how.found != nullptr && !found.blocks.empty()) {
+    how.found->workspace = found.bytes;
+    if (const auto& problem = found.blocks.front().sum.product) describe(*problem, found.bytes, *how.found);
+  }
   for (const DeviceBlock& block : found.blocks) {
     if (how.found != nullptr) {
       how.found->counts_rows = block.at.column == 0;

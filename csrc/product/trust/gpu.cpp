@@ -12,13 +12,13 @@
 #include "arith/accuracy/capacity.hpp"
 #include "cpu/environment.hpp"
 #include "cuda/direct/direct.hpp"
-#include "cuda/fused/tile.hpp"
 #include "cuda/matmul.hpp"
-#include "cuda/multiply/gpu.hpp"
+#include "cuda/multiply/contract.hpp"
 #include "cuda/thin/thin.hpp"
+#include "cuda/tiles/tiles.hpp"
 #include "product/gpu/integers.hpp"
+#include "product/gpu/layout.hpp"
 #include "product/gpu/memory.hpp"
-#include "product/gpu/plans.hpp"
 #include "product/gpu/settings.hpp"
 #include "product/refusal.hpp"
 #include "product/trust/child.hpp"
@@ -81,7 +81,8 @@ DeviceOperand operand_at(const OperandMemory& memory, const DeviceMemory& place)
 }
 
 // By the stages of a plan, whose planes the kernel multiplies, or by one of the ways without planes.
-std::vector<double> whole_product(const Device& device, Kernel kernel, const Plan& plan, const WholeProduct& own, Direct way) {
+std::vector<double> whole_product(const Device& device, Kernel kernel, const Plan& plan, const WholeProduct& own,
+                                  WithoutPlanes way) {
   Promise promise;
   promise.accuracy = own.accuracy;
   promise.updates = own.updates;
@@ -107,8 +108,8 @@ std::vector<double> whole_product(const Device& device, Kernel kernel, const Pla
   product.result.column_stride = entry;
   product.update.is_asked = own.updates;
   product.update.factors = Update::of(1, 0);
-  const auto direct = make_direct_layout(made, product, device.gpu, INT64_MAX, {}, way);
-  if (way != Direct::never && !direct) throw std::runtime_error("the product was not made without planes");
+  const auto direct = make_layout_without_planes(made, product, device.gpu, INT64_MAX, {}, way);
+  if (way != WithoutPlanes::never && !direct) throw std::runtime_error("the product was not made without planes");
   const CudaLayout layout = direct ? *direct : make_layout(made, product, device.gpu, INT64_MAX);
   const GemmStep* const steps = steps_on(device, made, aside.stream());
   check_matmul(made, layout, product, steps, device.gpu);
@@ -144,8 +145,8 @@ Words integers_in_one_launch(const Device& device, Kernel kernel, const Words& a
   request.alphabet = Alphabet::int8;
   request.bits = integers.bits();
   request.k = k;
-  const auto problem = lay_out(integers, {}, find_plan(request, false), kernel, device.gpu, Direct::always);
-  if (!problem->layout.is_direct()) throw std::runtime_error("the integers were not multiplied in one launch");
+  const auto problem = lay_out(integers, {}, find_plan(request, false), kernel, device.gpu, WithoutPlanes::direct);
+  if (!problem->layout.is_without_planes()) throw std::runtime_error("the integers were not multiplied in one launch");
   const DeviceMemory workspace(static_cast<std::size_t>(problem->places.bytes));
   launch(*problem, integers, {}, workspace.get(), aside.stream());
   on_c.read(found.data(), aside);
@@ -161,7 +162,7 @@ void try_planes(Examination& examination, const Device& device, const GpuKernel&
     return sums_by_planes(each, own.element, [&](const PlaneProduct& planes) { return run_planes(device, kernel, planes); });
   };
   const auto multiply_whole = [&](const WholeProduct& product, const Plan& plan) {
-    return whole_product(device, kernel, plan, product, Direct::never);
+    return whole_product(device, kernel, plan, product, WithoutPlanes::never);
   };
   const Alphabet& alphabet = own.element == Element::u8 ? Alphabet::int8 : Alphabet::fp4;
   std::vector<const Alphabet*> digits;
@@ -177,11 +178,11 @@ struct Asked {
 
 // Products that need no planes in memory, and the first columns of one that is left to chains; in one launch as updates, too.
 void try_direct(Examination& examination, const Device& device, Kernel kernel, const std::vector<WholeProduct>& products,
-                Direct way, const std::vector<Asked>& asked) {
+                WithoutPlanes way, const std::vector<Asked>& asked) {
   const auto multiply = [&](const WholeProduct& product, const Plan& plan) {
     return whole_product(device, kernel, plan, product, way);
   };
-  const bool is_single = products.front().is_single, updates = way == Direct::always;
+  const bool is_single = products.front().is_single, updates = way == WithoutPlanes::direct;
   for (const WholeProduct& product : products) {
     for (const auto& [accuracy, bits] : asked) try_numbers(examination, product, accuracy, bits, updates, multiply);
   }
@@ -223,11 +224,11 @@ void try_without_planes(Examination& examination, const Device& device) {
   for (const bool is_single : {false, true}) {
     const Asked certified{Accuracy::standard, accuracy_bits(Accuracy::standard, is_single ? 24 : 53)};
     const std::vector<Asked> asked{{Accuracy::scaled, is_single ? 24 : 53}, {Accuracy::scaled, 76}, certified};
-    try_direct(examination, device, kernel, whole_products(false, is_single, kMostDirectInner), Direct::always, asked);
-    if (has_thin_kernels()) try_direct(examination, device, kernel, thin_products(is_single), Direct::thin, asked);
+    try_direct(examination, device, kernel, whole_products(false, is_single, kMostDirectInner), WithoutPlanes::direct, asked);
+    if (has_thin_kernels()) try_direct(examination, device, kernel, thin_products(is_single), WithoutPlanes::thin, asked);
   }
   try_integers(examination, device, kernel);
-  try_direct(examination, device, kernel, tile_products(kMostTileInner), Direct::tiles,
+  try_direct(examination, device, kernel, tile_products(kMostTileInner), WithoutPlanes::tiles,
              {{Accuracy::scaled, 53}, {Accuracy::scaled, 58}, in_pairs});
 }
 

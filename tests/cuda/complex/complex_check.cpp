@@ -10,7 +10,6 @@
 
 #include "arith/limbs/e2m1.hpp"
 #include "check.hpp"
-#include "cuda/layout/stored.hpp"
 #include "cuda/matmul.hpp"
 #include "cuda/prepare.hpp"
 
@@ -199,7 +198,7 @@ void check_stored(const CudaPlan& plan, const CudaProduct& product, const Gpu& g
     stored.lines = view.outer;
     stored.matrices = view.stack.count();
     const StoredLayout layout = make_stored_layout(plan, stored.matrices, stored.lines, view.inner, view.has_parts);
-    const PreparedOperand kept = take_stored(plan, stored, view);
+    const EncodedOperand kept = take_stored(plan, stored, view);
     const Planes& planes = kept.planes;
     const std::int64_t matrices = is_b ? 3 : 4;
     const char* const begin = reinterpret_cast<const char*>(planes.data);

@@ -19,9 +19,9 @@
 #include "arith/accuracy/line_facts.hpp"
 #include "arith/scale_entry.hpp"
 #include "check.hpp"
+#include "cuda/encode/encode.hpp"
 #include "cuda/encode/operands.hpp"
-#include "cuda/encode/scale_encode.hpp"
-#include "cuda/multiply/gpu.hpp"
+#include "cuda/multiply/contract.hpp"
 #include "cuda/scale/batch_facts.hpp"
 #include "cuda/scale/scale.hpp"
 

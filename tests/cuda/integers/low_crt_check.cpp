@@ -4,8 +4,7 @@
 #include <vector>
 
 #include "check.hpp"
-#include "cuda/integers/integer_plan.hpp"
-#include "cuda/integers/low_crt.hpp"
+#include "cuda/integers/integers.hpp"
 #include "plan/moduli/moduli.hpp"
 #include "plan/plan.hpp"
 

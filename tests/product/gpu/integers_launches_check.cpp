@@ -145,7 +145,7 @@ struct Twice {
 
 std::shared_ptr<const IntegerProblem> laid_out(const IntegerSum& sum, const Options& options) {
   const auto plan = plan_for(integer_plan_options(options, sum.bits()), 53, sum.product.a.inner, false, {{&Alphabet::int8, 1.0}});
-  return lay_out(sum, options, plan, cuda::Kernel::mma_copy, kPlayedGpu, cuda::Direct::where_it_pays);
+  return lay_out(sum, options, plan, cuda::Kernel::mma_copy, kPlayedGpu, cuda::WithoutPlanes::where_it_pays);
 }
 
 std::int64_t random_number() { return random_int(0, 1) == 0 ? random_int(-3, 3) : random_int(INT64_MIN, INT64_MAX); }

@@ -33,7 +33,7 @@ char* nowhere(ElementType type) { return reinterpret_cast<char*>(std::uintptr_t(
 std::shared_ptr<IntegerProblem> laid_out(const IntegerSum& integers, const Options& options, const cuda::Gpu& gpu) {
   const std::shared_ptr<const Plan> plan =
       plan_for(integer_plan_options(options, integers.bits()), 53, integers.product.a.inner, false, {{&Alphabet::int8, 1.0}});
-  return lay_out(integers, options, plan, cuda::Kernel::mma_copy, gpu, cuda::Direct::where_it_pays);
+  return lay_out(integers, options, plan, cuda::Kernel::mma_copy, gpu, cuda::WithoutPlanes::where_it_pays);
 }
 
 // Lines along K or across, with gaps between them.
@@ -76,7 +76,7 @@ void check_one() {
   if (sum.modulus == 0 && options.overflows == nullptr) sum.alpha = random_int(1, 2), sum.beta = random_int(-1, 1);
   try {
     const auto problem = laid_out(sum, options, gpu);
-    ++(problem->layout.is_direct() ? direct : staged);
+    ++(problem->layout.is_without_planes() ? direct : staged);
     const IntegerPlaces& places = problem->places;
     const IntegerProduct& p = sum.product;
     const auto words = [&](const OperandView& x) {

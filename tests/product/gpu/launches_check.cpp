@@ -197,7 +197,7 @@ DeviceSum laid_out(const Product& product, const Options& options) {
     const auto plan = plan_for(asked, own.type.precision(), inner_of(own), is_paired(own), {{&Alphabet::int8, 1.0}});
     const bool may_be_direct = asked.accuracy != Accuracy::correct && random_int(0, 1) == 0;
     return lay_out(own, asked, plan, cuda::Kernel::mma_copy, kPlayedGpu,
-                   may_be_direct ? cuda::Direct::where_it_pays : cuda::Direct::never);
+                   may_be_direct ? cuda::WithoutPlanes::where_it_pays : cuda::WithoutPlanes::never);
   });
 }
 

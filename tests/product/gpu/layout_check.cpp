@@ -11,8 +11,8 @@
 #include "cuda/multiply/schedule.hpp"
 #include "plan/choice.hpp"
 #include "plan/workspace_error.hpp"
+#include "product/gpu/layout.hpp"
 #include "product/gpu/numbering.hpp"
-#include "product/gpu/plans.hpp"
 #include "product/gpu/problem.hpp"
 #include "product/gpu/products.hpp"
 #include "product/gpu/sum.hpp"
@@ -30,7 +30,7 @@ std::shared_ptr<DeviceProblem> laid_out(const Product& product, const Options& o
   request.k = inner_of(product);
   const bool may_be_direct = options.accuracy != Accuracy::correct;
   return lay_out(product, options, find_plan(request, is_paired(product)), cuda::Kernel::mma_copy, gpu,
-                 may_be_direct ? cuda::Direct::where_it_pays : cuda::Direct::never);
+                 may_be_direct ? cuda::WithoutPlanes::where_it_pays : cuda::WithoutPlanes::never);
 }
 
 DeviceSum laid_out_sum(const Product& product, const Options& options, const cuda::Gpu& gpu) {
@@ -197,7 +197,8 @@ void check_keys(const EntryType& type) {
              found->plan == laid->plan && found->places.bytes == laid->places.bytes && found->places.left == laid->places.left &&
                  found->places.right == laid->places.right && found->places.addend == laid->places.addend &&
                  found->places.stages == laid->places.stages && found->layout.bytes == laid->layout.bytes &&
-                 found->layout.turns.count == laid->layout.turns.count && found->layout.is_direct() == laid->layout.is_direct() &&
+                 found->layout.turns.count == laid->layout.turns.count &&
+                 found->layout.is_without_planes() == laid->layout.is_without_planes() &&
                  found->copies.left == laid->copies.left && found->copies.right == laid->copies.right &&
                  found->copies.addend == laid->copies.addend && found->reads == laid->reads);
     }

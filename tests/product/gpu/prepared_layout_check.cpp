@@ -63,7 +63,8 @@ void check_one(const EntryType& type) {
       if (has_a && has_b) product.alpha = product.alpha.real();  // neither is multiplied by i
       if (has_a) product.a = {nullptr, own.m, own.k, 0, 0, false};
       if (has_b) product.b = {nullptr, own.k, own.n, 0, 0, false};
-      const DevicePlaces places = lay_out(product, options, a.plan, cuda::Kernel::mma_copy, kGpu, cuda::Direct::never)->places;
+      const DevicePlaces places =
+          lay_out(product, options, a.plan, cuda::Kernel::mma_copy, kGpu, cuda::WithoutPlanes::never)->places;
       report("the places of a product " + text_of(own), places.stages % 256 == 0 && places.stages < places.bytes);
       if (has_a && has_b) report("no copies " + text_of(own), places.left == places.addend);
     }
@@ -101,7 +102,7 @@ void check_lines() {
       Product product = part_of(gram, columns);
       product.prepared_a = &left;
       product.prepared_b = &right;
-      const auto problem = lay_out(product, options, chosen.plan, chosen.kernel, kGpu, cuda::Direct::never);
+      const auto problem = lay_out(product, options, chosen.plan, chosen.kernel, kGpu, cuda::WithoutPlanes::never);
       report("a block " + name, problem->places.stages == 0 && problem->places.bytes > 0);
     }
   } catch (const std::exception& error) {
@@ -123,7 +124,7 @@ LaidOutGram lay_out_gram(std::int64_t n, std::int64_t k, Accuracy accuracy) {
   const Chosen chosen{plan_of(options, 53, k, false), cuda::Kernel::mma_copy};
   const FindBlock find = [&](const Product& block) {
     DeviceSum sum;
-    sum.product = lay_out(block, options, chosen.plan, chosen.kernel, kGpu, cuda::Direct::never);
+    sum.product = lay_out(block, options, chosen.plan, chosen.kernel, kGpu, cuda::WithoutPlanes::never);
     return DeviceBlocks{{{{0, block.m, 0, block.n}, sum}}, sum.product->places.bytes};
   };
   const std::optional<KeptLines> lines = KeptLines::of(gram, options, chosen, {0, kGpu});

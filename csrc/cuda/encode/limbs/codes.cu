@@ -1,6 +1,6 @@
 // The kernels of limbs as E2M1 codes, for GPUs that multiply those.
 #include "cuda/encode/launch.cuh"
-#include "cuda/encode/scale_encode_launch.cuh"
+#include "cuda/encode/scale_encode.cuh"
 
 namespace ozfp4::cuda {
 

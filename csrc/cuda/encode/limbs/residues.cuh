@@ -12,8 +12,7 @@
 
 #include "cuda/encode/group.cuh"
 #include "cuda/encode/residue_bytes.hpp"
-#include "cuda/multiply/ptx/byte_mma.cuh"
-#include "cuda/multiply/ptx/hold.cuh"
+#include "cuda/multiply/ptx/warp.cuh"
 
 namespace ozfp4::cuda {
 

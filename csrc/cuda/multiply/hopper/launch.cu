@@ -8,19 +8,18 @@ namespace ozfp4::cuda::hopper {
 namespace {
 
 template <bool kSigned>
-struct Variants {
-  static constexpr int kCount = kTileShapes;
-  template <int kShape>
-  static void start(const MultiplyParams& params, const LaunchConfig& how) {
-    using Own = Config<kGeometry[kShape].m, kGeometry[kShape].n, kSigned>;
+void start_variant(const MultiplyParams& params, TileShape shape, const LaunchConfig& how) {
+  with_shape(std::make_integer_sequence<int, kTileShapes>(), shape, [&](auto number) {
+    constexpr TileGeometry tile = kGeometry[number()];
+    using Own = Config<tile.m, tile.n, kSigned>;
     start_config<Own>(gemm_kernel<Own>, params, how);
-  }
-};
+  });
+}
 
 }  // namespace
 
 void start(const MultiplyParams& params, TileShape shape, Element element, const LaunchConfig& how) {
-  (is_signed(element) ? start_variant<Variants<true>> : start_variant<Variants<false>>)(shape, params, how);
+  is_signed(element) ? start_variant<true>(params, shape, how) : start_variant<false>(params, shape, how);
 }
 
 }  // namespace ozfp4::cuda::hopper

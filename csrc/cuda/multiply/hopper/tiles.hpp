@@ -30,7 +30,7 @@ constexpr int stage_count(int m, int n) {
   return fits < 8 ? fits : 8;
 }
 
-// Launches whose blocks are kept together at the same time, see hopper/wave_gate.cuh.
+// Launches whose blocks are kept together at the same time, see WaveGate.
 inline constexpr int kWaveSlots = 64;
 
 constexpr KernelTile make_tile(TileShape shape) {

@@ -10,8 +10,7 @@
 
 #include "arith/limbs/e2m1.hpp"
 #include "cuda/multiply/contract.hpp"
-#include "cuda/multiply/ptx/byte_mma.cuh"
-#include "cuda/multiply/ptx/signed_byte_mma.cuh"
+#include "cuda/multiply/ptx/warp.cuh"
 
 namespace ozfp4::cuda::mma_sync {
 

@@ -54,9 +54,9 @@ double clocks(const KernelRow& row, const GemmShape& shape, const TileChoice& ch
   const Rates rates = rates_of(gpu.capability);
   const Work work = count_work(shape, tile.m, tile.n, choice.splits, element);
   const double entries = static_cast<double>(tile.m) * tile.n;
-  const double rate = row.is_stand_in ? 400 : element == Element::e2m1 ? rates.fp4_macs : rates.byte_macs;
+  const double rate = row.has(kIsStandIn) ? 400 : element == Element::e2m1 ? rates.fp4_macs : rates.byte_macs;
   const double multiply = entries * block_entries(element) / (rate * efficiency(tile, rate));
-  const double load = std::max(128.0 * (tile.m + tile.n) / rates.l2_bytes, shared_clocks(tile, !row.loads_by_tma));
+  const double load = std::max(128.0 * (tile.m + tile.n) / rates.l2_bytes, shared_clocks(tile, !row.has(kLoadsByTma)));
 
   // Blocks on one multiprocessor share its tensor cores; one alone cannot keep them busy.
   const auto waves = static_cast<double>(ceil_div(work.tiles, static_cast<std::int64_t>(gpu.multiprocessors) * tile.blocks));

@@ -9,7 +9,7 @@
 #include "cuda/multiply/mma_sync/atom.cuh"
 #include "cuda/multiply/mma_sync/epilogue.cuh"
 #include "cuda/multiply/mma_sync/loader.cuh"
-#include "cuda/multiply/ptx/ldmatrix.cuh"
+#include "cuda/multiply/ptx/warp.cuh"
 #include "cuda/multiply/walk/steps.cuh"
 
 namespace ozfp4::cuda::mma_sync {

@@ -8,22 +8,18 @@ namespace ozfp4::cuda::mma_sync {
 namespace {
 
 template <class Atom>
-struct Variants {
-  static constexpr int kCount = kShapeCount;
-  template <int kShape>
-  static void start(const MultiplyParams& params, const LaunchConfig& how) {
-    constexpr WarpShape shape = kShapes[kShape];
-    using Own =
-        Config<Atom, OZFP4_LOADER, shape.m, shape.n, shape.warps_m, shape.warps_n, shape.row_bytes, shape.stages, shape.blocks>;
+void start_variant(const MultiplyParams& params, TileShape shape, const LaunchConfig& how) {
+  with_shape(std::make_integer_sequence<int, kShapeCount>(), shape, [&](auto number) {
+    constexpr WarpShape tile = kShapes[number()];
+    using Own = Config<Atom, OZFP4_LOADER, tile.m, tile.n, tile.warps_m, tile.warps_n, tile.row_bytes, tile.stages, tile.blocks>;
     start_config<Own>(gemm_kernel<Own>, params, how);
-  }
-};
+  });
+}
 
 }  // namespace
 
 void OZFP4_START(const MultiplyParams& params, TileShape shape, Element element, const LaunchConfig& how) {
-  (is_signed(element) ? start_variant<Variants<OZFP4_ATOM<true>>> : start_variant<Variants<OZFP4_ATOM<false>>>)(shape, params,
-                                                                                                                how);
+  (is_signed(element) ? start_variant<OZFP4_ATOM<true>> : start_variant<OZFP4_ATOM<false>>)(params, shape, how);
 }
 
 }  // namespace ozfp4::cuda::mma_sync

@@ -12,14 +12,12 @@
 #include <cuda/ptx>
 
 #include "cuda/code.hpp"
+#include "cuda/multiply/ptx/warp.cuh"
 
 namespace ozfp4::cuda::ptx {
 
 namespace toolkit = ::cuda::ptx;
 
-__device__ __forceinline__ std::uint32_t shared_address(const void* pointer) {
-  return static_cast<std::uint32_t>(__cvta_generic_to_shared(pointer));
-}
 __device__ __forceinline__ std::uint64_t* barrier_at(std::uint32_t address) {
   return static_cast<std::uint64_t*>(__cvta_shared_to_generic(address));
 }

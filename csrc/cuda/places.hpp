@@ -1,8 +1,10 @@
-// Sizes of what may be larger than any memory.
+// Sizes of what may be larger than any memory, and places in a workspace.
 #pragma once
 
 #include <cstdint>
 #include <initializer_list>
+
+#include "arith/multiples.hpp"
 
 namespace ozfp4::cuda {
 
@@ -18,5 +20,18 @@ inline std::int64_t size_of(std::initializer_list<std::int64_t> factors) {
   }
   return product;
 }
+
+inline constexpr std::int64_t kPlaceAlignment = 256;
+
+// Places one behind the other; `bytes` is the end of the last.
+struct PlaceCount {
+  std::int64_t bytes = 0;
+
+  std::int64_t take(std::int64_t size) {
+    const std::int64_t place = bytes;
+    bytes = round_up(bytes + size, kPlaceAlignment);
+    return place;
+  }
+};
 
 }  // namespace ozfp4::cuda

@@ -5,13 +5,13 @@
 
 #include "arith/wide/round_wide.hpp"
 #include "cuda/direct/limb_sums.hpp"
-#include "cuda/fused/tile_product.cuh"
 #include "cuda/reconstruct/certify/entry.cuh"
 #include "cuda/reconstruct/certify/segment.cuh"
 #include "cuda/reconstruct/lines.cuh"
 #include "cuda/reconstruct/round_fast.hpp"
+#include "cuda/tiles/product.cuh"
 
-namespace ozfp4::cuda::fused {
+namespace ozfp4::cuda::tiles {
 
 // A warp's entries: lines of the block, and where the first one's result is.
 template <class K>
@@ -148,4 +148,4 @@ __device__ __forceinline__ void patch(const TileShared<K>& shared, const TilePar
   }
 }
 
-}  // namespace ozfp4::cuda::fused
+}  // namespace ozfp4::cuda::tiles

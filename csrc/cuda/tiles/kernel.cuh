@@ -6,9 +6,9 @@
 
 #include "cuda/code.hpp"
 #include "cuda/dependent_launch.cuh"
-#include "cuda/fused/tile_finish.cuh"
+#include "cuda/tiles/finish.cuh"
 
-namespace ozfp4::cuda::fused {
+namespace ozfp4::cuda::tiles {
 
 // What is kept of sixteen entries of a line until all of it is known: where nothing is certified the largest upper word decides
 // nearly always.
@@ -218,4 +218,4 @@ __global__ void __launch_bounds__(K::Threads, tile_blocks<K>()) tile_kernel(cons
   }
 }
 
-}  // namespace ozfp4::cuda::fused
+}  // namespace ozfp4::cuda::tiles

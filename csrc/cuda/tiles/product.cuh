@@ -3,11 +3,10 @@
 
 #include <cstdint>
 
-#include "cuda/fused/tile_encode.cuh"
-#include "cuda/multiply/ptx/ldmatrix.cuh"
-#include "cuda/multiply/ptx/signed_byte_mma.cuh"
+#include "cuda/multiply/ptx/warp.cuh"
+#include "cuda/tiles/encode.cuh"
 
-namespace ozfp4::cuda::fused {
+namespace ozfp4::cuda::tiles {
 
 inline constexpr int kPart = 64;  // entries along K whose limbs of B are in registers at a time
 
@@ -79,4 +78,4 @@ __device__ __forceinline__ void multiply_limbs(const Fragments<K>& fragments, in
   }
 }
 
-}  // namespace ozfp4::cuda::fused
+}  // namespace ozfp4::cuda::tiles

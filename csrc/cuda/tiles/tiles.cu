@@ -3,15 +3,15 @@
 #include <cstdint>
 
 #include "arith/multiples.hpp"
-#include "cuda/fused/tile.hpp"
-#include "cuda/fused/tile_kernel.cuh"
 #include "cuda/launch.hpp"
 #include "cuda/line_order.hpp"
+#include "cuda/tiles/kernel.cuh"
+#include "cuda/tiles/tiles.hpp"
 
 namespace ozfp4::cuda {
 namespace {
 
-using namespace fused;
+using namespace tiles;
 
 // For many tiles; and for so few that more and smaller ones fill the device.
 using Square64 = Shape<64, 64, 64, 256>;

@@ -1,12 +1,11 @@
-#include "product/gpu/stream_memory.hpp"
+#include "product/gpu/memory.hpp"
 
 #include <map>
 #include <utility>
 #include <vector>
 
-#include "cuda/runtime/stream.hpp"
+#include "cuda/runtime/device.hpp"
 #include "cuda/stages.hpp"
-#include "product/gpu/memory.hpp"
 #include "product/refusal.hpp"
 
 namespace ozfp4::product {

@@ -10,10 +10,10 @@
 #include <type_traits>
 
 #include "arith/limbs/signed_bytes.hpp"
-#include "cuda/direct/own_lines.cuh"
+#include "cuda/direct/place.cuh"
 #include "cuda/reconstruct/reconstruct.hpp"
 
-namespace ozfp4::cuda::fused {
+namespace ozfp4::cuda::tiles {
 
 using direct::Place;
 using direct::Source;
@@ -92,4 +92,4 @@ struct alignas(128) TileShared : std::conditional_t<K::Certifies, CertifyingLine
   TileLine line[K::Lines];
 };
 
-}  // namespace ozfp4::cuda::fused
+}  // namespace ozfp4::cuda::tiles

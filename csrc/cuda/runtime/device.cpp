@@ -1,14 +1,11 @@
-#include "cuda/runtime/device_guard.hpp"
+#include "cuda/runtime/device.hpp"
 
 #include <stdexcept>
 #include <string>
 
 namespace ozfp4::cuda {
-namespace {
 
-// The driver's function, found at run time so that nothing links libcuda; null where there is none.
-template <class Function>
-Function* driver_function(const char* name) {
+void* find_driver_function(const char* name) {
   void* function = nullptr;
   cudaDriverEntryPointQueryResult found = cudaDriverEntryPointSymbolNotFound;
 #if CUDART_VERSION >= 12050
@@ -16,15 +13,13 @@ Function* driver_function(const char* name) {
 #else
   const cudaError_t error = cudaGetDriverEntryPoint(name, &function, cudaEnableDefault, &found);
 #endif
-  return reinterpret_cast<Function*>(error == cudaSuccess && found == cudaDriverEntryPointSuccess ? function : nullptr);
+  return error == cudaSuccess && found == cudaDriverEntryPointSuccess ? function : nullptr;
 }
 
-decltype(&cuCtxSetCurrent) set_current() {
+static decltype(&cuCtxSetCurrent) set_current() {
   static const auto function = driver_function<decltype(cuCtxSetCurrent)>("cuCtxSetCurrent");
   return function;
 }
-
-}  // namespace
 
 void check(cudaError_t error, const char* what) {
   if (error == cudaSuccess) return;
@@ -43,6 +38,24 @@ DeviceGuard::DeviceGuard(int device) {
 
 DeviceGuard::~DeviceGuard() {
   if (has_changed_) set_current()(previous_);
+}
+
+int attribute_of(int device, cudaDeviceAttr attribute) {
+  int value = 0;
+  check(cudaDeviceGetAttribute(&value, attribute, device), "cudaDeviceGetAttribute");
+  return value;
+}
+
+std::int64_t stream_id(cudaStream_t stream, int device) {
+  const DeviceGuard guard(device);
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+  unsigned long long id = 0;
+  if (cudaStreamIsCapturing(stream, &status) != cudaSuccess || status != cudaStreamCaptureStatusNone ||
+      cudaStreamGetId(stream, &id) != cudaSuccess) {
+    cudaGetLastError();  // of the queries: the caller then does without the number
+    return -1;
+  }
+  return static_cast<std::int64_t>(id);
 }
 
 }  // namespace ozfp4::cuda

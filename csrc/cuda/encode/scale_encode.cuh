@@ -8,6 +8,7 @@
 
 #include "cuda/dependent_launch.cuh"
 #include "cuda/encode/block.cuh"
+#include "cuda/encode/launch.cuh"
 #include "cuda/scale/block_cluster.cuh"
 #include "cuda/scale/settle.cuh"
 #include "cuda/scale/slots.cuh"
@@ -103,10 +104,10 @@ __global__ void __launch_bounds__(kEncodeThreads, kEncodeBlocks<Kind, Words>)
   wait_for_previous_kernel();
   __syncthreads();
   load_tile<T>(encode, place, tile);
-  ptx::commit_copies();
+  commit_copies();
   fill_units(shared.units, encode);
   fill_table<Kind>(shared.table, limb_table, shared_table_entries<Kind>(encode.table_entries));
-  ptx::wait_copies<0>();
+  wait_copies<0>();
   __syncthreads();
 
   // ---- Scale
@@ -141,6 +142,46 @@ __global__ void __launch_bounds__(kEncodeThreads, kEncodeBlocks<Kind, Words>)
   for (std::uint32_t first = take_groups(next_groups); first < groups; first = take_groups(next_groups)) {
     encode_group<T, Kind, Words>(encode, place, tile, shared, encode.units, first + lane);
   }
+}
+
+// ---- The launch ------------------------------------------------------------------------------------------------------------
+
+// A launch for operands that are cut.
+struct ScaleEncodeLaunch {
+  const EncodePlan& plan;
+  ScaleEncodeArguments& arguments;
+  ElementType type;
+  bool has_records, overlap_previous;
+  cudaStream_t stream;
+  bool only_asks;  // whether the device holds a cluster: nothing is launched
+};
+
+template <class T, EncodeKind Kind, int Words, class State>
+bool launch_kernel(const ScaleEncodeLaunch& how) {
+  ScaleEncodeArguments& arguments = how.arguments;
+  set_plan(arguments.encode, how.plan);
+  LaunchConfig config(Stage::scale_encode, nullptr, kEncodeThreads, how.stream, how.overlap_previous);
+  config.grid = dim3(arguments.encode.tiles);
+  config.shared_bytes = scale_encode_shared_bytes<Kind, Words, State>(arguments);
+  config.cluster_blocks = arguments.cluster_blocks;
+  const auto kernel = scale_encode_kernel<T, Kind, Words, State>;
+  if (how.only_asks) return holds_cluster(kernel, config);
+  arguments.encode.has_fast_fp64 = current_device(config.stage).has_fast_fp64;
+  launch(kernel, config, arguments, table_of<Kind>(how.plan));
+  return true;
+}
+
+// By the kernels of the words that FP64 entries of 53 bits and FP32 ones of 24 take; false where the plan has others, or the
+// device holds no cluster. None counts rounded entries: integers of which those count are longer.
+template <EncodeKind Kind>
+bool scale_and_encode(const ScaleEncodeLaunch& how) {
+  const bool is_double = how.type == ElementType::float64;
+  if (how.plan.words != (is_double ? 2 : 1)) return false;
+  if (is_double) {
+    return how.has_records ? launch_kernel<double, Kind, 2, ShortRecordedState>(how)
+                           : launch_kernel<double, Kind, 2, LineState>(how);
+  }
+  return how.has_records ? launch_kernel<float, Kind, 1, ShortRecordedState>(how) : launch_kernel<float, Kind, 1, LineState>(how);
 }
 
 }  // namespace ozfp4::cuda

@@ -3,12 +3,12 @@
 
 #include <cstdint>
 
-#include "cuda/fused/split_integer.hpp"
-#include "cuda/fused/tile_shape.cuh"
 #include "cuda/reconstruct/columns.cuh"
 #include "cuda/reconstruct/lines.cuh"
+#include "cuda/tiles/shape.cuh"
+#include "cuda/tiles/split_integer.hpp"
 
-namespace ozfp4::cuda::fused {
+namespace ozfp4::cuda::tiles {
 
 // Where the block works. Worked out anew wherever it is asked for, so that nothing is kept in registers for it: the compiler does
 // not see that it is the same.
@@ -132,4 +132,4 @@ __device__ __forceinline__ void encode_unit(TileShared<K>& shared, double (&x)[k
   store_limbs<K, 4>(high, target);
 }
 
-}  // namespace ozfp4::cuda::fused
+}  // namespace ozfp4::cuda::tiles
