@@ -66,7 +66,7 @@ add_library(ozfp4_cuda STATIC
 target_link_libraries(ozfp4_cuda PUBLIC ozfp4_cpu CUDA::cudart_static)
 set(hidden POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden CUDA_VISIBILITY_PRESET hidden)
 set_target_properties(ozfp4_cuda PROPERTIES ${hidden})
-# Of the host's code in sources for nvcc; on a GPU the functions themselves say what is rounded.
+# The rule for the host's code in sources for nvcc; on a GPU the functions themselves say what is rounded.
 set(cuda_rounds_products -Xcompiler=-ffp-contract=off -DOZFP4_ROUNDS_PRODUCTS)
 set(cuda_warnings -Wall,-Wextra$<$<BOOL:${OZFP4_WERROR}>:,-Werror>)
 # NDEBUG in every build type: an assertion inside the main loop makes ptxas serialise the wgmma instructions.
@@ -88,13 +88,13 @@ function(add_cuda_part name architectures)
   target_sources(ozfp4_cuda PRIVATE $<TARGET_OBJECTS:${name}>)
 endfunction()
 
-# What is laid out in one way for 8.0 and in another for 8.6 and 8.9.
+# The sources that are laid out in one way for 8.0 and in another for 8.6 and 8.9.
 add_cuda_part(ozfp4_cuda_shaped "${CMAKE_CUDA_ARCHITECTURES}"
   csrc/cuda/encode/limbs/residues.cu
   csrc/cuda/encode/limbs/tables.cu
   csrc/cuda/encode/scale_encode.cu
   csrc/cuda/tiles/tiles.cu)
-# What writes E2M1 codes, for the targets whose multiply kernels take them.
+# The sources that write E2M1 codes, for the targets whose multiply kernels take them.
 set(writes_codes ${CMAKE_CUDA_ARCHITECTURES})
 if(NOT OZFP4_STAND_INS)
   list(FILTER writes_codes INCLUDE REGEX "^(100|103|120)[af]")

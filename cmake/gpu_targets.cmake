@@ -5,7 +5,7 @@ find_program(OZFP4_NVIDIA_SMI nvidia-smi)
 # on 8.9 as well, and that for 8.9 would be the same.
 set(all_gpu_targets 80 86-real 90a-real 100f-real 120f-real)
 
-# Those of this machine; none where it shows none.
+# The targets of this machine; none where it shows none.
 function(find_machine_targets result)
   set(capabilities "")
   if(OZFP4_NVIDIA_SMI)

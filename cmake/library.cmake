@@ -13,7 +13,7 @@ add_library(ozfp4 SHARED $<TARGET_OBJECTS:ozfp4_c_api>)
 target_link_libraries(ozfp4 PRIVATE $<BUILD_INTERFACE:ozfp4_c_api> $<BUILD_INTERFACE:${product_of_build}>)
 target_include_directories(ozfp4 INTERFACE $<BUILD_INTERFACE:${CMAKE_CURRENT_SOURCE_DIR}/include>
                                            $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
-# What the map names is exported, and nothing else: of the C++ standard library's templates neither.
+# Only what the map names is exported; the C++ standard library's templates are not.
 set(map "${CMAKE_CURRENT_SOURCE_DIR}/cmake/ozfp4.map")
 target_link_options(ozfp4 PRIVATE "LINKER:--version-script=${map}" LINKER:--no-undefined LINKER:-z,relro LINKER:-z,now)
 set_target_properties(ozfp4 PROPERTIES VERSION ${OZFP4_VERSION} SOVERSION ${major} LINK_DEPENDS "${map}")

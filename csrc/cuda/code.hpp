@@ -1,4 +1,4 @@
-// What the code of a kernel holds that really runs. That is no question of the device: PTX of sm_80, compiled by the driver for
+// This header says which code of a kernel really runs. The device does not decide it: PTX of sm_80, compiled by the driver for
 // an sm_90, is code in which everything that __CUDA_ARCH__ >= 900 guards was left out when the PTX was made.
 #pragma once
 
@@ -18,7 +18,7 @@ struct CodeVersion {
   int ptx = 0, binary = 0;
 };
 
-// What device code has under OZFP4_IS_SM90_CODE alone.
+// Device code has these under OZFP4_IS_SM90_CODE alone.
 enum class CodeFeature : std::uint8_t {
   clusters,          // cuda/scale/block_cluster.cuh
   dependent_launch,  // waits for the kernel before it: cuda/dependent_launch.cuh

@@ -10,7 +10,7 @@
 namespace ozfp4::cuda {
 namespace {
 
-// What is known of a kernel on a device.
+// The facts of a kernel on a device.
 struct KernelFacts {
   CodeVersion code;
   int shared_limit = 0;                         // on dynamic shared memory, in bytes; only ever raised

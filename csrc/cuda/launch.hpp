@@ -1,5 +1,5 @@
 // The only place that launches kernels: shared memory, clusters, overlap with the kernel before, and errors that name the stage.
-// What a launch may use is what the kernel's code has (cuda/code.hpp), whatever the device could do.
+// A launch may use what the kernel's code has (cuda/code.hpp), whatever the device could do.
 #pragma once
 
 #include <cuda_runtime_api.h>

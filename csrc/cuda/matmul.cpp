@@ -178,7 +178,7 @@ void multiply_whole(const Run& run, const ReconstructJob& job, const Certificati
   }
 }
 
-// What is the same of repair and settle.
+// The members that repair and settle share.
 void set_repair(RepairJob& repair, const Run& run, const ReconstructJob& job, const Certification& certification,
                 const DeviceUpdate& update, bool starts_report) {
   repair.result = job.result;

@@ -1,5 +1,5 @@
-// What the stages hand to each other: values that say where things lie in device memory. An operand's are its own, so that one
-// that was scaled and encoded earlier meets any other.
+// The values that the stages hand to each other: they say where things lie in device memory. An operand's are its own, so
+// that one that was scaled and encoded earlier meets any other.
 #pragma once
 
 #include <cstdint>
@@ -30,14 +30,14 @@ struct ScaledOperand {
   }
 };
 
-// What scale decides once it has seen all lines of both operands, for the stages behind it: one, on the device.
+// The decisions of scale once it has seen all lines of both operands, for the stages behind it: one, on the device.
 struct Verdict {
   int units_used;  // the count that the PrefixRule chooses
   int is_certain;  // 1: their lines certify all entries (arith/accuracy/certificate.hpp); 0: nobody knows
 };
 
-// What encode leaves: [plane][matrix][line][pitch] bytes; the pointer and all strides multiples of 16, the pitch at least the
-// bytes of K entries, rounded up to 16. Entries beyond K up to the next multiple of 16 are written too, as 0.
+// The planes that encode leaves: [plane][matrix][line][pitch] bytes; the pointer and all strides multiples of 16, the pitch at
+// least the bytes of K entries, rounded up to 16. Entries beyond K up to the next multiple of 16 are written too, as 0.
 struct Planes {
   std::uint8_t* data = nullptr;
   std::int64_t pitch = 0, matrix_stride = 0, plane_stride = 0;

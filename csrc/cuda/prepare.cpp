@@ -10,7 +10,7 @@ namespace {
 // From matrix to matrix in bytes: a product begins at any of them, and kernels read 128 aligned bytes at once.
 std::int64_t matrix_stride(std::int64_t lines, std::int64_t pitch) { return round_up(lines * pitch, 128); }
 
-// Those that have planes, see DeviceOperand::encoded.
+// The operands that have planes, see DeviceOperand::encoded.
 std::int64_t encoded_matrices(std::int64_t matrices, bool has_parts) { return has_parts ? matrices / kPair : matrices; }
 
 }  // namespace

@@ -36,10 +36,10 @@ Planes planes_from(const Planes& planes, std::int32_t line, std::int32_t inner);
 EncodedOperand place_operand(const CudaPlan& plan, const CudaLayout& layout, const OperandPlace& place,
                              const DeviceOperand& operand, std::int32_t lines, char* workspace);
 
-// What encode is told of lines of every matrix and of entries along K.
+// Encode is told this of lines of every matrix and of entries along K.
 EncodeJob encode_job(const EncodedOperand& operand, Range lines, Range inners);
 
-// Those of a turn, prepared as its walk goes along; what is kept of an operand is taken as it lies.
+// The operands of a turn, prepared as its walk goes along; what is kept of an operand is taken as it lies.
 class Preparation {
  public:
   Preparation(const CudaPlan& plan, const CudaLayout& layout, const Turn& turn, char* workspace);

@@ -20,7 +20,7 @@ struct StageEvents {
   cudaEvent_t after_scale = nullptr, after_encode = nullptr, after_multiply = nullptr;
 };
 
-// Those of scale, then those of repair.
+// The counters of scale, then those of repair.
 inline constexpr std::int64_t kCounterBytes = kScaleCounterBytes + kRepairCounterBytes;
 
 struct LaunchOptions {

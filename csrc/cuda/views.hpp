@@ -47,7 +47,7 @@ struct DeviceOperand {
   // B of a complex product: the first axis of the stack is that of the even and the odd columns (plan/plan.hpp, kPair).
   bool has_parts = false;
 
-  // What encode takes of it: of such parts, which have the same scales, the first alone.
+  // The parts that encode takes of it: of such parts, which have the same scales, the first alone.
   DeviceOperand encoded() const {
     DeviceOperand first = *this;
     if (has_parts) first.stack = stack.without_first();
@@ -67,7 +67,7 @@ struct DeviceResult {
   std::int32_t b_step[kMaxStackRank] = {0, 0, 0, 0};
 };
 
-// What a product is added to: alpha A B + beta C. C, of the result's extents and stack, is read where its data is not null, else
+// The update of a product, alpha A B + beta C. C, of the result's extents and stack, is read where its data is not null, else
 // beta is 0; it may be the result itself, whose entries are read before they are written.
 struct DeviceUpdate {
   bool is_asked = false;

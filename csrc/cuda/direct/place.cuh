@@ -31,7 +31,7 @@ __device__ __forceinline__ Source source_of(const DeviceOperand& view, std::int3
           min(most, end - first)};
 }
 
-// What scale finds of line number `at` of the block, of A's rows and then of B's columns.
+// Keeps what scale finds of line number `at` of the block, of A's rows and then of B's columns.
 template <bool Records, class Shared>
 __device__ __forceinline__ void settle(Shared& shared, const CapacityRule& how, const Found& found, int at) {
   const OwnLine line = cuda::settle<Records>(found, how);

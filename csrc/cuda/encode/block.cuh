@@ -1,4 +1,4 @@
-// What a block needs to encode tiles, and how it encodes one.
+// A block of encode: its shared memory, and how it encodes a tile.
 #pragma once
 
 #include <cstdint>

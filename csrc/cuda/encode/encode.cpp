@@ -172,7 +172,7 @@ const char* find_job_error(const EncodeJob& job, EncodeKind kind) {
   return nullptr;
 }
 
-// Of 64 bits; null for entries of other types.
+// The error of integers of 64 bits; null for entries of other types.
 const char* find_integer_error(const EncodeJob& job, const EncodePlan& plan) {
   const ElementType type = job.operand.view.type;
   if (job.lines == 0 || is_float(type) || type == ElementType::int8) return nullptr;

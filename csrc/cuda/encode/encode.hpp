@@ -48,7 +48,7 @@ struct EncodeUnit {
 
 inline constexpr int kMaxTableEntries = 3344;  // of the 37 moduli of the longest FP4 plan
 
-// What encode needs to know of a plan; built once per plan on the host, read by the kernel from its parameters.
+// The constants of a plan that encode needs; built once per plan on the host, read by the kernel from its parameters.
 struct EncodePlan {
   EncodeKind kind = EncodeKind::residues;
   int units = 0;  // moduli, or twice as many of pairs; 1 or 2 for int8_limbs; 0 for digits
@@ -100,7 +100,7 @@ const char* find_encode_error(const EncodePlan& plan, const EncodeJob& a, const 
 bool can_scale_and_encode(const EncodePlan& plan, const DeviceOperand& one, bool has_records = false);
 bool can_scale_and_encode(const EncodePlan& plan, const DeviceOperand& a, const DeviceOperand& b, bool has_records = false);
 
-// What launch_scale and launch_encode of all lines of the operands leave, and the planes beyond the prefix as well. With
+// Leaves what launch_scale and launch_encode of all lines of the operands leave, and the planes beyond the prefix as well. With
 // clear_counters the launch may also start while the stream's latest work ends (programmatic dependent launch). Neither
 // synchronises nor allocates; may be captured. Throws LaunchError. Precondition: what find_scale_error, find_encode_error and
 // can_scale_and_encode have nothing against.

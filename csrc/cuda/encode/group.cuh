@@ -110,7 +110,7 @@ __device__ __forceinline__ void take_group(const std::int64_t (&x)[kGroup], Elem
   }
 }
 
-// Those of more than two words.
+// Integers of more than two words.
 template <int Words, class T>
 __device__ __forceinline__ void scale_group(const T (&x)[kGroup], int shift, bool has_fast_fp64, WideInt<Words> (&v)[kGroup]) {
   if constexpr (Words == 3) {

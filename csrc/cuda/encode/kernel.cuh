@@ -70,14 +70,14 @@ __global__ void __launch_bounds__(kEncodeThreads, kEncodeBlocks<Kind, Words, Cou
   fill_units(shared.units, arguments);
   fill_table<Kind>(shared.table, limb_table, shared_table_entries<Kind>(arguments.table_entries));
 
-  // What the previous kernel may still be writing is not read before this wait: everything, or what scale leaves.
+  // Nothing that the previous kernel may still be writing is read before this wait: everything, or what scale leaves.
   if (!arguments.reads_early) wait_for_previous_kernel();
   std::uint32_t next = blockIdx.x;
   find_tile(arguments, next, place_at(0));
 
   // Every round starts to load the next tile and encodes the current one (the first round has none). One barrier ends the
   // encoding of the previous tile and publishes the next one's addresses, the other publishes the current tile's entries.
-  // Of three places none is written while a slower thread may still read it.
+  // There are three places, so that none is written while a slower thread may still read it.
   int units = arguments.units;
   std::uint32_t place = kPlaces - 1, stage = 1;
   for (bool is_first = true;; is_first = false) {

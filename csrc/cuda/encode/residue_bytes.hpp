@@ -63,7 +63,7 @@ struct ByteModulus {
   std::uint32_t weight[Words] = {};  // w_0, w_1, ... as bytes
 };
 
-// What integers of fewer words need of the constants made for them.
+// The part that integers of fewer words need of the constants made for them.
 template <int Words, int Room>
 OZFP4_HD ByteModulus<Words> leading_words(const ByteModulus<Room>& constants) {
   ByteModulus<Words> leading;

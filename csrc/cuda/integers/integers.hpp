@@ -58,7 +58,7 @@ OZFP4_HD bool fits_type(std::uint64_t low, double estimate, int bits, bool has_s
 // Weights of all prefixes together, what fits a kernel's parameters.
 inline constexpr int kMaxIntegerWeights = 1000;
 
-// Of every prefix, count = 1 .. all: its weights begin at first_weight(count).
+// The constants of every prefix, count = 1 .. all: its weights begin at first_weight(count).
 struct IntegerPlan {
   int all = 0;
   Modulo modulo;                     // 0: integers are reduced modulo 2^64

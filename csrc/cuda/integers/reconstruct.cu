@@ -42,7 +42,7 @@ static_assert(sizeof(Parameters<Keeps::checked>) <= 32764, "the parameters of on
 
 struct Nothing {};
 
-// What a thread sums up of its entries.
+// The sums that a thread keeps of its entries.
 template <Keeps Kind>
 struct Sums {
   std::conditional_t<Kind == Keeps::modulo, Unsigned128, std::uint64_t> value[kEntries] = {};
@@ -85,7 +85,7 @@ __device__ __forceinline__ void sum_planes(Sums<Kind>& sums, const Parameters<Ki
   }
 }
 
-// What the result keeps of an entry.
+// The part of an entry that the result keeps.
 template <Keeps Kind>
 __device__ __forceinline__ std::uint64_t kept(const Sums<Kind>& sums, int e, const Parameters<Kind>& p, int count) {
   const std::uint64_t quotient = low_quotient(sums.top[e]), period = p.period[count - 1];

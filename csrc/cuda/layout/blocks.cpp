@@ -26,7 +26,7 @@ constexpr std::int32_t kShortSide = 64;     // the smallest tile
 
 constexpr std::int64_t kNorms = round_up(sizeof(Verdict), 8);  // from a verdict to the two norms that it was made of
 
-// What is tried: which part of the product the workspace is for.
+// The cut that is tried: which part of the product the workspace is for.
 struct Cut {
   Turns turns;
   std::int32_t rows, columns, inners;
@@ -68,8 +68,8 @@ void check_splits(const ForcedChoice& forced, const Schedule& schedule, bool is_
                               (is_whole_k ? "" : ", as its workspace has room for pieces of K alone"));
 }
 
-// Of all of K: beside the planes of a whole K next to nothing, beside those of a short piece of a long one more than these, and
-// then there are none.
+// Masks of all of K: beside the planes of a whole K next to nothing, beside those of a short piece of a long one more than
+// these, and then there are none.
 void place_masks(const DeviceOperand& a, const DeviceOperand& b, int planes, CudaLayout& layout, PlaceCount& places) {
   const std::int64_t a_bytes = size_of({kMaskUnitBytes, mask_units(a.inner), a.stack.count(), layout.rows});
   const std::int64_t b_bytes = size_of({kMaskUnitBytes, mask_units(b.inner), b.stack.count(), layout.columns});
@@ -80,7 +80,7 @@ void place_masks(const DeviceOperand& a, const DeviceOperand& b, int planes, Cud
   layout.b_masks = places.take(b_bytes);
 }
 
-// What scale leaves of the lines of both operands.
+// Places for what scale leaves of the lines of both operands.
 void place_lines(const CudaPlan& plan, const Turn& turn, CudaLayout& layout, PlaceCount& places) {
   layout.verdict = places.take(kNorms + 2 * 8);
   layout.a.norm = layout.verdict + kNorms;
@@ -109,7 +109,7 @@ std::int64_t kept_bytes(const CudaPlan& plan, std::int64_t stack, const CudaLayo
   return size_of({plan.promise.precision == 53 ? 8 : 4, stack, layout.rows, layout.out_pitch});
 }
 
-// Those operands of which nothing is kept.
+// The operands of which nothing is kept.
 bool can_scale_and_encode(const CudaPlan& plan, const Turn& turn) {
   const EncodePlan& encode = plan.encode;
   const bool has_records = plan.promise.has_records();
@@ -172,7 +172,7 @@ CudaLayout layout_for(const CudaPlan& plan, const CudaProduct& product, const Gp
   return layout;
 }
 
-// What scale leaves of the lines, and the list of what repair is to do.
+// Places for what scale leaves of the lines, and for the list of what repair is to do.
 CudaLayout layout_without_planes(const CudaPlan& plan, const Turn& turn, const Turns& turns, const ForcedChoice& forced,
                                  Way way) {
   CudaLayout layout;
@@ -197,7 +197,7 @@ double blocks_of(std::int64_t lines, std::int64_t k) {
          static_cast<double>(k) / 8;
 }
 
-// What of a cut exceeds the numbers that the kernels count in; nullptr where nothing does.
+// Names the extent of a cut that exceeds the numbers that the kernels count in; nullptr where nothing does.
 const char* find_limit(const CudaPlan& plan, const CudaProduct& product, const CudaLayout& layout) {
   const Turn turn = turn_at(product, layout.turns, 0);
   const Schedule& schedule = layout.pieces.empty() ? plan.schedule : layout.pieces[0];
@@ -271,7 +271,7 @@ std::optional<CudaLayout> make_layout_without_planes(const CudaPlan& plan, const
                                                      std::int64_t cap, const ForcedChoice& forced, WithoutPlanes direct,
                                                      const OfWays& factors) {
   const Turns turns = longest_turns(product);
-  // What is too long make_layout refuses.
+  // make_layout refuses what is too long.
   if (turns.count != 1 || std::max(product.a.outer, product.b.outer) > kLongestExtent) return std::nullopt;
   const Turn turn = turn_at(product, turns, 0);
   const Way way = find_way(plan, product, turn, gpu, direct, factors);

@@ -66,7 +66,7 @@ struct Range {
   std::int32_t first, count;
 };
 
-// What one launch of multiply takes: a block of the output and a piece of K.
+// The share of one launch of multiply: a block of the output and a piece of K.
 struct Block {
   Range rows, columns, inners;
 };

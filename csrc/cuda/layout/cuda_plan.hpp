@@ -69,7 +69,7 @@ struct CudaPlan {
 // promise; std::length_error where `k` is too long.
 CudaPlan make_cuda_plan(const Plan& plan, int k, Kernel kernel, const Promise& promise = {});
 
-// What multiply has to do by a schedule for `matrices` products of m x k by k x n limbs of a plane; `may_split`: the range of K
+// The work of multiply by a schedule for `matrices` products of m x k by k x n limbs of a plane; `may_split`: the range of K
 // may be cut, where the schedule allows it. Throws std::length_error where the matrices exceed an int.
 GemmShape gemm_shape(const Schedule& schedule, std::int32_t m, std::int32_t n, std::int32_t k, std::int64_t matrices,
                      bool may_split, const Gpu& gpu);

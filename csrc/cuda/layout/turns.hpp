@@ -32,7 +32,7 @@ struct CudaProduct {
   DeviceResult result;          // likewise
   std::vector<StackAxis> axes;  // row-major; every extent >= 1
   DeviceResult second = {};     // what the promise has beside the result, likewise
-  // Of a complex plan the views are of the even columns of B and of the results, and this axis, of extent 2, leads to the odd
+  // In a complex plan the views are of the even columns of B and of the results, and this axis, of extent 2, leads to the odd
   // ones.
   std::optional<StackAxis> parts = {};
   StoredOperand stored_a = {}, stored_b = {};

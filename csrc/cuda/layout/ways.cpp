@@ -26,8 +26,8 @@ constexpr double kCertifiedEntries = 0.6, kCertifiedLines = 400, kCertifiedResul
 constexpr std::int32_t kLongestAtOnce = 8192;  // K of scale and encode in one launch
 constexpr double kBytesOfFit = 8 + 15;         // of an entry, read and written
 
-// Of the schedule, what multiply does for random operands: their norms are below the bound by some bits, and certified products
-// have moduli to spare for others.
+// The part of the schedule that multiply does for random operands: their norms are below the bound by some bits, and certified
+// products have moduli to spare for others.
 GemmShape used(GemmShape shape, const CudaPlan& plan) {
   if (!plan.plan.prefix_allowed) return shape;
   const double k = std::log2(std::max(plan.k, 1)), bits = plan.promise.counts_rounded() ? plan.promise.precision : plan.bits;

@@ -15,7 +15,7 @@ namespace ozfp4::cuda {
 // way.
 enum class WithoutPlanes : std::uint8_t { never, where_it_pays, direct, thin, tiles };
 
-// What makes a product.
+// A way to make a product.
 enum class Way : std::uint8_t { stages, direct, thin, tiles };
 
 // A number for each way to make a product.

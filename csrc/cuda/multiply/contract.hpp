@@ -127,7 +127,7 @@ inline Gpu gpu_of(int device) {
           number(cudaDevAttrMultiProcessorCount), number(cudaDevAttrMaxSharedMemoryPerBlockOptin)};
 }
 
-// What whoever hunts a wrong bit decides in place of the cost model; what is empty is chosen.
+// Choices that whoever hunts a wrong bit makes in place of the cost model, which makes those that are empty.
 struct ForcedChoice {
   std::optional<TileShape> shape;
   std::optional<int> splits;
@@ -141,7 +141,7 @@ OZFP4_CUDA_EXPORT const char* kernel_name(Kernel kernel);
 OZFP4_CUDA_EXPORT std::vector<TileShape> kernel_tiles(Kernel kernel);
 TileShape tile_of(Kernel kernel, const std::string& name);
 
-// What a kernel multiplies and stores.
+// The kinds of numbers that a kernel multiplies and stores.
 bool takes_codes(Kernel kernel);
 bool stores_residues_only(Kernel kernel);
 

@@ -1,5 +1,5 @@
-// What the kernels' cost models share. Each says in clocks what a launch takes; multiply/registry.cpp takes the tile that
-// takes least.
+// The parts that the kernels' cost models share. Each says in clocks what a launch takes; multiply/registry.cpp takes the tile
+// that takes least.
 #pragma once
 
 #include <algorithm>
@@ -31,7 +31,7 @@ inline Work count_work(const GemmShape& shape, int tile_m, int tile_n, int split
   return work;
 }
 
-// Of the shorter one of computing and moving bytes, what the longer one does not hide.
+// The part of the shorter one of computing and moving bytes that the longer one does not hide.
 inline constexpr double kOverlapCost = 0.15;
 
 inline double launch_clocks(double start, double compute, double memory, double overlap_cost = kOverlapCost) {

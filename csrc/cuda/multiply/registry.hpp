@@ -20,7 +20,7 @@ struct KernelTile {
 
 struct KernelRow;
 
-// What the kernels of a folder have in common.
+// The traits and functions that the kernels of a folder have in common.
 struct KernelFamily {
   const KernelTile* tiles;
   int tile_count;
@@ -41,7 +41,7 @@ struct KernelFamily {
   }
 };
 
-// What a kernel multiplies and stores: bytes, signed or not, residues, digits and int32 (enum Action), but for these.
+// A kernel multiplies and stores bytes, signed or not, residues, digits and int32 (enum Action), but for these.
 enum KernelTrait : unsigned {
   kTakesCodes = 1,          // E2M1 codes instead of bytes
   kTakesUnsignedBytes = 2,  // alone

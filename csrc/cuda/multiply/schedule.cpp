@@ -13,7 +13,7 @@
 namespace ozfp4 {
 namespace {
 
-// What an accumulator may hold before a fold.
+// The largest magnitude that an accumulator may hold before a fold.
 std::int64_t limit_of(Element element) {
   return element == Element::e2m1 ? kFp32Exact : element == Element::s8 ? kSignedFoldExact : kInt32Exact;
 }
@@ -24,7 +24,7 @@ std::int64_t round_down(std::int64_t x, std::int64_t multiple) { return x / mult
 void add_chain(Schedule& schedule, const Group& group, int unit, int k, std::int64_t max_product) {
   const std::int64_t limit = limit_of(schedule.element);
   const auto modulus = static_cast<std::uint32_t>(group.modulus);
-  // What a fold leaves: a residue below m, times a multiplier below m.
+  // A fold leaves a residue below m, times a multiplier below m.
   const std::int64_t start_limit = group.modulus * group.modulus;
   const std::int64_t longest = round_down((limit - start_limit) / max_product, block_entries(schedule.element));
   std::int64_t held = 0;

@@ -13,7 +13,7 @@
 
 namespace ozfp4 {
 
-// What an entry of a plane is.
+// The kind of number that an entry of a plane is.
 enum class Element : std::uint8_t {
   u8,    // residue, 0 .. 255
   s8,    // limb, -128 .. 127
@@ -24,12 +24,13 @@ constexpr int entries_per_byte(Element element) { return element == Element::e2m
 constexpr std::int64_t row_bytes(Element element, std::int64_t k) {
   return (k + entries_per_byte(element) - 1) / entries_per_byte(element);
 }
-// Of M, N and K: leaves room in 32 bits for an extent rounded up to whole tiles or blocks, or a few of them beyond.
+// The most that M, N and K may be: it leaves room in 32 bits for an extent rounded up to whole tiles or blocks, or a few of
+// them beyond.
 inline constexpr std::int32_t kLongestExtent = INT32_MAX - 4095;
 // K ranges and splits are cut at multiples of this: 128 bytes.
 constexpr int block_entries(Element element) { return 128 * entries_per_byte(element); }
 
-// What happens to the accumulator after the K loop of a step. r = acc mod modulus in [0, modulus).
+// The treatment of the accumulator after the K loop of a step. r = acc mod modulus in [0, modulus).
 enum class Action : std::uint8_t {
   carry_on,       // nothing: the next step accumulates on top
   fold,           // acc = r * multiplier
@@ -68,7 +69,7 @@ inline constexpr int kMaxUnits = 128;  // two for each of kMaxModuli, and room
 // K may be cut into so many ranges whose outputs are summed afterwards.
 inline constexpr int kMaxSplits = 64;
 
-// What whoever walks a schedule reads. Steps of unit u are [unit_begin[u], unit_begin[u + 1]).
+// The parts of a schedule that whoever walks it reads. Steps of unit u are [unit_begin[u], unit_begin[u + 1]).
 struct ScheduleView {
   Element element = Element::u8;
   std::uint32_t product_bound = 0;  // largest |a * b| of two limbs: 255 * 255, 144, ...
@@ -99,9 +100,9 @@ struct Schedule {
   }
 };
 
-// Of `k` entries of the planes. Schemes I and II and INT8 products, for the fp4 and int8 alphabets; INT8 products are of bytes.
-// Throws std::length_error, naming the limit, where `k` exceeds what a GPU can sum exactly. `whole_k`: of the product of which
-// these are `k` entries, the others being added to its outputs; scheme I has the digits for it.
+// The schedule for `k` entries of the planes. Schemes I and II and INT8 products, for the fp4 and int8 alphabets; INT8 products
+// are of bytes. Throws std::length_error, naming the limit, where `k` exceeds what a GPU can sum exactly. `whole_k`: of the
+// product of which these are `k` entries, the others being added to its outputs; scheme I has the digits for it.
 Schedule make_schedule(const Plan& plan, Element element, int k, int whole_k);
 inline Schedule make_schedule(const Plan& plan, Element element, int k) { return make_schedule(plan, element, k, k); }
 

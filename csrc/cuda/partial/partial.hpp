@@ -23,10 +23,9 @@ struct PieceLines {
   std::int32_t lines = 0, first = 0, count = 0;
 };
 
-// What the verdict of a product says is what all pieces of its lines say together. Each of these throws std::invalid_argument
-// with the stage and the reason where a stage does not take what it is given, and LaunchError; they neither synchronise nor
-// allocate. Precondition: a plan of moduli that is not complex, for this piece's entries along K; extents >= 1; on the current
-// device.
+// The verdict of a product says what all pieces of its lines say together. Each of these throws std::invalid_argument with the
+// stage and the reason where a stage does not take what it is given, and LaunchError; they neither synchronise nor allocate.
+// Precondition: a plan of moduli that is not complex, for this piece's entries along K; extents >= 1; on the current device.
 
 // `operand`: scaled as the whole lines are, with shifts and, where the promise has any, records, whose `rounded` grows by what is
 // rounded here if the accuracy is "correct", and stays as it is if not.

@@ -22,7 +22,7 @@ struct Line {
   }
 };
 
-// What the infinities met so far: products above 0, below 0, or both where a product is a NaN.
+// The products that the infinities have made so far: above 0, below 0, or both where a product is a NaN.
 inline constexpr std::uint32_t kPlus = 1, kMinus = 2, kBoth = kPlus | kMinus;
 
 __device__ __forceinline__ bool is_infinite(double x) { return magnitude_bits(x) == kInfinityBits<double>; }

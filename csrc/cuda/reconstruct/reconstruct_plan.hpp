@@ -1,4 +1,4 @@
-// What the reconstruct kernels need to know of a plan: constants of the wide integers, and the weights of the residues or
+// The facts of a plan that the reconstruct kernels need: constants of the wide integers, and the weights of the residues or
 // digits in the form of the kernels that serve it.
 //
 // The short form: integers of at most 192 bits from at most 32 residues. The sum over the residues is a small matrix product:
@@ -53,7 +53,7 @@ struct ReconstructPlan {
   bool is_long() const { return row_steps == 0; }
 };
 
-// Those of a prefix of the short form, whose integers have Words words.
+// The constants of a prefix of the short form, whose integers have Words words.
 template <int Words>
 ColumnConstants<Words> column_constants(const ReconstructPlan& plan, int prefix) {
   const auto& from = plan.constants[prefix];

@@ -1,4 +1,4 @@
-// What a warp of the short form knows before its first row: scale exponents and flags, and the constants of the prefix in use;
+// A warp of the short form knows this before its first row: scale exponents and flags, and the constants of the prefix in use;
 // then two neighbours of a row: columns to integers, to results, to memory.
 #pragma once
 
@@ -13,7 +13,7 @@
 
 namespace ozfp4::cuda::short_form {
 
-// What a lane knows of the scale exponents and flags: those of its entries' columns, and lane i those of the i-th last row.
+// The scale exponents and flags that a lane knows: those of its entries' columns, and lane i those of the i-th last row.
 template <int Vec>
 struct LaneScales {
   std::int32_t row_shift = 0, column_shift[Vec] = {};

@@ -1,5 +1,5 @@
-// What the kernels of the short form are made for, and what they are given: their shape, their parameters, their shared memory,
-// and which rows and columns a warp works on.
+// The kernels of the short form: their shape, their parameters, their shared memory, and which rows and columns a warp works
+// on.
 #pragma once
 
 #include <algorithm>
@@ -51,7 +51,7 @@ struct Cover {
   std::int32_t blocks_x, blocks_y;
 };
 
-// What the kernels are given where they certify.
+// The parameters of the kernels where they certify.
 struct CertifyParameters {
   Certification certification;
   std::int64_t listed_step;  // words from one row of a warp to the next

@@ -78,7 +78,7 @@ __device__ __forceinline__ std::uint32_t find_meeting(const MaskChunk (&mask)[2]
   return found;
 }
 
-// Of a thread: bit 4 i + j stands for the row y + 16 i and the column x + 16 j, x and y as in dense.cuh.
+// A thread's bits: bit 4 i + j stands for the row y + 16 i and the column x + 16 j, x and y as in dense.cuh.
 __device__ __forceinline__ std::uint32_t own_listed(const Shared& shared, int slot) {
   const int x = static_cast<int>(threadIdx.x % 16), y = static_cast<int>(threadIdx.x / 16);
   std::uint32_t own = 0;

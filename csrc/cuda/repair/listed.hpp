@@ -7,7 +7,7 @@
 
 namespace ozfp4::cuda {
 
-// Of one launch of repair, or of settle (cuda/standard); zero before reconstruct and after it.
+// The counts of one launch of repair, or of settle (cuda/standard); zero before reconstruct and after it.
 struct RepairCounts {
   unsigned long long listed;    // raised by reconstruct
   unsigned long long exact;     // raised by repair: entries that double-double arithmetic did not settle
@@ -27,7 +27,7 @@ struct RepairReport {
   unsigned long long listed, exact, disjoint;
 };
 
-// What the caller of a product asked of repair.
+// The caller of a product asks this of repair.
 struct RepairOrder {
   // Where the device stores how many were repaired; null: nobody asks.
   long long* told = nullptr;

@@ -12,8 +12,8 @@
 
 namespace ozfp4::cuda {
 
-// Of lines whose largest exponent lies in this range entries are taken as they are: products of the largest entries of two lines
-// stay above 2^-200, far above the 2^-600 that an unsafe dot product may lose.
+// Entries of lines whose largest exponent lies in this range are taken as they are: products of the largest entries of two
+// lines stay above 2^-200, far above the 2^-600 that an unsafe dot product may lose.
 inline constexpr int kLeastPlainExponent = -100;
 // Nonzero entries from here on are multiples of 2^(kDotFloor / 2), whatever their 53 bits are.
 inline constexpr double kLeastSafeEntry = 0x1p-428;
@@ -99,7 +99,7 @@ __device__ __forceinline__ double take_entry(double x, double first, double seco
   return y;
 }
 
-// Those of a matrix of an operand, from line `first` on.
+// The lines of a matrix of an operand, from line `first` on.
 __device__ __forceinline__ RepairLines lines_of(const ScaledOperand& operand, std::int32_t matrix, std::int64_t first) {
   return {operand.view.data + StackIndex{matrix}.offset(operand.view.stack) + first * operand.view.outer_stride,
           operand.record + matrix * std::int64_t(operand.view.outer) + first, operand.view.outer_stride,

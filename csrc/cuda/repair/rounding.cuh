@@ -1,5 +1,5 @@
-// What becomes of the sum of the products of an entry: it is rounded, or it is the product of an update. The kernels take one of
-// the two classes.
+// The sum of the products of an entry has one of two ends: it is rounded, or it is the product of an update. The kernels take
+// one of the two classes.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ struct PlainRounding {
                                                  int exponent, T& value) {
     return settle(dot, bound, exponent, job.rounding, value);
   }
-  // Of resolved digits; `room` has kScaledDigits words.
+  // Rounds resolved digits; `room` has kScaledDigits words.
   static __device__ __forceinline__ T of_digits(const RepairJob& job, const Entry&, const std::int64_t* digit, std::uint32_t*) {
     return round_digits<T>(digit, job.rounding);
   }

@@ -1,4 +1,4 @@
-// What a block of repair shares, and how it finds the listed entries of some tiles.
+// The shared memory of a block of repair, and how it finds the listed entries of some tiles.
 #pragma once
 
 #include <cstdint>

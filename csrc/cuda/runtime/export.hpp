@@ -1,4 +1,4 @@
-// What other libraries may call of the one that holds the kernels.
+// Marks what other libraries may call of the one that holds the kernels.
 #pragma once
 
 // Marks the functions that ozfp4._cuda calls. libozfp4_cuda exports them, and beside them what cmake/ozfp4_cuda.map names;

@@ -39,7 +39,7 @@ struct ScaleOperand {
   ElementType type;
 };
 
-// What all blocks share. This and the tickets are zero before the launch and after it.
+// The memory that all blocks share. This and the tickets are zero before the launch and after it.
 struct ScaleTotals {
   std::uint32_t largest_sum[2];  // bits of the largest LineSum::sum of each operand; nonnegative floats order like integers
   std::uint32_t blocks_done;     // of those that report
@@ -67,7 +67,7 @@ inline int reference_capacity(const CapacityRule& rule) {
   return rule.accuracy == Accuracy::scaled ? rule.bits : kMostExactBits / 2 + 1;
 }
 
-// Of a launch that takes these operands; without the blocks.
+// The report of a launch that takes these operands; without the blocks.
 inline NormReport norm_report(const Operands<ScaledOperand>& operands, const CapacityRule& capacity, const PrefixChoice& choice,
                               void* totals) {
   NormReport norms{};
@@ -84,7 +84,7 @@ inline NormReport norm_report(const Operands<ScaledOperand>& operands, const Cap
   return norms;
 }
 
-// What becomes of a line whose record is asked for.
+// The rule for a line whose record is asked for.
 struct LineRule {
   LineRecord* record[2];
   CapacityRule capacity;

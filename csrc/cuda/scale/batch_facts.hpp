@@ -85,7 +85,7 @@ OZFP4_HD void add_odd_batch(FactsOf<Sum>& facts, const T (&x)[N]) {
 template <class Sum, class T, int N>
 OZFP4_HD void add_batch(FactsOf<Sum>& facts, const T (&x)[N], std::uint32_t largest) {
   using Format = FloatFormat<T>;
-  // Of a normal number with this field: exponent = field + below, weight of its significand's last bit = field + last.
+  // For a normal number with this field: exponent = field + below, weight of its significand's last bit = field + last.
   constexpr int below = Format::min_exponent - 1, last = below - (Format::precision - 1);
   constexpr int fraction_bits = UpperWord<T>::fraction_bits;
   std::uint32_t fields = 0, lowest = UINT32_MAX, least_upper = UINT32_MAX, least_low = UINT32_MAX;

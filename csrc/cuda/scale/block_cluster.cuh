@@ -44,7 +44,7 @@ __device__ __forceinline__ void write_to_block(const void* at, std::uint32_t blo
 #endif
 }
 
-// What arrives in a block from those of its cluster is counted by a barrier in its shared memory: unlike the barrier of the
+// Arrivals in a block from those of its cluster are counted by a barrier in its shared memory: unlike the barrier of the
 // cluster it waits for nothing else that is on its way to memory.
 class Inbox {
  public:

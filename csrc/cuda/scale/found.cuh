@@ -15,7 +15,7 @@ namespace ozfp4::cuda {
 template <bool Records>
 using StateOf = std::conditional_t<Records, ShortRecordedState, LineState>;
 
-// Of no entry, to begin with. The last three are ShortFacts', where lines have records.
+// The facts of no entry, to begin with. The last three are ShortFacts', where lines have records.
 struct alignas(16) Found {
   std::int32_t head = kNoExponent * 4;  // exponent * 4 + special flags
   std::uint32_t lowest = kNoLowest + kFactBias, nonzeros = 0, exponent_sum = 0;

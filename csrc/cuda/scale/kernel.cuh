@@ -40,7 +40,7 @@ __device__ __forceinline__ State sum_strip(const ScaleOperand& operand, const Sc
   return combine_slots(state, operand.slots, role);
 }
 
-// What another block has left.
+// Reads what another block has left.
 template <class State>
 __device__ __forceinline__ PackedState<State> load_partial(const ScaleOperand& operand, std::uint64_t at) {
   PackedState<State> packed;

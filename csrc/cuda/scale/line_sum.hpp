@@ -1,5 +1,5 @@
-// What the scale stage keeps of a line on a GPU: its largest exponent and an upper bound of its sum of squares, relative
-// to that exponent, in FP32 with every step rounded up. So  sum x^2 <= sum * 2^(2 exponent)  holds at all times.
+// The facts of a line that the scale stage keeps on a GPU: its largest exponent and an upper bound of its sum of squares,
+// relative to that exponent, in FP32 with every step rounded up. So  sum x^2 <= sum * 2^(2 exponent)  holds at all times.
 #pragma once
 
 #include <cmath>

@@ -40,7 +40,8 @@ std::int64_t scale_scratch_bytes(const DeviceOperand& a, const DeviceOperand& b)
 // after it. Launches that share them must not run at the same time.
 inline constexpr std::int64_t kScaleCounterBytes = 65536;
 
-// What code of this build runs on the current device: that of scale, which is made for every GPU that the build is for.
+// The version of this build's code that runs on the current device: that of scale, which is made for every GPU that the build
+// is for.
 OZFP4_CUDA_EXPORT CodeVersion built_code();
 
 // nullptr where launch_scale takes the operands, else the reason: float64 or float32, int64 or uint64 where the rule says so;

@@ -84,7 +84,7 @@ struct ExtremesReport<RecordedStateOf<Sum>> {
   }
 };
 
-// What a block's threads find of its lines, in its shared memory.
+// The facts that a block's threads find of its lines, in its shared memory.
 template <class State>
 struct BlockReport {
   std::uint32_t largest_sum;  // bits of the largest LineSum::sum

@@ -1,6 +1,5 @@
-// What becomes of the entries of "standard" that reconstruct lists, those that the lines alone do not certify: the magnitudes
-// are asked (certifies_magnitude), and what they do not certify either becomes a chain of fused multiply-adds
-// (arith/accuracy/chain.hpp).
+// Settles the entries of "standard" that reconstruct lists, those that the lines alone do not certify: the magnitudes are asked
+// (certifies_magnitude), and what they do not certify either becomes a chain of fused multiply-adds (arith/accuracy/chain.hpp).
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -25,7 +24,7 @@ constexpr std::int64_t magnitude_room(std::int64_t matrices, std::int64_t lines,
 }
 
 // The list may have entries that the lines certify; it has none of lines with NaN or infinity, and none whose C is not finite.
-// What the magnitudes certify is kept as it was stored, or taken from `kept` where the job has an update.
+// An entry that the magnitudes certify is kept as it was stored, or taken from `kept` where the job has an update.
 struct SettleJob : RepairJob {
   KeptValues kept;
   // Room for the magnitudes of the block's lines, those of A and then those of B, a byte an entry at magnitude_pitch, and behind
@@ -33,9 +32,9 @@ struct SettleJob : RepairJob {
   // all tiles are asked, a list of entries takes the place of the magnitudes.
   char* magnitudes = nullptr;
   bool has_exact_list = false;  // of chains alone, and all of them
-  // Of a real form, made as the transpose of the complex product that was asked for: imaginary parts, the odd columns or where B
-  // has_parts the matrices of the second, take the two products of each pair along K in the other order. Precondition: K is even
-  // then.
+  // For a real form, made as the transpose of the complex product that was asked for: imaginary parts, the odd columns or where
+  // B has_parts the matrices of the second, take the two products of each pair along K in the other order. Precondition: K is
+  // even then.
   bool exchanges_pairs = false;
 };
 

@@ -14,14 +14,14 @@ namespace ozfp4::cuda::thin {
 
 static_assert(2 * kPairs <= kBalancedProducts<3> && 2 * kPairs <= kBalancedProducts<2>, "a thread's sums hold its products");
 
-// Of two tiles, in turns: so one barrier a tile is enough.
+// Two tiles, in turns: so one barrier a tile is enough.
 struct Shared {
   Found of_warp[2][kMostRows * kWarps];
   Found of_block[2][kMostRows * kMostClusterBlocks];
   std::uint32_t sum[2][kMostRows * kMostThinLines * kDigitPitch];  // where lines are neighbours
 };
 
-// What is known anyway, asked again: while a thread multiplies, its entries and sums take the registers.
+// These facts are known anyway and asked again: while a thread multiplies, its entries and sums take the registers.
 __device__ __forceinline__ std::int32_t thread_again() {
   std::int32_t thread;
   asm volatile("mov.u32 %0, %%tid.x;" : "=r"(thread));
@@ -100,7 +100,7 @@ __device__ __forceinline__ void load(T (&x)[2 * kPairs], const Place& place, con
   }
 }
 
-// What its threads find of a line, in all of them.
+// The facts that its threads find of a line, in all of them.
 template <bool Certifies, bool AlongK, class T>
 __device__ __forceinline__ Found find_line(Shared& shared, const Arguments& p, const Role& role, const T (&x)[2 * kPairs],
                                            std::uint32_t rank, int turn) {

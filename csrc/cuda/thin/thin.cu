@@ -55,7 +55,7 @@ LaunchConfig in_clusters(const ThinCut& cut, LaunchConfig config) {
   return config;
 }
 
-// Of a kernel that certifies: the others need no more.
+// Asks for a kernel that certifies: the others need no more.
 template <class T>
 bool device_holds(const ThinCut& cut) {
   return cut.cluster == 1 || holds_cluster(kernel_for<T, true>(cut), in_clusters(cut, {}));

@@ -45,7 +45,7 @@ struct Finishing {
   int first;  // column of the warp's
   char* own;  // the result of entry 0
 
-  // Of the warp's.
+  // Row and column in the warp's part.
   __device__ __forceinline__ int row(int e) const { return static_cast<int>(threadIdx.x) % 32 / 4 + 8 * (e / 2); }
   __device__ __forceinline__ int column(int e) const { return first + 2 * static_cast<int>(threadIdx.x % 4) + e % 2; }
   // Lines of the block.

@@ -10,8 +10,8 @@
 
 namespace ozfp4::cuda::tiles {
 
-// What is kept of sixteen entries of a line until all of it is known: where nothing is certified the largest upper word decides
-// nearly always.
+// The part that is kept of sixteen entries of a line until all of it is known: where nothing is certified the largest upper
+// word decides nearly always.
 template <bool Certifies>
 struct UnitState {
   using Kept = Found;
@@ -74,7 +74,7 @@ __device__ __forceinline__ void share_state(TileShared<K>& shared, const double 
   states_of(shared)[unit.chunk * K::Lines + unit.line] = exists ? State::of(x) : typename State::Kept();
 }
 
-// What scale finds of the block's lines, from the states of their units. All threads call it.
+// Does for the block's lines what scale does, from the states of their units. All threads call it.
 template <class K>
 __device__ __forceinline__ void settle_lines(TileShared<K>& shared, const TileParameters& p) {
   const int at = static_cast<int>(threadIdx.x);
@@ -94,7 +94,7 @@ __device__ __forceinline__ void encode_lines(TileShared<K>& shared, const TilePa
     const bool is_b = u >= K::UnitsOfA;
     return load_unit(x, choose(is_b, sources), own_unit<K>(u, is_b, p.runs_along_k[is_b]), p.job.a.view.inner, p.has_pairs[is_b]);
   };
-  // Of the block's lines; worked out anew wherever it is asked for, so that nothing is kept in registers for it.
+  // A unit among the block's lines; worked out anew wherever it is asked for, so that nothing is kept in registers for it.
   const auto unit_of = [&](int u) {
     const bool is_b = u >= K::UnitsOfA;
     const Unit unit = own_unit<K>(u, is_b, p.runs_along_k[is_b]);

@@ -78,7 +78,7 @@ struct TileLine {
         special(static_cast<std::uint8_t>(line.special)) {}
 };
 
-// What certifying takes more.
+// The bytes that certifying takes more.
 template <class K>
 struct CertifyingLines {
   LineRecord record[K::Lines];

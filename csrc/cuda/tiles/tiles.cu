@@ -87,8 +87,8 @@ std::size_t room_of_code() {
   return code.ptx < 90 ? kRoomOfSm80Code : SIZE_MAX;
 }
 
-// What kernels of a shape take on an H200, in microseconds, of 7 limbs and with certificates: one tile a multiprocessor at most,
-// as many as are there at a time, and each further round of them.
+// The time that kernels of a shape take on an H200, in microseconds, of 7 limbs and with certificates: one tile a
+// multiprocessor at most, as many as are there at a time, and each further round of them.
 struct Times {
   double one, full, round;
   int at_a_time;  // tiles a multiprocessor

@@ -43,12 +43,12 @@ inline const void* shared_part(const GramProblem& problem) {
 // The launches of a product, by lines that are kept where its operands are prepared.
 using FindBlock = std::function<DeviceBlocks(const Product& block)>;
 
-// Of what `find` finds. Lines are kept where they may be, and all of it takes a workspace that is small, or little more than the
-// blocks by themselves. `least_columns`: of a block; 0: by what pays.
+// Lays out what `find` finds. Lines are kept where they may be, and all of it takes a workspace that is small, or little more
+// than the blocks by themselves. `least_columns`: of a block; 0: by what pays.
 GramProblem lay_out_gram(const Product& gram, const std::optional<KeptLines>& lines, const FindBlock& find,
                          std::int64_t least_columns = 0);
 
-// Of the current device; blocks that were found for such a matrix before are found again. Throws as find_problem.
+// The layout for the current device; blocks that were found for such a matrix before are found again. Throws as find_problem.
 std::shared_ptr<const GramProblem> find_gram(const Product& gram, const Options& options, std::int64_t least_columns,
                                              cudaStream_t stream);
 

@@ -16,7 +16,7 @@
 
 namespace ozfp4::product {
 
-// What a product takes of its workspace: operands as integers of 64 bits, the product before the sum, the rest.
+// The parts of a product's workspace: operands as integers of 64 bits, the product before the sum, the rest.
 struct IntegerPlaces {
   std::int64_t a = 0, b = 0, product = 0, stages = 0, bytes = 0;
 };

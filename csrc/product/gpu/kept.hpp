@@ -1,4 +1,4 @@
-// What is made for calls and kept for those like them.
+// Things that are made for calls and kept for those like them.
 #pragma once
 
 #include <cstddef>
@@ -42,8 +42,8 @@ class Kept {
   Kept(const Kept&) = delete;
   Kept& operator=(const Kept&) = delete;
 
-  // What was made for the key, or is made now by make(), without the lock, as that may wait for a device: of what several threads
-  // make at once the first one's is kept. What make() throws goes on, and nothing is kept.
+  // The thing that was made for the key, or is made now by make(), without the lock, as that may wait for a device: of what
+  // several threads make at once the first one's is kept. What make() throws goes on, and nothing is kept.
   template <class Make>
   std::shared_ptr<const Value> find_or_make(const Key& key, const Make& make) {
     if (std::shared_ptr<const Value> found = find(key)) return found;
@@ -96,7 +96,7 @@ class Kept {
 // A problem takes about a kilobyte of the host, and its plan 80.
 inline constexpr std::size_t kMostProblems = 8192, kMostCudaPlans = 1024;
 
-// Of the process, never destroyed: products may run until it ends. `most`: of a kind of problem always the same.
+// Kept by the process, never destroyed: products may run until it ends. `most`: of a kind of problem always the same.
 template <class Problem, class Make>
 std::shared_ptr<const Problem> kept_or_made(const Key& key, const Make& make, std::size_t most = kMostProblems) {
   static auto* const kept = new Kept<Problem>(most, kMostCudaPlans);

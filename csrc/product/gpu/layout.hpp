@@ -1,6 +1,6 @@
-// What problems of floating-point numbers and of integers share: their plans as they are on a GPU, made once for all products
-// that have one, which is most of what a new product costs the host; what they are kept by; and the layout of the stages behind
-// copies.
+// Parts that problems of floating-point numbers and of integers share: their plans as they are on a GPU, made once for all
+// products that have one, which is most of what a new product costs the host; what they are kept by; and the layout of the
+// stages behind copies.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -56,7 +56,7 @@ inline std::int64_t number_of(const void* address) { return static_cast<std::int
 
 inline std::int64_t number_of(const std::string& name) { return static_cast<std::int64_t>(std::hash<std::string>{}(name)); }
 
-// What counts of a pointer: the widest loads and stores are of 16 bytes.
+// The alignment of a pointer, as far as it counts: the widest loads and stores are of 16 bytes.
 inline std::int64_t offset_of(const void* data) {
   constexpr std::uintptr_t widest = 16;
   return static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(data) % widest);
@@ -105,8 +105,8 @@ cuda::CudaLayout lay_out_stages(const cuda::CudaPlan& plan, const cuda::CudaProd
 // How a product is shaped on this device that may be made without planes, or may not, by what was set for it.
 Shaping shaping_on(int device, const Options& options, bool may_be_direct);
 
-// What lay_out(how) makes of the chosen plan, by the stages where the kernels without planes cannot be trusted. Kernels that it
-// does not take are not tried: that loads all of them.
+// The layout that lay_out(how) makes of the chosen plan, by the stages where the kernels without planes cannot be trusted.
+// Kernels that it does not take are not tried: that loads all of them.
 template <class LayOut>
 auto lay_out_trusted(const Device& device, const Chosen& chosen, Shaping how, cudaStream_t stream, const LayOut& lay_out) {
   auto made = lay_out(how);

@@ -69,7 +69,7 @@ class DeviceMemory {
     cuda::check(cudaMemcpyAsync(memory_, from, bytes_, cudaMemcpyHostToDevice, aside.stream()), "cudaMemcpyAsync");
     aside.wait();
   }
-  // What the stream leaves there.
+  // The words that the stream leaves there.
   void read(void* to, const Aside& aside) const {
     cuda::check(cudaMemcpyAsync(to, memory_, bytes_, cudaMemcpyDeviceToHost, aside.stream()), "cudaMemcpyAsync");
     aside.wait();

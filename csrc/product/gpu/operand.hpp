@@ -46,7 +46,7 @@ struct PreparedPlaces {
   std::int64_t entries = 0, stored = 0, scratch = 0, bytes = 0;
 };
 
-// What is launched for an operand.
+// The launches for an operand.
 struct PreparedProblem {
   std::shared_ptr<const cuda::CudaPlan> plan;
   cuda::DeviceOperand copy;     // of the entries, data null: what a product takes
@@ -81,7 +81,7 @@ class KeptLines {
   // where a stage would not take them. Precondition: a real product that reads its operands, no extent above kLongestExtent.
   static std::optional<KeptLines> of(const Product& product, const Options& options, const Chosen& chosen, const Device& device);
 
-  // Of the workspace, a multiple of 256.
+  // The bytes of the workspace, a multiple of 256.
   std::int64_t bytes() const { return problem_.places.bytes; }
 
   // Enqueues scale and encode. Throws std::runtime_error. Precondition: `data` is aligned as that of the product was, `workspace`

@@ -108,8 +108,8 @@ __device__ __forceinline__ void pair_residues(const IntegerBytes<Words> (&bytes)
   }
 }
 
-// Of integers of so many words, or of pairs of them as integers of twice the words. All lanes of a warp call it, with the same
-// units.
+// Residues of integers of so many words, or of pairs of them as integers of twice the words. All lanes of a warp call it, with
+// the same units.
 template <int IntegerWords, int Words, int Items>
 __device__ __forceinline__ void encode_residues(IntegerBytes<Words> (&bytes)[Items], ResidueWriter<Items> writer,
                                                 const UnitPair<Words>* pair, int units) {

@@ -20,8 +20,8 @@ constexpr double kEmptyRowClocks = 2.5;  // beyond the last row: zeros
 // A block of K cannot come sooner after it is asked for, and as many are asked for at a time as the ring holds.
 constexpr double kLatency = 1485;
 constexpr double kStepClocks = 680;  // between K loops
-// Of 256 x 192 more of them, as its ring has three stages, and less where they hold all of a K loop: the next one's operands are
-// there when a tile is folded.
+// Tiles of 256 x 192 take more of them, as their ring has three stages, and less where they hold all of a K loop: the next one's
+// operands are there when a tile is folded.
 constexpr double kShortRingClocks = 760, kWholeRingClocks = -1340;
 constexpr double kFoldClocksPerEntry = 0.05;
 constexpr double kLoneConsumer = 1.9;          // times that where one warpgroup folds alone

@@ -68,8 +68,8 @@ struct Consumer {
         issue(has_value);
         std::uint32_t previous = ring.stage;
         ring.advance();
-        // What comes next is looked up while the tensor cores are busy: it takes a chain of reads from constant memory,
-        // over a thousand clocks where the caches do not hold them. In turns, while they are busy for the other warpgroup.
+        // The next tile is looked up while the tensor cores are busy: it takes a chain of reads from constant memory, over a
+        // thousand clocks where the caches do not hold them. In turns, while they are busy for the other warpgroup.
         if (!C::kTurns) {
           next.advance(p, tiles);
           next_step = read_step(p, next.step());

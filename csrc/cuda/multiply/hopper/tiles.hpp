@@ -1,4 +1,4 @@
-// What the tiles of the Hopper kernel are, as the host and the kernel know them.
+// The tiles of the Hopper kernel, as the host and the kernel know them.
 #pragma once
 
 #include <cstdint>

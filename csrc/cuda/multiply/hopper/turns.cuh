@@ -38,7 +38,7 @@ class AllSteps {
   bool exists_;
 };
 
-// Those of warpgroup `group`, 0 or 1, of two that take turns.
+// The tiles of warpgroup `group`, 0 or 1, of two that take turns.
 class EverySecondTile {
  public:
   template <class Params>

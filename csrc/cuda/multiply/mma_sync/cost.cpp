@@ -9,7 +9,7 @@
 namespace ozfp4::cuda::mma_sync {
 namespace {
 
-// Of one multiprocessor, dense. sm_90 was fitted on an H200; the others are the manufacturer's peak over clock and
+// Rates of one multiprocessor, dense. sm_90 was fitted on an H200; the others are the manufacturer's peak over clock and
 // multiprocessors and were not run.
 struct Rates {
   double byte_macs, fp4_macs;  // entries a clock

@@ -62,7 +62,7 @@ __device__ __forceinline__ CertifiedEntry<T> certify_entry(const Certification& 
   return entry;
 }
 
-// What bounds an entry that the IEEE rules of NaN and infinity give.
+// The bound of an entry that the IEEE rules of NaN and infinity give.
 inline constexpr double kSpecialBound = std::numeric_limits<double>::infinity();
 
 // The place of an entry's bound: of matrix `matrix`, row and column of the block.

@@ -30,7 +30,7 @@ __device__ __forceinline__ bool asks_entries(const Certification& asked) {
   return asked.accuracy == Accuracy::scaled || asked.rounding != Rounding::nearest || asked.bound.data != nullptr;
 }
 
-// What the lines say of all entries, not looked at yet: what is loaded next does not wait for it.
+// The facts that the lines say of all entries, not looked at yet: what is loaded next does not wait for it.
 __device__ __forceinline__ int load_certainty(const Certification& asked) {
   return asked.is_certain != nullptr ? *asked.is_certain : 0;
 }
@@ -72,7 +72,7 @@ __device__ __forceinline__ std::uint32_t* own_words(const Parameters<S>& p, cons
   return listed_words(listed, place.matrix, place.first_row) + word;
 }
 
-// Of a row that is listed as a whole: this lane's word.
+// This lane's word of a row that is listed as a whole.
 template <class S>
 __device__ __forceinline__ std::uint32_t word_of_all(const Place<S>& place) {
   const int count = place.entries - 32 * static_cast<int>(threadIdx.x % 32);

@@ -1,4 +1,5 @@
-// What certifies all entries of a row and a segment of columns at once, or leaves to each a test that costs next to nothing.
+// This header certifies all entries of a row and a segment of columns at once, or leaves to each a test that costs next to
+// nothing.
 #pragma once
 
 #include <cstdint>
@@ -42,7 +43,7 @@ struct SegmentRecord {
   }
 };
 
-// What an entry of the row is asked, the number of the test below; kNoTest: nothing; kLists: nothing, and all of the row's
+// The question to an entry of the row, the number of the test below; kNoTest: nothing; kLists: nothing, and all of the row's
 // entries are listed.
 inline constexpr std::int32_t kNoTest = INT32_MIN / 2, kLists = kNoTest - 1;
 
@@ -54,7 +55,8 @@ struct SegmentCounts {
         by_column(min(static_cast<std::uint64_t>(columns.most_rounded), static_cast<std::uint64_t>(row.nonzeros))) {}
 };
 
-// Of "standard": whether the lines alone certify the row with every column of the segment, by what is least for all of them.
+// Says for "standard" whether the lines alone certify the row with every column of the segment, by what is least for all of
+// them.
 OZFP4_HD std::int32_t standard_test(const LineRecord& row, const SegmentRecord& columns, std::int64_t inner) {
   const int rounded = (row.rounded != 0) + (columns.most_rounded != 0);
   const bool is_certified =
@@ -72,7 +74,7 @@ OZFP4_HD std::int32_t correct_test(const LineRecord& row, const SegmentRecord& c
   return exponent;
 }
 
-// What the entries of a row are asked.
+// The questions to the entries of a row.
 struct RowTest {
   std::int32_t number = kNoTest;
   OZFP4_HD bool tests() const { return number != kNoTest && number != kLists; }
