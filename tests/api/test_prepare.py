@@ -29,6 +29,7 @@ from support import (
     stack_operands,
 )
 from support.devices import Device, arrays_and_gpu
+from support.dtypes import both_types
 
 SIDES = [("left",), ("right",), ("left", "right")]
 # Which of a and b are complex.
@@ -60,6 +61,25 @@ def prepared(device: Device, a: Any, b: Any, sides: tuple[str, ...], **options: 
         device(chosen.prepare, a, "left", other=of_b, **options) if "left" in sides else a,
         device(chosen.prepare, b, "right", other=of_a, **options) if "right" in sides else b,
     )
+
+
+@arrays_and_gpu
+@each_side
+@each_pair
+@both_types
+@pytest.mark.parametrize("kind", ["whole-range", "final-ties"])
+def test_values_and_accuracies(kind: str, dtype: Any, which: str, sides: Any, device: Device) -> None:
+    shapes = device.sized([(7, 40, 9), (1, 1, 3)], [(7, 130, 5), (1, 1, 1), (150, 300, 70)])
+    backends = device.sized(["auto"], ["int8", "fp4"])
+    for accuracy, (m, k, n), backend in itertools.product(ACCURACIES, shapes, backends):
+        a, b = pair(which, kind, m, k, n, dtype)
+        x, y = prepared(device, a, b, sides, accuracy=accuracy, backend=backend)
+        expected = ozfp4.matmul(a, b, accuracy=accuracy)
+        out = noise((m, n), expected.dtype)
+        assert device.matmul(x, y, out=out) is out
+        assert_same_bits(out, expected, f"{kind} {accuracy} {backend} {m} x {k} x {n}")
+        for _ in range(device.sized(0, 2)):  # the second one is repeated
+            assert_same_bits(device.matmul(x, y), expected, "again")
 
 
 @arrays_and_gpu

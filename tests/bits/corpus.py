@@ -117,6 +117,7 @@ def _corpus() -> list[Problem]:
     pairs = [pair for pair in product((*wide, *narrow), repeat=2) if np.result_type(*pair).kind == "c"]
     kinds = ("normal", "small-integers", "sparse", "deep", "tiny", "huge", "specials")
     found += [(kinds[i % len(kinds)], (5, 23, 7), pair) for i, pair in enumerate((*pairs, *pairs[:2]))]
+    found += [("whole-range", shape, pair) for pair in pairs[:3] for shape in ((7, 40, 9), (1, 1, 3))]
     # Of more columns and rows than a word of the list of chains.
     found += [("deep", shape, pairs[0]) for shape in ((3, 9, 140), (140, 9, 3))]
     shapes: tuple[Shape, ...] = ((1, 1, 1), (3, 5, 4), (17, 70, 9), (2, 1100, 3))

@@ -99,7 +99,7 @@ BYTE_PATHS = [path for path in LEAST if path.backend != "fp64" and path[:2] != (
 #: Of the whole corpus.
 WAYS: dict[str, Way] = {
     **{str(path): _path(path) for path in PATHS},
-    **{name: Way(_by(partial(forced_on_cpu, **{name: True})), numbers="f") for name in ("words", "limbs")},
+    **{name: Way(_by(partial(forced_on_cpu, **{name: True})), numbers="fc") for name in ("words", "limbs")},
     **{
         f"{setting}-{path}": _path(path)._replace(
             multiply=_by(partial(_kernel, setting), **path._asdict()),
