@@ -4,10 +4,10 @@
 #include "bindings/register.hpp"
 #include "bindings/views.hpp"
 #include "cpu/encode/wide_line.hpp"
-#include "cpu/stages/encode.hpp"
-#include "cpu/stages/multiply.hpp"
-#include "cpu/stages/reconstruct.hpp"
-#include "cpu/stages/scale.hpp"
+#include "cpu/encode/encode.hpp"
+#include "cpu/multiply/multiply.hpp"
+#include "cpu/reconstruct/reconstruct.hpp"
+#include "cpu/scale/scale.hpp"
 #include "plan/moduli/moduli.hpp"
 
 namespace ozfp4::bindings {

@@ -17,7 +17,7 @@
 #include "arith/wide/word_counts.hpp"
 #include "bindings/testing.hpp"
 #include "cpu/encode/residue.hpp"
-#include "cpu/stages/columns.hpp"
+#include "cpu/crt/columns.hpp"
 #include "cuda/direct/limb_sums.hpp"
 #include "cuda/encode/residue_bytes.hpp"
 #include "cuda/thin/balanced_limbs.hpp"
@@ -100,7 +100,7 @@ WideInt<4> dot_of_bytes(const Array<std::int64_t>& x, const Array<std::int64_t>&
 }
 
 // The integers [n][words] with the residues [n][count] modulo the given numbers, by crt_from_columns, or, with which of them
-// are uncertain, by crt_lanes (cpu/stages/columns.hpp).
+// are uncertain, by crt_lanes (cpu/crt/columns.hpp).
 template <int Words>
 py::tuple crt_of_residues(const Array<std::uint32_t>& residues, const std::vector<std::int64_t>& moduli) {
   const CrtConstants<Words> constants = make_crt_constants<Words>(moduli);

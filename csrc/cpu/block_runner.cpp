@@ -6,7 +6,7 @@
 #include "cpu/encode/pair_planes.hpp"
 #include "cpu/runtime/buffer.hpp"
 #include "cpu/runtime/threads.hpp"
-#include "cpu/stages/multiply.hpp"
+#include "cpu/multiply/multiply.hpp"
 
 namespace ozfp4 {
 namespace {

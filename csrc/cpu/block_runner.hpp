@@ -6,7 +6,7 @@
 #include <functional>
 
 #include "cpu/blocks.hpp"
-#include "cpu/stages/encode.hpp"
+#include "cpu/encode/encode.hpp"
 #include "plan/plan.hpp"
 
 namespace ozfp4 {

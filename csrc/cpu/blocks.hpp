@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "arith/accuracy/modes.hpp"
+#include "arith/modes.hpp"
 #include "cpu/bytes/kernels/kernel.hpp"
 #include "plan/plan.hpp"
 

@@ -5,12 +5,12 @@
 #include <functional>
 #include <vector>
 
-#include "cpu/accuracy/certified.hpp"
+#include "cpu/reconstruct/certified.hpp"
 #include "cpu/block_runner.hpp"
 #include "cpu/limbs/unit.hpp"
 #include "cpu/prepared.hpp"
 #include "cpu/runtime/matrix_view.hpp"
-#include "cpu/stages/scale.hpp"
+#include "cpu/scale/scale.hpp"
 #include "plan/plan.hpp"
 
 namespace ozfp4 {

@@ -1,8 +1,8 @@
 #include "cpu/prepared.hpp"
 
 #include "cpu/runtime/fp_mode.hpp"
-#include "cpu/stages/encode.hpp"
-#include "cpu/stages/multiply.hpp"
+#include "cpu/encode/encode.hpp"
+#include "cpu/multiply/multiply.hpp"
 
 namespace ozfp4 {
 

@@ -3,7 +3,7 @@
 
 #include "cpu/runtime/buffer.hpp"
 #include "cpu/runtime/matrix_view.hpp"
-#include "cpu/stages/scale.hpp"
+#include "cpu/scale/scale.hpp"
 #include "plan/plan.hpp"
 
 namespace ozfp4 {

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "arith/accuracy/modes.hpp"
+#include "arith/modes.hpp"
 #include "arith/element_type.hpp"
 
 namespace ozfp4::product {

@@ -6,7 +6,7 @@
 #include <map>
 #include <utility>
 
-#include "cpu/environment.hpp"
+#include "cpu/runtime/environment.hpp"
 
 namespace ozfp4 {
 namespace {

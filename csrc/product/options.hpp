@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "arith/accuracy/modes.hpp"
+#include "arith/modes.hpp"
 #include "plan/plan.hpp"
 
 namespace ozfp4 {

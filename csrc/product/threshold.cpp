@@ -5,7 +5,7 @@
 #include <iterator>
 
 #include "cpu/bytes/kernels/kernel.hpp"
-#include "cpu/environment.hpp"
+#include "cpu/runtime/environment.hpp"
 #include "product/measured.hpp"
 
 namespace ozfp4 {

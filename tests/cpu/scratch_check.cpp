@@ -7,7 +7,7 @@
 #include "cpu/bytes/packed.hpp"
 #include "cpu/runtime/buffer.hpp"
 #include "cpu/runtime/threads.hpp"
-#include "cpu/stages/multiply.hpp"
+#include "cpu/multiply/multiply.hpp"
 
 namespace {
 

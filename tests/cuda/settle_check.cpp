@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "arith/accuracy/capacity.hpp"
-#include "arith/accuracy/chain.hpp"
+#include "arith/update/chain.hpp"
 #include "check.hpp"
 #include "cuda/gpu.hpp"
 #include "cuda/listed.hpp"

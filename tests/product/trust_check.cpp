@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "check.hpp"
-#include "cpu/environment.hpp"
+#include "cpu/runtime/environment.hpp"
 #include "product/choose.hpp"
 #include "product/cpu/rates.hpp"
 #include "product/cpu/units.hpp"

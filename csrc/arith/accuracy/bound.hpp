@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "arith/accuracy/modes.hpp"
+#include "arith/modes.hpp"
 #include "arith/float_fields.hpp"
 #include "arith/host_device.hpp"
 #include "arith/wide/round_wide.hpp"

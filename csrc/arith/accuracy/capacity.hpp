@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "arith/accuracy/line_facts.hpp"
-#include "arith/accuracy/modes.hpp"
+#include "arith/modes.hpp"
 #include "arith/host_device.hpp"
 
 namespace ozfp4 {

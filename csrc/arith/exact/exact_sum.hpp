@@ -9,7 +9,7 @@
 
 #include <cstdint>
 
-#include "arith/accuracy/modes.hpp"
+#include "arith/modes.hpp"
 #include "arith/exact/settle.hpp"
 #include "arith/float_fields.hpp"
 #include "arith/host_device.hpp"

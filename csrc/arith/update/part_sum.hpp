@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "arith/accuracy/modes.hpp"
+#include "arith/modes.hpp"
 #include "arith/exact/exact_sum.hpp"
 #include "arith/exact/settle.hpp"
 #include "arith/exact/triple_dot.hpp"

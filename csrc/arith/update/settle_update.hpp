@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "arith/accuracy/modes.hpp"
+#include "arith/modes.hpp"
 #include "arith/exact/double_dot.hpp"
 #include "arith/exact/exact_sum.hpp"
 #include "arith/exact/settle.hpp"

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "arith/accuracy/modes.hpp"
+#include "arith/modes.hpp"
 #include "arith/float_fields.hpp"
 #include "arith/host_device.hpp"
 #include "arith/wide/round_wide.hpp"
@@ -135,7 +135,7 @@ OZFP4_HD T round_sum(WordAt&& word_at, int weight, const Addend& addend, Roundin
 
 // ---- The factors -------------------------------------------------------------------------------------------------------
 
-// Whether near_update (cpu/accuracy/near_update.hpp) serves the factors. beta may be 0.
+// Whether near_update (cpu/crt/near_update.hpp) serves the factors. beta may be 0.
 OZFP4_HD bool are_near_factors(double alpha, double beta) {
   const double x = fabs(alpha), y = fabs(beta);
   return x >= 0x1p-200 && x <= 0x1p200 && (y == 0.0 || (y >= 0x1p-200 && y <= 0x1p200));

@@ -14,12 +14,12 @@
 #include "bindings/product/options.hpp"
 #include "bindings/register.hpp"
 #include "bindings/views.hpp"
-#include "cpu/accuracy/certified.hpp"
+#include "cpu/reconstruct/certified.hpp"
 #include "cpu/partial/partial.hpp"
 #include "cpu/runtime/fp_mode.hpp"
 #include "cpu/runtime/threads.hpp"
-#include "cpu/stages/reconstruct.hpp"
-#include "cpu/stages/scale.hpp"
+#include "cpu/reconstruct/reconstruct.hpp"
+#include "cpu/scale/scale.hpp"
 #include "plan/prefix.hpp"
 
 namespace ozfp4::bindings {

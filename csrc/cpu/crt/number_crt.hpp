@@ -21,7 +21,7 @@
 
 #include "arith/host_device.hpp"
 #include "arith/wide/crt.hpp"
-#include "cpu/accuracy/lanes.hpp"
+#include "cpu/crt/lanes.hpp"
 #include "cpu/crt/round_pieces.hpp"
 #include "cpu/encode/residue.hpp"
 

@@ -6,7 +6,7 @@
 #include "cpu/encode/wide_encoder.hpp"
 #include "cpu/runtime/threads.hpp"
 #include "cpu/runtime/vectorise.hpp"
-#include "cpu/stages/multiply.hpp"
+#include "cpu/multiply/multiply.hpp"
 
 namespace ozfp4 {
 namespace {

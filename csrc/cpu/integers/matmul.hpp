@@ -7,7 +7,7 @@
 
 #include "cpu/block_runner.hpp"
 #include "cpu/runtime/matrix_view.hpp"
-#include "cpu/stages/scale.hpp"
+#include "cpu/scale/scale.hpp"
 
 namespace ozfp4 {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "cpu/runtime/matrix_view.hpp"
-#include "cpu/stages/scale.hpp"
+#include "cpu/scale/scale.hpp"
 
 namespace ozfp4 {
 

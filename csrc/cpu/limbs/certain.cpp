@@ -4,7 +4,7 @@
 
 #include "arith/scale_entry.hpp"
 #include "arith/wide/round_wide.hpp"
-#include "cpu/accuracy/certified_block.hpp"
+#include "cpu/reconstruct/certified_block.hpp"
 #include "cpu/limbs/join.hpp"
 
 namespace ozfp4 {

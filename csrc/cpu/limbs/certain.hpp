@@ -1,5 +1,5 @@
 // Correctly rounded results of a product by limbs, rounded and tested where the sums of its diagonals lie: what CertifiedBlock
-// (cpu/accuracy/certified_block.hpp) makes of its integers for accuracy="correct", to nearest.
+// (cpu/reconstruct/certified_block.hpp) makes of its integers for accuracy="correct", to nearest.
 #pragma once
 
 #include <atomic>
@@ -7,7 +7,7 @@
 #include <mutex>
 #include <vector>
 
-#include "cpu/accuracy/certified.hpp"
+#include "cpu/reconstruct/certified.hpp"
 #include "cpu/limbs/round.hpp"
 #include "cpu/limbs/unit.hpp"
 

@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "cpu/runtime/threads.hpp"
-#include "cpu/stages/multiply.hpp"
+#include "cpu/multiply/multiply.hpp"
 
 namespace ozfp4 {
 namespace {

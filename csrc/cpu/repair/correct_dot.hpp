@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "arith/accuracy/line_facts.hpp"
-#include "arith/accuracy/modes.hpp"
+#include "arith/modes.hpp"
 #include "arith/element_type.hpp"
 #include "arith/update/update.hpp"
 

@@ -5,10 +5,10 @@
 #include <memory>
 #include <mutex>
 
-#include "cpu/accuracy/certified.hpp"
+#include "cpu/reconstruct/certified.hpp"
 #include "cpu/runtime/matrix_view.hpp"
 #include "cpu/runtime/threads.hpp"
-#include "cpu/stages/scale.hpp"
+#include "cpu/scale/scale.hpp"
 #include "plan/plan.hpp"
 
 namespace ozfp4 {

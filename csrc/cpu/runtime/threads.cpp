@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "arith/multiples.hpp"
-#include "cpu/environment.hpp"
+#include "cpu/runtime/environment.hpp"
 #include "cpu/runtime/fp_mode.hpp"
 #include "cpu/threading/cpus.hpp"
 #include "cpu/threading/groups.hpp"

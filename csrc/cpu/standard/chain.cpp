@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "arith/accuracy/chain.hpp"
+#include "arith/update/chain.hpp"
 #include "arith/multiples.hpp"
 #include "cpu/gemm/panel.hpp"
 #include "cpu/gemm/tile.hpp"

@@ -1,11 +1,11 @@
-// Entries of "standard" that nothing certifies, as chains of fused multiply-adds (arith/accuracy/chain.hpp).
+// Entries of "standard" that nothing certifies, as chains of fused multiply-adds (arith/update/chain.hpp).
 #pragma once
 
 #include <cstdint>
 
-#include "cpu/accuracy/certified.hpp"
+#include "cpu/reconstruct/certified.hpp"
 #include "cpu/runtime/matrix_view.hpp"
-#include "cpu/stages/scale.hpp"
+#include "cpu/scale/scale.hpp"
 
 namespace ozfp4 {
 

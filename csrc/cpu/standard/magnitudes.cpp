@@ -4,7 +4,7 @@
 
 #include "arith/accuracy/certificate.hpp"
 #include "arith/multiples.hpp"
-#include "cpu/accuracy/certified_block.hpp"
+#include "cpu/reconstruct/certified_block.hpp"
 #include "cpu/bytes/kernels/kernel.hpp"
 #include "cpu/bytes/packed.hpp"
 #include "cpu/runtime/vectorise.hpp"

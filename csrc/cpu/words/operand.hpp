@@ -6,11 +6,11 @@
 #include <cstdint>
 #include <vector>
 
-#include "cpu/accuracy/facts.hpp"
+#include "cpu/scale/facts.hpp"
 #include "cpu/limbs/shape.hpp"
 #include "cpu/runtime/kept.hpp"
 #include "cpu/runtime/matrix_view.hpp"
-#include "cpu/stages/scale.hpp"
+#include "cpu/scale/scale.hpp"
 #include "cpu/words/near_sum.hpp"
 #include "cpu/words/shape.hpp"
 

@@ -5,14 +5,14 @@
 #include "arith/accuracy/capacity.hpp"
 #include "arith/float_fields.hpp"
 #include "arith/multiples.hpp"
-#include "cpu/accuracy/certified_block.hpp"
+#include "cpu/reconstruct/certified_block.hpp"
 #include "cpu/blocks.hpp"
 #include "cpu/bytes/kernels/kernel.hpp"
 #include "cpu/limbs/certain.hpp"
 #include "cpu/limbs/join.hpp"
 #include "cpu/limbs/round.hpp"
 #include "cpu/runtime/threads.hpp"
-#include "cpu/stages/round_block.hpp"
+#include "cpu/reconstruct/round_block.hpp"
 #include "cpu/words/sums.hpp"
 
 namespace ozfp4 {

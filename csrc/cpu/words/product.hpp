@@ -5,11 +5,11 @@
 #include <cstdint>
 #include <optional>
 
-#include "cpu/accuracy/certified.hpp"
+#include "cpu/reconstruct/certified.hpp"
 #include "cpu/block_runner.hpp"
 #include "cpu/limbs/unit.hpp"
 #include "cpu/runtime/buffer.hpp"
-#include "cpu/stages/scale.hpp"
+#include "cpu/scale/scale.hpp"
 #include "cpu/words/operand.hpp"
 #include "cpu/words/shape.hpp"
 

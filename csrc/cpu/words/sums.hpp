@@ -3,11 +3,11 @@
 
 #include <cstdint>
 
-#include "arith/accuracy/modes.hpp"
+#include "arith/modes.hpp"
 #include "arith/scale_entry.hpp"
 #include "arith/wide/round_wide.hpp"
-#include "cpu/accuracy/lanes.hpp"
-#include "cpu/stages/columns.hpp"
+#include "cpu/crt/lanes.hpp"
+#include "cpu/crt/columns.hpp"
 #include "cpu/words/near_sum.hpp"
 #include "cpu/words/shape.hpp"
 

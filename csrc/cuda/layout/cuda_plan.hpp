@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "arith/accuracy/modes.hpp"
+#include "arith/modes.hpp"
 #include "cuda/elementwise/planes.hpp"
 #include "cuda/encode/encode.hpp"
 #include "cuda/integers/integers.hpp"

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "arith/accuracy/modes.hpp"
+#include "arith/modes.hpp"
 #include "cuda/planes.hpp"
 #include "cuda/reconstruct/reconstruct_plan.hpp"
 #include "cuda/repair/listed.hpp"

@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#include "arith/accuracy/modes.hpp"
+#include "arith/modes.hpp"
 #include "arith/host_device.hpp"
 #include "cuda/planes.hpp"
 #include "cuda/repair/listed.hpp"

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "arith/accuracy/modes.hpp"
+#include "arith/modes.hpp"
 #include "cuda/code.hpp"
 #include "cuda/planes.hpp"
 #include "cuda/runtime/export.hpp"

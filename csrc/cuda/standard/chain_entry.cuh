@@ -1,7 +1,7 @@
 // One chain: its entries as the result's type has them, and what is stored of it.
 #pragma once
 
-#include "arith/accuracy/chain.hpp"
+#include "arith/update/chain.hpp"
 #include "cuda/entries.cuh"
 #include "cuda/standard/shared.cuh"
 

@@ -1,5 +1,5 @@
 // Settles the entries of "standard" that reconstruct lists, those that the lines alone do not certify: the magnitudes are asked
-// (certifies_magnitude), and what they do not certify either becomes a chain of fused multiply-adds (arith/accuracy/chain.hpp).
+// (certifies_magnitude), and what they do not certify either becomes a chain of fused multiply-adds (arith/update/chain.hpp).
 #pragma once
 
 #include <cuda_runtime_api.h>

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "cpu/stages/scale.hpp"
+#include "cpu/scale/scale.hpp"
 #include "cuda/layout/blocks.hpp"
 #include "cuda/layout/cuda_plan.hpp"
 #include "cuda/layout/turns.hpp"

@@ -13,7 +13,7 @@
 #include <chrono>
 #include <cstring>
 
-#include "cpu/environment.hpp"
+#include "cpu/runtime/environment.hpp"
 #include "product/trust/verdict.hpp"
 
 extern char** environ;

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "arith/accuracy/capacity.hpp"
-#include "cpu/environment.hpp"
+#include "cpu/runtime/environment.hpp"
 #include "cuda/direct/direct.hpp"
 #include "cuda/matmul.hpp"
 #include "cuda/multiply/contract.hpp"

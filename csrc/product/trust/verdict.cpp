@@ -12,7 +12,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "cpu/environment.hpp"
+#include "cpu/runtime/environment.hpp"
 
 namespace ozfp4::product {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "arith/accuracy/modes.hpp"
+#include "arith/modes.hpp"
 #include "cpu/runtime/matrix_view.hpp"
 
 namespace ozfp4::product {

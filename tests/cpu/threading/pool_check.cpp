@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "check.hpp"
-#include "cpu/environment.hpp"
+#include "cpu/runtime/environment.hpp"
 #include "cpu/runtime/threads.hpp"
 #include "cpu/threading/cpus.hpp"
 

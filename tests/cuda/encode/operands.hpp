@@ -16,7 +16,7 @@
 #include "arith/limbs/e2m1.hpp"
 #include "check.hpp"
 #include "cpu/runtime/matrix_view.hpp"
-#include "cpu/stages/encode.hpp"
+#include "cpu/encode/encode.hpp"
 #include "cuda/encode/encode.hpp"
 #include "cuda/gpu.hpp"
 

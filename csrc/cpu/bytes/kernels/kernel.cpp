@@ -3,7 +3,7 @@
 #include <atomic>
 #include <stdexcept>
 
-#include "cpu/environment.hpp"
+#include "cpu/runtime/environment.hpp"
 
 namespace ozfp4 {
 namespace {

@@ -1,4 +1,4 @@
-#include "cpu/stages/scale.hpp"
+#include "cpu/scale/scale.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -6,7 +6,7 @@
 #include <type_traits>
 
 #include "arith/float_fields.hpp"
-#include "cpu/accuracy/facts.hpp"
+#include "cpu/scale/facts.hpp"
 #include "cpu/runtime/threads.hpp"
 #include "cpu/runtime/vectorise.hpp"
 

@@ -1,4 +1,4 @@
-#include "cpu/accuracy/facts.hpp"
+#include "cpu/scale/facts.hpp"
 
 #include <cmath>
 

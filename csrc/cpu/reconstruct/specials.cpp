@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "cpu/runtime/threads.hpp"
-#include "cpu/stages/reconstruct.hpp"
+#include "cpu/reconstruct/reconstruct.hpp"
 
 namespace ozfp4 {
 namespace {

@@ -1,4 +1,4 @@
-#include "cpu/stages/encode.hpp"
+#include "cpu/encode/encode.hpp"
 
 #include <algorithm>
 #include <memory>

@@ -1,4 +1,4 @@
-#include "cpu/stages/columns.hpp"
+#include "cpu/crt/columns.hpp"
 
 #include <algorithm>
 

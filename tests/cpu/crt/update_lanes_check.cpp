@@ -9,8 +9,8 @@
 
 #include "arith/update/update.hpp"
 #include "check.hpp"
-#include "cpu/accuracy/lanes.hpp"
-#include "cpu/accuracy/near_update.hpp"
+#include "cpu/crt/lanes.hpp"
+#include "cpu/crt/near_update.hpp"
 #include "plan/moduli/moduli.hpp"
 
 namespace {

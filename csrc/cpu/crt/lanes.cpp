@@ -1,11 +1,11 @@
-#include "cpu/accuracy/lanes.hpp"
+#include "cpu/crt/lanes.hpp"
 
 #include <algorithm>
 #include <cmath>
 
 #include "arith/float_fields.hpp"
 #include "arith/scale_entry.hpp"
-#include "cpu/accuracy/near_update.hpp"
+#include "cpu/crt/near_update.hpp"
 #include "cpu/crt/round_pieces.hpp"
 #include "cpu/runtime/vectorise.hpp"
 

@@ -3,10 +3,10 @@
 
 #include <cstdint>
 
-#include "cpu/accuracy/certified.hpp"
+#include "cpu/reconstruct/certified.hpp"
 #include "cpu/runtime/matrix_view.hpp"
-#include "cpu/stages/multiply.hpp"
-#include "cpu/stages/scale.hpp"
+#include "cpu/multiply/multiply.hpp"
+#include "cpu/scale/scale.hpp"
 #include "plan/plan.hpp"
 
 namespace ozfp4 {

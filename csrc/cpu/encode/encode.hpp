@@ -6,7 +6,7 @@
 #include "cpu/bytes/kernels/kernel.hpp"
 #include "cpu/bytes/packed.hpp"
 #include "cpu/runtime/matrix_view.hpp"
-#include "cpu/stages/scale.hpp"
+#include "cpu/scale/scale.hpp"
 #include "plan/plan.hpp"
 
 namespace ozfp4 {

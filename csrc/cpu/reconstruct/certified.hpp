@@ -5,11 +5,11 @@
 #include <vector>
 
 #include "arith/accuracy/certificate.hpp"
-#include "arith/accuracy/modes.hpp"
+#include "arith/modes.hpp"
 #include "arith/update/update.hpp"
 #include "cpu/runtime/kept.hpp"
 #include "cpu/runtime/matrix_view.hpp"
-#include "cpu/stages/scale.hpp"
+#include "cpu/scale/scale.hpp"
 #include "plan/plan.hpp"
 
 namespace ozfp4 {

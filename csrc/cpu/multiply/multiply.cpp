@@ -1,4 +1,4 @@
-#include "cpu/stages/multiply.hpp"
+#include "cpu/multiply/multiply.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -15,8 +15,8 @@
 #include "cpu/runtime/buffer.hpp"
 #include "cpu/runtime/threads.hpp"
 #include "cpu/runtime/vectorise.hpp"
-#include "cpu/stages/encode.hpp"
-#include "cpu/stages/walk.hpp"
+#include "cpu/encode/encode.hpp"
+#include "cpu/multiply/walk.hpp"
 
 namespace ozfp4 {
 namespace {

@@ -1,11 +1,11 @@
-#include "cpu/accuracy/certified.hpp"
+#include "cpu/reconstruct/certified.hpp"
 
 #include <algorithm>
 #include <limits>
 
 #include "arith/accuracy/bound.hpp"
-#include "cpu/accuracy/certified_block.hpp"
-#include "cpu/stages/integers.hpp"
+#include "cpu/reconstruct/certified_block.hpp"
+#include "cpu/reconstruct/integers.hpp"
 
 namespace ozfp4 {
 namespace {

@@ -1,9 +1,9 @@
-#include "cpu/stages/reconstruct.hpp"
+#include "cpu/reconstruct/reconstruct.hpp"
 
 #include <algorithm>
 
-#include "cpu/stages/integers.hpp"
-#include "cpu/stages/round_block.hpp"
+#include "cpu/reconstruct/integers.hpp"
+#include "cpu/reconstruct/round_block.hpp"
 
 namespace ozfp4 {
 

@@ -7,11 +7,11 @@
 
 #include "arith/accuracy/capacity.hpp"
 #include "arith/wide/round_wide.hpp"
-#include "cpu/accuracy/lanes.hpp"
+#include "cpu/crt/lanes.hpp"
 #include "cpu/crt/number_crt.hpp"
 #include "cpu/crt/round_bytes.hpp"
-#include "cpu/stages/columns.hpp"
-#include "cpu/stages/multiply.hpp"
+#include "cpu/crt/columns.hpp"
+#include "cpu/multiply/multiply.hpp"
 #include "plan/moduli/moduli.hpp"
 #include "plan/plan.hpp"
 

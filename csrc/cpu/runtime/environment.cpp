@@ -1,4 +1,4 @@
-#include "cpu/environment.hpp"
+#include "cpu/runtime/environment.hpp"
 
 #include <algorithm>
 #include <atomic>

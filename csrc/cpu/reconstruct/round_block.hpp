@@ -6,7 +6,7 @@
 
 #include "cpu/runtime/matrix_view.hpp"
 #include "cpu/runtime/threads.hpp"
-#include "cpu/stages/columns.hpp"
+#include "cpu/crt/columns.hpp"
 
 namespace ozfp4 {
 

@@ -3,9 +3,9 @@
 
 #include <cstdint>
 
-#include "arith/accuracy/modes.hpp"
+#include "arith/modes.hpp"
 #include "cpu/crt/round_pieces.hpp"
-#include "cpu/stages/columns.hpp"
+#include "cpu/crt/columns.hpp"
 
 namespace ozfp4 {
 
