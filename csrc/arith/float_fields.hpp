@@ -46,6 +46,9 @@ OZFP4_HD T float_from_bits(FloatBits<T> bits) {
   return x;
 }
 
+// x as an FP64 number. Precondition: x < 2^52.
+OZFP4_HD double small_to_double(std::uint64_t x) { return float_from_bits<double>(x | 0x4330000000000000u) - 0x1p52; }
+
 // Bits without the sign. As unsigned integers they order like the magnitudes; non-finite numbers come last.
 template <class T>
 OZFP4_HD FloatBits<T> magnitude_bits(T x) {

@@ -4,9 +4,9 @@
 #include <cstring>
 
 #include "cpu/encode/pair_planes.hpp"
+#include "cpu/multiply/multiply.hpp"
 #include "cpu/runtime/buffer.hpp"
 #include "cpu/runtime/threads.hpp"
-#include "cpu/multiply/multiply.hpp"
 
 namespace ozfp4 {
 namespace {

@@ -5,12 +5,12 @@
 #include <vector>
 
 #include "arith/multiples.hpp"
-#include "cpu/reconstruct/certified.hpp"
 #include "cpu/bytes/packed.hpp"
-#include "cpu/encode/pair_planes.hpp"
-#include "cpu/repair/repair.hpp"
 #include "cpu/encode/encode.hpp"
+#include "cpu/encode/pair_planes.hpp"
 #include "cpu/multiply/multiply.hpp"
+#include "cpu/reconstruct/certified.hpp"
+#include "cpu/repair/repair.hpp"
 #include "cpu/standard/magnitudes.hpp"
 #include "plan/workspace_error.hpp"
 

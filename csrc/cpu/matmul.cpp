@@ -5,10 +5,11 @@
 
 #include "cpu/blocks.hpp"
 #include "cpu/bytes/kernels/kernel.hpp"
+#include "cpu/longer.hpp"
+#include "cpu/reconstruct/reconstruct.hpp"
 #include "cpu/repair/repair.hpp"
 #include "cpu/runtime/fp_mode.hpp"
 #include "cpu/runtime/threads.hpp"
-#include "cpu/reconstruct/reconstruct.hpp"
 #include "cpu/scale/scale.hpp"
 #include "cpu/standard/chain.hpp"
 #include "cpu/standard/magnitudes.hpp"

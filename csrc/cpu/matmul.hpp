@@ -5,10 +5,10 @@
 #include <functional>
 #include <vector>
 
-#include "cpu/reconstruct/certified.hpp"
 #include "cpu/block_runner.hpp"
 #include "cpu/limbs/unit.hpp"
 #include "cpu/prepared.hpp"
+#include "cpu/reconstruct/certified.hpp"
 #include "cpu/runtime/matrix_view.hpp"
 #include "cpu/scale/scale.hpp"
 #include "plan/plan.hpp"

@@ -1,8 +1,8 @@
 #include "cpu/prepared.hpp"
 
-#include "cpu/runtime/fp_mode.hpp"
 #include "cpu/encode/encode.hpp"
 #include "cpu/multiply/multiply.hpp"
+#include "cpu/runtime/fp_mode.hpp"
 
 namespace ozfp4 {
 

@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "arith/modes.hpp"
 #include "arith/element_type.hpp"
+#include "arith/modes.hpp"
 
 namespace ozfp4::product {
 

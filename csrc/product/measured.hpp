@@ -1,6 +1,6 @@
 // Figures of this machine that `ozfp4 calibrate` keeps, for Python, C and `ozfp4 exec` alike: lines `device<TAB>name<TAB>figure`
-// of the file `calibration` in the cache folder (cpu/runtime/environment.hpp). The last line of a device and a name counts; what is no
-// such line is ignored.
+// of the file `calibration` in the cache folder (cpu/runtime/environment.hpp). The last line of a device and a name counts; what
+// is no such line is ignored.
 #pragma once
 
 #include <cstdint>

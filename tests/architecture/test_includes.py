@@ -10,7 +10,35 @@ CSRC = ROOT / "csrc"
 
 # From the bottom. Folders of one layer do not include each other.
 LAYERS = [["arith"], ["plan"], ["cpu", "cuda"], ["product"], ["bindings", "c_api"], ["exec"]]
-# Of csrc/cuda, files by their stems and folders, which may include each other within a layer.
+# Within them, files by their stems and folders. Those of csrc/arith and csrc/cpu form no circle.
+ARITH_LAYERS = [
+    ["host_device"],
+    ["float_fields", "fold", "modulo", "modes", "element_type", "limits", "multiples", "narrow"],
+    ["wide"],
+    ["limbs"],
+    ["scale_entry"],
+    ["accuracy"],
+    ["exact"],
+    ["update"],
+]
+CPU_LAYERS = [
+    ["threading"],
+    ["runtime"],
+    ["bytes", "gemm"],
+    ["scale"],
+    ["encode"],
+    ["crt", "multiply"],
+    ["reconstruct"],
+    ["repair", "standard"],
+    ["blocks"],
+    ["block_runner", "longer"],
+    ["integers", "limbs"],
+    ["direct", "words", "complex"],
+    ["prepared"],
+    ["matmul"],
+    ["partial"],
+]
+# Files of one layer of csrc/cuda may include each other.
 CUDA_LAYERS = [
     ["views", "entries", "line_order", "places", "code", "launch", "dependent_launch", "device", "runtime"],
     [
@@ -60,6 +88,14 @@ def breaks_layers(user: str, used: str) -> bool:
     return here != there and place_in(LAYERS, there) >= place_in(LAYERS, here)
 
 
+def breaks_inner_layers(user: str, used: str) -> bool:
+    for folder, layers in (("arith", ARITH_LAYERS), ("cpu", CPU_LAYERS)):
+        if user.startswith(f"{folder}/") and used.startswith(f"{folder}/"):
+            here, there = (stem(path.split("/")[1]) for path in (user, used))
+            return here != there and place_in(layers, there) >= place_in(layers, here)
+    return False
+
+
 def breaks_cuda_layers(user: str, used: str) -> bool:
     if not (user.startswith("cuda/") and used.startswith("cuda/")):
         return False
@@ -75,7 +111,7 @@ def breaks_families(user: str, used: str) -> bool:
     return there in FAMILIES and here != there and here in FAMILIES + SHARED
 
 
-RULES = [breaks_layers, breaks_cuda_layers, breaks_families]
+RULES = [breaks_layers, breaks_inner_layers, breaks_cuda_layers, breaks_families]
 
 
 def test_every_include_is_a_file_of_csrc() -> None:
@@ -99,6 +135,8 @@ def test_the_rules_find_breaches() -> None:
     right = [
         ("plan/plan.cpp", "arith/fold.hpp"),
         ("cuda/matmul.cpp", "cuda/scale/scale.hpp"),
+        ("arith/exact/settle.hpp", "arith/wide/round_wide.hpp"),
+        ("cpu/reconstruct/reconstruct.cpp", "cpu/crt/columns.hpp"),
         ("cuda/encode/encode.cpp", "cuda/launch.hpp"),
         ("cuda/multiply/hopper/kernel.cuh", "cuda/multiply/walk/steps.cuh"),
         ("cuda/multiply/registry.cpp", "cuda/multiply/hopper/kernel.cuh"),
@@ -109,6 +147,8 @@ def test_the_rules_find_breaches() -> None:
         ("cuda/views.hpp", "cpu/matmul.hpp"),
         ("plan/plan.cpp", "bindings/views.hpp"),
         ("cuda/launch.cpp", "cuda/scale/scale.hpp"),
+        ("arith/wide/round_wide.hpp", "arith/exact/settle.hpp"),
+        ("cpu/crt/columns.cpp", "cpu/reconstruct/reconstruct.hpp"),
         ("cuda/multiply/check.cpp", "cuda/matmul.hpp"),
         ("cuda/multiply/hopper/kernel.cuh", "cuda/multiply/mma_sync/atom.cuh"),
         ("cuda/multiply/walk/steps.cuh", "cuda/multiply/tcgen05/pass.hpp"),

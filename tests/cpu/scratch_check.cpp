@@ -5,9 +5,9 @@
 
 #include "check.hpp"
 #include "cpu/bytes/packed.hpp"
+#include "cpu/multiply/multiply.hpp"
 #include "cpu/runtime/buffer.hpp"
 #include "cpu/runtime/threads.hpp"
-#include "cpu/multiply/multiply.hpp"
 
 namespace {
 

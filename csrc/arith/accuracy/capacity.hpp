@@ -5,8 +5,8 @@
 #include <cstdint>
 
 #include "arith/accuracy/line_facts.hpp"
-#include "arith/modes.hpp"
 #include "arith/host_device.hpp"
+#include "arith/modes.hpp"
 
 namespace ozfp4 {
 

@@ -9,10 +9,10 @@
 
 #include <cstdint>
 
-#include "arith/modes.hpp"
 #include "arith/exact/settle.hpp"
 #include "arith/float_fields.hpp"
 #include "arith/host_device.hpp"
+#include "arith/modes.hpp"
 #include "arith/wide/round_wide.hpp"
 #include "arith/wide/wide_int.hpp"
 

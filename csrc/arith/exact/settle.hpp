@@ -4,10 +4,10 @@
 
 #include <cstdint>
 
-#include "arith/modes.hpp"
 #include "arith/exact/double_dot.hpp"
 #include "arith/float_fields.hpp"
 #include "arith/host_device.hpp"
+#include "arith/modes.hpp"
 #include "arith/wide/round_wide.hpp"
 #include "arith/wide/wide_int.hpp"
 

@@ -3,12 +3,12 @@
 
 #include <cstdint>
 
-#include "arith/modes.hpp"
 #include "arith/exact/exact_sum.hpp"
 #include "arith/exact/settle.hpp"
 #include "arith/exact/triple_dot.hpp"
 #include "arith/float_fields.hpp"
 #include "arith/host_device.hpp"
+#include "arith/modes.hpp"
 #include "arith/update/update.hpp"
 
 namespace ozfp4 {

@@ -4,12 +4,12 @@
 
 #include <cstdint>
 
-#include "arith/modes.hpp"
 #include "arith/exact/double_dot.hpp"
 #include "arith/exact/exact_sum.hpp"
 #include "arith/exact/settle.hpp"
 #include "arith/float_fields.hpp"
 #include "arith/host_device.hpp"
+#include "arith/modes.hpp"
 #include "arith/update/update.hpp"
 #include "arith/wide/wide_int.hpp"
 

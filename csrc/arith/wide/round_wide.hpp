@@ -4,9 +4,9 @@
 
 #include <cstdint>
 
-#include "arith/modes.hpp"
 #include "arith/float_fields.hpp"
 #include "arith/host_device.hpp"
+#include "arith/modes.hpp"
 #include "arith/wide/wide_int.hpp"
 
 namespace ozfp4 {

@@ -14,11 +14,11 @@
 #include "bindings/product/options.hpp"
 #include "bindings/register.hpp"
 #include "bindings/views.hpp"
-#include "cpu/reconstruct/certified.hpp"
 #include "cpu/partial/partial.hpp"
+#include "cpu/reconstruct/certified.hpp"
+#include "cpu/reconstruct/reconstruct.hpp"
 #include "cpu/runtime/fp_mode.hpp"
 #include "cpu/runtime/threads.hpp"
-#include "cpu/reconstruct/reconstruct.hpp"
 #include "cpu/scale/scale.hpp"
 #include "plan/prefix.hpp"
 

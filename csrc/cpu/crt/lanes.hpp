@@ -4,8 +4,8 @@
 #include <cstdint>
 
 #include "arith/modes.hpp"
-#include "cpu/crt/round_pieces.hpp"
 #include "cpu/crt/columns.hpp"
+#include "cpu/crt/round_pieces.hpp"
 
 namespace ozfp4 {
 

@@ -6,7 +6,7 @@
 #include "cpu/encode/wide_encoder.hpp"
 #include "cpu/runtime/threads.hpp"
 #include "cpu/runtime/vectorise.hpp"
-#include "cpu/multiply/multiply.hpp"
+#include "plan/output_type.hpp"
 
 namespace ozfp4 {
 namespace {

@@ -8,10 +8,10 @@
 #include "arith/modulo.hpp"
 #include "cpu/blocks.hpp"
 #include "cpu/integers/scale.hpp"
-#include "cpu/runtime/fp_mode.hpp"
-#include "cpu/runtime/vectorise.hpp"
 #include "cpu/reconstruct/integers.hpp"
 #include "cpu/reconstruct/round_block.hpp"
+#include "cpu/runtime/fp_mode.hpp"
+#include "cpu/runtime/vectorise.hpp"
 #include "plan/prefix.hpp"
 
 namespace ozfp4 {

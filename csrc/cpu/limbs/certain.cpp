@@ -4,8 +4,8 @@
 
 #include "arith/scale_entry.hpp"
 #include "arith/wide/round_wide.hpp"
-#include "cpu/reconstruct/certified_block.hpp"
 #include "cpu/limbs/join.hpp"
+#include "cpu/reconstruct/certified_block.hpp"
 
 namespace ozfp4 {
 

@@ -7,9 +7,9 @@
 #include <mutex>
 #include <vector>
 
-#include "cpu/reconstruct/certified.hpp"
 #include "cpu/limbs/round.hpp"
 #include "cpu/limbs/unit.hpp"
+#include "cpu/reconstruct/certified.hpp"
 
 namespace ozfp4 {
 

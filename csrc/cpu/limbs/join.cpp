@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "arith/float_fields.hpp"
 #include "cpu/runtime/vectorise.hpp"
-#include "cpu/words/near_sum.hpp"
 
 namespace ozfp4 {
 namespace {

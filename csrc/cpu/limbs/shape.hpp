@@ -11,13 +11,12 @@
 
 #include "arith/limbs/signed_bytes.hpp"
 #include "cpu/bytes/tile.hpp"
-#include "cpu/words/near_sum.hpp"
 
 namespace ozfp4 {
 
 inline constexpr int kMostLimbs = 9;
 inline constexpr int kMostLimbCapacity = byte_limb_bits(kMostLimbs);
-inline constexpr std::int64_t kMostLimbInner = kMostNearProducts;
+inline constexpr std::int64_t kMostLimbInner = 1 << 12;
 static_assert(most_diagonal(kMostLimbs, kMostLimbInner) < std::int64_t(1) << 30,
               "diagonals are INT32, four of them a number of 55 bits");
 

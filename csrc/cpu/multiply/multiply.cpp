@@ -10,13 +10,13 @@
 #include "arith/multiples.hpp"
 #include "cpu/bytes/fold_lines.hpp"
 #include "cpu/bytes/packed.hpp"
+#include "cpu/encode/encode.hpp"
 #include "cpu/encode/residue.hpp"
 #include "cpu/gemm/gemm.hpp"
+#include "cpu/multiply/walk.hpp"
 #include "cpu/runtime/buffer.hpp"
 #include "cpu/runtime/threads.hpp"
 #include "cpu/runtime/vectorise.hpp"
-#include "cpu/encode/encode.hpp"
-#include "cpu/multiply/walk.hpp"
 
 namespace ozfp4 {
 namespace {
@@ -342,20 +342,6 @@ auto with_sums(const Plan& plan, const ByteKernel* kernel, const Use& use) {
 }
 
 }  // namespace
-
-OutputType output_type(const Plan& plan) {
-  if (!plan.has_moduli()) return OutputType::sum64;
-  return plan.alphabet.residue_bytes == 1 ? OutputType::residue8 : OutputType::residue32;
-}
-
-std::int64_t output_entry_bytes(const Plan& plan) {
-  switch (output_type(plan)) {
-    case OutputType::residue8: return 1;
-    case OutputType::residue32: return 4;
-    case OutputType::sum64: return 8;
-  }
-  return 8;
-}
 
 const ByteKernel* byte_kernel_of(const Plan& plan) {
   return plan.alphabet.entry == PlaneEntry::int8 ? serving_byte_kernel() : nullptr;

@@ -6,16 +6,10 @@
 #include <functional>
 
 #include "cpu/bytes/kernels/kernel.hpp"
+#include "plan/output_type.hpp"
 #include "plan/plan.hpp"
 
 namespace ozfp4 {
-
-// What multiply leaves for reconstruct: residues in [0, m), in one byte where every modulus fits, else in four bytes;
-// 64-bit sums for digit groups and for INT8 products.
-enum class OutputType { residue8, residue32, sum64 };
-
-OutputType output_type(const Plan& plan);
-std::int64_t output_entry_bytes(const Plan& plan);
 
 // The kernel whose tiles the planes of a plan are packed in, nullptr where they are multiplied in floating point.
 const ByteKernel* byte_kernel_of(const Plan& plan);

@@ -2,8 +2,8 @@
 
 #include <cstring>
 
-#include "cpu/runtime/threads.hpp"
 #include "cpu/multiply/multiply.hpp"
+#include "cpu/runtime/threads.hpp"
 
 namespace ozfp4 {
 namespace {

@@ -14,11 +14,11 @@
 #include "arith/scale_entry.hpp"
 #include "arith/update/update.hpp"
 #include "arith/wide/round_wide.hpp"
-#include "cpu/reconstruct/certified.hpp"
+#include "cpu/crt/columns.hpp"
 #include "cpu/crt/lanes.hpp"
+#include "cpu/reconstruct/certified.hpp"
 #include "cpu/runtime/kept.hpp"
 #include "cpu/runtime/threads.hpp"
-#include "cpu/crt/columns.hpp"
 
 namespace ozfp4 {
 
@@ -126,8 +126,8 @@ template <class T>
 void put_bounds(const BlockLines& rows, const BlockLines& columns, const Target& target, std::int64_t row, std::int64_t column,
                 int n, const std::int32_t* exponent, const T* value, std::uint64_t listed, EntryCounts& counts);
 
-// Reconstructs a block from its integers: `Source` is Integers (cpu/reconstruct/integers.hpp) or has the same members. `magnitudes`:
-// [row][column] of the block, what certifies_magnitude takes; null: nothing is certified by it.
+// Reconstructs a block from its integers: `Source` is Integers (cpu/reconstruct/integers.hpp) or has the same members.
+// `magnitudes`: [row][column] of the block, what certifies_magnitude takes; null: nothing is certified by it.
 template <class T, class Source>
 class CertifiedBlock {
  public:

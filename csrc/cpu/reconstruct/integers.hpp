@@ -7,10 +7,10 @@
 
 #include "arith/accuracy/capacity.hpp"
 #include "arith/wide/round_wide.hpp"
+#include "cpu/crt/columns.hpp"
 #include "cpu/crt/lanes.hpp"
 #include "cpu/crt/number_crt.hpp"
 #include "cpu/crt/round_bytes.hpp"
-#include "cpu/crt/columns.hpp"
 #include "cpu/multiply/multiply.hpp"
 #include "plan/moduli/moduli.hpp"
 #include "plan/plan.hpp"

@@ -3,9 +3,9 @@
 
 #include <cstdint>
 
+#include "cpu/multiply/multiply.hpp"
 #include "cpu/reconstruct/certified.hpp"
 #include "cpu/runtime/matrix_view.hpp"
-#include "cpu/multiply/multiply.hpp"
 #include "cpu/scale/scale.hpp"
 #include "plan/plan.hpp"
 

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "cpu/crt/columns.hpp"
 #include "cpu/runtime/matrix_view.hpp"
 #include "cpu/runtime/threads.hpp"
-#include "cpu/crt/columns.hpp"
 
 namespace ozfp4 {
 

@@ -2,8 +2,8 @@
 #include <limits>
 #include <vector>
 
-#include "cpu/runtime/threads.hpp"
 #include "cpu/reconstruct/reconstruct.hpp"
+#include "cpu/runtime/threads.hpp"
 
 namespace ozfp4 {
 namespace {

@@ -4,8 +4,8 @@
 #include <cstdint>
 
 #include "arith/accuracy/line_facts.hpp"
-#include "arith/modes.hpp"
 #include "arith/element_type.hpp"
+#include "arith/modes.hpp"
 #include "arith/update/update.hpp"
 
 namespace ozfp4 {

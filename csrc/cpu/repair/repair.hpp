@@ -1,15 +1,13 @@
-// Repair of entries of "correct" that the rounding test does not settle, and longer integers, which leave fewer of them.
+// Repair of entries of "correct" that the rounding test does not settle.
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <mutex>
 
 #include "cpu/reconstruct/certified.hpp"
 #include "cpu/runtime/matrix_view.hpp"
 #include "cpu/runtime/threads.hpp"
 #include "cpu/scale/scale.hpp"
-#include "plan/plan.hpp"
 
 namespace ozfp4 {
 
@@ -41,11 +39,5 @@ std::int64_t disjoint_bytes(std::int64_t rows, std::int64_t columns, std::int64_
 // are disjoint, and takes it off the list; such entries count as exact. Arguments and their range as for cpu_repair.
 EntryCounts cpu_settle_disjoint(const OperandView& a, const Scales& scale_a, const OperandView& b, const Scales& scale_b,
                                 std::int64_t row, std::int64_t column, const Target& target, Listed& listed);
-
-// A plan of more bits than `plan` and than lines usually have, where its products take less time than the sums of single entries
-// that they spare; by a sample of entries, whose choice changes no bit of a result. Lines are then to have the capacities of
-// ScaleRequest::longest = its bits. Null: there is none. Precondition: accuracy correct, equal inner dimensions.
-std::shared_ptr<const Plan> longer_plan(const Plan& plan, const OperandView& a, const OperandView& b,
-                                        const ScaleRequest& request);
 
 }  // namespace ozfp4

@@ -6,9 +6,9 @@
 #include <type_traits>
 
 #include "arith/float_fields.hpp"
-#include "cpu/scale/facts.hpp"
 #include "cpu/runtime/threads.hpp"
 #include "cpu/runtime/vectorise.hpp"
+#include "cpu/scale/facts.hpp"
 
 namespace ozfp4 {
 namespace {

@@ -6,8 +6,8 @@
 #include <optional>
 #include <vector>
 
-#include "arith/update/chain.hpp"
 #include "arith/multiples.hpp"
+#include "arith/update/chain.hpp"
 #include "cpu/gemm/panel.hpp"
 #include "cpu/gemm/tile.hpp"
 #include "cpu/runtime/buffer.hpp"

@@ -4,9 +4,9 @@
 
 #include "arith/accuracy/certificate.hpp"
 #include "arith/multiples.hpp"
-#include "cpu/reconstruct/certified_block.hpp"
 #include "cpu/bytes/kernels/kernel.hpp"
 #include "cpu/bytes/packed.hpp"
+#include "cpu/reconstruct/certified_block.hpp"
 #include "cpu/runtime/vectorise.hpp"
 
 namespace ozfp4 {

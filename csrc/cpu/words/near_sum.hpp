@@ -112,9 +112,6 @@ OZFP4_HD double exact_residue_of(double h, const Bridge& m) {
   return reduce(fused_multiply_add(-std::nearbyint(h * m.inverse), m.modulus, h), m.modulus, m.inverse);
 }
 
-// x as an FP64 number. Precondition: x < 2^52.
-OZFP4_HD double small_to_double(std::uint64_t x) { return float_from_bits<double>(x | 0x4330000000000000u) - 0x1p52; }
-
 // V from L, A and sums of residues, one for each bridge: multiples of 2^64 and of 2^52, and low in [0, 2^52). Precondition: as at
 // the top, |residue| <= 2^51.
 template <int Bridges>

@@ -5,18 +5,20 @@
 #include "arith/accuracy/capacity.hpp"
 #include "arith/float_fields.hpp"
 #include "arith/multiples.hpp"
-#include "cpu/reconstruct/certified_block.hpp"
 #include "cpu/blocks.hpp"
 #include "cpu/bytes/kernels/kernel.hpp"
 #include "cpu/limbs/certain.hpp"
 #include "cpu/limbs/join.hpp"
 #include "cpu/limbs/round.hpp"
-#include "cpu/runtime/threads.hpp"
+#include "cpu/reconstruct/certified_block.hpp"
 #include "cpu/reconstruct/round_block.hpp"
+#include "cpu/runtime/threads.hpp"
 #include "cpu/words/sums.hpp"
 
 namespace ozfp4 {
 namespace {
+
+static_assert(kMostLimbInner == kMostNearProducts, "words and limbs serve products of the same length");
 
 constexpr std::int64_t kMultiplyGrain = 1 << 18;  // products, some 30 us: fewer are not worth a thread
 constexpr std::int64_t kEntryGrain = 8192;        // entries, some 20 us

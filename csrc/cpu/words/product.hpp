@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <optional>
 
-#include "cpu/reconstruct/certified.hpp"
 #include "cpu/block_runner.hpp"
 #include "cpu/limbs/unit.hpp"
+#include "cpu/reconstruct/certified.hpp"
 #include "cpu/runtime/buffer.hpp"
 #include "cpu/scale/scale.hpp"
 #include "cpu/words/operand.hpp"

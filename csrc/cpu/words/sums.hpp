@@ -6,8 +6,8 @@
 #include "arith/modes.hpp"
 #include "arith/scale_entry.hpp"
 #include "arith/wide/round_wide.hpp"
-#include "cpu/crt/lanes.hpp"
 #include "cpu/crt/columns.hpp"
+#include "cpu/crt/lanes.hpp"
 #include "cpu/words/near_sum.hpp"
 #include "cpu/words/shape.hpp"
 

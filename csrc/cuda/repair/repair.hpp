@@ -6,8 +6,8 @@
 
 #include <cstdint>
 
-#include "arith/modes.hpp"
 #include "arith/host_device.hpp"
+#include "arith/modes.hpp"
 #include "cuda/planes.hpp"
 #include "cuda/repair/listed.hpp"
 

@@ -11,10 +11,10 @@
 
 #include "arith/accuracy/capacity.hpp"
 #include "cpu/direct/matmul.hpp"
-#include "cpu/runtime/environment.hpp"
 #include "cpu/limbs/unit.hpp"
 #include "cpu/matmul.hpp"
 #include "cpu/multiply/multiply.hpp"
+#include "cpu/runtime/environment.hpp"
 #include "product/options.hpp"
 #include "product/trust/child.hpp"
 #include "product/trust/examination.hpp"

@@ -15,8 +15,8 @@
 #include "arith/float_fields.hpp"
 #include "arith/limbs/e2m1.hpp"
 #include "check.hpp"
-#include "cpu/runtime/matrix_view.hpp"
 #include "cpu/encode/encode.hpp"
+#include "cpu/runtime/matrix_view.hpp"
 #include "cuda/encode/encode.hpp"
 #include "cuda/gpu.hpp"
 

@@ -1,13 +1,13 @@
+#include "cpu/longer.hpp"
+
 #include <algorithm>
 #include <cmath>
-#include <memory>
 #include <stdexcept>
 #include <vector>
 
 #include "arith/accuracy/capacity.hpp"
 #include "cpu/blocks.hpp"
 #include "cpu/repair/correct_dot.hpp"
-#include "cpu/repair/repair.hpp"
 #include "plan/choice.hpp"
 
 namespace ozfp4 {
