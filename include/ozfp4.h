@@ -202,7 +202,8 @@ OZFP4_API ozfp4_status ozfp4_cgemm_strided_batched(int order, int transa, int tr
 /* ---- C = A A^T, or A^T A ----------------------------------------------------------------------------------------------- */
 
 /* All of C, n x n, exactly symmetric, at about half of a product's time. OZFP4_NO_TRANS: A is n x k, and C = A A^T; OZFP4_TRANS:
- * A is k x n, and C = A^T A. Complex matrices take OZFP4_CONJ_TRANS in place of OZFP4_TRANS, adjoints, and C is exactly Hermitian.
+ * A is k x n, and C = A^T A. Complex matrices take OZFP4_CONJ_TRANS in place of OZFP4_TRANS, adjoints, and C is exactly
+ * Hermitian.
  */
 OZFP4_API ozfp4_status ozfp4_dgram(int order, int trans, int64_t n, int64_t k, const double* a, int64_t lda, double* c,
                                    int64_t ldc, const ozfp4_options* options);

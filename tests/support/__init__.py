@@ -1,5 +1,7 @@
 """Helpers of tests and benchmarks: seeded operands, further references, errors against the real product."""
 
+from ozfp4._options import ROUNDINGS
+
 from .complex import complex_matmul, joined, real_form
 from .complex_update import complex_gemm_reference
 from .generators import (
@@ -9,7 +11,6 @@ from .generators import (
     LINES,
     MODES,
     PATHS,
-    ROUNDINGS,
     STACKS,
     VIEWS,
     Path,
