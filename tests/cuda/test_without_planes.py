@@ -166,6 +166,7 @@ def test_what_has_no_such_kernel(way: Way, noted: NotedWays) -> None:
     assert not any(noted)
 
 
+@pytest.mark.parametrize("columns", [1, 2, 5, 8, 20, 33, 64, 97])
 def test_entries_without_a_certificate_are_repaired(way: Way, columns: int) -> None:
     """Sums that cancel, some of them to exact zeros, beside ordinary ones; few columns and few rows, and every half of a pair of
     words."""
@@ -183,7 +184,9 @@ def test_entries_without_a_certificate_are_repaired(way: Way, columns: int) -> N
     [("direct", (64, 64), torch.float32, 24), ("thin", (4096, 1), torch.float64, 53)],
     indirect=["way"],
 )
-def test_products_take_it(way: Way, extents: tuple[int, int], dtype: torch.dtype, capacity: int) -> None:
+def test_products_take_it(
+    way: Way, extents: tuple[int, int], dtype: torch.dtype, capacity: int, noted: NotedWays
+) -> None:
     a, b = (torch.randn(extents[0], n, dtype=dtype, device=DEVICE) for n in extents)
     for mode in ({}, *bits(capacity), STANDARD):
         for x, y in ((a, b), (b.mT, a)):

@@ -259,20 +259,20 @@ class Tiling {
     const double work = static_cast<double>(shape.rows) * static_cast<double>(shape.columns) * static_cast<double>(shape.inners) *
                         plan.products() / Sums::kTaskWork;
     const std::int64_t least = Sums::sum_bytes(std::min(Sums::kRows, shape.rows), std::min(Sums::kColumns, shape.columns));
-    slots_ = std::min({static_cast<std::int64_t>(std::min(work, 1e6)), static_cast<std::int64_t>(thread_count()),
-                       Sums::kMostBytes / least, room / (least + Sums::panel_bytes(1, shape.inners))});
-    slots_ = std::max<std::int64_t>(slots_, 1);
+    const std::int64_t threads = std::min<std::int64_t>(thread_count(), Sums::kMostBytes / least);
+    slots_ = std::clamp<std::int64_t>(static_cast<std::int64_t>(std::min(work, 1e6)), 1, std::max<std::int64_t>(threads, 1));
     const auto groups = static_cast<std::int64_t>(plan.groups.size());
     const auto is_too_large = [&] {
       return slots_ > 1 && count() * groups < kTasksPerThread * slots_ && std::max(rows_, columns_) > Sums::kLeastSide;
     };
-    while (slots_ * slot_bytes() > room || slots_ * sum_bytes() > Sums::kMostBytes || is_too_large()) {
-      const bool is_high = columns_ == Sums::kColumns || (rows_ > columns_ && rows_ > Sums::kRows);
-      is_high ? rows_ = half(rows_, Sums::kRows) : columns_ = half(columns_, Sums::kColumns);
-    }
-    rows_ = round_up(ceil_div(shape.rows, down()), Sums::kRows);  // of about equal extents
-    columns_ = round_up(ceil_div(shape.columns, across()), Sums::kColumns);
+    while (slots_ * sum_bytes() > Sums::kMostBytes || is_too_large()) halve();
+    even_out();
     slots_ = std::min(slots_, count() * groups);
+    // By the bytes of multiply_scratch all of this stays: a limit on the workspace leaves less, or another shape has more.
+    if (slots_ * slot_bytes() <= room) return;
+    slots_ = std::clamp<std::int64_t>(room / (least + Sums::panel_bytes(1, shape.inners)), 1, slots_);
+    while (slots_ * slot_bytes() > room) halve();
+    even_out();
   }
 
   std::int64_t slots() const { return slots_; }  // threads that have a tile each at one time
@@ -287,6 +287,15 @@ class Tiling {
 
  private:
   static std::int64_t half(std::int64_t extent, std::int64_t multiple) { return round_up(ceil_div(extent, 2), multiple); }
+  void halve() {
+    const bool is_high = columns_ == Sums::kColumns || (rows_ > columns_ && rows_ > Sums::kRows);
+    is_high ? rows_ = half(rows_, Sums::kRows) : columns_ = half(columns_, Sums::kColumns);
+  }
+  // To about equal extents of all tiles.
+  void even_out() {
+    rows_ = round_up(ceil_div(shape_.rows, down()), Sums::kRows);
+    columns_ = round_up(ceil_div(shape_.columns, across()), Sums::kColumns);
+  }
   std::int64_t sum_bytes() const { return Sums::sum_bytes(std::min(rows_, shape_.rows), std::min(columns_, shape_.columns)); }
   std::int64_t down() const { return ceil_div(shape_.rows, rows_); }
   std::int64_t across() const { return ceil_div(shape_.columns, columns_); }

@@ -25,13 +25,13 @@ struct MultiplyScratch {
 };
 
 // Scratch in bytes that as many threads as there are now make full use of. With less, down to that of a tile of the least
-// extents, tiles are smaller or fewer; what serves a shape serves smaller ones.
+// extents, tiles are smaller or fewer; what serves a shape serves smaller ones. Precondition: extents >= 1.
 std::int64_t multiply_scratch(const Plan& plan, const ByteKernel* kernel, const MultiplyShape& shape);
 
 // output[g][row][column] for the groups of the first `count` moduli (or the first groups) from planes as cpu_encode writes them
 // for the kernel. With `accumulate` the output already holds the residues (sums) of an earlier piece of K, to which this piece is
 // added. `progress`, if any, is called after every few tiles with the fraction of the products done; it may throw to stop.
-// Precondition: shape.inners >= 1, with a kernel at most kMostByteInner.
+// Precondition: extents >= 1, with a kernel inners at most kMostByteInner; room for a tile of the least extents.
 void cpu_multiply(const Plan& plan, const ByteKernel* kernel, int count, const MultiplyShape& shape, const void* planes_a,
                   const void* planes_b, bool accumulate, void* output, const MultiplyScratch& scratch,
                   const std::function<void(double)>& progress = {});

@@ -92,7 +92,7 @@ void launch_encode(const EncodePlan& plan, const EncodeJob& a, const EncodeJob& 
 // nullptr where launch_encode takes the jobs, else the reason; lines of all matrices of an operand together are below 2^31.
 const char* find_encode_error(const EncodePlan& plan, const EncodeJob& a, const EncodeJob& b);
 
-// ---- --title -------------------------------------------------------------------------------------------------------------
+// ---- Scale and encode in one launch, which reads each operand once: lines that fit into shared memory -------------------------
 
 // Whether launch_scale_encode takes these operands on the current device: float64 or float32, all alike, of short enough lines,
 // there is a kernel for the plan's integers with records or without, its code there has clusters, and the device holds one of

@@ -1,4 +1,4 @@
-// The parts that the kernels' cost models share. Each says in clocks what a launch takes; multiply/registry.cpp takes the tile
+// The parts that the kernels' cost models share. Each says in clocks what a launch takes; multiply/tune.cpp takes the tile
 // that takes least.
 #pragma once
 

@@ -1,4 +1,4 @@
-// Where the operands of an entry of C are, and how its special values are patched, by the semantics of patch_specials on the CPU:
+// Where the operands of an entry of C are, and how its special values are patched, by the semantics of cpu_patch_specials:
 // what all reconstruct kernels share.
 #pragma once
 

@@ -1,5 +1,4 @@
-// Memory that the launches of one stream share, as they follow each other: counters that each leaves zero, and a workspace for
-// small products. It saves the launch that clears counters, and an allocation.
+// Work on a device beside that of a program, which may be capturing graphs meanwhile, and memory for it and for products.
 #pragma once
 
 #include <cuda_runtime_api.h>

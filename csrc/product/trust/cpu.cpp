@@ -176,7 +176,7 @@ void disable_failed() {
   disable_limb_unit(has_limbs);
 }
 
-// Precondition: `testing` is held.
+// Precondition: a Testing is held.
 const Verdict& adopt(const CpuKernel& kernel, Verdict verdict) {
   const Verdict& kept = known.keep(kernel, std::move(verdict));
   disable_failed();

@@ -11,8 +11,8 @@
 namespace ozfp4::product {
 
 // A kernel on its device: its name as in a report, and what it multiplies: an alphabet of the CPU ("fp4", "int8", "fp64"),
-// residues ("u8"), limbs ("s8") or codes ("e2m1") of a GPU; "none" of products without
-// planes on a GPU; on the CPU "integers" as they are, "words" and "limbs" of floating-point numbers.
+// residues ("u8"), limbs ("s8") or codes ("e2m1") of a GPU. Products without planes: "none" on a GPU; on the CPU "integers" as
+// they are, "words" and "limbs" of floating-point numbers.
 struct KernelName {
   std::string name, element;
   bool operator==(const KernelName& other) const { return name == other.name && element == other.element; }

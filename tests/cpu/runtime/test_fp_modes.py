@@ -195,7 +195,7 @@ def test_threads_keep_no_mode_of_who_started_them() -> None:
 def test_a_kernel_is_first_used_in_it(mode: str) -> None:
     """The self-test computes what it expects on the way."""
     kernels = [cpu_kernel(alphabet) for alphabet in ("int8", "fp64")]
-    for kernel in (*kernels, *(own for own in cpu_kernels() if own.element in ("words", "numbers"))):
+    for kernel in (*kernels, *(own for own in cpu_kernels() if own.element in ("integers", "words"))):
         verdict = in_mode(mode, guard.test, kernel, short=True)
         assert verdict.passed, verdict.reason
 

@@ -1,4 +1,4 @@
-// Sums of complex matrices times factors on a GPU: what an approximate sum decides is what the exact one rounds to. Ties, zeros,
+// Sums of complex matrices times factors: what an approximate sum decides is what the exact one rounds to. Ties, zeros,
 // what cancels, the whole range, NaN and infinity.
 #include <cmath>
 #include <limits>
