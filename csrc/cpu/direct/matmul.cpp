@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <mutex>
 #include <optional>
 #include <type_traits>
@@ -21,6 +22,7 @@ constexpr std::int64_t kTaskRows = 64, kTaskColumns = 256;
 constexpr std::int64_t kBlockSide = 2048, kBlockInner = 512;
 // Less is not worth a thread.
 constexpr std::int64_t kPackGrain = 20000, kMultiplyGrain = 1 << 20, kLineGrain = 1 << 17;
+constexpr std::int64_t kRowsTogether = 8;  // rows that are read at once where A is stored by columns: a cache line of its columns
 // Fewer groups of lines than this are cut along K instead.
 constexpr std::int64_t kFewGroups = 16;
 
@@ -90,23 +92,41 @@ class DirectProduct {
   // Rows of A as they are, [row][k], and columns of B as panels; in one loop, of as many parts as there are lines.
   void write_panels(std::int64_t row, std::int64_t column, std::int64_t inner, const DirectShape& block) {
     const std::int64_t rows = block.padded_rows();
+    const auto group = [&](std::int64_t line) { return ceil_div(std::min(line, rows), kRowsTogether); };
     const auto panel = [&](std::int64_t line) { return ceil_div(std::max<std::int64_t>(line - rows, 0), kSumColumns); };
     parallel_for(rows + block.padded_columns(), ceil_div(kPackGrain, block.inners), [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t i = begin; i < std::min(end, rows); ++i)
-        write_one<1>(a_, row, i, block.rows, inner, block.inners, panels_a_);
-      for (std::int64_t j = panel(begin); j < panel(end); ++j) {
-        write_one<kSumColumns>(b_, column, j, block.columns, inner, block.inners, panels_b_);
+      for (std::int64_t i = group(begin); i < group(end); ++i) write_rows(row, i * kRowsTogether, inner, block);
+      for (std::int64_t j = panel(begin); j < panel(end); ++j) write_columns(column, j * kSumColumns, inner, block);
+    });
+  }
+
+  void write_rows(std::int64_t row, std::int64_t first, std::int64_t inner, const DirectShape& block) {
+    const std::int64_t count = std::min(kRowsTogether, block.padded_rows() - first), k = block.inners;
+    const std::int64_t own = std::clamp<std::int64_t>(block.rows - first, 0, count);
+    Word* const out = panels_a_ + first * k;
+    std::fill_n(out + own * k, (count - own) * k, Word(0));
+    const char* const origin = a_.data + (row + first) * a_.outer_stride + inner * a_.inner_stride;
+    with_integer(a_.type, [&](auto zero) {
+      const auto put = [&](std::int64_t i, std::int64_t p) {
+        out[i * k + p] = static_cast<Word>(load<decltype(zero)>(origin + i * a_.outer_stride + p * a_.inner_stride));
+      };
+      if (std::abs(a_.inner_stride) > std::abs(a_.outer_stride)) {
+        for (std::int64_t p = 0; p < k; ++p) {
+          for (std::int64_t i = 0; i < own; ++i) put(i, p);
+        }
+      } else {
+        for (std::int64_t i = 0; i < own; ++i) {
+          for (std::int64_t p = 0; p < k; ++p) put(i, p);
+        }
       }
     });
   }
 
-  template <std::int64_t Lines>
-  void write_one(const OperandView& view, std::int64_t outer, std::int64_t panel, std::int64_t outers, std::int64_t inner,
-                 std::int64_t inners, Word* panels) {
-    const std::int64_t first = panel * Lines, count = std::min(Lines, outers - first);
-    with_integer(view.type, [&](auto zero) {
-      write_panel<decltype(zero), Lines>(view, outer + first, count, inner, inners, panels + first * inners,
-                                         [](auto x) { return static_cast<Word>(x); });
+  void write_columns(std::int64_t column, std::int64_t first, std::int64_t inner, const DirectShape& block) {
+    with_integer(b_.type, [&](auto zero) {
+      write_panel<decltype(zero), kSumColumns>(b_, column + first, std::min(kSumColumns, block.columns - first), inner,
+                                               block.inners, panels_b_ + first * block.inners,
+                                               [](auto x) { return static_cast<Word>(x); });
     });
   }
 
