@@ -16,7 +16,7 @@ constexpr std::int64_t kCopyGrain = 1 << 20;  // bytes that a thread copies at l
 // The planes of one operand, a block of it at a time, in the form that multiply takes them.
 class BlockPlanes {
  public:
-  // Of blocks of at most `outers` lines and `inners` entries of a plane.
+  // For blocks of at most `outers` lines and `inners` entries of a plane.
   BlockPlanes(const Plan& plan, int count, const EncodedOperand& operand, const ByteKernel* kernel, Side side,
               std::int64_t outers, std::int64_t inners)
       : plan_(plan),

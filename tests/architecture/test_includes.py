@@ -10,7 +10,7 @@ CSRC = ROOT / "csrc"
 
 # From the bottom. Folders of one layer do not include each other.
 LAYERS = [["arith"], ["plan"], ["cpu", "cuda"], ["product"], ["bindings", "c_api"], ["exec"]]
-# Within them, files by their stems and folders. Those of csrc/arith and csrc/cpu form no circle.
+# Within them, files by their stems and folders. Folders of csrc/arith and csrc/cpu form no circle.
 ARITH_LAYERS = [
     ["host_device"],
     ["float_fields", "fold", "modulo", "modes", "element_type", "limits", "multiples", "narrow"],

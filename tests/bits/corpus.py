@@ -14,7 +14,7 @@ from support import HARD, KINDS, LINES, MODES, any_operands, hard_operands, inte
 Array = npt.NDArray[Any]
 Shape = tuple[int, int, int]  # m, k, n
 
-#: Of tiles, which hold 16 rows and 64 or 512 entries along K: below, at and above where they end.
+#: Around the ends of tiles, which hold 16 rows and 64 or 512 entries along K: below, at and above.
 SHAPES: tuple[Shape, ...] = (
     (7, 9, 5), (16, 31, 17), (5, 33, 70), (2, 513, 3), (17, 65, 33), (3, 130, 50), (1, 1, 1), (16, 64, 16),
 )  # fmt: skip
@@ -118,7 +118,7 @@ def _corpus() -> list[Problem]:
     kinds = ("normal", "small-integers", "sparse", "deep", "tiny", "huge", "specials")
     found += [(kinds[i % len(kinds)], (5, 23, 7), pair) for i, pair in enumerate((*pairs, *pairs[:2]))]
     found += [("whole-range", shape, pair) for pair in pairs[:3] for shape in ((7, 40, 9), (1, 1, 3))]
-    # Of more columns and rows than a word of the list of chains.
+    # More columns and rows than a word of the list of chains holds.
     found += [("deep", shape, pairs[0]) for shape in ((3, 9, 140), (140, 9, 3))]
     shapes: tuple[Shape, ...] = ((1, 1, 1), (3, 5, 4), (17, 70, 9), (2, 1100, 3))
     for i, (dtype, kind) in enumerate(product(integers.DTYPES, integers.KINDS)):

@@ -41,7 +41,7 @@ class Way(NamedTuple):
 
 
 def _most_bits(path: Path) -> int:
-    """What all moduli of an alphabet together hold, with room for K; scheme I has no such limit."""
+    """The bits that all moduli of an alphabet together hold, with room for K; scheme I has no such limit."""
     if path.family != "least":
         return 53
     return 200 if path.scheme == "I" else {"fp4": 109, "int8": 165, "fp64": 200}[path.backend]
@@ -96,7 +96,7 @@ KERNELS = (*(setting for _, setting in _core.byte_kernels()), "sgemm")
 #: But for scheme I on fp4, whose 441 products take plain loops long.
 BYTE_PATHS = [path for path in LEAST if path.backend != "fp64" and path[:2] != ("I", "fp4")]
 
-#: Of the whole corpus.
+#: These multiply the whole corpus.
 WAYS: dict[str, Way] = {
     **{str(path): _path(path) for path in PATHS},
     **{name: Way(_by(partial(forced_on_cpu, **{name: True})), numbers="fc") for name in ("words", "limbs")},

@@ -103,7 +103,31 @@ void check_floats(const MultiplyShape& shape, int asked, int taken) {
   report("the same residues", found == expected, name);
 }
 
-// What is left of a matrix at the end of its blocks finds room where they do.
+// With the bytes that multiply_scratch gives one thread, tiles are as large as with any number of bytes. One thread reports
+// after each of them.
+void check_tiles(const Alphabet& alphabet, const ByteKernel* kernel, const MultiplyShape& shape) {
+  PlanRequest request;
+  request.alphabet = alphabet;
+  request.k = shape.inners;
+  const Plan plan = make_plan(request);
+  set_thread_count(1);
+  const std::int64_t bytes = multiply_scratch(plan, kernel, shape);
+  const std::int64_t entries = (shape.rows + 32) * (shape.inners + 64) * 8 + (shape.columns + 32) * (shape.inners + 64) * 8;
+  const Buffer planes = allocate_buffer(plan.planes_a * entries), memory = allocate_buffer(8 * bytes);
+  std::fill_n(planes.get(), plan.planes_a * entries, '\0');
+  std::vector<std::int32_t> output(plan.groups.size() * static_cast<std::size_t>(shape.rows * shape.columns));
+  const auto count_tiles = [&](std::int64_t room) {
+    int tiles = 0;
+    cpu_multiply(plan, kernel, plan.count(), shape, planes.get(), planes.get(), false, output.data(), {memory.get(), room},
+                 [&](double) { ++tiles; });
+    return tiles;
+  };
+  const int tiles = count_tiles(bytes), widest = count_tiles(8 * bytes);
+  report("its scratch serves the largest tiles", tiles == widest,
+         std::string(alphabet.name) + ": " + std::to_string(tiles) + " for " + std::to_string(widest));
+}
+
+// The rests of a matrix at the end of its blocks find room where blocks do.
 void check_rests(const Alphabet& alphabet, const ByteKernel* kernel) {
   PlanRequest request;
   request.alphabet = alphabet;
@@ -132,6 +156,9 @@ void check_rests(const Alphabet& alphabet, const ByteKernel* kernel) {
 }  // namespace
 
 int main() {
+  check_tiles(Alphabet::fp64, nullptr, {1100, 300, 8});
+  check_tiles(Alphabet::int8, nullptr, {600, 600, 8});
+  check_tiles(Alphabet::int8, byte_kernels().front(), {270, 300, 40});
   check_rests(Alphabet::fp64, nullptr);
   check_rests(Alphabet::int8, nullptr);
   check_rests(Alphabet::int8, byte_kernels().front());

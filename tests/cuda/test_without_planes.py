@@ -1,7 +1,7 @@
 """Products that a GPU makes in one launch, without planes: the bits of every other path. By machine words ("direct"), by one pass
 over an operand beside few lines ("thin"), tile by tile ("tiles").
 
-Skipped where torch, a GPU or its kernels are missing. What one of the ways has alone: test_direct.py, test_tiles.py.
+Skipped where torch, a GPU or its kernels are missing. Subjects of one way alone: test_direct.py, test_tiles.py.
 """
 
 from __future__ import annotations
@@ -180,7 +180,7 @@ def test_entries_without_a_certificate_are_repaired(way: Way, columns: int) -> N
 
 @pytest.mark.parametrize(
     ("way", "extents", "dtype", "capacity"),
-    # Those of 64 x 64 float64 entries and few bits are made tile by tile.
+    # Products of 64 x 64 float64 entries and few bits are made tile by tile.
     [("direct", (64, 64), torch.float32, 24), ("thin", (4096, 1), torch.float64, 53)],
     indirect=["way"],
 )

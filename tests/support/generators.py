@@ -324,7 +324,7 @@ def line_operands(
 def any_operands(
     kind: str, m: int, k: int, n: int, *, seed: int = 0, dtype: npt.DTypeLike = np.float64
 ) -> tuple[Array, Array]:
-    """Of ``KINDS`` or ``LINES``."""
+    """Operands of a kind in ``KINDS`` or ``LINES``."""
     return (operands if kind in KINDS else line_operands)(kind, m, k, n, seed=seed, dtype=dtype)
 
 
@@ -489,7 +489,7 @@ PATHS = (
     Path("I", "int8", "least"),
     Path("I", "fp64", "least"),
 )
-#: Those that serve every accuracy, and complex numbers and integers as well.
+#: Paths that serve every accuracy, and complex numbers and integers as well.
 LEAST = tuple(path for path in PATHS if path.family == "least")
 
 # ---- Modes -------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""What ``ozfp4.matmul`` must return in each accuracy, by the references of ``ozfp4.testing``."""
+"""The results that ``ozfp4.matmul`` must return in each accuracy, by the references of ``ozfp4.testing``."""
 
 from __future__ import annotations
 

@@ -40,14 +40,14 @@ inline LineScales line_scales(const Scales& scales) {
   return {scales.shift.data(), scales.capacities.empty() ? kLeastBits : scales.capacities.largest};
 }
 
-// What is encoded of an operand.
+// An operand as encode takes it: a view and the scales of its lines, or its planes.
 struct EncodedOperand {
   OperandView view;
   LineScales scales;
   const char* planes = nullptr;  // of all of the view, in the form that multiply takes; null: they are encoded block by block
 };
 
-// Of a complex plan's right operand the even columns: the others hold the same magnitudes, and so have the same scales.
+// The right operand of a complex plan keeps the scales of its even columns: the others hold the same magnitudes.
 EncodedOperand encoded_operand(const Plan& plan, const OperandView& view, const Scales& scales, Side side);
 
 // Bytes of so many planes of a block, extents in entries of a plane; packed where there is a kernel for bytes.

@@ -34,7 +34,7 @@ inline constexpr std::int64_t kMostSums = diagonals_of(kMostLimbs) * kDiagonalSu
 inline constexpr int kUpperDiagonals = 10;
 constexpr int lower_diagonals(int limbs) { return limbs < 8 ? 0 : diagonals_of(limbs) - kUpperDiagonals; }
 
-// Those of lower_diagonals, all others, or both.
+// All diagonals, the lower ones (`lower_diagonals`) or those above.
 enum class Diagonals { all, lower, upper };
 
 // What the lower ones come to is less than this, in units of the uppermost ones' least, 2^(8 lower): the uppermost of them sums

@@ -21,7 +21,7 @@
 namespace ozfp4 {
 namespace {
 
-// What cpu_multiply is called with.
+// The arguments of cpu_multiply.
 struct Work {
   const Plan& plan;
   const ByteKernel* kernel;
@@ -80,8 +80,8 @@ OZFP4_VECTORISED void flush_entries(const double* acc, std::int64_t n, std::int6
 template <class Real>
 class FloatSums {
  public:
-  // Of a tile: entries whose product by one thread has nearly the rate of a large one; sides below which operands are read too
-  // often; what the register tile has.
+  // A tile's limits: entries whose product by one thread has nearly the rate of a large one; sides below which operands are read
+  // too often; extents of the register tile.
   static constexpr std::int64_t kMostEntries = 1 << 18, kMostRows = 1024, kMostColumns = kMostEntries, kLeastSide = 128;
   static constexpr std::int64_t kRows = kGemmRows, kColumns = kGemmColumns<Real>;
   // Sums of all threads: small enough for the last-level cache, where the fold finds them after the product.
@@ -101,7 +101,7 @@ class FloatSums {
     output_ = output;
   }
 
-  // What reduce() takes, and leaves up to; of plain sums what is exact.
+  // The largest sums that reduce() takes and leaves; where nothing is folded, the largest exact ones.
   static std::int64_t limit(std::int64_t modulus) { return (sizeof(Real) == 4 ? kFp32Exact : kFp64Exact) - modulus; }
   static std::int64_t folded(std::int64_t modulus) { return modulus / 2 + 2; }
 

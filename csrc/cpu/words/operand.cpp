@@ -24,7 +24,7 @@ bool is_subnormal(T x) {
   return magnitude != 0 && magnitude >> (FloatFormat<T>::precision - 1) == 0;
 }
 
-// What conversion leaves of lanes: the sums of squares of their integers, and how many entries it rounded.
+// The counts that conversion leaves for each lane: the sums of squares of their integers, and how many entries it rounded.
 struct LaneIntegers {
   double squares[kEntryLanes];
   std::int64_t rounded[kEntryLanes];

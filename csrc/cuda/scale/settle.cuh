@@ -64,7 +64,7 @@ struct ExtremesReport<RecordedStateOf<Sum>> {
   // One thread, a barrier after the others have added.
   __device__ __forceinline__ void pass_on(ScaleTotals& totals, bool is_b) { raise(totals.extremes[is_b], block); }
 
-  // One thread of the last block. Of an operand that was scaled earlier it is known where its extremes were kept.
+  // One thread of the last block. The extremes of an operand that was scaled earlier are read where they were kept.
   static __device__ __forceinline__ void decide(Verdict& verdict, const ScaleTotals& totals, const NormReport& norms,
                                                 const LineRule& lines) {
     const CapacityRule& how = lines.capacity;

@@ -42,8 +42,8 @@ class Kept {
   Kept(const Kept&) = delete;
   Kept& operator=(const Kept&) = delete;
 
-  // The thing that was made for the key, or is made now by make(), without the lock, as that may wait for a device: of what
-  // several threads make at once the first one's is kept. What make() throws goes on, and nothing is kept.
+  // The thing that was made for the key, or is made now by make(), without the lock, as that may wait for a device: where
+  // several threads make one at once, the first one's is kept. An exception of make() goes on, and nothing is kept.
   template <class Make>
   std::shared_ptr<const Value> find_or_make(const Key& key, const Make& make) {
     if (std::shared_ptr<const Value> found = find(key)) return found;

@@ -35,7 +35,7 @@ bool is_long(const cuda::CudaPlan& plan);
 // launched. Throws Refusal Fault::unsupported where they would be brought there while `stream` is captured.
 OZFP4_CUDA_EXPORT const GemmStep* steps_on(const Device& device, const cuda::CudaPlan& plan, cudaStream_t stream);
 
-// ---- What is laid out for a product ----
+// ---- The layout of a product ----
 
 // Products that are alike share it. Immutable.
 struct LaidOut {

@@ -134,7 +134,7 @@ def test_long_integers_and_long_rows(backend: str, bits: int, k: int, device: De
 
 @pytest.mark.parametrize("path", LEAST, ids=str)
 def test_more_bits_than_a_row_spans_give_the_rounded_product(path: Path, device: Device) -> None:
-    """What 53 bits lose: the second entry of a row, 2^60 times smaller than the first, whose terms cancel."""
+    """53 bits lose the second entry of a row, 2^60 times smaller than the first, whose terms cancel."""
     if not device.has(path.backend):
         return
     a, b = np.array([[2.0**60, 1.0 + 2.0**-40, -(2.0**60)]]), np.array([[1.0], [3.0], [1.0]])

@@ -26,7 +26,7 @@ KINDS = ["normal", "small-integers", "sparse", "deep", "tiny", "huge", "specials
 
 
 def array(kind: str, shape: tuple[int, ...], dtype: Any, seed: int) -> np.ndarray:
-    """Of any number of axes; both parts are rows of the kind."""
+    """An array of any number of axes; both parts are rows of the kind."""
     m, n = int(np.prod(shape[:-1])), shape[-1]
     single = np.float32 if dtype in NARROW else np.float64
     re, im = (

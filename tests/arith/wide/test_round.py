@@ -17,7 +17,7 @@ from support.dtypes import FORMATS, both_types
 WIDE = [("scaled", words) for words in (2, *arith.word_counts)]
 WIDE += [(rounding, words) for rounding in ROUNDINGS for words in (2, 5, 6, 20)]
 FAST = [("fast", words) for words in (2, 4, 6)]
-# Of five words; these exponents alone.
+# The longest pieces, of five words, and the exponents that they allow.
 LONGEST_OF_PIECES = 157
 LEAST, MOST = -1022, 1023 - LONGEST_OF_PIECES
 

@@ -1,5 +1,5 @@
 // The arithmetic that scale and encode share on the GPU, on the host: scaled integers, residues, limbs and digits in words, sums
-// of squares. What their kernels leave is in accuracy_check.cpp.
+// of squares. accuracy_check.cpp compares the results of their kernels.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>

@@ -18,7 +18,7 @@
 
 namespace ozfp4::cuda {
 
-// ---- What the actions of a step do to one accumulator ----------------------------------------------------------------------
+// ---- The actions of a step on one accumulator -------------------------------------------------------------------------------
 
 // x * y modulo 2^32.
 __device__ __forceinline__ std::int32_t wrapping_product(std::int32_t x, std::int32_t y) {
