@@ -62,6 +62,7 @@ def check_replays(launch: Launch, c: lib.Array, expected: lib.Array) -> None:
     noise = c.copy()
 
     def again() -> None:
+        torch.cuda.synchronize()  # it reads in the order of another stream
         launch.read()
         assert lib.same_bits(c, expected)
         c[...] = noise
@@ -76,7 +77,6 @@ def check_replays(launch: Launch, c: lib.Array, expected: lib.Array) -> None:
         assert launch.run(stream=stream.cuda_stream) == lib.OK
     for _ in range(2):
         graph.replay()
-        torch.cuda.synchronize()
         again()
 
 

@@ -153,7 +153,8 @@ def gradients(here: Here, extents: tuple[int, ...], first: int, count: int) -> N
             for x, y in zip(given, whole, strict=True):
                 assert y.grad is not None
                 assert_is(x.grad, y.grad, what)
-                assert not lie_alike or x.grad.placements == x.placements, what
+                # torch 2.11 replicates a gradient without entries as it accumulates it.
+                assert not lie_alike or not x.numel() or x.grad.placements == x.placements, what
 
 
 # Stacks of a product without entries, whose gradients join the axes that were repeated: A of (7, k) by B of (2, k, 0) is one.

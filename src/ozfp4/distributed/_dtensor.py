@@ -124,10 +124,13 @@ def _agree(mesh: Any, asked: Asked) -> Way:
 def _derive(
     options: dict[str, Any], likes: Any, a: Any, b: Any, grad: Any, wanted: tuple[bool, ...]
 ) -> list[Any]:
-    """Gradients are those of the operator of torch, products of DTensors as well, and lie as the operands do."""
+    """Gradients are those of the operator of torch, products of DTensors as well, and lie as the operands do.
+
+    They are contiguous: torch 2.11 replicates those that it copies for another order in memory.
+    """
     call = Differentiated((a, b), tuple(like for like, _ in likes), wanted, options)
     return [
-        None if x is None else x.redistribute(placements=placements)
+        None if x is None else x.redistribute(placements=placements).contiguous()
         for x, (_, placements) in zip(gradients.of_matmul(call, grad), likes, strict=True)
     ]
 

@@ -52,7 +52,7 @@ struct Epilogue {
     pin();
 #pragma unroll
     for (int first = 0; first < kRegisters; first += kPart) {
-      if (kPart < kRegisters && f.negated == static_cast<std::uint32_t>(first)) continue;  // never: it is -modulus
+      if (kPart < kRegisters && f.negated == first + 1u) continue;  // never: it is -modulus, or 0 where a step has none
 #pragma unroll
       for (int i = first; i < first + kPart; ++i) at(acc, i) = changed(at(acc, i));
     }
