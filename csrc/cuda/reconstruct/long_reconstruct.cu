@@ -34,9 +34,8 @@ struct Parameters {
   Certification certification;
   DeviceUpdate update;
   CrtProduct<Words> product[kMaxPrefixes];
-  WideInt<Words> start;
   std::int32_t matrices, least, all;
-  bool positional, certifies;
+  bool certifies;
   std::uint32_t weight[kMaxLongWeights];  // [prefix][residue or digit < all][word]
 };
 
@@ -112,19 +111,15 @@ struct Segment {
 template <int Words>
 __device__ __forceinline__ WideInt<Words> integer_at(const Parameters<Words>& p, int prefix, int count,
                                                      const std::uint8_t* source) {
-  const int biased = p.positional ? p.all - 1 : -1;  // its signed bytes are read with 128 added; `start` takes that away
   const std::uint32_t* weight = p.weight + prefix * p.all * Words;
-  std::uint64_t column[Words];
-#pragma unroll
-  for (int k = 0; k < Words; ++k) column[k] = p.start.word[k];
+  std::uint64_t column[Words] = {};
 #pragma unroll 1
   for (int first = 0; first < count; first += kBatch) {
     std::uint32_t residue[kBatch];
 #pragma unroll
     for (int i = 0; i < kBatch; ++i) {
       const int plane = min(first + i, count - 1);
-      const std::uint32_t byte = __ldcs(source + plane * p.job.residues.plane_stride);
-      residue[i] = plane == biased ? byte ^ 0x80u : byte;
+      residue[i] = __ldcs(source + plane * p.job.residues.plane_stride);
     }
 #pragma unroll
     for (int i = 0; i < kBatch; ++i) {
@@ -143,7 +138,7 @@ __device__ __forceinline__ void walk_segments(const Parameters<Words>& p, Finish
   let_next_kernel_start();
   wait_for_previous_kernel();
   if (!serves(p.certification, p.job)) return;
-  const int count = p.positional ? p.all : residues_used(p.job, p.least, p.all);
+  const int count = residues_used(p.job, p.least, p.all);
   const int prefix = count - p.least;
   Place place;
   place.first_column = static_cast<std::int32_t>((blockIdx.x * kWarps + threadIdx.x / 32) * 32);
@@ -228,11 +223,9 @@ void launch_words(const ReconstructPlan& plan, const ReconstructJob& job, cudaSt
     p.product[i] = {table.product[i].inverse, wide_resize<Words>(table.product[i].number),
                     wide_resize<Words>(table.product[i].half)};
   }
-  p.start = wide_resize<Words>(table.start);
   p.matrices = narrow<std::int32_t>(job.result.stack.count(), "matrices of a turn");
   p.least = plan.least;
   p.all = plan.all;
-  p.positional = plan.positional;
   std::copy(table.weight.begin(), table.weight.end(), p.weight);
   LaunchConfig config(Stage::reconstruct, nullptr, kThreads, stream, job.overlap_previous);
   config.grid = dim3(static_cast<unsigned>(ceil_div(job.result.columns, kThreads)),

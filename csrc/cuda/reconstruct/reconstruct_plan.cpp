@@ -57,6 +57,27 @@ void set_fragment(ReconstructPlan& plan, int prefix, int residue, const Wide& we
   }
 }
 
+// Digits of scheme I are like residues: digit i has the weight base^i modulo 256 base^(count - 1), for which the last digit, a
+// signed byte, is the unsigned byte of the same bits. Precondition: what they stand for is less than half of that product.
+template <int Words>
+CrtConstants<Words> digit_constants(std::int64_t base, int count) {
+  CrtConstants<Words> constants{{}, {wide_from<Words>(1)}};
+  while (static_cast<int>(constants.weight.size()) < count) {
+    constants.weight.push_back(wide_mul_small(constants.weight.back(), static_cast<std::uint32_t>(base)));
+  }
+  constants.product.number = wide_mul_small(constants.weight.back(), 256);
+  constants.product.half = wide_mul_small(constants.weight.back(), 128);
+  constants.product.inverse = 1.0 / wide_to_double(constants.product.number);
+  return constants;
+}
+
+// Of the first `count` residues, or of so many digits.
+template <int Words>
+CrtConstants<Words> prefix_constants(const Plan& plan, int count) {
+  return plan.scheme == Scheme::one ? digit_constants<Words>(plan.base, count)
+                                    : make_crt_constants<Words>(first_moduli(plan, count));
+}
+
 // ---- The long form
 
 // Appends the weights of one prefix, zero beyond them.
@@ -69,40 +90,27 @@ void append_weights(LongTable& table, const std::vector<WideInt<Words>>& weights
   }
 }
 
-void require_room(const ReconstructPlan& plan) {
-  const std::int64_t weights = std::int64_t(plan.all) * plan.words * (plan.positional ? 1 : plan.all - plan.least + 1);
+void require_room(const ReconstructPlan& plan, const char* planes) {
+  const std::int64_t weights = std::int64_t(plan.all) * plan.words * (plan.all - plan.least + 1);
   if (weights <= kMaxLongWeights) return;
   throw std::length_error("the reconstruct kernels hold " + std::to_string(kMaxLongWeights) + " words of weights; " +
-                          std::to_string(plan.all) + (plan.positional ? " digits" : " moduli") + " need " +
-                          std::to_string(weights));
+                          std::to_string(plan.all) + planes + " need " + std::to_string(weights));
 }
 
-void make_long_residues(ReconstructPlan& result, const Plan& plan) {
+void make_long(ReconstructPlan& result, const Plan& plan, const PlanInt& product) {
+  const bool has_digits = plan.scheme == Scheme::one;
   result.row_steps = 0;
-  result.words = std::max(kMinLongWords, crt_words(plan, result.all));
-  require_room(result);
+  result.words = has_digits ? words_for(wide_bit_length(product) + 1, "the integers of this plan", kMinLongWords)
+                            : std::max(kMinLongWords, crt_words(plan, result.all));
+  require_room(result, has_digits ? " digits" : " moduli");
   dispatch_long_words(result.words, [&](auto words) {
     for (int count = result.least; count <= result.all; ++count) {
-      const auto constants = make_crt_constants<words()>(first_moduli(plan, count));
+      const auto constants = prefix_constants<words()>(plan, count);
       result.long_table.product[count - result.least] = {constants.product.inverse,
                                                          wide_resize<kMaxWords>(constants.product.number),
                                                          wide_resize<kMaxWords>(constants.product.half)};
       append_weights(result.long_table, constants.weight, result.all);
     }
-  });
-}
-
-void make_long_digits(ReconstructPlan& result, int bits) {
-  result.row_steps = 0;
-  result.words = words_for(bits, "the integers of this plan", kMinLongWords);
-  require_room(result);
-  dispatch_long_words(result.words, [&](auto words) {
-    std::vector<WideInt<words()>> weights(1, wide_from<words()>(1));
-    while (static_cast<int>(weights.size()) < result.digits) {
-      weights.push_back(wide_mul_small(weights.back(), static_cast<std::uint32_t>(result.base)));
-    }
-    append_weights(result.long_table, weights, result.digits);
-    result.long_table.start = wide_resize<kMaxWords>(wide_negate(wide_mul_small(weights.back(), 128)));
   });
 }
 
@@ -116,13 +124,19 @@ int column_words(const PlanInt& product) {
   return 0;
 }
 
-ReconstructPlan make_residue_plan(const Plan& plan, bool is_long) {
+}  // namespace
+
+ReconstructPlan make_reconstruct_plan(const Plan& plan, std::int64_t k, bool is_long) {
+  if (plan.scheme == Scheme::integer) throw std::invalid_argument("an INT8 product needs no reconstruct");
   ReconstructPlan result{};
-  result.all = plan.count();
-  result.least = least_prefix(plan, kMaxPrefixes);
-  result.words = column_words(moduli_product(plan, result.all));
+  const bool has_digits = plan.scheme == Scheme::one;
+  result.all = has_digits ? positional_digits(plan, k) : plan.count();
+  result.least = has_digits ? result.all : least_prefix(plan, kMaxPrefixes);
+  const PlanInt whole =
+      has_digits ? digit_constants<kMaxWords>(plan.base, result.all).product.number : moduli_product(plan, result.all);
+  result.words = column_words(whole);
   if (is_long || result.words == 0 || result.all > kMaxColumnResidues) {
-    make_long_residues(result, plan);
+    make_long(result, plan, whole);
     return result;
   }
   result.row_steps = result.words == kMaxColumnWords ? kMaxRowSteps : (result.all + kRowsPerStep - 1) / kRowsPerStep;
@@ -131,7 +145,7 @@ ReconstructPlan make_residue_plan(const Plan& plan, bool is_long) {
   for (int count = result.least; count <= result.all; ++count) {
     const int prefix = count - result.least;
     auto& constants = result.constants[prefix];
-    const CrtConstants<8> crt = make_crt_constants<8>(first_moduli(plan, count));
+    const CrtConstants<8> crt = prefix_constants<8>(plan, count);
     Wide product = crt.product.number;
     while (is_less(wide_add(product, product), bound)) {
       product = wide_add(product, product);
@@ -153,25 +167,6 @@ ReconstructPlan make_residue_plan(const Plan& plan, bool is_long) {
     }
   }
   return result;
-}
-
-ReconstructPlan make_positional_plan(const Plan& plan, std::int64_t k) {
-  ReconstructPlan result{};
-  result.positional = true;
-  result.base = plan.base;
-  result.digits = result.least = result.all = positional_digits(plan, k);
-  make_long_digits(result, integer_bits(plan, k));
-  return result;
-}
-
-}  // namespace
-
-ReconstructPlan make_reconstruct_plan(const Plan& plan, std::int64_t k, bool is_long) {
-  switch (plan.scheme) {
-    case Scheme::two: return make_residue_plan(plan, is_long);
-    case Scheme::one: return make_positional_plan(plan, k);
-    default: throw std::invalid_argument("an INT8 product needs no reconstruct");
-  }
 }
 
 }  // namespace ozfp4

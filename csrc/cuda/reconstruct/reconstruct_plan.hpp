@@ -5,7 +5,9 @@
 // [entries x residues] times [residues x bytes of the weights]. Its accumulators are joined in pairs to columns of 16 bits, see
 // arith/wide/column_crt.hpp. The right-hand operand is stored the way mma.m16n8k16 takes it from the 32 lanes of a warp.
 //
-// The long form, for all others, digits among them: weights as words, and the sum as arith/wide/crt.hpp has it.
+// The long form, for all others: weights as words, and the sum as arith/wide/crt.hpp has it.
+//
+// Digits of scheme I are taken like residues, by weights of their own.
 #pragma once
 
 #include <algorithm>
@@ -31,19 +33,14 @@ inline constexpr int kMaxColumnResidues = 32;  // the quotient of arith/wide/col
 inline constexpr int kMaxLongWeights = 7168;
 
 struct LongTable {
-  CrtProduct<kMaxWords> product[kMaxPrefixes];  // all zero where positional
-  PlanInt start;                                // where positional: -128 times the weight of the last digit
-  std::vector<std::uint32_t> weight;            // [prefix][residue or digit < all][word]
+  CrtProduct<kMaxWords> product[kMaxPrefixes];
+  std::vector<std::uint32_t> weight;  // [prefix][residue or digit < all][word]
 };
 
 struct ReconstructPlan {
-  bool positional = false;
   int words = 0;           // short: 4 or 6 words of 32 bits; long: a long count of arith/wide/word_counts.hpp
   int row_steps = 0;       // short: of kRowsPerStep; 0: the plan has the long form
-  int least = 0, all = 0;  // prefixes below: counts least .. all; both `digits` where positional
-  std::int64_t base = 0;   // positional: 13 or 256
-  int digits = 0;          // positional: planes, low to high, digits in [0, base); the last plane is
-                           // a signed byte (two's complement), the rest of the carry
+  int least = 0, all = 0;  // prefixes below: counts least .. all; of digits, all alone
   ColumnConstants<kMaxColumnWords> constants[kMaxPrefixes];  // only the first `words` (2 words) entries of each array count
   // [prefix][step][tile][lane]: lane 4 n + t holds byte 8 tile + n of the weights of the residues 16 step + 4 t ... + 3, the
   // first in its low byte.
@@ -65,7 +62,7 @@ ColumnConstants<Words> column_constants(const ReconstructPlan& plan, int prefix)
 }
 
 // Throws std::length_error where the integers are longer than kMaxWords or the weights more than kMaxLongWeights; k matters
-// for positional plans only. `is_long`: of the long form, where the short one would serve as well. Precondition: residues of one
+// for digits alone. `is_long`: of the long form, where the short one would serve as well. Precondition: residues of one
 // byte (alphabets fp4 and int8).
 ReconstructPlan make_reconstruct_plan(const Plan& plan, std::int64_t k, bool is_long = false);
 

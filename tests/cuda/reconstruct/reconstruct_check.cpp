@@ -173,6 +173,66 @@ bool has_right_offset(std::uint32_t inverse, std::uint32_t offset) {
   return product >= least && product - least < (std::uint64_t(51) << 32) / 100;
 }
 
+// What the bytes of an entry stand for, by definition: residues, or digits of which the last one is a signed byte.
+class Numbers {
+ public:
+  Numbers(const Plan& plan, int count) : plan_(plan), count_(count), has_digits_(plan.scheme == Scheme::one) {
+    if (has_digits_) {
+      product_ = wide_from<kMaxWords>(256);
+      for (int i = 1; i < count; ++i) product_ = wide_mul_small(product_, static_cast<std::uint32_t>(plan.base));
+    } else {
+      product_ = moduli_product(plan, count);
+      crt_ = make_crt_constants<kMaxWords>(first_moduli(plan, count));
+    }
+  }
+
+  bool has_digits() const { return has_digits_; }
+  // Twice the magnitude of an integer is less than it, or equal.
+  const Wide& product() const { return product_; }
+  int most(int i) const { return static_cast<int>(!has_digits_ ? plan_.modulus(i) - 1 : i + 1 == count_ ? 255 : plan_.base - 1); }
+
+  std::vector<int> bytes_of(Wide x) const {
+    std::vector<int> bytes(static_cast<std::size_t>(count_));
+    for (int i = 0; i < count_; ++i) {
+      const std::int64_t base = !has_digits_ ? plan_.modulus(i) : i + 1 == count_ ? 256 : plan_.base;
+      const std::int64_t r = modulo(x, base);
+      bytes[static_cast<std::size_t>(i)] = static_cast<int>(r);
+      if (!has_digits_) continue;
+      x = wide_sub(x, wide_from<kMaxWords>(r));
+      const std::uint32_t sign = wide_sign_mask(x);
+      std::uint32_t rest = 0;
+      x = wide_divide_small(wide_magnitude(x, sign), static_cast<std::uint32_t>(base), rest);
+      if (sign != 0) x = wide_negate(x);
+    }
+    return bytes;
+  }
+
+  Wide integer_of(const std::vector<int>& bytes) const {
+    if (has_digits_) {
+      Wide x = wide_zero<kMaxWords>();
+      for (int i = count_ - 1; i >= 0; --i) {
+        const int byte = bytes[static_cast<std::size_t>(i)];
+        x = wide_add(wide_mul_small(x, static_cast<std::uint32_t>(plan_.base)),
+                     i + 1 == count_ && byte > 127 ? wide_negate(wide_from<kMaxWords>(256 - byte)) : wide_from<kMaxWords>(byte));
+      }
+      return x;
+    }
+    std::uint64_t sums[kMaxWords] = {};
+    for (int i = 0; i < count_; ++i) {
+      const auto r = static_cast<std::uint64_t>(bytes[static_cast<std::size_t>(i)]);
+      for (int k = 0; k < kMaxWords; ++k) sums[k] += r * crt_.weight[static_cast<std::size_t>(i)].word[k];
+    }
+    return crt_from_columns(sums, crt_.product);
+  }
+
+ private:
+  const Plan& plan_;
+  int count_;
+  bool has_digits_;
+  Wide product_;
+  CrtConstants<kMaxWords> crt_;
+};
+
 struct Tally {
   long entries = 0, uncertain = 0, rare = 0;
 };
@@ -183,26 +243,16 @@ bool check_arithmetic(const NamedPlan& named, const ReconstructPlan& plan, Tally
     const int prefix = count - plan.least;
     const auto constants = column_constants<Words>(plan, prefix);
     if (!has_right_offset(constants.inverse, constants.offset)) return false;
-    const Wide product = moduli_product(named.plan, count);
-    const auto crt_constants = make_crt_constants<kMaxWords>(first_moduli(named.plan, count));
+    const Numbers numbers(named.plan, count);
     for (int entry = 0; entry < 400; ++entry) {
-      std::vector<int> value(static_cast<std::size_t>(count));
       std::uint32_t column[2 * Words];
       const bool is_random = one_in(4);
-      const Wide x = random_integer(product);
-      for (int i = 0; i < count; ++i) {
-        const auto m = static_cast<int>(named.plan.modulus(i));
-        int& r = value[static_cast<std::size_t>(i)];
-        r = is_random ? random_int(0, m - 1) : static_cast<int>(modulo(x, m));
-        if (entry == 0) r = m - 1;
+      const Wide x = random_integer(numbers.product());
+      std::vector<int> value = numbers.bytes_of(x);
+      for (int i = 0; i < count && (is_random || entry == 0); ++i) {
+        value[static_cast<std::size_t>(i)] = entry == 0 ? numbers.most(i) : random_int(0, numbers.most(i));
       }
-      std::uint64_t sums[kMaxWords] = {};
-      for (int i = 0; i < count; ++i) {
-        const int r = value[static_cast<std::size_t>(i)];
-        const Wide& weight = crt_constants.weight[static_cast<std::size_t>(i)];
-        for (int k = 0; k < kMaxWords; ++k) sums[k] += static_cast<std::uint64_t>(r) * weight.word[k];
-      }
-      const Wide reference = crt_from_columns(sums, crt_constants.product);
+      const Wide reference = numbers.integer_of(value);
       Wide expected = reference;
       if (!is_random && entry != 0 && !is_same(x, reference)) return false;
       for (int i = 0; i < constants.shift; ++i) expected = wide_add(expected, expected);
@@ -211,7 +261,7 @@ bool check_arithmetic(const NamedPlan& named, const ReconstructPlan& plan, Tally
       const WideInt<Words> actual = exact_column_integer(column, constants);
       tally.uncertain += is_uncertain(estimate);
       const Wide twice = wide_add(reference, reference);  // +-P / 2 has two representatives
-      const bool is_half = is_same(twice, product) || is_same(wide_negate(twice), product);
+      const bool is_half = is_same(twice, numbers.product()) || is_same(wide_negate(twice), numbers.product());
       const WideInt<Words> quick = column_integer(column, column_quotient(estimate), constants);
       if (!is_half && !is_uncertain(estimate) && !is_same(quick, expected)) return false;
       if (is_half)
@@ -231,7 +281,7 @@ bool check_arithmetic(const NamedPlan& named, const ReconstructPlan& plan, Tally
   return true;
 }
 
-// The long form as its kernel uses it: any residues or digits, the largest and smallest first.
+// The long form as its kernel uses it: any residues or digits, the largest and the smallest first.
 template <int Words>
 bool check_long(const NamedPlan& named, const ReconstructPlan& plan, Tally& tally) {
   const LongTable& table = plan.long_table;
@@ -239,37 +289,29 @@ bool check_long(const NamedPlan& named, const ReconstructPlan& plan, Tally& tall
     const int prefix = count - plan.least;
     const CrtProduct<Words> product{table.product[prefix].inverse, wide_resize<Words>(table.product[prefix].number),
                                     wide_resize<Words>(table.product[prefix].half)};
+    const Numbers numbers(named.plan, count);
     for (int entry = 0; entry < 400; ++entry, ++tally.entries) {
-      const bool is_exact = !plan.positional && entry >= 2 && one_in(2);
-      const Wide x = is_exact ? random_integer(moduli_product(named.plan, count)) : wide_zero<kMaxWords>();
-      std::uint64_t column[Words];
-      for (int k = 0; k < Words; ++k) column[k] = table.start.word[k];
-      std::vector<std::int64_t> value(static_cast<std::size_t>(count));
-      Wide digits = wide_zero<kMaxWords>(), weight = wide_from<kMaxWords>(1);
-      for (int i = 0; i < count; ++i, weight = wide_mul_small(weight, static_cast<std::uint32_t>(plan.base))) {
-        const bool is_last = i + 1 == count;
-        const std::int64_t m = named.plan.modulus(plan.positional ? 0 : i);
-        const std::int64_t most = !plan.positional ? m - 1 : is_last ? 255 : plan.base - 1;
-        std::int64_t& r = value[static_cast<std::size_t>(i)];
-        r = entry == 0 ? most : entry == 1 ? 0 : random_int(std::int64_t(0), most);
-        if (is_exact) r = modulo(x, m);
+      const bool is_exact = entry >= 2 && one_in(2);
+      const Wide x = is_exact ? random_integer(numbers.product()) : wide_zero<kMaxWords>();
+      std::vector<int> value = numbers.bytes_of(x);
+      std::uint64_t column[Words] = {};
+      for (int i = 0; i < count; ++i) {
+        int& r = value[static_cast<std::size_t>(i)];
+        if (!is_exact) r = entry == 0 ? numbers.most(i) : entry == 1 ? 0 : random_int(0, numbers.most(i));
         for (int k = 0; k < Words; ++k) {
           column[k] +=
               static_cast<std::uint64_t>(r) * table.weight[static_cast<std::size_t>((prefix * plan.all + i) * Words + k)];
         }
-        const std::int64_t digit = r - (is_last ? 128 : 0);
-        const Wide part = wide_mul_small(weight, static_cast<std::uint32_t>(std::abs(digit)));
-        digits = digit < 0 ? wide_sub(digits, part) : wide_add(digits, part);
       }
       const WideInt<Words> found = crt_from_columns(column, product);
-      if (plan.positional) {
-        if (!is_same(found, digits)) return false;
+      if (is_exact && !is_same(found, x)) return false;
+      if (numbers.has_digits()) {
+        if (!is_same(found, numbers.integer_of(value))) return false;
         continue;
       }
-      if (is_exact && !is_same(found, x)) return false;
       const Wide y = wide_resize<kMaxWords>(found);
       const Wide twice = wide_magnitude(wide_add(y, y), wide_sign_mask(y));
-      if (wide_is_negative(wide_sub(moduli_product(named.plan, count), twice))) return false;
+      if (wide_is_negative(wide_sub(numbers.product(), twice))) return false;
       for (int i = 0; i < count; ++i) {
         const std::int64_t m = named.plan.modulus(i);
         if ((modulo(y, m) - value[static_cast<std::size_t>(i)]) % m != 0) return false;
