@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ._oracle import (
+    FORMATS,
     PRECISIONS,
     Array,
     Integers,
@@ -164,22 +165,48 @@ def plus(x: Dyadic, y: Dyadic) -> Dyadic:
     return (x[0] << (x[1] - exponent)) + (y[0] << (y[1] - exponent)), exponent
 
 
+def fused(row: Array, column: Array, dtype: npt.DTypeLike) -> Dyadic | None:
+    """The end of the chain of fused multiply-adds of a finite row and column, or None where it overflows."""
+    precision, most, lowest = FORMATS[np.dtype(dtype)]
+    total, exponent = 0, 0
+    lines = (x.tolist() for line in (row, column) for x in split(line))
+    for a, place_a, b, place_b in zip(*lines, strict=True):
+        term, place = a * b, place_a + place_b
+        if not term:  # it changes no number
+            continue
+        if place < exponent:
+            total, exponent = total << (exponent - place), place
+        total += term << (place - exponent)
+        drop = max(total.bit_length() - precision, lowest - exponent)
+        if drop > 0:
+            rest = total & ((1 << drop) - 1)
+            total, exponent = total >> drop, exponent + drop
+            half = 1 << (drop - 1)
+            total += rest > half or (rest == half and total & 1)
+        if total.bit_length() + exponent > most + 1:
+            return None
+    return total, exponent
+
+
 def chain(row: Array, column: Array, dtype: npt.DTypeLike) -> Dyadic:
     """The end of the chain of fused multiply-adds of a finite row and column, in the precision of `dtype`: in the order of k;
-    repeated with both times 2^-540 (2^-80), rounded, where it ends infinite."""
-    for shift in (0, CHAIN_SHIFTS[np.dtype(dtype)]):
-        total = 0.0
-        for x, y in zip(row.tolist(), column.tolist(), strict=True):
-            if x == 0 or y == 0 or math.isinf(total):  # changes no number
-                continue
-            a, b = dyadic(x), dyadic(y)
-            if shift:
-                a, b = (dyadic(round_to_float(z, e - shift, dtype)) for z, e in (a, b))
-            total = round_to_float(*plus(times(a, b), dyadic(total)), dtype)
-        if math.isfinite(total):
-            break
-    significand, exponent = dyadic(total)
-    return significand, exponent + 2 * shift
+    repeated with both times 2^-540 (2^-80), rounded, where it overflows."""
+    end = fused(row, column, dtype)
+    if end is not None:
+        return end
+    shift = CHAIN_SHIFTS[np.dtype(dtype)]
+    small = (
+        np.array(
+            [
+                round_to_float(m, e - shift, dtype)
+                for m, e in zip(*(x.tolist() for x in split(line)), strict=True)
+            ]
+        )
+        for line in (row, column)
+    )
+    end = fused(*small, dtype)
+    assert end is not None
+    return end[0], end[1] + 2 * shift
 
 
 def scaled_product(

@@ -25,8 +25,8 @@ Array = npt.NDArray[Any]
 Integers = npt.NDArray[np.int64]
 
 # Precision in bits, exponent of the largest finite number and of the smallest subnormal one.
-_FORMATS = {np.dtype(np.float64): (53, 1023, -1074), np.dtype(np.float32): (24, 127, -149)}
-PRECISIONS = {dtype: precision for dtype, (precision, _, _) in _FORMATS.items()}
+FORMATS = {np.dtype(np.float64): (53, 1023, -1074), np.dtype(np.float32): (24, 127, -149)}
+PRECISIONS = {dtype: precision for dtype, (precision, _, _) in FORMATS.items()}
 ENGINES = ("auto", "flint", "object")
 _FAR = 2**40  # beyond all exponents
 
@@ -141,7 +141,7 @@ def round_to_float(
     down; a number that is not zero and rounds to zero keeps its sign.
     """
     check_name("rounding", rounding, ROUNDINGS)
-    precision, max_exponent, lowest = _FORMATS[np.dtype(dtype)]
+    precision, max_exponent, lowest = FORMATS[np.dtype(dtype)]
     magnitude = abs(integer)
     if magnitude == 0:
         return -0.0 if rounding == "down" else 0.0
@@ -195,7 +195,7 @@ def over_stacks(
     """``multiply(x, y, dtype)`` of each pair of matrices, shapes as for ``numpy.matmul``; one array for each array it gives."""
     x, y = np.asarray(a), np.asarray(b)
     x, y = x.astype(x.dtype.newbyteorder("=")), y.astype(y.dtype.newbyteorder("="))
-    if {x.dtype, y.dtype} - set(_FORMATS):
+    if {x.dtype, y.dtype} - set(FORMATS):
         raise TypeError(f"dtypes {x.dtype} and {y.dtype}: the reference takes float64 and float32")
     dtype = np.promote_types(x.dtype, y.dtype)
     matrix_x = x[np.newaxis, :] if x.ndim == 1 else x
