@@ -10,7 +10,6 @@ Nothing here calls the core.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from enum import IntEnum
 from typing import Any, NamedTuple
@@ -195,16 +194,11 @@ def chain(row: Array, column: Array, dtype: npt.DTypeLike) -> Dyadic:
     if end is not None:
         return end
     shift = CHAIN_SHIFTS[np.dtype(dtype)]
-    small = (
-        np.array(
-            [
-                round_to_float(m, e - shift, dtype)
-                for m, e in zip(*(x.tolist() for x in split(line)), strict=True)
-            ]
-        )
-        for line in (row, column)
+    a, b = (
+        np.array([round_to_float(int(m), int(e) - shift, dtype) for m, e in zip(*split(x), strict=True)])
+        for x in (row, column)
     )
-    end = fused(*small, dtype)
+    end = fused(a, b, dtype)
     assert end is not None
     return end[0], end[1] + 2 * shift
 
