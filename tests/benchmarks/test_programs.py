@@ -8,13 +8,11 @@ import sys
 from importlib import import_module
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 import accuracy
 import model
 import speed
-from common import cases
 
 ROOT = Path(accuracy.__file__).parent
 BITS = [
@@ -63,46 +61,6 @@ def test_accuracy(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert len((tmp_path / "accuracy.csv").read_text().splitlines()) == 7
 
 
-def test_ctrl_c_keeps_finished_rows(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    real, calls = cases.measure, []
-
-    def measure(*arguments: object) -> dict:
-        calls.append(arguments)
-        if len(calls) == 5:
-            raise KeyboardInterrupt
-        return real(*arguments)
-
-    monkeypatch.setattr(cases, "measure", measure)
-    assert accuracy.main([*BITS, "--no-grades", "--no-figures", "-o", str(tmp_path)]) == 130
-    written = capsys.readouterr()
-    assert "Effective bits" in written.out
-    assert written.err.splitlines()[-1] == "accuracy.py: interrupted"
-    assert len(json.loads((tmp_path / "accuracy.json").read_text())["rows"]) == 4
-
-
-def test_two_ways_that_differ_fail(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """In one bit of one entry, at one phi of two; NumPy may differ as it does."""
-    real, calls = cases.fingerprint, []
-
-    def fingerprint(c: np.ndarray) -> str:
-        calls.append("")
-        if len(calls) == 5:  # phi 8, the second of three methods
-            c = c.copy()
-            c.view(np.uint64)[3, 2] ^= 1
-        return real(c)
-
-    monkeypatch.setattr(cases, "fingerprint", fingerprint)
-    assert accuracy.main([*BITS, "--no-grades"]) == 1
-    text = capsys.readouterr().out
-    assert text.count("FAILED: ") == 1
-    assert "FAILED: phi 8: II-fp64-least " in text
-    assert "OK:" not in text
-
-
 def test_speed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("matplotlib")
     assert speed.main([*TIMES, "-o", str(tmp_path)]) == 0
@@ -149,15 +107,6 @@ def test_bad_input_is_one_line_and_makes_no_folder(
     assert written.err.startswith(f"{program}.py: {message}")
     assert written.err.count("\n") == 1
     assert not folder.exists()
-
-
-def test_figures_need_matplotlib(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr("common.experiment.find_spec", lambda name: None)
-    assert speed.main(["-o", str(tmp_path / "new")]) == 2
-    assert not (tmp_path / "new").exists()
-    assert capsys.readouterr().err.startswith("speed.py: figures need matplotlib")
 
 
 @pytest.mark.slow

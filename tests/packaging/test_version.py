@@ -86,23 +86,6 @@ def test_a_tag_is_a_release(checkout: Path) -> None:
     assert version(checkout).startswith(f"3.1.5.dev1+g{git(checkout, 'rev-parse', 'HEAD')[:7]}")
 
 
-def test_other_tags_are_no_versions(checkout: Path) -> None:
-    git(checkout, "tag", "v3.1.4")
-    git(checkout, "commit", "--quiet", "--allow-empty", "--message=three")
-    git(checkout, "tag", "before-2")
-    git(checkout, "tag", "9.9")
-    commit = git(checkout, "rev-parse", "HEAD")[:7]
-    assert version(checkout).startswith(f"3.1.5.dev1+g{commit}")
-    assert version(archive(checkout, checkout.parent / "archive")).startswith(f"3.1.5.dev1+g{commit}")
-
-
-def test_changes_that_no_commit_has_are_told(checkout: Path) -> None:
-    git(checkout, "tag", "v3.1.4")
-    with (checkout / "README.md").open("a", encoding="utf-8") as file:
-        file.write("more\n")
-    assert re.fullmatch(r"3\.1\.5\.dev0\+(g[0-9a-f]+\.)?d\d{8}", version(checkout))
-
-
 def test_a_shallow_clone_knows_its_commit(checkout: Path, tmp_path: Path) -> None:
     git(tmp_path, "clone", "--quiet", "--depth=1", checkout.as_uri(), "shallow")
     commit = git(checkout, "rev-parse", "HEAD")[:9]
