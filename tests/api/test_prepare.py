@@ -19,7 +19,6 @@ from support import (
     PATHS,
     ROUNDINGS,
     STACKS,
-    VIEWS,
     Path,
     chosen,
     complex_matmul,
@@ -208,16 +207,6 @@ def test_stacks(shapes: Any, which: str, sides: Any, device: Device) -> None:
         assert_same_bits(device.matmul(x, y), ozfp4.matmul(wide, b))
 
 
-@each_pair
-@pytest.mark.parametrize("view", VIEWS)
-def test_views(view: str, which: str, device: Device) -> None:
-    a, b = pair(which, "normal", 5, 9, 6)
-    expected = ozfp4.matmul(a, b)
-    for sides in SIDES:
-        x, y = prepared(device, VIEWS[view](a), VIEWS[view](b), sides)
-        assert_same_bits(device.matmul(x, y), expected)
-
-
 @pytest.mark.parametrize(("of_b", "other"), [("complex", "complex"), ("complex", "real"), ("real", "real")])
 def test_one_operand_serves_many_others(of_b: str, other: str, device: Device) -> None:
     rng = np.random.default_rng(5)
@@ -247,18 +236,6 @@ def test_a_real_operand_serves_real_and_complex_ones(device: Device) -> None:
     assert_same_bits(
         device.matmul(np.complex64(a), single), ozfp4.matmul(np.complex64(a), np.float32(b.real))
     )
-
-
-@pytest.mark.parametrize("shape", [(0, 5), (5, 0), (0, 0), (2, 0, 5), (0, 5, 5)])
-@pytest.mark.parametrize(("of_b", "other"), [("complex", "complex"), ("complex", "real"), ("real", "real")])
-def test_empty(shape: tuple[int, ...], of_b: str, other: str, device: Device) -> None:
-    b = np.zeros(shape, complex if of_b == "complex" else float)
-    a = np.ones((3, shape[-2]), complex if other == "complex" else float)
-    y = device.prepare(b, "right", other=other)
-    assert y.nbytes == 0
-    assert_same_bits(device.matmul(a, y), ozfp4.matmul(a, b))
-    x = device.prepare(b.swapaxes(-1, -2), "left", other=other)
-    assert_same_bits(device.matmul(x, a.T), ozfp4.matmul(b.swapaxes(-1, -2), a.T))
 
 
 @each_side
@@ -348,25 +325,23 @@ def test_the_report_is_that_of_the_plain_product(accuracy: str, which: str, devi
             assert report.special_columns == plain.special_columns
 
 
-def test_attributes(no_int8_unit: None) -> None:
-    b = np.ones((40, 30), np.float32)
+@pytest.mark.parametrize("dtype", [np.float32, np.complex64])
+def test_attributes(dtype: Any, no_int8_unit: None) -> None:
+    b, name = np.ones((40, 30), dtype), np.dtype(dtype).name
+    is_complex = name == "complex64"
     y = ozfp4.prepare(b, "right", backend="int8")
-    assert (y.shape, y.dtype, y.side, y.accuracy) == ((40, 30), np.float32, "right", "standard")
-    assert (y.result_dtype, y.device, y.plan.backend) == ("float32", "cpu", "int8")
-    assert y.nbytes == b.size * (4 + y.plan.planes_b)
+    assert (y.shape, y.dtype, y.side, y.accuracy) == ((40, 30), dtype, "right", "standard")
+    assert (y.result_dtype, y.device, y.plan.backend, y.plan.is_complex) == (name, "cpu", "int8", is_complex)
+    assert y.nbytes == (1 + is_complex) * b.nbytes + y.plan.planes_b * b.size
     for text in (repr(y), y._repr_html_()):
-        assert "right operand, 40 × 30 float32 on cpu" in text
+        assert f"right operand, 40 × 30 {name} on cpu" in text
+    assert ("for complex ones" in repr(y)) == is_complex
     with pytest.raises(AttributeError):
         y.side = "left"  # type: ignore[misc]
 
 
-def test_attributes_of_a_complex_operand(no_int8_unit: None) -> None:
+def test_bytes_of_complex_operands(no_int8_unit: None) -> None:
     b = np.ones((40, 30), np.complex64)
-    y = ozfp4.prepare(b, "right", backend="int8")
-    assert (y.shape, y.dtype, y.side, y.accuracy) == ((40, 30), np.complex64, "right", "standard")
-    assert (y.result_dtype, y.other, y.device, y.plan.is_complex) == ("complex64", "complex", "cpu", True)
-    assert y.nbytes == 2 * b.nbytes + y.plan.planes_b * b.size
-    assert "right operand, 40 × 30 complex64 on cpu, for complex ones" in repr(y)
     plain = ozfp4.prepare(b, "right", scheme="I", backend="int8")
     assert plain.nbytes == 2 * b.nbytes + plain.plan.planes_b * 4 * b.size
     x = ozfp4.prepare(b, "left", backend="int8")
@@ -379,125 +354,62 @@ def test_attributes_of_a_complex_operand(no_int8_unit: None) -> None:
 
 def test_refused_products(no_int8_unit: None) -> None:
     a, b = operands("normal", 5, 20, 6)
-    y = ozfp4.prepare(b, "right")
-    single = ozfp4.prepare(b.astype(np.float32), "right")
+    z, w = a + 1j, b - 1j
+    y, single, of_z = (ozfp4.prepare(x, "right") for x in (b, b.astype(np.float32), w))
+    left, apart = ozfp4.prepare(z, "left"), ozfp4.prepare(w, "right", other="real")
     wide = ozfp4.plan(5, 6, 20, accuracy="correct")
-    out = noise((5, 6))
-    kept = out.copy()
-    refused: list[tuple[type[Exception], str, Any, Any, dict[str, Any]]] = [
+    by_wide = ozfp4.prepare(a, "left", plan=wide), ozfp4.prepare(b, "right", accuracy="correct", plan=wide)
+    for error, text, x, other, options in (
         (ValueError, r"^a: it was prepared for the right side; ozfp4\.prepare\(x, side='left'\)", y, b.T, {}),
-        (
-            ValueError,
-            "^accuracy: 'correct' is not what b was prepared for, 'standard'; .*accuracy='correct'",
-            a,
-            y,
-            {"accuracy": "correct"},
-        ),
+        (ValueError, "^accuracy: 'correct' is not what b was prepared for, 'standard'; .*accuracy='correct'", a, y,
+         {"accuracy": "correct"}),
         (ValueError, "^backend: 'fp4' is not what b was prepared for, 'fp64'; .*backend='fp4'", a, y, {"backend": "fp4"}),
         (ValueError, "^scheme: 'I' is not what", a, y, {"scheme": "I"}),
         (ValueError, "^plan: b was prepared by another plan", a, y, {"plan": ozfp4.plan(5, 6, 20, accuracy="scaled")}),
         (ValueError, "^rounding: 'up' needs accuracy='correct'", a, y, {"rounding": "up"}),
         (ValueError, r"^inner dimensions differ: a has shape \(5, 19\), b has shape \(20, 6\)", a[:, 1:], y, {}),
         (ValueError, "^b: it was prepared for results of float32, and .* float64; .*dtype='float64'", a, single, {}),
-        (
-            ValueError,
-            "^b: it was prepared for another plan, or accuracy 'correct', a for 'standard'",
-            ozfp4.prepare(a, "left", plan=wide),
-            ozfp4.prepare(b, "right", accuracy="correct", plan=wide),
-            {},
-        ),
+        (ValueError, "^b: it was prepared for another plan, or accuracy 'correct', a for 'standard'", *by_wide, {}),
         (ValueError, "^b: it was prepared for another plan", ozfp4.prepare(a, "left", backend="int8"), y, {}),
+        (ValueError, r"^b: it was prepared for complex operands, and a is real; prepare it with other='real'$", a, of_z, {}),
+        (ValueError, r"^b: it was prepared for real operands, and a is complex; prepare it with other='complex'$", z, apart, {}),
+        (ValueError, r"^a: it was prepared for complex operands, and b is real; .*other='real'$", left, y, {}),
+        (ValueError, r"^b: it was prepared for real operands, and a is complex; .*other='complex'$", left, apart, {}),
         (MemoryError, "^workspace_limit", a, y, {"workspace_limit": 1}),
-    ]  # fmt: skip
-    for error, text, x, other, options in refused:
+    ):  # fmt: skip
+        of = np.result_type(x.dtype, other.dtype)
+        out = noise((5, 6), of)
         with pytest.raises(error, match=text):
             ozfp4.matmul(x, other, out=out, **options)
-        assert_same_bits(out, kept, text)
-
-
-def test_refused_products_of_complex_operands() -> None:
-    a, b = pair("complex", "normal", 5, 20, 6)
-    y, apart = ozfp4.prepare(b, "right"), ozfp4.prepare(b, "right", other="real")
-    single = ozfp4.prepare(b.astype(np.complex64), "right")
-    real = ozfp4.prepare(np.float32(b.real), "right")
-    refused: list[tuple[str, Any, Any, dict[str, Any]]] = [
-        (r"^b: it was prepared for complex operands, and a is real; prepare it with other='real'$", a.real, y, {}),
-        (r"^b: it was prepared for real operands, and a is complex; prepare it with other='complex'$", a, apart, {}),
-        (
-            r"^a: it was prepared for complex operands, and b is real; .*other='real'$",
-            ozfp4.prepare(a, "left"),
-            ozfp4.prepare(b.real, "right"),
-            {},
-        ),
-        (
-            r"^b: it was prepared for real operands, and a is complex; .*other='complex'$",
-            ozfp4.prepare(a, "left"),
-            apart,
-            {},
-        ),
-        ("^b: it was prepared for results of complex64, and .* complex128; .*dtype='complex128'", a, single, {}),
-        ("^b: it was prepared for results of float32, and .* float64; .*dtype='float64'", a, real, {}),
-        (
-            r"^accuracy: 'correct' is not what b was prepared for, 'standard'; "
-            r"prepare it with accuracy='correct'",
-            a.real,
-            apart,
-            {"accuracy": "correct"},
-        ),
-        ("^plan: b was prepared by another plan", a, y, {"plan": ozfp4.plan(5, 6, 20, accuracy="scaled")}),
-        (
-            "^b: it was prepared for results of float32, and all operands make it float64; .*dtype='float64'",
-            chosen.prepare(a, "left", other="real", backend="int8", bits=53, accuracy="scaled"),
-            chosen.prepare(np.float32(b.real), "right", backend="int8", bits=53, accuracy="scaled"),
-            {},
-        ),
-        (r"^inner dimensions differ: a has shape \(5, 19\)", a[:, 1:], y, {}),
-    ]  # fmt: skip
-    out = noise((5, 6), np.complex128)
-    for text, x, other, options in refused:
-        with pytest.raises(ValueError, match=text):
-            ozfp4.matmul(x, other, out=out, **options)
-        assert_same_bits(out, noise((5, 6), np.complex128), text)
-    c = np.zeros((5, 6), np.complex128)
-    with pytest.raises(
-        ValueError,
-        match=r"^b: it was prepared for results of complex64, and all operands make it complex128; "
-        r"prepare it with dtype='complex128'$",
-    ):
-        ozfp4.gemm(1, np.complex64(a), single, 1, c)
+        assert_same_bits(out, noise((5, 6), of), text)
+    of_narrow = ozfp4.prepare(w.astype(np.complex64), "right")
+    c, words = (
+        np.zeros((5, 6), np.complex128),
+        "complex64, and all operands make it complex128; prepare it with",
+    )
+    with pytest.raises(ValueError, match=rf"^b: it was prepared for results of {words} dtype='complex128'$"):
+        ozfp4.gemm(1, np.complex64(z), of_narrow, 1, c)
     with pytest.raises(TypeError, match=r"^c: dtype complex128, and the product is real, of float32"):
-        ozfp4.gemm(1, np.float32(a.real), real, 1, c)
-    for error, text, options in (
-        (ValueError, "^other: 'both' is unknown; allowed are 'complex', 'real'", {"other": "both"}),
-        (ValueError, "^dtype: .* is of no product of complex128", {"dtype": np.complex64}),
-        (ValueError, "^dtype: .* is of no product of complex128", {"dtype": np.float64}),
-        (TypeError, "^dtype: 'bogus' is no dtype", {"dtype": "bogus"}),
-    ):
-        with pytest.raises(error, match=text):
-            ozfp4.prepare(b, "right", **options)
+        ozfp4.gemm(1, np.float32(a), single, 1, c)
 
 
 def test_refusals() -> None:
     b = operands("normal", 5, 20, 6)[1]
     short = ozfp4.plan(1, 1, 9, backend="int8", accuracy="scaled")
-    refused: list[tuple[type[Exception], str, Any, str, dict[str, Any]]] = [
+    for error, text, x, side, options in (
         (ValueError, "^side: 'top' is unknown", b, "top", {}),
         (ValueError, r"^x: a matrix or a stack of matrices is needed, its shape is \(20,\)", b[:, 0], "left", {}),
         (TypeError, "^x: dtype int64 is not supported", b.astype(np.int64), "right", {}),
         (TypeError, "^x: masked arrays", np.ma.masked_array(b), "right", {}),
         (TypeError, "^x: it is prepared already", ozfp4.prepare(b, "right"), "right", {}),
         (ValueError, "^dtype: .* is of no product of float64", b, "right", {"dtype": np.float32}),
+        (ValueError, "^dtype: .* is of no product of complex128", b + 1j, "right", {"dtype": np.complex64}),
+        (ValueError, "^dtype: .* is of no product of complex128", b + 1j, "right", {"dtype": np.float64}),
         (TypeError, "^dtype: 'bogus' is no dtype", b, "right", {"dtype": "bogus"}),
+        (ValueError, "^other: 'both' is unknown; allowed are 'complex', 'real'", b, "right", {"other": "both"}),
         (ValueError, "^accuracy: 'exact' is unknown", b, "right", {"accuracy": "exact"}),
-        (
-            ValueError,
-            "^plan: its limit is K <= ",
-            np.ones((short.k_max + 1, 1)),
-            "right",
-            {"plan": short, "accuracy": "scaled"},
-        ),
-    ]  # fmt: skip
-    for error, text, x, side, options in refused:
+        (ValueError, "^plan: its limit is K <= ", np.ones((short.k_max + 1, 1)), "right", {"plan": short, "accuracy": "scaled"}),
+    ):  # fmt: skip
         with pytest.raises(error, match=text):
             ozfp4.prepare(x, side, **options)
 

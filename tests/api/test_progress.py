@@ -87,15 +87,6 @@ def test_a_scope_is_of_its_thread() -> None:
     assert not done
 
 
-def test_an_exception_ends_the_product_and_the_scope() -> None:
-    def stop(_: float) -> None:
-        raise ZeroDivisionError
-
-    with pytest.raises(ZeroDivisionError), ozfp4.progress(stop):
-        ozfp4.matmul(A, A)
-    ozfp4.matmul(A, A)
-
-
 def test_a_callback_without_memory_ends_a_product_of_emulate_too() -> None:
     def stop(_: float) -> None:
         raise MemoryError("the callback's")

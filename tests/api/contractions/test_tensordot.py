@@ -12,6 +12,8 @@ from ozfp4.testing import assert_same_bits
 from support import noise
 from support.devices import Device
 from support.dtypes import both_types
+from support.integers import DTYPES
+from support.integers import noise as numbers
 
 
 def whole(*shape: int) -> np.ndarray:
@@ -142,12 +144,6 @@ def test_out_and_names_refused(check_refused) -> None:
         check_refused(error, pattern, ozfp4.tensordot, a, b, 1, **names)
 
 
-def test_numpy_and_torch_do_not_mix() -> None:
-    torch = pytest.importorskip("torch")
-    with pytest.raises(TypeError, match=r"cannot be mixed: a is a NumPy array, b is a torch tensor"):
-        ozfp4.tensordot(A, torch.from_numpy(B), 1)
-
-
 @pytest.mark.parametrize(
     "axes",
     [
@@ -183,3 +179,12 @@ def test_what_is_returned_beside_the_product(axes: Any) -> None:
     n = np.full((3, 3), 100, np.int8)
     with pytest.raises(OverflowError, match=r"^overflow: .* not fit int8"):
         ozfp4.tensordot(n, n, axes, overflow="raise")
+
+
+@pytest.mark.parametrize("dtype", [*DTYPES, "bool"])
+def test_integers(dtype: str, device: Device) -> None:
+    a, b = numbers((3, 4, 5), dtype), numbers((5, 4, 2), dtype)
+    expected = np.tensordot(a, b, axes=([1, 2], [1, 0]))
+    found = device.tensordot(a, b, axes=([1, 2], [1, 0]))
+    assert found.dtype == expected.dtype
+    np.testing.assert_array_equal(found, expected)

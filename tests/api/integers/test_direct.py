@@ -198,20 +198,6 @@ def test_limits_below_and_between_words() -> None:
     assert ozfp4.matmul(a, b, report=True, workspace_limit=288)[1].workspace == 288
 
 
-@pytest.mark.parametrize("further", [{"report": True}, {}], ids=["counted", "wrapped"])
-def test_progress_of_a_stack_never_decreases(further: dict[str, bool]) -> None:
-    rng = np.random.default_rng(8)
-    a = rng.integers(-9, 9, (3, 40, 600))
-    a[2, 0, 0] = 2**62
-    b = rng.integers(-9, 9, (3, 600, 40))
-    called: list[float] = []
-    with ozfp4.progress(called.append):
-        ozfp4.matmul(a, b, **further)
-    assert len(called) >= 3
-    assert called[-1] == 1.0
-    assert all(x < y for x, y in pairwise([0.0, *called]))
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("dtype", DTYPES)

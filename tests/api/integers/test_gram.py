@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 
 import ozfp4
-from ozfp4._core import WorkspaceError
 from ozfp4._dispatch import product
 from support.devices import Device
 from support.integers import DTYPES, KINDS, exact, noise, operand, overflows, wrapped
@@ -61,22 +58,6 @@ def test_bool_stacks_and_views(device: Device) -> None:
         found = device.gram(x)
         np.testing.assert_array_equal(found, np.matmul(x.swapaxes(-1, -2), x))
         assert found.dtype == x.dtype
-
-
-def test_refusals() -> None:
-    a, out = np.ones((4, 130), np.int64), noise((130, 130), np.int64)
-    before = out.copy()
-    refused: list[tuple[type[Exception], str, dict[str, Any]]] = [
-        (ValueError, "^accuracy: 'correct' is for products of floating-point", {"accuracy": "correct"}),
-        (ValueError, "^accuracy: 'scaled' is for products of floating-point", {"accuracy": "scaled"}),
-        (WorkspaceError, "^workspace_limit = 10 bytes is too small", {"workspace_limit": 10}),
-    ]
-    for error, words, given in refused:
-        with pytest.raises(error, match=words):
-            ozfp4.gram(a, out=out, **given)
-    with pytest.raises(TypeError, match=r"^out: dtype int64 is not the result's dtype int32"):
-        ozfp4.gram(a.astype(np.int32), out=out)
-    np.testing.assert_array_equal(out, before)
 
 
 def test_the_report_beside_blocks_in_machine_words(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,7 +16,6 @@ from support.devices import Device, arrays_and_gpu
 from support.integers import DTYPES, KINDS, exact, noise, operand, overflows, same, steps_of_moduli, wrapped
 
 PATHS = [("II", "fp64"), ("II", "int8"), ("II", "fp4"), ("I", "fp64"), ("I", "int8"), ("I", "fp4")]
-WIDE_SHAPES = [(1, 1, 1), (3, 5, 4), (17, 70, 9), (2, 1100, 3)]
 
 
 @arrays_and_gpu
@@ -26,7 +25,7 @@ def test_every_path(dtype: str, scheme: str, backend: str, device: Device) -> No
     if device.is_gpu and (scheme == "I" or not device.has(backend)):
         return
     rng = np.random.default_rng(1)
-    shapes = device.sized(WIDE_SHAPES, [*WIDE_SHAPES, (130, 260, 135), (33, 9000, 20)])
+    shapes = device.sized([(17, 70, 9)], [(1, 1, 1), (2, 1100, 3), (130, 260, 135), (33, 9000, 20)])
     path: Any = {"backend": backend} if device.is_gpu else {"scheme": scheme, "backend": backend}
     for (m, k, n), kind in product(shapes, KINDS):
         a, b = operand(rng, kind, (m, k), dtype), operand(rng, kind, (k, n), dtype)
@@ -44,17 +43,6 @@ def test_every_path(dtype: str, scheme: str, backend: str, device: Device) -> No
         assert report.exponents == of_cpu.exponents
         assert of_cpu.moduli_used <= report.moduli_used <= of_cpu.moduli_used + device.is_gpu
         assert report.products >= report.moduli_used
-
-
-@pytest.mark.parametrize("dtype", DTYPES)
-def test_many_random_products(dtype: str, device: Device) -> None:
-    """Thousands of entries of full range, and of one bit less at each step down."""
-    rng = np.random.default_rng(2)
-    info = np.iinfo(dtype)
-    for bits in range(1, info.bits + 1):
-        low, high = info.min >> (info.bits - bits), info.max >> (info.bits - bits)
-        a, b = (rng.integers(low, high, shape, dtype, endpoint=True) for shape in ((8, 37), (37, 8)))
-        same(device.matmul(a, b), wrapped(exact(a, b), dtype))
 
 
 @pytest.mark.parametrize(("first", "second"), list(product([*DTYPES, "bool"], repeat=2)))
@@ -191,19 +179,6 @@ def test_bool_is_whether_any(device: Device) -> None:
     same(device.matmul(a[0], b[:, 0]), np.bool_(True))
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("real", [np.float64, np.float32])
-def test_with_floats(dtype: str, real: type) -> None:
-    rng = np.random.default_rng(8)
-    a, b = operand(rng, "full", (4, 20), dtype), rng.standard_normal((20, 3)).astype(real)
-    common = np.promote_types(dtype, real)
-    same(
-        ozfp4.matmul(a, b, accuracy="correct"),
-        ozfp4.matmul(a.astype(common), b.astype(common), accuracy="correct"),
-    )
-    same(ozfp4.matmul(b.T, a.T), ozfp4.matmul(b.T.astype(common), a.T.astype(common)))
-
-
 def test_array_likes_and_byte_order() -> None:
     same(ozfp4.matmul([[1, 2]], [[3], [4]]), np.array([[11]]))
     same(ozfp4.matmul([1, 2], [3, 4]), np.int64(11))
@@ -319,11 +294,3 @@ def test_overflow_of_integers_that_promote_to_floats(check_refused: Any) -> None
     )
     by_dtype = words + "; int64, int64 become float64 by dtype$"
     check_refused(ValueError, by_dtype, ozfp4.matmul, b, b, dtype=float, overflow="raise")
-
-
-@pytest.mark.parametrize("code", list("?bhilqBHILQ"))
-def test_scalars_have_the_type_of_numpy(code: str) -> None:
-    x = np.ones(3, code)
-    found, expected = ozfp4.matmul(x, x), np.matmul(x, x)
-    assert type(found) is type(expected)
-    assert found == expected

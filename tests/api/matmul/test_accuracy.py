@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import ozfp4
-from ozfp4.testing import Certificate, assert_same_bits, correct_matmul, exact_matmul, standard_matmul
+from ozfp4.testing import assert_same_bits, correct_matmul, exact_matmul
 from support import LINES, MODES, ROUNDINGS, any_operands, chosen, noise, reference
 from support.devices import Device
 
@@ -24,50 +24,6 @@ def expected(
 ) -> np.ndarray:
     """Operands for a GPU may be long; its results are compared with the CPU's."""
     return (ozfp4.matmul if device.is_gpu else reference)(a, b, accuracy=accuracy, rounding=rounding)
-
-
-@pytest.mark.parametrize("kind", ["normal", "deep", "sparse"])
-@pytest.mark.parametrize("part", [2, 5, 20])
-def test_workspaces(kind: str, part: int, device: Device) -> None:
-    """Blocks of the result and pieces of the inner dimension."""
-    a, b = any_operands(kind, *device.sized((50, 300, 90), (300, 400, 330)), seed=3)
-    for accuracy, rounding in CERTIFIED:
-        options: Any = {"accuracy": accuracy, "rounding": rounding, "return_bound": True, "report": True}
-        want = device.matmul(a, b, **options)
-        assert_same_bits(want[0], ozfp4.matmul(a, b, accuracy=accuracy, rounding=rounding))
-        limit = want[2].workspace // min(part, device.sized(part, 5))
-        got = device.matmul(a, b, **options, workspace_limit=limit)
-        assert_same_bits(got[0], want[0])
-        assert_same_bits(got[1], want[1])
-        assert got[2].certified == want[2].certified
-        assert got[2].workspace <= limit < want[2].workspace
-
-
-@pytest.mark.parametrize("kind", ["normal", "deep", "small-integers"])
-def test_a_block_of_the_operands_gives_the_block_of_the_result(kind: str, device: Device) -> None:
-    m, k, n = device.sized((20, 65, 140), (700, 500, 900))
-    a, b = any_operands(kind, m, k, n, seed=4)
-    rows, columns = slice(3, 11 * m // 20), slice(60, n - 1, 3)
-    for accuracy, rounding in CERTIFIED:
-        options: Any = {"accuracy": accuracy, "rounding": rounding, "return_bound": True}
-        whole, bound = ozfp4.matmul(a, b, **options)
-        part, its_bound = device.matmul(a[rows], b[:, columns], **options)
-        assert_same_bits(part, np.ascontiguousarray(whole[rows, columns]))
-        assert_same_bits(its_bound, np.ascontiguousarray(bound[rows, columns]))
-
-
-def test_the_order_of_the_inner_dimension_shows_in_chains_alone(device: Device) -> None:
-    for kind in ("deep", "phi32"):
-        a, b = any_operands(kind, 9, 80, 70, seed=5)
-        order = np.random.default_rng(5).permutation(80)
-        for accuracy, rounding in CERTIFIED:
-            turned = device.matmul(a[:, order], b[order], accuracy=accuracy, rounding=rounding)
-            plain = ozfp4.matmul(a, b, accuracy=accuracy, rounding=rounding)
-            chains = standard_matmul(a, b)[1] == Certificate.NONE
-            if accuracy == "standard" and chains.any():
-                assert (turned != plain)[chains].any()
-                turned[chains] = plain[chains]
-            assert_same_bits(turned, plain)
 
 
 # ---- Stacks, vectors, views, dtypes, empty extents
@@ -256,13 +212,6 @@ def test_plans(accuracy: str, dtype: Any, bits: int) -> None:
     pattern = f"^plan: its bits are {bits - 1}, the accuracy '{accuracy}' needs {bits}; 'scaled' takes it"
     with pytest.raises(ValueError, match=pattern):
         ozfp4.matmul(a, b, accuracy=accuracy, plan=few)
-
-
-def test_plan_takes_an_accuracy() -> None:
-    assert ozfp4.plan(5, 5, 5, accuracy="scaled").bits == 53
-    assert ozfp4.plan(5, 5, 5) == ozfp4.plan(5, 5, 5, accuracy="standard")
-    assert ozfp4.plan(5, 5, 5).bits == 57
-    assert ozfp4.plan(5, 5, 5, accuracy="correct", backend="fp4").bits == 76
 
 
 def test_the_accuracy_alone_decides_what_is_promised() -> None:

@@ -11,15 +11,10 @@ import pytest
 
 import ozfp4
 from ozfp4.testing import assert_same_bits, round_to_float
-from support import MODES, ROUNDINGS, VIEWS, any_operands, complex_matmul, joined, noise, reference
+from support import MODES, ROUNDINGS, any_operands, complex_matmul, joined, noise, reference
 from support.devices import Device, arrays_and_gpu
 
 WIDE, NARROW = (np.complex128, np.float64), (np.complex64, np.float32)
-PAIRS = [
-    (a, b)
-    for a, b in product((*WIDE, *NARROW), repeat=2)
-    if np.complex64 in (a, b) or np.complex128 in (a, b)
-]
 
 
 KINDS = ["normal", "small-integers", "sparse", "deep", "tiny", "huge", "specials"]
@@ -69,50 +64,6 @@ def test_parts_are_rounded_sums(dtype: Any, device: Device) -> None:
             )
             assert_same_bits(c[i, j].real, real.type(re), (seed, kind, i, j))
             assert_same_bits(c[i, j].imag, real.type(im), (seed, kind, i, j))
-
-
-def gaussian_dot(x: list[tuple[int, int]], y: list[tuple[int, int]]) -> complex:
-    pairs = list(zip(x, y, strict=True))
-    return complex(
-        sum(p[0] * q[0] - p[1] * q[1] for p, q in pairs), sum(p[0] * q[1] + p[1] * q[0] for p, q in pairs)
-    )
-
-
-@pytest.mark.parametrize(("dtype_a", "dtype_b"), PAIRS)
-def test_gaussian_integers(dtype_a: Any, dtype_b: Any, device: Device) -> None:
-    """Whatever the accuracy: Python's own integers."""
-    rng = np.random.default_rng([7, PAIRS.index((dtype_a, dtype_b))])
-    for case in range(250):
-        m, k, n = rng.integers(1, 7, 3)
-        most = int(2.0 ** rng.integers(1, 10))
-        x, y = (rng.integers(-most, most + 1, (2, *shape)) for shape in ((m, k), (k, n)))
-        a, b = (
-            (z[0] + 1j * z[1] if dtype in (np.complex128, np.complex64) else z[0]).astype(dtype)
-            for z, dtype in ((x, dtype_a), (y, dtype_b))
-        )
-        rows = [[(int(z.real), int(z.imag)) for z in row] for row in a]
-        columns = [[(int(z.real), int(z.imag)) for z in column] for column in b.T]
-        whole = [[gaussian_dot(row, column) for column in columns] for row in rows]
-        c = device.matmul(a, b, accuracy=("scaled", "standard", "correct")[case % 3])
-        assert c.dtype == np.promote_types(dtype_a, dtype_b)
-        assert c.tolist() == whole
-
-
-@pytest.mark.parametrize(
-    "which", [(np.complex128, np.complex128), (np.complex64, np.float64), (np.float32, np.complex64)]
-)
-@arrays_and_gpu
-@pytest.mark.parametrize("view", VIEWS)
-def test_views(view: str, which: Any, device: Device) -> None:
-    a, b = array("normal", (5, 9), which[0], 10), array("normal", (9, 6), which[1], 11)
-    plain = ozfp4.matmul(a, b)
-    x, y = VIEWS[view](a), VIEWS[view](b)
-    assert_same_bits(device.matmul(x, b), plain)
-    assert_same_bits(device.matmul(a, y), plain)
-    out = VIEWS[view](noise((5, 6), plain.dtype))
-    if out.flags.writeable and out.dtype.isnative and device.takes(out):
-        assert device.matmul(x, y, out=out) is out
-        assert_same_bits(out, plain)
 
 
 @pytest.mark.parametrize("which", [(np.complex128, np.complex128), (np.complex64, np.complex64), (np.complex128, np.float64),

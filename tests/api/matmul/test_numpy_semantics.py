@@ -91,12 +91,6 @@ def test_array_likes() -> None:
     )
 
 
-def test_a_scalar_like_numpy_s_for_two_vectors() -> None:
-    c = ozfp4.matmul(np.ones(3, np.float32), np.ones(3, np.float32), accuracy="scaled")
-    assert type(c) is np.float32
-    assert c == 3.0
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("shape", [(2**40, 3, 0), (2**40, 0, 3)], ids=str)
 @pytest.mark.parametrize(("function", "dtype"), [("matmul", "float64"), ("int8_matmul", "int8")])

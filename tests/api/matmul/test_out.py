@@ -69,15 +69,6 @@ def test_a_0_d_out() -> None:
     assert out == 7.0
 
 
-def test_out_with_report(device: Device) -> None:
-    a, b = operands("normal", 4, 5, 6)
-    out = noise((4, 6))
-    c, report = device.matmul(a, b, out=out, report=True, accuracy="scaled")
-    assert c is out
-    assert isinstance(report, ozfp4.Report)
-    assert_same_bits(out, exact_matmul(a, b))
-
-
 @pytest.mark.parametrize("path", LEAST, ids=str)
 def test_a_stack_times_one_matrix_into_part_of_an_array(path: Path, device: Device) -> None:
     """Matrices that do not lie one behind the other are no single tall one."""
@@ -94,12 +85,3 @@ def test_a_stack_times_one_matrix_into_part_of_an_array(path: Path, device: Devi
         assert_same_bits(out, expected, part)
         out[...] = noise(out.shape)
         assert_same_bits(big.view(np.uint8), noise((8, 4, 7)).view(np.uint8), "beside out")
-
-
-def test_interleaved_real_and_imaginary_parts(device: Device) -> None:
-    a, b = operands("normal", 5, 6, 7)
-    c = np.zeros((5, 7), complex)
-    device.matmul(a, b, out=c.real, accuracy="scaled")
-    device.matmul(-a, b, out=c.imag, accuracy="scaled")
-    assert_same_bits(c.real, exact_matmul(a, b))
-    assert_same_bits(c.imag, exact_matmul(-a, b))

@@ -117,61 +117,6 @@ def test_matrices_that_share_memory_with_each_other(dtype: type, accuracy: str) 
     )
 
 
-@pytest.mark.parametrize(
-    ("a", "b", "result"),
-    [
-        ((0, 2, 3), (3, 4), (0, 2, 4)),
-        ((0, 2, 3), (1, 3, 4), (0, 2, 4)),
-        ((5, 0, 2, 3), (5, 1, 3, 4), (5, 0, 2, 4)),
-        ((0, 1, 2, 3), (7, 3, 4), (0, 7, 2, 4)),
-        ((0, 2, 0), (0, 4), (0, 2, 4)),
-        ((3,), (0, 3, 4), (0, 4)),
-        ((0, 2, 3), (3,), (0, 2)),
-        ((2, 1, 0), (2, 0, 1), (2, 1, 1)),
-    ],
-    ids=str,
-)
-@pytest.mark.parametrize("dtype", DTYPES, ids=lambda dtype: dtype.__name__)
-def test_stacks_without_a_matrix_and_matrices_without_an_entry(
-    check_refused, a, b, result, dtype: type
-) -> None:
-    x, y = np.ones(a, dtype), np.ones(b, dtype)
-    out = noise(result, dtype)
-    c = ozfp4.matmul(x, y, out=out)
-    assert c is out
-    assert_same_bits(c, np.matmul(x, y))
-    larger = tuple(max(e, 1) for e in result)
-    if larger != result:  # NumPy's test_empty_out: nothing is broadcast to the result
-        check_refused(
-            ValueError, r"^out: shape .* is not the result's", ozfp4.matmul, x, y, out=noise(larger, dtype)
-        )
-    with pytest.raises(ValueError, match=r"^stacks do not broadcast"):
-        ozfp4.matmul(np.ones((0, 2, 3), dtype), np.ones((2, 3, 4), dtype))
-
-
-@pytest.mark.parametrize("dtype", DTYPES, ids=lambda dtype: dtype.__name__)
-def test_out_that_shares_memory_with_a_stack_is_refused(check_refused, dtype: type) -> None:
-    memory = values((6, 3, 3), dtype, 5)
-    a, b = memory[:2], memory[2:4]
-    for out, name in ((memory[:2], "a"), (memory[1:3], "a"), (memory[2:4, ::-1], "b"), (memory[3:5], "b")):
-        check_refused(ValueError, rf"^out: the array shares memory with {name}$", ozfp4.matmul, a, b, out=out)
-    expected = one_by_one(a, b)
-    assert_same_bits(ozfp4.matmul(a, b, out=memory[4:]), expected)
-    for out in (
-        np.broadcast_to(noise((3, 3), dtype), (2, 3, 3)),
-        np.broadcast_to(noise((2, 3, 1), dtype), (2, 3, 3)),
-    ):
-        check_refused(ValueError, r"^out: the array is read-only$", ozfp4.matmul, a, b, out=out)
-    between = memory[:, :, :2].swapaxes(0, 1)[:, ::2]  # the gaps of one array are the other's place
-    assert_same_bits(
-        ozfp4.matmul(between, np.ones((2, 3), dtype)), one_by_one(between, np.ones((2, 3), dtype))
-    )
-    interleaved = values((4, 3, 6), dtype, 6)
-    x, out = interleaved[..., ::2], interleaved[..., 1::2]
-    expected = one_by_one(x, x)
-    assert_same_bits(ozfp4.matmul(x, x, out=out), expected)
-
-
 def test_expanded_and_overlapping_tensors() -> None:
     torch = pytest.importorskip("torch")
     for dtype in DTYPES:
