@@ -56,8 +56,6 @@ class Problem(NamedTuple):
         if self.numbers in "iu":
             return (Mode("scaled"),)
         modes = tuple(Mode(*pair) for pair in MODES)
-        if self.numbers == "c":
-            return modes
         wide = WIDE_BITS[self.number % len(WIDE_BITS)]
         return (*modes, Mode("scaled", bits=2 + self.number * 7 % 52), Mode("scaled", bits=wide))
 

@@ -67,19 +67,6 @@ def test_int8_and_a_modulus(kernel: str) -> None:
 
 
 @every_kernel
-def test_updates_stacks_and_views(kernel: str) -> None:
-    a, b = operands("normal", 40, 33, 50)
-    c = np.random.default_rng(1).standard_normal((40, 50))
-    expected = ozfp4.gemm(-1.5, a, b, 0.25, c, backend="fp64")
-    assert_same_bits(ozfp4.gemm(-1.5, a, b, 0.25, c, backend="int8"), expected)
-    stack = np.random.default_rng(2).standard_normal((3, 2, 19, 33))
-    out = noise((3, 2, 50, 19)).swapaxes(-1, -2)
-    ozfp4.matmul(stack, b, out=out, backend="int8", accuracy="scaled")
-    for i, j in np.ndindex(3, 2):
-        assert_same_bits(out[i, j], exact_matmul(stack[i, j], b))
-
-
-@every_kernel
 @pytest.mark.parametrize("other", SETTINGS)
 def test_prepared_for_one_kernel_and_multiplied_by_another(
     kernel: str, other: str, variables: Callable[..., None]

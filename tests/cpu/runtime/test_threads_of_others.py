@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -51,58 +50,6 @@ def test_their_numbers_stay_during_a_product() -> None:
         ozfp4.matmul(A, B, backend="fp64")
     assert seen
     assert all(set(threads.values()) == {3} for threads in seen)
-
-
-@pytest.mark.usefixtures("three_threads")
-@pytest.mark.parametrize("limit", [1, 2])
-def test_limits_that_another_thread_sets_and_takes_back_meanwhile(limit: int) -> None:
-    """Entered before, or amid, a product and left amid it, or after: the numbers are what they were."""
-    from threadpoolctl import threadpool_limits
-
-    before = blas_threads()
-    runs, may_go, is_over = threading.Event(), threading.Event(), threading.Event()
-
-    def wait(_: float) -> None:
-        runs.set()
-        may_go.wait(60)
-
-    def multiply() -> None:
-        with ozfp4.progress(wait):
-            ozfp4.matmul(A, B, backend="fp64")
-        is_over.set()
-
-    for amid_at_the_start in (True, False):
-        for amid_at_the_end in (True, False):
-            for event in (runs, may_go, is_over):
-                event.clear()
-            thread = threading.Thread(target=multiply)
-            if amid_at_the_start:
-                thread.start()
-                assert runs.wait(60)
-            with threadpool_limits(limit, user_api="blas"):
-                if not amid_at_the_start:
-                    thread.start()
-                    assert runs.wait(60)
-                assert set(blas_threads().values()) == {limit}
-                if not amid_at_the_end:
-                    may_go.set()
-                    assert is_over.wait(60)
-            may_go.set()
-            thread.join()
-            assert blas_threads() == before
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("path", PATHS, ids=str)
-def test_numbers_change_no_bit(path: tuple[str, str]) -> None:
-    a, b = operands("whole-range", 270, 65, 290)
-    expected = chosen.matmul(a, b, **path._asdict(), accuracy="scaled")
-    try:
-        for threads in (1, 3, 64):
-            ozfp4.set_num_threads(threads)
-            assert_same_bits(chosen.matmul(a, b, **path._asdict(), accuracy="scaled"), expected)
-    finally:
-        ozfp4.set_num_threads(None)
 
 
 @pytest.mark.parametrize(

@@ -35,19 +35,6 @@ def test_every_kind(kind: str, dtype: type, operand: str) -> None:
 
 
 @pytest.mark.parametrize("operand", ["a", "b"])
-@pytest.mark.parametrize("bits", range(2, 54))
-def test_every_capacity(bits: int, operand: str) -> None:
-    for kind in ("whole-range", "scaling-ties", "integers", "phi32"):
-        a, b = operands(kind, 9, 21, 8, seed=bits)
-        x = a if operand == "a" else b
-        scaled = stages.scale(x, operand, bits)
-        integers, exponents = expected(x, operand, bits)
-        assert_same_bits(scaled.integers, integers, (kind, bits))
-        assert_same_bits(scaled.exponents, exponents, (kind, bits))
-        assert np.abs(scaled.integers).max() <= 2**bits
-
-
-@pytest.mark.parametrize("operand", ["a", "b"])
 @pytest.mark.parametrize("view", [*VIEWS.values(), constant_rows, constant_columns], ids=lambda f: f.__name__)
 def test_views(view, operand: str) -> None:
     for dtype in (np.float64, np.float32):
