@@ -104,15 +104,6 @@ def test_measured_figures_come_before_typical_ones() -> None:
     assert np.array_equal(c, ozfp4.matmul(a, b, backend="fp64"))
 
 
-def test_a_folder_that_cannot_be_written_is_said(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, variables: Callable[..., None]
-) -> None:
-    (tmp_path / "file").touch()
-    variables(OZFP4_CACHE_DIR=str(tmp_path / "file"))
-    assert main(["calibrate"]) == 0
-    assert "the cache folder cannot be written" in capsys.readouterr().out
-
-
 def test_the_gpu_that_serves_is_measured(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -6,7 +6,6 @@ import os
 import re
 import subprocess
 import sys
-from importlib.metadata import entry_points
 from pathlib import Path
 
 import pytest
@@ -93,21 +92,6 @@ def test_wrong_usage_is_one_line_and_status_2(
     assert re.fullmatch(r"ozfp4[^\n]*: [^\n]+\(see ozfp4[^\n]* --help\)\n", written.err)
 
 
-def test_a_new_file_is_a_new_command(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / "greet.py").write_text(
-        '"""Say hello."""\n'
-        "def add_arguments(parser):\n    parser.add_argument('name')\n"
-        "def run(options):\n    print('hello', options.name)\n    return 5\n",
-        encoding="utf-8",
-    )
-    monkeypatch.setattr(cli.commands, "__path__", [*cli.commands.__path__, str(tmp_path)])
-    monkeypatch.setattr(sys, "modules", dict(sys.modules))
-    assert cli.main(["greet", "world"]) == 5
-    assert capsys.readouterr().out == "hello world\n"
-
-
 def test_interrupt_is_status_130(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     def interrupted() -> None:
         raise KeyboardInterrupt
@@ -115,26 +99,6 @@ def test_interrupt_is_status_130(monkeypatch: pytest.MonkeyPatch, capsys: pytest
     monkeypatch.setattr(ozfp4, "info", interrupted)
     assert cli.main(["info"]) == 130
     assert capsys.readouterr().err == "ozfp4 info: interrupted\n"
-
-
-def test_what_cannot_be_written_is_one_line_and_status_2(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def full() -> None:
-        raise OSError(28, "No space left on device", "x.json")
-
-    monkeypatch.setattr(ozfp4, "info", full)
-    assert cli.main(["info"]) == 2
-    assert capsys.readouterr().err == "ozfp4 info: [Errno 28] No space left on device: 'x.json'\n"
-
-
-def test_errors_of_the_program_itself_keep_their_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken() -> None:
-        raise ZeroDivisionError("a bug")
-
-    monkeypatch.setattr(ozfp4, "info", broken)
-    with pytest.raises(ZeroDivisionError, match="a bug"):
-        cli.main(["info"])
 
 
 def test_a_reader_that_leaves_is_no_error() -> None:
@@ -151,13 +115,6 @@ def test_a_reader_that_leaves_is_no_error() -> None:
 def test_a_terminal_without_unicode_is_no_error() -> None:
     done = run_module("calibrate", "--help", env={**os.environ, "PYTHONIOENCODING": "ascii"})
     assert done.returncode == 0
-
-
-def test_the_script_is_the_same_program() -> None:
-    scripts = [e for e in entry_points(group="console_scripts") if e.name == "ozfp4"]
-    if not scripts:
-        pytest.skip("ozfp4 is not installed, only imported from its source tree")
-    assert scripts[0].load() is cli.main
 
 
 @pytest.mark.parametrize(

@@ -124,10 +124,3 @@ def test_a_report_that_cannot_be_written(
     complaint = capsys.readouterr().err
     assert complaint.startswith(f"ozfp4 selftest: --report: {Path(file)} cannot be written: ")
     assert complaint.count("\n") == 1
-
-
-def test_short_and_report_exclude_each_other(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as stop:
-        cli.main(["selftest", "--short", "--report"])
-    assert stop.value.code == 2
-    assert "not allowed with" in capsys.readouterr().err

@@ -1,27 +1,21 @@
-"""csrc/plan/encoding/least_table.hpp: every row multiplied out, every set checked, and that a broken one is found.
+"""csrc/plan/encoding/least_table.hpp: every row multiplied out, every set checked.
 
-The reader of the header, the encoder and the verifier below are written a second time on purpose: the table
-must be right by what it says, not by what the tool that wrote it believes.
+The reader of the header, the encoder and the verifier are written a second time: the table is right by what it says.
 """
 
 from __future__ import annotations
 
 import re
-import sys
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations, pairwise, product
 from math import gcd, log2, prod
 from pathlib import Path
 
 import pytest
 
-pytest.importorskip("scipy")
-
 ROOT = Path(__file__).resolve().parents[2]
 TABLE = ROOT / "csrc" / "plan" / "encoding" / "least_table.hpp"
-sys.path.insert(0, str(ROOT / "tools"))
 
-from least_plans import encoding  # noqa: E402
 
 S = sorted({0, 1, 2, 3, 4, 6, 8, 12} | {-1, -2, -3, -4, -6, -8, -12})
 
@@ -117,12 +111,6 @@ def test_recipe_multiplies_all_residues(row: Row) -> None:
     check(row)
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.modulus}-{row.kind}")
-def test_tool_encodes_as_the_header_says(row: Row) -> None:
-    recipe = encoding.Recipe(row.modulus, row.kind, row.base, row.s, row.t)
-    assert encoding.encode_all(recipe) == encode(row)
-
-
 def test_rows_are_unique_and_used() -> None:
     assert [row.modulus for row in ROWS] == sorted(set(PRODUCTS))
     assert set(PRODUCTS) == {m for sets in (SETS, COMPLEX_SETS) for moduli in sets.values() for m in moduli}
@@ -190,32 +178,3 @@ def test_paper_family() -> None:
         row = Row(m, "karatsuba", 3, 13, 1, 1)
         check(row)
         assert all(e == c0 + c1 for c0, c1, e in encode(row)), "the sum itself is the limb, not only modulo m"
-
-
-# --- the verifiers can fail -----------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"modulus": 97},  # more residues than these limbs reach
-        {"base": 1},
-        {"t": 2},
-        {"kind": "square"},  # the limbs reach every residue, the products are wrong
-        {"kind": "pair"},  # right arithmetic, but four products and not three
-    ],
-    ids=str,
-)
-def test_broken_row_is_detected(change: dict) -> None:
-    good = next(row for row in ROWS if row.modulus == 89)
-    check(good)
-    broken = replace(good, **change)
-    with pytest.raises(AssertionError):
-        check(broken)
-
-
-def test_broken_recipe_is_detected_by_the_tool() -> None:
-    with pytest.raises(ValueError, match="no encoding"):
-        encoding.verify(encoding.Recipe(163, "pair", 13))
-    with pytest.raises(ValueError, match="gives"):
-        encoding.verify(encoding.Recipe(80, "square", 9))

@@ -74,12 +74,6 @@ def test_every_pair_of_limbs_and_every_place_occurs(element: str) -> None:
     assert len({tuple(column) for column in b.T.tolist()}) == 128  # no two places look alike
 
 
-def test_signs_alternate_in_runs_of_many_lengths() -> None:
-    (b,) = (b for name, _, b, _ in cases("e2m1", short=False) if name == "alternating signs, K = 4097")
-    runs = [int(np.flatnonzero(np.diff(row))[0]) + 1 for row in b[:, :-1]]
-    assert runs == [1, 4, 16, 32, 64, 256, 2048, 3072]
-
-
 class Whole(NamedTuple):
     """A whole product as a kernel gets it."""
 

@@ -74,14 +74,6 @@ def test_once_in_a_process_and_once_on_a_machine(cache: Path, kept: Kept) -> Non
     assert guard.verdict_of(FP64).reason == "sums: entry (0, 1) is 5, exact is 6"
 
 
-def test_the_short_form_is_what_runs(cache: Path) -> None:
-    ozfp4.matmul(A, B, accuracy="scaled")
-    verdict = guard.known_verdict(FP64)
-    assert verdict is not None
-    assert (verdict.passed, verdict.form, verdict.reason) == (True, "short", None)
-    assert verdict.cases < 20
-
-
 def test_integer_products_and_stages_test_too(kept: Kept) -> None:
     x = np.ones((2, 3), np.int8)
     ozfp4.int8_matmul(x, x.T)
@@ -170,13 +162,6 @@ def test_without_a_folder_nothing_is_remembered(cache: Path) -> None:
     assert cache.is_file()
 
 
-def test_small_products_test_what_makes_them(kept: Kept) -> None:
-    small = ["words", *(["limbs"] if _core.has_limb_unit() else [])]
-    with forced_on_cpu(words=True):
-        assert_same_bits(ozfp4.matmul(A, B, accuracy="scaled"), EXACT)
-    assert kept() == dict.fromkeys(["fp64", *small], "yes")
-
-
 # ---- A wrong kernel -------------------------------------------------------------------------------------------------
 
 
@@ -239,15 +224,6 @@ def test_a_kernel_that_passes_again_serves_again(cache: Path, break_kernel: Call
     assert ozfp4.matmul(A, B, report=True, accuracy="scaled")[1].backend == "fp64"
 
 
-def test_two_wrong_kernels(cache: Path, break_kernel: Callable[..., None]) -> None:
-    break_kernel("fp64", "int8")
-    with pytest.warns(RuntimeWarning) as caught:
-        c, report = ozfp4.matmul(A, B, report=True, accuracy="scaled")
-    assert len(caught) == 2
-    assert report.backend == "fp4"
-    assert_same_bits(c, EXACT)
-
-
 def test_no_kernel_left(cache: Path, break_kernel: Callable[..., None]) -> None:
     break_kernel("fp64", "int8", "fp4")
     out = np.full((9, 9), 7.0)
@@ -298,11 +274,6 @@ def test_warnings_as_errors_leave_the_kernel_disabled(cache: Path, break_kernel:
         with pytest.raises(RuntimeWarning):
             ozfp4.matmul(A, B, accuracy="scaled")
     assert ozfp4.matmul(A, B, report=True, accuracy="scaled")[1].backend == "int8"
-
-
-def test_nothing_is_written_outside_of_the_folder(cache: Path, tmp_path: Path) -> None:
-    ozfp4.matmul(A, B, accuracy="scaled")
-    assert os.listdir(tmp_path) == ["cache"]
 
 
 PROGRAM = Path(__file__).parent / "programs" / "forked_amid_tests.py"

@@ -74,17 +74,6 @@ def test_a_corrected_unit_serves_again(break_unit: Callable[..., None]) -> None:
     assert ozfp4.matmul(A, B, report=True, accuracy="scaled")[1].backend == "int8"
 
 
-def test_the_next_process_knows_the_failed_unit(break_unit: Callable[..., None]) -> None:
-    break_unit("int8")
-    with pytest.warns(RuntimeWarning, match="is disabled"):
-        ozfp4.matmul(A, B, accuracy="scaled")
-    guard.forget()
-    assert _core.serving_byte_kernel() is not None
-    with pytest.warns(RuntimeWarning, match="is disabled"):
-        assert ozfp4.matmul(A, B, report=True, accuracy="scaled")[1].backend == "fp64"
-    assert _core.serving_byte_kernel() is None
-
-
 def test_a_failed_unit_asked_for_by_name_is_refused(
     break_unit: Callable[..., None], variables: Callable[..., None]
 ) -> None:
