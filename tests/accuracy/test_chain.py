@@ -63,9 +63,9 @@ def all_chains(a: np.ndarray, b: np.ndarray, **options: Any) -> np.ndarray:
 
 
 @both_types
-def test_hundreds_of_thousands_of_entries_equal_the_fma_of_libm(dtype: Any) -> None:
+def test_tens_of_thousands_of_entries_equal_the_fma_of_libm(dtype: Any) -> None:
     rng = np.random.default_rng(0)
-    for m, k, n in ((400, 4, 500), (130, 9, 300), (9, 130, 70), (3, 2500, 5)):
+    for m, k, n in ((200, 4, 300), (65, 9, 150), (9, 130, 30), (3, 2500, 5)):
         a, b = chained(rng, m, k, n, dtype, 12)
         assert_same_bits(all_chains(a, b), by_libm(a, b, dtype), (m, k, n))
 

@@ -126,7 +126,9 @@ def test_small_products_beside_large_entries(low: int) -> None:
 
 
 @pytest.mark.parametrize("sign", [1, -1], ids=["no sum is negative", "signs differ"])
-@pytest.mark.parametrize("rounding", ["nearest", "down", "up", "zero"])
+@pytest.mark.parametrize(
+    "rounding", ["nearest", "down", *(pytest.param(x, marks=pytest.mark.slow) for x in ("up", "zero"))]
+)
 def test_sums_that_decay_below_the_least_number(sign: int, rounding: str) -> None:
     """Where no product is negative pairs know the sign of a sum that rounds to 0, which others leave to longer sums."""
     distance = np.abs(np.arange(160)[:, None] - np.arange(160)[None, :]).astype(float)

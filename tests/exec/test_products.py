@@ -67,6 +67,7 @@ def test_ozfp4s_own_products_are_none_of_the_programs() -> None:
     assert (done.stdout, done.stderr) == ("end\n", "")  # a process without calls says nothing
 
 
+@pytest.mark.slow
 def test_routines_and_libraries_that_are_named_or_spared(report: Path) -> None:
     numpys, scipys, zs = "scipy_cblas_dgemm64_", "scipy_dgemm_", "scipy_cblas_zgemm64_"
     for asked, caught in (
@@ -83,6 +84,7 @@ def test_routines_and_libraries_that_are_named_or_spared(report: Path) -> None:
         assert left == ({"its routine or library is spared"} if len(caught) < 3 else set())
 
 
+@pytest.mark.slow
 def test_letters_name_dtypes(report: Path) -> None:
     for dtypes, expected in (("s,z", ["float32", "complex128"]), ("all", EVERY), ("d", ["float64"])):
         assert reported(report, "named", dtypes=dtypes)["dtypes"] == expected
@@ -98,6 +100,7 @@ def test_a_routine_that_is_taken_by_our_librarys_handle(report: Path) -> None:
     assert (done["caught"], done["left"], done["verified"]["wrong"]) == (1, 0, 0)
 
 
+@pytest.mark.slow
 def test_payloads_of_nans_are_kept(report: Path) -> None:
     done = reported(report, "payloads", mode="always", dtypes="all")
     assert (done["caught"], done["left"]) == (4 * 2 * 9 * 2, 0)
@@ -116,6 +119,7 @@ def test_products_without_memory_are_left_to_blas(compile_c: Callable[..., Path]
 # ---- The default mode: products from a threshold on, and none from an address after one with many repairs ----
 
 
+@pytest.mark.slow
 def test_products_from_the_threshold_on(cache: Path, report: Path) -> None:
     cache.mkdir()
     (cache / "calibration").write_text(f"{_core.cpu_name()}\tfloat64\t96\n")

@@ -13,7 +13,10 @@ from ozfp4 import linalg
 from ozfp4.linalg import _systems
 from ozfp4.testing import assert_same_bits
 
-COUNT, MANY = 60, 250  # of a kind, a dtype and a library; many are more than a thousand of each kind
+# Of a kind, a dtype and a library; the most are more than a thousand of each kind.
+counts = pytest.mark.parametrize(
+    "count", [12, pytest.param(60, marks=pytest.mark.slow), pytest.param(250, marks=pytest.mark.nightly)]
+)
 
 
 def alike(a, rng, i, j, k, u):
@@ -94,7 +97,7 @@ def torch_errors():
 
 @kinds
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.complex128])
-@pytest.mark.parametrize("count", [COUNT, pytest.param(MANY, marks=pytest.mark.nightly)])
+@counts
 def test_what_is_not_warned_of_is_right(kind, dtype, count, library, rational):
     regular = right = 0
     for a, b in systems(kind, dtype, count // 3 if np.dtype(dtype).kind == "c" else count):
@@ -109,17 +112,19 @@ def test_what_is_not_warned_of_is_right(kind, dtype, count, library, rational):
 
 
 @kinds
+@counts
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_inverses(kind, dtype, rational):
-    for a, _ in systems(kind, dtype, COUNT // 2):
+def test_inverses(kind, dtype, count, rational):
+    for a, _ in systems(kind, dtype, count // 2):
         x = solved(linalg.inv, a)
         if x is not None:
             rational.check(x, rational.matrix(a).inv())
 
 
 @kinds
-def test_least_squares(kind, rational):
-    for a, b in systems(kind, np.float64, COUNT // 2, more_rows=3):
+@counts
+def test_least_squares(kind, count, rational):
+    for a, b in systems(kind, np.float64, count // 2, more_rows=3):
         found = solved(linalg.lstsq, a, b)
         if found is not None:
             assert rational.matrix(a).rank() == a.shape[1], (a.tolist(), b.tolist())

@@ -40,7 +40,9 @@ def check(function, *stacks):
         check_one(together, i, function(*(x[i] for x in stacks)))
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(
+    "dtype", [np.float64, np.complex64, *(pytest.param(x, marks=pytest.mark.slow) for x in DTYPES[1:3])]
+)
 @pytest.mark.parametrize("n", [1, 2, 3, native.SMALL, native.SMALL + 1, 21])
 def test_every_function(n, dtype, library):
     a, b = noise(dtype, 7, n, n), noise(dtype, 7, n, 2)

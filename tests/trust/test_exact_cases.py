@@ -41,27 +41,27 @@ def test_results_are_those_of_python_integers(element: str) -> None:
 
 
 @each_element
-def test_entries_and_sums_keep_to_the_limits(element: str) -> None:
+@pytest.mark.parametrize("short", [True, pytest.param(False, marks=pytest.mark.slow)])
+def test_entries_and_sums_keep_to_the_limits(element: str, short: bool) -> None:
     limbs, k_limit = _testing.trust_alphabet(element)
     low, high, limit = min(limbs), max(limbs), LIMITS[element]
     largest = max(abs(low), high) ** 2
     assert limbs == sorted(set(limbs))
     assert k_limit * largest <= limit < (k_limit + 1) * largest
-    for short in (True, False):
-        most = least = 0
-        has_odd = False
-        for name, a, b, expected in cases(element, short):
-            if a.size + b.size < 10**7:
-                assert np.isin(np.unique(a), limbs).all(), name
-                assert np.isin(np.unique(b), limbs).all(), name
-            assert a.shape[1] == b.shape[1] <= k_limit
-            most, least = max(most, expected.max()), min(least, expected.min())
-            # Odd sums near the limit: those that an accumulator of one bit less rounds.
-            has_odd |= bool(((abs(expected) > k_limit * largest // 2) & (expected % 2 == 1)).any())
-        assert most == k_limit * largest <= limit
-        assert has_odd
-        if low < 0:
-            assert -limit <= least <= -(k_limit - 8) * high * -low
+    most = least = 0
+    has_odd = False
+    for name, a, b, expected in cases(element, short):
+        if a.size + b.size < 10**7:
+            assert np.isin(np.unique(a), limbs).all(), name
+            assert np.isin(np.unique(b), limbs).all(), name
+        assert a.shape[1] == b.shape[1] <= k_limit
+        most, least = max(most, expected.max()), min(least, expected.min())
+        # Odd sums near the limit: those that an accumulator of one bit less rounds.
+        has_odd |= bool(((abs(expected) > k_limit * largest // 2) & (expected % 2 == 1)).any())
+    assert most == k_limit * largest <= limit
+    assert has_odd
+    if low < 0:
+        assert -limit <= least <= -(k_limit - 8) * high * -low
 
 
 @each_element
